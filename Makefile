@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+# ringup: one Makefile, out of tree, lists generated from file names.
+#   SAN=1     ASan + UBSan, in its own folder     CC=clang   another compiler
+#   V=1       show the commands                   O=DIR      another build folder
+
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := all
+CC := gcc
+MPICC ?= mpicc
+SHELL := /bin/bash
+PREFIX ?= /usr/local
+O ?= build$(if $(SAN),-san)
+Q := $(if $(V),,@)
+
+MODULES := core plan builder registry-client deployer cli
+SRCS := $(foreach m,$(MODULES),$(wildcard $(m)/*.c))
+OBJS := $(SRCS:%.c=$(O)/%.o)
+LIB_OBJS := $(filter-out $(O)/cli/main.o,$(OBJS))
+WORKER_OBJS := $(patsubst %.c,$(O)/%.o,$(wildcard images/worker/*.c))
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(O)/tests/%,$(wildcard tests/unit/test_*.c))
+LISTS := $(O)/gen/cmd.list $(O)/gen/engine.list $(O)/gen/launcher.list $(O)/gen/backend.list
+
+PKGS := libcurl libarchive libcjson libssh2 openssl yaml-0.1 libisal
+WARN := -Wall -Wextra -Werror -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wpointer-arith \
+	-Wwrite-strings -Wvla
+SANFLAGS := $(if $(SAN),-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+CFLAGS ?= -O2 -g
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) $(SANFLAGS) -pthread -I. -I$(O)/gen \
+	$(if $(SAN),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong
+WORKER_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARN) -O3 -g $(SANFLAGS) -pthread
+PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_LIBS = $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+LDFLAGS_ALL = $(SANFLAGS) -pthread -Wl,-z,relro,-z,now
+
+.PHONY: all deps demo test lint format san bench fuzz fault gpu install deb clean help FORCE
+
+all: $(O)/.deps ## build ringup and the worker into build/
+	$(Q)$(MAKE) --no-print-directory programs
+
+.PHONY: programs
+programs: $(O)/ringup $(O)/allreduce $(if $(shell command -v $(MPICC)),$(O)/allreduce-mpi.so)
+
+# What a fresh Debian 12 machine lacks is installed once; the stamp is redone when the list changes.
+deps: $(O)/.deps ## install the missing Debian packages
+$(O)/.deps: .ci/deps.sh
+	$(Q)mkdir -p $(O)
+	$(Q).ci/deps.sh
+	$(Q)touch $@
+
+$(O)/ringup: $(OBJS)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PKG_LIBS) -lm
+
+$(O)/allreduce: $(WORKER_OBJS)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldl -lm
+
+$(O)/allreduce-mpi.so: images/worker/mpi/plugin.c $(wildcard images/worker/*.h) $(O)/flags
+	@echo "  MPICC $@"
+	$(Q)OMPI_CC=$(CC) $(MPICC) $(WORKER_CFLAGS) -fPIC -shared -Iimages/worker -o $@ $<
+
+$(O)/images/worker/%.o: images/worker/%.c $(O)/flags
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(CC) $(WORKER_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(O)/%.o: %.c $(O)/flags | $(LISTS)
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
+
+# Objects depend on the flags they were made with.
+$(O)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(ALL_CFLAGS) $(WORKER_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS) $(WORKER_CFLAGS)' >$@
+
+# File names -> X(name) lists: a new cmd_x.c, engine_x.c, launcher_x.c or backend_x.c needs no other edit.
+$(O)/gen/%.list: FORCE
+	@mkdir -p $(@D)
+	@for f in $(MODULES:%=%/$*_*.c); do test -f $$f && n=$${f##*/$*_} && echo "X($${n%.c})"; done >$@.new; \
+	cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+$(O)/tests/%: tests/unit/%.c $(LIB_OBJS) $(O)/flags
+	@mkdir -p $(@D)
+	@echo "  TEST  $<"
+	$(Q)$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) $(LDFLAGS_ALL) -MMD -MP -o $@ $< $(LIB_OBJS) $(PKG_LIBS) -lcmocka -lm
+
+.PHONY: unit-tests
+unit-tests: $(UNIT_TESTS)
+
+demo: all ## the main job: lab up, up, bench (six verified ranks on three hosts)
+	@PATH="$(CURDIR)/$(O):$$PATH" .ci/demo.sh
+
+SUITES ?= unit cli lab
+test: $(O)/.deps ## all tests: unit, cli and lab (SUITES="unit cli" for some)
+	$(Q)$(MAKE) --no-print-directory programs unit-tests
+	$(Q)BUILD="$(O)" .ci/test.sh $(SUITES)
+
+lint: $(O)/.deps ## format, layers, lengths, headers alone, shellcheck, banned calls, catalog, both compilers
+	$(Q)$(MAKE) --no-print-directory $(LISTS)
+	$(Q)BUILD="$(O)" .ci/lint.sh
+
+format: ## rewrite the sources in the house format
+	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
+
+san: $(O)/.deps ## unit and cli tests under ASan and UBSan
+	$(Q)$(MAKE) --no-print-directory SAN=1 test SUITES="unit cli"
+
+bench: all ## measure against the tools a user would pick instead
+	$(Q)BUILD="$(O)" bench/run.sh
+
+install: all ## install into PREFIX (default /usr/local)
+	install -D -m 755 $(O)/ringup $(DESTDIR)$(PREFIX)/bin/ringup
+	install -D -m 755 $(O)/allreduce $(DESTDIR)$(PREFIX)/bin/allreduce
+	for f in $$(git ls-files recipes images deployer/remote); do \
+	  install -D -m $$(test -x $$f && echo 755 || echo 644) $$f $(DESTDIR)$(PREFIX)/share/ringup/$$f; done
+
+clean: ## remove what was built (a running lab keeps running: see 'ringup lab down')
+	rm -rf build build-san
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+-include $(OBJS:.o=.d) $(WORKER_OBJS:.o=.d) $(UNIT_TESTS:%=%.d)

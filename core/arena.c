@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_BYTES (32 * KIB)
+#define ALIGNMENT 16
+
+struct arena_block {
+	struct arena_block *next;
+	size_t used_bytes, size_bytes;
+	_Alignas(ALIGNMENT) char data[];
+};
+
+void oom(void)
+{
+	fputs("ringup: out of memory\n", stderr);
+	abort();
+}
+
+void *xmalloc(size_t bytes)
+{
+	void *p = malloc(bytes ? bytes : 1);
+
+	if (!p)
+		oom();
+	return p;
+}
+
+void *xrealloc(void *old, size_t bytes)
+{
+	void *p = realloc(old, bytes ? bytes : 1);
+
+	if (!p)
+		oom();
+	return p;
+}
+
+void free_pointer(void *pointer)
+{
+	free(*(void **)pointer);
+}
+
+void arena_release(struct arena *arena)
+{
+	while (arena->blocks) {
+		struct arena_block *next = arena->blocks->next;
+
+		free(arena->blocks);
+		arena->blocks = next;
+	}
+}
+
+void *arena_alloc(struct arena *arena, size_t bytes)
+{
+	struct arena_block *block = arena->blocks;
+	size_t wanted = (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+	void *p;
+
+	if (wanted < bytes)
+		oom();
+	if (!block || block->size_bytes - block->used_bytes < wanted) {
+		size_t size = wanted > BLOCK_BYTES ? wanted : BLOCK_BYTES;
+
+		block = xmalloc(sizeof(*block) + size);
+		block->next = arena->blocks;
+		block->used_bytes = 0;
+		block->size_bytes = size;
+		arena->blocks = block;
+	}
+	p = block->data + block->used_bytes;
+	block->used_bytes += wanted;
+	return memset(p, 0, bytes);
+}
+
+void *arena_array(struct arena *arena, size_t count, size_t element_bytes)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, element_bytes, &bytes))
+		oom();
+	return arena_alloc(arena, bytes);
+}
+
+char *arena_strndup(struct arena *arena, const char *text, size_t length)
+{
+	char *copy = arena_alloc(arena, length + 1);
+
+	return memcpy(copy, text, length);
+}
+
+char *arena_strdup(struct arena *arena, const char *text)
+{
+	return arena_strndup(arena, text, strlen(text));
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+	va_list args, again;
+	int length;
+	char *text;
+
+	va_start(args, format);
+	va_copy(again, args);
+	length = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	text = arena_alloc(arena, (size_t)length + 1);
+	vsnprintf(text, (size_t)length + 1, format, again);
+	va_end(again);
+	return text;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/clock.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+static atomic_bool interrupt_flag;
+
+uint64_t clock_usec(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+double clock_seconds_since(uint64_t start_usec)
+{
+	return (double)(clock_usec() - start_usec) / 1e6;
+}
+
+int clock_left_msec(uint64_t deadline_usec)
+{
+	uint64_t now = clock_usec();
+	uint64_t left = deadline_usec > now ? (deadline_usec - now + 999) / 1000 : 0;
+
+	return left > INT32_MAX ? INT32_MAX : (int)left;
+}
+
+void clock_iso8601(char text[static 24])
+{
+	time_t now = time(NULL);
+	struct tm parts;
+
+	gmtime_r(&now, &parts);
+	strftime(text, 24, "%Y-%m-%dT%H:%M:%SZ", &parts);
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	if (atomic_exchange(&interrupt_flag, true))
+		_exit(ERROR_INTERRUPTED);
+}
+
+void interrupt_setup(void)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+bool interrupted(void)
+{
+	return atomic_load(&interrupt_flag);
+}
+
+int interrupt_check(struct error *err)
+{
+	if (!interrupted())
+		return 0;
+	return error_set(err, ERROR_INTERRUPTED, "interrupted; run the same command to go on");
+}

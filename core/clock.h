@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* clock.h - time that only goes forward, deadlines, and the person's Ctrl-C. */
+#ifndef CORE_CLOCK_H
+#define CORE_CLOCK_H
+
+#include "core/error.h"
+
+#include <stdint.h>
+
+/* Monotonic time in microseconds. */
+uint64_t clock_usec(void);
+/* Seconds since an earlier clock_usec(). */
+double clock_seconds_since(uint64_t start_usec);
+/* Milliseconds left until the deadline for poll(): 0 when past. */
+int clock_left_msec(uint64_t deadline_usec);
+
+/* Seconds since 1970 as "2026-11-21T09:00:00Z". */
+void clock_iso8601(char text[static 24]);
+
+/*
+ * SIGINT and SIGTERM set a flag; everything that waits looks at it at least five times a second and
+ * gives up with ERROR_INTERRUPTED. A second signal ends the process at once.
+ */
+void interrupt_setup(void);
+bool interrupted(void);
+/* -1 with ERROR_INTERRUPTED when the flag is set, else 0. */
+int interrupt_check(struct error *err);
+
+/* How long a wait may last before the flag is looked at again. */
+#define INTERRUPT_POLL_MSEC 200
+
+#endif

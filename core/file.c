@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void fd_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void file_close(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+	*file = NULL;
+}
+
+int file_read(const char *path, size_t ceiling_bytes, struct arena *arena, char **text,
+	      size_t *length, struct error *err)
+{
+	_cleanup_(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(str_release) struct str content = {0};
+	char buffer[16 * KIB];
+	ssize_t got;
+
+	if (fd < 0)
+		return error_errno(err, "cannot read %s", path);
+	str_init_ceiling(&content, ceiling_bytes);
+	while ((got = read(fd, buffer, sizeof(buffer))) > 0)
+		str_add_bytes(&content, buffer, (size_t)got);
+	if (got < 0)
+		return error_errno(err, "cannot read %s", path);
+	if (content.overflowed)
+		return error_set(err, ERROR_FAILED, "%s is larger than %zu bytes", path,
+				 ceiling_bytes);
+	*text = arena_strndup(arena, content.text, content.length);
+	if (length)
+		*length = content.length;
+	return 0;
+}
+
+static int write_all(int fd, const char *bytes, size_t length)
+{
+	while (length) {
+		ssize_t done = write(fd, bytes, length);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -1;
+		bytes += done;
+		length -= (size_t)done;
+	}
+	return 0;
+}
+
+int file_write(const char *path, const void *bytes, size_t length, mode_t mode, struct error *err)
+{
+	char temporary[PATH_MAX];
+	_cleanup_(fd_close) int fd = -1;
+
+	snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path);
+	fd = mkstemp(temporary);
+	if (fd < 0)
+		return error_errno(err, "cannot write %s", path);
+	if (fchmod(fd, mode) < 0 || write_all(fd, bytes, length) < 0 || fsync(fd) < 0 ||
+	    rename(temporary, path) < 0) {
+		error_errno(err, "cannot write %s", path);
+		unlink(temporary);
+		return -1;
+	}
+	return 0;
+}
+
+bool file_exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+int folder_make(const char *path, mode_t mode, struct error *err)
+{
+	char part[PATH_MAX];
+	struct stat st;
+
+	if (snprintf(part, sizeof(part), "%s", path) >= (int)sizeof(part))
+		return error_set(err, ERROR_FAILED, "the path %.60s... is too long", path);
+	for (char *p = part + 1;; p++) {
+		char kept = *p;
+
+		if (kept != '/' && kept != '\0')
+			continue;
+		*p = '\0';
+		if (mkdir(part, mode) < 0 && errno != EEXIST)
+			return error_errno(err, "cannot make folder %s", part);
+		*p = kept;
+		if (!kept)
+			break;
+	}
+	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return error_set(err, ERROR_FAILED, "%s is in the way: it is not a folder", path);
+	return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+	(void)st;
+	(void)kind;
+	(void)ftw;
+	return remove(path);
+}
+
+int folder_remove(const char *path, struct error *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return 0;
+	if (nftw(path, remove_entry, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0)
+		return error_errno(err, "cannot remove %s", path);
+	return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int folder_list(const char *path, const char *suffix, struct arena *arena, const char ***names,
+		struct error *err)
+{
+	DIR *folder = opendir(path);
+	size_t count = 0, capacity = 16;
+	const char **list = ARENA_ARRAY(arena, capacity + 1, const char *);
+	struct dirent *entry;
+
+	if (!folder)
+		return error_errno(err, "cannot list %s", path);
+	while ((entry = readdir(folder))) {
+		if (entry->d_name[0] == '.' || !ends_with(entry->d_name, suffix))
+			continue;
+		if (count == capacity) {
+			const char **larger = ARENA_ARRAY(arena, capacity * 2 + 1, const char *);
+
+			memcpy(larger, list, count * sizeof(*list));
+			list = larger;
+			capacity *= 2;
+		}
+		list[count++] = arena_strdup(arena, entry->d_name);
+	}
+	closedir(folder);
+	qsort(list, count, sizeof(*list), compare_names);
+	list[count] = NULL;
+	*names = list;
+	return 0;
+}
+
+int file_lock(const char *path, int *fd, struct error *err)
+{
+	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (*fd < 0)
+		return error_errno(err, "cannot open the lock file %s", path);
+	if (flock(*fd, LOCK_EX | LOCK_NB) < 0) {
+		fd_close(fd);
+		return error_set(
+			err, ERROR_FAILED,
+			"another ringup is at work on this cluster (%s is locked); wait for "
+			"it to end and run this again",
+			path);
+	}
+	return 0;
+}
+
+int share_path(struct arena *arena, const char *relative, const char **path, struct error *err)
+{
+	const char *share = getenv("RINGUP_SHARE");
+	char exe[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	const char *places[3] = {share, NULL, NULL};
+
+	if (length > 0) {
+		const char *folder;
+
+		exe[length] = '\0';
+		folder = path_folder(arena, path_folder(arena, exe));
+		places[1] = folder;
+		places[2] = arena_printf(arena, "%s/share/ringup", folder);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		if (!places[i])
+			continue;
+		*path = arena_printf(arena, "%s/%s", places[i], relative);
+		if (file_exists(*path))
+			return 0;
+	}
+	return error_set(err, ERROR_FAILED,
+			 "cannot find %s beside the program; set RINGUP_SHARE to the folder that "
+			 "holds it",
+			 relative);
+}
+
+const char *path_expand(struct arena *arena, const char *base, const char *path)
+{
+	const char *home = getenv("HOME");
+
+	if (starts_with(path, "~/") && home)
+		return arena_printf(arena, "%s%s", home, path + 1);
+	if (path[0] != '/' && base && strcmp(base, ".") != 0)
+		return arena_printf(arena, "%s/%s", base, path);
+	return path;
+}
+
+const char *path_folder(struct arena *arena, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return ".";
+	return slash == path ? "/" : arena_strndup(arena, path, (size_t)(slash - path));
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file.h - whole files, folders, and where the project's data lies.
+ *
+ * Every function names the path in its error.
+ */
+#ifndef CORE_FILE_H
+#define CORE_FILE_H
+
+#include "core/arena.h"
+#include "core/error.h"
+#include "core/str.h"
+
+#include <stdio.h>
+#include <sys/types.h>
+
+#define FILE_CEILING_BYTES (16 * MIB) /* for files that people write or that we keep */
+
+/* For _cleanup_ on an int descriptor or a FILE *. */
+void fd_close(int *fd);
+void file_close(FILE **file);
+
+/* Reads the whole file into the arena, NUL-terminated. A file over `ceiling_bytes` is an error. */
+int file_read(const char *path, size_t ceiling_bytes, struct arena *arena, char **text,
+	      size_t *length, struct error *err);
+
+/*
+ * Writes to a temporary file beside `path`, syncs and renames: readers see the old or the new
+ * content, never a part. `mode` is set exactly, whatever the umask is.
+ */
+int file_write(const char *path, const void *bytes, size_t length, mode_t mode, struct error *err);
+
+bool file_exists(const char *path);
+
+/* mkdir -p; folders that are made get `mode`. */
+int folder_make(const char *path, mode_t mode, struct error *err);
+
+/* rm -rf without following links, and without crossing into another file system. Missing is fine.
+ */
+int folder_remove(const char *path, struct error *err);
+
+/* Names in the folder that end in `suffix`, sorted, NULL-terminated, in the arena. */
+int folder_list(const char *path, const char *suffix, struct arena *arena, const char ***names,
+		struct error *err);
+
+/*
+ * Takes an exclusive lock on `path` (made if missing) that lasts until the descriptor is closed or
+ * the process ends. Fails at once, saying that another ringup works here, when it is taken.
+ */
+int file_lock(const char *path, int *fd, struct error *err);
+
+/*
+ * The folder that holds recipes/, deployer/remote/ and images/: $RINGUP_SHARE, else the source tree
+ * that build/ringup lies in, else PREFIX/share/ringup beside PREFIX/bin/ringup.
+ */
+int share_path(struct arena *arena, const char *relative, const char **path, struct error *err);
+
+/* "~/x" with the home folder put in; relative paths are taken from `base` (NULL: left as they are).
+ */
+const char *path_expand(struct arena *arena, const char *base, const char *path);
+
+/* The part before the last slash ("." when there is none). */
+const char *path_folder(struct arena *arena, const char *path);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/json.h"
+
+#include "core/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void json_free(cJSON **json)
+{
+	cJSON_Delete(*json);
+	*json = NULL;
+}
+
+int json_parse(const char *text, size_t length, const char *what, cJSON **json, struct error *err)
+{
+	const char *end = text;
+
+	*json = cJSON_ParseWithLengthOpts(text, length, &end, false);
+	if (!*json) {
+		int line = 1;
+
+		for (const char *p = text; p < end; p++)
+			line += *p == '\n';
+		return error_set(err, ERROR_FAILED, "%s is not valid JSON (line %d)", what, line);
+	}
+	return 0;
+}
+
+int json_read(const char *path, cJSON **json, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	char *text;
+	size_t length;
+
+	if (file_read(path, FILE_CEILING_BYTES, &arena, &text, &length, err) < 0)
+		return -1;
+	return json_parse(text, length, path, json, err);
+}
+
+int json_write(const char *path, const cJSON *json, mode_t mode, struct error *err)
+{
+	_cleanup_(free_pointer) char *text = cJSON_Print(json);
+	_cleanup_(str_release) struct str line = {0};
+
+	if (!text)
+		oom();
+	str_init(&line);
+	str_add(&line, text);
+	str_add_char(&line, '\n');
+	return file_write(path, line.text, line.length, mode, err);
+}
+
+void json_print(FILE *out, const cJSON *json)
+{
+	_cleanup_(free_pointer) char *text = cJSON_Print(json);
+
+	if (!text)
+		oom();
+	fprintf(out, "%s\n", text);
+}
+
+const cJSON *json_member(const cJSON *object, const char *name)
+{
+	return cJSON_GetObjectItemCaseSensitive(object, name);
+}
+
+const char *json_text(const cJSON *object, const char *name, struct arena *arena)
+{
+	const cJSON *member = json_member(object, name);
+
+	return cJSON_IsString(member) ? arena_strdup(arena, member->valuestring) : NULL;
+}
+
+double json_number(const cJSON *object, const char *name, double otherwise)
+{
+	const cJSON *member = json_member(object, name);
+
+	return cJSON_IsNumber(member) ? member->valuedouble : otherwise;
+}
+
+bool json_bool(const cJSON *object, const char *name, bool otherwise)
+{
+	const cJSON *member = json_member(object, name);
+
+	return cJSON_IsBool(member) ? cJSON_IsTrue(member) : otherwise;
+}
+
+cJSON *json_document(void)
+{
+	cJSON *json = cJSON_CreateObject();
+
+	if (!json)
+		oom();
+	cJSON_AddNumberToObject(json, "schema", 1);
+	return json;
+}
+
+void json_add_text(cJSON *object, const char *name, const char *text)
+{
+	if (text && *text)
+		cJSON_AddStringToObject(object, name, text);
+}

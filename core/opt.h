@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * opt.h - command-line options as rows: parsing and help come from one table.
+ *
+ * Each row says where in the command's options struct its value goes. "--name VALUE",
+ * "--name=VALUE",
+ * "-n VALUE", "-nVALUE" and "--" are understood; options and arguments may be mixed.
+ */
+#ifndef CORE_OPT_H
+#define CORE_OPT_H
+
+#include "core/arena.h"
+#include "core/error.h"
+#include "core/words.h"
+
+#include <stdio.h>
+
+enum opt_kind {
+	OPT_FLAG, /* bool */
+	OPT_TEXT, /* const char * */
+	OPT_INT,  /* int, 0 or more */
+	OPT_LIST, /* struct words: may be given more than once */
+};
+
+struct opt {
+	char letter;	      /* 0: none */
+	const char *name;     /* long name without dashes; NULL ends the array */
+	const char *argument; /* name of the value in help; NULL for flags */
+	const char *help;
+	enum opt_kind kind;
+	size_t offset; /* offsetof(struct ..., member) */
+};
+
+#define OPT_END                                  \
+	{                                        \
+		0, NULL, NULL, NULL, OPT_FLAG, 0 \
+	}
+
+/*
+ * Parses `words` (without the command's name) into `values` by the rows; what is not an option goes
+ * to `arguments`, and everything after "--" too. `stop_at_argument`: the first argument ends the
+ * options.
+ * `*used`, when not NULL, is the number of words eaten. Errors are ERROR_USAGE and name the nearest
+ * known option.
+ */
+int opt_parse(const struct opt *rows, const char *const *words, bool stop_at_argument, void *values,
+	      struct words *arguments, size_t *used, struct error *err);
+
+/* Prints the rows as an aligned list. */
+void opt_help(const struct opt *rows, FILE *out);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * proc.h - running other programs on this machine.
+ *
+ * Programs are started from word arrays, never through a shell. A run ends by itself, at its
+ * deadline, or when the person interrupts; in the last two cases the program's whole process group
+ * is ended.
+ */
+#ifndef CORE_PROC_H
+#define CORE_PROC_H
+
+#include "core/error.h"
+#include "core/str.h"
+
+#include <sys/types.h>
+
+#define PROC_OUTPUT_CEILING_BYTES (16 * MIB)
+
+struct proc {
+	const char *const *words; /* argv; words[0] is looked up in PATH */
+	const char *const *env;	  /* NAME=VALUE to add, or NULL */
+	const char *folder;	  /* working folder, or NULL */
+	const void *input;	  /* given on stdin; NULL: stdin is /dev/null */
+	size_t input_bytes;
+	int input_fd;  /* > 0: stdin is this descriptor instead */
+	int output_fd; /* > 0: stdout goes to this descriptor instead of `out` */
+	int timeout_s; /* 0: one hour */
+	/* Called for each whole line of stdout and stderr as it comes; may be NULL. */
+	void (*line)(void *arg, const char *line);
+	void *arg;
+};
+
+struct proc_result {
+	int status;	     /* exit status; 128 + N when signal N ended it; 127 when not found */
+	struct str out, err; /* what it printed, up to the ceiling */
+};
+
+void proc_result_release(struct proc_result *result);
+
+/* 0 when the program ran to its end, whatever its status. The caller releases *result always. */
+int proc_run(const struct proc *proc, struct proc_result *result, struct error *err);
+
+/* Runs words and fails unless the status is 0; the error ends with what the program said last. */
+int proc_check(const char *const *words, struct error *err);
+
+/* Sets the error for a finished run whose status is not 0: "NAME failed (status N): last line". */
+int proc_failed(const struct proc *proc, const struct proc_result *result, struct error *err);
+
+/*
+ * Starts a program that outlives us: own session, stdin from /dev/null, stdout and stderr appended
+ * to `log_path`. `env` may be NULL. *pid is its process id.
+ */
+int proc_spawn(const char *const *words, const char *const *env, const char *log_path, pid_t *pid,
+	       struct error *err);
+
+/* Whether `name` is an executable on PATH. */
+bool proc_exists(const char *name);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * progress.h - what long work is doing.
+ *
+ * A step is one line with a name ("node01", "layer 1f3a...") and a state. On a terminal running
+ * steps are redrawn in place at the foot of the screen; elsewhere each change of state is printed
+ * once as a plain line, and byte counts only at the end. Safe from any thread.
+ */
+#ifndef CORE_PROGRESS_H
+#define CORE_PROGRESS_H
+
+#include "core/base.h"
+
+#define PROGRESS_STEPS_MAX 4096
+
+struct progress_step; /* owned by the module, freed by progress_end */
+
+/* Starts a step; `state` says what it does now. Never NULL. */
+struct progress_step *progress_begin(const char *name, const char *state);
+/* Another state of the same step. */
+void progress_state(struct progress_step *step, const char *format, ...) _printf_(2, 3);
+/* How far it is, in bytes; `total` 0 when not known. Cheap: redraws at most 10 times a second. */
+void progress_bytes(struct progress_step *step, uint64_t done, uint64_t total);
+/* Ends it with a last state ("pushed in 1.2 s"); ok false shows it as failed. */
+void progress_end(struct progress_step *step, bool ok, const char *format, ...) _printf_(3, 4);
+
+/* For log.c: takes the lock and wipes the live lines; then draws them again and lets go. */
+void progress_pause(void);
+void progress_resume(void);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/quote.h"
+
+#include <string.h>
+
+static const char SAFE[] =
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+";
+
+void quote_word(struct str *out, const char *word)
+{
+	if (*word && !word[strspn(word, SAFE)]) {
+		str_add(out, word);
+		return;
+	}
+	str_add_char(out, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			str_add(out, "'\\''");
+		else
+			str_add_char(out, *word);
+	}
+	str_add_char(out, '\'');
+}
+
+void quote_words(struct str *out, const char *const *words)
+{
+	for (size_t i = 0; words[i]; i++) {
+		if (i)
+			str_add_char(out, ' ');
+		quote_word(out, words[i]);
+	}
+}

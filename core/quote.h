@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * quote.h - the one place where words become a line for a shell.
+ *
+ * Remote commands are word arrays; each word is quoted here and nowhere else, so that no format
+ * string and no user text is ever parsed by a shell.
+ */
+#ifndef CORE_QUOTE_H
+#define CORE_QUOTE_H
+
+#include "core/str.h"
+
+/* Adds one word, quoted for POSIX sh when it needs to be. */
+void quote_word(struct str *out, const char *word);
+
+/* Adds the NULL-terminated words, quoted, with single spaces between them. */
+void quote_words(struct str *out, const char *const *words);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/str.h"
+
+#include "core/arena.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void str_init_ceiling(struct str *s, size_t ceiling_bytes)
+{
+	*s = (struct str){.ceiling_bytes = ceiling_bytes, .capacity = 64};
+	s->text = xmalloc(s->capacity);
+	s->text[0] = '\0';
+}
+
+void str_init(struct str *s)
+{
+	str_init_ceiling(s, STR_CEILING_DEFAULT);
+}
+
+void str_release(struct str *s)
+{
+	free(s->text);
+	*s = (struct str){0};
+}
+
+void str_clear(struct str *s)
+{
+	s->length = 0;
+	s->text[0] = '\0';
+	s->overflowed = false;
+}
+
+void str_add_bytes(struct str *s, const void *bytes, size_t length)
+{
+	if (length > s->ceiling_bytes - s->length) {
+		length = s->ceiling_bytes - s->length;
+		s->overflowed = true;
+	}
+	if (!length)
+		return;
+	if (s->length + length + 1 > s->capacity) {
+		while (s->capacity < s->length + length + 1)
+			s->capacity *= 2;
+		s->text = xrealloc(s->text, s->capacity);
+	}
+	memcpy(s->text + s->length, bytes, length);
+	s->length += length;
+	s->text[s->length] = '\0';
+}
+
+void str_add(struct str *s, const char *text)
+{
+	str_add_bytes(s, text, strlen(text));
+}
+
+void str_add_char(struct str *s, char c)
+{
+	str_add_bytes(s, &c, 1);
+}
+
+void str_vaddf(struct str *s, const char *format, va_list args)
+{
+	char *text = NULL;
+	int length = vasprintf(&text, format, args);
+
+	if (length < 0)
+		oom();
+	str_add_bytes(s, text, (size_t)length);
+	free(text);
+}
+
+void str_addf(struct str *s, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	str_vaddf(s, format, args);
+	va_end(args);
+}
+
+void str_trim(struct str *s)
+{
+	while (s->length && strchr(" \t\r\n", s->text[s->length - 1]))
+		s->text[--s->length] = '\0';
+}
+
+bool starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool ends_with(const char *text, const char *suffix)
+{
+	size_t a = strlen(text), b = strlen(suffix);
+
+	return a >= b && strcmp(text + a - b, suffix) == 0;
+}
+
+/* Levenshtein distance by one row; words are short names, longer ones are cut. */
+static size_t edit_distance(const char *a, const char *b)
+{
+	size_t row[64], n = strnlen(b, ARRAY_LEN(row) - 1);
+
+	for (size_t j = 0; j <= n; j++)
+		row[j] = j;
+	for (size_t i = 0; a[i]; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i + 1;
+		for (size_t j = 1; j <= n; j++) {
+			size_t cost = diagonal + (a[i] != b[j - 1]);
+
+			diagonal = row[j];
+			if (row[j] + 1 < cost)
+				cost = row[j] + 1;
+			if (row[j - 1] + 1 < cost)
+				cost = row[j - 1] + 1;
+			row[j] = cost;
+		}
+	}
+	return row[n];
+}
+
+const char *nearest_word(const char *word, const char *const *candidates)
+{
+	const char *best = NULL;
+	size_t best_distance = 2 + strlen(word) / 3;
+
+	for (; *candidates; candidates++) {
+		size_t distance = edit_distance(word, *candidates);
+
+		if (distance < best_distance) {
+			best_distance = distance;
+			best = *candidates;
+		}
+	}
+	return best;
+}
+
+const char *format_bytes(char buffer[static 32], uint64_t bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	double value = (double)bytes;
+	size_t unit = 0;
+
+	while (value >= 1024 && unit + 1 < ARRAY_LEN(units)) {
+		value /= 1024;
+		unit++;
+	}
+	snprintf(buffer, 32, value < 10 && unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+	return buffer;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * str.h - a growing string with a ceiling.
+ *
+ * Invariants: `text` is never NULL after str_init and always NUL-terminated; `length` does not
+ * count the NUL. What is added past `ceiling_bytes` is dropped and `overflowed` is set, so a peer
+ * that sends without end costs a bounded amount of memory. The owner calls str_release.
+ */
+#ifndef CORE_STR_H
+#define CORE_STR_H
+
+#include "core/base.h"
+
+#include <stdarg.h>
+
+#define STR_CEILING_DEFAULT (64 * MIB)
+
+struct str {
+	char *text; /* owned */
+	size_t length, capacity, ceiling_bytes;
+	bool overflowed;
+};
+
+void str_init(struct str *s);
+/* The same with a ceiling of its own, for data that comes from outside. */
+void str_init_ceiling(struct str *s, size_t ceiling_bytes);
+void str_release(struct str *s);
+void str_clear(struct str *s);
+
+void str_add(struct str *s, const char *text);
+void str_add_bytes(struct str *s, const void *bytes, size_t length);
+void str_add_char(struct str *s, char c);
+void str_addf(struct str *s, const char *format, ...) _printf_(2, 3);
+void str_vaddf(struct str *s, const char *format, va_list args);
+
+/* Cuts spaces and newlines off the end. */
+void str_trim(struct str *s);
+
+/* Text helpers on plain strings. */
+bool starts_with(const char *text, const char *prefix);
+bool ends_with(const char *text, const char *suffix);
+
+/*
+ * The candidate nearest to `word` by edit distance, or NULL when none is near enough to be a
+ * plausible slip (distance over 1 + length/3). `candidates` is NULL-terminated.
+ */
+const char *nearest_word(const char *word, const char *const *candidates);
+
+/* "1.5 GiB", "12 KiB", "3 B" in a static-size caller buffer; returns the buffer. */
+const char *format_bytes(char buffer[static 32], uint64_t bytes);
+
+#endif

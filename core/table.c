@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/table.h"
+
+#include "core/file.h"
+
+#include <string.h>
+
+#define TABLE_COLUMNS_MAX 64
+
+/* Splits a line at commas, in place; -1 when there are more cells than `max`. */
+static int split_cells(char *line, const char **cells, size_t max)
+{
+	size_t count = 0;
+
+	for (char *cell = line; cell; count++) {
+		char *comma = strchr(cell, ',');
+
+		if (count == max)
+			return -1;
+		if (comma)
+			*comma++ = '\0';
+		cells[count] = cell;
+		cell = comma;
+	}
+	return (int)count;
+}
+
+static int read_header(struct table *table, char *line, struct arena *arena, struct error *err)
+{
+	int count;
+
+	table->columns = ARENA_ARRAY(arena, TABLE_COLUMNS_MAX, const char *);
+	count = split_cells(line, table->columns, TABLE_COLUMNS_MAX);
+	if (count < 0)
+		return error_set(err, ERROR_USAGE, "%s:1: more than %d columns", table->path,
+				 TABLE_COLUMNS_MAX);
+	table->column_count = (size_t)count;
+	for (size_t i = 0; i < table->column_count; i++)
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(table->columns[i], table->columns[j]) == 0)
+				return error_set(err, ERROR_USAGE, "%s:1: two columns named '%s'",
+						 table->path, table->columns[i]);
+	return 0;
+}
+
+static int read_row(struct table *table, char *line, size_t number, struct error *err)
+{
+	const char *cells[TABLE_COLUMNS_MAX];
+	int count = split_cells(line, cells, TABLE_COLUMNS_MAX);
+
+	if (count != (int)table->column_count)
+		return error_set(err, ERROR_USAGE, "%s:%zu: %d cells, the header has %zu",
+				 table->path, number, count, table->column_count);
+	memcpy(table->cells + table->row_count * table->column_count, cells,
+	       table->column_count * sizeof(*cells));
+	table->lines[table->row_count++] = number;
+	return 0;
+}
+
+int table_load(const char *path, struct arena *arena, struct table *table, struct error *err)
+{
+	char *text;
+	size_t line_count = 1, number = 0;
+
+	*table = (struct table){.path = arena_strdup(arena, path)};
+	if (file_read(path, FILE_CEILING_BYTES, arena, &text, NULL, err) < 0)
+		return -1;
+	for (const char *p = text; *p; p++)
+		line_count += *p == '\n';
+	table->lines = ARENA_ARRAY(arena, line_count, size_t);
+	for (char *line = text, *next; line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		number++;
+		if (!*line || *line == '#')
+			continue;
+		if (!table->columns) {
+			if (read_header(table, line, arena, err) < 0)
+				return -1;
+			table->cells = arena_array(arena, line_count * table->column_count,
+						   sizeof(const char *));
+		} else if (read_row(table, line, number, err) < 0) {
+			return -1;
+		}
+	}
+	if (!table->columns)
+		return error_set(err, ERROR_USAGE, "%s: no header line", path);
+	return 0;
+}
+
+static int column_index(const struct table *table, const char *column)
+{
+	for (size_t i = 0; i < table->column_count; i++)
+		if (strcmp(table->columns[i], column) == 0)
+			return (int)i;
+	return -1;
+}
+
+const char *table_cell(const struct table *table, size_t row, const char *column)
+{
+	int index = column_index(table, column);
+
+	return index < 0 ? "" : table->cells[row * table->column_count + (size_t)index];
+}
+
+bool table_has_column(const struct table *table, const char *column)
+{
+	return column_index(table, column) >= 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * table.h - CSV files as the catalog writes them.
+ *
+ * Dialect: comma, header line, ASCII or UTF-8, no quoting and no commas inside cells (inner commas
+ * are
+ * ';'), '#' starts a comment line. Cells live in the arena.
+ */
+#ifndef CORE_TABLE_H
+#define CORE_TABLE_H
+
+#include "core/arena.h"
+#include "core/error.h"
+
+struct table {
+	const char *path;
+	size_t column_count, row_count;
+	const char **columns; /* column_count names */
+	const char **cells;   /* row_count * column_count, row by row; never NULL */
+	size_t *lines;	      /* the line of each row in the file, from 1 */
+};
+
+/* A row with too few or too many cells, or a second column of the same name, is an error with its
+ * line. */
+int table_load(const char *path, struct arena *arena, struct table *table, struct error *err);
+
+/* The cell, or "" when the table has no such column. */
+const char *table_cell(const struct table *table, size_t row, const char *column);
+
+bool table_has_column(const struct table *table, const char *column);
+
+#endif

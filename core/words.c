@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/words.h"
+
+#include "core/str.h"
+
+#include <string.h>
+
+void words_add(struct words *words, const char *word)
+{
+	if (words->count + 2 > words->capacity) {
+		size_t capacity = words->capacity ? words->capacity * 2 : 16;
+		const char **list = ARENA_ARRAY(words->arena, capacity, const char *);
+
+		if (words->count)
+			memcpy(list, words->list, words->count * sizeof(*list));
+		words->list = list;
+		words->capacity = capacity;
+	}
+	words->list[words->count++] = arena_strdup(words->arena, word);
+	words->list[words->count] = NULL;
+}
+
+void words_add_all(struct words *words, const char *const *list)
+{
+	for (; *list; list++)
+		words_add(words, *list);
+}
+
+void words_addf(struct words *words, const char *format, ...)
+{
+	_cleanup_(str_release) struct str text;
+	va_list args;
+
+	str_init(&text);
+	va_start(args, format);
+	str_vaddf(&text, format, args);
+	va_end(args);
+	words_add(words, text.text);
+}

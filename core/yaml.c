@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/yaml.h"
+
+#include "core/file.h"
+#include "core/words.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#define YAML_DEPTH_MAX 16
+#define YAML_NODES_MAX 200000
+
+struct builder {
+	yaml_parser_t *parser;
+	struct arena *arena;
+	const char *file;
+	size_t nodes;
+	struct error *err;
+};
+
+static int add_child(struct builder *b, struct yaml *parent, size_t *capacity, struct yaml *child)
+{
+	if (parent->count == *capacity) {
+		size_t larger = *capacity ? *capacity * 2 : 8;
+		struct yaml **items = ARENA_ARRAY(b->arena, larger, struct yaml *);
+
+		if (parent->count)
+			memcpy(items, parent->items, parent->count * sizeof(*items));
+		parent->items = items;
+		*capacity = larger;
+	}
+	parent->items[parent->count++] = child;
+	return 0;
+}
+
+static int parser_error(struct builder *b)
+{
+	const yaml_parser_t *p = b->parser;
+
+	return error_set(b->err, ERROR_USAGE, "%s:%zu:%zu: %s", b->file, p->problem_mark.line + 1,
+			 p->problem_mark.column + 1, p->problem ? p->problem : "not valid YAML");
+}
+
+/* Reads the next event; the caller deletes it. */
+static int next_event(struct builder *b, yaml_event_t *event)
+{
+	const char *refused = NULL;
+
+	if (!yaml_parser_parse(b->parser, event))
+		return parser_error(b);
+	if (event->type == YAML_ALIAS_EVENT ||
+	    (event->type == YAML_SCALAR_EVENT && event->data.scalar.anchor) ||
+	    (event->type == YAML_MAPPING_START_EVENT && event->data.mapping_start.anchor) ||
+	    (event->type == YAML_SEQUENCE_START_EVENT && event->data.sequence_start.anchor))
+		refused = "anchors and aliases are not taken here; write the value out";
+	if (++b->nodes > YAML_NODES_MAX)
+		refused = "too many values in one file";
+	if (refused) {
+		error_set(b->err, ERROR_USAGE, "%s:%zu:%zu: %s", b->file,
+			  event->start_mark.line + 1, event->start_mark.column + 1, refused);
+		yaml_event_delete(event);
+		return -1;
+	}
+	return 0;
+}
+
+static struct yaml *new_node(struct builder *b, const yaml_event_t *event, enum yaml_kind kind)
+{
+	struct yaml *node = ARENA_NEW(b->arena, struct yaml);
+
+	node->kind = kind;
+	node->file = b->file;
+	node->line = (int)event->start_mark.line + 1;
+	node->column = (int)event->start_mark.column + 1;
+	return node;
+}
+
+static struct yaml *read_node(struct builder *b, yaml_event_t *event, int depth);
+
+static struct yaml *read_list(struct builder *b, struct yaml *list, int depth)
+{
+	size_t capacity = 0;
+
+	for (;;) {
+		yaml_event_t event;
+		struct yaml *child;
+
+		if (next_event(b, &event) < 0)
+			return NULL;
+		if (event.type == YAML_SEQUENCE_END_EVENT) {
+			yaml_event_delete(&event);
+			return list;
+		}
+		child = read_node(b, &event, depth + 1);
+		if (!child)
+			return NULL;
+		add_child(b, list, &capacity, child);
+	}
+}
+
+static struct yaml *read_map(struct builder *b, struct yaml *map, int depth)
+{
+	size_t capacity = 0;
+
+	for (;;) {
+		yaml_event_t event;
+		struct yaml *key, *value;
+
+		if (next_event(b, &event) < 0)
+			return NULL;
+		if (event.type == YAML_MAPPING_END_EVENT) {
+			yaml_event_delete(&event);
+			return map;
+		}
+		key = read_node(b, &event, depth + 1);
+		if (!key)
+			return NULL;
+		if (key->kind != YAML_TEXT) {
+			yaml_error(key, b->err, "a key must be a word");
+			return NULL;
+		}
+		for (size_t i = 0; i < map->count; i++) {
+			if (strcmp(map->items[i]->key, key->text) == 0) {
+				yaml_error(key, b->err,
+					   "'%s' stands twice; the first is on line %d", key->text,
+					   map->items[i]->key_line);
+				return NULL;
+			}
+		}
+		if (next_event(b, &event) < 0)
+			return NULL;
+		value = read_node(b, &event, depth + 1);
+		if (!value)
+			return NULL;
+		value->key = key->text;
+		value->key_line = key->line;
+		value->key_column = key->column;
+		add_child(b, map, &capacity, value);
+	}
+}
+
+/* Takes the event over: it is deleted here. */
+static struct yaml *read_node(struct builder *b, yaml_event_t *event, int depth)
+{
+	struct yaml *node = NULL;
+
+	if (depth > YAML_DEPTH_MAX) {
+		error_set(b->err, ERROR_USAGE, "%s:%zu: nested too deep", b->file,
+			  event->start_mark.line + 1);
+		yaml_event_delete(event);
+		return NULL;
+	}
+	switch (event->type) {
+	case YAML_SCALAR_EVENT:
+		node = new_node(b, event, YAML_TEXT);
+		node->text = arena_strndup(b->arena, (const char *)event->data.scalar.value,
+					   event->data.scalar.length);
+		node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+		yaml_event_delete(event);
+		return node;
+	case YAML_SEQUENCE_START_EVENT:
+		node = new_node(b, event, YAML_LIST);
+		yaml_event_delete(event);
+		return read_list(b, node, depth);
+	case YAML_MAPPING_START_EVENT:
+		node = new_node(b, event, YAML_MAP);
+		yaml_event_delete(event);
+		return read_map(b, node, depth);
+	default:
+		error_set(b->err, ERROR_USAGE, "%s:%zu: unexpected end", b->file,
+			  event->start_mark.line + 1);
+		yaml_event_delete(event);
+		return NULL;
+	}
+}
+
+static int read_document(struct builder *b, struct yaml **root)
+{
+	for (;;) {
+		yaml_event_t event;
+		yaml_event_type_t type;
+
+		if (next_event(b, &event) < 0)
+			return -1;
+		type = event.type;
+		if (type == YAML_STREAM_END_EVENT) {
+			yaml_event_delete(&event);
+			if (!*root) {
+				*root = ARENA_NEW(b->arena, struct yaml);
+				**root = (struct yaml){
+					.kind = YAML_MAP, .file = b->file, .line = 1, .column = 1};
+			}
+			return 0;
+		}
+		if (type == YAML_STREAM_START_EVENT || type == YAML_DOCUMENT_START_EVENT ||
+		    type == YAML_DOCUMENT_END_EVENT) {
+			yaml_event_delete(&event);
+			continue;
+		}
+		if (*root) {
+			yaml_event_delete(&event);
+			return yaml_error(*root, b->err, "the file holds more than one document");
+		}
+		*root = read_node(b, &event, 0);
+		if (!*root)
+			return -1;
+	}
+}
+
+int yaml_parse(const char *name, const char *text, size_t length, struct arena *arena,
+	       struct yaml **root, struct error *err)
+{
+	yaml_parser_t parser;
+	struct builder b = {
+		.parser = &parser, .arena = arena, .file = arena_strdup(arena, name), .err = err};
+	int rc;
+
+	if (!yaml_parser_initialize(&parser))
+		oom();
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
+	*root = NULL;
+	rc = read_document(&b, root);
+	yaml_parser_delete(&parser);
+	return rc;
+}
+
+int yaml_load(const char *path, struct arena *arena, struct yaml **root, struct error *err)
+{
+	char *text;
+	size_t length;
+
+	if (file_read(path, FILE_CEILING_BYTES, arena, &text, &length, err) < 0) {
+		err->kind = ERROR_USAGE;
+		return -1;
+	}
+	return yaml_parse(path, text, length, arena, root, err);
+}
