@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * facts.h - what one host is: the answer of deployer/remote/probe.sh, read or fed back in.
+ *
+ * The script prints `key=value` lines; a key that a host cannot answer is left out. Text is never
+ * NULL: unknown is "".
+ */
+#ifndef PLAN_FACTS_H
+#define PLAN_FACTS_H
+
+#include "core/arena.h"
+#include "core/error.h"
+#include "core/json.h"
+
+struct facts {
+	const char *host; /* as cluster.yaml spells it */
+	const char *hostname;
+	const char *os;		   /* ID and VERSION_ID of os-release: "debian12", "ubuntu22.04" */
+	const char *kernel, *arch; /* uname -r, uname -m */
+	const char *glibc, *gcc;   /* "2.36", "12.2.0" */
+	const char *python;
+	const char *engine;	    /* "docker", "podman" or "" */
+	const char *engine_version; /* of the server */
+	const char *engine_error;   /* why an installed engine does not answer */
+	const char *runtime_gpu;    /* version of the NVIDIA container toolkit */
+	const char *driver;	    /* NVIDIA driver, "" when none is loaded */
+	const char *gpus;	    /* product names, ';' between */
+	const char *interface;	    /* the NIC that owns the cluster address */
+	const char *interface_cidr; /* its network, "10.0.0.0/24" */
+	const char *infiniband;	    /* device names, ';' between */
+	const char *data_root;	    /* the engine's data folder */
+	int cpus;
+	double memory_bytes, disk_free_bytes; /* disk: of data_root */
+	double clock_skew_seconds;	      /* host minus controller, rounded to the round trip */
+};
+
+/* Parses the script's lines; unknown keys are skipped. `host` is copied. */
+int facts_parse(const char *host, const char *text, double controller_time, struct arena *arena,
+		struct facts *facts, struct error *err);
+
+/* The caller owns the object. */
+cJSON *facts_to_json(const struct facts *facts);
+int facts_from_json(const cJSON *json, struct arena *arena, struct facts *facts, struct error *err);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * version.h - comparing versions, and the requirement words of the command line.
+ *
+ * A version is numbers between dots with an optional tail ("4.1.4", "2.5.6-1", "ubuntu20.04");
+ * numbers compare as numbers, tails as text, and a missing part counts as 0: 12.1 equals 12.1.0.
+ */
+#ifndef PLAN_VERSION_H
+#define PLAN_VERSION_H
+
+#include "core/arena.h"
+#include "core/error.h"
+
+/* Below 0, 0 or above 0, as strcmp. */
+int version_compare(const char *a, const char *b);
+
+enum version_operator {
+	VERSION_EQ,
+	VERSION_NE,
+	VERSION_GE,
+	VERSION_GT,
+	VERSION_LE,
+	VERSION_LT,
+	VERSION_COMPATIBLE
+};
+
+struct version_clause {
+	enum version_operator operator;
+	const char *version; /* for == and != it may end in ".*" */
+};
+
+/*
+ * One REQ: `name`, or a name with clauses: ==1.2, ==1.2.*, >=1,<2, !=1.3, ~=1.4 (>= 1.4, == 1.*).
+ * Source of the grammar: PEP 440, "Version specifiers", the part that DESIGN.md section 3 takes
+ * over.
+ */
+struct requirement {
+	const char *name;
+	const char *text; /* as it was written */
+	size_t clause_count;
+	struct version_clause *clauses;
+};
+
+/* ERROR_USAGE when the text is no requirement. Does not check the name. */
+int requirement_parse(const char *text, struct arena *arena, struct requirement *req,
+		      struct error *err);
+
+/* Whether the version passes every clause. */
+bool requirement_admits(const struct requirement *req, const char *version);
+
+#endif
