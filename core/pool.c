@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define POOL_THREADS_MAX 256
+#define POOL_THREADS_MAX 4096
 
 struct pool {
 	atomic_size_t next;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#include "builder/backend.h"
+
+#include "core/str.h"
+
+#include <string.h>
+
+#define X(name) extern const struct backend backend_##name;
+#include "backend.list"
+#undef X
+
+const struct backend *const backends[] = {
+#define X(name) &backend_##name,
+#include "backend.list"
+#undef X
+	NULL};
+
+int backend_find(const char *name, const struct build_target *target, struct arena *arena,
+		 const struct backend **backend, struct error *err)
+{
+	_cleanup_(str_release) struct str reasons;
+	const char *why = "";
+
+	str_init(&reasons);
+	for (const struct backend *const *b = backends; *b; b++) {
+		if (strcmp(name, "auto") != 0 && strcmp(name, (*b)->name) != 0)
+			continue;
+		if ((*b)->available(target, arena, &why)) {
+			*backend = *b;
+			return 0;
+		}
+		str_addf(&reasons, "%s%s: %s", reasons.length ? "; " : "", (*b)->name, why);
+	}
+	if (!reasons.length)
+		return error_set(err, ERROR_USAGE, "there is no build engine '%s'", name);
+	return error_set(err, ERROR_FAILED, "no engine here can build an image: %s", reasons.text);
+}

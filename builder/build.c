@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include "builder/build.h"
+
+#include "builder/context.h"
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "core/proc.h"
+#include "core/progress.h"
+#include "core/quote.h"
+#include "core/words.h"
+
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* An image of the CPU stack with its base, twice over: what a build may need in the cache folder.
+ */
+#define BUILD_DISK_BYTES (2 * GIB)
+
+static const char *base_tar_path(const struct spec *spec, const char *folder, struct arena *arena)
+{
+	char *path = arena_printf(arena, "%s/%s.tar", folder, spec->base_name);
+
+	for (char *p = path + strlen(folder) + 1; *p; p++)
+		if (*p == ':' || *p == '/')
+			*p = '-';
+	return path;
+}
+
+static const char *const *base_words(const struct cluster *cluster, const struct spec *spec,
+				     const char *tar, struct arena *arena)
+{
+	struct words words = WORDS_INIT(arena);
+
+	words_add_all(&words, WORDS("sh", spec->base_script, tar));
+	if (*cluster->mirrors.apt)
+		words_add(&words, cluster->mirrors.apt);
+	return words.list;
+}
+
+static int check_disk(const char *folder, struct error *err)
+{
+	struct statvfs fs;
+	char free_text[32];
+
+	if (statvfs(folder, &fs) < 0)
+		return 0;
+	if ((uint64_t)fs.f_bavail * fs.f_frsize >= BUILD_DISK_BYTES)
+		return 0;
+	return error_set(
+		err, ERROR_FAILED,
+		"only %s are free under %s, and a build needs 2 GiB; free space there and run "
+		"this again",
+		format_bytes(free_text, (uint64_t)fs.f_bavail * fs.f_frsize), folder);
+}
+
+/* Makes the root filesystem unless the cache holds it: to a temporary name first. */
+static int make_base_tar(const struct cluster *cluster, const struct spec *spec, const char *tar,
+			 struct arena *arena, struct error *err)
+{
+	const char *partial = arena_printf(arena, "%s.partial", tar);
+	const char *const *words = base_words(cluster, spec, partial, arena);
+	struct progress_step *step;
+	uint64_t start = clock_usec();
+
+	if (file_exists(tar))
+		return 0;
+	step = progress_begin("base",
+			      arena_printf(arena, "making the root filesystem of %s", spec->os));
+	if (proc_check(words, err) < 0 || rename(partial, tar) < 0) {
+		unlink(partial);
+		progress_end(step, false, "failed");
+		if (!err->kind)
+			return error_errno(err, "cannot write %s", tar);
+		return error_wrap(err, "base root filesystem of %s", spec->os);
+	}
+	progress_end(step, true, "root filesystem of %s made in %.0f s", spec->os,
+		     clock_seconds_since(start));
+	return 0;
+}
+
+static int prepare_base(const struct cluster *cluster, const struct spec *spec,
+			const char *cache_folder, const struct image *image, struct arena *arena,
+			struct error *err)
+{
+	const char *tar = base_tar_path(spec, cache_folder, arena);
+	bool found;
+
+	if (!*spec->base_script)
+		return 0;
+	if (image->backend->has_image(&image->target, spec->base_name, &found, err) < 0)
+		return -1;
+	if (found)
+		return 0;
+	if (make_base_tar(cluster, spec, tar, arena, err) < 0)
+		return -1;
+	return image->backend->import_base(&image->target, tar, spec->base_name, err);
+}
+
+struct watcher {
+	struct progress_step *step;
+};
+
+static void show_line(void *arg, const char *line)
+{
+	struct watcher *watcher = arg;
+
+	log_debug("%s", line);
+	if (starts_with(line, "Step "))
+		progress_state(watcher->step, "%.100s", line);
+}
+
+static int run_build(const struct spec *spec, const char *cache_folder, struct image *image,
+		     struct arena *arena, struct error *err)
+{
+	const char *context =
+		arena_printf(arena, "%s/context-%s.tar", cache_folder, spec_tag(spec, arena));
+	struct watcher watcher = {NULL};
+	uint64_t start = clock_usec();
+	int rc;
+
+	if (context_write_tar(spec, context, err) < 0)
+		return -1;
+	watcher.step = progress_begin(
+		"build", arena_printf(arena, "%s with %s", image->name, image->backend->name));
+	rc = image->backend->build(&image->target, context, image->name, spec->build_args,
+				   show_line, &watcher, err);
+	unlink(context);
+	if (rc < 0)
+		progress_end(watcher.step, false, "failed");
+	else
+		progress_end(watcher.step, true, "%s built in %.0f s", image->name,
+			     clock_seconds_since(start));
+	return rc;
+}
+
+static void name_image(const struct cluster *cluster, const struct spec *spec, struct arena *arena,
+		       struct image *image)
+{
+	*image = (struct image){
+		.target = {.docker_host = cluster->build.docker_host},
+		.name = arena_printf(arena, "ringup/%s:%s", cluster->image.name,
+				     spec_tag(spec, arena)),
+	};
+}
+
+int build_image(const struct cluster *cluster, const struct spec *spec,
+		const struct build_options *options, struct arena *arena, struct image *image,
+		struct error *err)
+{
+	bool found = false;
+
+	name_image(cluster, spec, arena, image);
+	if (backend_find(cluster->build.engine, &image->target, arena, &image->backend, err) < 0 ||
+	    image->backend->has_image(&image->target, image->name, &found, err) < 0)
+		return -1;
+	if (found)
+		return 0;
+	if (folder_make(options->cache_folder, 0700, err) < 0 ||
+	    check_disk(options->cache_folder, err) < 0 ||
+	    prepare_base(cluster, spec, options->cache_folder, image, arena, err) < 0 ||
+	    run_build(spec, options->cache_folder, image, arena, err) < 0)
+		return -1;
+	image->built = true;
+	return 0;
+}
+
+static void add_command(struct str *out, const char *const *words)
+{
+	quote_words(out, words);
+	str_add_char(out, '\n');
+}
+
+int build_commands(const struct cluster *cluster, const struct spec *spec,
+		   const struct build_options *options, struct arena *arena, struct str *out,
+		   struct error *err)
+{
+	const char *folder = arena_printf(arena, "context-%s", spec_tag(spec, arena));
+	const char *tar = base_tar_path(spec, options->cache_folder, arena);
+	struct image image;
+
+	name_image(cluster, spec, arena, &image);
+	if (backend_find(cluster->build.engine, &image.target, arena, &image.backend, err) < 0)
+		return -1;
+	if (*cluster->build.docker_host)
+		str_addf(out, "export DOCKER_HOST=%s\n", cluster->build.docker_host);
+	add_command(out, WORDS("ringup", "-f", cluster->path, "recipe", "-o", folder));
+	if (*spec->base_script) {
+		add_command(out, WORDS("mkdir", "-p", options->cache_folder));
+		add_command(out, base_words(cluster, spec, tar, arena));
+		add_command(out, WORDS(image.backend->name, "import", tar, spec->base_name));
+	}
+	add_command(out, image.backend->build_words(folder, image.name, spec->build_args, arena));
+	return 0;
+}

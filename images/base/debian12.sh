@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Makes the root filesystem of debian12 as a tar file: debian12.sh OUTPUT [MIRROR]
+#
+# MIRROR is where packages come from now; the result names only the public upstreams. ca-certificates
+# is inside so that https sources work in the first build step.
+set -eu
+output=$1
+mirror=${2:-http://deb.debian.org/debian}
+
+# Host names, machine ids and caches of the machine that builds must not be in the result.
+mmdebstrap --quiet --variant=minbase --include=ca-certificates \
+	--aptopt='Acquire::Languages "none"' \
+	--aptopt='Acquire::Retries "3"' \
+	--customize-hook='rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/* "$1"/var/log/*' \
+	--customize-hook='rm -f "$1"/etc/hostname "$1"/etc/resolv.conf "$1"/etc/machine-id' \
+	--customize-hook='rm -f "$1"/etc/apt/apt.conf.d/99mmdebstrap' \
+	--customize-hook='printf "%s\n" \
+		"deb http://deb.debian.org/debian bookworm main" \
+		"deb http://deb.debian.org/debian bookworm-updates main" \
+		"deb http://deb.debian.org/debian-security bookworm-security main" \
+		>"$1"/etc/apt/sources.list' \
+	bookworm "$output" "$mirror"
