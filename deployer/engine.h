@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine.h - a container engine on the hosts: one const record of word arrays, in engine_NAME.c.
+ *
+ * In a word "@{name}" is replaced by a value; a word that is exactly "@name" becomes as many words
+ * as the list of that name has, also none. Nothing here is ever parsed by a shell.
+ */
+#ifndef DEPLOYER_ENGINE_H
+#define DEPLOYER_ENGINE_H
+
+#include "core/words.h"
+
+struct engine {
+	const char *name, *help;
+	bool has_containers;	      /* false: workers run on the host itself */
+	const char *trust_folder;     /* the registry's CA goes to TRUST_FOLDER/REGISTRY/ca.crt */
+	const char *const *probe;     /* prints the server's version */
+	const char *const *data_root; /* prints the folder that images are kept in */
+	const char *const *state;     /* prints id, running, exit code, config, image, start time */
+	const char *const *login;     /* password on stdin */
+	const char *const *has_image; /* status 0 when @{image} is there */
+	const char *const *pull, *const *run, *const *remove, *const *stop, *const *remove_image;
+	const char *const *logs;       /* @{tail} lines */
+	const char *const *exec;       /* the words to run follow */
+	const char *const *exec_input; /* the same with stdin passed on */
+};
+
+/* All engines, NULL-terminated. */
+extern const struct engine *const engines[];
+
+/* NULL when there is none of that name. */
+const struct engine *engine_find(const char *name);
+
+struct engine_value {
+	const char *name;
+	const char *text;	  /* for "@{name}" */
+	const char *const *words; /* for "@name" */
+};
+
+/* Expands the pattern with the values (ended by name NULL) onto `out`. An unknown name aborts. */
+void engine_expand(const char *const *pattern, const struct engine_value *values,
+		   struct words *out);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/engine.h"
+
+/* Labels that say whose container it is and what it was made from; read back by `state`. */
+static const char STATE_FORMAT[] =
+	"container_id={{.Id}}\n"
+	"container_running={{.State.Running}}\n"
+	"container_exit={{.State.ExitCode}}\n"
+	"container_config={{index .Config.Labels \"org.ringup.config\"}}\n"
+	"container_image={{.Config.Image}}\n"
+	"container_started={{.State.StartedAt}}";
+
+#define DOCKER "docker"
+
+const struct engine engine_docker = {
+	.name = "docker",
+	.help = "Docker Engine 19.03 or newer",
+	.has_containers = true,
+	.trust_folder = "/etc/docker/certs.d",
+	.probe = (const char *const[]){DOCKER, "version", "--format", "{{.Server.Version}}", NULL},
+	.data_root = (const char *const[]){DOCKER, "info", "--format", "{{.DockerRootDir}}", NULL},
+	.state = (const char *const[]){DOCKER, "container", "inspect", "--format", STATE_FORMAT,
+				       "@{container}", NULL},
+	.login = (const char *const[]){DOCKER, "--config", "@{config}", "login", "--username",
+				       "@{user}", "--password-stdin", "@{registry}", NULL},
+	.has_image = (const char *const[]){DOCKER, "image", "inspect", "--format", "{{.Id}}",
+					   "@{image}", NULL},
+	.pull = (const char *const[]){DOCKER, "--config", "@{config}", "pull", "--quiet",
+				      "@{image}", NULL},
+	.run = (const char *const[]){DOCKER,
+				     "run",
+				     "--detach",
+				     "--name",
+				     "@{container}",
+				     "--network",
+				     "@{network}",
+				     "--ipc",
+				     "private",
+				     "--shm-size",
+				     "@{shm_size}",
+				     "--label",
+				     "org.ringup.cluster=@{cluster}",
+				     "--label",
+				     "org.ringup.config=@{config_hash}",
+				     "--volume",
+				     "@{ssh_folder}:/etc/ringup/ssh:ro",
+				     "@options",
+				     "@{image}",
+				     NULL},
+	.stop = (const char *const[]){DOCKER, "stop", "--time", "5", "@{container}", NULL},
+	.remove = (const char *const[]){DOCKER, "rm", "--force", "--volumes", "@{container}", NULL},
+	.remove_image = (const char *const[]){DOCKER, "image", "rm", "@{image}", NULL},
+	.logs = (const char *const[]){DOCKER, "logs", "--tail", "@{tail}", "@{container}", NULL},
+	.exec = (const char *const[]){DOCKER, "exec", "@{container}", NULL},
+	.exec_input = (const char *const[]){DOCKER, "exec", "--interactive", "@{container}", NULL},
+};

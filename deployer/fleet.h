@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fleet.h - the hosts of a cluster, worked on side by side.
+ *
+ * fleet_each runs straight-line code per host on a bounded pool of threads and keeps one error per
+ * host: no host's failure hides another's, and a host that failed is left out of the steps after
+ * it.
+ */
+#ifndef DEPLOYER_FLEET_H
+#define DEPLOYER_FLEET_H
+
+#include "core/progress.h"
+#include "deployer/engine.h"
+#include "deployer/ssh.h"
+#include "plan/cluster.h"
+#include "plan/facts.h"
+
+/* What the probe says of our container on a host; text is "" when there is none. */
+struct host_state {
+	const char *container_id, *config, *image, *started;
+	const char *mesh;   /* digest of the ssh files that the host holds */
+	const char *folder; /* where our files go on the host */
+	bool running;
+	int exit_status;
+};
+
+struct member {
+	const struct host *host;
+	size_t index;
+	struct fleet *fleet;
+	struct ssh_target target;
+	struct ssh *ssh;    /* opened at first use, kept */
+	struct arena arena; /* this host's own memory: its thread is the only user */
+	const struct engine *engine;
+	struct facts facts;
+	struct host_state state;
+	bool changed; /* something was changed on the host by this command */
+	bool failed;
+	struct error err; /* set when failed */
+};
+
+struct fleet {
+	const struct cluster *cluster;
+	struct arena *arena;
+	size_t count;
+	struct member *members;
+	size_t jobs;	       /* hosts at once */
+	const char *container; /* "ringup-NAME": the container's name on every host */
+};
+
+struct fleet_options {
+	int timeout_s; /* to connect and log in; 0: 15 */
+	int jobs;      /* 0: 64 */
+};
+
+/* Sets the fleet up; connects to nothing. The fleet lives in the arena; fleet_close ends it. */
+int fleet_init(const struct cluster *cluster, const struct fleet_options *options,
+	       struct arena *arena, struct fleet *fleet, struct error *err);
+
+/* Closes every connection. For _cleanup_. */
+void fleet_close(struct fleet *fleet);
+
+/* Calls fn for every member that has not failed. fn's error is kept with the host. */
+void fleet_each(struct fleet *fleet, int (*fn)(struct member *member, void *arg, struct error *err),
+		void *arg);
+
+/*
+ * 0 when no member failed. Otherwise sets one error that names each failed host with its cause:
+ * ERROR_PARTIAL when others are fine, ERROR_FAILED (or the members' own kind) when none is.
+ */
+int fleet_result(const struct fleet *fleet, struct error *err);
+
+size_t fleet_failures(const struct fleet *fleet);
+
+/* The member's connection, opened when it is not. */
+int member_connect(struct member *member, struct error *err);
+
+/* ssh_check on the member's connection with no input; `what` says in the error what was done. */
+int member_check(struct member *member, const char *const *words, const char *what,
+		 struct error *err);
+
+#endif

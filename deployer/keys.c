@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/keys.h"
+
+#include "core/digest.h"
+#include "core/file.h"
+#include "core/proc.h"
+#include "deployer/known_hosts.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define KEY_CEILING_BYTES (16 * KIB)
+#define SECRET_BYTES 32
+/* Where a container sees its files. */
+#define INSIDE "/etc/ringup/ssh"
+
+static int read_text(const char *path, struct arena *arena, const char **text, struct error *err)
+{
+	char *content;
+
+	if (file_read(path, KEY_CEILING_BYTES, arena, &content, NULL, err) < 0)
+		return -1;
+	*text = content;
+	return 0;
+}
+
+static int load_pair(const char *path, const char *comment, struct arena *arena,
+		     const char **private_key, const char **public_key, struct error *err)
+{
+	const char *public_path = arena_printf(arena, "%s.pub", path);
+
+	if (!file_exists(path) && proc_check(WORDS("ssh-keygen", "-q", "-t", "ed25519", "-N", "",
+						   "-C", comment, "-f", path),
+					     err) < 0)
+		return error_wrap(err, "cannot make the key %s", path);
+	if (read_text(path, arena, private_key, err) < 0 ||
+	    read_text(public_path, arena, public_key, err) < 0)
+		return -1;
+	*public_key = arena_strndup(arena, *public_key, strcspn(*public_key, "\n"));
+	return 0;
+}
+
+static int load_secret(const char *path, struct arena *arena, const char **secret,
+		       struct error *err)
+{
+	char hex[2 * SECRET_BYTES + 1];
+
+	if (file_exists(path))
+		return read_text(path, arena, secret, err);
+	if (random_hex(hex, SECRET_BYTES, err) < 0 ||
+	    file_write(path, hex, strlen(hex), 0600, err) < 0)
+		return -1;
+	*secret = arena_strdup(arena, hex);
+	return 0;
+}
+
+int keys_load(const struct fleet *fleet, struct arena *arena, struct keys *keys, struct error *err)
+{
+	const char *folder = cluster_state_path(fleet->cluster, "keys", arena);
+	const char *comment = arena_printf(arena, "ringup cluster %s", fleet->cluster->name);
+
+	*keys = (struct keys){0};
+	keys->members = ARENA_ARRAY(arena, fleet->count, struct member_keys);
+	if (folder_make(folder, 0700, err) < 0 ||
+	    load_pair(arena_printf(arena, "%s/id_ed25519", folder), comment, arena,
+		      &keys->private_key, &keys->public_key, err) < 0 ||
+	    load_secret(arena_printf(arena, "%s/secret", folder), arena, &keys->secret, err) < 0)
+		return -1;
+	for (size_t i = 0; i < fleet->count; i++) {
+		const char *name = fleet->members[i].host->name;
+		struct member_keys *m = &keys->members[i];
+
+		if (load_pair(arena_printf(arena, "%s/host-%s", folder, name), name, arena,
+			      &m->host_key, &m->host_public, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* "[10.0.0.1]:9435 ssh-ed25519 AAAA", one line per container of the mesh. */
+static const char *known_hosts_text(const struct fleet *fleet, const struct keys *keys,
+				    struct arena *arena)
+{
+	_cleanup_(str_release) struct str text;
+
+	str_init(&text);
+	for (size_t i = 0; i < fleet->count; i++) {
+		const struct host *host = fleet->members[i].host;
+		int port = fleet->cluster->container.sshd_port;
+		const char *public = keys->members[i].host_public;
+		const char *space = strchr(public, ' '),
+			   *end = space ? strchr(space + 1, ' ') : NULL;
+
+		str_addf(&text, "%s %.*s\n", known_hosts_name(host->address, port, arena),
+			 end ? (int)(end - public) : (int)strlen(public), public);
+	}
+	return arena_strdup(arena, text.text);
+}
+
+/* Plain ssh, mpirun and horovodrun all find address, port and keys here. */
+static const char *ssh_config_text(const struct fleet *fleet, struct arena *arena)
+{
+	_cleanup_(str_release) struct str text;
+
+	str_init(&text);
+	for (size_t i = 0; i < fleet->count; i++) {
+		const struct host *host = fleet->members[i].host;
+
+		str_addf(&text, "Host %s", host->name);
+		if (strcmp(host->name, host->address) != 0)
+			str_addf(&text, " %s", host->address);
+		str_addf(&text,
+			 "\n    HostName %s\n    Port %d\n    User root\n"
+			 "    IdentityFile " INSIDE "/id_ed25519\n    IdentitiesOnly yes\n"
+			 "    UserKnownHostsFile " INSIDE "/known_hosts\n"
+			 "    StrictHostKeyChecking yes\n    BatchMode yes\n"
+			 "    ConnectTimeout 20\n    ConnectionAttempts 3\n",
+			 host->address, fleet->cluster->container.sshd_port);
+	}
+	return arena_strdup(arena, text.text);
+}
+
+/* Keys only, on the cluster's interface only, nothing but commands. */
+static const char *sshd_config_text(const struct fleet *fleet, const struct member *member,
+				    struct arena *arena)
+{
+	size_t starts = fleet->count * 2 + 64;
+
+	return arena_printf(arena,
+			    "Port %d\nListenAddress %s\nHostKey " INSIDE "/ssh_host_ed25519_key\n"
+			    "AuthorizedKeysFile " INSIDE "/authorized_keys\n"
+			    "PermitRootLogin prohibit-password\nPasswordAuthentication no\n"
+			    "KbdInteractiveAuthentication no\nUsePAM no\nAllowTcpForwarding no\n"
+			    "X11Forwarding no\nPermitTunnel no\nPrintMotd no\nPidFile none\n"
+			    "MaxStartups %zu:30:%zu\nMaxSessions 1000\n",
+			    fleet->cluster->container.sshd_port, member->host->address, starts,
+			    starts * 2);
+}
+
+void keys_files(const struct fleet *fleet, const struct keys *keys, const struct member *member,
+		struct arena *arena, struct key_file files[static KEY_FILES_MAX])
+{
+	const struct key_file all[] = {
+		{"id_ed25519", keys->private_key, 0600},
+		{"id_ed25519.pub", keys->public_key, 0644},
+		{"authorized_keys", arena_printf(arena, "%s\n", keys->public_key), 0600},
+		{"ssh_host_ed25519_key", keys->members[member->index].host_key, 0600},
+		{"known_hosts", known_hosts_text(fleet, keys, arena), 0644},
+		{"ssh_config", ssh_config_text(fleet, arena), 0644},
+		{"sshd_config", sshd_config_text(fleet, member, arena), 0644},
+		{"secret", keys->secret, 0600},
+	};
+
+	_Static_assert(ARRAY_LEN(all) < KEY_FILES_MAX, "room for the end");
+	memcpy(files, all, sizeof(all));
+	files[ARRAY_LEN(all)] = (struct key_file){0};
+}

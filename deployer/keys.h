@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keys.h - the cluster's own SSH identity: one key pair for the workers, one host key per
+ * container, the known_hosts of the whole mesh and a shared secret for the rendezvous.
+ *
+ * Kept in .ringup/keys (0700) beside cluster.yaml, made once. A container's host key belongs to its
+ * host's name, so adding a host leaves the other keys alone. The mesh is complete before the first
+ * container starts: no worker ever meets an unknown host key.
+ */
+#ifndef DEPLOYER_KEYS_H
+#define DEPLOYER_KEYS_H
+
+#include "deployer/fleet.h"
+
+struct member_keys {
+	const char *host_key, *host_public; /* contents: private key, "ssh-ed25519 AAAA..." */
+};
+
+struct keys {
+	const char *private_key, *public_key; /* contents of the cluster's key pair */
+	const char *secret;		      /* hex; for $RINGUP_SECRET */
+	struct member_keys *members;	      /* one per member of the fleet */
+};
+
+/* Reads the keys, making those that are missing with ssh-keygen. */
+int keys_load(const struct fleet *fleet, struct arena *arena, struct keys *keys, struct error *err);
+
+/* One file that goes to a host's ssh folder. */
+struct key_file {
+	const char *name, *text;
+	mode_t mode;
+};
+
+#define KEY_FILES_MAX 10
+
+/*
+ * The files of one member, ended by name NULL: identity, host key, authorized_keys, known_hosts,
+ * ssh_config, sshd_config, secret.
+ */
+void keys_files(const struct fleet *fleet, const struct keys *keys, const struct member *member,
+		struct arena *arena, struct key_file files[static KEY_FILES_MAX]);
+
+#endif

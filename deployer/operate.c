@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* What is done with a running cluster: take it down, read its logs, run words in it. */
+#include "deployer/bringup.h"
+
+#include "deployer/container.h"
+#include "deployer/journal.h"
+#include "deployer/remote.h"
+
+#include <string.h>
+
+#define DOWN_TIMEOUT_S 180
+
+static const struct bringup nothing = {.accelerator = "cpu", .registry = ""};
+
+static const char *const *words_for(struct member *m, const char *const *pattern)
+{
+	struct container container;
+
+	container_describe(m, &nothing, &container);
+	return container_words(m, &container, pattern);
+}
+
+static int remove_container(struct member *m, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct ssh_command command = {.words = words_for(m, m->engine->remove),
+				      .timeout_s = DOWN_TIMEOUT_S};
+
+	if (!*m->state.container_id)
+		return 0;
+	m->changed = true;
+	if (ssh_check(m->ssh, &command, "cannot remove the container", &result, err) < 0)
+		return error_wrap(err, "%s", m->host->name);
+	journal_add(m, "remove", m->state.container_id);
+	return 0;
+}
+
+/* The image goes too, but only when no other container on the host uses it: then the engine says
+ * no. */
+static void remove_image(struct member *m)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	const struct engine_value values[] = {{"image", m->state.image, NULL}, {0}};
+	struct words words = WORDS_INIT(&m->arena);
+	struct ssh_command command = {.timeout_s = DOWN_TIMEOUT_S};
+	struct error ignored = {0};
+
+	if (!*m->state.image)
+		return;
+	engine_expand(m->engine->remove_image, values, &words);
+	command.words = words.list;
+	ssh_run(m->ssh, &command, &result, &ignored);
+}
+
+static int purge(struct member *m, struct error *err)
+{
+	const struct cluster *cluster = m->fleet->cluster;
+	const char *ca = "";
+	struct words words = WORDS_INIT(&m->arena);
+
+	remove_image(m);
+	if (*m->engine->trust_folder && *cluster->registry.address)
+		ca = arena_printf(&m->arena, "%s/%s/ca.crt", m->engine->trust_folder,
+				  cluster->registry.address);
+	if (remote_script("purge", WORDS(m->state.folder, ca), &words, err) < 0)
+		return -1;
+	m->changed = true;
+	return member_check(m, words.list, "cannot remove the cluster's files", err);
+}
+
+static int down_one(struct member *m, void *arg, struct error *err)
+{
+	const bool *with_purge = arg;
+	struct progress_step *step = progress_begin(m->host->name, "");
+	int rc = remove_container(m, err);
+
+	if (rc == 0 && *with_purge)
+		rc = purge(m, err);
+	progress_end(step, rc == 0, "%s",
+		     rc < 0	   ? "failed"
+		     : *with_purge ? "down, nothing left"
+				   : "down");
+	return rc;
+}
+
+void fleet_down(struct fleet *fleet, bool with_purge)
+{
+	fleet_each(fleet, down_one, &with_purge);
+}
+
+int member_logs(struct member *m, int tail, struct proc_result *result, struct error *err)
+{
+	const struct engine_value values[] = {{"container", m->fleet->container, NULL},
+					      {"tail", arena_printf(&m->arena, "%d", tail), NULL},
+					      {0}};
+	struct words words = WORDS_INIT(&m->arena);
+	struct ssh_command command = {0};
+
+	if (!m->engine->has_containers)
+		return error_set(err, ERROR_FAILED, "%s: there is no container with engine %s",
+				 m->host->name, m->engine->name);
+	engine_expand(m->engine->logs, values, &words);
+	command.words = words.list;
+	if (member_connect(m, err) < 0)
+		return -1;
+	if (ssh_check(m->ssh, &command, "cannot read the container's log", result, err) < 0)
+		return error_wrap(err, "%s", m->host->name);
+	return 0;
+}
+
+const char *const *member_exec_words(struct member *m, const char *const *words)
+{
+	const struct engine_value values[] = {{"container", m->fleet->container, NULL}, {0}};
+	struct words all = WORDS_INIT(&m->arena);
+
+	engine_expand(m->engine->exec, values, &all);
+	words_add_all(&all, words);
+	return all.list;
+}
+
+int member_exec(struct member *m, const char *const *words, int timeout_s,
+		struct proc_result *result, struct error *err)
+{
+	struct ssh_command command = {.words = member_exec_words(m, words), .timeout_s = timeout_s};
+
+	if (member_connect(m, err) < 0)
+		return -1;
+	if (ssh_run(m->ssh, &command, result, err) < 0)
+		return error_wrap(err, "%s", m->host->name);
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * parcel.h - the files that a host gets from us, as one tar, with a digest that says whether it has
+ * them already.
+ */
+#ifndef DEPLOYER_PARCEL_H
+#define DEPLOYER_PARCEL_H
+
+#include "core/digest.h"
+#include "deployer/bringup.h"
+
+struct parcel {
+	char *tar; /* owned */
+	size_t tar_bytes;
+	char digest[DIGEST_TEXT_BYTES]; /* of all names, modes and contents; inside as ssh/mesh */
+};
+
+/*
+ * ssh/ (keys_files), registry-ca.crt when there is one, and bin/ (worker and with-secret) for an
+ * engine without containers.
+ */
+int parcel_make(struct member *member, const struct bringup *bringup, struct parcel *parcel,
+		struct error *err);
+
+/* For _cleanup_. */
+void parcel_release(struct parcel *parcel);
+
+#endif

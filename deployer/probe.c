@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/probe.h"
+
+#include "core/clock.h"
+#include "core/json.h"
+#include "core/quote.h"
+#include "deployer/remote.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PROBE_TIMEOUT_S 60
+
+static const char *quoted(struct member *m, const char *const *pattern)
+{
+	const struct engine_value values[] = {{"container", m->fleet->container, NULL}, {0}};
+	_cleanup_(str_release) struct str line;
+	struct words words = WORDS_INIT(&m->arena);
+
+	engine_expand(pattern, values, &words);
+	str_init(&line);
+	quote_words(&line, words.list);
+	return arena_strdup(&m->arena, line.text);
+}
+
+static const char *value_of(const char *text, const char *key, struct arena *arena)
+{
+	size_t length = strlen(key);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, key, length) == 0 && line[length] == '=')
+			return arena_strndup(arena, line + length + 1,
+					     strcspn(line + length + 1, "\n"));
+	}
+	return "";
+}
+
+static void read_state(struct member *m, const char *text)
+{
+	struct arena *arena = &m->arena;
+
+	m->state = (struct host_state){
+		.container_id = value_of(text, "container_id", arena),
+		.config = value_of(text, "container_config", arena),
+		.image = value_of(text, "container_image", arena),
+		.started = value_of(text, "container_started", arena),
+		.mesh = value_of(text, "mesh", arena),
+		.folder = value_of(text, "state_folder", arena),
+		.running = strcmp(value_of(text, "container_running", arena), "true") == 0,
+		.exit_status = (int)strtol(value_of(text, "container_exit", arena), NULL, 10),
+	};
+}
+
+static double wall_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static int probe_one(struct member *m, void *arg, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct words words = WORDS_INIT(&m->arena);
+	struct ssh_command command = {.timeout_s = PROBE_TIMEOUT_S};
+	double now;
+
+	(void)arg;
+	if (remote_script("probe",
+			  WORDS(m->fleet->cluster->name, m->host->address, m->engine->name,
+				quoted(m, m->engine->probe), quoted(m, m->engine->data_root),
+				quoted(m, m->engine->state)),
+			  &words, err) < 0 ||
+	    member_connect(m, err) < 0)
+		return -1;
+	command.words = words.list;
+	now = wall_seconds();
+	if (ssh_check(m->ssh, &command, "probe", &result, err) < 0)
+		return error_wrap(err, "%s", m->host->name);
+	read_state(m, result.out.text);
+	return facts_parse(m->host->name, result.out.text, now, &m->arena, &m->facts, err);
+}
+
+void fleet_probe(struct fleet *fleet)
+{
+	struct progress_step *step = progress_begin("probe", "");
+
+	fleet_each(fleet, probe_one, NULL);
+	progress_end(step, fleet_failures(fleet) == 0, "%zu of %zu hosts answer",
+		     fleet->count - fleet_failures(fleet), fleet->count);
+}
+
+static int check_one(struct member *m, void *arg, struct error *err)
+{
+	const struct facts *f = &m->facts;
+
+	(void)arg;
+	if (*m->host->arch && strcmp(m->host->arch, "amd64") == 0 && strcmp(f->arch, "x86_64") != 0)
+		return error_set(err, ERROR_FAILED, "%s: it is %s, and cluster.yaml pins arch: %s",
+				 m->host->name, f->arch, m->host->arch);
+	if (!m->engine->has_containers || *f->engine_version)
+		return 0;
+	if (!*f->engine)
+		return error_set(err, ERROR_FAILED,
+				 "%s: %s is not installed there; install it (on Debian and Ubuntu: "
+				 "apt-get install docker.io), or set container.engine",
+				 m->host->name, m->engine->name);
+	return error_set(
+		err, ERROR_FAILED,
+		"%s: %s does not answer there: %s; start it (systemctl start %s) and see its log",
+		m->host->name, m->engine->name, f->engine_error, m->engine->name);
+}
+
+void fleet_check(struct fleet *fleet)
+{
+	fleet_each(fleet, check_one, NULL);
+}
+
+cJSON *fleet_facts_json(const struct fleet *fleet)
+{
+	cJSON *json = json_document(), *hosts = cJSON_AddArrayToObject(json, "hosts");
+
+	for (size_t i = 0; i < fleet->count; i++)
+		if (!fleet->members[i].failed)
+			cJSON_AddItemToArray(hosts, facts_to_json(&fleet->members[i].facts));
+	return json;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * probe.h - facts and container state of every host, in one round trip each.
+ */
+#ifndef DEPLOYER_PROBE_H
+#define DEPLOYER_PROBE_H
+
+#include "deployer/fleet.h"
+
+/* Fills facts and state of every member that answers; the others fail with their cause. */
+void fleet_probe(struct fleet *fleet);
+
+/*
+ * Fails every member that cannot run the cluster: no engine, an engine that does not answer,
+ * another architecture than the file pins. Each error says what to do.
+ */
+void fleet_check(struct fleet *fleet);
+
+/* {"schema", "hosts": [facts...]}; the caller owns it. */
+cJSON *fleet_facts_json(const struct fleet *fleet);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * remote.h - the scripts in deployer/remote/, run on a host without leaving a file there.
+ */
+#ifndef DEPLOYER_REMOTE_H
+#define DEPLOYER_REMOTE_H
+
+#include "core/words.h"
+#include "core/error.h"
+
+/*
+ * Adds the words that run the script with `arguments` as $1, $2, ...: sh -c TEXT NAME ARGUMENT...;
+ * the script's stdin stays free for data.
+ */
+int remote_script(const char *name, const char *const *arguments, struct words *words,
+		  struct error *err);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * credentials.h - who logs in to a registry, read where Docker keeps it.
+ *
+ * Looked up in this order: .ringup/auth.json beside cluster.yaml (what 'ringup login' and 'ringup
+ * lab up' write), $REGISTRY_AUTH_FILE, $DOCKER_CONFIG/config.json, ~/.docker/config.json. The form
+ * is Docker's: {"auths": {"HOST:PORT": {"auth": base64("user:password")}}}.
+ */
+#ifndef PLAN_CREDENTIALS_H
+#define PLAN_CREDENTIALS_H
+
+#include "core/log.h"
+#include "plan/cluster.h"
+
+struct credentials {
+	const char *user; /* NULL: none on file, go in without */
+	struct secret password;
+	const char *path; /* of the file that they came from */
+};
+
+int credentials_find(const struct cluster *cluster, const char *registry, struct arena *arena,
+		     struct credentials *credentials, struct error *err);
+
+/* Writes them to .ringup/auth.json (mode 0600), keeping other registries' entries. */
+int credentials_store(const struct cluster *cluster, const char *registry,
+		      const struct credentials *credentials, struct error *err);
+
+#endif
