@@ -101,7 +101,11 @@ lint: $(O)/.deps ## format, layers, lengths, headers alone, shellcheck, banned c
 	$(Q)BUILD="$(O)" .ci/lint.sh
 
 format: ## rewrite the sources in the house format
-	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
+	$(Q)git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
+
+.PHONY: print-flags
+print-flags:
+	@echo '$(ALL_CFLAGS) $(PKG_CFLAGS)'
 
 san: $(O)/.deps ## unit and cli tests under ASan and UBSan
 	$(Q)$(MAKE) --no-print-directory SAN=1 test SUITES="unit cli"

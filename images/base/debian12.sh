@@ -4,6 +4,7 @@
 #
 # MIRROR is where packages come from now; the result names only the public upstreams. ca-certificates
 # is inside so that https sources work in the first build step.
+# shellcheck disable=SC2016  # $1 is for mmdebstrap's hooks: the root that it makes
 set -eu
 output=$1
 mirror=${2:-http://deb.debian.org/debian}

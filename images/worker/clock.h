@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Monotonic time. All deadlines in the worker are absolute times of this clock, in microseconds, so that they
- * can be handed down through calls without being started anew.
+ * Monotonic time. All deadlines in the worker are absolute times of this clock, in microseconds, so
+ * that they can be handed down through calls without being started anew.
  */
 #ifndef WORKER_CLOCK_H
 #define WORKER_CLOCK_H
@@ -22,7 +22,8 @@ static inline int64_t clock_usec(void)
 	return clock_nsec() / 1000;
 }
 
-/* Milliseconds left until @deadline_usec, rounded up, at least 0 and at most @most_msec: the shape poll() wants. */
+/* Milliseconds left until @deadline_usec, rounded up, at least 0 and at most @most_msec: the shape
+ * poll() wants. */
 static inline int clock_left_msec(int64_t deadline_usec, int most_msec)
 {
 	int64_t left = (deadline_usec - clock_usec() + 999) / 1000;

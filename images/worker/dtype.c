@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Plain loops, vectorised by the compiler; on x86-64 once for AVX2 and once for the baseline, chosen at load time.
- * Sanitizers cannot run the resolver that chooses, so they get the baseline. */
+/* Plain loops, vectorised by the compiler; on x86-64 once for AVX2 and once for the baseline,
+ * chosen at load time. Sanitizers cannot run the resolver that chooses, so they get the baseline.
+ */
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+	__has_feature(memory_sanitizer)
 #define SANITIZED 1
 #endif
 #endif
@@ -82,35 +84,37 @@ static inline uint16_t bf16_store(float value)
 #define MIN(a, b) ((b) < (a) ? (b) : (a))
 #define MAX(a, b) ((b) > (a) ? (b) : (a))
 
-/* One loop: elements are stored as @cell, combined as @wide after @load, and turned back by @store. */
-#define REDUCER(name, cell, wide, load, store, combine)                                                      \
-	CLONES static void name(void *out, const void *left, const void *right, size_t count)                \
-	{                                                                                                    \
-		cell *dst = out;                                                                             \
-		const cell *a = left, *b = right;                                                            \
-                                                                                                             \
-		INDEPENDENT for (size_t i = 0; i < count; i++)                                               \
-		{                                                                                            \
-			wide x = load(a[i]), y = load(b[i]);                                                 \
-			dst[i] = (cell)store(combine(x, y));                                                 \
-		}                                                                                            \
+/* One loop: elements are stored as @cell, combined as @wide after @load, and turned back by @store.
+ */
+#define REDUCER(name, cell, wide, load, store, combine)                                       \
+	CLONES static void name(void *out, const void *left, const void *right, size_t count) \
+	{                                                                                     \
+		cell *dst = out;                                                              \
+		const cell *a = left, *b = right;                                             \
+                                                                                              \
+		INDEPENDENT for (size_t i = 0; i < count; i++)                                \
+		{                                                                             \
+			wide x = load(a[i]), y = load(b[i]);                                  \
+			dst[i] = (cell)store(combine(x, y));                                  \
+		}                                                                             \
 	}
 
-#define SCALER(name, cell, load, store, wide)                                                                \
-	static void name(void *data, size_t count, int divisor)                                              \
-	{                                                                                                    \
-		cell *cells = data;                                                                          \
-                                                                                                             \
-		for (size_t i = 0; i < count; i++)                                                           \
-			cells[i] = (cell)store(load(cells[i]) / (wide)divisor);                              \
+#define SCALER(name, cell, load, store, wide)                                   \
+	static void name(void *data, size_t count, int divisor)                 \
+	{                                                                       \
+		cell *cells = data;                                             \
+                                                                                \
+		for (size_t i = 0; i < count; i++)                              \
+			cells[i] = (cell)store(load(cells[i]) / (wide)divisor); \
 	}
 
-/* Sums and products of integers are taken unsigned: there overflow wraps, and the bits are the same. */
-#define TYPE(tag, cell, sum_wide, wide, load, store)                                                         \
-	REDUCER(tag##_sum, cell, sum_wide, load, store, SUM)                                                 \
-	REDUCER(tag##_prod, cell, sum_wide, load, store, PROD)                                               \
-	REDUCER(tag##_min, cell, wide, load, store, MIN)                                                     \
-	REDUCER(tag##_max, cell, wide, load, store, MAX)                                                     \
+/* Sums and products of integers are taken unsigned: there overflow wraps, and the bits are the
+ * same. */
+#define TYPE(tag, cell, sum_wide, wide, load, store)           \
+	REDUCER(tag##_sum, cell, sum_wide, load, store, SUM)   \
+	REDUCER(tag##_prod, cell, sum_wide, load, store, PROD) \
+	REDUCER(tag##_min, cell, wide, load, store, MIN)       \
+	REDUCER(tag##_max, cell, wide, load, store, MAX)       \
 	SCALER(tag##_scale, cell, load, store, wide)
 
 TYPE(f16, uint16_t, float, float, f16_load, f16_store)
@@ -121,9 +125,9 @@ TYPE(i32, int32_t, uint32_t, int32_t, SAME, SAME)
 TYPE(i64, int64_t, uint64_t, int64_t, SAME, SAME)
 TYPE(u8, uint8_t, uint32_t, uint8_t, SAME, SAME)
 
-#define REDUCERS(tag)                                                                                        \
-	{                                                                                                    \
-		tag##_sum, tag##_prod, tag##_min, tag##_max, tag##_sum                                       \
+#define REDUCERS(tag)                                                  \
+	{                                                              \
+		tag##_sum, tag##_prod, tag##_min, tag##_max, tag##_sum \
 	}
 
 static const struct {
@@ -133,17 +137,17 @@ static const struct {
 	reduce_fn *reducers[OP_COUNT];
 	void (*scale)(void *data, size_t count, int divisor);
 } types[DTYPE_COUNT] = {
-    [DTYPE_F16] = {"f16", "half", 2, 1 << 11, REDUCERS(f16), f16_scale},
-    [DTYPE_BF16] = {"bf16", "bfloat16", 2, 1 << 8, REDUCERS(bf16), bf16_scale},
-    [DTYPE_F32] = {"f32", "float", 4, 1 << 24, REDUCERS(f32), f32_scale},
-    [DTYPE_F64] = {"f64", "double", 8, INT64_C(1) << 53, REDUCERS(f64), f64_scale},
-    [DTYPE_I32] = {"i32", "int32", 4, INT32_MAX, REDUCERS(i32), i32_scale},
-    [DTYPE_I64] = {"i64", "int64", 8, INT64_MAX, REDUCERS(i64), i64_scale},
-    [DTYPE_U8] = {"u8", "uint8", 1, UINT8_MAX, REDUCERS(u8), u8_scale},
+	[DTYPE_F16] = {"f16", "half", 2, 1 << 11, REDUCERS(f16), f16_scale},
+	[DTYPE_BF16] = {"bf16", "bfloat16", 2, 1 << 8, REDUCERS(bf16), bf16_scale},
+	[DTYPE_F32] = {"f32", "float", 4, 1 << 24, REDUCERS(f32), f32_scale},
+	[DTYPE_F64] = {"f64", "double", 8, INT64_C(1) << 53, REDUCERS(f64), f64_scale},
+	[DTYPE_I32] = {"i32", "int32", 4, INT32_MAX, REDUCERS(i32), i32_scale},
+	[DTYPE_I64] = {"i64", "int64", 8, INT64_MAX, REDUCERS(i64), i64_scale},
+	[DTYPE_U8] = {"u8", "uint8", 1, UINT8_MAX, REDUCERS(u8), u8_scale},
 };
 
 static const char *const ops[OP_COUNT] = {
-    [OP_SUM] = "sum", [OP_PROD] = "prod", [OP_MIN] = "min", [OP_MAX] = "max", [OP_AVG] = "avg"};
+	[OP_SUM] = "sum", [OP_PROD] = "prod", [OP_MIN] = "min", [OP_MAX] = "max", [OP_AVG] = "avg"};
 
 int dtype_parse(const char *name)
 {

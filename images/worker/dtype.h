@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Element types and reductions: the only file that knows how wide an element is or how two are combined.
+ * Element types and reductions: the only file that knows how wide an element is or how two are
+ * combined.
  *
- * Names are short (f32) and those of nccl-tests (float) alike. f16 and bf16 are combined as float and rounded
- * to nearest even after each step. Integers wrap around. `avg` is a sum, then one division by the number of ranks
- * (toward zero for integers), which dtype_scale() does at the end.
+ * Names are short (f32) and those of nccl-tests (float) alike. f16 and bf16 are combined as float
+ * and rounded to nearest even after each step. Integers wrap around. `avg` is a sum, then one
+ * division by the number of ranks (toward zero for integers), which dtype_scale() does at the end.
  */
 #ifndef WORKER_DTYPE_H
 #define WORKER_DTYPE_H
@@ -12,7 +13,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum dtype { DTYPE_F16, DTYPE_BF16, DTYPE_F32, DTYPE_F64, DTYPE_I32, DTYPE_I64, DTYPE_U8, DTYPE_COUNT };
+enum dtype {
+	DTYPE_F16,
+	DTYPE_BF16,
+	DTYPE_F32,
+	DTYPE_F64,
+	DTYPE_I32,
+	DTYPE_I64,
+	DTYPE_U8,
+	DTYPE_COUNT
+};
 enum op { OP_SUM, OP_PROD, OP_MIN, OP_MAX, OP_AVG, OP_COUNT };
 
 #define ELEMENT_BYTES_MAX 8
@@ -27,7 +37,8 @@ const char *dtype_long_name(enum dtype type);
 size_t dtype_bytes(enum dtype type);
 const char *op_name(enum op op);
 
-/* dst[i] = a[i] op b[i] for @count elements. @dst may be @a or @b, but must not overlap them otherwise. */
+/* dst[i] = a[i] op b[i] for @count elements. @dst may be @a or @b, but must not overlap them
+ * otherwise. */
 typedef void reduce_fn(void *dst, const void *a, const void *b, size_t count);
 
 /* The reduction for @type and @op, never NULL; OP_AVG gives that of OP_SUM. */

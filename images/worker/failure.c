@@ -6,23 +6,23 @@
 #include <string.h>
 
 static const char *const phases[PHASE_COUNT] = {
-    [PHASE_JOIN] = "join",
-    [PHASE_VERSION] = "version check",
-    [PHASE_BOOTSTRAP] = "bootstrap",
-    [PHASE_FIRST] = "first collective",
-    [PHASE_RUN] = "run",
+	[PHASE_JOIN] = "join",
+	[PHASE_VERSION] = "version check",
+	[PHASE_BOOTSTRAP] = "bootstrap",
+	[PHASE_FIRST] = "first collective",
+	[PHASE_RUN] = "run",
 };
 
 static const char *const verdicts[] = {
-    [STATUS_PASS] = "pass",
-    [STATUS_USAGE] = "usage",
-    [STATUS_DATA] = "wrong data",
-    [STATUS_BELOW] = "below threshold",
-    [STATUS_TIMEOUT] = "timeout",
-    [STATUS_GPU] = "gpu unusable",
-    [STATUS_VERSION] = "version mismatch",
-    [STATUS_LOST] = "peer lost",
-    [STATUS_SLOW] = "slow",
+	[STATUS_PASS] = "pass",
+	[STATUS_USAGE] = "usage",
+	[STATUS_DATA] = "wrong data",
+	[STATUS_BELOW] = "below threshold",
+	[STATUS_TIMEOUT] = "timeout",
+	[STATUS_GPU] = "gpu unusable",
+	[STATUS_VERSION] = "version mismatch",
+	[STATUS_LOST] = "peer lost",
+	[STATUS_SLOW] = "slow",
 };
 
 const char *phase_name(int phase)
@@ -37,7 +37,8 @@ const char *verdict_name(int status)
 	return status >= 0 && status < count ? verdicts[status] : "unknown";
 }
 
-int failure_set(struct failure *err, enum status status, int rank, const char *host, const char *fmt, ...)
+int failure_set(struct failure *err, enum status status, int rank, const char *host,
+		const char *fmt, ...)
 {
 	va_list args;
 

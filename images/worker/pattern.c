@@ -5,7 +5,8 @@
 
 #define PRODUCT_RANKS_MAX 7 /* ranks that put a factor of 2 into one slot: 2^7 still fits u8 */
 
-/* Mixes the three numbers that make a value; the constants are those of the splitmix64 finaliser. */
+/* Mixes the three numbers that make a value; the constants are those of the splitmix64 finaliser.
+ */
 static uint64_t mix(uint64_t rank, uint64_t slot, uint64_t salt)
 {
 	uint64_t x = rank * 0x9e3779b97f4a7c15u + slot * 0xbf58476d1ce4e5b9u + salt;
@@ -15,7 +16,8 @@ static uint64_t mix(uint64_t rank, uint64_t slot, uint64_t salt)
 	return x ^ (x >> 31);
 }
 
-/* Largest magnitude of one rank's value in a sum: a few bits, so that many ranks fit in the exact range. */
+/* Largest magnitude of one rank's value in a sum: a few bits, so that many ranks fit in the exact
+ * range. */
 static int64_t sum_magnitude(enum dtype type)
 {
 	int64_t exact = dtype_exact_max(type);
@@ -46,7 +48,8 @@ static int64_t value_at(const struct pattern *p, int rank, size_t slot)
 	case OP_PROD:
 		if (place % stride_for(p->world, PRODUCT_RANKS_MAX) != 0)
 			return 1;
-		return (noise & 2) && p->type != DTYPE_U8 ? -1 - (int64_t)(noise & 1) : 1 + (int64_t)(noise & 1);
+		return (noise & 2) && p->type != DTYPE_U8 ? -1 - (int64_t)(noise & 1)
+							  : 1 + (int64_t)(noise & 1);
 	case OP_MIN:
 	case OP_MAX:
 		return signed_value(p->type, noise, exact < 1000 ? exact : 1000);
@@ -89,7 +92,8 @@ void pattern_fill(const struct pattern *pattern, int rank, void *data, size_t co
 	while (done < total) {
 		size_t piece = total - done < done ? total - done : done;
 
-		memcpy(out + done, out, piece); /* done stays a multiple of the period until the last piece */
+		memcpy(out + done, out,
+		       piece); /* done stays a multiple of the period until the last piece */
 		done += piece;
 	}
 }
@@ -109,7 +113,8 @@ static void expect(const struct pattern *p, unsigned char *table, size_t count)
 		dtype_scale(p->type, table, count, p->world);
 }
 
-static void note(const struct pattern *p, struct mismatch *found, uint64_t index, const void *want, const void *got)
+static void note(const struct pattern *p, struct mismatch *found, uint64_t index, const void *want,
+		 const void *got)
 {
 	if (found->wrong++ > 0)
 		return;
@@ -118,7 +123,8 @@ static void note(const struct pattern *p, struct mismatch *found, uint64_t index
 	dtype_format(p->type, got, found->got, sizeof(found->got));
 }
 
-void pattern_check(const struct pattern *pattern, const void *data, size_t count, struct mismatch *found)
+void pattern_check(const struct pattern *pattern, const void *data, size_t count,
+		   struct mismatch *found)
 {
 	_Alignas(8) unsigned char table[PATTERN_PERIOD * ELEMENT_BYTES_MAX];
 	size_t element_bytes = dtype_bytes(pattern->type);
@@ -133,7 +139,8 @@ void pattern_check(const struct pattern *pattern, const void *data, size_t count
 		if (memcmp(got, table, block * element_bytes) == 0)
 			continue;
 		for (size_t i = 0; i < block; i++)
-			if (memcmp(got + i * element_bytes, table + i * element_bytes, element_bytes) != 0)
+			if (memcmp(got + i * element_bytes, table + i * element_bytes,
+				   element_bytes) != 0)
 				note(pattern, found, base + i, table + i * element_bytes,
 				     got + i * element_bytes);
 	}

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verification data. Each rank fills its buffer with small integers that depend on its rank, the index and a salt,
- * chosen so that every partial result, in whatever order the ranks are combined, is exact in the element type: so a
- * right result has exactly one bit pattern and any other is wrong, for every type, operation and world size.
+ * Verification data. Each rank fills its buffer with small integers that depend on its rank, the
+ * index and a salt, chosen so that every partial result, in whatever order the ranks are combined,
+ * is exact in the element type: so a right result has exactly one bit pattern and any other is
+ * wrong, for every type, operation and world size.
  *
- * Values repeat every PATTERN_PERIOD elements (a prime, so that no power-of-two shift goes unseen); the expected
- * value of an index is the reduction of the same slot over all ranks, worked out in 64-bit integers.
- * Where a sum over all ranks would leave the exact range (bf16: 256), only every k-th rank adds to a given slot.
+ * Values repeat every PATTERN_PERIOD elements (a prime, so that no power-of-two shift goes unseen);
+ * the expected value of an index is the reduction of the same slot over all ranks, worked out in
+ * 64-bit integers. Where a sum over all ranks would leave the exact range (bf16: 256), only every
+ * k-th rank adds to a given slot.
  */
 #ifndef WORKER_PATTERN_H
 #define WORKER_PATTERN_H
@@ -33,6 +35,7 @@ struct mismatch {
 void pattern_fill(const struct pattern *pattern, int rank, void *data, size_t count);
 
 /* Compares @data (@count elements) with the reduction of all ranks' inputs. */
-void pattern_check(const struct pattern *pattern, const void *data, size_t count, struct mismatch *found);
+void pattern_check(const struct pattern *pattern, const void *data, size_t count,
+		   struct mismatch *found);
 
 #endif

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Runs one test file for prove: TAP on stdout as it comes, everything the file said only if it fails.
+#   - bats files run under bats, others are cmocka programs;
+#   - cmocka 1.1.5 writes "not ok N # SKIP" for a skipped test, which prove would count as a failure;
+#   - a file that hangs is ended after TEST_TIMEOUT seconds (default 1200) with all it started.
+set -uo pipefail
+file=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+case $file in
+*.bats) words=(bats --tap "$file") ;;
+*) words=("$file") ;;
+esac
+exec 3> >(sed -u -E 's/^not (ok [0-9]+)( - .*)? # SKIP/\1\2 # SKIP/' | tee "$folder/stdout")
+filter=$!
+CMOCKA_MESSAGE_OUTPUT=TAP timeout --kill-after=10 "${TEST_TIMEOUT:-1200}" "${words[@]}" \
+	</dev/null >&3 2>"$folder/stderr" 3>&- &
+test=$!
+# timeout has a process group of its own, so Ctrl-C does not reach the test by itself.
+trap 'kill -TERM $test 2>/dev/null' INT TERM HUP
+wait $test
+status=$?
+if kill -0 $test 2>/dev/null; then # a signal came: let the test clean up first
+	wait $test
+fi
+exec 3>&-
+wait $filter
+
+if ((status != 0)); then
+	((status != 124)) || echo "$file: ended after ${TEST_TIMEOUT:-1200} s (TEST_TIMEOUT)" >>"$folder/stderr"
+	{
+		echo
+		echo "---- $file: status $status"
+		cat "$folder/stdout" "$folder/stderr"
+		echo "----"
+	} >&2
+fi
+exit $status

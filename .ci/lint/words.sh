@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What is left to do is done or written down as an issue, not left in the code.
+set -euo pipefail
+source .ci/lib/files.sh
+words='TO''DO|FIX''ME|XX''X|HA''CK'
+findings=$(files_like '\.(c|h|sh|py|bats|recipe|csv|yaml)$|(^|/)Makefile$|^\.ci/run$' | tr '\n' '\0' |
+	xargs -0 -r grep -HnwE "$words" || true)
+report "$findings"

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/bench.h"
+
+#include "core/clock.h"
+#include "core/words.h"
+#include "deployer/bringup.h"
+
+#include <openssl/rand.h>
+#include <string.h>
+
+#define BENCH_TIMEOUT_DEFAULT_S 300
+/* The rendezvous listens somewhere in here: above the well-known ports, below Linux's ephemeral
+ * ones. */
+#define PORT_FIRST 20000
+#define PORT_COUNT 10000
+
+struct run {
+	struct launch launch;
+	const struct launcher *launcher;
+	struct proc_result root; /* of the member that prints the report */
+};
+
+static int run_one(struct member *m, void *arg, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct run *run = arg;
+	const char *const *words = run->launcher->words(m, &run->launch);
+
+	if (!words)
+		return 0;
+	if (member_exec(m, words, run->launch.timeout_s, &result, err) < 0)
+		return -1;
+	if (m->index == 0) {
+		run->root = result;
+		result = (struct proc_result){0};
+		return 0; /* the report says what went wrong */
+	}
+	if (result.status == 0 || *result.err.text == '\0')
+		return 0;
+	str_trim(&result.err);
+	return error_set(err, ERROR_FAILED, "%s: the worker ended with status %d: %s",
+			 m->host->name, result.status, result.err.text);
+}
+
+static int plan_launch(struct fleet *fleet, const struct bench_options *options,
+		       struct arena *arena, struct run *run, struct error *err)
+{
+	int *first = ARENA_ARRAY(arena, fleet->count, int), world = 0;
+	struct words arguments = WORDS_INIT(arena);
+	unsigned int random = 0;
+
+	run->launcher = launcher_find(options->launcher);
+	if (!run->launcher) {
+		error_set(err, ERROR_USAGE,
+			  "there is no launcher '%s'; there are:", options->launcher);
+		for (const struct launcher *const *l = launchers; *l; l++)
+			error_advise(err, "%s (%s)", (*l)->name, (*l)->help);
+		return -1;
+	}
+	if (run->launcher->needs_containers && !fleet->members[0].engine->has_containers)
+		return error_set(err, ERROR_USAGE,
+				 "the launcher '%s' needs containers, and the engine is '%s'; take "
+				 "--launcher ssh",
+				 options->launcher, fleet->members[0].engine->name);
+	for (size_t i = 0; i < fleet->count; i++) {
+		first[i] = world;
+		world += member_slots(&fleet->members[i]);
+	}
+	words_add(&arguments, "--json");
+	words_add_all(&arguments, options->arguments);
+	RAND_bytes((unsigned char *)&random, sizeof(random));
+	run->launch = (struct launch){
+		.fleet = fleet,
+		.arguments = arguments.list,
+		.world = world,
+		.first_ranks = first,
+		.root_address = fleet->members[0].host->address,
+		.root_port = PORT_FIRST + (int)(random % PORT_COUNT),
+		.timeout_s = options->timeout_s ? options->timeout_s : BENCH_TIMEOUT_DEFAULT_S,
+	};
+	return 0;
+}
+
+/* The report's ranks by the address that they were reached at; names inside of containers may
+ * differ. */
+static const struct member *member_of(const struct fleet *fleet, const cJSON *rank)
+{
+	const cJSON *address = json_member(rank, "address"), *host = json_member(rank, "host");
+
+	for (size_t i = 0; i < fleet->count; i++) {
+		const struct host *h = fleet->members[i].host;
+		const char *a = cJSON_IsString(address) ? address->valuestring : "";
+		size_t length = strlen(h->address);
+
+		if (strncmp(a, h->address, length) == 0 && (!a[length] || a[length] == ':'))
+			return &fleet->members[i];
+	}
+	for (size_t i = 0; i < fleet->count; i++)
+		if (cJSON_IsString(host) &&
+		    strcmp(host->valuestring, fleet->members[i].host->name) == 0)
+			return &fleet->members[i];
+	return NULL;
+}
+
+/* A job that runs on fewer hosts than planned can exit 0 and look right: count the ranks per host.
+ */
+static int check_places(const struct run *run, const cJSON *json, struct report *report,
+			struct error *err)
+{
+	const struct fleet *fleet = run->launch.fleet;
+	const cJSON *ranks = json_member(json, "ranks"), *rank;
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	int *seen = ARENA_ARRAY(&arena, fleet->count, int);
+	size_t i = 0;
+
+	cJSON_ArrayForEach (rank, ranks) {
+		const struct member *m = member_of(fleet, rank);
+
+		if (!m)
+			continue;
+		seen[m->index]++;
+		if (i < report->rank_count)
+			report->ranks[i].host = m->host->name;
+		i++;
+	}
+	for (i = 0; i < fleet->count; i++) {
+		const struct member *m = &fleet->members[i];
+
+		if (seen[i] != member_slots(m))
+			return error_set(err, ERROR_VERDICT,
+					 "%d ranks ran on %s, planned were %d: the launcher did "
+					 "not spread the "
+					 "job over the cluster",
+					 seen[i], m->host->name, member_slots(m));
+	}
+	return 0;
+}
+
+static int read_report(struct run *run, struct arena *arena, struct report *report,
+		       struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	struct str *out = &run->root.out, *errors = &run->root.err;
+	const char *start = out->text ? strchr(out->text, '{') : NULL;
+
+	if (!start) {
+		str_trim(errors);
+		return error_set(err, ERROR_FAILED, "the worker gave no report (status %d): %s",
+				 run->root.status, errors->length ? errors->text : "no output");
+	}
+	if (json_parse(start, out->length - (size_t)(start - out->text), "the worker's report",
+		       &json, err) < 0 ||
+	    report_from_json(json, arena, report, err) < 0)
+		return -1;
+	report->launcher = run->launcher->name;
+	if (strcmp(report->verdict, "pass") != 0)
+		return error_set(err, ERROR_VERDICT, "%s%s%s", report->verdict,
+				 *report->reason ? ": " : "", report->reason);
+	return check_places(run, json, report, err);
+}
+
+int fleet_bench(struct fleet *fleet, const struct bench_options *options, struct arena *arena,
+		struct report *report, struct error *err)
+{
+	struct run run = {0};
+	struct progress_step *step;
+	size_t jobs = fleet->jobs;
+	uint64_t begin = clock_usec();
+	int rc;
+
+	*report = (struct report){0};
+	if (plan_launch(fleet, options, arena, &run, err) < 0)
+		return -1;
+	step = progress_begin("bench",
+			      arena_printf(arena, "%d ranks on %zu hosts by %s", run.launch.world,
+					   fleet->count, run.launcher->name));
+	fleet->jobs = fleet->count; /* ranks wait for each other: all hosts at once */
+	fleet_each(fleet, run_one, &run);
+	fleet->jobs = jobs;
+	rc = run.root.out.text ? read_report(&run, arena, report, err) : -1;
+	if (rc < 0 && !err->kind)
+		fleet_result(fleet, err);
+	progress_end(step, rc == 0, rc == 0 ? "done in %.1f s" : "ended after %.1f s",
+		     clock_seconds_since(begin));
+	proc_result_release(&run.root);
+	return rc;
+}

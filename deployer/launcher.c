@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/launcher.h"
+
+#include <string.h>
+
+#define X(name) extern const struct launcher launcher_##name;
+#include "launcher.list"
+#undef X
+
+const struct launcher *const launchers[] = {
+#define X(name) &launcher_##name,
+#include "launcher.list"
+#undef X
+	NULL};
+
+const struct launcher *launcher_find(const char *name)
+{
+	for (const struct launcher *const *l = launchers; *l; l++)
+		if (strcmp((*l)->name, name) == 0)
+			return *l;
+	return NULL;
+}
+
+int member_slots(const struct member *member)
+{
+	return member->host->slots ? member->host->slots : 1;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* The MPI backend: MPI_Allreduce of the image's own MPI, through a shared object of its own
+ * (mpi/plugin.h), so that the worker itself needs no MPI. The shared object lies next to the
+ * program, or $RINGUP_MPI_PLUGIN says where. */
+#include "backend.h"
+#include "control.h"
+#include "mpi/plugin.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct mpi {
+	const struct mpi_plugin *plugin;
+	const struct group *group;
+	void *send, *recv;
+};
+
+static const struct mpi_plugin *loaded; /* by probe(); a process has one MPI */
+
+static void find_plugin(char *path, size_t bytes)
+{
+	const char *named = getenv("RINGUP_MPI_PLUGIN");
+	char program[PATH_MAX], *slash;
+	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	program[length > 0 ? length : 0] = '\0';
+	slash = strrchr(program, '/');
+	if (slash)
+		slash[1] = '\0';
+	if (named)
+		snprintf(path, bytes, "%s", named);
+	else
+		snprintf(path, bytes, "%s%s", program, MPI_PLUGIN_FILE);
+}
+
+static int mpi_probe(struct failure *err)
+{
+	char path[PATH_MAX + sizeof(MPI_PLUGIN_FILE)];
+	void *handle;
+
+	find_plugin(path, sizeof(path));
+	handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+	if (!handle)
+		return failure_set(err, STATUS_USAGE, -1, "",
+				   "cannot open the MPI plug-in: %s; build it with mpicc "
+				   "(build.sh) or set $RINGUP_MPI_PLUGIN",
+				   dlerror());
+	loaded = dlsym(handle, MPI_PLUGIN_SYMBOL);
+	if (loaded && loaded->abi == MPI_PLUGIN_ABI)
+		return 0;
+	return failure_set(err, STATUS_USAGE, -1, "",
+			   "%s belongs to another version of this program", path);
+}
+
+static int open_buffers(struct mpi *mpi, size_t bytes, struct failure *err)
+{
+	const struct group *group = mpi->group;
+	const char *host = group->members[group->rank].host;
+	char why[256] = "";
+
+	bytes = bytes > 0 ? bytes : 1;
+	if (mpi->plugin->open(group->rank, group->world, why, sizeof(why)) < 0)
+		return failure_set(err, STATUS_USAGE, group->rank, host,
+				   "--backend mpi on rank %d (%s): %s", group->rank, host, why);
+	mpi->send = mpi->plugin->alloc(bytes);
+	mpi->recv = mpi->plugin->alloc(bytes);
+	if (mpi->send && mpi->recv)
+		return 0;
+	return failure_set(err, STATUS_USAGE, group->rank, host,
+			   "rank %d (%s) has no memory for two buffers of %zu bytes; lower -e",
+			   group->rank, host, bytes);
+}
+
+static int mpi_open(const struct group *group, size_t bytes, void **state, struct failure *err)
+{
+	struct mpi *mpi = calloc(1, sizeof(*mpi));
+
+	if (!mpi)
+		abort();
+	mpi->plugin = loaded;
+	mpi->group = group;
+	if (open_buffers(mpi, bytes, err) < 0) {
+		free(mpi);
+		return -1;
+	}
+	*state = mpi;
+	return 0;
+}
+
+static void mpi_buffers(void *state, void **send, void **recv)
+{
+	struct mpi *mpi = state;
+
+	*send = mpi->send;
+	*recv = mpi->recv;
+}
+
+static int mpi_allreduce(void *state, const void *src, void *dst, size_t count, enum dtype type,
+			 enum op op, struct failure *err)
+{
+	struct mpi *mpi = state;
+	const struct group *group = mpi->group;
+	char why[256] = "";
+
+	if (mpi->plugin->allreduce(src, dst, count, dtype_name(type), op_name(op),
+				   dtype_reducer(type, op), why, sizeof(why)) < 0)
+		return failure_set(err, STATUS_LOST, group->rank, group->members[group->rank].host,
+				   "rank %d (%s): %s", group->rank,
+				   group->members[group->rank].host, why);
+	if (op == OP_AVG)
+		dtype_scale(type, dst, count, group->world);
+	return 0;
+}
+
+static void mpi_close(void *state)
+{
+	struct mpi *mpi = state;
+
+	mpi->plugin->close(mpi->send, mpi->recv, !control_failed(mpi->group->control));
+	free(mpi);
+}
+
+const struct backend backend_mpi = {
+	.name = "mpi",
+	.probe = mpi_probe,
+	.open = mpi_open,
+	.buffers = mpi_buffers,
+	.allreduce = mpi_allreduce,
+	.close = mpi_close,
+};

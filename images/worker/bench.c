@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench.h"
+#include "clock.h"
+#include "control.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SLOW_USEC 2000
+
+/* What each rank sends to rank 0 after a size; its iterations' times (float, microseconds) follow.
+ */
+struct part {
+	struct mismatch mismatch;
+};
+
+/* One size in one placement, on this rank. */
+struct run {
+	const struct bench *bench;
+	size_t count;
+	const void *src;
+	void *dst;
+	enum dtype type;
+	enum op op;
+	uint32_t salt;
+	unsigned char *part; /* struct part and the times */
+	size_t part_bytes;
+	unsigned char *all; /* rank 0: everybody's parts */
+};
+
+uint64_t bench_buffer_bytes(const struct workload *workload)
+{
+	uint64_t least = dtype_bytes((enum dtype)workload->type);
+
+	return workload->last_bytes > least ? workload->last_bytes : least;
+}
+
+static int collective(const struct run *run, int64_t now_usec, struct failure *err)
+{
+	const struct bench *bench = run->bench;
+
+	control_begin(bench->group->control, now_usec);
+	return bench->backend->allreduce(bench->state, run->src, run->dst, run->count, run->type,
+					 run->op, err);
+}
+
+/* One collective on fresh data; adds what is wrong to the part. */
+static int check(struct run *run, struct failure *err)
+{
+	const struct group *group = run->bench->group;
+	struct pattern pattern = {
+		.type = run->type, .op = run->op, .world = group->world, .salt = run->salt++};
+	struct part *part = (struct part *)run->part;
+	struct mismatch found;
+	void *input = run->src == run->dst ? run->dst : (void *)(uintptr_t)run->src;
+
+	memset(run->dst, 0xff, run->count * dtype_bytes(run->type));
+	pattern_fill(&pattern, group->rank, input, run->count);
+	if (control_barrier(group->control, err) < 0 || collective(run, clock_usec(), err) < 0)
+		return -1;
+	control_end(group->control);
+	if (fault_hits(run->bench->fault, FAULT_CORRUPT, group->rank) && run->count > 0)
+		((unsigned char *)run->dst)[run->count / 2 * dtype_bytes(run->type)] ^= 1;
+	pattern_check(&pattern, run->dst, run->count, &found);
+	if (part->mismatch.wrong == 0)
+		part->mismatch = found;
+	else
+		part->mismatch.wrong += found.wrong;
+	return 0;
+}
+
+static void inject(const struct run *run, uint32_t iteration)
+{
+	const struct fault *fault = run->bench->fault;
+	int rank = run->bench->group->rank;
+	bool middle = iteration == run->bench->group->workload.iterations / 2;
+
+	if (fault_hits(fault, FAULT_SLOW, rank))
+		usleep(SLOW_USEC);
+	if (middle && fault_hits(fault, FAULT_DIE, rank))
+		raise(SIGKILL);
+	if (middle && fault_hits(fault, FAULT_STOP, rank))
+		raise(SIGSTOP);
+}
+
+static int time_iterations(const struct run *run, struct failure *err)
+{
+	const struct workload *workload = &run->bench->group->workload;
+	float *times = (float *)(run->part + sizeof(struct part));
+	int64_t before = clock_nsec(), after;
+
+	for (uint32_t i = 0; i < workload->iterations; i++) {
+		inject(run, i);
+		if (collective(run, before / 1000, err) < 0)
+			return -1;
+		after = clock_nsec();
+		times[i] = (float)(after - before) / 1000;
+		before = after;
+	}
+	control_end(run->bench->group->control);
+	return 0;
+}
+
+static int warm_up(const struct run *run, struct failure *err)
+{
+	for (uint32_t i = 0; i < run->bench->group->workload.warmups; i++)
+		if (collective(run, clock_usec(), err) < 0)
+			return -1;
+	control_end(run->bench->group->control);
+	if (control_barrier(run->bench->group->control, err) < 0)
+		return -1;
+	return collective(run, clock_usec(),
+			  err); /* ranks leave this one closer together than any barrier */
+}
+
+static int by_size(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Turns the slowest rank's time of each iteration into the result's numbers. */
+static void summarise(float *slowest, uint32_t count, int world, struct result *result)
+{
+	double total = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		total += (double)slowest[i];
+	qsort(slowest, count, sizeof(*slowest), by_size);
+	result->usec = total / count;
+	result->min_usec = (double)slowest[0];
+	result->max_usec = (double)slowest[count - 1];
+	result->p50_usec = (double)slowest[count / 2];
+	result->p99_usec = (double)slowest[(uint64_t)count * 99 / 100];
+	result->algbw = result->usec > 0 ? (double)result->bytes / result->usec / 1000 : 0;
+	result->busbw = result->algbw * 2 * (world - 1) / world;
+}
+
+static void blame_data(const struct run *run, const struct result *result, int rank,
+		       const struct mismatch *found, struct report *report)
+{
+	const char *host = run->bench->group->members[rank].host;
+
+	report->first = *found;
+	failure_set(&report->failure, STATUS_DATA, rank, host,
+		    "wrong data on rank %d (%s): element %llu of %llu is %s, expected %s (%s %s, "
+		    "%s); %llu elements wrong there",
+		    rank, host, (unsigned long long)found->first, (unsigned long long)result->count,
+		    found->got, found->expected, dtype_name(run->type), op_name(run->op),
+		    result->inplace ? "in place" : "out of place",
+		    (unsigned long long)found->wrong);
+}
+
+/* Rank 0: everybody's parts become one result. */
+static void merge(const struct run *run, struct result *result, struct report *report)
+{
+	int world = run->bench->group->world;
+	uint32_t iterations = run->bench->group->workload.iterations;
+	float *slowest =
+		(float *)(run->all +
+			  sizeof(struct part)); /* rank 0's own times, raised to the maximum */
+
+	for (int rank = 0; rank < world; rank++) {
+		const unsigned char *part = run->all + (size_t)rank * run->part_bytes;
+		const float *times = (const float *)(part + sizeof(struct part));
+		struct mismatch found;
+
+		memcpy(&found, part, sizeof(found));
+		found.expected[sizeof(found.expected) - 1] = found.got[sizeof(found.got) - 1] =
+			'\0';
+		result->wrong += found.wrong;
+		if (found.wrong > 0 && report->failure.status == STATUS_PASS)
+			blame_data(run, result, rank, &found, report);
+		for (uint32_t i = 0; i < iterations; i++)
+			slowest[i] = times[i] > slowest[i] ? times[i] : slowest[i];
+	}
+	summarise(slowest, iterations, world, result);
+}
+
+static int measure(struct run *run, struct result *result, struct report *report,
+		   struct failure *err)
+{
+	struct control *control = run->bench->group->control;
+
+	memset(run->part, 0, run->part_bytes);
+	if (check(run, err) < 0)
+		return -1;
+	control_phase(control, PHASE_RUN);
+	if (warm_up(run, err) < 0 || time_iterations(run, err) < 0 || check(run, err) < 0)
+		return -1;
+	if (control_gather(control, run->part, run->part_bytes, run->all, err) < 0)
+		return -1;
+	if (run->bench->group->rank == 0)
+		merge(run, result, report);
+	return control_share(control, &report->failure, sizeof(report->failure), err);
+}
+
+/* The pair of results of one size is at report->results[count]. */
+static int measure_size(struct run *run, uint64_t bytes, struct report *report, struct failure *err)
+{
+	const struct bench *bench = run->bench;
+	struct result *pair = &report->results[report->count];
+	void *send, *recv;
+
+	bench->backend->buffers(bench->state, &send, &recv);
+	run->count = bytes / dtype_bytes(run->type);
+	for (int inplace = 0; inplace < 2; inplace++) {
+		pair[inplace].count = run->count;
+		pair[inplace].bytes = run->count * dtype_bytes(run->type);
+		pair[inplace].inplace = inplace;
+		run->src = inplace ? recv : send;
+		run->dst = recv;
+		if (measure(run, &pair[inplace], report, err) < 0)
+			return -1;
+	}
+	report->count += 2;
+	if (bench->group->rank == 0)
+		bench->on_row(bench->arg, &pair[0], &pair[1]);
+	return 0;
+}
+
+/* The size after @bytes; nothing is skipped between 0 and one element. */
+static uint64_t next_size(const struct workload *w, uint64_t bytes)
+{
+	uint64_t least = dtype_bytes((enum dtype)w->type);
+
+	return bytes < least ? least : bytes * w->factor;
+}
+
+static size_t count_sizes(const struct workload *w)
+{
+	size_t count = 0;
+
+	for (uint64_t bytes = w->first_bytes; bytes <= w->last_bytes; bytes = next_size(w, bytes))
+		count++;
+	return count;
+}
+
+static void judge_speed(const struct bench *bench, struct report *report)
+{
+	const struct result *last = &report->results[report->count - 2];
+	double slower = last[0].busbw < last[1].busbw ? last[0].busbw : last[1].busbw;
+
+	if (report->failure.status == STATUS_PASS && bench->min_busbw > 0 &&
+	    slower < bench->min_busbw)
+		failure_set(&report->failure, STATUS_BELOW, -1, "",
+			    "busbw at %llu bytes is %.3f GB/s, below --min-busbw %.3f",
+			    (unsigned long long)last->bytes, slower, bench->min_busbw);
+}
+
+static int run_sizes(struct run *run, struct report *report, struct failure *err)
+{
+	const struct workload *w = &run->bench->group->workload;
+
+	for (uint64_t bytes = w->first_bytes; bytes <= w->last_bytes; bytes = next_size(w, bytes))
+		if (measure_size(run, bytes, report, err) < 0)
+			return -1;
+	judge_speed(run->bench, report);
+	report->failure.phase = PHASE_RUN;
+	if (control_gather(run->bench->group->control, NULL, 0, NULL, err) < 0)
+		return -1;
+	return control_share(run->bench->group->control, &report->failure, sizeof(report->failure),
+			     err);
+}
+
+int bench_run(const struct bench *bench, struct report *report, struct failure *err)
+{
+	const struct workload *w = &bench->group->workload;
+	struct run run = {
+		.bench = bench, .type = (enum dtype)w->type, .op = (enum op)w->op, .salt = 1};
+	int rc;
+
+	memset(report, 0, sizeof(*report));
+	run.part_bytes = sizeof(struct part) + w->iterations * sizeof(float);
+	run.part_bytes = (run.part_bytes + 7) & ~(size_t)7;
+	run.part = calloc(1, run.part_bytes);
+	run.all = bench->group->rank == 0 ? calloc((size_t)bench->group->world, run.part_bytes)
+					  : NULL;
+	report->results = calloc(2 * count_sizes(w), sizeof(*report->results));
+	if (!run.part || !report->results || (bench->group->rank == 0 && !run.all))
+		abort();
+	control_phase(bench->group->control, PHASE_FIRST);
+	rc = run_sizes(&run, report, err);
+	free(run.part);
+	free(run.all);
+	return rc;
+}
+
+void report_release(struct report *report)
+{
+	free(report->results);
+}

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Builds the all-reduce worker into a directory, with nothing but a C compiler: build.sh OUTDIR
+# The MPI plug-in is built too if there is an mpicc; without it only --backend mpi is missing.
+set -eu
+
+if [ $# -ne 1 ]; then
+	echo "usage: build.sh OUTDIR" >&2
+	exit 1
+fi
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
+flags="-O3 -g -std=gnu11 -Wall -Wextra ${CFLAGS:-}"
+
+# shellcheck disable=SC2086
+"${CC:-gcc}" $flags -pthread -o "$out/allreduce" "$here"/*.c -ldl -lm
+echo "built $out/allreduce"
+
+if command -v "${MPICC:-mpicc}" >/dev/null 2>&1; then
+	# shellcheck disable=SC2086
+	"${MPICC:-mpicc}" $flags -shared -fPIC -o "$out/allreduce-mpi.so" "$here/mpi/plugin.c"
+	echo "built $out/allreduce-mpi.so"
+else
+	echo "no mpicc here: allreduce-mpi.so not built, --backend mpi will say so"
+fi

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/* The control thread: reads messages, watches deadlines, decides (on rank 0) what the failure is.
+ */
+#include "clock.h"
+#include "control_internal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TICK_MSEC 500 /* how often deadlines are looked at when nothing else happens */
+
+static bool is_root(const struct control *c)
+{
+	return c->group->rank == 0;
+}
+
+/* The rank at the far end of peers[index]. */
+static int peer_rank(const struct control *c, int index)
+{
+	return is_root(c) ? index : 0;
+}
+
+static void broadcast(struct control *c, enum frame_type type, const void *data, size_t bytes)
+{
+	for (int i = 1; i < c->peer_count; i++)
+		control_send(c, i, type, data, bytes);
+}
+
+static void decide(struct control *c, const struct failure *failure)
+{
+	if (atomic_load(&c->failed))
+		return;
+	c->failure = *failure;
+	c->failed_usec = clock_usec();
+	atomic_store(&c->failed, true);
+	if (is_root(c))
+		broadcast(c, FRAME_ABORT, failure, sizeof(*failure));
+	pthread_cond_broadcast(&c->changed);
+}
+
+static void begin_probe(struct control *c)
+{
+	for (int i = 1; i < c->peer_count; i++)
+		c->peers[i].answered = false;
+	broadcast(c, FRAME_PING, NULL, 0);
+	c->settle_usec = clock_usec() + PROBE_USEC;
+}
+
+void control_report(struct control *c, const struct failure *report, int from)
+{
+	bool hang = report->status == STATUS_TIMEOUT && report->phase >= PHASE_FIRST;
+
+	if (atomic_load(&c->failed) || c->closing)
+		return;
+	if (!is_root(c) || (c->suspected && c->suspicion.rank == from)) {
+		decide(c,
+		       report); /* a suspect's own words explain more than what others saw of it */
+		return;
+	}
+	if (c->suspected)
+		return;
+	if (!hang && report->status != STATUS_LOST) {
+		decide(c, report);
+		return;
+	}
+	c->suspected = true;
+	c->suspicion = *report;
+	c->settle_usec = clock_usec() + SETTLE_USEC;
+	if (hang)
+		begin_probe(c);
+}
+
+static bool is_behind(const struct progress *a, const struct progress *b)
+{
+	return a->phase != b->phase ? a->phase < b->phase : a->step < b->step;
+}
+
+/* After a probe: the ranks that did not answer, else the one that is behind, else whom the report
+ * named. */
+static void blame(struct control *c)
+{
+	struct failure *f = &c->suspicion;
+	const struct member *members = c->group->members;
+	struct progress ahead = {.phase = atomic_load(&c->phase), .step = atomic_load(&c->step)};
+	struct progress behind = ahead;
+	int last = 0, silent = 0;
+	char verb[64] = "does not answer";
+
+	for (int i = 1; i < c->peer_count; i++) {
+		const struct peer *peer = &c->peers[i];
+
+		if (!peer->answered) {
+			last = silent++ == 0 ? i : last;
+		} else if (silent == 0 && is_behind(&peer->progress, &behind)) {
+			last = i;
+			behind = peer->progress;
+		} else if (is_behind(&ahead, &peer->progress)) {
+			ahead = peer->progress;
+		}
+	}
+	if (silent == 0 && !is_behind(&behind, &ahead)) {
+		return; /* no evidence: keep what the report says */
+	} else if (silent == 0) {
+		snprintf(verb, sizeof(verb), "is behind the others");
+	} else if (silent > 1) {
+		snprintf(verb, sizeof(verb), "does not answer, nor do %d more", silent - 1);
+	}
+	failure_set(f, STATUS_TIMEOUT, last, members[last].host,
+		    "no progress for %d s in phase %s: rank %d (%s) %s",
+		    (int)(c->group->timeout_usec / 1000000), phase_name(f->phase), last,
+		    members[last].host, verb);
+}
+
+static bool all_answered(const struct control *c)
+{
+	for (int i = 1; i < c->peer_count; i++)
+		if (!atomic_load(&c->peers[i].gone) && !c->peers[i].answered)
+			return false;
+	return true;
+}
+
+static void settle(struct control *c)
+{
+	bool probing = c->suspicion.status == STATUS_TIMEOUT;
+
+	if (!c->suspected || atomic_load(&c->failed))
+		return;
+	if (clock_usec() < c->settle_usec && !(probing && all_answered(c)))
+		return;
+	if (probing)
+		blame(c);
+	decide(c, &c->suspicion);
+}
+
+static void peer_gone(struct control *c, int index)
+{
+	int rank = peer_rank(c, index);
+	const struct member *member = &c->group->members[rank];
+	struct failure failure = {.phase = atomic_load(&c->phase)};
+
+	atomic_store(&c->peers[index].gone, true);
+	if (c->closing || atomic_load(&c->failed))
+		return;
+	failure_set(&failure, STATUS_LOST, rank, member->host,
+		    "rank %d (%s, pid %u) is gone: its connection ended in phase %s; see its own "
+		    "output on that host",
+		    rank, member->host, (unsigned)member->pid, phase_name(failure.phase));
+	if (!is_root(c))
+		c->alone = true;
+	decide(c, &failure);
+}
+
+static void take_failure(struct control *c, struct peer *peer, int index)
+{
+	struct failure failure;
+
+	if (peer->head.bytes != sizeof(failure))
+		return;
+	memcpy(&failure, peer->body, sizeof(failure));
+	failure_tidy(&failure);
+	if (peer->head.type == FRAME_ABORT)
+		decide(c, &failure);
+	else
+		control_report(c, &failure, peer_rank(c, index));
+}
+
+/* Handles the complete message of peers[index]. Returns false if it makes no sense: then the
+ * connection ends. */
+static bool take_frame(struct control *c, int index)
+{
+	struct peer *peer = &c->peers[index];
+	struct progress progress = {.unused = 0};
+
+	switch (peer->head.type) {
+	case FRAME_PART:
+	case FRAME_SHARE:
+		if (peer->full)
+			return false;
+		free(peer->box);
+		peer->box = peer->body;
+		peer->box_bytes = peer->head.bytes;
+		peer->body = NULL;
+		peer->full = true;
+		pthread_cond_broadcast(&c->changed);
+		return true;
+	case FRAME_FAIL:
+	case FRAME_ABORT:
+		take_failure(c, peer, index);
+		return true;
+	case FRAME_PING:
+		progress.step = atomic_load(&c->step);
+		progress.phase = atomic_load(&c->phase);
+		return control_send(c, index, FRAME_PONG, &progress, sizeof(progress)) == 0;
+	case FRAME_PONG:
+		if (peer->head.bytes != sizeof(peer->progress))
+			return false;
+		memcpy(&peer->progress, peer->body, sizeof(peer->progress));
+		peer->answered = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Reads on; returns -errno if the connection is of no more use, 0 if nothing more is there, 1 to be
+ * called again. */
+static int read_some(struct control *c, int index)
+{
+	struct peer *peer = &c->peers[index];
+	size_t head_bytes = sizeof(peer->head), end;
+	ssize_t got;
+
+	if (peer->have < head_bytes)
+		got = net_recv_some(peer->fd, (char *)&peer->head + peer->have,
+				    head_bytes - peer->have);
+	else
+		got = net_recv_some(peer->fd, peer->body + (peer->have - head_bytes),
+				    peer->head.bytes - (peer->have - head_bytes));
+	if (got <= 0 && peer->have < head_bytes)
+		return (int)got;
+	if (got < 0)
+		return (int)got;
+	peer->have += (size_t)got;
+	if (peer->have < head_bytes)
+		return 1;
+	if (peer->have == head_bytes && !peer->body) {
+		if (peer->head.bytes > FRAME_BYTES_MAX)
+			return -EPROTO;
+		peer->body = malloc(peer->head.bytes + 1);
+		if (!peer->body)
+			return -ENOMEM;
+	}
+	end = head_bytes + peer->head.bytes;
+	if (peer->have < end)
+		return got > 0;
+	if (!take_frame(c, index))
+		return -EPROTO;
+	free(peer->body);
+	peer->body = NULL;
+	peer->have = 0;
+	return 1;
+}
+
+static void read_peer(struct control *c, int index)
+{
+	int rc;
+
+	do {
+		rc = read_some(c, index);
+	} while (rc > 0);
+	if (rc < 0)
+		peer_gone(c, index);
+}
+
+/* Raises a timeout for a step that takes too long. Rank 0 is the first to do so. */
+static void watch_step(struct control *c)
+{
+	int64_t deadline = atomic_load(&c->step_deadline_usec);
+	struct failure failure = {.phase = atomic_load(&c->phase)};
+	int awaits = atomic_load(&c->awaits);
+
+	if (deadline == 0 || clock_usec() < deadline || atomic_load(&c->failed) || c->suspected)
+		return;
+	if (awaits < 0)
+		awaits = c->group->rank;
+	failure_set(&failure, STATUS_TIMEOUT, awaits, c->group->members[awaits].host,
+		    "no progress for %d s in phase %s: rank %d waits for rank %d (%s)",
+		    (int)(c->group->timeout_usec / 1000000), phase_name(failure.phase),
+		    c->group->rank, awaits, c->group->members[awaits].host);
+	if (is_root(c)) {
+		control_report(c, &failure, 0);
+		return;
+	}
+	atomic_store(&c->step_deadline_usec, clock_usec() + MARGIN_USEC);
+	control_send(c, 0, FRAME_FAIL, &failure, sizeof(failure));
+}
+
+static void watch_main(struct control *c)
+{
+	if (!atomic_load(&c->failed) || c->acknowledged ||
+	    clock_usec() < c->failed_usec + STUCK_USEC)
+		return;
+	c->stuck(c->stuck_arg, &c->failure);
+}
+
+static int next_msec(const struct control *c)
+{
+	if (c->suspected && !atomic_load(&c->failed))
+		return clock_left_msec(c->settle_usec, TICK_MSEC);
+	return TICK_MSEC;
+}
+
+void *control_thread(void *arg)
+{
+	struct control *c = arg;
+	struct pollfd *polls = calloc((size_t)c->peer_count + 1, sizeof(*polls));
+	uint64_t drained;
+
+	pthread_mutex_lock(&c->lock);
+	while (polls && !c->closing) {
+		int wait_msec = next_msec(c);
+
+		for (int i = 0; i < c->peer_count; i++)
+			polls[i] = (struct pollfd){.fd = c->peers[i].gone ? -1 : c->peers[i].fd,
+						   .events = POLLIN};
+		polls[c->peer_count] = (struct pollfd){.fd = c->wake_fd, .events = POLLIN};
+		pthread_mutex_unlock(&c->lock);
+		poll(polls, (nfds_t)c->peer_count + 1, wait_msec);
+		pthread_mutex_lock(&c->lock);
+		if (polls[c->peer_count].revents && read(c->wake_fd, &drained, sizeof(drained)) < 0)
+			perror("eventfd");
+		for (int i = 0; i < c->peer_count; i++)
+			if (polls[i].revents)
+				read_peer(c, i);
+		watch_step(c);
+		settle(c);
+		watch_main(c);
+	}
+	pthread_mutex_unlock(&c->lock);
+	free(polls);
+	return NULL;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who takes part in a run: what the rendezvous learns, what backends and output read. Filled once
+ * by rank 0, the same on all ranks, never changed afterwards. These structs cross the network as
+ * they are (all hosts are little-endian; the hello carries a magic number that would show
+ * otherwise).
+ */
+#ifndef WORKER_GROUP_H
+#define WORKER_GROUP_H
+
+#include "failure.h"
+#include "net.h"
+
+#define WORLD_MAX 16384
+#define RUN_ID_BYTES 16
+
+#ifndef ALLREDUCE_VERSION
+#define ALLREDUCE_VERSION "0.1.0"
+#endif
+
+/* One rank. */
+struct member {
+	char host[HOST_BYTES];
+	char kernel[40];	     /* boot id: equal for containers of one machine */
+	char address[ADDRESS_BYTES]; /* where its data socket listens */
+	char version[32];
+	uint32_t port;
+	uint32_t pid;
+	uint32_t private_memory; /* not 0: --no-shm, TCP even to ranks of the same host */
+};
+
+/* The benchmark as rank 0 was asked for it; the other ranks follow. */
+struct workload {
+	uint64_t first_bytes, last_bytes;
+	uint32_t factor, iterations, warmups;
+	uint32_t type, op; /* enum dtype, enum op */
+};
+
+struct control;
+
+struct group {
+	int rank, world;
+	int listener;		      /* this rank's data socket, listening; owned by the group */
+	int64_t timeout_usec;	      /* --timeout: longest wait without progress */
+	uint8_t run_id[RUN_ID_BYTES]; /* random, known to members only: proves that a data
+					 connection is ours */
+	struct workload workload;
+	struct member *members; /* [world], owned by the group */
+	struct control *control;
+};
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* allreduce: what a rank does from start to end, and the only place that prints failures. */
+#include "backend.h"
+#include "bench.h"
+#include "clock.h"
+#include "control.h"
+#include "output.h"
+#include "rendezvous.h"
+#include "supervise.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* All that the end of a run is told from; also by the control thread, if the main thread is stuck.
+ */
+struct story {
+	const struct options *options;
+	struct group group;
+	struct report report;
+};
+
+/* Rank 0 tells the story; the others only if they could not reach rank 0 (@alone). Returns the exit
+ * status. */
+static int tell(const struct story *story, const struct failure *failure, bool alone)
+{
+	const struct options *options = story->options;
+	int status = failure->status;
+
+	if (status != STATUS_PASS && (options->rank == 0 || alone))
+		fprintf(stderr, "allreduce: %s: %s\n", verdict_name(status), failure->reason);
+	if (options->rank == 0 &&
+	    output_verdict(options, &story->group, &story->report, failure) < 0) {
+		fprintf(stderr, "allreduce: cannot write standard output\n");
+		return status == STATUS_PASS ? STATUS_USAGE : status;
+	}
+	return status;
+}
+
+static void tell_and_leave(void *arg, const struct failure *failure)
+{
+	_exit(tell(arg, failure, false));
+}
+
+/* From the table of members to the last barrier. */
+static int work(struct story *story, const struct backend *backend, struct failure *err)
+{
+	const struct options *options = story->options;
+	struct bench bench = {.group = &story->group,
+			      .backend = backend,
+			      .fault = &options->fault,
+			      .min_busbw = options->min_busbw,
+			      .on_row = output_row,
+			      .arg = (void *)(uintptr_t)options};
+	struct control *control = story->group.control;
+	int rc;
+
+	if (backend->open(&story->group, bench_buffer_bytes(&story->group.workload), &bench.state,
+			  err) < 0)
+		return -1;
+	rc = control_barrier(control, err);
+	if (rc == 0 && options->rank == 0)
+		output_header(options, &story->group);
+	if (rc == 0)
+		rc = bench_run(&bench, &story->report, err);
+	if (rc == 0)
+		rc = control_finish(control, err);
+	if (rc < 0)
+		control_raise(control,
+			      err); /* first tell the others, then take our connections away */
+	backend->close(bench.state);
+	return rc;
+}
+
+static int take_part(struct story *story, const struct backend *backend, const int *fds,
+		     bool *alone, struct failure *err)
+{
+	story->group.control = control_start(&story->group, fds, tell_and_leave, story, err);
+	*alone = true;
+	if (!story->group.control)
+		return -1;
+	if (work(story, backend, err) < 0) {
+		*alone = control_raise(story->group.control, err);
+		return -1;
+	}
+	*alone = false;
+	*err = story->report.failure;
+	return 0;
+}
+
+static int run_rank(struct options *options)
+{
+	const struct backend *backend = backend_find(options->backend);
+	struct failure err = {.status = STATUS_PASS}, unusable = {.status = STATUS_PASS};
+	struct story story = {.options = options};
+	bool alone = true;
+	int *fds = NULL, status;
+
+	if (fault_hits(&options->fault, FAULT_DROP, options->rank)) {
+		sleep((unsigned)options->timeout_sec);
+		return STATUS_TIMEOUT;
+	}
+	if (backend->probe(&unusable) < 0)
+		unusable.phase = PHASE_VERSION;
+	story.group.world = options->world;
+	if (options->rank == 0 && options->root_listener < 0 &&
+	    rendezvous_listen(options, &err) < 0)
+		return tell(&story, &err, true);
+	if (rendezvous_join(options, &unusable, &story.group, &fds, &alone, &err) == 0)
+		take_part(&story, backend, fds, &alone, &err);
+	status = tell(&story, &err, alone);
+	if (story.group.control)
+		control_stop(story.group.control);
+	report_release(&story.report);
+	group_release(&story.group);
+	free(fds);
+	return status;
+}
+
+static int run_many(struct options *options)
+{
+	struct story story = {.options = options, .group = {.world = options->world}};
+	struct failure err = {.status = STATUS_PASS};
+	int status;
+
+	if (options->rank == 0 && rendezvous_listen(options, &err) < 0)
+		return tell(&story, &err, true);
+	status = supervise(options, run_rank, &err);
+	return err.status == STATUS_PASS ? status : tell(&story, &err, true);
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+	struct failure err = {.status = STATUS_PASS};
+
+	signal(SIGPIPE, SIG_IGN);
+	switch (options_parse(argc, argv, &options, &err)) {
+	case OPTIONS_DONE:
+		return STATUS_PASS;
+	case OPTIONS_BAD:
+		fprintf(stderr, "allreduce: %s\n", err.reason);
+		return STATUS_USAGE;
+	case OPTIONS_RUN:
+		break;
+	}
+	return options.procs > 0 ? run_many(&options) : run_rank(&options);
+}

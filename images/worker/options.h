@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command line and the launcher's environment, as one plain record.
+ */
+#ifndef WORKER_OPTIONS_H
+#define WORKER_OPTIONS_H
+
+#include "fault.h"
+#include "group.h"
+
+#include <stdbool.h>
+
+#define SECRET_BYTES 128 /* longest $RINGUP_SECRET */
+
+struct options {
+	int rank, world;		   /* -1: not given */
+	int procs;			   /* ranks this process forks; 0: it is one rank itself */
+	char root_host[256], root_port[8]; /* "" : not given */
+	int root_listener; /* rank 0's listening socket if made before the fork, else -1 */
+	char bind[ADDRESS_BYTES];
+	char host[HOST_BYTES];
+	char backend[16];
+	struct workload workload;
+	int timeout_sec;
+	double min_busbw; /* GB/s, 0: none */
+	bool json, quiet, no_shm;
+	struct fault fault;
+	uint8_t secret[SECRET_BYTES]; /* zero-padded; all zero: none */
+};
+
+/* What options_parse() says. */
+enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_BAD };
+
+/* Parses @argv, then fills what is missing from the environment and the defaults. OPTIONS_DONE:
+ * help or version was printed; OPTIONS_BAD: *err says what is wrong. */
+enum options_result options_parse(int argc, char **argv, struct options *options,
+				  struct failure *err);
+
+/* Reads a size such as 8, 64K, 1M or 2G into *bytes; -1 if it is not one. */
+int options_size(const char *text, uint64_t *bytes);
+
+/* The launcher's part (environment.c): rank, world, root and secret where the flags left them open.
+ * Knows Open MPI, MPICH and other PMI launchers, Slurm and torchrun. Without a root it derives a
+ * loopback port that is the same for all ranks of the job, provided that the launcher says they are
+ * all on this host. */
+int environment_apply(struct options *options, struct failure *err);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What rank 0 prints on standard output: nccl-tests' columns, or one JSON document.
+ */
+#ifndef WORKER_OUTPUT_H
+#define WORKER_OUTPUT_H
+
+#include "bench.h"
+#include "options.h"
+
+/* Text only: comment lines about the run, and the column heads. */
+void output_header(const struct options *options, const struct group *group);
+
+/* Text only: one size. @arg is the struct options. */
+void output_row(void *arg, const struct result *out_of_place, const struct result *in_place);
+
+/* The end: the verdict line, or the whole JSON document. @group may have no members and @report no
+ * results yet.
+ * @failure has status STATUS_PASS if all is well. Returns -1 if standard output could not be
+ * written. */
+int output_verdict(const struct options *options, const struct group *group,
+		   const struct report *report, const struct failure *failure);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All-reduce over TCP among the leaders of the hosts.
+ *
+ * Large vectors: ring reduce-scatter, then ring all-gather, 2(h-1)/h of the vector per direction
+ * (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations",
+ * 2009). What a step sends is, byte for byte, what the step before received, so both directions run
+ * as one stream each, and bytes are passed on as soon as they are reduced. Small vectors:
+ * dissemination all-gather in log2(h) rounds (Bruck et al., 1997), then each leader reduces all
+ * vectors in the same order; so results are bit for bit the same on all ranks.
+ */
+#ifndef WORKER_RING_H
+#define WORKER_RING_H
+
+#include "control.h"
+#include "dtype.h"
+
+#define RING_LINKS_MAX 15 /* log2 of WORLD_MAX, and one */
+
+struct ring {
+	const struct group *group;
+	const int *leaders; /* [count] their ranks, owned by the caller */
+	int count, me;	    /* number of leaders; index of this one */
+	int links;
+	int out[RING_LINKS_MAX],
+		in[RING_LINKS_MAX]; /* [k]: to leader me + 2^k, from leader me - 2^k */
+	bool crowded;
+	unsigned char *scratch;	 /* received bytes before they are reduced */
+	unsigned char *gathered; /* all leaders' small vectors */
+};
+
+/* Connects this leader to the others it talks to. Every leader calls it at the same time.
+ * @crowded: see placement_crowded(). */
+int ring_open(struct ring *ring, const struct group *group, const int *leaders, int count,
+	      bool crowded, struct failure *err);
+
+/* Reduces @count elements of all leaders' @src into all leaders' @dst (may be @src). @divisor > 1
+ * divides the result. On -1 *err names the rank whose connection broke, or nothing if the run has
+ * failed anyway. */
+int ring_allreduce(struct ring *ring, const void *src, void *dst, size_t count, enum dtype type,
+		   enum op op, int divisor, struct failure *err);
+
+void ring_release(struct ring *ring);
+
+#endif

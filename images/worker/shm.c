@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* memfd_create */
+#include "shm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
+#define SEGMENT_NAME "ringup-allreduce"
+#define BLOCK_BYTES 16384 /* reduced at a time: input and result stay in the first-level cache */
+#define STREAM_BYTES \
+	((size_t)2   \
+	 << 20)	    /* results from this size on bypass the cache, which could not hold them */
+#define SPINS 400   /* a few microseconds */
+#define YIELDS 1000 /* cost next to nothing while nobody else wants the core */
+#define YIELDS_CROWDED 256
+#define SLEEP_NSEC 20000000
+
+/* A flag on its own cache line, with how many wait for it in the kernel. */
+struct line {
+	_Alignas(64) _Atomic uint32_t value;
+	_Atomic uint32_t sleepers;
+	unsigned char data[SHM_SMALL_BYTES]; /* slots only: shares the first line with the flag */
+};
+
+struct flag {
+	_Alignas(64) _Atomic uint32_t value;
+	_Atomic uint32_t sleepers;
+};
+
+struct shm_area {
+	uint8_t run_id[RUN_ID_BYTES];
+	struct flag flags[SHM_FLAGS];
+	struct line slots[2];	/* inputs of odd and even operations */
+	struct line results[2]; /* leader only */
+	_Alignas(4096) unsigned char buffers[];
+};
+
+static void relax(void)
+{
+#if defined(__x86_64__)
+	_mm_pause();
+#endif
+}
+
+static bool reached(_Atomic uint32_t *value, uint32_t wanted)
+{
+	return (int32_t)(atomic_load_explicit(value, memory_order_acquire) - wanted) >= 0;
+}
+
+static void post(_Atomic uint32_t *value, _Atomic uint32_t *sleepers, uint32_t number)
+{
+	atomic_store(value, number);
+	if (atomic_load(sleepers) > 0)
+		syscall(SYS_futex, value, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+/* Sleeps until *value reaches @wanted or the run has failed. */
+static int sleep_until(const struct shm *shm, _Atomic uint32_t *value, _Atomic uint32_t *sleepers,
+		       uint32_t wanted)
+{
+	const struct timespec most = {.tv_nsec = SLEEP_NSEC};
+	int rc = 0;
+
+	atomic_fetch_add(sleepers, 1);
+	while (rc == 0) {
+		uint32_t now = atomic_load(value);
+
+		if ((int32_t)(now - wanted) >= 0)
+			break;
+		syscall(SYS_futex, value, FUTEX_WAIT, now, &most, NULL, 0);
+		rc = control_failed(shm->group->control) ? -1 : 0;
+	}
+	atomic_fetch_sub(sleepers, 1);
+	return rc;
+}
+
+static int await(const struct shm *shm, int index, _Atomic uint32_t *value,
+		 _Atomic uint32_t *sleepers)
+{
+	uint32_t wanted = shm->sequence;
+	int rc;
+
+	for (int i = 0; i < shm->spins; i++) {
+		if (reached(value, wanted))
+			return 0;
+		relax();
+	}
+	for (int i = 0; i < shm->yields; i++) {
+		if (reached(value, wanted))
+			return 0;
+		sched_yield();
+	}
+	control_awaits(shm->group->control, shm->ranks[index]);
+	rc = sleep_until(shm, value, sleepers, wanted);
+	control_awaits(shm->group->control, -1);
+	return rc;
+}
+
+static void post_flag(const struct shm *shm, enum shm_flag flag)
+{
+	struct flag *f = &shm->areas[shm->me]->flags[flag];
+
+	post(&f->value, &f->sleepers, shm->sequence);
+}
+
+static int await_flag(const struct shm *shm, int index, enum shm_flag flag)
+{
+	struct flag *f = &shm->areas[index]->flags[flag];
+
+	return await(shm, index, &f->value, &f->sleepers);
+}
+
+static int await_all(const struct shm *shm, enum shm_flag flag)
+{
+	for (int i = 0; i < shm->count; i++)
+		if (i != shm->me && await_flag(shm, i, flag) < 0)
+			return -1;
+	return 0;
+}
+
+static void *buffer_of(const struct shm *shm, int index, int which)
+{
+	return shm->areas[index]->buffers + (size_t)which * shm->buffer_bytes;
+}
+
+void *shm_buffer(const struct shm *shm, int which)
+{
+	return buffer_of(shm, shm->me, which);
+}
+
+void shm_next(struct shm *shm)
+{
+	shm->sequence++;
+}
+
+/* Copies to memory that will not be read soon, without first fetching what it held. */
+static void stream_copy(void *to, const void *from, size_t bytes)
+{
+#if defined(__x86_64__)
+	__m128i *out = to;
+	const __m128i *in = from;
+	size_t vectors = ((uintptr_t)to & 15) == 0 ? bytes / sizeof(*out) : 0;
+
+	for (size_t i = 0; i < vectors; i++)
+		_mm_stream_si128(&out[i], _mm_load_si128(&in[i]));
+	memcpy(out + vectors, in + vectors, bytes - vectors * sizeof(*out));
+#else
+	memcpy(to, from, bytes);
+#endif
+}
+
+static void stream_end(void)
+{
+#if defined(__x86_64__)
+	_mm_sfence();
+#endif
+}
+
+/* One reduction to do: everybody's buffer `from` into the buffers `to` of the first `outputs`
+ * ranks. */
+struct job {
+	int from, to, outputs;
+	enum dtype type;
+	reduce_fn *reduce;
+	int divisor;
+	bool stream;
+};
+
+static void reduce_block(const struct shm *shm, const struct job *job, size_t offset, size_t count)
+{
+	size_t bytes = count * dtype_bytes(job->type);
+
+#define INPUT(index) ((unsigned char *)buffer_of(shm, index, job->from) + offset)
+	job->reduce(shm->scratch, INPUT(0), INPUT(1), count);
+	for (int i = 2; i < shm->count; i++)
+		job->reduce(shm->scratch, shm->scratch, INPUT(i), count);
+#undef INPUT
+	if (job->divisor > 1)
+		dtype_scale(job->type, shm->scratch, count, job->divisor);
+	for (int i = 0; i < job->outputs; i++) {
+		unsigned char *out = (unsigned char *)buffer_of(shm, i, job->to) + offset;
+
+		if (job->stream)
+			stream_copy(out, shm->scratch, bytes);
+		else
+			memcpy(out, shm->scratch, bytes);
+	}
+}
+
+/* Reduces this rank's share of @count elements. Shares are whole cache lines. */
+static void reduce_share(const struct shm *shm, const struct job *job, size_t count)
+{
+	size_t element_bytes = dtype_bytes(job->type), line = 64 / element_bytes;
+	size_t lines = (count + line - 1) / line,
+	       each = (lines + (size_t)shm->count - 1) / (size_t)shm->count;
+	size_t begin = each * (size_t)shm->me * line, end = begin + each * line;
+	size_t block = BLOCK_BYTES / element_bytes;
+
+	if (end > count)
+		end = count;
+	for (size_t at = begin; at < end; at += block)
+		reduce_block(shm, job, at * element_bytes, end - at < block ? end - at : block);
+	if (job->stream)
+		stream_end();
+}
+
+static int reduce_large(struct shm *shm, const struct job *job, size_t count)
+{
+	post_flag(shm, SHM_READY);
+	if (await_all(shm, SHM_READY) < 0)
+		return -1;
+	reduce_share(shm, job, count);
+	post_flag(shm, SHM_DONE);
+	return 0;
+}
+
+/* Posts the input and reduces all slots into @out. Slots alternate: one may be written again only
+ * when everybody has read it, and whoever posted the operation in between has. */
+int shm_collect(struct shm *shm, int from, void *out, size_t count, enum dtype type, enum op op)
+{
+	struct line *own = &shm->areas[shm->me]->slots[shm->sequence & 1];
+	reduce_fn *reduce = dtype_reducer(type, op);
+	size_t bytes = count * dtype_bytes(type);
+
+	memcpy(own->data, shm_buffer(shm, from), bytes);
+	post(&own->value, &own->sleepers, shm->sequence);
+	if (!out)
+		return 0;
+	for (int i = 0; i < shm->count; i++) {
+		struct line *slot = &shm->areas[i]->slots[shm->sequence & 1];
+
+		if (i != shm->me && await(shm, i, &slot->value, &slot->sleepers) < 0)
+			return -1;
+		if (i == 0)
+			memcpy(shm->scratch, slot->data, bytes);
+		else
+			reduce(shm->scratch, shm->scratch, slot->data, count);
+	}
+	memcpy(out, shm->scratch, bytes);
+	return 0;
+}
+
+int shm_allreduce(struct shm *shm, int from, int to, size_t count, enum dtype type, enum op op,
+		  int divisor)
+{
+	size_t bytes = count * dtype_bytes(type);
+	struct job job = {.from = from,
+			  .to = to,
+			  .outputs = shm->count,
+			  .type = type,
+			  .reduce = dtype_reducer(type, op),
+			  .divisor = divisor,
+			  .stream = bytes >= STREAM_BYTES};
+
+	if (bytes <= SHM_SMALL_BYTES) {
+		if (shm_collect(shm, from, shm_buffer(shm, to), count, type, op) < 0)
+			return -1;
+		if (divisor > 1)
+			dtype_scale(type, shm_buffer(shm, to), count, divisor);
+		return 0;
+	}
+	if (reduce_large(shm, &job, count) < 0)
+		return -1;
+	return await_all(shm, SHM_DONE);
+}
+
+void shm_publish(struct shm *shm, const void *result, size_t bytes)
+{
+	struct line *line = &shm->areas[0]->results[shm->sequence & 1];
+
+	memcpy(line->data, result, bytes);
+	post(&line->value, &line->sleepers, shm->sequence);
+}
+
+int shm_receive(struct shm *shm, void *out, size_t bytes)
+{
+	struct line *line = &shm->areas[0]->results[shm->sequence & 1];
+
+	if (await(shm, 0, &line->value, &line->sleepers) < 0)
+		return -1;
+	memcpy(out, line->data, bytes);
+	return 0;
+}
+
+int shm_reduce(struct shm *shm, int from, int to, size_t count, enum dtype type, enum op op)
+{
+	struct job job = {.from = from,
+			  .to = to,
+			  .outputs = 1,
+			  .type = type,
+			  .reduce = dtype_reducer(type, op),
+			  .divisor = 1};
+
+	if (reduce_large(shm, &job, count) < 0)
+		return -1;
+	return shm->me == 0 ? await_all(shm, SHM_DONE) : 0;
+}
+
+int shm_spread(struct shm *shm, int to, size_t bytes)
+{
+	if (shm->me == 0) {
+		post_flag(shm, SHM_FINAL);
+		return await_all(shm, SHM_TAKEN);
+	}
+	if (await_flag(shm, 0, SHM_FINAL) < 0)
+		return -1;
+	memcpy(shm_buffer(shm, to), buffer_of(shm, 0, to), bytes);
+	post_flag(shm, SHM_TAKEN);
+	return 0;
+}
+
+static struct shm_area *map_area(int fd, size_t bytes)
+{
+	void *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return area == MAP_FAILED ? NULL : area;
+}
+
+/* A memfd may be larger than the machine; better to refuse than to be killed while filling it. */
+static bool fits_in_memory(const struct shm *shm)
+{
+	struct sysinfo info;
+
+	return sysinfo(&info) < 0 ||
+	       shm->area_bytes / info.mem_unit <
+		       (info.totalram + info.totalswap) / (unsigned)shm->count;
+}
+
+int shm_create(struct shm *shm, const struct group *group, const int *ranks, int count,
+	       size_t bytes, bool crowded, int *fd, struct failure *err)
+{
+	const char *host = group->members[group->rank].host;
+
+	memset(shm, 0, sizeof(*shm));
+	shm->group = group;
+	shm->ranks = ranks;
+	shm->count = count;
+	while (ranks[shm->me] != group->rank)
+		shm->me++;
+	shm->buffer_bytes = (bytes + 4095) & ~(size_t)4095;
+	shm->area_bytes = sizeof(struct shm_area) + 2 * shm->buffer_bytes;
+	shm->areas = calloc((size_t)count, sizeof(struct shm_area *));
+	shm->scratch = aligned_alloc(64, BLOCK_BYTES);
+	if (!shm->areas || !shm->scratch)
+		abort();
+	shm->spins = crowded ? 0 : SPINS;
+	shm->yields = crowded ? YIELDS_CROWDED : YIELDS;
+	errno = ENOMEM;
+	*fd = fits_in_memory(shm) ? memfd_create(SEGMENT_NAME, MFD_CLOEXEC) : -1;
+	if (*fd >= 0 && ftruncate(*fd, (off_t)shm->area_bytes) == 0)
+		shm->areas[shm->me] = map_area(*fd, shm->area_bytes);
+	if (!shm->areas[shm->me])
+		return failure_set(
+			err, STATUS_USAGE, group->rank, host,
+			"rank %d (%s) has no memory for two buffers of %zu bytes: %s; lower -e",
+			group->rank, host, bytes, strerror(errno));
+	memcpy(shm->areas[shm->me]->run_id, group->run_id, sizeof(group->run_id));
+	return 0;
+}
+
+/* Opens a neighbour's segment, and nothing else that may go by the same number. */
+static int open_segment(uint32_t pid, int fd)
+{
+	static const char wanted[] = "/memfd:" SEGMENT_NAME;
+	char path[64], target[sizeof(wanted)];
+
+	snprintf(path, sizeof(path), "/proc/%u/fd/%d", (unsigned)pid, fd);
+	if (readlink(path, target, sizeof(target) - 1) != (ssize_t)sizeof(target) - 1 ||
+	    memcmp(target, wanted, sizeof(wanted) - 1) != 0)
+		return -1;
+	return open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+}
+
+int shm_attach(struct shm *shm, const int *fds)
+{
+	for (int i = 0; i < shm->count; i++) {
+		int rank = shm->ranks[i], fd;
+
+		if (i == shm->me)
+			continue;
+		fd = open_segment(shm->group->members[rank].pid, fds[rank]);
+		if (fd < 0)
+			return -1;
+		if (lseek(fd, 0, SEEK_END) == (off_t)shm->area_bytes)
+			shm->areas[i] = map_area(fd, shm->area_bytes);
+		close(fd);
+		if (!shm->areas[i] || memcmp(shm->areas[i]->run_id, shm->group->run_id,
+					     sizeof(shm->group->run_id)) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+void shm_release(struct shm *shm)
+{
+	for (int i = 0; shm->areas && i < shm->count; i++)
+		if (shm->areas[i])
+			munmap(shm->areas[i], shm->area_bytes);
+	free(shm->areas);
+	free(shm->scratch);
+	memset(shm, 0, sizeof(*shm));
+}

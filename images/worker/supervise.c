@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* sigtimedwait's set, strsignal */
+#include "supervise.h"
+#include "clock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define GRACE_USEC #define TOLD_USEC 1500000 /* the same once rank 0 has told it */
+8000000 /* longer than a rank takes to learn of a failure and to tell the story */
+
+	struct children {
+	pid_t *pids;
+	int *statuses; /* as of waitpid() */
+	int count, left;
+	int root;	   /* index of rank 0, or -1 */
+	int64_t kill_usec; /* when those left are killed; 0: not yet */
+};
+
+static void start(const struct options *options, int index, int (*run)(struct options *options),
+		  const sigset_t *mask)
+{
+	struct options own = *options;
+	int status;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	own.rank = options->rank + index;
+	own.procs = 0;
+	if (own.rank != 0 && own.root_listener >= 0)
+		close(own.root_listener);
+	status = run(&own);
+	fflush(NULL);
+	_exit(status);
+}
+
+static void signal_all(const struct children *children, int number)
+{
+	for (int i = 0; i < children->count; i++)
+		if (children->pids[i] > 0)
+			kill(children->pids[i], number);
+}
+
+/* Those left will be killed in @usec, if not sooner; 0: no reason to. */
+static void limit(struct children *children, int64_t usec)
+{
+	int64_t kill_usec = clock_usec() + usec;
+
+	if (usec > 0 && (children->kill_usec == 0 || kill_usec < children->kill_usec))
+		children->kill_usec = kill_usec;
+}
+
+static void reap(struct children *children)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		for (int i = 0; i < children->count; i++) {
+			if (children->pids[i] != pid)
+				continue;
+			children->pids[i] = 0;
+			children->statuses[i] = status;
+			children->left--;
+			limit(children, i == children->root ? TOLD_USEC
+					: status != 0	    ? GRACE_USEC
+							    : 0);
+		}
+	}
+}
+
+static void wait_all(struct children *children, const sigset_t *signals)
+{
+	const struct timespec tick = {.tv_nsec = 200000000};
+
+	for (reap(children); children->left > 0; reap(children)) {
+		int number = sigtimedwait(signals, NULL, &tick);
+
+		if (number == SIGINT || number == SIGTERM) {
+			signal_all(children, number);
+			limit(children, GRACE_USEC);
+		}
+		if (children->kill_usec > 0 && clock_usec() > children->kill_usec)
+			signal_all(children, SIGKILL);
+	}
+}
+
+static int status_of(const struct options *options, const struct children *children,
+		     struct failure *err)
+{
+	int chosen = 0, rank;
+
+	while (options->rank > 0 && chosen < children->count - 1 && children->statuses[chosen] == 0)
+		chosen++;
+	if (WIFEXITED(children->statuses[chosen]))
+		return WEXITSTATUS(children->statuses[chosen]);
+	rank = options->rank + chosen;
+	err->phase = PHASE_RUN;
+	failure_set(err, STATUS_LOST, rank, options->host, "rank %d (%s) was killed: %s", rank,
+		    options->host, strsignal(WTERMSIG(children->statuses[chosen])));
+	return STATUS_LOST;
+}
+
+int supervise(const struct options *options, int (*run)(struct options *options),
+	      struct failure *err)
+{
+	struct children children = {.count = options->procs, .root = options->rank == 0 ? 0 : -1};
+	int status;
+	sigset_t signals, before;
+
+	children.pids = calloc((size_t)options->procs, sizeof(*children.pids));
+	children.statuses = calloc((size_t)options->procs, sizeof(*children.statuses));
+	if (!children.pids || !children.statuses)
+		abort();
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_BLOCK, &signals, &before);
+	fflush(NULL);
+	for (int i = 0; i < options->procs; i++) {
+		children.pids[i] = fork();
+		if (children.pids[i] == 0)
+			start(options, i, run, &before);
+		if (children.pids[i] > 0) {
+			children.left++;
+			continue;
+		}
+		failure_set(err, STATUS_USAGE, options->rank + i, options->host, "fork: %s",
+			    strerror(errno));
+		signal_all(&children, SIGKILL);
+		break;
+	}
+	if (options->root_listener >= 0)
+		close(options->root_listener);
+	wait_all(&children, &signals);
+	status = err->status != STATUS_PASS ? err->status : status_of(options, &children, err);
+	free(children.pids);
+	free(children.statuses);
+	return status;
+}

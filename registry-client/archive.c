@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include "registry-client/archive.h"
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/progress.h"
+#include "registry-client/archive_parts.h"
+#include "registry-client/gzip.h"
+#include "registry-client/layout.h"
+#include "registry-client/packer.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define READ_BYTES (1024 * 1024)
+#define DATA_BYTES (256 * 1024)
+#define MAGIC_OFFSET 257 /* "ustar" in a tar header: POSIX.1-2017, pax, ustar format */
+
+struct import {
+	int fd;
+	const char *folder;
+	struct arena *arena;
+	struct archive *tar;
+	struct part *parts;
+	size_t entry_count, json_bytes, layer_count;
+	struct packer *packer;
+	char *buffer; /* READ_BYTES: of the archive */
+	char *data;   /* DATA_BYTES: of an entry */
+
+	/* The entry under way */
+	const char *name;
+	uint64_t size_bytes, done_bytes;
+	struct progress_step *progress;
+};
+
+/* A read that Ctrl-C ends, also when the other end of a pipe says nothing. */
+static la_ssize_t read_some(struct archive *tar, void *arg, const void **bytes)
+{
+	struct import *import = arg;
+	ssize_t got;
+
+	for (;;) {
+		struct pollfd wait = {.fd = import->fd, .events = POLLIN};
+
+		if (interrupted()) {
+			archive_set_error(tar, EINTR, "interrupted");
+			return -1;
+		}
+		if (poll(&wait, 1, INTERRUPT_POLL_MSEC) <= 0)
+			continue;
+		got = read(import->fd, import->buffer, READ_BYTES);
+		if (got >= 0)
+			break;
+		if (errno != EINTR && errno != EAGAIN) {
+			archive_set_error(tar, errno, "%s", strerror(errno));
+			return -1;
+		}
+	}
+	*bytes = import->buffer;
+	return got;
+}
+
+static int tar_failed(struct import *import, struct error *err)
+{
+	const char *why = archive_error_string(import->tar);
+
+	if (interrupt_check(err) < 0)
+		return -1;
+	return error_set(err, ERROR_FAILED, "%s; it is cut short or no tar file: save it again",
+			 why ? why : "cannot be read");
+}
+
+/* The next bytes of the entry in import->data; *length 0 at its end. */
+static int next_data(struct import *import, size_t *length, struct error *err)
+{
+	la_ssize_t got = archive_read_data(import->tar, import->data, DATA_BYTES);
+
+	if (got < 0)
+		return tar_failed(import, err);
+	*length = (size_t)got;
+	import->done_bytes += (uint64_t)got;
+	if (import->progress)
+		progress_bytes(import->progress, import->done_bytes, import->size_bytes);
+	return interrupt_check(err);
+}
+
+static struct part *add_part(struct import *import, enum part_kind kind)
+{
+	struct part *part = ARENA_NEW(import->arena, struct part);
+
+	part->kind = kind;
+	part->name = import->name;
+	part->next = import->parts;
+	import->parts = part;
+	return part;
+}
+
+/* `length` bytes are in import->data already, in this and the next functions. */
+static int keep_json(struct import *import, size_t length, struct error *err)
+{
+	_cleanup_(str_release) struct str text = {0};
+	struct part *part;
+
+	str_init_ceiling(&text, ARCHIVE_JSON_BYTES_MAX);
+	while (length) {
+		str_add_bytes(&text, import->data, length);
+		if (next_data(import, &length, err) < 0)
+			return -1;
+	}
+	import->json_bytes += text.length;
+	if (text.overflowed || import->json_bytes > ARCHIVE_JSON_TOTAL_BYTES_MAX)
+		return error_set(err, ERROR_FAILED, "%s is larger than a JSON file in it may be",
+				 import->name);
+	part = add_part(import, PART_JSON);
+	part->text = arena_strndup(import->arena, text.text, text.length);
+	part->length = text.length;
+	return 0;
+}
+
+static int pack_layer(struct import *import, size_t length, struct error *err)
+{
+	struct part *part = add_part(import, PART_LAYER);
+
+	if (packer_begin(import->packer, import->folder, err) < 0)
+		return -1;
+	while (length) {
+		if (packer_add(import->packer, import->data, length, err) < 0 ||
+		    next_data(import, &length, err) < 0)
+			return -1;
+	}
+	return packer_end(import->packer, part->diff_id, &part->blob, err);
+}
+
+static void take_plain(void *arg, const void *bytes, size_t length)
+{
+	digest_add(arg, bytes, length);
+}
+
+/* A layer that is compressed already is kept as it is; unpacking only gives its diffID. */
+static int copy_layer(struct import *import, size_t length, struct gunzip *gunzip,
+		      struct layout_writer *writer, struct error *err)
+{
+	if (layout_writer_init(writer, import->folder, err) < 0)
+		return -1;
+	while (length) {
+		if (layout_writer_add(writer, import->data, length, err) < 0 ||
+		    gunzip_add(gunzip, import->data, length, err) < 0 ||
+		    next_data(import, &length, err) < 0)
+			return -1;
+	}
+	return gunzip_finish(gunzip, err);
+}
+
+static int keep_packed_layer(struct import *import, size_t length, struct error *err)
+{
+	_cleanup_(layout_writer_release) struct layout_writer writer = {.fd = -1};
+	_cleanup_(digest_release) struct digest plain = {0};
+	struct part *part = add_part(import, PART_LAYER);
+	struct gunzip *gunzip;
+	int rc;
+
+	digest_init(&plain);
+	gunzip = gunzip_new(take_plain, &plain);
+	rc = copy_layer(import, length, gunzip, &writer, err);
+	gunzip_free(gunzip);
+	if (rc < 0)
+		return -1;
+	digest_finish(&plain, part->diff_id);
+	return layout_writer_finish(&writer, MEDIA_OCI_LAYER_GZIP, &part->blob, err);
+}
+
+static int keep_layer(struct import *import, size_t length, bool is_packed, struct error *err)
+{
+	char title[32], plain[32], packed[32];
+	int rc;
+
+	snprintf(title, sizeof(title), "layer %zu", ++import->layer_count);
+	import->progress = progress_begin(title, is_packed ? "copying" : "compressing");
+	rc = is_packed ? keep_packed_layer(import, length, err) : pack_layer(import, length, err);
+	if (rc == 0)
+		progress_end(import->progress, true, "%s, packed %s",
+			     format_bytes(plain, import->done_bytes),
+			     format_bytes(packed, import->parts->blob.size_bytes));
+	else
+		progress_end(import->progress, false, "failed");
+	import->progress = NULL;
+	return rc;
+}
+
+/* What an entry is, by its name and its first bytes. */
+static int keep_file(struct import *import, struct error *err)
+{
+	const unsigned char *head = (const unsigned char *)import->data;
+	bool is_blob = starts_with(import->name, "blobs/sha256/");
+	bool is_layer = is_blob || ends_with(import->name, ".tar");
+	size_t length;
+
+	if (next_data(import, &length, err) < 0)
+		return -1;
+	if (length > 0 && (head[0] == '{' || head[0] == '[') &&
+	    !(length > MAGIC_OFFSET + 5 && memcmp(head + MAGIC_OFFSET, "ustar", 5) == 0)) {
+		if (is_blob || (ends_with(import->name, ".json") && !strchr(import->name, '/')))
+			return keep_json(import, length, err);
+		return 0; /* repositories, ID/json: nothing that we need */
+	}
+	if (!is_layer)
+		return 0;
+	if (length > 4 && memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0)
+		return error_set(err, ERROR_FAILED,
+				 "layer %s is compressed with zstd, which "
+				 "ringup does not read; save the image with "
+				 "gzip or uncompressed layers",
+				 import->name);
+	return keep_layer(import, length, length > 2 && head[0] == 0x1f && head[1] == 0x8b, err);
+}
+
+static int keep_link(struct import *import, struct archive_entry *entry, struct error *err)
+{
+	const char *hard = archive_entry_hardlink(entry), *soft = archive_entry_symlink(entry);
+	const char *target =
+		part_name(import->arena, hard ? NULL : path_folder(import->arena, import->name),
+			  hard	 ? hard
+			  : soft ? soft
+				 : "");
+
+	if (!target)
+		return error_set(err, ERROR_FAILED,
+				 "%s points out of the archive; it is not one "
+				 "that docker save wrote",
+				 import->name);
+	add_part(import, PART_LINK)->target = target;
+	return 0;
+}
+
+static int keep_entry(struct import *import, struct archive_entry *entry, struct error *err)
+{
+	const char *name = archive_entry_pathname(entry);
+
+	if (++import->entry_count > ARCHIVE_ENTRIES_MAX)
+		return error_set(err, ERROR_FAILED, "it has more than %d entries",
+				 ARCHIVE_ENTRIES_MAX);
+	import->name = name ? part_name(import->arena, NULL, name) : NULL;
+	if (!import->name)
+		return error_set(err, ERROR_FAILED,
+				 "the entry '%.100s' has a name that leaves the archive or is too "
+				 "long; it is not one that docker save wrote",
+				 name ? name : "");
+	import->size_bytes = (uint64_t)archive_entry_size(entry);
+	import->done_bytes = 0;
+	if (archive_entry_hardlink(entry) || archive_entry_filetype(entry) == AE_IFLNK)
+		return keep_link(import, entry, err);
+	if (archive_entry_filetype(entry) != AE_IFREG)
+		return 0;
+	if (archive_entry_sparse_count(entry) > 0)
+		return error_set(err, ERROR_FAILED, "%s is a sparse file", import->name);
+	return keep_file(import, err);
+}
+
+static int read_all(void *arg, struct packer *packer, struct error *err)
+{
+	struct import *import = arg;
+	struct archive_entry *entry;
+	int rc;
+
+	import->packer = packer;
+	while ((rc = archive_read_next_header(import->tar, &entry)) == ARCHIVE_OK)
+		if (keep_entry(import, entry, err) < 0)
+			return -1;
+	return rc == ARCHIVE_EOF ? 0 : tar_failed(import, err);
+}
+
+static int open_tar(struct import *import, struct error *err)
+{
+	import->tar = archive_read_new();
+	if (!import->tar)
+		oom();
+	archive_read_support_format_tar(import->tar);
+	archive_read_support_filter_gzip(import->tar);
+	archive_read_support_filter_zstd(import->tar);
+	if (archive_read_open(import->tar, import, NULL, read_some, NULL) != ARCHIVE_OK)
+		return tar_failed(import, err);
+	return 0;
+}
+
+int archive_import(int fd, const char *layout_folder, const struct archive_options *options,
+		   struct arena *arena, struct descriptor *manifest, struct error *err)
+{
+	static const struct archive_options none;
+	_cleanup_(free_pointer) char *buffer = xmalloc(READ_BYTES);
+	_cleanup_(free_pointer) char *data = xmalloc(DATA_BYTES);
+	_cleanup_(arena_release) struct arena scratch = ARENA_INIT;
+	struct import import = {.fd = fd,
+				.folder = layout_folder,
+				.arena = &scratch,
+				.buffer = buffer,
+				.data = data};
+	const char *label;
+	int rc;
+
+	(void)arena;
+	if (!options)
+		options = &none;
+	label = options->label ? options->label : "the archive";
+	if (layout_init(layout_folder, err) < 0)
+		return -1;
+	rc = open_tar(&import, err);
+	if (rc == 0)
+		rc = packer_run(read_all, &import, err);
+	if (rc == 0)
+		rc = archive_image(import.parts, layout_folder, options, &scratch, manifest, err);
+	archive_read_free(import.tar);
+	return rc < 0 && err->kind != ERROR_INTERRUPTED ? error_wrap(err, "%s", label) : rc;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * archive.h - docker-archive files (what `docker save` writes) into a layout.
+ *
+ * Two forms are read: ID/layer.tar + HEX.json + manifest.json (Docker up to 24, Podman, Buildah;
+ * a layer may be a link to another one), and blobs/sha256/HEX + manifest.json (Docker 25 and later,
+ * where layers may already be compressed with gzip). manifest.json comes last in both, so every
+ * layer is packed while it streams by: one pass, no temporary copy, a pipe is fine. The whole file
+ * may be compressed with gzip or zstd.
+ * Source: moby, image/tarexport, and image-spec 1.1 (config.md, rootfs.diff_ids).
+ */
+#ifndef REGISTRY_CLIENT_ARCHIVE_H
+#define REGISTRY_CLIENT_ARCHIVE_H
+
+#include "registry-client/manifest.h"
+
+struct archive_options {
+	const char *name;  /* "train:1": which image, as in RepoTags; NULL: the only one */
+	const char *label; /* what errors call the archive ("train.tar"); NULL: "the archive" */
+	/* Build arguments to take out of the config's history (history.h); NULL-terminated or NULL.
+	 */
+	const char *const *history_redact;
+};
+
+/*
+ * Reads the archive from `fd` to its end and puts layers (gzip by ISA-L), config and an OCI
+ * manifest into the layout, which is made when missing. The same image gives the same blobs and
+ * the same *manifest. Every layer is checked against the config's diff_ids, the config against the
+ * digest in its name. `options` may be NULL. The layout's index.json is left alone: layout_tag.
+ */
+int archive_import(int fd, const char *layout_folder, const struct archive_options *options,
+		   struct arena *arena, struct descriptor *manifest, struct error *err);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "registry-client/archive_parts.h"
+
+#include "core/str.h"
+#include "registry-client/history.h"
+#include "registry-client/layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *part_name(struct arena *arena, const char *folder, const char *name)
+{
+	char *words, *rest, *word, *plain;
+	size_t length = 0;
+
+	if (name[0] == '/' || strlen(name) > ARCHIVE_NAME_BYTES_MAX)
+		return NULL;
+	rest = words = arena_printf(arena, "%s/%s", folder ? folder : ".", name);
+	plain = arena_alloc(arena, strlen(words) + 1);
+	while ((word = strsep(&rest, "/"))) {
+		size_t bytes = strlen(word);
+
+		if (!bytes || strcmp(word, ".") == 0)
+			continue;
+		if (strcmp(word, "..") == 0) {
+			if (!length)
+				return NULL;
+			while (length && plain[--length] != '/')
+				;
+			plain[length] = '\0';
+			continue;
+		}
+		if (length)
+			plain[length++] = '/';
+		memcpy(plain + length, word, bytes + 1);
+		length += bytes;
+	}
+	return plain;
+}
+
+const struct part *part_find(const struct part *parts, const char *name)
+{
+	for (int links = 0; links <= ARCHIVE_LINKS_MAX; links++) {
+		const struct part *part = parts;
+
+		while (part && strcmp(part->name, name) != 0)
+			part = part->next;
+		if (!part || part->kind != PART_LINK)
+			return part;
+		name = part->target;
+	}
+	return NULL;
+}
+
+static bool has_tag(const cJSON *image, const char *name)
+{
+	const cJSON *tag;
+
+	cJSON_ArrayForEach (tag, json_member(image, "RepoTags")) {
+		if (cJSON_IsString(tag) && strcmp(tag->valuestring, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The image that is meant, out of manifest.json's list. */
+static int choose(const cJSON *list, const char *name, const cJSON **image, struct error *err)
+{
+	int count = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
+	const cJSON *item;
+
+	*image = NULL;
+	if (!count)
+		return error_set(err, ERROR_FAILED, "its manifest.json lists no image");
+	if (!name && count > 1)
+		return error_set(err, ERROR_USAGE,
+				 "it holds %d images; say which one, as in "
+				 "docker-archive:FILE:NAME:TAG",
+				 count);
+	cJSON_ArrayForEach (item, list) {
+		if (!*image && (!name || has_tag(item, name)))
+			*image = item;
+	}
+	if (!*image)
+		return error_set(err, ERROR_USAGE, "it holds no image named %.200s", name);
+	return 0;
+}
+
+/* The JSON part that manifest.json's member names. */
+static const struct part *named_part(const struct part *parts, const cJSON *name,
+				     enum part_kind kind, struct arena *arena)
+{
+	const char *plain = cJSON_IsString(name) ? part_name(arena, NULL, name->valuestring) : NULL;
+	const struct part *part = plain ? part_find(parts, plain) : NULL;
+
+	return part && part->kind == kind ? part : NULL;
+}
+
+/* The config's name is its digest: HEX.json or blobs/sha256/HEX. */
+static int check_config(const struct part *config, struct error *err)
+{
+	const char *slash = strrchr(config->name, '/');
+	const char *hex = slash ? slash + 1 : config->name;
+	char digest[DIGEST_TEXT_BYTES];
+
+	digest_of(config->text, config->length, digest);
+	if (strncmp(hex, digest + strlen("sha256:"), 64) != 0 &&
+	    strspn(hex, "0123456789abcdef") == 64)
+		return error_set(err, ERROR_FAILED,
+				 "the config %s has the digest %s: the archive is damaged; save it "
+				 "again",
+				 config->name, digest);
+	return 0;
+}
+
+static int check_layer(const struct part *layer, const cJSON *diff_id, size_t index,
+		       struct error *err)
+{
+	if (!cJSON_IsString(diff_id) || strcmp(diff_id->valuestring, layer->diff_id) != 0)
+		return error_set(err, ERROR_FAILED,
+				 "layer %zu (%s) is %s, but the config says %.80s: the archive is "
+				 "damaged; save it again",
+				 index + 1, layer->name, layer->diff_id,
+				 cJSON_IsString(diff_id) ? diff_id->valuestring : "nothing");
+	return 0;
+}
+
+static int take_layers(const struct part *parts, const cJSON *image, const cJSON *config,
+		       struct arena *arena, struct manifest *manifest, struct error *err)
+{
+	const cJSON *layers = json_member(image, "Layers"), *item;
+	const cJSON *diff_ids = json_member(json_member(config, "rootfs"), "diff_ids");
+	int count = cJSON_GetArraySize(layers);
+
+	if (count > LAYERS_MAX)
+		return error_set(err, ERROR_FAILED, "it has %d layers; %d is the most", count,
+				 LAYERS_MAX);
+	if (count != cJSON_GetArraySize(diff_ids))
+		return error_set(err, ERROR_FAILED,
+				 "manifest.json lists %d layers, the config %d: the archive is "
+				 "damaged; save it again",
+				 count, cJSON_GetArraySize(diff_ids));
+	manifest->layers = ARENA_ARRAY(arena, (size_t)count + 1, struct descriptor);
+	cJSON_ArrayForEach (item, layers) {
+		const struct part *layer = named_part(parts, item, PART_LAYER, arena);
+		size_t index = manifest->layer_count++;
+
+		if (!layer)
+			return error_set(err, ERROR_FAILED,
+					 "layer %.200s is not in it; save it again",
+					 cJSON_IsString(item) ? item->valuestring : "?");
+		if (check_layer(layer, cJSON_GetArrayItem(diff_ids, (int)index), index, err) < 0)
+			return -1;
+		manifest->layers[index] = layer->blob;
+	}
+	return 0;
+}
+
+/* The config goes in byte by byte as it was, unless something had to be taken out. */
+static int put_config(const struct part *part, cJSON *config, const char *folder,
+		      const struct archive_options *options, struct descriptor *descriptor,
+		      struct error *err)
+{
+	_cleanup_(free_pointer) char *text = NULL;
+
+	if (!history_redact(config, options->history_redact))
+		return layout_put(folder, part->text, part->length, MEDIA_OCI_CONFIG, descriptor,
+				  err);
+	text = cJSON_PrintUnformatted(config);
+	if (!text)
+		oom();
+	return layout_put(folder, text, strlen(text), MEDIA_OCI_CONFIG, descriptor, err);
+}
+
+int archive_image(const struct part *parts, const char *layout_folder,
+		  const struct archive_options *options, struct arena *arena,
+		  struct descriptor *manifest, struct error *err)
+{
+	_cleanup_(json_free) cJSON *list = NULL;
+	_cleanup_(json_free) cJSON *config = NULL;
+	const struct part *index = part_find(parts, "manifest.json"), *config_part;
+	struct manifest made = {.media_type = MEDIA_OCI_MANIFEST};
+	const cJSON *image;
+	const char *text;
+
+	if (!index || index->kind != PART_JSON)
+		return error_set(err, ERROR_FAILED,
+				 "it has no manifest.json: it is cut short, or not "
+				 "what docker save writes");
+	if (json_parse(index->text, index->length, "its manifest.json", &list, err) < 0 ||
+	    choose(list, options->name, &image, err) < 0)
+		return -1;
+	config_part = named_part(parts, json_member(image, "Config"), PART_JSON, arena);
+	if (!config_part)
+		return error_set(err, ERROR_FAILED,
+				 "the image's config is not in it; save it again");
+	if (check_config(config_part, err) < 0 ||
+	    json_parse(config_part->text, config_part->length, config_part->name, &config, err) <
+		    0 ||
+	    take_layers(parts, image, config, arena, &made, err) < 0 ||
+	    put_config(config_part, config, layout_folder, options, &made.config, err) < 0)
+		return -1;
+	text = manifest_write(&made, arena);
+	return layout_put(layout_folder, text, strlen(text), MEDIA_OCI_MANIFEST, manifest, err);
+}

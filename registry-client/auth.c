@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#include "registry-client/auth.h"
+
+#include "core/clock.h"
+#include "core/json.h"
+#include "registry-client/failure.h"
+#include "registry-client/limits.h"
+#include "registry-client/session.h"
+#include "registry-client/transfer.h"
+#include "registry-client/url.h"
+
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static void forget_token(struct auth_token *token)
+{
+	if (token->header) {
+		explicit_bzero(token->header, strlen(token->header));
+		free(token->header);
+	}
+	token->header = NULL;
+}
+
+void auth_release(struct auth *auth)
+{
+	for (struct auth_token *t = auth->tokens; t; t = t->next)
+		forget_token(t);
+	if (auth->password.hidden)
+		explicit_bzero((void *)(uintptr_t)auth->password.hidden,
+			       strlen(auth->password.hidden));
+	*auth = (struct auth){0};
+}
+
+/* The token for this scope; a new empty one when there is none yet. */
+static struct auth_token *find_token(struct registry *registry, const char *scope)
+{
+	struct auth_token *token = registry->auth.tokens;
+
+	while (token && strcmp(token->scope, scope) != 0)
+		token = token->next;
+	if (!token) {
+		token = ARENA_NEW(&registry->arena, struct auth_token);
+		token->scope = arena_strdup(&registry->arena, scope);
+		token->next = registry->auth.tokens;
+		registry->auth.tokens = token;
+	}
+	return token;
+}
+
+static bool is_ours(const struct registry *registry, const struct exchange *x)
+{
+	return x->credentials == CREDENTIALS_REGISTRY &&
+	       url_same_origin(registry->base, x->url.text);
+}
+
+bool auth_needs_token(struct registry *registry, const struct exchange *x)
+{
+	struct auth_token *token;
+
+	if (registry->auth.scheme != AUTH_BEARER || !x->scope || !is_ours(registry, x))
+		return false;
+	token = find_token(registry, x->scope);
+	return !token->header || clock_usec() >= token->renew_usec;
+}
+
+static void add_basic(const struct auth *auth, struct str *header)
+{
+	_cleanup_(str_release) struct str pair = {0};
+	size_t length;
+	unsigned char *text;
+
+	str_init(&pair);
+	str_addf(&pair, "%s:%s", auth->user,
+		 auth->password.hidden ? secret_reveal(auth->password) : "");
+	text = xmalloc(pair.length * 4 / 3 + 8);
+	EVP_EncodeBlock(text, (const unsigned char *)pair.text, (int)pair.length);
+	str_addf(header, "Basic %s", (const char *)text);
+	length = strlen((const char *)text);
+	explicit_bzero(text, length);
+	explicit_bzero(pair.text, pair.length);
+	free(text);
+}
+
+void auth_header(struct registry *registry, const struct exchange *x, struct str *header)
+{
+	const struct auth *auth = &registry->auth;
+
+	if (x->credentials == CREDENTIALS_TOKEN_SERVICE) {
+		if (auth->user)
+			add_basic(auth, header);
+		return;
+	}
+	if (!is_ours(registry, x))
+		return;
+	if (auth->scheme == AUTH_BASIC && auth->user)
+		add_basic(auth, header);
+	if (auth->scheme == AUTH_BEARER && x->scope) {
+		const struct auth_token *token = find_token(registry, x->scope);
+
+		if (token->header)
+			str_add(header, token->header);
+	}
+}
+
+/* The challenge that we can answer: Bearer before Basic. */
+static bool choose(const struct exchange *x, struct arena *arena, struct challenge *chosen)
+{
+	struct challenge list[CHALLENGES_MAX];
+	size_t count = 0;
+	const char *value;
+	bool found = false;
+
+	for (size_t i = 0; (value = exchange_header_at(x, "WWW-Authenticate", i)); i++)
+		challenge_parse(value, arena, list, ARRAY_LEN(list), &count);
+	for (size_t i = 0; i < count; i++) {
+		bool bearer = strcasecmp(list[i].scheme, "Bearer") == 0 && list[i].realm;
+
+		if (!bearer && (found || strcasecmp(list[i].scheme, "Basic") != 0))
+			continue;
+		*chosen = list[i];
+		found = true;
+		if (bearer)
+			break;
+	}
+	return found;
+}
+
+static int check_realm(const struct registry *registry, const char *realm, struct error *err)
+{
+	if (strncasecmp(realm, "https://", 8) == 0 || url_same_host(registry->base, realm))
+		return 0;
+	return error_set(err, ERROR_FAILED,
+			 "registry %s wants user and password to be sent to %.200s, which is "
+			 "neither https nor the registry itself; nothing was sent. Correct the "
+			 "realm in the registry's settings",
+			 registry->base, realm);
+}
+
+static int refused(const struct registry *registry, struct error *err)
+{
+	const char *user = registry->auth.user;
+
+	if (!user)
+		return error_set(err, ERROR_FAILED,
+				 "registry %s asks for a user and a password (HTTP 401); run "
+				 "'ringup login %s' first",
+				 registry->base, registry->address);
+	return error_set(err, ERROR_FAILED,
+			 "registry %s refused user '%s' or the password (HTTP 401); run 'ringup "
+			 "login %s' with the right ones",
+			 registry->base, user, registry->address);
+}
+
+/* Takes a Bearer challenge over; the token that was sent, if any, is worth nothing. */
+static int learn_bearer(struct registry *registry, const struct exchange *x,
+			const struct challenge *challenge, struct error *err)
+{
+	struct auth *auth = &registry->auth;
+
+	if (check_realm(registry, challenge->realm, err) < 0)
+		return -1;
+	auth->scheme = AUTH_BEARER;
+	auth->realm = arena_strdup(&registry->arena, challenge->realm);
+	auth->service =
+		challenge->service ? arena_strdup(&registry->arena, challenge->service) : NULL;
+	if (x->scope)
+		forget_token(find_token(registry, x->scope));
+	return 0;
+}
+
+int auth_challenged(struct registry *registry, const struct exchange *x, bool is_second,
+		    struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct challenge challenge = {0};
+
+	if (!is_ours(registry, x))
+		return failure_set(registry, x, err);
+	if (!choose(x, &arena, &challenge))
+		return error_set(err, ERROR_FAILED,
+				 "registry %s answered 401 and offers neither Basic nor Bearer; "
+				 "ringup knows no other way to log in",
+				 registry->base);
+	if (strcasecmp(challenge.scheme, "Bearer") == 0) {
+		if (is_second)
+			return refused(registry, err);
+		return learn_bearer(registry, x, &challenge, err);
+	}
+	if (is_second || !registry->auth.user || x->sent_credentials)
+		return refused(registry, err);
+	registry->auth.scheme = AUTH_BASIC;
+	return 0;
+}
+
+/* Fetching a token */
+
+struct fetch {
+	struct transfer transfer;
+	char *scope; /* owned */
+};
+
+static void fetch_request(struct registry *registry, struct exchange *x, const char *scope)
+{
+	_cleanup_(free_pointer) char *words = strdup(scope);
+	char *rest = words, *word;
+
+	if (!words)
+		oom();
+	exchange_request(x, "GET", "%s", registry->auth.realm);
+	x->credentials = CREDENTIALS_TOKEN_SERVICE;
+	if (registry->auth.service)
+		url_add_query(&x->url, "service", registry->auth.service);
+	while ((word = strsep(&rest, " ")))
+		if (*word)
+			url_add_query(&x->url, "scope", word);
+}
+
+static int keep_token(struct registry *registry, const char *scope, const struct exchange *x,
+		      struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	struct auth_token *token = find_token(registry, scope);
+	const cJSON *text;
+	double seconds;
+
+	if (json_parse(x->answer.text, x->answer.length, "the token service's answer", &json, err))
+		return error_wrap(err, "%s", registry->auth.realm);
+	text = json_member(json, "token");
+	if (!cJSON_IsString(text) || !*text->valuestring)
+		text = json_member(json, "access_token");
+	if (!cJSON_IsString(text) || strpbrk(text->valuestring, "\r\n"))
+		return error_set(err, ERROR_FAILED,
+				 "%s answered without a token; is it the token "
+				 "service of registry %s?",
+				 registry->auth.realm, registry->base);
+	seconds = json_number(json, "expires_in", TOKEN_SECONDS_DEFAULT);
+	if (!(seconds >= 2 && seconds < 1e8))
+		seconds = TOKEN_SECONDS_DEFAULT;
+	seconds = seconds > 2 * TOKEN_MARGIN_SECONDS ? seconds - TOKEN_MARGIN_SECONDS : seconds / 2;
+	forget_token(token);
+	if (asprintf(&token->header, "Bearer %s", text->valuestring) < 0)
+		oom();
+	token->renew_usec = clock_usec() + (uint64_t)(seconds * 1e6);
+	return 0;
+}
+
+static enum transfer_next fetch_step(struct transfer *transfer, struct error *err)
+{
+	struct fetch *fetch = (struct fetch *)transfer;
+	struct exchange *x = &transfer->x;
+
+	if (!x->method) {
+		fetch_request(transfer->registry, x, fetch->scope);
+		return TRANSFER_SEND;
+	}
+	if (x->result == CURLE_OK && (x->status == 401 || x->status == 403)) {
+		refused(transfer->registry, err);
+		return TRANSFER_FAILED;
+	}
+	if (x->result != CURLE_OK || x->status != 200)
+		return transfer_failed(transfer, err);
+	return keep_token(transfer->registry, fetch->scope, x, err) < 0 ? TRANSFER_FAILED
+									: TRANSFER_DONE;
+}
+
+struct transfer *auth_fetch_new(struct registry *registry, const char *scope)
+{
+	struct fetch *fetch = xmalloc(sizeof(*fetch));
+
+	transfer_init(&fetch->transfer, registry, fetch_step);
+	fetch->scope = strdup(scope);
+	if (!fetch->scope)
+		oom();
+	return &fetch->transfer;
+}
+
+void auth_fetch_free(struct transfer *transfer)
+{
+	struct fetch *fetch = (struct fetch *)transfer;
+
+	if (!fetch)
+		return;
+	explicit_bzero(transfer->x.answer.text, transfer->x.answer.length);
+	transfer_release(transfer);
+	free(fetch->scope);
+	free(fetch);
+}

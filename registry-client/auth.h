@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * auth.h - who we are to a registry: challenges, Basic, and Bearer tokens.
+ *
+ * Sources: RFC 9110 section 11 (challenges), RFC 7617 (Basic), the Docker token authentication
+ * specification (Bearer: GET realm?service=&scope=, answered with token or access_token and
+ * expires_in).
+ *
+ * Rules kept here: credentials are sent to the registry's own origin only, and to a token realm
+ * only when that is https or on the registry's own host; they never stand in a URL or in a message.
+ */
+#ifndef REGISTRY_CLIENT_AUTH_H
+#define REGISTRY_CLIENT_AUTH_H
+
+#include "core/arena.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "registry-client/exchange.h"
+
+struct registry;
+struct transfer;
+
+/* One challenge of a WWW-Authenticate header. Texts live in the arena; NULL when not given. */
+struct challenge {
+	const char *scheme; /* as written: compare without case */
+	const char *realm, *service, *scope, *error;
+};
+
+/*
+ * Reads one header value, which may hold several challenges; quoted strings may hold commas and
+ * backslash escapes. Adds to `list` (up to `max`) and *count. What cannot be read is passed over.
+ */
+void challenge_parse(const char *value, struct arena *arena, struct challenge *list, size_t max,
+		     size_t *count);
+
+enum auth_scheme { AUTH_NONE, AUTH_BASIC, AUTH_BEARER };
+
+struct auth_token {
+	struct auth_token *next;
+	const char *scope; /* what it was asked for */
+	char *header;	   /* "Bearer ..."; malloc'ed, wiped when freed; NULL: none yet */
+	uint64_t renew_usec;
+};
+
+struct auth {
+	const char *user; /* NULL: anonymous */
+	struct secret password;
+	enum auth_scheme scheme;
+	const char *realm, *service; /* AUTH_BEARER */
+	struct auth_token *tokens;
+};
+
+/* Frees and wipes. */
+void auth_release(struct auth *auth);
+
+/* Whether a token must be fetched before this request can be sent. */
+bool auth_needs_token(struct registry *registry, const struct exchange *x);
+
+/*
+ * The Authorization header for the request, in the caller's str; empty: none. Nothing is added for
+ * other origins than the registry's.
+ */
+void auth_header(struct registry *registry, const struct exchange *x, struct str *header);
+
+/*
+ * Learns from a 401 answer. 0: send the request again (a token may have to be fetched first); -1:
+ * there is no way on, and `err` says why. `is_second`: the request was already repeated after a
+ * 401.
+ */
+int auth_challenged(struct registry *registry, const struct exchange *x, bool is_second,
+		    struct error *err);
+
+/* A transfer that fetches the token for `scope`; the caller frees it with auth_fetch_free. */
+struct transfer *auth_fetch_new(struct registry *registry, const char *scope);
+void auth_fetch_free(struct transfer *transfer);
+
+#endif

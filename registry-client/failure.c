@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+#include "registry-client/failure.h"
+
+#include "core/json.h"
+#include "registry-client/limits.h"
+#include "registry-client/session.h"
+#include "registry-client/url.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+/* "Err":28 is Go's syscall.ENOSPC as Distribution's filesystem driver writes it. */
+static bool says_enospc(const char *text)
+{
+	static const char key[] = "\"Err\":";
+	const char *p = text;
+
+	if (strcasestr(text, "no space left on device"))
+		return true;
+	while ((p = strstr(p, key))) {
+		p += strlen(key);
+		p += strspn(p, " ");
+		if (strncmp(p, "28", 2) == 0 && !isdigit((unsigned char)p[2]))
+			return true;
+	}
+	return false;
+}
+
+bool failure_is_disk_full(const struct exchange *x)
+{
+	return x->status == 507 || (x->status == 500 && says_enospc(x->answer.text));
+}
+
+static bool is_transient_result(CURLcode result)
+{
+	switch (result) {
+	case CURLE_COULDNT_RESOLVE_HOST:
+	case CURLE_COULDNT_RESOLVE_PROXY:
+	case CURLE_COULDNT_CONNECT:
+	case CURLE_OPERATION_TIMEDOUT:
+	case CURLE_SEND_ERROR:
+	case CURLE_RECV_ERROR:
+	case CURLE_GOT_NOTHING:
+	case CURLE_PARTIAL_FILE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool failure_is_transient(const struct exchange *x)
+{
+	if (x->result != CURLE_OK)
+		return is_transient_result(x->result);
+	if (failure_is_disk_full(x))
+		return false;
+	return x->status == 408 || x->status == 429 || x->status == 500 || x->status == 502 ||
+	       x->status == 503 || x->status == 504;
+}
+
+/* The error list of a registry's answer, in a document that the caller frees; or NULL. */
+static const cJSON *read_errors(const struct exchange *x, cJSON **json)
+{
+	struct error ignored = {0};
+	const cJSON *list;
+
+	if (json_parse(x->answer.text, x->answer.length, "answer", json, &ignored) < 0)
+		return NULL;
+	list = json_member(*json, "errors");
+	return cJSON_IsArray(list) ? list : NULL;
+}
+
+bool failure_has_code(const struct exchange *x, const char *code)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	const cJSON *list = read_errors(x, &json), *item;
+
+	cJSON_ArrayForEach (item, list) {
+		const cJSON *found = json_member(item, "code");
+
+		if (cJSON_IsString(found) && strcmp(found->valuestring, code) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What others wrote may hold anything: only printable characters reach a terminal. */
+static void add_words(struct str *out, const char *words)
+{
+	size_t room = REGISTRY_TEXT_MAX;
+
+	for (; *words && room; words++, room--)
+		str_add_char(out, iscntrl((unsigned char)*words) ? ' ' : *words);
+	if (*words)
+		str_add(out, "...");
+}
+
+static void add_first_error(struct str *out, const cJSON *error)
+{
+	const cJSON *code = json_member(error, "code"), *message = json_member(error, "message");
+	const cJSON *detail = json_member(error, "detail");
+	bool spoke = false;
+
+	if (cJSON_IsString(code)) {
+		add_words(out, code->valuestring);
+		spoke = true;
+	}
+	if (cJSON_IsString(message) && *message->valuestring) {
+		str_add(out, spoke ? ": " : "");
+		add_words(out, message->valuestring);
+	}
+	if (cJSON_IsString(detail) && *detail->valuestring) {
+		str_add(out, " ");
+		add_words(out, detail->valuestring);
+	} else if (cJSON_IsObject(detail) && detail->child) {
+		_cleanup_(free_pointer) char *text = cJSON_PrintUnformatted(detail);
+
+		str_add(out, " ");
+		add_words(out, text ? text : "");
+	}
+}
+
+/* "HTTP 403, DENIED: requested access to the resource is denied" */
+static void describe_answer(const struct exchange *x, struct str *out)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	const cJSON *list = read_errors(x, &json);
+	const char *type = exchange_header(x, "Content-Type");
+
+	str_addf(out, "HTTP %ld", x->status);
+	if (list && list->child) {
+		str_add(out, ", ");
+		add_first_error(out, list->child);
+	} else if (x->answer.text[0] == '<' || (type && strcasestr(type, "text/html"))) {
+		str_add(out, " with a web page instead of a registry's answer");
+	} else if (x->answer.length) {
+		str_add(out, ", ");
+		add_words(out, x->answer.text);
+		str_trim(out);
+	}
+}
+
+/* What to do about a status, as "; do this". */
+static const char *advice(const struct exchange *x)
+{
+	if (x->answer.text[0] == '<')
+		return "is a proxy or another web server in between? Check 'registry: address:' "
+		       "and the proxy settings";
+	switch (x->status) {
+	case 400:
+		if (strstr(x->answer.text, "HTTP request to an HTTPS server"))
+			return "it speaks TLS: leave out 'insecure: true' and --plain-http";
+		return "its log says more";
+	case 401:
+		return "run 'ringup login' with a user that may do this";
+	case 403:
+		return "ask the registry's owner for the right to do this, or use another user";
+	case 404:
+		return "check the name and the registry's address";
+	case 405:
+		return "the registry is read-only or does not allow this";
+	case 413:
+		return "a proxy before the registry takes no bodies of this size: raise its limit "
+		       "(nginx: client_max_body_size 0)";
+	case 429:
+		return "the registry is busy: wait a little and run the same command again";
+	default:
+		return "look into the registry's log, then run the same command again: it sends "
+		       "only what is missing";
+	}
+}
+
+static int set_status(const struct exchange *x, const char *url, struct error *err)
+{
+	_cleanup_(str_release) struct str what = {0};
+
+	if (failure_is_disk_full(x))
+		return error_set(err, ERROR_FAILED,
+				 "the registry's disk is full (HTTP %ld, no space left on device); "
+				 "free space there and run the same command again: it sends only "
+				 "what is missing",
+				 x->status);
+	str_init(&what);
+	describe_answer(x, &what);
+	return error_set(err, ERROR_FAILED, "%s %.300s answered %s; %s", x->method, url, what.text,
+			 advice(x));
+}
+
+static int set_connect(const struct exchange *x, const char *url, struct error *err)
+{
+	if (x->os_errno == ECONNREFUSED)
+		return error_set(err, ERROR_FAILED,
+				 "registry %.300s: connection refused; is the registry running? "
+				 "Start it, or correct 'registry: address:'",
+				 url);
+	return error_set(err, ERROR_FAILED,
+			 "registry %.300s: no connection (%s); check the address, the network and "
+			 "firewalls in between",
+			 url, x->os_errno ? strerror((int)x->os_errno) : x->problem);
+}
+
+static int set_trust(const struct registry *registry, const struct exchange *x, const char *url,
+		     struct error *err)
+{
+	const char *ca = registry->settings.ca_path;
+	const char *why = x->problem;
+
+	if (starts_with(why, "SSL certificate problem: "))
+		why += strlen("SSL certificate problem: ");
+	if (strstr(why, "subject name") || strstr(why, "does not match"))
+		return error_set(err, ERROR_FAILED,
+				 "registry %.300s: its certificate is for another name (%s); use "
+				 "the name in the certificate, or make one for this address",
+				 url, why);
+	if (strstr(why, "expired") || strstr(why, "not yet valid"))
+		return error_set(err, ERROR_FAILED,
+				 "registry %.300s: %s; renew it, or correct the clock of this "
+				 "machine",
+				 url, why);
+	return error_set(err, ERROR_FAILED,
+			 "registry %.300s: its certificate is not trusted by %s (%s); give the "
+			 "PEM file of the CA that signed it as 'registry: ca:'",
+			 url, ca ? ca : "the system's CAs", why);
+}
+
+static int set_tls(const struct exchange *x, const char *url, struct error *err)
+{
+	if (strstr(x->problem, "wrong version number") || strstr(x->problem, "packet length") ||
+	    strstr(x->problem, "record layer"))
+		return error_set(err, ERROR_FAILED,
+				 "registry %.300s does not speak TLS there (%s); if plain HTTP is "
+				 "meant, say 'insecure: true' or --plain-http",
+				 url, x->problem);
+	return error_set(err, ERROR_FAILED,
+			 "registry %.300s: TLS failed (%s); check its "
+			 "certificate and TLS settings",
+			 url, x->problem);
+}
+
+static int set_stall(const struct registry *registry, const struct exchange *x, const char *url,
+		     struct error *err)
+{
+	return error_set(err, ERROR_FAILED,
+			 "registry %.300s: no progress for %d s (%s of %.40s); check the registry "
+			 "and the network, then run the same command again",
+			 url, registry->settings.stall_s, x->method,
+			 x->body_bytes ? "a body" : "a small request");
+}
+
+int failure_set(const struct registry *registry, const struct exchange *x, struct error *err)
+{
+	_cleanup_(str_release) struct str url = {0};
+
+	str_init(&url);
+	url_for_people(x->url.text, &url);
+	switch (x->result) {
+	case CURLE_OK:
+		return set_status(x, url.text, err);
+	case CURLE_COULDNT_CONNECT:
+		return set_connect(x, url.text, err);
+	case CURLE_COULDNT_RESOLVE_HOST:
+		return error_set(err, ERROR_FAILED,
+				 "registry %.300s: this machine cannot resolve the name; correct "
+				 "'registry: address:', or add the name to DNS or /etc/hosts",
+				 url.text);
+	case CURLE_OPERATION_TIMEDOUT:
+		return set_stall(registry, x, url.text, err);
+	case CURLE_PEER_FAILED_VERIFICATION:
+		return set_trust(registry, x, url.text, err);
+	case CURLE_SSL_CONNECT_ERROR:
+		return set_tls(x, url.text, err);
+	case CURLE_SSL_CACERT_BADFILE:
+		return error_set(err, ERROR_USAGE,
+				 "the CA file %s holds no certificate in PEM form; correct "
+				 "'registry: ca:'",
+				 registry->settings.ca_path ? registry->settings.ca_path : "");
+	case CURLE_WRITE_ERROR:
+		return error_set(err, ERROR_FAILED,
+				 "%s %.300s answered more than it may (%zu bytes of body, %llu of "
+				 "headers); is this a registry?",
+				 x->method, url.text, x->answer.ceiling_bytes,
+				 (unsigned long long)HEADER_BYTES_MAX);
+	case CURLE_ABORTED_BY_CALLBACK:
+		return error_set(err, ERROR_FAILED,
+				 "the file that was being sent to %.300s became shorter or "
+				 "unreadable; make the image again",
+				 url.text);
+	default:
+		return error_set(err, ERROR_FAILED,
+				 "%s %.300s: %s; check the network, then run the same command "
+				 "again: it sends only what is missing",
+				 x->method, url.text,
+				 x->problem[0] ? x->problem : curl_easy_strerror(x->result));
+	}
+}

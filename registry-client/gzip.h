@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gzip.h - gzip by ISA-L: one stream made of blocks that are compressed apart from each other.
+ *
+ * A stream (RFC 1952, one member) is a header, the blocks in order, and a trailer. Every block of
+ * GZIP_BLOCK_BYTES (the last may be shorter) is deflated alone, ends on a byte border and looks
+ * back at nothing before it, so blocks can be made on several processors and the stream's bytes do
+ * not depend on how many there are, nor on how the input was cut into reads.
+ */
+#ifndef REGISTRY_CLIENT_GZIP_H
+#define REGISTRY_CLIENT_GZIP_H
+
+#include "core/error.h"
+
+#define GZIP_BLOCK_BYTES (1024 * 1024) /* changing it changes every layer's digest */
+#define GZIP_BLOCK_PACKED_MAX (GZIP_BLOCK_BYTES + GZIP_BLOCK_BYTES / 8 + 4096)
+#define GZIP_HEADER_BYTES 10
+#define GZIP_TRAILER_BYTES 10 /* an empty last block, CRC-32, length */
+
+/* What a thread needs to deflate; about 300 KiB. */
+struct gzip_scratch;
+struct gzip_scratch *gzip_scratch_new(void);
+void gzip_scratch_free(struct gzip_scratch *scratch);
+
+void gzip_header(unsigned char out[static GZIP_HEADER_BYTES]);
+
+/* Deflates `length` bytes into `out` (room for GZIP_BLOCK_PACKED_MAX); the packed length. */
+size_t gzip_block(struct gzip_scratch *scratch, const void *bytes, size_t length,
+		  unsigned char *out);
+
+/* The CRC-32 of what came before and these bytes; begins with 0. */
+uint32_t gzip_crc(uint32_t crc, const void *bytes, size_t length);
+
+void gzip_trailer(uint32_t crc, uint64_t length, unsigned char out[static GZIP_TRAILER_BYTES]);
+
+/* Unpacking, for layers that come compressed: hands the bytes on piece by piece. */
+struct gunzip;
+struct gunzip *gunzip_new(void (*take)(void *arg, const void *bytes, size_t length), void *arg);
+void gunzip_free(struct gunzip *gunzip);
+/* -1 when the data is not a gzip stream. */
+int gunzip_add(struct gunzip *gunzip, const void *bytes, size_t length, struct error *err);
+/* -1 when the stream is not at its end. */
+int gunzip_finish(struct gunzip *gunzip, struct error *err);
+
+#endif

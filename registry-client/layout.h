@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layout.h - images in a folder: oci-layout, index.json, blobs/sha256/HEX.
+ *
+ * Source: OCI image-spec 1.1, image-layout.md. A blob appears under its digest whole or not at all:
+ * it is written to a temporary file beside it and renamed. Several writers may work in one layout;
+ * of two that tag at the same moment, the later index.json stays.
+ */
+#ifndef REGISTRY_CLIENT_LAYOUT_H
+#define REGISTRY_CLIENT_LAYOUT_H
+
+#include "registry-client/manifest.h"
+
+/* Makes the folder, oci-layout and an empty index.json where they are missing. */
+int layout_init(const char *folder, struct error *err);
+
+/* FOLDER/blobs/sha256/HEX. The digest must be valid. */
+int layout_blob_path(const char *folder, const char *digest, char path[static LAYOUT_PATH_BYTES],
+		     struct error *err);
+
+/* Whether the blob is there with the right size (its bytes are not hashed). */
+bool layout_has(const char *folder, const struct descriptor *descriptor);
+
+/* A blob being written. */
+struct layout_writer {
+	int fd;
+	uint64_t size_bytes;
+	struct digest digest;
+	const char *folder; /* borrowed */
+	char temporary[LAYOUT_PATH_BYTES];
+};
+
+/* Release it in any case; what was not finished leaves nothing behind. */
+int layout_writer_init(struct layout_writer *writer, const char *folder, struct error *err);
+int layout_writer_add(struct layout_writer *writer, const void *bytes, size_t length,
+		      struct error *err);
+/* Puts the blob in its place and says what it became. */
+int layout_writer_finish(struct layout_writer *writer, const char *media_type,
+			 struct descriptor *descriptor, struct error *err);
+void layout_writer_release(struct layout_writer *writer);
+
+/* Stores a small blob. */
+int layout_put(const char *folder, const void *bytes, size_t length, const char *media_type,
+	       struct descriptor *descriptor, struct error *err);
+
+/* Reads a small blob of at most `bytes_max`, checked against size and digest, into the arena. */
+int layout_read(const char *folder, const struct descriptor *descriptor, size_t bytes_max,
+		struct arena *arena, const char **bytes, struct error *err);
+
+/* Gives the manifest a name in index.json ("org.opencontainers.image.ref.name"). */
+int layout_tag(const char *folder, const struct descriptor *manifest, const char *name,
+	       struct error *err);
+
+/* The manifest of that name; NULL: the only one there is. */
+int layout_find(const char *folder, const char *name, struct descriptor *manifest,
+		struct error *err);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * limits.h - every ceiling and deadline of the registry client, in one place.
+ *
+ * Nothing that comes from a registry or out of an archive grows past one of these.
+ */
+#ifndef REGISTRY_CLIENT_LIMITS_H
+#define REGISTRY_CLIENT_LIMITS_H
+
+#include "core/base.h"
+
+/* Answers. A registry must take manifests of 4 MiB: OCI distribution-spec 1.1, "Pushing Manifests".
+ */
+#define MANIFEST_BYTES_MAX (4 * MIB)
+#define ANSWER_BYTES_MAX (256 * KIB) /* error bodies and tokens */
+#define HEADER_BYTES_MAX (64 * KIB)  /* all header lines of one answer */
+#define CHALLENGES_MAX 8	     /* WWW-Authenticate challenges in one answer */
+#define REGISTRY_TEXT_MAX 240	     /* what an error shows of a registry's own words */
+
+/* Requests */
+#define CONNECTIONS_DEFAULT 6
+#define CONNECTIONS_MAX 64
+#define HEADS_IN_FLIGHT_MAX 32 /* small requests at the same time */
+#define REDIRECTS_MAX 5
+#define UPLOAD_BUFFER_BYTES (512 * KIB)
+
+/* Time. A request ends after stall seconds without a byte, and in any case after stall seconds plus
+ * the time its body takes at the slowest rate. */
+#define STALL_SECONDS_DEFAULT 60
+#define CONNECT_SECONDS_MAX 15
+#define SLOWEST_BYTES_PER_SECOND (16 * KIB)
+#define ABANDON_SECONDS 3 /* for telling the registry to drop unfinished uploads */
+
+/* Tries of one piece of work, and the pauses between them */
+#define TRIES_MAX 5
+#define FIRST_CONTACT_TRIES_MAX 2
+#define RETRY_FIRST_USEC 500000ULL
+#define RETRY_LONGEST_USEC 16000000ULL
+#define RETRY_AFTER_SECONDS_MAX 300
+
+/* Tokens. "expires_in" is 60 when it is not given: Docker token authentication specification. */
+#define TOKEN_SECONDS_DEFAULT 60
+#define TOKEN_MARGIN_SECONDS 10
+
+/* Images */
+#define LAYERS_MAX 1024
+#define LAYOUT_PATH_BYTES 4096
+#define MEDIA_TYPE_BYTES 256 /* RFC 6838, 4.2: two names of at most 127 characters */
+
+/* docker-archive files */
+#define ARCHIVE_ENTRIES_MAX 65536
+#define ARCHIVE_NAME_BYTES_MAX 512
+#define ARCHIVE_JSON_BYTES_MAX (4 * MIB)
+#define ARCHIVE_JSON_TOTAL_BYTES_MAX (64 * MIB)
+#define ARCHIVE_LINKS_MAX 8 /* a layer that is a link to a link to ... */
+
+#endif

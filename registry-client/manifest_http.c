@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "registry-client/manifest_http.h"
+
+#include "core/str.h"
+#include "registry-client/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char accept_all[] =
+	MEDIA_OCI_MANIFEST ", " MEDIA_OCI_INDEX ", " MEDIA_DOCKER_MANIFEST ", " MEDIA_DOCKER_INDEX;
+
+void scope_write(char scope[static 300], const struct reference *ref, const char *actions)
+{
+	snprintf(scope, 300, "repository:%s:%s", ref->repository, actions);
+}
+
+static enum transfer_next send_request(struct manifest_request *request)
+{
+	struct exchange *x = &request->transfer.x;
+
+	exchange_request(x, request->method, "%s/v2/%s/manifests/%s",
+			 request->transfer.registry->base, request->ref->repository,
+			 reference_target(request->ref));
+	x->scope = request->scope;
+	x->accept = accept_all;
+	x->answer_bytes_max = MANIFEST_BYTES_MAX;
+	if (request->bytes) {
+		x->accept = NULL;
+		x->content_type = request->descriptor.media_type;
+		x->body = request->bytes;
+		x->body_bytes = request->descriptor.size_bytes;
+	}
+	return TRANSFER_SEND;
+}
+
+static enum transfer_next reject(const struct exchange *x, const char *why, struct error *err)
+{
+	error_set(err, ERROR_FAILED, "%s %s: %s; look into the registry's log and storage",
+		  x->method, x->url.text, why);
+	return TRANSFER_FAILED;
+}
+
+/* The media type without parameters ("; charset=utf-8"). */
+static void read_type(const struct exchange *x, struct descriptor *descriptor)
+{
+	const char *type = exchange_header(x, "Content-Type");
+	size_t length = type ? strcspn(type, "; ") : 0;
+
+	if (length >= MEDIA_TYPE_BYTES)
+		length = 0;
+	snprintf(descriptor->media_type, MEDIA_TYPE_BYTES, "%.*s", (int)length, type ? type : "");
+}
+
+/* Fills the descriptor from the answer's headers, and from its body where there is one. */
+static enum transfer_next take(struct manifest_request *request, struct error *err)
+{
+	const struct exchange *x = &request->transfer.x;
+	struct descriptor *d = &request->descriptor;
+	const char *digest = exchange_header(x, "Docker-Content-Digest");
+	bool has_body = strcmp(request->method, "GET") == 0;
+	int64_t length = exchange_content_length(x);
+
+	read_type(x, d);
+	if (has_body) {
+		digest_of(x->answer.text, x->answer.length, d->digest);
+		d->size_bytes = x->answer.length;
+	} else if (digest && digest_is_valid(digest)) {
+		snprintf(d->digest, sizeof(d->digest), "%s", digest);
+		d->size_bytes = length > 0 ? (uint64_t)length : 0;
+	} else {
+		request->method = "GET"; /* no digest in the answer: fetch and hash */
+		return send_request(request);
+	}
+	if (request->ref->digest && strcmp(request->ref->digest, d->digest) != 0)
+		return reject(x, "the manifest does not have the digest it was asked for by", err);
+	if (has_body && digest && strcmp(digest, d->digest) != 0)
+		return reject(x, "the manifest does not have the digest in its header", err);
+	request->found = true;
+	return TRANSFER_DONE;
+}
+
+static enum transfer_next put_done(struct manifest_request *request, struct error *err)
+{
+	const struct exchange *x = &request->transfer.x;
+	const char *digest = exchange_header(x, "Docker-Content-Digest");
+
+	if (digest && digest_is_valid(digest) && strcmp(digest, request->descriptor.digest) != 0)
+		return reject(x, "the registry stored the manifest under another digest", err);
+	request->found = true;
+	return TRANSFER_DONE;
+}
+
+static enum transfer_next manifest_step(struct transfer *transfer, struct error *err)
+{
+	struct manifest_request *request = (struct manifest_request *)transfer;
+	const struct exchange *x = &transfer->x;
+
+	if (!x->method)
+		return send_request(request);
+	if (x->result != CURLE_OK)
+		return transfer_failed(transfer, err);
+	if (request->bytes)
+		return x->status == 201 ? put_done(request, err) : transfer_failed(transfer, err);
+	if (x->status == 404)
+		return TRANSFER_DONE;
+	return x->status == 200 ? take(request, err) : transfer_failed(transfer, err);
+}
+
+void manifest_request_init(struct manifest_request *request, struct registry *registry,
+			   const char *method, const struct reference *ref, const char *actions)
+{
+	*request = (struct manifest_request){.method = method, .ref = ref};
+	scope_write(request->scope, ref, actions);
+	transfer_init(&request->transfer, registry, manifest_step);
+}
+
+static int run_one(struct manifest_request *request, struct error *err)
+{
+	struct transfer *list[] = {&request->transfer};
+
+	if (registry_contact(request->transfer.registry, err) < 0)
+		return -1;
+	return transfer_run(request->transfer.registry, list, 1, 1, err);
+}
+
+int registry_head_manifest(struct registry *registry, const struct reference *ref,
+			   struct descriptor *descriptor, bool *found, struct error *err)
+{
+	struct manifest_request request;
+	int rc;
+
+	manifest_request_init(&request, registry, "HEAD", ref, "pull");
+	rc = run_one(&request, err);
+	*descriptor = request.descriptor;
+	*found = request.found;
+	transfer_release(&request.transfer);
+	return rc;
+}
+
+int registry_get_manifest(struct registry *registry, const struct reference *ref,
+			  struct arena *arena, struct descriptor *descriptor, const char **bytes,
+			  struct error *err)
+{
+	struct manifest_request request;
+	int rc;
+
+	manifest_request_init(&request, registry, "GET", ref, "pull");
+	rc = run_one(&request, err);
+	if (rc == 0 && !request.found)
+		rc = error_set(err, ERROR_FAILED,
+			       "registry %s has no image %s; check the name, or push it first",
+			       registry->base, reference_text(ref, arena));
+	*descriptor = request.descriptor;
+	*bytes = arena_strndup(arena, request.transfer.x.answer.text,
+			       request.transfer.x.answer.length);
+	transfer_release(&request.transfer);
+	return rc;
+}
+
+int registry_put_manifest(struct registry *registry, const struct reference *ref,
+			  const struct descriptor *descriptor, const char *bytes, struct error *err)
+{
+	struct manifest_request request;
+	int rc;
+
+	manifest_request_init(&request, registry, "PUT", ref, "pull,push");
+	request.descriptor = *descriptor;
+	request.bytes = bytes;
+	rc = run_one(&request, err);
+	transfer_release(&request.transfer);
+	return rc;
+}

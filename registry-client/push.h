@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * push.h - an image from a layout to a registry.
+ */
+#ifndef REGISTRY_CLIENT_PUSH_H
+#define REGISTRY_CLIENT_PUSH_H
+
+#include "registry-client/manifest.h"
+#include "registry-client/registry.h"
+
+struct push_report {
+	size_t blobs_total, blobs_sent; /* config and layers, each digest once */
+	uint64_t bytes_sent;		/* over all tries */
+	double seconds;
+	char digest[DIGEST_TEXT_BYTES]; /* of the manifest */
+	bool tag_was_there; /* the tag named this very manifest already: nothing was written */
+};
+
+/*
+ * Asks the registry for all blobs at once, sends those it lacks (large ones first, several side by
+ * side), and then, only when all are there, puts the manifest under the reference's tag. Run again
+ * after a failure it sends only what is missing. Errors begin with "push REPOSITORY: ".
+ */
+int registry_push(struct registry *registry, const char *layout_folder,
+		  const struct descriptor *manifest, const struct reference *ref,
+		  struct push_report *report, struct error *err);
+
+#endif

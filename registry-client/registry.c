@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "registry-client/registry.h"
+
+#include "core/file.h"
+#include "plan/reference.h"
+#include "registry-client/limits.h"
+#include "registry-client/session.h"
+#include "registry-client/transfer.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void curl_start(void)
+{
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+		oom();
+}
+
+static int check_config(const struct registry_config *config, struct error *err)
+{
+	const char *address = config->address;
+
+	if (!address || !*address ||
+	    address[strspn(address, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789.-:[]")])
+		return error_set(err, ERROR_USAGE,
+				 "'%.200s' is not a registry's address; write HOST or HOST:PORT, "
+				 "without https:// and without a path",
+				 address ? address : "");
+	if (config->ca_path && access(config->ca_path, R_OK) < 0) {
+		error_errno(err, "cannot read the registry's CA file %s", config->ca_path);
+		err->kind = ERROR_USAGE;
+		return error_advise(err, "correct 'registry: ca:'");
+	}
+	return 0;
+}
+
+static void copy_config(struct registry *r, const struct registry_config *config)
+{
+	struct arena *arena = &r->arena;
+
+	r->address = arena_strdup(arena, config->address);
+	r->is_loopback = reference_is_loopback(config->address);
+	r->base = arena_printf(arena, "%s://%s", config->plain_http ? "http" : "https",
+			       config->address);
+	r->connections = config->connections > 0 ? config->connections : CONNECTIONS_DEFAULT;
+	if (r->connections > CONNECTIONS_MAX)
+		r->connections = CONNECTIONS_MAX;
+	r->settings.stall_s = config->timeout_s > 0 ? config->timeout_s : STALL_SECONDS_DEFAULT;
+	r->settings.no_proxy = r->is_loopback;
+	if (config->ca_path)
+		r->settings.ca_path = arena_strdup(arena, config->ca_path);
+	if (config->user && *config->user)
+		r->auth.user = arena_strdup(arena, config->user);
+	if (config->password.hidden)
+		r->auth.password.hidden = arena_strdup(arena, config->password.hidden);
+}
+
+int registry_open(const struct registry_config *config, struct registry **registry,
+		  struct error *err)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct registry *r;
+
+	*registry = NULL;
+	if (check_config(config, err) < 0)
+		return -1;
+	pthread_once(&once, curl_start);
+	r = xmalloc(sizeof(*r));
+	*r = (struct registry){.arena = ARENA_INIT};
+	copy_config(r, config);
+	r->multi = curl_multi_init();
+	if (!r->multi)
+		oom();
+	curl_multi_setopt(r->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_MAX);
+	*registry = r;
+	return 0;
+}
+
+void registry_close(struct registry *registry)
+{
+	if (!registry)
+		return;
+	curl_multi_cleanup(registry->multi);
+	auth_release(&registry->auth);
+	arena_release(&registry->arena);
+	free(registry);
+}
+
+void registry_closep(struct registry **registry)
+{
+	registry_close(*registry);
+	*registry = NULL;
+}
+
+const char *registry_base(const struct registry *registry)
+{
+	return registry->base;
+}
+
+static enum transfer_next ask(struct transfer *t)
+{
+	exchange_request(&t->x, "GET", "%s/v2/", t->registry->base);
+	return TRANSFER_SEND;
+}
+
+/* Docker's rule: what is on this very machine may speak plain HTTP. */
+static bool may_go_plain(const struct transfer *t)
+{
+	return t->registry->is_loopback && t->x.result == CURLE_SSL_CONNECT_ERROR &&
+	       starts_with(t->registry->base, "https:");
+}
+
+static enum transfer_next contact_step(struct transfer *t, struct error *err)
+{
+	struct registry *r = t->registry;
+	struct exchange *x = &t->x;
+
+	if (!x->method)
+		return ask(t);
+	if (may_go_plain(t)) {
+		r->base = arena_printf(&r->arena, "http://%s", r->address);
+		return ask(t);
+	}
+	if (x->result == CURLE_OK && (x->status == 200 || x->status == 401))
+		return TRANSFER_DONE;
+	if (x->result == CURLE_OK && x->status == 404) {
+		error_set(err, ERROR_FAILED,
+			  "%s answered HTTP 404: no registry with the v2 interface lives there; "
+			  "correct 'registry: address:'",
+			  x->url.text);
+		return TRANSFER_FAILED;
+	}
+	return transfer_failed(t, err);
+}
+
+int registry_contact(struct registry *registry, struct error *err)
+{
+	_cleanup_(transfer_release) struct transfer contact = {0};
+	struct transfer *list[] = {&contact};
+
+	if (registry->is_known)
+		return 0;
+	transfer_init(&contact, registry, contact_step);
+	contact.tries_max = FIRST_CONTACT_TRIES_MAX;
+	if (transfer_run(registry, list, 1, 1, err) < 0)
+		return -1;
+	registry->is_known = true;
+	return 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * registry.h - one registry that we talk to.
+ *
+ * All requests of a struct registry go through one curl_multi loop in the calling thread: a
+ * registry is used by one thread at a time. Connections and tokens are kept until registry_close.
+ *
+ * Errors of every function here name the URL, the cause and the next thing to do; they never hold a
+ * password, a token or an upload session's key.
+ */
+#ifndef REGISTRY_CLIENT_REGISTRY_H
+#define REGISTRY_CLIENT_REGISTRY_H
+
+#include "core/error.h"
+#include "core/log.h"
+
+struct registry_config {
+	const char *address; /* "10.0.0.254:5000", "registry.lab", "[::1]:5000" */
+	const char *ca_path; /* PEM file of the CA to trust, alone; NULL: the system's CAs */
+	bool plain_http; /* no TLS. Loopback addresses that do not speak TLS get it by themselves */
+	const char *user; /* NULL: anonymous */
+	struct secret password;
+	int timeout_s;	 /* a request without a byte for so long fails; 0: 60 */
+	int connections; /* uploads side by side; 0: 6 */
+};
+
+struct registry; /* owned by the caller; registry_close */
+
+/*
+ * Copies the config. No traffic yet: the first operation asks GET /v2/ for scheme and credentials.
+ * Fails on a malformed address and on a CA file that cannot be read (ERROR_USAGE).
+ */
+int registry_open(const struct registry_config *config, struct registry **registry,
+		  struct error *err);
+
+/* Closes the connections and wipes the credentials. NULL is fine. */
+void registry_close(struct registry *registry);
+
+/* For _cleanup_ on a struct registry *. */
+void registry_closep(struct registry **registry);
+
+/*
+ * Asks GET /v2/ once (OCI distribution-spec 1.1, "Determining Support"): whether a registry
+ * answers, over TLS or not, and whether user and password are right when it wants Basic ones.
+ * Every operation does so by itself; a command like `login` or `doctor` asks alone.
+ */
+int registry_contact(struct registry *registry, struct error *err);
+
+/* "https://10.0.0.254:5000"; final after registry_contact. Lives as long as the registry. */
+const char *registry_base(const struct registry *registry);
+
+#endif

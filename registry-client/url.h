@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * url.h - the three things done to URLs: joining a Location, adding to the query, comparing
+ * origins.
+ *
+ * An upload's Location is opaque: it is used as it came and only added to (OCI distribution-spec
+ * 1.1, "POST then PUT": "The <location> MAY contain critical query parameters").
+ */
+#ifndef REGISTRY_CLIENT_URL_H
+#define REGISTRY_CLIENT_URL_H
+
+#include "core/error.h"
+#include "core/str.h"
+
+/*
+ * Sets *url to where `location` points, seen from `base` (an absolute URL). `location` may be
+ * absolute, begin with '/' or be relative. Refused: other schemes than http and https, a user or
+ * password in the URL, and a step from https to http; except that http on the very same host and
+ * port, which a registry behind a TLS proxy answers, is turned into https.
+ */
+int url_join(const char *base, const char *location, struct str *url, struct error *err);
+
+/* Adds "name=value" with '?' or '&'; the value is percent-encoded. */
+void url_add_query(struct str *url, const char *name, const char *value);
+
+/* Whether scheme, host and port are the same (default ports count as written). */
+bool url_same_origin(const char *a, const char *b);
+
+/* Whether the host alone is the same. */
+bool url_same_host(const char *a, const char *b);
+
+/* The URL without its query, for messages: an upload's query holds the session's key. */
+void url_for_people(const char *url, struct str *text);
+
+#endif

@@ -1,0 +1,369 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The all-reduce worker (images/worker) from the outside: every type, operation, path, fault and exit status.
+# Loopback only; no timing is asserted.
+
+setup() {
+	ALLREDUCE="${BUILD:-build}/allreduce"
+	unset RINGUP_SECRET
+	COMMON=(-n 2 -w 1 --timeout 20)
+}
+
+# A port nobody listens on.
+free_port() {
+	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# hosts COUNT PER_HOST FLAGS...: COUNT hosts on this machine with PER_HOST ranks each; the output of rank 0's.
+hosts() {
+	local count=$1 per=$2 port pids=() h
+	shift 2
+	port=$(free_port)
+	for ((h = 1; h < count; h++)); do
+		"$ALLREDUCE" --rank $((h * per)) --procs "$per" --world $((count * per)) --host "host$h" \
+			--root "127.0.0.1:$port" "$@" &
+		pids+=($!)
+	done
+	"$ALLREDUCE" --rank 0 --procs "$per" --world $((count * per)) --host host0 --root "127.0.0.1:$port" "$@"
+	local status=$?
+	for h in "${pids[@]}"; do
+		wait "$h" || [ $? -eq "$status" ] || echo "host statuses differ"
+	done
+	return "$status"
+}
+
+mpi() {
+	mpirun --allow-run-as-root --oversubscribe "$@"
+}
+
+# json EXPRESSION: evaluates it in Python with `d` bound to the JSON document in $output.
+json() {
+	printf '%s' "$output" | python3 -c "import json, sys; d = json.load(sys.stdin); assert $1, d"
+}
+
+each_type_and_op() {
+	local type op
+	for type in f32 f16 bf16 f64 i32 i64 u8; do
+		for op in sum prod min max avg; do
+			run "$@" "${COMMON[@]}" -b 8 -e 20000 -f 50 -d "$type" -o "$op"
+			[ "$status" -eq 0 ] || { echo "$type $op: $output"; return 1; }
+			[[ "$output" == *"# verdict: pass"* ]]
+		done
+	done
+}
+
+@test "every type and operation in shared memory" {
+	each_type_and_op "$ALLREDUCE" --procs 3
+}
+
+@test "every type and operation over TCP" {
+	each_type_and_op "$ALLREDUCE" --procs 3 --no-shm
+}
+
+@test "every type and operation over three hosts of two ranks" {
+	each_type_and_op hosts 3 2
+}
+
+@test "nccl-tests' names of types" {
+	for type in float double half bfloat16 int32 int64 uint8; do
+		run "$ALLREDUCE" --procs 2 "${COMMON[@]}" -e 64 -d "$type"
+		[ "$status" -eq 0 ]
+	done
+}
+
+@test "one to eight ranks, in shared memory and over TCP" {
+	for ranks in 1 2 3 4 5 6 7 8; do
+		for path in --json --no-shm; do
+			run "$ALLREDUCE" --procs "$ranks" "${COMMON[@]}" -b 4 -e 300000 -f 17 "$path"
+			[ "$status" -eq 0 ] || { echo "$ranks $path: $output"; return 1; }
+		done
+	done
+}
+
+@test "odd, zero and unaligned sizes" {
+	for size in 0 1 3 7 13 2047 2049 8191 8193 65537 1048577 3000001; do
+		for path in --json --no-shm; do
+			run "$ALLREDUCE" --procs 3 "${COMMON[@]}" -b "$size" -e "$size" -d u8 "$path"
+			[ "$status" -eq 0 ] || { echo "$size $path: $output"; return 1; }
+			run "$ALLREDUCE" --procs 3 "${COMMON[@]}" -b "$size" -e "$size" -d f64 "$path"
+			[ "$status" -eq 0 ] || { echo "$size $path: $output"; return 1; }
+		done
+		run hosts 2 2 "${COMMON[@]}" -b "$size" -e "$size" -d bf16
+		[ "$status" -eq 0 ] || { echo "$size hosts: $output"; return 1; }
+	done
+}
+
+@test "sizes start at zero and reach the last one" {
+	run "$ALLREDUCE" --procs 2 "${COMMON[@]}" -b 0 -e 64 -f 4 --json
+	[ "$status" -eq 0 ]
+	json '[r["bytes"] for r in d["results"]][::2] == [0, 4, 16, 64]'
+}
+
+@test "hosts with different numbers of ranks" {
+	port=$(free_port)
+	"$ALLREDUCE" --rank 3 --procs 1 --world 4 --host b --root "127.0.0.1:$port" "${COMMON[@]}" &
+	run "$ALLREDUCE" --rank 0 --procs 3 --world 4 --host a --root "127.0.0.1:$port" "${COMMON[@]}" -e 1M -f 8
+	[ "$status" -eq 0 ]
+	wait
+}
+
+@test "ranks of one host started one by one share memory" {
+	port=$(free_port)
+	"$ALLREDUCE" --rank 1 --world 2 --root "127.0.0.1:$port" &
+	run "$ALLREDUCE" --rank 0 --world 2 --root "127.0.0.1:$port" -e 1M -f 8 --json
+	[ "$status" -eq 0 ]
+	json 'd["world"] == 2 and len(d["ranks"]) == 2'
+	wait
+}
+
+@test "the text is nccl-tests' table" {
+	run "$ALLREDUCE" --procs 2 "${COMMON[@]}" -b 1K -e 1K
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"#       size         count      type   redop    root     time   algbw   busbw  #wrong"* ]]
+	row=$(printf '%s\n' "$output" | grep -v '^#')
+	read -r -a field <<<"$row"
+	[ "${#field[@]}" -eq 13 ]
+	[ "${field[0]} ${field[1]} ${field[2]} ${field[3]} ${field[4]} ${field[8]} ${field[12]}" = "1024 256 float sum -1 0 0" ]
+}
+
+@test "the JSON document: one, complete, and consistent" {
+	run "$ALLREDUCE" --procs 4 "${COMMON[@]}" -b 1K -e 4K --json
+	[ "$status" -eq 0 ]
+	json 'd["schema"] == 1 and d["program"] == "allreduce" and d["backend"] == "cpu" and d["world"] == 4'
+	json 'd["verdict"] == "pass" and d["reason"] == "" and d["failure"] is None'
+	json 'len(d["results"]) == 6 and [r["inplace"] for r in d["results"]] == [False, True] * 3'
+	json 'all(r["wrong"] == 0 and r["type"] == "f32" and r["op"] == "sum" for r in d["results"])'
+	json 'all(r["min_usec"] <= r["p50_usec"] <= r["p99_usec"] <= r["max_usec"] for r in d["results"])'
+	json 'all(abs(r["busbw"] - r["algbw"] * 1.5) < 1e-3 for r in d["results"])'
+	json '[r["rank"] for r in d["ranks"]] == [0, 1, 2, 3] and all(r["host"] and r["pid"] > 0 for r in d["ranks"])'
+}
+
+@test "--quiet prints the verdict only" {
+	run "$ALLREDUCE" --procs 2 "${COMMON[@]}" -e 64 --quiet
+	[ "$status" -eq 0 ]
+	[ "$output" = "# verdict: pass" ]
+}
+
+@test "rank 0 decides what is run" {
+	port=$(free_port)
+	"$ALLREDUCE" --rank 1 --world 2 --root "127.0.0.1:$port" -b 8 -e 8 -d u8 &
+	run "$ALLREDUCE" --rank 0 --world 2 --root "127.0.0.1:$port" -b 64 -e 256 -d f64 --json
+	[ "$status" -eq 0 ]
+	json 'd["results"][0]["type"] == "f64" and len(d["results"]) == 6'
+	wait
+}
+
+@test "corrupt: exit 2 names rank, host, index and values, on every path" {
+	for path in --json --no-shm; do
+		run "$ALLREDUCE" --procs 3 "${COMMON[@]}" -b 4K -e 4K --fault-inject corrupt:1 --host here "$path" --json
+		[ "$status" -eq 2 ]
+		output=$(printf '%s\n' "$output" | grep -v '^allreduce:')
+		json 'd["verdict"] == "wrong data" and d["failure"]["rank"] == 1 and d["failure"]["host"] == "here"'
+		json 'd["failure"]["index"] == 512 and d["failure"]["expected"] != d["failure"]["got"]'
+		json 'd["results"][0]["wrong"] == 2'
+	done
+	run hosts 2 2 "${COMMON[@]}" -b 4K -e 4K --fault-inject corrupt:3
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"rank 3 (host1): element 512 of 1024 is"* ]]
+	[[ "$output" != *"differ"* ]]
+}
+
+@test "die: exit 7 names the rank, on every path and for every rank" {
+	for victim in 1 2; do
+		for path in --quiet --no-shm; do
+			run "$ALLREDUCE" --procs 3 "${COMMON[@]}" --fault-inject "die:$victim" "$path"
+			[ "$status" -eq 7 ]
+			[[ "$output" == *"peer lost: rank $victim ("* ]]
+		done
+	done
+	run hosts 2 2 "${COMMON[@]}" --fault-inject die:2
+	[ "$status" -eq 7 ]
+	[[ "$output" == *"rank 2 (host1, pid "*"is gone"* ]]
+}
+
+@test "die: a dead rank 0 is named too" {
+	run "$ALLREDUCE" --procs 3 "${COMMON[@]}" --fault-inject die:0 --json
+	[ "$status" -eq 7 ]
+	[[ "$output" == *"rank 0 ("*"is gone"* ]]
+	output=$(printf '%s\n' "$output" | grep -v '^allreduce:')
+	json 'd["verdict"] == "peer lost" and d["failure"]["rank"] == 0'
+}
+
+@test "drop: exit 4 names the missing ranks and the phase" {
+	run "$ALLREDUCE" --procs 4 --timeout 1 --fault-inject drop:2 --json
+	[ "$status" -eq 4 ]
+	output=$(printf '%s\n' "$output" | grep -v '^allreduce:')
+	json 'd["verdict"] == "timeout" and d["failure"]["rank"] == 2 and d["failure"]["phase"] == "join"'
+	json '"rank 2" in d["reason"]'
+}
+
+@test "stop: a rank that hangs is named, on every path" {
+	for path in --quiet --no-shm; do
+		run "$ALLREDUCE" --procs 3 -n 2 --timeout 1 --fault-inject stop:1 "$path"
+		[ "$status" -eq 4 ]
+		[[ "$output" == *"in phase run: rank 1 ("*"does not answer"* ]]
+	done
+}
+
+@test "a rank whose root never comes gives up and says so" {
+	port=$(free_port)
+	run "$ALLREDUCE" --rank 1 --world 2 --root "127.0.0.1:$port" --timeout 1
+	[ "$status" -eq 4 ]
+	[[ "$output" == *"rank 1"*"cannot reach rank 0 at 127.0.0.1:$port"*"join"* ]]
+}
+
+@test "slow: the others wait and the data is right" {
+	run "$ALLREDUCE" --procs 2 "${COMMON[@]}" -e 64 --fault-inject slow:1
+	[ "$status" -eq 0 ]
+}
+
+@test "versions that differ: exit 6 names host and both versions" {
+	run hosts 2 1 "${COMMON[@]}" --fault-inject version:1
+	[ "$status" -eq 6 ]
+	[[ "$output" == *"versions differ: rank 0 (host0) runs "*", rank 1 (host1) runs "*"-fault"* ]]
+}
+
+@test "strangers are turned away and cost the run nothing" {
+	port=$(free_port)
+	export RINGUP_SECRET=right
+	"$ALLREDUCE" --rank 0 --world 2 --root "127.0.0.1:$port" "${COMMON[@]}" -e 64 >"$BATS_TEST_TMPDIR/out" 2>&1 &
+	root=$!
+	python3 - "$port" <<-'END' &
+		import socket, sys, time
+		def call():
+		    for _ in range(200):
+		        try:
+		            return socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+		        except ConnectionRefusedError:
+		            time.sleep(0.02)
+		silent = [call() for _ in range(300)]
+		loud = call()
+		try:
+		    loud.sendall(b"GET / HTTP/1.1\r\n\r\n" + b"x" * 100000)
+		except OSError:
+		    pass
+		time.sleep(20)
+	END
+	stranger=$!
+	sleep 0.7
+	RINGUP_SECRET=wrong run "$ALLREDUCE" --rank 1 --world 2 --root "127.0.0.1:$port" --timeout 20
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"wrong secret"* ]]
+	[[ "$output" != *"right"* ]]
+	run "$ALLREDUCE" --rank 1 --world 2 --root "127.0.0.1:$port" --timeout 20
+	[ "$status" -eq 0 ]
+	wait "$root"
+	kill "$stranger"
+	grep -q "turned away a connection from 127.0.0.1: wrong secret" "$BATS_TEST_TMPDIR/out"
+	grep -q "turned away a connection from 127.0.0.1: it is no allreduce rank" "$BATS_TEST_TMPDIR/out"
+	grep -q "# verdict: pass" "$BATS_TEST_TMPDIR/out"
+}
+
+@test "two processes that claim the same rank: the second is turned away" {
+	port=$(free_port)
+	"$ALLREDUCE" --rank 0 --world 3 --root "127.0.0.1:$port" "${COMMON[@]}" -e 64 >"$BATS_TEST_TMPDIR/out" 2>&1 &
+	root=$!
+	"$ALLREDUCE" --rank 1 --world 3 --root "127.0.0.1:$port" &
+	sleep 0.5
+	run "$ALLREDUCE" --rank 1 --world 3 --root "127.0.0.1:$port"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"rank 1 is there already"* ]]
+	"$ALLREDUCE" --rank 2 --world 3 --root "127.0.0.1:$port"
+	wait "$root"
+}
+
+@test "without a secret only loopback will do" {
+	run "$ALLREDUCE" --rank 1 --world 2 --root 192.0.2.1:5000
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"RINGUP_SECRET"* ]]
+}
+
+@test "usage errors: exit 1 and a hint" {
+	for flags in "--bogus" "-d f31" "-o mean" "-b x" "-b 1K -e 8" "-f 1" "-n 0" "--procs 0" "--rank 4 --world 4" \
+		"--rank 1 --world 2" "--world 3" "--root nowhere" "--backend gpu" "--timeout 0" "--min-busbw fast" \
+		"--fault-inject burn:1" "--fault-inject corrupt" "word" "-b"; do
+		# shellcheck disable=SC2086
+		run "$ALLREDUCE" $flags
+		[ "$status" -eq 1 ] || { echo "$flags: $status $output"; return 1; }
+		[[ "$output" == "allreduce: "* ]]
+	done
+}
+
+@test "--help and --version" {
+	run "$ALLREDUCE" --help
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"exit status: 0 pass, 1 usage"* ]]
+	run "$ALLREDUCE" --version
+	[ "$status" -eq 0 ]
+	[[ "$output" == "allreduce "* ]]
+}
+
+@test "nccl without a GPU: exit 5, never a run on the CPU" {
+	run "$ALLREDUCE" --procs 2 --backend nccl --json
+	[ "$status" -eq 5 ]
+	output=$(printf '%s\n' "$output" | grep -v '^allreduce:')
+	json 'd["verdict"] == "gpu unusable" and d["results"] == []'
+}
+
+@test "--min-busbw: exit 3 below it, 0 above" {
+	run "$ALLREDUCE" --procs 2 "${COMMON[@]}" -e 64 --min-busbw 1000000
+	[ "$status" -eq 3 ]
+	[[ "$output" == *"# verdict: below threshold"* ]]
+	run "$ALLREDUCE" --procs 2 "${COMMON[@]}" -b 1M -e 1M --min-busbw 0.000001
+	[ "$status" -eq 0 ]
+}
+
+@test "Open MPI's environment, cpu backend" {
+	command -v mpirun >/dev/null || skip "no mpirun"
+	run mpi -n 2 "$ALLREDUCE" "${COMMON[@]}" -e 1K --json
+	[ "$status" -eq 0 ]
+	json 'd["backend"] == "cpu" and d["world"] == 2 and d["verdict"] == "pass"'
+}
+
+@test "mpi backend: every type and operation" {
+	command -v mpirun >/dev/null || skip "no mpirun"
+	[ -e "${BUILD:-build}/allreduce-mpi.so" ] || skip "no plug-in"
+	for type in f32 f16 bf16 f64 i32 i64 u8; do
+		run mpi -n 2 "$ALLREDUCE" --backend mpi "${COMMON[@]}" -e 64K -f 64 -d "$type" -o sum --json
+		[ "$status" -eq 0 ] || { echo "$type: $output"; return 1; }
+		json 'd["backend"] == "mpi" and d["verdict"] == "pass"'
+	done
+	for op in prod min max avg; do
+		run mpi -n 3 "$ALLREDUCE" --backend mpi "${COMMON[@]}" -e 64K -f 64 -d f16 -o "$op"
+		[ "$status" -eq 0 ] || { echo "$op: $output"; return 1; }
+	done
+}
+
+@test "mpi backend: without plug-in or mpirun an error says what to do" {
+	RINGUP_MPI_PLUGIN=/nonexistent run "$ALLREDUCE" --backend mpi
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"mpicc"* ]]
+	[ -e "${BUILD:-build}/allreduce-mpi.so" ] || skip "no plug-in"
+	run "$ALLREDUCE" --procs 2 --backend mpi
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"mpirun"* ]]
+}
+
+@test "Slurm's, PMI's and torchrun's environment" {
+	SLURM_PROCID=1 SLURM_NTASKS=2 SLURM_NNODES=1 SLURM_JOB_ID=bats$$ "$ALLREDUCE" &
+	SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_NNODES=1 SLURM_JOB_ID=bats$$ run "$ALLREDUCE" -e 64
+	[ "$status" -eq 0 ]
+	wait
+	port=$(free_port)
+	PMI_RANK=1 PMI_SIZE=2 "$ALLREDUCE" --root "127.0.0.1:$port" &
+	PMI_RANK=0 PMI_SIZE=2 run "$ALLREDUCE" --root "127.0.0.1:$port" -e 64
+	[ "$status" -eq 0 ]
+	wait
+	port=$(free_port)
+	RANK=1 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port "$ALLREDUCE" &
+	RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port run "$ALLREDUCE" -e 64 --json
+	[ "$status" -eq 0 ]
+	json 'd["world"] == 2'
+	wait
+}
+
+@test "a launcher on several hosts needs --root" {
+	SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_NNODES=2 run "$ALLREDUCE"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"--root"* ]]
+}
