@@ -275,7 +275,7 @@ static int expand(struct renderer *r)
 {
 	const char *family = table_cell(r->os_table, r->os_row, "family");
 	_cleanup_(str_release) struct str text;
-	const char *path, *body;
+	const char *path, *body = "";
 	char *recipe;
 	int line;
 

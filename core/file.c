@@ -181,21 +181,23 @@ int file_lock(const char *path, int *fd, struct error *err)
 	return 0;
 }
 
-int share_path(struct arena *arena, const char *relative, const char **path, struct error *err)
+const char *path_program_folder(struct arena *arena)
 {
-	const char *share = getenv("RINGUP_SHARE");
 	char exe[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	const char *places[3] = {share, NULL, NULL};
 
-	if (length > 0) {
-		const char *folder;
+	if (length < 0)
+		return ".";
+	exe[length] = '\0';
+	return path_folder(arena, exe);
+}
 
-		exe[length] = '\0';
-		folder = path_folder(arena, path_folder(arena, exe));
-		places[1] = folder;
-		places[2] = arena_printf(arena, "%s/share/ringup", folder);
-	}
+int share_path(struct arena *arena, const char *relative, const char **path, struct error *err)
+{
+	const char *above = path_folder(arena, path_program_folder(arena));
+	const char *places[] = {getenv("RINGUP_SHARE"), above,
+				arena_printf(arena, "%s/share/ringup", above)};
+
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		if (!places[i])
 			continue;

@@ -55,6 +55,9 @@ int file_lock(const char *path, int *fd, struct error *err);
  */
 int share_path(struct arena *arena, const char *relative, const char **path, struct error *err);
 
+/* The folder that this program lies in. */
+const char *path_program_folder(struct arena *arena);
+
 /* "~/x" with the home folder put in; relative paths are taken from `base` (NULL: left as they are).
  */
 const char *path_expand(struct arena *arena, const char *base, const char *path);

@@ -8,7 +8,7 @@
  *
  * A segment is a memfd that neighbours open through /proc/PID/fd: no name in /dev/shm that could be
  * left behind, no size limit of /dev/shm, and nothing for strangers to open. Where that is not
- * allowed (another user, another pid namespace) shm_open_segments() says so, and the caller uses
+ * allowed (another user, another pid namespace) shm_attach() says so, and the caller uses
  * TCP.
  *
  * Waiting: a bounded spin while there are at least as many cores as ranks on this machine, then
@@ -23,8 +23,7 @@
 
 #define SHM_SMALL_BYTES 2048
 
-/* Flags of a rank; each holds the number of the last operation for which the rank has come so far.
- */
+/* Flags of a rank. Each holds the number of the last operation in which it has come so far. */
 enum shm_flag {
 	SHM_READY, /* its input may be read */
 	SHM_DONE,  /* its share is reduced */

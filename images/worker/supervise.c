@@ -12,10 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GRACE_USEC #define TOLD_USEC 1500000 /* the same once rank 0 has told it */
-8000000 /* longer than a rank takes to learn of a failure and to tell the story */
+#define GRACE_USEC \
+	8000000		  /* longer than a rank takes to learn of a failure and to tell the story */
+#define TOLD_USEC 1500000 /* the same once rank 0 has told it */
 
-	struct children {
+struct children {
 	pid_t *pids;
 	int *statuses; /* as of waitpid() */
 	int count, left;

@@ -116,6 +116,40 @@ each_type_and_op() {
 	wait
 }
 
+@test "one rank without shared memory is enough to use TCP" {
+	port=$(free_port)
+	"$ALLREDUCE" --rank 1 --world 2 --root "127.0.0.1:$port" &
+	run "$ALLREDUCE" --rank 0 --world 2 --root "127.0.0.1:$port" --no-shm "${COMMON[@]}" -e 64K -f 32
+	[ "$status" -eq 0 ]
+	wait
+}
+
+@test "ranks that cannot map each other's memory use TCP and say so" {
+	unshare --pid --fork --mount-proc true 2>/dev/null || skip "no pid namespaces"
+	port=$(free_port)
+	unshare --pid --fork --mount-proc "$ALLREDUCE" --rank 2 --world 3 --root "127.0.0.1:$port" 2>/dev/null &
+	run "$ALLREDUCE" --rank 0 --procs 2 --world 3 --root "127.0.0.1:$port" "${COMMON[@]}" -e 64K -f 32
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"this host's ranks use TCP"* ]]
+	wait
+}
+
+@test "--bind moves the data connections, IPv6 works" {
+	run "$ALLREDUCE" --procs 3 --no-shm --bind 127.0.0.3 "${COMMON[@]}" -e 64K -f 32 --json
+	[ "$status" -eq 0 ]
+	json 'all(r["address"] == "127.0.0.3" for r in d["ranks"])'
+	[ -e /proc/net/if_inet6 ] || skip "no IPv6"
+	run "$ALLREDUCE" --procs 2 --no-shm --root "[::1]:$(free_port)" "${COMMON[@]}" -e 64K -f 32 --json
+	[ "$status" -eq 0 ]
+	json 'all(r["address"] == "::1" for r in d["ranks"])'
+}
+
+@test "more memory than there is: an error, not a kill" {
+	run "$ALLREDUCE" --procs 2 -e 1000G --timeout 10
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"lower -e"* ]]
+}
+
 @test "the text is nccl-tests' table" {
 	run "$ALLREDUCE" --procs 2 "${COMMON[@]}" -b 1K -e 1K
 	[ "$status" -eq 0 ]

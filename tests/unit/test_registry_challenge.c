@@ -66,9 +66,15 @@ static void test_escapes(void **state)
 
 static void test_rubbish_does_not_hurt(void **state)
 {
-	static const char *const rubbish[] = {"",	     ",,, ,",	      "\"\"",
-					      "realm=\"x\"", "Bearer realm=", "Bearer realm=\"open",
-					      "= = =",	     "Basic \\",      "B r=\"\\"};
+	static const char *const rubbish[] = {"",
+					      ",,, ,",
+					      "\"\"",
+					      "realm=\"x\"",
+					      "Bearer realm=",
+					      "Bearer realm=\"open",
+					      "= = =",
+					      "Basic \\",
+					      "B r=\"\\"};
 	struct parsed p;
 
 	(void)state;

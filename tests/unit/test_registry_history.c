@@ -24,7 +24,8 @@ static void check(const char *before, const char *after)
 static void test_texts(void **state)
 {
 	(void)state;
-	check("|1 APT_MIRROR=http://10.0.0.1/ /bin/sh -c apt-get update", "/bin/sh -c apt-get update");
+	check("|1 APT_MIRROR=http://10.0.0.1/ /bin/sh -c apt-get update",
+	      "/bin/sh -c apt-get update");
 	check("|2 APT_MIRROR=http://m/ V=a b c /bin/sh -c make all", "/bin/sh -c make all");
 	check("|2 P=/opt/x PIP_MIRROR=http://m/ --x /y /bin/sh -c pip", "/bin/sh -c pip");
 	check("RUN |1 PIP_MIRROR=http://m/ /bin/sh -c pip install x # buildkit",
@@ -48,7 +49,8 @@ static void test_config(void **state)
 	static const char text[] =
 		"{\"config\":{\"Env\":[\"APT_MIRROR=kept\"]},\"container_config\":{\"Cmd\":[\"|1\","
 		"\"APT_MIRROR=http://m/\",\"/bin/sh\",\"-c\",\"x\"]},\"history\":[{\"created_by\":"
-		"\"|1 APT_MIRROR=http://m/ /bin/sh -c x\",\"comment\":\"c\"},{\"empty_layer\":true},"
+		"\"|1 APT_MIRROR=http://m/ /bin/sh -c "
+		"x\",\"comment\":\"c\"},{\"empty_layer\":true},"
 		"{\"created_by\":7}]}";
 	static const char expected[] =
 		"{\"config\":{\"Env\":[\"APT_MIRROR=kept\"]},\"container_config\":{\"Cmd\":"

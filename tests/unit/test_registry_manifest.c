@@ -73,7 +73,8 @@ static void test_bad_manifests(void **state)
 		    "size");
 	check_parse("{\"schemaVersion\":2,\"layers\":[7],\"config\":" ITEM("c", HEX_A, "1") "}",
 		    "mediaType");
-	check_parse("{\"schemaVersion\":2,\"layers\":[],\"config\":" ITEM("c", HEX_A, "1") "}", NULL);
+	check_parse("{\"schemaVersion\":2,\"layers\":[],\"config\":" ITEM("c", HEX_A, "1") "}",
+		    NULL);
 }
 
 static void test_too_many_layers(void **state)

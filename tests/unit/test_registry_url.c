@@ -30,8 +30,10 @@ static void test_join(void **state)
 	static const char base[] = "https://r:5000/v2/lab/train/blobs/uploads/";
 
 	(void)state;
-	check_join(base, "/v2/up/1?_state=a%2Bb%3D&x=1", "https://r:5000/v2/up/1?_state=a%2Bb%3D&x=1");
-	check_join(base, "https://store.example/u?sig=A%2fb#frag", "https://store.example/u?sig=A%2fb");
+	check_join(base, "/v2/up/1?_state=a%2Bb%3D&x=1",
+		   "https://r:5000/v2/up/1?_state=a%2Bb%3D&x=1");
+	check_join(base, "https://store.example/u?sig=A%2fb#frag",
+		   "https://store.example/u?sig=A%2fb");
 	check_join(base, "7f?_state=x", "https://r:5000/v2/lab/train/blobs/uploads/7f?_state=x");
 	check_join(base, "../u/7f", "https://r:5000/v2/lab/train/blobs/u/7f");
 	check_join("http://r:5000/v2/", "http://r:5000/x", "http://r:5000/x");

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/stages.h"
+
+#include "core/file.h"
+#include "deployer/probe.h"
+
+#include <unistd.h>
+
+struct options {
+	bool purge;
+};
+
+static const struct opt options[] = {
+	{0, "purge", NULL,
+	 "also remove keys, files and the image from every host, and the keys here", OPT_FLAG,
+	 offsetof(struct options, purge)},
+	OPT_END,
+};
+
+/* What belongs to the cluster that is gone; the login and a lab beside it stay. */
+static int purge_here(struct stages *s, struct error *err)
+{
+	unlink(cluster_state_path(&s->cluster, "verified", s->arena));
+	unlink(cluster_state_path(&s->cluster, "facts.json", s->arena));
+	unlink(cluster_state_path(&s->cluster, "journal.jsonl", s->arena));
+	unlink(cluster_state_path(&s->cluster, "last-bench.json", s->arena));
+	return folder_remove(cluster_state_path(&s->cluster, "keys", s->arena), err);
+}
+
+static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+{
+	const struct options *o = values;
+	_cleanup_(fd_close) int lock = -1;
+	struct stages s;
+	int rc;
+
+	(void)arguments;
+	if (stage_cluster(&s, ctx, err) < 0 ||
+	    folder_make(cluster_state_path(&s.cluster, "", s.arena), 0700, err) < 0 ||
+	    file_lock(cluster_state_path(&s.cluster, "lock", s.arena), &lock, err) < 0)
+		return -1;
+	rc = stage_probe(&s, err);
+	if (rc == 0) {
+		fleet_down(&s.fleet, o->purge);
+		rc = fleet_result(&s.fleet, err);
+	}
+	if (rc == 0 && o->purge)
+		rc = purge_here(&s, err);
+	if (rc == 0 && ctx->json)
+		puts("{\"schema\": 1, \"ok\": true}");
+	else if (rc == 0)
+		printf("cluster %s is down on %zu hosts%s\n", s.cluster.name, s.fleet.count,
+		       o->purge ? "; nothing of it is left there" : "");
+	fleet_close(&s.fleet);
+	return rc;
+}
+
+const struct command command_down = {
+	.name = "down",
+	.arguments = "",
+	.summary = "stops and removes the cluster's containers",
+	.help = "The image and the cluster's files stay on the hosts, so that the next 'up' is "
+		"quick;\n"
+		"--purge leaves no trace. Running it twice is harmless.\n",
+	.options = options,
+	.options_bytes = sizeof(struct options),
+	.run = run,
+};

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/stages.h"
+
+#include "core/json.h"
+#include "deployer/probe.h"
+
+#include <string.h>
+
+#define EXEC_TIMEOUT_DEFAULT_S 3600
+
+struct options {
+	struct words hosts;
+	int limit;
+};
+
+static const struct opt options[] = {
+	{'H', "host", "HOST", "run on this host only; may be given more than once", OPT_LIST,
+	 offsetof(struct options, hosts)},
+	{0, "limit", "S", "seconds that the command may take (3600)", OPT_INT,
+	 offsetof(struct options, limit)},
+	OPT_END,
+};
+
+struct exec {
+	const char *const *words;
+	int limit_s;
+	struct proc_result *results;
+};
+
+static int exec_one(struct member *m, void *arg, struct error *err)
+{
+	struct exec *e = arg;
+	struct proc_result *r = &e->results[m->index];
+
+	if (member_exec(m, e->words, e->limit_s, r, err) < 0)
+		return -1;
+	if (r->status == 0)
+		return 0;
+	return error_set(err, ERROR_FAILED, "%s: %s ended with status %d", m->host->name,
+			 e->words[0], r->status);
+}
+
+static void print_text(FILE *out, const char *host, const char *text)
+{
+	while (text && *text) {
+		int length = (int)strcspn(text, "\n");
+
+		fprintf(out, "%s: %.*s\n", host, length, text);
+		text += length + (text[length] == '\n');
+	}
+}
+
+static void print_all(const struct stages *s, const struct exec *e)
+{
+	_cleanup_(json_free) cJSON *json = json_document();
+	cJSON *hosts = cJSON_AddArrayToObject(json, "hosts");
+
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		const struct proc_result *r = &e->results[i];
+		cJSON *item = cJSON_CreateObject();
+
+		cJSON_AddItemToArray(hosts, item);
+		cJSON_AddStringToObject(item, "host", s->fleet.members[i].host->name);
+		if (!r->out.text)
+			continue;
+		cJSON_AddNumberToObject(item, "status", r->status);
+		cJSON_AddStringToObject(item, "stdout", r->out.text);
+		cJSON_AddStringToObject(item, "stderr", r->err.text);
+		if (s->ctx->json)
+			continue;
+		print_text(stdout, s->fleet.members[i].host->name, r->out.text);
+		print_text(stderr, s->fleet.members[i].host->name, r->err.text);
+	}
+	if (s->ctx->json)
+		json_print(stdout, json);
+}
+
+static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+{
+	static const char *const all[] = {NULL};
+	struct options *o = values;
+	struct exec e = {.words = arguments,
+			 .limit_s = o->limit ? o->limit : EXEC_TIMEOUT_DEFAULT_S};
+	struct stages s;
+
+	if (stage_cluster(&s, ctx, err) < 0 ||
+	    stage_select(&s, o->hosts.list ? o->hosts.list : all, err) < 0)
+		return -1;
+	e.results = ARENA_ARRAY(s.arena, s.fleet.count, struct proc_result);
+	fleet_each(&s.fleet, exec_one, &e);
+	print_all(&s, &e);
+	for (size_t i = 0; i < s.fleet.count; i++)
+		proc_result_release(&e.results[i]);
+	fleet_result(&s.fleet, err);
+	fleet_close(&s.fleet);
+	return err->kind ? -1 : 0;
+}
+
+const struct command command_exec = {
+	.name = "exec",
+	.arguments = "[--] CMD...",
+	.summary = "runs a command in every container",
+	.help = "Output is printed behind the name of its host; the words reach the program as "
+		"they are,\n"
+		"no shell reads them (use: ringup exec -- sh -c '...').\n",
+	.options = options,
+	.options_bytes = sizeof(struct options),
+	.min_arguments = 1,
+	.max_arguments = -1,
+	.stop_at_argument = true,
+	.run = run,
+};

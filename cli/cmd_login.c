@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/stages.h"
+
+#include "core/log.h"
+#include "plan/credentials.h"
+
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define PASSWORD_LENGTH_MAX 1024
+
+struct options {
+	const char *user;
+};
+
+static const struct opt options[] = {
+	{'u', "username", "NAME", "user name", OPT_TEXT, offsetof(struct options, user)},
+	OPT_END,
+};
+
+/* One line from stdin, without echo on a terminal. */
+static int read_password(struct arena *arena, struct secret *password, struct error *err)
+{
+	char *line = arena_alloc(arena, PASSWORD_LENGTH_MAX);
+	bool terminal = isatty(STDIN_FILENO);
+	struct termios old, quiet;
+	char *got;
+
+	if (terminal && tcgetattr(STDIN_FILENO, &old) == 0) {
+		fputs("Password: ", stderr);
+		quiet = old;
+		quiet.c_lflag &= ~(tcflag_t)ECHO;
+		tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
+	}
+	got = fgets(line, PASSWORD_LENGTH_MAX, stdin);
+	if (terminal) {
+		tcsetattr(STDIN_FILENO, TCSAFLUSH, &old);
+		fputc('\n', stderr);
+	}
+	if (!got)
+		return error_set(err, ERROR_USAGE, "no password on standard input");
+	line[strcspn(line, "\r\n")] = '\0';
+	*password = (struct secret){line};
+	return 0;
+}
+
+static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+{
+	_cleanup_(registry_closep) struct registry *registry = NULL;
+	const struct options *o = values;
+	struct credentials credentials = {.user = o->user};
+	struct registry_config config = {0};
+	struct stages s;
+
+	if (!o->user)
+		return error_set(err, ERROR_USAGE,
+				 "give the user name with --username; the password is read "
+				 "from standard input");
+	if (stage_cluster(&s, ctx, err) < 0 ||
+	    read_password(ctx->arena, &credentials.password, err) < 0)
+		return -1;
+	config.address = *arguments ? *arguments : s.cluster.registry.address;
+	if (strcmp(config.address, s.cluster.registry.address) == 0 && *s.cluster.registry.ca)
+		config.ca_path = cluster_path(&s.cluster, s.cluster.registry.ca, ctx->arena);
+	config.plain_http = s.cluster.registry.insecure;
+	config.user = credentials.user;
+	config.password = credentials.password;
+	if (registry_open(&config, &registry, err) < 0 || registry_contact(registry, err) < 0 ||
+	    credentials_store(&s.cluster, config.address, &credentials, err) < 0)
+		return -1;
+	if (!ctx->json)
+		printf("logged in to %s as %s\n", config.address, credentials.user);
+	else
+		puts("{\"schema\": 1, \"ok\": true}");
+	return 0;
+}
+
+const struct command command_login = {
+	.name = "login",
+	.arguments = "[REGISTRY]",
+	.summary = "checks and keeps a registry's user and password",
+	.help = "The password is read from standard input, never from the command line. It is kept "
+		"in\n"
+		".ringup/auth.json (mode 0600) beside cluster.yaml, in the form of Docker's "
+		"config.json.\n",
+	.options = options,
+	.options_bytes = sizeof(struct options),
+	.max_arguments = 1,
+	.run = run,
+};

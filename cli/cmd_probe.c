@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/stages.h"
+
+#include "core/term.h"
+#include "deployer/probe.h"
+
+struct options {
+	const char *output;
+};
+
+static const struct opt options[] = {
+	{'o', "output", "FILE", "also write the facts there", OPT_TEXT,
+	 offsetof(struct options, output)},
+	OPT_END,
+};
+
+static void print_facts(struct stages *s)
+{
+	struct term_table table;
+
+	term_table_init(&table, s->arena,
+			WORDS("HOST", "OS", "KERNEL", "ARCH", ">CPUS", ">MEMORY", ">DISK FREE",
+			      "ENGINE", "INTERFACE", "DRIVER", "GPUS"));
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		const struct facts *f = &s->fleet.members[i].facts;
+		char memory[32], disk[32];
+
+		if (s->fleet.members[i].failed)
+			continue;
+		term_table_row(&table,
+			       WORDS(f->host, f->os, f->kernel, f->arch,
+				     arena_printf(s->arena, "%d", f->cpus),
+				     format_bytes(memory, (uint64_t)f->memory_bytes),
+				     format_bytes(disk, (uint64_t)f->disk_free_bytes),
+				     *f->engine ? arena_printf(s->arena, "%s %s", f->engine,
+							       f->engine_version)
+						: "-",
+				     *f->interface ? f->interface : "-",
+				     *f->driver ? f->driver : "-", *f->gpus ? f->gpus : "-"));
+	}
+	term_table_print(&table, stdout);
+}
+
+static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	const struct options *o = values;
+	struct stages s;
+	int rc;
+
+	(void)arguments;
+	if (stage_cluster(&s, ctx, err) < 0)
+		return -1;
+	rc = stage_probe(&s, err);
+	if (rc == 0) {
+		json = fleet_facts_json(&s.fleet);
+		if (o->output)
+			rc = json_write(o->output, json, 0644, err);
+		if (ctx->json)
+			json_print(stdout, json);
+		else if (fleet_failures(&s.fleet) < s.fleet.count)
+			print_facts(&s);
+	}
+	if (rc == 0)
+		rc = fleet_result(&s.fleet, err);
+	fleet_close(&s.fleet);
+	return rc;
+}
+
+const struct command command_probe = {
+	.name = "probe",
+	.arguments = "",
+	.summary = "facts of every host",
+	.help = "One SSH round trip per host, all side by side. Changes nothing on the hosts.\n"
+		"The facts are also kept in .ringup/facts.json.\n",
+	.options = options,
+	.options_bytes = sizeof(struct options),
+	.run = run,
+};

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/stages.h"
+
+#include "core/term.h"
+#include "deployer/probe.h"
+
+#include <string.h>
+
+static const char *state_of(const struct member *m)
+{
+	if (m->failed)
+		return "unreachable";
+	if (!m->engine->has_containers)
+		return *m->state.mesh ? "ready" : "absent";
+	if (!*m->state.container_id)
+		return "absent";
+	return m->state.running ? "running" : "stopped";
+}
+
+/* "2026-11-21T09:30:00.12345Z" without the fraction. */
+static const char *started_of(const struct member *m, struct arena *arena)
+{
+	if (!m->state.running)
+		return "-";
+	return arena_printf(arena, "%.19sZ", m->state.started);
+}
+
+static void print_table(const struct stages *s)
+{
+	struct term_table table;
+
+	term_table_init(&table, s->arena,
+			WORDS("HOST", "ADDRESS", "STATE", "STARTED", "CONTAINER", "IMAGE"));
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		const struct member *m = &s->fleet.members[i];
+		const char *digest = m->failed ? NULL : strstr(m->state.image, "sha256:");
+
+		term_table_row(
+			&table,
+			WORDS(m->host->name, m->host->address, state_of(m),
+			      m->failed ? "-" : started_of(m, s->arena),
+			      m->failed || !*m->state.container_id
+				      ? "-"
+				      : arena_printf(s->arena, "%.12s", m->state.container_id),
+			      digest ? arena_printf(s->arena, "%.19s", digest) : "-"));
+	}
+	term_table_print(&table, stdout);
+}
+
+static void print_json(const struct stages *s)
+{
+	_cleanup_(json_free) cJSON *json = json_document();
+	cJSON *hosts = cJSON_AddArrayToObject(json, "hosts");
+
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		const struct member *m = &s->fleet.members[i];
+		cJSON *item = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(item, "host", m->host->name);
+		cJSON_AddStringToObject(item, "address", m->host->address);
+		cJSON_AddStringToObject(item, "state", state_of(m));
+		if (m->failed) {
+			cJSON_AddStringToObject(item, "error", m->err.text);
+		} else {
+			json_add_text(item, "container", m->state.container_id);
+			json_add_text(item, "image", m->state.image);
+			json_add_text(item, "started", m->state.started);
+			cJSON_AddNumberToObject(item, "exit_status", m->state.exit_status);
+		}
+		cJSON_AddItemToArray(hosts, item);
+	}
+	json_print(stdout, json);
+}
+
+static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+{
+	struct stages s;
+	int rc;
+
+	(void)values;
+	(void)arguments;
+	if (stage_cluster(&s, ctx, err) < 0)
+		return -1;
+	rc = stage_probe(&s, err);
+	if (rc == 0) {
+		if (ctx->json)
+			print_json(&s);
+		else
+			print_table(&s);
+		rc = fleet_result(&s.fleet, err);
+	}
+	fleet_close(&s.fleet);
+	return rc;
+}
+
+const struct command command_status = {
+	.name = "status",
+	.arguments = "",
+	.summary = "the state of every host's container",
+	.help = "One SSH round trip per host. States: running, stopped, absent, unreachable; ready "
+		"with\n"
+		"engine: none.\n",
+	.run = run,
+};

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/stages.h"
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "core/term.h"
+#include "deployer/probe.h"
+
+struct options {
+	bool dry_run;
+};
+
+static const struct opt options[] = {
+	{0, "dry-run", NULL, "print what would be done, as commands a person could paste", OPT_FLAG,
+	 offsetof(struct options, dry_run)},
+	OPT_END,
+};
+
+/* The image in the registry: found there, or built and pushed. */
+static int provide_image(struct stages *s, struct error *err)
+{
+	_cleanup_(registry_closep) struct registry *registry = NULL;
+	struct image image;
+	bool found = false;
+
+	if (stage_recipe(s, err) < 0 || stage_reference(s, err) < 0 ||
+	    stage_registry(s, &registry, err) < 0)
+		return -1;
+	if (stage_find_image(s, registry, &found, err) < 0)
+		return error_wrap(err, "push %s/%s", s->cluster.registry.namespace,
+				  s->cluster.image.name);
+	if (found) {
+		log_info("  %-20s %s is in the registry", "image",
+			 reference_text(&s->reference, s->arena));
+		return 0;
+	}
+	if (stage_build(s, &image, err) < 0)
+		return -1;
+	if (stage_push(s, registry, &image, err) < 0)
+		return error_wrap(err, "push %s/%s", s->cluster.registry.namespace,
+				  s->cluster.image.name);
+	return 0;
+}
+
+static bool has_containers(const struct stages *s)
+{
+	return s->fleet.members[0].engine->has_containers;
+}
+
+static void print_stack(const struct stages *s)
+{
+	_cleanup_(str_release) struct str line;
+
+	str_init(&line);
+	for (size_t i = 0; i < s->plan.count; i++)
+		str_addf(&line, "%s%s %s", i ? ", " : "", s->plan.choices[i].name,
+			 s->plan.choices[i].version);
+	log_info("  %-20s %s (%s)", "stack", line.text, s->plan.accelerator);
+}
+
+static int converge(struct stages *s, struct error *err)
+{
+	struct bringup bringup;
+
+	if (fleet_failures(&s->fleet) == s->fleet.count)
+		return fleet_result(&s->fleet, err);
+	if (stage_resolve(s, NULL, err) < 0)
+		return -1;
+	print_stack(s);
+	if (has_containers(s)) {
+		if (provide_image(s, err) < 0)
+			return -1;
+	} else {
+		log_info("  %-20s engine: none, so the hosts' own stack is used and no image is "
+			 "built",
+			 "image");
+	}
+	if (stage_lock(s, err) < 0 || stage_bringup(s, &bringup, err) < 0)
+		return -1;
+	fleet_bringup(&s->fleet, &bringup);
+	return fleet_result(&s->fleet, err);
+}
+
+static int print_commands(struct stages *s, struct error *err)
+{
+	struct build_options build = {.cache_folder = stage_cache_folder(s)};
+	struct bringup bringup;
+	_cleanup_(str_release) struct str out;
+
+	str_init(&out);
+	if (fleet_failures(&s->fleet) == s->fleet.count)
+		return fleet_result(&s->fleet, err);
+	if (stage_resolve(s, NULL, err) < 0 || stage_recipe(s, err) < 0)
+		return -1;
+	if (has_containers(s)) {
+		str_add(&out, "# here: the image\n");
+		if (stage_reference(s, err) < 0 ||
+		    build_commands(&s->cluster, s->spec, &build, s->arena, &out, err) < 0)
+			return -1;
+		str_addf(&out, "ringup -f %s push\n", s->cluster.path);
+		s->reference.digest = NULL;
+	}
+	if (stage_bringup(s, &bringup, err) < 0)
+		return -1;
+	if (has_containers(s))
+		bringup.image = reference_text(&s->reference, s->arena);
+	for (size_t i = 0; i < s->fleet.count; i++)
+		if (!s->fleet.members[i].failed &&
+		    bringup_commands(&s->fleet.members[i], &bringup, &out, err) < 0)
+			return -1;
+	fputs(out.text, stdout);
+	return fleet_result(&s->fleet, err);
+}
+
+static void add_json(const struct stages *s)
+{
+	_cleanup_(json_free) cJSON *json = json_document();
+	cJSON *hosts = cJSON_AddArrayToObject(json, "hosts");
+
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		const struct member *m = &s->fleet.members[i];
+		cJSON *item = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(item, "host", m->host->name);
+		cJSON_AddBoolToObject(item, "ok", !m->failed);
+		cJSON_AddBoolToObject(item, "changed", m->changed);
+		json_add_text(item, "container", m->state.container_id);
+		json_add_text(item, "error", m->failed ? m->err.text : NULL);
+		cJSON_AddItemToArray(hosts, item);
+	}
+	if (s->reference.digest)
+		cJSON_AddStringToObject(json, "image", reference_text(&s->reference, s->arena));
+	cJSON_AddNumberToObject(json, "ssh_connections", ssh_connections_opened());
+	json_print(stdout, json);
+}
+
+static void print_result(const struct stages *s, uint64_t begin)
+{
+	size_t changed = 0, up = s->fleet.count - fleet_failures(&s->fleet);
+
+	if (s->ctx->json) {
+		add_json(s);
+		return;
+	}
+	for (size_t i = 0; i < s->fleet.count; i++)
+		changed += s->fleet.members[i].changed && !s->fleet.members[i].failed;
+	if (up)
+		printf("cluster %s: %zu of %zu hosts up, %zu changed, %.1f s\n", s->cluster.name,
+		       up, s->fleet.count, changed, clock_seconds_since(begin));
+}
+
+static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+{
+	const struct options *o = values;
+	_cleanup_(fd_close) int lock = -1;
+	uint64_t begin = clock_usec();
+	struct stages s;
+	int rc;
+
+	(void)arguments;
+	if (stage_cluster(&s, ctx, err) < 0 ||
+	    folder_make(cluster_state_path(&s.cluster, "", s.arena), 0700, err) < 0 ||
+	    file_lock(cluster_state_path(&s.cluster, "lock", s.arena), &lock, err) < 0)
+		return -1;
+	rc = stage_probe(&s, err);
+	if (rc == 0) {
+		fleet_check(&s.fleet);
+		rc = o->dry_run ? print_commands(&s, err) : converge(&s, err);
+		if (!o->dry_run)
+			print_result(&s, begin);
+	}
+	log_debug("%u SSH connections opened", ssh_connections_opened());
+	fleet_close(&s.fleet);
+	return rc;
+}
+
+const struct command command_up = {
+	.name = "up",
+	.arguments = "",
+	.summary = "brings the cluster up: resolve, build, push, deploy, verify",
+	.help = "Each host is compared with what is wanted, and only what differs is done: running "
+		"it twice\n"
+		"changes nothing, and a run that was interrupted goes on. A host that fails keeps "
+		"the\n"
+		"others' work; exit status 4 then.\n",
+	.options = options,
+	.options_bytes = sizeof(struct options),
+	.run = run,
+};

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/command.h"
+
+#include "core/json.h"
+
+#define RINGUP_VERSION "0.1.0"
+
+static int run(struct context *ctx, void *options, const char *const *arguments, struct error *err)
+{
+	(void)options;
+	(void)arguments;
+	(void)err;
+	if (ctx->json) {
+		_cleanup_(json_free) cJSON *json = json_document();
+
+		cJSON_AddStringToObject(json, "version", RINGUP_VERSION);
+		json_print(stdout, json);
+	} else {
+		puts("ringup " RINGUP_VERSION);
+	}
+	return 0;
+}
+
+const struct command command_version = {
+	.name = "version",
+	.arguments = "",
+	.summary = "prints the version",
+	.help = "",
+	.run = run,
+};

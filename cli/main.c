@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/command.h"
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/str.h"
+#include "core/term.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define X(name) extern const struct command command_##name;
+#include "cmd.list"
+#undef X
+
+const struct command *const commands[] = {
+#define X(name) &command_##name,
+#include "cmd.list"
+#undef X
+	NULL};
+
+struct globals {
+	const char *cluster, *color;
+	int timeout_s, jobs;
+	bool json, verbose, quiet, help, version;
+};
+
+#define AT(member) offsetof(struct globals, member)
+static const struct opt global_options[] = {
+	{'f', "file", "FILE", "cluster file (cluster.yaml)", OPT_TEXT, AT(cluster)},
+	{0, "json", NULL, "print exactly one JSON document on stdout", OPT_FLAG, AT(json)},
+	{'v', "verbose", NULL, "say more", OPT_FLAG, AT(verbose)},
+	{'q', "quiet", NULL, "say nothing but warnings and errors", OPT_FLAG, AT(quiet)},
+	{0, "color", "WHEN", "auto, always or never", OPT_TEXT, AT(color)},
+	{0, "timeout", "S", "seconds to connect to a host (15)", OPT_INT, AT(timeout_s)},
+	{0, "jobs", "N", "hosts worked on at once (64)", OPT_INT, AT(jobs)},
+	{'h', "help", NULL, "this page", OPT_FLAG, AT(help)},
+	{0, "version", NULL, "print the version", OPT_FLAG, AT(version)},
+	OPT_END,
+};
+#undef AT
+
+const struct command *command_find(const char *name)
+{
+	for (const struct command *const *c = commands; *c; c++)
+		if (strcmp((*c)->name, name) == 0)
+			return *c;
+	return NULL;
+}
+
+void command_print_help(const struct command *command)
+{
+	printf("usage: ringup [GLOBAL OPTIONS] %s%s%s%s\n\n%s.\n\n%s", command->name,
+	       command->options ? " [OPTIONS]" : "", *command->arguments ? " " : "",
+	       command->arguments, command->summary, command->help);
+	if (command->options) {
+		puts("\noptions:");
+		opt_help(command->options, stdout);
+	}
+	puts("\n'ringup help' lists the global options.");
+}
+
+void command_print_list(void)
+{
+	puts("usage: ringup [GLOBAL OPTIONS] COMMAND ...\n\n"
+	     "Turns a list of GPU hosts into a working distributed-training cluster.\n\ncommands:");
+	for (const struct command *const *c = commands; *c; c++)
+		printf("  %-10s %s\n", (*c)->name, (*c)->summary);
+	puts("\nglobal options, before or after the command:");
+	opt_help(global_options, stdout);
+	puts("\nexit status: 0 done; 1 failed; 2 usage or bad input file; 3 no stack satisfies the "
+	     "request;\n"
+	     "4 some hosts failed, others are fine; 5 the cluster works but the verdict is bad;\n"
+	     "130 interrupted\n\n'ringup help COMMAND' says more.");
+}
+
+static int unknown_command(const char *name, struct error *err)
+{
+	const char *names[64];
+	size_t count = 0;
+	const char *near;
+
+	for (const struct command *const *c = commands; *c && count < 63; c++)
+		names[count++] = (*c)->name;
+	names[count] = NULL;
+	near = nearest_word(name, names);
+	return error_set(err, ERROR_USAGE,
+			 near ? "there is no command '%s'; did you mean '%s'?"
+			      : "there is no command '%s'; 'ringup help' lists them%s",
+			 name, near ? near : "");
+}
+
+/* The command's options and the global ones as one table: both may stand after the command. */
+struct merged {
+	struct opt rows[48];
+	size_t count;
+};
+
+static void merge(struct merged *merged, const struct opt *rows, size_t offset)
+{
+	for (; rows && rows->name && merged->count + 1 < ARRAY_LEN(merged->rows); rows++) {
+		merged->rows[merged->count] = *rows;
+		merged->rows[merged->count++].offset += offset;
+	}
+}
+
+static int check_arguments(const struct command *command, const struct words *arguments,
+			   struct error *err)
+{
+	int count = (int)arguments->count;
+
+	if (count < command->min_arguments)
+		return error_set(err, ERROR_USAGE, "usage: ringup %s %s; see 'ringup help %s'",
+				 command->name, command->arguments, command->name);
+	if (command->max_arguments >= 0 && count > command->max_arguments)
+		return error_set(err, ERROR_USAGE,
+				 "'%s' is one argument too many; see 'ringup help %s'",
+				 arguments->list[command->max_arguments], command->name);
+	return 0;
+}
+
+static void apply(const struct globals *globals, struct context *ctx)
+{
+	const char *color = globals->color ? globals->color : "auto";
+
+	ctx->cluster_path = globals->cluster ? globals->cluster : "cluster.yaml";
+	ctx->json = globals->json;
+	ctx->timeout_s = globals->timeout_s;
+	ctx->jobs = globals->jobs;
+	log_setup(globals->quiet     ? LOG_QUIET
+		  : globals->verbose ? LOG_VERBOSE
+				     : LOG_NORMAL,
+		  term_color(stderr, color));
+}
+
+static int run_command(const struct command *command, const char *const *words,
+		       struct globals *globals, struct context *ctx, struct error *err)
+{
+	static const char *const none[] = {NULL};
+	struct merged merged = {.count = 0};
+	struct words arguments = WORDS_INIT(ctx->arena);
+	/* one block: the globals, then the command's own struct */
+	size_t own = (sizeof(*globals) + 15) & ~(size_t)15;
+	char *values = arena_alloc(ctx->arena, own + command->options_bytes);
+
+	memcpy(values, globals, sizeof(*globals));
+	merge(&merged, command->options, own);
+	merge(&merged, global_options, 0);
+	for (size_t i = 0; i < merged.count; i++)
+		if (merged.rows[i].kind == OPT_LIST)
+			((struct words *)(void *)(values + merged.rows[i].offset))->arena =
+				ctx->arena;
+	if (opt_parse(merged.rows, words, command->stop_at_argument, values, &arguments, NULL,
+		      err) < 0)
+		return error_wrap(err, "%s", command->name);
+	memcpy(globals, values, sizeof(*globals));
+	apply(globals, ctx);
+	if (globals->help) {
+		command_print_help(command);
+		return 0;
+	}
+	if (check_arguments(command, &arguments, err) < 0)
+		return -1;
+	return command->run(ctx, values + own, arguments.list ? arguments.list : none, err);
+}
+
+static int dispatch(char **argv, struct context *ctx, struct error *err)
+{
+	const char *const *words = (const char *const *)argv + 1;
+	struct globals globals = {0};
+	struct words none = WORDS_INIT(ctx->arena);
+	const struct command *command;
+	size_t used = 0;
+
+	if (opt_parse(global_options, words, true, &globals, &none, &used, err) < 0)
+		return -1;
+	apply(&globals, ctx);
+	words += used;
+	if (globals.version)
+		return run_command(command_find("version"), words, &globals, ctx, err);
+	if (!*words) {
+		command_print_list();
+		if (globals.help)
+			return 0;
+		return error_set(err, ERROR_USAGE, "no command was given");
+	}
+	command = command_find(*words);
+	if (!command)
+		return unknown_command(*words, err);
+	return run_command(command, words + 1, &globals, ctx, err);
+}
+
+int main(int argc, char **argv)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct context ctx = {.arena = &arena};
+	struct error err = {0};
+
+	(void)argc;
+	interrupt_setup();
+	setvbuf(stderr, NULL, _IOLBF, 0);
+	if (dispatch(argv, &ctx, &err) == 0 && (fflush(stdout) != 0 || ferror(stdout)))
+		error_errno(&err, "cannot write to standard output");
+	if (err.kind == ERROR_NONE)
+		return 0;
+	fflush(stdout);
+	log_error(err.text);
+	return (int)err.kind;
+}

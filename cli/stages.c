@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/stages.h"
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "deployer/probe.h"
+#include "builder/recipe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int stage_cluster(struct stages *s, struct context *ctx, struct error *err)
+{
+	*s = (struct stages){.ctx = ctx, .arena = ctx->arena};
+	return cluster_load(ctx->cluster_path, s->arena, &s->cluster, err);
+}
+
+int stage_catalog(struct stages *s, struct error *err)
+{
+	const char *folder = getenv("RINGUP_CATALOG");
+
+	if (!folder && share_path(s->arena, "recipes/catalog", &folder, err) < 0)
+		return -1;
+	return catalog_load(folder, s->arena, &s->catalog, err);
+}
+
+int stage_resolve(struct stages *s, const char *const *requests, struct error *err)
+{
+	struct resolve_input input = {
+		.requests = requests ? requests : s->cluster.stack,
+		.accelerator = s->cluster.accelerator ? s->cluster.accelerator : "auto",
+	};
+
+	if (stage_catalog(s, err) < 0)
+		return -1;
+	if (s->fleet.count) {
+		struct facts *facts = ARENA_ARRAY(s->arena, s->fleet.count, struct facts);
+
+		for (size_t i = 0; i < s->fleet.count; i++)
+			if (!s->fleet.members[i].failed)
+				facts[input.fact_count++] = s->fleet.members[i].facts;
+		input.facts = facts;
+	}
+	return resolve(&s->catalog, &input, s->arena, &s->plan, &s->why, err);
+}
+
+int stage_recipe(struct stages *s, struct error *err)
+{
+	s->spec = ARENA_NEW(s->arena, struct spec);
+	return recipe_render(&s->cluster, &s->plan, &s->catalog, s->arena, s->spec, err);
+}
+
+int stage_probe(struct stages *s, struct error *err)
+{
+	struct fleet_options options = {.timeout_s = s->ctx->timeout_s, .jobs = s->ctx->jobs};
+	_cleanup_(json_free) cJSON *json = NULL;
+
+	if (fleet_init(&s->cluster, &options, s->arena, &s->fleet, err) < 0)
+		return -1;
+	if (folder_make(cluster_state_path(&s->cluster, "", s->arena), 0700, err) < 0)
+		return -1;
+	fleet_probe(&s->fleet);
+	json = fleet_facts_json(&s->fleet);
+	return json_write(cluster_state_path(&s->cluster, "facts.json", s->arena), json, 0600, err);
+}
+
+/* The cluster of the named hosts alone, so that the others are neither touched nor counted. */
+static int keep_hosts(struct stages *s, const char *const *names, struct error *err)
+{
+	struct host *kept = ARENA_ARRAY(s->arena, s->cluster.host_count, struct host);
+	size_t count = 0;
+
+	for (; *names; names++) {
+		const struct host *host = cluster_host(&s->cluster, *names);
+
+		if (!host)
+			return error_set(err, ERROR_USAGE, "there is no host '%s' in %s", *names,
+					 s->cluster.path);
+		if (count < s->cluster.host_count)
+			kept[count++] = *host;
+	}
+	s->cluster.hosts = kept;
+	s->cluster.host_count = count;
+	return 0;
+}
+
+int stage_select(struct stages *s, const char *const *hosts, struct error *err)
+{
+	struct fleet_options options = {.timeout_s = s->ctx->timeout_s, .jobs = s->ctx->jobs};
+
+	if (*hosts && keep_hosts(s, hosts, err) < 0)
+		return -1;
+	return fleet_init(&s->cluster, &options, s->arena, &s->fleet, err);
+}
+
+int stage_reference(struct stages *s, struct error *err)
+{
+	const struct cluster_registry *r = &s->cluster.registry;
+
+	if (!*r->address)
+		return error_set(
+			err, ERROR_USAGE,
+			"%s: 'registry.address' is missing: hosts pull the image from a registry; "
+			"write registry: {address: \"HOST:PORT\"}",
+			s->cluster.path);
+	return reference_parse(arena_printf(s->arena, "%s/%s/%s:%s", r->address, r->namespace,
+					    s->cluster.image.name, spec_tag(s->spec, s->arena)),
+			       s->arena, &s->reference, err);
+}
+
+int stage_registry(struct stages *s, struct registry **registry, struct error *err)
+{
+	const struct cluster_registry *r = &s->cluster.registry;
+	struct credentials credentials;
+	struct registry_config config = {
+		.address = r->address,
+		.ca_path = *r->ca ? cluster_path(&s->cluster, r->ca, s->arena) : NULL,
+		.plain_http = r->insecure,
+	};
+
+	if (credentials_find(&s->cluster, r->address, s->arena, &credentials, err) < 0)
+		return -1;
+	config.user = credentials.user;
+	config.password = credentials.password;
+	return registry_open(&config, registry, err);
+}
+
+const char *stage_cache_folder(struct stages *s)
+{
+	const char *cache = getenv("XDG_CACHE_HOME");
+
+	if (cache && *cache)
+		return arena_printf(s->arena, "%s/ringup", cache);
+	return path_expand(s->arena, NULL, "~/.cache/ringup");
+}
+
+int stage_build(struct stages *s, struct image *image, struct error *err)
+{
+	struct build_options options = {.cache_folder = stage_cache_folder(s)};
+
+	return build_image(&s->cluster, s->spec, &options, s->arena, image, err);
+}
+
+int stage_lock(struct stages *s, struct error *err)
+{
+	const char *path = arena_printf(s->arena, "%s/ringup.lock", s->cluster.folder);
+	_cleanup_(json_free) cJSON *json = plan_to_json(&s->plan), *old = NULL;
+	struct error ignored = {0};
+
+	if (s->spec)
+		cJSON_AddStringToObject(json, "recipe", s->spec->hash);
+	if (s->reference.digest) {
+		cJSON_AddStringToObject(json, "image", reference_text(&s->reference, s->arena));
+	}
+	if (file_exists(path) && json_read(path, &old, &ignored) == 0 &&
+	    cJSON_Compare(json, old, true))
+		return 0;
+	return json_write(path, json, 0644, err);
+}
+
+int stage_bringup(struct stages *s, struct bringup *bringup, struct error *err)
+{
+	const struct cluster_registry *r = &s->cluster.registry;
+	const char *programs;
+	char *ca = NULL;
+
+	*bringup = (struct bringup){.accelerator = s->plan.accelerator, .registry = r->address};
+	if (*r->ca && file_read(cluster_path(&s->cluster, r->ca, s->arena), MIB, s->arena, &ca,
+				NULL, err) < 0)
+		return error_wrap(err, "registry.ca");
+	bringup->registry_ca = ca;
+	if (s->reference.digest)
+		bringup->image = reference_text(&s->reference, s->arena);
+	if (credentials_find(&s->cluster, r->address, s->arena, &bringup->credentials, err) < 0 ||
+	    keys_load(&s->fleet, s->arena, &bringup->keys, err) < 0)
+		return -1;
+	if (s->fleet.members[0].engine->has_containers)
+		return 0;
+	programs = path_program_folder(s->arena);
+	if (!file_exists(arena_printf(s->arena, "%s/allreduce", programs)))
+		return error_set(err, ERROR_FAILED, "the worker %s/allreduce is missing; run make",
+				 programs);
+	bringup->worker_folder = programs;
+	return 0;
+}

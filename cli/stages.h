@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stages.h - the arrows of `up`, each usable alone: what the commands share.
+ *
+ *   cluster.yaml -> struct cluster -> facts -> plan -> spec -> image -> reference -> fleet ->
+ * report
+ */
+#ifndef CLI_STAGES_H
+#define CLI_STAGES_H
+
+#include "builder/build.h"
+#include "cli/command.h"
+#include "deployer/bringup.h"
+#include "deployer/fleet.h"
+#include "plan/catalog.h"
+#include "plan/cluster.h"
+#include "plan/resolve.h"
+#include "plan/spec.h"
+#include "registry-client/registry.h"
+
+struct stages {
+	struct context *ctx;
+	struct arena *arena;
+	struct cluster cluster;
+	struct catalog catalog;
+	struct plan plan;
+	struct unsatisfied why;
+	struct spec *spec;
+	struct fleet fleet;
+	struct reference reference; /* of the image, with its digest once it is pushed */
+};
+
+/* Loads cluster.yaml. */
+int stage_cluster(struct stages *stages, struct context *ctx, struct error *err);
+
+/* Loads the catalog; a cluster file is not needed for it. */
+int stage_catalog(struct stages *stages, struct error *err);
+
+/* Resolves the requests (NULL: the cluster file's own) with the facts of the fleet, if it is
+ * probed. */
+int stage_resolve(struct stages *stages, const char *const *requests, struct error *err);
+
+/* Renders the recipe of the plan. */
+int stage_recipe(struct stages *stages, struct error *err);
+
+/* Sets up and probes the fleet; every member that cannot run the cluster is failed. */
+int stage_probe(struct stages *stages, struct error *err);
+
+/*
+ * Sets up the fleet of the named hosts (an empty list: of all) without a probe. A name that is not
+ * in the cluster is ERROR_USAGE.
+ */
+int stage_select(struct stages *stages, const char *const *hosts, struct error *err);
+
+/* The name under which the registry keeps the image of this spec; no traffic. */
+int stage_reference(struct stages *stages, struct error *err);
+
+/* Opens the registry of the cluster file with the credentials on file. */
+int stage_registry(struct stages *stages, struct registry **registry, struct error *err);
+
+/* Whether the registry holds the image of this spec; sets the reference's digest then. */
+int stage_find_image(struct stages *stages, struct registry *registry, bool *found,
+		     struct error *err);
+
+/* Builds the image unless the backend keeps it. */
+int stage_build(struct stages *stages, struct image *image, struct error *err);
+
+/* Exports, compresses and pushes it; sets the reference's digest. */
+int stage_push(struct stages *stages, struct registry *registry, const struct image *image,
+	       struct error *err);
+
+/* Writes ringup.lock beside the cluster file, if it differs. */
+int stage_lock(struct stages *stages, struct error *err);
+
+/* What fleet_bringup needs, from all of the above. */
+int stage_bringup(struct stages *stages, struct bringup *bringup, struct error *err);
+
+/* $XDG_CACHE_HOME/ringup or ~/.cache/ringup. */
+const char *stage_cache_folder(struct stages *stages);
+
+#endif

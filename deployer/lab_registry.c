@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* The lab's registry: the real Distribution server with TLS from a CA of the lab's own, and
+ * htpasswd. */
+#include "deployer/lab_internal.h"
+
+#include "core/digest.h"
+#include "core/file.h"
+#include "core/proc.h"
+#include "core/progress.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define REGISTRY_START_S 30
+#define CERTIFICATE_DAYS "825"
+#define PASSWORD_BYTES 16
+
+static const char *registry_host(const struct lab *lab, struct arena *arena)
+{
+	return lab->loopback ? "127.0.0.1" : arena_printf(arena, "10.83.%d.254", lab->subnet);
+}
+
+const char *lab_registry_address(const struct lab *lab, struct arena *arena)
+{
+	return arena_printf(arena, "%s:%d", registry_host(lab, arena), LAB_REGISTRY_PORT);
+}
+
+/* CA, then a server certificate for the address; once. */
+static int make_certificates(const struct lab *lab, struct arena *arena, struct error *err)
+{
+	const char *ca = lab_path(lab, "registry/ca.pem", arena);
+	const char *ca_key = lab_path(lab, "registry/ca.key", arena);
+	const char *key = lab_path(lab, "registry/server.key", arena);
+	const char *request = lab_path(lab, "registry/server.csr", arena);
+	const char *certificate = lab_path(lab, "registry/server.pem", arena);
+	const char *extensions = lab_path(lab, "registry/server.ext", arena);
+	const char *text =
+		arena_printf(arena, "subjectAltName=IP:%s\nextendedKeyUsage=serverAuth\n",
+			     registry_host(lab, arena));
+
+	if (file_exists(certificate))
+		return 0;
+	if (file_write(extensions, text, strlen(text), 0600, err) < 0 ||
+	    proc_check(WORDS("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+			     "ec_paramgen_curve:P-256", "-nodes", "-days", CERTIFICATE_DAYS,
+			     "-subj", "/CN=ringup lab CA", "-keyout", ca_key, "-out", ca),
+		       err) < 0 ||
+	    proc_check(WORDS("openssl", "req", "-newkey", "ec", "-pkeyopt",
+			     "ec_paramgen_curve:P-256", "-nodes", "-subj",
+			     "/CN=ringup lab registry", "-keyout", key, "-out", request),
+		       err) < 0 ||
+	    proc_check(WORDS("openssl", "x509", "-req", "-in", request, "-CA", ca, "-CAkey", ca_key,
+			     "-CAcreateserial", "-days", CERTIFICATE_DAYS, "-extfile", extensions,
+			     "-out", certificate),
+		       err) < 0)
+		return error_wrap(err, "cannot make the lab's certificates");
+	return 0;
+}
+
+/* The password goes to htpasswd on stdin and to .ringup/auth.json, and nowhere else. */
+static int make_password(const struct lab *lab, struct arena *arena, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	const char *path = lab_path(lab, "registry/htpasswd", arena);
+	const char *secret = lab_path(lab, "registry/password", arena);
+	char password[2 * PASSWORD_BYTES + 1];
+	struct proc proc = {
+		.words = WORDS("htpasswd", "-i", "-n", "-B", LAB_REGISTRY_USER),
+		.input = password,
+		.input_bytes = 2 * PASSWORD_BYTES,
+	};
+
+	if (file_exists(path))
+		return 0;
+	if (random_hex(password, PASSWORD_BYTES, err) < 0 || proc_run(&proc, &result, err) < 0)
+		return -1;
+	if (result.status != 0)
+		return proc_failed(&proc, &result, err);
+	if (file_write(secret, password, strlen(password), 0600, err) < 0)
+		return -1;
+	return file_write(path, result.out.text, result.out.length, 0600, err);
+}
+
+static int write_config(const struct lab *lab, const char *path, struct arena *arena,
+			struct error *err)
+{
+	const char *text = arena_printf(arena,
+					"version: 0.1\n"
+					"log: {level: warn, accesslog: {disabled: true}}\n"
+					"storage:\n"
+					"  filesystem: {rootdirectory: \"%s\"}\n"
+					"  delete: {enabled: true}\n"
+					"http:\n"
+					"  addr: \"%s\"\n"
+					"  tls: {certificate: \"%s\", key: \"%s\"}\n"
+					"auth:\n"
+					"  htpasswd: {realm: ringup-lab, path: \"%s\"}\n",
+					lab_path(lab, "registry/data", arena),
+					lab_registry_address(lab, arena),
+					lab_path(lab, "registry/server.pem", arena),
+					lab_path(lab, "registry/server.key", arena),
+					lab_path(lab, "registry/htpasswd", arena));
+
+	return file_write(path, text, strlen(text), 0600, err);
+}
+
+int lab_registry_up(struct lab *lab, struct arena *arena, struct error *err)
+{
+	const char *config = lab_path(lab, "registry/config.yml", arena);
+	const char *log = lab_path(lab, "registry/registry.log", arena);
+	struct progress_step *step;
+	pid_t pid;
+
+	if (lab_process_alive(&lab->registry))
+		return 0;
+	if (folder_make(lab_path(lab, "registry/data", arena), 0700, err) < 0 ||
+	    make_certificates(lab, arena, err) < 0 || make_password(lab, arena, err) < 0 ||
+	    write_config(lab, config, arena, err) < 0 ||
+	    proc_spawn(WORDS("docker-registry", "serve", config), NULL, log, &pid, err) < 0)
+		return -1;
+	usleep(50000);
+	if (lab_process_note(pid, log, &lab->registry, err) < 0 || lab_save(lab, err) < 0)
+		return error_wrap(err, "the lab's registry");
+	step = progress_begin("registry", "starts");
+	if (!lab_wait_port(registry_host(lab, arena), LAB_REGISTRY_PORT, &lab->registry,
+			   REGISTRY_START_S)) {
+		progress_end(step, false, "failed");
+		return error_set(
+			err, ERROR_FAILED,
+			"the lab's registry did not start on %s; is the port taken? see %s",
+			lab_registry_address(lab, arena), log);
+	}
+	progress_end(step, true, "https://%s up", lab_registry_address(lab, arena));
+	return 0;
+}

@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# First process of a lab host, in namespaces of its own: lab_host.sh STATE NAME ADDRESS PORT CGROUP
+# When it ends the kernel ends all that runs in the host and drops its mounts.
+set -eu
+state=$1 name=$2 address=$3 port=$4 cgroup=$5
+
+mount --make-rprivate /
+hostname "$name"
+mount -t proc proc /proc
+mount -t tmpfs -o mode=755 tmpfs /run
+mkdir -p /run/sshd /run/lock
+for folder in /etc/docker /var/lib/ringup; do
+	mkdir -p "$state$folder"
+	mount --bind "$state$folder" "$folder"
+done
+mkdir -p "$state/docker"
+
+# sshd of this host: keys only, on its own address.
+/usr/sbin/sshd -f /dev/null -h "$state/ssh_host_ed25519_key" -E "$state/sshd.log" \
+	-o PidFile=/run/sshd.pid -o "ListenAddress=$address" -o "Port=$port" \
+	-o "AuthorizedKeysFile=$state/authorized_keys" -o StrictModes=no -o UsePAM=no \
+	-o PasswordAuthentication=no -o KbdInteractiveAuthentication=no \
+	-o PermitRootLogin=prohibit-password -o MaxStartups=200
+
+# Its Docker Engine: no bridge and no firewall rules; containers use the host's network.
+dockerd --data-root "$state/docker" --bridge none --iptables=false --ip-forward=false \
+	--ip-masq=false --cgroup-parent "$cgroup" >"$state/dockerd.log" 2>&1 &
+# Reaps whatever is left to it, and stays for as long as the host does.
+while :; do
+	wait || true
+	sleep 3600 &
+done
