@@ -55,7 +55,7 @@ $(O)/allreduce: $(WORKER_OBJS)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldl -lm
 
-$(O)/allreduce-mpi.so: images/worker/mpi/plugin.c $(wildcard images/worker/*.h) $(O)/flags
+$(O)/allreduce-mpi.so: images/worker/mpi/plugin.c $(wildcard images/worker/*.h images/worker/mpi/*.h) $(O)/flags
 	@echo "  MPICC $@"
 	$(Q)OMPI_CC=$(CC) $(MPICC) $(WORKER_CFLAGS) -fPIC -shared -Iimages/worker -o $@ $<
 

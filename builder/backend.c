@@ -18,7 +18,7 @@ const struct backend *const backends[] = {
 int backend_find(const char *name, const struct build_target *target, struct arena *arena,
 		 const struct backend **backend, struct error *err)
 {
-	_cleanup_(str_release) struct str reasons;
+	_cleanup_(str_release) struct str reasons = {0};
 	const char *why = "";
 
 	str_init(&reasons);

@@ -7,6 +7,7 @@
 
 #include "core/file.h"
 #include "core/proc.h"
+#include "core/str.h"
 #include "core/words.h"
 
 #include <fcntl.h>
@@ -96,22 +97,40 @@ static const char *const *build_words(const char *context, const char *image,
 	return words.list;
 }
 
-/* The last lines of the builder's output say which step failed and why. */
+/* Adds text without the builder's colours ("ESC [ ... m"). */
+static void add_plain(struct str *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text != '\033')
+			str_add_char(out, *text);
+		else
+			while (*text && *text != 'm')
+				text++;
+		if (!*text)
+			return;
+	}
+}
+
+/* What the failing step itself printed, behind its "Running in" line; the end of it when it is long. */
 static int build_failed(const struct proc_result *result, const char *image, struct error *err)
 {
-	const char *text = result->out.text, *step = NULL;
-	size_t keep = 500, length;
+	_cleanup_(str_release) struct str said = {0};
+	const char *text = result->out.text, *step = "start", *output = text, *end;
 
 	for (const char *p = text; (p = strstr(p, "Step ")); p++)
 		if (p == text || p[-1] == '\n')
-			step = p;
-	length = strlen(text);
-	if (length > keep)
-		text += length - keep;
-	return error_set(err, ERROR_FAILED,
-			 "the build of %s failed at '%.*s'; the step's last lines: %s%s%.300s",
-			 image, step ? (int)strcspn(step, "\n") : 5, step ? step : "start", text,
-			 *text ? "; " : "", result->err.text);
+			step = output = p;
+	end = strstr(output, "---> Running in ");
+	if (end)
+		output = strchr(end, '\n') ? strchr(end, '\n') + 1 : "";
+	str_init(&said);
+	add_plain(&said, output);
+	end = strstr(result->err.text, "The command ");
+	add_plain(&said, end ? end : result->err.text);
+	str_trim(&said);
+	return error_set(err, ERROR_FAILED, "the build of %s failed at '%.*s'; it said: %s", image,
+			 (int)strcspn(step, "\n"), step,
+			 said.text + (said.length > 900 ? said.length - 900 : 0));
 }
 
 static int build(const struct build_target *target, const char *context_tar, const char *image,

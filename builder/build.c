@@ -59,7 +59,8 @@ static int check_disk(const char *folder, struct error *err)
 static int make_base_tar(const struct cluster *cluster, const struct spec *spec, const char *tar,
 			 struct arena *arena, struct error *err)
 {
-	const char *partial = arena_printf(arena, "%s.partial", tar);
+	/* still ending in .tar: the form is chosen by it */
+	const char *partial = arena_printf(arena, "%s.partial.tar", tar);
 	const char *const *words = base_words(cluster, spec, partial, arena);
 	struct progress_step *step;
 	uint64_t start = clock_usec();

@@ -201,6 +201,7 @@ static int add_context(struct renderer *r)
 			       add_folder(r, "images/worker", ".h", "worker", 0644) < 0 ||
 			       add_folder(r, "images/worker", ".sh", "worker", 0755) < 0 ||
 			       add_folder(r, "images/worker/mpi", ".c", "worker/mpi", 0644) < 0 ||
+			       add_folder(r, "images/worker/mpi", ".h", "worker/mpi", 0644) < 0 ||
 			       add_folder(r, "images/entry", "", "entry", 0755) < 0
 		       ? -1
 		       : add_user_files(r);
@@ -274,7 +275,7 @@ static int recipe_body(const char *path, char *text, const char **body, int *lin
 static int expand(struct renderer *r)
 {
 	const char *family = table_cell(r->os_table, r->os_row, "family");
-	_cleanup_(str_release) struct str text;
+	_cleanup_(str_release) struct str text = {0};
 	const char *path, *body = "";
 	char *recipe;
 	int line;

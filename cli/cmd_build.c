@@ -16,7 +16,7 @@ static const struct opt options[] = {
 static int print_commands(struct stages *s, struct error *err)
 {
 	struct build_options build = {.cache_folder = stage_cache_folder(s)};
-	_cleanup_(str_release) struct str out;
+	_cleanup_(str_release) struct str out = {0};
 
 	str_init(&out);
 	if (build_commands(&s->cluster, s->spec, &build, s->arena, &out, err) < 0)

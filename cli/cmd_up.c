@@ -50,7 +50,7 @@ static bool has_containers(const struct stages *s)
 
 static void print_stack(const struct stages *s)
 {
-	_cleanup_(str_release) struct str line;
+	_cleanup_(str_release) struct str line = {0};
 
 	str_init(&line);
 	for (size_t i = 0; i < s->plan.count; i++)
@@ -86,7 +86,7 @@ static int print_commands(struct stages *s, struct error *err)
 {
 	struct build_options build = {.cache_folder = stage_cache_folder(s)};
 	struct bringup bringup;
-	_cleanup_(str_release) struct str out;
+	_cleanup_(str_release) struct str out = {0};
 
 	str_init(&out);
 	if (fleet_failures(&s->fleet) == s->fleet.count)
@@ -167,7 +167,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	if (rc == 0) {
 		fleet_check(&s.fleet);
 		rc = o->dry_run ? print_commands(&s, err) : converge(&s, err);
-		if (!o->dry_run)
+		if (!o->dry_run && (rc == 0 || err->kind == ERROR_PARTIAL || ctx->json))
 			print_result(&s, begin);
 	}
 	log_debug("%u SSH connections opened", ssh_connections_opened());

@@ -45,6 +45,8 @@ static void child_setup(const struct proc *proc, int in, int out, int err)
 	dup2(in, 0);
 	dup2(out, 1);
 	dup2(err, 2);
+	/* libraries leave descriptors open that the program must not see */
+	close_range(3, ~0U, 0);
 	if (proc->folder && chdir(proc->folder) < 0)
 		_exit(126);
 	for (size_t i = 0; proc->env && proc->env[i]; i++)

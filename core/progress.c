@@ -42,7 +42,7 @@ static void draw_step(const struct progress_step *step)
 	char done[32], total[32];
 	double seconds = (double)(clock_usec() - step->started_usec) / 1e6;
 	int width = term_width(stderr) - 1;
-	_cleanup_(str_release) struct str line;
+	_cleanup_(str_release) struct str line = {0};
 
 	str_init(&line);
 	str_addf(&line, "  %-20s %s", step->name, step->state);

@@ -28,7 +28,7 @@ void words_add_all(struct words *words, const char *const *list)
 
 void words_addf(struct words *words, const char *format, ...)
 {
-	_cleanup_(str_release) struct str text;
+	_cleanup_(str_release) struct str text = {0};
 	va_list args;
 
 	str_init(&text);

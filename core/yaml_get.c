@@ -13,7 +13,7 @@
 
 int yaml_error(const struct yaml *node, struct error *err, const char *format, ...)
 {
-	_cleanup_(str_release) struct str text;
+	_cleanup_(str_release) struct str text = {0};
 	va_list args;
 
 	str_init(&text);

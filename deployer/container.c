@@ -33,7 +33,7 @@ static void add_gpus(struct member *m, struct words *out)
 {
 	const struct cluster_container *c = &m->fleet->cluster->container;
 	const char *gpus = *m->host->gpus ? m->host->gpus : c->gpus;
-	_cleanup_(str_release) struct str word;
+	_cleanup_(str_release) struct str word = {0};
 
 	if (strcmp(gpus, "none") == 0)
 		return;
@@ -74,7 +74,7 @@ static const char *const *run_options(struct member *m, const struct bringup *br
 
 static const char *hash_words(struct member *m, const char *const *words)
 {
-	_cleanup_(str_release) struct str line;
+	_cleanup_(str_release) struct str line = {0};
 	char digest[DIGEST_TEXT_BYTES];
 
 	str_init(&line);

@@ -36,7 +36,7 @@ static const struct engine_value *find(const struct engine_value *values, const 
 
 static void expand_text(const char *pattern, const struct engine_value *values, struct words *out)
 {
-	_cleanup_(str_release) struct str word;
+	_cleanup_(str_release) struct str word = {0};
 
 	str_init(&word);
 	while (*pattern) {

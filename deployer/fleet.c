@@ -114,7 +114,7 @@ int fleet_result(const struct fleet *fleet, struct error *err)
 {
 	size_t failures = fleet_failures(fleet), shown = 0;
 	enum error_kind kind = failures < fleet->count ? ERROR_PARTIAL : ERROR_FAILED;
-	_cleanup_(str_release) struct str text;
+	_cleanup_(str_release) struct str text = {0};
 
 	if (!failures)
 		return 0;

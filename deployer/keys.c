@@ -81,7 +81,7 @@ int keys_load(const struct fleet *fleet, struct arena *arena, struct keys *keys,
 static const char *known_hosts_text(const struct fleet *fleet, const struct keys *keys,
 				    struct arena *arena)
 {
-	_cleanup_(str_release) struct str text;
+	_cleanup_(str_release) struct str text = {0};
 
 	str_init(&text);
 	for (size_t i = 0; i < fleet->count; i++) {
@@ -100,7 +100,7 @@ static const char *known_hosts_text(const struct fleet *fleet, const struct keys
 /* Plain ssh, mpirun and horovodrun all find address, port and keys here. */
 static const char *ssh_config_text(const struct fleet *fleet, struct arena *arena)
 {
-	_cleanup_(str_release) struct str text;
+	_cleanup_(str_release) struct str text = {0};
 
 	str_init(&text);
 	for (size_t i = 0; i < fleet->count; i++) {

@@ -32,7 +32,7 @@ static int check_cluster_file(const char *path, struct arena *arena, struct erro
 /* Host keys of all lab hosts, as the controller needs them. */
 static int write_known_hosts(const struct lab *lab, struct arena *arena, struct error *err)
 {
-	_cleanup_(str_release) struct str out;
+	_cleanup_(str_release) struct str out = {0};
 
 	str_init(&out);
 	for (int i = 0; i < lab->host_count; i++) {

@@ -171,7 +171,7 @@ bool lab_owns_cluster(const struct lab *lab, const char *path)
 int lab_write_cluster(struct lab *lab, const char *path, struct arena *arena, struct error *err)
 {
 	const char *user = geteuid() == 0 ? "root" : getenv("USER");
-	_cleanup_(str_release) struct str out;
+	_cleanup_(str_release) struct str out = {0};
 	char *digest = arena_alloc(arena, DIGEST_TEXT_BYTES);
 
 	if (file_exists(path) && !lab_owns_cluster(lab, path)) {

@@ -15,7 +15,7 @@
 static const char *quoted(struct member *m, const char *const *pattern)
 {
 	const struct engine_value values[] = {{"container", m->fleet->container, NULL}, {0}};
-	_cleanup_(str_release) struct str line;
+	_cleanup_(str_release) struct str line = {0};
 	struct words words = WORDS_INIT(&m->arena);
 
 	engine_expand(pattern, values, &words);

@@ -95,7 +95,7 @@ int ssh_run(struct ssh *ssh, const struct ssh_command *command, struct proc_resu
 	    struct error *err)
 {
 	int seconds = command->timeout_s ? command->timeout_s : SSH_TIMEOUT_DEFAULT_S;
-	_cleanup_(str_release) struct str line;
+	_cleanup_(str_release) struct str line = {0};
 
 	str_init(&line);
 	command_line(ssh->target, command->words, &line);
@@ -126,7 +126,7 @@ int ssh_check(struct ssh *ssh, const struct ssh_command *command, const char *wh
 
 void ssh_command_text(const struct ssh_target *target, const char *const *words, struct str *out)
 {
-	_cleanup_(str_release) struct str line;
+	_cleanup_(str_release) struct str line = {0};
 
 	str_init(&line);
 	command_line(target, words, &line);

@@ -91,7 +91,7 @@ static const char *key_type_name(int type)
  */
 static void prefer_known_types(struct native *n, const struct known_hosts *known)
 {
-	_cleanup_(str_release) struct str types;
+	_cleanup_(str_release) struct str types = {0};
 
 	str_init(&types);
 	for (size_t i = 0; i < known->count; i++) {

@@ -104,7 +104,7 @@ static bool row_fits_os(const struct resolver *r, const struct table *table, siz
 static void choose(struct resolver *r, const char *name, const struct table *table, size_t row,
 		   size_t candidates)
 {
-	struct choice *choice = &r->plan->choices[r->plan->count++];
+	struct choice *choice = &r->plan->choices[r->plan->count];
 	const struct choice *os = plan_choice(r->plan, "os");
 	const char *asked = NULL;
 
@@ -121,6 +121,7 @@ static void choose(struct resolver *r, const char *name, const struct table *tab
 		os && strcmp(name, "os") != 0 ? arena_printf(r->arena, " for %s", os->version) : "",
 		asked ? arena_printf(r->arena, " that '%s' admits", asked) : " in the catalog",
 		table_cell(table, row, "note"));
+	r->plan->count++;
 }
 
 /* Why no row of the table was left: names the request that shut out the rows that fit the OS. */

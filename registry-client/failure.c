@@ -242,11 +242,12 @@ static int set_tls(const struct exchange *x, const char *url, struct error *err)
 static int set_stall(const struct registry *registry, const struct exchange *x, const char *url,
 		     struct error *err)
 {
-	return error_set(err, ERROR_FAILED,
-			 "registry %.300s: no progress for %d s (%s of %.40s); check the registry "
-			 "and the network, then run the same command again",
-			 url, registry->settings.stall_s, x->method,
-			 x->body_bytes ? "a body" : "a small request");
+	return error_set(
+		err, ERROR_FAILED,
+		"registry %.300s: no progress for %d s (%s, %llu of %llu bytes sent); check "
+		"the registry and the network, then run the same command again",
+		url, registry->settings.stall_s, x->method, (unsigned long long)x->body_offset,
+		(unsigned long long)x->body_bytes);
 }
 
 int failure_set(const struct registry *registry, const struct exchange *x, struct error *err)

@@ -37,6 +37,7 @@
 #define RETRY_FIRST_USEC 500000ULL
 #define RETRY_LONGEST_USEC 16000000ULL
 #define RETRY_AFTER_SECONDS_MAX 300
+#define LONG_PAUSE_USEC 5000000ULL /* a longer one is announced */
 
 /* Tokens. "expires_in" is 60 when it is not given: Docker token authentication specification. */
 #define TOKEN_SECONDS_DEFAULT 60

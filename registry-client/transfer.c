@@ -40,19 +40,35 @@ enum transfer_next transfer_failed(struct transfer *transfer, struct error *err)
 	return TRANSFER_FAILED;
 }
 
+/* The person learns of a long pause, and with -v of every one. */
+static void announce(const struct transfer *t, uint64_t pause_usec)
+{
+	double seconds = (double)pause_usec / 1e6;
+	const struct exchange *x = &t->x;
+
+	log_debug("%s %s: HTTP %ld %s; try %d of %d in %.1f s", x->method, t->registry->base,
+		  x->status, x->problem, t->tries + 1, t->tries_max, seconds);
+	if (pause_usec > LONG_PAUSE_USEC)
+		log_info("registry %s asks for a pause of %.0f s (HTTP %ld)", t->registry->base,
+			 seconds, x->status);
+}
+
 /* After a transient failure: a pause and another try, or the end of patience. */
 static int try_again(struct transfer *t, struct error *err)
 {
 	const char *after = exchange_header(&t->x, "Retry-After");
-	uint64_t pause, now = clock_usec();
+	uint64_t pause = 0, asked = 0, now = clock_usec();
 
 	if (++t->tries >= t->tries_max) {
 		failure_set(t->registry, &t->x, err);
 		return t->tries > 1 ? error_advise(err, "tried %d times", t->tries) : -1;
 	}
-	if (after && retry_after_usec(after, time(NULL), &pause))
-		t->registry->quiet_until_usec = now + pause;
-	t->not_before_usec = now + retry_pause_usec(t->tries);
+	pause = retry_pause_usec(t->tries);
+	if (after && retry_after_usec(after, time(NULL), &asked))
+		t->registry->quiet_until_usec = now + asked;
+	announce(t, asked > pause ? asked : pause);
+	t->not_before_usec = now + pause;
+	t->is_second = false;
 	if (t->recover)
 		t->recover(t);
 	t->state = TRANSFER_READY;

@@ -36,10 +36,11 @@ void placement_bind(const struct group *group)
 {
 	cpu_set_t cores, own;
 	int allowed = allowed_cores(&cores), ranks = ranks_here(group, group->world);
-	int wanted = ranks_here(group, group->rank) * allowed / ranks;
+	int wanted;
 
 	if (ranks < 2 || ranks > allowed)
 		return;
+	wanted = ranks_here(group, group->rank) * allowed / ranks;
 	for (int core = 0; core < CPU_SETSIZE; core++) {
 		if (!CPU_ISSET(core, &cores) || wanted-- > 0)
 			continue;

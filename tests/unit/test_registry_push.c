@@ -11,13 +11,10 @@
 #include "registry-client/push.h"
 
 #include <arpa/inet.h>
-#include <poll.h>
-#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -403,104 +400,6 @@ static void test_damaged_here(void **state)
 	assert_int_equal(rename(moved, path), 0);
 }
 
-/* A proxy that cuts one connection in the middle of the large layer. */
-struct cutter {
-	int fd, port;
-	atomic_bool stop;
-	atomic_int cuts_left;
-	pthread_t thread;
-};
-
-struct pipe_pair {
-	struct cutter *cutter;
-	int client, server;
-};
-
-static void *pump(void *arg)
-{
-	struct pipe_pair *pair = arg;
-	struct pollfd fds[] = {{.fd = pair->client, .events = POLLIN},
-			       {.fd = pair->server, .events = POLLIN}};
-	char *buffer = malloc(65536);
-	size_t up = 0;
-	bool open = true;
-
-	while (open && !atomic_load(&pair->cutter->stop)) {
-		poll(fds, 2, 50);
-		for (int i = 0; i < 2 && open; i++) {
-			ssize_t got;
-
-			if (!fds[i].revents)
-				continue;
-			got = read(fds[i].fd, buffer, 65536);
-			open = got > 0 &&
-			       send(fds[1 - i].fd, buffer, (size_t)got, MSG_NOSIGNAL) > 0;
-			up += i == 0 && got > 0 ? (size_t)got : 0;
-		}
-		if (up > LAYER_BYTES / 2 && atomic_fetch_sub(&pair->cutter->cuts_left, 1) > 0)
-			open = false;
-	}
-	close(pair->client);
-	close(pair->server);
-	free(buffer);
-	free(pair);
-	return NULL;
-}
-
-static void *accept_all(void *arg)
-{
-	struct cutter *cutter = arg;
-	pthread_t threads[64];
-	size_t count = 0;
-
-	while (!atomic_load(&cutter->stop)) {
-		struct pollfd wait = {.fd = cutter->fd, .events = POLLIN};
-		struct pipe_pair *pair;
-
-		if (poll(&wait, 1, 50) <= 0 || count == ARRAY_LEN(threads))
-			continue;
-		pair = malloc(sizeof(*pair));
-		*pair = (struct pipe_pair){cutter, accept(cutter->fd, NULL, NULL),
-					   connect_to(tls_port)};
-		pthread_create(&threads[count++], NULL, pump, pair);
-	}
-	while (count)
-		pthread_join(threads[--count], NULL);
-	return NULL;
-}
-
-static void test_torn_upload(void **state)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	struct cutter cutter = {.cuts_left = 1};
-	struct attempt attempt = TLS("torn");
-	struct push_report report;
-	struct error err;
-	int rc;
-
-	(void)state;
-	shell("rm -rf store/docker");
-	cutter.port = free_port();
-	cutter.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	address.sin_port = htons((uint16_t)cutter.port);
-	assert_int_equal(bind(cutter.fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	assert_int_equal(listen(cutter.fd, 16), 0);
-	pthread_create(&cutter.thread, NULL, accept_all, &cutter);
-	attempt.port = cutter.port;
-	rc = push(&attempt, &report, &err);
-	atomic_store(&cutter.stop, true);
-	pthread_join(cutter.thread, NULL);
-	close(cutter.fd);
-	if (rc < 0)
-		fail_msg("%s", err.text);
-	assert_true(atomic_load(&cutter.cuts_left) <= 0);
-	assert_int_equal(report.blobs_sent, 3);
-	assert_true(report.bytes_sent > LAYER_BYTES + 7);
-	check_with_curl("blobs", &layer);
-	check_with_curl("manifests", &image);
-}
-
 /* In a process of its own: the flag stays up. */
 static void test_interrupted(void **state)
 {
@@ -532,7 +431,7 @@ int main(void)
 		cmocka_unit_test(test_push_twice),  cmocka_unit_test(test_wrong_credentials),
 		cmocka_unit_test(test_untrusted),   cmocka_unit_test(test_nobody_there),
 		cmocka_unit_test(test_disk_full),   cmocka_unit_test(test_damaged_here),
-		cmocka_unit_test(test_torn_upload), cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_interrupted),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An upload that is torn in the middle, against the real Distribution server (docker-registry):
+ * a proxy between the two cuts one connection while the large layer passes.
+ */
+#include "core/file.h"
+#include "registry-client/layout.h"
+#include "registry-client/push.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define LAYER_BYTES (9 * 1024 * 1024)
+
+static char folder[] = "/tmp/ringup-torn-XXXXXX";
+static char layout[64];
+static int registry_port;
+static pid_t registry_pid;
+static struct descriptor image, layer;
+
+static int free_port(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t length = sizeof(address);
+	_cleanup_(fd_close) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
+	return ntohs(address.sin_port);
+}
+
+static int connect_to(int port)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_port = htons((uint16_t)port),
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		fd_close(&fd);
+	return fd;
+}
+
+static void registry_start(void)
+{
+	char path[128], text[512];
+	struct error err = {0};
+
+	registry_port = free_port();
+	snprintf(path, sizeof(path), "%s/config.yml", folder);
+	snprintf(text, sizeof(text),
+		 "version: 0.1\nlog: {level: error, accesslog: {disabled: true}}\n"
+		 "storage: {filesystem: {rootdirectory: %s/store}}\nhttp: {addr: '127.0.0.1:%d'}\n",
+		 folder, registry_port);
+	assert_int_equal(file_write(path, text, strlen(text), 0600, &err), 0);
+	registry_pid = fork();
+	if (registry_pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)!freopen("/dev/null", "w", stdout);
+		(void)!freopen("/dev/null", "w", stderr);
+		execlp("docker-registry", "docker-registry", "serve", path, (char *)NULL);
+		_exit(127);
+	}
+	for (int i = 0; i < 200; i++) {
+		_cleanup_(fd_close) int fd = connect_to(registry_port);
+
+		if (fd >= 0)
+			return;
+		usleep(50000);
+	}
+	fail_msg("docker-registry did not start");
+}
+
+static void make_image(void)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	_cleanup_(free_pointer) char *bytes = malloc(LAYER_BYTES);
+	struct manifest manifest = {
+		.media_type = MEDIA_OCI_MANIFEST, .layers = &layer, .layer_count = 1};
+	struct error err = {0};
+	const char *text;
+
+	memset(bytes, 'x', LAYER_BYTES);
+	assert_int_equal(layout_init(layout, &err), 0);
+	assert_int_equal(layout_put(layout, bytes, LAYER_BYTES, MEDIA_OCI_LAYER_GZIP, &layer, &err),
+			 0);
+	assert_int_equal(layout_put(layout, "{}", 2, MEDIA_OCI_CONFIG, &manifest.config, &err), 0);
+	text = manifest_write(&manifest, &arena);
+	assert_int_equal(layout_put(layout, text, strlen(text), MEDIA_OCI_MANIFEST, &image, &err),
+			 0);
+}
+
+static int group_setup(void **state)
+{
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	assert_non_null(mkdtemp(folder));
+	snprintf(layout, sizeof(layout), "%s/layout", folder);
+	make_image();
+	registry_start();
+	return 0;
+}
+
+static int group_teardown(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	if (registry_pid > 0) {
+		kill(registry_pid, SIGTERM);
+		waitpid(registry_pid, NULL, 0);
+	}
+	return folder_remove(folder, &err);
+}
+
+/* A proxy that cuts one connection in the middle of the large layer. */
+struct cutter {
+	int fd, port;
+	atomic_bool stop;
+	atomic_int cuts_left;
+	pthread_t thread;
+};
+
+struct pipe_pair {
+	struct cutter *cutter;
+	int client, server;
+};
+
+static void *pump(void *arg)
+{
+	struct pipe_pair *pair = arg;
+	struct pollfd fds[] = {{.fd = pair->client, .events = POLLIN},
+			       {.fd = pair->server, .events = POLLIN}};
+	char *buffer = malloc(65536);
+	size_t up = 0;
+	bool open = true;
+
+	while (open && !atomic_load(&pair->cutter->stop)) {
+		poll(fds, 2, 50);
+		for (int i = 0; i < 2 && open; i++) {
+			ssize_t got;
+
+			if (!fds[i].revents)
+				continue;
+			got = read(fds[i].fd, buffer, 65536);
+			open = got > 0 &&
+			       send(fds[1 - i].fd, buffer, (size_t)got, MSG_NOSIGNAL) > 0;
+			up += i == 0 && got > 0 ? (size_t)got : 0;
+		}
+		if (up > LAYER_BYTES / 2 && atomic_fetch_sub(&pair->cutter->cuts_left, 1) > 0)
+			open = false;
+	}
+	close(pair->client);
+	close(pair->server);
+	free(buffer);
+	free(pair);
+	return NULL;
+}
+
+static void *accept_all(void *arg)
+{
+	struct cutter *cutter = arg;
+	pthread_t threads[64];
+	size_t count = 0;
+
+	while (!atomic_load(&cutter->stop)) {
+		struct pollfd wait = {.fd = cutter->fd, .events = POLLIN};
+		struct pipe_pair *pair;
+
+		if (poll(&wait, 1, 50) <= 0 || count == ARRAY_LEN(threads))
+			continue;
+		pair = malloc(sizeof(*pair));
+		*pair = (struct pipe_pair){cutter, accept(cutter->fd, NULL, NULL),
+					   connect_to(registry_port)};
+		pthread_create(&threads[count++], NULL, pump, pair);
+	}
+	while (count)
+		pthread_join(threads[--count], NULL);
+	return NULL;
+}
+
+static void cutter_start(struct cutter *cutter, int cuts)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+	*cutter = (struct cutter){.port = free_port(), .cuts_left = cuts};
+	cutter->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	address.sin_port = htons((uint16_t)cutter->port);
+	assert_int_equal(bind(cutter->fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(cutter->fd, 16), 0);
+	assert_int_equal(pthread_create(&cutter->thread, NULL, accept_all, cutter), 0);
+}
+
+/* Pushes through a proxy that cuts so many connections. */
+static int push(int cuts, const char *tag, struct push_report *report, struct error *err)
+{
+	struct cutter cutter;
+	char address[64];
+	struct registry_config config = {.address = address, .timeout_s = 10};
+	struct reference ref = {.registry = address, .repository = "lab/train", .tag = tag};
+	_cleanup_(registry_closep) struct registry *registry = NULL;
+	int rc;
+
+	*err = (struct error){0};
+	cutter_start(&cutter, cuts);
+	snprintf(address, sizeof(address), "127.0.0.1:%d", cutter.port);
+	assert_int_equal(registry_open(&config, &registry, err), 0);
+	rc = registry_push(registry, layout, &image, &ref, report, err);
+	atomic_store(&cutter.stop, true);
+	pthread_join(cutter.thread, NULL);
+	close(cutter.fd);
+	return rc;
+}
+
+/* The bytes as the registry keeps them. */
+static void check_store(void)
+{
+	char path[256], digest[DIGEST_TEXT_BYTES];
+	const char *hex = layer.digest + 7;
+	struct error err = {0};
+
+	snprintf(path, sizeof(path), "%s/store/docker/registry/v2/blobs/sha256/%.2s/%s/data",
+		 folder, hex, hex);
+	assert_int_equal(digest_of_file(path, digest, &err), 0);
+	assert_string_equal(digest, layer.digest);
+}
+
+static void tag_path(char path[static 256], const char *tag)
+{
+	snprintf(path, 256, "%s/store/docker/registry/v2/repositories/lab/train/_manifests/tags/%s",
+		 folder, tag);
+}
+
+/* Every try is cut: an error, and no tag; the next command goes through. */
+static void test_always_cut(void **state)
+{
+	struct push_report report;
+	struct error err;
+	char path[256];
+
+	(void)state;
+	assert_int_equal(push(1000, "always", &report, &err), -1);
+	assert_non_null(strstr(err.text, "tried 5 times"));
+	assert_non_null(strstr(err.text, "blob sha256:"));
+	assert_null(strstr(err.text, "_state"));
+	tag_path(path, "always");
+	assert_false(file_exists(path));
+	assert_int_equal(push(0, "always", &report, &err), 0);
+	assert_true(file_exists(path));
+	check_store();
+}
+
+static void test_one_cut(void **state)
+{
+	char path[256];
+	struct push_report report;
+	struct error err;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/store/docker", folder);
+	assert_int_equal(folder_remove(path, &err), 0);
+	if (push(1, "torn", &report, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(report.blobs_sent, 2);
+	assert_true(report.bytes_sent > LAYER_BYTES + 2);
+	tag_path(path, "torn");
+	assert_true(file_exists(path));
+	check_store();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_always_cut),
+		cmocka_unit_test(test_one_cut),
+	};
+
+	return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}
