@@ -15,7 +15,7 @@ Q := $(if $(V),,@)
 MODULES := core plan builder registry-client deployer cli
 SRCS := $(foreach m,$(MODULES),$(wildcard $(m)/*.c))
 OBJS := $(SRCS:%.c=$(O)/%.o)
-LIB_OBJS := $(filter-out $(O)/cli/main.o,$(OBJS))
+LIB_OBJS := $(filter-out $(O)/cli/%,$(OBJS))
 WORKER_OBJS := $(patsubst %.c,$(O)/%.o,$(wildcard images/worker/*.c))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(O)/tests/%,$(wildcard tests/unit/test_*.c))
 LISTS := $(O)/gen/cmd.list $(O)/gen/engine.list $(O)/gen/launcher.list $(O)/gen/backend.list
@@ -89,7 +89,7 @@ $(O)/tests/%: tests/unit/%.c $(LIB_OBJS) $(O)/flags
 unit-tests: $(UNIT_TESTS)
 
 demo: all ## the main job: lab up, up, bench (six verified ranks on three hosts)
-	@PATH="$(CURDIR)/$(O):$$PATH" .ci/demo.sh
+	@BUILD="$(O)" .ci/demo.sh
 
 SUITES ?= unit cli lab
 test: $(O)/.deps ## all tests: unit, cli and lab (SUITES="unit cli" for some)

@@ -4,7 +4,7 @@
 # it works. Writes cluster.yaml and .ringup/ in this folder; git ignores both.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export PATH="$PWD/build:$PATH"
+export PATH="$PWD/${BUILD:-build}:$PATH"
 
 step() {
 	local status=0
@@ -12,7 +12,7 @@ step() {
 	"$@" || status=$?
 	if ((status != 0)); then
 		printf '\ndemo: stopped: "%s" ended with status %d after %d s in all.\n' "$*" "$status" "$SECONDS" >&2
-		echo 'demo: "ringup doctor" looks for the cause; "ringup lab down", then "make demo", starts over.' >&2
+		echo 'demo: mend the cause and run "make demo" again: it goes on. "ringup lab down" removes it all.' >&2
 		exit "$status"
 	fi
 }

@@ -111,7 +111,8 @@ static void add_plain(struct str *out, const char *text)
 	}
 }
 
-/* What the failing step itself printed, behind its "Running in" line; the end of it when it is long. */
+/* What the failing step itself printed, behind its "Running in" line; the end of it when it is
+ * long. */
 static int build_failed(const struct proc_result *result, const char *image, struct error *err)
 {
 	_cleanup_(str_release) struct str said = {0};

@@ -21,24 +21,41 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
+/* The row of the same size in the other placement, or NULL. */
+static const struct report_row *partner(const struct report *report, size_t index)
+{
+	for (size_t i = 0; i < report->row_count; i++)
+		if (report->rows[i].inplace && report->rows[i].bytes == report->rows[index].bytes)
+			return &report->rows[i];
+	return NULL;
+}
+
+/* nccl-tests' columns: each size once, out of place and in place beside each other. */
 static void print_report(const struct stages *s, const struct report *report)
 {
+	struct arena *a = s->arena;
 	struct term_table table;
 
 	if (!report->row_count)
 		return;
-	term_table_init(&table, s->arena,
-			WORDS(">SIZE (B)", "TYPE", "OP", "PLACE", ">TIME (us)", ">ALGBW (GB/s)",
+	term_table_init(&table, a,
+			WORDS(">SIZE (B)", "TYPE", "OP", ">OUT: TIME (us)", ">ALGBW",
+			      ">BUSBW (GB/s)", ">WRONG", ">IN: TIME (us)", ">ALGBW",
 			      ">BUSBW (GB/s)", ">WRONG"));
 	for (size_t i = 0; i < report->row_count; i++) {
-		const struct report_row *r = &report->rows[i];
+		const struct report_row *out = &report->rows[i], *in = partner(report, i);
 
-		term_table_row(&table, WORDS(arena_printf(s->arena, "%.0f", r->bytes), r->type,
-					     r->op, r->inplace ? "in" : "out",
-					     arena_printf(s->arena, "%.1f", r->usec),
-					     arena_printf(s->arena, "%.3f", r->algbw),
-					     arena_printf(s->arena, "%.3f", r->busbw),
-					     arena_printf(s->arena, "%.0f", r->wrong)));
+		if (out->inplace || !in)
+			continue;
+		term_table_row(&table, WORDS(arena_printf(a, "%.0f", out->bytes), out->type,
+					     out->op, arena_printf(a, "%.1f", out->usec),
+					     arena_printf(a, "%.3f", out->algbw),
+					     arena_printf(a, "%.3f", out->busbw),
+					     arena_printf(a, "%.0f", out->wrong),
+					     arena_printf(a, "%.1f", in->usec),
+					     arena_printf(a, "%.3f", in->algbw),
+					     arena_printf(a, "%.3f", in->busbw),
+					     arena_printf(a, "%.0f", in->wrong)));
 	}
 	term_table_print(&table, stdout);
 }

@@ -82,28 +82,41 @@ static int converge(struct stages *s, struct error *err)
 	return fleet_result(&s->fleet, err);
 }
 
+/* The image's part of a dry run: nothing when the registry holds it already. */
+static int image_commands(struct stages *s, struct str *out, struct error *err)
+{
+	_cleanup_(registry_closep) struct registry *registry = NULL;
+	struct build_options build = {.cache_folder = stage_cache_folder(s)};
+	bool found = false;
+
+	if (stage_recipe(s, err) < 0 || stage_reference(s, err) < 0 ||
+	    stage_registry(s, &registry, err) < 0 || stage_find_image(s, registry, &found, err) < 0)
+		return -1;
+	if (found) {
+		str_addf(out, "# here: nothing to do, %s is in the registry\n",
+			 reference_text(&s->reference, s->arena));
+		return 0;
+	}
+	str_add(out, "# here: the image\n");
+	if (build_commands(&s->cluster, s->spec, &build, s->arena, out, err) < 0)
+		return -1;
+	str_addf(out, "ringup -f %s push\n", s->cluster.path);
+	return 0;
+}
+
 static int print_commands(struct stages *s, struct error *err)
 {
-	struct build_options build = {.cache_folder = stage_cache_folder(s)};
 	struct bringup bringup;
 	_cleanup_(str_release) struct str out = {0};
 
 	str_init(&out);
 	if (fleet_failures(&s->fleet) == s->fleet.count)
 		return fleet_result(&s->fleet, err);
-	if (stage_resolve(s, NULL, err) < 0 || stage_recipe(s, err) < 0)
+	if (stage_resolve(s, NULL, err) < 0 ||
+	    (has_containers(s) && image_commands(s, &out, err) < 0) ||
+	    stage_bringup(s, &bringup, err) < 0)
 		return -1;
-	if (has_containers(s)) {
-		str_add(&out, "# here: the image\n");
-		if (stage_reference(s, err) < 0 ||
-		    build_commands(&s->cluster, s->spec, &build, s->arena, &out, err) < 0)
-			return -1;
-		str_addf(&out, "ringup -f %s push\n", s->cluster.path);
-		s->reference.digest = NULL;
-	}
-	if (stage_bringup(s, &bringup, err) < 0)
-		return -1;
-	if (has_containers(s))
+	if (has_containers(s)) /* by tag while there is no digest yet */
 		bringup.image = reference_text(&s->reference, s->arena);
 	for (size_t i = 0; i < s->fleet.count; i++)
 		if (!s->fleet.members[i].failed &&

@@ -143,6 +143,7 @@ static int run_command(const struct command *command, const char *const *words,
 	/* one block: the globals, then the command's own struct */
 	size_t own = (sizeof(*globals) + 15) & ~(size_t)15;
 	char *values = arena_alloc(ctx->arena, own + command->options_bytes);
+	size_t used;
 
 	memcpy(values, globals, sizeof(*globals));
 	merge(&merged, command->options, own);
@@ -151,9 +152,10 @@ static int run_command(const struct command *command, const char *const *words,
 		if (merged.rows[i].kind == OPT_LIST)
 			((struct words *)(void *)(values + merged.rows[i].offset))->arena =
 				ctx->arena;
-	if (opt_parse(merged.rows, words, command->stop_at_argument, values, &arguments, NULL,
+	if (opt_parse(merged.rows, words, command->stop_at_argument, values, &arguments, &used,
 		      err) < 0)
 		return error_wrap(err, "%s", command->name);
+	words_add_all(&arguments, words + used);
 	memcpy(globals, values, sizeof(*globals));
 	apply(globals, ctx);
 	if (globals->help) {

@@ -5,10 +5,9 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/quote.h"
-#include "deployer/container.h"
 #include "deployer/journal.h"
-#include "deployer/parcel.h"
 #include "deployer/remote.h"
+#include "deployer/visit.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -18,15 +17,6 @@
 #define MESH_TIMEOUT_S 600
 #define ALIVE_CHECKS 4
 #define ALIVE_WAIT_USEC 150000
-
-/* One host's way through; everything in it is the host's own. */
-struct visit {
-	struct member *m;
-	const struct bringup *bringup;
-	struct container container;
-	struct parcel parcel;
-	struct progress_step *step;
-};
 
 static int run_words(struct member *m, const char *const *words, const void *input, size_t bytes,
 		     int timeout_s, const char *what, struct proc_result *result, struct error *err)
@@ -202,20 +192,16 @@ static int start(struct visit *v, struct error *err)
 static int converge(struct visit *v, struct error *err)
 {
 	struct member *m = v->m;
-	bool files_differ = strcmp(m->state.mesh, v->parcel.digest) != 0;
-	bool container_differs =
-		m->engine->has_containers &&
-		(!m->state.running || strcmp(m->state.config, v->container.config_hash) != 0);
 
-	if (files_differ || container_differs) {
-		v->step = progress_begin(m->host->name, "puts the keys there");
-		m->changed = true;
-		if (send_files(v, err) < 0)
-			return -1;
-		m->state.mesh = arena_strdup(&m->arena, v->parcel.digest);
-		journal_add(m, "files", v->parcel.digest);
-	}
-	if (!container_differs)
+	if (!v->files_differ)
+		return 0;
+	v->step = progress_begin(m->host->name, "puts the keys there");
+	m->changed = true;
+	if (send_files(v, err) < 0)
+		return -1;
+	m->state.mesh = arena_strdup(&m->arena, v->parcel.digest);
+	journal_add(m, "files", v->parcel.digest);
+	if (!v->container_differs)
 		return 0;
 	if (pull(v, err) < 0 || remove_old(v, err) < 0 || start(v, err) < 0)
 		return -1;
@@ -228,14 +214,13 @@ static int bring_one(struct member *m, void *arg, struct error *err)
 	uint64_t begin = clock_usec();
 	int rc;
 
-	container_describe(m, v.bringup, &v.container);
-	rc = parcel_make(m, v.bringup, &v.parcel, err);
+	rc = visit_compare(&v, err);
 	if (rc == 0)
 		rc = converge(&v, err);
 	if (v.step)
 		progress_end(v.step, rc == 0, rc == 0 ? "up in %.1f s" : "failed after %.1f s",
 			     clock_seconds_since(begin));
-	parcel_release(&v.parcel);
+	visit_release(&v);
 	return rc;
 }
 
@@ -328,36 +313,4 @@ void fleet_bringup(struct fleet *fleet, const struct bringup *bringup)
 	fleet_each(fleet, bring_one, (void *)(uintptr_t)bringup);
 	if (fleet->members[0].engine->has_containers)
 		verify_mesh(fleet);
-}
-
-static void add_command(struct member *m, const char *const *words, const char *tail,
-			struct str *out)
-{
-	ssh_command_text(&m->target, words, out);
-	str_addf(out, "%s\n", tail);
-}
-
-int bringup_commands(struct member *m, const struct bringup *bringup, struct str *out,
-		     struct error *err)
-{
-	struct visit v = {.m = m, .bringup = bringup};
-	struct words receive = WORDS_INIT(&m->arena);
-
-	container_describe(m, bringup, &v.container);
-	if (remote_script("receive", WORDS(m->state.folder, v.container.ca_path), &receive, err) <
-	    0)
-		return -1;
-	str_addf(out, "# %s: the cluster's keys, as a tar on stdin\n", m->host->name);
-	add_command(m, receive.list, " <keys.tar", out);
-	if (!m->engine->has_containers)
-		return 0;
-	str_addf(out, "# %s: the image, with the password on stdin\n", m->host->name);
-	if (bringup->credentials.user)
-		add_command(m, engine_words(&v, m->engine->login), " <password", out);
-	add_command(m, engine_words(&v, m->engine->pull), "", out);
-	str_addf(out, "# %s: the container\n", m->host->name);
-	if (*m->state.container_id)
-		add_command(m, engine_words(&v, m->engine->remove), "", out);
-	add_command(m, engine_words(&v, m->engine->run), "", out);
-	return 0;
 }

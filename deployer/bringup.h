@@ -33,7 +33,10 @@ void fleet_bringup(struct fleet *fleet, const struct bringup *bringup);
 
 #define MESH_PEERS_MAX 32
 
-/* What fleet_bringup would run on this member, as commands a person could paste, one a line. */
+/*
+ * Adds what fleet_bringup would run on this member, as commands a person could paste. The files
+ * that they send are written to .ringup/keys/HOST.tar (0600); nothing is done on the host.
+ */
 int bringup_commands(struct member *member, const struct bringup *bringup, struct str *out,
 		     struct error *err);
 

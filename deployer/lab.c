@@ -3,7 +3,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
-#include "core/log.h"
+#include "core/progress.h"
 #include "deployer/known_hosts.h"
 #include "deployer/lab_internal.h"
 #include "plan/credentials.h"
@@ -131,18 +131,22 @@ static void remove_cluster_files(const struct lab *lab, const char *cluster_path
 int lab_down(const char *cluster_path, struct arena *arena, bool *found, struct error *err)
 {
 	struct lab *lab = ARENA_NEW(arena, struct lab);
+	struct progress_step *step;
+	int rc;
 
 	lab_load(cluster_path, arena, lab);
 	*found = file_exists(lab_path(lab, "state.json", arena));
 	if (!*found)
 		return 0;
+	step = progress_begin("lab", "ends its processes");
 	lab_process_end(&lab->registry, false);
-	if (lab->loopback) {
-		for (int i = 0; i < lab->host_count; i++)
-			lab_process_end(&lab->hosts[i].process, false);
-	} else {
+	if (lab->loopback)
+		lab_loopback_down(lab, arena);
+	else
 		lab_netns_down(lab, arena);
-	}
+	progress_state(step, "removes its files");
 	remove_cluster_files(lab, cluster_path, arena);
-	return folder_remove(arena_printf(arena, "%s/.ringup", lab->folder), err);
+	rc = folder_remove(arena_printf(arena, "%s/.ringup", lab->folder), err);
+	progress_end(step, rc == 0, rc == 0 ? "down" : "not all of it could be removed");
+	return rc;
 }

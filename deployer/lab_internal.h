@@ -18,7 +18,8 @@ bool lab_wait_port(const char *address, int port, const struct lab_process *proc
 /* --- lab_state.c --- */
 void lab_load(const char *cluster_path, struct arena *arena, struct lab *lab);
 int lab_save(const struct lab *lab, struct error *err);
-/* Writes it and notes its digest in the lab; a file that a person has changed since is left alone. */
+/* Writes it and notes its digest in the lab; a file that a person has changed since is left alone.
+ */
 int lab_write_cluster(struct lab *lab, const char *path, struct arena *arena, struct error *err);
 /* Whether the file is as we wrote it. */
 bool lab_owns_cluster(const struct lab *lab, const char *path);
@@ -34,6 +35,7 @@ const char *lab_builder_socket(const struct lab *lab, struct arena *arena);
 
 /* --- lab_loopback.c --- */
 int lab_loopback_up(struct lab *lab, struct arena *arena, struct error *err);
+void lab_loopback_down(const struct lab *lab, struct arena *arena);
 
 /* --- lab_registry.c --- */
 #define LAB_REGISTRY_PORT 5000

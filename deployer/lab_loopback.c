@@ -12,11 +12,33 @@
 
 #define LOOPBACK_PORT 9422
 #define SSHD_START_S 20
+#define LAB_RUN_SSHD "/run/sshd"
 
 /* sshd must be started by its full path; /usr/sbin is seldom on a user's PATH. */
 static const char *sshd_path(void)
 {
 	return access("/usr/sbin/sshd", X_OK) == 0 ? "/usr/sbin/sshd" : "/usr/local/sbin/sshd";
+}
+
+/*
+ * sshd started by root wants its privilege separation folder; service managers make it at boot. One
+ * that we make is noted, so that 'lab down' takes it away again.
+ */
+static int make_run_sshd(const struct lab *lab, struct arena *arena, struct error *err)
+{
+	if (geteuid() != 0 || file_exists(LAB_RUN_SSHD))
+		return 0;
+	if (folder_make(LAB_RUN_SSHD, 0755, err) < 0)
+		return -1;
+	return file_write(lab_path(lab, "made-run-sshd", arena), "", 0, 0600, err);
+}
+
+void lab_loopback_down(const struct lab *lab, struct arena *arena)
+{
+	for (int i = 0; i < lab->host_count; i++)
+		lab_process_end(&lab->hosts[i].process, false);
+	if (file_exists(lab_path(lab, "made-run-sshd", arena)))
+		rmdir(LAB_RUN_SSHD);
 }
 
 static int start_sshd(struct lab *lab, int index, struct arena *arena, struct error *err)
@@ -45,7 +67,7 @@ static int start_sshd(struct lab *lab, int index, struct arena *arena, struct er
 	words_addf(&words, "-oPort=%d", lab->port);
 	words_addf(&words, "-oAuthorizedKeysFile=%s/authorized_keys", state);
 	/* each "host" keeps its files apart, although all share one disk */
-	words_addf(&words, "-oSetEnv=XDG_STATE_HOME=%s/state", state);
+	words_addf(&words, "-oSetEnv=RINGUP_STATE_ROOT=%s/state", state);
 	words_add_all(&words,
 		      WORDS("-oStrictModes=no", "-oUsePAM=no", "-oPasswordAuthentication=no",
 			    "-oKbdInteractiveAuthentication=no", "-oMaxStartups=200"));
@@ -72,7 +94,7 @@ int lab_loopback_up(struct lab *lab, struct arena *arena, struct error *err)
 		lab->hosts[i].name = arena_printf(arena, "node%02d", i + 1);
 		lab->hosts[i].address = arena_printf(arena, "127.0.0.%d", i + 2);
 	}
-	if (lab_save(lab, err) < 0)
+	if (lab_save(lab, err) < 0 || make_run_sshd(lab, arena, err) < 0)
 		return -1;
 	step = progress_begin("hosts", "start");
 	for (int i = 0; i < lab->host_count; i++) {

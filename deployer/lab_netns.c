@@ -206,8 +206,7 @@ int lab_netns_up(struct lab *lab, struct arena *arena, struct error *err)
 	struct start *start = ARENA_NEW(arena, struct start);
 
 	start->lab = lab;
-	if (folder_make("/etc/docker", 0755, err) < 0 ||
-	    folder_make("/var/lib/ringup", 0755, err) < 0 || make_bridge(lab, arena, err) < 0)
+	if (make_bridge(lab, arena, err) < 0)
 		return -1;
 	for (int i = 0; i < lab->host_count; i++) {
 		lab->hosts[i].name = arena_printf(arena, "node%02d", i + 1);
@@ -307,6 +306,42 @@ static bool remove_cgroups(const struct lab *lab, struct arena *arena)
 	return !left;
 }
 
+/*
+ * Whether any process sees a mount on the folder. Removing a folder that is a mount point only in other
+ * mount namespaces succeeds, and takes the mount away there: another lab's hosts would lose it.
+ */
+static bool is_mount_point_somewhere(const char *folder, struct arena *arena)
+{
+	const char *pattern = arena_printf(arena, " %s ", folder);
+	struct error ignored = {0};
+	const char **processes;
+
+	if (folder_list("/proc", "", arena, &processes, &ignored) < 0)
+		return true;
+	for (; *processes; processes++) {
+		const char *path = arena_printf(arena, "/proc/%s/mountinfo", *processes);
+		_cleanup_(arena_release) struct arena own = ARENA_INIT;
+		char *text;
+
+		if ((*processes)[0] < '1' || (*processes)[0] > '9')
+			continue;
+		if (file_read(path, FILE_CEILING_BYTES, &own, &text, NULL, &ignored) == 0 &&
+		    strstr(text, pattern))
+			return true;
+	}
+	return false;
+}
+
+/* The folders that hosts mount theirs over; if they hold something, they are not ours to remove. */
+static void remove_mount_points(struct arena *arena)
+{
+	static const char *const folders[] = {"/etc/docker", "/var/lib/ringup"};
+
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
+		if (!is_mount_point_somewhere(folders[i], arena))
+			rmdir(folders[i]);
+}
+
 void lab_netns_down(const struct lab *lab, struct arena *arena)
 {
 	struct error ignored = {0};
@@ -320,6 +355,5 @@ void lab_netns_down(const struct lab *lab, struct arena *arena)
 	for (int tries = 0; tries < CGROUP_TRIES && !remove_cgroups(lab, arena); tries++)
 		usleep(100000);
 	folder_remove(path_folder(arena, lab_builder_socket(lab, arena)), &ignored);
-	rmdir("/etc/docker"); /* only if we made them: they are not empty otherwise */
-	rmdir("/var/lib/ringup");
+	remove_mount_points(arena);
 }

@@ -23,5 +23,11 @@ const struct launcher *launcher_find(const char *name)
 
 int member_slots(const struct member *member)
 {
-	return member->host->slots ? member->host->slots : 1;
+	int gpus = *member->facts.gpus != '\0';
+
+	for (const char *p = member->facts.gpus; *p; p++)
+		gpus += *p == ';';
+	if (member->host->slots)
+		return member->host->slots;
+	return gpus ? gpus : 1;
 }

@@ -34,7 +34,7 @@ extern const struct launcher *const launchers[];
 /* NULL when there is none of that name. */
 const struct launcher *launcher_find(const char *name);
 
-/* Ranks on one host: its slots, at least 1. */
+/* Ranks on one host: its slots, or else one per GPU that the probe saw, at least 1. */
 int member_slots(const struct member *member);
 
 #endif

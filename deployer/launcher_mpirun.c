@@ -12,7 +12,7 @@ static const char *host_list(struct member *m)
 	for (size_t i = 0; i < m->fleet->count; i++) {
 		const struct member *other = &m->fleet->members[i];
 
-		str_addf(&list, "%s%s:%d", i ? "," : "", other->host->name, member_slots(other));
+		str_addf(&list, "%s%s:%d", i ? "," : "", other->host->address, member_slots(other));
 	}
 	return arena_strdup(&m->arena, list.text);
 }

@@ -2,8 +2,29 @@
 #include "deployer/remote.h"
 
 #include "core/file.h"
+#include "core/str.h"
+
+#include <string.h>
 
 #define SCRIPT_CEILING_BYTES (32 * KIB) /* the whole command goes in one SSH packet */
+
+/* The script without its comment lines, which say nothing to the host. */
+static const char *without_comments(const char *text, struct arena *arena)
+{
+	_cleanup_(str_release) struct str kept = {0};
+
+	str_init(&kept);
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+		size_t blank = strspn(text, " \t");
+
+		length += text[length] == '\n';
+		if (text[blank] != '#' && text[blank] != '\n')
+			str_add_bytes(&kept, text, length);
+		text += length;
+	}
+	return arena_strdup(arena, kept.text);
+}
 
 int remote_script(const char *name, const char *const *arguments, struct words *words,
 		  struct error *err)
@@ -15,7 +36,7 @@ int remote_script(const char *name, const char *const *arguments, struct words *
 		       &path, err) < 0 ||
 	    file_read(path, SCRIPT_CEILING_BYTES, words->arena, &text, NULL, err) < 0)
 		return -1;
-	words_add_all(words, WORDS("sh", "-c", text, name));
+	words_add_all(words, WORDS("sh", "-c", without_comments(text, words->arena), name));
 	words_add_all(words, arguments);
 	return 0;
 }

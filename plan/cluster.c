@@ -373,12 +373,3 @@ const struct host *cluster_host(const struct cluster *cluster, const char *name)
 			return &cluster->hosts[i];
 	return NULL;
 }
-
-int cluster_slots(const struct cluster *cluster)
-{
-	int slots = 0;
-
-	for (size_t i = 0; i < cluster->host_count; i++)
-		slots += cluster->hosts[i].slots ? cluster->hosts[i].slots : 1;
-	return slots;
-}

@@ -101,9 +101,6 @@ const char *cluster_state_path(const struct cluster *cluster, const char *relati
 /* The host with this name or address, or NULL. */
 const struct host *cluster_host(const struct cluster *cluster, const char *name);
 
-/* Sum of the slots of all hosts (a host that says none counts as 1). */
-int cluster_slots(const struct cluster *cluster);
-
 /*
  * Expands "node[01-03,7]" to node01 node02 node03 node7, keeping the width. Several ranges
  * multiply. -1 with a reason in *why (static text) when the brackets do not fit together.

@@ -11,7 +11,7 @@ mount -t proc proc /proc
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -p /run/sshd /run/lock
 for folder in /etc/docker /var/lib/ringup; do
-	mkdir -p "$state$folder"
+	mkdir -p "$state$folder" "$folder"
 	mount --bind "$state$folder" "$folder"
 done
 mkdir -p "$state/docker"

@@ -32,8 +32,10 @@ if [ -n "$line" ]; then
 	say interface_cidr "$(ip -o route show dev "${line%% *}" scope link 2>/dev/null | awk 'NR == 1 {print $1}')"
 fi
 
-# Where our files go on this host: needs no root where there is none.
-if [ "$(id -u)" = 0 ]; then
+# Where our files go on this host: needs no root where there is none; lab hosts that share a disk say so.
+if [ -n "${RINGUP_STATE_ROOT:-}" ]; then
+	state_root=$RINGUP_STATE_ROOT
+elif [ "$(id -u)" = 0 ]; then
 	state_root=/var/lib/ringup
 else
 	state_root=${XDG_STATE_HOME:-$HOME/.local/state}/ringup

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/visit.h"
+
+#include "core/file.h"
+#include "core/quote.h"
+#include "deployer/remote.h"
+
+#include <string.h>
+
+int visit_compare(struct visit *v, struct error *err)
+{
+	const struct host_state *state = &v->m->state;
+
+	container_describe(v->m, v->bringup, &v->container);
+	if (parcel_make(v->m, v->bringup, &v->parcel, err) < 0)
+		return -1;
+	v->container_differs =
+		v->m->engine->has_containers &&
+		(!state->running || strcmp(state->config, v->container.config_hash) != 0);
+	v->files_differ = v->container_differs || strcmp(state->mesh, v->parcel.digest) != 0;
+	return 0;
+}
+
+void visit_release(struct visit *v)
+{
+	parcel_release(&v->parcel);
+}
+
+static void add_command(struct member *m, const char *before, const char *const *words,
+			const char *after, struct str *out)
+{
+	str_add(out, before);
+	ssh_command_text(&m->target, words, out);
+	str_addf(out, "%s\n", after);
+}
+
+/* The tar is kept where only its owner can read it, so that the printed command can be pasted. */
+static int write_parcel(struct visit *v, const char **path, struct error *err)
+{
+	struct member *m = v->m;
+
+	*path = cluster_state_path(m->fleet->cluster,
+				   arena_printf(&m->arena, "keys/%s.tar", m->host->name),
+				   &m->arena);
+	return file_write(*path, v->parcel.tar, v->parcel.tar_bytes, 0600, err);
+}
+
+/* Takes the password out of the file of credentials and pipes it on: it stands on no command line.
+ */
+static const char *password_pipe(struct visit *v)
+{
+	const struct credentials *c = &v->bringup->credentials;
+
+	return arena_printf(
+		&v->m->arena,
+		"jq -r '.auths[\"%s\"].auth' %s | base64 -d | cut -d: -f2- | tr -d '\\n' | ",
+		v->bringup->registry, c->path);
+}
+
+static void add_container_commands(struct visit *v, struct str *out)
+{
+	struct member *m = v->m;
+	const struct container *c = &v->container;
+	const char *no_login[] = {"rm", "-rf", c->config_folder, NULL};
+
+	if (v->bringup->credentials.user)
+		add_command(m, password_pipe(v), container_words(m, c, m->engine->login), "", out);
+	add_command(m, "", container_words(m, c, m->engine->pull), "", out);
+	if (v->bringup->credentials.user)
+		add_command(m, "", no_login, "", out);
+	if (*m->state.container_id)
+		add_command(m, "", container_words(m, c, m->engine->remove), "", out);
+	add_command(m, "", container_words(m, c, m->engine->run), "", out);
+}
+
+int bringup_commands(struct member *m, const struct bringup *bringup, struct str *out,
+		     struct error *err)
+{
+	struct visit v = {.m = m, .bringup = bringup};
+	struct words receive = WORDS_INIT(&m->arena);
+	const char *tar;
+	int rc = visit_compare(&v, err);
+
+	if (rc == 0 && !v.files_differ)
+		str_addf(out, "# %s: nothing to do\n", m->host->name);
+	if (rc == 0 && v.files_differ) {
+		str_addf(out, "# %s: the cluster's files%s\n", m->host->name,
+			 v.container_differs ? ", the image and the container" : "");
+		rc = remote_script("receive", WORDS(m->state.folder, v.container.ca_path), &receive,
+				   err);
+		if (rc == 0)
+			rc = write_parcel(&v, &tar, err);
+		if (rc == 0)
+			add_command(m, "", receive.list, arena_printf(&m->arena, " <%s", tar), out);
+	}
+	if (rc == 0 && v.container_differs)
+		add_container_commands(&v, out);
+	visit_release(&v);
+	return rc;
+}
