@@ -74,6 +74,7 @@ $(O)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(CC) $(ALL_CFLAGS) $(WORKER_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS) $(WORKER_CFLAGS)' >$@
 
+.PRECIOUS: $(O)/gen/%.list
 # File names -> X(name) lists: a new cmd_x.c, engine_x.c, launcher_x.c or backend_x.c needs no other edit.
 $(O)/gen/%.list: FORCE
 	@mkdir -p $(@D)

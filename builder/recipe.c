@@ -7,6 +7,7 @@
 #include "core/words.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 /*
  * Inside a RUN: takes packages from the mirror of the build argument, if there is one, without
@@ -33,6 +34,7 @@ static const char APT_END[] =
 	"/var/log/*";
 
 #define VALUES_MAX 24
+#define ENV_NAME "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 struct renderer {
 	const struct cluster *cluster;
@@ -169,29 +171,76 @@ static int add_folder(struct renderer *r, const char *folder, const char *suffix
 	return 0;
 }
 
+/* The person's words go into a Dockerfile: no line may end early, no word may become two. */
+static bool is_plain(const char *text)
+{
+	return *text && !strpbrk(text, " \t\r\n\"'\\$`");
+}
+
+static int check_words(struct renderer *r)
+{
+	const struct cluster_image *image = &r->cluster->image;
+
+	for (const char *const *word = image->apt; *word; word++)
+		if ((*word)[strspn(*word, "abcdefghijklmnopqrstuvwxyz0123456789.+-:=~*")] ||
+		    !**word)
+			return error_set(
+				r->err, ERROR_USAGE,
+				"%s: image.apt: '%s' is no package; write NAME or NAME=VERSION",
+				r->cluster->path, *word);
+	for (const char *const *pair = image->env; *pair; pair++)
+		if ((*pair)[strspn(*pair, ENV_NAME)] != '=' || strpbrk(*pair, "\r\n"))
+			return error_set(r->err, ERROR_USAGE,
+					 "%s: image.env: '%.40s' is no NAME: VALUE on one line",
+					 r->cluster->path, *pair);
+	for (size_t i = 0; i < image->file_count; i++)
+		if (!is_plain(image->files[i].to))
+			return error_set(r->err, ERROR_USAGE,
+					 "%s: image.files: 'to: %s' takes no blanks and no quotes",
+					 r->cluster->path, image->files[i].to);
+	return 0;
+}
+
+/* One file, or a folder with all that is in it; other kinds of file are refused. */
+static int add_tree(struct renderer *r, const char *source, const char *path)
+{
+	const char **names;
+	struct stat st;
+
+	if (stat(source, &st) < 0)
+		return error_set(r->err, ERROR_USAGE,
+				 "%s: image.files: there is no %s to put into the image",
+				 r->cluster->path, source);
+	if (S_ISREG(st.st_mode))
+		return add_file(r, path, source, st.st_mode & 0111 ? 0755 : 0644);
+	if (!S_ISDIR(st.st_mode))
+		return error_set(r->err, ERROR_USAGE,
+				 "%s: image.files: %s is no file and no folder", r->cluster->path,
+				 source);
+	if (folder_list(source, "", r->arena, &names, r->err) < 0)
+		return -1;
+	for (; *names; names++)
+		if (add_tree(r, arena_printf(r->arena, "%s/%s", source, *names),
+			     arena_printf(r->arena, "%s/%s", path, *names)) < 0)
+			return -1;
+	return 0;
+}
+
 static int add_user_files(struct renderer *r)
 {
 	const struct cluster_image *image = &r->cluster->image;
-	struct str layers;
+	_cleanup_(str_release) struct str layers = {0};
 
 	str_init(&layers);
 	for (size_t i = 0; i < image->file_count; i++) {
 		const char *source = cluster_path(r->cluster, image->files[i].from, r->arena);
 		const char *path = arena_printf(r->arena, "files/%zu", i);
 
-		if (!file_exists(source)) {
-			str_release(&layers);
-			return error_set(r->err, ERROR_USAGE,
-					 "%s: image.files: there is no %s to put into the image",
-					 r->cluster->path, source);
-		}
-		str_addf(&layers, "COPY %s %s\n", path, image->files[i].to);
-		if (add_file(r, path, source, 0644) < 0) {
-			str_release(&layers);
+		if (add_tree(r, source, path) < 0)
 			return -1;
-		}
+		str_addf(&layers, "COPY %s %s\n", path, image->files[i].to);
 	}
-	set_str(r, "user_layers", &layers);
+	set(r, "user_layers", arena_strdup(r->arena, layers.text));
 	return 0;
 }
 
@@ -303,7 +352,7 @@ int recipe_render(const struct cluster *cluster, const struct plan *plan,
 		.cluster = cluster, .plan = plan, .arena = arena, .spec = spec, .err = err};
 
 	*spec = (struct spec){0};
-	if (find_os(&r, catalog) < 0 || set_base(&r) < 0)
+	if (check_words(&r) < 0 || find_os(&r, catalog) < 0 || set_base(&r) < 0)
 		return -1;
 	set(&r, "title",
 	    arena_printf(arena, "Cluster image for %s, %s", spec->os, plan->accelerator));

@@ -21,7 +21,7 @@ static int print_commands(struct stages *s, struct error *err)
 	str_init(&out);
 	if (build_commands(&s->cluster, s->spec, &build, s->arena, &out, err) < 0)
 		return -1;
-	fputs(out.text, stdout);
+	command_print_script(s->ctx, out.text);
 	return 0;
 }
 

@@ -42,8 +42,16 @@ static int load_facts(struct stages *s, const char *path, struct error *err)
 	_cleanup_(json_free) cJSON *json = NULL;
 	const cJSON *item;
 
-	if (json_read(path, &json, err) < 0)
+	if (json_read(path, &json, err) < 0) {
+		err->kind = ERROR_USAGE;
 		return -1;
+	}
+	if (!cJSON_IsArray(json_member(json, "hosts")))
+		return error_set(
+			err, ERROR_USAGE,
+			"%s holds no facts: it has no list of 'hosts'; 'ringup probe -o FILE' "
+			"writes one",
+			path);
 	s->fleet.members =
 		ARENA_ARRAY(s->arena, (size_t)cJSON_GetArraySize(json_member(json, "hosts")) + 1,
 			    struct member);
@@ -63,7 +71,8 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	int rc;
 
 	/* Without REQ words the cluster file says what is wanted; with them it is not needed. */
-	if ((from_file || file_exists(ctx->cluster_path)) && stage_cluster(&s, ctx, err) < 0)
+	if ((from_file || ctx->cluster_named || file_exists(ctx->cluster_path)) &&
+	    stage_cluster(&s, ctx, err) < 0)
 		return -1;
 	if (o->facts && load_facts(&s, o->facts, err) < 0)
 		return -1;

@@ -122,7 +122,7 @@ static int print_commands(struct stages *s, struct error *err)
 		if (!s->fleet.members[i].failed &&
 		    bringup_commands(&s->fleet.members[i], &bringup, &out, err) < 0)
 			return -1;
-	fputs(out.text, stdout);
+	command_print_script(s->ctx, out.text);
 	return fleet_result(&s->fleet, err);
 }
 

@@ -14,6 +14,7 @@
 
 struct context {
 	const char *cluster_path; /* -f, default cluster.yaml */
+	bool cluster_named;	  /* -f was given: the file must be there */
 	bool json;
 	int timeout_s, jobs; /* 0: defaults */
 	struct arena *arena;
@@ -39,6 +40,9 @@ const struct command *command_find(const char *name);
 
 /* Prints the command's help page. */
 void command_print_help(const struct command *command);
+
+/* Prints what a dry run found: commands, one a line, or {"schema", "commands": [...]}. */
+void command_print_script(const struct context *ctx, const char *lines);
 
 /* Prints the list of commands. */
 void command_print_list(void);

@@ -2,13 +2,16 @@
 #include "cli/command.h"
 
 #include "core/clock.h"
+#include "core/json.h"
 #include "core/log.h"
 #include "core/str.h"
 #include "core/term.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define X(name) extern const struct command command_##name;
 #include "cmd.list"
@@ -75,6 +78,24 @@ void command_print_list(void)
 	     "130 interrupted\n\n'ringup help COMMAND' says more.");
 }
 
+void command_print_script(const struct context *ctx, const char *lines)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	char *copy = arena_strdup(ctx->arena, lines), *line;
+	cJSON *list;
+
+	if (!ctx->json) {
+		fputs(lines, stdout);
+		return;
+	}
+	json = json_document();
+	list = cJSON_AddArrayToObject(json, "commands");
+	while ((line = strsep(&copy, "\n")))
+		if (*line && *line != '#')
+			cJSON_AddItemToArray(list, cJSON_CreateString(line));
+	json_print(stdout, json);
+}
+
 static int unknown_command(const char *name, struct error *err)
 {
 	const char *names[64];
@@ -120,11 +141,12 @@ static int check_arguments(const struct command *command, const struct words *ar
 	return 0;
 }
 
-static void apply(const struct globals *globals, struct context *ctx)
+static int apply(const struct globals *globals, struct context *ctx, struct error *err)
 {
 	const char *color = globals->color ? globals->color : "auto";
 
 	ctx->cluster_path = globals->cluster ? globals->cluster : "cluster.yaml";
+	ctx->cluster_named = globals->cluster != NULL;
 	ctx->json = globals->json;
 	ctx->timeout_s = globals->timeout_s;
 	ctx->jobs = globals->jobs;
@@ -132,6 +154,11 @@ static void apply(const struct globals *globals, struct context *ctx)
 		  : globals->verbose ? LOG_VERBOSE
 				     : LOG_NORMAL,
 		  term_color(stderr, color));
+	if (strcmp(color, "auto") != 0 && strcmp(color, "always") != 0 &&
+	    strcmp(color, "never") != 0)
+		return error_set(err, ERROR_USAGE, "--color takes auto, always or never, not '%s'",
+				 color);
+	return 0;
 }
 
 static int run_command(const struct command *command, const char *const *words,
@@ -157,7 +184,8 @@ static int run_command(const struct command *command, const char *const *words,
 		return error_wrap(err, "%s", command->name);
 	words_add_all(&arguments, words + used);
 	memcpy(globals, values, sizeof(*globals));
-	apply(globals, ctx);
+	if (apply(globals, ctx, err) < 0)
+		return -1;
 	if (globals->help) {
 		command_print_help(command);
 		return 0;
@@ -177,7 +205,8 @@ static int dispatch(char **argv, struct context *ctx, struct error *err)
 
 	if (opt_parse(global_options, words, true, &globals, &none, &used, err) < 0)
 		return -1;
-	apply(&globals, ctx);
+	if (apply(&globals, ctx, err) < 0)
+		return -1;
 	words += used;
 	if (globals.version)
 		return run_command(command_find("version"), words, &globals, ctx, err);
@@ -193,6 +222,18 @@ static int dispatch(char **argv, struct context *ctx, struct error *err)
 	return run_command(command, words + 1, &globals, ctx, err);
 }
 
+/* Started with 0, 1 or 2 closed, the next file to be opened would become our input or output. */
+static void open_standard_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= 2);
+	if (fd > 2)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
@@ -200,6 +241,7 @@ int main(int argc, char **argv)
 	struct error err = {0};
 
 	(void)argc;
+	open_standard_streams();
 	interrupt_setup();
 	setvbuf(stderr, NULL, _IOLBF, 0);
 	if (dispatch(argv, &ctx, &err) == 0 && (fflush(stdout) != 0 || ferror(stdout)))

@@ -93,6 +93,8 @@ int folder_make(const char *path, mode_t mode, struct error *err)
 	char part[PATH_MAX];
 	struct stat st;
 
+	if (!*path)
+		return error_set(err, ERROR_USAGE, "a folder's name is empty");
 	if (snprintf(part, sizeof(part), "%s", path) >= (int)sizeof(part))
 		return error_set(err, ERROR_FAILED, "the path %.60s... is too long", path);
 	for (char *p = part + 1;; p++) {
@@ -101,7 +103,9 @@ int folder_make(const char *path, mode_t mode, struct error *err)
 		if (kept != '/' && kept != '\0')
 			continue;
 		*p = '\0';
-		if (mkdir(part, mode) < 0 && errno != EEXIST)
+		if (mkdir(part, mode) == 0)
+			chmod(part, mode); /* whatever the umask is */
+		else if (errno != EEXIST)
 			return error_errno(err, "cannot make folder %s", part);
 		*p = kept;
 		if (!kept)
@@ -147,7 +151,8 @@ int folder_list(const char *path, const char *suffix, struct arena *arena, const
 	if (!folder)
 		return error_errno(err, "cannot list %s", path);
 	while ((entry = readdir(folder))) {
-		if (entry->d_name[0] == '.' || !ends_with(entry->d_name, suffix))
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+		    !ends_with(entry->d_name, suffix))
 			continue;
 		if (count == capacity) {
 			const char **larger = ARENA_ARRAY(arena, capacity * 2 + 1, const char *);

@@ -3,6 +3,7 @@
 
 #include "core/file.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,11 +18,14 @@ int json_parse(const char *text, size_t length, const char *what, cJSON **json, 
 	const char *end = text;
 
 	*json = cJSON_ParseWithLengthOpts(text, length, &end, false);
-	if (!*json) {
+	while (*json && end < text + length && strchr(" \t\r\n", *end))
+		end++;
+	if (!*json || (end < text + length && *end)) {
 		int line = 1;
 
 		for (const char *p = text; p < end; p++)
 			line += *p == '\n';
+		json_free(json);
 		return error_set(err, ERROR_FAILED, "%s is not valid JSON (line %d)", what, line);
 	}
 	return 0;
@@ -77,6 +81,15 @@ double json_number(const cJSON *object, const char *name, double otherwise)
 	const cJSON *member = json_member(object, name);
 
 	return cJSON_IsNumber(member) ? member->valuedouble : otherwise;
+}
+
+int json_int(const cJSON *object, const char *name, int otherwise)
+{
+	double number = json_number(object, name, otherwise);
+
+	if (!(number > INT_MIN))
+		return INT_MIN;
+	return number < INT_MAX ? (int)number : INT_MAX;
 }
 
 bool json_bool(const cJSON *object, const char *name, bool otherwise)

@@ -35,6 +35,8 @@ void json_print(FILE *out, const cJSON *json);
 /* Members of an object by name; a missing or wrongly typed one gives the default. Text is copied.
  */
 const char *json_text(const cJSON *object, const char *name, struct arena *arena);
+/* Cut to what an int holds. */
+int json_int(const cJSON *object, const char *name, int otherwise);
 double json_number(const cJSON *object, const char *name, double otherwise);
 bool json_bool(const cJSON *object, const char *name, bool otherwise);
 const cJSON *json_member(const cJSON *object, const char *name);

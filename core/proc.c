@@ -47,8 +47,10 @@ static void child_setup(const struct proc *proc, int in, int out, int err)
 	dup2(err, 2);
 	/* libraries leave descriptors open that the program must not see */
 	close_range(3, ~0U, 0);
-	if (proc->folder && chdir(proc->folder) < 0)
+	if (proc->folder && chdir(proc->folder) < 0) {
+		dprintf(2, "cannot enter %s: %s\n", proc->folder, strerror(errno));
 		_exit(126);
+	}
 	for (size_t i = 0; proc->env && proc->env[i]; i++)
 		putenv((char *)(uintptr_t)proc->env[i]);
 	execvp(proc->words[0], (char *const *)(uintptr_t)proc->words);
@@ -108,7 +110,7 @@ static void give_lines(struct run *run, struct stream *stream, bool at_end)
 
 	while (run->proc->line && stream->line_start < text->length) {
 		char *line = text->text + stream->line_start;
-		char *end = strchr(line, '\n');
+		char *end = memchr(line, '\n', text->length - stream->line_start);
 		char kept;
 
 		if (!end && !at_end)
@@ -173,14 +175,37 @@ static int pump(struct run *run, uint64_t deadline_usec, struct error *err)
 	return 0;
 }
 
-static int reap(struct run *run)
+static int reap(pid_t pid)
 {
 	int status;
 
-	while (waitpid(run->pid, &status, 0) < 0)
+	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return 255;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static bool has_ended(pid_t pid)
+{
+	siginfo_t info = {0};
+
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid;
+}
+
+/* A program may close its output and go on: it still has to end in time. */
+static int wait_end(struct run *run, uint64_t deadline_usec, struct error *err)
+{
+	for (useconds_t pause = 500; !has_ended(run->pid);
+	     pause = pause < 50000 ? pause * 2 : pause) {
+		if (interrupt_check(err) < 0)
+			return -1;
+		if (!clock_left_msec(deadline_usec))
+			return error_set(err, ERROR_FAILED,
+					 "%s did not end in time and was stopped",
+					 run->proc->words[0]);
+		usleep(pause);
+	}
+	return 0;
 }
 
 /* Asks the group to end, then makes it. */
@@ -188,11 +213,8 @@ static void end_group(pid_t pid)
 {
 	kill(-pid, SIGTERM);
 	for (int i = 0; i < 20; i++) {
-		siginfo_t info = {0};
-
 		usleep(100000);
-		if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-		    info.si_pid)
+		if (has_ended(pid))
 			break;
 	}
 	kill(-pid, SIGKILL);
@@ -202,6 +224,7 @@ int proc_run(const struct proc *proc, struct proc_result *result, struct error *
 {
 	struct run run = {.proc = proc, .input_fd = -1};
 	int seconds = proc->timeout_s ? proc->timeout_s : 3600;
+	uint64_t deadline;
 	int rc;
 
 	*result = (struct proc_result){0};
@@ -209,13 +232,16 @@ int proc_run(const struct proc *proc, struct proc_result *result, struct error *
 	str_init_ceiling(&result->err, PROC_OUTPUT_CEILING_BYTES);
 	if (start(&run, result, err) < 0)
 		return -1;
-	rc = pump(&run, clock_usec() + (uint64_t)seconds * 1000000, err);
+	deadline = clock_usec() + (uint64_t)seconds * 1000000;
+	rc = pump(&run, deadline, err);
+	if (rc == 0)
+		rc = wait_end(&run, deadline, err);
 	if (rc < 0)
 		end_group(run.pid);
 	fd_close(&run.out.fd);
 	fd_close(&run.err.fd);
 	fd_close(&run.input_fd);
-	result->status = reap(&run);
+	result->status = reap(run.pid);
 	return rc;
 }
 

@@ -6,12 +6,8 @@
 static const char SAFE[] =
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+";
 
-void quote_word(struct str *out, const char *word)
+static void quote_always(struct str *out, const char *word)
 {
-	if (*word && !word[strspn(word, SAFE)]) {
-		str_add(out, word);
-		return;
-	}
 	str_add_char(out, '\'');
 	for (; *word; word++) {
 		if (*word == '\'')
@@ -22,11 +18,22 @@ void quote_word(struct str *out, const char *word)
 	str_add_char(out, '\'');
 }
 
+void quote_word(struct str *out, const char *word)
+{
+	if (*word && !word[strspn(word, SAFE)])
+		str_add(out, word);
+	else
+		quote_always(out, word);
+}
+
 void quote_words(struct str *out, const char *const *words)
 {
 	for (size_t i = 0; words[i]; i++) {
 		if (i)
 			str_add_char(out, ' ');
-		quote_word(out, words[i]);
+		if (i == 0 && strchr(words[i], '=')) /* would be read as an assignment */
+			quote_always(out, words[i]);
+		else
+			quote_word(out, words[i]);
 	}
 }

@@ -86,6 +86,23 @@ void str_trim(struct str *s)
 		s->text[--s->length] = '\0';
 }
 
+void str_one_line(struct str *s, size_t keep_bytes)
+{
+	struct str line;
+
+	str_trim(s);
+	str_init(&line);
+	for (const char *p = s->length > keep_bytes ? s->text + s->length - keep_bytes : s->text;
+	     *p; p++) {
+		if (*p == '\n' && line.length && line.text[line.length - 1] != ' ')
+			str_add(&line, "; ");
+		else if (*p == '\t' || (unsigned char)*p >= ' ')
+			str_add_char(&line, *p);
+	}
+	str_release(s);
+	*s = line;
+}
+
 bool starts_with(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;

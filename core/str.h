@@ -36,6 +36,12 @@ void str_vaddf(struct str *s, const char *format, va_list args);
 /* Cuts spaces and newlines off the end. */
 void str_trim(struct str *s);
 
+/*
+ * Makes one line of it, for a sentence: runs of line ends become "; ", other control characters go,
+ * and only the last `keep_bytes` stay.
+ */
+void str_one_line(struct str *s, size_t keep_bytes);
+
 /* Text helpers on plain strings. */
 bool starts_with(const char *text, const char *prefix);
 bool ends_with(const char *text, const char *suffix);

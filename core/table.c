@@ -7,49 +7,47 @@
 
 #define TABLE_COLUMNS_MAX 64
 
-/* Splits a line at commas, in place; -1 when there are more cells than `max`. */
-static int split_cells(char *line, const char **cells, size_t max)
+/* Splits a line at commas, in place; keeps `max` cells and returns how many there were. */
+static size_t split_cells(char *line, const char **cells, size_t max)
 {
 	size_t count = 0;
 
 	for (char *cell = line; cell; count++) {
 		char *comma = strchr(cell, ',');
 
-		if (count == max)
-			return -1;
 		if (comma)
 			*comma++ = '\0';
-		cells[count] = cell;
+		if (count < max)
+			cells[count] = cell;
 		cell = comma;
 	}
-	return (int)count;
+	return count;
 }
 
-static int read_header(struct table *table, char *line, struct arena *arena, struct error *err)
+static int read_header(struct table *table, char *line, size_t number, struct arena *arena,
+		       struct error *err)
 {
-	int count;
-
 	table->columns = ARENA_ARRAY(arena, TABLE_COLUMNS_MAX, const char *);
-	count = split_cells(line, table->columns, TABLE_COLUMNS_MAX);
-	if (count < 0)
-		return error_set(err, ERROR_USAGE, "%s:1: more than %d columns", table->path,
-				 TABLE_COLUMNS_MAX);
-	table->column_count = (size_t)count;
+	table->header_line = number;
+	table->column_count = split_cells(line, table->columns, TABLE_COLUMNS_MAX);
+	if (table->column_count > TABLE_COLUMNS_MAX)
+		return error_set(err, ERROR_USAGE, "%s:%zu: more than %d columns", table->path,
+				 number, TABLE_COLUMNS_MAX);
 	for (size_t i = 0; i < table->column_count; i++)
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(table->columns[i], table->columns[j]) == 0)
-				return error_set(err, ERROR_USAGE, "%s:1: two columns named '%s'",
-						 table->path, table->columns[i]);
+				return error_set(err, ERROR_USAGE, "%s:%zu: two columns named '%s'",
+						 table->path, number, table->columns[i]);
 	return 0;
 }
 
 static int read_row(struct table *table, char *line, size_t number, struct error *err)
 {
 	const char *cells[TABLE_COLUMNS_MAX];
-	int count = split_cells(line, cells, TABLE_COLUMNS_MAX);
+	size_t count = split_cells(line, cells, TABLE_COLUMNS_MAX);
 
-	if (count != (int)table->column_count)
-		return error_set(err, ERROR_USAGE, "%s:%zu: %d cells, the header has %zu",
+	if (count != table->column_count)
+		return error_set(err, ERROR_USAGE, "%s:%zu: %zu cells, the header has %zu",
 				 table->path, number, count, table->column_count);
 	memcpy(table->cells + table->row_count * table->column_count, cells,
 	       table->column_count * sizeof(*cells));
@@ -76,7 +74,7 @@ int table_load(const char *path, struct arena *arena, struct table *table, struc
 		if (!*line || *line == '#')
 			continue;
 		if (!table->columns) {
-			if (read_header(table, line, arena, err) < 0)
+			if (read_header(table, line, number, arena, err) < 0)
 				return -1;
 			table->cells = arena_array(arena, line_count * table->column_count,
 						   sizeof(const char *));

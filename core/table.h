@@ -14,7 +14,7 @@
 
 struct table {
 	const char *path;
-	size_t column_count, row_count;
+	size_t column_count, row_count, header_line;
 	const char **columns; /* column_count names */
 	const char **cells;   /* row_count * column_count, row by row; never NULL */
 	size_t *lines;	      /* the line of each row in the file, from 1 */

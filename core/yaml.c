@@ -52,6 +52,10 @@ static int next_event(struct builder *b, yaml_event_t *event)
 
 	if (!yaml_parser_parse(b->parser, event))
 		return parser_error(b);
+	if ((event->type == YAML_SCALAR_EVENT && event->data.scalar.tag) ||
+	    (event->type == YAML_MAPPING_START_EVENT && event->data.mapping_start.tag) ||
+	    (event->type == YAML_SEQUENCE_START_EVENT && event->data.sequence_start.tag))
+		refused = "tags are not taken here; write the plain value";
 	if (event->type == YAML_ALIAS_EVENT ||
 	    (event->type == YAML_SCALAR_EVENT && event->data.scalar.anchor) ||
 	    (event->type == YAML_MAPPING_START_EVENT && event->data.mapping_start.anchor) ||
@@ -149,8 +153,8 @@ static struct yaml *read_node(struct builder *b, yaml_event_t *event, int depth)
 	struct yaml *node = NULL;
 
 	if (depth > YAML_DEPTH_MAX) {
-		error_set(b->err, ERROR_USAGE, "%s:%zu: nested too deep", b->file,
-			  event->start_mark.line + 1);
+		error_set(b->err, ERROR_USAGE, "%s:%zu:%zu: nested too deep", b->file,
+			  event->start_mark.line + 1, event->start_mark.column + 1);
 		yaml_event_delete(event);
 		return NULL;
 	}
@@ -171,8 +175,8 @@ static struct yaml *read_node(struct builder *b, yaml_event_t *event, int depth)
 		yaml_event_delete(event);
 		return read_map(b, node, depth);
 	default:
-		error_set(b->err, ERROR_USAGE, "%s:%zu: unexpected end", b->file,
-			  event->start_mark.line + 1);
+		error_set(b->err, ERROR_USAGE, "%s:%zu:%zu: unexpected end", b->file,
+			  event->start_mark.line + 1, event->start_mark.column + 1);
 		yaml_event_delete(event);
 		return NULL;
 	}
@@ -202,8 +206,11 @@ static int read_document(struct builder *b, struct yaml **root)
 			continue;
 		}
 		if (*root) {
+			error_set(b->err, ERROR_USAGE,
+				  "%s:%zu:%zu: the file holds more than one document", b->file,
+				  event.start_mark.line + 1, event.start_mark.column + 1);
 			yaml_event_delete(&event);
-			return yaml_error(*root, b->err, "the file holds more than one document");
+			return -1;
 		}
 		*root = read_node(b, &event, 0);
 		if (!*root)

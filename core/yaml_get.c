@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *const NOTHING[] = {NULL};
+
 int yaml_error(const struct yaml *node, struct error *err, const char *format, ...)
 {
 	_cleanup_(str_release) struct str text = {0};
@@ -137,8 +139,7 @@ int yaml_get_words(const struct yaml *map, const char *key, struct arena *arena,
 	} else {
 		return yaml_error(node, err, "'%s' must be a list of words", key);
 	}
-	if (list.list)
-		*words = list.list;
+	*words = list.list ? list.list : NOTHING;
 	return 0;
 }
 
@@ -158,8 +159,7 @@ int yaml_get_pairs(const struct yaml *map, const char *key, struct arena *arena,
 					  node->items[i]->key);
 		words_addf(&list, "%s=%s", node->items[i]->key, node->items[i]->text);
 	}
-	if (list.list)
-		*pairs = list.list;
+	*pairs = list.list ? list.list : NOTHING;
 	return 0;
 }
 

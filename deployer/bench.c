@@ -11,6 +11,7 @@
 #define BENCH_TIMEOUT_DEFAULT_S 300
 /* The rendezvous listens somewhere in here: above the well-known ports, below Linux's ephemeral
  * ones. */
+#define LAST_WORDS_BYTES 600
 #define PORT_FIRST 20000
 #define PORT_COUNT 10000
 
@@ -18,28 +19,46 @@ struct run {
 	struct launch launch;
 	const struct launcher *launcher;
 	struct proc_result root; /* of the member that prints the report */
+	atomic_bool
+		given_up; /* a member cannot start its ranks: the others need not wait for them */
 };
+
+/* The worker's own statuses are its verdicts; 125 to 127 and 1 say that it never ran. */
+static bool never_ran(const struct proc_result *result)
+{
+	return (result->status >= 125 && result->status <= 127) ||
+	       (result->status == 1 && !strchr(result->out.text, '{'));
+}
 
 static int run_one(struct member *m, void *arg, struct error *err)
 {
-	_cleanup_(proc_result_release) struct proc_result result = {0};
 	struct run *run = arg;
+	struct proc_result *result = ARENA_NEW(&m->arena, struct proc_result);
 	const char *const *words = run->launcher->words(m, &run->launch);
+	struct ssh_command command = {.timeout_s = run->launch.timeout_s, .cancel = &run->given_up};
+	int rc = 0;
 
 	if (!words)
 		return 0;
-	if (member_exec(m, words, run->launch.timeout_s, &result, err) < 0)
-		return -1;
-	if (m->index == 0) {
-		run->root = result;
-		result = (struct proc_result){0};
+	command.words = member_exec_words(m, words);
+	if (member_connect(m, err) < 0 || ssh_run(m->ssh, &command, result, err) < 0) {
+		/* given up for another host's failure: that one is the reason */
+		rc = atomic_load(&run->given_up) ? 0 : error_wrap(err, "%s", m->host->name);
+	} else if (never_ran(result)) {
+		atomic_store(&run->given_up, true);
+		str_add(&result->out, result->err.text);
+		str_one_line(&result->out, LAST_WORDS_BYTES);
+		rc = error_set(
+			err, ERROR_FAILED,
+			"%s: the worker cannot be started (status %d): %s; run 'ringup up' to mend "
+			"the cluster",
+			m->host->name, result->status, result->out.text);
+	} else if (m->index == 0) {
+		run->root = *result;
 		return 0; /* the report says what went wrong */
 	}
-	if (result.status == 0 || *result.err.text == '\0')
-		return 0;
-	str_trim(&result.err);
-	return error_set(err, ERROR_FAILED, "%s: the worker ended with status %d: %s",
-			 m->host->name, result.status, result.err.text);
+	proc_result_release(result);
+	return rc; /* another rank's failure is in the report too */
 }
 
 static int plan_launch(struct fleet *fleet, const struct bench_options *options,
@@ -136,6 +155,14 @@ static int check_places(const struct run *run, const cJSON *json, struct report 
 	return 0;
 }
 
+static int bad_verdict(const struct report *report, struct error *err)
+{
+	if (!*report->reason || starts_with(report->reason, report->verdict))
+		return error_set(err, ERROR_VERDICT, "%s",
+				 *report->reason ? report->reason : report->verdict);
+	return error_set(err, ERROR_VERDICT, "%s: %s", report->verdict, report->reason);
+}
+
 static int read_report(struct run *run, struct arena *arena, struct report *report,
 		       struct error *err)
 {
@@ -144,9 +171,10 @@ static int read_report(struct run *run, struct arena *arena, struct report *repo
 	const char *start = out->text ? strchr(out->text, '{') : NULL;
 
 	if (!start) {
-		str_trim(errors);
-		return error_set(err, ERROR_FAILED, "the worker gave no report (status %d): %s",
-				 run->root.status, errors->length ? errors->text : "no output");
+		str_one_line(errors, LAST_WORDS_BYTES);
+		return error_set(err, ERROR_FAILED, "%s: the worker gave no report (status %d): %s",
+				 run->launch.fleet->members[0].host->name, run->root.status,
+				 errors->length ? errors->text : "no output");
 	}
 	if (json_parse(start, out->length - (size_t)(start - out->text), "the worker's report",
 		       &json, err) < 0 ||
@@ -154,9 +182,18 @@ static int read_report(struct run *run, struct arena *arena, struct report *repo
 		return -1;
 	report->launcher = run->launcher->name;
 	if (strcmp(report->verdict, "pass") != 0)
-		return error_set(err, ERROR_VERDICT, "%s%s%s", report->verdict,
-				 *report->reason ? ": " : "", report->reason);
+		return bad_verdict(report, err);
 	return check_places(run, json, report, err);
+}
+
+/* A run needs every host: the first that failed is the reason. */
+static void first_error(const struct fleet *fleet, struct error *err)
+{
+	for (size_t i = 0; i < fleet->count && !err->kind; i++)
+		if (fleet->members[i].failed)
+			*err = fleet->members[i].err;
+	if (!err->kind)
+		error_set(err, ERROR_FAILED, "no host gave a report");
 }
 
 int fleet_bench(struct fleet *fleet, const struct bench_options *options, struct arena *arena,
@@ -179,7 +216,7 @@ int fleet_bench(struct fleet *fleet, const struct bench_options *options, struct
 	fleet->jobs = jobs;
 	rc = run.root.out.text ? read_report(&run, arena, report, err) : -1;
 	if (rc < 0 && !err->kind)
-		fleet_result(fleet, err);
+		first_error(fleet, err);
 	progress_end(step, rc == 0, rc == 0 ? "done in %.1f s" : "ended after %.1f s",
 		     clock_seconds_since(begin));
 	proc_result_release(&run.root);

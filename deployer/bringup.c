@@ -15,6 +15,7 @@
 #define PULL_TIMEOUT_S 3600
 #define RUN_TIMEOUT_S 180
 #define MESH_TIMEOUT_S 600
+#define LOG_BYTES 600
 #define ALIVE_CHECKS 4
 #define ALIVE_WAIT_USEC 150000
 
@@ -144,7 +145,7 @@ static int died(struct visit *v, const char *state, struct error *err)
 	if (ssh_run(v->m->ssh, &command, &logs, &ignored) < 0)
 		str_clear(&logs.err);
 	str_add(&logs.out, logs.err.text);
-	str_trim(&logs.out);
+	str_one_line(&logs.out, LOG_BYTES);
 	return error_set(err, ERROR_FAILED,
 			 "%s: the container %s died at start (exit status %.*s); its log ends: %s",
 			 v->m->host->name, v->m->fleet->container,
@@ -257,7 +258,7 @@ static int mesh_one(struct member *m, void *arg, struct error *err)
 	if (result.status == 0)
 		return 0;
 	str_add(&result.out, result.err.text);
-	str_trim(&result.out);
+	str_one_line(&result.out, LOG_BYTES);
 	return error_set(
 		err, ERROR_FAILED,
 		"%s: its worker cannot log in to other workers on port %d: %s; is the port open "

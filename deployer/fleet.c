@@ -8,7 +8,8 @@
 
 #define FLEET_TIMEOUT_DEFAULT_S 15
 #define FLEET_JOBS_DEFAULT 64
-#define FLEET_ERRORS_SHOWN 8
+#define FLEET_CAUSES_SHOWN 8
+#define FLEET_NAMES_SHOWN 8
 
 static int pick_engine(const char *name, const struct engine **engine, struct error *err)
 {
@@ -110,29 +111,79 @@ size_t fleet_failures(const struct fleet *fleet)
 	return failures;
 }
 
+/* The cause in a host's error: what stands behind "HOST: " or "HOST (ADDRESS port N): ". */
+static const char *cause_of(const struct member *member)
+{
+	const char *text = member->err.text;
+	const char *colon = starts_with(text, member->host->name) ? strstr(text, ": ") : NULL;
+
+	return colon ? colon + 2 : text;
+}
+
+/* Whether an earlier host failed for the same cause, and was shown with it. */
+static bool is_repeated(const struct fleet *fleet, size_t index)
+{
+	const char *cause = cause_of(&fleet->members[index]);
+
+	for (size_t i = 0; i < index; i++)
+		if (fleet->members[i].failed && strcmp(cause_of(&fleet->members[i]), cause) == 0)
+			return true;
+	return false;
+}
+
+/* "node02, node03: CAUSE" for all hosts with the cause of this one. */
+static void add_cause(const struct fleet *fleet, size_t index, struct str *text)
+{
+	const struct member *first = &fleet->members[index];
+	const char *cause = cause_of(first);
+	_cleanup_(str_release) struct str names = {0};
+	size_t more = 0;
+
+	str_init(&names);
+	for (size_t i = index + 1; i < fleet->count; i++) {
+		const struct member *m = &fleet->members[i];
+
+		if (!m->failed || strcmp(cause_of(m), cause) != 0)
+			continue;
+		if (++more < FLEET_NAMES_SHOWN)
+			str_addf(&names, ", %s", m->host->name);
+	}
+	if (!more) {
+		str_add(text, first->err.text);
+		return;
+	}
+	str_addf(text, "%s%s", first->host->name, names.text);
+	if (more >= FLEET_NAMES_SHOWN)
+		str_addf(text, " and %zu more", more - FLEET_NAMES_SHOWN + 1);
+	str_addf(text, ": %s", cause);
+}
+
 int fleet_result(const struct fleet *fleet, struct error *err)
 {
-	size_t failures = fleet_failures(fleet), shown = 0;
+	size_t failures = fleet_failures(fleet), causes = 0;
 	enum error_kind kind = failures < fleet->count ? ERROR_PARTIAL : ERROR_FAILED;
 	_cleanup_(str_release) struct str text = {0};
 
 	if (!failures)
 		return 0;
 	str_init(&text);
-	for (size_t i = 0; i < fleet->count && shown < FLEET_ERRORS_SHOWN; i++) {
+	for (size_t i = 0; i < fleet->count; i++) {
 		const struct member *member = &fleet->members[i];
 
 		if (!member->failed)
 			continue;
 		if (member->err.kind == ERROR_INTERRUPTED)
 			kind = ERROR_INTERRUPTED;
-		str_addf(&text, "%s%s", shown++ ? "\n  " : "", member->err.text);
+		if (is_repeated(fleet, i) || ++causes > FLEET_CAUSES_SHOWN)
+			continue;
+		str_add(&text, causes > 1 ? "\n  " : "");
+		add_cause(fleet, i, &text);
 	}
-	if (failures > shown)
-		str_addf(&text, "\n  and %zu more hosts", failures - shown);
+	if (causes > FLEET_CAUSES_SHOWN)
+		str_addf(&text, "\n  and %zu more causes", causes - FLEET_CAUSES_SHOWN);
 	if (kind == ERROR_PARTIAL)
 		str_addf(&text, "%s%zu of %zu hosts failed; the others are done",
-			 failures > 1 ? "\n  " : "; ", failures, fleet->count);
+			 causes > 1 ? "\n  " : "; ", failures, fleet->count);
 	return error_set(err, kind, "%s", text.text);
 }
 

@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/str.h"
 
+#include <ctype.h>
 #include <fnmatch.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -72,32 +73,49 @@ static bool field_matches(char *field, const char *name)
 	return matched;
 }
 
+/* The next field, or NULL; any run of blanks stands between two. */
+static char *next_field(char **line)
+{
+	char *field;
+
+	*line += strspn(*line, " \t\r");
+	if (!**line)
+		return NULL;
+	field = *line;
+	*line += strcspn(*line, " \t\r");
+	if (**line)
+		*(*line)++ = '\0';
+	return field;
+}
+
 static void read_line(struct known_hosts *known, char *line, int number, const char *name)
 {
 	struct known_host_key key = {.line = number};
-	char *field = strsep(&line, " \t");
+	char *field = next_field(&line);
 
-	if (strcmp(field, "@revoked") == 0) {
+	if (field && strcmp(field, "@revoked") == 0) {
 		key.revoked = true;
-		field = line ? strsep(&line, " \t") : NULL;
-	} else if (*field == '@' || *field == '#' || !*field) {
-		return;
+		field = next_field(&line);
 	}
-	key.type = line ? strsep(&line, " \t") : NULL;
-	key.base64 = line ? strsep(&line, " \t\r") : NULL;
-	if (field && key.type && key.base64 && field_matches(field, name))
+	if (!field || *field == '@' || *field == '#')
+		return;
+	key.type = next_field(&line);
+	key.base64 = next_field(&line);
+	if (key.type && key.base64 && field_matches(field, name))
 		known->keys[known->count++] = key;
 }
 
 int known_hosts_load(const char *path, const char *address, int port, struct arena *arena,
 		     struct known_hosts *known, struct error *err)
 {
-	const char *name = known_hosts_name(address, port, arena);
+	char *name = arena_strdup(arena, known_hosts_name(address, port, arena));
 	size_t lines = 1;
 	int number = 0;
 	char *text, *line;
 
 	*known = (struct known_hosts){.path = path};
+	for (char *p = name; *p; p++) /* as ssh does: names are hashed in lower case */
+		*p = (char)tolower((unsigned char)*p);
 	if (access(path, F_OK) < 0)
 		return 0;
 	if (file_read(path, KNOWN_HOSTS_CEILING_BYTES, arena, &text, NULL, err) < 0)

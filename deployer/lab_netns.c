@@ -307,8 +307,9 @@ static bool remove_cgroups(const struct lab *lab, struct arena *arena)
 }
 
 /*
- * Whether any process sees a mount on the folder. Removing a folder that is a mount point only in other
- * mount namespaces succeeds, and takes the mount away there: another lab's hosts would lose it.
+ * Whether any process sees a mount on the folder. Removing a folder that is a mount point only in
+ * other mount namespaces succeeds, and takes the mount away there: another lab's hosts would lose
+ * it.
  */
 static bool is_mount_point_somewhere(const char *folder, struct arena *arena)
 {

@@ -91,6 +91,8 @@ static int write_config(const struct lab *lab, const char *path, struct arena *a
 					"storage:\n"
 					"  filesystem: {rootdirectory: \"%s\"}\n"
 					"  delete: {enabled: true}\n"
+					"  maintenance: {uploadpurging: {enabled: true, age: 1h, "
+					"interval: 1h, dryrun: false}}\n"
 					"http:\n"
 					"  addr: \"%s\"\n"
 					"  tls: {certificate: \"%s\", key: \"%s\"}\n"

@@ -31,7 +31,7 @@ int lab_key(const struct lab *lab, const char *relative, struct arena *arena, st
 
 static struct lab_process process_from(const cJSON *json)
 {
-	return (struct lab_process){(pid_t)json_number(json, "pid", 0),
+	return (struct lab_process){(pid_t)json_int(json, "pid", 0),
 				    (unsigned long long)json_number(json, "started", 0)};
 }
 
@@ -67,7 +67,7 @@ void lab_load(const char *cluster_path, struct arena *arena, struct lab *lab)
 	if (json_read(lab_path(lab, "state.json", arena), &json, &ignored) < 0)
 		return;
 	lab->loopback = json_bool(json, "loopback", false);
-	lab->subnet = (int)json_number(json, "subnet", 0);
+	lab->subnet = json_int(json, "subnet", 0);
 	lab->registry = process_from(json_member(json, "registry"));
 	lab->builder = process_from(json_member(json, "builder"));
 	lab->written = json_text(json, "written", arena);

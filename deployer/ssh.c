@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define KEY_FILE_CEILING_BYTES (64 * KIB)
+#define SAID_BYTES 700 /* of a failed command's last words in an error */
 
 struct ssh {
 	const struct ssh_target *target;
@@ -106,6 +107,21 @@ int ssh_run(struct ssh *ssh, const struct ssh_command *command, struct proc_resu
 				   clock_usec() + (uint64_t)seconds * 1000000, result, err);
 }
 
+/* Engines end their errors with a pointer to their own help; ours says what to do instead. */
+static void drop_hints(struct str *said)
+{
+	static const char *const hints[] = {"\nSee '", "\nRun '"};
+
+	for (size_t i = 0; i < ARRAY_LEN(hints); i++) {
+		char *hint = strstr(said->text, hints[i]);
+
+		if (hint) {
+			*hint = '\0';
+			said->length = strlen(said->text);
+		}
+	}
+}
+
 int ssh_check(struct ssh *ssh, const struct ssh_command *command, const char *what,
 	      struct proc_result *result, struct error *err)
 {
@@ -115,13 +131,11 @@ int ssh_check(struct ssh *ssh, const struct ssh_command *command, const char *wh
 		return error_wrap(err, "%s", what);
 	if (result->status == 0)
 		return 0;
-	str_trim(&result->err);
-	str_trim(&result->out);
 	said = result->err.length ? &result->err : &result->out;
+	drop_hints(said);
+	str_one_line(said, SAID_BYTES);
 	return error_set(err, ERROR_FAILED, "%s: %s (status %d)", what,
-			 said->length ? said->text + (said->length > 700 ? said->length - 700 : 0)
-				      : "failed without a word",
-			 result->status);
+			 said->length ? said->text : "failed without a word", result->status);
 }
 
 void ssh_command_text(const struct ssh_target *target, const char *const *words, struct str *out)

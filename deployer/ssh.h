@@ -16,6 +16,8 @@
 #include "core/error.h"
 #include "core/proc.h"
 
+#include <stdatomic.h>
+
 struct ssh_target {
 	const char *name; /* for errors: as cluster.yaml spells it */
 	const char *address, *user;
@@ -47,6 +49,9 @@ struct ssh_command {
 	/* Called for each whole line of stdout as it comes; may be NULL. */
 	void (*line)(void *arg, const char *line);
 	void *arg;
+	/* When it becomes true the wait is given up; may be NULL. The command may go on over there.
+	 */
+	const atomic_bool *cancel;
 };
 
 /*

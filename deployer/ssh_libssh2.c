@@ -26,6 +26,7 @@ struct native {
 	const struct ssh_target *target;
 	int fd;
 	LIBSSH2_SESSION *session;
+	const atomic_bool *cancel; /* of the command that runs now */
 };
 
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
@@ -47,6 +48,10 @@ static int wait_ready(struct native *n, uint64_t deadline_usec, const char *doin
 
 	if (interrupt_check(err) < 0)
 		return -1;
+	if (n->cancel && atomic_load(n->cancel))
+		return error_set(err, ERROR_FAILED,
+				 "%s: given up while %s, because another host failed",
+				 ssh_place(n->target, place), doing);
 	if (!left)
 		return error_set(err, ERROR_FAILED, "%s: no answer in time while %s",
 				 ssh_place(n->target, place), doing);
@@ -390,8 +395,10 @@ static int run_native(void *state, const char *line, const struct ssh_command *c
 		      uint64_t deadline_usec, struct proc_result *result, struct error *err)
 {
 	struct exchange x = {.n = state, .command = command, .result = result};
-	int rc = start_command(&x, line, deadline_usec, err);
+	int rc;
 
+	x.n->cancel = command->cancel;
+	rc = start_command(&x, line, deadline_usec, err);
 	if (rc == 0)
 		rc = exchange_all(&x, deadline_usec, err);
 	if (rc == 0)
@@ -400,6 +407,7 @@ static int run_native(void *state, const char *line, const struct ssh_command *c
 		while (libssh2_channel_free(x.channel) == LIBSSH2_ERROR_EAGAIN)
 			if (rc < 0 || wait_ready(x.n, deadline_usec, "closing a channel", err) < 0)
 				break;
+	x.n->cancel = NULL;
 	return rc;
 }
 

@@ -14,9 +14,10 @@ int visit_compare(struct visit *v, struct error *err)
 	container_describe(v->m, v->bringup, &v->container);
 	if (parcel_make(v->m, v->bringup, &v->parcel, err) < 0)
 		return -1;
-	v->container_differs =
-		v->m->engine->has_containers &&
-		(!state->running || strcmp(state->config, v->container.config_hash) != 0);
+	/* without its files the folder is gone, and a running container still holds the lost one */
+	v->container_differs = v->m->engine->has_containers &&
+			       (!state->running || !*state->mesh ||
+				strcmp(state->config, v->container.config_hash) != 0);
 	v->files_differ = v->container_differs || strcmp(state->mesh, v->parcel.digest) != 0;
 	return 0;
 }

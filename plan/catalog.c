@@ -21,8 +21,8 @@ static int load_one(const char *folder, const char *file, struct arena *arena,
 		return -1;
 	for (const char *const *column = needed_columns; *column; column++)
 		if (!table_has_column(table, *column))
-			return error_set(err, ERROR_USAGE, "%s:1: the column '%s' is missing", path,
-					 *column);
+			return error_set(err, ERROR_USAGE, "%s:%zu: the column '%s' is missing",
+					 path, table->header_line, *column);
 	catalog->names[catalog->count++] = arena_strndup(arena, file, strlen(file) - 4);
 	return 0;
 }

@@ -56,16 +56,26 @@ static int load_host_map(struct loader *l, const struct yaml *node, struct host 
 	return 0;
 }
 
+/* Names, addresses and users become parts of paths, of ssh_config and of command lines. */
+static bool is_host_word(const char *word)
+{
+	if (!isalnum((unsigned char)*word) && *word != '_' && *word != ':')
+		return false;
+	for (; *word; word++)
+		if (!isalnum((unsigned char)*word) && !strchr(".-_:", *word))
+			return false;
+	return true;
+}
+
 static int add_host(struct loader *l, const struct yaml *node, const struct host *host)
 {
 	struct cluster *c = l->cluster;
 
-	for (const char *p = host->address; *p; p++)
-		if (!isalnum((unsigned char)*p) && !strchr(".-_:", *p))
-			return yaml_error(node, l->err, "'%s' is not a host name or address",
-					  host->address);
-	if (host->address[0] == '-' || host->name[0] == '-')
-		return yaml_error(node, l->err, "a host cannot begin with '-'");
+	if (!is_host_word(host->address) || !is_host_word(host->name))
+		return yaml_error(node, l->err, "'%s' is not a host name or address",
+				  is_host_word(host->address) ? host->name : host->address);
+	if (!is_host_word(host->user))
+		return yaml_error(node, l->err, "'%s' is not a user name", host->user);
 	for (size_t i = 0; i < c->host_count; i++)
 		if (strcmp(c->hosts[i].name, host->name) == 0)
 			return yaml_error(node, l->err, "the host '%s' stands twice", host->name);

@@ -58,7 +58,7 @@ static int expand_into(struct words *out, const char *pattern, const char **why)
 	*why = "a '[' needs its ']'";
 	if (!open || !close)
 		return -1;
-	for (const char *range = open + 1; range < close;) {
+	for (const char *range = open + 1; range <= close;) {
 		size_t length = strcspn(range, ",]");
 
 		if (expand_range(out, pattern, (int)(open - pattern), range, length, close + 1,

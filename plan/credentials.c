@@ -85,6 +85,8 @@ int credentials_store(const struct cluster *cluster, const char *registry,
 	char *auth = arena_alloc(&arena, strlen(plain) * 2 + 8);
 	cJSON *auths, *entry;
 
+	if (strchr(credentials->user, ':')) /* RFC 7617, section 2 */
+		return error_set(err, ERROR_USAGE, "a user name cannot hold ':'");
 	if (strlen(plain) > AUTH_LENGTH_MAX / 2)
 		return error_set(err, ERROR_USAGE, "the user name and password are too long");
 	if (file_exists(path) && json_read(path, &json, err) < 0)

@@ -122,7 +122,7 @@ int facts_from_json(const cJSON *json, struct arena *arena, struct facts *facts,
 		if (rows[i].kind == TEXT && text)
 			*(const char **)place(facts, i) = text;
 		else if (rows[i].kind == WHOLE)
-			*(int *)place(facts, i) = (int)json_number(json, rows[i].name, 0);
+			*(int *)place(facts, i) = json_int(json, rows[i].name, 0);
 		else if (rows[i].kind == REAL)
 			*(double *)place(facts, i) = json_number(json, rows[i].name, 0);
 	}

@@ -4,6 +4,7 @@
 #include "core/digest.h"
 #include "core/str.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -17,20 +18,38 @@ static int bad(const char *text, const char *why, struct error *err)
 			 text, why);
 }
 
-/* One path part: lower-case letters and digits, with single '.', '_', '-', "__" or dashes between.
+/* The length of a separator at `text`: one '.', one or two '_', or any number of '-'; 0 when none.
  */
+static size_t separator_length(const char *text)
+{
+	size_t dashes = strspn(text, "-");
+
+	if (*text == '.')
+		return 1;
+	if (*text == '_')
+		return text[1] == '_' ? 2 : 1;
+	return dashes;
+}
+
+/* One path part: [a-z0-9]+((\.|_|__|-+)[a-z0-9]+)* */
 static bool part_is_valid(const char *part, size_t length)
 {
-	bool separator = true;
+	static const char alnum[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+	const char *p = part;
 
-	for (size_t i = 0; i < length; i++) {
-		bool alnum = islower((unsigned char)part[i]) || isdigit((unsigned char)part[i]);
+	for (;;) {
+		size_t letters = strspn(p, alnum), separator;
 
-		if (!alnum && (!strchr("._-", part[i]) || (separator && i == 0)))
+		if (!letters)
 			return false;
-		separator = !alnum;
+		p += letters;
+		if (p >= part + length)
+			return true;
+		separator = separator_length(p);
+		if (!separator)
+			return false;
+		p += separator;
 	}
-	return length > 0 && !separator;
 }
 
 static bool repository_is_valid(const char *path)
@@ -58,12 +77,30 @@ static bool tag_is_valid(const char *tag)
 	return true;
 }
 
+/* Where the port's colon stands, or the end. */
+static size_t host_length(const char *registry)
+{
+	const char *bracket = registry[0] == '[' ? strchr(registry, ']') : NULL;
+
+	return bracket ? (size_t)(bracket + 1 - registry) : strcspn(registry, ":");
+}
+
+/* A host with a dot or in brackets, or localhost, or any host with a port. */
 static bool registry_is_valid(const char *registry)
 {
-	if (!strpbrk(registry, ".:") && strcmp(registry, "localhost") != 0)
+	size_t host = host_length(registry), port = strlen(registry) - host;
+	const char *digits = registry + host + 1;
+
+	if (!host || (registry[0] != '[' && !isalnum((unsigned char)registry[0])))
 		return false;
-	return registry[strspn(registry, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-					 "0123456789.-:[]")] == '\0';
+	if (port && (registry[host] != ':' || port < 2 || port > 6 ||
+		     digits[strspn(digits, "0123456789")] != '\0'))
+		return false;
+	if (!port && !strchr(registry, '.') && registry[0] != '[' &&
+	    strcmp(registry, "localhost") != 0)
+		return false;
+	return strspn(registry, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				"0123456789.-:[]") >= host;
 }
 
 int reference_parse(const char *text, struct arena *arena, struct reference *ref, struct error *err)
@@ -114,6 +151,15 @@ const char *reference_text(const struct reference *ref, struct arena *arena)
 
 bool reference_is_loopback(const char *registry)
 {
-	return starts_with(registry, "127.") || starts_with(registry, "[::1]") ||
-	       strcmp(registry, "localhost") == 0 || starts_with(registry, "localhost:");
+	size_t length = host_length(registry);
+	struct in_addr v4;
+	char host[64];
+
+	if (length >= sizeof(host))
+		return false;
+	memcpy(host, registry, length);
+	host[length] = '\0';
+	if (inet_pton(AF_INET, host, &v4) == 1)
+		return (ntohl(v4.s_addr) >> 24) == 127;
+	return strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0;
 }

@@ -38,7 +38,7 @@ int report_from_json(const cJSON *json, struct arena *arena, struct report *repo
 		.reason = text_or(json, "reason", "", arena),
 		.backend = text_or(json, "backend", "", arena),
 		.launcher = text_or(json, "launcher", "", arena),
-		.world = (int)json_number(json, "world", 0),
+		.world = json_int(json, "world", 0),
 	};
 	if (!report->verdict)
 		return error_set(err, ERROR_FAILED, "the worker's report has no verdict");
@@ -47,7 +47,7 @@ int report_from_json(const cJSON *json, struct arena *arena, struct report *repo
 		ARENA_ARRAY(arena, (size_t)cJSON_GetArraySize(ranks) + 1, struct report_rank);
 	cJSON_ArrayForEach (item, ranks) {
 		report->ranks[report->rank_count++] = (struct report_rank){
-			.rank = (int)json_number(item, "rank", -1),
+			.rank = json_int(item, "rank", -1),
 			.host = text_or(item, "host", "", arena),
 		};
 	}

@@ -165,9 +165,7 @@ static int choose_component(struct resolver *r, const char *name)
 	size_t best = 0, candidates = 0;
 
 	if (!table) {
-		add_conflict(r, name,
-			     arena_printf(r->arena, "the catalog in %s has no %s.csv",
-					  r->catalog->folder, name),
+		add_conflict(r, name, arena_printf(r->arena, "the catalog has no %s.csv", name),
 			     "");
 		return unsatisfied(r);
 	}
@@ -215,8 +213,7 @@ static int check_accelerator(struct resolver *r, const struct resolve_input *inp
 		if (is_listed(cpu_components, req->name))
 			continue;
 		add_conflict(r, req->text,
-			     arena_printf(r->arena, "the catalog in %s has no rows for %s",
-					  r->catalog->folder, req->name),
+			     arena_printf(r->arena, "the catalog has no rows for %s", req->name),
 			     "");
 		return unsatisfied(r);
 	}

@@ -4,40 +4,52 @@
 #include "core/str.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Compares one part each and moves both pointers past it. */
-static int compare_part(const char **a, const char **b)
+/* The number at *p, 0 when there is none; moves past it. */
+static unsigned long take_number(const char **p)
 {
-	bool digits = isdigit((unsigned char)**a) || isdigit((unsigned char)**b);
+	unsigned long number = 0;
 
-	if (digits && (isdigit((unsigned char)**a) || !**a) &&
-	    (isdigit((unsigned char)**b) || !**b)) {
-		unsigned long x = strtoul(*a, (char **)(uintptr_t)a, 10);
-		unsigned long y = strtoul(*b, (char **)(uintptr_t)b, 10);
-
-		return x < y ? -1 : x > y;
-	}
-	if (**a != **b)
-		return (unsigned char)**a < (unsigned char)**b ? -1 : 1;
-	(*a)++;
-	(*b)++;
-	return 0;
+	for (; isdigit((unsigned char)**p); (*p)++)
+		number = number * 10 + (unsigned long)(**p - '0');
+	return number;
 }
 
+/* The text up to the next digit or dot; moves past it. */
+static size_t take_text(const char **p)
+{
+	size_t length = strcspn(*p, ".0123456789");
+
+	*p += length;
+	return length;
+}
+
+static int compare_text(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+	size_t shorter = a_length < b_length ? a_length : b_length;
+	int order = memcmp(a, b, shorter);
+
+	if (order)
+		return order;
+	return a_length < b_length ? -1 : a_length > b_length;
+}
+
+/* Number and text take turns, as in Debian's rule; what one side lacks is 0 or no text. */
 int version_compare(const char *a, const char *b)
 {
 	while (*a || *b) {
-		int order;
+		unsigned long x = take_number(&a), y = take_number(&b);
+		const char *a_text = a, *b_text = b;
+		size_t a_length = take_text(&a), b_length = take_text(&b);
+		int order = compare_text(a_text, a_length, b_text, b_length);
 
-		if (*a == '.')
-			a++;
-		if (*b == '.')
-			b++;
-		order = compare_part(&a, &b);
+		if (x != y)
+			return x < y ? -1 : 1;
 		if (order)
 			return order;
+		a += *a == '.';
+		b += *b == '.';
 	}
 	return 0;
 }
@@ -103,19 +115,34 @@ static const struct {
 	{">", VERSION_GT},  {"<", VERSION_LT},	{"~=", VERSION_COMPATIBLE},
 };
 
+#define VERSION_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+:~-"
+
+/* A version, with ".*" behind it where the operator takes a pattern. */
+static bool version_is_valid(const char *version, enum version_operator operator)
+{
+	size_t length = strlen(version);
+
+	if (ends_with(version, ".*") && (operator== VERSION_EQ || operator== VERSION_NE))
+		length -= 2;
+	return length && isalnum((unsigned char)*version) &&
+	       strspn(version, VERSION_LETTERS) >= length;
+}
+
 static int parse_clause(const char *text, size_t length, struct arena *arena,
 			struct version_clause *clause)
 {
+	while (length && text[length - 1] == ' ')
+		length--;
 	for (size_t i = 0; i < ARRAY_LEN(operators); i++) {
 		size_t skip = strlen(operators[i].text);
 
-		if (strncmp(text, operators[i].text, skip) != 0)
+		if (strncmp(text, operators[i].text, skip) != 0 || skip > length)
 			continue;
 		while (skip < length && text[skip] == ' ')
 			skip++;
 		clause->operator= operators[i].operator;
 		clause->version = arena_strndup(arena, text + skip, length - skip);
-		return isalnum((unsigned char)*clause->version) ? 0 : -1;
+		return version_is_valid(clause->version, clause->operator) ? 0 : -1;
 	}
 	return -1;
 }

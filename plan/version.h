@@ -2,8 +2,9 @@
 /*
  * version.h - comparing versions, and the requirement words of the command line.
  *
- * A version is numbers between dots with an optional tail ("4.1.4", "2.5.6-1", "ubuntu20.04");
- * numbers compare as numbers, tails as text, and a missing part counts as 0: 12.1 equals 12.1.0.
+ * A version is numbers and text in turns, with dots between parts ("4.1.4", "2.5.6-1",
+ * "ubuntu20.04"); numbers compare as numbers, text as text, and a missing number counts as 0: 12.1
+ * equals 12.1.0.
  */
 #ifndef PLAN_VERSION_H
 #define PLAN_VERSION_H

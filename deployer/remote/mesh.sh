@@ -5,7 +5,7 @@
 failed=0
 for name in "$@"; do
 	said=$(ssh -o BatchMode=yes -o ConnectTimeout=10 "$name" true 2>&1 </dev/null) || {
-		printf '%s: %s\n' "$name" "$(printf '%s' "$said" | tail -n 1)"
+		printf '%s: %s\n' "$name" "$(printf '%s' "$said" | tail -n 1 | tr -d '\r')"
 		failed=1
 	}
 done
