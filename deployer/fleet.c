@@ -166,14 +166,14 @@ int fleet_result(const struct fleet *fleet, struct error *err)
 
 	if (!failures)
 		return 0;
+	if (interrupt_check(err) < 0)
+		return -1;
 	str_init(&text);
 	for (size_t i = 0; i < fleet->count; i++) {
 		const struct member *member = &fleet->members[i];
 
 		if (!member->failed)
 			continue;
-		if (member->err.kind == ERROR_INTERRUPTED)
-			kind = ERROR_INTERRUPTED;
 		if (is_repeated(fleet, i) || ++causes > FLEET_CAUSES_SHOWN)
 			continue;
 		str_add(&text, causes > 1 ? "\n  " : "");

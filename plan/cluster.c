@@ -144,6 +144,9 @@ static int load_ssh(struct loader *l, const struct yaml *root)
 	    yaml_get_bool(map, "sudo", &ssh->sudo, err) < 0 ||
 	    yaml_get_text(map, "transport", &ssh->transport, err) < 0)
 		return -1;
+	if (*ssh->jump && strcmp(ssh->transport, "libssh2") == 0)
+		return yaml_error(yaml_get(map, "jump"), err,
+				  "'jump' needs 'transport: auto' or 'openssh'");
 	return check_choice(map, "transport", ssh->transport, KEYS("auto", "libssh2", "openssh"),
 			    err);
 }
@@ -215,6 +218,19 @@ static int load_image_files(struct loader *l, const struct yaml *map)
 	return 0;
 }
 
+/* Images are built for the machine's own kind until there is a backend that can do others. */
+static int check_platforms(const struct yaml *map, const struct cluster_image *image,
+			   struct error *err)
+{
+	for (const char *const *platform = image->platforms; *platform; platform++)
+		if (strcmp(*platform, "linux/amd64") != 0)
+			return yaml_error(
+				yaml_get(map, "platforms"), err,
+				"'%s' cannot be built here; 'platforms' takes linux/amd64",
+				*platform);
+	return 0;
+}
+
 static int load_image(struct loader *l, const struct yaml *root)
 {
 	struct cluster_image *image = &l->cluster->image;
@@ -243,7 +259,7 @@ static int load_image(struct loader *l, const struct yaml *root)
 			       yaml_get_pairs(map, "env", l->arena, &image->env, err) < 0 ||
 			       load_image_files(l, map) < 0
 		       ? -1
-		       : 0;
+		       : check_platforms(map, image, err);
 }
 
 static int load_build(struct loader *l, const struct yaml *root)
@@ -301,7 +317,9 @@ static int load_container(struct loader *l, const struct yaml *root)
 	    yaml_get_pairs(map, "env", arena, &c->env, err) < 0 ||
 	    yaml_get_bool(map, "privileged", &c->privileged, err) < 0 ||
 	    yaml_get_pairs(map, "ulimits", arena, &c->ulimits, err) < 0 ||
-	    yaml_get_text(map, "devices", &c->devices, err) < 0)
+	    yaml_get_text(map, "devices", &c->devices, err) < 0 ||
+	    check_choice(map, "network", c->network, KEYS("host"), err) < 0 ||
+	    check_choice(map, "devices", c->devices, KEYS("auto", "none"), err) < 0)
 		return -1;
 	return 0;
 }

@@ -7,7 +7,8 @@ ca=${2:-}
 # The registry's CA goes only if it is still the one that we put there.
 if [ -n "$ca" ] && [ -f "$folder/registry-ca.crt" ] && cmp -s "$folder/registry-ca.crt" "$ca"; then
 	rm -f "$ca"
-	rmdir "${ca%/*}" 2>/dev/null || true
+	certs=${ca%/*}
+	rmdir "$certs" "${certs%/*}" 2>/dev/null || true
 fi
 rm -rf "$folder"
 rmdir "${folder%/*}" 2>/dev/null || true

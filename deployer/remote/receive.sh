@@ -23,8 +23,7 @@ if [ -f "$new/ssh/mesh" ]; then
 fi
 if [ -n "$ca" ] && [ -f "$folder/registry-ca.crt" ]; then
 	if ! cmp -s "$folder/registry-ca.crt" "$ca"; then
-		mkdir -p "${ca%/*}"
-		chmod 755 "${ca%/*}"
+		(umask 022 && mkdir -p "${ca%/*}")
 		cp "$folder/registry-ca.crt" "$ca"
 		chmod 644 "$ca"
 	fi

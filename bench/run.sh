@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Measures ringup against what a user would take instead, side by side in one run, and prints medians and
+# ratios. Needs root and Docker (it makes a lab of its own and removes it). BUILD is the folder of the
+# programs; ROUNDS (5) the number of repetitions.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=$root/${BUILD:-build}
+export PATH="$build:$PATH"
+rounds=${ROUNDS:-5}
+work=$(mktemp -d)
+cd "$work"
+trap 'ringup -q lab down >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
+
+# Seconds that a command takes; its output goes to a log.
+seconds() {
+	local start end
+	start=$(date +%s%N)
+	"$@" >>"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; return 1; }
+	end=$(date +%s%N)
+	awk -v ns=$((end - start)) 'BEGIN {printf "%.3f\n", ns / 1e9}'
+}
+
+median() {
+	sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'
+}
+
+# row NAME OURS THEIRS THEIR_NAME: ratio below 1 means that ours is faster
+row() {
+	awk -v n="$1" -v a="$2" -v b="$3" -v t="$4" \
+		'BEGIN {printf "%-34s %10s %10s  %5.2f  %s\n", n, a, b, a / b, t}'
+}
+
+echo "making a lab (first build included) ..." >&2
+ringup -q lab up --hosts 3 >>log
+first=$(seconds ringup -q up)
+printf '%-34s %10s %10s  %5s  %s\n' "WHAT (median of $rounds)" "OURS" "THEIRS" "RATIO" "THEIRS IS"
+printf '%-34s %10s\n' "first 'up' on 3 hosts, s" "$first"
+
+# --- push of the cluster's image: export, compress, send; each time to a fresh repository
+docker_host=$(sed -n 's/.*docker_host: "\(.*\)"}/\1/p' cluster.yaml)
+[ -z "$docker_host" ] || export DOCKER_HOST=$docker_host
+address=$(sed -n 's/.*registry: {address: "\([^"]*\)".*/\1/p' cluster.yaml)
+image=$(docker image ls --format '{{.Repository}}:{{.Tag}}' ringup/train | head -n 1)
+certs=/etc/docker/certs.d/$address
+mkdir -p "$certs" && cp .ringup/lab/registry/ca.pem "$certs/ca.crt"
+trap 'ringup -q lab down >/dev/null 2>&1 || true; rm -rf "$work" "$certs"' EXIT
+docker --config "$work/docker" login -u lab --password-stdin "$address" \
+	<.ringup/lab/registry/password >>log 2>&1
+
+# An empty registry, so that neither side finds a layer there.
+empty_registry() {
+	kill "$(jq .registry.pid .ringup/lab/state.json)"
+	sleep 1
+	rm -rf .ringup/lab/registry/data
+	ringup -q lab up >>log 2>&1
+}
+
+docker tag "$image" "$address/theirs/train:1"
+for _ in $(seq "$rounds"); do
+	empty_registry
+	seconds docker --config "$work/docker" push "$address/theirs/train:1" >>theirs
+	empty_registry
+	seconds ringup -q push >>ours
+done
+row "push of a built image, s" "$(median <ours)" "$(median <theirs)" "docker push"
+unset DOCKER_HOST
+
+# --- fan-out: the state of every host, one connection each
+key=.ringup/lab/id_ed25519 known=.ringup/lab/known_hosts
+addresses=$(sed -n 's/.*address: \([0-9.]*\), port.*/\1/p' cluster.yaml)
+fan_out() {
+	# shellcheck disable=SC2086  # one word per host
+	printf '%s\n' $addresses | xargs -P 64 -I % ssh -i $key -o UserKnownHostsFile=$known \
+		-o BatchMode=yes root@% docker container inspect ringup-lab
+}
+for _ in $(seq "$rounds"); do
+	seconds ringup -q status >>state
+	seconds fan_out >>fanout
+	seconds ringup -q up >>again
+done
+row "state of 3 hosts, s" "$(median <state)" "$(median <fanout)" "xargs -P ssh docker inspect"
+row "second 'up', nothing to do, s" "$(median <again)" "$(median <fanout)" "xargs -P ssh docker inspect"
+
+# --- all-reduce on this machine, shared memory, 2 ranks: the worker against Open MPI, one program
+for bytes in 8 65536 1048576 16777216; do
+	for backend in cpu mpi; do
+		for _ in $(seq "$rounds"); do
+			mpirun --allow-run-as-root --oversubscribe -n 2 allreduce --backend $backend --json \
+				-n 100 -b $bytes -e $bytes 2>>log | python3 -c 'import json, sys
+print(min(r["p50_usec"] for r in json.load(sys.stdin)["results"]))' >>"$backend$bytes"
+		done
+	done
+	row "all-reduce 2 ranks, $bytes B, p50 us" "$(median <"cpu$bytes")" "$(median <"mpi$bytes")" \
+		"MPI_Allreduce (Open MPI)"
+done

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* Whole files, folders, locks and paths. */
+#include "tests/unit/support.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static mode_t mode_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(lstat(path, &st), 0);
+	return st.st_mode & 07777;
+}
+
+static void test_write_and_read(void **state)
+{
+	struct scratch *s = *state;
+	struct error err = {0};
+	const char *path = in(s, "f");
+	size_t length = 0;
+	char *text;
+
+	assert_fine(file_write(path, "a\0b", 3, 0600, &err));
+	assert_fine(file_read(path, 3, &s->arena, &text, &length, &err));
+	assert_int_equal(length, 3);
+	assert_memory_equal(text, "a\0b", 4);
+	assert_fails(file_read(path, 2, &s->arena, &text, &length, &err), ERROR_FAILED, path);
+	assert_has(err.text, "larger than 2 bytes");
+	assert_fails(file_read(in(s, "none"), 2, &s->arena, &text, NULL, &err), ERROR_FAILED,
+		     in(s, "none"));
+	assert_fails(file_read(s->folder, 2, &s->arena, &text, NULL, &err), ERROR_FAILED,
+		     s->folder);
+}
+
+static void test_mode_whatever_the_umask(void **state)
+{
+	struct scratch *s = *state;
+	static const mode_t masks[] = {0, 022, 077, 0777}, modes[] = {0600, 0644, 0755, 0400};
+	struct error err = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(masks); i++) {
+		for (size_t j = 0; j < ARRAY_LEN(modes); j++) {
+			mode_t old = umask(masks[i]);
+			int rc = file_write(in(s, "f"), "x", 1, modes[j], &err);
+
+			umask(old);
+			assert_fine(rc);
+			assert_int_equal(mode_of(in(s, "f")), modes[j]);
+		}
+	}
+}
+
+/* Who reads while we write sees the old content or the new, and nothing else is left behind. */
+static void test_write_is_atomic(void **state)
+{
+	struct scratch *s = *state;
+	const char *path = put(s, "sub/f", "old"), **names;
+	struct error err = {0};
+	struct stat before, after;
+	char kept[8] = {0};
+	FILE *open_before = fopen(path, "re");
+
+	assert_non_null(open_before);
+	assert_int_equal(stat(path, &before), 0);
+	assert_fine(file_write(path, "new!", 4, 0644, &err));
+	assert_int_equal(stat(path, &after), 0);
+	assert_true(before.st_ino != after.st_ino);
+	assert_int_equal(fread(kept, 1, sizeof(kept) - 1, open_before), 3);
+	fclose(open_before);
+	assert_string_equal(kept, "old");
+	assert_string_equal(slurp(s, path), "new!");
+	assert_fine(folder_list(in(s, "sub"), "", &s->arena, &names, &err));
+	assert_string_equal(names[0], "f");
+	assert_null(names[1]);
+}
+
+/* The target is a folder: the write fails, and the temporary file goes away. */
+static void test_failed_write_leaves_nothing(void **state)
+{
+	struct scratch *s = *state;
+	struct error err = {0};
+	const char **names;
+
+	assert_fine(folder_make(in(s, "sub/target/full"), 0755, &err));
+	assert_fails(file_write(in(s, "sub/target"), "x", 1, 0644, &err), ERROR_FAILED,
+		     in(s, "sub/target"));
+	assert_fine(folder_list(in(s, "sub"), "", &s->arena, &names, &err));
+	assert_string_equal(names[0], "target");
+	assert_null(names[1]);
+	assert_fails(file_write(in(s, "none/f"), "x", 1, 0644, &err), ERROR_FAILED,
+		     in(s, "none/f"));
+}
+
+static void test_folder_make(void **state)
+{
+	struct scratch *s = *state;
+	struct error err = {0};
+	char *longer = arena_alloc(&s->arena, 6000);
+
+	assert_fine(folder_make(in(s, "a/b//c/"), 0700, &err));
+	assert_fine(folder_make(in(s, "a/b/c"), 0700, &err));
+	assert_int_equal(mode_of(in(s, "a")), 0700);
+	assert_int_equal(mode_of(in(s, "a/b/c")), 0700);
+	put(s, "file", "x");
+	assert_fails(folder_make(in(s, "file"), 0700, &err), ERROR_FAILED, in(s, "file"));
+	assert_fails(folder_make(in(s, "file/x"), 0700, &err), ERROR_FAILED, in(s, "file"));
+	memset(longer, 'x', 5999);
+	assert_fails(folder_make(longer, 0700, &err), ERROR_FAILED, "too long");
+	assert_int_equal(symlink("a", in(s, "link")), 0);
+	assert_fine(folder_make(in(s, "link/d"), 0700, &err));
+	assert_true(file_exists(in(s, "a/d")));
+}
+
+static void test_folder_make_mode(void **state)
+{
+	struct scratch *s = *state;
+	struct error err = {0};
+	mode_t old = umask(077);
+	int rc = folder_make(in(s, "a/b"), 0755, &err);
+
+	umask(old);
+	assert_fine(rc);
+	assert_int_equal(mode_of(in(s, "a")), 0755);
+	assert_int_equal(mode_of(in(s, "a/b")), 0755);
+}
+
+static void test_folder_make_refuses_no_path(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(folder_make("", 0755, &err), -1);
+	assert_int_equal(err.kind != ERROR_NONE, true);
+}
+
+static void test_folder_remove_does_not_follow_links(void **state)
+{
+	struct scratch *s = *state;
+	struct error err = {0};
+
+	put(s, "outside/kept", "x");
+	put(s, "gone/a/b/c", "x");
+	put(s, "gone/.hidden", "x");
+	assert_int_equal(symlink(in(s, "outside"), in(s, "gone/a/link")), 0);
+	assert_int_equal(symlink(in(s, "outside/kept"), in(s, "gone/file-link")), 0);
+	assert_int_equal(symlink("nowhere", in(s, "gone/dangling")), 0);
+	assert_fine(folder_remove(in(s, "gone"), &err));
+	assert_false(file_exists(in(s, "gone")));
+	assert_string_equal(slurp(s, in(s, "outside/kept")), "x");
+	assert_fine(folder_remove(in(s, "gone"), &err));
+	/* a link itself goes, what it points at stays */
+	assert_int_equal(symlink(in(s, "outside"), in(s, "link")), 0);
+	assert_fine(folder_remove(in(s, "link"), &err));
+	assert_int_equal(access(in(s, "link"), F_OK), -1);
+	assert_true(file_exists(in(s, "outside/kept")));
+}
+
+static void test_folder_list(void **state)
+{
+	struct scratch *s = *state;
+	struct error err = {0};
+	const char **names;
+
+	for (int i = 99; i >= 0; i--)
+		put(s, arena_printf(&s->arena, "l/f%02d.csv", i), "");
+	put(s, "l/other.txt", "");
+	put(s, "l/.hidden.csv", "");
+	assert_fine(folder_list(in(s, "l"), ".csv", &s->arena, &names, &err));
+	for (int i = 0; i < 100; i++)
+		assert_string_equal(names[i], arena_printf(&s->arena, "f%02d.csv", i));
+	assert_null(names[100]);
+	assert_fails(folder_list(in(s, "none"), "", &s->arena, &names, &err), ERROR_FAILED,
+		     in(s, "none"));
+}
+
+/* 0 when another process gets the lock, 1 when it is refused with the right words. */
+static int lock_elsewhere(const char *path)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct error err = {0};
+		int fd;
+
+		if (file_lock(path, &fd, &err) == 0)
+			_exit(0);
+		_exit(strstr(err.text, "another ringup") && strstr(err.text, path) ? 1 : 2);
+	}
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return 3;
+	return WEXITSTATUS(status);
+}
+
+static void test_lock(void **state)
+{
+	struct scratch *s = *state;
+	const char *path = in(s, "lock");
+	struct error err = {0};
+	int fd = -1, again = -1;
+
+	assert_fine(file_lock(path, &fd, &err));
+	assert_int_equal(lock_elsewhere(path), 1);
+	assert_int_equal(file_lock(path, &again, &err), -1);
+	assert_int_equal(again, -1);
+	fd_close(&fd);
+	assert_int_equal(fd, -1);
+	assert_int_equal(lock_elsewhere(path), 0);
+	/* the other process is gone: its lock went with it */
+	assert_fine(file_lock(path, &fd, &err));
+	fd_close(&fd);
+	assert_fails(file_lock(in(s, "none/lock"), &fd, &err), ERROR_FAILED, in(s, "none/lock"));
+}
+
+static void test_paths(void **state)
+{
+	struct scratch *s = *state;
+	struct arena *a = &s->arena;
+
+	setenv("HOME", "/home/ops", 1);
+	assert_string_equal(path_expand(a, "/x", "~/k"), "/home/ops/k");
+	assert_string_equal(path_expand(a, "/x", "k"), "/x/k");
+	assert_string_equal(path_expand(a, "/x", "/k"), "/k");
+	assert_string_equal(path_expand(a, NULL, "k"), "k");
+	assert_string_equal(path_expand(a, ".", "k"), "k");
+	assert_string_equal(path_folder(a, "a/b/c"), "a/b");
+	assert_string_equal(path_folder(a, "c"), ".");
+	assert_string_equal(path_folder(a, "/c"), "/");
+}
+
+static void test_share_path(void **state)
+{
+	struct scratch *s = *state;
+	struct error err = {0};
+	const char *path;
+
+	put(s, "recipes/x.recipe", "");
+	setenv("RINGUP_SHARE", s->folder, 1);
+	assert_fine(share_path(&s->arena, "recipes/x.recipe", &path, &err));
+	assert_string_equal(path, in(s, "recipes/x.recipe"));
+	assert_fails(share_path(&s->arena, "recipes/none", &path, &err), ERROR_FAILED,
+		     "recipes/none");
+	assert_has(err.text, "RINGUP_SHARE");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCRATCH_TEST(test_write_and_read),
+		SCRATCH_TEST(test_mode_whatever_the_umask),
+		SCRATCH_TEST(test_write_is_atomic),
+		SCRATCH_TEST(test_failed_write_leaves_nothing),
+		SCRATCH_TEST(test_folder_make),
+		SCRATCH_TEST(test_folder_make_mode),
+		SCRATCH_TEST(test_folder_make_refuses_no_path),
+		SCRATCH_TEST(test_folder_remove_does_not_follow_links),
+		SCRATCH_TEST(test_folder_list),
+		SCRATCH_TEST(test_lock),
+		SCRATCH_TEST(test_paths),
+		SCRATCH_TEST(test_share_path),
+	};
+
+	return cmocka_run_group_tests_name("file", tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* Reproducible tar streams, read back by a real tar. */
+#include "tests/unit/support.h"
+
+#include "core/digest.h"
+#include "core/proc.h"
+#include "core/tarball.h"
+
+#define LONG_NAME                                                                               \
+	"a-folder-with-a-rather-long-name/another-folder-with-a-long-name-too/and-a-third-one-" \
+	"that-makes-it-longer-than-one-hundred-characters/file"
+
+static void write_tar(struct scratch *s, const char *path)
+{
+	_cleanup_(tarball_release) struct tarball tarball = {0};
+	_cleanup_(file_close) FILE *out = fopen(path, "we");
+	struct error err = {0};
+
+	assert_non_null(out);
+	assert_fine(tarball_init(&tarball, out, path, &err));
+	assert_fine(tarball_add(&tarball, "a/run", "#!/bin/sh\n", 10, 0755, &err));
+	assert_fine(tarball_add(&tarball, "empty", "", 0, 0644, &err));
+	assert_fine(tarball_add(&tarball, "secret", "a\0b", 3, 0600, &err));
+	assert_fine(tarball_add(&tarball, LONG_NAME, "x", 1, 0644, &err));
+	assert_fine(tarball_add(&tarball,
+				"gr\xc3\xbc\xc3\x9f"
+				"e",
+				"y", 1, 0644, &err));
+	assert_fine(tarball_finish(&tarball, &err));
+	(void)s;
+}
+
+static void test_same_bytes(void **state)
+{
+	struct scratch *s = *state;
+	char first[DIGEST_TEXT_BYTES], second[DIGEST_TEXT_BYTES];
+	struct error err = {0};
+
+	write_tar(s, in(s, "1.tar"));
+	sleep(1);
+	setenv("TZ", "Asia/Tokyo", 1);
+	write_tar(s, in(s, "2.tar"));
+	assert_fine(digest_of_file(in(s, "1.tar"), first, &err));
+	assert_fine(digest_of_file(in(s, "2.tar"), second, &err));
+	assert_string_equal(first, second);
+}
+
+static void test_listing(void **state)
+{
+	struct scratch *s = *state;
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct error err = {0};
+	struct proc proc = {.words = WORDS("tar", "--numeric-owner", "--utc",
+					   "--quoting-style=escape", "-tvf", in(s, "l.tar")),
+			    .env = WORDS("LC_ALL=C.UTF-8")};
+
+	write_tar(s, in(s, "l.tar"));
+	assert_fine(proc_run(&proc, &result, &err));
+	assert_int_equal(result.status, 0);
+	assert_string_equal(result.out.text,
+			    "-rwxr-xr-x 0/0              10 1970-01-01 00:00 a/run\n"
+			    "-rw-r--r-- 0/0               0 1970-01-01 00:00 empty\n"
+			    "-rw------- 0/0               3 1970-01-01 00:00 secret\n"
+			    "-rw-r--r-- 0/0               1 1970-01-01 00:00 " LONG_NAME "\n"
+			    "-rw-r--r-- 0/0               1 1970-01-01 00:00 gr\xc3\xbc\xc3\x9f"
+			    "e\n");
+}
+
+static void test_contents(void **state)
+{
+	struct scratch *s = *state;
+	struct error err = {0};
+
+	write_tar(s, in(s, "c.tar"));
+	assert_fine(folder_make(in(s, "out"), 0755, &err));
+	assert_fine(proc_check(WORDS("tar", "-C", in(s, "out"), "-xf", in(s, "c.tar")), &err));
+	assert_string_equal(slurp(s, in(s, "out/a/run")), "#!/bin/sh\n");
+	assert_memory_equal(slurp(s, in(s, "out/secret")), "a\0b", 4);
+	assert_string_equal(slurp(s, in(s, "out/" LONG_NAME)), "x");
+}
+
+static void test_full_disk(void **state)
+{
+	_cleanup_(tarball_release) struct tarball tarball = {0};
+	_cleanup_(file_close) FILE *out = fopen("/dev/full", "we");
+	static char bytes[100000];
+	struct error err = {0};
+	int rc = 0;
+
+	(void)state;
+	assert_non_null(out);
+	assert_fine(tarball_init(&tarball, out, "x.tar", &err));
+	for (int i = 0; i < 10 && rc == 0; i++)
+		rc = tarball_add(&tarball, "f", bytes, sizeof(bytes), 0644, &err);
+	assert_int_equal(rc, -1);
+	assert_has(err.text, "x.tar");
+	assert_has(err.text, "No space left");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCRATCH_TEST(test_same_bytes),
+		SCRATCH_TEST(test_listing),
+		SCRATCH_TEST(test_contents),
+		SCRATCH_TEST(test_full_disk),
+	};
+
+	return cmocka_run_group_tests_name("tarball", tests, NULL, NULL);
+}
