@@ -35,9 +35,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	int rc;
 
 	(void)arguments;
-	if (stage_cluster(&s, ctx, err) < 0 ||
-	    folder_make(cluster_state_path(&s.cluster, "", s.arena), 0700, err) < 0 ||
-	    file_lock(cluster_state_path(&s.cluster, "lock", s.arena), &lock, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0 || stage_hold(&s, &lock, err) < 0)
 		return -1;
 	rc = stage_probe(&s, err);
 	if (rc == 0) {

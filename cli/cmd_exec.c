@@ -40,16 +40,6 @@ static int exec_one(struct member *m, void *arg, struct error *err)
 			 e->words[0], r->status);
 }
 
-static void print_text(FILE *out, const char *host, const char *text)
-{
-	while (text && *text) {
-		int length = (int)strcspn(text, "\n");
-
-		fprintf(out, "%s: %.*s\n", host, length, text);
-		text += length + (text[length] == '\n');
-	}
-}
-
 static void print_all(const struct stages *s, const struct exec *e)
 {
 	_cleanup_(json_free) cJSON *json = json_document();
@@ -68,8 +58,8 @@ static void print_all(const struct stages *s, const struct exec *e)
 		cJSON_AddStringToObject(item, "stderr", r->err.text);
 		if (s->ctx->json)
 			continue;
-		print_text(stdout, s->fleet.members[i].host->name, r->out.text);
-		print_text(stderr, s->fleet.members[i].host->name, r->err.text);
+		stage_print_lines(stdout, s->fleet.members[i].host->name, r->out.text);
+		stage_print_lines(stderr, s->fleet.members[i].host->name, r->err.text);
 	}
 	if (s->ctx->json)
 		json_print(stdout, json);

@@ -26,17 +26,6 @@ static int fetch(struct member *m, void *arg, struct error *err)
 	return member_logs(m, logs->tail, &logs->results[m->index], err);
 }
 
-/* Each line behind the name of its host. */
-static void print_text(const char *host, const char *text)
-{
-	while (text && *text) {
-		int length = (int)strcspn(text, "\n");
-
-		printf("%s: %.*s\n", host, length, text);
-		text += length + (text[length] == '\n');
-	}
-}
-
 static void print_all(const struct stages *s, const struct logs *logs)
 {
 	_cleanup_(json_free) cJSON *json = json_document();
@@ -55,8 +44,8 @@ static void print_all(const struct stages *s, const struct logs *logs)
 		json_add_text(item, "stderr", r->err.text);
 		if (s->ctx->json)
 			continue;
-		print_text(m->host->name, r->out.text);
-		print_text(m->host->name, r->err.text);
+		stage_print_lines(stdout, m->host->name, r->out.text);
+		stage_print_lines(stdout, m->host->name, r->err.text);
 	}
 	if (s->ctx->json)
 		json_print(stdout, json);

@@ -16,6 +16,23 @@ int stage_cluster(struct stages *s, struct context *ctx, struct error *err)
 	return cluster_load(ctx->cluster_path, s->arena, &s->cluster, err);
 }
 
+int stage_hold(struct stages *s, int *lock, struct error *err)
+{
+	if (folder_make(cluster_state_path(&s->cluster, "", s->arena), 0700, err) < 0)
+		return -1;
+	return file_lock(cluster_state_path(&s->cluster, "lock", s->arena), lock, err);
+}
+
+void stage_print_lines(FILE *out, const char *host, const char *text)
+{
+	while (text && *text) {
+		int length = (int)strcspn(text, "\n");
+
+		fprintf(out, "%s: %.*s\n", host, length, text);
+		text += length + (text[length] == '\n');
+	}
+}
+
 int stage_catalog(struct stages *s, struct error *err)
 {
 	const char *folder = getenv("RINGUP_CATALOG");

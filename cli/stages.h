@@ -33,6 +33,12 @@ struct stages {
 /* Loads cluster.yaml. */
 int stage_cluster(struct stages *stages, struct context *ctx, struct error *err);
 
+/*
+ * Takes the cluster's lock until *lock is closed: for commands that change hosts. Another ringup at
+ * work on the cluster is an error.
+ */
+int stage_hold(struct stages *stages, int *lock, struct error *err);
+
 /* Loads the catalog; a cluster file is not needed for it. */
 int stage_catalog(struct stages *stages, struct error *err);
 
@@ -74,6 +80,9 @@ int stage_lock(struct stages *stages, struct error *err);
 
 /* What fleet_bringup needs, from all of the above. */
 int stage_bringup(struct stages *stages, struct bringup *bringup, struct error *err);
+
+/* Prints text with "HOST: " before each of its lines; NULL counts as empty. */
+void stage_print_lines(FILE *out, const char *host, const char *text);
 
 /* $XDG_CACHE_HOME/ringup or ~/.cache/ringup. */
 const char *stage_cache_folder(struct stages *stages);

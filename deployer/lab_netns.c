@@ -251,8 +251,8 @@ int lab_builder_up(struct lab *lab, struct arena *arena, struct error *err)
 			     "--kill-child", "dockerd", "--host", listen, "--data-root", data,
 			     "--exec-root", run, "--pidfile",
 			     arena_printf(arena, "%s/docker.pid", run), "--bridge", "none",
-			     "--iptables=false", "--ip-forward=false", "--ip-masq=false",
-			     "--cgroup-parent", cgroup),
+			     "--exec-opt", "native.cgroupdriver=cgroupfs", "--iptables=false",
+			     "--ip-forward=false", "--ip-masq=false", "--cgroup-parent", cgroup),
 		       NULL, log, &pid, err) < 0)
 		return -1;
 	usleep(50000);

@@ -23,9 +23,10 @@ mkdir -p "$state/docker"
 	-o PasswordAuthentication=no -o KbdInteractiveAuthentication=no \
 	-o PermitRootLogin=prohibit-password -o MaxStartups=200
 
-# Its Docker Engine: no bridge and no firewall rules; containers use the host's network.
+# Its Docker Engine: no bridge and no firewall rules; containers use the host's network. Control groups
+# are plain folders under a name of ours, also where systemd runs the machine.
 dockerd --data-root "$state/docker" --bridge none --iptables=false --ip-forward=false \
-	--ip-masq=false --cgroup-parent "$cgroup" >"$state/dockerd.log" 2>&1 &
+	--ip-masq=false --exec-opt native.cgroupdriver=cgroupfs --cgroup-parent "$cgroup" >"$state/dockerd.log" 2>&1 &
 # Reaps whatever is left to it, and stays for as long as the host does.
 while :; do
 	wait || true

@@ -168,9 +168,12 @@ static void test_folder_list(void **state)
 	put(s, "l/other.txt", "");
 	put(s, "l/.hidden.csv", "");
 	assert_fine(folder_list(in(s, "l"), ".csv", &s->arena, &names, &err));
+	assert_string_equal(names[0], ".hidden.csv");
 	for (int i = 0; i < 100; i++)
-		assert_string_equal(names[i], arena_printf(&s->arena, "f%02d.csv", i));
-	assert_null(names[100]);
+		assert_string_equal(names[i + 1], arena_printf(&s->arena, "f%02d.csv", i));
+	assert_null(names[101]);
+	assert_fine(folder_list(in(s, "l"), "", &s->arena, &names, &err));
+	assert_null(names[102]);
 	assert_fails(folder_list(in(s, "none"), "", &s->arena, &names, &err), ERROR_FAILED,
 		     in(s, "none"));
 }
