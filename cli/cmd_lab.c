@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/command.h"
 
-#include "core/log.h"
 #include "core/json.h"
 #include "deployer/lab.h"
 
@@ -51,8 +50,6 @@ static int up(struct context *ctx, const struct options *o, struct error *err)
 	if (lab_up(ctx->cluster_path, o->hosts ? o->hosts : HOSTS_DEFAULT, o->loopback, ctx->arena,
 		   lab, err) < 0)
 		return -1;
-	if (lab->loopback)
-		log_warn("loopback hosts with engine: none, because %s", lab->why_loopback);
 	print_lab(lab, ctx);
 	return 0;
 }

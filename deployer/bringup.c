@@ -15,6 +15,7 @@
 #define PULL_TIMEOUT_S 3600
 #define RUN_TIMEOUT_S 180
 #define MESH_TIMEOUT_S 600
+#define LOGIN_FAILED 41 /* exit status of pull.sh */
 #define LOG_BYTES 600
 #define ALIVE_CHECKS 4
 #define ALIVE_WAIT_USEC 150000
@@ -73,54 +74,60 @@ static int explain_pull(const struct visit *v, struct error *err)
 	return -1;
 }
 
-/* Logs in with a configuration folder of our own, so that nothing stays in the user's. */
-static int log_in(struct visit *v, struct error *err)
+static int explain_login(const struct visit *v, struct proc_result *result, struct error *err)
+{
+	str_one_line(&result->err, LOG_BYTES);
+	error_set(err, ERROR_FAILED, "%s: cannot log in to the registry %s: %s", v->m->host->name,
+		  v->bringup->registry, result->err.text);
+	return explain_pull(v, err);
+}
+
+static const char *quoted(struct visit *v, const char *const *pattern)
+{
+	_cleanup_(str_release) struct str line = {0};
+
+	str_init(&line);
+	quote_words(&line, engine_words(v, pattern));
+	return arena_strdup(&v->m->arena, line.text);
+}
+
+/*
+ * Login and pull are one command on the host, with a configuration folder of our own that is gone
+ * when it ends: nothing stays in the user's, and a connection that breaks leaves no password
+ * behind.
+ */
+static int log_in_and_pull(struct visit *v, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	const struct credentials *c = &v->bringup->credentials;
-	const char *password;
+	const char *password = c->user ? secret_reveal(c->password) : "";
+	struct words words = WORDS_INIT(&v->m->arena);
 
-	if (!c->user)
-		return 0;
-	password = secret_reveal(c->password);
-	if (run_words(v->m, engine_words(v, v->m->engine->login), password, strlen(password),
-		      RUN_TIMEOUT_S, "cannot log in to the registry", &result, err) < 0)
-		return explain_pull(v, err);
+	if (remote_script("pull",
+			  WORDS(v->container.config_folder,
+				c->user ? quoted(v, v->m->engine->login) : "",
+				quoted(v, v->m->engine->pull)),
+			  &words, err) < 0)
+		return -1;
+	if (run_words(v->m, words.list, password, strlen(password), PULL_TIMEOUT_S,
+		      "cannot pull the image", &result, err) < 0)
+		return result.status == LOGIN_FAILED ? explain_login(v, &result, err)
+						     : explain_pull(v, err);
+	journal_add(v->m, "pull", v->bringup->image);
 	return 0;
-}
-
-static void log_out(struct visit *v)
-{
-	_cleanup_(proc_result_release) struct proc_result result = {0};
-	struct error ignored = {0};
-
-	if (v->bringup->credentials.user)
-		run_words(v->m, WORDS("rm", "-rf", v->container.config_folder), NULL, 0, 0, "rm",
-			  &result, &ignored);
 }
 
 static int pull(struct visit *v, struct error *err)
 {
-	_cleanup_(proc_result_release) struct proc_result there = {0}, result = {0};
+	_cleanup_(proc_result_release) struct proc_result there = {0};
 	struct ssh_command command = {.words = engine_words(v, v->m->engine->has_image)};
-	int rc;
 
 	if (ssh_run(v->m->ssh, &command, &there, err) < 0)
 		return error_wrap(err, "%s", v->m->host->name);
 	if (there.status == 0)
 		return 0;
 	progress_state(v->step, "pulls %s", v->bringup->image);
-	rc = log_in(v, err);
-	if (rc == 0) {
-		rc = run_words(v->m, engine_words(v, v->m->engine->pull), NULL, 0, PULL_TIMEOUT_S,
-			       "cannot pull the image", &result, err);
-		if (rc < 0)
-			explain_pull(v, err);
-	}
-	log_out(v);
-	if (rc == 0)
-		journal_add(v->m, "pull", v->bringup->image);
-	return rc;
+	return log_in_and_pull(v, err);
 }
 
 static int remove_old(struct visit *v, struct error *err)

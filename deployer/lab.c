@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/log.h"
 #include "core/progress.h"
 #include "deployer/known_hosts.h"
 #include "deployer/lab_internal.h"
@@ -92,6 +93,8 @@ static int choose_kind(struct lab *lab, int host_count, bool force_loopback, str
 		return error_set(err, ERROR_USAGE,
 				 "a lab of the other kind is up; run 'ringup lab down' first");
 	lab->loopback = lab->why_loopback != NULL;
+	if (lab->loopback)
+		log_warn("loopback hosts with engine: none, because %s", lab->why_loopback);
 	lab->host_count = host_count;
 	return 0;
 }

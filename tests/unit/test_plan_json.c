@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* Every type that crosses an arrow goes to JSON and comes back the same. */
+#include "tests/unit/support.h"
+
+#include "plan/report.h"
+#include "plan/resolve.h"
+
+/* Through text and back, as through a file. */
+static cJSON *reread(cJSON *json)
+{
+	char *text = cJSON_PrintUnformatted(json);
+	struct error err = {0};
+	cJSON *again = NULL;
+
+	assert_non_null(text);
+	cJSON_Delete(json);
+	assert_fine(json_parse(text, strlen(text), "test", &again, &err));
+	free(text);
+	return again;
+}
+
+static cJSON *parse(const char *text)
+{
+	struct error err = {0};
+	cJSON *json = NULL;
+
+	assert_fine(json_parse(text, strlen(text), "test", &json, &err));
+	return json;
+}
+
+static const char PROBE[] =
+	"hostname=node01\nos=debian12\nkernel=6.1.0-18-amd64\narch=x86_64\nglibc=2.36\n"
+	"gcc=12.2.0\npython=3.11.2\nengine=docker\nengine_version=20.10.24\nengine_error=\n"
+	"runtime_gpu=1.14.3\ndriver=525.60.13\ngpus=Tesla V100;Tesla V100\ninterface=eth0\n"
+	"interface_cidr=10.0.0.0/24\ninfiniband=mlx5_0;mlx5_1\ndata_root=/var/lib/docker=x\n"
+	"cpus=96\nmemory_bytes=540092452864\ndisk_free_bytes=1e12\nclock=1700000010.5\n"
+	"future_key=whatever\nno equals sign\n\n";
+
+static void test_facts(void **state)
+{
+	struct scratch *s = *state;
+	struct facts f, again;
+	struct error err = {0};
+	_cleanup_(json_free) cJSON *json = NULL, *second = NULL;
+
+	assert_fine(facts_parse("lab-1", PROBE, 1700000000.0, &s->arena, &f, &err));
+	assert_string_equal(f.host, "lab-1");
+	assert_string_equal(f.hostname, "node01");
+	assert_string_equal(f.kernel, "6.1.0-18-amd64");
+	assert_string_equal(f.engine_error, "");
+	assert_string_equal(f.driver, "525.60.13");
+	assert_string_equal(f.gpus, "Tesla V100;Tesla V100");
+	assert_string_equal(f.data_root, "/var/lib/docker=x");
+	assert_int_equal(f.cpus, 96);
+	assert_true(f.memory_bytes == 540092452864.0);
+	assert_true(f.disk_free_bytes == 1e12);
+	assert_true(f.clock_skew_seconds == 10.5);
+	json = reread(facts_to_json(&f));
+	assert_fine(facts_from_json(json, &s->arena, &again, &err));
+	second = facts_to_json(&again);
+	assert_true(cJSON_Compare(json, second, true));
+	assert_string_equal(again.interface_cidr, "10.0.0.0/24");
+	assert_int_equal(cJSON_GetArraySize(json), 22);
+}
+
+static void test_facts_of_a_bare_host(void **state)
+{
+	struct scratch *s = *state;
+	struct facts f;
+	struct error err = {0};
+
+	assert_fine(facts_parse("h", "kernel=6.1\n", 0, &s->arena, &f, &err));
+	assert_string_equal(f.driver, "");
+	assert_string_equal(f.engine, "");
+	assert_string_equal(f.gpus, "");
+	assert_int_equal(f.cpus, 0);
+	assert_fails(facts_parse("h", "", 0, &s->arena, &f, &err), ERROR_FAILED, "probe");
+	assert_fails(
+		facts_parse("h", "This is a switch. Type ? for help.\n", 0, &s->arena, &f, &err),
+		ERROR_FAILED, "POSIX sh");
+}
+
+static void test_bad_facts(void **state)
+{
+	struct scratch *s = *state;
+	static const char *const bad[] = {"{}", "[]", "3", "{\"host\": 3}", "null"};
+	struct facts f;
+	struct error err = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		_cleanup_(json_free) cJSON *json = parse(bad[i]);
+
+		assert_fails(facts_from_json(json, &s->arena, &f, &err), ERROR_USAGE, "'host'");
+	}
+	{
+		_cleanup_(json_free) cJSON *json =
+			parse("{\"host\": \"h\", \"cpus\": 1e300, \"driver\": 5, \"gpus\": null}");
+
+		err = (struct error){0};
+		assert_fine(facts_from_json(json, &s->arena, &f, &err));
+		assert_string_equal(f.driver, "");
+		assert_string_equal(f.gpus, "");
+	}
+}
+
+static void test_plan(void **state)
+{
+	struct scratch *s = *state;
+	const char *requests[] = {"openmpi==4.1.*", "python"};
+	struct plan plan = {.accelerator = "cpu",
+			    .revision = "sha256:ab",
+			    .request_count = 2,
+			    .requests = requests,
+			    .count = 2,
+			    .choices = {{"os", "debian12", "the only one", "a;b", "x;y", ""},
+					{"gcc", "12.2.0", "say \"why\"\n", "c", "", "gcc=4:12"}}};
+	struct plan again;
+	struct error err = {0};
+	_cleanup_(json_free) cJSON *json = reread(plan_to_json(&plan)), *second = NULL;
+
+	assert_true(json_number(json, "schema", 0) == 1);
+	assert_true(json_bool(json, "ok", false));
+	assert_fine(plan_from_json(json, &s->arena, &again, &err));
+	second = plan_to_json(&again);
+	assert_true(cJSON_Compare(json, second, true));
+	assert_int_equal(again.request_count, 2);
+	assert_string_equal(plan_choice(&again, "gcc")->reason, "say \"why\"\n");
+	assert_string_equal(plan_choice(&again, "gcc")->build_packages, "gcc=4:12");
+	assert_string_equal(plan_choice(&again, "os")->run_packages, "x;y");
+	assert_string_equal(plan_choice(&again, "os")->build_packages, "");
+}
+
+static void test_bad_plans(void **state)
+{
+	struct scratch *s = *state;
+	static const char *const bad[] = {
+		"{}",
+		"[]",
+		"3",
+		"{\"stack\": {}}",
+		"{\"stack\": 5}",
+		"{\"stack\": [{}]}",
+		"{\"stack\": [{\"version\": \"1\"}]}",
+		"{\"stack\": {\"os\": {}}}",
+		"{\"stack\": {\"os\": {\"version\": 3}}}",
+		"{\"stack\": {\"os\": \"debian12\"}}",
+	};
+	struct plan plan;
+	struct error err = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		_cleanup_(json_free) cJSON *json = parse(bad[i]);
+
+		assert_fails(plan_from_json(json, &s->arena, &plan, &err), ERROR_USAGE, "plan");
+	}
+}
+
+static void test_plan_with_too_many(void **state)
+{
+	struct scratch *s = *state;
+	_cleanup_(json_free) cJSON *json = cJSON_CreateObject();
+	cJSON *stack = cJSON_AddObjectToObject(json, "stack");
+	struct plan plan;
+	struct error err = {0};
+
+	for (int i = 0; i <= PLAN_CHOICES_MAX; i++)
+		cJSON_AddStringToObject(
+			cJSON_AddObjectToObject(stack, arena_printf(&s->arena, "c%d", i)),
+			"version", "1");
+	assert_fails(plan_from_json(json, &s->arena, &plan, &err), ERROR_USAGE, "too many");
+}
+
+static void test_unsatisfied(void **state)
+{
+	struct unsatisfied why = {.count = 1,
+				  .conflicts = {{"openmpi>=6", "the newest is 5", "src"}},
+				  .suggestion_count = 1,
+				  .suggestions = {"openmpi==5"}};
+	_cleanup_(json_free) cJSON *json = reread(unsatisfied_to_json(&why));
+	const cJSON *conflict = cJSON_GetArrayItem(json_member(json, "conflict"), 0);
+
+	(void)state;
+	assert_true(json_number(json, "schema", 0) == 1);
+	assert_false(json_bool(json, "ok", true));
+	assert_string_equal(json_member(conflict, "request")->valuestring, "openmpi>=6");
+	assert_string_equal(json_member(conflict, "because")->valuestring, "the newest is 5");
+	assert_string_equal(json_member(conflict, "source")->valuestring, "src");
+	assert_string_equal(cJSON_GetArrayItem(json_member(json, "suggestions"), 0)->valuestring,
+			    "openmpi==5");
+}
+
+static void test_report(void **state)
+{
+	struct scratch *s = *state;
+	struct report_row rows[] = {
+		{1024, 12.5, 0.08, 0.12, 0, "f32", "sum", false},
+		{1e12, 1e6, 1000.125, 1875.25, 3, "bf16", "max", true},
+	};
+	struct report_rank ranks[] = {{0, "node01"}, {1, "node02"}};
+	struct report report = {"wrong data", "rank 1", "cpu", "ssh", 2, 2, 2, rows, ranks}, again;
+	struct error err = {0};
+	_cleanup_(json_free) cJSON *json = reread(report_to_json(&report)), *second = NULL;
+
+	assert_fine(report_from_json(json, &s->arena, &again, &err));
+	second = report_to_json(&again);
+	assert_true(cJSON_Compare(json, second, true));
+	assert_string_equal(again.verdict, "wrong data");
+	assert_int_equal(again.world, 2);
+	assert_int_equal(again.row_count, 2);
+	assert_true(again.rows[1].bytes == 1e12);
+	assert_true(again.rows[1].inplace);
+	assert_true(again.rows[1].wrong == 3);
+	assert_string_equal(again.rows[1].type, "bf16");
+	assert_string_equal(again.ranks[1].host, "node02");
+}
+
+static void test_bad_reports(void **state)
+{
+	struct scratch *s = *state;
+	static const char *const bad[] = {"{}", "[]", "{\"verdict\": 3}", "{\"results\": []}"};
+	struct report report;
+	struct error err = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		_cleanup_(json_free) cJSON *json = parse(bad[i]);
+
+		assert_fails(report_from_json(json, &s->arena, &report, &err), ERROR_FAILED,
+			     "no verdict");
+	}
+	{
+		_cleanup_(json_free) cJSON *json = parse(
+			"{\"verdict\": \"pass\", \"results\": [3, null], \"ranks\": {\"a\": 1}, "
+			"\"world\": -1e300}");
+
+		err = (struct error){0};
+		assert_fine(report_from_json(json, &s->arena, &report, &err));
+		assert_string_equal(report.rows[0].type, "");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCRATCH_TEST(test_facts),	SCRATCH_TEST(test_facts_of_a_bare_host),
+		SCRATCH_TEST(test_bad_facts),	SCRATCH_TEST(test_plan),
+		SCRATCH_TEST(test_bad_plans),	SCRATCH_TEST(test_plan_with_too_many),
+		SCRATCH_TEST(test_unsatisfied), SCRATCH_TEST(test_report),
+		SCRATCH_TEST(test_bad_reports),
+	};
+
+	return cmocka_run_group_tests_name("plan_json", tests, NULL, NULL);
+}
