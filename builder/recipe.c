@@ -165,7 +165,8 @@ static int add_folder(struct renderer *r, const char *folder, const char *suffix
 	    folder_list(path, suffix, r->arena, &names, r->err) < 0)
 		return -1;
 	for (; *names; names++)
-		if (add_file(r, arena_printf(r->arena, "%s/%s", context, *names),
+		if ((*names)[0] != '.' && /* an editor's */
+		    add_file(r, arena_printf(r->arena, "%s/%s", context, *names),
 			     arena_printf(r->arena, "%s/%s", path, *names), mode) < 0)
 			return -1;
 	return 0;
@@ -235,10 +236,19 @@ static int add_user_files(struct renderer *r)
 	for (size_t i = 0; i < image->file_count; i++) {
 		const char *source = cluster_path(r->cluster, image->files[i].from, r->arena);
 		const char *path = arena_printf(r->arena, "files/%zu", i);
+		const char *to = image->files[i].to, *slash = strrchr(source, '/');
+		size_t before = r->spec->file_count;
 
 		if (add_tree(r, source, path) < 0)
 			return -1;
-		str_addf(&layers, "COPY %s %s\n", path, image->files[i].to);
+		if (r->spec->file_count == before)
+			return error_set(r->err, ERROR_USAGE,
+					 "%s: image.files: the folder %s is empty",
+					 r->cluster->path, source);
+		/* a single file into a folder keeps its name */
+		if (ends_with(to, "/") && strcmp(r->spec->files[before].path, path) == 0)
+			to = arena_printf(r->arena, "%s%s", to, slash ? slash + 1 : source);
+		str_addf(&layers, "COPY %s %s\n", path, to);
 	}
 	set(r, "user_layers", arena_strdup(r->arena, layers.text));
 	return 0;

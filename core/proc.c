@@ -62,6 +62,14 @@ static int open_pipe(int ends[2], struct error *err)
 {
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_errno(err, "cannot make a pipe");
+	/* above the standard three, which may be closed: dup2 onto itself would keep close-on-exec
+	 */
+	for (int i = 0; i < 2; i++) {
+		int low = ends[i];
+
+		ends[i] = fcntl(low, F_DUPFD_CLOEXEC, 3);
+		close(low);
+	}
 	return 0;
 }
 

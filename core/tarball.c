@@ -5,11 +5,14 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <string.h>
 
 static int failed(struct tarball *tarball, struct error *err)
 {
+	int code = archive_errno(tarball->archive);
+
 	return error_set(err, ERROR_FAILED, "cannot write %s: %s", tarball->name,
-			 archive_error_string(tarball->archive));
+			 code > 0 ? strerror(code) : archive_error_string(tarball->archive));
 }
 
 int tarball_init(struct tarball *tarball, FILE *out, const char *name, struct error *err)
@@ -18,6 +21,8 @@ int tarball_init(struct tarball *tarball, FILE *out, const char *name, struct er
 	if (!tarball->archive)
 		oom();
 	archive_write_set_format_pax_restricted(tarball->archive);
+	/* names are bytes, whatever the locale is */
+	archive_write_set_options(tarball->archive, "hdrcharset=BINARY");
 	archive_write_set_bytes_per_block(tarball->archive, 0);
 	if (archive_write_open_FILE(tarball->archive, out) != ARCHIVE_OK)
 		return failed(tarball, err);

@@ -40,6 +40,8 @@ int catalog_load(const char *folder, struct arena *arena, struct catalog *catalo
 	for (; *files; files++) {
 		char one[DIGEST_TEXT_BYTES];
 
+		if ((*files)[0] == '.') /* an editor's */
+			continue;
 		if (digest_of_file(arena_printf(arena, "%s/%s", folder, *files), one, err) < 0)
 			break;
 		digest_add(&all, *files, strlen(*files) + 1);

@@ -155,7 +155,7 @@ bool reference_is_loopback(const char *registry)
 	struct in_addr v4;
 	char host[64];
 
-	if (length >= sizeof(host))
+	if (length >= sizeof(host) || (registry[length] && registry[length] != ':'))
 		return false;
 	memcpy(host, registry, length);
 	host[length] = '\0';
