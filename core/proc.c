@@ -58,6 +58,18 @@ static void child_setup(const struct proc *proc, int in, int out, int err)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
+/*
+ * The same file on a descriptor above the standard three, which may be closed in us: dup2 of one
+ * onto itself would keep close-on-exec, and the program would find it closed.
+ */
+static int above_standard(int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	fd_close(&fd);
+	return high;
+}
+
 static int open_pipe(int ends[2], struct error *err)
 {
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -84,7 +96,7 @@ static int start(struct run *run, struct proc_result *result, struct error *err)
 	if (proc->input_fd > 0)
 		in[0] = fcntl(proc->input_fd, F_DUPFD_CLOEXEC, 3);
 	else if (!proc->input)
-		in[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		in[0] = above_standard(open("/dev/null", O_RDONLY | O_CLOEXEC));
 	else if (open_pipe(in, err) < 0)
 		goto done;
 	run->pid = fork();

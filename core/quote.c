@@ -26,12 +26,25 @@ void quote_word(struct str *out, const char *word)
 		quote_always(out, word);
 }
 
+/* Words that a shell does not take for a program's name. */
+static bool is_reserved(const char *word)
+{
+	static const char *const reserved[] = {
+		"if",	 "then", "else", "elif", "fi", "do", "done", "case",	 "esac",  "while",
+		"until", "for",	 "in",	 "{",	 "}",  "!",  "time", "function", "select"};
+
+	for (size_t i = 0; i < ARRAY_LEN(reserved); i++)
+		if (strcmp(word, reserved[i]) == 0)
+			return true;
+	return strchr(word, '=') != NULL; /* would be read as an assignment */
+}
+
 void quote_words(struct str *out, const char *const *words)
 {
 	for (size_t i = 0; words[i]; i++) {
 		if (i)
 			str_add_char(out, ' ');
-		if (i == 0 && strchr(words[i], '=')) /* would be read as an assignment */
+		if (i == 0 && is_reserved(words[i]))
 			quote_always(out, words[i]);
 		else
 			quote_word(out, words[i]);

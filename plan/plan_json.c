@@ -48,6 +48,8 @@ int plan_from_json(const cJSON *json, struct arena *arena, struct plan *plan, st
 			plan->requests[plan->request_count++] =
 				arena_strdup(arena, item->valuestring);
 	}
+	if (!cJSON_IsObject(json_member(json, "stack")))
+		return error_set(err, ERROR_USAGE, "the plan holds no stack");
 	cJSON_ArrayForEach (item, json_member(json, "stack")) {
 		struct choice *choice = &plan->choices[plan->count];
 

@@ -82,15 +82,15 @@ static int unsatisfied(struct resolver *r)
 	return -1;
 }
 
-/* The first request that refuses the version, or NULL. */
-static const struct requirement *refuser(const struct resolver *r, const char *name,
-					 const char *version)
+/* Whether every request on the name, but for `except`, admits the version. */
+static bool is_admitted(const struct resolver *r, const char *name, const char *version,
+			const struct requirement *except)
 {
 	for (size_t i = 0; i < r->request_count; i++)
-		if (strcmp(r->requests[i].name, name) == 0 &&
+		if (&r->requests[i] != except && strcmp(r->requests[i].name, name) == 0 &&
 		    !requirement_admits(&r->requests[i], version))
-			return &r->requests[i];
-	return NULL;
+			return false;
+	return true;
 }
 
 static bool row_fits_os(const struct resolver *r, const struct table *table, size_t row)
@@ -124,63 +124,87 @@ static void choose(struct resolver *r, const char *name, const struct table *tab
 	r->plan->count++;
 }
 
-/* Why no row of the table was left: names the request that shut out the rows that fit the OS. */
-static int explain_empty(struct resolver *r, const char *name, const struct table *table)
+/* The newest row for the OS that the requests admit when `except` is left out; -1 when none is. */
+static int newest_row(const struct resolver *r, const char *name, const struct table *table,
+		      const struct requirement *except, size_t *candidates)
 {
-	const struct choice *os = plan_choice(r->plan, "os");
-	const char *best = NULL, *source = "";
-	const struct requirement *req = NULL;
+	int best = -1;
 
+	*candidates = 0;
 	for (size_t row = 0; row < table->row_count; row++) {
 		const char *version = table_cell(table, row, "version");
 
-		if (!row_fits_os(r, table, row))
+		if (!row_fits_os(r, table, row) || !is_admitted(r, name, version, except))
 			continue;
-		if (!best || version_compare(version, best) > 0) {
-			best = version;
-			source = table_cell(table, row, "source");
-			req = refuser(r, name, version);
-		}
+		(*candidates)++;
+		if (best < 0 ||
+		    version_compare(version, table_cell(table, (size_t)best, "version")) > 0)
+			best = (int)row;
 	}
-	if (req && best) {
+	return best;
+}
+
+/* " for debian12", or nothing while the OS itself is chosen. */
+static const char *for_os(const struct resolver *r)
+{
+	const struct choice *os = plan_choice(r->plan, "os");
+
+	return os ? arena_printf(r->arena, " for %s", os->version) : "";
+}
+
+/* Why no row was left: the one request without which there would be one, or all that stand
+ * together. */
+static int explain_empty(struct resolver *r, const char *name, const struct table *table)
+{
+	size_t candidates;
+
+	for (size_t i = 0; i < r->request_count; i++) {
+		const struct requirement *req = &r->requests[i];
+		int row = newest_row(r, name, table, req, &candidates);
+		const char *version;
+
+		if (strcmp(req->name, name) != 0 || row < 0)
+			continue;
+		version = table_cell(table, (size_t)row, "version");
 		add_conflict(r, req->text,
-			     arena_printf(r->arena, "the catalog's newest %s%s%s is %s", name,
-					  os && os->name != name ? " for " : "",
-					  os && os->name != name ? os->version : "", best),
-			     source);
+			     arena_printf(r->arena, "the newest %s%s in the catalog%s is %s", name,
+					  for_os(r), candidates > 1 ? " that the rest admits" : "",
+					  version),
+			     table_cell(table, (size_t)row, "source"));
 		r->why->suggestions[r->why->suggestion_count++] =
-			arena_printf(r->arena, "%s==%s", name, best);
-	} else {
-		add_conflict(r, name,
-			     arena_printf(r->arena, "the catalog has no %s for %s", name,
-					  os ? os->version : "this OS"),
-			     "");
+			arena_printf(r->arena, "%s==%s", name, version);
+		return unsatisfied(r);
 	}
+	for (size_t i = 0; i < r->request_count; i++)
+		if (strcmp(r->requests[i].name, name) == 0)
+			add_conflict(r, r->requests[i].text,
+				     arena_printf(r->arena,
+						  "no %s%s in the catalog is admitted by it and "
+						  "the others",
+						  name, for_os(r)),
+				     "");
+	if (!r->why->count)
+		add_conflict(r, name,
+			     arena_printf(r->arena, "the catalog has no %s%s", name, for_os(r)),
+			     "");
 	return unsatisfied(r);
 }
 
 static int choose_component(struct resolver *r, const char *name)
 {
 	const struct table *table = catalog_table(r->catalog, name);
-	size_t best = 0, candidates = 0;
+	size_t candidates;
+	int row;
 
 	if (!table) {
 		add_conflict(r, name, arena_printf(r->arena, "the catalog has no %s.csv", name),
 			     "");
 		return unsatisfied(r);
 	}
-	for (size_t row = 0; row < table->row_count; row++) {
-		const char *version = table_cell(table, row, "version");
-
-		if (!row_fits_os(r, table, row) || refuser(r, name, version))
-			continue;
-		if (!candidates++ ||
-		    version_compare(version, table_cell(table, best, "version")) > 0)
-			best = row;
-	}
-	if (!candidates)
+	row = newest_row(r, name, table, NULL, &candidates);
+	if (row < 0)
 		return explain_empty(r, name, table);
-	choose(r, name, table, best, candidates);
+	choose(r, name, table, (size_t)row, candidates);
 	return 0;
 }
 

@@ -301,7 +301,7 @@ static void test_too_many_hosts(void **state)
 	assert_int_equal(c.host_count, 4096);
 	assert_fails(
 		cluster_load(put(s, "c.yaml", "hosts: [\"n[1-4096]\", x]\n"), &s->arena, &c, &err),
-		ERROR_USAGE, ":1:21: more than 4096 hosts");
+		ERROR_USAGE, ":1:22: more than 4096 hosts");
 }
 
 int main(void)

@@ -1,0 +1,74 @@
+# Cluster image for debian12, cpu
+# Made by ringup from the catalog sha256:5ed2561a887c10b7f96643d79e7bc0ce92acec8afbe6ead2d4749946975c3d9a.
+#
+# os debian12 - the newest of several in the catalog: Debian 12 bookworm [test]
+# glibc 2.36 - the only one for debian12 in the catalog: comes with the base [test]
+# gcc 12.2.0 - the only one for debian12 in the catalog: compiles the worker [test]
+# python 3.11.2 - the only one for debian12 that 'python>=3.11' admits: Debian's own [test]
+# openmpi 4.1.10 - the newest of several for debian12 that 'openmpi==4.1.*' admits: a later build [other]
+# ---- build stage: compiles the worker against the image's own Open MPI; nothing of it is deployed
+FROM registry.lan:5000/base/debian:12 AS build
+ARG APT_MIRROR=
+RUN set -eu; export DEBIAN_FRONTEND=noninteractive; opts='-o Acquire::Retries=3'; \
+    if [ -n "$APT_MIRROR" ]; then \
+      for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
+      case $APT_MIRROR in */debian) \
+        echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
+      opts="$opts -o Dir::Etc::SourceList=/tmp/apt.list -o Dir::Etc::SourceParts=/dev/null -o Acquire::Check-Valid-Until=false"; \
+    fi; \
+    apt-get $opts update; \
+    apt-get $opts install -y --no-install-recommends \
+      libc6-dev \
+      gcc=12.2.0 \
+      gcc-12=12.2.0-14 \
+      libopenmpi-dev=4.1.10; \
+    rm -rf /tmp/apt.list /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*
+COPY worker/ /src/worker/
+RUN sh /src/worker/build.sh /out
+
+# ---- the image
+FROM registry.lan:5000/base/debian:12
+ARG APT_MIRROR=
+ARG PIP_INDEX_URL=
+RUN set -eu; export DEBIAN_FRONTEND=noninteractive; opts='-o Acquire::Retries=3'; \
+    if [ -n "$APT_MIRROR" ]; then \
+      for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
+      case $APT_MIRROR in */debian) \
+        echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
+      opts="$opts -o Dir::Etc::SourceList=/tmp/apt.list -o Dir::Etc::SourceParts=/dev/null -o Acquire::Check-Valid-Until=false"; \
+    fi; \
+    apt-get $opts update; \
+    apt-get $opts install -y --no-install-recommends \
+      ca-certificates \
+      openssh-server \
+      openssh-client \
+      iproute2 \
+      procps \
+      python3=3.11.2 \
+      openmpi-bin=4.1.10 \
+      git \
+      vim=2:9.0 \
+      python3-pip; \
+    rm -f /etc/ssh/ssh_host_*; \
+    rm -rf /tmp/apt.list /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*
+RUN export PIP_INDEX_URL="${PIP_INDEX_URL:-https://pypi.org/simple}"; \
+    python3 -m pip install --no-cache-dir --break-system-packages numpy 'torch>=2,<3'
+# ssh between workers: names, ports, keys and known_hosts come from the mounted folder
+RUN echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf
+COPY --from=build /out/ /usr/local/bin/
+COPY entry/ /usr/local/bin/
+# smoke checks: what the stack promises starts
+RUN allreduce --version && mpirun --version | grep -F 4.1.10 && python3 -c 'import ssl' && sshd=$(command -v sshd) && test -x "$sshd"
+COPY files/0 /workspace/train.py
+ENV PLAIN="b"
+ENV SPACES="a b"
+ENV QUOTES="say \"hi\""
+ENV DOLLAR="\$HOME \\ x"
+ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+LABEL org.ringup.cluster-image=1 org.ringup.catalog=sha256:5ed2561a887c10b7f96643d79e7bc0ce92acec8afbe6ead2d4749946975c3d9a \
+      org.ringup.stack.os=debian12 \
+      org.ringup.stack.glibc=2.36 \
+      org.ringup.stack.gcc=12.2.0 \
+      org.ringup.stack.python=3.11.2 \
+      org.ringup.stack.openmpi=4.1.10
+CMD ["/usr/local/bin/ringup-entry"]
