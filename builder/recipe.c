@@ -178,27 +178,45 @@ static bool is_plain(const char *text)
 	return *text && !strpbrk(text, " \t\r\n\"'\\$`");
 }
 
+static int refuse(struct renderer *r, const char *key, const char *word, const char *why)
+{
+	return error_set(r->err, ERROR_USAGE, "%s: image.%s: '%.60s' %s", r->cluster->path, key,
+			 word, why);
+}
+
+static bool is_package(const char *word)
+{
+	return *word && *word != '-' &&
+	       !word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789.+-:=~*")];
+}
+
+static bool is_assignment(const char *pair)
+{
+	size_t name = strspn(pair, ENV_NAME);
+
+	return name && pair[name] == '=' && !strpbrk(pair, "\r\n");
+}
+
 static int check_words(struct renderer *r)
 {
 	const struct cluster_image *image = &r->cluster->image;
 
+	if (!is_plain(image->base))
+		return refuse(r, "base", image->base, "is no image name");
 	for (const char *const *word = image->apt; *word; word++)
-		if ((*word)[strspn(*word, "abcdefghijklmnopqrstuvwxyz0123456789.+-:=~*")] ||
-		    !**word)
-			return error_set(
-				r->err, ERROR_USAGE,
-				"%s: image.apt: '%s' is no package; write NAME or NAME=VERSION",
-				r->cluster->path, *word);
+		if (!is_package(*word))
+			return refuse(r, "apt", *word, "is no package; write NAME or NAME=VERSION");
+	for (const char *const *word = image->pip; *word; word++)
+		if (!**word || **word == '-' || strpbrk(*word, "\r\n"))
+			return refuse(r, "pip", *word,
+				      "is no package; write NAME or NAME==VERSION");
 	for (const char *const *pair = image->env; *pair; pair++)
-		if ((*pair)[strspn(*pair, ENV_NAME)] != '=' || strpbrk(*pair, "\r\n"))
-			return error_set(r->err, ERROR_USAGE,
-					 "%s: image.env: '%.40s' is no NAME: VALUE on one line",
-					 r->cluster->path, *pair);
+		if (!is_assignment(*pair))
+			return refuse(r, "env", *pair, "is no NAME: VALUE on one line");
 	for (size_t i = 0; i < image->file_count; i++)
 		if (!is_plain(image->files[i].to))
-			return error_set(r->err, ERROR_USAGE,
-					 "%s: image.files: 'to: %s' takes no blanks and no quotes",
-					 r->cluster->path, image->files[i].to);
+			return refuse(r, "files", image->files[i].to,
+				      "takes no blanks and no quotes");
 	return 0;
 }
 

@@ -101,7 +101,7 @@ static int bench(struct stages *s, const struct options *o, const char *const *a
 	if (save_report(s, &report, &saving) < 0)
 		log_warn("%s", saving.text);
 	if (report.verdict && !s->ctx->json)
-		printf("%zu ranks on %zu hosts, launcher %s: verdict \"%s\"\n", report.rank_count,
+		printf("%d ranks on %zu hosts, launcher %s: verdict \"%s\"\n", report.world,
 		       s->fleet.count, bench.launcher, rc == 0 ? report.verdict : err->text);
 	return rc;
 }

@@ -238,7 +238,7 @@ int lab_builder_up(struct lab *lab, struct arena *arena, struct error *err)
 	const char *data = lab_path(lab, "builder", arena),
 		   *log = lab_path(lab, "builder.log", arena);
 	const char *run = path_folder(arena, socket);
-	const char *cgroup = arena_printf(arena, "/%s/builder", lab->name);
+	const char *cgroup = arena_printf(arena, "/%s/builder", lab->name), *script;
 	uint64_t deadline = clock_usec() + ENGINE_START_S * 1000000ULL;
 	pid_t pid;
 
@@ -247,12 +247,9 @@ int lab_builder_up(struct lab *lab, struct arena *arena, struct error *err)
 	     succeeds(WORDS("docker", "version", "--format", "{{.Server.Version}}"))))
 		return 0;
 	if (folder_make(run, 0700, err) < 0 ||
+	    share_path(arena, "deployer/remote/lab_builder.sh", &script, err) < 0 ||
 	    proc_spawn(WORDS("unshare", "--mount", "--pid", "--mount-proc", "--fork",
-			     "--kill-child", "dockerd", "--host", listen, "--data-root", data,
-			     "--exec-root", run, "--pidfile",
-			     arena_printf(arena, "%s/docker.pid", run), "--bridge", "none",
-			     "--exec-opt", "native.cgroupdriver=cgroupfs", "--iptables=false",
-			     "--ip-forward=false", "--ip-masq=false", "--cgroup-parent", cgroup),
+			     "--kill-child", "sh", script, data, run, cgroup),
 		       NULL, log, &pid, err) < 0)
 		return -1;
 	usleep(50000);

@@ -9,15 +9,12 @@
 static void test_expand(void **state)
 {
 	struct scratch *s = *state;
+	static const char *const none[] = {NULL}, *const list[] = {"1", "@{a}", "", NULL};
 	static const char *const pattern[] = {"@{a}",  "x@{a}y@{b}", "@none",	 "@list",
 					      "plain", "a@b",	     "@{empty}", NULL};
-	static const struct engine_value values[] = {
-		{"a", "A B", NULL},
-		{"b", "@{a}", NULL},
-		{"empty", "", NULL},
-		{"none", NULL, (const char *const[]){NULL}},
-		{"list", NULL, (const char *const[]){"1", "@{a}", "", NULL}},
-		{NULL, NULL, NULL},
+	const struct engine_value values[] = {
+		{"a", "A B", NULL},   {"b", "@{a}", NULL},  {"empty", "", NULL},
+		{"none", NULL, none}, {"list", NULL, list}, {NULL, NULL, NULL},
 	};
 	static const char *const wanted[] = {"A B",   "xA By@{a}", "1", "@{a}", "",
 					     "plain", "a@b",	   "",	NULL};

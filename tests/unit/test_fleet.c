@@ -26,8 +26,7 @@ static void test_partial(void **state)
 	assert_fine(fleet_result(&fleet, &err));
 	fleet_each(&fleet, fail_some, (void *)(uintptr_t)broken);
 	assert_int_equal(fleet_failures(&fleet), 2);
-	assert_fails(fleet_result(&fleet, &err), ERROR_PARTIAL, "n2: no answer");
-	assert_has(err.text, "n4: no answer");
+	assert_fails(fleet_result(&fleet, &err), ERROR_PARTIAL, "n2, n4: no answer");
 	assert_has(err.text, "2 of 5 hosts failed");
 	assert_lacks(err.text, "n1");
 	fleet_close(&fleet);
@@ -58,8 +57,28 @@ static void test_all_failed(void **state)
 
 	make_fleet(*state, "hosts: [\"n[1-2]\"]\n", &fleet);
 	fleet_each(&fleet, fail_some, (void *)(uintptr_t)all);
-	assert_fails(fleet_result(&fleet, &err), ERROR_FAILED, "n1: no answer");
-	assert_has(err.text, "n2: no answer");
+	assert_fails(fleet_result(&fleet, &err), ERROR_FAILED, "n1, n2: no answer");
+	assert_lacks(err.text, "others");
+	fleet_close(&fleet);
+}
+
+static int fail_by_name(struct member *m, void *arg, struct error *err)
+{
+	(void)arg;
+	return error_set(err, ERROR_FAILED, "%s: %s", m->host->name,
+			 m->index % 2 ? "no answer" : "connection refused");
+}
+
+/* Hosts with one cause share a line; another cause has its own. */
+static void test_causes(void **state)
+{
+	struct fleet fleet;
+	struct error err = {0};
+
+	make_fleet(*state, "hosts: [\"n[1-5]\"]\n", &fleet);
+	fleet_each(&fleet, fail_by_name, NULL);
+	assert_fails(fleet_result(&fleet, &err), ERROR_FAILED, "n1, n3, n5: connection refused");
+	assert_has(err.text, "n2, n4: no answer");
 	fleet_close(&fleet);
 }
 
@@ -78,8 +97,8 @@ static void test_many_failures(void **state)
 	make_fleet(*state, "hosts: [\"n[0001-1000]\"]\n", &fleet);
 	fleet_each(&fleet, fail_all, NULL);
 	assert_int_equal(fleet_failures(&fleet), 1000);
-	assert_fails(fleet_result(&fleet, &err), ERROR_FAILED, "n0001: a reason");
-	assert_has(err.text, "more hosts");
+	assert_fails(fleet_result(&fleet, &err), ERROR_FAILED, "n0001, n0002, ");
+	assert_has(err.text, " and 992 more: a reason");
 	fleet_close(&fleet);
 }
 
@@ -149,10 +168,10 @@ static void test_slots(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_partial),    SCRATCH_TEST(test_failed_members_rest),
-		SCRATCH_TEST(test_all_failed), SCRATCH_TEST(test_many_failures),
-		SCRATCH_TEST(test_init),       SCRATCH_TEST(test_command_text),
-		SCRATCH_TEST(test_slots),
+		SCRATCH_TEST(test_partial),	  SCRATCH_TEST(test_failed_members_rest),
+		SCRATCH_TEST(test_causes),	  SCRATCH_TEST(test_all_failed),
+		SCRATCH_TEST(test_many_failures), SCRATCH_TEST(test_init),
+		SCRATCH_TEST(test_command_text),  SCRATCH_TEST(test_slots),
 	};
 
 	return cmocka_run_group_tests_name("fleet", tests, NULL, NULL);

@@ -186,6 +186,9 @@ static void test_sshd_config(void **state)
 	struct error err = {0};
 	_cleanup_(str_release) struct str here = {0};
 
+	/* a root sshd wants it; its service makes it, where there is one */
+	if (getuid() == 0)
+		mkdir("/run/sshd", 0755);
 	on_disk(s, m, "ssh_host_ed25519_key");
 	str_init(&here);
 	while ((inside = strstr(text, "/etc/ringup/ssh"))) {
