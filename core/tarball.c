@@ -21,8 +21,6 @@ int tarball_init(struct tarball *tarball, FILE *out, const char *name, struct er
 	if (!tarball->archive)
 		oom();
 	archive_write_set_format_pax_restricted(tarball->archive);
-	/* names are bytes, whatever the locale is */
-	archive_write_set_options(tarball->archive, "hdrcharset=BINARY");
 	archive_write_set_bytes_per_block(tarball->archive, 0);
 	if (archive_write_open_FILE(tarball->archive, out) != ARCHIVE_OK)
 		return failed(tarball, err);
@@ -37,7 +35,7 @@ int tarball_add(struct tarball *tarball, const char *path, const void *bytes, si
 
 	if (!entry)
 		oom();
-	archive_entry_set_pathname(entry, path);
+	archive_entry_set_pathname_utf8(entry, path); /* whatever the locale is */
 	archive_entry_set_size(entry, (la_int64_t)length);
 	archive_entry_set_filetype(entry, AE_IFREG);
 	archive_entry_set_perm(entry, mode);
