@@ -109,7 +109,7 @@ static void show_line(void *arg, const char *line)
 
 	log_debug("%s", line);
 	if (starts_with(line, "Step "))
-		progress_state(watcher->step, "%.100s", line);
+		progress_state(watcher->step, "%.70s", line);
 }
 
 static int run_build(const struct spec *spec, const char *cache_folder, struct image *image,

@@ -18,7 +18,9 @@ static int failed(struct tarball *tarball, struct error *err)
 int tarball_init(struct tarball *tarball, FILE *out, const char *name, struct error *err)
 {
 	*tarball = (struct tarball){.archive = archive_write_new(), .name = name};
-	if (!tarball->archive)
+	/* libarchive reads names by the thread's locale; ours are UTF-8 whatever the person's is */
+	tarball->utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	if (!tarball->archive || !tarball->utf8)
 		oom();
 	archive_write_set_format_pax_restricted(tarball->archive);
 	archive_write_set_bytes_per_block(tarball->archive, 0);
@@ -31,16 +33,19 @@ int tarball_add(struct tarball *tarball, const char *path, const void *bytes, si
 		mode_t mode, struct error *err)
 {
 	struct archive_entry *entry = archive_entry_new();
+	locale_t before;
 	int rc;
 
 	if (!entry)
 		oom();
-	archive_entry_set_pathname_utf8(entry, path); /* whatever the locale is */
+	archive_entry_set_pathname(entry, path);
 	archive_entry_set_size(entry, (la_int64_t)length);
 	archive_entry_set_filetype(entry, AE_IFREG);
 	archive_entry_set_perm(entry, mode);
 	archive_entry_set_mtime(entry, 0, 0);
+	before = uselocale(tarball->utf8);
 	rc = archive_write_header(tarball->archive, entry);
+	uselocale(before);
 	archive_entry_free(entry);
 	if (rc != ARCHIVE_OK ||
 	    archive_write_data(tarball->archive, bytes, length) != (la_ssize_t)length)
@@ -59,5 +64,7 @@ void tarball_release(struct tarball *tarball)
 {
 	if (tarball->archive)
 		archive_write_free(tarball->archive);
-	tarball->archive = NULL;
+	if (tarball->utf8)
+		freelocale(tarball->utf8);
+	*tarball = (struct tarball){0};
 }

@@ -7,12 +7,14 @@
 
 #include "core/error.h"
 
+#include <locale.h>
 #include <stdio.h>
 #include <sys/types.h>
 
 struct tarball {
 	void *archive; /* libarchive's; owned */
 	const char *name;
+	locale_t utf8; /* owned */
 };
 
 /* Starts a tar on `out` (kept open; the caller closes it). `name` stands in errors. */

@@ -9,9 +9,11 @@
 #include "core/progress.h"
 #include "core/words.h"
 
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #define HOST_START_S 60
@@ -72,10 +74,15 @@ static int choose_subnet(struct lab *lab, struct arena *arena, struct error *err
 	return error_set(err, ERROR_FAILED, "no free subnet in 10.83.0.0/16 for the lab");
 }
 
+/* Two labs that start at once must not take the same subnet: one after the other, by a lock on
+ * /run. */
 static int make_bridge(struct lab *lab, struct arena *arena, struct error *err)
 {
+	_cleanup_(fd_close) int lock = open("/run", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const char *address;
 
+	if (lock < 0 || flock(lock, LOCK_EX) < 0)
+		return error_errno(err, "cannot lock /run");
 	if (choose_subnet(lab, arena, err) < 0)
 		return -1;
 	address = arena_printf(arena, "10.83.%d.254/24", lab->subnet);
