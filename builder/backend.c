@@ -31,7 +31,13 @@ int backend_find(const char *name, const struct build_target *target, struct are
 		}
 		str_addf(&reasons, "%s%s: %s", reasons.length ? "; " : "", (*b)->name, why);
 	}
-	if (!reasons.length)
-		return error_set(err, ERROR_USAGE, "there is no build engine '%s'", name);
+	if (!reasons.length) {
+		for (const struct backend *const *b = backends; *b; b++)
+			str_addf(&reasons, " %s", (*b)->name);
+		return error_set(
+			err, ERROR_USAGE,
+			"build.engine: there is no build engine '%s'; known engines: auto%s", name,
+			reasons.text);
+	}
 	return error_set(err, ERROR_FAILED, "no engine here can build an image: %s", reasons.text);
 }

@@ -146,6 +146,14 @@ static void name_image(const struct cluster *cluster, const struct spec *spec, s
 	};
 }
 
+static int find_backend(const struct cluster *cluster, struct arena *arena, struct image *image,
+			struct error *err)
+{
+	if (backend_find(cluster->build.engine, &image->target, arena, &image->backend, err) == 0)
+		return 0;
+	return err->kind == ERROR_USAGE ? error_wrap(err, "%s", cluster->path) : -1;
+}
+
 int build_image(const struct cluster *cluster, const struct spec *spec,
 		const struct build_options *options, struct arena *arena, struct image *image,
 		struct error *err)
@@ -153,7 +161,7 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 	bool found = false;
 
 	name_image(cluster, spec, arena, image);
-	if (backend_find(cluster->build.engine, &image->target, arena, &image->backend, err) < 0 ||
+	if (find_backend(cluster, arena, image, err) < 0 ||
 	    image->backend->has_image(&image->target, image->name, &found, err) < 0)
 		return -1;
 	if (found)
@@ -182,7 +190,7 @@ int build_commands(const struct cluster *cluster, const struct spec *spec,
 	struct image image;
 
 	name_image(cluster, spec, arena, &image);
-	if (backend_find(cluster->build.engine, &image.target, arena, &image.backend, err) < 0)
+	if (find_backend(cluster, arena, &image, err) < 0)
 		return -1;
 	if (*cluster->build.docker_host)
 		str_addf(out, "export DOCKER_HOST=%s\n", cluster->build.docker_host);

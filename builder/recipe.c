@@ -96,8 +96,7 @@ static void set_choices(struct renderer *r)
 
 	str_init(&comments);
 	str_init(&labels);
-	str_addf(&labels, "LABEL org.ringup.cluster-image=1 org.ringup.catalog=%s",
-		 r->plan->revision);
+	str_add(&labels, "LABEL org.ringup.cluster-image=1");
 	for (size_t i = 0; i < r->plan->count; i++) {
 		const struct choice *c = &r->plan->choices[i];
 
@@ -384,7 +383,6 @@ int recipe_render(const struct cluster *cluster, const struct plan *plan,
 		return -1;
 	set(&r, "title",
 	    arena_printf(arena, "Cluster image for %s, %s", spec->os, plan->accelerator));
-	set(&r, "revision", plan->revision);
 	set(&r, "base", spec->base_name);
 	set(&r, "codename", table_cell(r.os_table, r.os_row, "codename"));
 	set(&r, "apt_end", APT_END);

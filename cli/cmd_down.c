@@ -11,8 +11,7 @@ struct options {
 };
 
 static const struct opt options[] = {
-	{0, "purge", NULL,
-	 "also remove keys, files and the image from every host, and the keys here", OPT_FLAG,
+	{0, "purge", NULL, "also remove keys, files and images everywhere", OPT_FLAG,
 	 offsetof(struct options, purge)},
 	OPT_END,
 };

@@ -59,7 +59,11 @@ int stage_resolve(struct stages *s, const char *const *requests, struct error *e
 				facts[input.fact_count++] = s->fleet.members[i].facts;
 		input.facts = facts;
 	}
-	return resolve(&s->catalog, &input, s->arena, &s->plan, &s->why, err);
+	if (resolve(&s->catalog, &input, s->arena, &s->plan, &s->why, err) == 0)
+		return 0;
+	if (!requests && err->kind == ERROR_USAGE)
+		return error_wrap(err, "%s: stack", s->cluster.path);
+	return -1;
 }
 
 int stage_recipe(struct stages *s, struct error *err)

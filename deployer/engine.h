@@ -19,10 +19,12 @@ struct engine {
 	const char *const *state;     /* prints id, running, exit code, config, image, start time */
 	const char *const *login;     /* password on stdin */
 	const char *const *has_image; /* status 0 when @{image} is there */
-	const char *const *pull, *const *run, *const *remove, *const *stop, *const *remove_image;
-	const char *const *logs;       /* @{tail} lines */
-	const char *const *exec;       /* the words to run follow */
-	const char *const *exec_input; /* the same with stdin passed on */
+	const char *const *pull, *const *run, *const *remove;
+	const char *const *images;	 /* prints the ids of all images of @{repository} */
+	const char *const *remove_image; /* of the id @{image}, if no other container uses it */
+	const char *const *logs;	 /* @{tail} lines */
+	const char *const *exec;	 /* the words to run follow */
+	const char *const *exec_input;	 /* the same with stdin passed on */
 };
 
 /* All engines, NULL-terminated. */

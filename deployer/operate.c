@@ -35,21 +35,43 @@ static int remove_container(struct member *m, struct error *err)
 	return 0;
 }
 
-/* The image goes too, but only when no other container on the host uses it: then the engine says
- * no. */
-static void remove_image(struct member *m)
+/* Runs one of the engine's records; what it says when it fails is of no use here. */
+static int try_engine(struct member *m, const char *const *pattern,
+		      const struct engine_value *values, struct proc_result *result)
 {
-	_cleanup_(proc_result_release) struct proc_result result = {0};
-	const struct engine_value values[] = {{"image", m->state.image, NULL}, {0}};
 	struct words words = WORDS_INIT(&m->arena);
 	struct ssh_command command = {.timeout_s = DOWN_TIMEOUT_S};
 	struct error ignored = {0};
 
-	if (!*m->state.image)
-		return;
-	engine_expand(m->engine->remove_image, values, &words);
+	engine_expand(pattern, values, &words);
 	command.words = words.list;
-	ssh_run(m->ssh, &command, &result, &ignored);
+	return ssh_run(m->ssh, &command, result, &ignored);
+}
+
+/* Every version of the cluster's image; one that another container uses stays: the engine says no.
+ */
+static void remove_images(struct member *m)
+{
+	const struct cluster *cluster = m->fleet->cluster;
+	_cleanup_(proc_result_release) struct proc_result list = {0};
+	const struct engine_value values[] = {
+		{"repository",
+		 arena_printf(&m->arena, "%s/%s/%s", cluster->registry.address,
+			      cluster->registry.namespace, cluster->image.name),
+		 NULL},
+		{0}};
+	char *ids, *id;
+
+	if (try_engine(m, m->engine->images, values, &list) < 0)
+		return;
+	ids = list.out.text;
+	while ((id = strsep(&ids, "\n"))) {
+		_cleanup_(proc_result_release) struct proc_result result = {0};
+		const struct engine_value image[] = {{"image", id, NULL}, {0}};
+
+		if (*id)
+			try_engine(m, m->engine->remove_image, image, &result);
+	}
 }
 
 static int purge(struct member *m, struct error *err)
@@ -58,7 +80,7 @@ static int purge(struct member *m, struct error *err)
 	const char *ca = "";
 	struct words words = WORDS_INIT(&m->arena);
 
-	remove_image(m);
+	remove_images(m);
 	if (*m->engine->trust_folder && *cluster->registry.address)
 		ca = arena_printf(&m->arena, "%s/%s/ca.crt", m->engine->trust_folder,
 				  cluster->registry.address);

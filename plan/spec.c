@@ -9,13 +9,27 @@ static void add_text(struct digest *digest, const char *text)
 	digest_add(digest, text, strlen(text) + 1);
 }
 
+/* The Dockerfile without its comments: a sentence that is worded anew builds nothing anew. */
+static void add_instructions(struct digest *digest, const char *dockerfile)
+{
+	while (*dockerfile) {
+		size_t length = strcspn(dockerfile, "\n");
+
+		length += dockerfile[length] == '\n';
+		if (*dockerfile != '#')
+			digest_add(digest, dockerfile, length);
+		dockerfile += length;
+	}
+	add_text(digest, "");
+}
+
 int spec_hash(struct spec *spec, struct error *err)
 {
 	_cleanup_(digest_release) struct digest digest = {0};
 	char one[DIGEST_TEXT_BYTES], mode[16];
 
 	digest_init(&digest);
-	add_text(&digest, spec->dockerfile);
+	add_instructions(&digest, spec->dockerfile);
 	add_text(&digest, spec->base_name);
 	if (*spec->base_script) {
 		if (digest_of_file(spec->base_script, one, err) < 0)

@@ -2,9 +2,9 @@
 /*
  * spec.h - what an image is built from: a Dockerfile, the files beside it, and the hash of it all.
  *
- * The hash covers the Dockerfile, every file's name, mode and content, and the base; two specs with
- * the same hash build the same image, so an image that the registry holds under the hash is not
- * built again.
+ * The hash covers the Dockerfile's instructions (not its comments), every file's name, mode and
+ * content, and the base; two specs with the same hash build the same image, so an image that the
+ * registry holds under the hash is not built again.
  */
 #ifndef PLAN_SPEC_H
 #define PLAN_SPEC_H

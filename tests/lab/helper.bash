@@ -8,7 +8,7 @@
 
 bats_require_minimum_version 1.5.0
 
-CONTAINER=ringup-lab
+CONTAINER="ringup-lab"
 
 # --- begin and end of a file -------------------------------------------------------------------
 
@@ -46,7 +46,7 @@ lab_begin() {
 
 # lab_end: the lab down, and nothing left of it.
 lab_end() {
-	local status=0 user_files=()
+	local status=0
 	cd "$LAB" || return
 	# What tests may have left when they failed half-way.
 	pids_of_tests | xargs -r kill -9
@@ -58,7 +58,7 @@ lab_end() {
 	if ((status == 0)); then
 		rm -rf "${LAB:?}"
 	else
-		echo "the lab's folder is kept: $LAB; ${user_files[*]}"
+		echo "the lab's folder is kept: $LAB"
 	fi
 	return $status
 }
@@ -142,8 +142,10 @@ inspect() {
 
 # "HOST ID STARTED RUNNING" of one host's container; "HOST absent" when there is none.
 container_line() {
-	inside "$1" docker container inspect --format "$1 {{.Id}} {{.State.StartedAt}} {{.State.Running}}" \
-		"$CONTAINER" 2>/dev/null || echo "$1 absent"
+	local line
+	line=$(inside "$1" docker container inspect --format '{{.Id}} {{.State.StartedAt}} {{.State.Running}}' \
+		"$CONTAINER" 2>/dev/null) || line=absent
+	echo "$1 $line"
 }
 
 # container_lines [HOST...]: of all hosts, or those.
@@ -170,7 +172,7 @@ all_meet() {
 	for from in "$@"; do
 		for to in "$@"; do
 			[[ $from != "$to" ]] || continue
-			said=$(in_container "$from" ssh "$to" 'echo "$RINGUP_HOST" >/dev/null; hostname') || return
+			said=$(in_container "$from" ssh "$to" hostname) || return
 			[[ $said == "$to" ]] || { echo "$from -> $to answered '$said'"; return 1; }
 			said=$(in_container "$from" ssh "$(address "$to")" hostname) || return
 			[[ $said == "$to" ]] || { echo "$from -> $(address "$to") answered '$said'"; return 1; }
@@ -186,6 +188,11 @@ registry_address() {
 
 password() {
 	cat "$LAB/.ringup/lab/registry/password"
+}
+
+# The password as it is and as files of credentials hold it, one a line.
+secrets() {
+	printf '%s\n' "$(password)" "$(jq -r '.auths[].auth' "$LAB/.ringup/auth.json")"
 }
 
 # registry PATH [CURL WORDS...]: what the registry answers to curl, with the lab's CA and login.

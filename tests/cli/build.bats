@@ -1,0 +1,54 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# build --dry-run: commands a person could paste. Nothing is built here; the lab's tests do that.
+
+load helper
+setup() {
+	common_setup
+	mkdir bin
+	# a stand-in for the engine: it answers, and writes down what it was asked
+	cat >bin/docker <<-'END'
+		#!/bin/sh
+		echo "$*" >>"$RINGUP_TEST_LOG"
+		echo 20.10.24
+	END
+	chmod 755 bin/docker
+	export PATH="$PWD/bin:$PATH" RINGUP_TEST_LOG=$PWD/../docker.log
+	cat >cluster.yaml <<-'END'
+		name: lab
+		hosts: [a]
+		mirrors: {apt: "http://mirror.lan/debian"}
+		image: {base: "registry.lan:5000/base/debian:12"}
+		build: {engine: docker}
+	END
+}
+
+@test "the commands can be pasted" {
+	apart ringup build --dry-run
+	says 0
+	grep -q '^ringup -f cluster.yaml recipe -o ' ../out
+	grep -q '^docker build .*APT_MIRROR=http://mirror.lan/debian' ../out
+	bash -n ../out
+	! grep -q '^build' ../docker.log
+	# the first of them is real
+	bash -e <(grep '^ringup' ../out)
+	[ -s context-*/Dockerfile ]
+}
+
+@test "as JSON" {
+	apart ringup --json build --dry-run
+	says 0
+	json 'any(c.startswith("docker build ") for c in d["commands"])'
+}
+
+@test "no engine: what was tried, and why it cannot" {
+	printf '#!/bin/sh\necho "Cannot connect to the Docker daemon" >&2\nexit 1\n' >bin/docker
+	apart ringup build
+	says 1 docker 'Cannot connect to the Docker daemon'
+}
+
+@test "an engine that is none: exit 2" {
+	sed -i 's/engine: docker/engine: dokcer/' cluster.yaml
+	apart ringup build
+	says 2 dokcer docker
+}

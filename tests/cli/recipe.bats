@@ -1,0 +1,139 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# recipe: the Dockerfile on stdout, the whole context in a folder, JSON.
+
+load helper
+setup() {
+	common_setup
+	cat >cluster.yaml <<-'END'
+		name: lab
+		hosts: ["node[01-02]"]
+		stack: ["openmpi==4.1.*"]
+		mirrors: {apt: "http://mirror.lan/debian"}
+		image:
+		  base: "registry.lan:5000/base/debian:12"
+		  apt: [git]
+		  pip: [numpy]
+		  files: [{from: src, to: /workspace}]
+		  env: {A: "b c"}
+	END
+	mkdir -p src/deep
+	echo 'print(1)' >src/train.py
+	printf '#!/bin/sh\n' >src/deep/run.sh
+	chmod 755 src/deep/run.sh
+}
+
+@test "the Dockerfile" {
+	apart ringup recipe
+	says 0
+	golden recipe
+	[ ! -e ringup.lock ]
+	! grep -q mirror.lan ../out
+}
+
+@test "requirements of the command line win over the file's" {
+	apart ringup recipe openmpi==5.0.1
+	says 0
+	grep -q 'openmpi-bin=5.0.1' ../out
+}
+
+@test "-o writes the whole context" {
+	ringup recipe >../dockerfile
+	apart ringup recipe -o context
+	says 0
+	cmp context/Dockerfile ../dockerfile
+	diff -r src context/files/0
+	[ "$(stat -c %a context/files/0/deep/run.sh)" = 755 ]
+	[ "$(stat -c %a context/files/0/train.py)" = 644 ]
+	for file in "$ROOT"/images/worker/*.[ch] "$ROOT"/images/worker/*.sh; do
+		cmp "$file" "context/worker/${file##*/}"
+	done
+	for file in "$ROOT"/images/worker/mpi/*.[ch]; do
+		cmp "$file" "context/worker/mpi/${file##*/}"
+	done
+	for file in "$ROOT"/images/entry/*; do
+		cmp "$file" "context/entry/${file##*/}"
+		[ "$(stat -c %a "context/entry/${file##*/}")" = 755 ]
+	done
+}
+
+@test "-o twice is the same, and -o '' is refused" {
+	ringup recipe -o one
+	ringup recipe -o two
+	diff -r one two
+	ringup recipe -o one
+	diff -r one two
+	apart ringup recipe -o ''
+	says 2
+	echo x >in-the-way
+	apart ringup recipe -o in-the-way
+	says 1 in-the-way
+}
+
+@test "the context's modes do not follow the umask" {
+	(umask 077 && ringup recipe -o context)
+	[ "$(stat -c %a context context/worker context/files/0/deep | tr '\n' ' ')" = '755 755 755 ' ]
+}
+
+@test "what COPY names is in the context" {
+	ringup recipe -o context
+	sed -n 's/^COPY \([^-].*\) .*/\1/p' context/Dockerfile >../copied
+	[ -s ../copied ]
+	while read -r path; do
+		[ -e "context/$path" ] || { echo "no $path"; false; }
+	done <../copied
+}
+
+@test "JSON holds the Dockerfile, its hash and the files" {
+	ringup recipe >../dockerfile
+	apart ringup --json recipe
+	says 0
+	json 'd["dockerfile"] == open("../dockerfile").read()'
+	json 'd["hash"].startswith("sha256:") and len(d["hash"]) == 71'
+	json '"files/0/train.py" in d["files"] and "worker/main.c" in d["files"]'
+	json 'd["base"] == "registry.lan:5000/base/debian:12" and d["os"] == "debian12"'
+}
+
+hash() {
+	ringup --json recipe "$@" | python3 -c 'import json, sys; print(json.load(sys.stdin)["hash"])'
+}
+
+@test "the hash: every byte counts, mirrors do not" {
+	first=$(hash)
+	[ "$(hash)" = "$first" ]
+	touch -d '2001-01-01' src/train.py
+	[ "$(hash)" = "$first" ]
+	sed -i 's/mirror.lan/other.lan/' cluster.yaml
+	[ "$(hash)" = "$first" ]
+	chmod 755 src/train.py
+	second=$(hash)
+	[ "$second" != "$first" ]
+	echo '#' >>src/train.py
+	[ "$(hash)" != "$second" ]
+	third=$(hash)
+	touch src/.hidden
+	[ "$(hash)" != "$third" ]
+	[ "$(hash 'openmpi<5,!=4.1.10')" != "$(hash)" ]
+}
+
+@test "a file that is missing: exit 2 with its name" {
+	rm -r src
+	apart ringup recipe
+	says 2 src image.files
+	[ ! -s ../out ]
+}
+
+@test "what would change the Dockerfile's meaning is refused" {
+	sed -i 's/A: "b c"/A: "x\\nRUN evil"/' cluster.yaml
+	apart ringup recipe
+	says 2 'image.env'
+	sed -i 's/A: .*}/A: b}/; s/apt: \[git\]/apt: ["$(id)"]/' cluster.yaml
+	apart ringup recipe
+	says 2 'image.apt'
+}
+
+@test "a conflict has no recipe" {
+	apart ringup recipe 'openmpi>=6'
+	says 3 'openmpi>=6'
+	[ ! -s ../out ]
+}

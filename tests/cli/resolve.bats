@@ -1,0 +1,196 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# resolve: text, reasons, JSON, conflicts, and the lock. No cluster, no network.
+
+load helper
+setup() { common_setup; }
+
+@test "a table of the stack" {
+	apart ringup resolve 'openmpi==4.1.*'
+	says 0
+	golden resolve
+	[ ! -e ringup.lock ]
+}
+
+@test "one reason and source per choice" {
+	apart ringup resolve --explain 'openmpi>=4,<5' os==debian12
+	says 0
+	golden resolve-explain
+}
+
+@test "the JSON of a stack" {
+	apart ringup --json resolve openmpi==4.1.4
+	says 0
+	golden resolve-json
+	json 'd["ok"] is True'
+	json 'd["stack"]["openmpi"]["version"] == "4.1.4"'
+	json 'all({"version", "reason", "source", "package"} <= set(c) for c in d["stack"].values())'
+	json 'd["requests"] == ["openmpi==4.1.4"]'
+}
+
+@test "a conflict: exit 3, who stands against what, and what would work" {
+	apart ringup resolve 'openmpi>=6'
+	says 3 'openmpi>=6'
+	golden resolve-conflict
+}
+
+@test "the JSON of a conflict" {
+	apart ringup --json resolve 'openmpi>=6'
+	says 3
+	json 'd["ok"] is False'
+	json 'd["conflict"][0]["request"] == "openmpi>=6"'
+	json '{"request", "because", "source"} <= set(d["conflict"][0])'
+	json 'd["suggestions"] == ["openmpi==5.0.1"]'
+	golden resolve-conflict-json
+	suggestion=$(python3 -c 'import json; print(json.load(open("../out"))["suggestions"][0])')
+	apart ringup resolve "$suggestion"
+	says 0
+}
+
+@test "what the catalog does not hold is no stack" {
+	apart ringup resolve cuda==12.1
+	says 3 'cuda==12.1'
+	apart ringup resolve openmpi 'gpu==V100'
+	says 3 'gpu==V100'
+}
+
+@test "words that are no requirement: exit 2" {
+	apart ringup resolve openmpi=4
+	says 2 "'openmpi=4' is not a requirement"
+	apart ringup resolve 'openmpi>=3<4'
+	says 2 'is not a requirement'
+	apart ringup resolve opnmpi
+	says 2 "did you mean 'openmpi'?"
+	apart ringup resolve 'openmpi>=4.*'
+	says 2 'is not a requirement'
+	apart ringup --json resolve opnmpi
+	says 2
+	[ ! -s ../out ]
+}
+
+@test "spaces and dots at the end do no harm" {
+	apart ringup resolve 'openmpi == 4.1.4 ' 'os==debian12.'
+	says 0
+	grep -q 'openmpi  *4\.1\.4 ' ../out
+}
+
+@test "the lock is written, and the same bytes again" {
+	printf 'hosts: [a]\nstack: [openmpi==4.1.4]\n' >cluster.yaml
+	apart ringup resolve
+	says 0
+	[ -s ringup.lock ]
+	[ "$(stat -c %a ringup.lock)" = 644 ]
+	cp -p ringup.lock ../first
+	sleep 1
+	apart ringup resolve
+	says 0
+	cmp ringup.lock ../first
+	[ "$(stat -c %Y ringup.lock)" = "$(stat -c %Y ../first)" ]
+	cp ringup.lock ../out
+	json 'd["stack"]["openmpi"]["version"] == "4.1.4"'
+	json 'd["catalog"].startswith("sha256:")'
+}
+
+@test "the lock follows a change" {
+	printf 'hosts: [a]\nstack: [openmpi==4.1.4]\n' >cluster.yaml
+	ringup resolve
+	printf 'hosts: [a]\nstack: [openmpi==4.1.*]\n' >cluster.yaml
+	apart ringup resolve
+	says 0
+	cp ringup.lock ../out
+	json 'd["stack"]["openmpi"]["version"] == "4.1.10"'
+}
+
+@test "a lock that is damaged is written anew" {
+	printf 'hosts: [a]\n' >cluster.yaml
+	echo '{' >ringup.lock
+	apart ringup resolve
+	says 0
+	cp ringup.lock ../out
+	json 'd["ok"]'
+}
+
+@test "--no-lock writes none, a conflict writes none" {
+	printf 'hosts: [a]\nstack: [openmpi==4.1.4]\n' >cluster.yaml
+	apart ringup resolve --no-lock
+	says 0
+	[ ! -e ringup.lock ]
+	printf 'hosts: [a]\nstack: [openmpi>=6]\n' >cluster.yaml
+	apart ringup resolve
+	says 3
+	[ ! -e ringup.lock ]
+}
+
+@test "the lock lies beside the file that is named" {
+	mkdir deep
+	printf 'hosts: [a]\n' >deep/c.yaml
+	apart ringup -f deep/c.yaml resolve
+	says 0
+	[ -s deep/ringup.lock ]
+	[ ! -e ringup.lock ]
+}
+
+@test "facts from a file: no driver, a CPU stack" {
+	cat >facts.json <<-'END'
+		{"schema": 1, "hosts": [{"host": "a", "kernel": "6.1", "driver": ""}]}
+	END
+	apart ringup resolve --facts facts.json openmpi
+	says 0
+}
+
+@test "facts from a file: a driver that the catalog knows nothing for" {
+	cat >facts.json <<-'END'
+		{"schema": 1, "hosts": [{"host": "a", "driver": ""}, {"host": "b", "driver": "525.60.13", "gpus": "A100"}]}
+	END
+	apart ringup resolve --facts facts.json
+	says 2 'there is no cluster.yaml'
+	apart ringup resolve --facts facts.json openmpi
+	says 3 'host b' 525.60.13 'accelerator: cpu'
+	apart ringup --json resolve --facts facts.json openmpi
+	says 3
+	json '"525.60.13" in d["conflict"][0]["because"]'
+	printf 'hosts: [a, b]\naccelerator: cpu\n' >cluster.yaml
+	apart ringup resolve --facts facts.json
+	says 0
+}
+
+@test "facts that are none: exit 2" {
+	apart ringup resolve --facts none.json openmpi
+	says 2 none.json
+	echo '{' >facts.json
+	apart ringup resolve --facts facts.json openmpi
+	says 2 facts.json
+	echo '{}' >facts.json
+	apart ringup resolve --facts facts.json openmpi
+	says 2 facts.json
+	echo '{"hosts": [{}]}' >facts.json
+	apart ringup resolve --facts facts.json openmpi
+	says 2 facts.json
+	echo '{"hosts": []} trailing' >facts.json
+	apart ringup resolve --facts facts.json openmpi
+	says 2 facts.json
+}
+
+@test "accelerator: cuda is never a silent CPU stack" {
+	printf 'hosts: [a]\naccelerator: cuda\n' >cluster.yaml
+	apart ringup resolve
+	says 3 cuda
+	[ ! -e ringup.lock ]
+}
+
+@test "a catalog that is broken names its line" {
+	cp -r "$RINGUP_CATALOG" catalog
+	echo '1,2,3' >>catalog/openmpi.csv
+	RINGUP_CATALOG=$PWD/catalog apart ringup resolve openmpi
+	says 2 'openmpi.csv:7: 3 cells, the header has 7'
+}
+
+@test "the real catalog resolves" {
+	unset RINGUP_CATALOG
+	apart ringup --json resolve
+	says 2 'cluster.yaml'
+	printf 'hosts: [a]\naccelerator: cpu\n' >cluster.yaml
+	apart ringup --json resolve
+	says 0
+	json 'd["ok"] and {"os", "openmpi", "python", "glibc"} <= set(d["stack"])'
+}

@@ -1,0 +1,133 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Where root, namespaces or an engine cannot be had: three hosts on 127.0.0.2 to .4 with `engine: none`,
+# started by root on request and by an ordinary user without one.
+
+load helper
+
+setup_file() {
+	lab_begin
+	RINGUP=$(command -v ringup)
+	TEST_USER=rltest$$
+	export RINGUP TEST_USER
+}
+
+teardown_file() {
+	local status=0
+	if id "$TEST_USER" >/dev/null 2>&1; then
+		as_user ringup -q lab down || true
+		rm -rf "$LAB/home"
+		userdel "$TEST_USER" || status=1
+	fi
+	lab_end || status=1
+	return $status
+}
+
+setup() {
+	cd "$LAB"
+}
+
+# as_user CMD...: as the ordinary user, in its own folder and with nothing of root's environment.
+as_user() {
+	(cd "$LAB/home" && runuser -u "$TEST_USER" -- env -i HOME="$LAB/home" PATH="$PATH" LC_ALL=C.UTF-8 "$@" \
+		</dev/null 3>&- 4>&-)
+}
+
+listeners() {
+	ss -Hltn | awk '{print $4}' | grep ':9422$' | sort | xargs
+}
+
+# Six verified ranks, by the report in FILE.
+passed() {
+	jq -e '.verdict == "pass" and (.results | length >= 2) and all(.results[]; .wrong == 0)' "$1" &&
+		[ "$(jq -r '.ranks[].host' "$1" | sort | uniq -c | awk '{print $1, $2}' | xargs)" = "2 node01 2 node02 2 node03" ]
+}
+
+@test "root: lab up --loopback starts three sshds and says why" {
+	[ "$(listeners)" = "" ]
+	run --separate-stderr ringup lab up --hosts 3 --loopback 3>&- 4>&-
+	echo "$stderr"
+	[ "$status" = 0 ]
+	[[ "$stderr" == *"loopback hosts with engine: none, because --loopback was given"* ]]
+	[ "$(listeners)" = "127.0.0.2:9422 127.0.0.3:9422 127.0.0.4:9422" ]
+	grep -q 'engine: none' cluster.yaml
+	[ "$(ssh-keygen -lf .ringup/lab/known_hosts | awk '{print $2}' | sort -u | wc -l)" = 3 ]
+}
+
+@test "root: up puts the worker there; a second one changes nothing" {
+	up
+	local before host
+	for host in node01 node02 node03; do
+		cmp "$BUILD/allreduce" ".ringup/lab/$host/state/ringup/lab/bin/allreduce"
+		[ "$(stat -c %a ".ringup/lab/$host/state/ringup/lab/ssh/secret")" = 600 ]
+	done
+	before=$(find .ringup/lab/node* -type f ! -name sshd.log -printf '%p %i %C@\n' | sort)
+	ringup --json up >up.json 2>/dev/null
+	jq -e '.ssh_connections == 3 and all(.hosts[]; .ok and (.changed | not))' up.json
+	same files "$before" "$(find .ringup/lab/node* -type f ! -name sshd.log -printf '%p %i %C@\n' | sort)"
+	[ "$(ringup --json status 2>/dev/null | jq -r '[.hosts[].state] | join(" ")')" = "ready ready ready" ]
+}
+
+@test "root: bench verifies six ranks; wrong data is status 5" {
+	ringup --json bench -- -b 1K -e 64K -f 8 -n 3 >bench.json 2>/dev/null
+	passed bench.json
+	fails 5 bench -- -b 1K -e 1K -n 2 --fault-inject corrupt:4
+	says "rank 4" node03
+	run ringup exec -H node02 -- sh -c 'echo "$SSH_CONNECTION"'
+	[[ "$output" == *"127.0.0.3 9422"* ]]
+}
+
+@test "root: a launcher that needs containers says so" {
+	fails 2 bench --launcher mpirun
+	one_line
+	says mpirun container
+}
+
+@test "root: one of three hosts down ends with status 4, the others are fine" {
+	kill "$(state '.hosts[1].process.pid')"
+	wait_for 5 eval '[ "$(listeners)" = "127.0.0.2:9422 127.0.0.4:9422" ]'
+	fails 4 up
+	one_line
+	says node02 127.0.0.3 9422 refused sshd
+	ringup -q lab up --hosts 3 --loopback 3>&- 4>&-
+	[ "$(listeners)" = "127.0.0.2:9422 127.0.0.3:9422 127.0.0.4:9422" ]
+	up
+}
+
+@test "root: down --purge, then lab down leave nothing" {
+	ringup -q down --purge
+	[ "$(find .ringup/lab/node*/state -type f 2>/dev/null)" = "" ]
+	up # also without a purge before
+	rm -f up.json bench.json
+	ringup -q lab down
+	[ "$(listeners)" = "" ]
+	[ "$(ls -A | grep -v '^\.pids$')" = "" ]
+	nothing_left
+}
+
+@test "ordinary user: lab up says that it is not root, and starts loopback hosts" {
+	useradd --home-dir "$LAB/home" --create-home --shell /bin/bash "$TEST_USER"
+	chmod 755 "$LAB"
+	as_user test -x "$RINGUP" || { echo "the user $TEST_USER cannot run $RINGUP: a folder above it is closed"; false; }
+	as_user ringup lab up --hosts 3 >out 2>err || { cat out err; false; }
+	grep -F 'loopback hosts with engine: none, because this user is not root' err
+	[ "$(listeners)" = "127.0.0.2:9422 127.0.0.3:9422 127.0.0.4:9422" ]
+	[ "$(pgrep -u "$TEST_USER" sshd | wc -l)" = 3 ]
+	grep -q "user: $TEST_USER" home/cluster.yaml
+	rm out err
+}
+
+@test "ordinary user: up and bench work and verify" {
+	as_user ringup up >out 2>&1 || { cat out; false; }
+	as_user ringup --json bench -- -b 1K -e 64K -f 8 -n 3 >bench.json 2>out || { cat out; false; }
+	passed bench.json
+	rm out bench.json
+}
+
+@test "ordinary user: lab down leaves no process and no file" {
+	as_user ringup lab down
+	[ "$(listeners)" = "" ]
+	same processes "" "$(ps -u "$TEST_USER" -o pid=,args=)"
+	[ "$(find home -newer home/.profile -type f ! -path '*/.cache/*')" = "" ]
+	[ ! -e home/.ringup ] && [ ! -e home/cluster.yaml ] && [ ! -e home/.local ]
+}
