@@ -67,7 +67,7 @@ static int start_sshd(struct lab *lab, int index, struct arena *arena, struct er
 	words_addf(&words, "-oPort=%d", lab->port);
 	words_addf(&words, "-oAuthorizedKeysFile=%s/authorized_keys", state);
 	/* each "host" keeps its files apart, although all share one disk */
-	words_addf(&words, "-oSetEnv=RINGUP_STATE_ROOT=%s/state", state);
+	words_addf(&words, "-oSetEnv=RINGUP_STATE_ROOT=%s/state/ringup", state);
 	words_add_all(&words,
 		      WORDS("-oStrictModes=no", "-oUsePAM=no", "-oPasswordAuthentication=no",
 			    "-oKbdInteractiveAuthentication=no", "-oMaxStartups=200"));

@@ -206,8 +206,6 @@ static void test_other_records(void **state)
 			    "docker --config /var/lib/ringup/lab/login pull --quiet " IMAGE);
 	assert_string_equal(line_of(s, container_words(m, &c, m->engine->remove)),
 			    "docker rm --force --volumes ringup-lab");
-	assert_string_equal(line_of(s, container_words(m, &c, m->engine->stop)),
-			    "docker stop --time 5 ringup-lab");
 	assert_string_equal(line_of(s, container_words(m, &c, m->engine->logs)),
 			    "docker logs --tail 20 ringup-lab");
 	assert_lacks(line_of(s, container_words(m, &c, m->engine->run)), "hush-hush");

@@ -7,6 +7,7 @@
 #include "core/proc.h"
 #include "core/str.h"
 
+#include <malloc.h>
 #include <sys/stat.h>
 
 struct rendered {
@@ -252,9 +253,27 @@ static void test_tar_is_reproducible(void **state)
 	assert_fine(digest_of_file(in(s, "1.tar"), first, &err));
 	assert_fine(digest_of_file(in(s, "2.tar"), second, &err));
 	assert_string_equal(first, second);
+}
+
+/* What fails halfway is an error with its place, and nothing worse (see main: M_PERTURB). */
+static void test_tar_errors(void **state)
+{
+	struct scratch *s = *state;
+	struct rendered r;
+	struct error err = {0};
+
+	render_fine(s, "hosts: [a]\n", &r);
+	for (int i = 0; i < 20; i++) {
+		assert_fails(context_write_tar(r.spec, "/dev/full", &err), ERROR_FAILED,
+			     "No space left");
+		assert_has(err.text, "/dev/full");
+	}
 	assert_fails(context_write_tar(r.spec, in(s, "none/x.tar"), &err), ERROR_FAILED,
 		     in(s, "none/x.tar"));
-	assert_fails(context_write_tar(r.spec, "/dev/full", &err), ERROR_FAILED, "/dev/full");
+	r.spec->files[2].source = in(s, "gone.c");
+	for (int i = 0; i < 20; i++)
+		assert_fails(context_write_tar(r.spec, in(s, "x.tar"), &err), ERROR_FAILED,
+			     in(s, "gone.c"));
 }
 
 /* The folder and the tar hold the same. */
@@ -288,8 +307,10 @@ int main(void)
 		SCRATCH_TEST(test_refused),
 		SCRATCH_TEST(test_pip_words_are_quoted),
 		SCRATCH_TEST(test_tar_is_reproducible),
+		SCRATCH_TEST(test_tar_errors),
 		SCRATCH_TEST(test_folder_is_the_tar),
 	};
 
+	mallopt(M_PERTURB, 0xa5); /* what is used after it was freed is garbage, at once */
 	return cmocka_run_group_tests_name("recipe", tests, NULL, NULL);
 }

@@ -12,8 +12,8 @@
 
 static void write_tar(struct scratch *s, const char *path)
 {
-	_cleanup_(tarball_release) struct tarball tarball = {0};
 	_cleanup_(file_close) FILE *out = fopen(path, "we");
+	_cleanup_(tarball_release) struct tarball tarball = {0};
 	struct error err = {0};
 
 	assert_non_null(out);
@@ -81,8 +81,9 @@ static void test_contents(void **state)
 
 static void test_full_disk(void **state)
 {
-	_cleanup_(tarball_release) struct tarball tarball = {0};
+	/* in this order: the release may write the end, so the file must be open still */
 	_cleanup_(file_close) FILE *out = fopen("/dev/full", "we");
+	_cleanup_(tarball_release) struct tarball tarball = {0};
 	static char bytes[100000];
 	struct error err = {0};
 	int rc = 0;

@@ -1,5 +1,5 @@
 # Cluster image for debian12, cpu
-# Made by ringup from the catalog sha256:5ed2561a887c10b7f96643d79e7bc0ce92acec8afbe6ead2d4749946975c3d9a.
+# Made by ringup; ringup.lock names the catalog that it comes from.
 #
 # os debian12 - the newest of several in the catalog: Debian 12 bookworm [test]
 # glibc 2.36 - the only one for debian12 in the catalog: comes with the base [test]
@@ -65,7 +65,7 @@ ENV SPACES="a b"
 ENV QUOTES="say \"hi\""
 ENV DOLLAR="\$HOME \\ x"
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-LABEL org.ringup.cluster-image=1 org.ringup.catalog=sha256:5ed2561a887c10b7f96643d79e7bc0ce92acec8afbe6ead2d4749946975c3d9a \
+LABEL org.ringup.cluster-image=1 \
       org.ringup.stack.os=debian12 \
       org.ringup.stack.glibc=2.36 \
       org.ringup.stack.gcc=12.2.0 \
