@@ -32,7 +32,7 @@ PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS = $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 LDFLAGS_ALL = $(SANFLAGS) -pthread -Wl,-z,relro,-z,now
 
-.PHONY: all deps demo test lint format san bench fuzz fault gpu install deb clean help FORCE
+.PHONY: all deps demo test lint format san bench fuzz install clean help FORCE
 
 all: $(O)/.deps ## build ringup and the worker into build/
 	$(Q)$(MAKE) --no-print-directory programs
@@ -111,6 +111,23 @@ print-flags:
 san: $(O)/.deps ## unit and cli tests under ASan and UBSan
 	$(Q)$(MAKE) --no-print-directory SAN=1 test SUITES="unit cli"
 
+# Objects of their own: clang, with coverage for the fuzzer. FUZZ_SECONDS is per target.
+FUZZ_SECONDS ?= 20
+FUZZ_SAN := -fsanitize=address -fsanitize=undefined -fno-sanitize-recover=undefined
+fuzz: $(O)/.deps ## run every fuzz target for FUZZ_SECONDS (20)
+	$(Q)$(MAKE) --no-print-directory O=build-fuzz SAN=1 CC=clang \
+	  SANFLAGS="-fsanitize=fuzzer-no-link $(FUZZ_SAN)" fuzz-programs
+	$(Q)for n in $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)); do \
+	  mkdir -p build-fuzz/corpus/$$n; echo "  FUZZ  $$n"; build-fuzz/fuzz/fuzz_$$n -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -verbosity=0 \
+	  build-fuzz/corpus/$$n tests/fuzz/seeds/$$n || exit 1; done
+
+.PHONY: fuzz-programs
+fuzz-programs: $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+$(O)/fuzz/%: tests/fuzz/%.c $(LIB_OBJS) $(O)/flags
+	@mkdir -p $(@D)
+	@echo "  FUZZ  $<"
+	$(Q)$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -fsanitize=fuzzer -pthread -MMD -MP -o $@ $< $(LIB_OBJS) $(PKG_LIBS) -lm
+
 bench: all ## measure against the tools a user would pick instead
 	$(Q)BUILD="$(O)" bench/run.sh
 
@@ -121,7 +138,7 @@ install: all ## install into PREFIX (default /usr/local)
 	  install -D -m $$(test -x $$f && echo 755 || echo 644) $$f $(DESTDIR)$(PREFIX)/share/ringup/$$f; done
 
 clean: ## remove what was built (a running lab keeps running: see 'ringup lab down')
-	rm -rf build build-san
+	rm -rf build build-san build-fuzz
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16

@@ -15,6 +15,8 @@
 
 #define BUILD_TIMEOUT_S 7200
 #define PROBE_TIMEOUT_S 20
+#define STEP_NAME_BYTES 60
+#define STEP_OUTPUT_BYTES 500
 
 static const char *const *docker_env(const struct build_target *target, struct arena *arena)
 {
@@ -111,8 +113,19 @@ static void add_plain(struct str *out, const char *text)
 	}
 }
 
-/* What the failing step itself printed, behind its "Running in" line; the end of it when it is
- * long. */
+/* Cuts everything before the last `bytes` off, at a line's start where there is one. */
+static const char *tail(const char *text, size_t bytes)
+{
+	size_t length = strlen(text);
+	const char *start = length > bytes ? text + length - bytes : text, *line;
+
+	if (start == text)
+		return text;
+	line = strchr(start, '\n');
+	return line && line[1] ? line + 1 : start;
+}
+
+/* Which step failed, and what it printed: its own output is behind its "Running in" line. */
 static int build_failed(const struct proc_result *result, const char *image, struct error *err)
 {
 	_cleanup_(str_release) struct str said = {0};
@@ -125,13 +138,24 @@ static int build_failed(const struct proc_result *result, const char *image, str
 	if (end)
 		output = strchr(end, '\n') ? strchr(end, '\n') + 1 : "";
 	str_init(&said);
-	add_plain(&said, output);
-	end = strstr(result->err.text, "The command ");
-	add_plain(&said, end ? end : result->err.text);
-	str_trim(&said);
-	return error_set(err, ERROR_FAILED, "the build of %s failed at '%.*s'; it said: %s", image,
-			 (int)strcspn(step, "\n"), step,
-			 said.text + (said.length > 900 ? said.length - 900 : 0));
+	add_plain(&said, tail(output, STEP_OUTPUT_BYTES));
+	/* the step's stderr, without the builder's last line, which only repeats the step */
+	end = strstr(result->err.text, "The command '");
+	if (end)
+		result->err.text[end - result->err.text] = '\0';
+	add_plain(&said, tail(result->err.text, STEP_OUTPUT_BYTES));
+	str_one_line(&said, 2 * STEP_OUTPUT_BYTES);
+	error_set(err, ERROR_FAILED, "the build of %s failed at '%.*s': %s", image,
+		  (int)strcspn(step, "\n") > STEP_NAME_BYTES ? STEP_NAME_BYTES
+							     : (int)strcspn(step, "\n"),
+		  step, said.text);
+	if (strstr(said.text, "E: Unable to locate") || strstr(said.text, "E: Version"))
+		return error_advise(
+			err, "correct image.apt in cluster.yaml, or take a mirrors.apt that has "
+			     "the version");
+	if (strstr(said.text, "Failed to fetch") || strstr(said.text, "Could not connect"))
+		return error_advise(err, "check mirrors.apt in cluster.yaml");
+	return -1;
 }
 
 static int build(const struct build_target *target, const char *context_tar, const char *image,

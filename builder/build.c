@@ -17,6 +17,7 @@
 /* An image of the CPU stack with its base, twice over: what a build may need in the cache folder.
  */
 #define BUILD_DISK_BYTES (2 * GIB)
+#define REASONS_BYTES 500 /* of a package tool's output in an error */
 
 static const char *base_tar_path(const struct spec *spec, const char *folder, struct arena *arena)
 {
@@ -55,6 +56,48 @@ static int check_disk(const char *folder, struct error *err)
 		format_bytes(free_text, (uint64_t)fs.f_bavail * fs.f_frsize), folder);
 }
 
+/* The lines of a package tool's output that say why: errors, and fetches that failed. */
+static void add_reasons(struct str *out, const char *text)
+{
+	static const char *const marks[] = {"E: ", "Err:", "Could not connect", "Failed to fetch",
+					    "Temporary failure"};
+
+	for (const char *line = text; *line; line += *line == '\n') {
+		int length = (int)strcspn(line, "\n");
+
+		for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+			const char *mark = strstr(line, marks[i]);
+
+			if (!mark || mark >= line + length || out->length > REASONS_BYTES)
+				continue;
+			str_addf(out, "%s%.*s", out->length ? "; " : "",
+				 length > 160 ? 160 : length, line);
+			break;
+		}
+		line += length;
+	}
+}
+
+static int make_base(const struct cluster *cluster, const char *const *words, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	_cleanup_(str_release) struct str reasons = {0};
+	struct proc proc = {.words = words};
+	const char *mirror = cluster->mirrors.apt;
+
+	if (proc_run(&proc, &result, err) < 0)
+		return -1;
+	if (result.status == 0)
+		return 0;
+	str_init(&reasons);
+	add_reasons(&reasons, result.err.text);
+	error_set(err, ERROR_FAILED, "packages from %s: %s",
+		  *mirror ? mirror : "the public archive",
+		  reasons.length ? reasons.text : result.err.text);
+	return error_advise(err, "check mirrors.apt in %s and that this machine reaches it",
+			    cluster->path);
+}
+
 /* Makes the root filesystem unless the cache holds it: to a temporary name first. */
 static int make_base_tar(const struct cluster *cluster, const struct spec *spec, const char *tar,
 			 struct arena *arena, struct error *err)
@@ -69,7 +112,7 @@ static int make_base_tar(const struct cluster *cluster, const struct spec *spec,
 		return 0;
 	step = progress_begin("base",
 			      arena_printf(arena, "making the root filesystem of %s", spec->os));
-	if (proc_check(words, err) < 0 || rename(partial, tar) < 0) {
+	if (make_base(cluster, words, err) < 0 || rename(partial, tar) < 0) {
 		unlink(partial);
 		progress_end(step, false, "failed");
 		if (!err->kind)

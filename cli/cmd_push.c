@@ -31,8 +31,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	    stage_registry(&s, &registry, err) < 0)
 		return -1;
 	if (push(&s, registry, &sent, err) < 0)
-		return error_wrap(err, "push %s/%s", s.cluster.registry.namespace,
-				  s.cluster.image.name);
+		return -1;
 	if (ctx->json) {
 		_cleanup_(json_free) cJSON *json = json_document();
 

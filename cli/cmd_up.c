@@ -28,8 +28,7 @@ static int provide_image(struct stages *s, struct error *err)
 	    stage_registry(s, &registry, err) < 0)
 		return -1;
 	if (stage_find_image(s, registry, &found, err) < 0)
-		return error_wrap(err, "push %s/%s", s->cluster.registry.namespace,
-				  s->cluster.image.name);
+		return -1;
 	if (found) {
 		log_info("  %-20s %s is in the registry", "image",
 			 reference_text(&s->reference, s->arena));
@@ -37,10 +36,7 @@ static int provide_image(struct stages *s, struct error *err)
 	}
 	if (stage_build(s, &image, err) < 0)
 		return -1;
-	if (stage_push(s, registry, &image, err) < 0)
-		return error_wrap(err, "push %s/%s", s->cluster.registry.namespace,
-				  s->cluster.image.name);
-	return 0;
+	return stage_push(s, registry, &image, err);
 }
 
 static bool has_containers(const struct stages *s)

@@ -153,15 +153,21 @@ static int died(struct visit *v, const char *state, struct error *err)
 		str_clear(&logs.err);
 	str_add(&logs.out, logs.err.text);
 	str_one_line(&logs.out, LOG_BYTES);
-	return error_set(err, ERROR_FAILED,
-			 "%s: the container %s died at start (exit status %.*s); its log ends: %s",
-			 v->m->host->name, v->m->fleet->container,
-			 exit_status ? (int)strcspn(exit_status + 15, "\n") : 1,
-			 exit_status ? exit_status + 15 : "?",
-			 logs.out.length
-				 ? logs.out.text +
-					   (logs.out.length > 600 ? logs.out.length - 600 : 0)
-				 : "(it is empty)");
+	error_set(err, ERROR_FAILED,
+		  "%s: the container %s died at start (exit status %.*s); its log ends: %s",
+		  v->m->host->name, v->m->fleet->container,
+		  exit_status ? (int)strcspn(exit_status + 15, "\n") : 1,
+		  exit_status ? exit_status + 15 : "?",
+		  logs.out.length ? logs.out.text : "(it is empty)");
+	if (strstr(logs.out.text, "Address already in use"))
+		return error_advise(
+			err,
+			"another program has port %d there (ss -ltnp shows it): stop it, or set "
+			"container.sshd_port",
+			v->m->fleet->cluster->container.sshd_port);
+	return error_advise(
+		err, "'ringup logs %s' shows all of it; mend the cause and run 'ringup up' again",
+		v->m->host->name);
 }
 
 static int check_alive(struct visit *v, struct error *err)

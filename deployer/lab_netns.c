@@ -55,6 +55,12 @@ static const char *netns_name(const struct lab *lab, size_t index, struct arena 
 	return arena_printf(arena, "%s-%s", lab->name, lab->hosts[index].name);
 }
 
+/* The machine's end of the host's link. */
+static const char *link_name(const struct lab *lab, size_t index, struct arena *arena)
+{
+	return arena_printf(arena, "%sv%zu", lab->name, index + 1);
+}
+
 /* A subnet that no route of this machine covers yet. */
 static int choose_subnet(struct lab *lab, struct arena *arena, struct error *err)
 {
@@ -98,7 +104,7 @@ static int make_bridge(struct lab *lab, struct arena *arena, struct error *err)
 static int make_link(const struct lab *lab, size_t index, struct arena *arena, struct error *err)
 {
 	const char *netns = netns_name(lab, index, arena);
-	const char *outside = arena_printf(arena, "%sv%zu", lab->name, index + 1);
+	const char *outside = link_name(lab, index, arena);
 	const char *address = arena_printf(arena, "%s/24", lab->hosts[index].address);
 	const char *gateway = arena_printf(arena, "10.83.%d.254", lab->subnet);
 
@@ -354,8 +360,11 @@ void lab_netns_down(const struct lab *lab, struct arena *arena)
 	for (int i = 0; i < lab->host_count; i++)
 		lab_process_end(&lab->hosts[i].process, true);
 	lab_process_end(&lab->builder, true);
-	for (int i = 0; i < lab->host_count; i++)
+	for (int i = 0; i < lab->host_count; i++) {
+		/* the link first: the kernel takes a namespace apart in its own time */
+		succeeds(WORDS("ip", "link", "del", link_name(lab, (size_t)i, arena)));
 		succeeds(WORDS("ip", "netns", "del", netns_name(lab, (size_t)i, arena)));
+	}
 	succeeds(WORDS("ip", "link", "del", lab->name));
 	for (int tries = 0; tries < CGROUP_TRIES && !remove_cgroups(lab, arena); tries++)
 		usleep(100000);

@@ -151,6 +151,6 @@ int registry_push(struct registry *registry, const char *layout_folder,
 	arena_release(&push.arena);
 	report->seconds = clock_seconds_since(start);
 	return rc < 0 && err->kind != ERROR_INTERRUPTED
-		       ? error_wrap(err, "push %s", ref->repository)
+		       ? error_wrap(err, "push %s/%s", ref->registry, ref->repository)
 		       : rc;
 }

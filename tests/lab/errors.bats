@@ -105,7 +105,7 @@ start_sshd() {
 	[ "$(grep -c '^ringup: error: ' up.log)" = 1 ]
 	grep '^ringup: error: ' up.log | grep -iq interrupt
 	wait_for 15 eval '[ "$(builder ps -aq)" = "" ]' # the step's container
-	run ! pgrep -f "docker build .*--tag ringup/train:.*$LAB"
+	run ! grep -lF "DOCKER_HOST=unix:///run/ringup-$LAB_NAME/" /proc/[0-9]*/environ # the client of the build
 	[ "$(find "${XDG_CACHE_HOME:-$HOME/.cache}/ringup" -name '*.partial*' -o -name 'context-*' -newer up.log)" = "" ]
 	nothing_made
 }
@@ -254,7 +254,7 @@ start_sshd() {
 	local before
 	before=$(container_lines)
 	kill "$(state .registry.pid)"
-	wait_for 5 eval '! true <"/dev/tcp/${ADDRESS:=$(registry_address)}/5000" 2>/dev/null'
+	wait_for 5 eval '! true <"/dev/tcp/10.83.$(state .subnet).254/5000"'
 	fails 1 up
 	one_line
 	says "$(registry_address)" "connection refused" "is the registry running"
@@ -306,7 +306,6 @@ start_sshd() {
 	docker-registry serve small.yml >small.log 2>&1 </dev/null 3>&- 4>&- &
 	pid=$!
 	note_pid "$pid"
-	true
 	wait_for 10 curl -sf --cacert .ringup/lab/registry/ca.pem "https://$address/v2/"
 	variant variant.yaml "s,address: \"10[^\"]*:5000\",address: \"$address\","
 	fails 1 -f variant.yaml up
@@ -371,8 +370,7 @@ s.listen()
 time.sleep(120)" </dev/null 3>&- 4>&- &
 	pid=$!
 	note_pid "$pid"
-	wait_for 10 true \<"/dev/tcp/$(address node02)/9435" || wait_for 5 eval 'inside node02 ss -Hltn | grep -q :9435'
-	wait_for 5 eval 'inside node02 ss -Hltn | grep -q :9435'
+	wait_for 10 eval 'inside node02 ss -Hltn | grep -q :9435'
 	fails 4 up || { kill "$pid"; false; }
 	kill "$pid"
 	wait "$pid" || true

@@ -51,15 +51,14 @@ lab_end() {
 	# What tests may have left when they failed half-way.
 	pids_of_tests | xargs -r kill -9
 	! mountpoint -q "$LAB/disk" || umount "$LAB/disk"
-	ringup -q lab down 3>&- 4>&- || status=1
+	if ! ringup -q lab down 3>&- 4>&-; then
+		echo "lab down failed; it is tried again when bats has ended: $LAB"
+		return 1
+	fi
 	nothing_left || status=1
 	cd /
 	kill "$GUARD" 2>/dev/null || true
-	if ((status == 0)); then
-		rm -rf "${LAB:?}"
-	else
-		echo "the lab's folder is kept: $LAB"
-	fi
+	rm -rf "${LAB:?}"
 	return $status
 }
 

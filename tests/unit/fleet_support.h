@@ -8,15 +8,24 @@
 #include "core/quote.h"
 #include "deployer/fleet.h"
 
-/* As fleet_init leaves it, with facts and state of a fresh host. The caller closes the fleet. */
-static inline void make_fleet(struct scratch *s, const char *yaml, struct fleet *fleet)
+#define FLEETS_MAX 64
+
+/* Those that the running test has made. */
+static struct fleet *made_fleets[FLEETS_MAX];
+static size_t made_count;
+
+/* As fleet_init leaves it, with facts and state of a fresh host. Closed when the test ends. */
+static inline struct fleet *make_fleet(struct scratch *s, const char *yaml)
 {
 	struct cluster *cluster = ARENA_NEW(&s->arena, struct cluster);
+	struct fleet *fleet = ARENA_NEW(&s->arena, struct fleet);
 	struct fleet_options options = {0};
 	struct error err = {0};
 
 	assert_fine(cluster_load(put(s, "cluster.yaml", yaml), &s->arena, cluster, &err));
 	assert_fine(fleet_init(cluster, &options, &s->arena, fleet, &err));
+	assert_true(made_count < FLEETS_MAX);
+	made_fleets[made_count++] = fleet;
 	for (size_t i = 0; i < fleet->count; i++) {
 		struct member *m = &fleet->members[i];
 
@@ -29,7 +38,18 @@ static inline void make_fleet(struct scratch *s, const char *yaml, struct fleet 
 					       .mesh = "",
 					       .folder = "/var/lib/ringup/lab"};
 	}
+	return fleet;
 }
+
+static inline int fleet_teardown(void **state)
+{
+	while (made_count)
+		fleet_close(made_fleets[--made_count]);
+	return scratch_teardown(state);
+}
+
+/* A test with a scratch in *state that may make fleets. */
+#define FLEET_TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, fleet_teardown)
 
 /* The words as one line, quoted where needed. */
 static inline const char *line_of(struct scratch *s, const char *const *words)

@@ -250,6 +250,8 @@ static const struct {
 	{"hosts: [a]\nimage: {env: [A]}\n", "2:14", "'env' must be a map"},
 	{"hosts: [a]\nimage: {platforms: [linux/arm64]}\n", "2:20", "linux/arm64"},
 	{"hosts: [a]\nbuild: {engin: x}\n", "2:9", "did you mean 'engine'?"},
+	{"hosts: [a]\ncontainer: {sshd_port: 0}\n", "2:24", "from 1 to 65535"},
+	{"hosts: [a]\ncontainer: {sshd_port: 65536}\n", "2:24", "from 1 to 65535"},
 	{"hosts: [a]\ncontainer: {sshd_port: x}\n", "2:24", "'sshd_port' must be"},
 	{"hosts: [a]\ncontainer: {priviledged: true}\n", "2:13", "did you mean 'privileged'?"},
 	{"hosts: [a]\ncontainer: {volumes: {a: b}}\n", "2:22", "'volumes' must be a list"},

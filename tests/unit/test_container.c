@@ -41,11 +41,8 @@ static void test_find(void **state)
 static const char *const *run_words(struct scratch *s, const char *yaml, size_t index,
 				    const struct bringup *bringup, struct container *container)
 {
-	struct fleet *fleet = ARENA_NEW(&s->arena, struct fleet);
-	struct member *m;
+	struct member *m = &make_fleet(s, yaml)->members[index];
 
-	make_fleet(s, yaml, fleet);
-	m = &fleet->members[index];
 	container_describe(m, bringup, container);
 	return container_words(m, container, m->engine->run);
 }
@@ -188,15 +185,14 @@ static void test_interface_of_the_person(void **state)
 static void test_other_records(void **state)
 {
 	struct scratch *s = *state;
-	struct fleet fleet;
+	struct fleet *fleet = make_fleet(s, "name: lab\nhosts: [a]\ncontainer: {engine: docker}\n");
 	struct container c;
 	struct bringup bringup = cpu;
 	struct member *m;
 
 	bringup.registry_ca = "PEM";
 	bringup.credentials = (struct credentials){.user = "u", .password = {"hush-hush"}};
-	make_fleet(s, "name: lab\nhosts: [a]\ncontainer: {engine: docker}\n", &fleet);
-	m = &fleet.members[0];
+	m = &fleet->members[0];
 	container_describe(m, &bringup, &c);
 	assert_string_equal(c.ca_path, "/etc/docker/certs.d/10.0.0.1:5000/ca.crt");
 	assert_string_equal(line_of(s, container_words(m, &c, m->engine->login)),
@@ -209,20 +205,19 @@ static void test_other_records(void **state)
 	assert_string_equal(line_of(s, container_words(m, &c, m->engine->logs)),
 			    "docker logs --tail 20 ringup-lab");
 	assert_lacks(line_of(s, container_words(m, &c, m->engine->run)), "hush-hush");
-	fleet_close(&fleet);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_expand),
+		FLEET_TEST(test_expand),
 		cmocka_unit_test(test_find),
-		SCRATCH_TEST(test_docker_words),
-		SCRATCH_TEST(test_safe_by_default),
-		SCRATCH_TEST(test_gpus),
-		SCRATCH_TEST(test_config_hash),
-		SCRATCH_TEST(test_interface_of_the_person),
-		SCRATCH_TEST(test_other_records),
+		FLEET_TEST(test_docker_words),
+		FLEET_TEST(test_safe_by_default),
+		FLEET_TEST(test_gpus),
+		FLEET_TEST(test_config_hash),
+		FLEET_TEST(test_interface_of_the_person),
+		FLEET_TEST(test_other_records),
 	};
 
 	return cmocka_run_group_tests_name("container", tests, NULL, NULL);

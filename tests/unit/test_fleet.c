@@ -18,48 +18,42 @@ static int fail_some(struct member *m, void *arg, struct error *err)
 static void test_partial(void **state)
 {
 	static const char *const broken[] = {"n2", "n4", NULL}, *const nobody[] = {NULL};
-	struct fleet fleet;
+	struct fleet *fleet = make_fleet(*state, "hosts: [\"n[1-5]\"]\n");
 	struct error err = {0};
 
-	make_fleet(*state, "hosts: [\"n[1-5]\"]\n", &fleet);
-	fleet_each(&fleet, fail_some, (void *)(uintptr_t)nobody);
-	assert_fine(fleet_result(&fleet, &err));
-	fleet_each(&fleet, fail_some, (void *)(uintptr_t)broken);
-	assert_int_equal(fleet_failures(&fleet), 2);
-	assert_fails(fleet_result(&fleet, &err), ERROR_PARTIAL, "n2, n4: no answer");
+	fleet_each(fleet, fail_some, (void *)(uintptr_t)nobody);
+	assert_fine(fleet_result(fleet, &err));
+	fleet_each(fleet, fail_some, (void *)(uintptr_t)broken);
+	assert_int_equal(fleet_failures(fleet), 2);
+	assert_fails(fleet_result(fleet, &err), ERROR_PARTIAL, "n2, n4: no answer");
 	assert_has(err.text, "2 of 5 hosts failed");
 	assert_lacks(err.text, "n1");
-	fleet_close(&fleet);
 }
 
 /* Who failed is left out of the steps after it, and keeps its first error. */
 static void test_failed_members_rest(void **state)
 {
 	static const char *const first[] = {"n1", NULL}, *const all[] = {"n1", "n2", NULL};
-	struct fleet fleet;
+	struct fleet *fleet = make_fleet(*state, "hosts: [\"n[1-3]\"]\n");
 
-	make_fleet(*state, "hosts: [\"n[1-3]\"]\n", &fleet);
-	fleet_each(&fleet, fail_some, (void *)(uintptr_t)first);
-	error_wrap(&fleet.members[0].err, "first");
-	fleet_each(&fleet, fail_some, (void *)(uintptr_t)all);
-	assert_string_equal(fleet.members[0].err.text, "first: n1: no answer");
-	assert_false(fleet.members[0].changed);
-	assert_true(fleet.members[2].changed);
-	assert_int_equal(fleet_failures(&fleet), 2);
-	fleet_close(&fleet);
+	fleet_each(fleet, fail_some, (void *)(uintptr_t)first);
+	error_wrap(&fleet->members[0].err, "first");
+	fleet_each(fleet, fail_some, (void *)(uintptr_t)all);
+	assert_string_equal(fleet->members[0].err.text, "first: n1: no answer");
+	assert_false(fleet->members[0].changed);
+	assert_true(fleet->members[2].changed);
+	assert_int_equal(fleet_failures(fleet), 2);
 }
 
 static void test_all_failed(void **state)
 {
 	static const char *const all[] = {"n1", "n2", NULL};
-	struct fleet fleet;
+	struct fleet *fleet = make_fleet(*state, "hosts: [\"n[1-2]\"]\n");
 	struct error err = {0};
 
-	make_fleet(*state, "hosts: [\"n[1-2]\"]\n", &fleet);
-	fleet_each(&fleet, fail_some, (void *)(uintptr_t)all);
-	assert_fails(fleet_result(&fleet, &err), ERROR_FAILED, "n1, n2: no answer");
+	fleet_each(fleet, fail_some, (void *)(uintptr_t)all);
+	assert_fails(fleet_result(fleet, &err), ERROR_FAILED, "n1, n2: no answer");
 	assert_lacks(err.text, "others");
-	fleet_close(&fleet);
 }
 
 static int fail_by_name(struct member *m, void *arg, struct error *err)
@@ -72,14 +66,12 @@ static int fail_by_name(struct member *m, void *arg, struct error *err)
 /* Hosts with one cause share a line; another cause has its own. */
 static void test_causes(void **state)
 {
-	struct fleet fleet;
+	struct fleet *fleet = make_fleet(*state, "hosts: [\"n[1-5]\"]\n");
 	struct error err = {0};
 
-	make_fleet(*state, "hosts: [\"n[1-5]\"]\n", &fleet);
-	fleet_each(&fleet, fail_by_name, NULL);
-	assert_fails(fleet_result(&fleet, &err), ERROR_FAILED, "n1, n3, n5: connection refused");
+	fleet_each(fleet, fail_by_name, NULL);
+	assert_fails(fleet_result(fleet, &err), ERROR_FAILED, "n1, n3, n5: connection refused");
 	assert_has(err.text, "n2, n4: no answer");
-	fleet_close(&fleet);
 }
 
 static int fail_all(struct member *m, void *arg, struct error *err)
@@ -91,15 +83,13 @@ static int fail_all(struct member *m, void *arg, struct error *err)
 /* A thousand failures still make a message that fits. */
 static void test_many_failures(void **state)
 {
-	struct fleet fleet;
+	struct fleet *fleet = make_fleet(*state, "hosts: [\"n[0001-1000]\"]\n");
 	struct error err = {0};
 
-	make_fleet(*state, "hosts: [\"n[0001-1000]\"]\n", &fleet);
-	fleet_each(&fleet, fail_all, NULL);
-	assert_int_equal(fleet_failures(&fleet), 1000);
-	assert_fails(fleet_result(&fleet, &err), ERROR_FAILED, "n0001, n0002, ");
+	fleet_each(fleet, fail_all, NULL);
+	assert_int_equal(fleet_failures(fleet), 1000);
+	assert_fails(fleet_result(fleet, &err), ERROR_FAILED, "n0001, n0002, ");
 	assert_has(err.text, " and 992 more: a reason");
-	fleet_close(&fleet);
 }
 
 static void test_init(void **state)
@@ -137,41 +127,37 @@ static void test_init(void **state)
 /* The line that a dry run prints can be pasted, and it checks the host key. */
 static void test_command_text(void **state)
 {
-	struct fleet fleet;
+	struct fleet *fleet = make_fleet(
+		*state, "hosts: [{address: 10.0.0.2, port: 2222, user: x}]\nssh: {sudo: true}\n");
 	_cleanup_(str_release) struct str line = {0};
 
 	setenv("HOME", "/home/ops", 1);
-	make_fleet(*state, "hosts: [{address: 10.0.0.2, port: 2222, user: x}]\nssh: {sudo: true}\n",
-		   &fleet);
 	str_init(&line);
-	ssh_command_text(&fleet.members[0].target, WORDS("docker", "rm", "a b"), &line);
+	ssh_command_text(&fleet->members[0].target, WORDS("docker", "rm", "a b"), &line);
 	assert_has(line.text, "ssh -p 2222 ");
 	assert_has(line.text, "StrictHostKeyChecking=yes");
 	assert_has(line.text, "x@10.0.0.2");
 	assert_has(line.text, "'sudo -n docker rm '\\''a b'\\'''");
-	fleet_close(&fleet);
 }
 
 static void test_slots(void **state)
 {
 	struct scratch *s = *state;
-	struct fleet fleet;
+	struct fleet *fleet = make_fleet(s, "hosts: [a, {address: b, slots: 4}, c]\n");
 
-	make_fleet(s, "hosts: [a, {address: b, slots: 4}, c]\n", &fleet);
-	fleet.members[2].facts.gpus = "V100;V100;V100";
-	assert_int_equal(member_slots(&fleet.members[0]), 1);
-	assert_int_equal(member_slots(&fleet.members[1]), 4);
-	assert_int_equal(member_slots(&fleet.members[2]), 3);
-	fleet_close(&fleet);
+	fleet->members[2].facts.gpus = "V100;V100;V100";
+	assert_int_equal(member_slots(&fleet->members[0]), 1);
+	assert_int_equal(member_slots(&fleet->members[1]), 4);
+	assert_int_equal(member_slots(&fleet->members[2]), 3);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_partial),	  SCRATCH_TEST(test_failed_members_rest),
-		SCRATCH_TEST(test_causes),	  SCRATCH_TEST(test_all_failed),
-		SCRATCH_TEST(test_many_failures), SCRATCH_TEST(test_init),
-		SCRATCH_TEST(test_command_text),  SCRATCH_TEST(test_slots),
+		FLEET_TEST(test_partial),	FLEET_TEST(test_failed_members_rest),
+		FLEET_TEST(test_causes),	FLEET_TEST(test_all_failed),
+		FLEET_TEST(test_many_failures), FLEET_TEST(test_init),
+		FLEET_TEST(test_command_text),	FLEET_TEST(test_slots),
 	};
 
 	return cmocka_run_group_tests_name("fleet", tests, NULL, NULL);

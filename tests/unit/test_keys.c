@@ -13,7 +13,7 @@
 	"three}]\ncontainer: {engine: docker, sshd_port: 9435}\n"
 
 struct meshed {
-	struct fleet fleet;
+	struct fleet *fleet;
 	struct keys keys;
 	struct key_file files[KEY_FILES_MAX];
 };
@@ -23,9 +23,9 @@ static struct meshed *mesh(struct scratch *s, const char *yaml, size_t member)
 	struct meshed *m = ARENA_NEW(&s->arena, struct meshed);
 	struct error err = {0};
 
-	make_fleet(s, yaml, &m->fleet);
-	assert_fine(keys_load(&m->fleet, &s->arena, &m->keys, &err));
-	keys_files(&m->fleet, &m->keys, &m->fleet.members[member], &s->arena, m->files);
+	m->fleet = make_fleet(s, yaml);
+	assert_fine(keys_load(m->fleet, &s->arena, &m->keys, &err));
+	keys_files(m->fleet, &m->keys, &m->fleet->members[member], &s->arena, m->files);
 	return m;
 }
 
@@ -217,7 +217,7 @@ static void test_half_a_pair(void **state)
 	struct error err = {0};
 
 	assert_int_equal(unlink(in(s, ".ringup/keys/id_ed25519.pub")), 0);
-	assert_fails(keys_load(&m->fleet, &s->arena, &m->keys, &err), ERROR_FAILED,
+	assert_fails(keys_load(m->fleet, &s->arena, &m->keys, &err), ERROR_FAILED,
 		     "id_ed25519.pub");
 }
 
@@ -228,7 +228,7 @@ static const char *parcel_digest(struct scratch *s, struct meshed *m, size_t mem
 	struct error err = {0};
 
 	bringup.keys = m->keys;
-	assert_fine(parcel_make(&m->fleet.members[member], &bringup, &parcel, &err));
+	assert_fine(parcel_make(&m->fleet->members[member], &bringup, &parcel, &err));
 	assert_true(parcel.tar_bytes > 0 && parcel.tar_bytes % 512 == 0);
 	assert_true(digest_is_valid(parcel.digest));
 	return arena_strdup(&s->arena, parcel.digest);
@@ -252,15 +252,15 @@ static void test_parcel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_made_once),
-		SCRATCH_TEST(test_a_host_more),
-		SCRATCH_TEST(test_files),
-		SCRATCH_TEST(test_host_keys_are_always_checked),
-		SCRATCH_TEST(test_known_hosts_has_everyone),
-		SCRATCH_TEST(test_ssh_config),
-		SCRATCH_TEST(test_sshd_config),
-		SCRATCH_TEST(test_half_a_pair),
-		SCRATCH_TEST(test_parcel),
+		FLEET_TEST(test_made_once),
+		FLEET_TEST(test_a_host_more),
+		FLEET_TEST(test_files),
+		FLEET_TEST(test_host_keys_are_always_checked),
+		FLEET_TEST(test_known_hosts_has_everyone),
+		FLEET_TEST(test_ssh_config),
+		FLEET_TEST(test_sshd_config),
+		FLEET_TEST(test_half_a_pair),
+		FLEET_TEST(test_parcel),
 	};
 
 	return cmocka_run_group_tests_name("keys", tests, NULL, NULL);

@@ -54,7 +54,7 @@ static const struct {
 
 static const char *launched(struct scratch *s, const char *launcher, const char *yaml, size_t index)
 {
-	struct fleet *fleet = ARENA_NEW(&s->arena, struct fleet);
+	struct fleet *fleet = make_fleet(s, yaml);
 	const struct launcher *l = launcher_find(launcher);
 	struct launch launch = {
 		.arguments = WORDS("-b", "1K"), .root_address = "10.0.0.1", .root_port = 7000};
@@ -62,7 +62,6 @@ static const char *launched(struct scratch *s, const char *launcher, const char 
 	int *first;
 
 	assert_non_null(l);
-	make_fleet(s, yaml, fleet);
 	first = ARENA_ARRAY(&s->arena, fleet->count, int);
 	for (size_t i = 0; i < fleet->count; i++) {
 		fleet->members[i].facts.interface_cidr = "10.0.0.0/24";
@@ -110,8 +109,8 @@ static void test_find(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_words),
-		SCRATCH_TEST(test_no_secret_in_words),
+		FLEET_TEST(test_words),
+		FLEET_TEST(test_no_secret_in_words),
 		cmocka_unit_test(test_find),
 	};
 

@@ -263,11 +263,13 @@ static void test_tar_errors(void **state)
 	struct error err = {0};
 
 	render_fine(s, "hosts: [a]\n", &r);
+	leaks_of_libarchive(true);
 	for (int i = 0; i < 20; i++) {
 		assert_fails(context_write_tar(r.spec, "/dev/full", &err), ERROR_FAILED,
 			     "No space left");
 		assert_has(err.text, "/dev/full");
 	}
+	leaks_of_libarchive(false);
 	assert_fails(context_write_tar(r.spec, in(s, "none/x.tar"), &err), ERROR_FAILED,
 		     in(s, "none/x.tar"));
 	r.spec->files[2].source = in(s, "gone.c");

@@ -90,7 +90,9 @@ static void test_full_disk(void **state)
 
 	(void)state;
 	assert_non_null(out);
+	leaks_of_libarchive(true);
 	assert_fine(tarball_init(&tarball, out, "x.tar", &err));
+	leaks_of_libarchive(false);
 	for (int i = 0; i < 10 && rc == 0; i++)
 		rc = tarball_add(&tarball, "f", bytes, sizeof(bytes), 0644, &err);
 	assert_int_equal(rc, -1);
