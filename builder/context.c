@@ -44,8 +44,9 @@ static int write_entries(struct tarball *tarball, const struct spec *spec, struc
 
 int context_write_tar(const struct spec *spec, const char *path, struct error *err)
 {
-	_cleanup_(tarball_release) struct tarball tarball = {0};
 	_cleanup_(file_close) FILE *out = fopen(path, "we");
+	_cleanup_(tarball_release) struct tarball tarball = {
+		0}; /* goes first: it writes to `out` */
 
 	if (!out)
 		return error_errno(err, "cannot write %s", path);

@@ -17,7 +17,8 @@ struct tarball {
 	locale_t utf8; /* owned */
 };
 
-/* Starts a tar on `out` (kept open; the caller closes it). `name` stands in errors. */
+/* Starts a tar on `out` (kept open; the caller closes it after tarball_release). `name` stands in
+ * errors. */
 int tarball_init(struct tarball *tarball, FILE *out, const char *name, struct error *err);
 
 /* Adds one regular file. */

@@ -8,6 +8,7 @@
 #include "core/proc.h"
 
 #include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,7 +171,7 @@ bool lab_owns_cluster(const struct lab *lab, const char *path)
 
 int lab_write_cluster(struct lab *lab, const char *path, struct arena *arena, struct error *err)
 {
-	const char *user = geteuid() == 0 ? "root" : getenv("USER");
+	const struct passwd *me = getpwuid(geteuid()); /* $USER may still be another one's */
 	_cleanup_(str_release) struct str out = {0};
 	char *digest = arena_alloc(arena, DIGEST_TEXT_BYTES);
 
@@ -186,7 +187,7 @@ int lab_write_cluster(struct lab *lab, const char *path, struct arena *arena, st
 	str_addf(&out,
 		 "ssh: {user: %s, key: .ringup/lab/id_ed25519, known_hosts: "
 		 ".ringup/lab/known_hosts}\n",
-		 user ? user : "root");
+		 me ? me->pw_name : "root");
 	if (!lab->loopback)
 		str_addf(&out,
 			 "registry: {address: \"%s\", namespace: lab, ca: "

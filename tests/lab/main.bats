@@ -58,6 +58,7 @@ digest() {
 	# Looks at the arguments of every process of this machine, the hosts' included, all the time.
 	(while [[ ! -e sampled ]]; do
 		grep -azhFf patterns /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' '\n' >>seen || true
+		sleep 0.04
 	done) 3>&- 4>&- &
 	local sampler=$! status=0
 	ringup --json up >up.json 2>up.err 3>&- 4>&- || status=$?
@@ -143,11 +144,13 @@ digest() {
 		done
 		[ "$(inside "$host" ss -Hltn | awk '{print $4}' | grep ':9435$')" = "$(address "$host"):9435" ]
 		# asked for a password it offers no such way, not even to try
-		run ssh -p 9435 -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o PubkeyAuthentication=no \
+		inside "$host" cat /var/lib/ringup/lab/ssh/known_hosts >workers
+		run ssh -p 9435 -o StrictHostKeyChecking=yes -o UserKnownHostsFile=workers -o PubkeyAuthentication=no \
 			"root@$(address "$host")" true </dev/null
 		[ "$status" = 255 ]
 		[[ "$output" == *"Permission denied (publickey)"* ]]
 	done
+	rm workers
 }
 
 @test "hosts: keys are readable by their owner alone, and the workers' host keys differ" {

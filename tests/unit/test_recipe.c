@@ -7,7 +7,6 @@
 #include "core/proc.h"
 #include "core/str.h"
 
-#include <malloc.h>
 #include <sys/stat.h>
 
 struct rendered {
@@ -255,7 +254,7 @@ static void test_tar_is_reproducible(void **state)
 	assert_string_equal(first, second);
 }
 
-/* What fails halfway is an error with its place, and nothing worse (see main: M_PERTURB). */
+/* What fails halfway is an error with its place, and nothing worse (see main). */
 static void test_tar_errors(void **state)
 {
 	struct scratch *s = *state;
@@ -297,7 +296,7 @@ static void test_folder_is_the_tar(void **state)
 	assert_int_equal(st.st_mode & 07777, 0755);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_golden),
@@ -313,6 +312,12 @@ int main(void)
 		SCRATCH_TEST(test_folder_is_the_tar),
 	};
 
-	mallopt(M_PERTURB, 0xa5); /* what is used after it was freed is garbage, at once */
+	/* What is used after it was freed shall be garbage, at once: read when a program starts. */
+	(void)argc;
+	if (!getenv("GLIBC_TUNABLES")) {
+		setenv("GLIBC_TUNABLES", "glibc.malloc.perturb=165:glibc.malloc.tcache_count=0", 1);
+		execv("/proc/self/exe", argv);
+		return 1;
+	}
 	return cmocka_run_group_tests_name("recipe", tests, NULL, NULL);
 }
