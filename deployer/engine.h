@@ -24,7 +24,6 @@ struct engine {
 	const char *const *remove_image; /* of the id @{image}, if no other container uses it */
 	const char *const *logs;	 /* @{tail} lines */
 	const char *const *exec;	 /* the words to run follow */
-	const char *const *exec_input;	 /* the same with stdin passed on */
 };
 
 /* All engines, NULL-terminated. */

@@ -53,5 +53,4 @@ const struct engine engine_docker = {
 	.remove_image = (const char *const[]){DOCKER, "image", "rm", "--force", "@{image}", NULL},
 	.logs = (const char *const[]){DOCKER, "logs", "--tail", "@{tail}", "@{container}", NULL},
 	.exec = (const char *const[]){DOCKER, "exec", "@{container}", NULL},
-	.exec_input = (const char *const[]){DOCKER, "exec", "--interactive", "@{container}", NULL},
 };

@@ -22,5 +22,4 @@ const struct engine engine_none = {
 	.remove_image = nothing,
 	.logs = nothing,
 	.exec = no_words,
-	.exec_input = no_words,
 };

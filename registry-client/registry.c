@@ -95,11 +95,6 @@ void registry_closep(struct registry **registry)
 	*registry = NULL;
 }
 
-const char *registry_base(const struct registry *registry)
-{
-	return registry->base;
-}
-
 static enum transfer_next ask(struct transfer *t)
 {
 	exchange_request(&t->x, "GET", "%s/v2/", t->registry->base);

@@ -46,7 +46,4 @@ void registry_closep(struct registry **registry);
  */
 int registry_contact(struct registry *registry, struct error *err);
 
-/* "https://10.0.0.254:5000"; final after registry_contact. Lives as long as the registry. */
-const char *registry_base(const struct registry *registry);
-
 #endif

@@ -33,7 +33,8 @@ hosts() {
 }
 
 mpi() {
-	mpirun --allow-run-as-root --oversubscribe "$@"
+	# Open MPI's own libraries leak at exit, and a sanitizer build would count that against us
+	ASAN_OPTIONS=detect_leaks=0 mpirun --allow-run-as-root --oversubscribe "$@"
 }
 
 # json EXPRESSION: evaluates it in Python with `d` bound to the JSON document in $output.
@@ -348,15 +349,12 @@ each_type_and_op() {
 }
 
 @test "Open MPI's environment, cpu backend" {
-	command -v mpirun >/dev/null || skip "no mpirun"
 	run mpi -n 2 "$ALLREDUCE" "${COMMON[@]}" -e 1K --json
 	[ "$status" -eq 0 ]
 	json 'd["backend"] == "cpu" and d["world"] == 2 and d["verdict"] == "pass"'
 }
 
 @test "mpi backend: every type and operation" {
-	command -v mpirun >/dev/null || skip "no mpirun"
-	[ -e "${BUILD:-build}/allreduce-mpi.so" ] || skip "no plug-in"
 	for type in f32 f16 bf16 f64 i32 i64 u8; do
 		run mpi -n 2 "$ALLREDUCE" --backend mpi "${COMMON[@]}" -e 64K -f 64 -d "$type" -o sum --json
 		[ "$status" -eq 0 ] || { echo "$type: $output"; return 1; }
@@ -372,7 +370,6 @@ each_type_and_op() {
 	RINGUP_MPI_PLUGIN=/nonexistent run "$ALLREDUCE" --backend mpi
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"mpicc"* ]]
-	[ -e "${BUILD:-build}/allreduce-mpi.so" ] || skip "no plug-in"
 	run "$ALLREDUCE" --procs 2 --backend mpi
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"mpirun"* ]]
