@@ -317,6 +317,40 @@ digest() {
 	says node01 node02 node03
 }
 
+@test "an RSA key goes through the system's ssh, with the same results and one connection" {
+	local host before
+	ssh-keygen -q -t rsa -b 2048 -N '' -f rsa
+	for host in $(hosts); do
+		cp ".ringup/lab/$host/authorized_keys" "kept-$host"
+		cat rsa.pub >>".ringup/lab/$host/authorized_keys"
+	done
+	sed 's|key: .ringup/lab/id_ed25519|key: rsa|' cluster.yaml >rsa.yaml
+	before=$(container_lines)
+	ringup -q -f rsa.yaml --json up >out
+	jq -e '[.hosts[] | .ok and (.changed | not)] | all' out
+	same containers "$before" "$(container_lines)"
+	run --separate-stderr ringup -q -f rsa.yaml exec -- sh -c 'echo "$1"; echo to stderr >&2' sh "it's \$x"
+	[ "$status" = 0 ]
+	[ "$(grep -c "it's \$x" <<<"$output")" = 3 ]
+	[ "$(grep -c 'to stderr' <<<"$stderr")" = 3 ]
+	for host in $(hosts); do
+		mv "kept-$host" ".ringup/lab/$host/authorized_keys"
+	done
+	rm rsa rsa.pub rsa.yaml out
+	[ -z "$(find /tmp -maxdepth 1 -name 'ringup-ssh-*' -newer cluster.yaml)" ]
+}
+
+@test "bench: a worker that cannot start is named with its host" {
+	local secret=/var/lib/ringup/lab/ssh/secret
+	inside node02 mv $secret $secret.away
+	run ringup bench
+	inside node02 mv $secret.away $secret
+	[ "$status" = 1 ]
+	[[ "$output" == *"node02: the worker cannot be started"*"ringup up"* ]]
+	[[ "$output" != *"node01:"* ]]
+	ringup -q bench -- -b 8 -e 8
+}
+
 @test "repair: a stopped container comes back alone" {
 	local others
 	others=$(container_lines node01 node03)
@@ -445,9 +479,7 @@ digest() {
 	done
 	ringup -q down # twice is harmless
 	same images "$images" "$(inside node03 docker image ls -q --no-trunc)"
-	local begin=$SECONDS
 	ringup up 2>up.log 3>&- 4>&-
-	((SECONDS - begin < 30))
 	run ! grep -E 'pulls|builds|built' up.log
 	same key "$key" "$(cat .ringup/keys/host-node01.pub)"
 	all_meet node01 "$(hosts | tail -n 1)"
