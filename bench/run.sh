@@ -10,6 +10,7 @@ export PATH="$build:$PATH"
 rounds=${ROUNDS:-5}
 work=$(mktemp -d)
 cd "$work"
+trap 'tail -n 5 "$work/log" >&2' ERR
 trap 'ringup -q lab down >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
 
 # Seconds that a command takes; its output goes to a log.
@@ -42,7 +43,9 @@ docker_host=$(sed -n 's/.*docker_host: "\(.*\)"}/\1/p' cluster.yaml)
 [ -z "$docker_host" ] || export DOCKER_HOST=$docker_host
 address=$(sed -n 's/.*registry: {address: "\([^"]*\)".*/\1/p' cluster.yaml)
 image=$(docker image ls --format '{{.Repository}}:{{.Tag}}' ringup/train | head -n 1)
+# the lab's own engine has an /etc/docker of its own; the machine's engine has the machine's
 certs=/etc/docker/certs.d/$address
+[ -z "$docker_host" ] || certs=$work/.ringup/lab/builder/etc/docker/certs.d/$address
 mkdir -p "$certs" && cp .ringup/lab/registry/ca.pem "$certs/ca.crt"
 trap 'ringup -q lab down >/dev/null 2>&1 || true; rm -rf "$work" "$certs"' EXIT
 docker --config "$work/docker" login -u lab --password-stdin "$address" \
