@@ -9,6 +9,7 @@
 #include "core/proc.h"
 #include "registry-client/layout.h"
 #include "registry-client/push.h"
+#include "tests/unit/registry_support.h"
 
 #include <arpa/inet.h>
 #include <sched.h>
@@ -56,65 +57,6 @@ static void shell(const char *line)
 	proc_result_release(&result);
 }
 
-static int free_port(void)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t length = sizeof(address);
-	_cleanup_(fd_close) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
-	return ntohs(address.sin_port);
-}
-
-static int connect_to(int port)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_port = htons((uint16_t)port),
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		fd_close(&fd);
-	return fd;
-}
-
-static pid_t registry_start(const char *config_text, const char *name, int port)
-{
-	char path[128];
-	struct error err = {0};
-	pid_t pid;
-
-	in_folder(path, name);
-	assert_int_equal(file_write(path, config_text, strlen(config_text), 0600, &err), 0);
-	pid = fork();
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		(void)!freopen("/dev/null", "w", stdout);
-		(void)!freopen("/dev/null", "w", stderr);
-		execlp("docker-registry", "docker-registry", "serve", path, (char *)NULL);
-		_exit(127);
-	}
-	for (int i = 0; i < 200; i++) {
-		_cleanup_(fd_close) int fd = connect_to(port);
-
-		if (fd >= 0)
-			return pid;
-		usleep(50000);
-	}
-	fail_msg("docker-registry did not start");
-	return pid;
-}
-
-static void registry_end(pid_t pid)
-{
-	if (pid <= 0)
-		return;
-	kill(pid, SIGTERM);
-	waitpid(pid, NULL, 0);
-}
-
 static void make_certificates(void)
 {
 	shell("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
@@ -156,7 +98,7 @@ static void make_image(void)
 
 static void start_registries(void)
 {
-	char text[1024];
+	char text[1024], path[128];
 
 	tls_port = free_port();
 	snprintf(text, sizeof(text),
@@ -165,13 +107,13 @@ static void start_registries(void)
 		 "http: {addr: '127.0.0.1:%d', tls: {certificate: %s/srv.pem, key: %s/srv.key}}\n"
 		 "auth: {htpasswd: {realm: lab, path: %s/htpasswd}}\n",
 		 folder, tls_port, folder, folder, folder);
-	tls_pid = registry_start(text, "tls.yml", tls_port);
+	tls_pid = registry_start(text, in_folder(path, "tls.yml"), tls_port);
 	full_port = free_port();
 	snprintf(text, sizeof(text),
 		 "version: 0.1\nlog: {level: error, accesslog: {disabled: true}}\n"
 		 "storage: {filesystem: {rootdirectory: %s}}\nhttp: {addr: '127.0.0.1:%d'}\n",
 		 full, full_port);
-	full_pid = registry_start(text, "full.yml", full_port);
+	full_pid = registry_start(text, in_folder(path, "full.yml"), full_port);
 }
 
 static int group_setup(void **state)

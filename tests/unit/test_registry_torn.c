@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "registry-client/layout.h"
 #include "registry-client/push.h"
+#include "tests/unit/registry_support.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
@@ -33,34 +34,9 @@ static int registry_port;
 static pid_t registry_pid;
 static struct descriptor image, layer;
 
-static int free_port(void)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t length = sizeof(address);
-	_cleanup_(fd_close) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
-	return ntohs(address.sin_port);
-}
-
-static int connect_to(int port)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_port = htons((uint16_t)port),
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		fd_close(&fd);
-	return fd;
-}
-
-static void registry_start(void)
+static void start_registry(void)
 {
 	char path[128], text[512];
-	struct error err = {0};
 
 	registry_port = free_port();
 	snprintf(path, sizeof(path), "%s/config.yml", folder);
@@ -68,23 +44,7 @@ static void registry_start(void)
 		 "version: 0.1\nlog: {level: error, accesslog: {disabled: true}}\n"
 		 "storage: {filesystem: {rootdirectory: %s/store}}\nhttp: {addr: '127.0.0.1:%d'}\n",
 		 folder, registry_port);
-	assert_int_equal(file_write(path, text, strlen(text), 0600, &err), 0);
-	registry_pid = fork();
-	if (registry_pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		(void)!freopen("/dev/null", "w", stdout);
-		(void)!freopen("/dev/null", "w", stderr);
-		execlp("docker-registry", "docker-registry", "serve", path, (char *)NULL);
-		_exit(127);
-	}
-	for (int i = 0; i < 200; i++) {
-		_cleanup_(fd_close) int fd = connect_to(registry_port);
-
-		if (fd >= 0)
-			return;
-		usleep(50000);
-	}
-	fail_msg("docker-registry did not start");
+	registry_pid = registry_start(text, path, registry_port);
 }
 
 static void make_image(void)
@@ -113,7 +73,7 @@ static int group_setup(void **state)
 	assert_non_null(mkdtemp(folder));
 	snprintf(layout, sizeof(layout), "%s/layout", folder);
 	make_image();
-	registry_start();
+	start_registry();
 	return 0;
 }
 
@@ -122,10 +82,7 @@ static int group_teardown(void **state)
 	struct error err = {0};
 
 	(void)state;
-	if (registry_pid > 0) {
-		kill(registry_pid, SIGTERM);
-		waitpid(registry_pid, NULL, 0);
-	}
+	registry_end(registry_pid);
 	return folder_remove(folder, &err);
 }
 
