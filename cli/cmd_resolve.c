@@ -2,6 +2,7 @@
 #include "cli/stages.h"
 
 #include "core/file.h"
+#include "core/log.h"
 #include "core/term.h"
 
 struct options {
@@ -19,21 +20,41 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
+static void print_row(struct term_table *table, bool explain, const struct choice *c)
+{
+	const char *packages = *c->run_packages ? c->run_packages
+			       : *c->pip	? c->pip
+			       : *c->download	? c->download
+						: "-";
+
+	term_table_row(table, explain ? WORDS(c->name, c->version, c->reason, c->source)
+				      : WORDS(c->name, c->version, packages));
+}
+
 static void print_plan(const struct stages *s, bool explain)
 {
+	const struct plan *plan = &s->plan;
 	struct term_table table;
 
 	term_table_init(&table, s->arena,
 			explain ? WORDS("COMPONENT", "VERSION", "REASON", "SOURCE")
 				: WORDS("COMPONENT", "VERSION", "PACKAGES"));
-	for (size_t i = 0; i < s->plan.count; i++) {
-		const struct choice *c = &s->plan.choices[i];
-
-		term_table_row(&table, explain ? WORDS(c->name, c->version, c->reason, c->source)
-					       : WORDS(c->name, c->version,
-						       *c->run_packages ? c->run_packages : "-"));
-	}
+	for (size_t i = 0; i < plan->count; i++)
+		print_row(&table, explain, &plan->choices[i]);
+	if (*plan->base.name && explain)
+		term_table_row(&table, WORDS("image", plan->base.name, plan->base.note,
+					     plan->base.source));
+	else if (*plan->base.name)
+		term_table_row(&table, WORDS("image", plan->base.name,
+					     *plan->base.packages ? plan->base.packages : "-"));
 	term_table_print(&table, stdout);
+	for (size_t i = 0; i < plan->count && explain; i++)
+		if (*plan->choices[i].refused)
+			printf("%s %s\n", plan->choices[i].name, plan->choices[i].refused);
+	for (size_t i = 0; i < plan->env_count; i++)
+		printf("container env: %s\n", plan->env[i]);
+	for (size_t i = 0; i < plan->note_count; i++)
+		log_warn("%s", plan->notes[i]);
 }
 
 /* Facts that were written by `probe -o`, as if the hosts had just answered. */

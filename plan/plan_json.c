@@ -4,6 +4,27 @@
 
 #include <string.h>
 
+static void add_texts(cJSON *json, const char *name, const char *const *texts, size_t count)
+{
+	cJSON *list = count ? cJSON_AddArrayToObject(json, name) : NULL;
+
+	for (size_t i = 0; i < count; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(texts[i]));
+}
+
+static void add_base(cJSON *json, const struct plan_base *base)
+{
+	cJSON *item = cJSON_AddObjectToObject(json, "base");
+
+	cJSON_AddStringToObject(item, "name", base->name);
+	json_add_text(item, "digest", base->digest);
+	cJSON_AddStringToObject(item, "status", base->status);
+	json_add_text(item, "replaces", base->replaces);
+	json_add_text(item, "package", base->packages);
+	cJSON_AddStringToObject(item, "reason", base->note);
+	cJSON_AddStringToObject(item, "source", base->source);
+}
+
 cJSON *plan_to_json(const struct plan *plan)
 {
 	cJSON *json = json_document();
@@ -23,9 +44,21 @@ cJSON *plan_to_json(const struct plan *plan)
 		cJSON_AddStringToObject(item, "version", choice->version);
 		cJSON_AddStringToObject(item, "reason", choice->reason);
 		cJSON_AddStringToObject(item, "source", choice->source);
-		cJSON_AddStringToObject(item, "package", choice->run_packages);
+		cJSON_AddStringToObject(item, "package",
+					*choice->run_packages ? choice->run_packages
+							      : choice->pip);
+		json_add_text(item, "certainty", choice->certainty);
 		json_add_text(item, "build_package", choice->build_packages);
+		json_add_text(item, "pip", choice->pip);
+		json_add_text(item, "index", choice->index);
+		json_add_text(item, "download", choice->download);
+		json_add_text(item, "sha256", choice->sha256);
+		json_add_text(item, "refused", choice->refused);
 	}
+	if (*plan->base.name || *plan->base.replaces)
+		add_base(json, &plan->base);
+	add_texts(json, "env", plan->env, plan->env_count);
+	add_texts(json, "notes", plan->notes, plan->note_count);
 	return json;
 }
 
@@ -34,6 +67,50 @@ static const char *text_or_empty(const cJSON *object, const char *name, struct a
 	const char *text = json_text(object, name, arena);
 
 	return text ? text : "";
+}
+
+static size_t read_texts(const cJSON *list, struct arena *arena, const char **texts, size_t max)
+{
+	const cJSON *item;
+	size_t count = 0;
+
+	cJSON_ArrayForEach (item, list)
+		if (cJSON_IsString(item) && count < max)
+			texts[count++] = arena_strdup(arena, item->valuestring);
+	return count;
+}
+
+static void read_choice(const cJSON *item, struct arena *arena, struct choice *choice)
+{
+	*choice = (struct choice){
+		.name = arena_strdup(arena, item->string),
+		.version = text_or_empty(item, "version", arena),
+		.reason = text_or_empty(item, "reason", arena),
+		.source = text_or_empty(item, "source", arena),
+		.certainty = text_or_empty(item, "certainty", arena),
+		.run_packages = text_or_empty(item, "package", arena),
+		.build_packages = text_or_empty(item, "build_package", arena),
+		.pip = text_or_empty(item, "pip", arena),
+		.index = text_or_empty(item, "index", arena),
+		.download = text_or_empty(item, "download", arena),
+		.sha256 = text_or_empty(item, "sha256", arena),
+		.refused = text_or_empty(item, "refused", arena),
+	};
+	if (*choice->pip && strcmp(choice->pip, choice->run_packages) == 0)
+		choice->run_packages = "";
+}
+
+static void read_base(const cJSON *json, struct arena *arena, struct plan_base *base)
+{
+	*base = (struct plan_base){
+		.name = text_or_empty(json, "name", arena),
+		.digest = text_or_empty(json, "digest", arena),
+		.status = text_or_empty(json, "status", arena),
+		.replaces = text_or_empty(json, "replaces", arena),
+		.packages = text_or_empty(json, "package", arena),
+		.note = text_or_empty(json, "reason", arena),
+		.source = text_or_empty(json, "source", arena),
+	};
 }
 
 int plan_from_json(const cJSON *json, struct arena *arena, struct plan *plan, struct error *err)
@@ -55,14 +132,7 @@ int plan_from_json(const cJSON *json, struct arena *arena, struct plan *plan, st
 
 		if (plan->count == PLAN_CHOICES_MAX)
 			return error_set(err, ERROR_USAGE, "the plan holds too many components");
-		*choice = (struct choice){
-			.name = arena_strdup(arena, item->string),
-			.version = text_or_empty(item, "version", arena),
-			.reason = text_or_empty(item, "reason", arena),
-			.source = text_or_empty(item, "source", arena),
-			.run_packages = text_or_empty(item, "package", arena),
-			.build_packages = text_or_empty(item, "build_package", arena),
-		};
+		read_choice(item, arena, choice);
 		if (!*choice->version)
 			return error_set(err, ERROR_USAGE, "the plan's %s has no version",
 					 choice->name);
@@ -70,6 +140,11 @@ int plan_from_json(const cJSON *json, struct arena *arena, struct plan *plan, st
 	}
 	if (!plan->count)
 		return error_set(err, ERROR_USAGE, "the plan holds no stack");
+	read_base(json_member(json, "base"), arena, &plan->base);
+	plan->env_count = read_texts(json_member(json, "env"), arena, plan->env,
+				     ARRAY_LEN(plan->env));
+	plan->note_count = read_texts(json_member(json, "notes"), arena, plan->notes,
+				      PLAN_NOTES_MAX);
 	return 0;
 }
 
@@ -91,5 +166,13 @@ cJSON *unsatisfied_to_json(const struct unsatisfied *why)
 	list = cJSON_AddArrayToObject(json, "suggestions");
 	for (size_t i = 0; i < why->suggestion_count; i++)
 		cJSON_AddItemToArray(list, cJSON_CreateString(why->suggestions[i]));
+	list = why->group_count ? cJSON_AddArrayToObject(json, "groups") : NULL;
+	for (size_t i = 0; i < why->group_count; i++) {
+		cJSON *item = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(item, "members", why->groups[i].members);
+		cJSON_AddStringToObject(item, "stack", why->groups[i].stack);
+		cJSON_AddItemToArray(list, item);
+	}
 	return json;
 }

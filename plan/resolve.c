@@ -1,74 +1,60 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/resolve.h"
 
-#include "core/str.h"
+#include "plan/conflict.h"
+#include "plan/groups.h"
+#include "plan/reason.h"
 
 #include <string.h>
 
-/* DESIGN.md section 3: the words a request may begin with. */
-static const char *const known_names[] = {
-	"driver", "gpu", "cuda",    "cudnn",	  "nccl",  "openmpi", "python", "gcc",
-	"glibc",  "os",	 "horovod", "tensorflow", "torch", "mxnet",   NULL,
-};
-
-/* What a CPU stack is made of, in the order of choice: the OS decides what the others may be. */
-static const char *const cpu_components[] = {"os", "glibc", "gcc", "python", "openmpi", NULL};
-
 struct resolver {
-	const struct catalog *catalog;
+	const struct resolve_input *input;
 	struct arena *arena;
-	size_t request_count;
-	struct requirement *requests;
-	struct plan *plan;
+	struct model model;
+	struct units units;
+	struct search search;
+	const char *hints[COMPONENT_COUNT];
 	struct unsatisfied *why;
 	struct error *err;
 };
 
-static bool is_listed(const char *const *list, const char *name)
+/* --- is it a stack for GPUs? --------------------------------------------------------------- */
+
+static uint32_t named_components(const struct resolve_input *input, struct arena *arena)
 {
-	for (; *list; list++)
-		if (strcmp(*list, name) == 0)
-			return true;
-	return false;
-}
+	struct error ignored = {0};
+	struct requirement req;
+	uint32_t named = 0;
 
-static int parse_requests(struct resolver *r, const char *const *texts)
-{
-	size_t count = 0;
-
-	while (texts[count])
-		count++;
-	r->requests = ARENA_ARRAY(r->arena, count, struct requirement);
-	r->plan->requests = ARENA_ARRAY(r->arena, count + 1, const char *);
-	for (; r->request_count < count; r->request_count++) {
-		struct requirement *req = &r->requests[r->request_count];
-		const char *near;
-
-		if (requirement_parse(texts[r->request_count], r->arena, req, r->err) < 0)
-			return -1;
-		r->plan->requests[r->plan->request_count++] = req->text;
-		if (is_listed(known_names, req->name))
-			continue;
-		near = nearest_word(req->name, known_names);
-		error_set(r->err, ERROR_USAGE, "'%s': nothing is known as '%s'", req->text,
-			  req->name);
-		return error_advise(r->err,
-				    near ? "did you mean '%s'?" : "see 'ringup help resolve'%s",
-				    near ? near : "");
+	for (const char *const *text = input->requests; *text; text++) {
+		requirement_parse(*text, arena, &req, &ignored);
+		named |= COMPONENT_BIT(component_by_name(req.name));
 	}
-	return 0;
+	return named & ~COMPONENT_BIT(COMPONENT_NONE);
 }
 
-static void add_conflict(struct resolver *r, const char *request, const char *because,
-			 const char *source)
+/*
+ * auto: GPUs when a host has a driver or a request names something of theirs. A framework alone
+ * means GPUs too, unless the hosts were asked and have none.
+ */
+static bool wants_gpus(const struct resolve_input *input, struct arena *arena)
 {
-	if (r->why->count < CONFLICTS_MAX)
-		r->why->conflicts[r->why->count++] = (struct conflict){request, because, source};
+	uint32_t named = named_components(input, arena);
+
+	if (strcmp(input->accelerator, "auto") != 0)
+		return strcmp(input->accelerator, "cuda") == 0;
+	for (size_t i = 0; i < input->fact_count; i++)
+		if (*input->facts[i].driver)
+			return true;
+	return (named & COMPONENTS_GPU) || ((named & COMPONENTS_PIP) && !input->fact_count);
 }
+
+/* --- no answer ------------------------------------------------------------------------------ */
 
 static int unsatisfied(struct resolver *r)
 {
 	struct unsatisfied *why = r->why;
+	const char *advice = "";
 
 	error_set(r->err, ERROR_UNSATISFIED, "no stack satisfies the request");
 	for (size_t i = 0; i < why->count; i++) {
@@ -77,188 +63,260 @@ static int unsatisfied(struct resolver *r)
 		snprintf(r->err->text + used, sizeof(r->err->text) - used, "%s%s: %s",
 			 i ? "; " : ": ", why->conflicts[i].request, why->conflicts[i].because);
 	}
-	if (why->suggestion_count)
-		error_advise(r->err, "this would work: %s", why->suggestions[0]);
+	for (size_t i = 0; i < why->suggestion_count; i++)
+		advice = arena_printf(r->arena, "%s%s%s", advice, i ? ", or " : "",
+				      why->suggestions[i]);
+	if (*advice)
+		error_advise(r->err, "this would work: %s", advice);
+	for (size_t i = 0; i < why->group_count; i++)
+		advice = arena_printf(r->arena, "%s%s%s -> %s", i ? advice : "", i ? "; " : "",
+				      why->groups[i].members, why->groups[i].stack);
+	if (why->group_count)
+		error_advise(r->err, "split the cluster: %s", advice);
 	return -1;
 }
 
-/* Whether every request on the name, but for `except`, admits the version. */
-static bool is_admitted(const struct resolver *r, const char *name, const char *version,
-			const struct requirement *except)
+static void add_conflict(struct resolver *r, const char *request, const char *because)
 {
-	for (size_t i = 0; i < r->request_count; i++)
-		if (&r->requests[i] != except && strcmp(r->requests[i].name, name) == 0 &&
-		    !requirement_admits(&r->requests[i], version))
-			return false;
-	return true;
+	if (r->why->count < CONFLICTS_MAX)
+		r->why->conflicts[r->why->count++] = (struct conflict){request, because, ""};
 }
 
-static bool row_fits_os(const struct resolver *r, const struct table *table, size_t row)
+/* Requests for GPU parts in a stack that was said to be for CPUs. */
+static int check_accelerator(struct resolver *r)
 {
-	const char *row_os = table_cell(table, row, "os");
-	const struct choice *os = plan_choice(r->plan, "os");
-
-	return !*row_os || !os || strcmp(row_os, os->version) == 0;
-}
-
-static void choose(struct resolver *r, const char *name, const struct table *table, size_t row,
-		   size_t candidates)
-{
-	struct choice *choice = &r->plan->choices[r->plan->count];
-	const struct choice *os = plan_choice(r->plan, "os");
-	const char *asked = NULL;
-
-	*choice = (struct choice){.name = name,
-				  .version = table_cell(table, row, "version"),
-				  .source = table_cell(table, row, "source"),
-				  .run_packages = table_cell(table, row, "run_packages"),
-				  .build_packages = table_cell(table, row, "build_packages")};
-	for (size_t i = 0; i < r->request_count; i++)
-		if (strcmp(r->requests[i].name, name) == 0 && r->requests[i].clause_count)
-			asked = r->requests[i].text;
-	choice->reason = arena_printf(
-		r->arena, "%s%s%s: %s", candidates > 1 ? "the newest of several" : "the only one",
-		os && strcmp(name, "os") != 0 ? arena_printf(r->arena, " for %s", os->version) : "",
-		asked ? arena_printf(r->arena, " that '%s' admits", asked) : " in the catalog",
-		table_cell(table, row, "note"));
-	r->plan->count++;
-}
-
-/* The newest row for the OS that the requests admit when `except` is left out; -1 when none is. */
-static int newest_row(const struct resolver *r, const char *name, const struct table *table,
-		      const struct requirement *except, size_t *candidates)
-{
-	int best = -1;
-
-	*candidates = 0;
-	for (size_t row = 0; row < table->row_count; row++) {
-		const char *version = table_cell(table, row, "version");
-
-		if (!row_fits_os(r, table, row) || !is_admitted(r, name, version, except))
-			continue;
-		(*candidates)++;
-		if (best < 0 ||
-		    version_compare(version, table_cell(table, (size_t)best, "version")) > 0)
-			best = (int)row;
-	}
-	return best;
-}
-
-/* " for debian12", or nothing while the OS itself is chosen. */
-static const char *for_os(const struct resolver *r)
-{
-	const struct choice *os = plan_choice(r->plan, "os");
-
-	return os ? arena_printf(r->arena, " for %s", os->version) : "";
-}
-
-/* Why no row was left: the one request without which there would be one, or all that stand
- * together. */
-static int explain_empty(struct resolver *r, const char *name, const struct table *table)
-{
-	size_t candidates;
-
-	for (size_t i = 0; i < r->request_count; i++) {
-		const struct requirement *req = &r->requests[i];
-		int row = newest_row(r, name, table, req, &candidates);
-		const char *version;
-
-		if (strcmp(req->name, name) != 0 || row < 0)
-			continue;
-		version = table_cell(table, (size_t)row, "version");
-		add_conflict(r, req->text,
-			     arena_printf(r->arena, "the newest %s%s in the catalog%s is %s", name,
-					  for_os(r), candidates > 1 ? " that the rest admits" : "",
-					  version),
-			     table_cell(table, (size_t)row, "source"));
-		r->why->suggestions[r->why->suggestion_count++] =
-			arena_printf(r->arena, "%s==%s", name, version);
+	if (!r->model.cpu) {
+		if (r->model.domains[COMPONENT_CUDA].count)
+			return 0;
+		add_conflict(r, "accelerator: cuda",
+			     "this catalog holds no CUDA rows; write accelerator: cpu for a CPU "
+			     "stack");
 		return unsatisfied(r);
 	}
-	for (size_t i = 0; i < r->request_count; i++)
-		if (strcmp(r->requests[i].name, name) == 0)
-			add_conflict(r, r->requests[i].text,
-				     arena_printf(r->arena,
-						  "no %s%s in the catalog is admitted by it and "
-						  "the others",
-						  name, for_os(r)),
-				     "");
-	if (!r->why->count)
-		add_conflict(r, name,
-			     arena_printf(r->arena, "the catalog has no %s%s", name, for_os(r)),
-			     "");
+	for (size_t i = 0; i < r->units.count; i++) {
+		const struct unit *unit = &r->units.list[i];
+
+		if (!(COMPONENT_BIT(unit->component) & COMPONENTS_GPU) || unit->hosts)
+			continue;
+		add_conflict(r, unit->text, "accelerator: cpu means a stack without GPUs");
+		return unsatisfied(r);
+	}
+	return 0;
+}
+
+/* Something that every stack has and the catalog has no row of. */
+static const char *missing_component(const struct resolver *r, uint32_t parts)
+{
+	for (int c = 0; c < COMPONENT_COUNT; c++)
+		if ((parts & COMPONENT_BIT(c)) && !r->model.domains[c].count)
+			return component_names[c];
+	return NULL;
+}
+
+static int explain(struct resolver *r)
+{
+	const char *missing = missing_component(
+		r, stack_parts(&r->model, &r->units, r->search.active));
+	uint64_t set;
+
+	if (missing) {
+		add_conflict(r, missing,
+			     arena_printf(r->arena, "the catalog has no rows for %s", missing));
+		return unsatisfied(r);
+	}
+	r->search.hints = NULL;
+	set = conflict_set(&r->search);
+	conflict_explain(&r->search, set, r->why);
+	groups_find(&r->search, set, r->why);
 	return unsatisfied(r);
 }
 
-static int choose_component(struct resolver *r, const char *name)
-{
-	const struct table *table = catalog_table(r->catalog, name);
-	size_t candidates;
-	int row;
+/* --- the answer ------------------------------------------------------------------------------ */
 
-	if (!table) {
-		add_conflict(r, name, arena_printf(r->arena, "the catalog has no %s.csv", name),
-			     "");
-		return unsatisfied(r);
+/* The versions to stay with, of everything that was not named to move. */
+static void set_hints(struct resolver *r)
+{
+	const struct plan *keep = r->input->keep;
+
+	for (size_t i = 0; keep && i < keep->count; i++) {
+		enum component c = component_by_name(keep->choices[i].name);
+		bool moves = false;
+
+		for (const char *const *name = r->input->move; name && *name; name++)
+			moves |= strcmp(*name, keep->choices[i].name) == 0;
+		if (c != COMPONENT_NONE && !moves)
+			r->hints[c] = keep->choices[i].version;
 	}
-	row = newest_row(r, name, table, NULL, &candidates);
-	if (row < 0)
-		return explain_empty(r, name, table);
-	choose(r, name, table, (size_t)row, candidates);
-	return 0;
+	r->search.hints = r->hints;
 }
 
-/* Requests and hosts that ask for what a CPU stack does not hold. */
-static int check_accelerator(struct resolver *r, const struct resolve_input *input)
+static int begin(struct resolver *r, const struct catalog *catalog,
+		 const struct resolve_input *input, struct arena *arena, struct unsatisfied *why,
+		 struct error *err)
 {
-	if (strcmp(input->accelerator, "cuda") == 0) {
-		add_conflict(r, "accelerator: cuda",
-			     "this catalog holds no CUDA rows; take accelerator: cpu", "");
-		return unsatisfied(r);
-	}
-	for (size_t i = 0; i < input->fact_count && strcmp(input->accelerator, "auto") == 0; i++) {
-		const struct facts *f = &input->facts[i];
+	struct model_options options = {.oldest = input->oldest,
+					.cpu = !wants_gpus(input, arena)};
 
-		if (!*f->driver)
-			continue;
-		add_conflict(
-			r, arena_printf(r->arena, "host %s", f->host),
-			arena_printf(
-				r->arena,
-				"it has NVIDIA driver %s, and this catalog holds no CUDA rows; "
-				"write accelerator: cpu for a CPU stack",
-				f->driver),
-			"");
-		return unsatisfied(r);
-	}
-	for (size_t i = 0; i < r->request_count; i++) {
-		const struct requirement *req = &r->requests[i];
+	*r = (struct resolver){.input = input, .arena = arena, .why = why, .err = err};
+	*why = (struct unsatisfied){0};
+	if (model_build(catalog, &options, arena, &r->model, err) < 0 ||
+	    units_read(&r->model, input->requests, &r->units, err) < 0)
+		return -1;
+	if (!r->model.cpu && units_add_facts(&r->model, input->facts, input->fact_count,
+					     &r->units, err) < 0)
+		return -1;
+	units_apply(&r->model, &r->units);
+	/* what one unit brings into the stack another search may need: set up for all */
+	search_init(&r->search, &r->model, &r->units, (1U << COMPONENT_COUNT) - 1);
+	set_hints(r);
+	return check_accelerator(r);
+}
 
-		if (is_listed(cpu_components, req->name))
-			continue;
-		add_conflict(r, req->text,
-			     arena_printf(r->arena, "the catalog has no rows for %s", req->name),
-			     "");
-		return unsatisfied(r);
+static bool find(struct resolver *r)
+{
+	uint64_t all = r->search.active;
+	int levels = r->units.compat ? LEVEL_COUNT : LEVEL_COMPAT;
+
+	for (int level = LEVEL_PLAIN; level < levels; level++) {
+		r->search.level = (enum search_level)level;
+		if (units_work(&r->search, all))
+			return true;
 	}
-	return 0;
+	return false;
+}
+
+static void begin_plan(const struct resolver *r, const struct catalog *catalog, struct plan *plan)
+{
+	size_t count = 0;
+
+	while (r->input->requests[count])
+		count++;
+	*plan = (struct plan){.accelerator = r->model.cpu ? "cpu" : "cuda",
+			      .revision = arena_strdup(r->arena, catalog->revision),
+			      .request_count = count,
+			      .requests = ARENA_ARRAY(r->arena, count + 1, const char *)};
+	for (size_t i = 0; i < count; i++)
+		plan->requests[i] = arena_strdup(r->arena, r->input->requests[i]);
 }
 
 int resolve(const struct catalog *catalog, const struct resolve_input *input, struct arena *arena,
 	    struct plan *plan, struct unsatisfied *why, struct error *err)
 {
-	struct resolver r = {
-		.catalog = catalog, .arena = arena, .plan = plan, .why = why, .err = err};
+	struct resolver *r = ARENA_NEW(arena, struct resolver);
 
-	*plan = (struct plan){.accelerator = "cpu",
-			      .revision = arena_strdup(arena, catalog->revision)};
-	*why = (struct unsatisfied){0};
-	if (parse_requests(&r, input->requests) < 0 || check_accelerator(&r, input) < 0)
+	*plan = (struct plan){.accelerator = "cpu", .revision = ""};
+	if (begin(r, catalog, input, arena, why, err) < 0)
 		return -1;
-	for (const char *const *name = cpu_components; *name; name++)
-		if (choose_component(&r, *name) < 0)
-			return -1;
+	begin_plan(r, catalog, plan);
+	if (!find(r))
+		return explain(r);
+	plan_from_search(&r->search, plan);
 	return 0;
+}
+
+/* --- every stack ------------------------------------------------------------------------------ */
+
+static const enum component main_parts[] = {
+	COMPONENT_TENSORFLOW, COMPONENT_TORCH, COMPONENT_MXNET, COMPONENT_HOROVOD,
+	COMPONENT_CUDA,	      COMPONENT_OS,    COMPONENT_PYTHON};
+
+struct walk {
+	struct resolver *resolver;
+	const struct catalog *catalog;
+	size_t left;
+	bool (*each)(const struct plan *plan, void *arg);
+	void *arg;
+};
+
+static bool walk_give(struct walk *walk)
+{
+	struct plan *plan = ARENA_NEW(walk->resolver->arena, struct plan);
+
+	begin_plan(walk->resolver, walk->catalog, plan);
+	plan_from_search(&walk->resolver->search, plan);
+	return walk->each(plan, walk->arg) && --walk->left > 0;
+}
+
+/* Fixes one main component after the other; false when enough were given. */
+static bool walk_parts(struct walk *walk, size_t part)
+{
+	struct search *s = &walk->resolver->search;
+	const struct domain *domain;
+
+	while (part < ARRAY_LEN(main_parts) && !(s->parts & COMPONENT_BIT(main_parts[part])))
+		part++;
+	if (part == ARRAY_LEN(main_parts))
+		return search_run(s) ? walk_give(walk) : true;
+	domain = &s->model->domains[main_parts[part]];
+	for (size_t i = 0; i < domain->count; i++) {
+		s->fixed[main_parts[part]] = &domain->values[i];
+		if (search_run(s) && !walk_parts(walk, part + 1))
+			return false;
+	}
+	s->fixed[main_parts[part]] = NULL;
+	return true;
+}
+
+int resolve_all(const struct catalog *catalog, const struct resolve_input *input, size_t limit,
+		bool (*each)(const struct plan *plan, void *arg), void *arg, struct arena *arena,
+		struct unsatisfied *why, struct error *err)
+{
+	struct resolver *r = ARENA_NEW(arena, struct resolver);
+	struct walk walk = {r, catalog, limit, each, arg};
+
+	if (begin(r, catalog, input, arena, why, err) < 0)
+		return -1;
+	if (!find(r))
+		return explain(r);
+	walk_parts(&walk, 0);
+	return 0;
+}
+
+/* --- is a plan of yesterday still a stack? ----------------------------------------------------- */
+
+/* The row that the choice was made from, or the first of that version. */
+static const struct value *value_of(const struct domain *domain, const struct choice *choice)
+{
+	const struct value *found = NULL;
+
+	for (size_t i = 0; i < domain->count; i++) {
+		const struct value *value = &domain->values[i];
+
+		if (strcmp(value->version, choice->version) != 0)
+			continue;
+		if (!found)
+			found = value;
+		if (strcmp(value_cell(value, "run_packages"), choice->run_packages) == 0 &&
+		    strcmp(value_cell(value, "pip"), choice->pip) == 0 &&
+		    strcmp(value_cell(value, "index"), choice->index) == 0)
+			return value;
+	}
+	return found;
+}
+
+int plan_check(const struct catalog *catalog, const struct resolve_input *input,
+	       const struct plan *plan, struct arena *arena, struct unsatisfied *why,
+	       struct error *err)
+{
+	struct resolver *r = ARENA_NEW(arena, struct resolver);
+
+	if (begin(r, catalog, input, arena, why, err) < 0)
+		return -1;
+	for (size_t i = 0; i < plan->count; i++) {
+		enum component c = component_by_name(plan->choices[i].name);
+
+		if (c == COMPONENT_NONE || c == COMPONENT_DRIVER || c == COMPONENT_GPU)
+			continue;
+		r->search.fixed[c] = value_of(&r->model.domains[c], &plan->choices[i]);
+		if (r->search.fixed[c])
+			continue;
+		add_conflict(r,
+			     arena_printf(arena, "%s %s", plan->choices[i].name,
+					  plan->choices[i].version),
+			     "the catalog has no such row any more");
+		return unsatisfied(r);
+	}
+	return find(r) ? 0 : explain(r);
 }
 
 const struct choice *plan_choice(const struct plan *plan, const char *name)

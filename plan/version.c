@@ -99,6 +99,50 @@ static bool clause_admits(const struct version_clause *clause, const char *versi
 	return false;
 }
 
+/* One part of a version after the other, as version_compare walks them. */
+bool version_in_series(const char *version, const char *series)
+{
+	while (*series) {
+		unsigned long x = take_number(&version), y = take_number(&series);
+		const char *a = version, *b = series;
+		size_t a_length = take_text(&version), b_length = take_text(&series);
+
+		if (x != y || (b_length && compare_text(a, a_length, b, b_length) != 0))
+			return false;
+		version += *version == '.';
+		series += *series == '.';
+	}
+	return true;
+}
+
+/* The series without the ".*" that may stand behind it. */
+static bool in_series_of(const struct version_clause *clause, const char *version)
+{
+	size_t length = strlen(clause->version);
+	char series[128];
+
+	if (length >= sizeof(series))
+		return false;
+	memcpy(series, clause->version, length + 1);
+	if (ends_with(series, ".*"))
+		series[length - 2] = '\0';
+	return version_in_series(version, series);
+}
+
+bool requirement_admits_series(const struct requirement *req, const char *version)
+{
+	for (size_t i = 0; i < req->clause_count; i++) {
+		const struct version_clause *clause = &req->clauses[i];
+		bool equality =
+			clause->operator== VERSION_EQ || clause->operator== VERSION_NE;
+
+		if (equality ? in_series_of(clause, version) != (clause->operator== VERSION_EQ)
+			     : !clause_admits(clause, version))
+			return false;
+	}
+	return true;
+}
+
 bool requirement_admits(const struct requirement *req, const char *version)
 {
 	for (size_t i = 0; i < req->clause_count; i++)
@@ -147,6 +191,51 @@ static int parse_clause(const char *text, size_t length, struct arena *arena,
 	return -1;
 }
 
+/* Clauses with `separator` between; the count of those that parse goes to the requirement. */
+static const char *parse_clauses(const char *text, const char *separators, struct arena *arena,
+				 struct requirement *req)
+{
+	char stop[] = {separators[0], '\0'};
+
+	req->clauses = ARENA_ARRAY(arena, strlen(text) / 2 + 1, struct version_clause);
+	while (*text) {
+		size_t length = strcspn(text, stop);
+
+		if (parse_clause(text, length, arena, &req->clauses[req->clause_count]) < 0)
+			break;
+		req->clause_count++;
+		text += length;
+		text += strspn(text, separators);
+	}
+	return text;
+}
+
+int needs_parse(const char *text, struct arena *arena, struct needs *needs, struct error *err)
+{
+	*needs = (struct needs){.text = text};
+	needs->alternatives = ARENA_ARRAY(arena, strlen(text) / 2 + 1, struct requirement);
+	for (const char *at = text; *at;) {
+		size_t length = strcspn(at, "|");
+		const char *one = arena_strndup(arena, at, length);
+		struct requirement *req = &needs->alternatives[needs->count++];
+
+		if (!*one || *parse_clauses(one, "; ", arena, req))
+			return error_set(err, ERROR_USAGE,
+					 "'%s' is no requirement cell, as in '==2.7.*|>=3.3;<3.7'",
+					 text);
+		at += length + (at[length] == '|');
+	}
+	return 0;
+}
+
+bool needs_admit(const struct needs *needs, const char *version)
+{
+	for (size_t i = 0; i < needs->count; i++)
+		if (requirement_admits(&needs->alternatives[i], version))
+			return true;
+	return !needs->count;
+}
+
 int requirement_parse(const char *text, struct arena *arena, struct requirement *req,
 		      struct error *err)
 {
@@ -155,16 +244,8 @@ int requirement_parse(const char *text, struct arena *arena, struct requirement 
 
 	*req = (struct requirement){.text = arena_strdup(arena, text),
 				    .name = arena_strndup(arena, text, name_length)};
-	req->clauses = ARENA_ARRAY(arena, strlen(text) + 1, struct version_clause);
-	while (name_length && *rest) {
-		size_t length = strcspn(rest, ",");
-
-		if (parse_clause(rest, length, arena, &req->clauses[req->clause_count]) < 0)
-			break;
-		req->clause_count++;
-		rest += length;
-		rest += strspn(rest, ", ");
-	}
+	if (name_length)
+		rest = parse_clauses(rest, ", ", arena, req);
 	if (!name_length || *rest)
 		return error_set(
 			err, ERROR_USAGE,

@@ -49,4 +49,28 @@ int requirement_parse(const char *text, struct arena *arena, struct requirement 
 /* Whether the version passes every clause. */
 bool requirement_admits(const struct requirement *req, const char *version);
 
+/*
+ * The same, with `==V` and `!=V` meaning the whole series V: ==12.1 admits 12.1.1, ==2.5.6 admits
+ * 2.5.6-1, ==470 admits 470.57.02. What people mean by the version of anything but a Python package.
+ */
+bool requirement_admits_series(const struct requirement *req, const char *version);
+
+/* Whether `version` is the series itself, or begins with all of its parts. */
+bool version_in_series(const char *version, const char *series);
+
+/*
+ * A requirement cell of the catalog (docs/catalog.md): clauses joined by ';', all of which hold,
+ * and alternatives joined by '|', one of which holds. No alternative at all admits everything.
+ */
+struct needs {
+	const char *text; /* as the cell has it */
+	size_t count;
+	struct requirement *alternatives; /* without names */
+};
+
+/* ERROR_USAGE when the text is no requirement cell. */
+int needs_parse(const char *text, struct arena *arena, struct needs *needs, struct error *err);
+
+bool needs_admit(const struct needs *needs, const char *version);
+
 #endif

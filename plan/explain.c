@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* The rules of rules.c and the units of request.c as sentences. */
+#include "plan/breach.h"
+
+#include "core/str.h"
+
+#include <string.h>
+
+/* "==2.7.*|>=3.3;<3.7" as people read it: "==2.7.* or >=3.3,<3.7". */
+static const char *readable(const char *cell, struct arena *arena)
+{
+	struct str out;
+	char *text;
+
+	str_init(&out);
+	for (; *cell; cell++) {
+		if (*cell == '|')
+			str_add(&out, " or ");
+		else
+			str_add_char(&out, *cell == ';' ? ',' : *cell);
+	}
+	text = arena_strdup(arena, out.text);
+	str_release(&out);
+	return text;
+}
+
+const char *needs_sentence(const struct value *value, const struct value *other,
+			   struct arena *arena)
+{
+	return arena_printf(arena, "%s needs %s %s", value_title(value, arena),
+			    component_titles[other->component],
+			    readable(value->needs[other->component]->text, arena));
+}
+
+static const char *joined(const char *a, const char *b, struct arena *arena)
+{
+	return strcmp(a, b) == 0 || !*b ? a : arena_printf(arena, "%s;%s", a, b);
+}
+
+static const char *jit_sentence(const struct search *s, const struct value *cuda,
+				const struct breach *breach)
+{
+	struct arena *arena = s->model->arena;
+	const char *range = readable(value_cell(cuda, "sm"), arena);
+
+	if (!breach->other)
+		return arena_printf(arena,
+				    "CUDA %s makes code for compute capability %s, and a GPU that is "
+				    "there is newer",
+				    cuda->version, range);
+	return arena_printf(arena,
+			    "CUDA %s makes code for compute capability %s, a GPU that is there is "
+			    "newer, and %s brings no PTX that the driver can compile for it",
+			    cuda->version, range, value_title(breach->other, arena));
+}
+
+static const char *driver_sentence(const struct value *cuda, struct arena *arena)
+{
+	const char *minor = value_cell(cuda, "driver_minor");
+	const char *exact = readable(value_cell(cuda, "driver"), arena);
+
+	if (!*minor || strcmp(minor, value_cell(cuda, "driver")) == 0)
+		return arena_printf(arena, "CUDA %s needs driver %s", cuda->version, exact);
+	return arena_printf(arena,
+			    "CUDA %s needs driver %s, or %s by minor-version compatibility",
+			    cuda->version, exact, minor);
+}
+
+void breach_explain(const struct search *s, const struct value *value,
+		    const struct breach *breach, const char **text, const char **source)
+{
+	struct arena *arena = s->model->arena;
+	const struct value *other = breach->other;
+
+	*source = other ? joined(value->source, other->source, arena) : value->source;
+	switch (breach->kind) {
+	case BREACH_NEEDS:
+		*text = needs_sentence(value, other, arena);
+		*source = value->source;
+		return;
+	case BREACH_NEEDED:
+		*text = needs_sentence(other, value, arena);
+		*source = other->source;
+		return;
+	case BREACH_OS:
+		*text = arena_printf(arena, "%s is for %s, not for %s", value_title(value, arena),
+				     *value->os ? value->os : other->os,
+				     *value->os ? other->version : value->version);
+		return;
+	case BREACH_KIND:
+		*text = arena_printf(arena, "%s is known as %s packages only, which do not go "
+					    "together with %s",
+				     value_title(value, arena),
+				     *value->kind ? value->kind : other->kind,
+				     value_title(other, arena));
+		return;
+	case BREACH_REPOSITORY:
+		*text = arena_printf(arena,
+				     "NVIDIA has neither packages nor images of %s for %s",
+				     value_title(value->component == COMPONENT_CUDA ? value : other,
+						 arena),
+				     value->component == COMPONENT_OS ? value->version
+								      : other->version);
+		return;
+	case BREACH_DRIVER:
+		*text = driver_sentence(value->component == COMPONENT_CUDA ? value : other, arena);
+		return;
+	case BREACH_JIT:
+		*text = jit_sentence(s, value, breach);
+		return;
+	case BREACH_CONFLICT:
+		*text = arena_printf(arena, "%s do not go together: %s; %s",
+				     breach->conflict->text, breach->conflict->symptom,
+				     breach->conflict->fix);
+		*source = breach->conflict->source;
+		return;
+	}
+}
+
+bool rules_explain(struct search *s, const struct value *value, const char **text,
+		   const char **source)
+{
+	struct breach breach;
+
+	rules_prepare(s, value->component);
+	if (!breach_find(s, value, &breach))
+		return false;
+	breach_explain(s, value, &breach, text, source);
+	return true;
+}
+
+void unit_explain(const struct model *model, const struct unit *unit, const struct value *value,
+		  const char **text, const char **source)
+{
+	struct arena *arena = model->arena;
+
+	*source = value->source;
+	if (!unit->is_pin)
+		*text = arena_printf(arena, "'%s' excludes %s", unit->text,
+				     value_title(value, arena));
+	else if (unit->driver)
+		*text = driver_sentence(value, arena);
+	else if (value->component == COMPONENT_CUDA)
+		*text = arena_printf(arena,
+				     "CUDA %s makes code for compute capability %s; %s has %s",
+				     value->version, readable(value_cell(value, "sm"), arena),
+				     unit->product, unit->sm);
+	else
+		*text = arena_printf(arena,
+				     "the wheel of %s%s%s has machine code for compute capability "
+				     "%s%s%s; %s has %s",
+				     value_title(value, arena),
+				     *value_cell(value, "index") ? " from " : "",
+				     value_cell(value, "index"),
+				     readable(value_cell(value, "sm"), arena),
+				     *value_cell(value, "ptx") ? " and PTX for " : " and no PTX",
+				     value_cell(value, "ptx"), unit->product, unit->sm);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model.h - the catalog made ready for the search: one value per row, its requirement cells parsed,
+ * the rows of each component in the order in which they are tried.
+ *
+ * Built once per catalog and preference; read-only afterwards. Everything lives in the arena.
+ */
+#ifndef PLAN_MODEL_H
+#define PLAN_MODEL_H
+
+#include "plan/catalog.h"
+#include "plan/component.h"
+#include "plan/version.h"
+
+/* One row of a component's table. */
+struct value {
+	enum component component;
+	const struct table *table;
+	size_t row, index; /* index: in the domain */
+	const char *version, *os, *source, *kind;
+	const char *built;			       /* cuDNN, NCCL: the CUDA of the build */
+	const struct needs *needs[COMPONENT_COUNT];    /* NULL: no demand */
+	const struct needs *prefers[COMPONENT_COUNT];  /* NULL: no preference */
+	uint64_t *passes; /* bit per conflict: it does not speak of the component, or its condition
+			     holds */
+	uint64_t *images; /* OS: bit per CUDA value that has an image for it */
+	int tier;	  /* tried first when lower */
+};
+
+struct domain {
+	size_t count;
+	struct value *values; /* in the order of preference */
+};
+
+struct condition {
+	enum component component;
+	const struct needs *needs; /* NULL: any version */
+};
+
+#define CONDITIONS_MAX 6
+
+/* A row of conflicts.csv whose conditions are all on components. */
+struct conflict_rule {
+	const char *id, *text; /* `when`, as it is written */
+	const char *symptom, *fix, *source;
+	bool refuses; /* false: only warned about */
+	uint32_t components;
+	size_t condition_count;
+	struct condition conditions[CONDITIONS_MAX];
+};
+
+struct model {
+	const struct catalog *catalog;
+	struct arena *arena;
+	bool oldest, cpu;
+	struct domain domains[COMPONENT_COUNT];
+	size_t conflict_count, conflict_words;
+	struct conflict_rule *conflicts;
+};
+
+struct model_options {
+	bool oldest; /* --prefer oldest */
+	bool cpu;    /* a stack without GPUs: the order of OSes and Open MPIs differs */
+};
+
+/* ERROR_USAGE names the file and line of a cell that does not parse. */
+int model_build(const struct catalog *catalog, const struct model_options *options,
+		struct arena *arena, struct model *model, struct error *err);
+
+/* A cell of the value's row, "" when the table has no such column. */
+const char *value_cell(const struct value *value, const char *column);
+
+/* "CUDA 11.8.0", "cuDNN 8.1.1.33 (built for CUDA 11.2)", "Python 3.8". */
+const char *value_title(const struct value *value, struct arena *arena);
+
+#endif

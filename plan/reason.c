@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/reason.h"
+
+#include "core/str.h"
+#include "plan/breach.h"
+#include "plan/rule_gpu.h"
+#include "plan/rule_image.h"
+
+#include <string.h>
+
+/* One sentence and its sources, put together clause by clause. */
+struct sentence {
+	struct str text, sources;
+	struct arena *arena;
+};
+
+static void sentence_begin(struct sentence *sentence, struct arena *arena)
+{
+	sentence->arena = arena;
+	str_init(&sentence->text);
+	str_init(&sentence->sources);
+}
+
+static bool has_id(const char *ids, const char *id, size_t length)
+{
+	while (*ids) {
+		size_t one = strcspn(ids, ";");
+
+		if (one == length && strncmp(ids, id, length) == 0)
+			return true;
+		ids += one + (ids[one] == ';');
+	}
+	return false;
+}
+
+static void add_sources(struct sentence *sentence, const char *ids)
+{
+	while (*ids) {
+		size_t length = strcspn(ids, ";");
+
+		if (length && !has_id(sentence->sources.text, ids, length))
+			str_addf(&sentence->sources, "%s%.*s", sentence->sources.length ? ";" : "",
+				 (int)length, ids);
+		ids += length + (ids[length] == ';');
+	}
+}
+
+static void add_clause(struct sentence *sentence, const char *clause, const char *sources)
+{
+	if (*clause)
+		str_addf(&sentence->text, "%s%s", sentence->text.length ? "; " : "", clause);
+	add_sources(sentence, sources);
+}
+
+static void sentence_end(struct sentence *sentence, const char **text, const char **sources)
+{
+	*text = arena_strdup(sentence->arena, sentence->text.text);
+	*sources = arena_strdup(sentence->arena, sentence->sources.text);
+	str_release(&sentence->text);
+	str_release(&sentence->sources);
+}
+
+/* --- why this value ------------------------------------------------------------------------ */
+
+static void add_lead(const struct search *s, const struct value *value, struct sentence *out)
+{
+	struct str asked;
+	size_t candidates = s->counts[value->component];
+
+	str_init(&asked);
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+
+		if (unit->component == value->component && unit->req.clause_count)
+			str_addf(&asked, "%s'%s'", asked.length ? " and " : "", unit->text);
+	}
+	if (asked.length)
+		add_clause(out,
+			   arena_printf(out->arena, "%s that %s admits",
+					candidates == 1 ? "the only one" : "the best of several",
+					asked.text),
+			   value->source);
+	else
+		add_clause(out,
+			   candidates == 1 ? "the only one in the catalog"
+			   : s->model->oldest ? "the oldest that works"
+					      : "the newest that works",
+			   value->source);
+	str_release(&asked);
+}
+
+static void add_driver_clause(const struct search *s, const struct value *cuda,
+			      struct sentence *out)
+{
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+
+		if (!unit->driver)
+			continue;
+		switch (driver_runs(s->model, unit->driver, cuda, s->units->compat)) {
+		case ADMIT_YES:
+			add_clause(out,
+				   arena_printf(out->arena, "driver %s runs it (%s)", unit->driver,
+						value_cell(cuda, "driver")),
+				   cuda->source);
+			break;
+		case ADMIT_MINOR:
+			add_clause(out,
+				   arena_printf(out->arena,
+						"driver %s runs it by minor-version compatibility "
+						"(%s)",
+						unit->driver, value_cell(cuda, "driver_minor")),
+				   cuda->source);
+			break;
+		case ADMIT_COMPAT:
+			add_clause(out,
+				   arena_printf(out->arena,
+						"driver %s runs it by forward compatibility alone",
+						unit->driver),
+				   cuda->source);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+static void add_gpu_clause(const struct search *s, const struct value *cuda, struct sentence *out)
+{
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+
+		if (unit->sm)
+			add_clause(out,
+				   arena_printf(out->arena, "%s has compute capability %s (%s)",
+						unit->product, unit->sm, value_cell(cuda, "sm")),
+				   unit->gpu ? unit->gpu->source : "");
+	}
+}
+
+static void add_demands(const struct search *s, const struct value *value, struct sentence *out)
+{
+	for (int c = COMPONENT_TENSORFLOW; c < COMPONENT_COUNT; c++) {
+		const struct value *other = s->now.chosen[c];
+
+		if (!other || other == value)
+			continue;
+		if (other->needs[value->component] && c != COMPONENT_OS)
+			add_clause(out, needs_sentence(other, value, out->arena), other->source);
+		if (other->prefers[value->component] &&
+		    needs_admit(other->prefers[value->component], value->version))
+			add_clause(out,
+				   arena_printf(out->arena, "what %s was tested with",
+						value_title(other, out->arena)),
+				   other->source);
+	}
+	if (value->needs[COMPONENT_CUDA] && s->now.chosen[COMPONENT_CUDA] &&
+	    value->component > COMPONENT_CUDA && value->component != COMPONENT_OS)
+		add_clause(out,
+			   arena_printf(out->arena, "its builds for CUDA %s",
+					*value->built ? value->built
+						      : value->needs[COMPONENT_CUDA]->text),
+			   "");
+}
+
+static const char *refused_newer(struct search *s, const struct value *value)
+{
+	const struct domain *domain = &s->model->domains[value->component];
+	const char *text = "", *source;
+	struct search probe = *s;
+
+	if (!value->index)
+		return "";
+	for (size_t i = value->index; i-- > 0;) {
+		const struct value *newer = &domain->values[i];
+
+		if (newer->tier != value->tier ||
+		    version_compare(newer->version, value->version) == 0)
+			continue;
+		for (size_t u = 0; u < s->units->count; u++) {
+			const uint8_t *admits = s->units->list[u].admits[value->component];
+
+			if (admits && admits[newer->index] == ADMIT_NO) {
+				unit_explain(s->model, &s->units->list[u], newer, &text, &source);
+				return arena_printf(s->model->arena, "not %s: %s", newer->version,
+						    text);
+			}
+		}
+		probe.now.chosen[value->component] = NULL;
+		if (rules_explain(&probe, newer, &text, &source))
+			return arena_printf(s->model->arena, "not %s: %s", newer->version, text);
+		return "";
+	}
+	return "";
+}
+
+static struct choice *add_choice(struct plan *plan, const char *name, const char *version)
+{
+	struct choice *choice = &plan->choices[plan->count++];
+
+	*choice = (struct choice){name, version, "", "", "", "", "", "", "", "", "", ""};
+	return choice;
+}
+
+static void choose(struct search *s, enum component c, struct plan *plan)
+{
+	const struct value *value = s->now.chosen[c];
+	struct sentence out;
+	struct choice *choice;
+
+	if (!value)
+		return;
+	sentence_begin(&out, s->model->arena);
+	add_lead(s, value, &out);
+	if (c == COMPONENT_CUDA) {
+		add_driver_clause(s, value, &out);
+		add_gpu_clause(s, value, &out);
+	}
+	add_demands(s, value, &out);
+	add_clause(&out, value_cell(value, "note"), "");
+	choice = add_choice(plan, component_names[c], value->version);
+	sentence_end(&out, &choice->reason, &choice->source);
+	choice->certainty = value_cell(value, "certainty");
+	choice->run_packages = value_cell(value, "run_packages");
+	choice->build_packages = value_cell(value, "build_packages");
+	choice->pip = value_cell(value, "pip");
+	choice->index = value_cell(value, "index");
+	choice->download = value_cell(value, "download");
+	choice->sha256 = value_cell(value, "sha256");
+	choice->refused = refused_newer(s, value);
+}
+
+/* --- drivers and GPUs ------------------------------------------------------------------------ */
+
+/* The lowest known driver that runs the CUDA of the stack, inside of what was asked for. */
+static const struct value *least_driver(const struct search *s)
+{
+	const struct domain *drivers = &s->model->domains[COMPONENT_DRIVER];
+	const struct value *least = NULL;
+
+	for (size_t i = 0; i < drivers->count; i++) {
+		const struct value *driver = &drivers->values[i];
+
+		if (search_admits(s, driver) &&
+		    driver_runs(s->model, driver->version, s->now.chosen[COMPONENT_CUDA], false) !=
+			    ADMIT_NO &&
+		    (!least || version_compare(driver->version, least->version) < 0))
+			least = driver;
+	}
+	return least;
+}
+
+/* The drivers or products that are there, "A, B". */
+static const char *pins(const struct search *s, enum component c)
+{
+	struct str list;
+	char *text;
+
+	str_init(&list);
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+
+		if (unit->is_pin && unit->component == c)
+			str_addf(&list, "%s%s", list.length ? ", " : "",
+				 c == COMPONENT_DRIVER ? unit->driver : unit->product);
+	}
+	text = list.length ? arena_strdup(s->model->arena, list.text) : NULL;
+	str_release(&list);
+	return text;
+}
+
+static void choose_driver(const struct search *s, struct plan *plan)
+{
+	const char *given = pins(s, COMPONENT_DRIVER);
+	const struct value *least = given ? NULL : least_driver(s);
+	struct choice *choice;
+
+	if (!given && !least)
+		return;
+	choice = add_choice(plan, "driver", given ? given : least->version);
+	choice->source = s->now.chosen[COMPONENT_CUDA]->source;
+	choice->reason =
+		given ? "it is there: the stack is made to fit it"
+		      : arena_printf(s->model->arena,
+				     "the oldest known driver that runs CUDA %s; any newer one "
+				     "does too",
+				     s->now.chosen[COMPONENT_CUDA]->version);
+}
+
+static void choose_gpu(const struct search *s, struct plan *plan)
+{
+	const char *given = pins(s, COMPONENT_GPU);
+	struct choice *choice;
+	struct sentence out;
+
+	if (!given)
+		return;
+	choice = add_choice(plan, "gpu", given);
+	sentence_begin(&out, s->model->arena);
+	for (size_t i = 0; i < s->units->count; i++)
+		if (s->units->list[i].sm)
+			add_clause(&out,
+				   arena_printf(out.arena, "%s: compute capability %s",
+						s->units->list[i].product, s->units->list[i].sm),
+				   s->units->list[i].gpu ? s->units->list[i].gpu->source : "");
+	sentence_end(&out, &choice->reason, &choice->source);
+}
+
+/* --- what must be said aloud ----------------------------------------------------------------- */
+
+static void add_note(struct plan *plan, const char *note)
+{
+	if (note && *note && plan->note_count < PLAN_NOTES_MAX)
+		plan->notes[plan->note_count++] = note;
+}
+
+static void note_gate(struct search *s, struct plan *plan)
+{
+	const char *source, *gate = gate_sentence(s, s->now.chosen[COMPONENT_CUDA], &source);
+
+	if (!gate || !strstr(plan->base.name, "nvidia/cuda"))
+		return;
+	add_note(plan, arena_printf(s->model->arena, "%s [%s]", gate, source));
+	plan->env[plan->env_count++] = "NVIDIA_DISABLE_REQUIRE=true";
+}
+
+static void note_compat(struct search *s, struct plan *plan)
+{
+	const struct value *cuda = s->now.chosen[COMPONENT_CUDA];
+	const char *dot = strchr(cuda->version, '.');
+
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+		int major = (int)strcspn(cuda->version, "."), minor;
+
+		if (!unit->driver ||
+		    driver_runs(s->model, unit->driver, cuda, s->units->compat) != ADMIT_COMPAT)
+			continue;
+		minor = dot ? (int)strcspn(dot + 1, ".") : 0;
+		add_note(plan,
+			 arena_printf(
+				 s->model->arena,
+				 "driver %s runs CUDA %s by forward compatibility alone: the image "
+				 "needs cuda-compat-%.*s-%.*s, and the hosts an NVIDIA container "
+				 "toolkit that puts it in place (not 1.17.4, which leaves it out; "
+				 "1.17.5 and later do by a hook; 1.18.0 needs 1.18.1's fix)",
+				 unit->driver, cuda->version, major, cuda->version, minor,
+				 dot ? dot + 1 : ""));
+		return;
+	}
+}
+
+static void note_jit(struct search *s, struct plan *plan)
+{
+	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++)
+		for (size_t i = 0; i < s->units->count && s->now.chosen[c]; i++) {
+			const struct unit *unit = &s->units->list[i];
+
+			if (unit->sm && gpu_takes_wheel(s->model, unit, s->now.chosen[c]) == ADMIT_JIT)
+				add_note(plan,
+					 arena_printf(
+						 s->model->arena,
+						 "%s has no machine code for %s (compute "
+						 "capability %s): the driver compiles its PTX at "
+						 "the first start, which takes minutes",
+						 value_title(s->now.chosen[c], s->model->arena),
+						 unit->product, unit->sm));
+		}
+}
+
+static void note_driver_hint(struct search *s, struct plan *plan)
+{
+	for (size_t g = 0; g < s->units->count; g++)
+		for (size_t d = 0; d < s->units->count; d++) {
+			const struct unit *gpu = &s->units->list[g], *driver = &s->units->list[d];
+			const struct needs *needs =
+				gpu->gpu ? gpu->gpu->needs[COMPONENT_DRIVER] : NULL;
+
+			if (needs && driver->driver && strchr(driver->driver, '.') &&
+			    !needs_admit(needs, driver->driver))
+				add_note(plan,
+					 arena_printf(s->model->arena,
+						      "%s wants driver %s (a hint without a "
+						      "source), and %s is given",
+						      gpu->product, needs->text, driver->driver));
+		}
+}
+
+static bool holds(const struct search *s, const struct conflict_rule *rule)
+{
+	for (size_t i = 0; i < rule->condition_count; i++) {
+		const struct condition *condition = &rule->conditions[i];
+		const struct value *value = s->now.chosen[condition->component];
+
+		if (!value ||
+		    (condition->needs && !needs_admit(condition->needs, value->version)))
+			return false;
+	}
+	return true;
+}
+
+static void note_warnings(struct search *s, struct plan *plan)
+{
+	for (size_t k = 0; k < s->model->conflict_count; k++) {
+		const struct conflict_rule *rule = &s->model->conflicts[k];
+
+		if (!rule->refuses && holds(s, rule))
+			add_note(plan, arena_printf(s->model->arena, "%s: %s; %s [%s]", rule->text,
+						    rule->symptom, rule->fix, rule->source));
+	}
+}
+
+static void note_os(struct search *s, struct plan *plan)
+{
+	const struct value *os = s->now.chosen[COMPONENT_OS];
+	const char *mirror = value_cell(os, "mirror");
+
+	if (*mirror)
+		add_note(plan, arena_printf(s->model->arena,
+					    "%s reached its end of life in %s: its packages come "
+					    "from %s [%s]",
+					    os->version, value_cell(os, "eol"), mirror,
+					    os->source));
+}
+
+/* Beyond what Horovod's own tests ran with is not refused, but nobody has promised it. */
+static void note_tested(struct search *s, struct plan *plan)
+{
+	const struct value *horovod = s->now.chosen[COMPONENT_HOROVOD];
+
+	for (int c = COMPONENT_TENSORFLOW; horovod && c <= COMPONENT_MXNET; c++) {
+		const struct value *wheel = s->now.chosen[c];
+		const struct needs *tested = horovod->prefers[c];
+
+		if (wheel && tested && tested->count &&
+		    version_compare(wheel->version, tested->alternatives[0].clauses[0].version) >
+			    0 &&
+		    !needs_admit(tested, wheel->version))
+			add_note(plan,
+				 arena_printf(s->model->arena,
+					      "%s is newer than what %s was tested with (%s %s) "
+					      "[%s]",
+					      value_title(wheel, s->model->arena),
+					      value_title(horovod, s->model->arena),
+					      component_titles[c], tested->text,
+					      horovod->source));
+	}
+}
+
+static void set_base(struct search *s, struct plan *plan)
+{
+	struct base_image base;
+
+	plan->base = (struct plan_base){"", "", "", "", "", "", ""};
+	if (s->model->cpu)
+		return;
+	base_image_find(s, &base);
+	plan->base = (struct plan_base){base.name,	 "",	    base.status, base.wanted,
+					base.packages, base.note, base.source};
+	if (*base.wanted)
+		add_note(plan, arena_printf(s->model->arena, "%s [%s]", base.note, base.source));
+}
+
+void plan_from_search(struct search *s, struct plan *plan)
+{
+	static const enum component order[] = {
+		COMPONENT_TENSORFLOW, COMPONENT_TORCH,	COMPONENT_MXNET, COMPONENT_HOROVOD,
+		COMPONENT_CUDA,	      COMPONENT_CUDNN,	COMPONENT_NCCL,	 COMPONENT_OS,
+		COMPONENT_GLIBC,      COMPONENT_GCC,	COMPONENT_PYTHON, COMPONENT_OPENMPI,
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(order); i++)
+		choose(s, order[i], plan);
+	set_base(s, plan);
+	if (!s->model->cpu) {
+		choose_driver(s, plan);
+		choose_gpu(s, plan);
+		note_gate(s, plan);
+		note_compat(s, plan);
+		note_jit(s, plan);
+		note_driver_hint(s, plan);
+	}
+	note_os(s, plan);
+	note_tested(s, plan);
+	note_warnings(s, plan);
+	for (size_t i = 0; i < s->units->unknown_count; i++)
+		add_note(plan, s->units->unknown[i]);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reason.h - a found assignment as a plan: one choice per component with its one-sentence reason,
+ * exact packages, and what must be said aloud.
+ */
+#ifndef PLAN_REASON_H
+#define PLAN_REASON_H
+
+#include "plan/resolve.h"
+#include "plan/search.h"
+
+/* The search has run and found something. */
+void plan_from_search(struct search *search, struct plan *plan);
+
+#endif

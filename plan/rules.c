@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/breach.h"
+
+#include "core/str.h"
+#include "plan/rule_image.h"
+
+#include <string.h>
+
+static bool bit_is_set(const uint64_t *words, size_t bit)
+{
+	return words[bit / 64] >> (bit % 64) & 1;
+}
+
+static bool kind_fits(const struct value *value, const struct value *os)
+{
+	const char *manager = value_cell(os, "package_manager");
+
+	if (strcmp(value->kind, "apt") == 0)
+		return strcmp(manager, "apt") == 0;
+	if (strcmp(value->kind, "rpm") == 0)
+		return strcmp(manager, "yum") == 0 || strcmp(manager, "dnf") == 0;
+	return true;
+}
+
+/* CUDA is in NVIDIA's repository for the OS, or NVIDIA made an image of the two. */
+static bool cuda_is_for_os(const struct value *cuda, const struct value *os)
+{
+	const struct needs *repository = os->needs[COMPONENT_CUDA];
+
+	return (repository && needs_admit(repository, cuda->version)) ||
+	       (os->images && bit_is_set(os->images, cuda->index));
+}
+
+static bool driver_fits(const struct search *s, const struct value *driver,
+			const struct value *cuda)
+{
+	return driver_runs(s->model, driver->version, cuda, false) != ADMIT_NO;
+}
+
+/* The pair in either order; the rules that are not plain requirement cells. */
+static bool pair_breach(const struct search *s, const struct value *a, const struct value *b,
+			struct breach *breach)
+{
+	if (b->component == COMPONENT_OS) {
+		if (*a->os && strcmp(a->os, b->version) != 0)
+			breach->kind = BREACH_OS;
+		else if (!kind_fits(a, b))
+			breach->kind = BREACH_KIND;
+		else if (a->component == COMPONENT_CUDA && !cuda_is_for_os(a, b))
+			breach->kind = BREACH_REPOSITORY;
+		else
+			return false;
+		return true;
+	}
+	if (a->component == COMPONENT_CUDA && b->component == COMPONENT_DRIVER &&
+	    !driver_fits(s, b, a)) {
+		breach->kind = BREACH_DRIVER;
+		return true;
+	}
+	return false;
+}
+
+static bool has_own_rule(enum component a, enum component b)
+{
+	return (a == COMPONENT_OS && b == COMPONENT_CUDA) ||
+	       (a == COMPONENT_CUDA && b == COMPONENT_DRIVER) || a == COMPONENT_GPU;
+}
+
+static bool cell_breach(const struct value *value, const struct value *other,
+			struct breach *breach)
+{
+	const struct needs *mine = value->needs[other->component];
+	const struct needs *theirs = other->needs[value->component];
+
+	if (mine && !has_own_rule(value->component, other->component) &&
+	    !needs_admit(mine, other->version)) {
+		breach->kind = BREACH_NEEDS;
+		return true;
+	}
+	if (theirs && !has_own_rule(other->component, value->component) &&
+	    !needs_admit(theirs, value->version)) {
+		breach->kind = BREACH_NEEDED;
+		return true;
+	}
+	return false;
+}
+
+/* --- conflicts.csv ------------------------------------------------------------------------ */
+
+static uint32_t chosen_parts(const struct search *s)
+{
+	uint32_t parts = 0;
+
+	for (int c = 0; c < COMPONENT_COUNT; c++)
+		if (s->now.chosen[c])
+			parts |= COMPONENT_BIT(c);
+	return parts;
+}
+
+void rules_prepare(struct search *s, enum component component)
+{
+	const struct model *model = s->model;
+	uint32_t own = COMPONENT_BIT(component), parts = chosen_parts(s) | own;
+	uint64_t *threat = s->threats[component];
+
+	memset(threat, 0, model->conflict_words * sizeof(*threat));
+	for (size_t k = 0; k < model->conflict_count; k++) {
+		const struct conflict_rule *rule = &model->conflicts[k];
+		bool complete = rule->refuses && (rule->components & own) &&
+				!(rule->components & ~parts);
+
+		for (int c = 0; c < COMPONENT_COUNT && complete; c++)
+			if ((rule->components & ~own & COMPONENT_BIT(c)))
+				complete = bit_is_set(s->now.chosen[c]->passes, k);
+		if (complete)
+			threat[k / 64] |= 1ULL << (k % 64);
+	}
+}
+
+static bool conflict_breach(const struct search *s, const struct value *value,
+			    struct breach *breach)
+{
+	const uint64_t *threat = s->threats[value->component];
+
+	for (size_t word = 0; word < s->model->conflict_words; word++) {
+		uint64_t hit = threat[word] & value->passes[word];
+
+		if (!hit)
+			continue;
+		breach->kind = BREACH_CONFLICT;
+		breach->conflict =
+			&s->model->conflicts[word * 64 + (size_t)__builtin_ctzll(hit)];
+		breach->blame =
+			breach->conflict->components & ~COMPONENT_BIT(value->component);
+		return true;
+	}
+	return false;
+}
+
+/* --- GPUs that are newer than the toolkit -------------------------------------------------- */
+
+/* Whether a GPU can run this CUDA only by compiling PTX. */
+static bool needs_jit(const struct search *s, const struct value *cuda)
+{
+	for (size_t i = 0; i < s->units->count; i++) {
+		const uint8_t *admits = s->units->list[i].admits[COMPONENT_CUDA];
+
+		if (s->active >> i & 1 && admits && admits[cuda->index] == ADMIT_JIT)
+			return true;
+	}
+	return false;
+}
+
+/* PTX that is newer than the driver's own CUDA is not covered by minor-version compatibility. */
+static bool has_older_driver(const struct search *s, const struct value *cuda)
+{
+	for (size_t i = 0; i < s->units->count; i++) {
+		const uint8_t *admits = s->units->list[i].admits[COMPONENT_CUDA];
+
+		if (s->active >> i & 1 && admits && (admits[cuda->index] == ADMIT_MINOR ||
+						     admits[cuda->index] == ADMIT_COMPAT))
+			return true;
+	}
+	return false;
+}
+
+static bool jit_breach(const struct search *s, const struct value *cuda, struct breach *breach)
+{
+	bool any = false;
+
+	if (!needs_jit(s, cuda))
+		return false;
+	breach->kind = BREACH_JIT;
+	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
+		const struct value *wheel = s->now.chosen[c];
+
+		if (!wheel)
+			continue;
+		any |= *value_cell(wheel, "ptx") != '\0';
+		breach->blame |= COMPONENT_BIT(c);
+		breach->other = wheel;
+	}
+	return !any || has_older_driver(s, cuda);
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+bool breach_find(const struct search *s, const struct value *value, struct breach *breach)
+{
+	*breach = (struct breach){0};
+	for (int c = 0; c < COMPONENT_COUNT; c++) {
+		const struct value *other = s->now.chosen[c];
+
+		if (!other || other == value || c == (int)value->component)
+			continue;
+		breach->other = other;
+		breach->blame = COMPONENT_BIT(c);
+		if (cell_breach(value, other, breach) || pair_breach(s, value, other, breach) ||
+		    pair_breach(s, other, value, breach))
+			return true;
+	}
+	breach->blame = 0;
+	breach->other = NULL;
+	if (value->component == COMPONENT_CUDA && jit_breach(s, value, breach))
+		return true;
+	return conflict_breach(s, value, breach);
+}
+
+bool rules_fit(const struct search *s, const struct value *value, uint32_t *blame)
+{
+	struct breach breach;
+
+	if (!breach_find(s, value, &breach))
+		return true;
+	*blame |= breach.blame;
+	return false;
+}
+
+static int rank_build(const struct search *s, const struct value *value)
+{
+	const struct value *cuda = s->now.chosen[COMPONENT_CUDA];
+
+	if (!*value->built || !cuda || version_in_series(cuda->version, value->built))
+		return 0;
+	return version_compare(value->built, cuda->version) < 0 ? 1 : 2;
+}
+
+int rules_rank(const struct search *s, const struct value *value)
+{
+	const char *hint = s->hints ? s->hints[value->component] : NULL;
+	int rank = 1 + rank_build(s, value);
+
+	if (hint && strcmp(hint, value->version) == 0)
+		return 0;
+	for (int c = 0; c < COMPONENT_COUNT; c++) {
+		const struct value *other = s->now.chosen[c];
+
+		if (other && other->prefers[value->component] &&
+		    !needs_admit(other->prefers[value->component], value->version))
+			rank += 2;
+	}
+	if (value->component == COMPONENT_CUDA && gate_refuses_any(s, value))
+		rank++;
+	return rank < RANK_MAX ? rank : RANK_MAX - 1;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* The nearest requests that would work, when there is no stack. */
+#include "plan/conflict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define UNIT_BIT(i) (1ULL << (i))
+/* How many versions are tried in each direction before the newest that works is taken instead. */
+#define TRIES_MAX 60
+
+static void add(struct unsatisfied *why, const char *text)
+{
+	for (size_t i = 0; i < why->suggestion_count; i++)
+		if (strcmp(why->suggestions[i], text) == 0)
+			return;
+	if (why->suggestion_count < CONFLICTS_MAX)
+		why->suggestions[why->suggestion_count++] = text;
+}
+
+static bool works_without(struct search *s, size_t unit, const struct value *value)
+{
+	uint64_t all = s->units->count == 64 ? ~0ULL : UNIT_BIT(s->units->count) - 1;
+	bool works;
+
+	s->active = all & ~UNIT_BIT(unit);
+	s->parts = stack_parts(s->model, s->units, s->active) |
+		   COMPONENT_BIT(s->units->list[unit].component);
+	s->fixed[s->units->list[unit].component] = value;
+	works = search_run(s);
+	s->fixed[s->units->list[unit].component] = NULL;
+	return works;
+}
+
+/* --- drivers: the lowest known one that is high enough --------------------------------------- */
+
+static int compare_versions(const void *left, const void *right)
+{
+	const struct value *const *a = left, *const *b = right;
+
+	return version_compare((*a)->version, (*b)->version);
+}
+
+/* Whether everything works with this driver in the place of the unit's. */
+static bool works_with_driver(struct search *s, size_t unit, const char *driver)
+{
+	const struct model *model = s->model;
+	struct units *copy = ARENA_NEW(model->arena, struct units);
+	const struct units *old = s->units;
+	bool works;
+
+	*copy = *old;
+	copy->list[unit].driver = driver;
+	units_apply(model, copy);
+	s->units = copy;
+	works = units_work(s, copy->count == 64 ? ~0ULL : UNIT_BIT(copy->count) - 1);
+	s->units = old;
+	return works;
+}
+
+static void suggest_driver(struct search *s, size_t unit, struct unsatisfied *why)
+{
+	const struct domain *domain = &s->model->domains[COMPONENT_DRIVER];
+	const struct value **known = ARENA_ARRAY(s->model->arena, domain->count + 1,
+						 const struct value *);
+	size_t low = 0, high, count = 0;
+
+	for (size_t i = 0; i < domain->count; i++)
+		if (version_compare(domain->values[i].version, s->units->list[unit].driver) > 0)
+			known[count++] = &domain->values[i];
+	qsort(known, count, sizeof(*known), compare_versions);
+	high = count;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (works_with_driver(s, unit, known[middle]->version))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	if (low < count)
+		add(why, arena_printf(s->model->arena, "driver>=%s", known[low]->version));
+}
+
+/* --- versions: the nearest older one and the nearest newer one --------------------------------- */
+
+/* The component's values by version, oldest first. */
+static const struct value **by_version(const struct model *model, const struct domain *domain)
+{
+	const struct value **list = ARENA_ARRAY(model->arena, domain->count + 1,
+						const struct value *);
+
+	for (size_t i = 0; i < domain->count; i++)
+		list[i] = &domain->values[i];
+	qsort(list, domain->count, sizeof(*list), compare_versions);
+	return list;
+}
+
+static bool is_admitted(const struct unit *unit, const struct value *value)
+{
+	const uint8_t *admits = unit->admits[value->component];
+
+	return admits && admits[value->index] != ADMIT_NO;
+}
+
+/* Walks from `at` in steps of `step` to the first version that works; each version once. */
+static const char *nearest_version(struct search *s, size_t unit, const struct value **list,
+				   size_t count, size_t at, int step)
+{
+	const struct unit *u = &s->units->list[unit];
+
+	for (size_t tries = 0; at < count && tries < TRIES_MAX; at += (size_t)step) {
+		if (is_admitted(u, list[at]))
+			continue;
+		tries++;
+		if (works_without(s, unit, list[at]))
+			return list[at]->version;
+	}
+	return NULL;
+}
+
+static void suggest_version(struct search *s, size_t unit, struct unsatisfied *why)
+{
+	const struct unit *u = &s->units->list[unit];
+	const struct domain *domain = &s->model->domains[u->component];
+	const struct value **list = by_version(s->model, domain);
+	const char *asked = u->req.clauses[0].version;
+	const char *name = component_names[u->component], *older, *newer;
+	size_t middle = 0, before = why->suggestion_count;
+
+	while (middle < domain->count && version_compare(list[middle]->version, asked) < 0)
+		middle++;
+	older = nearest_version(s, unit, list, domain->count, middle - 1, -1);
+	newer = nearest_version(s, unit, list, domain->count, middle, 1);
+	if (older)
+		add(why, arena_printf(s->model->arena, "%s==%s", name, older));
+	if (newer)
+		add(why, arena_printf(s->model->arena, "%s==%s", name, newer));
+	if (why->suggestion_count == before && works_without(s, unit, NULL))
+		add(why, arena_printf(s->model->arena, "%s==%s", name,
+				      s->now.chosen[u->component]->version));
+}
+
+/* OS names have no nearer and farther: what would be chosen without the request. */
+static void suggest_choice(struct search *s, size_t unit, struct unsatisfied *why)
+{
+	enum component c = s->units->list[unit].component;
+
+	if (works_without(s, unit, NULL) && s->now.chosen[c])
+		add(why, arena_printf(s->model->arena, "%s==%s", component_names[c],
+				      s->now.chosen[c]->version));
+}
+
+void conflict_suggest(struct search *s, uint64_t set, struct unsatisfied *why)
+{
+	for (size_t u = 0; u < s->units->count; u++) {
+		const struct unit *unit = &s->units->list[u];
+
+		if (!(set & UNIT_BIT(u)))
+			continue;
+		if (unit->driver)
+			suggest_driver(s, u, why);
+		else if (unit->component == COMPONENT_OS)
+			suggest_choice(s, u, why);
+		else if (!unit->is_pin && unit->req.clause_count)
+			suggest_version(s, u, why);
+	}
+}
