@@ -61,7 +61,7 @@ static int converge(struct stages *s, struct error *err)
 
 	if (fleet_failures(&s->fleet) == s->fleet.count)
 		return fleet_result(&s->fleet, err);
-	if (stage_resolve(s, NULL, err) < 0)
+	if (stage_plan(s, err) < 0)
 		return -1;
 	print_stack(s);
 	if (has_containers(s)) {
@@ -108,7 +108,7 @@ static int print_commands(struct stages *s, struct error *err)
 	str_init(&out);
 	if (fleet_failures(&s->fleet) == s->fleet.count)
 		return fleet_result(&s->fleet, err);
-	if (stage_resolve(s, NULL, err) < 0 ||
+	if (stage_plan(s, err) < 0 ||
 	    (has_containers(s) && image_commands(s, &out, err) < 0) ||
 	    stage_bringup(s, &bringup, err) < 0)
 		return -1;

@@ -24,7 +24,7 @@ const struct command *const commands[] = {
 	NULL};
 
 struct globals {
-	const char *cluster, *color;
+	const char *cluster, *color, *catalog;
 	int timeout_s, jobs;
 	bool json, verbose, quiet, help, version;
 };
@@ -36,6 +36,8 @@ static const struct opt global_options[] = {
 	{'v', "verbose", NULL, "say more", OPT_FLAG, AT(verbose)},
 	{'q', "quiet", NULL, "say nothing but warnings and errors", OPT_FLAG, AT(quiet)},
 	{0, "color", "WHEN", "auto, always or never", OPT_TEXT, AT(color)},
+	{0, "catalog", "DIR", "version facts of your own, before the installed ones", OPT_TEXT,
+	 AT(catalog)},
 	{0, "timeout", "S", "seconds to connect to a host (15)", OPT_INT, AT(timeout_s)},
 	{0, "jobs", "N", "hosts worked on at once (64)", OPT_INT, AT(jobs)},
 	{'h', "help", NULL, "this page", OPT_FLAG, AT(help)},
@@ -149,6 +151,7 @@ static int apply(const struct globals *globals, struct context *ctx, struct erro
 	ctx->cluster_named = globals->cluster != NULL;
 	ctx->json = globals->json;
 	ctx->timeout_s = globals->timeout_s;
+	ctx->catalog = globals->catalog;
 	ctx->jobs = globals->jobs;
 	log_setup(globals->quiet     ? LOG_QUIET
 		  : globals->verbose ? LOG_VERBOSE

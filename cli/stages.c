@@ -33,39 +33,6 @@ void stage_print_lines(FILE *out, const char *host, const char *text)
 	}
 }
 
-int stage_catalog(struct stages *s, struct error *err)
-{
-	const char *folder = getenv("RINGUP_CATALOG");
-
-	if (!folder && share_path(s->arena, "recipes/catalog", &folder, err) < 0)
-		return -1;
-	return catalog_load(folder, s->arena, &s->catalog, err);
-}
-
-int stage_resolve(struct stages *s, const char *const *requests, struct error *err)
-{
-	struct resolve_input input = {
-		.requests = requests ? requests : s->cluster.stack,
-		.accelerator = s->cluster.accelerator ? s->cluster.accelerator : "auto",
-	};
-
-	if (stage_catalog(s, err) < 0)
-		return -1;
-	if (s->fleet.count) {
-		struct facts *facts = ARENA_ARRAY(s->arena, s->fleet.count, struct facts);
-
-		for (size_t i = 0; i < s->fleet.count; i++)
-			if (!s->fleet.members[i].failed)
-				facts[input.fact_count++] = s->fleet.members[i].facts;
-		input.facts = facts;
-	}
-	if (resolve(&s->catalog, &input, s->arena, &s->plan, &s->why, err) == 0)
-		return 0;
-	if (!requests && err->kind == ERROR_USAGE)
-		return error_wrap(err, "%s: stack", s->cluster.path);
-	return -1;
-}
-
 int stage_recipe(struct stages *s, struct error *err)
 {
 	s->spec = ARENA_NEW(s->arena, struct spec);
@@ -161,23 +128,6 @@ int stage_build(struct stages *s, struct image *image, struct error *err)
 	struct build_options options = {.cache_folder = stage_cache_folder(s)};
 
 	return build_image(&s->cluster, s->spec, &options, s->arena, image, err);
-}
-
-int stage_lock(struct stages *s, struct error *err)
-{
-	const char *path = arena_printf(s->arena, "%s/ringup.lock", s->cluster.folder);
-	_cleanup_(json_free) cJSON *json = plan_to_json(&s->plan), *old = NULL;
-	struct error ignored = {0};
-
-	if (s->spec)
-		cJSON_AddStringToObject(json, "recipe", s->spec->hash);
-	if (s->reference.digest) {
-		cJSON_AddStringToObject(json, "image", reference_text(&s->reference, s->arena));
-	}
-	if (file_exists(path) && json_read(path, &old, &ignored) == 0 &&
-	    cJSON_Compare(json, old, true))
-		return 0;
-	return json_write(path, json, 0644, err);
 }
 
 int stage_bringup(struct stages *s, struct bringup *bringup, struct error *err)

@@ -25,6 +25,9 @@ struct stages {
 	struct catalog catalog;
 	struct plan plan;
 	struct unsatisfied why;
+	bool oldest;		 /* resolve --prefer oldest */
+	const struct plan *keep; /* versions to stay with, or NULL */
+	const char *const *move; /* names that are not kept, or NULL */
 	struct spec *spec;
 	struct fleet fleet;
 	struct reference reference; /* of the image, with its digest once it is pushed */
@@ -45,6 +48,16 @@ int stage_catalog(struct stages *stages, struct error *err);
 /* Resolves the requests (NULL: the cluster file's own) with the facts of the fleet, if it is
  * probed. */
 int stage_resolve(struct stages *stages, const char *const *requests, struct error *err);
+
+/*
+ * The plan of the cluster file's stack: that of ringup.lock, which nothing but `resolve` moves, or
+ * where there is none a resolved one. A lock that was made for another stack is ERROR_USAGE, one that
+ * does not fit the hosts ERROR_UNSATISFIED.
+ */
+int stage_plan(struct stages *stages, struct error *err);
+
+/* ringup.lock beside the cluster file, or where it would be. */
+const char *stage_lock_path(struct stages *stages);
 
 /* Renders the recipe of the plan. */
 int stage_recipe(struct stages *stages, struct error *err);

@@ -51,6 +51,7 @@ static int read_row(struct table *table, char *line, size_t number, struct error
 				 table->path, number, count, table->column_count);
 	memcpy(table->cells + table->row_count * table->column_count, cells,
 	       table->column_count * sizeof(*cells));
+	table->paths[table->row_count] = table->path;
 	table->lines[table->row_count++] = number;
 	return 0;
 }
@@ -66,6 +67,7 @@ int table_load(const char *path, struct arena *arena, struct table *table, struc
 	for (const char *p = text; *p; p++)
 		line_count += *p == '\n';
 	table->lines = ARENA_ARRAY(arena, line_count, size_t);
+	table->paths = ARENA_ARRAY(arena, line_count, const char *);
 	for (char *line = text, *next; line; line = next) {
 		next = strchr(line, '\n');
 		if (next)
@@ -105,4 +107,50 @@ const char *table_cell(const struct table *table, size_t row, const char *column
 bool table_has_column(const struct table *table, const char *column)
 {
 	return column_index(table, column) >= 0;
+}
+
+static bool same_key(const struct table *a, size_t i, const struct table *b, size_t j,
+		     const char *const *keys)
+{
+	for (; *keys; keys++)
+		if (table_has_column(a, *keys) &&
+		    strcmp(table_cell(a, i, *keys), table_cell(b, j, *keys)) != 0)
+			return false;
+	return true;
+}
+
+/* The table with room for `extra` more rows. */
+static void grow(struct table *table, size_t extra, struct arena *arena)
+{
+	struct table old = *table;
+	size_t rows = old.row_count + extra + 1;
+
+	table->cells = arena_array(arena, rows * old.column_count, sizeof(const char *));
+	table->lines = ARENA_ARRAY(arena, rows, size_t);
+	table->paths = ARENA_ARRAY(arena, rows, const char *);
+	memcpy(table->cells, old.cells,
+	       old.row_count * old.column_count * sizeof(const char *));
+	memcpy(table->lines, old.lines, old.row_count * sizeof(*old.lines));
+	memcpy(table->paths, old.paths, old.row_count * sizeof(*old.paths));
+}
+
+void table_merge(struct table *table, const struct table *more, const char *const *keys,
+		 struct arena *arena)
+{
+	size_t old_count = table->row_count;
+
+	grow(table, more->row_count, arena);
+	for (size_t row = 0; row < more->row_count; row++) {
+		size_t to = 0;
+
+		while (to < old_count && !same_key(table, to, more, row, keys))
+			to++;
+		if (to == old_count)
+			to = table->row_count++;
+		for (size_t i = 0; i < table->column_count; i++)
+			table->cells[to * table->column_count + i] =
+				table_cell(more, row, table->columns[i]);
+		table->lines[to] = more->lines[row];
+		table->paths[to] = more->paths[row];
+	}
 }

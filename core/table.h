@@ -17,7 +17,8 @@ struct table {
 	size_t column_count, row_count, header_line;
 	const char **columns; /* column_count names */
 	const char **cells;   /* row_count * column_count, row by row; never NULL */
-	size_t *lines;	      /* the line of each row in the file, from 1 */
+	size_t *lines;	      /* the line of each row in its file, from 1 */
+	const char **paths;   /* the file of each row */
 };
 
 /* A row with too few or too many cells, or a second column of the same name, is an error with its
@@ -26,6 +27,15 @@ int table_load(const char *path, struct arena *arena, struct table *table, struc
 
 /* The cell, or "" when the table has no such column. */
 const char *table_cell(const struct table *table, size_t row, const char *column);
+
+/*
+ * Puts the rows of `more` over those of `table`: a row whose cells in the `keys` columns (a
+ * NULL-terminated list; columns that the table lacks do not count) are those of an old row takes its
+ * place, any other is added. Columns go by name; what `more` lacks is "", what only it has is
+ * dropped.
+ */
+void table_merge(struct table *table, const struct table *more, const char *const *keys,
+		 struct arena *arena);
 
 bool table_has_column(const struct table *table, const char *column);
 

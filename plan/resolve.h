@@ -102,7 +102,8 @@ int resolve_all(const struct catalog *catalog, const struct resolve_input *input
 
 /*
  * Whether the plan is a stack of today's catalog for these requests and hosts: ERROR_UNSATISFIED and
- * *why when it breaks a rule, such as a driver that is too old for it.
+ * *why when it breaks a rule, such as a driver that is too old for it. A plan with a version that the
+ * catalog has no row of any more is taken as it is.
  */
 int plan_check(const struct catalog *catalog, const struct resolve_input *input,
 	       const struct plan *plan, struct arena *arena, struct unsatisfied *why,
