@@ -4,10 +4,16 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/term.h"
+#include "core/words.h"
+#include "plan/component.h"
+#include "plan/lock.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 struct options {
-	bool explain, no_lock;
-	const char *facts;
+	bool explain, no_lock, update, all;
+	const char *facts, *prefer;
 };
 
 static const struct opt options[] = {
@@ -15,6 +21,12 @@ static const struct opt options[] = {
 	 offsetof(struct options, explain)},
 	{0, "facts", "FILE", "facts of the hosts from a file (see 'probe -o')", OPT_TEXT,
 	 offsetof(struct options, facts)},
+	{0, "prefer", "WHICH", "newest (default) or oldest", OPT_TEXT,
+	 offsetof(struct options, prefer)},
+	{0, "all", NULL, "every stack that differs in more than libraries", OPT_FLAG,
+	 offsetof(struct options, all)},
+	{0, "update", NULL, "move the locked versions; the words are names then", OPT_FLAG,
+	 offsetof(struct options, update)},
 	{0, "no-lock", NULL, "do not write ringup.lock", OPT_FLAG,
 	 offsetof(struct options, no_lock)},
 	OPT_END,
@@ -84,32 +96,174 @@ static int load_facts(struct stages *s, const char *path, struct error *err)
 	return 0;
 }
 
+/* --- the lock that is there ------------------------------------------------------------------ */
+
+struct locked {
+	struct lock lock;
+	bool found;
+	const char *const *requests; /* of this run */
+};
+
+/* The names that the requests of today and of the lock do not say the same about: they may move. */
+static const char *const *changed_names(struct stages *s, const struct locked *locked)
+{
+	const struct plan *old = &locked->lock.plan;
+	struct words names = WORDS_INIT(s->arena);
+	struct error ignored = {0};
+	struct requirement req;
+
+	words_add_all(&names, WORDS(NULL));
+	for (const char *const *text = locked->requests; *text; text++) {
+		bool known = false;
+
+		for (size_t i = 0; i < old->request_count; i++)
+			known |= strcmp(old->requests[i], *text) == 0;
+		if (!known && requirement_parse(*text, s->arena, &req, &ignored) == 0)
+			words_add(&names, req.name);
+	}
+	return names.list;
+}
+
+static int check_names(const char *const *names, struct error *err)
+{
+	for (; *names; names++)
+		if (component_by_name(*names) == COMPONENT_NONE)
+			return error_set(err, ERROR_USAGE,
+					 "--update takes names of components, and '%s' is none",
+					 *names);
+	return 0;
+}
+
+/* What stays as it is: everything without --update, all but the named with it, nothing for all. */
+static int keep_locked(struct stages *s, const struct options *o, const char *const *arguments,
+		       struct locked *locked, struct error *err)
+{
+	struct error ignored = {0};
+
+	if (lock_read(stage_lock_path(s), s->arena, &locked->lock, &locked->found, &ignored) < 0 ||
+	    !locked->found)
+		return 0; /* a lock that is damaged is written anew */
+	if (o->update && !*arguments)
+		return 0;
+	if (o->update && check_names(arguments, err) < 0)
+		return -1;
+	s->keep = &locked->lock.plan;
+	s->move = o->update ? arguments : changed_names(s, locked);
+	return 0;
+}
+
+static void print_changes(const struct locked *locked, const struct plan *now)
+{
+	struct lock_change changes[2 * PLAN_CHOICES_MAX];
+	size_t count = lock_diff(&locked->lock.plan, now, changes);
+
+	for (size_t i = 0; i < count; i++)
+		log_info("%s: %s -> %s", changes[i].name,
+			 changes[i].from ? changes[i].from : "(not there)",
+			 changes[i].to ? changes[i].to : "(not there any more)");
+	if (!count)
+		log_info("ringup.lock: nothing moves");
+}
+
+/* --- every stack -------------------------------------------------------------------------------- */
+
+#define ALL_MAX 10000
+
+static bool print_stack(const struct plan *plan, void *arg)
+{
+	static const char *const names[] = {"tensorflow", "torch", "mxnet", "horovod",
+					    "cuda",	  "os",	   "python"};
+	bool *json = arg;
+	const char *gap = "";
+
+	if (*json) {
+		_cleanup_(json_free) cJSON *item = plan_to_json(plan);
+		char *text = cJSON_PrintUnformatted(item);
+
+		puts(text);
+		free(text);
+		return true;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const struct choice *choice = plan_choice(plan, names[i]);
+
+		if (!choice)
+			continue;
+		printf("%s%s %s", gap, choice->name, choice->version);
+		gap = ", ";
+	}
+	putchar('\n');
+	return true;
+}
+
+static int print_failure(struct stages *s, struct error *err)
+{
+	if (s->ctx->json && err->kind == ERROR_UNSATISFIED) {
+		_cleanup_(json_free) cJSON *json = unsatisfied_to_json(&s->why);
+
+		json_print(stdout, json);
+	}
+	return -1;
+}
+
+static int prefer(struct stages *s, const char *which, struct error *err)
+{
+	if (which && strcmp(which, "newest") != 0 && strcmp(which, "oldest") != 0)
+		return error_set(err, ERROR_USAGE, "--prefer takes newest or oldest, not '%s'",
+				 which);
+	s->oldest = which && strcmp(which, "oldest") == 0;
+	return 0;
+}
+
+/* The cluster file, the facts and the lock: all that the answer depends on. */
+static int prepare(struct stages *s, const struct options *o, const char *const *arguments,
+		   struct locked *locked, struct error *err)
+{
+	static const char *const nothing[] = {NULL};
+	bool from_file = !*arguments || o->update;
+
+	/* Without REQ words the cluster file says what is wanted; with them it is not needed. */
+	if ((from_file || s->ctx->cluster_named || file_exists(s->ctx->cluster_path)) &&
+	    stage_cluster(s, s->ctx, err) < 0)
+		return -1;
+	if (prefer(s, o->prefer, err) < 0 || (o->facts && load_facts(s, o->facts, err) < 0))
+		return -1;
+	locked->requests = !from_file	      ? arguments
+			   : s->cluster.stack ? s->cluster.stack
+					      : nothing;
+	return o->no_lock || (!from_file && s->cluster.path)
+		       ? 0
+		       : keep_locked(s, o, arguments, locked, err);
+}
+
 static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
 {
 	const struct options *o = values;
 	struct stages s = {.ctx = ctx, .arena = ctx->arena};
-	bool from_file = !*arguments;
-	int rc;
+	struct locked locked = {0};
+	bool asked = *arguments && !o->update;
 
-	/* Without REQ words the cluster file says what is wanted; with them it is not needed. */
-	if ((from_file || ctx->cluster_named || file_exists(ctx->cluster_path)) &&
-	    stage_cluster(&s, ctx, err) < 0)
+	if (prepare(&s, o, arguments, &locked, err) < 0)
 		return -1;
-	if (o->facts && load_facts(&s, o->facts, err) < 0)
-		return -1;
-	rc = stage_resolve(&s, from_file ? NULL : arguments, err);
-	if (ctx->json && (rc == 0 || err->kind == ERROR_UNSATISFIED)) {
-		_cleanup_(json_free) cJSON *json =
-			rc == 0 ? plan_to_json(&s.plan) : unsatisfied_to_json(&s.why);
+	if (o->all)
+		return stage_resolve_all(&s, asked ? arguments : NULL, ALL_MAX, print_stack,
+					 &ctx->json, err) < 0
+			       ? print_failure(&s, err)
+			       : 0;
+	if (stage_resolve(&s, asked ? arguments : NULL, err) < 0)
+		return print_failure(&s, err);
+	if (ctx->json) {
+		_cleanup_(json_free) cJSON *json = plan_to_json(&s.plan);
 
 		json_print(stdout, json);
-	}
-	if (rc < 0)
-		return -1;
-	if (!ctx->json)
+	} else {
 		print_plan(&s, o->explain);
-	if (o->no_lock || !s.cluster.path)
+	}
+	/* words are a question beside a cluster file, whose own stack is what the lock is made of */
+	if (o->no_lock || (asked && s.cluster.path))
 		return 0;
+	if (o->update && locked.found)
+		print_changes(&locked, &s.plan);
 	return stage_lock(&s, err);
 }
 
@@ -119,9 +273,14 @@ const struct command command_resolve = {
 	.summary = "one consistent stack, with reasons; writes ringup.lock",
 	.help = "REQ is a name, or a name with conditions: openmpi, openmpi==4.1.4, "
 		"'python>=3,<4',\n"
-		"os==debian12. Without REQ the cluster file's `stack` is resolved. Where there is "
-		"no cluster\n"
-		"file, no lock is written. Exit status 3 when no stack satisfies the request.\n",
+		"os==debian12, gpu==V100, driver==470.57.02. Without REQ the cluster file's "
+		"`stack` is resolved\n"
+		"and ringup.lock written; versions that it has stay as long as they fit. With REQ "
+		"beside a cluster\n"
+		"file no lock is written.\n"
+		"  ringup resolve --update        moves every version, and says which\n"
+		"  ringup resolve --update nccl   moves that one\n"
+		"Exit status 3 when no stack satisfies the request.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,

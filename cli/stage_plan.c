@@ -84,6 +84,20 @@ int stage_resolve(struct stages *s, const char *const *requests, struct error *e
 	return 0;
 }
 
+int stage_resolve_all(struct stages *s, const char *const *requests, size_t limit,
+		      bool (*each)(const struct plan *plan, void *arg), void *arg,
+		      struct error *err)
+{
+	struct resolve_input input;
+
+	if (stage_catalog(s, err) < 0)
+		return -1;
+	fill_input(s, requests, &input);
+	if (resolve_all(&s->catalog, &input, limit, each, arg, s->arena, &s->why, err) < 0)
+		return name_file(s, requests, err);
+	return 0;
+}
+
 const char *stage_lock_path(struct stages *s)
 {
 	const char *folder = s->cluster.folder ? s->cluster.folder

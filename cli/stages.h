@@ -49,6 +49,11 @@ int stage_catalog(struct stages *stages, struct error *err);
  * probed. */
 int stage_resolve(struct stages *stages, const char *const *requests, struct error *err);
 
+/* The same for every stack, as resolve_all gives them. */
+int stage_resolve_all(struct stages *stages, const char *const *requests, size_t limit,
+		      bool (*each)(const struct plan *plan, void *arg), void *arg,
+		      struct error *err);
+
 /*
  * The plan of the cluster file's stack: that of ringup.lock, which nothing but `resolve` moves, or
  * where there is none a resolved one. A lock that was made for another stack is ERROR_USAGE, one that

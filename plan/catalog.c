@@ -102,7 +102,7 @@ int catalog_load_path(const char *const *folders, struct arena *arena, struct ca
 	size_t count = take_path(folders, arena, taken);
 
 	if (!count)
-		return error_set(err, ERROR_USAGE, "%s: there is no such catalog folder",
+		return error_set(err, ERROR_FAILED, "%s: there is no such catalog folder",
 				 *folders ? *folders : "(none)");
 	*catalog = (struct catalog){.folder = taken[count - 1]};
 	digest_init(&all);

@@ -285,6 +285,26 @@ static void explain_pivot(struct search *s, const struct pivot *pivot, struct un
 	}
 }
 
+/* A driver or GPU that no CUDA of the catalog is for: what the nearest one asks. */
+static void explain_alone(struct search *s, size_t unit, const char **text, const char **source)
+{
+	const struct unit *u = &s->units->list[unit];
+	const struct domain *cuda = &s->model->domains[COMPONENT_CUDA];
+	const struct value *nearest = NULL;
+
+	for (size_t i = 0; i < cuda->count && u->admits[COMPONENT_CUDA]; i++) {
+		int order = nearest ? version_compare(cuda->values[i].version, nearest->version)
+				    : 1;
+
+		if (u->admits[COMPONENT_CUDA][i])
+			return;
+		if (!nearest || (u->driver ? order < 0 : order > 0))
+			nearest = &cuda->values[i];
+	}
+	if (nearest)
+		unit_explain(s->model, u, nearest, text, source);
+}
+
 /* Without a pivot: the rule broken where the search with the whole set got furthest. */
 static void explain_together(struct search *s, uint64_t set, struct unsatisfied *why)
 {
@@ -293,6 +313,8 @@ static void explain_together(struct search *s, uint64_t set, struct unsatisfied 
 	s->trace = (struct trace){.on = true};
 	units_work(s, set);
 	s->trace.on = false;
+	if (!s->trace.text && __builtin_popcountll(set) == 1)
+		explain_alone(s, (size_t)__builtin_ctzll(set), &text, &source);
 	if (s->trace.text) {
 		text = s->trace.text;
 		source = s->trace.source;

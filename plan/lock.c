@@ -88,7 +88,7 @@ static bool same_choice(const struct choice *a, const struct choice *b)
 }
 
 size_t lock_diff(const struct plan *from, const struct plan *to,
-		 struct lock_change changes[static PLAN_CHOICES_MAX])
+		 struct lock_change changes[static 2 * PLAN_CHOICES_MAX])
 {
 	size_t count = 0;
 
@@ -101,7 +101,7 @@ size_t lock_diff(const struct plan *from, const struct plan *to,
 								old ? old->version : NULL,
 								now->version};
 	}
-	for (size_t i = 0; i < from->count && count < PLAN_CHOICES_MAX; i++)
+	for (size_t i = 0; i < from->count; i++)
 		if (!plan_choice(to, from->choices[i].name))
 			changes[count++] = (struct lock_change){from->choices[i].name,
 								from->choices[i].version, NULL};

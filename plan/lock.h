@@ -37,6 +37,6 @@ struct lock_change {
 
 /* The components whose version or package differs; returns how many. */
 size_t lock_diff(const struct plan *from, const struct plan *to,
-		 struct lock_change changes[static PLAN_CHOICES_MAX]);
+		 struct lock_change changes[static 2 * PLAN_CHOICES_MAX]);
 
 #endif

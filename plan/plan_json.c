@@ -45,8 +45,9 @@ cJSON *plan_to_json(const struct plan *plan)
 		cJSON_AddStringToObject(item, "reason", choice->reason);
 		cJSON_AddStringToObject(item, "source", choice->source);
 		cJSON_AddStringToObject(item, "package",
-					*choice->run_packages ? choice->run_packages
-							      : choice->pip);
+					!*choice->run_packages && choice->pip
+						? choice->pip
+						: choice->run_packages);
 		json_add_text(item, "certainty", choice->certainty);
 		json_add_text(item, "build_package", choice->build_packages);
 		json_add_text(item, "pip", choice->pip);
@@ -55,7 +56,7 @@ cJSON *plan_to_json(const struct plan *plan)
 		json_add_text(item, "sha256", choice->sha256);
 		json_add_text(item, "refused", choice->refused);
 	}
-	if (*plan->base.name || *plan->base.replaces)
+	if (plan->base.name && *plan->base.name)
 		add_base(json, &plan->base);
 	add_texts(json, "env", plan->env, plan->env_count);
 	add_texts(json, "notes", plan->notes, plan->note_count);

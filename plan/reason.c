@@ -77,7 +77,10 @@ static void add_lead(const struct search *s, const struct value *value, struct s
 	if (asked.length)
 		add_clause(out,
 			   arena_printf(out->arena, "%s that %s admits",
-					candidates == 1 ? "the only one" : "the best of several",
+					candidates == 1 ? "the only one"
+					: value == s->lists[value->component][0]
+						? (s->model->oldest ? "the oldest" : "the newest")
+						: "the best of several",
 					asked.text),
 			   value->source);
 	else
@@ -86,6 +89,8 @@ static void add_lead(const struct search *s, const struct value *value, struct s
 			   : s->model->oldest ? "the oldest that works"
 					      : "the newest that works",
 			   value->source);
+	if (*value->os)
+		add_clause(out, arena_printf(out->arena, "for %s", value->os), "");
 	str_release(&asked);
 }
 
@@ -202,6 +207,20 @@ static struct choice *add_choice(struct plan *plan, const char *name, const char
 	return choice;
 }
 
+/* What pip installs for CPUs: the same version without the GPU package's name, extra or build. */
+static const char *cpu_package(const struct value *value, struct arena *arena)
+{
+	switch (value->component) {
+	case COMPONENT_TENSORFLOW:
+	case COMPONENT_TORCH:
+	case COMPONENT_MXNET:
+		return arena_printf(arena, "%s==%s", component_names[value->component],
+				    value->version);
+	default:
+		return value_cell(value, "pip");
+	}
+}
+
 static void choose(struct search *s, enum component c, struct plan *plan)
 {
 	const struct value *value = s->now.chosen[c];
@@ -223,8 +242,11 @@ static void choose(struct search *s, enum component c, struct plan *plan)
 	choice->certainty = value_cell(value, "certainty");
 	choice->run_packages = value_cell(value, "run_packages");
 	choice->build_packages = value_cell(value, "build_packages");
-	choice->pip = value_cell(value, "pip");
-	choice->index = value_cell(value, "index");
+	choice->pip = s->model->cpu ? cpu_package(value, s->model->arena)
+				    : value_cell(value, "pip");
+	choice->index = s->model->cpu && c == COMPONENT_TORCH
+				? "https://download.pytorch.org/whl/cpu"
+				: value_cell(value, "index");
 	choice->download = value_cell(value, "download");
 	choice->sha256 = value_cell(value, "sha256");
 	choice->refused = refused_newer(s, value);

@@ -82,17 +82,42 @@ static void add_conflict(struct resolver *r, const char *request, const char *be
 		r->why->conflicts[r->why->count++] = (struct conflict){request, because, ""};
 }
 
-/* Requests for GPU parts in a stack that was said to be for CPUs. */
-static int check_accelerator(struct resolver *r)
+/* A catalog without CUDA: says which host or request wants GPUs. */
+static int refuse_gpus(struct resolver *r)
 {
-	if (!r->model.cpu) {
-		if (r->model.domains[COMPONENT_CUDA].count)
-			return 0;
+	const struct resolve_input *input = r->input;
+	struct error ignored = {0};
+	struct requirement req;
+
+	for (size_t i = 0; i < input->fact_count && strcmp(input->accelerator, "auto") == 0; i++)
+		if (*input->facts[i].driver)
+			add_conflict(r, arena_printf(r->arena, "host %s", input->facts[i].host),
+				     arena_printf(r->arena,
+						  "it has NVIDIA driver %s, and this catalog holds "
+						  "no CUDA rows; write accelerator: cpu for a CPU "
+						  "stack",
+						  input->facts[i].driver));
+	for (const char *const *text = input->requests; *text; text++) {
+		if (requirement_parse(*text, r->arena, &req, &ignored) < 0)
+			continue;
+		if (COMPONENT_BIT(component_by_name(req.name)) &
+		    (COMPONENTS_GPU | COMPONENTS_PIP))
+			add_conflict(r, *text,
+				     arena_printf(r->arena, "the catalog has no rows for %s",
+						  req.name));
+	}
+	if (!r->why->count)
 		add_conflict(r, "accelerator: cuda",
 			     "this catalog holds no CUDA rows; write accelerator: cpu for a CPU "
 			     "stack");
-		return unsatisfied(r);
-	}
+	return unsatisfied(r);
+}
+
+/* Requests for GPU parts in a stack that was said to be for CPUs. */
+static int check_accelerator(struct resolver *r)
+{
+	if (!r->model.cpu)
+		return 0;
 	for (size_t i = 0; i < r->units.count; i++) {
 		const struct unit *unit = &r->units.list[i];
 
@@ -121,7 +146,7 @@ static int explain(struct resolver *r)
 
 	if (missing) {
 		add_conflict(r, missing,
-			     arena_printf(r->arena, "the catalog has no rows for %s", missing));
+			     arena_printf(r->arena, "the catalog has no %s.csv, or no row in it", missing));
 		return unsatisfied(r);
 	}
 	r->search.hints = NULL;
@@ -150,6 +175,20 @@ static void set_hints(struct resolver *r)
 	r->search.hints = r->hints;
 }
 
+/* Names that nothing is known as are a matter of usage, whatever the catalog holds. */
+static int check_words(struct resolver *r)
+{
+	for (const char *const *text = r->input->requests; *text; text++) {
+		struct requirement req;
+
+		if (requirement_parse(*text, r->arena, &req, r->err) < 0)
+			return -1;
+		if (component_by_name(req.name) == COMPONENT_NONE)
+			return units_read(&r->model, WORDS(*text), &r->units, r->err);
+	}
+	return 0;
+}
+
 static int begin(struct resolver *r, const struct catalog *catalog,
 		 const struct resolve_input *input, struct arena *arena, struct unsatisfied *why,
 		 struct error *err)
@@ -159,8 +198,11 @@ static int begin(struct resolver *r, const struct catalog *catalog,
 
 	*r = (struct resolver){.input = input, .arena = arena, .why = why, .err = err};
 	*why = (struct unsatisfied){0};
-	if (model_build(catalog, &options, arena, &r->model, err) < 0 ||
-	    units_read(&r->model, input->requests, &r->units, err) < 0)
+	if (model_build(catalog, &options, arena, &r->model, err) < 0)
+		return -1;
+	if (!options.cpu && !r->model.domains[COMPONENT_CUDA].count)
+		return check_words(r) < 0 ? -1 : refuse_gpus(r);
+	if (units_read(&r->model, input->requests, &r->units, err) < 0)
 		return -1;
 	if (!r->model.cpu && units_add_facts(&r->model, input->facts, input->fact_count,
 					     &r->units, err) < 0)

@@ -79,7 +79,7 @@ static void test_bad_entries(void **state)
 {
 	struct scratch *s = *state;
 	static const char *const bad[] = {
-		"", "x", "!!!!", "b25l" /* "one": no colon */, "b25lOjE", "b25lOjE=b"};
+		"", "x=", "!!!!", "b25l" /* "one": no colon */, "b25lOjE", "b25lOjE=b"};
 	struct cluster *cluster = setup(s);
 	struct credentials c;
 	struct error err = {0};

@@ -112,8 +112,17 @@ static void test_plan(void **state)
 			    .request_count = 2,
 			    .requests = requests,
 			    .count = 2,
-			    .choices = {{"os", "debian12", "the only one", "a;b", "x;y", ""},
-					{"gcc", "12.2.0", "say \"why\"\n", "c", "", "gcc=4:12"}}};
+			    .choices = {{.name = "os",
+					 .version = "debian12",
+					 .reason = "the only one",
+					 .source = "a;b",
+					 .run_packages = "x;y"},
+					{.name = "gcc",
+					 .version = "12.2.0",
+					 .reason = "say \"why\"\n",
+					 .source = "c",
+					 .run_packages = "",
+					 .build_packages = "gcc=4:12"}}};
 	struct plan again;
 	struct error err = {0};
 	_cleanup_(json_free) cJSON *json = reread(plan_to_json(&plan)), *second = NULL;

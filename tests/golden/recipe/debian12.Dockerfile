@@ -1,11 +1,11 @@
 # Cluster image for debian12, cpu
 # Made by ringup; ringup.lock names the catalog that it comes from.
 #
-# os debian12 - the newest of several in the catalog: Debian 12 bookworm [test]
-# glibc 2.36 - the only one for debian12 in the catalog: comes with the base [test]
-# gcc 12.2.0 - the only one for debian12 in the catalog: compiles the worker [test]
-# python 3.11.2 - the only one for debian12 that 'python>=3.11' admits: Debian's own [test]
-# openmpi 4.1.10 - the newest of several for debian12 that 'openmpi==4.1.*' admits: a later build [other]
+# os debian12 - the newest that works; Debian 12 bookworm [test]
+# glibc 2.36 - the newest that works; for debian12; comes with the base [test]
+# gcc 12.2.0 - the newest that works; for debian12; compiles the worker [test]
+# python 3.11.2 - the only one that 'python>=3.11' admits; for debian12; Debian's own [test]
+# openmpi 4.1.10 - the newest that 'openmpi==4.1.*' admits; for debian12; a later build [other]
 # ---- build stage: compiles the worker against the image's own Open MPI; nothing of it is deployed
 FROM registry.lan:5000/base/debian:12 AS build
 ARG APT_MIRROR=
