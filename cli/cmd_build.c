@@ -32,8 +32,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	struct stages s;
 
 	(void)arguments;
-	if (stage_cluster(&s, ctx, err) < 0 || stage_plan(&s, err) < 0 ||
-	    stage_recipe(&s, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0 || stage_plan(&s, err) < 0 || stage_recipe(&s, err) < 0)
 		return -1;
 	if (o->dry_run)
 		return print_commands(&s, err);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/stages.h"
 
-#include "core/log.h"
-#include "core/str.h"
 #include "core/term.h"
 #include "plan/matrix.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct options {
@@ -117,7 +116,7 @@ static void print_csv(const struct matrix *matrix)
 static void print_escaped(const char *cell)
 {
 	for (; *cell; cell++) {
-		if (strchr("|\\<>*_`~", *cell))
+		if (*cell == '|')
 			putchar('\\');
 		putchar(*cell);
 	}
@@ -155,7 +154,10 @@ static void print_json(const struct matrix *matrix)
 		cJSON *row = cJSON_CreateObject();
 
 		for (size_t c = 0; c < table->column_count; c++)
-			cJSON_AddStringToObject(row, table->columns[c], cells[c]);
+			if (!*matrix->name && strcmp(table->columns[c], "rows") == 0)
+				cJSON_AddNumberToObject(row, "rows", strtod(cells[c], NULL));
+			else
+				cJSON_AddStringToObject(row, table->columns[c], cells[c]);
 		cJSON_AddItemToArray(rows, row);
 	}
 	json_print(stdout, json);
@@ -201,6 +203,24 @@ static int check(struct stages *s, struct error *err)
 			 report.count == 1 ? "finding" : "findings", report.rows, report.files);
 }
 
+/* A file that is no table at all, "FILE:LINE: text", is the one finding: nothing else can be read.
+ */
+static int refuse_file(const struct context *ctx, struct error *err)
+{
+	const char *file = arena_strdup(ctx->arena, err->text), *colon = strstr(file, ".csv:");
+	struct matrix_finding finding = {.file = file};
+	struct matrix_report report = {.count = 1, .findings = &finding};
+	char *end;
+
+	if (!colon)
+		return -1;
+	finding.file = arena_strndup(ctx->arena, file, (size_t)(colon - file) + strlen(".csv"));
+	finding.line = strtoul(colon + strlen(".csv:"), &end, 10);
+	finding.text = end + strspn(end, ": ");
+	print_report(ctx, &report);
+	return error_set(err, ERROR_FAILED, "1 finding; the rest can be checked after that");
+}
+
 /* ------------------------------------------------------------------------------------------- */
 
 static void print_matrix(const struct context *ctx, const struct options *o,
@@ -236,8 +256,10 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	struct stages s = {.ctx = ctx, .arena = ctx->arena};
 	struct matrix matrix;
 
-	if (check_options(ctx, o, arguments, err) < 0 || stage_catalog(&s, err) < 0)
+	if (check_options(ctx, o, arguments, err) < 0)
 		return -1;
+	if (stage_catalog(&s, err) < 0)
+		return o->check ? refuse_file(ctx, err) : -1;
 	if (o->check)
 		return check(&s, err);
 	if (!*arguments)

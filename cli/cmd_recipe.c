@@ -19,7 +19,8 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	struct stages s;
 
 	if (stage_cluster(&s, ctx, err) < 0 ||
-	    (*arguments ? stage_resolve(&s, arguments, err) : stage_plan(&s, err)) < 0 || stage_recipe(&s, err) < 0)
+	    (*arguments ? stage_resolve(&s, arguments, err) : stage_plan(&s, err)) < 0 ||
+	    stage_recipe(&s, err) < 0)
 		return -1;
 	if (o->output && context_write_folder(s.spec, o->output, err) < 0)
 		return -1;

@@ -54,8 +54,8 @@ static void print_plan(const struct stages *s, bool explain)
 	for (size_t i = 0; i < plan->count; i++)
 		print_row(&table, explain, &plan->choices[i]);
 	if (*plan->base.name && explain)
-		term_table_row(&table, WORDS("image", plan->base.name, plan->base.note,
-					     plan->base.source));
+		term_table_row(&table,
+			       WORDS("image", plan->base.name, plan->base.note, plan->base.source));
 	else if (*plan->base.name)
 		term_table_row(&table, WORDS("image", plan->base.name,
 					     *plan->base.packages ? plan->base.packages : "-"));
@@ -165,7 +165,8 @@ static void print_changes(const struct locked *locked, const struct plan *now)
 		log_info("ringup.lock: nothing moves");
 }
 
-/* --- every stack -------------------------------------------------------------------------------- */
+/* --- every stack --------------------------------------------------------------------------------
+ */
 
 #define ALL_MAX 10000
 
@@ -228,9 +229,7 @@ static int prepare(struct stages *s, const struct options *o, const char *const 
 		return -1;
 	if (prefer(s, o->prefer, err) < 0 || (o->facts && load_facts(s, o->facts, err) < 0))
 		return -1;
-	locked->requests = !from_file	      ? arguments
-			   : s->cluster.stack ? s->cluster.stack
-					      : nothing;
+	locked->requests = !from_file ? arguments : s->cluster.stack ? s->cluster.stack : nothing;
 	return o->no_lock || (!from_file && s->cluster.path)
 		       ? 0
 		       : keep_locked(s, o, arguments, locked, err);
@@ -259,7 +258,8 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	} else {
 		print_plan(&s, o->explain);
 	}
-	/* words are a question beside a cluster file, whose own stack is what the lock is made of */
+	/* words are a question beside a cluster file, whose own stack is what the lock is made of
+	 */
 	if (o->no_lock || (asked && s.cluster.path))
 		return 0;
 	if (o->update && locked.found)

@@ -108,8 +108,7 @@ static int print_commands(struct stages *s, struct error *err)
 	str_init(&out);
 	if (fleet_failures(&s->fleet) == s->fleet.count)
 		return fleet_result(&s->fleet, err);
-	if (stage_plan(s, err) < 0 ||
-	    (has_containers(s) && image_commands(s, &out, err) < 0) ||
+	if (stage_plan(s, err) < 0 || (has_containers(s) && image_commands(s, &out, err) < 0) ||
 	    stage_bringup(s, &bringup, err) < 0)
 		return -1;
 	if (has_containers(s)) /* by tag while there is no digest yet */

@@ -16,8 +16,8 @@ struct context {
 	const char *cluster_path; /* -f, default cluster.yaml */
 	bool cluster_named;	  /* -f was given: the file must be there */
 	bool json;
-	int timeout_s, jobs;	  /* 0: defaults */
-	const char *catalog;	  /* --catalog, or NULL */
+	int timeout_s, jobs; /* 0: defaults */
+	const char *catalog; /* --catalog, or NULL */
 	struct arena *arena;
 };
 

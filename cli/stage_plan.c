@@ -48,7 +48,7 @@ static void fill_input(struct stages *s, const char *const *requests, struct res
 	struct facts *facts;
 
 	*input = (struct resolve_input){
-		.requests = requests	     ? requests
+		.requests = requests	       ? requests
 			    : s->cluster.stack ? s->cluster.stack
 					       : nothing,
 		.accelerator = s->cluster.accelerator ? s->cluster.accelerator : "auto",
@@ -100,8 +100,8 @@ int stage_resolve_all(struct stages *s, const char *const *requests, size_t limi
 
 const char *stage_lock_path(struct stages *s)
 {
-	const char *folder = s->cluster.folder ? s->cluster.folder
-					       : path_folder(s->arena, s->ctx->cluster_path);
+	const char *folder =
+		s->cluster.folder ? s->cluster.folder : path_folder(s->arena, s->ctx->cluster_path);
 
 	return arena_printf(s->arena, "%s/ringup.lock", folder);
 }

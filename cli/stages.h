@@ -56,8 +56,8 @@ int stage_resolve_all(struct stages *stages, const char *const *requests, size_t
 
 /*
  * The plan of the cluster file's stack: that of ringup.lock, which nothing but `resolve` moves, or
- * where there is none a resolved one. A lock that was made for another stack is ERROR_USAGE, one that
- * does not fit the hosts ERROR_UNSATISFIED.
+ * where there is none a resolved one. A lock that was made for another stack is ERROR_USAGE, one
+ * that does not fit the hosts ERROR_UNSATISFIED.
  */
 int stage_plan(struct stages *stages, struct error *err);
 

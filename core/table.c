@@ -128,8 +128,7 @@ static void grow(struct table *table, size_t extra, struct arena *arena)
 	table->cells = arena_array(arena, rows * old.column_count, sizeof(const char *));
 	table->lines = ARENA_ARRAY(arena, rows, size_t);
 	table->paths = ARENA_ARRAY(arena, rows, const char *);
-	memcpy(table->cells, old.cells,
-	       old.row_count * old.column_count * sizeof(const char *));
+	memcpy(table->cells, old.cells, old.row_count * old.column_count * sizeof(const char *));
 	memcpy(table->lines, old.lines, old.row_count * sizeof(*old.lines));
 	memcpy(table->paths, old.paths, old.row_count * sizeof(*old.paths));
 }

@@ -30,8 +30,8 @@ const char *table_cell(const struct table *table, size_t row, const char *column
 
 /*
  * Puts the rows of `more` over those of `table`: a row whose cells in the `keys` columns (a
- * NULL-terminated list; columns that the table lacks do not count) are those of an old row takes its
- * place, any other is added. Columns go by name; what `more` lacks is "", what only it has is
+ * NULL-terminated list; columns that the table lacks do not count) are those of an old row takes
+ * its place, any other is added. Columns go by name; what `more` lacks is "", what only it has is
  * dropped.
  */
 void table_merge(struct table *table, const struct table *more, const char *const *keys,

@@ -9,9 +9,8 @@ static const char *const needed_columns[] = {
 	"version", "os", "run_packages", "build_packages", "note", "certainty", "source", NULL};
 
 /* What makes two rows the same fact: a user's own row then takes the other's place. */
-static const char *const key_columns[] = {"version", "os",    "kind", "built", "pip",
-					  "index",   "id",    "component", "from", "flavor",
-					  NULL};
+static const char *const key_columns[] = {"version", "os",	  "kind", "built",  "pip", "index",
+					  "id",	     "component", "from", "flavor", NULL};
 
 /* Tables that are no components: sources.csv has the ids, conflicts.csv speaks of several. */
 static bool has_own_columns(const char *name)

@@ -4,23 +4,37 @@
 #include <string.h>
 
 const char *const component_names[COMPONENT_COUNT + 1] = {
-	[COMPONENT_DRIVER] = "driver",	   [COMPONENT_GPU] = "gpu",
-	[COMPONENT_TENSORFLOW] = "tensorflow", [COMPONENT_TORCH] = "torch",
-	[COMPONENT_MXNET] = "mxnet",	   [COMPONENT_HOROVOD] = "horovod",
-	[COMPONENT_CUDA] = "cuda",	   [COMPONENT_OS] = "os",
-	[COMPONENT_GLIBC] = "glibc",	   [COMPONENT_PYTHON] = "python",
-	[COMPONENT_GCC] = "gcc",	   [COMPONENT_CUDNN] = "cudnn",
-	[COMPONENT_NCCL] = "nccl",	   [COMPONENT_OPENMPI] = "openmpi",
+	[COMPONENT_DRIVER] = "driver",
+	[COMPONENT_GPU] = "gpu",
+	[COMPONENT_TENSORFLOW] = "tensorflow",
+	[COMPONENT_TORCH] = "torch",
+	[COMPONENT_MXNET] = "mxnet",
+	[COMPONENT_HOROVOD] = "horovod",
+	[COMPONENT_CUDA] = "cuda",
+	[COMPONENT_OS] = "os",
+	[COMPONENT_GLIBC] = "glibc",
+	[COMPONENT_PYTHON] = "python",
+	[COMPONENT_GCC] = "gcc",
+	[COMPONENT_CUDNN] = "cudnn",
+	[COMPONENT_NCCL] = "nccl",
+	[COMPONENT_OPENMPI] = "openmpi",
 };
 
 const char *const component_titles[COMPONENT_COUNT] = {
-	[COMPONENT_DRIVER] = "driver",	   [COMPONENT_GPU] = "GPU",
-	[COMPONENT_TENSORFLOW] = "TensorFlow", [COMPONENT_TORCH] = "torch",
-	[COMPONENT_MXNET] = "MXNet",	   [COMPONENT_HOROVOD] = "Horovod",
-	[COMPONENT_CUDA] = "CUDA",	   [COMPONENT_OS] = "OS",
-	[COMPONENT_GLIBC] = "glibc",	   [COMPONENT_PYTHON] = "Python",
-	[COMPONENT_GCC] = "gcc",	   [COMPONENT_CUDNN] = "cuDNN",
-	[COMPONENT_NCCL] = "NCCL",	   [COMPONENT_OPENMPI] = "Open MPI",
+	[COMPONENT_DRIVER] = "driver",
+	[COMPONENT_GPU] = "GPU",
+	[COMPONENT_TENSORFLOW] = "TensorFlow",
+	[COMPONENT_TORCH] = "torch",
+	[COMPONENT_MXNET] = "MXNet",
+	[COMPONENT_HOROVOD] = "Horovod",
+	[COMPONENT_CUDA] = "CUDA",
+	[COMPONENT_OS] = "OS",
+	[COMPONENT_GLIBC] = "glibc",
+	[COMPONENT_PYTHON] = "Python",
+	[COMPONENT_GCC] = "gcc",
+	[COMPONENT_CUDNN] = "cuDNN",
+	[COMPONENT_NCCL] = "NCCL",
+	[COMPONENT_OPENMPI] = "Open MPI",
 };
 
 enum component component_by_name(const char *name)

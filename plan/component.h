@@ -31,11 +31,11 @@ enum component {
 };
 
 #define COMPONENT_BIT(c) (1U << (c))
-#define COMPONENTS_FRAMEWORK                                                 \
+#define COMPONENTS_FRAMEWORK                                                    \
 	(COMPONENT_BIT(COMPONENT_TENSORFLOW) | COMPONENT_BIT(COMPONENT_TORCH) | \
 	 COMPONENT_BIT(COMPONENT_MXNET))
 /* Only in a stack for GPUs. */
-#define COMPONENTS_GPU                                                   \
+#define COMPONENTS_GPU                                                    \
 	(COMPONENT_BIT(COMPONENT_DRIVER) | COMPONENT_BIT(COMPONENT_GPU) | \
 	 COMPONENT_BIT(COMPONENT_CUDA) | COMPONENT_BIT(COMPONENT_CUDNN) | \
 	 COMPONENT_BIT(COMPONENT_NCCL))

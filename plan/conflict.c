@@ -95,9 +95,9 @@ uint64_t conflict_set(struct search *s)
 
 /* In the order in which a person would look for the reason. */
 static const enum component pivots[] = {
-	COMPONENT_CUDA,	 COMPONENT_OS,	   COMPONENT_PYTHON,	 COMPONENT_GCC,	  COMPONENT_CUDNN,
-	COMPONENT_NCCL,	 COMPONENT_OPENMPI, COMPONENT_HOROVOD, COMPONENT_TENSORFLOW,
-	COMPONENT_TORCH, COMPONENT_MXNET,
+	COMPONENT_CUDA,	      COMPONENT_OS,    COMPONENT_PYTHON,  COMPONENT_GCC,
+	COMPONENT_CUDNN,      COMPONENT_NCCL,  COMPONENT_OPENMPI, COMPONENT_HOROVOD,
+	COMPONENT_TENSORFLOW, COMPONENT_TORCH, COMPONENT_MXNET,
 };
 
 struct pivot {
@@ -188,10 +188,10 @@ static const char *describe_span(const struct search *s, const struct pivot *piv
 	const char *title = component_titles[c];
 
 	if (c == COMPONENT_OS)
-		return span.count == 1 ? arena_printf(s->model->arena, "the OS %s",
-						      span.high->version)
-				       : arena_printf(s->model->arena, "%zu OSes, %s among them",
-						      span.count, span.high->version);
+		return span.count == 1
+			       ? arena_printf(s->model->arena, "the OS %s", span.high->version)
+			       : arena_printf(s->model->arena, "%zu OSes, %s among them",
+					      span.count, span.high->version);
 	if (version_compare(span.low->version, span.high->version) == 0)
 		return arena_printf(s->model->arena, "%s %s", title, span.low->version);
 	if (span.from_first && !span.to_last)
@@ -224,10 +224,10 @@ static const struct value *nearest_excluded(const struct pivot *pivot, size_t un
 		if (!only_excluded_by(pivot, unit, units, i))
 			continue;
 		/* under what it allows the highest is nearest, above it the lowest */
-		if (!found || (*below && (!under || version_compare(values[i].version,
-								     found->version) > 0)) ||
-		    (!*below && !under &&
-		     version_compare(values[i].version, found->version) < 0)) {
+		if (!found ||
+		    (*below &&
+		     (!under || version_compare(values[i].version, found->version) > 0)) ||
+		    (!*below && !under && version_compare(values[i].version, found->version) < 0)) {
 			found = &values[i];
 			*below = under;
 		}
@@ -235,9 +235,10 @@ static const struct value *nearest_excluded(const struct pivot *pivot, size_t un
 	return found;
 }
 
-/* Why the unit alone has no stack with this value: the rule broken where the search got furthest. */
-static bool explain_exclusion(struct search *s, size_t unit, const struct value *value,
-			      bool below, const char **text, const char **source)
+/* Why the unit alone has no stack with this value: the rule broken where the search got furthest.
+ */
+static bool explain_exclusion(struct search *s, size_t unit, const struct value *value, bool below,
+			      const char **text, const char **source)
 {
 	const struct unit *u = &s->units->list[unit];
 	const uint8_t *admits = u->admits[value->component];
@@ -293,8 +294,8 @@ static void explain_alone(struct search *s, size_t unit, const char **text, cons
 	const struct value *nearest = NULL;
 
 	for (size_t i = 0; i < cuda->count && u->admits[COMPONENT_CUDA]; i++) {
-		int order = nearest ? version_compare(cuda->values[i].version, nearest->version)
-				    : 1;
+		int order =
+			nearest ? version_compare(cuda->values[i].version, nearest->version) : 1;
 
 		if (u->admits[COMPONENT_CUDA][i])
 			return;
@@ -334,20 +335,42 @@ static bool explain_unknown(struct search *s, const struct unit *unit, struct un
 	for (size_t i = 0; i < domain->count; i++) {
 		if (admits && admits[i])
 			return false;
-		if (!newest ||
-		    version_compare(domain->values[i].version, newest->version) > 0)
+		if (!newest || version_compare(domain->values[i].version, newest->version) > 0)
 			newest = &domain->values[i];
 	}
 	if (!admits)
 		return false;
-	add_conflict(why, unit->text,
-		     newest ? arena_printf(s->model->arena,
-					   "the catalog knows no such %s; the newest it knows is %s",
-					   component_names[unit->component], newest->version)
-			    : arena_printf(s->model->arena, "the catalog has no rows for %s",
-					   component_names[unit->component]),
-		     newest ? newest->source : "");
+	add_conflict(
+		why, unit->text,
+		newest ? arena_printf(s->model->arena,
+				      "the catalog knows no such %s; the newest it knows is %s",
+				      component_names[unit->component], newest->version)
+		       : arena_printf(s->model->arena, "the catalog has no rows for %s",
+				      component_names[unit->component]),
+		newest ? newest->source : "");
 	return true;
+}
+
+/* One known conflict without which the set would have a stack: that is the reason. */
+static bool explain_known(struct search *s, uint64_t set, struct unsatisfied *why)
+{
+	const struct conflict_rule *rule = NULL;
+
+	for (size_t k = 0; k < s->model->conflict_count && !rule; k++) {
+		if (!s->model->conflicts[k].refuses)
+			continue;
+		s->without = s->model->conflicts[k].text;
+		if (units_work(s, set))
+			rule = &s->model->conflicts[k];
+	}
+	s->without = NULL;
+	for (size_t u = 0; u < s->units->count && rule; u++)
+		if (set & UNIT_BIT(u))
+			add_conflict(why, s->units->list[u].text,
+				     arena_printf(s->model->arena, "%s do not go together: %s; %s",
+						  rule->text, rule->symptom, rule->fix),
+				     rule->source);
+	return rule != NULL;
 }
 
 void conflict_explain(struct search *s, uint64_t set, struct unsatisfied *why)
@@ -356,6 +379,10 @@ void conflict_explain(struct search *s, uint64_t set, struct unsatisfied *why)
 	size_t first = set ? (size_t)__builtin_ctzll(set) : 0;
 
 	if (set == UNIT_BIT(first) && explain_unknown(s, &s->units->list[first], why)) {
+		conflict_suggest(s, set, why);
+		return;
+	}
+	if (set && explain_known(s, set, why)) {
 		conflict_suggest(s, set, why);
 		return;
 	}

@@ -44,10 +44,11 @@ static const char *jit_sentence(const struct search *s, const struct value *cuda
 	const char *range = readable(value_cell(cuda, "sm"), arena);
 
 	if (!breach->other)
-		return arena_printf(arena,
-				    "CUDA %s makes code for compute capability %s, and a GPU that is "
-				    "there is newer",
-				    cuda->version, range);
+		return arena_printf(
+			arena,
+			"CUDA %s makes code for compute capability %s, and a GPU that is "
+			"there is newer",
+			cuda->version, range);
 	return arena_printf(arena,
 			    "CUDA %s makes code for compute capability %s, a GPU that is there is "
 			    "newer, and %s brings no PTX that the driver can compile for it",
@@ -61,13 +62,12 @@ static const char *driver_sentence(const struct value *cuda, struct arena *arena
 
 	if (!*minor || strcmp(minor, value_cell(cuda, "driver")) == 0)
 		return arena_printf(arena, "CUDA %s needs driver %s", cuda->version, exact);
-	return arena_printf(arena,
-			    "CUDA %s needs driver %s, or %s by minor-version compatibility",
+	return arena_printf(arena, "CUDA %s needs driver %s, or %s by minor-version compatibility",
 			    cuda->version, exact, minor);
 }
 
-void breach_explain(const struct search *s, const struct value *value,
-		    const struct breach *breach, const char **text, const char **source)
+void breach_explain(const struct search *s, const struct value *value, const struct breach *breach,
+		    const char **text, const char **source)
 {
 	struct arena *arena = s->model->arena;
 	const struct value *other = breach->other;
@@ -88,19 +88,18 @@ void breach_explain(const struct search *s, const struct value *value,
 				     *value->os ? other->version : value->version);
 		return;
 	case BREACH_KIND:
-		*text = arena_printf(arena, "%s is known as %s packages only, which do not go "
-					    "together with %s",
+		*text = arena_printf(arena,
+				     "%s is known as %s packages only, which do not go "
+				     "together with %s",
 				     value_title(value, arena),
 				     *value->kind ? value->kind : other->kind,
 				     value_title(other, arena));
 		return;
 	case BREACH_REPOSITORY:
-		*text = arena_printf(arena,
-				     "NVIDIA has neither packages nor images of %s for %s",
-				     value_title(value->component == COMPONENT_CUDA ? value : other,
-						 arena),
-				     value->component == COMPONENT_OS ? value->version
-								      : other->version);
+		*text = arena_printf(
+			arena, "NVIDIA has neither packages nor images of %s for %s",
+			value_title(value->component == COMPONENT_CUDA ? value : other, arena),
+			value->component == COMPONENT_OS ? value->version : other->version);
 		return;
 	case BREACH_DRIVER:
 		*text = driver_sentence(value->component == COMPONENT_CUDA ? value : other, arena);
@@ -109,9 +108,8 @@ void breach_explain(const struct search *s, const struct value *value,
 		*text = jit_sentence(s, value, breach);
 		return;
 	case BREACH_CONFLICT:
-		*text = arena_printf(arena, "%s do not go together: %s; %s",
-				     breach->conflict->text, breach->conflict->symptom,
-				     breach->conflict->fix);
+		*text = arena_printf(arena, "%s do not go together: %s; %s", breach->conflict->text,
+				     breach->conflict->symptom, breach->conflict->fix);
 		*source = breach->conflict->source;
 		return;
 	}
@@ -146,13 +144,12 @@ void unit_explain(const struct model *model, const struct unit *unit, const stru
 				     value->version, readable(value_cell(value, "sm"), arena),
 				     unit->product, unit->sm);
 	else
-		*text = arena_printf(arena,
-				     "the wheel of %s%s%s has machine code for compute capability "
-				     "%s%s%s; %s has %s",
-				     value_title(value, arena),
-				     *value_cell(value, "index") ? " from " : "",
-				     value_cell(value, "index"),
-				     readable(value_cell(value, "sm"), arena),
-				     *value_cell(value, "ptx") ? " and PTX for " : " and no PTX",
-				     value_cell(value, "ptx"), unit->product, unit->sm);
+		*text = arena_printf(
+			arena,
+			"the wheel of %s%s%s has machine code for compute capability "
+			"%s%s%s; %s has %s",
+			value_title(value, arena), *value_cell(value, "index") ? " from " : "",
+			value_cell(value, "index"), readable(value_cell(value, "sm"), arena),
+			*value_cell(value, "ptx") ? " and PTX for " : " and no PTX",
+			value_cell(value, "ptx"), unit->product, unit->sm);
 }

@@ -16,9 +16,8 @@ struct tokens {
 /* Words that say who made it or how much memory it has, not which GPU it is. */
 static bool is_noise(const char *token)
 {
-	static const char *const words[] = {"nvidia", "tesla", "geforce", "generation",
-					    "gpu",    "hbm2",  "hbm2e",	  "hbm3",
-					    "hbm3e",  NULL};
+	static const char *const words[] = {"nvidia", "tesla", "geforce", "generation", "gpu",
+					    "hbm2",   "hbm2e", "hbm3",	  "hbm3e",	NULL};
 	size_t digits = strspn(token, "0123456789");
 
 	for (const char *const *word = words; *word; word++)
@@ -49,7 +48,7 @@ static void tokenize(const char *text, struct tokens *tokens)
 		while (isalnum((unsigned char)text[length]))
 			length++;
 		letters = strncasecmp(text, "rtx", 3) == 0 || strncasecmp(text, "gtx", 3) == 0 ? 3
-											      : 0;
+											       : 0;
 		if (letters && letters < length) {
 			add_token(tokens, text, letters);
 			add_token(tokens, text + letters, length - letters);

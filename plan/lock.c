@@ -97,9 +97,8 @@ size_t lock_diff(const struct plan *from, const struct plan *to,
 		const struct choice *old = plan_choice(from, now->name);
 
 		if (!old || !same_choice(old, now))
-			changes[count++] = (struct lock_change){now->name,
-								old ? old->version : NULL,
-								now->version};
+			changes[count++] = (struct lock_change){
+				now->name, old ? old->version : NULL, now->version};
 	}
 	for (size_t i = 0; i < from->count; i++)
 		if (!plan_choice(to, from->choices[i].name))

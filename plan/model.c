@@ -65,7 +65,7 @@ struct kind_tier {
 
 /* What comes with the OS first; a stack for GPUs wants an Open MPI that is built with CUDA. */
 static const struct kind_tier kind_tiers[] = {
-	{"default", 0, 0}, {"extra", 1, 1}, {"apt", 0, 0},	{"rpm", 0, 0},
+	{"default", 0, 0}, {"extra", 1, 1}, {"apt", 0, 0},     {"rpm", 0, 0},
 	{"tar", 1, 1},	   {"pip", 4, 4},   {"package", 3, 0}, {"source", 2, 2},
 };
 
@@ -297,8 +297,7 @@ static void mark_conflicts(struct model *model)
 		for (size_t i = 0; i < model->domains[c].count; i++) {
 			struct value *value = &model->domains[c].values[i];
 
-			value->passes =
-				ARENA_ARRAY(model->arena, model->conflict_words, uint64_t);
+			value->passes = ARENA_ARRAY(model->arena, model->conflict_words, uint64_t);
 			for (size_t k = 0; k < model->conflict_count; k++)
 				if (passes(&model->conflicts[k], value))
 					value->passes[k / 64] |= 1ULL << (k % 64);

@@ -18,9 +18,9 @@ struct value {
 	const struct table *table;
 	size_t row, index; /* index: in the domain */
 	const char *version, *os, *source, *kind;
-	const char *built;			       /* cuDNN, NCCL: the CUDA of the build */
-	const struct needs *needs[COMPONENT_COUNT];    /* NULL: no demand */
-	const struct needs *prefers[COMPONENT_COUNT];  /* NULL: no preference */
+	const char *built;			      /* cuDNN, NCCL: the CUDA of the build */
+	const struct needs *needs[COMPONENT_COUNT];   /* NULL: no demand */
+	const struct needs *prefers[COMPONENT_COUNT]; /* NULL: no preference */
 	uint64_t *passes; /* bit per conflict: it does not speak of the component, or its condition
 			     holds */
 	uint64_t *images; /* OS: bit per CUDA value that has an image for it */

@@ -44,10 +44,9 @@ cJSON *plan_to_json(const struct plan *plan)
 		cJSON_AddStringToObject(item, "version", choice->version);
 		cJSON_AddStringToObject(item, "reason", choice->reason);
 		cJSON_AddStringToObject(item, "source", choice->source);
-		cJSON_AddStringToObject(item, "package",
-					!*choice->run_packages && choice->pip
-						? choice->pip
-						: choice->run_packages);
+		cJSON_AddStringToObject(
+			item, "package",
+			!*choice->run_packages && choice->pip ? choice->pip : choice->run_packages);
 		json_add_text(item, "certainty", choice->certainty);
 		json_add_text(item, "build_package", choice->build_packages);
 		json_add_text(item, "pip", choice->pip);
@@ -142,10 +141,10 @@ int plan_from_json(const cJSON *json, struct arena *arena, struct plan *plan, st
 	if (!plan->count)
 		return error_set(err, ERROR_USAGE, "the plan holds no stack");
 	read_base(json_member(json, "base"), arena, &plan->base);
-	plan->env_count = read_texts(json_member(json, "env"), arena, plan->env,
-				     ARRAY_LEN(plan->env));
-	plan->note_count = read_texts(json_member(json, "notes"), arena, plan->notes,
-				      PLAN_NOTES_MAX);
+	plan->env_count =
+		read_texts(json_member(json, "env"), arena, plan->env, ARRAY_LEN(plan->env));
+	plan->note_count =
+		read_texts(json_member(json, "notes"), arena, plan->notes, PLAN_NOTES_MAX);
 	return 0;
 }
 

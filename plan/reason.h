@@ -12,4 +12,7 @@
 /* The search has run and found something. */
 void plan_from_search(struct search *search, struct plan *plan);
 
+/* Adds notes and container environment to a plan whose choices and base are set. */
+void plan_add_notes(struct search *search, struct plan *plan);
+
 #endif

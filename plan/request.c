@@ -134,8 +134,7 @@ int units_read(const struct model *model, const char *const *requests, struct un
 
 static void name_hosts(const struct model *model, struct unit *unit)
 {
-	unit->text = arena_printf(model->arena, "%s %s (host %s)",
-				  unit->driver ? "driver" : "GPU",
+	unit->text = arena_printf(model->arena, "%s %s (host %s)", unit->driver ? "driver" : "GPU",
 				  unit->driver ? unit->driver : unit->product, unit->hosts);
 }
 
@@ -195,10 +194,11 @@ int units_add_facts(const struct model *model, const struct facts *facts, size_t
 			const struct value *gpu = gpu_find(model, product);
 
 			if (!gpu && units->unknown_count < UNITS_MAX)
-				units->unknown[units->unknown_count++] = arena_printf(
-					model->arena, "host %s: the catalog does not know the GPU "
-						      "'%s'; it is left out of account",
-					facts[i].host, product);
+				units->unknown[units->unknown_count++] =
+					arena_printf(model->arena,
+						     "host %s: the catalog does not know the GPU "
+						     "'%s'; it is left out of account",
+						     facts[i].host, product);
 			else if (gpu && add_pin(model, facts[i].host, NULL, gpu, units, err) < 0)
 				return -1;
 			at += length + (at[length] == ';');
@@ -230,7 +230,12 @@ static bool is_build(const struct value *value, const char *wanted, struct arena
 	const char *plus = strchr(wanted, '+');
 	const char *version = plus ? arena_strndup(arena, wanted, (size_t)(plus - wanted)) : NULL;
 
-	if (!plus || !version_in_series(value->version, version))
+	if (!plus)
+		return false;
+	/* cuDNN's packages carry a release number that its versions do not: 8.2.4.15-1+cuda11.4 */
+	if (!version_in_series(value->version, version) &&
+	    !version_in_series(value->version,
+			       arena_strndup(arena, version, strcspn(version, "-"))))
 		return false;
 	if (starts_with(plus, "+cuda"))
 		return strcmp(value->built, plus + strlen("+cuda")) == 0;

@@ -29,15 +29,15 @@ struct unit {
 	const char *driver; /* of a driver pin: "470.57.02", or a whole branch "470" */
 	const char *product, *sm, *class; /* of a GPU pin; class "" when only sm_NN is known */
 	const struct value *gpu;	  /* its row, or NULL */
-	const char *hosts;		  /* that have it, ", " between; NULL when it was asked for */
+	const char *hosts; /* that have it, ", " between; NULL when it was asked for */
 	uint8_t *admits[COMPONENT_COUNT]; /* enum admission per value; NULL: all */
 };
 
 struct units {
 	size_t count;
 	struct unit list[UNITS_MAX];
-	uint32_t asked;	  /* components that a request names */
-	bool compat;	  /* every GPU is known and may use forward compatibility */
+	uint32_t asked;	      /* components that a request names */
+	bool compat;	      /* every GPU is known and may use forward compatibility */
 	size_t unknown_count; /* GPUs of hosts that the catalog does not know */
 	const char *unknown[UNITS_MAX];
 };
@@ -65,7 +65,7 @@ bool driver_reaches(const char *driver, const char *minimum);
 
 /* How the driver runs this CUDA; rules 1 to 3 of docs/catalog.md. Forward compatibility counts only
  * when `compat`. */
-enum admission driver_runs(const struct model *model, const char *driver,
-			   const struct value *cuda, bool compat);
+enum admission driver_runs(const struct model *model, const char *driver, const struct value *cuda,
+			   bool compat);
 
 #endif

@@ -100,11 +100,10 @@ static int refuse_gpus(struct resolver *r)
 	for (const char *const *text = input->requests; *text; text++) {
 		if (requirement_parse(*text, r->arena, &req, &ignored) < 0)
 			continue;
-		if (COMPONENT_BIT(component_by_name(req.name)) &
-		    (COMPONENTS_GPU | COMPONENTS_PIP))
-			add_conflict(r, *text,
-				     arena_printf(r->arena, "the catalog has no rows for %s",
-						  req.name));
+		if (COMPONENT_BIT(component_by_name(req.name)) & (COMPONENTS_GPU | COMPONENTS_PIP))
+			add_conflict(
+				r, *text,
+				arena_printf(r->arena, "the catalog has no rows for %s", req.name));
 	}
 	if (!r->why->count)
 		add_conflict(r, "accelerator: cuda",
@@ -140,13 +139,14 @@ static const char *missing_component(const struct resolver *r, uint32_t parts)
 
 static int explain(struct resolver *r)
 {
-	const char *missing = missing_component(
-		r, stack_parts(&r->model, &r->units, r->search.active));
+	const char *missing =
+		missing_component(r, stack_parts(&r->model, &r->units, r->search.active));
 	uint64_t set;
 
 	if (missing) {
 		add_conflict(r, missing,
-			     arena_printf(r->arena, "the catalog has no %s.csv, or no row in it", missing));
+			     arena_printf(r->arena, "the catalog has no %s.csv, or no row in it",
+					  missing));
 		return unsatisfied(r);
 	}
 	r->search.hints = NULL;
@@ -193,8 +193,7 @@ static int begin(struct resolver *r, const struct catalog *catalog,
 		 const struct resolve_input *input, struct arena *arena, struct unsatisfied *why,
 		 struct error *err)
 {
-	struct model_options options = {.oldest = input->oldest,
-					.cpu = !wants_gpus(input, arena)};
+	struct model_options options = {.oldest = input->oldest, .cpu = !wants_gpus(input, arena)};
 
 	*r = (struct resolver){.input = input, .arena = arena, .why = why, .err = err};
 	*why = (struct unsatisfied){0};
@@ -204,8 +203,8 @@ static int begin(struct resolver *r, const struct catalog *catalog,
 		return check_words(r) < 0 ? -1 : refuse_gpus(r);
 	if (units_read(&r->model, input->requests, &r->units, err) < 0)
 		return -1;
-	if (!r->model.cpu && units_add_facts(&r->model, input->facts, input->fact_count,
-					     &r->units, err) < 0)
+	if (!r->model.cpu &&
+	    units_add_facts(&r->model, input->facts, input->fact_count, &r->units, err) < 0)
 		return -1;
 	units_apply(&r->model, &r->units);
 	/* what one unit brings into the stack another search may need: set up for all */
@@ -258,9 +257,9 @@ int resolve(const struct catalog *catalog, const struct resolve_input *input, st
 
 /* --- every stack ------------------------------------------------------------------------------ */
 
-static const enum component main_parts[] = {
-	COMPONENT_TENSORFLOW, COMPONENT_TORCH, COMPONENT_MXNET, COMPONENT_HOROVOD,
-	COMPONENT_CUDA,	      COMPONENT_OS,    COMPONENT_PYTHON};
+static const enum component main_parts[] = {COMPONENT_TENSORFLOW, COMPONENT_TORCH, COMPONENT_MXNET,
+					    COMPONENT_HOROVOD,	  COMPONENT_CUDA,  COMPONENT_OS,
+					    COMPONENT_PYTHON};
 
 struct walk {
 	struct resolver *resolver;
@@ -314,7 +313,8 @@ int resolve_all(const struct catalog *catalog, const struct resolve_input *input
 	return 0;
 }
 
-/* --- is a plan of yesterday still a stack? ----------------------------------------------------- */
+/* --- is a plan of yesterday still a stack? -----------------------------------------------------
+ */
 
 /* The row that the choice was made from, or the first of that version. */
 static const struct value *value_of(const struct domain *domain, const struct choice *choice)

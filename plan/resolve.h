@@ -16,19 +16,19 @@
 #include "plan/version.h"
 
 #define PLAN_CHOICES_MAX CATALOG_COMPONENTS_MAX
-#define PLAN_NOTES_MAX	 32
+#define PLAN_NOTES_MAX 32
 
 /* Text is never NULL; what does not apply is "". */
 struct choice {
 	const char *name, *version;
-	const char *reason;	    /* one sentence */
-	const char *source;	    /* ids of sources.csv, ';' between */
-	const char *certainty;	    /* documented, inferred or unsourced */
-	const char *run_packages;   /* ';' between exact package words */
-	const char *build_packages; /* needed in the build stage only */
-	const char *pip, *index;    /* what pip installs, and its index ("": PyPI) */
+	const char *reason;	       /* one sentence */
+	const char *source;	       /* ids of sources.csv, ';' between */
+	const char *certainty;	       /* documented, inferred or unsourced */
+	const char *run_packages;      /* ';' between exact package words */
+	const char *build_packages;    /* needed in the build stage only */
+	const char *pip, *index;       /* what pip installs, and its index ("": PyPI) */
 	const char *download, *sha256; /* an archive; sha256 as hex digits, "" when not known */
-	const char *refused;	    /* why the next newer one is not it; for --explain */
+	const char *refused;	       /* why the next newer one is not it; for --explain */
 };
 
 /* The image that a GPU stack starts from. */
@@ -101,9 +101,9 @@ int resolve_all(const struct catalog *catalog, const struct resolve_input *input
 		struct unsatisfied *why, struct error *err);
 
 /*
- * Whether the plan is a stack of today's catalog for these requests and hosts: ERROR_UNSATISFIED and
- * *why when it breaks a rule, such as a driver that is too old for it. A plan with a version that the
- * catalog has no row of any more is taken as it is.
+ * Whether the plan is a stack of today's catalog for these requests and hosts: ERROR_UNSATISFIED
+ * and *why when it breaks a rule, such as a driver that is too old for it. A plan with a version
+ * that the catalog has no row of any more is taken as it is.
  */
 int plan_check(const struct catalog *catalog, const struct resolve_input *input,
 	       const struct plan *plan, struct arena *arena, struct unsatisfied *why,

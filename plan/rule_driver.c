@@ -52,8 +52,8 @@ static bool compat_branch(const struct model *model, const char *driver, const c
 	return false;
 }
 
-enum admission driver_runs(const struct model *model, const char *driver,
-			   const struct value *cuda, bool compat)
+enum admission driver_runs(const struct model *model, const char *driver, const struct value *cuda,
+			   bool compat)
 {
 	const char *exact = least(cuda->needs[COMPONENT_DRIVER]);
 	const char *minor = value_cell(cuda, "driver_minor");

@@ -28,8 +28,8 @@ static const char *bound(const struct value *cuda, enum version_operator operato
 static bool same_generation(const struct unit *gpu, const struct value *cuda)
 {
 	const struct needs *needs = gpu->gpu ? gpu->gpu->needs[COMPONENT_CUDA] : NULL;
-	const char *first = needs && needs->count ? needs->alternatives[0].clauses[0].version
-						  : NULL;
+	const char *first =
+		needs && needs->count ? needs->alternatives[0].clauses[0].version : NULL;
 
 	return first && major_of(cuda->version) >= major_of(first);
 }

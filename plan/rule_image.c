@@ -3,6 +3,7 @@
 
 #include "core/str.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* --- the gate ------------------------------------------------------------------------------ */
@@ -25,8 +26,10 @@ static bool brand_is_let_in(const char *brands, const char *class)
 	static const struct {
 		const char *class, *brands[3];
 	} known[] = {
-		{"geforce", {"geforce", "geforcertx", NULL}}, {"titan", {"titan", "titanrtx", NULL}},
-		{"quadro", {"quadro", "quadrortx", NULL}},    {"rtx", {"nvidiartx", "quadrortx", NULL}},
+		{"geforce", {"geforce", "geforcertx", NULL}},
+		{"titan", {"titan", "titanrtx", NULL}},
+		{"quadro", {"quadro", "quadrortx", NULL}},
+		{"rtx", {"nvidiartx", "quadrortx", NULL}},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
@@ -40,17 +43,34 @@ static bool brand_is_let_in(const char *brands, const char *class)
 	return has_word(brands, "tesla", strlen("tesla"));
 }
 
-/* The newest row of require.csv for this CUDA, -1 when there is none. */
-static int newest_gate(const struct table *require, const char *cuda)
+static int newest_of(const struct table *require, const char *cuda, const char *series)
 {
 	int newest = -1;
 
-	for (size_t row = 0; require && row < require->row_count; row++)
-		if (version_in_series(cuda, table_cell(require, row, "version")) &&
+	for (size_t row = 0; require && row < require->row_count; row++) {
+		const char *version = table_cell(require, row, "version");
+
+		if ((series ? version_in_series(version, series)
+			    : version_in_series(cuda, version)) &&
 		    (newest < 0 || strcmp(table_cell(require, row, "from"),
 					  table_cell(require, (size_t)newest, "from")) >= 0))
 			newest = (int)row;
+	}
 	return newest;
+}
+
+/* The newest row of require.csv for this CUDA, else for its series; -1 when there is none. */
+static int newest_gate(const struct table *require, const char *cuda)
+{
+	const char *dot = strchr(cuda, '.');
+	char series[32];
+	int row = newest_of(require, cuda, NULL);
+
+	if (row >= 0 || !dot)
+		return row;
+	snprintf(series, sizeof(series), "%.*s", (int)(dot - cuda + 1 + (int)strcspn(dot + 1, ".")),
+		 cuda);
+	return newest_of(require, cuda, series);
 }
 
 /* The class of the GPUs that are there; "" when none is named, the strictest when several are. */
@@ -84,8 +104,7 @@ static const struct unit *refused_driver(const struct search *s, const struct va
 		if (*gate >= 0 &&
 		    !(has_word(table_cell(require, (size_t)*gate, "branches"), unit->driver,
 			       strcspn(unit->driver, ".")) &&
-		      brand_is_let_in(table_cell(require, (size_t)*gate, "brands"),
-				      gpu_class(s))))
+		      brand_is_let_in(table_cell(require, (size_t)*gate, "brands"), gpu_class(s))))
 			return unit;
 	}
 	return NULL;
@@ -110,7 +129,8 @@ const char *gate_sentence(const struct search *s, const struct value *cuda, cons
 	*source = table_cell(require, (size_t)gate, "source");
 	return arena_printf(
 		s->model->arena,
-		"NVIDIA's image of CUDA %s would refuse driver %s (NVIDIA_REQUIRE_CUDA since %s: its "
+		"NVIDIA's image of CUDA %s would refuse driver %s (NVIDIA_REQUIRE_CUDA since %s: "
+		"its "
 		"own CUDA >= %s, or branch %s), although minor-version compatibility runs it; the "
 		"container gets NVIDIA_DISABLE_REQUIRE=true, which skips that check",
 		cuda->version, unit->driver, table_cell(require, (size_t)gate, "from"),
@@ -184,11 +204,12 @@ static void take_os_image(const struct search *s, const char *why, struct base_i
 
 	base->name = value_cell(os, "image");
 	base->packages = toolkit_package(s);
-	base->note = arena_printf(
-		s->model->arena, "%s: start from %s, add NVIDIA's repository %s (key %s) and %s%s%s",
-		why, *base->name ? base->name : os->version, value_cell(os, "repository"),
-		value_cell(os, "key"), base->packages,
-		*mirror ? "; the OS's own packages come from " : "", mirror);
+	base->note =
+		arena_printf(s->model->arena,
+			     "%s: start from %s, add NVIDIA's repository %s (key %s) and %s%s%s",
+			     why, *base->name ? base->name : os->version,
+			     value_cell(os, "repository"), value_cell(os, "key"), base->packages,
+			     *mirror ? "; the OS's own packages come from " : "", mirror);
 }
 
 void base_image_find(const struct search *s, struct base_image *base)
@@ -205,12 +226,13 @@ void base_image_find(const struct search *s, struct base_image *base)
 	int row = best_tag(&search);
 	const char *tag = row < 0 ? "" : table_cell(search.images, (size_t)row, "version");
 
-	*base = (struct base_image){.status = "none", .wanted = "", .packages = "",
-				    .source = os->source};
+	*base = (struct base_image){
+		.status = "none", .wanted = "", .packages = "", .source = os->source};
 	if (row < 0) {
-		take_os_image(s, arena_printf(s->model->arena,
-					      "NVIDIA makes no image of CUDA %s on %s",
-					      cuda->version, os->version),
+		take_os_image(s,
+			      arena_printf(s->model->arena,
+					   "NVIDIA makes no image of CUDA %s on %s", cuda->version,
+					   os->version),
 			      base);
 		return;
 	}

@@ -13,11 +13,11 @@
 #include "plan/search.h"
 
 struct base_image {
-	const char *name;	 /* "docker.io/nvidia/cuda:11.2.2-devel-ubuntu20.04", or the OS's own */
-	const char *status;	 /* listed, eol, gone, none */
-	const char *wanted;	 /* the tag that would be taken if it still existed; "" when it is */
-	const char *note;	 /* one sentence: why this one */
-	const char *packages;	 /* what must be installed on an OS image to make up for it */
+	const char *name;   /* "docker.io/nvidia/cuda:11.2.2-devel-ubuntu20.04", or the OS's own */
+	const char *status; /* listed, eol, gone, none */
+	const char *wanted; /* the tag that would be taken if it still existed; "" when it is */
+	const char *note;   /* one sentence: why this one */
+	const char *packages; /* what must be installed on an OS image to make up for it */
 	const char *source;
 };
 

@@ -66,8 +66,7 @@ static bool has_own_rule(enum component a, enum component b)
 	       (a == COMPONENT_CUDA && b == COMPONENT_DRIVER) || a == COMPONENT_GPU;
 }
 
-static bool cell_breach(const struct value *value, const struct value *other,
-			struct breach *breach)
+static bool cell_breach(const struct value *value, const struct value *other, struct breach *breach)
 {
 	const struct needs *mine = value->needs[other->component];
 	const struct needs *theirs = other->needs[value->component];
@@ -107,7 +106,8 @@ void rules_prepare(struct search *s, enum component component)
 	for (size_t k = 0; k < model->conflict_count; k++) {
 		const struct conflict_rule *rule = &model->conflicts[k];
 		bool complete = rule->refuses && (rule->components & own) &&
-				!(rule->components & ~parts);
+				!(rule->components & ~parts) &&
+				!(s->without && strcmp(s->without, rule->text) == 0);
 
 		for (int c = 0; c < COMPONENT_COUNT && complete; c++)
 			if ((rule->components & ~own & COMPONENT_BIT(c)))
@@ -128,10 +128,8 @@ static bool conflict_breach(const struct search *s, const struct value *value,
 		if (!hit)
 			continue;
 		breach->kind = BREACH_CONFLICT;
-		breach->conflict =
-			&s->model->conflicts[word * 64 + (size_t)__builtin_ctzll(hit)];
-		breach->blame =
-			breach->conflict->components & ~COMPONENT_BIT(value->component);
+		breach->conflict = &s->model->conflicts[word * 64 + (size_t)__builtin_ctzll(hit)];
+		breach->blame = breach->conflict->components & ~COMPONENT_BIT(value->component);
 		return true;
 	}
 	return false;
@@ -157,8 +155,8 @@ static bool has_older_driver(const struct search *s, const struct value *cuda)
 	for (size_t i = 0; i < s->units->count; i++) {
 		const uint8_t *admits = s->units->list[i].admits[COMPONENT_CUDA];
 
-		if (s->active >> i & 1 && admits && (admits[cuda->index] == ADMIT_MINOR ||
-						     admits[cuda->index] == ADMIT_COMPAT))
+		if (s->active >> i & 1 && admits &&
+		    (admits[cuda->index] == ADMIT_MINOR || admits[cuda->index] == ADMIT_COMPAT))
 			return true;
 	}
 	return false;

@@ -3,8 +3,8 @@
  * rules.h - whether two or more chosen values go together, and the sentence that says why not.
  *
  * Most rules are requirement cells of the rows themselves; the rest are: packages are for one
- * package manager, CUDA comes from NVIDIA's repository for the OS or as an image, a GPU that is newer
- * than the toolkit needs PTX in the wheel, and the rows of conflicts.csv.
+ * package manager, CUDA comes from NVIDIA's repository for the OS or as an image, a GPU that is
+ * newer than the toolkit needs PTX in the wheel, and the rows of conflicts.csv.
  */
 #ifndef PLAN_RULES_H
 #define PLAN_RULES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/search.h"
 
-#include "plan/rules.h"
+#include "plan/breach.h"
 
 #include <string.h>
 
@@ -23,8 +23,8 @@ void search_init(struct search *s, const struct model *model, const struct units
 
 static bool level_allows(const struct search *s, const struct value *value)
 {
-	bool from_source = value->component == COMPONENT_PYTHON &&
-			   strcmp(value->kind, "source") == 0;
+	bool from_source =
+		value->component == COMPONENT_PYTHON && strcmp(value->kind, "source") == 0;
 
 	return !from_source || s->level >= LEVEL_SOURCE_PYTHON;
 }
@@ -69,12 +69,16 @@ static bool extend(struct search *s, int component, uint32_t *blame);
 static void note_breach(struct search *s, const struct value *value)
 {
 	int depth = (int)value->component;
+	struct breach breach;
 
 	if (s->trace.text &&
 	    (depth < s->trace.depth || (depth == s->trace.depth && !s->trace.last)))
 		return;
+	/* that a row is for another OS says nothing */
+	if (!breach_find(s, value, &breach) || breach.kind == BREACH_OS)
+		return;
 	s->trace.depth = depth;
-	rules_explain(s, value, &s->trace.text, &s->trace.source);
+	breach_explain(s, value, &breach, &s->trace.text, &s->trace.source);
 }
 
 /* Tries the values whose rank is `rank`; 1: found, -1: jump further back, 0: none of these. */

@@ -35,9 +35,10 @@ struct search {
 	const struct units *units;
 	uint64_t active; /* bit per unit that counts */
 	enum search_level level;
-	uint32_t parts;					   /* components of the stack */
-	const struct value *fixed[COMPONENT_COUNT];	   /* the only value allowed, or NULL */
-	const char *const *hints;			   /* versions to try first, or NULL */
+	uint32_t parts;				    /* components of the stack */
+	const struct value *fixed[COMPONENT_COUNT]; /* the only value allowed, or NULL */
+	const char *const *hints;		    /* versions to try first, or NULL */
+	const char *without; /* text of the conflict rules that do not count, or NULL */
 	struct assignment now;
 	struct trace trace;
 	/* the search's own */

@@ -61,8 +61,8 @@ static bool works_with_driver(struct search *s, size_t unit, const char *driver)
 static void suggest_driver(struct search *s, size_t unit, struct unsatisfied *why)
 {
 	const struct domain *domain = &s->model->domains[COMPONENT_DRIVER];
-	const struct value **known = ARENA_ARRAY(s->model->arena, domain->count + 1,
-						 const struct value *);
+	const struct value **known =
+		ARENA_ARRAY(s->model->arena, domain->count + 1, const struct value *);
 	size_t low = 0, high, count = 0;
 
 	for (size_t i = 0; i < domain->count; i++)
@@ -82,13 +82,14 @@ static void suggest_driver(struct search *s, size_t unit, struct unsatisfied *wh
 		add(why, arena_printf(s->model->arena, "driver>=%s", known[low]->version));
 }
 
-/* --- versions: the nearest older one and the nearest newer one --------------------------------- */
+/* --- versions: the nearest older one and the nearest newer one ---------------------------------
+ */
 
 /* The component's values by version, oldest first. */
 static const struct value **by_version(const struct model *model, const struct domain *domain)
 {
-	const struct value **list = ARENA_ARRAY(model->arena, domain->count + 1,
-						const struct value *);
+	const struct value **list =
+		ARENA_ARRAY(model->arena, domain->count + 1, const struct value *);
 
 	for (size_t i = 0; i < domain->count; i++)
 		list[i] = &domain->values[i];

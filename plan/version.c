@@ -58,8 +58,9 @@ static bool matches_prefix(const char *version, const char *pattern)
 {
 	size_t length = strlen(pattern) - 2; /* without ".*" */
 
+	/* 2.6.4-1 and 1.8.1+cu111 are of the series 2.6.4 and 1.8.1 */
 	return strncmp(version, pattern, length) == 0 &&
-	       (version[length] == '.' || version[length] == '\0');
+	       (!version[length] || strchr(".-+", version[length]));
 }
 
 static bool equals(const char *version, const char *wanted)
@@ -133,8 +134,7 @@ bool requirement_admits_series(const struct requirement *req, const char *versio
 {
 	for (size_t i = 0; i < req->clause_count; i++) {
 		const struct version_clause *clause = &req->clauses[i];
-		bool equality =
-			clause->operator== VERSION_EQ || clause->operator== VERSION_NE;
+		bool equality = clause->operator== VERSION_EQ || clause->operator== VERSION_NE;
 
 		if (equality ? in_series_of(clause, version) != (clause->operator== VERSION_EQ)
 			     : !clause_admits(clause, version))

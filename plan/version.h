@@ -51,7 +51,8 @@ bool requirement_admits(const struct requirement *req, const char *version);
 
 /*
  * The same, with `==V` and `!=V` meaning the whole series V: ==12.1 admits 12.1.1, ==2.5.6 admits
- * 2.5.6-1, ==470 admits 470.57.02. What people mean by the version of anything but a Python package.
+ * 2.5.6-1, ==470 admits 470.57.02. What people mean by the version of anything but a Python
+ * package.
  */
 bool requirement_admits_series(const struct requirement *req, const char *version);
 
