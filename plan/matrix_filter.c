@@ -5,6 +5,7 @@
  */
 #include "plan/matrix.h"
 
+#include "core/clock.h"
 #include "core/str.h"
 #include "core/words.h"
 #include "plan/conflict.h"
@@ -351,7 +352,7 @@ static size_t sift(struct sieve *sieve, size_t skip, size_t *rows)
 			return 0;
 		sieve->units.count += sieve->is_pin;
 	}
-	for (size_t i = 0; i < matrix->count; i++)
+	for (size_t i = 0; i < matrix->count && !interrupted(); i++)
 		if (row_fits(sieve, matrix->rows[i], skip, active))
 			rows[count++] = matrix->rows[i];
 	return count;
@@ -419,6 +420,8 @@ int matrix_filter(const struct catalog *catalog, const char *const *requests, st
 	if (read_wishes(sieve, requests, err) < 0)
 		return -1;
 	count = sift(sieve, NO_WISH, rows);
+	if (interrupt_check(err) < 0)
+		return -1;
 	if (!count)
 		refuse_all(sieve, rows, err);
 	matrix->count = count;

@@ -416,7 +416,7 @@ static const struct key *find_key(const char *name)
 /* What of the outcome is wrong, a line each. */
 static void check_lines(struct outcome *o, struct str *wrong)
 {
-	bool expects = false;
+	size_t expects = 0;
 
 	for (size_t i = 0; i < o->sample->count; i++) {
 		const struct line *line = &o->sample->lines[i];
@@ -425,7 +425,7 @@ static void check_lines(struct outcome *o, struct str *wrong)
 				   : key->check ? key->check(o, line->value)
 						: NULL;
 
-		expects |= strcmp(line->key, "expect") == 0;
+		expects += strcmp(line->key, "expect") == 0;
 		if (!came)
 			continue;
 		str_addf(wrong, "\n%s:%d: %s: %s: %s: came: %s", o->sample->file, line->number,
@@ -433,9 +433,9 @@ static void check_lines(struct outcome *o, struct str *wrong)
 		if (strcmp(line->key, "expect") == 0)
 			return; /* the rest would say the same again */
 	}
-	if (!expects)
-		str_addf(wrong, "\n%s:%d: %s: has no 'expect:'", o->sample->file, o->sample->number,
-			 o->sample->name);
+	if (expects != 1)
+		str_addf(wrong, "\n%s:%d: %s: needs one 'expect:'", o->sample->file,
+			 o->sample->number, o->sample->name);
 }
 
 static void test_sample(void **state)
