@@ -10,7 +10,6 @@
 
 struct gzip_scratch {
 	struct isal_zstream stream;
-	unsigned char level[ISAL_DEF_LVL1_DEFAULT];
 };
 
 struct gzip_scratch *gzip_scratch_new(void)
@@ -42,9 +41,7 @@ size_t gzip_block(struct gzip_scratch *scratch, const void *bytes, size_t length
 	struct isal_zstream *stream = &scratch->stream;
 
 	isal_deflate_init(stream);
-	stream->level = 1;
-	stream->level_buf = scratch->level;
-	stream->level_buf_size = sizeof(scratch->level);
+	stream->level = 0; /* gzip.h says why */
 	stream->gzip_flag = IGZIP_DEFLATE;
 	stream->flush = FULL_FLUSH;
 	stream->end_of_stream = 0;

@@ -9,6 +9,10 @@
  * with SSE4.2 (every one since 2008) give the same bytes: tried with 2.30 as Nehalem, Haswell and
  * one with AVX-512. ISA-L's portable code, which older or other processors may use, gives other
  * bytes; they unpack to the same.
+ *
+ * ISA-L's level 0, because its levels 1 and 2 do not repeat themselves: 15 of 6000 blocks of one
+ * same content came out with other (right, equally long) bytes, and level 3 differs between
+ * processors. Level 0 packs /usr/lib 12 % larger than level 1.
  */
 #ifndef REGISTRY_CLIENT_GZIP_H
 #define REGISTRY_CLIENT_GZIP_H
@@ -20,7 +24,7 @@
 #define GZIP_HEADER_BYTES 10
 #define GZIP_TRAILER_BYTES 10 /* an empty last block, CRC-32, length */
 
-/* What a thread needs to deflate; about 300 KiB. */
+/* What a thread needs to deflate; about 81 KiB. */
 struct gzip_scratch;
 struct gzip_scratch *gzip_scratch_new(void);
 void gzip_scratch_free(struct gzip_scratch *scratch);
