@@ -8,9 +8,9 @@
 static const char *const needed_columns[] = {
 	"version", "os", "run_packages", "build_packages", "note", "certainty", "source", NULL};
 
-/* What makes two rows the same fact: a user's own row then takes the other's place. */
-static const char *const key_columns[] = {"version", "os",	  "kind", "built",  "pip", "index",
-					  "id",	     "component", "from", "flavor", NULL};
+const char *const catalog_key_columns[] = {"version",	 "os",	     "kind",	  "built", "pip",
+					   "index",	 "id",	     "component", "from",  "flavor",
+					   "cuda_least", "branches", "brands",	  NULL};
 
 /* Tables that are no components: sources.csv has the ids, conflicts.csv speaks of several. */
 static bool has_own_columns(const char *name)
@@ -48,7 +48,7 @@ static int load_one(const char *folder, const char *file, struct arena *arena,
 	if (table_load(path, arena, &table, err) < 0)
 		return -1;
 	if (known) {
-		table_merge(known, &table, key_columns, arena);
+		table_merge(known, &table, catalog_key_columns, arena);
 		return 0;
 	}
 	catalog->tables[catalog->count] = table;

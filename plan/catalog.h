@@ -27,6 +27,12 @@ struct catalog {
 #define CATALOG_FOLDERS_MAX 8
 
 /*
+ * What makes two rows the same fact, where the table has the column: a user's own row then takes
+ * the other's place. The last three are of require.csv: an image was pushed more than once a day.
+ */
+extern const char *const catalog_key_columns[]; /* NULL-terminated */
+
+/*
  * Loads every *.csv of the folders (NULL-terminated, first wins) down to the first whole catalog.
  * A folder that does not exist is passed over. Errors name the file and line.
  */

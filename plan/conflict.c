@@ -3,6 +3,7 @@
 
 #include "core/str.h"
 #include "plan/breach.h"
+#include "plan/reach.h"
 
 #include <string.h>
 
@@ -57,6 +58,16 @@ bool units_work(struct search *s, uint64_t active)
 	return drivers_agree(s->units, active) && search_run(s);
 }
 
+static bool can_work(struct search *s, uint64_t active)
+{
+	bool works;
+
+	s->is_unranked = true;
+	works = units_work(s, active);
+	s->is_unranked = false;
+	return works;
+}
+
 static uint64_t all_units(const struct search *s)
 {
 	return s->units->count == 64 ? ~0ULL : UNIT_BIT(s->units->count) - 1;
@@ -66,11 +77,11 @@ static uint64_t all_units(const struct search *s)
 static uint64_t small_set(struct search *s)
 {
 	for (size_t i = 0; i < s->units->count; i++)
-		if (!units_work(s, UNIT_BIT(i)))
+		if (!can_work(s, UNIT_BIT(i)))
 			return UNIT_BIT(i);
 	for (size_t i = 0; i < s->units->count; i++)
 		for (size_t j = i + 1; j < s->units->count; j++)
-			if (!units_work(s, UNIT_BIT(i) | UNIT_BIT(j)))
+			if (!can_work(s, UNIT_BIT(i) | UNIT_BIT(j)))
 				return UNIT_BIT(i) | UNIT_BIT(j);
 	return 0;
 }
@@ -79,14 +90,14 @@ uint64_t conflict_set(struct search *s)
 {
 	uint64_t set;
 
-	if (!units_work(s, 0))
+	if (!can_work(s, 0))
 		return 0;
 	set = small_set(s);
 	if (set)
 		return set;
 	set = all_units(s);
 	for (size_t i = 0; i < s->units->count; i++)
-		if (!units_work(s, set & ~UNIT_BIT(i)))
+		if (!can_work(s, set & ~UNIT_BIT(i)))
 			set &= ~UNIT_BIT(i);
 	return set;
 }
@@ -105,26 +116,51 @@ struct pivot {
 	bool *allowed[UNITS_MAX]; /* per unit of the set, per value; NULL for the others */
 };
 
-static bool works_with(struct search *s, uint64_t active, const struct value *value)
+/* The rule that the search for a stack with the unit and the value breaks where it gets furthest.
+ */
+static void trace_exclusion(struct search *s, size_t unit, const struct value *value, bool last)
 {
-	bool works;
-
+	s->trace = (struct trace){.on = true, .last = last};
 	s->fixed[value->component] = value;
-	s->active = active;
-	s->parts = stack_parts(s->model, s->units, active) | COMPONENT_BIT(value->component);
-	works = search_run(s);
+	s->active = UNIT_BIT(unit);
+	s->parts = stack_parts(s->model, s->units, s->active) | COMPONENT_BIT(value->component);
+	search_run(s);
 	s->fixed[value->component] = NULL;
-	return works;
+	s->trace.on = false;
 }
 
-/* Whether no value of the component is left by all units of the set together. */
-static bool is_pivot(struct search *s, uint64_t set, enum component c, struct pivot *pivot)
+static bool is_shared(const struct units *units, uint64_t set, struct reach *reaches,
+		      const struct value *value)
 {
-	bool shared = false;
+	for (size_t u = 0; u < units->count; u++)
+		if ((set & UNIT_BIT(u)) && !reach_has(&reaches[u], value))
+			return false;
+	return true;
+}
+
+static bool names_component(const struct units *units, uint64_t set, enum component c)
+{
+	for (size_t u = 0; u < units->count; u++)
+		if ((set & UNIT_BIT(u)) && units->list[u].component == c)
+			return true;
+	return false;
+}
+
+/*
+ * Whether no value of the component is left by all units of the set together. A unit that leaves
+ * none at all counts when another one asks for the component by name.
+ */
+static bool is_pivot(struct search *s, uint64_t set, enum component c, struct reach *reaches,
+		     struct pivot *pivot)
+{
+	bool is_named = names_component(s->units, set, c);
 
 	pivot->domain = &s->model->domains[c];
-	if (!s->lists[c] || !pivot->domain->count)
+	if (!pivot->domain->count)
 		return false;
+	for (size_t i = 0; i < pivot->domain->count; i++)
+		if (is_shared(s->units, set, reaches, &pivot->domain->values[i]))
+			return false;
 	for (size_t u = 0; u < s->units->count; u++) {
 		bool any = false;
 
@@ -133,20 +169,13 @@ static bool is_pivot(struct search *s, uint64_t set, enum component c, struct pi
 			continue;
 		pivot->allowed[u] = ARENA_ARRAY(s->model->arena, pivot->domain->count, bool);
 		for (size_t i = 0; i < pivot->domain->count; i++) {
-			const struct value *value = &pivot->domain->values[i];
-
-			pivot->allowed[u][i] = works_with(s, UNIT_BIT(u), value);
+			pivot->allowed[u][i] = reach_has(&reaches[u], &pivot->domain->values[i]);
 			any |= pivot->allowed[u][i];
 		}
-		if (!any)
+		if (!any && (!is_named || s->units->list[u].component == c))
 			return false;
 	}
-	for (size_t i = 0; i < pivot->domain->count && !shared; i++) {
-		shared = true;
-		for (size_t u = 0; u < s->units->count; u++)
-			shared &= !pivot->allowed[u] || pivot->allowed[u][i];
-	}
-	return !shared;
+	return true;
 }
 
 struct span {
@@ -187,6 +216,8 @@ static const char *describe_span(const struct search *s, const struct pivot *piv
 	enum component c = pivot->domain->values[0].component;
 	const char *title = component_titles[c];
 
+	if (!span.count)
+		return arena_printf(s->model->arena, "no %s", title);
 	if (c == COMPONENT_OS)
 		return span.count == 1
 			       ? arena_printf(s->model->arena, "the OS %s", span.high->version)
@@ -218,6 +249,8 @@ static const struct value *nearest_excluded(const struct pivot *pivot, size_t un
 	const struct value *values = pivot->domain->values, *found = NULL;
 	struct span own = span_of(pivot, unit);
 
+	if (!own.count)
+		return &values[0];
 	for (size_t i = 0; i < pivot->domain->count; i++) {
 		bool under = version_compare(values[i].version, own.low->version) < 0;
 
@@ -247,9 +280,7 @@ static bool explain_exclusion(struct search *s, size_t unit, const struct value 
 		unit_explain(s->model, u, value, text, source);
 		return true;
 	}
-	s->trace = (struct trace){.on = true, .last = below};
-	works_with(s, UNIT_BIT(unit), value);
-	s->trace.on = false;
+	trace_exclusion(s, unit, value, below);
 	*text = s->trace.text;
 	*source = s->trace.source;
 	return *text != NULL;
@@ -351,19 +382,31 @@ static bool explain_unknown(struct search *s, const struct unit *unit, struct un
 	return true;
 }
 
+/* Whether the set has a stack when the rule, in all its rows, does not count. */
+static bool works_despite(struct search *s, uint64_t set, const struct conflict_rule *rule)
+{
+	const struct model *model = s->model;
+	bool works;
+
+	for (size_t k = 0; k < model->conflict_count; k++)
+		if (!rule || strcmp(model->conflicts[k].text, rule->text) == 0)
+			s->waived[k / 64] |= 1ULL << (k % 64);
+	works = can_work(s, set);
+	memset(s->waived, 0, model->conflict_words * sizeof(*s->waived));
+	return works;
+}
+
 /* One known conflict without which the set would have a stack: that is the reason. */
 static bool explain_known(struct search *s, uint64_t set, struct unsatisfied *why)
 {
 	const struct conflict_rule *rule = NULL;
 
-	for (size_t k = 0; k < s->model->conflict_count && !rule; k++) {
-		if (!s->model->conflicts[k].refuses)
-			continue;
-		s->without = s->model->conflicts[k].text;
-		if (units_work(s, set))
+	if (!works_despite(s, set, NULL))
+		return false;
+	for (size_t k = 0; k < s->model->conflict_count && !rule; k++)
+		if (s->model->conflicts[k].refuses &&
+		    works_despite(s, set, &s->model->conflicts[k]))
 			rule = &s->model->conflicts[k];
-	}
-	s->without = NULL;
 	for (size_t u = 0; u < s->units->count && rule; u++)
 		if (set & UNIT_BIT(u))
 			add_conflict(why, s->units->list[u].text,
@@ -373,9 +416,21 @@ static bool explain_known(struct search *s, uint64_t set, struct unsatisfied *wh
 	return rule != NULL;
 }
 
+/* By the first component that the units of the set leave nothing of. */
+static void explain_pulled(struct search *s, uint64_t set, struct unsatisfied *why)
+{
+	struct reach *reaches = ARENA_ARRAY(s->model->arena, s->units->count, struct reach);
+	struct pivot pivot;
+
+	for (size_t u = 0; u < s->units->count; u++)
+		reach_init(&reaches[u], s, UNIT_BIT(u));
+	for (size_t i = 0; i < ARRAY_LEN(pivots) && !why->count; i++)
+		if (is_pivot(s, set, pivots[i], reaches, &pivot))
+			explain_pivot(s, &pivot, why);
+}
+
 void conflict_explain(struct search *s, uint64_t set, struct unsatisfied *why)
 {
-	struct pivot pivot;
 	size_t first = set ? (size_t)__builtin_ctzll(set) : 0;
 
 	if (set == UNIT_BIT(first) && explain_unknown(s, &s->units->list[first], why)) {
@@ -386,9 +441,8 @@ void conflict_explain(struct search *s, uint64_t set, struct unsatisfied *why)
 		conflict_suggest(s, set, why);
 		return;
 	}
-	for (size_t i = 0; i < ARRAY_LEN(pivots) && !why->count && set; i++)
-		if (__builtin_popcountll(set) > 1 && is_pivot(s, set, pivots[i], &pivot))
-			explain_pivot(s, &pivot, why);
+	if (__builtin_popcountll(set) > 1)
+		explain_pulled(s, set, why);
 	if (!why->count)
 		explain_together(s, set, why);
 	conflict_suggest(s, set, why);

@@ -3,6 +3,7 @@
 #include "plan/breach.h"
 
 #include "core/str.h"
+#include "plan/rule_gpu.h"
 
 #include <string.h>
 
@@ -22,6 +23,14 @@ static const char *readable(const char *cell, struct arena *arena)
 	text = arena_strdup(arena, out.text);
 	str_release(&out);
 	return text;
+}
+
+/* An OS has one glibc: "; ubuntu16.04 has 2.23". */
+static const char *os_has(const struct value *value, struct arena *arena)
+{
+	if (value->component != COMPONENT_GLIBC || !*value->os)
+		return "";
+	return arena_printf(arena, ", and %s has %s", value->os, value->version);
 }
 
 const char *needs_sentence(const struct value *value, const struct value *other,
@@ -55,6 +64,21 @@ static const char *jit_sentence(const struct search *s, const struct value *cuda
 			    cuda->version, range, value_title(breach->other, arena));
 }
 
+static const char *ptx_sentence(const struct search *s, const struct value *cuda,
+				const struct value *wheel)
+{
+	struct arena *arena = s->model->arena;
+	struct stale_driver stale;
+
+	find_stale_driver(s, wheel, cuda, &stale);
+	return arena_printf(arena,
+			    "%s has no machine code for %s (compute capability %s), only PTX made "
+			    "by CUDA %s; driver %s cannot compile that, and minor-version "
+			    "compatibility does not help: it takes driver >=%s",
+			    value_title(wheel, arena), stale.gpu->product, stale.gpu->sm,
+			    stale.cuda->version, stale.driver, stale.needed);
+}
+
 static const char *driver_sentence(const struct value *cuda, struct arena *arena)
 {
 	const char *minor = value_cell(cuda, "driver_minor");
@@ -75,11 +99,13 @@ void breach_explain(const struct search *s, const struct value *value, const str
 	*source = other ? joined(value->source, other->source, arena) : value->source;
 	switch (breach->kind) {
 	case BREACH_NEEDS:
-		*text = needs_sentence(value, other, arena);
+		*text = arena_printf(arena, "%s%s", needs_sentence(value, other, arena),
+				     os_has(other, arena));
 		*source = value->source;
 		return;
 	case BREACH_NEEDED:
-		*text = needs_sentence(other, value, arena);
+		*text = arena_printf(arena, "%s%s", needs_sentence(other, value, arena),
+				     os_has(value, arena));
 		*source = other->source;
 		return;
 	case BREACH_OS:
@@ -106,6 +132,9 @@ void breach_explain(const struct search *s, const struct value *value, const str
 		return;
 	case BREACH_JIT:
 		*text = jit_sentence(s, value, breach);
+		return;
+	case BREACH_PTX:
+		*text = ptx_sentence(s, value, other);
 		return;
 	case BREACH_CONFLICT:
 		*text = arena_printf(arena, "%s do not go together: %s; %s", breach->conflict->text,

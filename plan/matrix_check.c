@@ -180,16 +180,13 @@ struct key {
 	size_t row;
 };
 
-/* What names a row; plan/catalog.c replaces rows by these, require.csv has several pushes a day. */
+/* What names a row. */
 static const char *key_text(const struct check *c, size_t row)
 {
-	static const char *const columns[] = {
-		"version",   "os",   "kind",   "built",	     "pip",	 "index",  "id",
-		"component", "from", "flavor", "cuda_least", "branches", "brands", NULL};
 	_cleanup_(str_release) struct str text;
 
 	str_init(&text);
-	for (const char *const *column = columns; *column; column++) {
+	for (const char *const *column = catalog_key_columns; *column; column++) {
 		str_add(&text, table_cell(c->table, row, *column));
 		str_add_char(&text, ',');
 	}

@@ -3,6 +3,7 @@
 
 #include "core/str.h"
 
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,34 +27,97 @@ const char *value_title(const struct value *value, struct arena *arena)
 
 /* --- cells ------------------------------------------------------------------------------- */
 
-static int parse_cell(struct model *model, const struct value *value, const char *column,
-		      const struct needs **needs, struct error *err)
-{
-	const char *text = value_cell(value, column);
-	struct needs *parsed;
+/* Equal cells on one component are parsed once, and their bits made once. */
+struct cell {
+	const char *text;
+	enum component component;
+	struct needs needs;
+	uint64_t *bits;
+};
 
-	if (!*text)
+static int compare_cells(const void *left, const void *right)
+{
+	const struct cell *a = left, *b = right;
+
+	return a->component != b->component ? (int)a->component - (int)b->component
+					    : strcmp(a->text, b->text);
+}
+
+static int parse_cell(struct model *model, const struct value *value, size_t column,
+		      enum component component, const struct cell **found, struct error *err)
+{
+	const struct table *table = value->table;
+	struct cell key = {.text = table->cells[value->row * table->column_count + column],
+			   .component = component};
+	void *node = tfind(&key, &model->cells, compare_cells);
+	struct cell *cell;
+
+	if (node) {
+		*found = *(struct cell **)node;
 		return 0;
-	parsed = ARENA_NEW(model->arena, struct needs);
-	if (needs_parse(text, model->arena, parsed, err) < 0)
-		return error_wrap(err, "%s:%zu: %s", value->table->paths[value->row],
-				  value->table->lines[value->row], column);
-	*needs = parsed;
+	}
+	cell = ARENA_NEW(model->arena, struct cell);
+	*cell = key;
+	if (needs_parse(key.text, model->arena, &cell->needs, err) < 0)
+		return error_wrap(err, "%s:%zu: %s", table->paths[value->row],
+				  table->lines[value->row], table->columns[column]);
+	cell->bits = ARENA_ARRAY(model->arena, model->domains[component].count / 64 + 1, uint64_t);
+	if (!tsearch(cell, &model->cells, compare_cells))
+		oom();
+	*found = cell;
 	return 0;
 }
 
-static int read_needs(struct model *model, struct value *value, struct error *err)
+/* The component that a column is about: "cuda", or with its _tested, "cuda_tested". */
+static enum component column_component(const char *column, bool *is_tested)
 {
-	for (int c = 0; c < COMPONENT_COUNT; c++) {
-		char tested[32];
+	size_t length = strlen(column);
+	char name[32];
 
-		snprintf(tested, sizeof(tested), "%s_tested", component_names[c]);
-		if ((c != COMPONENT_OS &&
-		     parse_cell(model, value, component_names[c], &value->needs[c], err) < 0) ||
-		    parse_cell(model, value, tested, &value->prefers[c], err) < 0)
+	*is_tested = length > 7 && strcmp(column + length - 7, "_tested") == 0;
+	snprintf(name, sizeof(name), "%.*s", (int)(length - (*is_tested ? 7 : 0)), column);
+	return component_by_name(name);
+}
+
+/* One column of demands or preferences, for all values of the domain. */
+static int read_column(struct model *model, struct domain *domain, const struct table *table,
+		       size_t column, struct error *err)
+{
+	bool is_tested;
+	enum component c = column_component(table->columns[column], &is_tested);
+
+	if (c == COMPONENT_NONE || (c == COMPONENT_OS && !is_tested))
+		return 0;
+	for (size_t row = 0; row < domain->count; row++) {
+		struct value *value = &domain->values[row];
+		const struct cell *cell = NULL;
+
+		if (!*table->cells[row * table->column_count + column])
+			continue;
+		if (parse_cell(model, value, column, c, &cell, err) < 0)
 			return -1;
+		*(is_tested ? &value->prefers[c] : &value->needs[c]) = &cell->needs;
+		*(is_tested ? &value->likes[c] : &value->admits[c]) = cell->bits;
 	}
 	return 0;
+}
+
+static void mark_cell(const void *node, VISIT visit, void *arg)
+{
+	const struct cell *cell = *(struct cell *const *)node;
+	const struct model *model = arg;
+	const struct domain *domain = &model->domains[cell->component];
+
+	if (visit != postorder && visit != leaf)
+		return;
+	for (size_t i = 0; i < domain->count; i++)
+		if (needs_admit(&cell->needs, domain->values[i].version))
+			cell->bits[i / 64] |= 1ULL << (i % 64);
+}
+
+static void keep_cell(void *cell)
+{
+	(void)cell; /* the arena's */
 }
 
 /* --- the order in which values are tried -------------------------------------------------- */
@@ -142,6 +206,18 @@ static void lower_without_image(struct domain *cuda, const struct table *images)
 	}
 }
 
+static enum packages packages_of(const struct value *value)
+{
+	const char *kind = value->component == COMPONENT_OS ? value_cell(value, "package_manager")
+							    : value->kind;
+
+	if (strcmp(kind, "apt") == 0)
+		return PACKAGES_APT;
+	return strcmp(kind, "rpm") == 0 || strcmp(kind, "yum") == 0 || strcmp(kind, "dnf") == 0
+		       ? PACKAGES_RPM
+		       : PACKAGES_ANY;
+}
+
 static int build_domain(struct model *model, enum component component, struct error *err)
 {
 	const struct table *table = catalog_table(model->catalog, component_names[component]);
@@ -149,7 +225,6 @@ static int build_domain(struct model *model, enum component component, struct er
 
 	if (!table)
 		return 0;
-	domain->count = table->row_count;
 	domain->values = ARENA_ARRAY(model->arena, domain->count + 1, struct value);
 	for (size_t row = 0; row < domain->count; row++) {
 		struct value *value = &domain->values[row];
@@ -162,16 +237,36 @@ static int build_domain(struct model *model, enum component component, struct er
 					.source = table_cell(table, row, "source"),
 					.kind = table_cell(table, row, "kind"),
 					.built = table_cell(table, row, "built")};
-		if (read_needs(model, value, err) < 0)
-			return -1;
 		value->tier = tier_of(model, value);
+		value->packages = packages_of(value);
 	}
+	for (size_t column = 0; column < table->column_count; column++)
+		if (read_column(model, domain, table, column, err) < 0)
+			return -1;
 	if (component == COMPONENT_CUDA)
 		lower_without_image(domain, catalog_table(model->catalog, "image"));
 	qsort_r(domain->values, domain->count, sizeof(*domain->values), compare_values, model);
 	for (size_t i = 0; i < domain->count; i++)
 		domain->values[i].index = i;
 	return 0;
+}
+
+static int build_domains(struct model *model, struct error *err)
+{
+	int rc = 0;
+
+	for (int c = 0; c < COMPONENT_COUNT; c++) {
+		const struct table *table = catalog_table(model->catalog, component_names[c]);
+
+		model->domains[c].count = table ? table->row_count : 0;
+	}
+	for (int c = 0; c < COMPONENT_COUNT && rc == 0; c++)
+		rc = build_domain(model, (enum component)c, err);
+	if (rc == 0)
+		twalk_r(model->cells, mark_cell, model);
+	tdestroy(model->cells, keep_cell);
+	model->cells = NULL;
+	return rc;
 }
 
 /* --- which OS has an image of which CUDA -------------------------------------------------- */
@@ -304,6 +399,29 @@ static void mark_conflicts(struct model *model)
 		}
 }
 
+/* Conflicts of two components are looked at ahead (prune.h); the others when they are complete. */
+static void mark_pairs(struct model *model)
+{
+	for (int c = 0; c < COMPONENT_COUNT; c++) {
+		const struct domain *domain = &model->domains[c];
+
+		model->pair_rules[c] = ARENA_ARRAY(model->arena, model->conflict_words, uint64_t);
+		for (size_t k = 0; k < model->conflict_count; k++) {
+			struct conflict_rule *rule = &model->conflicts[k];
+
+			if (!rule->refuses || !(rule->components & COMPONENT_BIT(c)) ||
+			    __builtin_popcount(rule->components) != 2)
+				continue;
+			model->pair_rules[c][k / 64] |= 1ULL << (k % 64);
+			rule->passing[c] =
+				ARENA_ARRAY(model->arena, domain->count / 64 + 1, uint64_t);
+			for (size_t i = 0; i < domain->count; i++)
+				if (bit_is_set(domain->values[i].passes, k))
+					rule->passing[c][i / 64] |= 1ULL << (i % 64);
+		}
+	}
+}
+
 int model_build(const struct catalog *catalog, const struct model_options *options,
 		struct arena *arena, struct model *model, struct error *err)
 {
@@ -312,11 +430,11 @@ int model_build(const struct catalog *catalog, const struct model_options *optio
 				.oldest = options->oldest,
 				.cpu = options->cpu,
 				.conflict_words = 1};
-	for (int c = 0; c < COMPONENT_COUNT; c++)
-		if (build_domain(model, (enum component)c, err) < 0)
-			return -1;
+	if (build_domains(model, err) < 0)
+		return -1;
 	mark_images(model);
 	read_conflicts(model);
 	mark_conflicts(model);
+	mark_pairs(model);
 	return 0;
 }

@@ -12,6 +12,9 @@
 #include "plan/component.h"
 #include "plan/version.h"
 
+/* What installs the value; of an OS, its package manager. */
+enum packages { PACKAGES_ANY, PACKAGES_APT, PACKAGES_RPM };
+
 /* One row of a component's table. */
 struct value {
 	enum component component;
@@ -21,10 +24,13 @@ struct value {
 	const char *built;			      /* cuDNN, NCCL: the CUDA of the build */
 	const struct needs *needs[COMPONENT_COUNT];   /* NULL: no demand */
 	const struct needs *prefers[COMPONENT_COUNT]; /* NULL: no preference */
+	/* what they admit, bit per value of that component; NULL where they are */
+	const uint64_t *admits[COMPONENT_COUNT], *likes[COMPONENT_COUNT];
 	uint64_t *passes; /* bit per conflict: it does not speak of the component, or its condition
 			     holds */
 	uint64_t *images; /* OS: bit per CUDA value that has an image for it */
 	int tier;	  /* tried first when lower */
+	enum packages packages;
 };
 
 struct domain {
@@ -47,6 +53,8 @@ struct conflict_rule {
 	uint32_t components;
 	size_t condition_count;
 	struct condition conditions[CONDITIONS_MAX];
+	uint64_t
+		*passing[COMPONENT_COUNT]; /* of a pair that refuses: bit per value that it is on */
 };
 
 struct model {
@@ -56,6 +64,8 @@ struct model {
 	struct domain domains[COMPONENT_COUNT];
 	size_t conflict_count, conflict_words;
 	struct conflict_rule *conflicts;
+	uint64_t *pair_rules[COMPONENT_COUNT]; /* bit per conflict of it and one other component */
+	void *cells;			       /* while it is built */
 };
 
 struct model_options {
@@ -66,6 +76,19 @@ struct model_options {
 /* ERROR_USAGE names the file and line of a cell that does not parse. */
 int model_build(const struct catalog *catalog, const struct model_options *options,
 		struct arena *arena, struct model *model, struct error *err);
+
+static inline bool bit_is_set(const uint64_t *words, size_t bit)
+{
+	return words[bit / 64] >> (bit % 64) & 1;
+}
+
+/* Whether the demand of `value` on the component of `other`, if it has one, admits it. */
+static inline bool value_admits(const struct value *value, const struct value *other)
+{
+	const uint64_t *bits = value->admits[other->component];
+
+	return !bits || bit_is_set(bits, other->index);
+}
 
 /* A cell of the value's row, "" when the table has no such column. */
 const char *value_cell(const struct value *value, const char *column);

@@ -136,6 +136,38 @@ static void note_os(struct search *s, struct plan *plan)
 				      os->version, value_cell(os, "eol"), mirror, os->source));
 }
 
+/* "libcudnn7=7.6.4.38-1+cuda9.0" when the chosen build is in the machine-learning repository. */
+static const char *ml_packages(const struct search *s, enum component c)
+{
+	const struct value *value = s->now.chosen[c], *os = s->now.chosen[COMPONENT_OS];
+	const char *built = value_cell(os, "ml_built");
+	struct error ignored = {0};
+	struct needs needs;
+
+	if (!value || !*built || !*value_cell(os, "ml_repository") || !*value->built ||
+	    needs_parse(built, s->model->arena, &needs, &ignored) < 0 ||
+	    !needs_admit(&needs, value->built))
+		return "";
+	return value_cell(value, "run_packages");
+}
+
+/* The CUDA repository changed its key in 2022 and never held the old cuDNN and NCCL packages. */
+static void note_ml_repository(struct search *s, struct plan *plan)
+{
+	const struct value *os = s->now.chosen[COMPONENT_OS];
+	const char *cudnn = ml_packages(s, COMPONENT_CUDNN), *nccl = ml_packages(s, COMPONENT_NCCL);
+
+	if (!*cudnn && !*nccl)
+		return;
+	add_note(plan,
+		 arena_printf(s->model->arena,
+			      "%s%s%s: from NVIDIA's machine-learning repository %s, whose key is "
+			      "still %s [%s]",
+			      cudnn, *cudnn && *nccl ? " and " : "", nccl,
+			      value_cell(os, "ml_repository"), value_cell(os, "ml_key"),
+			      os->source));
+}
+
 /* Beyond what Horovod's own tests ran with is not refused, but nobody has promised it. */
 static void note_tested(struct search *s, struct plan *plan)
 {
@@ -171,6 +203,7 @@ void plan_add_notes(struct search *s, struct plan *plan)
 		note_driver_hint(s, plan);
 	}
 	note_os(s, plan);
+	note_ml_repository(s, plan);
 	note_tested(s, plan);
 	note_warnings(s, plan);
 	for (size_t i = 0; i < s->units->unknown_count; i++)

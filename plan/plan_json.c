@@ -25,12 +25,10 @@ static void add_base(cJSON *json, const struct plan_base *base)
 	cJSON_AddStringToObject(item, "source", base->source);
 }
 
-cJSON *plan_to_json(const struct plan *plan)
+static void add_plan(cJSON *json, const struct plan *plan)
 {
-	cJSON *json = json_document();
 	cJSON *requests, *stack;
 
-	cJSON_AddBoolToObject(json, "ok", true);
 	cJSON_AddStringToObject(json, "accelerator", plan->accelerator);
 	cJSON_AddStringToObject(json, "catalog", plan->revision);
 	requests = cJSON_AddArrayToObject(json, "requests");
@@ -59,7 +57,32 @@ cJSON *plan_to_json(const struct plan *plan)
 		add_base(json, &plan->base);
 	add_texts(json, "env", plan->env, plan->env_count);
 	add_texts(json, "notes", plan->notes, plan->note_count);
+}
+
+cJSON *plan_to_json(const struct plan *plan)
+{
+	cJSON *json = json_document();
+
+	cJSON_AddBoolToObject(json, "ok", true);
+	add_plan(json, plan);
 	return json;
+}
+
+cJSON *stacks_to_json(void)
+{
+	cJSON *json = json_document();
+
+	cJSON_AddBoolToObject(json, "ok", true);
+	cJSON_AddArrayToObject(json, "stacks");
+	return json;
+}
+
+void stacks_add_plan(cJSON *json, const struct plan *plan)
+{
+	cJSON *item = cJSON_CreateObject();
+
+	add_plan(item, plan);
+	cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(json, "stacks"), item);
 }
 
 static const char *text_or_empty(const cJSON *object, const char *name, struct arena *arena)

@@ -3,6 +3,7 @@
 
 #include "core/str.h"
 #include "plan/breach.h"
+#include "plan/rule_gpu.h"
 #include "plan/rule_image.h"
 
 #include <string.h>
@@ -64,7 +65,8 @@ static void sentence_end(struct sentence *sentence, const char **text, const cha
 static void add_lead(const struct search *s, const struct value *value, struct sentence *out)
 {
 	struct str asked;
-	size_t candidates = s->counts[value->component];
+	const struct value *first;
+	size_t candidates = search_candidates(s, value->component, &first);
 
 	str_init(&asked);
 	for (size_t i = 0; i < s->units->count; i++) {
@@ -77,7 +79,7 @@ static void add_lead(const struct search *s, const struct value *value, struct s
 		add_clause(out,
 			   arena_printf(out->arena, "%s that %s admits",
 					candidates == 1 ? "the only one"
-					: value == s->lists[value->component][0]
+					: value == first
 						? (s->model->oldest ? "the oldest" : "the newest")
 						: "the best of several",
 					asked.text),
@@ -265,6 +267,7 @@ static const struct value *least_driver(const struct search *s)
 		if (search_admits(s, driver) &&
 		    driver_runs(s->model, driver->version, s->now.chosen[COMPONENT_CUDA], false) !=
 			    ADMIT_NO &&
+		    driver_compiles_wheels(s, driver->version) &&
 		    (!least || version_compare(driver->version, least->version) < 0))
 			least = driver;
 	}

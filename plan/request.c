@@ -283,7 +283,7 @@ static void admit_gpu(const struct model *model, struct unit *unit)
 
 		admits = new_admits(model, unit, wheels[w]);
 		for (size_t i = 0; i < domain->count; i++)
-			admits[i] = gpu_takes_wheel(model, unit, &domain->values[i]) != ADMIT_NO;
+			admits[i] = (uint8_t)gpu_takes_wheel(model, unit, &domain->values[i]);
 	}
 }
 

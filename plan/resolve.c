@@ -3,6 +3,7 @@
 
 #include "plan/conflict.h"
 #include "plan/groups.h"
+#include "plan/known.h"
 #include "plan/reason.h"
 
 #include <string.h>
@@ -141,6 +142,7 @@ static int explain(struct resolver *r)
 {
 	const char *missing =
 		missing_component(r, stack_parts(&r->model, &r->units, r->search.active));
+	const struct conflict_rule *known;
 	uint64_t set;
 
 	if (missing) {
@@ -151,7 +153,13 @@ static int explain(struct resolver *r)
 	}
 	r->search.hints = NULL;
 	set = conflict_set(&r->search);
-	conflict_explain(&r->search, set, r->why);
+	known = known_conflict(&r->search, set);
+	if (known) {
+		known_explain(&r->search, set, known, r->why);
+		conflict_suggest(&r->search, set, r->why);
+	} else {
+		conflict_explain(&r->search, set, r->why);
+	}
 	groups_find(&r->search, set, r->why);
 	return unsatisfied(r);
 }
@@ -189,6 +197,14 @@ static int check_words(struct resolver *r)
 	return 0;
 }
 
+/* Nothing of a stack for CPUs is chosen, or explained, by CUDA. */
+static void leave_out_gpus(struct model *model)
+{
+	for (int c = 0; c < COMPONENT_COUNT; c++)
+		if (COMPONENT_BIT(c) & COMPONENTS_GPU)
+			model->domains[c].count = 0;
+}
+
 static int begin(struct resolver *r, const struct catalog *catalog,
 		 const struct resolve_input *input, struct arena *arena, struct unsatisfied *why,
 		 struct error *err)
@@ -207,6 +223,8 @@ static int begin(struct resolver *r, const struct catalog *catalog,
 	    units_add_facts(&r->model, input->facts, input->fact_count, &r->units, err) < 0)
 		return -1;
 	units_apply(&r->model, &r->units);
+	if (r->model.cpu)
+		leave_out_gpus(&r->model);
 	/* what one unit brings into the stack another search may need: set up for all */
 	search_init(&r->search, &r->model, &r->units, (1U << COMPONENT_COUNT) - 1);
 	set_hints(r);

@@ -91,3 +91,86 @@ enum admission gpu_takes_wheel(const struct model *model, const struct unit *gpu
 	}
 	return *ptx && version_compare(gpu->sm, ptx) >= 0 ? ADMIT_JIT : ADMIT_NO;
 }
+
+/* --- PTX and the driver's compiler -------------------------------------------------------- */
+
+/* The first GPU that is there and runs the wheel as PTX alone. */
+static const struct unit *find_jit(const struct search *s, const struct value *wheel)
+{
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+		const uint8_t *admits = unit->admits[wheel->component];
+
+		if ((s->active >> i & 1) && unit->sm && admits && admits[wheel->index] == ADMIT_JIT)
+			return unit;
+	}
+	return NULL;
+}
+
+/* The oldest release of the series that the wheel was built with: its driver knows the PTX. */
+static const struct value *ptx_maker(const struct search *s, const struct value *wheel)
+{
+	const struct domain *cuda = &s->model->domains[COMPONENT_CUDA];
+	const struct needs *tested = wheel->prefers[COMPONENT_CUDA];
+	const struct value *oldest = NULL;
+
+	for (size_t i = 0; tested && i < cuda->count; i++) {
+		const struct value *value = &cuda->values[i];
+
+		if (needs_admit(tested, value->version) &&
+		    (!oldest || version_compare(value->version, oldest->version) < 0))
+			oldest = value;
+	}
+	return oldest;
+}
+
+static const char *exact_driver(const struct value *cuda)
+{
+	const struct needs *needs = cuda ? cuda->needs[COMPONENT_DRIVER] : NULL;
+
+	return needs && needs->count && needs->alternatives[0].clause_count
+		       ? needs->alternatives[0].clauses[0].version
+		       : NULL;
+}
+
+/* Forward compatibility brings a compiler of the toolkit's own. */
+static bool is_stale(const struct unit *unit, const struct value *cuda, const char *needed)
+{
+	const uint8_t *admits = unit->admits[COMPONENT_CUDA];
+
+	return unit->driver && !(admits && admits[cuda->index] == ADMIT_COMPAT) &&
+	       !driver_reaches(unit->driver, needed);
+}
+
+bool find_stale_driver(const struct search *s, const struct value *wheel, const struct value *cuda,
+		       struct stale_driver *stale)
+{
+	const struct value *chosen = s->now.chosen[COMPONENT_DRIVER];
+
+	*stale = (struct stale_driver){.gpu = find_jit(s, wheel)};
+	if (!stale->gpu)
+		return false;
+	stale->cuda = ptx_maker(s, wheel);
+	stale->needed = exact_driver(stale->cuda);
+	if (!stale->needed)
+		return false;
+	for (size_t i = 0; i < s->units->count && !stale->driver; i++)
+		if ((s->active >> i & 1) && is_stale(&s->units->list[i], cuda, stale->needed))
+			stale->driver = s->units->list[i].driver;
+	if (!stale->driver && chosen && !driver_reaches(chosen->version, stale->needed))
+		stale->driver = chosen->version;
+	return stale->driver != NULL;
+}
+
+bool driver_compiles_wheels(const struct search *s, const char *driver)
+{
+	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
+		const struct value *wheel = s->now.chosen[c];
+		const char *needed =
+			wheel && find_jit(s, wheel) ? exact_driver(ptx_maker(s, wheel)) : NULL;
+
+		if (needed && !driver_reaches(driver, needed))
+			return false;
+	}
+	return true;
+}

@@ -2,43 +2,25 @@
 #include "plan/breach.h"
 
 #include "core/str.h"
+#include "plan/rule_gpu.h"
 #include "plan/rule_image.h"
 
 #include <string.h>
 
-static bool bit_is_set(const uint64_t *words, size_t bit)
-{
-	return words[bit / 64] >> (bit % 64) & 1;
-}
-
 static bool kind_fits(const struct value *value, const struct value *os)
 {
-	const char *manager = value_cell(os, "package_manager");
-
-	if (strcmp(value->kind, "apt") == 0)
-		return strcmp(manager, "apt") == 0;
-	if (strcmp(value->kind, "rpm") == 0)
-		return strcmp(manager, "yum") == 0 || strcmp(manager, "dnf") == 0;
-	return true;
+	return value->packages == PACKAGES_ANY || value->packages == os->packages;
 }
 
 /* CUDA is in NVIDIA's repository for the OS, or NVIDIA made an image of the two. */
 static bool cuda_is_for_os(const struct value *cuda, const struct value *os)
 {
-	const struct needs *repository = os->needs[COMPONENT_CUDA];
-
-	return (repository && needs_admit(repository, cuda->version)) ||
+	return (os->admits[COMPONENT_CUDA] && value_admits(os, cuda)) ||
 	       (os->images && bit_is_set(os->images, cuda->index));
 }
 
-static bool driver_fits(const struct search *s, const struct value *driver,
-			const struct value *cuda)
-{
-	return driver_runs(s->model, driver->version, cuda, false) != ADMIT_NO;
-}
-
 /* The pair in either order; the rules that are not plain requirement cells. */
-static bool pair_breach(const struct search *s, const struct value *a, const struct value *b,
+static bool pair_breach(const struct model *model, const struct value *a, const struct value *b,
 			struct breach *breach)
 {
 	if (b->component == COMPONENT_OS) {
@@ -53,7 +35,7 @@ static bool pair_breach(const struct search *s, const struct value *a, const str
 		return true;
 	}
 	if (a->component == COMPONENT_CUDA && b->component == COMPONENT_DRIVER &&
-	    !driver_fits(s, b, a)) {
+	    driver_runs(model, b->version, a, false) == ADMIT_NO) {
 		breach->kind = BREACH_DRIVER;
 		return true;
 	}
@@ -68,20 +50,31 @@ static bool has_own_rule(enum component a, enum component b)
 
 static bool cell_breach(const struct value *value, const struct value *other, struct breach *breach)
 {
-	const struct needs *mine = value->needs[other->component];
-	const struct needs *theirs = other->needs[value->component];
-
-	if (mine && !has_own_rule(value->component, other->component) &&
-	    !needs_admit(mine, other->version)) {
+	if (!value_admits(value, other) && !has_own_rule(value->component, other->component)) {
 		breach->kind = BREACH_NEEDS;
 		return true;
 	}
-	if (theirs && !has_own_rule(other->component, value->component) &&
-	    !needs_admit(theirs, value->version)) {
+	if (!value_admits(other, value) && !has_own_rule(other->component, value->component)) {
 		breach->kind = BREACH_NEEDED;
 		return true;
 	}
 	return false;
+}
+
+static bool find_pair_breach(const struct model *model, const struct value *a,
+			     const struct value *b, struct breach *breach)
+{
+	breach->other = b;
+	breach->blame = COMPONENT_BIT(b->component);
+	return cell_breach(a, b, breach) || pair_breach(model, a, b, breach) ||
+	       pair_breach(model, b, a, breach);
+}
+
+bool rules_fit_pair(const struct model *model, const struct value *a, const struct value *b)
+{
+	struct breach ignored;
+
+	return a->component == b->component || !find_pair_breach(model, a, b, &ignored);
 }
 
 /* --- conflicts.csv ------------------------------------------------------------------------ */
@@ -107,7 +100,7 @@ void rules_prepare(struct search *s, enum component component)
 		const struct conflict_rule *rule = &model->conflicts[k];
 		bool complete = rule->refuses && (rule->components & own) &&
 				!(rule->components & ~parts) &&
-				!(s->without && strcmp(s->without, rule->text) == 0);
+				!bit_is_set(s->waived, k);
 
 		for (int c = 0; c < COMPONENT_COUNT && complete; c++)
 			if ((rule->components & ~own & COMPONENT_BIT(c)))
@@ -181,27 +174,63 @@ static bool jit_breach(const struct search *s, const struct value *cuda, struct 
 	return !any || has_older_driver(s, cuda);
 }
 
+/* A wheel whose PTX is newer than the compiler in the driver. */
+static bool ptx_breach(const struct search *s, const struct value *cuda, struct breach *breach)
+{
+	struct stale_driver stale;
+
+	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
+		if (!s->now.chosen[c] || !find_stale_driver(s, s->now.chosen[c], cuda, &stale))
+			continue;
+		breach->kind = BREACH_PTX;
+		breach->other = s->now.chosen[c];
+		breach->blame = COMPONENT_BIT(c);
+		if (s->now.chosen[COMPONENT_DRIVER])
+			breach->blame |= COMPONENT_BIT(COMPONENT_DRIVER);
+		return true;
+	}
+	return false;
+}
+
 /* ------------------------------------------------------------------------------------------- */
+
+static bool find_other_breach(const struct search *s, const struct value *value,
+			      struct breach *breach)
+{
+	*breach = (struct breach){0};
+	if (value->component == COMPONENT_CUDA &&
+	    (ptx_breach(s, value, breach) || jit_breach(s, value, breach)))
+		return true;
+	*breach = (struct breach){0};
+	return conflict_breach(s, value, breach);
+}
 
 bool breach_find(const struct search *s, const struct value *value, struct breach *breach)
 {
+	const struct value *os = s->now.chosen[COMPONENT_OS];
+
 	*breach = (struct breach){0};
+	/* an OS has one glibc: what that of another one breaks says nothing */
+	if (os && value->component == COMPONENT_GLIBC && find_pair_breach(s->model, value, os, breach))
+		return true;
 	for (int c = 0; c < COMPONENT_COUNT; c++) {
 		const struct value *other = s->now.chosen[c];
 
-		if (!other || other == value || c == (int)value->component)
-			continue;
-		breach->other = other;
-		breach->blame = COMPONENT_BIT(c);
-		if (cell_breach(value, other, breach) || pair_breach(s, value, other, breach) ||
-		    pair_breach(s, other, value, breach))
+		if (other && c != (int)value->component &&
+		    find_pair_breach(s->model, value, other, breach))
 			return true;
 	}
-	breach->blame = 0;
-	breach->other = NULL;
-	if (value->component == COMPONENT_CUDA && jit_breach(s, value, breach))
+	return find_other_breach(s, value, breach);
+}
+
+bool rules_fit_rest(const struct search *s, const struct value *value, uint32_t *blame)
+{
+	struct breach breach;
+
+	if (!find_other_breach(s, value, &breach))
 		return true;
-	return conflict_breach(s, value, breach);
+	*blame |= breach.blame;
+	return false;
 }
 
 bool rules_fit(const struct search *s, const struct value *value, uint32_t *blame)
@@ -233,8 +262,8 @@ int rules_rank(const struct search *s, const struct value *value)
 	for (int c = 0; c < COMPONENT_COUNT; c++) {
 		const struct value *other = s->now.chosen[c];
 
-		if (other && other->prefers[value->component] &&
-		    !needs_admit(other->prefers[value->component], value->version))
+		if (other && other->likes[value->component] &&
+		    !bit_is_set(other->likes[value->component], value->index))
 			rank += 2;
 	}
 	if (value->component == COMPONENT_CUDA && gate_refuses_any(s, value))

@@ -20,6 +20,12 @@ void rules_prepare(struct search *search, enum component component);
  */
 bool rules_fit(const struct search *search, const struct value *value, uint32_t *blame);
 
+/* Whether two values go together, all rules that speak of no more than the two. */
+bool rules_fit_pair(const struct model *model, const struct value *a, const struct value *b);
+
+/* The other rules alone, for a value whose pairs are known to fit. */
+bool rules_fit_rest(const struct search *search, const struct value *value, uint32_t *blame);
+
 /* Why it does not fit, for people, with the sources; false when it fits. */
 bool rules_explain(struct search *search, const struct value *value, const char **text,
 		   const char **source);

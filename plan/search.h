@@ -4,7 +4,9 @@
  *
  * Depth first with conflict-directed backjumping (Prosser, "Hybrid Algorithms for the Constraint
  * Satisfaction Problem", 1993): when no value of a component fits, the search goes back to the
- * latest component that one of its values was refused for, and skips those in between.
+ * latest component that one of its values was refused for, and skips those in between. Every choice
+ * takes the values that do not go with it out of the components to come (forward checking), and a
+ * component left without any sends the search back at once.
  */
 #ifndef PLAN_SEARCH_H
 #define PLAN_SEARCH_H
@@ -30,6 +32,12 @@ struct trace {
 	const char *text, *source; /* NULL: nothing was */
 };
 
+/* A value of a component with its rank. */
+struct ranked {
+	const struct value *value;
+	int rank;
+};
+
 struct search {
 	const struct model *model;
 	const struct units *units;
@@ -38,12 +46,18 @@ struct search {
 	uint32_t parts;				    /* components of the stack */
 	const struct value *fixed[COMPONENT_COUNT]; /* the only value allowed, or NULL */
 	const char *const *hints;		    /* versions to try first, or NULL */
-	const char *without; /* text of the conflict rules that do not count, or NULL */
+	const uint64_t *within;			    /* a set: nothing else is tried; or NULL */
+	bool is_unranked;			    /* any stack will do, not the best one */
+	uint64_t *waived;			    /* bit per conflict rule that does not count */
 	struct assignment now;
 	struct trace trace;
-	/* the search's own */
-	const struct value **lists[COMPONENT_COUNT]; /* what the units admit */
-	size_t counts[COMPONENT_COUNT];
+	/* the search's own; sets as in prune.h */
+	size_t nodes, limit;			/* values tried, and when to give up; 0: never */
+	size_t offsets[COMPONENT_COUNT], words; /* where a component begins in a set */
+	uint64_t **rows[COMPONENT_COUNT];	/* per value: what goes with it, or NULL yet */
+	uint64_t *live[COMPONENT_COUNT + 1];	/* per depth: what is still open */
+	uint32_t pruned[COMPONENT_COUNT + 1][COMPONENT_COUNT]; /* what took values away */
+	struct ranked *ranked[COMPONENT_COUNT];
 	uint64_t *threats[COMPONENT_COUNT]; /* conflicts that the next value of it could complete */
 };
 
@@ -54,7 +68,14 @@ void search_init(struct search *search, const struct model *model, const struct 
 /* Whether there is an assignment; it stands in search->now then. */
 bool search_run(struct search *search);
 
+/* All that the units admit, as a set (prune.h); false when a component has nothing. */
+bool search_fill(struct search *search, uint64_t *set);
+
 /* Whether the active units admit the value by themselves. */
 bool search_admits(const struct search *search, const struct value *value);
+
+/* How many values of the component the units admit, and the first of them. */
+size_t search_candidates(const struct search *search, enum component component,
+			 const struct value **first);
 
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The nearest requests that would work, when there is no stack. */
 #include "plan/conflict.h"
+#include "plan/reach.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define UNIT_BIT(i) (1ULL << (i))
-/* How many versions are tried in each direction before the newest that works is taken instead. */
-#define TRIES_MAX 60
 
 static void add(struct unsatisfied *why, const char *text)
 {
@@ -18,18 +17,21 @@ static void add(struct unsatisfied *why, const char *text)
 		why->suggestions[why->suggestion_count++] = text;
 }
 
-static bool works_without(struct search *s, size_t unit, const struct value *value)
+static uint64_t all_but(const struct search *s, size_t unit)
 {
 	uint64_t all = s->units->count == 64 ? ~0ULL : UNIT_BIT(s->units->count) - 1;
-	bool works;
 
-	s->active = all & ~UNIT_BIT(unit);
-	s->parts = stack_parts(s->model, s->units, s->active) |
-		   COMPONENT_BIT(s->units->list[unit].component);
-	s->fixed[s->units->list[unit].component] = value;
-	works = search_run(s);
-	s->fixed[s->units->list[unit].component] = NULL;
-	return works;
+	return all & ~UNIT_BIT(unit);
+}
+
+/* What would be chosen without the unit; NULL when nothing else works either. */
+static const struct value *choice_without(struct search *s, size_t unit)
+{
+	enum component c = s->units->list[unit].component;
+
+	s->active = all_but(s, unit);
+	s->parts = stack_parts(s->model, s->units, s->active) | COMPONENT_BIT(c);
+	return search_run(s) ? s->now.chosen[c] : NULL;
 }
 
 /* --- drivers: the lowest known one that is high enough --------------------------------------- */
@@ -104,19 +106,13 @@ static bool is_admitted(const struct unit *unit, const struct value *value)
 	return admits && admits[value->index] != ADMIT_NO;
 }
 
-/* Walks from `at` in steps of `step` to the first version that works; each version once. */
-static const char *nearest_version(struct search *s, size_t unit, const struct value **list,
-				   size_t count, size_t at, int step)
+/* Walks from `at` in steps of `step` to the first version that works. */
+static const char *nearest_version(struct reach *reach, const struct unit *unit,
+				   const struct value **list, size_t count, size_t at, int step)
 {
-	const struct unit *u = &s->units->list[unit];
-
-	for (size_t tries = 0; at < count && tries < TRIES_MAX; at += (size_t)step) {
-		if (is_admitted(u, list[at]))
-			continue;
-		tries++;
-		if (works_without(s, unit, list[at]))
+	for (; at < count; at += (size_t)step)
+		if (!is_admitted(unit, list[at]) && reach_has(reach, list[at]))
 			return list[at]->version;
-	}
 	return NULL;
 }
 
@@ -127,29 +123,29 @@ static void suggest_version(struct search *s, size_t unit, struct unsatisfied *w
 	const struct value **list = by_version(s->model, domain);
 	const char *asked = u->req.clauses[0].version;
 	const char *name = component_names[u->component], *older, *newer;
-	size_t middle = 0, before = why->suggestion_count;
+	size_t middle = 0;
+	struct reach reach;
 
 	while (middle < domain->count && version_compare(list[middle]->version, asked) < 0)
 		middle++;
-	older = nearest_version(s, unit, list, domain->count, middle - 1, -1);
-	newer = nearest_version(s, unit, list, domain->count, middle, 1);
+	reach_init(&reach, s, all_but(s, unit));
+	older = nearest_version(&reach, u, list, domain->count, middle - 1, -1);
+	newer = nearest_version(&reach, u, list, domain->count, middle, 1);
 	if (older)
 		add(why, arena_printf(s->model->arena, "%s==%s", name, older));
 	if (newer)
 		add(why, arena_printf(s->model->arena, "%s==%s", name, newer));
-	if (why->suggestion_count == before && works_without(s, unit, NULL))
-		add(why, arena_printf(s->model->arena, "%s==%s", name,
-				      s->now.chosen[u->component]->version));
 }
 
 /* OS names have no nearer and farther: what would be chosen without the request. */
 static void suggest_choice(struct search *s, size_t unit, struct unsatisfied *why)
 {
 	enum component c = s->units->list[unit].component;
+	const struct value *choice = choice_without(s, unit);
 
-	if (works_without(s, unit, NULL) && s->now.chosen[c])
-		add(why, arena_printf(s->model->arena, "%s==%s", component_names[c],
-				      s->now.chosen[c]->version));
+	if (choice)
+		add(why,
+		    arena_printf(s->model->arena, "%s==%s", component_names[c], choice->version));
 }
 
 void conflict_suggest(struct search *s, uint64_t set, struct unsatisfied *why)

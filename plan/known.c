@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/known.h"
+
+/* Whether the unit alone makes the condition true, whatever else is chosen. */
+static bool unit_entails(const struct model *model, const struct unit *unit,
+			 const struct condition *condition)
+{
+	const struct domain *domain = &model->domains[condition->component];
+	const uint8_t *admits = unit->admits[condition->component];
+	bool any = false;
+
+	/* what a driver that is there cannot run, its exact minimum says better */
+	if (unit->component != condition->component || unit->is_pin)
+		return false;
+	for (size_t i = 0; i < domain->count; i++) {
+		if (admits && admits[i] == ADMIT_NO)
+			continue;
+		if (condition->needs && !needs_admit(condition->needs, domain->values[i].version))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static bool set_entails(const struct search *s, uint64_t set, const struct condition *condition)
+{
+	for (size_t u = 0; u < s->units->count; u++)
+		if ((set >> u & 1) && unit_entails(s->model, &s->units->list[u], condition))
+			return true;
+	return false;
+}
+
+static bool set_breaks(const struct search *s, uint64_t set, const struct conflict_rule *rule)
+{
+	for (size_t i = 0; i < rule->condition_count; i++)
+		if (!set_entails(s, set, &rule->conditions[i]))
+			return false;
+	return true;
+}
+
+const struct conflict_rule *known_conflict(const struct search *s, uint64_t set)
+{
+	const struct conflict_rule *found = NULL;
+
+	for (size_t k = 0; k < s->model->conflict_count; k++) {
+		const struct conflict_rule *rule = &s->model->conflicts[k];
+
+		if (rule->refuses && (!found || rule->condition_count > found->condition_count) &&
+		    set_breaks(s, set, rule))
+			found = rule;
+	}
+	return found;
+}
+
+void known_explain(const struct search *s, uint64_t set, const struct conflict_rule *rule,
+		   struct unsatisfied *why)
+{
+	const char *text = arena_printf(s->model->arena, "%s do not go together: %s; %s",
+					rule->text, rule->symptom, rule->fix);
+
+	for (size_t u = 0; u < s->units->count && why->count < CONFLICTS_MAX; u++)
+		if (set >> u & 1)
+			why->conflicts[why->count++] =
+				(struct conflict){s->units->list[u].text, text, rule->source};
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * known.h - known conflicts that requests break by their own words: no search stands between them
+ * and the reason.
+ */
+#ifndef PLAN_KNOWN_H
+#define PLAN_KNOWN_H
+
+#include "plan/resolve.h"
+#include "plan/search.h"
+
+/*
+ * The row of conflicts.csv all of whose conditions hold for every value that the units of the set
+ * (bit per unit) admit, or NULL. Of several the one with the most conditions.
+ */
+const struct conflict_rule *known_conflict(const struct search *search, uint64_t set);
+
+/* Says of each unit of the set that the row is why. */
+void known_explain(const struct search *search, uint64_t set, const struct conflict_rule *rule,
+		   struct unsatisfied *why);
+
+#endif
