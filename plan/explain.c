@@ -172,6 +172,12 @@ void unit_explain(const struct model *model, const struct unit *unit, const stru
 				     "CUDA %s makes code for compute capability %s; %s has %s",
 				     value->version, readable(value_cell(value, "sm"), arena),
 				     unit->product, unit->sm);
+	else if (!*value_cell(value, "sm"))
+		*text = arena_printf(
+			arena,
+			"the CUDA that the wheel of %s is built with makes no machine code for "
+			"%s (compute capability %s)",
+			value_title(value, arena), unit->product, unit->sm);
 	else
 		*text = arena_printf(
 			arena,

@@ -90,10 +90,11 @@ static int read_unit(const struct model *model, const char *text, struct units *
 	struct unit *unit = &units->list[units->count];
 	char *copy = arena_strdup(model->arena, text);
 
-	/* product names have blanks: 'gpu==RTX 3090' */
+	/* product names have blanks and brackets: 'gpu==GTX Titan X (Maxwell)' */
 	if (starts_with(copy, "gpu") && strpbrk(copy, "=<>!~"))
 		for (char *at = strpbrk(copy, "=<>!~"); *at; at++)
-			if (*at == ' ' && at[1] && !strpbrk(at, "=<>"))
+			if (strchr("()/", *at) ||
+			    (*at == ' ' && at[1] && !strpbrk(at, "=<>")))
 				*at = '_';
 	*unit = (struct unit){.text = text};
 	if (requirement_parse(copy, model->arena, &unit->req, err) < 0)

@@ -248,5 +248,11 @@ void base_image_find(const struct search *s, struct base_image *base)
 		return;
 	}
 	base->wanted = tag;
-	take_os_image(s, arena_printf(s->model->arena, "the tag %s is gone", tag), base);
+	take_os_image(s,
+		      arena_printf(s->model->arena,
+				   strcmp(base->status, "gone") == 0
+					   ? "the tag %s is gone"
+					   : "of the tag %s only a Dockerfile is known",
+				   tag),
+		      base);
 }
