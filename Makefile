@@ -98,7 +98,7 @@ test: $(O)/.deps ## all tests: unit, cli and lab (SUITES="unit cli" for some)
 	$(Q)BUILD="$(O)" .ci/test.sh $(SUITES)
 
 lint: $(O)/.deps ## format, layers, lengths, headers alone, shellcheck, banned calls, catalog, both compilers
-	$(Q)$(MAKE) --no-print-directory $(LISTS)
+	$(Q)$(MAKE) --no-print-directory $(LISTS) $(O)/ringup
 	$(Q)BUILD="$(O)" .ci/lint.sh
 
 format: ## rewrite the sources in the house format

@@ -15,8 +15,8 @@ enum breach_kind {
 	BREACH_REPOSITORY, /* no packages and no image of this CUDA for this OS */
 	BREACH_DRIVER,	   /* too old for this CUDA */
 	BREACH_JIT,	   /* a GPU newer than the toolkit, and no PTX for it */
-	BREACH_PTX,	   /* PTX is all that a wheel has for a GPU, and a driver is too old for it */
-	BREACH_CONFLICT,   /* a row of conflicts.csv */
+	BREACH_PTX,	 /* PTX is all that a wheel has for a GPU, and a driver is too old for it */
+	BREACH_CONFLICT, /* a row of conflicts.csv */
 };
 
 struct breach {

@@ -112,12 +112,19 @@ static bool holds(const struct search *s, const struct conflict_rule *rule)
 	return true;
 }
 
+/* note_os() says more of an OS past its end of life than a row on that OS alone. */
+static bool is_said(const struct search *s, const struct conflict_rule *rule)
+{
+	return rule->components == COMPONENT_BIT(COMPONENT_OS) &&
+	       *value_cell(s->now.chosen[COMPONENT_OS], "mirror");
+}
+
 static void note_warnings(struct search *s, struct plan *plan)
 {
 	for (size_t k = 0; k < s->model->conflict_count; k++) {
 		const struct conflict_rule *rule = &s->model->conflicts[k];
 
-		if (!rule->refuses && holds(s, rule))
+		if (!rule->refuses && holds(s, rule) && !is_said(s, rule))
 			add_note(plan, arena_printf(s->model->arena, "%s: %s; %s [%s]", rule->text,
 						    rule->symptom, rule->fix, rule->source));
 	}

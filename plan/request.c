@@ -93,8 +93,7 @@ static int read_unit(const struct model *model, const char *text, struct units *
 	/* product names have blanks and brackets: 'gpu==GTX Titan X (Maxwell)' */
 	if (starts_with(copy, "gpu") && strpbrk(copy, "=<>!~"))
 		for (char *at = strpbrk(copy, "=<>!~"); *at; at++)
-			if (strchr("()/", *at) ||
-			    (*at == ' ' && at[1] && !strpbrk(at, "=<>")))
+			if (strchr("()/", *at) || (*at == ' ' && at[1] && !strpbrk(at, "=<>")))
 				*at = '_';
 	*unit = (struct unit){.text = text};
 	if (requirement_parse(copy, model->arena, &unit->req, err) < 0)

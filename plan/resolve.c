@@ -270,6 +270,7 @@ int resolve(const struct catalog *catalog, const struct resolve_input *input, st
 	if (!find(r))
 		return explain(r);
 	plan_from_search(&r->search, plan);
+	plan_add_host_notes(&r->search, input->facts, input->fact_count, plan);
 	return 0;
 }
 
@@ -293,6 +294,8 @@ static bool walk_give(struct walk *walk)
 
 	begin_plan(walk->resolver, walk->catalog, plan);
 	plan_from_search(&walk->resolver->search, plan);
+	plan_add_host_notes(&walk->resolver->search, walk->resolver->input->facts,
+			    walk->resolver->input->fact_count, plan);
 	return walk->each(plan, walk->arg) && --walk->left > 0;
 }
 

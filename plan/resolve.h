@@ -116,7 +116,8 @@ const struct choice *plan_choice(const struct plan *plan, const char *name);
 cJSON *plan_to_json(const struct plan *plan);
 int plan_from_json(const cJSON *json, struct arena *arena, struct plan *plan, struct error *err);
 
-/* {"schema", "ok": true, "stacks": [...]}, each what plan_to_json gives without "schema" and "ok". */
+/* {"schema", "ok": true, "stacks": [...]}, each what plan_to_json gives without "schema" and "ok".
+ */
 cJSON *stacks_to_json(void);
 void stacks_add_plan(cJSON *json, const struct plan *plan);
 

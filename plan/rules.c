@@ -99,8 +99,7 @@ void rules_prepare(struct search *s, enum component component)
 	for (size_t k = 0; k < model->conflict_count; k++) {
 		const struct conflict_rule *rule = &model->conflicts[k];
 		bool complete = rule->refuses && (rule->components & own) &&
-				!(rule->components & ~parts) &&
-				!bit_is_set(s->waived, k);
+				!(rule->components & ~parts) && !bit_is_set(s->waived, k);
 
 		for (int c = 0; c < COMPONENT_COUNT && complete; c++)
 			if ((rule->components & ~own & COMPONENT_BIT(c)))
@@ -211,7 +210,8 @@ bool breach_find(const struct search *s, const struct value *value, struct breac
 
 	*breach = (struct breach){0};
 	/* an OS has one glibc: what that of another one breaks says nothing */
-	if (os && value->component == COMPONENT_GLIBC && find_pair_breach(s->model, value, os, breach))
+	if (os && value->component == COMPONENT_GLIBC &&
+	    find_pair_breach(s->model, value, os, breach))
 		return true;
 	for (int c = 0; c < COMPONENT_COUNT; c++) {
 		const struct value *other = s->now.chosen[c];
