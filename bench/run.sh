@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 # Measures ringup against what a user would take instead, side by side in one run, and prints medians and
 # ratios. Needs root and Docker (it makes a lab of its own and removes it). BUILD is the folder of the
-# programs; ROUNDS (5) the number of repetitions.
+# programs; ROUNDS (5) the number of repetitions. The resolver comes first, see resolve.sh.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/${BUILD:-build}
 export PATH="$build:$PATH"
 rounds=${ROUNDS:-5}
+"$root/bench/resolve.sh"
+echo
 work=$(mktemp -d)
 cd "$work"
 trap 'tail -n 5 "$work/log" >&2' ERR

@@ -8,7 +8,6 @@
 #include "plan/component.h"
 #include "plan/lock.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct options {
@@ -147,12 +146,16 @@ static int keep_locked(struct stages *s, const struct options *o, const char *co
 		return 0;
 	if (o->update && check_names(arguments, err) < 0)
 		return -1;
+	if (o->prefer && !o->update)
+		log_warn("--prefer %s is for versions that move, and ringup.lock keeps them; with "
+			 "--update they move",
+			 o->prefer);
 	s->keep = &locked->lock.plan;
 	s->move = o->update ? arguments : changed_names(s, locked);
 	return 0;
 }
 
-static void print_changes(const struct locked *locked, const struct plan *now)
+static void print_changes(const struct locked *locked, const struct plan *now, bool asked)
 {
 	struct lock_change changes[2 * PLAN_CHOICES_MAX];
 	size_t count = lock_diff(&locked->lock.plan, now, changes);
@@ -161,7 +164,7 @@ static void print_changes(const struct locked *locked, const struct plan *now)
 		log_info("%s: %s -> %s", changes[i].name,
 			 changes[i].from ? changes[i].from : "(not there)",
 			 changes[i].to ? changes[i].to : "(not there any more)");
-	if (!count)
+	if (!count && asked)
 		log_info("ringup.lock: nothing moves");
 }
 
@@ -174,17 +177,9 @@ static bool print_stack(const struct plan *plan, void *arg)
 {
 	static const char *const names[] = {"tensorflow", "torch", "mxnet", "horovod",
 					    "cuda",	  "os",	   "python"};
-	bool *json = arg;
 	const char *gap = "";
 
-	if (*json) {
-		_cleanup_(json_free) cJSON *item = plan_to_json(plan);
-		char *text = cJSON_PrintUnformatted(item);
-
-		puts(text);
-		free(text);
-		return true;
-	}
+	(void)arg;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		const struct choice *choice = plan_choice(plan, names[i]);
 
@@ -194,6 +189,12 @@ static bool print_stack(const struct plan *plan, void *arg)
 		gap = ", ";
 	}
 	putchar('\n');
+	return true;
+}
+
+static bool add_stack(const struct plan *plan, void *json)
+{
+	stacks_add_plan(json, plan);
 	return true;
 }
 
@@ -213,6 +214,17 @@ static int prefer(struct stages *s, const char *which, struct error *err)
 		return error_set(err, ERROR_USAGE, "--prefer takes newest or oldest, not '%s'",
 				 which);
 	s->oldest = which && strcmp(which, "oldest") == 0;
+	return 0;
+}
+
+static int print_all(struct stages *s, const char *const *requests, struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = s->ctx->json ? stacks_to_json() : NULL;
+
+	if (stage_resolve_all(s, requests, ALL_MAX, json ? add_stack : print_stack, json, err) < 0)
+		return print_failure(s, err);
+	if (json)
+		json_print(stdout, json);
 	return 0;
 }
 
@@ -245,10 +257,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	if (prepare(&s, o, arguments, &locked, err) < 0)
 		return -1;
 	if (o->all)
-		return stage_resolve_all(&s, asked ? arguments : NULL, ALL_MAX, print_stack,
-					 &ctx->json, err) < 0
-			       ? print_failure(&s, err)
-			       : 0;
+		return print_all(&s, asked ? arguments : NULL, err);
 	if (stage_resolve(&s, asked ? arguments : NULL, err) < 0)
 		return print_failure(&s, err);
 	if (ctx->json) {
@@ -262,8 +271,8 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	 */
 	if (o->no_lock || (asked && s.cluster.path))
 		return 0;
-	if (o->update && locked.found)
-		print_changes(&locked, &s.plan);
+	if (locked.found)
+		print_changes(&locked, &s.plan, o->update);
 	return stage_lock(&s, err);
 }
 

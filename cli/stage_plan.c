@@ -6,8 +6,10 @@
 #include "core/log.h"
 #include "core/words.h"
 #include "plan/lock.h"
+#include "plan/matrix.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 /* $XDG_DATA_HOME/ringup/catalog or ~/.local/share/ringup/catalog: rows of the user's own. */
 static const char *user_catalog(struct stages *s)
@@ -19,17 +21,39 @@ static const char *user_catalog(struct stages *s)
 	return path_expand(s->arena, NULL, "~/.local/share/ringup/catalog");
 }
 
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* A cell that cannot be read would admit everything: rows of the user's own are looked at first. */
+static int check_own_rows(struct stages *s, struct error *err)
+{
+	struct matrix_report report;
+
+	if (!s->catalog.has_overlay)
+		return 0;
+	matrix_check(&s->catalog, s->arena, &report);
+	for (size_t i = 0; i < report.count; i++)
+		if (!starts_with(report.findings[i].file, s->catalog.folder))
+			return error_set(err, ERROR_USAGE, "%s:%zu: %s", report.findings[i].file,
+					 report.findings[i].line, report.findings[i].text);
+	return 0;
+}
+
 int stage_catalog(struct stages *s, struct error *err)
 {
 	struct words folders = WORDS_INIT(s->arena);
 	const char *environment = getenv("RINGUP_CATALOG"), *installed;
 
-	if (s->ctx->catalog && !file_exists(s->ctx->catalog))
+	if (s->ctx->catalog && !is_folder(s->ctx->catalog))
 		return error_set(err, ERROR_USAGE, "--catalog: there is no folder %s",
 				 s->ctx->catalog);
 	if (s->ctx->catalog)
 		words_add(&folders, s->ctx->catalog);
-	if (environment && *environment && !file_exists(environment))
+	if (environment && *environment && !is_folder(environment))
 		return error_set(err, ERROR_USAGE, "RINGUP_CATALOG: there is no folder %s",
 				 environment);
 	if (environment && *environment)
@@ -38,7 +62,9 @@ int stage_catalog(struct stages *s, struct error *err)
 	if (share_path(s->arena, "recipes/catalog", &installed, err) < 0)
 		return -1;
 	words_add(&folders, installed);
-	return catalog_load_path(folders.list, s->arena, &s->catalog, err);
+	return catalog_load_path(folders.list, s->arena, &s->catalog, err) < 0
+		       ? -1
+		       : check_own_rows(s, err);
 }
 
 /* What is asked for: the words of the command line or the cluster file's, and the fleet's facts. */
@@ -52,6 +78,7 @@ static void fill_input(struct stages *s, const char *const *requests, struct res
 			    : s->cluster.stack ? s->cluster.stack
 					       : nothing,
 		.accelerator = s->cluster.accelerator ? s->cluster.accelerator : "auto",
+		.base = s->cluster.image.base,
 		.oldest = s->oldest,
 		.keep = s->keep,
 		.move = s->move,
@@ -132,7 +159,21 @@ int stage_plan(struct stages *s, struct error *err)
 
 int stage_lock(struct stages *s, struct error *err)
 {
-	return lock_write(stage_lock_path(s), &s->plan, s->spec ? s->spec->hash : NULL,
-			  s->reference.digest ? reference_text(&s->reference, s->arena) : NULL,
-			  err);
+	const char *path = stage_lock_path(s), *recipe = NULL, *image = NULL;
+	struct lock_change changes[2 * PLAN_CHOICES_MAX];
+	struct error ignored = {0};
+	struct lock old;
+	bool found;
+
+	/* the image of a stack that did not move is still the image */
+	if (lock_read(path, s->arena, &old, &found, &ignored) == 0 && found &&
+	    !lock_diff(&old.plan, &s->plan, changes)) {
+		recipe = *old.recipe ? old.recipe : NULL;
+		image = *old.image ? old.image : NULL;
+	}
+	if (s->spec)
+		recipe = s->spec->hash;
+	if (s->reference.digest)
+		image = reference_text(&s->reference, s->arena);
+	return lock_write(path, &s->plan, recipe, image, err);
 }

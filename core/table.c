@@ -27,7 +27,7 @@ static size_t split_cells(char *line, const char **cells, size_t max)
 static int read_header(struct table *table, char *line, size_t number, struct arena *arena,
 		       struct error *err)
 {
-	table->columns = ARENA_ARRAY(arena, TABLE_COLUMNS_MAX, const char *);
+	table->columns = ARENA_ARRAY(arena, TABLE_COLUMNS_MAX + 1, const char *);
 	table->header_line = number;
 	table->column_count = split_cells(line, table->columns, TABLE_COLUMNS_MAX);
 	if (table->column_count > TABLE_COLUMNS_MAX)

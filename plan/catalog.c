@@ -2,6 +2,7 @@
 #include "plan/catalog.h"
 
 #include "core/file.h"
+#include "core/str.h"
 
 #include <string.h>
 
@@ -35,6 +36,28 @@ static int check_columns(const struct table *table, const char *name, struct err
 	return 0;
 }
 
+/* Rows of the user's own: a column that is dropped in silence would be a fact that is lost. */
+static int check_overlay(const struct table *known, const struct table *more, struct error *err)
+{
+	const char *first = known->columns[0];
+
+	for (size_t i = 0; i < more->column_count; i++) {
+		const char *near;
+
+		if (table_has_column(known, more->columns[i]))
+			continue;
+		near = nearest_word(more->columns[i], known->columns);
+		return error_set(err, ERROR_USAGE, "%s:%zu: there is no column '%s'%s%s%s",
+				 more->path, more->header_line, more->columns[i],
+				 near ? "; did you mean '" : "", near ? near : "",
+				 near ? "'?" : "");
+	}
+	if (!table_has_column(more, first))
+		return error_set(err, ERROR_USAGE, "%s:%zu: the column '%s' is missing", more->path,
+				 more->header_line, first);
+	return 0;
+}
+
 static int load_one(const char *folder, const char *file, struct arena *arena,
 		    struct catalog *catalog, struct error *err)
 {
@@ -48,6 +71,8 @@ static int load_one(const char *folder, const char *file, struct arena *arena,
 	if (table_load(path, arena, &table, err) < 0)
 		return -1;
 	if (known) {
+		if (check_overlay(known, &table, err) < 0)
+			return -1;
 		table_merge(known, &table, catalog_key_columns, arena);
 		return 0;
 	}
@@ -103,7 +128,7 @@ int catalog_load_path(const char *const *folders, struct arena *arena, struct ca
 	if (!count)
 		return error_set(err, ERROR_FAILED, "%s: there is no such catalog folder",
 				 *folders ? *folders : "(none)");
-	*catalog = (struct catalog){.folder = taken[count - 1]};
+	*catalog = (struct catalog){.folder = taken[count - 1], .has_overlay = count > 1};
 	digest_init(&all);
 	while (count--)
 		if (load_folder(taken[count], &all, arena, catalog, err) < 0)

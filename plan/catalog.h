@@ -18,6 +18,7 @@
 
 struct catalog {
 	const char *folder; /* of the whole catalog */
+	bool has_overlay;   /* rows of other folders lie over it */
 	size_t count;
 	const char *names[CATALOG_COMPONENTS_MAX + 1]; /* component names, NULL-terminated */
 	struct table tables[CATALOG_COMPONENTS_MAX];
@@ -34,7 +35,8 @@ extern const char *const catalog_key_columns[]; /* NULL-terminated */
 
 /*
  * Loads every *.csv of the folders (NULL-terminated, first wins) down to the first whole catalog.
- * A folder that does not exist is passed over. Errors name the file and line.
+ * A folder that does not exist is passed over, and one over another may have fewer columns of a
+ * table, but no other ones. Errors name the file and line.
  */
 int catalog_load_path(const char *const *folders, struct arena *arena, struct catalog *catalog,
 		      struct error *err);

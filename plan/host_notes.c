@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Warnings of conflicts.csv that take more than the stack: a condition on what the hosts have, which
- * the search does not know of.
+ * Warnings of conflicts.csv that take more than the stack: a condition on what the hosts have,
+ * which the search does not know of.
  */
 #include "plan/reason.h"
 
@@ -29,7 +29,8 @@ static bool host_holds(struct hosts *hosts, const char *name, const struct needs
 {
 	bool infiniband = strcmp(name, "infiniband") == 0;
 
-	if (!infiniband && strcmp(name, "nvidia-container-toolkit") != 0)
+	if (!infiniband &&
+	    (strcmp(name, "nvidia-container-toolkit") != 0 || hosts->search->model->cpu))
 		return false;
 	hosts->asked = true;
 	for (size_t i = 0; i < hosts->count; i++) {
@@ -76,8 +77,8 @@ static bool all_hold(struct hosts *hosts, const char *when)
 
 		while (trimmed && when[trimmed - 1] == ' ')
 			trimmed--;
-		if (!condition_holds(hosts, arena_strndup(hosts->search->model->arena, when,
-							  trimmed)))
+		if (!condition_holds(hosts,
+				     arena_strndup(hosts->search->model->arena, when, trimmed)))
 			return false;
 		when += length;
 		when += strspn(when, "& ");
@@ -96,10 +97,9 @@ void plan_add_host_notes(const struct search *s, const struct facts *facts, size
 
 		if (strcmp(table_cell(table, row, "effect"), "warn") == 0 &&
 		    all_hold(&hosts, when) && hosts.asked && plan->note_count < PLAN_NOTES_MAX)
-			plan->notes[plan->note_count++] =
-				arena_printf(s->model->arena, "%s: %s; %s [%s]", when,
-					     table_cell(table, row, "symptom"),
-					     table_cell(table, row, "fix"),
-					     table_cell(table, row, "source"));
+			plan->notes[plan->note_count++] = arena_printf(
+				s->model->arena, "%s: %s; %s [%s]", when,
+				table_cell(table, row, "symptom"), table_cell(table, row, "fix"),
+				table_cell(table, row, "source"));
 	}
 }

@@ -18,6 +18,11 @@ int lock_read(const char *path, struct arena *arena, struct lock *lock, bool *fo
 		err->kind = ERROR_USAGE;
 		return error_advise(err, "'ringup resolve --update' writes it anew");
 	}
+	if ((int)json_number(json, "schema", 0) != 1) {
+		error_set(err, ERROR_USAGE, "%s: this ringup reads \"schema\": 1 only", path);
+		return error_advise(err, "use the ringup that wrote it; 'ringup resolve --update' "
+					 "writes it anew");
+	}
 	if (plan_from_json(json, arena, &lock->plan, err) < 0) {
 		error_wrap(err, "%s", path);
 		return error_advise(err, "'ringup resolve --update' writes it anew");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A plan and a conflict as JSON, and the plan back from it. */
 #include "plan/resolve.h"
+#include "plan/component.h"
 
 #include <string.h>
 
@@ -156,6 +157,12 @@ int plan_from_json(const cJSON *json, struct arena *arena, struct plan *plan, st
 		if (plan->count == PLAN_CHOICES_MAX)
 			return error_set(err, ERROR_USAGE, "the plan holds too many components");
 		read_choice(item, arena, choice);
+		if (component_by_name(choice->name) == COMPONENT_NONE)
+			return error_set(err, ERROR_USAGE,
+					 "the plan holds '%s', and nothing is known as that",
+					 choice->name);
+		if (plan_choice(plan, choice->name))
+			return error_set(err, ERROR_USAGE, "the plan holds %s twice", choice->name);
 		if (!*choice->version)
 			return error_set(err, ERROR_USAGE, "the plan's %s has no version",
 					 choice->name);

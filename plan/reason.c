@@ -92,6 +92,12 @@ static void add_lead(const struct search *s, const struct value *value, struct s
 			   value->source);
 	if (*value->os)
 		add_clause(out, arena_printf(out->arena, "for %s", value->os), "");
+	if (!starts_with(value->table->paths[value->row], s->model->catalog->folder))
+		add_clause(out,
+			   arena_printf(out->arena, "a row of your own: %s:%zu",
+					value->table->paths[value->row],
+					value->table->lines[value->row]),
+			   "");
 	str_release(&asked);
 }
 
@@ -255,23 +261,43 @@ static void choose(struct search *s, enum component c, struct plan *plan)
 
 /* --- drivers and GPUs ------------------------------------------------------------------------ */
 
-/* The lowest known driver that runs the CUDA of the stack, inside of what was asked for. */
+/* Whether no GPU that is there is newer than the driver, as far as gpu.csv's hints go. */
+static bool knows_gpus(const struct search *s, const char *driver)
+{
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct value *gpu = s->units->list[i].gpu;
+
+		if (gpu && gpu->needs[COMPONENT_DRIVER] &&
+		    !needs_admit(gpu->needs[COMPONENT_DRIVER], driver))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The lowest known driver that runs the CUDA of the stack, inside of what was asked for; one that
+ * knows the GPUs when there is one.
+ */
 static const struct value *least_driver(const struct search *s)
 {
 	const struct domain *drivers = &s->model->domains[COMPONENT_DRIVER];
-	const struct value *least = NULL;
+	const struct value *least = NULL, *knowing = NULL;
 
 	for (size_t i = 0; i < drivers->count; i++) {
 		const struct value *driver = &drivers->values[i];
 
-		if (search_admits(s, driver) &&
-		    driver_runs(s->model, driver->version, s->now.chosen[COMPONENT_CUDA], false) !=
-			    ADMIT_NO &&
-		    driver_compiles_wheels(s, driver->version) &&
-		    (!least || version_compare(driver->version, least->version) < 0))
+		if (!search_admits(s, driver) ||
+		    driver_runs(s->model, driver->version, s->now.chosen[COMPONENT_CUDA], false) ==
+			    ADMIT_NO ||
+		    !driver_compiles_wheels(s, driver->version))
+			continue;
+		if (!least || version_compare(driver->version, least->version) < 0)
 			least = driver;
+		if (knows_gpus(s, driver->version) &&
+		    (!knowing || version_compare(driver->version, knowing->version) < 0))
+			knowing = driver;
 	}
-	return least;
+	return knowing ? knowing : least;
 }
 
 /* The drivers or products that are there, "A, B". */
@@ -306,9 +332,10 @@ static void choose_driver(const struct search *s, struct plan *plan)
 	choice->reason =
 		given ? "it is there: the stack is made to fit it"
 		      : arena_printf(s->model->arena,
-				     "the oldest known driver that runs CUDA %s; any newer one "
+				     "the oldest known driver that runs CUDA %s%s; any newer one "
 				     "does too",
-				     s->now.chosen[COMPONENT_CUDA]->version);
+				     s->now.chosen[COMPONENT_CUDA]->version,
+				     pins(s, COMPONENT_GPU) ? " and knows the GPUs" : "");
 }
 
 static void choose_gpu(const struct search *s, struct plan *plan)

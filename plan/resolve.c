@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/resolve.h"
 
+#include "plan/base_tag.h"
 #include "plan/conflict.h"
 #include "plan/groups.h"
 #include "plan/known.h"
 #include "plan/reason.h"
+#include "plan/rules.h"
 
 #include <string.h>
 
@@ -183,6 +185,37 @@ static void set_hints(struct resolver *r)
 	r->search.hints = r->hints;
 }
 
+/* A base image that was given and cannot be pulled. */
+static int check_base(struct resolver *r)
+{
+	struct base_tag tag;
+
+	if (!r->input->base)
+		return 0;
+	base_tag_check(r->model.catalog, r->input->base, r->arena, &tag);
+	if (!tag.refused)
+		return 0;
+	r->why->conflicts[r->why->count++] = (struct conflict){
+		arena_printf(r->arena, "image.base: %s", r->input->base), tag.because, tag.source};
+	if (tag.instead)
+		r->why->suggestions[r->why->suggestion_count++] =
+			arena_printf(r->arena, "image.base: %s", tag.instead);
+	return unsatisfied(r);
+}
+
+static void add_notes(struct resolver *r, struct plan *plan)
+{
+	const struct resolve_input *input = r->input;
+	struct base_tag tag = {.because = NULL};
+
+	plan_add_host_notes(&r->search, input->facts, input->fact_count, plan);
+	if (input->base)
+		base_tag_check(r->model.catalog, input->base, r->arena, &tag);
+	if (tag.because && plan->note_count < PLAN_NOTES_MAX)
+		plan->notes[plan->note_count++] =
+			arena_printf(r->arena, "%s: %s [%s]", input->base, tag.because, tag.source);
+}
+
 /* Names that nothing is known as are a matter of usage, whatever the catalog holds. */
 static int check_words(struct resolver *r)
 {
@@ -228,7 +261,7 @@ static int begin(struct resolver *r, const struct catalog *catalog,
 	/* what one unit brings into the stack another search may need: set up for all */
 	search_init(&r->search, &r->model, &r->units, (1U << COMPONENT_COUNT) - 1);
 	set_hints(r);
-	return check_accelerator(r);
+	return check_accelerator(r) < 0 ? -1 : check_base(r);
 }
 
 static bool find(struct resolver *r)
@@ -270,7 +303,7 @@ int resolve(const struct catalog *catalog, const struct resolve_input *input, st
 	if (!find(r))
 		return explain(r);
 	plan_from_search(&r->search, plan);
-	plan_add_host_notes(&r->search, input->facts, input->fact_count, plan);
+	add_notes(r, plan);
 	return 0;
 }
 
@@ -294,8 +327,7 @@ static bool walk_give(struct walk *walk)
 
 	begin_plan(walk->resolver, walk->catalog, plan);
 	plan_from_search(&walk->resolver->search, plan);
-	plan_add_host_notes(&walk->resolver->search, walk->resolver->input->facts,
-			    walk->resolver->input->fact_count, plan);
+	add_notes(walk->resolver, plan);
 	return walk->each(plan, walk->arg) && --walk->left > 0;
 }
 
@@ -357,6 +389,34 @@ static const struct value *value_of(const struct domain *domain, const struct ch
 	return found;
 }
 
+/* The first of the fixed values that a unit or a rule does not allow. */
+static int explain_fixed(struct resolver *r)
+{
+	struct search *s = &r->search;
+	const char *text = NULL, *source;
+
+	s->now = (struct assignment){0};
+	for (int c = 0; c < COMPONENT_COUNT && !text; c++) {
+		const struct value *value = s->fixed[c];
+
+		if (!value)
+			continue;
+		for (size_t u = 0; u < r->units.count && !text; u++)
+			if (r->units.list[u].admits[c] &&
+			    r->units.list[u].admits[c][value->index] == ADMIT_NO)
+				unit_explain(&r->model, &r->units.list[u], value, &text, &source);
+		if (!text)
+			rules_explain(s, value, &text, &source);
+		s->now.chosen[c] = value;
+		if (text)
+			add_conflict(r,
+				     arena_printf(r->arena, "%s==%s", component_names[c],
+						  value->version),
+				     text);
+	}
+	return text ? error_set(r->err, ERROR_UNSATISFIED, "%s", text) : explain(r);
+}
+
 int plan_check(const struct catalog *catalog, const struct resolve_input *input,
 	       const struct plan *plan, struct arena *arena, struct unsatisfied *why,
 	       struct error *err)
@@ -374,7 +434,7 @@ int plan_check(const struct catalog *catalog, const struct resolve_input *input,
 		if (!r->search.fixed[c]) /* no row of today's catalog speaks against it */
 			return 0;
 	}
-	return find(r) ? 0 : explain(r);
+	return find(r) ? 0 : explain_fixed(r);
 }
 
 const struct choice *plan_choice(const struct plan *plan, const char *name)

@@ -80,6 +80,7 @@ struct resolve_input {
 	const char *accelerator;     /* auto, cpu or cuda */
 	const struct facts *facts;   /* of every host; may be NULL */
 	size_t fact_count;
+	const char *base;	 /* image name that cluster.yaml gives, NULL or "auto": none */
 	bool oldest;		 /* --prefer oldest */
 	const struct plan *keep; /* versions to stay with where they still work; may be NULL */
 	const char *const *move; /* names that are not kept; NULL: none */

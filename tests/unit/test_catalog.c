@@ -80,6 +80,34 @@ static void test_revision(void **state)
 	assert_string_not_equal(first.revision, again.revision);
 }
 
+/* An image was pushed twice on one day: a user's row takes the place of one of them alone. */
+static void test_own_row_of_two_pushes(void **state)
+{
+	static const char header[] = "version,os,from,cuda_least,branches,brands,run_packages,"
+				     "build_packages,note,certainty,source\n";
+	struct scratch *s = *state;
+	struct catalog catalog;
+	struct error err = {0};
+	const struct table *table;
+
+	put(s, "catalog/os.csv", HEADER "debian12,,,,n,documented,s\n");
+	put(s, "catalog/require.csv",
+	    arena_printf(&s->arena,
+			 "%s11.6.0,,2022-01-20,11.6,418;450,tesla,,,first,documented,s\n"
+			 "11.6.0,,2022-01-20,11.6,418;440;450,tesla,,,second,documented,s\n",
+			 header));
+	put(s, "own/require.csv",
+	    arena_printf(&s->arena,
+			 "%s11.6.0,,2022-01-20,11.6,418;440;450,tesla,,,mine,documented,s\n",
+			 header));
+	assert_fine(catalog_load_path(WORDS(in(s, "own"), in(s, "catalog")), &s->arena, &catalog,
+				      &err));
+	table = catalog_table(&catalog, "require");
+	assert_int_equal(table->row_count, 2);
+	assert_string_equal(table_cell(table, 0, "note"), "first");
+	assert_string_equal(table_cell(table, 1, "note"), "mine");
+}
+
 static void test_broken(void **state)
 {
 	struct scratch *s = *state;
@@ -135,11 +163,9 @@ static void test_missing_folder(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_real_catalog),
-		SCRATCH_TEST(test_names_are_sorted),
-		SCRATCH_TEST(test_revision),
-		SCRATCH_TEST(test_broken),
-		SCRATCH_TEST(test_too_many_components),
+		SCRATCH_TEST(test_real_catalog),   SCRATCH_TEST(test_names_are_sorted),
+		SCRATCH_TEST(test_revision),	   SCRATCH_TEST(test_own_row_of_two_pushes),
+		SCRATCH_TEST(test_broken),	   SCRATCH_TEST(test_too_many_components),
 		SCRATCH_TEST(test_missing_folder),
 	};
 

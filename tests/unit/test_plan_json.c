@@ -139,6 +139,32 @@ static void test_plan(void **state)
 	assert_string_equal(plan_choice(&again, "os")->build_packages, "");
 }
 
+/* Several stacks are one document; each is what a plan is read from. */
+static void test_stacks(void **state)
+{
+	struct scratch *s = *state;
+	struct plan plan = {.accelerator = "cpu",
+			    .revision = "sha256:ab",
+			    .count = 1,
+			    .choices = {{.name = "os", .version = "debian12", .run_packages = ""}}};
+	_cleanup_(json_free) cJSON *json = stacks_to_json();
+	struct error err = {0};
+	const cJSON *list;
+	struct plan again;
+
+	stacks_add_plan(json, &plan);
+	plan.choices[0].version = "debian11";
+	stacks_add_plan(json, &plan);
+	json = reread(json);
+	list = json_member(json, "stacks");
+	assert_true(json_number(json, "schema", 0) == 1);
+	assert_true(json_bool(json, "ok", false));
+	assert_int_equal(cJSON_GetArraySize(list), 2);
+	assert_null(json_member(cJSON_GetArrayItem(list, 1), "schema"));
+	assert_fine(plan_from_json(cJSON_GetArrayItem(list, 1), &s->arena, &again, &err));
+	assert_string_equal(again.choices[0].version, "debian11");
+}
+
 static void test_bad_plans(void **state)
 {
 	struct scratch *s = *state;
@@ -250,10 +276,15 @@ static void test_bad_reports(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_facts),	SCRATCH_TEST(test_facts_of_a_bare_host),
-		SCRATCH_TEST(test_bad_facts),	SCRATCH_TEST(test_plan),
-		SCRATCH_TEST(test_bad_plans),	SCRATCH_TEST(test_plan_with_too_many),
-		SCRATCH_TEST(test_unsatisfied), SCRATCH_TEST(test_report),
+		SCRATCH_TEST(test_facts),
+		SCRATCH_TEST(test_facts_of_a_bare_host),
+		SCRATCH_TEST(test_bad_facts),
+		SCRATCH_TEST(test_plan),
+		SCRATCH_TEST(test_stacks),
+		SCRATCH_TEST(test_bad_plans),
+		SCRATCH_TEST(test_plan_with_too_many),
+		SCRATCH_TEST(test_unsatisfied),
+		SCRATCH_TEST(test_report),
 		SCRATCH_TEST(test_bad_reports),
 	};
 

@@ -124,7 +124,8 @@ static bool read_host(const char *text, struct arena *arena, struct facts *facts
 {
 	char *copy = arena_strdup(arena, text), *gpus = strstr(copy, " gpus="), *save = NULL, *word;
 
-	*facts = (struct facts){.host = "", .driver = "", .gpus = "", .runtime_gpu = ""};
+	*facts = (struct facts){
+		.host = "", .driver = "", .gpus = "", .runtime_gpu = "", .infiniband = ""};
 	if (gpus) {
 		*gpus = '\0';
 		facts->gpus = gpus + strlen(" gpus=");
@@ -136,6 +137,8 @@ static bool read_host(const char *text, struct arena *arena, struct facts *facts
 			facts->driver = word + strlen("driver=");
 		else if (starts_with(word, "toolkit="))
 			facts->runtime_gpu = word + strlen("toolkit=");
+		else if (starts_with(word, "infiniband="))
+			facts->infiniband = word + strlen("infiniband=");
 		else
 			return false;
 	return *facts->host != '\0';
@@ -155,6 +158,8 @@ static const char *ask(struct outcome *o)
 			words_add(&requests, line->value);
 		else if (strcmp(line->key, "accelerator") == 0)
 			input.accelerator = line->value;
+		else if (strcmp(line->key, "image") == 0)
+			input.base = line->value;
 		else if (strcmp(line->key, "prefer") == 0)
 			input.oldest = strcmp(line->value, "oldest") == 0;
 		else if (strcmp(line->key, "host") == 0 &&
@@ -379,6 +384,7 @@ static const struct key {
 	{"request", NULL},
 	{"accelerator", NULL},
 	{"prefer", NULL},
+	{"image", NULL},
 	{"host", NULL},
 	{"expect", check_expect},
 	{"stack", check_stack},
