@@ -3,6 +3,7 @@
 #include "plan/breach.h"
 
 #include "core/str.h"
+#include "plan/known.h"
 #include "plan/rule_gpu.h"
 
 #include <string.h>
@@ -36,6 +37,9 @@ static const char *os_has(const struct value *value, struct arena *arena)
 const char *needs_sentence(const struct value *value, const struct value *other,
 			   struct arena *arena)
 {
+	if (strcmp(value->needs[other->component]->text, "<0") == 0)
+		return arena_printf(arena, "%s goes with no %s", value_title(value, arena),
+				    component_titles[other->component]);
 	return arena_printf(arena, "%s needs %s %s", value_title(value, arena),
 			    component_titles[other->component],
 			    readable(value->needs[other->component]->text, arena));
@@ -46,6 +50,19 @@ static const char *joined(const char *a, const char *b, struct arena *arena)
 	return strcmp(a, b) == 0 || !*b ? a : arena_printf(arena, "%s;%s", a, b);
 }
 
+/* "H100 PCIe (9.0)": the first GPU that this CUDA has no machine code for. */
+static const char *newer_gpu(const struct search *s, const struct value *cuda)
+{
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+		const uint8_t *admits = unit->admits[COMPONENT_CUDA];
+
+		if ((s->active >> i & 1) && unit->sm && admits && admits[cuda->index] == ADMIT_JIT)
+			return arena_printf(s->model->arena, "%s (%s)", unit->product, unit->sm);
+	}
+	return "a GPU that is there";
+}
+
 static const char *jit_sentence(const struct search *s, const struct value *cuda,
 				const struct breach *breach)
 {
@@ -53,15 +70,14 @@ static const char *jit_sentence(const struct search *s, const struct value *cuda
 	const char *range = readable(value_cell(cuda, "sm"), arena);
 
 	if (!breach->other)
-		return arena_printf(
-			arena,
-			"CUDA %s makes code for compute capability %s, and a GPU that is "
-			"there is newer",
-			cuda->version, range);
+		return arena_printf(arena,
+				    "CUDA %s makes code for compute capability %s, and %s is newer",
+				    cuda->version, range, newer_gpu(s, cuda));
 	return arena_printf(arena,
-			    "CUDA %s makes code for compute capability %s, a GPU that is there is "
-			    "newer, and %s brings no PTX that the driver can compile for it",
-			    cuda->version, range, value_title(breach->other, arena));
+			    "CUDA %s makes code for compute capability %s, %s is newer, and %s "
+			    "brings no PTX that the driver can compile for it",
+			    cuda->version, range, newer_gpu(s, cuda),
+			    value_title(breach->other, arena));
 }
 
 static const char *ptx_sentence(const struct search *s, const struct value *cuda,
@@ -84,7 +100,10 @@ static const char *driver_sentence(const struct value *cuda, struct arena *arena
 	const char *minor = value_cell(cuda, "driver_minor");
 	const char *exact = readable(value_cell(cuda, "driver"), arena);
 
-	if (!*minor || strcmp(minor, value_cell(cuda, "driver")) == 0)
+	const char *floor = value_cell(cuda, "driver");
+
+	if (!*minor ||
+	    version_compare(minor + strspn(minor, ">= "), floor + strspn(floor, ">= ")) >= 0)
 		return arena_printf(arena, "CUDA %s needs driver %s", cuda->version, exact);
 	return arena_printf(arena, "CUDA %s needs driver %s, or %s by minor-version compatibility",
 			    cuda->version, exact, minor);
@@ -137,8 +156,7 @@ void breach_explain(const struct search *s, const struct value *value, const str
 		*text = ptx_sentence(s, value, other);
 		return;
 	case BREACH_CONFLICT:
-		*text = arena_printf(arena, "%s do not go together: %s; %s", breach->conflict->text,
-				     breach->conflict->symptom, breach->conflict->fix);
+		*text = known_sentence(breach->conflict, arena);
 		*source = breach->conflict->source;
 		return;
 	}

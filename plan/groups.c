@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/groups.h"
 
+#include "core/str.h"
+
 #include <string.h>
 
 #define UNIT_BIT(i) (1ULL << (i))
@@ -68,14 +70,25 @@ static const char *describe_members(const struct search *s, uint64_t group)
 	return text;
 }
 
+/* " (cu126)": a version of torch has several wheels. */
+static const char *wheel_of(const struct search *s, const struct value *value)
+{
+	const char *build = strrchr(value_cell(value, "index"), '/');
+
+	return build && starts_with(build, "/cu")
+		       ? arena_printf(s->model->arena, " (%s)", build + 1)
+		       : "";
+}
+
 static const char *describe_stack(const struct search *s)
 {
 	const char *text = "";
 
 	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_OS; c++)
 		if (s->now.chosen[c])
-			text = arena_printf(s->model->arena, "%s%s%s %s", text, *text ? ", " : "",
-					    component_names[c], s->now.chosen[c]->version);
+			text = arena_printf(s->model->arena, "%s%s%s %s%s", text, *text ? ", " : "",
+					    component_names[c], s->now.chosen[c]->version,
+					    wheel_of(s, s->now.chosen[c]));
 	return text;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/known.h"
 
+#include "plan/pivot.h"
+
 /* Whether the unit alone makes the condition true, whatever else is chosen. */
 static bool unit_entails(const struct model *model, const struct unit *unit,
 			 const struct condition *condition)
@@ -52,14 +54,45 @@ const struct conflict_rule *known_conflict(const struct search *s, uint64_t set)
 	return found;
 }
 
-void known_explain(const struct search *s, uint64_t set, const struct conflict_rule *rule,
+const char *known_sentence(const struct conflict_rule *rule, struct arena *arena)
+{
+	if (__builtin_popcount(rule->components) == 1)
+		return arena_printf(arena, "%s: %s; %s", rule->text, rule->symptom, rule->fix);
+	return arena_printf(arena, "%s do not go together: %s; %s", rule->text, rule->symptom,
+			    rule->fix);
+}
+
+/* Why a unit that names no part of the rule is in its way: what it leaves of one of them. */
+static const char *leaves(struct search *s, size_t unit, const struct conflict_rule *rule,
+			  const char **source)
+{
+	for (size_t i = 0; i < rule->condition_count; i++) {
+		const struct condition *condition = &rule->conditions[i];
+		const char *text = condition->needs ? pivot_leaves(s, unit, condition->component,
+								   condition->needs, source)
+						    : NULL;
+
+		if (text)
+			return text;
+	}
+	return NULL;
+}
+
+void known_explain(struct search *s, uint64_t set, const struct conflict_rule *rule,
 		   struct unsatisfied *why)
 {
-	const char *text = arena_printf(s->model->arena, "%s do not go together: %s; %s",
-					rule->text, rule->symptom, rule->fix);
+	const char *sentence = known_sentence(rule, s->model->arena);
 
-	for (size_t u = 0; u < s->units->count && why->count < CONFLICTS_MAX; u++)
-		if (set >> u & 1)
-			why->conflicts[why->count++] =
-				(struct conflict){s->units->list[u].text, text, rule->source};
+	for (size_t u = 0; u < s->units->count && why->count < CONFLICTS_MAX; u++) {
+		const struct unit *unit = &s->units->list[u];
+		const char *source = "", *text = NULL;
+
+		if (!(set >> u & 1))
+			continue;
+		if (!(rule->components & COMPONENT_BIT(unit->component)))
+			text = leaves(s, u, rule, &source);
+		why->conflicts[why->count++] =
+			text ? (struct conflict){unit->text, text, source}
+			     : (struct conflict){unit->text, sentence, rule->source};
+	}
 }

@@ -15,8 +15,14 @@
  */
 const struct conflict_rule *known_conflict(const struct search *search, uint64_t set);
 
-/* Says of each unit of the set that the row is why. */
-void known_explain(const struct search *search, uint64_t set, const struct conflict_rule *rule,
+/* "horovod<=0.28.1 & torch>=2.1 do not go together: SYMPTOM; FIX". */
+const char *known_sentence(const struct conflict_rule *rule, struct arena *arena);
+
+/*
+ * Says of each unit of the set that the row is why; of one that names no part of it, what it leaves
+ * of a part.
+ */
+void known_explain(struct search *search, uint64_t set, const struct conflict_rule *rule,
 		   struct unsatisfied *why);
 
 #endif

@@ -62,9 +62,18 @@ static int unsatisfied(struct resolver *r)
 	error_set(r->err, ERROR_UNSATISFIED, "no stack satisfies the request");
 	for (size_t i = 0; i < why->count; i++) {
 		size_t used = strlen(r->err->text);
+		/* one reason for several requests is said once */
+		bool goes_on = i + 1 < why->count && strcmp(why->conflicts[i].because,
+							    why->conflicts[i + 1].because) == 0;
+		bool went_on =
+			i && strcmp(why->conflicts[i].because, why->conflicts[i - 1].because) == 0;
 
-		snprintf(r->err->text + used, sizeof(r->err->text) - used, "%s%s: %s",
-			 i ? "; " : ": ", why->conflicts[i].request, why->conflicts[i].because);
+		snprintf(r->err->text + used, sizeof(r->err->text) - used, "%s%s%s%s",
+			 !i	   ? ": "
+			 : went_on ? " and "
+				   : "; ",
+			 why->conflicts[i].request, goes_on ? "" : ": ",
+			 goes_on ? "" : why->conflicts[i].because);
 	}
 	for (size_t i = 0; i < why->suggestion_count; i++)
 		advice = arena_printf(r->arena, "%s%s%s", advice, i ? ", or " : "",

@@ -148,6 +148,30 @@ static void suggest_choice(struct search *s, size_t unit, struct unsatisfied *wh
 		    arena_printf(s->model->arena, "%s==%s", component_names[c], choice->version));
 }
 
+/* No single change helps: two that do, with what is newest of both. */
+static void suggest_two(struct search *s, uint64_t set, struct unsatisfied *why)
+{
+	for (size_t i = 0; i < s->units->count; i++)
+		for (size_t j = i + 1; j < s->units->count; j++) {
+			const struct unit *a = &s->units->list[i], *b = &s->units->list[j];
+
+			if (!(set & UNIT_BIT(i)) || !(set & UNIT_BIT(j)) || a->is_pin ||
+			    b->is_pin || !a->req.clause_count || !b->req.clause_count)
+				continue;
+			s->active = all_but(s, i) & all_but(s, j);
+			s->parts = stack_parts(s->model, s->units, s->active) |
+				   COMPONENT_BIT(a->component) | COMPONENT_BIT(b->component);
+			if (!search_run(s))
+				continue;
+			add(why, arena_printf(s->model->arena, "%s==%s with %s==%s",
+					      component_names[a->component],
+					      s->now.chosen[a->component]->version,
+					      component_names[b->component],
+					      s->now.chosen[b->component]->version));
+			return;
+		}
+}
+
 void conflict_suggest(struct search *s, uint64_t set, struct unsatisfied *why)
 {
 	for (size_t u = 0; u < s->units->count; u++) {
@@ -162,4 +186,6 @@ void conflict_suggest(struct search *s, uint64_t set, struct unsatisfied *why)
 		else if (!unit->is_pin && unit->req.clause_count)
 			suggest_version(s, u, why);
 	}
+	if (!why->suggestion_count)
+		suggest_two(s, set, why);
 }
