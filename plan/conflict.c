@@ -5,6 +5,7 @@
 #include "plan/breach.h"
 #include "plan/known.h"
 #include "plan/pivot.h"
+#include "plan/rules.h"
 
 #include <string.h>
 
@@ -31,32 +32,42 @@ uint32_t stack_parts(const struct model *model, const struct units *units, uint6
 			 unit->req.clause_count;
 		pin |= unit->component == COMPONENT_DRIVER && unit->is_pin;
 	}
-	/* a driver that is there needs no search; one that may be chosen does */
-	if (range && !pin)
+	/* a driver that is there needs no search; one that may be chosen, or be in the way, does */
+	if ((range || (model->has_driver_rule && !model->cpu)) && !pin)
 		parts |= COMPONENT_BIT(COMPONENT_DRIVER);
 	return parts;
 }
 
-/* A driver that is there and a range that it is outside of. */
-static bool drivers_agree(const struct units *units, uint64_t active)
+bool pins_agree(struct search *s, uint64_t active)
 {
-	for (size_t i = 0; i < units->count; i++)
-		for (size_t j = 0; j < units->count; j++) {
-			const struct unit *pin = &units->list[i], *range = &units->list[j];
+	for (size_t i = 0; i < s->units->count; i++)
+		for (size_t j = 0; j < s->units->count; j++) {
+			const struct unit *pin = &s->units->list[i], *range = &s->units->list[j];
 
 			if ((active & UNIT_BIT(i)) && (active & UNIT_BIT(j)) && pin->driver &&
 			    range->component == COMPONENT_DRIVER && !range->is_pin &&
 			    !requirement_admits_series(&range->req, pin->driver))
 				return false;
 		}
-	return true;
+	s->active = active;
+	return !rules_refuse_pins(s);
 }
 
 bool units_work(struct search *s, uint64_t active)
 {
 	s->active = active;
 	s->parts = stack_parts(s->model, s->units, active);
-	return drivers_agree(s->units, active) && search_run(s);
+	return pins_agree(s, active) && search_run(s);
+}
+
+/* Requests that do not ask for GPUs get a stack without them, unless GPUs were said to be meant. */
+static bool is_for_cpus(const struct search *s, uint64_t active)
+{
+	for (size_t i = 0; i < s->units->count; i++)
+		if ((active & UNIT_BIT(i)) && (COMPONENT_BIT(s->units->list[i].component) &
+					       (COMPONENTS_GPU | COMPONENTS_PIP)))
+			return false;
+	return s->units->is_auto && active;
 }
 
 static bool can_work(struct search *s, uint64_t active)
@@ -64,7 +75,11 @@ static bool can_work(struct search *s, uint64_t active)
 	bool works;
 
 	s->is_unranked = true;
-	works = units_work(s, active);
+	s->active = active;
+	s->parts = stack_parts(s->model, s->units, active);
+	if (is_for_cpus(s, active))
+		s->parts &= ~COMPONENTS_GPU;
+	works = pins_agree(s, active) && search_run(s);
 	s->is_unranked = false;
 	return works;
 }
@@ -87,7 +102,45 @@ static uint64_t small_set(struct search *s)
 	return 0;
 }
 
-uint64_t conflict_set(struct search *s)
+/* Whether the units of the set have a stack when no other GPU forbids forward compatibility. */
+static bool works_apart(struct search *s, uint64_t set)
+{
+	const struct units *all = s->units;
+	struct units *own = ARENA_NEW(s->model->arena, struct units);
+	enum search_level level = s->level;
+	bool works;
+
+	*own = *all;
+	own->count = 0;
+	for (size_t i = 0; i < all->count; i++)
+		if (set & UNIT_BIT(i))
+			own->list[own->count++] = all->list[i];
+	units_apply(s->model, own);
+	s->units = own;
+	s->level = LEVEL_COMPAT;
+	works = own->compat && can_work(s, all_units(s));
+	s->level = level;
+	s->units = all;
+	return works;
+}
+
+/* A GPU that the set says nothing of may be all that forbids forward compatibility: it belongs to
+ * it. */
+static uint64_t with_forbidding_gpu(struct search *s, uint64_t set)
+{
+	if (s->units->compat || !works_apart(s, set))
+		return set;
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+
+		if (unit->is_pin && unit->component == COMPONENT_GPU && !(set & UNIT_BIT(i)) &&
+		    !works_apart(s, set | UNIT_BIT(i)))
+			return set | UNIT_BIT(i);
+	}
+	return set;
+}
+
+static uint64_t smallest_set(struct search *s)
 {
 	uint64_t set;
 
@@ -101,6 +154,11 @@ uint64_t conflict_set(struct search *s)
 		if (!can_work(s, set & ~UNIT_BIT(i)))
 			set &= ~UNIT_BIT(i);
 	return set;
+}
+
+uint64_t conflict_set(struct search *s)
+{
+	return with_forbidding_gpu(s, smallest_set(s));
 }
 
 static void add_conflict(struct unsatisfied *why, const char *request, const char *because,
@@ -147,6 +205,18 @@ static void explain_together(struct search *s, uint64_t set, struct unsatisfied 
 	for (size_t u = 0; u < s->units->count; u++)
 		if (set & UNIT_BIT(u))
 			add_conflict(why, s->units->list[u].text, text, source);
+}
+
+/* Not even a stack without any request: the catalog itself excludes all. */
+static void explain_nothing(struct search *s, struct unsatisfied *why)
+{
+	s->trace = (struct trace){.on = true};
+	units_work(s, 0);
+	s->trace.on = false;
+	why->nothing = s->trace.text ? arena_printf(s->model->arena,
+						    "the catalog has no stack at all: %s [%s]",
+						    s->trace.text, s->trace.source)
+				     : "the catalog has no stack at all";
 }
 
 /* A request that no row of the catalog passes. */
@@ -221,5 +291,7 @@ void conflict_explain(struct search *s, uint64_t set, struct unsatisfied *why)
 		pivot_explain(s, set, why);
 	if (!why->count)
 		explain_together(s, set, why);
+	if (!set)
+		explain_nothing(s, why);
 	conflict_suggest(s, set, why);
 }

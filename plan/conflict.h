@@ -12,6 +12,12 @@
 /* The components of a stack with these units: frameworks and Horovod only when asked for. */
 uint32_t stack_parts(const struct model *model, const struct units *units, uint64_t active);
 
+/*
+ * False when a driver that is there is outside of a range that is asked for, or a known conflict
+ * refuses the drivers and GPUs that are there.
+ */
+bool pins_agree(struct search *search, uint64_t active);
+
 /* Whether the units have a stack at all, at the most generous level. */
 bool units_work(struct search *search, uint64_t active);
 

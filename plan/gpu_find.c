@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A GPU's row by the name that people and nvidia-smi give it. */
+/* A GPU's row by the name that people and nvidia-smi give it, and the known capabilities. */
 #include "plan/request.h"
 
+#include "core/str.h"
+
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TOKENS_MAX 12
@@ -38,23 +41,35 @@ static void add_token(struct tokens *tokens, const char *text, size_t length)
 	tokens->count += !is_noise(token);
 }
 
-/* Splits at everything but letters and digits, and "rtx3090" behind its letters. */
+/* "rtx3090" is two words, and so is "1080ti". */
+static void add_word(struct tokens *tokens, const char *word, size_t length)
+{
+	size_t letters =
+		strncasecmp(word, "rtx", 3) == 0 || strncasecmp(word, "gtx", 3) == 0 ? 3 : 0;
+	size_t digits = letters < length ? strspn(word + letters, "0123456789") : 0;
+	bool has_ti = digits && letters + digits + 2 == length &&
+		      strncasecmp(word + letters + digits, "ti", 2) == 0;
+
+	if (letters < length) {
+		add_token(tokens, word, letters);
+		word += letters;
+		length -= letters;
+	}
+	add_token(tokens, word, has_ti ? digits : length);
+	if (has_ti)
+		add_token(tokens, word + digits, 2);
+}
+
+/* Splits at everything but letters and digits. */
 static void tokenize(const char *text, struct tokens *tokens)
 {
 	tokens->count = 0;
 	while (*text) {
-		size_t length = 0, letters;
+		size_t length = 0;
 
 		while (isalnum((unsigned char)text[length]))
 			length++;
-		letters = strncasecmp(text, "rtx", 3) == 0 || strncasecmp(text, "gtx", 3) == 0 ? 3
-											       : 0;
-		if (letters && letters < length) {
-			add_token(tokens, text, letters);
-			add_token(tokens, text + letters, length - letters);
-		} else {
-			add_token(tokens, text, length);
-		}
+		add_word(tokens, text, length);
 		text += length;
 		text += *text != '\0';
 	}
@@ -83,14 +98,15 @@ static int score(const struct tokens *asked, const struct tokens *product)
 	return (int)(common * 16) - (int)(asked->count - common) - (int)(product->count - common);
 }
 
-const struct value *gpu_find(const struct model *model, const char *product)
+const struct value *gpu_find(const struct model *model, const char *product,
+			     const struct value **twin)
 {
 	const struct domain *gpus = &model->domains[COMPONENT_GPU];
 	const struct value *best = NULL;
-	bool ambiguous = false;
 	int highest = -1;
 	struct tokens asked, tokens;
 
+	*twin = NULL;
 	tokenize(product, &asked);
 	for (size_t i = 0; i < gpus->count; i++) {
 		const struct value *gpu = &gpus->values[i];
@@ -101,10 +117,59 @@ const struct value *gpu_find(const struct model *model, const char *product)
 		if (now > highest) {
 			highest = now;
 			best = gpu;
-			ambiguous = false;
-		} else if (best && now == highest) {
-			ambiguous |= strcmp(value_cell(best, "sm"), value_cell(gpu, "sm")) != 0;
+			*twin = NULL;
+		} else if (best && now == highest &&
+			   strcmp(value_cell(best, "sm"), value_cell(gpu, "sm")) != 0) {
+			*twin = gpu;
 		}
 	}
-	return ambiguous ? NULL : best;
+	return best;
+}
+
+/* --- compute capabilities ------------------------------------------------------------------ */
+
+/* Source: CUDA C++ Programming Guide, "Compute Capabilities"; nvcc --list-gpu-arch. 10.1 is 11.0
+ * since CUDA 13. A newer one is known by its row in gpu.csv. */
+static const char *const capabilities[] = {
+	"2.0", "2.1", "3.0", "3.2",  "3.5",  "3.7",  "5.0",  "5.2",  "5.3",
+	"6.0", "6.1", "6.2", "7.0",  "7.2",  "7.5",  "8.0",  "8.6",  "8.7",
+	"8.8", "8.9", "9.0", "10.0", "10.1", "10.3", "11.0", "12.0", "12.1",
+};
+
+/* 120 of "12.0". */
+static long capability_number(const char *sm)
+{
+	const char *dot = strchr(sm, '.');
+
+	return strtol(sm, NULL, 10) * 10 + (dot ? strtol(dot + 1, NULL, 10) : 0);
+}
+
+/* Lower is nearer: "sm_12" lacks a digit of sm_120, "sm_99" has the major number of sm_90. */
+static long distance(long asked, long known)
+{
+	long apart = labs(asked - known);
+
+	if (known / 10 == asked)
+		return known % 10;
+	return asked / 10 == known / 10 ? 10 + apart : 100 + apart;
+}
+
+const char *gpu_capability_nearest(const struct model *model, const char *sm)
+{
+	const struct domain *gpus = &model->domains[COMPONENT_GPU];
+	const char *best = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(capabilities) + gpus->count; i++) {
+		const char *known =
+			i < ARRAY_LEN(capabilities)
+				? capabilities[i]
+				: value_cell(&gpus->values[i - ARRAY_LEN(capabilities)], "sm");
+
+		if (strcmp(known, sm) == 0)
+			return known;
+		if (!best || distance(capability_number(sm), capability_number(known)) <
+				     distance(capability_number(sm), capability_number(best)))
+			best = known;
+	}
+	return best;
 }

@@ -371,8 +371,14 @@ static void read_conflicts(struct model *model)
 		return;
 	model->conflicts = ARENA_ARRAY(model->arena, table->row_count + 1, struct conflict_rule);
 	for (size_t row = 0; row < table->row_count; row++)
-		if (read_conflict(model, table, row, &model->conflicts[model->conflict_count]))
-			model->conflict_count++;
+		if (read_conflict(model, table, row, &model->conflicts[model->conflict_count])) {
+			const struct conflict_rule *rule =
+				&model->conflicts[model->conflict_count++];
+
+			model->has_driver_rule |=
+				rule->refuses &&
+				(rule->components & COMPONENT_BIT(COMPONENT_DRIVER));
+		}
 	model->conflict_words = model->conflict_count / 64 + 1;
 }
 

@@ -61,6 +61,7 @@ struct model {
 	const struct catalog *catalog;
 	struct arena *arena;
 	bool oldest, cpu;
+	bool has_driver_rule; /* a known conflict that refuses is on drivers */
 	struct domain domains[COMPONENT_COUNT];
 	size_t conflict_count, conflict_words;
 	struct conflict_rule *conflicts;

@@ -9,6 +9,7 @@ void reach_init(struct reach *reach, struct search *s, uint64_t active)
 	*reach = (struct reach){
 		.search = s,
 		.active = active,
+		.is_dead = !pins_agree(s, active),
 		.parts = stack_parts(s->model, s->units, active),
 		.found = ARENA_ARRAY(s->model->arena, s->words, uint64_t),
 	};
@@ -55,8 +56,8 @@ bool reach_has(struct reach *reach, const struct value *value)
 	size_t bit = bit_of(s, value);
 	bool has;
 
-	if (bit_is_set(reach->found, bit))
-		return true;
+	if (reach->is_dead || bit_is_set(reach->found, bit))
+		return !reach->is_dead;
 	s->active = reach->active;
 	s->parts = reach->parts | COMPONENT_BIT(c);
 	s->within = open_for(reach, c);

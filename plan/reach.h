@@ -11,6 +11,7 @@
 struct reach {
 	struct search *search;
 	uint64_t active;
+	bool is_dead;	/* they exclude each other whatever the stack is */
 	uint32_t parts; /* of a stack with these units */
 	/* consistent sets (prune.h): of the parts, and with one component more; NULL: not made yet
 	 */

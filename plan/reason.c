@@ -274,6 +274,23 @@ static bool knows_gpus(const struct search *s, const char *driver)
 	return true;
 }
 
+/* Whether all of the stack's rules hold with the driver in it: PTX, and known conflicts. */
+static bool driver_fits(const struct search *s, const struct value *driver)
+{
+	struct search probe = *s;
+	const struct value *cuda = s->now.chosen[COMPONENT_CUDA];
+	uint32_t ignored = 0;
+
+	probe.now.chosen[COMPONENT_DRIVER] = NULL;
+	rules_prepare(&probe, COMPONENT_DRIVER);
+	if (!rules_fit_rest(&probe, driver, &ignored))
+		return false;
+	probe.now.chosen[COMPONENT_DRIVER] = driver;
+	probe.now.chosen[COMPONENT_CUDA] = NULL;
+	rules_prepare(&probe, COMPONENT_CUDA);
+	return rules_fit_rest(&probe, cuda, &ignored);
+}
+
 /*
  * The lowest known driver that runs the CUDA of the stack, inside of what was asked for; one that
  * knows the GPUs when there is one.
@@ -289,7 +306,7 @@ static const struct value *least_driver(const struct search *s)
 		if (!search_admits(s, driver) ||
 		    driver_runs(s->model, driver->version, s->now.chosen[COMPONENT_CUDA], false) ==
 			    ADMIT_NO ||
-		    !driver_compiles_wheels(s, driver->version))
+		    !driver_compiles_wheels(s, driver->version) || !driver_fits(s, driver))
 			continue;
 		if (!least || version_compare(driver->version, least->version) < 0)
 			least = driver;

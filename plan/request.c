@@ -8,9 +8,18 @@
 
 /* --- reading ------------------------------------------------------------------------------ */
 
+/* A near word is meant when it begins the same way, or one of the two is in the other. */
+static const char *meant(const char *word, const char *const *known)
+{
+	const char *near = nearest_word(word, known);
+
+	return near && (near[0] == word[0] || strstr(word, near) || strstr(near, word)) ? near
+											: NULL;
+}
+
 static int refuse_name(const struct requirement *req, struct error *err)
 {
-	const char *near = nearest_word(req->name, component_names);
+	const char *near = meant(req->name, component_names);
 
 	error_set(err, ERROR_USAGE, "'%s': nothing is known as '%s'", req->text, req->name);
 	return error_advise(err, near ? "did you mean '%s'?" : "see 'ringup help resolve'%s",
@@ -31,16 +40,22 @@ static const char *pinned(const struct requirement *req, struct arena *arena)
 					: version;
 }
 
+static const char **names_of(const struct model *model, enum component component)
+{
+	const struct domain *domain = &model->domains[component];
+	const char **names = ARENA_ARRAY(model->arena, domain->count + 1, const char *);
+
+	for (size_t i = 0; i < domain->count; i++)
+		names[i] = domain->values[i].version;
+	return names;
+}
+
 static int refuse_gpu(const struct model *model, const struct unit *unit, struct error *err)
 {
-	const struct domain *gpus = &model->domains[COMPONENT_GPU];
-	const char **names = ARENA_ARRAY(model->arena, gpus->count + 1, const char *), *near;
+	const char *near = nearest_word(unit->product, names_of(model, COMPONENT_GPU));
 
-	for (size_t i = 0; i < gpus->count; i++)
-		names[i] = gpus->values[i].version;
-	near = nearest_word(unit->product, names);
-	error_set(err, ERROR_USAGE, "'%s': the catalog knows no GPU '%s', or more than one",
-		  unit->text, unit->product);
+	error_set(err, ERROR_USAGE, "'%s': the catalog knows no GPU '%s'", unit->text,
+		  unit->product);
 	return error_advise(err,
 			    near ? "the nearest it knows is '%s'; 'ringup matrix gpu' lists all, "
 				   "and sm_NN names a compute capability"
@@ -61,8 +76,20 @@ static const char *capability(const char *product, struct arena *arena)
 	return arena_printf(arena, "%.*s.%s", (int)length - 1, digits, digits + length - 1);
 }
 
+static int refuse_capability(const struct unit *unit, const char *near, struct error *err)
+{
+	size_t major = strcspn(near, ".");
+
+	error_set(err, ERROR_USAGE, "'%s': no GPU has the compute capability %s", unit->text,
+		  unit->sm);
+	return error_advise(err, "the nearest is sm_%.*s%s, compute capability %s", (int)major,
+			    near, near + major + 1, near);
+}
+
 static int read_gpu(const struct model *model, struct unit *unit, struct error *err)
 {
+	const struct value *twin;
+
 	if (!unit->req.clause_count)
 		return 0; /* "gpu": there is one, no matter which */
 	if (!is_exact(&unit->req))
@@ -73,36 +100,87 @@ static int read_gpu(const struct model *model, struct unit *unit, struct error *
 	unit->product = pinned(&unit->req, model->arena);
 	unit->class = "";
 	unit->sm = capability(unit->product, model->arena);
-	if (unit->sm)
-		return 0;
-	unit->gpu = gpu_find(model, unit->product);
+	if (unit->sm) {
+		const char *near = gpu_capability_nearest(model, unit->sm);
+
+		return strcmp(near, unit->sm) == 0 ? 0 : refuse_capability(unit, near, err);
+	}
+	unit->gpu = gpu_find(model, unit->product, &twin);
 	if (!unit->gpu)
 		return refuse_gpu(model, unit, err);
+	if (twin)
+		return error_set(err, ERROR_USAGE,
+				 "'%s' is the name of more than one GPU: '%s' has compute "
+				 "capability %s, '%s' has %s; write one of them, or sm_NN",
+				 unit->text, unit->gpu->version, value_cell(unit->gpu, "sm"),
+				 twin->version, value_cell(twin, "sm"));
 	unit->product = unit->gpu->version;
 	unit->sm = value_cell(unit->gpu, "sm");
 	unit->class = value_cell(unit->gpu, "class");
 	return 0;
 }
 
+static int read_os(const struct model *model, struct unit *unit, struct error *err)
+{
+	const char *os, *near;
+
+	if (!is_exact(&unit->req))
+		return 0;
+	os = pinned(&unit->req, model->arena);
+	if (os_is_distribution(model, os))
+		return 0;
+	near = os_nearest(model, os);
+	if (!near)
+		near = meant(os, names_of(model, COMPONENT_OS));
+	error_set(err, ERROR_USAGE, "'%s': the catalog knows no OS '%s'", unit->text, os);
+	return error_advise(err,
+			    near ? "the nearest it knows is '%s'; 'ringup matrix os' lists all"
+				 : "'ringup matrix os' lists all%s",
+			    near ? near : "");
+}
+
+/* The request without what people write into names and requirement_parse does not take. */
+static char *tidy(const struct model *model, const char *text)
+{
+	char *copy = arena_strdup(model->arena, text), *at = strpbrk(copy, "=<>!~");
+
+	if (at && starts_with(copy, "os") && strchr(" =<>!~", copy[2]))
+		os_tidy(model, at);
+	/* product names have blanks and brackets: 'gpu==GTX Titan X (Maxwell)' */
+	if (at && starts_with(copy, "gpu"))
+		for (; *at; at++)
+			if (strchr("()/", *at) || (*at == ' ' && at[1] && !strpbrk(at, "=<>")))
+				*at = '_';
+	return copy;
+}
+
+/* "gpu==V100,A100": a comma stands between demands on one thing. */
+static int refuse_list(const char *text, struct error *err)
+{
+	const char *comma = strchr(text, ',');
+
+	error_set(err, ERROR_USAGE, "'%s': a request names one GPU", text);
+	return error_advise(err, "write %.*s and gpu==%.*s apart", (int)(comma - text), text,
+			    (int)strcspn(comma + 1, ","), comma + 1);
+}
+
 static int read_unit(const struct model *model, const char *text, struct units *units,
 		     struct error *err)
 {
 	struct unit *unit = &units->list[units->count];
-	char *copy = arena_strdup(model->arena, text);
 
-	/* product names have blanks and brackets: 'gpu==GTX Titan X (Maxwell)' */
-	if (starts_with(copy, "gpu") && strpbrk(copy, "=<>!~"))
-		for (char *at = strpbrk(copy, "=<>!~"); *at; at++)
-			if (strchr("()/", *at) || (*at == ' ' && at[1] && !strpbrk(at, "=<>")))
-				*at = '_';
 	*unit = (struct unit){.text = text};
-	if (requirement_parse(copy, model->arena, &unit->req, err) < 0)
+	if (starts_with(text, "gpu==") && strchr(text, ','))
+		return refuse_list(text, err);
+	if (requirement_parse(tidy(model, text), model->arena, &unit->req, err) < 0)
 		return -1;
 	unit->req.text = text;
 	unit->component = component_by_name(unit->req.name);
 	if (unit->component == COMPONENT_NONE)
 		return refuse_name(&unit->req, err);
 	if (unit->component == COMPONENT_GPU && read_gpu(model, unit, err) < 0)
+		return -1;
+	if (unit->component == COMPONENT_OS && read_os(model, unit, err) < 0)
 		return -1;
 	if (unit->component == COMPONENT_DRIVER && is_exact(&unit->req)) {
 		unit->is_pin = true;
@@ -191,8 +269,10 @@ int units_add_facts(const struct model *model, const struct facts *facts, size_t
 		while (*at) {
 			size_t length = strcspn(at, ";");
 			const char *product = arena_strndup(model->arena, at, length);
-			const struct value *gpu = gpu_find(model, product);
+			const struct value *twin, *gpu = gpu_find(model, product, &twin);
 
+			if (twin)
+				gpu = NULL; /* another GPU as well */
 			if (!gpu && units->unknown_count < UNITS_MAX)
 				units->unknown[units->unknown_count++] =
 					arena_printf(model->arena,
@@ -274,10 +354,14 @@ static void admit_gpu(const struct model *model, struct unit *unit)
 	static const enum component wheels[] = {COMPONENT_TENSORFLOW, COMPONENT_TORCH,
 						COMPONENT_MXNET};
 	const struct domain *cuda = &model->domains[COMPONENT_CUDA];
+	const struct domain *cudnn = &model->domains[COMPONENT_CUDNN];
 	uint8_t *admits = new_admits(model, unit, COMPONENT_CUDA);
 
 	for (size_t i = 0; i < cuda->count; i++)
 		admits[i] = (uint8_t)gpu_takes_cuda(unit, &cuda->values[i]);
+	admits = new_admits(model, unit, COMPONENT_CUDNN);
+	for (size_t i = 0; i < cudnn->count; i++)
+		admits[i] = (uint8_t)gpu_takes_cudnn(unit, &cudnn->values[i]);
 	for (size_t w = 0; w < ARRAY_LEN(wheels); w++) {
 		const struct domain *domain = &model->domains[wheels[w]];
 

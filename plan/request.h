@@ -37,6 +37,7 @@ struct units {
 	size_t count;
 	struct unit list[UNITS_MAX];
 	uint32_t asked;	      /* components that a request names */
+	bool is_auto;	      /* GPUs only because some of them ask for it */
 	bool compat;	      /* every GPU is known and may use forward compatibility */
 	size_t unknown_count; /* GPUs of hosts that the catalog does not know */
 	const char *unknown[UNITS_MAX];
@@ -57,8 +58,22 @@ int units_add_facts(const struct model *model, const struct facts *facts, size_t
 void units_apply(const struct model *model, struct units *units);
 
 /* The GPU's row by its product name as people and nvidia-smi write it ("V100", "NVIDIA
- * A100-SXM4-80GB"), or NULL. */
-const struct value *gpu_find(const struct model *model, const char *product);
+ * A100-SXM4-80GB"), or NULL. `*twin` is NULL, or one of another compute capability that the name
+ * means as well. */
+const struct value *gpu_find(const struct model *model, const char *product,
+			     const struct value **twin);
+
+/* The compute capability itself ("7.0") when there are such GPUs, else the nearest one. */
+const char *gpu_capability_nearest(const struct model *model, const char *sm);
+
+/* Writes names as the catalog does: "==Ubuntu-20.04" becomes "==ubuntu20.04". */
+void os_tidy(const struct model *model, char *words);
+
+/* Whether the catalog has some release of the OS. */
+bool os_is_distribution(const struct model *model, const char *os);
+
+/* What the catalog has of the same family and release ("ubi8' or 'rockylinux8"), or NULL. */
+const char *os_nearest(const struct model *model, const char *os);
 
 /* Whether a driver (a version, or a branch as its newest) is at least the minimum. */
 bool driver_reaches(const char *driver, const char *minimum);

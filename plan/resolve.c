@@ -8,6 +8,7 @@
 #include "plan/reason.h"
 #include "plan/rules.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct resolver {
@@ -59,7 +60,8 @@ static int unsatisfied(struct resolver *r)
 	struct unsatisfied *why = r->why;
 	const char *advice = "";
 
-	error_set(r->err, ERROR_UNSATISFIED, "no stack satisfies the request");
+	error_set(r->err, ERROR_UNSATISFIED, "no stack satisfies the request%s%s",
+		  why->nothing ? ": " : "", why->nothing ? why->nothing : "");
 	for (size_t i = 0; i < why->count; i++) {
 		size_t used = strlen(r->err->text);
 		/* one reason for several requests is said once */
@@ -264,6 +266,7 @@ static int begin(struct resolver *r, const struct catalog *catalog,
 	if (!r->model.cpu &&
 	    units_add_facts(&r->model, input->facts, input->fact_count, &r->units, err) < 0)
 		return -1;
+	r->units.is_auto = strcmp(input->accelerator, "auto") == 0;
 	units_apply(&r->model, &r->units);
 	if (r->model.cpu)
 		leave_out_gpus(&r->model);
@@ -340,20 +343,50 @@ static bool walk_give(struct walk *walk)
 	return walk->each(plan, walk->arg) && --walk->left > 0;
 }
 
+static int compare_ranked(const void *left, const void *right)
+{
+	const struct ranked *a = left, *b = right;
+
+	return a->rank != b->rank
+		       ? a->rank - b->rank
+		       : (a->value->index > b->value->index) - (a->value->index < b->value->index);
+}
+
+/* The values in the order in which a search with what is fixed so far would try them. */
+static const struct ranked *rank_values(struct search *s, const struct domain *domain)
+{
+	struct ranked *order = ARENA_ARRAY(s->model->arena, domain->count + 1, struct ranked);
+
+	for (int c = 0; c < COMPONENT_COUNT; c++)
+		s->now.chosen[c] = s->fixed[c];
+	for (size_t i = 0; i < domain->count; i++)
+		order[i] = (struct ranked){&domain->values[i], rules_rank(s, &domain->values[i])};
+	qsort(order, domain->count, sizeof(*order), compare_ranked);
+	return order;
+}
+
 /* Fixes one main component after the other; false when enough were given. */
 static bool walk_parts(struct walk *walk, size_t part)
 {
 	struct search *s = &walk->resolver->search;
 	const struct domain *domain;
+	const struct ranked *order;
+	const char *last = NULL;
 
 	while (part < ARRAY_LEN(main_parts) && !(s->parts & COMPONENT_BIT(main_parts[part])))
 		part++;
 	if (part == ARRAY_LEN(main_parts))
 		return search_run(s) ? walk_give(walk) : true;
 	domain = &s->model->domains[main_parts[part]];
+	order = rank_values(s, domain);
 	for (size_t i = 0; i < domain->count; i++) {
-		s->fixed[main_parts[part]] = &domain->values[i];
-		if (search_run(s) && !walk_parts(walk, part + 1))
+		s->fixed[main_parts[part]] = order[i].value;
+		/* an OS's Python and the same from source are one stack here */
+		if ((last && strcmp(last, order[i].value->version) == 0) || !search_run(s))
+			continue;
+		if (main_parts[part] == COMPONENT_PYTHON)
+			last = order[i].value->version;
+		if (!walk_parts(walk, part + 1))
 			return false;
 	}
 	s->fixed[main_parts[part]] = NULL;

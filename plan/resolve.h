@@ -65,6 +65,7 @@ struct conflict {
 struct unsatisfied {
 	size_t count;
 	struct conflict conflicts[CONFLICTS_MAX];
+	const char *nothing; /* no request is to blame: why there is no stack at all, or NULL */
 	size_t suggestion_count;
 	const char *suggestions[CONFLICTS_MAX]; /* requests that would work */
 	/* a mixed cluster that has no one stack: how it can be split, each group with a stack */

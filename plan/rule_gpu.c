@@ -11,10 +11,10 @@ static long major_of(const char *version)
 }
 
 /* The highest and the lowest compute capability of a ">=5.0;<=9.0" cell. */
-static const char *bound(const struct value *cuda, enum version_operator operator,
+static const char *bound(const struct value *library, enum version_operator operator,
 			 char text[static 32])
 {
-	const char *cell = value_cell(cuda, "sm");
+	const char *cell = value_cell(library, "sm");
 	const char *sign = operator== VERSION_GE ? ">=" : "<=";
 	const char *at = strstr(cell, sign);
 
@@ -46,6 +46,14 @@ enum admission gpu_takes_cuda(const struct unit *gpu, const struct value *cuda)
 	return same_generation(gpu, cuda) ? ADMIT_JIT : ADMIT_NO;
 }
 
+enum admission gpu_takes_cudnn(const struct unit *gpu, const struct value *cudnn)
+{
+	char low[32];
+	const char *least = bound(cudnn, VERSION_GE, low);
+
+	return least && version_compare(gpu->sm, least) < 0 ? ADMIT_NO : ADMIT_YES;
+}
+
 /* "3.5-9.0" or one capability: whether code for it runs on `sm`. */
 static bool runs(const char *sm, const char *code, size_t length)
 {
@@ -59,6 +67,17 @@ static bool runs(const char *sm, const char *code, size_t length)
 		       (version_compare(sm, high) <= 0 || major_of(sm) == major_of(high));
 	}
 	return major_of(sm) == major_of(low) && version_compare(sm, low) >= 0;
+}
+
+/* "9.0", or "9.0-11.0": PTX that does not load on anything newer than 11.0. */
+static bool compiles(const char *sm, const char *ptx)
+{
+	char low[32];
+	const char *high = strchr(ptx, '-');
+
+	snprintf(low, sizeof(low), "%.*s", (int)strcspn(ptx, "-"), ptx);
+	return *ptx && version_compare(sm, low) >= 0 &&
+	       (!high || version_compare(sm, high + 1) <= 0);
 }
 
 /* Whether the toolkit that the wheel was built with makes code that runs on the GPU. */
@@ -89,7 +108,7 @@ enum admission gpu_takes_wheel(const struct model *model, const struct unit *gpu
 			return ADMIT_YES;
 		codes += length + (codes[length] == ';');
 	}
-	return *ptx && version_compare(gpu->sm, ptx) >= 0 ? ADMIT_JIT : ADMIT_NO;
+	return compiles(gpu->sm, ptx) ? ADMIT_JIT : ADMIT_NO;
 }
 
 /* --- PTX and the driver's compiler -------------------------------------------------------- */

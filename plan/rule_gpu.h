@@ -14,6 +14,9 @@
 /* Whether a toolkit can make code for the GPU, or only PTX of another can run (ADMIT_JIT). */
 enum admission gpu_takes_cuda(const struct unit *gpu, const struct value *cuda);
 
+/* Whether the cuDNN still has code for a GPU that old: an `sm` cell names the oldest. */
+enum admission gpu_takes_cudnn(const struct unit *gpu, const struct value *cudnn);
+
 /*
  * Whether a framework's wheel has code for the GPU; ADMIT_JIT: as PTX alone. A wheel whose list is
  * not known cannot have more than the toolkit that it was built with makes.

@@ -98,7 +98,7 @@ static const struct unit *refused_driver(const struct search *s, const struct va
 		const uint8_t *admits = unit->admits[COMPONENT_CUDA];
 
 		if (!(s->active >> i & 1) || !unit->driver || !admits ||
-		    admits[cuda->index] != ADMIT_MINOR)
+		    (admits[cuda->index] != ADMIT_MINOR && admits[cuda->index] != ADMIT_COMPAT))
 			continue;
 		*gate = newest_gate(require, cuda->version);
 		if (*gate >= 0 &&
@@ -131,13 +131,15 @@ const char *gate_sentence(const struct search *s, const struct value *cuda, cons
 		s->model->arena,
 		"NVIDIA's image of CUDA %s would refuse driver %s (NVIDIA_REQUIRE_CUDA since %s: "
 		"its "
-		"own CUDA >= %s, or branch %s), although minor-version compatibility runs it; the "
+		"own CUDA >= %s, or branch %s), although %s compatibility runs it; the "
 		"container gets NVIDIA_DISABLE_REQUIRE=true, which skips that check",
 		cuda->version, unit->driver, table_cell(require, (size_t)gate, "from"),
 		table_cell(require, (size_t)gate, "cuda_least"),
 		*table_cell(require, (size_t)gate, "branches")
 			? table_cell(require, (size_t)gate, "branches")
-			: "none");
+			: "none",
+		unit->admits[COMPONENT_CUDA][cuda->index] == ADMIT_MINOR ? "minor-version"
+									 : "forward");
 }
 
 /* --- the base image ------------------------------------------------------------------------ */

@@ -89,10 +89,57 @@ static uint32_t chosen_parts(const struct search *s)
 	return parts;
 }
 
+/* Drivers and GPUs that are there are in no assignment, and rules speak of them all the same. */
+static bool pin_passes(const struct search *s, int c, size_t rule)
+{
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+		const struct conflict_rule *conflict = &s->model->conflicts[rule];
+		bool passes = true;
+
+		if (!(s->active >> i & 1) || !unit->is_pin || (int)unit->component != c)
+			continue;
+		for (size_t k = 0; k < conflict->condition_count; k++)
+			if ((int)conflict->conditions[k].component == c &&
+			    conflict->conditions[k].needs &&
+			    !needs_admit(conflict->conditions[k].needs,
+					 unit->driver ? unit->driver : unit->product))
+				passes = false;
+		if (passes)
+			return true;
+	}
+	return false;
+}
+
+bool rules_refuse_pins(const struct search *s)
+{
+	const uint32_t pins = COMPONENT_BIT(COMPONENT_DRIVER) | COMPONENT_BIT(COMPONENT_GPU);
+
+	for (size_t k = 0; k < s->model->conflict_count; k++) {
+		const struct conflict_rule *rule = &s->model->conflicts[k];
+		bool holds =
+			rule->refuses && !(rule->components & ~pins) && !bit_is_set(s->waived, k);
+
+		for (int c = COMPONENT_DRIVER; c <= COMPONENT_GPU && holds; c++)
+			holds = !(rule->components & COMPONENT_BIT(c)) || pin_passes(s, c, k);
+		if (holds)
+			return true;
+	}
+	return false;
+}
+
+static bool side_passes(const struct search *s, int c, size_t rule)
+{
+	return s->now.chosen[c] ? bit_is_set(s->now.chosen[c]->passes, rule)
+				: pin_passes(s, c, rule);
+}
+
 void rules_prepare(struct search *s, enum component component)
 {
 	const struct model *model = s->model;
-	uint32_t own = COMPONENT_BIT(component), parts = chosen_parts(s) | own;
+	uint32_t own = COMPONENT_BIT(component), parts = chosen_parts(s) | own |
+							 COMPONENT_BIT(COMPONENT_DRIVER) |
+							 COMPONENT_BIT(COMPONENT_GPU);
 	uint64_t *threat = s->threats[component];
 
 	memset(threat, 0, model->conflict_words * sizeof(*threat));
@@ -103,7 +150,7 @@ void rules_prepare(struct search *s, enum component component)
 
 		for (int c = 0; c < COMPONENT_COUNT && complete; c++)
 			if ((rule->components & ~own & COMPONENT_BIT(c)))
-				complete = bit_is_set(s->now.chosen[c]->passes, k);
+				complete = side_passes(s, c, k);
 		if (complete)
 			threat[k / 64] |= 1ULL << (k % 64);
 	}
@@ -144,6 +191,10 @@ static bool needs_jit(const struct search *s, const struct value *cuda)
 /* PTX that is newer than the driver's own CUDA is not covered by minor-version compatibility. */
 static bool has_older_driver(const struct search *s, const struct value *cuda)
 {
+	const struct value *driver = s->now.chosen[COMPONENT_DRIVER];
+
+	if (driver && driver_runs(s->model, driver->version, cuda, false) != ADMIT_YES)
+		return true;
 	for (size_t i = 0; i < s->units->count; i++) {
 		const uint8_t *admits = s->units->list[i].admits[COMPONENT_CUDA];
 
@@ -152,6 +203,22 @@ static bool has_older_driver(const struct search *s, const struct value *cuda)
 			return true;
 	}
 	return false;
+}
+
+/* PTX goes upwards only: that of 12.0 is none for a GPU of 8.0. */
+static bool has_ptx_for(const struct search *s, const struct value *wheel, const struct value *cuda)
+{
+	const char *ptx = value_cell(wheel, "ptx");
+
+	for (size_t i = 0; i < s->units->count && *ptx; i++) {
+		const struct unit *unit = &s->units->list[i];
+		const uint8_t *admits = unit->admits[COMPONENT_CUDA];
+
+		if ((s->active >> i & 1) && unit->sm && admits &&
+		    admits[cuda->index] == ADMIT_JIT && version_compare(unit->sm, ptx) < 0)
+			return false;
+	}
+	return *ptx != '\0';
 }
 
 static bool jit_breach(const struct search *s, const struct value *cuda, struct breach *breach)
@@ -166,7 +233,7 @@ static bool jit_breach(const struct search *s, const struct value *cuda, struct 
 
 		if (!wheel)
 			continue;
-		any |= *value_cell(wheel, "ptx") != '\0';
+		any |= has_ptx_for(s, wheel, cuda);
 		breach->blame |= COMPONENT_BIT(c);
 		breach->other = wheel;
 	}

@@ -26,6 +26,9 @@ bool rules_fit_pair(const struct model *model, const struct value *a, const stru
 /* The other rules alone, for a value whose pairs are known to fit. */
 bool rules_fit_rest(const struct search *search, const struct value *value, uint32_t *blame);
 
+/* Whether a known conflict on drivers or GPUs alone refuses those that are there. */
+bool rules_refuse_pins(const struct search *search);
+
 /* Why it does not fit, for people, with the sources; false when it fits. */
 bool rules_explain(struct search *search, const struct value *value, const char **text,
 		   const char **source);

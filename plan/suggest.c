@@ -31,7 +31,7 @@ static const struct value *choice_without(struct search *s, size_t unit)
 
 	s->active = all_but(s, unit);
 	s->parts = stack_parts(s->model, s->units, s->active) | COMPONENT_BIT(c);
-	return search_run(s) ? s->now.chosen[c] : NULL;
+	return pins_agree(s, s->active) && search_run(s) ? s->now.chosen[c] : NULL;
 }
 
 /* --- drivers: the lowest known one that is high enough --------------------------------------- */
@@ -161,7 +161,7 @@ static void suggest_two(struct search *s, uint64_t set, struct unsatisfied *why)
 			s->active = all_but(s, i) & all_but(s, j);
 			s->parts = stack_parts(s->model, s->units, s->active) |
 				   COMPONENT_BIT(a->component) | COMPONENT_BIT(b->component);
-			if (!search_run(s))
+			if (!pins_agree(s, s->active) || !search_run(s))
 				continue;
 			add(why, arena_printf(s->model->arena, "%s==%s with %s==%s",
 					      component_names[a->component],

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""The CSV files of a catalog folder as lists of rows."""
+import os
+import re
+
+FRAMEWORKS = ("tensorflow", "torch", "mxnet")
+PIP = FRAMEWORKS + ("horovod",)
+GPU_ONLY = ("driver", "gpu", "cuda", "cudnn", "nccl")
+COMMON = ("cuda", "os", "glibc", "python", "gcc", "cudnn", "nccl", "openmpi")
+COMPONENTS = FRAMEWORKS + ("horovod",) + COMMON + ("driver", "gpu")
+
+
+class Row(dict):
+    """One line; its identity is the object, so that it can be a key."""
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        return self is other
+
+    def cell(self, column):
+        return self.get(column) or ""
+
+
+def read_table(path):
+    with open(path, encoding="utf-8") as file:
+        lines = [line.rstrip("\n") for line in file if line.strip() and not line.startswith("#")]
+    header = lines[0].split(",")
+    return header, [Row(zip(header, line.split(","))) for line in lines[1:]]
+
+
+class Catalog:
+    def __init__(self, folder):
+        self.folder, self.tables, self.headers = folder, {}, {}
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".csv"):
+                header, rows = read_table(os.path.join(folder, name))
+                self.headers[name[:-4]], self.tables[name[:-4]] = header, rows
+        self.sources = {row["id"] for row in self.rows("sources")}
+        self.refusals = [c for c in map(self.refusal, self.rows("conflicts")) if c]
+
+    def rows(self, component):
+        return self.tables.get(component, [])
+
+    def versions(self, component):
+        return {row["version"] for row in self.rows(component)}
+
+    @staticmethod
+    def refusal(row):
+        """(id, {component: cell}) of a row that refuses and speaks of components only."""
+        if row["effect"] != "refuse":
+            return None
+        conditions = {}
+        for text in row["when"].split("&"):
+            name = re.match(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*", text.strip()).group(0)
+            if name not in COMPONENTS:
+                return None
+            conditions[name] = text.strip()[len(name) :].strip()
+        return row["id"], conditions

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: MIT
+"""
+What goes together, from docs/catalog.md and the vendors' documents: written without plan/rule_*.c.
+
+Every function answers a question about rows; None, False or "" is "no" or "nothing is wrong".
+"""
+from catalog import COMPONENTS, FRAMEWORKS
+from versions import KEY, cell_admits, clause_admits, compare, in_series, parts
+
+PACKAGES = {"apt": ("apt",), "rpm": ("yum", "dnf")}
+BRANDS = {
+    "datacenter": {"tesla"},
+    "geforce": {"geforce", "geforcertx"},
+    "titan": {"titan", "titanrtx"},
+    "quadro": {"quadro", "quadrortx"},
+    "rtx": {"nvidiartx", "quadrortx"},
+}
+
+
+# --- two rows ---------------------------------------------------------------------------------
+
+
+def cell_wrong(name, row, other_name, other):
+    """A requirement cell of `row` that excludes `other`; driver and GPU have rules of their own."""
+    if {name, other_name} & {"driver", "gpu"} or (name, other_name) == ("os", "cuda"):
+        return ""
+    cell = row.cell(other_name)
+    if other_name == "os":
+        fits = not cell or cell == other["version"]
+    else:
+        fits = cell_admits(cell, other["version"])
+    return "" if fits else f"{name} {row['version']} wants {other_name} {cell}, has {other['version']}"
+
+
+def kind_wrong(row, system):
+    managers = PACKAGES.get(row.cell("kind"))
+    if managers and system["package_manager"] not in managers:
+        return f"{row['kind']} packages of {row['version']} on {system['version']}"
+    return ""
+
+
+def images_of(catalog, cuda, system):
+    return [
+        image
+        for image in catalog.rows("image")
+        if image["os"] == system["version"] and in_series(cuda["version"], image["cuda"])
+    ]
+
+
+def cuda_missing(catalog, cuda, system):
+    if cell_admits(system.cell("cuda"), cuda["version"]) or images_of(catalog, cuda, system):
+        return ""
+    return f"no CUDA {cuda['version']} for {system['version']}"
+
+
+def pair_wrong(catalog, name, row, other_name, other):
+    """The first rule that two rows break; "" when they go together."""
+    wrong = cell_wrong(name, row, other_name, other) or cell_wrong(other_name, other, name, row)
+    for one, this, two, that in ((name, row, other_name, other), (other_name, other, name, row)):
+        if two == "os":
+            wrong = wrong or kind_wrong(this, that)
+            if one == "cuda":
+                wrong = wrong or cuda_missing(catalog, this, that)
+    return wrong
+
+
+# --- drivers ----------------------------------------------------------------------------------
+
+
+def branch(driver):
+    return str(parts(driver)[0])
+
+
+def whole(driver):
+    """A branch alone stands for its newest driver."""
+    return driver if "." in driver else driver + ".99999"
+
+
+def reaches(cell, driver):
+    return bool(cell) and cell_admits(cell, whole(driver))
+
+
+def require_states(catalog, cuda):
+    """The states of the image's gate, the oldest first: of the patch release, else of its series."""
+    rows = [r for r in catalog.rows("require") if in_series(cuda["version"], r["version"])]
+    states = [r for r in rows if compare(r["version"], cuda["version"]) == 0] or rows
+    return sorted(states, key=lambda state: state["from"])
+
+
+def may_compat(catalog, driver, cuda, gpus):
+    known = gpus and all(gpu.cell("class") in ("datacenter", "jetson") for gpu in gpus)
+    if not known or cuda.cell("compat") != "yes":
+        return False
+    states = require_states(catalog, cuda)
+    return any(branch(driver) in state["branches"].split(";") for state in states)
+
+
+def driver_runs(catalog, driver, cuda, gpus):
+    """"exact", "minor", "compat" or "" (not at all)."""
+    if reaches(cuda["driver"], driver):
+        return "exact"
+    if reaches(cuda.cell("driver_minor"), driver):
+        return "minor"
+    return "compat" if may_compat(catalog, driver, cuda, gpus) else ""
+
+
+def own_cuda_reaches(catalog, driver, least):
+    """Whether the driver's own CUDA, as nvidia-smi says it, is at least that."""
+    return any(
+        compare(row["version"], least) >= 0 and reaches(row["driver"], driver)
+        for row in catalog.rows("cuda")
+    )
+
+
+def gate_lists(state, driver, gpus):
+    classes = [gpu.cell("class") for gpu in gpus] or ["datacenter"]
+    listed = set(state["brands"].split(";"))
+    fits = all(BRANDS.get(name, {"tesla"}) & listed for name in classes)
+    return fits and branch(driver) in state["branches"].split(";")
+
+
+def gate_refuses(catalog, driver, cuda, gpus):
+    """True, False, or None where the rules do not say (no state known, or the driver's own CUDA is
+    of the image's series though it is older than the patch release)."""
+    if driver_runs(catalog, driver, cuda, gpus) == "exact":
+        return False
+    states = require_states(catalog, cuda)
+    if not states:
+        return None
+    newest = [state for state in states if state["from"] == states[-1]["from"]]
+    if any(gate_lists(state, driver, gpus) for state in newest):
+        return False
+    return None if own_cuda_reaches(catalog, driver, newest[-1]["cuda_least"]) else True
+
+
+# --- GPUs -------------------------------------------------------------------------------------
+
+
+def major(sm):
+    return parts(sm)[0]
+
+
+def binary_runs(code, sm):
+    return major(code) == major(sm) and compare(code, sm) <= 0
+
+
+def bounds(cell):
+    """ ">=5.0;<=9.0" is ("5.0", "9.0")."""
+    low = [clause[2:] for clause in cell.split(";") if clause.startswith(">=")]
+    high = [clause[2:] for clause in cell.split(";") if clause.startswith("<=")]
+    return (low or ["0"])[0], (high or ["999"])[0]
+
+
+def toolkit_makes(cell, sm):
+    """Machine code that runs on sm: "yes", "newer" (sm is above the range) or "older"."""
+    low, high = bounds(cell)
+    if cell_admits(cell, sm) or (binary_runs(high, sm) and compare(low, high) <= 0):
+        return "yes"
+    return "older" if compare(sm, low) < 0 else "newer"
+
+
+def first_major(catalog, gpu):
+    """Of the first CUDA that knows the GPU."""
+    if gpu.cell("cuda"):
+        return major(bounds(gpu["cuda"])[0])
+    makers = [r["version"] for r in catalog.rows("cuda") if cell_admits(r["sm"], gpu["sm"])]
+    return min(major(version) for version in makers) if makers else 0
+
+
+def sm_ranges(cell):
+    for item in filter(None, cell.split(";")):
+        low, _, high = item.partition("-")
+        yield low, high or low
+
+
+def wheel_binary(catalog, wheel, sm):
+    if wheel.cell("sm"):
+        return any(
+            (compare(low, sm) <= 0 <= compare(high, sm)) or binary_runs(high, sm)
+            for low, high in sm_ranges(wheel["sm"])
+        )
+    tested = [r for r in catalog.rows("cuda") if cell_admits(wheel.cell("cuda_tested"), r["version"])]
+    return not tested or any(toolkit_makes(row["sm"], sm) == "yes" for row in tested)
+
+
+def wheel_ptx(wheel, sm):
+    return bool(wheel.cell("ptx")) and compare(wheel["ptx"], sm) <= 0
+
+
+def wheel_takes(catalog, wheel, gpu):
+    return wheel_binary(catalog, wheel, gpu["sm"]) or wheel_ptx(wheel, gpu["sm"])
+
+
+def gpu_takes_cuda(catalog, gpu, cuda):
+    """"yes", "jit" (PTX of a wheel could run) or "" (no)."""
+    made = toolkit_makes(cuda["sm"], gpu["sm"])
+    if made == "yes":
+        return "yes"
+    jit = made == "newer" and 0 < first_major(catalog, gpu) <= major(cuda["version"])
+    return "jit" if jit else ""
+
+
+def own_series_reaches(catalog, driver, cuda):
+    """Whether the driver is of this minor release of CUDA or newer: what compiles its PTX."""
+    series = ".".join(cuda["version"].split(".")[:2])
+    rows = [r for r in catalog.rows("cuda") if in_series(r["version"], series)]
+    return any(reaches(row["driver"], driver) for row in rows)
+
+
+def jit_wrong(catalog, gpu, cuda, wheels, drivers):
+    """A GPU that is newer than the toolkit: what it wants beside the majors."""
+    if not any(wheel_ptx(wheel, gpu["sm"]) for wheel in wheels):
+        return f"{gpu['version']} is newer than CUDA {cuda['version']} and no wheel has PTX"
+    for driver in drivers:
+        if not own_series_reaches(catalog, driver, cuda):
+            return f"PTX of CUDA {cuda['version']} on driver {driver} for {gpu['version']}"
+    return ""
+
+
+def ptx_maker(catalog, wheel):
+    """The release whose compiler made the wheel's PTX, as the oldest of its series; None: not known."""
+    cell = wheel.cell("cuda_tested")
+    rows = [r for r in catalog.rows("cuda") if cell and cell_admits(cell, r["version"])]
+    return min(rows, key=lambda row: KEY(row["version"]), default=None)
+
+
+def ptx_wrong(catalog, wheel, gpu, driver, way):
+    """A GPU that runs the wheel as PTX alone: minor-version compatibility does not compile that."""
+    maker = ptx_maker(catalog, wheel)
+    if not maker or way == "compat" or wheel_binary(catalog, wheel, gpu["sm"]):
+        return ""
+    if reaches(maker["driver"], driver):
+        return ""
+    return f"PTX of {wheel.cell('pip')} (CUDA {maker['version']}) on driver {driver} for {gpu['version']}"
+
+
+# --- whole stacks -----------------------------------------------------------------------------
+
+
+def condition_holds(cell, version):
+    alternatives = cell.split("|") if cell else []
+    return not alternatives or any(
+        all(clause_admits(clause, version) for clause in alternative.split(";"))
+        for alternative in alternatives
+    )
+
+
+def refused_by(catalog, stack, drivers):
+    """Ids of conflicts.csv whose conditions all hold; `drivers`: any of them may be the one."""
+    versions = {name: [row["version"]] for name, row in stack.items() if name in COMPONENTS}
+    versions["driver"] = [whole(driver) for driver in drivers]
+    return [
+        name
+        for name, conditions in catalog.refusals
+        if all(
+            any(condition_holds(cell, version) for version in versions.get(component, []))
+            for component, cell in conditions.items()
+        )
+    ]
+
+
+def wheels_of(stack):
+    return [stack[name] for name in FRAMEWORKS if name in stack]
