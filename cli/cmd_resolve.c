@@ -3,6 +3,7 @@
 
 #include "core/file.h"
 #include "core/log.h"
+#include "core/str.h"
 #include "core/term.h"
 #include "core/words.h"
 #include "plan/component.h"
@@ -33,8 +34,12 @@ static const struct opt options[] = {
 
 static void print_row(struct term_table *table, bool explain, const struct choice *c)
 {
+	const char *option = ends_with(c->index, ".html") ? "--find-links" : "--extra-index-url";
+	const char *wheel =
+		*c->index ? arena_printf(table->arena, "%s %s %s", c->pip, option, c->index)
+			  : c->pip;
 	const char *packages = *c->run_packages ? c->run_packages
-			       : *c->pip	? c->pip
+			       : *wheel		? wheel
 			       : *c->download	? c->download
 						: "-";
 
@@ -123,6 +128,15 @@ static const char *const *changed_names(struct stages *s, const struct locked *l
 	return names.list;
 }
 
+static bool is_same_question(struct stages *s, const struct locked *locked)
+{
+	size_t count = 0;
+
+	while (locked->requests[count])
+		count++;
+	return count == locked->lock.plan.request_count && !*changed_names(s, locked);
+}
+
 static int check_names(const char *const *names, struct error *err)
 {
 	for (; *names; names++)
@@ -143,6 +157,9 @@ static int keep_locked(struct stages *s, const struct options *o, const char *co
 	    !locked->found)
 		return 0; /* a lock that is damaged is written anew */
 	if (o->update && !*arguments)
+		return 0;
+	/* words of the command line are a new question, unless they are the lock's own */
+	if (!s->cluster.path && !o->update && !is_same_question(s, locked))
 		return 0;
 	if (o->update && check_names(arguments, err) < 0)
 		return -1;

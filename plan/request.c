@@ -4,6 +4,7 @@
 #include "core/str.h"
 #include "plan/rule_gpu.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* --- reading ------------------------------------------------------------------------------ */
@@ -323,6 +324,39 @@ static bool is_build(const struct value *value, const char *wanted, struct arena
 	       ends_with(value_cell(value, "index"), arena_printf(arena, "/%s", plus + 1));
 }
 
+/*
+ * gcc 9.3.0 where 9.4.0 is known: its rules are by major version since gcc 5, by the first two
+ * numbers before and for Python and glibc; so an unknown patch version counts as its series. "" for
+ * others.
+ */
+static const char *series_of(const struct unit *unit, struct arena *arena)
+{
+	const char *version = unit->req.clauses[0].version;
+	size_t length = strcspn(version, ".");
+
+	if (!is_exact(&unit->req) || strpbrk(version, "*+-"))
+		return "";
+	if (unit->component != COMPONENT_GCC && unit->component != COMPONENT_PYTHON &&
+	    unit->component != COMPONENT_GLIBC)
+		return "";
+	if ((unit->component != COMPONENT_GCC || strtol(version, NULL, 10) < 5) && version[length])
+		length += 1 + strcspn(version + length + 1, ".");
+	return version[length] ? arena_strndup(arena, version, length) : "";
+}
+
+static void admit_series(const struct model *model, struct unit *unit)
+{
+	const struct domain *domain = &model->domains[unit->component];
+	const char *series = series_of(unit, model->arena);
+
+	for (size_t i = 0; i < domain->count; i++)
+		if (unit->admits[unit->component][i])
+			return;
+	for (size_t i = 0; i < domain->count && *series; i++)
+		unit->admits[unit->component][i] =
+			version_in_series(domain->values[i].version, series);
+}
+
 static void admit_request(const struct model *model, struct unit *unit)
 {
 	const struct domain *domain = &model->domains[unit->component];
@@ -338,6 +372,7 @@ static void admit_request(const struct model *model, struct unit *unit)
 				 : requirement_admits_series(&unit->req, version)) ||
 			    is_build(&domain->values[i], wanted, model->arena);
 	}
+	admit_series(model, unit);
 }
 
 static void admit_driver(const struct model *model, struct unit *unit, bool compat)

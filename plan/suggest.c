@@ -149,27 +149,32 @@ static void suggest_choice(struct search *s, size_t unit, struct unsatisfied *wh
 }
 
 /* No single change helps: two that do, with what is newest of both. */
+static bool can_change(const struct unit *unit)
+{
+	return !unit->is_pin && unit->req.clause_count;
+}
+
+static bool suggest_both(struct search *s, size_t i, size_t j, struct unsatisfied *why)
+{
+	enum component a = s->units->list[i].component, b = s->units->list[j].component;
+
+	s->active = all_but(s, i) & all_but(s, j);
+	s->parts = stack_parts(s->model, s->units, s->active) | COMPONENT_BIT(a) | COMPONENT_BIT(b);
+	if (a == b || !pins_agree(s, s->active) || !search_run(s))
+		return false;
+	add(why,
+	    arena_printf(s->model->arena, "%s==%s with %s==%s", component_names[a],
+			 s->now.chosen[a]->version, component_names[b], s->now.chosen[b]->version));
+	return true;
+}
+
 static void suggest_two(struct search *s, uint64_t set, struct unsatisfied *why)
 {
 	for (size_t i = 0; i < s->units->count; i++)
-		for (size_t j = i + 1; j < s->units->count; j++) {
-			const struct unit *a = &s->units->list[i], *b = &s->units->list[j];
-
-			if (!(set & UNIT_BIT(i)) || !(set & UNIT_BIT(j)) || a->is_pin ||
-			    b->is_pin || !a->req.clause_count || !b->req.clause_count)
-				continue;
-			s->active = all_but(s, i) & all_but(s, j);
-			s->parts = stack_parts(s->model, s->units, s->active) |
-				   COMPONENT_BIT(a->component) | COMPONENT_BIT(b->component);
-			if (!pins_agree(s, s->active) || !search_run(s))
-				continue;
-			add(why, arena_printf(s->model->arena, "%s==%s with %s==%s",
-					      component_names[a->component],
-					      s->now.chosen[a->component]->version,
-					      component_names[b->component],
-					      s->now.chosen[b->component]->version));
-			return;
-		}
+		for (size_t j = 0; j < s->units->count; j++)
+			if ((set & UNIT_BIT(i)) && j != i && can_change(&s->units->list[i]) &&
+			    can_change(&s->units->list[j]) && suggest_both(s, i, j, why))
+				return;
 }
 
 void conflict_suggest(struct search *s, uint64_t set, struct unsatisfied *why)
