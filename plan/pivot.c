@@ -231,11 +231,11 @@ static const struct value *nearest_excluded(const struct pivot *pivot, size_t un
 
 /* What the unit asks for stands against the value itself, in every version that it admits. */
 static bool explain_direct(struct search *s, const struct unit *unit, const struct value *value,
-			   const char **text, const char **source)
+			   bool below, const char **text, const char **source)
 {
 	const struct domain *domain = &s->model->domains[unit->component];
 	const uint8_t *admits = unit->admits[unit->component];
-	const struct value *first = NULL;
+	const struct value *nearest = NULL;
 
 	if (unit->is_pin || !admits || unit->component == value->component)
 		return false;
@@ -244,12 +244,13 @@ static bool explain_direct(struct search *s, const struct unit *unit, const stru
 			continue;
 		if (rules_fit_pair(s->model, &domain->values[i], value))
 			return false;
-		first = first ? first : &domain->values[i];
+		if (!nearest || below)
+			nearest = &domain->values[i];
 	}
-	if (!first)
+	if (!nearest)
 		return false;
 	s->now = (struct assignment){0};
-	s->now.chosen[unit->component] = first;
+	s->now.chosen[unit->component] = nearest;
 	return rules_explain(s, value, text, source);
 }
 
@@ -265,7 +266,7 @@ static bool explain_exclusion(struct search *s, size_t unit, const struct value 
 		unit_explain(s->model, u, value, text, source);
 		return true;
 	}
-	if (explain_direct(s, u, value, text, source))
+	if (explain_direct(s, u, value, below, text, source))
 		return true;
 	trace_exclusion(s, unit, value, below);
 	*text = s->trace.text;
