@@ -190,6 +190,11 @@ void unit_explain(const struct model *model, const struct unit *unit, const stru
 				     "CUDA %s makes code for compute capability %s; %s has %s",
 				     value->version, readable(value_cell(value, "sm"), arena),
 				     unit->product, unit->sm);
+	else if (value->component == COMPONENT_CUDNN)
+		*text = arena_printf(arena, "%s is for compute capability %s; %s has %s",
+				     value_title(value, arena),
+				     readable(value_cell(value, "sm"), arena), unit->product,
+				     unit->sm);
 	else if (!*value_cell(value, "sm"))
 		*text = arena_printf(
 			arena,
@@ -203,6 +208,6 @@ void unit_explain(const struct model *model, const struct unit *unit, const stru
 			"%s%s%s; %s has %s",
 			value_title(value, arena), *value_cell(value, "index") ? " from " : "",
 			value_cell(value, "index"), readable(value_cell(value, "sm"), arena),
-			*value_cell(value, "ptx") ? " and PTX for " : " and no PTX",
+			*value_cell(value, "ptx") ? " and PTX of " : " and no PTX",
 			value_cell(value, "ptx"), unit->product, unit->sm);
 }
