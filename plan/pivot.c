@@ -15,7 +15,7 @@
 
 /* In the order in which a person would look for the reason. */
 static const enum component pivots[] = {
-	COMPONENT_GLIBC, /* only where it is asked for: it is a fact of the OS */
+	COMPONENT_GLIBC, /* it and the frameworks only where they are asked for */
 	COMPONENT_CUDA,	      COMPONENT_OS,    COMPONENT_PYTHON,  COMPONENT_GCC,
 	COMPONENT_CUDNN,      COMPONENT_NCCL,  COMPONENT_OPENMPI, COMPONENT_HOROVOD,
 	COMPONENT_TENSORFLOW, COMPONENT_TORCH, COMPONENT_MXNET,
@@ -66,7 +66,8 @@ static bool is_pivot(struct search *s, uint64_t set, enum component c, struct re
 	bool is_named = names_component(s->units, set, c);
 
 	pivot->domain = &s->model->domains[c];
-	if (!pivot->domain->count || (c == COMPONENT_GLIBC && !is_named))
+	if (!pivot->domain->count ||
+	    (!is_named && (COMPONENT_BIT(c) & (COMPONENTS_PIP | COMPONENT_BIT(COMPONENT_GLIBC)))))
 		return false;
 	for (size_t i = 0; i < pivot->domain->count; i++)
 		if (is_shared(s->units, set, reaches, &pivot->domain->values[i]))
@@ -155,10 +156,12 @@ static const char *describe_runs(const struct step *steps, size_t count, struct 
 			continue;
 		while (end + 1 < count && steps[end + 1].allowed)
 			end++;
-		if (runs++ == 3)
+		if (runs++ == 3) {
+			while (!steps[count - 1].allowed)
+				count--;
 			return arena_printf(arena, "%s and others up to %s", text,
-					    steps[count - 1].allowed ? "the newest"
-								     : steps[end].version);
+					    steps[count - 1].version);
+		}
 		text = arena_printf(arena, "%s%s", text, runs > 1 ? ", " : "");
 		if (end == count - 1 && i > 0 && i < end)
 			text = arena_printf(arena, "%s>= %s", text, steps[i].version);
