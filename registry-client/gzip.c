@@ -35,6 +35,27 @@ void gzip_header(unsigned char out[static GZIP_HEADER_BYTES])
 	memcpy(out, header, sizeof(header));
 }
 
+/* Blocks of stored bytes, RFC 1951, 3.2.4: they begin and end on a byte border. */
+static size_t store(const unsigned char *bytes, size_t length, unsigned char *out)
+{
+	unsigned char *start = out;
+
+	while (length) {
+		uint16_t part = length < UINT16_MAX ? (uint16_t)length : UINT16_MAX;
+
+		*out++ = 0; /* not the last block, stored */
+		*out++ = (unsigned char)part;
+		*out++ = (unsigned char)(part >> 8);
+		*out++ = (unsigned char)~part;
+		*out++ = (unsigned char)(~part >> 8);
+		memcpy(out, bytes, part);
+		out += part;
+		bytes += part;
+		length -= part;
+	}
+	return (size_t)(out - start);
+}
+
 size_t gzip_block(struct gzip_scratch *scratch, const void *bytes, size_t length,
 		  unsigned char *out)
 {
@@ -49,9 +70,11 @@ size_t gzip_block(struct gzip_scratch *scratch, const void *bytes, size_t length
 	stream->avail_in = (uint32_t)length;
 	stream->next_out = out;
 	stream->avail_out = GZIP_BLOCK_PACKED_MAX;
-	/* Cannot fail: the room is larger than stored blocks need. */
-	if (isal_deflate(stream) != COMP_OK || stream->avail_in || !stream->avail_out)
-		abort();
+	if (isal_deflate(stream) != COMP_OK)
+		abort(); /* says that its arguments are wrong */
+	/* its codes are fixed: what is packed already grows by them */
+	if (stream->avail_in || !stream->avail_out || stream->total_out > length)
+		return store(bytes, length, out);
 	return stream->total_out;
 }
 

@@ -229,6 +229,28 @@ static void test_old_form(void **state)
 	assert_string_equal(f->manifest.digest, first);
 }
 
+/* What cannot be packed is stored, and hardly grows. */
+static void test_incompressible(void **state)
+{
+	struct fixture *f = *state;
+	char digest[DIGEST_TEXT_BYTES];
+	struct manifest manifest;
+	uint64_t seed = 88172645463325252;
+
+	for (size_t i = 0; i < BIG_BYTES; i++) {
+		seed ^= seed << 13;
+		seed ^= seed >> 7;
+		seed ^= seed << 17;
+		f->big[i] = (char)(seed >> 32);
+	}
+	make_old(f, NULL);
+	assert_int_equal(import(f, NULL), 0);
+	read_manifest(f, &manifest);
+	digest_of(f->big, BIG_BYTES, digest);
+	check_layer(f, &manifest.layers[0], digest);
+	assert_in_range(manifest.layers[0].size_bytes, BIG_BYTES, BIG_BYTES + BIG_BYTES / 1000);
+}
+
 static void test_new_form(void **state)
 {
 	struct fixture *f = *state;
@@ -425,6 +447,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_old_form, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_incompressible, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_new_form, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_packed_layer, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_redact, setup, teardown),
