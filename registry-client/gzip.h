@@ -32,8 +32,8 @@ void gzip_scratch_free(struct gzip_scratch *scratch);
 void gzip_header(unsigned char out[static GZIP_HEADER_BYTES]);
 
 /*
- * Deflates `length` bytes into `out` (room for GZIP_BLOCK_PACKED_MAX); the packed length. What would
- * grow is stored as it is, 5 bytes longer for each 64 KiB.
+ * Deflates `length` bytes into `out` (room for GZIP_BLOCK_PACKED_MAX); the packed length. What
+ * would grow is stored as it is, 5 bytes longer for each 64 KiB.
  */
 size_t gzip_block(struct gzip_scratch *scratch, const void *bytes, size_t length,
 		  unsigned char *out);
