@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "builder/recipe.h"
 
+#include "builder/parts.h"
+#include "builder/stack_values.h"
 #include "core/file.h"
 #include "core/quote.h"
 #include "core/template.h"
@@ -9,48 +11,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/*
- * Inside a RUN: takes packages from the mirror of the build argument, if there is one, without
- * leaving its name behind. A mirror that ends in /debian has its security suite beside it; one may
- * lag, so the release file's end date is not checked there (signatures are).
- */
-static const char APT_BEGIN[] =
-	"set -eu; export DEBIAN_FRONTEND=noninteractive; opts='-o Acquire::Retries=3'; \\\n"
-	"    if [ -n \"$APT_MIRROR\" ]; then \\\n"
-	"      for suite in ${codename} ${codename}-updates; do echo \"deb $APT_MIRROR $suite "
-	"main\"; "
-	"done >/tmp/apt.list; \\\n"
-	"      case $APT_MIRROR in */debian) \\\n"
-	"        echo \"deb $APT_MIRROR-security ${codename}-security main\" >>/tmp/apt.list;; "
-	"esac; "
-	"\\\n"
-	"      opts=\"$opts -o Dir::Etc::SourceList=/tmp/apt.list -o "
-	"Dir::Etc::SourceParts=/dev/null "
-	"-o Acquire::Check-Valid-Until=false\"; \\\n"
-	"    fi; \\\n"
-	"    apt-get $opts update;";
-static const char APT_END[] =
-	"rm -rf /tmp/apt.list /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old "
-	"/var/log/*";
-
-#define VALUES_MAX 24
 #define ENV_NAME "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 struct renderer {
 	const struct cluster *cluster;
 	const struct plan *plan;
-	const struct table *os_table;
-	size_t os_row;
 	struct arena *arena;
 	struct spec *spec;
-	size_t value_count;
-	struct template_value values[VALUES_MAX];
+	struct values values;
 	struct error *err;
 };
 
 static void set(struct renderer *r, const char *name, const char *value)
 {
-	r->values[r->value_count++] = (struct template_value){name, value};
+	values_set(&r->values, name, value);
 }
 
 static void set_str(struct renderer *r, const char *name, struct str *value)
@@ -59,55 +33,15 @@ static void set_str(struct renderer *r, const char *name, struct str *value)
 	str_release(value);
 }
 
-/* One package word per line, with a continuation, sorted as the plan lists them. */
-static void add_packages(struct str *out, const char *packages)
+/* What the person wants on top of the stack. */
+static void set_user_packages(struct renderer *r)
 {
-	while (*packages) {
-		size_t length = strcspn(packages, ";");
+	const char *text = "";
 
-		if (length)
-			str_addf(out, "%s      %.*s", out->length ? " \\\n" : "", (int)length,
-				 packages);
-		packages += length + (packages[length] == ';');
-	}
-}
-
-static void set_packages(struct renderer *r)
-{
-	struct str build, run;
-
-	str_init(&build);
-	str_init(&run);
-	for (size_t i = 0; i < r->plan->count; i++) {
-		add_packages(&build, r->plan->choices[i].build_packages);
-		add_packages(&run, r->plan->choices[i].run_packages);
-	}
 	for (const char *const *word = r->cluster->image.apt; *word; word++)
-		add_packages(&run, *word);
-	if (r->cluster->image.pip[0])
-		add_packages(&run, "python3-pip");
-	set_str(r, "build_packages", &build);
-	set_str(r, "run_packages", &run);
-}
-
-static void set_choices(struct renderer *r)
-{
-	struct str comments, labels;
-
-	str_init(&comments);
-	str_init(&labels);
-	str_add(&labels, "LABEL org.ringup.cluster-image=1");
-	for (size_t i = 0; i < r->plan->count; i++) {
-		const struct choice *c = &r->plan->choices[i];
-
-		str_addf(&comments, "# %s %s - %s [%s]\n", c->name, c->version, c->reason,
-			 c->source);
-		str_addf(&labels, " \\\n      org.ringup.stack.%s=%s", c->name, c->version);
-		set(r, c->name, c->version);
-	}
-	str_trim(&comments);
-	set_str(r, "choices", &comments);
-	set_str(r, "labels", &labels);
+		text = arena_printf(r->arena, "%s%s%s", text, *text ? ";" : "", *word);
+	set(r, "user.packages", text);
+	set(r, "user.packages.lines", package_lines(text, r->arena));
 }
 
 static void set_env(struct renderer *r)
@@ -126,22 +60,17 @@ static void set_env(struct renderer *r)
 		}
 		str_add(&env, "\"\n");
 	}
-	set_str(r, "env", &env);
+	set_str(r, "user.env", &env);
 }
 
-static void set_pip(struct renderer *r)
+static void set_user_pip(struct renderer *r)
 {
-	struct str layer;
+	struct str words;
 
-	str_init(&layer);
-	if (r->cluster->image.pip[0]) {
-		str_add(&layer,
-			"RUN export PIP_INDEX_URL=\"${PIP_INDEX_URL:-https://pypi.org/simple}\"; "
-			"\\\n    python3 -m pip install --no-cache-dir --break-system-packages ");
-		quote_words(&layer, r->cluster->image.pip);
-		str_add_char(&layer, '\n');
-	}
-	set_str(r, "pip_layer", &layer);
+	str_init(&words);
+	if (r->cluster->image.pip[0])
+		quote_words(&words, r->cluster->image.pip);
+	set_str(r, "user.pip", &words);
 }
 
 static int add_file(struct renderer *r, const char *path, const char *source, mode_t mode)
@@ -267,7 +196,7 @@ static int add_user_files(struct renderer *r)
 			to = arena_printf(r->arena, "%s%s", to, slash ? slash + 1 : source);
 		str_addf(&layers, "COPY %s %s\n", path, to);
 	}
-	set(r, "user_layers", arena_strdup(r->arena, layers.text));
+	set(r, "user.files", arena_strdup(r->arena, layers.text));
 	return 0;
 }
 
@@ -283,33 +212,24 @@ static int add_context(struct renderer *r)
 		       : add_user_files(r);
 }
 
-static int find_os(struct renderer *r, const struct catalog *catalog)
-{
-	const struct choice *os = plan_choice(r->plan, "os");
-
-	r->os_table = catalog_table(catalog, "os");
-	for (size_t row = 0; os && r->os_table && row < r->os_table->row_count; row++) {
-		if (strcmp(table_cell(r->os_table, row, "version"), os->version) == 0) {
-			r->os_row = row;
-			return 0;
-		}
-	}
-	return error_set(r->err, ERROR_FAILED, "the catalog has no row for the OS %s",
-			 os ? os->version : "(none)");
-}
-
+/* What the image starts from: the person's, the plan's, ringup's own, or the OS's published one. */
 static int set_base(struct renderer *r)
 {
-	const char *os = table_cell(r->os_table, r->os_row, "version");
-	const char *base = table_cell(r->os_table, r->os_row, "base"), *script;
+	const char *os = values_get(&r->values, "os.version");
+	const char *base = values_get(&r->values, "os.base"), *script;
 	char digest[DIGEST_TEXT_BYTES];
 
 	r->spec->os = os;
 	r->spec->base_script = "";
-	if (strcmp(r->cluster->image.base, "auto") != 0) {
+	if (strcmp(r->cluster->image.base, "auto") != 0)
 		r->spec->base_name = r->cluster->image.base;
+	else if (*r->plan->base.name)
+		r->spec->base_name = r->plan->base.name;
+	else
+		r->spec->base_name = values_get(&r->values, "os.image");
+	set(r, "base", r->spec->base_name);
+	if (strcmp(r->cluster->image.base, "auto") != 0 || !*base || *r->plan->base.name)
 		return 0;
-	}
 	if (share_path(r->arena, arena_printf(r->arena, "images/base/%s.sh", base), &script,
 		       r->err) < 0 ||
 	    digest_of_file(script, digest, r->err) < 0)
@@ -317,6 +237,7 @@ static int set_base(struct renderer *r)
 	r->spec->base_script = script;
 	r->spec->base_name =
 		arena_printf(r->arena, "ringup-base:%s-%.12s", os, digest + strlen("sha256:"));
+	set(r, "base", r->spec->base_name);
 	return 0;
 }
 
@@ -330,44 +251,104 @@ static void set_mirrors(struct renderer *r)
 	r->spec->build_args = args.list;
 }
 
-/* Splits the recipe at its "---" line; *line is where the Dockerfile begins. */
-static int recipe_body(const char *path, char *text, const char **body, int *line,
-		       struct error *err)
+/* The expanded text of a section, without blank lines at its end. */
+static int expand(struct renderer *r, const struct part *part, const struct section *section,
+		  const char **text)
 {
-	*line = 1;
-	for (char *p = text; p && *p; (*line)++) {
-		char *next = strchr(p, '\n');
+	_cleanup_(str_release) struct str out = {0};
 
-		if (starts_with(p, "---\n")) {
-			*body = p + 4;
-			(*line)++;
-			return 0;
-		}
-		p = next ? next + 1 : NULL;
-	}
-	return error_set(err, ERROR_USAGE, "%s: no '---' line before the Dockerfile", path);
+	str_init(&out);
+	if (template_expand(part->path, section->line, section->text, r->values.list, &out,
+			    r->err) < 0)
+		return -1;
+	while (out.length && strchr(" \n", out.text[out.length - 1]))
+		out.length--;
+	*text = arena_strndup(r->arena, out.text, out.length);
+	return 0;
 }
 
-static int expand(struct renderer *r)
+/* The texts of one section of all parts, one below the other. */
+static int gather(struct renderer *r, const struct parts *parts, const char *name,
+		  const char *between)
 {
-	const char *family = table_cell(r->os_table, r->os_row, "family");
-	_cleanup_(str_release) struct str text = {0};
-	const char *path, *body = "";
-	char *recipe;
-	int line;
+	const char *all = "", *text;
 
-	str_init(&text);
-	if (share_path(r->arena, arena_printf(r->arena, "recipes/%s.recipe", family), &path,
-		       r->err) < 0 ||
-	    file_read(path, FILE_CEILING_BYTES, r->arena, &recipe, NULL, r->err) < 0 ||
-	    recipe_body(path, recipe, &body, &line, r->err) < 0 ||
-	    template_expand("recipe.c", 0, APT_BEGIN, r->values, &text, r->err) < 0)
+	for (size_t i = 0; i < parts->count; i++) {
+		const struct section *section = part_section(&parts->list[i], name);
+
+		if (!section)
+			continue;
+		if (expand(r, &parts->list[i], section, &text) < 0)
+			return -1;
+		all = arena_printf(r->arena, "%s%s%s", all, *all && *text ? between : "", text);
+	}
+	set(r, name, all);
+	return 0;
+}
+
+/* A recipe may say that a stack cannot be built, and what to ask for instead. */
+static bool refuses(struct renderer *r, const struct part *part)
+{
+	const struct section *section = part_section(part, "cannot");
+	const char *text;
+
+	if (!section)
+		return false;
+	if (expand(r, part, section, &text) == 0)
+		error_set(r->err, ERROR_FAILED, "no recipe: %s", text);
+	return true;
+}
+
+/* Keeps the parts that apply, in their order, and sets the values that they define. */
+static int choose_parts(struct renderer *r, struct parts *parts)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < parts->count; i++) {
+		struct part *part = &parts->list[i];
+		bool applies;
+
+		if (part_applies(part, &r->values, &applies, r->err) < 0)
+			return -1;
+		if (!applies)
+			continue;
+		if (refuses(r, part))
+			return -1;
+		for (size_t s = 0; s < part->section_count; s++) {
+			const char *text;
+
+			if (!starts_with(part->sections[s].name, "value "))
+				continue;
+			if (expand(r, part, &part->sections[s], &text) < 0)
+				return -1;
+			set(r, part->sections[s].name + strlen("value "), text);
+		}
+		if (kept != i)
+			parts->list[kept] = *part;
+		kept++;
+	}
+	parts->count = kept;
+	return 0;
+}
+
+static int render(struct renderer *r)
+{
+	struct parts *parts = ARENA_NEW(r->arena, struct parts);
+	struct part layout = {0};
+	const char *folder;
+	char *text;
+
+	if (share_path(r->arena, "recipes", &folder, r->err) < 0 ||
+	    parts_load(folder, r->arena, parts, r->err) < 0 || choose_parts(r, parts) < 0 ||
+	    gather(r, parts, "stack", "\n") < 0 || gather(r, parts, "build", "\n") < 0 ||
+	    gather(r, parts, "image", "\n") < 0 || gather(r, parts, "check", " && \\\n    ") < 0)
 		return -1;
-	set(r, "apt_begin", arena_strdup(r->arena, text.text));
-	str_clear(&text);
-	if (template_expand(path, line, body, r->values, &text, r->err) < 0)
+	layout.path = arena_printf(r->arena, "%s/image.layout", folder);
+	if (file_read(layout.path, FILE_CEILING_BYTES, r->arena, &text, NULL, r->err) < 0 ||
+	    expand(r, &layout, &(struct section){.text = text, .line = 1}, &r->spec->dockerfile) <
+		    0)
 		return -1;
-	r->spec->dockerfile = arena_strdup(r->arena, text.text);
+	r->spec->dockerfile = arena_printf(r->arena, "%s\n", r->spec->dockerfile);
 	return 0;
 }
 
@@ -375,23 +356,21 @@ int recipe_render(const struct cluster *cluster, const struct plan *plan,
 		  const struct catalog *catalog, struct arena *arena, struct spec *spec,
 		  struct error *err)
 {
-	struct renderer r = {
-		.cluster = cluster, .plan = plan, .arena = arena, .spec = spec, .err = err};
+	struct renderer *r = ARENA_NEW(arena, struct renderer);
 
+	*r = (struct renderer){
+		.cluster = cluster, .plan = plan, .arena = arena, .spec = spec, .err = err};
 	*spec = (struct spec){0};
-	if (check_words(&r) < 0 || find_os(&r, catalog) < 0 || set_base(&r) < 0)
+	if (check_words(r) < 0 || stack_values(plan, catalog, arena, &r->values, err) < 0 ||
+	    set_base(r) < 0)
 		return -1;
-	set(&r, "title",
+	set(r, "title",
 	    arena_printf(arena, "Cluster image for %s, %s", spec->os, plan->accelerator));
-	set(&r, "base", spec->base_name);
-	set(&r, "codename", table_cell(r.os_table, r.os_row, "codename"));
-	set(&r, "apt_end", APT_END);
-	set_packages(&r);
-	set_choices(&r);
-	set_env(&r);
-	set_pip(&r);
-	set_mirrors(&r);
-	if (add_context(&r) < 0 || expand(&r) < 0)
+	set_user_packages(r);
+	set_env(r);
+	set_user_pip(r);
+	set_mirrors(r);
+	if (add_context(r) < 0 || render(r) < 0)
 		return -1;
 	return spec_hash(spec, err);
 }

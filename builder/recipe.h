@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recipe.h - recipes/FAMILY.recipe + a plan -> a Dockerfile and its context.
+ * recipe.h - the recipes + a plan -> a Dockerfile and its context.
  *
- * A recipe is front matter ("key: value" lines), a line "---", and a Dockerfile with ${name} in it.
- * The names are made here from the plan and from the person's image settings; versions, packages
- * and reasons come from the catalog, so a new version changes no recipe.
+ * The parts that apply to the plan (parts.h) give their sections, which image.layout puts together;
+ * versions, packages and reasons come from the plan and the catalog (stack_values.h), so a new
+ * version changes no recipe.
  */
 #ifndef BUILDER_RECIPE_H
 #define BUILDER_RECIPE_H

@@ -2,6 +2,7 @@
 #include "cli/stages.h"
 
 #include "builder/context.h"
+#include "core/file.h"
 
 struct options {
 	const char *output;
@@ -13,12 +14,22 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
+/* With REQ words no cluster file is needed: what it would say of the image is as by default. */
+static int start(struct stages *s, struct context *ctx, bool asked, struct error *err)
+{
+	if (!asked || ctx->cluster_named || file_exists(ctx->cluster_path))
+		return stage_cluster(s, ctx, err);
+	*s = (struct stages){.ctx = ctx, .arena = ctx->arena};
+	cluster_init(ctx->cluster_path, s->arena, &s->cluster);
+	return 0;
+}
+
 static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
 {
 	const struct options *o = values;
 	struct stages s;
 
-	if (stage_cluster(&s, ctx, err) < 0 ||
+	if (start(&s, ctx, *arguments != NULL, err) < 0 ||
 	    (*arguments ? stage_resolve(&s, arguments, err) : stage_plan(&s, err)) < 0 ||
 	    stage_recipe(&s, err) < 0)
 		return -1;
@@ -40,7 +51,8 @@ const struct command command_recipe = {
 	.name = "recipe",
 	.arguments = "[REQ...]",
 	.summary = "prints the Dockerfile of the stack",
-	.help = "With -o DIR the whole build context is written, so that any builder can take "
+	.help = "Without REQ that of the cluster file's stack, as ringup.lock has it.\n"
+		"With -o DIR the whole build context is written, so that any builder can take "
 		"it.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

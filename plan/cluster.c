@@ -361,6 +361,23 @@ static int load_top(struct loader *l, const struct yaml *root)
 	return check_choice(root, "accelerator", c->accelerator, KEYS("auto", "cuda", "cpu"), err);
 }
 
+void cluster_init(const char *path, struct arena *arena, struct cluster *cluster)
+{
+	static const struct yaml empty = {.kind = YAML_MAP};
+	struct error ignored = {0};
+	struct loader l = {arena, cluster, &ignored};
+
+	*cluster = (struct cluster){.path = arena_strdup(arena, path),
+				    .folder = path_folder(arena, path)};
+	load_top(&l, &empty);
+	load_ssh(&l, &empty);
+	load_registry(&l, &empty);
+	load_mirrors(&l, &empty);
+	load_image(&l, &empty);
+	load_build(&l, &empty);
+	load_container(&l, &empty);
+}
+
 int cluster_load(const char *path, struct arena *arena, struct cluster *cluster, struct error *err)
 {
 	struct loader l = {arena, cluster, err};

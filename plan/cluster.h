@@ -91,6 +91,10 @@ struct cluster {
  */
 int cluster_load(const char *path, struct arena *arena, struct cluster *cluster, struct error *err);
 
+/* A cluster of no hosts with all defaults, where no file is needed; `path` is where one would be.
+ */
+void cluster_init(const char *path, struct arena *arena, struct cluster *cluster);
+
 /* A path from the file: "~/" expanded, relative ones taken from the file's folder. */
 const char *cluster_path(const struct cluster *cluster, const char *path, struct arena *arena);
 

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "builder/stack_values.h"
+
+#include "core/str.h"
+#include "plan/component.h"
+
+#include <string.h>
+
+const char *package_lines(const char *packages, struct arena *arena)
+{
+	const char *text = "";
+
+	while (*packages) {
+		size_t length = strcspn(packages, ";");
+
+		if (length)
+			text = arena_printf(arena, "%s%s      %.*s", text, *text ? " \\\n" : "",
+					    (int)length, packages);
+		packages += length + (packages[length] == ';');
+	}
+	return text;
+}
+
+static void set(struct values *values, struct arena *arena, const char *component, const char *name,
+		const char *value)
+{
+	values_set(values, arena_printf(arena, "%s.%s", component, name), value);
+}
+
+/* "11.2" of "11.2.152", "11" with one part. */
+static const char *leading(const char *version, int parts, struct arena *arena)
+{
+	size_t length = 0;
+
+	for (; parts > 0 && version[length]; parts--) {
+		length += version[length] == '.';
+		length += strcspn(version + length, ".-+");
+	}
+	return arena_strndup(arena, version, length);
+}
+
+/* The row that the choice was made from; the first of that version when none is just so. */
+static bool find_row(const struct table *table, const struct choice *choice, size_t *found)
+{
+	bool any = false;
+
+	for (size_t row = 0; table && row < table->row_count; row++) {
+		if (strcmp(table_cell(table, row, "version"), choice->version) != 0)
+			continue;
+		if (!any)
+			*found = row;
+		any = true;
+		if (strcmp(table_cell(table, row, "run_packages"), choice->run_packages) == 0 &&
+		    strcmp(table_cell(table, row, "build_packages"), choice->build_packages) == 0 &&
+		    strcmp(table_cell(table, row, "download"), choice->download) == 0 &&
+		    strcmp(table_cell(table, row, "index"), choice->index) == 0) {
+			*found = row;
+			return true;
+		}
+	}
+	return any;
+}
+
+static void set_choice(struct values *values, struct arena *arena, const struct choice *c)
+{
+	const char *slash = strrchr(c->download, '/');
+
+	set(values, arena, c->name, "version", c->version);
+	set(values, arena, c->name, "major", leading(c->version, 1, arena));
+	set(values, arena, c->name, "series", leading(c->version, 2, arena));
+	set(values, arena, c->name, "pip", c->pip);
+	set(values, arena, c->name, "index", c->index);
+	set(values, arena, c->name, "index_option",
+	    ends_with(c->index, ".html") ? "--find-links" : "--extra-index-url");
+	set(values, arena, c->name, "download", c->download);
+	set(values, arena, c->name, "sha256", c->sha256);
+	set(values, arena, c->name, "archive", slash ? slash + 1 : "");
+	set(values, arena, c->name, "run_packages", c->run_packages);
+	set(values, arena, c->name, "build_packages", c->build_packages);
+	set(values, arena, c->name, "build_packages.first",
+	    arena_strndup(arena, c->build_packages, strcspn(c->build_packages, ";=")));
+	set(values, arena, c->name, "run_packages.lines", package_lines(c->run_packages, arena));
+	set(values, arena, c->name, "build_packages.lines",
+	    package_lines(c->build_packages, arena));
+}
+
+static void set_row(struct values *values, struct arena *arena, const char *component,
+		    const struct table *table, size_t row)
+{
+	for (size_t i = 0; i < table->column_count; i++)
+		set(values, arena, component, table->columns[i],
+		    table_cell(table, row, table->columns[i]));
+}
+
+static const char *join(const char *list, const char *more, struct arena *arena)
+{
+	return *list && *more ? arena_printf(arena, "%s;%s", list, more) : *list ? list : more;
+}
+
+/* The packages of the whole stack, by whose they are: the OS's, or NVIDIA's. */
+static void set_packages(const struct plan *plan, struct arena *arena, struct values *values)
+{
+	const char *run[2] = {"", plan->base.packages}, *build[2] = {"", ""};
+	static const char *const owners[] = {"distribution", "nvidia"};
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct choice *c = &plan->choices[i];
+		enum component component = component_by_name(c->name);
+		size_t owner = component != COMPONENT_NONE &&
+			       (COMPONENT_BIT(component) & COMPONENTS_GPU) != 0;
+
+		run[owner] = join(run[owner], c->run_packages, arena);
+		build[owner] = join(build[owner], c->build_packages, arena);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(owners); i++) {
+		set(values, arena, owners[i], "run_packages", run[i]);
+		set(values, arena, owners[i], "build_packages", build[i]);
+		set(values, arena, owners[i], "run_packages.lines", package_lines(run[i], arena));
+		set(values, arena, owners[i], "build_packages.lines",
+		    package_lines(build[i], arena));
+	}
+}
+
+static void set_texts(const struct plan *plan, struct arena *arena, struct values *values)
+{
+	_cleanup_(str_release) struct str comments = {0}, labels = {0};
+
+	str_init(&comments);
+	str_init(&labels);
+	str_add(&labels, "LABEL org.ringup.cluster-image=1");
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct choice *c = &plan->choices[i];
+
+		str_addf(&comments, "# %s %s - %s [%s]\n", c->name, c->version, c->reason,
+			 c->source);
+		str_addf(&labels, " \\\n      org.ringup.stack.%s=\"%s\"", c->name, c->version);
+	}
+	str_trim(&comments);
+	values_set(values, "choices", arena_strdup(arena, comments.text));
+	values_set(values, "labels", arena_strdup(arena, labels.text));
+}
+
+int stack_values(const struct plan *plan, const struct catalog *catalog, struct arena *arena,
+		 struct values *values, struct error *err)
+{
+	const struct choice *os = plan_choice(plan, "os");
+	size_t row;
+
+	if (!os || !find_row(catalog_table(catalog, "os"), os, &row))
+		return error_set(err, ERROR_FAILED, "the catalog has no row for the OS %s",
+				 os ? os->version : "(none)");
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct choice *c = &plan->choices[i];
+		const struct table *table = catalog_table(catalog, c->name);
+
+		if (find_row(table, c, &row))
+			set_row(values, arena, c->name, table, row);
+		set_choice(values, arena, c);
+	}
+	values_set(values, "accelerator", plan->accelerator);
+	values_set(values, "base.name", plan->base.name);
+	values_set(values, "base.status", plan->base.status);
+	values_set(values, "base.packages", plan->base.packages);
+	values_set(values, "base.packages.lines", package_lines(plan->base.packages, arena));
+	set_packages(plan, arena, values);
+	set_texts(plan, arena, values);
+	return 0;
+}

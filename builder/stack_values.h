@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack_values.h - what recipes can say about a stack: a name for each fact of the plan.
+ *
+ * NAME is a component that the stack has:
+ *   NAME.version .major (the first number) .series (the first two) .pip .index .download .sha256
+ *   NAME.archive                the download's file name
+ *   NAME.index_option           how pip is told of the index: --extra-index-url, --find-links
+ *   NAME.run_packages .build_packages   ';' between; and with .lines, one per line of a RUN
+ *   NAME.COLUMN                 any other column of its row, "os.codename"
+ * and of the whole: accelerator, base.name, base.status, base.packages, choices (comment lines with
+ * the reasons), labels.
+ */
+#ifndef BUILDER_STACK_VALUES_H
+#define BUILDER_STACK_VALUES_H
+
+#include "builder/parts.h"
+#include "plan/catalog.h"
+#include "plan/resolve.h"
+
+/* ERROR_FAILED when the catalog has no row for the plan's OS. Texts live in the arena. */
+int stack_values(const struct plan *plan, const struct catalog *catalog, struct arena *arena,
+		 struct values *values, struct error *err);
+
+/* "a;b" as lines of a RUN: each word on its own, with continuations between. */
+const char *package_lines(const char *packages, struct arena *arena);
+
+#endif

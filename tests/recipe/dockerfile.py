@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""A Dockerfile's instructions, and what must hold in every one that ringup writes."""
+
+import re
+
+INSTRUCTIONS = {"FROM", "ARG", "RUN", "COPY", "ENV", "LABEL", "CMD"}
+MARK = re.compile(r"\$\{[a-z]+\.[a-z_.]+\}")
+SECRET = re.compile(r"(?i)(password|secret|token|BEGIN [A-Z ]*PRIVATE KEY)\s*[=:]")
+PINNED = re.compile(r"^'?[A-Za-z0-9_.-]+(\[[a-z,-]+\])?==[0-9][^\s']*'?$|^/tmp/wheels/\*\.whl$")
+NVIDIA = re.compile(r"^(lib(cudnn|nccl)|cuda-toolkit)")
+
+
+def instructions(text):
+    """(line, name, body) of each instruction; continuations joined with a line break."""
+    found, body, start = [], [], 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if not body and (not line or line.startswith("#")):
+            continue
+        if not body:
+            start = number
+        body.append(line[:-1] if line.endswith("\\") else line)
+        if line.endswith("\\"):
+            continue
+        name, _, rest = "\n".join(body).partition(" ")
+        found.append((start, name, rest))
+        body = []
+    if body:
+        found.append((start, "", "the last line continues"))
+    return found
+
+
+def stages_wrong(parsed):
+    names, any_from = set(), False
+    for line, name, body in parsed:
+        if name == "FROM":
+            base, _, alias = body.partition(" AS ")
+            if base not in names and not re.search(r"[:@]", base) and "/ubi" not in base:
+                yield f"line {line}: FROM {base} has no tag"
+            names.add(alias)
+            any_from = True
+        elif not any_from and name != "ARG":
+            yield f"line {line}: {name} before FROM"
+        copied = re.match(r"--from=(\S+)", body) if name == "COPY" else None
+        if copied and copied[1] not in names:
+            yield f"line {line}: COPY from {copied[1]}, which is no stage"
+
+
+def pip_words(body):
+    """The words behind each `pip install`, without options and their values."""
+    for command in re.findall(r"-m pip install ([^\n;&]*)", body):
+        words, skip = [], False
+        for word in command.split():
+            if skip:
+                skip = False
+            elif word in ("--extra-index-url", "--find-links"):
+                skip = True
+            elif not word.startswith("--"):
+                words.append(word)
+        yield from words
+
+
+def run_wrong(line, body):
+    if re.search(r"\n\s*\n", body) or body.rstrip().endswith((";", "&&")):
+        yield f"line {line}: an empty command"
+    for url, path in re.findall(r"curl \S+ --retry 3 (\S+) -o (\S+?);", body):
+        checked = re.search(r'echo "[0-9a-f]{64}  ' + re.escape(path) + r'" \| sha256sum -c -', body)
+        if not checked and path != "/tmp/nvidia.pub":
+            yield f"line {line}: {url} is not checked"
+    if "/tmp/nvidia.pub" in body and not re.search(r"\badd \S+ \S+\.pub [0-9A-F]{40} ", body):
+        yield f"line {line}: a key without a fingerprint"
+    for word in pip_words(body):
+        if not PINNED.match(word):
+            yield f"line {line}: pip installs {word}, not one version"
+    for word in body.split():
+        if NVIDIA.match(word) and not re.search(r"[0-9]", word.split("=")[-1]):
+            yield f"line {line}: {word} has no version"
+
+
+def wrong(text):
+    parsed = instructions(text)
+    for line, name, body in parsed:
+        if name not in INSTRUCTIONS:
+            yield f"line {line}: no instruction: {name} {body}"
+        if name == "RUN":
+            yield from run_wrong(line, body)
+    yield from stages_wrong(parsed)
+    if [name for _, name, _ in parsed][-1] != "CMD":
+        yield "the last instruction is not CMD"
+    if not any(name == "LABEL" and "org.ringup.stack.os=" in body for _, name, body in parsed):
+        yield "no label names the stack"
+    for pattern, what in ((MARK, "a name without a value"), (SECRET, "a secret")):
+        hit = pattern.search(text)
+        if hit:
+            yield f"{what}: {hit[0]}"
+
+
+def shell(text):
+    """All RUN bodies as functions of one script, for `sh -n`."""
+    runs = [body for _, name, body in instructions(text) if name == "RUN"]
+    return "".join(f"f{i}() {{\n{body}\n}}\n" for i, body in enumerate(runs))

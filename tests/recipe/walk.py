@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Renders a recipe for each pair of catalog values that can stand together, and checks each.
+
+    walk.py [--least N] [--seed S]      ends with 1 when a recipe is wrong, or fewer than N came out
+
+A pair that no stack satisfies (status 3), or that a recipe says it cannot build, does not count.
+"""
+
+import argparse
+import csv
+import itertools
+import random
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import dockerfile
+
+ROOT = Path(__file__).resolve().parents[2]
+# each with each: what people fix first
+PARTS = ("tensorflow", "torch", "mxnet", "horovod", "cuda", "os", "python", "openmpi")
+EACH = 14  # versions of one part, spread over all that are known
+
+
+def versions(part, chance):
+    path = ROOT / "recipes" / "catalog" / f"{part}.csv"
+    with open(path, encoding="utf-8") as lines:
+        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+        known = sorted({row["version"] for row in rows})
+    return known if part == "os" else chance.sample(known, min(EACH, len(known)))
+
+
+def pairs(seed):
+    chance = random.Random(seed)
+    known = {part: versions(part, chance) for part in PARTS}
+    for a, b in itertools.combinations(PARTS, 2):
+        for x, y in itertools.product(known[a], known[b]):
+            yield (f"{a}=={x}", f"{b}=={y}")
+
+
+def look(words):
+    """(what came, findings) of one pair."""
+    made = subprocess.run(
+        ["ringup", "recipe", *words], capture_output=True, text=True, timeout=30, check=False
+    )
+    if made.returncode == 3 or "no recipe: " in made.stderr:
+        return "none", []
+    if made.returncode:
+        return "recipe", [f"status {made.returncode}: {made.stderr.strip()}"]
+    findings = list(dockerfile.wrong(made.stdout))
+    parsed = subprocess.run(
+        ["sh", "-n"], input=dockerfile.shell(made.stdout), capture_output=True, text=True, check=False
+    )
+    if parsed.returncode:
+        findings.append(f"sh -n: {parsed.stderr.strip()}")
+    return "recipe", findings
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--least", type=int, default=1000)
+    options.add_argument("--seed", type=int, default=1)
+    asked = options.parse_args()
+    todo = list(pairs(asked.seed))
+    random.Random(asked.seed).shuffle(todo)
+    recipes = tried = bad = 0
+    with ThreadPoolExecutor(2) as pool:
+        for start in range(0, len(todo), 100):
+            batch = todo[start : start + 100]
+            for words, (came, findings) in zip(batch, pool.map(look, batch)):
+                tried += 1
+                recipes += came == "recipe"
+                bad += bool(findings)
+                for text in findings:
+                    print(f"{' '.join(words)}: {text}")
+            if recipes >= asked.least:
+                break
+    print(f"seed {asked.seed}: {tried} pairs tried, {recipes} recipes, {bad} wrong")
+    return 1 if bad or recipes < asked.least else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
