@@ -183,11 +183,45 @@ static int compare_values(const void *left, const void *right, void *arg)
 	return order ? order : (a->row > b->row) - (a->row < b->row);
 }
 
-/* CUDA releases that no image is known for come last: 13.4 before NVIDIA publishes its tags. */
-static void lower_without_image(struct domain *cuda, const struct table *images)
+static int compare_by_version(const void *left, const void *right)
 {
+	const struct value *const *a = left, *const *b = right;
+
+	return version_compare((*a)->version, (*b)->version);
+}
+
+static struct value **sort_by_version(struct arena *arena, const struct domain *domain)
+{
+	struct value **sorted = ARENA_ARRAY(arena, domain->count + 1, struct value *);
+
+	for (size_t i = 0; i < domain->count; i++)
+		sorted[i] = &domain->values[i];
+	qsort(sorted, domain->count, sizeof(*sorted), compare_by_version);
+	return sorted;
+}
+
+/* Where the versions of a series begin: they stand together. */
+static size_t series_begin(struct value *const *sorted, size_t count, const char *series)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (version_compare(sorted[middle]->version, series) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* CUDA releases that no image is known for come last: 13.4 before NVIDIA publishes its tags. */
+static void lower_without_image(struct arena *arena, struct domain *cuda,
+				const struct table *images)
+{
+	struct value **sorted = sort_by_version(arena, cuda);
 	const char *last = "";
-	struct value *found = NULL;
 
 	for (size_t i = 0; i < cuda->count; i++)
 		cuda->values[i].tier = 1;
@@ -197,12 +231,9 @@ static void lower_without_image(struct domain *cuda, const struct table *images)
 		if (strcmp(version, last) == 0)
 			continue;
 		last = version;
-		found = NULL;
-		for (size_t i = 0; i < cuda->count; i++) {
-			found = &cuda->values[i];
-			if (version_in_series(found->version, version))
-				found->tier = 0;
-		}
+		for (size_t i = series_begin(sorted, cuda->count, version);
+		     i < cuda->count && version_in_series(sorted[i]->version, version); i++)
+			sorted[i]->tier = 0;
 	}
 }
 
@@ -244,7 +275,7 @@ static int build_domain(struct model *model, enum component component, struct er
 		if (read_column(model, domain, table, column, err) < 0)
 			return -1;
 	if (component == COMPONENT_CUDA)
-		lower_without_image(domain, catalog_table(model->catalog, "image"));
+		lower_without_image(model->arena, domain, catalog_table(model->catalog, "image"));
 	qsort_r(domain->values, domain->count, sizeof(*domain->values), compare_values, model);
 	for (size_t i = 0; i < domain->count; i++)
 		domain->values[i].index = i;
@@ -286,8 +317,8 @@ static void mark_images(struct model *model)
 	const struct table *images = catalog_table(model->catalog, "image");
 	const struct domain *cuda = &model->domains[COMPONENT_CUDA];
 	const char *last = "";
-	size_t words = cuda->count / 64 + 1;
-	uint64_t *current = ARENA_ARRAY(model->arena, words, uint64_t);
+	size_t words = cuda->count / 64 + 1, begin = 0;
+	struct value **sorted = sort_by_version(model->arena, cuda);
 
 	for (size_t i = 0; i < model->domains[COMPONENT_OS].count; i++)
 		model->domains[COMPONENT_OS].values[i].images =
@@ -299,14 +330,12 @@ static void mark_images(struct model *model)
 		if (!os)
 			continue;
 		if (strcmp(version, last) != 0) {
-			memset(current, 0, words * sizeof(*current));
-			for (size_t i = 0; i < cuda->count; i++)
-				if (version_in_series(cuda->values[i].version, version))
-					current[i / 64] |= 1ULL << (i % 64);
+			begin = series_begin(sorted, cuda->count, version);
 			last = version;
 		}
-		for (size_t i = 0; i < words; i++)
-			os->images[i] |= current[i];
+		for (size_t i = begin;
+		     i < cuda->count && version_in_series(sorted[i]->version, version); i++)
+			os->images[sorted[i]->index / 64] |= 1ULL << (sorted[i]->index % 64);
 	}
 }
 
