@@ -10,6 +10,7 @@ int lock_read(const char *path, struct arena *arena, struct lock *lock, bool *fo
 {
 	_cleanup_(json_free) cJSON *json = NULL;
 	const char *recipe, *image;
+	double schema;
 
 	*found = false;
 	if (!file_exists(path))
@@ -18,7 +19,8 @@ int lock_read(const char *path, struct arena *arena, struct lock *lock, bool *fo
 		err->kind = ERROR_USAGE;
 		return error_advise(err, "'ringup resolve --update' writes it anew");
 	}
-	if ((int)json_number(json, "schema", 0) != 1) {
+	schema = json_number(json, "schema", 0);
+	if (schema < 1 || schema > 1) {
 		error_set(err, ERROR_USAGE, "%s: this ringup reads \"schema\": 1 only", path);
 		return error_advise(err, "use the ringup that wrote it; 'ringup resolve --update' "
 					 "writes it anew");

@@ -123,6 +123,14 @@ refused() {
 	says 0
 }
 
+@test "a lock of a later ringup is refused" {
+	ringup resolve >/dev/null
+	sed -i 's/"schema":.*/"schema": 99,/' ringup.lock
+	refused 2 ringup.lock schema
+	sed -i 's/"schema":.*/"schema": 1e22,/' ringup.lock
+	refused 2 ringup.lock schema
+}
+
 @test "a lock with a component twice, as a bad merge leaves it, is refused" {
 	ringup resolve
 	python3 - <<-'END'
