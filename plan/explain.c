@@ -127,19 +127,23 @@ void breach_explain(const struct search *s, const struct value *value, const str
 				     os_has(value, arena));
 		*source = other->source;
 		return;
-	case BREACH_OS:
-		*text = arena_printf(arena, "%s is for %s, not for %s", value_title(value, arena),
-				     *value->os ? value->os : other->os,
-				     *value->os ? other->version : value->version);
+	case BREACH_OS: {
+		const struct value *bound = *value->os ? value : other;
+
+		*text = arena_printf(arena, "%s is for %s, not for %s", value_title(bound, arena),
+				     bound->os, (bound == value ? other : value)->version);
 		return;
-	case BREACH_KIND:
+	}
+	case BREACH_KIND: {
+		const struct value *os = value->component == COMPONENT_OS ? value : other;
+		const struct value *packed = os == value ? other : value;
+
 		*text = arena_printf(arena,
 				     "%s is known as %s packages only, which do not go "
 				     "together with %s",
-				     value_title(value, arena),
-				     *value->kind ? value->kind : other->kind,
-				     value_title(other, arena));
+				     value_title(packed, arena), packed->kind, os->version);
 		return;
+	}
 	case BREACH_REPOSITORY:
 		*text = arena_printf(
 			arena, "NVIDIA has neither packages nor images of %s for %s",

@@ -213,6 +213,9 @@ static const struct value *nearest_excluded(const struct pivot *pivot, size_t un
 	const struct value *values = pivot->domain->values, *found = NULL;
 	struct span own = span_of(pivot, unit);
 
+	for (size_t i = 0; i < pivot->domain->count && !own.count; i++)
+		if (only_excluded_by(pivot, unit, units, i))
+			return &values[i];
 	if (!own.count)
 		return &values[0];
 	for (size_t i = 0; i < pivot->domain->count; i++) {

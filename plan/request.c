@@ -4,6 +4,7 @@
 #include "core/str.h"
 #include "plan/rule_gpu.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,11 @@ static int refuse_name(const struct requirement *req, struct error *err)
 {
 	const char *near = meant(req->name, component_names);
 
+	/* tensorflow-gpu, pytorch, libnccl2: a name that holds one of ours */
+	for (size_t i = 0; !near && component_names[i]; i++)
+		if (strstr(req->name, component_names[i]) && strlen(component_names[i]) > 2)
+			near = component_names[i];
+
 	error_set(err, ERROR_USAGE, "'%s': nothing is known as '%s'", req->text, req->name);
 	return error_advise(err, near ? "did you mean '%s'?" : "see 'ringup help resolve'%s",
 			    near ? near : "");
@@ -37,6 +43,9 @@ static const char *pinned(const struct requirement *req, struct arena *arena)
 {
 	const char *version = req->clauses[0].version;
 
+	/* NVIDIA's names of branches: R535 */
+	if ((*version == 'R' || *version == 'r') && isdigit((unsigned char)version[1]))
+		version++;
 	return ends_with(version, ".*") ? arena_strndup(arena, version, strlen(version) - 2)
 					: version;
 }
@@ -348,13 +357,11 @@ static void admit_series(const struct model *model, struct unit *unit)
 {
 	const struct domain *domain = &model->domains[unit->component];
 	const char *series = series_of(unit, model->arena);
+	uint8_t *admits = unit->admits[unit->component];
 
-	for (size_t i = 0; i < domain->count; i++)
-		if (unit->admits[unit->component][i])
-			return;
 	for (size_t i = 0; i < domain->count && *series; i++)
-		unit->admits[unit->component][i] =
-			version_in_series(domain->values[i].version, series);
+		if (!admits[i] && version_in_series(domain->values[i].version, series))
+			admits[i] = ADMIT_SERIES;
 }
 
 static void admit_request(const struct model *model, struct unit *unit)

@@ -18,6 +18,7 @@ enum admission {
 	ADMIT_YES,
 	ADMIT_MINOR,  /* the driver runs this CUDA by minor-version compatibility alone */
 	ADMIT_JIT,    /* the GPU is newer than this CUDA: only PTX that a wheel brings can run */
+	ADMIT_SERIES, /* another patch version of the series that was asked for */
 	ADMIT_COMPAT, /* only with the cuda-compat package in the image */
 };
 

@@ -45,6 +45,7 @@ bool search_admits(const struct search *s, const struct value *value)
 		if (!(s->active >> i & 1) || !admits)
 			continue;
 		if (admits[value->index] == ADMIT_NO ||
+		    (admits[value->index] == ADMIT_SERIES && s->level < LEVEL_SERIES) ||
 		    (admits[value->index] == ADMIT_COMPAT && s->level < LEVEL_COMPAT))
 			return false;
 	}

@@ -16,6 +16,7 @@
 /* What is allowed only when nothing else works, in this order. */
 enum search_level {
 	LEVEL_PLAIN,	     /* what OSes and drivers have */
+	LEVEL_SERIES,	     /* gcc 8 of another OS where gcc==8.3.0 was asked for */
 	LEVEL_SOURCE_PYTHON, /* a Python that the OS does not have */
 	LEVEL_COMPAT,	     /* CUDA's forward compatibility */
 	LEVEL_COUNT
