@@ -21,7 +21,7 @@
 #include "core/template.h"
 
 #define PARTS_MAX 128
-#define SECTIONS_MAX 12
+#define SECTIONS_MAX 32
 #define VALUES_MAX 1024
 
 struct section {

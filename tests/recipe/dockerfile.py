@@ -7,6 +7,7 @@ INSTRUCTIONS = {"FROM", "ARG", "RUN", "COPY", "ENV", "LABEL", "CMD"}
 MARK = re.compile(r"\$\{[a-z]+\.[a-z_.]+\}")
 SECRET = re.compile(r"(?i)(password|secret|token|BEGIN [A-Z ]*PRIVATE KEY)\s*[=:]")
 PINNED = re.compile(r"^'?[A-Za-z0-9_.-]+(\[[a-z,-]+\])?==[0-9][^\s']*'?$|^/tmp/wheels/\*\.whl$")
+RANGE = re.compile(r"^'?numpy<[0-9.]+'?$")
 NVIDIA = re.compile(r"^(lib(cudnn|nccl)|cuda-toolkit)")
 
 
@@ -69,6 +70,8 @@ def run_wrong(line, body):
     if "/tmp/nvidia.pub" in body and not re.search(r"\badd \S+ \S+\.pub [0-9A-F]{40} ", body):
         yield f"line {line}: a key without a fingerprint"
     for word in pip_words(body):
+        if RANGE.match(word):
+            continue  # what an old framework forgot to say: an upper bound
         if not PINNED.match(word):
             yield f"line {line}: pip installs {word}, not one version"
     for word in body.split():

@@ -8,6 +8,7 @@
 # openmpi 4.1.10 - the newest that 'openmpi==4.1.*' admits; for debian12; a later build [other]
 # ---- the stack: what the build and the image both need
 FROM registry.lan:5000/base/debian:12 AS stack
+ENV LANG=C.UTF-8
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
 RUN set -eu; export DEBIAN_FRONTEND=noninteractive; opts='-o Acquire::Retries=3'; \
@@ -27,7 +28,7 @@ RUN set -eu; export DEBIAN_FRONTEND=noninteractive; opts='-o Acquire::Retries=3'
       python3=3.11.2 \
       openmpi-bin=4.1.10; \
     rm -f /etc/ssh/ssh_host_*; \
-    rm -rf /tmp/apt.list /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*
+    rm -rf /tmp/apt.list /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old; find /var/log -type f -delete
 
 # ---- build stage: compiles what has no package; only its results are taken
 FROM stack AS build
@@ -46,7 +47,7 @@ RUN set -eu; export DEBIAN_FRONTEND=noninteractive; opts='-o Acquire::Retries=3'
       gcc=12.2.0 \
       gcc-12=12.2.0-14 \
       libopenmpi-dev=4.1.10; \
-    rm -rf /tmp/apt.list /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*
+    rm -rf /tmp/apt.list /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old; find /var/log -type f -delete
 COPY worker/ /src/worker/
 RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 
@@ -65,7 +66,7 @@ RUN set -eu; export DEBIAN_FRONTEND=noninteractive; opts='-o Acquire::Retries=3'
     apt-get $opts install -y --no-install-recommends \
       git \
       vim=2:9.0; \
-    rm -rf /tmp/apt.list /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*
+    rm -rf /tmp/apt.list /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old; find /var/log -type f -delete
 RUN set -eu; export DEBIAN_FRONTEND=noninteractive; opts='-o Acquire::Retries=3'; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
@@ -76,7 +77,7 @@ RUN set -eu; export DEBIAN_FRONTEND=noninteractive; opts='-o Acquire::Retries=3'
     apt-get $opts update; \
     apt-get $opts install -y --no-install-recommends \
       python3-pip; \
-    rm -rf /tmp/apt.list /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/*
+    rm -rf /tmp/apt.list /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old; find /var/log -type f -delete
 RUN PIP_INDEX_URL="${PIP_INDEX_URL:-https://pypi.org/simple}" PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install --no-cache-dir numpy 'torch>=2,<3'
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \
