@@ -88,6 +88,27 @@ static void note_driver_hint(struct search *s, struct plan *plan)
 		}
 }
 
+/* No driver was given, and none that is known serves all GPUs that are there. */
+static void note_driver_shown(struct search *s, struct plan *plan)
+{
+	const struct choice *shown = plan_choice(plan, "driver");
+
+	for (size_t g = 0; g < s->units->count && shown; g++) {
+		const struct value *gpu = s->units->list[g].gpu;
+		const struct needs *needs = gpu ? gpu->needs[COMPONENT_DRIVER] : NULL;
+
+		if (s->units->list[g].driver)
+			return;
+		if (needs && !needs_admit(needs, shown->version))
+			add_note(plan,
+				 arena_printf(s->model->arena,
+					      "%s wants driver %s (a hint without a source): no "
+					      "known driver is for all of these GPUs, so hosts "
+					      "of each model need one of their own",
+					      s->units->list[g].product, needs->text));
+	}
+}
+
 /* Whether a driver that is there fits the condition. */
 static bool has_driver(const struct search *s, const struct needs *needs)
 {
@@ -208,6 +229,7 @@ void plan_add_notes(struct search *s, struct plan *plan)
 		note_compat(s, plan);
 		note_jit(s, plan);
 		note_driver_hint(s, plan);
+		note_driver_shown(s, plan);
 	}
 	note_os(s, plan);
 	note_ml_repository(s, plan);

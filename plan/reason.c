@@ -175,6 +175,18 @@ static void add_demands(const struct search *s, const struct value *value, struc
 			   "");
 }
 
+/* What was asked for stands against it: that says more than what follows from other choices. */
+static bool explain_by_asked(const struct search *s, const struct value *value, const char **text)
+{
+	struct search probe = *s;
+	const char *source;
+
+	for (int c = 0; c < COMPONENT_COUNT; c++)
+		if (!(s->units->asked & COMPONENT_BIT(c)) || c == (int)value->component)
+			probe.now.chosen[c] = NULL;
+	return rules_explain(&probe, value, text, &source);
+}
+
 static const char *refused_newer(struct search *s, const struct value *value)
 {
 	const struct domain *domain = &s->model->domains[value->component];
@@ -199,7 +211,8 @@ static const char *refused_newer(struct search *s, const struct value *value)
 			}
 		}
 		probe.now.chosen[value->component] = NULL;
-		if (rules_explain(&probe, newer, &text, &source))
+		if (explain_by_asked(s, newer, &text) ||
+		    rules_explain(&probe, newer, &text, &source))
 			return arena_printf(s->model->arena, "not %s: %s", newer->version, text);
 		return "";
 	}
