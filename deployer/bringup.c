@@ -130,15 +130,18 @@ static int pull(struct visit *v, struct error *err)
 	return log_in_and_pull(v, err);
 }
 
-static int remove_old(struct visit *v, struct error *err)
+static int remove_container(struct visit *v, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 
-	if (!*v->m->state.container_id)
-		return 0;
 	progress_state(v->step, "removes the old container");
 	return run_words(v->m, engine_words(v, v->m->engine->remove), NULL, 0, RUN_TIMEOUT_S,
 			 "cannot remove the old container", &result, err);
+}
+
+static int remove_old(struct visit *v, struct error *err)
+{
+	return *v->m->state.container_id ? remove_container(v, err) : 0;
 }
 
 /* A container that died has its exit status and its last words in its log. */
@@ -185,16 +188,29 @@ static int check_alive(struct visit *v, struct error *err)
 	return 0;
 }
 
+static int run_container(struct visit *v, struct proc_result *result, struct error *err)
+{
+	progress_state(v->step, "starts the container");
+	return run_words(v->m, engine_words(v, v->m->engine->run), NULL, 0, RUN_TIMEOUT_S,
+			 "cannot start the container", result, err);
+}
+
 static int start(struct visit *v, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	struct member *m = v->m;
 
-	progress_state(v->step, "starts the container");
 	m->changed = true;
-	if (run_words(m, engine_words(v, m->engine->run), NULL, 0, RUN_TIMEOUT_S,
-		      "cannot start the container", &result, err) < 0)
-		return -1;
+	if (run_container(v, &result, err) < 0) {
+		/* the engine ended what an interrupted run had begun only after the probe */
+		if (!m->engine->name_taken || !strstr(err->text, m->engine->name_taken))
+			return -1;
+		proc_result_release(&result);
+		result = (struct proc_result){0};
+		*err = (struct error){0};
+		if (remove_container(v, err) < 0 || run_container(v, &result, err) < 0)
+			return -1;
+	}
 	str_trim(&result.out);
 	m->state.container_id = arena_strdup(&m->arena, result.out.text);
 	m->state.config = v->container.config_hash;

@@ -20,6 +20,7 @@ struct engine {
 	const char *const *login;     /* password on stdin */
 	const char *const *has_image; /* status 0 when @{image} is there */
 	const char *const *pull, *const *run, *const *remove;
+	const char *name_taken; /* in the error of `run` when there is a container of that name */
 	const char *const *images;	 /* prints the ids of all images of @{repository} */
 	const char *const *remove_image; /* of the id @{image}, if no other container uses it */
 	const char *const *logs;	 /* @{tail} lines */

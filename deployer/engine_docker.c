@@ -47,6 +47,7 @@ const struct engine engine_docker = {
 				     "@options",
 				     "@{image}",
 				     NULL},
+	.name_taken = "is already in use by container",
 	.images = (const char *const[]){DOCKER, "image", "ls", "--quiet", "--no-trunc", "--filter",
 					"reference=@{repository}", NULL},
 	.remove = (const char *const[]){DOCKER, "rm", "--force", "--volumes", "@{container}", NULL},
