@@ -79,6 +79,16 @@ def run_wrong(line, body):
             yield f"line {line}: {word} has no version"
 
 
+def missing(parsed):
+    """Parts that a label promises and no instruction brings."""
+    labels = "".join(body for _, name, body in parsed if name == "LABEL")
+    runs = "".join(body for _, name, body in parsed if name == "RUN")
+    for part, version in re.findall(r'org\.ringup\.stack\.(\w+)="([^"]*)"', labels):
+        if part in ("cudnn", "nccl", "openmpi", "horovod", "tensorflow", "torch", "mxnet"):
+            if version not in runs:
+                yield f"{part} {version} is promised and not installed"
+
+
 def wrong(text):
     parsed = instructions(text)
     for line, name, body in parsed:
@@ -87,6 +97,7 @@ def wrong(text):
         if name == "RUN":
             yield from run_wrong(line, body)
     yield from stages_wrong(parsed)
+    yield from missing(parsed)
     if [name for _, name, _ in parsed][-1] != "CMD":
         yield "the last instruction is not CMD"
     if not any(name == "LABEL" and "org.ringup.stack.os=" in body for _, name, body in parsed):
