@@ -144,16 +144,6 @@ int parts_load(const char *folder, struct arena *arena, struct parts *parts, str
 
 /* --- conditions ------------------------------------------------------------------------------ */
 
-static bool has_word(const char *list, const char *word)
-{
-	size_t length = strlen(word);
-
-	for (; *list; list += strcspn(list, ";"), list += *list == ';')
-		if (strcspn(list, ";") == length && strncmp(list, word, length) == 0)
-			return true;
-	return false;
-}
-
 /* One condition, cut off from its neighbours. */
 static bool holds(const struct values *values, char *text)
 {
@@ -181,7 +171,7 @@ static bool holds(const struct values *values, char *text)
 	case 3:
 		return *value && version_compare(value, right) < 0;
 	default:
-		return has_word(value, right);
+		return list_has(value, right, strlen(right));
 	}
 }
 

@@ -53,7 +53,8 @@ void values_set(struct values *values, const char *name, const char *value);
 /* "" when the name is not known. */
 const char *values_get(const struct values *values, const char *name);
 
-/* All recipes of a folder. ERROR_USAGE names the file and line of what cannot be read. */
+/* All recipes of a folder; their texts live in the arena. ERROR_USAGE names the file and line of
+ * what cannot be read. */
 int parts_load(const char *folder, struct arena *arena, struct parts *parts, struct error *err);
 
 /* Sets *applies; ERROR_USAGE when the condition cannot be read. */

@@ -79,9 +79,6 @@ static void set_choice(struct values *values, struct arena *arena, const struct 
 	set(values, arena, c->name, "build_packages", c->build_packages);
 	set(values, arena, c->name, "build_packages.first",
 	    arena_strndup(arena, c->build_packages, strcspn(c->build_packages, ";=")));
-	set(values, arena, c->name, "run_packages.lines", package_lines(c->run_packages, arena));
-	set(values, arena, c->name, "build_packages.lines",
-	    package_lines(c->build_packages, arena));
 }
 
 static void set_row(struct values *values, struct arena *arena, const char *component,
@@ -161,7 +158,6 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 	values_set(values, "base.name", plan->base.name);
 	values_set(values, "base.status", plan->base.status);
 	values_set(values, "base.packages", plan->base.packages);
-	values_set(values, "base.packages.lines", package_lines(plan->base.packages, arena));
 	set_packages(plan, arena, values);
 	set_texts(plan, arena, values);
 	return 0;

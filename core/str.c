@@ -169,3 +169,15 @@ const char *format_bytes(char buffer[static 32], uint64_t bytes)
 	snprintf(buffer, 32, value < 10 && unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
 	return buffer;
 }
+
+bool list_has(const char *list, const char *word, size_t length)
+{
+	while (*list) {
+		size_t one = strcspn(list, ";");
+
+		if (one == length && strncmp(list, word, length) == 0)
+			return true;
+		list += one + (list[one] == ';');
+	}
+	return false;
+}

@@ -52,6 +52,9 @@ bool ends_with(const char *text, const char *suffix);
  */
 const char *nearest_word(const char *word, const char *const *candidates);
 
+/* Whether the first `length` bytes of `word` are one of the words of a ';'-separated list. */
+bool list_has(const char *list, const char *word, size_t length);
+
 /* "1.5 GiB", "12 KiB", "3 B" in a static-size caller buffer; returns the buffer. */
 const char *format_bytes(char buffer[static 32], uint64_t bytes);
 

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#define UNIT_BIT(i) (1ULL << (i))
-
 uint32_t stack_parts(const struct model *model, const struct units *units, uint64_t active)
 {
 	uint32_t parts = COMPONENT_BIT(COMPONENT_OS) | COMPONENT_BIT(COMPONENT_GLIBC) |
@@ -84,11 +82,6 @@ static bool can_work(struct search *s, uint64_t active)
 	return works;
 }
 
-static uint64_t all_units(const struct search *s)
-{
-	return s->units->count == 64 ? ~0ULL : UNIT_BIT(s->units->count) - 1;
-}
-
 /* One unit or two that have no stack: most conflicts are that small. */
 static uint64_t small_set(struct search *s)
 {
@@ -118,7 +111,7 @@ static bool works_apart(struct search *s, uint64_t set)
 	units_apply(s->model, own);
 	s->units = own;
 	s->level = LEVEL_COMPAT;
-	works = own->compat && can_work(s, all_units(s));
+	works = own->compat && can_work(s, units_all(s->units));
 	s->level = level;
 	s->units = all;
 	return works;
@@ -149,7 +142,7 @@ static uint64_t smallest_set(struct search *s)
 	set = small_set(s);
 	if (set)
 		return set;
-	set = all_units(s);
+	set = units_all(s->units);
 	for (size_t i = 0; i < s->units->count; i++)
 		if (!can_work(s, set & ~UNIT_BIT(i)))
 			set &= ~UNIT_BIT(i);
@@ -159,13 +152,6 @@ static uint64_t smallest_set(struct search *s)
 uint64_t conflict_set(struct search *s)
 {
 	return with_forbidding_gpu(s, smallest_set(s));
-}
-
-static void add_conflict(struct unsatisfied *why, const char *request, const char *because,
-			 const char *source)
-{
-	if (why->count < CONFLICTS_MAX)
-		why->conflicts[why->count++] = (struct conflict){request, because, source};
 }
 
 /* A driver or GPU that no CUDA of the catalog is for: what the nearest one asks. */
@@ -204,7 +190,7 @@ static void explain_together(struct search *s, uint64_t set, struct unsatisfied 
 	}
 	for (size_t u = 0; u < s->units->count; u++)
 		if (set & UNIT_BIT(u))
-			add_conflict(why, s->units->list[u].text, text, source);
+			unsatisfied_add(why, s->units->list[u].text, text, source);
 }
 
 /* Not even a stack without any request: the catalog itself excludes all. */
@@ -234,7 +220,7 @@ static bool explain_unknown(struct search *s, const struct unit *unit, struct un
 	}
 	if (!admits)
 		return false;
-	add_conflict(
+	unsatisfied_add(
 		why, unit->text,
 		newest ? arena_printf(s->model->arena,
 				      "the catalog knows no such %s; the newest it knows is %s",

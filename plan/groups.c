@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#define UNIT_BIT(i) (1ULL << (i))
-
 /* The pins of the component: the drivers or the GPUs that are there. */
 static uint64_t pins_of(const struct units *units, enum component c)
 {

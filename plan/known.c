@@ -83,7 +83,7 @@ void known_explain(struct search *s, uint64_t set, const struct conflict_rule *r
 {
 	const char *sentence = known_sentence(rule, s->model->arena);
 
-	for (size_t u = 0; u < s->units->count && why->count < CONFLICTS_MAX; u++) {
+	for (size_t u = 0; u < s->units->count; u++) {
 		const struct unit *unit = &s->units->list[u];
 		const char *source = "", *text = NULL;
 
@@ -91,8 +91,7 @@ void known_explain(struct search *s, uint64_t set, const struct conflict_rule *r
 			continue;
 		if (!(rule->components & COMPONENT_BIT(unit->component)))
 			text = leaves(s, u, rule, &source);
-		why->conflicts[why->count++] =
-			text ? (struct conflict){unit->text, text, source}
-			     : (struct conflict){unit->text, sentence, rule->source};
+		unsatisfied_add(why, unit->text, text ? text : sentence,
+				text ? source : rule->source);
 	}
 }

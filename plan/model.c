@@ -190,7 +190,7 @@ static int compare_by_version(const void *left, const void *right)
 	return version_compare((*a)->version, (*b)->version);
 }
 
-static struct value **sort_by_version(struct arena *arena, const struct domain *domain)
+struct value **model_by_version(const struct domain *domain, struct arena *arena)
 {
 	struct value **sorted = ARENA_ARRAY(arena, domain->count + 1, struct value *);
 
@@ -220,7 +220,7 @@ static size_t series_begin(struct value *const *sorted, size_t count, const char
 static void lower_without_image(struct arena *arena, struct domain *cuda,
 				const struct table *images)
 {
-	struct value **sorted = sort_by_version(arena, cuda);
+	struct value **sorted = model_by_version(cuda, arena);
 	const char *last = "";
 
 	for (size_t i = 0; i < cuda->count; i++)
@@ -318,7 +318,7 @@ static void mark_images(struct model *model)
 	const struct domain *cuda = &model->domains[COMPONENT_CUDA];
 	const char *last = "";
 	size_t words = cuda->count / 64 + 1, begin = 0;
-	struct value **sorted = sort_by_version(model->arena, cuda);
+	struct value **sorted = model_by_version(cuda, model->arena);
 
 	for (size_t i = 0; i < model->domains[COMPONENT_OS].count; i++)
 		model->domains[COMPONENT_OS].values[i].images =

@@ -91,6 +91,9 @@ static inline bool value_admits(const struct value *value, const struct value *o
 	return !bits || bit_is_set(bits, other->index);
 }
 
+/* All values of a component, the oldest version first; the array lives in the arena. */
+struct value **model_by_version(const struct domain *domain, struct arena *arena);
+
 /* A cell of the value's row, "" when the table has no such column. */
 const char *value_cell(const struct value *value, const char *column);
 

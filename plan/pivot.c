@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNIT_BIT(i) (1ULL << (i))
-
 /* --- the chain of facts: a component that the units of the set pull apart ------------------- */
 
 /* In the order in which a person would look for the reason. */
@@ -280,13 +278,6 @@ static bool explain_exclusion(struct search *s, size_t unit, const struct value 
 	return *text != NULL;
 }
 
-static void add_conflict(struct unsatisfied *why, const char *request, const char *because,
-			 const char *source)
-{
-	if (why->count < CONFLICTS_MAX)
-		why->conflicts[why->count++] = (struct conflict){request, because, source};
-}
-
 static void explain_pivot(struct search *s, const struct pivot *pivot, struct unsatisfied *why)
 {
 	for (size_t u = 0; u < s->units->count; u++) {
@@ -301,13 +292,14 @@ static void explain_pivot(struct search *s, const struct pivot *pivot, struct un
 		excluded = nearest_excluded(pivot, u, s->units->count, &below);
 		if (!excluded || (unit->component == excluded->component && !unit->is_pin) ||
 		    !explain_exclusion(s, u, excluded, below, &text, &source))
-			add_conflict(why, unit->text,
-				     arena_printf(s->model->arena, "it leaves %s", span),
-				     pivot->domain->values[0].source);
+			unsatisfied_add(why, unit->text,
+					arena_printf(s->model->arena, "it leaves %s", span),
+					pivot->domain->values[0].source);
 		else
-			add_conflict(why, unit->text,
-				     arena_printf(s->model->arena, "it leaves %s (%s)", span, text),
-				     source);
+			unsatisfied_add(
+				why, unit->text,
+				arena_printf(s->model->arena, "it leaves %s (%s)", span, text),
+				source);
 	}
 }
 

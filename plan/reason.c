@@ -21,24 +21,12 @@ static void sentence_begin(struct sentence *sentence, struct arena *arena)
 	str_init(&sentence->sources);
 }
 
-static bool has_id(const char *ids, const char *id, size_t length)
-{
-	while (*ids) {
-		size_t one = strcspn(ids, ";");
-
-		if (one == length && strncmp(ids, id, length) == 0)
-			return true;
-		ids += one + (ids[one] == ';');
-	}
-	return false;
-}
-
 static void add_sources(struct sentence *sentence, const char *ids)
 {
 	while (*ids) {
 		size_t length = strcspn(ids, ";");
 
-		if (length && !has_id(sentence->sources.text, ids, length))
+		if (length && !list_has(sentence->sources.text, ids, length))
 			str_addf(&sentence->sources, "%s%.*s", sentence->sources.length ? ";" : "",
 				 (int)length, ids);
 		ids += length + (ids[length] == ';');

@@ -34,6 +34,8 @@ struct unit {
 	uint8_t *admits[COMPONENT_COUNT]; /* enum admission per value; NULL: all */
 };
 
+#define UNIT_BIT(i) (1ULL << (i))
+
 struct units {
 	size_t count;
 	struct unit list[UNITS_MAX];
@@ -54,6 +56,12 @@ int units_read(const struct model *model, const char *const *requests, struct un
 /* Adds the drivers and GPUs of hosts, each once. */
 int units_add_facts(const struct model *model, const struct facts *facts, size_t count,
 		    struct units *units, struct error *err);
+
+/* A bit for each of them. */
+static inline uint64_t units_all(const struct units *units)
+{
+	return units->count == 64 ? ~0ULL : UNIT_BIT(units->count) - 1;
+}
 
 /* Works out what every unit admits; after the last unit is added. */
 void units_apply(const struct model *model, struct units *units);

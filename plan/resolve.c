@@ -90,12 +90,6 @@ static int unsatisfied(struct resolver *r)
 	return -1;
 }
 
-static void add_conflict(struct resolver *r, const char *request, const char *because)
-{
-	if (r->why->count < CONFLICTS_MAX)
-		r->why->conflicts[r->why->count++] = (struct conflict){request, because, ""};
-}
-
 /* A catalog without CUDA: says which host or request wants GPUs. */
 static int refuse_gpus(struct resolver *r)
 {
@@ -105,24 +99,28 @@ static int refuse_gpus(struct resolver *r)
 
 	for (size_t i = 0; i < input->fact_count && strcmp(input->accelerator, "auto") == 0; i++)
 		if (*input->facts[i].driver)
-			add_conflict(r, arena_printf(r->arena, "host %s", input->facts[i].host),
-				     arena_printf(r->arena,
-						  "it has NVIDIA driver %s, and this catalog holds "
-						  "no CUDA rows; write accelerator: cpu for a CPU "
-						  "stack",
-						  input->facts[i].driver));
+			unsatisfied_add(
+				r->why, arena_printf(r->arena, "host %s", input->facts[i].host),
+				arena_printf(r->arena,
+					     "it has NVIDIA driver %s, and this catalog holds "
+					     "no CUDA rows; write accelerator: cpu for a CPU "
+					     "stack",
+					     input->facts[i].driver),
+				"");
 	for (const char *const *text = input->requests; *text; text++) {
 		if (requirement_parse(*text, r->arena, &req, &ignored) < 0)
 			continue;
 		if (COMPONENT_BIT(component_by_name(req.name)) & (COMPONENTS_GPU | COMPONENTS_PIP))
-			add_conflict(
-				r, *text,
-				arena_printf(r->arena, "the catalog has no rows for %s", req.name));
+			unsatisfied_add(
+				r->why, *text,
+				arena_printf(r->arena, "the catalog has no rows for %s", req.name),
+				"");
 	}
 	if (!r->why->count)
-		add_conflict(r, "accelerator: cuda",
-			     "this catalog holds no CUDA rows; write accelerator: cpu for a CPU "
-			     "stack");
+		unsatisfied_add(r->why, "accelerator: cuda",
+				"this catalog holds no CUDA rows; write accelerator: cpu for a CPU "
+				"stack",
+				"");
 	return unsatisfied(r);
 }
 
@@ -136,7 +134,8 @@ static int check_accelerator(struct resolver *r)
 
 		if (!(COMPONENT_BIT(unit->component) & COMPONENTS_GPU) || unit->hosts)
 			continue;
-		add_conflict(r, unit->text, "accelerator: cpu means a stack without GPUs");
+		unsatisfied_add(r->why, unit->text, "accelerator: cpu means a stack without GPUs",
+				"");
 		return unsatisfied(r);
 	}
 	return 0;
@@ -159,9 +158,10 @@ static int explain(struct resolver *r)
 	uint64_t set;
 
 	if (missing) {
-		add_conflict(r, missing,
-			     arena_printf(r->arena, "the catalog has no %s.csv, or no row in it",
-					  missing));
+		unsatisfied_add(r->why, missing,
+				arena_printf(r->arena, "the catalog has no %s.csv, or no row in it",
+					     missing),
+				"");
 		return unsatisfied(r);
 	}
 	r->search.hints = NULL;
@@ -206,8 +206,8 @@ static int check_base(struct resolver *r)
 	base_tag_check(r->model.catalog, r->input->base, r->arena, &tag);
 	if (!tag.refused)
 		return 0;
-	r->why->conflicts[r->why->count++] = (struct conflict){
-		arena_printf(r->arena, "image.base: %s", r->input->base), tag.because, tag.source};
+	unsatisfied_add(r->why, arena_printf(r->arena, "image.base: %s", r->input->base),
+			tag.because, tag.source);
 	if (tag.instead)
 		r->why->suggestions[r->why->suggestion_count++] =
 			arena_printf(r->arena, "image.base: %s", tag.instead);
@@ -435,7 +435,7 @@ static const struct value *value_of(const struct domain *domain, const struct ch
 static int explain_fixed(struct resolver *r)
 {
 	struct search *s = &r->search;
-	const char *text = NULL, *source;
+	const char *text = NULL, *source = "";
 
 	s->now = (struct assignment){0};
 	for (int c = 0; c < COMPONENT_COUNT && !text; c++) {
@@ -451,10 +451,10 @@ static int explain_fixed(struct resolver *r)
 			rules_explain(s, value, &text, &source);
 		s->now.chosen[c] = value;
 		if (text)
-			add_conflict(r,
-				     arena_printf(r->arena, "%s==%s", component_names[c],
-						  value->version),
-				     text);
+			unsatisfied_add(r->why,
+					arena_printf(r->arena, "%s==%s", component_names[c],
+						     value->version),
+					text, source);
 	}
 	return text ? error_set(r->err, ERROR_UNSATISFIED, "%s", text) : explain(r);
 }

@@ -76,6 +76,15 @@ struct unsatisfied {
 	} groups[CONFLICTS_MAX];
 };
 
+/* One more request with its reason, in static or the arena's text; above CONFLICTS_MAX it is
+ * dropped. */
+static inline void unsatisfied_add(struct unsatisfied *why, const char *request,
+				   const char *because, const char *source)
+{
+	if (why->count < CONFLICTS_MAX)
+		why->conflicts[why->count++] = (struct conflict){request, because, source};
+}
+
 struct resolve_input {
 	const char *const *requests; /* NULL-terminated REQ words */
 	const char *accelerator;     /* auto, cpu or cuda */

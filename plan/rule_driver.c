@@ -5,6 +5,8 @@
  */
 #include "plan/request.h"
 
+#include "core/str.h"
+
 #include <string.h>
 
 bool driver_reaches(const char *driver, const char *minimum)
@@ -23,20 +25,6 @@ static const char *least(const struct needs *needs)
 		       : NULL;
 }
 
-static bool has_branch(const char *branches, const char *driver)
-{
-	size_t length = strcspn(driver, ".");
-
-	while (*branches) {
-		size_t one = strcspn(branches, ";");
-
-		if (one == length && strncmp(branches, driver, length) == 0)
-			return true;
-		branches += one + (branches[one] == ';');
-	}
-	return false;
-}
-
 /*
  * The branches that cuda-compat of this release was made for: those that NVIDIA's own images of it
  * ever let in (NVIDIA_REQUIRE_CUDA), whatever later pushes of the same tag took away.
@@ -47,7 +35,7 @@ static bool compat_branch(const struct model *model, const char *driver, const c
 
 	for (size_t row = 0; require && row < require->row_count; row++)
 		if (version_in_series(cuda, table_cell(require, row, "version")) &&
-		    has_branch(table_cell(require, row, "branches"), driver))
+		    list_has(table_cell(require, row, "branches"), driver, strcspn(driver, ".")))
 			return true;
 	return false;
 }

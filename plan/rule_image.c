@@ -8,18 +8,6 @@
 
 /* --- the gate ------------------------------------------------------------------------------ */
 
-static bool has_word(const char *list, const char *word, size_t length)
-{
-	while (*list) {
-		size_t one = strcspn(list, ";");
-
-		if (one == length && strncmp(list, word, length) == 0)
-			return true;
-		list += one + (list[one] == ';');
-	}
-	return false;
-}
-
 /* The brands by which the gate knows a class of GPU; an unknown one is taken for a Tesla. */
 static bool brand_is_let_in(const char *brands, const char *class)
 {
@@ -36,11 +24,11 @@ static bool brand_is_let_in(const char *brands, const char *class)
 		if (strcmp(known[i].class, class) != 0)
 			continue;
 		for (const char *const *brand = known[i].brands; *brand; brand++)
-			if (has_word(brands, *brand, strlen(*brand)))
+			if (list_has(brands, *brand, strlen(*brand)))
 				return true;
 		return false;
 	}
-	return has_word(brands, "tesla", strlen("tesla"));
+	return list_has(brands, "tesla", strlen("tesla"));
 }
 
 static int newest_of(const struct table *require, const char *cuda, const char *series)
@@ -102,7 +90,7 @@ static const struct unit *refused_driver(const struct search *s, const struct va
 			continue;
 		*gate = newest_gate(require, cuda->version);
 		if (*gate >= 0 &&
-		    !(has_word(table_cell(require, (size_t)*gate, "branches"), unit->driver,
+		    !(list_has(table_cell(require, (size_t)*gate, "branches"), unit->driver,
 			       strcspn(unit->driver, ".")) &&
 		      brand_is_let_in(table_cell(require, (size_t)*gate, "brands"), gpu_class(s))))
 			return unit;

@@ -14,10 +14,8 @@
 void search_init(struct search *s, const struct model *model, const struct units *units,
 		 uint32_t parts)
 {
-	*s = (struct search){.model = model,
-			     .units = units,
-			     .active = units->count == 64 ? ~0ULL : (1ULL << units->count) - 1,
-			     .parts = parts};
+	*s = (struct search){
+		.model = model, .units = units, .active = units_all(units), .parts = parts};
 	prune_init(s);
 	s->waived = ARENA_ARRAY(model->arena, model->conflict_words, uint64_t);
 	for (int c = 0; c < COMPONENT_COUNT; c++) {

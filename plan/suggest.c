@@ -3,10 +3,7 @@
 #include "plan/conflict.h"
 #include "plan/reach.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#define UNIT_BIT(i) (1ULL << (i))
 
 static void add(struct unsatisfied *why, const char *text)
 {
@@ -19,9 +16,7 @@ static void add(struct unsatisfied *why, const char *text)
 
 static uint64_t all_but(const struct search *s, size_t unit)
 {
-	uint64_t all = s->units->count == 64 ? ~0ULL : UNIT_BIT(s->units->count) - 1;
-
-	return all & ~UNIT_BIT(unit);
+	return units_all(s->units) & ~UNIT_BIT(unit);
 }
 
 /* What would be chosen without the unit; NULL when nothing else works either. */
@@ -36,13 +31,6 @@ static const struct value *choice_without(struct search *s, size_t unit)
 
 /* --- drivers: the lowest known one that is high enough --------------------------------------- */
 
-static int compare_versions(const void *left, const void *right)
-{
-	const struct value *const *a = left, *const *b = right;
-
-	return version_compare((*a)->version, (*b)->version);
-}
-
 /* Whether everything works with this driver in the place of the unit's. */
 static bool works_with_driver(struct search *s, size_t unit, const char *driver)
 {
@@ -55,7 +43,7 @@ static bool works_with_driver(struct search *s, size_t unit, const char *driver)
 	copy->list[unit].driver = driver;
 	units_apply(model, copy);
 	s->units = copy;
-	works = units_work(s, copy->count == 64 ? ~0ULL : UNIT_BIT(copy->count) - 1);
+	works = units_work(s, units_all(copy));
 	s->units = old;
 	return works;
 }
@@ -63,14 +51,12 @@ static bool works_with_driver(struct search *s, size_t unit, const char *driver)
 static void suggest_driver(struct search *s, size_t unit, struct unsatisfied *why)
 {
 	const struct domain *domain = &s->model->domains[COMPONENT_DRIVER];
-	const struct value **known =
-		ARENA_ARRAY(s->model->arena, domain->count + 1, const struct value *);
-	size_t low = 0, high, count = 0;
+	struct value *const *known = model_by_version(domain, s->model->arena);
+	size_t low = 0, high, count = domain->count;
 
-	for (size_t i = 0; i < domain->count; i++)
-		if (version_compare(domain->values[i].version, s->units->list[unit].driver) > 0)
-			known[count++] = &domain->values[i];
-	qsort(known, count, sizeof(*known), compare_versions);
+	while (low < count &&
+	       version_compare(known[low]->version, s->units->list[unit].driver) <= 0)
+		low++;
 	high = count;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
@@ -87,18 +73,6 @@ static void suggest_driver(struct search *s, size_t unit, struct unsatisfied *wh
 /* --- versions: the nearest older one and the nearest newer one ---------------------------------
  */
 
-/* The component's values by version, oldest first. */
-static const struct value **by_version(const struct model *model, const struct domain *domain)
-{
-	const struct value **list =
-		ARENA_ARRAY(model->arena, domain->count + 1, const struct value *);
-
-	for (size_t i = 0; i < domain->count; i++)
-		list[i] = &domain->values[i];
-	qsort(list, domain->count, sizeof(*list), compare_versions);
-	return list;
-}
-
 static bool is_admitted(const struct unit *unit, const struct value *value)
 {
 	const uint8_t *admits = unit->admits[value->component];
@@ -108,7 +82,7 @@ static bool is_admitted(const struct unit *unit, const struct value *value)
 
 /* Walks from `at` in steps of `step` to the first version that works. */
 static const char *nearest_version(struct reach *reach, const struct unit *unit,
-				   const struct value **list, size_t count, size_t at, int step)
+				   struct value *const *list, size_t count, size_t at, int step)
 {
 	for (; at < count; at += (size_t)step)
 		if (!is_admitted(unit, list[at]) && reach_has(reach, list[at]))
@@ -120,7 +94,7 @@ static void suggest_version(struct search *s, size_t unit, struct unsatisfied *w
 {
 	const struct unit *u = &s->units->list[unit];
 	const struct domain *domain = &s->model->domains[u->component];
-	const struct value **list = by_version(s->model, domain);
+	struct value *const *list = model_by_version(domain, s->model->arena);
 	const char *asked = u->req.clauses[0].version;
 	const char *name = component_names[u->component], *older, *newer;
 	size_t middle = 0;

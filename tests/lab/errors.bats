@@ -151,6 +151,29 @@ start_sshd() {
 	for host in $(hosts); do [ "$(inspect "$host" .HostConfig.ShmSize)" = $((512 * 1024 * 1024)) ]; done
 }
 
+@test "a container that appears between the look and the start is replaced" {
+	local docker real=$BATS_TEST_TMPDIR/docker.real failed=
+	docker=$(command -v docker)
+	cp "$(readlink -f "$docker")" "$real"
+	# what an interrupted run leaves: the engine makes the container after the next run has looked
+	cat >"$BATS_TEST_TMPDIR/docker" <<-END
+		#!/bin/sh
+		if [ "\$1" = run ] && mkdir "$BATS_TEST_TMPDIR/once" 2>/dev/null; then
+			"$real" create --name "$CONTAINER" "\$("$real" images -q | head -n 1)" >/dev/null
+		fi
+		exec "$real" "\$@"
+	END
+	chmod 755 "$BATS_TEST_TMPDIR/docker"
+	inside node01 docker rm -f "$CONTAINER"
+	inside node01 mount --bind "$BATS_TEST_TMPDIR/docker" "$docker"
+	up || failed=1
+	inside node01 umount "$docker"
+	[ -z "$failed" ]
+	[ -d "$BATS_TEST_TMPDIR/once" ]
+	[ "$(inspect node01 .State.Running)" = true ]
+	all_meet node01 node02 node03
+}
+
 @test "a second ringup at the same time is told to wait, and harms nothing" {
 	local up before status=0
 	before=$(container_lines)
