@@ -326,3 +326,19 @@ os debian12, python 3.11.2' ]
 	json 'd["ok"] is True'
 	json '[s["stack"]["python"]["version"] for s in d["stacks"]] == ["3.12.1", "3.11.2"]'
 }
+
+@test "--prefer beside a lock says that versions move with --update only" {
+	ringup resolve >/dev/null
+	apart ringup resolve --prefer oldest
+	says 0
+	grep -q -- '--update' ../err
+}
+
+@test "other words without a cluster file are a new question" {
+	rm cluster.yaml
+	ringup resolve openmpi==4.1.4 os==debian12 >/dev/null
+	apart ringup resolve openmpi os==debian12
+	says 0
+	grep -Eq '^openmpi +5\.0\.1' ../out
+	grep -q 'openmpi: 4.1.4 -> 5.0.1' ../err
+}

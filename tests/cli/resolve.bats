@@ -194,3 +194,13 @@ setup() { common_setup; }
 	says 0
 	json 'd["ok"] and {"os", "openmpi", "python", "glibc"} <= set(d["stack"])'
 }
+
+@test "a wheel that PyPI does not have comes with its index" {
+	unset RINGUP_CATALOG # the real one
+	apart ringup resolve --no-lock torch==2.13.0 gpu==V100
+	says 0
+	grep -q 'torch==2.13.0 --extra-index-url https://download.pytorch.org/whl/cu126' ../out
+	apart ringup resolve --no-lock torch==1.9.0
+	says 0
+	grep -q -- '--find-links https://download.pytorch.org/whl/torch_stable.html' ../out
+}
