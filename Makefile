@@ -12,7 +12,7 @@ PREFIX ?= /usr/local
 O ?= build$(if $(SAN),-san)
 Q := $(if $(V),,@)
 
-MODULES := core plan builder registry-client deployer cli
+MODULES := core plan oci builder registry-client deployer cli
 SRCS := $(foreach m,$(MODULES),$(wildcard $(m)/*.c))
 OBJS := $(SRCS:%.c=$(O)/%.o)
 LIB_OBJS := $(filter-out $(O)/cli/%,$(OBJS))

@@ -6,7 +6,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/progress.h"
-#include "registry-client/archive.h"
+#include "oci/archive.h"
 #include "registry-client/manifest.h"
 #include "registry-client/push.h"
 

@@ -5,7 +5,7 @@
 #include "core/file.h"
 #include "core/progress.h"
 #include "registry-client/failure.h"
-#include "registry-client/layout.h"
+#include "oci/layout.h"
 #include "registry-client/session.h"
 #include "registry-client/url.h"
 

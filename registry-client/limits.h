@@ -9,9 +9,7 @@
 
 #include "core/base.h"
 
-/* Answers. A registry must take manifests of 4 MiB: OCI distribution-spec 1.1, "Pushing Manifests".
- */
-#define MANIFEST_BYTES_MAX (4 * MIB)
+/* Answers */
 #define ANSWER_BYTES_MAX (256 * KIB) /* error bodies and tokens */
 #define HEADER_BYTES_MAX (64 * KIB)  /* all header lines of one answer */
 #define CHALLENGES_MAX 8	     /* WWW-Authenticate challenges in one answer */
@@ -42,17 +40,5 @@
 /* Tokens. "expires_in" is 60 when it is not given: Docker token authentication specification. */
 #define TOKEN_SECONDS_DEFAULT 60
 #define TOKEN_MARGIN_SECONDS 10
-
-/* Images */
-#define LAYERS_MAX 1024
-#define LAYOUT_PATH_BYTES 4096
-#define MEDIA_TYPE_BYTES 256 /* RFC 6838, 4.2: two names of at most 127 characters */
-
-/* docker-archive files */
-#define ARCHIVE_ENTRIES_MAX 65536
-#define ARCHIVE_NAME_BYTES_MAX 512
-#define ARCHIVE_JSON_BYTES_MAX (4 * MIB)
-#define ARCHIVE_JSON_TOTAL_BYTES_MAX (64 * MIB)
-#define ARCHIVE_LINKS_MAX 8 /* a layer that is a link to a link to ... */
 
 #endif

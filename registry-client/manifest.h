@@ -1,58 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * manifest.h - descriptors and image manifests, and moving them from and to a registry.
+ * manifest.h - manifests from and to a registry.
  *
- * Sources: OCI image-spec 1.1 (descriptor.md, manifest.md), Docker image manifest v2 schema 2, OCI
- * distribution-spec 1.1 ("Pulling manifests", "Pushing Manifests").
+ * Source: OCI distribution-spec 1.1, "Pulling manifests", "Pushing Manifests".
  */
 #ifndef REGISTRY_CLIENT_MANIFEST_H
 #define REGISTRY_CLIENT_MANIFEST_H
 
-#include "core/digest.h"
-#include "core/json.h"
+#include "oci/manifest.h"
 #include "plan/reference.h"
-#include "registry-client/limits.h"
-
-#define MEDIA_OCI_MANIFEST "application/vnd.oci.image.manifest.v1+json"
-#define MEDIA_OCI_INDEX "application/vnd.oci.image.index.v1+json"
-#define MEDIA_OCI_CONFIG "application/vnd.oci.image.config.v1+json"
-#define MEDIA_OCI_LAYER_GZIP "application/vnd.oci.image.layer.v1.tar+gzip"
-#define MEDIA_DOCKER_MANIFEST "application/vnd.docker.distribution.manifest.v2+json"
-#define MEDIA_DOCKER_INDEX "application/vnd.docker.distribution.manifest.list.v2+json"
 
 struct registry;
-
-/* A thing by its content. Holds its texts itself: copy it freely. */
-struct descriptor {
-	char media_type[MEDIA_TYPE_BYTES];
-	char digest[DIGEST_TEXT_BYTES];
-	uint64_t size_bytes;
-};
-
-/* An image manifest (of one platform). */
-struct manifest {
-	char media_type[MEDIA_TYPE_BYTES];
-	struct descriptor config;
-	struct descriptor *layers; /* from the lowest up; in the arena */
-	size_t layer_count;
-};
-
-/* Reads {"mediaType", "digest", "size"}; `what` names it in the error. sha256 digests only. */
-int descriptor_parse(const cJSON *json, const char *what, struct descriptor *descriptor,
-		     struct error *err);
-
-/* The JSON object of a descriptor. */
-cJSON *descriptor_json(const struct descriptor *descriptor);
-
-/*
- * Reads an OCI or Docker image manifest; `what` names it in the error ("manifest of lab/train").
- * An index, schema 1 and more than LAYERS_MAX layers are errors.
- */
-int manifest_parse(const char *bytes, size_t length, const char *what, struct arena *arena,
-		   struct manifest *manifest, struct error *err);
-
-/* The bytes of the manifest: always the same for the same content. In the arena. */
-const char *manifest_write(const struct manifest *manifest, struct arena *arena);
 
 /* Whether the registry has it: HEAD. A missing manifest is *found false and no error. */
 int registry_head_manifest(struct registry *registry, const struct reference *ref,

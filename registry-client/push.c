@@ -3,8 +3,9 @@
 
 #include "core/clock.h"
 #include "registry-client/blob.h"
-#include "registry-client/layout.h"
+#include "oci/layout.h"
 #include "registry-client/manifest_http.h"
+#include "registry-client/limits.h"
 #include "registry-client/session.h"
 
 #include <stdlib.h>

@@ -22,7 +22,7 @@ files_like() {
 }
 
 # shellcheck disable=SC2034 # for the checks
-modules='core|plan|builder|registry-client|deployer|cli'
+modules='core|plan|oci|builder|registry-client|deployer|cli'
 
 # Shell scripts by name or by their first line, without the bats files.
 shell_files() {

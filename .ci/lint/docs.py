@@ -6,7 +6,7 @@ import re
 
 from house import files, finish, read
 
-FOLDERS = "core plan builder registry-client deployer cli images recipes tests bench"
+FOLDERS = "core plan oci builder registry-client deployer cli images recipes tests bench"
 LINK = re.compile(r"\]\(\s*<?([^)>\s]+)>?[^)]*\)|(?:src|href)=\"([^\"]+)\"|^\[[^\]]+\]:\s*(\S+)")
 
 findings = [f"docs/{f}.md:1: missing: the page of {f}/" for f in FOLDERS.split() if not os.path.isfile(f"docs/{f}.md")]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Includes run one way: core <- plan <- {builder, registry-client, deployer} <- cli. The worker
+# Includes run one way: core <- plan <- oci <- {builder, registry-client, deployer} <- cli. The worker
 # includes nothing of the modules, so that it can be built inside of any image. Tests are free.
 import os
 import re
@@ -10,8 +10,9 @@ from house import MODULES, files, finish, read
 MAY = {
     "core": {"core"},
     "plan": {"core", "plan"},
-    "builder": {"core", "plan", "builder"},
-    "registry-client": {"core", "plan", "registry-client"},
+    "oci": {"core", "plan", "oci"},
+    "builder": {"core", "plan", "oci", "builder"},
+    "registry-client": {"core", "plan", "oci", "registry-client"},
     "deployer": {"core", "plan", "deployer"},
     "cli": set(MODULES),
     "images": {"images"},

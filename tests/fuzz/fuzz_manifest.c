@@ -2,7 +2,7 @@
 /* Image manifests of a registry: what is accepted is written as the same image. */
 #include "tests/fuzz/fuzz.h"
 
-#include "registry-client/manifest.h"
+#include "oci/manifest.h"
 
 static bool same(const struct descriptor *a, const struct descriptor *b)
 {

@@ -7,7 +7,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/proc.h"
-#include "registry-client/layout.h"
+#include "oci/layout.h"
 #include "registry-client/push.h"
 #include "tests/unit/registry_support.h"
 

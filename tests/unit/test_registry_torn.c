@@ -4,7 +4,7 @@
  * a proxy between the two cuts one connection while the large layer passes.
  */
 #include "core/file.h"
-#include "registry-client/layout.h"
+#include "oci/layout.h"
 #include "registry-client/push.h"
 #include "tests/unit/registry_support.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* archive_parts.h - what archive.c found in the stream, for archive_image.c to put together. */
-#ifndef REGISTRY_CLIENT_ARCHIVE_PARTS_H
-#define REGISTRY_CLIENT_ARCHIVE_PARTS_H
+#ifndef OCI_ARCHIVE_PARTS_H
+#define OCI_ARCHIVE_PARTS_H
 
-#include "registry-client/archive.h"
+#include "oci/archive.h"
 
 enum part_kind { PART_LAYER, PART_JSON, PART_LINK };
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "registry-client/archive.h"
+#include "oci/archive.h"
 
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/progress.h"
-#include "registry-client/archive_parts.h"
-#include "registry-client/gzip.h"
-#include "registry-client/layout.h"
-#include "registry-client/packer.h"
+#include "oci/archive_parts.h"
+#include "oci/gzip.h"
+#include "oci/layout.h"
+#include "oci/packer.h"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -8,8 +8,8 @@
  * time only would stay in the image for ever. Source: moby, builder/dockerfile/dispatchers.go,
  * prependEnvOnCmd.
  */
-#ifndef REGISTRY_CLIENT_HISTORY_H
-#define REGISTRY_CLIENT_HISTORY_H
+#ifndef OCI_HISTORY_H
+#define OCI_HISTORY_H
 
 #include "core/json.h"
 #include "core/str.h"

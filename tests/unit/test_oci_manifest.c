@@ -2,7 +2,7 @@
 /* Reading and writing image manifests, and the layout they lie in. */
 #include "core/file.h"
 #include "core/str.h"
-#include "registry-client/layout.h"
+#include "oci/layout.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

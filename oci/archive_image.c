@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "registry-client/archive_parts.h"
+#include "oci/archive_parts.h"
 
 #include "core/str.h"
-#include "registry-client/history.h"
-#include "registry-client/layout.h"
+#include "oci/history.h"
+#include "oci/layout.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 /* docker-archive files, made here with libarchive, into a layout. */
 #include "core/file.h"
 #include "core/str.h"
-#include "registry-client/archive.h"
-#include "registry-client/gzip.h"
-#include "registry-client/layout.h"
+#include "oci/archive.h"
+#include "oci/gzip.h"
+#include "oci/layout.h"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "registry-client/layout.h"
+#include "oci/layout.h"
 
 #include "core/file.h"
 

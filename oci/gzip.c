@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "registry-client/gzip.h"
+#include "oci/gzip.h"
 
 #include "core/arena.h"
 

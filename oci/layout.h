@@ -6,10 +6,10 @@
  * it is written to a temporary file beside it and renamed. Several writers may work in one layout;
  * of two that tag at the same moment, the later index.json stays.
  */
-#ifndef REGISTRY_CLIENT_LAYOUT_H
-#define REGISTRY_CLIENT_LAYOUT_H
+#ifndef OCI_LAYOUT_H
+#define OCI_LAYOUT_H
 
-#include "registry-client/manifest.h"
+#include "oci/manifest.h"
 
 /* Makes the folder, oci-layout and an empty index.json where they are missing. */
 int layout_init(const char *folder, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "registry-client/history.h"
+#include "oci/history.h"
 
 #include "core/arena.h"
 

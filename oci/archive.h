@@ -9,10 +9,10 @@
  * may be compressed with gzip or zstd.
  * Source: moby, image/tarexport, and image-spec 1.1 (config.md, rootfs.diff_ids).
  */
-#ifndef REGISTRY_CLIENT_ARCHIVE_H
-#define REGISTRY_CLIENT_ARCHIVE_H
+#ifndef OCI_ARCHIVE_H
+#define OCI_ARCHIVE_H
 
-#include "registry-client/manifest.h"
+#include "oci/manifest.h"
 
 struct archive_options {
 	const char *name;  /* "train:1": which image, as in RepoTags; NULL: the only one */

@@ -6,10 +6,10 @@
  * whoever is free; finished blocks are hashed (blob digest) and written in their order by one
  * thread at a time. Memory is a fixed ring of blocks. With a single thread the reader does it all.
  */
-#ifndef REGISTRY_CLIENT_PACKER_H
-#define REGISTRY_CLIENT_PACKER_H
+#ifndef OCI_PACKER_H
+#define OCI_PACKER_H
 
-#include "registry-client/manifest.h"
+#include "oci/manifest.h"
 
 struct packer;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Build arguments leave an image's config; nothing else does. */
-#include "registry-client/history.h"
+#include "oci/history.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

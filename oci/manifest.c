@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "registry-client/manifest.h"
+#include "oci/manifest.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "registry-client/packer.h"
+#include "oci/packer.h"
 
 #include "core/pool.h"
-#include "registry-client/gzip.h"
-#include "registry-client/layout.h"
+#include "oci/gzip.h"
+#include "oci/layout.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
