@@ -49,6 +49,9 @@ void exchange_request(struct exchange *x, const char *method, const char *format
 	x->body_bytes = 0;
 	x->answer_bytes_max = ANSWER_BYTES_MAX;
 	x->progress = NULL;
+	x->range = NULL;
+	x->sink = NULL;
+	x->expected_bytes = 0;
 	str_clear(&x->url);
 	va_start(args, format);
 	str_vaddf(&x->url, format, args);
@@ -96,6 +99,12 @@ static size_t keep_answer(char *bytes, size_t size, size_t count, void *arg)
 {
 	struct exchange *x = arg;
 
+	if (x->sink) {
+		long status = exchange_status(x);
+
+		if (status == 200 || status == 206)
+			return x->sink(x, bytes, size * count) ? size * count : 0;
+	}
 	str_add_bytes(&x->answer, bytes, size * count);
 	return x->answer.overflowed ? 0 : size * count;
 }
@@ -130,6 +139,8 @@ static void set_headers(struct exchange *x, const char *authorization)
 	if (x->accept)
 		add_header(x, "Accept", x->accept);
 	add_header(x, "Content-Type", x->content_type);
+	if (x->range)
+		add_header(x, "Range", x->range);
 	if (authorization)
 		add_header(x, "Authorization", authorization);
 	x->sent_credentials = authorization != NULL;
@@ -168,7 +179,8 @@ static void set_limits(struct exchange *x, const struct exchange_settings *setti
 	curl_easy_setopt(x->easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
 	curl_easy_setopt(x->easy, CURLOPT_LOW_SPEED_TIME, stall);
 	curl_easy_setopt(x->easy, CURLOPT_TIMEOUT,
-			 stall + (long)(x->body_bytes / SLOWEST_BYTES_PER_SECOND));
+			 stall + (long)((x->body_bytes + x->expected_bytes) /
+					SLOWEST_BYTES_PER_SECOND));
 }
 
 void exchange_prepare(struct exchange *x, const struct exchange_settings *settings,
@@ -192,6 +204,8 @@ void exchange_prepare(struct exchange *x, const struct exchange_settings *settin
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, "ringup");
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, x->problem);
+	if (x->sink)
+		curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)DOWNLOAD_BUFFER_BYTES);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, keep_answer);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, x);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, count_header);
@@ -205,6 +219,14 @@ void exchange_prepare(struct exchange *x, const struct exchange_settings *settin
 	set_method(x);
 	set_limits(x, settings);
 	set_headers(x, authorization);
+}
+
+long exchange_status(const struct exchange *x)
+{
+	long status = 0;
+
+	curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
+	return status;
 }
 
 void exchange_answered(struct exchange *x, CURLcode result)

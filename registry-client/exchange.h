@@ -33,6 +33,13 @@ struct exchange {
 	int body_fd;	  /* at offset 0, with pread: may be sent again */
 	uint64_t body_bytes;
 	size_t answer_bytes_max;	/* ceiling of the answer's body */
+	const char *range;		/* "bytes=100-199"; or NULL */
+	/*
+	 * Takes the body of a 200 or 206 piece by piece instead of `answer`; false ends the request
+	 * with CURLE_WRITE_ERROR. Bodies of other answers go to `answer`. Or NULL.
+	 */
+	bool (*sink)(struct exchange *x, const void *bytes, size_t length);
+	uint64_t expected_bytes; /* about how many will come, for the deadline */
 	struct progress_step *progress; /* told about bytes sent; or NULL */
 
 	/* The answer. `result` is not CURLE_OK when none came, and `problem` says why. */
@@ -67,6 +74,9 @@ void exchange_request(struct exchange *x, const char *method, const char *format
 /* Sets the handle up for the request. `authorization` is the header's value, or NULL. */
 void exchange_prepare(struct exchange *x, const struct exchange_settings *settings,
 		      const char *authorization);
+
+/* The status of the answer under way, for a sink. */
+long exchange_status(const struct exchange *x);
 
 /* Takes result and status over from the handle when libcurl is done with it. */
 void exchange_answered(struct exchange *x, CURLcode result);

@@ -21,6 +21,15 @@
 #define HEADS_IN_FLIGHT_MAX 32 /* small requests at the same time */
 #define REDIRECTS_MAX 5
 #define UPLOAD_BUFFER_BYTES (512 * KIB)
+#define DOWNLOAD_BUFFER_BYTES (512 * KIB)
+
+/* Downloads */
+#define SPLIT_BYTES_MIN (256 * MIB) /* a larger blob comes in several ranges side by side */
+#define PROGRESS_BYTES (1 * MIB)    /* what counts as progress: the tries begin anew */
+#define DAMAGED_TRIES_MAX 3	    /* downloads of one blob that arrive with a wrong digest */
+#define VERIFY_THREADS_MAX 4
+#define VERIFY_READ_BYTES (256 * KIB)
+#define VERIFY_SLICE_BYTES (4 * MIB) /* hashed of one file before the next gets its turn */
 
 /* Time. A request ends after stall seconds without a byte, and in any case after stall seconds plus
  * the time its body takes at the slowest rate. */

@@ -113,7 +113,9 @@ static int step(struct loop *loop, struct transfer *t, struct error *err)
 		return try_again(t, err);
 	if (next == TRANSFER_FAILED)
 		return -1;
-	t->state = next == TRANSFER_SEND ? TRANSFER_READY : TRANSFER_ENDED;
+	t->state = next == TRANSFER_SEND   ? TRANSFER_READY
+		   : next == TRANSFER_WAIT ? TRANSFER_WAITING
+					   : TRANSFER_ENDED;
 	t->redirects = 0;
 	t->is_second = false;
 	if (next == TRANSFER_DONE && t != loop->fetch)
@@ -168,10 +170,13 @@ static void begin(struct loop *loop, struct transfer *t)
 static int begin_ready(struct loop *loop, struct transfer *t, uint64_t *wake_usec,
 		       struct error *err)
 {
-	uint64_t now = clock_usec(), when = t->not_before_usec;
+	uint64_t now = clock_usec(), when;
 
+	if (t->state == TRANSFER_WAITING && step(loop, t, err) < 0)
+		return -1;
 	if (t->state != TRANSFER_READY)
 		return 0;
+	when = t->not_before_usec;
 	if (when < loop->registry->quiet_until_usec)
 		when = loop->registry->quiet_until_usec;
 	if (when > now) {
@@ -291,6 +296,11 @@ static void stop(struct loop *loop)
 			take_off(loop, loop->list[i]);
 			loop->list[i]->state = TRANSFER_ENDED;
 		}
+}
+
+void transfer_wake(struct registry *registry)
+{
+	curl_multi_wakeup(registry->multi);
 }
 
 int transfer_run(struct registry *registry, struct transfer *const *list, size_t count,

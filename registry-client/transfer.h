@@ -21,17 +21,19 @@ struct registry;
 
 enum transfer_next {
 	TRANSFER_SEND,	/* the exchange holds the next request */
+	TRANSFER_WAIT,	/* nothing to send until work elsewhere ends: asked again at each turn */
 	TRANSFER_AGAIN, /* a transient failure that only the step could see: recover, pause, send */
 	TRANSFER_DONE,	/* all is well */
 	TRANSFER_FAILED, /* `err` is set */
 };
 
-enum transfer_state { TRANSFER_READY, TRANSFER_RUNNING, TRANSFER_ENDED };
+enum transfer_state { TRANSFER_READY, TRANSFER_RUNNING, TRANSFER_WAITING, TRANSFER_ENDED };
 
 struct transfer {
 	/*
 	 * Called first with x.method NULL, then after every answer that is neither transient nor a
-	 * redirect nor a challenge; x.result may be other than CURLE_OK.
+	 * redirect nor a challenge; x.result may be other than CURLE_OK. After TRANSFER_WAIT it is
+	 * called at each turn of the loop, which transfer_wake makes come at once.
 	 */
 	enum transfer_next (*step)(struct transfer *transfer, struct error *err);
 	/* Prepares what to send after a transient failure; NULL: the same request again. */
@@ -56,6 +58,9 @@ void transfer_release(struct transfer *transfer);
 /* Runs all of them to their end, at most `width` at the same time, in the order of the list. */
 int transfer_run(struct registry *registry, struct transfer *const *list, size_t count,
 		 size_t width, struct error *err);
+
+/* Makes the registry's loop turn now. From any thread. */
+void transfer_wake(struct registry *registry);
 
 /* For a step: sets `err` from the answer that it did not expect. */
 enum transfer_next transfer_failed(struct transfer *transfer, struct error *err);
