@@ -47,6 +47,8 @@ struct heat {
 	struct finding findings[FINDINGS_MAX];
 	int finding_count, sweeps;
 	double seconds;
+	int left_out;		       /* leave-one-out: the slowest rank, -1: not tried */
+	double all_usec, without_usec; /* a round of neighbours with it and without it */
 };
 
 /* Finds what is slow, the slowest first; returns how many of @findings (of FINDINGS_MAX) it filled.

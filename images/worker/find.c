@@ -20,6 +20,8 @@
 #define SECONDS_MOST 8.0 /* for large worlds and slow networks: then what is known counts */
 #define PAUSE_USEC 10000 /* between sweeps, once something looks slow */
 #define SALT 4711
+#define RING_ROUNDS 4
+#define RING_TRIES 10
 #define MEET_BYTES 8 /* exchanged first, so that both begin at the same time */
 
 struct find {
@@ -34,7 +36,7 @@ struct find {
 
 /* What rank 0 says after a sweep. */
 struct decision {
-	int32_t again, unused;
+	int32_t again, suspect; /* the rank to leave out, -1: none */
 	struct failure failure;
 };
 
@@ -244,8 +246,76 @@ static void decide(const struct find *f, struct heat *heat, int64_t started_usec
 			   (heat->sweeps < SWEEPS_SURE || heat->seconds < SECONDS_SURE));
 	if (decision->again && heat->sweeps >= SWEEPS_LEAST)
 		usleep(PAUSE_USEC);
+	decision->suspect = -1;
+	if (heat->finding_count > 0 && heat->findings[0].kind == FINDING_RANK)
+		decision->suspect = heat->findings[0].rank;
 	if (!decision->again)
 		blame(f->bench->group, heat, &decision->failure);
+}
+
+/* This rank's neighbour in @phase (0 or 1) of a ring of all ranks but @left_out, -1: none. */
+static int neighbour(const struct group *group, int left_out, int phase)
+{
+	int count = group->world - (left_out >= 0), own = group->rank, other;
+
+	if (own == left_out)
+		return -1;
+	own -= left_out >= 0 && own > left_out;
+	other = (own + phase) % 2 == 0 ? own + 1 : own - 1;
+	if (count % 2 == 0)
+		other = (other + count) % count;
+	if (other < 0 || other >= count || other == own)
+		return -1;
+	return other + (left_out >= 0 && other >= left_out);
+}
+
+/* Time of a few rounds in which all ranks but @left_out exchange with both neighbours of a ring:
+ * the slowest rank's, the least of some tries. On rank 0. */
+static int time_ring(struct find *f, int left_out, double *least_usec, struct failure *err)
+{
+	const struct group *group = f->bench->group;
+
+	*least_usec = 0;
+	for (int attempt = 0; attempt < RING_TRIES; attempt++) {
+		uint32_t first = f->number;
+		float usec = 0, slowest = 0;
+		int64_t begin;
+
+		if (control_barrier(group->control, err) < 0)
+			return -1;
+		begin = clock_nsec();
+		for (uint32_t step = 0; step < 2 * RING_ROUNDS; step++) {
+			int peer = neighbour(group, left_out, (int)step % 2);
+
+			f->number = first + 2 * step;
+			if (peer >= 0 && exchange(f, peer, &usec, err) < 0)
+				return -1;
+		}
+		usec = (float)(clock_nsec() - begin) / 1000;
+		f->number = first + 4 * RING_ROUNDS;
+		control_end(group->control);
+		if (control_gather(group->control, &usec, sizeof(usec), f->all, err) < 0)
+			return -1;
+		for (int rank = 0; rank < group->world && group->rank == 0; rank++)
+			slowest = f->all[rank] > slowest ? f->all[rank] : slowest;
+		if (control_share(group->control, NULL, 0, err) < 0)
+			return -1;
+		if (attempt == 0 || (double)slowest < *least_usec)
+			*least_usec = (double)slowest;
+	}
+	*least_usec /= RING_ROUNDS;
+	return 0;
+}
+
+/* What the slowest rank costs the others. */
+static int leave_one_out(struct find *f, struct heat *heat, int suspect, struct failure *err)
+{
+	heat->left_out = suspect;
+	if (suspect < 0 || f->bench->group->world < 3)
+		return 0;
+	if (time_ring(f, -1, &heat->all_usec, err) < 0)
+		return -1;
+	return time_ring(f, suspect, &heat->without_usec, err);
 }
 
 static void heat_init(struct heat *heat, const struct group *group)
@@ -283,7 +353,7 @@ static int run_sweeps(struct find *f, struct report *report, struct failure *err
 			return -1;
 	}
 	report->failure = decision.failure;
-	return 0;
+	return leave_one_out(f, &report->heat, decision.suspect, err);
 }
 
 static int open_schedule(struct find *f, struct failure *err)
