@@ -5,6 +5,8 @@
  */
 #include "builder/backend.h"
 
+#include "builder/build_failure.h"
+#include "builder/context.h"
 #include "core/file.h"
 #include "core/proc.h"
 #include "core/str.h"
@@ -99,20 +101,6 @@ static const char *const *build_words(const char *context, const char *image,
 	return words.list;
 }
 
-/* Adds text without the builder's colours ("ESC [ ... m"). */
-static void add_plain(struct str *out, const char *text)
-{
-	for (; *text; text++) {
-		if (*text != '\033')
-			str_add_char(out, *text);
-		else
-			while (*text && *text != 'm')
-				text++;
-		if (!*text)
-			return;
-	}
-}
-
 /* Cuts everything before the last `bytes` off, at a line's start where there is one. */
 static const char *tail(const char *text, size_t bytes)
 {
@@ -128,7 +116,7 @@ static const char *tail(const char *text, size_t bytes)
 /* Which step failed, and what it printed: its own output is behind its "Running in" line. */
 static int build_failed(const struct proc_result *result, const char *image, struct error *err)
 {
-	_cleanup_(str_release) struct str said = {0};
+	_cleanup_(str_release) struct str said = {0}, what = {0};
 	const char *text = result->out.text, *step = "start", *output = text, *end;
 
 	for (const char *p = text; (p = strstr(p, "Step ")); p++)
@@ -138,46 +126,42 @@ static int build_failed(const struct proc_result *result, const char *image, str
 	if (end)
 		output = strchr(end, '\n') ? strchr(end, '\n') + 1 : "";
 	str_init(&said);
-	add_plain(&said, tail(output, STEP_OUTPUT_BYTES));
+	str_add(&said, tail(output, STEP_OUTPUT_BYTES));
 	/* the step's stderr, without the builder's last line, which only repeats the step */
 	end = strstr(result->err.text, "The command '");
 	if (end)
 		result->err.text[end - result->err.text] = '\0';
-	add_plain(&said, tail(result->err.text, STEP_OUTPUT_BYTES));
-	str_one_line(&said, 2 * STEP_OUTPUT_BYTES);
-	error_set(err, ERROR_FAILED, "the build of %s failed at '%.*s': %s", image,
-		  (int)strcspn(step, "\n") > STEP_NAME_BYTES ? STEP_NAME_BYTES
-							     : (int)strcspn(step, "\n"),
-		  step, said.text);
-	if (strstr(said.text, "E: Unable to locate") || strstr(said.text, "E: Version"))
-		return error_advise(
-			err, "correct image.apt in cluster.yaml, or take a mirrors.apt that has "
-			     "the version");
-	if (strstr(said.text, "Failed to fetch") || strstr(said.text, "Could not connect"))
-		return error_advise(err, "check mirrors.apt in cluster.yaml");
-	return -1;
+	str_add(&said, tail(result->err.text, STEP_OUTPUT_BYTES));
+	str_init(&what);
+	str_addf(&what, "the build of %s failed at '%.*s'", image,
+		 (int)strcspn(step, "\n") > STEP_NAME_BYTES ? STEP_NAME_BYTES
+							    : (int)strcspn(step, "\n"),
+		 step);
+	return build_failure_set(what.text, said.text, err);
 }
 
-static int build(const struct build_target *target, const char *context_tar, const char *image,
-		 const char *const *build_args, void (*line)(void *arg, const char *line),
-		 void *arg, struct error *err)
+static int build(const struct build_job *job, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	_cleanup_(proc_result_release) struct proc_result result = {0};
-	_cleanup_(fd_close) int context = open(context_tar, O_RDONLY | O_CLOEXEC);
+	_cleanup_(fd_close) int context = -1;
+	const char *tar = arena_printf(&arena, "%s/context.tar", job->scratch);
 	struct proc proc = {
-		.words = build_words("-", image, build_args, &arena),
-		.input_fd = context,
+		.words = build_words("-", job->image, job->spec->build_args, &arena),
 		.timeout_s = BUILD_TIMEOUT_S,
-		.line = line,
-		.arg = arg,
+		.line = job->line,
+		.arg = job->arg,
 	};
 
-	if (context < 0)
-		return error_errno(err, "cannot read %s", context_tar);
-	if (run(target, proc, &result, err) < 0)
+	if (context_write_tar(job->spec, tar, err) < 0)
 		return -1;
-	return result.status == 0 ? 0 : build_failed(&result, image, err);
+	context = open(tar, O_RDONLY | O_CLOEXEC);
+	if (context < 0)
+		return error_errno(err, "cannot read %s", tar);
+	proc.input_fd = context;
+	if (run(job->target, proc, &result, err) < 0)
+		return -1;
+	return result.status == 0 ? 0 : build_failed(&result, job->image, err);
 }
 
 static int save(const struct build_target *target, const char *image, int fd, struct error *err)

@@ -3,6 +3,7 @@
 
 #include "builder/parts.h"
 #include "builder/stack_values.h"
+#include "builder/user_files.h"
 #include "core/file.h"
 #include "core/quote.h"
 #include "core/template.h"
@@ -75,11 +76,16 @@ static void set_user_pip(struct renderer *r)
 
 static int add_file(struct renderer *r, const char *path, const char *source, mode_t mode)
 {
-	if (r->spec->file_count == SPEC_FILES_MAX)
+	struct spec_file *file = spec_add_file(r->spec, r->arena);
+	struct stat st;
+
+	if (!file)
 		return error_set(r->err, ERROR_FAILED, "more than %d files in one build context",
 				 SPEC_FILES_MAX);
-	r->spec->files[r->spec->file_count++] =
-		(struct spec_file){.path = path, .source = source, .mode = mode};
+	if (stat(source, &st) < 0)
+		return error_errno(r->err, "cannot read %s", source);
+	*file = (struct spec_file){
+		.path = path, .source = source, .size_bytes = (uint64_t)st.st_size, .mode = mode};
 	return 0;
 }
 
@@ -148,55 +154,16 @@ static int check_words(struct renderer *r)
 	return 0;
 }
 
-/* One file, or a folder with all that is in it; other kinds of file are refused. */
-static int add_tree(struct renderer *r, const char *source, const char *path)
-{
-	const char **names;
-	struct stat st;
-
-	if (stat(source, &st) < 0)
-		return error_set(r->err, ERROR_USAGE,
-				 "%s: image.files: there is no %s to put into the image",
-				 r->cluster->path, source);
-	if (S_ISREG(st.st_mode))
-		return add_file(r, path, source, st.st_mode & 0111 ? 0755 : 0644);
-	if (!S_ISDIR(st.st_mode))
-		return error_set(r->err, ERROR_USAGE,
-				 "%s: image.files: %s is no file and no folder", r->cluster->path,
-				 source);
-	if (folder_list(source, "", r->arena, &names, r->err) < 0)
-		return -1;
-	for (; *names; names++)
-		if (add_tree(r, arena_printf(r->arena, "%s/%s", source, *names),
-			     arena_printf(r->arena, "%s/%s", path, *names)) < 0)
-			return -1;
-	return 0;
-}
-
 static int add_user_files(struct renderer *r)
 {
-	const struct cluster_image *image = &r->cluster->image;
-	_cleanup_(str_release) struct str layers = {0};
+	struct str layers;
 
 	str_init(&layers);
-	for (size_t i = 0; i < image->file_count; i++) {
-		const char *source = cluster_path(r->cluster, image->files[i].from, r->arena);
-		const char *path = arena_printf(r->arena, "files/%zu", i);
-		const char *to = image->files[i].to, *slash = strrchr(source, '/');
-		size_t before = r->spec->file_count;
-
-		if (add_tree(r, source, path) < 0)
-			return -1;
-		if (r->spec->file_count == before)
-			return error_set(r->err, ERROR_USAGE,
-					 "%s: image.files: the folder %s is empty",
-					 r->cluster->path, source);
-		/* a single file into a folder keeps its name */
-		if (ends_with(to, "/") && strcmp(r->spec->files[before].path, path) == 0)
-			to = arena_printf(r->arena, "%s%s", to, slash ? slash + 1 : source);
-		str_addf(&layers, "COPY %s %s\n", path, to);
+	if (user_files_add(r->cluster, r->spec, r->arena, &layers, r->err) < 0) {
+		str_release(&layers);
+		return -1;
 	}
-	set(r, "user.files", arena_strdup(r->arena, layers.text));
+	set_str(r, "user.files", &layers);
 	return 0;
 }
 

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "builder/build_failure.h"
+
+#include "core/file.h"
+#include "core/str.h"
+#include "core/table.h"
+
+#include <string.h>
+
+#define SAID_BYTES 700
+
+struct build_failure build_failure_find(const char *output, struct arena *arena)
+{
+	struct build_failure none = {"", "", false};
+	struct error ignored = {0};
+	struct table table;
+	const char *path;
+
+	if (share_path(arena, "recipes/build-failures.csv", &path, &ignored) < 0 ||
+	    table_load(path, arena, &table, &ignored) < 0)
+		return none;
+	for (size_t i = 0; i < table.row_count; i++) {
+		const char *text = table_cell(&table, i, "text");
+
+		if (*text && strstr(output, text))
+			return (struct build_failure){
+				.reason = table_cell(&table, i, "reason"),
+				.advice = table_cell(&table, i, "advice"),
+				.again = strcmp(table_cell(&table, i, "again"), "yes") == 0,
+			};
+	}
+	return none;
+}
+
+/* Adds text without a terminal's colours ("ESC [ ... m"). */
+static void add_plain(struct str *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text != '\033')
+			str_add_char(out, *text);
+		else
+			while (*text && *text != 'm')
+				text++;
+		if (!*text)
+			return;
+	}
+}
+
+int build_failure_set(const char *what, const char *output, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	_cleanup_(str_release) struct str said = {0};
+	struct build_failure failure = build_failure_find(output, &arena);
+
+	str_init(&said);
+	add_plain(&said, output);
+	str_trim(&said);
+	str_one_line(&said, SAID_BYTES);
+	error_set(err, ERROR_FAILED, "%s: %s%s%s", what, failure.reason,
+		  *failure.reason ? ": " : "", said.text);
+	return *failure.advice ? error_advise(err, "%s", failure.advice) : -1;
+}

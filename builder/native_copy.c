@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+/* COPY and WORKDIR: layers that need no container. */
+#include "builder/native_parts.h"
+
+#include "builder/runtime_config.h"
+#include "core/str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct copy {
+	struct native_stage *stage;
+	const struct instruction *at;
+	struct view view;    /* what is copied onto */
+	struct tree tree;    /* the layer */
+	struct tree parents; /* folders above what is copied; they give way to it */
+	struct tree source;  /* sorted; of one source path */
+	bool has_owner;
+	uid_t uid;
+	gid_t gid;
+	int chmod;	     /* -1: as the files have it */
+	struct words inputs; /* what the layer is made from, for its key */
+	/* of the parent folder that was looked up last */
+	char parent[TREE_PATH_BYTES], resolved[TREE_PATH_BYTES];
+	bool has_parent;
+};
+
+static int bad(struct copy *c, const char *why, const char *path)
+{
+	return native_bad(c->stage, ERROR_USAGE,
+			  arena_printf(&c->stage->arena, "%s %s", why, path));
+}
+
+/* "/a/../b/" from `base` as "b"; never above the root. */
+static const char *plain_path(struct arena *arena, const char *base, const char *path)
+{
+	char *out = arena_printf(arena, "%s/%s/", *path == '/' ? "" : base, path), *end = out;
+
+	for (const char *p = out; *p;) {
+		size_t length = strcspn(p, "/");
+		const char *part = arena_strndup(arena, p, length);
+
+		p += length + (p[length] == '/');
+		if (!*part || strcmp(part, ".") == 0)
+			continue;
+		if (strcmp(part, "..") == 0) {
+			while (end > out && *--end != '/')
+				;
+			continue;
+		}
+		if (end > out)
+			*end++ = '/';
+		memcpy(end, part, length);
+		end += length;
+	}
+	*end = '\0';
+	return out;
+}
+
+/* The folder as the layer must have it, with all above it: those of the image keep their modes. */
+static int add_folder(struct copy *c, const char *path)
+{
+	struct native_stage *stage = c->stage;
+
+	for (const char *p = path; p && *p;) {
+		const char *slash = strchr(p, '/');
+		size_t length = slash ? (size_t)(slash - path) : strlen(path);
+		const char *folder = arena_strndup(&c->tree.arena, path, length);
+		struct tree_entry entry, *added;
+		bool found;
+
+		if (view_find(&c->view, folder, &c->tree.arena, &entry, &found, &stage->err) < 0)
+			return -1;
+		if (found && entry.type != TREE_FOLDER)
+			return bad(c, "the image has a file in place of the folder", folder);
+		added = tree_add(&c->parents, TREE_FOLDER, folder);
+		if (found) {
+			entry.path = added->path;
+			*added = entry;
+		} else {
+			added->mode = 0755;
+			added->mtime_s = stage->build->store.newest_s;
+			added->uid = c->has_owner ? c->uid : 0;
+			added->gid = c->has_owner ? c->gid : 0;
+		}
+		p = slash ? slash + 1 : NULL;
+	}
+	return 0;
+}
+
+/* Where a path of the image really lies: behind the links of its folders. */
+static int place_of(struct copy *c, const char *path, char out[static TREE_PATH_BYTES])
+{
+	const char *slash = strrchr(path, '/');
+	char parent[TREE_PATH_BYTES];
+
+	snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 0, path);
+	if (!c->has_parent || strcmp(parent, c->parent) != 0) {
+		if (view_resolve(&c->view, parent, c->resolved, &c->stage->err) < 0 ||
+		    add_folder(c, c->resolved) < 0)
+			return -1;
+		memcpy(c->parent, parent, sizeof(parent));
+		c->has_parent = true;
+	}
+	if (snprintf(out, TREE_PATH_BYTES, "%s%s%s", c->resolved, *c->resolved ? "/" : "",
+		     slash ? slash + 1 : path) >= TREE_PATH_BYTES)
+		return bad(c, "too long a path:", path);
+	return 0;
+}
+
+static int put_entry(struct copy *c, const struct tree_entry *entry, const char *path)
+{
+	char real[TREE_PATH_BYTES];
+	struct tree_entry *added;
+
+	if (place_of(c, path, real) < 0)
+		return -1;
+	added = tree_add(&c->tree, entry->type, real);
+	path = added->path;
+	*added = *entry;
+	added->path = path;
+	if (c->has_owner) {
+		added->uid = c->uid;
+		added->gid = c->gid;
+	}
+	if (c->chmod >= 0 && entry->type != TREE_SYMLINK)
+		added->mode = (mode_t)c->chmod;
+	return 0;
+}
+
+/* What one source path gives: into a folder, or as the file of that name. */
+static int put_source(struct copy *c, const char *source, const char *to, bool into)
+{
+	const struct tree_entry *first = &c->source.list[0];
+	size_t length = strlen(source);
+	const char *slash = strrchr(source, '/');
+
+	if (!c->source.count)
+		return bad(c, "there is no such file in the context or stage:", source);
+	if (first->type != TREE_FOLDER || strcmp(first->path, source) != 0) {
+		if (into)
+			to = arena_printf(&c->tree.arena, "%s%s%s", to, *to ? "/" : "",
+					  slash ? slash + 1 : source);
+		return put_entry(c, first, to);
+	}
+	if (add_folder(c, to) < 0)
+		return -1;
+	for (size_t i = 1; i < c->source.count; i++) {
+		const struct tree_entry *entry = &c->source.list[i];
+		const char *below = entry->path + (length ? length + 1 : 0);
+		struct tree_entry moved = *entry;
+
+		if (entry->type == TREE_HARDLINK)
+			moved.link = arena_printf(&c->tree.arena, "%s%s%s", to, *to ? "/" : "",
+						  entry->link + (length ? length + 1 : 0));
+		if (put_entry(c, &moved,
+			      arena_printf(&c->tree.arena, "%s%s%s", to, *to ? "/" : "", below)) <
+		    0)
+			return -1;
+	}
+	return 0;
+}
+
+static void add_input(struct copy *c, const struct tree_entry *entry, const char *content)
+{
+	words_addf(&c->inputs, "%d %o %u %u %lld", entry->type, (unsigned)entry->mode,
+		   (unsigned)entry->uid, (unsigned)entry->gid, (long long)entry->mtime_s);
+	words_add(&c->inputs, entry->path);
+	words_add(&c->inputs, entry->link ? entry->link : "");
+	words_add(&c->inputs, content);
+}
+
+static void add_spec_file(struct copy *c, const struct spec_file *file)
+{
+	static const enum tree_type types[] = {[SPEC_FILE] = TREE_FILE,
+					       [SPEC_FOLDER] = TREE_FOLDER,
+					       [SPEC_SYMLINK] = TREE_SYMLINK,
+					       [SPEC_HARDLINK] = TREE_HARDLINK};
+	struct tree_entry *entry = tree_add(&c->source, types[file->kind], file->path);
+
+	entry->mode = file->mode;
+	entry->mtime_s = c->stage->build->store.newest_s;
+	entry->source = file->source;
+	entry->text = file->text;
+	entry->size_bytes = file->size_bytes;
+	entry->link = file->link;
+	add_input(c, entry, file->digest);
+}
+
+/* The files of the context at and below the path; folders that are only implied are made. */
+static int collect_context(struct copy *c, const char *path)
+{
+	const struct spec *spec = c->stage->build->spec;
+	size_t length = strlen(path);
+
+	for (size_t i = 0; i < spec->file_count; i++) {
+		const char *name = spec->files[i].path;
+
+		if (length && (strncmp(name, path, length) != 0 ||
+			       (name[length] != '\0' && name[length] != '/')))
+			continue;
+		for (const char *p = name + length; (p = strchr(p + 1, '/'));) {
+			struct tree_entry *folder =
+				tree_add(&c->source, TREE_FOLDER,
+					 arena_strndup(&c->source.arena, name, (size_t)(p - name)));
+
+			folder->mode = 0755;
+			folder->mtime_s = c->stage->build->store.newest_s;
+		}
+		if (length && name[length] == '/') {
+			struct tree_entry *folder = tree_add(&c->source, TREE_FOLDER, path);
+
+			folder->mode = 0755;
+		}
+		add_spec_file(c, &spec->files[i]);
+	}
+	tree_sort(&c->source);
+	return 0;
+}
+
+/* The same of another stage. What is in it follows from its key. */
+static int collect_stage(struct copy *c, int from, const char *path)
+{
+	struct native_stage *stage = c->stage, *other = stage->build->stages[from];
+	struct view *view = ARENA_NEW(&stage->arena, struct view);
+	char real[TREE_PATH_BYTES];
+	int rc;
+
+	if (native_wait(stage, (size_t)from) < 0)
+		return -1;
+	rc = native_view(stage, other, true, view);
+	if (rc == 0)
+		rc = view_resolve(view, path, real, &stage->err);
+	if (rc == 0 && strcmp(real, path) != 0)
+		return bad(c, "the path is behind a link; write it as", real);
+	if (rc == 0)
+		rc = view_collect(view, path, &c->source, &stage->err);
+	words_add(&c->inputs, other->key);
+	words_add(&c->inputs, path);
+	return rc;
+}
+
+static int collect(struct copy *c, const char *path)
+{
+	struct native_stage *stage = c->stage;
+	int from = -1;
+
+	if (strpbrk(path, "*?["))
+		return bad(c, "wildcards are not taken:", path);
+	if (*c->at->from) {
+		const char *name;
+
+		if (native_word(stage, c->at->from, &name) < 0)
+			return -1;
+		from = dockerfile_stage(&stage->build->file, name, stage->index);
+		if (from < 0)
+			return bad(c, "there is no earlier stage named", name);
+	}
+	/* the layer's entries borrow texts of their sources */
+	arena_adopt(&c->tree.arena, &c->source.arena);
+	tree_release(&c->source);
+	tree_init(&c->source);
+	return from < 0 ? collect_context(c, path) : collect_stage(c, from, path);
+}
+
+static int read_options(struct copy *c)
+{
+	struct native_stage *stage = c->stage;
+	const char *word;
+	char *end;
+
+	c->chmod = -1;
+	if (*c->at->chmod) {
+		if (native_word(stage, c->at->chmod, &word) < 0)
+			return -1;
+		c->chmod = (int)strtol(word, &end, 8);
+		if (*end || c->chmod < 0 || c->chmod > 07777)
+			return bad(c, "--chmod takes an octal number, not", word);
+	}
+	if (*c->at->chown) {
+		if (native_word(stage, c->at->chown, &word) < 0 ||
+		    runtime_owner(&c->view, word, &c->uid, &c->gid, &stage->err) < 0)
+			return -1;
+		c->has_owner = true;
+	}
+	return 0;
+}
+
+/* Whether the sources go into `to`, rather than becoming it; `to` behind its links. */
+static int find_target(struct copy *c, const char *written, size_t sources, const char **to,
+		       bool *into)
+{
+	struct native_stage *stage = c->stage;
+	struct tree_entry entry;
+	char real[TREE_PATH_BYTES];
+	bool found;
+
+	*to = plain_path(&stage->arena, image_config_text(stage->config, "WorkingDir"), written);
+	if (view_resolve(&c->view, *to, real, &stage->err) < 0 ||
+	    view_find(&c->view, real, &stage->arena, &entry, &found, &stage->err) < 0)
+		return -1;
+	*to = arena_strdup(&stage->arena, real);
+	*into = ends_with(written, "/") || ends_with(written, "/.") || strcmp(written, ".") == 0 ||
+		sources > 1 || !**to || (found && entry.type == TREE_FOLDER);
+	return 0;
+}
+
+static int save_layer(struct copy *c, const char *created_by)
+{
+	struct store *store = &c->stage->build->store;
+	struct layer_parts *parts = ARENA_NEW(&c->stage->arena, struct layer_parts);
+	struct words words = WORDS_INIT(&c->stage->arena);
+	char key[KEY_BYTES];
+
+	words_add_all(&words, WORDS("tree", created_by));
+	if (c->inputs.list)
+		words_add_all(&words, c->inputs.list);
+	native_step_key(c->stage, &words, key);
+	if (!store_has(store, key)) {
+		for (size_t i = 0; i < c->tree.count; i++)
+			*tree_add(&c->parents, TREE_FILE, "") = c->tree.list[i];
+		tree_sort(&c->parents);
+		if (layer_write(&c->parents, store->layout, 0, created_by, parts, &c->stage->err) <
+			    0 ||
+		    store_add_parts(store, key, parts, &c->stage->err) < 0)
+			return -1;
+	}
+	return native_add_layer(c->stage, key, created_by);
+}
+
+static int do_copy(struct copy *c)
+{
+	struct native_stage *stage = c->stage;
+	const char *const *words = c->at->exec, *to, *source;
+	size_t count = 0;
+	bool into;
+
+	if (!words && native_words(stage, c->at->text, &words) < 0)
+		return -1;
+	while (words[count])
+		count++;
+	if (count < 2)
+		return native_bad(stage, ERROR_USAGE, "is written COPY FROM... TO");
+	if (native_view(stage, stage, false, &c->view) < 0 || read_options(c) < 0 ||
+	    find_target(c, words[count - 1], count - 1, &to, &into) < 0)
+		return -1;
+	for (size_t i = 0; i + 1 < count; i++) {
+		source = plain_path(&stage->arena, "", words[i]);
+		if (collect(c, source) < 0 || put_source(c, source, to, into) < 0)
+			return -1;
+	}
+	return save_layer(c, arena_printf(&stage->arena, "COPY %s%s%s%s%s%s%s%s%s%s",
+					  *c->at->from ? "--from=" : "", c->at->from,
+					  *c->at->from ? " " : "", *c->at->chown ? "--chown=" : "",
+					  c->at->chown, *c->at->chown ? " " : "",
+					  *c->at->chmod ? "--chmod=" : "", c->at->chmod,
+					  *c->at->chmod ? " " : "", c->at->text));
+}
+
+static struct copy *copy_new(struct native_stage *stage, const struct instruction *at)
+{
+	struct copy *c = ARENA_NEW(&stage->arena, struct copy);
+
+	*c = (struct copy){.stage = stage, .at = at, .inputs = WORDS_INIT(&stage->arena)};
+	tree_init(&c->parents);
+	tree_init(&c->tree);
+	tree_init(&c->source);
+	return c;
+}
+
+static int copy_end(struct copy *c, int rc)
+{
+	tree_release(&c->parents);
+	tree_release(&c->tree);
+	tree_release(&c->source);
+	return rc;
+}
+
+int native_copy(struct native_stage *stage, const struct instruction *at)
+{
+	struct copy *c = copy_new(stage, at);
+
+	return copy_end(c, do_copy(c));
+}
+
+static int do_workdir(struct copy *c)
+{
+	struct native_stage *stage = c->stage;
+	const char *word, *path;
+	char real[TREE_PATH_BYTES];
+	struct tree_entry entry;
+	bool found;
+
+	if (native_word(stage, c->at->text, &word) < 0)
+		return -1;
+	path = plain_path(&stage->arena, image_config_text(stage->config, "WorkingDir"), word);
+	image_config_set_text(stage->config, "WorkingDir",
+			      arena_printf(&stage->arena, "/%s", path));
+	if (native_view(stage, stage, false, &c->view) < 0 ||
+	    view_resolve(&c->view, path, real, &stage->err) < 0 ||
+	    view_find(&c->view, real, &stage->arena, &entry, &found, &stage->err) < 0)
+		return -1;
+	path = arena_printf(&stage->arena, "WORKDIR %s", c->at->text);
+	if (found) {
+		stage->records[stage->record_count++] = (struct native_record){path, NULL};
+		return 0;
+	}
+	return add_folder(c, real) < 0 ? -1 : save_layer(c, path);
+}
+
+int native_workdir(struct native_stage *stage, const struct instruction *at)
+{
+	struct copy *c = copy_new(stage, at);
+
+	return copy_end(c, do_workdir(c));
+}
