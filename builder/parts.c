@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CONDITION_BYTES 256
+
 /* --- values --------------------------------------------------------------------------------- */
 
 void values_set(struct values *values, const char *name, const char *value)
@@ -144,8 +146,8 @@ int parts_load(const char *folder, struct arena *arena, struct parts *parts, str
 
 /* --- conditions ------------------------------------------------------------------------------ */
 
-/* One condition, cut off from its neighbours. */
-static bool holds(const struct values *values, char *text)
+/* One alternative, cut off from its neighbours. */
+static bool holds_one(const struct values *values, char *text)
 {
 	static const char *const signs[] = {"==", "!=", ">=", "<", "~"};
 	size_t at = strcspn(text, "=!><~");
@@ -175,6 +177,22 @@ static bool holds(const struct values *values, char *text)
 	}
 }
 
+/* "a | b": one of them holds. */
+static bool holds(const struct values *values, char *text)
+{
+	while (text) {
+		char *next = strchr(text, '|'), *end = next ? next : text + strlen(text);
+
+		while (end > text && end[-1] == ' ')
+			end--;
+		*end = '\0';
+		if (holds_one(values, text))
+			return true;
+		text = next ? next + 1 + strspn(next + 1, " ") : NULL;
+	}
+	return false;
+}
+
 int part_applies(const struct part *part, const struct values *values, bool *applies,
 		 struct error *err)
 {
@@ -183,7 +201,7 @@ int part_applies(const struct part *part, const struct values *values, bool *app
 	*applies = true;
 	while (*at && *applies) {
 		size_t length = strcspn(at, "&"), trimmed = length;
-		char text[128];
+		char text[CONDITION_BYTES];
 
 		while (trimmed && at[trimmed - 1] == ' ')
 			trimmed--;

@@ -10,7 +10,7 @@
  * and goes on with sections, each begun by a line "--- NAME" (docs/recipes.md says which there
  * are). "--- value NAME" gives later parts the name for its text.
  *
- * A condition is NAME (has a value), !NAME (has none), NAME==TEXT, NAME!=TEXT, NAME~WORD (one of
+ * A condition is one alternative, or several with '|' between. An alternative is NAME (has a value), !NAME (has none), NAME==TEXT, NAME!=TEXT, NAME~WORD (one of
  * the ';'-separated words), NAME>=VERSION or NAME<VERSION. Names are the values of the stack; one
  * that is not known counts as empty.
  */
@@ -20,7 +20,7 @@
 #include "core/arena.h"
 #include "core/template.h"
 
-#define PARTS_MAX 128
+#define PARTS_MAX 256
 #define SECTIONS_MAX 32
 #define VALUES_MAX 1024
 

@@ -213,8 +213,10 @@ static void set_mirrors(struct renderer *r)
 	struct words args = WORDS_INIT(r->arena);
 	const struct cluster_mirrors *mirrors = &r->cluster->mirrors;
 
-	words_addf(&args, "APT_MIRROR=%s", mirrors->apt);
-	words_addf(&args, "PIP_INDEX_URL=%s", mirrors->pip);
+	if (*mirrors->apt)
+		words_addf(&args, "APT_MIRROR=%s", mirrors->apt);
+	if (*mirrors->pip)
+		words_addf(&args, "PIP_INDEX_URL=%s", mirrors->pip);
 	r->spec->build_args = args.list;
 }
 
@@ -308,7 +310,7 @@ static int render(struct renderer *r)
 	if (share_path(r->arena, "recipes", &folder, r->err) < 0 ||
 	    parts_load(folder, r->arena, parts, r->err) < 0 || choose_parts(r, parts) < 0 ||
 	    gather(r, parts, "stack", "\n") < 0 || gather(r, parts, "build", "\n") < 0 ||
-	    gather(r, parts, "image", "\n") < 0 || gather(r, parts, "check", " && \\\n    ") < 0)
+	    gather(r, parts, "image", "\n") < 0 || gather(r, parts, "check", "; \\\n    ") < 0)
 		return -1;
 	layout.path = arena_printf(r->arena, "%s/image.layout", folder);
 	if (file_read(layout.path, FILE_CEILING_BYTES, r->arena, &text, NULL, r->err) < 0 ||

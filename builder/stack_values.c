@@ -61,6 +61,15 @@ static bool find_row(const struct table *table, const struct choice *choice, siz
 	return any;
 }
 
+/* The name of the last package of a list. */
+static const char *last_name(const char *packages, struct arena *arena)
+{
+	const char *last = strrchr(packages, ';');
+
+	last = last ? last + 1 : packages;
+	return arena_strndup(arena, last, strcspn(last, "="));
+}
+
 static void set_choice(struct values *values, struct arena *arena, const struct choice *c)
 {
 	const char *slash = strrchr(c->download, '/');
@@ -79,6 +88,7 @@ static void set_choice(struct values *values, struct arena *arena, const struct 
 	set(values, arena, c->name, "build_packages", c->build_packages);
 	set(values, arena, c->name, "build_packages.first",
 	    arena_strndup(arena, c->build_packages, strcspn(c->build_packages, ";=")));
+	set(values, arena, c->name, "build_packages.last", last_name(c->build_packages, arena));
 }
 
 static void set_row(struct values *values, struct arena *arena, const char *component,

@@ -6,7 +6,8 @@
  *   NAME.version .major (the first number) .series (the first two) .pip .index .download .sha256
  *   NAME.archive                the download's file name
  *   NAME.index_option           how pip is told of the index: --extra-index-url, --find-links
- *   NAME.run_packages .build_packages   ';' between; NAME.build_packages.first: without its version
+ *   NAME.run_packages .build_packages   ';' between; NAME.build_packages.first and .last: one
+ *                               word, without its version
  *   NAME.COLUMN                 any other column of its row, "os.codename"
  * and of the whole: distribution.* and nvidia.*: run_packages and build_packages by whose they are,
  * with .lines one per line of a RUN; accelerator, base.name, base.status, base.packages, choices

@@ -144,6 +144,10 @@ static int tier_of(const struct model *model, const struct value *value)
 	/* a rebuild of somebody else's, 1.15.5+nv22.4: only when nothing else will do */
 	if (COMPONENT_BIT(value->component) & COMPONENTS_PIP)
 		return strchr(value->version, '+') != NULL;
+	/* no recipe takes an archive that it cannot check */
+	if (*value_cell(value, "download") && !*value_cell(value, "sha256") &&
+	    !*value_cell(value, "run_packages"))
+		return TIER_UNCHECKED;
 	for (size_t i = 0; i < ARRAY_LEN(kind_tiers); i++)
 		if (strcmp(kind_tiers[i].kind, value->kind) == 0)
 			return model->cpu ? kind_tiers[i].tier_cpu : kind_tiers[i].tier;

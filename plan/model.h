@@ -15,6 +15,9 @@
 /* What installs the value; of an OS, its package manager. */
 enum packages { PACKAGES_ANY, PACKAGES_APT, PACKAGES_RPM };
 
+/* The tier of a row that names an archive without its checksum: taken only when it is asked for. */
+#define TIER_UNCHECKED 9
+
 /* One row of a component's table. */
 struct value {
 	enum component component;

@@ -211,7 +211,7 @@ void base_image_find(const struct search *s, struct base_image *base)
 		.images = catalog_table(s->model->catalog, "image"),
 		.cuda = cuda->version,
 		.os = os->version,
-		.cudnn = cudnn ? cudnn->version : NULL,
+		.cudnn = cudnn && *value_cell(cudnn, "run_packages") ? cudnn->version : NULL,
 	};
 	int row = best_tag(&search);
 	const char *tag = row < 0 ? "" : table_cell(search.images, (size_t)row, "version");

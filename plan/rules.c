@@ -314,6 +314,8 @@ static int rank_build(const struct search *s, const struct value *value)
 {
 	const struct value *cuda = s->now.chosen[COMPONENT_CUDA];
 
+	if (value->tier == TIER_UNCHECKED)
+		return 3;
 	if (!*value->built || !cuda || version_in_series(cuda->version, value->built))
 		return 0;
 	return version_compare(value->built, cuda->version) < 0 ? 1 : 2;

@@ -35,7 +35,7 @@ def stages_wrong(parsed):
     for line, name, body in parsed:
         if name == "FROM":
             base, _, alias = body.partition(" AS ")
-            if base not in names and not re.search(r"[:@]", base) and "/ubi" not in base:
+            if base not in names and not re.search(r"[:@]", base):
                 yield f"line {line}: FROM {base} has no tag"
             names.add(alias)
             any_from = True
@@ -108,7 +108,13 @@ def wrong(text):
             yield f"{what}: {hit[0]}"
 
 
+def runs(text):
+    """(line, what the shell gets) of each RUN."""
+    for line, name, body in instructions(text):
+        if name == "RUN":
+            yield line, body.replace("\n", "\\\n")
+
+
 def shell(text):
     """All RUN bodies as functions of one script, for `sh -n`."""
-    runs = [body for _, name, body in instructions(text) if name == "RUN"]
-    return "".join(f"f{i}() {{\n{body}\n}}\n" for i, body in enumerate(runs))
+    return "".join(f"f{line}() {{\n{body}\n}}\n" for line, body in runs(text))

@@ -9,17 +9,23 @@
 # ---- the stack: what the build and the image both need
 FROM registry.lan:5000/base/debian:12 AS stack
 ENV LANG=C.UTF-8
+# for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-RUN set -eu; export DEBIAN_FRONTEND=noninteractive; opts='-o Acquire::Retries=3'; \
+ARG DEBIAN_FRONTEND=noninteractive
+ARG SOURCE_DATE_EPOCH=1704067200
+ARG PYTHONHASHSEED=0
+ARG PIP_BREAK_SYSTEM_PACKAGES=1
+# what the OS has packages of
+RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
+    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) \
-        echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
-      opts="$opts -o Dir::Etc::SourceList=/tmp/apt.list -o Dir::Etc::SourceParts=/dev/null -o Acquire::Check-Valid-Until=false"; \
+      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
+      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
-    apt-get $opts update; \
-    apt-get $opts install -y --no-install-recommends \
+    apt-get update; \
+    apt-get install -y --no-install-recommends \
       ca-certificates \
       openssh-server \
       openssh-client \
@@ -27,58 +33,84 @@ RUN set -eu; export DEBIAN_FRONTEND=noninteractive; opts='-o Acquire::Retries=3'
       procps \
       python3=3.11.2 \
       openmpi-bin=4.1.10; \
-    rm -f /etc/ssh/ssh_host_*; \
-    rm -rf /tmp/apt.list /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old; find /var/log -type f -delete
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 
 # ---- build stage: compiles what has no package; only its results are taken
 FROM stack AS build
+# for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-RUN set -eu; export DEBIAN_FRONTEND=noninteractive; opts='-o Acquire::Retries=3'; \
+ARG DEBIAN_FRONTEND=noninteractive
+ARG SOURCE_DATE_EPOCH=1704067200
+ARG PYTHONHASHSEED=0
+ARG PIP_BREAK_SYSTEM_PACKAGES=1
+# the compiler, and headers
+RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
+    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) \
-        echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
-      opts="$opts -o Dir::Etc::SourceList=/tmp/apt.list -o Dir::Etc::SourceParts=/dev/null -o Acquire::Check-Valid-Until=false"; \
+      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
+      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
-    apt-get $opts update; \
-    apt-get $opts install -y --no-install-recommends \
+    apt-get update; \
+    apt-get install -y --no-install-recommends \
       libc6-dev \
       gcc=12.2.0 \
       gcc-12=12.2.0-14 \
       libopenmpi-dev=4.1.10; \
-    rm -rf /tmp/apt.list /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old; find /var/log -type f -delete
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 COPY worker/ /src/worker/
 RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 
 # ---- the image
 FROM stack
+# for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-RUN set -eu; export DEBIAN_FRONTEND=noninteractive; opts='-o Acquire::Retries=3'; \
+ARG DEBIAN_FRONTEND=noninteractive
+ARG SOURCE_DATE_EPOCH=1704067200
+ARG PYTHONHASHSEED=0
+ARG PIP_BREAK_SYSTEM_PACKAGES=1
+RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
+    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) \
-        echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
-      opts="$opts -o Dir::Etc::SourceList=/tmp/apt.list -o Dir::Etc::SourceParts=/dev/null -o Acquire::Check-Valid-Until=false"; \
+      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
+      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
-    apt-get $opts update; \
-    apt-get $opts install -y --no-install-recommends \
+    apt-get update; \
+    apt-get install -y --no-install-recommends \
       git \
       vim=2:9.0; \
-    rm -rf /tmp/apt.list /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old; find /var/log -type f -delete
-RUN set -eu; export DEBIAN_FRONTEND=noninteractive; opts='-o Acquire::Retries=3'; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
+    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) \
-        echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
-      opts="$opts -o Dir::Etc::SourceList=/tmp/apt.list -o Dir::Etc::SourceParts=/dev/null -o Acquire::Check-Valid-Until=false"; \
+      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
+      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
-    apt-get $opts update; \
-    apt-get $opts install -y --no-install-recommends \
+    apt-get update; \
+    apt-get install -y --no-install-recommends \
       python3-pip; \
-    rm -rf /tmp/apt.list /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old; find /var/log -type f -delete
-RUN PIP_INDEX_URL="${PIP_INDEX_URL:-https://pypi.org/simple}" PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install --no-cache-dir numpy 'torch>=2,<3'
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN set -eu; python3 -m pip install --no-cache-dir numpy 'torch>=2,<3'; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \
       echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
@@ -86,10 +118,15 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
 # smoke checks: what the stack promises starts
-RUN sshd=$(command -v sshd) && test -x "$sshd" && \
-    allreduce --version && \
-    python3 -c 'import ssl' && \
-    mpirun --version | grep -F 4.1.10
+RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
+    test -x "$(command -v sshd)"; \
+    allreduce --version; \
+    python3 -c 'import ssl'; \
+    mpirun --version | grep -F 4.1.10; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 COPY files/0 /workspace/train.py
 ENV PLAIN="b"
 ENV SPACES="a b"

@@ -1,0 +1,211 @@
+# Cluster image for ubuntu22.04, cuda
+# Made by ringup; ringup.lock names the catalog that it comes from.
+#
+# tensorflow 2.15.1 - the only one that 'tensorflow==2.15.1' admits; pip wheel pulls CUDA/cuDNN/NCCL as nvidia-* wheels; built and tested with CUDA 12.2: the rest of the major is inferred; the facts of 2.15.0; Python from the wheels on PyPI [tensorflow-install-source;common-knowledge;pypi;tensorflow-111958]
+# cuda 12.2.2 - the newest that works; TensorFlow 2.15.1 needs CUDA >=12.2,<13; what TensorFlow 2.15.1 was tested with; cuDNN 8.9.6.50 (built for CUDA 12.2) needs CUDA >=12,<13; NCCL 2.19.3-1 (built for CUDA 12.2) needs CUDA >=12,<13 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;tensorflow-install-source;pypi;tensorflow-111958;nvidia-container-images]
+# cudnn 8.9.6.50 - the newest that works; TensorFlow 2.15.1 needs cuDNN >=8.9,<9; what TensorFlow 2.15.1 was tested with; its builds for CUDA 12.2; first image 2023-11-08 [nvidia-container-images;common-knowledge;tensorflow-install-source;pypi;tensorflow-111958]
+# nccl 2.19.3-1 - the newest that works; its builds for CUDA 12.2; first image 2023-11-08 [nvidia-container-images]
+# os ubuntu22.04 - the only one that 'os==ubuntu22.04' admits; Ubuntu 22.04 jammy [nvidia-container-images;cuda-repo-management-1;common-knowledge]
+# glibc 2.35 - the newest that works; for ubuntu22.04; TensorFlow 2.15.1 needs glibc >=2.17; comes with the OS [common-knowledge;tensorflow-install-source;pypi;tensorflow-111958]
+# gcc 11.4.0 - the newest that works; for ubuntu22.04; CUDA 12.2.2 needs gcc >=6,<13; the OS's own [common-knowledge;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
+# python 3.10 - the newest that works; for ubuntu22.04; TensorFlow 2.15.1 needs Python >=3.9,<3.12; the OS's own interpreter [common-knowledge;tensorflow-install-source;pypi;tensorflow-111958]
+# openmpi 4.1.6 - the only one that 'openmpi==4.1.6' admits; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
+# driver 525.60.13 - the oldest known driver that runs CUDA 12.2.2; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
+# ---- the stack: what the build and the image both need
+FROM docker.io/nvidia/cuda:12.2.2-cudnn8-devel-ubuntu22.04 AS stack
+ENV LANG=C.UTF-8
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG APT_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DEBIAN_FRONTEND=noninteractive
+ARG SOURCE_DATE_EPOCH=1704067200
+ARG PYTHONHASHSEED=0
+ARG PIP_BREAK_SYSTEM_PACKAGES=1
+# NVIDIA's image names its repository by an old key and holds its libraries where they are
+RUN rm -f /etc/apt/sources.list.d/cuda*.list /etc/apt/sources.list.d/nvidia-ml.list; apt-mark showhold | xargs -r apt-mark unhold
+# what the OS has packages of
+RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
+    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    if [ -n "$APT_MIRROR" ]; then \
+      for suite in jammy jammy-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
+      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security jammy-security main universe" >>/tmp/apt.list;; esac; \
+      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
+    fi; \
+    apt-get update; \
+    apt-get install -y --no-install-recommends \
+      ca-certificates \
+      openssh-server \
+      openssh-client \
+      iproute2 \
+      procps \
+      python3 \
+      python3-dev \
+      python3-pip; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# NVIDIA's repository, and what of the stack comes from it
+RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
+    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    if [ -n "$APT_MIRROR" ]; then \
+      for suite in jammy jammy-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
+      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security jammy-security main universe" >>/tmp/apt.list;; esac; \
+      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
+    fi; \
+    apt-get update; \
+    apt-get install -y --no-install-recommends ca-certificates curl gnupg; \
+    add() { \
+      curl -fsSL --retry 3 "https://$1/$2" -o /tmp/nvidia.pub; \
+      [ "$(gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep -c '^pub:')" = 1 ]; \
+      gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep "^fpr:::::::::$3:" >/dev/null; \
+      gpg --dearmor </tmp/nvidia.pub >"/usr/share/keyrings/nvidia-$4.gpg"; \
+      echo "deb [signed-by=/usr/share/keyrings/nvidia-$4.gpg] https://$1 /" >"/etc/apt/sources.list.d/nvidia-$4.list"; \
+      rm -rf /tmp/nvidia.pub; \
+    }; \
+    add developer.download.nvidia.com/compute/cuda/repos/ubuntu2204/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda; \
+    [ -z "$APT_MIRROR" ] || cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
+    apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+      libcudnn8=8.9.6.50-1+cuda12.2 \
+      libnccl2=2.19.3-1+cuda12.2; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# TensorFlow 2.15.1 by pip
+RUN set -eu; python3 -m pip install --no-cache-dir 'tensorflow[and-cuda]==2.15.1'; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+
+# ---- build stage: compiles what has no package; only its results are taken
+FROM stack AS build
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG APT_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DEBIAN_FRONTEND=noninteractive
+ARG SOURCE_DATE_EPOCH=1704067200
+ARG PYTHONHASHSEED=0
+ARG PIP_BREAK_SYSTEM_PACKAGES=1
+# the compiler, and headers
+RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
+    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    if [ -n "$APT_MIRROR" ]; then \
+      for suite in jammy jammy-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
+      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security jammy-security main universe" >>/tmp/apt.list;; esac; \
+      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
+    fi; \
+    apt-get update; \
+    apt-get install -y --no-install-recommends \
+      libc6-dev \
+      gcc \
+      g++; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# headers of NVIDIA's libraries
+RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
+    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    if [ -n "$APT_MIRROR" ]; then \
+      for suite in jammy jammy-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
+      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security jammy-security main universe" >>/tmp/apt.list;; esac; \
+      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
+    fi; \
+    apt-get update; \
+    [ -z "$APT_MIRROR" ] || cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
+    apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+      libcudnn8-dev=8.9.6.50-1+cuda12.2 \
+      libnccl-dev=2.19.3-1+cuda12.2; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# to fetch, unpack and build sources
+RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
+    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    if [ -n "$APT_MIRROR" ]; then \
+      for suite in jammy jammy-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
+      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security jammy-security main universe" >>/tmp/apt.list;; esac; \
+      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
+    fi; \
+    apt-get update; \
+    apt-get install -y --no-install-recommends \
+      ca-certificates \
+      curl \
+      bzip2 \
+      xz-utils \
+      make \
+      perl \
+      file; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# Open MPI 4.1.6 from its tarball; no user and no host of the build is written into it
+RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
+    curl -fsSL --retry 3 https://download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.6.tar.bz2 -o /tmp/openmpi-4.1.6.tar.bz2; \
+    echo "f740994485516deb63b5311af122c265179f5328a0d857a567b85db00b11e415  /tmp/openmpi-4.1.6.tar.bz2" | sha256sum -c -; \
+    mkdir /tmp/openmpi; tar -xf /tmp/openmpi-4.1.6.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
+    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda; \
+    make -j"$(nproc)" install; \
+    echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+ENV PATH=/opt/openmpi/bin:$PATH
+COPY worker/ /src/worker/
+RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
+
+# ---- the image
+FROM stack
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG APT_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DEBIAN_FRONTEND=noninteractive
+ARG SOURCE_DATE_EPOCH=1704067200
+ARG PYTHONHASHSEED=0
+ARG PIP_BREAK_SYSTEM_PACKAGES=1
+# Open MPI as it was built
+COPY --from=build /opt/openmpi/ /opt/openmpi/
+RUN set -eu; echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+ENV PATH=/opt/openmpi/bin:$PATH
+# ssh between workers: names, ports, keys and known_hosts come from the mounted folder
+RUN if [ -d /etc/ssh/ssh_config.d ]; then \
+      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+    else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
+COPY --from=build /out/ /usr/local/bin/
+COPY entry/ /usr/local/bin/
+# smoke checks: what the stack promises starts
+RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
+    mkdir /tmp/stub; ln -s /usr/local/cuda/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1; \
+    test -x "$(command -v sshd)"; \
+    allreduce --version; \
+    python3 -c 'import ssl'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "8.9.6.50".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.8").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.19.3-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    mpirun --version | grep -F 4.1.6; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import tensorflow'; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+LABEL org.ringup.cluster-image=1 \
+      org.ringup.stack.tensorflow="2.15.1" \
+      org.ringup.stack.cuda="12.2.2" \
+      org.ringup.stack.cudnn="8.9.6.50" \
+      org.ringup.stack.nccl="2.19.3-1" \
+      org.ringup.stack.os="ubuntu22.04" \
+      org.ringup.stack.glibc="2.35" \
+      org.ringup.stack.gcc="11.4.0" \
+      org.ringup.stack.python="3.10" \
+      org.ringup.stack.openmpi="4.1.6" \
+      org.ringup.stack.driver="525.60.13"
+CMD ["/usr/local/bin/ringup-entry"]

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The recipes of tests/golden/recipe/list, rendered anew, against the files beside it.
+
+    golden.py compare     what `ringup recipe` prints differs: prints how; UPDATE_GOLDEN=1 rewrites
+    golden.py check       each golden: the rules of dockerfile.py, hadolint and shellcheck
+"""
+
+import difflib
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import dockerfile
+import linters
+
+FOLDER = linters.ROOT / "tests" / "golden" / "recipe"
+FORMS = {"Dockerfile": []}
+OTHERS = {"list", "debian12.Dockerfile"}  # the latter is tests/unit/test_recipe.c's
+
+
+def requests():
+    """(name, words) of each line."""
+    for line in (FOLDER / "list").read_text().splitlines():
+        name, _, words = line.partition(": ")
+        if words and not line.startswith("#"):
+            yield name, words.split()
+
+
+def wanted():
+    return [(f"{name}.{form}", [*option, *words]) for name, words in requests() for form, option in FORMS.items()]
+
+
+def compare(job):
+    name, words = job
+    path = FOLDER / name
+    made = subprocess.run(["ringup", "recipe", *words], capture_output=True, text=True, check=False)
+    if made.returncode:
+        return [f"{name}: ringup recipe {' '.join(words)}: {made.stderr.strip()}"]
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.write_text(made.stdout)
+    kept = path.read_text() if path.exists() else ""
+    return list(difflib.unified_diff(kept.splitlines(), made.stdout.splitlines(), name, "now", lineterm=""))
+
+
+def check(job):
+    name, _ = job
+    text = (FOLDER / name).read_text()
+    if name.endswith(".sh"):
+        return [f"{name}: {finding}" for finding in linters.shellcheck(text, "bash")]
+    findings = list(dockerfile.wrong(text)) + linters.hadolint(text)
+    for line, body in linters.runs(text):
+        findings += [f"RUN of line {line}: {finding}" for finding in linters.shellcheck(body, "sh")]
+    return [f"{name}: {finding}" for finding in findings]
+
+
+def main():
+    jobs = wanted()
+    names = {name for name, _ in jobs}
+    findings = [f"{path.name}: no line of the list is for it" for path in FOLDER.iterdir() if path.name not in names | OTHERS]
+    with ThreadPoolExecutor(2) as pool:
+        for found in pool.map({"compare": compare, "check": check}[sys.argv[1]], jobs):
+            findings += found
+    print("\n".join(findings + [f"{len(jobs)} recipes, {len(findings)} lines of findings"]))
+    return 1 if findings or len(jobs) < 2 * 55 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

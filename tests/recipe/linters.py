@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""What hadolint and shellcheck say of a Dockerfile, and shellcheck of a script. Both must be installed."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import dockerfile
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def said(words, text):
+    made = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
+    lines = (made.stdout + made.stderr).split("\n")
+    return [line for line in lines if line] if made.returncode else []
+
+
+def hadolint(text):
+    """Its rules for Dockerfiles, and shellcheck's for each RUN."""
+    return said(["hadolint", "--no-color", "--config", str(ROOT / ".hadolint.yaml"), "-"], text)
+
+
+def shellcheck(text, shell):
+    return said(["shellcheck", "--shell", shell, "--format", "gcc", "-"], text)
+
+
+def runs(text):
+    """Each RUN as a script of its own, with what the image's environment gives it."""
+    arguments = [body.split("=")[0] for _, name, body in dockerfile.instructions(text) if name == "ARG"]
+    head = "".join(f": \"${{{name}:=}}\"\n" for name in dict.fromkeys(arguments))
+    for line, body in dockerfile.runs(text):
+        yield line, f"{head}{body}\n"
+
+
+def shape(text):
+    """The same for two Dockerfiles that differ in versions and comments only."""
+    text = re.sub(r"LABEL(.|\n)*?\n(?=CMD)", "", re.sub(r"(?m)^#.*\n", "", text))
+    return re.sub(r"[0-9][0-9.+~:a-z-]*", "N", re.sub(r"[0-9a-f]{32,}", "H", text))
