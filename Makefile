@@ -20,7 +20,7 @@ WORKER_OBJS := $(patsubst %.c,$(O)/%.o,$(wildcard images/worker/*.c))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(O)/tests/%,$(wildcard tests/unit/test_*.c))
 LISTS := $(O)/gen/cmd.list $(O)/gen/engine.list $(O)/gen/launcher.list $(O)/gen/backend.list
 
-PKGS := libcurl libarchive libcjson libssh2 openssl yaml-0.1 libisal
+PKGS := libcurl libarchive libcjson libssh2 openssl yaml-0.1 libisal libzstd
 WARN := -Wall -Wextra -Werror -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wpointer-arith \
 	-Wwrite-strings -Wvla
 SANFLAGS := $(if $(SAN),-fsanitize=address -fsanitize=undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
@@ -42,9 +42,10 @@ programs: $(O)/ringup $(O)/allreduce $(if $(shell command -v $(MPICC)),$(O)/allr
 
 # What a fresh Debian 12 machine lacks is installed once; the stamp is redone when the list changes.
 deps: $(O)/.deps ## install the missing Debian packages
-$(O)/.deps: .ci/deps.sh
+$(O)/.deps: .ci/deps.sh .ci/tools.sh .ci/tools.txt
 	$(Q)mkdir -p $(O)
 	$(Q).ci/deps.sh
+	$(Q).ci/tools.sh $(O)/tools
 	$(Q)touch $@
 
 $(O)/ringup: $(OBJS)

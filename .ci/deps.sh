@@ -19,6 +19,7 @@ libssh2-1-dev          # build: SSH to the hosts
 libssl-dev             # build: digests, TLS material
 libyaml-dev            # build: cluster.yaml
 libisal-dev            # build: fast gzip of layers
+libzstd-dev            # build: layers that come compressed with zstd
 libopenmpi-dev         # build: the worker backend mpi
 openmpi-bin            # build: mpicc; run: mpirun
 docker.io|docker-ce    # run: the engine of the lab hosts
@@ -35,6 +36,7 @@ curl                   # run: health checks; the peer in some tests
 libcmocka-dev          # test: unit tests
 bats                   # test: cli and lab tests
 python3                # test: stand-in servers; lint
+python3-pip            # test: what .ci/tools.txt lists
 shellcheck             # test: lint
 clang-format           # test: lint
 universal-ctags        # test: lint, lengths of functions

@@ -5,7 +5,6 @@
 #include "core/file.h"
 #include "core/progress.h"
 #include "core/str.h"
-#include "oci/copy.h"
 #include "oci/layout.h"
 
 #include <stdio.h>

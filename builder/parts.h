@@ -10,9 +10,10 @@
  * and goes on with sections, each begun by a line "--- NAME" (docs/recipes.md says which there
  * are). "--- value NAME" gives later parts the name for its text.
  *
- * A condition is one alternative, or several with '|' between. An alternative is NAME (has a value), !NAME (has none), NAME==TEXT, NAME!=TEXT, NAME~WORD (one of
- * the ';'-separated words), NAME>=VERSION or NAME<VERSION. Names are the values of the stack; one
- * that is not known counts as empty.
+ * A condition is one alternative, or several with '|' between. An alternative is NAME (has a
+ * value), !NAME (has none), NAME==TEXT, NAME!=TEXT, NAME~WORD (one of the ';'-separated words),
+ * NAME>=VERSION or NAME<VERSION. Names are the values of the stack; one that is not known counts as
+ * empty.
  */
 #ifndef BUILDER_PARTS_H
 #define BUILDER_PARTS_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "builder/recipe.h"
 
+#include "builder/host_script.h"
 #include "builder/parts.h"
 #include "builder/stack_values.h"
 #include "builder/user_files.h"
@@ -8,6 +9,7 @@
 #include "core/quote.h"
 #include "core/template.h"
 #include "core/words.h"
+#include "plan/rule_image.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +21,7 @@ struct renderer {
 	const struct plan *plan;
 	struct arena *arena;
 	struct spec *spec;
+	bool is_script;
 	struct values values;
 	struct error *err;
 };
@@ -53,6 +56,12 @@ static void set_env(struct renderer *r)
 	for (const char *const *pair = r->cluster->image.env; *pair; pair++) {
 		const char *equals = strchr(*pair, '=');
 
+		if (r->is_script) {
+			str_addf(&env, "export %.*s", (int)(equals + 1 - *pair), *pair);
+			quote_word(&env, equals + 1);
+			str_add_char(&env, '\n');
+			continue;
+		}
 		str_addf(&env, "ENV %.*s=\"", (int)(equals - *pair), *pair);
 		for (const char *p = equals + 1; *p; p++) {
 			if (strchr("\"\\$", *p))
@@ -159,7 +168,7 @@ static int add_user_files(struct renderer *r)
 	struct str layers;
 
 	str_init(&layers);
-	if (user_files_add(r->cluster, r->spec, r->arena, &layers, r->err) < 0) {
+	if (user_files_add(r->cluster, r->is_script, r->spec, r->arena, &layers, r->err) < 0) {
 		str_release(&layers);
 		return -1;
 	}
@@ -174,7 +183,8 @@ static int add_context(struct renderer *r)
 			       add_folder(r, "images/worker", ".sh", "worker", 0755) < 0 ||
 			       add_folder(r, "images/worker/mpi", ".c", "worker/mpi", 0644) < 0 ||
 			       add_folder(r, "images/worker/mpi", ".h", "worker/mpi", 0644) < 0 ||
-			       add_folder(r, "images/entry", "", "entry", 0755) < 0
+			       (!r->is_script &&
+				add_folder(r, "images/entry", "", "entry", 0755) < 0)
 		       ? -1
 		       : add_user_files(r);
 }
@@ -255,6 +265,71 @@ static int gather(struct renderer *r, const struct parts *parts, const char *nam
 	return 0;
 }
 
+static int gather_image(struct renderer *r, const struct parts *parts)
+{
+	return gather(r, parts, "stack", "\n") < 0 || gather(r, parts, "build", "\n") < 0 ||
+			       gather(r, parts, "image", "\n") < 0 ||
+			       gather(r, parts, "check", "; \\\n    ") < 0
+		       ? -1
+		       : 0;
+}
+
+/* What one part does on a host: its section for that, or what it does in the stages of an image. */
+static int add_host_steps(struct renderer *r, const struct part *part, struct str *out)
+{
+	static const char *const names[] = {"stack", "build", "image"};
+	const struct section *section = part_section(part, "host");
+	const char *text;
+
+	if (section) {
+		if (expand(r, part, section, &text) < 0)
+			return -1;
+		str_addf(out, "%s%s", text, *text ? "\n\n" : "");
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		section = part_section(part, names[i]);
+		/* what was built is in its place already */
+		if (!section || (i == 2 && part_section(part, "build")))
+			continue;
+		if (expand(r, part, section, &text) < 0)
+			return -1;
+		host_script_add_steps(out, text);
+	}
+	return 0;
+}
+
+static int add_host_check(struct renderer *r, const struct part *part, struct str *out)
+{
+	const struct section *section = part_section(part, "host check");
+	const char *text;
+
+	section = section ? section : part_section(part, "check");
+	if (!section)
+		return 0;
+	if (expand(r, part, section, &text) < 0)
+		return -1;
+	host_script_add_lines(out, text);
+	return 0;
+}
+
+static int gather_script(struct renderer *r, const struct parts *parts)
+{
+	_cleanup_(str_release) struct str steps = {0}, checks = {0};
+
+	str_init(&steps);
+	str_init(&checks);
+	for (size_t i = 0; i < parts->count; i++)
+		if (add_host_steps(r, &parts->list[i], &steps) < 0 ||
+		    add_host_check(r, &parts->list[i], &checks) < 0)
+			return -1;
+	str_trim(&steps);
+	str_trim(&checks);
+	set(r, "steps", arena_strdup(r->arena, steps.text));
+	set(r, "check", arena_strdup(r->arena, checks.text));
+	return 0;
+}
+
 /* A recipe may say that a stack cannot be built, and what to ask for instead. */
 static bool refuses(struct renderer *r, const struct part *part)
 {
@@ -309,16 +384,30 @@ static int render(struct renderer *r)
 
 	if (share_path(r->arena, "recipes", &folder, r->err) < 0 ||
 	    parts_load(folder, r->arena, parts, r->err) < 0 || choose_parts(r, parts) < 0 ||
-	    gather(r, parts, "stack", "\n") < 0 || gather(r, parts, "build", "\n") < 0 ||
-	    gather(r, parts, "image", "\n") < 0 || gather(r, parts, "check", "; \\\n    ") < 0)
+	    (r->is_script ? gather_script(r, parts) : gather_image(r, parts)) < 0)
 		return -1;
-	layout.path = arena_printf(r->arena, "%s/image.layout", folder);
+	layout.path =
+		arena_printf(r->arena, "%s/%s.layout", folder, r->is_script ? "script" : "image");
 	if (file_read(layout.path, FILE_CEILING_BYTES, r->arena, &text, NULL, r->err) < 0 ||
 	    expand(r, &layout, &(struct section){.text = text, .line = 1}, &r->spec->dockerfile) <
 		    0)
 		return -1;
 	r->spec->dockerfile = arena_printf(r->arena, "%s\n", r->spec->dockerfile);
 	return 0;
+}
+
+static int render_all(struct renderer *r)
+{
+	set(r, "title",
+	    arena_printf(r->arena, "Cluster %s for %s, %s", r->is_script ? "host" : "image",
+			 r->spec->os, r->plan->accelerator));
+	set_user_packages(r);
+	set_env(r);
+	set_user_pip(r);
+	set_mirrors(r);
+	if (add_context(r) < 0 || render(r) < 0)
+		return -1;
+	return spec_hash(r->spec, r->err);
 }
 
 int recipe_render(const struct cluster *cluster, const struct plan *plan,
@@ -333,13 +422,42 @@ int recipe_render(const struct cluster *cluster, const struct plan *plan,
 	if (check_words(r) < 0 || stack_values(plan, catalog, arena, &r->values, err) < 0 ||
 	    set_base(r) < 0)
 		return -1;
-	set(r, "title",
-	    arena_printf(arena, "Cluster image for %s, %s", spec->os, plan->accelerator));
-	set_user_packages(r);
-	set_env(r);
-	set_user_pip(r);
-	set_mirrors(r);
-	if (add_context(r) < 0 || render(r) < 0)
+	return render_all(r);
+}
+
+/* The plan without its base image: the toolkit comes from NVIDIA's repository. */
+static struct plan *plan_for_host(const struct plan *plan, const struct catalog *catalog,
+				  struct arena *arena)
+{
+	struct plan *host = ARENA_NEW(arena, struct plan);
+	const struct choice *cuda = plan_choice(plan, "cuda"), *os = plan_choice(plan, "os");
+	const struct table *table = catalog_table(catalog, "os");
+
+	*host = *plan;
+	host->base.name = "";
+	for (size_t row = 0; cuda && os && table && row < table->row_count; row++)
+		if (strcmp(table_cell(table, row, "version"), os->version) == 0)
+			host->base.packages = toolkit_package(
+				cuda->version, table_cell(table, row, "package_manager"), arena);
+	return host;
+}
+
+int recipe_render_script(const struct cluster *cluster, const struct plan *plan,
+			 const struct catalog *catalog, struct arena *arena, struct spec *spec,
+			 struct error *err)
+{
+	struct renderer *r = ARENA_NEW(arena, struct renderer);
+
+	*r = (struct renderer){.cluster = cluster,
+			       .plan = plan_for_host(plan, catalog, arena),
+			       .arena = arena,
+			       .spec = spec,
+			       .is_script = true,
+			       .err = err};
+	*spec = (struct spec){.base_name = "", .base_script = ""};
+	if (check_words(r) < 0 || stack_values(r->plan, catalog, arena, &r->values, err) < 0)
 		return -1;
-	return spec_hash(spec, err);
+	spec->os = values_get(&r->values, "os.version");
+	set(r, "script", "yes");
+	return render_all(r);
 }

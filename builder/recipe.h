@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recipe.h - the recipes + a plan -> a Dockerfile and its context.
+ * recipe.h - the recipes + a plan -> a Dockerfile and its context, or a script.
  *
  * The parts that apply to the plan (parts.h) give their sections, which image.layout puts together;
  * versions, packages and reasons come from the plan and the catalog (stack_values.h), so a new
@@ -21,5 +21,14 @@
 int recipe_render(const struct cluster *cluster, const struct plan *plan,
 		  const struct catalog *catalog, struct arena *arena, struct spec *spec,
 		  struct error *err);
+
+/*
+ * The same stack for a bare host: spec->dockerfile becomes a bash script that root runs there, and
+ * the context what it wants beside it. What a recipe says in "host" sections stands in place of its
+ * others (docs/recipes.md); NVIDIA's packages stand in place of its images.
+ */
+int recipe_render_script(const struct cluster *cluster, const struct plan *plan,
+			 const struct catalog *catalog, struct arena *arena, struct spec *spec,
+			 struct error *err);
 
 #endif

@@ -164,6 +164,7 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 			set_row(values, arena, c->name, table, row);
 		set_choice(values, arena, c);
 	}
+	values_set(values, "os.release", os->version + strcspn(os->version, "0123456789"));
 	values_set(values, "accelerator", plan->accelerator);
 	values_set(values, "base.name", plan->base.name);
 	values_set(values, "base.status", plan->base.status);

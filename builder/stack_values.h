@@ -9,6 +9,7 @@
  *   NAME.run_packages .build_packages   ';' between; NAME.build_packages.first and .last: one
  *                               word, without its version
  *   NAME.COLUMN                 any other column of its row, "os.codename"
+ *   os.release                  "22.04" of "ubuntu22.04"
  * and of the whole: distribution.* and nvidia.*: run_packages and build_packages by whose they are,
  * with .lines one per line of a RUN; accelerator, base.name, base.status, base.packages, choices
  * (comment lines with the reasons), labels.

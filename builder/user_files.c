@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "builder/user_files.h"
 
+#include "builder/host_script.h"
 #include "builder/tree.h"
 
 #include <errno.h>
@@ -66,9 +67,10 @@ static int add_source(const struct cluster *cluster, struct spec *spec, const ch
 	return rc;
 }
 
-static int add_one(const struct cluster *cluster, const struct cluster_file *file, size_t index,
-		   struct spec *spec, struct arena *arena, struct str *layers, struct error *err)
+static int add_one(const struct cluster *cluster, bool as_script, size_t index, struct spec *spec,
+		   struct arena *arena, struct str *layers, struct error *err)
 {
+	const struct cluster_file *file = &cluster->image.files[index];
 	const char *source = cluster_path(cluster, file->from, arena);
 	const char *path = arena_printf(arena, "files/%zu", index), *slash = strrchr(source, '/');
 	const char *to = file->to;
@@ -81,15 +83,18 @@ static int add_one(const struct cluster *cluster, const struct cluster_file *fil
 	/* a single file into a folder keeps its name */
 	if (ends_with(to, "/") && spec->files[before].kind != SPEC_FOLDER)
 		to = arena_printf(arena, "%s%s", to, slash ? slash + 1 : source);
-	str_addf(layers, "COPY %s %s\n", path, to);
+	if (as_script)
+		host_script_add_copy(layers, path, to, spec->files[before].kind != SPEC_FOLDER);
+	else
+		str_addf(layers, "COPY %s %s\n", path, to);
 	return 0;
 }
 
-int user_files_add(const struct cluster *cluster, struct spec *spec, struct arena *arena,
-		   struct str *layers, struct error *err)
+int user_files_add(const struct cluster *cluster, bool as_script, struct spec *spec,
+		   struct arena *arena, struct str *layers, struct error *err)
 {
 	for (size_t i = 0; i < cluster->image.file_count; i++)
-		if (add_one(cluster, &cluster->image.files[i], i, spec, arena, layers, err) < 0)
+		if (add_one(cluster, as_script, i, spec, arena, layers, err) < 0)
 			return -1;
 	return 0;
 }

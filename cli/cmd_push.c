@@ -1,7 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/move.h"
 #include "cli/stages.h"
 
 #include "core/log.h"
+
+struct options {
+	struct move_options move;
+};
+
+static const struct opt options[] = {
+	MOVE_OPTIONS(struct options, move),
+	REMOTE_OPTIONS(struct options, move.to),
+	OPT_END,
+};
 
 static int push(struct stages *s, struct registry *registry, bool *sent, struct error *err)
 {
@@ -18,14 +29,13 @@ static int push(struct stages *s, struct registry *registry, bool *sent, struct 
 	return stage_push(s, registry, &image, err);
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+/* The cluster's own image, built when its registry lacks it. */
+static int push_own(struct context *ctx, struct error *err)
 {
 	_cleanup_(registry_closep) struct registry *registry = NULL;
 	struct stages s;
 	bool sent;
 
-	(void)values;
-	(void)arguments;
 	if (stage_cluster(&s, ctx, err) < 0 || stage_plan(&s, err) < 0 ||
 	    stage_recipe(&s, err) < 0 || stage_reference(&s, err) < 0 ||
 	    stage_registry(&s, &registry, err) < 0)
@@ -45,10 +55,40 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	return 0;
 }
 
+static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+{
+	const struct options *o = values;
+	struct place from, to;
+
+	if (!arguments[0])
+		return push_own(ctx, err);
+	if (!arguments[1])
+		return error_set(err, ERROR_USAGE,
+				 "push takes a source and a reference, or neither: ringup push SRC "
+				 "HOST[:PORT]/NAME:TAG");
+	if (place_parse(arguments[0], ctx->arena, &from, err) < 0 ||
+	    place_parse(arguments[1], ctx->arena, &to, err) < 0)
+		return -1;
+	if (from.kind == PLACE_REGISTRY || to.kind != PLACE_REGISTRY)
+		return error_set(err, ERROR_USAGE,
+				 "push sends oci:DIR[:TAG], docker-archive:FILE or "
+				 "docker-daemon:NAME to a registry; between registries use 'ringup "
+				 "copy'");
+	return move_image(ctx, &o->move, &from, &to, err);
+}
+
 const struct command command_push = {
 	.name = "push",
-	.arguments = "",
-	.summary = "builds the cluster's image and pushes it to its registry",
-	.help = "Nothing is built or sent when the registry holds an image of the same content.\n",
+	.arguments = "[SRC REF]",
+	.summary = "builds the cluster's image and pushes it to its registry, or pushes SRC to REF",
+	.help = "Without arguments: nothing is built or sent when the registry holds an image of "
+		"the same content.\n"
+		"SRC is oci:DIR[:TAG], docker-archive:FILE[:NAME:TAG] ('-' is standard input) or\n"
+		"docker-daemon:NAME[:TAG]. Only what the registry lacks is sent, and the tag is "
+		"written last.\n\n"
+		"  ringup push oci:image registry.lab:5000/team/train:1\n",
+	.options = options,
+	.options_bytes = sizeof(struct options),
+	.max_arguments = 2,
 	.run = run,
 };

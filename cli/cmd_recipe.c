@@ -2,15 +2,23 @@
 #include "cli/stages.h"
 
 #include "builder/context.h"
+#include "builder/recipe.h"
 #include "core/file.h"
 
+#include <string.h>
+
+#define SCRIPT_NAME "install.sh"
+#define BESIDE_CEILING_BYTES (2 * GIB)
+
 struct options {
-	const char *output;
+	const char *output, *format;
 };
 
 static const struct opt options[] = {
 	{'o', "output", "DIR", "write the Dockerfile and its context there", OPT_TEXT,
 	 offsetof(struct options, output)},
+	{0, "format", "FORMAT", "dockerfile (default), or script: the same stack for a bare host",
+	 OPT_TEXT, offsetof(struct options, format)},
 	OPT_END,
 };
 
@@ -24,14 +32,65 @@ static int start(struct stages *s, struct context *ctx, bool asked, struct error
 	return 0;
 }
 
+/* The script and what it wants beside it. */
+static int write_script(const struct spec *spec, const char *folder, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+
+	if (folder_make(folder, 0755, err) < 0 ||
+	    file_write(arena_printf(&arena, "%s/" SCRIPT_NAME, folder), spec->dockerfile,
+		       strlen(spec->dockerfile), 0755, err) < 0)
+		return -1;
+	for (size_t i = 0; i < spec->file_count; i++) {
+		const struct spec_file *file = &spec->files[i];
+		const char *path = arena_printf(&arena, "%s/%s", folder, file->path);
+		size_t length;
+		char *text;
+
+		if (file_read(file->source, BESIDE_CEILING_BYTES, &arena, &text, &length, err) <
+			    0 ||
+		    folder_make(path_folder(&arena, path), 0755, err) < 0 ||
+		    file_write(path, text, length, file->mode, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int give_script(struct stages *s, const char *output, struct error *err)
+{
+	s->spec = ARENA_NEW(s->arena, struct spec);
+	if (recipe_render_script(&s->cluster, &s->plan, &s->catalog, s->arena, s->spec, err) < 0 ||
+	    (output && write_script(s->spec, output, err) < 0))
+		return -1;
+	if (s->ctx->json) {
+		_cleanup_(json_free) cJSON *json = json_document();
+
+		cJSON_AddStringToObject(json, "os", s->spec->os);
+		cJSON_AddStringToObject(json, "script", s->spec->dockerfile);
+		json_print(stdout, json);
+	} else if (!output) {
+		fputs(s->spec->dockerfile, stdout);
+	} else {
+		printf("%s holds " SCRIPT_NAME " and %zu files\n", output, s->spec->file_count);
+	}
+	return 0;
+}
+
 static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
 {
 	const struct options *o = values;
+	bool script = o->format && strcmp(o->format, "script") == 0;
 	struct stages s;
 
+	if (o->format && !script && strcmp(o->format, "dockerfile") != 0)
+		return error_set(err, ERROR_USAGE, "--format is dockerfile or script, and not '%s'",
+				 o->format);
 	if (start(&s, ctx, *arguments != NULL, err) < 0 ||
-	    (*arguments ? stage_resolve(&s, arguments, err) : stage_plan(&s, err)) < 0 ||
-	    stage_recipe(&s, err) < 0)
+	    (*arguments ? stage_resolve(&s, arguments, err) : stage_plan(&s, err)) < 0)
+		return -1;
+	if (script)
+		return give_script(&s, o->output, err);
+	if (stage_recipe(&s, err) < 0)
 		return -1;
 	if (o->output && context_write_folder(s.spec, o->output, err) < 0)
 		return -1;
@@ -50,10 +109,14 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 const struct command command_recipe = {
 	.name = "recipe",
 	.arguments = "[REQ...]",
-	.summary = "prints the Dockerfile of the stack",
+	.summary = "prints the Dockerfile of the stack, or a script for a bare host",
 	.help = "Without REQ that of the cluster file's stack, as ringup.lock has it.\n"
 		"With -o DIR the whole build context is written, so that any builder can take "
-		"it.\n",
+		"it.\n"
+		"With --format script the same stack is installed on a bare host, by root; with -o "
+		"DIR\n"
+		"DIR/install.sh, and beside it the worker's sources and the files of "
+		"image.files.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,

@@ -5,9 +5,9 @@
 #include "core/file.h"
 #include "core/progress.h"
 #include "oci/archive_parts.h"
-#include "oci/gzip.h"
 #include "oci/layout.h"
 #include "oci/packer.h"
+#include "oci/unpack.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -137,52 +137,43 @@ static int pack_layer(struct import *import, size_t length, struct error *err)
 	return packer_end(import->packer, part->diff_id, &part->blob, err);
 }
 
-static void take_plain(void *arg, const void *bytes, size_t length)
-{
-	digest_add(arg, bytes, length);
-}
-
 /* A layer that is compressed already is kept as it is; unpacking only gives its diffID. */
-static int copy_layer(struct import *import, size_t length, struct gunzip *gunzip,
+static int copy_layer(struct import *import, size_t length, struct unpack *unpack,
 		      struct layout_writer *writer, struct error *err)
 {
 	if (layout_writer_init(writer, import->folder, err) < 0)
 		return -1;
 	while (length) {
 		if (layout_writer_add(writer, import->data, length, err) < 0 ||
-		    gunzip_add(gunzip, import->data, length, err) < 0 ||
+		    unpack_add(unpack, import->data, length, err) < 0 ||
 		    next_data(import, &length, err) < 0)
 			return -1;
 	}
-	return gunzip_finish(gunzip, err);
+	return 0;
 }
 
-static int keep_packed_layer(struct import *import, size_t length, struct error *err)
+static int keep_packed_layer(struct import *import, size_t length, enum packing packing,
+			     struct error *err)
 {
 	_cleanup_(layout_writer_release) struct layout_writer writer = {.fd = -1};
-	_cleanup_(digest_release) struct digest plain = {0};
+	_cleanup_(unpack_free) struct unpack *unpack = unpack_new(packing);
 	struct part *part = add_part(import, PART_LAYER);
-	struct gunzip *gunzip;
-	int rc;
 
-	digest_init(&plain);
-	gunzip = gunzip_new(take_plain, &plain);
-	rc = copy_layer(import, length, gunzip, &writer, err);
-	gunzip_free(gunzip);
-	if (rc < 0)
+	if (copy_layer(import, length, unpack, &writer, err) < 0 ||
+	    unpack_finish(unpack, part->diff_id, err) < 0)
 		return -1;
-	digest_finish(&plain, part->diff_id);
-	return layout_writer_finish(&writer, MEDIA_OCI_LAYER_GZIP, &part->blob, err);
+	return layout_writer_finish(&writer, packing_media_type(packing), &part->blob, err);
 }
 
-static int keep_layer(struct import *import, size_t length, bool is_packed, struct error *err)
+static int keep_layer(struct import *import, size_t length, enum packing packing, struct error *err)
 {
 	char title[32], plain[32], packed[32];
 	int rc;
 
 	snprintf(title, sizeof(title), "layer %zu", ++import->layer_count);
-	import->progress = progress_begin(title, is_packed ? "copying" : "compressing");
-	rc = is_packed ? keep_packed_layer(import, length, err) : pack_layer(import, length, err);
+	import->progress = progress_begin(title, packing ? "copying" : "compressing");
+	rc = packing ? keep_packed_layer(import, length, packing, err)
+		     : pack_layer(import, length, err);
 	if (rc == 0)
 		progress_end(import->progress, true, "%s, packed %s",
 			     format_bytes(plain, import->done_bytes),
@@ -211,13 +202,7 @@ static int keep_file(struct import *import, struct error *err)
 	}
 	if (!is_layer)
 		return 0;
-	if (length > 4 && memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0)
-		return error_set(err, ERROR_FAILED,
-				 "layer %s is compressed with zstd, which "
-				 "ringup does not read; save the image with "
-				 "gzip or uncompressed layers",
-				 import->name);
-	return keep_layer(import, length, length > 2 && head[0] == 0x1f && head[1] == 0x8b, err);
+	return keep_layer(import, length, packing_of(head, length), err);
 }
 
 static int keep_link(struct import *import, struct archive_entry *entry, struct error *err)

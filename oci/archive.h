@@ -4,10 +4,10 @@
  *
  * Two forms are read: ID/layer.tar + HEX.json + manifest.json (Docker up to 24, Podman, Buildah;
  * a layer may be a link to another one), and blobs/sha256/HEX + manifest.json (Docker 25 and later,
- * where layers may already be compressed with gzip). manifest.json comes last in both, so every
- * layer is packed while it streams by: one pass, no temporary copy, a pipe is fine. The whole file
- * may be compressed with gzip or zstd.
- * Source: moby, image/tarexport, and image-spec 1.1 (config.md, rootfs.diff_ids).
+ * where layers may already be compressed with gzip or zstd). manifest.json comes last in both, so
+ * every layer is packed while it streams by: one pass, no temporary copy, a pipe is fine. The whole
+ * file may be compressed with gzip or zstd. Source: moby, image/tarexport, and image-spec 1.1
+ * (config.md, rootfs.diff_ids).
  */
 #ifndef OCI_ARCHIVE_H
 #define OCI_ARCHIVE_H
@@ -30,5 +30,14 @@ struct archive_options {
  */
 int archive_import(int fd, const char *layout_folder, const struct archive_options *options,
 		   struct arena *arena, struct descriptor *manifest, struct error *err);
+
+/*
+ * Writes an image of a layout as a docker-archive to `fd`, which may be a pipe: manifest.json, and
+ * config and layers as blobs/sha256/HEX, as they are. It is an OCI layout in a tar file as well.
+ * `name` ("train:1", or NULL) is its RepoTag. Docker Engine 20.10 and later and Podman load it. The
+ * same image and name give the same bytes. An index is an error: choose one image of it.
+ */
+int archive_export(const char *layout_folder, const struct descriptor *manifest, const char *name,
+		   int fd, struct error *err);
 
 #endif

@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define REF_NAME "org.opencontainers.image.ref.name"
-
 static int join(const char *folder, const char *name, char path[static LAYOUT_PATH_BYTES],
 		struct error *err)
 {
@@ -34,7 +32,7 @@ int layout_blob_path(const char *folder, const char *digest, char path[static LA
 
 int layout_init(const char *folder, struct error *err)
 {
-	static const char version[] = "{\"imageLayoutVersion\":\"1.0.0\"}";
+	static const char version[] = LAYOUT_VERSION_JSON;
 	static const char index[] =
 		"{\"schemaVersion\":2,\"mediaType\":\"" MEDIA_OCI_INDEX "\",\"manifests\":[]}";
 	char path[LAYOUT_PATH_BYTES];
@@ -150,6 +148,32 @@ int layout_read(const char *folder, const struct descriptor *descriptor, size_t 
 	return 0;
 }
 
+int layout_manifest(const char *folder, const char *digest, struct descriptor *manifest,
+		    struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	_cleanup_(json_free) cJSON *json = NULL;
+	char path[LAYOUT_PATH_BYTES];
+	const char *bytes, *type;
+	struct stat st;
+
+	*manifest = (struct descriptor){.size_bytes = 0};
+	if (layout_blob_path(folder, digest, path, err) < 0)
+		return -1;
+	if (stat(path, &st) < 0)
+		return error_errno(err, "cannot read %s", path);
+	snprintf(manifest->digest, sizeof(manifest->digest), "%s", digest);
+	manifest->size_bytes = (uint64_t)st.st_size;
+	if (layout_read(folder, manifest, MANIFEST_BYTES_MAX, &arena, &bytes, err) < 0 ||
+	    json_parse(bytes, manifest->size_bytes, path, &json, err) < 0)
+		return -1;
+	type = manifest_media_type(json);
+	if (!type)
+		return error_set(err, ERROR_FAILED, "%s is neither a manifest nor an index", path);
+	snprintf(manifest->media_type, sizeof(manifest->media_type), "%s", type);
+	return 0;
+}
+
 static int read_index(const char *folder, char path[static LAYOUT_PATH_BYTES], cJSON **json,
 		      cJSON **list, struct error *err)
 {
@@ -165,9 +189,20 @@ static int read_index(const char *folder, char path[static LAYOUT_PATH_BYTES], c
 
 static const char *name_of(const cJSON *entry)
 {
-	const cJSON *name = json_member(json_member(entry, "annotations"), REF_NAME);
+	const cJSON *name = json_member(json_member(entry, "annotations"), LAYOUT_REF_NAME);
 
 	return cJSON_IsString(name) ? name->valuestring : "";
+}
+
+/* Whether the entry must go when the manifest gets that name. */
+static bool is_replaced(const cJSON *entry, const struct descriptor *manifest, const char *name)
+{
+	const cJSON *digest = json_member(entry, "digest");
+
+	if (name)
+		return strcmp(name_of(entry), name) == 0;
+	return !*name_of(entry) && cJSON_IsString(digest) &&
+	       strcmp(digest->valuestring, manifest->digest) == 0;
 }
 
 int layout_tag(const char *folder, const struct descriptor *manifest, const char *name,
@@ -180,10 +215,12 @@ int layout_tag(const char *folder, const struct descriptor *manifest, const char
 	if (read_index(folder, path, &json, &list, err) < 0)
 		return -1;
 	for (int i = cJSON_GetArraySize(list) - 1; i >= 0; i--)
-		if (strcmp(name_of(cJSON_GetArrayItem(list, i)), name) == 0)
+		if (is_replaced(cJSON_GetArrayItem(list, i), manifest, name))
 			cJSON_DeleteItemFromArray(list, i);
 	entry = descriptor_json(manifest);
-	cJSON_AddStringToObject(cJSON_AddObjectToObject(entry, "annotations"), REF_NAME, name);
+	if (name)
+		cJSON_AddStringToObject(cJSON_AddObjectToObject(entry, "annotations"),
+					LAYOUT_REF_NAME, name);
 	cJSON_AddItemToArray(list, entry);
 	return json_write(path, json, 0644, err);
 }

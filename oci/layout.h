@@ -11,6 +11,9 @@
 
 #include "oci/manifest.h"
 
+#define LAYOUT_VERSION_JSON "{\"imageLayoutVersion\":\"1.0.0\"}"
+#define LAYOUT_REF_NAME "org.opencontainers.image.ref.name"
+
 /* Makes the folder, oci-layout and an empty index.json where they are missing. */
 int layout_init(const char *folder, struct error *err);
 
@@ -47,7 +50,25 @@ int layout_put(const char *folder, const void *bytes, size_t length, const char 
 int layout_read(const char *folder, const struct descriptor *descriptor, size_t bytes_max,
 		struct arena *arena, const char **bytes, struct error *err);
 
-/* Gives the manifest a name in index.json ("org.opencontainers.image.ref.name"). */
+/*
+ * The descriptor of the manifest or index with that digest, which is checked. Not being there is an
+ * error; so is a blob that is neither.
+ */
+int layout_manifest(const char *folder, const char *digest, struct descriptor *manifest,
+		    struct error *err);
+
+/*
+ * Copies a manifest or an index with all that it names into another layout, which is made when
+ * missing; blobs as hard links where the file system can, and only those that are not there. The
+ * manifest comes last.
+ */
+int layout_copy(const char *from, const char *to, const struct descriptor *manifest,
+		struct error *err);
+
+/*
+ * Gives the manifest a name in index.json (LAYOUT_REF_NAME), which it takes from any other. NULL:
+ * enters it without one, unless it is there so.
+ */
 int layout_tag(const char *folder, const struct descriptor *manifest, const char *name,
 	       struct error *err);
 

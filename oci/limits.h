@@ -12,7 +12,17 @@
 #define MANIFEST_BYTES_MAX (4 * MIB)
 #define LAYERS_MAX 1024
 #define LAYOUT_PATH_BYTES 4096
+#define PARTIAL_PARTS_MAX 8 /* of one blob that are on their way at the same time */
+#define INDEX_ENTRIES_MAX 4096
+#define INDEX_DEPTH_MAX 4 /* an index within an index within ... */
+#define PLATFORM_TEXT_BYTES 64
 #define MEDIA_TYPE_BYTES 256 /* RFC 6838, 4.2: two names of at most 127 characters */
+
+/* A compressed layer that says it unpacks to more, or far more than it is, is a bomb. */
+#define UNPACKED_BYTES_MAX (512 * GIB)
+#define UNPACKED_RATIO_MAX 5000
+#define UNPACKED_RATIO_FREE_BYTES (4 * GIB) /* so much is fine at any ratio */
+#define ZSTD_WINDOW_LOG_MAX 27 /* 128 MiB of memory: zstd --long, RFC 8878 section 3.1.1.1.2 */
 
 /* docker-archive files */
 #define ARCHIVE_ENTRIES_MAX 65536

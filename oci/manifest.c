@@ -31,6 +31,33 @@ int descriptor_parse(const cJSON *json, const char *what, struct descriptor *des
 	return 0;
 }
 
+bool media_is_index(const char *media_type)
+{
+	return strcmp(media_type, MEDIA_OCI_INDEX) == 0 ||
+	       strcmp(media_type, MEDIA_DOCKER_INDEX) == 0;
+}
+
+bool media_is_manifest(const char *media_type)
+{
+	return strcmp(media_type, MEDIA_OCI_MANIFEST) == 0 ||
+	       strcmp(media_type, MEDIA_DOCKER_MANIFEST) == 0;
+}
+
+const char *manifest_media_type(const cJSON *json)
+{
+	const cJSON *type = json_member(json, "mediaType");
+
+	if (cJSON_IsString(type))
+		return media_is_index(type->valuestring) || media_is_manifest(type->valuestring)
+			       ? type->valuestring
+			       : NULL;
+	if (json_number(json, "schemaVersion", 0) != 2)
+		return NULL;
+	if (cJSON_IsArray(json_member(json, "manifests")))
+		return MEDIA_OCI_INDEX;
+	return cJSON_IsArray(json_member(json, "layers")) ? MEDIA_OCI_MANIFEST : NULL;
+}
+
 cJSON *descriptor_json(const struct descriptor *descriptor)
 {
 	cJSON *json = cJSON_CreateObject();
@@ -91,8 +118,7 @@ int manifest_parse(const char *bytes, size_t length, const char *what, struct ar
 	if (json_parse(bytes, length, what, &json, err) < 0 || check_kind(json, what, err) < 0)
 		return -1;
 	type = json_member(json, "mediaType");
-	if (cJSON_IsString(type) && strcmp(type->valuestring, MEDIA_OCI_MANIFEST) != 0 &&
-	    strcmp(type->valuestring, MEDIA_DOCKER_MANIFEST) != 0)
+	if (cJSON_IsString(type) && !media_is_manifest(type->valuestring))
 		return bad(what, "has a mediaType that is not an image manifest's", err);
 	snprintf(manifest->media_type, sizeof(manifest->media_type), "%s",
 		 cJSON_IsString(type) ? type->valuestring : MEDIA_OCI_MANIFEST);

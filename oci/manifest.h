@@ -15,6 +15,8 @@
 #define MEDIA_OCI_INDEX "application/vnd.oci.image.index.v1+json"
 #define MEDIA_OCI_CONFIG "application/vnd.oci.image.config.v1+json"
 #define MEDIA_OCI_LAYER_GZIP "application/vnd.oci.image.layer.v1.tar+gzip"
+#define MEDIA_OCI_LAYER_ZSTD "application/vnd.oci.image.layer.v1.tar+zstd"
+#define MEDIA_OCI_LAYER "application/vnd.oci.image.layer.v1.tar"
 #define MEDIA_DOCKER_MANIFEST "application/vnd.docker.distribution.manifest.v2+json"
 #define MEDIA_DOCKER_INDEX "application/vnd.docker.distribution.manifest.list.v2+json"
 
@@ -46,6 +48,18 @@ cJSON *descriptor_json(const struct descriptor *descriptor);
  */
 int manifest_parse(const char *bytes, size_t length, const char *what, struct arena *arena,
 		   struct manifest *manifest, struct error *err);
+
+/* Whether the media type is an index's (OCI) or a manifest list's (Docker). */
+bool media_is_index(const char *media_type);
+
+/* Whether it is an image manifest's, OCI or Docker. */
+bool media_is_manifest(const char *media_type);
+
+/*
+ * The media type of a manifest or an index by its own JSON: its mediaType, or OCI's by its members
+ * where it has none. NULL: it is neither. Borrowed from the document, or static.
+ */
+const char *manifest_media_type(const cJSON *json);
 
 /* The bytes of the manifest: always the same for the same content. In the arena. */
 const char *manifest_write(const struct manifest *manifest, struct arena *arena);

@@ -104,3 +104,24 @@ int credentials_store(const struct cluster *cluster, const char *registry,
 		return -1;
 	return json_write(path, json, 0600, err);
 }
+
+int credentials_forget(const struct cluster *cluster, const char *registry, bool *was_there,
+		       struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	_cleanup_(json_free) cJSON *json = NULL;
+	const char *path = auth_path(cluster, &arena);
+	cJSON *auths;
+
+	*was_there = false;
+	if (!file_exists(path))
+		return 0;
+	if (json_read(path, &json, err) < 0)
+		return -1;
+	auths = cJSON_GetObjectItemCaseSensitive(json, "auths");
+	*was_there = cJSON_GetObjectItemCaseSensitive(auths, registry) != NULL;
+	if (!*was_there)
+		return 0;
+	cJSON_DeleteItemFromObjectCaseSensitive(auths, registry);
+	return json_write(path, json, 0600, err);
+}

@@ -25,4 +25,8 @@ int credentials_find(const struct cluster *cluster, const char *registry, struct
 int credentials_store(const struct cluster *cluster, const char *registry,
 		      const struct credentials *credentials, struct error *err);
 
+/* Takes them out of .ringup/auth.json; *was_there: whether there were any. */
+int credentials_forget(const struct cluster *cluster, const char *registry, bool *was_there,
+		       struct error *err);
+
 #endif

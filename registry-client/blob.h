@@ -1,32 +1,69 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blob.h - one blob to a registry: is it there, and if not, send it.
+ * blob.h - one blob to a registry: is it there, can it be mounted, and if not, send it.
  *
- * Source: OCI distribution-spec 1.1, "Pushing blobs", "POST then PUT". The body comes from the
- * layout's file and can be sent again from its start. Distribution 2.8 never takes up a torn upload
- * again (its signed offset no longer fits the bytes on its disk), so after a tear the session is
- * deleted, HEAD asks whether the last PUT landed after all, and a new session sends the blob.
+ * Source: OCI distribution-spec 1.1, "Pushing blobs", "POST then PUT", "Pushing a blob in chunks",
+ * "Mounting a blob from another repository". The bytes come from a layout's file or, for a copy,
+ * chunk by chunk from another registry, and can be sent again from any offset.
+ *
+ * The first try is one PUT. After a tear the session is asked how far it is, and the rest goes in
+ * chunks well below what got through. Distribution 2.8 never takes up a torn upload again (its
+ * signed offset no longer fits the bytes on its disk): then the session is deleted, HEAD asks
+ * whether the last PUT landed after all, and a new session begins, in chunks, each on a connection
+ * of its own, so that a path that cuts every connection is passed too. A proxy that takes no large
+ * bodies (413) is answered with chunks as well.
  */
 #ifndef REGISTRY_CLIENT_BLOB_H
 #define REGISTRY_CLIENT_BLOB_H
 
+#include "registry-client/journal.h"
 #include "registry-client/manifest.h"
 #include "registry-client/transfer.h"
 
-enum blob_phase { BLOB_HEAD, BLOB_POST, BLOB_PUT, BLOB_DELETE };
+enum blob_phase {
+	BLOB_HEAD,
+	BLOB_POST,
+	BLOB_READ, /* a chunk, from the registry that it is copied from */
+	BLOB_PATCH,
+	BLOB_PUT,
+	BLOB_STATUS,
+	BLOB_DELETE
+};
+
+/* Where a copy comes from. */
+struct blob_source {
+	struct registry *registry;
+	const struct reference *ref;
+	const char *scope;
+};
 
 struct blob_request {
 	struct transfer transfer; /* first: a step casts */
 	enum blob_phase phase;
-	bool only_ask; /* HEAD alone */
+	bool only_ask;		   /* HEAD alone */
+	struct registry *registry; /* that gets it */
 	const struct reference *ref;
-	const char *folder; /* the layout that holds the bytes */
+	const char *folder;		  /* the layout that holds the bytes; or NULL */
+	const struct blob_source *source; /* or this has them */
 	struct descriptor descriptor;
 	const char *scope;
-	char name[48];	     /* "blob sha256:1f3a5c0b9d2e" */
-	bool is_there;	     /* the registry has it now */
-	bool was_sent;	     /* by us */
+	const char *mount_from;	 /* another repository there that may have it, or NULL */
+	struct journal *journal; /* of upload sessions, or NULL */
+	char name[48];		 /* "blob sha256:1f3a5c0b9d2e" */
+	bool is_there;		 /* the registry has it now */
+	bool was_sent;		 /* by us */
+	bool was_mounted;
 	uint64_t sent_bytes; /* over all tries */
+
+	/* blob_upload.c's */
+	uint64_t offset;      /* so many bytes the session has */
+	uint64_t chunk_bytes; /* of a PATCH; 0: all in one PUT */
+	uint64_t min_chunk_bytes;
+	char *chunk; /* BLOB_READ: a copy's bytes, from `offset` on */
+	size_t chunk_room, chunk_filled;
+	char range[64]; /* of a request */
+	int tears, restarts;
+	bool mount_was_tried, journal_was_tried;
 	int fd;
 	uint64_t started_usec;
 	struct progress_step *progress;
@@ -42,5 +79,18 @@ void blob_request_send(struct blob_request *blob);
 
 /* Ends its progress line, too. */
 void blob_request_release(struct blob_request *blob);
+
+/* Between blob.c and blob_upload.c: */
+
+/* HEAD; an open session is forgotten. */
+enum transfer_next blob_ask(struct blob_request *blob);
+/* The registry has it. */
+enum transfer_next blob_landed(struct blob_request *blob);
+/* Begins or goes on: a session of an earlier run, a mount, or a new session. */
+enum transfer_next blob_open(struct blob_request *blob);
+/* After an answer in BLOB_POST, BLOB_READ, BLOB_PATCH, BLOB_PUT, BLOB_STATUS. */
+enum transfer_next blob_upload_step(struct blob_request *blob, struct error *err);
+/* After a transient failure, in any phase. */
+void blob_upload_recover(struct transfer *transfer);
 
 #endif

@@ -46,7 +46,9 @@ void exchange_request(struct exchange *x, const char *method, const char *format
 	x->accept = x->content_type = NULL;
 	x->body = NULL;
 	x->body_fd = -1;
-	x->body_bytes = 0;
+	x->body_start = x->body_bytes = 0;
+	x->content_range = NULL;
+	x->own_connection = false;
 	x->answer_bytes_max = ANSWER_BYTES_MAX;
 	x->progress = NULL;
 	x->range = NULL;
@@ -74,14 +76,15 @@ static size_t read_body(char *buffer, size_t size, size_t count, void *arg)
 		got = (ssize_t)room;
 	} else {
 		do
-			got = pread(x->body_fd, buffer, room, (off_t)x->body_offset);
+			got = pread(x->body_fd, buffer, room,
+				    (off_t)(x->body_start + x->body_offset));
 		while (got < 0 && errno == EINTR);
 		if (got <= 0)
 			return CURL_READFUNC_ABORT;
 	}
 	x->body_offset += (uint64_t)got;
 	if (x->progress)
-		progress_bytes(x->progress, x->body_offset, x->body_bytes);
+		progress_bytes(x->progress, x->progress_start + x->body_offset, x->progress_total);
 	return (size_t)got;
 }
 
@@ -141,6 +144,8 @@ static void set_headers(struct exchange *x, const char *authorization)
 	add_header(x, "Content-Type", x->content_type);
 	if (x->range)
 		add_header(x, "Range", x->range);
+	if (x->content_range)
+		add_header(x, "Content-Range", x->content_range);
 	if (authorization)
 		add_header(x, "Authorization", authorization);
 	x->sent_credentials = authorization != NULL;
@@ -153,8 +158,9 @@ static void set_method(struct exchange *x)
 
 	if (strcmp(x->method, "HEAD") == 0) {
 		curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
-	} else if (strcmp(x->method, "PUT") == 0) {
+	} else if (strcmp(x->method, "PUT") == 0 || strcmp(x->method, "PATCH") == 0) {
 		curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+		curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, x->method);
 		curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)x->body_bytes);
 		curl_easy_setopt(easy, CURLOPT_READFUNCTION, read_body);
 		curl_easy_setopt(easy, CURLOPT_READDATA, x);
@@ -178,9 +184,9 @@ static void set_limits(struct exchange *x, const struct exchange_settings *setti
 	curl_easy_setopt(x->easy, CURLOPT_CONNECTTIMEOUT, connect);
 	curl_easy_setopt(x->easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
 	curl_easy_setopt(x->easy, CURLOPT_LOW_SPEED_TIME, stall);
-	curl_easy_setopt(x->easy, CURLOPT_TIMEOUT,
-			 stall + (long)((x->body_bytes + x->expected_bytes) /
-					SLOWEST_BYTES_PER_SECOND));
+	curl_easy_setopt(
+		x->easy, CURLOPT_TIMEOUT,
+		stall + (long)((x->body_bytes + x->expected_bytes) / SLOWEST_BYTES_PER_SECOND));
 }
 
 void exchange_prepare(struct exchange *x, const struct exchange_settings *settings,
@@ -214,8 +220,23 @@ void exchange_prepare(struct exchange *x, const struct exchange_settings *settin
 		curl_easy_setopt(easy, CURLOPT_CAINFO, settings->ca_path);
 		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	}
+	if (settings->ca_pem) {
+		struct curl_blob pem = {.data = (void *)(uintptr_t)settings->ca_pem,
+					.len = strlen(settings->ca_pem),
+					.flags = CURL_BLOB_NOCOPY};
+
+		curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &pem);
+	}
+	if (settings->cert_path) {
+		curl_easy_setopt(easy, CURLOPT_SSLCERT, settings->cert_path);
+		curl_easy_setopt(easy, CURLOPT_SSLKEY, settings->key_path);
+	}
 	if (settings->no_proxy)
 		curl_easy_setopt(easy, CURLOPT_PROXY, "");
+	if (x->own_connection) {
+		curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+		curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+	}
 	set_method(x);
 	set_limits(x, settings);
 	set_headers(x, authorization);

@@ -24,23 +24,26 @@ enum exchange_credentials {
 
 struct exchange {
 	/* The request. Texts are borrowed and must live until the answer, except the URL. */
-	const char *method;		   /* "GET", "HEAD", "POST", "PUT", "DELETE" */
+	const char *method;		   /* "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE" */
 	struct str url;			   /* absolute; owned */
 	const char *accept, *content_type; /* or NULL */
 	const char *scope; /* token scope it needs: "repository:lab/train:pull,push"; or NULL */
 	enum exchange_credentials credentials;
 	const void *body; /* the bytes to send, or NULL: read from body_fd */
-	int body_fd;	  /* at offset 0, with pread: may be sent again */
-	uint64_t body_bytes;
-	size_t answer_bytes_max;	/* ceiling of the answer's body */
-	const char *range;		/* "bytes=100-199"; or NULL */
+	int body_fd;	  /* from body_start on, with pread: may be sent again */
+	uint64_t body_start, body_bytes;
+	const char *content_range; /* "0-99", of a PATCH; or NULL */
+	bool own_connection;	   /* a new one, closed after the answer */
+	size_t answer_bytes_max;   /* ceiling of the answer's body */
+	const char *range;	   /* "bytes=100-199"; or NULL */
 	/*
 	 * Takes the body of a 200 or 206 piece by piece instead of `answer`; false ends the request
 	 * with CURLE_WRITE_ERROR. Bodies of other answers go to `answer`. Or NULL.
 	 */
 	bool (*sink)(struct exchange *x, const void *bytes, size_t length);
-	uint64_t expected_bytes; /* about how many will come, for the deadline */
-	struct progress_step *progress; /* told about bytes sent; or NULL */
+	uint64_t expected_bytes;		 /* about how many will come, for the deadline */
+	struct progress_step *progress;		 /* told about bytes sent; or NULL */
+	uint64_t progress_start, progress_total; /* this body's place in the whole */
 
 	/* The answer. `result` is not CURLE_OK when none came, and `problem` says why. */
 	CURLcode result;
@@ -58,7 +61,9 @@ struct exchange {
 };
 
 struct exchange_settings {
-	const char *ca_path; /* or NULL: the system's */
+	const char *ca_path;		  /* or NULL: the system's */
+	const char *ca_pem;		  /* CAs beside the system's, as text; or NULL */
+	const char *cert_path, *key_path; /* client certificate, or NULL */
 	int stall_s;
 	bool no_proxy; /* loopback addresses never go through a proxy */
 };
@@ -84,6 +89,19 @@ void exchange_answered(struct exchange *x, CURLcode result);
 /* The value of a header of the answer, or NULL. `index` counts headers of the same name. */
 const char *exchange_header_at(const struct exchange *x, const char *name, size_t index);
 const char *exchange_header(const struct exchange *x, const char *name);
+
+/*
+ * Where the list goes on: the answer's Link with rel="next" (RFC 8288; OCI distribution-spec 1.1,
+ * "Listing Tags"), joined to the request's URL. 1: *url is set; 0: this was the last page; -1: it
+ * points where it must not.
+ */
+int exchange_next_page(const struct exchange *x, struct str *url, struct error *err);
+
+/*
+ * The target of the first link with that relation in a Link header, as a part of `value`; NULL:
+ * none. Links may be several, quoted strings may hold anything.
+ */
+const char *link_target(const char *value, const char *relation, size_t *length);
 
 /* The answer's Content-Length, or -1. */
 int64_t exchange_content_length(const struct exchange *x);

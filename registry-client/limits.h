@@ -23,13 +23,28 @@
 #define UPLOAD_BUFFER_BYTES (512 * KIB)
 #define DOWNLOAD_BUFFER_BYTES (512 * KIB)
 
+/* Uploads */
+#define CHUNK_BYTES_DEFAULT (64 * MIB) /* of a PATCH, where nothing says otherwise */
+#define CHUNK_BYTES_MIN (1 * MIB)
+#define CHUNK_ALIGN_BYTES (64 * KIB)
+#define COPY_CHUNK_BYTES (8 * MIB)   /* of a blob on its way from registry to registry, in memory */
+#define RESTARTS_MAX 16		     /* new sessions for one blob */
+#define JOURNAL_BYTES_MIN (16 * MIB) /* sessions of smaller blobs are not worth a note */
+
 /* Downloads */
-#define SPLIT_BYTES_MIN (256 * MIB) /* a larger blob comes in several ranges side by side */
-#define PROGRESS_BYTES (1 * MIB)    /* what counts as progress: the tries begin anew */
-#define DAMAGED_TRIES_MAX 3	    /* downloads of one blob that arrive with a wrong digest */
+#define SPLIT_BYTES_DEFAULT (256 * MIB) /* a larger blob comes in several ranges side by side */
+#define PARTS_OF_LARGE 4		/* so many; at most PARTIAL_PARTS_MAX */
+#define PROGRESS_BYTES (1 * MIB)	/* what counts as progress: the tries begin anew */
+#define DAMAGED_TRIES_MAX 3		/* downloads of one blob that arrive with a wrong digest */
+#define REFERRERS_TRIES_MAX 4		/* changes of a list that others change at the same time */
+#define LIST_PAGES_MAX 1000
+#define LIST_PAGE_BYTES_MAX (4 * MIB)
+#define LIST_ENTRIES_MAX 200000
 #define VERIFY_THREADS_MAX 4
 #define VERIFY_READ_BYTES (256 * KIB)
 #define VERIFY_SLICE_BYTES (4 * MIB) /* hashed of one file before the next gets its turn */
+
+#define CERTIFICATE_BYTES_MAX (1 * MIB)
 
 /* Time. A request ends after stall seconds without a byte, and in any case after stall seconds plus
  * the time its body takes at the slowest rate. */
@@ -41,6 +56,7 @@
 /* Tries of one piece of work, and the pauses between them */
 #define TRIES_MAX 5
 #define FIRST_CONTACT_TRIES_MAX 2
+#define REFUSALS_MAX 3 /* 401s in a row that are taken for a hiccup */
 #define RETRY_FIRST_USEC 500000ULL
 #define RETRY_LONGEST_USEC 16000000ULL
 #define RETRY_AFTER_SECONDS_MAX 300

@@ -10,9 +10,9 @@
 static const char accept_all[] =
 	MEDIA_OCI_MANIFEST ", " MEDIA_OCI_INDEX ", " MEDIA_DOCKER_MANIFEST ", " MEDIA_DOCKER_INDEX;
 
-void scope_write(char scope[static 300], const struct reference *ref, const char *actions)
+void scope_write(char scope[static SCOPE_BYTES], const struct reference *ref, const char *actions)
 {
-	snprintf(scope, 300, "repository:%s:%s", ref->repository, actions);
+	snprintf(scope, SCOPE_BYTES, "repository:%s:%s", ref->repository, actions);
 }
 
 static enum transfer_next send_request(struct manifest_request *request)
@@ -52,6 +52,33 @@ static void read_type(const struct exchange *x, struct descriptor *descriptor)
 	snprintf(descriptor->media_type, MEDIA_TYPE_BYTES, "%.*s", (int)length, type ? type : "");
 }
 
+/*
+ * What the body says it is counts (image-spec 1.1: mediaType must match the Content-Type). A server
+ * that sends another known type than the body's is not to be trusted; "application/json" and the
+ * like say nothing.
+ */
+static enum transfer_next check_type(struct manifest_request *request, struct error *err)
+{
+	const struct exchange *x = &request->transfer.x;
+	struct descriptor *d = &request->descriptor;
+	_cleanup_(json_free) cJSON *json = NULL;
+	struct error ignored = {0};
+	const char *type;
+
+	if (json_parse(x->answer.text, x->answer.length, "manifest", &json, &ignored) < 0)
+		return reject(x, "the manifest is not JSON", err);
+	type = manifest_media_type(json);
+	if (!type)
+		return TRANSFER_DONE; /* who parses it says what it is */
+	if ((media_is_index(d->media_type) || media_is_manifest(d->media_type)) &&
+	    strcmp(d->media_type, type) != 0 && json_member(json, "mediaType"))
+		return reject(x, "the manifest says that it is of another type than its header",
+			      err);
+	if (!media_is_index(d->media_type) && !media_is_manifest(d->media_type))
+		snprintf(d->media_type, MEDIA_TYPE_BYTES, "%s", type);
+	return TRANSFER_DONE;
+}
+
 /* Fills the descriptor from the answer's headers, and from its body where there is one. */
 static enum transfer_next take(struct manifest_request *request, struct error *err)
 {
@@ -77,7 +104,7 @@ static enum transfer_next take(struct manifest_request *request, struct error *e
 	if (has_body && digest && strcmp(digest, d->digest) != 0)
 		return reject(x, "the manifest does not have the digest in its header", err);
 	request->found = true;
-	return TRANSFER_DONE;
+	return has_body ? check_type(request, err) : TRANSFER_DONE;
 }
 
 static enum transfer_next put_done(struct manifest_request *request, struct error *err)
@@ -87,6 +114,7 @@ static enum transfer_next put_done(struct manifest_request *request, struct erro
 
 	if (digest && digest_is_valid(digest) && strcmp(digest, request->descriptor.digest) != 0)
 		return reject(x, "the registry stored the manifest under another digest", err);
+	request->knows_subject = exchange_header(x, "OCI-Subject") != NULL;
 	request->found = true;
 	return TRANSFER_DONE;
 }
@@ -138,28 +166,40 @@ int registry_head_manifest(struct registry *registry, const struct reference *re
 	return rc;
 }
 
-int registry_get_manifest(struct registry *registry, const struct reference *ref,
-			  struct arena *arena, struct descriptor *descriptor, const char **bytes,
-			  struct error *err)
+int manifest_get(struct registry *registry, const struct reference *ref, struct arena *arena,
+		 struct descriptor *descriptor, const char **bytes, bool *found, struct error *err)
 {
 	struct manifest_request request;
 	int rc;
 
 	manifest_request_init(&request, registry, "GET", ref, "pull");
 	rc = run_one(&request, err);
-	if (rc == 0 && !request.found)
-		rc = error_set(err, ERROR_FAILED,
-			       "registry %s has no image %s; check the name, or push it first",
-			       registry->base, reference_text(ref, arena));
 	*descriptor = request.descriptor;
+	*found = request.found;
 	*bytes = arena_strndup(arena, request.transfer.x.answer.text,
 			       request.transfer.x.answer.length);
 	transfer_release(&request.transfer);
 	return rc;
 }
 
-int registry_put_manifest(struct registry *registry, const struct reference *ref,
-			  const struct descriptor *descriptor, const char *bytes, struct error *err)
+int registry_get_manifest(struct registry *registry, const struct reference *ref,
+			  struct arena *arena, struct descriptor *descriptor, const char **bytes,
+			  struct error *err)
+{
+	bool found;
+
+	if (manifest_get(registry, ref, arena, descriptor, bytes, &found, err) < 0)
+		return -1;
+	if (!found)
+		return error_set(err, ERROR_FAILED,
+				 "registry %s has no image %s; check the name, or push it first",
+				 registry->base, reference_text(ref, arena));
+	return 0;
+}
+
+int manifest_put(struct registry *registry, const struct reference *ref,
+		 const struct descriptor *descriptor, const char *bytes, bool *knows_subject,
+		 struct error *err)
 {
 	struct manifest_request request;
 	int rc;
@@ -168,6 +208,15 @@ int registry_put_manifest(struct registry *registry, const struct reference *ref
 	request.descriptor = *descriptor;
 	request.bytes = bytes;
 	rc = run_one(&request, err);
+	*knows_subject = request.knows_subject;
 	transfer_release(&request.transfer);
 	return rc;
+}
+
+int registry_put_manifest(struct registry *registry, const struct reference *ref,
+			  const struct descriptor *descriptor, const char *bytes, struct error *err)
+{
+	bool ignored;
+
+	return manifest_put(registry, ref, descriptor, bytes, &ignored, err);
 }

@@ -2,81 +2,171 @@
 #include "registry-client/push.h"
 
 #include "core/clock.h"
-#include "registry-client/blob.h"
+#include "oci/index.h"
 #include "oci/layout.h"
+#include "registry-client/push_origin.h"
 #include "registry-client/manifest_http.h"
 #include "registry-client/limits.h"
+#include "registry-client/referrers.h"
 #include "registry-client/session.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* A manifest or an index that is pushed: the reference's own, or one that an index names. */
+struct page {
+	struct page *next;
+	struct descriptor descriptor;
+	struct reference ref;
+	const char *bytes;
+	struct manifest_request ask;
+	bool is_there;
+};
+
 struct push {
 	struct registry *registry;
-	const char *folder;
+	const struct push_origin *origin;
 	const struct reference *ref;
-	const struct descriptor *descriptor; /* of the manifest */
-	const char *bytes;		     /* the manifest */
-	char scope[300];
-	struct blob_request *blobs;
-	size_t blob_count;
-	struct transfer **list; /* blob_count + 1 places */
+	char scope[SCOPE_BYTES];
+	struct page *pages; /* newest first: images before the index that names them */
+	size_t page_count;
+	struct blob_request **blobs;
+	size_t blob_count, blob_room;
+	struct transfer **list;
+	struct journal journal;
 	struct arena arena;
 	struct push_report *report;
 };
 
+static struct blob_request *new_blob(struct push *push)
+{
+	if (push->blob_count == push->blob_room) {
+		size_t room = push->blob_room * 2 + 64;
+		struct blob_request **more = ARENA_ARRAY(&push->arena, room, struct blob_request *);
+
+		if (push->blob_count)
+			memcpy(more, push->blobs, push->blob_count * sizeof(*more));
+		push->blobs = more;
+		push->blob_room = room;
+	}
+	push->blobs[push->blob_count] = ARENA_NEW(&push->arena, struct blob_request);
+	return push->blobs[push->blob_count++];
+}
+
 /* One of the manifest's blobs; a digest that is named twice is moved once. */
 static int add_blob(struct push *push, const struct descriptor *descriptor, struct error *err)
 {
+	const char *folder = push->origin->folder;
+	struct blob_request *blob;
+
 	for (size_t i = 0; i < push->blob_count; i++)
-		if (strcmp(push->blobs[i].descriptor.digest, descriptor->digest) == 0)
+		if (strcmp(push->blobs[i]->descriptor.digest, descriptor->digest) == 0)
 			return 0;
-	if (!layout_has(push->folder, descriptor))
+	if (folder && !layout_has(folder, descriptor))
 		return error_set(err, ERROR_FAILED,
 				 "blob %s (%llu bytes) is missing from %s or has another size; "
 				 "make the image again",
 				 descriptor->digest, (unsigned long long)descriptor->size_bytes,
-				 push->folder);
-	blob_request_ask(&push->blobs[push->blob_count++], push->registry, push->ref, push->folder,
-			 push->scope, descriptor);
+				 folder);
+	blob = new_blob(push);
+	blob_request_ask(blob, push->registry, push->ref, folder, push->scope, descriptor);
+	blob->source = push->origin->source;
+	blob->mount_from = push->origin->mount_from;
+	blob->journal = folder ? &push->journal : NULL;
 	return 0;
 }
 
-static int plan(struct push *push, struct error *err)
+static int add_image(struct push *push, const struct page *page, struct error *err)
 {
 	struct manifest manifest;
 
-	if (layout_read(push->folder, push->descriptor, MANIFEST_BYTES_MAX, &push->arena,
-			&push->bytes, err) < 0 ||
-	    manifest_parse(push->bytes, push->descriptor->size_bytes, "the manifest", &push->arena,
-			   &manifest, err) < 0)
-		return -1;
-	push->blobs = ARENA_ARRAY(&push->arena, manifest.layer_count + 1, struct blob_request);
-	push->list = ARENA_ARRAY(&push->arena, manifest.layer_count + 2, struct transfer *);
-	if (add_blob(push, &manifest.config, err) < 0)
+	if (manifest_parse(page->bytes, page->descriptor.size_bytes, "the manifest", &push->arena,
+			   &manifest, err) < 0 ||
+	    add_blob(push, &manifest.config, err) < 0)
 		return -1;
 	for (size_t i = 0; i < manifest.layer_count; i++)
 		if (add_blob(push, &manifest.layers[i], err) < 0)
 			return -1;
-	push->report->blobs_total = push->blob_count;
 	return 0;
 }
 
-/* All blobs and the tag, in flight together. */
+static int add_page(struct push *push, const struct reference *ref,
+		    const struct descriptor *descriptor, int depth, struct error *err);
+
+static int add_index(struct push *push, const struct page *page, int depth, struct error *err)
+{
+	struct index index;
+
+	if (depth >= INDEX_DEPTH_MAX)
+		return error_set(err, ERROR_FAILED,
+				 "%s is an index within %d others; %d is the most",
+				 page->descriptor.digest, depth, INDEX_DEPTH_MAX);
+	if (index_parse(page->bytes, page->descriptor.size_bytes, "the index", &push->arena, &index,
+			err) < 0)
+		return -1;
+	for (size_t i = 0; i < index.count; i++) {
+		struct reference ref = *push->ref;
+
+		ref.tag = NULL;
+		ref.digest = index.entries[i].descriptor.digest;
+		if (add_page(push, &ref, &index.entries[i].descriptor, depth + 1, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int read_page(struct push *push, struct page *page, struct error *err)
+{
+	const struct blob_source *source = push->origin->source;
+	struct reference ref;
+
+	if (!source)
+		return layout_read(push->origin->folder, &page->descriptor, MANIFEST_BYTES_MAX,
+				   &push->arena, &page->bytes, err);
+	ref = *source->ref;
+	ref.tag = NULL;
+	ref.digest = page->descriptor.digest;
+	return registry_get_manifest(source->registry, &ref, &push->arena, &page->descriptor,
+				     &page->bytes, err);
+}
+
+static int add_page(struct push *push, const struct reference *ref,
+		    const struct descriptor *descriptor, int depth, struct error *err)
+{
+	struct page *page = ARENA_NEW(&push->arena, struct page);
+
+	page->descriptor = *descriptor;
+	page->ref = *ref;
+	if (read_page(push, page, err) < 0)
+		return -1;
+	page->next = push->pages;
+	push->pages = page;
+	push->page_count++;
+	return media_is_index(descriptor->media_type) ? add_index(push, page, depth, err)
+						      : add_image(push, page, err);
+}
+
+/* All blobs, manifests and the tag, in flight together. */
 static int ask_all(struct push *push, struct error *err)
 {
-	struct manifest_request tag;
+	size_t count = 0;
 	int rc;
 
+	push->list = ARENA_ARRAY(&push->arena, push->blob_count + push->page_count + 1,
+				 struct transfer *);
 	for (size_t i = 0; i < push->blob_count; i++)
-		push->list[i] = &push->blobs[i].transfer;
-	manifest_request_init(&tag, push->registry, "HEAD", push->ref, "pull,push");
-	push->list[push->blob_count] = &tag.transfer;
-	rc = transfer_run(push->registry, push->list, push->blob_count + 1, HEADS_IN_FLIGHT_MAX,
-			  err);
-	push->report->tag_was_there =
-		tag.found && strcmp(tag.descriptor.digest, push->descriptor->digest) == 0;
-	transfer_release(&tag.transfer);
+		push->list[count++] = &push->blobs[i]->transfer;
+	for (struct page *p = push->pages; p; p = p->next) {
+		manifest_request_init(&p->ask, push->registry, "HEAD", &p->ref, "pull,push");
+		push->list[count++] = &p->ask.transfer;
+	}
+	rc = transfer_run(push->registry, push->list, count, HEADS_IN_FLIGHT_MAX, err);
+	for (struct page *p = push->pages; p; p = p->next) {
+		p->is_there =
+			p->ask.found && strcmp(p->ask.descriptor.digest, p->descriptor.digest) == 0;
+		transfer_release(&p->ask.transfer);
+	}
 	return rc;
 }
 
@@ -96,48 +186,70 @@ static int send_missing(struct push *push, struct error *err)
 	int rc;
 
 	for (size_t i = 0; i < push->blob_count; i++) {
-		if (push->blobs[i].is_there)
+		if (push->blobs[i]->is_there)
 			continue;
-		blob_request_send(&push->blobs[i]);
-		push->list[count++] = &push->blobs[i].transfer;
+		blob_request_send(push->blobs[i]);
+		push->list[count++] = &push->blobs[i]->transfer;
 	}
 	/* A blob_request begins with its transfer. */
 	qsort(push->list, count, sizeof(*push->list), larger_first);
 	rc = transfer_run(push->registry, push->list, count, (size_t)push->registry->connections,
 			  err);
 	for (size_t i = 0; i < push->blob_count; i++) {
-		push->report->bytes_sent += push->blobs[i].sent_bytes;
-		push->report->blobs_sent += push->blobs[i].was_sent;
+		push->report->bytes_sent += push->blobs[i]->sent_bytes;
+		push->report->blobs_sent += push->blobs[i]->was_sent;
+		push->report->blobs_mounted += push->blobs[i]->was_mounted;
 	}
 	return rc;
 }
 
-static int push_all(struct push *push, struct error *err)
+/*
+ * Puts what is not there, images before their index. A manifest with a subject is put in any case:
+ * only the answer says who keeps the list of referrers.
+ */
+static int put_pages(struct push *push, struct error *err)
 {
-	if (push->ref->digest && strcmp(push->ref->digest, push->descriptor->digest) != 0)
-		return error_set(err, ERROR_USAGE,
-				 "the reference asks for digest %s, but the image is %s; push to a "
-				 "tag, or to its own digest",
-				 push->ref->digest, push->descriptor->digest);
-	if (plan(push, err) < 0 || registry_contact(push->registry, err) < 0 ||
-	    ask_all(push, err) < 0 || send_missing(push, err) < 0)
-		return -1;
-	if (push->report->tag_was_there)
-		return 0;
-	if (registry_put_manifest(push->registry, push->ref, push->descriptor, push->bytes, err) <
-	    0)
-		return error_wrap(err, "manifest");
+	for (struct page *p = push->pages; p; p = p->next) {
+		bool has_subject = strstr(p->bytes, "\"subject\"") != NULL, is_kept;
+
+		if (p->is_there && !has_subject)
+			continue;
+		if (manifest_put(push->registry, &p->ref, &p->descriptor, p->bytes, &is_kept, err) <
+		    0)
+			return error_wrap(err, "manifest");
+		if (has_subject && !is_kept &&
+		    referrers_keep_tag(push->registry, &p->ref, &p->descriptor, p->bytes, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
-int registry_push(struct registry *registry, const char *layout_folder,
-		  const struct descriptor *manifest, const struct reference *ref,
-		  struct push_report *report, struct error *err)
+static int push_all(struct push *push, const struct descriptor *manifest, struct error *err)
+{
+	if (push->ref->digest && strcmp(push->ref->digest, manifest->digest) != 0)
+		return error_set(err, ERROR_USAGE,
+				 "the reference asks for digest %s, but the image is %s; push to a "
+				 "tag, or to its own digest",
+				 push->ref->digest, manifest->digest);
+	if (add_page(push, push->ref, manifest, 0, err) < 0)
+		return -1;
+	push->report->blobs_total = push->blob_count;
+	if (registry_contact(push->registry, err) < 0 || ask_all(push, err) < 0)
+		return -1;
+	for (struct page *p = push->pages; p; p = p->next)
+		push->report->tag_was_there = p->is_there; /* the last one is the reference's */
+	if (send_missing(push, err) < 0)
+		return -1;
+	return put_pages(push, err);
+}
+
+int push_from(struct registry *registry, const struct push_origin *origin,
+	      const struct descriptor *manifest, const struct reference *ref,
+	      struct push_report *report, struct error *err)
 {
 	struct push push = {.registry = registry,
-			    .folder = layout_folder,
+			    .origin = origin,
 			    .ref = ref,
-			    .descriptor = manifest,
 			    .report = report,
 			    .arena = ARENA_INIT};
 	uint64_t start = clock_usec();
@@ -146,11 +258,30 @@ int registry_push(struct registry *registry, const char *layout_folder,
 	*report = (struct push_report){0};
 	memcpy(report->digest, manifest->digest, sizeof(report->digest));
 	scope_write(push.scope, ref, "pull,push");
-	rc = push_all(&push, err);
+	if (origin->mount_from && strcmp(origin->mount_from, ref->repository) != 0) {
+		size_t length = strlen(push.scope);
+
+		snprintf(push.scope + length, SCOPE_BYTES - length, " repository:%s:pull",
+			 origin->mount_from);
+	}
+	if (origin->folder)
+		journal_open(&push.journal, origin->folder, &push.arena);
+	rc = push_all(&push, manifest, err);
 	for (size_t i = 0; i < push.blob_count; i++)
-		blob_request_release(&push.blobs[i]);
+		blob_request_release(push.blobs[i]);
+	journal_close(&push.journal);
 	arena_release(&push.arena);
 	report->seconds = clock_seconds_since(start);
+	return rc;
+}
+
+int registry_push(struct registry *registry, const char *layout_folder,
+		  const struct descriptor *manifest, const struct reference *ref,
+		  struct push_report *report, struct error *err)
+{
+	const struct push_origin origin = {.folder = layout_folder};
+	int rc = push_from(registry, &origin, manifest, ref, report, err);
+
 	return rc < 0 && err->kind != ERROR_INTERRUPTED
 		       ? error_wrap(err, "push %s/%s", ref->registry, ref->repository)
 		       : rc;

@@ -9,7 +9,8 @@
 #include "registry-client/registry.h"
 
 struct push_report {
-	size_t blobs_total, blobs_sent; /* config and layers, each digest once */
+	size_t blobs_total, blobs_sent; /* configs and layers, each digest once */
+	size_t blobs_mounted;		/* taken over from another repository of the registry */
 	uint64_t bytes_sent;		/* over all tries */
 	double seconds;
 	char digest[DIGEST_TEXT_BYTES]; /* of the manifest */
@@ -18,8 +19,10 @@ struct push_report {
 
 /*
  * Asks the registry for all blobs at once, sends those it lacks (large ones first, several side by
- * side), and then, only when all are there, puts the manifest under the reference's tag. Run again
- * after a failure it sends only what is missing. Errors begin with "push REPOSITORY: ".
+ * side), and then, only when all are there, puts the manifest under the reference's tag; of an
+ * index first the manifests of all its images. Run again after a failure it sends only what is
+ * missing. A manifest with a `subject` is entered into the subject's list of referrers
+ * (referrers.h). Errors begin with "push REPOSITORY: ".
  */
 int registry_push(struct registry *registry, const char *layout_folder,
 		  const struct descriptor *manifest, const struct reference *ref,

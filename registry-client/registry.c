@@ -46,12 +46,19 @@ static void copy_config(struct registry *r, const struct registry_config *config
 	r->base = arena_printf(arena, "%s://%s", config->plain_http ? "http" : "https",
 			       config->address);
 	r->connections = config->connections > 0 ? config->connections : CONNECTIONS_DEFAULT;
+	r->split_bytes = config->split_bytes ? config->split_bytes : SPLIT_BYTES_DEFAULT;
 	if (r->connections > CONNECTIONS_MAX)
 		r->connections = CONNECTIONS_MAX;
 	r->settings.stall_s = config->timeout_s > 0 ? config->timeout_s : STALL_SECONDS_DEFAULT;
 	r->settings.no_proxy = r->is_loopback;
 	if (config->ca_path)
 		r->settings.ca_path = arena_strdup(arena, config->ca_path);
+	if (config->certs.ca_pem && !config->ca_path)
+		r->settings.ca_pem = arena_strdup(arena, config->certs.ca_pem);
+	if (config->certs.cert_path) {
+		r->settings.cert_path = arena_strdup(arena, config->certs.cert_path);
+		r->settings.key_path = arena_strdup(arena, config->certs.key_path);
+	}
 	if (config->user && *config->user)
 		r->auth.user = arena_strdup(arena, config->user);
 	if (config->password.hidden)

@@ -13,15 +13,18 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "registry-client/certs.h"
 
 struct registry_config {
 	const char *address; /* "10.0.0.254:5000", "registry.lab", "[::1]:5000" */
 	const char *ca_path; /* PEM file of the CA to trust, alone; NULL: the system's CAs */
+	struct certs certs;  /* of this machine for it (certs_find), or nothing */
 	bool plain_http; /* no TLS. Loopback addresses that do not speak TLS get it by themselves */
 	const char *user; /* NULL: anonymous */
 	struct secret password;
-	int timeout_s;	 /* a request without a byte for so long fails; 0: 60 */
-	int connections; /* uploads side by side; 0: 6 */
+	int timeout_s;	      /* a request without a byte for so long fails; 0: 60 */
+	int connections;      /* blobs side by side; 0: 6 */
+	uint64_t split_bytes; /* a larger blob is pulled in several ranges; 0: 256 MiB */
 };
 
 struct registry; /* owned by the caller; registry_close */

@@ -13,11 +13,16 @@ struct registry {
 	const char *address;
 	const char *base; /* "https://ADDRESS" */
 	bool is_loopback;
-	bool is_known; /* registry_contact went well */
+	bool is_known;	 /* registry_contact went well */
+	bool has_let_in; /* it answered something that needs no login, or took ours */
 	int connections;
+	uint64_t split_bytes;
 	struct exchange_settings settings;
 	struct auth auth;
 	CURLM *multi;
+	int tears;		   /* uploads that were cut */
+	uint64_t chunk_bytes;	   /* what is small enough not to be, or 0 */
+	bool ignores_ranges;	   /* it answered 200 to a range */
 	uint64_t quiet_until_usec; /* the registry asked for a pause (429 and Retry-After) */
 };
 

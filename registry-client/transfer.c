@@ -69,6 +69,7 @@ static int try_again(struct transfer *t, struct error *err)
 	announce(t, asked > pause ? asked : pause);
 	t->not_before_usec = now + pause;
 	t->is_second = false;
+	t->redirects = 0;
 	if (t->recover)
 		t->recover(t);
 	t->state = TRANSFER_READY;
@@ -116,10 +117,36 @@ static int step(struct loop *loop, struct transfer *t, struct error *err)
 	t->state = next == TRANSFER_SEND   ? TRANSFER_READY
 		   : next == TRANSFER_WAIT ? TRANSFER_WAITING
 					   : TRANSFER_ENDED;
-	t->redirects = 0;
+	t->redirects = t->refusals = 0;
 	t->is_second = false;
 	if (next == TRANSFER_DONE && t != loop->fetch)
 		loop->ended++;
+	return 0;
+}
+
+/*
+ * A 401. Where there is no answer to it, it may be a hiccup all the same: the registry let us in a
+ * moment ago.
+ */
+static int challenged(struct loop *loop, struct transfer *t, struct error *err)
+{
+	const struct exchange *x = &t->x;
+
+	if (auth_challenged(t->registry, x, t->is_second, err) < 0) {
+		if (t->takes_refusal) {
+			*err = (struct error){0};
+			return step(loop, t, err);
+		}
+		if (!t->registry->has_let_in || ++t->refusals > REFUSALS_MAX)
+			return -1;
+		*err = (struct error){0};
+		return try_again(t, err);
+	}
+	/* Without a scope a Bearer challenge is all there is to learn. */
+	if (t->registry->auth.scheme == AUTH_BEARER && !x->scope)
+		return step(loop, t, err);
+	t->is_second = true;
+	t->state = TRANSFER_READY;
 	return 0;
 }
 
@@ -132,16 +159,11 @@ static int judge(struct loop *loop, struct transfer *t, struct error *err)
 		return follow(t, err);
 	if (failure_is_transient(x))
 		return try_again(t, err);
-	if (x->result == CURLE_OK && x->status == 401 && x->credentials == CREDENTIALS_REGISTRY) {
-		if (auth_challenged(loop->registry, x, t->is_second, err) < 0)
-			return -1;
-		/* Without a scope a Bearer challenge is all there is to learn. */
-		if (loop->registry->auth.scheme == AUTH_BEARER && !x->scope)
-			return step(loop, t, err);
-		t->is_second = true;
-		t->state = TRANSFER_READY;
-		return 0;
-	}
+	if (x->result == CURLE_OK && x->status == 401 && x->credentials == CREDENTIALS_REGISTRY)
+		return challenged(loop, t, err);
+	if (x->result == CURLE_OK && x->status >= 200 && x->status <= 299 &&
+	    x->credentials == CREDENTIALS_REGISTRY)
+		t->registry->has_let_in = true;
 	return step(loop, t, err);
 }
 
@@ -154,10 +176,16 @@ static int with_name(const struct transfer *t, int rc, struct error *err)
 static void begin(struct loop *loop, struct transfer *t)
 {
 	_cleanup_(str_release) struct str header = {0};
+	struct exchange_settings settings = t->registry->settings;
 
+	/* What is the registry's alone: its client certificate, and the way past the proxy. */
+	if (!url_same_host(t->registry->base, t->x.url.text)) {
+		settings.cert_path = settings.key_path = NULL;
+		settings.no_proxy = false;
+	}
 	str_init(&header);
-	auth_header(loop->registry, &t->x, &header);
-	exchange_prepare(&t->x, &loop->registry->settings, header.length ? header.text : NULL);
+	auth_header(t->registry, &t->x, &header);
+	exchange_prepare(&t->x, &settings, header.length ? header.text : NULL);
 	explicit_bzero(header.text, header.length);
 	curl_easy_setopt(t->x.easy, CURLOPT_PRIVATE, t);
 	t->state = TRANSFER_RUNNING;
@@ -177,8 +205,8 @@ static int begin_ready(struct loop *loop, struct transfer *t, uint64_t *wake_use
 	if (t->state != TRANSFER_READY)
 		return 0;
 	when = t->not_before_usec;
-	if (when < loop->registry->quiet_until_usec)
-		when = loop->registry->quiet_until_usec;
+	if (when < t->registry->quiet_until_usec)
+		when = t->registry->quiet_until_usec;
 	if (when > now) {
 		*wake_usec = when < *wake_usec ? when : *wake_usec;
 		return 0;
@@ -187,10 +215,10 @@ static int begin_ready(struct loop *loop, struct transfer *t, uint64_t *wake_use
 		return -1;
 	if (t->state != TRANSFER_READY)
 		return 0;
-	if (!auth_needs_token(loop->registry, &t->x)) {
+	if (!auth_needs_token(t->registry, &t->x)) {
 		begin(loop, t);
 	} else if (!loop->fetch) {
-		loop->fetch = auth_fetch_new(loop->registry, t->x.scope);
+		loop->fetch = auth_fetch_new(t->registry, t->x.scope);
 		*wake_usec = now;
 	}
 	return 0;
@@ -201,10 +229,14 @@ static int begin_all(struct loop *loop, uint64_t *wake_usec, struct error *err)
 	while (loop->first_open < loop->count &&
 	       loop->list[loop->first_open]->state == TRANSFER_ENDED)
 		loop->first_open++;
-	for (size_t i = loop->first_open; i < loop->count && loop->running < loop->width; i++)
-		if (with_name(loop->list[i], begin_ready(loop, loop->list[i], wake_usec, err),
-			      err) < 0)
+	for (size_t i = loop->first_open; i < loop->count; i++) {
+		struct transfer *t = loop->list[i];
+
+		if (t->state == TRANSFER_READY && loop->running >= loop->width)
+			continue;
+		if (with_name(t, begin_ready(loop, t, wake_usec, err), err) < 0)
 			return -1;
+	}
 	if (loop->fetch)
 		return begin_ready(loop, loop->fetch, wake_usec, err);
 	return 0;
@@ -277,8 +309,10 @@ static void abandon_sessions(struct loop *loop)
 
 		if (!t->session.length)
 			continue;
+		if (t->session_registry)
+			t->registry = t->session_registry;
 		exchange_request(&t->x, "DELETE", "%s", t->session.text);
-		if (!auth_needs_token(loop->registry, &t->x))
+		if (!auth_needs_token(t->registry, &t->x))
 			begin(loop, t);
 	}
 	while (loop->running && running && clock_usec() < deadline) {

@@ -38,15 +38,19 @@ struct transfer {
 	enum transfer_next (*step)(struct transfer *transfer, struct error *err);
 	/* Prepares what to send after a transient failure; NULL: the same request again. */
 	void (*recover)(struct transfer *transfer);
-	struct registry *registry;
+	struct registry *registry; /* that the request goes to; a step may change it */
 	struct exchange x;
+	/* A 401 that has no answer goes to the step instead of ending the run. */
+	bool takes_refusal;
 	const char *name; /* put before its errors: "blob sha256:1f3a"; or NULL */
 	int tries_max;
 	struct str session; /* upload session to delete when the run ends early; empty: none */
+	struct registry *session_registry; /* where it is; NULL: `registry` */
 
 	/* The loop's */
 	enum transfer_state state;
 	int tries, redirects;
+	int refusals;		  /* 401s from a registry that took these credentials before */
 	bool is_second;		  /* sent again after a 401 */
 	uint64_t not_before_usec; /* pause */
 };
@@ -55,7 +59,10 @@ void transfer_init(struct transfer *transfer, struct registry *registry,
 		   enum transfer_next (*step)(struct transfer *transfer, struct error *err));
 void transfer_release(struct transfer *transfer);
 
-/* Runs all of them to their end, at most `width` at the same time, in the order of the list. */
+/*
+ * Runs all of them to their end, at most `width` at the same time, in the order of the list.
+ * Connections are `registry`'s, also to others that transfers talk to.
+ */
 int transfer_run(struct registry *registry, struct transfer *const *list, size_t count,
 		 size_t width, struct error *err);
 

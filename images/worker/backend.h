@@ -14,6 +14,8 @@
 #include "dtype.h"
 #include "group.h"
 
+#include <stdbool.h>
+
 struct backend {
 	const char *name;
 
@@ -25,7 +27,8 @@ struct backend {
 	 * backend's own. */
 	int (*open)(const struct group *group, size_t bytes, void **state, struct failure *err);
 
-	/* The two buffers: cache-line aligned, in host memory, owned by the backend. */
+	/* The two buffers: cache-line aligned, owned by the backend; in host memory, unless there
+	 * is put(). */
 	void (*buffers)(void *state, void **send, void **recv);
 
 	/* Reduces @count elements of all ranks' @src into all ranks' @dst. Both point to the start
@@ -33,6 +36,27 @@ struct backend {
 	 * and @src may be written. */
 	int (*allreduce)(void *state, const void *src, void *dst, size_t count, enum dtype type,
 			 enum op op, struct failure *err);
+
+	/* Exchanges the first @bytes of the send buffers with rank @peer, into the receive buffers;
+	 * the peer makes the same call. @number grows with each exchange of a rank and is the same
+	 * on both sides. */
+	int (*exchange)(void *state, int peer, size_t bytes, uint32_t number, struct failure *err);
+
+	/* For buffers in a device's memory, else NULL: copy @bytes of host memory to the start of
+	 * buffer @to, and back from buffer @from. Return when that is done; get() waits for the
+	 * collectives before it. */
+	int (*put)(void *state, void *to, const void *from, size_t bytes, struct failure *err);
+	int (*get)(void *state, void *to, const void *from, size_t bytes, struct failure *err);
+
+	/* For collectives that run in a queue, else NULL: then allreduce() only puts one there.
+	 * begin() notes the time in the queue; finish() waits until the queue is empty and stores
+	 * the microseconds since begin(). */
+	int (*begin)(void *state, struct failure *err);
+	int (*finish)(void *state, double *usec, struct failure *err);
+
+	/* avg of floating-point numbers scales them before it adds them, so that its last bits may
+	 * differ from a sum that is divided at the end. */
+	bool scales_first;
 
 	/* After a failure it must not wait for other ranks. */
 	void (*close)(void *state);

@@ -2,6 +2,7 @@
 /* The CPU backend: shared memory among the ranks of a host, TCP among the hosts' leaders (their
  * lowest ranks). */
 #include "backend.h"
+#include "mesh.h"
 #include "placement.h"
 #include "ring.h"
 #include "shm.h"
@@ -19,6 +20,7 @@ struct cpu {
 	int local_count, leader_count;
 	struct shm shm;
 	struct ring ring;
+	struct mesh mesh;
 	bool has_ring, crowded;
 };
 
@@ -119,6 +121,7 @@ static void cpu_close(void *state)
 	shm_release(&cpu->shm);
 	if (cpu->has_ring)
 		ring_release(&cpu->ring);
+	mesh_release(&cpu->mesh);
 	free(cpu->leader_of);
 	free(cpu->locals);
 	free(cpu->leaders);
@@ -149,6 +152,7 @@ static int cpu_open(const struct group *group, size_t bytes, void **state, struc
 	if (!cpu)
 		abort();
 	cpu->group = group;
+	mesh_init(&cpu->mesh, group);
 	cpu->leader_of = calloc(world, sizeof(int));
 	cpu->locals = calloc(world, sizeof(int));
 	cpu->leaders = calloc(world, sizeof(int));
@@ -226,11 +230,23 @@ static int cpu_allreduce(void *state, const void *src, void *dst, size_t count, 
 	return 0;
 }
 
+static int cpu_exchange(void *state, int peer, size_t bytes, uint32_t number, struct failure *err)
+{
+	struct cpu *cpu = state;
+
+	for (int i = 0; i < cpu->local_count; i++)
+		if (cpu->locals[i] == peer)
+			return shm_exchange(&cpu->shm, i, bytes, number);
+	return mesh_exchange(&cpu->mesh, peer, shm_buffer(&cpu->shm, 0), shm_buffer(&cpu->shm, 1),
+			     bytes, err);
+}
+
 const struct backend backend_cpu = {
 	.name = "cpu",
 	.probe = cpu_probe,
 	.open = cpu_open,
 	.buffers = cpu_buffers,
 	.allreduce = cpu_allreduce,
+	.exchange = cpu_exchange,
 	.close = cpu_close,
 };

@@ -99,6 +99,26 @@ static void mpi_buffers(void *state, void **send, void **recv)
 	*recv = mpi->recv;
 }
 
+static int mpi_says(const struct mpi *mpi, const char *why, struct failure *err)
+{
+	const struct group *group = mpi->group;
+	const char *host = group->members[group->rank].host;
+
+	return failure_set(err, STATUS_LOST, group->rank, host, "rank %d (%s): %s", group->rank,
+			   host, why);
+}
+
+static int mpi_exchange(void *state, int peer, size_t bytes, uint32_t number, struct failure *err)
+{
+	struct mpi *mpi = state;
+	char why[256] = "";
+
+	(void)number;
+	if (mpi->plugin->exchange(mpi->send, mpi->recv, bytes, peer, why, sizeof(why)) < 0)
+		return mpi_says(mpi, why, err);
+	return 0;
+}
+
 static int mpi_allreduce(void *state, const void *src, void *dst, size_t count, enum dtype type,
 			 enum op op, struct failure *err)
 {
@@ -108,9 +128,7 @@ static int mpi_allreduce(void *state, const void *src, void *dst, size_t count, 
 
 	if (mpi->plugin->allreduce(src, dst, count, dtype_name(type), op_name(op),
 				   dtype_reducer(type, op), why, sizeof(why)) < 0)
-		return failure_set(err, STATUS_LOST, group->rank, group->members[group->rank].host,
-				   "rank %d (%s): %s", group->rank,
-				   group->members[group->rank].host, why);
+		return mpi_says(mpi, why, err);
 	if (op == OP_AVG)
 		dtype_scale(type, dst, count, group->world);
 	return 0;
@@ -130,5 +148,6 @@ const struct backend backend_mpi = {
 	.open = mpi_open,
 	.buffers = mpi_buffers,
 	.allreduce = mpi_allreduce,
+	.exchange = mpi_exchange,
 	.close = mpi_close,
 };

@@ -1,12 +1,371 @@
 /* SPDX-License-Identifier: MIT */
-/* NCCL is not part of this build: asking for it is an error, never a silent run on the CPU. */
+/*
+ * The NCCL backend: one GPU per rank, NCCL's own all-reduce on a stream of its own, through the
+ * driver API. Both libraries are opened at run time (cuda.h, nccl.h).
+ *
+ * Nothing waits without looking at the control plane: the communicator is made non-blocking (NCCL
+ * 2.14 and newer), queues and errors are polled, and a failed run aborts the communicator. An older
+ * NCCL blocks while it is set up; then the control thread ends the process at the timeout.
+ */
 #include "backend.h"
+#include "clock.h"
+#include "control.h"
+#include "cuda.h"
+#include "nccl.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CLOSE_USEC 5000000 /* how long the end waits for the other ranks' end */
+
+static struct cuda cuda; /* by probe(); a process has one driver and one NCCL */
+static struct nccl nccl;
+
+struct state {
+	const struct group *group;
+	int device;
+	void *context, *comm, *stream, *start, *end;
+	cuda_address send, recv;
+	bool queued;	    /* the stream may have work */
+	int64_t leave_usec; /* when closing gives up waiting for others; 0: not closing */
+};
 
 static int nccl_probe(struct failure *err)
 {
-	return failure_set(err, STATUS_GPU, -1, "",
-			   "this build has no usable GPU and no NCCL: use --backend cpu to test "
-			   "without a GPU");
+	if (cuda_open(&cuda, err) < 0 || cuda_start(&cuda, err) < 0)
+		return -1;
+	return nccl_open(&nccl, err);
 }
 
-const struct backend backend_nccl = {.name = "nccl", .probe = nccl_probe};
+/* Puts the rank in front of what cuda_failed() said. */
+static int cuda_says(const struct state *s, const char *call, int rc, struct failure *err)
+{
+	const struct group *group = s->group;
+	const char *host = group->members[group->rank].host;
+	struct failure said = {.status = STATUS_PASS};
+
+	if (rc == 0)
+		return 0;
+	cuda_failed(&cuda, call, rc, &said);
+	return failure_set(err, STATUS_GPU, group->rank, host, "rank %d (%s), GPU %d: %.300s",
+			   group->rank, host, s->device, said.reason);
+}
+
+static int nccl_says(const struct state *s, const char *call, int rc, struct failure *err)
+{
+	const struct group *group = s->group;
+	const char *host = group->members[group->rank].host, *more = "";
+
+	if (rc == 0)
+		return 0;
+	if (nccl.ncclGetLastError)
+		more = nccl.ncclGetLastError(s->comm);
+	return failure_set(
+		err, rc == NCCL_REMOTE_ERROR ? STATUS_LOST : STATUS_GPU, group->rank, host,
+		"rank %d (%s), GPU %d: %s: %s: %.200s; run again with NCCL_DEBUG=INFO", group->rank,
+		host, s->device, call, nccl.ncclGetErrorString(rc), more ? more : "");
+}
+
+/* Waits until the communicator has done what @rc says is in progress. */
+static int nccl_wait(const struct state *s, const char *call, int rc, struct failure *err)
+{
+	while (rc == NCCL_IN_PROGRESS) {
+		int said = nccl.ncclCommGetAsyncError(s->comm, &rc);
+
+		if (said != 0)
+			return nccl_says(s, "ncclCommGetAsyncError", said, err);
+		if (control_failed(s->group->control) ||
+		    (s->leave_usec > 0 && clock_usec() > s->leave_usec))
+			return -1;
+		sched_yield();
+	}
+	return nccl_says(s, call, rc, err);
+}
+
+/* Waits until the stream is empty. */
+static int drain(struct state *s, struct failure *err)
+{
+	while (s->queued) {
+		int async = 0, rc = cuda.cuStreamQuery(s->stream);
+
+		if (rc == 0)
+			s->queued = false;
+		else if (rc != CUDA_NOT_READY)
+			return cuda_says(s, "cuStreamQuery", rc, err);
+		rc = nccl.ncclCommGetAsyncError(s->comm, &async);
+		if (rc != 0 || (async != 0 && async != NCCL_IN_PROGRESS))
+			return nccl_says(s, "ncclAllReduce", rc ? rc : async, err);
+		if (control_failed(s->group->control))
+			return -1;
+		if (s->queued)
+			sched_yield();
+	}
+	return 0;
+}
+
+/* This rank's place among the ranks of its host: the number of its GPU. */
+static int pick_device(struct state *s, struct failure *err)
+{
+	const struct group *group = s->group;
+	const struct member *self = &group->members[group->rank];
+	int before = 0;
+
+	for (int rank = 0; rank < group->rank; rank++)
+		before += strcmp(group->members[rank].host, self->host) == 0 &&
+			  strcmp(group->members[rank].kernel, self->kernel) == 0;
+	s->device = before;
+	if (before < cuda.devices)
+		return 0;
+	s->device = 0;
+	if (cuda.devices == 1 && getenv("CUDA_VISIBLE_DEVICES"))
+		return 0; /* the launcher gave each rank a GPU of its own */
+	return failure_set(err, STATUS_GPU, group->rank, self->host,
+			   "rank %d (%s) is number %d of its host, which has %d GPUs: start one "
+			   "rank per GPU",
+			   group->rank, self->host, before + 1, cuda.devices);
+}
+
+/* Makes the GPU this thread's, with a stream, two events and two buffers. */
+static int open_device(struct state *s, size_t bytes, struct failure *err)
+{
+	int device = 0;
+
+	bytes = bytes > 0 ? bytes : 1;
+#define CALL(function, ...)                                      \
+	do {                                                     \
+		int rc = cuda.function(__VA_ARGS__);             \
+                                                                 \
+		if (rc != 0)                                     \
+			return cuda_says(s, #function, rc, err); \
+	} while (0)
+	CALL(cuDeviceGet, &device, s->device);
+	CALL(cuDevicePrimaryCtxRetain, &s->context, device);
+	CALL(cuCtxSetCurrent, s->context);
+	CALL(cuStreamCreate, &s->stream, CUDA_STREAM_NON_BLOCKING);
+	CALL(cuEventCreate, &s->start, 0);
+	CALL(cuEventCreate, &s->end, 0);
+	CALL(cuMemAlloc, &s->send, bytes);
+	CALL(cuMemAlloc, &s->recv, bytes);
+#undef CALL
+	return 0;
+}
+
+/* Rank 0: do all ranks have the same NCCL? */
+static int compare_versions(const struct group *group, const int *all, struct failure *err)
+{
+	char ours[16], theirs[16];
+
+	for (int rank = 1; rank < group->world; rank++) {
+		if (all[rank] == all[0])
+			continue;
+		nccl_version_text(all[0], ours);
+		nccl_version_text(all[rank], theirs);
+		return failure_set(
+			err, STATUS_VERSION, rank, group->members[rank].host,
+			"versions differ: rank 0 (%s) has NCCL %s, rank %d (%s) has NCCL "
+			"%s; deploy one image to all hosts",
+			group->members[0].host, ours, rank, group->members[rank].host, theirs);
+	}
+	return 0;
+}
+
+/* Rank 0's NCCL makes the id by which the ranks' NCCLs meet; everybody gets it. */
+static int exchange_id(const struct state *s, struct nccl_id *id, struct failure *err)
+{
+	const struct group *group = s->group;
+	int *all = calloc((size_t)group->world, sizeof(*all)), rc;
+
+	if (!all)
+		abort();
+	rc = control_gather(group->control, &nccl.version, sizeof(nccl.version), all, err);
+	if (rc == 0 && group->rank == 0)
+		rc = compare_versions(group, all, err);
+	free(all);
+	if (rc == 0 && group->rank == 0)
+		rc = nccl_says(s, "ncclGetUniqueId", nccl.ncclGetUniqueId(id), err);
+	return rc < 0 ? -1 : control_share(group->control, id, sizeof(*id), err);
+}
+
+static int open_comm(struct state *s, struct failure *err)
+{
+	const struct group *group = s->group;
+	struct nccl_config config = {
+		.size = sizeof(config),
+		.magic = NCCL_CONFIG_MAGIC,
+		.version = NCCL_CONFIG_VERSION,
+	};
+	const char *call = "ncclCommInitRank";
+	struct nccl_id id = {.internal = ""};
+	int rc;
+
+	if (exchange_id(s, &id, err) < 0)
+		return -1;
+	control_begin(group->control, clock_usec());
+	if (nccl.ncclCommInitRankConfig) {
+		call = "ncclCommInitRankConfig";
+		rc = nccl.ncclCommInitRankConfig(&s->comm, group->world, id, group->rank, &config);
+	} else {
+		rc = nccl.ncclCommInitRank(&s->comm, group->world, id, group->rank);
+	}
+	rc = nccl_wait(s, call, rc, err);
+	control_end(group->control);
+	return rc;
+}
+
+static bool finalize(struct state *s)
+{
+	struct failure ignored;
+
+	s->leave_usec = clock_usec() + CLOSE_USEC;
+	return !nccl.ncclCommFinalize ||
+	       nccl_wait(s, "ncclCommFinalize", nccl.ncclCommFinalize(s->comm), &ignored) == 0;
+}
+
+/* Nothing here waits for others once the run has failed. */
+static void nccl_close(void *state)
+{
+	struct state *s = state;
+	bool failed = control_failed(s->group->control);
+
+	if (s->comm && !failed && finalize(s))
+		nccl.ncclCommDestroy(s->comm);
+	else if (s->comm)
+		nccl.ncclCommAbort(s->comm);
+	if (s->context && !failed) { /* freeing waits for the stream: leave that to the exit */
+		cuda.cuMemFree(s->send);
+		cuda.cuMemFree(s->recv);
+		cuda.cuEventDestroy(s->start);
+		cuda.cuEventDestroy(s->end);
+		cuda.cuStreamDestroy(s->stream);
+		cuda.cuDevicePrimaryCtxRelease(s->device);
+	}
+	free(s);
+}
+
+static int nccl_connect(const struct group *group, size_t bytes, void **state, struct failure *err)
+{
+	struct state *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		abort();
+	s->group = group;
+	if (pick_device(s, err) < 0 || open_device(s, bytes, err) < 0 || open_comm(s, err) < 0) {
+		control_raise(group->control, err);
+		nccl_close(s);
+		return -1;
+	}
+	*state = s;
+	return 0;
+}
+
+static void nccl_buffers(void *state, void **send, void **recv)
+{
+	const struct state *s = state;
+
+	*send = (void *)(uintptr_t)s->send;
+	*recv = (void *)(uintptr_t)s->recv;
+}
+
+/* ncclDataType_t and ncclRedOp_t of nccl.h. */
+static const int types[DTYPE_COUNT] = {
+	[DTYPE_U8] = 1,	 [DTYPE_I32] = 2, [DTYPE_I64] = 4,  [DTYPE_F16] = 6,
+	[DTYPE_F32] = 7, [DTYPE_F64] = 8, [DTYPE_BF16] = 9,
+};
+static const int ops[OP_COUNT] = {
+	[OP_SUM] = 0, [OP_PROD] = 1, [OP_MAX] = 2, [OP_MIN] = 3, [OP_AVG] = 4};
+
+static int nccl_allreduce(void *state, const void *src, void *dst, size_t count, enum dtype type,
+			  enum op op, struct failure *err)
+{
+	struct state *s = state;
+
+	if (count == 0)
+		return 0;
+	s->queued = true;
+	return nccl_wait(
+		s, "ncclAllReduce",
+		nccl.ncclAllReduce(src, dst, count, types[type], ops[op], s->comm, s->stream), err);
+}
+
+static int nccl_exchange(void *state, int peer, size_t bytes, uint32_t number, struct failure *err)
+{
+	struct state *s = state;
+	int type = types[DTYPE_U8], rc;
+
+	(void)number;
+	if (!nccl.ncclSend || !nccl.ncclRecv)
+		return failure_set(err, STATUS_GPU, -1, "",
+				   "--find-slow needs NCCL 2.7 or newer, which can send and "
+				   "receive");
+	s->queued = true;
+	rc = nccl.ncclGroupStart();
+	if (rc == 0)
+		rc = nccl.ncclSend((void *)(uintptr_t)s->send, bytes, type, peer, s->comm,
+				   s->stream);
+	if (rc == 0 || rc == NCCL_IN_PROGRESS)
+		rc = nccl.ncclRecv((void *)(uintptr_t)s->recv, bytes, type, peer, s->comm,
+				   s->stream);
+	if (rc == 0 || rc == NCCL_IN_PROGRESS)
+		rc = nccl.ncclGroupEnd();
+	return nccl_wait(s, "ncclSend and ncclRecv", rc, err);
+}
+
+static int nccl_put(void *state, void *to, const void *from, size_t bytes, struct failure *err)
+{
+	const struct state *s = state;
+	int rc = cuda.cuMemcpyHtoD((cuda_address)(uintptr_t)to, from, bytes);
+
+	/* the copy may return before the data is on the device, and our stream does not wait for it
+	 */
+	return cuda_says(s, "cuMemcpyHtoD", rc ? rc : cuda.cuCtxSynchronize(), err);
+}
+
+static int nccl_get(void *state, void *to, const void *from, size_t bytes, struct failure *err)
+{
+	struct state *s = state;
+
+	if (drain(s, err) < 0)
+		return -1;
+	return cuda_says(s, "cuMemcpyDtoH",
+			 cuda.cuMemcpyDtoH(to, (cuda_address)(uintptr_t)from, bytes), err);
+}
+
+static int nccl_begin(void *state, struct failure *err)
+{
+	struct state *s = state;
+
+	return cuda_says(s, "cuEventRecord", cuda.cuEventRecord(s->start, s->stream), err);
+}
+
+static int nccl_finish(void *state, double *usec, struct failure *err)
+{
+	struct state *s = state;
+	float milliseconds = 0;
+	int rc = cuda.cuEventRecord(s->end, s->stream);
+
+	s->queued = true;
+	if (rc != 0)
+		return cuda_says(s, "cuEventRecord", rc, err);
+	if (drain(s, err) < 0)
+		return -1;
+	rc = cuda.cuEventElapsedTime(&milliseconds, s->start, s->end);
+	*usec = (double)milliseconds * 1000;
+	return cuda_says(s, "cuEventElapsedTime", rc, err);
+}
+
+const struct backend backend_nccl = {
+	.name = "nccl",
+	.probe = nccl_probe,
+	.open = nccl_connect,
+	.buffers = nccl_buffers,
+	.allreduce = nccl_allreduce,
+	.exchange = nccl_exchange,
+	.put = nccl_put,
+	.get = nccl_get,
+	.begin = nccl_begin,
+	.finish = nccl_finish,
+	.scales_first = true,
+	.close = nccl_close,
+};

@@ -2,6 +2,7 @@
 #include "bench.h"
 #include "clock.h"
 #include "control.h"
+#include "find.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -28,13 +29,16 @@ struct run {
 	uint32_t salt;
 	unsigned char *part; /* struct part and the times */
 	size_t part_bytes;
-	unsigned char *all; /* rank 0: everybody's parts */
+	unsigned char *all;  /* rank 0: everybody's parts */
+	unsigned char *host; /* for buffers in a device's memory, else NULL: what is copied there */
 };
 
 uint64_t bench_buffer_bytes(const struct workload *workload)
 {
 	uint64_t least = dtype_bytes((enum dtype)workload->type);
 
+	if (workload->find_slow && least < FIND_BYTES)
+		least = FIND_BYTES;
 	return workload->last_bytes > least ? workload->last_bytes : least;
 }
 
@@ -47,24 +51,54 @@ static int collective(const struct run *run, int64_t now_usec, struct failure *e
 					 run->op, err);
 }
 
+/* Fills the input with @pattern, and the output with what no result should be. */
+static int fill(const struct run *run, const struct pattern *pattern, struct failure *err)
+{
+	const struct bench *bench = run->bench;
+	size_t bytes = run->count * dtype_bytes(run->type);
+	void *input = (void *)(uintptr_t)run->src;
+
+	memset(run->host ? run->host : run->dst, 0xff, bytes);
+	if (run->host && bench->backend->put(bench->state, run->dst, run->host, bytes, err) < 0)
+		return -1;
+	pattern_fill(pattern, bench->group->rank, run->host ? run->host : input, run->count);
+	if (run->host)
+		return bench->backend->put(bench->state, input, run->host, bytes, err);
+	return 0;
+}
+
+/* Compares the output with @pattern. */
+static int compare(const struct run *run, const struct pattern *pattern, struct mismatch *found,
+		   struct failure *err)
+{
+	const struct bench *bench = run->bench;
+	size_t bytes = run->count * dtype_bytes(run->type);
+	unsigned char *output = run->host ? run->host : run->dst;
+
+	if (run->host && bench->backend->get(bench->state, output, run->dst, bytes, err) < 0)
+		return -1;
+	control_end(bench->group->control);
+	if (fault_hits(bench->fault, FAULT_CORRUPT, bench->group->rank) && run->count > 0)
+		output[run->count / 2 * dtype_bytes(run->type)] ^= 1;
+	pattern_check(pattern, output, run->count, found);
+	return 0;
+}
+
 /* One collective on fresh data; adds what is wrong to the part. */
 static int check(struct run *run, struct failure *err)
 {
 	const struct group *group = run->bench->group;
-	struct pattern pattern = {
-		.type = run->type, .op = run->op, .world = group->world, .salt = run->salt++};
+	struct pattern pattern = {.type = run->type,
+				  .op = run->op,
+				  .world = group->world,
+				  .salt = run->salt++,
+				  .scaled = run->bench->backend->scales_first};
 	struct part *part = (struct part *)run->part;
 	struct mismatch found;
-	void *input = run->src == run->dst ? run->dst : (void *)(uintptr_t)run->src;
 
-	memset(run->dst, 0xff, run->count * dtype_bytes(run->type));
-	pattern_fill(&pattern, group->rank, input, run->count);
-	if (control_barrier(group->control, err) < 0 || collective(run, clock_usec(), err) < 0)
+	if (fill(run, &pattern, err) < 0 || control_barrier(group->control, err) < 0 ||
+	    collective(run, clock_usec(), err) < 0 || compare(run, &pattern, &found, err) < 0)
 		return -1;
-	control_end(group->control);
-	if (fault_hits(run->bench->fault, FAULT_CORRUPT, group->rank) && run->count > 0)
-		((unsigned char *)run->dst)[run->count / 2 * dtype_bytes(run->type)] ^= 1;
-	pattern_check(&pattern, run->dst, run->count, &found);
 	if (part->mismatch.wrong == 0)
 		part->mismatch = found;
 	else
@@ -84,6 +118,29 @@ static void inject(const struct run *run, uint32_t iteration)
 		raise(SIGKILL);
 	if (middle && fault_hits(fault, FAULT_STOP, rank))
 		raise(SIGSTOP);
+}
+
+/* The same in a queue: only the average is known. */
+static int time_queue(const struct run *run, struct failure *err)
+{
+	const struct bench *bench = run->bench;
+	uint32_t iterations = bench->group->workload.iterations;
+	float *times = (float *)(run->part + sizeof(struct part));
+	double usec = 0;
+
+	if (bench->backend->begin(bench->state, err) < 0)
+		return -1;
+	for (uint32_t i = 0; i < iterations; i++) {
+		inject(run, i);
+		if (collective(run, clock_usec(), err) < 0)
+			return -1;
+	}
+	if (bench->backend->finish(bench->state, &usec, err) < 0)
+		return -1;
+	control_end(bench->group->control);
+	for (uint32_t i = 0; i < iterations; i++)
+		times[i] = (float)(usec / iterations);
+	return 0;
 }
 
 static int time_iterations(const struct run *run, struct failure *err)
@@ -190,7 +247,11 @@ static int measure(struct run *run, struct result *result, struct report *report
 	if (check(run, err) < 0)
 		return -1;
 	control_phase(control, PHASE_RUN);
-	if (warm_up(run, err) < 0 || time_iterations(run, err) < 0 || check(run, err) < 0)
+	if (warm_up(run, err) < 0)
+		return -1;
+	if (run->bench->backend->begin ? time_queue(run, err) < 0 : time_iterations(run, err) < 0)
+		return -1;
+	if (check(run, err) < 0)
 		return -1;
 	if (control_gather(control, run->part, run->part_bytes, run->all, err) < 0)
 		return -1;
@@ -281,16 +342,21 @@ int bench_run(const struct bench *bench, struct report *report, struct failure *
 	run.all = bench->group->rank == 0 ? calloc((size_t)bench->group->world, run.part_bytes)
 					  : NULL;
 	report->results = calloc(2 * count_sizes(w), sizeof(*report->results));
-	if (!run.part || !report->results || (bench->group->rank == 0 && !run.all))
+	if (bench->backend->put)
+		run.host = malloc(bench_buffer_bytes(w));
+	if (!run.part || !report->results || (bench->group->rank == 0 && !run.all) ||
+	    (bench->backend->put && !run.host))
 		abort();
 	control_phase(bench->group->control, PHASE_FIRST);
 	rc = run_sizes(&run, report, err);
 	free(run.part);
 	free(run.all);
+	free(run.host);
 	return rc;
 }
 
 void report_release(struct report *report)
 {
 	free(report->results);
+	heat_release(&report->heat);
 }

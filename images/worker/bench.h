@@ -11,6 +11,7 @@
 #define WORKER_BENCH_H
 
 #include "backend.h"
+#include "blame.h"
 #include "fault.h"
 #include "pattern.h"
 
@@ -27,6 +28,7 @@ struct report {
 	struct result *results; /* owned; report_release() */
 	size_t count;
 	struct mismatch first; /* the first mismatch, if failure.status is STATUS_DATA */
+	struct heat heat;      /* --find-slow */
 	struct failure
 		failure; /* status STATUS_PASS, or the worst verdict so far: data, then threshold */
 };

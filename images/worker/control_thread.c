@@ -52,7 +52,7 @@ static void begin_probe(struct control *c)
 
 void control_report(struct control *c, const struct failure *report, int from)
 {
-	bool hang = report->status == STATUS_TIMEOUT && report->phase >= PHASE_FIRST;
+	bool hang = report->status == STATUS_TIMEOUT && report->phase >= PHASE_BOOTSTRAP;
 
 	if (atomic_load(&c->failed) || c->closing)
 		return;
@@ -265,12 +265,17 @@ static void watch_step(struct control *c)
 
 	if (deadline == 0 || clock_usec() < deadline || atomic_load(&c->failed) || c->suspected)
 		return;
-	if (awaits < 0)
-		awaits = c->group->rank;
-	failure_set(&failure, STATUS_TIMEOUT, awaits, c->group->members[awaits].host,
-		    "no progress for %d s in phase %s: rank %d waits for rank %d (%s)",
-		    (int)(c->group->timeout_usec / 1000000), phase_name(failure.phase),
-		    c->group->rank, awaits, c->group->members[awaits].host);
+	if (awaits >= 0)
+		failure_set(&failure, STATUS_TIMEOUT, awaits, c->group->members[awaits].host,
+			    "no progress for %d s in phase %s: rank %d waits for rank %d (%s)",
+			    (int)(c->group->timeout_usec / 1000000), phase_name(failure.phase),
+			    c->group->rank, awaits, c->group->members[awaits].host);
+	else
+		failure_set(&failure, STATUS_TIMEOUT, -1, "",
+			    "no progress for %d s in phase %s: rank %d (%s) waits, and no rank is "
+			    "behind the others",
+			    (int)(c->group->timeout_usec / 1000000), phase_name(failure.phase),
+			    c->group->rank, c->group->members[c->group->rank].host);
 	if (is_root(c)) {
 		control_report(c, &failure, 0);
 		return;

@@ -239,6 +239,36 @@ void dtype_store(enum dtype type, void *out, int64_t value)
 	memcpy(out, &e, types[type].bytes);
 }
 
+bool dtype_is_float(enum dtype type)
+{
+	return type <= DTYPE_F64;
+}
+
+double dtype_double(enum dtype type, const void *element)
+{
+	union element e = {.i64 = 0};
+
+	memcpy(&e, element, types[type].bytes);
+	switch (type) {
+	case DTYPE_F16:
+		return (double)f16_load(e.half);
+	case DTYPE_BF16:
+		return (double)bf16_load(e.half);
+	case DTYPE_F32:
+		return (double)e.f32;
+	case DTYPE_F64:
+		return e.f64;
+	case DTYPE_I32:
+		return e.i32;
+	case DTYPE_U8:
+		return e.u8;
+	case DTYPE_I64:
+	case DTYPE_COUNT:
+		break;
+	}
+	return (double)e.i64;
+}
+
 void dtype_format(enum dtype type, const void *element, char *text, size_t bytes)
 {
 	union element e = {.i64 = 0};

@@ -10,6 +10,7 @@
 #ifndef WORKER_DTYPE_H
 #define WORKER_DTYPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,6 +53,11 @@ int64_t dtype_exact_max(enum dtype type);
 
 /* Stores the small integer @value as one element at @out. */
 void dtype_store(enum dtype type, void *out, int64_t value);
+
+bool dtype_is_float(enum dtype type);
+
+/* One element as a number; large i64 are rounded. */
+double dtype_double(enum dtype type, const void *element);
 
 /* Prints one element as a decimal number into @text of @bytes. */
 void dtype_format(enum dtype type, const void *element, char *text, size_t bytes);

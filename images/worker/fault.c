@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RANK_MAX 1000000
+
 static const char *const kinds[FAULT_COUNT] = {"slow", "corrupt", "die", "drop", "version", "stop"};
 
 void fault_init(struct fault *fault)
 {
 	for (int kind = 0; kind < FAULT_COUNT; kind++)
 		fault->rank[kind] = -1;
+	fault->link[0] = fault->link[1] = -1;
 }
 
 static int find_kind(const char *text, size_t length)
@@ -21,27 +24,47 @@ static int find_kind(const char *text, size_t length)
 	return -1;
 }
 
+static const char *parse_rank(const char *text, int *rank)
+{
+	char *end;
+	long value = isdigit((unsigned char)*text) ? strtol(text, &end, 10) : -1;
+
+	if (value < 0 || value > RANK_MAX)
+		return NULL;
+	*rank = (int)value;
+	return end;
+}
+
+/* One "kind:R" or "link:A-B"; returns what follows it, or NULL. */
+static const char *parse_one(struct fault *fault, const char *text)
+{
+	size_t length = strcspn(text, ":");
+	int kind = find_kind(text, length);
+
+	if (text[length] != ':')
+		return NULL;
+	if (kind >= 0)
+		return parse_rank(text + length + 1, &fault->rank[kind]);
+	if (length != 4 || memcmp(text, "link", 4) != 0)
+		return NULL;
+	text = parse_rank(text + length + 1, &fault->link[0]);
+	return text && *text == '-' ? parse_rank(text + 1, &fault->link[1]) : NULL;
+}
+
 int fault_parse(struct fault *fault, const char *text)
 {
-	for (;;) {
-		size_t length = strcspn(text, ":");
-		int kind = find_kind(text, length);
-		char *end;
-		long rank;
-
-		if (kind < 0 || text[length] != ':' || !isdigit((unsigned char)text[length + 1]))
-			return -1;
-		rank = strtol(text + length + 1, &end, 10);
-		if (rank > 1000000 || (*end != ',' && *end != '\0'))
-			return -1;
-		fault->rank[kind] = (int)rank;
-		if (*end == '\0')
-			return 0;
-		text = end + 1;
-	}
+	while ((text = parse_one(fault, text)) && *text == ',')
+		text++;
+	return text && *text == '\0' ? 0 : -1;
 }
 
 bool fault_hits(const struct fault *fault, enum fault_kind kind, int rank)
 {
 	return fault->rank[kind] == rank;
+}
+
+bool fault_hits_link(const struct fault *fault, int a, int b)
+{
+	return (fault->link[0] == a && fault->link[1] == b) ||
+	       (fault->link[0] == b && fault->link[1] == a);
 }

@@ -33,7 +33,9 @@ struct member {
 struct workload {
 	uint64_t first_bytes, last_bytes;
 	uint32_t factor, iterations, warmups;
-	uint32_t type, op; /* enum dtype, enum op */
+	uint32_t type, op;  /* enum dtype, enum op */
+	uint32_t find_slow; /* not 0: --find-slow */
+	uint32_t unused;
 };
 
 struct control;

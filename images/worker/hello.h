@@ -9,7 +9,7 @@
 #include "options.h"
 
 #define HELLO_MAGIC 0x31524157474e4952u /* "RINGWAR1" read as a little-endian number */
-#define PROTOCOL 1
+#define PROTOCOL 2
 
 struct greeting {
 	uint64_t magic;

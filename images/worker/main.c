@@ -4,9 +4,11 @@
 #include "bench.h"
 #include "clock.h"
 #include "control.h"
+#include "find.h"
 #include "output.h"
 #include "rendezvous.h"
 #include "supervise.h"
+#include "versions.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -65,6 +67,9 @@ static int work(struct story *story, const struct backend *backend, struct failu
 		output_header(options, &story->group);
 	if (rc == 0)
 		rc = bench_run(&bench, &story->report, err);
+	if (rc == 0 && story->group.workload.find_slow &&
+	    story->report.failure.status == STATUS_PASS)
+		rc = find_run(&bench, &story->report, err);
 	if (rc == 0)
 		rc = control_finish(control, err);
 	if (rc < 0)
@@ -140,6 +145,8 @@ int main(int argc, char **argv)
 	switch (options_parse(argc, argv, &options, &err)) {
 	case OPTIONS_DONE:
 		return STATUS_PASS;
+	case OPTIONS_VERSIONS:
+		return versions_print(options.json);
 	case OPTIONS_BAD:
 		fprintf(stderr, "allreduce: %s\n", err.reason);
 		return STATUS_USAGE;

@@ -2,6 +2,7 @@
 #include "options.h"
 #include "backend.h"
 #include "dtype.h"
+#include "find.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -40,10 +41,14 @@ static const char help[] =
 	"  -d, --datatype TYPE   f32, f16, bf16, f64, i32, i64, u8 (default f32)\n"
 	"  -o, --op OP           sum, prod, min, max, avg (default sum)\n"
 	"  --min-busbw GB/s      fail if the largest size is slower than this\n"
+	"  --find-slow           let all pairs of ranks exchange data too, and name what is slow\n"
 	"  --json                one JSON document instead of the table\n"
 	"  --quiet               the verdict only\n"
-	"  --fault-inject LIST   slow:R, corrupt:R, die:R, drop:R, version:R, stop:R "
-	"(comma-separated)\n"
+	"  --fault-inject LIST   slow:R, corrupt:R, die:R, drop:R, version:R, stop:R, "
+	"link:A-B\n"
+	"                        (comma-separated)\n"
+	"  --versions            this program's, NCCL's and the CUDA driver's, or why there is "
+	"none\n"
 	"  --help, --version\n"
 	"\n"
 	"Ranks on several hosts share a secret in $RINGUP_SECRET. The time of a size is the "
@@ -68,8 +73,10 @@ enum {
 	OPT_JSON,
 	OPT_QUIET,
 	OPT_FAULT,
+	OPT_FIND_SLOW,
 	OPT_HELP,
-	OPT_VERSION
+	OPT_VERSION,
+	OPT_VERSIONS
 };
 
 static const struct option longs[] = {
@@ -92,9 +99,11 @@ static const struct option longs[] = {
 	{"min-busbw", required_argument, NULL, OPT_MIN_BUSBW},
 	{"json", no_argument, NULL, OPT_JSON},
 	{"quiet", no_argument, NULL, OPT_QUIET},
+	{"find-slow", no_argument, NULL, OPT_FIND_SLOW},
 	{"fault-inject", required_argument, NULL, OPT_FAULT},
 	{"help", no_argument, NULL, OPT_HELP},
 	{"version", no_argument, NULL, OPT_VERSION},
+	{"versions", no_argument, NULL, OPT_VERSIONS},
 	{NULL, 0, NULL, 0},
 };
 
@@ -235,11 +244,17 @@ static int parse_one(int opt, const char *text, struct options *o, struct failur
 	case OPT_NO_SHM:
 		o->no_shm = true;
 		return 0;
+	case OPT_FIND_SLOW:
+		o->workload.find_slow = true;
+		return 0;
 	case OPT_JSON:
 		o->json = true;
 		return 0;
 	case OPT_QUIET:
 		o->quiet = true;
+		return 0;
+	case OPT_VERSIONS:
+		o->versions = true;
 		return 0;
 	default:
 		return parse_workload(opt, text, &o->workload, err);
@@ -287,6 +302,11 @@ static int complete(struct options *o, struct failure *err)
 	if (o->workload.first_bytes > o->workload.last_bytes)
 		return failure_set(err, STATUS_USAGE, -1, "",
 				   "-b is larger than -e; see allreduce --help");
+	if (o->workload.find_slow && o->world > FIND_WORLD_MAX)
+		return failure_set(err, STATUS_USAGE, -1, "",
+				   "--find-slow takes no more than %d ranks: try parts of the "
+				   "cluster",
+				   FIND_WORLD_MAX);
 	if (!backend_find(o->backend))
 		return bad(err, "--backend", o->backend, "auto, cpu, mpi or nccl is needed");
 	return 0;
@@ -320,5 +340,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 		bad(err, "argument", argv[optind], "not expected");
 		return OPTIONS_BAD;
 	}
+	if (options->versions)
+		return OPTIONS_VERSIONS;
 	return complete(options, err) < 0 ? OPTIONS_BAD : OPTIONS_RUN;
 }

@@ -23,13 +23,13 @@ struct options {
 	struct workload workload;
 	int timeout_sec;
 	double min_busbw; /* GB/s, 0: none */
-	bool json, quiet, no_shm;
+	bool json, quiet, no_shm, versions;
 	struct fault fault;
 	uint8_t secret[SECRET_BYTES]; /* zero-padded; all zero: none */
 };
 
-/* What options_parse() says. */
-enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_BAD };
+/* What options_parse() says. OPTIONS_VERSIONS: --versions, with or without --json. */
+enum options_result { OPTIONS_RUN, OPTIONS_VERSIONS, OPTIONS_DONE, OPTIONS_BAD };
 
 /* Parses @argv, then fills what is missing from the environment and the defaults. OPTIONS_DONE:
  * help or version was printed; OPTIONS_BAD: *err says what is wrong. */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "output.h"
+#include "find.h"
+#include "json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #define RANKS_SHOWN 32
+#define PAIRS_SHOWN 16
 
 static const char *backend_of(const struct options *options)
 {
@@ -67,28 +70,6 @@ void output_row(void *arg, const struct result *out_of_place, const struct resul
 	fflush(stdout);
 }
 
-/* A JSON string. Bytes above 127 pass: host names and messages are UTF-8 already or of no use to
- * anyone. */
-static void print_string(const char *text)
-{
-	putchar('"');
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-		if (*c == '"' || *c == '\\')
-			printf("\\%c", *c);
-		else if (*c < 0x20 || *c > 0x7e)
-			printf("\\u%04x", *c);
-		else
-			putchar(*c);
-	}
-	putchar('"');
-}
-
-static void print_pair(const char *name, const char *text)
-{
-	printf("\"%s\": ", name);
-	print_string(text);
-}
-
 static void print_result(const struct options *options, const struct result *r)
 {
 	printf("{\"bytes\": %" PRIu64 ", \"count\": %" PRIu64
@@ -104,18 +85,63 @@ static void print_result(const struct options *options, const struct result *r)
 static void print_failure(const struct failure *failure, const struct mismatch *first)
 {
 	printf("{\"rank\": %d, ", failure->rank);
-	print_pair("host", failure->host);
+	json_pair("host", failure->host);
 	printf(", ");
-	print_pair("phase", phase_name(failure->phase));
+	json_pair("phase", phase_name(failure->phase));
 	printf(", ");
-	print_pair("reason", failure->reason);
+	json_pair("reason", failure->reason);
 	if (failure->status == STATUS_DATA) {
 		printf(", \"index\": %" PRIu64 ", ", first->first);
-		print_pair("expected", first->expected);
+		json_pair("expected", first->expected);
 		printf(", ");
-		print_pair("got", first->got);
+		json_pair("got", first->got);
 	}
 	printf("}");
+}
+
+static void print_finding(const struct group *group, const struct finding *finding)
+{
+	static const char *const kinds[] = {
+		[FINDING_RANK] = "rank", [FINDING_HOST] = "host", [FINDING_LINK] = "link"};
+	char text[320];
+
+	find_sentence(group, finding, text, sizeof(text));
+	printf("{\"kind\": \"%s\", \"rank\": %d, \"other\": %d, ", kinds[finding->kind],
+	       finding->rank, finding->other);
+	json_pair("host", group->members[finding->rank].host);
+	printf(", \"usec\": %.3f, \"normal_usec\": %.3f, ", finding->usec, finding->normal);
+	json_pair("reason", text);
+	printf("}");
+}
+
+/* The pair matrix: microseconds of an exchange, null where none was made. */
+static void print_pairs(const struct group *group, const struct heat *heat)
+{
+	if (!heat->usec) {
+		printf("null");
+		return;
+	}
+	printf("{\"bytes\": %zu, \"sweeps\": %d, \"seconds\": %.3f,\n    \"usec\": [", heat->bytes,
+	       heat->sweeps, heat->seconds);
+	for (int a = 0; a < heat->world; a++) {
+		printf("%s\n      [", a ? "," : "");
+		for (int b = 0; b < heat->world; b++) {
+			float usec = heat->usec[(size_t)a * (size_t)heat->world + (size_t)b];
+
+			printf(b ? ", " : "");
+			if (usec > 0)
+				printf("%.1f", (double)usec);
+			else
+				printf("null");
+		}
+		printf("]");
+	}
+	printf("],\n    \"findings\": [");
+	for (int i = 0; i < heat->finding_count; i++) {
+		printf("%s\n      ", i ? "," : "");
+		print_finding(group, &heat->findings[i]);
+	}
+	printf("]}");
 }
 
 static void print_ranks(const struct group *group)
@@ -126,9 +152,9 @@ static void print_ranks(const struct group *group)
 		if (member->host[0] == '\0')
 			return; /* the table was never handed out */
 		printf("%s\n    {\"rank\": %d, ", rank ? "," : "", rank);
-		print_pair("host", member->host);
+		json_pair("host", member->host);
 		printf(", ");
-		print_pair("address", member->address);
+		json_pair("address", member->address);
 		printf(", \"pid\": %u}", (unsigned)member->pid);
 	}
 }
@@ -138,11 +164,11 @@ static void print_json(const struct options *options, const struct group *group,
 {
 	printf("{\"schema\": 1, \"program\": \"allreduce\", \"version\": \"%s\", ",
 	       ALLREDUCE_VERSION);
-	print_pair("backend", backend_of(options));
+	json_pair("backend", backend_of(options));
 	printf(", \"world\": %d, ", options->world);
-	print_pair("verdict", verdict_name(failure->status));
+	json_pair("verdict", verdict_name(failure->status));
 	printf(", \"status\": %d, ", failure->status);
-	print_pair("reason", failure->status == STATUS_PASS ? "" : failure->reason);
+	json_pair("reason", failure->status == STATUS_PASS ? "" : failure->reason);
 	printf(",\n  \"results\": [");
 	for (size_t i = 0; i < report->count; i++) {
 		printf("%s\n    ", i ? "," : "");
@@ -150,12 +176,46 @@ static void print_json(const struct options *options, const struct group *group,
 	}
 	printf("],\n  \"ranks\": [");
 	print_ranks(group);
-	printf("],\n  \"failure\": ");
+	printf("],\n  \"pairs\": ");
+	print_pairs(group, &report->heat);
+	printf(",\n  \"failure\": ");
 	if (failure->status == STATUS_PASS)
 		printf("null");
 	else
 		print_failure(failure, &report->first);
 	printf("}\n");
+}
+
+/* The matrix in GB/s each way, if it fits on a screen, and what was found. */
+static void show_pairs(const struct group *group, const struct heat *heat)
+{
+	char text[320];
+
+	if (!heat->usec)
+		return;
+	printf("#\n# pairs: %d sweeps in %.1f s, %zu bytes each way; GB/s each way%s\n",
+	       heat->sweeps, heat->seconds, heat->bytes,
+	       heat->world > PAIRS_SHOWN ? " are in --json" : "");
+	for (int a = 0; a < heat->world && heat->world <= PAIRS_SHOWN; a++) {
+		printf("# %3d", a);
+		for (int b = 0; b < heat->world; b++) {
+			float usec = heat->usec[(size_t)a * (size_t)heat->world + (size_t)b];
+
+			if (usec > 0)
+				printf(" %6.2f", (double)heat->bytes / (double)usec / 1000);
+			else
+				printf("      -");
+		}
+		printf("\n");
+	}
+	for (int i = 0; i < heat->finding_count; i++) {
+		find_sentence(group, &heat->findings[i], text, sizeof(text));
+		printf("# %s\n", text);
+	}
+	if (heat->world < 3)
+		printf("# two ranks are one pair: there is nothing to compare it with\n");
+	else if (heat->finding_count == 0)
+		printf("# no rank and no link is slow\n");
 }
 
 int output_verdict(const struct options *options, const struct group *group,
@@ -165,7 +225,9 @@ int output_verdict(const struct options *options, const struct group *group,
 
 	if (options->json)
 		print_json(options, group, report, failure);
-	else
+	else if (!options->quiet)
+		show_pairs(group, &report->heat);
+	if (!options->json)
 		printf("# verdict: %s%s%s\n", verdict_name(failure->status), pass ? "" : ": ",
 		       pass ? "" : failure->reason);
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : -1;

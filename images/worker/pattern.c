@@ -113,6 +113,19 @@ static void expect(const struct pattern *p, unsigned char *table, size_t count)
 		dtype_scale(p->type, table, count, p->world);
 }
 
+/* Whether a scaled average is as near as its additions allow: each one rounds by half a unit in the
+ * last place of a number that is no larger than the largest input. */
+static bool near_enough(const struct pattern *p, const void *want, const void *got)
+{
+	double allowed = (double)(p->world + 1) * (double)sum_magnitude(p->type) /
+			 (double)dtype_exact_max(p->type);
+	double difference = dtype_double(p->type, want) - dtype_double(p->type, got);
+
+	if (!p->scaled || p->op != OP_AVG || !dtype_is_float(p->type))
+		return false;
+	return difference <= allowed && -difference <= allowed;
+}
+
 static void note(const struct pattern *p, struct mismatch *found, uint64_t index, const void *want,
 		 const void *got)
 {
@@ -140,7 +153,9 @@ void pattern_check(const struct pattern *pattern, const void *data, size_t count
 			continue;
 		for (size_t i = 0; i < block; i++)
 			if (memcmp(got + i * element_bytes, table + i * element_bytes,
-				   element_bytes) != 0)
+				   element_bytes) != 0 &&
+			    !near_enough(pattern, table + i * element_bytes,
+					 got + i * element_bytes))
 				note(pattern, found, base + i, table + i * element_bytes,
 				     got + i * element_bytes);
 	}

@@ -15,6 +15,8 @@
 
 #include "dtype.h"
 
+#include <stdbool.h>
+
 #define PATTERN_PERIOD 1021
 
 struct pattern {
@@ -22,6 +24,8 @@ struct pattern {
 	enum op op;
 	int world;
 	uint32_t salt; /* another one for each check, so that a stale result is seen as wrong */
+	bool scaled;   /* avg of a floating-point type was scaled before it was added: each
+			  addition may round */
 };
 
 /* What a check found. `first` and the texts are meaningful only if `wrong` > 0. */

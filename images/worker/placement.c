@@ -2,7 +2,6 @@
 #define _GNU_SOURCE 1 /* sched_getaffinity */
 #include "placement.h"
 
-#include <sched.h>
 #include <string.h>
 
 /* Number of ranks below @limit on this rank's machine. */
@@ -22,6 +21,13 @@ static int allowed_cores(cpu_set_t *cores)
 	return sched_getaffinity(0, sizeof(*cores), cores) == 0 ? CPU_COUNT(cores) : 0;
 }
 
+int placement_cores(void)
+{
+	cpu_set_t cores;
+
+	return allowed_cores(&cores);
+}
+
 bool placement_crowded(const struct group *group)
 {
 	cpu_set_t cores;
@@ -32,21 +38,41 @@ bool placement_crowded(const struct group *group)
 	return allowed > 1 && ranks_here(group, group->world) > allowed;
 }
 
-void placement_bind(const struct group *group)
+static void bind_to(const cpu_set_t *cores, int number)
 {
-	cpu_set_t cores, own;
-	int allowed = allowed_cores(&cores), ranks = ranks_here(group, group->world);
-	int wanted;
+	cpu_set_t own;
 
-	if (ranks < 2 || ranks > allowed)
-		return;
-	wanted = ranks_here(group, group->rank) * allowed / ranks;
 	for (int core = 0; core < CPU_SETSIZE; core++) {
-		if (!CPU_ISSET(core, &cores) || wanted-- > 0)
+		if (!CPU_ISSET(core, cores) || number-- > 0)
 			continue;
 		CPU_ZERO(&own);
 		CPU_SET(core, &own);
 		sched_setaffinity(0, sizeof(own), &own);
 		return;
 	}
+}
+
+void placement_take(struct seat *seat, int number)
+{
+	int allowed = allowed_cores(&seat->before);
+
+	seat->taken = allowed > 1;
+	if (seat->taken)
+		bind_to(&seat->before, number % allowed);
+}
+
+void placement_leave(const struct seat *seat)
+{
+	if (seat->taken)
+		sched_setaffinity(0, sizeof(seat->before), &seat->before);
+}
+
+void placement_bind(const struct group *group)
+{
+	cpu_set_t cores;
+	int allowed = allowed_cores(&cores), ranks = ranks_here(group, group->world);
+
+	if (ranks < 2 || ranks > allowed)
+		return;
+	bind_to(&cores, ranks_here(group, group->rank) * allowed / ranks);
 }

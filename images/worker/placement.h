@@ -7,9 +7,25 @@
 
 #include "group.h"
 
+#include <sched.h>
+#include <stdbool.h>
+
 /* Are there more ranks on this machine than cores this process may use? Then spinning harms the
  * rank waited for. */
 bool placement_crowded(const struct group *group);
+
+/* Cores that this thread may use. */
+int placement_cores(void);
+
+/* For a while: binds the calling thread to the core number @seat of those it may use, so that ranks
+ * that run at the same time do not share one; placement_leave() undoes it. Does nothing if there is
+ * only one core to choose. */
+struct seat {
+	cpu_set_t before;
+	bool taken;
+};
+void placement_take(struct seat *seat, int number);
+void placement_leave(const struct seat *seat);
 
 /* Binds the calling thread to one core, spread evenly over those allowed, unless the machine is
  * crowded: two ranks that wake each other through the network are easily put on one core, and stay

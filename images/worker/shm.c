@@ -87,10 +87,9 @@ static int sleep_until(const struct shm *shm, _Atomic uint32_t *value, _Atomic u
 	return rc;
 }
 
-static int await(const struct shm *shm, int index, _Atomic uint32_t *value,
-		 _Atomic uint32_t *sleepers)
+static int await_number(const struct shm *shm, int index, _Atomic uint32_t *value,
+			_Atomic uint32_t *sleepers, uint32_t wanted)
 {
-	uint32_t wanted = shm->sequence;
 	int rc;
 
 	for (int i = 0; i < shm->spins; i++) {
@@ -107,6 +106,12 @@ static int await(const struct shm *shm, int index, _Atomic uint32_t *value,
 	rc = sleep_until(shm, value, sleepers, wanted);
 	control_awaits(shm->group->control, -1);
 	return rc;
+}
+
+static int await(const struct shm *shm, int index, _Atomic uint32_t *value,
+		 _Atomic uint32_t *sleepers)
+{
+	return await_number(shm, index, value, sleepers, shm->sequence);
 }
 
 static void post_flag(const struct shm *shm, enum shm_flag flag)
@@ -320,6 +325,24 @@ int shm_spread(struct shm *shm, int to, size_t bytes)
 	memcpy(shm_buffer(shm, to), buffer_of(shm, 0, to), bytes);
 	post_flag(shm, SHM_TAKEN);
 	return 0;
+}
+
+/* Posts @number as this rank's @flag and waits until the neighbour has done the same. */
+static int meet(const struct shm *shm, int index, enum shm_flag flag, uint32_t number)
+{
+	struct flag *own = &shm->areas[shm->me]->flags[flag],
+		    *other = &shm->areas[index]->flags[flag];
+
+	post(&own->value, &own->sleepers, number);
+	return await_number(shm, index, &other->value, &other->sleepers, number);
+}
+
+int shm_exchange(struct shm *shm, int index, size_t bytes, uint32_t number)
+{
+	if (meet(shm, index, SHM_OFFER, number) < 0)
+		return -1;
+	memcpy(buffer_of(shm, shm->me, 1), buffer_of(shm, index, 0), bytes);
+	return meet(shm, index, SHM_GOT, number);
 }
 
 static struct shm_area *map_area(int fd, size_t bytes)

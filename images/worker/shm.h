@@ -29,6 +29,8 @@ enum shm_flag {
 	SHM_DONE,  /* its share is reduced */
 	SHM_FINAL, /* leader: the result of all hosts is in its output */
 	SHM_TAKEN, /* it has copied that result */
+	SHM_OFFER, /* exchange: its buffer may be read */
+	SHM_GOT,   /* exchange: it has read the other's buffer */
 	SHM_FLAGS
 };
 
@@ -75,6 +77,11 @@ void shm_publish(struct shm *shm, const void *result, size_t bytes);
 int shm_receive(struct shm *shm, void *out, size_t bytes);
 int shm_reduce(struct shm *shm, int from, int to, size_t count, enum dtype type, enum op op);
 int shm_spread(struct shm *shm, int to, size_t bytes);
+
+/* Exchanges @bytes with one neighbour (its index in `ranks`): the start of either's buffer 0 to the
+ * start of the other's buffer 1. @number grows with each exchange of a rank and is the same on both
+ * sides. */
+int shm_exchange(struct shm *shm, int index, size_t bytes, uint32_t number);
 
 /* Unmaps everything; waits for nobody. */
 void shm_release(struct shm *shm);

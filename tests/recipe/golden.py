@@ -16,7 +16,7 @@ import dockerfile
 import linters
 
 FOLDER = linters.ROOT / "tests" / "golden" / "recipe"
-FORMS = {"Dockerfile": []}
+FORMS = {"Dockerfile": [], "sh": ["--format", "script"]}
 OTHERS = {"list", "debian12.Dockerfile"}  # the latter is tests/unit/test_recipe.c's
 
 
@@ -29,7 +29,10 @@ def requests():
 
 
 def wanted():
-    return [(f"{name}.{form}", [*option, *words]) for name, words in requests() for form, option in FORMS.items()]
+    for name, words in requests():
+        for form, option in FORMS.items():
+            if form == "Dockerfile" or not name.endswith("!"):
+                yield f"{name.rstrip('!')}.{form}", [*option, *words]
 
 
 def compare(job):
@@ -56,14 +59,14 @@ def check(job):
 
 
 def main():
-    jobs = wanted()
+    jobs = list(wanted())
     names = {name for name, _ in jobs}
     findings = [f"{path.name}: no line of the list is for it" for path in FOLDER.iterdir() if path.name not in names | OTHERS]
     with ThreadPoolExecutor(2) as pool:
         for found in pool.map({"compare": compare, "check": check}[sys.argv[1]], jobs):
             findings += found
     print("\n".join(findings + [f"{len(jobs)} recipes, {len(findings)} lines of findings"]))
-    return 1 if findings or len(jobs) < 2 * 55 else 0
+    return 1 if findings or len(jobs) < 110 else 0
 
 
 if __name__ == "__main__":

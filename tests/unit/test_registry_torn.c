@@ -86,9 +86,10 @@ static int group_teardown(void **state)
 	return folder_remove(folder, &err);
 }
 
-/* A proxy that cuts one connection in the middle of the large layer. */
+/* A proxy that cuts connections after so many bytes to the registry. */
 struct cutter {
 	int fd, port;
+	size_t cut_bytes;
 	atomic_bool stop;
 	atomic_int cuts_left;
 	pthread_t thread;
@@ -120,7 +121,8 @@ static void *pump(void *arg)
 			       send(fds[1 - i].fd, buffer, (size_t)got, MSG_NOSIGNAL) > 0;
 			up += i == 0 && got > 0 ? (size_t)got : 0;
 		}
-		if (up > LAYER_BYTES / 2 && atomic_fetch_sub(&pair->cutter->cuts_left, 1) > 0)
+		if (up > pair->cutter->cut_bytes &&
+		    atomic_fetch_sub(&pair->cutter->cuts_left, 1) > 0)
 			open = false;
 	}
 	close(pair->client);
@@ -152,12 +154,12 @@ static void *accept_all(void *arg)
 	return NULL;
 }
 
-static void cutter_start(struct cutter *cutter, int cuts)
+static void cutter_start(struct cutter *cutter, int cuts, size_t cut_bytes)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET,
 				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 
-	*cutter = (struct cutter){.port = free_port(), .cuts_left = cuts};
+	*cutter = (struct cutter){.port = free_port(), .cuts_left = cuts, .cut_bytes = cut_bytes};
 	cutter->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	address.sin_port = htons((uint16_t)cutter->port);
 	assert_int_equal(bind(cutter->fd, (struct sockaddr *)&address, sizeof(address)), 0);
@@ -165,8 +167,9 @@ static void cutter_start(struct cutter *cutter, int cuts)
 	assert_int_equal(pthread_create(&cutter->thread, NULL, accept_all, cutter), 0);
 }
 
-/* Pushes through a proxy that cuts so many connections. */
-static int push(int cuts, const char *tag, struct push_report *report, struct error *err)
+/* Pushes through a proxy that cuts so many connections, each after so many bytes. */
+static int push(int cuts, size_t cut_bytes, const char *tag, struct push_report *report,
+		struct error *err)
 {
 	struct cutter cutter;
 	char address[64];
@@ -176,7 +179,7 @@ static int push(int cuts, const char *tag, struct push_report *report, struct er
 	int rc;
 
 	*err = (struct error){0};
-	cutter_start(&cutter, cuts);
+	cutter_start(&cutter, cuts, cut_bytes);
 	snprintf(address, sizeof(address), "127.0.0.1:%d", cutter.port);
 	assert_int_equal(registry_open(&config, &registry, err), 0);
 	rc = registry_push(registry, layout, &image, &ref, report, err);
@@ -205,21 +208,31 @@ static void tag_path(char path[static 256], const char *tag)
 		 folder, tag);
 }
 
-/* Every try is cut: an error, and no tag; the next command goes through. */
-static void test_always_cut(void **state)
+static void forget_store(void)
+{
+	struct error err = {0};
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/store/docker", folder);
+	assert_int_equal(folder_remove(path, &err), 0);
+}
+
+/* Less than the smallest chunk gets through: an error, and no tag; the next command goes through.
+ */
+static void test_nothing_passes(void **state)
 {
 	struct push_report report;
 	struct error err;
 	char path[256];
 
 	(void)state;
-	assert_int_equal(push(1000, "always", &report, &err), -1);
+	assert_int_equal(push(1000, 100 * 1024, "always", &report, &err), -1);
 	assert_non_null(strstr(err.text, "tried 5 times"));
 	assert_non_null(strstr(err.text, "blob sha256:"));
 	assert_null(strstr(err.text, "_state"));
 	tag_path(path, "always");
 	assert_false(file_exists(path));
-	assert_int_equal(push(0, "always", &report, &err), 0);
+	assert_int_equal(push(0, 0, "always", &report, &err), 0);
 	assert_true(file_exists(path));
 	check_store();
 }
@@ -231,9 +244,8 @@ static void test_one_cut(void **state)
 	struct error err;
 
 	(void)state;
-	snprintf(path, sizeof(path), "%s/store/docker", folder);
-	assert_int_equal(folder_remove(path, &err), 0);
-	if (push(1, "torn", &report, &err) < 0)
+	forget_store();
+	if (push(1, LAYER_BYTES / 2, "torn", &report, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(report.blobs_sent, 2);
 	assert_true(report.bytes_sent > LAYER_BYTES + 2);
@@ -242,11 +254,27 @@ static void test_one_cut(void **state)
 	check_store();
 }
 
+/* No connection lives long enough for the layer: it goes in chunks, a connection each. */
+static void test_every_connection_cut(void **state)
+{
+	struct push_report report;
+	struct error err;
+
+	(void)state;
+	forget_store();
+	if (push(1000, LAYER_BYTES / 2, "chunks", &report, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(report.blobs_sent, 2);
+	assert_true(report.bytes_sent < 2 * LAYER_BYTES);
+	check_store();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_always_cut),
+		cmocka_unit_test(test_nothing_passes),
 		cmocka_unit_test(test_one_cut),
+		cmocka_unit_test(test_every_connection_cut),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);

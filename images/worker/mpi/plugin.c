@@ -105,6 +105,16 @@ static int plugin_allreduce(const void *src, void *dst, size_t count, const char
 		"MPI_Allreduce", why, why_bytes);
 }
 
+static int plugin_exchange(const void *src, void *dst, size_t bytes, int peer, char *why,
+			   size_t why_bytes)
+{
+	int count = (int)bytes;
+
+	return explain(MPI_Sendrecv(src, count, MPI_BYTE, peer, 0, dst, count, MPI_BYTE, peer, 0,
+				    world_comm, MPI_STATUS_IGNORE),
+		       "MPI_Sendrecv", why, why_bytes);
+}
+
 static void plugin_close(void *first, void *second, int orderly)
 {
 	if (!orderly)
@@ -125,5 +135,6 @@ const struct mpi_plugin mpi_plugin = {
 	.open = plugin_open,
 	.alloc = plugin_alloc,
 	.allreduce = plugin_allreduce,
+	.exchange = plugin_exchange,
 	.close = plugin_close,
 };

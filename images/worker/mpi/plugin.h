@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#define MPI_PLUGIN_ABI 1
+#define MPI_PLUGIN_ABI 2
 #define MPI_PLUGIN_SYMBOL "mpi_plugin"
 #define MPI_PLUGIN_FILE "allreduce-mpi.so"
 
@@ -30,6 +30,10 @@ struct mpi_plugin {
 	int (*allreduce)(const void *src, void *dst, size_t count, const char *type, const char *op,
 			 void (*reduce)(void *dst, const void *a, const void *b, size_t count),
 			 char *why, size_t why_bytes);
+
+	/* MPI_Sendrecv of @bytes with rank @peer. */
+	int (*exchange)(const void *src, void *dst, size_t bytes, int peer, char *why,
+			size_t why_bytes);
 
 	/* Frees what alloc() gave, and ends MPI if @orderly; else leaves it as it is. */
 	void (*close)(void *first, void *second, int orderly);

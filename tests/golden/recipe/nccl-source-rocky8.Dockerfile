@@ -36,8 +36,7 @@ RUN set -eu; \
 # the NCCL that NVIDIA's image brings is not the one of this stack
 RUN rpm -qa 'libnccl*' | xargs -r rpm -e
 # NVIDIA's repository, and what of the stack comes from it
-RUN set -eu; \
-    rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; \
+RUN set -eu; rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; \
     dnf install -y --allowerasing --setopt=install_weak_deps=False ca-certificates gnupg2; \
     add() { \
       curl -fsSL --retry 3 "https://$1/$2" -o /tmp/nvidia.pub; \
@@ -127,6 +126,7 @@ RUN set -eu; export CC=gcc CXX=g++; \
       /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# the all-reduce worker
 COPY worker/ /src/worker/
 RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/place.h"
+#include "cli/remote.h"
+
+#include "core/json.h"
+#include "core/str.h"
+#include "oci/index.h"
+#include "registry-client/blob_get.h"
+#include "registry-client/manifest.h"
+#include "registry-client/referrers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+	struct remote_options remote;
+	const char *platform;
+	bool raw;
+};
+
+static const struct opt options[] = {
+	{0, "platform", "OS/ARCH", "that image of an index, instead of the index", OPT_TEXT,
+	 offsetof(struct options, platform)},
+	{0, "raw", NULL, "the bytes of the manifest or index, and nothing else", OPT_FLAG,
+	 offsetof(struct options, raw)},
+	REMOTE_OPTIONS(struct options, remote),
+	OPT_END,
+};
+
+/* What is known of the image that is looked at. */
+struct subject {
+	struct context *ctx;
+	struct registry *registry;
+	struct reference ref;
+	struct descriptor descriptor;
+	const char *bytes;
+	struct index referrers;
+};
+
+static int find_manifest(struct subject *s, const char *platform, struct error *err)
+{
+	struct arena *arena = s->ctx->arena;
+	const struct index_entry *entry;
+	struct index index;
+
+	if (registry_get_manifest(s->registry, &s->ref, arena, &s->descriptor, &s->bytes, err) < 0)
+		return -1;
+	if (!platform || !media_is_index(s->descriptor.media_type))
+		return 0;
+	if (platform_check(platform, err) < 0 ||
+	    index_parse(s->bytes, s->descriptor.size_bytes, reference_text(&s->ref, arena), arena,
+			&index, err) < 0 ||
+	    index_choose(&index, platform, reference_text(&s->ref, arena), &entry, err) < 0)
+		return -1;
+	s->ref.digest = entry->descriptor.digest;
+	return registry_get_manifest(s->registry, &s->ref, arena, &s->descriptor, &s->bytes, err);
+}
+
+static void add_entries(cJSON *json, const char *name, const struct index *index)
+{
+	cJSON *list = cJSON_AddArrayToObject(json, name);
+
+	for (size_t i = 0; i < index->count; i++) {
+		const struct index_entry *e = &index->entries[i];
+		cJSON *item = descriptor_json(&e->descriptor);
+
+		json_add_text(item, "os", e->os);
+		json_add_text(item, "architecture", e->architecture);
+		json_add_text(item, "variant", e->variant);
+		json_add_text(item, "artifactType", e->artifact_type);
+		cJSON_AddItemToArray(list, item);
+	}
+}
+
+static int describe_image(struct subject *s, cJSON *json, struct error *err)
+{
+	struct arena *arena = s->ctx->arena;
+	struct manifest manifest;
+	uint64_t total = 0;
+	cJSON *layers, *config = NULL;
+	const char *bytes;
+
+	if (manifest_parse(s->bytes, s->descriptor.size_bytes, reference_text(&s->ref, arena),
+			   arena, &manifest, err) < 0)
+		return -1;
+	layers = cJSON_AddArrayToObject(json, "layers");
+	for (size_t i = 0; i < manifest.layer_count; i++) {
+		cJSON_AddItemToArray(layers, descriptor_json(&manifest.layers[i]));
+		total += manifest.layers[i].size_bytes;
+	}
+	cJSON_AddNumberToObject(json, "layer_bytes", (double)total);
+	if (registry_get_blob(s->registry, &s->ref, &manifest.config, arena, &bytes, err) < 0)
+		return -1;
+	/* An artifact's config may be anything. */
+	config = cJSON_ParseWithLength(bytes, manifest.config.size_bytes);
+	if (config)
+		cJSON_AddItemToObject(json, "config", config);
+	return 0;
+}
+
+static int describe(struct subject *s, cJSON *json, struct error *err)
+{
+	struct arena *arena = s->ctx->arena;
+	struct index index;
+
+	cJSON_AddStringToObject(json, "image", reference_text(&s->ref, arena));
+	cJSON_AddStringToObject(json, "digest", s->descriptor.digest);
+	cJSON_AddStringToObject(json, "mediaType", s->descriptor.media_type);
+	s->ref.digest = s->descriptor.digest;
+	if (media_is_index(s->descriptor.media_type)) {
+		if (index_parse(s->bytes, s->descriptor.size_bytes, reference_text(&s->ref, arena),
+				arena, &index, err) < 0)
+			return -1;
+		add_entries(json, "manifests", &index);
+	} else if (describe_image(s, json, err) < 0) {
+		return -1;
+	}
+	if (registry_list_referrers(s->registry, &s->ref, NULL, arena, &s->referrers, err) < 0)
+		return -1;
+	add_entries(json, "referrers", &s->referrers);
+	return 0;
+}
+
+/* A text of the document; "" when it is not there. descriptor_json keeps sizes as raw text. */
+static const char *text_of(const cJSON *json, const char *name)
+{
+	const cJSON *value = json_member(json, name);
+
+	return (cJSON_IsString(value) || cJSON_IsRaw(value)) && value->valuestring
+		       ? value->valuestring
+		       : "";
+}
+
+static void print_text(const cJSON *json, const char *label, const char *name)
+{
+	if (*text_of(json, name))
+		printf("%-14s %s\n", label, text_of(json, name));
+}
+
+static void print_words(const cJSON *config, const char *label, const char *name)
+{
+	const cJSON *list = json_member(config, name), *item;
+
+	if (!cJSON_IsArray(list) || !list->child)
+		return;
+	printf("%-14s", label);
+	cJSON_ArrayForEach (item, list)
+		if (cJSON_IsString(item))
+			printf(" %s", item->valuestring);
+	putchar('\n');
+}
+
+static void print_list(const cJSON *json, const char *label, const char *name)
+{
+	const cJSON *item;
+	char size[32];
+
+	cJSON_ArrayForEach (item, json_member(json, name)) {
+		printf("%-14s %s  %s", label, text_of(item, "digest"),
+		       format_bytes(size, strtoull(text_of(item, "size"), NULL, 10)));
+		if (*text_of(item, "os"))
+			printf("  %s/%s", text_of(item, "os"), text_of(item, "architecture"));
+		if (*text_of(item, "artifactType"))
+			printf("  %s", text_of(item, "artifactType"));
+		putchar('\n');
+		label = "";
+	}
+}
+
+static void print(const cJSON *json)
+{
+	const cJSON *config = json_member(json, "config"), *inner = json_member(config, "config");
+	char size[32];
+
+	print_text(json, "image", "image");
+	print_text(json, "digest", "digest");
+	print_text(json, "type", "mediaType");
+	print_text(config, "created", "created");
+	if (json_member(config, "architecture"))
+		printf("%-14s %s/%s\n", "platform", text_of(config, "os"),
+		       text_of(config, "architecture"));
+	print_words(inner, "entrypoint", "Entrypoint");
+	print_words(inner, "command", "Cmd");
+	if (json_member(json, "layers"))
+		printf("%-14s %s\n", "size",
+		       format_bytes(size, (uint64_t)json_number(json, "layer_bytes", 0)));
+	print_list(json, "layers", "layers");
+	print_list(json, "images", "manifests");
+	print_list(json, "referrers", "referrers");
+}
+
+static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+{
+	_cleanup_(registry_closep) struct registry *registry = NULL;
+	_cleanup_(json_free) cJSON *json = NULL;
+	const struct options *o = values;
+	struct subject s = {.ctx = ctx};
+
+	if (place_parse_reference(arguments[0], ctx->arena, &s.ref, err) < 0 ||
+	    remote_open(ctx, &o->remote, s.ref.registry, &registry, err) < 0)
+		return -1;
+	s.registry = registry;
+	if (find_manifest(&s, o->platform, err) < 0)
+		return -1;
+	if (o->raw) {
+		fwrite(s.bytes, 1, s.descriptor.size_bytes, stdout);
+		return 0;
+	}
+	json = json_document();
+	if (describe(&s, json, err) < 0)
+		return -1;
+	if (ctx->json)
+		json_print(stdout, json);
+	else
+		print(json);
+	return 0;
+}
+
+const struct command command_inspect = {
+	.name = "inspect",
+	.arguments = "REF",
+	.summary = "shows what an image in a registry is made of",
+	.help = "Digest, platform, layers and their sizes, config, and what refers to it (bills of "
+		"materials,\n"
+		"signatures). No layer is fetched.\n",
+	.options = options,
+	.options_bytes = sizeof(struct options),
+	.min_arguments = 1,
+	.max_arguments = 1,
+	.run = run,
+};

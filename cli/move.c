@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/move.h"
+
+#include "core/clock.h"
+#include "core/json.h"
+#include "core/str.h"
+#include "oci/index.h"
+#include "oci/layout.h"
+#include "registry-client/copy.h"
+#include "registry-client/pull.h"
+
+#include <string.h>
+
+/* What was done, in the words of all the ways. */
+struct moved {
+	const char *digest;
+	size_t blobs_total, blobs_moved, blobs_mounted;
+	uint64_t bytes_moved, bytes_resumed;
+	double seconds;
+};
+
+static const char *target_text(const struct place *to, struct arena *arena)
+{
+	return to->kind == PLACE_REGISTRY ? reference_text(&to->ref, arena) : to->text;
+}
+
+static void print(struct context *ctx, const struct place *from, const struct place *to,
+		  const struct moved *moved)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	char bytes[32];
+	cJSON *blobs;
+
+	if (!ctx->json) {
+		printf("%s %s: %zu of %zu blobs, %s in %.1f s\n", target_text(to, ctx->arena),
+		       moved->digest, moved->blobs_moved, moved->blobs_total,
+		       format_bytes(bytes, moved->bytes_moved), moved->seconds);
+		return;
+	}
+	json = json_document();
+	cJSON_AddStringToObject(json, "source", target_text(from, ctx->arena));
+	cJSON_AddStringToObject(json, "target", target_text(to, ctx->arena));
+	cJSON_AddStringToObject(json, "digest", moved->digest);
+	blobs = cJSON_AddObjectToObject(json, "blobs");
+	cJSON_AddNumberToObject(blobs, "total", (double)moved->blobs_total);
+	cJSON_AddNumberToObject(blobs, "moved", (double)moved->blobs_moved);
+	cJSON_AddNumberToObject(blobs, "mounted", (double)moved->blobs_mounted);
+	cJSON_AddNumberToObject(json, "bytes", (double)moved->bytes_moved);
+	cJSON_AddNumberToObject(json, "bytes_resumed", (double)moved->bytes_resumed);
+	cJSON_AddNumberToObject(json, "seconds", moved->seconds);
+	json_print(stdout, json);
+}
+
+static void take_report(struct context *ctx, const struct push_report *report, struct moved *moved)
+{
+	moved->digest = arena_strdup(ctx->arena, report->digest);
+	moved->blobs_total = report->blobs_total;
+	moved->blobs_moved = report->blobs_sent;
+	moved->blobs_mounted = report->blobs_mounted;
+	moved->bytes_moved = report->bytes_sent;
+}
+
+/* The image of one platform, out of an index in a layout. */
+static int choose(const struct move_options *options, bool is_needed, struct place_image *image,
+		  struct arena *arena, struct error *err)
+{
+	const struct index_entry *entry;
+	struct index index;
+	const char *bytes;
+
+	if (!media_is_index(image->manifest.media_type) || options->all ||
+	    (!options->platform && !is_needed))
+		return 0;
+	if (layout_read(image->layout, &image->manifest, MANIFEST_BYTES_MAX, arena, &bytes, err) <
+		    0 ||
+	    index_parse(bytes, image->manifest.size_bytes, image->layout, arena, &index, err) < 0 ||
+	    index_choose(&index, options->platform, image->layout, &entry, err) < 0)
+		return -1;
+	image->manifest = entry->descriptor;
+	return 0;
+}
+
+static int push(struct context *ctx, const struct move_options *options, const struct place *from,
+		const struct place *to, struct moved *moved, struct error *err)
+{
+	_cleanup_(registry_closep) struct registry *registry = NULL;
+	_cleanup_(place_close) struct place_image image = {0};
+	struct push_report report;
+
+	if (remote_open(ctx, &options->to, to->ref.registry, &registry, err) < 0 ||
+	    registry_contact(registry, err) < 0 || place_read(from, ctx->arena, &image, err) < 0 ||
+	    choose(options, false, &image, ctx->arena, err) < 0 ||
+	    registry_push(registry, image.layout, &image.manifest, &to->ref, &report, err) < 0)
+		return -1;
+	take_report(ctx, &report, moved);
+	return 0;
+}
+
+/* An archive or the daemon shows the image under the name that it was pulled by. */
+static void name_target(struct context *ctx, const struct place *from, struct place *to)
+{
+	struct reference plain = from->ref;
+
+	plain.digest = NULL;
+	if (to->kind == PLACE_ARCHIVE && !to->name && (from->ref.tag || !from->ref.digest))
+		to->name = reference_text(&plain, ctx->arena);
+}
+
+static int pull(struct context *ctx, const struct move_options *options, const struct place *from,
+		const struct place *to, struct moved *moved, struct error *err)
+{
+	_cleanup_(registry_closep) struct registry *registry = NULL;
+	_cleanup_(place_close) struct place_image image = {0};
+	struct place target = *to;
+	struct pull_report report;
+
+	name_target(ctx, from, &target);
+	if (remote_open(ctx, &options->from, from->ref.registry, &registry, err) < 0 ||
+	    place_prepare(&target, ctx->arena, &image, err) < 0 ||
+	    registry_pull(registry, &from->ref, image.layout,
+			  options->all ? PLATFORM_ALL : options->platform, &report, &image.manifest,
+			  err) < 0 ||
+	    place_write(&target, &image, ctx->arena, err) < 0)
+		return -1;
+	moved->digest = arena_strdup(ctx->arena, image.manifest.digest);
+	moved->blobs_total = report.blobs_total;
+	moved->blobs_moved = report.blobs_received;
+	moved->bytes_moved = report.bytes_received;
+	moved->bytes_resumed = report.bytes_resumed;
+	return 0;
+}
+
+static int copy(struct context *ctx, const struct move_options *options, const struct place *from,
+		const struct place *to, struct moved *moved, struct error *err)
+{
+	_cleanup_(registry_closep) struct registry *source = NULL;
+	_cleanup_(registry_closep) struct registry *target = NULL;
+	struct push_report report;
+
+	if (remote_open(ctx, &options->from, from->ref.registry, &source, err) < 0 ||
+	    remote_open(ctx, &options->to, to->ref.registry, &target, err) < 0 ||
+	    registry_copy(source, &from->ref, target, &to->ref,
+			  options->all ? PLATFORM_ALL : options->platform, &report, err) < 0)
+		return -1;
+	take_report(ctx, &report, moved);
+	return 0;
+}
+
+/* Between places on this machine. */
+static int convert(struct context *ctx, const struct move_options *options,
+		   const struct place *from, const struct place *to, struct moved *moved,
+		   struct error *err)
+{
+	_cleanup_(place_close) struct place_image image = {0};
+	struct place target = *to;
+
+	if (place_read(from, ctx->arena, &image, err) < 0 ||
+	    choose(options, to->kind != PLACE_LAYOUT, &image, ctx->arena, err) < 0)
+		return -1;
+	if (!target.name)
+		target.name = from->name;
+	if (to->kind == PLACE_LAYOUT &&
+	    layout_copy(image.layout, to->path, &image.manifest, err) < 0)
+		return -1;
+	moved->digest = arena_strdup(ctx->arena, image.manifest.digest);
+	return place_write(&target, &image, ctx->arena, err);
+}
+
+int move_image(struct context *ctx, const struct move_options *options, const struct place *from,
+	       const struct place *to, struct error *err)
+{
+	struct moved moved = {.digest = ""};
+	uint64_t start = clock_usec();
+	int rc;
+
+	if (options->all && options->platform)
+		return error_set(err, ERROR_USAGE, "--all and --platform exclude each other");
+	if (from->kind == PLACE_REGISTRY)
+		rc = to->kind == PLACE_REGISTRY ? copy(ctx, options, from, to, &moved, err)
+						: pull(ctx, options, from, to, &moved, err);
+	else
+		rc = to->kind == PLACE_REGISTRY ? push(ctx, options, from, to, &moved, err)
+						: convert(ctx, options, from, to, &moved, err);
+	if (rc < 0)
+		return -1;
+	moved.seconds = clock_seconds_since(start);
+	if (to->kind != PLACE_ARCHIVE || strcmp(to->path, "-") != 0)
+		print(ctx, from, to, &moved);
+	return 0;
+}

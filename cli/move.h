@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* move.h - an image from one place to another: what push, pull and copy do. */
+#ifndef CLI_MOVE_H
+#define CLI_MOVE_H
+
+#include "cli/place.h"
+#include "cli/remote.h"
+
+struct move_options {
+	struct remote_options from, to; /* for a registry on that side */
+	const char *platform;		/* --platform, or NULL */
+	bool all;			/* --all: the whole index */
+};
+
+#define MOVE_OPTIONS(type, member)                                                      \
+	{0,	    "platform",                                                         \
+	 "OS/ARCH", "which image of an index (linux/amd64)",                            \
+	 OPT_TEXT,  offsetof(type, member.platform)},                                   \
+	{                                                                               \
+		0, "all", NULL, "the index with the images of all platforms", OPT_FLAG, \
+			offsetof(type, member.all)                                      \
+	}
+
+/* Moves it and prints one line, or a JSON document. */
+int move_image(struct context *ctx, const struct move_options *options, const struct place *from,
+	       const struct place *to, struct error *err);
+
+#endif

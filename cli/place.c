@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/place.h"
+
+#include "core/file.h"
+#include "core/log.h"
+#include "core/proc.h"
+#include "core/str.h"
+#include "oci/archive.h"
+#include "oci/layout.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DOCKER_CLIENT "docker"
+#define DAEMON_TIMEOUT_S 7200
+
+/* "DIR:TAG" or "FILE:NAME:TAG": cut at the first ':' behind the last '/' of the path. */
+static void split_name(const char *text, bool name_has_slashes, struct arena *arena,
+		       struct place *place)
+{
+	const char *slash = strrchr(text, '/');
+	const char *colon = strchr(name_has_slashes || !slash ? text : slash, ':');
+
+	place->path = colon ? arena_strndup(arena, text, (size_t)(colon - text)) : text;
+	place->name = colon && colon[1] ? colon + 1 : NULL;
+}
+
+static int check_path(const struct place *place, struct error *err)
+{
+	if (*place->path)
+		return 0;
+	return error_set(err, ERROR_USAGE,
+			 "'%s' names no folder or file; write oci:DIR[:TAG] or "
+			 "docker-archive:FILE[:NAME:TAG]",
+			 place->text);
+}
+
+int place_parse(const char *text, struct arena *arena, struct place *place, struct error *err)
+{
+	*place = (struct place){.text = text};
+	if (starts_with(text, "oci:")) {
+		place->kind = PLACE_LAYOUT;
+		split_name(text + strlen("oci:"), false, arena, place);
+		return check_path(place, err);
+	}
+	if (starts_with(text, "docker-archive:")) {
+		place->kind = PLACE_ARCHIVE;
+		split_name(text + strlen("docker-archive:"), true, arena, place);
+		return check_path(place, err);
+	}
+	if (starts_with(text, "docker-daemon:")) {
+		place->kind = PLACE_DAEMON;
+		place->name = text + strlen("docker-daemon:");
+		return *place->name ? 0
+				    : error_set(err, ERROR_USAGE,
+						"'docker-daemon:' names no image; write "
+						"docker-daemon:NAME:TAG");
+	}
+	if (starts_with(text, "docker://"))
+		text += strlen("docker://");
+	return reference_parse(text, arena, &place->ref, err);
+}
+
+int place_parse_reference(const char *text, struct arena *arena, struct reference *ref,
+			  struct error *err)
+{
+	struct place place;
+
+	if (place_parse(text, arena, &place, err) < 0)
+		return -1;
+	if (place.kind != PLACE_REGISTRY)
+		return error_set(err, ERROR_USAGE,
+				 "'%s' is not an image in a registry; write HOST[:PORT]/NAME[:TAG]",
+				 text);
+	*ref = place.ref;
+	return 0;
+}
+
+/* A folder of its own in $XDG_CACHE_HOME/ringup or ~/.cache/ringup. */
+static int make_scratch(struct arena *arena, struct place_image *image, struct error *err)
+{
+	const char *cache = getenv("XDG_CACHE_HOME");
+	const char *folder = cache && *cache ? arena_printf(arena, "%s/ringup", cache)
+					     : path_expand(arena, NULL, "~/.cache/ringup");
+	char *path = arena_printf(arena, "%s/image-XXXXXX", folder);
+
+	if (folder_make(folder, 0700, err) < 0)
+		return -1;
+	if (!mkdtemp(path))
+		return error_errno(err, "cannot make a folder in %s", folder);
+	image->layout = image->scratch = path;
+	return 0;
+}
+
+void place_close(struct place_image *image)
+{
+	struct error ignored = {0};
+
+	if (image->scratch && folder_remove(image->scratch, &ignored) < 0)
+		log_warn("%s", ignored.text);
+	image->scratch = NULL;
+}
+
+static int read_archive(const struct place *place, struct arena *arena, struct place_image *image,
+			struct error *err)
+{
+	const struct archive_options options = {.name = place->name, .label = place->path};
+	bool is_stdin = strcmp(place->path, "-") == 0;
+	_cleanup_(fd_close) int fd = -1;
+
+	fd = is_stdin ? dup(STDIN_FILENO) : open(place->path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return error_errno(err, "cannot read %s", place->path);
+	if (make_scratch(arena, image, err) < 0)
+		return -1;
+	return archive_import(fd, image->layout, &options, arena, &image->manifest, err);
+}
+
+/* The daemon's client at one end of a pipe, the archive's reader or writer at the other. */
+struct client {
+	struct proc proc;
+	int fd; /* its end */
+	int rc;
+	struct error err;
+};
+
+static void *run_client(void *arg)
+{
+	struct client *client = arg;
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+
+	client->rc = proc_run(&client->proc, &result, &client->err);
+	if (client->rc == 0 && result.status != 0)
+		client->rc = proc_failed(&client->proc, &result, &client->err);
+	fd_close(&client->fd);
+	return NULL;
+}
+
+static int start_client(struct client *client, bool it_writes, pthread_t *thread, int *our_end,
+			struct error *err)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_errno(err, "cannot make a pipe");
+	client->fd = ends[it_writes];
+	*our_end = ends[!it_writes];
+	client->proc.timeout_s = DAEMON_TIMEOUT_S;
+	if (it_writes)
+		client->proc.output_fd = client->fd;
+	else
+		client->proc.input_fd = client->fd;
+	if (pthread_create(thread, NULL, run_client, client) == 0)
+		return 0;
+	fd_close(&ends[0]);
+	fd_close(&ends[1]);
+	return error_set(err, ERROR_FAILED, "cannot start a thread");
+}
+
+/* What the client says goes before what its broken pipe made us say. */
+static int end_client(struct client *client, pthread_t thread, int rc, struct error *err)
+{
+	pthread_join(thread, NULL);
+	if (client->rc < 0 && (rc == 0 || err->kind != ERROR_INTERRUPTED)) {
+		*err = client->err;
+		return -1;
+	}
+	return rc;
+}
+
+static int read_daemon(const struct place *place, struct arena *arena, struct place_image *image,
+		       struct error *err)
+{
+	const struct archive_options options = {.label = place->text};
+	const char *const words[] = {DOCKER_CLIENT, "image", "save", place->name, NULL};
+	struct client client = {.proc = {.words = words}};
+	pthread_t thread;
+	int fd, rc;
+
+	if (make_scratch(arena, image, err) < 0 ||
+	    start_client(&client, true, &thread, &fd, err) < 0)
+		return -1;
+	rc = archive_import(fd, image->layout, &options, arena, &image->manifest, err);
+	fd_close(&fd);
+	return end_client(&client, thread, rc, err);
+}
+
+int place_read(const struct place *place, struct arena *arena, struct place_image *image,
+	       struct error *err)
+{
+	*image = (struct place_image){.layout = place->path};
+	switch (place->kind) {
+	case PLACE_LAYOUT:
+		return layout_find(place->path, place->name, &image->manifest, err);
+	case PLACE_ARCHIVE:
+		return read_archive(place, arena, image, err);
+	case PLACE_DAEMON:
+		return read_daemon(place, arena, image, err);
+	case PLACE_REGISTRY:
+	default:
+		return error_set(err, ERROR_USAGE, "'%s' is an image in a registry", place->text);
+	}
+}
+
+int place_prepare(const struct place *place, struct arena *arena, struct place_image *image,
+		  struct error *err)
+{
+	*image = (struct place_image){.layout = place->path};
+	return place->kind == PLACE_LAYOUT ? 0 : make_scratch(arena, image, err);
+}
+
+static int write_archive(const struct place *place, const struct place_image *image,
+			 struct arena *arena, struct error *err)
+{
+	const char *path = place->path;
+	char *temporary = arena_printf(arena, "%s.XXXXXX", path);
+	_cleanup_(fd_close) int fd = -1;
+	int rc;
+
+	if (strcmp(path, "-") == 0)
+		return archive_export(image->layout, &image->manifest, place->name, STDOUT_FILENO,
+				      err);
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		return error_errno(err, "cannot write %s", path);
+	rc = archive_export(image->layout, &image->manifest, place->name, fd, err);
+	if (rc < 0)
+		error_wrap(err, "%s", path);
+	else if (fchmod(fd, 0644) < 0 || rename(temporary, path) < 0)
+		rc = error_errno(err, "cannot write %s", path);
+	if (rc < 0)
+		unlink(temporary);
+	return rc;
+}
+
+static int write_daemon(const struct place *place, const struct place_image *image,
+			struct error *err)
+{
+	const char *const words[] = {DOCKER_CLIENT, "image", "load", "--quiet", NULL};
+	struct client client = {.proc = {.words = words}};
+	pthread_t thread;
+	int fd, rc;
+
+	if (start_client(&client, false, &thread, &fd, err) < 0)
+		return -1;
+	rc = archive_export(image->layout, &image->manifest, place->name, fd, err);
+	fd_close(&fd);
+	return end_client(&client, thread, rc, err);
+}
+
+int place_write(const struct place *place, const struct place_image *image, struct arena *arena,
+		struct error *err)
+{
+	switch (place->kind) {
+	case PLACE_LAYOUT:
+		return layout_tag(place->path, &image->manifest, place->name, err);
+	case PLACE_ARCHIVE:
+		return write_archive(place, image, arena, err);
+	case PLACE_DAEMON:
+		return write_daemon(place, image, err);
+	case PLACE_REGISTRY:
+	default:
+		return error_set(err, ERROR_USAGE, "'%s' is an image in a registry", place->text);
+	}
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * place.h - where an image is, as skopeo spells it:
+ *
+ *   oci:DIR[:TAG]                 an OCI layout; TAG is its name in index.json
+ *   docker-archive:FILE[:NAME:TAG] what `docker save` writes; FILE "-" is stdin or stdout
+ *   docker-daemon:NAME[:TAG]      the local Docker Engine ($DOCKER_HOST)
+ *   docker://REF, or REF          a registry
+ */
+#ifndef CLI_PLACE_H
+#define CLI_PLACE_H
+
+#include "cli/command.h"
+#include "oci/manifest.h"
+#include "plan/reference.h"
+
+enum place_kind { PLACE_REGISTRY, PLACE_LAYOUT, PLACE_ARCHIVE, PLACE_DAEMON };
+
+struct place {
+	enum place_kind kind;
+	const char *text;     /* as it was written */
+	const char *path;     /* of the layout or the archive */
+	const char *name;     /* TAG, NAME:TAG, or the daemon's image; NULL: none given */
+	struct reference ref; /* PLACE_REGISTRY */
+};
+
+/* ERROR_USAGE says what is wrong with it. */
+int place_parse(const char *text, struct arena *arena, struct place *place, struct error *err);
+
+/* The same, and an error unless it is a registry. */
+int place_parse_reference(const char *text, struct arena *arena, struct reference *ref,
+			  struct error *err);
+
+/*
+ * The layout of a place that is no registry, and the manifest of the image in it: the place's own,
+ * or a scratch one that an archive or a daemon's image is read into. place_close removes that.
+ */
+struct place_image {
+	const char *layout;
+	const char *scratch; /* folder to remove, or NULL */
+	struct descriptor manifest;
+};
+int place_read(const struct place *place, struct arena *arena, struct place_image *image,
+	       struct error *err);
+
+/* A layout to pull into for that place. */
+int place_prepare(const struct place *place, struct arena *arena, struct place_image *image,
+		  struct error *err);
+
+/* Puts image->manifest where it belongs: a name in the layout, an archive, the daemon. */
+int place_write(const struct place *place, const struct place_image *image, struct arena *arena,
+		struct error *err);
+
+/* For _cleanup_. */
+void place_close(struct place_image *image);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/remote.h"
+
+#include "core/file.h"
+#include "plan/credentials.h"
+#include "registry-client/certs.h"
+
+#include <string.h>
+
+int remote_cluster(struct context *ctx, struct cluster *cluster, struct error *err)
+{
+	if (ctx->cluster_named || file_exists(ctx->cluster_path))
+		return cluster_load(ctx->cluster_path, ctx->arena, cluster, err);
+	cluster_init(ctx->cluster_path, ctx->arena, cluster);
+	return 0;
+}
+
+int remote_open_as(struct context *ctx, const struct cluster *cluster,
+		   const struct remote_options *options, const char *address,
+		   const struct credentials *credentials, struct registry **registry,
+		   struct error *err)
+{
+	const struct cluster_registry *own = &cluster->registry;
+	bool is_own = own->address && strcmp(own->address, address) == 0;
+	struct registry_config config = {
+		.address = address,
+		.ca_path = options->ca,
+		.plain_http = options->plain_http || (is_own && own->insecure),
+		.user = credentials->user,
+		.password = credentials->password,
+		.timeout_s = ctx->timeout_s,
+	};
+
+	if (!config.ca_path && is_own && *own->ca)
+		config.ca_path = cluster_path(cluster, own->ca, ctx->arena);
+	if (certs_find(address, ctx->arena, &config.certs, err) < 0)
+		return -1;
+	return registry_open(&config, registry, err);
+}
+
+int remote_open(struct context *ctx, const struct remote_options *options, const char *address,
+		struct registry **registry, struct error *err)
+{
+	struct credentials credentials;
+	struct cluster cluster;
+
+	*registry = NULL;
+	if (remote_cluster(ctx, &cluster, err) < 0 ||
+	    credentials_find(&cluster, address, ctx->arena, &credentials, err) < 0)
+		return -1;
+	return remote_open_as(ctx, &cluster, options, address, &credentials, registry, err);
+}

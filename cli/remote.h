@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * remote.h - a registry named on the command line: what the cluster file, the machine's certificate
+ * folders and the credentials on file say about it, and the options that say it here.
+ */
+#ifndef CLI_REMOTE_H
+#define CLI_REMOTE_H
+
+#include "cli/command.h"
+#include "plan/cluster.h"
+#include "registry-client/registry.h"
+
+struct remote_options {
+	const char *ca;
+	bool plain_http;
+};
+
+/* Rows for a command's table; `member` is a struct remote_options of its options. */
+#define REMOTE_OPTIONS(type, member)                                            \
+	{0,	   "ca",                                                        \
+	 "FILE",   "PEM file of the CA that signed the registry's certificate", \
+	 OPT_TEXT, offsetof(type, member.ca)},                                  \
+	{                                                                       \
+		0, "plain-http", NULL, "the registry has no TLS", OPT_FLAG,     \
+			offsetof(type, member.plain_http)                       \
+	}
+
+/*
+ * The cluster file's, or where there is none (and none was named with -f) a cluster of defaults, so
+ * that registry commands work anywhere.
+ */
+int remote_cluster(struct context *ctx, struct cluster *cluster, struct error *err);
+
+/*
+ * Opens the registry at `address`. CA and `insecure` come from the options, else from the cluster
+ * file when it names this registry, else from the certs.d folders of Docker and Podman.
+ */
+int remote_open(struct context *ctx, const struct remote_options *options, const char *address,
+		struct registry **registry, struct error *err);
+
+/* The same with these credentials instead of those on file. */
+struct credentials;
+int remote_open_as(struct context *ctx, const struct cluster *cluster,
+		   const struct remote_options *options, const char *address,
+		   const struct credentials *credentials, struct registry **registry,
+		   struct error *err);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The CUDA driver API, opened with dlopen() so that one program runs with and without a GPU and
+ * needs no toolkit to be built. Names, numbers and signatures are those of cuda.h (CUDA Driver API
+ * reference, docs.nvidia.com/cuda/cuda-driver-api); only what the worker calls is here. Functions
+ * that return int return a CUresult, 0 is CUDA_SUCCESS.
+ */
+#ifndef WORKER_CUDA_H
+#define WORKER_CUDA_H
+
+#include "failure.h"
+
+#include <stddef.h>
+
+typedef uint64_t cuda_address; /* CUdeviceptr */
+
+struct cuda {
+	char path[512];	 /* the file that was opened */
+	char driver[32]; /* the kernel module's version, "" if none is loaded */
+	int version;	 /* cuDriverGetVersion(): 1000 * major + 10 * minor; 0: not open */
+	int devices;	 /* cuDeviceGetCount(), after cuda_start() */
+
+	int (*cuInit)(unsigned flags);
+	int (*cuDriverGetVersion)(int *version);
+	int (*cuGetErrorString)(int error, const char **text);
+	int (*cuDeviceGetCount)(int *count);
+	int (*cuDeviceGet)(int *device, int ordinal);
+	int (*cuDeviceGetName)(char *name, int bytes, int device);
+	int (*cuDevicePrimaryCtxRetain)(void **context, int device);
+	int (*cuDevicePrimaryCtxRelease)(int device);
+	int (*cuCtxSetCurrent)(void *context);
+	int (*cuCtxSynchronize)(void);
+	int (*cuMemAlloc)(cuda_address *address, size_t bytes);
+	int (*cuMemFree)(cuda_address address);
+	int (*cuMemcpyHtoD)(cuda_address to, const void *from, size_t bytes);
+	int (*cuMemcpyDtoH)(void *to, cuda_address from, size_t bytes);
+	int (*cuStreamCreate)(void **stream, unsigned flags);
+	int (*cuStreamDestroy)(void *stream);
+	int (*cuStreamQuery)(void *stream);
+	int (*cuEventCreate)(void **event, unsigned flags);
+	int (*cuEventDestroy)(void *event);
+	int (*cuEventRecord)(void *event, void *stream);
+	int (*cuEventElapsedTime)(float *milliseconds, void *start, void *end);
+};
+
+#define CUDA_NOT_READY 600	   /* CUDA_ERROR_NOT_READY: the stream has work left */
+#define CUDA_STREAM_NON_BLOCKING 1 /* CU_STREAM_NON_BLOCKING */
+
+/* Opens libcuda.so.1 and fills *cuda; asks the driver nothing but its version. On failure
+ * err->reason says why there is none, and cuda->driver still tells of the kernel module. */
+int cuda_open(struct cuda *cuda, struct failure *err);
+
+/* cuInit() and the number of devices; fails if there is none or the driver refuses. */
+int cuda_start(struct cuda *cuda, struct failure *err);
+
+/* Sets *err to STATUS_GPU: "@call: error @code: what it means and what to do". Returns -1. */
+int cuda_failed(const struct cuda *cuda, const char *call, int code, struct failure *err);
+
+#endif

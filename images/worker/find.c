@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* cpu_set_t */
+#include "find.h"
+#include "clock.h"
+#include "control.h"
+#include "placement.h"
+#include "schedule.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXCHANGES 7    /* of a pair in a sweep, after one that does not count */
+#define SWEEPS_LEAST 4 /* before anybody is believed to be fast */
+#define SWEEPS_SURE 12 /* before anybody is believed to be slow ... */
+#define SECONDS_SURE                                                                              \
+	3.0		 /* ... and how long it must last: schedulers and neighbours need a while \
+			  */
+#define SECONDS_MOST 8.0 /* for large worlds and slow networks: then what is known counts */
+#define PAUSE_USEC 10000 /* between sweeps, once something looks slow */
+#define SALT 4711
+#define MEET_BYTES 8 /* exchanged first, so that both begin at the same time */
+
+struct find {
+	const struct bench *bench;
+	struct schedule schedule;
+	float *mine, *all;     /* [world], on rank 0 [world * world]: times of this sweep */
+	unsigned char *expect; /* what a partner sends */
+	unsigned char *host;   /* received data, for buffers in a device's memory */
+	void *send, *recv;
+	uint32_t number; /* of the next exchange, the same on all ranks at the start of a batch */
+};
+
+/* What rank 0 says after a sweep. */
+struct decision {
+	int32_t again, unused;
+	struct failure failure;
+};
+
+static void pattern_of(const struct find *f, int rank, void *data)
+{
+	const struct pattern pattern = {
+		.type = DTYPE_U8, .op = OP_MAX, .world = f->bench->group->world, .salt = SALT};
+
+	pattern_fill(&pattern, rank, data, FIND_BYTES);
+}
+
+/* Fills the send buffer with this rank's data, and the other one with what nobody sends. */
+static int fill(struct find *f, struct failure *err)
+{
+	const struct bench *bench = f->bench;
+	void *input = f->host ? f->host : f->send, *output = f->host ? f->host : f->recv;
+
+	memset(output, 0xff, FIND_BYTES);
+	if (f->host && bench->backend->put(bench->state, f->recv, output, FIND_BYTES, err) < 0)
+		return -1;
+	pattern_of(f, bench->group->rank, input);
+	return f->host ? bench->backend->put(bench->state, f->send, input, FIND_BYTES, err) : 0;
+}
+
+/* A slow rank or link takes twice as long: as long again as it has taken. */
+static void inject(const struct find *f, int peer, int64_t started_nsec)
+{
+	const struct bench *bench = f->bench;
+	int rank = bench->group->rank;
+	int64_t until = 2 * clock_nsec() - started_nsec;
+
+	if (fault_hits(bench->fault, FAULT_SLOW, rank) || fault_hits_link(bench->fault, rank, peer))
+		while (clock_nsec() < until)
+			;
+}
+
+static int exchange(struct find *f, int peer, float *usec, struct failure *err)
+{
+	const struct backend *backend = f->bench->backend;
+	void *state = f->bench->state;
+	int64_t started;
+	double queue_usec = 0;
+
+	control_begin(f->bench->group->control, clock_usec());
+	if (backend->exchange(state, peer, MEET_BYTES, f->number++, err) < 0)
+		return -1;
+	started = clock_nsec();
+	if (backend->begin && backend->begin(state, err) < 0)
+		return -1;
+	if (backend->exchange(state, peer, FIND_BYTES, f->number++, err) < 0)
+		return -1;
+	if (backend->finish && backend->finish(state, &queue_usec, err) < 0)
+		return -1;
+	inject(f, peer, started);
+	*usec = (float)(clock_nsec() - started) / 1000;
+	return 0;
+}
+
+/* Whether the first exchange with @peer brought what it sends. */
+static int verify(struct find *f, int peer, struct failure *err)
+{
+	const struct group *group = f->bench->group;
+	const unsigned char *got = f->host ? f->host : f->recv;
+	size_t index = 0;
+
+	if (f->host &&
+	    f->bench->backend->get(f->bench->state, f->host, f->recv, FIND_BYTES, err) < 0)
+		return -1;
+	pattern_of(f, peer, f->expect);
+	if (memcmp(got, f->expect, FIND_BYTES) == 0)
+		return 0;
+	while (got[index] == f->expect[index])
+		index++;
+	return failure_set(err, STATUS_DATA, group->rank, group->members[group->rank].host,
+			   "wrong data on rank %d (%s) from rank %d (%s): byte %zu of %zu is %u, "
+			   "expected %u",
+			   group->rank, group->members[group->rank].host, peer,
+			   group->members[peer].host, index, FIND_BYTES, got[index],
+			   f->expect[index]);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int measure_here(struct find *f, int peer, bool first_time, struct failure *err)
+{
+	float usec[EXCHANGES];
+
+	if (exchange(f, peer, &usec[0], err) < 0)
+		return -1;
+	if (first_time && verify(f, peer, err) < 0)
+		return -1;
+	for (int i = 0; i < EXCHANGES; i++)
+		if (exchange(f, peer, &usec[i], err) < 0)
+			return -1;
+	control_end(f->bench->group->control);
+	qsort(usec, EXCHANGES, sizeof(usec[0]), by_value);
+	f->mine[peer] = usec[EXCHANGES / 2];
+	return 0;
+}
+
+static int measure_pair(struct find *f, const struct turn *turn, bool first_time,
+			struct failure *err)
+{
+	struct seat seat;
+	int rc;
+
+	placement_take(&seat, turn->seat);
+	rc = measure_here(f, turn->peer, first_time, err);
+	placement_leave(&seat);
+	return rc;
+}
+
+/* Every pair once; leaves this rank's times in `mine`. */
+static int sweep(struct find *f, bool first_time, struct failure *err)
+{
+	const struct group *group = f->bench->group;
+
+	memset(f->mine, 0, (size_t)group->world * sizeof(*f->mine));
+	for (int round = 0; round < schedule_rounds(&f->schedule); round++) {
+		struct turn turn;
+		int batches = schedule_round(&f->schedule, round, &turn);
+
+		for (int batch = 0; batch < batches; batch++) {
+			uint32_t next = f->number + 2 * (EXCHANGES + 1);
+
+			if (control_barrier(group->control, err) < 0)
+				return -1;
+			if (batch == turn.batch && measure_pair(f, &turn, first_time, err) < 0)
+				return -1;
+			f->number = next;
+		}
+	}
+	return 0;
+}
+
+/* Rank 0: a pair's time is that of its slower end; the least of all sweeps counts. */
+static void merge(const struct find *f, struct heat *heat)
+{
+	size_t world = (size_t)heat->world;
+
+	for (size_t a = 0; a < world; a++) {
+		for (size_t b = a + 1; b < world; b++) {
+			float one = f->all[a * world + b], two = f->all[b * world + a];
+			float slower = one > two ? one : two, *least = &heat->usec[a * world + b];
+
+			if (slower > 0 && (*least <= 0 || slower < *least))
+				*least = heat->usec[b * world + a] = slower;
+		}
+	}
+}
+
+void find_sentence(const struct group *group, const struct finding *finding, char *text,
+		   size_t bytes)
+{
+	const struct member *members = group->members;
+	const char *where = finding->across ? "with other hosts" : "within its host";
+	char who[2 * HOST_BYTES + 64];
+
+	if (finding->kind == FINDING_HOST)
+		snprintf(who, sizeof(who), "host %s", members[finding->rank].host);
+	else if (finding->kind == FINDING_RANK)
+		snprintf(who, sizeof(who), "rank %d (%s)", finding->rank,
+			 members[finding->rank].host);
+	else
+		snprintf(who, sizeof(who), "the link between rank %d (%s) and rank %d (%s)",
+			 finding->rank, members[finding->rank].host, finding->other,
+			 members[finding->other].host);
+	snprintf(text, bytes,
+		 "%s is slow: %.1f times as long as its like for exchanges%s%s (%.0f us against "
+		 "%.0f us)",
+		 who, finding->usec / finding->normal, finding->kind == FINDING_LINK ? "" : " ",
+		 finding->kind == FINDING_LINK ? "" : where, finding->usec, finding->normal);
+}
+
+static void blame(const struct group *group, const struct heat *heat, struct failure *failure)
+{
+	const struct finding *worst = &heat->findings[0];
+	char text[320], more[32] = "";
+
+	if (heat->finding_count == 0)
+		return;
+	find_sentence(group, worst, text, sizeof(text));
+	if (heat->finding_count > 1)
+		snprintf(more, sizeof(more), "; and %d more", heat->finding_count - 1);
+	failure_set(failure, STATUS_SLOW, worst->rank, group->members[worst->rank].host, "%s%s",
+		    text, more);
+	failure->phase = PHASE_RUN;
+}
+
+/* Rank 0, after each sweep. */
+static void decide(const struct find *f, struct heat *heat, int64_t started_usec,
+		   struct decision *decision)
+{
+	const struct pairs pairs = {.world = heat->world, .host = heat->host, .usec = heat->usec};
+
+	merge(f, heat);
+	heat->sweeps++;
+	heat->seconds = (double)(clock_usec() - started_usec) / 1e6;
+	heat->finding_count = blame_pairs(&pairs, heat->findings);
+	decision->again = heat->sweeps < SWEEPS_LEAST ||
+			  (heat->finding_count > 0 && heat->seconds < SECONDS_MOST &&
+			   (heat->sweeps < SWEEPS_SURE || heat->seconds < SECONDS_SURE));
+	if (decision->again && heat->sweeps >= SWEEPS_LEAST)
+		usleep(PAUSE_USEC);
+	if (!decision->again)
+		blame(f->bench->group, heat, &decision->failure);
+}
+
+static void heat_init(struct heat *heat, const struct group *group)
+{
+	size_t world = (size_t)group->world;
+
+	heat->world = group->world;
+	heat->bytes = FIND_BYTES;
+	heat->usec = calloc(world * world, sizeof(*heat->usec));
+	heat->host = calloc(world, sizeof(*heat->host));
+	if (!heat->usec || !heat->host)
+		abort();
+	for (int rank = 0; rank < group->world; rank++)
+		while (strcmp(group->members[heat->host[rank]].host, group->members[rank].host) !=
+		       0)
+			heat->host[rank]++;
+}
+
+static int run_sweeps(struct find *f, struct report *report, struct failure *err)
+{
+	const struct group *group = f->bench->group;
+	struct decision decision = {.again = true};
+	size_t bytes = (size_t)group->world * sizeof(*f->mine);
+	int64_t started = clock_usec();
+
+	if (fill(f, err) < 0)
+		return -1;
+	for (bool first_time = true; decision.again; first_time = false) {
+		if (sweep(f, first_time, err) < 0 ||
+		    control_gather(group->control, f->mine, bytes, f->all, err) < 0)
+			return -1;
+		if (group->rank == 0)
+			decide(f, &report->heat, started, &decision);
+		if (control_share(group->control, &decision, sizeof(decision), err) < 0)
+			return -1;
+	}
+	report->failure = decision.failure;
+	return 0;
+}
+
+static int open_schedule(struct find *f, struct failure *err)
+{
+	const struct group *group = f->bench->group;
+	size_t bytes = (size_t)group->world * sizeof(int);
+	int own = placement_cores(), *cores = calloc(1, bytes), rc;
+
+	if (!cores)
+		abort();
+	rc = control_gather(group->control, &own, sizeof(own), cores, err);
+	if (rc == 0)
+		rc = control_share(group->control, cores, bytes, err);
+	if (rc == 0)
+		schedule_init(&f->schedule, group, cores);
+	free(cores);
+	return rc;
+}
+
+int find_run(const struct bench *bench, struct report *report, struct failure *err)
+{
+	const struct group *group = bench->group;
+	size_t world = (size_t)group->world;
+	struct find f = {.bench = bench, .number = 1};
+	int rc;
+
+	if (open_schedule(&f, err) < 0)
+		return -1;
+	bench->backend->buffers(bench->state, &f.send, &f.recv);
+	f.mine = calloc(world, sizeof(*f.mine));
+	f.all = group->rank == 0 ? calloc(world * world, sizeof(*f.all)) : NULL;
+	f.expect = malloc(FIND_BYTES);
+	f.host = bench->backend->put ? malloc(FIND_BYTES) : NULL;
+	if (!f.mine || !f.expect || (group->rank == 0 && !f.all) ||
+	    (bench->backend->put && !f.host))
+		abort();
+	if (group->rank == 0)
+		heat_init(&report->heat, group);
+	rc = run_sweeps(&f, report, err);
+	schedule_release(&f.schedule);
+	free(f.mine);
+	free(f.all);
+	free(f.expect);
+	free(f.host);
+	return rc;
+}
+
+void heat_release(struct heat *heat)
+{
+	free(heat->usec);
+	free(heat->host);
+}

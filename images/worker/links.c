@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "links.h"
+#include "clock.h"
+#include "control.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINK_MAGIC 0x324b4e4c474e4952u /* "RINGLNK2" */
+#define LINK_HELLO_USEC 5000000
+#define LINK_STRANGERS_MAX 64
+
+/* The first bytes of a data connection. */
+struct link_hello {
+	uint64_t magic;
+	uint8_t run_id[RUN_ID_BYTES];
+	uint32_t rank, purpose;
+};
+
+int link_connect(const struct group *group, int rank, int purpose, int64_t deadline_usec,
+		 struct failure *err)
+{
+	const struct member *self = &group->members[group->rank], *peer = &group->members[rank];
+	struct link_hello hello = {
+		.magic = LINK_MAGIC, .rank = (uint32_t)group->rank, .purpose = (uint32_t)purpose};
+	struct endpoint to;
+	char port[8];
+	int fd = -EADDRNOTAVAIL, rc = 0;
+
+	memcpy(hello.run_id, group->run_id, sizeof(hello.run_id));
+	snprintf(port, sizeof(port), "%u", (unsigned)(uint16_t)peer->port);
+	if (net_resolve(peer->address, port, &to) == 0)
+		fd = net_connect(&to, deadline_usec);
+	if (fd >= 0)
+		rc = net_send(fd, &hello, sizeof(hello), deadline_usec);
+	if (fd >= 0 && rc >= 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	else
+		rc = fd;
+	return failure_set(err, rc == -ETIMEDOUT ? STATUS_TIMEOUT : STATUS_LOST, rank, peer->host,
+			   "rank %d (%s) cannot connect to rank %d (%s) at %s port %s in phase "
+			   "bootstrap: %s; check --bind "
+			   "and firewalls",
+			   group->rank, self->host, rank, peer->host, peer->address, port,
+			   strerror(-rc));
+}
+
+/* A data connection that has not said yet which one it is. */
+struct caller {
+	int fd;
+	int64_t deadline_usec;
+	size_t have;
+	struct link_hello hello;
+};
+
+/* Reads on; true if the caller is done with, as a link or turned away. */
+static bool hear(const struct group *group, const struct link_taker *taker, struct caller *caller)
+{
+	const struct link_hello *hello = &caller->hello;
+	ssize_t got = net_recv_some(caller->fd, (char *)&caller->hello + caller->have,
+				    sizeof(*hello) - caller->have);
+
+	caller->have += got > 0 ? (size_t)got : 0;
+	if (got >= 0 && caller->have < sizeof(*hello) && clock_usec() < caller->deadline_usec)
+		return false;
+	if (caller->have == sizeof(*hello) && hello->magic == LINK_MAGIC &&
+	    hello->rank < (uint32_t)group->world && hello->purpose <= LINK_MESH &&
+	    memcmp(hello->run_id, group->run_id, sizeof(hello->run_id)) == 0 &&
+	    taker->take(taker->arg, (int)hello->rank, (int)hello->purpose, caller->fd))
+		return true;
+	close(caller->fd);
+	return true;
+}
+
+static void answer(const struct group *group, const struct link_taker *taker,
+		   struct caller *callers, int *count)
+{
+	struct pollfd polls[LINK_STRANGERS_MAX + 1];
+	int known = *count, fd;
+
+	for (int i = 0; i < known; i++)
+		polls[i] = (struct pollfd){.fd = callers[i].fd, .events = POLLIN};
+	polls[known] = (struct pollfd){.fd = group->listener, .events = POLLIN};
+	poll(polls, (nfds_t)known + 1, LINK_POLL_MSEC);
+	for (int i = known - 1; i >= 0; i--)
+		if (hear(group, taker, &callers[i]))
+			callers[i] = callers[--*count];
+	if (*count < LINK_STRANGERS_MAX && (fd = net_accept(group->listener)) >= 0)
+		callers[(*count)++] =
+			(struct caller){.fd = fd, .deadline_usec = clock_usec() + LINK_HELLO_USEC};
+}
+
+int link_accept(const struct group *group, const struct link_taker *taker, int64_t deadline_usec)
+{
+	struct caller callers[LINK_STRANGERS_MAX];
+	int count = 0;
+
+	while (!taker->done(taker->arg) && clock_usec() < deadline_usec &&
+	       !control_failed(group->control))
+		answer(group, taker, callers, &count);
+	for (int i = 0; i < count; i++)
+		close(callers[i].fd);
+	return taker->done(taker->arg) ? 0 : -1;
+}

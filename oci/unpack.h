@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unpack.h - the diffID of a layer that comes compressed: the digest of its plain bytes.
+ *
+ * gzip by ISA-L, zstd by libzstd (RFC 8878). What unpacks to more than the ceilings of limits.h
+ * allow is refused as a bomb.
+ */
+#ifndef OCI_UNPACK_H
+#define OCI_UNPACK_H
+
+#include "core/digest.h"
+
+enum packing { PACKING_NONE = 0, PACKING_GZIP, PACKING_ZSTD };
+
+/* How the bytes are packed, by their first four. */
+enum packing packing_of(const void *head, size_t length);
+
+/* The OCI media type of a layer that is packed so. */
+const char *packing_media_type(enum packing packing);
+
+struct unpack;
+
+/* PACKING_NONE: the bytes are the plain ones. */
+struct unpack *unpack_new(enum packing packing);
+void unpack_free(struct unpack **unpack);
+
+/* -1 when the data is damaged or a bomb. */
+int unpack_add(struct unpack *unpack, const void *bytes, size_t length, struct error *err);
+
+/* The diffID; -1 when the data ends too early. */
+int unpack_finish(struct unpack *unpack, char diff_id[static DIGEST_TEXT_BYTES], struct error *err);
+
+#endif

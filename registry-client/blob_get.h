@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* blob_get.h - a small blob of a registry, into memory: an image's config, say. */
+#ifndef REGISTRY_CLIENT_BLOB_GET_H
+#define REGISTRY_CLIENT_BLOB_GET_H
+
+#include "oci/manifest.h"
+#include "plan/reference.h"
+
+struct registry;
+
+/*
+ * At most MANIFEST_BYTES_MAX, checked against size and digest; NUL-terminated, in the arena.
+ */
+int registry_get_blob(struct registry *registry, const struct reference *ref,
+		      const struct descriptor *descriptor, struct arena *arena, const char **bytes,
+		      struct error *err);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "registry-client/journal.h"
+
+#include "core/file.h"
+#include "core/log.h"
+
+#include <string.h>
+#include <unistd.h>
+
+void journal_open(struct journal *journal, const char *layout_folder, struct arena *arena)
+{
+	struct error ignored = {0};
+
+	*journal = (struct journal){.path = arena_printf(arena, "%s/uploads.json", layout_folder)};
+	if (file_exists(journal->path) && json_read(journal->path, &journal->json, &ignored) < 0)
+		log_debug("%s", ignored.text);
+	if (!cJSON_IsObject(journal->json)) {
+		json_free(&journal->json);
+		journal->json = cJSON_CreateObject();
+	}
+}
+
+void journal_close(struct journal *journal)
+{
+	json_free(&journal->json);
+	journal->path = NULL;
+}
+
+static const char *key_of(const struct reference *ref, const char *digest, struct arena *arena)
+{
+	return arena_printf(arena, "%s/%s@%s", ref->registry, ref->repository, digest);
+}
+
+const char *journal_find(const struct journal *journal, const struct reference *ref,
+			 const char *digest)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const cJSON *location = json_member(journal->json, key_of(ref, digest, &arena));
+
+	return cJSON_IsString(location) ? location->valuestring : NULL;
+}
+
+static void save(struct journal *journal)
+{
+	struct error ignored = {0};
+
+	if (!journal->json->child)
+		unlink(journal->path);
+	else if (json_write(journal->path, journal->json, 0600, &ignored) < 0)
+		log_debug("%s", ignored.text);
+}
+
+void journal_note(struct journal *journal, const struct reference *ref, const char *digest,
+		  const char *location)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char *key = key_of(ref, digest, &arena);
+	bool was_there = json_member(journal->json, key) != NULL;
+
+	if (!location && !was_there)
+		return;
+	cJSON_DeleteItemFromObjectCaseSensitive(journal->json, key);
+	if (location)
+		cJSON_AddStringToObject(journal->json, key, location);
+	save(journal);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "registry-client/exchange.h"
+#include "registry-client/url.h"
+
+#include <string.h>
+#include <strings.h>
+
+static const char *skip_space(const char *p)
+{
+	return p + strspn(p, " \t");
+}
+
+/* A parameter's value, which may be a quoted string; returns what is behind it. */
+static const char *read_value(const char *p, const char **value, size_t *length)
+{
+	if (*p != '"') {
+		*value = p;
+		*length = strcspn(p, " \t;,");
+		return p + *length;
+	}
+	*value = ++p;
+	while (*p && *p != '"')
+		p += *p == '\\' && p[1] ? 2 : 1;
+	*length = (size_t)(p - *value);
+	return *p ? p + 1 : p;
+}
+
+/* rel="next prev" holds several relations. */
+static bool has_word(const char *words, size_t length, const char *word)
+{
+	const char *end = words + length;
+
+	while (words < end) {
+		size_t n = strcspn(words, " \t\"");
+
+		if (n > (size_t)(end - words))
+			n = (size_t)(end - words);
+		if (n == strlen(word) && strncasecmp(words, word, n) == 0)
+			return true;
+		words += n + 1;
+	}
+	return false;
+}
+
+/* One ";name=value"; *found when it is the relation. */
+static const char *read_parameter(const char *p, const char *relation, bool *found)
+{
+	const char *name = p = skip_space(p + 1), *value;
+	size_t name_length = strcspn(p, " \t=;,"), length;
+
+	p = skip_space(p + name_length);
+	if (*p != '=')
+		return p;
+	p = read_value(skip_space(p + 1), &value, &length);
+	if (name_length == 3 && strncasecmp(name, "rel", 3) == 0)
+		*found |= has_word(value, length, relation);
+	return skip_space(p);
+}
+
+const char *link_target(const char *value, const char *relation, size_t *length)
+{
+	const char *p = value + strspn(value, " \t,");
+
+	while (*p == '<') {
+		const char *target = p + 1;
+		bool found = false;
+
+		*length = strcspn(target, ">");
+		if (!target[*length])
+			return NULL;
+		p = skip_space(target + *length + 1);
+		while (*p == ';')
+			p = read_parameter(p, relation, &found);
+		if (found)
+			return target;
+		p += strcspn(p, ",");
+		p += strspn(p, " \t,");
+	}
+	return NULL;
+}
+
+int exchange_next_page(const struct exchange *x, struct str *url, struct error *err)
+{
+	_cleanup_(str_release) struct str target = {0};
+	const char *value, *found = NULL;
+	size_t length = 0;
+
+	for (size_t i = 0; !found && (value = exchange_header_at(x, "Link", i)); i++)
+		found = link_target(value, "next", &length);
+	if (!found || !length)
+		return 0;
+	str_init(&target);
+	str_add_bytes(&target, found, length);
+	if (url_join(x->url.text, target.text, url, err) < 0)
+		return error_wrap(err, "next page of %s", x->url.text);
+	return 1;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "registry-client/list.h"
+
+#include "core/json.h"
+#include "registry-client/limits.h"
+#include "registry-client/manifest_http.h"
+#include "registry-client/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct list_request {
+	struct transfer transfer; /* first: a step casts */
+	const char *first;	  /* path of the first page */
+	const char *member;	  /* "tags" or "repositories" */
+	char scope[SCOPE_BYTES];
+	struct words *words;
+	int pages;
+};
+
+static enum transfer_next send_page(struct list_request *request, const char *url)
+{
+	struct exchange *x = &request->transfer.x;
+
+	exchange_request(x, "GET", "%s", url);
+	x->scope = request->scope;
+	x->accept = "application/json";
+	x->answer_bytes_max = LIST_PAGE_BYTES_MAX;
+	return TRANSFER_SEND;
+}
+
+/* "tags": null is an empty list: Distribution writes it so. */
+static int keep_page(struct list_request *request, struct error *err)
+{
+	const struct exchange *x = &request->transfer.x;
+	_cleanup_(json_free) cJSON *json = NULL;
+	const cJSON *list, *item;
+
+	if (json_parse(x->answer.text, x->answer.length, "the registry's list", &json, err) < 0)
+		return error_wrap(err, "%s", x->url.text);
+	list = json_member(json, request->member);
+	if (!list || (!cJSON_IsArray(list) && !cJSON_IsNull(list)))
+		return error_set(err, ERROR_FAILED, "%s answered without \"%s\"; is it a registry?",
+				 x->url.text, request->member);
+	cJSON_ArrayForEach (item, list) {
+		if (!cJSON_IsString(item))
+			continue;
+		if (request->words->count >= LIST_ENTRIES_MAX)
+			return error_set(err, ERROR_FAILED, "%s lists more than %d names",
+					 x->url.text, LIST_ENTRIES_MAX);
+		words_add(request->words, item->valuestring);
+	}
+	return 0;
+}
+
+static enum transfer_next list_step(struct transfer *transfer, struct error *err)
+{
+	struct list_request *request = (struct list_request *)transfer;
+	const struct exchange *x = &transfer->x;
+	_cleanup_(str_release) struct str next = {0};
+	int more;
+
+	if (!x->method)
+		return send_page(request, request->first);
+	if (x->result != CURLE_OK || x->status != 200)
+		return transfer_failed(transfer, err);
+	str_init(&next);
+	more = keep_page(request, err) < 0 ? -1 : exchange_next_page(x, &next, err);
+	if (more < 0)
+		return TRANSFER_FAILED;
+	if (!more || strcmp(next.text, x->url.text) == 0)
+		return TRANSFER_DONE;
+	if (++request->pages >= LIST_PAGES_MAX) {
+		error_set(err, ERROR_FAILED, "%s goes on for more than %d pages", request->first,
+			  LIST_PAGES_MAX);
+		return TRANSFER_FAILED;
+	}
+	return send_page(request, next.text);
+}
+
+static int run(struct registry *registry, struct list_request *request, const char *path,
+	       struct error *err)
+{
+	_cleanup_(str_release) struct str first = {0};
+	struct transfer *list[] = {&request->transfer};
+	int rc;
+
+	if (registry_contact(registry, err) < 0)
+		return -1;
+	str_init(&first);
+	str_addf(&first, "%s/v2/%s", registry->base, path);
+	request->first = first.text;
+	transfer_init(&request->transfer, registry, list_step);
+	rc = transfer_run(registry, list, 1, 1, err);
+	transfer_release(&request->transfer);
+	return rc;
+}
+
+int registry_list_tags(struct registry *registry, const struct reference *ref, struct words *tags,
+		       struct error *err)
+{
+	struct list_request request = {.member = "tags", .words = tags};
+	_cleanup_(str_release) struct str path = {0};
+
+	str_init(&path);
+	str_addf(&path, "%s/tags/list", ref->repository);
+	scope_write(request.scope, ref, "pull");
+	return run(registry, &request, path.text, err);
+}
+
+int registry_list_repositories(struct registry *registry, struct words *names, struct error *err)
+{
+	struct list_request request = {.member = "repositories", .words = names};
+
+	snprintf(request.scope, sizeof(request.scope), "registry:catalog:*");
+	return run(registry, &request, "_catalog?n=1000", err);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+#include "registry-client/pull.h"
+
+#include "core/clock.h"
+#include "core/pool.h"
+#include "oci/index.h"
+#include "oci/layout.h"
+#include "registry-client/fetch.h"
+#include "registry-client/limits.h"
+#include "registry-client/manifest_http.h"
+#include "registry-client/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A manifest or an index, to be put into the layout when all blobs are there. */
+struct page {
+	struct page *next;
+	struct descriptor descriptor;
+	const char *bytes;
+};
+
+/* A blob that is wanted. */
+struct want {
+	struct want *next;
+	struct descriptor descriptor;
+};
+
+struct pull {
+	struct registry *registry;
+	const struct reference *ref;
+	const char *folder, *platform;
+	char scope[SCOPE_BYTES];
+	struct page *pages; /* newest first: an index comes before its images, so it is put last */
+	struct want *wants;
+	size_t want_count, part_count;
+	struct fetch **fetches;
+	size_t fetch_count;
+	struct verify *verify;
+	struct arena arena;
+	struct pull_report *report;
+};
+
+static void want(struct pull *pull, const struct descriptor *descriptor)
+{
+	struct want *w;
+
+	for (w = pull->wants; w; w = w->next)
+		if (strcmp(w->descriptor.digest, descriptor->digest) == 0)
+			return;
+	pull->report->blobs_total++;
+	if (layout_has(pull->folder, descriptor)) {
+		pull->report->bytes_there += descriptor->size_bytes;
+		return;
+	}
+	w = ARENA_NEW(&pull->arena, struct want);
+	w->descriptor = *descriptor;
+	w->next = pull->wants;
+	pull->wants = w;
+	pull->want_count++;
+	pull->part_count += fetch_part_count(pull->registry, descriptor);
+}
+
+/* The manifest's bytes: out of the layout when they are there, else from the registry. */
+static int get_page(struct pull *pull, const struct reference *ref, const struct descriptor *known,
+		    struct page **page, struct error *err)
+{
+	struct page *p = ARENA_NEW(&pull->arena, struct page);
+	struct error ignored;
+
+	*page = p;
+	p->next = pull->pages;
+	pull->pages = p;
+	if (known && layout_has(pull->folder, known) &&
+	    layout_read(pull->folder, known, MANIFEST_BYTES_MAX, &pull->arena, &p->bytes,
+			&ignored) == 0) {
+		p->descriptor = *known;
+		return 0;
+	}
+	return registry_get_manifest(pull->registry, ref, &pull->arena, &p->descriptor, &p->bytes,
+				     err);
+}
+
+static int take_image(struct pull *pull, const struct page *page, struct error *err)
+{
+	struct manifest manifest;
+
+	if (manifest_parse(page->bytes, page->descriptor.size_bytes, "the manifest", &pull->arena,
+			   &manifest, err) < 0)
+		return -1;
+	want(pull, &manifest.config);
+	for (size_t i = 0; i < manifest.layer_count; i++)
+		want(pull, &manifest.layers[i]);
+	return 0;
+}
+
+static int take_page(struct pull *pull, const struct page *page, int depth, struct page **image,
+		     struct error *err);
+
+static int take_entry(struct pull *pull, const struct descriptor *entry, int depth,
+		      struct page **image, struct error *err)
+{
+	struct reference ref = *pull->ref;
+
+	ref.tag = NULL;
+	ref.digest = arena_strdup(&pull->arena, entry->digest);
+	if (get_page(pull, &ref, entry, image, err) < 0)
+		return -1;
+	return take_page(pull, *image, depth + 1, image, err);
+}
+
+static int take_index(struct pull *pull, const struct page *page, int depth, struct page **image,
+		      struct error *err)
+{
+	const char *what = reference_text(pull->ref, &pull->arena);
+	const struct index_entry *entry;
+	struct page *ignored;
+	struct index index;
+
+	if (index_parse(page->bytes, page->descriptor.size_bytes, what, &pull->arena, &index, err) <
+	    0)
+		return -1;
+	if (depth >= INDEX_DEPTH_MAX)
+		return error_set(err, ERROR_FAILED,
+				 "%s is an index within %d others; %d is the most", what, depth,
+				 INDEX_DEPTH_MAX);
+	if (pull->platform && strcmp(pull->platform, PLATFORM_ALL) == 0) {
+		for (size_t i = 0; i < index.count; i++)
+			if (take_entry(pull, &index.entries[i].descriptor, depth, &ignored, err) <
+			    0)
+				return -1;
+		return 0;
+	}
+	if (index_choose(&index, pull->platform, what, &entry, err) < 0)
+		return -1;
+	pull->pages = page->next; /* the index itself is not wanted */
+	return take_entry(pull, &entry->descriptor, depth, image, err);
+}
+
+/* *image stays the page itself, or becomes that of the platform's image. */
+static int take_page(struct pull *pull, const struct page *page, int depth, struct page **image,
+		     struct error *err)
+{
+	if (media_is_index(page->descriptor.media_type))
+		return take_index(pull, page, depth, image, err);
+	return take_image(pull, page, err);
+}
+
+static int larger_first(const void *a, const void *b)
+{
+	const struct descriptor *x = &(*(struct fetch *const *)a)->partial.descriptor;
+	const struct descriptor *y = &(*(struct fetch *const *)b)->partial.descriptor;
+
+	if (x->size_bytes != y->size_bytes)
+		return x->size_bytes < y->size_bytes ? 1 : -1;
+	return strcmp(x->digest, y->digest);
+}
+
+static struct transfer **list_transfers(struct pull *pull)
+{
+	struct transfer **list = ARENA_ARRAY(&pull->arena, pull->part_count + 1, struct transfer *);
+	size_t count = 0;
+
+	pull->fetches = ARENA_ARRAY(&pull->arena, pull->want_count + 1, struct fetch *);
+	for (struct want *w = pull->wants; w; w = w->next) {
+		struct fetch *fetch = ARENA_NEW(&pull->arena, struct fetch);
+
+		fetch_init(fetch, pull->registry, pull->verify, pull->ref, pull->scope,
+			   pull->folder, &w->descriptor);
+		pull->fetches[pull->fetch_count++] = fetch;
+	}
+	qsort(pull->fetches, pull->fetch_count, sizeof(*pull->fetches), larger_first);
+	for (size_t i = 0; i < pull->fetch_count; i++)
+		for (size_t k = 0; k < pull->fetches[i]->part_count; k++)
+			list[count++] = &pull->fetches[i]->parts[k].transfer;
+	return list;
+}
+
+static int fetch_all(struct pull *pull, struct error *err)
+{
+	struct transfer **list;
+	int rc;
+
+	if (!pull->want_count)
+		return 0;
+	if (registry_contact(pull->registry, err) < 0)
+		return -1;
+	pull->verify = verify_start(pull->registry, pool_cores());
+	list = list_transfers(pull);
+	rc = transfer_run(pull->registry, list, pull->part_count,
+			  (size_t)pull->registry->connections, err);
+	for (size_t i = 0; i < pull->fetch_count; i++) {
+		struct fetch *fetch = pull->fetches[i];
+
+		pull->report->bytes_received += fetch->received_bytes;
+		pull->report->bytes_resumed += fetch->resumed_bytes;
+		pull->report->blobs_received += fetch->is_done;
+		fetch_release(fetch);
+	}
+	verify_stop(pull->verify);
+	return rc;
+}
+
+/* The config says what a single image is for. Configs that are no image's say nothing. */
+static int check_platform(struct pull *pull, const struct page *image, struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	struct manifest manifest;
+	const char *bytes, *os, *architecture, *variant;
+
+	if (!pull->platform || strcmp(pull->platform, PLATFORM_ALL) == 0 ||
+	    media_is_index(image->descriptor.media_type))
+		return 0;
+	if (manifest_parse(image->bytes, image->descriptor.size_bytes, "the manifest", &pull->arena,
+			   &manifest, err) < 0 ||
+	    layout_read(pull->folder, &manifest.config, MANIFEST_BYTES_MAX, &pull->arena, &bytes,
+			err) < 0 ||
+	    json_parse(bytes, manifest.config.size_bytes, "the image's config", &json, err) < 0)
+		return -1;
+	os = json_text(json, "os", &pull->arena);
+	architecture = json_text(json, "architecture", &pull->arena);
+	variant = json_text(json, "variant", &pull->arena);
+	if (!os || !architecture || !*os ||
+	    platform_fits(pull->platform, os, architecture, variant ? variant : ""))
+		return 0;
+	return error_set(err, ERROR_FAILED,
+			 "the image is for %.60s/%.60s, not for %s; leave out --platform to have "
+			 "it all the same",
+			 os, architecture, pull->platform);
+}
+
+static int put_pages(struct pull *pull, struct error *err)
+{
+	struct descriptor same;
+
+	for (struct page *p = pull->pages; p; p = p->next)
+		if (!layout_has(pull->folder, &p->descriptor) &&
+		    layout_put(pull->folder, p->bytes, p->descriptor.size_bytes,
+			       p->descriptor.media_type, &same, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int pull_all(struct pull *pull, struct descriptor *manifest, struct error *err)
+{
+	const struct descriptor *there = NULL;
+	struct descriptor known;
+	struct error ignored;
+	struct page *top, *image;
+
+	if (pull->platform && strcmp(pull->platform, PLATFORM_ALL) != 0 &&
+	    platform_check(pull->platform, err) < 0)
+		return -1;
+	if (layout_init(pull->folder, err) < 0)
+		return -1;
+	if (pull->ref->digest &&
+	    layout_manifest(pull->folder, pull->ref->digest, &known, &ignored) == 0)
+		there = &known;
+	if (get_page(pull, pull->ref, there, &top, err) < 0)
+		return -1;
+	image = top;
+	if (take_page(pull, top, 0, &image, err) < 0 || fetch_all(pull, err) < 0 ||
+	    (image == top && check_platform(pull, image, err) < 0) || put_pages(pull, err) < 0)
+		return -1;
+	*manifest = image->descriptor;
+	return 0;
+}
+
+int registry_pull(struct registry *registry, const struct reference *ref, const char *layout_folder,
+		  const char *platform, struct pull_report *report, struct descriptor *manifest,
+		  struct error *err)
+{
+	struct pull pull = {.registry = registry,
+			    .ref = ref,
+			    .folder = layout_folder,
+			    .platform = platform,
+			    .report = report,
+			    .arena = ARENA_INIT};
+	uint64_t start = clock_usec();
+	int rc;
+
+	*report = (struct pull_report){0};
+	scope_write(pull.scope, ref, "pull");
+	rc = pull_all(&pull, manifest, err);
+	arena_release(&pull.arena);
+	report->seconds = clock_seconds_since(start);
+	return rc < 0 && err->kind != ERROR_INTERRUPTED
+		       ? error_wrap(err, "pull %s/%s", ref->registry, ref->repository)
+		       : rc;
+}

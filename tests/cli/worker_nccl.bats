@@ -1,0 +1,167 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The worker's backend nccl without a GPU: what it says of drivers and libraries that are missing or refuse, and,
+# with the stand-ins of tests/standin, that it calls CUDA and NCCL in the right order. No word here is about a GPU.
+
+setup_file() {
+	export STANDIN="$BATS_FILE_TMPDIR/standin"
+	mkdir "$STANDIN"
+	cc -std=gnu11 -D_GNU_SOURCE -O1 -shared -fPIC -o "$STANDIN/libcuda.so.1" tests/standin/cuda.c
+	cc -std=gnu11 -D_GNU_SOURCE -O1 -shared -fPIC -o "$STANDIN/libnccl.so.2" tests/standin/nccl.c
+}
+
+setup() {
+	ALLREDUCE="${BUILD:-build}/allreduce"
+	unset RINGUP_SECRET RINGUP_NCCL CUDA_VISIBLE_DEVICES
+	export TMPDIR="$BATS_TEST_TMPDIR" ASAN_OPTIONS=detect_leaks=0
+	NCCL=(--backend nccl --procs 2 -n 2 -w 1 -e 64K -f 16 --timeout 10)
+}
+
+standin() {
+	run env "LD_LIBRARY_PATH=$STANDIN" "STANDIN_LOG=$BATS_TEST_TMPDIR/log" "$@"
+	echo "$output"
+}
+
+# json EXPRESSION: evaluates it in Python with `d` bound to the JSON document in $output.
+json() {
+	printf '%s' "$output" | python3 -c "import json, sys; d = json.load(sys.stdin); assert $1, d"
+}
+
+@test "--versions names what the loader finds" {
+	standin "$ALLREDUCE" --versions
+	[ "$status" -eq 0 ]
+	[[ "${lines[0]}" == "allreduce "[0-9]* ]]
+	[ "${lines[1]}" = "nccl 2.18.3 ($STANDIN/libnccl.so.2)" ]
+	[[ "${lines[2]}" == "driver "*", CUDA 12.2, 8 GPUs ($STANDIN/libcuda.so.1)" ]]
+	standin "$ALLREDUCE" --versions --json
+	[ "$status" -eq 0 ]
+	json 'd["nccl"]["version"] == "2.18.3" and d["driver"]["cuda"] == "12.2" and d["driver"]["gpus"] == 8'
+}
+
+@test "--versions: \$RINGUP_NCCL names a file or its folder, and nothing else is looked for then" {
+	for place in "$STANDIN" "$STANDIN/libnccl.so.2"; do
+		RINGUP_NCCL=$place run "$ALLREDUCE" --versions
+		[ "$status" -eq 0 ]
+		[ "${lines[1]}" = "nccl 2.18.3 ($STANDIN/libnccl.so.2)" ]
+	done
+	RINGUP_NCCL=/nonexistent run "$ALLREDUCE" --versions
+	[ "$status" -eq 0 ]
+	[[ "${lines[1]}" == "nccl none: "*"/nonexistent"* ]]
+	STANDIN_NCCL=2506 RINGUP_NCCL=$STANDIN run "$ALLREDUCE" --versions
+	[[ "${lines[1]}" == "nccl 2.5.6 "* ]]
+}
+
+@test "--versions: a driver that refuses is there, with its reason" {
+	standin env STANDIN_CUINIT=803 "$ALLREDUCE" --versions
+	[ "$status" -eq 0 ]
+	[[ "${lines[2]}" == "driver "*", CUDA 12.2, unusable: cuInit: CUDA error 803: "*"reboot"* ]]
+}
+
+@test "a driver's refusals: exit 5, in words, before the ranks wait for each other" {
+	while read -r code word; do
+		standin env "STANDIN_CUINIT=$code" "$ALLREDUCE" "${NCCL[@]}" --quiet
+		[ "$status" -eq 5 ]
+		[[ "$output" == *"gpu unusable: --backend nccl on rank 0"*"CUDA error $code: "*"$word"* ]]
+	done <<-'END'
+		34 stub
+		35 older
+		100 sees no GPU
+		802 fabricmanager
+		803 reboot
+		804 cuda-compat
+		999 nvidia_uvm
+		5 a text of the driver
+		77777 unknown
+	END
+	standin env STANDIN_GPUS=0 "$ALLREDUCE" "${NCCL[@]}" --quiet
+	[ "$status" -eq 5 ]
+	[[ "$output" == *"CUDA error 100"* ]]
+}
+
+@test "sums and averages through device memory are verified" {
+	for words in "-d float -o sum" "-d float -o avg" "-d int32 -o sum" "-d int32 -o avg"; do
+		for ranks in 1 2 3; do
+			# shellcheck disable=SC2086
+			standin "$ALLREDUCE" "${NCCL[@]}" --procs "$ranks" -b 4 $words --json
+			[ "$status" -eq 0 ]
+			json 'd["backend"] == "nccl" and d["verdict"] == "pass" and all(r["wrong"] == 0 for r in d["results"])'
+		done
+	done
+}
+
+@test "a wrong element in device memory is found" {
+	standin env STANDIN_WRONG=1 "$ALLREDUCE" "${NCCL[@]}" -b 4K -e 4K --quiet
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"element 1023 of 1024"* ]]
+	standin env STANDIN_WRONG=1 "$ALLREDUCE" "${NCCL[@]}" -o avg -b 4K -e 4K --fault-inject corrupt:1
+	[ "$status" -eq 2 ]
+}
+
+@test "the calls come in the order that the libraries ask for" {
+	standin "$ALLREDUCE" "${NCCL[@]}" -e 8
+	[ "$status" -eq 0 ]
+	python3 - "$BATS_TEST_TMPDIR/log" <<-'END'
+		import re, sys
+		calls = {}
+		for line in open(sys.argv[1]):
+		    pid, name = line.split()
+		    calls.setdefault(pid, []).append(name)
+		assert len(calls) == 2, calls
+		made_id = 0
+		for names in calls.values():
+		    made_id += names.count("ncclGetUniqueId")
+		    text = " ".join(n for n in names if n != "ncclGetUniqueId")
+		    assert re.fullmatch(
+		        "cuDriverGetVersion cuInit cuDeviceGetCount ncclGetVersion cuDeviceGet cuDevicePrimaryCtxRetain "
+		        "cuCtxSetCurrent cuStreamCreate( cuEventCreate){2}( cuMemAlloc_v2){2} ncclCommInitRankConfig "
+		        "ncclCommInitRank( ncclAllReduce)+( cuEventRecord( ncclAllReduce)+ cuEventRecord( ncclAllReduce)+)+ "
+		        "ncclCommFinalize ncclCommDestroy( cuMemFree_v2){2}( cuEventDestroy_v2){2} cuStreamDestroy_v2 "
+		        "cuDevicePrimaryCtxRelease", text), text
+		assert made_id == 1, calls
+	END
+	[ -z "$(ls "$BATS_TEST_TMPDIR"/standin-nccl.* 2>/dev/null)" ]
+}
+
+@test "a communicator that is never ready: exit 4, and it is aborted on every rank" {
+	standin env STANDIN_HANG=1 "$ALLREDUCE" "${NCCL[@]}" --timeout 1 --quiet
+	[ "$status" -eq 4 ]
+	[[ "$output" == *"in phase bootstrap"* ]]
+	[ "$(grep -c ncclCommAbort "$BATS_TEST_TMPDIR/log")" -eq 2 ]
+	[ "$(grep -c cuMemFree "$BATS_TEST_TMPDIR/log")" -eq 0 ]
+}
+
+@test "an error that NCCL tells later: its words, and an abort" {
+	standin env STANDIN_ASYNC=6 "$ALLREDUCE" "${NCCL[@]}" --quiet
+	[ "$status" -eq 7 ]
+	[[ "$output" == *"remote process exited: last words of the stand-in"* ]]
+	[ "$(grep -c ncclCommAbort "$BATS_TEST_TMPDIR/log")" -eq 2 ]
+	standin env STANDIN_ASYNC=3 "$ALLREDUCE" "${NCCL[@]}" --quiet
+	[ "$status" -eq 5 ]
+}
+
+@test "NCCL of different versions: exit 6 names both" {
+	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	LD_LIBRARY_PATH=$STANDIN STANDIN_NCCL=21903 "$ALLREDUCE" --rank 1 --world 2 --root "127.0.0.1:$port" --backend nccl \
+		--host other &
+	standin "$ALLREDUCE" --rank 0 --world 2 --root "127.0.0.1:$port" --backend nccl --quiet --host here
+	[ "$status" -eq 6 ]
+	[[ "$output" == *"rank 0 (here) has NCCL 2.18.3, rank 1 (other) has NCCL 2.19.3"* ]]
+	wait
+}
+
+@test "more ranks than GPUs on a host: exit 5 names rank and host" {
+	standin env STANDIN_GPUS=1 "$ALLREDUCE" "${NCCL[@]}" --quiet --host here
+	[ "$status" -eq 5 ]
+	[[ "$output" == *"rank 1 (here) is number 2 of its host, which has 1 GPUs"* ]]
+	CUDA_VISIBLE_DEVICES=0 standin env STANDIN_GPUS=1 "$ALLREDUCE" "${NCCL[@]}" --quiet
+	[ "$status" -eq 0 ]
+}
+
+@test "--find-slow through device memory: the pairs' data is verified, a slow link is found" {
+	standin "$ALLREDUCE" "${NCCL[@]}" --procs 4 --find-slow --json
+	[ "$status" -eq 0 ]
+	json 'd["pairs"]["findings"] == [] and len(d["pairs"]["usec"]) == 4'
+	standin "$ALLREDUCE" "${NCCL[@]}" --procs 4 --find-slow --fault-inject link:1-2
+	[ "$status" -eq 8 ]
+	[[ "$output" == *"# the link between rank 1 ("*" and rank 2 ("*" is slow: "* ]]
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* Stand-in for libcuda.so.1: see standin.h. Prototypes as in images/worker/cuda.h. */
+#include "standin.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+int cuInit(unsigned flags);
+int cuDriverGetVersion(int *version);
+int cuGetErrorString(int error, const char **text);
+int cuDeviceGetCount(int *count);
+int cuDeviceGet(int *device, int ordinal);
+int cuDeviceGetName(char *name, int bytes, int device);
+int cuDevicePrimaryCtxRetain(void **context, int device);
+int cuDevicePrimaryCtxRelease(int device);
+int cuCtxSetCurrent(void *context);
+int cuCtxSynchronize(void);
+int cuMemAlloc_v2(uint64_t *address, size_t bytes);
+int cuMemFree_v2(uint64_t address);
+int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes);
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes);
+int cuStreamCreate(void **stream, unsigned flags);
+int cuStreamDestroy_v2(void *stream);
+int cuStreamQuery(void *stream);
+int cuEventCreate(void **event, unsigned flags);
+int cuEventDestroy_v2(void *event);
+int cuEventRecord(void *event, void *stream);
+int cuEventElapsedTime(float *milliseconds, void *start, void *end);
+
+static int busy = 3; /* how often a stream says "not ready" after work was put there */
+
+int cuInit(unsigned flags)
+{
+	LOGGED;
+	return flags ? 1 : standin_number("STANDIN_CUINIT", 0);
+}
+
+int cuDriverGetVersion(int *version)
+{
+	LOGGED;
+	*version = 12020;
+	return 0;
+}
+
+int cuGetErrorString(int error, const char **text)
+{
+	*text = "a text of the driver";
+	return error == 77777;
+}
+
+int cuDeviceGetCount(int *count)
+{
+	LOGGED;
+	*count = standin_number("STANDIN_GPUS", 8);
+	return 0;
+}
+
+int cuDeviceGet(int *device, int ordinal)
+{
+	LOGGED;
+	*device = ordinal;
+	return ordinal < standin_number("STANDIN_GPUS", 8) ? 0 : 101;
+}
+
+int cuDeviceGetName(char *name, int bytes, int device)
+{
+	snprintf(name, (size_t)bytes, "stand-in GPU %d", device);
+	return 0;
+}
+
+int cuDevicePrimaryCtxRetain(void **context, int device)
+{
+	static int contexts[64];
+
+	LOGGED;
+	*context = &contexts[device];
+	return 0;
+}
+
+int cuDevicePrimaryCtxRelease(int device)
+{
+	LOGGED;
+	return device < 0;
+}
+
+int cuCtxSetCurrent(void *context)
+{
+	LOGGED;
+	return context ? 0 : 201;
+}
+
+int cuCtxSynchronize(void)
+{
+	return 0;
+}
+
+int cuMemAlloc_v2(uint64_t *address, size_t bytes)
+{
+	LOGGED;
+	*address = (uint64_t)(uintptr_t)malloc(bytes);
+	return *address ? 0 : 2;
+}
+
+int cuMemFree_v2(uint64_t address)
+{
+	LOGGED;
+	free((void *)(uintptr_t)address);
+	return 0;
+}
+
+int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes)
+{
+	memcpy((void *)(uintptr_t)to, from, bytes);
+	return 0;
+}
+
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
+{
+	memcpy(to, (void *)(uintptr_t)from, bytes);
+	return 0;
+}
+
+int cuStreamCreate(void **stream, unsigned flags)
+{
+	LOGGED;
+	*stream = &busy;
+	return flags > 1;
+}
+
+int cuStreamDestroy_v2(void *stream)
+{
+	LOGGED;
+	return stream ? 0 : 400;
+}
+
+int cuStreamQuery(void *stream)
+{
+	if (!stream)
+		return 400;
+	if (busy-- > 0)
+		return 600;
+	busy = 3;
+	return 0;
+}
+
+int cuEventCreate(void **event, unsigned flags)
+{
+	LOGGED;
+	*event = calloc(1, sizeof(struct timespec));
+	return flags || !*event;
+}
+
+int cuEventDestroy_v2(void *event)
+{
+	LOGGED;
+	free(event);
+	return 0;
+}
+
+int cuEventRecord(void *event, void *stream)
+{
+	LOGGED;
+	return clock_gettime(CLOCK_MONOTONIC, event) < 0 || !stream;
+}
+
+int cuEventElapsedTime(float *milliseconds, void *start, void *end)
+{
+	const struct timespec *a = start, *b = end;
+
+	*milliseconds = (float)((double)(b->tv_sec - a->tv_sec) * 1e3 +
+				(double)(b->tv_nsec - a->tv_nsec) / 1e6);
+	return 0;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stand-ins for libcuda.so.1 and libnccl.so.2, for machines without a GPU: "device" memory is the
+ * process's own, collectives go through a file that the ranks map. They show that the worker finds
+ * and calls the libraries in the right order and understands what they answer; they say nothing
+ * about a GPU. The environment says what they answer:
+ *
+ *   STANDIN_LOG=FILE       each call is appended, as "PID NAME"
+ *   STANDIN_CUINIT=N       cuInit() returns N
+ *   STANDIN_GPUS=N         number of devices (8)
+ *   STANDIN_NCCL=N         ncclGetVersion() (21803)
+ *   STANDIN_HANG=1         a communicator is never ready
+ *   STANDIN_ASYNC=N        ncclCommGetAsyncError() answers N after the first collective
+ *   STANDIN_WRONG=1        the last element of a sum is one too large
+ */
+#ifndef TESTS_STANDIN_H
+#define TESTS_STANDIN_H
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static inline int standin_number(const char *name, int fallback)
+{
+	const char *text = getenv(name);
+
+	return text ? (int)strtol(text, NULL, 10) : fallback;
+}
+
+static inline void standin_log(const char *call)
+{
+	const char *path = getenv("STANDIN_LOG");
+	char line[128];
+	int length = snprintf(line, sizeof(line), "%d %s\n", (int)getpid(), call);
+	int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+
+	if (fd < 0)
+		return;
+	if (write(fd, line, (size_t)length) != length)
+		abort();
+	close(fd);
+}
+
+#define LOGGED standin_log(__func__)
+
+#endif
