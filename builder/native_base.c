@@ -135,8 +135,7 @@ static int from_layout(struct native_stage *stage, const char *place)
 	struct descriptor manifest;
 
 	if (layout_find(folder, named ? colon + 1 : NULL, &manifest, &stage->err) < 0 ||
-	    layout_copy(folder, &manifest, stage->build->store.layout, &stage->arena, &stage->err) <
-		    0)
+	    layout_copy(folder, stage->build->store.layout, &manifest, &stage->err) < 0)
 		return -1;
 	return from_manifest(stage, &manifest);
 }
