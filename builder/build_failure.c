@@ -11,7 +11,7 @@
 
 struct build_failure build_failure_find(const char *output, struct arena *arena)
 {
-	struct build_failure none = {"", "", false};
+	struct build_failure none = {"", "", "", false};
 	struct error ignored = {0};
 	struct table table;
 	const char *path;
@@ -24,6 +24,7 @@ struct build_failure build_failure_find(const char *output, struct arena *arena)
 
 		if (*text && strstr(output, text))
 			return (struct build_failure){
+				.text = text,
 				.reason = table_cell(&table, i, "reason"),
 				.advice = table_cell(&table, i, "advice"),
 				.again = strcmp(table_cell(&table, i, "again"), "yes") == 0,
@@ -46,6 +47,21 @@ static void add_plain(struct str *out, const char *text)
 	}
 }
 
+/* The last line that holds the text. */
+static const char *line_with(const char *output, const char *text, struct arena *arena)
+{
+	const char *found = NULL, *start;
+
+	for (const char *p = output; (p = strstr(p, text)); p++)
+		found = p;
+	if (!found)
+		return output;
+	start = found;
+	while (start > output && start[-1] != '\n')
+		start--;
+	return arena_strndup(arena, start, strcspn(start, "\n"));
+}
+
 int build_failure_set(const char *what, const char *output, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
@@ -53,7 +69,7 @@ int build_failure_set(const char *what, const char *output, struct error *err)
 	struct build_failure failure = build_failure_find(output, &arena);
 
 	str_init(&said);
-	add_plain(&said, output);
+	add_plain(&said, *failure.text ? line_with(output, failure.text, &arena) : output);
 	str_trim(&said);
 	str_one_line(&said, SAID_BYTES);
 	error_set(err, ERROR_FAILED, "%s: %s%s%s", what, failure.reason,

@@ -10,6 +10,7 @@
 #include "core/error.h"
 
 struct build_failure {
+	const char *text;	     /* what was found in the output */
 	const char *reason, *advice; /* "" when nothing is known */
 	bool again;		     /* it may pass the next time */
 };
@@ -18,8 +19,8 @@ struct build_failure {
 struct build_failure build_failure_find(const char *output, struct arena *arena);
 
 /*
- * Sets ERROR_FAILED: "WHAT: reason; LAST LINES; advice". `output` is cut to its last lines and one
- * line made of it.
+ * Sets ERROR_FAILED: "WHAT: reason: LINE; advice" when the output is known, else "WHAT: LAST
+ * LINES".
  */
 int build_failure_set(const char *what, const char *output, struct error *err);
 

@@ -33,9 +33,10 @@ static const struct {
 static const char *const no_arguments[] = {NULL};
 
 struct parser {
-	const char *at; /* the next character of the file */
-	int line;	/* its line */
-	int begin;	/* the line that the instruction under way begins on */
+	const char *at;	     /* the next character of the file */
+	int line;	     /* its line */
+	const char *comment; /* the line before it */
+	int begin;	     /* the line that the instruction under way begins on */
 	struct arena *arena;
 	struct dockerfile *file;
 	struct build_stage *stage; /* NULL before the first FROM */
@@ -61,6 +62,7 @@ static bool next_instruction(struct parser *p, struct str *out)
 {
 	str_clear(out);
 	p->begin = 0;
+	p->comment = "";
 	while (*p->at) {
 		const char *line = p->at + strspn(p->at, BLANKS);
 		size_t length = strcspn(line, "\n"), kept = length;
@@ -70,6 +72,9 @@ static bool next_instruction(struct parser *p, struct str *out)
 		p->at = line + length + (line[length] == '\n');
 		while (kept && strchr(BLANKS, line[kept - 1]))
 			kept--;
+		if (!out->length && (*line == '#' || !kept))
+			p->comment = arena_strndup(p->arena, line + strspn(line, "# "),
+						   kept - strspn(line, "# "));
 		if (*line == '#' || !kept) {
 			if (out->length && !kept && !*p->at)
 				return true;
@@ -174,7 +179,8 @@ static int parse_options(struct parser *p, struct instruction *instruction, char
 
 static int parse_instruction(struct parser *p, const char *name, char *rest)
 {
-	struct instruction instruction = {.line = p->begin, .from = "", .chown = "", .chmod = ""};
+	struct instruction instruction = {
+		.line = p->begin, .comment = p->comment, .from = "", .chown = "", .chmod = ""};
 	size_t kind = 0;
 
 	while (kind < ARRAY_LEN(kinds) && strcasecmp(name, kinds[kind].name) != 0)

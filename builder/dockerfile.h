@@ -36,6 +36,7 @@ struct instruction {
 	enum instruction_kind kind;
 	int line;			  /* where it begins */
 	const char *text;		  /* what follows the name, in one line, as it is written */
+	const char *comment;		  /* the comment line right before it; "" without */
 	const char *const *exec;	  /* the words of the JSON form; NULL in the other one */
 	const char *from, *chown, *chmod; /* COPY's options, not expanded; "" without */
 };

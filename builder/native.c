@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define TITLE_BYTES 12
 #define SHOWN_BYTES 60 /* of an instruction in an error */
 
 int native_bad(struct native_stage *stage, enum error_kind kind, const char *why)
@@ -25,6 +26,14 @@ int native_bad(struct native_stage *stage, enum error_kind kind, const char *why
 				 stage->source->line, stage->source->base, why);
 	return error_set(&stage->err, kind, "%s:%d: %s %.*s%s: %s", stage->build->file.path,
 			 at->line, instruction_name(at->kind), SHOWN_BYTES, at->text, dots, why);
+}
+
+const char *native_title(struct native_stage *stage)
+{
+	const char *name = *stage->source->name ? stage->source->name : "image";
+
+	return arena_printf(&stage->arena, "%.*s %zu/%zu", TITLE_BYTES, name, stage->step,
+			    stage->source->count);
 }
 
 static const char *value_in(const char *const *list, const char *name)
@@ -277,7 +286,6 @@ static int do_stage(struct native_stage *stage)
 {
 	if (native_from(stage) < 0)
 		return -1;
-	stage->step_count = stage->source->count;
 	for (size_t i = 0; i < stage->source->count; i++) {
 		if (atomic_load(&stage->build->has_failed))
 			return error_set(&stage->err, ERROR_INTERRUPTED,

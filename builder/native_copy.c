@@ -321,8 +321,8 @@ static int save_layer(struct copy *c, const char *created_by)
 		for (size_t i = 0; i < c->tree.count; i++)
 			*tree_add(&c->parents, TREE_FILE, "") = c->tree.list[i];
 		tree_sort(&c->parents);
-		if (layer_write(&c->parents, store->layout, 0, created_by, parts, &c->stage->err) <
-			    0 ||
+		if (layer_write(&c->parents, store->layout, 0, native_title(c->stage), parts,
+				&c->stage->err) < 0 ||
 		    store_add_parts(store, key, parts, &c->stage->err) < 0)
 			return -1;
 	}

@@ -39,7 +39,7 @@ struct native_stage {
 	struct words arguments; /* NAME=VALUE of ARGs, the spec's build arguments not among them */
 	struct words hidden;	/* the same of the spec's build arguments */
 	const struct instruction *at;
-	size_t step, step_count; /* instructions done, of all */
+	size_t step; /* the number of the instruction under way */
 };
 
 struct native_build {
@@ -56,6 +56,9 @@ struct native_build {
 
 /* "Dockerfile:12: RUN ...: why" */
 int native_bad(struct native_stage *stage, enum error_kind kind, const char *why);
+
+/* "build 7/9": the step under way, for the progress. */
+const char *native_title(struct native_stage *stage);
 
 /* The words of an instruction's text with variables put in. */
 int native_words(struct native_stage *stage, const char *text, const char *const **words);

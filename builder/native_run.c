@@ -17,7 +17,6 @@
 
 #define TRIES_MAX 3
 #define RETRY_PAUSE_S 5
-#define TITLE_BYTES 20
 
 struct watcher {
 	struct native_stage *stage;
@@ -33,7 +32,7 @@ static void take_line(void *arg, const char *line)
 	if (dprintf(watcher->stage->build->log, "%s\n", line) < 0)
 		return;
 	if (*line)
-		progress_state(watcher->progress, "%.70s", line);
+		progress_note(watcher->progress, line);
 }
 
 /* The words that are run, and the environment: the image's, then arguments that it does not hide.
@@ -93,6 +92,13 @@ static int shell_in_step(struct native_stage *stage, struct run_step step)
 	return runtime_run(&stage->build->store, &step, &stage->arena, &result, &stage->err);
 }
 
+/* The recipe's own comment says more than the command's first words. */
+static const char *what_it_does(struct native_stage *stage, const struct instruction *at)
+{
+	return *at->comment ? arena_printf(&stage->arena, "%.60s", at->comment)
+			    : arena_printf(&stage->arena, "RUN %.56s", at->text);
+}
+
 static int run_failed(struct native_stage *stage, const struct run_step *step,
 		      const struct run_result *result)
 {
@@ -102,8 +108,8 @@ static int run_failed(struct native_stage *stage, const struct run_step *step,
 	if (shell_in_step(stage, *step) < 0)
 		return -1;
 	snprintf(what, sizeof(what),
-		 "the build failed at line %d of its Dockerfile, 'RUN %.60s%s' (status %d)",
-		 at->line, at->text, strlen(at->text) > 60 ? "..." : "", result->status);
+		 "the build failed at '%s' (line %d of its Dockerfile, status %d)",
+		 what_it_does(stage, at), at->line, result->status);
 	build_failure_set(what, result->output, &stage->err);
 	return error_advise(&stage->err, "all of its output is in %s",
 			    stage->build->options->log_path);
@@ -145,7 +151,6 @@ static int run_step(struct native_stage *stage, const struct instruction *at, co
 				.line = take_line,
 				.arg = &watcher,
 				.stop = &stage->build->has_failed};
-	const char *name = *stage->source->name ? stage->source->name : "image";
 	struct run_result result = {0};
 	uint64_t start = clock_usec();
 	int rc;
@@ -155,16 +160,15 @@ static int run_step(struct native_stage *stage, const struct instruction *at, co
 	add_environment(stage, stage->hidden.list, env);
 	add_proxies(env);
 	step.env = env->list;
-	watcher.progress = progress_begin(arena_printf(&stage->arena, "%.*s %zu/%zu", TITLE_BYTES,
-						       name, stage->step, stage->step_count),
-					  arena_printf(&stage->arena, "RUN %.60s", at->text));
-	dprintf(stage->build->log, "== %s, line %d: RUN %s\n", name, at->line, at->text);
+	watcher.progress = progress_begin(native_title(stage), what_it_does(stage, at));
+	dprintf(stage->build->log, "== %s, line %d: RUN %s\n", native_title(stage), at->line,
+		at->text);
 	rc = run_tries(stage, &step, &watcher, &result);
 	if (rc == 0)
 		rc = store_add_tree(&stage->build->store, key, result.upper, &stage->err);
 	if (rc == 0)
-		progress_end(watcher.progress, true, "done in %.1f s: RUN %.50s",
-			     clock_seconds_since(start), at->text);
+		progress_end(watcher.progress, true, "%s: %.1f s", what_it_does(stage, at),
+			     clock_seconds_since(start));
 	else
 		progress_end(watcher.progress, false, "failed");
 	return rc;
