@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "builder/build.h"
 
+#include "builder/context.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -218,7 +219,8 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 	bool found = false;
 
 	name_image(cluster, spec, options, arena, image);
-	if (find_backend(cluster, options, arena, image, err) < 0 ||
+	if (spec_epoch(spec, &image->newest_s, err) < 0 ||
+	    find_backend(cluster, options, arena, image, err) < 0 ||
 	    image->backend->has_image(&image->target, image->name, &found, err) < 0)
 		return -1;
 	if (found)

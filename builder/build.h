@@ -13,6 +13,7 @@ struct image {
 	const struct backend *backend;
 	struct build_target target;
 	const char *name; /* as the backend knows it */
+	int64_t newest_s; /* the spec's SOURCE_DATE_EPOCH */
 	bool built;	  /* false when the backend already kept it */
 };
 

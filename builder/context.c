@@ -44,21 +44,20 @@ static int write_entry(struct tarball *tarball, const struct spec_file *file, st
 	return tarball_add(tarball, file->path, bytes, length, file->mode, err);
 }
 
-/* The files' time is what the Dockerfile clamps times to: a native build gives them the same. */
-static int set_time(struct tarball *tarball, const struct spec *spec, struct error *err)
+int spec_epoch(const struct spec *spec, int64_t *seconds, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	struct dockerfile *file = ARENA_NEW(&arena, struct dockerfile);
 
 	if (dockerfile_parse("Dockerfile", spec->dockerfile, &arena, file, err) < 0)
 		return -1;
-	tarball->time_s = dockerfile_epoch(file);
+	*seconds = dockerfile_epoch(file);
 	return 0;
 }
 
 static int write_entries(struct tarball *tarball, const struct spec *spec, struct error *err)
 {
-	if (set_time(tarball, spec, err) < 0 ||
+	if (spec_epoch(spec, &tarball->time_s, err) < 0 ||
 	    tarball_add(tarball, "Dockerfile", spec->dockerfile, strlen(spec->dockerfile), 0644,
 			err) < 0)
 		return -1;

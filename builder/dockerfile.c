@@ -5,6 +5,7 @@
 #include "core/str.h"
 #include "core/words.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -30,7 +31,7 @@ static const struct {
 	[INSTRUCTION_WORKDIR] = {"WORKDIR", false},
 };
 
-static const char *const no_arguments[] = {NULL};
+static const char *const no_words[] = {NULL};
 
 struct parser {
 	const char *at;	     /* the next character of the file */
@@ -54,6 +55,14 @@ static int bad(struct parser *p, const char *why)
 	return error_set(p->err, ERROR_USAGE, "%s:%d: %s", p->file->path, p->begin, why);
 }
 
+/* A line above an instruction, without its signs. */
+static void take_comment(struct parser *p, const char *text, const char *end)
+{
+	while (text < end && strchr("# ", *text))
+		text++;
+	p->comment = arena_strndup(p->arena, text, (size_t)(end - text));
+}
+
 /*
  * One instruction in one line, continuations joined; comment lines between them go. False at the
  * end of the file.
@@ -64,30 +73,53 @@ static bool next_instruction(struct parser *p, struct str *out)
 	p->begin = 0;
 	p->comment = "";
 	while (*p->at) {
-		const char *line = p->at + strspn(p->at, BLANKS);
-		size_t length = strcspn(line, "\n"), kept = length;
+		const char *line = p->at, *text = line + strspn(line, BLANKS), *end;
 		bool more;
 
 		p->line++;
-		p->at = line + length + (line[length] == '\n');
-		while (kept && strchr(BLANKS, line[kept - 1]))
-			kept--;
-		if (!out->length && (*line == '#' || !kept))
-			p->comment = arena_strndup(p->arena, line + strspn(line, "# "),
-						   kept - strspn(line, "# "));
-		if (*line == '#' || !kept) {
-			if (out->length && !kept && !*p->at)
-				return true;
+		end = text + strcspn(text, "\n");
+		p->at = end + (*end == '\n');
+		while (end > text && strchr(BLANKS, end[-1]))
+			end--;
+		if (*text == '#' || end == text) {
+			if (!p->begin)
+				take_comment(p, text, end);
 			continue;
 		}
-		if (!p->begin)
+		/* blanks before what goes on may stand between two words */
+		if (p->begin)
+			text = line;
+		else
 			p->begin = p->line;
-		more = line[kept - 1] == '\\';
-		str_add_bytes(out, line, more ? kept - 1 : kept);
+		more = end[-1] == '\\';
+		str_add_bytes(out, text, (size_t)(end - text) - more);
 		if (!more)
 			return true;
 	}
+	str_trim(out);
 	return out->length > 0;
+}
+
+/*
+ * "# escape=`" before anything else would give every backslash another meaning. Dockerfile
+ * reference, "Parser directives".
+ */
+static int check_directives(struct parser *p, const char *text)
+{
+	for (p->begin = 1; *text == '#'; p->begin++) {
+		const char *name = text + 1 + strspn(text + 1, BLANKS);
+		const char *sign = name + strcspn(name, BLANKS "=\n"), *value = sign;
+
+		value += strspn(value, BLANKS);
+		if (*value != '=')
+			return 0;
+		value += 1 + strspn(value + 1, BLANKS);
+		if (sign - name == 6 && strncasecmp(name, "escape", 6) == 0 && *value != '\\')
+			return bad(p, "another escape character than \\ is not taken");
+		text += strcspn(text, "\n");
+		text += *text == '\n';
+	}
+	return 0;
 }
 
 /* Cuts the first word off; "" at the end. */
@@ -105,15 +137,42 @@ static char *cut_word(char **text)
 	return word;
 }
 
+/* The value of an ARG before the first FROM. */
+static const char *argument(void *arg, const char *name)
+{
+	const struct parser *p = arg;
+	size_t length = strlen(name);
+	const char *value = NULL;
+
+	for (size_t i = 0; i < p->arguments.count; i++)
+		if (strncmp(p->arguments.list[i], name, length) == 0 &&
+		    p->arguments.list[i][length] == '=')
+			value = p->arguments.list[i] + length + 1;
+	return value;
+}
+
+static int expand(struct parser *p, const char *text, const char *const **words)
+{
+	const char *why;
+
+	if (dockerfile_words(text, argument, p, p->arena, words, &why) < 0)
+		return bad(p, why);
+	return 0;
+}
+
 static int parse_from(struct parser *p, char *rest)
 {
 	struct build_stage *stage = &p->file->stages[p->file->stage_count];
 	const char *base = cut_word(&rest), *as = cut_word(&rest), *name = cut_word(&rest);
+	const char *const *words;
 
 	if (p->file->stage_count == STAGES_MAX)
 		return bad(p, "more than 32 stages");
 	if (starts_with(base, "--"))
 		return bad(p, "FROM takes no options here; write FROM IMAGE [AS NAME]");
+	if (expand(p, base, &words) < 0)
+		return -1;
+	base = words[0] ? words[0] : "";
 	if (!*base || (*as && (strcasecmp(as, "as") != 0 || !*name)) || *rest)
 		return bad(p, "FROM is written FROM IMAGE [AS NAME]");
 	p->file->stage_count++;
@@ -140,7 +199,7 @@ static void parse_exec(struct parser *p, struct instruction *instruction)
 			return;
 		words_add(&words, item->valuestring);
 	}
-	instruction->exec = words.list;
+	instruction->exec = words.list ? words.list : no_words;
 }
 
 static int parse_copy_option(struct parser *p, struct instruction *instruction, const char *option)
@@ -154,6 +213,22 @@ static int parse_copy_option(struct parser *p, struct instruction *instruction, 
 	else
 		return bad(p, arena_printf(p->arena, "COPY does not take %.40s", option));
 	return 0;
+}
+
+/* "<<EOF", "<<-'EOF'", "3<<EOF": BuildKit's rule for a word that begins a here-document. */
+static bool has_here_document(const char *text)
+{
+	for (; *text; text += strcspn(text, BLANKS), text += strspn(text, BLANKS)) {
+		const char *name = text + strspn(text, "0123456789");
+
+		if (!starts_with(name, "<<"))
+			continue;
+		name += 2 + (name[2] == '-');
+		name += *name == '"' || *name == '\'';
+		if (isalpha((unsigned char)*name) || *name == '_')
+			return true;
+	}
+	return false;
 }
 
 static int parse_options(struct parser *p, struct instruction *instruction, char *rest)
@@ -172,7 +247,7 @@ static int parse_options(struct parser *p, struct instruction *instruction, char
 		return bad(p, arena_printf(p->arena, "%s needs something behind it",
 					   instruction_name(instruction->kind)));
 	if ((instruction->kind == INSTRUCTION_RUN || instruction->kind == INSTRUCTION_COPY) &&
-	    starts_with(rest, "<<"))
+	    has_here_document(rest))
 		return bad(p, "here-documents are not taken; write the lines with continuations");
 	return 0;
 }
@@ -181,6 +256,7 @@ static int parse_instruction(struct parser *p, const char *name, char *rest)
 {
 	struct instruction instruction = {
 		.line = p->begin, .comment = p->comment, .from = "", .chown = "", .chmod = ""};
+	const char *const *words;
 	size_t kind = 0;
 
 	while (kind < ARRAY_LEN(kinds) && strcasecmp(name, kinds[kind].name) != 0)
@@ -193,10 +269,14 @@ static int parse_instruction(struct parser *p, const char *name, char *rest)
 		return -1;
 	if (kinds[kind].takes_json)
 		parse_exec(p, &instruction);
+	if (kind == INSTRUCTION_RUN && instruction.exec && !instruction.exec[0])
+		return bad(p, "RUN needs something behind it");
 	if (kind == INSTRUCTION_SHELL && !(instruction.exec && instruction.exec[0]))
 		return bad(p, "SHELL is written SHELL [\"program\", \"option\"]");
 	if (!p->stage && kind == INSTRUCTION_ARG) {
-		words_add(&p->arguments, instruction.text);
+		if (expand(p, instruction.text, &words) < 0)
+			return -1;
+		words_add_all(&p->arguments, words);
 		return 0;
 	}
 	if (!p->stage)
@@ -219,6 +299,8 @@ int dockerfile_parse(const char *path, const char *text, struct arena *arena,
 
 	*dockerfile = (struct dockerfile){.path = path};
 	str_init(&line);
+	if (check_directives(&p, text) < 0)
+		return -1;
 	while (next_instruction(&p, &line)) {
 		char *rest = arena_strdup(arena, line.text);
 		const char *name = cut_word(&rest);
@@ -228,7 +310,7 @@ int dockerfile_parse(const char *path, const char *text, struct arena *arena,
 		if (rc < 0)
 			return -1;
 	}
-	dockerfile->arguments = p.arguments.list ? p.arguments.list : no_arguments;
+	dockerfile->arguments = p.arguments.list ? p.arguments.list : no_words;
 	if (!dockerfile->stage_count)
 		return error_set(err, ERROR_USAGE, "%s: no FROM in it", path);
 	return 0;
@@ -239,7 +321,7 @@ int dockerfile_stage(const struct dockerfile *dockerfile, const char *name, size
 	char *end;
 	unsigned long number = strtoul(name, &end, 10);
 
-	for (size_t i = 0; i < before; i++)
+	for (size_t i = before; i-- > 0;)
 		if (*dockerfile->stages[i].name &&
 		    strcasecmp(dockerfile->stages[i].name, name) == 0)
 			return (int)i;

@@ -43,7 +43,7 @@ struct instruction {
 
 struct build_stage {
 	const char *name; /* "" when it has none */
-	const char *base; /* an image, or the name or number of an earlier stage; not expanded */
+	const char *base; /* an image, or the name or number of an earlier stage; ARGs put in */
 	int line;
 	size_t count;
 	struct instruction *list;
@@ -60,8 +60,8 @@ struct dockerfile {
 int dockerfile_parse(const char *path, const char *text, struct arena *arena,
 		     struct dockerfile *dockerfile, struct error *err);
 
-/* The earlier stage that `name` means (its name, or its number), or -1. `before`: stages to look
- * at. */
+/* The earlier stage that `name` means (its name, or its number), or -1; of two of one name the
+ * later. `before`: stages to look at. */
 int dockerfile_stage(const struct dockerfile *dockerfile, const char *name, size_t before);
 
 /* "RUN", for messages. */

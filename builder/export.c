@@ -33,7 +33,8 @@ static int import_archive(const struct image *image, const char *layout, struct 
 {
 	/* build arguments that hold the mirrors of this machine: not to be left in the history */
 	static const char *const redact[] = {"APT_MIRROR", "YUM_MIRROR", "PIP_INDEX_URL", NULL};
-	const struct archive_options options = {.history_redact = redact};
+	const struct archive_options options = {
+		.history_redact = redact, .normalise = true, .newest_s = image->newest_s};
 	struct exporter e = {.image = image};
 	int ends[2], rc;
 	pthread_t thread;

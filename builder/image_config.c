@@ -2,10 +2,10 @@
 #include "builder/image_config.h"
 
 #include "core/words.h"
+#include "oci/normalise.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 cJSON *image_config_new(const char *architecture)
 {
@@ -157,21 +157,12 @@ void image_config_set_label(cJSON *config, const char *name, const char *value)
 	set(object_of(settings(config), "Labels", false), name, cJSON_CreateString(value));
 }
 
-void image_config_time(int64_t seconds, char text[static 40])
-{
-	time_t time = (time_t)seconds;
-	struct tm tm;
-
-	gmtime_r(&time, &tm);
-	strftime(text, 40, "%Y-%m-%dT%H:%M:%SZ", &tm);
-}
-
 static void add_one(cJSON *config, const char *created_by, bool has_layer, int64_t created_s)
 {
 	cJSON *entry = cJSON_CreateObject();
 	char created[40];
 
-	image_config_time(created_s, created);
+	config_time(created_s, created);
 	cJSON_AddStringToObject(entry, "created", created);
 	cJSON_AddStringToObject(entry, "created_by", created_by);
 	if (!has_layer)
@@ -196,24 +187,9 @@ void image_config_add_diff_id(cJSON *config, const char *diff_id)
 
 const char *image_config_write(cJSON *config, int64_t created_s, struct arena *arena)
 {
-	static const char *const traces[] = {"container", "container_config", "docker_version",
-					     "id",	  "parent",	      "parent_id",
-					     NULL};
 	_cleanup_(free_pointer) char *text = NULL;
-	cJSON *created;
-	char time[40];
 
-	for (const char *const *name = traces; *name; name++)
-		cJSON_DeleteItemFromObjectCaseSensitive(config, *name);
-	image_config_drop(config, "Hostname");
-	image_config_drop(config, "Domainname");
-	image_config_drop(config, "Image");
-	image_config_time(created_s, time);
-	created = cJSON_GetObjectItemCaseSensitive(config, "created");
-	if (created)
-		cJSON_ReplaceItemInObjectCaseSensitive(config, "created", cJSON_CreateString(time));
-	else
-		cJSON_AddStringToObject(config, "created", time);
+	config_normalise(config, created_s);
 	text = cJSON_PrintUnformatted(config);
 	if (!text)
 		oom();

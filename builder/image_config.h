@@ -45,12 +45,8 @@ void image_config_add_history(cJSON *config, const char *created_by, size_t laye
 void image_config_add_diff_id(cJSON *config, const char *diff_id);
 
 /*
- * The config's bytes: "created" is `created_s`, and what tells of the machine that built it (a
- * container's id, its engine) is gone. In the arena.
+ * The config's bytes, normalised (oci/normalise.h). In the arena.
  */
 const char *image_config_write(cJSON *config, int64_t created_s, struct arena *arena);
-
-/* Seconds since 1970 as RFC 3339. */
-void image_config_time(int64_t seconds, char text[static 40]);
 
 #endif

@@ -26,7 +26,7 @@ struct place {
 	const char *merged, *bundle, *name;
 };
 
-static const char *find_runtime(void)
+const char *runtime_name(void)
 {
 	/* crun starts faster, and refuses where cgroups are in hybrid mode */
 	if (proc_exists("crun") && !file_exists("/sys/fs/cgroup/unified"))
@@ -51,7 +51,7 @@ bool runtime_available(struct arena *arena, const char **why)
 	*why = NULL;
 	if (geteuid() != 0)
 		*why = "it needs root";
-	else if (!find_runtime())
+	else if (!runtime_name())
 		*why = "neither crun nor runc is installed (apt-get install crun)";
 	else if (!proc_exists("unshare"))
 		*why = "unshare is not installed (apt-get install util-linux)";
@@ -208,7 +208,7 @@ int runtime_run(struct store *store, const struct run_step *step, struct arena *
 		struct run_result *result, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result output = {0};
-	const char *runtime = find_runtime(), *options, *state;
+	const char *runtime = runtime_name(), *options, *state;
 	struct proc proc = {.line = step->line,
 			    .arg = step->arg,
 			    .joined = true,

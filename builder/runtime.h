@@ -32,6 +32,9 @@ struct run_result {
 	const char *output; /* the last of what it printed */
 };
 
+/* The OCI runtime that works here, "crun" or "runc"; NULL when there is none. */
+const char *runtime_name(void);
+
 /* Whether steps can run here; *why is one sentence when not. Cheap: nothing is started. */
 bool runtime_available(struct arena *arena, const char **why);
 

@@ -235,12 +235,12 @@ static int add_entry(struct reader *r, const struct location *at, const struct s
 	if (r->tree->count == TREE_ENTRIES_MAX)
 		return error_set(r->err, ERROR_FAILED, "%s holds more than %d files", r->folder,
 				 TREE_ENTRIES_MAX);
-	if (r->options->no_special && type != TREE_FILE && type != TREE_FOLDER &&
-	    type != TREE_SYMLINK)
-		return error_set(
-			r->err, ERROR_USAGE,
-			"%s is a device or a pipe; take it out of what goes into the image",
-			at->disk);
+	if (r->options->no_special && !S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode) &&
+	    !S_ISLNK(st->st_mode))
+		return error_set(r->err, ERROR_USAGE,
+				 "%s is a device, a pipe or a socket; take it out of what goes "
+				 "into the image",
+				 at->disk);
 	if (st->st_nlink > 1 && !r->options->separate &&
 	    (type == TREE_FILE || type == TREE_SYMLINK))
 		first = first_name(r, st, at->path);
