@@ -2,6 +2,7 @@
 #include "builder/host_script.h"
 
 #include "core/quote.h"
+#include "plan/rule_image.h"
 
 #include <string.h>
 
@@ -105,4 +106,20 @@ void host_script_add_copy(struct str *out, const char *path, const char *to, boo
 	str_addf(out, "\ncp -R \"$here/%s/.\" ", path);
 	quote_word(out, to);
 	str_add_char(out, '\n');
+}
+
+struct plan *host_script_plan(const struct plan *plan, const struct catalog *catalog,
+			      struct arena *arena)
+{
+	struct plan *host = ARENA_NEW(arena, struct plan);
+	const struct choice *cuda = plan_choice(plan, "cuda"), *os = plan_choice(plan, "os");
+	const struct table *table = catalog_table(catalog, "os");
+
+	*host = *plan;
+	host->base.name = "";
+	for (size_t row = 0; cuda && os && table && row < table->row_count; row++)
+		if (strcmp(table_cell(table, row, "version"), os->version) == 0)
+			host->base.packages = toolkit_package(
+				cuda->version, table_cell(table, row, "package_manager"), arena);
+	return host;
 }

@@ -10,6 +10,8 @@
 #define BUILDER_HOST_SCRIPT_H
 
 #include "core/str.h"
+#include "plan/catalog.h"
+#include "plan/resolve.h"
 
 /* Adds the steps of an expanded section; each ends in an empty line. */
 void host_script_add_steps(struct str *out, const char *section);
@@ -19,5 +21,9 @@ void host_script_add_lines(struct str *out, const char *text);
 
 /* Adds the copying of `path`, beside the script, to `to`: of one file, or of a folder's content. */
 void host_script_add_copy(struct str *out, const char *path, const char *to, bool is_file);
+
+/* The plan without a base image: the toolkit comes from NVIDIA's repository. */
+struct plan *host_script_plan(const struct plan *plan, const struct catalog *catalog,
+			      struct arena *arena);
 
 #endif

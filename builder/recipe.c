@@ -9,7 +9,6 @@
 #include "core/quote.h"
 #include "core/template.h"
 #include "core/words.h"
-#include "plan/rule_image.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -189,26 +188,33 @@ static int add_context(struct renderer *r)
 		       : add_user_files(r);
 }
 
+/* The base that is made here, of the stack's OS; not when the person names another. */
+static bool base_is_made(const struct renderer *r)
+{
+	return !r->is_script && strcmp(r->cluster->image.base, "auto") == 0 &&
+	       *values_get(&r->values, "os.base");
+}
+
 /* What the image starts from: the person's, the plan's, ringup's own, or the OS's published one. */
 static int set_base(struct renderer *r)
 {
-	const char *os = values_get(&r->values, "os.version");
-	const char *base = values_get(&r->values, "os.base"), *script;
+	const char *os = values_get(&r->values, "os.version"), *script;
+	const char *planned = values_get(&r->values, "base.name"); /* recipes may do without it */
 	char digest[DIGEST_TEXT_BYTES];
 
-	r->spec->os = os;
-	r->spec->base_script = "";
 	if (strcmp(r->cluster->image.base, "auto") != 0)
 		r->spec->base_name = r->cluster->image.base;
-	else if (*r->plan->base.name)
-		r->spec->base_name = r->plan->base.name;
+	else if (*planned)
+		r->spec->base_name = planned;
 	else
 		r->spec->base_name = values_get(&r->values, "os.image");
 	set(r, "base", r->spec->base_name);
-	if (strcmp(r->cluster->image.base, "auto") != 0 || !*base || *r->plan->base.name)
+	if (!base_is_made(r) || *planned)
 		return 0;
-	if (share_path(r->arena, arena_printf(r->arena, "images/base/%s.sh", base), &script,
-		       r->err) < 0 ||
+	if (share_path(
+		    r->arena,
+		    arena_printf(r->arena, "images/base/%s.sh", values_get(&r->values, "os.base")),
+		    &script, r->err) < 0 ||
 	    digest_of_file(script, digest, r->err) < 0)
 		return -1;
 	r->spec->base_script = script;
@@ -384,6 +390,7 @@ static int render(struct renderer *r)
 
 	if (share_path(r->arena, "recipes", &folder, r->err) < 0 ||
 	    parts_load(folder, r->arena, parts, r->err) < 0 || choose_parts(r, parts) < 0 ||
+	    (!r->is_script && set_base(r) < 0) ||
 	    (r->is_script ? gather_script(r, parts) : gather_image(r, parts)) < 0)
 		return -1;
 	layout.path =
@@ -398,6 +405,8 @@ static int render(struct renderer *r)
 
 static int render_all(struct renderer *r)
 {
+	r->spec->os = values_get(&r->values, "os.version");
+	set(r, "base.made", base_is_made(r) ? "yes" : "");
 	set(r, "title",
 	    arena_printf(r->arena, "Cluster %s for %s, %s", r->is_script ? "host" : "image",
 			 r->spec->os, r->plan->accelerator));
@@ -418,28 +427,10 @@ int recipe_render(const struct cluster *cluster, const struct plan *plan,
 
 	*r = (struct renderer){
 		.cluster = cluster, .plan = plan, .arena = arena, .spec = spec, .err = err};
-	*spec = (struct spec){0};
-	if (check_words(r) < 0 || stack_values(plan, catalog, arena, &r->values, err) < 0 ||
-	    set_base(r) < 0)
+	*spec = (struct spec){.base_name = "", .base_script = ""};
+	if (check_words(r) < 0 || stack_values(plan, catalog, arena, &r->values, err) < 0)
 		return -1;
 	return render_all(r);
-}
-
-/* The plan without its base image: the toolkit comes from NVIDIA's repository. */
-static struct plan *plan_for_host(const struct plan *plan, const struct catalog *catalog,
-				  struct arena *arena)
-{
-	struct plan *host = ARENA_NEW(arena, struct plan);
-	const struct choice *cuda = plan_choice(plan, "cuda"), *os = plan_choice(plan, "os");
-	const struct table *table = catalog_table(catalog, "os");
-
-	*host = *plan;
-	host->base.name = "";
-	for (size_t row = 0; cuda && os && table && row < table->row_count; row++)
-		if (strcmp(table_cell(table, row, "version"), os->version) == 0)
-			host->base.packages = toolkit_package(
-				cuda->version, table_cell(table, row, "package_manager"), arena);
-	return host;
 }
 
 int recipe_render_script(const struct cluster *cluster, const struct plan *plan,
@@ -449,7 +440,7 @@ int recipe_render_script(const struct cluster *cluster, const struct plan *plan,
 	struct renderer *r = ARENA_NEW(arena, struct renderer);
 
 	*r = (struct renderer){.cluster = cluster,
-			       .plan = plan_for_host(plan, catalog, arena),
+			       .plan = host_script_plan(plan, catalog, arena),
 			       .arena = arena,
 			       .spec = spec,
 			       .is_script = true,
@@ -457,7 +448,6 @@ int recipe_render_script(const struct cluster *cluster, const struct plan *plan,
 	*spec = (struct spec){.base_name = "", .base_script = ""};
 	if (check_words(r) < 0 || stack_values(r->plan, catalog, arena, &r->values, err) < 0)
 		return -1;
-	spec->os = values_get(&r->values, "os.version");
 	set(r, "script", "yes");
 	return render_all(r);
 }

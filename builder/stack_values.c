@@ -99,6 +99,59 @@ static void set_row(struct values *values, struct arena *arena, const char *comp
 		    table_cell(table, row, table->columns[i]));
 }
 
+/* "cell;cell" of two columns, each pair quoted as pip wants it in a list of requirements. */
+static const char *wheel_lines(const char *words, const char *sums, struct arena *arena)
+{
+	const char *text = "";
+
+	while (*words && *sums) {
+		size_t word = strcspn(words, ";"), sum = strcspn(sums, ";");
+
+		text = arena_printf(arena, "%s%s      '%.*s --hash=sha256:%.*s'", text,
+				    *text ? " \\\n" : "", (int)word, words, (int)sum, sums);
+		words += word + (words[word] == ';');
+		sums += sum + (sums[sum] == ';');
+	}
+	return text;
+}
+
+/* What NVIDIA has on PyPI of the component's version, for the stack's CUDA. */
+static void set_wheels(struct values *values, struct arena *arena, const struct choice *c,
+		       const struct table *wheels)
+{
+	const char *major = values_get(values, "cuda.major");
+
+	for (size_t row = 0; wheels && row < wheels->row_count; row++)
+		if (strcmp(table_cell(wheels, row, "component"), c->name) == 0 &&
+		    strcmp(table_cell(wheels, row, "version"), c->version) == 0 &&
+		    strcmp(table_cell(wheels, row, "built"), major) == 0)
+			set(values, arena, c->name, "wheels",
+			    wheel_lines(table_cell(wheels, row, "pip"),
+					table_cell(wheels, row, "sha256"), arena));
+}
+
+/* The OS's own package of this version, where the plan takes another way to it. */
+static void set_packaged(struct values *values, struct arena *arena, const struct choice *c,
+			 const struct table *table, const char *os)
+{
+	static const char *const columns[] = {"run_packages", "build_packages"};
+
+	for (size_t row = 0; table && row < table->row_count; row++) {
+		if (strcmp(table_cell(table, row, "version"), c->version) != 0 ||
+		    strcmp(table_cell(table, row, "os"), os) != 0 ||
+		    strcmp(table_cell(table, row, "kind"), "package") != 0)
+			continue;
+		for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
+			const char *name = arena_printf(arena, "packaged.%s", columns[i]);
+			const char *cell = table_cell(table, row, columns[i]);
+
+			set(values, arena, c->name, name, cell);
+			set(values, arena, c->name, arena_printf(arena, "%s.lines", name),
+			    package_lines(cell, arena));
+		}
+	}
+}
+
 static const char *join(const char *list, const char *more, struct arena *arena)
 {
 	return *list && *more ? arena_printf(arena, "%s;%s", list, more) : *list ? list : more;
@@ -164,6 +217,11 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 			set_row(values, arena, c->name, table, row);
 		set_choice(values, arena, c);
 	}
+	for (size_t i = 0; i < plan->count; i++)
+		set_packaged(values, arena, &plan->choices[i],
+			     catalog_table(catalog, plan->choices[i].name), os->version);
+	for (size_t i = 0; i < plan->count; i++)
+		set_wheels(values, arena, &plan->choices[i], catalog_table(catalog, "wheel"));
 	values_set(values, "os.release", os->version + strcspn(os->version, "0123456789"));
 	values_set(values, "accelerator", plan->accelerator);
 	values_set(values, "base.name", plan->base.name);

@@ -9,10 +9,12 @@
  *   NAME.run_packages .build_packages   ';' between; NAME.build_packages.first and .last: one
  *                               word, without its version
  *   NAME.COLUMN                 any other column of its row, "os.codename"
- *   os.release                  "22.04" of "ubuntu22.04"
- * and of the whole: distribution.* and nvidia.*: run_packages and build_packages by whose they are,
- * with .lines one per line of a RUN; accelerator, base.name, base.status, base.packages, choices
- * (comment lines with the reasons), labels.
+ *   NAME.packaged.run_packages .build_packages  of the OS's own package of just this version;
+ * .lines NAME.wheels                 its wheels of wheel.csv with their checksums, as lines of a
+ * RUN os.release                  "22.04" of "ubuntu22.04" and of the whole: distribution.* and
+ * nvidia.*: run_packages and build_packages by whose they are, with .lines one per line of a RUN;
+ * accelerator, base.name, base.status, base.packages, choices (comment lines with the reasons),
+ * labels.
  */
 #ifndef BUILDER_STACK_VALUES_H
 #define BUILDER_STACK_VALUES_H

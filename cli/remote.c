@@ -2,8 +2,8 @@
 #include "cli/remote.h"
 
 #include "core/file.h"
-#include "plan/credentials.h"
 #include "registry-client/certs.h"
+#include "registry-client/helper.h"
 
 #include <string.h>
 
@@ -28,6 +28,7 @@ int remote_open_as(struct context *ctx, const struct cluster *cluster,
 		.plain_http = options->plain_http || (is_own && own->insecure),
 		.user = credentials->user,
 		.password = credentials->password,
+		.identity = credentials->identity,
 		.timeout_s = ctx->timeout_s,
 	};
 
@@ -46,7 +47,7 @@ int remote_open(struct context *ctx, const struct remote_options *options, const
 
 	*registry = NULL;
 	if (remote_cluster(ctx, &cluster, err) < 0 ||
-	    credentials_find(&cluster, address, ctx->arena, &credentials, err) < 0)
+	    registry_credentials(&cluster, address, ctx->arena, &credentials, err) < 0)
 		return -1;
 	return remote_open_as(ctx, &cluster, options, address, &credentials, registry, err);
 }

@@ -5,6 +5,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "deployer/probe.h"
+#include "registry-client/helper.h"
 #include "builder/recipe.h"
 
 #include <stdlib.h>
@@ -107,10 +108,11 @@ int stage_registry(struct stages *s, struct registry **registry, struct error *e
 		.plain_http = r->insecure,
 	};
 
-	if (credentials_find(&s->cluster, r->address, s->arena, &credentials, err) < 0)
+	if (registry_credentials(&s->cluster, r->address, s->arena, &credentials, err) < 0)
 		return -1;
 	config.user = credentials.user;
 	config.password = credentials.password;
+	config.identity = credentials.identity;
 	return registry_open(&config, registry, err);
 }
 
@@ -136,7 +138,8 @@ int stage_bringup(struct stages *s, struct bringup *bringup, struct error *err)
 	bringup->registry_ca = ca;
 	if (s->reference.digest)
 		bringup->image = reference_text(&s->reference, s->arena);
-	if (credentials_find(&s->cluster, r->address, s->arena, &bringup->credentials, err) < 0 ||
+	if (registry_credentials(&s->cluster, r->address, s->arena, &bringup->credentials, err) <
+		    0 ||
 	    keys_load(&s->fleet, s->arena, &bringup->keys, err) < 0)
 		return -1;
 	if (s->fleet.members[0].engine->has_containers)

@@ -142,7 +142,9 @@ int partial_open(struct partial *partial, const char *folder, const struct descr
 
 	*partial = (struct partial){
 		.fd = -1, .folder = folder, .descriptor = *descriptor, .part_count = part_count};
-	if (descriptor->size_bytes / part_count < PART_ALIGN_BYTES)
+	if (part_count > descriptor->size_bytes / PART_ALIGN_BYTES)
+		partial->part_count = descriptor->size_bytes / PART_ALIGN_BYTES;
+	if (!partial->part_count)
 		partial->part_count = 1;
 	if (set_path(partial, "", err) < 0)
 		return -1;

@@ -35,18 +35,62 @@ static bool decode(const char *auth, struct arena *arena, struct credentials *cr
 	return true;
 }
 
+/* "https://HOST/v1/" is HOST; Docker Hub has had several names. */
+static bool is_registry(const char *key, const char *registry)
+{
+	const char *host = strstr(key, "://");
+	size_t length;
+
+	host = host ? host + 3 : key;
+	length = strcspn(host, "/");
+	if (strncmp(host, registry, length) == 0 && !registry[length])
+		return true;
+	return strcmp(registry, "docker.io") == 0 &&
+	       (strncmp(host, "index.docker.io", length) == 0 ||
+		strncmp(host, "registry-1.docker.io", length) == 0) &&
+	       length > 9;
+}
+
+static const cJSON *find_entry(const cJSON *object, const char *registry)
+{
+	const cJSON *exact = json_member(object, registry), *item;
+
+	if (exact)
+		return exact;
+	cJSON_ArrayForEach (item, object) {
+		if (is_registry(item->string, registry))
+			return item;
+	}
+	return NULL;
+}
+
+static const char *text_or_null(const cJSON *item, struct arena *arena)
+{
+	return cJSON_IsString(item) && *item->valuestring ? arena_strdup(arena, item->valuestring)
+							  : NULL;
+}
+
 static int read_one(const char *path, const char *registry, struct arena *arena,
 		    struct credentials *credentials, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = NULL;
+	const cJSON *entry;
 	const char *auth;
 
 	if (!file_exists(path))
 		return 0;
 	if (json_read(path, &json, err) < 0)
 		return -1;
-	auth = json_text(json_member(json_member(json, "auths"), registry), "auth", arena);
-	if (!auth)
+	entry = find_entry(json_member(json, "auths"), registry);
+	auth = json_text(entry, "auth", arena);
+	credentials->identity.hidden = text_or_null(json_member(entry, "identitytoken"), arena);
+	credentials->helper =
+		text_or_null(find_entry(json_member(json, "credHelpers"), registry), arena);
+	if (!credentials->helper && !auth && !credentials->identity.hidden)
+		credentials->helper = text_or_null(json_member(json, "credsStore"), arena);
+	if (credentials->helper || credentials->identity.hidden)
+		credentials->path = path;
+	if (credentials->helper || !auth || (!*auth && credentials->identity.hidden))
 		return 0;
 	if (!decode(auth, arena, credentials))
 		return error_set(
@@ -58,17 +102,28 @@ static int read_one(const char *path, const char *registry, struct arena *arena,
 	return 0;
 }
 
+/* The file below the folder that the variable names, or NULL. */
+static const char *below(struct arena *arena, const char *variable, const char *file)
+{
+	const char *folder = getenv(variable);
+
+	return folder && *folder ? arena_printf(arena, "%s/%s", folder, file) : NULL;
+}
+
 int credentials_find(const struct cluster *cluster, const char *registry, struct arena *arena,
 		     struct credentials *credentials, struct error *err)
 {
-	const char *file = getenv("REGISTRY_AUTH_FILE"), *docker = getenv("DOCKER_CONFIG");
-	const char *places[4] = {auth_path(cluster, arena), file};
+	const char *places[] = {
+		auth_path(cluster, arena),
+		getenv("REGISTRY_AUTH_FILE"),
+		below(arena, "DOCKER_CONFIG", "config.json"),
+		path_expand(arena, NULL, "~/.docker/config.json"),
+		below(arena, "XDG_RUNTIME_DIR", "containers/auth.json"),
+		path_expand(arena, NULL, "~/.config/containers/auth.json"),
+	};
 
 	*credentials = (struct credentials){0};
-	if (docker)
-		places[2] = arena_printf(arena, "%s/config.json", docker);
-	places[3] = path_expand(arena, NULL, "~/.docker/config.json");
-	for (size_t i = 0; i < ARRAY_LEN(places) && !credentials->user; i++)
+	for (size_t i = 0; i < ARRAY_LEN(places) && !credentials->path; i++)
 		if (places[i] && read_one(places[i], registry, arena, credentials, err) < 0)
 			return -1;
 	return 0;

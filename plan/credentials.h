@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * credentials.h - who logs in to a registry, read where Docker keeps it.
+ * credentials.h - who logs in to a registry, read where Docker and Podman keep it.
  *
  * Looked up in this order: .ringup/auth.json beside cluster.yaml (what 'ringup login' and 'ringup
- * lab up' write), $REGISTRY_AUTH_FILE, $DOCKER_CONFIG/config.json, ~/.docker/config.json. The form
- * is Docker's: {"auths": {"HOST:PORT": {"auth": base64("user:password")}}}.
+ * lab up' write), $REGISTRY_AUTH_FILE, $DOCKER_CONFIG/config.json, ~/.docker/config.json,
+ * $XDG_RUNTIME_DIR/containers/auth.json, ~/.config/containers/auth.json. The form is Docker's:
+ *
+ *   {"auths": {"HOST:PORT": {"auth": base64("user:password"), "identitytoken": "..."}},
+ *    "credHelpers": {"HOST:PORT": "NAME"}, "credsStore": "NAME"}
+ *
+ * Keys may be written as URLs ("https://HOST/v1/"). Sources: docs.docker.com, "docker login";
+ * containers-auth.json(5).
  */
 #ifndef PLAN_CREDENTIALS_H
 #define PLAN_CREDENTIALS_H
@@ -15,6 +21,12 @@
 struct credentials {
 	const char *user; /* NULL: none on file, go in without */
 	struct secret password;
+	struct secret identity; /* a refresh token, instead of a password */
+	/*
+	 * They are not in the file, but with the program docker-credential-HELPER: see
+	 * registry-client/helper.h, which asks it. NULL otherwise.
+	 */
+	const char *helper;
 	const char *path; /* of the file that they came from */
 };
 

@@ -23,13 +23,18 @@ static void forget_token(struct auth_token *token)
 	token->header = NULL;
 }
 
+static void wipe(struct secret secret)
+{
+	if (secret.hidden)
+		explicit_bzero((void *)(uintptr_t)secret.hidden, strlen(secret.hidden));
+}
+
 void auth_release(struct auth *auth)
 {
 	for (struct auth_token *t = auth->tokens; t; t = t->next)
 		forget_token(t);
-	if (auth->password.hidden)
-		explicit_bzero((void *)(uintptr_t)auth->password.hidden,
-			       strlen(auth->password.hidden));
+	wipe(auth->password);
+	wipe(auth->identity);
 	*auth = (struct auth){0};
 }
 
@@ -88,7 +93,7 @@ void auth_header(struct registry *registry, const struct exchange *x, struct str
 	const struct auth *auth = &registry->auth;
 
 	if (x->credentials == CREDENTIALS_TOKEN_SERVICE) {
-		if (auth->user)
+		if (auth->user && !auth->identity.hidden)
 			add_basic(auth, header);
 		return;
 	}
@@ -142,6 +147,11 @@ static int refused(const struct registry *registry, struct error *err)
 {
 	const char *user = registry->auth.user;
 
+	if (registry->auth.identity.hidden)
+		return error_set(err, ERROR_FAILED,
+				 "registry %s refused the refresh token on file (HTTP 401); run "
+				 "'ringup login %s', or 'docker login %s', again",
+				 registry->base, registry->address, registry->address);
 	if (!user)
 		return error_set(err, ERROR_FAILED,
 				 "registry %s asks for a user and a password (HTTP 401); run "
@@ -178,7 +188,13 @@ int auth_challenged(struct registry *registry, const struct exchange *x, bool is
 
 	if (!is_ours(registry, x))
 		return failure_set(registry, x, err);
-	if (!choose(x, &arena, &challenge))
+	/* Some answer a token that has run out without a challenge that could be used. */
+	if (!choose(x, &arena, &challenge) && registry->auth.scheme == AUTH_BEARER && x->scope &&
+	    !is_second) {
+		forget_token(find_token(registry, x->scope));
+		return 0;
+	}
+	if (!challenge.scheme)
 		return error_set(err, ERROR_FAILED,
 				 "registry %s answered 401 and offers neither Basic nor Bearer; "
 				 "ringup knows no other way to log in",
@@ -198,8 +214,38 @@ int auth_challenged(struct registry *registry, const struct exchange *x, bool is
 
 struct fetch {
 	struct transfer transfer;
-	char *scope; /* owned */
+	char *scope;	 /* owned */
+	struct str form; /* the body of a POST: holds the refresh token */
 };
+
+/* "name=value" of application/x-www-form-urlencoded. */
+static void add_field(struct str *form, const char *name, const char *value)
+{
+	char *escaped = curl_easy_escape(NULL, value, 0);
+
+	str_addf(form, "%s%s=%s", form->length ? "&" : "", name, escaped ? escaped : "");
+	if (escaped)
+		explicit_bzero(escaped, strlen(escaped));
+	curl_free(escaped);
+}
+
+/* Docker token authentication, "Requesting a Token according to OAuth2". */
+static void refresh_request(struct registry *registry, struct fetch *fetch)
+{
+	struct exchange *x = &fetch->transfer.x;
+
+	str_clear(&fetch->form);
+	add_field(&fetch->form, "grant_type", "refresh_token");
+	add_field(&fetch->form, "service", registry->auth.service ? registry->auth.service : "");
+	add_field(&fetch->form, "client_id", "ringup");
+	add_field(&fetch->form, "scope", fetch->scope);
+	add_field(&fetch->form, "refresh_token", secret_reveal(registry->auth.identity));
+	exchange_request(x, "POST", "%s", registry->auth.realm);
+	x->credentials = CREDENTIALS_TOKEN_SERVICE;
+	x->content_type = "application/x-www-form-urlencoded";
+	x->body = fetch->form.text;
+	x->body_bytes = fetch->form.length;
+}
 
 static void fetch_request(struct registry *registry, struct exchange *x, const char *scope)
 {
@@ -252,7 +298,10 @@ static enum transfer_next fetch_step(struct transfer *transfer, struct error *er
 	struct exchange *x = &transfer->x;
 
 	if (!x->method) {
-		fetch_request(transfer->registry, x, fetch->scope);
+		if (transfer->registry->auth.identity.hidden)
+			refresh_request(transfer->registry, fetch);
+		else
+			fetch_request(transfer->registry, x, fetch->scope);
 		return TRANSFER_SEND;
 	}
 	if (x->result == CURLE_OK && (x->status == 401 || x->status == 403)) {
@@ -270,6 +319,7 @@ struct transfer *auth_fetch_new(struct registry *registry, const char *scope)
 	struct fetch *fetch = xmalloc(sizeof(*fetch));
 
 	transfer_init(&fetch->transfer, registry, fetch_step);
+	str_init(&fetch->form);
 	fetch->scope = strdup(scope);
 	if (!fetch->scope)
 		oom();
@@ -283,6 +333,8 @@ void auth_fetch_free(struct transfer *transfer)
 	if (!fetch)
 		return;
 	explicit_bzero(transfer->x.answer.text, transfer->x.answer.length);
+	explicit_bzero(fetch->form.text, fetch->form.length);
+	str_release(&fetch->form);
 	transfer_release(transfer);
 	free(fetch->scope);
 	free(fetch);

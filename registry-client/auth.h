@@ -4,7 +4,7 @@
  *
  * Sources: RFC 9110 section 11 (challenges), RFC 7617 (Basic), the Docker token authentication
  * specification (Bearer: GET realm?service=&scope=, answered with token or access_token and
- * expires_in).
+ * expires_in), and its OAuth2 form (POST with grant_type=refresh_token).
  *
  * Rules kept here: credentials are sent to the registry's own origin only, and to a token realm
  * only when that is https or on the registry's own host; they never stand in a URL or in a message.
@@ -45,6 +45,8 @@ struct auth_token {
 struct auth {
 	const char *user; /* NULL: anonymous */
 	struct secret password;
+	struct secret
+		identity; /* refresh token: tokens are asked for with it, not with a password */
 	enum auth_scheme scheme;
 	const char *realm, *service; /* AUTH_BEARER */
 	struct auth_token *tokens;

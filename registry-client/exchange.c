@@ -168,8 +168,8 @@ static void set_method(struct exchange *x)
 		curl_easy_setopt(easy, CURLOPT_SEEKDATA, x);
 		curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_BUFFER_BYTES);
 	} else if (strcmp(x->method, "POST") == 0) {
-		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, "");
-		curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, 0L);
+		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, x->body ? x->body : "");
+		curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, x->body ? (long)x->body_bytes : 0L);
 	} else {
 		curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, x->method);
 	}

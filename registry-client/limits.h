@@ -63,6 +63,7 @@
 #define LONG_PAUSE_USEC 5000000ULL /* a longer one is announced */
 
 /* Tokens. "expires_in" is 60 when it is not given: Docker token authentication specification. */
+#define HELPER_SECONDS 30 /* for a credential helper to answer */
 #define TOKEN_SECONDS_DEFAULT 60
 #define TOKEN_MARGIN_SECONDS 10
 

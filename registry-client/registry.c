@@ -37,6 +37,12 @@ static int check_config(const struct registry_config *config, struct error *err)
 	return 0;
 }
 
+/* Docker Hub's registry answers under another name than its images have. */
+static const char *host_of(const char *address)
+{
+	return strcmp(address, "docker.io") == 0 ? "registry-1.docker.io" : address;
+}
+
 static void copy_config(struct registry *r, const struct registry_config *config)
 {
 	struct arena *arena = &r->arena;
@@ -44,8 +50,9 @@ static void copy_config(struct registry *r, const struct registry_config *config
 	r->address = arena_strdup(arena, config->address);
 	r->is_loopback = reference_is_loopback(config->address);
 	r->base = arena_printf(arena, "%s://%s", config->plain_http ? "http" : "https",
-			       config->address);
+			       host_of(config->address));
 	r->connections = config->connections > 0 ? config->connections : CONNECTIONS_DEFAULT;
+	r->pause_usec = config->pause_usec ? config->pause_usec : RETRY_FIRST_USEC;
 	r->split_bytes = config->split_bytes ? config->split_bytes : SPLIT_BYTES_DEFAULT;
 	if (r->connections > CONNECTIONS_MAX)
 		r->connections = CONNECTIONS_MAX;
@@ -63,6 +70,8 @@ static void copy_config(struct registry *r, const struct registry_config *config
 		r->auth.user = arena_strdup(arena, config->user);
 	if (config->password.hidden)
 		r->auth.password.hidden = arena_strdup(arena, config->password.hidden);
+	if (config->identity.hidden)
+		r->auth.identity.hidden = arena_strdup(arena, config->identity.hidden);
 }
 
 int registry_open(const struct registry_config *config, struct registry **registry,
@@ -138,6 +147,13 @@ static enum transfer_next contact_step(struct transfer *t, struct error *err)
 	return transfer_failed(t, err);
 }
 
+/* What answers at all is worth as many tries as anything else. */
+static void contact_recover(struct transfer *t)
+{
+	if (t->x.result == CURLE_OK)
+		t->tries_max = TRIES_MAX;
+}
+
 int registry_contact(struct registry *registry, struct error *err)
 {
 	_cleanup_(transfer_release) struct transfer contact = {0};
@@ -146,6 +162,7 @@ int registry_contact(struct registry *registry, struct error *err)
 	if (registry->is_known)
 		return 0;
 	transfer_init(&contact, registry, contact_step);
+	contact.recover = contact_recover;
 	contact.tries_max = FIRST_CONTACT_TRIES_MAX;
 	if (transfer_run(registry, list, 1, 1, err) < 0)
 		return -1;

@@ -22,9 +22,11 @@ struct registry_config {
 	bool plain_http; /* no TLS. Loopback addresses that do not speak TLS get it by themselves */
 	const char *user; /* NULL: anonymous */
 	struct secret password;
-	int timeout_s;	      /* a request without a byte for so long fails; 0: 60 */
-	int connections;      /* blobs side by side; 0: 6 */
-	uint64_t split_bytes; /* a larger blob is pulled in several ranges; 0: 256 MiB */
+	struct secret identity; /* a refresh token for the token service, instead of a password */
+	int timeout_s;		/* a request without a byte for so long fails; 0: 60 */
+	int connections;	/* blobs side by side; 0: 6 */
+	uint64_t pause_usec;	/* before the second try, doubled each time; 0: half a second */
+	uint64_t split_bytes;	/* a larger blob is pulled in several ranges; 0: 256 MiB */
 };
 
 struct registry; /* owned by the caller; registry_close */

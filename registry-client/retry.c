@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-uint64_t retry_pause_usec(int tries)
+uint64_t retry_pause_usec(uint64_t first_usec, int tries)
 {
-	uint64_t pause = RETRY_FIRST_USEC;
+	uint64_t pause = first_usec;
 	uint32_t dice = 0;
 
 	for (int i = 1; i < tries && pause < RETRY_LONGEST_USEC; i++)

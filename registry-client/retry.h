@@ -8,10 +8,10 @@
 #include <time.h>
 
 /*
- * The pause before try number `tries` + 1 (tries from 1): it doubles each time, and a random half
- * of it is taken off, so that many clients do not come back at the same moment.
+ * The pause before try number `tries` + 1 (tries from 1): `first_usec`, doubled each time, and a
+ * random half of it is taken off, so that many clients do not come back at the same moment.
  */
-uint64_t retry_pause_usec(int tries);
+uint64_t retry_pause_usec(uint64_t first_usec, int tries);
 
 /*
  * Reads a Retry-After header: seconds, or a date (RFC 9110, 10.2.3) taken from `now`. False when it

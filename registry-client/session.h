@@ -16,7 +16,7 @@ struct registry {
 	bool is_known;	 /* registry_contact went well */
 	bool has_let_in; /* it answered something that needs no login, or took ours */
 	int connections;
-	uint64_t split_bytes;
+	uint64_t split_bytes, pause_usec;
 	struct exchange_settings settings;
 	struct auth auth;
 	CURLM *multi;

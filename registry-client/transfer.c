@@ -63,7 +63,7 @@ static int try_again(struct transfer *t, struct error *err)
 		failure_set(t->registry, &t->x, err);
 		return t->tries > 1 ? error_advise(err, "tried %d times", t->tries) : -1;
 	}
-	pause = retry_pause_usec(t->tries);
+	pause = retry_pause_usec(t->registry->pause_usec, t->tries);
 	if (after && retry_after_usec(after, time(NULL), &asked))
 		t->registry->quiet_until_usec = now + asked;
 	announce(t, asked > pause ? asked : pause);

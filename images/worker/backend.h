@@ -23,6 +23,13 @@ struct backend {
 	 * status it means. */
 	int (*probe)(struct failure *err);
 
+	/* What moves the data, with its version, on this machine: "" if it is this program alone.
+	 * After probe(). */
+	const char *(*version)(void);
+
+	/* How an all-reduce of @bytes is done: a few words that live on. */
+	const char *(*algorithm)(void *state, size_t bytes);
+
 	/* Connects this rank to the others and sets up two buffers of @bytes each. *state is the
 	 * backend's own. */
 	int (*open)(const struct group *group, size_t bytes, void **state, struct failure *err);

@@ -166,6 +166,28 @@ static int cpu_open(const struct group *group, size_t bytes, void **state, struc
 	return 0;
 }
 
+static const char *cpu_version(void)
+{
+	return "";
+}
+
+static const char *cpu_algorithm(void *state, size_t bytes)
+{
+	const struct cpu *cpu = state;
+	bool small = bytes <= SHM_SMALL_BYTES;
+
+	if (cpu->group->world == 1)
+		return "copy";
+	if (cpu->leader_count == 1)
+		return small ? "shm slots" : "shm shares";
+	if (cpu->leader_count == cpu->group->world)
+		return ring_is_small(cpu->leader_count, bytes) ? "tcp gather" : "tcp ring";
+	if (small)
+		return "shm slots, tcp gather";
+	return ring_is_small(cpu->leader_count, bytes) ? "shm shares, tcp gather"
+						       : "shm shares, tcp ring";
+}
+
 static void cpu_buffers(void *state, void **send, void **recv)
 {
 	struct cpu *cpu = state;
@@ -244,6 +266,8 @@ static int cpu_exchange(void *state, int peer, size_t bytes, uint32_t number, st
 const struct backend backend_cpu = {
 	.name = "cpu",
 	.probe = cpu_probe,
+	.version = cpu_version,
+	.algorithm = cpu_algorithm,
 	.open = cpu_open,
 	.buffers = cpu_buffers,
 	.allreduce = cpu_allreduce,

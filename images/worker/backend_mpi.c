@@ -91,6 +91,18 @@ static int mpi_open(const struct group *group, size_t bytes, void **state, struc
 	return 0;
 }
 
+static const char *mpi_version(void)
+{
+	return loaded->version();
+}
+
+static const char *mpi_algorithm(void *state, size_t bytes)
+{
+	(void)state;
+	(void)bytes;
+	return "MPI_Allreduce";
+}
+
 static void mpi_buffers(void *state, void **send, void **recv)
 {
 	struct mpi *mpi = state;
@@ -145,6 +157,8 @@ static void mpi_close(void *state)
 const struct backend backend_mpi = {
 	.name = "mpi",
 	.probe = mpi_probe,
+	.version = mpi_version,
+	.algorithm = mpi_algorithm,
 	.open = mpi_open,
 	.buffers = mpi_buffers,
 	.allreduce = mpi_allreduce,

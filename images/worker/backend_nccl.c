@@ -39,6 +39,25 @@ static int nccl_probe(struct failure *err)
 	return nccl_open(&nccl, err);
 }
 
+static const char *nccl_version(void)
+{
+	static char text[96];
+	char number[16];
+
+	nccl_version_text(nccl.version, number);
+	snprintf(text, sizeof(text), "NCCL %s, driver %s, CUDA %d.%d", number,
+		 cuda.driver[0] ? cuda.driver : "unknown", cuda.version / 1000,
+		 cuda.version % 1000 / 10);
+	return text;
+}
+
+static const char *nccl_algorithm(void *state, size_t bytes)
+{
+	(void)state;
+	(void)bytes;
+	return "ncclAllReduce";
+}
+
 /* Puts the rank in front of what cuda_failed() said. */
 static int cuda_says(const struct state *s, const char *call, int rc, struct failure *err)
 {
@@ -358,6 +377,8 @@ static int nccl_finish(void *state, double *usec, struct failure *err)
 const struct backend backend_nccl = {
 	.name = "nccl",
 	.probe = nccl_probe,
+	.version = nccl_version,
+	.algorithm = nccl_algorithm,
 	.open = nccl_connect,
 	.buffers = nccl_buffers,
 	.allreduce = nccl_allreduce,

@@ -29,6 +29,7 @@ struct run {
 	uint32_t salt;
 	unsigned char *part; /* struct part and the times */
 	size_t part_bytes;
+	float *sorted;	     /* [iterations] scratch */
 	unsigned char *all;  /* rank 0: everybody's parts */
 	unsigned char *host; /* for buffers in a device's memory, else NULL: what is copied there */
 };
@@ -39,6 +40,8 @@ uint64_t bench_buffer_bytes(const struct workload *workload)
 
 	if (workload->find_slow && least < FIND_BYTES)
 		least = FIND_BYTES;
+	if (workload->sgd_steps && least < SGD_BYTES)
+		least = SGD_BYTES;
 	return workload->last_bytes > least ? workload->last_bytes : least;
 }
 
@@ -197,6 +200,21 @@ static void summarise(float *slowest, uint32_t count, int world, struct result *
 	result->busbw = result->algbw * 2 * (world - 1) / world;
 }
 
+/* One rank's times, in a summary of its own. */
+static struct rank_time rank_summary(const struct run *run, const float *times)
+{
+	uint32_t count = run->bench->group->workload.iterations;
+	double total = 0;
+
+	memcpy(run->sorted, times, count * sizeof(*times));
+	qsort(run->sorted, count, sizeof(*times), by_size);
+	for (uint32_t i = 0; i < count; i++)
+		total += (double)times[i];
+	return (struct rank_time){.usec = (float)(total / count),
+				  .p50_usec = run->sorted[count / 2],
+				  .p99_usec = run->sorted[(uint64_t)count * 99 / 100]};
+}
+
 static void blame_data(const struct run *run, const struct result *result, int rank,
 		       const struct mismatch *found, struct report *report)
 {
@@ -221,6 +239,10 @@ static void merge(const struct run *run, struct result *result, struct report *r
 		(float *)(run->all +
 			  sizeof(struct part)); /* rank 0's own times, raised to the maximum */
 
+	result->ranks = calloc((size_t)world, sizeof(*result->ranks));
+	if (!result->ranks)
+		abort();
+	result->algorithm = run->bench->backend->algorithm(run->bench->state, result->bytes);
 	for (int rank = 0; rank < world; rank++) {
 		const unsigned char *part = run->all + (size_t)rank * run->part_bytes;
 		const float *times = (const float *)(part + sizeof(struct part));
@@ -232,6 +254,7 @@ static void merge(const struct run *run, struct result *result, struct report *r
 		result->wrong += found.wrong;
 		if (found.wrong > 0 && report->failure.status == STATUS_PASS)
 			blame_data(run, result, rank, &found, report);
+		result->ranks[rank] = rank_summary(run, times);
 		for (uint32_t i = 0; i < iterations; i++)
 			slowest[i] = times[i] > slowest[i] ? times[i] : slowest[i];
 	}
@@ -339,24 +362,29 @@ int bench_run(const struct bench *bench, struct report *report, struct failure *
 	run.part_bytes = sizeof(struct part) + w->iterations * sizeof(float);
 	run.part_bytes = (run.part_bytes + 7) & ~(size_t)7;
 	run.part = calloc(1, run.part_bytes);
+	run.sorted = malloc(w->iterations * sizeof(float));
 	run.all = bench->group->rank == 0 ? calloc((size_t)bench->group->world, run.part_bytes)
 					  : NULL;
-	report->results = calloc(2 * count_sizes(w), sizeof(*report->results));
+	report->room = 2 * count_sizes(w);
+	report->results = calloc(report->room, sizeof(*report->results));
 	if (bench->backend->put)
 		run.host = malloc(bench_buffer_bytes(w));
-	if (!run.part || !report->results || (bench->group->rank == 0 && !run.all) ||
+	if (!run.part || !run.sorted || !report->results || (bench->group->rank == 0 && !run.all) ||
 	    (bench->backend->put && !run.host))
 		abort();
 	control_phase(bench->group->control, PHASE_FIRST);
 	rc = run_sizes(&run, report, err);
 	free(run.part);
 	free(run.all);
+	free(run.sorted);
 	free(run.host);
 	return rc;
 }
 
 void report_release(struct report *report)
 {
+	for (size_t i = 0; i < report->room; i++)
+		free(report->results[i].ranks);
 	free(report->results);
 	heat_release(&report->heat);
 }

@@ -14,6 +14,7 @@
 #include "blame.h"
 #include "fault.h"
 #include "pattern.h"
+#include "sgd.h"
 
 struct result {
 	uint64_t bytes, count;
@@ -21,14 +22,22 @@ struct result {
 	double usec, min_usec, max_usec, p50_usec, p99_usec;
 	double algbw, busbw;
 	uint64_t wrong; /* elements, over all ranks and both checks */
+	const char *algorithm;
+	struct rank_time *ranks; /* [world], owned */
+};
+
+/* One rank's own view of a size. */
+struct rank_time {
+	float usec, p50_usec, p99_usec;
 };
 
 /* Rank 0's collection; other ranks leave `results` empty. */
 struct report {
 	struct result *results; /* owned; report_release() */
-	size_t count;
-	struct mismatch first; /* the first mismatch, if failure.status is STATUS_DATA */
-	struct heat heat;      /* --find-slow */
+	size_t count, room;	/* results so far; their most */
+	struct mismatch first;	/* the first mismatch, if failure.status is STATUS_DATA */
+	struct heat heat;	/* --find-slow */
+	struct sgd sgd;		/* --sgd */
 	struct failure
 		failure; /* status STATUS_PASS, or the worst verdict so far: data, then threshold */
 };

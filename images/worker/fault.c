@@ -7,7 +7,8 @@
 
 #define RANK_MAX 1000000
 
-static const char *const kinds[FAULT_COUNT] = {"slow", "corrupt", "die", "drop", "version", "stop"};
+static const char *const kinds[FAULT_COUNT] = {"slow",	  "corrupt", "die", "drop",
+					       "version", "drift",   "stop"};
 
 void fault_init(struct fault *fault)
 {

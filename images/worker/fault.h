@@ -15,6 +15,7 @@ enum fault_kind {
 	FAULT_DIE,     /* kills itself in the middle of the timed iterations */
 	FAULT_DROP,    /* never joins */
 	FAULT_VERSION, /* says it runs another version */
+	FAULT_DRIFT,   /* changes one of its weights in the middle of --sgd */
 	FAULT_STOP,    /* stops itself (SIGSTOP) where FAULT_DIE would die: a hang */
 	FAULT_COUNT
 };

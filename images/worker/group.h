@@ -26,6 +26,8 @@ struct member {
 	char version[32];
 	uint32_t port;
 	uint32_t pid;
+	uint32_t cores;		 /* that this rank may use */
+	char library[96];	 /* backend's version(), "" */
 	uint32_t private_memory; /* not 0: --no-shm, TCP even to ranks of the same host */
 };
 
@@ -35,7 +37,7 @@ struct workload {
 	uint32_t factor, iterations, warmups;
 	uint32_t type, op;  /* enum dtype, enum op */
 	uint32_t find_slow; /* not 0: --find-slow */
-	uint32_t unused;
+	uint32_t sgd_steps; /* not 0: --sgd with so many steps */
 };
 
 struct control;

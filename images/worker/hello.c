@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "hello.h"
 #include "backend.h"
+#include "placement.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,6 +38,10 @@ void hello_fill(struct hello *hello, const struct options *options, const struct
 	read_boot_id(member->kernel, sizeof(member->kernel));
 	member->pid = (uint32_t)getpid();
 	member->private_memory = options->no_shm;
+	member->cores = (uint32_t)placement_cores();
+	if (unusable->status == STATUS_PASS)
+		snprintf(member->library, sizeof(member->library), "%s",
+			 backend_find(options->backend)->version());
 	snprintf(hello->intro.backend, sizeof(hello->intro.backend), "%s",
 		 backend_find(options->backend)->name);
 	hello->intro.unusable = *unusable;
@@ -52,6 +57,7 @@ void hello_tidy(struct hello *hello)
 	END(hello->intro.member.kernel);
 	END(hello->intro.member.address);
 	END(hello->intro.member.version);
+	END(hello->intro.member.library);
 	END(hello->intro.backend);
 	END(hello->intro.unusable.host);
 	END(hello->intro.unusable.reason);

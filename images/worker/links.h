@@ -18,7 +18,8 @@ int link_connect(const struct group *group, int rank, int purpose, int64_t deadl
 		 struct failure *err);
 
 /* Takes connections on the group's listener until @done(arg). Each that proves to be a member's
- * goes to @take(arg, rank, purpose, fd), which returns whether it keeps it; all others are closed.
+ * goes to @take(arg, rank, purpose, fd), which returns whether it keeps it; all others are closed,
+ * also those that have not said who they are by then: nobody may connect before he is awaited.
  * Returns 0, or -1 at the deadline or when the run has failed; *err is left alone. */
 struct link_taker {
 	bool (*take)(void *arg, int rank, int purpose, int fd);

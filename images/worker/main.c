@@ -46,6 +46,24 @@ static void tell_and_leave(void *arg, const struct failure *failure)
 	_exit(tell(arg, failure, false));
 }
 
+/* What follows the benchmark, if it was asked for and all is well so far. */
+static int work_on(struct story *story, const struct bench *bench, struct failure *err)
+{
+	const struct workload *workload = &story->group.workload;
+	const struct sgd_setup setup = {.group = &story->group,
+					.backend = bench->backend,
+					.state = bench->state,
+					.fault = bench->fault};
+	struct failure *verdict = &story->report.failure;
+
+	if (workload->find_slow && verdict->status == STATUS_PASS &&
+	    find_run(bench, &story->report, err) < 0)
+		return -1;
+	if (workload->sgd_steps && verdict->status == STATUS_PASS)
+		return sgd_run(&setup, &story->report.sgd, verdict, err);
+	return 0;
+}
+
 /* From the table of members to the last barrier. */
 static int work(struct story *story, const struct backend *backend, struct failure *err)
 {
@@ -67,9 +85,8 @@ static int work(struct story *story, const struct backend *backend, struct failu
 		output_header(options, &story->group);
 	if (rc == 0)
 		rc = bench_run(&bench, &story->report, err);
-	if (rc == 0 && story->group.workload.find_slow &&
-	    story->report.failure.status == STATUS_PASS)
-		rc = find_run(&bench, &story->report, err);
+	if (rc == 0)
+		rc = work_on(story, &bench, err);
 	if (rc == 0)
 		rc = control_finish(control, err);
 	if (rc < 0)

@@ -36,24 +36,18 @@ static bool complete(const void *arg)
 {
 	const struct mesh *mesh = arg;
 
-	return mesh->fds[mesh->wanted] >= 0;
+	if (mesh->wanted < WORLD_MAX)
+		return mesh->fds[mesh->wanted] >= 0;
+	for (int rank = mesh->group->rank + 1; rank < mesh->group->world; rank++)
+		if (mesh->fds[rank] < 0)
+			return false;
+	return true;
 }
 
-static int open_link(struct mesh *mesh, int peer, struct failure *err)
+static int no_call(const struct mesh *mesh, int peer, struct failure *err)
 {
 	const struct group *group = mesh->group;
-	const struct link_taker taker = {.take = take, .done = complete, .arg = mesh};
-	int64_t deadline = clock_usec() + group->timeout_usec;
 
-	if (mesh->fds[peer] >= 0)
-		return 0;
-	if (peer < group->rank) {
-		mesh->fds[peer] = link_connect(group, peer, LINK_MESH, deadline, err);
-		return mesh->fds[peer] >= 0 ? 0 : -1;
-	}
-	mesh->wanted = peer;
-	if (link_accept(group, &taker, deadline) == 0)
-		return 0;
 	return failure_set(err, STATUS_TIMEOUT, peer, group->members[peer].host,
 			   "rank %d (%s) did not connect to rank %d (%s); check --bind and "
 			   "firewalls",
@@ -61,7 +55,42 @@ static int open_link(struct mesh *mesh, int peer, struct failure *err)
 			   group->members[group->rank].host);
 }
 
-static int lost(const struct mesh *mesh, int peer, ssize_t error, struct failure *err)
+/* Takes calls until that of `wanted` has come, or all. */
+static int await_calls(struct mesh *mesh)
+{
+	const struct link_taker taker = {.take = take, .done = complete, .arg = mesh};
+
+	return link_accept(mesh->group, &taker, clock_usec() + mesh->group->timeout_usec);
+}
+
+int mesh_link(struct mesh *mesh, int peer, struct failure *err)
+{
+	const struct group *group = mesh->group;
+
+	if (mesh->fds[peer] < 0 && peer < group->rank) {
+		mesh->fds[peer] = link_connect(group, peer, LINK_MESH,
+					       clock_usec() + group->timeout_usec, err);
+		return mesh->fds[peer];
+	}
+	mesh->wanted = peer;
+	if (mesh->fds[peer] >= 0 || await_calls(mesh) == 0)
+		return mesh->fds[peer];
+	return no_call(mesh, peer, err);
+}
+
+int mesh_link_all(struct mesh *mesh, struct failure *err)
+{
+	int missing = mesh->group->rank + 1;
+
+	mesh->wanted = WORLD_MAX;
+	if (await_calls(mesh) == 0)
+		return 0;
+	while (mesh->fds[missing] >= 0)
+		missing++;
+	return no_call(mesh, missing, err);
+}
+
+int mesh_lost(const struct mesh *mesh, int peer, ssize_t error, struct failure *err)
 {
 	const char *host = mesh->group->members[peer].host;
 
@@ -70,35 +99,62 @@ static int lost(const struct mesh *mesh, int peer, ssize_t error, struct failure
 			   host, mesh->group->rank, strerror((int)-error));
 }
 
+/* Waits a little until @fd is ready. -1 if the run has failed. */
+static int wait_a_little(const struct mesh *mesh, int peer, int fd, bool sending, bool receiving)
+{
+	struct pollfd ready = {
+		.fd = fd, .events = (short)((sending ? POLLOUT : 0) | (receiving ? POLLIN : 0))};
+
+	control_awaits(mesh->group->control, peer);
+	poll(&ready, 1, LINK_POLL_MSEC);
+	control_awaits(mesh->group->control, -1);
+	return control_failed(mesh->group->control) ? -1 : 0;
+}
+
+int mesh_move(struct mesh *mesh, int peer, bool sending, void *data, size_t bytes,
+	      struct failure *err)
+{
+	int fd = mesh_link(mesh, peer, err);
+	size_t done = 0;
+
+	if (fd < 0)
+		return -1;
+	while (done < bytes) {
+		char *next = (char *)data + done;
+		ssize_t now = sending ? net_send_some(fd, next, bytes - done)
+				      : net_recv_some(fd, next, bytes - done);
+
+		if (now < 0)
+			return mesh_lost(mesh, peer, now, err);
+		done += (size_t)now;
+		if (now == 0 && wait_a_little(mesh, peer, fd, sending, !sending) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int mesh_exchange(struct mesh *mesh, int peer, const void *out, void *in, size_t bytes,
 		  struct failure *err)
 {
 	size_t sent = 0, received = 0;
-	int idle = 0, fd;
+	int idle = 0, fd = mesh_link(mesh, peer, err);
 
-	if (open_link(mesh, peer, err) < 0)
+	if (fd < 0)
 		return -1;
-	fd = mesh->fds[peer];
 	while (sent < bytes || received < bytes) {
 		ssize_t out_now = 0, in_now = 0;
-		struct pollfd ready = {.fd = fd};
 
 		if (sent < bytes)
 			out_now = net_send_some(fd, (const char *)out + sent, bytes - sent);
 		if (received < bytes)
 			in_now = net_recv_some(fd, (char *)in + received, bytes - received);
 		if (out_now < 0 || in_now < 0)
-			return lost(mesh, peer, out_now < 0 ? out_now : in_now, err);
+			return mesh_lost(mesh, peer, out_now < 0 ? out_now : in_now, err);
 		sent += (size_t)out_now;
 		received += (size_t)in_now;
-		ready.events =
-			(short)((sent < bytes ? POLLOUT : 0) | (received < bytes ? POLLIN : 0));
 		if (out_now > 0 || in_now > 0 || idle++ < SPINS)
 			continue;
-		control_awaits(mesh->group->control, peer);
-		poll(&ready, 1, LINK_POLL_MSEC);
-		control_awaits(mesh->group->control, -1);
-		if (control_failed(mesh->group->control))
+		if (wait_a_little(mesh, peer, fd, sent < bytes, received < bytes) < 0)
 			return -1;
 	}
 	return 0;

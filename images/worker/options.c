@@ -3,6 +3,7 @@
 #include "backend.h"
 #include "dtype.h"
 #include "find.h"
+#include "sgd.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -42,9 +43,13 @@ static const char help[] =
 	"  -o, --op OP           sum, prod, min, max, avg (default sum)\n"
 	"  --min-busbw GB/s      fail if the largest size is slower than this\n"
 	"  --find-slow           let all pairs of ranks exchange data too, and name what is slow\n"
+	"  --sgd                 train a small network on handwritten digits too: alone, by "
+	"all-reduce, by a\n"
+	"                        parameter server\n"
+	"  --steps N             steps of each training (default 200)\n"
 	"  --json                one JSON document instead of the table\n"
 	"  --quiet               the verdict only\n"
-	"  --fault-inject LIST   slow:R, corrupt:R, die:R, drop:R, version:R, stop:R, "
+	"  --fault-inject LIST   slow:R, corrupt:R, die:R, drop:R, version:R, drift:R, stop:R, "
 	"link:A-B\n"
 	"                        (comma-separated)\n"
 	"  --versions            this program's, NCCL's and the CUDA driver's, or why there is "
@@ -74,6 +79,8 @@ enum {
 	OPT_QUIET,
 	OPT_FAULT,
 	OPT_FIND_SLOW,
+	OPT_SGD,
+	OPT_STEPS,
 	OPT_HELP,
 	OPT_VERSION,
 	OPT_VERSIONS
@@ -100,6 +107,8 @@ static const struct option longs[] = {
 	{"json", no_argument, NULL, OPT_JSON},
 	{"quiet", no_argument, NULL, OPT_QUIET},
 	{"find-slow", no_argument, NULL, OPT_FIND_SLOW},
+	{"sgd", no_argument, NULL, OPT_SGD},
+	{"steps", required_argument, NULL, OPT_STEPS},
 	{"fault-inject", required_argument, NULL, OPT_FAULT},
 	{"help", no_argument, NULL, OPT_HELP},
 	{"version", no_argument, NULL, OPT_VERSION},
@@ -247,6 +256,11 @@ static int parse_one(int opt, const char *text, struct options *o, struct failur
 	case OPT_FIND_SLOW:
 		o->workload.find_slow = true;
 		return 0;
+	case OPT_SGD:
+		o->sgd = true;
+		return 0;
+	case OPT_STEPS:
+		return parse_int("--steps", text, 1, SGD_STEPS_MAX, &o->steps, err);
 	case OPT_JSON:
 		o->json = true;
 		return 0;
@@ -266,6 +280,7 @@ static void set_defaults(struct options *o)
 	memset(o, 0, sizeof(*o));
 	o->rank = o->world = o->root_listener = -1;
 	o->timeout_sec = 60;
+	o->steps = 200;
 	snprintf(o->backend, sizeof(o->backend), "auto");
 	o->workload = (struct workload){.first_bytes = 8,
 					.last_bytes = 4 << 20,
@@ -307,6 +322,7 @@ static int complete(struct options *o, struct failure *err)
 				   "--find-slow takes no more than %d ranks: try parts of the "
 				   "cluster",
 				   FIND_WORLD_MAX);
+	o->workload.sgd_steps = o->sgd ? (uint32_t)o->steps : 0;
 	if (!backend_find(o->backend))
 		return bad(err, "--backend", o->backend, "auto, cpu, mpi or nccl is needed");
 	return 0;

@@ -23,7 +23,8 @@ struct options {
 	struct workload workload;
 	int timeout_sec;
 	double min_busbw; /* GB/s, 0: none */
-	bool json, quiet, no_shm, versions;
+	bool json, quiet, no_shm, versions, sgd;
+	int steps; /* of --sgd */
 	struct fault fault;
 	uint8_t secret[SECRET_BYTES]; /* zero-padded; all zero: none */
 };

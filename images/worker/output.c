@@ -29,6 +29,8 @@ void output_header(const struct options *options, const struct group *group)
 	       " step: %u(factor) warmup iters: %u iters: %u validation: 1\n",
 	       w->first_bytes, w->last_bytes, w->factor, w->warmups, w->iterations);
 	printf("# time: average over the iterations of the slowest rank's time\n#\n");
+	if (group->members[0].library[0] != '\0')
+		printf("# %s\n#\n", group->members[0].library);
 	for (int rank = 0; rank < group->world && rank < RANKS_SHOWN; rank++)
 		printf("#  Rank %2d Pid %6u on %s (%s)\n", rank, (unsigned)group->members[rank].pid,
 		       group->members[rank].host, group->members[rank].address);
@@ -70,16 +72,22 @@ void output_row(void *arg, const struct result *out_of_place, const struct resul
 	fflush(stdout);
 }
 
-static void print_result(const struct options *options, const struct result *r)
+static void print_result(const struct options *options, int world, const struct result *r)
 {
 	printf("{\"bytes\": %" PRIu64 ", \"count\": %" PRIu64
 	       ", \"type\": \"%s\", \"op\": \"%s\", \"inplace\": %s, "
 	       "\"usec\": %.3f, \"min_usec\": %.3f, \"max_usec\": %.3f, \"p50_usec\": %.3f, "
 	       "\"p99_usec\": %.3f, "
-	       "\"algbw\": %.6f, \"busbw\": %.6f, \"wrong\": %" PRIu64 "}",
+	       "\"algbw\": %.6f, \"busbw\": %.6f, \"wrong\": %" PRIu64
+	       ", \"algorithm\": \"%s\", \"ranks\": [",
 	       r->bytes, r->count, dtype_name((enum dtype)options->workload.type),
 	       op_name((enum op)options->workload.op), r->inplace ? "true" : "false", r->usec,
-	       r->min_usec, r->max_usec, r->p50_usec, r->p99_usec, r->algbw, r->busbw, r->wrong);
+	       r->min_usec, r->max_usec, r->p50_usec, r->p99_usec, r->algbw, r->busbw, r->wrong,
+	       r->algorithm);
+	for (int rank = 0; rank < world; rank++)
+		printf("%s[%.3f, %.3f, %.3f]", rank ? ", " : "", (double)r->ranks[rank].usec,
+		       (double)r->ranks[rank].p50_usec, (double)r->ranks[rank].p99_usec);
+	printf("]}");
 }
 
 static void print_failure(const struct failure *failure, const struct mismatch *first)
@@ -144,6 +152,38 @@ static void print_pairs(const struct group *group, const struct heat *heat)
 	printf("]}");
 }
 
+static void print_sgd(const struct sgd *sgd)
+{
+	if (sgd->count == 0) {
+		printf("null");
+		return;
+	}
+	printf("{\"steps\": %d, \"batch\": %d, \"weights\": \"%016" PRIx64 "\", \"runs\": [",
+	       sgd->steps, SGD_BATCH, sgd->weights);
+	for (int i = 0; i < sgd->count; i++) {
+		const struct sgd_run *run = &sgd->runs[i];
+
+		printf("%s\n      {\"name\": \"%s\", \"learners\": %d, \"seconds\": %.4f, "
+		       "\"steps_per_second\": %.1f, \"efficiency\": %.4f, "
+		       "\"communication_share\": %.4f, \"loss\": %.9g, \"test_loss\": %.6f, "
+		       "\"test_right\": %.4f}",
+		       i ? "," : "", run->name, run->learners, run->seconds, run->steps_per_second,
+		       run->efficiency, run->share, run->loss, run->test_loss, run->test_right);
+	}
+	printf("]}");
+}
+
+/* Number of the rank's machine: the lowest rank that runs on it. Containers of one machine have
+ * different host names. */
+static int machine_of(const struct group *group, int rank)
+{
+	int first = 0;
+
+	while (strcmp(group->members[first].kernel, group->members[rank].kernel) != 0)
+		first++;
+	return first;
+}
+
 static void print_ranks(const struct group *group)
 {
 	for (int rank = 0; group->members && rank < group->world; rank++) {
@@ -155,7 +195,10 @@ static void print_ranks(const struct group *group)
 		json_pair("host", member->host);
 		printf(", ");
 		json_pair("address", member->address);
-		printf(", \"pid\": %u}", (unsigned)member->pid);
+		printf(", \"pid\": %u, \"machine\": %d, \"cores\": %u, ", (unsigned)member->pid,
+		       machine_of(group, rank), (unsigned)member->cores);
+		json_pair("library", member->library);
+		printf("}");
 	}
 }
 
@@ -172,12 +215,14 @@ static void print_json(const struct options *options, const struct group *group,
 	printf(",\n  \"results\": [");
 	for (size_t i = 0; i < report->count; i++) {
 		printf("%s\n    ", i ? "," : "");
-		print_result(options, &report->results[i]);
+		print_result(options, group->world, &report->results[i]);
 	}
 	printf("],\n  \"ranks\": [");
 	print_ranks(group);
 	printf("],\n  \"pairs\": ");
 	print_pairs(group, &report->heat);
+	printf(",\n  \"sgd\": ");
+	print_sgd(&report->sgd);
 	printf(",\n  \"failure\": ");
 	if (failure->status == STATUS_PASS)
 		printf("null");
@@ -218,6 +263,23 @@ static void show_pairs(const struct group *group, const struct heat *heat)
 		printf("# no rank and no link is slow\n");
 }
 
+static void show_sgd(const struct sgd *sgd)
+{
+	if (sgd->count == 0)
+		return;
+	printf("#\n# sgd: %d steps of %d handwritten digits, %d weights; weights %016" PRIx64
+	       " on every rank after 'sum'\n"
+	       "#   way  learners   steps/s  efficiency  communication      loss  test right\n",
+	       sgd->steps, SGD_BATCH, NETWORK_WEIGHTS, sgd->weights);
+	for (int i = 0; i < sgd->count; i++) {
+		const struct sgd_run *run = &sgd->runs[i];
+
+		printf("# %6s  %7d  %8.1f  %8.1f %%  %11.1f %%  %8.5f  %8.1f %%\n", run->name,
+		       run->learners, run->steps_per_second, 100 * run->efficiency,
+		       100 * run->share, run->loss, 100 * run->test_right);
+	}
+}
+
 int output_verdict(const struct options *options, const struct group *group,
 		   const struct report *report, const struct failure *failure)
 {
@@ -225,8 +287,10 @@ int output_verdict(const struct options *options, const struct group *group,
 
 	if (options->json)
 		print_json(options, group, report, failure);
-	else if (!options->quiet)
+	else if (!options->quiet) {
 		show_pairs(group, &report->heat);
+		show_sgd(&report->sgd);
+	}
 	if (!options->json)
 		printf("# verdict: %s%s%s\n", verdict_name(failure->status), pass ? "" : ": ",
 		       pass ? "" : failure->reason);

@@ -212,6 +212,11 @@ static int allreduce_small(struct ring *ring, const void *src, void *dst, size_t
 	return 0;
 }
 
+bool ring_is_small(int count, size_t bytes)
+{
+	return bytes <= RING_SMALL_BYTES && bytes * (size_t)count <= RING_GATHER_BYTES;
+}
+
 int ring_allreduce(struct ring *ring, const void *src, void *dst, size_t count, enum dtype type,
 		   enum op op, int divisor, struct failure *err)
 {
@@ -230,7 +235,7 @@ int ring_allreduce(struct ring *ring, const void *src, void *dst, size_t count, 
 			    .steps = 2 * (ring->count - 1),
 			    .err = err};
 
-	if (bytes > RING_SMALL_BYTES || bytes * (size_t)ring->count > RING_GATHER_BYTES)
+	if (!ring_is_small(ring->count, bytes))
 		return flow_run(&flow);
 	if (allreduce_small(ring, src, dst, count, type, op, err) < 0)
 		return -1;

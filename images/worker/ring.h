@@ -40,6 +40,9 @@ int ring_open(struct ring *ring, const struct group *group, const int *leaders, 
 int ring_allreduce(struct ring *ring, const void *src, void *dst, size_t count, enum dtype type,
 		   enum op op, int divisor, struct failure *err);
 
+/* Whether a vector of @bytes goes to everybody as a whole, not round the ring of @count leaders. */
+bool ring_is_small(int count, size_t bytes);
+
 void ring_release(struct ring *ring);
 
 #endif

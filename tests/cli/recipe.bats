@@ -137,3 +137,48 @@ hash() {
 	says 3 'openmpi>=6'
 	[ ! -s ../out ]
 }
+
+@test "--format script: the same stack as a bash script for a bare host" {
+	unset RINGUP_CATALOG # the real one
+	apart ringup recipe --format script openmpi==4.1.4 os==debian12
+	says 0
+	shellcheck ../out
+	[ "$(head -n 1 ../out)" = '#!/usr/bin/env bash' ]
+	grep -qF 'openmpi-bin=4.1.4' ../out
+	grep -qF "export A='b c'" ../out
+	# what only an image can have
+	! grep -E '^(FROM|COPY|RUN|ENV|LABEL) |ssh_host|/etc/shadow|ringup-entry|machine-id' ../out
+	! grep -qF mirror.lan ../out
+}
+
+@test "--format script -o DIR: the script, and what it wants beside it" {
+	unset RINGUP_CATALOG
+	apart ringup recipe --format script -o host openmpi==4.1.4 os==debian12
+	says 0
+	[ -x host/install.sh ] && [ ! -e host/Dockerfile ] && [ ! -e host/entry ]
+	diff -r src host/files/0
+	cmp "$ROOT/images/worker/build.sh" host/worker/build.sh
+	grep -qF 'cp -R "$here/files/0/." /workspace' host/install.sh
+	ringup recipe --format script openmpi==4.1.4 os==debian12 | cmp - host/install.sh
+}
+
+@test "--format script: not as root, or on another OS, it changes nothing" {
+	unset RINGUP_CATALOG
+	ringup recipe --format script openmpi==4.1.4 os==rockylinux9 >../script
+	# the checks alone, should this be run by root on that very OS
+	sed '/^# sources are fetched/,$d' ../script >../checks
+	apart bash ../checks
+	[ "$status" -eq 1 ]
+	grep -qE 'run this as root|the stack is for rockylinux9' ../err
+}
+
+@test "--format: what is no format" {
+	apart ringup recipe --format yaml
+	says 2 '--format' yaml
+	apart ringup --json recipe --format dockerfile
+	says 0
+	unset RINGUP_CATALOG
+	apart ringup --json recipe --format script openmpi==4.1.4 os==debian12
+	says 0
+	json 'd["os"] == "debian12" and d["script"].startswith("#!/usr/bin/env bash")'
+}

@@ -51,9 +51,9 @@ class Proxy:
         return cut, stall
 
     async def answer(self, reader, writer):
-        """Takes the head of the first request; perhaps answers it. Returns the head or None."""
-        head = await reader.readuntil(b"\r\n\r\n")
-        if self.o.status:
+        """Takes the first bytes; perhaps answers them. Returns them or None."""
+        head = await reader.read(PIECE)
+        if self.o.status and head[:1].isalpha():  # not a TLS handshake
             codes, share = self.o.status.split(":")
             if self.random.random() < float(share):
                 code = self.random.choice(codes.split(","))

@@ -6,7 +6,7 @@ import re
 INSTRUCTIONS = {"FROM", "ARG", "RUN", "COPY", "ENV", "LABEL", "CMD"}
 MARK = re.compile(r"\$\{[a-z]+\.[a-z_.]+\}")
 SECRET = re.compile(r"(?i)(password|secret|token|BEGIN [A-Z ]*PRIVATE KEY)\s*[=:]")
-PINNED = re.compile(r"^'?[A-Za-z0-9_.-]+(\[[a-z,-]+\])?==[0-9][^\s']*'?$|^/tmp/wheels/\*\.whl$")
+PINNED = re.compile(r"^'?[A-Za-z0-9_.-]+(\[[a-z,-]+\])?==[0-9][^\s']*'?$|^/tmp/wheels/horovod-\*\.whl$")
 RANGE = re.compile(r"^'?numpy<[0-9.]+'?$")
 NVIDIA = re.compile(r"^(lib(cudnn|nccl)|cuda-toolkit)")
 
@@ -53,7 +53,7 @@ def pip_words(body):
         for word in command.split():
             if skip:
                 skip = False
-            elif word in ("--extra-index-url", "--find-links"):
+            elif word in ("--extra-index-url", "--find-links", "--only-binary", "-r", "-c"):
                 skip = True
             elif not word.startswith("--"):
                 words.append(word)
@@ -74,6 +74,8 @@ def run_wrong(line, body):
             continue  # what an old framework forgot to say: an upper bound
         if not PINNED.match(word):
             yield f"line {line}: pip installs {word}, not one version"
+    if " -r /tmp/" in body and not ("--require-hashes" in body and re.search(r"==\S+ --hash=sha256:[0-9a-f]{64}'", body)):
+        yield f"line {line}: pip takes a list without checksums"
     for word in body.split():
         if NVIDIA.match(word) and not re.search(r"[0-9]", word.split("=")[-1]):
             yield f"line {line}: {word} has no version"
@@ -82,10 +84,10 @@ def run_wrong(line, body):
 def missing(parsed):
     """Parts that a label promises and no instruction brings."""
     labels = "".join(body for _, name, body in parsed if name == "LABEL")
-    runs = "".join(body for _, name, body in parsed if name == "RUN")
+    runs = "".join([body for _, name, body in parsed if name == "RUN"][:-1])  # without the checks
     for part, version in re.findall(r'org\.ringup\.stack\.(\w+)="([^"]*)"', labels):
         if part in ("cudnn", "nccl", "openmpi", "horovod", "tensorflow", "torch", "mxnet"):
-            if version not in runs:
+            if version not in runs and f"=={version.split('-')[0]} " not in runs:
                 yield f"{part} {version} is promised and not installed"
 
 

@@ -327,6 +327,8 @@ static void test_patience_ends(void **state)
 	static const struct answer script[] = {{"GET /v2/ HTTP", bad},
 					       {"GET /v2/ HTTP", bad},
 					       {"GET /v2/ HTTP", bad},
+					       {"GET /v2/ HTTP", bad},
+					       {"GET /v2/ HTTP", bad},
 					       {NULL, NULL}};
 	struct server server;
 	struct error err;
@@ -334,7 +336,7 @@ static void test_patience_ends(void **state)
 	(void)state;
 	assert_int_equal(get(&server, script, false, 5, &err), -1);
 	assert_says(&err, "HTTP 502 with a web page instead of a registry's answer");
-	assert_says(&err, "tried 2 times");
+	assert_says(&err, "tried 5 times");
 	assert_null(strchr(err.text, '\033'));
 }
 

@@ -110,14 +110,16 @@ static void test_pauses_grow_and_differ(void **state)
 
 	(void)state;
 	for (int i = 0; i < 50; i++) {
-		uint64_t first = retry_pause_usec(1), third = retry_pause_usec(3);
+		uint64_t first = retry_pause_usec(RETRY_FIRST_USEC, 1),
+			 third = retry_pause_usec(RETRY_FIRST_USEC, 3);
 
 		assert_in_range(first, RETRY_FIRST_USEC / 2, RETRY_FIRST_USEC);
 		assert_in_range(third, RETRY_FIRST_USEC * 2, RETRY_FIRST_USEC * 4);
-		differs = differs || first != retry_pause_usec(1);
+		differs = differs || first != retry_pause_usec(RETRY_FIRST_USEC, 1);
 	}
 	assert_true(differs);
-	assert_in_range(retry_pause_usec(60), RETRY_LONGEST_USEC / 2, RETRY_LONGEST_USEC);
+	assert_in_range(retry_pause_usec(RETRY_FIRST_USEC, 60), RETRY_LONGEST_USEC / 2,
+			RETRY_LONGEST_USEC);
 }
 
 int main(void)

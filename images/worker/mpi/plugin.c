@@ -33,6 +33,16 @@ static void combine_halves(void *in, void *inout, int *count, MPI_Datatype *type
 	half_reduce(inout, in, inout, (size_t)*count);
 }
 
+static const char *plugin_version(void)
+{
+	static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+	int length = 0;
+
+	MPI_Get_library_version(text, &length);
+	text[strcspn(text, ",\n")] = '\0';
+	return text;
+}
+
 static int plugin_open(int rank, int world, char *why, size_t why_bytes)
 {
 	int size = 0, level = 0, rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
@@ -132,6 +142,7 @@ static void plugin_close(void *first, void *second, int orderly)
 
 const struct mpi_plugin mpi_plugin = {
 	.abi = MPI_PLUGIN_ABI,
+	.version = plugin_version,
 	.open = plugin_open,
 	.alloc = plugin_alloc,
 	.allreduce = plugin_allreduce,

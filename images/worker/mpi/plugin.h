@@ -19,6 +19,9 @@
 struct mpi_plugin {
 	int abi; /* MPI_PLUGIN_ABI */
 
+	/* The MPI library's own name and version, one line; callable before open(). */
+	const char *(*version)(void);
+
 	/* Starts MPI and makes a communicator in which this process is @rank of @world. */
 	int (*open)(int rank, int world, char *why, size_t why_bytes);
 

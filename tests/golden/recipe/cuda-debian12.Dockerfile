@@ -74,7 +74,7 @@ ENV PATH=/usr/local/cuda/bin:$PATH \
     LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
     NVIDIA_VISIBLE_DEVICES=all \
     NVIDIA_DRIVER_CAPABILITIES=compute,utility
-# frameworks come by pip
+# pip, and headers for what it compiles
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \

@@ -65,6 +65,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# the all-reduce worker
 COPY worker/ /src/worker/
 RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 
@@ -77,6 +78,7 @@ ARG DEBIAN_FRONTEND=noninteractive
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
+# image.apt of the cluster file
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
@@ -106,7 +108,9 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-RUN set -eu; python3 -m pip install --no-cache-dir numpy 'torch>=2,<3'; \
+# image.pip of the cluster file; the versions of the stack stay as they are
+RUN set -eu; python3 -m pip freeze | sed -nE '/^(tensorflow|tensorflow-gpu|torch|mxnet[-a-z0-9]*|horovod|numpy|protobuf|nvidia-[-a-z0-9]*)==/p' >/tmp/stack.txt; \
+    python3 -m pip install --no-cache-dir -c /tmp/stack.txt numpy 'torch>=2,<3'; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Measures the all-reduce worker beside Open MPI's MPI_Allreduce: one program, one kind of timing, verified data,
+# both in turn under the same mpirun, medians of the rounds. Then the worker alone: start, slow-finder, training.
+# Needs mpirun, but neither root nor Docker. BUILD is the folder of the programs; ROUNDS (5) the repetitions;
+# ITERATIONS (100) the timed calls of a run; SIZES and RANKS what is tried.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=$(cd "$root" && realpath "${BUILD:-build}")
+allreduce=$build/allreduce
+rounds=${ROUNDS:-5} iterations=${ITERATIONS:-100}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+[[ -e $build/allreduce-mpi.so ]] || { echo "worker.sh: no $build/allreduce-mpi.so; is there an mpicc?" >&2; exit 1; }
+
+median() {
+	sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'
+}
+
+# times RANKS FROM TO FACTOR MPIRUN_WORDS -- WORKER_WORDS: "SIZE MICROSECONDS" for each size, the better placement's p50
+times() {
+	local ranks=$1 from=$2 to=$3 factor=$4 words=()
+	shift 4
+	while [[ $1 != -- ]]; do words+=("$1") && shift; done
+	shift
+	mpirun --allow-run-as-root --oversubscribe -n "$ranks" "${words[@]}" "$allreduce" --json -n "$iterations" \
+		-b "$from" -e "$to" -f "$factor" "$@" 2>>"$work/log" | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+assert d["verdict"] == "pass", d["reason"]
+best = {}
+for r in d["results"]:
+    best[r["bytes"]] = min(best.get(r["bytes"], 1e9), r["p50_usec"])
+for size, usec in best.items():
+    print(size, usec)'
+}
+
+# compare NAME RANKS FROM TO FACTOR MPIRUN_WORDS -- WORKER_WORDS_OF_OURS
+compare() {
+	local name=$1 ranks=$2 from=$3 to=$4 factor=$5 words=() size
+	shift 5
+	while [[ $1 != -- ]]; do words+=("$1") && shift; done
+	shift
+	rm -f "$work/ours" "$work/theirs"
+	for _ in $(seq "$rounds"); do
+		times "$ranks" "$from" "$to" "$factor" "${words[@]}" -- --backend cpu "$@" >>"$work/ours"
+		times "$ranks" "$from" "$to" "$factor" "${words[@]}" -- --backend mpi >>"$work/theirs"
+	done
+	awk '!seen[$1]++ {print $1}' "$work/ours" | while IFS= read -r size; do
+		awk -v n="$name" -v r="$ranks" -v s="$size" \
+			-v a="$(awk -v s="$size" '$1 == s {print $2}' "$work/ours" | median)" \
+			-v b="$(awk -v s="$size" '$1 == s {print $2}' "$work/theirs" | median)" \
+			'BEGIN {printf "%-18s %5d %10d %10.1f %10.1f %6.2f\n", n, r, s, a, b, a / b}'
+	done
+}
+
+# seconds NAME WORDS...: the median of the rounds; the command may end with any status
+seconds() {
+	local name=$1 begin end
+	shift
+	rm -f "$work/seconds"
+	for _ in $(seq "$rounds"); do
+		begin=$(date +%s%N)
+		"$@" >>"$work/log" 2>&1 || true
+		end=$(date +%s%N)
+		awk -v ns=$((end - begin)) 'BEGIN {printf "%.3f\n", ns / 1e9}' >>"$work/seconds"
+	done
+	printf '%-50s %8.3f\n' "$name" "$(median <"$work/seconds")"
+}
+
+printf '%-18s %5s %10s %10s %10s %6s\n' "PATH" RANKS BYTES "OURS us" "MPI us" RATIO
+for ranks in ${RANKS:-2 4}; do
+	compare "shared memory" "$ranks" 4 64M 4 --
+	compare "tcp, loopback" "$ranks" 4 16M 4 --mca btl self,tcp -- --no-shm
+done
+
+echo
+printf '%-50s %8s\n' "THE WORKER ALONE (median of $rounds)" SECONDS
+seconds "2 ranks from start to the end, one size" "$allreduce" --procs 2 -b 8 -e 8
+seconds "--find-slow, 8 ranks, nothing slow" "$allreduce" --procs 8 -e 8 --find-slow
+seconds "--find-slow, 8 ranks, one takes twice as long" "$allreduce" --procs 8 -e 8 --find-slow --fault-inject slow:3
+echo
+"$allreduce" --procs 2 -e 8 --sgd | sed -n '/^# sgd/,/^# verdict/p'

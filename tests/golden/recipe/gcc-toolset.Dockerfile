@@ -1,0 +1,165 @@
+# Cluster image for rockylinux8, cuda
+# Made by ringup; ringup.lock names the catalog that it comes from.
+#
+# cuda 11.2.2 - the only one that 'cuda==11.2.2' admits; cuDNN 9.1.0.70 (built for CUDA 11) needs CUDA >=11,<12; NCCL 2.8.4-1 (built for CUDA 11.2) needs CUDA >=11,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;nvidia-container-images;cudnn-support-matrix-9.0]
+# cudnn 9.1.0.70 - the newest that works; its builds for CUDA 11; the CUDA 11 build beside that of CUDA 12; PyTorch 2.4 to 2.6 pin this version for cu118 [nvidia-container-images;common-knowledge;cudnn-support-matrix-9.0]
+# nccl 2.8.4-1 - the newest that works; its builds for CUDA 11.2; first image 2021-02-12 [nvidia-container-images]
+# os rockylinux8 - the only one that 'os==rockylinux8' admits; Rocky Linux 8; old libnccl and libcudnn7 in the machine-learning repository [nvidia-container-images;cuda-repo-management-1;cuda-repo-management-4;data-safe-haven-1193;common-knowledge]
+# glibc 2.28 - the newest that works; for rockylinux8; comes with the OS [common-knowledge]
+# gcc 10 - the best of several that 'gcc==10' admits; for rockylinux8; CUDA 11.2.2 needs gcc >=5,<11; enable it with scl or /opt/rh/gcc-toolset-10/enable [common-knowledge;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
+# python 3.6 - the newest that works; for rockylinux8; the OS's own interpreter [common-knowledge]
+# openmpi 4.1.1 - the only one that 'openmpi==4.1.1' admits; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
+# driver 450.80.02 - the oldest known driver that runs CUDA 11.2.2; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
+# ---- the stack: what the build and the image both need
+FROM docker.io/nvidia/cuda:11.2.2-devel-rockylinux8 AS stack
+ENV LANG=C.UTF-8
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG PIP_INDEX_URL=
+ARG SOURCE_DATE_EPOCH=1704067200
+ARG PYTHONHASHSEED=0
+ARG PIP_BREAK_SYSTEM_PACKAGES=1
+# what the OS has packages of
+RUN set -eu; \
+    dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      ca-certificates \
+      openssh-server \
+      openssh-clients \
+      iproute \
+      procps-ng \
+      python36 \
+      python36-devel \
+      python3-pip; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# NVIDIA's repository, and what of the stack comes from it
+RUN set -eu; rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; \
+    dnf install -y --allowerasing --setopt=install_weak_deps=False ca-certificates gnupg2; \
+    add() { \
+      curl -fsSL --retry 3 "https://$1/$2" -o /tmp/nvidia.pub; \
+      [ "$(gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep -c '^pub:')" = 1 ]; \
+      gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep "^fpr:::::::::$3:" >/dev/null; \
+      rpm --import /tmp/nvidia.pub; \
+      printf '[nvidia-%s]\nname=nvidia-%s\nbaseurl=https://%s\ngpgcheck=1\nenabled=1\n' "$4" "$4" "$1" >"/etc/yum.repos.d/nvidia-$4.repo"; \
+      rm -rf /tmp/nvidia.pub; \
+    }; \
+    add developer.download.nvidia.com/compute/cuda/repos/rhel8/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda; \
+    dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      libcudnn9-cuda-11-9.1.0.70-1 \
+      libnccl-2.8.4-1+cuda11.2; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# the OS's pip is too old for the wheels and indexes of today
+RUN set -eu; python3 -m pip install --no-cache-dir pip==21.3.1 setuptools==59.6.0 wheel==0.37.1; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+
+# ---- build stage: compiles what has no package; only its results are taken
+FROM stack AS build
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG PIP_INDEX_URL=
+ARG SOURCE_DATE_EPOCH=1704067200
+ARG PYTHONHASHSEED=0
+ARG PIP_BREAK_SYSTEM_PACKAGES=1
+# the compiler, and headers
+RUN set -eu; \
+    dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      glibc-devel \
+      gcc-toolset-10-gcc-c++; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# headers of NVIDIA's libraries
+RUN set -eu; \
+    dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      libcudnn9-devel-cuda-11-9.1.0.70-1 \
+      libnccl-devel-2.8.4-1+cuda11.2; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# to fetch, unpack and build sources
+RUN set -eu; \
+    dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      ca-certificates \
+      tar \
+      xz \
+      bzip2 \
+      diffutils \
+      findutils \
+      make \
+      perl \
+      file; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# Open MPI 4.1.1 from its tarball; no user and no host of the build is written into it
+RUN set -eu; export PATH="/opt/rh/gcc-toolset-10/root/usr/bin:$PATH" CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
+    curl -fsSL --retry 3 https://download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.1.tar.bz2 -o /tmp/openmpi-4.1.1.tar.bz2; \
+    echo "e24f7a778bd11a71ad0c14587a7f5b00e68a71aa5623e2157bafee3d44c07cda  /tmp/openmpi-4.1.1.tar.bz2" | sha256sum -c -; \
+    mkdir /tmp/openmpi; tar -xf /tmp/openmpi-4.1.1.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
+    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda; \
+    make -j"$(nproc)" install; \
+    echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+ENV PATH=/opt/openmpi/bin:$PATH
+# the all-reduce worker
+COPY worker/ /src/worker/
+RUN export PATH="/opt/rh/gcc-toolset-10/root/usr/bin:$PATH" CC=gcc CXX=g++; sh /src/worker/build.sh /out
+
+# ---- the image
+FROM stack
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG PIP_INDEX_URL=
+ARG SOURCE_DATE_EPOCH=1704067200
+ARG PYTHONHASHSEED=0
+ARG PIP_BREAK_SYSTEM_PACKAGES=1
+# Open MPI as it was built
+COPY --from=build /opt/openmpi/ /opt/openmpi/
+RUN set -eu; echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+ENV PATH=/opt/openmpi/bin:$PATH
+# ssh between workers: names, ports, keys and known_hosts come from the mounted folder
+RUN if [ -d /etc/ssh/ssh_config.d ]; then \
+      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+    else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
+COPY --from=build /out/ /usr/local/bin/
+COPY entry/ /usr/local/bin/
+# smoke checks: what the stack promises starts
+RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
+    mkdir /tmp/stub; ln -s /usr/local/cuda/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1; \
+    test -x "$(command -v sshd)"; \
+    allreduce --version; \
+    python3 -c 'import ssl'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "9.1.0.70".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.9").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.8.4-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    mpirun --version | grep -F 4.1.1; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+LABEL org.ringup.cluster-image=1 \
+      org.ringup.stack.cuda="11.2.2" \
+      org.ringup.stack.cudnn="9.1.0.70" \
+      org.ringup.stack.nccl="2.8.4-1" \
+      org.ringup.stack.os="rockylinux8" \
+      org.ringup.stack.glibc="2.28" \
+      org.ringup.stack.gcc="10" \
+      org.ringup.stack.python="3.6" \
+      org.ringup.stack.openmpi="4.1.1" \
+      org.ringup.stack.driver="450.80.02"
+CMD ["/usr/local/bin/ringup-entry"]
