@@ -17,6 +17,7 @@ struct build_target {
 	const char
 		*docker_host; /* build.docker_host of cluster.yaml; "" for the engine's default */
 	const char *store;    /* the native engine's folder (store.h) */
+	bool has_steps;	      /* the Dockerfile runs something */
 };
 
 /* What is to be built. */

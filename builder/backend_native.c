@@ -9,8 +9,7 @@
 
 static bool available(const struct build_target *target, struct arena *arena, const char **why)
 {
-	(void)target;
-	return runtime_available(arena, why);
+	return !target->has_steps || runtime_available(arena, why);
 }
 
 static int has_image(const struct build_target *target, const char *image, bool *found,

@@ -219,7 +219,7 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 	bool found = false;
 
 	name_image(cluster, spec, options, arena, image);
-	if (spec_epoch(spec, &image->newest_s, err) < 0 ||
+	if (spec_about(spec, &image->newest_s, &image->target.has_steps, err) < 0 ||
 	    find_backend(cluster, options, arena, image, err) < 0 ||
 	    image->backend->has_image(&image->target, image->name, &found, err) < 0)
 		return -1;
@@ -255,7 +255,8 @@ int build_commands(const struct cluster *cluster, const struct spec *spec,
 	struct image image;
 
 	name_image(cluster, spec, options, arena, &image);
-	if (find_backend(cluster, options, arena, &image, err) < 0)
+	if (spec_about(spec, &image.newest_s, &image.target.has_steps, err) < 0 ||
+	    find_backend(cluster, options, arena, &image, err) < 0)
 		return -1;
 	if (!image.backend->build_words) {
 		add_command(out, WORDS("ringup", "-f", cluster->path, "build", "--engine",

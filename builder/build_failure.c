@@ -33,18 +33,30 @@ struct build_failure build_failure_find(const char *output, struct arena *arena)
 	return none;
 }
 
-/* Adds text without a terminal's colours ("ESC [ ... m"). */
+/* Behind an escape sequence: "ESC [ ... LETTER", "ESC ] ... BEL", or ESC and a few bytes. ECMA-48,
+ * 5.3 and 5.4. */
+static const char *skip_escape(const char *text)
+{
+	if (*++text == '[') {
+		for (text++; *text && (*text < '@' || *text > '~');)
+			text++;
+	} else if (*text == ']') {
+		text += strcspn(text, "\a\n");
+	} else {
+		while (*text >= ' ' && *text <= '/')
+			text++;
+	}
+	return text + (*text && *text != '\n');
+}
+
+/* Adds text without a terminal's colours and cursor movements. */
 static void add_plain(struct str *out, const char *text)
 {
-	for (; *text; text++) {
-		if (*text != '\033')
-			str_add_char(out, *text);
+	while (*text)
+		if (*text == '\033')
+			text = skip_escape(text);
 		else
-			while (*text && *text != 'm')
-				text++;
-		if (!*text)
-			return;
-	}
+			str_add_char(out, *text++);
 }
 
 /* The last line that holds the text. */

@@ -44,20 +44,26 @@ static int write_entry(struct tarball *tarball, const struct spec_file *file, st
 	return tarball_add(tarball, file->path, bytes, length, file->mode, err);
 }
 
-int spec_epoch(const struct spec *spec, int64_t *seconds, struct error *err)
+int spec_about(const struct spec *spec, int64_t *epoch_s, bool *has_steps, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	struct dockerfile *file = ARENA_NEW(&arena, struct dockerfile);
 
 	if (dockerfile_parse("Dockerfile", spec->dockerfile, &arena, file, err) < 0)
 		return -1;
-	*seconds = dockerfile_epoch(file);
+	*epoch_s = dockerfile_epoch(file);
+	*has_steps = false;
+	for (size_t i = 0; i < file->stage_count; i++)
+		for (size_t k = 0; k < file->stages[i].count; k++)
+			*has_steps |= file->stages[i].list[k].kind == INSTRUCTION_RUN;
 	return 0;
 }
 
 static int write_entries(struct tarball *tarball, const struct spec *spec, struct error *err)
 {
-	if (spec_epoch(spec, &tarball->time_s, err) < 0 ||
+	bool has_steps;
+
+	if (spec_about(spec, &tarball->time_s, &has_steps, err) < 0 ||
 	    tarball_add(tarball, "Dockerfile", spec->dockerfile, strlen(spec->dockerfile), 0644,
 			err) < 0)
 		return -1;

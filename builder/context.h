@@ -16,7 +16,8 @@ int context_write_tar(const struct spec *spec, const char *path, struct error *e
 /* Writes the same into a folder, for a person to read or to build by hand. */
 int context_write_folder(const struct spec *spec, const char *folder, struct error *err);
 
-/* SOURCE_DATE_EPOCH of the spec's Dockerfile: what later times become; 0 when it has none. */
-int spec_epoch(const struct spec *spec, int64_t *seconds, struct error *err);
+/* Of the spec's Dockerfile: its SOURCE_DATE_EPOCH, which later times become (0 when it has none),
+ * and whether it runs anything. */
+int spec_about(const struct spec *spec, int64_t *epoch_s, bool *has_steps, struct error *err);
 
 #endif

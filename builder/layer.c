@@ -62,7 +62,8 @@ static int write_header(struct writer *w, struct archive_entry *entry, const cha
 	int rc = archive_write_header(w->tar, entry);
 
 	uselocale(before);
-	return rc == ARCHIVE_OK ? 0 : tar_failed(w, path);
+	/* the warning: a name that is not UTF-8, which is written byte by byte */
+	return rc == ARCHIVE_OK || rc == ARCHIVE_WARN ? 0 : tar_failed(w, path);
 }
 
 static int write_bytes(struct writer *w, const struct tree_entry *entry, const char *bytes,
@@ -76,10 +77,8 @@ static int write_bytes(struct writer *w, const struct tree_entry *entry, const c
 	return interrupt_check(w->err);
 }
 
-static int copy_file(struct writer *w, const struct tree_entry *entry, int fd)
+static int copy_range(struct writer *w, const struct tree_entry *entry, int fd, uint64_t left)
 {
-	uint64_t left = entry->size_bytes;
-
 	while (left) {
 		ssize_t got = read(fd, w->buffer, left < READ_BYTES ? (size_t)left : READ_BYTES);
 
@@ -98,6 +97,39 @@ static int copy_file(struct writer *w, const struct tree_entry *entry, int fd)
 	return 0;
 }
 
+/* libarchive counts the bytes of a hole and does not look at them. */
+static int pass_hole(struct writer *w, const struct tree_entry *entry, uint64_t left)
+{
+	while (left) {
+		size_t some = left < READ_BYTES ? (size_t)left : READ_BYTES;
+
+		if (write_bytes(w, entry, w->buffer, some) < 0)
+			return -1;
+		left -= some;
+	}
+	return 0;
+}
+
+static int copy_file(struct writer *w, const struct tree_entry *entry, struct archive_entry *out,
+		     int fd)
+{
+	la_int64_t offset, length;
+	uint64_t at = 0;
+
+	if (!archive_entry_sparse_reset(out))
+		return copy_range(w, entry, fd, entry->size_bytes);
+	while (archive_entry_sparse_next(out, &offset, &length) == ARCHIVE_OK) {
+		if (pass_hole(w, entry, (uint64_t)offset - at) < 0)
+			return -1;
+		if (lseek(fd, (off_t)offset, SEEK_SET) < 0)
+			return error_errno(w->err, "cannot read %s", entry->source);
+		if (copy_range(w, entry, fd, (uint64_t)length) < 0)
+			return -1;
+		at = (uint64_t)(offset + length);
+	}
+	return pass_hole(w, entry, entry->size_bytes - at);
+}
+
 static int write_file(struct writer *w, const struct tree_entry *entry, struct archive_entry *out)
 {
 	_cleanup_(fd_close) int fd = -1;
@@ -112,7 +144,7 @@ static int write_file(struct writer *w, const struct tree_entry *entry, struct a
 		return error_errno(w->err, "cannot read %s", entry->source);
 	if (layer_entry_holes(out, fd, entry, w->err) < 0 || write_header(w, out, entry->path) < 0)
 		return -1;
-	return copy_file(w, entry, fd);
+	return copy_file(w, entry, out, fd);
 }
 
 static int write_entry(struct writer *w, const struct tree_entry *entry, bool repeated)
@@ -212,6 +244,23 @@ static uint64_t room(const struct tree_entry *entry)
 	       (content + TAR_BLOCK_BYTES - 1) / TAR_BLOCK_BYTES * TAR_BLOCK_BYTES;
 }
 
+/*
+ * A hard link stands in an earlier part than its folders: they begin there, marks and all, since an
+ * opaque folder's mark in a later part would hide the link.
+ */
+static void begin_folders(struct writer *w, const struct tree_entry *entry, unsigned char part)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+
+	for (const char *p = entry->path; (p = strchr(p, '/')); p++) {
+		const struct tree_entry *folder = tree_find(
+			w->tree, arena_strndup(&arena, entry->path, (size_t)(p - entry->path)));
+
+		if (folder && w->part_of[folder - w->tree->list] > part)
+			w->part_of[folder - w->tree->list] = part;
+	}
+}
+
 /* Which entry goes into which part: in their order, each part as full as it may be. */
 static int plan_parts(struct writer *w, uint64_t bytes_max)
 {
@@ -222,10 +271,15 @@ static int plan_parts(struct writer *w, uint64_t bytes_max)
 	for (size_t i = 0; i < w->tree->count; i++) {
 		const struct tree_entry *entry = &w->tree->list[i], *target = NULL;
 
+		w->part_of[i] = 0;
+		if (!*entry->path) /* a layer does not say what its root is */
+			continue;
+		any = true;
 		if (entry->type == TREE_HARDLINK)
 			target = tree_find(w->tree, entry->link);
 		if (target && target < entry) {
 			w->part_of[i] = w->part_of[target - w->tree->list];
+			begin_folders(w, entry, w->part_of[i]);
 			continue;
 		}
 		if (filled && filled + room(entry) > bytes_max) {
@@ -238,7 +292,6 @@ static int plan_parts(struct writer *w, uint64_t bytes_max)
 					 (unsigned long long)(bytes_max / MIB));
 		w->part_of[i] = (unsigned char)part;
 		filled += room(entry);
-		any = any || *entry->path;
 		w->total_bytes += entry->type == TREE_FILE ? entry->size_bytes : 0;
 	}
 	w->parts->count = any ? part + 1 : 0;

@@ -9,6 +9,7 @@ struct archive_entry;
 
 #define WHITEOUT_PREFIX ".wh."
 #define WHITEOUT_OPAQUE ".wh..wh..opq"
+#define WHITEOUT_AUFS ".wh..wh." /* other names of its own bookkeeping: nothing is removed */
 
 /* The entry with an image layer's name for it. The caller frees it. */
 struct archive_entry *layer_entry_new(const struct tree_entry *entry);

@@ -46,6 +46,20 @@ static char *plain(char *path)
 	return path;
 }
 
+/* The folder's entry may come later, or never. */
+static void add_opaque(struct tree *tree, const char *path)
+{
+	size_t i = tree->count;
+
+	while (i && strcmp(tree->list[i - 1].path, path) != 0)
+		i--;
+	if (!i) {
+		tree_add(tree, TREE_FOLDER, path)->mode = 0755;
+		i = tree->count;
+	}
+	tree->list[i - 1].opaque = true;
+}
+
 static void add_entry(struct tree *tree, struct archive_entry *in)
 {
 	char *path = plain(arena_strdup(&tree->arena, archive_entry_pathname(in)));
@@ -53,15 +67,12 @@ static void add_entry(struct tree *tree, struct archive_entry *in)
 	struct tree_entry *entry;
 
 	if (strcmp(name, WHITEOUT_OPAQUE) == 0) {
-		/* its folder came before it: sorting puts this one's mark there, see below */
 		*(slash ? slash : path) = '\0';
-		for (size_t i = tree->count; i-- > 0;)
-			if (strcmp(tree->list[i].path, path) == 0) {
-				tree->list[i].opaque = true;
-				break;
-			}
+		add_opaque(tree, path);
 		return;
 	}
+	if (starts_with(name, WHITEOUT_AUFS))
+		return;
 	if (starts_with(name, WHITEOUT_PREFIX)) {
 		memmove(name, name + strlen(WHITEOUT_PREFIX),
 			strlen(name + strlen(WHITEOUT_PREFIX)) + 1);
@@ -74,6 +85,8 @@ static void add_entry(struct tree *tree, struct archive_entry *in)
 	entry->gid = (gid_t)archive_entry_gid(in);
 	entry->mtime_s = archive_entry_mtime(in);
 	entry->size_bytes = (uint64_t)archive_entry_size(in);
+	if (entry->type == TREE_CHARACTER || entry->type == TREE_BLOCK)
+		entry->device = archive_entry_rdev(in);
 	if (entry->type == TREE_SYMLINK)
 		entry->link = arena_strdup(&tree->arena, archive_entry_symlink(in));
 	if (entry->type == TREE_HARDLINK)

@@ -33,8 +33,8 @@ struct placer {
 static int open_placer(struct placer *p, const char *folder, struct error *err)
 {
 	int flags = ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME | ARCHIVE_EXTRACT_XATTR |
-		    ARCHIVE_EXTRACT_UNLINK | ARCHIVE_EXTRACT_SECURE_SYMLINKS |
-		    ARCHIVE_EXTRACT_SECURE_NODOTDOT | ARCHIVE_EXTRACT_SPARSE;
+		    ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_SECURE_NODOTDOT |
+		    ARCHIVE_EXTRACT_SPARSE;
 	_cleanup_(free_pointer) char *real = NULL;
 
 	*p = (struct placer){.err = err};
@@ -128,6 +128,21 @@ static int make_whiteout(struct placer *p, const char *disk)
 	return 0;
 }
 
+/* Marks are made without libarchive, which lets no entry lie behind a link. */
+static int check_folders(struct placer *p, const char *path)
+{
+	char disk[2 * TREE_PATH_BYTES];
+	struct stat st;
+
+	for (const char *slash = path; (slash = strchr(slash, '/')); slash++) {
+		snprintf(disk, sizeof(disk), "%s/%.*s", p->root, (int)(slash - path), path);
+		if (lstat(disk, &st) == 0 && !S_ISDIR(st.st_mode))
+			return error_set(p->err, ERROR_FAILED,
+					 "the entry '%.100s' lies behind a link or a file", path);
+	}
+	return 0;
+}
+
 /* Whiteouts as the tar has them; *done tells whether the entry was one. */
 static int place_mark(struct placer *p, const char *path, bool *done)
 {
@@ -137,11 +152,13 @@ static int place_mark(struct placer *p, const char *path, bool *done)
 	*done = starts_with(name, WHITEOUT_PREFIX);
 	if (!*done)
 		return 0;
+	if (check_folders(p, path) < 0)
+		return -1;
 	folder = arena_printf(&arena, "%s%s%.*s", p->root, slash ? "/" : "",
 			      slash ? (int)(slash - path) : 0, path);
 	if (strcmp(name, WHITEOUT_OPAQUE) == 0)
 		return folder_make(folder, 0755, p->err) < 0 ? -1 : make_opaque(p, folder);
-	if (starts_with(name, WHITEOUT_PREFIX WHITEOUT_PREFIX)) /* aufs' own bookkeeping */
+	if (starts_with(name, WHITEOUT_AUFS))
 		return 0;
 	return make_whiteout(p,
 			     arena_printf(&arena, "%s/%s", folder, name + strlen(WHITEOUT_PREFIX)));
@@ -180,6 +197,54 @@ static int copy_data(struct placer *p, struct tar_source *source, const char *pa
 	return rc == ARCHIVE_EOF ? 0 : tar_source_failed(source);
 }
 
+/* They would say more of a folder than the layer does. */
+static void drop_overlay_attributes(struct archive_entry *entry)
+{
+	struct archive_entry *all = archive_entry_clone(entry);
+	const char *name;
+	const void *value;
+	size_t length;
+
+	archive_entry_xattr_clear(entry);
+	archive_entry_xattr_reset(all);
+	while (archive_entry_xattr_next(all, &name, &value, &length) == ARCHIVE_OK)
+		if (!starts_with(name, "trusted.overlay.") && !starts_with(name, "user.overlay."))
+			archive_entry_xattr_add_entry(entry, name, value, length);
+	archive_entry_free(all);
+}
+
+/* Owners and attributes are set at an entry's end. Without root some cannot be: that is fine. */
+static int finish_entry(struct placer *p, const char *path)
+{
+	int rc = archive_write_finish_entry(p->disk);
+
+	return rc == ARCHIVE_OK || (rc == ARCHIVE_WARN && geteuid() != 0) ? 0
+									  : place_failed(p, path);
+}
+
+static bool is_whiteout(const char *disk)
+{
+	struct stat st;
+
+	return lstat(disk, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(0, 0);
+}
+
+static int place(struct placer *p, struct archive_entry *entry, const char *path,
+		 struct tar_source *source)
+{
+	const char *disk = archive_entry_pathname(entry);
+	/* removed below and made again here: nothing of what was in it shows through */
+	bool alone = archive_entry_filetype(entry) == AE_IFDIR && is_whiteout(disk);
+
+	if (archive_write_header(p->disk, entry) < ARCHIVE_OK)
+		return place_failed(p, path);
+	if (archive_entry_size(entry) > 0 && copy_data(p, source, path) < 0)
+		return -1;
+	if (finish_entry(p, path) < 0)
+		return -1;
+	return alone ? make_opaque(p, disk) : 0;
+}
+
 static int unpack_entry(struct placer *p, struct tar_source *source, struct archive_entry *entry)
 {
 	const char *name = archive_entry_pathname(entry), *hard = archive_entry_hardlink(entry);
@@ -193,9 +258,8 @@ static int unpack_entry(struct placer *p, struct tar_source *source, struct arch
 	if (is_mark)
 		return 0;
 	set_place(p, entry, path);
-	if (archive_write_header(p->disk, entry) < ARCHIVE_OK)
-		return place_failed(p, path);
-	return archive_entry_size(entry) > 0 ? copy_data(p, source, path) : 0;
+	drop_overlay_attributes(entry);
+	return place(p, entry, path, source);
 }
 
 static int unpack_all(struct placer *p, struct tar_source *source)
@@ -270,6 +334,8 @@ static int place_entry(struct placer *p, const struct tree_entry *entry)
 		rc = place_failed(p, entry->path);
 	else if (entry->type == TREE_FILE)
 		rc = place_content(p, entry);
+	if (rc == 0)
+		rc = finish_entry(p, entry->path);
 	archive_entry_free(out);
 	return rc == 0 && entry->opaque ? make_opaque(p, disk) : rc;
 }

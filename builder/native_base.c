@@ -164,8 +164,8 @@ static int from_image(struct native_stage *stage, const char *base)
 	}
 	if (build->options->base_tar && strcmp(base, build->spec->base_name) == 0)
 		return from_tar(stage, build->options->base_tar);
-	if (starts_with(base, "oci:"))
-		return from_layout(stage, base + strlen("oci:"));
+	if (starts_with(base, "oci:") && strcmp(base, build->spec->base_name) == 0)
+		return from_layout(stage, build->spec->base_place);
 	return from_registry(stage, base);
 }
 

@@ -78,6 +78,8 @@ static int add_folder(struct copy *c, const char *path)
 		if (found) {
 			entry.path = added->path;
 			*added = entry;
+			if (added->mtime_s > stage->build->store.newest_s)
+				added->mtime_s = stage->build->store.newest_s;
 		} else {
 			added->mode = 0755;
 			added->mtime_s = stage->build->store.newest_s;
@@ -109,12 +111,54 @@ static int place_of(struct copy *c, const char *path, char out[static TREE_PATH_
 	return 0;
 }
 
+/* Of a hard link: where its file is put, if it comes along; else it becomes a file of its own. */
+static int place_link(struct copy *c, const char *source, const char *to, struct tree_entry *entry)
+{
+	size_t length = strlen(source);
+	char real[TREE_PATH_BYTES];
+
+	if (length && (strncmp(entry->link, source, length) != 0 || entry->link[length] != '/')) {
+		entry->type = TREE_FILE;
+		entry->link = NULL;
+		return 0;
+	}
+	if (place_of(c,
+		     arena_printf(&c->tree.arena, "%s%s%s", to, *to ? "/" : "",
+				  entry->link + length + (length > 0)),
+		     real) < 0)
+		return -1;
+	entry->link = arena_strdup(&c->tree.arena, real);
+	return 0;
+}
+
+/*
+ * A folder that the image has, perhaps behind a link, stays one: *is_there. The files of a context
+ * have no modes of their own, so such a folder keeps its.
+ */
+static int meet_folder(struct copy *c, const char *path, char real[static TREE_PATH_BYTES],
+		       bool *is_there)
+{
+	struct native_stage *stage = c->stage;
+	struct tree_entry entry;
+
+	if (view_resolve(&c->view, path, real, &stage->err) < 0 ||
+	    view_find(&c->view, real, &c->tree.arena, &entry, is_there, &stage->err) < 0)
+		return -1;
+	*is_there = *is_there && entry.type == TREE_FOLDER;
+	return *is_there ? add_folder(c, real) : 0;
+}
+
 static int put_entry(struct copy *c, const struct tree_entry *entry, const char *path)
 {
 	char real[TREE_PATH_BYTES];
 	struct tree_entry *added;
+	bool is_there = false;
 
-	if (place_of(c, path, real) < 0)
+	if (entry->type == TREE_FOLDER && meet_folder(c, path, real, &is_there) < 0)
+		return -1;
+	if (is_there && !*c->at->from && !c->has_owner && c->chmod < 0)
+		return 0;
+	if (!is_there && place_of(c, path, real) < 0)
 		return -1;
 	added = tree_add(&c->tree, entry->type, real);
 	path = added->path;
@@ -132,7 +176,7 @@ static int put_entry(struct copy *c, const struct tree_entry *entry, const char 
 /* What one source path gives: into a folder, or as the file of that name. */
 static int put_source(struct copy *c, const char *source, const char *to, bool into)
 {
-	const struct tree_entry *first = &c->source.list[0];
+	struct tree_entry *first = &c->source.list[0];
 	size_t length = strlen(source);
 	const char *slash = strrchr(source, '/');
 
@@ -142,6 +186,8 @@ static int put_source(struct copy *c, const char *source, const char *to, bool i
 		if (into)
 			to = arena_printf(&c->tree.arena, "%s%s%s", to, *to ? "/" : "",
 					  slash ? slash + 1 : source);
+		if (first->type == TREE_HARDLINK)
+			first->type = TREE_FILE;
 		return put_entry(c, first, to);
 	}
 	if (add_folder(c, to) < 0)
@@ -151,9 +197,8 @@ static int put_source(struct copy *c, const char *source, const char *to, bool i
 		const char *below = entry->path + (length ? length + 1 : 0);
 		struct tree_entry moved = *entry;
 
-		if (entry->type == TREE_HARDLINK)
-			moved.link = arena_printf(&c->tree.arena, "%s%s%s", to, *to ? "/" : "",
-						  entry->link + (length ? length + 1 : 0));
+		if (entry->type == TREE_HARDLINK && place_link(c, source, to, &moved) < 0)
+			return -1;
 		if (put_entry(c, &moved,
 			      arena_printf(&c->tree.arena, "%s%s%s", to, *to ? "/" : "", below)) <
 		    0)
@@ -171,21 +216,43 @@ static void add_input(struct copy *c, const struct tree_entry *entry, const char
 	words_add(&c->inputs, content);
 }
 
-static void add_spec_file(struct copy *c, const struct spec_file *file)
+/* The file that the one of this number is a hard link to; itself when it is none. */
+static const struct spec_file *linked_file(const struct spec *spec, size_t index)
+{
+	const struct spec_file *file = &spec->files[index];
+
+	while (file->kind == SPEC_HARDLINK && index-- > 0)
+		if (strcmp(spec->files[index].path, file->link) == 0)
+			return &spec->files[index];
+	return file;
+}
+
+static void add_spec_file(struct copy *c, size_t index)
 {
 	static const enum tree_type types[] = {[SPEC_FILE] = TREE_FILE,
 					       [SPEC_FOLDER] = TREE_FOLDER,
 					       [SPEC_SYMLINK] = TREE_SYMLINK,
 					       [SPEC_HARDLINK] = TREE_HARDLINK};
+	const struct spec_file *file = &c->stage->build->spec->files[index];
+	const struct spec_file *content = linked_file(c->stage->build->spec, index);
 	struct tree_entry *entry = tree_add(&c->source, types[file->kind], file->path);
 
 	entry->mode = file->mode;
 	entry->mtime_s = c->stage->build->store.newest_s;
-	entry->source = file->source;
-	entry->text = file->text;
-	entry->size_bytes = file->size_bytes;
+	entry->source = content->source;
+	entry->text = content->text;
+	entry->size_bytes = content->size_bytes;
 	entry->link = file->link;
-	add_input(c, entry, file->digest);
+	add_input(c, entry, content->digest);
+}
+
+static void add_implied(struct copy *c, const char *path, size_t length)
+{
+	struct tree_entry *folder =
+		tree_add(&c->source, TREE_FOLDER, arena_strndup(&c->source.arena, path, length));
+
+	folder->mode = 0755;
+	folder->mtime_s = c->stage->build->store.newest_s;
 }
 
 /* The files of the context at and below the path; folders that are only implied are made. */
@@ -194,26 +261,17 @@ static int collect_context(struct copy *c, const char *path)
 	const struct spec *spec = c->stage->build->spec;
 	size_t length = strlen(path);
 
+	if (!length)
+		add_implied(c, "", 0);
 	for (size_t i = 0; i < spec->file_count; i++) {
 		const char *name = spec->files[i].path;
 
 		if (length && (strncmp(name, path, length) != 0 ||
 			       (name[length] != '\0' && name[length] != '/')))
 			continue;
-		for (const char *p = name + length; (p = strchr(p + 1, '/'));) {
-			struct tree_entry *folder =
-				tree_add(&c->source, TREE_FOLDER,
-					 arena_strndup(&c->source.arena, name, (size_t)(p - name)));
-
-			folder->mode = 0755;
-			folder->mtime_s = c->stage->build->store.newest_s;
-		}
-		if (length && name[length] == '/') {
-			struct tree_entry *folder = tree_add(&c->source, TREE_FOLDER, path);
-
-			folder->mode = 0755;
-		}
-		add_spec_file(c, &spec->files[i]);
+		for (const char *p = name + length; (p = strchr(p, '/')); p++)
+			add_implied(c, name, (size_t)(p - name));
+		add_spec_file(c, i);
 	}
 	tree_sort(&c->source);
 	return 0;
@@ -249,19 +307,35 @@ static int collect(struct copy *c, const char *path)
 	if (strpbrk(path, "*?["))
 		return bad(c, "wildcards are not taken:", path);
 	if (*c->at->from) {
-		const char *name;
-
-		if (native_word(stage, c->at->from, &name) < 0)
-			return -1;
-		from = dockerfile_stage(&stage->build->file, name, stage->index);
+		/* as it is written, no variables put in: which stages are needed follows from it */
+		from = dockerfile_stage(&stage->build->file, c->at->from, stage->index);
 		if (from < 0)
-			return bad(c, "there is no earlier stage named", name);
+			return bad(c, "there is no earlier stage named", c->at->from);
 	}
 	/* the layer's entries borrow texts of their sources */
 	arena_adopt(&c->tree.arena, &c->source.arena);
 	tree_release(&c->source);
 	tree_init(&c->source);
 	return from < 0 ? collect_context(c, path) : collect_stage(c, from, path);
+}
+
+/* Names are looked up in the image's own files, which must lie on disk for it. */
+static int find_owner(struct copy *c, const char *owner)
+{
+	struct native_stage *stage = c->stage;
+	const struct view *view = &c->view;
+	struct view *on_disk;
+
+	if (owner[strspn(owner, "0123456789:")]) {
+		on_disk = ARENA_NEW(&stage->arena, struct view);
+		if (native_view(stage, stage, true, on_disk) < 0)
+			return -1;
+		view = on_disk;
+	}
+	c->has_owner = true;
+	if (runtime_owner(view, owner, &c->uid, &c->gid, &stage->err) == 0)
+		return 0;
+	return native_bad(stage, stage->err.kind, arena_strdup(&stage->arena, stage->err.text));
 }
 
 static int read_options(struct copy *c)
@@ -279,10 +353,8 @@ static int read_options(struct copy *c)
 			return bad(c, "--chmod takes an octal number, not", word);
 	}
 	if (*c->at->chown) {
-		if (native_word(stage, c->at->chown, &word) < 0 ||
-		    runtime_owner(&c->view, word, &c->uid, &c->gid, &stage->err) < 0)
+		if (native_word(stage, c->at->chown, &word) < 0 || find_owner(c, word) < 0)
 			return -1;
-		c->has_owner = true;
 	}
 	return 0;
 }
@@ -306,6 +378,24 @@ static int find_target(struct copy *c, const char *written, size_t sources, cons
 	return 0;
 }
 
+/* A hard link whose file has given way to another, or comes behind it, is a file of its own. */
+static void check_links(struct tree *tree)
+{
+	for (size_t i = 0; i < tree->count; i++) {
+		struct tree_entry *entry = &tree->list[i];
+		const struct tree_entry *file;
+
+		if (entry->type != TREE_HARDLINK)
+			continue;
+		file = tree_find(tree, entry->link);
+		if (file && file < entry && file->type == TREE_FILE &&
+		    file->source == entry->source && file->text == entry->text)
+			continue;
+		entry->type = TREE_FILE;
+		entry->link = NULL;
+	}
+}
+
 static int save_layer(struct copy *c, const char *created_by)
 {
 	struct store *store = &c->stage->build->store;
@@ -321,6 +411,7 @@ static int save_layer(struct copy *c, const char *created_by)
 		for (size_t i = 0; i < c->tree.count; i++)
 			*tree_add(&c->parents, TREE_FILE, "") = c->tree.list[i];
 		tree_sort(&c->parents);
+		check_links(&c->parents);
 		if (layer_write(&c->parents, store->layout, 0, native_title(c->stage), parts,
 				&c->stage->err) < 0 ||
 		    store_add_parts(store, key, parts, &c->stage->err) < 0)
@@ -345,6 +436,10 @@ static int do_copy(struct copy *c)
 	if (native_view(stage, stage, false, &c->view) < 0 || read_options(c) < 0 ||
 	    find_target(c, words[count - 1], count - 1, &to, &into) < 0)
 		return -1;
+	/* what variables, links and the working folder have made of the words */
+	words_addf(&c->inputs, "%d %d %u %u %d", into, c->has_owner, (unsigned)c->uid,
+		   (unsigned)c->gid, c->chmod);
+	words_add(&c->inputs, to);
 	for (size_t i = 0; i + 1 < count; i++) {
 		source = plain_path(&stage->arena, "", words[i]);
 		if (collect(c, source) < 0 || put_source(c, source, to, into) < 0)
@@ -406,6 +501,7 @@ static int do_workdir(struct copy *c)
 		stage->records[stage->record_count++] = (struct native_record){path, NULL};
 		return 0;
 	}
+	words_add(&c->inputs, real);
 	return add_folder(c, real) < 0 ? -1 : save_layer(c, path);
 }
 

@@ -60,14 +60,20 @@ int store_open(struct store *store, const char *folder, int64_t newest_s, struct
 	       struct error *err)
 {
 	const char *work = arena_printf(arena, "%s/work", folder);
+	_cleanup_(fd_close) int all = -1;
 
 	*store = (struct store){.folder = arena_strdup(arena, folder),
 				.layout = arena_printf(arena, "%s/layout", folder),
 				.lock = -1,
 				.newest_s = newest_s};
 	if (folder_make(work, 0700, err) < 0 ||
-	    folder_make(layer_path(store, "", "", arena), 0700, err) < 0 ||
-	    layout_init(store->layout, err) < 0 || remove_stale(work, err) < 0)
+	    folder_make(layer_path(store, "", "", arena), 0700, err) < 0)
+		return -1;
+	/* one after the other: a new folder that is not locked yet looks like a dead build's */
+	all = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (all < 0 || flock(all, LOCK_EX) < 0)
+		return error_errno(err, "cannot lock %s", work);
+	if (layout_init(store->layout, err) < 0 || remove_stale(work, err) < 0)
 		return -1;
 	return make_work(store, work, arena, err);
 }
@@ -200,7 +206,7 @@ static bool read_parts(const struct store *store, const char *key, struct layer_
 		struct layer_part *part = &parts->list[parts->count++];
 		const char *diff_id = json_text(item, "diffId", &arena);
 
-		if (parts->count > LAYER_PARTS_MAX || !digest_is_valid(diff_id) ||
+		if (parts->count > LAYER_PARTS_MAX || !diff_id || !digest_is_valid(diff_id) ||
 		    descriptor_parse(item, "", &part->blob, &ignored) < 0 ||
 		    !layout_has(store->layout, &part->blob))
 			return false;
@@ -212,8 +218,9 @@ static bool read_parts(const struct store *store, const char *key, struct layer_
 static int damaged(const struct store *store, const char *key, struct error *err)
 {
 	return error_set(err, ERROR_FAILED,
-			 "the layer %.12s in %s is damaged; remove that folder and run this again",
-			 key, store->folder);
+			 "the layer in %s/layers/%s is damaged; remove that folder and run this "
+			 "again",
+			 store->folder, key);
 }
 
 int store_tree(struct store *store, const char *key, struct arena *arena, const char **folder,
@@ -275,6 +282,8 @@ int store_parts(struct store *store, const char *key, const char *title, struct 
 	tree_init(&tree);
 	if (read_parts(store, key, parts))
 		return 0;
+	if (!file_exists(folder))
+		return damaged(store, key, err);
 	if (read_tree(store, folder, &tree, err) < 0 ||
 	    layer_write(&tree, store->layout, 0, title, parts, err) < 0)
 		return -1;

@@ -58,6 +58,17 @@ static int compare_places(const void *left, const void *right)
 	return order ? order : (a->index < b->index ? -1 : 1);
 }
 
+/* A later entry of the same path. A removal beside an entry is about the layers below alone. */
+static void merge(struct tree_entry *kept, const struct tree_entry *later)
+{
+	bool is_removed = kept->type == TREE_WHITEOUT || later->type == TREE_WHITEOUT;
+	bool opaque = kept->opaque || later->opaque || (is_removed && kept->type != later->type);
+
+	if (later->type != TREE_WHITEOUT)
+		*kept = *later;
+	kept->opaque = opaque && kept->type == TREE_FOLDER;
+}
+
 void tree_sort(struct tree *tree)
 {
 	struct place *places = xmalloc((tree->count + 1) * sizeof(*places));
@@ -69,8 +80,10 @@ void tree_sort(struct tree *tree)
 	for (size_t i = 0; i < tree->count; i++) {
 		bool same = kept && strcmp(tree->list[kept - 1].path, places[i].entry.path) == 0;
 
-		kept -= same;
-		tree->list[kept++] = places[i].entry;
+		if (same)
+			merge(&tree->list[kept - 1], &places[i].entry);
+		else
+			tree->list[kept++] = places[i].entry;
 	}
 	tree->count = kept;
 	free(places);

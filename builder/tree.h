@@ -88,7 +88,9 @@ struct tree_read_options {
 int tree_read(struct tree *tree, const char *folder, const struct tree_read_options *options,
 	      struct error *err);
 
-/* Sorts: folders before what is in them, names by bytes. Of two of one path the later added stays.
+/*
+ * Sorts: folders before what is in them, names by bytes. Of two of one path the later added stays;
+ * a folder that is also removed, or was opaque once, is opaque.
  */
 void tree_sort(struct tree *tree);
 

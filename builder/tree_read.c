@@ -161,8 +161,11 @@ static int read_link(struct reader *r, const char *disk, struct tree_entry *entr
 /* A link of a person's files must stay among them. */
 static int check_link(struct reader *r, const char *disk, const char *path, const char *link)
 {
+	const char *prefix = r->options->prefix;
 	int depth = 0;
 
+	/* what is put before the folder's own paths is not the person's */
+	path += prefix && *prefix ? strlen(prefix) + 1 : 0;
 	for (const char *p = path; (p = strchr(p, '/')); p++)
 		depth++;
 	for (const char *p = link; *p && depth >= 0; p += strcspn(p, "/"), p += *p == '/') {

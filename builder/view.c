@@ -61,10 +61,11 @@ static enum verdict ask_disk(const char *folder, const char *path,
 	return verdict;
 }
 
+/* *entry is NULL when the layer has no entry for a folder, only for what is in it. */
 static enum verdict ask_tree(const struct tree *tree, const char *path,
 			     const struct tree_entry **entry)
 {
-	enum verdict verdict = SILENT;
+	enum verdict verdict;
 	char prefix[TREE_PATH_BYTES];
 	bool alone = false;
 	size_t length = 0, below;
@@ -83,9 +84,9 @@ static enum verdict ask_tree(const struct tree *tree, const char *path,
 			continue;
 		}
 		tree_below(tree, prefix, &below);
-		if (!below && length)
+		if (!below)
 			return alone ? HIDDEN : SILENT;
-		verdict = SILENT; /* a folder that is only implied */
+		verdict = alone ? STANDS_ALONE : STANDS;
 	} while (path[length] && verdict != HIDDEN);
 	return verdict;
 }
@@ -124,6 +125,9 @@ static int read_one(const char *disk, const char *path, struct arena *arena,
 int view_find(const struct view *view, const char *path, struct arena *arena,
 	      struct tree_entry *entry, bool *found, struct error *err)
 {
+	bool implied = false; /* a layer without an entry for the folder has something in it */
+
+	*found = false;
 	for (size_t i = view->count; i-- > 0;) {
 		const struct view_layer *layer = &view->list[i];
 		const struct tree_entry *in_tree = NULL;
@@ -131,15 +135,24 @@ int view_find(const struct view *view, const char *path, struct arena *arena,
 		enum verdict verdict = layer->folder ? ask_disk(layer->folder, path, disk)
 						     : ask_tree(layer->tree, path, &in_tree);
 
-		*found = verdict == STANDS || verdict == STANDS_ALONE;
-		if (*found && layer->folder)
-			return read_one(disk, path, arena, entry, err);
-		if (*found)
+		if (verdict == SILENT)
+			continue;
+		if (verdict == HIDDEN)
+			break;
+		if (layer->folder && read_one(disk, path, arena, entry, err) < 0)
+			return -1;
+		if (in_tree)
 			*entry = *in_tree;
-		if (*found || verdict == HIDDEN)
-			return 0;
+		*found = layer->folder || in_tree;
+		implied = implied || !*found;
+		if (*found || verdict == STANDS_ALONE)
+			break;
 	}
-	*found = false;
+	if (implied && (!*found || entry->type != TREE_FOLDER)) {
+		*entry = (struct tree_entry){
+			.path = arena_strdup(arena, path), .type = TREE_FOLDER, .mode = 0755};
+		*found = true;
+	}
 	return 0;
 }
 
@@ -280,24 +293,14 @@ static int collect_folder(const struct view_layer *layer, const char *path, stru
 int view_collect(const struct view *view, const char *path, struct tree *tree, struct error *err)
 {
 	for (size_t i = 0; i < view->count; i++) {
-		const struct view_layer *layer = &view->list[i];
-		const struct tree_entry *entry = NULL;
 		char disk[TREE_PATH_BYTES];
-		enum verdict verdict = layer->folder ? ask_disk(layer->folder, path, disk)
-						     : ask_tree(layer->tree, path, &entry);
-		size_t count;
+		enum verdict verdict = ask_disk(view->list[i].folder, path, disk);
 
 		if (verdict == HIDDEN || verdict == STANDS_ALONE)
 			tree->count = 0;
-		if (verdict == HIDDEN || verdict == SILENT)
-			continue;
-		if (layer->folder) {
-			if (collect_folder(layer, path, tree, err) < 0)
-				return -1;
-			continue;
-		}
-		entry = tree_below(layer->tree, path, &count);
-		put_on_top(tree, entry, count);
+		if (verdict != HIDDEN && verdict != SILENT &&
+		    collect_folder(&view->list[i], path, tree, err) < 0)
+			return -1;
 	}
 	return 0;
 }

@@ -35,8 +35,8 @@ int view_find(const struct view *view, const char *path, struct arena *arena,
 int view_resolve(const struct view *view, const char *path, char out[static TREE_PATH_BYTES],
 		 struct error *err);
 
-/* Adds what stands at and below `path`, which has no links in it, to a tree; sorted. Entries know
- * their content's place on disk only where the layers are folders. */
+/* Adds what stands at and below `path`, which has no links in it, to a tree; sorted. The layers are
+ * folders, all of them. */
 int view_collect(const struct view *view, const char *path, struct tree *tree, struct error *err);
 
 /* Reads a whole small file of the image, links followed; *text NULL when there is none. */

@@ -64,6 +64,8 @@ int spec_hash(struct spec *spec, struct error *err)
 	digest_init(&digest);
 	add_instructions(&digest, spec->dockerfile);
 	add_text(&digest, spec->base_name);
+	if (spec->base_digest)
+		add_text(&digest, spec->base_digest);
 	if (*spec->base_script) {
 		if (digest_of_file(spec->base_script, one, err) < 0)
 			return -1;

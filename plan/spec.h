@@ -33,6 +33,8 @@ struct spec_file {
 struct spec {
 	const char *dockerfile;
 	const char *base_name;	 /* the image name that the Dockerfile starts FROM */
+	const char *base_place;	 /* its place on this machine, of oci:DIR; "" elsewhere */
+	const char *base_digest; /* of its manifest; "" when not known */
 	const char *base_script; /* what makes that base's root filesystem; "" when it is pulled */
 	const char *os;		 /* "debian12" */
 	const char *const

@@ -119,6 +119,21 @@ static inline void describe_entry(const struct tree_entry *e, struct str *out)
 	str_add(out, e->opaque ? " opaque\n" : "\n");
 }
 
+/* assert_string_equal shows no more than 1024 bytes: this shows the first line that differs. */
+static inline void assert_lines(const char *got, const char *expected)
+{
+	while (*got && *got == *expected && strcspn(got, "\n") == strcspn(expected, "\n") &&
+	       strncmp(got, expected, strcspn(got, "\n")) == 0) {
+		got += strcspn(got, "\n");
+		expected += strcspn(expected, "\n");
+		got += *got == '\n';
+		expected += *expected == '\n';
+	}
+	if (*got || *expected)
+		fail_msg("there is '%.*s', not '%.*s'", (int)strcspn(got, "\n"), got,
+			 (int)strcspn(expected, "\n"), expected);
+}
+
 /* "d 0755 0:0 etc", one entry a line, in the tree's order; whiteouts are "w 0000 0:0 NAME". */
 static inline const char *describe(struct scratch *s, const struct tree *tree)
 {

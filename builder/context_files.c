@@ -1,12 +1,52 @@
 /* SPDX-License-Identifier: MIT */
-#include "builder/user_files.h"
+#include "builder/context_files.h"
 
 #include "builder/host_script.h"
 #include "builder/tree.h"
+#include "core/file.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+static int too_many(struct error *err)
+{
+	return error_set(err, ERROR_USAGE, "more than %d files in one build context",
+			 SPEC_FILES_MAX);
+}
+
+int context_add_file(struct spec *spec, const char *path, const char *source, mode_t mode,
+		     struct arena *arena, struct error *err)
+{
+	struct spec_file *file = spec_add_file(spec, arena);
+	struct stat st;
+
+	if (!file)
+		return too_many(err);
+	if (stat(source, &st) < 0)
+		return error_errno(err, "cannot read %s", source);
+	*file = (struct spec_file){
+		.path = path, .source = source, .size_bytes = (uint64_t)st.st_size, .mode = mode};
+	return 0;
+}
+
+int context_add_folder(struct spec *spec, const char *folder, const char *suffix, const char *path,
+		       mode_t mode, struct arena *arena, struct error *err)
+{
+	const char **names, *disk;
+
+	if (share_path(arena, folder, &disk, err) < 0 ||
+	    folder_list(disk, suffix, arena, &names, err) < 0)
+		return -1;
+	for (; *names; names++)
+		if ((*names)[0] != '.' && /* an editor's */
+		    context_add_file(spec, arena_printf(arena, "%s/%s", path, *names),
+				     arena_printf(arena, "%s/%s", disk, *names), mode, arena,
+				     err) < 0)
+			return -1;
+	return 0;
+}
 
 static int refuse(const struct cluster *cluster, const char *what, const char *path,
 		  struct error *err)
@@ -28,8 +68,7 @@ static int add_entry(struct spec *spec, const struct tree_entry *entry, struct a
 	struct spec_file *file = spec_add_file(spec, arena);
 
 	if (!file)
-		return error_set(err, ERROR_USAGE, "more than %d files in one build context",
-				 SPEC_FILES_MAX);
+		return too_many(err);
 	*file = (struct spec_file){.path = entry->path,
 				   .source = entry->source,
 				   .link = entry->link,
@@ -90,8 +129,8 @@ static int add_one(const struct cluster *cluster, bool as_script, size_t index, 
 	return 0;
 }
 
-int user_files_add(const struct cluster *cluster, bool as_script, struct spec *spec,
-		   struct arena *arena, struct str *layers, struct error *err)
+int context_add_user_files(const struct cluster *cluster, bool as_script, struct spec *spec,
+			   struct arena *arena, struct str *layers, struct error *err)
 {
 	for (size_t i = 0; i < cluster->image.file_count; i++)
 		if (add_one(cluster, as_script, i, spec, arena, layers, err) < 0)
