@@ -190,6 +190,8 @@ const char *image_config_write(cJSON *config, int64_t created_s, struct arena *a
 	_cleanup_(free_pointer) char *text = NULL;
 
 	config_normalise(config, created_s);
+	/* an image without layers has an empty list of them */
+	object_of(object_of(config, "rootfs", false), "diff_ids", true);
 	text = cJSON_PrintUnformatted(config);
 	if (!text)
 		oom();

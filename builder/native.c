@@ -103,7 +103,7 @@ int native_view(struct native_stage *stage, const struct native_stage *of, bool 
 		struct view_layer *layer = &view->list[view->count++];
 
 		*layer = (struct view_layer){NULL, NULL};
-		if (on_disk || store_has_tree(store, of->chain[i])) {
+		if (on_disk || (geteuid() == 0 && store_has_tree(store, of->chain[i]))) {
 			if (store_tree(store, of->chain[i], &stage->arena, &layer->folder,
 				       &stage->err) < 0)
 				return -1;
@@ -216,13 +216,9 @@ static int set_command(struct native_stage *stage, const struct instruction *at,
 	const char *const *shell = image_config_list(stage->config, "Shell", &stage->arena);
 	struct words words = WORDS_INIT(&stage->arena);
 
-	if (at->exec) {
-		words_add_all(&words, at->exec);
-	} else {
-		words_add_all(&words, shell ? shell : WORDS("/bin/sh", "-c"));
-		words_add(&words, at->text);
-	}
-	image_config_set_list(stage->config, name, words.list);
+	words_add_all(&words, shell ? shell : WORDS("/bin/sh", "-c"));
+	words_add(&words, at->text);
+	image_config_set_list(stage->config, name, at->exec ? at->exec : words.list);
 	if (at->kind == INSTRUCTION_CMD)
 		stage->has_cmd = true;
 	else if (!stage->has_cmd)
@@ -370,7 +366,8 @@ static int first_error(struct native_build *build, struct error *err)
 	for (size_t i = 0; i < build->file.stage_count; i++) {
 		const struct error *one = &build->stages[i]->err;
 
-		if (one->kind && (!found || found->kind == ERROR_INTERRUPTED))
+		if (one->kind && (!found || (found->kind == ERROR_INTERRUPTED &&
+					     one->kind != ERROR_INTERRUPTED)))
 			found = one;
 	}
 	if (!found)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* COPY and WORKDIR: layers that need no container. */
-#include "builder/native_parts.h"
+#include "builder/native_copy.h"
 
 #include "builder/runtime_config.h"
 #include "core/str.h"
@@ -8,29 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct copy {
-	struct native_stage *stage;
-	const struct instruction *at;
-	struct view view;    /* what is copied onto */
-	struct tree tree;    /* the layer */
-	struct tree parents; /* folders above what is copied; they give way to it */
-	struct tree source;  /* sorted; of one source path */
-	bool has_owner;
-	uid_t uid;
-	gid_t gid;
-	int chmod;	     /* -1: as the files have it */
-	struct words inputs; /* what the layer is made from, for its key */
-	/* of the parent folder that was looked up last */
-	char parent[TREE_PATH_BYTES], resolved[TREE_PATH_BYTES];
-	bool has_parent;
-};
-
-static int bad(struct copy *c, const char *why, const char *path)
-{
-	return native_bad(c->stage, ERROR_USAGE,
-			  arena_printf(&c->stage->arena, "%s %s", why, path));
-}
 
 /* "/a/../b/" from `base` as "b"; never above the root. */
 static const char *plain_path(struct arena *arena, const char *base, const char *path)
@@ -73,7 +50,7 @@ static int add_folder(struct copy *c, const char *path)
 		if (view_find(&c->view, folder, &c->tree.arena, &entry, &found, &stage->err) < 0)
 			return -1;
 		if (found && entry.type != TREE_FOLDER)
-			return bad(c, "the image has a file in place of the folder", folder);
+			return copy_bad(c, "the image has a file in place of the folder", folder);
 		added = tree_add(&c->parents, TREE_FOLDER, folder);
 		if (found) {
 			entry.path = added->path;
@@ -107,7 +84,7 @@ static int place_of(struct copy *c, const char *path, char out[static TREE_PATH_
 	}
 	if (snprintf(out, TREE_PATH_BYTES, "%s%s%s", c->resolved, *c->resolved ? "/" : "",
 		     slash ? slash + 1 : path) >= TREE_PATH_BYTES)
-		return bad(c, "too long a path:", path);
+		return copy_bad(c, "too long a path:", path);
 	return 0;
 }
 
@@ -181,7 +158,7 @@ static int put_source(struct copy *c, const char *source, const char *to, bool i
 	const char *slash = strrchr(source, '/');
 
 	if (!c->source.count)
-		return bad(c, "there is no such file in the context or stage:", source);
+		return copy_bad(c, "there is no such file in the context or stage:", source);
 	if (first->type != TREE_FOLDER || strcmp(first->path, source) != 0) {
 		if (into)
 			to = arena_printf(&c->tree.arena, "%s%s%s", to, *to ? "/" : "",
@@ -205,118 +182,6 @@ static int put_source(struct copy *c, const char *source, const char *to, bool i
 			return -1;
 	}
 	return 0;
-}
-
-static void add_input(struct copy *c, const struct tree_entry *entry, const char *content)
-{
-	words_addf(&c->inputs, "%d %o %u %u %lld", entry->type, (unsigned)entry->mode,
-		   (unsigned)entry->uid, (unsigned)entry->gid, (long long)entry->mtime_s);
-	words_add(&c->inputs, entry->path);
-	words_add(&c->inputs, entry->link ? entry->link : "");
-	words_add(&c->inputs, content);
-}
-
-/* The file that the one of this number is a hard link to; itself when it is none. */
-static const struct spec_file *linked_file(const struct spec *spec, size_t index)
-{
-	const struct spec_file *file = &spec->files[index];
-
-	while (file->kind == SPEC_HARDLINK && index-- > 0)
-		if (strcmp(spec->files[index].path, file->link) == 0)
-			return &spec->files[index];
-	return file;
-}
-
-static void add_spec_file(struct copy *c, size_t index)
-{
-	static const enum tree_type types[] = {[SPEC_FILE] = TREE_FILE,
-					       [SPEC_FOLDER] = TREE_FOLDER,
-					       [SPEC_SYMLINK] = TREE_SYMLINK,
-					       [SPEC_HARDLINK] = TREE_HARDLINK};
-	const struct spec_file *file = &c->stage->build->spec->files[index];
-	const struct spec_file *content = linked_file(c->stage->build->spec, index);
-	struct tree_entry *entry = tree_add(&c->source, types[file->kind], file->path);
-
-	entry->mode = file->mode;
-	entry->mtime_s = c->stage->build->store.newest_s;
-	entry->source = content->source;
-	entry->text = content->text;
-	entry->size_bytes = content->size_bytes;
-	entry->link = file->link;
-	add_input(c, entry, content->digest);
-}
-
-static void add_implied(struct copy *c, const char *path, size_t length)
-{
-	struct tree_entry *folder =
-		tree_add(&c->source, TREE_FOLDER, arena_strndup(&c->source.arena, path, length));
-
-	folder->mode = 0755;
-	folder->mtime_s = c->stage->build->store.newest_s;
-}
-
-/* The files of the context at and below the path; folders that are only implied are made. */
-static int collect_context(struct copy *c, const char *path)
-{
-	const struct spec *spec = c->stage->build->spec;
-	size_t length = strlen(path);
-
-	if (!length)
-		add_implied(c, "", 0);
-	for (size_t i = 0; i < spec->file_count; i++) {
-		const char *name = spec->files[i].path;
-
-		if (length && (strncmp(name, path, length) != 0 ||
-			       (name[length] != '\0' && name[length] != '/')))
-			continue;
-		for (const char *p = name + length; (p = strchr(p, '/')); p++)
-			add_implied(c, name, (size_t)(p - name));
-		add_spec_file(c, i);
-	}
-	tree_sort(&c->source);
-	return 0;
-}
-
-/* The same of another stage. What is in it follows from its key. */
-static int collect_stage(struct copy *c, int from, const char *path)
-{
-	struct native_stage *stage = c->stage, *other = stage->build->stages[from];
-	struct view *view = ARENA_NEW(&stage->arena, struct view);
-	char real[TREE_PATH_BYTES];
-	int rc;
-
-	if (native_wait(stage, (size_t)from) < 0)
-		return -1;
-	rc = native_view(stage, other, true, view);
-	if (rc == 0)
-		rc = view_resolve(view, path, real, &stage->err);
-	if (rc == 0 && strcmp(real, path) != 0)
-		return bad(c, "the path is behind a link; write it as", real);
-	if (rc == 0)
-		rc = view_collect(view, path, &c->source, &stage->err);
-	words_add(&c->inputs, other->key);
-	words_add(&c->inputs, path);
-	return rc;
-}
-
-static int collect(struct copy *c, const char *path)
-{
-	struct native_stage *stage = c->stage;
-	int from = -1;
-
-	if (strpbrk(path, "*?["))
-		return bad(c, "wildcards are not taken:", path);
-	if (*c->at->from) {
-		/* as it is written, no variables put in: which stages are needed follows from it */
-		from = dockerfile_stage(&stage->build->file, c->at->from, stage->index);
-		if (from < 0)
-			return bad(c, "there is no earlier stage named", c->at->from);
-	}
-	/* the layer's entries borrow texts of their sources */
-	arena_adopt(&c->tree.arena, &c->source.arena);
-	tree_release(&c->source);
-	tree_init(&c->source);
-	return from < 0 ? collect_context(c, path) : collect_stage(c, from, path);
 }
 
 /* Names are looked up in the image's own files, which must lie on disk for it. */
@@ -349,8 +214,8 @@ static int read_options(struct copy *c)
 		if (native_word(stage, c->at->chmod, &word) < 0)
 			return -1;
 		c->chmod = (int)strtol(word, &end, 8);
-		if (*end || c->chmod < 0 || c->chmod > 07777)
-			return bad(c, "--chmod takes an octal number, not", word);
+		if (!*word || *end || c->chmod < 0 || c->chmod > 07777)
+			return copy_bad(c, "--chmod takes an octal number, not", word);
 	}
 	if (*c->at->chown) {
 		if (native_word(stage, c->at->chown, &word) < 0 || find_owner(c, word) < 0)
@@ -442,7 +307,7 @@ static int do_copy(struct copy *c)
 	words_add(&c->inputs, to);
 	for (size_t i = 0; i + 1 < count; i++) {
 		source = plain_path(&stage->arena, "", words[i]);
-		if (collect(c, source) < 0 || put_source(c, source, to, into) < 0)
+		if (copy_collect(c, source) < 0 || put_source(c, source, to, into) < 0)
 			return -1;
 	}
 	return save_layer(c, arena_printf(&stage->arena, "COPY %s%s%s%s%s%s%s%s%s%s",

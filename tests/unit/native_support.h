@@ -21,6 +21,7 @@ static inline void add_file(struct scratch *s, struct spec *spec, const char *pa
 		file->mode = 0755;
 	} else if (starts_with(text, "->")) {
 		file->kind = SPEC_SYMLINK;
+		file->mode = 0777;
 		file->link = text + 2;
 	} else if (starts_with(text, "=>")) {
 		file->kind = SPEC_HARDLINK;

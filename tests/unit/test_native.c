@@ -2,6 +2,8 @@
 /* Builds that need no container: from nothing and from a layout, by COPY and the config alone. */
 #include "tests/unit/native_support.h"
 
+#include "core/log.h"
+
 #define EPOCH "ARG SOURCE_DATE_EPOCH=1700000000\n"
 
 typedef const char *const files[][2];
@@ -70,7 +72,6 @@ static void test_copy(void **state)
 		const char *dockerfile =
 			arena_printf(&s->arena, EPOCH "FROM scratch\n%s", rows[i].copy);
 
-		print_message("%s", rows[i].copy);
 		assert_lines(layers(s, dockerfile, small), rows[i].expected);
 	}
 }
@@ -254,5 +255,6 @@ int main(void)
 	};
 
 	umask(022);
+	log_setup(LOG_QUIET, false);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
