@@ -15,21 +15,36 @@ const struct backend *const backends[] = {
 #undef X
 	NULL};
 
+/* What "auto" takes where it can: it needs no daemon, and is the fastest. */
+#define FIRST (&backend_native)
+
+static bool try(const struct backend *b, const struct build_target *target, struct arena *arena,
+		const struct backend **backend, struct str *reasons)
+{
+	const char *why = "";
+
+	if (b->available(target, arena, &why)) {
+		*backend = b;
+		return true;
+	}
+	str_addf(reasons, "%s%s: %s", reasons->length ? "; " : "", b->name, why);
+	return false;
+}
+
 int backend_find(const char *name, const struct build_target *target, struct arena *arena,
 		 const struct backend **backend, struct error *err)
 {
 	_cleanup_(str_release) struct str reasons = {0};
-	const char *why = "";
+	bool any = strcmp(name, "auto") == 0;
 
 	str_init(&reasons);
+	if (any && try(FIRST, target, arena, backend, &reasons))
+		return 0;
 	for (const struct backend *const *b = backends; *b; b++) {
-		if (strcmp(name, "auto") != 0 && strcmp(name, (*b)->name) != 0)
+		if (any ? *b == FIRST : strcmp(name, (*b)->name) != 0)
 			continue;
-		if ((*b)->available(target, arena, &why)) {
-			*backend = *b;
+		if (try(*b, target, arena, backend, &reasons))
 			return 0;
-		}
-		str_addf(&reasons, "%s%s: %s", reasons.length ? "; " : "", (*b)->name, why);
 	}
 	if (!reasons.length) {
 		for (const struct backend *const *b = backends; *b; b++)

@@ -2,18 +2,40 @@
 /*
  * backend.h - what turns a spec into an image: one const record per engine, in backend_NAME.c.
  *
- * A backend keeps images under names of its own ("ringup-train:1f3a..."); getting one out is
- * `save`.
+ * A backend keeps images under names of its own ("ringup/train:1f3a..."); image_export (build.h)
+ * gets one out.
  */
 #ifndef BUILDER_BACKEND_H
 #define BUILDER_BACKEND_H
 
 #include "core/error.h"
+#include "oci/manifest.h"
 #include "plan/spec.h"
 
-/* Where a backend works: the build part of cluster.yaml. */
+/* Where a backend works. */
 struct build_target {
-	const char *docker_host; /* "" for the engine's default */
+	const char
+		*docker_host; /* build.docker_host of cluster.yaml; "" for the engine's default */
+	const char *store;    /* the native engine's folder (store.h) */
+	bool has_steps;	      /* the Dockerfile runs something */
+};
+
+/* What is to be built. */
+struct build_job {
+	const struct build_target *target;
+	const struct spec *spec;
+	const char *image;     /* the name that it gets */
+	const char *base_tar;  /* the root filesystem of spec->base_name, for import_base == NULL */
+	const char *scratch;   /* a folder for what is needed meanwhile; the caller removes it */
+	const char *log_path;  /* for all that is printed */
+	bool shell_on_failure; /* where the engine can do it */
+	/* Gets an image of a registry into a layout (native.h). */
+	int (*fetch)(void *arg, const char *image, const char *layout, struct descriptor *manifest,
+		     struct error *err);
+	void *fetch_arg;
+	/* Each line of output of an engine that shows no progress of its own. */
+	void (*line)(void *arg, const char *line);
+	void *arg;
 };
 
 struct backend {
@@ -23,25 +45,23 @@ struct backend {
 	/* Whether it already keeps an image of this name. */
 	int (*has_image)(const struct build_target *target, const char *image, bool *found,
 			 struct error *err);
-	/* Takes a root filesystem tar as a base image. */
+	/* Takes a root filesystem tar as a base image; NULL: it comes with the job. */
 	int (*import_base)(const struct build_target *target, const char *tar, const char *image,
 			   struct error *err);
+	/* Builds. The error holds the failing step's own last lines. */
+	int (*build)(const struct build_job *job, struct error *err);
 	/*
-	 * Builds the context tar; every line of output goes to `line`. build_args: NAME=VALUE,
-	 * NULL-terminated. The error holds the failing step's own last lines.
+	 * Writes the image to `fd` as a docker-archive. NULL: it lies in the layout of the target's
+	 * store under its name.
 	 */
-	int (*build)(const struct build_target *target, const char *context_tar, const char *image,
-		     const char *const *build_args, void (*line)(void *arg, const char *line),
-		     void *arg, struct error *err);
-	/* Writes the image to `fd` as a docker-archive. */
 	int (*save)(const struct build_target *target, const char *image, int fd,
 		    struct error *err);
-	/* The words a person could paste to do what `build` does. */
+	/* The words a person could paste to do what `build` does; NULL: `ringup build` itself. */
 	const char *const *(*build_words)(const char *context, const char *image,
 					  const char *const *build_args, struct arena *arena);
 };
 
-/* All backends, NULL-terminated, in the order in which "auto" tries them. */
+/* All backends, NULL-terminated, by name; "auto" tries the native one first. */
 extern const struct backend *const backends[];
 
 /* By name, or the first available for "auto". Errors list what was tried and why it cannot. */

@@ -124,22 +124,29 @@ static int make_base_tar(const struct cluster *cluster, const struct spec *spec,
 	return 0;
 }
 
-static int prepare_base(const struct cluster *cluster, const struct spec *spec,
-			const char *cache_folder, const struct image *image, struct arena *arena,
+/* The root filesystem, where the image begins with one of ours. */
+static int prepare_base(const struct cluster *cluster, const char *cache_folder,
+			const struct image *image, struct build_job *job, struct arena *arena,
 			struct error *err)
 {
+	const struct spec *spec = job->spec;
+	const struct backend *backend = image->backend;
 	const char *tar = base_tar_path(spec, cache_folder, arena);
-	bool found;
+	bool found = false;
 
 	if (!*spec->base_script)
 		return 0;
-	if (image->backend->has_image(&image->target, spec->base_name, &found, err) < 0)
+	if (backend->import_base &&
+	    backend->has_image(&image->target, spec->base_name, &found, err) < 0)
 		return -1;
 	if (found)
 		return 0;
 	if (make_base_tar(cluster, spec, tar, arena, err) < 0)
 		return -1;
-	return image->backend->import_base(&image->target, tar, spec->base_name, err);
+	job->base_tar = tar;
+	if (!backend->import_base)
+		return 0;
+	return backend->import_base(&image->target, tar, spec->base_name, err);
 }
 
 struct watcher {
@@ -151,68 +158,83 @@ static void show_line(void *arg, const char *line)
 	struct watcher *watcher = arg;
 
 	log_debug("%s", line);
-	if (starts_with(line, "Step "))
+	if (starts_with(line, "Step ") || starts_with(line, "STEP ") || *line == '#')
 		progress_state(watcher->step, "%.70s", line);
 }
 
-static int run_build(const struct spec *spec, const char *cache_folder, struct image *image,
-		     struct arena *arena, struct error *err)
+static int run_build(const struct build_options *options, struct image *image,
+		     struct build_job *job, struct arena *arena, struct error *err)
 {
-	const char *context =
-		arena_printf(arena, "%s/context-%s.tar", cache_folder, spec_tag(spec, arena));
 	struct watcher watcher = {NULL};
 	uint64_t start = clock_usec();
 	int rc;
 
-	if (context_write_tar(spec, context, err) < 0)
+	job->scratch = arena_printf(arena, "%s/build-%d", options->cache_folder, (int)getpid());
+	if (folder_make(job->scratch, 0700, err) < 0)
 		return -1;
 	watcher.step = progress_begin(
 		"build", arena_printf(arena, "%s with %s", image->name, image->backend->name));
-	rc = image->backend->build(&image->target, context, image->name, spec->build_args,
-				   show_line, &watcher, err);
-	unlink(context);
+	job->line = show_line;
+	job->arg = &watcher;
+	rc = image->backend->build(job, err);
 	if (rc < 0)
 		progress_end(watcher.step, false, "failed");
 	else
-		progress_end(watcher.step, true, "%s built in %.0f s", image->name,
+		progress_end(watcher.step, true, "%s built in %.1f s", image->name,
 			     clock_seconds_since(start));
-	return rc;
+	return folder_remove(job->scratch, rc < 0 ? &(struct error){0} : err) < 0 ? -1 : rc;
 }
 
-static void name_image(const struct cluster *cluster, const struct spec *spec, struct arena *arena,
+static void name_image(const struct cluster *cluster, const struct spec *spec,
+		       const struct build_options *options, struct arena *arena,
 		       struct image *image)
 {
 	*image = (struct image){
-		.target = {.docker_host = cluster->build.docker_host},
+		.target = {.docker_host = cluster->build.docker_host,
+			   .store = arena_printf(arena, "%s/native", options->cache_folder)},
 		.name = arena_printf(arena, "ringup/%s:%s", cluster->image.name,
 				     spec_tag(spec, arena)),
 	};
 }
 
-static int find_backend(const struct cluster *cluster, struct arena *arena, struct image *image,
-			struct error *err)
+static int find_backend(const struct cluster *cluster, const struct build_options *options,
+			struct arena *arena, struct image *image, struct error *err)
 {
-	if (backend_find(cluster->build.engine, &image->target, arena, &image->backend, err) == 0)
+	bool given = options->engine && *options->engine;
+	const char *name = given ? options->engine : cluster->build.engine;
+
+	if (backend_find(name, &image->target, arena, &image->backend, err) == 0)
 		return 0;
-	return err->kind == ERROR_USAGE ? error_wrap(err, "%s", cluster->path) : -1;
+	return err->kind == ERROR_USAGE && !given ? error_wrap(err, "%s", cluster->path) : -1;
 }
 
 int build_image(const struct cluster *cluster, const struct spec *spec,
 		const struct build_options *options, struct arena *arena, struct image *image,
 		struct error *err)
 {
+	struct build_job job = {.spec = spec,
+				.shell_on_failure = options->shell_on_failure,
+				.fetch = options->fetch,
+				.fetch_arg = options->fetch_arg};
 	bool found = false;
 
-	name_image(cluster, spec, arena, image);
-	if (find_backend(cluster, arena, image, err) < 0 ||
+	name_image(cluster, spec, options, arena, image);
+	if (spec_about(spec, &image->newest_s, &image->target.has_steps, err) < 0 ||
+	    find_backend(cluster, options, arena, image, err) < 0 ||
 	    image->backend->has_image(&image->target, image->name, &found, err) < 0)
 		return -1;
 	if (found)
 		return 0;
+	job.target = &image->target;
+	job.image = image->name;
+	job.log_path = options->log_path && *options->log_path
+			       ? options->log_path
+			       : arena_printf(arena, "%s/build-%s.log", options->cache_folder,
+					      spec_tag(spec, arena));
 	if (folder_make(options->cache_folder, 0700, err) < 0 ||
 	    check_disk(options->cache_folder, err) < 0 ||
-	    prepare_base(cluster, spec, options->cache_folder, image, arena, err) < 0 ||
-	    run_build(spec, options->cache_folder, image, arena, err) < 0)
+	    prepare_base(cluster, options->cache_folder, image, &job, arena, err) < 0 ||
+	    run_build(options, image, &job, arena, err) < 0)
 		return -1;
 	image->built = true;
 	return 0;
@@ -232,9 +254,15 @@ int build_commands(const struct cluster *cluster, const struct spec *spec,
 	const char *tar = base_tar_path(spec, options->cache_folder, arena);
 	struct image image;
 
-	name_image(cluster, spec, arena, &image);
-	if (find_backend(cluster, arena, &image, err) < 0)
+	name_image(cluster, spec, options, arena, &image);
+	if (spec_about(spec, &image.newest_s, &image.target.has_steps, err) < 0 ||
+	    find_backend(cluster, options, arena, &image, err) < 0)
 		return -1;
+	if (!image.backend->build_words) {
+		add_command(out, WORDS("ringup", "-f", cluster->path, "build", "--engine",
+				       image.backend->name));
+		return 0;
+	}
 	if (*cluster->build.docker_host)
 		str_addf(out, "export DOCKER_HOST=%s\n", cluster->build.docker_host);
 	add_command(out, WORDS("ringup", "-f", cluster->path, "recipe", "-o", folder));

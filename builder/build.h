@@ -13,12 +13,19 @@ struct image {
 	const struct backend *backend;
 	struct build_target target;
 	const char *name; /* as the backend knows it */
+	int64_t newest_s; /* the spec's SOURCE_DATE_EPOCH */
 	bool built;	  /* false when the backend already kept it */
 };
 
 struct build_options {
-	const char *cache_folder; /* bases and contexts are kept here; made when missing */
-	bool dry_run;		  /* only print, as commands a person could paste, to stdout */
+	const char *cache_folder; /* bases, layers and contexts are kept here; made when missing */
+	const char *log_path;	  /* what the steps print; "" for one in the cache folder */
+	const char *engine;	  /* instead of build.engine of cluster.yaml; "" for that */
+	bool shell_on_failure;
+	/* Gets a base image from a registry (native.h); NULL: only engines can. */
+	int (*fetch)(void *arg, const char *image, const char *layout, struct descriptor *manifest,
+		     struct error *err);
+	void *fetch_arg;
 };
 
 /* Builds, unless the backend keeps the image for this hash. Shows progress. */
@@ -30,5 +37,12 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 int build_commands(const struct cluster *cluster, const struct spec *spec,
 		   const struct build_options *options, struct arena *arena, struct str *out,
 		   struct error *err);
+
+/*
+ * The image as a layout: *layout is `scratch`, which is filled, or the backend's own, which is only
+ * to be read. Build arguments with mirrors are taken out of its history.
+ */
+int image_export(const struct image *image, const char *scratch, struct arena *arena,
+		 const char **layout, struct descriptor *manifest, struct error *err);
 
 #endif

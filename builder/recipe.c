@@ -5,10 +5,12 @@
 #include "builder/image_words.h"
 #include "builder/parts.h"
 #include "builder/stack_values.h"
+#include "builder/context_files.h"
 #include "core/file.h"
 #include "core/quote.h"
 #include "core/template.h"
 #include "core/words.h"
+#include "oci/layout.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -80,86 +82,24 @@ static void set_user_pip(struct renderer *r)
 	set_str(r, "user.pip", &words);
 }
 
-static int add_file(struct renderer *r, const char *path, const char *source, mode_t mode)
-{
-	if (r->spec->file_count == SPEC_FILES_MAX)
-		return error_set(r->err, ERROR_FAILED, "more than %d files in one build context",
-				 SPEC_FILES_MAX);
-	r->spec->files[r->spec->file_count++] =
-		(struct spec_file){.path = path, .source = source, .mode = mode};
-	return 0;
-}
-
-/* Adds the files of `folder` whose names end in `suffix`, under `context`. */
+/* Adds files of a folder of ours to the context. */
 static int add_folder(struct renderer *r, const char *folder, const char *suffix,
 		      const char *context, mode_t mode)
 {
-	const char **names, *path;
-
-	if (share_path(r->arena, folder, &path, r->err) < 0 ||
-	    folder_list(path, suffix, r->arena, &names, r->err) < 0)
-		return -1;
-	for (; *names; names++)
-		if ((*names)[0] != '.' && /* an editor's */
-		    add_file(r, arena_printf(r->arena, "%s/%s", context, *names),
-			     arena_printf(r->arena, "%s/%s", path, *names), mode) < 0)
-			return -1;
-	return 0;
-}
-
-/* One file, or a folder with all that is in it; other kinds of file are refused. */
-static int add_tree(struct renderer *r, const char *source, const char *path)
-{
-	const char **names;
-	struct stat st;
-
-	if (stat(source, &st) < 0)
-		return error_set(r->err, ERROR_USAGE,
-				 "%s: image.files: there is no %s to put into the image",
-				 r->cluster->path, source);
-	if (S_ISREG(st.st_mode))
-		return add_file(r, path, source, st.st_mode & 0111 ? 0755 : 0644);
-	if (!S_ISDIR(st.st_mode))
-		return error_set(r->err, ERROR_USAGE,
-				 "%s: image.files: %s is no file and no folder", r->cluster->path,
-				 source);
-	if (folder_list(source, "", r->arena, &names, r->err) < 0)
-		return -1;
-	for (; *names; names++)
-		if (add_tree(r, arena_printf(r->arena, "%s/%s", source, *names),
-			     arena_printf(r->arena, "%s/%s", path, *names)) < 0)
-			return -1;
-	return 0;
+	return context_add_folder(r->spec, folder, suffix, context, mode, r->arena, r->err);
 }
 
 static int add_user_files(struct renderer *r)
 {
-	const struct cluster_image *image = &r->cluster->image;
-	_cleanup_(str_release) struct str layers = {0};
+	struct str layers;
 
 	str_init(&layers);
-	for (size_t i = 0; i < image->file_count; i++) {
-		const char *source = cluster_path(r->cluster, image->files[i].from, r->arena);
-		const char *path = arena_printf(r->arena, "files/%zu", i);
-		const char *to = image->files[i].to, *slash = strrchr(source, '/');
-		size_t before = r->spec->file_count;
-
-		if (add_tree(r, source, path) < 0)
-			return -1;
-		if (r->spec->file_count == before)
-			return error_set(r->err, ERROR_USAGE,
-					 "%s: image.files: the folder %s is empty",
-					 r->cluster->path, source);
-		/* a single file into a folder keeps its name */
-		if (ends_with(to, "/") && strcmp(r->spec->files[before].path, path) == 0)
-			to = arena_printf(r->arena, "%s%s", to, slash ? slash + 1 : source);
-		if (r->is_script)
-			host_script_add_copy(&layers, path, to,
-					     strcmp(r->spec->files[before].path, path) == 0);
-		else
-			str_addf(&layers, "COPY %s %s\n", path, to);
+	if (context_add_user_files(r->cluster, r->is_script, r->spec, r->arena, &layers, r->err) <
+	    0) {
+		str_release(&layers);
+		return -1;
 	}
-	set(r, "user.files", arena_strdup(r->arena, layers.text));
+	set_str(r, "user.files", &layers);
 	return 0;
 }
 
@@ -380,26 +320,88 @@ static int choose_parts(struct renderer *r, struct parts *parts)
 	return 0;
 }
 
+/* recipes/NAME.layout with the values of all parts. */
+static int render_layout(struct renderer *r, const char *name)
+{
+	struct part layout = {0};
+	char *text;
+
+	if (share_path(r->arena, arena_printf(r->arena, "recipes/%s.layout", name), &layout.path,
+		       r->err) < 0 ||
+	    file_read(layout.path, FILE_CEILING_BYTES, r->arena, &text, NULL, r->err) < 0 ||
+	    expand(r, &layout, &(struct section){.text = text, .line = 1}, &r->spec->dockerfile) <
+		    0)
+		return -1;
+	r->spec->dockerfile = arena_printf(r->arena, "%s\n", r->spec->dockerfile);
+	return 0;
+}
+
 static int render(struct renderer *r)
 {
 	struct parts *parts = ARENA_NEW(r->arena, struct parts);
-	struct part layout = {0};
 	const char *folder;
-	char *text;
 
 	if (share_path(r->arena, "recipes", &folder, r->err) < 0 ||
 	    parts_load(folder, r->arena, parts, r->err) < 0 || choose_parts(r, parts) < 0 ||
 	    (!r->is_script && set_base(r) < 0) ||
 	    (r->is_script ? gather_script(r, parts) : gather_image(r, parts)) < 0)
 		return -1;
-	layout.path =
-		arena_printf(r->arena, "%s/%s.layout", folder, r->is_script ? "script" : "image");
-	if (file_read(layout.path, FILE_CEILING_BYTES, r->arena, &text, NULL, r->err) < 0 ||
-	    expand(r, &layout, &(struct section){.text = text, .line = 1}, &r->spec->dockerfile) <
-		    0)
-		return -1;
-	r->spec->dockerfile = arena_printf(r->arena, "%s\n", r->spec->dockerfile);
+	return render_layout(r, r->is_script ? "script" : "image");
+}
+
+/* The worker as this machine has it, and the entry scripts: for a base that can run them. */
+static int add_worker(struct renderer *r)
+{
+	const char *program = arena_printf(r->arena, "%s/allreduce", path_program_folder(r->arena));
+
+	set(r, "worker", "");
+	if (strcmp(r->spec->base_name, "scratch") == 0)
+		return 0;
+	if (!file_exists(program))
+		return error_set(r->err, ERROR_FAILED, "the worker %s is missing; run make",
+				 program);
+	set(r, "worker",
+	    "COPY worker/allreduce entry/ /usr/local/bin/\nCMD "
+	    "[\"/usr/local/bin/ringup-entry\"]\n");
+	return context_add_file(r->spec, "worker/allreduce", program, 0755, r->arena, r->err) < 0
+		       ? -1
+		       : add_folder(r, "images/entry", "", "entry", 0755);
+}
+
+/* An image in a layout on this machine counts by its digest, not by its name. */
+static int set_base_place(struct renderer *r)
+{
+	const char *place = r->spec->base_name, *colon, *slash;
+	struct descriptor manifest;
+	bool named;
+
+	if (!starts_with(place, "oci:"))
+		return 0;
+	place = cluster_path(r->cluster, place + strlen("oci:"), r->arena);
+	colon = strrchr(place, ':');
+	slash = strrchr(place, '/');
+	named = colon && (!slash || colon > slash);
+	r->spec->base_place = place;
+	if (layout_find(named ? arena_strndup(r->arena, place, (size_t)(colon - place)) : place,
+			named ? colon + 1 : NULL, &manifest, r->err) < 0)
+		return error_wrap(r->err, "%s: image.base", r->cluster->path);
+	r->spec->base_digest = arena_strdup(r->arena, manifest.digest);
 	return 0;
+}
+
+/* The image of an empty stack: a base, and what goes on top of it. */
+static int render_files(struct renderer *r)
+{
+	r->spec->os = "";
+	r->spec->base_name = r->cluster->image.base;
+	set(r, "base", r->spec->base_name);
+	set(r, "title", arena_printf(r->arena, "Cluster image on %s", r->spec->base_name));
+	set_env(r);
+	set_mirrors(r);
+	if (set_base_place(r) < 0 || add_worker(r) < 0 || add_user_files(r) < 0 ||
+	    render_layout(r, "files") < 0)
+		return -1;
+	return spec_hash(r->spec, r->err);
 }
 
 static int render_all(struct renderer *r)
@@ -426,11 +428,13 @@ int recipe_render(const struct cluster *cluster, const struct plan *plan,
 
 	*r = (struct renderer){
 		.cluster = cluster, .plan = plan, .arena = arena, .spec = spec, .err = err};
-	*spec = (struct spec){.base_name = "", .base_script = ""};
-	if (image_words_check(r->cluster, r->err) < 0 ||
-	    stack_values(plan, catalog, arena, &r->values, err) < 0)
+	*spec = (struct spec){
+		.base_name = "", .base_script = "", .base_place = "", .base_digest = ""};
+	if (image_words_check(r->cluster, r->err) < 0)
 		return -1;
-	return render_all(r);
+	if (!plan->count)
+		return render_files(r);
+	return stack_values(plan, catalog, arena, &r->values, err) < 0 ? -1 : render_all(r);
 }
 
 int recipe_render_script(const struct cluster *cluster, const struct plan *plan,
@@ -445,7 +449,8 @@ int recipe_render_script(const struct cluster *cluster, const struct plan *plan,
 			       .spec = spec,
 			       .is_script = true,
 			       .err = err};
-	*spec = (struct spec){.base_name = "", .base_script = ""};
+	*spec = (struct spec){
+		.base_name = "", .base_script = "", .base_place = "", .base_digest = ""};
 	if (image_words_check(r->cluster, r->err) < 0 ||
 	    stack_values(r->plan, catalog, arena, &r->values, err) < 0)
 		return -1;

@@ -1,21 +1,33 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/place.h"
 #include "cli/stages.h"
 
+#include "core/file.h"
 #include "core/log.h"
+#include "oci/layout.h"
+
+#include <string.h>
 
 struct options {
-	bool dry_run;
+	bool dry_run, shell_on_failure;
+	const char *engine, *output;
 };
 
 static const struct opt options[] = {
+	{0, "engine", "NAME", "native, docker, buildah, podman, or auto; instead of build.engine",
+	 OPT_TEXT, offsetof(struct options, engine)},
+	{'o', "output", "DST", "also write the image to oci:DIR[:TAG] or docker-archive:FILE",
+	 OPT_TEXT, offsetof(struct options, output)},
+	{0, "shell-on-failure", NULL, "a shell in the step that fails (native engine, terminal)",
+	 OPT_FLAG, offsetof(struct options, shell_on_failure)},
 	{0, "dry-run", NULL, "print what would be done, as commands", OPT_FLAG,
 	 offsetof(struct options, dry_run)},
 	OPT_END,
 };
 
-static int print_commands(struct stages *s, struct error *err)
+static int print_commands(struct stages *s, const struct options *o, struct error *err)
 {
-	struct build_options build = {.cache_folder = stage_cache_folder(s)};
+	struct build_options build = {.cache_folder = stage_cache_folder(s), .engine = o->engine};
 	_cleanup_(str_release) struct str out = {0};
 
 	str_init(&out);
@@ -25,30 +37,90 @@ static int print_commands(struct stages *s, struct error *err)
 	return 0;
 }
 
+/* Whether the registry of the cluster file has the image. One that does not answer has it not. */
+static bool is_in_registry(struct stages *s)
+{
+	_cleanup_(registry_closep) struct registry *registry = NULL;
+	struct error err = {0};
+	bool found = false;
+
+	if (!*s->cluster.registry.address)
+		return false;
+	if (stage_reference(s, &err) < 0 || stage_registry(s, &registry, &err) < 0 ||
+	    stage_find_image(s, registry, &found, &err) < 0) {
+		log_debug("the registry was not asked: %s", err.text);
+		return false;
+	}
+	return found;
+}
+
+static int write_output(struct stages *s, const struct image *image, const struct place *place,
+			struct descriptor *manifest, struct error *err)
+{
+	struct place_image target = {0};
+	const char *scratch = cluster_state_path(&s->cluster, "image", s->arena), *layout;
+	int rc;
+
+	if (image_export(image, scratch, s->arena, &layout, manifest, err) < 0)
+		return -1;
+	target = (struct place_image){.layout = layout, .manifest = *manifest};
+	if (place->kind != PLACE_LAYOUT) {
+		rc = place_write(place, &target, s->arena, err);
+	} else {
+		rc = layout_copy(layout, place->path, manifest, err);
+		if (rc == 0)
+			rc = layout_tag(place->path, manifest, place->name, err);
+	}
+	return folder_remove(scratch, rc < 0 ? &(struct error){0} : err) < 0 ? -1 : rc;
+}
+
+static void print_result(struct stages *s, const struct image *image,
+			 const struct descriptor *manifest)
+{
+	if (s->ctx->json) {
+		_cleanup_(json_free) cJSON *json = json_document();
+
+		cJSON_AddStringToObject(json, "image", image->name);
+		json_add_text(json, "engine", image->backend ? image->backend->name : "");
+		cJSON_AddStringToObject(json, "recipe", s->spec->hash);
+		json_add_text(json, "digest", manifest->digest);
+		cJSON_AddBoolToObject(json, "built", image->built);
+		json_print(stdout, json);
+		return;
+	}
+	printf("%s %s%s%s\n", image->name, image->built ? "built" : "is there already",
+	       *manifest->digest ? ", " : "", manifest->digest);
+}
+
 static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
 {
 	const struct options *o = values;
-	struct image image;
+	struct build_request request = {o->engine, o->shell_on_failure};
+	struct descriptor manifest = {0};
+	struct image image = {0};
+	struct place place;
 	struct stages s;
 
 	(void)arguments;
+	if (o->output && place_parse(o->output, ctx->arena, &place, err) < 0)
+		return -1;
+	if (o->output && place.kind == PLACE_REGISTRY)
+		return error_set(err, ERROR_USAGE,
+				 "build -o writes to oci:DIR or docker-archive:FILE; 'ringup push' "
+				 "sends the image to the registry");
 	if (stage_cluster(&s, ctx, err) < 0 || stage_plan(&s, err) < 0 || stage_recipe(&s, err) < 0)
 		return -1;
 	if (o->dry_run)
-		return print_commands(&s, err);
-	if (stage_build(&s, &image, err) < 0)
-		return -1;
-	if (ctx->json) {
-		_cleanup_(json_free) cJSON *json = json_document();
-
-		cJSON_AddStringToObject(json, "image", image.name);
-		cJSON_AddStringToObject(json, "engine", image.backend->name);
-		cJSON_AddStringToObject(json, "recipe", s.spec->hash);
-		cJSON_AddBoolToObject(json, "built", image.built);
-		json_print(stdout, json);
-	} else {
-		printf("%s %s\n", image.name, image.built ? "built" : "is there already");
+		return print_commands(&s, o, err);
+	if (!o->output && !o->engine && is_in_registry(&s)) {
+		image.name = reference_text(&s.reference, s.arena);
+		print_result(&s, &image, &manifest);
+		return 0;
 	}
+	if (stage_build(&s, &request, &image, err) < 0 ||
+	    (o->output && write_output(&s, &image, &place, &manifest, err) < 0))
+		return -1;
+	print_result(&s, &image, &manifest);
 	return 0;
 }
 
@@ -56,10 +128,13 @@ const struct command command_build = {
 	.name = "build",
 	.arguments = "",
 	.summary = "builds the image of the stack",
-	.help = "Builds on the engine of cluster.yaml's `build`; the base root filesystem is made "
-		"first when\n"
-		"it is missing. Nothing is done when the engine keeps an image of the same "
-		"content.\n",
+	.help = "Builds with the engine of cluster.yaml's `build`, or natively: without any "
+		"daemon, by\n"
+		"overlay mounts and crun or runc. The base root filesystem is made first when it "
+		"is\n"
+		"missing. Nothing is done when the registry or the engine keeps an image of the "
+		"same\n"
+		"content. The same lock, base and files give the same digest again.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.run = run,

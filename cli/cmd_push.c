@@ -24,7 +24,7 @@ static int push(struct stages *s, struct registry *registry, bool *sent, struct 
 	*sent = !found;
 	if (found)
 		return 0;
-	if (stage_build(s, &image, err) < 0)
+	if (stage_build(s, NULL, &image, err) < 0)
 		return -1;
 	return stage_push(s, registry, &image, err);
 }

@@ -34,7 +34,7 @@ static int provide_image(struct stages *s, struct error *err)
 			 reference_text(&s->reference, s->arena));
 		return 0;
 	}
-	if (stage_build(s, &image, err) < 0)
+	if (stage_build(s, NULL, &image, err) < 0)
 		return -1;
 	return stage_push(s, registry, &image, err);
 }

@@ -3,8 +3,6 @@
 
 #include "core/json.h"
 
-#define RINGUP_VERSION "0.1.0"
-
 static int run(struct context *ctx, void *options, const char *const *arguments, struct error *err)
 {
 	(void)options;

@@ -9,6 +9,7 @@
 #include "plan/matrix.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* $XDG_DATA_HOME/ringup/catalog or ~/.local/share/ringup/catalog: rows of the user's own. */
@@ -140,6 +141,12 @@ int stage_plan(struct stages *s, struct error *err)
 	struct lock lock;
 	bool found;
 
+	if (s->cluster.stack && cluster_has_no_stack(&s->cluster)) {
+		s->plan.accelerator = strcmp(s->cluster.accelerator, "auto") == 0
+					      ? "cpu"
+					      : s->cluster.accelerator;
+		return stage_catalog(s, err);
+	}
 	if (lock_read(path, s->arena, &lock, &found, err) < 0)
 		return -1;
 	if (!found)

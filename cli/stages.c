@@ -125,13 +125,6 @@ const char *stage_cache_folder(struct stages *s)
 	return path_expand(s->arena, NULL, "~/.cache/ringup");
 }
 
-int stage_build(struct stages *s, struct image *image, struct error *err)
-{
-	struct build_options options = {.cache_folder = stage_cache_folder(s)};
-
-	return build_image(&s->cluster, s->spec, &options, s->arena, image, err);
-}
-
 int stage_bringup(struct stages *s, struct bringup *bringup, struct error *err)
 {
 	const struct cluster_registry *r = &s->cluster.registry;

@@ -86,8 +86,15 @@ int stage_registry(struct stages *stages, struct registry **registry, struct err
 int stage_find_image(struct stages *stages, struct registry *registry, bool *found,
 		     struct error *err);
 
-/* Builds the image unless the backend keeps it. */
-int stage_build(struct stages *stages, struct image *image, struct error *err);
+/* What `build` may be asked for beside the cluster file. */
+struct build_request {
+	const char *engine; /* instead of the file's; NULL or "": the file's */
+	bool shell_on_failure;
+};
+
+/* Builds the image unless the backend keeps it; `request` may be NULL. */
+int stage_build(struct stages *stages, const struct build_request *request, struct image *image,
+		struct error *err);
 
 /* Exports, compresses and pushes it; sets the reference's digest. */
 int stage_push(struct stages *stages, struct registry *registry, const struct image *image,

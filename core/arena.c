@@ -54,6 +54,16 @@ void arena_release(struct arena *arena)
 	}
 }
 
+void arena_adopt(struct arena *arena, struct arena *other)
+{
+	struct arena_block **at = &arena->blocks;
+
+	while (*at)
+		at = &(*at)->next;
+	*at = other->blocks;
+	other->blocks = NULL;
+}
+
 void *arena_alloc(struct arena *arena, size_t bytes)
 {
 	struct arena_block *block = arena->blocks;

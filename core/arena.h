@@ -25,6 +25,9 @@ struct arena {
 /* Frees everything that was allocated from it. The arena may be used again. For _cleanup_. */
 void arena_release(struct arena *arena);
 
+/* Takes over all that `other` holds, and leaves it empty. */
+void arena_adopt(struct arena *arena, struct arena *other);
+
 /* Zeroed, aligned for any type; never NULL. */
 void *arena_alloc(struct arena *arena, size_t bytes);
 

@@ -19,6 +19,8 @@
 #define _unused_ __attribute__((unused))
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define RINGUP_VERSION "0.1.0"
+
 #define KIB 1024ULL
 #define MIB (1024ULL * KIB)
 #define GIB (1024ULL * MIB)

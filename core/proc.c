@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,13 +39,18 @@ static void child_setup(const struct proc *proc, int in, int out, int err)
 {
 	sigset_t none;
 
-	setpgid(0, 0);
+	if (!proc->inherits_terminal)
+		setpgid(0, 0);
+	if (proc->dies_with_us)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	dup2(in, 0);
-	dup2(out, 1);
-	dup2(err, 2);
+	if (!proc->inherits_terminal) {
+		dup2(in, 0);
+		dup2(out, 1);
+		dup2(err, 2);
+	}
 	/* libraries leave descriptors open that the program must not see */
 	close_range(3, ~0U, 0);
 	if (proc->folder && chdir(proc->folder) < 0) {
@@ -105,8 +111,10 @@ static int start(struct run *run, struct proc_result *result, struct error *err)
 		goto done;
 	}
 	if (run->pid == 0)
-		child_setup(proc, in[0], proc->output_fd > 0 ? proc->output_fd : out[1], error[1]);
-	setpgid(run->pid, run->pid);
+		child_setup(proc, in[0], proc->output_fd > 0 ? proc->output_fd : out[1],
+			    proc->joined ? out[1] : error[1]);
+	if (!proc->inherits_terminal)
+		setpgid(run->pid, run->pid);
 	run->input_fd = in[1];
 	in[1] = -1;
 	run->out = (struct stream){.fd = out[0], .text = &result->out};
@@ -171,6 +179,14 @@ static void write_input(struct run *run)
 		fd_close(&run->input_fd);
 }
 
+/* Whether the program may go on. */
+static int check_stop(const struct proc *proc, struct error *err)
+{
+	if (proc->stop && atomic_load(proc->stop))
+		return error_set(err, ERROR_INTERRUPTED, "%s was stopped", proc->words[0]);
+	return proc->even_when_interrupted ? 0 : interrupt_check(err);
+}
+
 static int pump(struct run *run, uint64_t deadline_usec, struct error *err)
 {
 	while (run->out.fd >= 0 || run->err.fd >= 0) {
@@ -178,7 +194,7 @@ static int pump(struct run *run, uint64_t deadline_usec, struct error *err)
 					{run->err.fd, POLLIN, 0},
 					{run->input_fd, POLLOUT, 0}};
 
-		if (interrupt_check(err) < 0)
+		if (check_stop(run->proc, err) < 0)
 			return -1;
 		if (!clock_left_msec(deadline_usec))
 			return error_set(err, ERROR_FAILED,
@@ -217,7 +233,7 @@ static int wait_end(struct run *run, uint64_t deadline_usec, struct error *err)
 {
 	for (useconds_t pause = 500; !has_ended(run->pid);
 	     pause = pause < 50000 ? pause * 2 : pause) {
-		if (interrupt_check(err) < 0)
+		if (check_stop(run->proc, err) < 0)
 			return -1;
 		if (!clock_left_msec(deadline_usec))
 			return error_set(err, ERROR_FAILED,

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/str.h"
 
+#include <stdatomic.h>
 #include <sys/types.h>
 
 #define PROC_OUTPUT_CEILING_BYTES (16 * MIB)
@@ -22,9 +23,14 @@ struct proc {
 	const char *folder;	  /* working folder, or NULL */
 	const void *input;	  /* given on stdin; NULL: stdin is /dev/null */
 	size_t input_bytes;
-	int input_fd;  /* > 0: stdin is this descriptor instead */
-	int output_fd; /* > 0: stdout goes to this descriptor instead of `out` */
-	int timeout_s; /* 0: one hour */
+	int input_fd;		    /* > 0: stdin is this descriptor instead */
+	int output_fd;		    /* > 0: stdout goes to this descriptor instead of `out` */
+	int timeout_s;		    /* 0: one hour */
+	bool joined;		    /* stderr comes with stdout, in their order, in `out` */
+	bool dies_with_us;	    /* it is killed when we end, however we end */
+	bool inherits_terminal;	    /* stdin, stdout and stderr are ours: for a person's shell */
+	bool even_when_interrupted; /* for cleaning up: Ctrl-C does not stop it */
+	const atomic_bool *stop;    /* ends it like Ctrl-C when set; may be NULL */
 	/* Called for each whole line of stdout and stderr as it comes; may be NULL. */
 	void (*line)(void *arg, const char *line);
 	void *arg;

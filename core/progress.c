@@ -123,6 +123,16 @@ void progress_state(struct progress_step *step, const char *format, ...)
 	pthread_mutex_unlock(&lock);
 }
 
+void progress_note(struct progress_step *step, const char *text)
+{
+	pthread_mutex_lock(&lock);
+	snprintf(step->state, sizeof(step->state), "%s", text);
+	step->total = 0;
+	if (is_live() && clock_usec() - drawn_usec > REDRAW_USEC)
+		draw();
+	pthread_mutex_unlock(&lock);
+}
+
 void progress_bytes(struct progress_step *step, uint64_t done, uint64_t total)
 {
 	pthread_mutex_lock(&lock);

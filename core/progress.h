@@ -19,6 +19,8 @@ struct progress_step; /* owned by the module, freed by progress_end */
 struct progress_step *progress_begin(const char *name, const char *state);
 /* Another state of the same step. */
 void progress_state(struct progress_step *step, const char *format, ...) _printf_(2, 3);
+/* What passes by too quickly for a line of its own (a program's output): on a terminal only. */
+void progress_note(struct progress_step *step, const char *text);
 /* How far it is, in bytes; `total` 0 when not known. Cheap: redraws at most 10 times a second. */
 void progress_bytes(struct progress_step *step, uint64_t done, uint64_t total);
 /* Ends it with a last state ("pushed in 1.2 s"); ok false shows it as failed. */

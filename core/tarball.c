@@ -29,28 +29,59 @@ int tarball_init(struct tarball *tarball, FILE *out, const char *name, struct er
 	return 0;
 }
 
-int tarball_add(struct tarball *tarball, const char *path, const void *bytes, size_t length,
-		mode_t mode, struct error *err)
+static struct archive_entry *new_entry(const struct tarball *tarball, const char *path,
+				       unsigned int type, mode_t mode)
 {
 	struct archive_entry *entry = archive_entry_new();
-	locale_t before;
-	int rc;
 
 	if (!entry)
 		oom();
 	archive_entry_set_pathname(entry, path);
-	archive_entry_set_size(entry, (la_int64_t)length);
-	archive_entry_set_filetype(entry, AE_IFREG);
+	archive_entry_set_size(entry, 0);
+	archive_entry_set_filetype(entry, type);
 	archive_entry_set_perm(entry, mode);
-	archive_entry_set_mtime(entry, 0, 0);
-	before = uselocale(tarball->utf8);
-	rc = archive_write_header(tarball->archive, entry);
+	archive_entry_set_mtime(entry, tarball->time_s, 0);
+	return entry;
+}
+
+/* Frees the entry. */
+static int write_header(struct tarball *tarball, struct archive_entry *entry, struct error *err)
+{
+	locale_t before = uselocale(tarball->utf8);
+	int rc = archive_write_header(tarball->archive, entry);
+
 	uselocale(before);
 	archive_entry_free(entry);
-	if (rc != ARCHIVE_OK ||
-	    archive_write_data(tarball->archive, bytes, length) != (la_ssize_t)length)
+	return rc == ARCHIVE_OK ? 0 : failed(tarball, err);
+}
+
+int tarball_add(struct tarball *tarball, const char *path, const void *bytes, size_t length,
+		mode_t mode, struct error *err)
+{
+	struct archive_entry *entry = new_entry(tarball, path, AE_IFREG, mode);
+
+	archive_entry_set_size(entry, (la_int64_t)length);
+	if (write_header(tarball, entry, err) < 0)
+		return -1;
+	if (archive_write_data(tarball->archive, bytes, length) != (la_ssize_t)length)
 		return failed(tarball, err);
 	return 0;
+}
+
+int tarball_add_other(struct tarball *tarball, enum tarball_kind kind, const char *path,
+		      const char *link, mode_t mode, struct error *err)
+{
+	static const unsigned int types[] = {[TARBALL_FILE] = AE_IFREG,
+					     [TARBALL_FOLDER] = AE_IFDIR,
+					     [TARBALL_SYMLINK] = AE_IFLNK,
+					     [TARBALL_HARDLINK] = AE_IFREG};
+	struct archive_entry *entry = new_entry(tarball, path, types[kind], mode);
+
+	if (kind == TARBALL_SYMLINK)
+		archive_entry_set_symlink(entry, link);
+	if (kind == TARBALL_HARDLINK)
+		archive_entry_set_hardlink(entry, link);
+	return write_header(tarball, entry, err);
 }
 
 int tarball_finish(struct tarball *tarball, struct error *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tarball.h - small reproducible tar streams: sorted by the caller, owner 0:0, time 0.
+ * tarball.h - small reproducible tar streams: sorted by the caller, owner 0:0, one time for all.
  */
 #ifndef CORE_TARBALL_H
 #define CORE_TARBALL_H
@@ -8,14 +8,18 @@
 #include "core/error.h"
 
 #include <locale.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
 struct tarball {
 	void *archive; /* libarchive's; owned */
 	const char *name;
-	locale_t utf8; /* owned */
+	locale_t utf8;	/* owned */
+	int64_t time_s; /* of every entry; 0 unless set */
 };
+
+enum tarball_kind { TARBALL_FILE, TARBALL_FOLDER, TARBALL_SYMLINK, TARBALL_HARDLINK };
 
 /* Starts a tar on `out` (kept open; the caller closes it after tarball_release). `name` stands in
  * errors. */
@@ -25,6 +29,9 @@ int tarball_init(struct tarball *tarball, FILE *out, const char *name, struct er
 int tarball_add(struct tarball *tarball, const char *path, const void *bytes, size_t length,
 		mode_t mode, struct error *err);
 
+/* Adds anything else: a folder, or a link to `link`. */
+int tarball_add_other(struct tarball *tarball, enum tarball_kind kind, const char *path,
+		      const char *link, mode_t mode, struct error *err);
 /* Writes the end of the archive. */
 int tarball_finish(struct tarball *tarball, struct error *err);
 

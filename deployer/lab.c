@@ -70,8 +70,7 @@ static int start(struct lab *lab, struct arena *arena, struct error *err)
 		return -1;
 	if (lab->loopback)
 		return lab_loopback_up(lab, arena, err);
-	if (lab_netns_up(lab, arena, err) < 0 || lab_registry_up(lab, arena, err) < 0 ||
-	    lab_builder_up(lab, arena, err) < 0)
+	if (lab_netns_up(lab, arena, err) < 0 || lab_registry_up(lab, arena, err) < 0)
 		return -1;
 	return write_credentials(lab, arena, err);
 }

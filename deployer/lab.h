@@ -43,7 +43,7 @@ struct lab {
 	int port;		  /* of the hosts' sshd */
 	int host_count;
 	struct lab_host hosts[LAB_HOSTS_MAX];
-	struct lab_process registry, builder;
+	struct lab_process registry;
 	const char *written; /* digest of the cluster.yaml that we wrote; "" when none */
 };
 

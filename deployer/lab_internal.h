@@ -29,9 +29,6 @@ bool lab_owns_cluster(const struct lab *lab, const char *path);
 const char *lab_netns_refusal(struct arena *arena);
 int lab_netns_up(struct lab *lab, struct arena *arena, struct error *err);
 void lab_netns_down(const struct lab *lab, struct arena *arena);
-/* A Docker Engine to build with, unless one answers here already. */
-int lab_builder_up(struct lab *lab, struct arena *arena, struct error *err);
-const char *lab_builder_socket(const struct lab *lab, struct arena *arena);
 
 /* --- lab_loopback.c --- */
 int lab_loopback_up(struct lab *lab, struct arena *arena, struct error *err);

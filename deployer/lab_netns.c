@@ -239,48 +239,6 @@ int lab_netns_up(struct lab *lab, struct arena *arena, struct error *err)
 	return 0;
 }
 
-const char *lab_builder_socket(const struct lab *lab, struct arena *arena)
-{
-	return arena_printf(arena, "/run/ringup-%s/docker.sock", lab->name);
-}
-
-int lab_builder_up(struct lab *lab, struct arena *arena, struct error *err)
-{
-	const char *socket = lab_builder_socket(lab, arena);
-	const char *listen = arena_printf(arena, "unix://%s", socket);
-	const char *data = lab_path(lab, "builder", arena),
-		   *log = lab_path(lab, "builder.log", arena);
-	const char *run = path_folder(arena, socket);
-	const char *cgroup = arena_printf(arena, "/%s/builder", lab->name), *script;
-	uint64_t deadline = clock_usec() + ENGINE_START_S * 1000000ULL;
-	pid_t pid;
-
-	if (lab_process_alive(&lab->builder) ||
-	    (!lab->builder.pid &&
-	     succeeds(WORDS("docker", "version", "--format", "{{.Server.Version}}"))))
-		return 0;
-	if (folder_make(run, 0700, err) < 0 ||
-	    share_path(arena, "deployer/remote/lab_builder.sh", &script, err) < 0 ||
-	    proc_spawn(WORDS("unshare", "--mount", "--pid", "--mount-proc", "--fork",
-			     "--kill-child", "sh", script, data, run, cgroup),
-		       NULL, log, &pid, err) < 0)
-		return -1;
-	usleep(50000);
-	if (lab_process_note(pid, log, &lab->builder, err) < 0 || lab_save(lab, err) < 0)
-		return error_wrap(err, "the lab's Docker Engine for builds");
-	while (!succeeds(
-		WORDS("docker", "--host", listen, "version", "--format", "{{.Server.Version}}"))) {
-		if (interrupt_check(err) < 0)
-			return -1;
-		if (!clock_left_msec(deadline) || !lab_process_alive(&lab->builder))
-			return error_set(err, ERROR_FAILED,
-					 "the lab's Docker Engine for builds did not start; see %s",
-					 log);
-		usleep(200000);
-	}
-	return 0;
-}
-
 /* Control groups are folders: empty ones of ours are removed, deepest first. */
 static int remove_cgroup(const char *path, const struct stat *st, int kind, struct FTW *ftw)
 {
@@ -355,11 +313,8 @@ static void remove_mount_points(struct arena *arena)
 
 void lab_netns_down(const struct lab *lab, struct arena *arena)
 {
-	struct error ignored = {0};
-
 	for (int i = 0; i < lab->host_count; i++)
 		lab_process_end(&lab->hosts[i].process, true);
-	lab_process_end(&lab->builder, true);
 	for (int i = 0; i < lab->host_count; i++) {
 		/* the link first: the kernel takes a namespace apart in its own time */
 		succeeds(WORDS("ip", "link", "del", link_name(lab, (size_t)i, arena)));
@@ -368,6 +323,5 @@ void lab_netns_down(const struct lab *lab, struct arena *arena)
 	succeeds(WORDS("ip", "link", "del", lab->name));
 	for (int tries = 0; tries < CGROUP_TRIES && !remove_cgroups(lab, arena); tries++)
 		usleep(100000);
-	folder_remove(path_folder(arena, lab_builder_socket(lab, arena)), &ignored);
 	remove_mount_points(arena);
 }

@@ -70,7 +70,6 @@ void lab_load(const char *cluster_path, struct arena *arena, struct lab *lab)
 	lab->loopback = json_bool(json, "loopback", false);
 	lab->subnet = json_int(json, "subnet", 0);
 	lab->registry = process_from(json_member(json, "registry"));
-	lab->builder = process_from(json_member(json, "builder"));
 	lab->written = json_text(json, "written", arena);
 	cJSON_ArrayForEach (item, json_member(json, "hosts")) {
 		if (lab->host_count == LAB_HOSTS_MAX)
@@ -91,7 +90,6 @@ int lab_save(const struct lab *lab, struct error *err)
 	cJSON_AddBoolToObject(json, "loopback", lab->loopback);
 	cJSON_AddNumberToObject(json, "subnet", lab->subnet);
 	add_process(json, "registry", &lab->registry);
-	add_process(json, "builder", &lab->builder);
 	json_add_text(json, "written", lab->written);
 	hosts = cJSON_AddArrayToObject(json, "hosts");
 	for (int i = 0; i < lab->host_count; i++) {
@@ -197,9 +195,6 @@ int lab_write_cluster(struct lab *lab, const char *path, struct arena *arena, st
 		      "accelerator: cpu\n");
 	add_mirrors(&out, arena);
 	str_add(&out, "image: {name: train}\n");
-	if (lab->builder.pid)
-		str_addf(&out, "build: {docker_host: \"unix://%s\"}\n",
-			 lab_builder_socket(lab, arena));
 	str_addf(&out, "container: {engine: %s, sshd_port: 9435, shm_size: 512m}\n",
 		 lab->loopback ? "none" : "docker");
 	digest_of(out.text, out.length, digest);

@@ -6,6 +6,7 @@
 #include "core/progress.h"
 #include "oci/archive_parts.h"
 #include "oci/layout.h"
+#include "oci/normalise.h"
 #include "oci/packer.h"
 #include "oci/unpack.h"
 
@@ -25,6 +26,8 @@
 struct import {
 	int fd;
 	const char *folder;
+	const struct archive_options *options;
+	size_t pending_bytes; /* of import->data: not given to the normaliser yet */
 	struct arena *arena;
 	struct archive *tar;
 	struct part *parts;
@@ -123,18 +126,39 @@ static int keep_json(struct import *import, size_t length, struct error *err)
 	return 0;
 }
 
+/* The layer as a normaliser reads it: what is in the buffer already, then the rest. */
+static int next_piece(void *arg, const void **bytes, size_t *length, struct error *err)
+{
+	struct import *import = arg;
+
+	*bytes = import->data;
+	*length = import->pending_bytes;
+	import->pending_bytes = 0;
+	return *length ? 0 : next_data(import, length, err);
+}
+
 static int pack_layer(struct import *import, size_t length, struct error *err)
 {
 	struct part *part = add_part(import, PART_LAYER);
 
 	if (packer_begin(import->packer, import->folder, err) < 0)
 		return -1;
+	if (import->options->normalise) {
+		import->pending_bytes = length;
+		if (layer_normalise(next_piece, import, import->options->newest_s, import->packer,
+				    part->diff_id, err) < 0)
+			return -1;
+		return packer_end(import->packer, part->final_id, &part->blob, err);
+	}
 	while (length) {
 		if (packer_add(import->packer, import->data, length, err) < 0 ||
 		    next_data(import, &length, err) < 0)
 			return -1;
 	}
-	return packer_end(import->packer, part->diff_id, &part->blob, err);
+	if (packer_end(import->packer, part->diff_id, &part->blob, err) < 0)
+		return -1;
+	memcpy(part->final_id, part->diff_id, sizeof(part->final_id));
+	return 0;
 }
 
 /* A layer that is compressed already is kept as it is; unpacking only gives its diffID. */
@@ -291,6 +315,7 @@ int archive_import(int fd, const char *layout_folder, const struct archive_optio
 	(void)arena;
 	if (!options)
 		options = &none;
+	import.options = options;
 	label = options->label ? options->label : "the archive";
 	if (layout_init(layout_folder, err) < 0)
 		return -1;

@@ -20,6 +20,10 @@ struct archive_options {
 	/* Build arguments to take out of the config's history (history.h); NULL-terminated or NULL.
 	 */
 	const char *const *history_redact;
+	/* Layers and config without what differs from build to build (normalise.h). Layers that are
+	 * compressed in the archive stay as they are. */
+	bool normalise;
+	int64_t newest_s; /* of times, then */
 };
 
 /*

@@ -4,6 +4,7 @@
 #include "core/str.h"
 #include "oci/history.h"
 #include "oci/layout.h"
+#include "oci/normalise.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,10 @@ static int take_layers(const struct part *parts, const cJSON *image, const cJSON
 		if (check_layer(layer, cJSON_GetArrayItem(diff_ids, (int)index), index, err) < 0)
 			return -1;
 		manifest->layers[index] = layer->blob;
+		/* a layer that was compressed already stays as it is, and so does its id */
+		if (*layer->final_id)
+			cJSON_SetValuestring(cJSON_GetArrayItem(diff_ids, (int)index),
+					     layer->final_id);
 	}
 	return 0;
 }
@@ -163,7 +168,11 @@ static int put_config(const struct part *part, cJSON *config, const char *folder
 {
 	_cleanup_(free_pointer) char *text = NULL;
 
-	if (!history_redact(config, options->history_redact))
+	bool redacted = history_redact(config, options->history_redact);
+
+	if (options->normalise)
+		config_normalise(config, options->newest_s);
+	else if (!redacted)
 		return layout_put(folder, part->text, part->length, MEDIA_OCI_CONFIG, descriptor,
 				  err);
 	text = cJSON_PrintUnformatted(config);

@@ -12,7 +12,8 @@ struct part {
 	enum part_kind kind;
 	const char *name; /* inside of the archive, without "./" */
 	/* PART_LAYER */
-	char diff_id[DIGEST_TEXT_BYTES];
+	char diff_id[DIGEST_TEXT_BYTES];  /* in the archive, as its config knows it */
+	char final_id[DIGEST_TEXT_BYTES]; /* in the layout */
 	struct descriptor blob;
 	/* PART_JSON */
 	const char *text;

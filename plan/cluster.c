@@ -356,9 +356,16 @@ static int load_top(struct loader *l, const struct yaml *root)
 	    yaml_get_text(root, "name", &c->name, err) < 0 ||
 	    check_name(root, "name", c->name, err) < 0 ||
 	    yaml_get_words(root, "stack", l->arena, &c->stack, err) < 0 ||
+
 	    yaml_get_text(root, "accelerator", &c->accelerator, err) < 0)
 		return -1;
+	c->has_stack = yaml_get(root, "stack") != NULL;
 	return check_choice(root, "accelerator", c->accelerator, KEYS("auto", "cuda", "cpu"), err);
+}
+
+bool cluster_has_no_stack(const struct cluster *cluster)
+{
+	return cluster->has_stack && !cluster->stack[0] && strcmp(cluster->image.base, "auto") != 0;
 }
 
 void cluster_init(const char *path, struct arena *arena, struct cluster *cluster)

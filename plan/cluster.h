@@ -78,6 +78,7 @@ struct cluster {
 	struct cluster_ssh ssh;
 	struct cluster_registry registry;
 	const char *const *stack;
+	bool has_stack;		 /* false: the file says nothing, and all of it is resolved */
 	const char *accelerator; /* auto, cuda, cpu */
 	struct cluster_mirrors mirrors;
 	struct cluster_image image;
@@ -94,6 +95,10 @@ int cluster_load(const char *path, struct arena *arena, struct cluster *cluster,
 /* A cluster of no hosts with all defaults, where no file is needed; `path` is where one would be.
  */
 void cluster_init(const char *path, struct arena *arena, struct cluster *cluster);
+
+/* Whether the image has no stack of ours: `stack` is there and empty, and `image.base` names an
+ * image. */
+bool cluster_has_no_stack(const struct cluster *cluster);
 
 /* A path from the file: "~/" expanded, relative ones taken from the file's folder. */
 const char *cluster_path(const struct cluster *cluster, const char *path, struct arena *arena);

@@ -23,31 +23,57 @@ static void add_instructions(struct digest *digest, const char *dockerfile)
 	add_text(digest, "");
 }
 
+struct spec_file *spec_add_file(struct spec *spec, struct arena *arena)
+{
+	if (spec->file_count == SPEC_FILES_MAX)
+		return NULL;
+	if (spec->file_count == spec->file_capacity) {
+		struct spec_file *old = spec->files;
+
+		spec->file_capacity = spec->file_capacity ? 2 * spec->file_capacity : 64;
+		spec->files = ARENA_ARRAY(arena, spec->file_capacity, struct spec_file);
+		if (old)
+			memcpy(spec->files, old, spec->file_count * sizeof(*old));
+	}
+	return &spec->files[spec->file_count++];
+}
+
+/* Sets the file's digest and adds it all to that of the spec. */
+static int add_file(struct digest *digest, struct spec_file *file, struct error *err)
+{
+	char about[32];
+
+	file->digest[0] = '\0';
+	if (file->kind == SPEC_FILE && !file->source)
+		digest_of(file->text, file->size_bytes, file->digest);
+	else if (file->kind == SPEC_FILE && digest_of_file(file->source, file->digest, err) < 0)
+		return -1;
+	snprintf(about, sizeof(about), "%d %o", file->kind, (unsigned int)file->mode);
+	add_text(digest, file->path);
+	add_text(digest, about);
+	add_text(digest, file->link ? file->link : "");
+	add_text(digest, file->digest);
+	return 0;
+}
+
 int spec_hash(struct spec *spec, struct error *err)
 {
 	_cleanup_(digest_release) struct digest digest = {0};
-	char one[DIGEST_TEXT_BYTES], mode[16];
+	char one[DIGEST_TEXT_BYTES];
 
 	digest_init(&digest);
 	add_instructions(&digest, spec->dockerfile);
 	add_text(&digest, spec->base_name);
+	if (spec->base_digest)
+		add_text(&digest, spec->base_digest);
 	if (*spec->base_script) {
 		if (digest_of_file(spec->base_script, one, err) < 0)
 			return -1;
 		add_text(&digest, one);
 	}
-	for (size_t i = 0; i < spec->file_count; i++) {
-		const struct spec_file *file = &spec->files[i];
-
-		if (!file->source)
-			digest_of(file->text, file->text_bytes, one);
-		else if (digest_of_file(file->source, one, err) < 0)
+	for (size_t i = 0; i < spec->file_count; i++)
+		if (add_file(&digest, &spec->files[i], err) < 0)
 			return -1;
-		snprintf(mode, sizeof(mode), "%o", (unsigned int)file->mode);
-		add_text(&digest, file->path);
-		add_text(&digest, mode);
-		add_text(&digest, one);
-	}
 	digest_finish(&digest, spec->hash);
 	return 0;
 }

@@ -15,29 +15,39 @@
 
 #include <sys/types.h>
 
-#define SPEC_FILES_MAX 4096
+#define SPEC_FILES_MAX 1000000
+
+enum spec_kind { SPEC_FILE, SPEC_FOLDER, SPEC_SYMLINK, SPEC_HARDLINK };
 
 struct spec_file {
 	const char *path;   /* inside of the context: "worker/main.c" */
 	const char *source; /* on this machine, or NULL */
 	const char *text;   /* the content itself when there is no source */
-	size_t text_bytes;
-	mode_t mode; /* 0644 or 0755 */
+	const char *link; /* SPEC_SYMLINK: its text; SPEC_HARDLINK: the path of a file before it */
+	uint64_t size_bytes;
+	enum spec_kind kind;
+	mode_t mode;			/* 0644 or 0755 */
+	char digest[DIGEST_TEXT_BYTES]; /* of the content: set by spec_hash; "" for what has none */
 };
 
 struct spec {
 	const char *dockerfile;
 	const char *base_name;	 /* the image name that the Dockerfile starts FROM */
+	const char *base_place;	 /* its place on this machine, of oci:DIR; "" elsewhere */
+	const char *base_digest; /* of its manifest; "" when not known */
 	const char *base_script; /* what makes that base's root filesystem; "" when it is pulled */
 	const char *os;		 /* "debian12" */
 	const char *const
 		*build_args; /* NAME=VALUE: mirrors; never part of the hash or the image */
-	size_t file_count;
-	struct spec_file files[SPEC_FILES_MAX];
+	size_t file_count, file_capacity;
+	struct spec_file *files; /* sorted by where they come from; in the arena */
 	char hash[DIGEST_TEXT_BYTES];
 };
 
-/* Reads every source and sets `hash`. */
+/* A new file at the end, all zero; NULL when there are SPEC_FILES_MAX already. */
+struct spec_file *spec_add_file(struct spec *spec, struct arena *arena);
+
+/* Reads every source and sets its digest, and `hash`. */
 int spec_hash(struct spec *spec, struct error *err);
 
 /* The first 12 hex digits of the hash: the tag under which the image is kept. */

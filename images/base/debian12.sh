@@ -9,11 +9,15 @@ set -eu
 output=$1
 mirror=${2:-http://deb.debian.org/debian}
 
+# The same packages give the same bytes: what the installation makes gets this time, as in the recipes.
+export SOURCE_DATE_EPOCH=1704067200
+
 # Host names, machine ids and caches of the machine that builds must not be in the result.
 mmdebstrap --quiet --variant=minbase --include=ca-certificates \
 	--aptopt='Acquire::Languages "none"' \
 	--aptopt='Acquire::Retries "3"' \
 	--customize-hook='rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/* "$1"/var/log/*' \
+	--customize-hook='rm -f "$1"/var/cache/ldconfig/aux-cache "$1"/var/lib/dpkg/*-old "$1"/etc/*-' \
 	--customize-hook='rm -f "$1"/etc/hostname "$1"/etc/resolv.conf "$1"/etc/machine-id' \
 	--customize-hook='rm -f "$1"/etc/apt/apt.conf.d/99mmdebstrap' \
 	--customize-hook='printf "%s\n" \

@@ -14,11 +14,12 @@ static struct spec *sample(struct scratch *s)
 	spec->base_script = put(s, "base.sh", "echo base\n");
 	spec->os = "debian12";
 	spec->build_args = WORDS(NULL);
-	spec->file_count = 2;
+	spec_add_file(spec, &s->arena);
+	spec_add_file(spec, &s->arena);
 	spec->files[0] = (struct spec_file){
 		.path = "worker/main.c", .source = put(s, "main.c", "int main;\n"), .mode = 0644};
 	spec->files[1] = (struct spec_file){
-		.path = "entry/run", .text = "#!/bin/sh\n", .text_bytes = 10, .mode = 0755};
+		.path = "entry/run", .text = "#!/bin/sh\n", .size_bytes = 10, .mode = 0755};
 	return spec;
 }
 
@@ -76,7 +77,7 @@ static void test_each_change_counts(void **state)
 	hashes[n++] = hash(s, spec);
 	spec->files[1].text = "#!/bin/SH\n";
 	hashes[n++] = hash(s, spec);
-	spec->files[1].text_bytes = 9;
+	spec->files[1].size_bytes = 9;
 	hashes[n++] = hash(s, spec);
 	spec->file_count = 1;
 	hashes[n++] = hash(s, spec);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "oci/normalise.h"
+
+#include "core/arena.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <locale.h>
+#include <string.h>
+
+#define WRITE_BLOCK_BYTES (128 * 1024)
+
+struct normaliser {
+	normalise_source *next;
+	void *arg;
+	int64_t newest_s;
+	struct packer *packer;
+	struct digest plain;
+	struct archive *in, *out;
+	bool at_end;
+	struct error *err;
+};
+
+static int failed(struct normaliser *n, struct archive *archive)
+{
+	const char *why = archive_error_string(archive);
+
+	if (n->err->kind)
+		return -1;
+	return error_set(n->err, ERROR_FAILED, "a layer is no tar file: %s", why ? why : "unknown");
+}
+
+static la_ssize_t read_some(struct archive *in, void *arg, const void **bytes)
+{
+	struct normaliser *n = arg;
+	size_t length = 0;
+
+	if (n->at_end)
+		return 0;
+	if (n->next(n->arg, bytes, &length, n->err) < 0) {
+		archive_set_error(in, EIO, "it cannot be read");
+		return -1;
+	}
+	n->at_end = !length;
+	digest_add(&n->plain, *bytes, length);
+	return (la_ssize_t)length;
+}
+
+static la_ssize_t write_some(struct archive *out, void *arg, const void *bytes, size_t length)
+{
+	struct normaliser *n = arg;
+
+	if (packer_add(n->packer, bytes, length, n->err) == 0)
+		return (la_ssize_t)length;
+	archive_set_error(out, EIO, "the layer cannot be written");
+	return -1;
+}
+
+static void clean(struct normaliser *n, struct archive_entry *entry)
+{
+	int64_t mtime = archive_entry_mtime(entry);
+
+	archive_entry_set_mtime(entry, mtime > n->newest_s ? n->newest_s : mtime, 0);
+	archive_entry_unset_atime(entry);
+	archive_entry_unset_ctime(entry);
+	archive_entry_unset_birthtime(entry);
+	archive_entry_set_uname(entry, NULL);
+	archive_entry_set_gname(entry, NULL);
+}
+
+static int copy_data(struct normaliser *n)
+{
+	static const char zeros[64 * 1024];
+	la_int64_t offset, done = 0;
+	const void *bytes;
+	size_t length;
+	int rc;
+
+	while ((rc = archive_read_data_block(n->in, &bytes, &length, &offset)) == ARCHIVE_OK) {
+		for (; done < offset; done += (la_int64_t)sizeof(zeros)) {
+			size_t part = (size_t)(offset - done);
+
+			if (part > sizeof(zeros))
+				part = sizeof(zeros);
+			if (archive_write_data(n->out, zeros, part) < 0)
+				return failed(n, n->out);
+		}
+		if (archive_write_data(n->out, bytes, length) < 0)
+			return failed(n, n->out);
+		done = offset + (la_int64_t)length;
+	}
+	return rc == ARCHIVE_EOF ? 0 : failed(n, n->in);
+}
+
+static int copy_entries(struct normaliser *n)
+{
+	struct archive_entry *entry;
+	int rc;
+
+	while ((rc = archive_read_next_header(n->in, &entry)) == ARCHIVE_OK || rc == ARCHIVE_WARN) {
+		clean(n, entry);
+		if (archive_write_header(n->out, entry) != ARCHIVE_OK)
+			return failed(n, n->out);
+		if (archive_entry_size(entry) > 0 && copy_data(n) < 0)
+			return -1;
+	}
+	if (rc != ARCHIVE_EOF)
+		return failed(n, n->in);
+	return archive_write_close(n->out) == ARCHIVE_OK ? 0 : failed(n, n->out);
+}
+
+/* What follows the tar's end counts for the digest. */
+static int drain(struct normaliser *n)
+{
+	const void *bytes;
+
+	while (!n->at_end)
+		if (read_some(n->in, n, &bytes) < 0)
+			return -1;
+	return 0;
+}
+
+static int run(struct normaliser *n)
+{
+	archive_read_support_format_tar(n->in);
+	archive_read_support_format_empty(n->in);
+	archive_write_set_format_pax_restricted(n->out);
+	archive_write_set_bytes_per_block(n->out, WRITE_BLOCK_BYTES);
+	archive_write_set_bytes_in_last_block(n->out, 1);
+	if (archive_read_open(n->in, n, NULL, read_some, NULL) != ARCHIVE_OK)
+		return failed(n, n->in);
+	if (archive_write_open(n->out, n, NULL, write_some, NULL) != ARCHIVE_OK)
+		return failed(n, n->out);
+	return copy_entries(n) < 0 ? -1 : drain(n);
+}
+
+int layer_normalise(normalise_source *next, void *arg, int64_t newest_s, struct packer *packer,
+		    char plain[static DIGEST_TEXT_BYTES], struct error *err)
+{
+	struct normaliser n = {.next = next,
+			       .arg = arg,
+			       .newest_s = newest_s,
+			       .packer = packer,
+			       .in = archive_read_new(),
+			       .out = archive_write_new(),
+			       .err = err};
+	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0), before;
+	int rc;
+
+	if (!n.in || !n.out || !utf8)
+		oom();
+	digest_init(&n.plain);
+	before = uselocale(utf8);
+	rc = run(&n);
+	archive_read_free(n.in);
+	archive_write_free(n.out);
+	uselocale(before);
+	freelocale(utf8);
+	if (rc == 0)
+		digest_finish(&n.plain, plain);
+	digest_release(&n.plain);
+	return rc;
+}
