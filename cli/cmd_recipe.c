@@ -6,9 +6,9 @@
 #include "core/file.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #define SCRIPT_NAME "install.sh"
-#define BESIDE_CEILING_BYTES (2 * GIB)
 
 struct options {
 	const char *output, *format;
@@ -32,27 +32,21 @@ static int start(struct stages *s, struct context *ctx, bool asked, struct error
 	return 0;
 }
 
-/* The script and what it wants beside it. */
+/* The script and what it wants beside it: a context, in which it has the Dockerfile's place first.
+ */
 static int write_script(const struct spec *spec, const char *folder, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char *first = arena_printf(&arena, "%s/Dockerfile", folder);
+	const char *script = arena_printf(&arena, "%s/" SCRIPT_NAME, folder);
 
-	if (folder_make(folder, 0755, err) < 0 ||
-	    file_write(arena_printf(&arena, "%s/" SCRIPT_NAME, folder), spec->dockerfile,
-		       strlen(spec->dockerfile), 0755, err) < 0)
+	if (file_exists(first))
+		return error_set(err, ERROR_USAGE,
+				 "%s is there: give the script a folder of its own", first);
+	if (context_write_folder(spec, folder, err) < 0)
 		return -1;
-	for (size_t i = 0; i < spec->file_count; i++) {
-		const struct spec_file *file = &spec->files[i];
-		const char *path = arena_printf(&arena, "%s/%s", folder, file->path);
-		size_t length;
-		char *text;
-
-		if (file_read(file->source, BESIDE_CEILING_BYTES, &arena, &text, &length, err) <
-			    0 ||
-		    folder_make(path_folder(&arena, path), 0755, err) < 0 ||
-		    file_write(path, text, length, file->mode, err) < 0)
-			return -1;
-	}
+	if (chmod(first, 0755) < 0 || rename(first, script) < 0)
+		return error_errno(err, "cannot write %s", script);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/json.h"
+#include "core/log.h"
 #include "core/str.h"
 #include "oci/index.h"
 #include "oci/layout.h"
@@ -106,20 +107,71 @@ static void name_target(struct context *ctx, const struct place *from, struct pl
 		to->name = reference_text(&plain, ctx->arena);
 }
 
+/* The cluster file's mirror of Docker Hub, for an image from there; NULL: none. */
+static const char *mirror_of(struct context *ctx, const struct place *from)
+{
+	struct cluster cluster;
+	struct error ignored = {0};
+	const char *url;
+
+	if (strcmp(from->ref.registry, "docker.io") != 0 ||
+	    remote_cluster(ctx, &cluster, &ignored) < 0)
+		return NULL;
+	url = cluster.mirrors.docker;
+	return url && *url ? url : NULL;
+}
+
+static int pull_from(struct context *ctx, const struct move_options *options, const char *address,
+		     bool plain_http, const struct reference *ref, struct place_image *image,
+		     struct pull_report *report, struct error *err)
+{
+	_cleanup_(registry_closep) struct registry *registry = NULL;
+	struct remote_options remote = options->from;
+
+	remote.plain_http |= plain_http;
+	if (remote_open(ctx, &remote, address, &registry, err) < 0)
+		return -1;
+	return registry_pull(registry, ref, image->layout,
+			     options->all ? PLATFORM_ALL : options->platform, report,
+			     &image->manifest, err);
+}
+
+/* From the mirror where there is one, and where that fails from the registry itself. */
+static int pull_any(struct context *ctx, const struct move_options *options,
+		    const struct place *from, struct place_image *image, struct pull_report *report,
+		    struct error *err)
+{
+	const char *url = mirror_of(ctx, from);
+	struct reference ref = from->ref;
+	char *address;
+
+	if (url) {
+		const char *host = strstr(url, "://");
+
+		address = arena_strdup(ctx->arena, host ? host + 3 : url);
+		address[strcspn(address, "/")] = '\0';
+		ref.registry = address;
+		if (pull_from(ctx, options, address, starts_with(url, "http://"), &ref, image,
+			      report, err) == 0)
+			return 0;
+		if (err->kind == ERROR_INTERRUPTED)
+			return -1;
+		log_warn("mirror %s: %s; trying %s itself", url, err->text, from->ref.registry);
+		*err = (struct error){0};
+	}
+	return pull_from(ctx, options, from->ref.registry, false, &from->ref, image, report, err);
+}
+
 static int pull(struct context *ctx, const struct move_options *options, const struct place *from,
 		const struct place *to, struct moved *moved, struct error *err)
 {
-	_cleanup_(registry_closep) struct registry *registry = NULL;
 	_cleanup_(place_close) struct place_image image = {0};
 	struct place target = *to;
 	struct pull_report report;
 
 	name_target(ctx, from, &target);
-	if (remote_open(ctx, &options->from, from->ref.registry, &registry, err) < 0 ||
-	    place_prepare(&target, ctx->arena, &image, err) < 0 ||
-	    registry_pull(registry, &from->ref, image.layout,
-			  options->all ? PLATFORM_ALL : options->platform, &report, &image.manifest,
-			  err) < 0 ||
+	if (place_prepare(&target, ctx->arena, &image, err) < 0 ||
+	    pull_any(ctx, options, from, &image, &report, err) < 0 ||
 	    place_write(&target, &image, ctx->arena, err) < 0)
 		return -1;
 	moved->digest = arena_strdup(ctx->arena, image.manifest.digest);

@@ -136,6 +136,7 @@ struct tag_search {
 	const struct table *images;
 	const char *cuda, *os;
 	const char *cudnn; /* the cuDNN chosen, or NULL */
+	bool has_package;  /* it comes as one, which replaces the image's own */
 };
 
 /* Lower is better: one that can be pulled, with the right cuDNN, of exactly this release. */
@@ -150,8 +151,9 @@ static int tag_score(const struct tag_search *search, size_t row)
 
 	if (*cudnn && search->cudnn &&
 	    requirement_parse(arena_printf(&arena, "cudnn%s", cudnn), &arena, &req, &ignored) == 0)
-		return requirement_admits(&req, search->cudnn) ? score * 2 : -1;
-	return *cudnn ? -1 : score * 2 + 1;
+		return requirement_admits(&req, search->cudnn) ? score * 2 + !search->has_package
+							       : -1;
+	return *cudnn ? -1 : score * 2 + search->has_package;
 }
 
 /* The best devel tag of this CUDA and OS, -1 when there never was one. */
@@ -210,7 +212,8 @@ void base_image_find(const struct search *s, struct base_image *base)
 		.images = catalog_table(s->model->catalog, "image"),
 		.cuda = cuda->version,
 		.os = os->version,
-		.cudnn = cudnn && *value_cell(cudnn, "run_packages") ? cudnn->version : NULL,
+		.cudnn = cudnn ? cudnn->version : NULL,
+		.has_package = cudnn && *value_cell(cudnn, "run_packages"),
 	};
 	int row = best_tag(&search);
 	const char *tag = row < 0 ? "" : table_cell(search.images, (size_t)row, "version");

@@ -109,6 +109,22 @@ void auth_header(struct registry *registry, const struct exchange *x, struct str
 	}
 }
 
+unsigned auth_token_number(struct registry *registry, const struct exchange *x)
+{
+	if (registry->auth.scheme != AUTH_BEARER || !x->scope || !is_ours(registry, x))
+		return 0;
+	return find_token(registry, x->scope)->number;
+}
+
+/* A token that was refused is worth nothing; one that came meanwhile is another. */
+static void drop_refused(struct registry *registry, const struct exchange *x)
+{
+	struct auth_token *token = x->scope ? find_token(registry, x->scope) : NULL;
+
+	if (token && token->number == x->token_number)
+		forget_token(token);
+}
+
 /* The challenge that we can answer: Bearer before Basic. */
 static bool choose(const struct exchange *x, struct arena *arena, struct challenge *chosen)
 {
@@ -175,8 +191,7 @@ static int learn_bearer(struct registry *registry, const struct exchange *x,
 	auth->realm = arena_strdup(&registry->arena, challenge->realm);
 	auth->service =
 		challenge->service ? arena_strdup(&registry->arena, challenge->service) : NULL;
-	if (x->scope)
-		forget_token(find_token(registry, x->scope));
+	drop_refused(registry, x);
 	return 0;
 }
 
@@ -191,7 +206,7 @@ int auth_challenged(struct registry *registry, const struct exchange *x, bool is
 	/* Some answer a token that has run out without a challenge that could be used. */
 	if (!choose(x, &arena, &challenge) && registry->auth.scheme == AUTH_BEARER && x->scope &&
 	    !is_second) {
-		forget_token(find_token(registry, x->scope));
+		drop_refused(registry, x);
 		return 0;
 	}
 	if (!challenge.scheme)
@@ -288,6 +303,7 @@ static int keep_token(struct registry *registry, const char *scope, const struct
 	forget_token(token);
 	if (asprintf(&token->header, "Bearer %s", text->valuestring) < 0)
 		oom();
+	token->number++;
 	token->renew_usec = clock_usec() + (uint64_t)(seconds * 1e6);
 	return 0;
 }

@@ -39,6 +39,7 @@ struct auth_token {
 	struct auth_token *next;
 	const char *scope; /* what it was asked for */
 	char *header;	   /* "Bearer ..."; malloc'ed, wiped when freed; NULL: none yet */
+	unsigned number;   /* how many were fetched before it, and one */
 	uint64_t renew_usec;
 };
 
@@ -63,6 +64,9 @@ bool auth_needs_token(struct registry *registry, const struct exchange *x);
  * other origins than the registry's.
  */
 void auth_header(struct registry *registry, const struct exchange *x, struct str *header);
+
+/* The number of the token that auth_header gives, or 0. */
+unsigned auth_token_number(struct registry *registry, const struct exchange *x);
 
 /*
  * Learns from a 401 answer. 0: send the request again (a token may have to be fetched first); -1:

@@ -52,6 +52,7 @@ struct exchange {
 	long status;   /* HTTP status, or 0 */
 	struct str answer;
 	bool sent_credentials;
+	unsigned token_number; /* auth_token's that went along, or 0 */
 
 	/* Private to exchange.c */
 	CURL *easy;

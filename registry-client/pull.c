@@ -5,6 +5,7 @@
 #include "core/pool.h"
 #include "oci/index.h"
 #include "oci/layout.h"
+#include "registry-client/blob_get.h"
 #include "registry-client/fetch.h"
 #include "registry-client/limits.h"
 #include "registry-client/manifest_http.h"
@@ -201,7 +202,7 @@ static int fetch_all(struct pull *pull, struct error *err)
 	return rc;
 }
 
-/* The config says what a single image is for. Configs that are no image's say nothing. */
+/* The config says what a single image is for: looked at before its layers are fetched. */
 static int check_platform(struct pull *pull, const struct page *image, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = NULL;
@@ -212,11 +213,16 @@ static int check_platform(struct pull *pull, const struct page *image, struct er
 	    media_is_index(image->descriptor.media_type))
 		return 0;
 	if (manifest_parse(image->bytes, image->descriptor.size_bytes, "the manifest", &pull->arena,
-			   &manifest, err) < 0 ||
-	    layout_read(pull->folder, &manifest.config, MANIFEST_BYTES_MAX, &pull->arena, &bytes,
-			err) < 0 ||
-	    json_parse(bytes, manifest.config.size_bytes, "the image's config", &json, err) < 0)
+			   &manifest, err) < 0)
 		return -1;
+	if (layout_has(pull->folder, &manifest.config)
+		    ? layout_read(pull->folder, &manifest.config, MANIFEST_BYTES_MAX, &pull->arena,
+				  &bytes, err) < 0
+		    : registry_get_blob(pull->registry, pull->ref, &manifest.config, &pull->arena,
+					&bytes, err) < 0)
+		return -1;
+	/* An artifact's config may be anything. */
+	json = cJSON_ParseWithLength(bytes, manifest.config.size_bytes);
 	os = json_text(json, "os", &pull->arena);
 	architecture = json_text(json, "architecture", &pull->arena);
 	variant = json_text(json, "variant", &pull->arena);
@@ -259,8 +265,9 @@ static int pull_all(struct pull *pull, struct descriptor *manifest, struct error
 	if (get_page(pull, pull->ref, there, &top, err) < 0)
 		return -1;
 	image = top;
-	if (take_page(pull, top, 0, &image, err) < 0 || fetch_all(pull, err) < 0 ||
-	    (image == top && check_platform(pull, image, err) < 0) || put_pages(pull, err) < 0)
+	if (take_page(pull, top, 0, &image, err) < 0 ||
+	    (image == top && check_platform(pull, image, err) < 0) || fetch_all(pull, err) < 0 ||
+	    put_pages(pull, err) < 0)
 		return -1;
 	*manifest = image->descriptor;
 	return 0;

@@ -187,6 +187,7 @@ static void begin(struct loop *loop, struct transfer *t)
 	auth_header(t->registry, &t->x, &header);
 	exchange_prepare(&t->x, &settings, header.length ? header.text : NULL);
 	explicit_bzero(header.text, header.length);
+	t->x.token_number = auth_token_number(t->registry, &t->x);
 	curl_easy_setopt(t->x.easy, CURLOPT_PRIVATE, t);
 	t->state = TRANSFER_RUNNING;
 	if (curl_multi_add_handle(loop->registry->multi, t->x.easy) != CURLM_OK)

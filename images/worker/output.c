@@ -129,8 +129,9 @@ static void print_pairs(const struct group *group, const struct heat *heat)
 		printf("null");
 		return;
 	}
-	printf("{\"bytes\": %zu, \"sweeps\": %d, \"seconds\": %.3f,\n    \"usec\": [", heat->bytes,
-	       heat->sweeps, heat->seconds);
+	printf("{\"bytes\": %zu, \"sweeps\": %d, \"seconds\": %.3f, \"unsure\": %d,\n    \"usec\": "
+	       "[",
+	       heat->bytes, heat->sweeps, heat->seconds, heat->unsure);
 	for (int a = 0; a < heat->world; a++) {
 		printf("%s\n      [", a ? "," : "");
 		for (int b = 0; b < heat->world; b++) {
@@ -267,6 +268,10 @@ static void show_pairs(const struct group *group, const struct heat *heat)
 		printf("# all ranks exchange with both neighbours in %.0f us, without rank %d in "
 		       "%.0f us\n",
 		       heat->all_usec, heat->left_out, heat->without_usec);
+	if (heat->unsure > 0)
+		printf("# %d times look slow but came only by chance: the machine is too busy to "
+		       "tell; try again\n",
+		       heat->unsure);
 	if (heat->world < 3)
 		printf("# two ranks are one pair: there is nothing to compare it with\n");
 	else if (heat->finding_count == 0)

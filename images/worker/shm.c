@@ -18,12 +18,13 @@
 #endif
 
 #define BLOCK_BYTES 16384 /* reduced at a time: input and result stay in the first-level cache */
-#define STREAM_BYTES \
-	((size_t)2   \
-	 << 20)	    /* results from this size on bypass the cache, which could not hold them */
+#define CACHE_BYTES (8L << 20) /* last-level cache, where the system does not say */
+/* More is not believed: virtual machines tell of all caches of their host. */
+#define CACHE_BYTES_MAX (64L << 20)
 #define SPINS 400   /* a few microseconds */
 #define YIELDS 1000 /* cost next to nothing while nobody else wants the core */
 #define YIELDS_CROWDED 256
+#define PAIR_SPINS 4000 /* a pair alone on its cores: as long as a copy may take */
 #define SLEEP_NSEC 20000000
 
 /* A flag on its own cache line, with how many wait for it in the kernel. */
@@ -266,7 +267,7 @@ int shm_allreduce(struct shm *shm, int from, int to, size_t count, enum dtype ty
 			  .type = type,
 			  .reduce = dtype_reducer(type, op),
 			  .divisor = divisor,
-			  .stream = bytes >= STREAM_BYTES};
+			  .stream = bytes >= shm->stream_bytes};
 
 	if (bytes <= SHM_SMALL_BYTES) {
 		if (shm_collect(shm, from, shm_buffer(shm, to), count, type, op) < 0)
@@ -337,10 +338,15 @@ static int meet(const struct shm *shm, int index, enum shm_flag flag, uint32_t n
 
 int shm_exchange(struct shm *shm, int index, size_t bytes, uint32_t number)
 {
-	if (meet(shm, index, SHM_OFFER, number) < 0)
+	struct shm pair =
+		*shm; /* which waits otherwise: yielding would hand the core to strangers */
+
+	pair.spins = PAIR_SPINS;
+	pair.yields = 0;
+	if (meet(&pair, index, SHM_OFFER, number) < 0)
 		return -1;
 	memcpy(buffer_of(shm, shm->me, 1), buffer_of(shm, index, 0), bytes);
-	return meet(shm, index, SHM_GOT, number);
+	return meet(&pair, index, SHM_GOT, number);
 }
 
 static struct shm_area *map_area(int fd, size_t bytes)
@@ -348,6 +354,18 @@ static struct shm_area *map_area(int fd, size_t bytes)
 	void *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	return area == MAP_FAILED ? NULL : area;
+}
+
+/* Results bypass the cache once all ranks' inputs and outputs together do not fit into it. */
+static size_t stream_from(int ranks)
+{
+	long cache = CACHE_BYTES;
+
+#ifdef _SC_LEVEL3_CACHE_SIZE
+	if (sysconf(_SC_LEVEL3_CACHE_SIZE) > 0)
+		cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+	return (size_t)(cache < CACHE_BYTES_MAX ? cache : CACHE_BYTES_MAX) / (2 * (size_t)ranks);
 }
 
 /* A memfd may be larger than the machine; better to refuse than to be killed while filling it. */
@@ -377,6 +395,7 @@ int shm_create(struct shm *shm, const struct group *group, const int *ranks, int
 	shm->scratch = segment_private(BLOCK_BYTES);
 	if (!shm->areas)
 		abort();
+	shm->stream_bytes = stream_from(count);
 	shm->spins = crowded ? 0 : SPINS;
 	shm->yields = crowded ? YIELDS_CROWDED : YIELDS;
 	errno = ENOMEM;

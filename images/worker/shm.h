@@ -41,7 +41,7 @@ struct shm {
 	int me, count;		 /* index among this host's ranks; 0 is the leader */
 	const int *ranks;	 /* [count] their ranks, owned by the caller */
 	struct shm_area **areas; /* [count] */
-	size_t area_bytes, buffer_bytes;
+	size_t area_bytes, buffer_bytes, stream_bytes;
 	uint32_t sequence; /* number of the current operation */
 	int spins, yields;
 	void *scratch;

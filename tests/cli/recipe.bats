@@ -160,6 +160,12 @@ hash() {
 	cmp "$ROOT/images/worker/build.sh" host/worker/build.sh
 	grep -qF 'cp -R "$here/files/0/." /workspace' host/install.sh
 	ringup recipe --format script openmpi==4.1.4 os==debian12 | cmp - host/install.sh
+	ringup recipe --format script -o host openmpi==4.1.4 os==debian12
+	# a Dockerfile that is somebody's stays
+	echo FROM scratch >host/Dockerfile
+	apart ringup recipe --format script -o host openmpi==4.1.4 os==debian12
+	says 2 host/Dockerfile
+	[ "$(cat host/Dockerfile)" = 'FROM scratch' ]
 }
 
 @test "--format script: not as root, or on another OS, it changes nothing" {

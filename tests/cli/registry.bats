@@ -173,6 +173,17 @@ pushed() {
 	[ $((before - $(du -sm "$F/reg/data" | cut -f1))) -ge 4 ]
 }
 
+@test "an image of Docker Hub comes from the mirror; without it the hub itself is asked" {
+	pushed library/hello:1
+	echo "mirrors: {docker: \"https://$A\"}" >>cluster.yaml
+	apart ringup -q pull docker.io/library/hello:1 oci:hub:1
+	[ "$status" -eq 0 ]
+	diff -r "$F/image/blobs" hub/blobs
+	printf 'hosts: [a]\nmirrors: {docker: "http://127.0.0.1:1"}\n' >cluster.yaml
+	https_proxy=http://127.0.0.1:1 apart ringup pull docker.io/library/hello:1 oci:other
+	says 1 'mirror http://127.0.0.1:1' 'registry-1.docker.io'
+}
+
 @test "wrong words" {
 	apart ringup pull "$A/lab/x:1" "$A/lab/y:1"
 	says 2 'ringup copy'

@@ -29,6 +29,7 @@ enum protocol_op {
 	OP_PULL_SPLIT,	 /* the large layer in four ranges */
 	OP_PULL_PARTIAL, /* a run before left its first MiB */
 	OP_PUSH,
+	OP_PUSH_NOTED, /* a run before noted an upload session with the first MiB */
 	OP_PUSH_THERE, /* all blobs are in the registry */
 	OP_COPY,       /* lab/train:1 to lab/other:1 */
 	OP_HEAD,
@@ -129,7 +130,9 @@ static inline void fill_registry(struct fake *fake, enum protocol_op op)
 {
 	char tag[2] = "1";
 
-	if (op == OP_PUSH || op == OP_LOGIN || op == OP_PUSH_REFERRER)
+	if (op == OP_PUSH_NOTED)
+		fake_put(fake, "upload u9", "", stage.large_bytes, MIB);
+	if (op == OP_PUSH || op == OP_PUSH_NOTED || op == OP_LOGIN || op == OP_PUSH_REFERRER)
 		return;
 	fill_blobs(fake);
 	for (; op != OP_PUSH_THERE && *tag <= '5'; (*tag)++)
@@ -147,6 +150,19 @@ static inline void leave_partial(void)
 	snprintf(path, sizeof(path), "%s/blobs/.partial-%.64s", stage.pulled,
 		 stage.large.digest + 7);
 	assert_fine(file_write(path, stage.large_bytes, MIB, 0600, &err));
+}
+
+/* What a push that was killed left. */
+static inline void leave_note(const struct fake *fake)
+{
+	struct error err = {0};
+	char path[128], text[512];
+
+	snprintf(path, sizeof(path), "%s/uploads.json", stage.layout);
+	snprintf(text, sizeof(text),
+		 "{\"%s/lab/train@%.71s\": \"http://%s/v2/lab/train/blobs/uploads/u9\"}",
+		 fake->address, stage.large.digest, fake->address);
+	assert_fine(file_write(path, text, strlen(text), 0600, &err));
 }
 
 static inline int do_op(const struct protocol_case *c, struct registry *registry, struct fake *fake,
@@ -171,6 +187,9 @@ static inline int do_op(const struct protocol_case *c, struct registry *registry
 	case OP_PULL:
 	case OP_PULL_SPLIT:
 		return registry_pull(registry, &ref, stage.pulled, NULL, &pulled, &manifest, err);
+	case OP_PUSH_NOTED:
+		leave_note(fake);
+		/* fallthrough */
 	case OP_PUSH:
 	case OP_PUSH_THERE:
 		return registry_push(registry, stage.layout, &stage.image, &ref, &pushed, err);
@@ -325,7 +344,8 @@ static inline void protocol_run(void **state)
 		check_layout(rc == 0);
 	if (c->is_elsewhere)
 		fill_blobs(&fake);
-	if (c->op == OP_PUSH || c->op == OP_PUSH_THERE || c->op == OP_COPY)
+	if (c->op == OP_PUSH || c->op == OP_PUSH_NOTED || c->op == OP_PUSH_THERE ||
+	    c->op == OP_COPY)
 		check_pushed(&fake, c->op == OP_COPY ? "lab/other" : "lab/train", rc == 0);
 	fake_free(&fake);
 }

@@ -282,6 +282,22 @@ static const struct protocol_case cases[] = {
 	 {{"PUT", "@LARGE@", .times = 1, .cut_in = 2500000},
 	  {"DELETE", SESSION, .status = "405 Never"}}},
 
+	/* A session of a run before */
+	{"goes on where the run before was killed", OP_PUSH_NOTED, FAKE_RESUMES,
+	 .seen = {{"GET /v2/lab/train/blobs/uploads/u9", NULL, 1},
+		  {"PATCH", "Content-Range: 1048576-3145727", 1},
+		  {"POST", NULL, 2}}},
+	{"the session of the run before is gone",
+	 OP_PUSH_NOTED,
+	 0,
+	 {{"GET", "/u9", .status = "404 Gone"}},
+	 .seen = {{"DELETE /v2/lab/train/blobs/uploads/u9", NULL, 1}, {"POST", NULL, 3}}},
+	{"the session of the run before says nonsense",
+	 OP_PUSH_NOTED,
+	 0,
+	 {{"GET", "/u9", .drop = "Range"}},
+	 .seen = {{"DELETE /v2/lab/train/blobs/uploads/u9", NULL, 1}, {"POST", NULL, 3}}},
+
 	/* Manifest */
 	{"manifest PUT 503", OP_PUSH, 0, {{"PUT", TAG, .times = 2, .status = "503 Busy"}}},
 	{"manifest PUT torn", OP_PUSH, 0, {{"PUT", TAG, .times = 1, .after = true}}},

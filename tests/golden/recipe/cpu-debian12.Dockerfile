@@ -7,7 +7,7 @@
 # python 3.11.2 - the newest that works; for debian12; Debian's own interpreter [debian-bookworm]
 # openmpi 4.1.4 - the newest that 'openmpi==4.1.4' admits; for debian12; Debian's build; mpirun over SSH and TCP [debian-bookworm]
 # ---- the stack: what the build and the image both need
-FROM ringup-base:debian12-d52621b9d05d AS stack
+FROM ringup-base:debian12-HASH AS stack
 ENV LANG=C.UTF-8
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=

@@ -7,7 +7,7 @@
 # python 3.9 - the best of several that 'python==3.9' admits; not the OS's own: built from python.org's source; its ssl module needs OpenSSL 1.0.2 or newer; its release 3.9.25 [python-source;python-whatsnew;pyenv]
 # openmpi 4.1.4 - the newest that 'openmpi==4.1.4' admits; for debian12; Debian's build; mpirun over SSH and TCP [debian-bookworm]
 # ---- Python 3.9, which debian12 has no package of
-FROM ringup-base:debian12-d52621b9d05d AS python
+FROM ringup-base:debian12-HASH AS python
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
@@ -56,7 +56,7 @@ RUN set -eu; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 
 # ---- the stack: what the build and the image both need
-FROM ringup-base:debian12-d52621b9d05d AS stack
+FROM ringup-base:debian12-HASH AS stack
 ENV LANG=C.UTF-8
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=

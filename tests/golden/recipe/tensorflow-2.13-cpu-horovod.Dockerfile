@@ -9,7 +9,7 @@
 # python 3.11.2 - the newest that works; for debian12; TensorFlow 2.13.1 needs Python >=3.8,<3.12; Horovod 0.28.1 needs Python >=3.6; Debian's own interpreter [debian-bookworm;tensorflow-install-source;common-knowledge;pypi;horovod-tags]
 # openmpi 4.1.4 - the newest that 'openmpi==4.1.4' admits; for debian12; Horovod 0.28.1 needs Open MPI >=1.10,<5; Debian's build; mpirun over SSH and TCP [debian-bookworm;horovod-tags;pypi]
 # ---- the stack: what the build and the image both need
-FROM ringup-base:debian12-d52621b9d05d AS stack
+FROM ringup-base:debian12-HASH AS stack
 ENV LANG=C.UTF-8
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
@@ -90,7 +90,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# C++, for what is built against them
+# C++, for Open MPI and for what is built against frameworks
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
