@@ -129,6 +129,12 @@ $(O)/fuzz/%: tests/fuzz/%.c $(LIB_OBJS) $(O)/flags
 	@echo "  FUZZ  $<"
 	$(Q)$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -fsanitize=fuzzer -pthread -MMD -MP -o $@ $< $(LIB_OBJS) $(PKG_LIBS) -lm
 
+# Targets of the worker link the worker, not ringup.
+$(O)/fuzz/fuzz_worker_%: tests/fuzz/fuzz_worker_%.c $(WORKER_OBJS) $(O)/flags
+	@mkdir -p $(@D)
+	@echo "  FUZZ  $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(filter-out %/main.o,$(WORKER_OBJS)) -ldl -lm
+
 bench: all ## measure against the tools a user would pick instead
 	$(Q)BUILD="$(O)" bench/run.sh
 

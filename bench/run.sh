@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Measures ringup against what a user would take instead, side by side in one run, and prints medians and
 # ratios. Needs root and Docker (it makes a lab of its own and removes it). BUILD is the folder of the
-# programs; ROUNDS (5) the number of repetitions. The resolver comes first, see resolve.sh.
+# programs; ROUNDS (5) the number of repetitions. The resolver comes first, see resolve.sh; the worker last, see worker.sh.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/${BUILD:-build}
@@ -87,15 +87,6 @@ done
 row "state of 3 hosts, s" "$(median <state)" "$(median <fanout)" "xargs -P ssh docker inspect"
 row "second 'up', nothing to do, s" "$(median <again)" "$(median <fanout)" "xargs -P ssh docker inspect"
 
-# --- all-reduce on this machine, shared memory, 2 ranks: the worker against Open MPI, one program
-for bytes in 8 65536 1048576 16777216; do
-	for backend in cpu mpi; do
-		for _ in $(seq "$rounds"); do
-			mpirun --allow-run-as-root --oversubscribe -n 2 allreduce --backend $backend --json \
-				-n 100 -b $bytes -e $bytes 2>>log | python3 -c 'import json, sys
-print(min(r["p50_usec"] for r in json.load(sys.stdin)["results"]))' >>"$backend$bytes"
-		done
-	done
-	row "all-reduce 2 ranks, $bytes B, p50 us" "$(median <"cpu$bytes")" "$(median <"mpi$bytes")" \
-		"MPI_Allreduce (Open MPI)"
-done
+# --- the all-reduce worker on this machine
+echo
+"$root/bench/worker.sh"

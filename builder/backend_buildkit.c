@@ -12,7 +12,7 @@ static bool available(const struct build_target *target, struct arena *arena, co
 	static const struct client client = {0};
 	const char *reason;
 
-	if (!docker_answers(target, arena, why))
+	if (!dockerd_answers(target, arena, why))
 		return false;
 	if (client_answers(&client, WORDS("docker", "buildx", "version"), "", "", arena, &reason) ||
 	    client_answers(&client,
@@ -27,7 +27,7 @@ static bool available(const struct build_target *target, struct arena *arena, co
 
 static int build(const struct build_job *job, struct error *err)
 {
-	return docker_build(job, true, err);
+	return dockerd_build(job, true, err);
 }
 
 static const char *const *build_words(const char *context, const char *image,
@@ -36,7 +36,7 @@ static const char *const *build_words(const char *context, const char *image,
 	struct words words = WORDS_INIT(arena);
 
 	words_add_all(&words, WORDS("env", "DOCKER_BUILDKIT=1"));
-	words_add_all(&words, docker_build_words(context, image, build_args, arena));
+	words_add_all(&words, dockerd_build_words(context, image, build_args, arena));
 	return words.list;
 }
 
@@ -44,9 +44,9 @@ const struct backend backend_buildkit = {
 	.name = "buildkit",
 	.help = "Docker Engine 18.09 or newer, with BuildKit",
 	.available = available,
-	.has_image = docker_has_image,
-	.import_base = docker_import,
+	.has_image = dockerd_has_image,
+	.import_base = dockerd_import,
 	.build = build,
-	.save = docker_save,
+	.save = dockerd_save,
 	.build_words = build_words,
 };

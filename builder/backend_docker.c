@@ -22,7 +22,7 @@ static struct client client(const struct build_target *target, bool buildkit, st
 			       .output = buildkit ? NULL : "---> Running in "};
 }
 
-bool docker_answers(const struct build_target *target, struct arena *arena, const char **why)
+bool dockerd_answers(const struct build_target *target, struct arena *arena, const char **why)
 {
 	struct client c = client(target, false, arena);
 
@@ -38,8 +38,8 @@ bool docker_answers(const struct build_target *target, struct arena *arena, cons
 			      arena, why);
 }
 
-int docker_has_image(const struct build_target *target, const char *image, bool *found,
-		     struct error *err)
+int dockerd_has_image(const struct build_target *target, const char *image, bool *found,
+		      struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	struct client c = client(target, false, &arena);
@@ -48,8 +48,8 @@ int docker_has_image(const struct build_target *target, const char *image, bool 
 			  found, err);
 }
 
-int docker_import(const struct build_target *target, const char *tar, const char *image,
-		  struct error *err)
+int dockerd_import(const struct build_target *target, const char *tar, const char *image,
+		   struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	struct client c = client(target, false, &arena);
@@ -57,8 +57,8 @@ int docker_import(const struct build_target *target, const char *tar, const char
 	return client_check(&c, WORDS("docker", "import", tar, image), err);
 }
 
-const char *const *docker_build_words(const char *context, const char *image,
-				      const char *const *build_args, struct arena *arena)
+const char *const *dockerd_build_words(const char *context, const char *image,
+				       const char *const *build_args, struct arena *arena)
 {
 	struct words words = WORDS_INIT(arena);
 
@@ -69,7 +69,7 @@ const char *const *docker_build_words(const char *context, const char *image,
 	return words.list;
 }
 
-int docker_build(const struct build_job *job, bool buildkit, struct error *err)
+int dockerd_build(const struct build_job *job, bool buildkit, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	_cleanup_(fd_close) int context = -1;
@@ -78,11 +78,11 @@ int docker_build(const struct build_job *job, bool buildkit, struct error *err)
 	if (client_context_tar(job, &context, err) < 0)
 		return -1;
 	return client_build(&c, job,
-			    docker_build_words("-", job->image, job->spec->build_args, &arena),
+			    dockerd_build_words("-", job->image, job->spec->build_args, &arena),
 			    context, err);
 }
 
-int docker_save(const struct build_target *target, const char *image, int fd, struct error *err)
+int dockerd_save(const struct build_target *target, const char *image, int fd, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	struct client c = client(target, false, &arena);
@@ -92,16 +92,16 @@ int docker_save(const struct build_target *target, const char *image, int fd, st
 
 static int build(const struct build_job *job, struct error *err)
 {
-	return docker_build(job, false, err);
+	return dockerd_build(job, false, err);
 }
 
 const struct backend backend_docker = {
 	.name = "docker",
 	.help = "Docker Engine 17.05 or newer, its classic builder",
-	.available = docker_answers,
-	.has_image = docker_has_image,
-	.import_base = docker_import,
+	.available = dockerd_answers,
+	.has_image = dockerd_has_image,
+	.import_base = dockerd_import,
 	.build = build,
-	.save = docker_save,
-	.build_words = docker_build_words,
+	.save = dockerd_save,
+	.build_words = dockerd_build_words,
 };

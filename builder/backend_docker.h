@@ -6,14 +6,14 @@
 
 #include "builder/backend.h"
 
-bool docker_answers(const struct build_target *target, struct arena *arena, const char **why);
-int docker_has_image(const struct build_target *target, const char *image, bool *found,
-		     struct error *err);
-int docker_import(const struct build_target *target, const char *tar, const char *image,
-		  struct error *err);
-int docker_build(const struct build_job *job, bool buildkit, struct error *err);
-int docker_save(const struct build_target *target, const char *image, int fd, struct error *err);
-const char *const *docker_build_words(const char *context, const char *image,
-				      const char *const *build_args, struct arena *arena);
+bool dockerd_answers(const struct build_target *target, struct arena *arena, const char **why);
+int dockerd_has_image(const struct build_target *target, const char *image, bool *found,
+		      struct error *err);
+int dockerd_import(const struct build_target *target, const char *tar, const char *image,
+		   struct error *err);
+int dockerd_build(const struct build_job *job, bool buildkit, struct error *err);
+int dockerd_save(const struct build_target *target, const char *image, int fd, struct error *err);
+const char *const *dockerd_build_words(const char *context, const char *image,
+				       const char *const *build_args, struct arena *arena);
 
 #endif

@@ -22,7 +22,7 @@
 #include "core/template.h"
 
 #define PARTS_MAX 256
-#define SECTIONS_MAX 32
+#define SECTIONS_MAX 64
 #define VALUES_MAX 1024
 
 struct section {

@@ -2,6 +2,7 @@
 #include "builder/recipe.h"
 
 #include "builder/host_script.h"
+#include "builder/image_words.h"
 #include "builder/parts.h"
 #include "builder/stack_values.h"
 #include "builder/context_files.h"
@@ -13,8 +14,6 @@
 
 #include <string.h>
 #include <sys/stat.h>
-
-#define ENV_NAME "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 struct renderer {
 	const struct cluster *cluster;
@@ -90,54 +89,6 @@ static int add_folder(struct renderer *r, const char *folder, const char *suffix
 	return context_add_folder(r->spec, folder, suffix, context, mode, r->arena, r->err);
 }
 
-/* The person's words go into a Dockerfile: no line may end early, no word may become two. */
-static bool is_plain(const char *text)
-{
-	return *text && !strpbrk(text, " \t\r\n\"'\\$`");
-}
-
-static int refuse(struct renderer *r, const char *key, const char *word, const char *why)
-{
-	return error_set(r->err, ERROR_USAGE, "%s: image.%s: '%.60s' %s", r->cluster->path, key,
-			 word, why);
-}
-
-static bool is_package(const char *word)
-{
-	return *word && *word != '-' &&
-	       !word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789.+-:=~*")];
-}
-
-static bool is_assignment(const char *pair)
-{
-	size_t name = strspn(pair, ENV_NAME);
-
-	return name && pair[name] == '=' && !strpbrk(pair, "\r\n");
-}
-
-static int check_words(struct renderer *r)
-{
-	const struct cluster_image *image = &r->cluster->image;
-
-	if (!is_plain(image->base))
-		return refuse(r, "base", image->base, "is no image name");
-	for (const char *const *word = image->apt; *word; word++)
-		if (!is_package(*word))
-			return refuse(r, "apt", *word, "is no package; write NAME or NAME=VERSION");
-	for (const char *const *word = image->pip; *word; word++)
-		if (!**word || **word == '-' || strpbrk(*word, "\r\n"))
-			return refuse(r, "pip", *word,
-				      "is no package; write NAME or NAME==VERSION");
-	for (const char *const *pair = image->env; *pair; pair++)
-		if (!is_assignment(*pair))
-			return refuse(r, "env", *pair, "is no NAME: VALUE on one line");
-	for (size_t i = 0; i < image->file_count; i++)
-		if (!is_plain(image->files[i].to))
-			return refuse(r, "files", image->files[i].to,
-				      "takes no blanks and no quotes");
-	return 0;
-}
-
 static int add_user_files(struct renderer *r)
 {
 	struct str layers;
@@ -186,6 +137,11 @@ static int set_base(struct renderer *r)
 	else
 		r->spec->base_name = values_get(&r->values, "os.image");
 	set(r, "base", r->spec->base_name);
+	/* without what NVIDIA adds to it */
+	set(r, "base.os",
+	    r->spec->base_name == planned && !*values_get(&r->values, "base.packages")
+		    ? values_get(&r->values, "os.image")
+		    : r->spec->base_name);
 	if (!base_is_made(r) || *planned)
 		return 0;
 	if (share_path(
@@ -198,6 +154,7 @@ static int set_base(struct renderer *r)
 	r->spec->base_name =
 		arena_printf(r->arena, "ringup-base:%s-%.12s", os, digest + strlen("sha256:"));
 	set(r, "base", r->spec->base_name);
+	set(r, "base.os", r->spec->base_name);
 	return 0;
 }
 
@@ -250,6 +207,11 @@ static int gather(struct renderer *r, const struct parts *parts, const char *nam
 
 static int gather_image(struct renderer *r, const struct parts *parts)
 {
+	if (gather(r, parts, "before", "\n") < 0)
+		return -1;
+	if (*values_get(&r->values, "before"))
+		set(r, "before",
+		    arena_printf(r->arena, "%s\n\n", values_get(&r->values, "before")));
 	return gather(r, parts, "stack", "\n") < 0 || gather(r, parts, "build", "\n") < 0 ||
 			       gather(r, parts, "image", "\n") < 0 ||
 			       gather(r, parts, "check", "; \\\n    ") < 0
@@ -260,7 +222,7 @@ static int gather_image(struct renderer *r, const struct parts *parts)
 /* What one part does on a host: its section for that, or what it does in the stages of an image. */
 static int add_host_steps(struct renderer *r, const struct part *part, struct str *out)
 {
-	static const char *const names[] = {"stack", "build", "image"};
+	static const char *const names[] = {"before", "stack", "build", "image"};
 	const struct section *section = part_section(part, "host");
 	const char *text;
 
@@ -273,7 +235,7 @@ static int add_host_steps(struct renderer *r, const struct part *part, struct st
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		section = part_section(part, names[i]);
 		/* what was built is in its place already */
-		if (!section || (i == 2 && part_section(part, "build")))
+		if (!section || (i + 1 == ARRAY_LEN(names) && part_section(part, "build")))
 			continue;
 		if (expand(r, part, section, &text) < 0)
 			return -1;
@@ -468,7 +430,7 @@ int recipe_render(const struct cluster *cluster, const struct plan *plan,
 		.cluster = cluster, .plan = plan, .arena = arena, .spec = spec, .err = err};
 	*spec = (struct spec){
 		.base_name = "", .base_script = "", .base_place = "", .base_digest = ""};
-	if (check_words(r) < 0)
+	if (image_words_check(r->cluster, r->err) < 0)
 		return -1;
 	if (!plan->count)
 		return render_files(r);
@@ -489,8 +451,11 @@ int recipe_render_script(const struct cluster *cluster, const struct plan *plan,
 			       .err = err};
 	*spec = (struct spec){
 		.base_name = "", .base_script = "", .base_place = "", .base_digest = ""};
-	if (check_words(r) < 0 || stack_values(r->plan, catalog, arena, &r->values, err) < 0)
+	if (image_words_check(r->cluster, r->err) < 0 ||
+	    stack_values(r->plan, catalog, arena, &r->values, err) < 0)
 		return -1;
 	set(r, "script", "yes");
+	set(r, "base", "");
+	set(r, "base.os", "");
 	return render_all(r);
 }

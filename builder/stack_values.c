@@ -152,6 +152,16 @@ static void set_packaged(struct values *values, struct arena *arena, const struc
 	}
 }
 
+static void set_dashed(struct values *values, struct arena *arena)
+{
+	char *text = arena_strdup(arena, values_get(values, "cuda.series"));
+	char *dot = strchr(text, '.');
+
+	if (dot)
+		*dot = '-';
+	values_set(values, "cuda.dashed", text);
+}
+
 static const char *join(const char *list, const char *more, struct arena *arena)
 {
 	return *list && *more ? arena_printf(arena, "%s;%s", list, more) : *list ? list : more;
@@ -222,6 +232,7 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 			     catalog_table(catalog, plan->choices[i].name), os->version);
 	for (size_t i = 0; i < plan->count; i++)
 		set_wheels(values, arena, &plan->choices[i], catalog_table(catalog, "wheel"));
+	set_dashed(values, arena);
 	values_set(values, "os.release", os->version + strcspn(os->version, "0123456789"));
 	values_set(values, "accelerator", plan->accelerator);
 	values_set(values, "base.name", plan->base.name);

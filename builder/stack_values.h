@@ -6,15 +6,20 @@
  *   NAME.version .major (the first number) .series (the first two) .pip .index .download .sha256
  *   NAME.archive                the download's file name
  *   NAME.index_option           how pip is told of the index: --extra-index-url, --find-links
- *   NAME.run_packages .build_packages   ';' between; NAME.build_packages.first and .last: one
- *                               word, without its version
+ *   NAME.run_packages .build_packages   ';' between
+ *   NAME.build_packages.first .last     one word of them, without its version
  *   NAME.COLUMN                 any other column of its row, "os.codename"
- *   NAME.packaged.run_packages .build_packages  of the OS's own package of just this version;
- * .lines NAME.wheels                 its wheels of wheel.csv with their checksums, as lines of a
- * RUN os.release                  "22.04" of "ubuntu22.04" and of the whole: distribution.* and
- * nvidia.*: run_packages and build_packages by whose they are, with .lines one per line of a RUN;
- * accelerator, base.name, base.status, base.packages, choices (comment lines with the reasons),
- * labels.
+ *   NAME.packaged.run_packages .build_packages   the OS's own package of just this version
+ *   NAME.wheels                 its wheels of wheel.csv with their checksums, quoted, one a line
+ *
+ * Of the whole:
+ *   os.release                  "22.04" of "ubuntu22.04"
+ *   cuda.dashed                 "12-2", as in names of packages
+ *   distribution.* nvidia.*     run_packages and build_packages by whose they are
+ *   accelerator base.name base.status base.packages
+ *   choices                     comment lines with the reasons
+ *   labels
+ * Lists of packages have .lines: one per line of a RUN.
  */
 #ifndef BUILDER_STACK_VALUES_H
 #define BUILDER_STACK_VALUES_H

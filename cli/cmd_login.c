@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/stages.h"
+#include "cli/remote.h"
 
 #include "core/log.h"
 #include "plan/credentials.h"
@@ -12,10 +12,12 @@
 
 struct options {
 	const char *user;
+	struct remote_options remote;
 };
 
 static const struct opt options[] = {
 	{'u', "username", "NAME", "user name", OPT_TEXT, offsetof(struct options, user)},
+	REMOTE_OPTIONS(struct options, remote),
 	OPT_END,
 };
 
@@ -50,27 +52,27 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	_cleanup_(registry_closep) struct registry *registry = NULL;
 	const struct options *o = values;
 	struct credentials credentials = {.user = o->user};
-	struct registry_config config = {0};
-	struct stages s;
+	struct cluster cluster;
+	const char *address = *arguments;
 
 	if (!o->user)
 		return error_set(err, ERROR_USAGE,
 				 "give the user name with --username; the password is read "
 				 "from standard input");
-	if (stage_cluster(&s, ctx, err) < 0 ||
+	if (remote_cluster(ctx, &cluster, err) < 0 ||
 	    read_password(ctx->arena, &credentials.password, err) < 0)
 		return -1;
-	config.address = *arguments ? *arguments : s.cluster.registry.address;
-	if (strcmp(config.address, s.cluster.registry.address) == 0 && *s.cluster.registry.ca)
-		config.ca_path = cluster_path(&s.cluster, s.cluster.registry.ca, ctx->arena);
-	config.plain_http = s.cluster.registry.insecure;
-	config.user = credentials.user;
-	config.password = credentials.password;
-	if (registry_open(&config, &registry, err) < 0 || registry_contact(registry, err) < 0 ||
-	    credentials_store(&s.cluster, config.address, &credentials, err) < 0)
+	if (!address)
+		address = cluster.registry.address;
+	if (!address || !*address)
+		return error_set(err, ERROR_USAGE,
+				 "name the registry: ringup login -u %s HOST[:PORT]", o->user);
+	if (remote_open_as(ctx, &cluster, &o->remote, address, &credentials, &registry, err) < 0 ||
+	    registry_contact(registry, err) < 0 ||
+	    credentials_store(&cluster, address, &credentials, err) < 0)
 		return -1;
 	if (!ctx->json)
-		printf("logged in to %s as %s\n", config.address, credentials.user);
+		printf("logged in to %s as %s\n", address, credentials.user);
 	else
 		puts("{\"schema\": 1, \"ok\": true}");
 	return 0;

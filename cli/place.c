@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/place.h"
+#include "cli/place_docker.h"
 
 #include "core/file.h"
 #include "core/log.h"
-#include "core/proc.h"
 #include "core/str.h"
 #include "oci/archive.h"
 #include "oci/layout.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define DOCKER_CLIENT "docker"
-#define DAEMON_TIMEOUT_S 7200
 
 /* "DIR:TAG" or "FILE:NAME:TAG": cut at the first ':' behind the last '/' of the path. */
 static void split_name(const char *text, bool name_has_slashes, struct arena *arena,
@@ -121,73 +117,12 @@ static int read_archive(const struct place *place, struct arena *arena, struct p
 	return archive_import(fd, image->layout, &options, arena, &image->manifest, err);
 }
 
-/* The daemon's client at one end of a pipe, the archive's reader or writer at the other. */
-struct client {
-	struct proc proc;
-	int fd; /* its end */
-	int rc;
-	struct error err;
-};
-
-static void *run_client(void *arg)
-{
-	struct client *client = arg;
-	_cleanup_(proc_result_release) struct proc_result result = {0};
-
-	client->rc = proc_run(&client->proc, &result, &client->err);
-	if (client->rc == 0 && result.status != 0)
-		client->rc = proc_failed(&client->proc, &result, &client->err);
-	fd_close(&client->fd);
-	return NULL;
-}
-
-static int start_client(struct client *client, bool it_writes, pthread_t *thread, int *our_end,
-			struct error *err)
-{
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return error_errno(err, "cannot make a pipe");
-	client->fd = ends[it_writes];
-	*our_end = ends[!it_writes];
-	client->proc.timeout_s = DAEMON_TIMEOUT_S;
-	if (it_writes)
-		client->proc.output_fd = client->fd;
-	else
-		client->proc.input_fd = client->fd;
-	if (pthread_create(thread, NULL, run_client, client) == 0)
-		return 0;
-	fd_close(&ends[0]);
-	fd_close(&ends[1]);
-	return error_set(err, ERROR_FAILED, "cannot start a thread");
-}
-
-/* What the client says goes before what its broken pipe made us say. */
-static int end_client(struct client *client, pthread_t thread, int rc, struct error *err)
-{
-	pthread_join(thread, NULL);
-	if (client->rc < 0 && (rc == 0 || err->kind != ERROR_INTERRUPTED)) {
-		*err = client->err;
-		return -1;
-	}
-	return rc;
-}
-
 static int read_daemon(const struct place *place, struct arena *arena, struct place_image *image,
 		       struct error *err)
 {
-	const struct archive_options options = {.label = place->text};
-	const char *const words[] = {DOCKER_CLIENT, "image", "save", place->name, NULL};
-	struct client client = {.proc = {.words = words}};
-	pthread_t thread;
-	int fd, rc;
-
-	if (make_scratch(arena, image, err) < 0 ||
-	    start_client(&client, true, &thread, &fd, err) < 0)
+	if (make_scratch(arena, image, err) < 0)
 		return -1;
-	rc = archive_import(fd, image->layout, &options, arena, &image->manifest, err);
-	fd_close(&fd);
-	return end_client(&client, thread, rc, err);
+	return docker_save(place->name, image->layout, arena, &image->manifest, err);
 }
 
 int place_read(const struct place *place, struct arena *arena, struct place_image *image,
@@ -238,21 +173,6 @@ static int write_archive(const struct place *place, const struct place_image *im
 	return rc;
 }
 
-static int write_daemon(const struct place *place, const struct place_image *image,
-			struct error *err)
-{
-	const char *const words[] = {DOCKER_CLIENT, "image", "load", "--quiet", NULL};
-	struct client client = {.proc = {.words = words}};
-	pthread_t thread;
-	int fd, rc;
-
-	if (start_client(&client, false, &thread, &fd, err) < 0)
-		return -1;
-	rc = archive_export(image->layout, &image->manifest, place->name, fd, err);
-	fd_close(&fd);
-	return end_client(&client, thread, rc, err);
-}
-
 int place_write(const struct place *place, const struct place_image *image, struct arena *arena,
 		struct error *err)
 {
@@ -262,7 +182,7 @@ int place_write(const struct place *place, const struct place_image *image, stru
 	case PLACE_ARCHIVE:
 		return write_archive(place, image, arena, err);
 	case PLACE_DAEMON:
-		return write_daemon(place, image, err);
+		return docker_load(image->layout, &image->manifest, place->name, err);
 	case PLACE_REGISTRY:
 	default:
 		return error_set(err, ERROR_USAGE, "'%s' is an image in a registry", place->text);

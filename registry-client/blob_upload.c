@@ -363,7 +363,7 @@ static enum transfer_next patch_answered(struct blob_request *blob, struct error
 	if (x->result != CURLE_OK)
 		return transfer_failed(&blob->transfer, err);
 	if (x->status == 416)
-		return blob->restarts++ < RESTARTS_MAX ? ask_status(blob) : restart(blob, err);
+		return ++blob->asks % STATUS_ASKS_MAX ? ask_status(blob) : restart(blob, err);
 	if (is_gone(x))
 		return restart(blob, err);
 	if (x->status == 413 && make_smaller(blob))

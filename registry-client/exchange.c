@@ -94,6 +94,9 @@ static int rewind_body(void *arg, curl_off_t offset, int origin)
 
 	if (origin != SEEK_SET || offset < 0 || (uint64_t)offset > x->body_bytes)
 		return CURL_SEEKFUNC_FAIL;
+	/* libcurl would send it all again by itself; what to do after a tear is not its to say. */
+	if (x->body_offset >= EXPECT_BYTES_MIN)
+		return CURL_SEEKFUNC_FAIL;
 	x->body_offset = (uint64_t)offset;
 	return CURL_SEEKFUNC_OK;
 }
@@ -142,6 +145,9 @@ static void set_headers(struct exchange *x, const char *authorization)
 	if (x->accept)
 		add_header(x, "Accept", x->accept);
 	add_header(x, "Content-Type", x->content_type);
+	/* Worth a round trip only where a body that is refused would cost more. */
+	if (x->body_bytes && x->body_bytes < EXPECT_BYTES_MIN)
+		add_header(x, "Expect", NULL);
 	if (x->range)
 		add_header(x, "Range", x->range);
 	if (x->content_range)

@@ -44,6 +44,7 @@ static bool is_transient_result(CURLcode result)
 	case CURLE_RECV_ERROR:
 	case CURLE_GOT_NOTHING:
 	case CURLE_PARTIAL_FILE:
+	case CURLE_SEND_FAIL_REWIND:
 		return true;
 	default:
 		return false;

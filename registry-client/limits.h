@@ -24,6 +24,8 @@
 #define DOWNLOAD_BUFFER_BYTES (512 * KIB)
 
 /* Uploads */
+#define EXPECT_BYTES_MIN (1 * MIB)     /* larger bodies wait for 100 Continue: RFC 9110, 10.1.1 */
+#define STATUS_ASKS_MAX 4	       /* of one session that refuses what it asked for */
 #define CHUNK_BYTES_DEFAULT (64 * MIB) /* of a PATCH, where nothing says otherwise */
 #define CHUNK_BYTES_MIN (1 * MIB)
 #define CHUNK_ALIGN_BYTES (64 * KIB)
@@ -63,6 +65,10 @@
 #define LONG_PAUSE_USEC 5000000ULL /* a longer one is announced */
 
 /* Tokens. "expires_in" is 60 when it is not given: Docker token authentication specification. */
+/* A registry that we start */
+#define SERVE_START_SECONDS 20
+#define SERVE_STOP_SECONDS 10
+
 #define HELPER_SECONDS 30 /* for a credential helper to answer */
 #define TOKEN_SECONDS_DEFAULT 60
 #define TOKEN_MARGIN_SECONDS 10

@@ -4,9 +4,9 @@
  * program, or $RINGUP_MPI_PLUGIN says where. */
 #include "backend.h"
 #include "control.h"
+#include "library.h"
 #include "mpi/plugin.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,12 +43,12 @@ static int mpi_probe(struct failure *err)
 	void *handle;
 
 	find_plugin(path, sizeof(path));
-	handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+	handle = library_open(path, RTLD_NOW | RTLD_GLOBAL);
 	if (!handle)
 		return failure_set(err, STATUS_USAGE, -1, "",
 				   "cannot open the MPI plug-in: %s; build it with mpicc "
 				   "(build.sh) or set $RINGUP_MPI_PLUGIN",
-				   dlerror());
+				   library_error());
 	loaded = dlsym(handle, MPI_PLUGIN_SYMBOL);
 	if (loaded && loaded->abi == MPI_PLUGIN_ABI)
 		return 0;

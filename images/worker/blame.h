@@ -46,7 +46,10 @@ struct heat {
 	float *usec;
 	struct finding findings[FINDINGS_MAX];
 	int finding_count, sweeps;
+	int unsure; /* suspicions that were dropped: the machine is too busy to tell */
 	double seconds;
+	int left_out;		       /* leave-one-out: the slowest rank, -1: not tried */
+	double all_usec, without_usec; /* a round of neighbours with it and without it */
 };
 
 /* Finds what is slow, the slowest first; returns how many of @findings (of FINDINGS_MAX) it filled.

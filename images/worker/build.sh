@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Builds the all-reduce worker into a directory, with nothing but a C compiler: build.sh OUTDIR
 # The MPI plug-in is built too if there is an mpicc; without it only --backend mpi is missing.
+# STATIC=1 makes one program without a loader, for images with another libc: cpu is its only backend.
 set -eu
 
 if [ $# -ne 1 ]; then
@@ -12,12 +13,15 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 flags="-O3 -g -std=gnu11 -Wall -Wextra ${CFLAGS:-}"
+static=${STATIC:+-static -DALLREDUCE_STATIC}
 
 # shellcheck disable=SC2086
-"${CC:-gcc}" $flags -pthread -o "$out/allreduce" "$here"/*.c -ldl -lm
+"${CC:-gcc}" $flags $static -pthread -o "$out/allreduce" "$here"/*.c -ldl -lm -lrt
 echo "built $out/allreduce"
 
-if command -v "${MPICC:-mpicc}" >/dev/null 2>&1; then
+if [ -n "$static" ]; then
+	echo "linked statically: no allreduce-mpi.so, no --backend nccl"
+elif command -v "${MPICC:-mpicc}" >/dev/null 2>&1; then
 	# shellcheck disable=SC2086
 	"${MPICC:-mpicc}" $flags -shared -fPIC -o "$out/allreduce-mpi.so" "$here/mpi/plugin.c"
 	echo "built $out/allreduce-mpi.so"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* dlinfo */
 #include "cuda.h"
+#include "library.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
@@ -105,9 +105,9 @@ int cuda_open(struct cuda *cuda, struct failure *err)
 
 	memset(cuda, 0, sizeof(*cuda));
 	read_driver(cuda->driver, sizeof(cuda->driver));
-	handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	handle = library_open(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
-		return no_library(cuda, dlerror(), err);
+		return no_library(cuda, library_error(), err);
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
 		void *symbol = dlsym(handle, symbols[i].symbol);
 

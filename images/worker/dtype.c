@@ -17,13 +17,16 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #endif
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(SANITIZED)
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(SANITIZED) && \
+	(defined(__clang__) || __GNUC__ >= 6)
 #define CLONES __attribute__((target_clones("avx2", "default")))
 #else
 #define CLONES
 #endif
 
-#if defined(__clang__)
+#if defined(SANITIZED)
+#define INDEPENDENT
+#elif defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define INDEPENDENT _Pragma("GCC ivdep")

@@ -19,12 +19,17 @@
 			  */
 #define SECONDS_MOST 8.0 /* for large worlds and slow networks: then what is known counts */
 #define PAUSE_USEC 10000 /* between sweeps, once something looks slow */
+#define NEAR 1.25f
+#define HITS_SURE 4
 #define SALT 4711
+#define RING_ROUNDS 4
+#define RING_TRIES 10
 #define MEET_BYTES 8 /* exchanged first, so that both begin at the same time */
 
 struct find {
 	const struct bench *bench;
 	struct schedule schedule;
+	uint16_t *hits;	       /* [world * world] on rank 0: sweeps that came near the least time */
 	float *mine, *all;     /* [world], on rank 0 [world * world]: times of this sweep */
 	unsigned char *expect; /* what a partner sends */
 	unsigned char *host;   /* received data, for buffers in a device's memory */
@@ -34,7 +39,7 @@ struct find {
 
 /* What rank 0 says after a sweep. */
 struct decision {
-	int32_t again, unused;
+	int32_t again, suspect; /* the rank to leave out, -1: none */
 	struct failure failure;
 };
 
@@ -116,27 +121,21 @@ static int verify(struct find *f, int peer, struct failure *err)
 			   f->expect[index]);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int measure_here(struct find *f, int peer, bool first_time, struct failure *err)
 {
-	float usec[EXCHANGES];
+	float usec, least;
 
-	if (exchange(f, peer, &usec[0], err) < 0)
+	if (exchange(f, peer, &least, err) < 0)
 		return -1;
 	if (first_time && verify(f, peer, err) < 0)
 		return -1;
-	for (int i = 0; i < EXCHANGES; i++)
-		if (exchange(f, peer, &usec[i], err) < 0)
+	for (int i = 0; i < EXCHANGES; i++) {
+		if (exchange(f, peer, &usec, err) < 0)
 			return -1;
+		least = i == 0 || usec < least ? usec : least;
+	}
 	control_end(f->bench->group->control);
-	qsort(usec, EXCHANGES, sizeof(usec[0]), by_value);
-	f->mine[peer] = usec[EXCHANGES / 2];
+	f->mine[peer] = least;
 	return 0;
 }
 
@@ -175,6 +174,17 @@ static int sweep(struct find *f, bool first_time, struct failure *err)
 	return 0;
 }
 
+/* Takes in a pair's time in this sweep. @least and @hits are its own. */
+static void merge_pair(float usec, float *least, uint16_t *hits)
+{
+	if (*least <= 0 || usec * NEAR < *least)
+		*hits = 1;
+	else if (usec < *least * NEAR && *hits < UINT16_MAX)
+		++*hits;
+	if (*least <= 0 || usec < *least)
+		*least = usec;
+}
+
 /* Rank 0: a pair's time is that of its slower end; the least of all sweeps counts. */
 static void merge(const struct find *f, struct heat *heat)
 {
@@ -182,13 +192,48 @@ static void merge(const struct find *f, struct heat *heat)
 
 	for (size_t a = 0; a < world; a++) {
 		for (size_t b = a + 1; b < world; b++) {
-			float one = f->all[a * world + b], two = f->all[b * world + a];
-			float slower = one > two ? one : two, *least = &heat->usec[a * world + b];
+			size_t at = a * world + b, mirror = b * world + a;
+			float slower = f->all[at] > f->all[mirror] ? f->all[at] : f->all[mirror];
 
-			if (slower > 0 && (*least <= 0 || slower < *least))
-				*least = heat->usec[b * world + a] = slower;
+			if (slower <= 0)
+				continue;
+			merge_pair(slower, &heat->usec[at], &f->hits[at]);
+			heat->usec[mirror] = heat->usec[at];
+			f->hits[mirror] = f->hits[at];
 		}
 	}
+}
+
+/* Whether the times behind a finding came again and again: the link's, or half of the rank's. On a
+ * machine that is too busy, the least time of each pair is another accident. */
+static bool is_sure(const struct find *f, const struct heat *heat, const struct finding *finding)
+{
+	size_t world = (size_t)heat->world, row = (size_t)finding->rank * world;
+	int sure = 0, measured = 0;
+
+	if (finding->kind == FINDING_LINK)
+		return f->hits[row + (size_t)finding->other] >= HITS_SURE;
+	for (size_t other = 0; other < world; other++) {
+		bool across = heat->host[other] != heat->host[finding->rank];
+
+		if (heat->usec[row + other] <= 0 || across != finding->across)
+			continue;
+		measured++;
+		sure += f->hits[row + other] >= HITS_SURE;
+	}
+	return 2 * sure > measured;
+}
+
+/* Drops the findings that are not sure. */
+static void keep_sure(const struct find *f, struct heat *heat)
+{
+	int kept = 0;
+
+	for (int i = 0; i < heat->finding_count; i++)
+		if (is_sure(f, heat, &heat->findings[i]))
+			heat->findings[kept++] = heat->findings[i];
+	heat->unsure = heat->finding_count - kept;
+	heat->finding_count = kept;
 }
 
 void find_sentence(const struct group *group, const struct finding *finding, char *text,
@@ -239,13 +284,86 @@ static void decide(const struct find *f, struct heat *heat, int64_t started_usec
 	heat->sweeps++;
 	heat->seconds = (double)(clock_usec() - started_usec) / 1e6;
 	heat->finding_count = blame_pairs(&pairs, heat->findings);
-	decision->again = heat->sweeps < SWEEPS_LEAST ||
-			  (heat->finding_count > 0 && heat->seconds < SECONDS_MOST &&
-			   (heat->sweeps < SWEEPS_SURE || heat->seconds < SECONDS_SURE));
+	keep_sure(f, heat);
+	decision->again = heat->sweeps < SWEEPS_LEAST;
+	if (heat->finding_count > 0 && (heat->sweeps < SWEEPS_SURE || heat->seconds < SECONDS_SURE))
+		decision->again = true;
+	if (heat->unsure > 0)
+		decision->again = true;
+	if (heat->sweeps >= SWEEPS_LEAST && heat->seconds > SECONDS_MOST)
+		decision->again = false;
 	if (decision->again && heat->sweeps >= SWEEPS_LEAST)
 		usleep(PAUSE_USEC);
+	decision->suspect = -1;
+	if (heat->finding_count > 0 && heat->findings[0].kind == FINDING_RANK)
+		decision->suspect = heat->findings[0].rank;
 	if (!decision->again)
 		blame(f->bench->group, heat, &decision->failure);
+}
+
+/* This rank's neighbour in @phase (0 or 1) of a ring of all ranks but @left_out, -1: none. */
+static int neighbour(const struct group *group, int left_out, int phase)
+{
+	int count = group->world - (left_out >= 0), own = group->rank, other;
+
+	if (own == left_out)
+		return -1;
+	own -= left_out >= 0 && own > left_out;
+	other = (own + phase) % 2 == 0 ? own + 1 : own - 1;
+	if (count % 2 == 0)
+		other = (other + count) % count;
+	if (other < 0 || other >= count || other == own)
+		return -1;
+	return other + (left_out >= 0 && other >= left_out);
+}
+
+/* Time of a few rounds in which all ranks but @left_out exchange with both neighbours of a ring:
+ * the slowest rank's, the least of some tries. On rank 0. */
+static int time_ring(struct find *f, int left_out, double *least_usec, struct failure *err)
+{
+	const struct group *group = f->bench->group;
+
+	*least_usec = 0;
+	for (int attempt = 0; attempt < RING_TRIES; attempt++) {
+		uint32_t first = f->number;
+		float usec = 0, slowest = 0;
+		int64_t begin;
+
+		if (control_barrier(group->control, err) < 0)
+			return -1;
+		begin = clock_nsec();
+		for (uint32_t step = 0; step < 2 * RING_ROUNDS; step++) {
+			int peer = neighbour(group, left_out, (int)step % 2);
+
+			f->number = first + 2 * step;
+			if (peer >= 0 && exchange(f, peer, &usec, err) < 0)
+				return -1;
+		}
+		usec = (float)(clock_nsec() - begin) / 1000;
+		f->number = first + 4 * RING_ROUNDS;
+		control_end(group->control);
+		if (control_gather(group->control, &usec, sizeof(usec), f->all, err) < 0)
+			return -1;
+		for (int rank = 0; rank < group->world && group->rank == 0; rank++)
+			slowest = f->all[rank] > slowest ? f->all[rank] : slowest;
+		if (control_share(group->control, NULL, 0, err) < 0)
+			return -1;
+		if (attempt == 0 || (double)slowest < *least_usec)
+			*least_usec = (double)slowest;
+	}
+	*least_usec /= RING_ROUNDS;
+	return 0;
+}
+
+/* What the slowest rank costs the others. */
+static int leave_one_out(struct find *f, struct heat *heat, int suspect, struct failure *err)
+{
+	heat->left_out = suspect;
+	if (suspect < 0 || f->bench->group->world < 3)
+		return 0;
+	if (time_ring(f, -1, &heat->all_usec, err) < 0)
+		return -1;
+	return time_ring(f, suspect, &heat->without_usec, err);
 }
 
 static void heat_init(struct heat *heat, const struct group *group)
@@ -283,7 +401,7 @@ static int run_sweeps(struct find *f, struct report *report, struct failure *err
 			return -1;
 	}
 	report->failure = decision.failure;
-	return 0;
+	return leave_one_out(f, &report->heat, decision.suspect, err);
 }
 
 static int open_schedule(struct find *f, struct failure *err)
@@ -315,9 +433,10 @@ int find_run(const struct bench *bench, struct report *report, struct failure *e
 	bench->backend->buffers(bench->state, &f.send, &f.recv);
 	f.mine = calloc(world, sizeof(*f.mine));
 	f.all = group->rank == 0 ? calloc(world * world, sizeof(*f.all)) : NULL;
+	f.hits = group->rank == 0 ? calloc(world * world, sizeof(*f.hits)) : NULL;
 	f.expect = malloc(FIND_BYTES);
 	f.host = bench->backend->put ? malloc(FIND_BYTES) : NULL;
-	if (!f.mine || !f.expect || (group->rank == 0 && !f.all) ||
+	if (!f.mine || !f.expect || (group->rank == 0 && (!f.all || !f.hits)) ||
 	    (bench->backend->put && !f.host))
 		abort();
 	if (group->rank == 0)
@@ -326,6 +445,7 @@ int find_run(const struct bench *bench, struct report *report, struct failure *e
 	schedule_release(&f.schedule);
 	free(f.mine);
 	free(f.all);
+	free(f.hits);
 	free(f.expect);
 	free(f.host);
 	return rc;

@@ -3,9 +3,11 @@
  * --find-slow: all pairs of ranks exchange data, in sweeps of rounds of disjoint pairs, and blame.h
  * says who is slow.
  *
- * A pair's time in a sweep is the median of its exchanges, on the slower of its two ends; over the
- * sweeps the least counts, since disturbance only ever adds. Nobody is blamed at first sight: as
- * long as something looks slow there are more sweeps, up to a limit.
+ * A pair's time is its fastest exchange, on the slower of its two ends: disturbance only ever adds,
+ * and what is slow is slow every time: nobody is blamed for a time that came only by chance. Nobody
+ * is blamed at first sight: as long as something looks slow there are more sweeps, up to a limit.
+ * If a rank is slow, leave-one-out says what it costs the others: all ranks exchange with both
+ * neighbours of a ring at the same time, with it and without it.
  */
 #ifndef WORKER_FIND_H
 #define WORKER_FIND_H

@@ -59,8 +59,8 @@ void hello_tidy(struct hello *hello)
 	END(hello->intro.member.version);
 	END(hello->intro.member.library);
 	END(hello->intro.backend);
-	END(hello->intro.unusable.host);
-	END(hello->intro.unusable.reason);
+	if (hello->intro.unusable.status != STATUS_PASS)
+		failure_tidy(&hello->intro.unusable);
 }
 
 bool secret_equal(const uint8_t *a, const uint8_t *b)

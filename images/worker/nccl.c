@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* dlinfo, GLOB_BRACE */
 #include "nccl.h"
+#include "library.h"
 
-#include <dlfcn.h>
 #include <glob.h>
 #include <link.h>
 #include <stdbool.h>
@@ -50,7 +50,7 @@ static void *open_match(const char *pattern)
 
 	if (glob(pattern, GLOB_BRACE, NULL, &found) == 0)
 		for (size_t i = 0; i < found.gl_pathc && !handle; i++)
-			handle = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
+			handle = library_open(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
 	globfree(&found);
 	return handle;
 }
@@ -137,18 +137,19 @@ static void *open_named(const char *named)
 
 	snprintf(path, sizeof(path), "%s%s", named,
 		 stat(named, &st) == 0 && S_ISDIR(st.st_mode) ? "/" LIBRARY : "");
-	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	return library_open(path, RTLD_NOW | RTLD_LOCAL);
 }
 
 /* The library, or NULL with why not. */
 static void *open_library(char *why, size_t why_bytes)
 {
 	const char *named = getenv("RINGUP_NCCL"), *said;
-	void *handle = named && *named ? open_named(named) : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	void *handle =
+		named && *named ? open_named(named) : library_open(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
 	if (handle)
 		return handle;
-	said = dlerror();
+	said = library_error();
 	if (named && *named) {
 		snprintf(why, why_bytes, "$RINGUP_NCCL: %s", said);
 		return NULL;
@@ -156,9 +157,9 @@ static void *open_library(char *why, size_t why_bytes)
 	if (strstr(said, "No such file"))
 		said = "no " LIBRARY " on the loader's path, nor a pip wheel of it in a Python "
 		       "here; install NCCL or set $RINGUP_NCCL to the file";
-	snprintf(why, why_bytes, "%s", said); /* before dlerror() speaks again */
+	snprintf(why, why_bytes, "%s", said); /* before library_error() speaks again */
 	handle = open_wheel();
-	said = handle ? NULL : dlerror(); /* a wheel that is there and does not load */
+	said = handle ? NULL : library_error(); /* a wheel that is there and does not load */
 	if (said)
 		snprintf(why, why_bytes, "%s", said);
 	return handle;

@@ -144,7 +144,13 @@ static void print_pairs(const struct group *group, const struct heat *heat)
 		}
 		printf("]");
 	}
-	printf("],\n    \"findings\": [");
+	printf("],\n    \"leave_one_out\": ");
+	if (heat->left_out >= 0)
+		printf("{\"rank\": %d, \"all_usec\": %.1f, \"without_usec\": %.1f}", heat->left_out,
+		       heat->all_usec, heat->without_usec);
+	else
+		printf("null");
+	printf(",\n    \"findings\": [");
 	for (int i = 0; i < heat->finding_count; i++) {
 		printf("%s\n      ", i ? "," : "");
 		print_finding(group, &heat->findings[i]);
@@ -257,6 +263,10 @@ static void show_pairs(const struct group *group, const struct heat *heat)
 		find_sentence(group, &heat->findings[i], text, sizeof(text));
 		printf("# %s\n", text);
 	}
+	if (heat->left_out >= 0)
+		printf("# all ranks exchange with both neighbours in %.0f us, without rank %d in "
+		       "%.0f us\n",
+		       heat->all_usec, heat->left_out, heat->without_usec);
 	if (heat->world < 3)
 		printf("# two ranks are one pair: there is nothing to compare it with\n");
 	else if (heat->finding_count == 0)

@@ -5,11 +5,11 @@
 #include "rendezvous.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 /* A connection that has not said yet who it is. */
@@ -234,6 +234,20 @@ static int check_backends(const struct reception *r, struct failure *err)
 	return 0;
 }
 
+/* From /dev/urandom: getrandom() is not in every glibc and kernel that images come with. */
+static int make_run_id(uint8_t run_id[RUN_ID_BYTES], struct failure *err)
+{
+	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd >= 0 ? read(fd, run_id, RUN_ID_BYTES) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	if (got == RUN_ID_BYTES)
+		return 0;
+	return failure_set(err, STATUS_USAGE, 0, "", "cannot read /dev/urandom: %s",
+			   strerror(errno));
+}
+
 static int welcome_all(struct reception *r, struct failure *err)
 {
 	struct group *group = r->group;
@@ -242,8 +256,8 @@ static int welcome_all(struct reception *r, struct failure *err)
 	struct frame head = {.type = FRAME_WELCOME,
 			     .bytes = (uint32_t)(sizeof(welcome) + table_bytes)};
 
-	if (getrandom(group->run_id, sizeof(group->run_id), 0) != (ssize_t)sizeof(group->run_id))
-		return failure_set(err, STATUS_USAGE, 0, "", "getrandom: %s", strerror(errno));
+	if (make_run_id(group->run_id, err) < 0)
+		return -1;
 	memcpy(welcome.run_id, group->run_id, sizeof(welcome.run_id));
 	for (int rank = 0; rank < group->world; rank++)
 		group->members[rank] = r->intros[rank].member;

@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "links.h"
 #include "ring_internal.h"
+#include "segment.h"
 
 #include <poll.h>
 #include <sched.h>
@@ -103,10 +104,8 @@ int ring_open(struct ring *ring, const struct group *group, const int *leaders, 
 		ring->out[link] = ring->in[link] = -1;
 	while (1 << ring->links < count)
 		ring->links++;
-	ring->scratch = aligned_alloc(64, RING_CHUNK_BYTES);
-	ring->gathered = aligned_alloc(64, RING_GATHER_BYTES);
-	if (!ring->scratch || !ring->gathered)
-		abort();
+	ring->scratch = segment_private(RING_CHUNK_BYTES);
+	ring->gathered = segment_private(RING_GATHER_BYTES);
 	ring->crowded = crowded;
 	for (int link = 0; link < ring->links; link++) {
 		int next = leaders[(ring->me + (1 << link)) % count];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE 1 /* memfd_create */
 #include "shm.h"
+#include "segment.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <stdio.h>
@@ -18,7 +17,6 @@
 #include <emmintrin.h>
 #endif
 
-#define SEGMENT_NAME "ringup-allreduce"
 #define BLOCK_BYTES 16384 /* reduced at a time: input and result stay in the first-level cache */
 #define STREAM_BYTES \
 	((size_t)2   \
@@ -376,14 +374,14 @@ int shm_create(struct shm *shm, const struct group *group, const int *ranks, int
 	shm->buffer_bytes = (bytes + 4095) & ~(size_t)4095;
 	shm->area_bytes = sizeof(struct shm_area) + 2 * shm->buffer_bytes;
 	shm->areas = calloc((size_t)count, sizeof(struct shm_area *));
-	shm->scratch = aligned_alloc(64, BLOCK_BYTES);
-	if (!shm->areas || !shm->scratch)
+	shm->scratch = segment_private(BLOCK_BYTES);
+	if (!shm->areas)
 		abort();
 	shm->spins = crowded ? 0 : SPINS;
 	shm->yields = crowded ? YIELDS_CROWDED : YIELDS;
 	errno = ENOMEM;
-	*fd = fits_in_memory(shm) ? memfd_create(SEGMENT_NAME, MFD_CLOEXEC) : -1;
-	if (*fd >= 0 && ftruncate(*fd, (off_t)shm->area_bytes) == 0)
+	*fd = fits_in_memory(shm) ? segment_create(shm->area_bytes) : -1;
+	if (*fd >= 0)
 		shm->areas[shm->me] = map_area(*fd, shm->area_bytes);
 	if (!shm->areas[shm->me])
 		return failure_set(
@@ -394,19 +392,6 @@ int shm_create(struct shm *shm, const struct group *group, const int *ranks, int
 	return 0;
 }
 
-/* Opens a neighbour's segment, and nothing else that may go by the same number. */
-static int open_segment(uint32_t pid, int fd)
-{
-	static const char wanted[] = "/memfd:" SEGMENT_NAME;
-	char path[64], target[sizeof(wanted)];
-
-	snprintf(path, sizeof(path), "/proc/%u/fd/%d", (unsigned)pid, fd);
-	if (readlink(path, target, sizeof(target) - 1) != (ssize_t)sizeof(target) - 1 ||
-	    memcmp(target, wanted, sizeof(wanted) - 1) != 0)
-		return -1;
-	return open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-}
-
 int shm_attach(struct shm *shm, const int *fds)
 {
 	for (int i = 0; i < shm->count; i++) {
@@ -414,7 +399,7 @@ int shm_attach(struct shm *shm, const int *fds)
 
 		if (i == shm->me)
 			continue;
-		fd = open_segment(shm->group->members[rank].pid, fds[rank]);
+		fd = segment_open(shm->group->members[rank].pid, fds[rank]);
 		if (fd < 0)
 			return -1;
 		if (lseek(fd, 0, SEEK_END) == (off_t)shm->area_bytes)

@@ -6,8 +6,8 @@
  * to SHM_SMALL_BYTES every rank posts its input in a slot and reduces all slots itself (one flag
  * wait).
  *
- * A segment is a memfd that neighbours open through /proc/PID/fd: no name in /dev/shm that could be
- * left behind, no size limit of /dev/shm, and nothing for strangers to open. Where that is not
+ * A segment has no name that could be left behind, no size limit of /dev/shm, and nothing for
+ * strangers to open (segment.h). Where opening a neighbour's is not
  * allowed (another user, another pid namespace) shm_attach() says so, and the caller uses
  * TCP.
  *

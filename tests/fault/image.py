@@ -6,6 +6,7 @@ import json
 import os
 import random
 import sys
+import zlib
 
 LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -23,13 +24,20 @@ def put(folder, pieces, media_type):
     return {"mediaType": media_type, "digest": "sha256:" + digest.hexdigest(), "size": size}
 
 
+def layer(number, mib):
+    """Random bytes as a gzip stream of stored blocks: what tools take for a compressed layer."""
+    source, gzip = random.Random(number), zlib.compressobj(0, wbits=31)
+    for _ in range(mib):
+        yield gzip.compress(source.randbytes(1 << 20))
+    yield gzip.flush()
+
+
 def main():
     folder = sys.argv[1]
     os.makedirs(os.path.join(folder, "blobs/sha256"))
     layers = []
     for number, size in enumerate(sys.argv[2:]):
-        source = random.Random(number)
-        layers.append(put(folder, (source.randbytes(1 << 20) for _ in range(int(size))), LAYER))
+        layers.append(put(folder, layer(number, int(size)), LAYER))
     config = json.dumps({"os": "linux", "architecture": "amd64"}).encode()
     manifest = {"schemaVersion": 2, "mediaType": MANIFEST,
                 "config": put(folder, [config], "application/vnd.oci.image.config.v1+json"),

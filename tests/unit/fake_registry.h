@@ -293,6 +293,17 @@ static inline void fake_serve(struct fake_call *call, const struct fake_thing *t
 	}
 }
 
+/* How many requests begin so and hold the words. */
+static inline size_t fake_count(const struct fake *fake, const char *begin, const char *words)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < fake->request_count; i++)
+		count += strncmp(fake->requests[i], begin, strlen(begin)) == 0 &&
+			 (!words || strstr(fake->requests[i], words));
+	return count;
+}
+
 #include "tests/unit/fake_registry_calls.h"
 
 #endif

@@ -341,7 +341,7 @@ static inline struct fake_rule *fake_match(struct fake_call *call)
 /* The head, and as much of the body as the rules let through. False: no more requests. */
 static inline bool fake_read(struct fake_call *call)
 {
-	size_t have = 0, wanted = 0;
+	size_t have = 0, wanted = 0, torn_at = SIZE_MAX;
 	char value[512], *end = NULL;
 	ssize_t got;
 
@@ -363,12 +363,16 @@ static inline bool fake_read(struct fake_call *call)
 	call->body = calloc(1, wanted + 1);
 	have -= (size_t)(end + 4 - call->head);
 	memcpy(call->body, end + 4, have < wanted ? have : wanted);
+	if (fake_header(call, "\nExpect:", value))
+		fake_send(call, "HTTP/1.1 100 Continue\r\n\r\n", 25);
 	end[2] = '\0';
 	call->length = have < wanted ? have : wanted;
-	while (call->length < wanted) {
-		if (call->rule && call->rule->cut_in && call->length >= call->rule->cut_in)
-			break;
-		got = recv(call->fd, call->body + call->length, wanted - call->length, 0);
+	if (call->rule && call->rule->cut_in && call->rule->cut_in < wanted)
+		torn_at = call->rule->cut_in;
+	while (call->length < wanted && call->length < torn_at) {
+		size_t room = torn_at < wanted ? torn_at : wanted;
+
+		got = recv(call->fd, call->body + call->length, room - call->length, 0);
 		if (got <= 0)
 			break;
 		call->length += (size_t)got;
@@ -411,7 +415,6 @@ struct fake_client {
 	struct fake *fake;
 	int fd;
 };
-
 static inline void *fake_serve_client(void *arg)
 {
 	struct fake_client client = *(struct fake_client *)arg;
@@ -484,17 +487,6 @@ static inline void fake_free(struct fake *fake)
 	for (size_t i = 0; i < fake->request_count; i++)
 		free(fake->requests[i]);
 	pthread_mutex_destroy(&fake->lock);
-}
-
-/* How many requests begin so and hold the words. */
-static inline size_t fake_count(const struct fake *fake, const char *begin, const char *words)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < fake->request_count; i++)
-		count += strncmp(fake->requests[i], begin, strlen(begin)) == 0 &&
-			 (!words || strstr(fake->requests[i], words));
-	return count;
 }
 
 #endif

@@ -55,6 +55,7 @@ struct protocol_case {
 	} seen[SEEN_MAX];
 	bool login;	      /* as ops */
 	const char *identity; /* refresh token */
+	bool is_elsewhere;    /* a blob went to another host */
 	size_t entries;	      /* OP_REFERRERS */
 };
 
@@ -277,10 +278,10 @@ static inline void check_requests(const struct protocol_case *c, const struct fa
 
 static inline const char *rule_path(const char *path)
 {
-	return strcmp(path, "@LARGE@") == 0    ? stage.large.digest
-	       : strcmp(path, "@SMALL@") == 0  ? stage.small.digest
-	       : strcmp(path, "@CONFIG@") == 0 ? stage.config.digest
-	       : strcmp(path, "@IMAGE@") == 0  ? stage.image.digest
+	return strcmp(path, "@LARGE@") == 0    ? stage.large.digest + 7
+	       : strcmp(path, "@SMALL@") == 0  ? stage.small.digest + 7
+	       : strcmp(path, "@CONFIG@") == 0 ? stage.config.digest + 7
+	       : strcmp(path, "@IMAGE@") == 0  ? stage.image.digest + 7
 					       : path;
 }
 
@@ -322,6 +323,8 @@ static inline void protocol_run(void **state)
 	check_requests(c, &fake);
 	if (c->op <= OP_PULL_PARTIAL)
 		check_layout(rc == 0);
+	if (c->is_elsewhere)
+		fill_blobs(&fake);
 	if (c->op == OP_PUSH || c->op == OP_PUSH_THERE || c->op == OP_COPY)
 		check_pushed(&fake, c->op == OP_COPY ? "lab/other" : "lab/train", rc == 0);
 	fake_free(&fake);

@@ -324,12 +324,9 @@ static void test_patience_ends(void **state)
 {
 	static const char bad[] = ANSWER("502 Bad Gateway", "Content-Type: text/html\r\n",
 					 "<html>\033[31mproxy</html>");
-	static const struct answer script[] = {{"GET /v2/ HTTP", bad},
-					       {"GET /v2/ HTTP", bad},
-					       {"GET /v2/ HTTP", bad},
-					       {"GET /v2/ HTTP", bad},
-					       {"GET /v2/ HTTP", bad},
-					       {NULL, NULL}};
+	static const struct answer script[] = {{"GET /v2/ HTTP", bad}, {"GET /v2/ HTTP", bad},
+					       {"GET /v2/ HTTP", bad}, {"GET /v2/ HTTP", bad},
+					       {"GET /v2/ HTTP", bad}, {NULL, NULL}};
 	struct server server;
 	struct error err;
 

@@ -28,7 +28,8 @@ RUN set -eu; \
       procps-ng \
       python3 \
       python3-devel \
-      python3-pip; \
+      python3-pip \
+      libibverbs; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
@@ -48,7 +49,8 @@ RUN set -eu; rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; 
     dnf install -y --allowerasing --setopt=install_weak_deps=False \
       cuda-toolkit-12-4-12.4.1-1 \
       libcudnn9-cuda-12-9.10.2.21-1 \
-      libnccl-2.21.5-1+cuda12.4; \
+      libnccl-2.21.5-1+cuda12.4 \
+      cuda-compat-12-4; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \

@@ -37,7 +37,9 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       procps \
       python3 \
       python3-dev \
-      python3-pip; \
+      python3-pip \
+      libibverbs1 \
+      ibverbs-providers; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
@@ -65,7 +67,8 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-toolkit-11-8=11.8.0-1 \
       libcudnn9-cuda-11=9.1.0.70-1 \
-      libnccl2=2.16.5-1+cuda11.8; \
+      libnccl2=2.16.5-1+cuda11.8 \
+      cuda-compat-11-8; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \

@@ -28,7 +28,8 @@ RUN set -eu; \
       procps-ng \
       python36 \
       python36-devel \
-      python3-pip; \
+      python3-pip \
+      libibverbs; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
@@ -48,7 +49,8 @@ RUN set -eu; rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; 
     dnf install -y --allowerasing --setopt=install_weak_deps=False \
       cuda-toolkit-11-8-11.8.0-1 \
       libcudnn9-cuda-11-9.1.0.70-1 \
-      libnccl-2.16.2-1+cuda11.8; \
+      libnccl-2.16.2-1+cuda11.8 \
+      cuda-compat-11-8; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \

@@ -49,7 +49,8 @@ RUN set -eu; rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; 
     yum install -y --setopt=skip_missing_names_on_install=False \
       cuda-toolkit-10-2-10.2.89-1 \
       libcudnn8-8.6.0.163-1.cuda10.2 \
-      libnccl-2.15.5-1+cuda10.2; \
+      libnccl-2.15.5-1+cuda10.2 \
+      cuda-compat-10-2; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \

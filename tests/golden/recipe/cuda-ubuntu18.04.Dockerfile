@@ -37,7 +37,9 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       procps \
       python3 \
       python3-dev \
-      python3-pip; \
+      python3-pip \
+      libibverbs1 \
+      ibverbs-providers; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
@@ -66,7 +68,8 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-toolkit-10-2=10.2.89-1 \
       libcudnn7=7.6.5.32-1+cuda10.2 \
-      libnccl2=2.6.4-1+cuda10.2; \
+      libnccl2=2.6.4-1+cuda10.2 \
+      cuda-compat-10-2; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \

@@ -38,7 +38,9 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       iproute2 \
       procps \
       python3.9 \
-      python3.9-dev; \
+      python3.9-dev \
+      libibverbs1 \
+      ibverbs-providers; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \

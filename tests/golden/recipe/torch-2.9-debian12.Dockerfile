@@ -36,7 +36,9 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       openssh-client \
       iproute2 \
       procps \
-      python3=3.11.2-1+b1; \
+      python3=3.11.2-1+b1 \
+      libibverbs1 \
+      ibverbs-providers; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
@@ -64,7 +66,8 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-toolkit-13-0=13.0.3-1 \
       libcudnn9-cuda-13=9.13.0.50-1 \
-      libnccl2=2.28.3-1+cuda13.0; \
+      libnccl2=2.28.3-1+cuda13.0 \
+      cuda-compat-13-0; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \

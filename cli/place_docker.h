@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * place_docker.h - images of the local Docker Engine ($DOCKER_HOST), through its command-line
+ * client.
+ */
+#ifndef CLI_PLACE_DOCKER_H
+#define CLI_PLACE_DOCKER_H
+
+#include "core/arena.h"
+#include "oci/manifest.h"
+
+/* `docker image save` into a layout, compressing while it streams by. */
+int docker_save(const char *name, const char *layout, struct arena *arena,
+		struct descriptor *manifest, struct error *err);
+
+/* `docker image load` of an image of a layout, under that name. */
+int docker_load(const char *layout, const struct descriptor *manifest, const char *name,
+		struct error *err);
+
+#endif

@@ -1,0 +1,195 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The registry commands against the real Distribution server, which 'registry serve' sets up.
+
+load helper
+
+setup_file() {
+	local port build
+	build=$(cd "$BATS_TEST_DIRNAME/../.." && realpath "${BUILD:-build}")
+	export HOME=$BATS_FILE_TMPDIR
+	cd "$BATS_FILE_TMPDIR" || return 1
+	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	echo "127.0.0.1:$port" >address
+	"$build/ringup" registry serve --folder reg --address "127.0.0.1:$port" >serve.out 3>&- 4>&-
+	python3 "$BATS_TEST_DIRNAME/../fault/image.py" image 2 1
+}
+
+teardown_file() {
+	local build
+	build=$(cd "$BATS_TEST_DIRNAME/../.." && realpath "${BUILD:-build}")
+	"$build/ringup" registry stop --folder "$BATS_FILE_TMPDIR/reg"
+}
+
+setup() {
+	common_setup
+	F=$BATS_FILE_TMPDIR
+	A=$(cat "$F/address")
+	printf 'hosts: [a]\nregistry: {address: "%s", ca: %s}\n' "$A" "$F/reg/ca.pem" >cluster.yaml
+	ringup login -u ringup "$A" <"$F/reg/password"
+}
+
+pushed() {
+	ringup -q push "oci:$F/image:1" "$A/$1" >/dev/null
+}
+
+@test "registry serve twice is harmless, and another address is refused" {
+	apart ringup registry serve --folder "$F/reg" --address "$A"
+	[ "$status" -eq 0 ]
+	grep -q 'runs already' ../out
+	apart ringup registry serve --folder "$F/reg" --address 127.0.0.1:1
+	says 2 "$A"
+	apart ringup registry serve --folder other --address nonsense
+	says 2 HOST:PORT
+}
+
+@test "registry status: repositories, sizes, expiry" {
+	pushed lab/status:1
+	apart ringup --json registry status --folder "$F/reg"
+	json 'd["running"] and any(t["tag"] == "1" and t["bytes"] > 3000000
+	      for r in d["repositories"] if r["name"] == "lab/status" for t in r["tags"])'
+	apart ringup registry status --folder nowhere
+	says 2 'registry serve'
+}
+
+@test "without the password: says what to do" {
+	rm -r .ringup
+	apart ringup ls "$A"
+	says 1 "ringup login $A"
+}
+
+@test "without the CA: says what to do" {
+	rm cluster.yaml
+	apart ringup ls "$A"
+	says 1 'not trusted'
+	apart ringup ls --ca "$F/reg/ca.pem" "$A"
+	[ "$status" -eq 0 ]
+}
+
+@test "the CA and the login as Docker and Podman keep them" {
+	pushed lab/certs:1
+	rm -r cluster.yaml .ringup
+	mkdir -p "$HOME/.config/containers/certs.d/$A" "$HOME/.docker"
+	cp "$F/reg/ca.pem" "$HOME/.config/containers/certs.d/$A/ca.crt"
+	printf '{"auths": {"https://%s/v2/": {"auth": "%s"}}}' "$A" \
+		"$(printf 'ringup:%s' "$(cat "$F/reg/password")" | base64 -w0)" >"$HOME/.docker/config.json"
+	apart ringup ls "$A/lab/certs"
+	[ "$(cat ../out)" = 1 ]
+	touch "$HOME/.config/containers/certs.d/$A/me.cert"
+	apart ringup ls "$A/lab/certs"
+	says 2 'me.key is missing'
+}
+
+@test "a credential helper" {
+	rm -r .ringup
+	mkdir -p bin "$HOME/.docker"
+	cat >bin/docker-credential-fake <<-END
+		#!/bin/sh
+		read -r server
+		[ "\$1 \$server" = "get $A" ] || { echo 'credentials not found in native keychain'; exit 1; }
+		printf '{"ServerURL": "%s", "Username": "ringup", "Secret": "%s"}' "\$server" "$(cat "$F/reg/password")"
+	END
+	chmod +x bin/docker-credential-fake
+	PATH=$PWD/bin:$PATH
+	printf '{"credHelpers": {"%s": "fake"}}' "$A" >"$HOME/.docker/config.json"
+	apart ringup ls "$A"
+	[ "$status" -eq 0 ]
+	printf '{"credsStore": "fake"}' >"$HOME/.docker/config.json"
+	apart ringup ls "$A"
+	[ "$status" -eq 0 ]
+	printf '{"credsStore": "absent"}' >"$HOME/.docker/config.json"
+	apart ringup ls "$A"
+	says 1 docker-credential-absent
+}
+
+@test "logout forgets" {
+	apart ringup logout
+	[ "$status" -eq 0 ]
+	! grep -q "$A" .ringup/auth.json
+	apart ringup ls "$A"
+	says 1 'ringup login'
+	apart ringup logout
+	[ "$(cat ../out)" = "$A: nothing was kept" ]
+}
+
+@test "push, pull: the same bytes, and the second time nothing" {
+	pushed lab/round:1
+	apart ringup -q --json push "oci:$F/image:1" "$A/lab/round:1"
+	json 'd["blobs"]["total"] == 3 and d["blobs"]["moved"] == 0'
+	apart ringup -q --json pull "$A/lab/round:1" oci:here:x
+	json 'd["blobs"]["moved"] == 3 and d["bytes"] > 3000000'
+	diff -r "$F/image/blobs" here/blobs
+	apart ringup -q --json pull "docker://$A/lab/round:1" oci:here:x
+	json 'd["blobs"]["moved"] == 0 and d["bytes"] == 0'
+	jq -e '[.manifests[].annotations["org.opencontainers.image.ref.name"]] == ["x"]' here/index.json
+}
+
+@test "an archive on the way: to a file, and through a pipe" {
+	pushed lab/archive:1
+	ringup -q pull "$A/lab/archive:1" docker-archive:image.tar
+	[ "$(tar xOf image.tar manifest.json | jq -r '.[0].RepoTags[0]')" = "$A/lab/archive:1" ]
+	ringup -q pull "$A/lab/archive:1" docker-archive:- | tar t | grep -qx manifest.json
+	[ ! -d "$HOME/.cache/ringup" ] || [ -z "$(ls "$HOME/.cache/ringup")" ]
+}
+
+@test "copy to another name mounts; from registry to registry nothing touches the disk" {
+	pushed lab/first:1
+	apart ringup -q --json copy "$A/lab/first:1" "$A/lab/second:2"
+	json 'd["blobs"]["mounted"] == 3 and d["bytes"] == 0'
+	[ "$(ringup ls "$A/lab/second")" = 2 ]
+}
+
+@test "inspect: text, JSON, the very bytes" {
+	pushed lab/look:1
+	apart ringup inspect "$A/lab/look:1"
+	grep -q '^platform *linux/amd64' ../out
+	apart ringup --json inspect "$A/lab/look:1"
+	json 'len(d["layers"]) == 2 and d["config"]["os"] == "linux" and d["referrers"] == []'
+	digest=$(jq -r .digest ../out)
+	[ "sha256:$(ringup inspect --raw "$A/lab/look:1" | sha256sum | cut -c1-64)" = "$digest" ]
+}
+
+@test "rm: not the other tags" {
+	pushed lab/gone:1
+	pushed lab/gone:2
+	apart ringup rm "$A/lab/gone:1"
+	says 1 'is also tagged 2'
+	apart ringup rm --dry-run "$A/lab/gone:1"
+	[ "$(cat ../out)" = "ringup rm $A/lab/gone:1" ]
+	[ "$(ringup ls "$A/lab/gone" | sort | tr '\n' ' ')" = '1 2 ' ]
+	apart ringup rm --all-tags "$A/lab/gone:1"
+	[ "$status" -eq 0 ]
+	apart ringup rm "$A/lab/gone"
+	says 2 'name a tag or a digest'
+}
+
+@test "a removed image's space is freed" {
+	python3 "$ROOT/tests/fault/image.py" own 5
+	ringup -q push oci:own:1 "$A/lab/space:1" >/dev/null
+	before=$(du -sm "$F/reg/data" | cut -f1)
+	ringup -q rm "$A/lab/space:1" >/dev/null
+	apart ringup registry gc --folder "$F/reg" 3>&- 4>&-
+	[ "$status" -eq 0 ]
+	[ $((before - $(du -sm "$F/reg/data" | cut -f1))) -ge 4 ]
+}
+
+@test "wrong words" {
+	apart ringup pull "$A/lab/x:1" "$A/lab/y:1"
+	says 2 'ringup copy'
+	apart ringup push "oci:$F/image:1"
+	says 2 'a source and a reference'
+	apart ringup push "oci:$F/image:1" oci:there
+	says 2 'to a registry'
+	apart ringup pull "$A/lab/x:1" oci:
+	says 2 'names no folder'
+	apart ringup pull --platform amd64 "$A/lab/x:1" oci:x
+	says 2 'not a platform'
+	apart ringup pull --all --platform linux/amd64 "$A/lab/x:1" oci:x
+	says 2 'exclude each other'
+	apart ringup pull "$A/lab/none:1" oci:x
+	says 1 "$A/lab/none:1"
+	apart ringup copy "oci:$F/image:nothing" "$A/lab/x:1"
+	says 2 'no image named nothing'
+	apart ringup registry dance
+	says 2 'serve, status, stop or gc'
+}
