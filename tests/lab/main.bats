@@ -109,6 +109,34 @@ digest() {
 	rm -f manifest config blob headers mirrors
 }
 
+@test "image: its SBOM and provenance refer to it, and say what is inside" {
+	local digest index sbom provenance
+	digest=$(jq -r .image ringup.lock | sed 's/.*@//')
+	index=$(registry "/v2/lab/train/manifests/${digest/:/-}" -H 'Accept: application/vnd.oci.image.index.v1+json')
+	[ "$(jq '.manifests | length' <<<"$index")" = 2 ]
+	document() {
+		local artifact
+		artifact=$(jq -r ".manifests[] | select(.artifactType == \"$1\") | .digest" <<<"$index")
+		artifact=$(registry "/v2/lab/train/manifests/$artifact" -H "$MANIFEST_TYPES")
+		[ "$(jq -r .subject.digest <<<"$artifact")" = "$digest" ]
+		registry "/v2/lab/train/blobs/$(jq -r '.layers[0].digest' <<<"$artifact")"
+	}
+	sbom=$(document application/spdx+json)
+	jq -e '.spdxVersion == "SPDX-2.3"' <<<"$sbom"
+	# what the containers say of themselves
+	in_container node01 dpkg-query -W -f '${Package} ${Version}\n' | sort >inside
+	jq -r '.packages[] | select(.SPDXID | startswith("SPDXRef-Deb-")) | "\(.name) \(.versionInfo)"' <<<"$sbom" | sort >listed
+	diff inside listed
+	jq -e '[.packages[].SPDXID] | length == (unique | length)' <<<"$sbom"
+	provenance=$(document application/vnd.in-toto+json)
+	jq -e --arg d "${digest#sha256:}" '.subject[0].digest.sha256 == $d' <<<"$provenance"
+	jq -e '.predicateType == "https://slsa.dev/provenance/v1"' <<<"$provenance"
+	jq -e --arg h "$(jq -r .recipe ringup.lock)" '.predicate.buildDefinition.internalParameters.recipe == $h' <<<"$provenance"
+	secrets >patterns
+	run ! grep -Ff patterns <<<"$sbom$provenance"
+	rm -f patterns inside listed
+}
+
 @test "hosts: one container each, from the registry's digest, with least rights" {
 	local host
 	for host in $(hosts); do
