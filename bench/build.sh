@@ -41,14 +41,22 @@ timeout 30 bash -c 'until docker version >/dev/null 2>&1; do sleep 0.2; done'
 
 # measure NAME WORD...: "NAME wall cpu" in results; what an engine's daemon spends is not in its CPU
 measure() {
-	local name=$1
-	shift
-	if ! /usr/bin/time -f "$name %e %U %S" -o "$WORK/time" "$@" >"$WORK/out" 2>&1; then
-		echo "bench: $* failed:" >&2
-		tail -n 3 "$WORK/out" >&2
-		return 0
-	fi
-	tail -n 1 "$WORK/time" >>"$WORK/results"
+	python3 - "$WORK/results" "$@" <<-'END'
+		import resource
+		import subprocess
+		import sys
+		import time
+
+		begin = time.monotonic()
+		done = subprocess.run(sys.argv[3:], capture_output=True, text=True)
+		wall = time.monotonic() - begin
+		used = resource.getrusage(resource.RUSAGE_CHILDREN)
+		if done.returncode:
+		    print("bench:", *sys.argv[3:], "failed:", done.stderr[-500:], file=sys.stderr)
+		else:
+		    with open(sys.argv[1], "a", encoding="utf-8") as out:
+		        print(sys.argv[2], f"{wall:.3f} {used.ru_utime:.3f} {used.ru_stime:.3f}", file=out)
+	END
 }
 
 empty_registry() { rm -rf "$WORK/store/docker"; }
