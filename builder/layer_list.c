@@ -8,7 +8,7 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <stdio.h>
+#include <locale.h>
 #include <string.h>
 
 static enum tree_type type_of(struct archive_entry *entry)
@@ -65,6 +65,7 @@ static void add_entry(struct tree *tree, struct archive_entry *in)
 	char *path = plain(arena_strdup(&tree->arena, archive_entry_pathname(in)));
 	char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	struct tree_entry *entry;
+	const char *link = NULL;
 
 	if (strcmp(name, WHITEOUT_OPAQUE) == 0) {
 		*(slash ? slash : path) = '\0';
@@ -88,29 +89,48 @@ static void add_entry(struct tree *tree, struct archive_entry *in)
 	if (entry->type == TREE_CHARACTER || entry->type == TREE_BLOCK)
 		entry->device = archive_entry_rdev(in);
 	if (entry->type == TREE_SYMLINK)
-		entry->link = arena_strdup(&tree->arena, archive_entry_symlink(in));
+		link = archive_entry_symlink(in);
 	if (entry->type == TREE_HARDLINK)
-		entry->link = plain(arena_strdup(&tree->arena, archive_entry_hardlink(in)));
+		link = archive_entry_hardlink(in);
+	if (entry->type == TREE_SYMLINK || entry->type == TREE_HARDLINK)
+		entry->link = arena_strdup(&tree->arena, link ? link : "");
+	if (entry->type == TREE_HARDLINK)
+		entry->link = plain(arena_strdup(&tree->arena, entry->link));
+}
+
+static int list_all(struct tar_source *source, struct tree *tree, struct error *err)
+{
+	struct archive_entry *entry;
+	int rc;
+
+	while ((rc = archive_read_next_header(source->tar, &entry)) == ARCHIVE_OK ||
+	       rc == ARCHIVE_WARN) {
+		if (tree->count == TREE_ENTRIES_MAX)
+			return error_set(err, ERROR_FAILED, "%s holds more than %d files",
+					 source->path, TREE_ENTRIES_MAX);
+		if (archive_entry_pathname(entry))
+			add_entry(tree, entry);
+	}
+	return rc == ARCHIVE_EOF ? 0 : tar_source_failed(source);
 }
 
 int layer_list(const char *tar_path, struct tree *tree, struct error *err)
 {
 	_cleanup_(tar_source_release) struct tar_source source = {.fd = -1};
-	struct archive_entry *entry;
+	/* names are UTF-8, whatever the person's locale is */
+	locale_t utf8, before;
 	int rc;
 
 	if (tar_source_open(&source, tar_path, err) < 0)
 		return -1;
-	while ((rc = archive_read_next_header(source.tar, &entry)) == ARCHIVE_OK ||
-	       rc == ARCHIVE_WARN) {
-		if (tree->count == TREE_ENTRIES_MAX)
-			return error_set(err, ERROR_FAILED, "%s holds more than %d files", tar_path,
-					 TREE_ENTRIES_MAX);
-		if (archive_entry_pathname(entry))
-			add_entry(tree, entry);
-	}
-	if (rc != ARCHIVE_EOF)
-		return tar_source_failed(&source);
-	tree_sort(tree);
-	return 0;
+	utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	if (!utf8)
+		oom();
+	before = uselocale(utf8);
+	rc = list_all(&source, tree, err);
+	uselocale(before);
+	freelocale(utf8);
+	if (rc == 0)
+		tree_sort(tree);
+	return rc;
 }

@@ -190,11 +190,10 @@ static int resolve_step(const struct view *view, char out[static TREE_PATH_BYTES
 		cut_last(out);
 		return 0;
 	}
-	if (strlen(out) + strlen(name) + 2 > TREE_PATH_BYTES)
+	length = strlen(out);
+	if (length + strlen(name) + 2 > TREE_PATH_BYTES)
 		return error_set(err, ERROR_USAGE, "the path /%.60s... is too long", out);
-	if (*out)
-		strcat(out, "/");
-	strcat(out, name);
+	snprintf(out + length, TREE_PATH_BYTES - length, "%s%s", length ? "/" : "", name);
 	if (view_find(view, out, &arena, &entry, &found, err) < 0)
 		return -1;
 	if (!found || entry.type != TREE_SYMLINK)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/spec.h"
 
+#include "core/pool.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -38,22 +40,64 @@ struct spec_file *spec_add_file(struct spec *spec, struct arena *arena)
 	return &spec->files[spec->file_count++];
 }
 
-/* Sets the file's digest and adds it all to that of the spec. */
-static int add_file(struct digest *digest, struct spec_file *file, struct error *err)
+/* Many small files take their time: they are read side by side, HASH_BATCH of them by one thread.
+ */
+#define HASH_BATCH 64
+
+struct hashing {
+	struct spec *spec;
+	struct error *errors; /* one for each batch */
+};
+
+static int hash_file(struct spec_file *file, struct error *err)
+{
+	file->digest[0] = '\0';
+	if (file->kind != SPEC_FILE)
+		return 0;
+	if (file->source)
+		return digest_of_file(file->source, file->digest, err);
+	digest_of(file->text, file->size_bytes, file->digest);
+	return 0;
+}
+
+static void hash_batch(void *arg, size_t index)
+{
+	struct hashing *hashing = arg;
+	size_t end = (index + 1) * HASH_BATCH;
+
+	if (end > hashing->spec->file_count)
+		end = hashing->spec->file_count;
+	for (size_t i = index * HASH_BATCH; i < end; i++)
+		if (hash_file(&hashing->spec->files[i], &hashing->errors[index]) < 0)
+			return;
+}
+
+static int hash_files(struct spec *spec, struct error *err)
+{
+	size_t batches = (spec->file_count + HASH_BATCH - 1) / HASH_BATCH;
+	_cleanup_(free_pointer) struct error *errors = xmalloc((batches + 1) * sizeof(*errors));
+	struct hashing hashing = {spec, errors};
+
+	for (size_t i = 0; i < batches; i++)
+		errors[i] = (struct error){0};
+	pool_each(batches, pool_cores(), hash_batch, &hashing);
+	for (size_t i = 0; i < batches; i++)
+		if (errors[i].kind) {
+			*err = errors[i];
+			return -1;
+		}
+	return 0;
+}
+
+static void add_file(struct digest *digest, const struct spec_file *file)
 {
 	char about[32];
 
-	file->digest[0] = '\0';
-	if (file->kind == SPEC_FILE && !file->source)
-		digest_of(file->text, file->size_bytes, file->digest);
-	else if (file->kind == SPEC_FILE && digest_of_file(file->source, file->digest, err) < 0)
-		return -1;
 	snprintf(about, sizeof(about), "%d %o", file->kind, (unsigned int)file->mode);
 	add_text(digest, file->path);
 	add_text(digest, about);
 	add_text(digest, file->link ? file->link : "");
 	add_text(digest, file->digest);
-	return 0;
 }
 
 int spec_hash(struct spec *spec, struct error *err)
@@ -71,9 +115,10 @@ int spec_hash(struct spec *spec, struct error *err)
 			return -1;
 		add_text(&digest, one);
 	}
+	if (hash_files(spec, err) < 0)
+		return -1;
 	for (size_t i = 0; i < spec->file_count; i++)
-		if (add_file(&digest, &spec->files[i], err) < 0)
-			return -1;
+		add_file(&digest, &spec->files[i]);
 	digest_finish(&digest, spec->hash);
 	return 0;
 }

@@ -76,7 +76,8 @@ digest() {
 
 @test "image: in the registry under its tag and digest, each blob whole" {
 	local tags tag headers blob
-	tags=$(registry /v2/lab/train/tags/list | jq -r '.tags[]')
+	# (beside the list of what refers to it)
+	tags=$(registry /v2/lab/train/tags/list | jq -r '.tags[] | select(startswith("sha256-") | not)')
 	[ "$(wc -l <<<"$tags")" = 1 ]
 	tag=$tags
 	[[ "$(jq -r .recipe ringup.lock)" == *"$tag"* ]]
@@ -107,6 +108,34 @@ digest() {
 	done <mirrors
 	run ! grep -E 'APT_MIRROR=h|PIP_INDEX_URL=h' config
 	rm -f manifest config blob headers mirrors
+}
+
+@test "image: its SBOM and provenance refer to it, and say what is inside" {
+	local digest index sbom provenance
+	digest=$(jq -r .image ringup.lock | sed 's/.*@//')
+	index=$(registry "/v2/lab/train/manifests/${digest/:/-}" -H 'Accept: application/vnd.oci.image.index.v1+json')
+	[ "$(jq '.manifests | length' <<<"$index")" = 2 ]
+	document() {
+		local artifact
+		artifact=$(jq -r ".manifests[] | select(.artifactType == \"$1\") | .digest" <<<"$index")
+		artifact=$(registry "/v2/lab/train/manifests/$artifact" -H "$MANIFEST_TYPES")
+		[ "$(jq -r .subject.digest <<<"$artifact")" = "$digest" ]
+		registry "/v2/lab/train/blobs/$(jq -r '.layers[0].digest' <<<"$artifact")"
+	}
+	sbom=$(document application/spdx+json)
+	jq -e '.spdxVersion == "SPDX-2.3"' <<<"$sbom"
+	# what the containers say of themselves
+	in_container node01 dpkg-query -W -f '${Package} ${Version}\n' | sort >inside
+	jq -r '.packages[] | select(.SPDXID | startswith("SPDXRef-Deb-")) | "\(.name) \(.versionInfo)"' <<<"$sbom" | sort >listed
+	diff inside listed
+	jq -e '[.packages[].SPDXID] | length == (unique | length)' <<<"$sbom"
+	provenance=$(document application/vnd.in-toto+json)
+	jq -e --arg d "${digest#sha256:}" '.subject[0].digest.sha256 == $d' <<<"$provenance"
+	jq -e '.predicateType == "https://slsa.dev/provenance/v1"' <<<"$provenance"
+	jq -e --arg h "$(jq -r .recipe ringup.lock)" '.predicate.buildDefinition.internalParameters.recipe == $h' <<<"$provenance"
+	secrets >patterns
+	run ! grep -Ff patterns <<<"$sbom$provenance"
+	rm -f patterns inside listed
 }
 
 @test "hosts: one container each, from the registry's digest, with least rights" {
@@ -180,7 +209,7 @@ digest() {
 	for host in $(hosts); do
 		run ! grep -rlFf patterns ".ringup/lab/$host" --exclude-dir=overlay2
 		[ "$(inspect "$host" . | grep -cFf patterns)" = 0 ]
-		[ "$(inside "$host" find / -xdev -name login -path '*/ringup/*')" = "" ]
+		[ "$(inside "$host" find / -xdev -name login -path '*/ringup/*' ! -path '*/native/layers/*')" = "" ]
 		[ "$(in_container "$host" env | grep -cFf patterns)" = 0 ]
 		# nor the cluster's own secret, where others could read it
 		[ "$(inspect "$host" . | grep -cFf .ringup/keys/secret)" = 0 ]

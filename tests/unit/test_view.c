@@ -250,15 +250,9 @@ static void test_no_layers(void **state)
 {
 	struct scratch *s = *state;
 	struct stack *stack = ARENA_NEW(&s->arena, struct stack);
-	struct error err = {0};
-	struct tree tree;
 
-	tree_init(&tree);
 	assert_string_equal(find(s, stack, "a"), "nothing");
 	assert_string_equal(find(s, stack, ""), "nothing");
-	assert_fine(view_collect(&stack->view, "", &tree, &err));
-	assert_int_equal(tree.count, 0);
-	tree_release(&tree);
 }
 
 /* --- against the kernel ---------------------------------------------------------------------- */
