@@ -199,6 +199,26 @@ static void judge_pairs(struct view *v)
 	free(all);
 }
 
+/* A slow rank explains its links: where a rank has one neighbour only, it was taken for a link. */
+static int drop_explained(struct finding *findings, int count)
+{
+	int kept = 0;
+
+	for (int i = 0; i < count; i++) {
+		bool explained = false;
+
+		for (int j = 0; j < count && findings[i].kind == FINDING_LINK; j++)
+			explained = explained || (findings[j].kind == FINDING_RANK &&
+						  (findings[j].rank == findings[i].rank ||
+						   findings[j].rank == findings[i].other));
+		if (explained)
+			continue;
+		findings[kept] = findings[i];
+		kept++;
+	}
+	return kept;
+}
+
 static int slowest_first(const void *a, const void *b)
 {
 	const struct finding *x = a, *y = b;
@@ -228,6 +248,7 @@ int blame_pairs(const struct pairs *pairs, struct finding *findings)
 		free(v.slow);
 		free(v.list);
 	}
+	count = drop_explained(findings, count);
 	qsort(findings, (size_t)count, sizeof(*findings), slowest_first);
 	return count;
 }

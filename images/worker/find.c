@@ -11,16 +11,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXCHANGES 7    /* of a pair in a sweep, after one that does not count */
+#define EXCHANGES 3    /* of a pair in a sweep: many sweeps see more than long ones */
 #define SWEEPS_LEAST 4 /* before anybody is believed to be fast */
 #define SWEEPS_SURE 12 /* before anybody is believed to be slow ... */
-#define SECONDS_SURE                                                                              \
-	3.0		 /* ... and how long it must last: schedulers and neighbours need a while \
-			  */
-#define SECONDS_MOST 8.0 /* for large worlds and slow networks: then what is known counts */
-#define PAUSE_USEC 10000 /* between sweeps, once something looks slow */
+#define SECONDS_SURE                                                                               \
+	3.0		  /* ... and how long it must last: schedulers and neighbours need a while \
+			   */
+#define SECONDS_MOST 20.0 /* on a busy machine, a slow network: then what is known counts */
+#define PAUSE_USEC 10000  /* between sweeps, once something looks slow */
 #define NEAR 1.25f
 #define HITS_SURE 4
+#define HITS_CALM 3
 #define SALT 4711
 #define RING_ROUNDS 4
 #define RING_TRIES 10
@@ -129,10 +130,10 @@ static int measure_here(struct find *f, int peer, bool first_time, struct failur
 		return -1;
 	if (first_time && verify(f, peer, err) < 0)
 		return -1;
-	for (int i = 0; i < EXCHANGES; i++) {
+	for (int i = 1; i < EXCHANGES; i++) {
 		if (exchange(f, peer, &usec, err) < 0)
 			return -1;
-		least = i == 0 || usec < least ? usec : least;
+		least = usec < least ? usec : least;
 	}
 	control_end(f->bench->group->control);
 	f->mine[peer] = least;
@@ -162,7 +163,7 @@ static int sweep(struct find *f, bool first_time, struct failure *err)
 		int batches = schedule_round(&f->schedule, round, &turn);
 
 		for (int batch = 0; batch < batches; batch++) {
-			uint32_t next = f->number + 2 * (EXCHANGES + 1);
+			uint32_t next = f->number + 2 * EXCHANGES;
 
 			if (control_barrier(group->control, err) < 0)
 				return -1;
@@ -222,6 +223,18 @@ static bool is_sure(const struct find *f, const struct heat *heat, const struct 
 		sure += f->hits[row + other] >= HITS_SURE;
 	}
 	return 2 * sure > measured;
+}
+
+/* Whether nearly all pairs' least times have come again: before that nobody is known to be fast. */
+static bool is_calm(const struct find *f, const struct heat *heat)
+{
+	size_t pairs = (size_t)heat->world * (size_t)heat->world, measured = 0, calm = 0;
+
+	for (size_t i = 0; i < pairs; i++) {
+		measured += heat->usec[i] > 0;
+		calm += f->hits[i] >= HITS_CALM;
+	}
+	return calm * 10 >= measured * 9;
 }
 
 /* Drops the findings that are not sure. */
@@ -288,7 +301,7 @@ static void decide(const struct find *f, struct heat *heat, int64_t started_usec
 	decision->again = heat->sweeps < SWEEPS_LEAST;
 	if (heat->finding_count > 0 && (heat->sweeps < SWEEPS_SURE || heat->seconds < SECONDS_SURE))
 		decision->again = true;
-	if (heat->unsure > 0)
+	if (heat->unsure > 0 || !is_calm(f, heat))
 		decision->again = true;
 	if (heat->sweeps >= SWEEPS_LEAST && heat->seconds > SECONDS_MOST)
 		decision->again = false;

@@ -103,6 +103,23 @@ static void a_slow_link_is_named(void **state)
 	}
 }
 
+/* Two ranks per host: within its host a slow rank has one partner, and that is no second finding.
+ */
+static void a_slow_rank_explains_its_links(void **state)
+{
+	(void)state;
+	for (int rank = 0; rank < 8; rank++) {
+		struct cluster c;
+
+		cluster_init(&c, 8, 2, 5);
+		slow_rank(&c, rank, 2, false);
+		slow_pair(&c, rank, rank ^ 1, 1.2f);
+		assert_int_equal(blame_count(&c), 1);
+		assert_int_equal(c.findings[0].kind, FINDING_RANK);
+		assert_int_equal(c.findings[0].rank, rank);
+	}
+}
+
 static void a_host_with_a_slow_nic_is_named_once(void **state)
 {
 	struct cluster c;
@@ -244,6 +261,7 @@ int main(void)
 		cmocka_unit_test(nobody_is_blamed_for_noise),
 		cmocka_unit_test(a_slow_rank_is_named),
 		cmocka_unit_test(a_slow_link_is_named),
+		cmocka_unit_test(a_slow_rank_explains_its_links),
 		cmocka_unit_test(a_host_with_a_slow_nic_is_named_once),
 		cmocka_unit_test(a_slow_link_between_hosts_is_one),
 		cmocka_unit_test(the_slowest_comes_first),
