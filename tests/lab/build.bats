@@ -26,7 +26,10 @@ setup_file() {
 teardown_file() {
 	[ ! -f "$WORK/engine.pid" ] || kill "$(cat "$WORK/engine.pid")" 2>/dev/null || true
 	cd /
-	for _ in $(seq 50); do rm -rf --one-file-system "${WORK:?}" "${RUN:?}" 2>/dev/null && break || sleep 0.2; done
+	for _ in $(seq 50); do
+		if rm -rf --one-file-system "${WORK:?}" "${RUN:?}" 2>/dev/null; then break; fi
+		sleep 0.2 # the engine's mounts take a moment to go
+	done
 	! grep -F "$WORK" /proc/mounts
 }
 
@@ -62,7 +65,10 @@ engine_up() {
 		unshare --mount --pid --mount-proc --fork --kill-child sh "$REPO/tests/lab/engine.sh" "$WORK/engine" "$RUN" \
 			>engine.log 2>&1 3>&- 4>&- &
 		echo $! >engine.pid
-		for _ in $(seq 100); do docker --host "unix://$RUN/docker.sock" version >/dev/null 2>&1 && break || sleep 0.2; done
+		for _ in $(seq 100); do
+			if docker --host "unix://$RUN/docker.sock" version >/dev/null 2>&1; then break; fi
+			sleep 0.2
+		done
 	}
 	docker --host "unix://$RUN/docker.sock" version >/dev/null
 }
@@ -77,6 +83,16 @@ flatten() {
 
 digest() {
 	jq -r '.manifests[0].digest' "$1/index.json"
+}
+
+# wait_for_step TEXT: until the build under way says it.
+wait_for_step() {
+	for _ in $(seq 300); do
+		if grep -q "$1" log; then return; fi
+		sleep 0.1
+	done
+	cat log
+	return 1
 }
 
 # Nothing of a build is under way: no process, no mount, no work folder.
@@ -219,7 +235,7 @@ nothing_runs() {
 	cluster ', apt: [cowsay]' >cowsay.yaml
 	ringup -f cowsay.yaml build >out 2>log 3>&- 4>&- &
 	pid=$!
-	for _ in $(seq 100); do grep -q 'image.apt' log && break || sleep 0.1; done
+	wait_for_step 'image.apt'
 	sleep 0.5
 	kill -INT "$pid"
 	begin=$SECONDS
@@ -235,7 +251,7 @@ nothing_runs() {
 	cluster ', apt: [sl]' >sl.yaml
 	ringup -f sl.yaml build >out 2>log 3>&- 4>&- &
 	pid=$!
-	for _ in $(seq 100); do grep -q 'image.apt' log && break || sleep 0.1; done
+	wait_for_step 'image.apt'
 	sleep 0.5
 	kill -KILL "$pid"
 	wait "$pid" || true
