@@ -16,7 +16,10 @@ cleanup() {
 	[ -z "$REGISTRY_PID" ] || kill "$REGISTRY_PID" || true
 	[ -z "$ENGINE_PID" ] || kill "$ENGINE_PID" || true
 	cd /
-	for _ in $(seq 50); do rm -rf --one-file-system "$WORK" "$RUN" 2>/dev/null && break || sleep 0.2; done
+	for _ in $(seq 50); do
+		if rm -rf --one-file-system "$WORK" "$RUN" 2>/dev/null; then break; fi
+		sleep 0.2 # the engine's mounts take a moment to go
+	done
 }
 trap cleanup EXIT
 cd "$WORK"

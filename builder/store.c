@@ -111,7 +111,7 @@ bool store_has(const struct store *store, const char *key)
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	const char *path = layer_path(store, key, "", &arena);
 
-	/* its time says when it was last of use: see store_prune */
+	/* its time says when it was last of use */
 	return utimensat(AT_FDCWD, path, NULL, 0) == 0;
 }
 

@@ -64,7 +64,4 @@ int store_list(struct store *store, const char *key, struct arena *arena, const 
 int store_parts(struct store *store, const char *key, const char *title, struct layer_parts *parts,
 		struct error *err);
 
-/* Removes layers that no build has used for `days`, and blobs that nothing names any more. */
-int store_prune(struct store *store, int days, struct error *err);
-
 #endif

@@ -3,31 +3,17 @@
 # Building for real: the native engine against Docker Engine, entry by entry; the same digest in different
 # surroundings; what a failed or interrupted build leaves. No hosts: a file of its own, a cache of its own.
 
-bats_require_minimum_version 1.5.0
+load build_helper
 
 setup_file() {
-	WORK=$(realpath "$(mktemp -d "${TMPDIR:-/tmp}/ringup-build-test.XXXXXX")")
-	REPO=$(realpath "$BATS_TEST_DIRNAME/../..")
-	export WORK REPO XDG_CACHE_HOME=$WORK/cache
-	RUN=/run/$(basename "$WORK")
-	export RUN
-	cd "$WORK" || return
-	# the machine's own archives, as the lab's cluster.yaml has them
-	ringup -q lab up --hosts 1 3>&- 4>&- && sed -n '/^mirrors:/,/^[^ m]/{/^mirrors:\|^ /p}' cluster.yaml >mirrors && ringup -q lab down 3>&- 4>&-
-	rm -rf cluster.yaml .ringup
-	mkdir -p site/deep src
+	build_begin
+	mkdir -p src
 	write_files
 	cluster >cluster.yaml
-	# bases take a while: the machine's cache has them, or gets them
-	mkdir -p "$XDG_CACHE_HOME/ringup"
-	cp -l "${OLD_CACHE:-$HOME/.cache}"/ringup/ringup-base-*.tar "$XDG_CACHE_HOME/ringup/" 2>/dev/null || true
 }
 
 teardown_file() {
-	[ ! -f "$WORK/engine.pid" ] || kill "$(cat "$WORK/engine.pid")" 2>/dev/null || true
-	cd /
-	for _ in $(seq 50); do rm -rf --one-file-system "${WORK:?}" "${RUN:?}" 2>/dev/null && break || sleep 0.2; done
-	! grep -F "$WORK" /proc/mounts
+	build_end
 }
 
 setup() {
@@ -54,36 +40,6 @@ cluster() {
 		image: {name: train, files: [{from: ./src, to: /workspace}, {from: ./src/run.sh, to: /usr/local/bin/}]${1:-}}
 	END
 	cat mirrors
-}
-
-# One dockerd for the tests that compare; started at the first.
-engine_up() {
-	[ -S "$RUN/docker.sock" ] || {
-		unshare --mount --pid --mount-proc --fork --kill-child sh "$REPO/tests/lab/engine.sh" "$WORK/engine" "$RUN" \
-			>engine.log 2>&1 3>&- 4>&- &
-		echo $! >engine.pid
-		for _ in $(seq 100); do docker --host "unix://$RUN/docker.sock" version >/dev/null 2>&1 && break || sleep 0.2; done
-	}
-	docker --host "unix://$RUN/docker.sock" version >/dev/null
-}
-
-build() {
-	ringup "$@" 3>&- 4>&- >out 2>log || { cat out log && false; }
-}
-
-flatten() {
-	python3 "$REPO/tests/lab/flatten.py" "$@"
-}
-
-digest() {
-	jq -r '.manifests[0].digest' "$1/index.json"
-}
-
-# Nothing of a build is under way: no process, no mount, no work folder.
-nothing_runs() {
-	run ! grep -lF "$XDG_CACHE_HOME/ringup/native/work" /proc/[0-9]*/cmdline /proc/[0-9]*/mounts 2>/dev/null
-	[ "$(ls -A "$XDG_CACHE_HOME/ringup/native/work" 2>/dev/null)" = "" ]
-	run ! ls -d /sys/fs/cgroup/*/ringup-* /sys/fs/cgroup/ringup-*
 }
 
 @test "native: builds, and the second time there is nothing to do" {
@@ -219,7 +175,7 @@ nothing_runs() {
 	cluster ', apt: [cowsay]' >cowsay.yaml
 	ringup -f cowsay.yaml build >out 2>log 3>&- 4>&- &
 	pid=$!
-	for _ in $(seq 100); do grep -q 'image.apt' log && break || sleep 0.1; done
+	wait_for_step 'image.apt'
 	sleep 0.5
 	kill -INT "$pid"
 	begin=$SECONDS
@@ -235,7 +191,7 @@ nothing_runs() {
 	cluster ', apt: [sl]' >sl.yaml
 	ringup -f sl.yaml build >out 2>log 3>&- 4>&- &
 	pid=$!
-	for _ in $(seq 100); do grep -q 'image.apt' log && break || sleep 0.1; done
+	wait_for_step 'image.apt'
 	sleep 0.5
 	kill -KILL "$pid"
 	wait "$pid" || true

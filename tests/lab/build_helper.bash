@@ -1,0 +1,90 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# For the tests that build images: a folder and a cache of their own, the machine's archives, ways to look
+# into an image with other tools than ringup, and the proof that nothing of a build is left.
+
+bats_require_minimum_version 1.5.0
+
+# build_begin: the folder ($WORK), the repository ($REPO), a cache with the machine's bases in it, and the
+# machine's own archives in `mirrors`, as the lab's cluster.yaml has them.
+build_begin() {
+	WORK=$(realpath "$(mktemp -d "${TMPDIR:-/tmp}/ringup-build-test.XXXXXX")")
+	REPO=$(realpath "$BATS_TEST_DIRNAME/../..")
+	OLD_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}
+	RUN=/run/$(basename "$WORK")
+	export WORK REPO RUN XDG_CACHE_HOME=$WORK/cache
+	cd "$WORK" || return
+	ringup -q lab up --hosts 1 3>&- 4>&- || return
+	sed -n '/^mirrors:/,/^[^ m]/{/^mirrors:\|^ /p}' cluster.yaml >mirrors
+	ringup -q lab down 3>&- 4>&- || return
+	rm -rf cluster.yaml .ringup
+	# bases take a while: the machine's cache has them, or they are made here
+	mkdir -p "$XDG_CACHE_HOME/ringup"
+	cp -l "$OLD_CACHE"/ringup/ringup-base-*.tar "$XDG_CACHE_HOME/ringup/" 2>/dev/null || true
+}
+
+build_end() {
+	[ ! -f "$WORK/engine.pid" ] || kill "$(cat "$WORK/engine.pid")" 2>/dev/null || true
+	[ ! -f "$WORK/index.pid" ] || kill "$(cat "$WORK/index.pid")" 2>/dev/null || true
+	cd /
+	for _ in $(seq 50); do
+		if rm -rf --one-file-system "${WORK:?}" "${RUN:?}" 2>/dev/null; then break; fi
+		sleep 0.2 # the engine's mounts take a moment to go
+	done
+	! grep -F "$WORK" /proc/mounts
+}
+
+# pip_index FOLDER: serves its wheels at $PIP_URL.
+pip_index() {
+	python3 "$REPO/tests/lab/pip_index.py" "$WORK/$1" "$WORK/index.port" >/dev/null 2>&1 3>&- 4>&- &
+	echo $! >"$WORK/index.pid"
+	for _ in $(seq 100); do
+		if [ -s "$WORK/index.port" ]; then break; fi
+		sleep 0.1
+	done
+	PIP_URL=http://127.0.0.1:$(cat "$WORK/index.port")/simple
+	export PIP_URL
+}
+
+# One dockerd for the tests that compare; started at the first.
+engine_up() {
+	[ -S "$RUN/docker.sock" ] || {
+		unshare --mount --pid --mount-proc --fork --kill-child sh "$REPO/tests/lab/engine.sh" "$WORK/engine" "$RUN" \
+			>engine.log 2>&1 3>&- 4>&- &
+		echo $! >engine.pid
+		for _ in $(seq 100); do
+			if docker --host "unix://$RUN/docker.sock" version >/dev/null 2>&1; then break; fi
+			sleep 0.2
+		done
+	}
+	docker --host "unix://$RUN/docker.sock" version >/dev/null
+}
+
+build() {
+	ringup "$@" 3>&- 4>&- >out 2>log || { cat out log && false; }
+}
+
+flatten() {
+	python3 "$REPO/tests/lab/flatten.py" "$@"
+}
+
+digest() {
+	jq -r '.manifests[0].digest' "$1/index.json"
+}
+
+# wait_for_step TEXT: until the build under way says it.
+wait_for_step() {
+	for _ in $(seq 300); do
+		if grep -q "$1" log; then return; fi
+		sleep 0.1
+	done
+	cat log
+	return 1
+}
+
+# Nothing of a build is under way: no process, no mount, no work folder.
+nothing_runs() {
+	run ! grep -lF "$XDG_CACHE_HOME/ringup/native/work" /proc/[0-9]*/cmdline /proc/[0-9]*/mounts 2>/dev/null
+	[ "$(ls -A "$XDG_CACHE_HOME/ringup/native/work" 2>/dev/null)" = "" ]
+	run ! ls -d /sys/fs/cgroup/*/ringup-* /sys/fs/cgroup/ringup-*
+}
