@@ -125,7 +125,7 @@ COPY entry/ /usr/local/bin/
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     test -x "$(command -v sshd)"; \
-    allreduce --version; \
+    allreduce --versions; \
     python3 -c 'import ssl'; \
     python3 -c 'import ctypes as c; a, b, d = map(int, "9.10.2.21".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.9").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     python3 -c 'import ctypes as c; a, b, d = map(int, "2.23.4-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \

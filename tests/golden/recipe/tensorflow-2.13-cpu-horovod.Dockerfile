@@ -170,7 +170,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     python3 -c 'import horovod'; \
     python3 -c 'import horovod.tensorflow'; \
     test -x "$(command -v sshd)"; \
-    allreduce --version; \
+    allreduce --versions; \
     python3 -c 'import ssl'; \
     mpirun --version | grep -F 4.1.4; \
     python3 -c 'import tensorflow'; \

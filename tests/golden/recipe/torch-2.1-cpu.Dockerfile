@@ -127,7 +127,7 @@ COPY entry/ /usr/local/bin/
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     test -x "$(command -v sshd)"; \
-    allreduce --version; \
+    allreduce --versions; \
     python3 -c 'import ssl'; \
     mpirun --version | grep -F 4.1.4; \
     python3 -c 'import torch'; \
