@@ -27,8 +27,8 @@ for suite; do
 			found+=("$program")
 		done
 		;;
-	cli | lab | fault | gpu | stacks) found=("tests/$suite"/*.bats) ;;
-	*) die "no suite '$suite'; there are unit, cli, lab, fault, gpu, stacks" ;;
+	cli | lab | fault | gpu | long) found=("tests/$suite"/*.bats) ;;
+	*) die "no suite '$suite'; there are unit, cli, lab, fault, gpu, long" ;;
 	esac
 	((${#found[@]} > 0)) || die "suite $suite has no files"
 	tests+=("${found[@]}")

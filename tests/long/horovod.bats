@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # TensorFlow (CPU) with Horovod, from wheels and from source, for real: imports, and trains a step on two
-# ranks. It takes minutes and a gigabyte: `make test SUITES=stacks`.
+# ranks. It takes minutes and a gigabyte: `make test SUITES=long`.
 
 load ../lab/build_helper
 

@@ -1,0 +1,70 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The worker's slow-finder (--find-slow) on faults put in on purpose. It depends on what else the machine does,
+# and takes minutes: `make test SUITES=long`.
+
+setup() {
+	ALLREDUCE="${BUILD:-build}/allreduce"
+	unset RINGUP_SECRET
+	FIND=(--find-slow -n 2 -w 1 -e 8 --timeout 30)
+}
+
+free_port() {
+	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# json EXPRESSION: evaluates it in Python with `d` bound to the JSON document in $output.
+json() {
+	printf '%s\n' "$output" | grep -v '^allreduce:' |
+		python3 -c "import json, sys; d = json.load(sys.stdin); assert $1, d"
+}
+
+# sure WORD...: runs it, again while it finds nothing: what else a small machine does can hide a fault that
+# is there. A wrong name is an answer, and fails.
+sure() {
+	for _ in 1 2 3 4 5 6; do
+		run "$@"
+		[ "$status" -eq 0 ] || return 0
+	done
+}
+
+@test "a rank that takes twice as long is named, on every path" {
+	local rank path
+	for case in '0 --json' '3 --no-shm' '7 --json'; do
+		read -r rank path <<<"$case"
+		sure "$ALLREDUCE" --procs 8 "${FIND[@]}" --host here --fault-inject "slow:$rank" "$path" --json
+		[ "$status" -eq 8 ] || { echo "$rank $path: $status $output"; return 1; }
+		json "d['verdict'] == 'slow' and d['status'] == 8 and d['failure']['rank'] == $rank"
+		json "d['failure']['host'] == 'here' and d['reason'].startswith('rank $rank (here) is slow: ')"
+		json "[(f['kind'], f['rank']) for f in d['pairs']['findings']] == [('rank', $rank)]"
+		json "d['pairs']['leave_one_out']['rank'] == $rank"
+	done
+}
+
+@test "a link that takes twice as long is named, on every path" {
+	for path in --json --no-shm; do
+		sure "$ALLREDUCE" --procs 6 "${FIND[@]}" --fault-inject link:4-1 "$path" --json
+		[ "$status" -eq 8 ] || { echo "$path: $status $output"; return 1; }
+		json "[(f['kind'], f['rank'], f['other']) for f in d['pairs']['findings']] == [('link', 1, 4)]"
+		json "d['reason'].startswith('the link between rank 1 (')"
+	done
+}
+
+# Three hosts of two ranks each.
+three_hosts() {
+	local port status=0
+	port=$(free_port)
+	for host in 1 2; do
+		"$ALLREDUCE" --rank $((host * 2)) --procs 2 --world 6 --host "host$host" --root "127.0.0.1:$port" \
+			--fault-inject slow:3 >/dev/null 2>&1 &
+	done
+	"$ALLREDUCE" --rank 0 --procs 2 --world 6 --host host0 --root "127.0.0.1:$port" "${FIND[@]}" --json || status=$?
+	wait
+	return "$status"
+}
+
+@test "a slow rank among hosts is named with its host" {
+	sure three_hosts
+	[ "$status" -eq 8 ]
+	json 'd["failure"]["rank"] == 3 and d["failure"]["host"] == "host1"'
+}
