@@ -15,8 +15,7 @@ const struct backend *const backends[] = {
 #undef X
 	NULL};
 
-/* What "auto" takes where it can: it needs no daemon, and is the fastest. */
-#define FIRST (&backend_native)
+#define RANKS 8
 
 static bool try(const struct backend *b, const struct build_target *target, struct arena *arena,
 		const struct backend **backend, struct str *reasons)
@@ -38,14 +37,15 @@ int backend_find(const char *name, const struct build_target *target, struct are
 	bool any = strcmp(name, "auto") == 0;
 
 	str_init(&reasons);
-	if (any && try(FIRST, target, arena, backend, &reasons))
-		return 0;
-	for (const struct backend *const *b = backends; *b; b++) {
-		if (any ? *b == FIRST : strcmp(name, (*b)->name) != 0)
-			continue;
-		if (try(*b, target, arena, backend, &reasons))
-			return 0;
-	}
+	for (int rank = 0; rank < RANKS; rank++)
+		for (const struct backend *const *b = backends; *b; b++) {
+			if ((*b)->rank != rank ||
+			    (any ? *target->docker_host && !(*b)->uses_docker_host
+				 : strcmp(name, (*b)->name) != 0))
+				continue;
+			if (try(*b, target, arena, backend, &reasons))
+				return 0;
+		}
 	if (!reasons.length) {
 		for (const struct backend *const *b = backends; *b; b++)
 			str_addf(&reasons, " %s", (*b)->name);

@@ -40,6 +40,8 @@ struct build_job {
 
 struct backend {
 	const char *name, *help;
+	int rank;	       /* "auto" tries the lowest first */
+	bool uses_docker_host; /* build.docker_host says where it works */
 	/* Whether it can build here; *why is one sentence when not (arena). */
 	bool (*available)(const struct build_target *target, struct arena *arena, const char **why);
 	/* Whether it already keeps an image of this name. */
@@ -61,10 +63,13 @@ struct backend {
 					  const char *const *build_args, struct arena *arena);
 };
 
-/* All backends, NULL-terminated, by name; "auto" tries the native one first. */
+/* All backends, NULL-terminated, by name. */
 extern const struct backend *const backends[];
 
-/* By name, or the first available for "auto". Errors list what was tried and why it cannot. */
+/*
+ * By name, or for "auto" the first available by rank; with a docker_host only one that uses it.
+ * Errors list what was tried and why it cannot.
+ */
 int backend_find(const char *name, const struct build_target *target, struct arena *arena,
 		 const struct backend **backend, struct error *err);
 

@@ -98,6 +98,7 @@ static int save(const struct build_target *target, const char *image, int fd, st
 const struct backend backend_buildah = {
 	.name = "buildah",
 	.help = "Buildah 1.19 or newer",
+	.rank = 4,
 	.available = available,
 	.has_image = has_image,
 	.import_base = import_base,

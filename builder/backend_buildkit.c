@@ -43,6 +43,8 @@ static const char *const *build_words(const char *context, const char *image,
 const struct backend backend_buildkit = {
 	.name = "buildkit",
 	.help = "Docker Engine 18.09 or newer, with BuildKit",
+	.rank = 2,
+	.uses_docker_host = true,
 	.available = available,
 	.has_image = dockerd_has_image,
 	.import_base = dockerd_import,

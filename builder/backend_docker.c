@@ -98,6 +98,8 @@ static int build(const struct build_job *job, struct error *err)
 const struct backend backend_docker = {
 	.name = "docker",
 	.help = "Docker Engine 17.05 or newer, its classic builder",
+	.rank = 1,
+	.uses_docker_host = true,
 	.available = dockerd_answers,
 	.has_image = dockerd_has_image,
 	.import_base = dockerd_import,

@@ -48,6 +48,7 @@ static int build(const struct build_job *job, struct error *err)
 const struct backend backend_native = {
 	.name = "native",
 	.help = "overlay mounts and crun or runc; no daemon",
+	.rank = 0,
 	.available = available,
 	.has_image = has_image,
 	.build = build,

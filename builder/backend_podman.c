@@ -70,6 +70,7 @@ static int save(const struct build_target *target, const char *image, int fd, st
 const struct backend backend_podman = {
 	.name = "podman",
 	.help = "Podman 3 or newer",
+	.rank = 3,
 	.available = available,
 	.has_image = has_image,
 	.import_base = import_base,

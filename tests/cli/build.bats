@@ -52,3 +52,18 @@ setup() {
 	apart ringup build
 	says 2 dokcer docker
 }
+
+@test "engine auto: with a docker_host it is that engine, also where another could build" {
+	sed -i 's|engine: docker|docker_host: "unix:///run/other.sock"|' cluster.yaml
+	apart ringup build --dry-run
+	says 0
+	grep -q '^export DOCKER_HOST=unix:///run/other.sock$' ../out
+	grep -q '^docker build ' ../out
+}
+
+@test "-o names a place on this machine" {
+	apart ringup build -o docker://registry.lan/x:1
+	says 2 'ringup push'
+	apart ringup build -o oci:
+	says 2 oci
+}
