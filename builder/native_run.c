@@ -80,13 +80,20 @@ static const char *cwd(struct native_stage *stage)
 	return *folder ? folder : "/";
 }
 
-static int shell_in_step(struct native_stage *stage, struct run_step step)
+/* On top of what the failed step had changed. */
+static int shell_in_step(struct native_stage *stage, struct run_step step,
+			 const struct run_result *failed)
 {
+	struct view *below = ARENA_NEW(&stage->arena, struct view);
 	struct run_result result;
 
 	if (!stage->build->options->shell_on_failure || !isatty(0) || !isatty(1))
 		return 0;
 	log_info("a shell in the failed step; what it does is not kept. Leave it with 'exit'");
+	*below = *step.below;
+	if (below->count < VIEW_LAYERS_MAX)
+		below->list[below->count++] = (struct view_layer){.folder = failed->upper};
+	step.below = below;
 	step.words = WORDS("/bin/sh");
 	step.interactive = true;
 	return runtime_run(&stage->build->store, &step, &stage->arena, &result, &stage->err);
@@ -105,7 +112,7 @@ static int run_failed(struct native_stage *stage, const struct run_step *step,
 	const struct instruction *at = stage->at;
 	char what[200];
 
-	if (shell_in_step(stage, *step) < 0)
+	if (shell_in_step(stage, *step, result) < 0)
 		return -1;
 	snprintf(what, sizeof(what),
 		 "the build failed at '%s' (line %d of its Dockerfile, status %d)",

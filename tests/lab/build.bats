@@ -170,6 +170,17 @@ cluster() {
 	nothing_runs
 }
 
+@test "--shell-on-failure: a shell on what the failed step had done; nothing of it is kept" {
+	cluster ', apt: ["hello=99"]' >shell.yaml
+	# the step's own configuration of apt is there
+	(printf 'ls /tmp/apt.conf && echo seen-$((40+2)); exit\n' && sleep 2) |
+		script -qec "ringup -f shell.yaml build --shell-on-failure" /dev/null >out 3>&- 4>&- || true
+	tail -n 5 out
+	grep -q 'seen-42' out
+	grep -q "Version '99' for 'hello' was not found" out
+	nothing_runs
+}
+
 @test "Ctrl-C: status 130 at once, no process and no mount stays; the next build goes on" {
 	local pid status=0 begin
 	cluster ', apt: [cowsay]' >cowsay.yaml
