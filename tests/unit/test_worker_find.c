@@ -197,7 +197,7 @@ static void unmeasured_pairs_are_left_out(void **state)
 static void check_schedule(int world, int per_machine, int cores_each)
 {
 	struct member members[RANKS_MAX];
-	struct schedule s[RANKS_MAX];
+	struct schedule s[RANKS_MAX] = {0};
 	int cores[RANKS_MAX], met[RANKS_MAX][RANKS_MAX] = {{0}};
 
 	memset(members, 0, sizeof(members));
