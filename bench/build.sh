@@ -141,14 +141,14 @@ for ((round = 0; round < ROUNDS; round++)); do
 	empty_registry
 	measure image/ringup ringup -q push
 	measure nothing/ringup ringup -q build
-	echo "print($round)" >src/train.py
+	echo "print($((round + 1)))" >src/train.py
 	measure one-file/ringup ringup -q push
 	docker image ls -q --filter "reference=$ADDRESS/theirs/*" | xargs -r docker image rm -f >/dev/null
 	docker image prune -f >/dev/null
 	empty_registry
 	measure image/docker bash -c 'docker_push "$@"' push "${arguments[@]}"
 	measure nothing/docker docker build -q --network host "${arguments[@]}" context
-	echo "print($round)" >context/files/0/train.py
+	echo "print($((round + 1)))" >context/files/0/train.py
 	measure one-file/docker bash -c 'docker_push "$@"' push "${arguments[@]}"
 	! command -v buildah >/dev/null || {
 		buildah inspect --type image "$base" >/dev/null 2>&1 ||

@@ -40,37 +40,6 @@ first=$(seconds ringup -q up)
 printf '%-34s %10s %10s  %5s  %s\n' "WHAT (median of $rounds)" "OURS" "THEIRS" "RATIO" "THEIRS IS"
 printf '%-34s %10s\n' "first 'up' on 3 hosts, s" "$first"
 
-# --- push of the cluster's image: export, compress, send; each time to a fresh repository
-docker_host=$(sed -n 's/.*docker_host: "\(.*\)"}/\1/p' cluster.yaml)
-[ -z "$docker_host" ] || export DOCKER_HOST=$docker_host
-address=$(sed -n 's/.*registry: {address: "\([^"]*\)".*/\1/p' cluster.yaml)
-image=$(docker image ls --format '{{.Repository}}:{{.Tag}}' ringup/train | head -n 1)
-# the lab's own engine has an /etc/docker of its own; the machine's engine has the machine's
-certs=/etc/docker/certs.d/$address
-[ -z "$docker_host" ] || certs=$work/.ringup/lab/builder/etc/docker/certs.d/$address
-mkdir -p "$certs" && cp .ringup/lab/registry/ca.pem "$certs/ca.crt"
-trap 'ringup -q lab down >/dev/null 2>&1 || true; rm -rf "$work" "$certs"' EXIT
-docker --config "$work/docker" login -u lab --password-stdin "$address" \
-	<.ringup/lab/registry/password >>log 2>&1
-
-# An empty registry, so that neither side finds a layer there.
-empty_registry() {
-	kill "$(jq .registry.pid .ringup/lab/state.json)"
-	sleep 1
-	rm -rf .ringup/lab/registry/data
-	ringup -q lab up >>log 2>&1
-}
-
-docker tag "$image" "$address/theirs/train:1"
-for _ in $(seq "$rounds"); do
-	empty_registry
-	seconds docker --config "$work/docker" push "$address/theirs/train:1" >>theirs
-	empty_registry
-	seconds ringup -q push >>ours
-done
-row "push of a built image, s" "$(median <ours)" "$(median <theirs)" "docker push"
-unset DOCKER_HOST
-
 # --- fan-out: the state of every host, one connection each
 key=.ringup/lab/id_ed25519 known=.ringup/lab/known_hosts
 addresses=$(sed -n 's/.*address: \([0-9.]*\), port.*/\1/p' cluster.yaml)
@@ -87,6 +56,10 @@ done
 row "state of 3 hosts, s" "$(median <state)" "$(median <fanout)" "xargs -P ssh docker inspect"
 row "second 'up', nothing to do, s" "$(median <again)" "$(median <fanout)" "xargs -P ssh docker inspect"
 
-# --- the all-reduce worker on this machine
+# --- images and registries, then the all-reduce worker, on this machine
+echo
+"$root/bench/build.sh" "$rounds"
+echo
+"$root/bench/registry.sh" "$rounds"
 echo
 "$root/bench/worker.sh"
