@@ -24,7 +24,7 @@ setup_file() {
 		hvd.broadcast_variables([w], root_rank=0)
 		with hvd.DistributedGradientTape(tf.GradientTape()) as tape:
 		    loss = tf.reduce_mean((tf.random.normal([8, 4]) @ w - 1.0) ** 2)
-		w.assign_sub(0.1 * tape.gradient(loss, w))
+		w.assign_sub(0.1 * tape.gradient(loss, [w])[0])
 		everyone = hvd.allgather(tf.reshape(w, [1, 4])).numpy()
 		assert (everyone == everyone[0]).all(), everyone
 		print("trained", hvd.rank(), "of", hvd.size(), tf.__version__, flush=True)
