@@ -5,7 +5,6 @@
 
 #include "core/file.h"
 #include "core/proc.h"
-#include "core/words.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -60,27 +59,17 @@ static int import_base(const struct build_target *target, const char *tar, const
 static const char *const *build_words(const char *context, const char *image,
 				      const char *const *build_args, struct arena *arena)
 {
-	struct words words = WORDS_INIT(arena);
+	/* theirs by default is crun, which some kernels' settings refuse */
+	const char *runtime = runtime_name() ? runtime_name() : "runc";
 
-	words_add_all(&words, WORDS("buildah", "bud", "--network", "host", "--format", "docker",
-				    "--layers"));
-	if (runtime_name())
-		words_add_all(&words, WORDS("--runtime", runtime_name()));
-	for (; build_args && *build_args; build_args++)
-		words_add_all(&words, WORDS("--build-arg", *build_args));
-	words_add_all(&words, WORDS("--tag", image, context));
-	return words.list;
+	return client_build_words(WORDS("buildah", "bud", "--runtime", runtime, "--network", "host",
+					"--format", "docker", "--layers"),
+				  context, image, build_args, arena);
 }
 
 static int build(const struct build_job *job, struct error *err)
 {
-	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	const char *folder;
-
-	if (client_context_folder(job, &arena, &folder, err) < 0)
-		return -1;
-	return client_build(&client, job,
-			    build_words(folder, job->image, job->spec->build_args, &arena), 0, err);
+	return client_build_folder(&client, job, build_words, err);
 }
 
 static int save(const struct build_target *target, const char *image, int fd, struct error *err)

@@ -60,13 +60,8 @@ int dockerd_import(const struct build_target *target, const char *tar, const cha
 const char *const *dockerd_build_words(const char *context, const char *image,
 				       const char *const *build_args, struct arena *arena)
 {
-	struct words words = WORDS_INIT(arena);
-
-	words_add_all(&words, WORDS("docker", "build", "--network", "host", "--force-rm"));
-	for (; build_args && *build_args; build_args++)
-		words_add_all(&words, WORDS("--build-arg", *build_args));
-	words_add_all(&words, WORDS("--tag", image, context));
-	return words.list;
+	return client_build_words(WORDS("docker", "build", "--network", "host", "--force-rm"),
+				  context, image, build_args, arena);
 }
 
 int dockerd_build(const struct build_job *job, bool buildkit, struct error *err)

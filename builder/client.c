@@ -5,6 +5,7 @@
 #include "builder/context.h"
 #include "core/file.h"
 #include "core/proc.h"
+#include "core/words.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -62,25 +63,6 @@ int client_context_tar(const struct build_job *job, int *fd, struct error *err)
 	return *fd < 0 ? error_errno(err, "cannot read %s", tar) : 0;
 }
 
-int client_context_folder(const struct build_job *job, struct arena *arena, const char **folder,
-			  struct error *err)
-{
-	*folder = arena_printf(arena, "%s/context", job->scratch);
-	return context_write_folder(job->spec, *folder, err);
-}
-
-/* Cuts everything before the last `bytes` off, at a line's start where there is one. */
-static const char *tail(const char *text, size_t bytes)
-{
-	size_t length = strlen(text);
-	const char *start = length > bytes ? text + length - bytes : text, *line;
-
-	if (start == text)
-		return text;
-	line = strchr(start, '\n');
-	return line && line[1] ? line + 1 : start;
-}
-
 /* Which step failed, and what it printed. */
 static int build_failed(const struct client *client, const struct proc_result *result,
 			const struct build_job *job, struct error *err)
@@ -99,7 +81,7 @@ static int build_failed(const struct client *client, const struct proc_result *r
 	str_init(&what);
 	str_addf(&what, "the build of %s failed at '%.*s' (its output is in %s)", job->image,
 		 (int)(length > STEP_NAME_BYTES ? STEP_NAME_BYTES : length), step, job->log_path);
-	return build_failure_set(what.text, tail(output, STEP_OUTPUT_BYTES), err);
+	return build_failure_set(what.text, text_tail(output, STEP_OUTPUT_BYTES), err);
 }
 
 int client_build(const struct client *client, const struct build_job *job, const char *const *words,
@@ -120,6 +102,34 @@ int client_build(const struct client *client, const struct build_job *job, const
 	/* a log that cannot be written is not worth a build */
 	file_write(job->log_path, result.out.text, result.out.length, 0600, &ignored);
 	return result.status == 0 ? 0 : build_failed(client, &result, job, err);
+}
+
+int client_build_folder(const struct client *client, const struct build_job *job,
+			const char *const *(*words)(const char *context, const char *image,
+						    const char *const *build_args,
+						    struct arena *arena),
+			struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char *folder = arena_printf(&arena, "%s/context", job->scratch);
+
+	if (context_write_folder(job->spec, folder, err) < 0)
+		return -1;
+	return client_build(client, job, words(folder, job->image, job->spec->build_args, &arena),
+			    0, err);
+}
+
+const char *const *client_build_words(const char *const *first, const char *context,
+				      const char *image, const char *const *build_args,
+				      struct arena *arena)
+{
+	struct words words = WORDS_INIT(arena);
+
+	words_add_all(&words, first);
+	for (; build_args && *build_args; build_args++)
+		words_add_all(&words, WORDS("--build-arg", *build_args));
+	words_add_all(&words, WORDS("--tag", image, context));
+	return words.list;
 }
 
 int client_write(const struct client *client, const char *const *words, int fd, struct error *err)

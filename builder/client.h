@@ -25,15 +25,26 @@ int client_ask(const struct client *client, const char *const *words, bool *yes,
 bool client_answers(const struct client *client, const char *const *words, const char *what,
 		    const char *advice, struct arena *arena, const char **why);
 
-/* Writes the job's context: a tar for stdin, or a folder. */
+/* Writes the job's context as a tar, and opens it for a build's stdin; the caller closes it. */
 int client_context_tar(const struct build_job *job, int *fd, struct error *err);
-int client_context_folder(const struct build_job *job, struct arena *arena, const char **folder,
-			  struct error *err);
+
+/* The words of a build: `first`, then the arguments, the name and the context. In the arena. */
+const char *const *client_build_words(const char *const *first, const char *context,
+				      const char *image, const char *const *build_args,
+				      struct arena *arena);
 
 /* Runs a build to its end; all lines go to the job's log. The error names the step that failed.
  * `input_fd`: 0 for none. */
 int client_build(const struct client *client, const struct build_job *job, const char *const *words,
 		 int input_fd, struct error *err);
+
+/* The same for an engine that takes the context as a folder: writes it, and runs what `words` says.
+ */
+int client_build_folder(const struct client *client, const struct build_job *job,
+			const char *const *(*words)(const char *context, const char *image,
+						    const char *const *build_args,
+						    struct arena *arena),
+			struct error *err);
 
 /* Runs words with their output in `fd`. */
 int client_write(const struct client *client, const char *const *words, int fd, struct error *err);

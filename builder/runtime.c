@@ -188,15 +188,6 @@ static int write_config(const struct run_step *step, const struct place *at, str
 	return json_write(arena_printf(arena, "%s/config.json", at->bundle), config, 0600, err);
 }
 
-static const char *tail(const char *text, struct arena *arena)
-{
-	size_t length = strlen(text);
-	const char *start = length > STEP_OUTPUT_BYTES ? text + length - STEP_OUTPUT_BYTES : text;
-	const char *line = start == text ? NULL : strchr(start, '\n');
-
-	return arena_strdup(arena, line && line[1] ? line + 1 : start);
-}
-
 /* Ends what an interrupted runtime keeps of the container: its cgroups. */
 static void clean_up(const char *runtime, const char *state, const struct place *at)
 {
@@ -239,7 +230,7 @@ int runtime_run(struct store *store, const struct run_step *step, struct arena *
 	if (rc < 0)
 		return -1;
 	result->status = output.status;
-	result->output = tail(output.out.text, arena);
+	result->output = arena_strdup(arena, text_tail(output.out.text, STEP_OUTPUT_BYTES));
 	result->upper = arena_printf(arena, "%s/upper", at.folder);
 	if (output.status == 125 || strstr(result->output, "runc run failed"))
 		return error_set(err, ERROR_FAILED,

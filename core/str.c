@@ -181,3 +181,14 @@ bool list_has(const char *list, const char *word, size_t length)
 	}
 	return false;
 }
+
+const char *text_tail(const char *text, size_t bytes)
+{
+	size_t length = strlen(text);
+	const char *start = length > bytes ? text + length - bytes : text, *line;
+
+	if (start == text)
+		return text;
+	line = strchr(start, '\n');
+	return line && line[1] ? line + 1 : start;
+}

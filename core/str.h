@@ -46,6 +46,8 @@ void str_one_line(struct str *s, size_t keep_bytes);
 bool starts_with(const char *text, const char *prefix);
 bool ends_with(const char *text, const char *suffix);
 
+/* The last `bytes` of the text at most, from a line's start where there is one; points into it. */
+const char *text_tail(const char *text, size_t bytes);
 /*
  * The candidate nearest to `word` by edit distance, or NULL when none is near enough to be a
  * plausible slip (distance over 1 + length/3). `candidates` is NULL-terminated.

@@ -3,7 +3,7 @@
  * htpasswd. */
 #include "deployer/lab_internal.h"
 
-#include "core/digest.h"
+#include "core/credential_files.h"
 #include "core/file.h"
 #include "core/proc.h"
 #include "core/progress.h"
@@ -13,8 +13,6 @@
 #include <unistd.h>
 
 #define REGISTRY_START_S 30
-#define CERTIFICATE_DAYS "825"
-#define PASSWORD_BYTES 16
 
 static const char *registry_host(const struct lab *lab, struct arena *arena)
 {
@@ -24,62 +22,6 @@ static const char *registry_host(const struct lab *lab, struct arena *arena)
 const char *lab_registry_address(const struct lab *lab, struct arena *arena)
 {
 	return arena_printf(arena, "%s:%d", registry_host(lab, arena), LAB_REGISTRY_PORT);
-}
-
-/* CA, then a server certificate for the address; once. */
-static int make_certificates(const struct lab *lab, struct arena *arena, struct error *err)
-{
-	const char *ca = lab_path(lab, "registry/ca.pem", arena);
-	const char *ca_key = lab_path(lab, "registry/ca.key", arena);
-	const char *key = lab_path(lab, "registry/server.key", arena);
-	const char *request = lab_path(lab, "registry/server.csr", arena);
-	const char *certificate = lab_path(lab, "registry/server.pem", arena);
-	const char *extensions = lab_path(lab, "registry/server.ext", arena);
-	const char *text =
-		arena_printf(arena, "subjectAltName=IP:%s\nextendedKeyUsage=serverAuth\n",
-			     registry_host(lab, arena));
-
-	if (file_exists(certificate))
-		return 0;
-	if (file_write(extensions, text, strlen(text), 0600, err) < 0 ||
-	    proc_check(WORDS("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-			     "ec_paramgen_curve:P-256", "-nodes", "-days", CERTIFICATE_DAYS,
-			     "-subj", "/CN=ringup lab CA", "-keyout", ca_key, "-out", ca),
-		       err) < 0 ||
-	    proc_check(WORDS("openssl", "req", "-newkey", "ec", "-pkeyopt",
-			     "ec_paramgen_curve:P-256", "-nodes", "-subj",
-			     "/CN=ringup lab registry", "-keyout", key, "-out", request),
-		       err) < 0 ||
-	    proc_check(WORDS("openssl", "x509", "-req", "-in", request, "-CA", ca, "-CAkey", ca_key,
-			     "-CAcreateserial", "-days", CERTIFICATE_DAYS, "-extfile", extensions,
-			     "-out", certificate),
-		       err) < 0)
-		return error_wrap(err, "cannot make the lab's certificates");
-	return 0;
-}
-
-/* The password goes to htpasswd on stdin and to .ringup/auth.json, and nowhere else. */
-static int make_password(const struct lab *lab, struct arena *arena, struct error *err)
-{
-	_cleanup_(proc_result_release) struct proc_result result = {0};
-	const char *path = lab_path(lab, "registry/htpasswd", arena);
-	const char *secret = lab_path(lab, "registry/password", arena);
-	char password[2 * PASSWORD_BYTES + 1];
-	struct proc proc = {
-		.words = WORDS("htpasswd", "-i", "-n", "-B", LAB_REGISTRY_USER),
-		.input = password,
-		.input_bytes = 2 * PASSWORD_BYTES,
-	};
-
-	if (file_exists(path))
-		return 0;
-	if (random_hex(password, PASSWORD_BYTES, err) < 0 || proc_run(&proc, &result, err) < 0)
-		return -1;
-	if (result.status != 0)
-		return proc_failed(&proc, &result, err);
-	if (file_write(secret, password, strlen(password), 0600, err) < 0)
-		return -1;
-	return file_write(path, result.out.text, result.out.length, 0600, err);
 }
 
 static int write_config(const struct lab *lab, const char *path, struct arena *arena,
@@ -117,7 +59,9 @@ int lab_registry_up(struct lab *lab, struct arena *arena, struct error *err)
 	if (lab_process_alive(&lab->registry))
 		return 0;
 	if (folder_make(lab_path(lab, "registry/data", arena), 0700, err) < 0 ||
-	    make_certificates(lab, arena, err) < 0 || make_password(lab, arena, err) < 0 ||
+	    certificate_files_make(lab_path(lab, "registry", arena), "ringup lab registry",
+				   registry_host(lab, arena), err) < 0 ||
+	    password_files_make(lab_path(lab, "registry", arena), LAB_REGISTRY_USER, err) < 0 ||
 	    write_config(lab, config, arena, err) < 0 ||
 	    proc_spawn(WORDS("docker-registry", "serve", config), NULL, log, &pid, err) < 0)
 		return -1;

@@ -2,6 +2,7 @@
 #include "registry-client/serve.h"
 
 #include "core/clock.h"
+#include "core/credential_files.h"
 #include "core/digest.h"
 #include "core/file.h"
 #include "core/json.h"
@@ -16,9 +17,6 @@
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
-
-#define CERTIFICATE_DAYS "825" /* what Apple's clients take at most */
-#define PASSWORD_BYTES 16
 
 static const char *in(const char *folder, const char *name, struct arena *arena)
 {
@@ -40,59 +38,6 @@ static const char *host_of(const char *address, struct arena *arena)
 	if (address[0] == '[' && address[length - 1] == ']')
 		return arena_strndup(arena, address + 1, length - 2);
 	return arena_strndup(arena, address, length);
-}
-
-static int make_certificates(const char *folder, const char *host, struct arena *arena,
-			     struct error *err)
-{
-	const char *ca = in(folder, "ca.pem", arena), *ca_key = in(folder, "ca.key", arena);
-	const char *key = in(folder, "server.key", arena), *csr = in(folder, "server.csr", arena);
-	const char *extensions = in(folder, "server.ext", arena);
-	bool is_number = !host[strspn(host, "0123456789.")] || strchr(host, ':');
-	const char *text =
-		arena_printf(arena, "subjectAltName=%s:%s%s\nextendedKeyUsage=serverAuth\n",
-			     is_number ? "IP" : "DNS", host,
-			     strcmp(host, "127.0.0.1") == 0 ? ",DNS:localhost" : "");
-
-	if (file_exists(in(folder, "server.pem", arena)))
-		return 0;
-	if (file_write(extensions, text, strlen(text), 0600, err) < 0 ||
-	    proc_check(WORDS("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-			     "ec_paramgen_curve:P-256", "-nodes", "-days", CERTIFICATE_DAYS,
-			     "-subj", "/CN=ringup registry CA", "-keyout", ca_key, "-out", ca),
-		       err) < 0 ||
-	    proc_check(WORDS("openssl", "req", "-newkey", "ec", "-pkeyopt",
-			     "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=ringup registry",
-			     "-keyout", key, "-out", csr),
-		       err) < 0 ||
-	    proc_check(WORDS("openssl", "x509", "-req", "-in", csr, "-CA", ca, "-CAkey", ca_key,
-			     "-CAcreateserial", "-days", CERTIFICATE_DAYS, "-extfile", extensions,
-			     "-out", in(folder, "server.pem", arena)),
-		       err) < 0)
-		return error_wrap(err, "cannot make the registry's certificates");
-	return 0;
-}
-
-/* It goes to htpasswd on stdin and to a file of mode 0600, and nowhere else. */
-static int make_password(const char *folder, const char *user, struct arena *arena,
-			 struct error *err)
-{
-	_cleanup_(proc_result_release) struct proc_result result = {0};
-	const char *path = in(folder, "htpasswd", arena);
-	char password[2 * PASSWORD_BYTES + 1];
-	struct proc proc = {.words = WORDS("htpasswd", "-i", "-n", "-B", user),
-			    .input = password,
-			    .input_bytes = 2 * PASSWORD_BYTES};
-
-	if (file_exists(path))
-		return 0;
-	if (random_hex(password, PASSWORD_BYTES, err) < 0 || proc_run(&proc, &result, err) < 0)
-		return -1;
-	if (result.status != 0)
-		return proc_failed(&proc, &result, err);
-	if (file_write(in(folder, "password", arena), password, strlen(password), 0600, err) < 0)
-		return -1;
-	return file_write(path, result.out.text, result.out.length, 0600, err);
 }
 
 /* JSON is YAML too, and its quoting is certain. */
@@ -197,8 +142,8 @@ static int set_up(const struct serve *serve, const char *host, struct arena *are
 {
 	if (folder_make(in(serve->folder, "data", arena), 0700, err) < 0 ||
 	    check_address(serve, arena, err) < 0 ||
-	    make_certificates(serve->folder, host, arena, err) < 0 ||
-	    make_password(serve->folder, serve->user, arena, err) < 0)
+	    certificate_files_make(serve->folder, "ringup registry", host, err) < 0 ||
+	    password_files_make(serve->folder, serve->user, err) < 0)
 		return -1;
 	return write_config(serve, arena, err);
 }
