@@ -40,6 +40,8 @@ python3-pip            # test: what .ci/tools.txt lists
 shellcheck             # test: lint
 clang-format           # test: lint
 universal-ctags        # test: lint, lengths of functions
+buildah                # test: an engine that builds images
+podman                 # test: another one
 jq                     # test: looks into --json documents
 procps                 # test: ps, pgrep
 '

@@ -109,6 +109,17 @@ cluster() {
 	fi
 }
 
+@test "Buildah and Podman: the same files, but for the empty ones that they mount on" {
+	mkdir -p storage
+	printf '[storage]\ndriver = "overlay"\nrunroot = "%s"\ngraphroot = "%s"\n' "$WORK/storage/run" "$WORK/storage/data" >storage.conf
+	export CONTAINERS_STORAGE_CONF=$WORK/storage.conf
+	for engine in buildah podman; do
+		build build --engine "$engine" -o "oci:$engine"
+		flatten "$engine" | grep -vE '^etc/(hostname|hosts|resolv.conf) file 755 0 0 [0-9]+ e3b0c44298fc' | diff native.tree -
+		podman rmi -af >/dev/null 2>&1
+	done
+}
+
 @test "one file changed: one layer is new, in less than the time of any step" {
 	local before after
 	before=$(jq -r '.config.digest, .layers[].digest' "native/blobs/sha256/$(digest native | cut -d: -f2)" | sort)
@@ -157,6 +168,37 @@ cluster() {
 	grep -q '^> data/again.sh file 755' difference
 	[ "$(jq '.layers | length' "more/blobs/sha256/$(digest more | cut -d: -f2)")" = 3 ]
 	flatten --config more | jq -e '.Cmd == ["/usr/local/bin/ringup-entry"]'
+}
+
+@test "image.base of a registry: fetched, a layer more; gone or unreachable: one sentence" {
+	registry_up
+	ringup push oci:files "$REGISTRY/base/data:1" 3>&- 4>&-
+	# Docker's short names come from the mirror of its hub
+	for base in "$REGISTRY/base/data:1" base/data:1; do
+		sed "s|oci:files|$base|; s/name: data/name: from${#base}/" more.yaml >remote.yaml
+		echo "mirrors: {docker: \"http://$REGISTRY\"}" >>remote.yaml
+		build -f remote.yaml build -o "oci:remote${#base}"
+		flatten "remote${#base}" | diff <(flatten more) -
+	done
+	sed "s|oci:files|$REGISTRY/base/none:1|" more.yaml >gone.yaml
+	run ringup -f gone.yaml build
+	[ "$status" = 1 ]
+	[ "$(grep -c '^ringup: error: ' <<<"$output")" = 1 ]
+	[[ "$output" == *"$REGISTRY/base/none"* ]]
+	kill "$(cat registry.pid)"
+	sed "s|oci:files|$REGISTRY/base/data:2|" more.yaml >gone.yaml
+	run ringup -f gone.yaml build
+	[ "$status" = 1 ]
+	[[ "$output" == *"$REGISTRY"*refused* ]]
+	nothing_runs
+}
+
+@test "too little space: said before anything is made" {
+	mkdir -p small && mount -t tmpfs -o size=64m none small
+	XDG_CACHE_HOME=$WORK/small run ringup build
+	umount small
+	[ "$status" = 1 ]
+	[[ "$output" == *"only "*" are free under $WORK/small"* ]]
 }
 
 @test "a step that fails: which, why, what to do; nothing runs on" {

@@ -24,8 +24,11 @@ build_begin() {
 }
 
 build_end() {
-	[ ! -f "$WORK/engine.pid" ] || kill "$(cat "$WORK/engine.pid")" 2>/dev/null || true
-	[ ! -f "$WORK/index.pid" ] || kill "$(cat "$WORK/index.pid")" 2>/dev/null || true
+	local name
+	for name in engine index registry; do
+		[ ! -f "$WORK/$name.pid" ] || kill "$(cat "$WORK/$name.pid")" 2>/dev/null || true
+	done
+	! mountpoint -q "$WORK/small" || umount "$WORK/small"
 	cd /
 	for _ in $(seq 50); do
 		if rm -rf --one-file-system "${WORK:?}" "${RUN:?}" 2>/dev/null; then break; fi
@@ -44,6 +47,20 @@ pip_index() {
 	done
 	PIP_URL=http://127.0.0.1:$(cat "$WORK/index.port")/simple
 	export PIP_URL
+}
+
+# registry_up: a Distribution server without TLS at $REGISTRY, on this machine's own address.
+registry_up() {
+	REGISTRY=127.0.0.1:$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	cat >"$WORK/registry.yml" <<-END
+		version: 0.1
+		log: {level: error, accesslog: {disabled: true}}
+		storage: {filesystem: {rootdirectory: $WORK/registry}, delete: {enabled: true}}
+		http: {addr: "$REGISTRY"}
+	END
+	docker-registry serve "$WORK/registry.yml" >"$WORK/registry.log" 2>&1 3>&- 4>&- &
+	echo $! >"$WORK/registry.pid"
+	timeout 20 bash -c "until curl -sf http://$REGISTRY/v2/ >/dev/null; do sleep 0.1; done"
 }
 
 # One dockerd for the tests that compare; started at the first.
