@@ -141,7 +141,7 @@ bench: all ## measure against the tools a user would pick instead
 install: all ## install into PREFIX (default /usr/local)
 	install -D -m 755 $(O)/ringup $(DESTDIR)$(PREFIX)/bin/ringup
 	install -D -m 755 $(O)/allreduce $(DESTDIR)$(PREFIX)/bin/allreduce
-	for f in $$(git ls-files recipes images deployer/remote); do \
+	for f in $$(git ls-files recipes images deployer/remote builder/remote); do \
 	  install -D -m $$(test -x $$f && echo 755 || echo 644) $$f $(DESTDIR)$(PREFIX)/share/ringup/$$f; done
 
 clean: ## remove what was built (a running lab keeps running: see 'ringup lab down')

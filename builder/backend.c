@@ -54,5 +54,7 @@ int backend_find(const char *name, const struct build_target *target, struct are
 			"build.engine: there is no build engine '%s'; known engines: auto%s", name,
 			reasons.text);
 	}
-	return error_set(err, ERROR_FAILED, "no engine here can build an image: %s", reasons.text);
+	return error_set(err, ERROR_FAILED, "no engine %s%s can build an image: %s",
+			 target->on ? "of " : "here", target->on ? target->on->name : "",
+			 reasons.text);
 }

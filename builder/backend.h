@@ -12,8 +12,16 @@
 #include "oci/manifest.h"
 #include "plan/spec.h"
 
+/* Another machine, whose engine builds. */
+struct build_host {
+	const char *name;	  /* for people */
+	const char *const *reach; /* words, before one more that is a command line for its shell */
+	bool sudo;		  /* commands there begin with sudo -n */
+};
+
 /* Where a backend works. */
 struct build_target {
+	const struct build_host *on; /* NULL: this machine */
 	const char
 		*docker_host; /* build.docker_host of cluster.yaml; "" for the engine's default */
 	const char *store;    /* the native engine's folder (store.h) */
@@ -50,6 +58,12 @@ struct backend {
 	/* Takes a root filesystem tar as a base image; NULL: it comes with the job. */
 	int (*import_base)(const struct build_target *target, const char *tar, const char *image,
 			   struct error *err);
+	/*
+	 * What another machine is not to keep: removes the image (NULL: none came of it) and what
+	 * the steps left that the build's `log` ("" for none) tells of. NULL: nothing is left.
+	 */
+	int (*forget)(const struct build_target *target, const char *image, const char *log,
+		      struct error *err);
 	/* Builds. The error holds the failing step's own last lines. */
 	int (*build)(const struct build_job *job, struct error *err);
 	/*

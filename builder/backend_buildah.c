@@ -3,57 +3,44 @@
 #include "builder/client.h"
 #include "builder/runtime.h"
 
-#include "core/file.h"
-#include "core/proc.h"
-
-#include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
-
-static const struct client client = {.step = "STEP "};
+static struct client client(const struct build_target *target)
+{
+	return (struct client){.on = target->on, .step = "STEP "};
+}
 
 static bool available(const struct build_target *target, struct arena *arena, const char **why)
 {
-	(void)target;
-	if (!proc_exists("buildah")) {
+	struct client c = client(target);
+
+	if (!client_exists(&c, "buildah")) {
 		*why = "the buildah command is not installed (apt-get install buildah)";
 		return false;
 	}
-	return client_answers(&client, WORDS("buildah", "version"), "buildah does not work",
+	return client_answers(&c, WORDS("buildah", "version"), "buildah does not work",
 			      "see buildah info", arena, why);
 }
 
 static int has_image(const struct build_target *target, const char *image, bool *found,
 		     struct error *err)
 {
-	(void)target;
-	return client_ask(&client, WORDS("buildah", "inspect", "--type", "image", image), found,
-			  err);
+	struct client c = client(target);
+
+	return client_ask(&c, WORDS("buildah", "inspect", "--type", "image", image), found, err);
 }
 
 /* There is no import: an image of one ADD, which unpacks the tar. */
 static int import_base(const struct build_target *target, const char *tar, const char *image,
 		       struct error *err)
 {
-	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	const char *folder = path_folder(&arena, tar), *name = strrchr(tar, '/') + 1;
-	const char *file = arena_printf(&arena, "%s.Dockerfile", tar);
-	const char *text = arena_printf(&arena, "FROM scratch\nADD %s /\n", name);
-	const char *ignore = arena_printf(&arena, "%s.ignore", tar);
-	const char *rule = arena_printf(&arena, "*\n!%s\n", name);
-	int rc;
+	static const char script[] =
+		"folder=$(mktemp -d) || exit\n"
+		"trap 'rm -rf \"$folder\"' EXIT\n"
+		"cat >\"$folder/base.tar\" || exit\n"
+		"printf 'FROM scratch\\nADD base.tar /\\n' >\"$folder/Dockerfile\"\n"
+		"buildah bud --quiet --tag \"$1\" \"$folder\"\n";
+	struct client c = client(target);
 
-	(void)target;
-	if (file_write(file, text, strlen(text), 0600, err) < 0 ||
-	    file_write(ignore, rule, strlen(rule), 0600, err) < 0)
-		return -1;
-	rc = client_check(&client,
-			  WORDS("buildah", "bud", "--quiet", "--ignorefile", ignore, "--file", file,
-				"--tag", image, folder),
-			  err);
-	unlink(file);
-	unlink(ignore);
-	return rc;
+	return client_give(&c, WORDS("sh", "-c", script, "import", image), tar, err);
 }
 
 static const char *const *build_words(const char *context, const char *image,
@@ -67,21 +54,40 @@ static const char *const *build_words(const char *context, const char *image,
 				  context, image, build_args, arena);
 }
 
-static int build(const struct build_job *job, struct error *err)
+/* Without the images of its steps, which nobody asked to keep there. */
+static const char *const *build_words_there(const char *context, const char *image,
+					    const char *const *build_args, struct arena *arena)
 {
-	return client_build_folder(&client, job, build_words, err);
+	return client_build_words(WORDS("buildah", "bud", "--network", "host", "--format", "docker",
+					"--layers=false", "--force-rm"),
+				  context, image, build_args, arena);
 }
 
+static int build(const struct build_job *job, struct error *err)
+{
+	struct client c = client(job->target);
+
+	return client_build(&c, job, job->target->on ? build_words_there : build_words,
+			    CONTEXT_FOLDER, err);
+}
+
+static int forget(const struct build_target *target, const char *image, const char *log,
+		  struct error *err)
+{
+	struct client c = client(target);
+
+	(void)log;
+	return image ? client_clean(&c, WORDS("buildah", "rmi", image), err) : 0;
+}
+
+/* It opens its output once more, which only a pipe lets it. */
 static int save(const struct build_target *target, const char *image, int fd, struct error *err)
 {
-	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	static const char script[] = "{ buildah push --quiet \"$1\" "
+				     "\"docker-archive:/dev/stdout:$1\" || kill $$; } | cat";
+	struct client c = client(target);
 
-	(void)target;
-	return client_check(&client,
-			    WORDS("buildah", "push", "--quiet", image,
-				  arena_printf(&arena, "docker-archive:/proc/%d/fd/%d:%s",
-					       (int)getpid(), fd, image)),
-			    err);
+	return client_write(&c, WORDS("sh", "-c", script, "save", image), fd, err);
 }
 
 const struct backend backend_buildah = {
@@ -91,6 +97,7 @@ const struct backend backend_buildah = {
 	.available = available,
 	.has_image = has_image,
 	.import_base = import_base,
+	.forget = forget,
 	.build = build,
 	.save = save,
 	.build_words = build_words,

@@ -9,7 +9,7 @@
 /* Whether the client can drive BuildKit: alone up to 20.10, with its plug-in after that. */
 static bool available(const struct build_target *target, struct arena *arena, const char **why)
 {
-	static const struct client client = {0};
+	const struct client client = {.on = target->on};
 	const char *reason;
 
 	if (!dockerd_answers(target, arena, why))
@@ -48,6 +48,7 @@ const struct backend backend_buildkit = {
 	.available = available,
 	.has_image = dockerd_has_image,
 	.import_base = dockerd_import,
+	.forget = dockerd_forget,
 	.build = build,
 	.save = dockerd_save,
 	.build_words = build_words,

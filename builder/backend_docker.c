@@ -7,8 +7,9 @@
 
 #include "builder/client.h"
 #include "core/file.h"
-#include "core/proc.h"
 #include "core/words.h"
+
+#include <string.h>
 
 static struct client client(const struct build_target *target, bool buildkit, struct arena *arena)
 {
@@ -17,7 +18,8 @@ static struct client client(const struct build_target *target, bool buildkit, st
 	words_add(&env, buildkit ? "DOCKER_BUILDKIT=1" : "DOCKER_BUILDKIT=0");
 	if (*target->docker_host)
 		words_addf(&env, "DOCKER_HOST=%s", target->docker_host);
-	return (struct client){.env = env.list,
+	return (struct client){.on = target->on,
+			       .env = env.list,
 			       .step = buildkit ? "#" : "Step ",
 			       .output = buildkit ? NULL : "---> Running in "};
 }
@@ -26,7 +28,7 @@ bool dockerd_answers(const struct build_target *target, struct arena *arena, con
 {
 	struct client c = client(target, false, arena);
 
-	if (!proc_exists("docker")) {
+	if (!client_exists(&c, "docker")) {
 		*why = "the docker command is not installed (apt-get install docker.io)";
 		return false;
 	}
@@ -54,7 +56,43 @@ int dockerd_import(const struct build_target *target, const char *tar, const cha
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	struct client c = client(target, false, &arena);
 
-	return client_check(&c, WORDS("docker", "import", tar, image), err);
+	return client_give(&c, WORDS("docker", "import", "-", image), tar, err);
+}
+
+/* The classic builder says what each step made (" ---> 1f2e3d4c5b6a"), or that it was there. */
+static void add_left(const char *log, struct words *words)
+{
+	const char *previous = "";
+
+	for (const char *line = log; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		bool cached = starts_with(previous, " ---> Using cache");
+
+		previous = line;
+		if (starts_with(line, " ---> ") && strspn(line + 6, "0123456789abcdef") == 12 &&
+		    !cached)
+			words_add(words, arena_strndup(words->arena, line + 6, 12));
+	}
+}
+
+int dockerd_forget(const struct build_target *target, const char *image, const char *log,
+		   struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct client c = client(target, false, &arena);
+	struct words left = WORDS_INIT(&arena), words = WORDS_INIT(&arena);
+	struct error ignored = {0};
+	int rc = 0;
+
+	if (image)
+		rc = client_clean(&c, WORDS("docker", "image", "rm", image), err);
+	add_left(log, &left);
+	words_add_all(&words, WORDS("docker", "image", "rm"));
+	/* from the last: the others are what it stands on; what is gone or in use is no matter */
+	for (size_t i = left.count; i > 0; i--)
+		words_add(&words, left.list[i - 1]);
+	if (left.count)
+		client_clean(&c, words.list, &ignored);
+	return rc;
 }
 
 const char *const *dockerd_build_words(const char *context, const char *image,
@@ -67,14 +105,9 @@ const char *const *dockerd_build_words(const char *context, const char *image,
 int dockerd_build(const struct build_job *job, bool buildkit, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	_cleanup_(fd_close) int context = -1;
 	struct client c = client(job->target, buildkit, &arena);
 
-	if (client_context_tar(job, &context, err) < 0)
-		return -1;
-	return client_build(&c, job,
-			    dockerd_build_words("-", job->image, job->spec->build_args, &arena),
-			    context, err);
+	return client_build(&c, job, dockerd_build_words, CONTEXT_TAR, err);
 }
 
 int dockerd_save(const struct build_target *target, const char *image, int fd, struct error *err)
@@ -98,6 +131,7 @@ const struct backend backend_docker = {
 	.available = dockerd_answers,
 	.has_image = dockerd_has_image,
 	.import_base = dockerd_import,
+	.forget = dockerd_forget,
 	.build = build,
 	.save = dockerd_save,
 	.build_words = dockerd_build_words,

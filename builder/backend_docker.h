@@ -11,6 +11,8 @@ int dockerd_has_image(const struct build_target *target, const char *image, bool
 		      struct error *err);
 int dockerd_import(const struct build_target *target, const char *tar, const char *image,
 		   struct error *err);
+int dockerd_forget(const struct build_target *target, const char *image, const char *log,
+		   struct error *err);
 int dockerd_build(const struct build_job *job, bool buildkit, struct error *err);
 int dockerd_save(const struct build_target *target, const char *image, int fd, struct error *err);
 const char *const *dockerd_build_words(const char *context, const char *image,

@@ -2,28 +2,26 @@
 /* No engine at all: see native.h. */
 #include "builder/backend.h"
 
+#include "builder/kept.h"
 #include "builder/native.h"
 #include "builder/runtime.h"
-#include "core/file.h"
-#include "oci/layout.h"
 
 static bool available(const struct build_target *target, struct arena *arena, const char **why)
 {
+	if (target->on) {
+		*why = "it works on this machine only";
+		return false;
+	}
 	return !target->has_steps || runtime_available(arena, why);
 }
 
 static int has_image(const struct build_target *target, const char *image, bool *found,
 		     struct error *err)
 {
-	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	const char *layout = arena_printf(&arena, "%s/layout", target->store);
 	struct descriptor manifest;
-	struct error ignored = {0};
 
 	(void)err;
-	*found = file_exists(arena_printf(&arena, "%s/index.json", layout)) &&
-		 layout_find(layout, image, &manifest, &ignored) == 0 &&
-		 layout_has(layout, &manifest);
+	*found = kept_find(target, image, &manifest);
 	return 0;
 }
 

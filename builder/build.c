@@ -2,6 +2,7 @@
 #include "builder/build.h"
 
 #include "builder/context.h"
+#include "builder/kept.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -17,6 +18,7 @@
 /* An image of the CPU stack with its base, twice over: what a build may need in the cache folder.
  */
 #define BUILD_DISK_BYTES (2 * GIB)
+#define LOG_CEILING_BYTES (64 * MIB)
 #define REASONS_BYTES 500 /* of a package tool's output in an error */
 
 static const char *base_tar_path(const struct spec *spec, const char *folder, struct arena *arena)
@@ -190,22 +192,91 @@ static void name_image(const struct cluster *cluster, const struct spec *spec,
 		       struct image *image)
 {
 	*image = (struct image){
-		.target = {.docker_host = cluster->build.docker_host,
+		/* an engine's address is as this machine sees it */
+		.target = {.on = options->on,
+			   .docker_host = options->on ? "" : cluster->build.docker_host,
 			   .store = arena_printf(arena, "%s/native", options->cache_folder)},
 		.name = arena_printf(arena, "ringup/%s:%s", cluster->image.name,
 				     spec_tag(spec, arena)),
 	};
 }
 
+/* The engine that is asked for: a name, or "auto". */
+static const char *engine_name(const struct cluster *cluster, const struct build_options *options)
+{
+	return options->engine && *options->engine ? options->engine : cluster->build.engine;
+}
+
+/* Content is what counts: whose engine made it is not asked, unless one is named. */
+static bool is_kept(const struct cluster *cluster, const struct build_options *options,
+		    struct image *image)
+{
+	struct descriptor manifest;
+
+	if (!options->on && strcmp(engine_name(cluster, options), "auto") != 0)
+		return false;
+	image->kept = kept_find(&image->target, image->name, &manifest);
+	return image->kept;
+}
+
 static int find_backend(const struct cluster *cluster, const struct build_options *options,
 			struct arena *arena, struct image *image, struct error *err)
 {
-	bool given = options->engine && *options->engine;
-	const char *name = given ? options->engine : cluster->build.engine;
+	const char *name = engine_name(cluster, options);
 
 	if (backend_find(name, &image->target, arena, &image->backend, err) == 0)
 		return 0;
-	return err->kind == ERROR_USAGE && !given ? error_wrap(err, "%s", cluster->path) : -1;
+	return err->kind == ERROR_USAGE && name == cluster->build.engine
+		       ? error_wrap(err, "%s", cluster->path)
+		       : -1;
+}
+
+/* Nothing of ours stays on another machine, however the build ended. */
+static void forget_there(const struct image *image, const struct build_job *job, bool has_base,
+			 bool built)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const struct build_target *target = &image->target;
+	struct error left = {0}, base = {0}, ignored = {0};
+	char empty[] = "", *log = empty;
+
+	file_read(job->log_path, LOG_CEILING_BYTES, &arena, &log, NULL, &ignored);
+	image->backend->forget(target, built ? image->name : NULL, log, &left);
+	if (!has_base)
+		image->backend->forget(target, job->spec->base_name, "", &base);
+	if (built && (left.kind || base.kind))
+		log_warn("%s may still hold images of this build: %s", target->on->name,
+			 left.kind ? left.text : base.text);
+}
+
+static int build_there(const struct cluster *cluster, const struct build_options *options,
+		       struct image *image, struct build_job *job, struct arena *arena,
+		       struct error *err)
+{
+	bool has_base = true, built;
+	int rc;
+
+	if (strcmp(job->spec->base_name, "scratch") != 0 &&
+	    image->backend->has_image(&image->target, job->spec->base_name, &has_base, err) < 0)
+		return -1;
+	unlink(job->log_path); /* an older one says nothing of what is there now */
+	rc = prepare_base(cluster, options->cache_folder, image, job, arena, err);
+	if (rc == 0)
+		rc = run_build(options, image, job, arena, err);
+	built = rc == 0;
+	if (rc == 0)
+		rc = image_take_home(image, err);
+	forget_there(image, job, has_base, built);
+	return rc;
+}
+
+static int build_here(const struct cluster *cluster, const struct build_options *options,
+		      struct image *image, struct build_job *job, struct arena *arena,
+		      struct error *err)
+{
+	if (prepare_base(cluster, options->cache_folder, image, job, arena, err) < 0)
+		return -1;
+	return run_build(options, image, job, arena, err);
 }
 
 int build_image(const struct cluster *cluster, const struct spec *spec,
@@ -216,12 +287,22 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 				.shell_on_failure = options->shell_on_failure,
 				.fetch = options->fetch,
 				.fetch_arg = options->fetch_arg};
+	struct error ignored = {0};
 	bool found = false;
 
 	name_image(cluster, spec, options, arena, image);
-	if (spec_about(spec, &image->newest_s, &image->target.has_steps, err) < 0 ||
-	    find_backend(cluster, options, arena, image, err) < 0 ||
-	    image->backend->has_image(&image->target, image->name, &found, err) < 0)
+	if (spec_about(spec, &image->newest_s, &image->target.has_steps, err) < 0)
+		return -1;
+	if (is_kept(cluster, options, image)) {
+		/* what would have built it, if anything */
+		if (!options->on)
+			find_backend(cluster, options, arena, image, &ignored);
+		return 0;
+	}
+	if (find_backend(cluster, options, arena, image, err) < 0)
+		return -1;
+	image->kept = options->on || !image->backend->save;
+	if (!options->on && image->backend->has_image(&image->target, image->name, &found, err) < 0)
 		return -1;
 	if (found)
 		return 0;
@@ -233,8 +314,7 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 					      spec_tag(spec, arena));
 	if (folder_make(options->cache_folder, 0700, err) < 0 ||
 	    check_disk(options->cache_folder, err) < 0 ||
-	    prepare_base(cluster, options->cache_folder, image, &job, arena, err) < 0 ||
-	    run_build(options, image, &job, arena, err) < 0)
+	    (options->on ? build_there : build_here)(cluster, options, image, &job, arena, err) < 0)
 		return -1;
 	image->built = true;
 	return 0;
@@ -258,9 +338,14 @@ int build_commands(const struct cluster *cluster, const struct spec *spec,
 	if (spec_about(spec, &image.newest_s, &image.target.has_steps, err) < 0 ||
 	    find_backend(cluster, options, arena, &image, err) < 0)
 		return -1;
-	if (!image.backend->build_words) {
-		add_command(out, WORDS("ringup", "-f", cluster->path, "build", "--engine",
-				       image.backend->name));
+	if (!image.backend->build_words || options->on) {
+		struct words words = WORDS_INIT(arena);
+
+		words_add_all(&words, WORDS("ringup", "-f", cluster->path, "build", "--engine",
+					    image.backend->name));
+		if (options->on)
+			words_add_all(&words, WORDS("--on", options->on->name));
+		add_command(out, words.list);
 		return 0;
 	}
 	if (*cluster->build.docker_host)

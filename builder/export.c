@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A finished image, out of what built it, as a layout. */
 #include "builder/build.h"
+#include "builder/kept.h"
 
 #include "core/file.h"
 #include "oci/archive.h"
@@ -61,8 +62,19 @@ int image_export(const struct image *image, const char *scratch, struct arena *a
 		 const char **layout, struct descriptor *manifest, struct error *err)
 {
 	*layout = scratch;
-	if (image->backend->save)
+	if (!image->kept)
 		return import_archive(image, scratch, arena, manifest, err);
-	*layout = arena_printf(arena, "%s/layout", image->target.store);
+	*layout = kept_layout(&image->target, arena);
 	return layout_find(*layout, image->name, manifest, err);
+}
+
+int image_take_home(const struct image *image, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char *layout = kept_layout(&image->target, &arena);
+	struct descriptor manifest;
+
+	if (import_archive(image, layout, &arena, &manifest, err) < 0)
+		return -1;
+	return layout_tag(layout, &manifest, image->name, err);
 }

@@ -10,14 +10,18 @@
 
 struct options {
 	bool dry_run, shell_on_failure;
-	const char *engine, *output;
+	const char *engine, *output, *on;
 };
 
 static const struct opt options[] = {
-	{0, "engine", "NAME", "native, docker, buildah, podman, or auto; instead of build.engine",
-	 OPT_TEXT, offsetof(struct options, engine)},
+	{0, "engine", "NAME",
+	 "native, docker, buildkit, buildah, podman, or auto; instead of build.engine", OPT_TEXT,
+	 offsetof(struct options, engine)},
 	{'o', "output", "DST", "also write the image to oci:DIR[:TAG] or docker-archive:FILE",
 	 OPT_TEXT, offsetof(struct options, output)},
+	{0, "on", "HOST",
+	 "build with HOST's engine: a host of the cluster file, or [USER@]ADDRESS[:PORT]", OPT_TEXT,
+	 offsetof(struct options, on)},
 	{0, "shell-on-failure", NULL, "a shell in the step that fails (native engine, terminal)",
 	 OPT_FLAG, offsetof(struct options, shell_on_failure)},
 	{0, "dry-run", NULL, "print what would be done, as commands", OPT_FLAG,
@@ -25,9 +29,11 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
-static int print_commands(struct stages *s, const struct options *o, struct error *err)
+static int print_commands(struct stages *s, const struct build_request *request, struct error *err)
 {
-	struct build_options build = {.cache_folder = stage_cache_folder(s), .engine = o->engine};
+	struct build_options build = {.cache_folder = stage_cache_folder(s),
+				      .engine = request->engine,
+				      .on = request->on};
 	_cleanup_(str_release) struct str out = {0};
 
 	str_init(&out);
@@ -92,12 +98,52 @@ static void print_result(struct stages *s, const struct image *image,
 	       *manifest->digest ? ", " : "", manifest->digest);
 }
 
+/* Connects to HOST. */
+static int reach(struct stages *s, const char *text, struct build_host *on, struct ssh **ssh,
+		 struct error *err)
+{
+	struct ssh_target *target = ARENA_NEW(s->arena, struct ssh_target);
+	struct host *host = ARENA_NEW(s->arena, struct host);
+
+	if (cluster_reach(&s->cluster, text, s->arena, host, err) < 0)
+		return error_wrap(err, "--on");
+	fleet_target(&s->cluster, host, s->ctx->timeout_s, s->arena, target);
+	*on = (struct build_host){.name = text, .sudo = target->sudo};
+	return ssh_open_words(target, ssh, &on->reach, err);
+}
+
+static int build(struct stages *s, const struct options *o, const struct place *place,
+		 struct error *err)
+{
+	_cleanup_(ssh_closep) struct ssh *ssh = NULL;
+	struct build_request request = {.engine = o->engine,
+					.shell_on_failure = o->shell_on_failure};
+	struct descriptor manifest = {0};
+	struct build_host on;
+	struct image image = {0};
+
+	if (!o->output && !o->engine && !o->dry_run && is_in_registry(s)) {
+		image.name = reference_text(&s->reference, s->arena);
+		print_result(s, &image, &manifest);
+		return 0;
+	}
+	if (o->on) {
+		if (reach(s, o->on, &on, &ssh, err) < 0)
+			return -1;
+		request.on = &on;
+	}
+	if (o->dry_run)
+		return print_commands(s, &request, err);
+	if (stage_build(s, &request, &image, err) < 0 ||
+	    (o->output && write_output(s, &image, place, &manifest, err) < 0))
+		return -1;
+	print_result(s, &image, &manifest);
+	return 0;
+}
+
 static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
 {
 	const struct options *o = values;
-	struct build_request request = {o->engine, o->shell_on_failure};
-	struct descriptor manifest = {0};
-	struct image image = {0};
 	struct place place;
 	struct stages s;
 
@@ -110,18 +156,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 				 "sends the image to the registry");
 	if (stage_cluster(&s, ctx, err) < 0 || stage_plan(&s, err) < 0 || stage_recipe(&s, err) < 0)
 		return -1;
-	if (o->dry_run)
-		return print_commands(&s, o, err);
-	if (!o->output && !o->engine && is_in_registry(&s)) {
-		image.name = reference_text(&s.reference, s.arena);
-		print_result(&s, &image, &manifest);
-		return 0;
-	}
-	if (stage_build(&s, &request, &image, err) < 0 ||
-	    (o->output && write_output(&s, &image, &place, &manifest, err) < 0))
-		return -1;
-	print_result(&s, &image, &manifest);
-	return 0;
+	return build(&s, o, &place, err);
 }
 
 const struct command command_build = {
@@ -134,7 +169,11 @@ const struct command command_build = {
 		"is\n"
 		"missing. Nothing is done when the registry or the engine keeps an image of the "
 		"same\n"
-		"content. The same lock, base and files give the same digest again.\n",
+		"content. The same lock, base and files give the same digest again.\n\n"
+		"With --on the context goes to HOST over SSH, its engine builds (docker, podman or "
+		"buildah),\n"
+		"and the image comes back; nothing of it is left there. 'ringup push' sends it "
+		"on.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.run = run,

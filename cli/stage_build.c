@@ -53,6 +53,7 @@ int stage_build(struct stages *s, const struct build_request *request, struct im
 		.cache_folder = stage_cache_folder(s),
 		.engine = request ? request->engine : NULL,
 		.shell_on_failure = request && request->shell_on_failure,
+		.on = request ? request->on : NULL,
 		.fetch = fetch,
 		.fetch_arg = s,
 	};

@@ -30,7 +30,7 @@ static int export_image(struct stages *s, const struct image *image, const char 
 	uint64_t begin = clock_usec();
 
 	/* a layout of the backend's own is there already, compressed */
-	if (!image->backend->save)
+	if (image->kept)
 		return image_export(image, scratch, s->arena, layout, manifest, err);
 	step = progress_begin("image",
 			      arena_printf(s->arena, "exports and compresses %s", image->name));

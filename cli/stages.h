@@ -90,6 +90,7 @@ int stage_find_image(struct stages *stages, struct registry *registry, bool *fou
 struct build_request {
 	const char *engine; /* instead of the file's; NULL or "": the file's */
 	bool shell_on_failure;
+	const struct build_host *on; /* another machine; NULL: here */
 };
 
 /* Builds the image unless the backend keeps it; `request` may be NULL. */

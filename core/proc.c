@@ -175,7 +175,8 @@ static void write_input(struct run *run)
 
 	if (done > 0)
 		run->input_done += (size_t)done;
-	if ((done < 0 && errno != EAGAIN && errno != EINTR) || run->input_done == proc->input_bytes)
+	if ((done < 0 && errno != EAGAIN && errno != EINTR) ||
+	    (run->input_done == proc->input_bytes && !proc->holds_input))
 		fd_close(&run->input_fd);
 }
 
@@ -190,9 +191,10 @@ static int check_stop(const struct proc *proc, struct error *err)
 static int pump(struct run *run, uint64_t deadline_usec, struct error *err)
 {
 	while (run->out.fd >= 0 || run->err.fd >= 0) {
+		bool gives = run->input_done < run->proc->input_bytes || !run->proc->holds_input;
 		struct pollfd fds[3] = {{run->out.fd, POLLIN, 0},
 					{run->err.fd, POLLIN, 0},
-					{run->input_fd, POLLOUT, 0}};
+					{gives ? run->input_fd : -1, POLLOUT, 0}};
 
 		if (check_stop(run->proc, err) < 0)
 			return -1;

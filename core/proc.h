@@ -23,6 +23,7 @@ struct proc {
 	const char *folder;	  /* working folder, or NULL */
 	const void *input;	  /* given on stdin; NULL: stdin is /dev/null */
 	size_t input_bytes;
+	bool holds_input;	    /* stdin stays open behind `input` until it ends, or we do */
 	int input_fd;		    /* > 0: stdin is this descriptor instead */
 	int output_fd;		    /* > 0: stdout goes to this descriptor instead of `out` */
 	int timeout_s;		    /* 0: one hour */

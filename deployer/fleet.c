@@ -26,6 +26,23 @@ static int pick_engine(const char *name, const struct engine **engine, struct er
 	return -1;
 }
 
+void fleet_target(const struct cluster *cluster, const struct host *host, int timeout_s,
+		  struct arena *arena, struct ssh_target *target)
+{
+	*target = (struct ssh_target){
+		.name = host->name,
+		.address = host->address,
+		.user = host->user,
+		.port = host->port,
+		.key = cluster_path(cluster, cluster->ssh.key, arena),
+		.known_hosts = cluster_path(cluster, cluster->ssh.known_hosts, arena),
+		.jump = cluster->ssh.jump,
+		.transport = cluster->ssh.transport,
+		.sudo = cluster->ssh.sudo,
+		.timeout_s = timeout_s ? timeout_s : FLEET_TIMEOUT_DEFAULT_S,
+	};
+}
+
 int fleet_init(const struct cluster *cluster, const struct fleet_options *options,
 	       struct arena *arena, struct fleet *fleet, struct error *err)
 {
@@ -38,26 +55,11 @@ int fleet_init(const struct cluster *cluster, const struct fleet_options *option
 	if (pick_engine(cluster->container.engine, &engine, err) < 0)
 		return error_wrap(err, "%s", cluster->path);
 	for (size_t i = 0; i < fleet->count; i++) {
-		const struct host *host = &cluster->hosts[i];
+		struct member *member = &fleet->members[i];
 
-		fleet->members[i] = (struct member){
-			.host = host,
-			.index = i,
-			.fleet = fleet,
-			.engine = engine,
-			.target = {.name = host->name,
-				   .address = host->address,
-				   .user = host->user,
-				   .port = host->port,
-				   .key = cluster_path(cluster, cluster->ssh.key, arena),
-				   .known_hosts =
-					   cluster_path(cluster, cluster->ssh.known_hosts, arena),
-				   .jump = cluster->ssh.jump,
-				   .transport = cluster->ssh.transport,
-				   .sudo = cluster->ssh.sudo,
-				   .timeout_s = options->timeout_s ? options->timeout_s
-								   : FLEET_TIMEOUT_DEFAULT_S},
-		};
+		*member = (struct member){
+			.host = &cluster->hosts[i], .index = i, .fleet = fleet, .engine = engine};
+		fleet_target(cluster, member->host, options->timeout_s, arena, &member->target);
 	}
 	return 0;
 }

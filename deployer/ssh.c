@@ -64,9 +64,9 @@ static const struct ssh_transport *choose_transport(const struct ssh_target *tar
 	return key_is_for_libssh2(target->key) ? &ssh_transport_libssh2 : &ssh_transport_openssh;
 }
 
-int ssh_open(const struct ssh_target *target, struct ssh **ssh, struct error *err)
+static int open_by(const struct ssh_transport *transport, const struct ssh_target *target,
+		   struct ssh **ssh, struct error *err)
 {
-	const struct ssh_transport *transport = choose_transport(target);
 	void *state;
 
 	atomic_fetch_add(&connections, 1);
@@ -74,6 +74,20 @@ int ssh_open(const struct ssh_target *target, struct ssh **ssh, struct error *er
 		return -1;
 	*ssh = xmalloc(sizeof(**ssh));
 	**ssh = (struct ssh){target, transport, state};
+	return 0;
+}
+
+int ssh_open(const struct ssh_target *target, struct ssh **ssh, struct error *err)
+{
+	return open_by(choose_transport(target), target, ssh, err);
+}
+
+int ssh_open_words(const struct ssh_target *target, struct ssh **ssh, const char *const **words,
+		   struct error *err)
+{
+	if (open_by(&ssh_transport_openssh, target, ssh, err) < 0)
+		return -1;
+	*words = ssh_openssh_words((*ssh)->state);
 	return 0;
 }
 

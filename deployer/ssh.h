@@ -38,8 +38,21 @@ struct ssh;
  */
 int ssh_open(const struct ssh_target *target, struct ssh **ssh, struct error *err);
 
+/*
+ * The same with the system's ssh, for programs that reach the host by a command: *words, kept until
+ * ssh_close, are to be followed by one more, the command line for the host's shell.
+ */
+int ssh_open_words(const struct ssh_target *target, struct ssh **ssh, const char *const **words,
+		   struct error *err);
+
 /* Closes and frees; NULL is fine. */
 void ssh_close(struct ssh *ssh);
+
+/* For _cleanup_. */
+static inline void ssh_closep(struct ssh **ssh)
+{
+	ssh_close(*ssh);
+}
 
 struct ssh_command {
 	const char *const *words; /* quoted by core/quote.h; never a format string */

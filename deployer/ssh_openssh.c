@@ -89,6 +89,16 @@ static int open_openssh(const struct ssh_target *target, void **state, struct er
 	return 0;
 }
 
+const char *const *ssh_openssh_words(void *state)
+{
+	struct openssh *o = state;
+	struct words words = WORDS_INIT(&o->arena);
+
+	words_add_all(&words, o->base);
+	words_add(&words, o->target->address);
+	return words.list;
+}
+
 static int run_openssh(void *state, const char *line, const struct ssh_command *command,
 		       uint64_t deadline_usec, struct proc_result *result, struct error *err)
 {

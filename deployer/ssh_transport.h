@@ -17,6 +17,9 @@ struct ssh_transport {
 
 extern const struct ssh_transport ssh_transport_libssh2, ssh_transport_openssh;
 
+/* Of an open connection of the system's ssh: ssh_open_words. */
+const char *const *ssh_openssh_words(void *state);
+
 #define SSH_TIMEOUT_DEFAULT_S 60
 #define SSH_OUTPUT_CEILING_BYTES (8 * MIB)
 

@@ -24,7 +24,8 @@ int layer_normalise(normalise_source *next, void *arg, int64_t newest_s, struct 
 
 /*
  * The same for a config: "created" and the history's times become `created_s`, and what tells of
- * the machine that built it (a container's id and name, the engine's version) goes.
+ * the machine that built it (a container's id and name, the engine's version) or of how the context
+ * came to it (the checksums of COPY) goes.
  */
 void config_normalise(cJSON *config, int64_t created_s);
 

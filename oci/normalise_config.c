@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "oci/normalise.h"
 
+#include <string.h>
 #include <time.h>
+
+#define CHECKSUM_DIGITS 64 /* of a SHA-256 */
 
 void config_time(int64_t seconds, char text[static 40])
 {
@@ -22,6 +25,28 @@ static void set_text(cJSON *object, const char *name, const char *text)
 		cJSON_AddStringToObject(object, name, text);
 }
 
+/*
+ * Docker's classic builder writes a checksum of what was copied: "#(nop) COPY dir:HEX in /bin". It
+ * covers how the context came as well (as a tar or as a folder), and the layer has a digest of its
+ * own.
+ */
+static void drop_checksums(char *text)
+{
+	static const char *const kinds[] = {" dir:", " file:", " multi:"};
+
+	if (!strstr(text, "#(nop) COPY ") && !strstr(text, "#(nop) ADD "))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		for (char *at = text; (at = strstr(at, kinds[i]));) {
+			size_t digits;
+
+			at += strlen(kinds[i]) - 1;
+			digits = strspn(at + 1, "0123456789abcdef");
+			if (digits == CHECKSUM_DIGITS)
+				memmove(at, at + 1 + digits, strlen(at + 1 + digits) + 1);
+		}
+}
+
 void config_normalise(cJSON *config, int64_t created_s)
 {
 	static const char *const traces[] = {"container", "container_config", "docker_version",
@@ -36,6 +61,11 @@ void config_normalise(cJSON *config, int64_t created_s)
 		cJSON_DeleteItemFromObjectCaseSensitive(settings, names[i]);
 	config_time(created_s, created);
 	set_text(config, "created", created);
-	cJSON_ArrayForEach (entry, cJSON_GetObjectItemCaseSensitive(config, "history"))
+	cJSON_ArrayForEach (entry, cJSON_GetObjectItemCaseSensitive(config, "history")) {
+		cJSON *text = cJSON_GetObjectItemCaseSensitive(entry, "created_by");
+
 		set_text(entry, "created", created);
+		if (cJSON_IsString(text))
+			drop_checksums(text->valuestring);
+	}
 }

@@ -111,6 +111,13 @@ const char *cluster_state_path(const struct cluster *cluster, const char *relati
 const struct host *cluster_host(const struct cluster *cluster, const char *name);
 
 /*
+ * The host of that name or address, or one that is not in the file: [USER@]ADDRESS[:PORT], with the
+ * file's `ssh` for the rest; an IPv6 address before a port stands in brackets. ERROR_USAGE.
+ */
+int cluster_reach(const struct cluster *cluster, const char *text, struct arena *arena,
+		  struct host *host, struct error *err);
+
+/*
  * Expands "node[01-03,7]" to node01 node02 node03 node7, keeping the width. Several ranges
  * multiply. -1 with a reason in *why (static text) when the brackets do not fit together.
  */

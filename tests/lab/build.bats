@@ -120,6 +120,84 @@ cluster() {
 	done
 }
 
+# elsewhere_begin ENGINE: a cache of its own, so that nothing is there yet.
+elsewhere_begin() {
+	mkdir -p "elsewhere/cache/ringup" elsewhere/.ssh
+	cp -l cache/ringup/ringup-base-*.tar elsewhere/cache/ringup/
+	cp -r src elsewhere/
+	{
+		cluster
+		echo "ssh: {user: nobody, key: $WORK/there/key, known_hosts: $WORK/there/known_hosts}"
+		echo 'build: {docker_host: "unix:///nowhere"}' # this machine's
+	} >elsewhere/cluster.yaml
+}
+
+@test "--on HOST: another machine's Docker Engine makes the same image, and keeps nothing of it" {
+	host_up
+	docker --host "unix://$RUN/docker.sock" system prune -af >/dev/null
+	elsewhere_begin
+	cd elsewhere
+	XDG_CACHE_HOME=$PWD/cache build build --on "$HOST" -o oci:docker
+	[ -z "$(docker --host "unix://$RUN/docker.sock" image ls -aq)" ]
+	[ -z "$(docker --host "unix://$RUN/docker.sock" ps -aq)" ]
+	[ -z "$(ls -A "$WORK/there/tmp")" ]
+	flatten docker | diff "$WORK/native.tree" -
+	[ "$(digest docker)" = "$(digest "$WORK/docker")" ]
+	# it came home: there is nothing to do, here or there
+	XDG_CACHE_HOME=$PWD/cache build --json build
+	jq -e '.built == false' out
+	XDG_CACHE_HOME=$PWD/cache build --json build --on "$HOST"
+	jq -e '.built == false' out
+}
+
+@test "--on HOST with Buildah and Podman" {
+	local engine
+	host_up
+	cd elsewhere
+	for engine in buildah podman; do
+		rm -rf cache/ringup/native
+		XDG_CACHE_HOME=$PWD/cache build build --on "$HOST" --engine "$engine" -o "oci:$engine"
+		flatten "$engine" | grep -vE '^etc/(hostname|hosts|resolv.conf) file 755 0 0 [0-9]+ e3b0c44298fc' | diff "$WORK/native.tree" -
+		[ -z "$(CONTAINERS_STORAGE_CONF=$WORK/there/storage.conf podman image ls -aq)" ]
+		[ -z "$(ls -A "$WORK/there/tmp")" ]
+	done
+}
+
+@test "--on HOST: a failed step and Ctrl-C leave nothing there; a host that is not trusted, or no engine" {
+	local pid status=0
+	host_up
+	cd elsewhere
+	export XDG_CACHE_HOME=$PWD/cache
+	rm -rf cache/ringup/native
+	sed 's|image: {name: train|image: {name: train, apt: [no-such-package-xyz]|' cluster.yaml >bad.yaml
+	run ringup -f bad.yaml build --on "$HOST"
+	[ "$status" = 1 ]
+	[[ "$output" == *no-such-package-xyz* ]]
+	status=0
+	[ -z "$(docker --host "unix://$RUN/docker.sock" image ls -aq)" ]
+	ringup build --on "$HOST" 2>log 3>&- 4>&- &
+	pid=$!
+	timeout 60 bash -c "until [ -n \"\$(docker --host unix://$RUN/docker.sock ps -q)\" ]; do sleep 0.1; done"
+	kill -INT "$pid"
+	wait "$pid" || status=$?
+	[ "$status" = 130 ]
+	[ -z "$(docker --host "unix://$RUN/docker.sock" image ls -aq)" ]
+	[ -z "$(docker --host "unix://$RUN/docker.sock" ps -q)" ]
+	[ -z "$(ls -A "$WORK/there/tmp")" ]
+	: >none
+	sed "s|known_hosts: [^}]*|known_hosts: none|" cluster.yaml >unknown.yaml
+	run ringup -f unknown.yaml build --on "$HOST"
+	[ "$status" = 1 ]
+	[[ "$output" == *"Host key verification failed"* ]]
+	run ringup build --on "$HOST" --engine native
+	[ "$status" = 1 ]
+	[[ "$output" == *"this machine only"* ]]
+	run ringup build --on -oProxyCommand=x
+	[ "$status" = 2 ]
+	cd ..
+	rm -rf elsewhere
+}
+
 @test "one file changed: one layer is new, in less than the time of any step" {
 	local before after
 	before=$(jq -r '.config.digest, .layers[].digest' "native/blobs/sha256/$(digest native | cut -d: -f2)" | sort)

@@ -25,7 +25,7 @@ build_begin() {
 
 build_end() {
 	local name
-	for name in engine index registry; do
+	for name in engine index registry sshd; do
 		[ ! -f "$WORK/$name.pid" ] || kill "$(cat "$WORK/$name.pid")" 2>/dev/null || true
 	done
 	! mountpoint -q "$WORK/small" || umount "$WORK/small"
@@ -104,4 +104,30 @@ nothing_runs() {
 	run ! grep -lF "$XDG_CACHE_HOME/ringup/native/work" /proc/[0-9]*/cmdline /proc/[0-9]*/mounts 2>/dev/null
 	[ "$(ls -A "$XDG_CACHE_HOME/ringup/native/work" 2>/dev/null)" = "" ]
 	run ! ls -d /sys/fs/cgroup/*/ringup-* /sys/fs/cgroup/ringup-*
+}
+
+# host_up: another machine, as far as ringup can tell: a real sshd on a port of this machine's loopback ($HOST), whose
+# commands see the engine of engine_up and a storage of containers of their own.
+host_up() {
+	local port
+	engine_up
+	if [ -f "$WORK/there/host" ]; then
+		HOST=$(cat "$WORK/there/host")
+		return
+	fi
+	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	HOST=root@127.0.0.1:$port
+	mkdir -p "$WORK/there/tmp" "$WORK/there/storage" /run/sshd
+	ssh-keygen -q -t ed25519 -N '' -f "$WORK/there/key"
+	ssh-keygen -q -t ed25519 -N '' -f "$WORK/there/host_key"
+	cp "$WORK/there/key.pub" "$WORK/there/authorized_keys"
+	echo "[127.0.0.1]:$port $(cut -d' ' -f1,2 "$WORK/there/host_key.pub")" >"$WORK/there/known_hosts"
+	printf '[storage]\ndriver = "overlay"\nrunroot = "%s"\ngraphroot = "%s"\n' "$WORK/there/storage/run" \
+		"$WORK/there/storage/data" >"$WORK/there/storage.conf"
+	printf '[engine]\nruntime = "runc"\n' >"$WORK/there/containers.conf"
+	"$(command -v sshd)" -D -f /dev/null -p "$port" -h "$WORK/there/host_key" -o ListenAddress=127.0.0.1 \
+		-o PidFile=none -o StrictModes=no -o "AuthorizedKeysFile=$WORK/there/authorized_keys" -o "SetEnv=DOCKER_HOST=unix://$RUN/docker.sock CONTAINERS_STORAGE_CONF=$WORK/there/storage.conf CONTAINERS_CONF=$WORK/there/containers.conf BUILDAH_RUNTIME=runc TMPDIR=$WORK/there/tmp" >"$WORK/sshd.log" 2>&1 3>&- 4>&- &
+	echo $! >"$WORK/sshd.pid"
+	timeout 20 bash -c "until (: </dev/tcp/127.0.0.1/$port) 2>/dev/null; do sleep 0.1; done"
+	echo "$HOST" >"$WORK/there/host"
 }

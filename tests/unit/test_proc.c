@@ -107,6 +107,22 @@ static void test_input(void **state)
 	assert_int_equal(deaf.status, 0);
 }
 
+/* Its end would be seen as a read that ends. */
+static void test_held_input(void **state)
+{
+	const struct proc proc = {.words = SH("exec 3<&0; head -c 3; cat <&3 & sleep 0.3; kill -0 "
+					      "$! && echo ' open'; kill $!"),
+				  .input = "abc",
+				  .input_bytes = 3,
+				  .holds_input = true};
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+
+	(void)state;
+	run(&proc, &result);
+	assert_int_equal(result.status, 0);
+	assert_string_equal(result.out.text, "abc open\n");
+}
+
 static void test_empty_input(void **state)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
@@ -348,6 +364,7 @@ int main(void)
 		SCRATCH_TEST(test_big_output),
 		SCRATCH_TEST(test_output_ceiling),
 		SCRATCH_TEST(test_input),
+		SCRATCH_TEST(test_held_input),
 		SCRATCH_TEST(test_empty_input),
 		SCRATCH_TEST(test_descriptors),
 		SCRATCH_TEST(test_no_other_descriptors),
