@@ -17,7 +17,7 @@ static bool available(const struct build_target *target, struct arena *arena, co
 	if (client_answers(&client, WORDS("docker", "buildx", "version"), "", "", arena, &reason) ||
 	    client_answers(&client,
 			   WORDS("sh", "-c",
-				 "v=$(docker version --format '{{.Client.Version}}') && "
+				 "v=$(docker --version) && v=${v#Docker version } && "
 				 "[ \"${v%%.*}\" -lt 23 ]"),
 			   "", "", arena, &reason))
 		return true;
