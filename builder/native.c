@@ -125,6 +125,7 @@ int native_add_layer(struct native_stage *stage, const char *key, const char *cr
 	stage->records[stage->record_count++] =
 		(struct native_record){arena_strdup(&stage->arena, created_by), copy};
 	memcpy(stage->key, key, KEY_BYTES);
+	native_pack(stage, key);
 	return 0;
 }
 
@@ -327,6 +328,19 @@ static void mark_needed(struct native_build *build, size_t index)
 	}
 }
 
+/* The last stage, and those that it begins with. */
+static void mark_image(struct native_build *build)
+{
+	int index = (int)build->file.stage_count - 1;
+
+	while (index >= 0) {
+		struct native_stage *stage = build->stages[index];
+
+		stage->is_in_image = true;
+		index = dockerfile_stage(&build->file, stage->source->base, (size_t)index);
+	}
+}
+
 static void make_stages(struct native_build *build, struct arena *arena)
 {
 	for (size_t i = 0; i < build->file.stage_count; i++) {
@@ -340,6 +354,7 @@ static void make_stages(struct native_build *build, struct arena *arena)
 		build->stages[i] = stage;
 	}
 	mark_needed(build, build->file.stage_count - 1);
+	mark_image(build);
 }
 
 static void run_stages(struct native_build *build)
@@ -381,7 +396,9 @@ static int build_in_store(struct native_build *build, struct arena *arena,
 {
 	struct native_stage *last = build->stages[build->file.stage_count - 1];
 
+	native_pack_begin(build);
 	run_stages(build);
+	native_pack_end(build);
 	if (first_error(build, err) < 0 || native_finish(last, arena, manifest, err) < 0)
 		return -1;
 	return layout_tag(build->store.layout, manifest, build->options->name, err);

@@ -91,6 +91,7 @@ static int add_base_layer(struct native_stage *stage, const struct descriptor *b
 	if (stage->chain_count == CHAIN_MAX)
 		return native_bad(stage, ERROR_FAILED, "the base has too many layers");
 	stage->chain[stage->chain_count++] = arena_strdup(&stage->arena, key);
+	native_pack(stage, key);
 	return 0;
 }
 

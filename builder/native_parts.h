@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #define CHAIN_MAX VIEW_LAYERS_MAX
+#define PACKERS_MAX 8
 
 /* What an instruction did to the image: for the history. */
 struct native_record {
@@ -25,6 +26,7 @@ struct native_stage {
 	struct arena arena;
 	struct error err;
 	pthread_t thread;
+	bool is_in_image;		     /* the last stage, or what it begins with */
 	bool is_needed, is_started, is_done; /* the last under build->lock */
 
 	/* The image so far */
@@ -42,6 +44,16 @@ struct native_stage {
 	size_t step; /* the number of the instruction under way */
 };
 
+/* Threads that pack the image's layers (native_pack.c). */
+struct native_packers {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	pthread_t threads[PACKERS_MAX];
+	size_t thread_count, count, next; /* of keys: all, and the first that nobody took */
+	char keys[CHAIN_MAX][KEY_BYTES];
+	bool is_complete;
+};
+
 struct native_build {
 	const struct spec *spec;
 	const struct native_options *options;
@@ -51,6 +63,7 @@ struct native_build {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	atomic_bool has_failed;
+	struct native_packers packers;
 	int log; /* a descriptor */
 };
 
@@ -80,6 +93,12 @@ int native_add_layer(struct native_stage *stage, const char *key, const char *cr
 /* Sets the key of the layer that these words make on what is there. */
 void native_step_key(struct native_stage *stage, const struct words *words,
 		     char key[static KEY_BYTES]);
+
+/* native_pack.c: what packs layers meanwhile; a layer of the image for it; waits for all of them.
+ */
+void native_pack_begin(struct native_build *build);
+void native_pack(struct native_stage *stage, const char *key);
+void native_pack_end(struct native_build *build);
 
 /* native_base.c: FROM. */
 int native_from(struct native_stage *stage);
