@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "builder/stack_values.h"
 
+#include "builder/pins.h"
 #include "core/str.h"
 #include "plan/component.h"
 
@@ -240,5 +241,5 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 	values_set(values, "base.packages", plan->base.packages);
 	set_packages(plan, arena, values);
 	set_texts(plan, arena, values);
-	return 0;
+	return pins_values(plan, arena, values, err);
 }

@@ -30,11 +30,12 @@ setup_file() {
 		print("trained", hvd.rank(), "of", hvd.size(), tf.__version__, flush=True)
 	END
 	ringup --json resolve --no-lock >resolved.json
-	python3 -m pip download -q --only-binary :all: --python-version 3.11 \
-		--platform manylinux2014_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux2010_x86_64 \
-		--platform manylinux_2_5_x86_64 --platform manylinux1_x86_64 --platform manylinux_2_12_x86_64 \
-		--platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 -d wheels 'tensorflow==2.13.1' \
-		wheel==0.37.1 packaging==21.3 cffi==1.15.1 psutil==5.9.8 pyyaml==6.0.1 cloudpickle==2.2.1 cmake==3.25.2
+	local words=(python3 -m pip download -q --no-deps --only-binary :all: --python-version 3.11
+		--platform manylinux2014_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux2010_x86_64
+		--platform manylinux_2_5_x86_64 --platform manylinux1_x86_64 --platform manylinux_2_12_x86_64 -d wheels)
+	"${words[@]}" -r "$REPO/recipes/pins/tensorflow-2.13.1-py3.11.txt"
+	"${words[@]}" -r "$REPO/recipes/pins/horovod-needs-py3.11.txt"
+	"${words[@]}" wheel==0.37.1 cmake==3.25.2
 	python3 -m pip download -q --no-deps --no-binary horovod -d wheels horovod==0.28.1
 	pip_index wheels
 	{ grep '^  apt' mirrors || true; echo "  pip: \"$PIP_URL\""; } | { echo mirrors: && cat; } >>cluster.yaml

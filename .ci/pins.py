@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes recipes/pins/: for each framework wheel on PyPI and each Python that it takes, all packages that
+pip would install with it, of one version each, with the checksums of the files that fit.
+
+    pip install uv packaging && .ci/pins.py [FRAMEWORK[==VERSION]...]
+
+A version that has a file is left as it is; delete the file to make it anew. Packages are those of half a
+year after the framework's release, which is what it was used with, and of today where there is no such
+set. Limits that the releases themselves do not state come from the recipes ("--- value NAME.with").
+"""
+
+import csv
+import datetime
+import functools
+import json
+import re
+import subprocess
+import sys
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from packaging.tags import compatible_tags, cpython_tags
+from packaging.utils import canonicalize_name, parse_wheel_filename
+from packaging.version import Version
+
+ROOT = Path(__file__).resolve().parent.parent
+PINS = ROOT / "recipes/pins"
+SERIES = [f"3.{minor}" for minor in range(6, 15)]  # what uv resolves for
+FRAMEWORKS = ["tensorflow", "torch", "mxnet"]
+# What the recipes install before (recipes/pip-*.recipe); newer ones have no pkg_resources, which
+# TensorBoard before 2.17 imports.
+TOOLS = {
+    "3.6": ["setuptools==59.6.0", "wheel==0.37.1"],
+    "3.7": ["setuptools==65.7.0", "wheel==0.42.0"],
+    "3.8": ["setuptools==65.7.0", "wheel==0.42.0"],
+    "3.9": ["setuptools==65.7.0", "wheel==0.42.0"],
+}
+GLIBC = [17, 28, 34]  # the oldest that has all wheels
+AFTER_DAYS = 183
+SOURCE_BYTES_MAX = 256 * 1024  # of an archive of Python files; more is to be compiled, without a compiler
+
+
+@functools.lru_cache(maxsize=None)
+def project(name):
+    request = urllib.request.Request(
+        f"https://pypi.org/simple/{canonicalize_name(name)}/",
+        headers={"Accept": "application/vnd.pypi.simple.v1+json"},
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)["files"]
+
+
+def tags(series, glibc):
+    python = tuple(int(part) for part in series.split("."))
+    old = {5: "manylinux1", 12: "manylinux2010", 17: "manylinux2014"}
+    platforms = []
+    for minor in range(glibc, 4, -1):
+        platforms.append(f"manylinux_2_{minor}_x86_64")
+        if minor in old:
+            platforms.append(f"{old[minor]}_x86_64")
+    platforms.append("linux_x86_64")
+    return {
+        *cpython_tags(python, platforms=platforms),
+        *compatible_tags(python, interpreter=f"cp{python[0]}{python[1]}", platforms=platforms),
+    }
+
+
+def files_of(name, version, fitting):
+    wheels, sources = [], []
+    for file in project(name):
+        text = file["filename"]
+        if text.endswith(".whl"):
+            _, of, _, of_tags = parse_wheel_filename(text)
+            if of == Version(version) and fitting & of_tags:
+                wheels.append(file)
+        elif text.endswith((".tar.gz", ".zip")):
+            stem = re.sub(r"\.(tar\.gz|zip)$", "", text)
+            of = stem[len(name) + 1 :] if len(stem) > len(name) else ""
+            if re.fullmatch(r"\d[\w.!+]*", of) and Version(of) == Version(version):
+                sources.append(file)
+    return wheels or [file for file in sources if (file["size"] or 0) <= SOURCE_BYTES_MAX]
+
+
+def holds(condition, facts):
+    """A recipe's `when`: alternatives of terms (builder/parts.h)."""
+
+    def term(text):
+        match = re.fullmatch(r"([a-z.]+)(==|>=|<)(\S+)", text.strip())
+        if not match:
+            return bool(facts.get(text.strip()))
+        name, operator, value = match.groups()
+        if name not in facts:
+            return False
+        if operator == "==":
+            return facts[name] == value
+        newer = Version(facts[name]) >= Version(value)
+        return newer if operator == ">=" else not newer
+
+    # "A & B | C": A, and B or C
+    return all(any(term(one) for one in part.split("|")) for part in condition.split("&"))
+
+
+def recipe_words(value, facts):
+    """The words that the recipes give a value."""
+    found = []
+    for path in ROOT.glob("recipes/*.recipe"):
+        head, _, rest = path.read_text().partition(f"--- value {value}\n")
+        if rest:
+            found.append(
+                (
+                    int(re.search(r"^order: (\d+)", head, re.M)[1]),
+                    path.name,
+                    (re.search(r"^when: (.*)", head, re.M) or [None, ""])[1],
+                    re.split(r"^---", rest, flags=re.M)[0].strip(),
+                )
+            )
+    text = ""
+    for _, _, condition, more in sorted(found):
+        if not condition or holds(condition, facts):
+            text = more.replace("${" + value + "}", text)
+    return text.replace("'", "").split()
+
+
+def limits(framework, version, pip, series):
+    facts = {
+        f"{framework}.version": version,
+        f"{framework}.pip": pip,
+        "python.version": series,
+        "python.series": series,
+        "python.major": series.split(".", maxsplit=1)[0],
+    }
+    return recipe_words(f"{framework}.with", facts)
+
+
+def compile_set(wanted, series, glibc, newest, only_wheels):
+    words = ["uv", "pip", "compile", "-", "--quiet", "--no-header", "--no-annotate", "--no-config"]
+    words += ["--no-python-downloads"]
+    words += ["--python-version", series, "--python-platform", f"x86_64-manylinux_2_{glibc}"]
+    words += ["--exclude-newer", newest] if newest else []
+    for want in wanted if newest else []:
+        if "==" in want:  # however new that one is
+            words += ["--exclude-newer-package", f"{want.split('==')[0].split('[')[0]}=9999-01-01"]
+    words += ["--only-binary", ":all:"] if only_wheels else []
+    done = subprocess.run(words, input="\n".join(wanted), capture_output=True, text=True, check=False)
+    return done.stdout.split() if done.returncode == 0 else None
+
+
+def admits(python, series):
+    def one(text):
+        match = re.fullmatch(r"(>=|<|==)([\d.]+?)(\.\*)?", text)
+        if match[3] or match[1] == "==":
+            return match[2] == series
+        newer = Version(series) >= Version(match[2])
+        return newer if match[1] == ">=" else not newer
+
+    return any(all(one(text) for text in part.split(";")) for part in python.split("|"))
+
+
+def needs_of(component, series):
+    """What a component that is built from an archive imports, as its recipes say."""
+    facts = {f"{component}.pip": "yes", "python.series": series}
+    for glibc in GLIBC:
+        pins = compile_set(recipe_words(f"{component}.needs", facts), series, glibc, None, True)
+        if pins:
+            return glibc, None, pins
+    return None
+
+
+def pins_of(framework, version, pip, series):
+    if not version:
+        return needs_of(framework, series)
+    name = re.match(r"[A-Za-z0-9._-]+", pip)[0]
+    of_framework = pip.split("==")[1]
+    wanted = [pip, *limits(framework, version, pip, series)]
+    wanted += TOOLS.get(series, ["setuptools<81"])
+    for glibc in GLIBC:
+        fitting = tags(series, glibc)
+        own = files_of(name, of_framework, fitting)
+        if not own or not own[0]["filename"].endswith(".whl"):
+            continue
+        released = max(datetime.date.fromisoformat(file["upload-time"][:10]) for file in own)
+        date = (released + datetime.timedelta(days=AFTER_DAYS)).isoformat()
+        for newest, only_wheels in [(date, True), (date, False), (None, True), (None, False)]:
+            pins = compile_set(wanted, series, glibc, newest, only_wheels)
+            if pins and all(files_of(*pin.split("=="), fitting) for pin in pins):
+                return glibc, newest, pins
+    return None
+
+
+def make(job):
+    framework, version, pip, series = job
+    path = PINS / (re.sub(r"[^A-Za-z0-9._]+", "-", pip) + f"-py{series}.txt")
+    if path.exists():
+        return None
+    made = pins_of(framework, version, pip, series)
+    if not made:
+        return f"{pip} with Python {series}: no set of packages"
+    glibc, newest, pins = made
+    lines = [
+        f"# {pip} with Python {series} on x86_64: what PyPI had"
+        f" {'on ' + newest if newest else 'when this was made'} (.ci/pins.py)",
+        f"# glibc>=2.{glibc}",
+    ]
+    for pin in pins:
+        name, _, of = pin.partition("==")
+        files = files_of(name, of, tags(series, glibc))
+        if not files:
+            return f"{pip} with Python {series}: no file of {pin}"
+        hashes = sorted({file["hashes"]["sha256"] for file in files})
+        lines.append(pin + "".join(f" --hash=sha256:{one}" for one in hashes))
+    path.write_text("\n".join(lines) + "\n")
+    return None
+
+
+def main():
+    jobs = [("horovod", "", "horovod-needs", series) for series in SERIES]
+    for framework in FRAMEWORKS:
+        with open(ROOT / f"recipes/catalog/{framework}.csv", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                name = f"{framework}=={row['version']}"
+                if row["index"] or not row["pip"]:
+                    continue
+                if sys.argv[1:] and framework not in sys.argv[1:] and name not in sys.argv[1:]:
+                    continue
+                jobs += [
+                    (framework, row["version"], row["pip"], series)
+                    for series in SERIES
+                    if admits(row["python"], series)
+                ]
+    PINS.mkdir(exist_ok=True)
+    with ThreadPoolExecutor(10) as pool:
+        for problem in pool.map(make, dict.fromkeys(jobs)):
+            if problem:
+                print(problem)
+
+
+if __name__ == "__main__":
+    main()
