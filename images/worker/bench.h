@@ -12,6 +12,7 @@
 
 #include "backend.h"
 #include "blame.h"
+#include "expect.h"
 #include "fault.h"
 #include "pattern.h"
 #include "sgd.h"
@@ -48,6 +49,7 @@ struct bench {
 	void *state;
 	const struct fault *fault;
 	double min_busbw; /* GB/s for the largest size, 0: none */
+	const struct expect *expect;
 	void (*on_row)(void *arg, const struct result *out_of_place,
 		       const struct result *in_place); /* rank 0 */
 	void *arg;
