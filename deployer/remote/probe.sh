@@ -116,8 +116,19 @@ list_pci_links() {
 	done
 }
 
-say interface_mbit "$(speed_beneath "$interface")"
-say nics "$(list_nics | sed 's/;$//')"
+# A /sys that was mounted in another network namespace tells of other interfaces of the same names.
+sees_our_interfaces() {
+	first_line "$sys/class/net/$interface/address"
+	case $(ip -o link show dev "$interface" 2>/dev/null) in
+		*" $line "*) [ -n "$line" ] ;;
+		*) return 1 ;;
+	esac
+}
+
+if sees_our_interfaces; then
+	say interface_mbit "$(speed_beneath "$interface")"
+	say nics "$(list_nics | sed 's/;$//')"
+fi
 say infiniband_ports "$(list_infiniband_ports | sed 's/;$//')"
 say pci_links "$(list_pci_links | sed 's/;$//')"
 

@@ -8,8 +8,8 @@ setup() {
 	export RINGUP_SYS=$BATS_TEST_TMPDIR/sys PATH=$BATS_TEST_TMPDIR/bin:$PATH
 	mkdir -p "$RINGUP_SYS/class/net" "$RINGUP_SYS/bus/pci/devices" "$BATS_TEST_TMPDIR/bin"
 	cd "$RINGUP_SYS" || return 1
-	# the probe asks ip for the interface of the address
-	printf '#!/bin/sh\necho "2: ${INTERFACE:-eth0} inet 10.0.0.1/24"\n' >"$BATS_TEST_TMPDIR/bin/ip"
+	# the probe asks ip for the interface of the address, and for its link
+	printf '#!/bin/sh\necho "2: ${INTERFACE:-eth0} inet 10.0.0.1/24 link/ether ${MAC:-02:00:00:00:00:01} brd"\n' >"$BATS_TEST_TMPDIR/bin/ip"
 	chmod +x "$BATS_TEST_TMPDIR/bin/ip"
 }
 
@@ -33,7 +33,7 @@ pci() {
 
 # nic NAME ADDRESS SPEED: an Ethernet NIC on a PCI device; ADDRESS "-": virtual.
 nic() {
-	files "class/net/$1" type=1 operstate=up "speed=$3"
+	files "class/net/$1" type=1 operstate=up address=02:00:00:00:00:01 "speed=$3"
 	[ "$2" = - ] || ln -s "$(realpath "bus/pci/devices/$2")" "class/net/$1/device"
 }
 
@@ -75,6 +75,14 @@ fact() {
 	[ "$(INTERFACE=bond0 fact interface_mbit)" = 20000 ]
 	[ "$(INTERFACE=veth0 fact interface_mbit)" = '' ]
 	[ "$(INTERFACE=veth0 fact interface)" = veth0 ]
+}
+
+@test "a /sys of another network namespace says nothing of our interfaces" {
+	pci 0000:3b:00.0 '8.0 GT/s PCIe:8' '8.0 GT/s PCIe:8' '8.0 GT/s PCIe:8' vendor=0x8086 class=0x020000
+	nic eth0 0000:3b:00.0 10000
+	[ "$(fact interface_mbit)" = 10000 ]
+	[ "$(MAC=02:00:00:00:00:02 fact interface_mbit)$(MAC=02:00:00:00:00:02 fact nics)" = '' ]
+	[ "$(MAC=02:00:00:00:00:02 fact pci_links)" = "$(fact pci_links)" ]
 }
 
 @test "InfiniBand: every port with its state, layer and rate" {
