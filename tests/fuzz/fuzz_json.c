@@ -6,10 +6,12 @@
 #include "plan/report.h"
 #include "plan/resolve.h"
 
-/* What ringup puts into the document can be read back, and putting it in twice changes nothing. */
+/* What ringup puts into the document can be read back, and putting it in twice changes nothing.
+ * (Compared as text: cJSON_Compare calls no document with two members of one name equal to itself.)
+ */
 static void try_report(cJSON *json, struct arena *arena)
 {
-	_cleanup_(json_free) cJSON *first = NULL;
+	_cleanup_(free_pointer) char *first = NULL, *second = NULL;
 	struct report report, again;
 	struct error err = {0};
 	int rc = report_from_json(json, arena, &report, &err);
@@ -19,10 +21,11 @@ static void try_report(cJSON *json, struct arena *arena)
 		return;
 	report_hosts(&report);
 	report_complete(&report, json);
+	first = cJSON_PrintUnformatted(json);
 	fuzz_check(report_from_json(json, arena, &again, &err) == 0);
-	first = cJSON_Duplicate(json, true);
 	report_complete(&again, json);
-	fuzz_check(cJSON_Compare(first, json, true));
+	second = cJSON_PrintUnformatted(json);
+	fuzz_check(strcmp(first, second) == 0);
 }
 
 static void try_plan(const cJSON *json, struct arena *arena)
