@@ -23,10 +23,6 @@ say memory_bytes "$(awk '/^MemTotal:/ {printf "%.0f", $2 * 1024}' /proc/meminfo)
 say driver "$(cat /sys/module/nvidia/version 2>/dev/null)"
 say gpus "$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | paste -sd ';' -)"
 say runtime_gpu "$(nvidia-ctk --version 2>/dev/null | awk 'NR == 1 {print $NF}')"
-say nvlinks "$([ -e /sys/module/nvidia ] && nvidia-smi nvlink --status 2>/dev/null | awk '
-	/^GPU [0-9]/ {if (seen++) printf ";%d", n; n = 0; next}
-	/^[ \t]*Link [0-9]+:.*GB\/s/ {n++}
-	END {if (seen) printf ";%d", n}' | cut -c 2-)"
 say infiniband "$(find /sys/class/infiniband -mindepth 1 -printf "%f\n" 2>/dev/null | paste -sd ";" -)"
 
 # The interface that owns the cluster address, or the one that routes to it.
@@ -128,6 +124,13 @@ sees_our_interfaces() {
 if sees_our_interfaces; then
 	say interface_mbit "$(speed_beneath "$interface")"
 	say nics "$(list_nics | sed 's/;$//')"
+fi
+# "GPU 3: ...", then "Link 0: 25.781 GB/s" or "Link 3: <inactive>" (Azure/azhpc-diagnostics, issue 73).
+if [ -e "$sys/module/nvidia" ]; then
+	say nvlinks "$(nvidia-smi nvlink --status 2>/dev/null | awk '
+		/^GPU [0-9]/ {if (seen++) printf "%d;", n; n = 0}
+		/^[ \t]*Link [0-9]+:.*GB\/s/ {n++}
+		END {if (seen) printf "%d", n}')"
 fi
 say infiniband_ports "$(list_infiniband_ports | sed 's/;$//')"
 say pci_links "$(list_pci_links | sed 's/;$//')"

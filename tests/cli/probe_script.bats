@@ -99,6 +99,27 @@ fact() {
 	[ "$(fact pci_links)" = '0000:17:00.0 gpu 2.5x16 16.0x16 8.0x16' ]
 }
 
+@test "NVLinks: those at work, of each GPU" {
+	mkdir -p module/nvidia
+	cat >"$BATS_TEST_TMPDIR/bin/nvidia-smi" <<-'END'
+		#!/bin/sh
+		[ "$1" = nvlink ] || exit 1
+		cat <<TEXT
+		GPU 0: Tesla V100-SXM2-32GB (UUID: GPU-1)
+			 Link 0: 25.781 GB/s
+			 Link 1: 25.781 GB/s
+		GPU 1: Tesla V100-SXM2-32GB (UUID: GPU-2)
+			 Link 0: 25.781 GB/s
+			 Link 1: <inactive>
+		GPU 2: Tesla T4 (UUID: GPU-3)
+		TEXT
+	END
+	chmod +x "$BATS_TEST_TMPDIR/bin/nvidia-smi"
+	[ "$(fact nvlinks)" = '2;1;0' ]
+	rmdir module/nvidia
+	[ "$(fact nvlinks)" = '' ]
+}
+
 @test "a host that says nothing of its links" {
 	[ "$(fact nics)$(fact infiniband_ports)$(fact pci_links)$(fact interface_mbit)$(fact nvlinks)" = '' ]
 	[ -n "$(fact kernel)" ]
