@@ -17,6 +17,15 @@ static const struct report_row *partner(const struct report *report, size_t inde
 	return NULL;
 }
 
+/* A placement's four cells; "-" for one that was not run. */
+static void put_cells(const char **cells, const struct report_row *row, struct arena *a)
+{
+	cells[0] = row ? arena_printf(a, "%.1f", row->usec) : "-";
+	cells[1] = row ? arena_printf(a, "%.3f", row->algbw) : "-";
+	cells[2] = row ? arena_printf(a, "%.3f", row->busbw) : "-";
+	cells[3] = row ? arena_printf(a, "%.0f", row->wrong) : "-";
+}
+
 /* nccl-tests' columns: each size once, out of place and in place beside each other. */
 static void print_sizes(const struct report *report, struct arena *a)
 {
@@ -30,18 +39,13 @@ static void print_sizes(const struct report *report, struct arena *a)
 			      ">BUSBW (GB/s)", ">WRONG"));
 	for (size_t i = 0; i < report->row_count; i++) {
 		const struct report_row *out = &report->rows[i], *in = partner(report, i);
+		const char *cells[12] = {arena_printf(a, "%.0f", out->bytes), out->type, out->op};
 
-		if (out->inplace || !in)
+		if (out->inplace)
 			continue;
-		term_table_row(&table, WORDS(arena_printf(a, "%.0f", out->bytes), out->type,
-					     out->op, arena_printf(a, "%.1f", out->usec),
-					     arena_printf(a, "%.3f", out->algbw),
-					     arena_printf(a, "%.3f", out->busbw),
-					     arena_printf(a, "%.0f", out->wrong),
-					     arena_printf(a, "%.1f", in->usec),
-					     arena_printf(a, "%.3f", in->algbw),
-					     arena_printf(a, "%.3f", in->busbw),
-					     arena_printf(a, "%.0f", in->wrong)));
+		put_cells(&cells[3], out, a);
+		put_cells(&cells[7], in, a);
+		term_table_row(&table, cells);
 	}
 	term_table_print(&table, stdout);
 }

@@ -14,7 +14,8 @@
  * Rates are payload after the line code (8b/10b, 64b/66b), as recipes/catalog/link.csv and
  * gpu_link.csv have them; what Ethernet frames and TCP take off is not. It is a ceiling of ring
  * algorithms: trees between two hosts and reductions inside the switch (NVLS, SHARP) may pass it.
- * What is not known gives no expectation, and the reason says what: nothing is guessed.
+ * What is not known gives no expectation, and the reason says what: nothing is guessed. Nor do
+ * collectives that go round no ring (alltoall, sendrecv) have one.
  */
 #ifndef PLAN_EXPECTATION_H
 #define PLAN_EXPECTATION_H
@@ -35,6 +36,13 @@ struct expectation_host {
 void expectation_find(const struct catalog *catalog, const char *backend,
 		      const struct expectation_host *hosts, size_t count, struct arena *arena,
 		      struct report_expected *expected);
+
+/*
+ * Whether the rule holds for the worker's collective of that name on that backend: a ring's share
+ * of each link is the same in all_reduce, reduce_scatter, all_gather and broadcast
+ * (PERFORMANCE.md), but the backend cpu's factor is that of its all_reduce alone.
+ */
+bool expectation_holds(const char *collective, const char *backend);
 
 /*
  * Fills report->expected with what the hosts of its ranks should give and how much of that the

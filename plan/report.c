@@ -135,6 +135,7 @@ int report_from_json(const cJSON *json, struct arena *arena, struct report *repo
 		.verdict = json_text(json, "verdict", arena),
 		.reason = text_or(json, "reason", "", arena),
 		.backend = text_or(json, "backend", "", arena),
+		.collective = text_or(json, "collective", "all_reduce", arena),
 		.launcher = text_or(json, "launcher", "", arena),
 		.world = json_int(json, "world", 0),
 	};

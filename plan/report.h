@@ -60,7 +60,8 @@ struct report {
 	const char *verdict; /* "pass" or what is bad */
 	const char *reason;  /* "" when it passed */
 	const char *backend;
-	const char *launcher; /* "" when it was none of ours */
+	const char *collective; /* "all_reduce" where the document does not say */
+	const char *launcher;	/* "" when it was none of ours */
 	int world;
 	size_t row_count, rank_count;
 	struct report_row *rows;

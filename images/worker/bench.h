@@ -46,10 +46,10 @@ struct report {
 struct bench {
 	const struct group *group;
 	const struct backend *backend;
+	const struct expect *expect;
 	void *state;
 	const struct fault *fault;
 	double min_busbw; /* GB/s for the largest size, 0: none */
-	const struct expect *expect;
 	void (*on_row)(void *arg, const struct result *out_of_place,
 		       const struct result *in_place); /* rank 0 */
 	void *arg;

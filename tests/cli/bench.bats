@@ -88,6 +88,21 @@ out() {
 	json 'len(d["notes"]) == 2'
 }
 
+@test "a collective that is not done in place, and has no expectation" {
+	python3 - <<-'END'
+		import json
+		d = json.load(open("nccl.json"))
+		d["collective"] = "alltoall"
+		d["results"] = [r for r in d["results"] if not r["inplace"]]
+		json.dump(d, open("alltoall.json", "w"))
+	END
+	facts 'gpus=NVIDIA H100 80GB HBM3;NVIDIA H100 80GB HBM3'
+	apart ringup bench --from alltoall.json --facts facts.json
+	says 0
+	out 'no expectation: what alltoall of the backend nccl should give is not known'
+	grep -E '^ +65536 .* 0 +- +- +- +-$' ../out
+}
+
 @test "what the worker was told to expect stays" {
 	local status
 	"$(dirname "$(command -v ringup)")/allreduce" --procs 2 -b 4K -e 4K -n 2 --host node01 --expect 1000000 --json >told.json

@@ -368,8 +368,12 @@ static void test_judge(void **state)
 	struct scratch *s = *state;
 	struct report_row sizes[] = {{.busbw = 0.5}, {.busbw = 1}, {.busbw = 0.75}};
 	struct report_rank ranks[] = {{0, "n1"}, {1, "n2"}, {2, "n2"}};
-	struct report report = {
-		.backend = "mpi", .row_count = 3, .rows = sizes, .rank_count = 3, .ranks = ranks};
+	struct report report = {.backend = "mpi",
+				.collective = "all_gather",
+				.row_count = 3,
+				.rows = sizes,
+				.rank_count = 3,
+				.ranks = ranks};
 	struct facts facts[] = {facts_of(&(struct host_row){.mbit = 10000}, 0),
 				facts_of(&(struct host_row){.mbit = 10000}, 1),
 				facts_of(&(struct host_row){.mbit = 100}, 2)};
@@ -384,6 +388,14 @@ static void test_judge(void **state)
 	report.expected = (struct report_expected){0};
 	expectation_judge(&catalog, facts, 1, &s->arena, &report);
 	assert_has(report.expected.because, "no facts of the host n2");
+	report.expected = (struct report_expected){0};
+	report.collective = "alltoall";
+	expectation_judge(&catalog, facts, 3, &s->arena, &report);
+	assert_has(report.expected.because, "what alltoall of the backend mpi should give");
+	assert_true(expectation_holds("broadcast", "nccl"));
+	assert_true(expectation_holds("all_reduce", "cpu"));
+	assert_false(expectation_holds("all_gather", "cpu"));
+	assert_false(expectation_holds("sendrecv", "nccl"));
 }
 
 static void test_notes(void **state)
