@@ -112,6 +112,16 @@ out() {
 	json 'd["expected"]["busbw"] == 1000000 and d["expected"]["because"] == "--expect" and d["expected"]["peak"] > 0'
 }
 
+@test "a catalog that cannot be read costs the expectation, not the verdict" {
+	mkdir broken
+	echo 'version' >broken/os.csv
+	RINGUP_CATALOG=$PWD/broken apart ringup bench --from sgd.json
+	says 0 'the speed is not judged' os.csv
+	out 'verdict "pass"'
+	RINGUP_CATALOG=$PWD/broken apart ringup bench --from sgd.json --min-percent 5
+	says 2 os.csv
+}
+
 @test "wrong files and options" {
 	apart ringup bench --from none.json
 	says 2 none.json
