@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/bench_view.h"
 #include "cli/stages.h"
 
 #include "core/log.h"
-#include "core/term.h"
 #include "deployer/bench.h"
-#include "deployer/probe.h"
+#include "plan/expectation.h"
+#include "plan/link_notes.h"
 
 #include <string.h>
 
 struct options {
-	const char *launcher;
-	int limit;
+	const char *launcher, *from, *facts;
+	int limit, min_percent;
 };
 
 static const struct opt options[] = {
@@ -18,59 +19,103 @@ static const struct opt options[] = {
 	 offsetof(struct options, launcher)},
 	{0, "limit", "S", "seconds that the whole run may take (300)", OPT_INT,
 	 offsetof(struct options, limit)},
+	{0, "min-percent", "P", "bad verdict below P % of what the hardware should give", OPT_INT,
+	 offsetof(struct options, min_percent)},
+	{0, "from", "FILE", "judge a worker's JSON document that is there; nothing is run",
+	 OPT_TEXT, offsetof(struct options, from)},
+	{0, "facts", "FILE", "with --from: facts of the hosts (see 'probe -o')", OPT_TEXT,
+	 offsetof(struct options, facts)},
 	OPT_END,
 };
 
-/* The row of the same size in the other placement, or NULL. */
-static const struct report_row *partner(const struct report *report, size_t index)
+/* The facts of the hosts that answered. */
+static struct facts *all_facts(const struct stages *s, size_t *count)
 {
-	for (size_t i = 0; i < report->row_count; i++)
-		if (report->rows[i].inplace && report->rows[i].bytes == report->rows[index].bytes)
-			return &report->rows[i];
-	return NULL;
+	struct facts *facts = ARENA_ARRAY(s->arena, s->fleet.count + 1, struct facts);
+
+	*count = 0;
+	for (size_t i = 0; i < s->fleet.count; i++)
+		if (!s->fleet.members[i].failed)
+			facts[(*count)++] = s->fleet.members[i].facts;
+	return facts;
 }
 
-/* nccl-tests' columns: each size once, out of place and in place beside each other. */
-static void print_report(const struct stages *s, const struct report *report)
+static int judge_percent(const struct report_expected *expected, int min_percent,
+			 struct report *report, struct arena *arena, struct error *err)
 {
-	struct arena *a = s->arena;
-	struct term_table table;
+	if (!min_percent || strcmp(report->verdict, "pass") != 0)
+		return 0;
+	if (expected->busbw > 0 && expected->percent >= min_percent)
+		return 0;
+	report->verdict = "below threshold";
+	if (expected->busbw > 0)
+		report->reason = arena_printf(
+			arena,
+			"busbw %.3f GB/s is %.1f %% of the %.3f expected, below --min-percent %d",
+			report_peak(report), expected->percent, expected->busbw, min_percent);
+	else
+		report->reason =
+			arena_printf(arena, "--min-percent %d cannot be judged: no expectation: %s",
+				     min_percent, expected->because);
+	return error_set(err, ERROR_VERDICT, "%s", report->reason);
+}
 
-	if (!report->row_count)
-		return;
-	term_table_init(&table, a,
-			WORDS(">SIZE (B)", "TYPE", "OP", ">OUT: TIME (us)", ">ALGBW",
-			      ">BUSBW (GB/s)", ">WRONG", ">IN: TIME (us)", ">ALGBW",
-			      ">BUSBW (GB/s)", ">WRONG"));
-	for (size_t i = 0; i < report->row_count; i++) {
-		const struct report_row *out = &report->rows[i], *in = partner(report, i);
+/* What the hardware should give, what is wrong with it, and --min-percent. */
+static int judge(struct stages *s, const struct options *o, struct report *report,
+		 struct error *err)
+{
+	struct words notes = WORDS_INIT(s->arena);
+	struct facts *facts;
+	size_t count;
 
-		if (out->inplace || !in)
-			continue;
-		term_table_row(&table, WORDS(arena_printf(a, "%.0f", out->bytes), out->type,
-					     out->op, arena_printf(a, "%.1f", out->usec),
-					     arena_printf(a, "%.3f", out->algbw),
-					     arena_printf(a, "%.3f", out->busbw),
-					     arena_printf(a, "%.0f", out->wrong),
-					     arena_printf(a, "%.1f", in->usec),
-					     arena_printf(a, "%.3f", in->algbw),
-					     arena_printf(a, "%.3f", in->busbw),
-					     arena_printf(a, "%.0f", in->wrong)));
+	if (stage_catalog(s, err) < 0) {
+		if (o->min_percent)
+			return -1;
+		log_warn("the speed is not judged: %s", err->text);
+		return 0;
 	}
-	term_table_print(&table, stdout);
+	facts = all_facts(s, &count);
+	expectation_judge(&s->catalog, facts, count, s->arena, report);
+	for (size_t i = 0; i < count; i++)
+		link_notes(&s->catalog, &facts[i], &notes);
+	report->notes = notes.list;
+	for (size_t i = 0; i < notes.count; i++)
+		log_warn("%s", notes.list[i]);
+	return judge_percent(&report->expected, o->min_percent, report, s->arena, err);
 }
 
-static int save_report(struct stages *s, const struct report *report, struct error *err)
+static void print_verdict(const struct report *report, size_t hosts, const char *verdict)
 {
-	_cleanup_(json_free) cJSON *json = NULL;
+	printf("%d ranks on %zu host%s%s%s: verdict \"%s\"\n", report->world, hosts,
+	       hosts == 1 ? "" : "s", *report->launcher ? ", launcher " : "", report->launcher,
+	       verdict);
+}
+
+/* Judges, prints and keeps a report; `rc` and *err say how the run went, and win. */
+static int conclude(struct stages *s, const struct options *o, struct report *report,
+		    cJSON *document, int rc, struct error *err)
+{
+	struct error saving = {0}, judging = {0};
 
 	if (!report->verdict)
-		return 0;
-	json = report_to_json(report);
+		return rc;
+	if (judge(s, o, report, &judging) < 0 && rc == 0) {
+		*err = judging;
+		rc = -1;
+	}
+	report_complete(report, document);
 	if (s->ctx->json)
-		json_print(stdout, json);
-	return json_write(cluster_state_path(&s->cluster, "last-bench.json", s->arena), json, 0600,
-			  err);
+		json_print(stdout, document);
+	else
+		bench_print(report, s->arena);
+	if (s->cluster.path &&
+	    json_write(cluster_state_path(&s->cluster, "last-bench.json", s->arena), document, 0600,
+		       &saving) < 0)
+		log_warn("%s", saving.text);
+	if (!s->ctx->json)
+		print_verdict(report, o->from ? report_hosts(report) : s->fleet.count,
+			      rc == 0 ? report->verdict : err->text);
+	return rc;
 }
 
 static int check_workers(struct member *m, void *arg, struct error *err)
@@ -88,34 +133,49 @@ static int bench(struct stages *s, const struct options *o, const char *const *a
 	struct bench_options bench = {.launcher = o->launcher ? o->launcher : "ssh",
 				      .arguments = arguments,
 				      .timeout_s = o->limit};
-	struct error saving = {0};
+	_cleanup_(json_free) cJSON *document = NULL;
 	struct report report;
 	int rc;
 
 	fleet_each(&s->fleet, check_workers, NULL);
 	if (fleet_result(&s->fleet, err) < 0)
 		return -1;
-	rc = fleet_bench(&s->fleet, &bench, s->arena, &report, err);
-	if (!s->ctx->json)
-		print_report(s, &report);
-	if (save_report(s, &report, &saving) < 0)
-		log_warn("%s", saving.text);
-	if (report.verdict && !s->ctx->json)
-		printf("%d ranks on %zu hosts, launcher %s: verdict \"%s\"\n", report.world,
-		       s->fleet.count, bench.launcher, rc == 0 ? report.verdict : err->text);
-	return rc;
+	rc = fleet_bench(&s->fleet, &bench, s->arena, &report, &document, err);
+	return conclude(s, o, &report, document, rc, err);
+}
+
+/* A report and facts from files: no cluster file is needed, and nothing is run or kept. */
+static int bench_from(struct stages *s, const struct options *o, struct error *err)
+{
+	_cleanup_(json_free) cJSON *document = NULL;
+	struct report report;
+
+	if (json_read(o->from, &document, err) < 0 ||
+	    report_from_json(document, s->arena, &report, err) < 0) {
+		err->kind = ERROR_USAGE;
+		return error_wrap(err, "%s", o->from);
+	}
+	if (o->facts && stage_facts(s, o->facts, err) < 0)
+		return -1;
+	return conclude(s, o, &report, document, bench_verdict(&report, err), err);
 }
 
 static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
 {
-	struct stages s;
+	struct stages s = {.ctx = ctx, .arena = ctx->arena};
+	const struct options *o = values;
 	int rc;
 
+	if (o->from)
+		return bench_from(&s, o, err);
+	if (o->facts)
+		return error_set(err, ERROR_USAGE,
+				 "--facts goes with --from: a run asks the hosts");
 	if (stage_cluster(&s, ctx, err) < 0)
 		return -1;
 	rc = stage_probe(&s, err);
 	if (rc == 0)
-		rc = bench(&s, values, arguments, err);
+		rc = bench(&s, o, arguments, err);
 	fleet_close(&s.fleet);
 	return rc;
 }
@@ -129,8 +189,11 @@ const struct command command_bench = {
 		"factor, -n iterations, -d type, -o op) and the worker's own (--min-busbw, "
 		"--fault-inject):\n"
 		"  ringup bench -- -b 1K -e 64M -f 4\n"
-		"Exit status 5 when the verdict is not \"pass\". The report is kept in "
-		".ringup/last-bench.json.\n",
+		"The bus bandwidth is compared with what the hosts' NVLink, PCIe or network "
+		"should give, as far as\n"
+		"that is known. Exit status 5 when the verdict is not \"pass\". The report is "
+		"kept in\n"
+		".ringup/last-bench.json, whole as the worker wrote it.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/stages.h"
 
+#include "core/log.h"
 #include "core/term.h"
 #include "deployer/probe.h"
+#include "plan/link_notes.h"
 
 struct options {
 	const char *output;
@@ -41,6 +43,20 @@ static void print_facts(struct stages *s)
 	term_table_print(&table, stdout);
 }
 
+/* What runs below what it could. Without a catalog, NVLinks are not judged. */
+static void print_notes(struct stages *s)
+{
+	struct words notes = WORDS_INIT(s->arena);
+	struct error ignored = {0};
+	const struct catalog *catalog = stage_catalog(s, &ignored) < 0 ? NULL : &s->catalog;
+
+	for (size_t i = 0; i < s->fleet.count; i++)
+		if (!s->fleet.members[i].failed)
+			link_notes(catalog, &s->fleet.members[i].facts, &notes);
+	for (size_t i = 0; i < notes.count; i++)
+		log_warn("%s", notes.list[i]);
+}
+
 static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = NULL;
@@ -60,6 +76,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 			json_print(stdout, json);
 		else if (fleet_failures(&s.fleet) < s.fleet.count)
 			print_facts(&s);
+		print_notes(&s);
 	}
 	if (rc == 0)
 		rc = fleet_result(&s.fleet, err);
@@ -72,7 +89,9 @@ const struct command command_probe = {
 	.arguments = "",
 	.summary = "facts of every host",
 	.help = "One SSH round trip per host, all side by side. Changes nothing on the hosts.\n"
-		"The facts are also kept in .ringup/facts.json.\n",
+		"The facts are also kept in .ringup/facts.json. Links that run below what they "
+		"could are warned\n"
+		"of: PCIe lanes, NICs of one card, NVLinks.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.run = run,

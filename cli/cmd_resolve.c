@@ -73,33 +73,6 @@ static void print_plan(const struct stages *s, bool explain)
 		log_warn("%s", plan->notes[i]);
 }
 
-/* Facts that were written by `probe -o`, as if the hosts had just answered. */
-static int load_facts(struct stages *s, const char *path, struct error *err)
-{
-	_cleanup_(json_free) cJSON *json = NULL;
-	const cJSON *item;
-
-	if (json_read(path, &json, err) < 0) {
-		err->kind = ERROR_USAGE;
-		return -1;
-	}
-	if (!cJSON_IsArray(json_member(json, "hosts")))
-		return error_set(
-			err, ERROR_USAGE,
-			"%s holds no facts: it has no list of 'hosts'; 'ringup probe -o FILE' "
-			"writes one",
-			path);
-	s->fleet.members =
-		ARENA_ARRAY(s->arena, (size_t)cJSON_GetArraySize(json_member(json, "hosts")) + 1,
-			    struct member);
-	cJSON_ArrayForEach (item, json_member(json, "hosts")) {
-		if (facts_from_json(item, s->arena, &s->fleet.members[s->fleet.count++].facts,
-				    err) < 0)
-			return error_wrap(err, "%s", path);
-	}
-	return 0;
-}
-
 /* --- the lock that is there ------------------------------------------------------------------ */
 
 struct locked {
@@ -256,7 +229,7 @@ static int prepare(struct stages *s, const struct options *o, const char *const 
 	if ((from_file || s->ctx->cluster_named || file_exists(s->ctx->cluster_path)) &&
 	    stage_cluster(s, s->ctx, err) < 0)
 		return -1;
-	if (prefer(s, o->prefer, err) < 0 || (o->facts && load_facts(s, o->facts, err) < 0))
+	if (prefer(s, o->prefer, err) < 0 || (o->facts && stage_facts(s, o->facts, err) < 0))
 		return -1;
 	locked->requests = !from_file ? arguments : s->cluster.stack ? s->cluster.stack : nothing;
 	return o->no_lock || (!from_file && s->cluster.path)

@@ -123,26 +123,11 @@ static const struct member *member_of(const struct fleet *fleet, const cJSON *ra
 
 /* A job that runs on fewer hosts than planned can exit 0 and look right: count the ranks per host.
  */
-static int check_places(const struct run *run, const cJSON *json, struct report *report,
-			struct error *err)
+static int check_places(const struct run *run, const int *seen, struct error *err)
 {
 	const struct fleet *fleet = run->launch.fleet;
-	const cJSON *ranks = json_member(json, "ranks"), *rank;
-	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	int *seen = ARENA_ARRAY(&arena, fleet->count, int);
-	size_t i = 0;
 
-	cJSON_ArrayForEach (rank, ranks) {
-		const struct member *m = member_of(fleet, rank);
-
-		if (!m)
-			continue;
-		seen[m->index]++;
-		if (i < report->rank_count)
-			report->ranks[i].host = m->host->name;
-		i++;
-	}
-	for (i = 0; i < fleet->count; i++) {
+	for (size_t i = 0; i < fleet->count; i++) {
 		const struct member *m = &fleet->members[i];
 
 		if (seen[i] != member_slots(m))
@@ -155,8 +140,28 @@ static int check_places(const struct run *run, const cJSON *json, struct report 
 	return 0;
 }
 
-static int bad_verdict(const struct report *report, struct error *err)
+/* Gives the report's ranks the names of the cluster file; counts them per member. */
+static void name_hosts(const struct fleet *fleet, const cJSON *json, struct report *report,
+		       int *seen)
 {
+	const cJSON *rank;
+	size_t i = 0;
+
+	cJSON_ArrayForEach (rank, json_member(json, "ranks")) {
+		const struct member *m = member_of(fleet, rank);
+
+		if (m) {
+			seen[m->index]++;
+			report->ranks[i].host = m->host->name;
+		}
+		i++;
+	}
+}
+
+int bench_verdict(const struct report *report, struct error *err)
+{
+	if (strcmp(report->verdict, "pass") == 0)
+		return 0;
 	if (!*report->reason || starts_with(report->reason, report->verdict))
 		return error_set(err, ERROR_VERDICT, "%s",
 				 *report->reason ? report->reason : report->verdict);
@@ -164,26 +169,28 @@ static int bad_verdict(const struct report *report, struct error *err)
 }
 
 static int read_report(struct run *run, struct arena *arena, struct report *report,
-		       struct error *err)
+		       cJSON **document, struct error *err)
 {
-	_cleanup_(json_free) cJSON *json = NULL;
+	const struct fleet *fleet = run->launch.fleet;
 	struct str *out = &run->root.out, *errors = &run->root.err;
 	const char *start = out->text ? strchr(out->text, '{') : NULL;
+	int *seen = ARENA_ARRAY(arena, fleet->count, int);
 
 	if (!start) {
 		str_one_line(errors, LAST_WORDS_BYTES);
 		return error_set(err, ERROR_FAILED, "%s: the worker gave no report (status %d): %s",
-				 run->launch.fleet->members[0].host->name, run->root.status,
+				 fleet->members[0].host->name, run->root.status,
 				 errors->length ? errors->text : "no output");
 	}
 	if (json_parse(start, out->length - (size_t)(start - out->text), "the worker's report",
-		       &json, err) < 0 ||
-	    report_from_json(json, arena, report, err) < 0)
+		       document, err) < 0 ||
+	    report_from_json(*document, arena, report, err) < 0)
 		return -1;
 	report->launcher = run->launcher->name;
-	if (strcmp(report->verdict, "pass") != 0)
-		return bad_verdict(report, err);
-	return check_places(run, json, report, err);
+	name_hosts(fleet, *document, report, seen);
+	if (bench_verdict(report, err) < 0)
+		return -1;
+	return check_places(run, seen, err);
 }
 
 /* A run needs every host: the first that failed is the reason. */
@@ -197,7 +204,7 @@ static void first_error(const struct fleet *fleet, struct error *err)
 }
 
 int fleet_bench(struct fleet *fleet, const struct bench_options *options, struct arena *arena,
-		struct report *report, struct error *err)
+		struct report *report, cJSON **document, struct error *err)
 {
 	struct run run = {0};
 	struct progress_step *step;
@@ -206,6 +213,7 @@ int fleet_bench(struct fleet *fleet, const struct bench_options *options, struct
 	int rc;
 
 	*report = (struct report){0};
+	*document = NULL;
 	if (plan_launch(fleet, options, arena, &run, err) < 0)
 		return -1;
 	step = progress_begin("bench",
@@ -214,7 +222,7 @@ int fleet_bench(struct fleet *fleet, const struct bench_options *options, struct
 	fleet->jobs = fleet->count; /* ranks wait for each other: all hosts at once */
 	fleet_each(fleet, run_one, &run);
 	fleet->jobs = jobs;
-	rc = run.root.out.text ? read_report(&run, arena, report, err) : -1;
+	rc = run.root.out.text ? read_report(&run, arena, report, document, err) : -1;
 	if (rc < 0 && !err->kind)
 		first_error(fleet, err);
 	progress_end(step, rc == 0, rc == 0 ? "done in %.1f s" : "ended after %.1f s",

@@ -14,11 +14,15 @@ struct bench_options {
 };
 
 /*
- * Needs a probed fleet with all workers up. Fills *report also when the verdict is bad; fails with
- * ERROR_VERDICT then, and when the ranks did not run where the plan says. `secret` must be in the
- * containers already (fleet_bringup put it there).
+ * Needs a probed fleet with all workers up. Fills *report and *document (the worker's own, whole;
+ * the caller frees it) also when the verdict is bad; fails with ERROR_VERDICT then, and when the
+ * ranks did not run where the plan says. No report came: report->verdict and *document are NULL.
+ * `secret` must be in the containers already (fleet_bringup put it there).
  */
 int fleet_bench(struct fleet *fleet, const struct bench_options *options, struct arena *arena,
-		struct report *report, struct error *err);
+		struct report *report, cJSON **document, struct error *err);
+
+/* 0, or ERROR_VERDICT with the reason when the report's verdict is another than "pass". */
+int bench_verdict(const struct report *report, struct error *err);
 
 #endif

@@ -28,7 +28,15 @@ struct facts {
 	const char *interface;	    /* the NIC that owns the cluster address */
 	const char *interface_cidr; /* its network, "10.0.0.0/24" */
 	const char *infiniband;	    /* device names, ';' between */
-	const char *data_root;	    /* the engine's data folder */
+	/* What plan/links.h parses, ';' between the entries: */
+	const char *infiniband_ports; /* "mlx5_0 1 ACTIVE InfiniBand 0000:5e:00.0 100 Gb/sec (4X
+					 EDR)" */
+	const char *nics; /* that are hardware: "eth0 25000 0000:3b:00.0", Mbit/s, 0 unknown */
+	const char
+		*pci_links;  /* of GPUs and NICs: "0000:17:00.0 gpu NOW OWN SLOT", each "16.0x16" */
+	const char *nvlinks; /* active NVLinks of each GPU: "12;12" */
+	int interface_mbit;  /* of the hardware beneath `interface`; 0: unknown or virtual */
+	const char *data_root; /* the engine's data folder */
 	int cpus;
 	double memory_bytes, disk_free_bytes; /* disk: of data_root */
 	double clock_skew_seconds;	      /* host minus controller, rounded to the round trip */

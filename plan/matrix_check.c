@@ -59,10 +59,15 @@ static bool is_listed(const struct check *c, const char *name, const char *colum
 
 /* --- cells ---------------------------------------------------------------------------------- */
 
-/* Products have names, and facts about container runtimes hold for "any" version. */
+/* Products and links have names, and facts about container runtimes hold for "any" version. */
 static bool has_versions(const struct check *c)
 {
-	return strcmp(c->name, "gpu") != 0 && strcmp(c->name, "toolkit") != 0;
+	static const char *const others[] = {"gpu", "gpu_link", "link", "toolkit"};
+
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (strcmp(c->name, others[i]) == 0)
+			return false;
+	return true;
 }
 
 static void check_version(struct check *c)

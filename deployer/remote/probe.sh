@@ -26,11 +26,114 @@ say runtime_gpu "$(nvidia-ctk --version 2>/dev/null | awk 'NR == 1 {print $NF}')
 say infiniband "$(find /sys/class/infiniband -mindepth 1 -printf "%f\n" 2>/dev/null | paste -sd ";" -)"
 
 # The interface that owns the cluster address, or the one that routes to it.
-line=$(ip -o addr show 2>/dev/null | awk -v a="$address" '{split($4, p, "/"); if (p[1] == a) {print $2, $4; exit}}')
-say interface "${line%% *}"
-if [ -n "$line" ]; then
-	say interface_cidr "$(ip -o route show dev "${line%% *}" scope link 2>/dev/null | awk 'NR == 1 {print $1}')"
+interface=$(ip -o addr show 2>/dev/null | awk -v a="$address" '{split($4, p, "/"); if (p[1] == a) {print $2; exit}}')
+say interface "$interface"
+if [ -n "$interface" ]; then
+	say interface_cidr "$(ip -o route show dev "$interface" scope link 2>/dev/null | awk 'NR == 1 {print $1}')"
 fi
+
+# How fast the links are, from sysfs (RINGUP_SYS: another one, for tests). plan/links.h has the form.
+sys=${RINGUP_SYS:-/sys}
+
+# The first line of a file in $line, "" when it cannot be read (the speed of a NIC that is down cannot).
+first_line() {
+	line=
+	{ read -r line <"$1"; } 2>/dev/null
+	[ -n "$line" ]
+}
+
+# "0000:3b:00.0" of the device in this folder, "-" when it is on no PCI bus of its own.
+pci_address() {
+	link=$(readlink -f "$1/device")
+	case ${link##*/} in
+		????:??:??.?) printf '%s' "${link##*/}" ;;
+		*) printf '%s' - ;;
+	esac
+}
+
+# Mbit/s of the hardware beneath an interface: its own or a bond's, else of what a VLAN or bridge is made of.
+speed_beneath() {
+	if [ -e "$sys/class/net/$1/device" ] || [ -d "$sys/class/net/$1/bonding" ]; then
+		first_line "$sys/class/net/$1/speed" && [ "$line" -gt 0 ] 2>/dev/null && printf '%s' "$line"
+		return
+	fi
+	for lower in "$sys/class/net/$1"/lower_*; do
+		[ -e "$lower" ] || continue
+		found=$(speed_beneath "${lower##*/lower_}")
+		[ -n "$found" ] && printf '%s' "$found" && return
+	done
+}
+
+# NICs that are hardware, up, and speak Ethernet; not the virtual functions of one that is here too.
+list_nics() {
+	for nic in "$sys"/class/net/*; do
+		if [ ! -e "$nic/device" ] || [ -e "$nic/device/physfn" ]; then continue; fi
+		if ! first_line "$nic/type" || [ "$line" != 1 ]; then continue; fi
+		if ! first_line "$nic/operstate" || [ "$line" != up ]; then continue; fi
+		if ! first_line "$nic/speed" || ! [ "$line" -gt 0 ] 2>/dev/null; then line=0; fi
+		printf '%s %s %s;' "${nic##*/}" "$line" "$(pci_address "$nic")"
+	done
+}
+
+list_infiniband_ports() {
+	for port in "$sys"/class/infiniband/*/ports/*; do
+		device=${port%/ports/*}
+		[ -e "$device/device/physfn" ] && continue
+		first_line "$port/state"
+		state=${line##* }
+		first_line "$port/link_layer"
+		layer=$line
+		if ! first_line "$port/rate"; then continue; fi
+		printf '%s %s %s %s %s %s;' "${device##*/}" "${port##*/}" "$state" "$layer" "$(pci_address "$device")" "$line"
+	done
+}
+
+# "16.0x16" of the current or max link of a PCI device's folder; fails when it has none.
+pci_link() {
+	first_line "$1/$2_link_width" && [ "$line" -gt 0 ] 2>/dev/null && width=$line &&
+		first_line "$1/$2_link_speed" && printf '%sx%s' "${line%% *}" "$width"
+}
+
+# GPUs of NVIDIA and network cards: what the link runs at, what the card can, what its slot can.
+list_pci_links() {
+	for pci in "$sys"/bus/pci/devices/*; do
+		[ -e "$pci/physfn" ] && continue
+		first_line "$pci/vendor"
+		vendor=$line
+		first_line "$pci/class"
+		case $line,$vendor in
+			0x03*,0x10de) kind=gpu ;;
+			0x0200*,* | 0x0207*,*) kind=nic ;;
+			*) continue ;;
+		esac
+		if ! now=$(pci_link "$pci" current) || ! own=$(pci_link "$pci" max); then continue; fi
+		if ! slot=$(pci_link "$(dirname "$(readlink -f "$pci")")" max); then slot=$own; fi
+		printf '%s %s %s %s %s;' "${pci##*/}" "$kind" "$now" "$own" "$slot"
+	done
+}
+
+# A /sys that was mounted in another network namespace tells of other interfaces of the same names.
+sees_our_interfaces() {
+	first_line "$sys/class/net/$interface/address"
+	case $(ip -o link show dev "$interface" 2>/dev/null) in
+		*" $line "*) [ -n "$line" ] ;;
+		*) return 1 ;;
+	esac
+}
+
+if sees_our_interfaces; then
+	say interface_mbit "$(speed_beneath "$interface")"
+	say nics "$(list_nics | sed 's/;$//')"
+fi
+# "GPU 3: ...", then "Link 0: 25.781 GB/s" or "Link 3: <inactive>" (Azure/azhpc-diagnostics, issue 73).
+if [ -e "$sys/module/nvidia" ]; then
+	say nvlinks "$(nvidia-smi nvlink --status 2>/dev/null | awk '
+		/^GPU [0-9]/ {if (seen++) printf "%d;", n; n = 0}
+		/^[ \t]*Link [0-9]+:.*GB\/s/ {n++}
+		END {if (seen) printf "%d", n}')"
+fi
+say infiniband_ports "$(list_infiniband_ports | sed 's/;$//')"
+say pci_links "$(list_pci_links | sed 's/;$//')"
 
 # Where our files go on this host: needs no root where there is none; lab hosts that share a disk say so.
 if [ -n "${RINGUP_STATE_ROOT:-}" ]; then

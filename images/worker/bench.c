@@ -344,6 +344,7 @@ static int run_sizes(struct run *run, struct report *report, struct failure *err
 		if (measure_size(run, bytes, report, err) < 0)
 			return -1;
 	judge_speed(run->bench, report);
+	expect_judge(run->bench->expect, report);
 	report->failure.phase = PHASE_RUN;
 	if (control_gather(run->bench->group->control, NULL, 0, NULL, err) < 0)
 		return -1;

@@ -12,6 +12,7 @@
 
 #include "backend.h"
 #include "blame.h"
+#include "expect.h"
 #include "fault.h"
 #include "pattern.h"
 #include "sgd.h"
@@ -45,6 +46,7 @@ struct report {
 struct bench {
 	const struct group *group;
 	const struct backend *backend;
+	const struct expect *expect;
 	void *state;
 	const struct fault *fault;
 	double min_busbw; /* GB/s for the largest size, 0: none */

@@ -72,6 +72,7 @@ static int work(struct story *story, const struct backend *backend, struct failu
 			      .backend = backend,
 			      .fault = &options->fault,
 			      .min_busbw = options->min_busbw,
+			      .expect = &options->expect,
 			      .on_row = output_row,
 			      .arg = (void *)(uintptr_t)options};
 	struct control *control = story->group.control;

@@ -42,6 +42,8 @@ static const char help[] =
 	"  -d, --datatype TYPE   f32, f16, bf16, f64, i32, i64, u8 (default f32)\n"
 	"  -o, --op OP           sum, prod, min, max, avg (default sum)\n"
 	"  --min-busbw GB/s      fail if the largest size is slower than this\n"
+	"  --expect GB/s         what the hardware should give; the fastest size is compared\n"
+	"  --min-percent P       fail below P % of --expect\n"
 	"  --find-slow           let all pairs of ranks exchange data too, and name what is slow\n"
 	"  --sgd                 train a small network on handwritten digits too: alone, by "
 	"all-reduce, by a\n"
@@ -60,7 +62,8 @@ static const char help[] =
 	"average over the\n"
 	"iterations of the slowest rank's time; GB are 1e9 bytes; busbw = algbw * 2(n-1)/n.\n"
 	"\n"
-	"exit status: 0 pass, 1 usage, 2 wrong data, 3 below --min-busbw, 4 timeout, 5 GPU, driver "
+	"exit status: 0 pass, 1 usage, 2 wrong data, 3 below --min-busbw or --min-percent, 4 "
+	"timeout, 5 GPU, driver "
 	"or NCCL\n"
 	"unusable, 6 versions differ, 7 peer lost, 8 slow host or link\n";
 
@@ -75,6 +78,8 @@ enum {
 	OPT_NO_SHM,
 	OPT_TIMEOUT,
 	OPT_MIN_BUSBW,
+	OPT_EXPECT,
+	OPT_MIN_PERCENT,
 	OPT_JSON,
 	OPT_QUIET,
 	OPT_FAULT,
@@ -104,6 +109,8 @@ static const struct option longs[] = {
 	{"datatype", required_argument, NULL, 'd'},
 	{"op", required_argument, NULL, 'o'},
 	{"min-busbw", required_argument, NULL, OPT_MIN_BUSBW},
+	{"expect", required_argument, NULL, OPT_EXPECT},
+	{"min-percent", required_argument, NULL, OPT_MIN_PERCENT},
 	{"json", no_argument, NULL, OPT_JSON},
 	{"quiet", no_argument, NULL, OPT_QUIET},
 	{"find-slow", no_argument, NULL, OPT_FIND_SLOW},
@@ -166,13 +173,13 @@ static int parse_text(const char *name, const char *text, char *out, size_t byte
 	return 0;
 }
 
-static int parse_busbw(const char *text, double *out, struct failure *err)
+static int parse_real(const char *name, const char *text, double *out, struct failure *err)
 {
 	char *end;
 
 	*out = strtod(text, &end);
 	if (end == text || *end != '\0' || !isfinite(*out) || *out < 0)
-		return bad(err, "--min-busbw", text, "a number of GB/s is needed");
+		return bad(err, name, text, "a number, 0 or more, is needed");
 	return 0;
 }
 
@@ -244,7 +251,11 @@ static int parse_one(int opt, const char *text, struct options *o, struct failur
 	case OPT_TIMEOUT:
 		return parse_int("--timeout", text, 1, TIMEOUT_SEC_MAX, &o->timeout_sec, err);
 	case OPT_MIN_BUSBW:
-		return parse_busbw(text, &o->min_busbw, err);
+		return parse_real("--min-busbw", text, &o->min_busbw, err);
+	case OPT_EXPECT:
+		return parse_real("--expect", text, &o->expect.busbw, err);
+	case OPT_MIN_PERCENT:
+		return parse_real("--min-percent", text, &o->expect.min_percent, err);
 	case OPT_FAULT:
 		if (fault_parse(&o->fault, text) < 0)
 			return bad(err, "--fault-inject", text,
@@ -299,7 +310,7 @@ static int complete(struct options *o, struct failure *err)
 {
 	int ranks_here = o->procs > 0 ? o->procs : 1;
 
-	if (environment_apply(o, err) < 0)
+	if (environment_apply(o, err) < 0 || expect_check(&o->expect, err) < 0)
 		return -1;
 	if (o->rank < 0 && o->world > ranks_here)
 		return bad(err, "--world", "",

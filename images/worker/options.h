@@ -5,6 +5,7 @@
 #ifndef WORKER_OPTIONS_H
 #define WORKER_OPTIONS_H
 
+#include "expect.h"
 #include "fault.h"
 #include "group.h"
 
@@ -23,6 +24,7 @@ struct options {
 	struct workload workload;
 	int timeout_sec;
 	double min_busbw; /* GB/s, 0: none */
+	struct expect expect;
 	bool json, quiet, no_shm, versions, sgd;
 	int steps; /* of --sgd */
 	struct fault fault;

@@ -230,6 +230,8 @@ static void print_json(const struct options *options, const struct group *group,
 	print_pairs(group, &report->heat);
 	printf(",\n  \"sgd\": ");
 	print_sgd(&report->sgd);
+	printf(",\n  \"expected\": ");
+	expect_print_json(&options->expect, report);
 	printf(",\n  \"failure\": ");
 	if (failure->status == STATUS_PASS)
 		printf("null");
@@ -305,6 +307,7 @@ int output_verdict(const struct options *options, const struct group *group,
 	else if (!options->quiet) {
 		show_pairs(group, &report->heat);
 		show_sgd(&report->sgd);
+		expect_show(&options->expect, report);
 	}
 	if (!options->json)
 		printf("# verdict: %s%s%s\n", verdict_name(failure->status), pass ? "" : ": ",

@@ -315,7 +315,7 @@ each_type_and_op() {
 
 @test "usage errors: exit 1 and a hint" {
 	for flags in "--bogus" "-d f31" "-o mean" "-b x" "-b 1K -e 8" "-f 1" "-n 0" "--procs 0" "--rank 4 --world 4" \
-		"--rank 1 --world 2" "--world 3" "--root nowhere" "--backend gpu" "--timeout 0" "--min-busbw fast" \
+		"--rank 1 --world 2" "--world 3" "--root nowhere" "--backend gpu" "--timeout 0" "--min-busbw fast" "--expect much" "--min-percent -1" "--min-percent 5" \
 		"--fault-inject burn:1" "--fault-inject corrupt" "word" "-b"; do
 		# shellcheck disable=SC2086
 		run "$ALLREDUCE" $flags
@@ -338,6 +338,25 @@ each_type_and_op() {
 	[ "$status" -eq 5 ]
 	output=$(printf '%s\n' "$output" | grep -v '^allreduce:')
 	json 'd["verdict"] == "gpu unusable" and d["results"] == []'
+}
+
+@test "--expect: the share that the fastest size reached; --min-percent: exit 3 below it, 0 above" {
+	run "$ALLREDUCE" --procs 2 "${COMMON[@]}" -b 64 -e 1M -f 16 --expect 1000000
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"of 1000000.00 expected ("*"%)"* ]]
+	run "$ALLREDUCE" --procs 2 "${COMMON[@]}" -b 64 -e 1M -f 16 --expect 1000000 --min-percent 50 --json
+	[ "$status" -eq 3 ]
+	output=$(sed -n '/^{/,$p' <<<"$output")
+	json 'd["verdict"] == "below threshold" and "below --min-percent 50" in d["reason"]'
+	json 'd["expected"]["peak"] == max(r["busbw"] for r in d["results"]) and d["expected"]["percent"] < 50'
+	run "$ALLREDUCE" --procs 2 "${COMMON[@]}" -b 1M -e 1M --expect 0.000001 --min-percent 100 --json
+	[ "$status" -eq 0 ]
+	json 'd["verdict"] == "pass" and d["expected"]["percent"] > 100'
+	run "$ALLREDUCE" --procs 2 "${COMMON[@]}" -e 64 --json
+	json 'd["expected"] is None'
+	run hosts 2 2 "${COMMON[@]}" -b 64 -e 64 --expect 1000000 --min-percent 1
+	[ "$status" -eq 3 ]
+	[[ "$output" != *"host statuses differ"* ]]
 }
 
 @test "--min-busbw: exit 3 below it, 0 above" {

@@ -3,12 +3,14 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "plan/facts.h"
+#include "plan/link_notes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	_cleanup_(free_pointer) char *text = fuzz_text(data, size), *printed = NULL;
 	_cleanup_(json_free) cJSON *json = NULL, *reread = NULL;
+	struct words notes = WORDS_INIT(&arena);
 	struct facts facts, again;
 	struct error err = {0};
 	int rc = facts_parse("node01", text, 1700000000, &arena, &facts, &err);
@@ -16,6 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_check_error(rc, &err);
 	if (rc < 0)
 		return 0;
+	link_notes(NULL, &facts, &notes);
 	json = facts_to_json(&facts);
 	printed = cJSON_Print(json);
 	fuzz_check(json_parse(printed, strlen(printed), "facts", &reread, &err) == 0);

@@ -6,9 +6,12 @@
 #include "plan/report.h"
 #include "plan/resolve.h"
 
-static void try_report(const cJSON *json, struct arena *arena)
+/* What ringup puts into the document can be read back, and putting it in twice changes nothing.
+ * (Compared as text: cJSON_Compare calls no document with two members of one name equal to itself.)
+ */
+static void try_report(cJSON *json, struct arena *arena)
 {
-	_cleanup_(json_free) cJSON *first = NULL, *second = NULL;
+	_cleanup_(free_pointer) char *first = NULL, *second = NULL;
 	struct report report, again;
 	struct error err = {0};
 	int rc = report_from_json(json, arena, &report, &err);
@@ -16,10 +19,13 @@ static void try_report(const cJSON *json, struct arena *arena)
 	fuzz_check_error(rc, &err);
 	if (rc < 0)
 		return;
-	first = report_to_json(&report);
-	fuzz_check(report_from_json(first, arena, &again, &err) == 0);
-	second = report_to_json(&again);
-	fuzz_check(cJSON_Compare(first, second, true));
+	report_hosts(&report);
+	report_complete(&report, json);
+	first = cJSON_PrintUnformatted(json);
+	fuzz_check(report_from_json(json, arena, &again, &err) == 0);
+	report_complete(&again, json);
+	second = cJSON_PrintUnformatted(json);
+	fuzz_check(strcmp(first, second) == 0);
 }
 
 static void try_plan(const cJSON *json, struct arena *arena)
@@ -56,8 +62,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_check_error(rc, &err);
 	if (rc < 0)
 		return 0;
-	try_report(json, &arena);
 	try_plan(json, &arena);
 	try_facts(json, &arena);
+	try_report(json, &arena);
 	return 0;
 }

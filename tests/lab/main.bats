@@ -274,6 +274,10 @@ digest() {
 	[ "$(jq -r '.ranks[].host' bench.json | sort | uniq -c | awk '{print $1, $2}' | xargs)" = "2 node01 2 node02 2 node03" ]
 	[ "$(jq -c '[.ranks[].rank] | sort' bench.json)" = "[0,1,2,3,4,5]" ]
 	jq -e '.verdict == "pass"' .ringup/last-bench.json
+	# as the worker wrote it: percentiles, per-rank times, placement
+	jq -e 'all(.results[]; .p99_usec >= .p50_usec and (.ranks | length == 6)) and all(.ranks[]; .cores > 0)' bench.json
+	jq -e '.launcher == "ssh" and .expected.busbw == null and (.expected.because | test("eth0 of node01 is virtual"))' bench.json
+	ringup -q bench --from .ringup/last-bench.json --facts .ringup/facts.json | grep -F 'no expectation: eth0 of node01 is virtual'
 }
 
 @test "bench by mpirun: passes with 2 ranks on each of 3 hosts, started over port 9435" {

