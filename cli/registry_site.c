@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/registry_site.h"
+
+#include "cli/remote.h"
+#include "registry-client/helper.h"
+#include "core/file.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define PORT_DEFAULT 5000
+
+static const char *here(struct arena *arena, const char *path)
+{
+	char folder[4096];
+
+	return path_expand(arena, getcwd(folder, sizeof(folder)), path);
+}
+
+/* "" for the usual port. */
+static const char *suffix(int port, struct arena *arena)
+{
+	return port == PORT_DEFAULT ? "" : arena_printf(arena, "-%d", port);
+}
+
+/* What stands before the port of our default address. */
+static const char *usual_host(const struct registry_site *site)
+{
+	const char *address;
+
+	if (!site->host.member)
+		return "127.0.0.1";
+	address = site->host.member->host->address;
+	return strchr(address, ':') ? arena_printf(site->ctx->arena, "[%s]", address) : address;
+}
+
+/* --address may be just ":PORT". */
+static int asked_address(const struct registry_site *site, const struct registry_options *o,
+			 const char **address, int *port, struct error *err)
+{
+	struct arena *arena = site->ctx->arena;
+	const char *text = o->address ? o->address : arena_printf(arena, ":%d", PORT_DEFAULT);
+
+	*address = *text == ':' ? arena_printf(arena, "%s%s", usual_host(site), text) : text;
+	if (!serve_host_of(*address, arena, port))
+		return error_set(err, ERROR_USAGE, "'%s' is not HOST:PORT", o->address);
+	return 0;
+}
+
+static const char *folder_of(const struct registry_site *site, const struct registry_options *o,
+			     int port)
+{
+	struct arena *arena = site->ctx->arena;
+	const char *end = suffix(port, arena);
+
+	if (o->folder)
+		return here(arena, o->folder);
+	if (site->host.member)
+		return here(arena,
+			    cluster_state_path(&site->cluster,
+					       arena_printf(arena, "registry/%s%s",
+							    site->host.member->host->name, end),
+					       arena));
+	if (geteuid() == 0)
+		return arena_printf(arena, "/var/lib/ringup/registry%s", end);
+	return path_expand(arena, NULL,
+			   arena_printf(arena, "~/.local/share/ringup/registry%s", end));
+}
+
+static int find_host(struct registry_site *site, const char *on, struct error *err)
+{
+	struct context *ctx = site->ctx;
+	struct host *host = ARENA_NEW(ctx->arena, struct host);
+	struct fleet_options options = {.timeout_s = ctx->timeout_s, .jobs = 1};
+
+	if (cluster_host_named(&site->cluster, on, ctx->arena, host, err) < 0)
+		return -1;
+	site->cluster.hosts = host;
+	site->cluster.host_count = 1;
+	if (fleet_init(&site->cluster, &options, ctx->arena, &site->fleet, err) < 0)
+		return -1;
+	site->host.member = site->fleet.members;
+	return 0;
+}
+
+/* What the registry's address and folder say about its place. */
+static void place(struct registry_site *site)
+{
+	struct registry_host *host = &site->host;
+	struct arena *arena = site->ctx->arena;
+	const struct serve *own = &site->own;
+
+	serve_host_of(own->address, arena, &host->port);
+	host->name = arena_printf(arena, "ringup-registry%s", suffix(host->port, arena));
+	host->home = own->home	    ? own->home
+		     : host->member ? ""
+				    : arena_printf(arena, "%s/server", own->folder);
+	host->storage = own->storage   ? own->storage
+			: host->member ? ""
+				       : arena_printf(arena, "%s/data", own->folder);
+	host->has_mirror_ca = own->mirror_ca != NULL;
+}
+
+static int find(struct context *ctx, const struct registry_options *o, struct registry_site *site,
+		const char **address, struct error *err)
+{
+	const struct engine *engine;
+	int port;
+
+	*site = (struct registry_site){.ctx = ctx};
+	if (remote_cluster(ctx, &site->cluster, err) < 0 ||
+	    (o->on && find_host(site, o->on, err) < 0) ||
+	    asked_address(site, o, address, &port, err) < 0)
+		return -1;
+	engine = engine_find(site->cluster.container.engine);
+	site->host.engine = engine ? engine : engines[0];
+	site->host.image = o->image ? o->image : REGISTRY_IMAGE;
+	site->own.folder = folder_of(site, o, port);
+	site->is_there = serve_exists(site->own.folder, ctx->arena);
+	return 0;
+}
+
+int site_open(struct context *ctx, const struct registry_options *o, struct registry_site *site,
+	      struct error *err)
+{
+	const char *address;
+
+	if (find(ctx, o, site, &address, err) < 0 ||
+	    serve_read(site->own.folder, ctx->arena, &site->own, &site->served, err) < 0)
+		return -1;
+	place(site);
+	return 0;
+}
+
+/* Its port is another now: the unit or container of the old one must not stay. */
+static int leave_port(struct registry_site *site, const char *address, struct error *err)
+{
+	struct arena *arena = site->ctx->arena;
+	int old = 0, new = 0;
+	bool ignored;
+
+	serve_host_of(site->own.address, arena, &old);
+	serve_host_of(address, arena, &new);
+	if (old == new)
+		return 0;
+	place(site);
+	return registry_host_stop(&site->host, &ignored, err);
+}
+
+static int find_login(struct registry_site *site, struct error *err)
+{
+	struct serve *own = &site->own;
+	const char *host = own->mirror ? strstr(own->mirror, "://") : NULL;
+
+	if (!host)
+		return 0;
+	host += strlen("://");
+	return registry_credentials(&site->cluster,
+				    arena_strndup(site->ctx->arena, host, strcspn(host, "/")),
+				    site->ctx->arena, &own->mirror_login, err);
+}
+
+int site_plan(struct context *ctx, const struct registry_options *o, struct registry_site *site,
+	      struct error *err)
+{
+	struct serve *own = &site->own;
+	const char *address;
+
+	if (find(ctx, o, site, &address, err) < 0 ||
+	    (site->is_there && serve_read(own->folder, ctx->arena, own, &site->served, err) < 0) ||
+	    (site->is_there && o->address && leave_port(site, address, err) < 0))
+		return -1;
+	if (o->address || !own->address)
+		own->address = address;
+	if (o->user || !own->user)
+		own->user = o->user ? o->user : SERVE_USER_DEFAULT;
+	if (o->mirror)
+		own->mirror = o->mirror;
+	if (o->mirror_ca)
+		own->mirror_ca = here(ctx->arena, o->mirror_ca);
+	if (o->storage)
+		own->storage = site->host.member ? o->storage : here(ctx->arena, o->storage);
+	if (own->storage && *own->storage != '/')
+		return error_set(err, ERROR_USAGE, "--storage %s: name the whole path there",
+				 own->storage);
+	place(site);
+	return find_login(site, err);
+}
+
+void site_close(struct registry_site *site)
+{
+	if (site->fleet.members)
+		fleet_close(&site->fleet);
+}
+
+int site_contact(struct registry_site *site, struct registry **registry, struct error *err)
+{
+	const struct remote_options remote = {.ca = site->served.ca_path};
+	struct credentials credentials = {.user = site->own.user};
+	struct context *ctx = site->ctx;
+	char *password;
+
+	if (file_read(site->served.password_path, KIB, ctx->arena, &password, NULL, err) < 0)
+		return -1;
+	credentials.password.hidden = password;
+	return remote_open_as(ctx, &site->cluster, &remote, site->own.address, &credentials,
+			      registry, err);
+}
