@@ -36,15 +36,20 @@ static int start(struct registry_site *site, const struct registry_options *o, c
 	struct registry_found found;
 
 	if (registry_host_look(&site->host, false, ctx->arena, &found, err) < 0 ||
-	    registry_host_way(&site->host, &found, o->as, way, err) < 0)
+	    registry_host_way(&site->host, &found, o->as, way, err) < 0 ||
+	    site_check_mirror(site, &found, *way, err) < 0)
 		return -1;
 	site->own.home = found.home;
 	site->own.storage = found.storage;
 	site->own.names = host ? WORDS(host->name, host->address) : NULL;
 	if (serve_make(&site->own, ctx->arena, &site->served, err) < 0)
 		return -1;
-	return registry_host_start(&site->host, &found, *way, site->own.folder, serve_files,
-				   ctx->arena, was_running, err);
+	if (registry_host_start(&site->host, &found, *way, site->own.folder, serve_files,
+				ctx->arena, was_running, err) == 0)
+		return 0;
+	return site->own.mirror ? error_advise(err, "a mirror starts only while %s answers it",
+					       site->own.mirror)
+				: -1;
 }
 
 /* From here, as a client: its certificate is the right one, and the password fits. */
@@ -134,6 +139,10 @@ static int collect(struct registry_site *site, const struct registry_options *o,
 	const char *way;
 	int rc;
 
+	if (site->own.mirror)
+		return error_set(err, ERROR_USAGE,
+				 "%s is a mirror: it drops by itself what is seven days old",
+				 site->own.address);
 	if (registry_host_look(&site->host, false, ctx->arena, &found, err) < 0 ||
 	    registry_host_way(&site->host, &found,
 			      o->as	  ? o->as

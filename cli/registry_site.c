@@ -4,6 +4,7 @@
 #include "cli/remote.h"
 #include "registry-client/helper.h"
 #include "core/file.h"
+#include "core/str.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -147,17 +148,58 @@ static int leave_port(struct registry_site *site, const char *address, struct er
 	return registry_host_stop(&site->host, &ignored, err);
 }
 
-static int find_login(struct registry_site *site, struct error *err)
+/* HOST[:PORT] of the registry that is pulled through; NULL: it is no mirror. */
+static const char *upstream(const struct registry_site *site)
 {
-	struct serve *own = &site->own;
-	const char *host = own->mirror ? strstr(own->mirror, "://") : NULL;
+	const char *host = site->own.mirror ? strstr(site->own.mirror, "://") : NULL;
 
 	if (!host)
-		return 0;
+		return NULL;
 	host += strlen("://");
-	return registry_credentials(&site->cluster,
-				    arena_strndup(site->ctx->arena, host, strcspn(host, "/")),
-				    site->ctx->arena, &own->mirror_login, err);
+	return arena_strndup(site->ctx->arena, host, strcspn(host, "/"));
+}
+
+/* What is on file of the registry behind a mirror: its login, and its CA if it is the cluster's. */
+static int know_upstream(struct registry_site *site, struct error *err)
+{
+	const struct cluster_registry *known = &site->cluster.registry;
+	const char *address = upstream(site);
+	struct serve *own = &site->own;
+
+	if (!address)
+		return own->mirror_ca ? error_set(err, ERROR_USAGE, "--mirror-ca is for --mirror")
+				      : 0;
+	if (!own->mirror_ca && known->address && strcmp(known->address, address) == 0 && *known->ca)
+		own->mirror_ca = cluster_path(&site->cluster, known->ca, site->ctx->arena);
+	return registry_credentials(&site->cluster, address, site->ctx->arena, &own->mirror_login,
+				    err);
+}
+
+int site_check_mirror(struct registry_site *site, const struct registry_found *found,
+		      const char *way, struct error *err)
+{
+	_cleanup_(registry_closep) struct registry *registry = NULL;
+	const struct serve *own = &site->own;
+	const struct remote_options remote = {.ca = own->mirror_ca,
+					      .plain_http = own->mirror &&
+							    starts_with(own->mirror, "http:")};
+	const char *address = upstream(site);
+	bool is_old = strcmp(way, "container") == 0 ? strcmp(site->host.image, REGISTRY_IMAGE) == 0
+						    : !strstr(found->version, "/v3");
+
+	if (!address || !is_old)
+		return 0;
+	if (remote_open_as(site->ctx, &site->cluster, &remote, address, &own->mirror_login,
+			   &registry, err) < 0)
+		return -1;
+	if (!serve_mirror_wants_basic(registry))
+		return 0;
+	return error_set(
+		err, ERROR_FAILED,
+		"%s asks for a password by Basic authentication, and Distribution 2 cannot "
+		"pull through with one; mirror a registry that wants none or gives tokens, "
+		"or fill one of its own: ringup copy",
+		own->mirror);
 }
 
 int site_plan(struct context *ctx, const struct registry_options *o, struct registry_site *site,
@@ -183,8 +225,10 @@ int site_plan(struct context *ctx, const struct registry_options *o, struct regi
 	if (own->storage && *own->storage != '/')
 		return error_set(err, ERROR_USAGE, "--storage %s: name the whole path there",
 				 own->storage);
+	if (know_upstream(site, err) < 0)
+		return -1;
 	place(site);
-	return find_login(site, err);
+	return 0;
 }
 
 void site_close(struct registry_site *site)

@@ -36,6 +36,10 @@ int site_open(struct context *ctx, const struct registry_options *o, struct regi
 int site_plan(struct context *ctx, const struct registry_options *o, struct registry_site *site,
 	      struct error *err);
 
+/* Whether a server of this kind can pull through from `own.mirror`; no mirror: it can. */
+int site_check_mirror(struct registry_site *site, const struct registry_found *found,
+		      const char *way, struct error *err);
+
 /* For _cleanup_. */
 void site_close(struct registry_site *site);
 

@@ -74,7 +74,7 @@ static void add_line(const struct registry_host *host, const char *key, const ch
 						    {"label", host->home, NULL},
 						    {"image", host->image, NULL},
 						    {"program", PROGRAM_IN_IMAGE, NULL},
-						    {"tail", "3", NULL},
+						    {"tail", "60", NULL},
 						    {"options", NULL, options.list},
 						    {"arguments", NULL, arguments},
 						    {NULL, NULL, NULL}},
@@ -120,6 +120,7 @@ static void take_line(struct registry_found *found, const char *key, const char 
 		{"home", &found->home, NULL, NULL},
 		{"storage", &found->storage, NULL, NULL},
 		{"program", &found->program, NULL, NULL},
+		{"version", &found->version, NULL, NULL},
 		{"engine_error", &found->engine_error, NULL, NULL},
 		{"as", &found->as, NULL, NULL},
 		{"free_bytes", NULL, &found->free_bytes, NULL},
@@ -149,8 +150,12 @@ int registry_host_look(struct registry_host *host, bool measure, struct arena *a
 	struct words words = WORDS_INIT(arena);
 	char *rest, *text;
 
-	*found = (struct registry_found){
-		.home = "", .storage = "", .program = "", .engine_error = "", .as = ""};
+	*found = (struct registry_found){.home = "",
+					 .storage = "",
+					 .program = "",
+					 .version = "",
+					 .engine_error = "",
+					 .as = ""};
 	if (script(host, "look", "", "", &words, err) < 0)
 		return -1;
 	words_add(&words, measure ? "measure=yes" : "measure=");

@@ -31,6 +31,7 @@ struct registry_host {
 struct registry_found {
 	const char *home, *storage; /* absolute */
 	const char *program;	    /* path of the server's program */
+	const char *version;	    /* what that says of itself */
 	const char *engine_error;   /* why the engine does not answer */
 	const char *as;		    /* how it runs, or ran last: systemd, process, container */
 	bool has_systemd, has_engine, running;

@@ -58,4 +58,12 @@ int serve_read(const char *folder, struct arena *arena, struct serve *serve, str
 /* HOST of HOST:PORT or [HOST]:PORT, and the port; NULL: it is not one. */
 const char *serve_host_of(const char *address, struct arena *arena, int *port);
 
+/*
+ * Whether the registry to pull through asks for a password by Basic authentication. Distribution 2
+ * cannot give it one: its mirror then has none of the images, and does not say why. Source:
+ * github.com/distribution/distribution, issue 3153. No answer is no.
+ */
+struct registry;
+bool serve_mirror_wants_basic(struct registry *upstream);
+
 #endif

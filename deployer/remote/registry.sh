@@ -87,8 +87,9 @@ look() {
 	echo "storage=$storage"
 	! has_systemd || echo systemd=yes
 	for word in docker-registry registry; do
-		if path=$(command -v "$word") && "$path" --version 2>/dev/null | grep -q distribution; then
+		if path=$(command -v "$word") && said=$("$path" --version 2>/dev/null | grep distribution); then
 			echo "program=$path"
+			echo "version=$said"
 			break
 		fi
 	done
@@ -175,6 +176,7 @@ start_systemd() {
 start_process() {
 	cd "$home"
 	[ ! -f upstream.pem ] || export SSL_CERT_FILE="$home/upstream.pem"
+	[ ! -f registry.log ] || mv -f registry.log registry.log.1
 	setsid "$program" serve "$home/config.yml" >>registry.log 2>&1 </dev/null &
 	printf '%s %s\n' "$!" "$(start_time $!)" >registry.pid
 }
@@ -203,12 +205,15 @@ wait_for_start() {
 		fi
 	done
 	case $as in
-	systemd) last=$(journalctl --unit "$name.service" --lines 3 --output cat --no-pager 2>&1) ;;
-	process) last=$(tail -n 1 "$home/registry.log" 2>&1) ;;
+	systemd) last=$(journalctl --unit "$name.service" --lines 60 --output cat --no-pager 2>&1) ;;
+	process) last=$(cat "$home/registry.log" 2>&1) ;;
 	container) last=$(sh -c "$logs" 2>&1) ;;
 	esac
 	halt
-	fail "it does not start as a $as: ${last:-it says nothing}"
+	# A panic has its reason in its first line, and a page of Go behind it.
+	reason=$(printf '%s\n' "$last" | grep -E 'level=(fatal|error)|^panic: ' | tail -n 1)
+	reason=${reason:-$(printf '%s\n' "$last" | tail -n 1)}
+	fail "it does not start as a $as: ${reason:-it says nothing}"
 }
 
 start() {
@@ -231,6 +236,8 @@ start() {
 }
 
 collect() {
+	# Nothing was ever pushed: the server would call that an error.
+	[ -d "$storage/docker/registry/v2/repositories" ] || return 0
 	if [ "$as" = container ]; then
 		said=$(sh -c "$task" 2>&1) || fail "$said"
 	else

@@ -69,7 +69,7 @@ certificate() {
 	says 2 "is 'ringup'"
 	apart ringup registry serve --folder "$F/reg" --as magic
 	says 2 'systemd, process or container'
-	apart ringup registry serve --folder "$F/reg" --mirror "https://$A"
+	apart ringup registry serve --folder "$F/reg" --mirror http://127.0.0.1:1
 	says 2 'takes pushes'
 	apart ringup registry serve --folder other --mirror hub
 	says 2 'no URL'
@@ -93,6 +93,13 @@ certificate() {
 	json "d['address'] == '$A' and d['running'] and d['repositories'][0]['name'] == 'lab/moves'"
 	mine serve
 	grep -q 'runs already' ../out
+}
+
+@test "gc of a registry that nothing was pushed to" {
+	mine serve --address "127.0.0.1:$(free_port)"
+	mine gc
+	mine status
+	grep -q '0 tags in 0 repositories' ../out
 }
 
 @test "a certificate near its end: status warns, serve makes a new one from the same CA" {
