@@ -27,6 +27,16 @@ static const struct opt options[] = {
 };
 #undef AT
 
+/* With another port it has another name: unit or container of the old one must not stay. */
+static int leave_port(struct registry_site *site, struct error *err)
+{
+	bool ignored;
+
+	if (!site->before.name || site->before.port == site->host.port)
+		return 0;
+	return registry_host_stop(&site->before, &ignored, err);
+}
+
 /* What an earlier run was told stays; what the machine says of itself completes it. */
 static int start(struct registry_site *site, const struct registry_options *o, const char **way,
 		 bool *was_running, struct error *err)
@@ -35,9 +45,10 @@ static int start(struct registry_site *site, const struct registry_options *o, c
 	struct context *ctx = site->ctx;
 	struct registry_found found;
 
-	if (registry_host_look(&site->host, false, ctx->arena, &found, err) < 0 ||
+	if (site_hold(site, err) < 0 ||
+	    registry_host_look(&site->host, false, ctx->arena, &found, err) < 0 ||
 	    registry_host_way(&site->host, &found, o->as, way, err) < 0 ||
-	    site_check_mirror(site, &found, *way, err) < 0)
+	    site_check_mirror(site, &found, *way, err) < 0 || leave_port(site, err) < 0)
 		return -1;
 	site->own.home = found.home;
 	site->own.storage = found.storage;
@@ -125,7 +136,7 @@ static int stop(struct registry_site *site, const struct registry_options *o, st
 	bool was_running;
 
 	(void)o;
-	if (registry_host_stop(&site->host, &was_running, err) < 0)
+	if (site_hold(site, err) < 0 || registry_host_stop(&site->host, &was_running, err) < 0)
 		return -1;
 	return say(site, was_running ? "stopped" : "it did not run");
 }
@@ -143,7 +154,8 @@ static int collect(struct registry_site *site, const struct registry_options *o,
 		return error_set(err, ERROR_USAGE,
 				 "%s is a mirror: it drops by itself what is seven days old",
 				 site->own.address);
-	if (registry_host_look(&site->host, false, ctx->arena, &found, err) < 0 ||
+	if (site_hold(site, err) < 0 ||
+	    registry_host_look(&site->host, false, ctx->arena, &found, err) < 0 ||
 	    registry_host_way(&site->host, &found,
 			      o->as	  ? o->as
 			      : *found.as ? found.as

@@ -108,7 +108,7 @@ static int find(struct context *ctx, const struct registry_options *o, struct re
 	const struct engine *engine;
 	int port;
 
-	*site = (struct registry_site){.ctx = ctx};
+	*site = (struct registry_site){.ctx = ctx, .lock = -1};
 	if (remote_cluster(ctx, &site->cluster, err) < 0 ||
 	    (o->on && find_host(site, o->on, err) < 0) ||
 	    asked_address(site, o, address, &port, err) < 0)
@@ -133,19 +133,22 @@ int site_open(struct context *ctx, const struct registry_options *o, struct regi
 	return 0;
 }
 
-/* Its port is another now: the unit or container of the old one must not stay. */
-static int leave_port(struct registry_site *site, const char *address, struct error *err)
+/* What it is called from now on: as asked, as it was, or the host's own address, which may change.
+ */
+static void choose_address(struct registry_site *site, const struct registry_options *o,
+			   const char *asked)
 {
-	struct arena *arena = site->ctx->arena;
-	int old = 0, new = 0;
-	bool ignored;
+	struct serve *own = &site->own;
+	int port = 0;
 
-	serve_host_of(site->own.address, arena, &old);
-	serve_host_of(address, arena, &new);
-	if (old == new)
-		return 0;
-	place(site);
-	return registry_host_stop(&site->host, &ignored, err);
+	if (!o->address && own->address && !own->is_usual)
+		return;
+	if (!o->address && own->address) {
+		serve_host_of(own->address, site->ctx->arena, &port);
+		asked = arena_printf(site->ctx->arena, "%s:%d", usual_host(site), port);
+	}
+	own->address = asked;
+	own->is_usual = !o->address || *o->address == ':';
 }
 
 /* HOST[:PORT] of the registry that is pulled through; NULL: it is no mirror. */
@@ -209,11 +212,13 @@ int site_plan(struct context *ctx, const struct registry_options *o, struct regi
 	const char *address;
 
 	if (find(ctx, o, site, &address, err) < 0 ||
-	    (site->is_there && serve_read(own->folder, ctx->arena, own, &site->served, err) < 0) ||
-	    (site->is_there && o->address && leave_port(site, address, err) < 0))
+	    (site->is_there && serve_read(own->folder, ctx->arena, own, &site->served, err) < 0))
 		return -1;
-	if (o->address || !own->address)
-		own->address = address;
+	if (site->is_there) {
+		place(site);
+		site->before = site->host;
+	}
+	choose_address(site, o, address);
 	if (o->user || !own->user)
 		own->user = o->user ? o->user : SERVE_USER_DEFAULT;
 	if (o->mirror)
@@ -228,13 +233,24 @@ int site_plan(struct context *ctx, const struct registry_options *o, struct regi
 	if (know_upstream(site, err) < 0)
 		return -1;
 	place(site);
-	return 0;
+	return serve_check(own, ctx->arena, err);
+}
+
+int site_hold(struct registry_site *site, struct error *err)
+{
+	const char *folder = site->own.folder;
+
+	if (folder_make(folder, 0700, err) < 0)
+		return -1;
+	return file_lock(arena_printf(site->ctx->arena, "%s/lock", folder), &site->lock, err);
 }
 
 void site_close(struct registry_site *site)
 {
 	if (site->fleet.members)
 		fleet_close(&site->fleet);
+	if (site->ctx)
+		fd_close(&site->lock);
 }
 
 int site_contact(struct registry_site *site, struct registry **registry, struct error *err)

@@ -23,9 +23,12 @@ struct registry_site {
 	struct cluster cluster; /* of the one host, with --on */
 	struct fleet fleet;	/* members is NULL on this machine */
 	struct registry_host host;
+	struct registry_host
+		before;	  /* where it was, when site_plan changes that; name NULL: nowhere */
 	struct serve own; /* what it was made for; with site_plan what it is to be */
 	struct served served;
 	bool is_there; /* it was made before */
+	int lock;      /* on the folder; -1: none */
 };
 
 /* Finds the registry that was set up; ERROR_USAGE when there is none. site_close it always. */
@@ -35,6 +38,9 @@ int site_open(struct context *ctx, const struct registry_options *o, struct regi
 /* The same for one that may have to be made: what the options do not say is as it was, or usual. */
 int site_plan(struct context *ctx, const struct registry_options *o, struct registry_site *site,
 	      struct error *err);
+
+/* Makes the folder and keeps other runs from it until site_close. */
+int site_hold(struct registry_site *site, struct error *err);
 
 /* Whether a server of this kind can pull through from `own.mirror`; no mirror: it can. */
 int site_check_mirror(struct registry_site *site, const struct registry_found *found,

@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/proc.h"
 
+#include <arpa/inet.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 #include <string.h>
@@ -54,6 +55,13 @@ static int days_left(const char *path)
 								: certificate_days_left(expires);
 }
 
+static bool is_address(const char *host)
+{
+	unsigned char bytes[sizeof(struct in6_addr)];
+
+	return inet_pton(AF_INET, host, bytes) == 1 || inet_pton(AF_INET6, host, bytes) == 1;
+}
+
 static const char *extensions(const char *const *hosts, struct arena *arena)
 {
 	_cleanup_(str_release) struct str text = {0};
@@ -61,10 +69,9 @@ static const char *extensions(const char *const *hosts, struct arena *arena)
 	str_init(&text);
 	for (size_t i = 0; hosts[i]; i++) {
 		const char *host = hosts[i];
-		bool is_number = !host[strspn(host, "0123456789.")] || strchr(host, ':');
 
-		str_addf(&text, "%s%s:%s", i ? "," : "subjectAltName=", is_number ? "IP" : "DNS",
-			 host);
+		str_addf(&text, "%s%s:%s",
+			 i ? "," : "subjectAltName=", is_address(host) ? "IP" : "DNS", host);
 		if (strcmp(host, "127.0.0.1") == 0)
 			str_add(&text, ",DNS:localhost");
 	}

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define START_TIMEOUT_S 900 /* a container's image may have to be pulled first */
+#define MEASURE_TIMEOUT_S 600
 #define COLLECT_TIMEOUT_S 3600
 #define FILE_BYTES_MAX (1 * MIB)
 #define SAID_BYTES 700
@@ -159,7 +160,8 @@ int registry_host_look(struct registry_host *host, bool measure, struct arena *a
 	if (script(host, "look", "", "", &words, err) < 0)
 		return -1;
 	words_add(&words, measure ? "measure=yes" : "measure=");
-	if (run(host, &words, NULL, 0, "cannot look for the registry", &result, err) < 0)
+	if (run(host, &words, NULL, measure ? MEASURE_TIMEOUT_S : 0, "cannot look for the registry",
+		&result, err) < 0)
 		return -1;
 	for (text = strtok_r(result.out.text, "\n", &rest); text;
 	     text = strtok_r(NULL, "\n", &rest)) {
@@ -285,10 +287,16 @@ int registry_host_start(struct registry_host *host, const struct registry_found 
 	if (run(host, &words, &input, START_TIMEOUT_S, "cannot start the registry", &result, err) <
 	    0) {
 		if (strstr(err->text, "address already in use"))
+			error_advise(
+				err,
+				"what holds port %d there? Debian's own docker-registry.service "
+				"takes 5000: systemctl disable --now docker-registry",
+				host->port);
+		else if (strstr(err->text, "Unable to find image"))
 			error_advise(err,
-				     "what holds port %d? Debian's own docker-registry.service "
-				     "does on 5000",
-				     host->port);
+				     "load the image %s there, name another with --image, or "
+				     "install the package docker-registry",
+				     host->image);
 		return -1;
 	}
 	*was_running = strstr(result.out.text, "was_running=yes");

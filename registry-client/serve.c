@@ -111,6 +111,7 @@ static int write_description(const struct serve *serve, struct arena *arena, str
 	_cleanup_(json_free) cJSON *json = json_document();
 
 	cJSON_AddStringToObject(json, "address", serve->address);
+	cJSON_AddBoolToObject(json, "usual", serve->is_usual);
 	json_add_text(json, "mirror", serve->mirror);
 	cJSON_AddStringToObject(json, "home", serve->home);
 	cJSON_AddStringToObject(json, "storage", serve->storage);
@@ -153,6 +154,7 @@ int serve_read(const char *folder, struct arena *arena, struct serve *serve, str
 		return -1;
 	*serve = (struct serve){.folder = folder,
 				.address = json_text(json, "address", arena),
+				.is_usual = json_bool(json, "usual", false),
 				.mirror = json_text(json, "mirror", arena),
 				.mirror_ca = file_exists(ca) ? ca : NULL,
 				.home = json_text(json, "home", arena),
@@ -166,12 +168,15 @@ int serve_read(const char *folder, struct arena *arena, struct serve *serve, str
 	return 0;
 }
 
-static int check(const struct serve *want, struct arena *arena, struct error *err)
+int serve_check(const struct serve *want, struct arena *arena, struct error *err)
 {
 	const char *user = read_user(want->folder, arena);
 	struct served ignored;
 	struct serve old;
+	int port;
 
+	if (!serve_host_of(want->address, arena, &port))
+		return error_set(err, ERROR_USAGE, "'%s' is not HOST:PORT", want->address);
 	if (want->mirror && !starts_with(want->mirror, "https://") &&
 	    !starts_with(want->mirror, "http://"))
 		return error_set(err, ERROR_USAGE,
@@ -210,21 +215,18 @@ int serve_make(const struct serve *serve, struct arena *arena, struct served *se
 	       struct error *err)
 {
 	struct words hosts = WORDS_INIT(arena);
-	_cleanup_(fd_close) int lock = -1;
 	struct serve made;
 	const char *host;
 	int port;
 
+	if (serve_check(serve, arena, err) < 0)
+		return -1;
 	host = serve_host_of(serve->address, arena, &port);
-	if (!host)
-		return error_set(err, ERROR_USAGE, "'%s' is not HOST:PORT", serve->address);
 	words_add(&hosts, host);
 	for (const char *const *name = serve->names; name && *name; name++)
 		if (strcmp(*name, host) != 0)
 			words_add(&hosts, *name);
-	if (check(serve, arena, err) < 0 || folder_make(serve->folder, 0700, err) < 0 ||
-	    file_lock(in(serve->folder, "lock", arena), &lock, err) < 0 ||
-	    keep_mirror_ca(serve, arena, err) < 0 ||
+	if (folder_make(serve->folder, 0700, err) < 0 || keep_mirror_ca(serve, arena, err) < 0 ||
 	    certificate_files_make(serve->folder, "ringup registry", hosts.list, err) < 0 ||
 	    password_files_make(serve->folder, serve->user, err) < 0 ||
 	    write_config(serve, arena, err) < 0 || write_description(serve, arena, err) < 0)

@@ -22,6 +22,7 @@
 struct serve {
 	const char *folder;	  /* here, absolute */
 	const char *address;	  /* HOST:PORT that clients use; HOST goes into the certificate */
+	bool is_usual;		  /* nobody asked for that address: it may follow the host's */
 	const char *const *names; /* of its host, for the certificate as well; NULL: none */
 	const char *user;	  /* htpasswd's */
 	const char *mirror;	  /* URL of the registry to pull through; NULL: takes pushes */
@@ -45,9 +46,12 @@ extern const char *const serve_files[];
 bool serve_exists(const char *folder, struct arena *arena);
 
 /*
- * Makes what is missing or no longer fits. A malformed address, another user than the one that is
- * there, and a registry with images of its own that becomes a mirror are ERROR_USAGE.
+ * What cannot be, before anything is made: a malformed address or URL, another user than the one
+ * that is there, a registry with images of its own that becomes a mirror. ERROR_USAGE.
  */
+int serve_check(const struct serve *serve, struct arena *arena, struct error *err);
+
+/* Checks, and makes what is missing or no longer fits. The caller keeps others from the folder. */
 int serve_make(const struct serve *serve, struct arena *arena, struct served *served,
 	       struct error *err);
 

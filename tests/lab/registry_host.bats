@@ -103,6 +103,34 @@ push_and_pull() {
 	push_and_pull one
 }
 
+@test "the host's address changes: a new certificate, the same CA" {
+	local before port
+	before=$(sha256sum "$CA")
+	# What it would have been before the address changed.
+	jq '.address = "10.83.0.1:5000"' .ringup/registry/node01/registry.json >changed
+	mv changed .ringup/registry/node01/registry.json
+	echo subjectAltName=IP:10.83.0.1 >.ringup/registry/node01/server.ext
+	registry_on serve
+	[[ $output == *"https://$A runs as"* ]]
+	same CA "$before" "$(sha256sum "$CA")"
+	openssl x509 -in .ringup/registry/node01/server.pem -noout -text | grep "IP Address:${A%:*}, DNS:node01"
+	push_and_pull one
+}
+
+@test "another port is another registry, on a host that the cluster file does not name so" {
+	local there=root@${A%:*}:22 before
+	before=$(pids_on_host)
+	run --separate-stderr ringup registry serve --on "$there" --address :5001 3>&- 4>&-
+	[ "$status" -eq 0 ]
+	[[ $output == *"https://${A%:*}:5001 runs as a process"* ]]
+	[ "$(pids_on_host | wc -l)" = 2 ]
+	run ringup registry stop --on "$there" --address :5001
+	[ "$output" = stopped ]
+	same process "$before" "$(pids_on_host)"
+	fails 2 registry status --on "$there"
+	says "no registry in"
+}
+
 @test "gc frees what was removed" {
 	ringup -q rm --ca "$CA" "$A/lab/one:1" >/dev/null
 	registry_on gc
@@ -131,6 +159,10 @@ push_and_pull() {
 
 @test "without the program: a container that restarts by itself, with the same images" {
 	local programs=(/usr/bin/docker-registry)
+	host_hides "${programs[@]}"
+	fails 1 registry serve --on node01 || { host_shows "${programs[@]}"; false; }
+	host_shows "${programs[@]}"
+	says "Unable to find image 'registry:2.8.3'" "--image"
 	# What the image's name stands for: no Docker Hub here, so it is made of Debian's own program.
 	mkdir root root/bin
 	cp /usr/bin/docker-registry root/bin/registry
