@@ -23,9 +23,25 @@ static const struct opt options[] = {
 	{0, "as", "WAY", "systemd, process or container (the first of them that is possible)",
 	 OPT_TEXT, AT(as)},
 	{0, "image", "REF", "for a container (" REGISTRY_IMAGE ")", OPT_TEXT, AT(image)},
+	{0, "install", NULL, "Debian's package docker-registry where the program is missing",
+	 OPT_FLAG, AT(install)},
 	OPT_END,
 };
 #undef AT
+
+static int look(struct registry_site *site, const struct registry_options *o,
+		struct registry_found *found, struct error *err)
+{
+	struct arena *arena = site->ctx->arena;
+
+	if (registry_host_look(&site->host, false, arena, found, err) < 0)
+		return -1;
+	if (!o->install || *found->program)
+		return 0;
+	if (registry_host_install(&site->host, err) < 0)
+		return -1;
+	return registry_host_look(&site->host, false, arena, found, err);
+}
 
 /* With another port it has another name: unit or container of the old one must not stay. */
 static int leave_port(struct registry_site *site, struct error *err)
@@ -45,8 +61,7 @@ static int start(struct registry_site *site, const struct registry_options *o, c
 	struct context *ctx = site->ctx;
 	struct registry_found found;
 
-	if (site_hold(site, err) < 0 ||
-	    registry_host_look(&site->host, false, ctx->arena, &found, err) < 0 ||
+	if (site_hold(site, err) < 0 || look(site, o, &found, err) < 0 ||
 	    registry_host_way(&site->host, &found, o->as, way, err) < 0 ||
 	    site_check_mirror(site, &found, *way, err) < 0 || leave_port(site, err) < 0)
 		return -1;
@@ -219,9 +234,8 @@ const struct command command_registry = {
 		"\n"
 		"It runs under systemd, as a process where there is none, or, where neither "
 		"docker-registry\n"
-		"nor registry is a program, as a container. Nothing is installed. The CA's key "
-		"stays "
-		"here.\n"
+		"nor registry is a program, as a container. Only --install installs anything.\n"
+		"The CA's key stays here.\n"
 		"Another port is another registry: name it with --address also for status, stop "
 		"and "
 		"gc.\n"

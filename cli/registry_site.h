@@ -16,6 +16,7 @@
 
 struct registry_options {
 	const char *folder, *address, *user, *mirror, *mirror_ca, *on, *storage, *as, *image;
+	bool install;
 };
 
 struct registry_site {

@@ -180,13 +180,24 @@ int registry_host_look(struct registry_host *host, bool measure, struct arena *a
 	return 0;
 }
 
+int registry_host_install(struct registry_host *host, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct words words = WORDS_INIT(&arena);
+
+	if (script(host, "install", "", "", &words, err) < 0)
+		return -1;
+	return run(host, &words, NULL, START_TIMEOUT_S, "cannot install docker-registry", &result,
+		   err);
+}
+
 static int no_program(const struct registry_host *host, struct error *err)
 {
 	return error_set(
 		err, ERROR_FAILED,
-		"%s: neither docker-registry nor registry is a program there; install the "
-		"package docker-registry (its own unit serves everybody without a "
-		"password: systemctl disable --now docker-registry), or use --as container",
+		"%s: neither docker-registry nor registry is a program there; --install installs "
+		"Debian's package docker-registry, --as container needs none",
 		place(host));
 }
 

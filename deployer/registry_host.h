@@ -5,7 +5,8 @@
  *
  * It runs in one of three ways. With its program on PATH it is a systemd unit where root has
  * systemd, else a process; without the program it is a container of the host's engine. Nothing is
- * ever installed. A process does not come back after a boot; the other two do.
+ * installed but by registry_host_install. A process does not come back after a boot; the other two
+ * do.
  */
 #ifndef DEPLOYER_REGISTRY_HOST_H
 #define DEPLOYER_REGISTRY_HOST_H
@@ -42,6 +43,9 @@ struct registry_found {
 /* Asks; changes nothing. Fills home and storage of `host` where they are "". */
 int registry_host_look(struct registry_host *host, bool measure, struct arena *arena,
 		       struct registry_found *found, struct error *err);
+
+/* Installs Debian's package docker-registry, with its own unit masked. */
+int registry_host_install(struct registry_host *host, struct error *err);
 
 /*
  * How it is to run. `asked`: NULL for the best way there is. An error says what is missing, and how

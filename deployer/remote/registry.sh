@@ -5,6 +5,7 @@
 #   start    takes a tar of the server's files on stdin; (re)starts it unless all is as wanted
 #   stop     ends it however it runs, also after the next boot; its images stay
 #   collect  frees the space of blobs that nothing names; it must not run
+#   install  Debian's package docker-registry, without the unit of its own
 # name: of unit and container; home: the folder of its files; storage: of its images; as: systemd, process
 # or container; port; program; measure: yes to add up the images. The others are lines of the engine's
 # record, each quoted where it was put together: engine state run remove logs task.
@@ -245,6 +246,16 @@ collect() {
 	fi
 }
 
+# Debian's own unit would serve everybody without a password on port 5000, at once.
+install() {
+	[ "$(id -u)" = 0 ] || fail "only root installs packages; set ssh.sudo, or install docker-registry by hand"
+	command -v apt-get >/dev/null 2>&1 ||
+		fail "there is no apt-get: install the program registry of the Distribution project by hand"
+	! has_systemd || systemctl mask --quiet docker-registry.service
+	export DEBIAN_FRONTEND=noninteractive
+	said=$(apt-get install --yes --no-install-recommends docker-registry 2>&1 </dev/null) || fail "$said"
+}
+
 case $verb in
 look) look ;;
 start) start ;;
@@ -253,4 +264,5 @@ stop)
 	halt
 	;;
 collect) collect ;;
+install) install ;;
 esac

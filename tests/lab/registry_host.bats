@@ -200,5 +200,5 @@ push_and_pull() {
 	fails 1 registry serve --on node01 || { host_shows "${paths[@]}"; false; }
 	host_shows "${paths[@]}"
 	one_line
-	says node01 "install the package docker-registry" "no container engine"
+	says node01 "--install installs" "no container engine"
 }

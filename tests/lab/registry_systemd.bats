@@ -116,6 +116,22 @@ systemctl restart $NAME" ]
 	grep -q 'a systemd unit cannot hold the path' err
 }
 
+@test "--install: Debian's own unit is masked before its package comes" {
+	# Stand-in for apt-get: 'installs' the program by showing it again.
+	cat >bin/apt-get <<-END
+		#!/bin/sh
+		echo "apt-get \$*" >>"$STANDIN/calls"
+		umount /usr/bin/docker-registry
+	END
+	chmod +x bin/apt-get
+	there mount --bind /dev/null /usr/bin/docker-registry
+	there ringup registry serve --folder "$PWD/reg" --install >out 2>&1 || { cat out standin/calls; false; }
+	grep 'under systemd' out
+	[ "$(grep -v is-active standin/calls | head -n 2)" = "systemctl mask --quiet docker-registry.service
+apt-get install --yes --no-install-recommends docker-registry" ]
+	rm bin/apt-get
+}
+
 @test "it does not start: the journal's words" {
 	there ringup registry stop --folder "$PWD/reg"
 	python3 -c "

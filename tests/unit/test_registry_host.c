@@ -31,9 +31,9 @@ static void test_way(void **state)
 		{program, "systemd", false, true, "! no systemd runs there"},
 		{program, "magic", true, true, "! not systemd, process or container"},
 		{none, NULL, true, true, "container"},
-		{none, "systemd", true, true, "! install the package docker-registry"},
-		{none, "process", true, true, "! install the package docker-registry"},
-		{none, NULL, true, false, "! install the package docker-registry"},
+		{none, "systemd", true, true, "! --install installs Debian's package"},
+		{none, "process", true, true, "! --install installs Debian's package"},
+		{none, NULL, true, false, "! --install installs Debian's package"},
 		{none, NULL, true, false, "! no container engine answers there either: gone"},
 	};
 	struct registry_host host = host_with("docker"), bare = host_with("none");
