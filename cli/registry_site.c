@@ -15,6 +15,8 @@ static const char *here(struct arena *arena, const char *path)
 {
 	char folder[4096];
 
+	if (starts_with(path, "./"))
+		path += 2;
 	return path_expand(arena, getcwd(folder, sizeof(folder)), path);
 }
 

@@ -141,7 +141,7 @@ halt() {
 # What the server was started with: it must start anew when any of it is another.
 wanted() {
 	printf '%s ' "$as"
-	for word in config.yml server.pem server.key upstream.pem unit; do
+	for word in config.yml server.pem server.key htpasswd upstream.pem unit; do
 		cat "$home/$word" 2>/dev/null || true
 	done | (cat && printf '%s\n' "$program" "$storage" "$run") | sha256sum | cut -d' ' -f1
 }

@@ -66,12 +66,23 @@ pulled() {
 	diff -r image/blobs got/blobs
 }
 
+# mirror_holds COUNT: it keeps so many blobs. It stores them beside the pull, which may end sooner.
+mirror_holds() {
+	for _ in $(seq 100); do
+		[ "$(find mirror/data -path '*/blobs/*' -name data | wc -l)" -lt "$1" ] || return 0
+		sleep 0.1
+	done
+	find mirror/data -type f
+	return 1
+}
+
 @test "what was pulled once is there when the registry behind is gone" {
 	upstream_up
 	ringup -q push oci:image:1 "$U/library/hello:1" >/dev/null
 	mirror_up "http://$U"
 	grep -q "mirror of *http://$U" ../out
 	pulled library/hello:1
+	mirror_holds 4
 	upstream_down
 	pulled library/hello:1
 	mirror serve
@@ -90,6 +101,7 @@ pulled() {
 	ringup -q push oci:image:1 "$U/lab/two:1" >/dev/null
 	mirror_up "http://$U"
 	pulled lab/one:1
+	mirror_holds 4
 	mirror status
 	grep -qx "mirror of    http://$U" ../out
 	mirror status --json
