@@ -11,9 +11,7 @@ static const struct opt options[] = {
 	 OPT_TEXT, AT(on)},
 	{0, "address", "HOST:PORT", "that clients will use (127.0.0.1:5000; with --on HOST:5000)",
 	 OPT_TEXT, AT(address)},
-	{0, "folder", "DIR",
-	 "of its CA and password here (/var/lib/ringup/registry, or in your home; with --on "
-	 ".ringup/registry/HOST)",
+	{0, "folder", "DIR", "of CA and password here (see docs/registry.md for the usual ones)",
 	 OPT_TEXT, AT(folder)},
 	{0, "storage", "DIR", "of its images, where it runs", OPT_TEXT, AT(storage)},
 	{'u', "username", "NAME", "that may log in (" SERVE_USER_DEFAULT ")", OPT_TEXT, AT(user)},
