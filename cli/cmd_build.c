@@ -105,7 +105,7 @@ static int reach(struct stages *s, const char *text, struct build_host *on, stru
 	struct ssh_target *target = ARENA_NEW(s->arena, struct ssh_target);
 	struct host *host = ARENA_NEW(s->arena, struct host);
 
-	if (cluster_reach(&s->cluster, text, s->arena, host, err) < 0)
+	if (cluster_host_named(&s->cluster, text, s->arena, host, err) < 0)
 		return error_wrap(err, "--on");
 	fleet_target(&s->cluster, host, s->ctx->timeout_s, s->arena, target);
 	*on = (struct build_host){.name = text, .sudo = target->sudo};

@@ -1,242 +1,248 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/remote.h"
+#include "cli/registry_status.h"
 
-#include "core/file.h"
 #include "core/json.h"
-#include "core/str.h"
-#include "plan/credentials.h"
-#include "registry-client/list.h"
-#include "registry-client/manifest.h"
-#include "registry-client/serve.h"
 
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#define ADDRESS_DEFAULT "127.0.0.1:5000"
-#define USER_DEFAULT "ringup"
-
-struct options {
-	const char *folder, *address, *user, *mirror;
-};
-
-#define AT(member) offsetof(struct options, member)
+#define AT(member) offsetof(struct registry_options, member)
 static const struct opt options[] = {
-	{0, "folder", "DIR", "of the registry (/var/lib/ringup/registry, or in your home)",
+	{0, "on", "HOST", "where it runs: a host of cluster.yaml, or [USER@]ADDRESS[:PORT]",
+	 OPT_TEXT, AT(on)},
+	{0, "address", "HOST:PORT", "that clients will use (127.0.0.1:5000; with --on HOST:5000)",
+	 OPT_TEXT, AT(address)},
+	{0, "folder", "DIR", "of CA and password here (see docs/registry.md for the usual ones)",
 	 OPT_TEXT, AT(folder)},
-	{0, "address", "HOST:PORT", "that clients will use (" ADDRESS_DEFAULT ")", OPT_TEXT,
-	 AT(address)},
-	{'u', "username", "NAME", "that may log in (" USER_DEFAULT ")", OPT_TEXT, AT(user)},
-	{0, "mirror", "URL", "pull what is missing through from this registry", OPT_TEXT,
-	 AT(mirror)},
+	{0, "storage", "DIR", "of its images, where it runs", OPT_TEXT, AT(storage)},
+	{'u', "username", "NAME", "that may log in (" SERVE_USER_DEFAULT ")", OPT_TEXT, AT(user)},
+	{0, "mirror", "URL", "takes no pushes; pulls what is missing through from this registry",
+	 OPT_TEXT, AT(mirror)},
+	{0, "mirror-ca", "FILE", "PEM file of the CA of that one", OPT_TEXT, AT(mirror_ca)},
+	{0, "as", "WAY", "systemd, process or container (the first of them that is possible)",
+	 OPT_TEXT, AT(as)},
+	{0, "image", "REF", "for a container (" REGISTRY_IMAGE ")", OPT_TEXT, AT(image)},
+	{0, "install", NULL, "Debian's package docker-registry where the program is missing",
+	 OPT_FLAG, AT(install)},
 	OPT_END,
 };
 #undef AT
 
-static const char *folder_of(struct context *ctx, const struct options *o)
+static int look(struct registry_site *site, const struct registry_options *o,
+		struct registry_found *found, struct error *err)
 {
-	char here[4096];
+	struct arena *arena = site->ctx->arena;
 
-	if (o->folder && getcwd(here, sizeof(here)))
-		return path_expand(ctx->arena, here, o->folder);
-	if (geteuid() == 0)
-		return "/var/lib/ringup/registry";
-	return path_expand(ctx->arena, NULL, "~/.local/share/ringup/registry");
+	if (registry_host_look(&site->host, false, arena, found, err) < 0)
+		return -1;
+	if (!o->install || *found->program)
+		return 0;
+	if (registry_host_install(&site->host, err) < 0)
+		return -1;
+	return registry_host_look(&site->host, false, arena, found, err);
 }
 
-static const char *day_of(int64_t seconds, struct arena *arena)
+/* With another port it has another name: unit or container of the old one must not stay. */
+static int leave_port(struct registry_site *site, struct error *err)
 {
-	time_t when = (time_t)seconds;
-	struct tm tm;
-	char text[32] = "";
+	bool ignored;
 
-	if (gmtime_r(&when, &tm))
-		strftime(text, sizeof(text), "%Y-%m-%d", &tm);
-	return arena_strdup(arena, text);
+	if (!site->before.name || site->before.port == site->host.port)
+		return 0;
+	return registry_host_stop(&site->before, &ignored, err);
 }
 
-static int serve(struct context *ctx, const struct options *o, struct error *err)
+/* What an earlier run was told stays; what the machine says of itself completes it. */
+static int start(struct registry_site *site, const struct registry_options *o, const char **way,
+		 bool *was_running, struct error *err)
+{
+	const struct host *host = site->host.member ? site->host.member->host : NULL;
+	struct context *ctx = site->ctx;
+	struct registry_found found;
+
+	if (site_hold(site, err) < 0 || look(site, o, &found, err) < 0 ||
+	    registry_host_way(&site->host, &found, o->as, way, err) < 0 ||
+	    site_check_mirror(site, &found, *way, err) < 0 || leave_port(site, err) < 0)
+		return -1;
+	site->own.home = found.home;
+	site->own.storage = found.storage;
+	site->own.names = host ? WORDS(host->name, host->address) : NULL;
+	if (serve_make(&site->own, ctx->arena, &site->served, err) < 0)
+		return -1;
+	if (registry_host_start(&site->host, &found, *way, site->own.folder, serve_files,
+				ctx->arena, was_running, err) == 0)
+		return 0;
+	return site->own.mirror ? error_advise(err, "a mirror starts only while %s answers it",
+					       site->own.mirror)
+				: -1;
+}
+
+/* From here, as a client: its certificate is the right one, and the password fits. */
+static int check(struct registry_site *site, struct error *err)
+{
+	_cleanup_(registry_closep) struct registry *registry = NULL;
+
+	if (site_contact(site, &registry, err) == 0 && registry_contact(registry, err) == 0)
+		return 0;
+	return error_wrap(err, "the registry runs%s%s, but cannot be used from here",
+			  site->host.member ? " on " : "",
+			  site->host.member ? site->host.member->host->name : "");
+}
+
+static void print_served(const struct registry_site *site, const char *way, bool was_running)
+{
+	const struct serve *own = &site->own;
+	const struct served *served = &site->served;
+
+	printf("registry https://%s %s %s %s", own->address, was_running ? "runs already" : "runs",
+	       strcmp(way, "systemd") == 0 ? "under" : "as a", way);
+	if (site->host.member)
+		printf(" on %s", site->host.member->host->name);
+	puts("\n");
+	if (own->mirror)
+		printf("mirror of         %s; for images of Docker Hub, in cluster.yaml:\n"
+		       "                  mirrors: {docker: \"https://%s\"}\n",
+		       own->mirror, own->address);
+	printf("cluster.yaml      registry: {address: \"%s\", ca: %s}\n"
+	       "log in            ringup login -u %s %s <%s\n"
+	       "Docker, Podman    copy %s to /etc/docker/certs.d/%s/ca.crt\n",
+	       own->address, served->ca_path, own->user, own->address, served->password_path,
+	       served->ca_path, own->address);
+	if (strcmp(way, "process") == 0)
+		puts("after a boot      the same command again: a process does not come back by "
+		     "itself");
+}
+
+static int serve(struct registry_site *site, const struct registry_options *o, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = NULL;
-	struct serve want = {.folder = folder_of(ctx, o),
-			     .address = o->address ? o->address : ADDRESS_DEFAULT,
-			     .user = o->user ? o->user : USER_DEFAULT,
-			     .mirror = o->mirror};
-	struct served served;
+	bool was_running = false;
+	const char *way;
 
-	if (serve_start(&want, ctx->arena, &served, err) < 0)
+	if (start(site, o, &way, &was_running, err) < 0 || check(site, err) < 0)
 		return -1;
-	if (!ctx->json) {
-		printf("registry https://%s %s\n\n"
-		       "cluster.yaml      registry: {address: \"%s\", ca: %s}\n"
-		       "log in            ringup login -u %s %s <%s\n"
-		       "Docker, Podman    copy %s to /etc/docker/certs.d/%s/ca.crt\n",
-		       want.address, served.was_running ? "runs already" : "runs", want.address,
-		       served.ca_path, want.user, want.address, served.password_path,
-		       served.ca_path, want.address);
+	if (!site->ctx->json) {
+		print_served(site, way, was_running);
 		return 0;
 	}
 	json = json_document();
-	cJSON_AddStringToObject(json, "address", want.address);
-	cJSON_AddStringToObject(json, "ca", served.ca_path);
-	cJSON_AddStringToObject(json, "username", want.user);
-	cJSON_AddStringToObject(json, "password_file", served.password_path);
-	cJSON_AddBoolToObject(json, "was_running", served.was_running);
+	cJSON_AddStringToObject(json, "address", site->own.address);
+	if (site->host.member)
+		cJSON_AddStringToObject(json, "host", site->host.member->host->name);
+	json_add_text(json, "mirror", site->own.mirror);
+	cJSON_AddStringToObject(json, "as", way);
+	cJSON_AddStringToObject(json, "ca", site->served.ca_path);
+	cJSON_AddStringToObject(json, "username", site->own.user);
+	cJSON_AddStringToObject(json, "password_file", site->served.password_path);
+	cJSON_AddBoolToObject(json, "was_running", was_running);
 	json_print(stdout, json);
 	return 0;
 }
 
-/* The user whose password is on file: the first of htpasswd. */
-static int open_own(struct context *ctx, const struct serve *own, const struct served *served,
-		    struct registry **registry, struct error *err)
+static int say(const struct registry_site *site, const char *text)
 {
-	const char *htpasswd = arena_printf(ctx->arena, "%s/htpasswd", own->folder);
-	const struct remote_options remote = {.ca = served->ca_path};
-	struct credentials credentials = {0};
-	struct cluster none;
-	char *user, *password;
-
-	if (file_read(htpasswd, 64 * KIB, ctx->arena, &user, NULL, err) < 0 ||
-	    file_read(served->password_path, KIB, ctx->arena, &password, NULL, err) < 0)
-		return -1;
-	user[strcspn(user, ":\n")] = '\0';
-	credentials.user = user;
-	credentials.password.hidden = password;
-	cluster_init(ctx->cluster_path, ctx->arena, &none);
-	return remote_open_as(ctx, &none, &remote, own->address, &credentials, registry, err);
-}
-
-static int add_repository(struct context *ctx, struct registry *registry, const char *address,
-			  const char *name, cJSON *list, struct error *err)
-{
-	struct reference ref = {.registry = address, .repository = name};
-	struct words tags = WORDS_INIT(ctx->arena);
-	cJSON *item = cJSON_CreateObject(), *names;
-
-	cJSON_AddItemToArray(list, item);
-	cJSON_AddStringToObject(item, "name", name);
-	names = cJSON_AddArrayToObject(item, "tags");
-	if (registry_list_tags(registry, &ref, &tags, err) < 0)
-		return -1;
-	for (size_t i = 0; i < tags.count; i++) {
-		struct manifest manifest;
-		struct descriptor descriptor;
-		uint64_t bytes = 0;
-		const char *text;
-		cJSON *tag = cJSON_CreateObject();
-
-		cJSON_AddItemToArray(names, tag);
-		ref.tag = tags.list[i];
-		cJSON_AddStringToObject(tag, "tag", ref.tag);
-		if (registry_get_manifest(registry, &ref, ctx->arena, &descriptor, &text, err) < 0)
-			return -1;
-		cJSON_AddStringToObject(tag, "digest", descriptor.digest);
-		if (media_is_manifest(descriptor.media_type) &&
-		    manifest_parse(text, descriptor.size_bytes, ref.tag, ctx->arena, &manifest,
-				   err) < 0)
-			return -1;
-		for (size_t k = 0;
-		     media_is_manifest(descriptor.media_type) && k < manifest.layer_count; k++)
-			bytes += manifest.layers[k].size_bytes;
-		cJSON_AddNumberToObject(tag, "bytes", (double)bytes);
-	}
+	puts(site->ctx->json ? "{\"schema\": 1, \"ok\": true}" : text);
 	return 0;
 }
 
-static void print_status(const cJSON *json)
+static int stop(struct registry_site *site, const struct registry_options *o, struct error *err)
 {
-	const cJSON *repository, *tag;
-	char size[32], total[32];
+	bool was_running;
 
-	printf("registry     https://%s %s\n", json_member(json, "address")->valuestring,
-	       json_bool(json, "running", false) ? "runs" : "does not run");
-	printf("disk         %s free of %s\n",
-	       format_bytes(size, (uint64_t)json_number(json, "free_bytes", 0)),
-	       format_bytes(total, (uint64_t)json_number(json, "total_bytes", 0)));
-	printf("certificate  until %s\n", json_member(json, "certificate_until")->valuestring);
-	cJSON_ArrayForEach (repository, json_member(json, "repositories")) {
-		cJSON_ArrayForEach (tag, json_member(repository, "tags"))
-			printf("%s:%s  %s\n", json_member(repository, "name")->valuestring,
-			       json_member(tag, "tag")->valuestring,
-			       format_bytes(size, (uint64_t)json_number(tag, "bytes", 0)));
-	}
-}
-
-static int status(struct context *ctx, const struct options *o, struct error *err)
-{
-	_cleanup_(registry_closep) struct registry *registry = NULL;
-	_cleanup_(json_free) cJSON *json = json_document();
-	struct words names = WORDS_INIT(ctx->arena);
-	struct served served;
-	struct serve own;
-	cJSON *list;
-
-	if (serve_read(folder_of(ctx, o), ctx->arena, &own, &served, err) < 0)
+	(void)o;
+	if (site_hold(site, err) < 0 || registry_host_stop(&site->host, &was_running, err) < 0)
 		return -1;
-	cJSON_AddStringToObject(json, "address", own.address);
-	cJSON_AddBoolToObject(json, "running", served.was_running);
-	cJSON_AddNumberToObject(json, "free_bytes", (double)served.free_bytes);
-	cJSON_AddNumberToObject(json, "total_bytes", (double)served.total_bytes);
-	cJSON_AddStringToObject(json, "certificate_until", day_of(served.expires, ctx->arena));
-	list = cJSON_AddArrayToObject(json, "repositories");
-	if (served.was_running) {
-		if (open_own(ctx, &own, &served, &registry, err) < 0 ||
-		    registry_list_repositories(registry, &names, err) < 0)
-			return -1;
-		for (size_t i = 0; i < names.count; i++)
-			if (add_repository(ctx, registry, own.address, names.list[i], list, err) <
-			    0)
-				return -1;
-	}
-	if (ctx->json)
-		json_print(stdout, json);
-	else
-		print_status(json);
-	return 0;
+	return say(site, was_running ? "stopped" : "it did not run");
 }
 
-static int say(struct context *ctx, const char *text)
+static int collect(struct registry_site *site, const struct registry_options *o, struct error *err)
 {
-	puts(ctx->json ? "{\"schema\": 1, \"ok\": true}" : text);
-	return 0;
+	struct context *ctx = site->ctx;
+	struct registry_found found;
+	struct error later = {0};
+	bool ignored;
+	const char *way;
+	int rc;
+
+	if (site->own.mirror)
+		return error_set(err, ERROR_USAGE,
+				 "%s is a mirror: it drops by itself what is seven days old",
+				 site->own.address);
+	if (site_hold(site, err) < 0 ||
+	    registry_host_look(&site->host, false, ctx->arena, &found, err) < 0 ||
+	    registry_host_way(&site->host, &found,
+			      o->as	  ? o->as
+			      : *found.as ? found.as
+					  : NULL,
+			      &way, err) < 0 ||
+	    registry_host_stop(&site->host, &ignored, err) < 0)
+		return -1;
+	rc = registry_host_collect(&site->host, &found, way, err);
+	if (found.running && registry_host_start(&site->host, &found, way, site->own.folder,
+						 serve_files, ctx->arena, &ignored, &later) < 0) {
+		*err = later;
+		return -1;
+	}
+	return rc < 0 ? -1 : say(site, "space of removed images is free");
+}
+
+static int status(struct registry_site *site, const struct registry_options *o, struct error *err)
+{
+	(void)o;
+	return registry_status(site, err);
 }
 
 static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
 {
-	const struct options *o = values;
-	const char *what = arguments[0];
-	bool was_running;
+	static const struct {
+		const char *name;
+		bool makes;
+		int (*run)(struct registry_site *site, const struct registry_options *o,
+			   struct error *err);
+	} verbs[] = {
+		{"serve", true, serve},
+		{"status", false, status},
+		{"stop", false, stop},
+		{"gc", false, collect},
+	};
+	_cleanup_(site_close) struct registry_site site = {0};
+	const struct registry_options *o = values;
 
-	if (strcmp(what, "serve") == 0)
-		return serve(ctx, o, err);
-	if (strcmp(what, "status") == 0)
-		return status(ctx, o, err);
-	if (strcmp(what, "stop") == 0) {
-		if (serve_stop(folder_of(ctx, o), &was_running, err) < 0)
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+		if (strcmp(verbs[i].name, arguments[0]) != 0)
+			continue;
+		if ((verbs[i].makes ? site_plan : site_open)(ctx, o, &site, err) < 0)
 			return -1;
-		return say(ctx, was_running ? "stopped" : "it did not run");
+		return verbs[i].run(&site, o, err);
 	}
-	if (strcmp(what, "gc") == 0) {
-		if (serve_collect(folder_of(ctx, o), ctx->arena, err) < 0)
-			return -1;
-		return say(ctx, "space of removed images is free");
-	}
-	return error_set(err, ERROR_USAGE, "'%s' is not serve, status, stop or gc", what);
+	return error_set(err, ERROR_USAGE, "'%s' is not serve, status, stop or gc", arguments[0]);
 }
 
 const struct command command_registry = {
 	.name = "registry",
 	.arguments = "serve|status|stop|gc",
-	.summary = "runs a private registry on this machine",
-	.help = "serve   sets up the Distribution server (package docker-registry) with a CA, a "
-		"certificate and a\n"
-		"        password of its own, starts it, and prints what clients need; twice is "
-		"harmless\n"
+	.summary = "runs a private registry here or on a host",
+	.help = "serve   sets up the Distribution server with a CA, a certificate and a password "
+		"of "
+		"its own,\n"
+		"        starts it, and prints what clients need; twice is harmless, and renews a\n"
+		"        certificate that ends within 30 days\n"
 		"status  repositories, tags, sizes, free space, expiry of the certificate\n"
 		"stop    ends it; its data stays\n"
-		"gc      frees the space of images that were removed\n",
+		"gc      frees the space of images that were removed; it does not serve meanwhile\n"
+		"\n"
+		"It runs under systemd, as a process where there is none, or, where neither "
+		"docker-registry\n"
+		"nor registry is a program, as a container. Only --install installs anything.\n"
+		"The CA's key stays here.\n"
+		"Another port is another registry: name it with --address also for status, stop "
+		"and "
+		"gc.\n"
+		"\n"
+		"  ringup registry serve --on node01\n"
+		"  ringup registry serve --on node01 --address :5001 --mirror "
+		"https://registry-1.docker.io\n",
 	.options = options,
-	.options_bytes = sizeof(struct options),
+	.options_bytes = sizeof(struct registry_options),
 	.min_arguments = 1,
 	.max_arguments = 1,
 	.run = run,

@@ -6,9 +6,16 @@
 #include "core/file.h"
 #include "core/proc.h"
 
+#include <arpa/inet.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-#define CERTIFICATE_DAYS "825"
+#define CERTIFICATE_DAYS 825
+#define CA_DAYS 3650
+#define DAY_SECONDS 86400
 #define PASSWORD_BYTES 16
 
 static const char *in(const char *folder, const char *name, struct arena *arena)
@@ -16,35 +23,118 @@ static const char *in(const char *folder, const char *name, struct arena *arena)
 	return arena_printf(arena, "%s/%s", folder, name);
 }
 
-int certificate_files_make(const char *folder, const char *name, const char *host,
+int certificate_expiry(const char *path, int64_t *seconds, struct error *err)
+{
+	_cleanup_(file_close) FILE *file = fopen(path, "re");
+	X509 *certificate = file ? PEM_read_X509(file, NULL, NULL, NULL) : NULL;
+	struct tm when = {0};
+	bool ok = certificate && ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &when) == 1;
+
+	X509_free(certificate);
+	if (!ok)
+		return error_set(err, ERROR_FAILED,
+				 "%s is no certificate; remove it, and it is made anew", path);
+	*seconds = timegm(&when);
+	return 0;
+}
+
+int certificate_days_left(int64_t expires)
+{
+	int64_t left = expires - (int64_t)time(NULL);
+
+	return (int)(left / DAY_SECONDS) - (left < 0);
+}
+
+/* How long the file's certificate is good for; a missing or damaged one: -1. */
+static int days_left(const char *path)
+{
+	struct error ignored;
+	int64_t expires;
+
+	return certificate_expiry(path, &expires, &ignored) < 0 ? -1
+								: certificate_days_left(expires);
+}
+
+static bool is_address(const char *host)
+{
+	unsigned char bytes[sizeof(struct in6_addr)];
+
+	return inet_pton(AF_INET, host, bytes) == 1 || inet_pton(AF_INET6, host, bytes) == 1;
+}
+
+static const char *extensions(const char *const *hosts, struct arena *arena)
+{
+	_cleanup_(str_release) struct str text = {0};
+
+	str_init(&text);
+	for (size_t i = 0; hosts[i]; i++) {
+		const char *host = hosts[i];
+
+		str_addf(&text, "%s%s:%s",
+			 i ? "," : "subjectAltName=", is_address(host) ? "IP" : "DNS", host);
+		if (strcmp(host, "127.0.0.1") == 0)
+			str_add(&text, ",DNS:localhost");
+	}
+	str_add(&text, "\nextendedKeyUsage=serverAuth\n");
+	return arena_strdup(arena, text.text);
+}
+
+static int make_ca(const char *name, const char *ca, const char *key, struct arena *arena,
+		   struct error *err)
+{
+	return proc_check(WORDS("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+				"ec_paramgen_curve:P-256", "-nodes", "-days",
+				arena_printf(arena, "%d", CA_DAYS), "-subj",
+				arena_printf(arena, "/CN=%s CA", name), "-keyout", key, "-out", ca),
+			  err);
+}
+
+/* A certificate never outlives its CA. */
+static int issue(const char *folder, const char *name, struct arena *arena, struct error *err)
+{
+	const char *ca = in(folder, "ca.pem", arena), *csr = in(folder, "server.csr", arena);
+	int days = days_left(ca);
+
+	if (proc_check(WORDS("openssl", "req", "-newkey", "ec", "-pkeyopt",
+			     "ec_paramgen_curve:P-256", "-nodes", "-subj",
+			     arena_printf(arena, "/CN=%s", name), "-keyout",
+			     in(folder, "server.key", arena), "-out", csr),
+		       err) < 0)
+		return -1;
+	return proc_check(
+		WORDS("openssl", "x509", "-req", "-in", csr, "-CA", ca, "-CAkey",
+		      in(folder, "ca.key", arena), "-CAcreateserial", "-days",
+		      arena_printf(arena, "%d", days < CERTIFICATE_DAYS ? days : CERTIFICATE_DAYS),
+		      "-extfile", in(folder, "server.ext", arena), "-out",
+		      in(folder, "server.pem", arena)),
+		err);
+}
+
+static bool holds(const char *path, const char *text, struct arena *arena)
+{
+	struct error ignored;
+	char *old;
+
+	return file_read(path, 64 * KIB, arena, &old, NULL, &ignored) == 0 &&
+	       strcmp(old, text) == 0;
+}
+
+int certificate_files_make(const char *folder, const char *name, const char *const *hosts,
 			   struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	const char *ca = in(folder, "ca.pem", &arena), *ca_key = in(folder, "ca.key", &arena);
-	const char *key = in(folder, "server.key", &arena), *csr = in(folder, "server.csr", &arena);
-	const char *extensions = in(folder, "server.ext", &arena);
-	bool is_number = !host[strspn(host, "0123456789.")] || strchr(host, ':');
-	const char *text =
-		arena_printf(&arena, "subjectAltName=%s:%s%s\nextendedKeyUsage=serverAuth\n",
-			     is_number ? "IP" : "DNS", host,
-			     strcmp(host, "127.0.0.1") == 0 ? ",DNS:localhost" : "");
+	const char *server = in(folder, "server.pem", &arena);
+	const char *ext = in(folder, "server.ext", &arena), *text = extensions(hosts, &arena);
+	bool has_ca = file_exists(ca_key) && days_left(ca) >= CERTIFICATE_RENEW_DAYS;
 
-	if (file_exists(in(folder, "server.pem", &arena)))
+	if (has_ca && days_left(server) >= CERTIFICATE_RENEW_DAYS && holds(ext, text, &arena))
 		return 0;
-	if (file_write(extensions, text, strlen(text), 0600, err) < 0 ||
-	    proc_check(WORDS("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-			     "ec_paramgen_curve:P-256", "-nodes", "-days", CERTIFICATE_DAYS,
-			     "-subj", arena_printf(&arena, "/CN=%s CA", name), "-keyout", ca_key,
-			     "-out", ca),
-		       err) < 0 ||
-	    proc_check(WORDS("openssl", "req", "-newkey", "ec", "-pkeyopt",
-			     "ec_paramgen_curve:P-256", "-nodes", "-subj",
-			     arena_printf(&arena, "/CN=%s", name), "-keyout", key, "-out", csr),
-		       err) < 0 ||
-	    proc_check(WORDS("openssl", "x509", "-req", "-in", csr, "-CA", ca, "-CAkey", ca_key,
-			     "-CAcreateserial", "-days", CERTIFICATE_DAYS, "-extfile", extensions,
-			     "-out", in(folder, "server.pem", &arena)),
-		       err) < 0)
+	/* Cut off half-way, the next run sees that the certificate is missing. */
+	unlink(server);
+	if ((!has_ca && make_ca(name, ca, ca_key, &arena, err) < 0) ||
+	    file_write(ext, text, strlen(text), 0600, err) < 0 ||
+	    issue(folder, name, &arena, err) < 0)
 		return error_wrap(err, "cannot make the certificates of the %s", name);
 	return 0;
 }

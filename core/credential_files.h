@@ -11,14 +11,25 @@
 
 #include "core/error.h"
 
+/* A certificate that ends sooner is made anew. */
+#define CERTIFICATE_RENEW_DAYS 30
+
 /*
- * FOLDER/ca.pem, ca.key, server.key, server.pem (and server.csr, server.ext): P-256 keys, 825 days,
- * the most that Apple's clients take. `name`: whose they are ("ringup registry"); `host`: an IP
- * address or a DNS name, in subjectAltName; 127.0.0.1 is localhost as well. The folder must be
- * there. Errors say what openssl said.
+ * FOLDER/ca.pem, ca.key, server.key, server.pem (and server.csr, server.ext): P-256 keys. The
+ * server's is good for 825 days, the most that Apple's clients take; the CA, which clients must be
+ * given, for ten years. `name`: whose they are ("ringup registry"); `hosts`: IP addresses and DNS
+ * names, NULL-terminated, in subjectAltName; 127.0.0.1 is localhost as well. The folder must be
+ * there. The server's is made anew for other hosts and before it ends; the CA only before it ends.
+ * Errors say what openssl said.
  */
-int certificate_files_make(const char *folder, const char *name, const char *host,
+int certificate_files_make(const char *folder, const char *name, const char *const *hosts,
 			   struct error *err);
+
+/* When the PEM file's certificate ends, in seconds since 1970. */
+int certificate_expiry(const char *path, int64_t *seconds, struct error *err);
+
+/* Whole days from now until then; below 0 when it is over. */
+int certificate_days_left(int64_t expires);
 
 /*
  * FOLDER/password: 32 random hex digits, and FOLDER/htpasswd with their bcrypt hash for `user`. The

@@ -25,6 +25,12 @@ struct engine {
 	const char *const *remove_image; /* of the id @{image}, if no other container uses it */
 	const char *const *logs;	 /* @{tail} lines */
 	const char *const *exec;	 /* the words to run follow */
+	/*
+	 * A server of ours in a container that starts again by itself, and a task beside it that
+	 * ends: @{container}, @{label}, @{image}, @{program} in it, @options (volumes, environment)
+	 * and @arguments. NULL: it cannot.
+	 */
+	const char *const *serve, *const *task;
 };
 
 /* All engines, NULL-terminated. */

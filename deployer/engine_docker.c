@@ -12,6 +12,12 @@ static const char STATE_FORMAT[] =
 
 #define DOCKER "docker"
 
+/* It reads its files whoever owns them, and may listen on a port below 1024; nothing else. */
+#define SERVER_OPTIONS                                                                      \
+	"--network", "host", "--cap-drop", "ALL", "--cap-add", "DAC_OVERRIDE", "--cap-add", \
+		"NET_BIND_SERVICE", "--security-opt", "no-new-privileges", "@options",      \
+		"--entrypoint", "@{program}", "@{image}", "@arguments"
+
 const struct engine engine_docker = {
 	.name = "docker",
 	.help = "Docker Engine 19.03 or newer",
@@ -54,4 +60,8 @@ const struct engine engine_docker = {
 	.remove_image = (const char *const[]){DOCKER, "image", "rm", "--force", "@{image}", NULL},
 	.logs = (const char *const[]){DOCKER, "logs", "--tail", "@{tail}", "@{container}", NULL},
 	.exec = (const char *const[]){DOCKER, "exec", "@{container}", NULL},
+	.serve = (const char *const[]){DOCKER, "run", "--detach", "--restart", "unless-stopped",
+				       "--name", "@{container}", "--label",
+				       "org.ringup.config=@{label}", SERVER_OPTIONS, NULL},
+	.task = (const char *const[]){DOCKER, "run", "--rm", SERVER_OPTIONS, NULL},
 };

@@ -60,7 +60,7 @@ int lab_registry_up(struct lab *lab, struct arena *arena, struct error *err)
 		return 0;
 	if (folder_make(lab_path(lab, "registry/data", arena), 0700, err) < 0 ||
 	    certificate_files_make(lab_path(lab, "registry", arena), "ringup lab registry",
-				   registry_host(lab, arena), err) < 0 ||
+				   WORDS(registry_host(lab, arena)), err) < 0 ||
 	    password_files_make(lab_path(lab, "registry", arena), LAB_REGISTRY_USER, err) < 0 ||
 	    write_config(lab, config, arena, err) < 0 ||
 	    proc_spawn(WORDS("docker-registry", "serve", config), NULL, log, &pid, err) < 0)

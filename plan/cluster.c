@@ -56,25 +56,14 @@ static int load_host_map(struct loader *l, const struct yaml *node, struct host 
 	return 0;
 }
 
-/* Names, addresses and users become parts of paths, of ssh_config and of command lines. */
-static bool is_host_word(const char *word)
-{
-	if (!isalnum((unsigned char)*word) && *word != '_' && *word != ':')
-		return false;
-	for (; *word; word++)
-		if (!isalnum((unsigned char)*word) && !strchr(".-_:", *word))
-			return false;
-	return true;
-}
-
 static int add_host(struct loader *l, const struct yaml *node, const struct host *host)
 {
 	struct cluster *c = l->cluster;
 
-	if (!is_host_word(host->address) || !is_host_word(host->name))
+	if (!cluster_host_word(host->address) || !cluster_host_word(host->name))
 		return yaml_error(node, l->err, "'%s' is not a host name or address",
-				  is_host_word(host->address) ? host->name : host->address);
-	if (!is_host_word(host->user))
+				  cluster_host_word(host->address) ? host->name : host->address);
+	if (!cluster_host_word(host->user))
 		return yaml_error(node, l->err, "'%s' is not a user name", host->user);
 	for (size_t i = 0; i < c->host_count; i++)
 		if (strcmp(c->hosts[i].name, host->name) == 0)
@@ -341,6 +330,16 @@ static int check_name(const struct yaml *root, const char *key, const char *name
 		key, name);
 }
 
+/* 'registry serve --on' keeps its own folder and container beside those of the clusters. */
+static int check_reserved(const struct yaml *root, const char *name, struct error *err)
+{
+	if (strcmp(name, "registry") != 0 && !starts_with(name, "registry-"))
+		return 0;
+	return yaml_error(yaml_get(root, "name"), err,
+			  "'name' is '%s': that is ringup's own registry on a host; take another",
+			  name);
+}
+
 static int load_top(struct loader *l, const struct yaml *root)
 {
 	struct cluster *c = l->cluster;
@@ -354,7 +353,7 @@ static int load_top(struct loader *l, const struct yaml *root)
 				 "mirrors", "image", "build", "container"),
 			    err) < 0 ||
 	    yaml_get_text(root, "name", &c->name, err) < 0 ||
-	    check_name(root, "name", c->name, err) < 0 ||
+	    check_name(root, "name", c->name, err) < 0 || check_reserved(root, c->name, err) < 0 ||
 	    yaml_get_words(root, "stack", l->arena, &c->stack, err) < 0 ||
 
 	    yaml_get_text(root, "accelerator", &c->accelerator, err) < 0)
@@ -415,13 +414,4 @@ const char *cluster_state_path(const struct cluster *cluster, const char *relati
 			       struct arena *arena)
 {
 	return arena_printf(arena, "%s/.ringup/%s", cluster->folder, relative);
-}
-
-const struct host *cluster_host(const struct cluster *cluster, const char *name)
-{
-	for (size_t i = 0; i < cluster->host_count; i++)
-		if (strcmp(cluster->hosts[i].name, name) == 0 ||
-		    strcmp(cluster->hosts[i].address, name) == 0)
-			return &cluster->hosts[i];
-	return NULL;
 }

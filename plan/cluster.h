@@ -111,11 +111,15 @@ const char *cluster_state_path(const struct cluster *cluster, const char *relati
 const struct host *cluster_host(const struct cluster *cluster, const char *name);
 
 /*
- * The host of that name or address, or one that is not in the file: [USER@]ADDRESS[:PORT], with the
- * file's `ssh` for the rest; an IPv6 address before a port stands in brackets. ERROR_USAGE.
+ * A host as the command line names it: one of the file's by name or address, or
+ * "[USER@]ADDRESS[:PORT]" ("[IPV6]:PORT") with the file's `ssh` for what is not said. ERROR_USAGE
+ * when it is neither.
  */
-int cluster_reach(const struct cluster *cluster, const char *text, struct arena *arena,
-		  struct host *host, struct error *err);
+int cluster_host_named(const struct cluster *cluster, const char *text, struct arena *arena,
+		       struct host *host, struct error *err);
+
+/* Whether it may be a name, an address or a user: they become parts of paths and command lines. */
+bool cluster_host_word(const char *word);
 
 /*
  * Expands "node[01-03,7]" to node01 node02 node03 node7, keeping the width. Several ranges

@@ -1,30 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "registry-client/serve.h"
 
-#include "core/clock.h"
 #include "core/credential_files.h"
-#include "core/digest.h"
 #include "core/file.h"
 #include "core/json.h"
-#include "core/proc.h"
+#include "core/words.h"
 #include "registry-client/limits.h"
-#include "registry-client/serve_process.h"
 
-#include <openssl/pem.h>
-#include <openssl/x509.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
-#include <time.h>
-#include <unistd.h>
+
+const char *const serve_files[] = {
+	"config.yml", "server.pem", "server.key", "htpasswd", SERVE_MIRROR_CA, NULL,
+};
 
 static const char *in(const char *folder, const char *name, struct arena *arena)
 {
 	return arena_printf(arena, "%s/%s", folder, name);
 }
 
-/* The host of HOST:PORT or [HOST]:PORT; NULL: it is not one. */
-static const char *host_of(const char *address, struct arena *arena)
+const char *serve_host_of(const char *address, struct arena *arena, int *port)
 {
 	const char *colon = strrchr(address, ':');
 	size_t length;
@@ -34,161 +29,207 @@ static const char *host_of(const char *address, struct arena *arena)
 	    address[strspn(address, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789.-:[]")])
 		return NULL;
+	*port = (int)strtol(colon + 1, NULL, 10);
 	length = (size_t)(colon - address);
+	if (*port < 1 || *port > 65535)
+		return NULL;
 	if (address[0] == '[' && address[length - 1] == ']')
 		return arena_strndup(arena, address + 1, length - 2);
 	return arena_strndup(arena, address, length);
+}
+
+/*
+ * Where it listens: on the address that clients use, alone. A name may mean another address on the
+ * server itself (Debian's /etc/hosts has 127.0.1.1), so there it listens on all.
+ */
+static const char *listen_address(const struct serve *serve, struct arena *arena)
+{
+	int port = 0;
+	const char *host = serve_host_of(serve->address, arena, &port);
+
+	if (!host[strspn(host, "0123456789.")] || strchr(host, ':') ||
+	    strcmp(host, "localhost") == 0)
+		return serve->address;
+	return arena_printf(arena, ":%d", port);
+}
+
+static void add_storage(cJSON *json, const char *storage)
+{
+	cJSON *item, *purging;
+
+	item = cJSON_AddObjectToObject(json, "storage");
+	cJSON_AddStringToObject(cJSON_AddObjectToObject(item, "filesystem"), "rootdirectory",
+				storage);
+	cJSON_AddBoolToObject(cJSON_AddObjectToObject(item, "delete"), "enabled", true);
+	purging = cJSON_AddObjectToObject(cJSON_AddObjectToObject(item, "maintenance"),
+					  "uploadpurging");
+	cJSON_AddBoolToObject(purging, "enabled", true);
+	cJSON_AddStringToObject(purging, "age", "24h");
+	cJSON_AddStringToObject(purging, "interval", "24h");
+	cJSON_AddBoolToObject(purging, "dryrun", false);
+}
+
+static void add_mirror(cJSON *json, const struct serve *serve)
+{
+	const struct credentials *login = &serve->mirror_login;
+	cJSON *proxy = cJSON_AddObjectToObject(json, "proxy");
+
+	cJSON_AddStringToObject(proxy, "remoteurl", serve->mirror);
+	if (!login->user)
+		return;
+	cJSON_AddStringToObject(proxy, "username", login->user);
+	cJSON_AddStringToObject(proxy, "password", secret_reveal(login->password));
 }
 
 /* JSON is YAML too, and its quoting is certain. */
 static int write_config(const struct serve *serve, struct arena *arena, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = cJSON_CreateObject();
-	cJSON *log, *storage, *http, *tls, *auth, *item;
-	const char *folder = serve->folder;
+	cJSON *log, *http, *tls, *auth;
+	const char *home = serve->home;
 
 	cJSON_AddStringToObject(json, "version", "0.1");
 	log = cJSON_AddObjectToObject(json, "log");
 	cJSON_AddStringToObject(log, "level", "warn");
 	cJSON_AddBoolToObject(cJSON_AddObjectToObject(log, "accesslog"), "disabled", true);
-	storage = cJSON_AddObjectToObject(json, "storage");
-	item = cJSON_AddObjectToObject(storage, "filesystem");
-	cJSON_AddStringToObject(item, "rootdirectory", in(folder, "data", arena));
-	cJSON_AddBoolToObject(cJSON_AddObjectToObject(storage, "delete"), "enabled", true);
-	item = cJSON_AddObjectToObject(cJSON_AddObjectToObject(storage, "maintenance"),
-				       "uploadpurging");
-	cJSON_AddBoolToObject(item, "enabled", true);
-	cJSON_AddStringToObject(item, "age", "24h");
-	cJSON_AddStringToObject(item, "interval", "24h");
-	cJSON_AddBoolToObject(item, "dryrun", false);
+	add_storage(json, serve->storage);
 	http = cJSON_AddObjectToObject(json, "http");
-	cJSON_AddStringToObject(http, "addr", serve->address);
+	cJSON_AddStringToObject(http, "addr", listen_address(serve, arena));
 	tls = cJSON_AddObjectToObject(http, "tls");
-	cJSON_AddStringToObject(tls, "certificate", in(folder, "server.pem", arena));
-	cJSON_AddStringToObject(tls, "key", in(folder, "server.key", arena));
+	cJSON_AddStringToObject(tls, "certificate", in(home, "server.pem", arena));
+	cJSON_AddStringToObject(tls, "key", in(home, "server.key", arena));
 	auth = cJSON_AddObjectToObject(cJSON_AddObjectToObject(json, "auth"), "htpasswd");
 	cJSON_AddStringToObject(auth, "realm", "ringup");
-	cJSON_AddStringToObject(auth, "path", in(folder, "htpasswd", arena));
+	cJSON_AddStringToObject(auth, "path", in(home, "htpasswd", arena));
 	if (serve->mirror)
-		cJSON_AddStringToObject(cJSON_AddObjectToObject(json, "proxy"), "remoteurl",
-					serve->mirror);
-	return json_write(in(folder, "config.yml", arena), json, 0600, err);
+		add_mirror(json, serve);
+	return json_write(in(serve->folder, "config.yml", arena), json, 0600, err);
 }
 
-static int read_expiry(const char *path, int64_t *expires, struct error *err)
+static int write_description(const struct serve *serve, struct arena *arena, struct error *err)
 {
-	_cleanup_(file_close) FILE *file = fopen(path, "re");
-	X509 *certificate = file ? PEM_read_X509(file, NULL, NULL, NULL) : NULL;
-	struct tm when = {0};
-	bool ok = certificate && ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &when) == 1;
+	_cleanup_(json_free) cJSON *json = json_document();
 
-	X509_free(certificate);
-	if (!ok)
-		return error_set(err, ERROR_FAILED,
-				 "%s is no certificate; remove it, and it is made anew", path);
-	*expires = timegm(&when);
-	return 0;
+	cJSON_AddStringToObject(json, "address", serve->address);
+	cJSON_AddBoolToObject(json, "usual", serve->is_usual);
+	json_add_text(json, "mirror", serve->mirror);
+	cJSON_AddStringToObject(json, "home", serve->home);
+	cJSON_AddStringToObject(json, "storage", serve->storage);
+	return json_write(in(serve->folder, "registry.json", arena), json, 0600, err);
+}
+
+bool serve_exists(const char *folder, struct arena *arena)
+{
+	return file_exists(in(folder, "registry.json", arena));
+}
+
+/* The user whose password is on file: the first of htpasswd. */
+static const char *read_user(const char *folder, struct arena *arena)
+{
+	struct error ignored;
+	char *user;
+
+	if (file_read(in(folder, "htpasswd", arena), 64 * KIB, arena, &user, NULL, &ignored) < 0)
+		return NULL;
+	user[strcspn(user, ":\n")] = '\0';
+	return user;
 }
 
 int serve_read(const char *folder, struct arena *arena, struct serve *serve, struct served *served,
 	       struct error *err)
 {
+	const char *path = in(folder, "registry.json", arena);
+	const char *ca = in(folder, SERVE_MIRROR_CA, arena);
 	_cleanup_(json_free) cJSON *json = NULL;
-	struct statvfs space;
+	struct error damaged;
 
-	*serve = (struct serve){.folder = folder};
 	*served = (struct served){.ca_path = in(folder, "ca.pem", arena),
-				  .password_path = in(folder, "password", arena),
-				  .data_path = in(folder, "data", arena)};
-	if (!file_exists(in(folder, "config.yml", arena)))
+				  .password_path = in(folder, "password", arena)};
+	if (!file_exists(path))
 		return error_set(err, ERROR_USAGE,
 				 "there is no registry in %s; set one up with 'ringup registry "
-				 "serve --folder %s'",
-				 folder, folder);
-	if (json_read(in(folder, "config.yml", arena), &json, err) < 0 ||
-	    read_expiry(in(folder, "server.pem", arena), &served->expires, err) < 0)
+				 "serve'",
+				 folder);
+	if (json_read(path, &json, err) < 0)
 		return -1;
-	serve->address = json_text(json_member(json, "http"), "addr", arena);
-	serve->mirror = json_text(json_member(json, "proxy"), "remoteurl", arena);
-	if (!serve->address)
-		return error_set(err, ERROR_USAGE, "%s/config.yml names no address", folder);
-	if (statvfs(served->data_path, &space) < 0)
-		return error_errno(err, "cannot look at %s", served->data_path);
-	served->free_bytes = (uint64_t)space.f_bavail * space.f_frsize;
-	served->total_bytes = (uint64_t)space.f_blocks * space.f_frsize;
-	served->was_running = serve_process_runs(folder);
+	*serve = (struct serve){.folder = folder,
+				.address = json_text(json, "address", arena),
+				.is_usual = json_bool(json, "usual", false),
+				.mirror = json_text(json, "mirror", arena),
+				.mirror_ca = file_exists(ca) ? ca : NULL,
+				.home = json_text(json, "home", arena),
+				.storage = json_text(json, "storage", arena),
+				.user = read_user(folder, arena)};
+	if (!serve->address || !serve->home || !serve->storage)
+		return error_set(err, ERROR_USAGE, "%s is not what 'registry serve' wrote", path);
+	/* One that is missing or damaged is made anew by serve_make: it ended in 1970. */
+	if (certificate_expiry(in(folder, "server.pem", arena), &served->expires, &damaged) < 0)
+		served->expires = 0;
 	return 0;
 }
 
-/* A folder keeps its address: the certificate is for it. */
-static int check_address(const struct serve *serve, struct arena *arena, struct error *err)
+int serve_check(const struct serve *want, struct arena *arena, struct error *err)
 {
-	struct served served;
+	const char *user = read_user(want->folder, arena);
+	struct served ignored;
 	struct serve old;
+	int port;
 
-	if (!file_exists(in(serve->folder, "config.yml", arena)))
+	if (!serve_host_of(want->address, arena, &port))
+		return error_set(err, ERROR_USAGE, "'%s' is not HOST:PORT", want->address);
+	if (want->mirror && !starts_with(want->mirror, "https://") &&
+	    !starts_with(want->mirror, "http://"))
+		return error_set(err, ERROR_USAGE,
+				 "'%s' is no URL of a registry, as https://registry-1.docker.io is",
+				 want->mirror);
+	if (user && strcmp(user, want->user) != 0)
+		return error_set(err, ERROR_USAGE,
+				 "the user of the registry in %s is '%s'; remove its htpasswd to "
+				 "make another, with a new password",
+				 want->folder, user);
+	if (!serve_exists(want->folder, arena))
 		return 0;
-	if (serve_read(serve->folder, arena, &old, &served, err) < 0)
+	if (serve_read(want->folder, arena, &old, &ignored, err) < 0)
 		return -1;
-	if (strcmp(old.address, serve->address) == 0)
+	if (!old.mirror != !want->mirror)
+		return error_set(
+			err, ERROR_USAGE,
+			"%s holds a registry that %s; give the other one a port of its own",
+			want->folder, old.mirror ? "is a mirror" : "takes pushes");
+	return 0;
+}
+
+static int keep_mirror_ca(const struct serve *serve, struct arena *arena, struct error *err)
+{
+	size_t length;
+	char *pem;
+
+	if (!serve->mirror_ca)
 		return 0;
-	return error_set(err, ERROR_USAGE,
-			 "%s holds the registry of %s; name that address, or another --folder",
-			 serve->folder, old.address);
+	if (file_read(serve->mirror_ca, CERTIFICATE_BYTES_MAX, arena, &pem, &length, err) < 0)
+		return -1;
+	return file_write(in(serve->folder, SERVE_MIRROR_CA, arena), pem, length, 0600, err);
 }
 
-static int set_up(const struct serve *serve, const char *host, struct arena *arena,
-		  struct error *err)
+int serve_make(const struct serve *serve, struct arena *arena, struct served *served,
+	       struct error *err)
 {
-	if (folder_make(in(serve->folder, "data", arena), 0700, err) < 0 ||
-	    check_address(serve, arena, err) < 0 ||
-	    certificate_files_make(serve->folder, "ringup registry", host, err) < 0 ||
-	    password_files_make(serve->folder, serve->user, err) < 0)
+	struct words hosts = WORDS_INIT(arena);
+	struct serve made;
+	const char *host;
+	int port;
+
+	if (serve_check(serve, arena, err) < 0)
 		return -1;
-	return write_config(serve, arena, err);
-}
-
-int serve_start(const struct serve *serve, struct arena *arena, struct served *served,
-		struct error *err)
-{
-	const char *host = host_of(serve->address, arena);
-	_cleanup_(fd_close) int lock = -1;
-	struct serve same;
-
-	if (!host)
-		return error_set(err, ERROR_USAGE, "'%s' is not HOST:PORT", serve->address);
-	if (!proc_exists("docker-registry"))
-		return error_set(err, ERROR_FAILED,
-				 "the program docker-registry is missing; install the package "
-				 "docker-registry");
-	if (folder_make(serve->folder, 0700, err) < 0 ||
-	    file_lock(in(serve->folder, "lock", arena), &lock, err) < 0 ||
-	    set_up(serve, host, arena, err) < 0 ||
-	    serve_read(serve->folder, arena, &same, served, err) < 0)
+	host = serve_host_of(serve->address, arena, &port);
+	words_add(&hosts, host);
+	for (const char *const *name = serve->names; name && *name; name++)
+		if (strcmp(*name, host) != 0)
+			words_add(&hosts, *name);
+	if (folder_make(serve->folder, 0700, err) < 0 || keep_mirror_ca(serve, arena, err) < 0 ||
+	    certificate_files_make(serve->folder, "ringup registry", hosts.list, err) < 0 ||
+	    password_files_make(serve->folder, serve->user, err) < 0 ||
+	    write_config(serve, arena, err) < 0 || write_description(serve, arena, err) < 0)
 		return -1;
-	return served->was_running ? 0
-				   : serve_process_start(serve->folder, serve->address, arena, err);
-}
-
-int serve_stop(const char *folder, bool *was_running, struct error *err)
-{
-	return serve_process_stop(folder, was_running, err);
-}
-
-int serve_collect(const char *folder, struct arena *arena, struct error *err)
-{
-	struct served served;
-	struct serve serve;
-	bool was_running;
-	int rc;
-
-	if (serve_read(folder, arena, &serve, &served, err) < 0 ||
-	    serve_process_stop(folder, &was_running, err) < 0)
-		return -1;
-	rc = proc_check(WORDS("docker-registry", "garbage-collect", "--delete-untagged",
-			      in(folder, "config.yml", arena)),
-			err);
-	if (was_running && serve_process_start(folder, serve.address, arena, err) < 0)
-		return -1;
-	return rc;
+	return serve_read(serve->folder, arena, &made, served, err);
 }

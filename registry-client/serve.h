@@ -1,51 +1,73 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * serve.h - a private registry on this machine: the real Distribution server (docker-registry), set
- * up with a CA and certificate of its own, one user, deletes allowed, and abandoned uploads
- * cleared.
+ * serve.h - the files of a private registry: the real Distribution server with a CA, a certificate
+ * and one user of its own, deletes allowed, abandoned uploads cleared. Who starts it, where and how
+ * is deployer/registry_host.h.
  *
- * Everything lies in one folder (mode 0700): config.yml, ca.pem, server.pem, htpasswd, password,
- * data/, registry.log, registry.pid. Starting twice is harmless: what is there stays, and a server
- * that runs goes on. Source of the settings: distribution 2.8, docs/configuration.md.
+ * All is made in one folder on this machine, which is never the server's own: ca.pem, ca.key,
+ * password and htpasswd, server.pem and server.key, config.yml, and registry.json, which says what
+ * it was made for. The server is given only what serve_files names; the CA's key and the password
+ * stay here. Making them again keeps what is there and makes anew what no longer fits: other
+ * settings, another address, a certificate about to end.
+ *
+ * Source of the settings: distribution 2.8, docs/configuration.md.
  */
 #ifndef REGISTRY_CLIENT_SERVE_H
 #define REGISTRY_CLIENT_SERVE_H
 
 #include "core/arena.h"
 #include "core/error.h"
+#include "plan/credentials.h"
 
 struct serve {
-	const char *folder;  /* absolute, or from here */
-	const char *address; /* HOST:PORT that clients use; HOST goes into the certificate */
-	const char *user;
-	const char *mirror; /* URL of the registry to pull through, or NULL */
+	const char *folder;	  /* here, absolute */
+	const char *address;	  /* HOST:PORT that clients use; HOST goes into the certificate */
+	bool is_usual;		  /* nobody asked for that address: it may follow the host's */
+	const char *const *names; /* of its host, for the certificate as well; NULL: none */
+	const char *user;	  /* htpasswd's */
+	const char *mirror;	  /* URL of the registry to pull through; NULL: takes pushes */
+	const char *mirror_ca;	  /* PEM file of the CA of that one; NULL: the server's own list */
+	struct credentials mirror_login;
+	const char *home;    /* absolute: the folder of the server's files on its own machine */
+	const char *storage; /* absolute: where it keeps the images */
 };
 
 struct served {
-	bool was_running;
-	const char *ca_path, *password_path, *data_path;
-	int64_t expires;		  /* seconds since 1970: the server's certificate */
-	uint64_t free_bytes, total_bytes; /* of the data's file system */
+	const char *ca_path, *password_path;
+	int64_t expires; /* seconds since 1970: the server's certificate */
 };
 
-/*
- * Sets up what is missing and starts the server, waiting until it answers. A folder that was set up
- * for another address is ERROR_USAGE, as a malformed address is.
- */
-int serve_start(const struct serve *serve, struct arena *arena, struct served *served,
-		struct error *err);
+/* The files that the server gets, FOLDER/NAME here and HOME/NAME there; NULL-terminated. */
+extern const char *const serve_files[];
+#define SERVE_MIRROR_CA "upstream.pem" /* the one of them that most do not have */
 
-/* What is known of a folder that was set up; `address` and so on come from it. */
+#define SERVE_USER_DEFAULT "ringup"
+
+bool serve_exists(const char *folder, struct arena *arena);
+
+/*
+ * What cannot be, before anything is made: a malformed address or URL, another user than the one
+ * that is there, a registry with images of its own that becomes a mirror. ERROR_USAGE.
+ */
+int serve_check(const struct serve *serve, struct arena *arena, struct error *err);
+
+/* Checks, and makes what is missing or no longer fits. The caller keeps others from the folder. */
+int serve_make(const struct serve *serve, struct arena *arena, struct served *served,
+	       struct error *err);
+
+/* What a folder was made for, but `names` and `mirror_login`; ERROR_USAGE when it was not made. */
 int serve_read(const char *folder, struct arena *arena, struct serve *serve, struct served *served,
 	       struct error *err);
 
-/* Ends the server; *was_running. */
-int serve_stop(const char *folder, bool *was_running, struct error *err);
+/* HOST of HOST:PORT or [HOST]:PORT, and the port; NULL: it is not one. */
+const char *serve_host_of(const char *address, struct arena *arena, int *port);
 
 /*
- * Frees the space of blobs that nothing names any more. The server must not take pushes meanwhile:
- * it is stopped, and started again.
+ * Whether the registry to pull through asks for a password by Basic authentication. Distribution 2
+ * cannot give it one: its mirror then has none of the images, and does not say why. Source:
+ * github.com/distribution/distribution, issue 3153. No answer is no.
  */
-int serve_collect(const char *folder, struct arena *arena, struct error *err);
+struct registry;
+bool serve_mirror_wants_basic(struct registry *upstream);
 
 #endif

@@ -11,7 +11,7 @@ setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return 1
 	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	echo "127.0.0.1:$port" >address
-	"$build/ringup" registry serve --folder reg --address "127.0.0.1:$port" >serve.out 3>&- 4>&-
+	"$build/ringup" registry serve --as process --folder reg --address "127.0.0.1:$port" >serve.out 3>&- 4>&-
 	python3 "$BATS_TEST_DIRNAME/../fault/image.py" image 2 1
 }
 
@@ -33,14 +33,108 @@ pushed() {
 	ringup -q push "oci:$F/image:1" "$A/$1" >/dev/null
 }
 
-@test "registry serve twice is harmless, and another address is refused" {
-	apart ringup registry serve --folder "$F/reg" --address "$A"
+# free_port: a port of 127.0.0.1 that nothing listens on.
+free_port() {
+	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# mine serve|status|... WORDS...: of a registry of this test alone, in its own folder.
+mine() {
+	local verb=$1
+	shift
+	[ "$verb" != serve ] || set -- --as process "$@"
+	apart ringup registry "$verb" --folder "$PWD/own" "$@" 3>&- 4>&-
+	[ "$status" -eq 0 ] || { cat ../out ../err; return 1; }
+}
+
+teardown() {
+	local folder
+	for folder in "$BATS_TEST_TMPDIR"/work/*/registry.json; do
+		[ ! -f "$folder" ] || ringup registry stop --folder "${folder%/*}" >/dev/null 3>&- 4>&-
+	done
+}
+
+# certificate FIELD: of the registry of this test.
+certificate() {
+	openssl x509 -in own/server.pem -noout "-$1"
+}
+
+@test "registry serve twice is harmless; malformed words are refused" {
+	apart ringup registry serve --as process --folder "$F/reg" --address "$A"
 	[ "$status" -eq 0 ]
 	grep -q 'runs already' ../out
-	apart ringup registry serve --folder "$F/reg" --address 127.0.0.1:1
-	says 2 "$A"
 	apart ringup registry serve --folder other --address nonsense
 	says 2 HOST:PORT
+	apart ringup registry serve --folder "$F/reg" -u somebody
+	says 2 "is 'ringup'"
+	apart ringup registry serve --folder "$F/reg" --as magic
+	says 2 'systemd, process or container'
+	apart ringup registry serve --folder "$F/reg" --mirror http://127.0.0.1:1
+	says 2 'takes pushes'
+	apart ringup registry serve --folder other --mirror hub
+	says 2 'no URL'
+	apart ringup registry serve --folder other --on 'a b'
+	says 2 '[USER@]ADDRESS[:PORT]'
+	[ ! -e other ]
+}
+
+@test "another address: a new certificate, the old CA, password and images" {
+	local before
+	mine serve --address "127.0.0.1:$(free_port)"
+	before=$(sha256sum own/ca.pem own/ca.key own/password own/htpasswd)
+	A=$(jq -r .address own/registry.json)
+	ringup login --ca own/ca.pem -u ringup "$A" <own/password
+	ringup -q push --ca own/ca.pem "oci:$F/image:1" "$A/lab/moves:1" >/dev/null
+	A=localhost:$(free_port)
+	mine serve --address "$A"
+	[ "$(sha256sum own/ca.pem own/ca.key own/password own/htpasswd)" = "$before" ]
+	certificate text | grep -q DNS:localhost
+	mine status --json
+	json "d['address'] == '$A' and d['running'] and d['repositories'][0]['name'] == 'lab/moves'"
+	mine serve
+	grep -q 'runs already' ../out
+}
+
+@test "gc of a registry that nothing was pushed to" {
+	mine serve --address "127.0.0.1:$(free_port)"
+	mine gc
+	mine status
+	grep -q '0 tags in 0 repositories' ../out
+}
+
+@test "a certificate near its end: status warns, serve makes a new one from the same CA" {
+	local ca
+	mine serve --address "127.0.0.1:$(free_port)"
+	ca=$(sha256sum own/ca.pem)
+	openssl x509 -req -in own/server.csr -CA own/ca.pem -CAkey own/ca.key -days 10 \
+		-extfile own/server.ext -out own/server.pem 2>/dev/null
+	mine status
+	grep -Eq '(9|10) days' ../out
+	grep -Eq "ends in (9|10) days.*registry serve --folder $PWD/own" ../err
+	mine status --json
+	json "d['certificate_days'] <= 10"
+	mine serve
+	! grep -q 'runs already' ../out
+	[ "$(sha256sum own/ca.pem)" = "$ca" ]
+	mine status --json
+	json "d['certificate_days'] > 800"
+	[ ! -s ../err ]
+}
+
+@test "what a server does not need it does not get; keys are for their owner alone" {
+	[ "$(find "$F/reg" -name '*.key' -o -name password -o -name htpasswd | xargs stat -c %a | sort -u)" = 600 ]
+	[ "$(stat -c %a "$F/reg" "$F/reg/server" "$F/reg/data" | sort -u)" = 700 ]
+	[ ! -e "$F/reg/server/ca.key" ] && [ ! -e "$F/reg/server/password" ]
+	grep -q '^ringup:\$2y\$' "$F/reg/htpasswd"
+}
+
+@test "a port that is taken, and a folder with other things in it: says so" {
+	apart ringup registry serve --as process --folder "$PWD/other" --address "$A" 3>&- 4>&-
+	says 1 'address already in use' "port ${A#*:}"
+	mkdir full && touch full/file
+	apart ringup registry serve --as process --folder "$PWD/third" --storage full \
+		--address "127.0.0.1:$(free_port)" 3>&- 4>&-
+	says 1 "$PWD/full holds other things" --storage
 }
 
 @test "registry status: repositories, sizes, expiry" {
@@ -48,6 +142,12 @@ pushed() {
 	apart ringup --json registry status --folder "$F/reg"
 	json 'd["running"] and any(t["tag"] == "1" and t["bytes"] > 3000000
 	      for r in d["repositories"] if r["name"] == "lab/status" for t in r["tags"])'
+	json 'd["as"] == "process" and d["bytes"] < d["used_bytes"] and d["tag_count"] >= 1'
+	json 'd["repository_count"] == len(d["repositories"])'
+	pushed lab/status:2
+	before=$(jq .bytes ../out)
+	apart ringup --json registry status --folder "$F/reg"
+	json "d['bytes'] == $before"
 	apart ringup registry status --folder nowhere
 	says 2 'registry serve'
 }

@@ -259,6 +259,8 @@ static const struct {
 	{"hosts: [a]\ncontainer: {devices: all}\n", "2:22", "'devices' cannot be 'all'"},
 	{"hosts: &h [a]\nstack: *h\n", "1:8", "anchors"},
 	{"hosts: [a]\nhosts: [b]\n", "2:1", "'hosts' stands twice"},
+	{"name: registry\nhosts: [a]\n", "1:7", "ringup's own registry"},
+	{"name: registry-5001\nhosts: [a]\n", "1:7", "ringup's own registry"},
 	{"hosts: [a\nname: x\n", "", ""},
 };
 
@@ -306,13 +308,60 @@ static void test_too_many_hosts(void **state)
 		ERROR_USAGE, ":1:22: more than 4096 hosts");
 }
 
+static void test_host_named(void **state)
+{
+	static const struct {
+		const char *text, *name, *address, *user;
+		int port; /* 0: refused */
+	} rows[] = {
+		{"big", "big", "10.0.0.9", "root", 24},
+		{"10.0.0.9", "big", "10.0.0.9", "root", 24},
+		{"10.0.0.8", "10.0.0.8", "10.0.0.8", "ops", 22},
+		{"ann@rack.lab:2222", "rack.lab", "rack.lab", "ann", 2222},
+		{"[fe80::1]:23", "fe80::1", "fe80::1", "ops", 23},
+		{"fe80::1", "fe80::1", "fe80::1", "ops", 22},
+		{"ann@[::1]", "::1", "::1", "ann", 22},
+		{"", "", "", "", 0},
+		{"a b", "", "", "", 0},
+		{"-oProxyCommand=x", "", "", "", 0},
+		{"@a", "", "", "", 0},
+		{"-l@a", "", "", "", 0},
+		{"a:", "", "", "", 0},
+		{"a:0", "", "", "", 0},
+		{"a:65536", "", "", "", 0},
+		{"a:ssh", "", "", "", 0},
+		{"[::1]22", "", "", "", 0},
+		{"[]:22", "", "", "", 0},
+	};
+	struct scratch *s = *state;
+	struct error err = {0};
+	struct cluster c;
+
+	load(s, "hosts: [{address: 10.0.0.9, name: big, user: root, port: 24}]\nssh: {user: ops}\n",
+	     &c);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct host host;
+
+		if (!rows[i].port) {
+			assert_fails(cluster_host_named(&c, rows[i].text, &s->arena, &host, &err),
+				     ERROR_USAGE, "[USER@]ADDRESS[:PORT]");
+			continue;
+		}
+		assert_fine(cluster_host_named(&c, rows[i].text, &s->arena, &host, &err));
+		assert_string_equal(host.name, rows[i].name);
+		assert_string_equal(host.address, rows[i].address);
+		assert_string_equal(host.user, rows[i].user);
+		assert_int_equal(host.port, rows[i].port);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_defaults),	   SCRATCH_TEST(test_every_key),
 		SCRATCH_TEST(test_json),	   SCRATCH_TEST(test_no_capabilities),
 		SCRATCH_TEST(test_errors),	   SCRATCH_TEST(test_missing_file),
-		SCRATCH_TEST(test_too_many_hosts),
+		SCRATCH_TEST(test_too_many_hosts), SCRATCH_TEST(test_host_named),
 	};
 
 	return cmocka_run_group_tests_name("cluster", tests, NULL, NULL);

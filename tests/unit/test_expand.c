@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Host name ranges, and hosts named on a command line. */
+/* Host name ranges. */
 #include "tests/unit/support.h"
 
 #include "core/str.h"
@@ -95,66 +95,12 @@ static void test_most(void **state)
 	assert_string_equal(names[4095], "node4096");
 }
 
-static const struct {
-	const char *text, *address, *user; /* user NULL: an error */
-	int port;
-} reached[] = {
-	{"node1", "10.0.0.7", "ops", 2222}, /* of the file */
-	{"10.0.0.7", "10.0.0.7", "ops", 2222},
-	{"10.0.0.8", "10.0.0.8", "root", 22},
-	{"me@10.0.0.8:2200", "10.0.0.8", "me", 2200},
-	{"far.example:22", "far.example", "root", 22},
-	{"fe80::1", "fe80::1", "root", 22},
-	{"me@[fe80::1]:2200", "fe80::1", "me", 2200},
-	{"[fe80::1]", "fe80::1", "root", 22},
-	{"", NULL, NULL, 0},
-	{"@a", NULL, NULL, 0},
-	{"me@", NULL, NULL, 0},
-	{"a:", NULL, NULL, 0},
-	{"a:0", NULL, NULL, 0},
-	{"a:65536", NULL, NULL, 0},
-	{"a:22x", NULL, NULL, 0},
-	{"a b", NULL, NULL, 0},
-	{"[fe80::1]x", NULL, NULL, 0},
-	{"-oProxyCommand=x", NULL, NULL, 0},
-	{"-l@a", NULL, NULL, 0},
-	{"me@-a", NULL, NULL, 0},
-	{"ssh://a", NULL, NULL, 0},
-};
-
-static void test_reach(void **state)
-{
-	struct scratch *s = *state;
-	struct host known = {.name = "node1", .address = "10.0.0.7", .user = "ops", .port = 2222};
-	struct cluster cluster;
-
-	cluster_init("cluster.yaml", &s->arena, &cluster);
-	cluster.hosts = &known;
-	cluster.host_count = 1;
-	for (size_t i = 0; i < ARRAY_LEN(reached); i++) {
-		struct error err = {0};
-		struct host host;
-
-		if (!reached[i].user) {
-			assert_fails(
-				cluster_reach(&cluster, reached[i].text, &s->arena, &host, &err),
-				ERROR_USAGE, "is no host of cluster.yaml");
-			continue;
-		}
-		assert_fine(cluster_reach(&cluster, reached[i].text, &s->arena, &host, &err));
-		assert_string_equal(host.address, reached[i].address);
-		assert_string_equal(host.user, reached[i].user);
-		assert_int_equal(host.port, reached[i].port);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_good),
 		SCRATCH_TEST(test_bad),
 		SCRATCH_TEST(test_most),
-		SCRATCH_TEST(test_reach),
 	};
 
 	return cmocka_run_group_tests_name("expand", tests, NULL, NULL);

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/registry_host.h"
+
+#include "core/file.h"
+#include "core/quote.h"
+#include "core/tarball.h"
+#include "deployer/remote.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define START_TIMEOUT_S 900 /* a container's image may have to be pulled first */
+#define MEASURE_TIMEOUT_S 600
+#define COLLECT_TIMEOUT_S 3600
+#define FILE_BYTES_MAX (1 * MIB)
+#define SAID_BYTES 700
+#define PROGRAM_IN_IMAGE "registry"
+
+static const char *place(const struct registry_host *host)
+{
+	return host->member ? host->member->host->name : "this machine";
+}
+
+static int fail(const struct registry_host *host, const char *what, struct proc_result *result,
+		struct error *err)
+{
+	struct str *said = result->err.length ? &result->err : &result->out;
+
+	str_trim(said);
+	str_one_line(said, SAID_BYTES);
+	return error_set(err, ERROR_FAILED, "%s: %s: %s", place(host), what,
+			 said->length ? said->text : "failed without a word");
+}
+
+/* Runs the script here or there; -1 also when it fails. The caller releases *result. */
+static int run(const struct registry_host *host, const struct words *words, const struct str *input,
+	       int timeout_s, const char *what, struct proc_result *result, struct error *err)
+{
+	struct proc proc = {.words = words->list, .timeout_s = timeout_s};
+	struct ssh_command command = {.words = words->list, .timeout_s = timeout_s};
+	int rc;
+
+	*result = (struct proc_result){0};
+	if (input) {
+		proc.input = command.input = input->text;
+		proc.input_bytes = command.input_bytes = input->length;
+	}
+	if (!host->member)
+		rc = proc_run(&proc, result, err);
+	else if (member_connect(host->member, err) < 0)
+		return error_wrap(err, "%s", host->member->host->name);
+	else
+		rc = ssh_run(host->member->ssh, &command, result, err);
+	if (rc < 0)
+		return error_wrap(err, "%s: %s", place(host), what);
+	return result->status == 0 ? 0 : fail(host, what, result, err);
+}
+
+/* Adds KEY=LINE with a record of the engine, if it has that one, for the script. */
+static void add_line(const struct registry_host *host, const char *key, const char *const *pattern,
+		     const char *const *arguments, struct words *out)
+{
+	struct arena *arena = out->arena;
+	struct words words = WORDS_INIT(arena), options = WORDS_INIT(arena);
+	_cleanup_(str_release) struct str text = {0};
+
+	if (!pattern || !host->engine->has_containers)
+		return;
+	words_addf(&options, "--volume=%s:%s:ro", host->home, host->home);
+	words_addf(&options, "--volume=%s:%s", host->storage, host->storage);
+	if (host->has_mirror_ca)
+		words_addf(&options, "--env=SSL_CERT_FILE=%s/%s", host->home, REGISTRY_MIRROR_CA);
+	engine_expand(pattern,
+		      (const struct engine_value[]){{"container", host->name, NULL},
+						    {"label", host->home, NULL},
+						    {"image", host->image, NULL},
+						    {"program", PROGRAM_IN_IMAGE, NULL},
+						    {"tail", "60", NULL},
+						    {"options", NULL, options.list},
+						    {"arguments", NULL, arguments},
+						    {NULL, NULL, NULL}},
+		      &words);
+	str_init(&text);
+	quote_words(&text, words.list);
+	words_addf(out, "%s=%s", key, text.text);
+}
+
+/* The script's words for a verb; what it runs in containers goes along as lines. */
+static int script(const struct registry_host *host, const char *verb, const char *way,
+		  const char *program, struct words *words, struct error *err)
+{
+	const struct engine *engine = host->engine;
+	const char *config = arena_printf(words->arena, "%s/config.yml", host->home);
+
+	if (remote_script("registry", WORDS(verb), words, err) < 0)
+		return -1;
+	words_addf(words, "name=%s", host->name);
+	words_addf(words, "home=%s", host->home);
+	words_addf(words, "storage=%s", host->storage);
+	words_addf(words, "port=%d", host->port);
+	words_addf(words, "as=%s", way);
+	words_addf(words, "program=%s", program);
+	add_line(host, "engine", engine->probe, WORDS(NULL), words);
+	add_line(host, "state", engine->state, WORDS(NULL), words);
+	add_line(host, "remove", engine->remove, WORDS(NULL), words);
+	add_line(host, "logs", engine->logs, WORDS(NULL), words);
+	add_line(host, "run", engine->serve, WORDS("serve", config), words);
+	add_line(host, "task", engine->task, WORDS("garbage-collect", "--delete-untagged", config),
+		 words);
+	return 0;
+}
+
+static void take_line(struct registry_found *found, const char *key, const char *value,
+		      struct arena *arena)
+{
+	const struct {
+		const char *key, **text;
+		uint64_t *number;
+		bool *flag;
+	} members[] = {
+		{"home", &found->home, NULL, NULL},
+		{"storage", &found->storage, NULL, NULL},
+		{"program", &found->program, NULL, NULL},
+		{"version", &found->version, NULL, NULL},
+		{"engine_error", &found->engine_error, NULL, NULL},
+		{"as", &found->as, NULL, NULL},
+		{"free_bytes", NULL, &found->free_bytes, NULL},
+		{"total_bytes", NULL, &found->total_bytes, NULL},
+		{"used_bytes", NULL, &found->used_bytes, NULL},
+		{"systemd", NULL, NULL, &found->has_systemd},
+		{"engine", NULL, NULL, &found->has_engine},
+		{"running", NULL, NULL, &found->running},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+		if (strcmp(members[i].key, key) != 0)
+			continue;
+		if (members[i].text)
+			*members[i].text = arena_strdup(arena, value);
+		else if (members[i].number)
+			*members[i].number = strtoull(value, NULL, 10);
+		else
+			*members[i].flag = true;
+	}
+}
+
+int registry_host_look(struct registry_host *host, bool measure, struct arena *arena,
+		       struct registry_found *found, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct words words = WORDS_INIT(arena);
+	char *rest, *text;
+
+	*found = (struct registry_found){.home = "",
+					 .storage = "",
+					 .program = "",
+					 .version = "",
+					 .engine_error = "",
+					 .as = ""};
+	if (script(host, "look", "", "", &words, err) < 0)
+		return -1;
+	words_add(&words, measure ? "measure=yes" : "measure=");
+	if (run(host, &words, NULL, measure ? MEASURE_TIMEOUT_S : 0, "cannot look for the registry",
+		&result, err) < 0)
+		return -1;
+	for (text = strtok_r(result.out.text, "\n", &rest); text;
+	     text = strtok_r(NULL, "\n", &rest)) {
+		char *equals = strchr(text, '=');
+
+		if (equals) {
+			*equals = '\0';
+			take_line(found, text, equals + 1, arena);
+		}
+	}
+	if (!*found->home || !*found->storage)
+		return error_set(err, ERROR_FAILED, "%s: cannot look for the registry: no answer",
+				 place(host));
+	host->home = found->home;
+	host->storage = found->storage;
+	return 0;
+}
+
+int registry_host_install(struct registry_host *host, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct words words = WORDS_INIT(&arena);
+
+	if (script(host, "install", "", "", &words, err) < 0)
+		return -1;
+	return run(host, &words, NULL, START_TIMEOUT_S, "cannot install docker-registry", &result,
+		   err);
+}
+
+static int no_program(const struct registry_host *host, struct error *err)
+{
+	return error_set(
+		err, ERROR_FAILED,
+		"%s: neither docker-registry nor registry is a program there; --install installs "
+		"Debian's package docker-registry, --as container needs none",
+		place(host));
+}
+
+static int no_engine(const struct registry_host *host, const struct registry_found *found,
+		     struct error *err)
+{
+	return error_set(err, ERROR_FAILED, "%s: no container engine answers there%s%s",
+			 place(host), *found->engine_error ? ": " : "", found->engine_error);
+}
+
+int registry_host_way(const struct registry_host *host, const struct registry_found *found,
+		      const char *asked, const char **way, struct error *err)
+{
+	bool has_engine = found->has_engine && host->engine->serve;
+
+	if (!asked && *found->program)
+		asked = found->has_systemd ? "systemd" : "process";
+	if (!asked && !has_engine) {
+		no_program(host, err);
+		return error_advise(err, "no container engine answers there either%s%s",
+				    *found->engine_error ? ": " : "", found->engine_error);
+	}
+	*way = asked ? asked : "container";
+	if (strcmp(*way, "container") == 0)
+		return has_engine ? 0 : no_engine(host, found, err);
+	if (strcmp(*way, "systemd") != 0 && strcmp(*way, "process") != 0)
+		return error_set(err, ERROR_USAGE, "--as %s: not systemd, process or container",
+				 *way);
+	if (!*found->program)
+		return no_program(host, err);
+	if (strcmp(*way, "systemd") == 0 && !found->has_systemd)
+		return error_set(err, ERROR_FAILED,
+				 "%s: no systemd runs there, or we are not root (ssh.sudo)",
+				 place(host));
+	return 0;
+}
+
+/* A missing file is left out: most have no upstream.pem. */
+static int pack_files(const char *folder, const char *const *files, struct tarball *tarball,
+		      struct arena *arena, struct error *err)
+{
+	for (; *files; files++) {
+		const char *path = arena_printf(arena, "%s/%s", folder, *files);
+		size_t length;
+		char *bytes;
+
+		if (!file_exists(path))
+			continue;
+		if (file_read(path, FILE_BYTES_MAX, arena, &bytes, &length, err) < 0 ||
+		    tarball_add(tarball, *files, bytes, length, 0600, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The files, and the unit where it is one, as a tar. The caller frees input->text. */
+static int pack(const char *folder, const char *const *files, const char *unit, struct arena *arena,
+		struct str *input, struct error *err)
+{
+	struct tarball tarball;
+	char *bytes = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&bytes, &length);
+	int rc;
+
+	if (!out)
+		oom();
+	rc = tarball_init(&tarball, out, "the registry's files", err);
+	if (rc == 0)
+		rc = pack_files(folder, files, &tarball, arena, err);
+	if (rc == 0 && unit)
+		rc = tarball_add(&tarball, "unit", unit, strlen(unit), 0600, err);
+	if (rc == 0)
+		rc = tarball_finish(&tarball, err);
+	tarball_release(&tarball);
+	fclose(out);
+	str_init(input);
+	str_add_bytes(input, bytes, length);
+	free(bytes);
+	return rc;
+}
+
+int registry_host_start(struct registry_host *host, const struct registry_found *found,
+			const char *way, const char *folder, const char *const *files,
+			struct arena *arena, bool *was_running, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	_cleanup_(str_release) struct str input = {0};
+	struct words words = WORDS_INIT(arena);
+	const char *unit = NULL;
+
+	if (strcmp(way, "systemd") == 0 &&
+	    registry_unit(host, found->program, arena, &unit, err) < 0)
+		return -1;
+	if (pack(folder, files, unit, arena, &input, err) < 0 ||
+	    script(host, "start", way, found->program, &words, err) < 0)
+		return -1;
+	if (run(host, &words, &input, START_TIMEOUT_S, "cannot start the registry", &result, err) <
+	    0) {
+		if (strstr(err->text, "address already in use"))
+			error_advise(
+				err,
+				"what holds port %d there? Debian's own docker-registry.service "
+				"takes 5000: systemctl disable --now docker-registry",
+				host->port);
+		else if (strstr(err->text, "Unable to find image"))
+			error_advise(err,
+				     "load the image %s there, name another with --image, or "
+				     "install the package docker-registry",
+				     host->image);
+		return -1;
+	}
+	*was_running = strstr(result.out.text, "was_running=yes");
+	return 0;
+}
+
+int registry_host_stop(struct registry_host *host, bool *was_running, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct words words = WORDS_INIT(&arena);
+
+	if (script(host, "stop", "", "", &words, err) < 0 ||
+	    run(host, &words, NULL, 0, "cannot stop the registry", &result, err) < 0)
+		return -1;
+	*was_running = strstr(result.out.text, "was_running=yes");
+	return 0;
+}
+
+int registry_host_collect(struct registry_host *host, const struct registry_found *found,
+			  const char *way, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct words words = WORDS_INIT(&arena);
+
+	if (script(host, "collect", way, found->program, &words, err) < 0)
+		return -1;
+	return run(host, &words, NULL, COLLECT_TIMEOUT_S, "cannot collect garbage", &result, err);
+}

@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# 'registry serve --mirror' between two real Distribution servers: what is missing is pulled through, and
+# stays when the one behind is gone.
+
+load helper
+
+setup() {
+	common_setup
+	U=127.0.0.1:$(free_port)
+	M=127.0.0.1:$(free_port)
+	python3 "$ROOT/tests/fault/image.py" image 2 1
+}
+
+teardown() {
+	local folder
+	for folder in mirror own; do
+		[ ! -f "$folder/registry.json" ] || ringup registry stop --folder "$folder" >/dev/null
+	done
+	upstream_down
+}
+
+free_port() {
+	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# upstream_up [TLS]: a Distribution server at $U that lets everybody in.
+upstream_up() {
+	printf 'version: 0.1\nlog: {level: warn, accesslog: {disabled: true}}\nstorage: {filesystem: {rootdirectory: %s}}\n' \
+		"$PWD/upstream" >upstream.yml
+	printf 'http: {addr: "%s"%s}\n' "$U" "${1:-}" >>upstream.yml
+	docker-registry serve upstream.yml >upstream.log 2>&1 </dev/null 3>&- 4>&- &
+	echo $! >upstream.pid
+	for _ in $(seq 50); do
+		! (: <"/dev/tcp/${U%:*}/${U#*:}") 2>/dev/null || return 0
+		sleep 0.1
+	done
+	cat upstream.log
+	return 1
+}
+
+upstream_down() {
+	[ -f upstream.pid ] || return 0
+	kill "$(cat upstream.pid)"
+	wait "$(cat upstream.pid)" || true
+	rm upstream.pid
+}
+
+# mirror VERB WORDS...
+mirror() {
+	local verb=$1
+	shift
+	apart ringup registry "$verb" --folder mirror "$@" 3>&- 4>&-
+}
+
+mirror_up() {
+	mirror serve --as process --address "$M" --mirror "$@"
+	[ "$status" -eq 0 ] || { cat ../err; return 1; }
+	ringup login --ca mirror/ca.pem -u ringup "$M" <mirror/password >/dev/null
+}
+
+# pulled NAME: it comes from the mirror whole.
+pulled() {
+	rm -rf got
+	ringup -q pull --ca mirror/ca.pem "$M/$1" oci:got:1 >/dev/null
+	diff -r image/blobs got/blobs
+}
+
+# mirror_holds COUNT: it keeps so many blobs. It stores them beside the pull, which may end sooner.
+mirror_holds() {
+	for _ in $(seq 100); do
+		[ "$(find mirror/data -path '*/blobs/*' -name data | wc -l)" -lt "$1" ] || return 0
+		sleep 0.1
+	done
+	find mirror/data -type f
+	return 1
+}
+
+@test "what was pulled once is there when the registry behind is gone" {
+	upstream_up
+	ringup -q push oci:image:1 "$U/library/hello:1" >/dev/null
+	mirror_up "http://$U"
+	grep -q "mirror of *http://$U" ../out
+	pulled library/hello:1
+	mirror_holds 4
+	upstream_down
+	pulled library/hello:1
+	mirror serve
+	[ "$status" -eq 0 ]
+	grep -q 'runs already' ../out
+	# An image of Docker Hub by its own name.
+	printf 'hosts: [a]\nregistry: {address: "%s", ca: mirror/ca.pem}\nmirrors: {docker: "https://%s"}\n' "$M" "$M" >cluster.yaml
+	apart ringup -q pull docker.io/library/hello:1 oci:hub:1
+	[ "$status" -eq 0 ]
+	diff -r image/blobs hub/blobs
+}
+
+@test "status says what it is a mirror of, and looks at nothing that it does not hold" {
+	upstream_up
+	ringup -q push oci:image:1 "$U/lab/one:1" >/dev/null
+	ringup -q push oci:image:1 "$U/lab/two:1" >/dev/null
+	mirror_up "http://$U"
+	pulled lab/one:1
+	mirror_holds 4
+	mirror status
+	grep -qx "mirror of    http://$U" ../out
+	mirror status --json
+	json "d['mirror'] == 'http://$U' and [r['name'] for r in d['repositories']] == ['lab/one']"
+	json "d['used_bytes'] > 3000000"
+}
+
+@test "it takes no pushes and needs no gc: says so" {
+	upstream_up
+	mirror_up "http://$U"
+	apart ringup -q push --ca mirror/ca.pem oci:image:1 "$M/lab/x:1"
+	says 1 'read-only or does not allow this' "$M"
+	mirror gc
+	says 2 'is a mirror'
+	apart ringup registry serve --as process --folder own --address "127.0.0.1:$(free_port)" 3>&- 4>&-
+	apart ringup registry serve --folder own --mirror "http://$U" 3>&- 4>&-
+	says 2 'takes pushes'
+}
+
+@test "the registry behind does not answer: says that a mirror cannot start without it" {
+	apart ringup registry serve --as process --folder mirror --address "$M" --mirror "http://$U" 3>&- 4>&-
+	says 1 'connection refused' "only while http://$U answers"
+}
+
+@test "behind it TLS of a CA of its own" {
+	apart ringup registry serve --as process --folder own --address "127.0.0.1:$(free_port)" 3>&- 4>&-
+	ringup registry stop --folder own >/dev/null
+	upstream_up ", tls: {certificate: $PWD/own/server.pem, key: $PWD/own/server.key}"
+	ringup -q push --ca own/ca.pem oci:image:1 "$U/lab/tls:1" >/dev/null
+	apart ringup registry serve --as process --folder mirror --address "$M" --mirror "https://$U" 3>&- 4>&-
+	says 1 'unknown authority'
+	mirror_up "https://$U" --mirror-ca own/ca.pem
+	pulled lab/tls:1
+	# The CA is kept.
+	mirror stop
+	mirror serve
+	[ "$status" -eq 0 ]
+	pulled lab/tls:1
+}
+
+@test "behind it a password by Basic authentication: refused, since it would find nothing" {
+	apart ringup registry serve --as process --folder own --address "$U" 3>&- 4>&-
+	ringup login --ca own/ca.pem -u ringup "$U" <own/password >/dev/null
+	apart ringup registry serve --as process --folder mirror --address "$M" --mirror "https://$U" --mirror-ca own/ca.pem 3>&- 4>&-
+	says 1 'Basic authentication' 'ringup copy'
+	rm -r .ringup
+	apart ringup registry serve --as process --folder mirror --address "$M" --mirror "https://$U" --mirror-ca own/ca.pem 3>&- 4>&-
+	says 1 'Basic authentication'
+}
