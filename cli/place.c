@@ -77,12 +77,10 @@ int place_parse_reference(const char *text, struct arena *arena, struct referenc
 	return 0;
 }
 
-/* A folder of its own in $XDG_CACHE_HOME/ringup or ~/.cache/ringup. */
+/* A folder of its own in the cache. */
 static int make_scratch(struct arena *arena, struct place_image *image, struct error *err)
 {
-	const char *cache = getenv("XDG_CACHE_HOME");
-	const char *folder = cache && *cache ? arena_printf(arena, "%s/ringup", cache)
-					     : path_expand(arena, NULL, "~/.cache/ringup");
+	const char *folder = path_cache_folder(arena);
 	char *path = arena_printf(arena, "%s/image-XXXXXX", folder);
 
 	if (folder_make(folder, 0700, err) < 0)
@@ -102,10 +100,19 @@ void place_close(struct place_image *image)
 	image->scratch = NULL;
 }
 
+struct archive_options place_archive_options(const struct place *place, struct arena *arena)
+{
+	return (struct archive_options){
+		.name = place->name,
+		.label = place->path,
+		.known_folder = arena_printf(arena, "%s/layers", path_cache_folder(arena)),
+	};
+}
+
 static int read_archive(const struct place *place, struct arena *arena, struct place_image *image,
 			struct error *err)
 {
-	const struct archive_options options = {.name = place->name, .label = place->path};
+	const struct archive_options options = place_archive_options(place, arena);
 	bool is_stdin = strcmp(place->path, "-") == 0;
 	_cleanup_(fd_close) int fd = -1;
 
@@ -122,7 +129,9 @@ static int read_daemon(const struct place *place, struct arena *arena, struct pl
 {
 	if (make_scratch(arena, image, err) < 0)
 		return -1;
-	return docker_save(place->name, image->layout, arena, &image->manifest, err);
+	return docker_save(place->name, image->layout,
+			   arena_printf(arena, "%s/layers", path_cache_folder(arena)), arena,
+			   &image->manifest, err);
 }
 
 int place_read(const struct place *place, struct arena *arena, struct place_image *image,

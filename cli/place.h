@@ -11,7 +11,7 @@
 #define CLI_PLACE_H
 
 #include "cli/command.h"
-#include "oci/manifest.h"
+#include "oci/archive.h"
 #include "plan/reference.h"
 
 enum place_kind { PLACE_REGISTRY, PLACE_LAYOUT, PLACE_ARCHIVE, PLACE_DAEMON };
@@ -50,6 +50,9 @@ int place_prepare(const struct place *place, struct arena *arena, struct place_i
 /* Puts image->manifest where it belongs: a name in the layout, an archive, the daemon. */
 int place_write(const struct place *place, const struct place_image *image, struct arena *arena,
 		struct error *err);
+
+/* How a docker-archive is read; layers that it packs are noted in the cache. */
+struct archive_options place_archive_options(const struct place *place, struct arena *arena);
 
 /* For _cleanup_. */
 void place_close(struct place_image *image);

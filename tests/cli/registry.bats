@@ -132,6 +132,30 @@ pushed() {
 	[ ! -d "$HOME/.cache/ringup" ] || [ -z "$(ls "$HOME/.cache/ringup")" ]
 }
 
+@test "an archive that was pushed before: none of its layers is read again" {
+	python3 "$ROOT/tests/fault/archive.py" image.tar lab/known:1 2 1
+	apart ringup -q --json push docker-archive:image.tar "$A/lab/known:1"
+	json 'd["blobs"]["moved"] == 3'
+	digest=$(jq -r .digest ../out)
+	python3 "$ROOT/tests/fault/archive.py" --damage image.tar
+	apart ringup -v --json push docker-archive:image.tar "$A/lab/known:2"
+	json "d['blobs']['moved'] == 0 and d['digest'] == '$digest'"
+	! grep -q compressing ../err
+	# where the registry lacks a layer, the archive is read, and its damage is seen
+	apart ringup push docker-archive:image.tar "$A/lab/elsewhere:1"
+	says 1 'the archive is damaged'
+	# a cache that lies costs time and nothing else
+	python3 "$ROOT/tests/fault/archive.py" image.tar lab/known:1 2 1
+	for note in "$HOME"/.cache/ringup/layers/*; do echo '{"diff_id":' >"$note"; done
+	apart ringup -q --json push docker-archive:image.tar "$A/lab/known:3"
+	json "d['blobs']['moved'] == 0 and d['digest'] == '$digest'"
+	for note in "$HOME"/.cache/ringup/layers/*; do
+		jq -c '.blob.digest = "sha256:" + ("0" * 64) | .blob.size = 9' "$note" >new && mv new "$note"
+	done
+	apart ringup -q --json push docker-archive:image.tar "$A/lab/known:4"
+	json "d['blobs']['moved'] == 0 and d['digest'] == '$digest'"
+}
+
 @test "copy to another name mounts; from registry to registry nothing touches the disk" {
 	pushed lab/first:1
 	apart ringup -q --json copy "$A/lab/first:1" "$A/lab/second:2"
