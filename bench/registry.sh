@@ -8,6 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 ROUNDS=${1:-5}
+read -ra SIZES <<<"${ARCHIVE_MIB:-256 256 256 128 128}" # of the archive's layers
 BUILD=$(realpath "${BUILD:-build}")
 export PATH="$BUILD:$PATH"
 WORK=$(mktemp -d "${BENCH_FOLDER:-/dev/shm}/ringup-bench.XXXXXX")
@@ -30,7 +31,7 @@ END
 docker-registry serve "$WORK/registry.yml" >"$WORK/registry.log" 2>&1 </dev/null &
 REGISTRY_PID=$!
 timeout 20 bash -c "until curl -sf http://$ADDRESS/v2/ >/dev/null; do sleep 0.1; done"
-python3 tests/fault/archive.py "$WORK/image.tar" bench:1 ${ARCHIVE_MIB:-256 256 256 128 128}
+python3 tests/fault/archive.py "$WORK/image.tar" bench:1 "${SIZES[@]}"
 python3 tests/fault/image.py "$WORK/image" 140 130 110 90 50 30 8 4
 
 # measure NAME WORD...: a line "NAME wall cpu memory" in $WORK/results

@@ -55,38 +55,6 @@ int mover_registry(struct mover *mover, const struct remote_options *options, co
 	return open_registry(mover, options, false, address, registry, err);
 }
 
-static const char *target_text(const struct place *to, struct arena *arena)
-{
-	return to->kind == PLACE_REGISTRY ? reference_text(&to->ref, arena) : to->text;
-}
-
-static void print(struct context *ctx, const struct place *from, const struct place *to,
-		  const struct moved *moved)
-{
-	_cleanup_(json_free) cJSON *json = NULL;
-	char bytes[32];
-	cJSON *blobs;
-
-	if (!ctx->json) {
-		printf("%s %s: %zu of %zu blobs, %s in %.1f s\n", target_text(to, ctx->arena),
-		       moved->digest, moved->blobs_moved, moved->blobs_total,
-		       format_bytes(bytes, moved->bytes_moved), moved->seconds);
-		return;
-	}
-	json = json_document();
-	cJSON_AddStringToObject(json, "source", target_text(from, ctx->arena));
-	cJSON_AddStringToObject(json, "target", target_text(to, ctx->arena));
-	cJSON_AddStringToObject(json, "digest", moved->digest);
-	blobs = cJSON_AddObjectToObject(json, "blobs");
-	cJSON_AddNumberToObject(blobs, "total", (double)moved->blobs_total);
-	cJSON_AddNumberToObject(blobs, "moved", (double)moved->blobs_moved);
-	cJSON_AddNumberToObject(blobs, "mounted", (double)moved->blobs_mounted);
-	cJSON_AddNumberToObject(json, "bytes", (double)moved->bytes_moved);
-	cJSON_AddNumberToObject(json, "bytes_resumed", (double)moved->bytes_resumed);
-	cJSON_AddNumberToObject(json, "seconds", moved->seconds);
-	json_print(stdout, json);
-}
-
 void moved_take(struct moved *moved, const struct push_report *report, struct arena *arena)
 {
 	moved->digest = arena_strdup(arena, report->digest);
@@ -251,19 +219,4 @@ int move_one(struct mover *mover, const struct place *from, const struct place *
 						: convert(mover, from, to, moved, err);
 	moved->seconds = clock_seconds_since(start);
 	return rc;
-}
-
-int move_image(struct context *ctx, const struct move_options *options, const struct place *from,
-	       const struct place *to, struct error *err)
-{
-	_cleanup_(mover_release) struct mover mover = {.ctx = ctx, .options = options};
-	struct moved moved;
-
-	if (options->all && options->platform)
-		return error_set(err, ERROR_USAGE, "--all and --platform exclude each other");
-	if (move_one(&mover, from, to, &moved, err) < 0)
-		return -1;
-	if (to->kind != PLACE_ARCHIVE || strcmp(to->path, "-") != 0)
-		print(ctx, from, to, &moved);
-	return 0;
 }

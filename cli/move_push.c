@@ -5,7 +5,9 @@
 #include "cli/place_docker.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/progress_total.h"
 #include "oci/known.h"
+#include "oci/layout.h"
 #include "registry-client/push.h"
 
 #include <fcntl.h>
@@ -17,7 +19,8 @@ struct recalled {
 	const struct place_image *image;
 	const struct archive_options *options;
 	const struct part *layers;
-	bool differs; /* a layer became another blob than before */
+	uint64_t made_bytes; /* of blobs that had to be made all the same */
+	bool differs;	     /* a layer became another blob than before */
 };
 
 static int pack_missing(void *arg, const struct descriptor *const *blobs, size_t count,
@@ -30,11 +33,29 @@ static int pack_missing(void *arg, const struct descriptor *const *blobs, size_t
 			 blobs, count, &same, err) < 0)
 		return -1;
 	recalled->differs = !same;
+	for (size_t i = 0; i < count; i++)
+		recalled->made_bytes += blobs[i]->size_bytes;
 	return same ? 0
 		    : error_set(err, ERROR_FAILED,
 				"a layer of %s is packed otherwise than before; run the same "
 				"command again",
 				recalled->options->label);
+}
+
+/* Layers that were not packed, because what they became was known. */
+static void count_known(const struct place_image *image, uint64_t made_bytes, struct arena *arena)
+{
+	struct manifest manifest;
+	struct error ignored = {0};
+	const char *bytes;
+
+	if (layout_read(image->layout, &image->manifest, MANIFEST_BYTES_MAX, arena, &bytes,
+			&ignored) < 0 ||
+	    manifest_parse(bytes, image->manifest.size_bytes, "it", arena, &manifest, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < manifest.layer_count; i++)
+		progress_add(PROGRESS_CACHED, (int64_t)manifest.layers[i].size_bytes);
+	progress_add(PROGRESS_CACHED, -(int64_t)made_bytes);
 }
 
 static int push_image(struct mover *mover, struct registry *registry, struct place_image *image,
@@ -67,8 +88,10 @@ static int push_recalled(struct mover *mover, struct registry *registry, const s
 			    &image.manifest))
 		return 0;
 	*done = true;
-	if (push_image(mover, registry, &image, &supply, to, moved, err) == 0)
+	if (push_image(mover, registry, &image, &supply, to, moved, err) == 0) {
+		count_known(&image, recalled.made_bytes, mover->ctx->arena);
 		return 0;
+	}
 	if (!recalled.differs)
 		return -1;
 	*done = false;
@@ -107,8 +130,10 @@ static int push_daemon_known(struct mover *mover, struct registry *registry,
 		return 0;
 	log_debug("%s: all layers are known; it is not saved", from->name);
 	*done = true;
-	if (push_image(mover, registry, &image, &supply, to, moved, err) == 0)
+	if (push_image(mover, registry, &image, &supply, to, moved, err) == 0) {
+		count_known(&image, 0, arena);
 		return 0;
+	}
 	if (!is_missing)
 		return -1;
 	*done = false;

@@ -51,6 +51,14 @@ int place_prepare(const struct place *place, struct arena *arena, struct place_i
 int place_write(const struct place *place, const struct place_image *image, struct arena *arena,
 		struct error *err);
 
+/*
+ * The image's own name and tag, "train:1", without registry and folders: of a reference, of a
+ * layout's annotation, of an archive's RepoTags, of the daemon. An image that has none is
+ * ERROR_USAGE.
+ */
+int place_own_name(const struct place *place, struct arena *arena, const char **name,
+		   struct error *err);
+
 /* How a docker-archive is read; layers that it packs are noted in the cache. */
 struct archive_options place_archive_options(const struct place *place, struct arena *arena);
 

@@ -342,10 +342,8 @@ static int open_tar(struct import *import, struct error *err)
 	if (!import->tar)
 		oom();
 	archive_read_support_format_tar(import->tar);
-	if (import->walk->kind == WALK_ALL) {
-		archive_read_support_filter_gzip(import->tar);
-		archive_read_support_filter_zstd(import->tar);
-	}
+	archive_read_support_filter_gzip(import->tar);
+	archive_read_support_filter_zstd(import->tar);
 	if (archive_read_open2(import->tar, import, NULL, read_some, skip_some, NULL) != ARCHIVE_OK)
 		return tar_failed(import, err);
 	return 0;

@@ -36,8 +36,13 @@ struct archive_options {
 int archive_import(int fd, const char *layout_folder, const struct archive_options *options,
 		   struct arena *arena, struct descriptor *manifest, struct error *err);
 
+/* The first of the only image's RepoTags, or ""; reads the whole of an archive that is compressed.
+ */
+int archive_name(int fd, const char *label, struct arena *arena, const char **name,
+		 struct error *err);
+
 /*
- * The same without reading one byte of a layer, when every layer of the image is known
+ * archive_import without reading one byte of a layer, when every layer of the image is known
  * (options->known_folder): config and manifest are in the layout, the layers' blobs are not. False:
  * it takes archive_import. That is so, too, for an archive that is compressed as a whole, or that
  * cannot be had out of order (a pipe). *layers is for archive_pack.

@@ -211,23 +211,32 @@ static int put_config(const struct part *part, cJSON *config, const char *folder
 	return layout_put(folder, text, strlen(text), MEDIA_OCI_CONFIG, descriptor, err);
 }
 
+int archive_choose(struct part *parts, const char *name, cJSON **list, const cJSON **image,
+		   struct error *err)
+{
+	const struct part *index = part_find(parts, "manifest.json");
+
+	if (!index || index->kind != PART_JSON)
+		return error_set(err, ERROR_FAILED,
+				 "it has no manifest.json: it is cut short, or not "
+				 "what docker save writes");
+	if (json_parse(index->text, index->length, "its manifest.json", list, err) < 0)
+		return -1;
+	return choose(*list, name, image, err);
+}
+
 int archive_image(struct part *parts, const char *layout_folder,
 		  const struct archive_options *options, struct arena *arena,
 		  struct descriptor *manifest, struct error *err)
 {
 	_cleanup_(json_free) cJSON *list = NULL;
 	_cleanup_(json_free) cJSON *config = NULL;
-	struct part *index = part_find(parts, "manifest.json"), *config_part;
+	struct part *config_part;
 	struct manifest made = {.media_type = MEDIA_OCI_MANIFEST};
 	const cJSON *image;
 	const char *text;
 
-	if (!index || index->kind != PART_JSON)
-		return error_set(err, ERROR_FAILED,
-				 "it has no manifest.json: it is cut short, or not "
-				 "what docker save writes");
-	if (json_parse(index->text, index->length, "its manifest.json", &list, err) < 0 ||
-	    choose(list, options->name, &image, err) < 0)
+	if (archive_choose(parts, options->name, &list, &image, err) < 0)
 		return -1;
 	config_part = named_part(parts, json_member(image, "Config"), PART_JSON, arena);
 	if (!config_part)

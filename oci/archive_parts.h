@@ -50,6 +50,10 @@ struct archive_walk {
 int archive_walk(const struct archive_walk *walk, struct arena *arena, struct part **parts,
 		 struct error *err);
 
+/* The entry of manifest.json that the name (NULL: the only one) means; *list is the caller's. */
+int archive_choose(struct part *parts, const char *name, cJSON **list, const cJSON **image,
+		   struct error *err);
+
 /*
  * Checks what was found against manifest.json and the config, and writes config and manifest. A
  * layer that was not read is taken from options->known_folder; one that is not known is an error.

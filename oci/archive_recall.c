@@ -9,11 +9,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A file, and not compressed as a whole: what is passed over costs nothing. */
 static bool can_seek(int fd)
 {
+	char head[8];
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+	       packing_of(head, sizeof(head)) == PACKING_NONE;
+}
+
+int archive_name(int fd, const char *label, struct arena *arena, const char **name,
+		 struct error *err)
+{
+	_cleanup_(arena_release) struct arena scratch = ARENA_INIT;
+	_cleanup_(json_free) cJSON *list = NULL;
+	const struct archive_options options = {.label = label};
+	const struct archive_walk walk = {.kind = WALK_LOOK, .fd = fd, .options = &options};
+	const cJSON *image, *tag;
+	struct part *parts;
+
+	if (archive_walk(&walk, &scratch, &parts, err) < 0 ||
+	    archive_choose(parts, NULL, &list, &image, err) < 0)
+		return err->kind == ERROR_INTERRUPTED ? -1 : error_wrap(err, "%s", label);
+	tag = cJSON_GetArrayItem(json_member(image, "RepoTags"), 0);
+	*name = cJSON_IsString(tag) ? arena_strdup(arena, tag->valuestring) : "";
+	return 0;
 }
 
 bool archive_recall(int fd, const char *layout_folder, const struct archive_options *options,

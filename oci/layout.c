@@ -225,21 +225,16 @@ int layout_tag(const char *folder, const struct descriptor *manifest, const char
 	return json_write(path, json, 0644, err);
 }
 
-int layout_find(const char *folder, const char *name, struct descriptor *manifest,
-		struct error *err)
+static int find_entry(const char *folder, const cJSON *list, const char *name, const cJSON **found,
+		      struct error *err)
 {
-	_cleanup_(json_free) cJSON *json = NULL;
-	char path[LAYOUT_PATH_BYTES];
-	cJSON *list;
-	const cJSON *entry, *found = NULL;
+	const cJSON *entry;
 	size_t count = 0;
 
-	if (read_index(folder, path, &json, &list, err) < 0)
-		return -1;
 	cJSON_ArrayForEach (entry, list) {
 		if (name && strcmp(name_of(entry), name) != 0)
 			continue;
-		found = entry;
+		*found = entry;
 		count++;
 	}
 	if (!count)
@@ -250,5 +245,33 @@ int layout_find(const char *folder, const char *name, struct descriptor *manifes
 	if (count > 1)
 		return error_set(err, ERROR_USAGE, "%s holds %zu images%s%s; say which one", folder,
 				 count, name ? " named " : "", name ? name : "");
+	return 0;
+}
+
+int layout_find(const char *folder, const char *name, struct descriptor *manifest,
+		struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	char path[LAYOUT_PATH_BYTES];
+	const cJSON *found = NULL;
+	cJSON *list;
+
+	if (read_index(folder, path, &json, &list, err) < 0 ||
+	    find_entry(folder, list, name, &found, err) < 0)
+		return -1;
 	return descriptor_parse(found, path, manifest, err);
+}
+
+int layout_name(const char *folder, struct arena *arena, const char **name, struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	char path[LAYOUT_PATH_BYTES];
+	const cJSON *found = NULL;
+	cJSON *list;
+
+	if (read_index(folder, path, &json, &list, err) < 0 ||
+	    find_entry(folder, list, NULL, &found, err) < 0)
+		return -1;
+	*name = arena_strdup(arena, name_of(found));
+	return 0;
 }

@@ -72,6 +72,9 @@ int layout_copy(const char *from, const char *to, const struct descriptor *manif
 int layout_tag(const char *folder, const struct descriptor *manifest, const char *name,
 	       struct error *err);
 
+/* The name of the only image there is; "" when it has none. More than one is an error. */
+int layout_name(const char *folder, struct arena *arena, const char **name, struct error *err);
+
 /* The manifest of that name; NULL: the only one there is. */
 int layout_find(const char *folder, const char *name, struct descriptor *manifest,
 		struct error *err);

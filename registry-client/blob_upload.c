@@ -51,7 +51,8 @@ enum transfer_next blob_open(struct blob_request *blob)
 
 	if (!blob->progress) {
 		blob->started_usec = clock_usec();
-		blob->progress = progress_begin(blob->name, blob->source ? "copying" : "sending");
+		blob->progress = progress_blob(blob->descriptor.digest, blob->descriptor.size_bytes,
+					       0, blob->source ? "copying" : "sending");
 	}
 	if (blob->journal && !blob->journal_was_tried)
 		location = journal_find(blob->journal, blob->ref, blob->descriptor.digest);

@@ -4,6 +4,7 @@
 #include "core/arena.h"
 #include "core/clock.h"
 #include "core/progress.h"
+#include "core/progress_total.h"
 #include "registry-client/limits.h"
 #include "registry-client/session.h"
 #include "registry-client/url.h"
@@ -146,7 +147,8 @@ static enum transfer_next request(struct fetch_part *part)
 		part->buffer = xmalloc(DOWNLOAD_BUFFER_BYTES);
 	if (!fetch->progress) {
 		fetch->started_usec = clock_usec();
-		fetch->progress = progress_begin(fetch->name, "receiving");
+		fetch->progress = progress_blob(fetch->partial.descriptor.digest, size,
+						partial_done_bytes(&fetch->partial), "receiving");
 	}
 	if (offset > 0 || part->end < size) {
 		snprintf(part->range, sizeof(part->range), "bytes=%llu-%llu",
@@ -266,6 +268,8 @@ static int open_file(struct fetch *fetch, struct error *err)
 		return -1;
 	fetch->is_open = true;
 	fetch->resumed_bytes = partial_done_bytes(partial);
+	progress_add(PROGRESS_RESUMED, (int64_t)fetch->resumed_bytes);
+	progress_add(PROGRESS_TODO, -(int64_t)fetch->resumed_bytes);
 	for (size_t i = 0; i < partial->part_count; i++)
 		fetch->parts[i].end = partial_part_offset(partial, i + 1);
 	verify_begin(fetch->verify, &fetch->file, partial->fd, descriptor.size_bytes);

@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/pool.h"
+#include "core/progress_total.h"
 #include "oci/index.h"
 #include "oci/layout.h"
 #include "registry-client/blob_get.h"
@@ -52,6 +53,7 @@ static void want(struct pull *pull, const struct descriptor *descriptor)
 	pull->report->blobs_total++;
 	if (layout_has(pull->folder, descriptor)) {
 		pull->report->bytes_there += descriptor->size_bytes;
+		progress_add(PROGRESS_THERE, (int64_t)descriptor->size_bytes);
 		return;
 	}
 	w = ARENA_NEW(&pull->arena, struct want);
@@ -59,6 +61,7 @@ static void want(struct pull *pull, const struct descriptor *descriptor)
 	w->next = pull->wants;
 	pull->wants = w;
 	pull->want_count++;
+	progress_add(PROGRESS_TODO, (int64_t)descriptor->size_bytes);
 	pull->part_count += fetch_part_count(pull->registry, descriptor);
 }
 

@@ -2,6 +2,7 @@
 #include "registry-client/push.h"
 
 #include "core/clock.h"
+#include "core/progress_total.h"
 #include "oci/index.h"
 #include "oci/layout.h"
 #include "registry-client/push_origin.h"
@@ -212,7 +213,11 @@ static int send_missing(struct push *push, struct error *err)
 	int rc;
 
 	for (size_t i = 0; i < push->blob_count; i++) {
-		if (push->blobs[i]->is_there)
+		bool is_there = push->blobs[i]->is_there;
+
+		progress_add(is_there ? PROGRESS_THERE : PROGRESS_TODO,
+			     (int64_t)push->blobs[i]->descriptor.size_bytes);
+		if (is_there)
 			continue;
 		blob_request_send(push->blobs[i]);
 		push->list[count++] = &push->blobs[i]->transfer;

@@ -163,6 +163,119 @@ pushed() {
 	[ "$(ringup ls "$A/lab/second")" = 2 ]
 }
 
+# lines EXPRESSION: each line of stderr is a JSON object with an event, and the expression holds with the list `e`.
+lines() {
+	python3 -c "
+import json
+e = [json.loads(line) for line in open('../err')]
+assert all(isinstance(x['event'], str) for x in e), e
+assert $1, e" || { cat ../err; return 1; }
+}
+
+@test "the total: one plain line, JSON lines for programs, the same numbers in the document" {
+	python3 "$ROOT/tests/fault/image.py" own 3 2
+	apart ringup push oci:own:1 "$A/lab/total:1"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c '^  total ' ../err)" -eq 1 ]
+	grep -q '^  total  *5.0 MiB of 5.0 MiB in .*/s$' ../err
+	apart ringup push oci:own:1 "$A/lab/total:2"
+	grep -q '^  total  *0 B of 0 B .* 5.0 MiB there already$' ../err
+	apart ringup --json copy "$A/lab/total:1" "$A/lab/mounted:1"
+	json 'd["totals"]["bytes_mounted"] > 5000000 and d["totals"]["bytes_done"] == d["totals"]["bytes_total"] == 0'
+	apart ringup --json pull "$A/lab/total:1" oci:out
+	json 'd["totals"]["bytes_done"] == d["totals"]["bytes_total"] == d["bytes"] > 5000000'
+	lines 'e[-1]["event"] == "total" and e[-1]["ended"] and e[-1]["bytes_done"] == e[-1]["bytes_total"] > 5000000'
+	lines 'sorted(x["bytes_total"] for x in e if x["event"] == "blob" and x["ended"] and x["ok"])[1:] == sorted(
+	      x["size"] for x in json.load(open("out/blobs/sha256/" + json.load(open("out/index.json"))["manifests"][0]["digest"][7:]))["layers"])'
+	apart ringup --json pull "$A/lab/total:9" oci:out
+	lines 'e[-1]["event"] == "error" and "lab/total:9" in e[-1]["text"]'
+	[ ! -s ../out ]
+	apart ringup -q --json push oci:own:1 "$A/lab/total:2"
+	[ ! -s ../err ]
+}
+
+@test "the total on a terminal: the last of the live lines" {
+	python3 "$ROOT/tests/fault/image.py" own 40
+	TERM=xterm script -qec "ringup push oci:own:1 $A/lab/live:1" /dev/null >../out
+	grep -q 'total  *[0-9.]* .* of 4[0-9.]* MiB' ../out
+	grep -q 'total .* in ' ../out
+}
+
+@test "a try that failed counts, and is an event" {
+	pushed lab/tried:1
+	python3 -c '
+import http.server, sys
+class H(http.server.BaseHTTPRequestHandler):
+    tries = 0
+    def do_GET(self):
+        H.tries += 1
+        self.send_response(503 if H.tries == 2 else 200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+    do_HEAD = do_GET
+    def log_message(self, *a): pass
+s = http.server.HTTPServer(("127.0.0.1", 0), H)
+print(s.server_port, flush=True)
+s.serve_forever()' >port 3>&- 4>&- &
+	server=$!
+	for _ in $(seq 50); do
+		if [ -s port ]; then break; fi
+		sleep 0.1
+	done
+	apart ringup --json push "oci:$F/image:1" "127.0.0.1:$(cat port)/lab/tried:1"
+	kill "$server"
+	lines 'sum(x["event"] == "retry" and "503" in x["why"] and x["try"] == 2 for x in e) == 1'
+}
+
+@test "several sources: each under its own name and tag" {
+	python3 "$ROOT/tests/fault/archive.py" a.tar reg.example/team/alpha:1 1
+	python3 "$ROOT/tests/fault/archive.py" b.tar beta 1
+	python3 "$ROOT/tests/fault/image.py" own 1
+	ringup -q copy oci:own:1 oci:own:gamma:3 >/dev/null
+	apart ringup -q --json push docker-archive:a.tar docker-archive:b.tar oci:own:gamma:3 "$A/many/"
+	json '[i["target"].split("/", 1)[1] for i in d["images"]] == ["many/alpha:1", "many/beta:latest", "many/gamma:3"]'
+	apart ringup -q pull "$A/many/alpha:1" "$A/many/gamma:3" oci:both
+	[ "$(wc -l <../out)" -eq 2 ]
+	jq -e '[.manifests[].annotations["org.opencontainers.image.ref.name"]] == ["alpha:1", "gamma:3"]' both/index.json
+	apart ringup -q copy "$A/many/alpha:1" "$A/many/beta" "$A/more/"
+	[ "$status" -eq 0 ]
+	[ "$(ringup ls "$A/more/alpha") $(ringup ls "$A/more/beta")" = '1 latest' ]
+	# one source, and a prefix
+	apart ringup -q copy "$A/many/gamma:3" "$A/more/"
+	[ "$(ringup ls "$A/more/gamma")" = 3 ]
+}
+
+@test "several sources: one that fails does not stop the others" {
+	python3 "$ROOT/tests/fault/archive.py" a.tar alpha:1 1
+	apart ringup -q --json push docker-archive:a.tar oci:nowhere:beta:1 "$A/some/"
+	says 1 'oci:nowhere:beta:1: ' '1 of 2 images failed'
+	json 'd["images"][0]["digest"] and "nowhere" in d["images"][1]["error"]'
+	[ "$(ringup ls "$A/some/alpha")" = 1 ]
+	apart ringup -q pull "$A/some/none:1" "$A/some/alpha:1" "$A/some/none:2" oci:out
+	says 1 "$A/some/none:1: " "$A/some/none:2: " '2 of 3 images failed'
+	jq -e '.manifests | length == 1' out/index.json
+}
+
+@test "several sources: what cannot be meant is said before anything is sent" {
+	python3 "$ROOT/tests/fault/archive.py" a.tar x.example/alpha:1 1
+	python3 "$ROOT/tests/fault/archive.py" b.tar y.example/alpha:1 1
+	apart ringup push docker-archive:a.tar docker-archive:b.tar "$A/clash/"
+	says 2 'docker-archive:a.tar and docker-archive:b.tar would both become' 'clash/alpha:1'
+	apart ringup push docker-archive:a.tar "oci:$F/image:1" "$A/clash/"
+	says 2 'has a tag alone, and no name'
+	apart ringup push docker-archive:a.tar docker-archive:- "$A/clash/"
+	says 2 'docker-archive:- is a pipe'
+	apart ringup push docker-archive:a.tar docker-archive:b.tar "$A/clash/one:1"
+	says 2 'HOST/PREFIX/'
+	apart ringup pull "$A/clash/a:1" "$A/clash/b@sha256:$(printf 'a%.0s' {1..64})" oci:out
+	says 2 'a digest and no tag'
+	apart ringup pull "$A/clash/a:1" "$A/clash/b:1" oci:out:1
+	says 2 'for one image'
+	apart ringup ls "$A/clash/alpha"
+	says 1
+	[ ! -e out ]
+}
+
 @test "inspect: text, JSON, the very bytes" {
 	pushed lab/look:1
 	apart ringup inspect "$A/lab/look:1"
