@@ -6,6 +6,7 @@
 #include "core/progress.h"
 #include "core/progress_total.h"
 #include "registry-client/limits.h"
+#include "registry-client/range.h"
 #include "registry-client/session.h"
 #include "registry-client/url.h"
 
@@ -41,7 +42,7 @@ static bool begin(struct fetch_part *part, struct exchange *x)
 {
 	uint64_t offset = part_offset(part), size = part->fetch->partial.descriptor.size_bytes;
 	const char *text = exchange_header(x, "Content-Range");
-	unsigned long long from, to, total = 0;
+	struct content_range got;
 	int64_t length = exchange_content_length(x);
 
 	part->has_begun = true;
@@ -53,9 +54,10 @@ static bool begin(struct fetch_part *part, struct exchange *x)
 		part->fetch->registry->ignores_ranges |= x->range != NULL;
 		return true;
 	}
-	if (!x->range || !text || sscanf(text, "bytes %llu-%llu/%llu", &from, &to, &total) < 2)
+	if (!x->range || !text || !range_of_content(text, &got))
 		return give_up(part, "it answers 206 without a usable Content-Range");
-	if (from != offset || to >= part->end || (total && total != size))
+	if (got.from != offset || got.to >= part->end ||
+	    (got.total >= 0 && (uint64_t)got.total != size))
 		return give_up(part, "it sends another range than the one that was asked for");
 	return true;
 }

@@ -80,6 +80,58 @@ pushed() {
 	says 2 'me.key is missing'
 }
 
+# signed NAME SUBJECT [EXTENSION]: front/NAME.crt and .key, by front/ca.crt.
+signed() {
+	openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$2" -keyout "front/$1.key" -out new.csr 2>/dev/null
+	openssl x509 -req -in new.csr -CA front/ca.crt -CAkey front/ca.key -days 2 -out "front/$1.crt" \
+		-extfile <(echo "${3:-basicConstraints=CA:FALSE}") 2>/dev/null
+}
+
+@test "a registry that wants a client certificate: certs.d as Docker reads it" {
+	local front folder
+	mkdir front
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=a test CA" -days 2 \
+		-keyout front/ca.key -out front/ca.crt 2>/dev/null
+	signed server 127.0.0.1 subjectAltName=IP:127.0.0.1
+	signed client someone
+	front=127.0.0.1:$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	cat >front/config.yml <<-END
+		version: 0.1
+		log: {level: error, accesslog: {disabled: true}}
+		storage: {filesystem: {rootdirectory: $PWD/front/store}}
+		http: {addr: "$front", tls: {certificate: front/server.crt, key: front/server.key, clientcas: [front/ca.crt]}}
+	END
+	docker-registry serve front/config.yml >front/log 2>&1 3>&- 4>&- &
+	echo $! >front.pid
+	timeout 20 bash -c "until curl -sf --cacert front/ca.crt --cert front/client.crt --key front/client.key \
+		https://$front/v2/ >/dev/null; do sleep 0.1; done"
+	folder=$HOME/.config/docker/certs.d/$front
+	mkdir -p "$folder"
+	cp front/ca.crt "$folder/ca.crt"
+	apart ringup ls "$front"
+	says 1 'wants a client certificate' 'certs.d'
+	cp front/client.crt "$folder/client.cert"
+	apart ringup ls "$front"
+	says 2 'client.key is missing'
+	cp front/client.key "$folder/client.key"
+	apart ringup -q push "oci:$F/image:1" "$front/lab/mutual:1"
+	[ "$status" -eq 0 ]
+	apart ringup -q pull "$front/lab/mutual:1" oci:here
+	[ "$status" -eq 0 ]
+	diff -r "$F/image/blobs" here/blobs
+	# a key of somebody else
+	signed other somebody
+	cp front/other.key "$folder/client.key"
+	apart ringup ls "$front"
+	says 2 "$folder/client.key cannot be used together"
+	# a certificate of another CA
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=stranger -days 2 \
+		-keyout "$folder/client.key" -out "$folder/client.cert" 2>/dev/null
+	apart ringup ls "$front"
+	says 1 "it does not take the client certificate $folder/client.cert"
+	kill "$(cat front.pid)"
+}
+
 @test "a credential helper" {
 	rm -r .ringup
 	mkdir -p bin "$HOME/.docker"
