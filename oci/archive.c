@@ -260,7 +260,8 @@ static void look_at_layer(struct import *import, enum packing packing)
 static int keep_file(struct import *import, struct error *err)
 {
 	const unsigned char *head = (const unsigned char *)import->data;
-	bool is_blob = starts_with(import->name, "blobs/sha256/");
+	bool is_blob = starts_with(import->name, "blobs/sha256/") ||
+		       starts_with(import->name, "blobs/sha512/");
 	bool is_layer = is_blob || ends_with(import->name, ".tar");
 	size_t length;
 

@@ -106,9 +106,11 @@ static int check_config(const struct part *config, struct error *err)
 	const char *hex = slash ? slash + 1 : config->name;
 	char digest[DIGEST_TEXT_BYTES];
 
-	digest_of(config->text, config->length, digest);
-	if (strncmp(hex, digest + strlen("sha256:"), 64) != 0 &&
-	    strspn(hex, "0123456789abcdef") == 64)
+	size_t digits = strspn(hex, "0123456789abcdef");
+
+	digest_of_as(config->text, config->length, digits == 128 ? "sha512:" : "sha256:", digest);
+	if ((digits == 64 || digits == 128) &&
+	    strncmp(hex, digest + DIGEST_PREFIX_BYTES, digits) != 0)
 		return error_set(err, ERROR_FAILED,
 				 "the config %s has the digest %s: the archive is damaged; save it "
 				 "again",

@@ -308,7 +308,7 @@ static enum transfer_next digest_differs(struct blob_request *blob, struct error
 	if (blob->source)
 		return restart(blob, err);
 	if (layout_blob_path(blob->folder, blob->descriptor.digest, path, err) < 0 ||
-	    digest_of_file(path, digest, err) < 0)
+	    digest_of_file_as(path, blob->descriptor.digest, digest, err) < 0)
 		return TRANSFER_FAILED;
 	if (strcmp(digest, blob->descriptor.digest) == 0)
 		return restart(blob, err); /* damaged on the way */

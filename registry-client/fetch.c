@@ -185,7 +185,7 @@ static enum transfer_next damaged(struct fetch_part *part, struct error *err)
 	if (partial_reset(&fetch->partial, err) < 0)
 		return TRANSFER_FAILED;
 	verify_begin(fetch->verify, &fetch->file, fetch->partial.fd,
-		     fetch->partial.descriptor.size_bytes);
+		     fetch->partial.descriptor.size_bytes, fetch->partial.descriptor.digest);
 	part->transfer.tries = 0;
 	part->index = 0;
 	part->end = fetch->partial.descriptor.size_bytes;
@@ -274,7 +274,8 @@ static int open_file(struct fetch *fetch, struct error *err)
 	progress_add(PROGRESS_TODO, -(int64_t)fetch->resumed_bytes);
 	for (size_t i = 0; i < partial->part_count; i++)
 		fetch->parts[i].end = partial_part_offset(partial, i + 1);
-	verify_begin(fetch->verify, &fetch->file, partial->fd, descriptor.size_bytes);
+	verify_begin(fetch->verify, &fetch->file, partial->fd, descriptor.size_bytes,
+		     descriptor.digest);
 	verify_grown(fetch->verify, &fetch->file, partial_ready_bytes(partial));
 	return 0;
 }

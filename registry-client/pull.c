@@ -240,12 +240,9 @@ static int check_platform(struct pull *pull, const struct page *image, struct er
 
 static int put_pages(struct pull *pull, struct error *err)
 {
-	struct descriptor same;
-
 	for (struct page *p = pull->pages; p; p = p->next)
 		if (!layout_has(pull->folder, &p->descriptor) &&
-		    layout_put(pull->folder, p->bytes, p->descriptor.size_bytes,
-			       p->descriptor.media_type, &same, err) < 0)
+		    layout_put_as(pull->folder, p->bytes, &p->descriptor, err) < 0)
 			return -1;
 	return 0;
 }

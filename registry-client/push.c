@@ -77,7 +77,9 @@ static int add_blob(struct push *push, const struct descriptor *descriptor, stru
 	blob = new_blob(push);
 	blob_request_ask(blob, push->registry, push->ref, folder, push->scope, descriptor);
 	blob->source = push->origin->source;
-	blob->mount_from = push->origin->mount_from;
+	/* Distribution 2.8 answers 201 to a mount of a sha512 blob, and then does not know it. */
+	if (digest_is_like(descriptor->digest, "sha256:"))
+		blob->mount_from = push->origin->mount_from;
 	blob->journal = folder ? &push->journal : NULL;
 	return 0;
 }
