@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/move_parts.h"
+#include "cli/place_rootfs.h"
 
 #include "core/clock.h"
 #include "core/json.h"
@@ -108,22 +109,32 @@ static const char *mirror_of(struct context *ctx, const struct place *from)
 }
 
 static int pull_from(struct mover *mover, const char *address, bool plain_http,
-		     const struct reference *ref, struct place_image *image,
+		     const struct reference *ref, const struct place *to, struct place_image *image,
 		     struct pull_report *report, struct error *err)
 {
 	const struct move_options *options = mover->options;
+	const char *platform = options->all ? PLATFORM_ALL : options->platform;
+	_cleanup_(unpacker_close) struct unpacker *unpacker = NULL;
 	struct registry *registry;
+	struct pull_watch watch;
 
 	if (open_registry(mover, &options->from, plain_http, address, &registry, err) < 0)
 		return -1;
-	return registry_pull(registry, ref, image->layout,
-			     options->all ? PLATFORM_ALL : options->platform, report,
-			     &image->manifest, err);
+	if (to->kind != PLACE_ROOTFS)
+		return registry_pull(registry, ref, image->layout, platform, report,
+				     &image->manifest, err);
+	if (unpacker_start(to, image->layout, &unpacker, err) < 0)
+		return -1;
+	watch = unpacker_watch(unpacker);
+	return unpacker_finish(unpacker,
+			       registry_pull_watched(registry, ref, image->layout, platform, &watch,
+						     report, &image->manifest, err) == 0,
+			       err);
 }
 
 /* From the mirror where there is one, and where that fails from the registry itself. */
-static int pull_any(struct mover *mover, const struct place *from, struct place_image *image,
-		    struct pull_report *report, struct error *err)
+static int pull_any(struct mover *mover, const struct place *from, const struct place *to,
+		    struct place_image *image, struct pull_report *report, struct error *err)
 {
 	struct arena *arena = mover->ctx->arena;
 	const char *url = mirror_of(mover->ctx, from);
@@ -136,7 +147,7 @@ static int pull_any(struct mover *mover, const struct place *from, struct place_
 		address = arena_strdup(arena, host ? host + 3 : url);
 		address[strcspn(address, "/")] = '\0';
 		ref.registry = address;
-		if (pull_from(mover, address, starts_with(url, "http://"), &ref, image, report,
+		if (pull_from(mover, address, starts_with(url, "http://"), &ref, to, image, report,
 			      err) == 0)
 			return 0;
 		if (err->kind == ERROR_INTERRUPTED)
@@ -144,7 +155,7 @@ static int pull_any(struct mover *mover, const struct place *from, struct place_
 		log_warn("mirror %s: %s; trying %s itself", url, err->text, from->ref.registry);
 		*err = (struct error){0};
 	}
-	return pull_from(mover, from->ref.registry, false, &from->ref, image, report, err);
+	return pull_from(mover, from->ref.registry, false, &from->ref, to, image, report, err);
 }
 
 static int pull(struct mover *mover, const struct place *from, const struct place *to,
@@ -157,8 +168,8 @@ static int pull(struct mover *mover, const struct place *from, const struct plac
 
 	name_target(mover->ctx, from, &target);
 	if (place_prepare(&target, arena, &image, err) < 0 ||
-	    pull_any(mover, from, &image, &report, err) < 0 ||
-	    place_write(&target, &image, arena, err) < 0)
+	    pull_any(mover, from, &target, &image, &report, err) < 0 ||
+	    (to->kind != PLACE_ROOTFS && place_write(&target, &image, arena, err) < 0))
 		return -1;
 	moved->digest = arena_strdup(arena, image.manifest.digest);
 	moved->blobs_total = report.blobs_total;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/place.h"
 #include "cli/place_docker.h"
+#include "cli/place_rootfs.h"
 
 #include "core/file.h"
 #include "core/log.h"
@@ -56,6 +57,13 @@ int place_parse(const char *text, struct arena *arena, struct place *place, stru
 				    : error_set(err, ERROR_USAGE,
 						"'docker-daemon:' names no image; write "
 						"docker-daemon:NAME:TAG");
+	}
+	if (starts_with(text, "rootfs:")) {
+		place->kind = PLACE_ROOTFS;
+		place->path = text + strlen("rootfs:");
+		return *place->path ? 0
+				    : error_set(err, ERROR_USAGE,
+						"'rootfs:' names no folder; write rootfs:DIR");
 	}
 	if (starts_with(text, "docker://"))
 		text += strlen("docker://");
@@ -145,6 +153,10 @@ int place_read(const struct place *place, struct arena *arena, struct place_imag
 		return read_archive(place, arena, image, err);
 	case PLACE_DAEMON:
 		return read_daemon(place, arena, image, err);
+	case PLACE_ROOTFS:
+		return error_set(err, ERROR_USAGE,
+				 "%s is a tree of files, and no image can be read from it",
+				 place->text);
 	case PLACE_REGISTRY:
 	default:
 		return error_set(err, ERROR_USAGE, "'%s' is an image in a registry", place->text);
@@ -192,6 +204,8 @@ int place_write(const struct place *place, const struct place_image *image, stru
 		return write_archive(place, image, arena, err);
 	case PLACE_DAEMON:
 		return docker_load(image->layout, &image->manifest, place->name, err);
+	case PLACE_ROOTFS:
+		return place_unpack(place, image, arena, err);
 	case PLACE_REGISTRY:
 	default:
 		return error_set(err, ERROR_USAGE, "'%s' is an image in a registry", place->text);

@@ -5,6 +5,7 @@
  *   oci:DIR[:TAG]                 an OCI layout; TAG is its name in index.json
  *   docker-archive:FILE[:NAME:TAG] what `docker save` writes; FILE "-" is stdin or stdout
  *   docker-daemon:NAME[:TAG]      the local Docker Engine ($DOCKER_HOST)
+ *   rootfs:DIR                    only to: the image's layers as one tree of files
  *   docker://REF, or REF          a registry
  */
 #ifndef CLI_PLACE_H
@@ -14,12 +15,12 @@
 #include "oci/archive.h"
 #include "plan/reference.h"
 
-enum place_kind { PLACE_REGISTRY, PLACE_LAYOUT, PLACE_ARCHIVE, PLACE_DAEMON };
+enum place_kind { PLACE_REGISTRY, PLACE_LAYOUT, PLACE_ARCHIVE, PLACE_DAEMON, PLACE_ROOTFS };
 
 struct place {
 	enum place_kind kind;
 	const char *text;     /* as it was written */
-	const char *path;     /* of the layout or the archive */
+	const char *path;     /* of the layout, the archive or the tree */
 	const char *name;     /* TAG, NAME:TAG, or the daemon's image; NULL: none given */
 	struct reference ref; /* PLACE_REGISTRY */
 };

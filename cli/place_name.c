@@ -51,6 +51,7 @@ static int full_name(const struct place *place, struct arena *arena, const char 
 	case PLACE_ARCHIVE:
 		return name_in_archive(place, arena, name, err);
 	case PLACE_DAEMON:
+	case PLACE_ROOTFS:
 	default:
 		*name = place->name;
 		return 0;

@@ -6,6 +6,7 @@
 #include "core/progress.h"
 #include "core/progress_total.h"
 #include "registry-client/limits.h"
+#include "registry-client/pull.h"
 #include "registry-client/range.h"
 #include "registry-client/session.h"
 #include "registry-client/url.h"
@@ -218,6 +219,8 @@ static enum transfer_next check(struct fetch_part *part, struct error *err)
 			     format_bytes(size, d->size_bytes),
 			     clock_seconds_since(fetch->started_usec));
 	fetch->progress = NULL;
+	if (fetch->watch && fetch->watch->arrived(fetch->watch->arg, d->digest, err) < 0)
+		return TRANSFER_FAILED;
 	return TRANSFER_DONE;
 }
 
