@@ -392,9 +392,10 @@ int layer_place_entry(struct layer_place *place, struct archive_entry *entry, st
 int layer_place_end(struct layer_place *place, struct error *err)
 {
 	for (struct late_folder *f = place->folders; f; f = f->next) {
-		_cleanup_(fd_close) int fd = open_inside(place, f->path, O_RDONLY | O_DIRECTORY);
+		_cleanup_(fd_close) int fd =
+			open_inside(place, f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 
-		if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
 			continue; /* replaced later in the layer */
 		/* without root, the layers above could not get in */
 		if (fd < 0 || fchmod(fd, place->is_root ? f->mode : f->mode | 0700) < 0 ||

@@ -328,6 +328,60 @@ s.serve_forever()' >port 3>&- 4>&- &
 	[ ! -e out ]
 }
 
+# tree FOLDER: every file's kind, mode, owner, size, link and content.
+tree() {
+	(cd "$1" && find . -printf '%y %m %U:%G %p %l\n' | sort && find . -type f -print0 | sort -z | xargs -0 sha256sum)
+}
+
+@test "pull to rootfs: the tree that umoci unpacks" {
+	[ "$(id -u)" = 0 ] || { echo 'owners are set as root alone'; return 1; }
+	mkdir -p made/etc made/bin
+	echo one >made/etc/one && echo two >made/etc/two && ln -s one made/etc/link && ln made/etc/one made/etc/hard
+	printf '#!/bin/sh\n' >made/bin/tool && chmod 4755 made/bin/tool && chown 7:9 made/etc/two && chmod 700 made/bin
+	umoci init --layout made.oci && umoci new --image made.oci:1
+	umoci unpack --image made.oci:1 bundle >/dev/null 2>&1
+	cp -a made/. bundle/rootfs/
+	umoci repack --refresh-bundle --image made.oci:1 bundle >/dev/null 2>&1
+	rm bundle/rootfs/etc/one && mkdir bundle/rootfs/etc/new && echo three >bundle/rootfs/etc/two
+	umoci repack --refresh-bundle --image made.oci:1 bundle >/dev/null 2>&1
+	umoci unpack --image made.oci:1 expected >/dev/null 2>&1
+	ringup -q push oci:made.oci:1 "$A/lab/tree:1" >/dev/null
+	apart ringup -q --json pull "$A/lab/tree:1" rootfs:tree
+	json 'd["blobs"]["moved"] == d["blobs"]["total"] == 3'
+	diff <(tree expected/rootfs) <(tree tree)
+	# nothing else is left, here or in the cache
+	[ -z "$(find . -maxdepth 1 -name '*unpacking*')" ]
+	[ -z "$(find "$HOME/.cache/ringup" -maxdepth 1 -name 'image-*' 2>/dev/null)" ]
+	# from a layout, too
+	ringup -q copy oci:made.oci:1 rootfs:from-layout >/dev/null
+	diff <(tree expected/rootfs) <(tree from-layout)
+	apart ringup pull "$A/lab/tree:1" rootfs:tree
+	says 2 'tree is not empty'
+	apart ringup push rootfs:tree "$A/lab/tree:2"
+	says 2 'is a tree of files'
+}
+
+@test "pull to rootfs: a layer that is no tar, an interruption: no folder" {
+	pushed lab/noise:1
+	apart ringup pull "$A/lab/noise:1" rootfs:out
+	[ "$status" -eq 1 ]
+	[ ! -e out ]
+	[ -z "$(find . -maxdepth 1 -name '*unpacking*')" ]
+	python3 "$ROOT/tests/fault/archive.py" big.tar big:1 60 60
+	ringup -q push docker-archive:big.tar "$A/lab/big:1" >/dev/null
+	ringup -q pull "$A/lab/big:1" rootfs:out >../out 2>../err &
+	for _ in $(seq 200); do
+		if [ -n "$(find . -maxdepth 1 -name '*unpacking*')" ]; then break; fi
+		sleep 0.01
+	done
+	kill -INT $!
+	status=0
+	wait $! || status=$?
+	[ "$status" -eq 130 ]
+	[ ! -e out ]
+	[ -z "$(find . -maxdepth 1 -name '*unpacking*')" ]
+}
+
 @test "inspect: text, JSON, the very bytes" {
 	pushed lab/look:1
 	apart ringup inspect "$A/lab/look:1"
