@@ -44,6 +44,7 @@ buildah                # test: an engine that builds images
 podman                 # test: another one
 jq                     # test: looks into --json documents
 procps                 # test: ps, pgrep
+umoci                  # test: unpacks what ringup unpacks
 '
 # Services that these packages would otherwise run now and at each boot.
 services='docker.service docker.socket containerd.service docker-registry.service ssh.service'

@@ -8,6 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 ROUNDS=${1:-5}
+read -ra SIZES <<<"${ARCHIVE_MIB:-256 256 256 128 128}" # of the archive's layers
 BUILD=$(realpath "${BUILD:-build}")
 export PATH="$BUILD:$PATH"
 WORK=$(mktemp -d "${BENCH_FOLDER:-/dev/shm}/ringup-bench.XXXXXX")
@@ -30,6 +31,7 @@ END
 docker-registry serve "$WORK/registry.yml" >"$WORK/registry.log" 2>&1 </dev/null &
 REGISTRY_PID=$!
 timeout 20 bash -c "until curl -sf http://$ADDRESS/v2/ >/dev/null; do sleep 0.1; done"
+python3 tests/fault/archive.py "$WORK/image.tar" bench:1 "${SIZES[@]}"
 python3 tests/fault/image.py "$WORK/image" 140 130 110 90 50 30 8 4
 
 # measure NAME WORD...: a line "NAME wall cpu memory" in $WORK/results
@@ -59,6 +61,14 @@ for ((round = 0; round < ROUNDS; round++)); do
 		measure "push-warm/$tool" "${push[@]}"
 		measure "pull/$tool" "${pull[@]}"
 		diff -rq "$WORK/image/blobs" "$WORK/pulled/blobs" >&2 || echo "$tool: pulled something else" >&2
+		archive=("$tool" copy -q --dest-tls-verify=false "docker-archive:$WORK/image.tar" "docker://$ADDRESS/bench:2")
+		if [ "$tool" = ringup ]; then
+			archive=(ringup -q push --plain-http "docker-archive:$WORK/image.tar" "$ADDRESS/bench:2")
+			rm -rf "$WORK/.cache/ringup"
+		fi
+		empty
+		measure "push-archive/$tool" "${archive[@]}"
+		measure "push-archive-warm/$tool" "${archive[@]}"
 	done
 done
 

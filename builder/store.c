@@ -103,7 +103,7 @@ void store_key(const char *const *words, char key[static KEY_BYTES])
 	for (; *words; words++)
 		digest_add(&digest, *words, strlen(*words) + 1);
 	digest_finish(&digest, text);
-	snprintf(key, KEY_BYTES, "%s", text + strlen("sha256:"));
+	snprintf(key, KEY_BYTES, "%.64s", text + strlen("sha256:"));
 }
 
 bool store_has(const struct store *store, const char *key)

@@ -19,17 +19,13 @@ static const struct opt options[] = {
 static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
 {
 	const struct options *o = values;
-	struct place from, to;
 
-	if (place_parse(arguments[0], ctx->arena, &from, err) < 0 ||
-	    place_parse(arguments[1], ctx->arena, &to, err) < 0)
-		return -1;
-	return move_image(ctx, &o->move, &from, &to, err);
+	return move_images(ctx, &o->move, arguments, NULL, err);
 }
 
 const struct command command_copy = {
 	.name = "copy",
-	.arguments = "SRC DST",
+	.arguments = "SRC... DST",
 	.summary = "copies an image between registries, layouts, archives and the daemon",
 	.help = "SRC and DST are docker://REF or REF, oci:DIR[:TAG], "
 		"docker-archive:FILE[:NAME:TAG] "
@@ -37,12 +33,14 @@ const struct command command_copy = {
 		"docker-daemon:NAME[:TAG]. From registry to registry nothing touches the disk, and "
 		"an index is\n"
 		"copied whole unless --platform names one image of it. --ca and --plain-http are "
-		"for DST.\n\n"
+		"for DST.\n"
+		"Several go to HOST/PREFIX/ or to one oci:DIR, each under its own name and "
+		"tag.\n\n"
 		"  ringup copy registry.lab:5000/team/train:1 10.0.0.254:5000/team/train:1\n"
 		"  ringup copy docker-daemon:train:1 oci:image:1\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 2,
-	.max_arguments = 2,
+	.max_arguments = -1,
 	.run = run,
 };

@@ -55,10 +55,18 @@ static int push_own(struct context *ctx, struct error *err)
 	return 0;
 }
 
+static int check(const struct place *from, const struct place *to, struct error *err)
+{
+	if (from->kind != PLACE_REGISTRY && to->kind == PLACE_REGISTRY)
+		return 0;
+	return error_set(err, ERROR_USAGE,
+			 "push sends oci:DIR[:TAG], docker-archive:FILE or docker-daemon:NAME to a "
+			 "registry; between registries use 'ringup copy'");
+}
+
 static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
 {
 	const struct options *o = values;
-	struct place from, to;
 
 	if (!arguments[0])
 		return push_own(ctx, err);
@@ -66,29 +74,26 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 		return error_set(err, ERROR_USAGE,
 				 "push takes a source and a reference, or neither: ringup push SRC "
 				 "HOST[:PORT]/NAME:TAG");
-	if (place_parse(arguments[0], ctx->arena, &from, err) < 0 ||
-	    place_parse(arguments[1], ctx->arena, &to, err) < 0)
-		return -1;
-	if (from.kind == PLACE_REGISTRY || to.kind != PLACE_REGISTRY)
-		return error_set(err, ERROR_USAGE,
-				 "push sends oci:DIR[:TAG], docker-archive:FILE or "
-				 "docker-daemon:NAME to a registry; between registries use 'ringup "
-				 "copy'");
-	return move_image(ctx, &o->move, &from, &to, err);
+	return move_images(ctx, &o->move, arguments, check, err);
 }
 
 const struct command command_push = {
 	.name = "push",
-	.arguments = "[SRC REF]",
+	.arguments = "[SRC... REF]",
 	.summary = "builds the cluster's image and pushes it to its registry, or pushes SRC to REF",
 	.help = "Without arguments: nothing is built or sent when the registry holds an image of "
 		"the same content.\n"
 		"SRC is oci:DIR[:TAG], docker-archive:FILE[:NAME:TAG] ('-' is standard input) or\n"
 		"docker-daemon:NAME[:TAG]. Only what the registry lacks is sent, and the tag is "
-		"written last.\n\n"
-		"  ringup push oci:image registry.lab:5000/team/train:1\n",
+		"written last.\n"
+		"What an archive's layers became is noted: they are packed once.\n"
+		"Several sources go to a REF that ends in '/', each under its own name and "
+		"tag.\n\n"
+		"  ringup push oci:image registry.lab:5000/team/train:1\n"
+		"  ringup push docker-archive:a.tar docker-archive:b.tar "
+		"registry.lab:5000/team/\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
-	.max_arguments = 2,
+	.max_arguments = -1,
 	.run = run,
 };

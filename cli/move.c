@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/move.h"
+#include "cli/move_parts.h"
+#include "cli/place_rootfs.h"
 
 #include "core/clock.h"
 #include "core/json.h"
@@ -12,58 +13,60 @@
 
 #include <string.h>
 
-/* What was done, in the words of all the ways. */
-struct moved {
-	const char *digest;
-	size_t blobs_total, blobs_moved, blobs_mounted;
-	uint64_t bytes_moved, bytes_resumed;
-	double seconds;
+struct connection {
+	struct connection *next;
+	const struct remote_options *options;
+	bool plain_http;
+	const char *address;
+	struct registry *registry;
 };
 
-static const char *target_text(const struct place *to, struct arena *arena)
+void mover_release(struct mover *mover)
 {
-	return to->kind == PLACE_REGISTRY ? reference_text(&to->ref, arena) : to->text;
+	for (; mover->connections; mover->connections = mover->connections->next)
+		registry_close(mover->connections->registry);
 }
 
-static void print(struct context *ctx, const struct place *from, const struct place *to,
-		  const struct moved *moved)
+static int open_registry(struct mover *mover, const struct remote_options *options, bool plain_http,
+			 const char *address, struct registry **registry, struct error *err)
 {
-	_cleanup_(json_free) cJSON *json = NULL;
-	char bytes[32];
-	cJSON *blobs;
+	struct arena *arena = mover->ctx->arena;
+	struct remote_options remote = *options;
+	struct connection *c;
 
-	if (!ctx->json) {
-		printf("%s %s: %zu of %zu blobs, %s in %.1f s\n", target_text(to, ctx->arena),
-		       moved->digest, moved->blobs_moved, moved->blobs_total,
-		       format_bytes(bytes, moved->bytes_moved), moved->seconds);
-		return;
-	}
-	json = json_document();
-	cJSON_AddStringToObject(json, "source", target_text(from, ctx->arena));
-	cJSON_AddStringToObject(json, "target", target_text(to, ctx->arena));
-	cJSON_AddStringToObject(json, "digest", moved->digest);
-	blobs = cJSON_AddObjectToObject(json, "blobs");
-	cJSON_AddNumberToObject(blobs, "total", (double)moved->blobs_total);
-	cJSON_AddNumberToObject(blobs, "moved", (double)moved->blobs_moved);
-	cJSON_AddNumberToObject(blobs, "mounted", (double)moved->blobs_mounted);
-	cJSON_AddNumberToObject(json, "bytes", (double)moved->bytes_moved);
-	cJSON_AddNumberToObject(json, "bytes_resumed", (double)moved->bytes_resumed);
-	cJSON_AddNumberToObject(json, "seconds", moved->seconds);
-	json_print(stdout, json);
+	for (c = mover->connections; c; c = c->next)
+		if (c->options == options && c->plain_http == plain_http &&
+		    strcmp(c->address, address) == 0) {
+			*registry = c->registry;
+			return 0;
+		}
+	remote.plain_http |= plain_http;
+	if (remote_open(mover->ctx, &remote, address, registry, err) < 0)
+		return -1;
+	c = ARENA_NEW(arena, struct connection);
+	*c = (struct connection){mover->connections, options, plain_http,
+				 arena_strdup(arena, address), *registry};
+	mover->connections = c;
+	return 0;
 }
 
-static void take_report(struct context *ctx, const struct push_report *report, struct moved *moved)
+int mover_registry(struct mover *mover, const struct remote_options *options, const char *address,
+		   struct registry **registry, struct error *err)
 {
-	moved->digest = arena_strdup(ctx->arena, report->digest);
+	return open_registry(mover, options, false, address, registry, err);
+}
+
+void moved_take(struct moved *moved, const struct push_report *report, struct arena *arena)
+{
+	moved->digest = arena_strdup(arena, report->digest);
 	moved->blobs_total = report->blobs_total;
 	moved->blobs_moved = report->blobs_sent;
 	moved->blobs_mounted = report->blobs_mounted;
 	moved->bytes_moved = report->bytes_sent;
 }
 
-/* The image of one platform, out of an index in a layout. */
-static int choose(const struct move_options *options, bool is_needed, struct place_image *image,
-		  struct arena *arena, struct error *err)
+int move_choose(const struct move_options *options, bool is_needed, struct place_image *image,
+		struct arena *arena, struct error *err)
 {
 	const struct index_entry *entry;
 	struct index index;
@@ -78,22 +81,6 @@ static int choose(const struct move_options *options, bool is_needed, struct pla
 	    index_choose(&index, options->platform, image->layout, &entry, err) < 0)
 		return -1;
 	image->manifest = entry->descriptor;
-	return 0;
-}
-
-static int push(struct context *ctx, const struct move_options *options, const struct place *from,
-		const struct place *to, struct moved *moved, struct error *err)
-{
-	_cleanup_(registry_closep) struct registry *registry = NULL;
-	_cleanup_(place_close) struct place_image image = {0};
-	struct push_report report;
-
-	if (remote_open(ctx, &options->to, to->ref.registry, &registry, err) < 0 ||
-	    registry_contact(registry, err) < 0 || place_read(from, ctx->arena, &image, err) < 0 ||
-	    choose(options, false, &image, ctx->arena, err) < 0 ||
-	    registry_push(registry, image.layout, &image.manifest, &to->ref, &report, err) < 0)
-		return -1;
-	take_report(ctx, &report, moved);
 	return 0;
 }
 
@@ -121,60 +108,70 @@ static const char *mirror_of(struct context *ctx, const struct place *from)
 	return url && *url ? url : NULL;
 }
 
-static int pull_from(struct context *ctx, const struct move_options *options, const char *address,
-		     bool plain_http, const struct reference *ref, struct place_image *image,
+static int pull_from(struct mover *mover, const char *address, bool plain_http,
+		     const struct reference *ref, const struct place *to, struct place_image *image,
 		     struct pull_report *report, struct error *err)
 {
-	_cleanup_(registry_closep) struct registry *registry = NULL;
-	struct remote_options remote = options->from;
+	const struct move_options *options = mover->options;
+	const char *platform = options->all ? PLATFORM_ALL : options->platform;
+	_cleanup_(unpacker_close) struct unpacker *unpacker = NULL;
+	struct registry *registry;
+	struct pull_watch watch;
 
-	remote.plain_http |= plain_http;
-	if (remote_open(ctx, &remote, address, &registry, err) < 0)
+	if (open_registry(mover, &options->from, plain_http, address, &registry, err) < 0)
 		return -1;
-	return registry_pull(registry, ref, image->layout,
-			     options->all ? PLATFORM_ALL : options->platform, report,
-			     &image->manifest, err);
+	if (to->kind != PLACE_ROOTFS)
+		return registry_pull(registry, ref, image->layout, platform, report,
+				     &image->manifest, err);
+	if (unpacker_start(to, image->layout, &unpacker, err) < 0)
+		return -1;
+	watch = unpacker_watch(unpacker);
+	return unpacker_finish(unpacker,
+			       registry_pull_watched(registry, ref, image->layout, platform, &watch,
+						     report, &image->manifest, err) == 0,
+			       err);
 }
 
 /* From the mirror where there is one, and where that fails from the registry itself. */
-static int pull_any(struct context *ctx, const struct move_options *options,
-		    const struct place *from, struct place_image *image, struct pull_report *report,
-		    struct error *err)
+static int pull_any(struct mover *mover, const struct place *from, const struct place *to,
+		    struct place_image *image, struct pull_report *report, struct error *err)
 {
-	const char *url = mirror_of(ctx, from);
+	struct arena *arena = mover->ctx->arena;
+	const char *url = mirror_of(mover->ctx, from);
 	struct reference ref = from->ref;
 	char *address;
 
 	if (url) {
 		const char *host = strstr(url, "://");
 
-		address = arena_strdup(ctx->arena, host ? host + 3 : url);
+		address = arena_strdup(arena, host ? host + 3 : url);
 		address[strcspn(address, "/")] = '\0';
 		ref.registry = address;
-		if (pull_from(ctx, options, address, starts_with(url, "http://"), &ref, image,
-			      report, err) == 0)
+		if (pull_from(mover, address, starts_with(url, "http://"), &ref, to, image, report,
+			      err) == 0)
 			return 0;
 		if (err->kind == ERROR_INTERRUPTED)
 			return -1;
 		log_warn("mirror %s: %s; trying %s itself", url, err->text, from->ref.registry);
 		*err = (struct error){0};
 	}
-	return pull_from(ctx, options, from->ref.registry, false, &from->ref, image, report, err);
+	return pull_from(mover, from->ref.registry, false, &from->ref, to, image, report, err);
 }
 
-static int pull(struct context *ctx, const struct move_options *options, const struct place *from,
-		const struct place *to, struct moved *moved, struct error *err)
+static int pull(struct mover *mover, const struct place *from, const struct place *to,
+		struct moved *moved, struct error *err)
 {
 	_cleanup_(place_close) struct place_image image = {0};
+	struct arena *arena = mover->ctx->arena;
 	struct place target = *to;
 	struct pull_report report;
 
-	name_target(ctx, from, &target);
-	if (place_prepare(&target, ctx->arena, &image, err) < 0 ||
-	    pull_any(ctx, options, from, &image, &report, err) < 0 ||
-	    place_write(&target, &image, ctx->arena, err) < 0)
+	name_target(mover->ctx, from, &target);
+	if (place_prepare(&target, arena, &image, err) < 0 ||
+	    pull_any(mover, from, &target, &image, &report, err) < 0 ||
+	    (to->kind != PLACE_ROOTFS && place_write(&target, &image, arena, err) < 0))
 		return -1;
-	moved->digest = arena_strdup(ctx->arena, image.manifest.digest);
+	moved->digest = arena_strdup(arena, image.manifest.digest);
 	moved->blobs_total = report.blobs_total;
 	moved->blobs_moved = report.blobs_received;
 	moved->bytes_moved = report.bytes_received;
@@ -182,61 +179,55 @@ static int pull(struct context *ctx, const struct move_options *options, const s
 	return 0;
 }
 
-static int copy(struct context *ctx, const struct move_options *options, const struct place *from,
-		const struct place *to, struct moved *moved, struct error *err)
+static int copy(struct mover *mover, const struct place *from, const struct place *to,
+		struct moved *moved, struct error *err)
 {
-	_cleanup_(registry_closep) struct registry *source = NULL;
-	_cleanup_(registry_closep) struct registry *target = NULL;
+	const struct move_options *options = mover->options;
+	struct registry *source, *target;
 	struct push_report report;
 
-	if (remote_open(ctx, &options->from, from->ref.registry, &source, err) < 0 ||
-	    remote_open(ctx, &options->to, to->ref.registry, &target, err) < 0 ||
+	if (mover_registry(mover, &options->from, from->ref.registry, &source, err) < 0 ||
+	    mover_registry(mover, &options->to, to->ref.registry, &target, err) < 0 ||
 	    registry_copy(source, &from->ref, target, &to->ref,
 			  options->all ? PLATFORM_ALL : options->platform, &report, err) < 0)
 		return -1;
-	take_report(ctx, &report, moved);
+	moved_take(moved, &report, mover->ctx->arena);
 	return 0;
 }
 
 /* Between places on this machine. */
-static int convert(struct context *ctx, const struct move_options *options,
-		   const struct place *from, const struct place *to, struct moved *moved,
-		   struct error *err)
+static int convert(struct mover *mover, const struct place *from, const struct place *to,
+		   struct moved *moved, struct error *err)
 {
 	_cleanup_(place_close) struct place_image image = {0};
+	struct arena *arena = mover->ctx->arena;
 	struct place target = *to;
 
-	if (place_read(from, ctx->arena, &image, err) < 0 ||
-	    choose(options, to->kind != PLACE_LAYOUT, &image, ctx->arena, err) < 0)
+	if (place_read(from, arena, &image, err) < 0 ||
+	    move_choose(mover->options, to->kind != PLACE_LAYOUT, &image, arena, err) < 0)
 		return -1;
 	if (!target.name)
 		target.name = from->name;
 	if (to->kind == PLACE_LAYOUT &&
 	    layout_copy(image.layout, to->path, &image.manifest, err) < 0)
 		return -1;
-	moved->digest = arena_strdup(ctx->arena, image.manifest.digest);
-	return place_write(&target, &image, ctx->arena, err);
+	moved->digest = arena_strdup(arena, image.manifest.digest);
+	return place_write(&target, &image, arena, err);
 }
 
-int move_image(struct context *ctx, const struct move_options *options, const struct place *from,
-	       const struct place *to, struct error *err)
+int move_one(struct mover *mover, const struct place *from, const struct place *to,
+	     struct moved *moved, struct error *err)
 {
-	struct moved moved = {.digest = ""};
 	uint64_t start = clock_usec();
 	int rc;
 
-	if (options->all && options->platform)
-		return error_set(err, ERROR_USAGE, "--all and --platform exclude each other");
+	*moved = (struct moved){.digest = ""};
 	if (from->kind == PLACE_REGISTRY)
-		rc = to->kind == PLACE_REGISTRY ? copy(ctx, options, from, to, &moved, err)
-						: pull(ctx, options, from, to, &moved, err);
+		rc = to->kind == PLACE_REGISTRY ? copy(mover, from, to, moved, err)
+						: pull(mover, from, to, moved, err);
 	else
-		rc = to->kind == PLACE_REGISTRY ? push(ctx, options, from, to, &moved, err)
-						: convert(ctx, options, from, to, &moved, err);
-	if (rc < 0)
-		return -1;
-	moved.seconds = clock_seconds_since(start);
-	if (to->kind != PLACE_ARCHIVE || strcmp(to->path, "-") != 0)
-		print(ctx, from, to, &moved);
-	return 0;
+		rc = to->kind == PLACE_REGISTRY ? move_push(mover, from, to, moved, err)
+						: convert(mover, from, to, moved, err);
+	moved->seconds = clock_seconds_since(start);
+	return rc;
 }

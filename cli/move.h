@@ -21,8 +21,15 @@ struct move_options {
 			offsetof(type, member.all)                                      \
 	}
 
-/* Moves it and prints one line, or a JSON document. */
-int move_image(struct context *ctx, const struct move_options *options, const struct place *from,
-	       const struct place *to, struct error *err);
+/*
+ * Moves one image, or several, when `check` (or NULL) takes each way; it says ERROR_USAGE
+ * otherwise. `words` are the sources and, last, where they go, which for several is PREFIX/ in a
+ * registry or oci:DIR; each becomes its own name and tag there (place_own_name). Two that would
+ * become the same are ERROR_USAGE before anything is moved. Prints a line for each, or one JSON
+ * document. One that fails does not stop the others.
+ */
+int move_images(struct context *ctx, const struct move_options *options, const char *const *words,
+		int (*check)(const struct place *from, const struct place *to, struct error *err),
+		struct error *err);
 
 #endif

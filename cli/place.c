@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/place.h"
 #include "cli/place_docker.h"
+#include "cli/place_rootfs.h"
 
 #include "core/file.h"
 #include "core/log.h"
@@ -57,6 +58,13 @@ int place_parse(const char *text, struct arena *arena, struct place *place, stru
 						"'docker-daemon:' names no image; write "
 						"docker-daemon:NAME:TAG");
 	}
+	if (starts_with(text, "rootfs:")) {
+		place->kind = PLACE_ROOTFS;
+		place->path = text + strlen("rootfs:");
+		return *place->path ? 0
+				    : error_set(err, ERROR_USAGE,
+						"'rootfs:' names no folder; write rootfs:DIR");
+	}
 	if (starts_with(text, "docker://"))
 		text += strlen("docker://");
 	return reference_parse(text, arena, &place->ref, err);
@@ -77,12 +85,10 @@ int place_parse_reference(const char *text, struct arena *arena, struct referenc
 	return 0;
 }
 
-/* A folder of its own in $XDG_CACHE_HOME/ringup or ~/.cache/ringup. */
+/* A folder of its own in the cache. */
 static int make_scratch(struct arena *arena, struct place_image *image, struct error *err)
 {
-	const char *cache = getenv("XDG_CACHE_HOME");
-	const char *folder = cache && *cache ? arena_printf(arena, "%s/ringup", cache)
-					     : path_expand(arena, NULL, "~/.cache/ringup");
+	const char *folder = path_cache_folder(arena);
 	char *path = arena_printf(arena, "%s/image-XXXXXX", folder);
 
 	if (folder_make(folder, 0700, err) < 0)
@@ -102,10 +108,19 @@ void place_close(struct place_image *image)
 	image->scratch = NULL;
 }
 
+struct archive_options place_archive_options(const struct place *place, struct arena *arena)
+{
+	return (struct archive_options){
+		.name = place->name,
+		.label = place->path,
+		.known_folder = arena_printf(arena, "%s/layers", path_cache_folder(arena)),
+	};
+}
+
 static int read_archive(const struct place *place, struct arena *arena, struct place_image *image,
 			struct error *err)
 {
-	const struct archive_options options = {.name = place->name, .label = place->path};
+	const struct archive_options options = place_archive_options(place, arena);
 	bool is_stdin = strcmp(place->path, "-") == 0;
 	_cleanup_(fd_close) int fd = -1;
 
@@ -122,7 +137,9 @@ static int read_daemon(const struct place *place, struct arena *arena, struct pl
 {
 	if (make_scratch(arena, image, err) < 0)
 		return -1;
-	return docker_save(place->name, image->layout, arena, &image->manifest, err);
+	return docker_save(place->name, image->layout,
+			   arena_printf(arena, "%s/layers", path_cache_folder(arena)), arena,
+			   &image->manifest, err);
 }
 
 int place_read(const struct place *place, struct arena *arena, struct place_image *image,
@@ -136,6 +153,10 @@ int place_read(const struct place *place, struct arena *arena, struct place_imag
 		return read_archive(place, arena, image, err);
 	case PLACE_DAEMON:
 		return read_daemon(place, arena, image, err);
+	case PLACE_ROOTFS:
+		return error_set(err, ERROR_USAGE,
+				 "%s is a tree of files, and no image can be read from it",
+				 place->text);
 	case PLACE_REGISTRY:
 	default:
 		return error_set(err, ERROR_USAGE, "'%s' is an image in a registry", place->text);
@@ -183,6 +204,8 @@ int place_write(const struct place *place, const struct place_image *image, stru
 		return write_archive(place, image, arena, err);
 	case PLACE_DAEMON:
 		return docker_load(image->layout, &image->manifest, place->name, err);
+	case PLACE_ROOTFS:
+		return place_unpack(place, image, arena, err);
 	case PLACE_REGISTRY:
 	default:
 		return error_set(err, ERROR_USAGE, "'%s' is an image in a registry", place->text);

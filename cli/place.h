@@ -5,21 +5,22 @@
  *   oci:DIR[:TAG]                 an OCI layout; TAG is its name in index.json
  *   docker-archive:FILE[:NAME:TAG] what `docker save` writes; FILE "-" is stdin or stdout
  *   docker-daemon:NAME[:TAG]      the local Docker Engine ($DOCKER_HOST)
+ *   rootfs:DIR                    only to: the image's layers as one tree of files
  *   docker://REF, or REF          a registry
  */
 #ifndef CLI_PLACE_H
 #define CLI_PLACE_H
 
 #include "cli/command.h"
-#include "oci/manifest.h"
+#include "oci/archive.h"
 #include "plan/reference.h"
 
-enum place_kind { PLACE_REGISTRY, PLACE_LAYOUT, PLACE_ARCHIVE, PLACE_DAEMON };
+enum place_kind { PLACE_REGISTRY, PLACE_LAYOUT, PLACE_ARCHIVE, PLACE_DAEMON, PLACE_ROOTFS };
 
 struct place {
 	enum place_kind kind;
 	const char *text;     /* as it was written */
-	const char *path;     /* of the layout or the archive */
+	const char *path;     /* of the layout, the archive or the tree */
 	const char *name;     /* TAG, NAME:TAG, or the daemon's image; NULL: none given */
 	struct reference ref; /* PLACE_REGISTRY */
 };
@@ -50,6 +51,17 @@ int place_prepare(const struct place *place, struct arena *arena, struct place_i
 /* Puts image->manifest where it belongs: a name in the layout, an archive, the daemon. */
 int place_write(const struct place *place, const struct place_image *image, struct arena *arena,
 		struct error *err);
+
+/*
+ * The image's own name and tag, "train:1", without registry and folders: of a reference, of a
+ * layout's annotation, of an archive's RepoTags, of the daemon. An image that has none is
+ * ERROR_USAGE.
+ */
+int place_own_name(const struct place *place, struct arena *arena, const char **name,
+		   struct error *err);
+
+/* How a docker-archive is read; layers that it packs are noted in the cache. */
+struct archive_options place_archive_options(const struct place *place, struct arena *arena);
 
 /* For _cleanup_. */
 void place_close(struct place_image *image);

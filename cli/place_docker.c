@@ -7,9 +7,11 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <string.h>
 #include <unistd.h>
 
 #define CLIENT_TIMEOUT_S 7200
+#define INSPECT_TIMEOUT_S 30
 
 /* The daemon's client at one end of a pipe, the archive's reader or writer at the other. */
 struct client {
@@ -53,20 +55,23 @@ static int start_client(struct client *client, bool it_writes, pthread_t *thread
 }
 
 /* What the client says goes before what its broken pipe made us say. */
-static int end_client(struct client *client, pthread_t thread, int rc, struct error *err)
+static int end_client(struct client *client, pthread_t thread, const char *name, int rc,
+		      struct error *err)
 {
 	pthread_join(thread, NULL);
 	if (client->rc < 0 && (rc == 0 || err->kind != ERROR_INTERRUPTED)) {
 		*err = client->err;
-		return -1;
+		return err->kind == ERROR_INTERRUPTED
+			       ? -1
+			       : error_wrap(err, "docker-daemon:%s", name ? name : "");
 	}
 	return rc;
 }
 
-int docker_save(const char *name, const char *layout, struct arena *arena,
+int docker_save(const char *name, const char *layout, const char *known_folder, struct arena *arena,
 		struct descriptor *manifest, struct error *err)
 {
-	const struct archive_options options = {.label = name};
+	const struct archive_options options = {.label = name, .known_folder = known_folder};
 	struct client client = {.proc = {.words = WORDS("docker", "image", "save", name)}};
 	pthread_t thread;
 	int fd, rc;
@@ -75,7 +80,20 @@ int docker_save(const char *name, const char *layout, struct arena *arena,
 		return -1;
 	rc = archive_import(fd, layout, &options, arena, manifest, err);
 	fd_close(&fd);
-	return end_client(&client, thread, rc, err);
+	return end_client(&client, thread, name, rc, err);
+}
+
+const char *docker_image_id(const char *name, struct arena *arena)
+{
+	const struct proc proc = {
+		.words = WORDS("docker", "image", "inspect", "--format", "{{.Id}}", "--", name),
+		.timeout_s = INSPECT_TIMEOUT_S};
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct error ignored = {0};
+
+	if (proc_run(&proc, &result, &ignored) < 0 || result.status != 0)
+		return "";
+	return arena_strndup(arena, result.out.text, strcspn(result.out.text, "\n"));
 }
 
 int docker_load(const char *layout, const struct descriptor *manifest, const char *name,
@@ -89,5 +107,5 @@ int docker_load(const char *layout, const struct descriptor *manifest, const cha
 		return -1;
 	rc = archive_export(layout, manifest, name, fd, err);
 	fd_close(&fd);
-	return end_client(&client, thread, rc, err);
+	return end_client(&client, thread, name, rc, err);
 }

@@ -9,9 +9,15 @@
 #include "core/arena.h"
 #include "oci/manifest.h"
 
-/* `docker image save` into a layout, compressing while it streams by. */
-int docker_save(const char *name, const char *layout, struct arena *arena,
+/* `docker image save` into a layout, compressing while it streams by; known_folder: known.h. */
+int docker_save(const char *name, const char *layout, const char *known_folder, struct arena *arena,
 		struct descriptor *manifest, struct error *err);
+
+/*
+ * The digest of the image's config, where the daemon calls the image by that; "" when there is no
+ * such image or no daemon.
+ */
+const char *docker_image_id(const char *name, struct arena *arena);
 
 /* `docker image load` of an image of a layout, under that name. */
 int docker_load(const char *layout, const struct descriptor *manifest, const char *name,

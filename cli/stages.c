@@ -144,11 +144,7 @@ int stage_registry(struct stages *s, struct registry **registry, struct error *e
 
 const char *stage_cache_folder(struct stages *s)
 {
-	const char *cache = getenv("XDG_CACHE_HOME");
-
-	if (cache && *cache)
-		return arena_printf(s->arena, "%s/ringup", cache);
-	return path_expand(s->arena, NULL, "~/.cache/ringup");
+	return path_cache_folder(s->arena);
 }
 
 int stage_bringup(struct stages *s, struct bringup *bringup, struct error *err)

@@ -7,8 +7,12 @@
 #include <fcntl.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
+#include <openssl/sha.h>
 #include <string.h>
 #include <unistd.h>
+
+#define SHA256 "sha256:"
+#define SHA512 "sha512:"
 
 static void to_hex(const unsigned char *bytes, size_t count, char *hex)
 {
@@ -21,11 +25,21 @@ static void to_hex(const unsigned char *bytes, size_t count, char *hex)
 	hex[2 * count] = '\0';
 }
 
-void digest_init(struct digest *digest)
+static void begin(struct digest *digest, const EVP_MD *algorithm)
 {
 	digest->context = EVP_MD_CTX_new();
-	if (!digest->context || !EVP_DigestInit_ex(digest->context, EVP_sha256(), NULL))
+	if (!digest->context || !EVP_DigestInit_ex(digest->context, algorithm, NULL))
 		oom();
+}
+
+void digest_init(struct digest *digest)
+{
+	begin(digest, EVP_sha256());
+}
+
+void digest_init_as(struct digest *digest, const char *like)
+{
+	begin(digest, digest_is_like(like, SHA512) ? EVP_sha512() : EVP_sha256());
 }
 
 void digest_add(struct digest *digest, const void *bytes, size_t length)
@@ -41,8 +55,8 @@ void digest_finish(struct digest *digest, char text[static DIGEST_TEXT_BYTES])
 
 	if (!EVP_DigestFinal_ex(digest->context, hash, &length))
 		oom();
-	memcpy(text, "sha256:", 7);
-	to_hex(hash, 32, text + 7);
+	memcpy(text, length == SHA512_DIGEST_LENGTH ? SHA512 : SHA256, DIGEST_PREFIX_BYTES);
+	to_hex(hash, length, text + DIGEST_PREFIX_BYTES);
 	digest_release(digest);
 }
 
@@ -54,14 +68,26 @@ void digest_release(struct digest *digest)
 
 void digest_of(const void *bytes, size_t length, char text[static DIGEST_TEXT_BYTES])
 {
+	digest_of_as(bytes, length, SHA256, text);
+}
+
+void digest_of_as(const void *bytes, size_t length, const char *like,
+		  char text[static DIGEST_TEXT_BYTES])
+{
 	struct digest digest;
 
-	digest_init(&digest);
+	digest_init_as(&digest, like);
 	digest_add(&digest, bytes, length);
 	digest_finish(&digest, text);
 }
 
 int digest_of_file(const char *path, char text[static DIGEST_TEXT_BYTES], struct error *err)
+{
+	return digest_of_file_as(path, SHA256, text, err);
+}
+
+int digest_of_file_as(const char *path, const char *like, char text[static DIGEST_TEXT_BYTES],
+		      struct error *err)
 {
 	_cleanup_(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	_cleanup_(digest_release) struct digest digest = {0};
@@ -70,7 +96,7 @@ int digest_of_file(const char *path, char text[static DIGEST_TEXT_BYTES], struct
 
 	if (fd < 0)
 		return error_errno(err, "cannot read %s", path);
-	digest_init(&digest);
+	digest_init_as(&digest, like);
 	while ((got = read(fd, buffer, sizeof(buffer))) > 0)
 		digest_add(&digest, buffer, (size_t)got);
 	if (got < 0)
@@ -81,8 +107,17 @@ int digest_of_file(const char *path, char text[static DIGEST_TEXT_BYTES], struct
 
 bool digest_is_valid(const char *text)
 {
-	return strlen(text) == DIGEST_TEXT_BYTES - 1 && strncmp(text, "sha256:", 7) == 0 &&
-	       strspn(text + 7, "0123456789abcdef") == 64;
+	size_t digits = strncmp(text, SHA256, DIGEST_PREFIX_BYTES) == 0	  ? 64
+			: strncmp(text, SHA512, DIGEST_PREFIX_BYTES) == 0 ? 128
+									  : 0;
+
+	return digits && strlen(text) == DIGEST_PREFIX_BYTES + digits &&
+	       strspn(text + DIGEST_PREFIX_BYTES, "0123456789abcdef") == digits;
+}
+
+bool digest_is_like(const char *text, const char *other)
+{
+	return strncmp(text, other, DIGEST_PREFIX_BYTES) == 0;
 }
 
 int random_hex(char *hex, size_t count, struct error *err)

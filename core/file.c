@@ -235,3 +235,11 @@ const char *path_folder(struct arena *arena, const char *path)
 		return ".";
 	return slash == path ? "/" : arena_strndup(arena, path, (size_t)(slash - path));
 }
+
+const char *path_cache_folder(struct arena *arena)
+{
+	const char *cache = getenv("XDG_CACHE_HOME");
+
+	return cache && *cache ? arena_printf(arena, "%s/ringup", cache)
+			       : path_expand(arena, NULL, "~/.cache/ringup");
+}

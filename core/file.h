@@ -55,6 +55,9 @@ int file_lock(const char *path, int *fd, struct error *err);
  */
 int share_path(struct arena *arena, const char *relative, const char **path, struct error *err);
 
+/* What may be lost, and is kept between runs: $XDG_CACHE_HOME/ringup or ~/.cache/ringup. */
+const char *path_cache_folder(struct arena *arena);
+
 /* The folder that this program lies in. */
 const char *path_program_folder(struct arena *arena);
 

@@ -2,9 +2,12 @@
 #include "core/log.h"
 
 #include "core/progress.h"
+#include "core/progress_event.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+
+#define EVENT_TEXT_BYTES 4096
 
 static enum log_level current_level;
 static bool current_color;
@@ -25,12 +28,22 @@ bool log_color(void)
 	return current_color;
 }
 
-static void print_line(const char *before, const char *format, va_list args)
+static void print_line(const char *event, const char *before, const char *format, va_list args)
 {
+	_cleanup_(str_release) struct str line = {0};
+	char text[EVENT_TEXT_BYTES];
+
+	str_init(&line);
 	progress_pause();
-	fputs(before, stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	if (progress_events_on()) {
+		vsnprintf(text, sizeof(text), format, args);
+		event_text(&line, event, text);
+		fputs(line.text, stderr);
+	} else {
+		fputs(before, stderr);
+		vfprintf(stderr, format, args);
+		fputc('\n', stderr);
+	}
 	progress_resume();
 }
 
@@ -41,7 +54,7 @@ void log_info(const char *format, ...)
 	if (current_level < LOG_NORMAL)
 		return;
 	va_start(args, format);
-	print_line("", format, args);
+	print_line("info", "", format, args);
 	va_end(args);
 }
 
@@ -52,7 +65,7 @@ void log_debug(const char *format, ...)
 	if (current_level < LOG_VERBOSE)
 		return;
 	va_start(args, format);
-	print_line(current_color ? "\033[2m-\033[0m " : "- ", format, args);
+	print_line("debug", current_color ? "\033[2m-\033[0m " : "- ", format, args);
 	va_end(args);
 }
 
@@ -61,15 +74,25 @@ void log_warn(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	print_line(current_color ? "\033[33mwarning:\033[0m " : "warning: ", format, args);
+	print_line("warning", current_color ? "\033[33mwarning:\033[0m " : "warning: ", format,
+		   args);
 	va_end(args);
 }
 
 void log_error(const char *text)
 {
+	_cleanup_(str_release) struct str line = {0};
+
+	str_init(&line);
+	event_text(&line, "error", text);
 	progress_pause();
-	fprintf(stderr,
-		current_color ? "\033[31mringup: error:\033[0m %s\n" : "ringup: error: %s\n", text);
+	if (progress_events_on())
+		fputs(line.text, stderr);
+	else
+		fprintf(stderr,
+			current_color ? "\033[31mringup: error:\033[0m %s\n"
+				      : "ringup: error: %s\n",
+			text);
 	progress_resume();
 }
 

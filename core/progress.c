@@ -4,6 +4,7 @@
 #include "core/arena.h"
 #include "core/clock.h"
 #include "core/log.h"
+#include "core/progress_event.h"
 #include "core/str.h"
 #include "core/term.h"
 
@@ -14,21 +15,24 @@
 
 #define LIVE_LINES_MAX 12
 #define REDRAW_USEC 100000
+#define TOTAL_EVENT_USEC 1000000
 
 struct progress_step {
 	struct progress_step *next, *previous;
 	char name[80], state[160];
+	char digest[160]; /* of a blob: its bytes count; else "" */
 	uint64_t done, total, started_usec;
+	uint64_t counted; /* of a blob: bytes that are in PROGRESS_DONE, or were there before */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct progress_step *first, *last;
 static int drawn;
-static uint64_t drawn_usec;
+static uint64_t drawn_usec, told_usec;
 
 static bool is_live(void)
 {
-	return term_is_tty(stderr) && log_level() == LOG_NORMAL;
+	return term_is_tty(stderr) && log_level() == LOG_NORMAL && !progress_events_on();
 }
 
 static void wipe(void)
@@ -53,6 +57,20 @@ static void draw_step(const struct progress_step *step)
 	fprintf(stderr, "%.*s\n", width, line.text);
 }
 
+static bool draw_total(void)
+{
+	_cleanup_(str_release) struct str line = {0};
+	struct progress_total total;
+
+	if (!progress_total_now(&total) || !total.counts[PROGRESS_TODO])
+		return false;
+	str_init(&line);
+	str_addf(&line, "  %-20s ", "total");
+	progress_total_text(&total, false, &line);
+	fprintf(stderr, "%.*s\n", term_width(stderr) - 1, line.text);
+	return true;
+}
+
 static void draw(void)
 {
 	int lines = 0;
@@ -62,6 +80,8 @@ static void draw(void)
 		return;
 	for (struct progress_step *s = first; s && lines < LIVE_LINES_MAX; s = s->next, lines++)
 		draw_step(s);
+	if (lines && draw_total())
+		lines++;
 	drawn = lines;
 	drawn_usec = clock_usec();
 	fflush(stderr);
@@ -79,19 +99,41 @@ void progress_resume(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static void print_plain(const struct progress_step *step, const char *mark)
+/* A new state, where nothing is redrawn. `ended`: NULL, or whether it went well. */
+static void print_plain(const struct progress_step *step, const char *mark, const bool *ended)
 {
-	if (log_level() >= LOG_NORMAL)
+	const struct event_step event = {
+		.name = step->name,
+		.digest = *step->digest ? step->digest : NULL,
+		.state = step->state,
+		.done_bytes = step->counted,
+		.total_bytes = step->total,
+		.seconds = clock_seconds_since(step->started_usec),
+	};
+
+	_cleanup_(str_release) struct str line = {0};
+
+	if (log_level() < LOG_NORMAL)
+		return;
+	str_init(&line);
+	event_step(&line, &event, ended);
+	if (progress_events_on())
+		fputs(line.text, stderr);
+	else
 		fprintf(stderr, "%s%-20s %s\n", mark, step->name, step->state);
 }
 
-struct progress_step *progress_begin(const char *name, const char *state)
+static struct progress_step *new_step(const char *state)
 {
 	struct progress_step *step = xmalloc(sizeof(*step));
 
 	*step = (struct progress_step){.started_usec = clock_usec()};
-	snprintf(step->name, sizeof(step->name), "%s", name);
 	snprintf(step->state, sizeof(step->state), "%s", state);
+	return step;
+}
+
+static struct progress_step *show(struct progress_step *step)
+{
 	pthread_mutex_lock(&lock);
 	step->previous = last;
 	if (last)
@@ -101,10 +143,44 @@ struct progress_step *progress_begin(const char *name, const char *state)
 	last = step;
 	if (is_live())
 		draw();
-	else if (*state)
-		print_plain(step, "  ");
+	else if (*step->state)
+		print_plain(step, "  ", NULL);
 	pthread_mutex_unlock(&lock);
 	return step;
+}
+
+struct progress_step *progress_begin(const char *name, const char *state)
+{
+	struct progress_step *step = new_step(state);
+
+	snprintf(step->name, sizeof(step->name), "%s", name);
+	return show(step);
+}
+
+struct progress_step *progress_blob(const char *digest, uint64_t size, uint64_t there,
+				    const char *state)
+{
+	struct progress_step *step = new_step(state);
+
+	snprintf(step->name, sizeof(step->name), "blob %.19s", digest);
+	snprintf(step->digest, sizeof(step->digest), "%s", digest);
+	step->total = size;
+	step->done = step->counted = there;
+	return show(step);
+}
+
+void progress_retry(const char *what, int try, int tries_max, double pause_s, const char *why)
+{
+	_cleanup_(str_release) struct str line = {0};
+
+	progress_add(PROGRESS_RETRIES, 1);
+	if (log_level() < LOG_NORMAL || !progress_events_on())
+		return;
+	str_init(&line);
+	event_retry(&line, what, try, tries_max, pause_s, why);
+	progress_pause();
+	fputs(line.text, stderr);
+	progress_resume();
 }
 
 void progress_state(struct progress_step *step, const char *format, ...)
@@ -115,11 +191,12 @@ void progress_state(struct progress_step *step, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(step->state, sizeof(step->state), format, args);
 	va_end(args);
-	step->total = 0;
+	if (!*step->digest)
+		step->total = 0;
 	if (is_live())
 		draw();
 	else
-		print_plain(step, "  ");
+		print_plain(step, "  ", NULL);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -133,13 +210,35 @@ void progress_note(struct progress_step *step, const char *text)
 	pthread_mutex_unlock(&lock);
 }
 
+/* With the lock held: the total, once a second, for programs. */
+static void tell_total(void)
+{
+	_cleanup_(str_release) struct str line = {0};
+	struct progress_total total;
+	uint64_t now = clock_usec();
+
+	if (!progress_events_on() || log_level() < LOG_NORMAL || now - told_usec < TOTAL_EVENT_USEC)
+		return;
+	told_usec = now;
+	if (!progress_total_now(&total))
+		return;
+	str_init(&line);
+	event_total(&line, &total, false);
+	fputs(line.text, stderr);
+}
+
 void progress_bytes(struct progress_step *step, uint64_t done, uint64_t total)
 {
 	pthread_mutex_lock(&lock);
 	step->done = done;
 	step->total = total;
+	if (*step->digest && done != step->counted) {
+		progress_add(PROGRESS_DONE, (int64_t)done - (int64_t)step->counted);
+		step->counted = done;
+	}
 	if (is_live() && clock_usec() - drawn_usec > REDRAW_USEC)
 		draw();
+	tell_total();
 	pthread_mutex_unlock(&lock);
 }
 
@@ -155,7 +254,7 @@ void progress_end(struct progress_step *step, bool ok, const char *format, ...)
 	wipe();
 	if (log_color())
 		mark = ok ? "\033[32m*\033[0m " : "\033[31m!\033[0m ";
-	print_plain(step, mark);
+	print_plain(step, mark, &ok);
 	if (step->previous)
 		step->previous->next = step->next;
 	else
@@ -167,4 +266,31 @@ void progress_end(struct progress_step *step, bool ok, const char *format, ...)
 	draw();
 	pthread_mutex_unlock(&lock);
 	free(step);
+}
+
+static bool has_something(const struct progress_total *total)
+{
+	for (size_t i = 0; i < PROGRESS_COUNTS; i++)
+		if (total->counts[i])
+			return true;
+	return false;
+}
+
+void progress_total_end(struct progress_total *total)
+{
+	_cleanup_(str_release) struct str line = {0};
+	bool is_shown;
+
+	progress_pause(); /* the live line goes with the rest */
+	is_shown = progress_total_stop(total) && log_level() >= LOG_NORMAL;
+	str_init(&line);
+	if (is_shown && progress_events_on()) {
+		event_total(&line, total, true);
+	} else if (is_shown && has_something(total)) {
+		str_addf(&line, "  %-20s ", "total");
+		progress_total_text(total, true, &line);
+		str_add(&line, "\n");
+	}
+	fputs(line.length ? line.text : "", stderr);
+	progress_resume();
 }

@@ -17,6 +17,14 @@ struct progress_step; /* owned by the module, freed by progress_end */
 
 /* Starts a step; `state` says what it does now. Never NULL. */
 struct progress_step *progress_begin(const char *name, const char *state);
+/*
+ * The same for a blob of `size` bytes of which `there` were there before: its bytes count in the
+ * total (progress_total.h).
+ */
+struct progress_step *progress_blob(const char *digest, uint64_t size, uint64_t there,
+				    const char *state);
+/* A request is sent again after a pause: counts it, and tells programs; people get a state. */
+void progress_retry(const char *what, int try, int tries_max, double pause_s, const char *why);
 /* Another state of the same step. */
 void progress_state(struct progress_step *step, const char *format, ...) _printf_(2, 3);
 /* What passes by too quickly for a line of its own (a program's output): on a terminal only. */

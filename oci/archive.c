@@ -5,6 +5,7 @@
 #include "core/file.h"
 #include "core/progress.h"
 #include "oci/archive_parts.h"
+#include "oci/known.h"
 #include "oci/layout.h"
 #include "oci/normalise.h"
 #include "oci/packer.h"
@@ -24,6 +25,7 @@
 #define MAGIC_OFFSET 257 /* "ustar" in a tar header: POSIX.1-2017, pax, ustar format */
 
 struct import {
+	const struct archive_walk *walk;
 	int fd;
 	const char *folder;
 	const struct archive_options *options;
@@ -67,6 +69,17 @@ static la_ssize_t read_some(struct archive *tar, void *arg, const void **bytes)
 	}
 	*bytes = import->buffer;
 	return got;
+}
+
+/* What is passed over is not read: libarchive reads it when this says 0. */
+static la_int64_t skip_some(struct archive *tar, void *arg, la_int64_t bytes)
+{
+	const struct import *import = arg;
+
+	(void)tar;
+	if (import->walk->kind == WALK_ALL || lseek(import->fd, bytes, SEEK_CUR) < 0)
+		return 0;
+	return bytes;
 }
 
 static int tar_failed(struct import *import, struct error *err)
@@ -189,6 +202,19 @@ static int keep_packed_layer(struct import *import, size_t length, enum packing 
 	return layout_writer_finish(&writer, packing_media_type(packing), &part->blob, err);
 }
 
+/* The layer that was kept last: both of its sides went through our hands. */
+static void note_layer(const struct import *import, enum packing packing)
+{
+	const struct part *part = import->parts;
+	struct known known = {.blob = part->blob};
+
+	if (!import->options->known_folder)
+		return;
+	memcpy(known.diff_id, packing ? part->diff_id : part->final_id, sizeof(known.diff_id));
+	known_put(import->options->known_folder, packing ? known.blob.digest : known.diff_id,
+		  &known);
+}
+
 static int keep_layer(struct import *import, size_t length, enum packing packing, struct error *err)
 {
 	char title[32], plain[32], packed[32];
@@ -205,14 +231,37 @@ static int keep_layer(struct import *import, size_t length, enum packing packing
 	else
 		progress_end(import->progress, false, "failed");
 	import->progress = NULL;
+	if (rc == 0)
+		note_layer(import, packing);
 	return rc;
+}
+
+static bool is_wanted(const struct import *import)
+{
+	if (import->walk->kind == WALK_ALL)
+		return true;
+	for (const char *const *name = import->walk->names; name && *name; name++)
+		if (strcmp(*name, import->name) == 0)
+			return true;
+	return false;
+}
+
+/* Passed over, its head apart. */
+static void look_at_layer(struct import *import, enum packing packing)
+{
+	struct part *part = add_part(import, PART_LAYER);
+
+	part->is_unread = true;
+	part->packing = packing;
+	part->member_bytes = import->size_bytes;
 }
 
 /* What an entry is, by its name and its first bytes. */
 static int keep_file(struct import *import, struct error *err)
 {
 	const unsigned char *head = (const unsigned char *)import->data;
-	bool is_blob = starts_with(import->name, "blobs/sha256/");
+	bool is_blob = starts_with(import->name, "blobs/sha256/") ||
+		       starts_with(import->name, "blobs/sha512/");
 	bool is_layer = is_blob || ends_with(import->name, ".tar");
 	size_t length;
 
@@ -226,6 +275,10 @@ static int keep_file(struct import *import, struct error *err)
 	}
 	if (!is_layer)
 		return 0;
+	if (!is_wanted(import)) {
+		look_at_layer(import, packing_of(head, length));
+		return 0;
+	}
 	return keep_layer(import, length, packing_of(head, length), err);
 }
 
@@ -292,38 +345,52 @@ static int open_tar(struct import *import, struct error *err)
 	archive_read_support_format_tar(import->tar);
 	archive_read_support_filter_gzip(import->tar);
 	archive_read_support_filter_zstd(import->tar);
-	if (archive_read_open(import->tar, import, NULL, read_some, NULL) != ARCHIVE_OK)
+	if (archive_read_open2(import->tar, import, NULL, read_some, skip_some, NULL) != ARCHIVE_OK)
 		return tar_failed(import, err);
 	return 0;
+}
+
+int archive_walk(const struct archive_walk *walk, struct arena *arena, struct part **parts,
+		 struct error *err)
+{
+	_cleanup_(free_pointer) char *buffer = xmalloc(READ_BYTES);
+	_cleanup_(free_pointer) char *data = xmalloc(DATA_BYTES);
+	struct import import = {.walk = walk,
+				.fd = walk->fd,
+				.folder = walk->folder,
+				.options = walk->options,
+				.arena = arena,
+				.buffer = buffer,
+				.data = data};
+	int rc = open_tar(&import, err);
+
+	if (rc == 0 && walk->kind == WALK_LOOK)
+		rc = read_all(&import, NULL, err);
+	else if (rc == 0)
+		rc = packer_run(read_all, &import, err);
+	archive_read_free(import.tar);
+	*parts = import.parts;
+	return rc;
 }
 
 int archive_import(int fd, const char *layout_folder, const struct archive_options *options,
 		   struct arena *arena, struct descriptor *manifest, struct error *err)
 {
 	static const struct archive_options none;
-	_cleanup_(free_pointer) char *buffer = xmalloc(READ_BYTES);
-	_cleanup_(free_pointer) char *data = xmalloc(DATA_BYTES);
 	_cleanup_(arena_release) struct arena scratch = ARENA_INIT;
-	struct import import = {.fd = fd,
-				.folder = layout_folder,
-				.arena = &scratch,
-				.buffer = buffer,
-				.data = data};
-	const char *label;
+	struct archive_walk walk = {.fd = fd, .folder = layout_folder};
+	struct part *parts;
 	int rc;
 
 	(void)arena;
-	if (!options)
-		options = &none;
-	import.options = options;
-	label = options->label ? options->label : "the archive";
+	walk.options = options ? options : &none;
 	if (layout_init(layout_folder, err) < 0)
 		return -1;
-	rc = open_tar(&import, err);
+	rc = archive_walk(&walk, &scratch, &parts, err);
 	if (rc == 0)
-		rc = packer_run(read_all, &import, err);
-	if (rc == 0)
-		rc = archive_image(import.parts, layout_folder, options, &scratch, manifest, err);
-	archive_read_free(import.tar);
-	return rc < 0 && err->kind != ERROR_INTERRUPTED ? error_wrap(err, "%s", label) : rc;
+		rc = archive_image(parts, layout_folder, walk.options, &scratch, manifest, err);
+	return rc < 0 && err->kind != ERROR_INTERRUPTED
+		       ? error_wrap(err, "%s",
+				    walk.options->label ? walk.options->label : "the archive")
+		       : rc;
 }

@@ -23,7 +23,8 @@ struct archive_options {
 	/* Layers and config without what differs from build to build (normalise.h). Layers that are
 	 * compressed in the archive stay as they are. */
 	bool normalise;
-	int64_t newest_s; /* of times, then */
+	int64_t newest_s;	  /* of times, then */
+	const char *known_folder; /* where layers that were packed are noted (known.h), or NULL */
 };
 
 /*
@@ -34,6 +35,30 @@ struct archive_options {
  */
 int archive_import(int fd, const char *layout_folder, const struct archive_options *options,
 		   struct arena *arena, struct descriptor *manifest, struct error *err);
+
+/* The first of the only image's RepoTags, or ""; reads the whole of an archive that is compressed.
+ */
+int archive_name(int fd, const char *label, struct arena *arena, const char **name,
+		 struct error *err);
+
+/*
+ * archive_import without reading one byte of a layer, when every layer of the image is known
+ * (options->known_folder): config and manifest are in the layout, the layers' blobs are not. False:
+ * it takes archive_import. That is so, too, for an archive that is compressed as a whole, or that
+ * cannot be had out of order (a pipe). *layers is for archive_pack.
+ */
+struct part;
+bool archive_recall(int fd, const char *layout_folder, const struct archive_options *options,
+		    struct arena *arena, const struct part **layers, struct descriptor *manifest);
+
+/*
+ * Packs those of the layers that archive_recall found whose blobs are in the list, and no others. A
+ * layer that does not have the config's diffID is an error. *same false: one became another blob
+ * than was noted, so that the manifest is wrong; then it takes archive_import.
+ */
+int archive_pack(int fd, const char *layout_folder, const struct archive_options *options,
+		 const struct part *layers, const struct descriptor *const *blobs, size_t count,
+		 bool *same, struct error *err);
 
 /*
  * Writes an image of a layout as a docker-archive to `fd`, which may be a pipe: manifest.json, and

@@ -69,7 +69,8 @@ static int write_text(struct export *export, const char *name, const char *text,
 
 static const char *blob_name(struct export *export, const struct descriptor *blob)
 {
-	return arena_printf(&export->arena, "blobs/sha256/%s", blob->digest + strlen("sha256:"));
+	return arena_printf(&export->arena, "blobs/%.6s/%s", blob->digest,
+			    blob->digest + DIGEST_PREFIX_BYTES);
 }
 
 /* Copies a blob whose size was checked; one that becomes shorter meanwhile is an error. */

@@ -3,9 +3,11 @@
 
 #include "core/str.h"
 #include "oci/history.h"
+#include "oci/known.h"
 #include "oci/layout.h"
 #include "oci/normalise.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,10 +41,10 @@ const char *part_name(struct arena *arena, const char *folder, const char *name)
 	return plain;
 }
 
-const struct part *part_find(const struct part *parts, const char *name)
+struct part *part_find(struct part *parts, const char *name)
 {
 	for (int links = 0; links <= ARCHIVE_LINKS_MAX; links++) {
-		const struct part *part = parts;
+		struct part *part = parts;
 
 		while (part && strcmp(part->name, name) != 0)
 			part = part->next;
@@ -88,11 +90,11 @@ static int choose(const cJSON *list, const char *name, const cJSON **image, stru
 }
 
 /* The JSON part that manifest.json's member names. */
-static const struct part *named_part(const struct part *parts, const cJSON *name,
-				     enum part_kind kind, struct arena *arena)
+static struct part *named_part(struct part *parts, const cJSON *name, enum part_kind kind,
+			       struct arena *arena)
 {
 	const char *plain = cJSON_IsString(name) ? part_name(arena, NULL, name->valuestring) : NULL;
-	const struct part *part = plain ? part_find(parts, plain) : NULL;
+	struct part *part = plain ? part_find(parts, plain) : NULL;
 
 	return part && part->kind == kind ? part : NULL;
 }
@@ -104,9 +106,11 @@ static int check_config(const struct part *config, struct error *err)
 	const char *hex = slash ? slash + 1 : config->name;
 	char digest[DIGEST_TEXT_BYTES];
 
-	digest_of(config->text, config->length, digest);
-	if (strncmp(hex, digest + strlen("sha256:"), 64) != 0 &&
-	    strspn(hex, "0123456789abcdef") == 64)
+	size_t digits = strspn(hex, "0123456789abcdef");
+
+	digest_of_as(config->text, config->length, digits == 128 ? "sha512:" : "sha256:", digest);
+	if ((digits == 64 || digits == 128) &&
+	    strncmp(hex, digest + DIGEST_PREFIX_BYTES, digits) != 0)
 		return error_set(err, ERROR_FAILED,
 				 "the config %s has the digest %s: the archive is damaged; save it "
 				 "again",
@@ -126,11 +130,36 @@ static int check_layer(const struct part *layer, const cJSON *diff_id, size_t in
 	return 0;
 }
 
-static int take_layers(const struct part *parts, const cJSON *image, const cJSON *config,
-		       struct arena *arena, struct manifest *manifest, struct error *err)
+/* What an earlier run noted of a layer that was not read: what it is packed as, or is already. */
+static bool recall(struct part *layer, const cJSON *diff_id, const char *known_folder)
+{
+	static const char place[] = "blobs/sha256/";
+	char key[DIGEST_TEXT_BYTES];
+	struct known known;
+
+	if (!cJSON_IsString(diff_id) || (layer->packing && !starts_with(layer->name, place)))
+		return false;
+	if (layer->packing)
+		snprintf(key, sizeof(key), "sha256:%s", layer->name + strlen(place));
+	else
+		snprintf(key, sizeof(key), "%s", diff_id->valuestring);
+	if (!known_find(known_folder, key, &known) ||
+	    strcmp(known.diff_id, diff_id->valuestring) != 0 ||
+	    (layer->packing &&
+	     (strcmp(known.blob.digest, key) != 0 || known.blob.size_bytes != layer->member_bytes)))
+		return false;
+	memcpy(layer->diff_id, known.diff_id, sizeof(layer->diff_id));
+	layer->blob = known.blob;
+	layer->is_unread = false;
+	return true;
+}
+
+static int take_layers(struct part *parts, const cJSON *image, const cJSON *config,
+		       const char *known_folder, struct arena *arena, struct manifest *manifest,
+		       struct error *err)
 {
 	const cJSON *layers = json_member(image, "Layers"), *item;
-	const cJSON *diff_ids = json_member(json_member(config, "rootfs"), "diff_ids");
+	const cJSON *diff_ids = json_member(json_member(config, "rootfs"), "diff_ids"), *diff_id;
 	int count = cJSON_GetArraySize(layers);
 
 	if (count > LAYERS_MAX)
@@ -143,14 +172,17 @@ static int take_layers(const struct part *parts, const cJSON *image, const cJSON
 				 count, cJSON_GetArraySize(diff_ids));
 	manifest->layers = ARENA_ARRAY(arena, (size_t)count + 1, struct descriptor);
 	cJSON_ArrayForEach (item, layers) {
-		const struct part *layer = named_part(parts, item, PART_LAYER, arena);
+		struct part *layer = named_part(parts, item, PART_LAYER, arena);
 		size_t index = manifest->layer_count++;
 
 		if (!layer)
 			return error_set(err, ERROR_FAILED,
 					 "layer %.200s is not in it; save it again",
 					 cJSON_IsString(item) ? item->valuestring : "?");
-		if (check_layer(layer, cJSON_GetArrayItem(diff_ids, (int)index), index, err) < 0)
+		diff_id = cJSON_GetArrayItem(diff_ids, (int)index);
+		if (layer->is_unread && !recall(layer, diff_id, known_folder))
+			return error_set(err, ERROR_FAILED, "layer %s is not known", layer->name);
+		if (check_layer(layer, diff_id, index, err) < 0)
 			return -1;
 		manifest->layers[index] = layer->blob;
 		/* a layer that was compressed already stays as it is, and so does its id */
@@ -181,23 +213,32 @@ static int put_config(const struct part *part, cJSON *config, const char *folder
 	return layout_put(folder, text, strlen(text), MEDIA_OCI_CONFIG, descriptor, err);
 }
 
-int archive_image(const struct part *parts, const char *layout_folder,
-		  const struct archive_options *options, struct arena *arena,
-		  struct descriptor *manifest, struct error *err)
+int archive_choose(struct part *parts, const char *name, cJSON **list, const cJSON **image,
+		   struct error *err)
 {
-	_cleanup_(json_free) cJSON *list = NULL;
-	_cleanup_(json_free) cJSON *config = NULL;
-	const struct part *index = part_find(parts, "manifest.json"), *config_part;
-	struct manifest made = {.media_type = MEDIA_OCI_MANIFEST};
-	const cJSON *image;
-	const char *text;
+	const struct part *index = part_find(parts, "manifest.json");
 
 	if (!index || index->kind != PART_JSON)
 		return error_set(err, ERROR_FAILED,
 				 "it has no manifest.json: it is cut short, or not "
 				 "what docker save writes");
-	if (json_parse(index->text, index->length, "its manifest.json", &list, err) < 0 ||
-	    choose(list, options->name, &image, err) < 0)
+	if (json_parse(index->text, index->length, "its manifest.json", list, err) < 0)
+		return -1;
+	return choose(*list, name, image, err);
+}
+
+int archive_image(struct part *parts, const char *layout_folder,
+		  const struct archive_options *options, struct arena *arena,
+		  struct descriptor *manifest, struct error *err)
+{
+	_cleanup_(json_free) cJSON *list = NULL;
+	_cleanup_(json_free) cJSON *config = NULL;
+	struct part *config_part;
+	struct manifest made = {.media_type = MEDIA_OCI_MANIFEST};
+	const cJSON *image;
+	const char *text;
+
+	if (archive_choose(parts, options->name, &list, &image, err) < 0)
 		return -1;
 	config_part = named_part(parts, json_member(image, "Config"), PART_JSON, arena);
 	if (!config_part)
@@ -206,9 +247,11 @@ int archive_image(const struct part *parts, const char *layout_folder,
 	if (check_config(config_part, err) < 0 ||
 	    json_parse(config_part->text, config_part->length, config_part->name, &config, err) <
 		    0 ||
-	    take_layers(parts, image, config, arena, &made, err) < 0 ||
+	    take_layers(parts, image, config, options->known_folder, arena, &made, err) < 0 ||
 	    put_config(config_part, config, layout_folder, options, &made.config, err) < 0)
 		return -1;
+	if (options->known_folder)
+		known_put_config(options->known_folder, config_part->text, config_part->length);
 	text = manifest_write(&made, arena);
 	return layout_put(layout_folder, text, strlen(text), MEDIA_OCI_MANIFEST, manifest, err);
 }

@@ -25,9 +25,20 @@ int layout_blob_path(const char *folder, const char *digest, char path[static LA
 	char name[DIGEST_TEXT_BYTES + 16];
 
 	if (!digest_is_valid(digest))
-		return error_set(err, ERROR_FAILED, "'%.100s' is not a sha256 digest", digest);
-	snprintf(name, sizeof(name), "blobs/sha256/%s", digest + strlen("sha256:"));
+		return error_set(err, ERROR_FAILED, "'%.150s' is not a digest", digest);
+	snprintf(name, sizeof(name), "blobs/%.6s/%s", digest, digest + DIGEST_PREFIX_BYTES);
 	return join(folder, name, path, err);
+}
+
+int layout_blob_place(const char *folder, const char *digest, char path[static LAYOUT_PATH_BYTES],
+		      struct error *err)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "blobs/%.6s", digest);
+	if (join(folder, name, path, err) < 0 || folder_make(path, 0755, err) < 0)
+		return -1;
+	return layout_blob_path(folder, digest, path, err);
 }
 
 int layout_init(const char *folder, struct error *err)
@@ -60,13 +71,19 @@ bool layout_has(const char *folder, const struct descriptor *descriptor)
 
 int layout_writer_init(struct layout_writer *writer, const char *folder, struct error *err)
 {
+	return layout_writer_init_as(writer, folder, "sha256:", err);
+}
+
+int layout_writer_init_as(struct layout_writer *writer, const char *folder, const char *like,
+			  struct error *err)
+{
 	*writer = (struct layout_writer){.fd = -1, .folder = folder};
 	if (join(folder, "blobs/.unfinished-XXXXXX", writer->temporary, err) < 0)
 		return -1;
 	writer->fd = mkostemp(writer->temporary, O_CLOEXEC);
 	if (writer->fd < 0)
 		return error_errno(err, "cannot write %s", writer->temporary);
-	digest_init(&writer->digest);
+	digest_init_as(&writer->digest, like);
 	return 0;
 }
 
@@ -101,7 +118,7 @@ int layout_writer_finish(struct layout_writer *writer, const char *media_type,
 	*descriptor = (struct descriptor){.size_bytes = writer->size_bytes};
 	snprintf(descriptor->media_type, sizeof(descriptor->media_type), "%s", media_type);
 	digest_finish(&writer->digest, descriptor->digest);
-	if (layout_blob_path(writer->folder, descriptor->digest, path, err) < 0)
+	if (layout_blob_place(writer->folder, descriptor->digest, path, err) < 0)
 		return -1;
 	if (fchmod(writer->fd, 0644) < 0 || rename(writer->temporary, path) < 0)
 		return error_errno(err, "cannot write %s", path);
@@ -128,6 +145,23 @@ int layout_put(const char *folder, const void *bytes, size_t length, const char 
 	return layout_writer_finish(&writer, media_type, descriptor, err);
 }
 
+int layout_put_as(const char *folder, const void *bytes, const struct descriptor *descriptor,
+		  struct error *err)
+{
+	_cleanup_(layout_writer_release) struct layout_writer writer = {.fd = -1};
+	char digest[DIGEST_TEXT_BYTES];
+	struct descriptor became;
+
+	digest_of_as(bytes, descriptor->size_bytes, descriptor->digest, digest);
+	if (strcmp(digest, descriptor->digest) != 0)
+		return error_set(err, ERROR_FAILED, "%s has the digest %s", descriptor->digest,
+				 digest);
+	if (layout_writer_init_as(&writer, folder, digest, err) < 0 ||
+	    layout_writer_add(&writer, bytes, descriptor->size_bytes, err) < 0)
+		return -1;
+	return layout_writer_finish(&writer, descriptor->media_type, &became, err);
+}
+
 int layout_read(const char *folder, const struct descriptor *descriptor, size_t bytes_max,
 		struct arena *arena, const char **bytes, struct error *err)
 {
@@ -138,7 +172,7 @@ int layout_read(const char *folder, const struct descriptor *descriptor, size_t 
 	if (layout_blob_path(folder, descriptor->digest, path, err) < 0 ||
 	    file_read(path, bytes_max, arena, &text, &length, err) < 0)
 		return -1;
-	digest_of(text, length, digest);
+	digest_of_as(text, length, descriptor->digest, digest);
 	if (length != descriptor->size_bytes || strcmp(digest, descriptor->digest) != 0)
 		return error_set(err, ERROR_FAILED,
 				 "%s is damaged: it should be %llu bytes with that digest, and is "
@@ -225,21 +259,16 @@ int layout_tag(const char *folder, const struct descriptor *manifest, const char
 	return json_write(path, json, 0644, err);
 }
 
-int layout_find(const char *folder, const char *name, struct descriptor *manifest,
-		struct error *err)
+static int find_entry(const char *folder, const cJSON *list, const char *name, const cJSON **found,
+		      struct error *err)
 {
-	_cleanup_(json_free) cJSON *json = NULL;
-	char path[LAYOUT_PATH_BYTES];
-	cJSON *list;
-	const cJSON *entry, *found = NULL;
+	const cJSON *entry;
 	size_t count = 0;
 
-	if (read_index(folder, path, &json, &list, err) < 0)
-		return -1;
 	cJSON_ArrayForEach (entry, list) {
 		if (name && strcmp(name_of(entry), name) != 0)
 			continue;
-		found = entry;
+		*found = entry;
 		count++;
 	}
 	if (!count)
@@ -250,5 +279,33 @@ int layout_find(const char *folder, const char *name, struct descriptor *manifes
 	if (count > 1)
 		return error_set(err, ERROR_USAGE, "%s holds %zu images%s%s; say which one", folder,
 				 count, name ? " named " : "", name ? name : "");
+	return 0;
+}
+
+int layout_find(const char *folder, const char *name, struct descriptor *manifest,
+		struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	char path[LAYOUT_PATH_BYTES];
+	const cJSON *found = NULL;
+	cJSON *list;
+
+	if (read_index(folder, path, &json, &list, err) < 0 ||
+	    find_entry(folder, list, name, &found, err) < 0)
+		return -1;
 	return descriptor_parse(found, path, manifest, err);
+}
+
+int layout_name(const char *folder, struct arena *arena, const char **name, struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	char path[LAYOUT_PATH_BYTES];
+	const cJSON *found = NULL;
+	cJSON *list;
+
+	if (read_index(folder, path, &json, &list, err) < 0 ||
+	    find_entry(folder, list, NULL, &found, err) < 0)
+		return -1;
+	*name = arena_strdup(arena, name_of(found));
+	return 0;
 }

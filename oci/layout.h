@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layout.h - images in a folder: oci-layout, index.json, blobs/sha256/HEX.
+ * layout.h - images in a folder: oci-layout, index.json, blobs/sha256/HEX (blobs/sha512/HEX where a
+ * descriptor says so).
  *
  * Source: OCI image-spec 1.1, image-layout.md. A blob appears under its digest whole or not at all:
  * it is written to a temporary file beside it and renamed. Several writers may work in one layout;
@@ -17,9 +18,13 @@
 /* Makes the folder, oci-layout and an empty index.json where they are missing. */
 int layout_init(const char *folder, struct error *err);
 
-/* FOLDER/blobs/sha256/HEX. The digest must be valid. */
+/* FOLDER/blobs/sha256/HEX, or sha512. The digest must be valid. */
 int layout_blob_path(const char *folder, const char *digest, char path[static LAYOUT_PATH_BYTES],
 		     struct error *err);
+
+/* The same for a blob that is to be put there: the folder of its algorithm is made when missing. */
+int layout_blob_place(const char *folder, const char *digest, char path[static LAYOUT_PATH_BYTES],
+		      struct error *err);
 
 /* Whether the blob is there with the right size (its bytes are not hashed). */
 bool layout_has(const char *folder, const struct descriptor *descriptor);
@@ -33,8 +38,10 @@ struct layout_writer {
 	char temporary[LAYOUT_PATH_BYTES];
 };
 
-/* Release it in any case; what was not finished leaves nothing behind. */
+/* Release it in any case; what was not finished leaves nothing behind. `like`: digest_init_as. */
 int layout_writer_init(struct layout_writer *writer, const char *folder, struct error *err);
+int layout_writer_init_as(struct layout_writer *writer, const char *folder, const char *like,
+			  struct error *err);
 int layout_writer_add(struct layout_writer *writer, const void *bytes, size_t length,
 		      struct error *err);
 /* Puts the blob in its place and says what it became. */
@@ -45,6 +52,10 @@ void layout_writer_release(struct layout_writer *writer);
 /* Stores a small blob. */
 int layout_put(const char *folder, const void *bytes, size_t length, const char *media_type,
 	       struct descriptor *descriptor, struct error *err);
+
+/* The same under the digest that the descriptor has, which must be that of the bytes. */
+int layout_put_as(const char *folder, const void *bytes, const struct descriptor *descriptor,
+		  struct error *err);
 
 /* Reads a small blob of at most `bytes_max`, checked against size and digest, into the arena. */
 int layout_read(const char *folder, const struct descriptor *descriptor, size_t bytes_max,
@@ -71,6 +82,9 @@ int layout_copy(const char *from, const char *to, const struct descriptor *manif
  */
 int layout_tag(const char *folder, const struct descriptor *manifest, const char *name,
 	       struct error *err);
+
+/* The name of the only image there is; "" when it has none. More than one is an error. */
+int layout_name(const char *folder, struct arena *arena, const char **name, struct error *err);
 
 /* The manifest of that name; NULL: the only one there is. */
 int layout_find(const char *folder, const char *name, struct descriptor *manifest,

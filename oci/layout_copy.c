@@ -27,7 +27,7 @@ static int copy_bytes(const struct copying *copying, const char *path,
 
 	if (fd < 0)
 		return error_errno(err, "cannot read %s", path);
-	if (layout_writer_init(&writer, copying->to, err) < 0)
+	if (layout_writer_init_as(&writer, copying->to, blob->digest, err) < 0)
 		return -1;
 	while ((got = read(fd, buffer, COPY_BYTES)) > 0)
 		if (layout_writer_add(&writer, buffer, (size_t)got, err) < 0)
@@ -54,7 +54,7 @@ static int copy_blob(const struct copying *copying, const struct descriptor *blo
 				 "blob %s is missing from %s; make the image again", blob->digest,
 				 copying->from);
 	if (layout_blob_path(copying->from, blob->digest, from, err) < 0 ||
-	    layout_blob_path(copying->to, blob->digest, to, err) < 0)
+	    layout_blob_place(copying->to, blob->digest, to, err) < 0)
 		return -1;
 	if (link(from, to) == 0)
 		return 0;

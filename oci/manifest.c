@@ -22,7 +22,7 @@ int descriptor_parse(const cJSON *json, const char *what, struct descriptor *des
 	if (!cJSON_IsString(type) || strlen(type->valuestring) >= MEDIA_TYPE_BYTES)
 		return bad(what, "has a descriptor without a mediaType", err);
 	if (!cJSON_IsString(digest) || !digest_is_valid(digest->valuestring))
-		return bad(what, "has a descriptor without a sha256 digest", err);
+		return bad(what, "has a descriptor without a sha256 or sha512 digest", err);
 	if (!(size >= 0 && size <= SIZE_MAX_EXACT) || size != (double)(uint64_t)size)
 		return bad(what, "has a descriptor without a size", err);
 	snprintf(descriptor->media_type, sizeof(descriptor->media_type), "%s", type->valuestring);

@@ -35,7 +35,7 @@ struct manifest {
 	size_t layer_count;
 };
 
-/* Reads {"mediaType", "digest", "size"}; `what` names it in the error. sha256 digests only. */
+/* Reads {"mediaType", "digest", "size"}; `what` names it in the error. */
 int descriptor_parse(const cJSON *json, const char *what, struct descriptor *descriptor,
 		     struct error *err);
 

@@ -117,9 +117,9 @@ static int set_path(struct partial *partial, const char *ending, struct error *e
 	const char *digest = partial->descriptor.digest;
 
 	if (!digest_is_valid(digest))
-		return error_set(err, ERROR_FAILED, "'%.100s' is not a sha256 digest", digest);
+		return error_set(err, ERROR_FAILED, "'%.150s' is not a digest", digest);
 	if (snprintf(partial->path, LAYOUT_PATH_BYTES, "%s/blobs/.partial-%s%s", partial->folder,
-		     digest + strlen("sha256:"), ending) >= LAYOUT_PATH_BYTES)
+		     digest + DIGEST_PREFIX_BYTES, ending) >= LAYOUT_PATH_BYTES)
 		return error_set(err, ERROR_FAILED, "the path %.60s... is too long",
 				 partial->folder);
 	return 0;
@@ -209,7 +209,7 @@ int partial_finish(struct partial *partial, struct error *err)
 {
 	char path[LAYOUT_PATH_BYTES];
 
-	if (layout_blob_path(partial->folder, partial->descriptor.digest, path, err) < 0)
+	if (layout_blob_place(partial->folder, partial->descriptor.digest, path, err) < 0)
 		return -1;
 	if (ftruncate(partial->fd, (off_t)partial->descriptor.size_bytes) < 0 ||
 	    fchmod(partial->fd, 0644) < 0 || rename(partial->path, path) < 0)

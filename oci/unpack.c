@@ -13,6 +13,8 @@
 struct unpack {
 	enum packing packing;
 	struct digest digest;
+	void (*sink)(void *arg, const void *bytes, size_t length); /* or NULL */
+	void *arg;
 	uint64_t in_bytes, out_bytes;
 	struct gunzip *gunzip;
 	ZSTD_DStream *zstd;
@@ -48,13 +50,21 @@ static void take(void *arg, const void *bytes, size_t length)
 
 	unpack->out_bytes += length;
 	digest_add(&unpack->digest, bytes, length);
+	if (unpack->sink)
+		unpack->sink(unpack->arg, bytes, length);
 }
 
 struct unpack *unpack_new(enum packing packing)
 {
+	return unpack_new_to(packing, NULL, NULL);
+}
+
+struct unpack *unpack_new_to(enum packing packing,
+			     void (*sink)(void *arg, const void *bytes, size_t length), void *arg)
+{
 	struct unpack *unpack = xmalloc(sizeof(*unpack));
 
-	*unpack = (struct unpack){.packing = packing, .is_between = true};
+	*unpack = (struct unpack){.packing = packing, .sink = sink, .arg = arg, .is_between = true};
 	digest_init(&unpack->digest);
 	if (packing == PACKING_GZIP)
 		unpack->gunzip = gunzip_new(take, unpack);

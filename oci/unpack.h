@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unpack.h - the diffID of a layer that comes compressed: the digest of its plain bytes.
+ * unpack.h - the plain bytes of a layer that comes compressed, and its diffID, their digest.
  *
  * gzip by ISA-L, zstd by libzstd (RFC 8878). What unpacks to more than the ceilings of limits.h
  * allow is refused as a bomb.
@@ -22,6 +22,9 @@ struct unpack;
 
 /* PACKING_NONE: the bytes are the plain ones. */
 struct unpack *unpack_new(enum packing packing);
+/* The same, and the plain bytes are handed on piece by piece. */
+struct unpack *unpack_new_to(enum packing packing,
+			     void (*sink)(void *arg, const void *bytes, size_t length), void *arg);
 void unpack_free(struct unpack **unpack);
 
 /* -1 when the data is damaged or a bomb. */

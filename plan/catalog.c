@@ -97,7 +97,7 @@ static int load_folder(const char *folder, struct digest *all, struct arena *are
 		    load_one(folder, *files, arena, catalog, err) < 0)
 			return -1;
 		digest_add(all, *files, strlen(*files) + 1);
-		digest_add(all, one, sizeof(one));
+		digest_add(all, one, strlen(one) + 1);
 	}
 	return 0;
 }

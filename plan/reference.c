@@ -132,7 +132,8 @@ int reference_parse(const char *text, struct arena *arena, struct reference *ref
 	if (ref->tag && !tag_is_valid(ref->tag))
 		return bad(text, "the tag takes letters, digits and . _ -, 128 at most", err);
 	if (ref->digest && !digest_is_valid(ref->digest))
-		return bad(text, "the digest is not sha256: and 64 hex digits", err);
+		return bad(text, "the digest is not sha256: and 64, or sha512: and 128, hex digits",
+			   err);
 	return 0;
 }
 

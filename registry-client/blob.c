@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/progress.h"
+#include "core/progress_total.h"
 #include "registry-client/failure.h"
 #include "registry-client/session.h"
 
@@ -33,6 +34,10 @@ enum transfer_next blob_landed(struct blob_request *blob)
 		journal_note(blob->journal, blob->ref, blob->descriptor.digest, NULL);
 	blob->is_there = true;
 	blob->was_sent = !blob->was_mounted;
+	if (blob->was_mounted) {
+		progress_add(PROGRESS_TODO, -(int64_t)blob->descriptor.size_bytes);
+		progress_add(PROGRESS_MOUNTED, (int64_t)blob->descriptor.size_bytes);
+	}
 	if (blob->progress)
 		progress_end(blob->progress, true, "%s %s in %.1f s", how,
 			     format_bytes(size, blob->descriptor.size_bytes),

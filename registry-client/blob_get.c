@@ -28,7 +28,7 @@ static enum transfer_next get_step(struct transfer *transfer, struct error *err)
 	}
 	if (x->result != CURLE_OK || x->status != 200)
 		return transfer_failed(transfer, err);
-	digest_of(x->answer.text, x->answer.length, digest);
+	digest_of_as(x->answer.text, x->answer.length, request->descriptor->digest, digest);
 	if (strcmp(digest, request->descriptor->digest) == 0)
 		return TRANSFER_DONE;
 	error_set(err, ERROR_FAILED,

@@ -8,6 +8,7 @@
 #include "registry-client/blob.h"
 #include "registry-client/failure.h"
 #include "registry-client/limits.h"
+#include "registry-client/range.h"
 #include "registry-client/session.h"
 #include "registry-client/url.h"
 
@@ -51,7 +52,8 @@ enum transfer_next blob_open(struct blob_request *blob)
 
 	if (!blob->progress) {
 		blob->started_usec = clock_usec();
-		blob->progress = progress_begin(blob->name, blob->source ? "copying" : "sending");
+		blob->progress = progress_blob(blob->descriptor.digest, blob->descriptor.size_bytes,
+					       0, blob->source ? "copying" : "sending");
 	}
 	if (blob->journal && !blob->journal_was_tried)
 		location = journal_find(blob->journal, blob->ref, blob->descriptor.digest);
@@ -214,19 +216,12 @@ static bool take_location(struct blob_request *blob, bool is_needed, struct erro
 	return true;
 }
 
-/* "Range: 0-99" of a session: its end, or -1. "0-0" stands for an empty one too. */
+/* How far the session is, by its answer, or -1. */
 static int64_t session_end(const struct exchange *x)
 {
 	const char *range = exchange_header(x, "Range");
-	unsigned long long from, to;
 
-	if (!range)
-		return -1;
-	if (starts_with(range, "bytes="))
-		range += strlen("bytes=");
-	if (sscanf(range, "%llu-%llu", &from, &to) != 2 || from != 0 || to > INT64_MAX - 1)
-		return -1;
-	return to ? (int64_t)to + 1 : 0;
+	return range ? range_of_session(range) : -1;
 }
 
 static enum transfer_next posted(struct blob_request *blob, struct error *err)
@@ -313,7 +308,7 @@ static enum transfer_next digest_differs(struct blob_request *blob, struct error
 	if (blob->source)
 		return restart(blob, err);
 	if (layout_blob_path(blob->folder, blob->descriptor.digest, path, err) < 0 ||
-	    digest_of_file(path, digest, err) < 0)
+	    digest_of_file_as(path, blob->descriptor.digest, digest, err) < 0)
 		return TRANSFER_FAILED;
 	if (strcmp(digest, blob->descriptor.digest) == 0)
 		return restart(blob, err); /* damaged on the way */
@@ -380,10 +375,29 @@ static enum transfer_next patch_answered(struct blob_request *blob, struct error
 	return send_next(blob, err);
 }
 
+/* Whether a 206 holds what was asked for; one that does not say is believed. */
+static bool is_chunk(const struct blob_request *blob)
+{
+	const char *text = exchange_header(&blob->transfer.x, "Content-Range");
+	struct content_range got;
+
+	if (!text)
+		return true;
+	return range_of_content(text, &got) && got.from == blob->offset &&
+	       got.to < blob->descriptor.size_bytes;
+}
+
 static enum transfer_next chunk_read(struct blob_request *blob, struct error *err)
 {
 	struct exchange *x = &blob->transfer.x;
 
+	if (x->result == CURLE_OK && x->status == 206 && x->range && !is_chunk(blob)) {
+		error_set(err, ERROR_FAILED,
+			  "registry %s sends other bytes of the blob than the %s that were asked "
+			  "for; look for a broken proxy in between",
+			  blob->source->registry->base, blob->range);
+		return TRANSFER_FAILED;
+	}
 	if (x->result == CURLE_OK && blob->chunk_filled == next_length(blob) &&
 	    x->status == (x->range ? 206 : 200))
 		return patch(blob);

@@ -11,6 +11,10 @@
 #include <string.h>
 #include <strings.h>
 
+#define CLIENT_CERTIFICATE_ADVICE                                               \
+	"it wants a client certificate: put one as client.cert and its key as " \
+	"client.key into certs.d of that registry, ~/.config/docker/certs.d/HOST:PORT"
+
 /* "Err":28 is Go's syscall.ENOSPC as Distribution's filesystem driver writes it. */
 static bool says_enospc(const char *text)
 {
@@ -51,10 +55,21 @@ static bool is_transient_result(CURLcode result)
 	}
 }
 
+/*
+ * In TLS 1.3 a server looks at the client's certificate when the handshake is over for the client:
+ * its refusal is what the first read gets (RFC 8446, 4.4.2.4 and 6.2).
+ */
+static bool refuses_certificate(const struct exchange *x)
+{
+	return x->result != CURLE_OK && strstr(x->problem, " alert ") &&
+	       (strstr(x->problem, "certificate") || strstr(x->problem, "unknown ca") ||
+		strstr(x->problem, "handshake failure"));
+}
+
 bool failure_is_transient(const struct exchange *x)
 {
 	if (x->result != CURLE_OK)
-		return is_transient_result(x->result);
+		return is_transient_result(x->result) && !refuses_certificate(x);
 	if (failure_is_disk_full(x))
 		return false;
 	return x->status == 408 || x->status == 429 || x->status == 500 || x->status == 502 ||
@@ -153,6 +168,8 @@ static const char *advice(const struct exchange *x)
 	case 400:
 		if (strstr(x->answer.text, "HTTP request to an HTTPS server"))
 			return "it speaks TLS: leave out 'insecure: true' and --plain-http";
+		if (strstr(x->answer.text, "No required SSL certificate"))
+			return CLIENT_CERTIFICATE_ADVICE;
 		return "its log says more";
 	case 401:
 		return "run 'ringup login' with a user that may do this";
@@ -240,6 +257,35 @@ static int set_tls(const struct exchange *x, const char *url, struct error *err)
 			 url, x->problem);
 }
 
+/* Its refusal may be lost when it closes the connection before it has read our request. */
+static bool hangs_up_at_once(const struct registry *registry, const struct exchange *x)
+{
+	return (x->result == CURLE_SEND_ERROR || x->result == CURLE_RECV_ERROR) &&
+	       !registry->is_known && starts_with(x->url.text, "https:");
+}
+
+/* Neither a certificate nor its key is a secret of this line: only their names are shown. */
+static int set_client(const struct registry *registry, const struct exchange *x, const char *url,
+		      struct error *err)
+{
+	const struct exchange_settings *s = &registry->settings;
+	const char *perhaps = refuses_certificate(x) ? "" : "perhaps ";
+
+	if (x->result == CURLE_SSL_CERTPROBLEM)
+		return error_set(
+			err, ERROR_USAGE,
+			"registry %.300s: the client certificate %s and the key %s cannot be "
+			"used together (%s); put a pair there",
+			url, s->cert_path, s->key_path, x->problem);
+	if (s->cert_path)
+		return error_set(err, ERROR_FAILED,
+				 "registry %.300s: %s; %sit does not take the client certificate "
+				 "%s; put one there that its CA has signed",
+				 url, x->problem, perhaps, s->cert_path);
+	return error_set(err, ERROR_FAILED, "registry %.300s: %s; %s" CLIENT_CERTIFICATE_ADVICE,
+			 url, x->problem, perhaps);
+}
+
 static int set_stall(const struct registry *registry, const struct exchange *x, const char *url,
 		     struct error *err)
 {
@@ -257,6 +303,8 @@ int failure_set(const struct registry *registry, const struct exchange *x, struc
 
 	str_init(&url);
 	url_for_people(x->url.text, &url);
+	if (refuses_certificate(x) || hangs_up_at_once(registry, x))
+		return set_client(registry, x, url.text, err);
 	switch (x->result) {
 	case CURLE_OK:
 		return set_status(x, url.text, err);
@@ -273,6 +321,8 @@ int failure_set(const struct registry *registry, const struct exchange *x, struc
 		return set_trust(registry, x, url.text, err);
 	case CURLE_SSL_CONNECT_ERROR:
 		return set_tls(x, url.text, err);
+	case CURLE_SSL_CERTPROBLEM:
+		return set_client(registry, x, url.text, err);
 	case CURLE_SSL_CACERT_BADFILE:
 		return error_set(err, ERROR_USAGE,
 				 "the CA file %s holds no certificate in PEM form; correct "

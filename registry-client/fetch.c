@@ -4,7 +4,10 @@
 #include "core/arena.h"
 #include "core/clock.h"
 #include "core/progress.h"
+#include "core/progress_total.h"
 #include "registry-client/limits.h"
+#include "registry-client/pull.h"
+#include "registry-client/range.h"
 #include "registry-client/session.h"
 #include "registry-client/url.h"
 
@@ -40,7 +43,7 @@ static bool begin(struct fetch_part *part, struct exchange *x)
 {
 	uint64_t offset = part_offset(part), size = part->fetch->partial.descriptor.size_bytes;
 	const char *text = exchange_header(x, "Content-Range");
-	unsigned long long from, to, total = 0;
+	struct content_range got;
 	int64_t length = exchange_content_length(x);
 
 	part->has_begun = true;
@@ -52,9 +55,10 @@ static bool begin(struct fetch_part *part, struct exchange *x)
 		part->fetch->registry->ignores_ranges |= x->range != NULL;
 		return true;
 	}
-	if (!x->range || !text || sscanf(text, "bytes %llu-%llu/%llu", &from, &to, &total) < 2)
+	if (!x->range || !text || !range_of_content(text, &got))
 		return give_up(part, "it answers 206 without a usable Content-Range");
-	if (from != offset || to >= part->end || (total && total != size))
+	if (got.from != offset || got.to >= part->end ||
+	    (got.total >= 0 && (uint64_t)got.total != size))
 		return give_up(part, "it sends another range than the one that was asked for");
 	return true;
 }
@@ -146,7 +150,8 @@ static enum transfer_next request(struct fetch_part *part)
 		part->buffer = xmalloc(DOWNLOAD_BUFFER_BYTES);
 	if (!fetch->progress) {
 		fetch->started_usec = clock_usec();
-		fetch->progress = progress_begin(fetch->name, "receiving");
+		fetch->progress = progress_blob(fetch->partial.descriptor.digest, size,
+						partial_done_bytes(&fetch->partial), "receiving");
 	}
 	if (offset > 0 || part->end < size) {
 		snprintf(part->range, sizeof(part->range), "bytes=%llu-%llu",
@@ -181,7 +186,7 @@ static enum transfer_next damaged(struct fetch_part *part, struct error *err)
 	if (partial_reset(&fetch->partial, err) < 0)
 		return TRANSFER_FAILED;
 	verify_begin(fetch->verify, &fetch->file, fetch->partial.fd,
-		     fetch->partial.descriptor.size_bytes);
+		     fetch->partial.descriptor.size_bytes, fetch->partial.descriptor.digest);
 	part->transfer.tries = 0;
 	part->index = 0;
 	part->end = fetch->partial.descriptor.size_bytes;
@@ -214,6 +219,8 @@ static enum transfer_next check(struct fetch_part *part, struct error *err)
 			     format_bytes(size, d->size_bytes),
 			     clock_seconds_since(fetch->started_usec));
 	fetch->progress = NULL;
+	if (fetch->watch && fetch->watch->arrived(fetch->watch->arg, d->digest, err) < 0)
+		return TRANSFER_FAILED;
 	return TRANSFER_DONE;
 }
 
@@ -266,9 +273,12 @@ static int open_file(struct fetch *fetch, struct error *err)
 		return -1;
 	fetch->is_open = true;
 	fetch->resumed_bytes = partial_done_bytes(partial);
+	progress_add(PROGRESS_RESUMED, (int64_t)fetch->resumed_bytes);
+	progress_add(PROGRESS_TODO, -(int64_t)fetch->resumed_bytes);
 	for (size_t i = 0; i < partial->part_count; i++)
 		fetch->parts[i].end = partial_part_offset(partial, i + 1);
-	verify_begin(fetch->verify, &fetch->file, partial->fd, descriptor.size_bytes);
+	verify_begin(fetch->verify, &fetch->file, partial->fd, descriptor.size_bytes,
+		     descriptor.digest);
 	verify_grown(fetch->verify, &fetch->file, partial_ready_bytes(partial));
 	return 0;
 }

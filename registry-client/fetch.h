@@ -17,6 +17,7 @@
 #include "registry-client/verify.h"
 
 struct fetch;
+struct pull_watch;
 
 /* One range of it. */
 struct fetch_part {
@@ -50,6 +51,7 @@ struct fetch {
 	uint64_t received_bytes; /* over all tries */
 	uint64_t resumed_bytes;	 /* were there from an earlier run */
 	bool is_done;
+	const struct pull_watch *watch; /* told when it has arrived, or NULL */
 	uint64_t started_usec;
 	struct progress_step *progress;
 };

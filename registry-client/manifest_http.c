@@ -87,22 +87,29 @@ static enum transfer_next take(struct manifest_request *request, struct error *e
 	const char *digest = exchange_header(x, "Docker-Content-Digest");
 	bool has_body = strcmp(request->method, "GET") == 0;
 	int64_t length = exchange_content_length(x);
+	const char *asked = request->ref->digest;
+	char by_header[DIGEST_TEXT_BYTES];
 
 	read_type(x, d);
 	if (has_body) {
-		digest_of(x->answer.text, x->answer.length, d->digest);
+		digest_of_as(x->answer.text, x->answer.length,
+			     asked ? asked : "sha256:", d->digest);
 		d->size_bytes = x->answer.length;
-	} else if (digest && digest_is_valid(digest)) {
+	} else if (digest && digest_is_valid(digest) && (!asked || digest_is_like(digest, asked))) {
 		snprintf(d->digest, sizeof(d->digest), "%s", digest);
 		d->size_bytes = length > 0 ? (uint64_t)length : 0;
 	} else {
 		request->method = "GET"; /* no digest in the answer: fetch and hash */
 		return send_request(request);
 	}
-	if (request->ref->digest && strcmp(request->ref->digest, d->digest) != 0)
+	if (asked && strcmp(asked, d->digest) != 0)
 		return reject(x, "the manifest does not have the digest it was asked for by", err);
-	if (has_body && digest && strcmp(digest, d->digest) != 0)
-		return reject(x, "the manifest does not have the digest in its header", err);
+	if (has_body && digest) {
+		digest_of_as(x->answer.text, x->answer.length, digest, by_header);
+		if (strcmp(digest, by_header) != 0)
+			return reject(x, "the manifest does not have the digest in its header",
+				      err);
+	}
 	request->found = true;
 	return has_body ? check_type(request, err) : TRANSFER_DONE;
 }
@@ -112,7 +119,9 @@ static enum transfer_next put_done(struct manifest_request *request, struct erro
 	const struct exchange *x = &request->transfer.x;
 	const char *digest = exchange_header(x, "Docker-Content-Digest");
 
-	if (digest && digest_is_valid(digest) && strcmp(digest, request->descriptor.digest) != 0)
+	if (digest && digest_is_valid(digest) &&
+	    digest_is_like(digest, request->descriptor.digest) &&
+	    strcmp(digest, request->descriptor.digest) != 0)
 		return reject(x, "the registry stored the manifest under another digest", err);
 	request->knows_subject = exchange_header(x, "OCI-Subject") != NULL;
 	request->found = true;

@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/pool.h"
+#include "core/progress_total.h"
 #include "oci/index.h"
 #include "oci/layout.h"
 #include "registry-client/blob_get.h"
@@ -38,28 +39,33 @@ struct pull {
 	struct fetch **fetches;
 	size_t fetch_count;
 	struct verify *verify;
+	const struct pull_watch *watch; /* or NULL */
 	struct arena arena;
 	struct pull_report *report;
 };
 
-static void want(struct pull *pull, const struct descriptor *descriptor)
+static int want(struct pull *pull, const struct descriptor *descriptor, struct error *err)
 {
 	struct want *w;
 
 	for (w = pull->wants; w; w = w->next)
 		if (strcmp(w->descriptor.digest, descriptor->digest) == 0)
-			return;
+			return 0;
 	pull->report->blobs_total++;
 	if (layout_has(pull->folder, descriptor)) {
 		pull->report->bytes_there += descriptor->size_bytes;
-		return;
+		progress_add(PROGRESS_THERE, (int64_t)descriptor->size_bytes);
+		return pull->watch ? pull->watch->arrived(pull->watch->arg, descriptor->digest, err)
+				   : 0;
 	}
 	w = ARENA_NEW(&pull->arena, struct want);
 	w->descriptor = *descriptor;
 	w->next = pull->wants;
 	pull->wants = w;
 	pull->want_count++;
+	progress_add(PROGRESS_TODO, (int64_t)descriptor->size_bytes);
 	pull->part_count += fetch_part_count(pull->registry, descriptor);
+	return 0;
 }
 
 /* The manifest's bytes: out of the layout when they are there, else from the registry. */
@@ -89,9 +95,13 @@ static int take_image(struct pull *pull, const struct page *page, struct error *
 	if (manifest_parse(page->bytes, page->descriptor.size_bytes, "the manifest", &pull->arena,
 			   &manifest, err) < 0)
 		return -1;
-	want(pull, &manifest.config);
+	if (pull->watch && pull->watch->started(pull->watch->arg, &manifest, err) < 0)
+		return -1;
+	if (want(pull, &manifest.config, err) < 0)
+		return -1;
 	for (size_t i = 0; i < manifest.layer_count; i++)
-		want(pull, &manifest.layers[i]);
+		if (want(pull, &manifest.layers[i], err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -168,9 +178,12 @@ static struct transfer **list_transfers(struct pull *pull)
 
 		fetch_init(fetch, pull->registry, pull->verify, pull->ref, pull->scope,
 			   pull->folder, &w->descriptor);
-		pull->fetches[pull->fetch_count++] = fetch;
+		fetch->watch = pull->watch;
+		/* the wants are newest first: this is the manifest's order */
+		pull->fetches[pull->want_count - ++pull->fetch_count] = fetch;
 	}
-	qsort(pull->fetches, pull->fetch_count, sizeof(*pull->fetches), larger_first);
+	if (!pull->watch)
+		qsort(pull->fetches, pull->fetch_count, sizeof(*pull->fetches), larger_first);
 	for (size_t i = 0; i < pull->fetch_count; i++)
 		for (size_t k = 0; k < pull->fetches[i]->part_count; k++)
 			list[count++] = &pull->fetches[i]->parts[k].transfer;
@@ -237,12 +250,9 @@ static int check_platform(struct pull *pull, const struct page *image, struct er
 
 static int put_pages(struct pull *pull, struct error *err)
 {
-	struct descriptor same;
-
 	for (struct page *p = pull->pages; p; p = p->next)
 		if (!layout_has(pull->folder, &p->descriptor) &&
-		    layout_put(pull->folder, p->bytes, p->descriptor.size_bytes,
-			       p->descriptor.media_type, &same, err) < 0)
+		    layout_put_as(pull->folder, p->bytes, &p->descriptor, err) < 0)
 			return -1;
 	return 0;
 }
@@ -277,10 +287,20 @@ int registry_pull(struct registry *registry, const struct reference *ref, const 
 		  const char *platform, struct pull_report *report, struct descriptor *manifest,
 		  struct error *err)
 {
+	return registry_pull_watched(registry, ref, layout_folder, platform, NULL, report, manifest,
+				     err);
+}
+
+int registry_pull_watched(struct registry *registry, const struct reference *ref,
+			  const char *layout_folder, const char *platform,
+			  const struct pull_watch *watch, struct pull_report *report,
+			  struct descriptor *manifest, struct error *err)
+{
 	struct pull pull = {.registry = registry,
 			    .ref = ref,
 			    .folder = layout_folder,
 			    .platform = platform,
+			    .watch = watch,
 			    .report = report,
 			    .arena = ARENA_INIT};
 	uint64_t start = clock_usec();

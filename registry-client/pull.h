@@ -35,4 +35,20 @@ int registry_pull(struct registry *registry, const struct reference *ref, const 
 		  const char *platform, struct pull_report *report, struct descriptor *manifest,
 		  struct error *err);
 
+/*
+ * The same for somebody who works with the blobs while others still come: `started` gets the
+ * manifest of the image before its blobs are asked for, `arrived` each of its blobs when it is in
+ * the layout (also those that were there before). Blobs come in the order of the manifest then, not
+ * large ones first. An error of either ends the pull. Both are called in the calling thread.
+ */
+struct pull_watch {
+	int (*started)(void *arg, const struct manifest *image, struct error *err);
+	int (*arrived)(void *arg, const char *digest, struct error *err);
+	void *arg;
+};
+int registry_pull_watched(struct registry *registry, const struct reference *ref,
+			  const char *layout_folder, const char *platform,
+			  const struct pull_watch *watch, struct pull_report *report,
+			  struct descriptor *manifest, struct error *err);
+
 #endif

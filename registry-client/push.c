@@ -2,6 +2,7 @@
 #include "registry-client/push.h"
 
 #include "core/clock.h"
+#include "core/progress_total.h"
 #include "oci/index.h"
 #include "oci/layout.h"
 #include "registry-client/push_origin.h"
@@ -54,6 +55,14 @@ static struct blob_request *new_blob(struct push *push)
 	return push->blobs[push->blob_count++];
 }
 
+static int blob_missing(const struct descriptor *blob, const char *folder, struct error *err)
+{
+	return error_set(err, ERROR_FAILED,
+			 "blob %s (%llu bytes) is missing from %s or has another size; make the "
+			 "image again",
+			 blob->digest, (unsigned long long)blob->size_bytes, folder);
+}
+
 /* One of the manifest's blobs; a digest that is named twice is moved once. */
 static int add_blob(struct push *push, const struct descriptor *descriptor, struct error *err)
 {
@@ -63,16 +72,14 @@ static int add_blob(struct push *push, const struct descriptor *descriptor, stru
 	for (size_t i = 0; i < push->blob_count; i++)
 		if (strcmp(push->blobs[i]->descriptor.digest, descriptor->digest) == 0)
 			return 0;
-	if (folder && !layout_has(folder, descriptor))
-		return error_set(err, ERROR_FAILED,
-				 "blob %s (%llu bytes) is missing from %s or has another size; "
-				 "make the image again",
-				 descriptor->digest, (unsigned long long)descriptor->size_bytes,
-				 folder);
+	if (folder && !push->origin->supply && !layout_has(folder, descriptor))
+		return blob_missing(descriptor, folder, err);
 	blob = new_blob(push);
 	blob_request_ask(blob, push->registry, push->ref, folder, push->scope, descriptor);
 	blob->source = push->origin->source;
-	blob->mount_from = push->origin->mount_from;
+	/* Distribution 2.8 answers 201 to a mount of a sha512 blob, and then does not know it. */
+	if (digest_is_like(descriptor->digest, "sha256:"))
+		blob->mount_from = push->origin->mount_from;
 	blob->journal = folder ? &push->journal : NULL;
 	return 0;
 }
@@ -170,6 +177,28 @@ static int ask_all(struct push *push, struct error *err)
 	return rc;
 }
 
+/* Has those made that neither the registry nor the layout has. */
+static int make_missing(struct push *push, struct error *err)
+{
+	const struct push_supply *supply = push->origin->supply;
+	const char *folder = push->origin->folder;
+	const struct descriptor **blobs;
+	size_t count = 0;
+
+	if (!supply)
+		return 0;
+	blobs = ARENA_ARRAY(&push->arena, push->blob_count + 1, const struct descriptor *);
+	for (size_t i = 0; i < push->blob_count; i++)
+		if (!push->blobs[i]->is_there && !layout_has(folder, &push->blobs[i]->descriptor))
+			blobs[count++] = &push->blobs[i]->descriptor;
+	if (count && supply->make(supply->arg, blobs, count, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		if (!layout_has(folder, blobs[i]))
+			return blob_missing(blobs[i], folder, err);
+	return 0;
+}
+
 static int larger_first(const void *a, const void *b)
 {
 	const struct blob_request *x = *(struct blob_request *const *)a;
@@ -186,7 +215,11 @@ static int send_missing(struct push *push, struct error *err)
 	int rc;
 
 	for (size_t i = 0; i < push->blob_count; i++) {
-		if (push->blobs[i]->is_there)
+		bool is_there = push->blobs[i]->is_there;
+
+		progress_add(is_there ? PROGRESS_THERE : PROGRESS_TODO,
+			     (int64_t)push->blobs[i]->descriptor.size_bytes);
+		if (is_there)
 			continue;
 		blob_request_send(push->blobs[i]);
 		push->list[count++] = &push->blobs[i]->transfer;
@@ -238,7 +271,7 @@ static int push_all(struct push *push, const struct descriptor *manifest, struct
 		return -1;
 	for (struct page *p = push->pages; p; p = p->next)
 		push->report->tag_was_there = p->is_there; /* the last one is the reference's */
-	if (send_missing(push, err) < 0)
+	if (make_missing(push, err) < 0 || send_missing(push, err) < 0)
 		return -1;
 	return put_pages(push, err);
 }
@@ -275,14 +308,22 @@ int push_from(struct registry *registry, const struct push_origin *origin,
 	return rc;
 }
 
-int registry_push(struct registry *registry, const char *layout_folder,
-		  const struct descriptor *manifest, const struct reference *ref,
-		  struct push_report *report, struct error *err)
+int registry_push_supplied(struct registry *registry, const char *layout_folder,
+			   const struct push_supply *supply, const struct descriptor *manifest,
+			   const struct reference *ref, struct push_report *report,
+			   struct error *err)
 {
-	const struct push_origin origin = {.folder = layout_folder};
+	const struct push_origin origin = {.folder = layout_folder, .supply = supply};
 	int rc = push_from(registry, &origin, manifest, ref, report, err);
 
 	return rc < 0 && err->kind != ERROR_INTERRUPTED
 		       ? error_wrap(err, "push %s/%s", ref->registry, ref->repository)
 		       : rc;
+}
+
+int registry_push(struct registry *registry, const char *layout_folder,
+		  const struct descriptor *manifest, const struct reference *ref,
+		  struct push_report *report, struct error *err)
+{
+	return registry_push_supplied(registry, layout_folder, NULL, manifest, ref, report, err);
 }

@@ -28,4 +28,19 @@ int registry_push(struct registry *registry, const char *layout_folder,
 		  const struct descriptor *manifest, const struct reference *ref,
 		  struct push_report *report, struct error *err);
 
+/*
+ * The same, with blobs that are not in the layout yet: for those that the registry lacks, too,
+ * make() is called once, when all answers are there, and must put them into the layout. Its error
+ * ends the push as it is.
+ */
+struct push_supply {
+	int (*make)(void *arg, const struct descriptor *const *blobs, size_t count,
+		    struct error *err);
+	void *arg;
+};
+int registry_push_supplied(struct registry *registry, const char *layout_folder,
+			   const struct push_supply *supply, const struct descriptor *manifest,
+			   const struct reference *ref, struct push_report *report,
+			   struct error *err);
+
 #endif

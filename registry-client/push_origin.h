@@ -9,6 +9,7 @@
 struct push_origin {
 	const char *folder;		  /* a layout; or NULL, and */
 	const struct blob_source *source; /* another registry */
+	const struct push_supply *supply; /* makes blobs that the layout lacks, or NULL */
 	const char *mount_from; /* repository of the same registry to mount from, or NULL */
 };
 

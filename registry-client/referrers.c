@@ -20,14 +20,15 @@ static const char *subject_of(const cJSON *manifest)
 									      : NULL;
 }
 
-/* REGISTRY/REPOSITORY:sha256-HEX */
+/* REGISTRY/REPOSITORY:ALGORITHM-HEX, at most 64 digits (distribution-spec 1.1, "Referrers Tag
+ * Schema") */
 static struct reference tag_of(const struct reference *ref, const char *subject,
 			       struct arena *arena)
 {
 	struct reference tag = *ref;
 
 	tag.digest = NULL;
-	tag.tag = arena_printf(arena, "sha256-%s", subject + strlen("sha256:"));
+	tag.tag = arena_printf(arena, "%.6s-%.64s", subject, subject + DIGEST_PREFIX_BYTES);
 	return tag;
 }
 

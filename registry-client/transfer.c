@@ -3,13 +3,17 @@
 
 #include "core/arena.h"
 #include "core/clock.h"
+#include "core/progress.h"
 #include "registry-client/failure.h"
 #include "registry-client/limits.h"
 #include "registry-client/retry.h"
 #include "registry-client/session.h"
 #include "registry-client/url.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#define TRANSFER_WHY_BYTES 320
 
 struct loop {
 	struct registry *registry;
@@ -45,7 +49,10 @@ static void announce(const struct transfer *t, uint64_t pause_usec)
 {
 	double seconds = (double)pause_usec / 1e6;
 	const struct exchange *x = &t->x;
+	char why[TRANSFER_WHY_BYTES];
 
+	snprintf(why, sizeof(why), "HTTP %ld %s", x->status, x->problem);
+	progress_retry(t->name ? t->name : x->method, t->tries + 1, t->tries_max, seconds, why);
 	log_debug("%s %s: HTTP %ld %s; try %d of %d in %.1f s", x->method, t->registry->base,
 		  x->status, x->problem, t->tries + 1, t->tries_max, seconds);
 	if (pause_usec > LONG_PAUSE_USEC)

@@ -131,10 +131,11 @@ void verify_stop(struct verify *verify)
 	free(verify);
 }
 
-void verify_begin(struct verify *verify, struct verify_file *file, int fd, uint64_t size_bytes)
+void verify_begin(struct verify *verify, struct verify_file *file, int fd, uint64_t size_bytes,
+		  const char *like)
 {
 	*file = (struct verify_file){.fd = fd, .size_bytes = size_bytes, .is_listed = true};
-	digest_init(&file->digest);
+	digest_init_as(&file->digest, like);
 	pthread_mutex_lock(&verify->lock);
 	file->next = verify->files;
 	verify->files = file;

@@ -31,8 +31,9 @@ struct verify *verify_start(struct registry *registry, size_t threads);
 /* Ends the threads. NULL is fine. */
 void verify_stop(struct verify *verify);
 
-/* Begins at the file's first byte; `fd` must stay open. */
-void verify_begin(struct verify *verify, struct verify_file *file, int fd, uint64_t size_bytes);
+/* Begins at the file's first byte; `fd` must stay open. `like`: digest_init_as. */
+void verify_begin(struct verify *verify, struct verify_file *file, int fd, uint64_t size_bytes,
+		  const char *like);
 
 /* There are so many bytes from the start without a gap. */
 void verify_grown(struct verify *verify, struct verify_file *file, uint64_t ready_bytes);

@@ -180,6 +180,58 @@ certificate() {
 	says 2 'me.key is missing'
 }
 
+# signed NAME SUBJECT [EXTENSION]: front/NAME.crt and .key, by front/ca.crt.
+signed() {
+	openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$2" -keyout "front/$1.key" -out new.csr 2>/dev/null
+	openssl x509 -req -in new.csr -CA front/ca.crt -CAkey front/ca.key -days 2 -out "front/$1.crt" \
+		-extfile <(echo "${3:-basicConstraints=CA:FALSE}") 2>/dev/null
+}
+
+@test "a registry that wants a client certificate: certs.d as Docker reads it" {
+	local front folder
+	mkdir front
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=a test CA" -days 2 \
+		-keyout front/ca.key -out front/ca.crt 2>/dev/null
+	signed server 127.0.0.1 subjectAltName=IP:127.0.0.1
+	signed client someone
+	front=127.0.0.1:$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	cat >front/config.yml <<-END
+		version: 0.1
+		log: {level: error, accesslog: {disabled: true}}
+		storage: {filesystem: {rootdirectory: $PWD/front/store}}
+		http: {addr: "$front", tls: {certificate: front/server.crt, key: front/server.key, clientcas: [front/ca.crt]}}
+	END
+	docker-registry serve front/config.yml >front/log 2>&1 3>&- 4>&- &
+	echo $! >front.pid
+	timeout 20 bash -c "until curl -sf --cacert front/ca.crt --cert front/client.crt --key front/client.key \
+		https://$front/v2/ >/dev/null; do sleep 0.1; done"
+	folder=$HOME/.config/docker/certs.d/$front
+	mkdir -p "$folder"
+	cp front/ca.crt "$folder/ca.crt"
+	apart ringup ls "$front"
+	says 1 'wants a client certificate' 'certs.d'
+	cp front/client.crt "$folder/client.cert"
+	apart ringup ls "$front"
+	says 2 'client.key is missing'
+	cp front/client.key "$folder/client.key"
+	apart ringup -q push "oci:$F/image:1" "$front/lab/mutual:1"
+	[ "$status" -eq 0 ]
+	apart ringup -q pull "$front/lab/mutual:1" oci:here
+	[ "$status" -eq 0 ]
+	diff -r "$F/image/blobs" here/blobs
+	# a key of somebody else
+	signed other somebody
+	cp front/other.key "$folder/client.key"
+	apart ringup ls "$front"
+	says 2 "$folder/client.key cannot be used together"
+	# a certificate of another CA
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=stranger -days 2 \
+		-keyout "$folder/client.key" -out "$folder/client.cert" 2>/dev/null
+	apart ringup ls "$front"
+	says 1 "it does not take the client certificate $folder/client.cert"
+	kill "$(cat front.pid)"
+}
+
 @test "a credential helper" {
 	rm -r .ringup
 	mkdir -p bin "$HOME/.docker"
@@ -232,11 +284,202 @@ certificate() {
 	[ ! -d "$HOME/.cache/ringup" ] || [ -z "$(ls "$HOME/.cache/ringup")" ]
 }
 
+@test "an archive that was pushed before: none of its layers is read again" {
+	python3 "$ROOT/tests/fault/archive.py" image.tar lab/known:1 2 1
+	apart ringup -q --json push docker-archive:image.tar "$A/lab/known:1"
+	json 'd["blobs"]["moved"] == 3'
+	digest=$(jq -r .digest ../out)
+	python3 "$ROOT/tests/fault/archive.py" --damage image.tar
+	apart ringup -v --json push docker-archive:image.tar "$A/lab/known:2"
+	json "d['blobs']['moved'] == 0 and d['digest'] == '$digest'"
+	! grep -q compressing ../err
+	# where the registry lacks a layer, the archive is read, and its damage is seen
+	apart ringup push docker-archive:image.tar "$A/lab/elsewhere:1"
+	says 1 'the archive is damaged'
+	# a cache that lies costs time and nothing else
+	python3 "$ROOT/tests/fault/archive.py" image.tar lab/known:1 2 1
+	for note in "$HOME"/.cache/ringup/layers/*; do echo '{"diff_id":' >"$note"; done
+	apart ringup -q --json push docker-archive:image.tar "$A/lab/known:3"
+	json "d['blobs']['moved'] == 0 and d['digest'] == '$digest'"
+	for note in "$HOME"/.cache/ringup/layers/*; do
+		jq -c '.blob.digest = "sha256:" + ("0" * 64) | .blob.size = 9' "$note" >new && mv new "$note"
+	done
+	apart ringup -q --json push docker-archive:image.tar "$A/lab/known:4"
+	json "d['blobs']['moved'] == 0 and d['digest'] == '$digest'"
+}
+
 @test "copy to another name mounts; from registry to registry nothing touches the disk" {
 	pushed lab/first:1
 	apart ringup -q --json copy "$A/lab/first:1" "$A/lab/second:2"
 	json 'd["blobs"]["mounted"] == 3 and d["bytes"] == 0'
 	[ "$(ringup ls "$A/lab/second")" = 2 ]
+}
+
+# lines EXPRESSION: each line of stderr is a JSON object with an event, and the expression holds with the list `e`.
+lines() {
+	python3 -c "
+import json
+e = [json.loads(line) for line in open('../err')]
+assert all(isinstance(x['event'], str) for x in e), e
+assert $1, e" || { cat ../err; return 1; }
+}
+
+@test "the total: one plain line, JSON lines for programs, the same numbers in the document" {
+	python3 "$ROOT/tests/fault/image.py" own 3 2
+	apart ringup push oci:own:1 "$A/lab/total:1"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c '^  total ' ../err)" -eq 1 ]
+	grep -q '^  total  *5.0 MiB of 5.0 MiB in .*/s$' ../err
+	apart ringup push oci:own:1 "$A/lab/total:2"
+	grep -q '^  total  *0 B of 0 B .* 5.0 MiB there already$' ../err
+	apart ringup --json copy "$A/lab/total:1" "$A/lab/mounted:1"
+	json 'd["totals"]["bytes_mounted"] > 5000000 and d["totals"]["bytes_done"] == d["totals"]["bytes_total"] == 0'
+	apart ringup --json pull "$A/lab/total:1" oci:out
+	json 'd["totals"]["bytes_done"] == d["totals"]["bytes_total"] == d["bytes"] > 5000000'
+	lines 'e[-1]["event"] == "total" and e[-1]["ended"] and e[-1]["bytes_done"] == e[-1]["bytes_total"] > 5000000'
+	lines 'sorted(x["bytes_total"] for x in e if x["event"] == "blob" and x["ended"] and x["ok"])[1:] == sorted(
+	      x["size"] for x in json.load(open("out/blobs/sha256/" + json.load(open("out/index.json"))["manifests"][0]["digest"][7:]))["layers"])'
+	apart ringup --json pull "$A/lab/total:9" oci:out
+	lines 'e[-1]["event"] == "error" and "lab/total:9" in e[-1]["text"]'
+	[ ! -s ../out ]
+	apart ringup -q --json push oci:own:1 "$A/lab/total:2"
+	[ ! -s ../err ]
+}
+
+@test "the total on a terminal: the last of the live lines" {
+	python3 "$ROOT/tests/fault/image.py" own 40
+	TERM=xterm script -qec "ringup push oci:own:1 $A/lab/live:1" /dev/null >../out
+	grep -q 'total  *[0-9.]* .* of 4[0-9.]* MiB' ../out
+	grep -q 'total .* in ' ../out
+}
+
+@test "a try that failed counts, and is an event" {
+	pushed lab/tried:1
+	python3 -c '
+import http.server, sys
+class H(http.server.BaseHTTPRequestHandler):
+    tries = 0
+    def do_GET(self):
+        H.tries += 1
+        self.send_response(503 if H.tries == 2 else 200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+    do_HEAD = do_GET
+    def log_message(self, *a): pass
+s = http.server.HTTPServer(("127.0.0.1", 0), H)
+print(s.server_port, flush=True)
+s.serve_forever()' >port 3>&- 4>&- &
+	server=$!
+	for _ in $(seq 50); do
+		if [ -s port ]; then break; fi
+		sleep 0.1
+	done
+	apart ringup --json push "oci:$F/image:1" "127.0.0.1:$(cat port)/lab/tried:1"
+	kill "$server"
+	lines 'sum(x["event"] == "retry" and "503" in x["why"] and x["try"] == 2 for x in e) == 1'
+}
+
+@test "several sources: each under its own name and tag" {
+	python3 "$ROOT/tests/fault/archive.py" a.tar reg.example/team/alpha:1 1
+	python3 "$ROOT/tests/fault/archive.py" b.tar beta 1
+	python3 "$ROOT/tests/fault/image.py" own 1
+	ringup -q copy oci:own:1 oci:own:gamma:3 >/dev/null
+	apart ringup -q --json push docker-archive:a.tar docker-archive:b.tar oci:own:gamma:3 "$A/many/"
+	json '[i["target"].split("/", 1)[1] for i in d["images"]] == ["many/alpha:1", "many/beta:latest", "many/gamma:3"]'
+	apart ringup -q pull "$A/many/alpha:1" "$A/many/gamma:3" oci:both
+	[ "$(wc -l <../out)" -eq 2 ]
+	jq -e '[.manifests[].annotations["org.opencontainers.image.ref.name"]] == ["alpha:1", "gamma:3"]' both/index.json
+	apart ringup -q copy "$A/many/alpha:1" "$A/many/beta" "$A/more/"
+	[ "$status" -eq 0 ]
+	[ "$(ringup ls "$A/more/alpha") $(ringup ls "$A/more/beta")" = '1 latest' ]
+	# one source, and a prefix
+	apart ringup -q copy "$A/many/gamma:3" "$A/more/"
+	[ "$(ringup ls "$A/more/gamma")" = 3 ]
+}
+
+@test "several sources: one that fails does not stop the others" {
+	python3 "$ROOT/tests/fault/archive.py" a.tar alpha:1 1
+	apart ringup -q --json push docker-archive:a.tar oci:nowhere:beta:1 "$A/some/"
+	says 1 'oci:nowhere:beta:1: ' '1 of 2 images failed'
+	json 'd["images"][0]["digest"] and "nowhere" in d["images"][1]["error"]'
+	[ "$(ringup ls "$A/some/alpha")" = 1 ]
+	apart ringup -q pull "$A/some/none:1" "$A/some/alpha:1" "$A/some/none:2" oci:out
+	says 1 "$A/some/none:1: " "$A/some/none:2: " '2 of 3 images failed'
+	jq -e '.manifests | length == 1' out/index.json
+}
+
+@test "several sources: what cannot be meant is said before anything is sent" {
+	python3 "$ROOT/tests/fault/archive.py" a.tar x.example/alpha:1 1
+	python3 "$ROOT/tests/fault/archive.py" b.tar y.example/alpha:1 1
+	apart ringup push docker-archive:a.tar docker-archive:b.tar "$A/clash/"
+	says 2 'docker-archive:a.tar and docker-archive:b.tar would both become' 'clash/alpha:1'
+	apart ringup push docker-archive:a.tar "oci:$F/image:1" "$A/clash/"
+	says 2 'has a tag alone, and no name'
+	apart ringup push docker-archive:a.tar docker-archive:- "$A/clash/"
+	says 2 'docker-archive:- is a pipe'
+	apart ringup push docker-archive:a.tar docker-archive:b.tar "$A/clash/one:1"
+	says 2 'HOST/PREFIX/'
+	apart ringup pull "$A/clash/a:1" "$A/clash/b@sha256:$(printf 'a%.0s' {1..64})" oci:out
+	says 2 'a digest and no tag'
+	apart ringup pull "$A/clash/a:1" "$A/clash/b:1" oci:out:1
+	says 2 'for one image'
+	apart ringup ls "$A/clash/alpha"
+	says 1
+	[ ! -e out ]
+}
+
+# tree FOLDER: every file's kind, mode, owner, size, link and content.
+tree() {
+	(cd "$1" && find . -printf '%y %m %U:%G %p %l\n' | sort && find . -type f -print0 | sort -z | xargs -0 sha256sum)
+}
+
+@test "pull to rootfs: the tree that umoci unpacks" {
+	[ "$(id -u)" = 0 ] || { echo 'owners are set as root alone'; return 1; }
+	mkdir -p made/etc made/bin
+	echo one >made/etc/one && echo two >made/etc/two && ln -s one made/etc/link && ln made/etc/one made/etc/hard
+	printf '#!/bin/sh\n' >made/bin/tool && chmod 4755 made/bin/tool && chown 7:9 made/etc/two && chmod 700 made/bin
+	umoci init --layout made.oci && umoci new --image made.oci:1
+	umoci unpack --image made.oci:1 bundle >/dev/null 2>&1
+	cp -a made/. bundle/rootfs/
+	umoci repack --refresh-bundle --image made.oci:1 bundle >/dev/null 2>&1
+	rm bundle/rootfs/etc/one && mkdir bundle/rootfs/etc/new && echo three >bundle/rootfs/etc/two
+	umoci repack --refresh-bundle --image made.oci:1 bundle >/dev/null 2>&1
+	umoci unpack --image made.oci:1 expected >/dev/null 2>&1
+	ringup -q push oci:made.oci:1 "$A/lab/tree:1" >/dev/null
+	apart ringup -q --json pull "$A/lab/tree:1" rootfs:tree
+	json 'd["blobs"]["moved"] == d["blobs"]["total"] == 3'
+	diff <(tree expected/rootfs) <(tree tree)
+	# nothing else is left, here or in the cache
+	[ -z "$(find . -maxdepth 1 -name '*unpacking*')" ]
+	[ -z "$(find "$HOME/.cache/ringup" -maxdepth 1 -name 'image-*' 2>/dev/null)" ]
+	# from a layout, too
+	ringup -q copy oci:made.oci:1 rootfs:from-layout >/dev/null
+	diff <(tree expected/rootfs) <(tree from-layout)
+	apart ringup pull "$A/lab/tree:1" rootfs:tree
+	says 2 'tree is not empty'
+	apart ringup push rootfs:tree "$A/lab/tree:2"
+	says 2 'is a tree of files'
+}
+
+@test "pull to rootfs: a layer that is no tar, an interruption: no folder" {
+	pushed lab/noise:1
+	apart ringup pull "$A/lab/noise:1" rootfs:out
+	[ "$status" -eq 1 ]
+	[ ! -e out ]
+	[ -z "$(find . -maxdepth 1 -name '*unpacking*')" ]
+	python3 "$ROOT/tests/fault/archive.py" big.tar big:1 60 60
+	ringup -q push docker-archive:big.tar "$A/lab/big:1" >/dev/null
+	ringup -q pull "$A/lab/big:1" rootfs:out >../out 2>../err &
+	for _ in $(seq 200); do
+		if [ -n "$(find . -maxdepth 1 -name '*unpacking*')" ]; then break; fi
+		sleep 0.01
+	done
+	kill -INT $!
+	status=0
+	wait $! || status=$?
+	[ "$status" -eq 130 ]
+	[ ! -e out ]
+	[ -z "$(find . -maxdepth 1 -name '*unpacking*')" ]
 }
 
 @test "inspect: text, JSON, the very bytes" {

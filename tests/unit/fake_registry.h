@@ -133,12 +133,19 @@ static inline void fake_drop(struct fake *fake, const char *name)
 	}
 }
 
+/* By the algorithm of the digest `like`. */
+static inline void fake_put_blob_as(struct fake *fake, const void *bytes, size_t length,
+				    const char *like)
+{
+	char name[160] = "blob ";
+
+	digest_of_as(bytes, length, like, name + 5);
+	fake_put(fake, name, "", bytes, length);
+}
+
 static inline void fake_put_blob(struct fake *fake, const void *bytes, size_t length)
 {
-	char name[96] = "blob ";
-
-	digest_of(bytes, length, name + 5);
-	fake_put(fake, name, "", bytes, length);
+	fake_put_blob_as(fake, bytes, length, "sha256:");
 }
 
 /* Under its digest and, when not NULL, a tag. */

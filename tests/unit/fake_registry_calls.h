@@ -63,13 +63,13 @@ static inline void fake_finish_upload(struct fake_call *call, struct fake_thing 
 {
 	char wanted[512] = "", digest[DIGEST_TEXT_BYTES];
 
-	digest_of(upload->bytes, upload->length, digest);
 	fake_query(call, "digest", wanted);
+	digest_of_as(upload->bytes, upload->length, wanted, digest);
 	if (strcmp(wanted, digest) != 0) {
 		fake_error(call, "400 Bad Request", "DIGEST_INVALID");
 		return;
 	}
-	fake_put_blob(call->fake, upload->bytes, upload->length);
+	fake_put_blob_as(call->fake, upload->bytes, upload->length, wanted);
 	fake_drop(call->fake, upload->name);
 	fake_add(call, "Location", "/v2/%s/blobs/%s", repository, digest);
 	fake_answer(call, "201 Created", "", 0);
@@ -112,12 +112,16 @@ static inline void fake_put_reference(struct fake_call *call, const char *reposi
 				      const char *reference)
 {
 	const char *subject = strstr(call->body, "\"subject\"");
-	char type[512] = "", digest[DIGEST_TEXT_BYTES];
+	char type[512] = "", digest[DIGEST_TEXT_BYTES], name[256];
 
 	digest_of(call->body, call->length, digest);
 	fake_header(call, "\nContent-Type:", type);
 	fake_put_manifest(call->fake, repository, strchr(reference, ':') ? NULL : reference, type,
 			  call->body, call->length);
+	if (strncmp(reference, "sha512:", 7) == 0) {
+		snprintf(name, sizeof(name), "%.100s %.140s", repository, reference);
+		fake_put(call->fake, name, type, call->body, call->length);
+	}
 	fake_add(call, "Docker-Content-Digest", "%s", digest);
 	fake_add(call, "Location", "/v2/%s/manifests/%s", repository, digest);
 	subject = subject ? strstr(subject, "sha256:") : NULL;
@@ -246,7 +250,8 @@ static inline void fake_route(struct fake_call *call)
 		snprintf(repository, sizeof(repository), "%.*s", (int)(rest - path), path);
 		fake_upload(call, repository, rest + strlen("/blobs/uploads/"));
 	} else if ((rest = strstr(call->path, "/blobs/"))) {
-		snprintf(name, sizeof(name), "blob %.71s", rest + strlen("/blobs/"));
+		snprintf(name, sizeof(name), "blob %.*s",
+			 (int)strcspn(rest + strlen("/blobs/"), " ?"), rest + strlen("/blobs/"));
 		thing = fake_find(call->fake, name);
 		if (thing)
 			fake_serve(call, thing, !(call->fake->flags & FAKE_NO_RANGES));
@@ -300,7 +305,8 @@ static inline void fake_dispatch(struct fake_call *call)
 		char name[400];
 		const struct fake_thing *thing;
 
-		snprintf(name, sizeof(name), "blob %.71s", call->path + 7);
+		snprintf(name, sizeof(name), "blob %.*s", (int)strcspn(call->path + 7, " ?"),
+			 call->path + 7);
 		thing = fake_find(call->fake, name);
 		if (thing)
 			fake_serve(call, thing, true);

@@ -273,7 +273,7 @@ static inline void check_pushed(struct fake *fake, const char *repository, bool 
 		assert_non_null(fake_find(fake, name));
 	/* never a tag on an image that is not whole */
 	for (size_t i = 0; i < ARRAY_LEN(all) && fake_find(fake, name); i++) {
-		char blob[128];
+		char blob[160];
 
 		snprintf(blob, sizeof(blob), "blob %s", all[i]->digest);
 		assert_non_null(fake_find(fake, blob));

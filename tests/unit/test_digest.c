@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SHA-256 against published vectors, and the text form. */
+/* SHA-256 and SHA-512 against published vectors, and the text form. */
 #include "tests/unit/support.h"
 
 #include "core/digest.h"
@@ -24,6 +24,31 @@ static void test_vectors(void **state)
 		digest_of(vectors[i].text, strlen(vectors[i].text), text);
 		assert_string_equal(text, vectors[i].digest);
 	}
+}
+
+/* Source: FIPS 180-2 appendix C. */
+#define SHA512_ABC                                                                \
+	"sha512:ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a" \
+	"2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f"
+
+static void test_sha512(void **state)
+{
+	struct scratch *s = *state;
+	char text[DIGEST_TEXT_BYTES];
+	struct error err = {0};
+
+	digest_of_as("abc", 3, SHA512_ABC, text);
+	assert_string_equal(text, SHA512_ABC);
+	digest_of_as("abc", 3, vectors[0].digest, text);
+	assert_string_equal(text, vectors[1].digest);
+	assert_fine(digest_of_file_as(put(s, "abc", "abc"), SHA512_ABC, text, &err));
+	assert_string_equal(text, SHA512_ABC);
+	assert_true(digest_is_valid(SHA512_ABC));
+	assert_false(digest_is_valid(arena_printf(&s->arena, "%.134s", SHA512_ABC)));
+	assert_false(digest_is_valid(arena_printf(&s->arena, "%s0", SHA512_ABC)));
+	assert_false(digest_is_valid(arena_printf(&s->arena, "sha256%s", SHA512_ABC + 6)));
+	assert_true(digest_is_like(SHA512_ABC, text));
+	assert_false(digest_is_like(SHA512_ABC, vectors[0].digest));
 }
 
 static void test_in_pieces(void **state)
@@ -98,9 +123,9 @@ static void test_random_hex(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_vectors),	   cmocka_unit_test(test_in_pieces),
-		SCRATCH_TEST(test_of_file),	   cmocka_unit_test(test_is_valid),
-		cmocka_unit_test(test_random_hex),
+		cmocka_unit_test(test_vectors),	 cmocka_unit_test(test_in_pieces),
+		SCRATCH_TEST(test_sha512),	 SCRATCH_TEST(test_of_file),
+		cmocka_unit_test(test_is_valid), cmocka_unit_test(test_random_hex),
 	};
 
 	return cmocka_run_group_tests_name("digest", tests, NULL, NULL);

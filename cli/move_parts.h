@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* move_parts.h - one move of an image, for move.c, move_push.c and move_many.c. */
+#ifndef CLI_MOVE_PARTS_H
+#define CLI_MOVE_PARTS_H
+
+#include "cli/move.h"
+
+/* What was done, in the words of all the ways. */
+struct moved {
+	const char *digest;
+	size_t blobs_total, blobs_moved, blobs_mounted;
+	uint64_t bytes_moved, bytes_resumed;
+	double seconds;
+};
+
+/* What the moves of one command share. */
+struct mover {
+	struct context *ctx;
+	const struct move_options *options;
+	struct connection *connections; /* open registries, in the command's arena */
+};
+
+/* Closes the registries. For _cleanup_. */
+void mover_release(struct mover *mover);
+
+/* The registry at that address with these options; opened once, and the mover's. */
+int mover_registry(struct mover *mover, const struct remote_options *options, const char *address,
+		   struct registry **registry, struct error *err);
+
+/* Moves one image. */
+int move_one(struct mover *mover, const struct place *from, const struct place *to,
+	     struct moved *moved, struct error *err);
+
+/* The image of one platform, out of an index in a layout. */
+int move_choose(const struct move_options *options, bool is_needed, struct place_image *image,
+		struct arena *arena, struct error *err);
+
+/* From a place on this machine to a registry. */
+int move_push(struct mover *mover, const struct place *from, const struct place *to,
+	      struct moved *moved, struct error *err);
+
+struct push_report;
+void moved_take(struct moved *moved, const struct push_report *report, struct arena *arena);
+
+#endif
