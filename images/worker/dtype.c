@@ -81,8 +81,7 @@ static inline uint16_t bf16_store(float value)
 	return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? bits >> 16 | 0x40 : rounded);
 }
 
-/* e5m2 is the upper half of an f16. Rounding twice would round wrongly, so the first time what is
- * cut off only leaves a mark: round to odd. */
+/* e5m2 is the upper half of an f16. */
 static inline float f8e5m2_load(uint8_t cell)
 {
 	return f16_load((uint16_t)(cell << 8));
@@ -90,13 +89,12 @@ static inline float f8e5m2_load(uint8_t cell)
 
 static inline uint8_t f8e5m2_store(float value)
 {
-	uint32_t bits = float_bits(value), odd = (bits & 0x1fff) != 0;
-	float cut = bits_float((bits & ~0x1fffu) | odd << 13);
-	uint16_t half = f16_store((bits & 0x7fffffffu) < 0x7f800000u ? cut : value);
+	uint32_t bits = float_bits(value), sign = bits >> 24 & 0x80, size = bits & 0x7fffffffu;
+	uint32_t normal = (size - 0x38000000u + 0xfffff + ((size >> 21) & 1)) >> 21;
+	uint32_t tiny = float_bits(bits_float(size) + 0x1p7f) - 0x43000000u;
+	uint32_t huge = size > 0x7f800000u ? 0x7e : 0x7c;
 
-	if ((half & 0x7c00) == 0x7c00 && (half & 0x3ff))
-		return (uint8_t)(half >> 8 | 2); /* stays no number */
-	return (uint8_t)((half + 0x7f + ((half >> 8) & 1)) >> 8);
+	return (uint8_t)(sign | (size >= 0x47700000u ? huge : size < 0x38800000u ? tiny : normal));
 }
 
 /* e4m3 has no infinity, and one mantissa for no number. */
