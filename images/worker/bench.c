@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "control.h"
 #include "find.h"
+#include "judge.h"
 
 #include <signal.h>
 #include <stdio.h>
