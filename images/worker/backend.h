@@ -13,6 +13,7 @@
 
 #include "collective.h"
 #include "group.h"
+#include "warning.h"
 
 #include <stdbool.h>
 
@@ -42,6 +43,9 @@ struct backend {
 	 * place, at this rank's block of the second one; what else lies in the second one may be
 	 * overwritten. Returns when the output is ready and the input may be written. */
 	int (*collective)(void *state, const struct collective *call, struct failure *err);
+
+	/* What makes it slower than it could be here, after open(); NULL: it does not know. */
+	void (*warn)(void *state, struct warnings *warnings);
 
 	/* Exchanges the first @bytes of the send buffers with rank @peer, into the receive buffers;
 	 * the peer makes the same call. @number grows with each exchange of a rank and is the same

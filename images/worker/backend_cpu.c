@@ -2,6 +2,7 @@
 /* The CPU backend: shared memory among the ranks of a host, TCP among the hosts' leaders (their
  * lowest ranks). */
 #include "backend.h"
+#include "hardware.h"
 #include "mesh.h"
 #include "placement.h"
 #include "ring.h"
@@ -21,7 +22,7 @@ struct cpu {
 	struct shm shm;
 	struct ring ring;
 	struct mesh mesh;
-	bool has_ring, crowded;
+	bool has_ring, crowded, unattached;
 };
 
 static int cpu_probe(struct failure *err)
@@ -97,11 +98,7 @@ static int open_shm(struct cpu *cpu, size_t bytes, struct failure *err)
 		rc = exchange(cpu, fd, all, err);
 	if (rc == 0) {
 		attached = shm_attach(&cpu->shm, all) == 0;
-		if (!attached)
-			fprintf(stderr,
-				"allreduce: rank %d (%s) cannot map its neighbours' memory; this "
-				"host's ranks use TCP\n",
-				cpu->group->rank, cpu->group->members[cpu->group->rank].host);
+		cpu->unattached = !attached;
 		rc = exchange(cpu, attached, all, err);
 	}
 	if (fd >= 0)
@@ -200,6 +197,20 @@ static int cpu_open(const struct group *group, size_t bytes, void **state, struc
 	}
 	*state = cpu;
 	return 0;
+}
+
+static void cpu_warn(void *state, struct warnings *warnings)
+{
+	const struct cpu *cpu = state;
+	struct warning *new = NULL;
+
+	hardware_check_network(cpu->group, warnings);
+	if (cpu->unattached)
+		new = warning_add(warnings, "start a host's ranks in one container, as one user",
+				  "this host's ranks use TCP, not shared memory");
+	if (new)
+		snprintf(new->why, sizeof(new->why), "rank %d cannot map its neighbours' memory",
+			 cpu->group->rank);
 }
 
 static const char *cpu_version(void)
@@ -444,6 +455,7 @@ const struct backend backend_cpu = {
 	.algorithm = cpu_algorithm,
 	.open = cpu_open,
 	.buffers = cpu_buffers,
+	.warn = cpu_warn,
 	.collective = cpu_collective,
 	.exchange = cpu_exchange,
 	.close = cpu_close,

@@ -12,6 +12,7 @@
 #include "control.h"
 #include "cuda.h"
 #include "nccl.h"
+#include "nccl_log.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -293,6 +294,8 @@ static void nccl_close(void *state)
 	struct state *s = state;
 	bool failed = control_failed(s->group->control);
 
+	nccl_log_stop();
+
 	for (int i = 0; i < 2 && !failed; i++)
 		if (s->handles[i])
 			nccl.ncclCommDeregister(s->comm, s->handles[i]);
@@ -341,6 +344,7 @@ static int nccl_connect(const struct group *group, size_t bytes, void **state, s
 	if (!s)
 		abort();
 	s->group = group;
+	nccl_log_start();
 	if (check_wishes(group, err) < 0 || pick_device(s, err) < 0 ||
 	    open_device(s, bytes, err) < 0 || open_comm(s, err) < 0 ||
 	    register_buffers(s, bytes, err) < 0) {
@@ -350,6 +354,13 @@ static int nccl_connect(const struct group *group, size_t bytes, void **state, s
 	}
 	*state = s;
 	return 0;
+}
+
+static void nccl_warn(void *state, struct warnings *warnings)
+{
+	const struct state *s = state;
+
+	nccl_log_check(s->group, warnings);
 }
 
 static void nccl_buffers(void *state, void **send, void **recv)
@@ -477,6 +488,7 @@ const struct backend backend_nccl = {
 	.algorithm = nccl_algorithm,
 	.open = nccl_connect,
 	.buffers = nccl_buffers,
+	.warn = nccl_warn,
 	.collective = nccl_run,
 	.exchange = nccl_exchange,
 	.put = nccl_put,

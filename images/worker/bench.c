@@ -24,6 +24,7 @@ struct run {
 	const struct bench *bench;
 	struct collective call;
 	struct extent extent;
+	int number, sizes; /* of how many this size is which */
 	uint32_t salt;
 	unsigned char *part; /* struct part and the times */
 	size_t part_bytes;
@@ -287,19 +288,35 @@ static void merge(const struct run *run, struct result *result, struct report *r
 	summarise(slowest, iterations, collective_factor(run->call.kind, world), result);
 }
 
+static void show(const struct run *run, const struct result *result, const char *doing)
+{
+	const struct bench *bench = run->bench;
+	char text[128];
+
+	if (bench->group->rank != 0)
+		return;
+	snprintf(text, sizeof(text), "%s, %llu bytes (size %d of %d), %s: %s",
+		 collective_name(run->call.kind), (unsigned long long)result->bytes, run->number,
+		 run->sizes, result->inplace ? "in place" : "out of place", doing);
+	bench->on_progress(bench->arg, text);
+}
+
 static int measure(struct run *run, struct result *result, struct report *report,
 		   struct failure *err)
 {
 	struct control *control = run->bench->group->control;
 
 	memset(run->part, 0, run->part_bytes);
+	show(run, result, "checking");
 	if (check(run, err) < 0)
 		return -1;
 	control_phase(control, PHASE_RUN);
+	show(run, result, "timing");
 	if (warm_up(run, err) < 0)
 		return -1;
 	if (run->bench->backend->begin ? time_queue(run, err) < 0 : time_iterations(run, err) < 0)
 		return -1;
+	show(run, result, "checking again");
 	if (check(run, err) < 0)
 		return -1;
 	if (control_gather(control, run->part, run->part_bytes, run->all, err) < 0)
@@ -333,6 +350,7 @@ static int measure_size(struct run *run, uint64_t bytes, struct report *report, 
 	struct result *pair = &report->results[report->count];
 	int placements = collective_in_place(call->kind) ? 2 : 1;
 
+	run->number++;
 	run->extent = collective_extent(call->kind, bytes, call->type, bench->group->world);
 	call->count = run->extent.count;
 	bytes = run->extent.send > run->extent.recv ? run->extent.send : run->extent.recv;
@@ -409,13 +427,13 @@ int bench_run(const struct bench *bench, struct report *report, struct failure *
 			  .salt = 1};
 	int rc;
 
-	memset(report, 0, sizeof(*report));
 	run.part_bytes = sizeof(struct part) + w->iterations * sizeof(float);
 	run.part_bytes = (run.part_bytes + 7) & ~(size_t)7;
 	run.part = calloc(1, run.part_bytes);
 	run.sorted = malloc(w->iterations * sizeof(float));
 	run.all = bench->group->rank == 0 ? calloc((size_t)bench->group->world, run.part_bytes)
 					  : NULL;
+	run.sizes = (int)count_sizes(w);
 	report->room = 2 * count_sizes(w);
 	report->results = calloc(report->room, sizeof(*report->results));
 	if (bench->backend->put)
@@ -437,5 +455,6 @@ void report_release(struct report *report)
 	for (size_t i = 0; i < report->room; i++)
 		free(report->results[i].ranks);
 	free(report->results);
+	free(report->warnings);
 	heat_release(&report->heat);
 }

@@ -34,11 +34,13 @@ struct rank_time {
 
 /* Rank 0's collection; other ranks leave `results` empty. */
 struct report {
-	struct result *results; /* owned; report_release() */
-	size_t count, room;	/* results so far; their most */
-	struct mismatch first;	/* the first mismatch, if failure.status is STATUS_DATA */
-	struct heat heat;	/* --find-slow */
-	struct sgd sgd;		/* --sgd */
+	struct result *results;	  /* owned; report_release() */
+	size_t count, room;	  /* results so far; their most */
+	struct mismatch first;	  /* the first mismatch, if failure.status is STATUS_DATA */
+	struct warning *warnings; /* [warning_count], owned */
+	int warning_count;
+	struct heat heat; /* --find-slow */
+	struct sgd sgd;	  /* --sgd */
 	struct failure
 		failure; /* status STATUS_PASS, or the worst verdict so far: data, then threshold */
 };
@@ -51,6 +53,8 @@ struct bench {
 	double min_busbw; /* GB/s for the largest size, 0: none */
 	/* Rank 0, after a size; @in_place is NULL if the collective has none. */
 	void (*on_row)(void *arg, const struct result *out_of_place, const struct result *in_place);
+	/* Rank 0, now and then: what is being done, a few words. Never while times are taken. */
+	void (*on_progress)(void *arg, const char *text);
 	void *arg;
 };
 

@@ -207,6 +207,15 @@ static void blame(const struct group *group, const struct heat *heat, struct fai
 	failure->phase = PHASE_RUN;
 }
 
+static void show(const struct find *f, const struct heat *heat)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text), "pairs: sweep %d, %.1f s, %d suspects", heat->sweeps,
+		 heat->seconds, heat->finding_count + heat->unsure);
+	f->bench->on_progress(f->bench->arg, text);
+}
+
 /* Rank 0, after each sweep. The pauses are of no regular length: what else runs may be regular too.
  */
 static void decide(const struct find *f, struct heat *heat, int64_t started_usec,
@@ -214,6 +223,7 @@ static void decide(const struct find *f, struct heat *heat, int64_t started_usec
 {
 	judge_add(heat, f->all);
 	decision->again = !judge_enough(heat, (double)(clock_usec() - started_usec) / 1e6);
+	show(f, heat);
 	if (decision->again && heat->sweeps >= JUDGE_SWEEPS_LEAST)
 		usleep((unsigned)(clock_nsec() % PAUSE_USEC));
 	decision->suspect = -1;

@@ -6,7 +6,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#define CLEAR "\033[K" /* the rest of the terminal's line */
 #define RANKS_SHOWN 32
 #define PAIRS_SHOWN 16
 
@@ -48,6 +50,35 @@ void output_header(const struct options *options, const struct group *group)
 	fflush(stdout);
 }
 
+void output_warnings(const struct options *options, const struct group *group,
+		     const struct report *report)
+{
+	for (int i = 0; i < report->warning_count && !options->quiet; i++) {
+		const struct warning *warning = &report->warnings[i];
+
+		fprintf(stderr, "allreduce: warning: %s: %s (rank %d): %s; %s\n",
+			group->members[warning->rank].host, warning->what, warning->rank,
+			warning->why, warning->fix);
+	}
+}
+
+static bool shows_progress(const struct options *options)
+{
+	return !options->quiet && isatty(STDERR_FILENO);
+}
+
+void output_progress(void *arg, const char *text)
+{
+	if (shows_progress(arg))
+		fprintf(stderr, "\r" CLEAR "%s", text);
+}
+
+static void end_progress(const struct options *options)
+{
+	if (shows_progress(options))
+		fputs("\r" CLEAR, stderr);
+}
+
 static void print_time(const struct result *result)
 {
 	int digits;
@@ -76,6 +107,7 @@ void output_row(void *arg, const struct result *out_of_place, const struct resul
 	const struct workload *w = &options->workload;
 	enum collective_kind kind = (enum collective_kind)w->collective;
 
+	end_progress(options);
 	if (options->json || options->quiet)
 		return;
 	printf("%12" PRIu64 "  %12" PRIu64 "  %8s  %6s  %6d", out_of_place->bytes,
@@ -223,6 +255,23 @@ static void print_ranks(const struct group *group)
 	}
 }
 
+static void print_warnings(const struct group *group, const struct report *report)
+{
+	for (int i = 0; i < report->warning_count; i++) {
+		const struct warning *warning = &report->warnings[i];
+
+		printf("%s\n    {", i ? "," : "");
+		json_pair("host", group->members[warning->rank].host);
+		printf(", \"rank\": %d, ", warning->rank);
+		json_pair("what", warning->what);
+		printf(", ");
+		json_pair("why", warning->why);
+		printf(", ");
+		json_pair("fix", warning->fix);
+		printf("}");
+	}
+}
+
 static void print_json(const struct options *options, const struct group *group,
 		       const struct report *report, const struct failure *failure)
 {
@@ -241,6 +290,8 @@ static void print_json(const struct options *options, const struct group *group,
 	}
 	printf("],\n  \"ranks\": [");
 	print_ranks(group);
+	printf("],\n  \"warnings\": [");
+	print_warnings(group, report);
 	printf("],\n  \"pairs\": ");
 	print_pairs(group, &report->heat);
 	printf(",\n  \"sgd\": ");
@@ -315,6 +366,7 @@ int output_verdict(const struct options *options, const struct group *group,
 {
 	bool pass = failure->status == STATUS_PASS;
 
+	end_progress(options);
 	if (options->json)
 		print_json(options, group, report, failure);
 	else if (!options->quiet) {
