@@ -206,42 +206,6 @@ static int register_buffers(struct state *s, size_t bytes, struct failure *err)
 	return 0;
 }
 
-/* Rank 0: do all ranks have the same NCCL? */
-static int compare_versions(const struct group *group, const int *all, struct failure *err)
-{
-	char ours[16], theirs[16];
-
-	for (int rank = 1; rank < group->world; rank++) {
-		if (all[rank] == all[0])
-			continue;
-		nccl_version_text(all[0], ours);
-		nccl_version_text(all[rank], theirs);
-		return failure_set(
-			err, STATUS_VERSION, rank, group->members[rank].host,
-			"versions differ: rank 0 (%s) has NCCL %s, rank %d (%s) has NCCL "
-			"%s; deploy one image to all hosts",
-			group->members[0].host, ours, rank, group->members[rank].host, theirs);
-	}
-	return 0;
-}
-
-/* Rank 0's NCCL makes the id by which the ranks' NCCLs meet; everybody gets it. */
-static int exchange_id(const struct state *s, struct nccl_id *id, struct failure *err)
-{
-	const struct group *group = s->group;
-	int *all = calloc((size_t)group->world, sizeof(*all)), rc;
-
-	if (!all)
-		abort();
-	rc = control_gather(group->control, &nccl.version, sizeof(nccl.version), all, err);
-	if (rc == 0 && group->rank == 0)
-		rc = compare_versions(group, all, err);
-	free(all);
-	if (rc == 0 && group->rank == 0)
-		rc = nccl_says(s, "ncclGetUniqueId", nccl.ncclGetUniqueId(id), err);
-	return rc < 0 ? -1 : control_share(group->control, id, sizeof(*id), err);
-}
-
 static int open_comm(struct state *s, struct failure *err)
 {
 	const struct group *group = s->group;
@@ -254,7 +218,7 @@ static int open_comm(struct state *s, struct failure *err)
 	struct nccl_id id = {.internal = ""};
 	int rc;
 
-	if (exchange_id(s, &id, err) < 0)
+	if (nccl_meet(&nccl, group, &id, err) < 0)
 		return -1;
 	control_begin(group->control, clock_usec());
 	if (nccl.ncclCommInitRankConfig) {

@@ -88,6 +88,13 @@ int nccl_shift(const struct nccl *nccl, int to, const void *out, int from, void 
 /* The call's name, for messages. */
 const char *nccl_call(enum collective_kind kind);
 
+struct group;
+
+/* Rank 0's NCCL makes the id by which the ranks' NCCLs meet; everybody gets it. All must be of the
+ * same version. nccl_meet.c */
+int nccl_meet(const struct nccl *nccl, const struct group *group, struct nccl_id *id,
+	      struct failure *err);
+
 /* Can this library do it? */
 int nccl_can(const struct nccl *nccl, enum collective_kind kind, enum dtype type,
 	     struct failure *err);
