@@ -7,8 +7,8 @@
 
 #include "ring.h"
 
-#define RING_SMALL_BYTES 32768	 /* up to here a vector goes to everybody as a whole, ... */
-#define RING_GATHER_BYTES 131072 /* ... if all of them together are no more than this */
+#define RING_SMALL_BYTES 65536	 /* up to here a vector goes to everybody as a whole, ... */
+#define RING_GATHER_BYTES 262144 /* ... if all of them together are no more than this */
 #define RING_CRUMB_BYTES 65536	 /* passed on no sooner than this much is there */
 #define RING_CHUNK_BYTES 524288	 /* received and reduced at a time */
 
