@@ -2,6 +2,7 @@
 /* The CPU backend: shared memory among the ranks of a host, TCP among the hosts' leaders (their
  * lowest ranks). */
 #include "backend.h"
+#include "hardware.h"
 #include "mesh.h"
 #include "placement.h"
 #include "ring.h"
@@ -21,7 +22,7 @@ struct cpu {
 	struct shm shm;
 	struct ring ring;
 	struct mesh mesh;
-	bool has_ring, crowded;
+	bool has_ring, crowded, unattached;
 };
 
 static int cpu_probe(struct failure *err)
@@ -97,11 +98,7 @@ static int open_shm(struct cpu *cpu, size_t bytes, struct failure *err)
 		rc = exchange(cpu, fd, all, err);
 	if (rc == 0) {
 		attached = shm_attach(&cpu->shm, all) == 0;
-		if (!attached)
-			fprintf(stderr,
-				"allreduce: rank %d (%s) cannot map its neighbours' memory; this "
-				"host's ranks use TCP\n",
-				cpu->group->rank, cpu->group->members[cpu->group->rank].host);
+		cpu->unattached = !attached;
 		rc = exchange(cpu, attached, all, err);
 	}
 	if (fd >= 0)
@@ -109,6 +106,8 @@ static int open_shm(struct cpu *cpu, size_t bytes, struct failure *err)
 	if (rc == 0) {
 		split_hosts(cpu, all);
 		count_hosts(cpu);
+		if (cpu->local_count == 1)
+			shm_alone(&cpu->shm);
 	}
 	free(all);
 	return rc;
@@ -128,6 +127,41 @@ static void cpu_close(void *state)
 	free(cpu);
 }
 
+static bool is_local(const struct cpu *cpu, int rank)
+{
+	return cpu->leader_of[rank] == cpu->leader_of[cpu->group->rank];
+}
+
+/* Links to those of other hosts that this rank exchanges data with in the group's collective. */
+static int open_pairs(struct cpu *cpu, struct failure *err)
+{
+	const struct group *group = cpu->group;
+	enum collective_kind kind = (enum collective_kind)group->workload.collective;
+	int next = (group->rank + 1) % group->world,
+	    last = (group->rank + group->world - 1) % group->world, rc;
+	bool *needed = calloc((size_t)group->world, sizeof(*needed));
+
+	if (!needed)
+		abort();
+	for (int rank = 0; rank < group->world; rank++)
+		needed[rank] =
+			!is_local(cpu, rank) && (kind == ALLTOALL || rank == next || rank == last);
+	rc = control_barrier(group->control, err);
+	if (rc == 0)
+		rc = mesh_link_set(&cpu->mesh, needed, err);
+	free(needed);
+	return rc;
+}
+
+static int open_ring(struct cpu *cpu, struct failure *err)
+{
+	if (cpu->leader_of[cpu->group->rank] != cpu->group->rank || cpu->leader_count == 1)
+		return 0;
+	cpu->has_ring = true;
+	return ring_open(&cpu->ring, cpu->group, cpu->leaders, cpu->leader_count, cpu->leader_of,
+			 cpu->crowded, err);
+}
+
 static int open_all(struct cpu *cpu, size_t bytes, struct failure *err)
 {
 	const struct group *group = cpu->group;
@@ -136,12 +170,11 @@ static int open_all(struct cpu *cpu, size_t bytes, struct failure *err)
 	placement_bind(group);
 	find_leaders(cpu);
 	count_hosts(cpu);
-	if (open_shm(cpu, bytes, err) < 0)
+	if (open_shm(cpu, bytes, err) < 0 || open_ring(cpu, err) < 0)
 		return -1;
-	if (cpu->leader_of[group->rank] != group->rank || cpu->leader_count == 1)
-		return 0;
-	cpu->has_ring = true;
-	return ring_open(&cpu->ring, group, cpu->leaders, cpu->leader_count, cpu->crowded, err);
+	if (group->workload.collective == ALLTOALL || group->workload.collective == SENDRECV)
+		return open_pairs(cpu, err);
+	return 0;
 }
 
 static int cpu_open(const struct group *group, size_t bytes, void **state, struct failure *err)
@@ -166,26 +199,45 @@ static int cpu_open(const struct group *group, size_t bytes, void **state, struc
 	return 0;
 }
 
+static void cpu_warn(void *state, struct warnings *warnings)
+{
+	const struct cpu *cpu = state;
+	struct warning *new = NULL;
+
+	hardware_check_network(cpu->group, warnings);
+	if (cpu->unattached)
+		new = warning_add(warnings, "start a host's ranks in one container, as one user",
+				  "this host's ranks use TCP, not shared memory");
+	if (new)
+		snprintf(new->why, sizeof(new->why), "rank %d cannot map its neighbours' memory",
+			 cpu->group->rank);
+}
+
 static const char *cpu_version(void)
 {
 	return "";
 }
 
-static const char *cpu_algorithm(void *state, size_t bytes)
+static const char *cpu_algorithm(void *state, enum collective_kind kind, size_t bytes)
 {
 	const struct cpu *cpu = state;
-	bool small = bytes <= SHM_SMALL_BYTES;
+	int hosts = cpu->leader_count;
+	bool small = bytes <= SHM_SMALL_BYTES, spread = hosts == cpu->group->world;
 
 	if (cpu->group->world == 1)
 		return "copy";
-	if (cpu->leader_count == 1)
+	if (hosts == 1)
 		return small ? "shm slots" : "shm shares";
-	if (cpu->leader_count == cpu->group->world)
-		return ring_is_small(cpu->leader_count, bytes) ? "tcp gather" : "tcp ring";
-	if (small)
+	if (kind == ALLTOALL || kind == SENDRECV)
+		return spread ? "tcp pairs" : "shm shares, tcp pairs";
+	if (kind == BROADCAST && ring_is_tree(bytes))
+		return spread ? "tcp tree" : "shm shares, tcp tree";
+	if (kind == BROADCAST ||
+	    !ring_is_small(hosts, kind == ALL_GATHER ? bytes / (size_t)hosts : bytes))
+		return spread ? "tcp ring" : "shm shares, tcp ring";
+	if (small && kind == ALL_REDUCE && !spread)
 		return "shm slots, tcp gather";
-	return ring_is_small(cpu->leader_count, bytes) ? "shm shares, tcp gather"
-						       : "shm shares, tcp ring";
+	return spread ? "tcp gather" : "shm shares, tcp gather";
 }
 
 static void cpu_buffers(void *state, void **send, void **recv)
@@ -227,29 +279,162 @@ static int hierarchical(struct cpu *cpu, int from, int to, size_t count, enum dt
 	if (cpu->shm.me == 0 &&
 	    ring_allreduce(&cpu->ring, out, out, count, type, op, divisor, err) < 0)
 		return -1;
-	return shm_spread(&cpu->shm, to, bytes);
+	return shm_spread(&cpu->shm, to, 0, out, bytes);
 }
 
-static int cpu_allreduce(void *state, const void *src, void *dst, size_t count, enum dtype type,
-			 enum op op, struct failure *err)
+static int allreduce(struct cpu *cpu, const struct collective *call, int divisor,
+		     struct failure *err)
+{
+	int from = call->src != shm_buffer(&cpu->shm, 0),
+	    to = call->dst != shm_buffer(&cpu->shm, 0);
+
+	if (cpu->leader_count == 1)
+		return shm_allreduce(&cpu->shm, from, to, call->count, call->type, call->op,
+				     divisor);
+	if (cpu->local_count > 1)
+		return hierarchical(cpu, from, to, call->count, call->type, call->op, divisor, err);
+	return ring_allreduce(&cpu->ring, call->src, call->dst, call->count, call->type, call->op,
+			      divisor, err);
+}
+
+/* From here on: collectives among several hosts. */
+
+/* Each leader collects its ranks' blocks where they belong. */
+static int all_gather(struct cpu *cpu, const struct collective *call, size_t bytes,
+		      struct failure *err)
+{
+	unsigned char *all = shm_buffer(&cpu->shm, 1);
+
+	if (cpu->local_count > 1 && shm_enter(&cpu->shm) < 0)
+		return -1;
+	for (int i = 0; i < cpu->local_count && cpu->shm.me == 0; i++)
+		shm_bring(&cpu->shm, call, i, all + (size_t)cpu->locals[i] * bytes);
+	if (cpu->has_ring && ring_allgather(&cpu->ring, all, bytes, err) < 0)
+		return -1;
+	if (cpu->local_count == 1)
+		return 0;
+	return shm_spread(&cpu->shm, 1, 0, all, bytes * (size_t)cpu->group->world);
+}
+
+/* The leaders reduce whole vectors in their second buffers and hand out the blocks. */
+static int reduce_scatter(struct cpu *cpu, const struct collective *call, int divisor,
+			  struct failure *err)
+{
+	int world = cpu->group->world, from = call->src != shm_buffer(&cpu->shm, 0);
+	size_t bytes = call->count * dtype_bytes(call->type);
+	unsigned char *all = shm_buffer(&cpu->shm, 1),
+		      *own = all + (size_t)cpu->group->rank * bytes;
+	const void *src = cpu->local_count > 1 ? all : call->src;
+
+	if (cpu->local_count > 1 &&
+	    shm_reduce(&cpu->shm, from, 1, call->count * (size_t)world, call->type, call->op) < 0)
+		return -1;
+	if (cpu->has_ring && ring_reduce_scatter(&cpu->ring, src, all, call->count, call->type,
+						 call->op, divisor, err) < 0)
+		return -1;
+	if (cpu->local_count > 1 &&
+	    shm_spread(&cpu->shm, 1, (size_t)(own - all), call->dst, bytes) < 0)
+		return -1;
+	if (cpu->has_ring && own != call->dst)
+		memmove(call->dst, own, bytes);
+	return 0;
+}
+
+static int broadcast(struct cpu *cpu, const struct collective *call, size_t bytes,
+		     struct failure *err)
+{
+	int root = 0, leader = cpu->leader_of[call->root];
+
+	if (cpu->local_count > 1 && shm_enter(&cpu->shm) < 0)
+		return -1;
+	for (int i = 0; i < cpu->local_count && cpu->shm.me == 0; i++)
+		if (cpu->locals[i] == call->root)
+			shm_bring(&cpu->shm, call, i, call->dst);
+	while (cpu->leaders[root] != leader)
+		root++;
+	if (cpu->has_ring && ring_broadcast(&cpu->ring, call->dst, bytes, root, err) < 0)
+		return -1;
+	if (cpu->local_count == 1)
+		return 0;
+	return shm_spread(&cpu->shm, 1, 0, call->dst, bytes);
+}
+
+/* What this rank and those of other hosts have for each other goes straight between them. */
+static int across_hosts(struct cpu *cpu, const struct collective *call, size_t bytes,
+			struct failure *err)
+{
+	int world = cpu->group->world, me = cpu->group->rank;
+	int next = (me + 1) % world, last = (me + world - 1) % world;
+	const unsigned char *src = call->src;
+	unsigned char *dst = call->dst;
+
+	if (call->kind == SENDRECV)
+		return mesh_shift(&cpu->mesh, is_local(cpu, next) ? -1 : next, src,
+				  is_local(cpu, last) ? -1 : last, dst, bytes, err);
+	for (int round = 0; round < world; round++) {
+		int peer = (round + world - me) % world;
+
+		if (!is_local(cpu, peer) &&
+		    mesh_exchange(&cpu->mesh, peer, src + (size_t)peer * bytes,
+				  dst + (size_t)peer * bytes, bytes, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int direct(struct cpu *cpu, const struct collective *call, size_t bytes, struct failure *err)
+{
+	bool shared = cpu->local_count > 1;
+
+	if (shared && shm_enter(&cpu->shm) < 0)
+		return -1;
+	for (int i = 0; i < cpu->local_count; i++)
+		shm_take(&cpu->shm, call, (cpu->shm.me + i) % cpu->local_count);
+	if (across_hosts(cpu, call, bytes, err) < 0)
+		return -1;
+	return shared ? shm_leave(&cpu->shm) : 0;
+}
+
+static int among_hosts(struct cpu *cpu, const struct collective *call, int divisor,
+		       struct failure *err)
+{
+	size_t bytes = call->count * dtype_bytes(call->type);
+
+	switch (call->kind) {
+	case REDUCE_SCATTER:
+		return reduce_scatter(cpu, call, divisor, err);
+	case ALL_GATHER:
+		return all_gather(cpu, call, bytes, err);
+	case BROADCAST:
+		return broadcast(cpu, call, bytes, err);
+	case ALLTOALL:
+	case SENDRECV:
+	case ALL_REDUCE:
+	case COLLECTIVE_COUNT:
+		break;
+	}
+	return direct(cpu, call, bytes, err);
+}
+
+static int cpu_collective(void *state, const struct collective *call, struct failure *err)
 {
 	struct cpu *cpu = state;
-	int from = src == shm_buffer(&cpu->shm, 0) ? 0 : 1,
-	    to = dst == shm_buffer(&cpu->shm, 0) ? 0 : 1;
-	int divisor = op == OP_AVG ? cpu->group->world : 1;
+	int world = cpu->group->world;
+	int divisor = collective_reduces(call->kind) && call->op == OP_AVG ? world : 1;
 
-	if (count == 0)
+	if (call->count == 0)
 		return 0;
+	if (world == 1) {
+		if (call->src != call->dst)
+			memcpy(call->dst, call->src, call->count * dtype_bytes(call->type));
+		return 0;
+	}
 	shm_next(&cpu->shm);
-	if (cpu->local_count > 1 && cpu->leader_count == 1)
-		return shm_allreduce(&cpu->shm, from, to, count, type, op, divisor);
-	if (cpu->local_count > 1)
-		return hierarchical(cpu, from, to, count, type, op, divisor, err);
-	if (cpu->leader_count > 1)
-		return ring_allreduce(&cpu->ring, src, dst, count, type, op, divisor, err);
-	if (src != dst)
-		memcpy(dst, src, count * dtype_bytes(type));
-	return 0;
+	if (call->kind == ALL_REDUCE)
+		return allreduce(cpu, call, divisor, err);
+	if (cpu->leader_count == 1)
+		return shm_collective(&cpu->shm, call, divisor);
+	return among_hosts(cpu, call, divisor, err);
 }
 
 static int cpu_exchange(void *state, int peer, size_t bytes, uint32_t number, struct failure *err)
@@ -270,7 +455,8 @@ const struct backend backend_cpu = {
 	.algorithm = cpu_algorithm,
 	.open = cpu_open,
 	.buffers = cpu_buffers,
-	.allreduce = cpu_allreduce,
+	.warn = cpu_warn,
+	.collective = cpu_collective,
 	.exchange = cpu_exchange,
 	.close = cpu_close,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The MPI backend: MPI_Allreduce of the image's own MPI, through a shared object of its own
+/* The MPI backend: the collectives of the image's own MPI, through a shared object of its own
  * (mpi/plugin.h), so that the worker itself needs no MPI. The shared object lies next to the
  * program, or $RINGUP_MPI_PLUGIN says where. */
 #include "backend.h"
@@ -96,11 +96,16 @@ static const char *mpi_version(void)
 	return loaded->version();
 }
 
-static const char *mpi_algorithm(void *state, size_t bytes)
+static const char *mpi_algorithm(void *state, enum collective_kind kind, size_t bytes)
 {
+	static const char *const calls[COLLECTIVE_COUNT] = {
+		[ALL_REDUCE] = "MPI_Allreduce", [REDUCE_SCATTER] = "MPI_Reduce_scatter_block",
+		[ALL_GATHER] = "MPI_Allgather", [BROADCAST] = "MPI_Bcast",
+		[ALLTOALL] = "MPI_Alltoall",	[SENDRECV] = "MPI_Sendrecv"};
+
 	(void)state;
 	(void)bytes;
-	return "MPI_Allreduce";
+	return calls[kind];
 }
 
 static void mpi_buffers(void *state, void **send, void **recv)
@@ -131,18 +136,25 @@ static int mpi_exchange(void *state, int peer, size_t bytes, uint32_t number, st
 	return 0;
 }
 
-static int mpi_allreduce(void *state, const void *src, void *dst, size_t count, enum dtype type,
-			 enum op op, struct failure *err)
+static int mpi_collective(void *state, const struct collective *call, struct failure *err)
 {
 	struct mpi *mpi = state;
-	const struct group *group = mpi->group;
+	bool reduces = collective_reduces(call->kind);
+	const struct mpi_call mpi_call = {.name = collective_name(call->kind),
+					  .type = dtype_name(call->type),
+					  .op = op_name(call->op),
+					  .src = call->src,
+					  .dst = call->dst,
+					  .count = call->count,
+					  .element_bytes = dtype_bytes(call->type),
+					  .root = call->root,
+					  .reduce = dtype_reducer(call->type, call->op)};
 	char why[256] = "";
 
-	if (mpi->plugin->allreduce(src, dst, count, dtype_name(type), op_name(op),
-				   dtype_reducer(type, op), why, sizeof(why)) < 0)
+	if (mpi->plugin->collective(&mpi_call, why, sizeof(why)) < 0)
 		return mpi_says(mpi, why, err);
-	if (op == OP_AVG)
-		dtype_scale(type, dst, count, group->world);
+	if (reduces && call->op == OP_AVG)
+		dtype_scale(call->type, call->dst, call->count, mpi->group->world);
 	return 0;
 }
 
@@ -161,7 +173,7 @@ const struct backend backend_mpi = {
 	.algorithm = mpi_algorithm,
 	.open = mpi_open,
 	.buffers = mpi_buffers,
-	.allreduce = mpi_allreduce,
+	.collective = mpi_collective,
 	.exchange = mpi_exchange,
 	.close = mpi_close,
 };

@@ -12,6 +12,7 @@
 #include "control.h"
 #include "cuda.h"
 #include "nccl.h"
+#include "nccl_log.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -28,8 +29,12 @@ struct state {
 	int device;
 	void *context, *comm, *stream, *start, *end;
 	cuda_address send, recv;
-	bool queued;	    /* the stream may have work */
-	int64_t leave_usec; /* when closing gives up waiting for others; 0: not closing */
+	void *graph;		   /* CUgraphExec of --graph */
+	void *handles[2];	   /* of registered buffers */
+	enum collective_kind kind; /* of the last collective */
+	bool nccl_memory;	   /* the buffers are of ncclMemAlloc() */
+	bool queued;		   /* the stream may have work */
+	int64_t leave_usec;	   /* when closing gives up waiting for others; 0: not closing */
 };
 
 static int nccl_probe(struct failure *err)
@@ -51,11 +56,11 @@ static const char *nccl_version(void)
 	return text;
 }
 
-static const char *nccl_algorithm(void *state, size_t bytes)
+static const char *nccl_algorithm(void *state, enum collective_kind kind, size_t bytes)
 {
 	(void)state;
 	(void)bytes;
-	return "ncclAllReduce";
+	return nccl_call(kind);
 }
 
 /* Puts the rank in front of what cuda_failed() said. */
@@ -115,7 +120,7 @@ static int drain(struct state *s, struct failure *err)
 			return cuda_says(s, "cuStreamQuery", rc, err);
 		rc = nccl.ncclCommGetAsyncError(s->comm, &async);
 		if (rc != 0 || (async != 0 && async != NCCL_IN_PROGRESS))
-			return nccl_says(s, "ncclAllReduce", rc ? rc : async, err);
+			return nccl_says(s, nccl_call(s->kind), rc ? rc : async, err);
 		if (control_failed(s->group->control))
 			return -1;
 		if (s->queued)
@@ -146,6 +151,19 @@ static int pick_device(struct state *s, struct failure *err)
 			   group->rank, self->host, before + 1, cuda.devices);
 }
 
+static int allocate_for_nccl(struct state *s, size_t bytes, struct failure *err)
+{
+	void *memory[2] = {NULL, NULL};
+
+	for (int i = 0; i < 2; i++)
+		if (nccl_says(s, "ncclMemAlloc", nccl.ncclMemAlloc(&memory[i], bytes), err) < 0)
+			return -1;
+	s->send = (cuda_address)(uintptr_t)memory[0];
+	s->recv = (cuda_address)(uintptr_t)memory[1];
+	s->nccl_memory = true;
+	return 0;
+}
+
 /* Makes the GPU this thread's, with a stream, two events and two buffers. */
 static int open_device(struct state *s, size_t bytes, struct failure *err)
 {
@@ -165,46 +183,27 @@ static int open_device(struct state *s, size_t bytes, struct failure *err)
 	CALL(cuStreamCreate, &s->stream, CUDA_STREAM_NON_BLOCKING);
 	CALL(cuEventCreate, &s->start, 0);
 	CALL(cuEventCreate, &s->end, 0);
+	if (s->group->workload.registers && nccl.ncclMemAlloc && nccl.ncclMemFree)
+		return allocate_for_nccl(s, bytes, err);
 	CALL(cuMemAlloc, &s->send, bytes);
 	CALL(cuMemAlloc, &s->recv, bytes);
 #undef CALL
 	return 0;
 }
 
-/* Rank 0: do all ranks have the same NCCL? */
-static int compare_versions(const struct group *group, const int *all, struct failure *err)
+/* Tells NCCL of both buffers, so that it may use them without copying to its own. */
+static int register_buffers(struct state *s, size_t bytes, struct failure *err)
 {
-	char ours[16], theirs[16];
+	cuda_address buffers[2] = {s->send, s->recv};
 
-	for (int rank = 1; rank < group->world; rank++) {
-		if (all[rank] == all[0])
-			continue;
-		nccl_version_text(all[0], ours);
-		nccl_version_text(all[rank], theirs);
-		return failure_set(
-			err, STATUS_VERSION, rank, group->members[rank].host,
-			"versions differ: rank 0 (%s) has NCCL %s, rank %d (%s) has NCCL "
-			"%s; deploy one image to all hosts",
-			group->members[0].host, ours, rank, group->members[rank].host, theirs);
+	for (int i = 0; i < 2 && s->group->workload.registers; i++) {
+		int rc = nccl.ncclCommRegister(s->comm, (void *)(uintptr_t)buffers[i],
+					       bytes > 0 ? bytes : 1, &s->handles[i]);
+
+		if (nccl_wait(s, "ncclCommRegister", rc, err) < 0)
+			return -1;
 	}
 	return 0;
-}
-
-/* Rank 0's NCCL makes the id by which the ranks' NCCLs meet; everybody gets it. */
-static int exchange_id(const struct state *s, struct nccl_id *id, struct failure *err)
-{
-	const struct group *group = s->group;
-	int *all = calloc((size_t)group->world, sizeof(*all)), rc;
-
-	if (!all)
-		abort();
-	rc = control_gather(group->control, &nccl.version, sizeof(nccl.version), all, err);
-	if (rc == 0 && group->rank == 0)
-		rc = compare_versions(group, all, err);
-	free(all);
-	if (rc == 0 && group->rank == 0)
-		rc = nccl_says(s, "ncclGetUniqueId", nccl.ncclGetUniqueId(id), err);
-	return rc < 0 ? -1 : control_share(group->control, id, sizeof(*id), err);
 }
 
 static int open_comm(struct state *s, struct failure *err)
@@ -219,7 +218,7 @@ static int open_comm(struct state *s, struct failure *err)
 	struct nccl_id id = {.internal = ""};
 	int rc;
 
-	if (exchange_id(s, &id, err) < 0)
+	if (nccl_meet(&nccl, group, &id, err) < 0)
 		return -1;
 	control_begin(group->control, clock_usec());
 	if (nccl.ncclCommInitRankConfig) {
@@ -242,25 +241,64 @@ static bool finalize(struct state *s)
 	       nccl_wait(s, "ncclCommFinalize", nccl.ncclCommFinalize(s->comm), &ignored) == 0;
 }
 
+static void free_buffers(const struct state *s)
+{
+	if (s->nccl_memory) {
+		nccl.ncclMemFree((void *)(uintptr_t)s->send);
+		nccl.ncclMemFree((void *)(uintptr_t)s->recv);
+		return;
+	}
+	cuda.cuMemFree(s->send);
+	cuda.cuMemFree(s->recv);
+}
+
 /* Nothing here waits for others once the run has failed. */
 static void nccl_close(void *state)
 {
 	struct state *s = state;
 	bool failed = control_failed(s->group->control);
 
+	nccl_log_stop();
+
+	for (int i = 0; i < 2 && !failed; i++)
+		if (s->handles[i])
+			nccl.ncclCommDeregister(s->comm, s->handles[i]);
+	if (s->graph && !failed)
+		cuda.cuGraphExecDestroy(s->graph);
 	if (s->comm && !failed && finalize(s))
 		nccl.ncclCommDestroy(s->comm);
 	else if (s->comm)
 		nccl.ncclCommAbort(s->comm);
 	if (s->context && !failed) { /* freeing waits for the stream: leave that to the exit */
-		cuda.cuMemFree(s->send);
-		cuda.cuMemFree(s->recv);
+		free_buffers(s);
 		cuda.cuEventDestroy(s->start);
 		cuda.cuEventDestroy(s->end);
 		cuda.cuStreamDestroy(s->stream);
 		cuda.cuDevicePrimaryCtxRelease(s->device);
 	}
 	free(s);
+}
+
+/* Do this driver and this NCCL have what is asked for? */
+static int check_wishes(const struct group *group, struct failure *err)
+{
+	const struct workload *w = &group->workload;
+	const char *host = group->members[group->rank].host;
+	char version[16];
+
+	nccl_version_text(nccl.version, version);
+	if (w->graph && (!cuda.cuStreamBeginCapture || !cuda.cuGraphInstantiateWithFlags))
+		return failure_set(err, STATUS_GPU, group->rank, host,
+				   "rank %d (%s): --graph needs a driver of CUDA 11.4 or newer; "
+				   "this one is of CUDA %d.%d",
+				   group->rank, host, cuda.version / 1000,
+				   cuda.version % 1000 / 10);
+	if (w->registers && (!nccl.ncclCommRegister || !nccl.ncclCommDeregister))
+		return failure_set(err, STATUS_GPU, group->rank, host,
+				   "rank %d (%s): --register needs NCCL 2.19 or newer; this one is "
+				   "%s",
+				   group->rank, host, version);
+	return nccl_can(&nccl, (enum collective_kind)w->collective, (enum dtype)w->type, err);
 }
 
 static int nccl_connect(const struct group *group, size_t bytes, void **state, struct failure *err)
@@ -270,13 +308,23 @@ static int nccl_connect(const struct group *group, size_t bytes, void **state, s
 	if (!s)
 		abort();
 	s->group = group;
-	if (pick_device(s, err) < 0 || open_device(s, bytes, err) < 0 || open_comm(s, err) < 0) {
+	nccl_log_start();
+	if (check_wishes(group, err) < 0 || pick_device(s, err) < 0 ||
+	    open_device(s, bytes, err) < 0 || open_comm(s, err) < 0 ||
+	    register_buffers(s, bytes, err) < 0) {
 		control_raise(group->control, err);
 		nccl_close(s);
 		return -1;
 	}
 	*state = s;
 	return 0;
+}
+
+static void nccl_warn(void *state, struct warnings *warnings)
+{
+	const struct state *s = state;
+
+	nccl_log_check(s->group, warnings);
 }
 
 static void nccl_buffers(void *state, void **send, void **recv)
@@ -287,48 +335,35 @@ static void nccl_buffers(void *state, void **send, void **recv)
 	*recv = (void *)(uintptr_t)s->recv;
 }
 
-/* ncclDataType_t and ncclRedOp_t of nccl.h. */
-static const int types[DTYPE_COUNT] = {
-	[DTYPE_U8] = 1,	 [DTYPE_I32] = 2, [DTYPE_I64] = 4,  [DTYPE_F16] = 6,
-	[DTYPE_F32] = 7, [DTYPE_F64] = 8, [DTYPE_BF16] = 9,
-};
-static const int ops[OP_COUNT] = {
-	[OP_SUM] = 0, [OP_PROD] = 1, [OP_MAX] = 2, [OP_MIN] = 3, [OP_AVG] = 4};
-
-static int nccl_allreduce(void *state, const void *src, void *dst, size_t count, enum dtype type,
-			  enum op op, struct failure *err)
+static int nccl_run(void *state, const struct collective *call, struct failure *err)
 {
 	struct state *s = state;
+	const struct group *group = s->group;
 
-	if (count == 0)
+	if (call->count == 0)
 		return 0;
 	s->queued = true;
+	s->kind = call->kind;
 	return nccl_wait(
-		s, "ncclAllReduce",
-		nccl.ncclAllReduce(src, dst, count, types[type], ops[op], s->comm, s->stream), err);
+		s, nccl_call(call->kind),
+		nccl_collective(&nccl, call, group->rank, group->world, s->comm, s->stream), err);
 }
 
 static int nccl_exchange(void *state, int peer, size_t bytes, uint32_t number, struct failure *err)
 {
 	struct state *s = state;
-	int type = types[DTYPE_U8], rc;
+	void *send, *recv;
 
 	(void)number;
 	if (!nccl.ncclSend || !nccl.ncclRecv)
 		return failure_set(err, STATUS_GPU, -1, "",
 				   "--find-slow needs NCCL 2.7 or newer, which can send and "
 				   "receive");
+	nccl_buffers(s, &send, &recv);
 	s->queued = true;
-	rc = nccl.ncclGroupStart();
-	if (rc == 0)
-		rc = nccl.ncclSend((void *)(uintptr_t)s->send, bytes, type, peer, s->comm,
-				   s->stream);
-	if (rc == 0 || rc == NCCL_IN_PROGRESS)
-		rc = nccl.ncclRecv((void *)(uintptr_t)s->recv, bytes, type, peer, s->comm,
-				   s->stream);
-	if (rc == 0 || rc == NCCL_IN_PROGRESS)
-		rc = nccl.ncclGroupEnd();
-	return nccl_wait(s, "ncclSend and ncclRecv", rc, err);
+	s->kind = SENDRECV;
+	return nccl_wait(s, nccl_call(SENDRECV),
+			 nccl_shift(&nccl, peer, send, peer, recv, bytes, s->comm, s->stream), err);
 }
 
 static int nccl_put(void *state, void *to, const void *from, size_t bytes, struct failure *err)
@@ -374,6 +409,42 @@ static int nccl_finish(void *state, double *usec, struct failure *err)
 	return cuda_says(s, "cuEventElapsedTime", rc, err);
 }
 
+/* Ends the recording and makes of it what can be launched. */
+static int make_graph(struct state *s, struct failure *err)
+{
+	void *graph = NULL;
+	int rc = cuda.cuStreamEndCapture(s->stream, &graph);
+
+	if (rc != 0)
+		return cuda_says(s, "cuStreamEndCapture", rc, err);
+	rc = cuda.cuGraphInstantiateWithFlags(&s->graph, graph, 0);
+	cuda.cuGraphDestroy(graph);
+	return cuda_says(s, "cuGraphInstantiate", rc, err);
+}
+
+static int nccl_record(void *state, bool begin, struct failure *err)
+{
+	struct state *s = state;
+
+	if (!begin)
+		return make_graph(s, err);
+	if (drain(s, err) < 0)
+		return -1;
+	if (s->graph)
+		cuda.cuGraphExecDestroy(s->graph);
+	s->graph = NULL;
+	return cuda_says(s, "cuStreamBeginCapture",
+			 cuda.cuStreamBeginCapture(s->stream, CUDA_CAPTURE_THREAD_LOCAL), err);
+}
+
+static int nccl_replay(void *state, struct failure *err)
+{
+	struct state *s = state;
+
+	s->queued = true;
+	return cuda_says(s, "cuGraphLaunch", cuda.cuGraphLaunch(s->graph, s->stream), err);
+}
+
 const struct backend backend_nccl = {
 	.name = "nccl",
 	.probe = nccl_probe,
@@ -381,12 +452,16 @@ const struct backend backend_nccl = {
 	.algorithm = nccl_algorithm,
 	.open = nccl_connect,
 	.buffers = nccl_buffers,
-	.allreduce = nccl_allreduce,
+	.warn = nccl_warn,
+	.collective = nccl_run,
 	.exchange = nccl_exchange,
 	.put = nccl_put,
 	.get = nccl_get,
 	.begin = nccl_begin,
 	.finish = nccl_finish,
+	.record = nccl_record,
+	.replay = nccl_replay,
+	.registers = true,
 	.scales_first = true,
 	.close = nccl_close,
 };

@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "control.h"
 #include "find.h"
+#include "judge.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -21,11 +22,9 @@ struct part {
 /* One size in one placement, on this rank. */
 struct run {
 	const struct bench *bench;
-	size_t count;
-	const void *src;
-	void *dst;
-	enum dtype type;
-	enum op op;
+	struct collective call;
+	struct extent extent;
+	int number, sizes; /* of how many this size is which */
 	uint32_t salt;
 	unsigned char *part; /* struct part and the times */
 	size_t part_bytes;
@@ -50,23 +49,24 @@ static int collective(const struct run *run, int64_t now_usec, struct failure *e
 	const struct bench *bench = run->bench;
 
 	control_begin(bench->group->control, now_usec);
-	return bench->backend->allreduce(bench->state, run->src, run->dst, run->count, run->type,
-					 run->op, err);
+	return bench->backend->collective(bench->state, &run->call, err);
 }
 
 /* Fills the input with @pattern, and the output with what no result should be. */
 static int fill(const struct run *run, const struct pattern *pattern, struct failure *err)
 {
 	const struct bench *bench = run->bench;
-	size_t bytes = run->count * dtype_bytes(run->type);
-	void *input = (void *)(uintptr_t)run->src;
+	const struct collective *call = &run->call;
+	size_t sent = run->extent.send * dtype_bytes(call->type),
+	       received = run->extent.recv * dtype_bytes(call->type);
+	void *input = (void *)(uintptr_t)call->src;
 
-	memset(run->host ? run->host : run->dst, 0xff, bytes);
-	if (run->host && bench->backend->put(bench->state, run->dst, run->host, bytes, err) < 0)
+	memset(run->host ? run->host : call->dst, 0xff, received);
+	if (run->host && bench->backend->put(bench->state, call->dst, run->host, received, err) < 0)
 		return -1;
-	pattern_fill(pattern, bench->group->rank, run->host ? run->host : input, run->count);
+	pattern_fill(pattern, bench->group->rank, run->host ? run->host : input, run->extent.send);
 	if (run->host)
-		return bench->backend->put(bench->state, input, run->host, bytes, err);
+		return bench->backend->put(bench->state, input, run->host, sent, err);
 	return 0;
 }
 
@@ -75,15 +75,17 @@ static int compare(const struct run *run, const struct pattern *pattern, struct 
 		   struct failure *err)
 {
 	const struct bench *bench = run->bench;
-	size_t bytes = run->count * dtype_bytes(run->type);
-	unsigned char *output = run->host ? run->host : run->dst;
+	const struct collective *call = &run->call;
+	size_t element_bytes = dtype_bytes(call->type), count = run->extent.recv;
+	unsigned char *output = run->host ? run->host : call->dst;
 
-	if (run->host && bench->backend->get(bench->state, output, run->dst, bytes, err) < 0)
+	if (run->host &&
+	    bench->backend->get(bench->state, output, call->dst, count * element_bytes, err) < 0)
 		return -1;
 	control_end(bench->group->control);
-	if (fault_hits(bench->fault, FAULT_CORRUPT, bench->group->rank) && run->count > 0)
-		output[run->count / 2 * dtype_bytes(run->type)] ^= 1;
-	pattern_check(pattern, output, run->count, found);
+	if (fault_hits(bench->fault, FAULT_CORRUPT, bench->group->rank) && count > 0)
+		output[count / 2 * element_bytes] ^= 1;
+	collective_check(call, pattern, bench->group->rank, output, found);
 	return 0;
 }
 
@@ -91,8 +93,9 @@ static int compare(const struct run *run, const struct pattern *pattern, struct 
 static int check(struct run *run, struct failure *err)
 {
 	const struct group *group = run->bench->group;
-	struct pattern pattern = {.type = run->type,
-				  .op = run->op,
+	const struct collective *call = &run->call;
+	struct pattern pattern = {.type = call->type,
+				  .op = collective_reduces(call->kind) ? call->op : OP_MAX,
 				  .world = group->world,
 				  .salt = run->salt++,
 				  .scaled = run->bench->backend->scales_first};
@@ -123,21 +126,41 @@ static void inject(const struct run *run, uint32_t iteration)
 		raise(SIGSTOP);
 }
 
+static int iterate(const struct run *run, struct failure *err)
+{
+	for (uint32_t i = 0; i < run->bench->group->workload.iterations; i++) {
+		inject(run, i);
+		if (collective(run, clock_usec(), err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* All iterations, recorded once, as one piece of work. */
+static int record(const struct run *run, struct failure *err)
+{
+	const struct bench *bench = run->bench;
+
+	if (bench->backend->record(bench->state, true, err) < 0 || iterate(run, err) < 0)
+		return -1;
+	return bench->backend->record(bench->state, false, err);
+}
+
 /* The same in a queue: only the average is known. */
 static int time_queue(const struct run *run, struct failure *err)
 {
 	const struct bench *bench = run->bench;
 	uint32_t iterations = bench->group->workload.iterations;
+	bool graph = bench->group->workload.graph;
 	float *times = (float *)(run->part + sizeof(struct part));
 	double usec = 0;
 
+	if (graph && record(run, err) < 0)
+		return -1;
 	if (bench->backend->begin(bench->state, err) < 0)
 		return -1;
-	for (uint32_t i = 0; i < iterations; i++) {
-		inject(run, i);
-		if (collective(run, clock_usec(), err) < 0)
-			return -1;
-	}
+	if (graph ? bench->backend->replay(bench->state, err) < 0 : iterate(run, err) < 0)
+		return -1;
 	if (bench->backend->finish(bench->state, &usec, err) < 0)
 		return -1;
 	control_end(bench->group->control);
@@ -184,7 +207,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Turns the slowest rank's time of each iteration into the result's numbers. */
-static void summarise(float *slowest, uint32_t count, int world, struct result *result)
+static void summarise(float *slowest, uint32_t count, double factor, struct result *result)
 {
 	double total = 0;
 
@@ -197,7 +220,7 @@ static void summarise(float *slowest, uint32_t count, int world, struct result *
 	result->p50_usec = (double)slowest[count / 2];
 	result->p99_usec = (double)slowest[(uint64_t)count * 99 / 100];
 	result->algbw = result->usec > 0 ? (double)result->bytes / result->usec / 1000 : 0;
-	result->busbw = result->algbw * 2 * (world - 1) / world;
+	result->busbw = result->algbw * factor;
 }
 
 /* One rank's times, in a summary of its own. */
@@ -219,15 +242,18 @@ static void blame_data(const struct run *run, const struct result *result, int r
 		       const struct mismatch *found, struct report *report)
 {
 	const char *host = run->bench->group->members[rank].host;
+	const struct collective *call = &run->call;
 
 	report->first = *found;
-	failure_set(&report->failure, STATUS_DATA, rank, host,
-		    "wrong data on rank %d (%s): element %llu of %llu is %s, expected %s (%s %s, "
-		    "%s); %llu elements wrong there",
-		    rank, host, (unsigned long long)found->first, (unsigned long long)result->count,
-		    found->got, found->expected, dtype_name(run->type), op_name(run->op),
-		    result->inplace ? "in place" : "out of place",
-		    (unsigned long long)found->wrong);
+	failure_set(
+		&report->failure, STATUS_DATA, rank, host,
+		"wrong data on rank %d (%s): element %llu of %llu is %s, expected %s (%s %s%s%s, "
+		"%s); %llu elements wrong there",
+		rank, host, (unsigned long long)found->first, (unsigned long long)run->extent.recv,
+		found->got, found->expected, collective_name(call->kind), dtype_name(call->type),
+		collective_reduces(call->kind) ? " " : "",
+		collective_reduces(call->kind) ? op_name(call->op) : "",
+		result->inplace ? "in place" : "out of place", (unsigned long long)found->wrong);
 }
 
 /* Rank 0: everybody's parts become one result. */
@@ -242,7 +268,8 @@ static void merge(const struct run *run, struct result *result, struct report *r
 	result->ranks = calloc((size_t)world, sizeof(*result->ranks));
 	if (!result->ranks)
 		abort();
-	result->algorithm = run->bench->backend->algorithm(run->bench->state, result->bytes);
+	result->algorithm =
+		run->bench->backend->algorithm(run->bench->state, run->call.kind, result->bytes);
 	for (int rank = 0; rank < world; rank++) {
 		const unsigned char *part = run->all + (size_t)rank * run->part_bytes;
 		const float *times = (const float *)(part + sizeof(struct part));
@@ -258,7 +285,20 @@ static void merge(const struct run *run, struct result *result, struct report *r
 		for (uint32_t i = 0; i < iterations; i++)
 			slowest[i] = times[i] > slowest[i] ? times[i] : slowest[i];
 	}
-	summarise(slowest, iterations, world, result);
+	summarise(slowest, iterations, collective_factor(run->call.kind, world), result);
+}
+
+static void show(const struct run *run, const struct result *result, const char *doing)
+{
+	const struct bench *bench = run->bench;
+	char text[128];
+
+	if (bench->group->rank != 0)
+		return;
+	snprintf(text, sizeof(text), "%s, %llu bytes (size %d of %d), %s: %s",
+		 collective_name(run->call.kind), (unsigned long long)result->bytes, run->number,
+		 run->sizes, result->inplace ? "in place" : "out of place", doing);
+	bench->on_progress(bench->arg, text);
 }
 
 static int measure(struct run *run, struct result *result, struct report *report,
@@ -267,13 +307,16 @@ static int measure(struct run *run, struct result *result, struct report *report
 	struct control *control = run->bench->group->control;
 
 	memset(run->part, 0, run->part_bytes);
+	show(run, result, "checking");
 	if (check(run, err) < 0)
 		return -1;
 	control_phase(control, PHASE_RUN);
+	show(run, result, "timing");
 	if (warm_up(run, err) < 0)
 		return -1;
 	if (run->bench->backend->begin ? time_queue(run, err) < 0 : time_iterations(run, err) < 0)
 		return -1;
+	show(run, result, "checking again");
 	if (check(run, err) < 0)
 		return -1;
 	if (control_gather(control, run->part, run->part_bytes, run->all, err) < 0)
@@ -283,27 +326,46 @@ static int measure(struct run *run, struct result *result, struct report *report
 	return control_share(control, &report->failure, sizeof(report->failure), err);
 }
 
-/* The pair of results of one size is at report->results[count]. */
-static int measure_size(struct run *run, uint64_t bytes, struct report *report, struct failure *err)
+/* Where the input and the output are. */
+static void place(struct run *run, bool inplace)
 {
 	const struct bench *bench = run->bench;
-	struct result *pair = &report->results[report->count];
+	size_t element_bytes = dtype_bytes(run->call.type), rank = (size_t)bench->group->rank;
 	void *send, *recv;
 
 	bench->backend->buffers(bench->state, &send, &recv);
-	run->count = bytes / dtype_bytes(run->type);
-	for (int inplace = 0; inplace < 2; inplace++) {
-		pair[inplace].count = run->count;
-		pair[inplace].bytes = run->count * dtype_bytes(run->type);
+	run->call.src = send;
+	run->call.dst = recv;
+	if (!inplace)
+		return;
+	run->call.src = (char *)recv + rank * run->extent.send_offset * element_bytes;
+	run->call.dst = (char *)recv + rank * run->extent.recv_offset * element_bytes;
+}
+
+/* The results of one size, one or two, go to report->results[count]. */
+static int measure_size(struct run *run, uint64_t bytes, struct report *report, struct failure *err)
+{
+	const struct bench *bench = run->bench;
+	struct collective *call = &run->call;
+	struct result *pair = &report->results[report->count];
+	int placements = collective_in_place(call->kind) ? 2 : 1;
+
+	run->number++;
+	run->extent = collective_extent(call->kind, bytes, call->type, bench->group->world);
+	call->count = run->extent.count;
+	bytes = run->extent.send > run->extent.recv ? run->extent.send : run->extent.recv;
+	bytes *= dtype_bytes(call->type);
+	for (int inplace = 0; inplace < placements; inplace++) {
+		pair[inplace].count = call->count;
+		pair[inplace].bytes = bytes;
 		pair[inplace].inplace = inplace;
-		run->src = inplace ? recv : send;
-		run->dst = recv;
+		place(run, inplace);
 		if (measure(run, &pair[inplace], report, err) < 0)
 			return -1;
 	}
-	report->count += 2;
+	report->count += (size_t)placements;
 	if (bench->group->rank == 0)
-		bench->on_row(bench->arg, &pair[0], &pair[1]);
+		bench->on_row(bench->arg, &pair[0], placements == 2 ? &pair[1] : NULL);
 	return 0;
 }
 
@@ -326,8 +388,11 @@ static size_t count_sizes(const struct workload *w)
 
 static void judge_speed(const struct bench *bench, struct report *report)
 {
-	const struct result *last = &report->results[report->count - 2];
-	double slower = last[0].busbw < last[1].busbw ? last[0].busbw : last[1].busbw;
+	const struct result *last = &report->results[report->count - 1];
+	double slower = last->busbw;
+
+	if (last->inplace && last[-1].busbw < slower)
+		slower = last[-1].busbw;
 
 	if (report->failure.status == STATUS_PASS && bench->min_busbw > 0 &&
 	    slower < bench->min_busbw)
@@ -355,17 +420,21 @@ static int run_sizes(struct run *run, struct report *report, struct failure *err
 int bench_run(const struct bench *bench, struct report *report, struct failure *err)
 {
 	const struct workload *w = &bench->group->workload;
-	struct run run = {
-		.bench = bench, .type = (enum dtype)w->type, .op = (enum op)w->op, .salt = 1};
+	struct run run = {.bench = bench,
+			  .call = {.kind = (enum collective_kind)w->collective,
+				   .type = (enum dtype)w->type,
+				   .op = (enum op)w->op,
+				   .root = (int)w->root},
+			  .salt = 1};
 	int rc;
 
-	memset(report, 0, sizeof(*report));
 	run.part_bytes = sizeof(struct part) + w->iterations * sizeof(float);
 	run.part_bytes = (run.part_bytes + 7) & ~(size_t)7;
 	run.part = calloc(1, run.part_bytes);
 	run.sorted = malloc(w->iterations * sizeof(float));
 	run.all = bench->group->rank == 0 ? calloc((size_t)bench->group->world, run.part_bytes)
 					  : NULL;
+	run.sizes = (int)count_sizes(w);
 	report->room = 2 * count_sizes(w);
 	report->results = calloc(report->room, sizeof(*report->results));
 	if (bench->backend->put)
@@ -387,5 +456,6 @@ void report_release(struct report *report)
 	for (size_t i = 0; i < report->room; i++)
 		free(report->results[i].ranks);
 	free(report->results);
+	free(report->warnings);
 	heat_release(&report->heat);
 }

@@ -4,8 +4,9 @@
  * iterations.
  *
  * Time of a size: each iteration's time is that of the slowest rank; `usec` is their average,
- * min/max/p50/p99 are over the same numbers. algbw = bytes / usec, busbw = algbw * 2(n-1)/n, in
- * GB/s of 1e9 bytes (nccl-tests, doc/PERFORMANCE.md). There is no barrier between iterations.
+ * min/max/p50/p99 are over the same numbers. algbw = bytes / usec, busbw = algbw *
+ * collective_factor(), in GB/s of 1e9 bytes (nccl-tests, doc/PERFORMANCE.md). There is no barrier
+ * between iterations.
  */
 #ifndef WORKER_BENCH_H
 #define WORKER_BENCH_H
@@ -18,7 +19,7 @@
 #include "sgd.h"
 
 struct result {
-	uint64_t bytes, count;
+	uint64_t bytes, count; /* of the larger buffer; struct collective's */
 	bool inplace;
 	double usec, min_usec, max_usec, p50_usec, p99_usec;
 	double algbw, busbw;
@@ -34,11 +35,13 @@ struct rank_time {
 
 /* Rank 0's collection; other ranks leave `results` empty. */
 struct report {
-	struct result *results; /* owned; report_release() */
-	size_t count, room;	/* results so far; their most */
-	struct mismatch first;	/* the first mismatch, if failure.status is STATUS_DATA */
-	struct heat heat;	/* --find-slow */
-	struct sgd sgd;		/* --sgd */
+	struct result *results;	  /* owned; report_release() */
+	size_t count, room;	  /* results so far; their most */
+	struct mismatch first;	  /* the first mismatch, if failure.status is STATUS_DATA */
+	struct warning *warnings; /* [warning_count], owned */
+	int warning_count;
+	struct heat heat; /* --find-slow */
+	struct sgd sgd;	  /* --sgd */
 	struct failure
 		failure; /* status STATUS_PASS, or the worst verdict so far: data, then threshold */
 };
@@ -50,8 +53,10 @@ struct bench {
 	void *state;
 	const struct fault *fault;
 	double min_busbw; /* GB/s for the largest size, 0: none */
-	void (*on_row)(void *arg, const struct result *out_of_place,
-		       const struct result *in_place); /* rank 0 */
+	/* Rank 0, after a size; @in_place is NULL if the collective has none. */
+	void (*on_row)(void *arg, const struct result *out_of_place, const struct result *in_place);
+	/* Rank 0, now and then: what is being done, a few words. Never while times are taken. */
+	void (*on_progress)(void *arg, const char *text);
 	void *arg;
 };
 

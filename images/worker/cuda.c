@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,10 +43,15 @@ static const struct {
 static const struct {
 	const char *symbol;
 	size_t offset;
+	bool optional;
 } symbols[] = {
-#define SYMBOL(name, suffix)                              \
-	{                                                 \
-#name suffix, offsetof(struct cuda, name) \
+#define SYMBOL(name, suffix)                                     \
+	{                                                        \
+#name suffix, offsetof(struct cuda, name), false \
+	}
+#define OPTIONAL(name, suffix)                                  \
+	{                                                       \
+#name suffix, offsetof(struct cuda, name), true \
 	}
 	SYMBOL(cuInit, ""),
 	SYMBOL(cuDriverGetVersion, ""),
@@ -68,7 +74,14 @@ static const struct {
 	SYMBOL(cuEventDestroy, "_v2"),
 	SYMBOL(cuEventRecord, ""),
 	SYMBOL(cuEventElapsedTime, ""),
+	OPTIONAL(cuStreamBeginCapture, "_v2"),
+	OPTIONAL(cuStreamEndCapture, ""),
+	OPTIONAL(cuGraphInstantiateWithFlags, ""),
+	OPTIONAL(cuGraphLaunch, ""),
+	OPTIONAL(cuGraphExecDestroy, ""),
+	OPTIONAL(cuGraphDestroy, ""),
 #undef SYMBOL
+#undef OPTIONAL
 };
 
 static void read_driver(char *text, size_t bytes)
@@ -111,7 +124,7 @@ int cuda_open(struct cuda *cuda, struct failure *err)
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
 		void *symbol = dlsym(handle, symbols[i].symbol);
 
-		if (!symbol)
+		if (!symbol && !symbols[i].optional)
 			return failure_set(err, STATUS_GPU, -1, "",
 					   "the NVIDIA driver is too old: no %s in " LIBRARY,
 					   symbols[i].symbol);

@@ -41,7 +41,17 @@ struct cuda {
 	int (*cuEventDestroy)(void *event);
 	int (*cuEventRecord)(void *event, void *stream);
 	int (*cuEventElapsedTime)(float *milliseconds, void *start, void *end);
+
+	/* NULL in drivers before CUDA 11.4 */
+	int (*cuStreamBeginCapture)(void *stream, int mode);
+	int (*cuStreamEndCapture)(void *stream, void **graph);
+	int (*cuGraphInstantiateWithFlags)(void **exec, void *graph, unsigned long long flags);
+	int (*cuGraphLaunch)(void *exec, void *stream);
+	int (*cuGraphExecDestroy)(void *exec);
+	int (*cuGraphDestroy)(void *graph);
 };
+
+#define CUDA_CAPTURE_THREAD_LOCAL 1 /* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL */
 
 #define CUDA_NOT_READY 600	   /* CUDA_ERROR_NOT_READY: the stream has work left */
 #define CUDA_STREAM_NON_BLOCKING 1 /* CU_STREAM_NON_BLOCKING */

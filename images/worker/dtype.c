@@ -81,6 +81,43 @@ static inline uint16_t bf16_store(float value)
 	return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? bits >> 16 | 0x40 : rounded);
 }
 
+/* e5m2 is the upper half of an f16. */
+static inline float f8e5m2_load(uint8_t cell)
+{
+	return f16_load((uint16_t)(cell << 8));
+}
+
+static inline uint8_t f8e5m2_store(float value)
+{
+	uint32_t bits = float_bits(value), sign = bits >> 24 & 0x80, size = bits & 0x7fffffffu;
+	uint32_t normal = (size - 0x38000000u + 0xfffff + ((size >> 21) & 1)) >> 21;
+	uint32_t tiny = float_bits(bits_float(size) + 0x1p7f) - 0x43000000u;
+	uint32_t huge = size > 0x7f800000u ? 0x7e : 0x7c;
+
+	return (uint8_t)(sign | (size >= 0x47700000u ? huge : size < 0x38800000u ? tiny : normal));
+}
+
+/* e4m3 has no infinity, and one mantissa for no number. */
+static inline float f8e4m3_load(uint8_t cell)
+{
+	uint32_t sign = (uint32_t)(cell & 0x80) << 24, size = cell & 0x7f;
+	float value = bits_float(size << 20) * 0x1p120f;
+
+	return size == 0x7f ? bits_float(sign | 0x7fc00000u) : bits_float(float_bits(value) | sign);
+}
+
+static inline uint8_t f8e4m3_store(float value)
+{
+	uint32_t bits = float_bits(value), sign = bits >> 24 & 0x80, size = bits & 0x7fffffffu;
+	uint32_t normal = (size - 0x3c000000u + 0x7ffff + ((size >> 20) & 1)) >> 20;
+	uint32_t tiny = float_bits(bits_float(size) + 0x1p14f) - 0x46800000u;
+	uint32_t cell = size < 0x3c800000u ? tiny : normal;
+
+	if (size > 0x7f800000u)
+		return (uint8_t)(sign | 0x7f);
+	return (uint8_t)(sign | (size > 0x43e00000u || cell > 0x7e ? 0x7e : cell));
+}
+
 #define SAME(x) (x)
 #define SUM(a, b) ((a) + (b))
 #define PROD(a, b) ((a) * (b))
@@ -120,6 +157,8 @@ static inline uint16_t bf16_store(float value)
 	REDUCER(tag##_max, cell, wide, load, store, MAX)       \
 	SCALER(tag##_scale, cell, load, store, wide)
 
+TYPE(f8e4m3, uint8_t, float, float, f8e4m3_load, f8e4m3_store)
+TYPE(f8e5m2, uint8_t, float, float, f8e5m2_load, f8e5m2_store)
 TYPE(f16, uint16_t, float, float, f16_load, f16_store)
 TYPE(bf16, uint16_t, float, float, bf16_load, bf16_store)
 TYPE(f32, float, float, float, SAME, SAME)
@@ -140,6 +179,8 @@ static const struct {
 	reduce_fn *reducers[OP_COUNT];
 	void (*scale)(void *data, size_t count, int divisor);
 } types[DTYPE_COUNT] = {
+	[DTYPE_F8E4M3] = {"f8e4m3", "fp8_e4m3", 1, 1 << 4, REDUCERS(f8e4m3), f8e4m3_scale},
+	[DTYPE_F8E5M2] = {"f8e5m2", "fp8_e5m2", 1, 1 << 3, REDUCERS(f8e5m2), f8e5m2_scale},
 	[DTYPE_F16] = {"f16", "half", 2, 1 << 11, REDUCERS(f16), f16_scale},
 	[DTYPE_BF16] = {"bf16", "bfloat16", 2, 1 << 8, REDUCERS(bf16), bf16_scale},
 	[DTYPE_F32] = {"f32", "float", 4, 1 << 24, REDUCERS(f32), f32_scale},
@@ -217,6 +258,12 @@ void dtype_store(enum dtype type, void *out, int64_t value)
 	union element e = {.i64 = 0};
 
 	switch (type) {
+	case DTYPE_F8E4M3:
+		e.u8 = f8e4m3_store((float)value);
+		break;
+	case DTYPE_F8E5M2:
+		e.u8 = f8e5m2_store((float)value);
+		break;
 	case DTYPE_F16:
 		e.half = f16_store((float)value);
 		break;
@@ -253,6 +300,10 @@ double dtype_double(enum dtype type, const void *element)
 
 	memcpy(&e, element, types[type].bytes);
 	switch (type) {
+	case DTYPE_F8E4M3:
+		return (double)f8e4m3_load(e.u8);
+	case DTYPE_F8E5M2:
+		return (double)f8e5m2_load(e.u8);
 	case DTYPE_F16:
 		return (double)f16_load(e.half);
 	case DTYPE_BF16:
@@ -278,14 +329,12 @@ void dtype_format(enum dtype type, const void *element, char *text, size_t bytes
 
 	memcpy(&e, element, types[type].bytes);
 	switch (type) {
+	case DTYPE_F8E4M3:
+	case DTYPE_F8E5M2:
 	case DTYPE_F16:
-		snprintf(text, bytes, "%.9g", (double)f16_load(e.half));
-		break;
 	case DTYPE_BF16:
-		snprintf(text, bytes, "%.9g", (double)bf16_load(e.half));
-		break;
 	case DTYPE_F32:
-		snprintf(text, bytes, "%.9g", (double)e.f32);
+		snprintf(text, bytes, "%.9g", dtype_double(type, element));
 		break;
 	case DTYPE_F64:
 		snprintf(text, bytes, "%.17g", e.f64);

@@ -3,9 +3,11 @@
  * Element types and reductions: the only file that knows how wide an element is or how two are
  * combined.
  *
- * Names are short (f32) and those of nccl-tests (float) alike. f16 and bf16 are combined as float
- * and rounded to nearest even after each step. Integers wrap around. `avg` is a sum, then one
- * division by the number of ranks (toward zero for integers), which dtype_scale() does at the end.
+ * Names are short (f32) and those of nccl-tests (float) alike. f16, bf16 and the two fp8 types are
+ * combined as float and rounded to nearest even after each step; fp8 as in "OCP 8-bit Floating
+ * Point Specification" 1.0, where what is too large becomes the largest number (e4m3) or infinity
+ * (e5m2). Integers wrap around. `avg` is a sum, then one division by the number of ranks (toward
+ * zero for integers), which dtype_scale() does at the end.
  */
 #ifndef WORKER_DTYPE_H
 #define WORKER_DTYPE_H
@@ -15,6 +17,8 @@
 #include <stdint.h>
 
 enum dtype {
+	DTYPE_F8E4M3,
+	DTYPE_F8E5M2,
 	DTYPE_F16,
 	DTYPE_BF16,
 	DTYPE_F32,

@@ -3,6 +3,7 @@
 #include "find.h"
 #include "clock.h"
 #include "control.h"
+#include "judge.h"
 #include "placement.h"
 #include "schedule.h"
 
@@ -11,30 +12,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXCHANGES 3    /* of a pair in a sweep: many sweeps see more than long ones */
-#define SWEEPS_LEAST 4 /* before anybody is believed to be fast */
-#define SWEEPS_SURE 12 /* before anybody is believed to be slow ... */
-#define SECONDS_SURE                                                                               \
-	3.0		  /* ... and how long it must last: schedulers and neighbours need a while \
-			   */
-#define SECONDS_MOST 20.0 /* on a busy machine, a slow network: then what is known counts */
-#define PAUSE_USEC 10000  /* between sweeps, once something looks slow */
-#define NEAR 1.25f
-#define HITS_SURE 4
-#define HITS_CALM 3
+#define EXCHANGES 3	 /* of a pair in a sweep: many sweeps see more than long ones */
+#define PAUSE_USEC 20000 /* between sweeps, at most, once something looks slow */
 #define SALT 4711
 #define RING_ROUNDS 4
 #define RING_TRIES 10
-#define MEET_BYTES 8 /* exchanged first, so that both begin at the same time */
+#define RING_USEC 400000 /* no further try after that */
+#define MEET_BYTES 8	 /* exchanged first, so that both begin at the same time */
 
 struct find {
 	const struct bench *bench;
 	struct schedule schedule;
-	uint16_t *hits;	       /* [world * world] on rank 0: sweeps that came near the least time */
 	float *mine, *all;     /* [world], on rank 0 [world * world]: times of this sweep */
 	unsigned char *expect; /* what a partner sends */
 	unsigned char *host;   /* received data, for buffers in a device's memory */
 	void *send, *recv;
+	int sweeps;	 /* so far */
 	uint32_t number; /* of the next exchange, the same on all ranks at the start of a batch */
 };
 
@@ -146,21 +139,22 @@ static int measure_pair(struct find *f, const struct turn *turn, bool first_time
 	struct seat seat;
 	int rc;
 
-	placement_take(&seat, turn->seat);
+	placement_take(&seat, turn->seat + f->sweeps); /* no pair has its own cores */
 	rc = measure_here(f, turn->peer, first_time, err);
 	placement_leave(&seat);
 	return rc;
 }
 
-/* Every pair once; leaves this rank's times in `mine`. */
+/* Every pair once, beginning with another round each time; leaves this rank's times in `mine`. */
 static int sweep(struct find *f, bool first_time, struct failure *err)
 {
 	const struct group *group = f->bench->group;
+	int rounds = schedule_rounds(&f->schedule);
 
 	memset(f->mine, 0, (size_t)group->world * sizeof(*f->mine));
-	for (int round = 0; round < schedule_rounds(&f->schedule); round++) {
+	for (int i = 0; i < rounds; i++) {
 		struct turn turn;
-		int batches = schedule_round(&f->schedule, round, &turn);
+		int batches = schedule_round(&f->schedule, (i + f->sweeps) % rounds, &turn);
 
 		for (int batch = 0; batch < batches; batch++) {
 			uint32_t next = f->number + 2 * EXCHANGES;
@@ -173,80 +167,6 @@ static int sweep(struct find *f, bool first_time, struct failure *err)
 		}
 	}
 	return 0;
-}
-
-/* Takes in a pair's time in this sweep. @least and @hits are its own. */
-static void merge_pair(float usec, float *least, uint16_t *hits)
-{
-	if (*least <= 0 || usec * NEAR < *least)
-		*hits = 1;
-	else if (usec < *least * NEAR && *hits < UINT16_MAX)
-		++*hits;
-	if (*least <= 0 || usec < *least)
-		*least = usec;
-}
-
-/* Rank 0: a pair's time is that of its slower end; the least of all sweeps counts. */
-static void merge(const struct find *f, struct heat *heat)
-{
-	size_t world = (size_t)heat->world;
-
-	for (size_t a = 0; a < world; a++) {
-		for (size_t b = a + 1; b < world; b++) {
-			size_t at = a * world + b, mirror = b * world + a;
-			float slower = f->all[at] > f->all[mirror] ? f->all[at] : f->all[mirror];
-
-			if (slower <= 0)
-				continue;
-			merge_pair(slower, &heat->usec[at], &f->hits[at]);
-			heat->usec[mirror] = heat->usec[at];
-			f->hits[mirror] = f->hits[at];
-		}
-	}
-}
-
-/* Whether the times behind a finding came again and again: the link's, or half of the rank's. On a
- * machine that is too busy, the least time of each pair is another accident. */
-static bool is_sure(const struct find *f, const struct heat *heat, const struct finding *finding)
-{
-	size_t world = (size_t)heat->world, row = (size_t)finding->rank * world;
-	int sure = 0, measured = 0;
-
-	if (finding->kind == FINDING_LINK)
-		return f->hits[row + (size_t)finding->other] >= HITS_SURE;
-	for (size_t other = 0; other < world; other++) {
-		bool across = heat->host[other] != heat->host[finding->rank];
-
-		if (heat->usec[row + other] <= 0 || across != finding->across)
-			continue;
-		measured++;
-		sure += f->hits[row + other] >= HITS_SURE;
-	}
-	return 2 * sure > measured;
-}
-
-/* Whether nearly all pairs' least times have come again: before that nobody is known to be fast. */
-static bool is_calm(const struct find *f, const struct heat *heat)
-{
-	size_t pairs = (size_t)heat->world * (size_t)heat->world, measured = 0, calm = 0;
-
-	for (size_t i = 0; i < pairs; i++) {
-		measured += heat->usec[i] > 0;
-		calm += f->hits[i] >= HITS_CALM;
-	}
-	return calm * 10 >= measured * 9;
-}
-
-/* Drops the findings that are not sure. */
-static void keep_sure(const struct find *f, struct heat *heat)
-{
-	int kept = 0;
-
-	for (int i = 0; i < heat->finding_count; i++)
-		if (is_sure(f, heat, &heat->findings[i]))
-			heat->findings[kept++] = heat->findings[i];
-	heat->unsure = heat->finding_count - kept;
-	heat->finding_count = kept;
 }
 
 void find_sentence(const struct group *group, const struct finding *finding, char *text,
@@ -287,26 +207,25 @@ static void blame(const struct group *group, const struct heat *heat, struct fai
 	failure->phase = PHASE_RUN;
 }
 
-/* Rank 0, after each sweep. */
+static void show(const struct find *f, const struct heat *heat)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text), "pairs: sweep %d, %.1f s, %d suspects", heat->sweeps,
+		 heat->seconds, heat->finding_count + heat->unsure);
+	f->bench->on_progress(f->bench->arg, text);
+}
+
+/* Rank 0, after each sweep. The pauses are of no regular length: what else runs may be regular too.
+ */
 static void decide(const struct find *f, struct heat *heat, int64_t started_usec,
 		   struct decision *decision)
 {
-	const struct pairs pairs = {.world = heat->world, .host = heat->host, .usec = heat->usec};
-
-	merge(f, heat);
-	heat->sweeps++;
-	heat->seconds = (double)(clock_usec() - started_usec) / 1e6;
-	heat->finding_count = blame_pairs(&pairs, heat->findings);
-	keep_sure(f, heat);
-	decision->again = heat->sweeps < SWEEPS_LEAST;
-	if (heat->finding_count > 0 && (heat->sweeps < SWEEPS_SURE || heat->seconds < SECONDS_SURE))
-		decision->again = true;
-	if (heat->unsure > 0 || !is_calm(f, heat))
-		decision->again = true;
-	if (heat->sweeps >= SWEEPS_LEAST && heat->seconds > SECONDS_MOST)
-		decision->again = false;
-	if (decision->again && heat->sweeps >= SWEEPS_LEAST)
-		usleep(PAUSE_USEC);
+	judge_add(heat, f->all);
+	decision->again = !judge_enough(heat, (double)(clock_usec() - started_usec) / 1e6);
+	show(f, heat);
+	if (decision->again && heat->sweeps >= JUDGE_SWEEPS_LEAST)
+		usleep((unsigned)(clock_nsec() % PAUSE_USEC));
 	decision->suspect = -1;
 	if (heat->finding_count > 0 && heat->findings[0].kind == FINDING_RANK)
 		decision->suspect = heat->findings[0].rank;
@@ -335,9 +254,11 @@ static int neighbour(const struct group *group, int left_out, int phase)
 static int time_ring(struct find *f, int left_out, double *least_usec, struct failure *err)
 {
 	const struct group *group = f->bench->group;
+	int64_t until = clock_usec() + RING_USEC;
+	int32_t again = 1;
 
 	*least_usec = 0;
-	for (int attempt = 0; attempt < RING_TRIES; attempt++) {
+	for (int attempt = 0; attempt < RING_TRIES && again; attempt++) {
 		uint32_t first = f->number;
 		float usec = 0, slowest = 0;
 		int64_t begin;
@@ -359,7 +280,8 @@ static int time_ring(struct find *f, int left_out, double *least_usec, struct fa
 			return -1;
 		for (int rank = 0; rank < group->world && group->rank == 0; rank++)
 			slowest = f->all[rank] > slowest ? f->all[rank] : slowest;
-		if (control_share(group->control, NULL, 0, err) < 0)
+		again = clock_usec() < until;
+		if (control_share(group->control, &again, sizeof(again), err) < 0)
 			return -1;
 		if (attempt == 0 || (double)slowest < *least_usec)
 			*least_usec = (double)slowest;
@@ -381,18 +303,14 @@ static int leave_one_out(struct find *f, struct heat *heat, int suspect, struct 
 
 static void heat_init(struct heat *heat, const struct group *group)
 {
-	size_t world = (size_t)group->world;
+	int *host = calloc((size_t)group->world, sizeof(*host));
 
-	heat->world = group->world;
-	heat->bytes = FIND_BYTES;
-	heat->usec = calloc(world * world, sizeof(*heat->usec));
-	heat->host = calloc(world, sizeof(*heat->host));
-	if (!heat->usec || !heat->host)
+	if (!host)
 		abort();
 	for (int rank = 0; rank < group->world; rank++)
-		while (strcmp(group->members[heat->host[rank]].host, group->members[rank].host) !=
-		       0)
-			heat->host[rank]++;
+		while (strcmp(group->members[host[rank]].host, group->members[rank].host) != 0)
+			host[rank]++;
+	judge_init(heat, group->world, host, FIND_BYTES);
 }
 
 static int run_sweeps(struct find *f, struct report *report, struct failure *err)
@@ -412,6 +330,7 @@ static int run_sweeps(struct find *f, struct report *report, struct failure *err
 			decide(f, &report->heat, started, &decision);
 		if (control_share(group->control, &decision, sizeof(decision), err) < 0)
 			return -1;
+		f->sweeps++;
 	}
 	report->failure = decision.failure;
 	return leave_one_out(f, &report->heat, decision.suspect, err);
@@ -446,10 +365,9 @@ int find_run(const struct bench *bench, struct report *report, struct failure *e
 	bench->backend->buffers(bench->state, &f.send, &f.recv);
 	f.mine = calloc(world, sizeof(*f.mine));
 	f.all = group->rank == 0 ? calloc(world * world, sizeof(*f.all)) : NULL;
-	f.hits = group->rank == 0 ? calloc(world * world, sizeof(*f.hits)) : NULL;
 	f.expect = malloc(FIND_BYTES);
 	f.host = bench->backend->put ? malloc(FIND_BYTES) : NULL;
-	if (!f.mine || !f.expect || (group->rank == 0 && (!f.all || !f.hits)) ||
+	if (!f.mine || !f.expect || (group->rank == 0 && !f.all) ||
 	    (bench->backend->put && !f.host))
 		abort();
 	if (group->rank == 0)
@@ -458,14 +376,7 @@ int find_run(const struct bench *bench, struct report *report, struct failure *e
 	schedule_release(&f.schedule);
 	free(f.mine);
 	free(f.all);
-	free(f.hits);
 	free(f.expect);
 	free(f.host);
 	return rc;
-}
-
-void heat_release(struct heat *heat)
-{
-	free(heat->usec);
-	free(heat->host);
 }

@@ -9,7 +9,7 @@
 #include "options.h"
 
 #define HELLO_MAGIC 0x31524157474e4952u /* "RINGWAR1" read as a little-endian number */
-#define PROTOCOL 2
+#define PROTOCOL 3
 
 struct greeting {
 	uint64_t magic;

@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "control.h"
 #include "find.h"
+#include "hardware.h"
 #include "output.h"
 #include "rendezvous.h"
 #include "supervise.h"
@@ -64,6 +65,27 @@ static int work_on(struct story *story, const struct bench *bench, struct failur
 	return 0;
 }
 
+/* Brings all ranks' warnings to rank 0. */
+static int collect_warnings(struct story *story, const struct bench *bench, struct failure *err)
+{
+	const struct group *group = &story->group;
+	struct warnings own = {.rank = group->rank},
+			*all = calloc((size_t)(group->rank == 0 ? group->world : 1), sizeof(*all));
+	int rc;
+
+	if (!all)
+		abort();
+	if (bench->backend->warn)
+		bench->backend->warn(bench->state, &own);
+	if (hardware_speaks(group))
+		hardware_check_pci(&own);
+	rc = control_gather(group->control, &own, sizeof(own), all, err);
+	if (rc == 0 && group->rank == 0)
+		story->report.warnings = warnings_merge(group, all, &story->report.warning_count);
+	free(all);
+	return rc < 0 ? -1 : control_share(group->control, NULL, 0, err);
+}
+
 /* From the table of members to the last barrier. */
 static int work(struct story *story, const struct backend *backend, struct failure *err)
 {
@@ -74,6 +96,7 @@ static int work(struct story *story, const struct backend *backend, struct failu
 			      .min_busbw = options->min_busbw,
 			      .expect = &options->expect,
 			      .on_row = output_row,
+			      .on_progress = output_progress,
 			      .arg = (void *)(uintptr_t)options};
 	struct control *control = story->group.control;
 	int rc;
@@ -81,9 +104,11 @@ static int work(struct story *story, const struct backend *backend, struct failu
 	if (backend->open(&story->group, bench_buffer_bytes(&story->group.workload), &bench.state,
 			  err) < 0)
 		return -1;
-	rc = control_barrier(control, err);
-	if (rc == 0 && options->rank == 0)
+	rc = collect_warnings(story, &bench, err);
+	if (rc == 0 && options->rank == 0) {
+		output_warnings(options, &story->group, &story->report);
 		output_header(options, &story->group);
+	}
 	if (rc == 0)
 		rc = bench_run(&bench, &story->report, err);
 	if (rc == 0)

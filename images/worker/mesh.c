@@ -15,6 +15,7 @@
 void mesh_init(struct mesh *mesh, const struct group *group)
 {
 	mesh->group = group;
+	mesh->needed = NULL;
 	mesh->fds = malloc((size_t)group->world * sizeof(*mesh->fds));
 	if (!mesh->fds)
 		abort();
@@ -39,7 +40,7 @@ static bool complete(const void *arg)
 	if (mesh->wanted < WORLD_MAX)
 		return mesh->fds[mesh->wanted] >= 0;
 	for (int rank = mesh->group->rank + 1; rank < mesh->group->world; rank++)
-		if (mesh->fds[rank] < 0)
+		if (mesh->fds[rank] < 0 && (!mesh->needed || mesh->needed[rank]))
 			return false;
 	return true;
 }
@@ -90,6 +91,24 @@ int mesh_link_all(struct mesh *mesh, struct failure *err)
 	return no_call(mesh, missing, err);
 }
 
+int mesh_link_set(struct mesh *mesh, const bool *needed, struct failure *err)
+{
+	int missing = mesh->group->rank + 1, rc;
+
+	for (int rank = 0; rank < mesh->group->rank; rank++)
+		if (needed[rank] && mesh_link(mesh, rank, err) < 0)
+			return -1;
+	mesh->wanted = WORLD_MAX;
+	mesh->needed = needed;
+	rc = await_calls(mesh);
+	mesh->needed = NULL;
+	if (rc == 0)
+		return 0;
+	while (mesh->fds[missing] >= 0 || !needed[missing])
+		missing++;
+	return no_call(mesh, missing, err);
+}
+
 int mesh_lost(const struct mesh *mesh, int peer, ssize_t error, struct failure *err)
 {
 	const char *host = mesh->group->members[peer].host;
@@ -99,14 +118,15 @@ int mesh_lost(const struct mesh *mesh, int peer, ssize_t error, struct failure *
 			   host, mesh->group->rank, strerror((int)-error));
 }
 
-/* Waits a little until @fd is ready. -1 if the run has failed. */
-static int wait_a_little(const struct mesh *mesh, int peer, int fd, bool sending, bool receiving)
+/* Waits a little for @peer, until @out_fd can send or @in_fd has something (-1: neither). -1 if the
+ * run has failed. */
+static int wait_a_little(const struct mesh *mesh, int peer, int out_fd, int in_fd)
 {
-	struct pollfd ready = {
-		.fd = fd, .events = (short)((sending ? POLLOUT : 0) | (receiving ? POLLIN : 0))};
+	struct pollfd ready[2] = {{.fd = out_fd, .events = POLLOUT},
+				  {.fd = in_fd, .events = POLLIN}};
 
 	control_awaits(mesh->group->control, peer);
-	poll(&ready, 1, LINK_POLL_MSEC);
+	poll(ready, 2, LINK_POLL_MSEC);
 	control_awaits(mesh->group->control, -1);
 	return control_failed(mesh->group->control) ? -1 : 0;
 }
@@ -127,7 +147,34 @@ int mesh_move(struct mesh *mesh, int peer, bool sending, void *data, size_t byte
 		if (now < 0)
 			return mesh_lost(mesh, peer, now, err);
 		done += (size_t)now;
-		if (now == 0 && wait_a_little(mesh, peer, fd, sending, !sending) < 0)
+		if (now == 0 && wait_a_little(mesh, peer, sending ? fd : -1, sending ? -1 : fd) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int mesh_shift(struct mesh *mesh, int to, const void *out, int from, void *in, size_t bytes,
+	       struct failure *err)
+{
+	size_t sent = to < 0 ? bytes : 0, received = from < 0 ? bytes : 0;
+	int idle = 0, out_fd = to < 0 ? -1 : mesh->fds[to], in_fd = from < 0 ? -1 : mesh->fds[from];
+
+	while (sent < bytes || received < bytes) {
+		ssize_t out_now = 0, in_now = 0;
+
+		if (sent < bytes)
+			out_now = net_send_some(out_fd, (const char *)out + sent, bytes - sent);
+		if (received < bytes)
+			in_now = net_recv_some(in_fd, (char *)in + received, bytes - received);
+		if (out_now < 0 || in_now < 0)
+			return mesh_lost(mesh, out_now < 0 ? to : from,
+					 out_now < 0 ? out_now : in_now, err);
+		sent += (size_t)out_now;
+		received += (size_t)in_now;
+		if (out_now > 0 || in_now > 0 || idle++ < SPINS)
+			continue;
+		if (wait_a_little(mesh, received < bytes ? from : to, sent < bytes ? out_fd : -1,
+				  received < bytes ? in_fd : -1) < 0)
 			return -1;
 	}
 	return 0;
@@ -136,28 +183,9 @@ int mesh_move(struct mesh *mesh, int peer, bool sending, void *data, size_t byte
 int mesh_exchange(struct mesh *mesh, int peer, const void *out, void *in, size_t bytes,
 		  struct failure *err)
 {
-	size_t sent = 0, received = 0;
-	int idle = 0, fd = mesh_link(mesh, peer, err);
-
-	if (fd < 0)
+	if (mesh_link(mesh, peer, err) < 0)
 		return -1;
-	while (sent < bytes || received < bytes) {
-		ssize_t out_now = 0, in_now = 0;
-
-		if (sent < bytes)
-			out_now = net_send_some(fd, (const char *)out + sent, bytes - sent);
-		if (received < bytes)
-			in_now = net_recv_some(fd, (char *)in + received, bytes - received);
-		if (out_now < 0 || in_now < 0)
-			return mesh_lost(mesh, peer, out_now < 0 ? out_now : in_now, err);
-		sent += (size_t)out_now;
-		received += (size_t)in_now;
-		if (out_now > 0 || in_now > 0 || idle++ < SPINS)
-			continue;
-		if (wait_a_little(mesh, peer, fd, sent < bytes, received < bytes) < 0)
-			return -1;
-	}
-	return 0;
+	return mesh_shift(mesh, peer, out, peer, in, bytes, err);
 }
 
 void mesh_release(struct mesh *mesh)

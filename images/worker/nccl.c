@@ -32,6 +32,9 @@ static const struct {
 	SYMBOL(ncclCommAbort, false),
 	SYMBOL(ncclCommDestroy, false),
 	SYMBOL(ncclAllReduce, false),
+	SYMBOL(ncclReduceScatter, false),
+	SYMBOL(ncclAllGather, false),
+	SYMBOL(ncclBroadcast, false),
 	SYMBOL(ncclGroupStart, false),
 	SYMBOL(ncclGroupEnd, false),
 	SYMBOL(ncclSend, true),
@@ -39,6 +42,10 @@ static const struct {
 	SYMBOL(ncclCommInitRankConfig, true),
 	SYMBOL(ncclCommFinalize, true),
 	SYMBOL(ncclGetLastError, true),
+	SYMBOL(ncclMemAlloc, true),
+	SYMBOL(ncclMemFree, true),
+	SYMBOL(ncclCommRegister, true),
+	SYMBOL(ncclCommDeregister, true),
 #undef SYMBOL
 };
 

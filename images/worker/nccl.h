@@ -7,6 +7,7 @@
 #ifndef WORKER_NCCL_H
 #define WORKER_NCCL_H
 
+#include "collective.h"
 #include "failure.h"
 
 #include <limits.h>
@@ -46,6 +47,13 @@ struct nccl {
 	int (*ncclAllReduce)(const void *send, void *recv, size_t count, int type, int op,
 			     void *comm, void *stream);
 
+	int (*ncclReduceScatter)(const void *send, void *recv, size_t count, int type, int op,
+				 void *comm, void *stream);
+	int (*ncclAllGather)(const void *send, void *recv, size_t count, int type, void *comm,
+			     void *stream);
+	int (*ncclBroadcast)(const void *send, void *recv, size_t count, int type, int root,
+			     void *comm, void *stream);
+
 	int (*ncclGroupStart)(void);
 	int (*ncclGroupEnd)(void);
 
@@ -57,12 +65,39 @@ struct nccl {
 				      struct nccl_config *config); /* 2.14 */
 	int (*ncclCommFinalize)(void *comm);			   /* 2.14 */
 	const char *(*ncclGetLastError)(void *comm);		   /* 2.13 */
+	int (*ncclMemAlloc)(void **memory, size_t bytes);	   /* 2.19 */
+	int (*ncclMemFree)(void *memory);
+	int (*ncclCommRegister)(void *comm, void *memory, size_t bytes, void **handle);
+	int (*ncclCommDeregister)(void *comm, void *handle);
 };
 
 /* Opens libnccl.so.2: the file (or the folder of it) that $RINGUP_NCCL names; else the loader's;
  * else that of a pip wheel, nvidia/nccl/lib in the site-packages of $VIRTUAL_ENV, $CONDA_PREFIX,
  * $PYTHONPATH, of the python3 on $PATH, /usr/local, /usr, /opt/NAME and ~/.local. */
 int nccl_open(struct nccl *nccl, struct failure *err);
+
+/* Puts a collective among @world ranks, of which this is @rank, into @stream. Returns an
+ * ncclResult_t, also NCCL_IN_PROGRESS. nccl_collective.c */
+int nccl_collective(const struct nccl *nccl, const struct collective *call, int rank, int world,
+		    void *comm, void *stream);
+
+/* Sends @bytes to rank @to while it receives as many from rank @from. */
+int nccl_shift(const struct nccl *nccl, int to, const void *out, int from, void *in, size_t bytes,
+	       void *comm, void *stream);
+
+/* The call's name, for messages. */
+const char *nccl_call(enum collective_kind kind);
+
+struct group;
+
+/* Rank 0's NCCL makes the id by which the ranks' NCCLs meet; everybody gets it. All must be of the
+ * same version. nccl_meet.c */
+int nccl_meet(const struct nccl *nccl, const struct group *group, struct nccl_id *id,
+	      struct failure *err);
+
+/* Can this library do it? */
+int nccl_can(const struct nccl *nccl, enum collective_kind kind, enum dtype type,
+	     struct failure *err);
 
 /* "2.18.3" for 21803, "2.5.6" for 2506. */
 void nccl_version_text(int version, char text[16]);

@@ -20,7 +20,8 @@
 static const char help[] =
 	"usage: allreduce [--procs K] [--rank R --world N --root HOST:PORT] [OPTION...]\n"
 	"\n"
-	"All-reduce among N ranks: speed, correctness, and who is to blame.\n"
+	"All-reduce and other collectives among N ranks: speed, correctness, and who is to "
+	"blame.\n"
 	"\n"
 	"  --procs K             start K ranks here: all of them (no --rank), or ranks R..R+K-1 of "
 	"N\n"
@@ -39,8 +40,14 @@ static const char help[] =
 	"  -f, --stepfactor N    from one size to the next (default 2)\n"
 	"  -n, --iters N         timed iterations (default 20)\n"
 	"  -w, --warmup_iters N  iterations before them (default 5)\n"
-	"  -d, --datatype TYPE   f32, f16, bf16, f64, i32, i64, u8 (default f32)\n"
+	"  -d, --datatype TYPE   f32, f16, bf16, f8e4m3, f8e5m2, f64, i32, i64, u8 (default f32)\n"
 	"  -o, --op OP           sum, prod, min, max, avg (default sum)\n"
+	"  --collective NAME     all_reduce, reduce_scatter, all_gather, broadcast, alltoall or "
+	"sendrecv\n"
+	"                        (default all_reduce)\n"
+	"  -r, --root-rank R     who broadcasts (default 0)\n"
+	"  --graph               nccl: record the iterations as a CUDA graph and launch that\n"
+	"  --register            nccl: register the buffers with NCCL\n"
 	"  --min-busbw GB/s      fail if the largest size is slower than this\n"
 	"  --expect GB/s         what the hardware should give; the fastest size is compared\n"
 	"  --min-percent P       fail below P % of --expect\n"
@@ -60,7 +67,8 @@ static const char help[] =
 	"\n"
 	"Ranks on several hosts share a secret in $RINGUP_SECRET. The time of a size is the "
 	"average over the\n"
-	"iterations of the slowest rank's time; GB are 1e9 bytes; busbw = algbw * 2(n-1)/n.\n"
+	"iterations of the slowest rank's time; GB are 1e9 bytes; sizes and busbw are those of "
+	"nccl-tests.\n"
 	"\n"
 	"exit status: 0 pass, 1 usage, 2 wrong data, 3 below --min-busbw or --min-percent, 4 "
 	"timeout, 5 GPU, driver "
@@ -84,6 +92,9 @@ enum {
 	OPT_QUIET,
 	OPT_FAULT,
 	OPT_FIND_SLOW,
+	OPT_COLLECTIVE,
+	OPT_GRAPH,
+	OPT_REGISTER,
 	OPT_SGD,
 	OPT_STEPS,
 	OPT_HELP,
@@ -108,6 +119,10 @@ static const struct option longs[] = {
 	{"warmup_iters", required_argument, NULL, 'w'},
 	{"datatype", required_argument, NULL, 'd'},
 	{"op", required_argument, NULL, 'o'},
+	{"collective", required_argument, NULL, OPT_COLLECTIVE},
+	{"graph", no_argument, NULL, OPT_GRAPH},
+	{"register", no_argument, NULL, OPT_REGISTER},
+	{"root-rank", required_argument, NULL, 'r'},
 	{"min-busbw", required_argument, NULL, OPT_MIN_BUSBW},
 	{"expect", required_argument, NULL, OPT_EXPECT},
 	{"min-percent", required_argument, NULL, OPT_MIN_PERCENT},
@@ -183,7 +198,7 @@ static int parse_real(const char *name, const char *text, double *out, struct fa
 	return 0;
 }
 
-/* The benchmark's own options, the ones with a letter. */
+/* The benchmark's own options. */
 static int parse_workload(int opt, const char *text, struct workload *w, struct failure *err)
 {
 	int number = 0, rc = 0;
@@ -213,8 +228,20 @@ static int parse_workload(int opt, const char *text, struct workload *w, struct 
 		number = dtype_parse(text);
 		w->type = (uint32_t)number;
 		return number < 0 ? bad(err, "-d", text,
-					"f32, f16, bf16, f64, i32, i64 or u8 is needed")
+					"f32, f16, bf16, f8e4m3, f8e5m2, f64, i32, i64 or u8 is "
+					"needed")
 				  : 0;
+	case OPT_COLLECTIVE:
+		number = collective_parse(text);
+		w->collective = (uint32_t)number;
+		return number < 0 ? bad(err, "--collective", text,
+					"all_reduce, reduce_scatter, all_gather, broadcast, "
+					"alltoall or sendrecv is needed")
+				  : 0;
+	case 'r':
+		rc = parse_int("-r", text, 0, WORLD_MAX - 1, &number, err);
+		w->root = (uint32_t)number;
+		return rc;
 	default:
 		number = op_parse(text);
 		w->op = (uint32_t)number;
@@ -267,6 +294,12 @@ static int parse_one(int opt, const char *text, struct options *o, struct failur
 	case OPT_FIND_SLOW:
 		o->workload.find_slow = true;
 		return 0;
+	case OPT_GRAPH:
+		o->workload.graph = true;
+		return 0;
+	case OPT_REGISTER:
+		o->workload.registers = true;
+		return 0;
 	case OPT_SGD:
 		o->sgd = true;
 		return 0;
@@ -305,6 +338,20 @@ static void set_defaults(struct options *o)
 		snprintf(o->host, sizeof(o->host), "localhost");
 }
 
+static int check_backend(const struct options *o, struct failure *err)
+{
+	const struct backend *backend = backend_find(o->backend);
+
+	if (!backend)
+		return bad(err, "--backend", o->backend, "auto, cpu, mpi or nccl is needed");
+	if (o->workload.graph && !backend->record)
+		return bad(err, "--graph with --backend", o->backend, "it has no graphs; nccl has");
+	if (o->workload.registers && !backend->registers)
+		return bad(err, "--register with --backend", o->backend,
+			   "it registers no buffers; nccl does");
+	return 0;
+}
+
 /* Fills the gaps and refuses combinations that make no sense. */
 static int complete(struct options *o, struct failure *err)
 {
@@ -328,15 +375,17 @@ static int complete(struct options *o, struct failure *err)
 	if (o->workload.first_bytes > o->workload.last_bytes)
 		return failure_set(err, STATUS_USAGE, -1, "",
 				   "-b is larger than -e; see allreduce --help");
+	if ((int)o->workload.root >= o->world)
+		return failure_set(err, STATUS_USAGE, -1, "",
+				   "-r: rank %u does not exist in a world of %d", o->workload.root,
+				   o->world);
 	if (o->workload.find_slow && o->world > FIND_WORLD_MAX)
 		return failure_set(err, STATUS_USAGE, -1, "",
 				   "--find-slow takes no more than %d ranks: try parts of the "
 				   "cluster",
 				   FIND_WORLD_MAX);
 	o->workload.sgd_steps = o->sgd ? (uint32_t)o->steps : 0;
-	if (!backend_find(o->backend))
-		return bad(err, "--backend", o->backend, "auto, cpu, mpi or nccl is needed");
-	return 0;
+	return check_backend(o, err);
 }
 
 enum options_result options_parse(int argc, char **argv, struct options *options,
@@ -346,7 +395,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 
 	set_defaults(options);
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":b:e:f:n:w:d:o:h", longs, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, ":b:e:f:n:w:d:o:r:h", longs, NULL)) != -1) {
 		if (opt == 'h' || opt == OPT_HELP) {
 			fputs(help, stdout);
 			return OPTIONS_DONE;

@@ -6,7 +6,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#define CLEAR "\033[K" /* the rest of the terminal's line */
 #define RANKS_SHOWN 32
 #define PAIRS_SHOWN 16
 
@@ -23,8 +25,8 @@ void output_header(const struct options *options, const struct group *group)
 
 	if (options->json || options->quiet)
 		return;
-	printf("# allreduce %s, backend %s, %d ranks\n", ALLREDUCE_VERSION, backend_of(options),
-	       group->world);
+	printf("# allreduce %s, backend %s, %s, %d ranks\n", ALLREDUCE_VERSION, backend_of(options),
+	       collective_name((enum collective_kind)w->collective), group->world);
 	printf("# minBytes %" PRIu64 " maxBytes %" PRIu64
 	       " step: %u(factor) warmup iters: %u iters: %u validation: 1\n",
 	       w->first_bytes, w->last_bytes, w->factor, w->warmups, w->iterations);
@@ -48,24 +50,69 @@ void output_header(const struct options *options, const struct group *group)
 	fflush(stdout);
 }
 
+void output_warnings(const struct options *options, const struct group *group,
+		     const struct report *report)
+{
+	for (int i = 0; i < report->warning_count && !options->quiet; i++) {
+		const struct warning *warning = &report->warnings[i];
+
+		fprintf(stderr, "allreduce: warning: %s: %s (rank %d): %s; %s\n",
+			group->members[warning->rank].host, warning->what, warning->rank,
+			warning->why, warning->fix);
+	}
+}
+
+static bool shows_progress(const struct options *options)
+{
+	return !options->quiet && isatty(STDERR_FILENO);
+}
+
+void output_progress(void *arg, const char *text)
+{
+	if (shows_progress(arg))
+		fprintf(stderr, "\r" CLEAR "%s", text);
+}
+
+static void end_progress(const struct options *options)
+{
+	if (shows_progress(options))
+		fputs("\r" CLEAR, stderr);
+}
+
 static void print_time(const struct result *result)
 {
-	int digits = result->usec < 100 ? 2 : result->usec < 10000 ? 1 : 0;
+	int digits;
+
+	if (!result) {
+		printf("  %7s  %6s  %6s  %6s", "N/A", "N/A", "N/A", "N/A");
+		return;
+	}
+	digits = result->usec < 100 ? 2 : result->usec < 10000 ? 1 : 0;
 
 	printf("  %7.*f  %6.2f  %6.2f  %6" PRIu64, digits, result->usec, result->algbw,
 	       result->busbw, result->wrong);
+}
+
+/* What the column redop shows. */
+static const char *op_word(const struct workload *w)
+{
+	return collective_reduces((enum collective_kind)w->collective) ? op_name((enum op)w->op)
+								       : "none";
 }
 
 /* The workload of options is that of the group on rank 0, which alone prints. */
 void output_row(void *arg, const struct result *out_of_place, const struct result *in_place)
 {
 	const struct options *options = arg;
+	const struct workload *w = &options->workload;
+	enum collective_kind kind = (enum collective_kind)w->collective;
 
+	end_progress(options);
 	if (options->json || options->quiet)
 		return;
 	printf("%12" PRIu64 "  %12" PRIu64 "  %8s  %6s  %6d", out_of_place->bytes,
-	       out_of_place->count, dtype_long_name((enum dtype)options->workload.type),
-	       op_name((enum op)options->workload.op), -1);
+	       out_of_place->count, dtype_long_name((enum dtype)w->type), op_word(w),
+	       kind == BROADCAST ? (int)w->root : -1);
 	print_time(out_of_place);
 	print_time(in_place);
 	printf("\n");
@@ -81,9 +128,8 @@ static void print_result(const struct options *options, int world, const struct 
 	       "\"algbw\": %.6f, \"busbw\": %.6f, \"wrong\": %" PRIu64
 	       ", \"algorithm\": \"%s\", \"ranks\": [",
 	       r->bytes, r->count, dtype_name((enum dtype)options->workload.type),
-	       op_name((enum op)options->workload.op), r->inplace ? "true" : "false", r->usec,
-	       r->min_usec, r->max_usec, r->p50_usec, r->p99_usec, r->algbw, r->busbw, r->wrong,
-	       r->algorithm);
+	       op_word(&options->workload), r->inplace ? "true" : "false", r->usec, r->min_usec,
+	       r->max_usec, r->p50_usec, r->p99_usec, r->algbw, r->busbw, r->wrong, r->algorithm);
 	for (int rank = 0; rank < world; rank++)
 		printf("%s[%.3f, %.3f, %.3f]", rank ? ", " : "", (double)r->ranks[rank].usec,
 		       (double)r->ranks[rank].p50_usec, (double)r->ranks[rank].p99_usec);
@@ -209,13 +255,31 @@ static void print_ranks(const struct group *group)
 	}
 }
 
+static void print_warnings(const struct group *group, const struct report *report)
+{
+	for (int i = 0; i < report->warning_count; i++) {
+		const struct warning *warning = &report->warnings[i];
+
+		printf("%s\n    {", i ? "," : "");
+		json_pair("host", group->members[warning->rank].host);
+		printf(", \"rank\": %d, ", warning->rank);
+		json_pair("what", warning->what);
+		printf(", ");
+		json_pair("why", warning->why);
+		printf(", ");
+		json_pair("fix", warning->fix);
+		printf("}");
+	}
+}
+
 static void print_json(const struct options *options, const struct group *group,
 		       const struct report *report, const struct failure *failure)
 {
 	printf("{\"schema\": 1, \"program\": \"allreduce\", \"version\": \"%s\", ",
 	       ALLREDUCE_VERSION);
 	json_pair("backend", backend_of(options));
-	printf(", \"world\": %d, ", options->world);
+	printf(", \"collective\": \"%s\", \"world\": %d, ",
+	       collective_name((enum collective_kind)options->workload.collective), options->world);
 	json_pair("verdict", verdict_name(failure->status));
 	printf(", \"status\": %d, ", failure->status);
 	json_pair("reason", failure->status == STATUS_PASS ? "" : failure->reason);
@@ -226,6 +290,8 @@ static void print_json(const struct options *options, const struct group *group,
 	}
 	printf("],\n  \"ranks\": [");
 	print_ranks(group);
+	printf("],\n  \"warnings\": [");
+	print_warnings(group, report);
 	printf("],\n  \"pairs\": ");
 	print_pairs(group, &report->heat);
 	printf(",\n  \"sgd\": ");
@@ -302,6 +368,7 @@ int output_verdict(const struct options *options, const struct group *group,
 {
 	bool pass = failure->status == STATUS_PASS;
 
+	end_progress(options);
 	if (options->json)
 		print_json(options, group, report, failure);
 	else if (!options->quiet) {

@@ -11,6 +11,14 @@
 /* Text only: comment lines about the run, and the column heads. */
 void output_header(const struct options *options, const struct group *group);
 
+/* One line each on standard error, unless --quiet. */
+void output_warnings(const struct options *options, const struct group *group,
+		     const struct report *report);
+
+/* If standard error is a terminal: a line there that the next one, or a row, replaces. @arg is the
+ * struct options. */
+void output_progress(void *arg, const char *text);
+
 /* Text only: one size. @arg is the struct options. */
 void output_row(void *arg, const struct result *out_of_place, const struct result *in_place);
 

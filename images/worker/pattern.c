@@ -22,7 +22,7 @@ static int64_t sum_magnitude(enum dtype type)
 {
 	int64_t exact = dtype_exact_max(type);
 
-	return exact <= 256 ? 15 : exact <= 2048 ? 63 : 1000;
+	return exact <= 16 ? 1 : exact <= 256 ? 15 : exact <= 2048 ? 63 : 1000;
 }
 
 /* Every stride-th rank takes part in a slot, so that at most @limit of @world ranks do. */
@@ -98,18 +98,21 @@ void pattern_fill(const struct pattern *pattern, int rank, void *data, size_t co
 	}
 }
 
-static void expect(const struct pattern *p, unsigned char *table, size_t count)
+/* What one period of @span holds, from its first element on. */
+static void expect(const struct pattern *p, const struct span *span, unsigned char *table,
+		   size_t count)
 {
 	size_t element_bytes = dtype_bytes(p->type);
 
-	for (size_t slot = 0; slot < count; slot++) {
-		int64_t all = value_at(p, 0, slot);
+	for (size_t i = 0; i < count; i++) {
+		size_t slot = (span->first + i) % PATTERN_PERIOD;
+		int64_t all = value_at(p, span->source < 0 ? 0 : span->source, slot);
 
-		for (int rank = 1; rank < p->world; rank++)
+		for (int rank = 1; rank < p->world && span->source < 0; rank++)
 			all = combine(p->op, all, value_at(p, rank, slot));
-		dtype_store(p->type, table + slot * element_bytes, all);
+		dtype_store(p->type, table + i * element_bytes, all);
 	}
-	if (p->op == OP_AVG)
+	if (p->op == OP_AVG && span->source < 0)
 		dtype_scale(p->type, table, count, p->world);
 }
 
@@ -136,15 +139,14 @@ static void note(const struct pattern *p, struct mismatch *found, uint64_t index
 	dtype_format(p->type, got, found->got, sizeof(found->got));
 }
 
-void pattern_check(const struct pattern *pattern, const void *data, size_t count,
-		   struct mismatch *found)
+void pattern_check(const struct pattern *pattern, const struct span *span, const void *data,
+		   size_t count, struct mismatch *found)
 {
 	_Alignas(8) unsigned char table[PATTERN_PERIOD * ELEMENT_BYTES_MAX];
 	size_t element_bytes = dtype_bytes(pattern->type);
 	const unsigned char *in = data;
 
-	memset(found, 0, sizeof(*found));
-	expect(pattern, table, count < PATTERN_PERIOD ? count : PATTERN_PERIOD);
+	expect(pattern, span, table, count < PATTERN_PERIOD ? count : PATTERN_PERIOD);
 	for (size_t base = 0; base < count; base += PATTERN_PERIOD) {
 		size_t block = count - base < PATTERN_PERIOD ? count - base : PATTERN_PERIOD;
 		const unsigned char *got = in + base * element_bytes;
@@ -156,7 +158,7 @@ void pattern_check(const struct pattern *pattern, const void *data, size_t count
 				   element_bytes) != 0 &&
 			    !near_enough(pattern, table + i * element_bytes,
 					 got + i * element_bytes))
-				note(pattern, found, base + i, table + i * element_bytes,
+				note(pattern, found, span->at + base + i, table + i * element_bytes,
 				     got + i * element_bytes);
 	}
 }

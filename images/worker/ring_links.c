@@ -88,8 +88,27 @@ static int no_call(const struct ring *ring, struct failure *err)
 	return -1;
 }
 
+/* Fills order and begin. */
+static void sort_ranks(struct ring *ring, const int *leader_of)
+{
+	int world = ring->group->world, filled = 0;
+
+	ring->order = calloc((size_t)world, sizeof(*ring->order));
+	ring->begin = calloc((size_t)ring->count + 1, sizeof(*ring->begin));
+	ring->pieces = calloc(2 * (size_t)world + 1, sizeof(*ring->pieces));
+	if (!ring->order || !ring->begin || !ring->pieces)
+		abort();
+	for (int leader = 0; leader < ring->count; leader++) {
+		ring->begin[leader] = filled;
+		for (int rank = 0; rank < world; rank++)
+			if (leader_of[rank] == ring->leaders[leader])
+				ring->order[filled++] = rank;
+	}
+	ring->begin[ring->count] = filled;
+}
+
 int ring_open(struct ring *ring, const struct group *group, const int *leaders, int count,
-	      bool crowded, struct failure *err)
+	      const int *leader_of, bool crowded, struct failure *err)
 {
 	int64_t deadline = clock_usec() + group->timeout_usec;
 	const struct link_taker taker = {.take = take, .done = complete, .arg = ring};
@@ -107,6 +126,7 @@ int ring_open(struct ring *ring, const struct group *group, const int *leaders, 
 	ring->scratch = segment_private(RING_CHUNK_BYTES);
 	ring->gathered = segment_private(RING_GATHER_BYTES);
 	ring->crowded = crowded;
+	sort_ranks(ring, leader_of);
 	for (int link = 0; link < ring->links; link++) {
 		int next = leaders[(ring->me + (1 << link)) % count];
 
@@ -127,5 +147,8 @@ void ring_release(struct ring *ring)
 	}
 	free(ring->scratch);
 	free(ring->gathered);
+	free(ring->pieces);
+	free(ring->order);
+	free(ring->begin);
 	memset(ring, 0, sizeof(*ring));
 }

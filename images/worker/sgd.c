@@ -75,17 +75,22 @@ static int train_alone(struct training *t, struct failure *err)
 static int sum_up(struct training *t, float *vector, struct failure *err)
 {
 	const struct sgd_setup *s = t->setup;
+	struct collective call = {.kind = ALL_REDUCE,
+				  .src = vector,
+				  .dst = vector,
+				  .count = SGD_VECTOR,
+				  .type = DTYPE_F32,
+				  .op = OP_SUM};
 	void *send, *recv;
 
+	if (!s->backend->put)
+		return s->backend->collective(s->state, &call, err);
 	s->backend->buffers(s->state, &send, &recv);
-	if (s->backend->put) {
-		if (s->backend->put(s->state, recv, vector, SGD_BYTES, err) < 0 ||
-		    s->backend->allreduce(s->state, recv, recv, SGD_VECTOR, DTYPE_F32, OP_SUM,
-					  err) < 0)
-			return -1;
-		return s->backend->get(s->state, vector, recv, SGD_BYTES, err);
-	}
-	return s->backend->allreduce(s->state, vector, vector, SGD_VECTOR, DTYPE_F32, OP_SUM, err);
+	call.src = call.dst = recv;
+	if (s->backend->put(s->state, recv, vector, SGD_BYTES, err) < 0 ||
+	    s->backend->collective(s->state, &call, err) < 0)
+		return -1;
+	return s->backend->get(s->state, vector, recv, SGD_BYTES, err);
 }
 
 static int train_by_sums(struct training *t, struct failure *err)

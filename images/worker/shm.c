@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "shm.h"
 #include "segment.h"
+#include "shm_internal.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -17,7 +17,6 @@
 #include <emmintrin.h>
 #endif
 
-#define BLOCK_BYTES 16384 /* reduced at a time: input and result stay in the first-level cache */
 #define CACHE_BYTES (8L << 20) /* last-level cache, where the system does not say */
 /* More is not believed: virtual machines tell of all caches of their host. */
 #define CACHE_BYTES_MAX (64L << 20)
@@ -26,26 +25,6 @@
 #define YIELDS_CROWDED 256
 #define PAIR_SPINS 4000 /* a pair alone on its cores: as long as a copy may take */
 #define SLEEP_NSEC 20000000
-
-/* A flag on its own cache line, with how many wait for it in the kernel. */
-struct line {
-	_Alignas(64) _Atomic uint32_t value;
-	_Atomic uint32_t sleepers;
-	unsigned char data[SHM_SMALL_BYTES]; /* slots only: shares the first line with the flag */
-};
-
-struct flag {
-	_Alignas(64) _Atomic uint32_t value;
-	_Atomic uint32_t sleepers;
-};
-
-struct shm_area {
-	uint8_t run_id[RUN_ID_BYTES];
-	struct flag flags[SHM_FLAGS];
-	struct line slots[2];	/* inputs of odd and even operations */
-	struct line results[2]; /* leader only */
-	_Alignas(4096) unsigned char buffers[];
-};
 
 static void relax(void)
 {
@@ -59,7 +38,7 @@ static bool reached(_Atomic uint32_t *value, uint32_t wanted)
 	return (int32_t)(atomic_load_explicit(value, memory_order_acquire) - wanted) >= 0;
 }
 
-static void post(_Atomic uint32_t *value, _Atomic uint32_t *sleepers, uint32_t number)
+void shm_post(_Atomic uint32_t *value, _Atomic uint32_t *sleepers, uint32_t number)
 {
 	atomic_store(value, number);
 	if (atomic_load(sleepers) > 0)
@@ -107,42 +86,41 @@ static int await_number(const struct shm *shm, int index, _Atomic uint32_t *valu
 	return rc;
 }
 
-static int await(const struct shm *shm, int index, _Atomic uint32_t *value,
-		 _Atomic uint32_t *sleepers)
+int shm_await(const struct shm *shm, int index, _Atomic uint32_t *value, _Atomic uint32_t *sleepers)
 {
 	return await_number(shm, index, value, sleepers, shm->sequence);
 }
 
-static void post_flag(const struct shm *shm, enum shm_flag flag)
+void shm_post_flag(const struct shm *shm, enum shm_flag flag)
 {
 	struct flag *f = &shm->areas[shm->me]->flags[flag];
 
-	post(&f->value, &f->sleepers, shm->sequence);
+	shm_post(&f->value, &f->sleepers, shm->sequence);
 }
 
-static int await_flag(const struct shm *shm, int index, enum shm_flag flag)
+int shm_await_flag(const struct shm *shm, int index, enum shm_flag flag)
 {
 	struct flag *f = &shm->areas[index]->flags[flag];
 
-	return await(shm, index, &f->value, &f->sleepers);
+	return shm_await(shm, index, &f->value, &f->sleepers);
 }
 
-static int await_all(const struct shm *shm, enum shm_flag flag)
+int shm_await_all(const struct shm *shm, enum shm_flag flag)
 {
 	for (int i = 0; i < shm->count; i++)
-		if (i != shm->me && await_flag(shm, i, flag) < 0)
+		if (i != shm->me && shm_await_flag(shm, i, flag) < 0)
 			return -1;
 	return 0;
 }
 
-static void *buffer_of(const struct shm *shm, int index, int which)
+void *shm_buffer_of(const struct shm *shm, int index, int which)
 {
 	return shm->areas[index]->buffers + (size_t)which * shm->buffer_bytes;
 }
 
 void *shm_buffer(const struct shm *shm, int which)
 {
-	return buffer_of(shm, shm->me, which);
+	return shm_buffer_of(shm, shm->me, which);
 }
 
 void shm_next(struct shm *shm)
@@ -150,13 +128,12 @@ void shm_next(struct shm *shm)
 	shm->sequence++;
 }
 
-/* Copies to memory that will not be read soon, without first fetching what it held. */
-static void stream_copy(void *to, const void *from, size_t bytes)
+void shm_stream_copy(void *to, const void *from, size_t bytes)
 {
 #if defined(__x86_64__)
 	__m128i *out = to;
 	const __m128i *in = from;
-	size_t vectors = ((uintptr_t)to & 15) == 0 ? bytes / sizeof(*out) : 0;
+	size_t vectors = (((uintptr_t)to | (uintptr_t)from) & 15) == 0 ? bytes / sizeof(*out) : 0;
 
 	for (size_t i = 0; i < vectors; i++)
 		_mm_stream_si128(&out[i], _mm_load_si128(&in[i]));
@@ -166,7 +143,7 @@ static void stream_copy(void *to, const void *from, size_t bytes)
 #endif
 }
 
-static void stream_end(void)
+void shm_stream_end(void)
 {
 #if defined(__x86_64__)
 	_mm_sfence();
@@ -187,7 +164,7 @@ static void reduce_block(const struct shm *shm, const struct job *job, size_t of
 {
 	size_t bytes = count * dtype_bytes(job->type);
 
-#define INPUT(index) ((unsigned char *)buffer_of(shm, index, job->from) + offset)
+#define INPUT(index) ((unsigned char *)shm_buffer_of(shm, index, job->from) + offset)
 	job->reduce(shm->scratch, INPUT(0), INPUT(1), count);
 	for (int i = 2; i < shm->count; i++)
 		job->reduce(shm->scratch, shm->scratch, INPUT(i), count);
@@ -195,10 +172,10 @@ static void reduce_block(const struct shm *shm, const struct job *job, size_t of
 	if (job->divisor > 1)
 		dtype_scale(job->type, shm->scratch, count, job->divisor);
 	for (int i = 0; i < job->outputs; i++) {
-		unsigned char *out = (unsigned char *)buffer_of(shm, i, job->to) + offset;
+		unsigned char *out = (unsigned char *)shm_buffer_of(shm, i, job->to) + offset;
 
 		if (job->stream)
-			stream_copy(out, shm->scratch, bytes);
+			shm_stream_copy(out, shm->scratch, bytes);
 		else
 			memcpy(out, shm->scratch, bytes);
 	}
@@ -211,23 +188,23 @@ static void reduce_share(const struct shm *shm, const struct job *job, size_t co
 	size_t lines = (count + line - 1) / line,
 	       each = (lines + (size_t)shm->count - 1) / (size_t)shm->count;
 	size_t begin = each * (size_t)shm->me * line, end = begin + each * line;
-	size_t block = BLOCK_BYTES / element_bytes;
+	size_t block = SHM_BLOCK_BYTES / element_bytes;
 
 	if (end > count)
 		end = count;
 	for (size_t at = begin; at < end; at += block)
 		reduce_block(shm, job, at * element_bytes, end - at < block ? end - at : block);
 	if (job->stream)
-		stream_end();
+		shm_stream_end();
 }
 
 static int reduce_large(struct shm *shm, const struct job *job, size_t count)
 {
-	post_flag(shm, SHM_READY);
-	if (await_all(shm, SHM_READY) < 0)
+	shm_post_flag(shm, SHM_READY);
+	if (shm_await_all(shm, SHM_READY) < 0)
 		return -1;
 	reduce_share(shm, job, count);
-	post_flag(shm, SHM_DONE);
+	shm_post_flag(shm, SHM_DONE);
 	return 0;
 }
 
@@ -240,13 +217,13 @@ int shm_collect(struct shm *shm, int from, void *out, size_t count, enum dtype t
 	size_t bytes = count * dtype_bytes(type);
 
 	memcpy(own->data, shm_buffer(shm, from), bytes);
-	post(&own->value, &own->sleepers, shm->sequence);
+	shm_post(&own->value, &own->sleepers, shm->sequence);
 	if (!out)
 		return 0;
 	for (int i = 0; i < shm->count; i++) {
 		struct line *slot = &shm->areas[i]->slots[shm->sequence & 1];
 
-		if (i != shm->me && await(shm, i, &slot->value, &slot->sleepers) < 0)
+		if (i != shm->me && shm_await(shm, i, &slot->value, &slot->sleepers) < 0)
 			return -1;
 		if (i == 0)
 			memcpy(shm->scratch, slot->data, bytes);
@@ -278,7 +255,7 @@ int shm_allreduce(struct shm *shm, int from, int to, size_t count, enum dtype ty
 	}
 	if (reduce_large(shm, &job, count) < 0)
 		return -1;
-	return await_all(shm, SHM_DONE);
+	return shm_await_all(shm, SHM_DONE);
 }
 
 void shm_publish(struct shm *shm, const void *result, size_t bytes)
@@ -286,14 +263,14 @@ void shm_publish(struct shm *shm, const void *result, size_t bytes)
 	struct line *line = &shm->areas[0]->results[shm->sequence & 1];
 
 	memcpy(line->data, result, bytes);
-	post(&line->value, &line->sleepers, shm->sequence);
+	shm_post(&line->value, &line->sleepers, shm->sequence);
 }
 
 int shm_receive(struct shm *shm, void *out, size_t bytes)
 {
 	struct line *line = &shm->areas[0]->results[shm->sequence & 1];
 
-	if (await(shm, 0, &line->value, &line->sleepers) < 0)
+	if (shm_await(shm, 0, &line->value, &line->sleepers) < 0)
 		return -1;
 	memcpy(out, line->data, bytes);
 	return 0;
@@ -310,19 +287,19 @@ int shm_reduce(struct shm *shm, int from, int to, size_t count, enum dtype type,
 
 	if (reduce_large(shm, &job, count) < 0)
 		return -1;
-	return shm->me == 0 ? await_all(shm, SHM_DONE) : 0;
+	return shm->me == 0 ? shm_await_all(shm, SHM_DONE) : 0;
 }
 
-int shm_spread(struct shm *shm, int to, size_t bytes)
+int shm_spread(struct shm *shm, int which, size_t offset, void *dst, size_t bytes)
 {
 	if (shm->me == 0) {
-		post_flag(shm, SHM_FINAL);
-		return await_all(shm, SHM_TAKEN);
+		shm_post_flag(shm, SHM_FINAL);
+		return shm_await_all(shm, SHM_TAKEN);
 	}
-	if (await_flag(shm, 0, SHM_FINAL) < 0)
+	if (shm_await_flag(shm, 0, SHM_FINAL) < 0)
 		return -1;
-	memcpy(shm_buffer(shm, to), buffer_of(shm, 0, to), bytes);
-	post_flag(shm, SHM_TAKEN);
+	memcpy(dst, (unsigned char *)shm_buffer_of(shm, 0, which) + offset, bytes);
+	shm_post_flag(shm, SHM_TAKEN);
 	return 0;
 }
 
@@ -332,7 +309,7 @@ static int meet(const struct shm *shm, int index, enum shm_flag flag, uint32_t n
 	struct flag *own = &shm->areas[shm->me]->flags[flag],
 		    *other = &shm->areas[index]->flags[flag];
 
-	post(&own->value, &own->sleepers, number);
+	shm_post(&own->value, &own->sleepers, number);
 	return await_number(shm, index, &other->value, &other->sleepers, number);
 }
 
@@ -345,7 +322,7 @@ int shm_exchange(struct shm *shm, int index, size_t bytes, uint32_t number)
 	pair.yields = 0;
 	if (meet(&pair, index, SHM_OFFER, number) < 0)
 		return -1;
-	memcpy(buffer_of(shm, shm->me, 1), buffer_of(shm, index, 0), bytes);
+	memcpy(shm_buffer_of(shm, shm->me, 1), shm_buffer_of(shm, index, 0), bytes);
 	return meet(&pair, index, SHM_GOT, number);
 }
 
@@ -392,7 +369,7 @@ int shm_create(struct shm *shm, const struct group *group, const int *ranks, int
 	shm->buffer_bytes = (bytes + 4095) & ~(size_t)4095;
 	shm->area_bytes = sizeof(struct shm_area) + 2 * shm->buffer_bytes;
 	shm->areas = calloc((size_t)count, sizeof(struct shm_area *));
-	shm->scratch = segment_private(BLOCK_BYTES);
+	shm->scratch = segment_private(SHM_BLOCK_BYTES);
 	if (!shm->areas)
 		abort();
 	shm->stream_bytes = stream_from(count);
@@ -429,6 +406,18 @@ int shm_attach(struct shm *shm, const int *fds)
 			return -1;
 	}
 	return 0;
+}
+
+void shm_alone(struct shm *shm)
+{
+	struct shm_area *own = shm->areas[shm->me];
+
+	for (int i = 0; i < shm->count; i++)
+		if (i != shm->me && shm->areas[i])
+			munmap(shm->areas[i], shm->area_bytes);
+	shm->areas[0] = own;
+	shm->me = 0;
+	shm->count = 1;
 }
 
 void shm_release(struct shm *shm)

@@ -18,8 +18,8 @@
 #ifndef WORKER_SHM_H
 #define WORKER_SHM_H
 
+#include "collective.h"
 #include "control.h"
-#include "dtype.h"
 
 #define SHM_SMALL_BYTES 2048
 
@@ -56,6 +56,10 @@ int shm_create(struct shm *shm, const struct group *group, const int *ranks, int
  * cannot be had. */
 int shm_attach(struct shm *shm, const int *fds);
 
+/* After that: leaves the neighbours alone, so that only this rank's buffers are left, as index 0.
+ * `ranks` has but this rank by now. */
+void shm_alone(struct shm *shm);
+
 /* This rank's buffer 0 or 1. */
 void *shm_buffer(const struct shm *shm, int which);
 
@@ -70,13 +74,26 @@ int shm_allreduce(struct shm *shm, int from, int to, size_t count, enum dtype ty
 /* The pieces of a hierarchical one. Up to SHM_SMALL_BYTES: shm_collect() gives the leader the
  * reduction of this host's inputs in @out; after shm_publish() by the leader the others receive
  * @out by shm_receive(). Above: shm_reduce() reduces into the leader's buffer @to, and returns on
- * the leader when it is complete; shm_spread() hands that buffer from the leader to all others. All
- * return -1 if the run has failed. */
+ * the leader when it is complete; shm_spread() hands @bytes at @offset of the leader's buffer
+ * @which to all others' @dst. All return -1 if the run has failed. */
 int shm_collect(struct shm *shm, int from, void *out, size_t count, enum dtype type, enum op op);
 void shm_publish(struct shm *shm, const void *result, size_t bytes);
 int shm_receive(struct shm *shm, void *out, size_t bytes);
 int shm_reduce(struct shm *shm, int from, int to, size_t count, enum dtype type, enum op op);
-int shm_spread(struct shm *shm, int to, size_t bytes);
+int shm_spread(struct shm *shm, int which, size_t offset, void *dst, size_t bytes);
+
+/* Any other collective whose ranks are all on this host (shm_collective.c): each rank takes what it
+ * needs straight out of the others' inputs, or, up to SHM_SMALL_BYTES, out of their slots. */
+int shm_collective(struct shm *shm, const struct collective *call, int divisor);
+
+/* The pieces of one that also reaches other hosts. shm_enter() returns when all inputs here may be
+ * read, shm_leave() when nobody here reads them any more. In between: shm_take() copies what this
+ * rank gets from its neighbour @index, which may be itself, and shm_bring() copies the whole input
+ * of neighbour @index to @dst. */
+int shm_enter(struct shm *shm);
+int shm_leave(struct shm *shm);
+void shm_take(const struct shm *shm, const struct collective *call, int index);
+void shm_bring(const struct shm *shm, const struct collective *call, int index, void *dst);
 
 /* Exchanges @bytes with one neighbour (its index in `ranks`): the start of either's buffer 0 to the
  * start of the other's buffer 1. @number grows with each exchange of a rank and is the same on both

@@ -8,11 +8,15 @@ setup_file() {
 	mkdir "$STANDIN"
 	cc -std=gnu11 -D_GNU_SOURCE -O1 -shared -fPIC -o "$STANDIN/libcuda.so.1" tests/standin/cuda.c
 	cc -std=gnu11 -D_GNU_SOURCE -O1 -shared -fPIC -o "$STANDIN/libnccl.so.2" tests/standin/nccl.c
+	mkdir "$STANDIN/old"
+	cc -std=gnu11 -D_GNU_SOURCE -O1 -shared -fPIC -DSTANDIN_OLD -o "$STANDIN/old/libcuda.so.1" tests/standin/cuda.c
+	cc -std=gnu11 -D_GNU_SOURCE -O1 -shared -fPIC -DSTANDIN_OLD -o "$STANDIN/old/libnccl.so.2" tests/standin/nccl.c
 }
 
 setup() {
 	ALLREDUCE="${BUILD:-build}/allreduce"
 	unset RINGUP_SECRET RINGUP_NCCL CUDA_VISIBLE_DEVICES
+	export RINGUP_TEST_ROOT=/nonexistent # no warnings of this machine's own
 	export TMPDIR="$BATS_TEST_TMPDIR" ASAN_OPTIONS=detect_leaks=0
 	NCCL=(--backend nccl --procs 2 -n 2 -w 1 -e 64K -f 16 --timeout 10)
 }
@@ -87,6 +91,59 @@ json() {
 			json 'd["backend"] == "nccl" and d["verdict"] == "pass" and all(r["wrong"] == 0 for r in d["results"])'
 		done
 	done
+}
+
+@test "every collective through device memory" {
+	for name in all_reduce reduce_scatter all_gather broadcast alltoall sendrecv; do
+		for type in float bf16 i64 u8; do
+			for ranks in 1 2 3 4; do
+				standin "$ALLREDUCE" "${NCCL[@]}" --procs "$ranks" -b 3 --collective "$name" -d "$type" -r $((ranks - 1)) --json
+				[ "$status" -eq 0 ]
+				json 'd["verdict"] == "pass" and all(r["wrong"] == 0 for r in d["results"])'
+			done
+		done
+	done
+	standin "$ALLREDUCE" "${NCCL[@]}" --collective alltoall --fault-inject corrupt:1 --quiet
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"alltoall f32, out of place"* ]]
+}
+
+@test "fp8: from NCCL 2.24.3 on" {
+	for type in f8e4m3 f8e5m2; do
+		for op in sum prod min max avg; do
+			STANDIN_NCCL=22403 standin "$ALLREDUCE" "${NCCL[@]}" --procs 3 -b 4 -d "$type" -o "$op" --quiet
+			[ "$status" -eq 0 ]
+		done
+		standin "$ALLREDUCE" "${NCCL[@]}" -d "$type" --quiet
+		[ "$status" -eq 5 ]
+		[[ "$output" == *"NCCL 2.18.3 has no fp8 (-d $type): 2.24.3 or newer is needed"* ]]
+	done
+}
+
+@test "--graph: the iterations are recorded and launched as one" {
+	standin "$ALLREDUCE" "${NCCL[@]}" -n 3 -b 1K -e 1K --graph
+	[ "$status" -eq 0 ]
+	calls=$(awk -v pid="$(awk '/ncclGetUniqueId/ {print $1}' "$BATS_TEST_TMPDIR/log")" '$1 == pid {print $2}' \
+		"$BATS_TEST_TMPDIR/log" | tr '\n' ' ')
+	all="ncclAllReduce "
+	record="cuStreamBeginCapture_v2 $all$all${all}cuStreamEndCapture cuGraphInstantiateWithFlags cuGraphDestroy "
+	[[ "$calls" == *"$record"'cuEventRecord cuGraphLaunch cuEventRecord '* ]]
+	[[ "$calls" == *"cuGraphExecDestroy $record"*"cuGraphExecDestroy ncclCommFinalize "* ]]
+	LD_LIBRARY_PATH=$STANDIN/old run "$ALLREDUCE" "${NCCL[@]}" --graph --quiet
+	[ "$status" -eq 5 ]
+	[[ "$output" == *"--graph needs a driver of CUDA 11.4 or newer; this one is of CUDA 12.2"* ]]
+}
+
+@test "--register: buffers of NCCL's own, registered and given back" {
+	standin "$ALLREDUCE" "${NCCL[@]}" -b 1K -e 1K --register
+	[ "$status" -eq 0 ]
+	for call in ncclMemAlloc ncclCommRegister ncclCommDeregister ncclMemFree; do
+		[ "$(grep -c "$call" "$BATS_TEST_TMPDIR/log")" -eq 4 ]
+	done
+	! grep -q "cuMemAlloc" "$BATS_TEST_TMPDIR/log"
+	LD_LIBRARY_PATH=$STANDIN/old run "$ALLREDUCE" "${NCCL[@]}" --register --quiet
+	[ "$status" -eq 5 ]
+	[[ "$output" == *"--register needs NCCL 2.19 or newer; this one is 2.18.3"* ]]
 }
 
 @test "a wrong element in device memory is found" {

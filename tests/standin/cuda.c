@@ -28,6 +28,15 @@ int cuEventDestroy_v2(void *event);
 int cuEventRecord(void *event, void *stream);
 int cuEventElapsedTime(float *milliseconds, void *start, void *end);
 
+#ifndef STANDIN_OLD
+int cuStreamBeginCapture_v2(void *stream, int mode);
+int cuStreamEndCapture(void *stream, void **graph);
+int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags);
+int cuGraphLaunch(void *exec, void *stream);
+int cuGraphExecDestroy(void *exec);
+int cuGraphDestroy(void *graph);
+#endif
+
 static int busy = 3; /* how often a stream says "not ready" after work was put there */
 
 int cuInit(unsigned flags)
@@ -172,3 +181,45 @@ int cuEventElapsedTime(float *milliseconds, void *start, void *end)
 				(double)(b->tv_nsec - a->tv_nsec) / 1e6);
 	return 0;
 }
+
+#ifndef STANDIN_OLD
+static int capturing, graphs;
+
+int cuStreamBeginCapture_v2(void *stream, int mode)
+{
+	LOGGED;
+	return mode != 1 || !stream || capturing++;
+}
+
+int cuStreamEndCapture(void *stream, void **graph)
+{
+	LOGGED;
+	*graph = &graphs;
+	return !stream || !capturing--;
+}
+
+int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags)
+{
+	LOGGED;
+	*exec = &capturing;
+	return graph != &graphs || flags;
+}
+
+int cuGraphLaunch(void *exec, void *stream)
+{
+	LOGGED;
+	return exec != &capturing || !stream || capturing;
+}
+
+int cuGraphExecDestroy(void *exec)
+{
+	LOGGED;
+	return exec != &capturing;
+}
+
+int cuGraphDestroy(void *graph)
+{
+	LOGGED;
+	return graph != &graphs;
+}
+#endif

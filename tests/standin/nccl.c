@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in for libnccl.so.2: see standin.h. Prototypes as in images/worker/nccl.h. Sums and
- * averages of float and int32 only. */
+/* Stand-in for libnccl.so.2: see standin.h. Prototypes as in images/worker/nccl.h. Reductions are
+ * those of the worker; averages are scaled first, as NCCL does. */
+#include "../../images/worker/dtype.c"
 #include "standin.h"
 
 #include <sched.h>
@@ -25,6 +26,7 @@ struct config {
 struct meeting { /* the mapped file */
 	atomic_int here, arrived, turns;
 	atomic_int sent[RANKS_MAX][RANKS_MAX], taken[RANKS_MAX][RANKS_MAX];
+	size_t offset[RANKS_MAX][RANKS_MAX]; /* of what is sent, in the sender's slot */
 	_Alignas(64) unsigned char slots[RANKS_MAX][SLOT_BYTES];
 };
 
@@ -33,13 +35,17 @@ struct comm {
 	int rank, ranks, collectives;
 };
 
-/* Between ncclGroupStart() and ncclGroupEnd(): one send and one receive, with the same peer. */
-static struct {
-	struct comm *comm;
+/* Between ncclGroupStart() and ncclGroupEnd(). */
+struct move {
 	const void *send;
 	void *recv;
 	size_t bytes;
 	int peer;
+};
+static struct {
+	struct comm *comm;
+	struct move moves[2 * RANKS_MAX];
+	int count;
 } pending;
 
 int ncclGetVersion(int *version);
@@ -54,10 +60,21 @@ int ncclCommAbort(void *comm);
 int ncclCommDestroy(void *comm);
 int ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *comm,
 		  void *stream);
+int ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, void *comm,
+		      void *stream);
+int ncclAllGather(const void *send, void *recv, size_t count, int type, void *comm, void *stream);
+int ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, void *comm,
+		  void *stream);
 int ncclGroupStart(void);
 int ncclGroupEnd(void);
 int ncclSend(const void *send, size_t count, int type, int peer, void *comm, void *stream);
 int ncclRecv(void *recv, size_t count, int type, int peer, void *comm, void *stream);
+#ifndef STANDIN_OLD
+int ncclMemAlloc(void **memory, size_t bytes);
+int ncclMemFree(void *memory);
+int ncclCommRegister(void *comm, void *memory, size_t bytes, void **handle);
+int ncclCommDeregister(void *comm, void *handle);
+#endif
 
 int ncclGetVersion(int *version)
 {
@@ -91,6 +108,24 @@ int ncclGetUniqueId(struct id *id)
 	return 0;
 }
 
+/* What NCCL writes to its log: $STANDIN_SAYS, to $NCCL_DEBUG_FILE, if $NCCL_DEBUG asks for it. */
+static void say(void)
+{
+	const char *from = getenv("STANDIN_SAYS"), *to = getenv("NCCL_DEBUG_FILE"),
+		   *level = getenv("NCCL_DEBUG");
+	char text[4096];
+	int in = from && to && level ? open(from, O_RDONLY | O_CLOEXEC) : -1,
+	    out = in >= 0 ? open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+	ssize_t got = out >= 0 ? read(in, text, sizeof(text)) : 0;
+
+	if (got > 0 && write(out, text, (size_t)got) != got)
+		abort();
+	if (out >= 0)
+		close(out);
+	if (in >= 0)
+		close(in);
+}
+
 int ncclCommInitRank(void **out, int ranks, struct id id, int rank)
 {
 	struct comm *comm = calloc(1, sizeof(*comm));
@@ -104,6 +139,7 @@ int ncclCommInitRank(void **out, int ranks, struct id id, int rank)
 	comm->meeting =
 		mmap(NULL, sizeof(struct meeting), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
+	say();
 	if (atomic_fetch_add(&comm->meeting->here, 1) == ranks - 1)
 		unlink(id.internal);
 	*out = comm;
@@ -165,97 +201,217 @@ static void barrier(struct comm *comm)
 		sched_yield();
 }
 
-static void add_floats(struct comm *comm, float *out, size_t count, int average)
+/* ncclDataType_t of nccl.h. */
+static int type_of(int type)
 {
-	float scale = average ? 1.0f / (float)comm->ranks : 1.0f;
+	static const int types[] = {-1,	       DTYPE_U8,   DTYPE_I32,	 -1,
+				    DTYPE_I64, -1,	   DTYPE_F16,	 DTYPE_F32,
+				    DTYPE_F64, DTYPE_BF16, DTYPE_F8E4M3, DTYPE_F8E5M2};
 
-	for (size_t i = 0; i < count; i++) {
-		float sum = 0;
-
-		for (int rank = 0; rank < comm->ranks; rank++)
-			sum += ((const float *)(void *)comm->meeting->slots[rank])[i] * scale;
-		out[i] = sum;
-	}
-	if (standin_number("STANDIN_WRONG", 0) && count > 0)
-		out[count - 1] += 1;
+	return type < 0 || type >= (int)(sizeof(types) / sizeof(types[0])) ? -1 : types[type];
 }
 
-static void add_ints(struct comm *comm, int32_t *out, size_t count, int average)
+/* Combines @count elements at @at of everybody's slot. */
+static void combine(struct comm *comm, size_t at, void *out, size_t count, enum dtype type, int op)
 {
-	for (size_t i = 0; i < count; i++) {
-		int64_t sum = 0;
+	static const enum op ops[] = {OP_SUM, OP_PROD, OP_MAX, OP_MIN, OP_SUM};
+	unsigned char *scaled = malloc(SLOT_BYTES);
 
-		for (int rank = 0; rank < comm->ranks; rank++)
-			sum += ((const int32_t *)(void *)comm->meeting->slots[rank])[i];
-		out[i] = (int32_t)(average ? sum / comm->ranks : sum);
+	for (int rank = 0; rank < comm->ranks && scaled; rank++) {
+		memcpy(scaled, comm->meeting->slots[rank] + at, count * dtype_bytes(type));
+		if (op == 4 && dtype_is_float(type))
+			dtype_scale(type, scaled, count, comm->ranks);
+		if (rank == 0)
+			memcpy(out, scaled, count * dtype_bytes(type));
+		else
+			dtype_reducer(type, ops[op])(out, out, scaled, count);
 	}
+	if (op == 4 && !dtype_is_float(type))
+		dtype_scale(type, out, count, comm->ranks);
+	if (type == DTYPE_F32 && standin_number("STANDIN_WRONG", 0) && count > 0)
+		((float *)out)[count - 1] += 1;
+	free(scaled);
+}
+
+/* What all collectives begin with: 0, or what they answer. */
+static int enter(struct comm *comm, const void *send, size_t count, int type, void *stream)
+{
+	int own = type_of(type);
+
+	comm->collectives++;
+	if (own < 0 || !stream || count * dtype_bytes((enum dtype)own) > SLOT_BYTES)
+		return 4;
+	if (standin_number("STANDIN_ASYNC", 0))
+		return -1;
+	memcpy(comm->meeting->slots[comm->rank], send, count * dtype_bytes((enum dtype)own));
+	barrier(comm);
+	return 0;
+}
+
+static int leave(struct comm *comm)
+{
+	barrier(comm);
+	return 0;
 }
 
 int ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *state,
 		  void *stream)
 {
 	struct comm *comm = state;
+	int rc = enter(comm, send, count, type, stream);
 
 	LOGGED;
-	comm->collectives++;
-	if ((type != 7 && type != 2) || (op != 0 && op != 4) || !stream || count * 4 > SLOT_BYTES)
-		return 4;
-	if (standin_number("STANDIN_ASYNC", 0))
-		return 0;
-	memcpy(comm->meeting->slots[comm->rank], send, count * 4);
-	barrier(comm);
-	if (type == 7)
-		add_floats(comm, recv, count, op == 4);
-	else
-		add_ints(comm, recv, count, op == 4);
-	barrier(comm);
-	return 0;
+	if (rc != 0 || op > 4)
+		return rc < 0 ? 0 : 4;
+	combine(comm, 0, recv, count, (enum dtype)type_of(type), op);
+	return leave(comm);
+}
+
+int ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, void *state,
+		      void *stream)
+{
+	struct comm *comm = state;
+	int rc = enter(comm, send, count * (size_t)comm->ranks, type, stream);
+	enum dtype own = (enum dtype)type_of(type);
+
+	LOGGED;
+	if (rc != 0 || op > 4)
+		return rc < 0 ? 0 : 4;
+	combine(comm, (size_t)comm->rank * count * dtype_bytes(own), recv, count, own, op);
+	return leave(comm);
+}
+
+int ncclAllGather(const void *send, void *recv, size_t count, int type, void *state, void *stream)
+{
+	struct comm *comm = state;
+	int rc = enter(comm, send, count, type, stream);
+	size_t bytes = rc == 0 ? count * dtype_bytes((enum dtype)type_of(type)) : 0;
+
+	LOGGED;
+	if (rc != 0)
+		return rc < 0 ? 0 : 4;
+	for (int rank = 0; rank < comm->ranks; rank++)
+		memcpy((char *)recv + (size_t)rank * bytes, comm->meeting->slots[rank], bytes);
+	return leave(comm);
+}
+
+int ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, void *state,
+		  void *stream)
+{
+	struct comm *comm = state;
+	int rc = enter(comm, send, count, type, stream);
+
+	LOGGED;
+	if (rc != 0)
+		return rc < 0 ? 0 : 4;
+	memcpy(recv, comm->meeting->slots[root], count * dtype_bytes((enum dtype)type_of(type)));
+	return leave(comm);
 }
 
 int ncclGroupStart(void)
 {
 	LOGGED;
-	pending.comm = NULL;
+	pending.count = 0;
+	return 0;
+}
+
+static int add_move(struct move move, int type, void *comm, void *stream)
+{
+	if (type_of(type) < 0 || !stream || pending.count == 2 * RANKS_MAX)
+		return 4;
+	move.bytes *= dtype_bytes((enum dtype)type_of(type));
+	pending.comm = comm;
+	pending.moves[pending.count++] = move;
 	return 0;
 }
 
 int ncclSend(const void *send, size_t count, int type, int peer, void *comm, void *stream)
 {
 	LOGGED;
-	pending.comm = comm;
-	pending.send = send;
-	pending.bytes = count;
-	pending.peer = peer;
-	return type == 1 && stream && count <= SLOT_BYTES ? 0 : 4;
+	return add_move((struct move){.send = send, .bytes = count, .peer = peer}, type, comm,
+			stream);
 }
 
 int ncclRecv(void *recv, size_t count, int type, int peer, void *comm, void *stream)
 {
 	LOGGED;
-	pending.recv = recv;
-	return type == 1 && stream && comm == pending.comm && peer == pending.peer &&
-			       count == pending.bytes
-		       ? 0
-		       : 4;
+	return add_move((struct move){.recv = recv, .bytes = count, .peer = peer}, type, comm,
+			stream);
 }
 
-/* Tells the peer that we have come this far, and waits until it has. */
-static void meet(atomic_int (*counts)[RANKS_MAX], int rank, int peer)
+static int send_all(struct comm *comm)
 {
-	int number = atomic_fetch_add(&counts[rank][peer], 1) + 1;
+	struct meeting *meeting = comm->meeting;
+	size_t filled = 0;
 
-	while (atomic_load(&counts[peer][rank]) < number)
-		sched_yield();
+	for (int i = 0; i < pending.count; i++) {
+		const struct move *move = &pending.moves[i];
+
+		if (!move->send)
+			continue;
+		if (filled + move->bytes > SLOT_BYTES)
+			return 4;
+		memcpy(meeting->slots[comm->rank] + filled, move->send, move->bytes);
+		meeting->offset[comm->rank][move->peer] = filled;
+		filled += move->bytes;
+		atomic_fetch_add(&meeting->sent[comm->rank][move->peer], 1);
+	}
+	return 0;
 }
 
 int ncclGroupEnd(void)
 {
 	struct comm *comm = pending.comm;
+	struct meeting *meeting = comm->meeting;
+	int rc = send_all(comm), me = comm->rank;
 
 	LOGGED;
-	memcpy(comm->meeting->slots[comm->rank], pending.send, pending.bytes);
-	meet(comm->meeting->sent, comm->rank, pending.peer);
-	memcpy(pending.recv, comm->meeting->slots[pending.peer], pending.bytes);
-	meet(comm->meeting->taken, comm->rank, pending.peer);
+	comm->collectives++;
+	for (int i = 0; i < pending.count && rc == 0; i++) {
+		const struct move *move = &pending.moves[i];
+		int peer = move->peer;
+
+		if (!move->recv)
+			continue;
+		while (atomic_load(&meeting->sent[peer][me]) <=
+		       atomic_load(&meeting->taken[peer][me]))
+			sched_yield();
+		memcpy(move->recv, meeting->slots[peer] + meeting->offset[peer][me], move->bytes);
+		atomic_fetch_add(&meeting->taken[peer][me], 1);
+	}
+	for (int i = 0; i < pending.count && rc == 0; i++)
+		while (pending.moves[i].send &&
+		       atomic_load(&meeting->taken[me][pending.moves[i].peer]) <
+			       atomic_load(&meeting->sent[me][pending.moves[i].peer]))
+			sched_yield();
+	return rc;
+}
+
+#ifndef STANDIN_OLD
+int ncclMemAlloc(void **memory, size_t bytes)
+{
+	LOGGED;
+	*memory = malloc(bytes);
+	return *memory ? 0 : 1;
+}
+
+int ncclMemFree(void *memory)
+{
+	LOGGED;
+	free(memory);
 	return 0;
 }
+
+int ncclCommRegister(void *comm, void *memory, size_t bytes, void **handle)
+{
+	LOGGED;
+	*handle = memory;
+	return comm && bytes ? 0 : 4;
+}
+
+int ncclCommDeregister(void *comm, void *handle)
+{
+	LOGGED;
+	return comm && handle ? 0 : 4;
+}
+#endif

@@ -12,6 +12,9 @@
  *   STANDIN_HANG=1         a communicator is never ready
  *   STANDIN_ASYNC=N        ncclCommGetAsyncError() answers N after the first collective
  *   STANDIN_WRONG=1        the last element of a sum is one too large
+ *   STANDIN_SAYS=FILE      what NCCL writes to $NCCL_DEBUG_FILE when a communicator is made
+ *
+ * Compiled with -DSTANDIN_OLD they lack what older libraries lack: graphs and registration.
  */
 #ifndef TESTS_STANDIN_H
 #define TESTS_STANDIN_H

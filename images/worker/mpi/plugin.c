@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <mpi.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,12 +84,12 @@ static MPI_Datatype type_of(const char *name)
 		return MPI_INT64_T;
 	if (strcmp(name, "u8") == 0)
 		return MPI_UINT8_T;
-	return MPI_UINT16_T; /* f16 and bf16, with half_op */
+	return strchr(name, '8') ? MPI_BYTE : MPI_UINT16_T; /* f16, bf16 and fp8, with half_op */
 }
 
 static MPI_Op op_of(MPI_Datatype type, const char *name)
 {
-	if (type == MPI_UINT16_T)
+	if (type == MPI_UINT16_T || type == MPI_BYTE)
 		return half_op;
 	if (strcmp(name, "prod") == 0)
 		return MPI_PROD;
@@ -99,20 +100,75 @@ static MPI_Op op_of(MPI_Datatype type, const char *name)
 	return MPI_SUM;
 }
 
-static int plugin_allreduce(const void *src, void *dst, size_t count, const char *type,
-			    const char *op, reduce_fn *reduce, char *why, size_t why_bytes)
+static int all_reduce(const struct mpi_call *c, MPI_Datatype type)
 {
-	MPI_Datatype mpi_type = type_of(type);
-	const void *from = src == dst ? MPI_IN_PLACE : src;
+	return MPI_Allreduce(c->src == c->dst ? MPI_IN_PLACE : c->src, c->dst, (int)c->count, type,
+			     op_of(type, c->op), world_comm);
+}
 
-	if (count > INT_MAX) {
+/* In place MPI leaves the result at the start of the input, NCCL at the block's own place. */
+static int reduce_scatter(const struct mpi_call *c, MPI_Datatype type, int world)
+{
+	size_t bytes = c->count * c->element_bytes;
+	char *src = (char *)(uintptr_t)c->src, *dst = c->dst;
+	int rc;
+
+	if (dst < src || dst >= src + bytes * (size_t)world)
+		return MPI_Reduce_scatter_block(src, dst, (int)c->count, type, op_of(type, c->op),
+						world_comm);
+	rc = MPI_Reduce_scatter_block(MPI_IN_PLACE, src, (int)c->count, type, op_of(type, c->op),
+				      world_comm);
+	if (dst != src)
+		memcpy(dst, src, bytes);
+	return rc;
+}
+
+static int all_gather(const struct mpi_call *c, MPI_Datatype type, int rank)
+{
+	const char *own = (char *)c->dst + (size_t)rank * c->count * c->element_bytes;
+
+	return MPI_Allgather(c->src == own ? MPI_IN_PLACE : c->src, (int)c->count, type, c->dst,
+			     (int)c->count, type, world_comm);
+}
+
+static int broadcast(const struct mpi_call *c, MPI_Datatype type, int rank)
+{
+	if (rank == c->root && c->src != c->dst)
+		memcpy(c->dst, c->src, c->count * c->element_bytes);
+	return MPI_Bcast(c->dst, (int)c->count, type, c->root, world_comm);
+}
+
+static int run(const struct mpi_call *c, int rank, int world)
+{
+	MPI_Datatype type = type_of(c->type);
+	int count = (int)c->count;
+
+	if (strcmp(c->name, "reduce_scatter") == 0)
+		return reduce_scatter(c, type, world);
+	if (strcmp(c->name, "all_gather") == 0)
+		return all_gather(c, type, rank);
+	if (strcmp(c->name, "broadcast") == 0)
+		return broadcast(c, type, rank);
+	if (strcmp(c->name, "alltoall") == 0)
+		return MPI_Alltoall(c->src, count, type, c->dst, count, type, world_comm);
+	if (strcmp(c->name, "sendrecv") == 0)
+		return MPI_Sendrecv(c->src, count, type, (rank + 1) % world, 0, c->dst, count, type,
+				    (rank + world - 1) % world, 0, world_comm, MPI_STATUS_IGNORE);
+	return all_reduce(c, type);
+}
+
+static int plugin_collective(const struct mpi_call *call, char *why, size_t why_bytes)
+{
+	int rank = 0, world = 0;
+
+	if (call->count > INT_MAX) {
 		snprintf(why, why_bytes, "MPI counts no more than %d elements", INT_MAX);
 		return -1;
 	}
-	half_reduce = reduce;
-	return explain(
-		MPI_Allreduce(from, dst, (int)count, mpi_type, op_of(mpi_type, op), world_comm),
-		"MPI_Allreduce", why, why_bytes);
+	MPI_Comm_rank(world_comm, &rank);
+	MPI_Comm_size(world_comm, &world);
+	half_reduce = call->reduce;
+	return explain(run(call, rank, world), call->name, why, why_bytes);
 }
 
 static int plugin_exchange(const void *src, void *dst, size_t bytes, int peer, char *why,
@@ -145,7 +201,7 @@ const struct mpi_plugin mpi_plugin = {
 	.version = plugin_version,
 	.open = plugin_open,
 	.alloc = plugin_alloc,
-	.allreduce = plugin_allreduce,
+	.collective = plugin_collective,
 	.exchange = plugin_exchange,
 	.close = plugin_close,
 };

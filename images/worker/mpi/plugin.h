@@ -4,17 +4,29 @@
  * image's own mpicc. The worker opens the shared object with dlopen() and looks up `mpi_plugin`, a
  * struct mpi_plugin.
  *
- * Types are handed over by nccl-tests' short names of dtype.h, operations by those of its ops (avg:
- * as sum). Functions return 0, or -1 with a sentence in @why.
+ * Collectives, types and operations are handed over by name (avg: as sum). Functions return 0, or
+ * -1 with a sentence in @why.
  */
 #ifndef WORKER_MPI_PLUGIN_H
 #define WORKER_MPI_PLUGIN_H
 
 #include <stddef.h>
 
-#define MPI_PLUGIN_ABI 2
+#define MPI_PLUGIN_ABI 3
 #define MPI_PLUGIN_SYMBOL "mpi_plugin"
 #define MPI_PLUGIN_FILE "allreduce-mpi.so"
+
+/* Names are those of collective.h and dtype.h; @src and @dst are where NCCL wants them: in place
+ * one is a block of the other, or both are the same. @count is that of struct collective. What MPI
+ * does not know (f16, bf16, fp8) is combined by @reduce (see dtype.h). */
+struct mpi_call {
+	const char *name, *type, *op;
+	const void *src;
+	void *dst;
+	size_t count, element_bytes;
+	int root;
+	void (*reduce)(void *dst, const void *a, const void *b, size_t count);
+};
 
 struct mpi_plugin {
 	int abi; /* MPI_PLUGIN_ABI */
@@ -28,11 +40,8 @@ struct mpi_plugin {
 	/* Memory MPI likes to send from; NULL if there is none. */
 	void *(*alloc)(size_t bytes);
 
-	/* MPI_Allreduce; @src == @dst means in place. f16 and bf16 are combined by @reduce (see
-	 * dtype.h). */
-	int (*allreduce)(const void *src, void *dst, size_t count, const char *type, const char *op,
-			 void (*reduce)(void *dst, const void *a, const void *b, size_t count),
-			 char *why, size_t why_bytes);
+	/* One collective. Broadcast's root copies @src to @dst too. */
+	int (*collective)(const struct mpi_call *call, char *why, size_t why_bytes);
 
 	/* MPI_Sendrecv of @bytes with rank @peer. */
 	int (*exchange)(const void *src, void *dst, size_t bytes, int peer, char *why,

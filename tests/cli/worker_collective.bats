@@ -1,0 +1,191 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The worker's collectives besides all-reduce: every path, type, operation and odd size. Loopback only; no timing is
+# asserted.
+
+setup() {
+	ALLREDUCE="${BUILD:-build}/allreduce"
+	unset RINGUP_SECRET
+	export RINGUP_TEST_ROOT=/nonexistent # no warnings of this machine's own
+	COMMON=(-n 2 -w 1 --timeout 30)
+	ALL=(reduce_scatter all_gather broadcast alltoall sendrecv)
+}
+
+free_port() {
+	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# mixed HOSTS FLAGS...: ranks 0, 1, ... on the hosts of that list, such as "a b a"; the output of rank 0's.
+mixed() {
+	local port host rank=1 pids=() status=0 names
+	read -r -a names <<<"$1"
+	shift
+	port=$(free_port)
+	for host in "${names[@]:1}"; do
+		"$ALLREDUCE" --rank "$rank" --world "${#names[@]}" --host "$host" --root "127.0.0.1:$port" "$@" >/dev/null &
+		pids+=($!)
+		rank=$((rank + 1))
+	done
+	"$ALLREDUCE" --rank 0 --world "${#names[@]}" --host "${names[0]}" --root "127.0.0.1:$port" "$@" || status=$?
+	for host in "${pids[@]}"; do
+		wait "$host" || [ $? -eq "$status" ] || echo "host statuses differ"
+	done
+	return "$status"
+}
+
+mpi() {
+	# Open MPI's own libraries leak at exit, and a sanitizer build would count that against us
+	ASAN_OPTIONS=detect_leaks=0 mpirun --allow-run-as-root --oversubscribe "$@"
+}
+
+# json EXPRESSION: evaluates it in Python with `d` bound to the JSON document in $output.
+json() {
+	printf '%s' "$output" | grep -v '^allreduce:' |
+		python3 -c "import json, sys; d = json.load(sys.stdin); assert $1, d"
+}
+
+# each WORDS...: runs them with each collective
+each() {
+	local name
+	for name in "${ALL[@]}"; do
+		run "$@" "${COMMON[@]}" --collective "$name"
+		[ "$status" -eq 0 ] || { echo "$name $*: $status $output"; return 1; }
+		[[ "$output" != *differ* ]]
+	done
+}
+
+@test "collectives: one to sixteen ranks, in shared memory and over TCP" {
+	for ranks in 1 2 3 4 5 7 8 16; do
+		each "$ALLREDUCE" --procs "$ranks" -b 4 -e 300000 -f 17
+		each "$ALLREDUCE" --procs "$ranks" -b 4 -e 300000 -f 17 --no-shm
+	done
+}
+
+@test "collectives: every type" {
+	for type in f32 f16 bf16 f8e4m3 f8e5m2 f64 i32 i64 u8; do
+		each "$ALLREDUCE" --procs 3 -b 8 -e 200000 -f 50 -d "$type"
+		each "$ALLREDUCE" --procs 3 -b 8 -e 200000 -f 50 -d "$type" --no-shm
+	done
+}
+
+@test "reduce_scatter: every operation" {
+	ALL=(reduce_scatter)
+	for op in sum prod min max avg; do
+		for type in f32 bf16 f8e4m3 i32; do
+			each "$ALLREDUCE" --procs 3 -b 1K -e 200000 -f 50 -d "$type" -o "$op"
+			each "$ALLREDUCE" --procs 3 -b 1K -e 200000 -f 50 -d "$type" -o "$op" --no-shm
+			each mixed "a a b" -b 1K -e 200000 -f 50 -d "$type" -o "$op"
+		done
+	done
+}
+
+@test "collectives: odd, zero and unaligned sizes" {
+	for size in 0 1 3 13 47 49 2047 2049 65537 1048577 3000001; do
+		each "$ALLREDUCE" --procs 3 -b "$size" -e "$size" -d u8
+		each "$ALLREDUCE" --procs 3 -b "$size" -e "$size" -d u8 --no-shm
+		each mixed "a b b" -b "$size" -e "$size" -d u8
+	done
+}
+
+@test "collectives: hosts of different sizes, and ranks that are not in the order of their hosts" {
+	for names in "a b" "a a b b" "a b a b" "a b b b" "a b c a b" "a a a b c c"; do
+		each mixed "$names" -b 64 -e 2M -f 32
+	done
+}
+
+@test "broadcast: from every rank" {
+	ALL=(broadcast)
+	for root in 0 1 2 3 4; do
+		each "$ALLREDUCE" --procs 5 -r "$root" -b 64 -e 1M -f 64
+		each "$ALLREDUCE" --procs 5 -r "$root" -b 64 -e 1M -f 64 --no-shm
+		each mixed "a b a c b" -r "$root" -b 64 -e 1M -f 64
+	done
+	run "$ALLREDUCE" --procs 2 --collective broadcast -r 2
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"rank 2 does not exist"* ]]
+}
+
+@test "collectives: sizes, counts and bandwidths are those of nccl-tests" {
+	run "$ALLREDUCE" --procs 4 "${COMMON[@]}" -b 1000 -e 1000 --collective all_gather --json
+	[ "$status" -eq 0 ]
+	# 250 elements: 62 a rank, cut to 60 (16 bytes are 4 elements)
+	json 'd["collective"] == "all_gather" and [(r["bytes"], r["count"], r["op"]) for r in d["results"]] == [(960, 60, "none")] * 2'
+	json 'all(abs(r["busbw"] - r["algbw"] * 0.75) < 1e-3 for r in d["results"])'
+	json 'all(abs(r["algbw"] - r["bytes"] / r["usec"] / 1000) < 1e-3 for r in d["results"])'
+	run "$ALLREDUCE" --procs 4 "${COMMON[@]}" -b 1000 -e 1000 --collective reduce_scatter -d f64 --json
+	json '[(r["bytes"], r["count"], r["op"]) for r in d["results"]] == [(960, 30, "sum")] * 2'
+	json 'all(abs(r["busbw"] - r["algbw"] * 0.75) < 1e-3 for r in d["results"])'
+	run "$ALLREDUCE" --procs 4 "${COMMON[@]}" -b 1000 -e 1000 --collective alltoall -d u8 --json
+	json '[(r["bytes"], r["count"], r["inplace"]) for r in d["results"]] == [(960, 240, False)]'
+	json 'all(abs(r["busbw"] - r["algbw"] * 0.75) < 1e-3 for r in d["results"])'
+	run "$ALLREDUCE" --procs 4 "${COMMON[@]}" -b 1000 -e 1000 --collective broadcast --json
+	json '[(r["bytes"], r["count"]) for r in d["results"]] == [(1000, 250)] * 2'
+	json 'all(r["busbw"] == r["algbw"] for r in d["results"])'
+	run "$ALLREDUCE" --procs 4 "${COMMON[@]}" -b 1000 -e 1000 --collective sendrecv --json
+	json '[(r["bytes"], r["count"], r["inplace"]) for r in d["results"]] == [(1000, 250, False)]'
+	json 'all(r["busbw"] == r["algbw"] for r in d["results"])'
+}
+
+@test "collectives: the table has nccl-tests' columns" {
+	run "$ALLREDUCE" --procs 2 "${COMMON[@]}" -b 1K -e 1K --collective alltoall
+	[ "$status" -eq 0 ]
+	read -r -a field <<<"$(printf '%s\n' "$output" | grep -v '^#')"
+	[ "${#field[@]}" -eq 13 ]
+	[ "${field[0]} ${field[1]} ${field[3]} ${field[4]} ${field[8]} ${field[9]} ${field[12]}" = "1024 128 none -1 0 N/A N/A" ]
+	run "$ALLREDUCE" --procs 2 "${COMMON[@]}" -b 1K -e 1K --collective broadcast -r 1
+	read -r -a field <<<"$(printf '%s\n' "$output" | grep -v '^#')"
+	[ "${field[1]} ${field[3]} ${field[4]} ${field[12]}" = "256 none 1 0" ]
+}
+
+@test "collectives: a wrong element is found, with rank, host and index" {
+	for name in "${ALL[@]}"; do
+		for path in --json --no-shm; do
+			run "$ALLREDUCE" --procs 3 "${COMMON[@]}" -b 6K -e 6K --collective "$name" --fault-inject corrupt:1 \
+				--host here "$path" --json
+			[ "$status" -eq 2 ]
+			json 'd["failure"]["rank"] == 1 and d["failure"]["host"] == "here"'
+			case $name in reduce_scatter) index=256 ;; *) index=768 ;; esac
+			json "d['failure']['index'] == $index and '$name f32' in d['reason']"
+		done
+	done
+}
+
+@test "collectives: a rank that dies or hangs is named" {
+	for name in "${ALL[@]}"; do
+		run "$ALLREDUCE" --procs 3 "${COMMON[@]}" --collective "$name" -b 1M --fault-inject die:1
+		[ "$status" -eq 7 ]
+		[[ "$output" == *"peer lost: rank 1 ("* ]]
+		run "$ALLREDUCE" --procs 3 "${COMMON[@]}" --collective "$name" -b 1M --fault-inject die:1 --no-shm
+		[ "$status" -eq 7 ]
+		[[ "$output" == *"peer lost: rank 1 ("* ]]
+	done
+	run "$ALLREDUCE" --procs 3 -n 2 --timeout 1 --fault-inject stop:1 --collective alltoall --no-shm
+	[ "$status" -eq 4 ]
+	[[ "$output" == *"in phase run: rank 1 ("*"does not answer"* ]]
+}
+
+@test "collectives: mpi backend" {
+	for ranks in 1 3; do
+		for type in f32 bf16 f8e5m2 u8; do
+			each mpi -n "$ranks" "$ALLREDUCE" --backend mpi -b 0 -e 100000 -f 57 -d "$type" -r $((ranks - 1))
+		done
+	done
+	run mpi -n 2 "$ALLREDUCE" --backend mpi "${COMMON[@]}" -b 64 -e 64 --collective all_gather --json
+	json 'd["backend"] == "mpi" and all(r["algorithm"] == "MPI_Allgather" for r in d["results"])'
+}
+
+@test "collectives: --sgd and --find-slow beside them" {
+	run "$ALLREDUCE" --procs 3 --no-shm "${COMMON[@]}" -e 64 --collective alltoall --sgd --steps 5 --find-slow --quiet
+	[ "$status" -eq 0 ]
+}
+
+@test "collectives: usage errors" {
+	run "$ALLREDUCE" --collective all_sum
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"alltoall or sendrecv is needed"* ]]
+	for flag in --graph --register; do
+		run "$ALLREDUCE" --procs 2 "$flag"
+		[ "$status" -eq 1 ]
+		[[ "$output" == *"nccl"* ]]
+	done
+}
