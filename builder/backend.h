@@ -50,6 +50,7 @@ struct backend {
 	const char *name, *help;
 	int rank;	       /* "auto" tries the lowest first */
 	bool uses_docker_host; /* build.docker_host says where it works */
+	bool is_roots;	       /* it works as root, if only as that of a user namespace */
 	/* Whether it can build here; *why is one sentence when not (arena). */
 	bool (*available)(const struct build_target *target, struct arena *arena, const char **why);
 	/* Whether it already keeps an image of this name. */

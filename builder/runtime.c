@@ -2,6 +2,7 @@
 #include "builder/runtime.h"
 
 #include "builder/runtime_config.h"
+#include "builder/userns.h"
 #include "core/file.h"
 #include "core/proc.h"
 #include "core/words.h"
@@ -52,16 +53,15 @@ static bool has_overlay(void)
 
 bool runtime_available(struct arena *arena, const char **why)
 {
-	(void)arena;
 	*why = NULL;
-	if (geteuid() != 0)
-		*why = "it needs root";
-	else if (!runtime_name())
+	if (!runtime_name())
 		*why = "neither crun nor runc is installed (apt-get install crun)";
 	else if (!proc_exists("unshare"))
 		*why = "unshare is not installed (apt-get install util-linux)";
 	else if (!has_overlay())
 		*why = "the kernel has no overlay file system (modprobe overlay)";
+	else if (geteuid() != 0)
+		return userns_available(arena, why);
 	return !*why;
 }
 
@@ -164,10 +164,10 @@ static int prepare(struct store *store, const struct run_step *step, struct aren
 		if (folder_make(arena_printf(arena, "%s/p", at->folder), 0755, err) < 0)
 			return -1;
 	}
+	/* userxattr has no redirects, and will not hear of them */
 	*options = arena_printf(arena,
-				"lowerdir=%s,upperdir=upper,workdir=work,redirect_dir=off,"
-				"index=off,metacopy=off",
-				lower);
+				"lowerdir=%s,upperdir=upper,workdir=work,index=off,metacopy=off,%s",
+				lower, userns_inside() ? "userxattr" : "redirect_dir=off");
 	return 0;
 }
 

@@ -56,6 +56,19 @@ static int make_work(struct store *store, const char *folder, struct arena *aren
 	return 0;
 }
 
+/* A person's trees have other marks and owners on disk than root's. */
+static int check_owner(const char *folder, struct error *err)
+{
+	struct stat st;
+
+	if (stat(folder, &st) < 0 || st.st_uid == geteuid())
+		return 0;
+	return error_set(err, ERROR_FAILED,
+			 "%s belongs to another person; name a cache folder of your own with "
+			 "XDG_CACHE_HOME",
+			 folder);
+}
+
 int store_open(struct store *store, const char *folder, int64_t newest_s, struct arena *arena,
 	       struct error *err)
 {
@@ -66,7 +79,7 @@ int store_open(struct store *store, const char *folder, int64_t newest_s, struct
 				.layout = arena_printf(arena, "%s/layout", folder),
 				.lock = -1,
 				.newest_s = newest_s};
-	if (folder_make(work, 0700, err) < 0 ||
+	if (check_owner(folder, err) < 0 || folder_make(work, 0700, err) < 0 ||
 	    folder_make(layer_path(store, "", "", arena), 0700, err) < 0)
 		return -1;
 	/* one after the other: a new folder that is not locked yet looks like a dead build's */
