@@ -23,6 +23,11 @@
 #define LOG_CEILING_BYTES (64 * MIB)
 #define REASONS_BYTES 500 /* of a package tool's output in an error */
 
+static const char *store_folder(const char *cache_folder, struct arena *arena)
+{
+	return arena_printf(arena, "%s/native", cache_folder);
+}
+
 static const char *base_tar_path(const struct spec *spec, const char *folder, struct arena *arena)
 {
 	char *path = arena_printf(arena, "%s/%s.tar", folder, spec->base_name);
@@ -222,7 +227,7 @@ static void name_image(const struct cluster *cluster, const struct spec *spec,
 		/* an engine's address is as this machine sees it */
 		.target = {.on = options->on,
 			   .docker_host = options->on ? "" : cluster->build.docker_host,
-			   .store = arena_printf(arena, "%s/native", options->cache_folder)},
+			   .store = store_folder(options->cache_folder, arena)},
 		.name = arena_printf(arena, "ringup/%s:%s", cluster->image.name,
 				     spec_tag(spec, arena)),
 	};
@@ -366,6 +371,23 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 		return -1;
 	image->built = true;
 	return 0;
+}
+
+static int clear(void *arg, struct error *err)
+{
+	return store_remove(arg, err);
+}
+
+int build_clear(const char *cache_folder, struct arena *arena, const char **folder,
+		struct error *err)
+{
+	char *path = arena_strdup(arena, store_folder(cache_folder, arena));
+	const char *why;
+
+	*folder = path;
+	if (geteuid() != 0 && userns_available(arena, &why))
+		return userns_run(clear, path, err);
+	return clear(path, err);
 }
 
 static void add_command(struct str *out, const char *const *words)

@@ -91,6 +91,34 @@ int store_open(struct store *store, const char *folder, int64_t newest_s, struct
 	return make_work(store, work, arena, err);
 }
 
+/* Whether a build holds the work folder of that path. */
+static bool is_at_work(const char *path)
+{
+	_cleanup_(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
+}
+
+int store_remove(const char *folder, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char *work = arena_printf(&arena, "%s/work", folder), **names;
+	_cleanup_(fd_close) int all = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (check_owner(folder, err) < 0)
+		return -1;
+	if (all >= 0) {
+		if (flock(all, LOCK_EX) < 0 || folder_list(work, "", &arena, &names, err) < 0)
+			return error_errno(err, "cannot lock %s", work);
+		for (; *names; names++)
+			if (is_at_work(arena_printf(&arena, "%s/%s", work, *names)))
+				return error_set(err, ERROR_FAILED,
+						 "a build is at work in %s; wait for its end",
+						 folder);
+	}
+	return folder_remove(folder, err);
+}
+
 void store_release(struct store *store)
 {
 	struct error ignored = {0};
