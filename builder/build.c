@@ -204,7 +204,8 @@ static int run_build(const struct build_options *options, struct image *image,
 	int rc;
 
 	job->scratch = arena_printf(arena, "%s/build-%d", options->cache_folder, (int)getpid());
-	if (folder_make(job->scratch, 0700, err) < 0)
+	/* a store has a work folder of its own, which goes even where we are killed */
+	if (!image->backend->is_roots && folder_make(job->scratch, 0700, err) < 0)
 		return -1;
 	watcher.step = progress_begin(
 		"build", arena_printf(arena, "%s with %s", image->name, image->backend->name));

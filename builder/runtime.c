@@ -34,8 +34,8 @@ struct place {
 
 const char *runtime_name(void)
 {
-	/* crun starts faster, and refuses where cgroups are in hybrid mode */
-	if (proc_exists("crun") && !file_exists("/sys/fs/cgroup/unified"))
+	/* crun starts faster, refuses where cgroups are in hybrid mode, and wants to make one */
+	if (proc_exists("crun") && !file_exists("/sys/fs/cgroup/unified") && !userns_inside())
 		return "crun";
 	return proc_exists("runc") ? "runc" : proc_exists("crun") ? "crun" : NULL;
 }
@@ -200,6 +200,22 @@ static void clean_up(const char *runtime, const char *state, const struct place 
 	proc_run(&proc, &result, &ignored);
 }
 
+/* Where cgroups are not ours to make, crun has to be told; runc sees it. */
+static const char *const *start_words(const char *options, const char *runtime, const char *state,
+				      const struct place *at, struct arena *arena)
+{
+	bool tells = strcmp(runtime, "crun") == 0 && userns_inside();
+	struct words words = WORDS_INIT(arena);
+
+	words_add_all(&words, WORDS("unshare", "--mount", "--propagation", "private", "--pid",
+				    "--fork", "--kill-child=KILL", "--mount-proc", "--", "sh", "-c",
+				    enter, "sh", options, "merged", runtime));
+	if (tells)
+		words_add(&words, "--cgroup-manager=disabled");
+	words_add_all(&words, WORDS("--root", state, "run", "--bundle", at->bundle, at->name));
+	return words.list;
+}
+
 int runtime_run(struct store *store, const struct run_step *step, struct arena *arena,
 		struct run_result *result, struct error *err)
 {
@@ -220,10 +236,7 @@ int runtime_run(struct store *store, const struct run_step *step, struct arena *
 		return -1;
 	state = arena_printf(arena, "%s/runtime", at.folder);
 	proc.folder = at.folder;
-	proc.words =
-		WORDS("unshare", "--mount", "--propagation", "private", "--pid", "--fork",
-		      "--kill-child=KILL", "--mount-proc", "--", "sh", "-c", enter, "sh", options,
-		      "merged", runtime, "--root", state, "run", "--bundle", at.bundle, at.name);
+	proc.words = start_words(options, runtime, state, &at, arena);
 	rc = proc_run(&proc, &output, err);
 	if (rc < 0 || output.status >= 125)
 		clean_up(runtime, state, &at);
