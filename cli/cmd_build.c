@@ -14,18 +14,15 @@ struct options {
 };
 
 static const struct opt options[] = {
-	{0, "engine", "NAME",
-	 "native, docker, buildkit, buildah, podman, or auto; instead of build.engine", OPT_TEXT,
-	 offsetof(struct options, engine)},
+	{0, "engine", "NAME", "native, docker, buildkit, buildah, podman or auto, not build.engine",
+	 OPT_TEXT, offsetof(struct options, engine)},
 	{'o', "output", "DST", "also write the image to oci:DIR[:TAG] or docker-archive:FILE",
 	 OPT_TEXT, offsetof(struct options, output)},
-	{0, "on", "HOST",
-	 "build with HOST's engine: a host of the cluster file, or [USER@]ADDRESS[:PORT]", OPT_TEXT,
+	{0, "on", "HOST", "build with the engine of a host, or of [USER@]ADDRESS[:PORT]", OPT_TEXT,
 	 offsetof(struct options, on)},
 	{0, "shell-on-failure", NULL, "a shell in the step that fails (native engine, terminal)",
 	 OPT_FLAG, offsetof(struct options, shell_on_failure)},
-	{0, "clear", NULL,
-	 "remove the layers and images that the native engine keeps; build nothing", OPT_FLAG,
+	{0, "clear", NULL, "remove what native builds keep here, and build nothing", OPT_FLAG,
 	 offsetof(struct options, clear)},
 	{0, "dry-run", NULL, "print what would be done, as commands", OPT_FLAG,
 	 offsetof(struct options, dry_run)},
