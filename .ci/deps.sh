@@ -24,6 +24,7 @@ libopenmpi-dev         # build: the worker backend mpi
 openmpi-bin            # build: mpicc; run: mpirun
 docker.io|docker-ce    # run: the engine of the lab hosts
 runc|crun              # run: the steps of a build
+uidmap                 # run: builds without root
 docker-registry        # run: the private registry
 openssh-server         # run: sshd of the lab hosts and of the containers
 openssh-client         # run: the system ssh and ssh-keygen

@@ -34,7 +34,7 @@ struct build_job {
 	const struct spec *spec;
 	const char *image;     /* the name that it gets */
 	const char *base_tar;  /* the root filesystem of spec->base_name, for import_base == NULL */
-	const char *scratch;   /* a folder for what is needed meanwhile; the caller removes it */
+	const char *scratch;   /* for what is needed meanwhile; made unless backend.is_roots */
 	const char *log_path;  /* for all that is printed */
 	bool shell_on_failure; /* where the engine can do it */
 	/* Gets an image of a registry into a layout (native.h). */
@@ -50,6 +50,7 @@ struct backend {
 	const char *name, *help;
 	int rank;	       /* "auto" tries the lowest first */
 	bool uses_docker_host; /* build.docker_host says where it works */
+	bool is_roots; /* works as root, if only of a user namespace, and in the store alone */
 	/* Whether it can build here; *why is one sentence when not (arena). */
 	bool (*available)(const struct build_target *target, struct arena *arena, const char **why);
 	/* Whether it already keeps an image of this name. */

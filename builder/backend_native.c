@@ -47,6 +47,7 @@ const struct backend backend_native = {
 	.name = "native",
 	.help = "overlay mounts and crun or runc; no daemon",
 	.rank = 0,
+	.is_roots = true,
 	.available = available,
 	.has_image = has_image,
 	.build = build,

@@ -3,6 +3,8 @@
 
 #include "builder/context.h"
 #include "builder/kept.h"
+#include "builder/store.h"
+#include "builder/userns.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -20,6 +22,11 @@
 #define BUILD_DISK_BYTES (2 * GIB)
 #define LOG_CEILING_BYTES (64 * MIB)
 #define REASONS_BYTES 500 /* of a package tool's output in an error */
+
+static const char *store_folder(const char *cache_folder, struct arena *arena)
+{
+	return arena_printf(arena, "%s/native", cache_folder);
+}
 
 static const char *base_tar_path(const struct spec *spec, const char *folder, struct arena *arena)
 {
@@ -80,11 +87,12 @@ static void add_reasons(struct str *out, const char *text)
 	}
 }
 
-static int make_base(const struct cluster *cluster, const char *const *words, struct error *err)
+static int make_base(const struct cluster *cluster, const char *const *words,
+		     const char *const *env, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	_cleanup_(str_release) struct str reasons = {0};
-	struct proc proc = {.words = words};
+	struct proc proc = {.words = words, .env = env, .dies_with_us = true};
 	const char *mirror = cluster->mirrors.apt;
 
 	if (proc_run(&proc, &result, err) < 0)
@@ -100,21 +108,21 @@ static int make_base(const struct cluster *cluster, const char *const *words, st
 			    cluster->path);
 }
 
-/* Makes the root filesystem unless the cache holds it: to a temporary name first. */
+/* Makes the root filesystem: to a temporary name first. */
 static int make_base_tar(const struct cluster *cluster, const struct spec *spec, const char *tar,
-			 struct arena *arena, struct error *err)
+			 const struct words *before, const char *const *env, struct arena *arena,
+			 struct error *err)
 {
 	/* still ending in .tar: the form is chosen by it */
 	const char *partial = arena_printf(arena, "%s.partial.tar", tar);
-	const char *const *words = base_words(cluster, spec, partial, arena);
 	struct progress_step *step;
 	uint64_t start = clock_usec();
+	struct words words = *before;
 
-	if (file_exists(tar))
-		return 0;
+	words_add_all(&words, base_words(cluster, spec, partial, arena));
 	step = progress_begin("base",
 			      arena_printf(arena, "making the root filesystem of %s", spec->os));
-	if (make_base(cluster, words, err) < 0 || rename(partial, tar) < 0) {
+	if (make_base(cluster, words.list, env, err) < 0 || rename(partial, tar) < 0) {
 		unlink(partial);
 		progress_end(step, false, "failed");
 		if (!err->kind)
@@ -126,6 +134,25 @@ static int make_base_tar(const struct cluster *cluster, const struct spec *spec,
 	return 0;
 }
 
+/*
+ * As root, if only of a user namespace: what it unpacks lies in the store's work folder, and its
+ * namespace ends with us, so that nothing stays that a person could not remove.
+ */
+static int make_base_as_root(const struct cluster *cluster, const struct image *image,
+			     const struct spec *spec, const char *tar, struct arena *arena,
+			     struct error *err)
+{
+	_cleanup_(store_release) struct store store;
+	struct words before = WORDS_INIT(arena);
+
+	if (store_open(&store, image->target.store, 0, arena, err) < 0)
+		return -1;
+	words_add_all(&before,
+		      WORDS("unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--"));
+	return make_base_tar(cluster, spec, tar, &before,
+			     WORDS(arena_printf(arena, "TMPDIR=%s", store.work)), arena, err);
+}
+
 /* The root filesystem, where the image begins with one of ours. */
 static int prepare_base(const struct cluster *cluster, const char *cache_folder,
 			const struct image *image, struct build_job *job, struct arena *arena,
@@ -134,7 +161,9 @@ static int prepare_base(const struct cluster *cluster, const char *cache_folder,
 	const struct spec *spec = job->spec;
 	const struct backend *backend = image->backend;
 	const char *tar = base_tar_path(spec, cache_folder, arena);
+	struct words none = WORDS_INIT(arena);
 	bool found = false;
+	int rc = 0;
 
 	if (!*spec->base_script)
 		return 0;
@@ -143,7 +172,10 @@ static int prepare_base(const struct cluster *cluster, const char *cache_folder,
 		return -1;
 	if (found)
 		return 0;
-	if (make_base_tar(cluster, spec, tar, arena, err) < 0)
+	if (!file_exists(tar))
+		rc = backend->is_roots ? make_base_as_root(cluster, image, spec, tar, arena, err)
+				       : make_base_tar(cluster, spec, tar, &none, NULL, arena, err);
+	if (rc < 0)
 		return -1;
 	job->base_tar = tar;
 	if (!backend->import_base)
@@ -172,7 +204,8 @@ static int run_build(const struct build_options *options, struct image *image,
 	int rc;
 
 	job->scratch = arena_printf(arena, "%s/build-%d", options->cache_folder, (int)getpid());
-	if (folder_make(job->scratch, 0700, err) < 0)
+	/* a store has a work folder of its own, which goes even where we are killed */
+	if (!image->backend->is_roots && folder_make(job->scratch, 0700, err) < 0)
 		return -1;
 	watcher.step = progress_begin(
 		"build", arena_printf(arena, "%s with %s", image->name, image->backend->name));
@@ -195,7 +228,7 @@ static void name_image(const struct cluster *cluster, const struct spec *spec,
 		/* an engine's address is as this machine sees it */
 		.target = {.on = options->on,
 			   .docker_host = options->on ? "" : cluster->build.docker_host,
-			   .store = arena_printf(arena, "%s/native", options->cache_folder)},
+			   .store = store_folder(options->cache_folder, arena)},
 		.name = arena_printf(arena, "ringup/%s:%s", cluster->image.name,
 				     spec_tag(spec, arena)),
 	};
@@ -270,13 +303,34 @@ static int build_there(const struct cluster *cluster, const struct build_options
 	return rc;
 }
 
+struct here {
+	const struct cluster *cluster;
+	const struct build_options *options;
+	struct image *image;
+	struct build_job *job;
+	struct arena *arena;
+};
+
+static int build_now(void *arg, struct error *err)
+{
+	const struct here *h = arg;
+
+	if (prepare_base(h->cluster, h->options->cache_folder, h->image, h->job, h->arena, err) < 0)
+		return -1;
+	return run_build(h->options, h->image, h->job, h->arena, err);
+}
+
+/* Files alone need no root: without a user namespace they are built as they are. */
 static int build_here(const struct cluster *cluster, const struct build_options *options,
 		      struct image *image, struct build_job *job, struct arena *arena,
 		      struct error *err)
 {
-	if (prepare_base(cluster, options->cache_folder, image, job, arena, err) < 0)
-		return -1;
-	return run_build(options, image, job, arena, err);
+	struct here here = {cluster, options, image, job, arena};
+	const char *why;
+
+	if (image->backend->is_roots && geteuid() != 0 && userns_available(arena, &why))
+		return userns_run(build_now, &here, err);
+	return build_now(&here, err);
 }
 
 int build_image(const struct cluster *cluster, const struct spec *spec,
@@ -318,6 +372,23 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 		return -1;
 	image->built = true;
 	return 0;
+}
+
+static int clear(void *arg, struct error *err)
+{
+	return store_remove(arg, err);
+}
+
+int build_clear(const char *cache_folder, struct arena *arena, const char **folder,
+		struct error *err)
+{
+	char *path = arena_strdup(arena, store_folder(cache_folder, arena));
+	const char *why;
+
+	*folder = path;
+	if (geteuid() != 0 && userns_available(arena, &why))
+		return userns_run(clear, path, err);
+	return clear(path, err);
 }
 
 static void add_command(struct str *out, const char *const *words)

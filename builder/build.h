@@ -37,6 +37,13 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 		const struct build_options *options, struct arena *arena, struct image *image,
 		struct error *err);
 
+/*
+ * Removes the native engine's store in the cache folder, with the images that it keeps. As a person
+ * in a user namespace made it, so it is removed; *folder is its path.
+ */
+int build_clear(const char *cache_folder, struct arena *arena, const char **folder,
+		struct error *err);
+
 /* Adds what build_image would do to `out`, as commands a person could paste, one a line. */
 int build_commands(const struct cluster *cluster, const struct spec *spec,
 		   const struct build_options *options, struct arena *arena, struct str *out,

@@ -5,9 +5,9 @@
  *
  * Steps are kept by what they were made from: the layers below, the instruction, and what goes in.
  * Build arguments of the spec (mirrors) do not count, and leave no trace. Stages that do not wait
- * for each other run side by side. A spec without RUN needs no root and no runtime. Times later
- * than the Dockerfile's SOURCE_DATE_EPOCH become that, so the same spec gives the same digest
- * again.
+ * for each other run side by side. Steps are for root, also for that of a user namespace
+ * (userns.h); a spec without RUN needs neither, and no runtime. Times later than the Dockerfile's
+ * SOURCE_DATE_EPOCH become that, so the same spec gives the same digest again.
  */
 #ifndef BUILDER_NATIVE_H
 #define BUILDER_NATIVE_H

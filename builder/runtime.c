@@ -2,6 +2,7 @@
 #include "builder/runtime.h"
 
 #include "builder/runtime_config.h"
+#include "builder/userns.h"
 #include "core/file.h"
 #include "core/proc.h"
 #include "core/words.h"
@@ -33,8 +34,8 @@ struct place {
 
 const char *runtime_name(void)
 {
-	/* crun starts faster, and refuses where cgroups are in hybrid mode */
-	if (proc_exists("crun") && !file_exists("/sys/fs/cgroup/unified"))
+	/* crun starts faster, refuses where cgroups are in hybrid mode, and wants to make one */
+	if (proc_exists("crun") && !file_exists("/sys/fs/cgroup/unified") && !userns_inside())
 		return "crun";
 	return proc_exists("runc") ? "runc" : proc_exists("crun") ? "crun" : NULL;
 }
@@ -52,16 +53,15 @@ static bool has_overlay(void)
 
 bool runtime_available(struct arena *arena, const char **why)
 {
-	(void)arena;
 	*why = NULL;
-	if (geteuid() != 0)
-		*why = "it needs root";
-	else if (!runtime_name())
+	if (!runtime_name())
 		*why = "neither crun nor runc is installed (apt-get install crun)";
 	else if (!proc_exists("unshare"))
 		*why = "unshare is not installed (apt-get install util-linux)";
 	else if (!has_overlay())
 		*why = "the kernel has no overlay file system (modprobe overlay)";
+	else if (geteuid() != 0)
+		return userns_available(arena, why);
 	return !*why;
 }
 
@@ -164,10 +164,10 @@ static int prepare(struct store *store, const struct run_step *step, struct aren
 		if (folder_make(arena_printf(arena, "%s/p", at->folder), 0755, err) < 0)
 			return -1;
 	}
+	/* userxattr has no redirects, and will not hear of them */
 	*options = arena_printf(arena,
-				"lowerdir=%s,upperdir=upper,workdir=work,redirect_dir=off,"
-				"index=off,metacopy=off",
-				lower);
+				"lowerdir=%s,upperdir=upper,workdir=work,index=off,metacopy=off,%s",
+				lower, userns_inside() ? "userxattr" : "redirect_dir=off");
 	return 0;
 }
 
@@ -200,6 +200,22 @@ static void clean_up(const char *runtime, const char *state, const struct place 
 	proc_run(&proc, &result, &ignored);
 }
 
+/* Where cgroups are not ours to make, crun has to be told; runc sees it. */
+static const char *const *start_words(const char *options, const char *runtime, const char *state,
+				      const struct place *at, struct arena *arena)
+{
+	bool tells = strcmp(runtime, "crun") == 0 && userns_inside();
+	struct words words = WORDS_INIT(arena);
+
+	words_add_all(&words, WORDS("unshare", "--mount", "--propagation", "private", "--pid",
+				    "--fork", "--kill-child=KILL", "--mount-proc", "--", "sh", "-c",
+				    enter, "sh", options, "merged", runtime));
+	if (tells)
+		words_add(&words, "--cgroup-manager=disabled");
+	words_add_all(&words, WORDS("--root", state, "run", "--bundle", at->bundle, at->name));
+	return words.list;
+}
+
 int runtime_run(struct store *store, const struct run_step *step, struct arena *arena,
 		struct run_result *result, struct error *err)
 {
@@ -220,10 +236,7 @@ int runtime_run(struct store *store, const struct run_step *step, struct arena *
 		return -1;
 	state = arena_printf(arena, "%s/runtime", at.folder);
 	proc.folder = at.folder;
-	proc.words =
-		WORDS("unshare", "--mount", "--propagation", "private", "--pid", "--fork",
-		      "--kill-child=KILL", "--mount-proc", "--", "sh", "-c", enter, "sh", options,
-		      "merged", runtime, "--root", state, "run", "--bundle", at.bundle, at.name);
+	proc.words = start_words(options, runtime, state, &at, arena);
 	rc = proc_run(&proc, &output, err);
 	if (rc < 0 || output.status >= 125)
 		clean_up(runtime, state, &at);

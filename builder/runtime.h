@@ -5,8 +5,10 @@
  * An overlay mount in a mount and process namespace of its own, and in it an OCI runtime, crun or
  * runc: whatever happens to us, the end of the namespaces ends the processes and the mounts. The
  * container has the host's network (a build fetches packages), Docker's default capabilities, no
- * devices but the plain ones, and no resource limits. Sources: OCI runtime-spec 1.0, config.md and
- * config-linux.md; Docker's default capabilities: moby, oci/caps/defaults.go.
+ * devices but the plain ones, and no resource limits. It is for root, also for that of a user
+ * namespace (userns.h), where overlayfs keeps its marks in user.overlay.*. Sources: OCI
+ * runtime-spec 1.0, config.md and config-linux.md; Docker's default capabilities: moby,
+ * oci/caps/defaults.go.
  */
 #ifndef BUILDER_RUNTIME_H
 #define BUILDER_RUNTIME_H
@@ -35,7 +37,7 @@ struct run_result {
 /* The OCI runtime that works here, "crun" or "runc"; NULL when there is none. */
 const char *runtime_name(void);
 
-/* Whether steps can run here; *why is one sentence when not. Cheap: nothing is started. */
+/* Whether steps can run here, for root or in userns_run; *why is one sentence when not. Cheap. */
 bool runtime_available(struct arena *arena, const char **why);
 
 /*

@@ -56,6 +56,19 @@ static int make_work(struct store *store, const char *folder, struct arena *aren
 	return 0;
 }
 
+/* A person's trees have other marks and owners on disk than root's. */
+static int check_owner(const char *folder, struct error *err)
+{
+	struct stat st;
+
+	if (stat(folder, &st) < 0 || st.st_uid == geteuid())
+		return 0;
+	return error_set(err, ERROR_FAILED,
+			 "%s belongs to another person; name a cache folder of your own with "
+			 "XDG_CACHE_HOME",
+			 folder);
+}
+
 int store_open(struct store *store, const char *folder, int64_t newest_s, struct arena *arena,
 	       struct error *err)
 {
@@ -66,7 +79,7 @@ int store_open(struct store *store, const char *folder, int64_t newest_s, struct
 				.layout = arena_printf(arena, "%s/layout", folder),
 				.lock = -1,
 				.newest_s = newest_s};
-	if (folder_make(work, 0700, err) < 0 ||
+	if (check_owner(folder, err) < 0 || folder_make(work, 0700, err) < 0 ||
 	    folder_make(layer_path(store, "", "", arena), 0700, err) < 0)
 		return -1;
 	/* one after the other: a new folder that is not locked yet looks like a dead build's */
@@ -76,6 +89,34 @@ int store_open(struct store *store, const char *folder, int64_t newest_s, struct
 	if (layout_init(store->layout, err) < 0 || remove_stale(work, err) < 0)
 		return -1;
 	return make_work(store, work, arena, err);
+}
+
+/* Whether a build holds the work folder of that path. */
+static bool is_at_work(const char *path)
+{
+	_cleanup_(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
+}
+
+int store_remove(const char *folder, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char *work = arena_printf(&arena, "%s/work", folder), **names;
+	_cleanup_(fd_close) int all = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (check_owner(folder, err) < 0)
+		return -1;
+	if (all >= 0) {
+		if (flock(all, LOCK_EX) < 0 || folder_list(work, "", &arena, &names, err) < 0)
+			return error_errno(err, "cannot lock %s", work);
+		for (; *names; names++)
+			if (is_at_work(arena_printf(&arena, "%s/%s", work, *names)))
+				return error_set(err, ERROR_FAILED,
+						 "a build is at work in %s; wait for its end",
+						 folder);
+	}
+	return folder_remove(folder, err);
 }
 
 void store_release(struct store *store)

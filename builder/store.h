@@ -27,9 +27,12 @@ struct store {
 	int64_t newest_s; /* later times become this one */
 };
 
-/* Makes what is missing; folders of builds that died are removed. */
+/* Makes what is missing; folders of builds that died are removed. Another person's is an error. */
 int store_open(struct store *store, const char *folder, int64_t newest_s, struct arena *arena,
 	       struct error *err);
+/* Removes all of it; an error while a build is at work in it. */
+int store_remove(const char *folder, struct error *err);
+
 /* Removes the work folder. For _cleanup_. */
 void store_release(struct store *store);
 

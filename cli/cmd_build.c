@@ -9,21 +9,21 @@
 #include <string.h>
 
 struct options {
-	bool dry_run, shell_on_failure;
+	bool dry_run, shell_on_failure, clear;
 	const char *engine, *output, *on;
 };
 
 static const struct opt options[] = {
-	{0, "engine", "NAME",
-	 "native, docker, buildkit, buildah, podman, or auto; instead of build.engine", OPT_TEXT,
-	 offsetof(struct options, engine)},
+	{0, "engine", "NAME", "native, docker, buildkit, buildah, podman or auto, not build.engine",
+	 OPT_TEXT, offsetof(struct options, engine)},
 	{'o', "output", "DST", "also write the image to oci:DIR[:TAG] or docker-archive:FILE",
 	 OPT_TEXT, offsetof(struct options, output)},
-	{0, "on", "HOST",
-	 "build with HOST's engine: a host of the cluster file, or [USER@]ADDRESS[:PORT]", OPT_TEXT,
+	{0, "on", "HOST", "build with the engine of a host, or of [USER@]ADDRESS[:PORT]", OPT_TEXT,
 	 offsetof(struct options, on)},
 	{0, "shell-on-failure", NULL, "a shell in the step that fails (native engine, terminal)",
 	 OPT_FLAG, offsetof(struct options, shell_on_failure)},
+	{0, "clear", NULL, "remove what native builds keep here, and build nothing", OPT_FLAG,
+	 offsetof(struct options, clear)},
 	{0, "dry-run", NULL, "print what would be done, as commands", OPT_FLAG,
 	 offsetof(struct options, dry_run)},
 	OPT_END,
@@ -141,6 +141,28 @@ static int build(struct stages *s, const struct options *o, const struct place *
 	return 0;
 }
 
+static int clear(struct context *ctx, bool dry_run, struct error *err)
+{
+	struct stages s = {.ctx = ctx, .arena = ctx->arena};
+	const char *folder;
+
+	if (dry_run) {
+		command_print_script(ctx, "ringup build --clear\n");
+		return 0;
+	}
+	if (build_clear(stage_cache_folder(&s), ctx->arena, &folder, err) < 0)
+		return -1;
+	if (ctx->json) {
+		_cleanup_(json_free) cJSON *json = json_document();
+
+		cJSON_AddStringToObject(json, "removed", folder);
+		json_print(stdout, json);
+		return 0;
+	}
+	printf("%s removed\n", folder);
+	return 0;
+}
+
 static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
 {
 	const struct options *o = values;
@@ -148,6 +170,8 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	struct stages s;
 
 	(void)arguments;
+	if (o->clear)
+		return clear(ctx, o->dry_run, err);
 	if (o->output && place_parse(o->output, ctx->arena, &place, err) < 0)
 		return -1;
 	if (o->output && place.kind == PLACE_REGISTRY)
@@ -165,8 +189,9 @@ const struct command command_build = {
 	.summary = "builds the image of the stack",
 	.help = "Builds with the engine of cluster.yaml's `build`, or natively: without any "
 		"daemon, by\n"
-		"overlay mounts and crun or runc. The base root filesystem is made first when it "
-		"is\n"
+		"overlay mounts and crun or runc, as root or in a user namespace of one's own "
+		"(see\n"
+		"/etc/subuid). The base root filesystem is made first when it is\n"
 		"missing. Nothing is done when the registry or the engine keeps an image of the "
 		"same\n"
 		"content. The same lock, base and files give the same digest again.\n\n"

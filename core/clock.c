@@ -54,6 +54,20 @@ void interrupt_setup(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
+static void on_signal_again(int number)
+{
+	(void)number;
+	atomic_store(&interrupt_flag, true);
+}
+
+void interrupt_follow(void)
+{
+	struct sigaction action = {.sa_handler = on_signal_again};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
 bool interrupted(void)
 {
 	return atomic_load(&interrupt_flag);

@@ -22,6 +22,8 @@ void clock_iso8601(char text[static 24]);
  * gives up with ERROR_INTERRUPTED. A second signal ends the process at once.
  */
 void interrupt_setup(void);
+/* For a child whose parent hands the signals on: they come twice then, which ends nothing. */
+void interrupt_follow(void);
 bool interrupted(void);
 /* -1 with ERROR_INTERRUPTED when the flag is set, else 0. */
 int interrupt_check(struct error *err);

@@ -8,12 +8,17 @@
 set -eu
 output=$1
 mirror=${2:-http://deb.debian.org/debian}
+trap 'rm -f "$output.all.tar"' EXIT
 
 # The same packages give the same bytes: what the installation makes gets this time, as in the recipes.
 export SOURCE_DATE_EPOCH=1704067200
 
+# Root of a user namespace may not mount all that root may.
+mode=auto
+[ "$(tr -s ' ' </proc/self/uid_map)" = ' 0 0 4294967295' ] || mode=unshare
+
 # Host names, machine ids and caches of the machine that builds must not be in the result.
-mmdebstrap --quiet --variant=minbase --include=ca-certificates \
+mmdebstrap --quiet --mode="$mode" --variant=minbase --include=ca-certificates \
 	--aptopt='Acquire::Languages "none"' \
 	--aptopt='Acquire::Retries "3"' \
 	--customize-hook='rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/* "$1"/var/log/*' \
@@ -25,4 +30,7 @@ mmdebstrap --quiet --variant=minbase --include=ca-certificates \
 		"deb http://deb.debian.org/debian bookworm-updates main" \
 		"deb http://deb.debian.org/debian-security bookworm-security main" \
 		>"$1"/etc/apt/sources.list' \
-	bookworm "$output" "$mirror"
+	bookworm "$output.all.tar" "$mirror"
+
+# Each container gets its own /dev, and only the machine's root could unpack device nodes.
+mmtarfilter --path-exclude='/dev/*' <"$output.all.tar" >"$output"

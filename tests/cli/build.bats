@@ -67,3 +67,23 @@ setup() {
 	apart ringup build -o oci:
 	says 2 oci
 }
+
+@test "--clear: what native builds keep goes, bases stay; no cluster file is needed" {
+	local cache=$HOME/.cache/ringup
+	rm cluster.yaml
+	mkdir -p "$cache/native/layers/x/tree" "$cache/native/work"
+	touch "$cache/ringup-base-x.tar"
+	apart ringup build --clear --dry-run
+	says 0
+	[ "$(cat ../out)" = 'ringup build --clear' ]
+	[ -d "$cache/native/layers/x" ]
+	mkdir "$cache/native/work/busy"
+	flock "$cache/native/work/busy" ringup build --clear 2>../err || status=$?
+	says 1 'a build is at work'
+	apart ringup --json build --clear
+	says 0
+	json "d['removed'] == '$cache/native'"
+	[ "$(ls "$cache")" = ringup-base-x.tar ]
+	apart ringup build --clear
+	says 0
+}

@@ -292,6 +292,36 @@ static void test_wrong_blob(void **state)
 	store_release(store);
 }
 
+static void test_remove(void **state)
+{
+	struct scratch *s = *state;
+	struct store *store = open_store(s);
+	struct error err = {0};
+
+	assert_fails(store_remove(in(s, "store"), &err), ERROR_FAILED, "a build is at work in");
+	assert_true(file_exists(store->work));
+	store_release(store);
+	assert_fine(store_remove(in(s, "store"), &err));
+	assert_false(file_exists(in(s, "store")));
+	assert_fine(store_remove(in(s, "store"), &err));
+}
+
+static void test_other_owner(void **state)
+{
+	struct scratch *s = *state;
+	struct store store;
+	struct error err = {0};
+
+	needs_root();
+	assert_fine(folder_make(in(s, "store"), 0755, &err));
+	assert_int_equal(chown(in(s, "store"), 65534, 65534), 0);
+	assert_fails(store_open(&store, in(s, "store"), 0, &s->arena, &err), ERROR_FAILED,
+		     "belongs to another person");
+	err = (struct error){0};
+	assert_fails(store_remove(in(s, "store"), &err), ERROR_FAILED, "belongs to another person");
+	assert_int_equal(count_names(s, "store"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -299,6 +329,7 @@ int main(void)
 		SCRATCH_TEST(test_several_parts), SCRATCH_TEST(test_two_stores),
 		SCRATCH_TEST(test_stale),	  SCRATCH_TEST(test_open_at_once),
 		SCRATCH_TEST(test_damaged),	  SCRATCH_TEST(test_wrong_blob),
+		SCRATCH_TEST(test_remove),	  SCRATCH_TEST(test_other_owner),
 	};
 
 	umask(022);
