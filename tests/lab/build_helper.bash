@@ -25,7 +25,9 @@ build_begin() {
 
 build_end() {
 	local name
-	for name in engine index registry sshd; do
+	# unshare is deaf to TERM while it waits for its child; its end ends the engine
+	[ ! -f "$WORK/engine.pid" ] || kill -KILL "$(cat "$WORK/engine.pid")" 2>/dev/null || true
+	for name in index registry sshd; do
 		[ ! -f "$WORK/$name.pid" ] || kill "$(cat "$WORK/$name.pid")" 2>/dev/null || true
 	done
 	! mountpoint -q "$WORK/small" || umount "$WORK/small"
