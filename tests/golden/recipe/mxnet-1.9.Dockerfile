@@ -85,8 +85,20 @@ RUN set -eu; printf '%s\n' \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# MXNet 1.9.1 by pip
-RUN set -eu; python3 -m pip install --no-cache-dir 'mxnet-cu117==1.9.1' numpy==1.23.5; \
+# MXNet 1.9.1 and all that it imports, by pip: no file but those of these checksums
+RUN set -eu; printf '%s\n' \
+      'certifi==2022.12.7 --hash=sha256:4ad3232f5e926d6718ec31cfc1fcadfde020920e278684144551c91769c7bc18' \
+      'charset-normalizer==3.0.1 --hash=sha256:7e189e2e1d3ed2f4aebabd2d5b0f931e883676e51c7624826e0a4e5fe8a0bf24 --hash=sha256:e696f0dd336161fca9adbb846875d40752e6eba585843c768935ba5c9960722b' \
+      'graphviz==0.8.4 --hash=sha256:7caa53f0b0be42c5f2eaa3f3d71dcc863b15bacceb5d531c2ad7519e1980ff82' \
+      'idna==3.4 --hash=sha256:90b77e79eaa3eba6de819a0c442c0b4ceefc341a7a2ab77d7562bf49f425c5c2' \
+      'mxnet-cu117==1.9.1 --hash=sha256:dd68fe970cb33461e2cd23038749633be36008c2f9cf57df1051081396057b4d' \
+      'numpy==1.23.5 --hash=sha256:d208a0f8729f3fb790ed18a003f3a57895b989b40ea4dce4717e9cf4af62c6bb' \
+      'requests==2.28.2 --hash=sha256:64299f4909223da747622c030b781c0d7811e359c37124b4bd368fb8c6518baa' \
+      'setuptools==65.7.0 --hash=sha256:8ab4f1dbf2b4a65f7eec5ad0c620e84c34111a68d3349833494b9088212214dd' \
+      'urllib3==1.26.14 --hash=sha256:75edcdc2f7d85b137124a6c3c9fc3933cdeaa12ecb9a6a959f22797a0feca7e1' \
+      'wheel==0.42.0 --hash=sha256:177f9c9b0d45c47873b619f5b650346d632cdc35fb5e4d25058e09c9e581433d' \
+      >/tmp/mxnet.txt; \
+    python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/mxnet.txt; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
