@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "builder/store.h"
 
+#include "builder/cgroup.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "core/str.h"
@@ -36,6 +37,7 @@ static int remove_stale(const char *folder, struct error *err)
 
 		if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 			continue;
+		cgroup_forget(*names);
 		if (folder_remove(path, err) < 0)
 			return -1;
 	}

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define EXIT_TIMEOUT_S 10 /* to end the shared connection */
+
 struct openssh {
 	const struct ssh_target *target;
 	struct arena arena;
@@ -24,13 +26,16 @@ struct openssh {
 static void close_openssh(void *state)
 {
 	struct openssh *o = state;
+	_cleanup_(proc_result_release) struct proc_result result = {0};
 	struct error ignored = {0};
 	struct words words = WORDS_INIT(&o->arena);
+	struct proc proc = {.timeout_s = EXIT_TIMEOUT_S, .even_when_interrupted = true};
 
 	if (o->base) {
 		words_add_all(&words, o->base);
 		words_add_all(&words, WORDS("-O", "exit", o->target->address));
-		proc_check(words.list, &ignored);
+		proc.words = words.list;
+		proc_run(&proc, &result, &ignored);
 	}
 	if (o->folder)
 		folder_remove(o->folder, &ignored);

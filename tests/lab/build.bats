@@ -194,6 +194,7 @@ elsewhere_begin() {
 	kill -INT "$pid"
 	wait "$pid" || status=$?
 	[ "$status" = 130 ]
+	run ! pgrep -f "ControlPath.*-p${HOST#*:}"
 	[ -z "$(docker --host "unix://$RUN/docker.sock" image ls -aq)" ]
 	[ -z "$(docker --host "unix://$RUN/docker.sock" ps -q)" ]
 	[ -z "$(ls -A "$WORK/there/tmp")" ]

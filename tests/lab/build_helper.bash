@@ -14,6 +14,7 @@ build_begin() {
 	RUN=/run/$(basename "$WORK")
 	export WORK REPO RUN XDG_CACHE_HOME=$WORK/cache
 	cd "$WORK" || return
+	cgroups >before.cgroups && echo none >>before.cgroups
 	ringup -q lab up --hosts 1 3>&- 4>&- || return
 	sed -n '/^mirrors:/,/^[^ m]/{/^mirrors:\|^ /p}' cluster.yaml >mirrors
 	ringup -q lab down 3>&- 4>&- || return
@@ -36,6 +37,7 @@ build_end() {
 		if rm -rf --one-file-system "${WORK:?}" "${RUN:?}" 2>/dev/null; then break; fi
 		sleep 0.2 # the engine's mounts take a moment to go
 	done
+	find /sys/fs/cgroup -depth -type d -path "*/$(basename "$WORK")*" -exec rmdir {} + 2>/dev/null || true
 	! grep -F "$WORK" /proc/mounts
 }
 
@@ -102,10 +104,15 @@ wait_for_step() {
 }
 
 # Nothing of a build is under way: no process, no mount, no work folder.
+# Those of steps, of all builds of this machine.
+cgroups() {
+	find /sys/fs/cgroup -maxdepth 2 -name 'ringup-??????-*' | sort
+}
+
 nothing_runs() {
 	run ! grep -lF "$XDG_CACHE_HOME/ringup/native/work" /proc/[0-9]*/cmdline /proc/[0-9]*/mounts 2>/dev/null
 	[ "$(ls -A "$XDG_CACHE_HOME/ringup/native/work" 2>/dev/null)" = "" ]
-	run ! ls -d /sys/fs/cgroup/*/ringup-* /sys/fs/cgroup/ringup-*
+	[ "$(cgroups | grep -vxFf "$WORK/before.cgroups")" = "" ]
 }
 
 # host_up: another machine, as far as ringup can tell: a real sshd on a port of this machine's loopback ($HOST), whose
