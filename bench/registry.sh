@@ -13,10 +13,15 @@ BUILD=$(realpath "${BUILD:-build}")
 export PATH="$BUILD:$PATH"
 WORK=$(mktemp -d "${BENCH_FOLDER:-/dev/shm}/ringup-bench.XXXXXX")
 export HOME=$WORK
-REGISTRY_PID=
+RUN=/run/$(basename "$WORK")
+REGISTRY_PID='' ENGINE_PID=''
 cleanup() {
 	[ -z "$REGISTRY_PID" ] || kill "$REGISTRY_PID" || true
-	rm -rf "$WORK"
+	[ -z "$ENGINE_PID" ] || kill -KILL "$ENGINE_PID" || true # unshare is deaf to TERM
+	for _ in $(seq 50); do
+		if rm -rf --one-file-system "$WORK" "$RUN" 2>/dev/null; then break; fi
+		sleep 0.2 # the engine's mounts take a moment to go
+	done
 }
 trap cleanup EXIT
 
@@ -45,6 +50,30 @@ measure() {
 	tail -n 1 "$WORK/time" >>"$WORK/results"
 }
 
+if command -v dockerd >/dev/null && [ "$(id -u)" = 0 ]; then
+	unshare --mount --pid --mount-proc --fork --kill-child sh tests/lab/engine.sh "$WORK/engine" "$RUN" >"$WORK/engine.log" 2>&1 </dev/null &
+	ENGINE_PID=$!
+	export DOCKER_HOST=unix://$RUN/docker.sock
+	timeout 30 bash -c 'until docker version >/dev/null 2>&1; do sleep 0.2; done'
+fi
+
+# From a registry to files that can be run: what `docker pull` does, and umoci behind skopeo.
+unpack() {
+	rm -rf "$WORK/root" "$WORK/pulled" "$WORK/bundle"
+	measure unpack/ringup ringup -q pull --plain-http "$ADDRESS/bench:2" "rootfs:$WORK/root"
+	rm -rf "$WORK/root"
+	[ -z "$ENGINE_PID" ] || {
+		measure unpack/docker docker pull -q "$ADDRESS/bench:2"
+		docker image rm "$ADDRESS/bench:2" >/dev/null
+	}
+	if command -v umoci >/dev/null && command -v skopeo >/dev/null; then
+		# shellcheck disable=SC2016
+		measure unpack/skopeo+umoci sh -c 'skopeo copy -q --src-tls-verify=false "docker://$1/bench:2" "oci:$2/pulled:1" &&
+			umoci unpack --image "$2/pulled:1" "$2/bundle"' sh "$ADDRESS" "$WORK"
+		rm -rf "$WORK/pulled" "$WORK/bundle"
+	fi
+}
+
 empty() { rm -rf "$WORK/store/docker" "$WORK/pulled"; }
 
 for ((round = 0; round < ROUNDS; round++)); do
@@ -69,6 +98,7 @@ for ((round = 0; round < ROUNDS; round++)); do
 		empty
 		measure "push-archive/$tool" "${archive[@]}"
 		measure "push-archive-warm/$tool" "${archive[@]}"
+		[ "$tool" != ringup ] || unpack
 	done
 done
 
