@@ -32,7 +32,7 @@ PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS = $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 LDFLAGS_ALL = $(SANFLAGS) -pthread -Wl,-z,relro,-z,now
 
-.PHONY: all deps demo test lint format san bench fuzz install clean help FORCE
+.PHONY: all deps demo test lint format san tsan bench fuzz install clean help FORCE
 
 all: $(O)/.deps ## build ringup and the worker into build/
 	$(Q)$(MAKE) --no-print-directory programs
@@ -112,6 +112,12 @@ print-flags:
 san: $(O)/.deps ## unit and cli tests under ASan and UBSan
 	$(Q)$(MAKE) --no-print-directory SAN=1 test SUITES="unit cli"
 
+# The worker alone: threads are its control plane's and the ring's.
+tsan: $(O)/.deps ## the worker's tests under TSan
+	$(Q)$(MAKE) --no-print-directory SAN=1 SANFLAGS=-fsanitize=thread O=build-tsan build-tsan/allreduce build-tsan/allreduce-mpi.so
+	$(Q)TSAN_OPTIONS="halt_on_error=1 exitcode=66 suppressions=$(CURDIR)/tests/tsan.supp" PATH="$(CURDIR)/build-tsan:$$PATH" \
+	  BUILD="$(CURDIR)/build-tsan" bats tests/cli/worker.bats tests/cli/worker_collective.bats tests/cli/worker_sgd.bats
+
 # Objects of their own: clang, with coverage for the fuzzer. FUZZ_SECONDS is per target.
 FUZZ_SECONDS ?= 20
 FUZZ_SAN := -fsanitize=address -fsanitize=undefined -fno-sanitize-recover=undefined
@@ -145,7 +151,7 @@ install: all ## install into PREFIX (default /usr/local)
 	  install -D -m $$(test -x $$f && echo 755 || echo 644) $$f $(DESTDIR)$(PREFIX)/share/ringup/$$f; done
 
 clean: ## remove what was built (a running lab keeps running: see 'ringup lab down')
-	rm -rf build build-san build-fuzz
+	rm -rf build build-san build-fuzz build-tsan
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
