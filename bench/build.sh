@@ -14,12 +14,13 @@ RUN=/run/$(basename "$WORK")
 REGISTRY_PID='' ENGINE_PID=''
 cleanup() {
 	[ -z "$REGISTRY_PID" ] || kill "$REGISTRY_PID" || true
-	[ -z "$ENGINE_PID" ] || kill "$ENGINE_PID" || true
+	[ -z "$ENGINE_PID" ] || kill -KILL "$ENGINE_PID" || true # unshare is deaf to TERM
 	cd /
 	for _ in $(seq 50); do
 		if rm -rf --one-file-system "$WORK" "$RUN" 2>/dev/null; then break; fi
 		sleep 0.2 # the engine's mounts take a moment to go
 	done
+	find /sys/fs/cgroup -depth -type d -path "*/$(basename "$WORK")*" -exec rmdir {} + || true
 }
 trap cleanup EXIT
 cd "$WORK"

@@ -22,6 +22,7 @@ cleanup() {
 		if rm -rf --one-file-system "$WORK" "$RUN" 2>/dev/null; then break; fi
 		sleep 0.2 # the engine's mounts take a moment to go
 	done
+	find /sys/fs/cgroup -depth -type d -path "*/$(basename "$WORK")*" -exec rmdir {} + || true
 }
 trap cleanup EXIT
 

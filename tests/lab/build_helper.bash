@@ -106,7 +106,7 @@ wait_for_step() {
 # Nothing of a build is under way: no process, no mount, no work folder.
 # Those of steps, of all builds of this machine.
 cgroups() {
-	find /sys/fs/cgroup -maxdepth 2 -name 'ringup-??????-*' | sort
+	find /sys/fs/cgroup -type d -name 'ringup-??????-*' | sort
 }
 
 nothing_runs() {
