@@ -170,14 +170,43 @@ static int from_image(struct native_stage *stage, const char *base)
 	return from_registry(stage, base);
 }
 
+/* Another stage may be at the same base: it is fetched and unpacked once. */
+static void await_same_base(const struct native_stage *stage)
+{
+	struct native_build *build = stage->build;
+	const struct native_stage *other = NULL;
+
+	for (size_t i = 0; i < stage->index && !other; i++)
+		if (build->stages[i]->is_needed &&
+		    strcmp(build->stages[i]->source->base, stage->source->base) == 0)
+			other = build->stages[i];
+	pthread_mutex_lock(&build->lock);
+	while (other && !other->has_base && !atomic_load(&build->has_failed))
+		pthread_cond_wait(&build->changed, &build->lock);
+	pthread_mutex_unlock(&build->lock);
+}
+
+static void note_base(struct native_stage *stage)
+{
+	pthread_mutex_lock(&stage->build->lock);
+	stage->has_base = true;
+	pthread_cond_broadcast(&stage->build->changed);
+	pthread_mutex_unlock(&stage->build->lock);
+}
+
 int native_from(struct native_stage *stage)
 {
-	int index, rc;
+	int index = dockerfile_stage(&stage->build->file, stage->source->base, stage->index), rc;
 
-	index = dockerfile_stage(&stage->build->file, stage->source->base, stage->index);
-	rc = index >= 0 ? from_stage(stage, (size_t)index) : from_image(stage, stage->source->base);
+	if (index >= 0) {
+		rc = from_stage(stage, (size_t)index);
+	} else {
+		await_same_base(stage);
+		rc = from_image(stage, stage->source->base);
+	}
 	if (rc < 0)
 		return -1;
+	note_base(stage);
 	if (!image_config_env(stage->config, "PATH"))
 		image_config_set_env(stage->config, "PATH", PATH_DEFAULT);
 	return 0;

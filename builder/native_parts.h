@@ -26,8 +26,9 @@ struct native_stage {
 	struct arena arena;
 	struct error err;
 	pthread_t thread;
-	bool is_in_image;		     /* the last stage, or what it begins with */
-	bool is_needed, is_started, is_done; /* the last under build->lock */
+	bool is_in_image; /* the last stage, or what it begins with */
+	bool is_needed, is_started;
+	bool has_base, is_done; /* under build->lock */
 
 	/* The image so far */
 	size_t chain_count;

@@ -123,6 +123,15 @@ static bool base_is_made(const struct renderer *r)
 	       *values_get(&r->values, "os.base");
 }
 
+/* What the stages begin with; recipes say "base" when the build stage needs nothing of the stack's.
+ */
+static void set_first(struct renderer *r)
+{
+	set(r, "base", r->spec->base_name);
+	if (strcmp(values_get(&r->values, "build.needs"), "base") == 0)
+		set(r, "build.from", r->spec->base_name);
+}
+
 /* What the image starts from: the person's, the plan's, ringup's own, or the OS's published one. */
 static int set_base(struct renderer *r)
 {
@@ -136,7 +145,7 @@ static int set_base(struct renderer *r)
 		r->spec->base_name = planned;
 	else
 		r->spec->base_name = values_get(&r->values, "os.image");
-	set(r, "base", r->spec->base_name);
+	set_first(r);
 	/* without what NVIDIA adds to it */
 	set(r, "base.os",
 	    r->spec->base_name == planned && !*values_get(&r->values, "base.packages")
@@ -153,7 +162,7 @@ static int set_base(struct renderer *r)
 	r->spec->base_script = script;
 	r->spec->base_name =
 		arena_printf(r->arena, "ringup-base:%s-%.12s", os, digest + strlen("sha256:"));
-	set(r, "base", r->spec->base_name);
+	set_first(r);
 	set(r, "base.os", r->spec->base_name);
 	return 0;
 }

@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: MIT
 # Makes the root filesystem of debian12 as a tar file: debian12.sh OUTPUT [MIRROR]
 #
-# MIRROR is where packages come from now; the result names only the public upstreams. ca-certificates
-# is inside so that https sources work in the first build step.
+# MIRROR is where packages come from now; the result names only the public upstreams. One that ends in
+# /debian has its security suite beside it. ca-certificates is inside so that https sources work in the
+# first build step, and is of the updates, so that no step upgrades it (which takes seconds).
 # shellcheck disable=SC2016  # $1 is for mmdebstrap's hooks: the root that it makes
 set -eu
 output=$1
 mirror=${2:-http://deb.debian.org/debian}
+until=${2:+false} # a mirror may lag; signatures are checked all the same
 trap 'rm -f "$output.all.tar"' EXIT
+set -- "deb $mirror bookworm main" "deb $mirror bookworm-updates main"
+case $mirror in */debian) set -- "$@" "deb $mirror-security bookworm-security main" ;; esac
 
 # The same packages give the same bytes: what the installation makes gets this time, as in the recipes.
 export SOURCE_DATE_EPOCH=1704067200
@@ -21,6 +25,7 @@ mode=auto
 mmdebstrap --quiet --mode="$mode" --variant=minbase --include=ca-certificates \
 	--aptopt='Acquire::Languages "none"' \
 	--aptopt='Acquire::Retries "3"' \
+	--aptopt="Acquire::Check-Valid-Until \"${until:-true}\"" \
 	--customize-hook='rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/* "$1"/var/log/*' \
 	--customize-hook='rm -f "$1"/var/cache/ldconfig/aux-cache "$1"/var/lib/dpkg/*-old "$1"/etc/*-' \
 	--customize-hook='rm -f "$1"/etc/hostname "$1"/etc/resolv.conf "$1"/etc/machine-id' \
@@ -30,7 +35,7 @@ mmdebstrap --quiet --mode="$mode" --variant=minbase --include=ca-certificates \
 		"deb http://deb.debian.org/debian bookworm-updates main" \
 		"deb http://deb.debian.org/debian-security bookworm-security main" \
 		>"$1"/etc/apt/sources.list' \
-	bookworm "$output.all.tar" "$mirror"
+	bookworm "$output.all.tar" "$@"
 
 # Each container gets its own /dev, and only the machine's root could unpack device nodes.
 mmtarfilter --path-exclude='/dev/*' <"$output.all.tar" >"$output"

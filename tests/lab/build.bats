@@ -45,6 +45,7 @@ cluster() {
 @test "native: builds, and the second time there is nothing to do" {
 	build build -o oci:native
 	grep -q built out
+	[ "$(grep -c 'base *unpacking' log)" = 1 ] # two stages begin with it
 	# layers are packed while steps run: the lowest one before the last step
 	awk '/layer 1 +packing/ {packed = NR} /smoke checks/ && !checks {checks = NR} END {exit !(packed && packed < checks)}' log
 	build --json build

@@ -20,7 +20,7 @@ ARG PIP_BREAK_SYSTEM_PACKAGES=1
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     for line in "/debian buster" "/debian-security buster/updates"; do echo "deb http://archive.debian.org$line main"; done >/etc/apt/sources.list; \
     echo 'Acquire::Check-Valid-Until "false";' >/etc/apt/apt.conf.d/90archive; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in buster buster-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security buster-security main" >>/tmp/apt.list;; esac; \
@@ -55,7 +55,7 @@ ARG PIP_BREAK_SYSTEM_PACKAGES=1
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     for line in "/debian buster" "/debian-security buster/updates"; do echo "deb http://archive.debian.org$line main"; done >/etc/apt/sources.list; \
     echo 'Acquire::Check-Valid-Until "false";' >/etc/apt/apt.conf.d/90archive; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in buster buster-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security buster-security main" >>/tmp/apt.list;; esac; \
@@ -75,7 +75,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     for line in "/debian buster" "/debian-security buster/updates"; do echo "deb http://archive.debian.org$line main"; done >/etc/apt/sources.list; \
     echo 'Acquire::Check-Valid-Until "false";' >/etc/apt/apt.conf.d/90archive; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in buster buster-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security buster-security main" >>/tmp/apt.list;; esac; \

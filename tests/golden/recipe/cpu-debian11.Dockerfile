@@ -18,7 +18,7 @@ ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # what the OS has packages of
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bullseye bullseye-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bullseye-security main" >>/tmp/apt.list;; esac; \
@@ -51,7 +51,7 @@ ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # the compiler, and headers
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bullseye bullseye-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bullseye-security main" >>/tmp/apt.list;; esac; \
@@ -69,7 +69,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # to fetch, unpack and build sources
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bullseye bullseye-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bullseye-security main" >>/tmp/apt.list;; esac; \

@@ -23,7 +23,7 @@ ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # what the OS has packages of
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     for suite in zesty zesty-updates zesty-security; do echo "deb http://old-releases.ubuntu.com/ubuntu $suite main universe"; done >/etc/apt/sources.list; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in zesty zesty-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security zesty-security main universe" >>/tmp/apt.list;; esac; \
@@ -46,7 +46,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
 # NVIDIA's repository, and what of the stack comes from it
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     for suite in zesty zesty-updates zesty-security; do echo "deb http://old-releases.ubuntu.com/ubuntu $suite main universe"; done >/etc/apt/sources.list; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in zesty zesty-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security zesty-security main universe" >>/tmp/apt.list;; esac; \
@@ -102,7 +102,7 @@ ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # the compiler, and headers
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     for suite in zesty zesty-updates zesty-security; do echo "deb http://old-releases.ubuntu.com/ubuntu $suite main universe"; done >/etc/apt/sources.list; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in zesty zesty-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security zesty-security main universe" >>/tmp/apt.list;; esac; \
@@ -120,7 +120,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
 # headers of NVIDIA's libraries
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     for suite in zesty zesty-updates zesty-security; do echo "deb http://old-releases.ubuntu.com/ubuntu $suite main universe"; done >/etc/apt/sources.list; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in zesty zesty-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security zesty-security main universe" >>/tmp/apt.list;; esac; \
@@ -138,7 +138,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
 # to fetch, unpack and build sources
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     for suite in zesty zesty-updates zesty-security; do echo "deb http://old-releases.ubuntu.com/ubuntu $suite main universe"; done >/etc/apt/sources.list; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in zesty zesty-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security zesty-security main universe" >>/tmp/apt.list;; esac; \

@@ -17,7 +17,7 @@ ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # to fetch and to build it
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
@@ -67,7 +67,7 @@ ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # what the OS has packages of
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
@@ -88,7 +88,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
 # Python 3.9 as it was built, and by the OS's own the libraries that it wants
 COPY --from=python /opt/python/ /opt/python/
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
@@ -103,7 +103,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
 ENV PATH=/opt/python/bin:$PATH
 
 # ---- build stage: compiles what has no package; only its results are taken
-FROM stack AS build
+FROM ringup-base:debian12-HASH AS build
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
@@ -113,7 +113,7 @@ ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # the compiler, and headers
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \

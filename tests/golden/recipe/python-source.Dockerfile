@@ -22,7 +22,7 @@ ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # to fetch and to build it
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in focal focal-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security focal-security main universe" >>/tmp/apt.list;; esac; \
@@ -74,7 +74,7 @@ ARG PIP_BREAK_SYSTEM_PACKAGES=1
 RUN rm -f /etc/apt/sources.list.d/cuda*.list /etc/apt/sources.list.d/nvidia-ml.list; apt-mark showhold | xargs -r apt-mark unhold
 # what the OS has packages of
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in focal focal-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security focal-security main universe" >>/tmp/apt.list;; esac; \
@@ -95,7 +95,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # NVIDIA's repository, and what of the stack comes from it
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in focal focal-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security focal-security main universe" >>/tmp/apt.list;; esac; \
@@ -123,7 +123,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
 # Python 3.7 as it was built, and by the OS's own the libraries that it wants
 COPY --from=python /opt/python/ /opt/python/
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in focal focal-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security focal-security main universe" >>/tmp/apt.list;; esac; \
@@ -165,7 +165,7 @@ ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # the compiler, and headers
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in focal focal-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security focal-security main universe" >>/tmp/apt.list;; esac; \
@@ -182,7 +182,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # headers of NVIDIA's libraries
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in focal focal-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security focal-security main universe" >>/tmp/apt.list;; esac; \
@@ -199,7 +199,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # to fetch, unpack and build sources
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in focal focal-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security focal-security main universe" >>/tmp/apt.list;; esac; \

@@ -23,7 +23,7 @@ ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # what the OS has packages of
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bionic bionic-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bionic-security main universe" >>/tmp/apt.list;; esac; \
@@ -47,7 +47,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # NVIDIA's repository, and what of the stack comes from it
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bionic bionic-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bionic-security main universe" >>/tmp/apt.list;; esac; \
@@ -115,7 +115,7 @@ ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # the compiler, and headers
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bionic bionic-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bionic-security main universe" >>/tmp/apt.list;; esac; \
@@ -132,7 +132,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # headers of NVIDIA's libraries
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bionic bionic-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bionic-security main universe" >>/tmp/apt.list;; esac; \
@@ -149,7 +149,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # to fetch, unpack and build sources
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bionic bionic-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bionic-security main universe" >>/tmp/apt.list;; esac; \

@@ -19,7 +19,7 @@ ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # what the OS has packages of
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
@@ -40,7 +40,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # pip, and headers for what it compiles
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
@@ -62,7 +62,7 @@ RUN set -eu; python3 -m pip install --no-cache-dir --extra-index-url https://dow
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 
 # ---- build stage: compiles what has no package; only its results are taken
-FROM stack AS build
+FROM ringup-base:debian12-HASH AS build
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
@@ -72,7 +72,7 @@ ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # the compiler, and headers
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
@@ -91,7 +91,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # C++, for Open MPI and for what is built against frameworks
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \

@@ -26,7 +26,7 @@ ARG PIP_BREAK_SYSTEM_PACKAGES=1
 RUN rm -f /etc/apt/sources.list.d/cuda*.list /etc/apt/sources.list.d/nvidia-ml.list; apt-mark showhold | xargs -r apt-mark unhold
 # what the OS has packages of
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; esac; \
@@ -52,7 +52,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
 RUN dpkg-query --show --showformat '${Package}\n' 'libcudnn*' | xargs -r dpkg --purge
 # NVIDIA's repository, and what of the stack comes from it
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; esac; \
@@ -78,7 +78,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # cuDNN 9.7.1.26 from NVIDIA's archive, into the toolkit's folder
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; esac; \
@@ -113,7 +113,7 @@ ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # the compiler, and headers
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; esac; \
@@ -130,7 +130,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # headers of NVIDIA's libraries
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; esac; \
@@ -146,7 +146,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # to fetch, unpack and build sources
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; esac; \
