@@ -8,7 +8,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 ROUNDS=${1:-5}
-read -ra SIZES <<<"${ARCHIVE_MIB:-256 256 256 128 128}" # of the archive's layers
 BUILD=$(realpath "${BUILD:-build}")
 export PATH="$BUILD:$PATH"
 WORK=$(mktemp -d "${BENCH_FOLDER:-/dev/shm}/ringup-bench.XXXXXX")
@@ -37,7 +36,7 @@ END
 docker-registry serve "$WORK/registry.yml" >"$WORK/registry.log" 2>&1 </dev/null &
 REGISTRY_PID=$!
 timeout 20 bash -c "until curl -sf http://$ADDRESS/v2/ >/dev/null; do sleep 0.1; done"
-python3 tests/fault/archive.py "$WORK/image.tar" bench:1 "${SIZES[@]}"
+python3 bench/archive.py "$WORK/image.tar" bench:1
 python3 tests/fault/image.py "$WORK/image" 140 130 110 90 50 30 8 4
 
 # measure NAME WORD...: a line "NAME wall cpu memory" in $WORK/results
@@ -99,6 +98,10 @@ for ((round = 0; round < ROUNDS; round++)); do
 		empty
 		measure "push-archive/$tool" "${archive[@]}"
 		measure "push-archive-warm/$tool" "${archive[@]}"
+		[ "$tool" = ringup ] || { # ringup's is gzip; beside each row
+			empty
+			measure "push-archive/$tool-zstd" "${archive[@]}" --format oci --dest-compress-format zstd
+		}
 		[ "$tool" != ringup ] || unpack
 	done
 done
@@ -109,7 +112,9 @@ rows = collections.defaultdict(list)
 for line in open(sys.argv[1], encoding="utf-8"):
     name, wall, user, system, kib = line.split()
     rows[name].append((float(wall), float(user) + float(system), int(kib) / 1024))
-print(f"{'what/client':24} {'wall s':>8} {'CPU s':>8} {'MiB':>8}")
+print(f"{'what/client':26} {'wall s':>8} {'CPU s':>8} {'MiB':>8} {'ringup / it':>12}")
 for name, runs in sorted(rows.items()):
-    print("%-24s %8.2f %8.2f %8.0f" % (name, *(statistics.median(c) for c in zip(*runs))))
+    wall, cpu, memory = (statistics.median(c) for c in zip(*runs))
+    ours = statistics.median(run[0] for run in rows.get(name.split("/")[0] + "/ringup", runs))
+    print(f"{name:26} {wall:8.2f} {cpu:8.2f} {memory:8.0f} {ours / max(wall, 0.001):12.2f}")
 END

@@ -8,8 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SAMPLE_PIECES 8
+#define SAMPLE_BYTES (16 * KIB)
+
 struct gzip_scratch {
 	struct isal_zstream stream;
+	unsigned char sample[SAMPLE_BYTES], packed[2 * SAMPLE_BYTES];
 };
 
 struct gzip_scratch *gzip_scratch_new(void)
@@ -56,8 +60,9 @@ static size_t store(const unsigned char *bytes, size_t length, unsigned char *ou
 	return (size_t)(out - start);
 }
 
-size_t gzip_block(struct gzip_scratch *scratch, const void *bytes, size_t length,
-		  unsigned char *out)
+/* False: it does not fit. */
+static bool deflate(struct gzip_scratch *scratch, const void *bytes, size_t length,
+		    unsigned char *out, size_t room)
 {
 	struct isal_zstream *stream = &scratch->stream;
 
@@ -69,13 +74,36 @@ size_t gzip_block(struct gzip_scratch *scratch, const void *bytes, size_t length
 	stream->next_in = (uint8_t *)(uintptr_t)bytes;
 	stream->avail_in = (uint32_t)length;
 	stream->next_out = out;
-	stream->avail_out = GZIP_BLOCK_PACKED_MAX;
+	stream->avail_out = (uint32_t)room;
 	if (isal_deflate(stream) != COMP_OK)
 		abort(); /* says that its arguments are wrong */
+	return !stream->avail_in && stream->avail_out;
+}
+
+/* Whether a 64th of it, from all over, does not shrink: packed already, most likely. */
+static bool seems_packed(struct gzip_scratch *scratch, const unsigned char *bytes, size_t length)
+{
+	const size_t piece = SAMPLE_BYTES / SAMPLE_PIECES;
+
+	if (length < GZIP_BLOCK_BYTES / 2)
+		return false;
+	for (size_t i = 0; i < SAMPLE_PIECES; i++)
+		memcpy(scratch->sample + i * piece,
+		       bytes + (2 * i + 1) * (length - piece) / (2 * SAMPLE_PIECES), piece);
+	return !deflate(scratch, scratch->sample, SAMPLE_BYTES, scratch->packed,
+			sizeof(scratch->packed)) ||
+	       scratch->stream.total_out > SAMPLE_BYTES;
+}
+
+size_t gzip_block(struct gzip_scratch *scratch, const void *bytes, size_t length,
+		  unsigned char *out)
+{
 	/* its codes are fixed: what is packed already grows by them */
-	if (stream->avail_in || !stream->avail_out || stream->total_out > length)
+	if (seems_packed(scratch, bytes, length) ||
+	    !deflate(scratch, bytes, length, out, GZIP_BLOCK_PACKED_MAX) ||
+	    scratch->stream.total_out > length)
 		return store(bytes, length, out);
-	return stream->total_out;
+	return scratch->stream.total_out;
 }
 
 uint32_t gzip_crc(uint32_t crc, const void *bytes, size_t length)

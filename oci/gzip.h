@@ -24,7 +24,7 @@
 #define GZIP_HEADER_BYTES 10
 #define GZIP_TRAILER_BYTES 10 /* an empty last block, CRC-32, length */
 
-/* What a thread needs to deflate; about 81 KiB. */
+/* What a thread needs to deflate; about 130 KiB. */
 struct gzip_scratch;
 struct gzip_scratch *gzip_scratch_new(void);
 void gzip_scratch_free(struct gzip_scratch *scratch);
@@ -33,7 +33,7 @@ void gzip_header(unsigned char out[static GZIP_HEADER_BYTES]);
 
 /*
  * Deflates `length` bytes into `out` (room for GZIP_BLOCK_PACKED_MAX); the packed length. What
- * would grow is stored as it is, 5 bytes longer for each 64 KiB.
+ * would grow is stored as it is, 5 bytes longer for each 64 KiB; a sample tells, for a whole block.
  */
 size_t gzip_block(struct gzip_scratch *scratch, const void *bytes, size_t length,
 		  unsigned char *out);

@@ -235,7 +235,7 @@ int packer_run(int (*read)(void *arg, struct packer *packer, struct error *err),
 	pthread_mutex_init(&packer->lock, NULL);
 	pthread_cond_init(&packer->changed, NULL);
 	packer->writer.fd = -1;
-	packer->ring_blocks = 2 * cores + 4 < RING_MAX ? 2 * cores + 4 : RING_MAX;
+	packer->ring_blocks = 2 * cores + 2 < RING_MAX ? 2 * cores + 2 : RING_MAX;
 	for (size_t i = 0; i < packer->ring_blocks; i++) {
 		packer->ring[i].plain = xmalloc(GZIP_BLOCK_BYTES);
 		packer->ring[i].packed = xmalloc(GZIP_BLOCK_PACKED_MAX);

@@ -76,6 +76,17 @@ static void test_incompressible(void **state)
 	digest_of(f->big, BIG_BYTES, digest);
 	check_layer(f, &manifest.layers[0], digest);
 	assert_in_range(manifest.layers[0].size_bytes, BIG_BYTES, BIG_BYTES + BIG_BYTES / 1000);
+
+	/* half of it can be */
+	for (size_t i = 0; i < BIG_BYTES; i++)
+		if (i & (256 * KIB))
+			f->big[i] = 0;
+	make_old(f, NULL);
+	assert_int_equal(import(f, NULL), 0);
+	read_manifest(f, &manifest);
+	digest_of(f->big, BIG_BYTES, digest);
+	check_layer(f, &manifest.layers[0], digest);
+	assert_in_range(manifest.layers[0].size_bytes, BIG_BYTES / 3, 6 * (BIG_BYTES / 10));
 }
 
 static void test_new_form(void **state)
