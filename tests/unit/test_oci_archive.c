@@ -86,7 +86,7 @@ static void test_incompressible(void **state)
 	read_manifest(f, &manifest);
 	digest_of(f->big, BIG_BYTES, digest);
 	check_layer(f, &manifest.layers[0], digest);
-	assert_in_range(manifest.layers[0].size_bytes, BIG_BYTES / 3, 6 * (BIG_BYTES / 10));
+	assert_in_range(manifest.layers[0].size_bytes, BIG_BYTES / 3, 2 * BIG_BYTES / 3);
 }
 
 static void test_new_form(void **state)
