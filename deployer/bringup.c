@@ -10,15 +10,12 @@
 #include "deployer/visit.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #define PULL_TIMEOUT_S 3600
 #define RUN_TIMEOUT_S 180
 #define MESH_TIMEOUT_S 600
 #define LOGIN_FAILED 41 /* exit status of pull.sh */
 #define LOG_BYTES 600
-#define ALIVE_CHECKS 4
-#define ALIVE_WAIT_USEC 150000
 
 static int run_words(struct member *m, const char *const *words, const void *input, size_t bytes,
 		     int timeout_s, const char *what, struct proc_result *result, struct error *err)
@@ -175,17 +172,17 @@ static int died(struct visit *v, const char *state, struct error *err)
 
 static int check_alive(struct visit *v, struct error *err)
 {
-	for (int i = 0; i < ALIVE_CHECKS; i++) {
-		_cleanup_(proc_result_release) struct proc_result result = {0};
+	_cleanup_(proc_result_release) struct proc_result there = {0}, state = {0};
+	struct ssh_command command = {.words = engine_words(v, v->m->engine->outlive)};
 
-		usleep(ALIVE_WAIT_USEC);
-		if (run_words(v->m, engine_words(v, v->m->engine->state), NULL, 0, 0,
-			      "cannot look at the container", &result, err) < 0)
-			return -1;
-		if (!strstr(result.out.text, "container_running=true"))
-			return died(v, result.out.text, err);
-	}
-	return 0;
+	if (ssh_run(v->m->ssh, &command, &there, err) < 0)
+		return error_wrap(err, "%s", v->m->host->name);
+	if (there.status == ENGINE_ALIVE)
+		return 0;
+	if (run_words(v->m, engine_words(v, v->m->engine->state), NULL, 0, 0,
+		      "cannot look at the container", &state, err) < 0)
+		return -1;
+	return strstr(state.out.text, "container_running=true") ? 0 : died(v, state.out.text, err);
 }
 
 static int run_container(struct visit *v, struct proc_result *result, struct error *err)

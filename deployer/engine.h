@@ -10,6 +10,8 @@
 
 #include "core/words.h"
 
+#define ENGINE_ALIVE 124 /* timeout's status (GNU coreutils) when the command did not end */
+
 struct engine {
 	const char *name, *help;
 	bool has_containers;	      /* false: workers run on the host itself */
@@ -17,6 +19,7 @@ struct engine {
 	const char *const *probe;     /* prints the server's version */
 	const char *const *data_root; /* prints the folder that images are kept in */
 	const char *const *state;     /* prints id, running, exit code, config, image, start time */
+	const char *const *outlive;   /* status ENGINE_ALIVE: it ran for a moment more */
 	const char *const *login;     /* password on stdin */
 	const char *const *has_image; /* status 0 when @{image} is there */
 	const char *const *pull, *const *run, *const *remove;

@@ -27,6 +27,8 @@ const struct engine engine_docker = {
 	.data_root = (const char *const[]){DOCKER, "info", "--format", "{{.DockerRootDir}}", NULL},
 	.state = (const char *const[]){DOCKER, "container", "inspect", "--format", STATE_FORMAT,
 				       "@{container}", NULL},
+	.outlive = (const char *const[]){"timeout", "0.6", DOCKER, "container", "wait",
+					 "@{container}", NULL},
 	.login = (const char *const[]){DOCKER, "--config", "@{config}", "login", "--username",
 				       "@{user}", "--password-stdin", "@{registry}", NULL},
 	.has_image = (const char *const[]){DOCKER, "image", "inspect", "--format", "{{.Id}}",

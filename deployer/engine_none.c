@@ -13,6 +13,7 @@ const struct engine engine_none = {
 	.probe = nothing,
 	.data_root = nothing,
 	.state = nothing,
+	.outlive = nothing,
 	.login = nothing,
 	.has_image = nothing,
 	.pull = nothing,
