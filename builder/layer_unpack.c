@@ -81,31 +81,6 @@ static int close_placer(struct placer *p, int rc)
 	return rc;
 }
 
-/* "./a//b/" as "a/b"; NULL when it leaves the layer or is too long. */
-static const char *plain_path(const char *name, char path[static TREE_PATH_BYTES])
-{
-	size_t length = 0;
-
-	path[0] = '\0';
-	while (*name) {
-		size_t part = strcspn(name, "/");
-
-		if (part == 2 && strncmp(name, "..", 2) == 0)
-			return NULL;
-		if (part && !(part == 1 && *name == '.')) {
-			if (length + part + 2 > TREE_PATH_BYTES / 2)
-				return NULL;
-			if (length)
-				path[length++] = '/';
-			memcpy(path + length, name, part);
-			length += part;
-			path[length] = '\0';
-		}
-		name += part + (name[part] == '/');
-	}
-	return path;
-}
-
 static int make_opaque(struct placer *p, const char *folder)
 {
 	if (lsetxattr(folder, "trusted.overlay.opaque", "y", 1, 0) == 0 ||
@@ -172,7 +147,7 @@ static void set_place(struct placer *p, struct archive_entry *entry, const char 
 
 	snprintf(disk, sizeof(disk), "%s/%s", p->root, path);
 	archive_entry_set_pathname(entry, disk);
-	if (hard && plain_path(hard, link)) {
+	if (hard && path_plain(hard, link)) {
 		snprintf(disk, sizeof(disk), "%s/%s", p->root, link);
 		archive_entry_set_hardlink(entry, disk);
 	}
@@ -261,7 +236,7 @@ static int unpack_entry(struct placer *p, struct tar_source *source, struct arch
 	char path[TREE_PATH_BYTES], link[TREE_PATH_BYTES];
 	bool is_mark;
 
-	if (!name || !plain_path(name, path) || (hard && !plain_path(hard, link)))
+	if (!name || !path_plain(name, path) || (hard && !path_plain(hard, link)))
 		return refuse(p, name ? name : "");
 	if (place_mark(p, path, &is_mark) < 0)
 		return -1;

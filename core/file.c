@@ -243,3 +243,27 @@ const char *path_cache_folder(struct arena *arena)
 	return cache && *cache ? arena_printf(arena, "%s/ringup", cache)
 			       : path_expand(arena, NULL, "~/.cache/ringup");
 }
+
+bool path_plain(const char *name, char path[static PATH_PLAIN_BYTES])
+{
+	size_t length = 0;
+
+	path[0] = '\0';
+	while (*name) {
+		size_t part = strcspn(name, "/");
+
+		if (part == 2 && strncmp(name, "..", 2) == 0)
+			return false;
+		if (part && !(part == 1 && *name == '.')) {
+			if (length + part + 2 > PATH_PLAIN_BYTES / 2)
+				return false;
+			if (length)
+				path[length++] = '/';
+			memcpy(path + length, name, part);
+			length += part;
+			path[length] = '\0';
+		}
+		name += part + (name[part] == '/');
+	}
+	return true;
+}

@@ -68,4 +68,9 @@ const char *path_expand(struct arena *arena, const char *base, const char *path)
 /* The part before the last slash ("." when there is none). */
 const char *path_folder(struct arena *arena, const char *path);
 
+/* An archive's name "./a//b/" as "a/b"; false when it leaves the tree, or has over half of the
+ * room. */
+#define PATH_PLAIN_BYTES 4096
+bool path_plain(const char *name, char path[static PATH_PLAIN_BYTES]);
+
 #endif

@@ -15,30 +15,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-bool rootfs_plain(const char *name, char path[static ROOTFS_PATH_BYTES])
-{
-	size_t length = 0;
-
-	path[0] = '\0';
-	while (*name) {
-		size_t part = strcspn(name, "/");
-
-		if (part == 2 && strncmp(name, "..", 2) == 0)
-			return false;
-		if (part && !(part == 1 && *name == '.')) {
-			if (length + part + 2 > ROOTFS_PATH_BYTES / 2)
-				return false;
-			if (length)
-				path[length++] = '/';
-			memcpy(path + length, name, part);
-			length += part;
-			path[length] = '\0';
-		}
-		name += part + (name[part] == '/');
-	}
-	return true;
-}
-
 /* As if the tree were "/": no link and no ".." leads out of it. */
 static int open_inside(const struct layer_place *place, const char *path, uint64_t flags)
 {
@@ -308,7 +284,7 @@ static int place_link(struct layer_place *place, const char *target, const char 
 	char to[ROOTFS_PATH_BYTES], up[ROOTFS_PATH_BYTES];
 	const char *slash;
 
-	if (!rootfs_plain(target, to) || !*to)
+	if (!path_plain(target, to) || !*to)
 		return error_set(err, ERROR_FAILED,
 				 "the hard link '%.100s' leads out of the layer to '%.100s'", path,
 				 target);
@@ -372,7 +348,7 @@ int layer_place_entry(struct layer_place *place, struct archive_entry *entry, st
 
 	if (interrupt_check(err) < 0)
 		return -1;
-	if (!name || !rootfs_plain(name, path))
+	if (!name || !path_plain(name, path))
 		return error_set(err, ERROR_FAILED,
 				 "the entry '%.100s' leads out of the layer, or its name is too "
 				 "long",

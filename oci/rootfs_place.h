@@ -5,12 +5,13 @@
 
 #include "core/arena.h"
 #include "core/error.h"
+#include "core/file.h"
 
 #include <archive.h>
 #include <archive_entry.h>
 #include <sys/stat.h>
 
-#define ROOTFS_PATH_BYTES 4096
+#define ROOTFS_PATH_BYTES PATH_PLAIN_BYTES
 
 /* A folder of the layer: its mode and times are set when all that is in it is there. */
 struct late_folder {
@@ -42,9 +43,6 @@ int layer_place_entry(struct layer_place *place, struct archive_entry *entry, st
 int layer_place_end(struct layer_place *place, struct error *err);
 
 void layer_place_release(struct layer_place *place);
-
-/* "./a//b/" as "a/b"; false when it leaves the tree or is too long. */
-bool rootfs_plain(const char *name, char path[static ROOTFS_PATH_BYTES]);
 
 /* Marks of removed things. False: it is no mark. */
 int layer_place_mark(struct layer_place *place, const char *path, bool *is_mark, struct error *err);
