@@ -165,8 +165,13 @@ static void set_mirrors(struct renderer *r)
 
 	if (*mirrors->apt)
 		words_addf(&args, "APT_MIRROR=%s", mirrors->apt);
+	if (*mirrors->yum)
+		words_addf(&args, "YUM_MIRROR=%s", mirrors->yum);
 	if (*mirrors->pip)
 		words_addf(&args, "PIP_INDEX_URL=%s", mirrors->pip);
+	if (*mirrors->downloads)
+		words_addf(&args, "DOWNLOADS_MIRROR=%s", mirrors->downloads);
+	set(r, "mirrors.yum", *mirrors->yum ? "yes" : "");
 	r->spec->build_args = args.list;
 }
 

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define HTTPS "https://" /* what every download of the catalog begins with */
+
 const char *package_lines(const char *packages, struct arena *arena)
 {
 	const char *text = "";
@@ -83,6 +85,8 @@ static void set_choice(struct values *values, struct arena *arena, const struct 
 	set(values, arena, c->name, "index_option",
 	    ends_with(c->index, ".html") ? "--find-links" : "--extra-index-url");
 	set(values, arena, c->name, "download", c->download);
+	set(values, arena, c->name, "path",
+	    starts_with(c->download, HTTPS) ? c->download + strlen(HTTPS) : "");
 	set(values, arena, c->name, "sha256", c->sha256);
 	set(values, arena, c->name, "archive", slash ? slash + 1 : "");
 	set(values, arena, c->name, "run_packages", c->run_packages);

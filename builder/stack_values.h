@@ -4,6 +4,7 @@
  *
  * NAME is a component that the stack has:
  *   NAME.version .major (the first number) .series (the first two) .pip .index .download .sha256
+ *   NAME.path                   the download without "https://": its place in a mirror of downloads
  *   NAME.archive                the download's file name
  *   NAME.index_option           how pip is told of the index: --extra-index-url, --find-links
  *   NAME.run_packages .build_packages   ';' between

@@ -10,7 +10,9 @@
 FROM docker.io/library/centos:7 AS stack
 ENV LANG=en_US.UTF-8
 # for the build only: mirrors, and what makes two builds of this file the same
+ARG YUM_MIRROR=
 ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
@@ -18,7 +20,11 @@ ARG PIP_BREAK_SYSTEM_PACKAGES=1
 RUN sed -i -e 's/^mirrorlist=/#&/' -e 's|^#* *baseurl=http://mirror\.centos\.org/[^/]*/[^/]*/|baseurl=https://vault.centos.org/7.9.2009/|' /etc/yum.repos.d/CentOS-*.repo
 # what the OS has packages of
 RUN set -eu; \
-    yum install -y --setopt=skip_missing_names_on_install=False \
+    if [ -n "$YUM_MIRROR" ]; then \
+      cp -r /etc/yum.repos.d /tmp/repos; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+    fi; \
+    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
       ca-certificates \
       openssh-server \
       openssh-clients \
@@ -35,13 +41,19 @@ RUN set -eu; \
 # ---- build stage: compiles what has no package; only its results are taken
 FROM stack AS build
 # for the build only: mirrors, and what makes two builds of this file the same
+ARG YUM_MIRROR=
 ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # the compiler, and headers
 RUN set -eu; \
-    yum install -y --setopt=skip_missing_names_on_install=False \
+    if [ -n "$YUM_MIRROR" ]; then \
+      cp -r /etc/yum.repos.d /tmp/repos; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+    fi; \
+    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
       glibc-devel \
       gcc \
       gcc-c++; \
@@ -51,7 +63,11 @@ RUN set -eu; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # to fetch, unpack and build sources
 RUN set -eu; \
-    yum install -y --setopt=skip_missing_names_on_install=False \
+    if [ -n "$YUM_MIRROR" ]; then \
+      cp -r /etc/yum.repos.d /tmp/repos; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+    fi; \
+    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
       ca-certificates \
       curl \
       tar \
@@ -66,7 +82,7 @@ RUN set -eu; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # Open MPI 4.0.2 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
-    curl -fsSL --retry 3 https://download.open-mpi.org/release/open-mpi/v4.0/openmpi-4.0.2.tar.bz2 -o /tmp/openmpi-4.0.2.tar.bz2; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.0/openmpi-4.0.2.tar.bz2" -o /tmp/openmpi-4.0.2.tar.bz2; \
     echo "900bf751be72eccf06de9d186f7b1c4b5c2fa9fa66458e53b77778dffdfe4057  /tmp/openmpi-4.0.2.tar.bz2" | sha256sum -c -; \
     mkdir /tmp/openmpi; tar -xf /tmp/openmpi-4.0.2.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
     cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared; \
@@ -84,7 +100,9 @@ RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 # ---- the image
 FROM stack
 # for the build only: mirrors, and what makes two builds of this file the same
+ARG YUM_MIRROR=
 ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1

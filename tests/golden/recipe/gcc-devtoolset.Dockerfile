@@ -15,7 +15,9 @@
 FROM docker.io/nvidia/cuda:11.1.1-cudnn8-devel-centos7 AS stack
 ENV LANG=en_US.UTF-8
 # for the build only: mirrors, and what makes two builds of this file the same
+ARG YUM_MIRROR=
 ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
@@ -23,7 +25,11 @@ ARG PIP_BREAK_SYSTEM_PACKAGES=1
 RUN sed -i -e 's/^mirrorlist=/#&/' -e 's|^#* *baseurl=http://mirror\.centos\.org/[^/]*/[^/]*/|baseurl=https://vault.centos.org/7.9.2009/|' /etc/yum.repos.d/CentOS-*.repo
 # what the OS has packages of
 RUN set -eu; \
-    yum install -y --setopt=skip_missing_names_on_install=False \
+    if [ -n "$YUM_MIRROR" ]; then \
+      cp -r /etc/yum.repos.d /tmp/repos; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+    fi; \
+    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
       ca-certificates \
       openssh-server \
       openssh-clients \
@@ -38,8 +44,12 @@ RUN set -eu; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # NVIDIA's repository, and what of the stack comes from it
-RUN set -eu; rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; \
-    yum install -y --setopt=skip_missing_names_on_install=False ca-certificates gnupg2; \
+RUN rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; set -eu; \
+    if [ -n "$YUM_MIRROR" ]; then \
+      cp -r /etc/yum.repos.d /tmp/repos; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+    fi; \
+    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False ca-certificates gnupg2; \
     add() { \
       curl -fsSL --retry 3 "https://$1/$2" -o /tmp/nvidia.pub; \
       [ "$(gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep -c '^pub:')" = 1 ]; \
@@ -49,7 +59,8 @@ RUN set -eu; rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; 
       rm -rf /tmp/nvidia.pub; \
     }; \
     add developer.download.nvidia.com/compute/cuda/repos/rhel7/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda; \
-    yum install -y --setopt=skip_missing_names_on_install=False \
+    [ -z "$YUM_MIRROR" ] || cp /etc/yum.repos.d/nvidia-*.repo /tmp/repos/; \
+    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
       libcudnn8-8.0.5.39-1.cuda11.1 \
       libnccl-2.8.4-1+cuda11.1; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
@@ -77,11 +88,19 @@ RUN set -eu; python3 -m pip install --no-cache-dir --find-links https://download
 # ---- build stage: compiles what has no package; only its results are taken
 FROM stack AS build
 # for the build only: mirrors, and what makes two builds of this file the same
+ARG YUM_MIRROR=
 ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
-RUN set -eu; yum install -y centos-release-scl; \
+# Software Collections, for the compiler
+RUN set -eu; \
+    if [ -n "$YUM_MIRROR" ]; then \
+      cp -r /etc/yum.repos.d /tmp/repos; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+    fi; \
+    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False centos-release-scl; \
     sed -i -e 's/^mirrorlist=/#&/' -e 's|^#* *baseurl=http://mirror\.centos\.org/centos/7/|baseurl=https://vault.centos.org/7.9.2009/|' /etc/yum.repos.d/CentOS-SCLo-*.repo; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
@@ -89,7 +108,11 @@ RUN set -eu; yum install -y centos-release-scl; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # the compiler, and headers
 RUN set -eu; \
-    yum install -y --setopt=skip_missing_names_on_install=False \
+    if [ -n "$YUM_MIRROR" ]; then \
+      cp -r /etc/yum.repos.d /tmp/repos; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+    fi; \
+    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
       glibc-devel \
       devtoolset-10-gcc-c++; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
@@ -98,7 +121,11 @@ RUN set -eu; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # headers of NVIDIA's libraries
 RUN set -eu; \
-    yum install -y --setopt=skip_missing_names_on_install=False \
+    if [ -n "$YUM_MIRROR" ]; then \
+      cp -r /etc/yum.repos.d /tmp/repos; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+    fi; \
+    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
       libcudnn8-devel-8.0.5.39-1.cuda11.1 \
       libnccl-devel-2.8.4-1+cuda11.1; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
@@ -107,7 +134,11 @@ RUN set -eu; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # to fetch, unpack and build sources
 RUN set -eu; \
-    yum install -y --setopt=skip_missing_names_on_install=False \
+    if [ -n "$YUM_MIRROR" ]; then \
+      cp -r /etc/yum.repos.d /tmp/repos; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+    fi; \
+    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
       ca-certificates \
       curl \
       tar \
@@ -122,7 +153,7 @@ RUN set -eu; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # Open MPI 4.1.1 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export PATH="/opt/rh/devtoolset-10/root/usr/bin:$PATH" CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
-    curl -fsSL --retry 3 https://download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.1.tar.bz2 -o /tmp/openmpi-4.1.1.tar.bz2; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.1.tar.bz2" -o /tmp/openmpi-4.1.1.tar.bz2; \
     echo "e24f7a778bd11a71ad0c14587a7f5b00e68a71aa5623e2157bafee3d44c07cda  /tmp/openmpi-4.1.1.tar.bz2" | sha256sum -c -; \
     mkdir /tmp/openmpi; tar -xf /tmp/openmpi-4.1.1.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
     cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda; \
@@ -140,7 +171,9 @@ RUN export PATH="/opt/rh/devtoolset-10/root/usr/bin:$PATH" CC=gcc CXX=g++; sh /s
 # ---- the image
 FROM stack
 # for the build only: mirrors, and what makes two builds of this file the same
+ARG YUM_MIRROR=
 ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1

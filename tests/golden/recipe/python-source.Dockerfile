@@ -17,6 +17,7 @@ FROM docker.io/library/ubuntu:20.04 AS python
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DEBIAN_FRONTEND=noninteractive
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
@@ -48,7 +49,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 RUN set -eu; \
-    curl -fsSL --retry 3 https://www.python.org/ftp/python/3.7.17/Python-3.7.17.tgz -o /tmp/Python-3.7.17.tgz; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/www.python.org/ftp/python/3.7.17/Python-3.7.17.tgz" -o /tmp/Python-3.7.17.tgz; \
     echo "fd50161bc2a04f4c22a0971ff0f3856d98b4bf294f89740a9f06b520aae63b49  /tmp/Python-3.7.17.tgz" | sha256sum -c -; \
     mkdir /tmp/python; tar -xf /tmp/Python-3.7.17.tgz -C /tmp/python --strip-components=1 --no-same-owner; \
     cd /tmp/python; ./configure --prefix=/opt/python --with-ensurepip=install; \
@@ -67,6 +68,7 @@ ENV LANG=C.UTF-8
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DEBIAN_FRONTEND=noninteractive
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
@@ -160,6 +162,7 @@ FROM stack AS build
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DEBIAN_FRONTEND=noninteractive
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
@@ -220,7 +223,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # Open MPI 4.1.1 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
-    curl -fsSL --retry 3 https://download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.1.tar.bz2 -o /tmp/openmpi-4.1.1.tar.bz2; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.1.tar.bz2" -o /tmp/openmpi-4.1.1.tar.bz2; \
     echo "e24f7a778bd11a71ad0c14587a7f5b00e68a71aa5623e2157bafee3d44c07cda  /tmp/openmpi-4.1.1.tar.bz2" | sha256sum -c -; \
     mkdir /tmp/openmpi; tar -xf /tmp/openmpi-4.1.1.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
     cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda; \
@@ -241,6 +244,7 @@ FROM stack
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DEBIAN_FRONTEND=noninteractive
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1

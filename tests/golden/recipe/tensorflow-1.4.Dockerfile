@@ -18,6 +18,7 @@ ENV LANG=C.UTF-8
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DEBIAN_FRONTEND=noninteractive
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
@@ -102,6 +103,7 @@ FROM stack AS build
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DEBIAN_FRONTEND=noninteractive
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
@@ -162,7 +164,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # Open MPI 3.0.0 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
-    curl -fsSL --retry 3 https://download.open-mpi.org/release/open-mpi/v3.0/openmpi-3.0.0.tar.bz2 -o /tmp/openmpi-3.0.0.tar.bz2; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v3.0/openmpi-3.0.0.tar.bz2" -o /tmp/openmpi-3.0.0.tar.bz2; \
     echo "f699bff21db0125d8cccfe79518b77641cd83628725a1e1ed3e45633496a82d7  /tmp/openmpi-3.0.0.tar.bz2" | sha256sum -c -; \
     mkdir /tmp/openmpi; tar -xf /tmp/openmpi-3.0.0.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
     cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda; \
@@ -183,6 +185,7 @@ FROM stack
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DEBIAN_FRONTEND=noninteractive
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1

@@ -19,6 +19,7 @@ ENV LANG=C.UTF-8
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DEBIAN_FRONTEND=noninteractive
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
@@ -86,7 +87,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     fi; \
     apt-get update; \
     apt-get install -y --no-install-recommends ca-certificates curl xz-utils; \
-    curl -fsSL --retry 3 https://developer.download.nvidia.com/compute/cudnn/redist/cudnn/linux-x86_64/cudnn-linux-x86_64-9.7.1.26_cuda12-archive.tar.xz -o /tmp/cudnn-linux-x86_64-9.7.1.26_cuda12-archive.tar.xz; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/developer.download.nvidia.com/compute/cudnn/redist/cudnn/linux-x86_64/cudnn-linux-x86_64-9.7.1.26_cuda12-archive.tar.xz" -o /tmp/cudnn-linux-x86_64-9.7.1.26_cuda12-archive.tar.xz; \
     echo "109a5e5c6bcdf4396e6f63f3f862ed2dcf16ee93ee034dc704a1b11bdf00c0b1  /tmp/cudnn-linux-x86_64-9.7.1.26_cuda12-archive.tar.xz" | sha256sum -c -; \
     mkdir /tmp/cudnn; tar -xf /tmp/cudnn-linux-x86_64-9.7.1.26_cuda12-archive.tar.xz -C /tmp/cudnn --strip-components=1 --no-same-owner; \
     cp -a /tmp/cudnn/include/. /usr/local/cuda/include/; \
@@ -108,6 +109,7 @@ FROM stack AS build
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DEBIAN_FRONTEND=noninteractive
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
@@ -167,7 +169,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # Open MPI 5.0.8 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
-    curl -fsSL --retry 3 https://download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.8.tar.bz2 -o /tmp/openmpi-5.0.8.tar.bz2; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.8.tar.bz2" -o /tmp/openmpi-5.0.8.tar.bz2; \
     echo "53131e1a57e7270f645707f8b0b65ba56048f5b5ac3f68faabed3eb0d710e449  /tmp/openmpi-5.0.8.tar.bz2" | sha256sum -c -; \
     mkdir /tmp/openmpi; tar -xf /tmp/openmpi-5.0.8.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
     cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda --with-cuda-libdir=/usr/local/cuda/lib64/stubs --enable-mca-dso=accelerator-cuda,btl-smcuda,rcache-gpusm,rcache-rgpusm; \
@@ -188,6 +190,7 @@ FROM stack
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DEBIAN_FRONTEND=noninteractive
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1

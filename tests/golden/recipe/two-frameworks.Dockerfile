@@ -20,6 +20,7 @@ ENV LANG=C.UTF-8
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DEBIAN_FRONTEND=noninteractive
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
@@ -87,7 +88,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     fi; \
     apt-get update; \
     apt-get install -y --no-install-recommends ca-certificates curl xz-utils; \
-    curl -fsSL --retry 3 https://developer.download.nvidia.com/compute/cudnn/redist/cudnn/linux-x86_64/cudnn-linux-x86_64-8.3.2.44_cuda11.5-archive.tar.xz -o /tmp/cudnn-linux-x86_64-8.3.2.44_cuda11.5-archive.tar.xz; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/developer.download.nvidia.com/compute/cudnn/redist/cudnn/linux-x86_64/cudnn-linux-x86_64-8.3.2.44_cuda11.5-archive.tar.xz" -o /tmp/cudnn-linux-x86_64-8.3.2.44_cuda11.5-archive.tar.xz; \
     echo "5500953c08c5e5d1dddcfda234f9efbddcdbe43a53b26dc0a82c723fa170c457  /tmp/cudnn-linux-x86_64-8.3.2.44_cuda11.5-archive.tar.xz" | sha256sum -c -; \
     mkdir /tmp/cudnn; tar -xf /tmp/cudnn-linux-x86_64-8.3.2.44_cuda11.5-archive.tar.xz -C /tmp/cudnn --strip-components=1 --no-same-owner; \
     cp -a /tmp/cudnn/include/. /usr/local/cuda/include/; \
@@ -126,6 +127,7 @@ FROM stack AS build
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DEBIAN_FRONTEND=noninteractive
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
@@ -185,7 +187,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # Open MPI 4.1.2 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
-    curl -fsSL --retry 3 https://download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.2.tar.bz2 -o /tmp/openmpi-4.1.2.tar.bz2; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.2.tar.bz2" -o /tmp/openmpi-4.1.2.tar.bz2; \
     echo "9b78c7cf7fc32131c5cf43dd2ab9740149d9d87cadb2e2189f02685749a6b527  /tmp/openmpi-4.1.2.tar.bz2" | sha256sum -c -; \
     mkdir /tmp/openmpi; tar -xf /tmp/openmpi-4.1.2.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
     cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda; \
@@ -232,6 +234,7 @@ FROM stack
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DEBIAN_FRONTEND=noninteractive
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
