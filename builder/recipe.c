@@ -413,6 +413,7 @@ static int render_all(struct renderer *r)
 {
 	r->spec->os = values_get(&r->values, "os.version");
 	set(r, "base.made", base_is_made(r) ? "yes" : "");
+	set(r, "base.named", strcmp(r->cluster->image.base, "auto") == 0 ? "" : "yes");
 	set(r, "title",
 	    arena_printf(r->arena, "Cluster %s for %s, %s", r->is_script ? "host" : "image",
 			 r->spec->os, r->plan->accelerator));

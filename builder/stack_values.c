@@ -4,9 +4,12 @@
 #include "builder/pins.h"
 #include "core/str.h"
 #include "plan/component.h"
+#include "plan/version.h"
 
 #include <string.h>
 
+#define DEVEL "-devel-"
+#define TOOLKIT "cuda-toolkit-"
 #define HTTPS "https://" /* what every download of the catalog begins with */
 
 const char *package_lines(const char *packages, struct arena *arena)
@@ -167,6 +170,36 @@ static void set_dashed(struct values *values, struct arena *arena)
 	values_set(values, "cuda.dashed", text);
 }
 
+/* The flavour without the toolkit of NVIDIA's devel image, when its tag can be pulled; or "". */
+static const char *runtime_image(const char *devel, const struct table *images, struct arena *arena)
+{
+	const char *tag = strrchr(devel, ':'), *flavor = strstr(devel, DEVEL), *wanted;
+
+	if (!tag || !flavor || flavor < tag)
+		return "";
+	wanted = arena_printf(arena, "%.*s-runtime-%s", (int)(flavor - tag - 1), tag + 1,
+			      flavor + strlen(DEVEL));
+	for (size_t row = 0; images && row < images->row_count; row++) {
+		const char *status = table_cell(images, row, "status");
+
+		if (strcmp(table_cell(images, row, "version"), wanted) == 0 &&
+		    (strcmp(status, "listed") == 0 || strcmp(status, "eol") == 0))
+			return arena_printf(arena, "%.*s:%s", (int)(tag - devel), devel, wanted);
+	}
+	return "";
+}
+
+/*
+ * "cuda-libraries-11-2=11.2.2-1" of "cuda-toolkit-11-2=11.2.2-1": both are of one version; or "".
+ * There is no such package before CUDA 9. Source: runtime Dockerfiles of NVIDIA's container images.
+ */
+static const char *libraries_package(const char *toolkit, const char *cuda, struct arena *arena)
+{
+	return starts_with(toolkit, TOOLKIT) && version_compare(cuda, "9") >= 0
+		       ? arena_printf(arena, "cuda-libraries-%s", toolkit + strlen(TOOLKIT))
+		       : "";
+}
+
 static const char *join(const char *list, const char *more, struct arena *arena)
 {
 	return *list && *more ? arena_printf(arena, "%s;%s", list, more) : *list ? list : more;
@@ -175,7 +208,9 @@ static const char *join(const char *list, const char *more, struct arena *arena)
 /* The packages of the whole stack, by whose they are: the OS's, or NVIDIA's. */
 static void set_packages(const struct plan *plan, struct arena *arena, struct values *values)
 {
-	const char *run[2] = {"", plan->base.packages}, *build[2] = {"", ""};
+	const char *libraries = values_get(values, "base.libraries");
+	const char *run[2] = {"", *libraries ? libraries : plan->base.packages};
+	const char *build[2] = {"", *libraries ? plan->base.packages : ""};
 	static const char *const owners[] = {"distribution", "nvidia"};
 
 	for (size_t i = 0; i < plan->count; i++) {
@@ -243,6 +278,12 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 	values_set(values, "base.name", plan->base.name);
 	values_set(values, "base.status", plan->base.status);
 	values_set(values, "base.packages", plan->base.packages);
+	values_set(values, "base.runtime",
+		   runtime_image(plan->base.name ? plan->base.name : "",
+				 catalog_table(catalog, "image"), arena));
+	values_set(values, "base.libraries",
+		   libraries_package(plan->base.packages ? plan->base.packages : "",
+				     values_get(values, "cuda.version"), arena));
 	set_packages(plan, arena, values);
 	set_texts(plan, arena, values);
 	return pins_values(plan, arena, values, err);

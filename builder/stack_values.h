@@ -18,9 +18,10 @@
  *   cuda.dashed                 "12-2", as in names of packages
  *   distribution.* nvidia.*     run_packages and build_packages by whose they are
  *   accelerator base.name base.status base.packages
- *   choices                     comment lines with the reasons
- *   labels
- * Lists of packages have .lines: one per line of a RUN.
+ *   base.runtime                NVIDIA's image without the toolkit, beside base.name with it
+ *   base.libraries              the package of CUDA's libraries, beside base.packages with the
+ * toolkit choices                     comment lines with the reasons labels Lists of packages have
+ * .lines: one per line of a RUN.
  */
 #ifndef BUILDER_STACK_VALUES_H
 #define BUILDER_STACK_VALUES_H

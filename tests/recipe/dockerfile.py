@@ -83,6 +83,27 @@ def run_wrong(line, body):
             yield f"line {line}: {word} has no version"
 
 
+def deployed(parsed):
+    """The instructions of the last stage and of those that it begins with."""
+    stages = {}
+    for line, name, body in parsed:
+        if name == "FROM":
+            base, _, alias = body.partition(" AS ")
+            now = stages[alias] = [*stages.get(base, []), (line, name, body)]
+        elif name != "ARG":
+            now.append((line, name, body))
+    return now
+
+
+def toolkit_wrong(text, parsed):
+    """The compiler of CUDA is for the build stage alone, where NVIDIA has CUDA without it."""
+    if re.search("(?m)^# NVIDIA.*compiler.* is deployed too$", text):
+        return
+    for line, name, body in deployed(parsed):
+        if (name == "FROM" and "-devel-" in body) or (name == "RUN" and "cuda-toolkit-" in body):
+            yield f"line {line}: the toolkit is deployed"
+
+
 def missing(parsed):
     """Parts that a label promises and no instruction brings."""
     labels = "".join(body for _, name, body in parsed if name == "LABEL")
@@ -102,6 +123,7 @@ def wrong(text):
             yield from run_wrong(line, body)
     yield from stages_wrong(parsed)
     yield from missing(parsed)
+    yield from toolkit_wrong(text, parsed)
     if [name for _, name, _ in parsed][-1] != "CMD":
         yield "the last instruction is not CMD"
     if not any(name == "LABEL" and "org.ringup.stack.os=" in body for _, name, body in parsed):

@@ -60,7 +60,7 @@ RUN rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; set -eu; 
     add developer.download.nvidia.com/compute/cuda/repos/rhel8/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda; \
     [ -z "$YUM_MIRROR" ] || cp /etc/yum.repos.d/nvidia-*.repo /tmp/repos/; \
     dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
-      cuda-toolkit-11-2-11.2.2-1 \
+      cuda-libraries-11-2-11.2.2-1 \
       libcudnn9-cuda-11-9.1.0.70-1 \
       libnccl-2.8.4-1+cuda11.2 \
       cuda-compat-11-2; \
@@ -116,6 +116,7 @@ RUN set -eu; \
       sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
     fi; \
     dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
+      cuda-toolkit-11-2-11.2.2-1 \
       libcudnn9-devel-cuda-11-9.1.0.70-1 \
       libnccl-devel-2.8.4-1+cuda11.2; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
@@ -182,9 +183,10 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
+# libcuda's stub, for the checks
+COPY --from=build /usr/local/cuda-11.2/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    mkdir /tmp/stub; ln -s /usr/local/cuda/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
     python3 -c 'import ssl'; \

@@ -66,7 +66,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     add developer.download.nvidia.com/compute/cuda/repos/debian11/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda; \
     [ -z "$APT_MIRROR" ] || cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-toolkit-11-8=11.8.0-1 \
+      cuda-libraries-11-8=11.8.0-1 \
       libcudnn9-cuda-11=9.1.0.70-1 \
       libnccl2=2.16.5-1+cuda11.8 \
       cuda-compat-11-8; \
@@ -119,6 +119,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     apt-get update; \
     if [ -n "$APT_MIRROR" ]; then cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; fi; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+      cuda-toolkit-11-8=11.8.0-1 \
       libcudnn9-dev-cuda-11=9.1.0.70-1 \
       libcudnn9-headers-cuda-11=9.1.0.70-1 \
       libnccl-dev=2.16.5-1+cuda11.8; \
@@ -188,9 +189,10 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
+# libcuda's stub, for the checks
+COPY --from=build /usr/local/cuda-11.8/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    mkdir /tmp/stub; ln -s /usr/local/cuda/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
     python3 -c 'import ssl'; \

@@ -64,7 +64,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     add developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda; \
     [ -z "$APT_MIRROR" ] || cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-toolkit-12-6=12.6.3-1 \
+      cuda-libraries-12-6=12.6.3-1 \
       libcudnn9-cuda-12=9.10.2.21-1 \
       libnccl2=2.23.4-1+cuda12.6 \
       cuda-compat-12-6; \
@@ -133,6 +133,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     apt-get update; \
     if [ -n "$APT_MIRROR" ]; then cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; fi; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+      cuda-toolkit-12-6=12.6.3-1 \
       libcudnn9-dev-cuda-12=9.10.2.21-1 \
       libcudnn9-headers-cuda-12=9.10.2.21-1 \
       libnccl-dev=2.23.4-1+cuda12.6; \
@@ -218,9 +219,10 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
+# libcuda's stub, for the checks
+COPY --from=build /usr/local/cuda-12.6/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    mkdir /tmp/stub; ln -s /usr/local/cuda/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
     python3 -c 'import ssl'; \

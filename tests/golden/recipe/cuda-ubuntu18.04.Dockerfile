@@ -67,7 +67,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     add developer.download.nvidia.com/compute/machine-learning/repos/ubuntu1804/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml; \
     [ -z "$APT_MIRROR" ] || cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-toolkit-10-2=10.2.89-1 \
+      cuda-libraries-10-2=10.2.89-1 \
       libcudnn7=7.6.5.32-1+cuda10.2 \
       libnccl2=2.6.4-1+cuda10.2 \
       cuda-compat-10-2; \
@@ -131,6 +131,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     apt-get update; \
     if [ -n "$APT_MIRROR" ]; then cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; fi; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+      cuda-toolkit-10-2=10.2.89-1 \
       libcudnn7-dev=7.6.5.32-1+cuda10.2 \
       libnccl-dev=2.6.4-1+cuda10.2; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
@@ -199,9 +200,10 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
+# libcuda's stub, for the checks
+COPY --from=build /usr/local/cuda-10.2/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    mkdir /tmp/stub; ln -s /usr/local/cuda/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
     python3 -c 'import ssl'; \

@@ -11,8 +11,11 @@
 # python 3.6 - the newest that works; for centos7; torch 1.9.1 needs Python >=3.6,<3.10; the OS's own interpreter; since CentOS 7.7 [common-knowledge;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities]
 # openmpi 4.1.1 - the only one that 'openmpi==4.1.1' admits; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
 # driver 450.80.02 - the oldest known driver that runs CUDA 11.1.1; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
+# ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
+FROM docker.io/nvidia/cuda:11.1.1-cudnn8-devel-centos7 AS toolkit
+
 # ---- the stack: what the build and the image both need
-FROM docker.io/nvidia/cuda:11.1.1-cudnn8-devel-centos7 AS stack
+FROM docker.io/nvidia/cuda:11.1.1-cudnn8-runtime-centos7 AS stack
 ENV LANG=en_US.UTF-8
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG YUM_MIRROR=
@@ -119,6 +122,9 @@ RUN set -eu; \
       /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# nvcc, headers and libcuda's stub: in this stage only
+COPY --from=toolkit /usr/local/cuda-11.1/ /usr/local/cuda-11.1/
+ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
 # headers of NVIDIA's libraries
 RUN set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
@@ -191,9 +197,10 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
+# libcuda's stub, for the checks
+COPY --from=build /usr/local/cuda-11.1/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    mkdir /tmp/stub; ln -s /usr/local/cuda/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
     python3 -c 'import ssl'; \

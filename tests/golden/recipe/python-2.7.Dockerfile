@@ -66,7 +66,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     add developer.download.nvidia.com/compute/machine-learning/repos/ubuntu1604/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml; \
     [ -z "$APT_MIRROR" ] || cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-toolkit-9-0=9.0.176-1 \
+      cuda-libraries-9-0=9.0.176-1 \
       libcudnn7=7.6.4.38-1+cuda9.0 \
       libnccl2=2.5.6-1+cuda9.0; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
@@ -135,6 +135,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     apt-get update; \
     if [ -n "$APT_MIRROR" ]; then cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; fi; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+      cuda-toolkit-9-0=9.0.176-1 \
       libcudnn7-dev=7.6.4.38-1+cuda9.0 \
       libnccl-dev=2.5.6-1+cuda9.0; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
@@ -197,15 +198,19 @@ RUN set -eu; echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 ENV PATH=/opt/openmpi/bin:$PATH
+# what XLA compiles with at run time
+COPY --from=build /usr/local/cuda-9.0/bin/ptxas /usr/local/cuda-9.0/bin/ptxas
+COPY --from=build /usr/local/cuda-9.0/nvvm/libdevice/ /usr/local/cuda-9.0/nvvm/libdevice/
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \
       echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
+# libcuda's stub, for the checks
+COPY --from=build /usr/local/cuda-9.0/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    mkdir /tmp/stub; ln -s /usr/local/cuda/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
     python2.7 -c 'import ssl'; \

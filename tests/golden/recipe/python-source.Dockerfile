@@ -11,6 +11,8 @@
 # python 3.7 - the best of several that 'python==3.7' admits; torch 1.8.1 needs Python >=3.6,<3.10; not the OS's own: built from python.org's source; its ssl module needs OpenSSL 1.0.2 or newer; its release 3.7.17 [python-source;python-whatsnew;pyenv;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
 # openmpi 4.1.1 - the only one that 'openmpi==4.1.1' admits; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
 # driver 450.80.02 - the oldest known driver that runs CUDA 11.1.1; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
+# ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
+FROM docker.io/nvidia/cuda:11.1.1-cudnn8-devel-ubuntu20.04 AS toolkit
 # ---- Python 3.7, which ubuntu20.04 has no package of
 FROM docker.io/library/ubuntu:20.04 AS python
 # for the build only: mirrors, and what makes two builds of this file the same
@@ -62,7 +64,7 @@ RUN set -eu; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 
 # ---- the stack: what the build and the image both need
-FROM docker.io/nvidia/cuda:11.1.1-cudnn8-devel-ubuntu20.04 AS stack
+FROM docker.io/nvidia/cuda:11.1.1-cudnn8-runtime-ubuntu20.04 AS stack
 ENV LANG=C.UTF-8
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
@@ -183,6 +185,9 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# nvcc, headers and libcuda's stub: in this stage only
+COPY --from=toolkit /usr/local/cuda-11.1/ /usr/local/cuda-11.1/
+ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
 # headers of NVIDIA's libraries
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
@@ -262,9 +267,10 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
+# libcuda's stub, for the checks
+COPY --from=build /usr/local/cuda-11.1/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    mkdir /tmp/stub; ln -s /usr/local/cuda/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
     /opt/python/bin/python3.7 -c 'import ssl'; \

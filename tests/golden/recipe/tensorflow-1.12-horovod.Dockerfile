@@ -64,7 +64,7 @@ RUN rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; set -eu; 
     add developer.download.nvidia.com/compute/machine-learning/repos/rhel7/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml; \
     [ -z "$YUM_MIRROR" ] || cp /etc/yum.repos.d/nvidia-*.repo /tmp/repos/; \
     yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
-      cuda-toolkit-9-0-9.0.176-1 \
+      cuda-libraries-9-0-9.0.176-1 \
       libcudnn7-7.6.5.32-1.cuda9.0 \
       libnccl-2.5.6-1+cuda9.0; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
@@ -148,6 +148,7 @@ RUN set -eu; \
       sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
     fi; \
     yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
+      cuda-toolkit-9-0-9.0.176-1 \
       libcudnn7-devel-7.6.5.32-1.cuda9.0 \
       libnccl-devel-2.5.6-1+cuda9.0; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
@@ -232,6 +233,9 @@ RUN set -eu; echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 ENV PATH=/opt/openmpi/bin:$PATH
+# what XLA compiles with at run time
+COPY --from=build /usr/local/cuda-9.0/bin/ptxas /usr/local/cuda-9.0/bin/ptxas
+COPY --from=build /usr/local/cuda-9.0/nvvm/libdevice/ /usr/local/cuda-9.0/nvvm/libdevice/
 # Horovod as it was built, and what it imports
 COPY --from=build /wheels/ /tmp/wheels/
 RUN set -eu; printf '%s\n' \
@@ -255,9 +259,10 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
+# libcuda's stub, for the checks
+COPY --from=build /usr/local/cuda-9.0/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    mkdir /tmp/stub; ln -s /usr/local/cuda/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import horovod'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import horovod.tensorflow'; \
     test -x "$(command -v sshd)"; \

@@ -69,7 +69,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     add developer.download.nvidia.com/compute/machine-learning/repos/ubuntu1804/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml; \
     [ -z "$APT_MIRROR" ] || cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-toolkit-10-0=10.0.130-1 \
+      cuda-libraries-10-0=10.0.130-1 \
       libcudnn7=7.4.2.24-1+cuda10.0 \
       libnccl2=2.6.4-1+cuda10.0 \
       cuda-compat-10-0; \
@@ -166,6 +166,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     apt-get update; \
     if [ -n "$APT_MIRROR" ]; then cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; fi; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+      cuda-toolkit-10-0=10.0.130-1 \
       libcudnn7-dev=7.4.2.24-1+cuda10.0 \
       libnccl-dev=2.6.4-1+cuda10.0; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
@@ -253,6 +254,9 @@ RUN set -eu; echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 ENV PATH=/opt/openmpi/bin:$PATH
+# what XLA compiles with at run time
+COPY --from=build /usr/local/cuda-10.0/bin/ptxas /usr/local/cuda-10.0/bin/ptxas
+COPY --from=build /usr/local/cuda-10.0/nvvm/libdevice/ /usr/local/cuda-10.0/nvvm/libdevice/
 # Horovod as it was built, and what it imports
 COPY --from=build /wheels/ /tmp/wheels/
 RUN set -eu; printf '%s\n' \
@@ -276,9 +280,10 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
+# libcuda's stub, for the checks
+COPY --from=build /usr/local/cuda-10.0/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    mkdir /tmp/stub; ln -s /usr/local/cuda/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import horovod'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import horovod.tensorflow'; \
     test -x "$(command -v sshd)"; \

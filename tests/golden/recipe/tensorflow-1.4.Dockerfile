@@ -11,6 +11,8 @@
 # python 3.5 - the newest that works; for ubuntu16.04; TensorFlow 1.4.1 needs Python ==2.7.* or >=3.3,<3.7; the OS's own interpreter [common-knowledge;tensorflow-install-source;pypi]
 # openmpi 3.0.0 - the only one that 'openmpi==3.0.0' admits; binds ranks by default: -bind-to none -map-by slot for Horovod; the release images of Horovod used it [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
 # driver 375.26 - the oldest known driver that runs CUDA 8.0.61; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge]
+# NVIDIA has no package of CUDA's libraries alone before 9.0: the toolkit with its compiler is deployed too
+
 # ---- the stack: what the build and the image both need
 FROM docker.io/library/ubuntu:16.04 AS stack
 ENV LANG=C.UTF-8
@@ -203,9 +205,10 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
+# libcuda's stub, for the checks
+COPY --from=build /usr/local/cuda-8.0/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    mkdir /tmp/stub; ln -s /usr/local/cuda/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
     python3 -c 'import ssl'; \

@@ -11,8 +11,11 @@
 # python 3.8 - the newest that works; for ubuntu20.04; TensorFlow 2.6.5 needs Python >=3.7,<3.10; the OS's own interpreter [common-knowledge;tensorflow-install-source;pypi]
 # openmpi 4.1.1 - the only one that 'openmpi==4.1.1' admits; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
 # driver 450.80.02 - the oldest known driver that runs CUDA 11.2.2; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
+# ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
+FROM docker.io/nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04 AS toolkit
+
 # ---- the stack: what the build and the image both need
-FROM docker.io/nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04 AS stack
+FROM docker.io/nvidia/cuda:11.2.2-cudnn8-runtime-ubuntu20.04 AS stack
 ENV LANG=C.UTF-8
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
@@ -164,6 +167,9 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# nvcc, headers and libcuda's stub: in this stage only
+COPY --from=toolkit /usr/local/cuda-11.2/ /usr/local/cuda-11.2/
+ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
 # headers of NVIDIA's libraries
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
@@ -237,15 +243,19 @@ RUN set -eu; echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 ENV PATH=/opt/openmpi/bin:$PATH
+# what XLA compiles with at run time
+COPY --from=build /usr/local/cuda-11.2/bin/ptxas /usr/local/cuda-11.2/bin/ptxas
+COPY --from=build /usr/local/cuda-11.2/nvvm/libdevice/ /usr/local/cuda-11.2/nvvm/libdevice/
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \
       echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
+# libcuda's stub, for the checks
+COPY --from=build /usr/local/cuda-11.2/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    mkdir /tmp/stub; ln -s /usr/local/cuda/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
     python3 -c 'import ssl'; \

@@ -11,8 +11,11 @@
 # python 3.9 - the newest that works; for rockylinux9; torch 2.4.1 needs Python >=3.8,<3.13; the OS's own interpreter [common-knowledge;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities]
 # openmpi 5.0.5 - the only one that 'openmpi==5.0.5' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [spack-openmpi;openmpi-tags;common-knowledge]
 # driver 525.60.13 - the oldest known driver that runs CUDA 12.4.1; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
+# ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
+FROM docker.io/nvidia/cuda:12.4.1-cudnn-devel-rockylinux9 AS toolkit
+
 # ---- the stack: what the build and the image both need
-FROM docker.io/nvidia/cuda:12.4.1-cudnn-devel-rockylinux9 AS stack
+FROM docker.io/nvidia/cuda:12.4.1-cudnn-runtime-rockylinux9 AS stack
 ENV LANG=C.UTF-8
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG YUM_MIRROR=
@@ -106,6 +109,9 @@ RUN set -eu; \
       /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# nvcc, headers and libcuda's stub: in this stage only
+COPY --from=toolkit /usr/local/cuda-12.4/ /usr/local/cuda-12.4/
+ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
 # headers of NVIDIA's libraries
 RUN set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
@@ -179,9 +185,10 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
+# libcuda's stub, for the checks
+COPY --from=build /usr/local/cuda-12.4/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    mkdir /tmp/stub; ln -s /usr/local/cuda/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
     python3 -c 'import ssl'; \

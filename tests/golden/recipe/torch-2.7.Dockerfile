@@ -12,8 +12,11 @@
 # openmpi 5.0.8 - the only one that 'openmpi==5.0.8' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
 # driver 570.26 - the oldest known driver that runs CUDA 12.8.1 and knows the GPUs; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
 # gpu B200 - B200: compute capability 10.0 [spack-cuda;common-knowledge]
+# ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
+FROM docker.io/nvidia/cuda:12.8.1-devel-ubuntu24.04 AS toolkit
+
 # ---- the stack: what the build and the image both need
-FROM docker.io/nvidia/cuda:12.8.1-devel-ubuntu24.04 AS stack
+FROM docker.io/nvidia/cuda:12.8.1-runtime-ubuntu24.04 AS stack
 ENV LANG=C.UTF-8
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
@@ -77,7 +80,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# cuDNN 9.7.1.26 from NVIDIA's archive, into the toolkit's folder
+# cuDNN 9.7.1.26 from NVIDIA's archive
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
@@ -89,10 +92,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     apt-get install -y --no-install-recommends ca-certificates curl xz-utils; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/developer.download.nvidia.com/compute/cudnn/redist/cudnn/linux-x86_64/cudnn-linux-x86_64-9.7.1.26_cuda12-archive.tar.xz" -o /tmp/cudnn-linux-x86_64-9.7.1.26_cuda12-archive.tar.xz; \
     echo "109a5e5c6bcdf4396e6f63f3f862ed2dcf16ee93ee034dc704a1b11bdf00c0b1  /tmp/cudnn-linux-x86_64-9.7.1.26_cuda12-archive.tar.xz" | sha256sum -c -; \
-    mkdir /tmp/cudnn; tar -xf /tmp/cudnn-linux-x86_64-9.7.1.26_cuda12-archive.tar.xz -C /tmp/cudnn --strip-components=1 --no-same-owner; \
-    cp -a /tmp/cudnn/include/. /usr/local/cuda/include/; \
-    cp -a /tmp/cudnn/lib*/. /usr/local/cuda/lib64/; \
-    ldconfig; rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+    mkdir /tmp/cudnn; tar -xf /tmp/cudnn-linux-x86_64-9.7.1.26_cuda12-archive.tar.xz -C /tmp/cudnn --strip-components=1 --no-same-owner --exclude='*.a'; \
+    mkdir -p /opt/cudnn/lib; cp -a /tmp/cudnn/lib*/. /opt/cudnn/lib/; \
+    echo /opt/cudnn/lib >/etc/ld.so.conf.d/cudnn.conf; ldconfig; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
@@ -130,6 +133,9 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# nvcc, headers and libcuda's stub: in this stage only
+COPY --from=toolkit /usr/local/cuda-12.8/ /usr/local/cuda-12.8/
+ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
 # headers of NVIDIA's libraries
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
@@ -208,9 +214,10 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
+# libcuda's stub, for the checks
+COPY --from=build /usr/local/cuda-12.8/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    mkdir /tmp/stub; ln -s /usr/local/cuda/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
     python3 -c 'import ssl'; \

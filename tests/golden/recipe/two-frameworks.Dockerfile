@@ -13,8 +13,11 @@
 # python 3.8 - the newest that works; for ubuntu20.04; TensorFlow 2.8.4 needs Python >=3.7,<3.11; torch 1.11.0 needs Python >=3.7,<3.11; Horovod 0.24.3 needs Python >=3.6; what Horovod 0.24.3 was tested with; the OS's own interpreter [common-knowledge;tensorflow-install-source;pypi;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;horovod-tags]
 # openmpi 4.1.2 - the only one that 'openmpi==4.1.2' admits; Horovod 0.24.3 needs Open MPI >=1.10,<5; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge;horovod-tags;pypi]
 # driver 450.80.02 - the oldest known driver that runs CUDA 11.5.2; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
+# ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
+FROM docker.io/nvidia/cuda:11.5.2-devel-ubuntu20.04 AS toolkit
+
 # ---- the stack: what the build and the image both need
-FROM docker.io/nvidia/cuda:11.5.2-devel-ubuntu20.04 AS stack
+FROM docker.io/nvidia/cuda:11.5.2-runtime-ubuntu20.04 AS stack
 ENV LANG=C.UTF-8
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
@@ -78,7 +81,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# cuDNN 8.3.2.44 from NVIDIA's archive, into the toolkit's folder
+# cuDNN 8.3.2.44 from NVIDIA's archive
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
@@ -90,10 +93,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     apt-get install -y --no-install-recommends ca-certificates curl xz-utils; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/developer.download.nvidia.com/compute/cudnn/redist/cudnn/linux-x86_64/cudnn-linux-x86_64-8.3.2.44_cuda11.5-archive.tar.xz" -o /tmp/cudnn-linux-x86_64-8.3.2.44_cuda11.5-archive.tar.xz; \
     echo "5500953c08c5e5d1dddcfda234f9efbddcdbe43a53b26dc0a82c723fa170c457  /tmp/cudnn-linux-x86_64-8.3.2.44_cuda11.5-archive.tar.xz" | sha256sum -c -; \
-    mkdir /tmp/cudnn; tar -xf /tmp/cudnn-linux-x86_64-8.3.2.44_cuda11.5-archive.tar.xz -C /tmp/cudnn --strip-components=1 --no-same-owner; \
-    cp -a /tmp/cudnn/include/. /usr/local/cuda/include/; \
-    cp -a /tmp/cudnn/lib*/. /usr/local/cuda/lib64/; \
-    ldconfig; rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+    mkdir /tmp/cudnn; tar -xf /tmp/cudnn-linux-x86_64-8.3.2.44_cuda11.5-archive.tar.xz -C /tmp/cudnn --strip-components=1 --no-same-owner --exclude='*.a'; \
+    mkdir -p /opt/cudnn/lib; cp -a /tmp/cudnn/lib*/. /opt/cudnn/lib/; \
+    echo /opt/cudnn/lib >/etc/ld.so.conf.d/cudnn.conf; ldconfig; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
@@ -148,6 +151,9 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# nvcc, headers and libcuda's stub: in this stage only
+COPY --from=toolkit /usr/local/cuda-11.5/ /usr/local/cuda-11.5/
+ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
 # headers of NVIDIA's libraries
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3";' >/tmp/apt.conf; \
@@ -246,6 +252,9 @@ RUN set -eu; echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 ENV PATH=/opt/openmpi/bin:$PATH
+# what XLA compiles with at run time
+COPY --from=build /usr/local/cuda-11.5/bin/ptxas /usr/local/cuda-11.5/bin/ptxas
+COPY --from=build /usr/local/cuda-11.5/nvvm/libdevice/ /usr/local/cuda-11.5/nvvm/libdevice/
 # Horovod as it was built, and what it imports
 COPY --from=build /wheels/ /tmp/wheels/
 RUN set -eu; printf '%s\n' \
@@ -269,9 +278,10 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
+# libcuda's stub, for the checks
+COPY --from=build /usr/local/cuda-11.5/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    mkdir /tmp/stub; ln -s /usr/local/cuda/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import horovod'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import horovod.tensorflow'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import horovod.torch'; \
