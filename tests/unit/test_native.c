@@ -205,6 +205,19 @@ static void test_stages(void **state)
 	assert_lacks(config_of(s, &built), "A=1");
 }
 
+/* NVIDIA's devel image is such a stage: there for what is copied from it. */
+static void test_stage_without_instructions(void **state)
+{
+	struct scratch *s = *state;
+	static const char dockerfile[] =
+		EPOCH "FROM scratch AS image\nCOPY d /d\nFROM image AS toolkit\n"
+		      "FROM scratch\nCOPY --from=toolkit /d/sub/ /s/\n";
+	struct built built = build(s, make_spec(s, dockerfile, small));
+
+	assert_lines(layers_of(s, &built),
+		     "--\nd 0755 0:0 s\nd 0755 0:0 s/deep\n- 0644 0:0 s/deep/two 2\n");
+}
+
 /* The history names an instruction for each layer, in their order. */
 static void check_history(struct scratch *s, const struct built *built)
 {
@@ -251,6 +264,7 @@ int main(void)
 		SCRATCH_TEST(test_commands),
 		SCRATCH_TEST(test_build_arguments),
 		SCRATCH_TEST(test_stages),
+		SCRATCH_TEST(test_stage_without_instructions),
 		SCRATCH_TEST(test_history),
 	};
 
