@@ -125,6 +125,8 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     allreduce --versions; \
     python3 -c 'import ssl'; \
     mpirun --version | grep -F 5.0.8; \
+    mkdir -p /usr/share/ringup; rpm -qa --queryformat '%{NAME} %{EVR} %{ARCH}\n' >/tmp/rpm-packages; \
+    LC_ALL=C sort -o /usr/share/ringup/rpm-packages /tmp/rpm-packages; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
