@@ -110,7 +110,7 @@ RUN set -eu; \
       /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# headers of NVIDIA's libraries
+# the toolkit, and headers of NVIDIA's libraries
 RUN set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
       cp -r /etc/yum.repos.d /tmp/repos; \

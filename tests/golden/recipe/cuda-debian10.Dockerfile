@@ -114,7 +114,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# headers of NVIDIA's libraries
+# the toolkit, and headers of NVIDIA's libraries
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     for line in "/debian buster" "/debian-security buster/updates"; do echo "deb http://archive.debian.org$line main"; done >/etc/apt/sources.list; \
     echo 'Acquire::Check-Valid-Until "false";' >/etc/apt/apt.conf.d/90archive; \
