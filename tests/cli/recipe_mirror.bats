@@ -30,8 +30,10 @@ steps() { # WORD REQUEST...
 		import dockerfile
 		found = [body for _, body in dockerfile.runs(open("../dockerfile").read()) if word in body]
 		assert found, word
-		body = found[0].split("; \\\n    rm -rf ")[0]
-		open("../step", "w").write(body.replace("/tmp/", folder + "/tmp/").replace(" /etc/yum.repos.d", f" {folder}/etc/yum.repos.d"))
+		body = found[0].split("; \\\n    rm -rf ")[0].replace("/tmp/", folder + "/tmp/")
+		for own in " /etc/yum.repos.d", " /etc/apt/":
+		    body = body.replace(own, own.replace("/", folder + "/", 1))
+		open("../step", "w").write(body)
 	END
 }
 
@@ -55,7 +57,7 @@ repository() { # NAME LINE...
 	grep -qxF 'baseurl=http://mirror.lan/pub/public/ubi/dist/ubi9/9/$basearch/baseos/os' ../out
 	grep -qxF 'baseurl=http://mirror.lan/pub/os/$basearch/' ../out
 	[ "$(grep -c '^baseurl=http://mirror.lan/pub/' ../out)" -eq 4 ]
-	grep -qxF 'baseurl=https://developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64' ../out
+	! grep -F nvidia ../out # nothing of this step comes from there
 	! grep -E '^(mirrorlist|metalink)' ../out
 	diff -r before etc/yum.repos.d # the image's own
 }
@@ -70,15 +72,56 @@ repository() { # NAME LINE...
 	done
 }
 
-@test "mirrors.yum: NVIDIA's repository is beside the mirror" {
+# NVIDIA's step without the key, which is not fetched here: `add` writes what it would
+nvidia_step() { # FILE TEXT REQUEST...
+	file=$1 text=$2 && shift 2
+	steps 'cuda;' "$@"
+	sed -i -e "s|^    add developer.*|    printf '%b' '$text' >$PWD/$file; \\\\|" ../step
+}
+
+@test "NVIDIA's repository: beside mirrors.yum, in mirrors.downloads, and as it was in the end" {
 	repository rocky '#baseurl=http://dl.rockylinux.org/$contentdir/$releasever/BaseOS/$basearch/os/'
-	steps 'cuda;' cuda==12.4.1 nccl openmpi==4.1.6 os==rockylinux9
-	# its key is not fetched here
-	sed -i -e 's/^    add developer.*/    printf "[nvidia-cuda]\\n" >nvidia-cuda.repo; mv nvidia-cuda.repo etc\/yum.repos.d; \\/' ../step
-	YUM_MIRROR=http://mirror.lan/pub PATH="$PWD/bin:$PATH" sh ../step >../out
+	nvidia_step etc/yum.repos.d/nvidia-cuda.repo '[nvidia-cuda]\nbaseurl=https://developer.download.nvidia.com/compute\n' \
+		cuda==12.4.1 nccl openmpi==4.1.6 os==rockylinux9
+	YUM_MIRROR=http://mirror.lan/pub DOWNLOADS_MIRROR='' PATH="$PWD/bin:$PATH" sh ../step >../out
 	sed -n '/libnccl/,$p' ../out >../last
-	grep -qxF '[nvidia-cuda]' ../last
+	grep -qxF 'baseurl=https://developer.download.nvidia.com/compute' ../last
 	grep -qxF 'baseurl=http://mirror.lan/pub/$releasever/BaseOS/$basearch/os/' ../last
+	rm -r tmp && mkdir tmp
+	YUM_MIRROR=http://mirror.lan/pub DOWNLOADS_MIRROR=http://mirror.lan/files PATH="$PWD/bin:$PATH" sh ../step >../out
+	sed -n '/libnccl/,$p' ../out >../last
+	grep -qxF 'baseurl=http://mirror.lan/files/developer.download.nvidia.com/compute' ../last
+	! grep -F 'https:' ../last
+	grep -qxF 'baseurl=https://developer.download.nvidia.com/compute' etc/yum.repos.d/nvidia-cuda.repo
+}
+
+@test "the same with apt, where packages are taken and where headers are" {
+	mkdir -p etc/apt/sources.list.d
+	echo '# none of NVIDIA yet' >etc/apt/sources.list.d/own.list
+	cat >bin/apt-get <<-'END'
+		#!/bin/sh
+		echo "$*"
+		if grep -q SourceParts "$APT_CONFIG"; then cat tmp/apt.list; else cat etc/apt/sources.list.d/*; fi
+	END
+	chmod 755 bin/apt-get
+	at='deb https://developer.download.nvidia.com/compute /'
+	nvidia_step etc/apt/sources.list.d/nvidia-cuda.list "$at\n" cuda==12.2.2 nccl openmpi==4.1.6 os==ubuntu22.04
+	for apt in '' http://mirror.lan/ubuntu; do
+		for downloads in '' http://mirror.lan/files; do
+			rm -rf tmp && mkdir tmp
+			APT_MIRROR=$apt DOWNLOADS_MIRROR=$downloads PATH="$PWD/bin:$PATH" sh ../step >../out
+			sed -n '/libnccl/,$p' ../out >../last
+			grep -qxF "deb ${downloads:-https:/}/developer.download.nvidia.com/compute /" ../last
+			[ -z "$downloads" ] || ! grep -F 'https:' ../last
+			[ "$(cat etc/apt/sources.list.d/nvidia-cuda.list)" = "$at" ]
+		done
+	done
+	steps libnccl-dev cuda==12.2.2 nccl openmpi==4.1.6 os==ubuntu22.04
+	rm -rf tmp && mkdir tmp
+	APT_MIRROR='' DOWNLOADS_MIRROR=http://mirror.lan/files PATH="$PWD/bin:$PATH" sh ../step >../out
+	sed -n '/libnccl/,$p' ../out >../last
+	grep -qxF 'deb http://mirror.lan/files/developer.download.nvidia.com/compute /' ../last
+	[ "$(cat etc/apt/sources.list.d/nvidia-cuda.list)" = "$at" ]
 }
 
 @test "mirrors.yum and Amazon Linux: refused, with the reason" {

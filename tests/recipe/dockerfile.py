@@ -67,7 +67,7 @@ def run_wrong(line, body):
         checked = re.search(r'echo "[0-9a-f]{64}  ' + re.escape(path) + r'" \| sha256sum -c -', body)
         if not checked and path != "/tmp/nvidia.pub":
             yield f"line {line}: {url} is not checked"
-        if not url.startswith('"${DOWNLOADS_MIRROR:-https:/}/') and path != "/tmp/nvidia.pub":
+        if not url.startswith('"${DOWNLOADS_MIRROR:-https:/}/'):
             yield f"line {line}: {url} asks no mirror"
     if "/tmp/nvidia.pub" in body and not re.search(r"\badd \S+ \S+\.pub [0-9A-F]{40} ", body):
         yield f"line {line}: a key without a fingerprint"

@@ -20,7 +20,8 @@ ARG PIP_BREAK_SYSTEM_PACKAGES=1
 RUN set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
       cp -r /etc/yum.repos.d /tmp/repos; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
     fi; \
     dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
       ca-certificates \
@@ -49,7 +50,8 @@ ARG PIP_BREAK_SYSTEM_PACKAGES=1
 RUN set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
       cp -r /etc/yum.repos.d /tmp/repos; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
     fi; \
     dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
       glibc-devel \
@@ -63,7 +65,8 @@ RUN set -eu; \
 RUN set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
       cp -r /etc/yum.repos.d /tmp/repos; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
     fi; \
     dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
       ca-certificates \

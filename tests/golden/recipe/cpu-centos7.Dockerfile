@@ -22,7 +22,8 @@ RUN sed -i -e 's/^mirrorlist=/#&/' -e 's|^#* *baseurl=http://mirror\.centos\.org
 RUN set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
       cp -r /etc/yum.repos.d /tmp/repos; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
     fi; \
     yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
       ca-certificates \
@@ -51,7 +52,8 @@ ARG PIP_BREAK_SYSTEM_PACKAGES=1
 RUN set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
       cp -r /etc/yum.repos.d /tmp/repos; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
     fi; \
     yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
       glibc-devel \
@@ -65,7 +67,8 @@ RUN set -eu; \
 RUN set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
       cp -r /etc/yum.repos.d /tmp/repos; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
     fi; \
     yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
       ca-certificates \

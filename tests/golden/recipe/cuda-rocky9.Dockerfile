@@ -27,7 +27,8 @@ ARG PIP_BREAK_SYSTEM_PACKAGES=1
 RUN set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
       cp -r /etc/yum.repos.d /tmp/repos; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
     fi; \
     dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
       ca-certificates \
@@ -47,11 +48,12 @@ RUN set -eu; \
 RUN rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
       cp -r /etc/yum.repos.d /tmp/repos; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
     fi; \
     dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False ca-certificates gnupg2; \
     add() { \
-      curl -fsSL --retry 3 "https://$1/$2" -o /tmp/nvidia.pub; \
+      curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/$1/$2" -o /tmp/nvidia.pub; \
       [ "$(gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep -c '^pub:')" = 1 ]; \
       gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep "^fpr:::::::::$3:" >/dev/null; \
       rpm --import /tmp/nvidia.pub; \
@@ -59,10 +61,12 @@ RUN rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; set -eu; 
       rm -rf /tmp/nvidia.pub; \
     }; \
     add developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda; \
+    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/yum.repos.d/nvidia-*.repo; \
     [ -z "$YUM_MIRROR" ] || cp /etc/yum.repos.d/nvidia-*.repo /tmp/repos/; \
     dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
       libcudnn9-cuda-12-9.10.2.21-1 \
       libnccl-2.21.5-1+cuda12.4; \
+    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/yum.repos.d/nvidia-*.repo; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
@@ -92,7 +96,8 @@ ARG PIP_BREAK_SYSTEM_PACKAGES=1
 RUN set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
       cp -r /etc/yum.repos.d /tmp/repos; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
     fi; \
     dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
       glibc-devel \
@@ -109,11 +114,15 @@ ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
 RUN set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
       cp -r /etc/yum.repos.d /tmp/repos; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
     fi; \
+    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/yum.repos.d/nvidia-*.repo; \
+    [ -z "$YUM_MIRROR" ] || cp /etc/yum.repos.d/nvidia-*.repo /tmp/repos/; \
     dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
       libcudnn9-devel-cuda-12-9.10.2.21-1 \
       libnccl-devel-2.21.5-1+cuda12.4; \
+    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/yum.repos.d/nvidia-*.repo; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
@@ -122,7 +131,8 @@ RUN set -eu; \
 RUN set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
       cp -r /etc/yum.repos.d /tmp/repos; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
     fi; \
     dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
       ca-certificates \

@@ -24,7 +24,8 @@ ARG PIP_BREAK_SYSTEM_PACKAGES=1
 RUN set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
       cp -r /etc/yum.repos.d /tmp/repos; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
     fi; \
     yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
       ca-certificates \
@@ -43,11 +44,12 @@ RUN set -eu; \
 RUN rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
       cp -r /etc/yum.repos.d /tmp/repos; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
     fi; \
     yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False ca-certificates gnupg2; \
     add() { \
-      curl -fsSL --retry 3 "https://$1/$2" -o /tmp/nvidia.pub; \
+      curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/$1/$2" -o /tmp/nvidia.pub; \
       [ "$(gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep -c '^pub:')" = 1 ]; \
       gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep "^fpr:::::::::$3:" >/dev/null; \
       rpm --import /tmp/nvidia.pub; \
@@ -56,12 +58,14 @@ RUN rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; set -eu; 
     }; \
     add developer.download.nvidia.com/compute/cuda/repos/rhel7/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda; \
     add developer.download.nvidia.com/compute/machine-learning/repos/rhel7/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml; \
+    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/yum.repos.d/nvidia-*.repo; \
     [ -z "$YUM_MIRROR" ] || cp /etc/yum.repos.d/nvidia-*.repo /tmp/repos/; \
     yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
       cuda-libraries-10-2-10.2.89-1 \
       libcudnn8-8.6.0.163-1.cuda10.2 \
       libnccl-2.15.5-1+cuda10.2 \
       cuda-compat-10-2; \
+    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/yum.repos.d/nvidia-*.repo; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
@@ -97,7 +101,8 @@ ARG PIP_BREAK_SYSTEM_PACKAGES=1
 RUN set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
       cp -r /etc/yum.repos.d /tmp/repos; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
     fi; \
     yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
       glibc-devel \
@@ -111,12 +116,16 @@ RUN set -eu; \
 RUN set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
       cp -r /etc/yum.repos.d /tmp/repos; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
     fi; \
+    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/yum.repos.d/nvidia-*.repo; \
+    [ -z "$YUM_MIRROR" ] || cp /etc/yum.repos.d/nvidia-*.repo /tmp/repos/; \
     yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
       cuda-toolkit-10-2-10.2.89-1 \
       libcudnn8-devel-8.6.0.163-1.cuda10.2 \
       libnccl-devel-2.15.5-1+cuda10.2; \
+    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/yum.repos.d/nvidia-*.repo; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
@@ -125,7 +134,8 @@ RUN set -eu; \
 RUN set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
       cp -r /etc/yum.repos.d /tmp/repos; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "/nvidia/!s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
     fi; \
     yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
       ca-certificates \

@@ -56,7 +56,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     apt-get update; \
     apt-get install -y --no-install-recommends ca-certificates curl gnupg; \
     add() { \
-      curl -fsSL --retry 3 "https://$1/$2" -o /tmp/nvidia.pub; \
+      curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/$1/$2" -o /tmp/nvidia.pub; \
       [ "$(gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep -c '^pub:')" = 1 ]; \
       gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep "^fpr:::::::::$3:" >/dev/null; \
       gpg --dearmor </tmp/nvidia.pub >"/usr/share/keyrings/nvidia-$4.gpg"; \
@@ -64,11 +64,13 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       rm -rf /tmp/nvidia.pub; \
     }; \
     add developer.download.nvidia.com/compute/cuda/repos/ubuntu1704/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 cuda; \
+    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/apt/sources.list.d/nvidia-*.list; \
     [ -z "$APT_MIRROR" ] || cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-libraries-9-0=9.0.176-1 \
       libcudnn7=7.6.4.38-1+cuda9.0 \
       libnccl2=2.5.6-1+cuda9.0; \
+    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
@@ -129,11 +131,15 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
-    if [ -n "$APT_MIRROR" ]; then cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; fi; \
+    if [ -n "$APT_MIRROR$DOWNLOADS_MIRROR" ]; then \
+      sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/apt/sources.list.d/nvidia-*.list; \
+      cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
+    fi; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-toolkit-9-0=9.0.176-1 \
       libcudnn7-dev=7.6.4.38-1+cuda9.0 \
       libnccl-dev=2.5.6-1+cuda9.0; \
+    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \

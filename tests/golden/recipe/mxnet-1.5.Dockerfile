@@ -58,7 +58,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     apt-get update; \
     apt-get install -y --no-install-recommends ca-certificates curl gnupg; \
     add() { \
-      curl -fsSL --retry 3 "https://$1/$2" -o /tmp/nvidia.pub; \
+      curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/$1/$2" -o /tmp/nvidia.pub; \
       [ "$(gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep -c '^pub:')" = 1 ]; \
       gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep "^fpr:::::::::$3:" >/dev/null; \
       gpg --dearmor </tmp/nvidia.pub >"/usr/share/keyrings/nvidia-$4.gpg"; \
@@ -67,12 +67,14 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     }; \
     add developer.download.nvidia.com/compute/cuda/repos/ubuntu1804/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda; \
     add developer.download.nvidia.com/compute/machine-learning/repos/ubuntu1804/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml; \
+    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/apt/sources.list.d/nvidia-*.list; \
     [ -z "$APT_MIRROR" ] || cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-libraries-10-1=10.1.243-1 \
       libcudnn7=7.6.5.32-1+cuda10.1 \
       libnccl2=2.8.3-1+cuda10.1 \
       cuda-compat-10-1; \
+    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
@@ -149,11 +151,15 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
-    if [ -n "$APT_MIRROR" ]; then cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; fi; \
+    if [ -n "$APT_MIRROR$DOWNLOADS_MIRROR" ]; then \
+      sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/apt/sources.list.d/nvidia-*.list; \
+      cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
+    fi; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-toolkit-10-1=10.1.243-1 \
       libcudnn7-dev=7.6.5.32-1+cuda10.1 \
       libnccl-dev=2.8.3-1+cuda10.1; \
+    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \

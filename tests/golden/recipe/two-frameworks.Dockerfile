@@ -66,7 +66,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     apt-get update; \
     apt-get install -y --no-install-recommends ca-certificates curl gnupg; \
     add() { \
-      curl -fsSL --retry 3 "https://$1/$2" -o /tmp/nvidia.pub; \
+      curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/$1/$2" -o /tmp/nvidia.pub; \
       [ "$(gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep -c '^pub:')" = 1 ]; \
       gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep "^fpr:::::::::$3:" >/dev/null; \
       gpg --dearmor </tmp/nvidia.pub >"/usr/share/keyrings/nvidia-$4.gpg"; \
@@ -74,9 +74,11 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       rm -rf /tmp/nvidia.pub; \
     }; \
     add developer.download.nvidia.com/compute/cuda/repos/ubuntu2004/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda; \
+    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/apt/sources.list.d/nvidia-*.list; \
     [ -z "$APT_MIRROR" ] || cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       libnccl2=2.11.4-1+cuda11.5; \
+    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
@@ -163,9 +165,13 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
-    if [ -n "$APT_MIRROR" ]; then cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; fi; \
+    if [ -n "$APT_MIRROR$DOWNLOADS_MIRROR" ]; then \
+      sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/apt/sources.list.d/nvidia-*.list; \
+      cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
+    fi; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       libnccl-dev=2.11.4-1+cuda11.5; \
+    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
