@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#define NVIDIA_IMAGE "docker.io/nvidia/cuda:"
 #define DEVEL "-devel-"
 #define TOOLKIT "cuda-toolkit-"
 #define HTTPS "https://" /* what every download of the catalog begins with */
@@ -170,23 +171,41 @@ static void set_dashed(struct values *values, struct arena *arena)
 	values_set(values, "cuda.dashed", text);
 }
 
-/* The flavour without the toolkit of NVIDIA's devel image, when its tag can be pulled; or "". */
-static const char *runtime_image(const char *devel, const struct table *images, struct arena *arena)
+/* The image of a tag, when it can be pulled from NVIDIA, or "". */
+static const char *listed_image(const char *tag, const struct table *images, struct arena *arena)
 {
-	const char *tag = strrchr(devel, ':'), *flavor = strstr(devel, DEVEL), *wanted;
-
-	if (!tag || !flavor || flavor < tag)
-		return "";
-	wanted = arena_printf(arena, "%.*s-runtime-%s", (int)(flavor - tag - 1), tag + 1,
-			      flavor + strlen(DEVEL));
 	for (size_t row = 0; images && row < images->row_count; row++) {
 		const char *status = table_cell(images, row, "status");
 
-		if (strcmp(table_cell(images, row, "version"), wanted) == 0 &&
+		if (strcmp(table_cell(images, row, "version"), tag) == 0 &&
 		    (strcmp(status, "listed") == 0 || strcmp(status, "eol") == 0))
-			return arena_printf(arena, "%.*s:%s", (int)(tag - devel), devel, wanted);
+			return arena_printf(arena, NVIDIA_IMAGE "%s", tag);
 	}
 	return "";
+}
+
+/*
+ * Of NVIDIA's devel image: the flavour without the toolkit, and, for the toolkit alone, the one
+ * without cuDNN. "12.4.1-cudnn-devel-ubuntu22.04" has 12.4.1-cudnn-runtime-ubuntu22.04 and
+ * 12.4.1-devel-ubuntu22.04 beside it.
+ */
+static void set_images(const struct plan *plan, const struct table *images, struct arena *arena,
+		       struct values *values)
+{
+	const char *name = plan->base.name ? plan->base.name : "", *runtime = "", *devel = "";
+	const char *tag = starts_with(name, NVIDIA_IMAGE) ? name + strlen(NVIDIA_IMAGE) : "";
+	const char *flavor = strstr(tag, DEVEL);
+
+	if (flavor) {
+		runtime = listed_image(arena_printf(arena, "%.*s-runtime-%s", (int)(flavor - tag),
+						    tag, flavor + strlen(DEVEL)),
+				       images, arena);
+		devel = listed_image(
+			arena_printf(arena, "%.*s%s", (int)strcspn(tag, "-"), tag, flavor), images,
+			arena);
+	}
+	values_set(values, "base.runtime", runtime);
+	values_set(values, "base.toolkit", *devel ? devel : name);
 }
 
 /*
@@ -278,9 +297,7 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 	values_set(values, "base.name", plan->base.name);
 	values_set(values, "base.status", plan->base.status);
 	values_set(values, "base.packages", plan->base.packages);
-	values_set(values, "base.runtime",
-		   runtime_image(plan->base.name ? plan->base.name : "",
-				 catalog_table(catalog, "image"), arena));
+	set_images(plan, catalog_table(catalog, "image"), arena, values);
 	values_set(values, "base.libraries",
 		   libraries_package(plan->base.packages ? plan->base.packages : "",
 				     values_get(values, "cuda.version"), arena));

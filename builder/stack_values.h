@@ -18,8 +18,8 @@
  *   cuda.dashed                 "12-2", as in names of packages
  *   distribution.* nvidia.*     run_packages and build_packages by whose they are
  *   accelerator base.name base.status base.packages
- *   base.runtime                NVIDIA's image without the toolkit, beside base.name with it
- *   base.libraries              the package of CUDA's libraries, beside base.packages with the
+ *   base.runtime base.toolkit   NVIDIA's images beside base.name: without the toolkit, and with it
+ * alone base.libraries              the package of CUDA's libraries, beside base.packages with the
  * toolkit choices                     comment lines with the reasons labels Lists of packages have
  * .lines: one per line of a RUN.
  */

@@ -11,7 +11,7 @@
 # openmpi 4.1.6 - the only one that 'openmpi==4.1.6' admits; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
 # driver 525.60.13 - the oldest known driver that runs CUDA 12.4.1; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
 # ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
-FROM docker.io/nvidia/cuda:12.4.1-cudnn-devel-ubi9 AS toolkit
+FROM docker.io/nvidia/cuda:12.4.1-devel-ubi9 AS toolkit
 
 # ---- the stack: what the build and the image both need
 FROM docker.io/nvidia/cuda:12.4.1-cudnn-runtime-ubi9 AS stack

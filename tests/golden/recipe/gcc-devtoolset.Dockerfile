@@ -12,7 +12,7 @@
 # openmpi 4.1.1 - the only one that 'openmpi==4.1.1' admits; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
 # driver 450.80.02 - the oldest known driver that runs CUDA 11.1.1; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
 # ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
-FROM docker.io/nvidia/cuda:11.1.1-cudnn8-devel-centos7 AS toolkit
+FROM docker.io/nvidia/cuda:11.1.1-devel-centos7 AS toolkit
 
 # ---- the stack: what the build and the image both need
 FROM docker.io/nvidia/cuda:11.1.1-cudnn8-runtime-centos7 AS stack

@@ -12,7 +12,7 @@
 # openmpi 4.1.1 - the only one that 'openmpi==4.1.1' admits; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
 # driver 450.80.02 - the oldest known driver that runs CUDA 11.1.1; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
 # ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
-FROM docker.io/nvidia/cuda:11.1.1-cudnn8-devel-ubuntu20.04 AS toolkit
+FROM docker.io/nvidia/cuda:11.1.1-devel-ubuntu20.04 AS toolkit
 # ---- Python 3.7, which ubuntu20.04 has no package of
 FROM docker.io/library/ubuntu:20.04 AS python
 # for the build only: mirrors, and what makes two builds of this file the same

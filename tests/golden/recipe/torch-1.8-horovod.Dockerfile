@@ -13,7 +13,7 @@
 # openmpi 4.1.1 - the only one that 'openmpi==4.1.1' admits; Horovod 0.22.1 needs Open MPI >=1.10,<5; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge;horovod-tags;pypi]
 # driver 450.80.02 - the oldest known driver that runs CUDA 11.1.1; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
 # ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
-FROM docker.io/nvidia/cuda:11.1.1-cudnn8-devel-ubuntu20.04 AS toolkit
+FROM docker.io/nvidia/cuda:11.1.1-devel-ubuntu20.04 AS toolkit
 
 # ---- the stack: what the build and the image both need
 FROM docker.io/nvidia/cuda:11.1.1-cudnn8-runtime-ubuntu20.04 AS stack

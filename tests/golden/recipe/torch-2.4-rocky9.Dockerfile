@@ -12,7 +12,7 @@
 # openmpi 5.0.5 - the only one that 'openmpi==5.0.5' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [spack-openmpi;openmpi-tags;common-knowledge]
 # driver 525.60.13 - the oldest known driver that runs CUDA 12.4.1; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
 # ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
-FROM docker.io/nvidia/cuda:12.4.1-cudnn-devel-rockylinux9 AS toolkit
+FROM docker.io/nvidia/cuda:12.4.1-devel-rockylinux9 AS toolkit
 
 # ---- the stack: what the build and the image both need
 FROM docker.io/nvidia/cuda:12.4.1-cudnn-runtime-rockylinux9 AS stack
