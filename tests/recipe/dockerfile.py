@@ -44,6 +44,8 @@ def stages_wrong(parsed):
         copied = re.match(r"--from=(\S+)", body) if name == "COPY" else None
         if copied and copied[1] not in names:
             yield f"line {line}: COPY from {copied[1]}, which is no stage"
+        if copied and re.search(r"/usr/local/cuda/|/lib64/", body):
+            yield f"line {line}: COPY {body} goes by a link, which not every builder follows"
 
 
 def pip_words(body):

@@ -205,17 +205,31 @@ static void test_stages(void **state)
 	assert_lacks(config_of(s, &built), "A=1");
 }
 
-/* NVIDIA's devel image is such a stage: there for what is copied from it. */
+/* As the recipes take CUDA's toolkit out of an image of its own, over the libraries of the stack,
+ * and its stub out of that. */
 static void test_stage_without_instructions(void **state)
 {
+	static const char *const cuda[][2] = {{"devel/lib64", "->targets/lib"},
+					      {"devel/targets/lib/libcudart.so", "runtime"},
+					      {"devel/targets/lib/stubs/libcuda.so", "stub"},
+					      {"devel/bin/nvcc", "#!compiler"},
+					      {"run/lib64", "->targets/lib"},
+					      {"run/targets/lib/libcudart.so", "runtime"},
+					      {NULL, NULL}};
+	static const char dockerfile[] = EPOCH
+		"FROM scratch AS nvidia\nCOPY devel/ /cuda/\nFROM nvidia AS toolkit\n"
+		"FROM scratch AS stack\nCOPY run/ /cuda/\n"
+		"FROM stack AS build\nCOPY --from=toolkit /cuda/ /cuda/\n"
+		"FROM stack\nCOPY --from=build /cuda/bin/nvcc /cuda/targets/lib/libcudart.so "
+		"/all/\n"
+		"COPY --from=build /cuda/targets/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1\n";
 	struct scratch *s = *state;
-	static const char dockerfile[] =
-		EPOCH "FROM scratch AS image\nCOPY d /d\nFROM image AS toolkit\n"
-		      "FROM scratch\nCOPY --from=toolkit /d/sub/ /s/\n";
-	struct built built = build(s, make_spec(s, dockerfile, small));
+	struct built built = build(s, make_spec(s, dockerfile, cuda));
 
-	assert_lines(layers_of(s, &built),
-		     "--\nd 0755 0:0 s\nd 0755 0:0 s/deep\n- 0644 0:0 s/deep/two 2\n");
+	assert_string_equal(content_of(s, &built, "tmp/stub/libcuda.so.1"), "stub");
+	assert_string_equal(content_of(s, &built, "all/libcudart.so"), "runtime");
+	assert_string_equal(content_of(s, &built, "all/nvcc"), "#!compiler");
+	assert_lacks(layers_of(s, &built), "cuda/bin");
 }
 
 /* The history names an instruction for each layer, in their order. */

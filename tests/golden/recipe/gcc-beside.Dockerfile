@@ -206,7 +206,7 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
 # libcuda's stub, for the checks
-COPY --from=build /usr/local/cuda-11.0/lib64/stubs/libcuda.so /tmp/stub/libcuda.so.1
+COPY --from=build /usr/local/cuda-11.0/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     test -x "$(command -v sshd)"; \
