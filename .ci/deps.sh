@@ -44,6 +44,7 @@ universal-ctags        # test: lint, lengths of functions
 buildah                # test: an engine that builds images
 podman                 # test: another one
 jq                     # test: looks into --json documents
+rpm                    # test: the packages of RPM systems
 procps                 # test: ps, pgrep
 umoci                  # test: unpacks what ringup unpacks
 '

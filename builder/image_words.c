@@ -24,6 +24,13 @@ static bool is_package(const char *word)
 	       !word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789.+-:=~*")];
 }
 
+static bool is_rpm(const char *word)
+{
+	return *word && *word != '-' &&
+	       !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				  "0123456789.+-_:~^*")];
+}
+
 static bool is_assignment(const char *pair)
 {
 	size_t name = strspn(pair, ENV_NAME);
@@ -41,6 +48,10 @@ int image_words_check(const struct cluster *cluster, struct error *err)
 		if (!is_package(*word))
 			return refuse(cluster, "apt", *word,
 				      "is no package; write NAME or NAME=VERSION", err);
+	for (const char *const *word = image->yum; *word; word++)
+		if (!is_rpm(*word))
+			return refuse(cluster, "yum", *word,
+				      "is no package; write NAME or NAME-VERSION", err);
 	for (const char *const *word = image->pip; *word; word++)
 		if (!**word || **word == '-' || strpbrk(*word, "\r\n"))
 			return refuse(cluster, "pip", *word,

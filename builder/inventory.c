@@ -13,13 +13,17 @@
 #include <string.h>
 
 #define STATUS_PATH "var/lib/dpkg/status"
+#define RPM_PATH                                                                        \
+	"usr/share/ringup/rpm-packages" /* lines of name, [epoch:]version, architecture \
+					 */
 #define STATUS_BYTES_MAX (32 * MIB)
 #define CONFIG_BYTES_MAX (4 * MIB)
 #define DIST_INFO ".dist-info"
 
-/* --- one layer: {"status": TEXT, "python": [PATH...], "gone": [PATH...]} --- */
+/* --- one layer: {"status": TEXT, "rpm": TEXT, "python": [PATH...], "gone": [PATH...]} --- */
 
-static int read_status(struct tar_source *source, struct archive_entry *entry, cJSON *layer)
+static int read_list(struct tar_source *source, struct archive_entry *entry, const char *name,
+		     cJSON *layer)
 {
 	int64_t size = archive_entry_size(entry);
 	_cleanup_(free_pointer) char *text = NULL;
@@ -30,8 +34,8 @@ static int read_status(struct tar_source *source, struct archive_entry *entry, c
 	if (archive_read_data(source->tar, text, (size_t)size) != (la_ssize_t)size)
 		return tar_source_failed(source);
 	text[size] = '\0';
-	cJSON_DeleteItemFromObjectCaseSensitive(layer, "status");
-	cJSON_AddStringToObject(layer, "status", text);
+	cJSON_DeleteItemFromObjectCaseSensitive(layer, name);
+	cJSON_AddStringToObject(layer, name, text);
 	return 0;
 }
 
@@ -52,7 +56,9 @@ static int look_at(struct tar_source *source, struct archive_entry *entry, cJSON
 	path += strspn(path, "./");
 	slash = strrchr(path, '/');
 	if (strcmp(path, STATUS_PATH) == 0)
-		return read_status(source, entry, layer);
+		return read_list(source, entry, "status", layer);
+	if (strcmp(path, RPM_PATH) == 0)
+		return read_list(source, entry, "rpm", layer);
 	if (starts_with(slash ? slash + 1 : path, WHITEOUT_PREFIX)) {
 		add_path(layer, "gone", path, strlen(path));
 		return 0;
@@ -149,6 +155,28 @@ static void add_debian(struct inventory *inventory, const char *status, struct a
 	}
 }
 
+/* The keys that rpm trusts stand among its packages, without an architecture. */
+static void add_rpm(struct inventory *inventory, const char *list, struct arena *arena)
+{
+	while (*list) {
+		size_t name = strcspn(list, " \n"), length = strcspn(list, "\n");
+		const char *version = list + name + (list[name] == ' ');
+		size_t end = strcspn(version, " \n");
+		const char *architecture = version + end + (version[end] == ' ');
+		struct inventory_item item = {
+			.kind = INVENTORY_RPM,
+			.name = arena_strndup(arena, list, name),
+			.version = arena_strndup(arena, version, end),
+			.architecture =
+				arena_strndup(arena, architecture, strcspn(architecture, "\n")),
+		};
+
+		if (*item.name && *item.architecture && strcmp(item.architecture, "(none)") != 0)
+			add_item(inventory, arena, item);
+		list += length + (list[length] == '\n');
+	}
+}
+
 /* ".../NAME-VERSION.dist-info" */
 static void add_python(struct inventory *inventory, const char *path, struct arena *arena)
 {
@@ -188,16 +216,22 @@ static bool is_gone(cJSON *const *layers, size_t count, size_t index, const char
 	return false;
 }
 
+/* A list as the last layer that has it has it, or "". */
+static const char *last_list(cJSON *const *layers, size_t count, const char *name)
+{
+	for (size_t i = count; i-- > 0;)
+		if (cJSON_IsString(json_member(layers[i], name)))
+			return json_member(layers[i], name)->valuestring;
+	return "";
+}
+
 static void merge(cJSON *const *layers, size_t count, struct arena *arena,
 		  struct inventory *inventory)
 {
 	const cJSON *item;
 
-	for (size_t i = count; i-- > 0;)
-		if (cJSON_IsString(json_member(layers[i], "status"))) {
-			add_debian(inventory, json_member(layers[i], "status")->valuestring, arena);
-			break;
-		}
+	add_debian(inventory, last_list(layers, count, "status"), arena);
+	add_rpm(inventory, last_list(layers, count, "rpm"), arena);
 	for (size_t i = 0; i < count; i++)
 		cJSON_ArrayForEach (item, json_member(layers[i], "python"))
 			if (cJSON_IsString(item) && !is_gone(layers, count, i, item->valuestring))

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * inventory.h - the packages that an image in a layout holds, read from its own files: Debian's
- * var/lib/dpkg/status, and the NAME-VERSION.dist-info folders of Python packages.
- *
- * RPM's database is not read: of such images the packages are those of the plan alone.
+ * var/lib/dpkg/status, the list that the recipes have rpm write (rpm-list.recipe; the form of its
+ * database changes with its release), and the NAME-VERSION.dist-info folders of Python packages.
  */
 #ifndef BUILDER_INVENTORY_H
 #define BUILDER_INVENTORY_H
 
 #include "oci/manifest.h"
 
-enum inventory_kind { INVENTORY_DEBIAN, INVENTORY_PYTHON };
+enum inventory_kind { INVENTORY_DEBIAN, INVENTORY_RPM, INVENTORY_PYTHON };
 
 struct inventory_item {
 	enum inventory_kind kind;

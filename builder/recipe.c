@@ -36,15 +36,26 @@ static void set_str(struct renderer *r, const char *name, struct str *value)
 	str_release(value);
 }
 
-/* What the person wants on top of the stack. */
-static void set_user_packages(struct renderer *r)
+/* What the person wants on top of the stack: image.apt or image.yum, by the OS. */
+static int set_user_packages(struct renderer *r)
 {
-	const char *text = "";
+	const struct cluster_image *image = &r->cluster->image;
+	const char *manager = values_get(&r->values, "os.package_manager"), *text = "";
+	bool has_apt = strcmp(manager, "apt") == 0;
+	const char *const *words = has_apt ? image->apt : image->yum;
 
-	for (const char *const *word = r->cluster->image.apt; *word; word++)
+	if (!words[0] && (has_apt ? image->yum : image->apt)[0])
+		return error_set(r->err, ERROR_USAGE,
+				 "%s: image.%s: %s has %s: name its packages in image.%s",
+				 r->cluster->path, has_apt ? "yum" : "apt",
+				 values_get(&r->values, "os.version"), manager,
+				 has_apt ? "apt" : "yum");
+	for (const char *const *word = words; *word; word++)
 		text = arena_printf(r->arena, "%s%s%s", text, *text ? ";" : "", *word);
 	set(r, "user.packages", text);
+	set(r, "user.packages.key", has_apt ? "image.apt" : "image.yum");
 	set(r, "user.packages.lines", package_lines(text, r->arena));
+	return 0;
 }
 
 static void set_env(struct renderer *r)
@@ -174,8 +185,13 @@ static void set_mirrors(struct renderer *r)
 
 	if (*mirrors->apt)
 		words_addf(&args, "APT_MIRROR=%s", mirrors->apt);
+	if (*mirrors->yum)
+		words_addf(&args, "YUM_MIRROR=%s", mirrors->yum);
 	if (*mirrors->pip)
 		words_addf(&args, "PIP_INDEX_URL=%s", mirrors->pip);
+	if (*mirrors->downloads)
+		words_addf(&args, "DOWNLOADS_MIRROR=%s", mirrors->downloads);
+	set(r, "mirrors.yum", *mirrors->yum ? "yes" : "");
 	r->spec->build_args = args.list;
 }
 
@@ -417,14 +433,14 @@ static int render_all(struct renderer *r)
 {
 	r->spec->os = values_get(&r->values, "os.version");
 	set(r, "base.made", base_is_made(r) ? "yes" : "");
+	set(r, "base.named", strcmp(r->cluster->image.base, "auto") == 0 ? "" : "yes");
 	set(r, "title",
 	    arena_printf(r->arena, "Cluster %s for %s, %s", r->is_script ? "host" : "image",
 			 r->spec->os, r->plan->accelerator));
-	set_user_packages(r);
 	set_env(r);
 	set_user_pip(r);
 	set_mirrors(r);
-	if (add_context(r) < 0 || render(r) < 0)
+	if (set_user_packages(r) < 0 || add_context(r) < 0 || render(r) < 0)
 		return -1;
 	return spec_hash(r->spec, r->err);
 }

@@ -93,12 +93,18 @@ static void add_choices(cJSON *document, const struct attest_input *input, struc
 	}
 }
 
-/* "debian" of "debian12": package-url's namespace. */
+/* "debian" of "debian12": package-url's namespace, the OS's own ID. */
 static const char *distribution(const struct attest_input *input, struct arena *arena)
 {
+	static const char *const others[][2] = {
+		{"rockylinux", "rocky"}, {"oraclelinux", "ol"}, {"ubi", "redhat"}};
 	const char *os = *input->spec->os ? input->spec->os : "debian";
+	const char *name = arena_strndup(arena, os, strcspn(os, "0123456789"));
 
-	return arena_strndup(arena, os, strcspn(os, "0123456789"));
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (strcmp(name, others[i][0]) == 0)
+			return others[i][1];
+	return name;
 }
 
 /* Package-url wants some characters in hex; those of package versions are '+', '~' and ':'. */
@@ -113,20 +119,44 @@ static const char *escaped(struct arena *arena, const char *text)
 	return out;
 }
 
+/* Package-url has the epoch of an RPM apart from its version. */
+static const char *rpm_purl(const struct attest_input *input, const struct inventory_item *item,
+			    struct arena *arena)
+{
+	const char *colon = strchr(item->version, ':');
+	const char *version = colon ? colon + 1 : item->version;
+
+	return arena_printf(arena, "pkg:rpm/%s/%s@%s?arch=%s%s%.*s", distribution(input, arena),
+			    item->name, escaped(arena, version), item->architecture,
+			    colon ? "&epoch=" : "", colon ? (int)(colon - item->version) : 0,
+			    item->version);
+}
+
 static void add_inventory(cJSON *document, const struct attest_input *input,
 			  const struct inventory *inventory, struct arena *arena)
 {
 	for (size_t i = 0; i < inventory->count; i++) {
 		const struct inventory_item *item = &inventory->list[i];
-		bool debian = item->kind == INVENTORY_DEBIAN;
-		const char *version = escaped(arena, item->version), *purl;
+		const char *version = escaped(arena, item->version);
 
-		purl = debian ? arena_printf(arena, "pkg:deb/%s/%s@%s?arch=%s",
-					     distribution(input, arena), item->name, version,
-					     item->architecture)
-			      : arena_printf(arena, "pkg:pypi/%s@%s", item->name, version);
-		add_package(document, arena, debian ? "Deb" : "Python", item->name, item->version,
-			    purl);
+		switch (item->kind) {
+		case INVENTORY_DEBIAN:
+			add_package(document, arena, "Deb", item->name, item->version,
+				    arena_printf(arena, "pkg:deb/%s/%s@%s?arch=%s",
+						 distribution(input, arena), item->name, version,
+						 item->architecture));
+			break;
+		case INVENTORY_RPM:
+			/* there may be two of one version */
+			add_package(document, arena,
+				    arena_printf(arena, "Rpm-%s", item->architecture), item->name,
+				    item->version, rpm_purl(input, item, arena));
+			break;
+		case INVENTORY_PYTHON:
+			add_package(document, arena, "Python", item->name, item->version,
+				    arena_printf(arena, "pkg:pypi/%s@%s", item->name, version));
+			break;
+		}
 	}
 }
 

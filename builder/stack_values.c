@@ -4,8 +4,14 @@
 #include "builder/pins.h"
 #include "core/str.h"
 #include "plan/component.h"
+#include "plan/version.h"
 
 #include <string.h>
+
+#define NVIDIA_IMAGE "docker.io/nvidia/cuda:"
+#define DEVEL "-devel-"
+#define TOOLKIT "cuda-toolkit-"
+#define HTTPS "https://" /* what every download of the catalog begins with */
 
 const char *package_lines(const char *packages, struct arena *arena)
 {
@@ -83,6 +89,8 @@ static void set_choice(struct values *values, struct arena *arena, const struct 
 	set(values, arena, c->name, "index_option",
 	    ends_with(c->index, ".html") ? "--find-links" : "--extra-index-url");
 	set(values, arena, c->name, "download", c->download);
+	set(values, arena, c->name, "path",
+	    starts_with(c->download, HTTPS) ? c->download + strlen(HTTPS) : "");
 	set(values, arena, c->name, "sha256", c->sha256);
 	set(values, arena, c->name, "archive", slash ? slash + 1 : "");
 	set(values, arena, c->name, "run_packages", c->run_packages);
@@ -163,6 +171,54 @@ static void set_dashed(struct values *values, struct arena *arena)
 	values_set(values, "cuda.dashed", text);
 }
 
+/* The image of a tag, when it can be pulled from NVIDIA, or "". */
+static const char *listed_image(const char *tag, const struct table *images, struct arena *arena)
+{
+	for (size_t row = 0; images && row < images->row_count; row++) {
+		const char *status = table_cell(images, row, "status");
+
+		if (strcmp(table_cell(images, row, "version"), tag) == 0 &&
+		    (strcmp(status, "listed") == 0 || strcmp(status, "eol") == 0))
+			return arena_printf(arena, NVIDIA_IMAGE "%s", tag);
+	}
+	return "";
+}
+
+/*
+ * Of NVIDIA's devel image: the flavour without the toolkit, and, for the toolkit alone, the one
+ * without cuDNN. "12.4.1-cudnn-devel-ubuntu22.04" has 12.4.1-cudnn-runtime-ubuntu22.04 and
+ * 12.4.1-devel-ubuntu22.04 beside it.
+ */
+static void set_images(const struct plan *plan, const struct table *images, struct arena *arena,
+		       struct values *values)
+{
+	const char *name = plan->base.name ? plan->base.name : "", *runtime = "", *devel = "";
+	const char *tag = starts_with(name, NVIDIA_IMAGE) ? name + strlen(NVIDIA_IMAGE) : "";
+	const char *flavor = strstr(tag, DEVEL);
+
+	if (flavor) {
+		runtime = listed_image(arena_printf(arena, "%.*s-runtime-%s", (int)(flavor - tag),
+						    tag, flavor + strlen(DEVEL)),
+				       images, arena);
+		devel = listed_image(
+			arena_printf(arena, "%.*s%s", (int)strcspn(tag, "-"), tag, flavor), images,
+			arena);
+	}
+	values_set(values, "base.runtime", runtime);
+	values_set(values, "base.toolkit", *devel ? devel : name);
+}
+
+/*
+ * "cuda-libraries-11-2=11.2.2-1" of "cuda-toolkit-11-2=11.2.2-1": both are of one version; or "".
+ * There is no such package before CUDA 9. Source: runtime Dockerfiles of NVIDIA's container images.
+ */
+static const char *libraries_package(const char *toolkit, const char *cuda, struct arena *arena)
+{
+	return starts_with(toolkit, TOOLKIT) && version_compare(cuda, "9") >= 0
+		       ? arena_printf(arena, "cuda-libraries-%s", toolkit + strlen(TOOLKIT))
+		       : "";
+}
+
 static const char *join(const char *list, const char *more, struct arena *arena)
 {
 	return *list && *more ? arena_printf(arena, "%s;%s", list, more) : *list ? list : more;
@@ -171,7 +227,9 @@ static const char *join(const char *list, const char *more, struct arena *arena)
 /* The packages of the whole stack, by whose they are: the OS's, or NVIDIA's. */
 static void set_packages(const struct plan *plan, struct arena *arena, struct values *values)
 {
-	const char *run[2] = {"", plan->base.packages}, *build[2] = {"", ""};
+	const char *libraries = values_get(values, "base.libraries");
+	const char *run[2] = {"", *libraries ? libraries : plan->base.packages};
+	const char *build[2] = {"", *libraries ? plan->base.packages : ""};
 	static const char *const owners[] = {"distribution", "nvidia"};
 
 	for (size_t i = 0; i < plan->count; i++) {
@@ -239,6 +297,10 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 	values_set(values, "base.name", plan->base.name);
 	values_set(values, "base.status", plan->base.status);
 	values_set(values, "base.packages", plan->base.packages);
+	set_images(plan, catalog_table(catalog, "image"), arena, values);
+	values_set(values, "base.libraries",
+		   libraries_package(plan->base.packages ? plan->base.packages : "",
+				     values_get(values, "cuda.version"), arena));
 	set_packages(plan, arena, values);
 	set_texts(plan, arena, values);
 	return pins_values(plan, arena, values, err);

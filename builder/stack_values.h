@@ -4,6 +4,7 @@
  *
  * NAME is a component that the stack has:
  *   NAME.version .major (the first number) .series (the first two) .pip .index .download .sha256
+ *   NAME.path                   the download without "https://": its place in a mirror of downloads
  *   NAME.archive                the download's file name
  *   NAME.index_option           how pip is told of the index: --extra-index-url, --find-links
  *   NAME.run_packages .build_packages   ';' between
@@ -17,9 +18,10 @@
  *   cuda.dashed                 "12-2", as in names of packages
  *   distribution.* nvidia.*     run_packages and build_packages by whose they are
  *   accelerator base.name base.status base.packages
- *   choices                     comment lines with the reasons
- *   labels
- * Lists of packages have .lines: one per line of a RUN.
+ *   base.runtime base.toolkit   NVIDIA's images beside base.name: without the toolkit, and with it
+ * alone base.libraries              the package of CUDA's libraries, beside base.packages with the
+ * toolkit choices                     comment lines with the reasons labels Lists of packages have
+ * .lines: one per line of a RUN.
  */
 #ifndef BUILDER_STACK_VALUES_H
 #define BUILDER_STACK_VALUES_H

@@ -229,6 +229,7 @@ static int load_image(struct loader *l, const struct yaml *root)
 	*image = (struct cluster_image){.name = l->cluster->name,
 					.base = "auto",
 					.apt = NONE,
+					.yum = NONE,
 					.pip = NONE,
 					.env = NONE,
 					.platforms = NONE};
@@ -236,12 +237,14 @@ static int load_image(struct loader *l, const struct yaml *root)
 		return -1;
 	if (!map)
 		return 0;
-	return yaml_check_keys(map, "'image'",
-			       KEYS("name", "base", "apt", "pip", "files", "env", "platforms"),
-			       err) < 0 ||
+	return yaml_check_keys(
+		       map, "'image'",
+		       KEYS("name", "base", "apt", "yum", "pip", "files", "env", "platforms"),
+		       err) < 0 ||
 			       yaml_get_text(map, "name", &image->name, err) < 0 ||
 			       yaml_get_text(map, "base", &image->base, err) < 0 ||
 			       yaml_get_words(map, "apt", l->arena, &image->apt, err) < 0 ||
+			       yaml_get_words(map, "yum", l->arena, &image->yum, err) < 0 ||
 			       yaml_get_words(map, "pip", l->arena, &image->pip, err) < 0 ||
 			       yaml_get_words(map, "platforms", l->arena, &image->platforms, err) <
 				       0 ||

@@ -44,7 +44,8 @@ struct cluster_file {
 
 struct cluster_image {
 	const char *name, *base;
-	const char *const *apt, *const *pip, *const *env, *const *platforms;
+	const char *const *apt, *const *yum; /* packages of the OS: those of its package manager */
+	const char *const *pip, *const *env, *const *platforms;
 	size_t file_count;
 	struct cluster_file *files;
 };

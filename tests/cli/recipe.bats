@@ -132,6 +132,26 @@ hash() {
 	says 2 'image.apt'
 }
 
+@test "image.yum on RPM systems, image.apt on Debian's; the wrong one alone is refused" {
+	unset RINGUP_CATALOG # the real one
+	sed -i -e '/base:/d' -e 's/apt: \[git\]/yum: [ImageMagick, python3-PyYAML-5.4.1-6.el9.x86_64]/' cluster.yaml
+	for form in dockerfile script; do
+		apart ringup recipe --format $form openmpi==5.0.8 os==rockylinux9
+		says 0
+		grep -qE '^\s+python3-PyYAML-5\.4\.1-6\.el9\.x86_64(;.*)?$' ../out
+	done
+	apart ringup recipe openmpi==4.1.4 os==debian12
+	says 2 image.yum debian12 image.apt
+	sed -i 's/yum: /apt: [vim]\n  &/' cluster.yaml
+	apart ringup recipe openmpi==4.1.4 os==debian12
+	says 0
+	grep -qE '^\s+vim; ' ../out
+	! grep -F ImageMagick ../out
+	sed -i '/yum: /d' cluster.yaml
+	apart ringup recipe openmpi==5.0.8 os==rockylinux9
+	says 2 image.apt rockylinux9 image.yum
+}
+
 @test "a conflict has no recipe" {
 	apart ringup recipe 'openmpi>=6'
 	says 3 'openmpi>=6'
@@ -170,6 +190,7 @@ hash() {
 
 @test "--format script: not as root, or on another OS, it changes nothing" {
 	unset RINGUP_CATALOG
+	sed -i '/apt: \[git\]/d' cluster.yaml
 	ringup recipe --format script openmpi==4.1.4 os==rockylinux9 >../script
 	# the checks alone, should this be run by root on that very OS
 	sed '/^# sources are fetched/,$d' ../script >../checks

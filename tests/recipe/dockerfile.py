@@ -44,6 +44,8 @@ def stages_wrong(parsed):
         copied = re.match(r"--from=(\S+)", body) if name == "COPY" else None
         if copied and copied[1] not in names:
             yield f"line {line}: COPY from {copied[1]}, which is no stage"
+        if copied and re.search(r"/usr/local/cuda/|/lib64/", body):
+            yield f"line {line}: COPY {body} goes by a link, which not every builder follows"
 
 
 def pip_words(body):
@@ -67,6 +69,8 @@ def run_wrong(line, body):
         checked = re.search(r'echo "[0-9a-f]{64}  ' + re.escape(path) + r'" \| sha256sum -c -', body)
         if not checked and path != "/tmp/nvidia.pub":
             yield f"line {line}: {url} is not checked"
+        if not url.startswith('"${DOWNLOADS_MIRROR:-https:/}/'):
+            yield f"line {line}: {url} asks no mirror"
     if "/tmp/nvidia.pub" in body and not re.search(r"\badd \S+ \S+\.pub [0-9A-F]{40} ", body):
         yield f"line {line}: a key without a fingerprint"
     for word in pip_words(body):
@@ -79,6 +83,27 @@ def run_wrong(line, body):
     for word in body.split():
         if NVIDIA.match(word) and not re.search(r"[0-9]", word.split("=")[-1]):
             yield f"line {line}: {word} has no version"
+
+
+def deployed(parsed):
+    """The instructions of the last stage and of those that it begins with."""
+    stages = {}
+    for line, name, body in parsed:
+        if name == "FROM":
+            base, _, alias = body.partition(" AS ")
+            now = stages[alias] = [*stages.get(base, []), (line, name, body)]
+        elif name != "ARG":
+            now.append((line, name, body))
+    return now
+
+
+def toolkit_wrong(text, parsed):
+    """The compiler of CUDA is for the build stage alone, where NVIDIA has CUDA without it."""
+    if re.search("(?m)^# NVIDIA.*compiler.* is deployed too$", text):
+        return
+    for line, name, body in deployed(parsed):
+        if (name == "FROM" and "-devel-" in body) or (name == "RUN" and "cuda-toolkit-" in body):
+            yield f"line {line}: the toolkit is deployed"
 
 
 def missing(parsed):
@@ -100,6 +125,7 @@ def wrong(text):
             yield from run_wrong(line, body)
     yield from stages_wrong(parsed)
     yield from missing(parsed)
+    yield from toolkit_wrong(text, parsed)
     if [name for _, name, _ in parsed][-1] != "CMD":
         yield "the last instruction is not CMD"
     if not any(name == "LABEL" and "org.ringup.stack.os=" in body for _, name, body in parsed):

@@ -33,7 +33,12 @@ def runs(text):
         yield line, f"{head}{body}\n"
 
 
-def shape(text):
-    """The same for two Dockerfiles that differ in versions and comments only."""
-    text = re.sub(r"LABEL(.|\n)*?\n(?=CMD)", "", re.sub(r"(?m)^#.*\n", "", text))
-    return re.sub(r"[0-9][0-9.+~:a-z-]*", "N", re.sub(r"[0-9a-f]{32,}", "H", text))
+def unseen(text, seen):
+    """The Dockerfile without the instructions that differ from one in `seen` in versions only; adds the others to it."""
+    kept = []
+    for _, name, body in dockerfile.instructions(text):
+        shape = re.sub(r"[0-9][0-9.+~:a-z-]*", "N", re.sub(r"[0-9a-f]{32,}", "H", f"{name} {body}"))
+        if name in ("FROM", "ARG") or shape not in seen:
+            kept.append(f"{name} {body}".replace("\n", "\\\n"))
+        seen.add(shape)
+    return "\n".join(kept)

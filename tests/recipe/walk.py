@@ -22,7 +22,7 @@ import linters
 ROOT = Path(__file__).resolve().parents[2]
 # each with each: what people fix first
 PARTS = ("tensorflow", "torch", "mxnet", "horovod", "cuda", "os", "python", "openmpi")
-SEEN = set()  # shapes that hadolint saw
+SEEN = set()  # instructions without versions, that hadolint saw
 EACH = 14  # versions of one part, spread over all that are known
 
 
@@ -57,10 +57,10 @@ def look(words):
     )
     if parsed.returncode:
         findings.append(f"sh -n: {parsed.stderr.strip()}")
-    shape = linters.shape(made.stdout)
-    if shape not in SEEN:  # versions apart, one of a kind is enough
-        SEEN.add(shape)
-        findings += linters.hadolint(made.stdout)
+    known = len(SEEN)
+    new = linters.unseen(made.stdout, SEEN)  # versions apart, one of a kind is enough
+    if len(SEEN) > known:
+        findings += linters.hadolint(new)
     return "recipe", findings
 
 
@@ -83,7 +83,7 @@ def main():
                     print(f"{' '.join(words)}: {text}")
             if recipes >= asked.least:
                 break
-    print(f"seed {asked.seed}: {tried} pairs tried, {recipes} recipes of {len(SEEN)} shapes, {bad} wrong")
+    print(f"seed {asked.seed}: {tried} pairs tried, {recipes} recipes of {len(SEEN)} kinds of instructions, {bad} wrong")
     return 1 if bad or recipes < asked.least else 0
 
 

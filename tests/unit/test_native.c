@@ -205,6 +205,33 @@ static void test_stages(void **state)
 	assert_lacks(config_of(s, &built), "A=1");
 }
 
+/* As the recipes take CUDA's toolkit out of an image of its own, over the libraries of the stack,
+ * and its stub out of that. */
+static void test_stage_without_instructions(void **state)
+{
+	static const char *const cuda[][2] = {{"devel/lib64", "->targets/lib"},
+					      {"devel/targets/lib/libcudart.so", "runtime"},
+					      {"devel/targets/lib/stubs/libcuda.so", "stub"},
+					      {"devel/bin/nvcc", "#!compiler"},
+					      {"run/lib64", "->targets/lib"},
+					      {"run/targets/lib/libcudart.so", "runtime"},
+					      {NULL, NULL}};
+	static const char dockerfile[] = EPOCH
+		"FROM scratch AS nvidia\nCOPY devel/ /cuda/\nFROM nvidia AS toolkit\n"
+		"FROM scratch AS stack\nCOPY run/ /cuda/\n"
+		"FROM stack AS build\nCOPY --from=toolkit /cuda/ /cuda/\n"
+		"FROM stack\nCOPY --from=build /cuda/bin/nvcc /cuda/targets/lib/libcudart.so "
+		"/all/\n"
+		"COPY --from=build /cuda/targets/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1\n";
+	struct scratch *s = *state;
+	struct built built = build(s, make_spec(s, dockerfile, cuda));
+
+	assert_string_equal(content_of(s, &built, "tmp/stub/libcuda.so.1"), "stub");
+	assert_string_equal(content_of(s, &built, "all/libcudart.so"), "runtime");
+	assert_string_equal(content_of(s, &built, "all/nvcc"), "#!compiler");
+	assert_lacks(layers_of(s, &built), "cuda/bin");
+}
+
 /* The history names an instruction for each layer, in their order. */
 static void check_history(struct scratch *s, const struct built *built)
 {
@@ -251,6 +278,7 @@ int main(void)
 		SCRATCH_TEST(test_commands),
 		SCRATCH_TEST(test_build_arguments),
 		SCRATCH_TEST(test_stages),
+		SCRATCH_TEST(test_stage_without_instructions),
 		SCRATCH_TEST(test_history),
 	};
 

@@ -43,7 +43,8 @@ static void render_fine(struct scratch *s, const char *yaml, struct rendered *r)
 
 static const char SAMPLE[] =
 	"name: lab\nhosts: [a, b]\nstack: [\"openmpi==4.1.*\", \"python>=3.11\"]\n"
-	"mirrors: {apt: \"http://mirror.lan/debian\", pip: \"http://pypi.lan/simple\"}\n"
+	"mirrors: {apt: \"http://mirror.lan/debian\", pip: \"http://pypi.lan/simple\", "
+	"yum: \"http://mirror.lan/rocky\", downloads: \"http://mirror.lan/files\"}\n"
 	"image:\n  base: \"registry.lan:5000/base/debian:12\"\n  apt: [git, \"vim=2:9.0\"]\n"
 	"  pip: [numpy, \"torch>=2,<3\"]\n"
 	"  files: [{from: train.py, to: /workspace/train.py}]\n"
@@ -90,8 +91,10 @@ static void test_mirrors_are_build_arguments(void **state)
 	assert_lacks(with.spec->dockerfile, "mirror.lan");
 	assert_lacks(with.spec->dockerfile, "pypi.lan");
 	assert_string_equal(with.spec->build_args[0], "APT_MIRROR=http://mirror.lan/debian");
-	assert_string_equal(with.spec->build_args[1], "PIP_INDEX_URL=http://pypi.lan/simple");
-	assert_null(with.spec->build_args[2]);
+	assert_string_equal(with.spec->build_args[1], "YUM_MIRROR=http://mirror.lan/rocky");
+	assert_string_equal(with.spec->build_args[2], "PIP_INDEX_URL=http://pypi.lan/simple");
+	assert_string_equal(with.spec->build_args[3], "DOWNLOADS_MIRROR=http://mirror.lan/files");
+	assert_null(with.spec->build_args[4]);
 	render_fine(s, "name: lab\nhosts: [a]\n", &without);
 	render_fine(s, "name: lab\nhosts: [a]\nmirrors: {apt: \"http://x/debian\"}\n", &with);
 	assert_string_equal(with.spec->hash, without.spec->hash);
@@ -206,6 +209,9 @@ static const struct {
 	{"apt: [\"git\\nvim\"]", "image.apt"},
 	{"apt: [\"\"]", "image.apt"},
 	{"apt: [\"-oX=y\"]", "-oX=y"},
+	{"yum: [\"git;id\"]", "git;id"},
+	{"yum: [\"-oX=y\"]", "-oX=y"},
+	{"yum: [\"git\\nvim\"]", "image.yum"},
 	{"pip: [\"numpy\\nUSER x\"]", "image.pip"},
 	{"base: \"x\\nRUN evil\"", "image.base"},
 	{"base: \"\"", "image.base"},

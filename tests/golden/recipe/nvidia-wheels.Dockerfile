@@ -53,7 +53,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     fi; \
     apt-get update; \
     apt-get install -y --no-install-recommends \
-      python3-pip; \
+      python3-pip=23.0.1+dfsg-1; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \

@@ -12,6 +12,7 @@ FROM ringup-base:debian12-HASH AS python
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DEBIAN_FRONTEND=noninteractive
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
@@ -43,7 +44,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 RUN set -eu; \
-    curl -fsSL --retry 3 https://www.python.org/ftp/python/3.9.25/Python-3.9.25.tgz -o /tmp/Python-3.9.25.tgz; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/www.python.org/ftp/python/3.9.25/Python-3.9.25.tgz" -o /tmp/Python-3.9.25.tgz; \
     echo "a7438eabd3a48139f42d4e058096af8d880b0bb6e8fb8c78838892e4ce5583f2  /tmp/Python-3.9.25.tgz" | sha256sum -c -; \
     mkdir /tmp/python; tar -xf /tmp/Python-3.9.25.tgz -C /tmp/python --strip-components=1 --no-same-owner; \
     cd /tmp/python; ./configure --prefix=/opt/python --with-ensurepip=install; \
@@ -62,6 +63,7 @@ ENV LANG=C.UTF-8
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DEBIAN_FRONTEND=noninteractive
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
@@ -108,6 +110,7 @@ FROM ringup-base:debian12-HASH AS build
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DEBIAN_FRONTEND=noninteractive
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
@@ -140,6 +143,7 @@ FROM stack
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DEBIAN_FRONTEND=noninteractive
+ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1

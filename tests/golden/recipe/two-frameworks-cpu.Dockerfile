@@ -1,0 +1,227 @@
+# Cluster image for debian12, cpu
+# Made by ringup; ringup.lock names the catalog that it comes from.
+#
+# tensorflow 2.13.1 - the only one that 'tensorflow==2.13.1' admits; Horovod 0.28.1 needs TensorFlow >=1.15.0; system CUDA/cuDNN needed on LD_LIBRARY_PATH; built and tested with CUDA 11.8: the rest of the major is inferred; the facts of 2.13.0; Python from the wheels on PyPI [tensorflow-install-source;common-knowledge;pypi;horovod-tags]
+# torch 2.0.1 - the newest that 'torch==2.0.1' admits; Horovod 0.28.1 needs torch >=1.5.0; what Horovod 0.28.1 was tested with; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels [kohya-ss-1096;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;horovod-tags;pypi]
+# horovod 0.28.1 - the only one that 'horovod==0.28.1' admits; TensorFlow from 2.10 needs g++ 8 or newer (C++17); HOROVOD_GPU_OPERATIONS and the flags per operation exclude each other; NCCL: alltoall needs >=2.7.0; no Open MPI 5: inferred from the flags of its launcher [horovod-tags;pypi]
+# os debian12 - the only one that 'os==debian12' admits; Debian 12 bookworm; long-term support to 2028-06 [debian-bookworm;debian-releases;cuda-repo-management-1;common-knowledge]
+# glibc 2.36 - the newest that works; for debian12; TensorFlow 2.13.1 needs glibc >=2.17; torch 2.0.1 needs glibc >=2.17; comes with the base root filesystem [debian-bookworm;tensorflow-install-source;common-knowledge;pypi;kohya-ss-1096;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities]
+# gcc 12.2.0 - the newest that works; for debian12; Horovod 0.28.1 needs gcc >=5; compiles the worker in the build stage [debian-bookworm;horovod-tags;pypi]
+# python 3.11.2 - the newest that works; for debian12; TensorFlow 2.13.1 needs Python >=3.8,<3.12; torch 2.0.1 needs Python >=3.8,<3.12; Horovod 0.28.1 needs Python >=3.6; Debian's own interpreter [debian-bookworm;tensorflow-install-source;common-knowledge;pypi;kohya-ss-1096;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;horovod-tags]
+# openmpi 4.1.4 - the newest that 'openmpi==4.1.4' admits; for debian12; Horovod 0.28.1 needs Open MPI >=1.10,<5; Debian's build; mpirun over SSH and TCP [debian-bookworm;horovod-tags;pypi]
+# ---- the stack: what the build and the image both need
+FROM ringup-base:debian12-HASH AS stack
+ENV LANG=C.UTF-8
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG APT_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DEBIAN_FRONTEND=noninteractive
+ARG SOURCE_DATE_EPOCH=1704067200
+ARG PYTHONHASHSEED=0
+ARG PIP_BREAK_SYSTEM_PACKAGES=1
+# what the OS has packages of
+RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
+    if [ -n "$APT_MIRROR" ]; then \
+      for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
+      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
+      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
+    fi; \
+    apt-get update; \
+    apt-get install -y --no-install-recommends \
+      ca-certificates \
+      openssh-server \
+      openssh-client \
+      iproute2 \
+      procps \
+      python3=3.11.2-1+b1 \
+      openmpi-bin=4.1.4-3+b1; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# pip, and headers for what it compiles
+RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
+    if [ -n "$APT_MIRROR" ]; then \
+      for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
+      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
+      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
+    fi; \
+    apt-get update; \
+    apt-get install -y --no-install-recommends \
+      python3-pip=23.0.1+dfsg-1 \
+      python3-dev=3.11.2-1+b1; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# torch 2.0.1 by pip
+RUN set -eu; python3 -m pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cpu 'torch==2.0.1' 'numpy<2'; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# TensorFlow 2.13.1 by pip
+RUN set -eu; python3 -m pip install --no-cache-dir 'tensorflow==2.13.1'; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+
+# ---- build stage: compiles what has no package; only its results are taken
+FROM stack AS build
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG APT_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DEBIAN_FRONTEND=noninteractive
+ARG SOURCE_DATE_EPOCH=1704067200
+ARG PYTHONHASHSEED=0
+ARG PIP_BREAK_SYSTEM_PACKAGES=1
+# the compiler, and headers
+RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
+    if [ -n "$APT_MIRROR" ]; then \
+      for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
+      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
+      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
+    fi; \
+    apt-get update; \
+    apt-get install -y --no-install-recommends \
+      libc6-dev \
+      gcc=4:12.2.0-3 \
+      gcc-12=12.2.0-14+deb12u1 \
+      libopenmpi-dev=4.1.4-3+b1 \
+      openmpi-bin=4.1.4-3+b1; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# C++, for Open MPI and for what is built against frameworks
+RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
+    if [ -n "$APT_MIRROR" ]; then \
+      for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
+      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
+      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
+    fi; \
+    apt-get update; \
+    apt-get install -y --no-install-recommends \
+      g++=4:12.2.0-3 \
+      g++-12=12.2.0-14+deb12u1; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# to fetch, unpack and build sources
+RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
+    if [ -n "$APT_MIRROR" ]; then \
+      for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
+      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; esac; \
+      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
+    fi; \
+    apt-get update; \
+    apt-get install -y --no-install-recommends \
+      ca-certificates \
+      curl \
+      bzip2 \
+      xz-utils \
+      make \
+      perl \
+      file; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# CMake 3.25.2, for Horovod, which asks for >=3.13 and whose files CMake 4 refuses
+RUN set -eu; echo 'cmake==3.25.2 --hash=sha256:f9587645cea5298d5eb20649f58a83cc53c9efa7d57b0716449a39f366a74986' >/tmp/cmake.txt; \
+    python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/cmake.txt; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# Horovod 0.28.1 against this stack's frameworks and libraries
+RUN set -eu; export CC=gcc CXX=g++ HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_GLOO=1 \
+      HOROVOD_WITH_TENSORFLOW=1 HOROVOD_WITH_PYTORCH=1 HOROVOD_WITHOUT_MXNET=1; \
+    printf '%s\n' \
+      'cffi==1.15.1 --hash=sha256:94411f22c3985acaec6f83c6df553f2dbe17b698cc7f8ae751ff2237d96b9e3c' \
+      'cloudpickle==2.2.1 --hash=sha256:61f594d1f4c295fa5cd9014ceb3a1fc4a70b0de1164b94fbc2d854ccba056f9f' \
+      'packaging==21.3 --hash=sha256:ef103e05f519cdc783ae24ea4e2e0f508a9c99b2d4969652eed6a2e1ea5bd522' \
+      'psutil==5.9.8 --hash=sha256:d06016f7f8625a1825ba3732081d77c94589dca78b7a3fc072194851e88461a4' \
+      'pycparser==3.12 --hash=sha256:a076f3f489b39b43ed13563a1dafe42447445bec2e294154ec5c57fcdda4c85e' \
+      'pyparsing==3.3.3 --hash=sha256:ece8c00a69cf01b45d0b1dedabb469c90d8caf996d4fda40f147627a122849a4' \
+      'pyyaml==6.0.1 --hash=sha256:d2b04aac4d386b172d5b9692e2d2da8de7bfb6c387fa4f801fbf6fb2e6ba4673' \
+      'wheel==0.37.1 --hash=sha256:4bdcd7d840138086126cd09254dc6195fb4fc6f01c050a1d7236f2630db1d22a' \
+      >/tmp/tools.txt; \
+    python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/tools.txt; \
+    echo 'horovod==0.28.1 --hash=sha256:92a43f5a94c43907a56805bad15f19700c62ffc83b7ca483f9e104e229f67ef0' >/tmp/horovod.txt; \
+    python3 -m pip download --no-cache-dir --no-deps --no-binary horovod --no-build-isolation --require-hashes -r /tmp/horovod.txt -d /tmp; \
+    mkdir /tmp/horovod; tar -xf /tmp/horovod-0.28.1.tar.gz -C /tmp/horovod --strip-components=1 --no-same-owner; \
+    cd /tmp/horovod; python3 setup.py bdist_wheel -d /wheels; cd /; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# the all-reduce worker
+COPY worker/ /src/worker/
+RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
+
+# ---- the image
+FROM stack
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG APT_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DEBIAN_FRONTEND=noninteractive
+ARG SOURCE_DATE_EPOCH=1704067200
+ARG PYTHONHASHSEED=0
+ARG PIP_BREAK_SYSTEM_PACKAGES=1
+# Horovod as it was built, and what it imports
+COPY --from=build /wheels/ /tmp/wheels/
+RUN set -eu; printf '%s\n' \
+      'cffi==1.15.1 --hash=sha256:94411f22c3985acaec6f83c6df553f2dbe17b698cc7f8ae751ff2237d96b9e3c' \
+      'cloudpickle==2.2.1 --hash=sha256:61f594d1f4c295fa5cd9014ceb3a1fc4a70b0de1164b94fbc2d854ccba056f9f' \
+      'packaging==21.3 --hash=sha256:ef103e05f519cdc783ae24ea4e2e0f508a9c99b2d4969652eed6a2e1ea5bd522' \
+      'psutil==5.9.8 --hash=sha256:d06016f7f8625a1825ba3732081d77c94589dca78b7a3fc072194851e88461a4' \
+      'pycparser==3.12 --hash=sha256:a076f3f489b39b43ed13563a1dafe42447445bec2e294154ec5c57fcdda4c85e' \
+      'pyparsing==3.3.3 --hash=sha256:ece8c00a69cf01b45d0b1dedabb469c90d8caf996d4fda40f147627a122849a4' \
+      'pyyaml==6.0.1 --hash=sha256:d2b04aac4d386b172d5b9692e2d2da8de7bfb6c387fa4f801fbf6fb2e6ba4673' \
+      >/tmp/needs.txt; \
+    python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/needs.txt; \
+    python3 -m pip install --no-cache-dir --no-deps /tmp/wheels/horovod-*.whl; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# ssh between workers: names, ports, keys and known_hosts come from the mounted folder
+RUN if [ -d /etc/ssh/ssh_config.d ]; then \
+      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+    else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
+COPY --from=build /out/ /usr/local/bin/
+COPY entry/ /usr/local/bin/
+# smoke checks: what the stack promises starts
+RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
+    python3 -c 'import horovod'; \
+    python3 -c 'import horovod.tensorflow'; \
+    python3 -c 'import horovod.torch'; \
+    test -x "$(command -v sshd)"; \
+    allreduce --versions; \
+    python3 -c 'import ssl'; \
+    mpirun --version | grep -F 4.1.4; \
+    python3 -c 'import tensorflow'; \
+    python3 -c 'import torch'; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+LABEL org.ringup.cluster-image=1 \
+      org.ringup.stack.tensorflow="2.13.1" \
+      org.ringup.stack.torch="2.0.1" \
+      org.ringup.stack.horovod="0.28.1" \
+      org.ringup.stack.os="debian12" \
+      org.ringup.stack.glibc="2.36" \
+      org.ringup.stack.gcc="12.2.0" \
+      org.ringup.stack.python="3.11.2" \
+      org.ringup.stack.openmpi="4.1.4"
+CMD ["/usr/local/bin/ringup-entry"]
