@@ -60,6 +60,8 @@ row "second 'up', nothing to do, s" "$(median <again)" "$(median <fanout)" "xarg
 echo
 "$root/bench/build.sh" "$rounds"
 echo
+"$root/bench/up.sh" "$rounds"
+echo
 "$root/bench/registry.sh" "$rounds"
 echo
 "$root/bench/worker.sh"
