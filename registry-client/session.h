@@ -6,6 +6,7 @@
 #include "core/arena.h"
 #include "registry-client/auth.h"
 #include "registry-client/exchange.h"
+#include "registry-client/loop.h"
 #include "registry-client/registry.h"
 
 struct registry {
@@ -19,7 +20,8 @@ struct registry {
 	uint64_t split_bytes, pause_usec;
 	struct exchange_settings settings;
 	struct auth auth;
-	CURLM *multi;
+	struct loop *loop;
+	bool owns_loop;		   /* not another registry's */
 	int tears;		   /* uploads that were cut */
 	uint64_t chunk_bytes;	   /* what is small enough not to be, or 0 */
 	bool ignores_ranges;	   /* it answered 200 to a range */
