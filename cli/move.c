@@ -21,33 +21,48 @@ struct connection {
 	struct registry *registry;
 };
 
-void mover_release(struct mover *mover)
+void crew_release(struct crew *crew)
 {
-	for (; mover->connections; mover->connections = mover->connections->next)
-		registry_close(mover->connections->registry);
+	for (; crew->connections; crew->connections = crew->connections->next)
+		registry_close(crew->connections->registry);
+	pthread_mutex_destroy(&crew->opening);
+	pthread_mutex_destroy(&crew->packing);
 }
 
-static int open_registry(struct mover *mover, const struct remote_options *options, bool plain_http,
-			 const char *address, struct registry **registry, struct error *err)
+static int open_locked(struct mover *mover, const struct remote_options *options, bool plain_http,
+		       const char *address, struct registry **registry, struct error *err)
 {
-	struct arena *arena = mover->ctx->arena;
 	struct remote_options remote = *options;
+	struct crew *crew = mover->crew;
 	struct connection *c;
 
-	for (c = mover->connections; c; c = c->next)
+	for (c = crew->connections; c; c = c->next) {
+		remote.beside = c->registry;
 		if (c->options == options && c->plain_http == plain_http &&
 		    strcmp(c->address, address) == 0) {
 			*registry = c->registry;
 			return 0;
 		}
+	}
 	remote.plain_http |= plain_http;
-	if (remote_open(mover->ctx, &remote, address, registry, err) < 0)
+	if (remote_open(&mover->ctx, &remote, address, registry, err) < 0)
 		return -1;
-	c = ARENA_NEW(arena, struct connection);
-	*c = (struct connection){mover->connections, options, plain_http,
-				 arena_strdup(arena, address), *registry};
-	mover->connections = c;
+	c = ARENA_NEW(crew->arena, struct connection);
+	*c = (struct connection){crew->connections, options, plain_http,
+				 arena_strdup(crew->arena, address), *registry};
+	crew->connections = c;
 	return 0;
+}
+
+static int open_registry(struct mover *mover, const struct remote_options *options, bool plain_http,
+			 const char *address, struct registry **registry, struct error *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&mover->crew->opening);
+	rc = open_locked(mover, options, plain_http, address, registry, err);
+	pthread_mutex_unlock(&mover->crew->opening);
+	return rc;
 }
 
 int mover_registry(struct mover *mover, const struct remote_options *options, const char *address,
@@ -63,6 +78,17 @@ void moved_take(struct moved *moved, const struct push_report *report, struct ar
 	moved->blobs_moved = report->blobs_sent;
 	moved->blobs_mounted = report->blobs_mounted;
 	moved->bytes_moved = report->bytes_sent;
+}
+
+int move_read(struct mover *mover, const struct place *from, struct place_image *image,
+	      struct error *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&mover->crew->packing);
+	rc = place_read(from, mover->ctx.arena, image, err);
+	pthread_mutex_unlock(&mover->crew->packing);
+	return rc;
 }
 
 int move_choose(const struct move_options *options, bool is_needed, struct place_image *image,
@@ -136,8 +162,8 @@ static int pull_from(struct mover *mover, const char *address, bool plain_http,
 static int pull_any(struct mover *mover, const struct place *from, const struct place *to,
 		    struct place_image *image, struct pull_report *report, struct error *err)
 {
-	struct arena *arena = mover->ctx->arena;
-	const char *url = mirror_of(mover->ctx, from);
+	struct arena *arena = mover->ctx.arena;
+	const char *url = mirror_of(&mover->ctx, from);
 	struct reference ref = from->ref;
 	char *address;
 
@@ -162,11 +188,11 @@ static int pull(struct mover *mover, const struct place *from, const struct plac
 		struct moved *moved, struct error *err)
 {
 	_cleanup_(place_close) struct place_image image = {0};
-	struct arena *arena = mover->ctx->arena;
+	struct arena *arena = mover->ctx.arena;
 	struct place target = *to;
 	struct pull_report report;
 
-	name_target(mover->ctx, from, &target);
+	name_target(&mover->ctx, from, &target);
 	if (place_prepare(&target, arena, &image, err) < 0 ||
 	    pull_any(mover, from, &target, &image, &report, err) < 0 ||
 	    (to->kind != PLACE_ROOTFS && place_write(&target, &image, arena, err) < 0))
@@ -191,7 +217,7 @@ static int copy(struct mover *mover, const struct place *from, const struct plac
 	    registry_copy(source, &from->ref, target, &to->ref,
 			  options->all ? PLATFORM_ALL : options->platform, &report, err) < 0)
 		return -1;
-	moved_take(moved, &report, mover->ctx->arena);
+	moved_take(moved, &report, mover->ctx.arena);
 	return 0;
 }
 
@@ -200,10 +226,10 @@ static int convert(struct mover *mover, const struct place *from, const struct p
 		   struct moved *moved, struct error *err)
 {
 	_cleanup_(place_close) struct place_image image = {0};
-	struct arena *arena = mover->ctx->arena;
+	struct arena *arena = mover->ctx.arena;
 	struct place target = *to;
 
-	if (place_read(from, arena, &image, err) < 0 ||
+	if (move_read(mover, from, &image, err) < 0 ||
 	    move_choose(mover->options, to->kind != PLACE_LAYOUT, &image, arena, err) < 0)
 		return -1;
 	if (!target.name)
@@ -225,9 +251,10 @@ int move_one(struct mover *mover, const struct place *from, const struct place *
 	if (from->kind == PLACE_REGISTRY)
 		rc = to->kind == PLACE_REGISTRY ? copy(mover, from, to, moved, err)
 						: pull(mover, from, to, moved, err);
+	else if (to->kind == PLACE_REGISTRY)
+		rc = move_push(mover, from, to, moved, err);
 	else
-		rc = to->kind == PLACE_REGISTRY ? move_push(mover, from, to, moved, err)
-						: convert(mover, from, to, moved, err);
+		rc = convert(mover, from, to, moved, err);
 	moved->seconds = clock_seconds_since(start);
 	return rc;
 }

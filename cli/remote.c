@@ -30,6 +30,7 @@ int remote_open_as(struct context *ctx, const struct cluster *cluster,
 		.password = credentials->password,
 		.identity = credentials->identity,
 		.timeout_s = ctx->timeout_s,
+		.beside = options->beside,
 	};
 
 	if (!config.ca_path && is_own && *own->ca)

@@ -13,6 +13,7 @@
 struct remote_options {
 	const char *ca;
 	bool plain_http;
+	struct registry *beside; /* registry.h; or NULL */
 };
 
 /* Rows for a command's table; `member` is a struct remote_options of its options. */
