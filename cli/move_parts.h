@@ -21,7 +21,7 @@ struct crew {
 	struct connection *connections; /* open registries, the newest first */
 	struct arena *arena;		/* that holds them: the command's */
 	pthread_mutex_t opening;	/* of these two */
-	pthread_mutex_t packing;	/* one packs at a time: it takes all processors and memory */
+	pthread_mutex_t packing; /* one packs at a time: it takes all processors and memory */
 };
 
 /* Closes the registries. For _cleanup_. */

@@ -14,7 +14,7 @@
 
 struct journal {
 	const char *folder, *path; /* NULL: keeps nothing */
-	cJSON *json;	  /* owned */
+	cJSON *json;		   /* owned */
 };
 
 void journal_open(struct journal *journal, const char *layout_folder, struct arena *arena);

@@ -87,6 +87,7 @@ int registry_open(const struct registry_config *config, struct registry **regist
 	r = xmalloc(sizeof(*r));
 	*r = (struct registry){.arena = ARENA_INIT};
 	copy_config(r, config);
+	pthread_mutex_init(&r->contact, NULL);
 	r->owns_loop = !config->beside;
 	r->loop = config->beside ? config->beside->loop : loop_new();
 	*registry = r;
@@ -99,6 +100,7 @@ void registry_close(struct registry *registry)
 		return;
 	if (registry->owns_loop)
 		loop_free(registry->loop);
+	pthread_mutex_destroy(&registry->contact);
 	auth_release(&registry->auth);
 	arena_release(&registry->arena);
 	free(registry);
@@ -128,8 +130,6 @@ static enum transfer_next contact_step(struct transfer *t, struct error *err)
 	struct registry *r = t->registry;
 	struct exchange *x = &t->x;
 
-	if (r->is_known)
-		return TRANSFER_DONE;
 	if (!x->method)
 		return ask(t);
 	if (may_go_plain(t)) {
@@ -157,13 +157,24 @@ static void contact_recover(struct transfer *t)
 		t->tries_max = TRIES_MAX;
 }
 
+static int contact(struct registry *registry, struct error *err)
+{
+	_cleanup_(transfer_release) struct transfer transfer = {0};
+	struct transfer *list[] = {&transfer};
+
+	transfer_init(&transfer, registry, contact_step);
+	transfer.recover = contact_recover;
+	transfer.tries_max = FIRST_CONTACT_TRIES_MAX;
+	return transfer_run(registry, list, 1, HEADS_IN_FLIGHT_MAX, err);
+}
+
+/* One thread asks; the others wait for what it learns. */
 int registry_contact(struct registry *registry, struct error *err)
 {
-	_cleanup_(transfer_release) struct transfer contact = {0};
-	struct transfer *list[] = {&contact};
+	int rc;
 
-	transfer_init(&contact, registry, contact_step);
-	contact.recover = contact_recover;
-	contact.tries_max = FIRST_CONTACT_TRIES_MAX;
-	return transfer_run(registry, list, 1, HEADS_IN_FLIGHT_MAX, err);
+	pthread_mutex_lock(&registry->contact);
+	rc = registry->is_known ? 0 : contact(registry, err);
+	pthread_mutex_unlock(&registry->contact);
+	return rc;
 }

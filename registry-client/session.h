@@ -14,8 +14,9 @@ struct registry {
 	const char *address;
 	const char *base; /* "https://ADDRESS" */
 	bool is_loopback;
-	bool is_known;	 /* registry_contact went well */
-	bool has_let_in; /* it answered something that needs no login, or took ours */
+	pthread_mutex_t contact; /* one asks at a time */
+	bool is_known;		 /* registry_contact went well */
+	bool has_let_in;	 /* it answered something that needs no login, or took ours */
 	int connections;
 	uint64_t split_bytes, pause_usec;
 	struct exchange_settings settings;

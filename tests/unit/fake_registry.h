@@ -74,6 +74,7 @@ struct fake {
 	char *requests[FAKE_REQUESTS]; /* the heads */
 	size_t request_count;
 	int next_upload, next_token;
+	int bodies, most_bodies; /* uploads whose bytes come at the same time */
 	char address[32];
 	char token[16]; /* the newest */
 	struct {

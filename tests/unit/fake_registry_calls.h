@@ -344,6 +344,17 @@ static inline struct fake_rule *fake_match(struct fake_call *call)
 	return NULL;
 }
 
+static inline void fake_count_body(struct fake_call *call, size_t wanted, int change)
+{
+	if (!wanted || !strstr(call->path, "/blobs/uploads/"))
+		return;
+	pthread_mutex_lock(&call->fake->lock);
+	call->fake->bodies += change;
+	if (call->fake->bodies > call->fake->most_bodies)
+		call->fake->most_bodies = call->fake->bodies;
+	pthread_mutex_unlock(&call->fake->lock);
+}
+
 /* The head, and as much of the body as the rules let through. False: no more requests. */
 static inline bool fake_read(struct fake_call *call)
 {
@@ -375,6 +386,7 @@ static inline bool fake_read(struct fake_call *call)
 	call->length = have < wanted ? have : wanted;
 	if (call->rule && call->rule->cut_in && call->rule->cut_in < wanted)
 		torn_at = call->rule->cut_in;
+	fake_count_body(call, wanted, 1);
 	while (call->length < wanted && call->length < torn_at) {
 		size_t room = torn_at < wanted ? torn_at : wanted;
 
@@ -383,6 +395,7 @@ static inline bool fake_read(struct fake_call *call)
 			break;
 		call->length += (size_t)got;
 	}
+	fake_count_body(call, wanted, -1);
 	call->is_torn = call->length < wanted;
 	return true;
 }
