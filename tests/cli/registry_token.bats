@@ -138,6 +138,60 @@ held() {
 	diff -r large/blobs back/blobs
 }
 
+@test "several at once: a blob that all hold is sent once, and mounted with a token for both names" {
+	local name
+	docker_says '{"auth": "b3BzOnMzY3JldA=="}'
+	python3 "$ROOT/tests/fault/image.py" own 5 1
+	for name in a b c; do ringup -q copy oci:own:1 "oci:own:$name:1" >/dev/null; done
+	apart ringup --json push oci:own:a:1 oci:own:b:1 oci:own:c:1 "$A/many/"
+	[ "$status" -eq 0 ]
+	json 'sum(i["blobs"]["moved"] for i in d["images"]) == 3'
+	json 'sum(i["blobs"]["mounted"] for i in d["images"]) == 6'
+	json 'sum(i["bytes"] for i in d["images"]) == d["totals"]["bytes_total"] < 7 << 20'
+	json 'd["totals"]["bytes_mounted"] == 2 * d["totals"]["bytes_total"]'
+	grep -Eq 'repository:many/.:pull,push repository:many/.:pull$' "$F/log"
+	# and into one layout each comes once
+	apart ringup --json pull "$A/many/a:1" "$A/many/b:1" "$A/many/c:1" oci:back
+	[ "$status" -eq 0 ]
+	json 'sum(i["blobs"]["moved"] for i in d["images"]) == 3'
+	diff -r own/blobs back/blobs
+	jq -e '.manifests | length == 3' back/index.json
+}
+
+@test "several at once: one that fails is named, and the others are there" {
+	docker_says '{"auth": "b3BzOnMzY3JldA=="}'
+	python3 "$ROOT/tests/fault/image.py" own 5 1
+	ringup -q copy oci:own:1 oci:own:a:1 >/dev/null
+	ringup -q copy oci:own:1 oci:own:b:1 >/dev/null
+	python3 "$ROOT/tests/fault/image.py" bad 3
+	ringup -q copy oci:bad:1 oci:bad:bad:1 >/dev/null
+	find bad/blobs/sha256 -size +1M -delete
+	apart ringup --json push oci:own:a:1 oci:bad:bad:1 oci:own:b:1 "$A/some/"
+	says 1 'oci:bad:bad:1: ' 'is missing from bad' '1 of 3 images failed, the others are there'
+	json '["error" in i for i in d["images"]] == [False, True, False]'
+	apart ringup -q copy "$A/some/a:1" "$A/some/none:1" "$A/some/b:1" "$A/again/"
+	says 1 "$A/some/none:1: " '1 of 3 images failed'
+	[ "$(wc -l <../out)" -eq 2 ]
+	[ "$(ringup ls "$A/again/a") $(ringup ls "$A/again/b")" = '1 1' ]
+}
+
+@test "several at once, interrupted: status 130, and the same command goes on" {
+	local name pid
+	docker_says '{"auth": "b3BzOnMzY3JldA=="}'
+	python3 "$ROOT/tests/fault/image.py" own 200 200
+	for name in a b c; do ringup -q copy oci:own:1 "oci:own:$name:1" >/dev/null; done
+	ringup push oci:own:a:1 oci:own:b:1 oci:own:c:1 "$A/cut/" >../out 2>../err &
+	pid=$!
+	while [ ! -s "$F/log" ]; do sleep 0.01; done
+	kill -INT "$pid"
+	status=0
+	wait "$pid" || status=$?
+	[ "$status" -eq 130 ]
+	apart ringup push oci:own:a:1 oci:own:b:1 oci:own:c:1 "$A/cut/"
+	[ "$status" -eq 0 ]
+	[ "$(wc -l <../out)" -eq 3 ]
+}
+
 @test "nobody on file: says how to log in" {
 	apart ringup push "oci:$F/image:1" "$A/lab/none:1"
 	says 1 "ringup login $A"
