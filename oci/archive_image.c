@@ -5,6 +5,7 @@
 #include "oci/history.h"
 #include "oci/known.h"
 #include "oci/layout.h"
+#include "oci/limits.h"
 #include "oci/normalise.h"
 
 #include <stdio.h>
@@ -250,8 +251,10 @@ int archive_image(struct part *parts, const char *layout_folder,
 	    take_layers(parts, image, config, options->known_folder, arena, &made, err) < 0 ||
 	    put_config(config_part, config, layout_folder, options, &made.config, err) < 0)
 		return -1;
-	if (options->known_folder)
+	if (options->known_folder) {
 		known_put_config(options->known_folder, config_part->text, config_part->length);
+		known_prune(options->known_folder, KNOWN_FILES_MAX, KNOWN_DAYS_MAX);
+	}
 	text = manifest_write(&made, arena);
 	return layout_put(layout_folder, text, strlen(text), MEDIA_OCI_MANIFEST, manifest, err);
 }
