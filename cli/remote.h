@@ -46,4 +46,8 @@ int remote_open_as(struct context *ctx, const struct cluster *cluster,
 		   const struct credentials *credentials, struct registry **registry,
 		   struct error *err);
 
+/* Whether to ask the next of the mirrors; warns of why this one did not do. */
+struct mirrors;
+bool remote_asks_next(const struct mirrors *mirrors, size_t index, struct error *err);
+
 #endif

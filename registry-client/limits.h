@@ -47,6 +47,7 @@
 #define VERIFY_SLICE_BYTES (4 * MIB) /* hashed of one file before the next gets its turn */
 
 #define CERTIFICATE_BYTES_MAX (1 * MIB)
+#define REGISTRIES_CONF_BYTES_MAX (1 * MIB)
 
 /* Time. A request ends after stall seconds without a byte, and in any case after stall seconds plus
  * the time its body takes at the slowest rate. */

@@ -529,7 +529,40 @@ tree() {
 	diff -r "$F/image/blobs" hub/blobs
 	printf 'hosts: [a]\nmirrors: {docker: "http://127.0.0.1:1"}\n' >cluster.yaml
 	https_proxy=http://127.0.0.1:1 apart ringup pull docker.io/library/hello:1 oci:other
-	says 1 'mirror http://127.0.0.1:1' 'registry-1.docker.io'
+	says 1 'mirror 127.0.0.1:1: ' 'trying docker.io' 'registry-1.docker.io'
+}
+
+@test "registries.conf: mirrors of any registry, one after another, then where the name leads" {
+	pushed cache/team/hello:1
+	cat >registries.conf <<-END
+		[[registry]]
+		prefix = "nvcr.example"
+		location = "$A/cache"
+		[[registry.mirror]]
+		location = "127.0.0.1:1/x"
+		[[registry.mirror]]
+		location = "$A/nothing"
+	END
+	export CONTAINERS_REGISTRIES_CONF=$PWD/registries.conf
+	apart ringup pull nvcr.example/team/hello:1 oci:one:1
+	[ "$status" -eq 0 ]
+	grep -q "mirror 127.0.0.1:1: .*connection refused.*; trying $A" ../err
+	grep -q "mirror $A: .*nothing/team/hello.*; trying $A" ../err
+	diff -r "$F/image/blobs" one/blobs
+	apart ringup -q copy nvcr.example/team/hello:1 "$A/copied/hello:1"
+	[ "$status" -eq 0 ]
+	[ "$(ringup ls "$A/copied/hello")" = 1 ]
+	# the mirror has it: nobody else is asked
+	printf '[[registry]]\nprefix = "nvcr.example"\nlocation = "127.0.0.1:1"\n[[registry.mirror]]\nlocation = "%s/cache"\n' "$A" >registries.conf
+	apart ringup -q pull nvcr.example/team/hello:1 oci:two:1
+	[ "$status" -eq 0 ]
+	[ ! -s ../err ]
+	printf '[[registry]]\nlocation = "blocked.example"\nblocked = true\n' >registries.conf
+	apart ringup pull blocked.example/x:1 oci:three
+	says 2 'registries.conf blocks blocked.example'
+	printf 'location =\n' >registries.conf
+	apart ringup pull nvcr.example/x:1 oci:three
+	says 2 'registries.conf:1: '
 }
 
 @test "wrong words" {
