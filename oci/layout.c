@@ -249,6 +249,7 @@ int layout_tag(const char *folder, const struct descriptor *manifest, const char
 	char path[LAYOUT_PATH_BYTES];
 	cJSON *list, *entry;
 
+	(void)lock; /* until the end */
 	if (read_index(folder, path, &json, &list, err) < 0)
 		return -1;
 	for (int i = cJSON_GetArraySize(list) - 1; i >= 0; i--)

@@ -53,6 +53,33 @@ enum transfer_next blob_landed(struct blob_request *blob)
 	return TRANSFER_DONE;
 }
 
+bool blob_is_others(struct blob_request *blob, enum transfer_next *next)
+{
+	const char *address = blob->registry->address, *repository = blob->ref->repository;
+	struct loop *loop = blob->registry->loop;
+	const struct shared_blob *other =
+		shared_find(loop, address, repository, blob->descriptor.digest);
+
+	*next = TRANSFER_WAIT;
+	if (blob->shared || !digest_is_like(blob->descriptor.digest, "sha256:"))
+		return false;
+	if (other && !other->is_there)
+		return true;
+	if (other && strcmp(other->repository, repository) == 0) {
+		blob->was_shared = true;
+		*next = blob_landed(blob);
+		return true;
+	}
+	if (other && !blob->mount_from) {
+		blob->mount_from = other->repository;
+		if (asprintf(&blob->mount_scope, "%s repository:%s:pull", blob->scope,
+			     other->repository) < 0)
+			oom();
+	}
+	blob->shared = shared_add(loop, address, repository, blob->descriptor.digest, false);
+	return false;
+}
+
 static enum transfer_next asked(struct blob_request *blob, struct error *err)
 {
 	const struct exchange *x = &blob->transfer.x;

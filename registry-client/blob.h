@@ -88,6 +88,11 @@ void blob_request_release(struct blob_request *blob);
 enum transfer_next blob_ask(struct blob_request *blob);
 /* The registry has it. */
 enum transfer_next blob_landed(struct blob_request *blob);
+/*
+ * Another image of this command may hold the blob, too: it travels once, and is mounted from where
+ * it went. True: it is not ours to send now, and *next says what is.
+ */
+bool blob_is_others(struct blob_request *blob, enum transfer_next *next);
 /* Begins or goes on: a session of an earlier run, a mount, or a new session. */
 enum transfer_next blob_open(struct blob_request *blob);
 /* After an answer in BLOB_POST, BLOB_READ, BLOB_PATCH, BLOB_PUT, BLOB_STATUS. */

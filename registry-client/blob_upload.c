@@ -34,37 +34,6 @@ static enum transfer_next post(struct blob_request *blob)
 	return TRANSFER_SEND;
 }
 
-/*
- * Another image of this command may hold the blob, too: it travels once, and is mounted from where
- * it went. True: it is not ours to send now, and *next says what is.
- */
-static bool is_others(struct blob_request *blob, enum transfer_next *next)
-{
-	const char *address = blob->registry->address, *repository = blob->ref->repository;
-	struct loop *loop = blob->registry->loop;
-	const struct shared_blob *other =
-		shared_find(loop, address, repository, blob->descriptor.digest);
-
-	*next = TRANSFER_WAIT;
-	if (blob->shared || !digest_is_like(blob->descriptor.digest, "sha256:"))
-		return false;
-	if (other && !other->is_there)
-		return true;
-	if (other && strcmp(other->repository, repository) == 0) {
-		blob->was_shared = true;
-		*next = blob_landed(blob);
-		return true;
-	}
-	if (other && !blob->mount_from) {
-		blob->mount_from = other->repository;
-		if (asprintf(&blob->mount_scope, "%s repository:%s:pull", blob->scope,
-			     other->repository) < 0)
-			oom();
-	}
-	blob->shared = shared_add(loop, address, repository, blob->descriptor.digest, false);
-	return false;
-}
-
 /* How far is the session? OCI distribution-spec 1.1, "Pushing a blob in chunks": GET Location. */
 static enum transfer_next ask_status(struct blob_request *blob)
 {
@@ -82,7 +51,7 @@ enum transfer_next blob_open(struct blob_request *blob)
 	const char *location = NULL;
 	enum transfer_next next;
 
-	if (is_others(blob, &next))
+	if (blob_is_others(blob, &next))
 		return next;
 	if (!blob->progress) {
 		blob->started_usec = clock_usec();

@@ -344,17 +344,6 @@ static inline struct fake_rule *fake_match(struct fake_call *call)
 	return NULL;
 }
 
-static inline void fake_count_body(struct fake_call *call, size_t wanted, int change)
-{
-	if (!wanted || !strstr(call->path, "/blobs/uploads/"))
-		return;
-	pthread_mutex_lock(&call->fake->lock);
-	call->fake->bodies += change;
-	if (call->fake->bodies > call->fake->most_bodies)
-		call->fake->most_bodies = call->fake->bodies;
-	pthread_mutex_unlock(&call->fake->lock);
-}
-
 /* The head, and as much of the body as the rules let through. False: no more requests. */
 static inline bool fake_read(struct fake_call *call)
 {
@@ -398,17 +387,6 @@ static inline bool fake_read(struct fake_call *call)
 	fake_count_body(call, wanted, -1);
 	call->is_torn = call->length < wanted;
 	return true;
-}
-
-/* The head, and the form of a token request: who looks at it sees both. */
-static inline char *fake_record(const struct fake_call *call)
-{
-	bool is_form = strncmp(call->path, "/token", 6) == 0 && call->length < 4096;
-	char *text = NULL;
-
-	if (asprintf(&text, "%s%.*s", call->head, is_form ? (int)call->length : 0, call->body) < 0)
-		abort();
-	return text;
 }
 
 static inline bool fake_serve_one(struct fake *fake, int fd)
