@@ -6,6 +6,7 @@
 #include "core/arena.h"
 #include "registry-client/auth.h"
 #include "registry-client/exchange.h"
+#include "registry-client/limits.h"
 #include "registry-client/loop.h"
 #include "registry-client/registry.h"
 
@@ -22,7 +23,9 @@ struct registry {
 	struct exchange_settings settings;
 	struct auth auth;
 	struct loop *loop;
-	bool owns_loop;		   /* not another registry's */
+	bool owns_loop;			    /* not another registry's */
+	const char *warnings[WARNINGS_MAX]; /* that were shown */
+	size_t warning_count;
 	int tears;		   /* uploads that were cut */
 	uint64_t chunk_bytes;	   /* what is small enough not to be, or 0 */
 	bool ignores_ranges;	   /* it answered 200 to a range */

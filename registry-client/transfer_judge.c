@@ -9,6 +9,7 @@
 #include "registry-client/transfer.h"
 #include "registry-client/transfer_parts.h"
 #include "registry-client/url.h"
+#include "registry-client/warning.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -130,6 +131,8 @@ int transfer_judge(struct transfer *t, struct error *err)
 {
 	struct exchange *x = &t->x;
 
+	if (x->result == CURLE_OK)
+		warning_show(t->registry, x);
 	if (is_redirect(x))
 		return follow(t, err);
 	if (failure_is_transient(x))

@@ -14,7 +14,7 @@ start() {
 		version: 0.1
 		log: {level: error}
 		auth: {htpasswd: {realm: "a, b", path: $PWD/htpasswd}}
-		http: {addr: "127.0.0.1:$port", relativeurls: true}
+		http: {addr: "127.0.0.1:$port", relativeurls: true, headers: {Warning: ['299 - "this \\"registry\\" moves"', '199 - "not this"']}}
 		$2
 	END
 	docker-registry serve "$1.yml" >"$1.log" 2>&1 3>&- 4>&- &
@@ -130,6 +130,13 @@ setup() {
 	printf '{"auths": {"%s": {"auth": "b3BzOnMzY3JldA=="}}}' "$A" >"$HOME/.docker/config.json"
 	http_proxy=http://127.0.0.1:1 apart ringup ls "$A/lab/proxied"
 	[ "$status" -eq 0 ]
+}
+
+@test "what the registry wants people to know is shown once, and changes nothing" {
+	apart ringup push "oci:$F/image:1" "$A/lab/warned:1"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c "registry $A says: this \"registry\" moves\$" ../err)" -eq 1 ]
+	[ "$(grep -c says: ../err)" -eq 1 ]
 }
 
 @test "a wrong password, and none" {
