@@ -9,6 +9,8 @@
 #include "oci/index.h"
 #include "oci/layout.h"
 #include "registry-client/copy.h"
+#include "registry-client/manifest.h"
+#include "registry-client/mirrors.h"
 #include "registry-client/pull.h"
 
 #include <string.h>
@@ -21,33 +23,48 @@ struct connection {
 	struct registry *registry;
 };
 
-void mover_release(struct mover *mover)
+void crew_release(struct crew *crew)
 {
-	for (; mover->connections; mover->connections = mover->connections->next)
-		registry_close(mover->connections->registry);
+	for (; crew->connections; crew->connections = crew->connections->next)
+		registry_close(crew->connections->registry);
+	pthread_mutex_destroy(&crew->opening);
+	pthread_mutex_destroy(&crew->packing);
 }
 
-static int open_registry(struct mover *mover, const struct remote_options *options, bool plain_http,
-			 const char *address, struct registry **registry, struct error *err)
+static int open_locked(struct mover *mover, const struct remote_options *options, bool plain_http,
+		       const char *address, struct registry **registry, struct error *err)
 {
-	struct arena *arena = mover->ctx->arena;
 	struct remote_options remote = *options;
+	struct crew *crew = mover->crew;
 	struct connection *c;
 
-	for (c = mover->connections; c; c = c->next)
+	for (c = crew->connections; c; c = c->next) {
+		remote.beside = c->registry;
 		if (c->options == options && c->plain_http == plain_http &&
 		    strcmp(c->address, address) == 0) {
 			*registry = c->registry;
 			return 0;
 		}
+	}
 	remote.plain_http |= plain_http;
-	if (remote_open(mover->ctx, &remote, address, registry, err) < 0)
+	if (remote_open(&mover->ctx, &remote, address, registry, err) < 0)
 		return -1;
-	c = ARENA_NEW(arena, struct connection);
-	*c = (struct connection){mover->connections, options, plain_http,
-				 arena_strdup(arena, address), *registry};
-	mover->connections = c;
+	c = ARENA_NEW(crew->arena, struct connection);
+	*c = (struct connection){crew->connections, options, plain_http,
+				 arena_strdup(crew->arena, address), *registry};
+	crew->connections = c;
 	return 0;
+}
+
+static int open_registry(struct mover *mover, const struct remote_options *options, bool plain_http,
+			 const char *address, struct registry **registry, struct error *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&mover->crew->opening);
+	rc = open_locked(mover, options, plain_http, address, registry, err);
+	pthread_mutex_unlock(&mover->crew->opening);
+	return rc;
 }
 
 int mover_registry(struct mover *mover, const struct remote_options *options, const char *address,
@@ -63,6 +80,17 @@ void moved_take(struct moved *moved, const struct push_report *report, struct ar
 	moved->blobs_moved = report->blobs_sent;
 	moved->blobs_mounted = report->blobs_mounted;
 	moved->bytes_moved = report->bytes_sent;
+}
+
+int move_read(struct mover *mover, const struct place *from, struct place_image *image,
+	      struct error *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&mover->crew->packing);
+	rc = place_read(from, mover->ctx.arena, image, err);
+	pthread_mutex_unlock(&mover->crew->packing);
+	return rc;
 }
 
 int move_choose(const struct move_options *options, bool is_needed, struct place_image *image,
@@ -94,31 +122,30 @@ static void name_target(struct context *ctx, const struct place *from, struct pl
 		to->name = reference_text(&plain, ctx->arena);
 }
 
-/* The cluster file's mirror of Docker Hub, for an image from there; NULL: none. */
-static const char *mirror_of(struct context *ctx, const struct place *from)
+/* Where the image may be had: mirrors first, the registry itself last. */
+static int find_mirrors(struct mover *mover, const struct place *from, struct mirrors *mirrors,
+			struct error *err)
 {
 	struct cluster cluster;
-	struct error ignored = {0};
-	const char *url;
 
-	if (strcmp(from->ref.registry, "docker.io") != 0 ||
-	    remote_cluster(ctx, &cluster, &ignored) < 0)
-		return NULL;
-	url = cluster.mirrors.docker;
-	return url && *url ? url : NULL;
+	return remote_cluster(&mover->ctx, &cluster, err) < 0
+		       ? -1
+		       : mirrors_find(&from->ref, cluster.mirrors.docker, mover->ctx.arena, mirrors,
+				      err);
 }
 
-static int pull_from(struct mover *mover, const char *address, bool plain_http,
-		     const struct reference *ref, const struct place *to, struct place_image *image,
-		     struct pull_report *report, struct error *err)
+static int pull_from(struct mover *mover, const struct mirror *from, const struct place *to,
+		     struct place_image *image, struct pull_report *report, struct error *err)
 {
 	const struct move_options *options = mover->options;
 	const char *platform = options->all ? PLATFORM_ALL : options->platform;
 	_cleanup_(unpacker_close) struct unpacker *unpacker = NULL;
+	const struct reference *ref = &from->ref;
 	struct registry *registry;
 	struct pull_watch watch;
 
-	if (open_registry(mover, &options->from, plain_http, address, &registry, err) < 0)
+	if (open_registry(mover, &options->from, from->plain_http, ref->registry, &registry, err) <
+	    0)
 		return -1;
 	if (to->kind != PLACE_ROOTFS)
 		return registry_pull(registry, ref, image->layout, platform, report,
@@ -132,41 +159,31 @@ static int pull_from(struct mover *mover, const char *address, bool plain_http,
 			       err);
 }
 
-/* From the mirror where there is one, and where that fails from the registry itself. */
 static int pull_any(struct mover *mover, const struct place *from, const struct place *to,
 		    struct place_image *image, struct pull_report *report, struct error *err)
 {
-	struct arena *arena = mover->ctx->arena;
-	const char *url = mirror_of(mover->ctx, from);
-	struct reference ref = from->ref;
-	char *address;
+	struct mirrors mirrors;
 
-	if (url) {
-		const char *host = strstr(url, "://");
-
-		address = arena_strdup(arena, host ? host + 3 : url);
-		address[strcspn(address, "/")] = '\0';
-		ref.registry = address;
-		if (pull_from(mover, address, starts_with(url, "http://"), &ref, to, image, report,
-			      err) == 0)
+	if (find_mirrors(mover, from, &mirrors, err) < 0)
+		return -1;
+	for (size_t i = 0; i < mirrors.count; i++) {
+		if (pull_from(mover, &mirrors.list[i], to, image, report, err) == 0)
 			return 0;
-		if (err->kind == ERROR_INTERRUPTED)
-			return -1;
-		log_warn("mirror %s: %s; trying %s itself", url, err->text, from->ref.registry);
-		*err = (struct error){0};
+		if (!remote_asks_next(&mirrors, i, err))
+			break;
 	}
-	return pull_from(mover, from->ref.registry, false, &from->ref, to, image, report, err);
+	return -1;
 }
 
 static int pull(struct mover *mover, const struct place *from, const struct place *to,
 		struct moved *moved, struct error *err)
 {
 	_cleanup_(place_close) struct place_image image = {0};
-	struct arena *arena = mover->ctx->arena;
+	struct arena *arena = mover->ctx.arena;
 	struct place target = *to;
 	struct pull_report report;
 
-	name_target(mover->ctx, from, &target);
+	name_target(&mover->ctx, from, &target);
 	if (place_prepare(&target, arena, &image, err) < 0 ||
 	    pull_any(mover, from, &target, &image, &report, err) < 0 ||
 	    (to->kind != PLACE_ROOTFS && place_write(&target, &image, arena, err) < 0))
@@ -179,19 +196,45 @@ static int pull(struct mover *mover, const struct place *from, const struct plac
 	return 0;
 }
 
+/* The first place that answers with the image's manifest. */
+static int choose_source(struct mover *mover, const struct place *from, struct registry **registry,
+			 struct reference *ref, struct error *err)
+{
+	struct mirrors mirrors;
+	struct descriptor manifest;
+	const char *bytes;
+
+	if (find_mirrors(mover, from, &mirrors, err) < 0)
+		return -1;
+	for (size_t i = 0; i < mirrors.count; i++) {
+		const struct mirror *mirror = &mirrors.list[i];
+
+		*ref = mirror->ref;
+		if (open_registry(mover, &mover->options->from, mirror->plain_http, ref->registry,
+				  registry, err) == 0 &&
+		    (mirrors.count == 1 || registry_get_manifest(*registry, ref, mover->ctx.arena,
+								 &manifest, &bytes, err) == 0))
+			return 0;
+		if (!remote_asks_next(&mirrors, i, err))
+			break;
+	}
+	return -1;
+}
+
 static int copy(struct mover *mover, const struct place *from, const struct place *to,
 		struct moved *moved, struct error *err)
 {
 	const struct move_options *options = mover->options;
 	struct registry *source, *target;
 	struct push_report report;
+	struct reference ref;
 
-	if (mover_registry(mover, &options->from, from->ref.registry, &source, err) < 0 ||
+	if (choose_source(mover, from, &source, &ref, err) < 0 ||
 	    mover_registry(mover, &options->to, to->ref.registry, &target, err) < 0 ||
-	    registry_copy(source, &from->ref, target, &to->ref,
+	    registry_copy(source, &ref, target, &to->ref,
 			  options->all ? PLATFORM_ALL : options->platform, &report, err) < 0)
 		return -1;
-	moved_take(moved, &report, mover->ctx->arena);
+	moved_take(moved, &report, mover->ctx.arena);
 	return 0;
 }
 
@@ -200,10 +243,10 @@ static int convert(struct mover *mover, const struct place *from, const struct p
 		   struct moved *moved, struct error *err)
 {
 	_cleanup_(place_close) struct place_image image = {0};
-	struct arena *arena = mover->ctx->arena;
+	struct arena *arena = mover->ctx.arena;
 	struct place target = *to;
 
-	if (place_read(from, arena, &image, err) < 0 ||
+	if (move_read(mover, from, &image, err) < 0 ||
 	    move_choose(mover->options, to->kind != PLACE_LAYOUT, &image, arena, err) < 0)
 		return -1;
 	if (!target.name)
@@ -225,9 +268,10 @@ int move_one(struct mover *mover, const struct place *from, const struct place *
 	if (from->kind == PLACE_REGISTRY)
 		rc = to->kind == PLACE_REGISTRY ? copy(mover, from, to, moved, err)
 						: pull(mover, from, to, moved, err);
+	else if (to->kind == PLACE_REGISTRY)
+		rc = move_push(mover, from, to, moved, err);
 	else
-		rc = to->kind == PLACE_REGISTRY ? move_push(mover, from, to, moved, err)
-						: convert(mover, from, to, moved, err);
+		rc = convert(mover, from, to, moved, err);
 	moved->seconds = clock_seconds_since(start);
 	return rc;
 }

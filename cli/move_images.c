@@ -2,11 +2,16 @@
 /* What push, pull and copy do with their words: where each image goes, and what is printed. */
 #include "cli/move_parts.h"
 
+#include "core/clock.h"
 #include "core/log.h"
+#include "core/pool.h"
 #include "core/progress_event.h"
 #include "core/str.h"
 
 #include <string.h>
+
+/* Each waits for its registry most of the time; the connections are counted together. */
+#define MOVES_AT_ONCE 8
 
 /* One image on its way. */
 struct move {
@@ -14,9 +19,12 @@ struct move {
 	struct moved moved;
 	struct error err;
 	bool is_done;
+	struct arena arena; /* its thread's */
 };
 
 struct moves {
+	struct context *ctx;
+	struct crew *crew;
 	struct move *list;
 	size_t count;
 	bool are_several; /* by the way they were written: one source to a prefix counts */
@@ -159,56 +167,83 @@ static bool is_on_stdout(const struct moves *moves)
 	return moves->list[0].to.kind == PLACE_ARCHIVE && strcmp(moves->list[0].to.path, "-") == 0;
 }
 
-/* *failed: how many did not come through; of one alone, its error is `err`. */
-static int run_all(struct mover *mover, struct moves *moves, size_t *failed, struct error *err)
+static void move_own(void *arg, size_t index)
 {
+	struct moves *moves = arg;
+	struct move *move = &moves->list[index];
+	struct mover mover = {*moves->ctx, moves->crew->options, moves->crew};
+
+	mover.ctx.arena = &move->arena;
+	move->is_done = interrupt_check(&move->err) == 0 &&
+			move_one(&mover, &move->from, &move->to, &move->moved, &move->err) == 0;
+	if (!moves->are_several || move->err.kind == ERROR_INTERRUPTED)
+		return;
+	if (!move->is_done)
+		log_error(arena_printf(&move->arena, "%s: %s", move->from.text, move->err.text));
+	else if (!moves->ctx->json)
+		print_line(move, &move->arena);
+}
+
+/* All side by side. *failed: how many did not come through; of one alone, its error is `err`. */
+static int run_all(struct moves *moves, size_t *failed, struct error *err)
+{
+	pool_each(moves->count, MOVES_AT_ONCE, move_own, moves);
 	*failed = 0;
 	for (size_t i = 0; i < moves->count; i++) {
-		struct move *move = &moves->list[i];
+		const struct move *move = &moves->list[i];
 
-		move->is_done =
-			move_one(mover, &move->from, &move->to, &move->moved, &move->err) == 0;
 		*failed += !move->is_done;
 		if (!moves->are_several || move->err.kind == ERROR_INTERRUPTED) {
 			*err = move->err;
 			return move->is_done ? 0 : -1;
 		}
-		if (!move->is_done)
-			log_error(arena_printf(mover->ctx->arena, "%s: %s", move->from.text,
-					       move->err.text));
-		else if (!mover->ctx->json)
-			print_line(move, mover->ctx->arena);
 	}
 	return 0;
+}
+
+static int run_and_print(struct moves *moves, struct error *err)
+{
+	struct arena *arena = moves->ctx->arena;
+	struct progress_total total;
+	bool prints = !is_on_stdout(moves);
+	size_t failed;
+	int rc;
+
+	progress_total_begin();
+	rc = run_all(moves, &failed, err);
+	progress_total_end(&total);
+	if (rc < 0)
+		return -1;
+	if (moves->ctx->json && prints)
+		print_json(moves, &total, arena);
+	else if (!moves->are_several && prints)
+		print_line(&moves->list[0], arena);
+	return failed ? error_set(err, ERROR_FAILED,
+				  "%zu of %zu images failed, the others are there", failed,
+				  moves->count)
+		      : 0;
 }
 
 int move_images(struct context *ctx, const struct move_options *options, const char *const *words,
 		int (*check)(const struct place *from, const struct place *to, struct error *err),
 		struct error *err)
 {
-	_cleanup_(mover_release) struct mover mover = {.ctx = ctx, .options = options};
-	struct progress_total total;
+	_cleanup_(crew_release) struct crew crew = {.options = options, .arena = ctx->arena};
 	struct moves moves;
-	size_t failed;
 	int rc;
 
+	pthread_mutex_init(&crew.opening, NULL);
+	pthread_mutex_init(&crew.packing, NULL);
 	if (options->all && options->platform)
 		return error_set(err, ERROR_USAGE, "--all and --platform exclude each other");
 	if (plan(words, check, ctx->arena, &moves, err) < 0)
 		return -1;
+	moves.ctx = ctx;
+	moves.crew = &crew;
 	if (ctx->json)
 		progress_events();
-	progress_total_begin();
-	rc = run_all(&mover, &moves, &failed, err);
-	progress_total_end(&total);
-	if (rc < 0)
-		return -1;
-	if (ctx->json && !is_on_stdout(&moves))
-		print_json(&moves, &total, ctx->arena);
-	else if (!moves.are_several && !is_on_stdout(&moves))
-		print_line(&moves.list[0], ctx->arena);
-	return failed ? error_set(err, ERROR_FAILED,
-				  "%zu of %zu images failed, the others are there", failed,
-				  moves.count)
-		      : 0;
+	rc = run_and_print(&moves, err);
+	for (size_t i = 0; i < moves.count; i++)
+		arena_release(&moves.list[i].arena);
+	return rc;
 }

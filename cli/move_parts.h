@@ -5,6 +5,8 @@
 
 #include "cli/move.h"
 
+#include <pthread.h>
+
 /* What was done, in the words of all the ways. */
 struct moved {
 	const char *digest;
@@ -13,23 +15,36 @@ struct moved {
 	double seconds;
 };
 
-/* What the moves of one command share. */
-struct mover {
-	struct context *ctx;
+/* What the moves of one command share; each runs in a thread of its own. */
+struct crew {
 	const struct move_options *options;
-	struct connection *connections; /* open registries, in the command's arena */
+	struct connection *connections; /* open registries, the newest first */
+	struct arena *arena;		/* that holds them: the command's */
+	pthread_mutex_t opening;	/* of these two */
+	pthread_mutex_t packing; /* one packs at a time: it takes all processors and memory */
 };
 
 /* Closes the registries. For _cleanup_. */
-void mover_release(struct mover *mover);
+void crew_release(struct crew *crew);
 
-/* The registry at that address with these options; opened once, and the mover's. */
+/* One move's own. */
+struct mover {
+	struct context ctx; /* with an arena of its own */
+	const struct move_options *options;
+	struct crew *crew;
+};
+
+/* The registry at that address with these options; opened once, and the crew's. */
 int mover_registry(struct mover *mover, const struct remote_options *options, const char *address,
 		   struct registry **registry, struct error *err);
 
 /* Moves one image. */
 int move_one(struct mover *mover, const struct place *from, const struct place *to,
 	     struct moved *moved, struct error *err);
+
+/* place_read, when it is this one's turn to pack. */
+int move_read(struct mover *mover, const struct place *from, struct place_image *image,
+	      struct error *err);
 
 /* The image of one platform, out of an index in a layout. */
 int move_choose(const struct move_options *options, bool is_needed, struct place_image *image,

@@ -15,6 +15,7 @@
 
 /* An archive whose layers are all known. */
 struct recalled {
+	struct crew *crew;
 	int fd;
 	const struct place_image *image;
 	const struct archive_options *options;
@@ -28,9 +29,13 @@ static int pack_missing(void *arg, const struct descriptor *const *blobs, size_t
 {
 	struct recalled *recalled = arg;
 	bool same;
+	int rc;
 
-	if (archive_pack(recalled->fd, recalled->image->layout, recalled->options, recalled->layers,
-			 blobs, count, &same, err) < 0)
+	pthread_mutex_lock(&recalled->crew->packing);
+	rc = archive_pack(recalled->fd, recalled->image->layout, recalled->options,
+			  recalled->layers, blobs, count, &same, err);
+	pthread_mutex_unlock(&recalled->crew->packing);
+	if (rc < 0)
 		return -1;
 	recalled->differs = !same;
 	for (size_t i = 0; i < count; i++)
@@ -67,7 +72,7 @@ static int push_image(struct mover *mover, struct registry *registry, struct pla
 	if (registry_push_supplied(registry, image->layout, supply, &image->manifest, &to->ref,
 				   &report, err) < 0)
 		return -1;
-	moved_take(moved, &report, mover->ctx->arena);
+	moved_take(moved, &report, mover->ctx.arena);
 	return 0;
 }
 
@@ -75,21 +80,22 @@ static int push_image(struct mover *mover, struct registry *registry, struct pla
 static int push_recalled(struct mover *mover, struct registry *registry, const struct place *from,
 			 const struct place *to, struct moved *moved, bool *done, struct error *err)
 {
-	const struct archive_options options = place_archive_options(from, mover->ctx->arena);
+	const struct archive_options options = place_archive_options(from, mover->ctx.arena);
 	_cleanup_(place_close) struct place_image image = {0};
 	_cleanup_(fd_close) int fd = open(from->path, O_RDONLY | O_CLOEXEC);
-	struct recalled recalled = {.fd = fd, .image = &image, .options = &options};
+	struct recalled recalled = {
+		.crew = mover->crew, .fd = fd, .image = &image, .options = &options};
 	const struct push_supply supply = {.make = pack_missing, .arg = &recalled};
 
 	*done = false;
-	if (fd < 0 || place_prepare(from, mover->ctx->arena, &image, err) < 0)
+	if (fd < 0 || place_prepare(from, mover->ctx.arena, &image, err) < 0)
 		return fd < 0 ? 0 : -1;
-	if (!archive_recall(fd, image.layout, &options, mover->ctx->arena, &recalled.layers,
+	if (!archive_recall(fd, image.layout, &options, mover->ctx.arena, &recalled.layers,
 			    &image.manifest))
 		return 0;
 	*done = true;
 	if (push_image(mover, registry, &image, &supply, to, moved, err) == 0) {
-		count_known(&image, recalled.made_bytes, mover->ctx->arena);
+		count_known(&image, recalled.made_bytes, mover->ctx.arena);
 		return 0;
 	}
 	if (!recalled.differs)
@@ -116,7 +122,7 @@ static int push_daemon_known(struct mover *mover, struct registry *registry,
 			     bool *done, struct error *err)
 {
 	_cleanup_(place_close) struct place_image image = {0};
-	struct arena *arena = mover->ctx->arena;
+	struct arena *arena = mover->ctx.arena;
 	const char *folder = arena_printf(arena, "%s/layers", path_cache_folder(arena));
 	bool is_missing = false;
 	const struct push_supply supply = {.make = none_is_made, .arg = &is_missing};
@@ -159,8 +165,8 @@ int move_push(struct mover *mover, const struct place *from, const struct place 
 		return -1;
 	if (done)
 		return 0;
-	if (place_read(from, mover->ctx->arena, &image, err) < 0 ||
-	    move_choose(mover->options, false, &image, mover->ctx->arena, err) < 0)
+	if (move_read(mover, from, &image, err) < 0 ||
+	    move_choose(mover->options, false, &image, mover->ctx.arena, err) < 0)
 		return -1;
 	return push_image(mover, registry, &image, NULL, to, moved, err);
 }

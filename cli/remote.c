@@ -2,8 +2,10 @@
 #include "cli/remote.h"
 
 #include "core/file.h"
+#include "core/log.h"
 #include "registry-client/certs.h"
 #include "registry-client/helper.h"
+#include "registry-client/mirrors.h"
 
 #include <string.h>
 
@@ -30,6 +32,7 @@ int remote_open_as(struct context *ctx, const struct cluster *cluster,
 		.password = credentials->password,
 		.identity = credentials->identity,
 		.timeout_s = ctx->timeout_s,
+		.beside = options->beside,
 	};
 
 	if (!config.ca_path && is_own && *own->ca)
@@ -50,4 +53,14 @@ int remote_open(struct context *ctx, const struct remote_options *options, const
 	    registry_credentials(&cluster, address, ctx->arena, &credentials, err) < 0)
 		return -1;
 	return remote_open_as(ctx, &cluster, options, address, &credentials, registry, err);
+}
+
+bool remote_asks_next(const struct mirrors *mirrors, size_t index, struct error *err)
+{
+	if (err->kind == ERROR_INTERRUPTED || index + 1 >= mirrors->count)
+		return false;
+	log_warn("mirror %s: %s; trying %s", mirrors->list[index].ref.registry, err->text,
+		 mirrors->list[index + 1].ref.registry);
+	*err = (struct error){0};
+	return true;
 }

@@ -13,6 +13,7 @@
 struct remote_options {
 	const char *ca;
 	bool plain_http;
+	struct registry *beside; /* registry.h; or NULL */
 };
 
 /* Rows for a command's table; `member` is a struct remote_options of its options. */
@@ -44,5 +45,9 @@ int remote_open_as(struct context *ctx, const struct cluster *cluster,
 		   const struct remote_options *options, const char *address,
 		   const struct credentials *credentials, struct registry **registry,
 		   struct error *err);
+
+/* Whether to ask the next of the mirrors; warns of why this one did not do. */
+struct mirrors;
+bool remote_asks_next(const struct mirrors *mirrors, size_t index, struct error *err);
 
 #endif

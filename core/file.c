@@ -186,6 +186,18 @@ int file_lock(const char *path, int *fd, struct error *err)
 	return 0;
 }
 
+int folder_lock(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
+
+	do
+		rc = fd < 0 ? 0 : flock(fd, LOCK_EX);
+	while (rc < 0 && errno == EINTR);
+	if (rc < 0)
+		fd_close(&fd);
+	return fd;
+}
+
 const char *path_program_folder(struct arena *arena)
 {
 	char exe[PATH_MAX];

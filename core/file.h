@@ -50,6 +50,12 @@ int folder_list(const char *path, const char *suffix, struct arena *arena, const
 int file_lock(const char *path, int *fd, struct error *err);
 
 /*
+ * Waits for an exclusive lock on a folder, which lasts until the descriptor is closed; for changes
+ * that are over at once. -1, without an error: the file system has no locks.
+ */
+int folder_lock(const char *path);
+
+/*
  * The folder that holds recipes/, deployer/remote/ and images/: $RINGUP_SHARE, else the source tree
  * that build/ringup lies in, else PREFIX/share/ringup beside PREFIX/bin/ringup.
  */

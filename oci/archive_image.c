@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "oci/archive_parts.h"
 
+#include "core/file.h"
 #include "core/str.h"
 #include "oci/history.h"
 #include "oci/known.h"
 #include "oci/layout.h"
+#include "oci/limits.h"
 #include "oci/normalise.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *part_name(struct arena *arena, const char *folder, const char *name)
 {
@@ -118,15 +122,62 @@ static int check_config(const struct part *config, struct error *err)
 	return 0;
 }
 
-static int check_layer(const struct part *layer, const cJSON *diff_id, size_t index,
-		       struct error *err)
+static void add_plain(void *arg, const void *bytes, size_t length)
 {
-	if (!cJSON_IsString(diff_id) || strcmp(diff_id->valuestring, layer->diff_id) != 0)
+	digest_add(arg, bytes, length);
+}
+
+/*
+ * The config is read behind the layers, and may name one by another algorithm than the one that it
+ * was hashed by: its plain bytes are read once more, out of its blob.
+ */
+static int hash_again(const struct part *layer, const char *folder, const char *like,
+		      char diff_id[static DIGEST_TEXT_BYTES], struct error *err)
+{
+	_cleanup_(free_pointer) char *buffer = xmalloc(READ_BACK_BYTES);
+	_cleanup_(digest_release) struct digest digest = {0};
+	_cleanup_(unpack_free) struct unpack *unpack = NULL;
+	_cleanup_(fd_close) int fd = -1;
+	char path[LAYOUT_PATH_BYTES], ignored[DIGEST_TEXT_BYTES];
+	ssize_t got;
+
+	if (layout_blob_path(folder, layer->blob.digest, path, err) < 0)
+		return -1;
+	digest_init_as(&digest, like);
+	unpack = unpack_new_to(strcmp(layer->blob.media_type, MEDIA_OCI_LAYER_ZSTD) == 0
+				       ? PACKING_ZSTD
+				       : PACKING_GZIP,
+			       add_plain, &digest);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while ((got = fd < 0 ? -1 : read(fd, buffer, READ_BACK_BYTES)) > 0)
+		if (unpack_add(unpack, buffer, (size_t)got, err) < 0)
+			return -1;
+	if (got < 0)
+		return error_errno(err, "cannot read %s", path);
+	if (unpack_finish(unpack, ignored, err) < 0)
+		return -1;
+	digest_finish(&digest, diff_id);
+	return 0;
+}
+
+static int check_layer(const struct part *layer, const cJSON *diff_id, size_t index,
+		       const char *folder, struct error *err)
+{
+	const char *says = cJSON_IsString(diff_id) ? diff_id->valuestring : "nothing";
+	bool is_as_it_was = !*layer->final_id || strcmp(layer->final_id, layer->diff_id) == 0;
+	char other[DIGEST_TEXT_BYTES];
+	const char *is = layer->diff_id;
+
+	if (is_as_it_was && digest_is_valid(says) && !digest_is_like(says, is)) {
+		if (hash_again(layer, folder, says, other, err) < 0)
+			return -1;
+		is = other;
+	}
+	if (strcmp(says, is) != 0)
 		return error_set(err, ERROR_FAILED,
-				 "layer %zu (%s) is %s, but the config says %.80s: the archive is "
+				 "layer %zu (%s) is %s, but the config says %.140s: the archive is "
 				 "damaged; save it again",
-				 index + 1, layer->name, layer->diff_id,
-				 cJSON_IsString(diff_id) ? diff_id->valuestring : "nothing");
+				 index + 1, layer->name, is, says);
 	return 0;
 }
 
@@ -155,8 +206,8 @@ static bool recall(struct part *layer, const cJSON *diff_id, const char *known_f
 }
 
 static int take_layers(struct part *parts, const cJSON *image, const cJSON *config,
-		       const char *known_folder, struct arena *arena, struct manifest *manifest,
-		       struct error *err)
+		       const char *folder, const char *known_folder, struct arena *arena,
+		       struct manifest *manifest, struct error *err)
 {
 	const cJSON *layers = json_member(image, "Layers"), *item;
 	const cJSON *diff_ids = json_member(json_member(config, "rootfs"), "diff_ids"), *diff_id;
@@ -182,11 +233,11 @@ static int take_layers(struct part *parts, const cJSON *image, const cJSON *conf
 		diff_id = cJSON_GetArrayItem(diff_ids, (int)index);
 		if (layer->is_unread && !recall(layer, diff_id, known_folder))
 			return error_set(err, ERROR_FAILED, "layer %s is not known", layer->name);
-		if (check_layer(layer, diff_id, index, err) < 0)
+		if (check_layer(layer, diff_id, index, folder, err) < 0)
 			return -1;
 		manifest->layers[index] = layer->blob;
 		/* a layer that was compressed already stays as it is, and so does its id */
-		if (*layer->final_id)
+		if (*layer->final_id && strcmp(layer->final_id, layer->diff_id) != 0)
 			cJSON_SetValuestring(cJSON_GetArrayItem(diff_ids, (int)index),
 					     layer->final_id);
 	}
@@ -247,11 +298,14 @@ int archive_image(struct part *parts, const char *layout_folder,
 	if (check_config(config_part, err) < 0 ||
 	    json_parse(config_part->text, config_part->length, config_part->name, &config, err) <
 		    0 ||
-	    take_layers(parts, image, config, options->known_folder, arena, &made, err) < 0 ||
+	    take_layers(parts, image, config, layout_folder, options->known_folder, arena, &made,
+			err) < 0 ||
 	    put_config(config_part, config, layout_folder, options, &made.config, err) < 0)
 		return -1;
-	if (options->known_folder)
+	if (options->known_folder) {
 		known_put_config(options->known_folder, config_part->text, config_part->length);
+		known_prune(options->known_folder, KNOWN_FILES_MAX, KNOWN_DAYS_MAX);
+	}
 	text = manifest_write(&made, arena);
 	return layout_put(layout_folder, text, strlen(text), MEDIA_OCI_MANIFEST, manifest, err);
 }

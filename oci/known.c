@@ -4,10 +4,15 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "oci/layout.h"
+#include "oci/limits.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 static const char *path_of(const char *folder, const char *key, struct arena *arena)
 {
@@ -29,6 +34,12 @@ void known_put(const char *folder, const char *key, const struct known *known)
 	if (folder_make(folder, 0700, &err) < 0 ||
 	    file_write(path_of(folder, key, &arena), text, strlen(text), 0600, &err) < 0)
 		log_debug("layer %s is not noted: %s", known->diff_id, err.text);
+}
+
+/* How long nobody asked for it is what known_prune goes by. */
+static void used(const char *path)
+{
+	utimensat(AT_FDCWD, path, NULL, 0);
 }
 
 /* A layer's blob, and nothing else that a manifest may name. */
@@ -59,7 +70,58 @@ bool known_find(const char *folder, const char *key, struct known *known)
 	    !is_layer(&known->blob))
 		return false;
 	snprintf(known->diff_id, sizeof(known->diff_id), "%s", diff_id);
-	return strcmp(key, diff_id) == 0 || strcmp(key, known->blob.digest) == 0;
+	if (strcmp(key, diff_id) != 0 && strcmp(key, known->blob.digest) != 0)
+		return false;
+	used(path_of(folder, key, &arena));
+	return true;
+}
+
+struct note_file {
+	const char *path;
+	time_t used;
+};
+
+static int longest_unused_first(const void *a, const void *b)
+{
+	time_t x = ((const struct note_file *)a)->used, y = ((const struct note_file *)b)->used;
+
+	return (x > y) - (x < y);
+}
+
+/* HEX or HEX.json */
+static bool is_note(const char *name)
+{
+	size_t length = strspn(name, "0123456789abcdef");
+
+	return (length == 64 || length == 128) &&
+	       (!name[length] || strcmp(name + length, ".json") == 0);
+}
+
+void known_prune(const char *folder, size_t most, int days)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	time_t oldest = time(NULL) - (time_t)days * 24 * 3600;
+	struct error ignored = {0};
+	struct note_file *files;
+	const char **names;
+	size_t count = 0, all = 0;
+
+	if (folder_list(folder, "", &arena, &names, &ignored) < 0)
+		return;
+	while (names[all])
+		all++;
+	files = ARENA_ARRAY(&arena, all + 1, struct note_file);
+	for (size_t i = 0; i < all; i++) {
+		const char *path = arena_printf(&arena, "%s/%s", folder, names[i]);
+		struct stat st;
+
+		if (is_note(names[i]) && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+			files[count++] = (struct note_file){path, st.st_mtime};
+	}
+	qsort(files, count, sizeof(*files), longest_unused_first);
+	for (size_t i = 0; i < count; i++)
+		if (count - i > most || files[i].used < oldest)
+			unlink(files[i].path);
 }
 
 void known_put_config(const char *folder, const void *bytes, size_t length)
@@ -114,6 +176,7 @@ bool known_image(const char *folder, const char *config_digest, const char *layo
 		return false;
 	digest_of(text, length, digest);
 	config = cJSON_ParseWithLength(text, length);
+	used(arena_printf(arena, "%s.json", path_of(folder, config_digest, arena)));
 	if (strcmp(digest, config_digest) != 0 || !find_layers(folder, config, arena, &made))
 		return false;
 	written = layout_init(layout_folder, &ignored) < 0 ||

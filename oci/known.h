@@ -30,6 +30,12 @@ void known_put(const char *folder, const char *key, const struct known *known);
 /* The note under that key. False: there is none, or none that makes sense. */
 bool known_find(const char *folder, const char *key, struct known *known);
 
+/*
+ * Removes notes and configs that nobody asked for in `days`, and of the others the oldest until
+ * `most` are left. What is no note of ours stays.
+ */
+void known_prune(const char *folder, size_t most, int days);
+
 /* Keeps an image's config, as HEX.json of its digest. */
 void known_put_config(const char *folder, const void *bytes, size_t length);
 

@@ -46,11 +46,13 @@ int layout_init(const char *folder, struct error *err)
 	static const char version[] = LAYOUT_VERSION_JSON;
 	static const char index[] =
 		"{\"schemaVersion\":2,\"mediaType\":\"" MEDIA_OCI_INDEX "\",\"manifests\":[]}";
+	_cleanup_(fd_close) int lock = -1;
 	char path[LAYOUT_PATH_BYTES];
 
 	if (join(folder, "blobs/sha256", path, err) < 0 || folder_make(path, 0755, err) < 0 ||
 	    join(folder, "oci-layout", path, err) < 0)
 		return -1;
+	lock = folder_lock(folder);
 	if (!file_exists(path) && file_write(path, version, strlen(version), 0644, err) < 0)
 		return -1;
 	if (join(folder, "index.json", path, err) < 0)
@@ -242,10 +244,12 @@ static bool is_replaced(const cJSON *entry, const struct descriptor *manifest, c
 int layout_tag(const char *folder, const struct descriptor *manifest, const char *name,
 	       struct error *err)
 {
+	_cleanup_(fd_close) int lock = folder_lock(folder);
 	_cleanup_(json_free) cJSON *json = NULL;
 	char path[LAYOUT_PATH_BYTES];
 	cJSON *list, *entry;
 
+	(void)lock; /* until the end */
 	if (read_index(folder, path, &json, &list, err) < 0)
 		return -1;
 	for (int i = cJSON_GetArraySize(list) - 1; i >= 0; i--)

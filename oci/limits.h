@@ -24,7 +24,12 @@
 #define UNPACKED_RATIO_FREE_BYTES (4 * GIB) /* so much is fine at any ratio */
 #define ZSTD_WINDOW_LOG_MAX 27 /* 128 MiB of memory: zstd --long, RFC 8878 section 3.1.1.1.2 */
 
+/* Notes of known layers (known.h) */
+#define KNOWN_FILES_MAX 4096
+#define KNOWN_DAYS_MAX 180 /* that nobody asked for one */
+
 /* docker-archive files */
+#define READ_BACK_BYTES (256 * KIB)
 #define ARCHIVE_ENTRIES_MAX 65536
 #define ARCHIVE_NAME_BYTES_MAX 512
 #define ARCHIVE_JSON_BYTES_MAX (4 * MIB)

@@ -70,15 +70,29 @@ bool auth_needs_token(struct registry *registry, const struct exchange *x)
 	return !token->header || clock_usec() >= token->renew_usec;
 }
 
-static void add_basic(const struct auth *auth, struct str *header)
+/* Whether to ask with the refresh token, in a form of its own. */
+static bool posts(const struct auth *auth)
+{
+	return auth->identity.hidden && !auth->takes_no_post;
+}
+
+/* What the token service gets where it takes no POST. */
+static struct secret secret_for_service(const struct auth *auth)
+{
+	bool has_password = auth->password.hidden && *secret_reveal(auth->password);
+
+	return has_password ? auth->password : auth->identity;
+}
+
+static void add_basic(const struct auth *auth, struct secret secret, struct str *header)
 {
 	_cleanup_(str_release) struct str pair = {0};
 	size_t length;
 	unsigned char *text;
 
 	str_init(&pair);
-	str_addf(&pair, "%s:%s", auth->user,
-		 auth->password.hidden ? secret_reveal(auth->password) : "");
+	str_addf(&pair, "%s:%s", auth->user ? auth->user : "",
+		 secret.hidden ? secret_reveal(secret) : "");
 	text = xmalloc(pair.length * 4 / 3 + 8);
 	EVP_EncodeBlock(text, (const unsigned char *)pair.text, (int)pair.length);
 	str_addf(header, "Basic %s", (const char *)text);
@@ -93,14 +107,14 @@ void auth_header(struct registry *registry, const struct exchange *x, struct str
 	const struct auth *auth = &registry->auth;
 
 	if (x->credentials == CREDENTIALS_TOKEN_SERVICE) {
-		if (auth->user && !auth->identity.hidden)
-			add_basic(auth, header);
+		if (!posts(auth) && (auth->user || auth->identity.hidden))
+			add_basic(auth, secret_for_service(auth), header);
 		return;
 	}
 	if (!is_ours(registry, x))
 		return;
 	if (auth->scheme == AUTH_BASIC && auth->user)
-		add_basic(auth, header);
+		add_basic(auth, auth->password, header);
 	if (auth->scheme == AUTH_BEARER && x->scope) {
 		const struct auth_token *token = find_token(registry, x->scope);
 
@@ -278,6 +292,18 @@ static void fetch_request(struct registry *registry, struct exchange *x, const c
 			url_add_query(&x->url, "scope", word);
 }
 
+/* A service may give another refresh token each time, and then take the old one no more. */
+static void keep_identity(struct registry *registry, const cJSON *json)
+{
+	const cJSON *text = json_member(json, "refresh_token");
+	struct secret *identity = &registry->auth.identity;
+
+	if (!posts(&registry->auth) || !cJSON_IsString(text) || !*text->valuestring)
+		return;
+	wipe(*identity);
+	identity->hidden = arena_strdup(&registry->arena, text->valuestring);
+}
+
 static int keep_token(struct registry *registry, const char *scope, const struct exchange *x,
 		      struct error *err)
 {
@@ -303,22 +329,34 @@ static int keep_token(struct registry *registry, const char *scope, const struct
 	forget_token(token);
 	if (asprintf(&token->header, "Bearer %s", text->valuestring) < 0)
 		oom();
+	keep_identity(registry, json);
 	token->number++;
 	token->renew_usec = clock_usec() + (uint64_t)(seconds * 1e6);
 	return 0;
 }
 
+static enum transfer_next ask_token(struct fetch *fetch)
+{
+	struct registry *registry = fetch->transfer.registry;
+
+	if (posts(&registry->auth))
+		refresh_request(registry, fetch);
+	else
+		fetch_request(registry, &fetch->transfer.x, fetch->scope);
+	return TRANSFER_SEND;
+}
+
 static enum transfer_next fetch_step(struct transfer *transfer, struct error *err)
 {
 	struct fetch *fetch = (struct fetch *)transfer;
+	struct auth *auth = &transfer->registry->auth;
 	struct exchange *x = &transfer->x;
 
-	if (!x->method) {
-		if (transfer->registry->auth.identity.hidden)
-			refresh_request(transfer->registry, fetch);
-		else
-			fetch_request(transfer->registry, x, fetch->scope);
-		return TRANSFER_SEND;
+	if (!x->method)
+		return ask_token(fetch);
+	if (x->result == CURLE_OK && (x->status == 404 || x->status == 405) && posts(auth)) {
+		auth->takes_no_post = true;
+		return ask_token(fetch);
 	}
 	if (x->result == CURLE_OK && (x->status == 401 || x->status == 403)) {
 		refused(transfer->registry, err);

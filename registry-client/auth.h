@@ -4,7 +4,9 @@
  *
  * Sources: RFC 9110 section 11 (challenges), RFC 7617 (Basic), the Docker token authentication
  * specification (Bearer: GET realm?service=&scope=, answered with token or access_token and
- * expires_in), and its OAuth2 form (POST with grant_type=refresh_token).
+ * expires_in), and its OAuth2 form (POST with grant_type=refresh_token). Where a token service does
+ * not know POST (404, 405), it is asked by GET, with the password on file or else the refresh token
+ * in its place, as containerd does.
  *
  * Rules kept here: credentials are sent to the registry's own origin only, and to a token realm
  * only when that is https or on the registry's own host; they never stand in a URL or in a message.
@@ -50,6 +52,7 @@ struct auth {
 		identity; /* refresh token: tokens are asked for with it, not with a password */
 	enum auth_scheme scheme;
 	const char *realm, *service; /* AUTH_BEARER */
+	bool takes_no_post;	     /* the token service answered 404 or 405 to a POST */
 	struct auth_token *tokens;
 };
 

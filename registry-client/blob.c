@@ -27,17 +27,20 @@ enum transfer_next blob_ask(struct blob_request *blob)
 enum transfer_next blob_landed(struct blob_request *blob)
 {
 	const char *how = blob->was_mounted ? "mounted" : blob->source ? "copied" : "sent";
+	int64_t bytes = (int64_t)blob->descriptor.size_bytes;
 	char size[32];
 
 	str_clear(&blob->transfer.session);
 	if (blob->journal)
 		journal_note(blob->journal, blob->ref, blob->descriptor.digest, NULL);
 	blob->is_there = true;
-	blob->was_sent = !blob->was_mounted;
-	if (blob->was_mounted) {
-		progress_add(PROGRESS_TODO, -(int64_t)blob->descriptor.size_bytes);
-		progress_add(PROGRESS_MOUNTED, (int64_t)blob->descriptor.size_bytes);
+	blob->was_sent = !blob->was_mounted && !blob->was_shared;
+	if (!blob->was_sent) {
+		progress_add(PROGRESS_TODO, -bytes);
+		progress_add(blob->was_mounted ? PROGRESS_MOUNTED : PROGRESS_THERE, bytes);
 	}
+	if (blob->shared)
+		blob->shared->is_there = true;
 	if (blob->progress)
 		progress_end(blob->progress, true, "%s %s in %.1f s", how,
 			     format_bytes(size, blob->descriptor.size_bytes),
@@ -48,6 +51,33 @@ enum transfer_next blob_landed(struct blob_request *blob)
 	blob->chunk_room = 0;
 	fd_close(&blob->fd);
 	return TRANSFER_DONE;
+}
+
+bool blob_is_others(struct blob_request *blob, enum transfer_next *next)
+{
+	const char *address = blob->registry->address, *repository = blob->ref->repository;
+	struct loop *loop = blob->registry->loop;
+	const struct shared_blob *other =
+		shared_find(loop, address, repository, blob->descriptor.digest);
+
+	*next = TRANSFER_WAIT;
+	if (blob->shared || !digest_is_like(blob->descriptor.digest, "sha256:"))
+		return false;
+	if (other && !other->is_there)
+		return true;
+	if (other && strcmp(other->repository, repository) == 0) {
+		blob->was_shared = true;
+		*next = blob_landed(blob);
+		return true;
+	}
+	if (other && !blob->mount_from) {
+		blob->mount_from = other->repository;
+		if (asprintf(&blob->mount_scope, "%s repository:%s:pull", blob->scope,
+			     other->repository) < 0)
+			oom();
+	}
+	blob->shared = shared_add(loop, address, repository, blob->descriptor.digest, false);
+	return false;
 }
 
 static enum transfer_next asked(struct blob_request *blob, struct error *err)
@@ -62,6 +92,9 @@ static enum transfer_next asked(struct blob_request *blob, struct error *err)
 		x->status == 200 && (length < 0 || (uint64_t)length == blob->descriptor.size_bytes);
 	if (blob->is_there && !blob->only_ask)
 		return blob_landed(blob); /* the torn PUT had come through */
+	if (blob->is_there)
+		shared_add(blob->registry->loop, blob->registry->address, blob->ref->repository,
+			   blob->descriptor.digest, true);
 	if (blob->is_there || blob->only_ask)
 		return TRANSFER_DONE;
 	return blob_open(blob);
@@ -113,6 +146,10 @@ void blob_request_release(struct blob_request *blob)
 	if (blob->progress)
 		progress_end(blob->progress, false, "not sent");
 	blob->progress = NULL;
+	shared_drop(blob->registry->loop, blob->shared);
+	blob->shared = NULL;
+	free(blob->mount_scope);
+	blob->mount_scope = NULL;
 	free(blob->chunk);
 	blob->chunk = NULL;
 	transfer_release(&blob->transfer);

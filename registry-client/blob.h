@@ -47,13 +47,15 @@ struct blob_request {
 	const struct blob_source *source; /* or this has them */
 	struct descriptor descriptor;
 	const char *scope;
-	const char *mount_from;	 /* another repository there that may have it, or NULL */
-	struct journal *journal; /* of upload sessions, or NULL */
-	char name[48];		 /* "blob sha256:1f3a5c0b9d2e" */
-	bool is_there;		 /* the registry has it now */
-	bool was_sent;		 /* by us */
-	bool was_mounted;
-	uint64_t sent_bytes; /* over all tries */
+	const char *mount_from; /* another repository there that may have it, or NULL */
+	char *mount_scope;	/* of the request that mounts, where `scope` is not enough; owned */
+	struct journal *journal;      /* of upload sessions, or NULL */
+	char name[48];		      /* "blob sha256:1f3a5c0b9d2e" */
+	bool is_there;		      /* the registry has it now */
+	bool was_sent;		      /* by us */
+	bool was_mounted, was_shared; /* another image brought it meanwhile */
+	struct shared_blob *shared;   /* our entry, while we send it */
+	uint64_t sent_bytes;	      /* over all tries */
 
 	/* blob_upload.c's */
 	uint64_t offset;      /* so many bytes the session has */
@@ -86,6 +88,11 @@ void blob_request_release(struct blob_request *blob);
 enum transfer_next blob_ask(struct blob_request *blob);
 /* The registry has it. */
 enum transfer_next blob_landed(struct blob_request *blob);
+/*
+ * Another image of this command may hold the blob, too: it travels once, and is mounted from where
+ * it went. True: it is not ours to send now, and *next says what is.
+ */
+bool blob_is_others(struct blob_request *blob, enum transfer_next *next);
 /* Begins or goes on: a session of an earlier run, a mount, or a new session. */
 enum transfer_next blob_open(struct blob_request *blob);
 /* After an answer in BLOB_POST, BLOB_READ, BLOB_PATCH, BLOB_PUT, BLOB_STATUS. */

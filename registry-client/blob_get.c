@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "registry-client/blob_get.h"
 
+#include "registry-client/limits.h"
 #include "registry-client/manifest_http.h"
 #include "registry-client/session.h"
 
@@ -50,7 +51,7 @@ int registry_get_blob(struct registry *registry, const struct reference *ref,
 		return -1;
 	scope_write(request.scope, ref, "pull");
 	transfer_init(&request.transfer, registry, get_step);
-	rc = transfer_run(registry, list, 1, 1, err);
+	rc = transfer_run(registry, list, 1, HEADS_IN_FLIGHT_MAX, err);
 	*bytes = arena_strndup(arena, request.transfer.x.answer.text,
 			       request.transfer.x.answer.length);
 	transfer_release(&request.transfer);

@@ -30,7 +30,7 @@ static enum transfer_next post(struct blob_request *blob)
 		url_add_query(&t->x.url, "from", blob->mount_from);
 	}
 	t->takes_refusal = blob->mount_from && !blob->mount_was_tried;
-	t->x.scope = blob->scope;
+	t->x.scope = t->takes_refusal && blob->mount_scope ? blob->mount_scope : blob->scope;
 	return TRANSFER_SEND;
 }
 
@@ -49,7 +49,10 @@ static enum transfer_next ask_status(struct blob_request *blob)
 enum transfer_next blob_open(struct blob_request *blob)
 {
 	const char *location = NULL;
+	enum transfer_next next;
 
+	if (blob_is_others(blob, &next))
+		return next;
 	if (!blob->progress) {
 		blob->started_usec = clock_usec();
 		blob->progress = progress_blob(blob->descriptor.digest, blob->descriptor.size_bytes,

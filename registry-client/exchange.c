@@ -6,6 +6,7 @@
 #include "registry-client/limits.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -195,6 +196,21 @@ static void set_limits(struct exchange *x, const struct exchange_settings *setti
 		stall + (long)((x->body_bytes + x->expected_bytes) / SLOWEST_BYTES_PER_SECOND));
 }
 
+/*
+ * libcurl reads http_proxy, https_proxy, HTTPS_PROXY, all_proxy and NO_PROXY itself. HTTP_PROXY it
+ * leaves, since a CGI program may get that from anybody; Docker and Podman read it.
+ */
+static void set_proxy(struct exchange *x, const struct exchange_settings *settings)
+{
+	const char *proxy = getenv("HTTP_PROXY");
+
+	if (settings->no_proxy)
+		curl_easy_setopt(x->easy, CURLOPT_PROXY, "");
+	else if (proxy && !getenv("http_proxy") && !getenv("REQUEST_METHOD") &&
+		 starts_with(x->url.text, "http:"))
+		curl_easy_setopt(x->easy, CURLOPT_PROXY, proxy);
+}
+
 void exchange_prepare(struct exchange *x, const struct exchange_settings *settings,
 		      const char *authorization)
 {
@@ -237,8 +253,7 @@ void exchange_prepare(struct exchange *x, const struct exchange_settings *settin
 		curl_easy_setopt(easy, CURLOPT_SSLCERT, settings->cert_path);
 		curl_easy_setopt(easy, CURLOPT_SSLKEY, settings->key_path);
 	}
-	if (settings->no_proxy)
-		curl_easy_setopt(easy, CURLOPT_PROXY, "");
+	set_proxy(x, settings);
 	if (x->own_connection) {
 		curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
 		curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);

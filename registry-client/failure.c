@@ -206,8 +206,23 @@ static int set_status(const struct exchange *x, const char *url, struct error *e
 			 advice(x));
 }
 
+/* libcurl names whom it tried, and that is not the URL's host. */
+static bool is_proxy_gone(const struct exchange *x, const char *url)
+{
+	static const char words[] = "Failed to connect to ";
+	const char *host = x->problem + strlen(words);
+
+	return starts_with(x->problem, words) &&
+	       !memmem(url, strlen(url), host, strcspn(host, " "));
+}
+
 static int set_connect(const struct exchange *x, const char *url, struct error *err)
 {
+	if (is_proxy_gone(x, url))
+		return error_set(err, ERROR_FAILED,
+				 "registry %.300s: the proxy does not answer (%.100s); correct "
+				 "http_proxy or https_proxy, or name the registry in NO_PROXY",
+				 url, x->problem);
 	if (x->os_errno == ECONNREFUSED)
 		return error_set(err, ERROR_FAILED,
 				 "registry %.300s: connection refused; is the registry running? "

@@ -213,7 +213,7 @@ static enum transfer_next check(struct fetch_part *part, struct error *err)
 	verify_end(fetch->verify, &fetch->file);
 	if (partial_finish(&fetch->partial, err) < 0)
 		return TRANSFER_FAILED;
-	fetch->is_done = true;
+	fetch->is_done = fetch->shared->is_there = true;
 	if (fetch->progress)
 		progress_end(fetch->progress, true, "received %s in %.1f s",
 			     format_bytes(size, d->size_bytes),
@@ -283,19 +283,51 @@ static int open_file(struct fetch *fetch, struct error *err)
 	return 0;
 }
 
+/* Another image's pull has brought it into the same layout. */
+static enum transfer_next take_shared(struct fetch *fetch, struct error *err)
+{
+	int64_t bytes = (int64_t)fetch->partial.descriptor.size_bytes;
+
+	if (fetch->is_shared)
+		return TRANSFER_DONE;
+	fetch->is_shared = true;
+	progress_add(PROGRESS_TODO, -bytes);
+	progress_add(PROGRESS_THERE, bytes);
+	return fetch->watch && fetch->watch->arrived(fetch->watch->arg,
+						     fetch->partial.descriptor.digest, err) < 0
+		       ? TRANSFER_FAILED
+		       : TRANSFER_DONE;
+}
+
+/* The first request for a part. */
+static enum transfer_next start(struct fetch_part *part, struct error *err)
+{
+	struct fetch *fetch = part->fetch;
+	struct loop *loop = fetch->registry->loop;
+	const char *folder = fetch->partial.folder, *digest = fetch->partial.descriptor.digest;
+	const struct shared_blob *other =
+		fetch->shared ? NULL : shared_find(loop, folder, "", digest);
+
+	if (other && other->is_there)
+		return take_shared(fetch, err);
+	if (other)
+		return TRANSFER_WAIT;
+	if (!fetch->shared)
+		fetch->shared = shared_add(loop, folder, "", digest, false);
+	if (open_file(fetch, err) < 0)
+		return TRANSFER_FAILED;
+	if (part->index >= fetch->partial.part_count || part_offset(part) == part->end)
+		return part_done(part, err);
+	return request(part);
+}
+
 static enum transfer_next fetch_step(struct transfer *transfer, struct error *err)
 {
 	struct fetch_part *part = (struct fetch_part *)transfer;
 
 	if (part->has_ended)
 		return check(part, err);
-	if (transfer->x.method)
-		return answered(part, err);
-	if (open_file(part->fetch, err) < 0)
-		return TRANSFER_FAILED;
-	if (part->index >= part->fetch->partial.part_count || part_offset(part) == part->end)
-		return part_done(part, err);
-	return request(part);
+	return transfer->x.method ? answered(part, err) : start(part, err);
 }
 
 static void fetch_recover(struct transfer *transfer)
@@ -352,4 +384,6 @@ void fetch_release(struct fetch *fetch)
 		progress_end(fetch->progress, false, "not received");
 	fetch->progress = NULL;
 	partial_release(&fetch->partial);
+	shared_drop(fetch->registry->loop, fetch->shared);
+	fetch->shared = NULL;
 }

@@ -48,9 +48,10 @@ struct fetch {
 		ended_parts; /* planned; of partial.part_count, the others have nothing */
 	bool is_open;
 	int damaged_tries;
-	uint64_t received_bytes; /* over all tries */
-	uint64_t resumed_bytes;	 /* were there from an earlier run */
-	bool is_done;
+	uint64_t received_bytes;	/* over all tries */
+	uint64_t resumed_bytes;		/* were there from an earlier run */
+	bool is_done, is_shared;	/* brought by us, or by another image's pull */
+	struct shared_blob *shared;	/* our entry in the loop's table */
 	const struct pull_watch *watch; /* told when it has arrived, or NULL */
 	uint64_t started_usec;
 	struct progress_step *progress;

@@ -7,17 +7,26 @@
 #include <string.h>
 #include <unistd.h>
 
-void journal_open(struct journal *journal, const char *layout_folder, struct arena *arena)
+static void load(struct journal *journal)
 {
 	struct error ignored = {0};
 
-	*journal = (struct journal){.path = arena_printf(arena, "%s/uploads.json", layout_folder)};
+	json_free(&journal->json);
 	if (file_exists(journal->path) && json_read(journal->path, &journal->json, &ignored) < 0)
 		log_debug("%s", ignored.text);
 	if (!cJSON_IsObject(journal->json)) {
 		json_free(&journal->json);
 		journal->json = cJSON_CreateObject();
 	}
+}
+
+void journal_open(struct journal *journal, const char *layout_folder, struct arena *arena)
+{
+	*journal = (struct journal){
+		.folder = arena_strdup(arena, layout_folder),
+		.path = arena_printf(arena, "%s/uploads.json", layout_folder),
+	};
+	load(journal);
 }
 
 void journal_close(struct journal *journal)
@@ -55,10 +64,12 @@ void journal_note(struct journal *journal, const struct reference *ref, const ch
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	const char *key = key_of(ref, digest, &arena);
-	bool was_there = json_member(journal->json, key) != NULL;
+	_cleanup_(fd_close) int lock = -1;
 
-	if (!location && !was_there)
+	if (!location && !json_member(journal->json, key))
 		return;
+	lock = folder_lock(journal->folder);
+	load(journal);
 	cJSON_DeleteItemFromObjectCaseSensitive(journal->json, key);
 	if (location)
 		cJSON_AddStringToObject(journal->json, key, location);

@@ -13,8 +13,8 @@
 #include "plan/reference.h"
 
 struct journal {
-	const char *path; /* NULL: keeps nothing */
-	cJSON *json;	  /* owned */
+	const char *folder, *path; /* NULL: keeps nothing */
+	cJSON *json;		   /* owned */
 };
 
 void journal_open(struct journal *journal, const char *layout_folder, struct arena *arena);
@@ -24,7 +24,7 @@ void journal_close(struct journal *journal);
 const char *journal_find(const struct journal *journal, const struct reference *ref,
 			 const char *digest);
 
-/* Notes it; location NULL: the session is over. */
+/* Notes it beside what others have noted meanwhile; location NULL: the session is over. */
 void journal_note(struct journal *journal, const struct reference *ref, const char *digest,
 		  const char *location);
 

@@ -13,6 +13,7 @@
 #define ANSWER_BYTES_MAX (256 * KIB) /* error bodies and tokens */
 #define HEADER_BYTES_MAX (64 * KIB)  /* all header lines of one answer */
 #define CHALLENGES_MAX 8	     /* WWW-Authenticate challenges in one answer */
+#define WARNINGS_MAX 8		     /* different ones of one registry that are shown */
 #define REGISTRY_TEXT_MAX 240	     /* what an error shows of a registry's own words */
 
 /* Requests */
@@ -47,6 +48,7 @@
 #define VERIFY_SLICE_BYTES (4 * MIB) /* hashed of one file before the next gets its turn */
 
 #define CERTIFICATE_BYTES_MAX (1 * MIB)
+#define REGISTRIES_CONF_BYTES_MAX (1 * MIB)
 
 /* Time. A request ends after stall seconds without a byte, and in any case after stall seconds plus
  * the time its body takes at the slowest rate. */

@@ -91,7 +91,7 @@ static int run(struct registry *registry, struct list_request *request, const ch
 	str_addf(&first, "%s/v2/%s", registry->base, path);
 	request->first = first.text;
 	transfer_init(&request->transfer, registry, list_step);
-	rc = transfer_run(registry, list, 1, 1, err);
+	rc = transfer_run(registry, list, 1, HEADS_IN_FLIGHT_MAX, err);
 	transfer_release(&request->transfer);
 	return rc;
 }

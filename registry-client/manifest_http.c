@@ -2,6 +2,7 @@
 #include "registry-client/manifest_http.h"
 
 #include "core/str.h"
+#include "registry-client/limits.h"
 #include "registry-client/session.h"
 
 #include <stdio.h>
@@ -158,7 +159,7 @@ static int run_one(struct manifest_request *request, struct error *err)
 
 	if (registry_contact(request->transfer.registry, err) < 0)
 		return -1;
-	return transfer_run(request->transfer.registry, list, 1, 1, err);
+	return transfer_run(request->transfer.registry, list, 1, HEADS_IN_FLIGHT_MAX, err);
 }
 
 int registry_head_manifest(struct registry *registry, const struct reference *ref,

@@ -289,7 +289,7 @@ int registry_list_referrers(struct registry *registry, const struct reference *r
 	l.index = index;
 	scope_write(l.scope, ref, "pull");
 	transfer_init(&l.transfer, registry, listing_step);
-	rc = transfer_run(registry, list, 1, 1, err);
+	rc = transfer_run(registry, list, 1, HEADS_IN_FLIGHT_MAX, err);
 	transfer_release(&l.transfer);
 	if (rc < 0 || !l.is_unknown)
 		return rc;

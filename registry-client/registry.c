@@ -87,10 +87,9 @@ int registry_open(const struct registry_config *config, struct registry **regist
 	r = xmalloc(sizeof(*r));
 	*r = (struct registry){.arena = ARENA_INIT};
 	copy_config(r, config);
-	r->multi = curl_multi_init();
-	if (!r->multi)
-		oom();
-	curl_multi_setopt(r->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_MAX);
+	pthread_mutex_init(&r->contact, NULL);
+	r->owns_loop = !config->beside;
+	r->loop = config->beside ? config->beside->loop : loop_new();
 	*registry = r;
 	return 0;
 }
@@ -99,7 +98,9 @@ void registry_close(struct registry *registry)
 {
 	if (!registry)
 		return;
-	curl_multi_cleanup(registry->multi);
+	if (registry->owns_loop)
+		loop_free(registry->loop);
+	pthread_mutex_destroy(&registry->contact);
 	auth_release(&registry->auth);
 	arena_release(&registry->arena);
 	free(registry);
@@ -135,8 +136,10 @@ static enum transfer_next contact_step(struct transfer *t, struct error *err)
 		r->base = arena_printf(&r->arena, "http://%s", r->address);
 		return ask(t);
 	}
-	if (x->result == CURLE_OK && (x->status == 200 || x->status == 401))
+	if (x->result == CURLE_OK && (x->status == 200 || x->status == 401)) {
+		r->is_known = true;
 		return TRANSFER_DONE;
+	}
 	if (x->result == CURLE_OK && x->status == 404) {
 		error_set(err, ERROR_FAILED,
 			  "%s answered HTTP 404: no registry with the v2 interface lives there; "
@@ -154,18 +157,24 @@ static void contact_recover(struct transfer *t)
 		t->tries_max = TRIES_MAX;
 }
 
+static int contact(struct registry *registry, struct error *err)
+{
+	_cleanup_(transfer_release) struct transfer transfer = {0};
+	struct transfer *list[] = {&transfer};
+
+	transfer_init(&transfer, registry, contact_step);
+	transfer.recover = contact_recover;
+	transfer.tries_max = FIRST_CONTACT_TRIES_MAX;
+	return transfer_run(registry, list, 1, HEADS_IN_FLIGHT_MAX, err);
+}
+
+/* One thread asks; the others wait for what it learns. */
 int registry_contact(struct registry *registry, struct error *err)
 {
-	_cleanup_(transfer_release) struct transfer contact = {0};
-	struct transfer *list[] = {&contact};
+	int rc;
 
-	if (registry->is_known)
-		return 0;
-	transfer_init(&contact, registry, contact_step);
-	contact.recover = contact_recover;
-	contact.tries_max = FIRST_CONTACT_TRIES_MAX;
-	if (transfer_run(registry, list, 1, 1, err) < 0)
-		return -1;
-	registry->is_known = true;
-	return 0;
+	pthread_mutex_lock(&registry->contact);
+	rc = registry->is_known ? 0 : contact(registry, err);
+	pthread_mutex_unlock(&registry->contact);
+	return rc;
 }

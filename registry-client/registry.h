@@ -2,8 +2,9 @@
 /*
  * registry.h - one registry that we talk to.
  *
- * All requests of a struct registry go through one curl_multi loop in the calling thread: a
- * registry is used by one thread at a time. Connections and tokens are kept until registry_close.
+ * All requests go through one curl_multi loop, which registries may share. Any thread may call: the
+ * loop runs in the thread that came first, for all of them. Connections and tokens are kept until
+ * registry_close.
  *
  * Errors of every function here name the URL, the cause and the next thing to do; they never hold a
  * password, a token or an upload session's key.
@@ -27,6 +28,12 @@ struct registry_config {
 	int connections;	/* blobs side by side; 0: 6 */
 	uint64_t pause_usec;	/* before the second try, doubled each time; 0: half a second */
 	uint64_t split_bytes;	/* a larger blob is pulled in several ranges; 0: 256 MiB */
+	/*
+	 * Another one, whose loop this one joins: connections count together, and blobs that
+	 * several images hold travel once. It must be closed after this one. NULL: a loop of its
+	 * own.
+	 */
+	struct registry *beside;
 };
 
 struct registry; /* owned by the caller; registry_close */

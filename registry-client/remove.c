@@ -62,7 +62,7 @@ static int delete_one(struct registry *registry, const struct reference *ref, bo
 
 	scope_write(request.scope, ref, "pull,delete");
 	transfer_init(&request.transfer, registry, delete_step);
-	rc = transfer_run(registry, list, 1, 1, err);
+	rc = transfer_run(registry, list, 1, HEADS_IN_FLIGHT_MAX, err);
 	transfer_release(&request.transfer);
 	*done = request.is_done;
 	return rc;

@@ -6,6 +6,8 @@
 #include "core/arena.h"
 #include "registry-client/auth.h"
 #include "registry-client/exchange.h"
+#include "registry-client/limits.h"
+#include "registry-client/loop.h"
 #include "registry-client/registry.h"
 
 struct registry {
@@ -13,13 +15,17 @@ struct registry {
 	const char *address;
 	const char *base; /* "https://ADDRESS" */
 	bool is_loopback;
-	bool is_known;	 /* registry_contact went well */
-	bool has_let_in; /* it answered something that needs no login, or took ours */
+	pthread_mutex_t contact; /* one asks at a time */
+	bool is_known;		 /* registry_contact went well */
+	bool has_let_in;	 /* it answered something that needs no login, or took ours */
 	int connections;
 	uint64_t split_bytes, pause_usec;
 	struct exchange_settings settings;
 	struct auth auth;
-	CURLM *multi;
+	struct loop *loop;
+	bool owns_loop;			    /* not another registry's */
+	const char *warnings[WARNINGS_MAX]; /* that were shown */
+	size_t warning_count;
 	int tears;		   /* uploads that were cut */
 	uint64_t chunk_bytes;	   /* what is small enough not to be, or 0 */
 	bool ignores_ranges;	   /* it answered 200 to a range */

@@ -10,6 +10,10 @@
  *     with a jittered pause or after Retry-After; a full disk (507, or a 500 that says so) is not;
  *   - deadlines, stalls, Ctrl-C.
  * The first transfer that fails ends the run; sessions that the others had open are deleted.
+ *
+ * Several threads may have runs at the same time, on registries that share a loop: one of them
+ * drives the loop for all. So a step may be called in another thread than its run's, but never two
+ * steps at once, and its own thread waits meanwhile.
  */
 #ifndef REGISTRY_CLIENT_TRANSFER_H
 #define REGISTRY_CLIENT_TRANSFER_H
@@ -18,6 +22,7 @@
 #include "registry-client/exchange.h"
 
 struct registry;
+struct run;
 
 enum transfer_next {
 	TRANSFER_SEND,	/* the exchange holds the next request */
@@ -48,6 +53,7 @@ struct transfer {
 	struct registry *session_registry; /* where it is; NULL: `registry` */
 
 	/* The loop's */
+	struct run *run;
 	enum transfer_state state;
 	int tries, redirects;
 	int refusals;		  /* 401s from a registry that took these credentials before */
@@ -60,8 +66,8 @@ void transfer_init(struct transfer *transfer, struct registry *registry,
 void transfer_release(struct transfer *transfer);
 
 /*
- * Runs all of them to their end, at most `width` at the same time, in the order of the list.
- * Connections are `registry`'s, also to others that transfers talk to.
+ * Runs all of them to their end, in the order of the list; begins none while the loop has `width`
+ * or more requests in flight. The loop is `registry`'s, also for others that transfers talk to.
  */
 int transfer_run(struct registry *registry, struct transfer *const *list, size_t count,
 		 size_t width, struct error *err);

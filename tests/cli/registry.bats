@@ -285,9 +285,14 @@ signed() {
 }
 
 @test "an archive that was pushed before: none of its layers is read again" {
+	local old
+	old=$HOME/.cache/ringup/layers/$(printf 'a%.0s' {1..64})
+	mkdir -p "${old%/*}"
+	touch -d '7 months ago' "$old"
 	python3 "$ROOT/tests/fault/archive.py" image.tar lab/known:1 2 1
 	apart ringup -q --json push docker-archive:image.tar "$A/lab/known:1"
 	json 'd["blobs"]["moved"] == 3'
+	[ ! -e "$old" ]
 	digest=$(jq -r .digest ../out)
 	python3 "$ROOT/tests/fault/archive.py" --damage image.tar
 	apart ringup -v --json push docker-archive:image.tar "$A/lab/known:2"
@@ -388,7 +393,7 @@ s.serve_forever()' >port 3>&- 4>&- &
 	json '[i["target"].split("/", 1)[1] for i in d["images"]] == ["many/alpha:1", "many/beta:latest", "many/gamma:3"]'
 	apart ringup -q pull "$A/many/alpha:1" "$A/many/gamma:3" oci:both
 	[ "$(wc -l <../out)" -eq 2 ]
-	jq -e '[.manifests[].annotations["org.opencontainers.image.ref.name"]] == ["alpha:1", "gamma:3"]' both/index.json
+	jq -e '[.manifests[].annotations["org.opencontainers.image.ref.name"]] | sort == ["alpha:1", "gamma:3"]' both/index.json
 	apart ringup -q copy "$A/many/alpha:1" "$A/many/beta" "$A/more/"
 	[ "$status" -eq 0 ]
 	[ "$(ringup ls "$A/more/alpha") $(ringup ls "$A/more/beta")" = '1 latest' ]
@@ -524,7 +529,40 @@ tree() {
 	diff -r "$F/image/blobs" hub/blobs
 	printf 'hosts: [a]\nmirrors: {docker: "http://127.0.0.1:1"}\n' >cluster.yaml
 	https_proxy=http://127.0.0.1:1 apart ringup pull docker.io/library/hello:1 oci:other
-	says 1 'mirror http://127.0.0.1:1' 'registry-1.docker.io'
+	says 1 'mirror 127.0.0.1:1: ' 'trying docker.io' 'registry-1.docker.io'
+}
+
+@test "registries.conf: mirrors of any registry, one after another, then where the name leads" {
+	pushed cache/team/hello:1
+	cat >registries.conf <<-END
+		[[registry]]
+		prefix = "nvcr.example"
+		location = "$A/cache"
+		[[registry.mirror]]
+		location = "127.0.0.1:1/x"
+		[[registry.mirror]]
+		location = "$A/nothing"
+	END
+	export CONTAINERS_REGISTRIES_CONF=$PWD/registries.conf
+	apart ringup pull nvcr.example/team/hello:1 oci:one:1
+	[ "$status" -eq 0 ]
+	grep -q "mirror 127.0.0.1:1: .*connection refused.*; trying $A" ../err
+	grep -q "mirror $A: .*nothing/team/hello.*; trying $A" ../err
+	diff -r "$F/image/blobs" one/blobs
+	apart ringup -q copy nvcr.example/team/hello:1 "$A/copied/hello:1"
+	[ "$status" -eq 0 ]
+	[ "$(ringup ls "$A/copied/hello")" = 1 ]
+	# the mirror has it: nobody else is asked
+	printf '[[registry]]\nprefix = "nvcr.example"\nlocation = "127.0.0.1:1"\n[[registry.mirror]]\nlocation = "%s/cache"\n' "$A" >registries.conf
+	apart ringup -q pull nvcr.example/team/hello:1 oci:two:1
+	[ "$status" -eq 0 ]
+	[ ! -s ../err ]
+	printf '[[registry]]\nlocation = "blocked.example"\nblocked = true\n' >registries.conf
+	apart ringup pull blocked.example/x:1 oci:three
+	says 2 'registries.conf blocks blocked.example'
+	printf 'location =\n' >registries.conf
+	apart ringup pull nvcr.example/x:1 oci:three
+	says 2 'registries.conf:1: '
 }
 
 @test "wrong words" {

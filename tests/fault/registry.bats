@@ -44,6 +44,7 @@ teardown() {
 
 # bad_network WORD...: a proxy before the registry; its address is in $BAD.
 bad_network() {
+	rm -f proxy.port
 	python3 "$ROOT/tests/fault/proxy.py" "$REGISTRY" stats.json "$@" >proxy.port </dev/null 2>proxy.log 3>&- 4>&- &
 	PROXY_PID=$!
 	timeout 20 bash -c 'until [ -s proxy.port ]; do sleep 0.05; done'

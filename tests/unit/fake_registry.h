@@ -74,6 +74,7 @@ struct fake {
 	char *requests[FAKE_REQUESTS]; /* the heads */
 	size_t request_count;
 	int next_upload, next_token;
+	int bodies, most_bodies; /* uploads whose bytes come at the same time */
 	char address[32];
 	char token[16]; /* the newest */
 	struct {
@@ -309,6 +310,28 @@ static inline size_t fake_count(const struct fake *fake, const char *begin, cons
 		count += strncmp(fake->requests[i], begin, strlen(begin)) == 0 &&
 			 (!words || strstr(fake->requests[i], words));
 	return count;
+}
+
+static inline void fake_count_body(struct fake_call *call, size_t wanted, int change)
+{
+	if (!wanted || !strstr(call->path, "/blobs/uploads/"))
+		return;
+	pthread_mutex_lock(&call->fake->lock);
+	call->fake->bodies += change;
+	if (call->fake->bodies > call->fake->most_bodies)
+		call->fake->most_bodies = call->fake->bodies;
+	pthread_mutex_unlock(&call->fake->lock);
+}
+
+/* The head, and the form of a token request: who looks at it sees both. */
+static inline char *fake_record(const struct fake_call *call)
+{
+	bool is_form = strncmp(call->path, "/token", 6) == 0 && call->length < 4096;
+	char *text = NULL;
+
+	if (asprintf(&text, "%s%.*s", call->head, is_form ? (int)call->length : 0, call->body) < 0)
+		abort();
+	return text;
 }
 
 #include "tests/unit/fake_registry_calls.h"

@@ -375,6 +375,7 @@ static inline bool fake_read(struct fake_call *call)
 	call->length = have < wanted ? have : wanted;
 	if (call->rule && call->rule->cut_in && call->rule->cut_in < wanted)
 		torn_at = call->rule->cut_in;
+	fake_count_body(call, wanted, 1);
 	while (call->length < wanted && call->length < torn_at) {
 		size_t room = torn_at < wanted ? torn_at : wanted;
 
@@ -383,6 +384,7 @@ static inline bool fake_read(struct fake_call *call)
 			break;
 		call->length += (size_t)got;
 	}
+	fake_count_body(call, wanted, -1);
 	call->is_torn = call->length < wanted;
 	return true;
 }
@@ -400,7 +402,7 @@ static inline bool fake_serve_one(struct fake *fake, int fd)
 	if (goes_on) {
 		pthread_mutex_lock(&fake->lock);
 		if (fake->request_count < FAKE_REQUESTS)
-			fake->requests[fake->request_count++] = strdup(call->head);
+			fake->requests[fake->request_count++] = fake_record(call);
 		if (call->rule && call->rule->hang_up)
 			call->closes = true;
 		else

@@ -339,6 +339,8 @@ static inline void protocol_run(void **state)
 		fail_msg("%s: not '%s': %s", c->name, c->fails, err.text);
 	assert_null(strstr(err.text, "s3cret"));
 	assert_null(strstr(err.text, "_state"));
+	if (c->identity)
+		assert_null(strstr(err.text, c->identity));
 	check_requests(c, &fake);
 	if (c->op <= OP_PULL_PARTIAL)
 		check_layout(rc == 0);

@@ -190,6 +190,28 @@ static void test_diff_id_mismatch(void **state)
 	assert_non_null(strstr(f->err.text, "damaged"));
 }
 
+/* The third layer's diffID may be of another algorithm, and is checked by that. */
+static void test_diff_id_sha512(void **state)
+{
+	struct fixture *f = *state;
+	char small[DIGEST_TEXT_BYTES];
+	struct manifest manifest;
+	const char *config;
+
+	digest_of_as("small", 5, "sha512:", small);
+	make_old(f, small);
+	if (import(f, NULL) < 0)
+		fail_msg("%s", f->err.text);
+	read_manifest(f, &manifest);
+	assert_true(digest_is_like(manifest.layers[2].digest, "sha256:"));
+	assert_int_equal(layout_read(f->layout, &manifest.config, MIB, &f->arena, &config, &f->err),
+			 0);
+	assert_non_null(strstr(config, small));
+	digest_of_as("smell", 5, "sha512:", small);
+	make_old(f, small);
+	expect_error(f, "layer 3 (ccc/layer.tar) is sha512:");
+}
+
 static void assert_nothing_unfinished(struct fixture *f)
 {
 	char path[128];
@@ -290,6 +312,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_packed_layer, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_redact, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_diff_id_mismatch, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_diff_id_sha512, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_truncated, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_link_circle_and_large_json, setup, teardown),

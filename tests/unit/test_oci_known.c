@@ -6,7 +6,9 @@
 #include "oci/layout.h"
 
 #include <stdio.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define HEX_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define HEX_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
@@ -37,6 +39,56 @@ static void test_round(void **state)
 	assert_false(known_find(folder, layer.blob.digest, &found));
 	known_put(folder, layer.blob.digest, &layer);
 	assert_true(known_find(folder, layer.blob.digest, &found));
+}
+
+static void set_age(const char *path, int days)
+{
+	struct timespec times[2] = {{.tv_sec = time(NULL) - days * 24 * 3600}};
+
+	times[1] = times[0];
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void test_prune(void **state)
+{
+	struct scratch *s = *state;
+	const char *folder = arena_printf(&s->arena, "%s/prune", s->folder);
+	const char *other = arena_printf(&s->arena, "%s/other", folder);
+	struct error err = {0};
+	char digest[DIGEST_TEXT_BYTES], config[DIGEST_TEXT_BYTES];
+	const char *paths[6];
+	struct known found;
+
+	for (int i = 0; i < 6; i++) {
+		struct known known = layer;
+
+		digest_of(&i, sizeof(i), digest);
+		snprintf(known.diff_id, sizeof(known.diff_id), "%s", digest);
+		known_put(folder, digest, &known);
+		paths[i] = arena_printf(&s->arena, "%s/%s", folder, digest + 7);
+		set_age(paths[i], 100 - i);
+	}
+	digest_of("{}", 2, config);
+	known_put_config(folder, "{}", 2);
+	set_age(arena_printf(&s->arena, "%s/%s.json", folder, config + 7), 300);
+	assert_int_equal(file_write(other, "x", 1, 0600, &err), 0);
+	set_age(other, 1000);
+	/* the oldest, asked for just now, is the newest */
+	assert_true(known_find(
+		folder, arena_printf(&s->arena, "sha256:%s", strrchr(paths[0], '/') + 1), &found));
+	known_prune(folder, 100, 180);
+	assert_false(file_exists(arena_printf(&s->arena, "%s/%s.json", folder, config + 7)));
+	for (int i = 0; i < 6; i++)
+		assert_true(file_exists(paths[i]));
+	known_prune(folder, 2, 180);
+	assert_true(file_exists(paths[0]) && file_exists(paths[5]));
+	for (int i = 1; i < 5; i++)
+		assert_false(file_exists(paths[i]));
+	known_prune(folder, 2, 50);
+	assert_true(file_exists(paths[0]));
+	assert_false(file_exists(paths[5]));
+	assert_true(file_exists(other));
+	known_prune(arena_printf(&s->arena, "%s/none", s->folder), 2, 50);
 }
 
 /* What the file of a layer may hold after a crash, a bad disk or a bad neighbour. */
@@ -129,6 +181,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_round, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_prune, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_nonsense, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_image, scratch_setup, scratch_teardown),
 		cmocka_unit_test(test_no_room),

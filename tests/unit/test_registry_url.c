@@ -3,11 +3,13 @@
 #include "registry-client/limits.h"
 #include "registry-client/retry.h"
 #include "registry-client/url.h"
+#include "registry-client/warning.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 
 static void check_join(const char *base, const char *location, const char *expected)
@@ -122,10 +124,45 @@ static void test_pauses_grow_and_differ(void **state)
 			RETRY_LONGEST_USEC);
 }
 
+static void test_warning(void **state)
+{
+	static const struct {
+		const char *value, *text;
+	} rows[] = {
+		{"299 - \"moves\"", "moves"},
+		{"299 - \"a \\\"b\\\" \\\\ c\" \"Sat, 01 Jan 2000 00:00:00 GMT\"", "a \"b\" \\ c"},
+		{"299 - \"red \033[31m\t\177.\"", "red  [31m  ."},
+		{"299 - \"no end", NULL},
+		{"299 - \"no end\\", NULL},
+		{"299 - \"no end\\\"", NULL},
+		{"299 - \"\"", NULL},
+		{"199 - \"old\"", NULL},
+		{"299 host \"not ours\"", NULL},
+		{"", NULL},
+	};
+	char text[REGISTRY_TEXT_MAX], value[1000];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		bool found = warning_text(rows[i].value, text);
+
+		if (found != (rows[i].text != NULL))
+			fail_msg("%s", rows[i].value);
+		if (found)
+			assert_string_equal(text, rows[i].text);
+	}
+	memset(value, 'x', sizeof(value));
+	memcpy(value, "299 - \"", 7);
+	memcpy(value + sizeof(value) - 2, "\"", 2);
+	assert_true(warning_text(value, text));
+	assert_int_equal(strlen(text), REGISTRY_TEXT_MAX - 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_join),
+		cmocka_unit_test(test_warning),
 		cmocka_unit_test(test_join_keeps_https_on_the_same_host),
 		cmocka_unit_test(test_join_refuses),
 		cmocka_unit_test(test_add_query),

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "registry-client/mirrors.h"
+
+#include "core/file.h"
+#include "core/json.h"
+#include "registry-client/limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static int read_conf(const char *path, struct arena *arena, struct registry_entry **list,
+		     struct error *err)
+{
+	char *text;
+
+	if (!file_exists(path))
+		return 0;
+	if (file_read(path, REGISTRIES_CONF_BYTES_MAX, arena, &text, NULL, err) < 0)
+		return -1;
+	return registries_conf_parse(path, text, arena, list, err);
+}
+
+static int read_folder(const char *folder, struct arena *arena, struct registry_entry **list,
+		       struct error *err)
+{
+	const char **names;
+
+	if (!file_exists(folder))
+		return 0;
+	if (folder_list(folder, ".conf", arena, &names, err) < 0)
+		return -1;
+	for (; *names; names++)
+		if (read_conf(arena_printf(arena, "%s/%s", folder, *names), arena, list, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int read_confs(struct arena *arena, struct registry_entry **list, struct error *err)
+{
+	const char *named = getenv("CONTAINERS_REGISTRIES_CONF");
+	const char *own = path_expand(arena, NULL, "~/.config/containers/registries.conf");
+	const char *machine = "/etc/containers/registries.conf";
+
+	if (named && *named)
+		return read_conf(named, arena, list, err);
+	if (read_conf(file_exists(own) ? own : machine, arena, list, err) < 0 ||
+	    read_folder(arena_printf(arena, "%s.d", machine), arena, list, err) < 0)
+		return -1;
+	return read_folder(arena_printf(arena, "%s.d", own), arena, list, err);
+}
+
+/* How much of the image's name the prefix covers; 0: it does not fit. */
+static size_t covers(const char *prefix, const char *name)
+{
+	size_t length = strlen(prefix), host = strcspn(name, "/");
+
+	if (strncmp(prefix, "*.", 2) == 0)
+		return host > length - 1 && strncmp(name + host - (length - 1), prefix + 1,
+						    length - 1) == 0
+			       ? host
+			       : 0;
+	return strncmp(prefix, name, length) == 0 && strchr("/:@", name[length]) ? length : 0;
+}
+
+static const struct registry_entry *choose(const struct registry_entry *list, const char *name)
+{
+	const struct registry_entry *best = NULL;
+
+	for (; list; list = list->next) /* the last one read comes first */
+		if (covers(list->prefix, name) &&
+		    (!best || strlen(list->prefix) > strlen(best->prefix)))
+			best = list;
+	return best;
+}
+
+/* The name with another beginning. */
+static int add(struct mirrors *mirrors, const char *location, const char *rest, bool plain_http,
+	       struct arena *arena, struct error *err)
+{
+	struct mirror *mirror = &mirrors->list[mirrors->count++];
+	const char *name = arena_printf(arena, "%s%s", location, rest);
+
+	mirror->plain_http = plain_http;
+	if (reference_parse(name, arena, &mirror->ref, err) < 0)
+		return error_wrap(err, "mirror %s", location);
+	return 0;
+}
+
+static int add_url(struct mirrors *mirrors, const char *url, const char *rest, struct arena *arena,
+		   struct error *err)
+{
+	const char *host = strstr(url, "://");
+	char *location = arena_strdup(arena, host ? host + 3 : url);
+
+	while (ends_with(location, "/"))
+		location[strlen(location) - 1] = '\0';
+	return add(mirrors, location, rest, starts_with(url, "http://"), arena, err);
+}
+
+/* Docker's own, for Docker Hub alone. */
+static int add_docker(struct mirrors *mirrors, const char *rest, struct arena *arena,
+		      struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	const char *path = "/etc/docker/daemon.json";
+	const cJSON *item;
+
+	if (!file_exists(path))
+		return 0;
+	if (json_read(path, &json, err) < 0)
+		return -1;
+	cJSON_ArrayForEach (item, json_member(json, "registry-mirrors"))
+		if (cJSON_IsString(item) && mirrors->count < MIRRORS_MAX &&
+		    add_url(mirrors, item->valuestring, rest, arena, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int add_entry(struct mirrors *mirrors, const struct registry_entry *entry, const char *name,
+		     bool has_digest, struct arena *arena, struct error *err)
+{
+	const char *rest = name + covers(entry->prefix, name);
+
+	if (entry->blocked)
+		return error_set(err, ERROR_USAGE, "registries.conf blocks %s", entry->prefix);
+	for (size_t i = 0; i < entry->mirror_count && mirrors->count < MIRRORS_MAX; i++) {
+		const char *pulls = entry->mirrors[i].pulls;
+
+		if ((!has_digest && (entry->by_digest_only || strcmp(pulls, "digest-only") == 0)) ||
+		    (has_digest && strcmp(pulls, "tag-only") == 0))
+			continue;
+		if (add(mirrors, entry->mirrors[i].location, rest, entry->mirrors[i].insecure,
+			arena, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int mirrors_find(const struct reference *ref, const char *hub, struct arena *arena,
+		 struct mirrors *mirrors, struct error *err)
+{
+	const char *name = reference_text(ref, arena), *rest = strchr(name, '/');
+	bool is_hub = strcmp(ref->registry, "docker.io") == 0, has_digest = ref->digest != NULL;
+	const struct registry_entry *entry;
+	struct registry_entry *list = NULL;
+
+	*mirrors = (struct mirrors){.count = 0};
+	if (is_hub && *hub && add_url(mirrors, hub, rest, arena, err) < 0)
+		return -1;
+	if (read_confs(arena, &list, err) < 0)
+		return -1;
+	entry = choose(list, name);
+	if (entry && add_entry(mirrors, entry, name, has_digest, arena, err) < 0)
+		return -1;
+	if (is_hub && add_docker(mirrors, rest, arena, err) < 0)
+		return -1;
+	if (entry && *entry->location)
+		return add(mirrors, entry->location, name + covers(entry->prefix, name),
+			   entry->insecure, arena, err);
+	mirrors->list[mirrors->count++] =
+		(struct mirror){.ref = *ref, .plain_http = entry && entry->insecure};
+	return 0;
+}

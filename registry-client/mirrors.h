@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mirrors.h - where else an image may be had, and where a registry's name really leads.
+ *
+ * Read where Docker and Podman keep it:
+ *   - registries.conf, version 2: [[registry]] with prefix, location, insecure, blocked and its
+ *     [[registry.mirror]]; containers-registries.conf(5). $CONTAINERS_REGISTRIES_CONF, else
+ *     ~/.config/containers/registries.conf, else /etc/containers/registries.conf; then the *.conf
+ * of /etc/containers/registries.conf.d and ~/.config/containers/registries.conf.d. Of the prefixes
+ *     that fit the longest counts, and of two alike the later one.
+ *   - /etc/docker/daemon.json: "registry-mirrors", for Docker Hub alone; docs.docker.com,
+ * "dockerd". `insecure` means plain HTTP here: a certificate is never taken unchecked.
+ */
+#ifndef REGISTRY_CLIENT_MIRRORS_H
+#define REGISTRY_CLIENT_MIRRORS_H
+
+#include "plan/reference.h"
+
+#define MIRRORS_MAX 16
+
+/* One place that may have the image. */
+struct mirror {
+	struct reference ref;
+	bool plain_http;
+};
+
+/* In the order to be asked; the last one is no mirror, but the registry itself. */
+struct mirrors {
+	struct mirror list[MIRRORS_MAX + 1];
+	size_t count;
+};
+
+/*
+ * `hub` is a mirror of Docker Hub that goes before the machine's own ("https://HOST[/PATH]"), or
+ * "". A file that cannot be read, and a registry that is blocked, are ERROR_USAGE. Texts live in
+ * the arena.
+ */
+int mirrors_find(const struct reference *ref, const char *hub, struct arena *arena,
+		 struct mirrors *mirrors, struct error *err);
+
+/* One [[registry]] of a registries.conf. */
+struct registry_entry {
+	struct registry_entry *next; /* read before it */
+	const char *prefix, *location;
+	bool insecure, blocked, by_digest_only;
+	struct {
+		const char *location, *pulls; /* "all", "digest-only" or "tag-only" */
+		bool insecure;
+	} mirrors[MIRRORS_MAX];
+	size_t mirror_count;
+};
+
+/* Adds the file's entries to *list. `path` is for messages: "PATH:LINE: ...". */
+int registries_conf_parse(const char *path, const char *text, struct arena *arena,
+			  struct registry_entry **list, struct error *err);
+
+#endif
