@@ -32,10 +32,12 @@ int link_connect(const struct group *group, int rank, int purpose, int64_t deadl
 
 	memcpy(hello.run_id, group->run_id, sizeof(hello.run_id));
 	snprintf(port, sizeof(port), "%u", (unsigned)(uint16_t)peer->port);
+	control_awaits(group->control, rank, 0);
 	if (net_resolve(peer->address, port, &to) == 0)
 		fd = net_connect(&to, deadline_usec);
 	if (fd >= 0)
 		rc = net_send(fd, &hello, sizeof(hello), deadline_usec);
+	control_awaits(group->control, -1, 0);
 	if (fd >= 0 && rc >= 0)
 		return fd;
 	if (fd >= 0)
@@ -98,12 +100,15 @@ static void answer(const struct group *group, const struct link_taker *taker,
 int link_accept(const struct group *group, const struct link_taker *taker, int64_t deadline_usec)
 {
 	struct caller callers[LINK_STRANGERS_MAX];
-	int count = 0;
+	int count = 0, missing;
 
-	while (!taker->done(taker->arg) && clock_usec() < deadline_usec &&
-	       !control_failed(group->control))
+	while ((missing = taker->missing(taker->arg)) >= 0 && clock_usec() < deadline_usec &&
+	       !control_failed(group->control)) {
+		control_awaits(group->control, missing, 0);
 		answer(group, taker, callers, &count);
+	}
+	control_awaits(group->control, -1, 0);
 	for (int i = 0; i < count; i++)
 		close(callers[i].fd);
-	return taker->done(taker->arg) ? 0 : -1;
+	return missing < 0 ? 0 : -1;
 }
