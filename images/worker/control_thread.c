@@ -137,8 +137,20 @@ static int find_last(const struct control *c, bool idle)
 	return last;
 }
 
+/* All wait: of two who wait for each other one, else him who has got least; -1: unknown. */
+static int find_starving(const struct control *c)
+{
+	for (int rank = 0; rank < c->group->world; rank++) {
+		int other = progress_of(c, rank).awaits;
+
+		if (other >= 0 && progress_of(c, other).awaits == rank)
+			return rank;
+	}
+	return find_last(c, false);
+}
+
 /* All ranks have answered: one that waits for nobody and does not go on holds up the others; where
- * all wait, nothing more comes to him who has got least. Without evidence the report stands. */
+ * all wait, nothing comes any more over some link. Without evidence the report stands. */
 static void blame_by_progress(const struct control *c, struct failure *f)
 {
 	const struct member *members = c->group->members;
@@ -151,12 +163,10 @@ static void blame_by_progress(const struct control *c, struct failure *f)
 			    seconds, phase_name(f->phase), last, members[last].host);
 		return;
 	}
-	last = find_last(c, false);
+	last = find_starving(c);
 	if (last < 0)
 		return;
 	from = progress_of(c, last).awaits;
-	if (from < 0 || from >= c->group->world)
-		return;
 	failure_set(f, STATUS_TIMEOUT, from, members[from].host,
 		    "no progress for %d s in phase %s: nothing comes from rank %d (%s) to rank %d "
 		    "(%s), though both answer; check the link between them, firewalls and MTU",
@@ -268,6 +278,8 @@ static bool take_frame(struct control *c, int index)
 		if (peer->head.bytes != sizeof(peer->progress))
 			return false;
 		memcpy(&peer->progress, peer->body, sizeof(peer->progress));
+		if (peer->progress.awaits >= c->group->world)
+			return false;
 		peer->answered = true;
 		return true;
 	default:
