@@ -434,24 +434,6 @@ static void test_collectives(void **state)
 	}
 }
 
-/* GPUs: inside of a host each one's links; between hosts they count, too. */
-static void test_collectives_of_gpus(void **state)
-{
-	struct scratch *s = *state;
-	struct facts facts =
-		facts_of(&(struct host_row){.gpus = TWICE(H100), .nvlinks = "18;18"}, 0);
-	struct expectation_host host = {&facts, 2, 0};
-	static const char *const names[] = {"alltoall", "sendrecv", "all_reduce"};
-	struct report_expected expected;
-	struct catalog catalog;
-
-	load(s, &catalog);
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		expectation_find(&catalog, "nccl", names[i], &host, 1, &s->arena, &expected);
-		assert_true(expected.busbw == 450);
-	}
-}
-
 static void test_notes(void **state)
 {
 	struct scratch *s = *state;
@@ -503,13 +485,9 @@ static void test_notes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_rows),
-		SCRATCH_TEST(test_no_links_in_the_catalog),
-		SCRATCH_TEST(test_names),
-		SCRATCH_TEST(test_judge),
-		SCRATCH_TEST(test_notes),
-		SCRATCH_TEST(test_collectives),
-		SCRATCH_TEST(test_collectives_of_gpus),
+		SCRATCH_TEST(test_rows),  SCRATCH_TEST(test_no_links_in_the_catalog),
+		SCRATCH_TEST(test_names), SCRATCH_TEST(test_judge),
+		SCRATCH_TEST(test_notes), SCRATCH_TEST(test_collectives),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
