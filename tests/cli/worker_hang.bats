@@ -199,3 +199,43 @@ each_phase() {
 		[ "$status" -eq 1 ] || { echo "$list: $status"; return 1; }
 	done
 }
+
+# dead_link WAIT FLAGS...: three hosts on one bridge; WAIT seconds after the start hosts 1 and 2 lose each other. The output
+# of rank 0's. In namespaces of its own.
+dead_link() {
+	local wait=$1 host root pids=() status=0
+	shift
+	mount -t tmpfs none /run
+	ip link add bridge type bridge
+	ip link set bridge up
+	for host in 0 1 2; do
+		ip netns add "h$host"
+		ip link add "v$host" type veth peer name eth0 netns "h$host"
+		ip link set "v$host" master bridge up
+		ip -n "h$host" addr add "10.9.0.$((host + 1))/24" dev eth0
+		ip -n "h$host" link set eth0 up
+		ip -n "h$host" link set lo up
+	done
+	for host in 0 1 2; do
+		ip netns exec "h$host" "$ALLREDUCE" --rank "$host" --world 3 --host "host$host" --root 10.9.0.1:7000 --timeout 2 "$@" &
+		pids+=($!)
+	done
+	sleep "$wait"
+	ip -n h1 route add blackhole 10.9.0.3/32
+	ip -n h2 route add blackhole 10.9.0.2/32
+	same_status 4 "${pids[@]}" || status=$?
+	return "$status"
+}
+
+@test "a link that goes dead is named, though all ranks answer" {
+	export -f dead_link same_status
+	export RINGUP_SECRET=secret
+	for flags in "-b 1M -e 1M" "-b 64 -e 64" "-b 64K -e 64K --collective alltoall" "-b 1M -e 1M --collective sendrecv"; do
+		read -r -a words <<<"$flags"
+		run own_namespaces --net --mount timeout -s KILL 20 bash -c 'dead_link "$@"' - 1 -n 100000 "${words[@]}"
+		[ "$status" -eq 4 ] || { echo "$flags: $status $output"; return 1; }
+		[[ "$output" == *"in phase run: nothing comes from rank "[12]" (host"[12]") to rank "[12]" (host"[12]"), though both answer"* ]] ||
+			{ echo "$flags: $output"; return 1; }
+		[[ "$output" != *differ* ]]
+	done
+}
