@@ -64,11 +64,13 @@ mpi() {
 	ASAN_OPTIONS=detect_leaks=0 mpirun --allow-run-as-root --oversubscribe "$@"
 }
 
-# json EXPRESSION: evaluates it in Python with `d` bound to the JSON document in $output, `way` to its trainings by name.
+# json EXPRESSION: evaluates it in Python with `d` bound to the JSON document in $output, `w` to its warnings and `way` to
+# its trainings by name.
 json() {
 	printf '%s\n' "$output" | grep -v '^allreduce:' | python3 -c "
 import json, sys
 d = json.load(sys.stdin)
+w = d.get('warnings')
 way = {r['name']: r for r in (d.get('sgd') or {'runs': []})['runs']}
 assert $1, d"
 }
