@@ -8,6 +8,11 @@
 /* What the rule itself comes from. */
 #define RULE_SOURCE "nccl-tests-performance"
 
+static bool is(const char *text, const char *word)
+{
+	return strcmp(text, word) == 0;
+}
+
 static void expect_nothing(struct report_expected *expected, const char *because)
 {
 	*expected = (struct report_expected){.because = because, .source = ""};
@@ -38,7 +43,7 @@ static void expect_one_host(const struct catalog *catalog, const char *backend,
 {
 	struct bound bound;
 
-	if (strcmp(backend, "nccl") != 0) {
+	if (!is(backend, "nccl")) {
 		expect_nothing(expected, "inside one host this backend goes through memory, and "
 					 "what that should give is not known");
 		return;
@@ -47,117 +52,131 @@ static void expect_one_host(const struct catalog *catalog, const char *backend,
 	expect_bound(expected, &bound, arena);
 }
 
-/* The host with the slowest bound, or the first of which it is unknown. */
+/* What is run, and among how many ranks. */
+struct run {
+	const char *backend, *collective;
+	int ranks;
+	size_t hosts;
+};
+
+/* The host with the slowest bound, or the first of which it is unknown; bound.gbytes is what the
+ * bus bandwidth can be, `factor` times what its NICs give. */
 struct slowest {
 	struct bound bound;
+	double factor;
 	const struct facts *facts;
 	bool all_alike;
 };
 
-static void keep_slowest(struct slowest *slowest, const struct bound *bound,
+static void keep_slowest(struct slowest *slowest, const struct bound *bound, double factor,
 			 const struct facts *facts)
 {
 	bool first = !slowest->facts;
 
-	slowest->all_alike = first || (slowest->all_alike &&
-				       strcmp(slowest->bound.because, bound->because) == 0);
-	if (first || (slowest->bound.gbytes > 0 && bound->gbytes < slowest->bound.gbytes)) {
+	slowest->all_alike = first || (slowest->all_alike && slowest->factor == factor &&
+				       is(slowest->bound.because, bound->because));
+	if (first ||
+	    (slowest->bound.gbytes > 0 && bound->gbytes * factor < slowest->bound.gbytes)) {
 		slowest->bound = *bound;
+		slowest->bound.gbytes *= factor;
+		slowest->factor = factor;
 		slowest->facts = facts;
 	}
 }
 
-/*
- * The backend cpu sums up inside of each host first, so its h hosts exchange what n ranks would,
- * and no more than 2(h-1)/h of the data leaves a host. The bus bandwidth counts 2(n-1)/n.
- */
-static double share_factor(const char *backend, size_t hosts, int ranks)
+/* Bus bandwidth over what a host's NICs carry: the table of the header. */
+static double share_factor(const struct run *run, const struct expectation_host *host)
 {
-	double h = (double)hosts, n = ranks;
+	double n = run->ranks, k = host->slots, h = (double)run->hosts;
+	bool cpu = is(run->backend, "cpu");
 
-	return strcmp(backend, "cpu") == 0 ? h * (n - 1) / ((h - 1) * n) : 1;
+	if (is(run->collective, "alltoall"))
+		return (n - 1) / (k * (n - k));
+	if (is(run->collective, "sendrecv"))
+		return host->leaving > 0 ? 1.0 / host->leaving : 1;
+	if (cpu && is(run->collective, "all_reduce"))
+		return h * (n - 1) / ((h - 1) * n);
+	if (cpu && !is(run->collective, "broadcast"))
+		return (n - 1) / (n - k);
+	return 1;
 }
 
-static const char *sentence(const struct slowest *slowest, double factor, struct arena *arena)
+static const char *sentence(const struct slowest *slowest, struct arena *arena)
 {
 	const char *where = slowest->all_alike
 				    ? "on each host"
 				    : arena_printf(arena, "slowest host %s", slowest->facts->host);
+	const char *why = slowest->factor > 1 ? "as each host's ranks send it together"
+					      : "as each host's ranks share that";
 
-	if (factor > 1.005)
-		return arena_printf(arena, "%s, %s; times %.2f, as each host sums up its own ranks",
-				    slowest->bound.because, where, factor);
-	return arena_printf(arena, "%s, %s", slowest->bound.because, where);
+	if (slowest->factor > 0.995 && slowest->factor < 1.005)
+		return arena_printf(arena, "%s, %s", slowest->bound.because, where);
+	return arena_printf(arena, "%s, %s; times %.2f, %s", slowest->bound.because, where,
+			    slowest->factor, why);
 }
 
-/* What the GPUs of a host give the ring on its way through: the network need not be the slowest. */
-static void consider_gpus(const struct catalog *catalog, const struct expectation_host *host,
-			  struct slowest *slowest, struct arena *arena)
+/* What the GPUs of a host give each other: the network need not be the slowest. In an alltoall a
+ * GPU has data for k-1 of the n-1 others on its host. */
+static void consider_gpus(const struct catalog *catalog, const struct run *run,
+			  const struct expectation_host *host, struct slowest *slowest,
+			  struct arena *arena)
 {
 	struct bound gpus = bound_gpus(catalog, host->facts, host->slots, arena);
 
+	if (is(run->collective, "sendrecv") && host->leaving == host->slots)
+		return;
+	if (is(run->collective, "alltoall") && host->slots > 1)
+		gpus.gbytes *= (double)(run->ranks - 1) / (host->slots - 1);
 	if (gpus.gbytes > 0 && gpus.gbytes < slowest->bound.gbytes) {
 		slowest->bound = gpus;
+		slowest->factor = 1;
 		slowest->facts = host->facts;
 		slowest->all_alike = false;
 	}
 }
 
-static void expect_several_hosts(const struct catalog *catalog, const char *backend,
-				 const struct expectation_host *hosts, size_t count, int ranks,
-				 struct arena *arena, struct report_expected *expected)
+static void expect_several_hosts(const struct catalog *catalog, const struct run *run,
+				 const struct expectation_host *hosts, struct arena *arena,
+				 struct report_expected *expected)
 {
-	bool on_gpus = strcmp(backend, "nccl") == 0;
-	double factor = share_factor(backend, count, ranks);
+	bool on_gpus = is(run->backend, "nccl");
 	struct slowest slowest = {0};
 
-	for (size_t i = 0; i < count; i++) {
-		struct bound bound = bound_network(catalog, hosts[i].facts, backend, arena);
+	for (size_t i = 0; i < run->hosts; i++) {
+		struct bound bound = bound_network(catalog, hosts[i].facts, run->backend, arena);
 
 		if (on_gpus && bound_is_rack(catalog, hosts[i].facts)) {
 			expect_nothing(expected, "NVLink may join these hosts, and whether it does "
 						 "is not known");
 			return;
 		}
-		keep_slowest(&slowest, &bound, hosts[i].facts);
+		keep_slowest(&slowest, &bound, share_factor(run, &hosts[i]), hosts[i].facts);
 	}
-	for (size_t i = 0; on_gpus && slowest.bound.gbytes > 0 && i < count; i++)
-		consider_gpus(catalog, &hosts[i], &slowest, arena);
+	for (size_t i = 0; on_gpus && slowest.bound.gbytes > 0 && i < run->hosts; i++)
+		consider_gpus(catalog, run, &hosts[i], &slowest, arena);
 	if (slowest.bound.gbytes > 0)
-		expect(expected, slowest.bound.gbytes * factor, sentence(&slowest, factor, arena),
+		expect(expected, slowest.bound.gbytes, sentence(&slowest, arena),
 		       slowest.bound.source, arena);
 	else
 		expect_nothing(expected, slowest.bound.because);
 }
 
-void expectation_find(const struct catalog *catalog, const char *backend,
+void expectation_find(const struct catalog *catalog, const char *backend, const char *collective,
 		      const struct expectation_host *hosts, size_t count, struct arena *arena,
 		      struct report_expected *expected)
 {
-	int ranks = 0;
+	struct run run = {.backend = backend, .collective = collective, .hosts = count};
 
 	for (size_t i = 0; i < count; i++)
-		ranks += hosts[i].slots;
-	if (ranks < 2)
+		run.ranks += hosts[i].slots;
+	if (run.ranks < 2)
 		expect_nothing(expected, "one rank alone exchanges nothing");
 	else if (!catalog_table(catalog, "link") || !catalog_table(catalog, "gpu_link"))
 		expect_nothing(expected, "the catalog has no links (link.csv, gpu_link.csv)");
 	else if (count == 1)
 		expect_one_host(catalog, backend, hosts, arena, expected);
 	else
-		expect_several_hosts(catalog, backend, hosts, count, ranks, arena, expected);
-}
-
-bool expectation_holds(const char *collective, const char *backend)
-{
-	static const char *const rings[] = {"all_reduce", "reduce_scatter", "all_gather",
-					    "broadcast"};
-	size_t known = strcmp(backend, "cpu") == 0 ? 1 : ARRAY_LEN(rings);
-
-	for (size_t i = 0; i < known; i++)
-		if (strcmp(collective, rings[i]) == 0)
-			return true;
-	return false;
+		expect_several_hosts(catalog, &run, hosts, arena, expected);
 }
 
 /* Counts the ranks per host; the name of one without facts, or NULL. */
@@ -165,6 +184,7 @@ static const char *count_slots(const struct report *report, struct expectation_h
 			       size_t count)
 {
 	for (size_t i = 0; i < report->rank_count; i++) {
+		const char *next;
 		size_t h = 0;
 
 		while (h < count && strcmp(hosts[h].facts->host, report->ranks[i].host) != 0)
@@ -172,6 +192,8 @@ static const char *count_slots(const struct report *report, struct expectation_h
 		if (h == count)
 			return report->ranks[i].host;
 		hosts[h].slots++;
+		next = report->ranks[(i + 1) % report->rank_count].host;
+		hosts[h].leaving += !is(next, report->ranks[i].host);
 	}
 	return NULL;
 }
@@ -186,13 +208,6 @@ void expectation_judge(const struct catalog *catalog, const struct facts *facts,
 
 	if (expected->because)
 		return;
-	if (!expectation_holds(report->collective, report->backend)) {
-		expect_nothing(expected,
-			       arena_printf(arena,
-					    "what %s of the backend %s should give is not known",
-					    report->collective, report->backend));
-		return;
-	}
 	for (size_t i = 0; i < count; i++)
 		hosts[i].facts = &facts[i];
 	stranger = count_slots(report, hosts, count);
@@ -204,7 +219,8 @@ void expectation_judge(const struct catalog *catalog, const struct facts *facts,
 	for (size_t i = 0; i < count; i++)
 		if (hosts[i].slots)
 			hosts[used++] = hosts[i];
-	expectation_find(catalog, report->backend, hosts, used, arena, expected);
+	expectation_find(catalog, report->backend, report->collective, hosts, used, arena,
+			 expected);
 	if (expected->busbw > 0)
 		expected->percent = 100 * report_peak(report) / expected->busbw;
 }

@@ -4,7 +4,8 @@
  *
  * Source of the rule: NCCL Tests, doc/PERFORMANCE.md: the bus bandwidth of a collective "should
  * reflect the speed of the hardware bottleneck: NVLink, PCI, QPI, or network", whatever the number
- * of ranks. In a ring each link carries the data once in each direction, so it is bound by:
+ * of ranks, each having that bandwidth to the outside. In a ring each link carries the data once in
+ * each direction, so it is bound by:
  *
  *   one host with NVLink      the GPU's NVLinks, per direction
  *   one host without          the GPU's PCIe link
@@ -14,8 +15,21 @@
  * Rates are payload after the line code (8b/10b, 64b/66b), as recipes/catalog/link.csv and
  * gpu_link.csv have them; what Ethernet frames and TCP take off is not. It is a ceiling of ring
  * algorithms: trees between two hosts and reductions inside the switch (NVLS, SHARP) may pass it.
- * What is not known gives no expectation, and the reason says what: nothing is guessed. Nor do
- * collectives that go round no ring (alltoall, sendrecv) have one.
+ * What is not known gives no expectation, and the reason says what: nothing is guessed.
+ *
+ * Where several ranks share a host's NICs, what must leave the host (and enter it) is not always
+ * what busbw counts. With n ranks, k of them on the host, and S the size (algbw is S/t):
+ *
+ *                                busbw/algbw   leaves the host   so busbw is at most NICs times
+ *   alltoall                     (n-1)/n       S k(n-k)/n        (n-1)/(k(n-k))
+ *   sendrecv                     1             S c               1/c
+ *   all_reduce, backend cpu      2(n-1)/n      S 2(h-1)/h        h(n-1)/((h-1)n)
+ *   reduce_scatter, all_gather,
+ *     backend cpu                (n-1)/n       S (n-k)/n         (n-1)/(n-k)
+ *   others                       as PERFORMANCE.md: S times the same, 1
+ *
+ * c is the number of ranks there whose next one is on another host. The backend cpu brings a host's
+ * ranks together first, so its h hosts exchange what h ranks would.
  */
 #ifndef PLAN_EXPECTATION_H
 #define PLAN_EXPECTATION_H
@@ -26,23 +40,19 @@
 
 struct expectation_host {
 	const struct facts *facts;
-	int slots; /* ranks there */
+	int slots;   /* ranks there */
+	int leaving; /* of them, those whose next rank is on another host */
 };
 
 /*
- * `backend` is the worker's own name of it ("cpu", "mpi", "nccl"). Fills busbw (GB/s, 0: unknown),
- * because (one sentence) and source (ids of sources.csv, ';' between).
+ * `backend` and `collective` are the worker's own names of them ("cpu", "mpi", "nccl";
+ * "all_reduce",
+ * ...). Fills busbw (GB/s, 0: unknown), because (one sentence) and source (ids of sources.csv, ';'
+ * between).
  */
-void expectation_find(const struct catalog *catalog, const char *backend,
+void expectation_find(const struct catalog *catalog, const char *backend, const char *collective,
 		      const struct expectation_host *hosts, size_t count, struct arena *arena,
 		      struct report_expected *expected);
-
-/*
- * Whether the rule holds for the worker's collective of that name on that backend: a ring's share
- * of each link is the same in all_reduce, reduce_scatter, all_gather and broadcast
- * (PERFORMANCE.md), but the backend cpu's factor is that of its all_reduce alone.
- */
-bool expectation_holds(const char *collective, const char *backend);
 
 /*
  * Fills report->expected with what the hosts of its ranks should give and how much of that the

@@ -220,16 +220,13 @@ static int open_comm(struct state *s, struct failure *err)
 
 	if (nccl_meet(&nccl, group, &id, err) < 0)
 		return -1;
-	control_begin(group->control, clock_usec());
 	if (nccl.ncclCommInitRankConfig) {
 		call = "ncclCommInitRankConfig";
 		rc = nccl.ncclCommInitRankConfig(&s->comm, group->world, id, group->rank, &config);
 	} else {
 		rc = nccl.ncclCommInitRank(&s->comm, group->world, id, group->rank);
 	}
-	rc = nccl_wait(s, call, rc, err);
-	control_end(group->control);
-	return rc;
+	return nccl_wait(s, call, rc, err);
 }
 
 static bool finalize(struct state *s)

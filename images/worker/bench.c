@@ -5,7 +5,6 @@
 #include "find.h"
 #include "judge.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,8 +101,11 @@ static int check(struct run *run, struct failure *err)
 	struct part *part = (struct part *)run->part;
 	struct mismatch found;
 
-	if (fill(run, &pattern, err) < 0 || control_barrier(group->control, err) < 0 ||
-	    collective(run, clock_usec(), err) < 0 || compare(run, &pattern, &found, err) < 0)
+	if (fill(run, &pattern, err) < 0 || control_barrier(group->control, err) < 0)
+		return -1;
+	if (pattern.salt == 1)
+		fault_strike(run->bench->fault, PHASE_FIRST, group->rank);
+	if (collective(run, clock_usec(), err) < 0 || compare(run, &pattern, &found, err) < 0)
 		return -1;
 	if (part->mismatch.wrong == 0)
 		part->mismatch = found;
@@ -116,14 +118,11 @@ static void inject(const struct run *run, uint32_t iteration)
 {
 	const struct fault *fault = run->bench->fault;
 	int rank = run->bench->group->rank;
-	bool middle = iteration == run->bench->group->workload.iterations / 2;
 
 	if (fault_hits(fault, FAULT_SLOW, rank))
 		usleep(SLOW_USEC);
-	if (middle && fault_hits(fault, FAULT_DIE, rank))
-		raise(SIGKILL);
-	if (middle && fault_hits(fault, FAULT_STOP, rank))
-		raise(SIGSTOP);
+	if (iteration == run->bench->group->workload.iterations / 2)
+		fault_strike(fault, PHASE_RUN, rank);
 }
 
 static int iterate(const struct run *run, struct failure *err)

@@ -35,8 +35,8 @@ int control_send(struct control *c, int index, enum frame_type type, const void 
 }
 
 struct control *control_start(const struct group *group, const int *fds,
-			      void (*stuck)(void *arg, const struct failure *failure), void *arg,
-			      struct failure *err)
+			      void (*stuck)(void *arg, const struct failure *failure, bool alone),
+			      void *arg, struct failure *err)
 {
 	int count = group->rank == 0 ? group->world : 1;
 	struct control *c = calloc(1, sizeof(*c));
@@ -69,6 +69,14 @@ struct control *control_start(const struct group *group, const int *fds,
 		return NULL;
 	}
 	return c;
+}
+
+static void set_deadline(struct control *c, int64_t now_usec)
+{
+	int64_t margin = c->group->rank == 0 ? 0 : MARGIN_USEC / 2;
+
+	atomic_store_explicit(&c->step_deadline_usec, now_usec + c->group->timeout_usec + margin,
+			      memory_order_relaxed);
 }
 
 /* Waits, lock held, for news from the thread. Returns -1 at the deadline. */
@@ -119,12 +127,23 @@ static int missing_parts(struct control *c, struct failure *err)
 			   c->group->world, names);
 }
 
+/* All ranks come by here equally often. */
+static void next_stage(struct control *c)
+{
+	uint64_t stage = atomic_load(&c->step) / STAGE_STEPS + 1;
+
+	atomic_store(&c->step, stage * STAGE_STEPS);
+	if (atomic_load(&c->step_deadline_usec) > 0)
+		set_deadline(c, clock_usec());
+}
+
 int control_gather(struct control *c, const void *part, size_t bytes, void *all,
 		   struct failure *err)
 {
 	int64_t deadline = clock_usec() + c->group->timeout_usec;
 	int rc = 0;
 
+	next_stage(c);
 	err->phase = atomic_load(&c->phase);
 	if (c->group->rank != 0) {
 		if (control_send(c, 0, FRAME_PART, part, bytes) == 0)
@@ -135,9 +154,13 @@ int control_gather(struct control *c, const void *part, size_t bytes, void *all,
 	if (bytes > 0)
 		memcpy(all, part, bytes);
 	pthread_mutex_lock(&c->lock);
-	for (int i = 1; i < c->peer_count && rc == 0; i++)
+	for (int i = 1; i < c->peer_count && rc == 0; i++) {
+		control_awaits(c, i, 0);
 		rc = take_box(c, i, (char *)all + (size_t)i * bytes, bytes, deadline);
-	if (rc < 0)
+	}
+	if (rc == 0)
+		control_awaits(c, -1, 0);
+	else
 		missing_parts(c, err);
 	pthread_mutex_unlock(&c->lock);
 	return rc;
@@ -154,10 +177,13 @@ int control_share(struct control *c, void *data, size_t bytes, struct failure *e
 			control_send(c, i, FRAME_SHARE, data, bytes);
 		return 0;
 	}
+	control_awaits(c, 0, 0);
 	pthread_mutex_lock(&c->lock);
 	rc = take_box(c, 0, data, bytes, deadline);
 	pthread_mutex_unlock(&c->lock);
-	if (rc < 0)
+	if (rc == 0)
+		control_awaits(c, -1, 0);
+	else
 		failure_set(err, STATUS_TIMEOUT, 0, c->group->members[0].host,
 			    "rank 0 (%s) does not answer in phase %s", c->group->members[0].host,
 			    phase_name(err->phase));
@@ -178,13 +204,11 @@ void control_phase(struct control *c, enum phase phase)
 
 void control_begin(struct control *c, int64_t now_usec)
 {
-	int64_t margin = c->group->rank == 0 ? 0 : MARGIN_USEC / 2;
 	uint64_t step =
 		atomic_load_explicit(&c->step, memory_order_relaxed) + 1; /* only we write it */
 
 	atomic_store_explicit(&c->step, step, memory_order_relaxed);
-	atomic_store_explicit(&c->step_deadline_usec, now_usec + c->group->timeout_usec + margin,
-			      memory_order_relaxed);
+	set_deadline(c, now_usec);
 }
 
 void control_end(struct control *c)
@@ -192,8 +216,9 @@ void control_end(struct control *c)
 	atomic_store_explicit(&c->step_deadline_usec, 0, memory_order_relaxed);
 }
 
-void control_awaits(struct control *c, int rank)
+void control_awaits(struct control *c, int rank, uint64_t done)
 {
+	atomic_store_explicit(&c->done, done, memory_order_relaxed);
 	atomic_store_explicit(&c->awaits, rank, memory_order_relaxed);
 }
 
@@ -221,9 +246,13 @@ bool control_raise(struct control *c, struct failure *err)
 	while (!atomic_load(&c->failed) && wait_change(c, deadline) == 0)
 		;
 	c->acknowledged = true;
-	if (atomic_load(&c->failed))
-		*err = c->failure;
-	alone = c->alone || !atomic_load(&c->failed);
+	if (!atomic_load(&c->failed)) { /* no answer: what we know has to do */
+		c->failure = *err;
+		c->alone = true;
+		atomic_store(&c->failed, true);
+	}
+	*err = c->failure;
+	alone = c->alone;
 	pthread_mutex_unlock(&c->lock);
 	return alone;
 }
@@ -243,17 +272,20 @@ int control_finish(struct control *c, struct failure *err)
 void control_stop(struct control *c)
 {
 	int *fds = calloc((size_t)c->peer_count, sizeof(*fds));
+	int64_t most_usec = CLOSE_USEC;
 
 	if (!fds)
 		abort();
 	pthread_mutex_lock(&c->lock);
 	c->closing = true;
+	if (c->group->rank != 0) /* rank 0 goes first: launchers end all when one has failed */
+		most_usec = c->alone ? 0 : 2 * STUCK_USEC;
 	pthread_mutex_unlock(&c->lock);
 	control_wake(c);
 	pthread_join(c->thread, NULL);
 	for (int i = 0; i < c->peer_count; i++)
 		fds[i] = c->peers[i].fd;
-	net_close_all(fds, c->peer_count);
+	net_close_all(fds, c->peer_count, most_usec);
 	free(fds);
 	for (int i = 0; i < c->peer_count; i++) {
 		free(c->peers[i].body);

@@ -37,13 +37,13 @@ struct frame {
 };
 
 /* Takes over @fds: on rank 0 one connection per rank ([0] unused), elsewhere fds[0] leads to rank
- * 0. @timeout_usec is the longest wait for another rank. @stuck(arg, failure) is described above.
- * Starts the thread. The caller keeps
+ * 0. @timeout_usec is the longest wait for another rank. @stuck(arg, failure, alone) is described
+ * above; @alone is what control_raise() would return. Starts the thread. The caller keeps
  * @group, which must outlive the result. NULL with *err set if there is no thread or memory to be
  * had. */
 struct control *control_start(const struct group *group, const int *fds,
-			      void (*stuck)(void *arg, const struct failure *failure), void *arg,
-			      struct failure *err);
+			      void (*stuck)(void *arg, const struct failure *failure, bool alone),
+			      void *arg, struct failure *err);
 
 /* Collects @bytes from every rank into @all (rank 0: world * @bytes; elsewhere unused, may be
  * NULL). Always followed by control_share(), which sends @bytes from rank 0 to all others. Together
@@ -58,13 +58,15 @@ int control_finish(struct control *control, struct failure *err);
 
 /* Says how far this rank has come. A step is one collective: from control_begin() to the next one
  * or to control_end() the control thread watches the time, and raises a timeout if the step takes
- * longer than the group's. */
+ * longer than the group's. Steps are counted anew from each control_gather(), so that those of two
+ * ranks can be compared also where not all do the same between two of them. */
 void control_phase(struct control *control, enum phase phase);
 void control_begin(struct control *control, int64_t now_usec);
 void control_end(struct control *control);
 
-/* Notes that data is awaited from @rank, -1: none. */
-void control_awaits(struct control *control, int rank);
+/* Notes that data is awaited from @rank, -1: none, and how much of the step's data has come before:
+ * any measure that grows alike on all ranks. */
+void control_awaits(struct control *control, int rank, uint64_t done);
 
 /* Cheap: for wait loops. Once true, give up and call control_raise() with whatever you know. */
 bool control_failed(const struct control *control);

@@ -12,16 +12,18 @@
 
 #define SETTLE_USEC 300000 /* how long a lost data connection waits for a better explanation */
 #define PROBE_USEC 1000000 /* how long a rank may take to say how far it has come */
-#define STUCK_USEC 5000000 /* how long a main thread may take to come back after a failure */
+#define STUCK_USEC 2000000 /* how long a main thread may take to come back after a failure */
 #define MARGIN_USEC \
-	3000000 /* what other ranks wait longer than rank 0, so that rank 0's story is told */
-#define SEND_USEC 5000000 /* deadline of one message */
+	2000000 /* what other ranks wait longer than rank 0, so that rank 0's story is told */
+#define STAGE_STEPS (UINT64_C(1) << 32) /* from one control_gather() to the next */
+#define SEND_USEC 5000000		/* deadline of one message */
+#define CLOSE_USEC 300000 /* how long rank 0 waits at the end for the others to have read all */
 
 /* How far a rank has come; the payload of FRAME_PONG. */
 struct progress {
-	uint64_t step;
+	uint64_t step, done; /* `done`: see control_awaits() */
 	int32_t phase;
-	int32_t unused;
+	int32_t awaits; /* the rank it waits for, -1: none */
 };
 
 /* The far end of one control connection. */
@@ -59,10 +61,11 @@ struct control {
 
 	atomic_bool failed;
 	atomic_int phase, awaits;
-	_Atomic uint64_t step;
+	_Atomic uint64_t step, done;
 	_Atomic int64_t step_deadline_usec; /* 0: no step running */
+	int64_t patience_usec; /* the thread's: rank 0 was asked and must answer by then; 0: not */
 
-	void (*stuck)(void *arg, const struct failure *failure);
+	void (*stuck)(void *arg, const struct failure *failure, bool alone);
 	void *stuck_arg;
 };
 

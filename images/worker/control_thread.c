@@ -56,9 +56,10 @@ void control_report(struct control *c, const struct failure *report, int from)
 
 	if (atomic_load(&c->failed) || c->closing)
 		return;
-	if (!is_root(c) || (c->suspected && c->suspicion.rank == from)) {
-		decide(c,
-		       report); /* a suspect's own words explain more than what others saw of it */
+	/* a suspect's own words explain more than what others saw of it, but not that it waits, too
+	 */
+	if (!is_root(c) || (c->suspected && c->suspicion.rank == from && !hang)) {
+		decide(c, report);
 		return;
 	}
 	if (c->suspected)
@@ -74,45 +75,125 @@ void control_report(struct control *c, const struct failure *report, int from)
 		begin_probe(c);
 }
 
-static bool is_behind(const struct progress *a, const struct progress *b)
+static struct progress own_progress(const struct control *c)
 {
-	return a->phase != b->phase ? a->phase < b->phase : a->step < b->step;
+	return (struct progress){.step = atomic_load(&c->step),
+				 .done = atomic_load(&c->done),
+				 .phase = atomic_load(&c->phase),
+				 .awaits = atomic_load(&c->awaits)};
 }
 
-/* After a probe: the ranks that did not answer, else the one that is behind, else whom the report
- * named. */
+static struct progress progress_of(const struct control *c, int rank)
+{
+	return rank == 0 ? own_progress(c) : c->peers[rank].progress;
+}
+
+/* Where somebody waits, what has come to him counts, too. */
+static bool is_behind(const struct progress *a, const struct progress *b)
+{
+	if (a->phase != b->phase)
+		return a->phase < b->phase;
+	if (a->step != b->step)
+		return a->step < b->step;
+	return a->awaits >= 0 && b->awaits >= 0 && a->done < b->done;
+}
+
+static bool is_awaited(const struct control *c, int rank)
+{
+	for (int other = 0; other < c->group->world; other++)
+		if (progress_of(c, other).awaits == rank)
+			return true;
+	return false;
+}
+
+static bool is_behind_any(const struct control *c, int rank)
+{
+	struct progress own = progress_of(c, rank);
+
+	for (int other = 0; other < c->group->world; other++) {
+		struct progress progress = progress_of(c, other);
+
+		if (is_behind(&own, &progress))
+			return true;
+	}
+	return false;
+}
+
+/* Of those that wait for somebody, or do not (@idle), the one furthest behind; -1: none. */
+static int find_last(const struct control *c, bool idle)
+{
+	struct progress least = {.phase = PHASE_COUNT};
+	int last = -1;
+
+	for (int rank = 0; rank < c->group->world; rank++) {
+		struct progress progress = progress_of(c, rank);
+
+		if ((progress.awaits < 0) != idle || !is_behind(&progress, &least) ||
+		    !(is_behind_any(c, rank) || (idle && is_awaited(c, rank))))
+			continue;
+		least = progress;
+		last = rank;
+	}
+	return last;
+}
+
+/* All wait: of two who wait for each other one, else him who has got least; -1: unknown. */
+static int find_starving(const struct control *c)
+{
+	for (int rank = 0; rank < c->group->world; rank++) {
+		int other = progress_of(c, rank).awaits;
+
+		if (other >= 0 && progress_of(c, other).awaits == rank)
+			return rank;
+	}
+	return find_last(c, false);
+}
+
+/* All ranks have answered: one that waits for nobody and does not go on holds up the others; where
+ * all wait, nothing comes any more over some link. Without evidence the report stands. */
+static void blame_by_progress(const struct control *c, struct failure *f)
+{
+	const struct member *members = c->group->members;
+	int seconds = (int)(c->group->timeout_usec / 1000000), from;
+	int last = find_last(c, true);
+
+	if (last >= 0) {
+		failure_set(f, STATUS_TIMEOUT, last, members[last].host,
+			    "no progress for %d s in phase %s: rank %d (%s) is behind the others",
+			    seconds, phase_name(f->phase), last, members[last].host);
+		return;
+	}
+	last = find_starving(c);
+	if (last < 0)
+		return;
+	from = progress_of(c, last).awaits;
+	failure_set(f, STATUS_TIMEOUT, from, members[from].host,
+		    "no progress for %d s in phase %s: nothing comes from rank %d (%s) to rank %d "
+		    "(%s), though both answer; check the link between them, firewalls and MTU",
+		    seconds, phase_name(f->phase), from, members[from].host, last,
+		    members[last].host);
+}
+
+/* After a probe: the ranks that did not answer, else what all of them say. */
 static void blame(struct control *c)
 {
-	struct failure *f = &c->suspicion;
 	const struct member *members = c->group->members;
-	struct progress ahead = {.phase = atomic_load(&c->phase), .step = atomic_load(&c->step)};
-	struct progress behind = ahead;
-	int last = 0, silent = 0;
-	char verb[64] = "does not answer";
+	int first = 0, silent = 0;
+	char more[32] = "";
 
-	for (int i = 1; i < c->peer_count; i++) {
-		const struct peer *peer = &c->peers[i];
-
-		if (!peer->answered) {
-			last = silent++ == 0 ? i : last;
-		} else if (silent == 0 && is_behind(&peer->progress, &behind)) {
-			last = i;
-			behind = peer->progress;
-		} else if (is_behind(&ahead, &peer->progress)) {
-			ahead = peer->progress;
-		}
+	for (int i = 1; i < c->peer_count; i++)
+		if (!c->peers[i].answered)
+			first = silent++ == 0 ? i : first;
+	if (silent == 0) {
+		blame_by_progress(c, &c->suspicion);
+		return;
 	}
-	if (silent == 0 && !is_behind(&behind, &ahead)) {
-		return; /* no evidence: keep what the report says */
-	} else if (silent == 0) {
-		snprintf(verb, sizeof(verb), "is behind the others");
-	} else if (silent > 1) {
-		snprintf(verb, sizeof(verb), "does not answer, nor do %d more", silent - 1);
-	}
-	failure_set(f, STATUS_TIMEOUT, last, members[last].host,
-		    "no progress for %d s in phase %s: rank %d (%s) %s",
-		    (int)(c->group->timeout_usec / 1000000), phase_name(f->phase), last,
-		    members[last].host, verb);
+	if (silent > 1)
+		snprintf(more, sizeof(more), ", nor do %d more", silent - 1);
+	failure_set(&c->suspicion, STATUS_TIMEOUT, first, members[first].host,
+		    "no progress for %d s in phase %s: rank %d (%s) does not answer%s",
+		    (int)(c->group->timeout_usec / 1000000), phase_name(c->suspicion.phase), first,
+		    members[first].host, more);
 }
 
 static bool all_answered(const struct control *c)
@@ -173,7 +254,7 @@ static void take_failure(struct control *c, struct peer *peer, int index)
 static bool take_frame(struct control *c, int index)
 {
 	struct peer *peer = &c->peers[index];
-	struct progress progress = {.unused = 0};
+	struct progress progress = own_progress(c);
 
 	switch (peer->head.type) {
 	case FRAME_PART:
@@ -192,13 +273,13 @@ static bool take_frame(struct control *c, int index)
 		take_failure(c, peer, index);
 		return true;
 	case FRAME_PING:
-		progress.step = atomic_load(&c->step);
-		progress.phase = atomic_load(&c->phase);
 		return control_send(c, index, FRAME_PONG, &progress, sizeof(progress)) == 0;
 	case FRAME_PONG:
 		if (peer->head.bytes != sizeof(peer->progress))
 			return false;
 		memcpy(&peer->progress, peer->body, sizeof(peer->progress));
+		if (peer->progress.awaits >= c->group->world)
+			return false;
 		peer->answered = true;
 		return true;
 	default:
@@ -256,40 +337,73 @@ static void read_peer(struct control *c, int index)
 		peer_gone(c, index);
 }
 
+static void step_failure(const struct control *c, struct failure *failure)
+{
+	int awaits = atomic_load(&c->awaits), seconds = (int)(c->group->timeout_usec / 1000000);
+	const struct member *members = c->group->members;
+
+	failure->phase = atomic_load(&c->phase);
+	if (awaits >= 0)
+		failure_set(failure, STATUS_TIMEOUT, awaits, members[awaits].host,
+			    "no progress for %d s in phase %s: rank %d waits for rank %d (%s)",
+			    seconds, phase_name(failure->phase), c->group->rank, awaits,
+			    members[awaits].host);
+	else
+		failure_set(failure, STATUS_TIMEOUT, -1, "",
+			    "no progress for %d s in phase %s: rank %d (%s) waits, and no rank is "
+			    "behind the others",
+			    seconds, phase_name(failure->phase), c->group->rank,
+			    members[c->group->rank].host);
+}
+
+/* Another rank than 0 asks rank 0, and if that does not answer, gives up by itself. */
+static void ask_root(struct control *c, struct failure *failure)
+{
+	const struct member *root = &c->group->members[0];
+
+	if (c->patience_usec == 0) {
+		c->patience_usec = clock_usec() + MARGIN_USEC;
+		control_send(c, 0, FRAME_FAIL, failure, sizeof(*failure));
+		return;
+	}
+	if (clock_usec() < c->patience_usec)
+		return;
+	failure_set(failure, STATUS_TIMEOUT, 0, root->host,
+		    "no progress for %d s in phase %s: rank 0 (%s) does not answer",
+		    (int)(c->group->timeout_usec / 1000000), phase_name(failure->phase),
+		    root->host);
+	c->alone = true;
+	decide(c, failure);
+}
+
 /* Raises a timeout for a step that takes too long. Rank 0 is the first to do so. */
 static void watch_step(struct control *c)
 {
 	int64_t deadline = atomic_load(&c->step_deadline_usec);
-	struct failure failure = {.phase = atomic_load(&c->phase)};
-	int awaits = atomic_load(&c->awaits);
+	struct failure failure;
 
-	if (deadline == 0 || clock_usec() < deadline || atomic_load(&c->failed) || c->suspected)
+	if (atomic_load(&c->failed) || c->suspected)
 		return;
-	if (awaits >= 0)
-		failure_set(&failure, STATUS_TIMEOUT, awaits, c->group->members[awaits].host,
-			    "no progress for %d s in phase %s: rank %d waits for rank %d (%s)",
-			    (int)(c->group->timeout_usec / 1000000), phase_name(failure.phase),
-			    c->group->rank, awaits, c->group->members[awaits].host);
-	else
-		failure_set(&failure, STATUS_TIMEOUT, -1, "",
-			    "no progress for %d s in phase %s: rank %d (%s) waits, and no rank is "
-			    "behind the others",
-			    (int)(c->group->timeout_usec / 1000000), phase_name(failure.phase),
-			    c->group->rank, c->group->members[c->group->rank].host);
-	if (is_root(c)) {
-		control_report(c, &failure, 0);
+	if (deadline == 0 || clock_usec() < deadline) {
+		c->patience_usec = 0;
 		return;
 	}
-	atomic_store(&c->step_deadline_usec, clock_usec() + MARGIN_USEC);
-	control_send(c, 0, FRAME_FAIL, &failure, sizeof(failure));
+	step_failure(c, &failure);
+	if (is_root(c))
+		control_report(c, &failure, 0);
+	else
+		ask_root(c, &failure);
 }
 
+/* Rank 0 goes first: launchers end all ranks when one has failed, and it has to tell the story. */
 static void watch_main(struct control *c)
 {
+	bool after_root = !is_root(c) && !c->alone && !atomic_load(&c->peers[0].gone);
+
 	if (!atomic_load(&c->failed) || c->acknowledged ||
-	    clock_usec() < c->failed_usec + STUCK_USEC)
+	    clock_usec() < c->failed_usec + (after_root ? 2 : 1) * STUCK_USEC)
 		return;
-	c->stuck(c->stuck_arg, &c->failure);
+	c->stuck(c->stuck_arg, &c->failure, c->alone);
 }
 
 static int next_msec(const struct control *c)

@@ -11,6 +11,12 @@ static const char *const phases[PHASE_COUNT] = {
 	[PHASE_BOOTSTRAP] = "bootstrap",
 	[PHASE_FIRST] = "first collective",
 	[PHASE_RUN] = "run",
+	[PHASE_PAIRS] = "pairs",
+	[PHASE_LEAVE_ONE_OUT] = "leave-one-out",
+	[PHASE_ONE] = "sgd one",
+	[PHASE_SUM] = "sgd sum",
+	[PHASE_SERVER] = "sgd server",
+	[PHASE_ASYNC] = "sgd async",
 };
 
 static const char *const verdicts[] = {

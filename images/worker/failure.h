@@ -27,7 +27,20 @@ enum status {
 };
 
 /* How far a run has come. A timeout names the phase in which the missing ranks are stuck. */
-enum phase { PHASE_JOIN, PHASE_VERSION, PHASE_BOOTSTRAP, PHASE_FIRST, PHASE_RUN, PHASE_COUNT };
+enum phase {
+	PHASE_JOIN,
+	PHASE_VERSION,
+	PHASE_BOOTSTRAP,
+	PHASE_FIRST, /* the first collective */
+	PHASE_RUN,
+	PHASE_PAIRS, /* --find-slow ... */
+	PHASE_LEAVE_ONE_OUT,
+	PHASE_ONE, /* --sgd: its ways, in their order */
+	PHASE_SUM,
+	PHASE_SERVER,
+	PHASE_ASYNC,
+	PHASE_COUNT
+};
 
 /* Sent over the wire as it is: fixed sizes, no pointers. */
 struct failure {
@@ -46,7 +59,8 @@ int failure_set(struct failure *err, enum status status, int rank, const char *h
 /* Makes a failure read from the network safe to print: strings end, numbers are in range. */
 void failure_tidy(struct failure *failure);
 
-/* "join", "version check", "bootstrap", "first collective", "run". */
+/* "join", "version check", "bootstrap", "first collective", "run", "pairs", "leave-one-out",
+ * "sgd one", ... */
 const char *phase_name(int phase);
 
 /* The verdict as JSON and the last text line spell it: "pass", "wrong data", "timeout", ... */

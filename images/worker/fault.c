@@ -2,26 +2,44 @@
 #include "fault.h"
 
 #include <ctype.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define RANK_MAX 1000000
+#define HANG_SEC 120 /* nobody has to clean up after us */
 
 static const char *const kinds[FAULT_COUNT] = {"slow",	  "corrupt", "die", "drop",
 					       "version", "drift",   "stop"};
+
+static const char *const places[PHASE_COUNT] = {[PHASE_JOIN] = "join",
+						[PHASE_VERSION] = "version",
+						[PHASE_BOOTSTRAP] = "bootstrap",
+						[PHASE_FIRST] = "first",
+						[PHASE_RUN] = "run",
+						[PHASE_PAIRS] = "pairs",
+						[PHASE_ONE] = "one",
+						[PHASE_SUM] = "sum",
+						[PHASE_SERVER] = "server",
+						[PHASE_ASYNC] = "async",
+						[PHASE_LEAVE_ONE_OUT] = "leave-one-out"};
 
 void fault_init(struct fault *fault)
 {
 	for (int kind = 0; kind < FAULT_COUNT; kind++)
 		fault->rank[kind] = -1;
+	fault->at[FAULT_DIE] = fault->at[FAULT_STOP] = PHASE_RUN;
+	fault->at[FAULT_DROP] = PHASE_JOIN;
 	fault->link[0] = fault->link[1] = -1;
 }
 
-static int find_kind(const char *text, size_t length)
+/* Which of the words the @length bytes of @text are, or -1. */
+static int find(const char *const *words, int count, const char *text, size_t length)
 {
-	for (int kind = 0; kind < FAULT_COUNT; kind++)
-		if (strlen(kinds[kind]) == length && memcmp(kinds[kind], text, length) == 0)
-			return kind;
+	for (int i = 0; i < count; i++)
+		if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0)
+			return i;
 	return -1;
 }
 
@@ -36,16 +54,33 @@ static const char *parse_rank(const char *text, int *rank)
 	return end;
 }
 
-/* One "kind:R" or "link:A-B"; returns what follows it, or NULL. */
+/* The "@PHASE" that may follow the rank of @kind; returns what comes after it, or NULL. */
+static const char *parse_place(struct fault *fault, int kind, const char *text)
+{
+	size_t length = strcspn(text, ",");
+	int place;
+
+	if (*text != '@')
+		return text;
+	place = find(places, PHASE_COUNT, text + 1, length - 1);
+	if (place < 0 || (kind != FAULT_DIE && kind != FAULT_DROP && kind != FAULT_STOP))
+		return NULL;
+	fault->at[kind] = (enum phase)place;
+	return text + length;
+}
+
+/* One "kind:R", "kind:R@PHASE" or "link:A-B"; returns what follows it, or NULL. */
 static const char *parse_one(struct fault *fault, const char *text)
 {
 	size_t length = strcspn(text, ":");
-	int kind = find_kind(text, length);
+	int kind = find(kinds, FAULT_COUNT, text, length);
 
 	if (text[length] != ':')
 		return NULL;
-	if (kind >= 0)
-		return parse_rank(text + length + 1, &fault->rank[kind]);
+	if (kind >= 0) {
+		text = parse_rank(text + length + 1, &fault->rank[kind]);
+		return text ? parse_place(fault, kind, text) : NULL;
+	}
 	if (length != 4 || memcmp(text, "link", 4) != 0)
 		return NULL;
 	text = parse_rank(text + length + 1, &fault->link[0]);
@@ -57,6 +92,18 @@ int fault_parse(struct fault *fault, const char *text)
 	while ((text = parse_one(fault, text)) && *text == ',')
 		text++;
 	return text && *text == '\0' ? 0 : -1;
+}
+
+void fault_strike(const struct fault *fault, enum phase phase, int rank)
+{
+	if (fault_hits(fault, FAULT_DIE, rank) && fault->at[FAULT_DIE] == phase)
+		raise(SIGKILL);
+	if (fault_hits(fault, FAULT_STOP, rank) && fault->at[FAULT_STOP] == phase)
+		raise(SIGSTOP);
+	if (fault_hits(fault, FAULT_DROP, rank) && fault->at[FAULT_DROP] == phase) {
+		sleep(HANG_SEC);
+		_exit(STATUS_TIMEOUT);
+	}
 }
 
 bool fault_hits(const struct fault *fault, enum fault_kind kind, int rank)

@@ -6,29 +6,37 @@
 #ifndef WORKER_FAULT_H
 #define WORKER_FAULT_H
 
+#include "failure.h"
+
 #include <stdbool.h>
 
 enum fault_kind {
 	FAULT_SLOW,    /* sleeps 2 ms before each collective; takes twice as long for each
 			  exchange of --find-slow */
 	FAULT_CORRUPT, /* flips one bit of its result before it is checked */
-	FAULT_DIE,     /* kills itself in the middle of the timed iterations */
-	FAULT_DROP,    /* never joins */
+	FAULT_DIE,     /* kills itself */
+	FAULT_DROP,    /* takes no further part: its main thread does nothing any more */
 	FAULT_VERSION, /* says it runs another version */
 	FAULT_DRIFT,   /* changes one of its weights in the middle of --sgd */
-	FAULT_STOP,    /* stops itself (SIGSTOP) where FAULT_DIE would die: a hang */
+	FAULT_STOP,    /* stops itself (SIGSTOP): a hang */
 	FAULT_COUNT
 };
 
 struct fault {
-	int rank[FAULT_COUNT]; /* -1: none */
-	int link[2];	       /* link:A-B: these two take twice as long with each other */
+	int rank[FAULT_COUNT];	    /* -1: none */
+	enum phase at[FAULT_COUNT]; /* die, drop, stop: in the middle of which phase */
+	int link[2];		    /* link:A-B: these two take twice as long with each other */
 };
 
 void fault_init(struct fault *fault);
 
-/* Adds "kind:R,kind:R,link:A-B,..." to *fault; -1 if the text is not that. */
+/* Adds "kind:R,kind:R@PHASE,link:A-B,..." to *fault; -1 if the text is not that. die, drop and stop
+ * take a phase: join, version, bootstrap, first, run (theirs, but drop's, which is join), pairs,
+ * leave-one-out, one, sum, server or async. */
 int fault_parse(struct fault *fault, const char *text);
+
+/* Called in the middle of @phase on @rank: dies, stops or drops out if that is to be. */
+void fault_strike(const struct fault *fault, enum phase phase, int rank);
 
 /* Whether @rank is to show @kind. */
 bool fault_hits(const struct fault *fault, enum fault_kind kind, int rank);

@@ -123,6 +123,8 @@ static int measure_here(struct find *f, int peer, bool first_time, struct failur
 		return -1;
 	if (first_time && verify(f, peer, err) < 0)
 		return -1;
+	if (f->sweeps == 1)
+		fault_strike(f->bench->fault, PHASE_PAIRS, f->bench->group->rank);
 	for (int i = 1; i < EXCHANGES; i++) {
 		if (exchange(f, peer, &usec, err) < 0)
 			return -1;
@@ -204,7 +206,7 @@ static void blame(const struct group *group, const struct heat *heat, struct fai
 		snprintf(more, sizeof(more), "; and %d more", heat->finding_count - 1);
 	failure_set(failure, STATUS_SLOW, worst->rank, group->members[worst->rank].host, "%s%s",
 		    text, more);
-	failure->phase = PHASE_RUN;
+	failure->phase = PHASE_PAIRS;
 }
 
 static void show(const struct find *f, const struct heat *heat)
@@ -269,8 +271,12 @@ static int time_ring(struct find *f, int left_out, double *least_usec, struct fa
 		for (uint32_t step = 0; step < 2 * RING_ROUNDS; step++) {
 			int peer = neighbour(group, left_out, (int)step % 2);
 
+			if (step == RING_ROUNDS)
+				fault_strike(f->bench->fault, PHASE_LEAVE_ONE_OUT, group->rank);
 			f->number = first + 2 * step;
-			if (peer >= 0 && exchange(f, peer, &usec, err) < 0)
+			if (peer < 0)
+				control_begin(group->control, clock_usec());
+			else if (exchange(f, peer, &usec, err) < 0)
 				return -1;
 		}
 		usec = (float)(clock_nsec() - begin) / 1000;
@@ -296,6 +302,7 @@ static int leave_one_out(struct find *f, struct heat *heat, int suspect, struct 
 	heat->left_out = suspect;
 	if (suspect < 0 || f->bench->group->world < 3)
 		return 0;
+	control_phase(f->bench->group->control, PHASE_LEAVE_ONE_OUT);
 	if (time_ring(f, -1, &heat->all_usec, err) < 0)
 		return -1;
 	return time_ring(f, suspect, &heat->without_usec, err);
@@ -360,6 +367,7 @@ int find_run(const struct bench *bench, struct report *report, struct failure *e
 	struct find f = {.bench = bench, .number = 1};
 	int rc;
 
+	control_phase(group->control, PHASE_PAIRS);
 	if (open_schedule(&f, err) < 0)
 		return -1;
 	bench->backend->buffers(bench->state, &f.send, &f.recv);

@@ -32,10 +32,12 @@ int link_connect(const struct group *group, int rank, int purpose, int64_t deadl
 
 	memcpy(hello.run_id, group->run_id, sizeof(hello.run_id));
 	snprintf(port, sizeof(port), "%u", (unsigned)(uint16_t)peer->port);
+	control_awaits(group->control, rank, 0);
 	if (net_resolve(peer->address, port, &to) == 0)
 		fd = net_connect(&to, deadline_usec);
 	if (fd >= 0)
 		rc = net_send(fd, &hello, sizeof(hello), deadline_usec);
+	control_awaits(group->control, -1, 0);
 	if (fd >= 0 && rc >= 0)
 		return fd;
 	if (fd >= 0)
@@ -77,33 +79,63 @@ static bool hear(const struct group *group, const struct link_taker *taker, stru
 	return true;
 }
 
+/* Callers that have not said who they are, the oldest first. */
+struct callers {
+	struct caller list[LINK_STRANGERS_MAX];
+	int count;
+};
+
+static void forget(struct callers *callers, int index)
+{
+	callers->count--;
+	memmove(&callers->list[index], &callers->list[index + 1],
+		(size_t)(callers->count - index) * sizeof(callers->list[0]));
+}
+
+/* Members speak at once: if too many are silent, the oldest has to go, so that none keeps others
+ * out. */
+static void take_call(struct callers *callers, int fd)
+{
+	if (callers->count == LINK_STRANGERS_MAX) {
+		close(callers->list[0].fd);
+		forget(callers, 0);
+	}
+	callers->list[callers->count++] =
+		(struct caller){.fd = fd, .deadline_usec = clock_usec() + LINK_HELLO_USEC};
+}
+
 static void answer(const struct group *group, const struct link_taker *taker,
-		   struct caller *callers, int *count)
+		   struct callers *callers)
 {
 	struct pollfd polls[LINK_STRANGERS_MAX + 1];
-	int known = *count, fd;
+	int known = callers->count, fd;
 
 	for (int i = 0; i < known; i++)
-		polls[i] = (struct pollfd){.fd = callers[i].fd, .events = POLLIN};
+		polls[i] = (struct pollfd){.fd = callers->list[i].fd, .events = POLLIN};
 	polls[known] = (struct pollfd){.fd = group->listener, .events = POLLIN};
 	poll(polls, (nfds_t)known + 1, LINK_POLL_MSEC);
 	for (int i = known - 1; i >= 0; i--)
-		if (hear(group, taker, &callers[i]))
-			callers[i] = callers[--*count];
-	if (*count < LINK_STRANGERS_MAX && (fd = net_accept(group->listener)) >= 0)
-		callers[(*count)++] =
-			(struct caller){.fd = fd, .deadline_usec = clock_usec() + LINK_HELLO_USEC};
+		if (hear(group, taker, &callers->list[i]))
+			forget(callers, i);
+	for (int i = 0; i < LINK_STRANGERS_MAX && (fd = net_accept(group->listener)) >= 0; i++) {
+		take_call(callers, fd);
+		if (hear(group, taker, &callers->list[callers->count - 1]))
+			callers->count--;
+	}
 }
 
 int link_accept(const struct group *group, const struct link_taker *taker, int64_t deadline_usec)
 {
-	struct caller callers[LINK_STRANGERS_MAX];
-	int count = 0;
+	struct callers callers = {.count = 0};
+	int missing;
 
-	while (!taker->done(taker->arg) && clock_usec() < deadline_usec &&
-	       !control_failed(group->control))
-		answer(group, taker, callers, &count);
-	for (int i = 0; i < count; i++)
-		close(callers[i].fd);
-	return taker->done(taker->arg) ? 0 : -1;
+	while ((missing = taker->missing(taker->arg)) >= 0 && clock_usec() < deadline_usec &&
+	       !control_failed(group->control)) {
+		control_awaits(group->control, missing, 0);
+		answer(group, taker, &callers);
+	}
+	control_awaits(group->control, -1, 0);
+	for (int i = 0; i < callers.count; i++)
+		close(callers.list[i].fd);
+	return missing < 0 ? 0 : -1;
 }

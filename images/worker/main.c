@@ -42,9 +42,9 @@ static int tell(const struct story *story, const struct failure *failure, bool a
 	return status;
 }
 
-static void tell_and_leave(void *arg, const struct failure *failure)
+static void tell_and_leave(void *arg, const struct failure *failure, bool alone)
 {
-	_exit(tell(arg, failure, false));
+	_exit(tell(arg, failure, alone));
 }
 
 /* What follows the benchmark, if it was asked for and all is well so far. */
@@ -101,9 +101,12 @@ static int work(struct story *story, const struct backend *backend, struct failu
 	struct control *control = story->group.control;
 	int rc;
 
+	fault_strike(&options->fault, PHASE_BOOTSTRAP, options->rank);
+	control_begin(control, clock_usec());
 	if (backend->open(&story->group, bench_buffer_bytes(&story->group.workload), &bench.state,
 			  err) < 0)
 		return -1;
+	control_end(control);
 	rc = collect_warnings(story, &bench, err);
 	if (rc == 0 && options->rank == 0) {
 		output_warnings(options, &story->group, &story->report);
@@ -146,7 +149,8 @@ static int run_rank(struct options *options)
 	bool alone = true;
 	int *fds = NULL, status;
 
-	if (fault_hits(&options->fault, FAULT_DROP, options->rank)) {
+	if (fault_hits(&options->fault, FAULT_DROP, options->rank) &&
+	    options->fault.at[FAULT_DROP] == PHASE_JOIN) {
 		sleep((unsigned)options->timeout_sec);
 		return STATUS_TIMEOUT;
 	}

@@ -33,21 +33,22 @@ static bool take(void *arg, int rank, int purpose, int fd)
 	return true;
 }
 
-static bool complete(const void *arg)
+static int missing(const void *arg)
 {
 	const struct mesh *mesh = arg;
 
 	if (mesh->wanted < WORLD_MAX)
-		return mesh->fds[mesh->wanted] >= 0;
+		return mesh->fds[mesh->wanted] >= 0 ? -1 : mesh->wanted;
 	for (int rank = mesh->group->rank + 1; rank < mesh->group->world; rank++)
 		if (mesh->fds[rank] < 0 && (!mesh->needed || mesh->needed[rank]))
-			return false;
-	return true;
+			return rank;
+	return -1;
 }
 
-static int no_call(const struct mesh *mesh, int peer, struct failure *err)
+static int no_call(const struct mesh *mesh, struct failure *err)
 {
 	const struct group *group = mesh->group;
+	int peer = missing(mesh);
 
 	return failure_set(err, STATUS_TIMEOUT, peer, group->members[peer].host,
 			   "rank %d (%s) did not connect to rank %d (%s); check --bind and "
@@ -57,56 +58,47 @@ static int no_call(const struct mesh *mesh, int peer, struct failure *err)
 }
 
 /* Takes calls until that of `wanted` has come, or all. */
-static int await_calls(struct mesh *mesh)
+static int await_calls(struct mesh *mesh, struct failure *err)
 {
-	const struct link_taker taker = {.take = take, .done = complete, .arg = mesh};
+	const struct link_taker taker = {.take = take, .missing = missing, .arg = mesh};
+	int64_t deadline = clock_usec() + mesh->group->timeout_usec;
 
-	return link_accept(mesh->group, &taker, clock_usec() + mesh->group->timeout_usec);
+	return link_accept(mesh->group, &taker, deadline) == 0 ? 0 : no_call(mesh, err);
 }
 
 int mesh_link(struct mesh *mesh, int peer, struct failure *err)
 {
 	const struct group *group = mesh->group;
 
-	if (mesh->fds[peer] < 0 && peer < group->rank) {
+	if (mesh->fds[peer] >= 0)
+		return mesh->fds[peer];
+	if (peer < group->rank) {
 		mesh->fds[peer] = link_connect(group, peer, LINK_MESH,
 					       clock_usec() + group->timeout_usec, err);
 		return mesh->fds[peer];
 	}
 	mesh->wanted = peer;
-	if (mesh->fds[peer] >= 0 || await_calls(mesh) == 0)
-		return mesh->fds[peer];
-	return no_call(mesh, peer, err);
+	return await_calls(mesh, err) == 0 ? mesh->fds[peer] : -1;
 }
 
 int mesh_link_all(struct mesh *mesh, struct failure *err)
 {
-	int missing = mesh->group->rank + 1;
-
 	mesh->wanted = WORLD_MAX;
-	if (await_calls(mesh) == 0)
-		return 0;
-	while (mesh->fds[missing] >= 0)
-		missing++;
-	return no_call(mesh, missing, err);
+	return await_calls(mesh, err);
 }
 
 int mesh_link_set(struct mesh *mesh, const bool *needed, struct failure *err)
 {
-	int missing = mesh->group->rank + 1, rc;
+	int rc;
 
 	for (int rank = 0; rank < mesh->group->rank; rank++)
 		if (needed[rank] && mesh_link(mesh, rank, err) < 0)
 			return -1;
 	mesh->wanted = WORLD_MAX;
 	mesh->needed = needed;
-	rc = await_calls(mesh);
+	rc = await_calls(mesh, err);
 	mesh->needed = NULL;
-	if (rc == 0)
-		return 0;
-	while (mesh->fds[missing] >= 0 || !needed[missing])
-		missing++;
-	return no_call(mesh, missing, err);
+	return rc;
 }
 
 int mesh_lost(const struct mesh *mesh, int peer, ssize_t error, struct failure *err)
@@ -118,16 +110,16 @@ int mesh_lost(const struct mesh *mesh, int peer, ssize_t error, struct failure *
 			   host, mesh->group->rank, strerror((int)-error));
 }
 
-/* Waits a little for @peer, until @out_fd can send or @in_fd has something (-1: neither). -1 if the
- * run has failed. */
-static int wait_a_little(const struct mesh *mesh, int peer, int out_fd, int in_fd)
+/* Waits a little for @peer, until @out_fd can send or @in_fd has something (-1: neither), @done
+ * bytes having come. -1 if the run has failed. */
+static int wait_a_little(const struct mesh *mesh, int peer, int out_fd, int in_fd, size_t done)
 {
 	struct pollfd ready[2] = {{.fd = out_fd, .events = POLLOUT},
 				  {.fd = in_fd, .events = POLLIN}};
 
-	control_awaits(mesh->group->control, peer);
-	poll(ready, 2, LINK_POLL_MSEC);
-	control_awaits(mesh->group->control, -1);
+	control_awaits(mesh->group->control, peer, done);
+	if (poll(ready, 2, LINK_POLL_MSEC) > 0)
+		control_awaits(mesh->group->control, -1, 0);
 	return control_failed(mesh->group->control) ? -1 : 0;
 }
 
@@ -147,7 +139,8 @@ int mesh_move(struct mesh *mesh, int peer, bool sending, void *data, size_t byte
 		if (now < 0)
 			return mesh_lost(mesh, peer, now, err);
 		done += (size_t)now;
-		if (now == 0 && wait_a_little(mesh, peer, sending ? fd : -1, sending ? -1 : fd) < 0)
+		if (now == 0 &&
+		    wait_a_little(mesh, peer, sending ? fd : -1, sending ? -1 : fd, done) < 0)
 			return -1;
 	}
 	return 0;
@@ -174,7 +167,7 @@ int mesh_shift(struct mesh *mesh, int to, const void *out, int from, void *in, s
 		if (out_now > 0 || in_now > 0 || idle++ < SPINS)
 			continue;
 		if (wait_a_little(mesh, received < bytes ? from : to, sent < bytes ? out_fd : -1,
-				  received < bytes ? in_fd : -1) < 0)
+				  received < bytes ? in_fd : -1, received) < 0)
 			return -1;
 	}
 	return 0;

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #define BACKLOG 1024
-#define CLOSE_USEC 1000000
 
 int net_split(const char *text, char *host, size_t host_bytes, char *port, size_t port_bytes)
 {
@@ -252,9 +251,9 @@ static void drain(int fd, int64_t deadline_usec)
 	}
 }
 
-void net_close_all(const int *fds, int count)
+void net_close_all(const int *fds, int count, int64_t most_usec)
 {
-	int64_t deadline = clock_usec() + CLOSE_USEC;
+	int64_t deadline = clock_usec() + most_usec;
 
 	for (int i = 0; i < count; i++)
 		if (fds[i] >= 0)

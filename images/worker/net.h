@@ -57,8 +57,8 @@ ssize_t net_recv_some(int fd, void *data, size_t bytes);
 ssize_t net_send_some(int fd, const void *data, size_t bytes);
 
 /* Closes @count connections (-1 is skipped) so that the far ends can read what was sent last:
- * closing with unread input would reset them. Waits for the far ends to close, at most a second in
- * all. */
-void net_close_all(const int *fds, int count);
+ * closing with unread input would reset them. Waits for the far ends to close, at most
+ * @most_usec in all. */
+void net_close_all(const int *fds, int count, int64_t most_usec);
 
 #endif

@@ -297,9 +297,11 @@ static void settle_address(struct reception *r)
 
 static int receive(struct reception *r, struct failure *err)
 {
+	fault_strike(&r->options->fault, PHASE_JOIN, 0);
 	if (gather_all(r, err) < 0)
 		return -1;
 	err->phase = PHASE_VERSION;
+	fault_strike(&r->options->fault, PHASE_VERSION, 0);
 	if (check_versions(r, err) < 0 || check_backends(r, err) < 0)
 		return -1;
 	settle_address(r);

@@ -148,9 +148,11 @@ static int join_root(const struct options *o, struct hello *hello, struct group 
 	group->listener = rendezvous_data_socket(o, &local, &hello->intro.member, err);
 	if (group->listener < 0)
 		return -1;
+	fault_strike(&o->fault, PHASE_JOIN, o->rank);
 	rc = net_send(*fd, hello, sizeof(*hello), clock_usec() + HELLO_USEC);
 	if (rc < 0)
 		return root_silent(o, rc, err);
+	fault_strike(&o->fault, PHASE_VERSION, o->rank);
 	return read_welcome(o, *fd, group, alone, err);
 }
 

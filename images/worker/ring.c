@@ -111,7 +111,8 @@ int flow_run(struct flow *f)
 		flow_turn(f);
 		if (sent > 0 || got > 0)
 			idle = 0;
-		else if (ring_wait(f->ring, 0, sendable(f) > 0, f->recv < f->count, &idle) < 0)
+		else if (ring_wait(f->ring, 0, sendable(f) > 0, f->recv < f->count,
+				   ring_done(f->recv, f->recv_at), &idle) < 0)
 			return -1;
 	}
 	return 0;
@@ -138,7 +139,8 @@ int ring_exchange(struct ring *ring, int link, const unsigned char *out, size_t 
 		received += (size_t)in_now;
 		if (out_now > 0 || in_now > 0)
 			idle = 0;
-		else if (ring_wait(ring, link, sent < out_bytes, received < in_bytes, &idle) < 0)
+		else if (ring_wait(ring, link, sent < out_bytes, received < in_bytes,
+				   ring_done((size_t)link, received), &idle) < 0)
 			return -1;
 	}
 	return 0;

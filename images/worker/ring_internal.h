@@ -49,8 +49,15 @@ int ring_exchange(struct ring *ring, int link, const unsigned char *out, size_t 
 int ring_gather_small(struct ring *ring, const void *src, size_t bytes, struct failure *err);
 
 /* Waits until out[@link] can take (@sending) or in[@link] has (@receiving) bytes, *idle calls in a
- * row having found neither: at first not at all, later in poll(). -1 if the run has failed. */
-int ring_wait(struct ring *ring, int link, bool sending, bool receiving, int *idle);
+ * row having found neither: at first not at all, later in poll(). @done: see control_awaits(). -1
+ * if the run has failed. */
+int ring_wait(struct ring *ring, int link, bool sending, bool receiving, uint64_t done, int *idle);
+
+/* What has come so far, as a number that grows: the place in piece or link @index. */
+static inline uint64_t ring_done(size_t index, size_t at)
+{
+	return (uint64_t)index << 44 | at;
+}
 
 /* Sets *err for the broken connection to (@out) or from leader @link. Returns -1. */
 int ring_lost(const struct ring *ring, int link, bool out, int error, struct failure *err);

@@ -21,8 +21,10 @@ static int previous(const struct ring *ring, int link)
 	return (ring->me - (1 << link) % ring->count + ring->count) % ring->count;
 }
 
-int ring_wait(struct ring *ring, int link, bool sending, bool receiving, int *idle)
+int ring_wait(struct ring *ring, int link, bool sending, bool receiving, uint64_t done, int *idle)
 {
+	int next = (ring->me + (1 << link)) % ring->count;
+	int other = receiving ? previous(ring, link) : next;
 	struct pollfd polls[2] = {
 		{.fd = sending ? ring->out[link] : -1, .events = POLLOUT},
 		{.fd = receiving ? ring->in[link] : -1, .events = POLLIN},
@@ -32,9 +34,9 @@ int ring_wait(struct ring *ring, int link, bool sending, bool receiving, int *id
 		sched_yield();
 		return 0;
 	}
-	control_awaits(ring->group->control, receiving ? ring->leaders[previous(ring, link)] : -1);
-	poll(polls, 2, LINK_POLL_MSEC);
-	control_awaits(ring->group->control, -1);
+	control_awaits(ring->group->control, ring->leaders[other], done);
+	if (poll(polls, 2, LINK_POLL_MSEC) > 0)
+		control_awaits(ring->group->control, -1, 0);
 	return control_failed(ring->group->control) ? -1 : 0;
 }
 
@@ -61,31 +63,26 @@ static bool take(void *arg, int rank, int link, int fd)
 	return true;
 }
 
-static bool complete(const void *arg)
+static int missing(const void *arg)
 {
 	const struct ring *ring = arg;
 
 	for (int link = 0; link < ring->links; link++)
 		if (ring->in[link] < 0)
-			return false;
-	return true;
+			return ring->leaders[previous(ring, link)];
+	return -1;
 }
 
 static int no_call(const struct ring *ring, struct failure *err)
 {
 	const struct group *group = ring->group;
+	int rank = missing(ring);
 
-	for (int link = 0; link < ring->links; link++) {
-		int rank = ring->leaders[previous(ring, link)];
-
-		if (ring->in[link] < 0)
-			return failure_set(err, STATUS_TIMEOUT, rank, group->members[rank].host,
-					   "rank %d (%s) did not connect to rank %d (%s) in phase "
-					   "bootstrap; check --bind and firewalls",
-					   rank, group->members[rank].host, group->rank,
-					   group->members[group->rank].host);
-	}
-	return -1;
+	return failure_set(err, STATUS_TIMEOUT, rank, group->members[rank].host,
+			   "rank %d (%s) did not connect to rank %d (%s) in phase bootstrap; check "
+			   "--bind and firewalls",
+			   rank, group->members[rank].host, group->rank,
+			   group->members[group->rank].host);
 }
 
 /* Fills order and begin. */
@@ -111,7 +108,7 @@ int ring_open(struct ring *ring, const struct group *group, const int *leaders, 
 	      const int *leader_of, bool crowded, struct failure *err)
 {
 	int64_t deadline = clock_usec() + group->timeout_usec;
-	const struct link_taker taker = {.take = take, .done = complete, .arg = ring};
+	const struct link_taker taker = {.take = take, .missing = missing, .arg = ring};
 
 	memset(ring, 0, sizeof(*ring));
 	ring->group = group;

@@ -10,11 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void strike(const struct server *s, int step)
+{
+	if (step == s->steps / 2)
+		fault_strike(s->fault, s->async ? PHASE_ASYNC : PHASE_SERVER, s->group->rank);
+}
+
 /* What the server keeps of one learner. */
 struct learner {
 	float *vector; /* [SGD_VECTOR] gradient being received */
 	size_t have;   /* bytes of it */
 	int left;      /* gradients still to come */
+	int64_t heard_usec;
 };
 
 static int learn_along(const struct server *s, float *weights, double *busy_usec,
@@ -31,6 +38,7 @@ static int learn_along(const struct server *s, float *weights, double *busy_usec
 
 		sgd_learn(weights, s->digits, step, s->group->rank - 1, s->group->world - 1,
 			  vector);
+		strike(s, step);
 		begin = clock_nsec();
 		control_begin(s->group->control, begin / 1000);
 		rc = mesh_move(s->mesh, 0, true, vector, SGD_BYTES, err);
@@ -82,47 +90,64 @@ static int serve_one(const struct server *s, struct learner *learner, int rank, 
 
 	if (got < 0)
 		return mesh_lost(s->mesh, rank, got, err);
+	learner->heard_usec = clock_usec();
 	learner->have += (size_t)got;
 	if (learner->have < SGD_BYTES)
 		return 0;
 	learner->have = 0;
 	learner->left--;
+	if (rank == 1)
+		strike(s, s->steps - learner->left);
 	share = (double)learner->vector[NETWORK_WEIGHTS] / SGD_BATCH;
 	*loss += share * (learner->left == 0);
 	network_step(weights, learner->vector, SGD_RATE / SGD_BATCH);
 	return send_weights(s, rank, weights, err);
 }
 
+/* The learner that has not been heard of for the longest time, 0: all are done. */
+static int longest_silent(const struct learner *learners, int world)
+{
+	int found = 0;
+
+	for (int rank = 1; rank < world; rank++)
+		if (learners[rank].left > 0 &&
+		    (found == 0 || learners[rank].heard_usec < learners[found].heard_usec))
+			found = rank;
+	return found;
+}
+
 /* Whoever comes is answered at once. *loss adds up the last losses of all. */
 static int serve_at_once(const struct server *s, struct learner *learners, float *weights,
 			 double *loss, struct failure *err)
 {
-	int world = s->group->world, busy = world - 1;
+	struct control *control = s->group->control;
+	int world = s->group->world, silent, rc = 0;
 	struct pollfd *polls = calloc((size_t)world, sizeof(*polls));
 
 	if (!polls)
 		abort();
 	polls[0].fd = -1;
-	while (busy > 0) {
-		control_begin(s->group->control, clock_usec());
-		busy = 0;
+	for (int rank = 1; rank < world; rank++)
+		learners[rank].heard_usec = clock_usec();
+	while (rc == 0 && (silent = longest_silent(learners, world)) > 0) {
+		control_begin(control, learners[silent].heard_usec);
+		control_awaits(control, silent, 0);
 		for (int rank = 1; rank < world; rank++) {
-			bool more = learners[rank].left > 0;
-
-			busy += more;
-			polls[rank] = (struct pollfd){.fd = more ? s->mesh->fds[rank] : -1,
-						      .events = POLLIN};
+			polls[rank].fd = learners[rank].left > 0 ? s->mesh->fds[rank] : -1;
+			polls[rank].events = POLLIN;
 		}
-		if (busy > 0 && poll(polls, (nfds_t)world, LINK_POLL_MSEC) == 0 &&
-		    control_failed(s->group->control))
-			break;
-		for (int rank = 1; rank < world; rank++)
-			if (polls[rank].revents &&
-			    serve_one(s, &learners[rank], rank, weights, loss, err) < 0)
-				busy = -1;
+		if (poll(polls, (nfds_t)world, LINK_POLL_MSEC) <= 0) {
+			rc = control_failed(control) ? -1 : 0;
+			continue;
+		}
+		control_awaits(control, -1, 0);
+		for (int rank = 1; rank < world && rc == 0; rank++)
+			if (polls[rank].revents)
+				rc = serve_one(s, &learners[rank], rank, weights, loss, err);
 	}
+	control_awaits(control, -1, 0);
 	free(polls);
-	return busy == 0 ? 0 : -1;
+	return rc;
 }
 
 static int serve(const struct server *s, float *weights, double *loss, struct failure *err)
@@ -144,6 +169,7 @@ static int serve(const struct server *s, float *weights, double *loss, struct fa
 		rc = serve_at_once(s, learners, weights, loss, err);
 	for (int step = 0; step < s->steps && !s->async && rc == 0; step++) {
 		control_begin(s->group->control, clock_usec());
+		strike(s, step);
 		rc = serve_in_step(s, learners, weights, loss, err);
 	}
 	control_end(s->group->control);

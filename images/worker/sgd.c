@@ -9,7 +9,8 @@
 
 #define STRIDE 7 /* the order of the images; has no factor in common with DIGITS_TRAIN */
 #define WARMUPS 20
-#define TOLERANCE 0.01 /* sums in another order round otherwise, and steps build on each other */
+#define ALONE_USEC 250000 /* how long rank 0 trains alone without a word */
+#define TOLERANCE 0.01	  /* sums in another order round otherwise, and steps build on each other */
 
 struct training {
 	const struct sgd_setup *setup;
@@ -58,15 +59,31 @@ static void warm_up(struct training *t)
 		sgd_learn(t->weights, t->digits, step, 0, 1, t->vector);
 }
 
+static void strike(const struct training *t, enum phase phase, int step)
+{
+	if (step == t->sgd->steps / 2)
+		fault_strike(t->setup->fault, phase, t->setup->group->rank);
+}
+
+/* Rank 0 lets the others know now and then that it is at work. */
 static int train_alone(struct training *t, struct failure *err)
 {
-	(void)err;
-	if (t->setup->group->rank != 0)
-		return 0;
-	for (int step = 0; step < t->sgd->steps; step++) {
-		sgd_learn(t->weights, t->digits, step, 0, 1, t->vector);
-		network_step(t->weights, t->vector, SGD_RATE / SGD_BATCH);
-	}
+	const struct group *group = t->setup->group;
+	int32_t step = group->rank == 0 ? 0 : t->sgd->steps / 2;
+
+	strike(t, PHASE_ONE, step);
+	do {
+		int64_t until = clock_usec() + ALONE_USEC;
+
+		while (group->rank == 0 && step < t->sgd->steps && clock_usec() < until) {
+			sgd_learn(t->weights, t->digits, step, 0, 1, t->vector);
+			network_step(t->weights, t->vector, SGD_RATE / SGD_BATCH);
+			strike(t, PHASE_ONE, ++step);
+		}
+		if (control_gather(group->control, NULL, 0, NULL, err) < 0 ||
+		    control_share(group->control, &step, sizeof(step), err) < 0)
+			return -1;
+	} while (step < t->sgd->steps);
 	t->loss = (double)t->vector[NETWORK_WEIGHTS] / SGD_BATCH;
 	return 0;
 }
@@ -107,6 +124,7 @@ static int train_by_sums(struct training *t, struct failure *err)
 		int64_t begin;
 
 		sgd_learn(t->weights, t->digits, step, group->rank, group->world, vector);
+		strike(t, PHASE_SUM, step);
 		begin = clock_nsec();
 		control_begin(group->control, begin / 1000);
 		if (sum_up(t, vector, err) < 0)
@@ -126,6 +144,7 @@ static int train_by_server(struct training *t, bool async, struct failure *err)
 	const struct server server = {.group = t->setup->group,
 				      .mesh = &t->mesh,
 				      .digits = t->digits,
+				      .fault = t->setup->fault,
 				      .steps = t->sgd->steps,
 				      .async = async};
 
@@ -144,14 +163,15 @@ static int train_async(struct training *t, struct failure *err)
 
 static const struct way {
 	const char *name;
+	enum phase phase;
 	int (*train)(struct training *t, struct failure *err);
 	int idle;     /* ranks that do not learn */
 	bool checked; /* weights and loss are those of all ranks */
 } ways[SGD_RUNS] = {
-	{"one", train_alone, 0, false},
-	{"sum", train_by_sums, 0, true},
-	{"server", train_in_step, 1, false},
-	{"async", train_async, 1, false},
+	{"one", PHASE_ONE, train_alone, 0, false},
+	{"sum", PHASE_SUM, train_by_sums, 0, true},
+	{"server", PHASE_SERVER, train_in_step, 1, false},
+	{"async", PHASE_ASYNC, train_async, 1, false},
 };
 
 /* Rank 0: are the ranks' weights the same, and is the loss that of rank 0 alone? */
@@ -205,6 +225,7 @@ static int train(struct training *t, const struct way *way, struct tale *tales,
 	struct tale own = {.busy_usec = 0};
 	int64_t begin;
 
+	control_phase(control, way->phase);
 	network_init(t->weights);
 	t->busy_usec = t->loss = 0;
 	if (control_barrier(control, err) < 0)

@@ -65,6 +65,7 @@ struct server {
 	const struct group *group;
 	struct mesh *mesh;
 	const struct digit *digits;
+	const struct fault *fault;
 	int steps;
 	bool async;
 };

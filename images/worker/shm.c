@@ -80,9 +80,9 @@ static int await_number(const struct shm *shm, int index, _Atomic uint32_t *valu
 			return 0;
 		sched_yield();
 	}
-	control_awaits(shm->group->control, shm->ranks[index]);
+	control_awaits(shm->group->control, shm->ranks[index], 0);
 	rc = sleep_until(shm, value, sleepers, wanted);
-	control_awaits(shm->group->control, -1);
+	control_awaits(shm->group->control, -1, 0);
 	return rc;
 }
 

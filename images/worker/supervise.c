@@ -13,12 +13,13 @@
 #include <unistd.h>
 
 #define GRACE_USEC \
-	8000000		  /* longer than a rank takes to learn of a failure and to tell the story */
+	5000000		  /* longer than a rank takes to learn of a failure and to tell the story */
 #define TOLD_USEC 1500000 /* the same once rank 0 has told it */
 
 struct children {
 	pid_t *pids;
-	int *statuses; /* as of waitpid() */
+	int *statuses;	       /* as of waitpid() */
+	bool *stopped, killed; /* by a signal; those left, by us */
 	int count, left;
 	int root;	   /* index of rank 0, or -1 */
 	int64_t kill_usec; /* when those left are killed; 0: not yet */
@@ -62,9 +63,12 @@ static void reap(struct children *children)
 	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
 		for (int i = 0; i < children->count; i++) {
 			if (children->pids[i] != pid)
+				continue;
+			children->stopped[i] = WIFSTOPPED(status);
+			if (WIFSTOPPED(status) || WIFCONTINUED(status))
 				continue;
 			children->pids[i] = 0;
 			children->statuses[i] = status;
@@ -74,6 +78,21 @@ static void reap(struct children *children)
 							    : 0);
 		}
 	}
+}
+
+/* Whether nobody that is left can end by himself. */
+static bool all_stopped(const struct children *children)
+{
+	for (int i = 0; i < children->count; i++)
+		if (children->pids[i] > 0 && !children->stopped[i])
+			return false;
+	return true;
+}
+
+static void kill_all(struct children *children)
+{
+	children->killed = true;
+	signal_all(children, SIGKILL);
 }
 
 static void wait_all(struct children *children, const sigset_t *signals)
@@ -87,15 +106,26 @@ static void wait_all(struct children *children, const sigset_t *signals)
 			signal_all(children, number);
 			limit(children, GRACE_USEC);
 		}
-		if (children->kill_usec > 0 && clock_usec() > children->kill_usec)
-			signal_all(children, SIGKILL);
+		if (children->kill_usec > 0 &&
+		    (clock_usec() > children->kill_usec || all_stopped(children)))
+			kill_all(children);
 	}
+}
+
+/* What those who ended by themselves say of the run: 0, or the first one's other status. */
+static int said_by_others(const struct children *children)
+{
+	for (int i = 0; i < children->count; i++)
+		if (WIFEXITED(children->statuses[i]) && WEXITSTATUS(children->statuses[i]) != 0)
+			return WEXITSTATUS(children->statuses[i]);
+	return 0;
 }
 
 static int status_of(const struct options *options, const struct children *children,
 		     struct failure *err)
 {
-	int chosen = 0, rank;
+	int chosen = 0, rank, said = said_by_others(children);
+	const char *host = options->host;
 
 	while (options->rank > 0 && chosen < children->count - 1 && children->statuses[chosen] == 0)
 		chosen++;
@@ -103,9 +133,14 @@ static int status_of(const struct options *options, const struct children *child
 		return WEXITSTATUS(children->statuses[chosen]);
 	rank = options->rank + chosen;
 	err->phase = PHASE_RUN;
-	failure_set(err, STATUS_LOST, rank, options->host, "rank %d (%s) was killed: %s", rank,
-		    options->host, strsignal(WTERMSIG(children->statuses[chosen])));
-	return STATUS_LOST;
+	if (children->killed && said != 0)
+		failure_set(err, (enum status)said, rank, host,
+			    "rank %d (%s) hung and was killed when the others had given up", rank,
+			    host);
+	else
+		failure_set(err, STATUS_LOST, rank, host, "rank %d (%s) was killed: %s", rank, host,
+			    strsignal(WTERMSIG(children->statuses[chosen])));
+	return err->status;
 }
 
 int supervise(const struct options *options, int (*run)(struct options *options),
@@ -117,7 +152,8 @@ int supervise(const struct options *options, int (*run)(struct options *options)
 
 	children.pids = calloc((size_t)options->procs, sizeof(*children.pids));
 	children.statuses = calloc((size_t)options->procs, sizeof(*children.statuses));
-	if (!children.pids || !children.statuses)
+	children.stopped = calloc((size_t)options->procs, sizeof(*children.stopped));
+	if (!children.pids || !children.statuses || !children.stopped)
 		abort();
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGCHLD);
@@ -144,5 +180,6 @@ int supervise(const struct options *options, int (*run)(struct options *options)
 	status = err->status != STATUS_PASS ? err->status : status_of(options, &children, err);
 	free(children.pids);
 	free(children.statuses);
+	free(children.stopped);
 	return status;
 }

@@ -3,44 +3,11 @@
 # The all-reduce worker (images/worker) from the outside: every type, operation, path, fault and exit status.
 # Loopback only; no timing is asserted.
 
+load worker_helper
+
 setup() {
-	ALLREDUCE="${BUILD:-build}/allreduce"
-	unset RINGUP_SECRET
-	export RINGUP_TEST_ROOT=/nonexistent # no warnings of this machine's own
+	worker_setup
 	COMMON=(-n 2 -w 1 --timeout 20)
-}
-
-# A port nobody listens on.
-free_port() {
-	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
-# hosts COUNT PER_HOST FLAGS...: COUNT hosts on this machine with PER_HOST ranks each; the output of rank 0's.
-hosts() {
-	local count=$1 per=$2 port pids=() h
-	shift 2
-	port=$(free_port)
-	for ((h = 1; h < count; h++)); do
-		"$ALLREDUCE" --rank $((h * per)) --procs "$per" --world $((count * per)) --host "host$h" \
-			--root "127.0.0.1:$port" "$@" &
-		pids+=($!)
-	done
-	"$ALLREDUCE" --rank 0 --procs "$per" --world $((count * per)) --host host0 --root "127.0.0.1:$port" "$@"
-	local status=$?
-	for h in "${pids[@]}"; do
-		wait "$h" || [ $? -eq "$status" ] || echo "host statuses differ"
-	done
-	return "$status"
-}
-
-mpi() {
-	# Open MPI's own libraries leak at exit, and a sanitizer build would count that against us
-	ASAN_OPTIONS=detect_leaks=0 mpirun --allow-run-as-root --oversubscribe "$@"
-}
-
-# json EXPRESSION: evaluates it in Python with `d` bound to the JSON document in $output.
-json() {
-	printf '%s' "$output" | python3 -c "import json, sys; d = json.load(sys.stdin); assert $1, d"
 }
 
 each_type_and_op() {
@@ -127,21 +94,23 @@ each_type_and_op() {
 }
 
 @test "ranks that cannot map each other's memory use TCP and say so" {
-	unshare --pid --fork --mount-proc true 2>/dev/null || skip "no pid namespaces"
 	port=$(free_port)
-	unshare --pid --fork --mount-proc "$ALLREDUCE" --rank 2 --world 3 --root "127.0.0.1:$port" 2>/dev/null &
+	own_namespaces --pid --fork --mount-proc "$ALLREDUCE" --rank 2 --world 3 --root "127.0.0.1:$port" 2>/dev/null &
 	run "$ALLREDUCE" --rank 0 --procs 2 --world 3 --root "127.0.0.1:$port" "${COMMON[@]}" -e 64K -f 32
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"this host's ranks use TCP"* ]]
 	wait
 }
 
-@test "--bind moves the data connections, IPv6 works" {
+@test "--bind moves the data connections" {
 	run "$ALLREDUCE" --procs 3 --no-shm --bind 127.0.0.3 "${COMMON[@]}" -e 64K -f 32 --json
 	[ "$status" -eq 0 ]
 	json 'all(r["address"] == "127.0.0.3" for r in d["ranks"])'
-	[ -e /proc/net/if_inet6 ] || skip "no IPv6"
-	run "$ALLREDUCE" --procs 2 --no-shm --root "[::1]:$(free_port)" "${COMMON[@]}" -e 64K -f 32 --json
+}
+
+@test "IPv6, in a network of its own, where there is always some" {
+	run own_namespaces --net bash -c 'echo 0 >/proc/sys/net/ipv6/conf/lo/disable_ipv6; ip link set lo up; exec "$@"' - \
+		"$ALLREDUCE" --procs 2 --no-shm --root "[::1]:5000" "${COMMON[@]}" -e 64K -f 32 --json
 	[ "$status" -eq 0 ]
 	json 'all(r["address"] == "::1" for r in d["ranks"])'
 }
@@ -193,8 +162,7 @@ each_type_and_op() {
 	for path in --json --no-shm; do
 		run "$ALLREDUCE" --procs 3 "${COMMON[@]}" -b 4K -e 4K --fault-inject corrupt:1 --host here "$path" --json
 		[ "$status" -eq 2 ]
-		output=$(printf '%s\n' "$output" | grep -v '^allreduce:')
-		json 'd["verdict"] == "wrong data" and d["failure"]["rank"] == 1 and d["failure"]["host"] == "here"'
+			json 'd["verdict"] == "wrong data" and d["failure"]["rank"] == 1 and d["failure"]["host"] == "here"'
 		json 'd["failure"]["index"] == 512 and d["failure"]["expected"] != d["failure"]["got"]'
 		json 'd["results"][0]["wrong"] == 2'
 	done
@@ -221,14 +189,12 @@ each_type_and_op() {
 	run "$ALLREDUCE" --procs 3 "${COMMON[@]}" --fault-inject die:0 --json
 	[ "$status" -eq 7 ]
 	[[ "$output" == *"rank 0 ("*"is gone"* ]]
-	output=$(printf '%s\n' "$output" | grep -v '^allreduce:')
 	json 'd["verdict"] == "peer lost" and d["failure"]["rank"] == 0'
 }
 
 @test "drop: exit 4 names the missing ranks and the phase" {
 	run "$ALLREDUCE" --procs 4 --timeout 1 --fault-inject drop:2 --json
 	[ "$status" -eq 4 ]
-	output=$(printf '%s\n' "$output" | grep -v '^allreduce:')
 	json 'd["verdict"] == "timeout" and d["failure"]["rank"] == 2 and d["failure"]["phase"] == "join"'
 	json '"rank 2" in d["reason"]'
 }
@@ -337,7 +303,6 @@ each_type_and_op() {
 @test "nccl without a GPU: exit 5, never a run on the CPU" {
 	run "$ALLREDUCE" --procs 2 --backend nccl --json
 	[ "$status" -eq 5 ]
-	output=$(printf '%s\n' "$output" | grep -v '^allreduce:')
 	json 'd["verdict"] == "gpu unusable" and d["results"] == []'
 }
 

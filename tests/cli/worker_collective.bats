@@ -3,45 +3,12 @@
 # The worker's collectives besides all-reduce: every path, type, operation and odd size. Loopback only; no timing is
 # asserted.
 
+load worker_helper
+
 setup() {
-	ALLREDUCE="${BUILD:-build}/allreduce"
-	unset RINGUP_SECRET
-	export RINGUP_TEST_ROOT=/nonexistent # no warnings of this machine's own
+	worker_setup
 	COMMON=(-n 2 -w 1 --timeout 30)
 	ALL=(reduce_scatter all_gather broadcast alltoall sendrecv)
-}
-
-free_port() {
-	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
-# mixed HOSTS FLAGS...: ranks 0, 1, ... on the hosts of that list, such as "a b a"; the output of rank 0's.
-mixed() {
-	local port host rank=1 pids=() status=0 names
-	read -r -a names <<<"$1"
-	shift
-	port=$(free_port)
-	for host in "${names[@]:1}"; do
-		"$ALLREDUCE" --rank "$rank" --world "${#names[@]}" --host "$host" --root "127.0.0.1:$port" "$@" >/dev/null &
-		pids+=($!)
-		rank=$((rank + 1))
-	done
-	"$ALLREDUCE" --rank 0 --world "${#names[@]}" --host "${names[0]}" --root "127.0.0.1:$port" "$@" || status=$?
-	for host in "${pids[@]}"; do
-		wait "$host" || [ $? -eq "$status" ] || echo "host statuses differ"
-	done
-	return "$status"
-}
-
-mpi() {
-	# Open MPI's own libraries leak at exit, and a sanitizer build would count that against us
-	ASAN_OPTIONS=detect_leaks=0 mpirun --allow-run-as-root --oversubscribe "$@"
-}
-
-# json EXPRESSION: evaluates it in Python with `d` bound to the JSON document in $output.
-json() {
-	printf '%s' "$output" | grep -v '^allreduce:' |
-		python3 -c "import json, sys; d = json.load(sys.stdin); assert $1, d"
 }
 
 # each WORDS...: runs them with each collective

@@ -2,17 +2,11 @@
 # SPDX-License-Identifier: MIT
 # The worker's slow-finder (--find-slow): nobody is blamed without a reason; faults put in on purpose are in tests/long.
 
-setup() {
-	ALLREDUCE="${BUILD:-build}/allreduce"
-	unset RINGUP_SECRET
-	export RINGUP_TEST_ROOT=/nonexistent # no warnings of this machine's own
-	FIND=(--find-slow -n 2 -w 1 -e 8 --timeout 30)
-}
+load worker_helper
 
-# json EXPRESSION: evaluates it in Python with `d` bound to the JSON document in $output.
-json() {
-	printf '%s\n' "$output" | grep -v '^allreduce:' |
-		python3 -c "import json, sys; d = json.load(sys.stdin); assert $1, d"
+setup() {
+	worker_setup
+	FIND=(--find-slow -n 2 -w 1 -e 8 --timeout 30)
 }
 
 @test "nobody is blamed when nothing is slow" {
@@ -51,8 +45,7 @@ json() {
 }
 
 @test "mpi backend: pairs by MPI_Sendrecv" {
-	# Open MPI's own libraries leak at exit, and a sanitizer build would count that against us
-	ASAN_OPTIONS=detect_leaks=0 run mpirun --allow-run-as-root --oversubscribe -n 3 "$ALLREDUCE" --backend mpi \
+	run mpi -n 3 "$ALLREDUCE" --backend mpi \
 		"${FIND[@]}" --json
 	[ "$status" -eq 0 ]
 	json 'd["backend"] == "mpi" and len(d["pairs"]["usec"]) == 3'

@@ -3,6 +3,8 @@
 # The worker's backend nccl without a GPU: what it says of drivers and libraries that are missing or refuse, and,
 # with the stand-ins of tests/standin, that it calls CUDA and NCCL in the right order. No word here is about a GPU.
 
+load worker_helper
+
 setup_file() {
 	export STANDIN="$BATS_FILE_TMPDIR/standin"
 	mkdir "$STANDIN"
@@ -14,9 +16,8 @@ setup_file() {
 }
 
 setup() {
-	ALLREDUCE="${BUILD:-build}/allreduce"
-	unset RINGUP_SECRET RINGUP_NCCL CUDA_VISIBLE_DEVICES
-	export RINGUP_TEST_ROOT=/nonexistent # no warnings of this machine's own
+	worker_setup
+	unset RINGUP_NCCL CUDA_VISIBLE_DEVICES
 	export TMPDIR="$BATS_TEST_TMPDIR" ASAN_OPTIONS=detect_leaks=0
 	NCCL=(--backend nccl --procs 2 -n 2 -w 1 -e 64K -f 16 --timeout 10)
 }
@@ -24,11 +25,6 @@ setup() {
 standin() {
 	run env "LD_LIBRARY_PATH=$STANDIN" "STANDIN_LOG=$BATS_TEST_TMPDIR/log" "$@"
 	echo "$output"
-}
-
-# json EXPRESSION: evaluates it in Python with `d` bound to the JSON document in $output.
-json() {
-	printf '%s' "$output" | python3 -c "import json, sys; d = json.load(sys.stdin); assert $1, d"
 }
 
 @test "--versions names what the loader finds" {

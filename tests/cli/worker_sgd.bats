@@ -2,24 +2,11 @@
 # SPDX-License-Identifier: MIT
 # The worker's training (--sgd): same weights on all ranks, the loss of one rank, and the digits are learned.
 
+load worker_helper
+
 setup() {
-	ALLREDUCE="${BUILD:-build}/allreduce"
-	unset RINGUP_SECRET
-	export RINGUP_TEST_ROOT=/nonexistent # no warnings of this machine's own
+	worker_setup
 	SGD=(--sgd -n 1 -w 0 -e 8 --timeout 30)
-}
-
-free_port() {
-	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
-# json EXPRESSION: evaluates it in Python with `d` bound to the JSON document and `way` to the runs by name.
-json() {
-	printf '%s\n' "$output" | grep -v '^allreduce:' | python3 -c "
-import json, sys
-d = json.load(sys.stdin)
-way = {r['name']: r for r in d['sgd']['runs']}
-assert $1, d"
 }
 
 @test "digits are learned: nine of ten unknown ones are read right" {
@@ -68,8 +55,7 @@ assert $1, d"
 }
 
 @test "mpi backend" {
-	# Open MPI's own libraries leak at exit, and a sanitizer build would count that against us
-	ASAN_OPTIONS=detect_leaks=0 run mpirun --allow-run-as-root --oversubscribe -n 2 "$ALLREDUCE" --backend mpi \
+	run mpi -n 2 "$ALLREDUCE" --backend mpi \
 		"${SGD[@]}" --steps 10 --json
 	[ "$status" -eq 0 ]
 	json 'd["backend"] == "mpi" and way["sum"]["learners"] == 2'

@@ -3,9 +3,11 @@
 # What the worker warns of, from a made-up /sys ($RINGUP_TEST_ROOT) and a made-up log of NCCL; and what it shows on a
 # terminal while it runs.
 
+load worker_helper
+
 setup() {
-	ALLREDUCE="${BUILD:-build}/allreduce"
-	unset RINGUP_SECRET NCCL_DEBUG NCCL_DEBUG_FILE
+	worker_setup
+	unset NCCL_DEBUG NCCL_DEBUG_FILE
 	export RINGUP_TEST_ROOT="$BATS_TEST_TMPDIR/root" TMPDIR="$BATS_TEST_TMPDIR" ASAN_OPTIONS=detect_leaks=0
 	COMMON=(-n 2 -w 1 --timeout 20 -e 64)
 	mkdir "$RINGUP_TEST_ROOT"
@@ -31,17 +33,11 @@ link() {
 # two_hosts FLAGS...
 two_hosts() {
 	local port status=0
-	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	port=$(free_port)
 	"$ALLREDUCE" --rank 1 --world 2 --host b --root "127.0.0.1:$port" "$@" >/dev/null 2>&1 &
 	"$ALLREDUCE" --rank 0 --world 2 --host a --root "127.0.0.1:$port" "$@" || status=$?
 	wait
 	return "$status"
-}
-
-# json EXPRESSION: evaluates it in Python with `d` bound to the JSON document in $output.
-json() {
-	printf '%s\n' "$output" | grep -v '^allreduce:' |
-		python3 -c "import json, sys; d = json.load(sys.stdin); w = d['warnings']; assert $1, d"
 }
 
 @test "warnings: none where nothing is the matter" {

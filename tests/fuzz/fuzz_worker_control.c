@@ -9,10 +9,11 @@
 
 #define PART_BYTES 16
 
-static void stuck(void *arg, const struct failure *failure)
+static void stuck(void *arg, const struct failure *failure, bool alone)
 {
 	(void)arg;
 	(void)failure;
+	(void)alone;
 	abort(); /* nobody hangs here */
 }
 

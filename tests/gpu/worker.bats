@@ -2,18 +2,14 @@
 # SPDX-License-Identifier: MIT
 # The worker's backend nccl on real GPUs: every test needs a driver, NCCL and at least one GPU, and fails without.
 
+load ../cli/worker_helper
+
 setup() {
-	ALLREDUCE="${BUILD:-build}/allreduce"
-	unset RINGUP_SECRET
+	worker_setup
+	unset RINGUP_TEST_ROOT
 	gpus=$("$ALLREDUCE" --versions --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["driver"]["gpus"])')
 	[ "$gpus" -ge 1 ]
 	NCCL=(--backend nccl --procs "$gpus" --timeout 60)
-}
-
-# json EXPRESSION: evaluates it in Python with `d` bound to the JSON document in $output.
-json() {
-	printf '%s\n' "$output" | grep -v '^allreduce:' |
-		python3 -c "import json, sys; d = json.load(sys.stdin); assert $1, d"
 }
 
 @test "--versions names driver, CUDA, GPUs and NCCL" {

@@ -3,21 +3,11 @@
 # The worker's slow-finder (--find-slow) on faults put in on purpose. It depends on what else the machine does,
 # and takes minutes: `make test SUITES=long`.
 
+load ../cli/worker_helper
+
 setup() {
-	ALLREDUCE="${BUILD:-build}/allreduce"
-	unset RINGUP_SECRET
-	export RINGUP_TEST_ROOT=/nonexistent # no warnings of this machine's own
+	worker_setup
 	FIND=(--find-slow -n 2 -w 1 -e 8 --timeout 30)
-}
-
-free_port() {
-	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
-# json EXPRESSION: evaluates it in Python with `d` bound to the JSON document in $output.
-json() {
-	printf '%s\n' "$output" | grep -v '^allreduce:' |
-		python3 -c "import json, sys; d = json.load(sys.stdin); assert $1, d"
 }
 
 @test "a rank that takes twice as long is named, on every path" {

@@ -296,9 +296,10 @@ static void test_rows(void **state)
 		for (; count < 3 && rows[i].hosts[count].slots; count++) {
 			facts[count] = facts_of(&rows[i].hosts[count], count);
 			hosts[count] = (struct expectation_host){&facts[count],
-								 rows[i].hosts[count].slots};
+								 rows[i].hosts[count].slots, 1};
 		}
-		expectation_find(&catalog, rows[i].backend, hosts, count, &s->arena, &expected);
+		expectation_find(&catalog, rows[i].backend, "all_reduce", hosts, count, &s->arena,
+				 &expected);
 		if (fabs(expected.busbw - rows[i].busbw) > 1e-4)
 			fail_msg("%s: %g GB/s (%s), not %g", rows[i].name, expected.busbw,
 				 expected.because, rows[i].busbw);
@@ -317,10 +318,10 @@ static void test_no_links_in_the_catalog(void **state)
 	struct scratch *s = *state;
 	struct catalog catalog = {0};
 	struct facts facts = facts_of(&(struct host_row){.gpus = TWICE(H100)}, 0);
-	struct expectation_host host = {&facts, 2};
+	struct expectation_host host = {&facts, 2, 0};
 	struct report_expected expected;
 
-	expectation_find(&catalog, "nccl", &host, 1, &s->arena, &expected);
+	expectation_find(&catalog, "nccl", "all_reduce", &host, 1, &s->arena, &expected);
 	assert_true(expected.busbw == 0);
 	assert_has(expected.because, "link.csv");
 }
@@ -388,14 +389,49 @@ static void test_judge(void **state)
 	report.expected = (struct report_expected){0};
 	expectation_judge(&catalog, facts, 1, &s->arena, &report);
 	assert_has(report.expected.because, "no facts of the host n2");
-	report.expected = (struct report_expected){0};
-	report.collective = "alltoall";
-	expectation_judge(&catalog, facts, 3, &s->arena, &report);
-	assert_has(report.expected.because, "what alltoall of the backend mpi should give");
-	assert_true(expectation_holds("broadcast", "nccl"));
-	assert_true(expectation_holds("all_reduce", "cpu"));
-	assert_false(expectation_holds("all_gather", "cpu"));
-	assert_false(expectation_holds("sendrecv", "nccl"));
+}
+
+/* The rest of the table in expectation.h. n1 has the ranks 0 and 3, n2 the ranks 1 and 2, n3 rank
+ * 4; each NIC 1.25. */
+static void test_collectives(void **state)
+{
+	struct scratch *s = *state;
+	struct report_row sizes[] = {{.busbw = 0.5}};
+	struct report_rank ranks[] = {{0, "n1"}, {1, "n2"}, {2, "n2"}, {3, "n1"}, {4, "n3"}};
+	static const struct {
+		const char *collective, *backend;
+		double busbw;
+		const char *because;
+	} cases[] = {
+		{"alltoall", "cpu", 1.25 * 4 / (2 * 3), "times 0.67, as each host's ranks share"},
+		{"alltoall", "mpi", 1.25 * 4 / (2 * 3), "slowest host n1"},
+		{"sendrecv", "cpu", 1.25 / 2, "slowest host n1; times 0.50"},
+		{"all_reduce", "cpu", 1.25 * 3 * 4 / (2 * 5), "on each host; times 1.20"},
+		{"all_gather", "cpu", 1.25 * 4 / 4, "slowest host n3"},
+		{"reduce_scatter", "cpu", 1.25 * 4 / 4, "slowest host n3"},
+		{"broadcast", "cpu", 1.25, "on each host"},
+		{"reduce_scatter", "mpi", 1.25, "on each host"},
+	};
+	struct facts facts[3];
+	struct catalog catalog;
+
+	load(s, &catalog);
+	for (size_t i = 0; i < 3; i++)
+		facts[i] = facts_of(&(struct host_row){.mbit = 10000}, i);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct report report = {.backend = cases[i].backend,
+					.collective = cases[i].collective,
+					.row_count = 1,
+					.rows = sizes,
+					.rank_count = 5,
+					.ranks = ranks};
+
+		expectation_judge(&catalog, facts, 3, &s->arena, &report);
+		if (fabs(report.expected.busbw - cases[i].busbw) > 1e-6)
+			fail_msg("%s, %s: %g, not %g", cases[i].collective, cases[i].backend,
+				 report.expected.busbw, cases[i].busbw);
+		assert_has(report.expected.because, cases[i].because);
+	}
 }
 
 static void test_notes(void **state)
@@ -451,7 +487,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_rows),  SCRATCH_TEST(test_no_links_in_the_catalog),
 		SCRATCH_TEST(test_names), SCRATCH_TEST(test_judge),
-		SCRATCH_TEST(test_notes),
+		SCRATCH_TEST(test_notes), SCRATCH_TEST(test_collectives),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,241 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Nothing of the worker ever hangs: a rank that dies, is stopped, or takes no further part, and a link that goes dead,
+# in every phase and on every path, end the run soon after --timeout, with the rank and the phase named.
+
+load worker_helper
+
+setup() {
+	worker_setup
+	export ALLREDUCE
+	export -f free_port hosts mpi same_status
+	started=()
+	RUN=(-n 2 -w 1 -e 64 --timeout 2 --host here)
+}
+
+# Seconds from --timeout until all ranks are gone: finding out who it was, telling it, killing who hangs.
+LATE=6
+
+# The flags that lead into a phase.
+flags_of() {
+	case $1 in
+	pairs) echo --find-slow ;;
+	leave-one-out) echo --find-slow --fault-inject slow:2 ;;
+	one | sum | server | async) echo --sgd --steps 20 ;;
+	esac
+}
+
+# The phase as it is spelled in messages.
+name_of() {
+	case $1 in
+	first) echo first collective ;;
+	one | sum | server | async) echo "sgd $1" ;;
+	*) echo "$1" ;;
+	esac
+}
+
+# ends STATUS TEXT WORDS...: WORDS end with STATUS soon enough and say TEXT. They run beside what follows until `finish`.
+ends() {
+	ended "$@" &
+	started+=($!)
+}
+
+ended() {
+	local wanted=$1 text=$2
+	shift 2
+	# 4 s: what comes before the fault, --find-slow at most
+	run timeout -s KILL $((2 + 4 + LATE)) bash -c '"$@"' - "$@"
+	[ "$status" -eq "$wanted" ] && [[ "$output" == *"$text"* ]] && return
+	echo "wanted $wanted and '$text', not $status, from: $*"
+	echo "$output"
+	return 1
+}
+
+finish() {
+	local pid rc=0
+	for pid in "${started[@]}"; do
+		wait "$pid" || rc=1
+	done
+	started=()
+	return $rc
+}
+
+# each_phase KIND STATUS RANK TEXT FLAGS...: the fault KIND of RANK in each phase but join and version; TEXT follows the
+# phase's name
+each_phase() {
+	local kind=$1 wanted=$2 rank=$3 text=$4 phase flags
+	shift 4
+	for phase in bootstrap first run pairs one sum server async; do
+		read -r -a flags <<<"$(flags_of $phase)"
+		ends "$wanted" "in phase $(name_of $phase)$text" "$ALLREDUCE" --procs 3 "${RUN[@]}" "$@" "${flags[@]}" \
+			--fault-inject "$kind:$rank@$phase"
+	done
+	finish
+}
+
+@test "a stopped rank is named, in shared memory" {
+	each_phase stop 4 1 ": rank 1 (here) does not answer"
+}
+
+@test "a stopped rank is named, over TCP" {
+	each_phase stop 4 1 ": rank 1 (here) does not answer" --no-shm
+}
+
+@test "a stopped rank 0 is named by the others" {
+	for phase in first run pairs sum async; do
+		read -r -a flags <<<"$(flags_of $phase)"
+		for path in --quiet --no-shm; do
+			ends 4 "timeout: no progress for 2 s in phase $(name_of $phase): rank 0 (here) does not answer" \
+				"$ALLREDUCE" --procs 3 "${RUN[@]}" $path "${flags[@]}" --fault-inject "stop:0@$phase"
+		done
+	done
+	finish
+	for phase in bootstrap one; do
+		read -r -a flags <<<"$(flags_of $phase)"
+		ends 4 "rank 0 (here) does not answer in phase $(name_of $phase)" \
+			"$ALLREDUCE" --procs 3 "${RUN[@]}" "${flags[@]}" --fault-inject "stop:0@$phase"
+	done
+	finish
+	run "$ALLREDUCE" --procs 3 "${RUN[@]}" --fault-inject stop:0 --json
+	json 'd["verdict"] == "timeout" and d["failure"]["rank"] == 0 and d["failure"]["host"] == "here"'
+}
+
+@test "ranks started one by one give up on a stopped rank 0" {
+	local port root
+	port=$(free_port)
+	"$ALLREDUCE" --rank 0 --world 3 --root "127.0.0.1:$port" "${RUN[@]}" --no-shm --fault-inject stop:0 >/dev/null &
+	root=$!
+	"$ALLREDUCE" --rank 1 --world 3 --root "127.0.0.1:$port" "${RUN[@]}" --no-shm 2>/dev/null &
+	ends 4 "in phase run: rank 0 (here) does not answer" \
+		"$ALLREDUCE" --rank 2 --world 3 --root "127.0.0.1:$port" "${RUN[@]}" --no-shm
+	finish
+	kill -KILL "$root"
+	wait
+}
+
+@test "a killed rank is named, in shared memory" {
+	each_phase die 7 1 "; see its own output" --json
+	each_phase die 7 0 "; see its own output" --json
+}
+
+@test "a killed rank is named, over TCP" {
+	each_phase die 7 2 "; see its own output" --no-shm
+}
+
+@test "a rank that answers but takes no further part is named, in shared memory" {
+	each_phase drop 4 1 ": rank 1 (here) is behind the others"
+}
+
+@test "a rank that answers but takes no further part is named, over TCP" {
+	each_phase drop 4 2 ": rank 2 (here) is behind the others" --no-shm
+	each_phase drop 4 0 ": rank 0 (here) is behind the others" --no-shm
+}
+
+@test "leave-one-out: who dies, is stopped or drops out is named" {
+	read -r -a flags <<<"$(flags_of leave-one-out)"
+	for words in "die 7 rank 1 (here, " "stop 4 leave-one-out: rank 1 (here) does not answer" \
+		"drop 4 leave-one-out: rank 1 (here) is behind the others"; do
+		read -r kind wanted text <<<"$words"
+		ends "$wanted" "$text" "$ALLREDUCE" --procs 3 "${RUN[@]}" "${flags[@]}" --fault-inject "$kind:1@leave-one-out"
+		finish
+	done
+}
+
+@test "before the ranks know each other: join and version check" {
+	for kind in die stop drop; do
+		ends 4 "in phase join 1 of 3 ranks are missing: rank 1" \
+			"$ALLREDUCE" --procs 3 "${RUN[@]}" --fault-inject "$kind:1@join"
+		wanted=4
+		[ $kind != die ] || wanted=7
+		ends $wanted "rank 1 (here" "$ALLREDUCE" --procs 3 "${RUN[@]}" --fault-inject "$kind:1@version"
+	done
+	for phase in join version; do
+		ends 4 "does not answer in phase join" "$ALLREDUCE" --procs 3 "${RUN[@]}" --fault-inject "stop:0@$phase"
+		ends 7 "ended the connection in phase join" "$ALLREDUCE" --procs 3 "${RUN[@]}" --fault-inject "die:0@$phase"
+	done
+	finish
+}
+
+@test "collectives: who is stopped or drops out is named, on every path" {
+	for name in reduce_scatter all_gather broadcast alltoall sendrecv; do
+		for path in --quiet --no-shm; do
+			ends 4 "in phase run: rank 1 (here) does not answer" "$ALLREDUCE" --procs 3 "${RUN[@]}" -b 64K -e 64K \
+				--collective $name $path --fault-inject stop:1
+			ends 4 "in phase run: rank 1 (here) is behind the others" "$ALLREDUCE" --procs 3 "${RUN[@]}" -b 64K -e 64K \
+				--collective $name $path --fault-inject drop:1@run
+		done
+		ends 4 "in phase run: rank 2 (host1) does not answer" hosts 2 2 -n 2 -w 1 -b 64K -e 64K --timeout 2 \
+			--collective $name --fault-inject stop:2
+		finish
+	done
+	ends 4 "in phase run: rank 3 (host1) is behind the others" hosts 2 2 -n 2 -w 1 -b 64K -e 64K --timeout 2 \
+		--fault-inject drop:3@run
+	finish
+}
+
+@test "mpi backend: who hangs is named, though MPI does not let go of the others" {
+	for phase in bootstrap first run pairs; do
+		read -r -a flags <<<"$(flags_of $phase)"
+		ends 4 "in phase $(name_of $phase): rank 1 (here) does not answer" \
+			mpi -n 3 "$ALLREDUCE" --backend mpi "${RUN[@]}" "${flags[@]}" --fault-inject "stop:1@$phase"
+		ends 4 "in phase $(name_of $phase): rank 1 (here) is behind the others" \
+			mpi -n 3 "$ALLREDUCE" --backend mpi "${RUN[@]}" "${flags[@]}" --fault-inject "drop:1@$phase"
+		finish
+	done
+	ends 4 "in phase run: rank 0 (here) does not answer" \
+		mpi -n 3 "$ALLREDUCE" --backend mpi "${RUN[@]}" --fault-inject stop:0
+	finish
+}
+
+@test "rank 0 may train alone for longer than --timeout" {
+	run "$ALLREDUCE" --procs 2 -n 1 -w 0 -e 8 --timeout 2 --sgd --steps 8000 --json
+	[ "$status" -eq 0 ]
+	json 'way["one"]["seconds"] > 4' # longer than the others wait without a word
+}
+
+@test "--fault-inject: a phase only where it makes sense" {
+	for list in die:1@ die:1@nowhere slow:1@run corrupt:1@run stop:1@run@run stop:@run; do
+		run "$ALLREDUCE" --fault-inject "$list"
+		[ "$status" -eq 1 ] || { echo "$list: $status"; return 1; }
+	done
+}
+
+# dead_link WAIT FLAGS...: three hosts on one bridge; WAIT seconds after the start hosts 1 and 2 lose each other. The output
+# of rank 0's. In namespaces of its own.
+dead_link() {
+	local wait=$1 host root pids=() status=0
+	shift
+	mount -t tmpfs none /run
+	ip link add bridge type bridge
+	ip link set bridge up
+	for host in 0 1 2; do
+		ip netns add "h$host"
+		ip link add "v$host" type veth peer name eth0 netns "h$host"
+		ip link set "v$host" master bridge up
+		ip -n "h$host" addr add "10.9.0.$((host + 1))/24" dev eth0
+		ip -n "h$host" link set eth0 up
+		ip -n "h$host" link set lo up
+	done
+	for host in 0 1 2; do
+		ip netns exec "h$host" "$ALLREDUCE" --rank "$host" --world 3 --host "host$host" --root 10.9.0.1:7000 --timeout 2 "$@" &
+		pids+=($!)
+	done
+	sleep "$wait"
+	ip -n h1 route add blackhole 10.9.0.3/32
+	ip -n h2 route add blackhole 10.9.0.2/32
+	same_status 4 "${pids[@]}" || status=$?
+	return "$status"
+}
+
+@test "a link that goes dead is named, though all ranks answer" {
+	export -f dead_link same_status
+	export RINGUP_SECRET=secret
+	for flags in "-b 1M -e 1M" "-b 64 -e 64" "-b 64K -e 64K --collective alltoall" "-b 1M -e 1M --collective sendrecv"; do
+		read -r -a words <<<"$flags"
+		run own_namespaces --net --mount timeout -s KILL 20 bash -c 'dead_link "$@"' - 1 -n 100000 "${words[@]}"
+		[ "$status" -eq 4 ] || { echo "$flags: $status $output"; return 1; }
+		[[ "$output" == *"in phase run: nothing comes from rank "[12]" (host"[12]") to rank "[12]" (host"[12]"), though both answer"* ]] ||
+			{ echo "$flags: $output"; return 1; }
+		[[ "$output" != *differ* ]]
+	done
+}

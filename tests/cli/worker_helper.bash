@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash disable=SC2154
+# What the tests of the all-reduce worker have in common. Each file's setup() calls worker_setup first.
+
+worker_setup() {
+	ALLREDUCE="${BUILD:-build}/allreduce"
+	unset RINGUP_SECRET
+	export RINGUP_TEST_ROOT=/nonexistent # no warnings of this machine's own
+}
+
+# A port nobody listens on.
+free_port() {
+	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# hosts COUNT PER_HOST FLAGS...: COUNT hosts on this machine with PER_HOST ranks each; the output of rank 0's.
+hosts() {
+	local count=$1 per=$2 port pids=() h status=0
+	shift 2
+	port=$(free_port)
+	for ((h = 1; h < count; h++)); do
+		"$ALLREDUCE" --rank $((h * per)) --procs "$per" --world $((count * per)) --host "host$h" \
+			--root "127.0.0.1:$port" "$@" >/dev/null &
+		pids+=($!)
+	done
+	"$ALLREDUCE" --rank 0 --procs "$per" --world $((count * per)) --host host0 --root "127.0.0.1:$port" "$@" || status=$?
+	same_status "$status" "${pids[@]}"
+}
+
+# mixed HOSTS FLAGS...: ranks 0, 1, ... on the hosts of that list, such as "a b a"; the output of rank 0's.
+mixed() {
+	local port host rank=1 pids=() status=0 names
+	read -r -a names <<<"$1"
+	shift
+	port=$(free_port)
+	for host in "${names[@]:1}"; do
+		"$ALLREDUCE" --rank "$rank" --world "${#names[@]}" --host "$host" --root "127.0.0.1:$port" "$@" >/dev/null &
+		pids+=($!)
+		rank=$((rank + 1))
+	done
+	"$ALLREDUCE" --rank 0 --world "${#names[@]}" --host "${names[0]}" --root "127.0.0.1:$port" "$@" || status=$?
+	same_status "$status" "${pids[@]}"
+}
+
+# same_status STATUS PIDS...: waits for all of them, says so if one ends with another status, and returns it
+same_status() {
+	local status=$1 pid
+	shift
+	for pid; do
+		wait "$pid" || [ $? -eq "$status" ] || echo "host statuses differ"
+	done
+	return "$status"
+}
+
+# own_namespaces UNSHARE_FLAGS... COMMAND...: runs it in namespaces of its own, with or without root.
+own_namespaces() {
+	local user=()
+	[ "$(id -u)" -eq 0 ] || user=(--user --map-root-user)
+	unshare "${user[@]}" "$@"
+}
+
+mpi() {
+	# Open MPI's own libraries leak at exit, and a sanitizer build would count that against us
+	ASAN_OPTIONS=detect_leaks=0 mpirun --allow-run-as-root --oversubscribe "$@"
+}
+
+# json EXPRESSION: evaluates it in Python with `d` bound to the JSON document in $output, `w` to its warnings and `way` to
+# its trainings by name.
+json() {
+	printf '%s\n' "$output" | grep -v '^allreduce:' | python3 -c "
+import json, sys
+d = json.load(sys.stdin)
+w = d.get('warnings')
+way = {r['name']: r for r in (d.get('sgd') or {'runs': []})['runs']}
+assert $1, d"
+}
