@@ -120,7 +120,7 @@ buildah rmi -a -f >/dev/null 2>&1 || true
 # forget_all_but_base: the base stays unpacked, as the other tools' does; nothing is packed
 forget_all_but_base() {
 	local base
-	base=$(find cache/ringup/native/layers -mindepth 1 -maxdepth 1 -printf '%T@ %p\n' | sort -n | awk 'NR == 1 {print $2}')
+	base=$(dirname "$(dirname "$(dirname "$(ls cache/ringup/native/layers/*/tree/etc/debian_version)")")")
 	mv "$base/tree" base
 	rm -rf cache/ringup/native/layout cache/ringup/native/layers/*
 	mkdir "$base"
