@@ -261,6 +261,17 @@ static void check_links(struct tree *tree)
 	}
 }
 
+/* What comes next looks for its target in it. */
+static void keep_list(struct copy *c, const char *key)
+{
+	struct arena *arena = &c->stage->arena;
+
+	store_keep_list(&c->stage->build->store, key, &c->parents, arena);
+	arena_adopt(arena, &c->parents.arena);
+	arena_adopt(arena, &c->tree.arena);
+	arena_adopt(arena, &c->source.arena);
+}
+
 static int save_layer(struct copy *c, const char *created_by)
 {
 	struct store *store = &c->stage->build->store;
@@ -281,6 +292,7 @@ static int save_layer(struct copy *c, const char *created_by)
 				&c->stage->err) < 0 ||
 		    store_add_parts(store, key, parts, &c->stage->err) < 0)
 			return -1;
+		keep_list(c, key);
 	}
 	return native_add_layer(c->stage, key, created_by);
 }

@@ -80,7 +80,8 @@ int store_open(struct store *store, const char *folder, int64_t newest_s, struct
 	*store = (struct store){.folder = arena_strdup(arena, folder),
 				.layout = arena_printf(arena, "%s/layout", folder),
 				.lock = -1,
-				.newest_s = newest_s};
+				.newest_s = newest_s,
+				.kept_lock = PTHREAD_MUTEX_INITIALIZER};
 	if (check_owner(folder, err) < 0 || folder_make(work, 0700, err) < 0 ||
 	    folder_make(layer_path(store, "", "", arena), 0700, err) < 0)
 		return -1;
@@ -288,8 +289,9 @@ int store_tree(struct store *store, const char *key, struct arena *arena, const 
 	return move_in(partial, *folder, err);
 }
 
-int store_list(struct store *store, const char *key, struct arena *arena, const struct tree **list,
-	       struct error *err)
+/* Out of its blobs. */
+static int read_list(struct store *store, const char *key, struct arena *arena,
+		     const struct tree **list, struct error *err)
 {
 	_cleanup_(free_pointer) struct layer_parts *parts = xmalloc(sizeof(*parts));
 	struct tree *tree = ARENA_NEW(arena, struct tree), read;
@@ -313,6 +315,49 @@ int store_list(struct store *store, const char *key, struct arena *arena, const 
 	tree_release(&read);
 	*list = tree;
 	return rc;
+}
+
+struct store_kept {
+	struct store_kept *next;
+	char key[KEY_BYTES];
+	struct tree tree;
+};
+
+void store_keep_list(struct store *store, const char *key, const struct tree *tree,
+		     struct arena *arena)
+{
+	struct store_kept *kept = ARENA_NEW(arena, struct store_kept);
+	struct tree_entry *list = ARENA_ARRAY(arena, tree->count + 1, struct tree_entry);
+
+	for (size_t i = 0; i < tree->count; i++) {
+		list[i] = tree->list[i];
+		list[i].source = list[i].text = NULL;
+	}
+	snprintf(kept->key, sizeof(kept->key), "%s", key);
+	kept->tree.list = list;
+	kept->tree.count = tree->count;
+	pthread_mutex_lock(&store->kept_lock);
+	kept->next = store->kept;
+	store->kept = kept;
+	pthread_mutex_unlock(&store->kept_lock);
+}
+
+static const struct tree *kept_list(struct store *store, const char *key)
+{
+	struct store_kept *kept;
+
+	pthread_mutex_lock(&store->kept_lock);
+	for (kept = store->kept; kept && strcmp(kept->key, key) != 0; kept = kept->next)
+		;
+	pthread_mutex_unlock(&store->kept_lock);
+	return kept ? &kept->tree : NULL;
+}
+
+int store_list(struct store *store, const char *key, struct arena *arena, const struct tree **list,
+	       struct error *err)
+{
+	*list = kept_list(store, key);
+	return *list ? 0 : read_list(store, key, arena, list, err);
 }
 
 int store_parts(struct store *store, const char *key, const char *title, struct layer_parts *parts,

@@ -16,15 +16,20 @@
 
 #include "builder/layer.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #define KEY_BYTES 65 /* 64 hex digits of a SHA-256 */
+
+struct store_kept;
 
 struct store {
 	const char *folder, *layout, *work; /* in the arena that it was opened with */
 	int lock;			    /* of `work` */
 	atomic_uint names;
 	int64_t newest_s; /* later times become this one */
+	pthread_mutex_t kept_lock;
+	struct store_kept *kept; /* store_keep_list */
 };
 
 /* Makes what is missing; folders of builds that died are removed. Another person's is an error. */
@@ -62,6 +67,13 @@ bool store_has_tree(const struct store *store, const char *key);
 /* The layer's entries without their content, sorted; the tree lives as long as the arena. */
 int store_list(struct store *store, const char *key, struct arena *arena, const struct tree **tree,
 	       struct error *err);
+
+/*
+ * Takes the list of a layer that was just written from it, so that nobody reads it out of the blob.
+ * The entries' texts must live as long as the arena, and that as long as the store.
+ */
+void store_keep_list(struct store *store, const char *key, const struct tree *tree,
+		     struct arena *arena);
 
 /* The layer as blobs in the layout; packed when it is not. `title`: in the progress. */
 int store_parts(struct store *store, const char *key, const char *title, struct layer_parts *parts,

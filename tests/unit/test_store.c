@@ -240,6 +240,7 @@ static void test_damaged(void **state)
 	struct layer_parts *parts = ARENA_NEW(&s->arena, struct layer_parts);
 	const char *folder, *key = key_of(s, "k"), *path, *found;
 	const struct tree *list;
+	struct tree tree;
 	struct error err = {0};
 
 	needs_root();
@@ -266,6 +267,16 @@ static void test_damaged(void **state)
 	assert_fails(store_parts(store, key, NULL, parts, &err), ERROR_FAILED, "is damaged");
 	put(s, path, "{");
 	assert_fails(store_list(store, key, &s->arena, &list, &err), ERROR_FAILED, "is damaged");
+
+	/* whoever has just written it has its list */
+	tree_init(&tree);
+	tree_add(&tree, TREE_FILE, "a")->text = "content";
+	store_keep_list(store, key, &tree, &s->arena);
+	assert_fine(store_list(store, key, &s->arena, &list, &err));
+	assert_int_equal(list->count, 1);
+	assert_string_equal(list->list[0].path, "a");
+	assert_null(list->list[0].text);
+	tree_release(&tree);
 	store_release(store);
 }
 
