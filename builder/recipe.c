@@ -134,36 +134,12 @@ static bool base_is_made(const struct renderer *r)
 	       *values_get(&r->values, "os.base");
 }
 
-/* What the stages begin with; recipes say "base" when the build stage needs nothing of the stack's.
- */
-static void set_first(struct renderer *r)
+/* The root filesystem that ringup makes itself: its script, and a name that changes with it. */
+static int set_made_base(struct renderer *r)
 {
-	set(r, "base", r->spec->base_name);
-	if (strcmp(values_get(&r->values, "build.needs"), "base") == 0)
-		set(r, "build.from", r->spec->base_name);
-}
-
-/* What the image starts from: the person's, the plan's, ringup's own, or the OS's published one. */
-static int set_base(struct renderer *r)
-{
-	const char *os = values_get(&r->values, "os.version"), *script;
-	const char *planned = values_get(&r->values, "base.name"); /* recipes may do without it */
 	char digest[DIGEST_TEXT_BYTES];
+	const char *script;
 
-	if (strcmp(r->cluster->image.base, "auto") != 0)
-		r->spec->base_name = r->cluster->image.base;
-	else if (*planned)
-		r->spec->base_name = planned;
-	else
-		r->spec->base_name = values_get(&r->values, "os.image");
-	set_first(r);
-	/* without what NVIDIA adds to it */
-	set(r, "base.os",
-	    r->spec->base_name == planned && !*values_get(&r->values, "base.packages")
-		    ? values_get(&r->values, "os.image")
-		    : r->spec->base_name);
-	if (!base_is_made(r) || *planned)
-		return 0;
 	if (share_path(
 		    r->arena,
 		    arena_printf(r->arena, "images/base/%s.sh", values_get(&r->values, "os.base")),
@@ -172,9 +148,32 @@ static int set_base(struct renderer *r)
 		return -1;
 	r->spec->base_script = script;
 	r->spec->base_name =
-		arena_printf(r->arena, "ringup-base:%s-%.12s", os, digest + strlen("sha256:"));
-	set_first(r);
-	set(r, "base.os", r->spec->base_name);
+		arena_printf(r->arena, "ringup-base:%s-%.12s", values_get(&r->values, "os.version"),
+			     digest + strlen("sha256:"));
+	return 0;
+}
+
+/* What the image starts from: the person's, the plan's, ringup's own, or the OS's published one. */
+static int set_base(struct renderer *r)
+{
+	const char *planned = values_get(&r->values, "base.name"); /* recipes may do without it */
+	const char *os = NULL; /* without what NVIDIA adds to it */
+
+	if (strcmp(r->cluster->image.base, "auto") != 0)
+		r->spec->base_name = r->cluster->image.base;
+	else if (*planned)
+		r->spec->base_name = planned;
+	else if (!base_is_made(r))
+		r->spec->base_name = values_get(&r->values, "os.image");
+	else if (set_made_base(r) < 0)
+		return -1;
+	if (r->spec->base_name == planned && !*values_get(&r->values, "base.packages"))
+		os = values_get(&r->values, "os.image");
+	set(r, "base", r->spec->base_name);
+	set(r, "base.os", os ? os : r->spec->base_name);
+	/* a recipe says so when the build stage needs nothing of the stack's */
+	if (strcmp(values_get(&r->values, "build.from"), "base") == 0)
+		set(r, "build.from", r->spec->base_name);
 	return 0;
 }
 
