@@ -6,65 +6,13 @@
 # ringup; MIRROR an apt archive for the build. Tools that are not there are left out. All is done in memory:
 # on ext4 (recently_deleted() in fs/ext4/ialloc.c) a tool pays for the files that the one before it removed.
 set -euo pipefail
-root=$(realpath "$(dirname "$0")/..")
 ROUNDS=${1:-5}
-BUILD=$(realpath "${BUILD:-$root/build}")
-export PATH="$BUILD:$PATH"
-WORK=$(mktemp -d "${BENCH_FOLDER:-/dev/shm}/ringup-bench.XXXXXX")
-RUN=/run/$(basename "$WORK")
-REGISTRY_PID='' ENGINE_PID=''
-cleanup() {
-	[ -z "$REGISTRY_PID" ] || kill "$REGISTRY_PID" || true
-	[ -z "$ENGINE_PID" ] || kill -KILL "$ENGINE_PID" || true # unshare is deaf to TERM
-	cd /
-	for _ in $(seq 50); do
-		if rm -rf --one-file-system "$WORK" "$RUN" 2>/dev/null; then break; fi
-		sleep 0.2 # the engine's mounts take a moment to go
-	done
-	find /sys/fs/cgroup -depth -type d -path "*/$(basename "$WORK")*" -exec rmdir {} + || true
-}
-trap cleanup EXIT
-cd "$WORK"
+# shellcheck source=bench/helper.sh
+. "$(dirname "$0")/helper.sh"
 export HOME=$WORK XDG_CACHE_HOME=$WORK/cache
 export BUILDAH_ISOLATION=chroot
-
-PORT=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-ADDRESS=127.0.0.1:$PORT
-cat >registry.yml <<END
-version: 0.1
-log: {level: error, accesslog: {disabled: true}}
-storage: {filesystem: {rootdirectory: $WORK/store}, delete: {enabled: true}}
-http: {addr: "$ADDRESS"}
-END
-docker-registry serve registry.yml >registry.log 2>&1 </dev/null &
-REGISTRY_PID=$!
-timeout 20 bash -c "until curl -sf http://$ADDRESS/v2/ >/dev/null; do sleep 0.1; done"
-unshare --mount --pid --mount-proc --fork --kill-child sh "$root/tests/lab/engine.sh" "$WORK/engine" "$RUN" >engine.log 2>&1 </dev/null &
-ENGINE_PID=$!
-export DOCKER_HOST=unix://$RUN/docker.sock DOCKER_BUILDKIT=0
-timeout 30 bash -c 'until docker version >/dev/null 2>&1; do sleep 0.2; done'
-
-# measure NAME WORD...: "NAME wall cpu" in results; what an engine's daemon spends is not in its CPU
-measure() {
-	python3 - "$WORK/results" "$@" <<-'END'
-		import resource
-		import subprocess
-		import sys
-		import time
-
-		begin = time.monotonic()
-		done = subprocess.run(sys.argv[3:], capture_output=True, text=True)
-		wall = time.monotonic() - begin
-		used = resource.getrusage(resource.RUSAGE_CHILDREN)
-		if done.returncode:
-		    print("bench:", *sys.argv[3:], "failed:", done.stderr[-500:], file=sys.stderr)
-		else:
-		    with open(sys.argv[1], "a", encoding="utf-8") as out:
-		        print(sys.argv[2], f"{wall:.3f} {used.ru_utime:.3f} {used.ru_stime:.3f}", file=out)
-	END
-}
-
-empty_registry() { rm -rf "$WORK/store/docker"; }
+registry_up
+engine_up
 
 cluster() {
 	cat <<-END
@@ -147,7 +95,6 @@ buildah_push() {
 		buildah push -q --tls-verify=false "$ADDRESS/theirs/train:1"
 }
 export -f docker_push buildah_push
-export ADDRESS
 for ((round = 0; round < ROUNDS; round++)); do
 	forget_all_but_base
 	empty_registry
@@ -172,21 +119,4 @@ for ((round = 0; round < ROUNDS; round++)); do
 	}
 done
 
-python3 - "$WORK/results" <<'END'
-import collections
-import statistics
-import sys
-
-rows = collections.defaultdict(list)
-for line in open(sys.argv[1], encoding="utf-8"):
-    name, wall, user, system = line.split()
-    rows[name].append((float(wall), float(user) + float(system)))
-print(f"{'WHAT':26} {'WALL S':>8} {'CPU S':>8} {'RINGUP / IT':>12}")
-for name, values in rows.items():
-    what, tool = name.split("/")
-    wall = statistics.median(v[0] for v in values)
-    ours = statistics.median(v[0] for v in rows[what + "/ringup"])
-    cpu = statistics.median(v[1] for v in values)
-    shown = f"{cpu:8.2f}" if tool in ("ringup", "umoci") else f"{'daemon':>8}" if tool == "docker" else f"{cpu:8.2f}"
-    print(f"{name:26} {wall:8.2f} {shown} {ours / wall:12.2f}")
-END
+table

@@ -26,12 +26,11 @@ def layer(number, mib):
     return out.getvalue()
 
 
-def make(path, name, sizes):
-    """The archive."""
+def make(path, name, layers):
+    """The archive of these layers' tars, made one after the other."""
     diff_ids, names = [], []
     with tarfile.open(path, "w") as tar:
-        for number, mib in enumerate(sizes):
-            data = layer(number, int(mib))
+        for number, data in enumerate(layers):
             diff_ids.append("sha256:" + hashlib.sha256(data).hexdigest())
             names.append(f"{number:064x}/layer.tar")
             add(tar, names[-1], data)
@@ -53,7 +52,13 @@ def damage(path):
             file.write(b"x" * size)
 
 
-if sys.argv[1] == "--damage":
-    damage(sys.argv[2])
-else:
-    make(sys.argv[1], sys.argv[2], sys.argv[3:])
+def main():
+    """What the words say."""
+    if sys.argv[1] == "--damage":
+        damage(sys.argv[2])
+    else:
+        make(sys.argv[1], sys.argv[2], (layer(number, int(mib)) for number, mib in enumerate(sys.argv[3:])))
+
+
+if __name__ == "__main__":
+    main()

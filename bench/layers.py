@@ -1,23 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""archive.py FILE NAME:TAG: a docker-archive of about 1 GiB of plain layers, as images are made of: four of this
+"""layers.py FILE NAME:TAG: a docker-archive of about 1 GiB of plain layers, as images are made of: four of this
 machine's own files (/usr), two of random bytes, one half random, one of 30,000 small files."""
-import hashlib
 import io
-import json
 import os
 import random
 import sys
 import tarfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "fault"))
+import archive  # noqa: E402
+
 LAYER_BYTES = 128 << 20
-
-
-def member(tar, name, data):
-    """One member."""
-    entry = tarfile.TarInfo(name)
-    entry.size = len(data)
-    tar.addfile(entry, io.BytesIO(data))
 
 
 def own_files():
@@ -38,7 +32,7 @@ def of_files(tar, files):
         path = next(files)
         with open(path, "rb") as file:
             data = file.read()
-        member(tar, path.lstrip("/"), data)
+        archive.add(tar, path.lstrip("/"), data)
         size += len(data)
 
 
@@ -48,7 +42,7 @@ def of_small_files(tar):
     for number in range(30000):
         size = 2000 + number % 400
         text = b"".join(b"%d words of a text that packs\n" % (number + i) for i in range(size // 30))
-        member(tar, f"small/{number // 100}/{number}", source.randbytes(size) + text)
+        archive.add(tar, f"small/{number // 100}/{number}", source.randbytes(size) + text)
 
 
 def layers():
@@ -60,29 +54,13 @@ def layers():
             if number < 4:
                 of_files(tar, files)
             elif number < 6:
-                member(tar, f"random/{number}", source.randbytes(LAYER_BYTES))
+                archive.add(tar, f"random/{number}", source.randbytes(LAYER_BYTES))
             elif number == 6:
                 half = b"".join(source.randbytes(1 << 19) + bytes(1 << 19) for _ in range(LAYER_BYTES >> 20))
-                member(tar, "half", half)
+                archive.add(tar, "half", half)
             else:
                 of_small_files(tar)
         yield out.getvalue()
 
 
-def main():
-    """The archive."""
-    diff_ids, names = [], []
-    with tarfile.open(sys.argv[1], "w") as tar:
-        for number, data in enumerate(layers()):
-            diff_ids.append("sha256:" + hashlib.sha256(data).hexdigest())
-            names.append(f"{number:064x}/layer.tar")
-            member(tar, names[-1], data)
-        config = json.dumps({"architecture": "amd64", "os": "linux", "config": {},
-                             "rootfs": {"type": "layers", "diff_ids": diff_ids}}).encode()
-        config_name = hashlib.sha256(config).hexdigest() + ".json"
-        member(tar, config_name, config)
-        member(tar, "manifest.json",
-               json.dumps([{"Config": config_name, "RepoTags": [sys.argv[2]], "Layers": names}]).encode())
-
-
-main()
+archive.make(sys.argv[1], sys.argv[2], layers())

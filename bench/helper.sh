@@ -1,0 +1,82 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# For build.sh, up.sh and registry.sh: a folder in memory that goes at the end with all that runs in it, a registry
+# and an engine of their own, and the table.
+root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
+BUILD=$(realpath "${BUILD:-$root/build}")
+export PATH="$BUILD:$PATH"
+WORK=$(mktemp -d "${BENCH_FOLDER:-/dev/shm}/ringup-bench.XXXXXX")
+RUN=/run/$(basename "$WORK")
+REGISTRY_PID='' ENGINE_PID=''
+
+bench_end() {
+	[ -z "$REGISTRY_PID" ] || kill "$REGISTRY_PID" || true
+	[ -z "$ENGINE_PID" ] || kill -KILL "$ENGINE_PID" || true # unshare is deaf to TERM
+	cd /
+	for _ in $(seq 50); do
+		if rm -rf --one-file-system "$WORK" "$RUN" 2>/dev/null; then break; fi
+		sleep 0.2 # the engine's mounts take a moment to go
+	done
+	find /sys/fs/cgroup -depth -type d -path "*/$(basename "$WORK")*" -exec rmdir {} + || true
+}
+trap bench_end EXIT
+cd "$WORK" || exit
+
+# registry_up: a Distribution server at $ADDRESS, its blobs below $WORK/store
+registry_up() {
+	ADDRESS=127.0.0.1:$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	export ADDRESS
+	cat >registry.yml <<-END
+		version: 0.1
+		log: {level: error, accesslog: {disabled: true}}
+		storage: {filesystem: {rootdirectory: $WORK/store}, delete: {enabled: true}}
+		http: {addr: "$ADDRESS"}
+	END
+	docker-registry serve registry.yml >registry.log 2>&1 </dev/null &
+	REGISTRY_PID=$!
+	timeout 20 bash -c "until curl -sf http://$ADDRESS/v2/ >/dev/null; do sleep 0.1; done"
+}
+
+empty_registry() { rm -rf "$WORK/store/docker"; }
+
+# engine_up: a Docker Engine in namespaces of its own; what it reads of /etc/docker is in $WORK/engine/etc/docker
+engine_up() {
+	unshare --mount --pid --mount-proc --fork --kill-child sh "$root/tests/lab/engine.sh" "$WORK/engine" "$RUN" >engine.log 2>&1 </dev/null &
+	ENGINE_PID=$!
+	export DOCKER_HOST=unix://$RUN/docker.sock DOCKER_BUILDKIT=0
+	timeout 30 bash -c 'until docker version >/dev/null 2>&1; do sleep 0.2; done'
+}
+
+# measure WHAT/TOOL WORD...: runs the words; what their children spend counts, what a daemon spends does not
+measure() {
+	local name=$1 begin
+	shift
+	begin=$(date +%s%N)
+	if ! /usr/bin/time -f "%U %S %M" -o "$WORK/time" "$@" >"$WORK/out" 2>&1; then
+		echo "bench: $* failed:" >&2
+		tail -n 3 "$WORK/out" >&2
+		return 0
+	fi
+	echo "$name $(($(date +%s%N) - begin)) $(tail -n 1 "$WORK/time")" >>"$WORK/results"
+}
+
+# table: medians of all that was measured
+table() {
+	python3 - "$WORK/results" <<-'END'
+		import collections
+		import statistics
+		import sys
+
+		rows = collections.defaultdict(list)
+		for line in open(sys.argv[1], encoding="utf-8"):
+		    name, wall_ns, user, system, kib = line.split()
+		    rows[name].append((int(wall_ns) / 1e9, float(user) + float(system), int(kib) / 1024))
+		print(f"{'WHAT':26} {'WALL S':>8} {'CPU S':>8} {'MIB':>8} {'RINGUP / IT':>12}")
+		for name, runs in rows.items():
+		    what, tool = name.split("/")
+		    wall, cpu, memory = (statistics.median(column) for column in zip(*runs))
+		    ours = statistics.median(run[0] for run in rows.get(what + "/ringup", runs))
+		    spent = f"{'daemon':>8} {'':8}" if tool == "docker" else f"{cpu:8.2f} {memory:8.0f}"
+		    print(f"{name:26} {wall:8.2f} {spent} {ours / max(wall, 0.001):12.2f}")
+	END
+}
