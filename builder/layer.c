@@ -2,6 +2,7 @@
 #include "builder/layer.h"
 
 #include "builder/layer_entry.h"
+#include "builder/layer_plan.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/progress.h"
@@ -19,21 +20,23 @@
 
 #define WRITE_BLOCK_BYTES (128 * 1024)
 #define READ_BYTES (1024 * 1024)
-#define TAR_BLOCK_BYTES 512
 
 struct writer {
 	const struct tree *tree;
 	const char *layout;
+	const struct layer_rule *rule;
 	struct layer_parts *parts;
-	unsigned char *part_of; /* by entry */
-	unsigned char *is_in;	/* by entry: it stands in the part under way */
+	struct layer_plan plan;
+	unsigned char *is_in; /* by entry: it stands in the part under way */
 	struct packer *packer;
 	struct archive *tar;
 	struct error *err;
 	locale_t utf8;
 	char *buffer; /* READ_BYTES */
 	struct progress_step *progress;
-	uint64_t done_bytes, total_bytes;
+	uint64_t done_bytes;
+	struct digest key; /* of the part under way */
+	bool key_is_known;
 };
 
 static int tar_failed(struct writer *w, const char *path)
@@ -73,7 +76,7 @@ static int write_bytes(struct writer *w, const struct tree_entry *entry, const c
 		return tar_failed(w, entry->path);
 	w->done_bytes += length;
 	if (w->progress)
-		progress_bytes(w->progress, w->done_bytes, w->total_bytes);
+		progress_bytes(w->progress, w->done_bytes, w->plan.content_bytes);
 	return interrupt_check(w->err);
 }
 
@@ -163,8 +166,12 @@ static int write_entry(struct writer *w, const struct tree_entry *entry, bool re
 	return rc;
 }
 
+/* What an entry adds to a part; `repeated`: a folder that begins in another part. */
+typedef int emit_fn(struct writer *w, const struct tree_entry *entry, bool repeated);
+
 /* The folders above an entry that the part does not have yet. */
-static int write_parents(struct writer *w, const struct tree_entry *entry, size_t part)
+static int walk_parents(struct writer *w, const struct tree_entry *entry, size_t part,
+			emit_fn *emit)
 {
 	char path[TREE_PATH_BYTES];
 
@@ -179,27 +186,55 @@ static int write_parents(struct writer *w, const struct tree_entry *entry, size_
 		if (!parent || w->is_in[index] || parent->type != TREE_FOLDER)
 			continue;
 		w->is_in[index] = 1;
-		if (write_entry(w, parent, w->part_of[index] != part) < 0)
+		if (emit(w, parent, w->plan.part_of[index] != part) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int write_part(struct writer *w, size_t part)
+/* All that stands in a part, in its order. */
+static int walk_part(struct writer *w, size_t part, emit_fn *emit)
 {
 	memset(w->is_in, 0, w->tree->count);
 	for (size_t i = 0; i < w->tree->count; i++) {
 		const struct tree_entry *entry = &w->tree->list[i];
 
-		if (w->part_of[i] != part || w->is_in[i] || !*entry->path)
+		if (w->plan.part_of[i] != part || w->is_in[i] || !*entry->path)
 			continue;
-		if (write_parents(w, entry, part) < 0)
+		if (walk_parents(w, entry, part, emit) < 0)
 			return -1;
 		w->is_in[i] = 1;
-		if (write_entry(w, entry, false) < 0)
+		if (emit(w, entry, false) < 0)
 			return -1;
 	}
-	return archive_write_close(w->tar) == ARCHIVE_OK ? 0 : tar_failed(w, "the end");
+	return 0;
+}
+
+static void key_text(struct writer *w, const char *text)
+{
+	digest_add(&w->key, text, strlen(text) + 1);
+}
+
+static int key_entry(struct writer *w, const struct tree_entry *entry, bool repeated)
+{
+	char numbers[160];
+
+	snprintf(numbers, sizeof(numbers), "%d %o %u %u %lld %llu %llu %d", entry->type,
+		 (unsigned)entry->mode, (unsigned)entry->uid, (unsigned)entry->gid,
+		 (long long)entry->mtime_s, (unsigned long long)entry->size_bytes,
+		 (unsigned long long)entry->device, entry->opaque && !repeated);
+	key_text(w, numbers);
+	key_text(w, entry->path);
+	key_text(w, entry->link ? entry->link : "");
+	if (entry->type == TREE_FILE)
+		key_text(w, entry->digest ? entry->digest : "");
+	for (const struct tree_attribute *a = entry->attributes; a; a = a->next) {
+		key_text(w, a->name);
+		digest_add(&w->key, &a->length, sizeof(a->length));
+		digest_add(&w->key, a->value, a->length);
+	}
+	w->key_is_known = w->key_is_known && (entry->type != TREE_FILE || entry->digest);
+	return 0;
 }
 
 static int begin_part(struct writer *w)
@@ -215,6 +250,39 @@ static int begin_part(struct writer *w)
 	return packer_begin(w->packer, w->layout, w->err);
 }
 
+static int write_part(struct writer *w, size_t part)
+{
+	struct layer_part *result = &w->parts->list[part];
+	int rc = begin_part(w);
+
+	if (rc == 0)
+		rc = walk_part(w, part, write_entry);
+	if (rc == 0 && archive_write_close(w->tar) != ARCHIVE_OK)
+		rc = tar_failed(w, "the end");
+	archive_write_free(w->tar);
+	w->tar = NULL;
+	return rc < 0 ? -1 : packer_end(w->packer, result->diff_id, &result->blob, w->err);
+}
+
+/* Writes the part, unless it was written before. */
+static int provide_part(struct writer *w, size_t part)
+{
+	struct layer_part *result = &w->parts->list[part];
+	char key[DIGEST_TEXT_BYTES];
+
+	if (!w->rule->find)
+		return write_part(w, part);
+	digest_init(&w->key);
+	w->key_is_known = true;
+	walk_part(w, part, key_entry);
+	digest_finish(&w->key, key);
+	if (w->key_is_known && w->rule->find(w->rule->arg, key, result))
+		return 0;
+	if (write_part(w, part) < 0)
+		return -1;
+	return w->key_is_known ? w->rule->keep(w->rule->arg, key, result, w->err) : 0;
+}
+
 static int write_all(void *arg, struct packer *packer, struct error *err)
 {
 	struct writer *w = arg;
@@ -222,80 +290,9 @@ static int write_all(void *arg, struct packer *packer, struct error *err)
 
 	w->packer = packer;
 	w->err = err;
-	for (size_t part = 0; rc == 0 && part < w->parts->count; part++) {
-		struct layer_part *result = &w->parts->list[part];
-
-		rc = begin_part(w);
-		if (rc == 0)
-			rc = write_part(w, part);
-		archive_write_free(w->tar);
-		w->tar = NULL;
-		if (rc == 0)
-			rc = packer_end(packer, result->diff_id, &result->blob, err);
-	}
+	for (size_t part = 0; rc == 0 && part < w->parts->count; part++)
+		rc = provide_part(w, part);
 	return rc;
-}
-
-static uint64_t room(const struct tree_entry *entry)
-{
-	uint64_t content = entry->type == TREE_FILE ? entry->size_bytes : 0;
-
-	return TAR_BLOCK_BYTES +
-	       (content + TAR_BLOCK_BYTES - 1) / TAR_BLOCK_BYTES * TAR_BLOCK_BYTES;
-}
-
-/*
- * A hard link stands in an earlier part than its folders: they begin there, marks and all, since an
- * opaque folder's mark in a later part would hide the link.
- */
-static void begin_folders(struct writer *w, const struct tree_entry *entry, unsigned char part)
-{
-	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-
-	for (const char *p = entry->path; (p = strchr(p, '/')); p++) {
-		const struct tree_entry *folder = tree_find(
-			w->tree, arena_strndup(&arena, entry->path, (size_t)(p - entry->path)));
-
-		if (folder && w->part_of[folder - w->tree->list] > part)
-			w->part_of[folder - w->tree->list] = part;
-	}
-}
-
-/* Which entry goes into which part: in their order, each part as full as it may be. */
-static int plan_parts(struct writer *w, uint64_t bytes_max)
-{
-	uint64_t filled = 0;
-	size_t part = 0;
-	bool any = false;
-
-	for (size_t i = 0; i < w->tree->count; i++) {
-		const struct tree_entry *entry = &w->tree->list[i], *target = NULL;
-
-		w->part_of[i] = 0;
-		if (!*entry->path) /* a layer does not say what its root is */
-			continue;
-		any = true;
-		if (entry->type == TREE_HARDLINK)
-			target = tree_find(w->tree, entry->link);
-		if (target && target < entry) {
-			w->part_of[i] = w->part_of[target - w->tree->list];
-			begin_folders(w, entry, w->part_of[i]);
-			continue;
-		}
-		if (filled && filled + room(entry) > bytes_max) {
-			part++;
-			filled = 0;
-		}
-		if (part == LAYER_PARTS_MAX)
-			return error_set(w->err, ERROR_FAILED,
-					 "more than %d layers of %llu MiB each", LAYER_PARTS_MAX,
-					 (unsigned long long)(bytes_max / MIB));
-		w->part_of[i] = (unsigned char)part;
-		filled += room(entry);
-		w->total_bytes += entry->type == TREE_FILE ? entry->size_bytes : 0;
-	}
-	w->parts->count = any ? part + 1 : 0;
-	return 0;
 }
 
 static int check_names(const struct tree *tree, struct error *err)
@@ -312,16 +309,18 @@ static int check_names(const struct tree *tree, struct error *err)
 	return 0;
 }
 
-int layer_write(const struct tree *tree, const char *layout_folder, uint64_t bytes_max,
+int layer_write(const struct tree *tree, const char *layout_folder, const struct layer_rule *rule,
 		const char *title, struct layer_parts *parts, struct error *err)
 {
+	static const struct layer_rule plain_rule = {0};
 	_cleanup_(free_pointer) unsigned char *part_of = xmalloc(tree->count + 1);
 	_cleanup_(free_pointer) unsigned char *is_in = xmalloc(tree->count + 1);
 	_cleanup_(free_pointer) char *buffer = xmalloc(READ_BYTES);
 	struct writer w = {.tree = tree,
 			   .layout = layout_folder,
+			   .rule = rule ? rule : &plain_rule,
 			   .parts = parts,
-			   .part_of = part_of,
+			   .plan = {.part_of = part_of},
 			   .is_in = is_in,
 			   .buffer = buffer,
 			   .err = err};
@@ -329,9 +328,9 @@ int layer_write(const struct tree *tree, const char *layout_folder, uint64_t byt
 	uint64_t bytes = 0;
 	int rc;
 
-	if (check_names(tree, err) < 0 ||
-	    plan_parts(&w, bytes_max ? bytes_max : LAYER_BYTES_MAX) < 0)
+	if (check_names(tree, err) < 0 || layer_plan(tree, w.rule, &w.plan, err) < 0)
 		return -1;
+	parts->count = w.plan.count;
 	if (!parts->count)
 		return 0;
 	/* libarchive reads names by the thread's locale; ours are UTF-8 whatever the person's is */
@@ -345,7 +344,8 @@ int layer_write(const struct tree *tree, const char *layout_folder, uint64_t byt
 	for (size_t i = 0; i < parts->count; i++)
 		bytes += parts->list[i].blob.size_bytes;
 	if (w.progress && rc == 0)
-		progress_end(w.progress, true, "%s, packed %s", format_bytes(plain, w.total_bytes),
+		progress_end(w.progress, true, "%s, packed %s",
+			     format_bytes(plain, w.plan.content_bytes),
 			     format_bytes(packed, bytes));
 	else if (w.progress)
 		progress_end(w.progress, false, "failed");

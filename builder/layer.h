@@ -28,12 +28,29 @@ struct layer_parts {
 	struct layer_part list[LAYER_PARTS_MAX];
 };
 
+/* How a tree becomes parts, and where those are that were written before. */
+struct layer_rule {
+	uint64_t bytes_max; /* of a part's content; 0: LAYER_BYTES_MAX */
+	/*
+	 * About so many parts at most, cut so that a file that changes takes few others along, to
+	 * the registry and from there to every host (layer_plan.h); 0: as few as can be.
+	 */
+	size_t cuts;
+	/*
+	 * Parts by a digest of all that is in them; both NULL: none are kept. Of parts with a file
+	 * whose digest is not known (tree.h) nobody is asked.
+	 */
+	bool (*find)(void *arg, const char *key, struct layer_part *part);
+	int (*keep)(void *arg, const char *key, const struct layer_part *part, struct error *err);
+	void *arg;
+};
+
 /*
- * Writes a sorted tree into the layout: one layer, or several of at most `bytes_max` (0:
- * LAYER_BYTES_MAX) of content each. Hard links stay with their file; folders are repeated where a
- * part needs them. `title` names it in the progress; NULL: silent.
+ * Writes a sorted tree into the layout: one layer, or several by the rule (NULL: all zero). Hard
+ * links stay with their file; folders are repeated where a part needs them. `title` names it in the
+ * progress; NULL: silent.
  */
-int layer_write(const struct tree *tree, const char *layout_folder, uint64_t bytes_max,
+int layer_write(const struct tree *tree, const char *layout_folder, const struct layer_rule *rule,
 		const char *title, struct layer_parts *parts, struct error *err);
 
 /*

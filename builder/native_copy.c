@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a stage, about. Docker's overlays take 125 layers in an image. */
+#define COPY_LAYERS 48
+
 /* "/a/../b/" from `base` as "b"; never above the root. */
 static const char *plain_path(struct arena *arena, const char *base, const char *path)
 {
@@ -272,10 +275,19 @@ static void keep_list(struct copy *c, const char *key)
 	arena_adopt(arena, &c->source.arena);
 }
 
+/* What each COPY of the stage may take of COPY_LAYERS. */
+static size_t share(const struct build_stage *stage)
+{
+	size_t copies = 0;
+
+	for (size_t i = 0; i < stage->count; i++)
+		copies += stage->list[i].kind == INSTRUCTION_COPY;
+	return copies == 0 || copies > COPY_LAYERS ? 1 : COPY_LAYERS / copies;
+}
+
 static int save_layer(struct copy *c, const char *created_by)
 {
 	struct store *store = &c->stage->build->store;
-	struct layer_parts *parts = ARENA_NEW(&c->stage->arena, struct layer_parts);
 	struct words words = WORDS_INIT(&c->stage->arena);
 	char key[KEY_BYTES];
 
@@ -288,9 +300,8 @@ static int save_layer(struct copy *c, const char *created_by)
 			*tree_add(&c->parents, TREE_FILE, "") = c->tree.list[i];
 		tree_sort(&c->parents);
 		check_links(&c->parents);
-		if (layer_write(&c->parents, store->layout, 0, native_title(c->stage), parts,
-				&c->stage->err) < 0 ||
-		    store_add_parts(store, key, parts, &c->stage->err) < 0)
+		if (store_write(store, key, &c->parents, share(c->stage->source),
+				native_title(c->stage), &c->stage->err) < 0)
 			return -1;
 		keep_list(c, key);
 	}

@@ -45,6 +45,7 @@ static void add_spec_file(struct copy *c, size_t index)
 	entry->mtime_s = c->stage->build->store.newest_s;
 	entry->source = content->source;
 	entry->text = content->text;
+	entry->digest = content->digest;
 	entry->size_bytes = content->size_bytes;
 	entry->link = file->link;
 	add_input(c, entry, content->digest);

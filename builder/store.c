@@ -259,6 +259,38 @@ static bool read_parts(const struct store *store, const char *key, struct layer_
 	return true;
 }
 
+/* layer_rule's, whose keys are digests */
+static bool find_part(void *arg, const char *key, struct layer_part *part)
+{
+	_cleanup_(free_pointer) struct layer_parts *parts = xmalloc(sizeof(*parts));
+
+	if (!read_parts(arg, key + DIGEST_PREFIX_BYTES, parts) || parts->count != 1)
+		return false;
+	*part = parts->list[0];
+	return true;
+}
+
+static int keep_part(void *arg, const char *key, const struct layer_part *part, struct error *err)
+{
+	_cleanup_(free_pointer) struct layer_parts *parts = xmalloc(sizeof(*parts));
+
+	parts->count = 1;
+	parts->list[0] = *part;
+	return store_add_parts(arg, key + DIGEST_PREFIX_BYTES, parts, err);
+}
+
+int store_write(struct store *store, const char *key, const struct tree *tree, size_t cuts,
+		const char *title, struct error *err)
+{
+	_cleanup_(free_pointer) struct layer_parts *parts = xmalloc(sizeof(*parts));
+	const struct layer_rule rule = {
+		.cuts = cuts, .find = find_part, .keep = keep_part, .arg = store};
+
+	if (layer_write(tree, store->layout, &rule, title, parts, err) < 0)
+		return -1;
+	return store_add_parts(store, key, parts, err);
+}
+
 static int damaged(const struct store *store, const char *key, struct error *err)
 {
 	return error_set(err, ERROR_FAILED,
@@ -373,7 +405,7 @@ int store_parts(struct store *store, const char *key, const char *title, struct 
 	if (!file_exists(folder))
 		return damaged(store, key, err);
 	if (read_tree(store, folder, &tree, err) < 0 ||
-	    layer_write(&tree, store->layout, 0, title, parts, err) < 0)
+	    layer_write(&tree, store->layout, NULL, title, parts, err) < 0)
 		return -1;
 	return write_parts(layer_path(store, key, "parts.json", &arena), parts, err);
 }

@@ -3,7 +3,8 @@
  * store.h - layers by what they were made from, kept between builds.
  *
  *   FOLDER/layers/KEY/tree         the layer as a folder, in overlayfs' form
- *   FOLDER/layers/KEY/parts.json   the same as blobs of the layout
+ *   FOLDER/layers/KEY/parts.json   the same as blobs of the layout; also of each part that
+ *                                  store_write made, by a key of what is in it
  *   FOLDER/layout                  OCI layout: blobs, and the finished images by name
  *   FOLDER/work/ID                 what a build under way needs; locked by it
  *
@@ -56,6 +57,13 @@ int store_add_tree(struct store *store, const char *key, const char *tree, struc
 /* Takes parts whose blobs are in the layout. */
 int store_add_parts(struct store *store, const char *key, const struct layer_parts *parts,
 		    struct error *err);
+
+/*
+ * Writes a sorted tree as the layer, in about `cuts` parts (layer.h); those that the store has of
+ * any layer are taken as they are.
+ */
+int store_write(struct store *store, const char *key, const struct tree *tree, size_t cuts,
+		const char *title, struct error *err);
 
 /* The layer as a folder; unpacked when it is not. In the arena. */
 int store_tree(struct store *store, const char *key, struct arena *arena, const char **folder,

@@ -46,6 +46,7 @@ struct tree_entry {
 	const char *link;   /* TREE_SYMLINK's text, TREE_HARDLINK's path; else NULL */
 	const char *source; /* TREE_FILE: the file on this machine; NULL: `text` */
 	const char *text;
+	const char *digest; /* of a TREE_FILE's content, where somebody knows it; else NULL */
 	uint64_t size_bytes;
 	int64_t mtime_s;
 	struct tree_attribute *attributes; /* extended ones, sorted by name */

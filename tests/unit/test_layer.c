@@ -85,7 +85,8 @@ static void write_folder(struct scratch *s, const char *folder, uint64_t bytes_m
 	tree_init(&tree);
 	assert_fine(layout_init(in(s, "layout"), &err));
 	assert_fine(tree_read(&tree, folder, &options, &err));
-	assert_fine(layer_write(&tree, in(s, "layout"), bytes_max, NULL, parts, &err));
+	assert_fine(layer_write(&tree, in(s, "layout"),
+				&(struct layer_rule){.bytes_max = bytes_max}, NULL, parts, &err));
 	tree_release(&tree);
 }
 
@@ -315,7 +316,8 @@ static void leaves_nothing(struct scratch *s, const struct tree *tree, const cha
 	const char **names;
 
 	leaks_of_libarchive(true);
-	assert_fails(layer_write(tree, in(s, "layout"), 0, NULL, parts, &err), ERROR_FAILED, why);
+	assert_fails(layer_write(tree, in(s, "layout"), NULL, NULL, parts, &err), ERROR_FAILED,
+		     why);
 	leaks_of_libarchive(false);
 	if (file_exists(in(s, "layout/blobs/sha256"))) {
 		assert_fine(folder_list(in(s, "layout/blobs/sha256"), "", &s->arena, &names, &err));
@@ -336,7 +338,7 @@ static void test_nothing(void **state)
 	/* such a name would be a removal */
 	tree_init(&tree);
 	tree_add(&tree, TREE_FILE, "a/.wh.b")->text = "";
-	assert_fails(layer_write(&tree, in(s, "layout"), 0, NULL, parts, &err), ERROR_USAGE,
+	assert_fails(layer_write(&tree, in(s, "layout"), NULL, NULL, parts, &err), ERROR_USAGE,
 		     "a/.wh.b: names that begin with '.wh.'");
 	tree_release(&tree);
 	/* a file that is gone meanwhile leaves no blob */

@@ -125,7 +125,8 @@ static void test_several_parts(void **state)
 	assert_int_equal(chmod(in(s, "f/a"), 0700), 0);
 	tree_init(&tree);
 	assert_fine(tree_read(&tree, in(s, "f"), &options, &err));
-	assert_fine(layer_write(&tree, store->layout, 1, NULL, parts, &err));
+	assert_fine(layer_write(&tree, store->layout, &(struct layer_rule){.bytes_max = 1}, NULL,
+				parts, &err));
 	tree_release(&tree);
 	assert_in_range(parts->count, 4, 9);
 	assert_fine(store_add_parts(store, key, parts, &err));

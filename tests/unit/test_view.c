@@ -59,7 +59,7 @@ static void list_layer(struct scratch *s, const char *folder, struct tree *list)
 	tree_init(&tree);
 	assert_fine(layout_init(in(s, "layout"), &err));
 	assert_fine(tree_read(&tree, folder, &options, &err));
-	assert_fine(layer_write(&tree, in(s, "layout"), 0, NULL, parts, &err));
+	assert_fine(layer_write(&tree, in(s, "layout"), NULL, NULL, parts, &err));
 	for (size_t i = 0; i < parts->count; i++)
 		assert_fine(layer_list(blob_path(s, in(s, "layout"), &parts->list[i]), list, &err));
 	tree_release(&tree);
