@@ -26,21 +26,7 @@ cluster() {
 }
 
 # --- 30,000 files, 280 MiB, two layers, on nothing
-python3 - <<'END'
-import os
-import random
-
-random.seed(1)
-text = b"".join(b"%08x some words of a text that packs\n" % random.getrandbits(32) for _ in range(400))
-for part in "ab":
-    for i in range(15000):
-        folder = f"{part}/{i // 100:03d}"
-        os.makedirs(folder, exist_ok=True)
-        size = 9600 + i % 200
-        body = random.randbytes(size // 2) + text[: size - size // 2]
-        with open(f"{folder}/{i}.dat", "wb") as file:
-            file.write(body)
-END
+many_files
 cluster 'stack: []
 image: {name: files, base: scratch, files: [{from: ./a, to: /a}, {from: ./b, to: /b}]}' >files.yaml
 printf 'FROM scratch\nCOPY a /a\nCOPY b /b\n' >Dockerfile

@@ -47,6 +47,25 @@ engine_up() {
 	timeout 30 bash -c 'until docker version >/dev/null 2>&1; do sleep 0.2; done'
 }
 
+# many_files: a/ and b/ with 15,000 files of 140 MiB each, half of every file's bytes random
+many_files() {
+	python3 - <<-'END'
+	import os
+	import random
+
+	random.seed(1)
+	text = b"".join(b"%08x some words of a text that packs\n" % random.getrandbits(32) for _ in range(400))
+	for part in "ab":
+	    for i in range(15000):
+	        folder = f"{part}/{i // 100:03d}"
+	        os.makedirs(folder, exist_ok=True)
+	        size = 9600 + i % 200
+	        body = random.randbytes(size // 2) + text[: size - size // 2]
+	        with open(f"{folder}/{i}.dat", "wb") as file:
+	            file.write(body)
+	END
+}
+
 # measure WHAT/TOOL WORD...: runs the words; what their children spend counts, what a daemon spends does not
 measure() {
 	local name=$1 begin

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# bench/up.sh [ROUNDS]: one source file changes, until containers of the new image run on three lab hosts. Ours is
-# `ringup up`; beside it docker build, docker push, and docker pull and run on all hosts at once by ssh,
-# with the layers before the files' in every cache. Medians of wall seconds. Needs root; BUILD is the folder
-# with ringup. FILES_MIB of files (default 1) lie beside the one that changes.
+# bench/up.sh [ROUNDS]: one source file changes, until containers of the new image run on three lab hosts: a file
+# among 30,000 of 280 MiB in two layers (bench/build.sh's), and one that is alone with its MiB. Ours is `ringup up`;
+# beside it docker build, docker push, and docker pull and run on all hosts at once by ssh, with what
+# did not change in every cache. Medians of wall seconds. Needs root; BUILD is the folder with ringup.
 set -euo pipefail
 ROUNDS=${1:-5}
 # shellcheck source=bench/helper.sh
@@ -16,13 +16,15 @@ up_end() {
 trap up_end EXIT
 
 ringup -q lab up --hosts 3
+many_files
 mkdir src
-for ((i = 0; i < ${FILES_MIB:-1}; i++)); do head -c 1M /dev/urandom >"src/$i.bin"; done
-echo 'print(0)' >src/train.py
+head -c 1M /dev/urandom >src/1.bin
+echo 'print(0)' | tee src/train.py >b/train.py
 sed -i '/^image:/d' cluster.yaml
-echo 'image: {name: train, files: [{from: ./src, to: /workspace}]}' >>cluster.yaml
-ringup -q up
-ringup -q recipe -o context
+cp cluster.yaml few.yaml
+mv cluster.yaml many.yaml
+echo 'image: {name: few, files: [{from: ./src, to: /workspace}]}' >>few.yaml
+echo 'image: {name: many, files: [{from: ./a, to: /workspace/a}, {from: ./b, to: /workspace/b}]}' >>many.yaml
 
 registry=10.83.$(jq -r .subnet .ringup/lab/state.json).254:5000
 mkdir -p "engine/etc/docker/certs.d/$registry" docker
@@ -30,10 +32,12 @@ cp .ringup/lab/registry/ca.pem "engine/etc/docker/certs.d/$registry/ca.crt"
 engine_up
 export DOCKER_CONFIG=$WORK/docker
 docker login -u lab --password-stdin "$registry" <.ringup/lab/registry/password >/dev/null 2>&1
-base=$(awk '/^FROM/ {print $2; exit}' context/Dockerfile)
+ringup -q -f few.yaml recipe -o few
+ringup -q -f many.yaml recipe -o many
+base=$(awk '/^FROM/ {print $2; exit}' few/Dockerfile)
 docker import "$(find "${XDG_CACHE_HOME:-$HOME/.cache}/ringup" -name "ringup-base-$(tr : - <<<"${base#*:}").tar")" "$base" >/dev/null
-apt=$(awk '$1 == "apt:" {gsub(/"/, "", $2); print $2}' cluster.yaml)
-export IMAGE=$registry/theirs/train:1 APT=${apt:-}
+apt=$(awk '$1 == "apt:" {gsub(/"/, "", $2); print $2}' few.yaml)
+export REGISTRY=$registry APT=${apt:-}
 
 on_all() {
 	local pids=() address pid
@@ -43,20 +47,27 @@ on_all() {
 	done
 	for pid in "${pids[@]}"; do wait "$pid"; done
 }
+# docker_up CONTEXT
 docker_up() {
-	docker build -q --network host --build-arg "APT_MIRROR=$APT" -t "$IMAGE" context && docker push -q "$IMAGE" &&
-		on_all "export DOCKER_CONFIG=$DOCKER_CONFIG; docker pull -q $IMAGE && { docker rm -f theirs 2>/dev/null; docker run -d --name theirs --network host $IMAGE sleep 600; }"
+	local image=$REGISTRY/theirs/$1:1
+	docker build -q --network host --build-arg "APT_MIRROR=$APT" -t "$image" "$1" && docker push -q "$image" &&
+		on_all "export DOCKER_CONFIG=$DOCKER_CONFIG; docker pull -q $image && { docker rm -f theirs 2>/dev/null; docker run -d --name theirs --network host $image sleep 600; }"
 }
 export -f docker_up on_all
 ADDRESSES=$(jq -r '.hosts[].address' .ringup/lab/state.json | tr '\n' ' ')
 export ADDRESSES
 
-bash -c docker_up >/dev/null # what is before the files is in every cache
-for ((round = 1; round <= ROUNDS; round++)); do
-	echo "print($round)" >src/train.py
-	measure one-file-up/ringup ringup -q up
-	echo "print($round)" >context/files/0/train.py
-	measure one-file-up/docker bash -c docker_up
-done
+# rounds CONTEXT WHAT OURS THEIRS: the file that changes, here and in the context for docker
+rounds() {
+	ringup -q -f "$1.yaml" up # what is beside the file is in every cache
+	bash -c "docker_up $1" >/dev/null
+	for ((round = 1; round <= ROUNDS; round++)); do
+		echo "print($round)" | tee "$3" >"$4"
+		measure "$2/ringup" ringup -q -f "$1.yaml" up
+		measure "$2/docker" bash -c "docker_up $1"
+	done
+}
+rounds many one-of-30000-files b/train.py many/files/1/train.py
+rounds few one-small-file src/train.py few/files/0/train.py
 
 table

@@ -17,8 +17,8 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
-/* The image in the registry: found there, or built and pushed. */
-static int provide_image(struct stages *s, struct error *err)
+/* The image in the registry: found there, or built and pushed (*is_new). */
+static int provide_image(struct stages *s, bool *is_new, struct error *err)
 {
 	_cleanup_(registry_closep) struct registry *registry = NULL;
 	struct image image;
@@ -29,6 +29,7 @@ static int provide_image(struct stages *s, struct error *err)
 		return -1;
 	if (stage_find_image(s, registry, &found, err) < 0)
 		return -1;
+	*is_new = !found;
 	if (found) {
 		log_info("  %-20s %s is in the registry", "image",
 			 reference_text(&s->reference, s->arena));
@@ -58,6 +59,7 @@ static void print_stack(const struct stages *s)
 static int converge(struct stages *s, struct error *err)
 {
 	struct bringup bringup;
+	bool is_new = false;
 
 	if (fleet_failures(&s->fleet) == s->fleet.count)
 		return fleet_result(&s->fleet, err);
@@ -65,7 +67,7 @@ static int converge(struct stages *s, struct error *err)
 		return -1;
 	print_stack(s);
 	if (has_containers(s)) {
-		if (provide_image(s, err) < 0)
+		if (provide_image(s, &is_new, err) < 0)
 			return -1;
 	} else {
 		log_info("  %-20s engine: none, so the hosts' own stack is used and no image is "
@@ -74,6 +76,7 @@ static int converge(struct stages *s, struct error *err)
 	}
 	if (stage_lock(s, err) < 0 || stage_bringup(s, &bringup, err) < 0)
 		return -1;
+	bringup.image_is_new = is_new;
 	fleet_bringup(&s->fleet, &bringup);
 	return fleet_result(&s->fleet, err);
 }

@@ -2,10 +2,9 @@
 #include "deployer/bringup.h"
 
 #include "core/clock.h"
-#include "core/file.h"
-#include "core/log.h"
 #include "core/quote.h"
 #include "deployer/journal.h"
+#include "deployer/mesh.h"
 #include "deployer/remote.h"
 #include "deployer/visit.h"
 
@@ -13,9 +12,6 @@
 
 #define PULL_TIMEOUT_S 3600
 #define RUN_TIMEOUT_S 180
-#define MESH_TIMEOUT_S 600
-#define LOGIN_FAILED 41 /* exit status of pull.sh */
-#define LOG_BYTES 600
 
 static int run_words(struct member *m, const char *const *words, const void *input, size_t bytes,
 		     int timeout_s, const char *what, struct proc_result *result, struct error *err)
@@ -57,7 +53,8 @@ static int explain_pull(const struct visit *v, struct error *err)
 				    "the host does not trust the registry %s; set registry.ca in "
 				    "cluster.yaml to the CA that signed its certificate",
 				    b->registry);
-	if (strstr(err->text, "unauthorized") || strstr(err->text, "401"))
+	if (strstr(err->text, "unauthorized") || strstr(err->text, "401") ||
+	    strstr(err->text, "no basic auth credentials"))
 		return error_advise(
 			err, "the registry %s refused user '%s'; log in again: ringup login %s",
 			b->registry, b->credentials.user ? b->credentials.user : "(none)",
@@ -71,14 +68,6 @@ static int explain_pull(const struct visit *v, struct error *err)
 	return -1;
 }
 
-static int explain_login(const struct visit *v, struct proc_result *result, struct error *err)
-{
-	str_one_line(&result->err, LOG_BYTES);
-	error_set(err, ERROR_FAILED, "%s: cannot log in to the registry %s: %s", v->m->host->name,
-		  v->bringup->registry, result->err.text);
-	return explain_pull(v, err);
-}
-
 static const char *quoted(struct visit *v, const char *const *pattern)
 {
 	_cleanup_(str_release) struct str line = {0};
@@ -89,39 +78,38 @@ static const char *quoted(struct visit *v, const char *const *pattern)
 }
 
 /*
- * Login and pull are one command on the host, with a configuration folder of our own that is gone
- * when it ends: nothing stays in the user's, and a connection that breaks leaves no password
- * behind.
+ * The login goes along with the pull, into a configuration folder of our own that is gone when it
+ * ends: nothing stays in the user's, and a connection that breaks leaves no password behind.
  */
 static int log_in_and_pull(struct visit *v, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
-	const struct credentials *c = &v->bringup->credentials;
-	const char *password = c->user ? secret_reveal(c->password) : "";
+	const struct bringup *b = v->bringup;
+	const char *login = credentials_text(&b->credentials, b->registry, &v->m->arena);
 	struct words words = WORDS_INIT(&v->m->arena);
 
-	if (remote_script("pull",
-			  WORDS(v->container.config_folder,
-				c->user ? quoted(v, v->m->engine->login) : "",
-				quoted(v, v->m->engine->pull)),
+	if (remote_script("pull", WORDS(v->container.config_folder, quoted(v, v->m->engine->pull)),
 			  &words, err) < 0)
 		return -1;
-	if (run_words(v->m, words.list, password, strlen(password), PULL_TIMEOUT_S,
+	if (run_words(v->m, words.list, login, strlen(login), PULL_TIMEOUT_S,
 		      "cannot pull the image", &result, err) < 0)
-		return result.status == LOGIN_FAILED ? explain_login(v, &result, err)
-						     : explain_pull(v, err);
-	journal_add(v->m, "pull", v->bringup->image);
+		return explain_pull(v, err);
+	journal_add(v->m, "pull", b->image);
 	return 0;
+}
+
+static bool has_image(struct visit *v)
+{
+	_cleanup_(proc_result_release) struct proc_result there = {0};
+	struct ssh_command command = {.words = engine_words(v, v->m->engine->has_image)};
+	struct error ignored = {0};
+
+	return ssh_run(v->m->ssh, &command, &there, &ignored) == 0 && there.status == 0;
 }
 
 static int pull(struct visit *v, struct error *err)
 {
-	_cleanup_(proc_result_release) struct proc_result there = {0};
-	struct ssh_command command = {.words = engine_words(v, v->m->engine->has_image)};
-
-	if (ssh_run(v->m->ssh, &command, &there, err) < 0)
-		return error_wrap(err, "%s", v->m->host->name);
-	if (there.status == 0)
+	if (!v->bringup->image_is_new && has_image(v))
 		return 0;
 	progress_state(v->step, "pulls %s", v->bringup->image);
 	return log_in_and_pull(v, err);
@@ -139,50 +127,6 @@ static int remove_container(struct visit *v, struct error *err)
 static int remove_old(struct visit *v, struct error *err)
 {
 	return *v->m->state.container_id ? remove_container(v, err) : 0;
-}
-
-/* A container that died has its exit status and its last words in its log. */
-static int died(struct visit *v, const char *state, struct error *err)
-{
-	_cleanup_(proc_result_release) struct proc_result logs = {0};
-	struct ssh_command command = {.words = engine_words(v, v->m->engine->logs)};
-	struct error ignored = {0};
-	const char *exit_status = strstr(state, "container_exit=");
-
-	if (ssh_run(v->m->ssh, &command, &logs, &ignored) < 0)
-		str_clear(&logs.err);
-	str_add(&logs.out, logs.err.text);
-	str_one_line(&logs.out, LOG_BYTES);
-	error_set(err, ERROR_FAILED,
-		  "%s: the container %s died at start (exit status %.*s); its log ends: %s",
-		  v->m->host->name, v->m->fleet->container,
-		  exit_status ? (int)strcspn(exit_status + 15, "\n") : 1,
-		  exit_status ? exit_status + 15 : "?",
-		  logs.out.length ? logs.out.text : "(it is empty)");
-	if (strstr(logs.out.text, "Address already in use"))
-		return error_advise(
-			err,
-			"another program has port %d there (ss -ltnp shows it): stop it, or set "
-			"container.sshd_port",
-			v->m->fleet->cluster->container.sshd_port);
-	return error_advise(
-		err, "'ringup logs %s' shows all of it; mend the cause and run 'ringup up' again",
-		v->m->host->name);
-}
-
-static int check_alive(struct visit *v, struct error *err)
-{
-	_cleanup_(proc_result_release) struct proc_result there = {0}, state = {0};
-	struct ssh_command command = {.words = engine_words(v, v->m->engine->outlive)};
-
-	if (ssh_run(v->m->ssh, &command, &there, err) < 0)
-		return error_wrap(err, "%s", v->m->host->name);
-	if (there.status == ENGINE_ALIVE)
-		return 0;
-	if (run_words(v->m, engine_words(v, v->m->engine->state), NULL, 0, 0,
-		      "cannot look at the container", &state, err) < 0)
-		return -1;
-	return strstr(state.out.text, "container_running=true") ? 0 : died(v, state.out.text, err);
 }
 
 static int run_container(struct visit *v, struct proc_result *result, struct error *err)
@@ -213,7 +157,7 @@ static int start(struct visit *v, struct error *err)
 	m->state.config = v->container.config_hash;
 	m->state.running = true;
 	journal_add(m, "run", m->state.container_id);
-	return check_alive(v, err);
+	return 0;
 }
 
 static int converge(struct visit *v, struct error *err)
@@ -251,93 +195,10 @@ static int bring_one(struct member *m, void *arg, struct error *err)
 	return rc;
 }
 
-static const char *const NO_WORDS[] = {NULL};
-
-/* The members that this one must be able to log in to: the next ones in the ring. */
-static const char *const *peers_of(struct member *m)
-{
-	struct words peers = WORDS_INIT(&m->arena);
-	struct fleet *fleet = m->fleet;
-
-	for (size_t i = 1; i < fleet->count && peers.count < MESH_PEERS_MAX; i++) {
-		const struct member *peer = &fleet->members[(m->index + i) % fleet->count];
-
-		if (!peer->failed)
-			words_add(&peers, peer->host->name);
-	}
-	return peers.list ? peers.list : NO_WORDS;
-}
-
-static int mesh_one(struct member *m, void *arg, struct error *err)
-{
-	_cleanup_(proc_result_release) struct proc_result result = {0};
-	struct words words = WORDS_INIT(&m->arena);
-	const char *const *peers = peers_of(m);
-
-	(void)arg;
-	if (!*peers)
-		return 0;
-	if (remote_script("mesh", peers, &words, err) < 0)
-		return -1;
-	if (member_exec(m, words.list, MESH_TIMEOUT_S, &result, err) < 0)
-		return -1;
-	if (result.status == 0)
-		return 0;
-	str_add(&result.out, result.err.text);
-	str_one_line(&result.out, LOG_BYTES);
-	return error_set(
-		err, ERROR_FAILED,
-		"%s: its worker cannot log in to other workers on port %d: %s; is the port open "
-		"between the hosts?",
-		m->host->name, m->fleet->cluster->container.sshd_port, result.out.text);
-}
-
-/* What was verified last: containers and keys of all hosts. Equal means that nothing has changed
- * since. */
-static void mesh_digest(const struct fleet *fleet, char text[static DIGEST_TEXT_BYTES])
-{
-	struct digest digest;
-
-	digest_init(&digest);
-	for (size_t i = 0; i < fleet->count; i++) {
-		const struct member *m = &fleet->members[i];
-
-		digest_add(&digest, m->host->name, strlen(m->host->name) + 1);
-		if (m->failed)
-			continue;
-		digest_add(&digest, m->state.container_id, strlen(m->state.container_id) + 1);
-		digest_add(&digest, m->state.mesh, strlen(m->state.mesh) + 1);
-	}
-	digest_finish(&digest, text);
-}
-
-static void verify_mesh(struct fleet *fleet)
-{
-	const char *path = cluster_state_path(fleet->cluster, "verified", fleet->arena);
-	struct error ignored = {0};
-	char now[DIGEST_TEXT_BYTES], *before = NULL;
-	struct progress_step *step;
-	size_t alive = fleet->count - fleet_failures(fleet);
-
-	mesh_digest(fleet, now);
-	if (alive == fleet->count && file_exists(path) &&
-	    file_read(path, DIGEST_TEXT_BYTES, fleet->arena, &before, NULL, &ignored) == 0 &&
-	    strcmp(before, now) == 0)
-		return;
-	if (alive < 2)
-		return;
-	step = progress_begin("mesh", "every worker logs in to every other");
-	fleet_each(fleet, mesh_one, NULL);
-	if (fleet_failures(fleet) == 0 && file_write(path, now, strlen(now), 0600, &ignored) < 0)
-		log_debug("%s", ignored.text);
-	progress_end(step, fleet->count - fleet_failures(fleet) == alive,
-		     "%zu workers can log in to each other", fleet->count - fleet_failures(fleet));
-}
-
 void fleet_bringup(struct fleet *fleet, const struct bringup *bringup)
 {
 	/* The records are only read; fleet_each hands a plain pointer on. */
 	fleet_each(fleet, bring_one, (void *)(uintptr_t)bringup);
 	if (fleet->members[0].engine->has_containers)
-		verify_mesh(fleet);
+		fleet_verify(fleet);
 }

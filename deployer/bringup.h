@@ -16,6 +16,7 @@
 
 struct bringup {
 	const char *image;	 /* HOST/NAME@sha256:...; NULL with an engine without containers */
+	bool image_is_new;	 /* it was not in the registry before: no host can have it */
 	const char *accelerator; /* cpu or cuda */
 	const char *registry;	 /* HOST:PORT */
 	const char *registry_ca; /* content of the CA file; NULL: none of our own */

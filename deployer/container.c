@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define VALUES_COUNT 14
+#define VALUES_COUNT 12
 
 /* The interface that workers talk over: cluster.yaml's, or the one that owns the cluster address.
  */
@@ -87,7 +87,6 @@ void container_describe(struct member *m, const struct bringup *bringup,
 			struct container *container)
 {
 	const struct cluster_container *c = &m->fleet->cluster->container;
-	const struct credentials *login = &bringup->credentials;
 	struct engine_value *values = ARENA_ARRAY(&m->arena, VALUES_COUNT, struct engine_value);
 	struct words words = WORDS_INIT(&m->arena);
 	const char *folder = m->state.folder;
@@ -106,8 +105,6 @@ void container_describe(struct member *m, const struct bringup *bringup,
 	values[n++] = (struct engine_value){"ssh_folder", arena_printf(&m->arena, "%s/ssh", folder),
 					    NULL};
 	values[n++] = (struct engine_value){"config", container->config_folder, NULL};
-	values[n++] = (struct engine_value){"user", login->user ? login->user : "", NULL};
-	values[n++] = (struct engine_value){"registry", bringup->registry, NULL};
 	values[n++] = (struct engine_value){"options", NULL, run_options(m, bringup)};
 	values[n++] = (struct engine_value){"tail", "20", NULL};
 	values[n] = (struct engine_value){"config_hash", "", NULL};

@@ -20,9 +20,9 @@ struct engine {
 	const char *const *data_root; /* prints the folder that images are kept in */
 	const char *const *state;     /* prints id, running, exit code, config, image, start time */
 	const char *const *outlive;   /* status ENGINE_ALIVE: it ran for a moment more */
-	const char *const *login;     /* password on stdin */
 	const char *const *has_image; /* status 0 when @{image} is there */
-	const char *const *pull, *const *run, *const *remove;
+	const char *const *pull;      /* @{config}: a folder with Docker's config.json, or empty */
+	const char *const *run, *const *remove;
 	const char *name_taken; /* in the error of `run` when there is a container of that name */
 	const char *const *images;	 /* prints the ids of all images of @{repository} */
 	const char *const *remove_image; /* of the id @{image}, if no other container uses it */

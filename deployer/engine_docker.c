@@ -29,8 +29,6 @@ const struct engine engine_docker = {
 				       "@{container}", NULL},
 	.outlive = (const char *const[]){"timeout", "0.6", DOCKER, "container", "wait",
 					 "@{container}", NULL},
-	.login = (const char *const[]){DOCKER, "--config", "@{config}", "login", "--username",
-				       "@{user}", "--password-stdin", "@{registry}", NULL},
 	.has_image = (const char *const[]){DOCKER, "image", "inspect", "--format", "{{.Id}}",
 					   "@{image}", NULL},
 	.pull = (const char *const[]){DOCKER, "--config", "@{config}", "pull", "--quiet",

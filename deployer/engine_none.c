@@ -14,7 +14,6 @@ const struct engine engine_none = {
 	.data_root = nothing,
 	.state = nothing,
 	.outlive = nothing,
-	.login = nothing,
 	.has_image = nothing,
 	.pull = nothing,
 	.run = nothing,

@@ -46,28 +46,40 @@ static int write_parcel(struct visit *v, const char **path, struct error *err)
 	return file_write(*path, v->parcel.tar, v->parcel.tar_bytes, 0600, err);
 }
 
-/* Takes the password out of the file of credentials and pipes it on: it stands on no command line.
- */
-static const char *password_pipe(struct visit *v)
+/* Takes the login out of where it is kept and pipes it on: it stands on no command line. */
+static const char *login_pipe(struct visit *v)
 {
 	const struct credentials *c = &v->bringup->credentials;
+	const char *registry = v->bringup->registry;
 
-	return arena_printf(
-		&v->m->arena,
-		"jq -r '.auths[\"%s\"].auth' %s | base64 -d | cut -d: -f2- | tr -d '\\n' | ",
-		v->bringup->registry, c->path);
+	if (c->helper)
+		return arena_printf(
+			&v->m->arena,
+			"printf %%s '%s' | docker-credential-%s get | jq '{auths: {\"%s\": {auth: "
+			"(.Username + \":\" + .Secret | @base64)}}}' | ",
+			registry, c->helper, registry);
+	return arena_printf(&v->m->arena, "jq '{auths: {\"%s\": .auths[\"%s\"]}}' %s | ", registry,
+			    registry, c->path);
 }
 
 static void add_container_commands(struct visit *v, struct str *out)
 {
 	struct member *m = v->m;
 	const struct container *c = &v->container;
+	bool has_login =
+		*credentials_text(&v->bringup->credentials, v->bringup->registry, &m->arena);
 	const char *no_login[] = {"rm", "-rf", c->config_folder, NULL};
+	const char *login[] = {"sh",
+			       "-c",
+			       "umask 077; mkdir -p \"$1\" && cat >\"$1/config.json\"",
+			       "login",
+			       c->config_folder,
+			       NULL};
 
-	if (v->bringup->credentials.user)
-		add_command(m, password_pipe(v), container_words(m, c, m->engine->login), "", out);
+	if (has_login)
+		add_command(m, login_pipe(v), login, "", out);
 	add_command(m, "", container_words(m, c, m->engine->pull), "", out);
-	if (v->bringup->credentials.user)
+	if (has_login)
 		add_command(m, "", no_login, "", out);
 	if (*m->state.container_id)
 		add_command(m, "", container_words(m, c, m->engine->remove), "", out);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define AUTH_LENGTH_MAX 4096
+#define DOCKER_HUB_KEY "https://index.docker.io/v1/" /* as Docker looks it up */
 
 static const char *auth_path(const struct cluster *cluster, struct arena *arena)
 {
@@ -129,20 +130,52 @@ int credentials_find(const struct cluster *cluster, const char *registry, struct
 	return 0;
 }
 
+/* base64 of "user:password" */
+static const char *encode(const struct credentials *credentials, struct arena *arena)
+{
+	const char *plain = arena_printf(arena, "%s:%s", credentials->user,
+					 secret_reveal(credentials->password));
+	char *auth = arena_alloc(arena, strlen(plain) * 2 + 8);
+
+	EVP_EncodeBlock((unsigned char *)auth, (const unsigned char *)plain, (int)strlen(plain));
+	return auth;
+}
+
+const char *credentials_text(const struct credentials *credentials, const char *registry,
+			     struct arena *arena)
+{
+	_cleanup_(json_free) cJSON *json = cJSON_CreateObject();
+	_cleanup_(free_pointer) char *text = NULL;
+	cJSON *entry;
+
+	if (!credentials->user && !credentials->identity.hidden)
+		return "";
+	if (strcmp(registry, "docker.io") == 0)
+		registry = DOCKER_HUB_KEY;
+	entry = cJSON_AddObjectToObject(cJSON_AddObjectToObject(json, "auths"), registry);
+	if (credentials->user)
+		cJSON_AddStringToObject(entry, "auth", encode(credentials, arena));
+	if (credentials->identity.hidden)
+		cJSON_AddStringToObject(entry, "identitytoken",
+					secret_reveal(credentials->identity));
+	text = cJSON_PrintUnformatted(json);
+	if (!text)
+		oom();
+	return arena_strdup(arena, text);
+}
+
 int credentials_store(const struct cluster *cluster, const char *registry,
 		      const struct credentials *credentials, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	_cleanup_(json_free) cJSON *json = NULL;
 	const char *path = auth_path(cluster, &arena);
-	const char *plain = arena_printf(&arena, "%s:%s", credentials->user,
-					 secret_reveal(credentials->password));
-	char *auth = arena_alloc(&arena, strlen(plain) * 2 + 8);
 	cJSON *auths, *entry;
 
 	if (strchr(credentials->user, ':')) /* RFC 7617, section 2 */
 		return error_set(err, ERROR_USAGE, "a user name cannot hold ':'");
-	if (strlen(plain) > AUTH_LENGTH_MAX / 2)
+	if (strlen(credentials->user) + strlen(secret_reveal(credentials->password)) >=
+	    AUTH_LENGTH_MAX / 2)
 		return error_set(err, ERROR_USAGE, "the user name and password are too long");
 	if (file_exists(path) && json_read(path, &json, err) < 0)
 		return -1;
@@ -151,10 +184,9 @@ int credentials_store(const struct cluster *cluster, const char *registry,
 	auths = cJSON_GetObjectItemCaseSensitive(json, "auths");
 	if (!auths)
 		auths = cJSON_AddObjectToObject(json, "auths");
-	EVP_EncodeBlock((unsigned char *)auth, (const unsigned char *)plain, (int)strlen(plain));
 	cJSON_DeleteItemFromObjectCaseSensitive(auths, registry);
 	entry = cJSON_AddObjectToObject(auths, registry);
-	cJSON_AddStringToObject(entry, "auth", auth);
+	cJSON_AddStringToObject(entry, "auth", encode(credentials, &arena));
 	if (folder_make(path_folder(&arena, path), 0700, err) < 0)
 		return -1;
 	return json_write(path, json, 0600, err);

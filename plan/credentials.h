@@ -33,6 +33,13 @@ struct credentials {
 int credentials_find(const struct cluster *cluster, const char *registry, struct arena *arena,
 		     struct credentials *credentials, struct error *err);
 
+/*
+ * The file's whole text with this registry alone, for an engine on another host; it is a secret. In
+ * the arena; "" without credentials.
+ */
+const char *credentials_text(const struct credentials *credentials, const char *registry,
+			     struct arena *arena);
+
 /* Writes them to .ringup/auth.json (mode 0600), keeping other registries' entries. */
 int credentials_store(const struct cluster *cluster, const char *registry,
 		      const struct credentials *credentials, struct error *err);

@@ -130,6 +130,30 @@ static void test_store(void **state)
 	assert_int_equal(cJSON_GetArraySize(json_member(json, "auths")), 2);
 }
 
+/* What an engine elsewhere is given is read by it as we read it. */
+static void test_text(void **state)
+{
+	struct scratch *s = *state;
+	struct cluster *cluster = setup(s);
+	struct credentials c = {0};
+
+	assert_string_equal(credentials_text(&c, REGISTRY, &s->arena), "");
+	c = (struct credentials){.user = "one", .password = {"a:\"b"}};
+	put(s, "home/.docker/config.json", credentials_text(&c, REGISTRY, &s->arena));
+	c = find(s, cluster);
+	assert_string_equal(c.user, "one");
+	assert_string_equal(secret_reveal(c.password), "a:\"b");
+	assert_null(c.identity.hidden);
+	c = (struct credentials){.identity = {"token"}};
+	put(s, "home/.docker/config.json", credentials_text(&c, REGISTRY, &s->arena));
+	c = find(s, cluster);
+	assert_null(c.user);
+	assert_string_equal(secret_reveal(c.identity), "token");
+	c = (struct credentials){.user = "two", .password = {"2"}};
+	assert_string_equal(credentials_text(&c, "docker.io", &s->arena),
+			    "{\"auths\":{\"https://index.docker.io/v1/\":{\"auth\":\"" TWO "\"}}}");
+}
+
 static void test_store_makes_the_folder(void **state)
 {
 	struct scratch *s = *state;
@@ -164,11 +188,9 @@ static void test_store_refuses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_none),
-		SCRATCH_TEST(test_order),
-		SCRATCH_TEST(test_bad_entries),
-		SCRATCH_TEST(test_store),
-		SCRATCH_TEST(test_store_makes_the_folder),
+		SCRATCH_TEST(test_none),	  SCRATCH_TEST(test_order),
+		SCRATCH_TEST(test_bad_entries),	  SCRATCH_TEST(test_store),
+		SCRATCH_TEST(test_text),	  SCRATCH_TEST(test_store_makes_the_folder),
 		SCRATCH_TEST(test_store_refuses),
 	};
 

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/mesh.h"
+
+#include "core/digest.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "deployer/bringup.h"
+#include "deployer/remote.h"
+
+#include <string.h>
+
+#define MESH_TIMEOUT_S 600
+#define LOG_BYTES 600
+#define LOG_LINES 20
+
+/* A container that died has its exit status and its last words in its log. */
+static int died(struct member *m, const char *state, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result logs = {0};
+	struct error ignored = {0};
+	const char *exit_status = strstr(state, "container_exit=");
+
+	if (member_logs(m, LOG_LINES, &logs, &ignored) == 0)
+		str_add(&logs.out, logs.err.text);
+	str_one_line(&logs.out, LOG_BYTES);
+	error_set(err, ERROR_FAILED,
+		  "%s: the container %s died at start (exit status %.*s); its log ends: %s",
+		  m->host->name, m->fleet->container,
+		  exit_status ? (int)strcspn(exit_status + 15, "\n") : 1,
+		  exit_status ? exit_status + 15 : "?",
+		  logs.out.length ? logs.out.text : "(it is empty)");
+	if (strstr(logs.out.text, "Address already in use"))
+		return error_advise(
+			err,
+			"another program has port %d there (ss -ltnp shows it): stop it, or set "
+			"container.sshd_port",
+			m->fleet->cluster->container.sshd_port);
+	return error_advise(
+		err, "'ringup logs %s' shows all of it; mend the cause and run 'ringup up' again",
+		m->host->name);
+}
+
+static int run_record(struct member *m, const char *const *pattern, struct proc_result *result,
+		      struct error *err)
+{
+	const struct engine_value values[] = {{"container", m->fleet->container, NULL}, {0}};
+	struct words words = WORDS_INIT(&m->arena);
+	struct ssh_command command = {0};
+
+	engine_expand(pattern, values, &words);
+	command.words = words.list;
+	if (member_connect(m, err) < 0)
+		return -1;
+	if (ssh_run(m->ssh, &command, result, err) < 0)
+		return error_wrap(err, "%s", m->host->name);
+	return 0;
+}
+
+static int check_running(struct member *m, void *arg, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result state = {0};
+
+	(void)arg;
+	if (run_record(m, m->engine->state, &state, err) < 0)
+		return -1;
+	return strstr(state.out.text, "container_running=true") ? 0 : died(m, state.out.text, err);
+}
+
+/* Without others that log in to it, a container that was just started is given a moment to die. */
+static int watch_one(struct member *m, void *arg, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+
+	if (!m->changed)
+		return 0;
+	if (run_record(m, m->engine->outlive, &result, err) < 0)
+		return -1;
+	return result.status == ENGINE_ALIVE ? 0 : check_running(m, arg, err);
+}
+
+static const char *const NO_WORDS[] = {NULL};
+
+/* The members that this one must be able to log in to: the next ones in the ring. */
+static const char *const *peers_of(struct member *m)
+{
+	struct words peers = WORDS_INIT(&m->arena);
+	struct fleet *fleet = m->fleet;
+
+	for (size_t i = 1; i < fleet->count && peers.count < MESH_PEERS_MAX; i++) {
+		const struct member *peer = &fleet->members[(m->index + i) % fleet->count];
+
+		if (!peer->failed)
+			words_add(&peers, peer->host->name);
+	}
+	return peers.list ? peers.list : NO_WORDS;
+}
+
+static int meet_one(struct member *m, void *arg, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct words words = WORDS_INIT(&m->arena);
+	const char *const *const *peers = arg;
+
+	if (!*peers[m->index])
+		return 0;
+	if (remote_script("mesh", peers[m->index], &words, err) < 0)
+		return -1;
+	if (member_exec(m, words.list, MESH_TIMEOUT_S, &result, err) < 0)
+		return -1;
+	if (result.status == 0)
+		return 0;
+	str_add(&result.out, result.err.text);
+	str_one_line(&result.out, LOG_BYTES);
+	return error_set(
+		err, ERROR_FAILED,
+		"%s: its worker cannot log in to other workers on port %d: %s; is the port open "
+		"between the hosts?",
+		m->host->name, m->fleet->cluster->container.sshd_port, result.out.text);
+}
+
+/* The peers are chosen before anybody fails: each host's thread reads its own alone. */
+static void meet(struct fleet *fleet)
+{
+	const char *const **peers = ARENA_ARRAY(fleet->arena, fleet->count, const char *const *);
+
+	for (size_t i = 0; i < fleet->count; i++)
+		peers[i] = peers_of(&fleet->members[i]);
+	fleet_each(fleet, meet_one, peers);
+}
+
+/*
+ * Who cannot log in to a container that died is no failure: the dead one is. `before`: how many had
+ * failed before they met.
+ */
+static void find_dead(struct fleet *fleet, const bool *failed_before, size_t before)
+{
+	struct error *errors = ARENA_ARRAY(fleet->arena, fleet->count, struct error);
+
+	for (size_t i = 0; i < fleet->count; i++) {
+		struct member *m = &fleet->members[i];
+
+		if (!m->failed || failed_before[i])
+			continue;
+		errors[i] = m->err;
+		m->failed = false;
+		m->err = (struct error){0};
+	}
+	fleet_each(fleet, check_running, NULL);
+	if (fleet_failures(fleet) > before) {
+		meet(fleet);
+		return;
+	}
+	for (size_t i = 0; i < fleet->count; i++) {
+		if (!errors[i].kind)
+			continue;
+		fleet->members[i].failed = true;
+		fleet->members[i].err = errors[i];
+	}
+}
+
+static void meet_living(struct fleet *fleet)
+{
+	bool *failed_before = ARENA_ARRAY(fleet->arena, fleet->count, bool);
+	size_t before = fleet_failures(fleet);
+
+	for (size_t i = 0; i < fleet->count; i++)
+		failed_before[i] = fleet->members[i].failed;
+	meet(fleet);
+	if (fleet_failures(fleet) > before)
+		find_dead(fleet, failed_before, before);
+}
+
+/* What was verified last: containers and keys of all hosts. Equal means that nothing has changed
+ * since. */
+static void mesh_digest(const struct fleet *fleet, char text[static DIGEST_TEXT_BYTES])
+{
+	struct digest digest;
+
+	digest_init(&digest);
+	for (size_t i = 0; i < fleet->count; i++) {
+		const struct member *m = &fleet->members[i];
+
+		digest_add(&digest, m->host->name, strlen(m->host->name) + 1);
+		if (m->failed)
+			continue;
+		digest_add(&digest, m->state.container_id, strlen(m->state.container_id) + 1);
+		digest_add(&digest, m->state.mesh, strlen(m->state.mesh) + 1);
+	}
+	digest_finish(&digest, text);
+}
+
+void fleet_verify(struct fleet *fleet)
+{
+	const char *path = cluster_state_path(fleet->cluster, "verified", fleet->arena);
+	struct error ignored = {0};
+	char now[DIGEST_TEXT_BYTES], *before = NULL;
+	struct progress_step *step;
+	size_t alive = fleet->count - fleet_failures(fleet);
+
+	mesh_digest(fleet, now);
+	if (alive == fleet->count && file_exists(path) &&
+	    file_read(path, DIGEST_TEXT_BYTES, fleet->arena, &before, NULL, &ignored) == 0 &&
+	    strcmp(before, now) == 0)
+		return;
+	if (alive < 2) {
+		fleet_each(fleet, watch_one, NULL);
+		return;
+	}
+	step = progress_begin("mesh", "every worker logs in to every other");
+	meet_living(fleet);
+	if (fleet_failures(fleet) == 0 && file_write(path, now, strlen(now), 0600, &ignored) < 0)
+		log_debug("%s", ignored.text);
+	progress_end(step, fleet->count - fleet_failures(fleet) == alive,
+		     "%zu workers can log in to each other", fleet->count - fleet_failures(fleet));
+}
