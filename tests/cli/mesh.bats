@@ -1,0 +1,39 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# deployer/remote/mesh.sh with a stand-in for ssh (the lab's tests have the real one): which key exchange is asked
+# for, and what is said of those that cannot be reached.
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	cat >ssh <<-'END'
+		#!/bin/sh
+		# stand-in: "fips" takes the default key exchange alone, "gone" none
+		case "$*" in
+			*KexAlgorithms*fips*) echo "Unable to negotiate with fips: no matching key exchange method found." && exit 255 ;;
+			*gone*) printf 'Pseudo words\nssh: connect to host gone: Connection refused\r\n' && exit 255 ;;
+		esac
+		printf '%s\n' "$*" >>log
+	END
+	chmod +x ssh
+	export PATH=$PWD:$PATH
+	mesh=$BATS_TEST_DIRNAME/../../deployer/remote/mesh.sh
+}
+
+@test "mesh: a login each, with a key exchange that is quick" {
+	run sh "$mesh" a b
+	[ "$status" = 0 ] && [ "$output" = "" ]
+	[ "$(grep -c 'KexAlgorithms=curve25519-sha256@libssh.org [ab] true' log)" = 2 ]
+}
+
+@test "mesh: where that exchange is forbidden, the default one" {
+	run sh "$mesh" fips
+	[ "$status" = 0 ] && [ "$output" = "" ]
+	[ "$(cat log)" = "-o BatchMode=yes -o ConnectTimeout=10 fips true" ]
+}
+
+@test "mesh: who cannot be reached is named with the last line of ssh, the others are asked all the same" {
+	run sh "$mesh" gone a
+	[ "$status" = 1 ]
+	[ "$output" = "gone: ssh: connect to host gone: Connection refused" ]
+	[ "$(wc -l <log)" = 1 ]
+}
