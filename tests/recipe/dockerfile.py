@@ -116,6 +116,21 @@ def missing(parsed):
                 yield f"{part} {version} is promised and not installed"
 
 
+def horovod_wrong(text, parsed):
+    """What Horovod's setup.py requires and frameworks need not bring: `--no-deps` takes what stands there."""
+    label = re.search(r'stack\.horovod="0\.(\d+)', text)
+    python = re.search(r'stack\.python="([\d.]+)"', text)
+    if not label:
+        return
+    need = "six" if int(label[1]) < 20 else "dataclasses" if python[1] == "3.6" else ""
+    for where, bodies in (
+        ("built", [body for _, name, body in parsed if name == "RUN" and "setup.py bdist_wheel" in body]),
+        ("deployed", [body for _, name, body in deployed(parsed) if name == "RUN" and "/wheels/horovod-" in body]),
+    ):
+        if need and not any(f"{need}==" in body for body in bodies):
+            yield f"Horovod is {where} without {need}"
+
+
 def wrong(text):
     parsed = instructions(text)
     for line, name, body in parsed:
@@ -126,6 +141,7 @@ def wrong(text):
     yield from stages_wrong(parsed)
     yield from missing(parsed)
     yield from toolkit_wrong(text, parsed)
+    yield from horovod_wrong(text, parsed)
     if [name for _, name, _ in parsed][-1] != "CMD":
         yield "the last instruction is not CMD"
     if not any(name == "LABEL" and "org.ringup.stack.os=" in body for _, name, body in parsed):
