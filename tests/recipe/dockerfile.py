@@ -8,6 +8,7 @@ MARK = re.compile(r"\$\{[a-z]+\.[a-z_.]+\}")
 SECRET = re.compile(r"(?i)(password|secret|token|BEGIN [A-Z ]*PRIVATE KEY)\s*[=:]")
 PINNED = re.compile(r"^'?[A-Za-z0-9_.-]+(\[[a-z,-]+\])?==[0-9][^\s']*'?$|^/tmp/wheels/horovod-\*\.whl$")
 RANGE = re.compile(r"^'?numpy<[0-9.]+'?$")
+OLD_NVIDIA = re.compile(r"^lib(cudnn|nccl)\S*cuda([89]|10)\.")
 NVIDIA = re.compile(r"^(lib(cudnn|nccl)|cuda-toolkit)")
 
 
@@ -83,6 +84,8 @@ def run_wrong(line, body):
     for word in body.split():
         if NVIDIA.match(word) and not re.search(r"[0-9]", word.split("=")[-1]):
             yield f"line {line}: {word} has no version"
+        if OLD_NVIDIA.match(word) and "add developer" in body and "/machine-learning/" not in body:
+            yield f"line {line}: {word} is in no repository that is there"
 
 
 def deployed(parsed):
