@@ -134,6 +134,13 @@ def horovod_wrong(text, parsed):
             yield f"Horovod is {where} without {need}"
 
 
+def trusty_wrong(text):
+    """What apt 1.0 and pip 1.5 do not know."""
+    for option in ("--allow-downgrades", "--allow-change-held-packages", "--require-hashes"):
+        if option in text and 'stack.os="ubuntu14.04"' in text:
+            yield f"Ubuntu 14.04 has no {option}"
+
+
 def wrong(text):
     parsed = instructions(text)
     for line, name, body in parsed:
@@ -145,6 +152,7 @@ def wrong(text):
     yield from missing(parsed)
     yield from toolkit_wrong(text, parsed)
     yield from horovod_wrong(text, parsed)
+    yield from trusty_wrong(text)
     if [name for _, name, _ in parsed][-1] != "CMD":
         yield "the last instruction is not CMD"
     if not any(name == "LABEL" and "org.ringup.stack.os=" in body for _, name, body in parsed):
