@@ -27,7 +27,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Check-Valid-Until "false";' >/etc/apt/apt.conf.d/90archive; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
-      for suite in buster; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
+      echo "deb $APT_MIRROR buster main" >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security buster/updates main" >>/tmp/apt.list;; esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
@@ -53,7 +53,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Check-Valid-Until "false";' >/etc/apt/apt.conf.d/90archive; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
-      for suite in buster; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
+      echo "deb $APT_MIRROR buster main" >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security buster/updates main" >>/tmp/apt.list;; esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
@@ -103,7 +103,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Check-Valid-Until "false";' >/etc/apt/apt.conf.d/90archive; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
-      for suite in buster; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
+      echo "deb $APT_MIRROR buster main" >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security buster/updates main" >>/tmp/apt.list;; esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
@@ -122,7 +122,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Check-Valid-Until "false";' >/etc/apt/apt.conf.d/90archive; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
-      for suite in buster; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
+      echo "deb $APT_MIRROR buster main" >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security buster/updates main" >>/tmp/apt.list;; esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
@@ -147,7 +147,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Check-Valid-Until "false";' >/etc/apt/apt.conf.d/90archive; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
-      for suite in buster; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
+      echo "deb $APT_MIRROR buster main" >/tmp/apt.list; \
       case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security buster/updates main" >>/tmp/apt.list;; esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
