@@ -84,6 +84,8 @@ def run_wrong(line, body):
     for word in body.split():
         if NVIDIA.match(word) and not re.search(r"[0-9]", word.split("=")[-1]):
             yield f"line {line}: {word} has no version"
+        if re.match(r"cuda-(libraries|toolkit)-10-[12]", word) and not re.search(r"\blibcublas\S*[-=]10\.", body):
+            yield f"line {line}: {word} takes the newest libcublas10, which may be another CUDA's"
         if OLD_NVIDIA.match(word) and "add developer" in body and "/machine-learning/" not in body:
             yield f"line {line}: {word} is in no repository that is there"
 
