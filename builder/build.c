@@ -43,7 +43,7 @@ static const char *const *base_words(const struct cluster *cluster, const struct
 {
 	struct words words = WORDS_INIT(arena);
 
-	words_add_all(&words, WORDS("sh", spec->base_script, tar));
+	words_add_all(&words, WORDS("sh", spec->base_script, spec->os, tar));
 	if (*cluster->mirrors.apt)
 		words_add(&words, cluster->mirrors.apt);
 	return words.list;
