@@ -49,6 +49,12 @@ setup() {
 	says 1 image.base none/index.json
 }
 
+@test "a base that cannot be had: where another one or a mirror of it is named" {
+	printf '%s\n' 'hosts: [a]' 'stack: []' 'image: {base: "127.0.0.1:1/x:1"}' >cluster.yaml
+	apart ringup build --engine native
+	says 1 'base image 127.0.0.1:1/x:1' refused image.base mirrors.docker
+}
+
 @test "as JSON" {
 	apart ringup --json build --dry-run
 	says 0
