@@ -43,7 +43,7 @@ static const char *const *base_words(const struct cluster *cluster, const struct
 {
 	struct words words = WORDS_INIT(arena);
 
-	words_add_all(&words, WORDS("sh", spec->base_script, tar));
+	words_add_all(&words, WORDS("sh", spec->base_script, spec->os, tar));
 	if (*cluster->mirrors.apt)
 		words_add(&words, cluster->mirrors.apt);
 	return words.list;
@@ -252,13 +252,20 @@ static bool is_kept(const struct cluster *cluster, const struct build_options *o
 	return image->kept;
 }
 
-static int find_backend(const struct cluster *cluster, const struct build_options *options,
-			struct arena *arena, struct image *image, struct error *err)
+static int find_backend(const struct cluster *cluster, const struct spec *spec,
+			const struct build_options *options, struct arena *arena,
+			struct image *image, struct error *err)
 {
 	const char *name = engine_name(cluster, options);
 
 	if (backend_find(name, &image->target, arena, &image->backend, err) == 0)
-		return 0;
+		return !*spec->base_place || image->backend->is_roots
+			       ? 0
+			       : error_set(err, ERROR_USAGE,
+					   "%s: image.base %s: %s takes no folder as a base; build "
+					   "with --engine native, or push it to a registry and "
+					   "name that",
+					   cluster->path, spec->base_name, image->backend->name);
 	return err->kind == ERROR_USAGE && name == cluster->build.engine
 		       ? error_wrap(err, "%s", cluster->path)
 		       : -1;
@@ -350,10 +357,10 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 	if (is_kept(cluster, options, image)) {
 		/* what would have built it, if anything */
 		if (!options->on)
-			find_backend(cluster, options, arena, image, &ignored);
+			find_backend(cluster, spec, options, arena, image, &ignored);
 		return 0;
 	}
-	if (find_backend(cluster, options, arena, image, err) < 0)
+	if (find_backend(cluster, spec, options, arena, image, err) < 0)
 		return -1;
 	image->kept = options->on || !image->backend->save;
 	if (!options->on && image->backend->has_image(&image->target, image->name, &found, err) < 0)
@@ -407,7 +414,7 @@ int build_commands(const struct cluster *cluster, const struct spec *spec,
 
 	name_image(cluster, spec, options, arena, &image);
 	if (spec_about(spec, &image.newest_s, &image.target.has_steps, err) < 0 ||
-	    find_backend(cluster, options, arena, &image, err) < 0)
+	    find_backend(cluster, spec, options, arena, &image, err) < 0)
 		return -1;
 	if (!image.backend->build_words || options->on) {
 		struct words words = WORDS_INIT(arena);

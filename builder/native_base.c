@@ -149,8 +149,12 @@ static int from_registry(struct native_stage *stage, const char *image)
 	if (!options->fetch)
 		return native_bad(stage, ERROR_FAILED, "this image cannot be fetched here");
 	if (options->fetch(options->fetch_arg, image, stage->build->store.layout, &manifest,
-			   &stage->err) < 0)
-		return error_wrap(&stage->err, "base image %s", image);
+			   &stage->err) < 0) {
+		error_wrap(&stage->err, "base image %s", image);
+		return error_advise(&stage->err, "as it is the base: another one goes into "
+						 "image.base, a mirror of Docker Hub into "
+						 "mirrors.docker");
+	}
 	return from_manifest(stage, &manifest);
 }
 

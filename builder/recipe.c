@@ -153,6 +153,27 @@ static int set_made_base(struct renderer *r)
 	return 0;
 }
 
+/* An image in a layout on this machine counts by its digest, not by its name. */
+static int set_base_place(struct renderer *r)
+{
+	const char *place = r->spec->base_name, *colon, *slash;
+	struct descriptor manifest;
+	bool named;
+
+	if (!starts_with(place, "oci:"))
+		return 0;
+	place = cluster_path(r->cluster, place + strlen("oci:"), r->arena);
+	colon = strrchr(place, ':');
+	slash = strrchr(place, '/');
+	named = colon && (!slash || colon > slash);
+	r->spec->base_place = place;
+	if (layout_find(named ? arena_strndup(r->arena, place, (size_t)(colon - place)) : place,
+			named ? colon + 1 : NULL, &manifest, r->err) < 0)
+		return error_wrap(r->err, "%s: image.base", r->cluster->path);
+	r->spec->base_digest = arena_strdup(r->arena, manifest.digest);
+	return 0;
+}
+
 /* What the image starts from: the person's, the plan's, ringup's own, or the OS's published one. */
 static int set_base(struct renderer *r)
 {
@@ -174,7 +195,7 @@ static int set_base(struct renderer *r)
 	/* a recipe says so when the build stage needs nothing of the stack's */
 	if (strcmp(values_get(&r->values, "build.from"), "base") == 0)
 		set(r, "build.from", r->spec->base_name);
-	return 0;
+	return set_base_place(r);
 }
 
 static void set_mirrors(struct renderer *r)
@@ -390,27 +411,6 @@ static int add_worker(struct renderer *r)
 	return context_add_file(r->spec, "worker/allreduce", program, 0755, r->arena, r->err) < 0
 		       ? -1
 		       : add_folder(r, "images/entry", "", "entry", 0755);
-}
-
-/* An image in a layout on this machine counts by its digest, not by its name. */
-static int set_base_place(struct renderer *r)
-{
-	const char *place = r->spec->base_name, *colon, *slash;
-	struct descriptor manifest;
-	bool named;
-
-	if (!starts_with(place, "oci:"))
-		return 0;
-	place = cluster_path(r->cluster, place + strlen("oci:"), r->arena);
-	colon = strrchr(place, ':');
-	slash = strrchr(place, '/');
-	named = colon && (!slash || colon > slash);
-	r->spec->base_place = place;
-	if (layout_find(named ? arena_strndup(r->arena, place, (size_t)(colon - place)) : place,
-			named ? colon + 1 : NULL, &manifest, r->err) < 0)
-		return error_wrap(r->err, "%s: image.base", r->cluster->path);
-	r->spec->base_digest = arena_strdup(r->arena, manifest.digest);
-	return 0;
 }
 
 /* The image of an empty stack: a base, and what goes on top of it. */

@@ -13,9 +13,9 @@
 #ifndef WORKER_CONTROL_H
 #define WORKER_CONTROL_H
 
+#include "atomic.h"
 #include "group.h"
 
-#include <stdatomic.h>
 #include <stdnoreturn.h>
 
 #define FRAME_BYTES_MAX (16u << 20) /* ceiling of one message */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "dtype.h"
 
+#include "atomic.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +26,7 @@
 #define CLONES
 #endif
 
-#if defined(SANITIZED)
+#if defined(SANITIZED) || defined(WORKER_OLD_GCC)
 #define INDEPENDENT
 #elif defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")

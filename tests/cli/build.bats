@@ -35,6 +35,26 @@ setup() {
 	[ -s context-*/Dockerfile ]
 }
 
+@test "oci:DIR below a stack: for the native engine, and there before anything is made" {
+	printf '%s\n' 'hosts: [a]' 'stack: []' 'image: {base: scratch, files: [{from: cluster.yaml, to: /x}]}' >base.yaml
+	ringup -q -f base.yaml build -o oci:base
+	sed -i 's|base: "registry.*"|base: "oci:base"|' cluster.yaml
+	apart ringup build --dry-run
+	says 2 'image.base oci:base' docker '--engine native'
+	apart ringup recipe
+	says 0
+	grep -qxF 'FROM oci:base AS stack' ../out
+	sed -i 's|oci:base|oci:none|' cluster.yaml
+	apart ringup recipe
+	says 1 image.base none/index.json
+}
+
+@test "a base that cannot be had: where another one or a mirror of it is named" {
+	printf '%s\n' 'hosts: [a]' 'stack: []' 'image: {base: "127.0.0.1:1/x:1"}' >cluster.yaml
+	apart ringup build --engine native
+	says 1 'base image 127.0.0.1:1/x:1' refused image.base mirrors.docker
+}
+
 @test "as JSON" {
 	apart ringup --json build --dry-run
 	says 0

@@ -153,7 +153,7 @@ fails_in() {
 }
 
 # cuda MINOR GCC SM: a row of CUDA.
-cuda() { echo "99.1.2,,,>=999.1,$1,999.1,$2,$3,no,,,,unsourced,test"; }
+cuda() { echo "99.1.2,,,>=999.1,$1,999.1,$2,$3,no,,,,,unsourced,test"; }
 
 @test "a requirement cell of the user's own that is none: file, line and column" {
 	local columns

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Mirrors of RPM repositories and of downloads: what a RUN does with them, run here.
+# Mirrors of Debian's archives, of RPM repositories and of downloads: what a RUN does with them, run here.
 
 load helper
 setup() {
@@ -31,7 +31,7 @@ steps() { # WORD REQUEST...
 		found = [body for _, body in dockerfile.runs(open("../dockerfile").read()) if word in body]
 		assert found, word
 		body = found[0].split("; \\\n    rm -rf ")[0].replace("/tmp/", folder + "/tmp/")
-		for own in " /etc/yum.repos.d", " /etc/apt/":
+		for own in " /etc/yum.repos.d", " /etc/apt/", ">/etc/apt/":
 		    body = body.replace(own, own.replace("/", folder + "/", 1))
 		open("../step", "w").write(body)
 	END
@@ -146,4 +146,20 @@ nvidia_step() { # FILE TEXT REQUEST...
 	sed -i "s/echo \"[0-9a-f]*/echo \"$(sha256sum <"$at/openmpi-4.1.6.tar.bz2" | cut -c 1-64)/" ../step
 	DOWNLOADS_MIRROR="file://$PWD/mirror" run sh ../step
 	[[ $output == *"openmpi-4.1.6.tar.bz2: OK"*tar* ]]
+}
+
+@test "mirrors.apt: the suites that the release has, with the name of its security suite" {
+	mkdir -p etc/apt/apt.conf.d
+	printf '#!/bin/sh\n[ "$1" != update ] || cat tmp/apt.list\n' >bin/apt-get
+	chmod 755 bin/apt-get
+	security() { # OS
+		steps openssh-server openmpi==4.1.1 os=="$1"
+		APT_MIRROR=http://mirror.lan/debian PATH="$PWD/bin:$PATH" sh ../step >../out
+		grep -qxF "deb http://mirror.lan/debian-security $2 main" ../out
+	}
+	security debian10 buster/updates
+	! grep -F buster-updates ../out # the archive keeps none
+	grep -qxF "deb http://archive.debian.org/debian-security buster/updates main" etc/apt/sources.list
+	security debian11 bullseye-security
+	grep -qxF "deb http://mirror.lan/debian bullseye-updates main" ../out
 }

@@ -383,3 +383,13 @@ each_type_and_op() {
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"--root"* ]]
 }
+
+@test "it builds and runs with what gcc 4.8 has, CentOS 7's" {
+	echo '#error "gcc 4.8 has no <stdatomic.h>"' >"$BATS_TEST_TMPDIR/stdatomic.h"
+	CC=gcc CFLAGS="-DWORKER_OLD_GCC -I$BATS_TEST_TMPDIR" run sh "$BATS_TEST_DIRNAME/../../images/worker/build.sh" "$BATS_TEST_TMPDIR"
+	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+	[[ "$output" != *warning* ]]
+	run "$BATS_TEST_TMPDIR/allreduce" --procs 3 --world 3 -e 64K -f 64
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"verdict: pass"* ]]
+}

@@ -8,6 +8,7 @@ MARK = re.compile(r"\$\{[a-z]+\.[a-z_.]+\}")
 SECRET = re.compile(r"(?i)(password|secret|token|BEGIN [A-Z ]*PRIVATE KEY)\s*[=:]")
 PINNED = re.compile(r"^'?[A-Za-z0-9_.-]+(\[[a-z,-]+\])?==[0-9][^\s']*'?$|^/tmp/wheels/horovod-\*\.whl$")
 RANGE = re.compile(r"^'?numpy<[0-9.]+'?$")
+OLD_NVIDIA = re.compile(r"^lib(cudnn|nccl)\S*cuda([89]|10)\.")
 NVIDIA = re.compile(r"^(lib(cudnn|nccl)|cuda-toolkit)")
 
 
@@ -83,6 +84,10 @@ def run_wrong(line, body):
     for word in body.split():
         if NVIDIA.match(word) and not re.search(r"[0-9]", word.split("=")[-1]):
             yield f"line {line}: {word} has no version"
+        if re.match(r"cuda-(libraries|toolkit)-10-[12]", word) and not re.search(r"\blibcublas\S*[-=]10\.", body):
+            yield f"line {line}: {word} takes the newest libcublas10, which may be another CUDA's"
+        if OLD_NVIDIA.match(word) and "add developer" in body and "/machine-learning/" not in body:
+            yield f"line {line}: {word} is in no repository that is there"
 
 
 def deployed(parsed):
@@ -116,6 +121,28 @@ def missing(parsed):
                 yield f"{part} {version} is promised and not installed"
 
 
+def horovod_wrong(text, parsed):
+    """What Horovod's setup.py requires and frameworks need not bring: `--no-deps` takes what stands there."""
+    label = re.search(r'stack\.horovod="0\.(\d+)', text)
+    python = re.search(r'stack\.python="([\d.]+)"', text)
+    if not label:
+        return
+    need = "six" if int(label[1]) < 20 else "dataclasses" if python[1] == "3.6" else ""
+    for where, bodies in (
+        ("built", [body for _, name, body in parsed if name == "RUN" and "setup.py bdist_wheel" in body]),
+        ("deployed", [body for _, name, body in deployed(parsed) if name == "RUN" and "/wheels/horovod-" in body]),
+    ):
+        if need and not any(f"{need}==" in body for body in bodies):
+            yield f"Horovod is {where} without {need}"
+
+
+def trusty_wrong(text):
+    """What apt 1.0 and pip 1.5 do not know."""
+    for option in ("--allow-downgrades", "--allow-change-held-packages", "--require-hashes"):
+        if option in text and 'stack.os="ubuntu14.04"' in text:
+            yield f"Ubuntu 14.04 has no {option}"
+
+
 def wrong(text):
     parsed = instructions(text)
     for line, name, body in parsed:
@@ -126,6 +153,8 @@ def wrong(text):
     yield from stages_wrong(parsed)
     yield from missing(parsed)
     yield from toolkit_wrong(text, parsed)
+    yield from horovod_wrong(text, parsed)
+    yield from trusty_wrong(text)
     if [name for _, name, _ in parsed][-1] != "CMD":
         yield "the last instruction is not CMD"
     if not any(name == "LABEL" and "org.ringup.stack.os=" in body for _, name, body in parsed):

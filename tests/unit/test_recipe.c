@@ -151,7 +151,7 @@ static void test_auto_base(void **state)
 
 	render_fine(s, "hosts: [a]\n", &r);
 	assert_has(r.spec->base_name, "ringup-base:debian12-");
-	assert_has(r.spec->base_script, "images/base/debian12.sh");
+	assert_has(r.spec->base_script, "images/base/debian.sh");
 	assert_has(r.spec->dockerfile,
 		   arena_printf(&s->arena, "FROM %s AS stack\n", r.spec->base_name));
 }

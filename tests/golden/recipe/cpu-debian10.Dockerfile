@@ -23,8 +23,8 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Check-Valid-Until "false";' >/etc/apt/apt.conf.d/90archive; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
-      for suite in buster buster-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security buster-security main" >>/tmp/apt.list;; esac; \
+      echo "deb $APT_MIRROR buster main" >/tmp/apt.list; \
+      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security buster/updates main" >>/tmp/apt.list;; esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
@@ -59,8 +59,8 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Check-Valid-Until "false";' >/etc/apt/apt.conf.d/90archive; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
-      for suite in buster buster-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security buster-security main" >>/tmp/apt.list;; esac; \
+      echo "deb $APT_MIRROR buster main" >/tmp/apt.list; \
+      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security buster/updates main" >>/tmp/apt.list;; esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
@@ -79,8 +79,8 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Check-Valid-Until "false";' >/etc/apt/apt.conf.d/90archive; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
-      for suite in buster buster-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security buster-security main" >>/tmp/apt.list;; esac; \
+      echo "deb $APT_MIRROR buster main" >/tmp/apt.list; \
+      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security buster/updates main" >>/tmp/apt.list;; esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \

@@ -7,7 +7,7 @@
 # python 3.9 - the newest that works; for debian11; the OS's own interpreter [common-knowledge]
 # openmpi 4.1.6 - the only one that 'openmpi==4.1.6' admits; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
 # ---- the stack: what the build and the image both need
-FROM docker.io/library/debian:11 AS stack
+FROM ringup-base:debian11-HASH AS stack
 ENV LANG=C.UTF-8
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=

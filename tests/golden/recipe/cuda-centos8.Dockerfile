@@ -8,7 +8,7 @@
 # glibc 2.28 - the newest that works; for centos8; comes with the OS [common-knowledge]
 # gcc 8.5.0 - the newest that works; for centos8; CUDA 11.2.2 needs gcc >=5,<11; the OS's own [common-knowledge;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
 # python 3.6 - the newest that works; for centos8; the OS's own interpreter [common-knowledge]
-# openmpi 4.1.0 - the only one that 'openmpi==4.1.0' admits; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
+# openmpi 4.1.0 - the newest that 'openmpi==4.1.0' admits; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
 # driver 450.80.02 - the oldest known driver that runs CUDA 11.2.2; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
 # ---- the stack: what the build and the image both need
 FROM docker.io/library/centos:8 AS stack

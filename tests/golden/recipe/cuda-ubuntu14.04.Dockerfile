@@ -65,7 +65,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     add developer.download.nvidia.com/compute/machine-learning/repos/ubuntu1404/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml; \
     sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/apt/sources.list.d/nvidia-*.list; \
     [ -z "$APT_MIRROR" ] || cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
-    apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+    apt-get install -y --no-install-recommends \
       cuda-libraries-9-0=9.0.176-1 \
       libcudnn7=7.6.4.38-1+cuda9.0 \
       libnccl2=2.4.2-1+cuda9.0; \
@@ -80,17 +80,6 @@ ENV PATH=/usr/local/cuda/bin:$PATH \
     LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
     NVIDIA_VISIBLE_DEVICES=all \
     NVIDIA_DRIVER_CAPABILITIES=compute,utility
-# the OS's pip is too old for the wheels and indexes of today
-RUN set -eu; printf '%s\n' \
-      'pip==19.1.1 --hash=sha256:993134f0475471b91452ca029d4390dc8f298ac63a712814f101cd1b6db46676' \
-      'setuptools==42.0.2 --hash=sha256:c8abd0f3574bc23afd2f6fd2c415ba7d9e097c8a99b845473b0d957ba1e2dac6' \
-      'wheel==0.33.6 --hash=sha256:f4da1763d3becf2e2cd92a14a7c920f0f00eca30fdde9ea992c836685b9faf28' \
-      >/tmp/pip.txt; \
-    python3 -m pip install --no-deps --require-hashes -r /tmp/pip.txt; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 
 # ---- build stage: compiles what has no package; only its results are taken
 FROM stack AS build
@@ -132,7 +121,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/apt/sources.list.d/nvidia-*.list; \
       cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
     fi; \
-    apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+    apt-get install -y --no-install-recommends \
       cuda-toolkit-9-0=9.0.176-1 \
       libcudnn7-dev=7.6.4.38-1+cuda9.0 \
       libnccl-dev=2.4.2-1+cuda9.0; \

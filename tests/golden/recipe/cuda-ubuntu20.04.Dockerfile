@@ -8,7 +8,7 @@
 # glibc 2.31 - the newest that works; for ubuntu20.04; comes with the OS [common-knowledge]
 # gcc 9.4.0 - the newest that works; for ubuntu20.04; CUDA 11.2.2 needs gcc >=5,<11; the OS's own [common-knowledge;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
 # python 3.8 - the newest that works; for ubuntu20.04; the OS's own interpreter [common-knowledge]
-# openmpi 4.1.0 - the only one that 'openmpi==4.1.0' admits; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
+# openmpi 4.1.0 - the newest that 'openmpi==4.1.0' admits; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
 # driver 450.80.02 - the oldest known driver that runs CUDA 11.2.2; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
 # ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
 FROM docker.io/nvidia/cuda:11.2.2-devel-ubuntu20.04 AS toolkit

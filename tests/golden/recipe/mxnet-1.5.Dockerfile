@@ -73,6 +73,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       cuda-libraries-10-1=10.1.243-1 \
       libcudnn7=7.6.5.32-1+cuda10.1 \
       libnccl2=2.8.3-1+cuda10.1 \
+      libcublas10=10.2.1.243-1 \
       cuda-compat-10-1; \
     sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
@@ -158,7 +159,8 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-toolkit-10-1=10.1.243-1 \
       libcudnn7-dev=7.6.5.32-1+cuda10.1 \
-      libnccl-dev=2.8.3-1+cuda10.1; \
+      libnccl-dev=2.8.3-1+cuda10.1 \
+      libcublas-dev=10.2.1.243-1; \
     sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
@@ -210,6 +212,7 @@ RUN set -eu; export CC=gcc CXX=g++ HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_GLOO=1 \
       'pycparser==2.21 --hash=sha256:8ee45429555515e1f6b185e78100aea234072576aa43ab53aefcae078162fca9' \
       'pyparsing==3.0.7 --hash=sha256:a6c06a88f252e6c322f65faf8f418b16213b51bdfaece0524c1c1bc30c63c484' \
       'pyyaml==6.0.1 --hash=sha256:afd7e57eddb1a54f0f1a974bc4391af8bcce0b444685d936840f125cf046d5bd' \
+      'six==1.17.0 --hash=sha256:4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274' \
       'wheel==0.37.1 --hash=sha256:4bdcd7d840138086126cd09254dc6195fb4fc6f01c050a1d7236f2630db1d22a' \
       >/tmp/tools.txt; \
     python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/tools.txt; \
@@ -255,6 +258,7 @@ RUN set -eu; printf '%s\n' \
       'pycparser==2.21 --hash=sha256:8ee45429555515e1f6b185e78100aea234072576aa43ab53aefcae078162fca9' \
       'pyparsing==3.0.7 --hash=sha256:a6c06a88f252e6c322f65faf8f418b16213b51bdfaece0524c1c1bc30c63c484' \
       'pyyaml==6.0.1 --hash=sha256:afd7e57eddb1a54f0f1a974bc4391af8bcce0b444685d936840f125cf046d5bd' \
+      'six==1.17.0 --hash=sha256:4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274' \
       >/tmp/needs.txt; \
     python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/needs.txt; \
     python3 -m pip install --no-cache-dir --no-deps /tmp/wheels/horovod-*.whl; \

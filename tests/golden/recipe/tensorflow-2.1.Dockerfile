@@ -72,6 +72,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       cuda-libraries-10-1=10.1.243-1 \
       libcudnn7=7.6.5.32-1+cuda10.1 \
       libnccl2=2.8.3-1+cuda10.1 \
+      libcublas10=10.2.1.243-1 \
       cuda-compat-10-1; \
     sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
@@ -185,7 +186,8 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-toolkit-10-1=10.1.243-1 \
       libcudnn7-dev=7.6.5.32-1+cuda10.1 \
-      libnccl-dev=2.8.3-1+cuda10.1; \
+      libnccl-dev=2.8.3-1+cuda10.1 \
+      libcublas-dev=10.2.1.243-1; \
     sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \

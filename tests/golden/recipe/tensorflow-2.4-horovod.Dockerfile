@@ -10,7 +10,7 @@
 # glibc 2.31 - the newest that works; for ubuntu20.04; TensorFlow 2.4.4 needs glibc >=2.12; comes with the OS [common-knowledge;tensorflow-install-source;pypi]
 # gcc 9.4.0 - the newest that works; for ubuntu20.04; Horovod 0.21.3 needs gcc >=4.8.5; CUDA 11.0.3 needs gcc >=5,<10; the OS's own [common-knowledge;horovod-tags;pypi;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
 # python 3.8 - the newest that 'python==3.8' admits; for ubuntu20.04; TensorFlow 2.4.4 needs Python >=3.6,<3.9; Horovod 0.21.3 needs Python >=3.6; what Horovod 0.21.3 was tested with; the OS's own interpreter [common-knowledge;tensorflow-install-source;pypi;horovod-tags]
-# openmpi 4.1.0 - the only one that 'openmpi==4.1.0' admits; Horovod 0.21.3 needs Open MPI >=1.10,<5; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge;horovod-tags;pypi]
+# openmpi 4.1.0 - the newest that 'openmpi==4.1.0' admits; Horovod 0.21.3 needs Open MPI >=1.10,<5; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge;horovod-tags;pypi]
 # driver 450.51.06 - the oldest known driver that runs CUDA 11.0.3; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
 # ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
 FROM docker.io/nvidia/cuda:11.0.3-devel-ubuntu20.04 AS toolkit

@@ -1,18 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Makes the root filesystem of debian12 as a tar file: debian12.sh OUTPUT [MIRROR]
+# Makes the root filesystem of a Debian as a tar file: debian.sh debian12 OUTPUT [MIRROR]
 #
 # MIRROR is where packages come from now; the result names only the public upstreams. One that ends in
 # /debian has its security suite beside it. ca-certificates is inside so that https sources work in the
 # first build step, and is of the updates, so that no step upgrades it (which takes seconds).
 # shellcheck disable=SC2016  # $1 is for mmdebstrap's hooks: the root that it makes
 set -eu
-output=$1
-mirror=${2:-http://deb.debian.org/debian}
-until=${2:+false} # a mirror may lag; signatures are checked all the same
+case $1 in
+debian11) release=bullseye ;;
+debian12) release=bookworm ;;
+*) echo "$0: no root filesystem of $1" >&2 && exit 1 ;;
+esac
+output=$2
+mirror=${3:-http://deb.debian.org/debian}
+until=${3:+false} # a mirror may lag; signatures are checked all the same
 trap 'rm -f "$output.all.tar"' EXIT
-set -- "deb $mirror bookworm main" "deb $mirror bookworm-updates main"
-case $mirror in */debian) set -- "$@" "deb $mirror-security bookworm-security main" ;; esac
+set -- "deb $mirror $release main" "deb $mirror $release-updates main"
+case $mirror in */debian) set -- "$@" "deb $mirror-security $release-security main" ;; esac
 
 # The same packages give the same bytes: what the installation makes gets this time, as in the recipes.
 export SOURCE_DATE_EPOCH=1704067200
@@ -30,12 +35,10 @@ mmdebstrap --quiet --mode="$mode" --variant=minbase --include=ca-certificates \
 	--customize-hook='rm -f "$1"/var/cache/ldconfig/aux-cache "$1"/var/lib/dpkg/*-old "$1"/etc/*-' \
 	--customize-hook='rm -f "$1"/etc/hostname "$1"/etc/resolv.conf "$1"/etc/machine-id' \
 	--customize-hook='rm -f "$1"/etc/apt/apt.conf.d/99mmdebstrap' \
-	--customize-hook='printf "%s\n" \
-		"deb http://deb.debian.org/debian bookworm main" \
-		"deb http://deb.debian.org/debian bookworm-updates main" \
-		"deb http://deb.debian.org/debian-security bookworm-security main" \
+	--customize-hook='printf "deb http://deb.debian.org/%s main\n" \
+		"debian '"$release"'" "debian '"$release"'-updates" "debian-security '"$release"'-security" \
 		>"$1"/etc/apt/sources.list' \
-	bookworm "$output.all.tar" "$@"
+	"$release" "$output.all.tar" "$@"
 
 # Each container gets its own /dev, and only the machine's root could unpack device nodes.
 mmtarfilter --path-exclude='/dev/*' <"$output.all.tar" >"$output"

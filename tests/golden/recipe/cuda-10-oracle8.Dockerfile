@@ -1,0 +1,241 @@
+# Cluster image for oraclelinux8, cuda
+# Made by ringup; ringup.lock names the catalog that it comes from.
+#
+# cuda 10.2.89 - the only one that 'cuda==10.2.89' admits; cuDNN 7.6.5.32 (built for CUDA 10.2) needs CUDA ==10.2.*; NCCL 2.5.6-2 needs CUDA >=9,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge;nccl-tags;spack-nccl]
+# cudnn 7.6.5.32 - the best of several that 'cudnn==7.6.5.32' admits; its builds for CUDA 10.2; first image 2020-07-16 [nvidia-container-images;common-knowledge]
+# nccl 2.5.6-2 - the only one that 'nccl==2.5.6-2' admits; its builds for CUDA >=9;<12; the CUDA range is Spack's rule [nccl-tags;spack-nccl]
+# os oraclelinux8 - the only one that 'os==oraclelinux8' admits; Oracle Linux 8 [cuda-repo-management-4;data-safe-haven-1193;common-knowledge]
+# glibc 2.28 - the newest that works; for oraclelinux8; comes with the OS [common-knowledge]
+# gcc 8.5.0 - the newest that works; for oraclelinux8; CUDA 10.2.89 needs gcc >=4.4.7,<9; the OS's own [common-knowledge;cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images]
+# python 3.6 - the newest that works; for oraclelinux8; the OS's own interpreter [common-knowledge]
+# openmpi 4.0.3 - the only one that 'openmpi==4.0.3' admits; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
+# driver 440.33 - the oldest known driver that runs CUDA 10.2.89; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge]
+# ---- the stack: what the build and the image both need
+FROM docker.io/library/oraclelinux:8 AS stack
+ENV LANG=C.UTF-8
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG YUM_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
+ARG SOURCE_DATE_EPOCH=1704067200
+ARG PYTHONHASHSEED=0
+ARG PIP_BREAK_SYSTEM_PACKAGES=1
+# what the OS has packages of
+RUN set -eu; \
+    if [ -n "$YUM_MIRROR" ]; then \
+      cp -r /etc/yum.repos.d /tmp/repos; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+    fi; \
+    dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
+      ca-certificates \
+      openssh-server \
+      openssh-clients \
+      iproute \
+      procps-ng \
+      python36 \
+      python36-devel \
+      python3-pip \
+      libibverbs; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# NVIDIA's repository, and what of the stack comes from it
+RUN rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; set -eu; \
+    if [ -n "$YUM_MIRROR" ]; then \
+      cp -r /etc/yum.repos.d /tmp/repos; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+    fi; \
+    dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False ca-certificates gnupg2; \
+    add() { \
+      curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/$1/$2" -o /tmp/nvidia.pub; \
+      [ "$(gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep -c '^pub:')" = 1 ]; \
+      gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep "^fpr:::::::::$3:" >/dev/null; \
+      rpm --import /tmp/nvidia.pub; \
+      printf '[nvidia-%s]\nname=nvidia-%s\nbaseurl=https://%s\ngpgcheck=1\nenabled=1\n' "$4" "$4" "$1" >"/etc/yum.repos.d/nvidia-$4.repo"; \
+      rm -rf /tmp/nvidia.pub; \
+    }; \
+    add developer.download.nvidia.com/compute/cuda/repos/rhel8/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda; \
+    add developer.download.nvidia.com/compute/machine-learning/repos/rhel8/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml; \
+    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/yum.repos.d/nvidia-*.repo; \
+    [ -z "$YUM_MIRROR" ] || cp /etc/yum.repos.d/nvidia-*.repo /tmp/repos/; \
+    dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False --setopt=obsoletes=0 \
+      cuda-libraries-10-2-10.2.89-1 \
+      libcudnn7-7.6.5.32-1.cuda10.2 \
+      libcublas10-10.2.2.89-1 \
+      cuda-compat-10-2; \
+    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/yum.repos.d/nvidia-*.repo; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# what NVIDIA's images set
+RUN [ -e /usr/local/cuda ] || ln -s cuda-10.2 /usr/local/cuda
+ENV PATH=/usr/local/cuda/bin:$PATH \
+    LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
+    NVIDIA_VISIBLE_DEVICES=all \
+    NVIDIA_DRIVER_CAPABILITIES=compute,utility
+# the OS's pip is too old for the wheels and indexes of today
+RUN set -eu; printf '%s\n' \
+      'pip==21.3.1 --hash=sha256:deaf32dcd9ab821e359cd8330786bcd077604b5c5730c0b096eda46f95c24a2d' \
+      'setuptools==59.6.0 --hash=sha256:4ce92f1e1f8f01233ee9952c04f6b81d1e02939d6e1b488428154974a4d0783e' \
+      'wheel==0.37.1 --hash=sha256:4bdcd7d840138086126cd09254dc6195fb4fc6f01c050a1d7236f2630db1d22a' \
+      >/tmp/pip.txt; \
+    python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/pip.txt; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+
+# ---- build stage: compiles what has no package; only its results are taken
+FROM stack AS build
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG YUM_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
+ARG SOURCE_DATE_EPOCH=1704067200
+ARG PYTHONHASHSEED=0
+ARG PIP_BREAK_SYSTEM_PACKAGES=1
+# the compiler, and headers
+RUN set -eu; \
+    if [ -n "$YUM_MIRROR" ]; then \
+      cp -r /etc/yum.repos.d /tmp/repos; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+    fi; \
+    dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
+      glibc-devel \
+      gcc \
+      gcc-c++; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# the toolkit, and headers of NVIDIA's libraries
+RUN set -eu; \
+    if [ -n "$YUM_MIRROR" ]; then \
+      cp -r /etc/yum.repos.d /tmp/repos; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+    fi; \
+    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/yum.repos.d/nvidia-*.repo; \
+    [ -z "$YUM_MIRROR" ] || cp /etc/yum.repos.d/nvidia-*.repo /tmp/repos/; \
+    dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False --setopt=obsoletes=0 \
+      cuda-toolkit-10-2-10.2.89-1 \
+      libcudnn7-devel-7.6.5.32-1.cuda10.2 \
+      libcublas-devel-10.2.2.89-1; \
+    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/yum.repos.d/nvidia-*.repo; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# to fetch, unpack and build sources
+RUN set -eu; \
+    if [ -n "$YUM_MIRROR" ]; then \
+      cp -r /etc/yum.repos.d /tmp/repos; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+    fi; \
+    dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
+      ca-certificates \
+      tar \
+      xz \
+      bzip2 \
+      diffutils \
+      findutils \
+      make \
+      perl \
+      file; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# Open MPI 4.0.3 from its tarball; no user and no host of the build is written into it
+RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.0/openmpi-4.0.3.tar.bz2" -o /tmp/openmpi-4.0.3.tar.bz2; \
+    echo "1402feced8c3847b3ab8252165b90f7d1fa28c23b6b2ca4632b6e4971267fd03  /tmp/openmpi-4.0.3.tar.bz2" | sha256sum -c -; \
+    mkdir /tmp/openmpi; tar -xf /tmp/openmpi-4.0.3.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
+    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda; \
+    make -j"$(nproc)" install; \
+    echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+ENV PATH=/opt/openmpi/bin:$PATH
+# NCCL 2.5.6-2 from its tagged source: NVIDIA has no package of it for this CUDA
+RUN set -eu; export CC=gcc CXX=g++; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/github.com/NVIDIA/nccl/archive/refs/tags/v2.5.6-2.tar.gz" -o /tmp/v2.5.6-2.tar.gz; \
+    echo "8a30e0b4813a825592872fcbeeede22a659e2c399074dcce02960591dc81387d  /tmp/v2.5.6-2.tar.gz" | sha256sum -c -; \
+    mkdir /tmp/nccl; tar -xf /tmp/v2.5.6-2.tar.gz -C /tmp/nccl --strip-components=1 --no-same-owner; \
+    make -C /tmp/nccl -j"$(nproc)" src.build CUDA_HOME=/usr/local/cuda; \
+    mkdir -p /opt/nccl; cp -a /tmp/nccl/build/include /tmp/nccl/build/lib /opt/nccl/; \
+    echo /opt/nccl/lib >/etc/ld.so.conf.d/nccl.conf; ldconfig; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# the all-reduce worker
+COPY worker/ /src/worker/
+RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
+
+# ---- the image
+FROM stack
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG YUM_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
+ARG SOURCE_DATE_EPOCH=1704067200
+ARG PYTHONHASHSEED=0
+ARG PIP_BREAK_SYSTEM_PACKAGES=1
+# Open MPI as it was built
+COPY --from=build /opt/openmpi/ /opt/openmpi/
+RUN set -eu; echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+ENV PATH=/opt/openmpi/bin:$PATH
+# NCCL as it was built
+COPY --from=build /opt/nccl/ /opt/nccl/
+RUN set -eu; echo /opt/nccl/lib >/etc/ld.so.conf.d/nccl.conf; ldconfig; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# ssh between workers: names, ports, keys and known_hosts come from the mounted folder
+RUN if [ -d /etc/ssh/ssh_config.d ]; then \
+      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+    else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
+COPY --from=build /out/ /usr/local/bin/
+COPY entry/ /usr/local/bin/
+# libcuda's stub, for the checks
+COPY --from=build /usr/local/cuda-10.2/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
+# smoke checks: what the stack promises starts
+RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
+    test -x "$(command -v sshd)"; \
+    allreduce --versions; \
+    python3 -c 'import ssl'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "7.6.5.32".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.7").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.5.6-2".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    mpirun --version | grep -F 4.0.3; \
+    mkdir -p /usr/share/ringup; rpm -qa --queryformat '%{NAME} %{EVR} %{ARCH}\n' >/tmp/rpm-packages; \
+    LC_ALL=C sort -o /usr/share/ringup/rpm-packages /tmp/rpm-packages; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+LABEL org.ringup.cluster-image=1 \
+      org.ringup.stack.cuda="10.2.89" \
+      org.ringup.stack.cudnn="7.6.5.32" \
+      org.ringup.stack.nccl="2.5.6-2" \
+      org.ringup.stack.os="oraclelinux8" \
+      org.ringup.stack.glibc="2.28" \
+      org.ringup.stack.gcc="8.5.0" \
+      org.ringup.stack.python="3.6" \
+      org.ringup.stack.openmpi="4.0.3" \
+      org.ringup.stack.driver="440.33"
+CMD ["/usr/local/bin/ringup-entry"]
