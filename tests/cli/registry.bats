@@ -487,6 +487,45 @@ tree() {
 	[ -z "$(find . -maxdepth 1 -name '*unpacking*')" ]
 }
 
+# layout_with_id DIFF_ID: a layout "id" of one layer, which its config names so.
+layout_with_id() {
+	rm -rf id
+	python3 - "$1" <<-'END'
+		import hashlib, io, json, os, sys, tarfile
+		tar = io.BytesIO()
+		tarfile.open(fileobj=tar, mode='w').addfile(tarfile.TarInfo('empty'))
+		def put(data, kind):
+		    digest = hashlib.sha256(data).hexdigest()
+		    open('id/blobs/sha256/' + digest, 'wb').write(data)
+		    return {'mediaType': 'application/vnd.oci.image.' + kind, 'digest': 'sha256:' + digest, 'size': len(data)}
+		def put_json(value, kind):
+		    return put(json.dumps(value).encode(), kind)
+		os.makedirs('id/blobs/sha256')
+		plain = tar.getvalue()
+		diff_id = sys.argv[1].replace('SHA512', hashlib.sha512(plain).hexdigest())
+		config = put_json({'os': 'linux', 'architecture': 'amd64', 'rootfs': {'type': 'layers', 'diff_ids': [diff_id]}}, 'config.v1+json')
+		manifest = put_json({'schemaVersion': 2, 'config': config, 'layers': [put(plain, 'layer.v1.tar')]}, 'manifest.v1+json')
+		open('id/oci-layout', 'w').write('{"imageLayoutVersion": "1.0.0"}')
+		json.dump({'schemaVersion': 2, 'manifests': [manifest]}, open('id/index.json', 'w'))
+	END
+}
+
+@test "to rootfs: a layer's plain bytes are checked by whatever digest the config has" {
+	layout_with_id sha512:SHA512
+	apart ringup -q copy oci:id rootfs:right
+	[ "$status" -eq 0 ]
+	[ -e right/empty ]
+	layout_with_id "sha512:$(printf 'a%.0s' {1..128})"
+	apart ringup -q copy oci:id rootfs:wrong
+	says 1 'have the digest sha512:' "the image's config says"
+	for id in md5:d41d8cd98f00b204e9800998ecf8427e ''; do
+		layout_with_id "$id"
+		apart ringup -q copy oci:id rootfs:wrong
+		says 1 'names layer 1 by no sha256 or sha512 digest'
+	done
+	[ ! -e wrong ]
+}
+
 @test "inspect: text, JSON, the very bytes" {
 	pushed lab/look:1
 	apart ringup inspect "$A/lab/look:1"
