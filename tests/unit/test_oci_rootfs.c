@@ -5,6 +5,8 @@
 #include "oci/rootfs.h"
 
 #include <dirent.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
 /* Unpacks these layers into "root". */
 static int unpack(struct scratch *s, const char *const *layers, const char *diff_id,
@@ -158,6 +160,52 @@ static void test_behind_links(void **state)
 	assert_string_equal(read_in(s, "usr/b"), "b");
 	assert_string_equal(read_in(s, "usr/c"), "c");
 	assert_true(S_ISLNK(look(s, "lib").st_mode));
+}
+
+struct storm {
+	const char *one, *other;
+	atomic_bool stop;
+};
+
+static void *rename_on(void *arg)
+{
+	struct storm *storm = arg;
+
+	while (!storm->stop)
+		if (rename(storm->one, storm->other) < 0 || rename(storm->other, storm->one) < 0)
+			return NULL;
+	return storm;
+}
+
+/* While others rename, the kernel cannot say where ".." leads, and wants to be asked again. */
+static void test_behind_links_in_a_storm(void **state)
+{
+	struct scratch *s = *state;
+	struct made_tar tar = tar_make(s, "one.tar");
+	const char *const layers[] = {tar.path, NULL};
+	struct storm storm = {.one = in(s, "one"), .other = in(s, "other")};
+	pthread_t thread;
+	char far[1000];
+	struct error err = {0};
+	void *went_well;
+
+	needs_root();
+	tar_folder(&tar, "usr");
+	for (int i = 0; i < 300; i++)
+		snprintf(far + 3 * i, sizeof(far) - 3 * (size_t)i, "../usr");
+	tar_symlink(&tar, "up", far);
+	for (int i = 0; i < 1000; i++)
+		tar_file(&tar, arena_printf(&s->arena, "up/%d/x", i), "");
+	tar_end(&tar);
+	put(s, "one", "");
+	assert_int_equal(pthread_create(&thread, NULL, rename_on, &storm), 0);
+	unpack(s, layers, NULL, &err);
+	storm.stop = true;
+	pthread_join(thread, &went_well);
+	assert_non_null(went_well);
+	if (err.kind != ERROR_NONE)
+		fail_msg("%s", err.text);
+	assert_true(is_there(s, "usr/999/x"));
 }
 
 static void test_metadata(void **state)
@@ -328,9 +376,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_removals),	 SCRATCH_TEST(test_replacements),
-		SCRATCH_TEST(test_behind_links), SCRATCH_TEST(test_metadata),
-		SCRATCH_TEST(test_escapes),	 SCRATCH_TEST(test_refused),
-		SCRATCH_TEST(test_broken_off),	 SCRATCH_TEST(test_place),
+		SCRATCH_TEST(test_behind_links), SCRATCH_TEST(test_behind_links_in_a_storm),
+		SCRATCH_TEST(test_metadata),	 SCRATCH_TEST(test_escapes),
+		SCRATCH_TEST(test_refused),	 SCRATCH_TEST(test_broken_off),
+		SCRATCH_TEST(test_place),
 	};
 
 	return cmocka_run_group_tests_name("rootfs", tests, NULL, NULL);
