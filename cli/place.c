@@ -16,12 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "DIR:TAG" or "FILE:NAME:TAG": cut at the first ':' behind the last '/' of the path. */
-static void split_name(const char *text, bool name_has_slashes, struct arena *arena,
-		       struct place *place)
+/* "DIR:TAG" or "FILE:NAME:TAG": cut at the first ':', as skopeo does; names may hold '/' and ':'. */
+static void split_name(const char *text, struct arena *arena, struct place *place)
 {
-	const char *slash = strrchr(text, '/');
-	const char *colon = strchr(name_has_slashes || !slash ? text : slash, ':');
+	const char *colon = strchr(text, ':');
 
 	place->path = colon ? arena_strndup(arena, text, (size_t)(colon - text)) : text;
 	place->name = colon && colon[1] ? colon + 1 : NULL;
@@ -42,12 +40,12 @@ int place_parse(const char *text, struct arena *arena, struct place *place, stru
 	*place = (struct place){.text = text};
 	if (starts_with(text, "oci:")) {
 		place->kind = PLACE_LAYOUT;
-		split_name(text + strlen("oci:"), false, arena, place);
+		split_name(text + strlen("oci:"), arena, place);
 		return check_path(place, err);
 	}
 	if (starts_with(text, "docker-archive:")) {
 		place->kind = PLACE_ARCHIVE;
-		split_name(text + strlen("docker-archive:"), true, arena, place);
+		split_name(text + strlen("docker-archive:"), arena, place);
 		return check_path(place, err);
 	}
 	if (starts_with(text, "docker-daemon:")) {

@@ -276,6 +276,18 @@ signed() {
 	jq -e '[.manifests[].annotations["org.opencontainers.image.ref.name"]] == ["x"]' here/index.json
 }
 
+@test "the name in a layout may be a whole reference, as skopeo takes it" {
+	local name=registry.lab:5000/team/x:1
+	pushed lab/named:1
+	ringup -q pull "$A/lab/named:1" "oci:here:$name"
+	jq -e --arg name "$name" '[.manifests[].annotations["org.opencontainers.image.ref.name"]] == [$name]' here/index.json
+	ringup -q copy "oci:here:$name" "oci:$PWD/there:$name" >/dev/null
+	skopeo --insecure-policy copy -q "oci:$PWD/there:$name" "oci:back:$name"
+	[ "$(ls)" = $'back\ncluster.yaml\nhere\nthere' ]
+	ringup -q push "oci:there:$name" "$A/lab/again/" >/dev/null
+	[ "$(ringup ls "$A/lab/again/x")" = 1 ]
+}
+
 @test "an archive on the way: to a file, and through a pipe" {
 	pushed lab/archive:1
 	ringup -q pull "$A/lab/archive:1" docker-archive:image.tar
