@@ -469,8 +469,8 @@ tree() {
 	# nothing else is left, here or in the cache
 	[ -z "$(find . -maxdepth 1 -name '*unpacking*')" ]
 	[ -z "$(find "$HOME/.cache/ringup" -maxdepth 1 -name 'image-*' 2>/dev/null)" ]
-	# from a layout, too
-	ringup -q copy oci:made.oci:1 rootfs:from-layout >/dev/null
+	# from a layout, too; a slash at the end means the same folder
+	ringup -q copy oci:made.oci:1 rootfs:from-layout/ >/dev/null
 	diff <(tree expected/rootfs) <(tree from-layout)
 	apart ringup pull "$A/lab/tree:1" rootfs:tree
 	says 2 'tree is not empty'
