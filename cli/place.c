@@ -179,6 +179,12 @@ static int write_archive(const struct place *place, const struct place_image *im
 	if (strcmp(path, "-") == 0)
 		return archive_export(image->layout, &image->manifest, place->name, STDOUT_FILENO,
 				      err);
+	if (file_is_stream(path)) {
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		return fd < 0 ? error_errno(err, "cannot write %s", path)
+			      : archive_export(image->layout, &image->manifest, place->name, fd,
+					       err);
+	}
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(err, "cannot write %s", path);

@@ -293,6 +293,15 @@ signed() {
 	ringup -q pull "$A/lab/archive:1" docker-archive:image.tar
 	[ "$(tar xOf image.tar manifest.json | jq -r '.[0].RepoTags[0]')" = "$A/lab/archive:1" ]
 	ringup -q pull "$A/lab/archive:1" docker-archive:- | tar t | grep -qx manifest.json
+	# a device or a pipe is written into, not replaced
+	ln -s /dev/null null
+	ringup -q pull "$A/lab/archive:1" docker-archive:null
+	[ -L null ]
+	mkfifo pipe
+	tar t <pipe >listed &
+	ringup -q pull "$A/lab/archive:1" docker-archive:pipe
+	wait $!
+	grep -qx manifest.json listed
 	[ ! -d "$HOME/.cache/ringup" ] || [ -z "$(ls "$HOME/.cache/ringup")" ]
 }
 
