@@ -16,7 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "DIR:TAG" or "FILE:NAME:TAG": cut at the first ':', as skopeo does; names may hold '/' and ':'. */
+/* "DIR:TAG" or "FILE:NAME:TAG": cut at the first ':', as skopeo does; names may hold '/' and ':'.
+ */
 static void split_name(const char *text, struct arena *arena, struct place *place)
 {
 	const char *colon = strchr(text, ':');

@@ -69,16 +69,19 @@ static bool is_redirect(const struct exchange *x)
 static int follow(struct transfer *t, struct error *err)
 {
 	const char *location = exchange_header(&t->x, "Location");
-	_cleanup_(str_release) struct str url = {0};
+	_cleanup_(str_release) struct str url = {0}, plain = {0};
 
 	str_init(&url);
+	str_init(&plain);
 	if (!location || ++t->redirects > REDIRECTS_MAX) {
 		failure_set(t->registry, &t->x, err);
 		return error_advise(err, location ? "it redirects in circles"
 						  : "it redirects to nowhere");
 	}
-	if (url_join(t->x.url.text, location, &url, err) < 0)
-		return error_wrap(err, "redirect from %s", t->x.url.text);
+	if (url_join(t->x.url.text, location, &url, err) < 0) {
+		url_for_people(t->x.url.text, &plain);
+		return error_wrap(err, "redirect from %s", plain.text);
+	}
 	str_clear(&t->x.url);
 	str_add(&t->x.url, url.text);
 	t->state = TRANSFER_READY;

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define LOCATION_SHOWN_MAX 120
+
 static void url_release(CURLU **url)
 {
 	curl_url_cleanup(*url);
@@ -102,7 +104,12 @@ static bool keep_https(const char *base, struct str *url)
 int url_join(const char *base, const char *location, struct str *url, struct error *err)
 {
 	_cleanup_(url_release) CURLU *check = NULL;
-	int rc = 0;
+	/* for the message: a query may hold a session's key, "USER:PASSWORD@" a password */
+	const char *shown = strchr(location, '@') ? "(hidden)" : location;
+	int shown_bytes = (int)strcspn(shown, "?#"), rc = 0;
+
+	if (shown_bytes > LOCATION_SHOWN_MAX)
+		shown_bytes = LOCATION_SHOWN_MAX;
 
 	str_clear(url);
 	if (strstr(location, "://"))
@@ -116,14 +123,16 @@ int url_join(const char *base, const char *location, struct str *url, struct err
 	if (rc == 0)
 		check = parse(url->text);
 	if (!check)
-		return error_set(err, ERROR_FAILED,
-				 "it points to '%.120s', which is not an http or https address",
-				 location);
+		return error_set(
+			err, ERROR_FAILED,
+			"it points to '%.*s', which is not an http or https address without "
+			"a password in it",
+			shown_bytes, shown);
 	if (!keep_https(base, url))
 		return error_set(err, ERROR_FAILED,
-				 "it points from https to the unprotected %.120s; correct the "
+				 "it points from https to the unprotected %.*s; correct the "
 				 "registry's own address in its settings",
-				 location);
+				 shown_bytes, shown);
 	return 0;
 }
 
