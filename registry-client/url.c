@@ -60,6 +60,41 @@ bool url_same_host(const char *a, const char *b)
 	return same_parts(a, b, false, false);
 }
 
+/* "lab:5000", ".lab:5000" and "*.lab:5000" for registry.lab:5000 */
+static bool covers(const char *entry, size_t length, const char *host, const char *port)
+{
+	_cleanup_(str_release) struct str whole = {0};
+	size_t dots = strspn(entry, "*.");
+
+	str_init(&whole);
+	str_addf(&whole, ".%s:%s", host, port);
+	if (dots >= length || length - dots >= whole.length)
+		return false;
+	entry += dots;
+	length -= dots;
+	return strncasecmp(whole.text + whole.length - length, entry, length) == 0 &&
+	       whole.text[whole.length - length - 1] == '.';
+}
+
+bool url_is_excepted(const char *url, const char *no_proxy)
+{
+	_cleanup_(url_release) CURLU *parsed = parse(url);
+	_cleanup_(text_release) char *host = NULL;
+	_cleanup_(text_release) char *port = NULL;
+
+	if (!parsed || curl_url_get(parsed, CURLUPART_HOST, &host, 0) != CURLUE_OK ||
+	    curl_url_get(parsed, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) != CURLUE_OK)
+		return false;
+	for (const char *p = no_proxy; *p; p += strspn(p, ", \t")) {
+		size_t length = strcspn(p, ", \t");
+
+		if (covers(p, length, host, port))
+			return true;
+		p += length;
+	}
+	return false;
+}
+
 /* Resolves a location that is neither absolute nor an absolute path. */
 static int join_relative(const char *base, const char *location, struct str *url)
 {

@@ -123,6 +123,9 @@ setup() {
 		[ "$status" -eq 0 ]
 		apart env "$variable=http://$A" NO_PROXY=registry.example ringup ls --plain-http "$name/lab/proxied"
 		says 1 'registry.example'
+		# with its port, as Docker and Podman take it
+		apart env "$variable=http://127.0.0.1:1" NO_PROXY=$name ringup ls --plain-http "$name/lab/proxied"
+		says 1 'cannot resolve'
 		apart env "$variable=http://127.0.0.1:1" ringup ls --plain-http "$name/lab/proxied"
 		says 1 'the proxy does not answer' 'NO_PROXY'
 	done
