@@ -584,7 +584,7 @@ layout_with_id() {
 @test "an image of Docker Hub comes from the mirror; without it the hub itself is asked" {
 	pushed library/hello:1
 	echo "mirrors: {docker: \"https://$A\"}" >>cluster.yaml
-	apart ringup -q pull docker.io/library/hello:1 oci:hub:1
+	apart ringup -q pull docker.io/hello:1 oci:hub:1
 	[ "$status" -eq 0 ]
 	diff -r "$F/image/blobs" hub/blobs
 	printf 'hosts: [a]\nmirrors: {docker: "http://127.0.0.1:1"}\n' >cluster.yaml
