@@ -181,12 +181,17 @@ static int pull(struct mover *mover, const struct place *from, const struct plac
 	_cleanup_(place_close) struct place_image image = {0};
 	struct arena *arena = mover->ctx.arena;
 	struct place target = *to;
-	struct pull_report report;
+	struct pull_report report = {0};
 
 	name_target(&mover->ctx, from, &target);
-	if (place_prepare(&target, arena, &image, err) < 0 ||
-	    pull_any(mover, from, &target, &image, &report, err) < 0 ||
-	    (to->kind != PLACE_ROOTFS && place_write(&target, &image, arena, err) < 0))
+	if (place_prepare(&target, arena, &image, err) < 0)
+		return -1;
+	if (pull_any(mover, from, &target, &image, &report, err) < 0) {
+		if (report.bytes_received + report.bytes_resumed)
+			place_keep(&image); /* what came need not come again */
+		return -1;
+	}
+	if (to->kind != PLACE_ROOTFS && place_write(&target, &image, arena, err) < 0)
 		return -1;
 	moved->digest = arena_strdup(arena, image.manifest.digest);
 	moved->blobs_total = report.blobs_total;

@@ -547,6 +547,56 @@ layout_with_id() {
 	[ ! -e wrong ]
 }
 
+# scratch_folders: how many there are in the cache.
+scratch_folders() {
+	find "$HOME/.cache/ringup" -maxdepth 1 -name 'image-*' | wc -l
+}
+
+# cached: the MiB there.
+cached() {
+	mkdir -p "$HOME/.cache/ringup"
+	du -sm "$HOME/.cache/ringup" 2>/dev/null | cut -f1
+}
+
+# cut_off SIGNAL WORD...: runs it, ended so as soon as 4 MiB more are in the cache.
+cut_off() {
+	local signal=$1 before
+	shift
+	before=$(cached)
+	"$@" >../out 2>../err &
+	until [ $(($(cached) - before)) -ge 4 ]; do
+		kill -0 $! || return 1
+	done
+	kill "-$signal" $!
+	wait $! || true
+}
+
+@test "what was received for an archive or a tree is there for the next run" {
+	python3 "$ROOT/tests/fault/archive.py" big.tar big:1 150 20 10
+	ringup -q push docker-archive:big.tar "$A/lab/kept:1" >/dev/null
+	for signal in KILL INT; do
+		cut_off "$signal" ringup -q pull "$A/lab/kept:1" rootfs:tree
+		[ ! -e tree ]
+		[ "$(scratch_folders)" -eq 1 ]
+	done
+	cut_off KILL ringup -q pull "$A/lab/kept:1" docker-archive:got.tar
+	cp -r "$HOME/.cache/ringup"/image-* "$HOME/.cache/ringup/image-old"
+	apart ringup -q --json pull "$A/lab/kept:1" docker-archive:got.tar
+	json 'd["bytes_resumed"] > 3000000 or d["blobs"]["moved"] < d["blobs"]["total"]'
+	# what is left is used or removed; what another process works with is not touched
+	[ "$(scratch_folders)" -eq 0 ]
+	mkdir "$HOME/.cache/ringup/image-other"
+	exec 5<"$HOME/.cache/ringup/image-other"
+	flock -n 5
+	ringup -q pull "$A/lab/kept:1" docker-archive:got.tar >/dev/null
+	[ "$(scratch_folders)" -eq 1 ]
+	exec 5<&-
+	# nothing came: nothing is kept
+	apart ringup pull "$A/lab/nothing:1" docker-archive:none.tar
+	says 1 'has no image'
+	[ "$(scratch_folders)" -eq 0 ]
+}
+
 @test "inspect: text, JSON, the very bytes" {
 	pushed lab/look:1
 	apart ringup inspect "$A/lab/look:1"
