@@ -607,6 +607,28 @@ cut_off() {
 	[ "sha256:$(ringup inspect --raw "$A/lab/look:1" | sha256sum | cut -c1-64)" = "$digest" ]
 }
 
+@test "inspect: what others wrote does not reach the terminal as it is" {
+	python3 - <<-'END'
+		import hashlib, json, os
+		os.makedirs('odd/blobs/sha256')
+		def put(value, kind):
+		    data = json.dumps(value).encode()
+		    digest = hashlib.sha256(data).hexdigest()
+		    open('odd/blobs/sha256/' + digest, 'wb').write(data)
+		    return {'mediaType': 'application/vnd.oci.image.' + kind, 'digest': 'sha256:' + digest, 'size': len(data)}
+		config = put({'os': 'li\x1b[31mnux', 'architecture': 'arm', 'variant': 'v7', 'created': '\x1b]0;t\x07',
+		    'config': {'Cmd': ['\x1b[2J', 'a\nb', 'caf\u00e9']}}, 'config.v1+json')
+		manifest = put({'schemaVersion': 2, 'config': config, 'layers': []}, 'manifest.v1+json')
+		json.dump({'schemaVersion': 2, 'manifests': [manifest]}, open('odd/index.json', 'w'))
+	END
+	ringup -q push oci:odd "$A/lab/odd:1" >/dev/null
+	apart ringup inspect "$A/lab/odd:1"
+	[ "$status" -eq 0 ]
+	grep -qx 'platform *li?\[31mnux/arm/v7' ../out
+	grep -qx 'command *?\[2J a?b café' ../out
+	! grep -q "$(printf '[\033\007]')" ../out
+}
+
 @test "rm: not the other tags" {
 	pushed lab/gone:1
 	pushed lab/gone:2
