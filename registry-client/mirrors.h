@@ -42,6 +42,12 @@ struct mirrors {
 int mirrors_find(const struct reference *ref, const char *hub, struct arena *arena,
 		 struct mirrors *mirrors, struct error *err);
 
+/*
+ * Whether registries.conf says `insecure` of the registry at this address: pushes, lists and logins
+ * go there, whatever mirrors it has.
+ */
+int mirrors_insecure(const char *address, struct arena *arena, bool *insecure, struct error *err);
+
 /* One [[registry]] of a registries.conf. */
 struct registry_entry {
 	struct registry_entry *next; /* read before it */

@@ -135,6 +135,20 @@ setup() {
 	[ "$status" -eq 0 ]
 }
 
+@test "a registry that registries.conf calls insecure: for every command" {
+	local name=registry.example:5000
+	printf '[[registry]]\nlocation = "%s"\ninsecure = true\n' "$name" >registries.conf
+	export CONTAINERS_REGISTRIES_CONF=$PWD/registries.conf http_proxy=http://$A https_proxy=http://127.0.0.1:1
+	ringup login -u ops "$name" <<<s3cret
+	ringup -q push "oci:$F/image:1" "$name/lab/insecure:1" >/dev/null
+	[ "$(ringup ls "$name/lab/insecure")" = 1 ]
+	ringup inspect "$name/lab/insecure:1" | grep -q '^digest'
+	ringup -q pull "$name/lab/insecure:1" oci:back >/dev/null
+	diff -r "$F/image/blobs" back/blobs
+	apart ringup ls registry.example:5001/lab/insecure
+	says 1 'https://registry.example:5001'
+}
+
 @test "what the registry wants people to know is shown once, and changes nothing" {
 	apart ringup push "oci:$F/image:1" "$A/lab/warned:1"
 	[ "$status" -eq 0 ]

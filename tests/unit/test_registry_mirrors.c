@@ -105,6 +105,36 @@ static void test_rows(void **state)
 	}
 }
 
+static void test_insecure(void **state)
+{
+	static const struct {
+		const char *address;
+		bool insecure;
+	} cases[] = {
+		/* a host without a port stands for all of its ports, as Podman reads it */
+		{"plain.io", true},	  {"plain.io:5000", true},  {"nvcr.io", false},
+		{"10.0.0.9:5000", false}, {"a.example.com", false}, {"docker.io", false},
+		{"moved.io", false},
+	};
+	struct scratch *s = *state;
+	const char *path = arena_printf(&s->arena, "%s/registries.conf", s->folder);
+	const char *text = arena_printf(&s->arena,
+					"[[registry]]\nprefix=\"moved.io\"\nlocation=\"x.io\"\n"
+					"insecure=true\n%s",
+					conf);
+	struct error err = {0};
+
+	assert_int_equal(file_write(path, text, strlen(text), 0600, &err), 0);
+	setenv("CONTAINERS_REGISTRIES_CONF", path, 1);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		bool insecure;
+
+		assert_fine(mirrors_insecure(cases[i].address, &s->arena, &insecure, &err));
+		if (insecure != cases[i].insecure)
+			fail_msg("%s", cases[i].address);
+	}
+}
+
 /* Arrays of tables as values, and names as TOML lets them be written. */
 static void test_inline(void **state)
 {
@@ -200,6 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_rows, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_insecure, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_inline, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_bad, scratch_setup, scratch_teardown),
 	};
