@@ -44,12 +44,13 @@ static int find_manifest(struct subject *s, const char *platform, struct error *
 	const struct index_entry *entry;
 	struct index index;
 
+	if (platform && platform_check(platform, err) < 0)
+		return -1;
 	if (registry_get_manifest(s->registry, &s->ref, arena, &s->descriptor, &s->bytes, err) < 0)
 		return -1;
 	if (!platform || !media_is_index(s->descriptor.media_type))
 		return 0;
-	if (platform_check(platform, err) < 0 ||
-	    index_parse(s->bytes, s->descriptor.size_bytes, reference_text(&s->ref, arena), arena,
+	if (index_parse(s->bytes, s->descriptor.size_bytes, reference_text(&s->ref, arena), arena,
 			&index, err) < 0 ||
 	    index_choose(&index, platform, reference_text(&s->ref, arena), &entry, err) < 0)
 		return -1;

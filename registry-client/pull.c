@@ -233,9 +233,8 @@ static int fetch_all(struct pull *pull, struct error *err)
 /* The config says what a single image is for: looked at before its layers are fetched. */
 static int check_platform(struct pull *pull, const struct page *image, struct error *err)
 {
-	_cleanup_(json_free) cJSON *json = NULL;
 	struct manifest manifest;
-	const char *bytes, *os, *architecture, *variant;
+	const char *bytes;
 
 	if (!pull->platform || strcmp(pull->platform, PLATFORM_ALL) == 0 ||
 	    media_is_index(image->descriptor.media_type))
@@ -249,18 +248,7 @@ static int check_platform(struct pull *pull, const struct page *image, struct er
 		    : registry_get_blob(pull->registry, pull->ref, &manifest.config, &pull->arena,
 					&bytes, err) < 0)
 		return -1;
-	/* An artifact's config may be anything. */
-	json = cJSON_ParseWithLength(bytes, manifest.config.size_bytes);
-	os = json_text(json, "os", &pull->arena);
-	architecture = json_text(json, "architecture", &pull->arena);
-	variant = json_text(json, "variant", &pull->arena);
-	if (!os || !architecture || !*os ||
-	    platform_fits(pull->platform, os, architecture, variant ? variant : ""))
-		return 0;
-	return error_set(err, ERROR_FAILED,
-			 "the image is for %.60s/%.60s, not for %s; leave out --platform to have "
-			 "it all the same",
-			 os, architecture, pull->platform);
+	return platform_check_config(pull->platform, bytes, manifest.config.size_bytes, err);
 }
 
 static int put_pages(struct pull *pull, struct error *err)

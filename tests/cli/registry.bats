@@ -405,6 +405,23 @@ s.serve_forever()' >port 3>&- 4>&- &
 	lines 'sum(x["event"] == "retry" and "503" in x["why"] and x["try"] == 2 for x in e) == 1'
 }
 
+@test "--platform of a single image that is for another one: refused on every way" {
+	pushed lab/single:1
+	for words in "pull $A/lab/single:1 oci:one" "pull $A/lab/single:1 rootfs:two" \
+		"copy $A/lab/single:1 $A/lab/other:1" "push oci:$F/image:1 $A/lab/other:1" "copy oci:$F/image:1 oci:three"; do
+		# shellcheck disable=SC2086
+		apart ringup -q ${words%% *} --platform linux/arm64 ${words#* }
+		says 1 'is for linux/amd64, not for linux/arm64'
+		# shellcheck disable=SC2086
+		apart ringup -q ${words%% *} --platform arm64 ${words#* }
+		says 2 "'arm64' is not a platform"
+	done
+	apart ringup ls "$A/lab/other"
+	says 1
+	ringup -q copy --platform linux/amd64 "$A/lab/single:1" "$A/lab/other:1" >/dev/null
+	[ "$(ringup ls "$A/lab/other")" = 1 ]
+}
+
 @test "several sources: each under its own name and tag" {
 	python3 "$ROOT/tests/fault/archive.py" a.tar reg.example/team/alpha:1 1
 	python3 "$ROOT/tests/fault/archive.py" b.tar beta 1
