@@ -76,6 +76,17 @@ bool failure_is_transient(const struct exchange *x)
 	       x->status == 503 || x->status == 504;
 }
 
+bool failure_is_torn_handshake(const struct exchange *x)
+{
+	static const char *const words[] = {"Connection reset", "Broken pipe", "SSL_ERROR_SYSCALL",
+					    "unexpected eof"};
+
+	for (size_t i = 0; x->result == CURLE_SSL_CONNECT_ERROR && i < ARRAY_LEN(words); i++)
+		if (strstr(x->problem, words[i]))
+			return true;
+	return false;
+}
+
 /* The error list of a registry's answer, in a document that the caller frees; or NULL. */
 static const cJSON *read_errors(const struct exchange *x, cJSON **json)
 {

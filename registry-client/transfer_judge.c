@@ -130,6 +130,13 @@ static int challenged(struct transfer *t, struct error *err)
 	return 0;
 }
 
+/* A loopback registry that was not reached yet may not speak TLS at all: registry_contact. */
+static bool is_torn_handshake(const struct transfer *t)
+{
+	return (t->registry->is_known || !t->registry->is_loopback) &&
+	       failure_is_torn_handshake(&t->x);
+}
+
 int transfer_judge(struct transfer *t, struct error *err)
 {
 	struct exchange *x = &t->x;
@@ -138,7 +145,7 @@ int transfer_judge(struct transfer *t, struct error *err)
 		warning_show(t->registry, x);
 	if (is_redirect(x))
 		return follow(t, err);
-	if (failure_is_transient(x))
+	if (failure_is_transient(x) || is_torn_handshake(t))
 		return try_again(t, err);
 	if (x->result == CURLE_OK && x->status == 401 && x->credentials == CREDENTIALS_REGISTRY)
 		return challenged(t, err);

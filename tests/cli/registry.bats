@@ -264,6 +264,21 @@ signed() {
 	[ "$(cat ../out)" = "$A: nothing was kept" ]
 }
 
+@test "a connection that is torn in its TLS handshake: another one is tried" {
+	local pid address
+	pushed lab/torn:1
+	python3 "$ROOT/tests/standin/hang_up.py" "$A" 3,4e,5 >port 3>&- 4>&- &
+	pid=$!
+	while [ ! -s port ]; do sleep 0.05; done
+	address=127.0.0.1:$(cat port)
+	ringup login --ca "$F/reg/ca.pem" -u ringup "$address" <"$F/reg/password"
+	apart ringup -q --json pull --ca "$F/reg/ca.pem" "$address/lab/torn:1" oci:torn
+	kill "$pid"
+	[ "$status" -eq 0 ] || { cat ../err; false; }
+	json 'd["totals"]["retries"] >= 1'
+	diff -r "$F/image/blobs" torn/blobs
+}
+
 @test "push, pull: the same bytes, and the second time nothing" {
 	pushed lab/round:1
 	apart ringup -q --json push "oci:$F/image:1" "$A/lab/round:1"
