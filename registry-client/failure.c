@@ -227,6 +227,22 @@ static bool is_proxy_gone(const struct exchange *x, const char *url)
 	       !memmem(url, strlen(url), host, strcspn(host, " "));
 }
 
+/* The proxy answers, and opens no way to a registry that speaks TLS. */
+static bool is_tunnel_refused(const struct exchange *x)
+{
+	return x->result != CURLE_OK && starts_with(x->problem, "CONNECT tunnel failed");
+}
+
+static int set_tunnel(const struct exchange *x, const char *url, struct error *err)
+{
+	return error_set(
+		err, ERROR_FAILED,
+		"registry %.300s: the proxy does not let us through (%s); correct "
+		"https_proxy (http://USER:PASSWORD@HOST:PORT where it asks for a login), or "
+		"name the registry in NO_PROXY",
+		url, x->problem);
+}
+
 static int set_connect(const struct exchange *x, const char *url, struct error *err)
 {
 	if (is_proxy_gone(x, url))
@@ -329,6 +345,8 @@ int failure_set(const struct registry *registry, const struct exchange *x, struc
 
 	str_init(&url);
 	url_for_people(x->url.text, &url);
+	if (is_tunnel_refused(x))
+		return set_tunnel(x, url.text, err);
 	if (refuses_certificate(x) || hangs_up_at_once(registry, x))
 		return set_client(registry, x, url.text, err);
 	switch (x->result) {

@@ -129,6 +129,10 @@ setup() {
 		apart env "$variable=http://127.0.0.1:1" ringup ls --plain-http "$name/lab/proxied"
 		says 1 'the proxy does not answer' 'NO_PROXY'
 	done
+	# a proxy that opens no tunnel
+	https_proxy=http://$A apart ringup ls "$name/lab/proxied"
+	says 1 'the proxy does not let us through (CONNECT tunnel failed, response '
+	! grep -q certificate ../err
 	# loopback addresses never go through one
 	printf '{"auths": {"%s": {"auth": "b3BzOnMzY3JldA=="}}}' "$A" >"$HOME/.docker/config.json"
 	http_proxy=http://127.0.0.1:1 apart ringup ls "$A/lab/proxied"
