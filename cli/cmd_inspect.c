@@ -4,6 +4,7 @@
 
 #include "core/json.h"
 #include "core/str.h"
+#include "core/term.h"
 #include "oci/index.h"
 #include "registry-client/blob_get.h"
 #include "registry-client/manifest.h"
@@ -43,12 +44,13 @@ static int find_manifest(struct subject *s, const char *platform, struct error *
 	const struct index_entry *entry;
 	struct index index;
 
+	if (platform && platform_check(platform, err) < 0)
+		return -1;
 	if (registry_get_manifest(s->registry, &s->ref, arena, &s->descriptor, &s->bytes, err) < 0)
 		return -1;
 	if (!platform || !media_is_index(s->descriptor.media_type))
 		return 0;
-	if (platform_check(platform, err) < 0 ||
-	    index_parse(s->bytes, s->descriptor.size_bytes, reference_text(&s->ref, arena), arena,
+	if (index_parse(s->bytes, s->descriptor.size_bytes, reference_text(&s->ref, arena), arena,
 			&index, err) < 0 ||
 	    index_choose(&index, platform, reference_text(&s->ref, arena), &entry, err) < 0)
 		return -1;
@@ -133,8 +135,22 @@ static const char *text_of(const cJSON *json, const char *name)
 
 static void print_text(const cJSON *json, const char *label, const char *name)
 {
-	if (*text_of(json, name))
-		printf("%-14s %s\n", label, text_of(json, name));
+	if (!*text_of(json, name))
+		return;
+	printf("%-14s ", label);
+	term_text(text_of(json, name), stdout);
+	putchar('\n');
+}
+
+/* OS/ARCH, and the variant where there is one. */
+static void print_platform(const cJSON *json)
+{
+	term_text(text_of(json, "os"), stdout);
+	putchar('/');
+	term_text(text_of(json, "architecture"), stdout);
+	if (*text_of(json, "variant"))
+		putchar('/');
+	term_text(text_of(json, "variant"), stdout);
 }
 
 static void print_words(const cJSON *config, const char *label, const char *name)
@@ -145,8 +161,10 @@ static void print_words(const cJSON *config, const char *label, const char *name
 		return;
 	printf("%-14s", label);
 	cJSON_ArrayForEach (item, list)
-		if (cJSON_IsString(item))
-			printf(" %s", item->valuestring);
+		if (cJSON_IsString(item)) {
+			putchar(' ');
+			term_text(item->valuestring, stdout);
+		}
 	putchar('\n');
 }
 
@@ -158,10 +176,14 @@ static void print_list(const cJSON *json, const char *label, const char *name)
 	cJSON_ArrayForEach (item, json_member(json, name)) {
 		printf("%-14s %s  %s", label, text_of(item, "digest"),
 		       format_bytes(size, strtoull(text_of(item, "size"), NULL, 10)));
-		if (*text_of(item, "os"))
-			printf("  %s/%s", text_of(item, "os"), text_of(item, "architecture"));
-		if (*text_of(item, "artifactType"))
-			printf("  %s", text_of(item, "artifactType"));
+		if (*text_of(item, "os")) {
+			fputs("  ", stdout);
+			print_platform(item);
+		}
+		if (*text_of(item, "artifactType")) {
+			fputs("  ", stdout);
+			term_text(text_of(item, "artifactType"), stdout);
+		}
 		putchar('\n');
 		label = "";
 	}
@@ -176,9 +198,11 @@ static void print(const cJSON *json)
 	print_text(json, "digest", "digest");
 	print_text(json, "type", "mediaType");
 	print_text(config, "created", "created");
-	if (json_member(config, "architecture"))
-		printf("%-14s %s/%s\n", "platform", text_of(config, "os"),
-		       text_of(config, "architecture"));
+	if (json_member(config, "architecture")) {
+		printf("%-14s ", "platform");
+		print_platform(config);
+		putchar('\n');
+	}
 	print_words(inner, "entrypoint", "Entrypoint");
 	print_words(inner, "command", "Cmd");
 	if (json_member(json, "layers"))

@@ -68,7 +68,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 		return error_set(err, ERROR_USAGE,
 				 "name the registry: ringup login -u %s HOST[:PORT]", o->user);
 	if (remote_open_as(ctx, &cluster, &o->remote, address, &credentials, &registry, err) < 0 ||
-	    registry_contact(registry, err) < 0 ||
+	    registry_login(registry, err) < 0 ||
 	    credentials_store(&cluster, address, &credentials, err) < 0)
 		return -1;
 	if (!ctx->json)

@@ -4,6 +4,7 @@
 
 #include "core/json.h"
 #include "core/str.h"
+#include "core/term.h"
 #include "registry-client/list.h"
 
 #include <string.h>
@@ -23,8 +24,10 @@ static void print(struct context *ctx, const char *what, const struct words *nam
 	cJSON *list;
 
 	if (!ctx->json) {
-		for (size_t i = 0; i < names->count; i++)
-			puts(names->list[i]);
+		for (size_t i = 0; i < names->count; i++) {
+			term_text(names->list[i], stdout);
+			putchar('\n');
+		}
 		return;
 	}
 	json = json_document();

@@ -93,6 +93,23 @@ int move_read(struct mover *mover, const struct place *from, struct place_image 
 	return rc;
 }
 
+/* A single image, which its config says what it is for. */
+static int check_platform(const char *platform, const struct place_image *image,
+			  struct arena *arena, struct error *err)
+{
+	struct manifest manifest;
+	const char *bytes;
+
+	if (layout_read(image->layout, &image->manifest, MANIFEST_BYTES_MAX, arena, &bytes, err) <
+		    0 ||
+	    manifest_parse(bytes, image->manifest.size_bytes, "the manifest", arena, &manifest,
+			   err) < 0 ||
+	    layout_read(image->layout, &manifest.config, MANIFEST_BYTES_MAX, arena, &bytes, err) <
+		    0)
+		return -1;
+	return platform_check_config(platform, bytes, manifest.config.size_bytes, err);
+}
+
 int move_choose(const struct move_options *options, bool is_needed, struct place_image *image,
 		struct arena *arena, struct error *err)
 {
@@ -100,6 +117,10 @@ int move_choose(const struct move_options *options, bool is_needed, struct place
 	struct index index;
 	const char *bytes;
 
+	if (options->platform && platform_check(options->platform, err) < 0)
+		return -1;
+	if (options->platform && !media_is_index(image->manifest.media_type))
+		return check_platform(options->platform, image, arena, err);
 	if (!media_is_index(image->manifest.media_type) || options->all ||
 	    (!options->platform && !is_needed))
 		return 0;
@@ -181,12 +202,17 @@ static int pull(struct mover *mover, const struct place *from, const struct plac
 	_cleanup_(place_close) struct place_image image = {0};
 	struct arena *arena = mover->ctx.arena;
 	struct place target = *to;
-	struct pull_report report;
+	struct pull_report report = {0};
 
 	name_target(&mover->ctx, from, &target);
-	if (place_prepare(&target, arena, &image, err) < 0 ||
-	    pull_any(mover, from, &target, &image, &report, err) < 0 ||
-	    (to->kind != PLACE_ROOTFS && place_write(&target, &image, arena, err) < 0))
+	if (place_prepare(&target, arena, &image, err) < 0)
+		return -1;
+	if (pull_any(mover, from, &target, &image, &report, err) < 0) {
+		if (report.bytes_received + report.bytes_resumed)
+			place_keep(&image); /* what came need not come again */
+		return -1;
+	}
+	if (to->kind != PLACE_ROOTFS && place_write(&target, &image, arena, err) < 0)
 		return -1;
 	moved->digest = arena_strdup(arena, image.manifest.digest);
 	moved->blobs_total = report.blobs_total;

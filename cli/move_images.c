@@ -88,7 +88,7 @@ static int plan(const char *const *words,
 		count++;
 	where = words[--count];
 	is_prefix = ends_with(where, "/") && !strchr(where, '@') && !starts_with(where, "oci:") &&
-		    !starts_with(where, "docker-");
+		    !starts_with(where, "docker-") && !starts_with(where, "rootfs:");
 	*moves = (struct moves){.list = ARENA_ARRAY(arena, count + 1, struct move),
 				.count = count,
 				.are_several = is_prefix || count > 1};

@@ -13,15 +13,18 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "DIR:TAG" or "FILE:NAME:TAG": cut at the first ':' behind the last '/' of the path. */
-static void split_name(const char *text, bool name_has_slashes, struct arena *arena,
-		       struct place *place)
+#define SCRATCH_PREFIX "image-"
+#define SCRATCH_TRIES 3
+
+/* "DIR:TAG" or "FILE:NAME:TAG": cut at the first ':', as skopeo does; names may hold '/' and ':'.
+ */
+static void split_name(const char *text, struct arena *arena, struct place *place)
 {
-	const char *slash = strrchr(text, '/');
-	const char *colon = strchr(name_has_slashes || !slash ? text : slash, ':');
+	const char *colon = strchr(text, ':');
 
 	place->path = colon ? arena_strndup(arena, text, (size_t)(colon - text)) : text;
 	place->name = colon && colon[1] ? colon + 1 : NULL;
@@ -42,12 +45,12 @@ int place_parse(const char *text, struct arena *arena, struct place *place, stru
 	*place = (struct place){.text = text};
 	if (starts_with(text, "oci:")) {
 		place->kind = PLACE_LAYOUT;
-		split_name(text + strlen("oci:"), false, arena, place);
+		split_name(text + strlen("oci:"), arena, place);
 		return check_path(place, err);
 	}
 	if (starts_with(text, "docker-archive:")) {
 		place->kind = PLACE_ARCHIVE;
-		split_name(text + strlen("docker-archive:"), true, arena, place);
+		split_name(text + strlen("docker-archive:"), arena, place);
 		return check_path(place, err);
 	}
 	if (starts_with(text, "docker-daemon:")) {
@@ -85,18 +88,75 @@ int place_parse_reference(const char *text, struct arena *arena, struct referenc
 	return 0;
 }
 
-/* A folder of its own in the cache. */
+/* Locked, and still the folder of that name; -1: another process has it, or had it. */
+static int lock_scratch(const char *path)
+{
+	struct stat open_folder, folder;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &open_folder) < 0 ||
+			stat(path, &folder) < 0 || folder.st_ino != open_folder.st_ino))
+		fd_close(&fd);
+	return fd;
+}
+
+/* Takes a scratch folder that a process left when it was killed; removes the others. */
+static void adopt_scratch(const char *cache, struct arena *arena, struct place_image *image)
+{
+	struct error ignored = {0};
+	const char **names;
+
+	if (folder_list(cache, "", arena, &names, &ignored) < 0)
+		return;
+	for (; *names; names++) {
+		const char *path = arena_printf(arena, "%s/%s", cache, *names);
+		int lock = starts_with(*names, SCRATCH_PREFIX) ? lock_scratch(path) : -1;
+
+		if (lock < 0)
+			continue;
+		if (image->scratch) {
+			if (folder_remove(path, &ignored) < 0)
+				log_debug("%s", ignored.text);
+			fd_close(&lock);
+			continue;
+		}
+		image->scratch = path;
+		image->lock = lock;
+	}
+}
+
+/*
+ * A folder of our own in the cache, with a layout in it. What a killed process left there is as
+ * good as new: blobs are there whole or as parts that a pull goes on with (oci/partial.h).
+ */
 static int make_scratch(struct arena *arena, struct place_image *image, struct error *err)
 {
-	const char *folder = path_cache_folder(arena);
-	char *path = arena_printf(arena, "%s/image-XXXXXX", folder);
+	const char *cache = path_cache_folder(arena);
 
-	if (folder_make(folder, 0700, err) < 0)
+	if (folder_make(cache, 0700, err) < 0)
 		return -1;
-	if (!mkdtemp(path))
-		return error_errno(err, "cannot make a folder in %s", folder);
-	image->layout = image->scratch = path;
-	return 0;
+	adopt_scratch(cache, arena, image);
+	for (int i = 0; i < SCRATCH_TRIES && !image->scratch; i++) {
+		char *path = arena_printf(arena, "%s/" SCRATCH_PREFIX "XXXXXX", cache);
+
+		if (!mkdtemp(path))
+			return error_errno(err, "cannot make a folder in %s", cache);
+		image->lock = lock_scratch(path);
+		/* else another process took it for one that was left; or there are no locks here */
+		if (image->lock >= 0 || i + 1 == SCRATCH_TRIES)
+			image->scratch = path;
+		else
+			rmdir(path);
+	}
+	image->layout = arena_printf(arena, "%s/layout", image->scratch);
+	return folder_make(image->layout, 0700, err);
+}
+
+void place_keep(struct place_image *image)
+{
+	if (image->scratch)
+		fd_close(&image->lock);
+	image->scratch = NULL;
 }
 
 void place_close(struct place_image *image)
@@ -105,7 +165,7 @@ void place_close(struct place_image *image)
 
 	if (image->scratch && folder_remove(image->scratch, &ignored) < 0)
 		log_warn("%s", ignored.text);
-	image->scratch = NULL;
+	place_keep(image);
 }
 
 struct archive_options place_archive_options(const struct place *place, struct arena *arena)
@@ -181,6 +241,12 @@ static int write_archive(const struct place *place, const struct place_image *im
 	if (strcmp(path, "-") == 0)
 		return archive_export(image->layout, &image->manifest, place->name, STDOUT_FILENO,
 				      err);
+	if (file_is_stream(path)) {
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		return fd < 0 ? error_errno(err, "cannot write %s", path)
+			      : archive_export(image->layout, &image->manifest, place->name, fd,
+					       err);
+	}
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(err, "cannot write %s", path);

@@ -39,6 +39,7 @@ int place_parse_reference(const char *text, struct arena *arena, struct referenc
 struct place_image {
 	const char *layout;
 	const char *scratch; /* folder to remove, or NULL */
+	int lock;	     /* of the scratch folder, while there is one */
 	struct descriptor manifest;
 };
 int place_read(const struct place *place, struct arena *arena, struct place_image *image,
@@ -65,5 +66,8 @@ struct archive_options place_archive_options(const struct place *place, struct a
 
 /* For _cleanup_. */
 void place_close(struct place_image *image);
+
+/* Leaves a scratch folder where it is: the next command that needs one goes on with it. */
+void place_keep(struct place_image *image);
 
 #endif

@@ -27,7 +27,7 @@ struct unpacker {
 	struct error err;
 };
 
-/* The diffIDs of the config, as many as there are layers; NULL entries where it has none. */
+/* The diffIDs of the config, as many as there are layers. */
 static int read_diff_ids(const char *layout, const struct manifest *image, struct arena *arena,
 			 const char ***ids, struct error *err)
 {
@@ -51,8 +51,13 @@ static int read_diff_ids(const char *layout, const struct manifest *image, struc
 	for (size_t i = 0; i < count; i++) {
 		const cJSON *id = cJSON_GetArrayItem(list, (int)i);
 
-		if (cJSON_IsString(id))
-			(*ids)[i] = arena_strdup(arena, id->valuestring);
+		if (!cJSON_IsString(id) || !digest_is_valid(id->valuestring))
+			return error_set(
+				err, ERROR_FAILED,
+				"the config names layer %zu by no sha256 or sha512 digest: "
+				"its bytes cannot be checked",
+				i + 1);
+		(*ids)[i] = arena_strdup(arena, id->valuestring);
 	}
 	return 0;
 }

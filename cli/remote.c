@@ -23,7 +23,7 @@ int remote_open_as(struct context *ctx, const struct cluster *cluster,
 		   struct error *err)
 {
 	const struct cluster_registry *own = &cluster->registry;
-	bool is_own = own->address && strcmp(own->address, address) == 0;
+	bool is_own = own->address && strcmp(own->address, address) == 0, insecure;
 	struct registry_config config = {
 		.address = address,
 		.ca_path = options->ca,
@@ -37,8 +37,10 @@ int remote_open_as(struct context *ctx, const struct cluster *cluster,
 
 	if (!config.ca_path && is_own && *own->ca)
 		config.ca_path = cluster_path(cluster, own->ca, ctx->arena);
-	if (certs_find(address, ctx->arena, &config.certs, err) < 0)
+	if (certs_find(address, ctx->arena, &config.certs, err) < 0 ||
+	    mirrors_insecure(address, ctx->arena, &insecure, err) < 0)
 		return -1;
+	config.plain_http |= insecure;
 	return registry_open(&config, registry, err);
 }
 

@@ -34,7 +34,8 @@ int remote_cluster(struct context *ctx, struct cluster *cluster, struct error *e
 
 /*
  * Opens the registry at `address`. CA and `insecure` come from the options, else from the cluster
- * file when it names this registry, else from the certs.d folders of Docker and Podman.
+ * file when it names this registry, else from the certs.d folders of Docker and Podman and from
+ * registries.conf.
  */
 int remote_open(struct context *ctx, const struct remote_options *options, const char *address,
 		struct registry **registry, struct error *err);

@@ -65,11 +65,29 @@ static int write_all(int fd, const char *bytes, size_t length)
 	return 0;
 }
 
+bool file_is_stream(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+static int write_stream(const char *path, const void *bytes, size_t length, struct error *err)
+{
+	_cleanup_(fd_close) int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 || write_all(fd, bytes, length) < 0
+		       ? error_errno(err, "cannot write %s", path)
+		       : 0;
+}
+
 int file_write(const char *path, const void *bytes, size_t length, mode_t mode, struct error *err)
 {
 	char temporary[PATH_MAX];
 	_cleanup_(fd_close) int fd = -1;
 
+	if (file_is_stream(path))
+		return write_stream(path, bytes, length, err);
 	snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path);
 	fd = mkstemp(temporary);
 	if (fd < 0)

@@ -26,9 +26,13 @@ int file_read(const char *path, size_t ceiling_bytes, struct arena *arena, char 
 
 /*
  * Writes to a temporary file beside `path`, syncs and renames: readers see the old or the new
- * content, never a part. `mode` is set exactly, whatever the umask is.
+ * content, never a part. `mode` is set exactly, whatever the umask is. What file_is_stream is
+ * written into as it is.
  */
 int file_write(const char *path, const void *bytes, size_t length, mode_t mode, struct error *err);
+
+/* Whether something is there that is not to be replaced: a device, a pipe, a socket. */
+bool file_is_stream(const char *path);
 
 bool file_exists(const char *path);
 

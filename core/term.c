@@ -31,6 +31,12 @@ bool term_color(FILE *stream, const char *mode)
 	return term_is_tty(stream) && !(term && strcmp(term, "dumb") == 0);
 }
 
+void term_text(const char *text, FILE *out)
+{
+	for (; *text; text++)
+		fputc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, out);
+}
+
 void term_table_init(struct term_table *table, struct arena *arena, const char *const *header)
 {
 	*table = (struct term_table){.arena = arena, .capacity = 32};

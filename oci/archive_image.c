@@ -122,11 +122,6 @@ static int check_config(const struct part *config, struct error *err)
 	return 0;
 }
 
-static void add_plain(void *arg, const void *bytes, size_t length)
-{
-	digest_add(arg, bytes, length);
-}
-
 /*
  * The config is read behind the layers, and may name one by another algorithm than the one that it
  * was hashed by: its plain bytes are read once more, out of its blob.
@@ -135,29 +130,24 @@ static int hash_again(const struct part *layer, const char *folder, const char *
 		      char diff_id[static DIGEST_TEXT_BYTES], struct error *err)
 {
 	_cleanup_(free_pointer) char *buffer = xmalloc(READ_BACK_BYTES);
-	_cleanup_(digest_release) struct digest digest = {0};
 	_cleanup_(unpack_free) struct unpack *unpack = NULL;
 	_cleanup_(fd_close) int fd = -1;
-	char path[LAYOUT_PATH_BYTES], ignored[DIGEST_TEXT_BYTES];
+	char path[LAYOUT_PATH_BYTES];
 	ssize_t got;
 
 	if (layout_blob_path(folder, layer->blob.digest, path, err) < 0)
 		return -1;
-	digest_init_as(&digest, like);
 	unpack = unpack_new_to(strcmp(layer->blob.media_type, MEDIA_OCI_LAYER_ZSTD) == 0
 				       ? PACKING_ZSTD
 				       : PACKING_GZIP,
-			       add_plain, &digest);
+			       like, NULL, NULL);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	while ((got = fd < 0 ? -1 : read(fd, buffer, READ_BACK_BYTES)) > 0)
 		if (unpack_add(unpack, buffer, (size_t)got, err) < 0)
 			return -1;
 	if (got < 0)
 		return error_errno(err, "cannot read %s", path);
-	if (unpack_finish(unpack, ignored, err) < 0)
-		return -1;
-	digest_finish(&digest, diff_id);
-	return 0;
+	return unpack_finish(unpack, diff_id, err);
 }
 
 static int check_layer(const struct part *layer, const cJSON *diff_id, size_t index,

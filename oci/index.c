@@ -91,6 +91,24 @@ bool platform_fits(const char *platform, const char *os, const char *architectur
 	return !*rest || (*rest == '/' && strcmp(rest + 1, variant) == 0);
 }
 
+int platform_check_config(const char *platform, const char *config, size_t length,
+			  struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	_cleanup_(json_free) cJSON *json = cJSON_ParseWithLength(config, length);
+	const char *os = json_text(json, "os", &arena);
+	const char *architecture = json_text(json, "architecture", &arena);
+	const char *variant = json_text(json, "variant", &arena);
+
+	if (!os || !architecture || !*os ||
+	    platform_fits(platform, os, architecture, variant ? variant : ""))
+		return 0;
+	return error_set(err, ERROR_FAILED,
+			 "the image is for %.60s/%.60s, not for %s; leave out --platform to have "
+			 "it all the same",
+			 os, architecture, platform);
+}
+
 static void list_platforms(const struct index *index, struct str *out)
 {
 	for (size_t i = 0; i < index->count; i++) {

@@ -38,6 +38,13 @@ int index_choose(const struct index *index, const char *platform, const char *wh
 /* ERROR_USAGE unless the text is OS/ARCH or OS/ARCH/VARIANT. */
 int platform_check(const char *platform, struct error *err);
 
+/*
+ * An error unless the image with this config is for the platform. A config that does not say what
+ * it is for, an artifact's say, is fine.
+ */
+int platform_check_config(const char *platform, const char *config, size_t length,
+			  struct error *err);
+
 /* Whether it is the platform that was asked for; see index_choose. */
 bool platform_fits(const char *platform, const char *os, const char *architecture,
 		   const char *variant);

@@ -14,7 +14,8 @@
 #define LAYOUT_PATH_BYTES 4096
 #define PARTIAL_PARTS_MAX 8 /* of one blob that are on their way at the same time */
 #define INDEX_ENTRIES_MAX 4096
-#define INDEX_DEPTH_MAX 4 /* an index within an index within ... */
+#define PAGES_BYTES_MAX (32 * MIB) /* manifests and indexes under one name, each counted once */
+#define INDEX_DEPTH_MAX 4	   /* an index within an index within ... */
 #define PLATFORM_TEXT_BYTES 64
 #define MEDIA_TYPE_BYTES 256 /* RFC 6838, 4.2: two names of at most 127 characters */
 

@@ -113,7 +113,7 @@ static int check_diff_id(struct apply *apply, const char *diff_id, struct error 
 
 	if (stream_finish(apply->stream, digest, err) < 0)
 		return -1;
-	if (!diff_id || !digest_is_like(diff_id, digest) || strcmp(diff_id, digest) == 0)
+	if (!diff_id || strcmp(diff_id, digest) == 0)
 		return 0;
 	return error_set(err, ERROR_FAILED,
 			 "its plain bytes have the digest %s, but the image's config says %s; push "
@@ -162,7 +162,8 @@ int rootfs_apply(struct rootfs *rootfs, const char *layer_path, const char *diff
 	before = uselocale(utf8);
 	if (title)
 		apply.progress = progress_begin(title, "unpacking");
-	if (stream_open(layer_path, &apply.stream, err) == 0 && read_tar(rootfs, &apply, err) == 0)
+	if (stream_open(layer_path, diff_id ? diff_id : "sha256:", &apply.stream, err) == 0 &&
+	    read_tar(rootfs, &apply, err) == 0)
 		rc = check_diff_id(&apply, diff_id, err);
 	stream_close(&apply.stream);
 	if (apply.progress && rc == 0)

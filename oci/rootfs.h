@@ -23,7 +23,7 @@ int rootfs_open(const char *folder, struct rootfs **rootfs, struct error *err);
 
 /*
  * The next layer, from the lowest up: a tar file, plain or gzip or zstd. `diff_id`: what its plain
- * bytes must have as digest, or NULL. `title` names it in the progress; NULL: silent.
+ * bytes must have as digest, a valid one, or NULL. `title` names it in the progress; NULL: silent.
  */
 int rootfs_apply(struct rootfs *rootfs, const char *layer_path, const char *diff_id,
 		 const char *title, struct error *err);

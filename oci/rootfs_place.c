@@ -15,12 +15,23 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* As if the tree were "/": no link and no ".." leads out of it. */
+#define OPEN_TRIES_MAX 10000
+
+/*
+ * As if the tree were "/": no link and no ".." leads out of it. A rename anywhere on the machine
+ * while a ".." is followed makes it EAGAIN: openat2(2).
+ */
 static int open_inside(const struct layer_place *place, const char *path, uint64_t flags)
 {
 	struct open_how how = {.flags = flags | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+	int fd = -1;
 
-	return (int)syscall(SYS_openat2, place->root, *path ? path : ".", &how, sizeof(how));
+	for (int i = 0; i < OPEN_TRIES_MAX && fd < 0; i++) {
+		fd = (int)syscall(SYS_openat2, place->root, *path ? path : ".", &how, sizeof(how));
+		if (fd < 0 && errno != EAGAIN)
+			break;
+	}
+	return fd;
 }
 
 static uint64_t hash_of(const char *text)

@@ -28,7 +28,7 @@ struct stream {
 	size_t lengths[STREAM_SLOTS];
 	char *slots[STREAM_SLOTS];
 	size_t filling; /* bytes in the slot being filled */
-	const char *path;
+	const char *path, *like;
 	int fd, rc;
 	struct error err;
 	char diff_id[DIGEST_TEXT_BYTES];
@@ -75,7 +75,7 @@ static int unpack_all(struct stream *s, struct error *err)
 		if (got < 0)
 			continue;
 		if (!unpack)
-			unpack = unpack_new_to(packing_of(buffer, (size_t)got), take, s);
+			unpack = unpack_new_to(packing_of(buffer, (size_t)got), s->like, take, s);
 		if (interrupt_check(err) < 0 || unpack_add(unpack, buffer, (size_t)got, err) < 0)
 			return -1;
 		if (s->is_closed)
@@ -84,7 +84,7 @@ static int unpack_all(struct stream *s, struct error *err)
 	if (got < 0)
 		return error_errno(err, "cannot read %s", s->path);
 	if (!unpack)
-		unpack = unpack_new_to(PACKING_NONE, take, s);
+		unpack = unpack_new_to(PACKING_NONE, s->like, take, s);
 	return unpack_finish(unpack, s->diff_id, err);
 }
 
@@ -103,7 +103,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-int stream_open(const char *path, struct stream **stream, struct error *err)
+int stream_open(const char *path, const char *like, struct stream **stream, struct error *err)
 {
 	struct stream *s;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -112,7 +112,7 @@ int stream_open(const char *path, struct stream **stream, struct error *err)
 	if (fd < 0)
 		return error_errno(err, "cannot read %s", path);
 	s = xmalloc(sizeof(*s));
-	*s = (struct stream){.fd = fd, .path = path};
+	*s = (struct stream){.fd = fd, .path = path, .like = like};
 	for (size_t i = 0; i < STREAM_SLOTS; i++)
 		s->slots[i] = xmalloc(STREAM_SLOT_BYTES);
 	pthread_mutex_init(&s->lock, NULL);

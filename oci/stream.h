@@ -13,14 +13,15 @@
 
 struct stream;
 
-/* Opens the file, plain or gzip or zstd, and starts the thread. */
-int stream_open(const char *path, struct stream **stream, struct error *err);
+/* Opens the file, plain or gzip or zstd, and starts the thread. `like`: digest_init_as; borrowed.
+ */
+int stream_open(const char *path, const char *like, struct stream **stream, struct error *err);
 
 /* The next bytes, valid until the next call; *length 0 at the end. -1: damaged, a bomb, unreadable.
  */
 int stream_next(struct stream *stream, const void **bytes, size_t *length, struct error *err);
 
-/* The digest of all plain bytes, by the algorithm of sha256; reads what is left. */
+/* The digest of all plain bytes; reads what is left. */
 int stream_finish(struct stream *stream, char diff_id[static DIGEST_TEXT_BYTES], struct error *err);
 
 /* Ends the thread. For _cleanup_. */

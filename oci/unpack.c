@@ -56,16 +56,16 @@ static void take(void *arg, const void *bytes, size_t length)
 
 struct unpack *unpack_new(enum packing packing)
 {
-	return unpack_new_to(packing, NULL, NULL);
+	return unpack_new_to(packing, "sha256:", NULL, NULL);
 }
 
-struct unpack *unpack_new_to(enum packing packing,
+struct unpack *unpack_new_to(enum packing packing, const char *like,
 			     void (*sink)(void *arg, const void *bytes, size_t length), void *arg)
 {
 	struct unpack *unpack = xmalloc(sizeof(*unpack));
 
 	*unpack = (struct unpack){.packing = packing, .sink = sink, .arg = arg, .is_between = true};
-	digest_init(&unpack->digest);
+	digest_init_as(&unpack->digest, like);
 	if (packing == PACKING_GZIP)
 		unpack->gunzip = gunzip_new(take, unpack);
 	if (packing == PACKING_ZSTD) {

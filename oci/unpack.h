@@ -22,8 +22,8 @@ struct unpack;
 
 /* PACKING_NONE: the bytes are the plain ones. */
 struct unpack *unpack_new(enum packing packing);
-/* The same, and the plain bytes are handed on piece by piece. */
-struct unpack *unpack_new_to(enum packing packing,
+/* The same, and the plain bytes are handed on piece by piece; `like`: digest_init_as. */
+struct unpack *unpack_new_to(enum packing packing, const char *like,
 			     void (*sink)(void *arg, const void *bytes, size_t length), void *arg);
 void unpack_free(struct unpack **unpack);
 

@@ -103,6 +103,15 @@ static bool registry_is_valid(const char *registry)
 				"0123456789.-:[]") >= host;
 }
 
+/* Docker Hub has two names, and keeps what has no folder of its own in "library". */
+static void name_hub(struct reference *ref, struct arena *arena)
+{
+	if (strcmp(ref->registry, "index.docker.io") == 0)
+		ref->registry = "docker.io";
+	if (strcmp(ref->registry, "docker.io") == 0 && !strchr(ref->repository, '/'))
+		ref->repository = arena_printf(arena, "library/%s", ref->repository);
+}
+
 int reference_parse(const char *text, struct arena *arena, struct reference *ref, struct error *err)
 {
 	char *rest = arena_strdup(arena, text), *slash, *colon, *at;
@@ -126,6 +135,7 @@ int reference_parse(const char *text, struct arena *arena, struct reference *ref
 	}
 	if (!registry_is_valid(ref->registry))
 		return bad(text, "the part before the first '/' names no registry", err);
+	name_hub(ref, arena);
 	if (!repository_is_valid(ref->repository))
 		return bad(text, "the name takes lower-case letters, digits and single . _ - /",
 			   err);

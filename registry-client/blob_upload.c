@@ -327,7 +327,7 @@ static bool make_smaller(struct blob_request *blob)
 {
 	uint64_t less = blob->chunk_bytes ? blob->chunk_bytes / 2 : CHUNK_BYTES_DEFAULT;
 
-	while (less >= blob->transfer.x.body_bytes)
+	while (less >= CHUNK_BYTES_MIN && less >= blob->transfer.x.body_bytes)
 		less /= 2;
 	if (less < CHUNK_BYTES_MIN || less < blob->min_chunk_bytes)
 		return false;

@@ -2,6 +2,7 @@
 #include "registry-client/copy.h"
 
 #include "oci/index.h"
+#include "registry-client/blob_get.h"
 #include "registry-client/manifest_http.h"
 #include "registry-client/pull.h"
 #include "registry-client/push_origin.h"
@@ -25,6 +26,22 @@ static int choose(const char *bytes, const struct reference *from, const char *p
 	return 0;
 }
 
+/* A single image has to be for the platform that was named, as in a pull. */
+static int check(const struct blob_source *source, const char *bytes,
+		 const struct descriptor *descriptor, const char *platform, struct arena *arena,
+		 struct error *err)
+{
+	struct manifest manifest;
+	const char *config;
+
+	if (manifest_parse(bytes, descriptor->size_bytes, "the manifest", arena, &manifest, err) <
+		    0 ||
+	    registry_get_blob(source->registry, source->ref, &manifest.config, arena, &config,
+			      err) < 0)
+		return -1;
+	return platform_check_config(platform, config, manifest.config.size_bytes, err);
+}
+
 static int copy(struct push_origin *origin, struct registry *target, const struct reference *to,
 		const char *platform, struct push_report *report, struct arena *arena,
 		struct error *err)
@@ -40,8 +57,9 @@ static int copy(struct push_origin *origin, struct registry *target, const struc
 	if (registry_get_manifest(origin->source->registry, from, arena, &manifest, &bytes, err) <
 	    0)
 		return -1;
-	if (platform && media_is_index(manifest.media_type) &&
-	    choose(bytes, from, platform, &manifest, arena, err) < 0)
+	if (platform && media_is_index(manifest.media_type)
+		    ? choose(bytes, from, platform, &manifest, arena, err) < 0
+		    : platform && check(origin->source, bytes, &manifest, platform, arena, err) < 0)
 		return -1;
 	return push_from(target, origin, &manifest, to, report, err);
 }

@@ -4,6 +4,7 @@
 #include "core/arena.h"
 #include "core/progress.h"
 #include "registry-client/limits.h"
+#include "registry-client/url.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -197,14 +198,17 @@ static void set_limits(struct exchange *x, const struct exchange_settings *setti
 }
 
 /*
- * libcurl reads http_proxy, https_proxy, HTTPS_PROXY, all_proxy and NO_PROXY itself. HTTP_PROXY it
- * leaves, since a CGI program may get that from anybody; Docker and Podman read it.
+ * libcurl reads http_proxy, https_proxy, HTTPS_PROXY, all_proxy and NO_PROXY (but for ports in it)
+ * itself. HTTP_PROXY it leaves, since a CGI program may get that from anybody; Docker and Podman
+ * read it.
  */
 static void set_proxy(struct exchange *x, const struct exchange_settings *settings)
 {
-	const char *proxy = getenv("HTTP_PROXY");
+	const char *proxy = getenv("HTTP_PROXY"), *except = getenv("no_proxy");
 
-	if (settings->no_proxy)
+	if (!except)
+		except = getenv("NO_PROXY");
+	if (settings->no_proxy || (except && url_is_excepted(x->url.text, except)))
 		curl_easy_setopt(x->easy, CURLOPT_PROXY, "");
 	else if (proxy && !getenv("http_proxy") && !getenv("REQUEST_METHOD") &&
 		 starts_with(x->url.text, "http:"))

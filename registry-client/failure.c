@@ -76,6 +76,17 @@ bool failure_is_transient(const struct exchange *x)
 	       x->status == 503 || x->status == 504;
 }
 
+bool failure_is_torn_handshake(const struct exchange *x)
+{
+	static const char *const words[] = {"Connection reset", "Broken pipe", "SSL_ERROR_SYSCALL",
+					    "unexpected eof"};
+
+	for (size_t i = 0; x->result == CURLE_SSL_CONNECT_ERROR && i < ARRAY_LEN(words); i++)
+		if (strstr(x->problem, words[i]))
+			return true;
+	return false;
+}
+
 /* The error list of a registry's answer, in a document that the caller frees; or NULL. */
 static const cJSON *read_errors(const struct exchange *x, cJSON **json)
 {
@@ -216,6 +227,22 @@ static bool is_proxy_gone(const struct exchange *x, const char *url)
 	       !memmem(url, strlen(url), host, strcspn(host, " "));
 }
 
+/* The proxy answers, and opens no way to a registry that speaks TLS. */
+static bool is_tunnel_refused(const struct exchange *x)
+{
+	return x->result != CURLE_OK && starts_with(x->problem, "CONNECT tunnel failed");
+}
+
+static int set_tunnel(const struct exchange *x, const char *url, struct error *err)
+{
+	return error_set(
+		err, ERROR_FAILED,
+		"registry %.300s: the proxy does not let us through (%s); correct "
+		"https_proxy (http://USER:PASSWORD@HOST:PORT where it asks for a login), or "
+		"name the registry in NO_PROXY",
+		url, x->problem);
+}
+
 static int set_connect(const struct exchange *x, const char *url, struct error *err)
 {
 	if (is_proxy_gone(x, url))
@@ -318,6 +345,8 @@ int failure_set(const struct registry *registry, const struct exchange *x, struc
 
 	str_init(&url);
 	url_for_people(x->url.text, &url);
+	if (is_tunnel_refused(x))
+		return set_tunnel(x, url.text, err);
 	if (refuses_certificate(x) || hangs_up_at_once(registry, x))
 		return set_client(registry, x, url.text, err);
 	switch (x->result) {

@@ -19,6 +19,12 @@ bool failure_is_disk_full(const struct exchange *x);
 /* Worth another try: no or a torn connection, 408 429 500 502 503 504; never a full disk. */
 bool failure_is_transient(const struct exchange *x);
 
+/*
+ * A connection that was torn in the middle of its TLS handshake: worth another try where TLS is
+ * known to be spoken.
+ */
+bool failure_is_torn_handshake(const struct exchange *x);
+
 /* Whether the error JSON holds this code ("DIGEST_INVALID"). OCI distribution-spec 1.1, "Error
  * Codes". */
 bool failure_has_code(const struct exchange *x, const char *code);

@@ -74,6 +74,21 @@ static const struct registry_entry *choose(const struct registry_entry *list, co
 	return best;
 }
 
+int mirrors_insecure(const char *address, struct arena *arena, bool *insecure, struct error *err)
+{
+	const struct registry_entry *entry;
+	struct registry_entry *list = NULL;
+
+	*insecure = false;
+	if (read_confs(arena, &list, err) < 0)
+		return -1;
+	entry = choose(list, address);
+	/* of one that leads elsewhere it is said of that place */
+	*insecure =
+		entry && entry->insecure && (!*entry->location || covers(entry->location, address));
+	return 0;
+}
+
 /* The name with another beginning. */
 static int add(struct mirrors *mirrors, const char *location, const char *rest, bool plain_http,
 	       struct arena *arena, struct error *err)

@@ -3,13 +3,17 @@
  * mirrors.h - where else an image may be had, and where a registry's name really leads.
  *
  * Read where Docker and Podman keep it:
- *   - registries.conf, version 2: [[registry]] with prefix, location, insecure, blocked and its
- *     [[registry.mirror]]; containers-registries.conf(5). $CONTAINERS_REGISTRIES_CONF, else
- *     ~/.config/containers/registries.conf, else /etc/containers/registries.conf; then the *.conf
- * of /etc/containers/registries.conf.d and ~/.config/containers/registries.conf.d. Of the prefixes
- *     that fit the longest counts, and of two alike the later one.
+ *
+ *   - registries.conf, version 2, containers-registries.conf(5): [[registry]] with prefix,
+ *     location, insecure, blocked and its [[registry.mirror]], as tables or as inline lists.
+ *     $CONTAINERS_REGISTRIES_CONF, else ~/.config/containers/registries.conf, else
+ *     /etc/containers/registries.conf; then the *.conf of /etc/containers/registries.conf.d and
+ *     ~/.config/containers/registries.conf.d. Of the prefixes that fit the longest counts, and of
+ *     two alike the later one.
  *   - /etc/docker/daemon.json: "registry-mirrors", for Docker Hub alone; docs.docker.com,
- * "dockerd". `insecure` means plain HTTP here: a certificate is never taken unchecked.
+ *     "dockerd".
+ *
+ * `insecure` means plain HTTP here: a certificate is never taken unchecked.
  */
 #ifndef REGISTRY_CLIENT_MIRRORS_H
 #define REGISTRY_CLIENT_MIRRORS_H
@@ -37,6 +41,12 @@ struct mirrors {
  */
 int mirrors_find(const struct reference *ref, const char *hub, struct arena *arena,
 		 struct mirrors *mirrors, struct error *err);
+
+/*
+ * Whether registries.conf says `insecure` of the registry at this address: pushes, lists and logins
+ * go there, whatever mirrors it has.
+ */
+int mirrors_insecure(const char *address, struct arena *arena, bool *insecure, struct error *err);
 
 /* One [[registry]] of a registries.conf. */
 struct registry_entry {

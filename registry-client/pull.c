@@ -33,7 +33,8 @@ struct pull {
 	const struct reference *ref;
 	const char *folder, *platform;
 	char scope[SCOPE_BYTES];
-	struct page *pages; /* newest first: an index comes before its images, so it is put last */
+	struct page *pages, **last; /* images before the index that names them */
+	uint64_t page_bytes;
 	struct want *wants;
 	size_t want_count, part_count;
 	struct fetch **fetches;
@@ -76,8 +77,6 @@ static int get_page(struct pull *pull, const struct reference *ref, const struct
 	struct error ignored;
 
 	*page = p;
-	p->next = pull->pages;
-	pull->pages = p;
 	if (known && layout_has(pull->folder, known) &&
 	    layout_read(pull->folder, known, MANIFEST_BYTES_MAX, &pull->arena, &p->bytes,
 			&ignored) == 0) {
@@ -105,7 +104,7 @@ static int take_image(struct pull *pull, const struct page *page, struct error *
 	return 0;
 }
 
-static int take_page(struct pull *pull, const struct page *page, int depth, struct page **image,
+static int take_page(struct pull *pull, struct page *page, int depth, struct page **image,
 		     struct error *err);
 
 static int take_entry(struct pull *pull, const struct descriptor *entry, int depth,
@@ -113,6 +112,9 @@ static int take_entry(struct pull *pull, const struct descriptor *entry, int dep
 {
 	struct reference ref = *pull->ref;
 
+	for (*image = pull->pages; *image; *image = (*image)->next)
+		if (strcmp((*image)->descriptor.digest, entry->digest) == 0)
+			return 0;
 	ref.tag = NULL;
 	ref.digest = arena_strdup(&pull->arena, entry->digest);
 	if (get_page(pull, &ref, entry, image, err) < 0)
@@ -120,7 +122,21 @@ static int take_entry(struct pull *pull, const struct descriptor *entry, int dep
 	return take_page(pull, *image, depth + 1, image, err);
 }
 
-static int take_index(struct pull *pull, const struct page *page, int depth, struct page **image,
+/* Its own images are there already. */
+static int add_page(struct pull *pull, struct page *page, struct error *err)
+{
+	pull->page_bytes += page->descriptor.size_bytes;
+	if (pull->page_bytes > PAGES_BYTES_MAX)
+		return error_set(err, ERROR_FAILED,
+				 "%s has more than %llu MiB of manifests; leave out --all",
+				 reference_text(pull->ref, &pull->arena),
+				 (unsigned long long)(PAGES_BYTES_MAX / MIB));
+	*pull->last = page;
+	pull->last = &page->next;
+	return 0;
+}
+
+static int take_index(struct pull *pull, struct page *page, int depth, struct page **image,
 		      struct error *err)
 {
 	const char *what = reference_text(pull->ref, &pull->arena);
@@ -140,21 +156,20 @@ static int take_index(struct pull *pull, const struct page *page, int depth, str
 			if (take_entry(pull, &index.entries[i].descriptor, depth, &ignored, err) <
 			    0)
 				return -1;
-		return 0;
+		return add_page(pull, page, err);
 	}
 	if (index_choose(&index, pull->platform, what, &entry, err) < 0)
 		return -1;
-	pull->pages = page->next; /* the index itself is not wanted */
 	return take_entry(pull, &entry->descriptor, depth, image, err);
 }
 
 /* *image stays the page itself, or becomes that of the platform's image. */
-static int take_page(struct pull *pull, const struct page *page, int depth, struct page **image,
+static int take_page(struct pull *pull, struct page *page, int depth, struct page **image,
 		     struct error *err)
 {
 	if (media_is_index(page->descriptor.media_type))
 		return take_index(pull, page, depth, image, err);
-	return take_image(pull, page, err);
+	return take_image(pull, page, err) < 0 ? -1 : add_page(pull, page, err);
 }
 
 static int larger_first(const void *a, const void *b)
@@ -218,9 +233,8 @@ static int fetch_all(struct pull *pull, struct error *err)
 /* The config says what a single image is for: looked at before its layers are fetched. */
 static int check_platform(struct pull *pull, const struct page *image, struct error *err)
 {
-	_cleanup_(json_free) cJSON *json = NULL;
 	struct manifest manifest;
-	const char *bytes, *os, *architecture, *variant;
+	const char *bytes;
 
 	if (!pull->platform || strcmp(pull->platform, PLATFORM_ALL) == 0 ||
 	    media_is_index(image->descriptor.media_type))
@@ -234,18 +248,7 @@ static int check_platform(struct pull *pull, const struct page *image, struct er
 		    : registry_get_blob(pull->registry, pull->ref, &manifest.config, &pull->arena,
 					&bytes, err) < 0)
 		return -1;
-	/* An artifact's config may be anything. */
-	json = cJSON_ParseWithLength(bytes, manifest.config.size_bytes);
-	os = json_text(json, "os", &pull->arena);
-	architecture = json_text(json, "architecture", &pull->arena);
-	variant = json_text(json, "variant", &pull->arena);
-	if (!os || !architecture || !*os ||
-	    platform_fits(pull->platform, os, architecture, variant ? variant : ""))
-		return 0;
-	return error_set(err, ERROR_FAILED,
-			 "the image is for %.60s/%.60s, not for %s; leave out --platform to have "
-			 "it all the same",
-			 os, architecture, pull->platform);
+	return platform_check_config(pull->platform, bytes, manifest.config.size_bytes, err);
 }
 
 static int put_pages(struct pull *pull, struct error *err)
@@ -264,6 +267,7 @@ static int pull_all(struct pull *pull, struct descriptor *manifest, struct error
 	struct error ignored;
 	struct page *top, *image;
 
+	pull->last = &pull->pages;
 	if (pull->platform && strcmp(pull->platform, PLATFORM_ALL) != 0 &&
 	    platform_check(pull->platform, err) < 0)
 		return -1;

@@ -30,8 +30,9 @@ struct push {
 	const struct push_origin *origin;
 	const struct reference *ref;
 	char scope[SCOPE_BYTES];
-	struct page *pages; /* newest first: images before the index that names them */
+	struct page *pages, **last; /* images before the index that names them */
 	size_t page_count;
+	uint64_t page_bytes;
 	struct blob_request **blobs;
 	size_t blob_count, blob_room;
 	struct transfer **list;
@@ -141,17 +142,29 @@ static int read_page(struct push *push, struct page *page, struct error *err)
 static int add_page(struct push *push, const struct reference *ref,
 		    const struct descriptor *descriptor, int depth, struct error *err)
 {
-	struct page *page = ARENA_NEW(&push->arena, struct page);
+	struct page *page;
 
+	for (page = push->pages; page; page = page->next)
+		if (strcmp(page->descriptor.digest, descriptor->digest) == 0)
+			return 0;
+	page = ARENA_NEW(&push->arena, struct page);
 	page->descriptor = *descriptor;
 	page->ref = *ref;
 	if (read_page(push, page, err) < 0)
 		return -1;
-	page->next = push->pages;
-	push->pages = page;
+	push->page_bytes += page->descriptor.size_bytes;
+	if (push->page_bytes > PAGES_BYTES_MAX)
+		return error_set(err, ERROR_FAILED,
+				 "the index has more than %llu MiB of manifests; name one image of "
+				 "it with --platform",
+				 (unsigned long long)(PAGES_BYTES_MAX / MIB));
+	if (media_is_index(descriptor->media_type) ? add_index(push, page, depth, err) < 0
+						   : add_image(push, page, err) < 0)
+		return -1;
+	*push->last = page;
+	push->last = &page->next;
 	push->page_count++;
-	return media_is_index(descriptor->media_type) ? add_index(push, page, depth, err)
-						      : add_image(push, page, err);
+	return 0;
 }
 
 /* All blobs, manifests and the tag, in flight together. */
@@ -264,6 +277,7 @@ static int push_all(struct push *push, const struct descriptor *manifest, struct
 				 "the reference asks for digest %s, but the image is %s; push to a "
 				 "tag, or to its own digest",
 				 push->ref->digest, manifest->digest);
+	push->last = &push->pages;
 	if (add_page(push, push->ref, manifest, 0, err) < 0)
 		return -1;
 	push->report->blobs_total = push->blob_count;

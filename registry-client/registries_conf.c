@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * As much of TOML as a registries.conf needs: tables, arrays of tables, and keys with texts and
- * booleans. Other values are passed over. https://toml.io/en/v1.0.0
+ * As much of TOML as a registries.conf needs: tables, arrays of tables (also inline, as values),
+ * and keys with texts and booleans. Other values are passed over. https://toml.io/en/v1.0.0
  */
 #include "registry-client/mirrors.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum table { TABLE_OTHER, TABLE_REGISTRY, TABLE_MIRROR };
+enum table { TABLE_TOP, TABLE_REGISTRY, TABLE_MIRROR, TABLE_OTHER };
 
 struct reader {
 	const char *path, *p;
@@ -40,6 +40,15 @@ static void skip_comment(struct reader *r)
 	skip_blanks(r);
 	if (*r->p == '#')
 		r->p += strcspn(r->p, "\n");
+}
+
+/* Over lines, to what counts. */
+static void skip_lines(struct reader *r)
+{
+	for (skip_comment(r); *r->p == '\n'; skip_comment(r)) {
+		r->p++;
+		r->line++;
+	}
 }
 
 /* "..." with \" and \\, or '...'; of other escapes none makes sense in a name. */
@@ -89,7 +98,7 @@ static int skip_brackets(struct reader *r)
 
 static int read_value(struct reader *r, struct value *value)
 {
-	size_t length = strcspn(r->p, " \t\r\n#");
+	size_t length = strcspn(r->p, " \t\r\n#,]}");
 
 	*value = (struct value){0};
 	if (*r->p == '"' || *r->p == '\'')
@@ -102,34 +111,47 @@ static int read_value(struct reader *r, struct value *value)
 	return length ? 0 : bad(r, "a key without a value");
 }
 
-static int read_table(struct reader *r)
+static int begin_table(struct reader *r, enum table table)
 {
-	size_t length = strcspn(r->p, "\n#");
 	struct registry_entry *entry = *r->list;
-	char name[64];
 
-	while (length && strchr(" \t\r", r->p[length - 1]))
-		length--;
-	snprintf(name, sizeof(name), "%.*s", (int)length, r->p);
-	r->p += length;
-	r->table = TABLE_OTHER;
-	if (strcmp(name, "[[registry]]") == 0) {
-		r->table = TABLE_REGISTRY;
+	r->table = table;
+	if (table == TABLE_REGISTRY) {
 		entry = ARENA_NEW(r->arena, struct registry_entry);
 		*entry = (struct registry_entry){*r->list, "", "", .mirror_count = 0};
 		*r->list = entry;
-	} else if (strcmp(name, "[[registry.mirror]]") == 0) {
-		if (!entry)
-			return bad(r, "a [[registry.mirror]] before the first [[registry]]");
-		if (entry->mirror_count == MIRRORS_MAX)
-			return bad(r, "too many mirrors of one registry");
-		r->table = TABLE_MIRROR;
-		entry->mirrors[entry->mirror_count].location = "";
-		entry->mirrors[entry->mirror_count++].pulls = "all";
-	} else if (r->p[-1] != ']') {
-		return bad(r, "a table's name without its ']'");
 	}
+	if (table != TABLE_MIRROR)
+		return 0;
+	if (!entry)
+		return bad(r, "a [[registry.mirror]] before the first [[registry]]");
+	if (entry->mirror_count == MIRRORS_MAX)
+		return bad(r, "too many mirrors of one registry");
+	entry->mirrors[entry->mirror_count].location = "";
+	entry->mirrors[entry->mirror_count++].pulls = "all";
 	return 0;
+}
+
+/* A line "[NAME]" or "[[NAME]]"; blanks and quotes in it mean nothing. */
+static int read_table(struct reader *r)
+{
+	size_t end = strcspn(r->p, "\n#"), length = 0;
+	char name[64], last = '\0';
+
+	for (size_t i = 0; i < end; i++) {
+		if (strchr(" \t\r\"'", r->p[i]))
+			continue;
+		last = r->p[i];
+		if (length + 1 < sizeof(name))
+			name[length++] = last;
+	}
+	name[length] = '\0';
+	r->p += end;
+	if (last != ']')
+		return bad(r, "a table's name without its ']'");
+	return begin_table(r, strcmp(name, "[[registry]]") == 0		 ? TABLE_REGISTRY
+			      : strcmp(name, "[[registry.mirror]]") == 0 ? TABLE_MIRROR
+									 : TABLE_OTHER);
 }
 
 static int take_text(struct reader *r, const struct value *value, const char **place)
@@ -164,8 +186,6 @@ static int take(struct reader *r, const char *key, const struct value *value)
 			return take_bool(r, value, &entry->blocked);
 		if (strcmp(key, "mirror-by-digest-only") == 0)
 			return take_bool(r, value, &entry->by_digest_only);
-		if (strcmp(key, "mirror") == 0)
-			return bad(r, "mirrors are read as [[registry.mirror]] tables");
 	}
 	if (r->table == TABLE_MIRROR) {
 		last = entry->mirror_count - 1;
@@ -179,19 +199,91 @@ static int take(struct reader *r, const char *key, const struct value *value)
 	return 0;
 }
 
-static int read_key(struct reader *r)
-{
-	size_t length = strcspn(r->p, " \t\r\n=#");
-	const char *key = arena_strndup(r->arena, r->p, length);
-	struct value value;
+static int read_pair(struct reader *r);
 
+/* {KEY = VALUE, ...} */
+static int read_inline(struct reader *r, enum table table)
+{
+	if (*r->p++ != '{')
+		return bad(r, "a list of tables {KEY = VALUE, ...} is wanted here");
+	if (begin_table(r, table) < 0)
+		return -1;
+	for (skip_lines(r); *r->p != '}'; skip_lines(r)) {
+		if (read_pair(r) < 0)
+			return -1;
+		skip_lines(r);
+		if (*r->p != '}' && *r->p++ != ',')
+			return bad(r, "a table without its '}'");
+	}
+	r->p++;
+	return 0;
+}
+
+/* [{...}, ...]: the same as so many [[...]]. */
+static int read_tables(struct reader *r, enum table table)
+{
+	enum table before = r->table;
+
+	if (*r->p++ != '[')
+		return bad(r, "a list of tables [{KEY = VALUE, ...}] is wanted here");
+	for (skip_lines(r); *r->p != ']'; skip_lines(r)) {
+		if (read_inline(r, table) < 0)
+			return -1;
+		skip_lines(r);
+		if (*r->p != ']' && *r->p++ != ',')
+			return bad(r, "a list without an end");
+	}
+	r->p++;
+	r->table = before;
+	return 0;
+}
+
+static int read_name(struct reader *r, const char **key)
+{
+	size_t length = strcspn(r->p, " \t\r\n=#,{}[]");
+
+	if (*r->p == '"' || *r->p == '\'')
+		return read_text(r, key);
+	*key = arena_strndup(r->arena, r->p, length);
 	r->p += length;
+	return length ? 0 : bad(r, "neither a table nor KEY = VALUE");
+}
+
+static int read_pair(struct reader *r)
+{
+	struct value value;
+	const char *key;
+
+	if (read_name(r, &key) < 0)
+		return -1;
 	skip_blanks(r);
-	if (!length || *r->p != '=')
+	if (*r->p != '=')
 		return bad(r, "neither a table nor KEY = VALUE");
 	r->p++;
 	skip_blanks(r);
+	if (r->table == TABLE_TOP && strcmp(key, "registry") == 0)
+		return read_tables(r, TABLE_REGISTRY);
+	if (r->table == TABLE_REGISTRY && strcmp(key, "mirror") == 0)
+		return read_tables(r, TABLE_MIRROR);
 	return read_value(r, &value) < 0 ? -1 : take(r, key, &value);
+}
+
+/* Each has a prefix and a location in the end, and its mirrors have theirs. */
+static int complete(struct reader *r, struct registry_entry *entry)
+{
+	if (!*entry->prefix)
+		entry->prefix = entry->location;
+	if (!*entry->location && strncmp(entry->prefix, "*.", 2) != 0)
+		entry->location = entry->prefix;
+	if (!*entry->prefix)
+		return error_set(r->err, ERROR_USAGE,
+				 "%s: a [[registry]] without a prefix and a location", r->path);
+	for (size_t i = 0; i < entry->mirror_count; i++)
+		if (!*entry->mirrors[i].location)
+			return error_set(r->err, ERROR_USAGE,
+					 "%s: a mirror of %s without a location", r->path,
+					 entry->prefix);
+	return 0;
 }
 
 int registries_conf_parse(const char *path, const char *text, struct arena *arena,
@@ -201,27 +293,15 @@ int registries_conf_parse(const char *path, const char *text, struct arena *aren
 	struct reader r = {
 		.path = path, .p = text, .line = 1, .arena = arena, .list = list, .err = err};
 
-	for (skip_comment(&r); *r.p; skip_comment(&r)) {
-		if (*r.p == '\n') {
-			r.p++;
-			r.line++;
-			continue;
-		}
-		if (*r.p == '[' ? read_table(&r) < 0 : read_key(&r) < 0)
+	for (skip_lines(&r); *r.p; skip_lines(&r)) {
+		if (*r.p == '[' ? read_table(&r) < 0 : read_pair(&r) < 0)
 			return -1;
 		skip_comment(&r);
 		if (*r.p && *r.p != '\n')
 			return bad(&r, "something behind the value");
 	}
-	for (struct registry_entry *e = *list; e != before; e = e->next) {
-		if (!*e->prefix)
-			e->prefix = e->location;
-		if (!*e->location && strncmp(e->prefix, "*.", 2) != 0)
-			e->location = e->prefix;
-		if (!*e->prefix)
-			return error_set(err, ERROR_USAGE,
-					 "%s: a [[registry]] without a prefix and a location",
-					 path);
-	}
+	for (struct registry_entry *e = *list; e != before; e = e->next)
+		if (complete(&r, e) < 0)
+			return -1;
 	return 0;
 }

@@ -157,13 +157,15 @@ static void contact_recover(struct transfer *t)
 		t->tries_max = TRIES_MAX;
 }
 
-static int contact(struct registry *registry, struct error *err)
+/* `scope` NULL: a token is not asked for. */
+static int contact(struct registry *registry, const char *scope, struct error *err)
 {
 	_cleanup_(transfer_release) struct transfer transfer = {0};
 	struct transfer *list[] = {&transfer};
 
 	transfer_init(&transfer, registry, contact_step);
 	transfer.recover = contact_recover;
+	transfer.x.scope = scope;
 	transfer.tries_max = FIRST_CONTACT_TRIES_MAX;
 	return transfer_run(registry, list, 1, HEADS_IN_FLIGHT_MAX, err);
 }
@@ -174,7 +176,17 @@ int registry_contact(struct registry *registry, struct error *err)
 	int rc;
 
 	pthread_mutex_lock(&registry->contact);
-	rc = registry->is_known ? 0 : contact(registry, err);
+	rc = registry->is_known ? 0 : contact(registry, NULL, err);
+	pthread_mutex_unlock(&registry->contact);
+	return rc;
+}
+
+int registry_login(struct registry *registry, struct error *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&registry->contact);
+	rc = contact(registry, "", err);
 	pthread_mutex_unlock(&registry->contact);
 	return rc;
 }

@@ -54,8 +54,14 @@ void registry_closep(struct registry **registry);
 /*
  * Asks GET /v2/ once (OCI distribution-spec 1.1, "Determining Support"): whether a registry
  * answers, over TLS or not, and whether user and password are right when it wants Basic ones.
- * Every operation does so by itself; a command like `login` or `doctor` asks alone.
+ * Every operation does so by itself; a command like `doctor` asks alone.
  */
 int registry_contact(struct registry *registry, struct error *err);
+
+/*
+ * The same, and where a token service answers for the registry, it has to give a token, one for no
+ * repository, to these credentials, and the registry to take it: as `docker login` does.
+ */
+int registry_login(struct registry *registry, struct error *err);
 
 #endif

@@ -69,16 +69,19 @@ static bool is_redirect(const struct exchange *x)
 static int follow(struct transfer *t, struct error *err)
 {
 	const char *location = exchange_header(&t->x, "Location");
-	_cleanup_(str_release) struct str url = {0};
+	_cleanup_(str_release) struct str url = {0}, plain = {0};
 
 	str_init(&url);
+	str_init(&plain);
 	if (!location || ++t->redirects > REDIRECTS_MAX) {
 		failure_set(t->registry, &t->x, err);
 		return error_advise(err, location ? "it redirects in circles"
 						  : "it redirects to nowhere");
 	}
-	if (url_join(t->x.url.text, location, &url, err) < 0)
-		return error_wrap(err, "redirect from %s", t->x.url.text);
+	if (url_join(t->x.url.text, location, &url, err) < 0) {
+		url_for_people(t->x.url.text, &plain);
+		return error_wrap(err, "redirect from %s", plain.text);
+	}
 	str_clear(&t->x.url);
 	str_add(&t->x.url, url.text);
 	t->state = TRANSFER_READY;
@@ -127,6 +130,13 @@ static int challenged(struct transfer *t, struct error *err)
 	return 0;
 }
 
+/* A loopback registry that was not reached yet may not speak TLS at all: registry_contact. */
+static bool is_torn_handshake(const struct transfer *t)
+{
+	return (t->registry->is_known || !t->registry->is_loopback) &&
+	       failure_is_torn_handshake(&t->x);
+}
+
 int transfer_judge(struct transfer *t, struct error *err)
 {
 	struct exchange *x = &t->x;
@@ -135,7 +145,7 @@ int transfer_judge(struct transfer *t, struct error *err)
 		warning_show(t->registry, x);
 	if (is_redirect(x))
 		return follow(t, err);
-	if (failure_is_transient(x))
+	if (failure_is_transient(x) || is_torn_handshake(t))
 		return try_again(t, err);
 	if (x->result == CURLE_OK && x->status == 401 && x->credentials == CREDENTIALS_REGISTRY)
 		return challenged(t, err);

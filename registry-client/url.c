@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define LOCATION_SHOWN_MAX 120
+
 static void url_release(CURLU **url)
 {
 	curl_url_cleanup(*url);
@@ -58,6 +60,41 @@ bool url_same_host(const char *a, const char *b)
 	return same_parts(a, b, false, false);
 }
 
+/* "lab:5000", ".lab:5000" and "*.lab:5000" for registry.lab:5000 */
+static bool covers(const char *entry, size_t length, const char *host, const char *port)
+{
+	_cleanup_(str_release) struct str whole = {0};
+	size_t dots = strspn(entry, "*.");
+
+	str_init(&whole);
+	str_addf(&whole, ".%s:%s", host, port);
+	if (dots >= length || length - dots >= whole.length)
+		return false;
+	entry += dots;
+	length -= dots;
+	return strncasecmp(whole.text + whole.length - length, entry, length) == 0 &&
+	       whole.text[whole.length - length - 1] == '.';
+}
+
+bool url_is_excepted(const char *url, const char *no_proxy)
+{
+	_cleanup_(url_release) CURLU *parsed = parse(url);
+	_cleanup_(text_release) char *host = NULL;
+	_cleanup_(text_release) char *port = NULL;
+
+	if (!parsed || curl_url_get(parsed, CURLUPART_HOST, &host, 0) != CURLUE_OK ||
+	    curl_url_get(parsed, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) != CURLUE_OK)
+		return false;
+	for (const char *p = no_proxy; *p; p += strspn(p, ", \t")) {
+		size_t length = strcspn(p, ", \t");
+
+		if (covers(p, length, host, port))
+			return true;
+		p += length;
+	}
+	return false;
+}
+
 /* Resolves a location that is neither absolute nor an absolute path. */
 static int join_relative(const char *base, const char *location, struct str *url)
 {
@@ -102,7 +139,12 @@ static bool keep_https(const char *base, struct str *url)
 int url_join(const char *base, const char *location, struct str *url, struct error *err)
 {
 	_cleanup_(url_release) CURLU *check = NULL;
-	int rc = 0;
+	/* for the message: a query may hold a session's key, "USER:PASSWORD@" a password */
+	const char *shown = strchr(location, '@') ? "(hidden)" : location;
+	int shown_bytes = (int)strcspn(shown, "?#"), rc = 0;
+
+	if (shown_bytes > LOCATION_SHOWN_MAX)
+		shown_bytes = LOCATION_SHOWN_MAX;
 
 	str_clear(url);
 	if (strstr(location, "://"))
@@ -116,14 +158,16 @@ int url_join(const char *base, const char *location, struct str *url, struct err
 	if (rc == 0)
 		check = parse(url->text);
 	if (!check)
-		return error_set(err, ERROR_FAILED,
-				 "it points to '%.120s', which is not an http or https address",
-				 location);
+		return error_set(
+			err, ERROR_FAILED,
+			"it points to '%.*s', which is not an http or https address without "
+			"a password in it",
+			shown_bytes, shown);
 	if (!keep_https(base, url))
 		return error_set(err, ERROR_FAILED,
-				 "it points from https to the unprotected %.120s; correct the "
+				 "it points from https to the unprotected %.*s; correct the "
 				 "registry's own address in its settings",
-				 location);
+				 shown_bytes, shown);
 	return 0;
 }
 

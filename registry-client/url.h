@@ -29,6 +29,12 @@ bool url_same_origin(const char *a, const char *b);
 /* Whether the host alone is the same. */
 bool url_same_host(const char *a, const char *b);
 
+/*
+ * Whether a NO_PROXY list names the URL's host together with its port, as Docker and Podman read
+ * it: "HOST:PORT" is that host and all below it. What it names without a port is libcurl's to see.
+ */
+bool url_is_excepted(const char *url, const char *no_proxy);
+
 /* The URL without its query, for messages: an upload's query holds the session's key. */
 void url_for_people(const char *url, struct str *text);
 

@@ -264,6 +264,21 @@ signed() {
 	[ "$(cat ../out)" = "$A: nothing was kept" ]
 }
 
+@test "a connection that is torn in its TLS handshake: another one is tried" {
+	local pid address
+	pushed lab/torn:1
+	python3 "$ROOT/tests/standin/hang_up.py" "$A" 3,4e,5 >port 3>&- 4>&- &
+	pid=$!
+	while [ ! -s port ]; do sleep 0.05; done
+	address=127.0.0.1:$(cat port)
+	ringup login --ca "$F/reg/ca.pem" -u ringup "$address" <"$F/reg/password"
+	apart ringup -q --json pull --ca "$F/reg/ca.pem" "$address/lab/torn:1" oci:torn
+	kill "$pid"
+	[ "$status" -eq 0 ] || { cat ../err; false; }
+	json 'd["totals"]["retries"] >= 1'
+	diff -r "$F/image/blobs" torn/blobs
+}
+
 @test "push, pull: the same bytes, and the second time nothing" {
 	pushed lab/round:1
 	apart ringup -q --json push "oci:$F/image:1" "$A/lab/round:1"
@@ -276,11 +291,32 @@ signed() {
 	jq -e '[.manifests[].annotations["org.opencontainers.image.ref.name"]] == ["x"]' here/index.json
 }
 
+@test "the name in a layout may be a whole reference, as skopeo takes it" {
+	local name=registry.lab:5000/team/x:1
+	pushed lab/named:1
+	ringup -q pull "$A/lab/named:1" "oci:here:$name"
+	jq -e --arg name "$name" '[.manifests[].annotations["org.opencontainers.image.ref.name"]] == [$name]' here/index.json
+	ringup -q copy "oci:here:$name" "oci:$PWD/there:$name" >/dev/null
+	skopeo --insecure-policy copy -q "oci:$PWD/there:$name" "oci:back:$name"
+	[ "$(ls)" = $'back\ncluster.yaml\nhere\nthere' ]
+	ringup -q push "oci:there:$name" "$A/lab/again/" >/dev/null
+	[ "$(ringup ls "$A/lab/again/x")" = 1 ]
+}
+
 @test "an archive on the way: to a file, and through a pipe" {
 	pushed lab/archive:1
 	ringup -q pull "$A/lab/archive:1" docker-archive:image.tar
 	[ "$(tar xOf image.tar manifest.json | jq -r '.[0].RepoTags[0]')" = "$A/lab/archive:1" ]
 	ringup -q pull "$A/lab/archive:1" docker-archive:- | tar t | grep -qx manifest.json
+	# a device or a pipe is written into, not replaced
+	ln -s /dev/null null
+	ringup -q pull "$A/lab/archive:1" docker-archive:null
+	[ -L null ]
+	mkfifo pipe
+	tar t <pipe >listed &
+	ringup -q pull "$A/lab/archive:1" docker-archive:pipe
+	wait $!
+	grep -qx manifest.json listed
 	[ ! -d "$HOME/.cache/ringup" ] || [ -z "$(ls "$HOME/.cache/ringup")" ]
 }
 
@@ -384,6 +420,23 @@ s.serve_forever()' >port 3>&- 4>&- &
 	lines 'sum(x["event"] == "retry" and "503" in x["why"] and x["try"] == 2 for x in e) == 1'
 }
 
+@test "--platform of a single image that is for another one: refused on every way" {
+	pushed lab/single:1
+	for words in "pull $A/lab/single:1 oci:one" "pull $A/lab/single:1 rootfs:two" \
+		"copy $A/lab/single:1 $A/lab/other:1" "push oci:$F/image:1 $A/lab/other:1" "copy oci:$F/image:1 oci:three"; do
+		# shellcheck disable=SC2086
+		apart ringup -q ${words%% *} --platform linux/arm64 ${words#* }
+		says 1 'is for linux/amd64, not for linux/arm64'
+		# shellcheck disable=SC2086
+		apart ringup -q ${words%% *} --platform arm64 ${words#* }
+		says 2 "'arm64' is not a platform"
+	done
+	apart ringup ls "$A/lab/other"
+	says 1
+	ringup -q copy --platform linux/amd64 "$A/lab/single:1" "$A/lab/other:1" >/dev/null
+	[ "$(ringup ls "$A/lab/other")" = 1 ]
+}
+
 @test "several sources: each under its own name and tag" {
 	python3 "$ROOT/tests/fault/archive.py" a.tar reg.example/team/alpha:1 1
 	python3 "$ROOT/tests/fault/archive.py" b.tar beta 1
@@ -457,8 +510,8 @@ tree() {
 	# nothing else is left, here or in the cache
 	[ -z "$(find . -maxdepth 1 -name '*unpacking*')" ]
 	[ -z "$(find "$HOME/.cache/ringup" -maxdepth 1 -name 'image-*' 2>/dev/null)" ]
-	# from a layout, too
-	ringup -q copy oci:made.oci:1 rootfs:from-layout >/dev/null
+	# from a layout, too; a slash at the end means the same folder
+	ringup -q copy oci:made.oci:1 rootfs:from-layout/ >/dev/null
 	diff <(tree expected/rootfs) <(tree from-layout)
 	apart ringup pull "$A/lab/tree:1" rootfs:tree
 	says 2 'tree is not empty'
@@ -487,6 +540,95 @@ tree() {
 	[ -z "$(find . -maxdepth 1 -name '*unpacking*')" ]
 }
 
+# layout_with_id DIFF_ID: a layout "id" of one layer, which its config names so.
+layout_with_id() {
+	rm -rf id
+	python3 - "$1" <<-'END'
+		import hashlib, io, json, os, sys, tarfile
+		tar = io.BytesIO()
+		tarfile.open(fileobj=tar, mode='w').addfile(tarfile.TarInfo('empty'))
+		def put(data, kind):
+		    digest = hashlib.sha256(data).hexdigest()
+		    open('id/blobs/sha256/' + digest, 'wb').write(data)
+		    return {'mediaType': 'application/vnd.oci.image.' + kind, 'digest': 'sha256:' + digest, 'size': len(data)}
+		def put_json(value, kind):
+		    return put(json.dumps(value).encode(), kind)
+		os.makedirs('id/blobs/sha256')
+		plain = tar.getvalue()
+		diff_id = sys.argv[1].replace('SHA512', hashlib.sha512(plain).hexdigest())
+		config = put_json({'os': 'linux', 'architecture': 'amd64', 'rootfs': {'type': 'layers', 'diff_ids': [diff_id]}}, 'config.v1+json')
+		manifest = put_json({'schemaVersion': 2, 'config': config, 'layers': [put(plain, 'layer.v1.tar')]}, 'manifest.v1+json')
+		open('id/oci-layout', 'w').write('{"imageLayoutVersion": "1.0.0"}')
+		json.dump({'schemaVersion': 2, 'manifests': [manifest]}, open('id/index.json', 'w'))
+	END
+}
+
+@test "to rootfs: a layer's plain bytes are checked by whatever digest the config has" {
+	layout_with_id sha512:SHA512
+	apart ringup -q copy oci:id rootfs:right
+	[ "$status" -eq 0 ]
+	[ -e right/empty ]
+	layout_with_id "sha512:$(printf 'a%.0s' {1..128})"
+	apart ringup -q copy oci:id rootfs:wrong
+	says 1 'have the digest sha512:' "the image's config says"
+	for id in md5:d41d8cd98f00b204e9800998ecf8427e ''; do
+		layout_with_id "$id"
+		apart ringup -q copy oci:id rootfs:wrong
+		says 1 'names layer 1 by no sha256 or sha512 digest'
+	done
+	[ ! -e wrong ]
+}
+
+# scratch_folders: how many there are in the cache.
+scratch_folders() {
+	find "$HOME/.cache/ringup" -maxdepth 1 -name 'image-*' | wc -l
+}
+
+# cached: the MiB there.
+cached() {
+	mkdir -p "$HOME/.cache/ringup"
+	du -sm "$HOME/.cache/ringup" 2>/dev/null | cut -f1
+}
+
+# cut_off SIGNAL WORD...: runs it, ended so as soon as 4 MiB more are in the cache.
+cut_off() {
+	local signal=$1 before
+	shift
+	before=$(cached)
+	"$@" >../out 2>../err &
+	until [ $(($(cached) - before)) -ge 4 ]; do
+		kill -0 $! || return 1
+	done
+	kill "-$signal" $!
+	wait $! || true
+}
+
+@test "what was received for an archive or a tree is there for the next run" {
+	python3 "$ROOT/tests/fault/archive.py" big.tar big:1 150 20 10
+	ringup -q push docker-archive:big.tar "$A/lab/kept:1" >/dev/null
+	for signal in KILL INT; do
+		cut_off "$signal" ringup -q pull "$A/lab/kept:1" rootfs:tree
+		[ ! -e tree ]
+		[ "$(scratch_folders)" -eq 1 ]
+	done
+	cut_off KILL ringup -q pull "$A/lab/kept:1" docker-archive:got.tar
+	cp -r "$HOME/.cache/ringup"/image-* "$HOME/.cache/ringup/image-old"
+	apart ringup -q --json pull "$A/lab/kept:1" docker-archive:got.tar
+	json 'd["bytes_resumed"] > 3000000 or d["blobs"]["moved"] < d["blobs"]["total"]'
+	# what is left is used or removed; what another process works with is not touched
+	[ "$(scratch_folders)" -eq 0 ]
+	mkdir "$HOME/.cache/ringup/image-other"
+	exec 5<"$HOME/.cache/ringup/image-other"
+	flock -n 5
+	ringup -q pull "$A/lab/kept:1" docker-archive:got.tar >/dev/null
+	[ "$(scratch_folders)" -eq 1 ]
+	exec 5<&-
+	# nothing came: nothing is kept
+	apart ringup pull "$A/lab/nothing:1" docker-archive:none.tar
+	says 1 'has no image'
+	[ "$(scratch_folders)" -eq 0 ]
+}
+
 @test "inspect: text, JSON, the very bytes" {
 	pushed lab/look:1
 	apart ringup inspect "$A/lab/look:1"
@@ -495,6 +637,28 @@ tree() {
 	json 'len(d["layers"]) == 2 and d["config"]["os"] == "linux" and d["referrers"] == []'
 	digest=$(jq -r .digest ../out)
 	[ "sha256:$(ringup inspect --raw "$A/lab/look:1" | sha256sum | cut -c1-64)" = "$digest" ]
+}
+
+@test "inspect: what others wrote does not reach the terminal as it is" {
+	python3 - <<-'END'
+		import hashlib, json, os
+		os.makedirs('odd/blobs/sha256')
+		def put(value, kind):
+		    data = json.dumps(value).encode()
+		    digest = hashlib.sha256(data).hexdigest()
+		    open('odd/blobs/sha256/' + digest, 'wb').write(data)
+		    return {'mediaType': 'application/vnd.oci.image.' + kind, 'digest': 'sha256:' + digest, 'size': len(data)}
+		config = put({'os': 'li\x1b[31mnux', 'architecture': 'arm', 'variant': 'v7', 'created': '\x1b]0;t\x07',
+		    'config': {'Cmd': ['\x1b[2J', 'a\nb', 'caf\u00e9']}}, 'config.v1+json')
+		manifest = put({'schemaVersion': 2, 'config': config, 'layers': []}, 'manifest.v1+json')
+		json.dump({'schemaVersion': 2, 'manifests': [manifest]}, open('odd/index.json', 'w'))
+	END
+	ringup -q push oci:odd "$A/lab/odd:1" >/dev/null
+	apart ringup inspect "$A/lab/odd:1"
+	[ "$status" -eq 0 ]
+	grep -qx 'platform *li?\[31mnux/arm/v7' ../out
+	grep -qx 'command *?\[2J a?b café' ../out
+	! grep -q "$(printf '[\033\007]')" ../out
 }
 
 @test "rm: not the other tags" {
@@ -524,7 +688,7 @@ tree() {
 @test "an image of Docker Hub comes from the mirror; without it the hub itself is asked" {
 	pushed library/hello:1
 	echo "mirrors: {docker: \"https://$A\"}" >>cluster.yaml
-	apart ringup -q pull docker.io/library/hello:1 oci:hub:1
+	apart ringup -q pull docker.io/hello:1 oci:hub:1
 	[ "$status" -eq 0 ]
 	diff -r "$F/image/blobs" hub/blobs
 	printf 'hosts: [a]\nmirrors: {docker: "http://127.0.0.1:1"}\n' >cluster.yaml

@@ -123,13 +123,34 @@ setup() {
 		[ "$status" -eq 0 ]
 		apart env "$variable=http://$A" NO_PROXY=registry.example ringup ls --plain-http "$name/lab/proxied"
 		says 1 'registry.example'
+		# with its port, as Docker and Podman take it
+		apart env "$variable=http://127.0.0.1:1" NO_PROXY=$name ringup ls --plain-http "$name/lab/proxied"
+		says 1 'cannot resolve'
 		apart env "$variable=http://127.0.0.1:1" ringup ls --plain-http "$name/lab/proxied"
 		says 1 'the proxy does not answer' 'NO_PROXY'
 	done
+	# a proxy that opens no tunnel
+	https_proxy=http://$A apart ringup ls "$name/lab/proxied"
+	says 1 'the proxy does not let us through (CONNECT tunnel failed, response '
+	! grep -q certificate ../err
 	# loopback addresses never go through one
 	printf '{"auths": {"%s": {"auth": "b3BzOnMzY3JldA=="}}}' "$A" >"$HOME/.docker/config.json"
 	http_proxy=http://127.0.0.1:1 apart ringup ls "$A/lab/proxied"
 	[ "$status" -eq 0 ]
+}
+
+@test "a registry that registries.conf calls insecure: for every command" {
+	local name=registry.example:5000
+	printf '[[registry]]\nlocation = "%s"\ninsecure = true\n' "$name" >registries.conf
+	export CONTAINERS_REGISTRIES_CONF=$PWD/registries.conf http_proxy=http://$A https_proxy=http://127.0.0.1:1
+	ringup login -u ops "$name" <<<s3cret
+	ringup -q push "oci:$F/image:1" "$name/lab/insecure:1" >/dev/null
+	[ "$(ringup ls "$name/lab/insecure")" = 1 ]
+	ringup inspect "$name/lab/insecure:1" | grep -q '^digest'
+	ringup -q pull "$name/lab/insecure:1" oci:back >/dev/null
+	diff -r "$F/image/blobs" back/blobs
+	apart ringup ls registry.example:5001/lab/insecure
+	says 1 'https://registry.example:5001'
 }
 
 @test "what the registry wants people to know is shown once, and changes nothing" {

@@ -192,6 +192,17 @@ held() {
 	[ "$(wc -l <../out)" -eq 3 ]
 }
 
+@test "login: the token service says whether user and password are right" {
+	apart ringup login -u ops "$A" <<<s3crex
+	says 1 "refused user 'ops'"
+	[ ! -e .ringup/auth.json ]
+	log 'GET a,service'
+	apart ringup login -u ops "$A" <<<s3cret
+	[ "$status" -eq 0 ]
+	apart ringup push "oci:$F/image:1" "$A/lab/login:1"
+	[ "$status" -eq 0 ]
+}
+
 @test "nobody on file: says how to log in" {
 	apart ringup push "oci:$F/image:1" "$A/lab/none:1"
 	says 1 "ringup login $A"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* registries.conf: what is taken has a prefix, and no more mirrors than there is room for. */
+/* registries.conf: what is taken has a prefix, and no more mirrors than there is
+ * room for, each with a location. */
 #include "tests/fuzz/fuzz.h"
 
 #include "registry-client/mirrors.h"
@@ -16,6 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (; rc == 0 && list; list = list->next) {
 		fuzz_check(*list->prefix);
 		fuzz_check(list->mirror_count <= MIRRORS_MAX);
+		for (size_t i = 0; i < list->mirror_count; i++)
+			fuzz_check(*list->mirrors[i].location);
 	}
 	return 0;
 }

@@ -77,6 +77,26 @@ static void test_write_is_atomic(void **state)
 }
 
 /* The target is a folder: the write fails, and the temporary file goes away. */
+/* A device is never replaced: as root that would be /dev/null itself. */
+static void test_write_to_what_is_no_file(void **state)
+{
+	struct scratch *s = *state;
+	const char *path = arena_printf(&s->arena, "%s/null", s->folder);
+	struct error err = {0};
+	struct stat st;
+
+	assert_false(file_is_stream(path));
+	assert_false(file_is_stream(s->folder));
+	assert_int_equal(symlink("/dev/null", path), 0);
+	assert_true(file_is_stream(path));
+	assert_int_equal(file_write(path, "text", 4, 0644, &err), 0);
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_true(file_is_stream(path));
+}
+
 static void test_failed_write_leaves_nothing(void **state)
 {
 	struct scratch *s = *state;
@@ -254,6 +274,7 @@ int main(void)
 		SCRATCH_TEST(test_write_and_read),
 		SCRATCH_TEST(test_mode_whatever_the_umask),
 		SCRATCH_TEST(test_write_is_atomic),
+		SCRATCH_TEST(test_write_to_what_is_no_file),
 		SCRATCH_TEST(test_failed_write_leaves_nothing),
 		SCRATCH_TEST(test_folder_make),
 		SCRATCH_TEST(test_folder_make_mode),

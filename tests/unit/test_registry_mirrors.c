@@ -105,6 +105,83 @@ static void test_rows(void **state)
 	}
 }
 
+static void test_insecure(void **state)
+{
+	static const struct {
+		const char *address;
+		bool insecure;
+	} cases[] = {
+		/* a host without a port stands for all of its ports, as Podman reads it */
+		{"plain.io", true},	  {"plain.io:5000", true},  {"nvcr.io", false},
+		{"10.0.0.9:5000", false}, {"a.example.com", false}, {"docker.io", false},
+		{"moved.io", false},
+	};
+	struct scratch *s = *state;
+	const char *path = arena_printf(&s->arena, "%s/registries.conf", s->folder);
+	const char *text = arena_printf(&s->arena,
+					"[[registry]]\nprefix=\"moved.io\"\nlocation=\"x.io\"\n"
+					"insecure=true\n%s",
+					conf);
+	struct error err = {0};
+
+	assert_int_equal(file_write(path, text, strlen(text), 0600, &err), 0);
+	setenv("CONTAINERS_REGISTRIES_CONF", path, 1);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		bool insecure;
+
+		assert_fine(mirrors_insecure(cases[i].address, &s->arena, &insecure, &err));
+		if (insecure != cases[i].insecure)
+			fail_msg("%s", cases[i].address);
+	}
+}
+
+/* Arrays of tables as values, and names as TOML lets them be written. */
+static void test_inline(void **state)
+{
+	static const char text[] =
+		"'registry' = [ # all of them\n"
+		"  {prefix = \"a.io\", \"location\" = \"b.lab/a\", mirror = [\n"
+		"    {location = \"m1.lab\"}, # the first\n"
+		"    {insecure = true, location = 'm2.lab', pull-from-mirror = \"tag-only\"},\n"
+		"  ], mirror-by-digest-only = false},\n"
+		"  {location = \"bad.io\", blocked=true}]\n"
+		"[[ registry ]]\n"
+		"mirror = [{location = \"m3.lab\"}]\n"
+		"location = \"c.io\" # behind its mirrors\n"
+		"[[ \"registry\" . mirror ]]\n"
+		"location = \"m4.lab\"\n"
+		"[aliases]\n"
+		"registry = [1, 2]\n"
+		"\"a = b # c\" = \"d.io/e\"\n";
+	struct scratch *s = *state;
+	struct registry_entry *c = NULL, *blocked, *a;
+	struct error err = {0};
+
+	assert_fine(registries_conf_parse("f", text, &s->arena, &c, &err));
+	blocked = c->next;
+	a = blocked->next;
+	assert_null(a->next);
+	assert_string_equal(a->prefix, "a.io");
+	assert_string_equal(a->location, "b.lab/a");
+	assert_int_equal(a->mirror_count, 2);
+	assert_string_equal(a->mirrors[0].location, "m1.lab");
+	assert_false(a->mirrors[0].insecure);
+	assert_string_equal(a->mirrors[1].location, "m2.lab");
+	assert_true(a->mirrors[1].insecure);
+	assert_string_equal(a->mirrors[1].pulls, "tag-only");
+	assert_true(blocked->blocked);
+	assert_int_equal(blocked->mirror_count, 0);
+	assert_string_equal(c->prefix, "c.io");
+	assert_int_equal(c->mirror_count, 2);
+	assert_string_equal(c->mirrors[0].location, "m3.lab");
+	assert_string_equal(c->mirrors[1].location, "m4.lab");
+	/* nothing is mistaken for an entry */
+	c = NULL;
+	assert_fine(registries_conf_parse("f", "x = [{registry = [{a = 1}]}]\nregistry = [ ]\n",
+					  &s->arena, &c, &err));
+	assert_null(c);
+}
+
 /* With the line that is wrong. */
 static void test_bad(void **state)
 {
@@ -119,7 +196,18 @@ static void test_bad(void **state)
 		{"[[registry]]\nlocation = \n", "f:2: a key without a value"},
 		{"[[registry]]\nlocation = \"a\" \"b\"\n", "f:2: something behind"},
 		{"[[registry]]\ninsecure = \"yes\"\n", "f:2: the value must be true or false"},
-		{"[[registry]]\nmirror = [{location = \"a\"}]\n", "f:2: mirrors are read as"},
+		{"[[registry]]\nmirror = \"a\"\n", "f:2: a list of tables"},
+		{"[[registry]]\nmirror = [\"a\"]\n", "f:2: a list of tables"},
+		{"[[registry]]\nmirror = [\n{location = \"a\"\n", "f:4: a table without its"},
+		{"[[registry]]\nmirror = [{location = \"a\"}\nx=1\n", "f:3: a list without an end"},
+		{"[[registry]]\nmirror = [{location = \"a\"},,]\n", "f:2: a list of tables"},
+		{"[[registry]]\nmirror = [{location\n", "f:2: neither"},
+		{"[[registry]]\nlocation=\"a\"\nmirror = [{}]\n",
+		 "a mirror of a without a location"},
+		{"[[registry]]\nlocation=\"a\"\n[[registry.mirror]]\n", "a mirror of a without"},
+		{"registry = {location = \"a\"}\n", "f:1: a list of tables"},
+		{"registry = [{location = \"a\"\n", "f:2: a table without its"},
+		{"\"a = 1\n", "f:1: a text without an end"},
 		{"[[registry]]\nlocation = \"a\\u0041\"\n", "f:2: an escape"},
 		{"[[registry\n", "f:1: a table's name"},
 		{"[[registry]]\ninsecure = true\n", "without a prefix"},
@@ -142,6 +230,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_rows, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_insecure, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_inline, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_bad, scratch_setup, scratch_teardown),
 	};
 

@@ -88,6 +88,34 @@ static void test_origins(void **state)
 	assert_false(url_same_host("https://r/", "rubbish"));
 }
 
+static void test_exceptions(void **state)
+{
+	static const struct {
+		const char *url, *no_proxy;
+		bool is_excepted;
+	} rows[] = {
+		{"http://registry.lab:5000/v2/", "registry.lab:5000", true},
+		{"http://registry.lab:5000/v2/", "localhost, REGISTRY.lab:5000 ,x", true},
+		{"http://registry.lab:5000/v2/", "lab:5000", true},
+		{"http://registry.lab:5000/v2/", ".lab:5000", true},
+		{"http://registry.lab:5000/v2/", "*.lab:5000", true},
+		{"http://registry.lab:5000/v2/", "registry.lab:5001", false},
+		{"http://registry.lab:5000/v2/", "ab:5000,try.lab:5000", false},
+		{"http://registry.lab:5000/v2/", "5000,:5000,*,.,,", false},
+		{"http://registry.lab:5000/v2/", "a.registry.lab:5000", false},
+		{"https://registry.lab/v2/", "registry.lab:443", true},
+		{"https://registry.lab/v2/", "registry.lab:80", false},
+		{"https://10.0.0.5:5000/v2/", "10.0.0.5:5000", true},
+		{"https://[fd00::1]:5000/v2/", "[fd00::1]:5000", true},
+		{"https://registry.lab/v2/", "", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (url_is_excepted(rows[i].url, rows[i].no_proxy) != rows[i].is_excepted)
+			fail_msg("%s, %s", rows[i].url, rows[i].no_proxy);
+}
+
 static void test_retry_after(void **state)
 {
 	const time_t now = 1445412480; /* Wed, 21 Oct 2015 07:28:00 GMT */
@@ -167,6 +195,7 @@ int main(void)
 		cmocka_unit_test(test_join_refuses),
 		cmocka_unit_test(test_add_query),
 		cmocka_unit_test(test_origins),
+		cmocka_unit_test(test_exceptions),
 		cmocka_unit_test(test_retry_after),
 		cmocka_unit_test(test_pauses_grow_and_differ),
 	};
