@@ -291,6 +291,27 @@ each_type_and_op() {
 	done
 }
 
+@test "usage errors name the word that is wrong" {
+	while IFS='|' read -r flags message; do
+		# shellcheck disable=SC2086
+		run "$ALLREDUCE" $flags
+		[ "$status" -eq 1 ]
+		[[ "$output" == "allreduce: "*"$message"* ]] || { echo "$flags: $output"; return 1; }
+	done <<-'END'
+		-b 8 -xyz|option '-x': unknown
+		-xyz|option '-x': unknown
+		--bogus|option '--bogus': unknown
+		--json=1|option '--json=1': it takes no value
+		--rank|option '--rank': it needs a value
+		--world 3|--world 3: --rank is needed too
+		--rank 0 --world 2 --root 127.0.0.1:65536|--root '127.0.0.1:65536': HOST:PORT is needed
+		--rank 0 --world 2 --root 127.0.0.1:99999999999|HOST:PORT is needed
+		--procs 2 --fault-inject slow:2|--fault-inject: rank 2 does not exist in a world of 2
+		--procs 2 --fault-inject link:0-2|--fault-inject: rank 2 does not exist in a world of 2
+		--rank 16383 --procs 2 --root 127.0.0.1:1|a world of 16385 ranks: 16384 are possible
+	END
+}
+
 @test "--help and --version" {
 	run "$ALLREDUCE" --help
 	[ "$status" -eq 0 ]
