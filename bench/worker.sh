@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Measures the all-reduce worker beside Open MPI's MPI_Allreduce: one program, one kind of timing, verified data,
-# both in turn under the same mpirun, medians of the rounds. Then the worker alone: start, slow-finder, training.
-# Needs mpirun, but neither root nor Docker. BUILD is the folder of the programs; ROUNDS (5) the repetitions;
-# ITERATIONS (100) the timed calls of a run; SIZES and RANKS what is tried.
+# both in turn under the same mpirun, medians of the rounds; and beside gloo over TCP, up to 64 KiB, where gloo.sh can
+# build it. Then the worker alone: start, slow-finder, training. Needs mpirun, but neither root nor Docker. BUILD is the
+# folder of the programs; ROUNDS (5) the repetitions; ITERATIONS (100) the timed calls of a run; RANKS what is tried.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "$root" && realpath "${BUILD:-build}")
@@ -35,22 +35,36 @@ for size, usec in best.items():
     print(size, usec)'
 }
 
+# gloo_times RANKS FROM FACTOR: the same of gloo
+gloo_times() {
+	local folder
+	[[ -n $gloo ]] || return 0
+	folder=$(mktemp -d -p "$work")
+	"$gloo" "$folder" "$1" "$2" 65536 "$3" "$iterations"
+}
+
+# median_of FILE SIZE: of what `times` wrote, or - if there is nothing
+median_of() {
+	awk -v s="$2" '$1 == s {print $2}' "$1" | median | grep . || echo -
+}
+
 # compare NAME RANKS FROM TO FACTOR MPIRUN_WORDS -- WORKER_WORDS_OF_OURS
 compare() {
 	local name=$1 ranks=$2 from=$3 to=$4 factor=$5 words=() size
 	shift 5
 	while [[ $1 != -- ]]; do words+=("$1") && shift; done
 	shift
-	rm -f "$work/ours" "$work/theirs"
+	rm -f "$work/ours" "$work/theirs" "$work/gloo"
 	for _ in $(seq "$rounds"); do
 		times "$ranks" "$from" "$to" "$factor" "${words[@]}" -- --backend cpu "$@" >>"$work/ours"
 		times "$ranks" "$from" "$to" "$factor" "${words[@]}" -- --backend mpi >>"$work/theirs"
+		gloo_times "$ranks" "$from" "$factor" >>"$work/gloo"
 	done
 	awk '!seen[$1]++ {print $1}' "$work/ours" | while IFS= read -r size; do
-		awk -v n="$name" -v r="$ranks" -v s="$size" \
-			-v a="$(awk -v s="$size" '$1 == s {print $2}' "$work/ours" | median)" \
-			-v b="$(awk -v s="$size" '$1 == s {print $2}' "$work/theirs" | median)" \
-			'BEGIN {printf "%-18s %5d %10d %10.1f %10.1f %6.2f\n", n, r, s, a, b, a / b}'
+		awk -v n="$name" -v r="$ranks" -v s="$size" -v a="$(median_of "$work/ours" "$size")" \
+			-v b="$(median_of "$work/theirs" "$size")" -v g="$(median_of "$work/gloo" "$size")" \
+			'BEGIN {printf "%-18s %5d %10d %10.1f %10.1f %6.2f %10s %6s\n", n, r, s, a, b, a / b,
+				g == "-" ? g : sprintf("%.1f", g), g == "-" ? g : sprintf("%.1f", g / a)}'
 	done
 }
 
@@ -68,7 +82,8 @@ seconds() {
 	printf '%-50s %8.3f\n' "$name" "$(median <"$work/seconds")"
 }
 
-printf '%-18s %5s %10s %10s %10s %6s\n' "PATH" RANKS BYTES "OURS us" "MPI us" RATIO
+gloo=$("$root/bench/gloo.sh") || gloo=''
+printf '%-18s %5s %10s %10s %10s %6s %10s %6s\n' "PATH" RANKS BYTES "OURS us" "MPI us" RATIO "GLOO us" TIMES
 for ranks in ${RANKS:-2 4}; do
 	compare "shared memory" "$ranks" 4 64M 4 --
 	compare "tcp, loopback" "$ranks" 4 16M 4 --mca btl self,tcp -- --no-shm
