@@ -121,6 +121,29 @@ each_type_and_op() {
 	[[ "$output" == *"lower -e"* ]]
 }
 
+# limit FILE WORDS: a control group whose file says that, seen from a process in the group /pods/one
+limit() {
+	mkdir -p "$RINGUP_TEST_ROOT/proc/self" "$(dirname "$RINGUP_TEST_ROOT/sys/fs/cgroup/$1")"
+	printf '4:memory:/pods/one\n0::/pods/one\n' >"$RINGUP_TEST_ROOT/proc/self/cgroup"
+	echo "$2" >"$RINGUP_TEST_ROOT/sys/fs/cgroup/$1"
+}
+
+@test "more memory than the container may use: an error, not a kill" {
+	number=0
+	for file in pods/one/memory.max pods/memory.max memory.max memory/pods/one/memory.limit_in_bytes memory/memory.limit_in_bytes; do
+		export RINGUP_TEST_ROOT=$BATS_TEST_TMPDIR/$((++number))
+		limit "$file" 16000000
+		run "$ALLREDUCE" --procs 2 -e 4M --timeout 10
+		[ "$status" -eq 1 ] || { echo "$file: $output"; return 1; }
+		[[ "$output" == *"no memory for two buffers of 4194304 bytes: Cannot allocate memory; lower -e"* ]]
+		run "$ALLREDUCE" --procs 2 -b 2M -e 2M --quiet
+		[ "$status" -eq 0 ]
+		limit "$file" max
+		run "$ALLREDUCE" --procs 2 -b 4M -e 4M --quiet
+		[ "$status" -eq 0 ]
+	done
+}
+
 @test "the text is nccl-tests' table" {
 	run "$ALLREDUCE" --procs 2 "${COMMON[@]}" -b 1K -e 1K
 	[ "$status" -eq 0 ]
