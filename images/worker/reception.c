@@ -82,6 +82,16 @@ static void take_stranger(struct reception *r)
 	new->deadline_usec = clock_usec() + HELLO_USEC;
 }
 
+/* Whether a rank that is waiting for the others ended meanwhile: it says nothing before it is
+ * welcomed. */
+static bool has_left(int fd)
+{
+	char byte;
+	ssize_t got = recv(fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT);
+
+	return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
 /* Makes a member of the stranger whose hello is complete (or whose greeting is, if its protocol is
  * another). */
 static void admit(struct reception *r, int index)
@@ -99,15 +109,18 @@ static void admit(struct reception *r, int index)
 		turn_away(r, index, reason, reason);
 		return;
 	}
-	if (r->met[rank]) {
+	if (r->met[rank] && !has_left(r->fds[rank])) {
 		snprintf(reason, sizeof(reason), "rank %u is there already, on %s", rank,
 			 r->intros[rank].member.host);
 		turn_away(r, index, reason, reason);
 		return;
 	}
+	if (r->met[rank])
+		close(r->fds[rank]);
+	else
+		r->joined++;
 	r->met[rank] = true;
 	r->fds[rank] = s->fd;
-	r->joined++;
 	r->intros[rank] = s->hello.intro;
 	memcpy(r->intros[rank].member.host, greeting->host, sizeof(greeting->host));
 	memcpy(r->intros[rank].member.version, greeting->version, sizeof(greeting->version));

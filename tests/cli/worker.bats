@@ -297,6 +297,23 @@ limit() {
 	wait "$root"
 }
 
+@test "a rank that ended while others were awaited may come again" {
+	port=$(free_port)
+	"$ALLREDUCE" --rank 0 --world 3 --root "127.0.0.1:$port" "${COMMON[@]}" -e 64 >"$BATS_TEST_TMPDIR/out" 2>&1 &
+	root=$!
+	"$ALLREDUCE" --rank 1 --world 3 --root "127.0.0.1:$port" &
+	first=$!
+	sleep 0.5
+	kill -KILL "$first"
+	wait "$first" || true
+	"$ALLREDUCE" --rank 1 --world 3 --root "127.0.0.1:$port" &
+	sleep 0.5
+	"$ALLREDUCE" --rank 2 --world 3 --root "127.0.0.1:$port"
+	wait "$root"
+	wait $!
+	grep -q "# verdict: pass" "$BATS_TEST_TMPDIR/out"
+}
+
 @test "without a secret only loopback will do" {
 	run "$ALLREDUCE" --rank 1 --world 2 --root 192.0.2.1:5000
 	[ "$status" -eq 1 ]
