@@ -412,6 +412,14 @@ limit() {
 	done
 }
 
+@test "mpi backend: large sizes over TCP, which MPI sends only while it is called" {
+	for _ in 1 2 3; do
+		run mpi -n 4 --mca btl self,tcp "$ALLREDUCE" --backend mpi -b 4M -e 8M -n 30 --timeout 20 --quiet
+		echo "$output"
+		[ "$status" -eq 0 ]
+	done
+}
+
 @test "mpi backend: without plug-in or mpirun an error says what to do" {
 	RINGUP_MPI_PLUGIN=/nonexistent run "$ALLREDUCE" --backend mpi
 	[ "$status" -eq 1 ]
