@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Measures the all-reduce worker beside Open MPI's MPI_Allreduce: one program, one kind of timing, verified data,
-# both in turn under the same mpirun, medians of the rounds. Then the worker alone: start, slow-finder, training.
-# Needs mpirun, but neither root nor Docker. BUILD is the folder of the programs; ROUNDS (5) the repetitions;
-# ITERATIONS (100) the timed calls of a run; SIZES and RANKS what is tried.
+# both in turn under the same mpirun, medians of the rounds; and beside gloo over TCP, up to 64 KiB, where gloo.sh can
+# build it. Then the worker alone: start, slow-finder, training. Needs mpirun, but neither root nor Docker. BUILD is the
+# folder of the programs; ROUNDS (5) the repetitions; ITERATIONS (100) the timed calls of a run; RANKS what is tried.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "$root" && realpath "${BUILD:-build}")
@@ -27,7 +27,8 @@ times() {
 		-b "$from" -e "$to" -f "$factor" "$@" 2>>"$work/log" | python3 -c '
 import json, sys
 d = json.load(sys.stdin)
-assert d["verdict"] == "pass", d["reason"]
+if d["verdict"] != "pass":
+    sys.exit("worker.sh: a run of backend {} that does not count: {}".format(d["backend"], d["reason"]))
 best = {}
 for r in d["results"]:
     best[r["bytes"]] = min(best.get(r["bytes"], 1e9), r["p50_usec"])
@@ -35,22 +36,39 @@ for size, usec in best.items():
     print(size, usec)'
 }
 
+# gloo_times RANKS FROM FACTOR: the same of gloo
+gloo_times() {
+	local folder
+	[[ -n $gloo ]] || return 0
+	folder=$(mktemp -d -p "$work")
+	"$gloo" "$folder" "$1" "$2" 65536 "$3" "$iterations"
+}
+
+# median_of FILE SIZE: of what `times` wrote, or - if there is nothing
+median_of() {
+	awk -v s="$2" '$1 == s {print $2}' "$1" | median | grep . || echo -
+}
+
+# A run that fails is named and counts in no median.
 # compare NAME RANKS FROM TO FACTOR MPIRUN_WORDS -- WORKER_WORDS_OF_OURS
 compare() {
 	local name=$1 ranks=$2 from=$3 to=$4 factor=$5 words=() size
 	shift 5
 	while [[ $1 != -- ]]; do words+=("$1") && shift; done
 	shift
-	rm -f "$work/ours" "$work/theirs"
+	rm -f "$work/ours" "$work/theirs" "$work/gloo"
 	for _ in $(seq "$rounds"); do
-		times "$ranks" "$from" "$to" "$factor" "${words[@]}" -- --backend cpu "$@" >>"$work/ours"
-		times "$ranks" "$from" "$to" "$factor" "${words[@]}" -- --backend mpi >>"$work/theirs"
+		times "$ranks" "$from" "$to" "$factor" "${words[@]}" -- --backend cpu "$@" >>"$work/ours" || true
+		times "$ranks" "$from" "$to" "$factor" "${words[@]}" -- --backend mpi >>"$work/theirs" || true
+		gloo_times "$ranks" "$from" "$factor" >>"$work/gloo" || true
 	done
 	awk '!seen[$1]++ {print $1}' "$work/ours" | while IFS= read -r size; do
-		awk -v n="$name" -v r="$ranks" -v s="$size" \
-			-v a="$(awk -v s="$size" '$1 == s {print $2}' "$work/ours" | median)" \
-			-v b="$(awk -v s="$size" '$1 == s {print $2}' "$work/theirs" | median)" \
-			'BEGIN {printf "%-18s %5d %10d %10.1f %10.1f %6.2f\n", n, r, s, a, b, a / b}'
+		awk -v n="$name" -v r="$ranks" -v s="$size" -v a="$(median_of "$work/ours" "$size")" \
+			-v b="$(median_of "$work/theirs" "$size")" -v g="$(median_of "$work/gloo" "$size")" \
+			'function number(x) {return x == "-" ? x : sprintf("%.1f", x)}
+			function ratio(x, y) {return x == "-" || y == "-" ? "-" : sprintf("%.2f", x / y)}
+			BEGIN {printf "%-18s %5d %10d %10s %10s %6s %10s %8s\n", n, r, s, number(a), number(b), ratio(a, b),
+				number(g), ratio(g, a)}'
 	done
 }
 
@@ -68,7 +86,8 @@ seconds() {
 	printf '%-50s %8.3f\n' "$name" "$(median <"$work/seconds")"
 }
 
-printf '%-18s %5s %10s %10s %10s %6s\n' "PATH" RANKS BYTES "OURS us" "MPI us" RATIO
+gloo=$("$root/bench/gloo.sh") || gloo=''
+printf '%-18s %5s %10s %10s %10s %6s %10s %8s\n' "PATH" RANKS BYTES "OURS us" "MPI us" RATIO "GLOO us" TIMES
 for ranks in ${RANKS:-2 4}; do
 	compare "shared memory" "$ranks" 4 64M 4 --
 	compare "tcp, loopback" "$ranks" 4 16M 4 --mca btl self,tcp -- --no-shm

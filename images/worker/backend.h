@@ -44,6 +44,10 @@ struct backend {
 	 * overwritten. Returns when the output is ready and the input may be written. */
 	int (*collective)(void *state, const struct collective *call, struct failure *err);
 
+	/* Before the ranks meet outside of the backend, which all of them call together: what a
+	 * collective that has returned here still owes to others is sent. NULL: it owes nothing. */
+	int (*settle)(void *state, struct failure *err);
+
 	/* What makes it slower than it could be here, after open(); NULL: it does not know. */
 	void (*warn)(void *state, struct warnings *warnings);
 

@@ -51,6 +51,13 @@ static int collective(const struct run *run, int64_t now_usec, struct failure *e
 	return bench->backend->collective(bench->state, &run->call, err);
 }
 
+static int settle(const struct run *run, struct failure *err)
+{
+	const struct bench *bench = run->bench;
+
+	return bench->backend->settle ? bench->backend->settle(bench->state, err) : 0;
+}
+
 /* Fills the input with @pattern, and the output with what no result should be. */
 static int fill(const struct run *run, const struct pattern *pattern, struct failure *err)
 {
@@ -105,7 +112,8 @@ static int check(struct run *run, struct failure *err)
 		return -1;
 	if (pattern.salt == 1)
 		fault_strike(run->bench->fault, PHASE_FIRST, group->rank);
-	if (collective(run, clock_usec(), err) < 0 || compare(run, &pattern, &found, err) < 0)
+	if (collective(run, clock_usec(), err) < 0 || settle(run, err) < 0 ||
+	    compare(run, &pattern, &found, err) < 0)
 		return -1;
 	if (part->mismatch.wrong == 0)
 		part->mismatch = found;
@@ -182,6 +190,8 @@ static int time_iterations(const struct run *run, struct failure *err)
 		times[i] = (float)(after - before) / 1000;
 		before = after;
 	}
+	if (settle(run, err) < 0)
+		return -1;
 	control_end(run->bench->group->control);
 	return 0;
 }
@@ -191,6 +201,8 @@ static int warm_up(const struct run *run, struct failure *err)
 	for (uint32_t i = 0; i < run->bench->group->workload.warmups; i++)
 		if (collective(run, clock_usec(), err) < 0)
 			return -1;
+	if (settle(run, err) < 0)
+		return -1;
 	control_end(run->bench->group->control);
 	if (control_barrier(run->bench->group->control, err) < 0)
 		return -1;

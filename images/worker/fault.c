@@ -94,6 +94,16 @@ int fault_parse(struct fault *fault, const char *text)
 	return text && *text == '\0' ? 0 : -1;
 }
 
+int fault_last_rank(const struct fault *fault)
+{
+	int last = fault->link[0] > fault->link[1] ? fault->link[0] : fault->link[1];
+
+	for (int kind = 0; kind < FAULT_COUNT; kind++)
+		if (fault->rank[kind] > last)
+			last = fault->rank[kind];
+	return last;
+}
+
 void fault_strike(const struct fault *fault, enum phase phase, int rank)
 {
 	if (fault_hits(fault, FAULT_DIE, rank) && fault->at[FAULT_DIE] == phase)

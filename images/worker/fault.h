@@ -30,6 +30,9 @@ struct fault {
 
 void fault_init(struct fault *fault);
 
+/* The highest rank that a fault is for, -1: there is none. */
+int fault_last_rank(const struct fault *fault);
+
 /* Adds "kind:R,kind:R@PHASE,link:A-B,..." to *fault; -1 if the text is not that. die, drop and stop
  * take a phase: join, version, bootstrap, first, run (theirs, but drop's, which is join), pairs,
  * leave-one-out, one, sum, server or async. */

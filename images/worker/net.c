@@ -11,6 +11,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,7 +35,8 @@ int net_split(const char *text, char *host, size_t host_bytes, char *port, size_
 	memcpy(host, text, length);
 	host[length] = '\0';
 	memcpy(port, colon + 1, strlen(colon + 1) + 1);
-	return strspn(port, "0123456789") == strlen(port) ? 0 : -1;
+	return strspn(port, "0123456789") == strlen(port) && strtoul(port, NULL, 10) <= 65535 ? 0
+											      : -1;
 }
 
 int net_resolve(const char *host, const char *port, struct endpoint *endpoint)

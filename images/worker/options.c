@@ -27,7 +27,9 @@ static const char help[] =
 	"N\n"
 	"  --rank R --world N    this is rank R of N; without them the launcher's environment is "
 	"read\n"
-	"                        (Open MPI, PMI, Slurm, torchrun)\n"
+	"                        (Open MPI, Hydra, Slurm, torchrun, RANK and WORLD_SIZE, the index "
+	"of a\n"
+	"                        Kubernetes Job)\n"
 	"  --root HOST:PORT      where rank 0 listens and the others connect\n"
 	"  --bind ADDR           address of this rank's data sockets (default: the one that leads "
 	"to the root)\n"
@@ -68,10 +70,11 @@ static const char help[] =
 	"none\n"
 	"  --help, --version\n"
 	"\n"
-	"Ranks on several hosts share a secret in $RINGUP_SECRET. The time of a size is the "
-	"average over the\n"
-	"iterations of the slowest rank's time; GB are 1e9 bytes; sizes and busbw are those of "
-	"nccl-tests.\n"
+	"Ranks on several hosts share a secret in $RINGUP_SECRET or in the file "
+	"$RINGUP_SECRET_FILE. The time\n"
+	"of a size is the average over the iterations of the slowest rank's time; GB are 1e9 "
+	"bytes; sizes and\n"
+	"busbw are those of nccl-tests.\n"
 	"\n"
 	"exit status: 0 pass, 1 usage, 2 wrong data, 3 below --min-busbw or --min-percent, 4 "
 	"timeout, 5 GPU, driver "
@@ -363,10 +366,15 @@ static int complete(struct options *o, struct failure *err)
 	if (environment_apply(o, err) < 0 || expect_check(&o->expect, err) < 0)
 		return -1;
 	if (o->rank < 0 && o->world > ranks_here)
-		return bad(err, "--world", "",
-			   "--rank is needed too, or --procs with the same number");
+		return failure_set(err, STATUS_USAGE, -1, "",
+				   "--world %d: --rank is needed too, or --procs with the same "
+				   "number; see allreduce --help",
+				   o->world);
 	o->rank = o->rank < 0 ? 0 : o->rank;
 	o->world = o->world < 0 ? o->rank + ranks_here : o->world;
+	if (o->world > WORLD_MAX)
+		return failure_set(err, STATUS_USAGE, -1, "",
+				   "a world of %d ranks: %d are possible", o->world, WORLD_MAX);
 	if (o->rank + ranks_here > o->world)
 		return failure_set(err, STATUS_USAGE, -1, "",
 				   "rank %d does not exist in a world of %d",
@@ -382,6 +390,10 @@ static int complete(struct options *o, struct failure *err)
 		return failure_set(err, STATUS_USAGE, -1, "",
 				   "-r: rank %u does not exist in a world of %d", o->workload.root,
 				   o->world);
+	if (fault_last_rank(&o->fault) >= o->world)
+		return failure_set(err, STATUS_USAGE, -1, "",
+				   "--fault-inject: rank %d does not exist in a world of %d",
+				   fault_last_rank(&o->fault), o->world);
 	if (o->workload.find_slow && o->world > FIND_WORLD_MAX)
 		return failure_set(err, STATUS_USAGE, -1, "",
 				   "--find-slow takes no more than %d ranks: try parts of the "
@@ -389,6 +401,19 @@ static int complete(struct options *o, struct failure *err)
 				   FIND_WORLD_MAX);
 	o->workload.sgd_steps = o->sgd ? (uint32_t)o->steps : 0;
 	return check_backend(o, err);
+}
+
+/* What getopt_long() did not take. A letter may stand among others, so @word is not always it. */
+static void refuse(int opt, const char *word, struct failure *err)
+{
+	const char letter[] = {'-', (char)optopt, '\0'};
+
+	if (opt == ':')
+		bad(err, "option", word, "it needs a value");
+	else if (optopt >= OPT_PROCS)
+		bad(err, "option", word, "it takes no value");
+	else
+		bad(err, "option", optopt ? letter : word, "unknown");
 }
 
 enum options_result options_parse(int argc, char **argv, struct options *options,
@@ -408,8 +433,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 			return OPTIONS_DONE;
 		}
 		if (opt == '?' || opt == ':') {
-			bad(err, "option", argv[optind - 1],
-			    opt == ':' ? "it needs a value" : "unknown");
+			refuse(opt, argv[optind - 1], err);
 			return OPTIONS_BAD;
 		}
 		if (parse_one(opt, optarg, options, err) < 0)

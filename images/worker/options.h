@@ -12,11 +12,13 @@
 #include <stdbool.h>
 
 #define SECRET_BYTES 128 /* longest $RINGUP_SECRET */
+#define PORT_BYTES 8
 
 struct options {
-	int rank, world;		   /* -1: not given */
-	int procs;			   /* ranks this process forks; 0: it is one rank itself */
-	char root_host[256], root_port[8]; /* "" : not given */
+	int rank, world; /* -1: not given */
+	int procs;	 /* ranks this process forks; 0: it is one rank itself */
+	char root_host[256], root_port[PORT_BYTES]; /* "" : not given */
+	bool root_awaited; /* the root's name may become known later than we start */
 	int root_listener; /* rank 0's listening socket if made before the fork, else -1 */
 	char bind[ADDRESS_BYTES];
 	char host[HOST_BYTES];
@@ -42,10 +44,17 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 /* Reads a size such as 8, 64K, 1M or 2G into *bytes; -1 if it is not one. */
 int options_size(const char *text, uint64_t *bytes);
 
-/* The launcher's part (environment.c): rank, world, root and secret where the flags left them open.
- * Knows Open MPI, MPICH and other PMI launchers, Slurm and torchrun. Without a root it derives a
- * loopback port that is the same for all ranks of the job, provided that the launcher says they are
- * all on this host. */
+/* The launcher's part (environment.c): rank, world and root where the flags left them open; with
+ * --procs K and a --world beyond K each of the launcher's processes starts K ranks. Knows torchrun,
+ * Open MPI, Hydra and other PMI launchers, Slurm, RANK and WORLD_SIZE, and the index of a
+ * Kubernetes Job. The root is
+ * - on loopback, at a port that is the same for all ranks of the job, if all are on this host;
+ * - at $MASTER_ADDR:$MASTER_PORT (in torchrun the next port);
+ * - on the first host of the Slurm step, or of the Slurm job around another launcher;
+ * - pod 0 of the Kubernetes Job, if its pods have full names (a headless service);
+ * and otherwise *err says what to set. The secret is $RINGUP_SECRET, or the text in
+ * $RINGUP_SECRET_FILE. Sources: srun(1), section OUTPUT ENVIRONMENT VARIABLES; kubernetes.io,
+ * "Job", completion mode Indexed, and "DNS for Services and Pods"; pytorch.org, "torchrun". */
 int environment_apply(struct options *options, struct failure *err);
 
 #endif

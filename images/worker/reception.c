@@ -82,6 +82,16 @@ static void take_stranger(struct reception *r)
 	new->deadline_usec = clock_usec() + HELLO_USEC;
 }
 
+/* Whether a rank that is waiting for the others ended meanwhile: it says nothing before it is
+ * welcomed. */
+static bool has_left(int fd)
+{
+	char byte;
+	ssize_t got = recv(fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT);
+
+	return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
 /* Makes a member of the stranger whose hello is complete (or whose greeting is, if its protocol is
  * another). */
 static void admit(struct reception *r, int index)
@@ -99,15 +109,18 @@ static void admit(struct reception *r, int index)
 		turn_away(r, index, reason, reason);
 		return;
 	}
-	if (r->met[rank]) {
+	if (r->met[rank] && !has_left(r->fds[rank])) {
 		snprintf(reason, sizeof(reason), "rank %u is there already, on %s", rank,
 			 r->intros[rank].member.host);
 		turn_away(r, index, reason, reason);
 		return;
 	}
+	if (r->met[rank])
+		close(r->fds[rank]);
+	else
+		r->joined++;
 	r->met[rank] = true;
 	r->fds[rank] = s->fd;
-	r->joined++;
 	r->intros[rank] = s->hello.intro;
 	memcpy(r->intros[rank].member.host, greeting->host, sizeof(greeting->host));
 	memcpy(r->intros[rank].member.version, greeting->version, sizeof(greeting->version));
@@ -277,22 +290,27 @@ static int welcome_all(struct reception *r, struct failure *err)
 	return 0;
 }
 
-/* An address other hosts can reach, if rank 0 listens on all of them: the one the first of them
- * came by. */
-static void settle_address(struct reception *r)
+static bool is_everywhere(const struct member *member)
 {
-	struct member *self = &r->intros[0].member;
+	return strcmp(member->address, "0.0.0.0") == 0 || strcmp(member->address, "::") == 0;
+}
+
+/* Rank 0 and ranks that came to it over loopback may listen on all addresses. The others find them
+ * at the one that the first rank of another host came by. */
+static void settle_addresses(struct reception *r)
+{
+	char address[ADDRESS_BYTES] = "127.0.0.1";
 	struct endpoint local;
 
-	if (strcmp(self->address, "0.0.0.0") != 0 && strcmp(self->address, "::") != 0)
-		return;
 	for (int rank = 1; rank < r->group->world; rank++) {
 		if (net_local(r->fds[rank], &local) == 0 && !net_is_loopback(&local)) {
-			net_name(&local, self->address);
-			return;
+			net_name(&local, address);
+			break;
 		}
 	}
-	snprintf(self->address, sizeof(self->address), "127.0.0.1");
+	for (int rank = 0; rank < r->group->world; rank++)
+		if (is_everywhere(&r->intros[rank].member))
+			memcpy(r->intros[rank].member.address, address, sizeof(address));
 }
 
 static int receive(struct reception *r, struct failure *err)
@@ -304,7 +322,7 @@ static int receive(struct reception *r, struct failure *err)
 	fault_strike(&r->options->fault, PHASE_VERSION, 0);
 	if (check_versions(r, err) < 0 || check_backends(r, err) < 0)
 		return -1;
-	settle_address(r);
+	settle_addresses(r);
 	err->phase = PHASE_JOIN;
 	return welcome_all(r, err);
 }

@@ -14,39 +14,65 @@
 #include <unistd.h>
 
 #define RETRY_USEC 20000
+#define AWAIT_USEC 200000
 #define ATTEMPT_USEC \
 	5000000 /* one attempt to connect; a lost packet must not cost the whole timeout */
 
-static int resolve_root(const struct options *o, struct endpoint *root, struct failure *err)
+/* Debian calls a machine by its own name 127.0.1.1, which other hosts cannot reach: who has a
+ * secret then listens on all addresses. */
+static void open_up(const struct options *o, struct endpoint *root)
+{
+	bool meant = strncmp(o->root_host, "127.", 4) == 0 || strchr(o->root_host, ':') ||
+		     strcmp(o->root_host, "localhost") == 0;
+
+	if (o->secret[0] != 0 && !meant && net_is_loopback(root))
+		net_resolve(root->addr.ss_family == AF_INET ? "0.0.0.0" : "::", o->root_port, root);
+}
+
+/* The name of a pod or of a service may become known later than we start. */
+static int resolve_root(const struct options *o, struct endpoint *root, int64_t deadline,
+			struct failure *err)
 {
 	int rc = net_resolve(o->root_host, o->root_port, root);
 
+	while (rc != 0 && o->root_awaited && clock_usec() < deadline) {
+		usleep(AWAIT_USEC);
+		rc = net_resolve(o->root_host, o->root_port, root);
+	}
+	if (rc != 0 && o->root_awaited)
+		return failure_set(err, STATUS_TIMEOUT, 0, "",
+				   "rank %d (%s) cannot find rank 0: %s in phase join, after %d s: "
+				   "%s",
+				   o->rank, o->host, o->root_host, o->timeout_sec,
+				   gai_strerror(rc));
 	if (rc != 0)
 		return failure_set(err, STATUS_USAGE, o->rank, o->host, "--root %s:%s: %s",
 				   o->root_host, o->root_port, gai_strerror(rc));
 	if (o->secret[0] == 0 && !net_is_loopback(root))
 		return failure_set(err, STATUS_USAGE, o->rank, o->host,
 				   "--root %s:%s is not on loopback: set the same $RINGUP_SECRET "
-				   "for all ranks",
+				   "for all ranks, or name a file with it in $RINGUP_SECRET_FILE",
 				   o->root_host, o->root_port);
 	return 0;
 }
 
 int rendezvous_listen(struct options *o, struct failure *err)
 {
+	int64_t deadline = clock_usec() + (int64_t)o->timeout_sec * 1000000;
 	struct endpoint root;
 
 	if (o->root_host[0] == '\0') {
 		snprintf(o->root_host, sizeof(o->root_host), "127.0.0.1");
 		snprintf(o->root_port, sizeof(o->root_port), "0");
 	}
-	if (resolve_root(o, &root, err) < 0)
+	if (resolve_root(o, &root, deadline, err) < 0)
 		return -1;
+	open_up(o, &root);
 	o->root_listener = net_listen(&root);
 	if (o->root_listener < 0)
 		return failure_set(err, STATUS_USAGE, o->rank, o->host,
-				   "rank 0 cannot listen on %s:%s: %s", o->root_host, o->root_port,
-				   strerror(-o->root_listener));
+				   "rank 0 (%s) cannot listen on %s:%s: %s", o->host, o->root_host,
+				   o->root_port, strerror(-o->root_listener));
 	snprintf(o->root_port, sizeof(o->root_port), "%u", (unsigned)net_port(&root));
 	return 0;
 }
@@ -135,16 +161,18 @@ static int read_welcome(const struct options *o, int fd, struct group *group, bo
 static int join_root(const struct options *o, struct hello *hello, struct group *group, int *fd,
 		     bool *alone, struct failure *err)
 {
+	int64_t deadline = clock_usec() + group->timeout_usec;
 	struct endpoint root, local;
 	int rc;
 
-	if (resolve_root(o, &root, err) < 0)
+	if (resolve_root(o, &root, deadline, err) < 0)
 		return -1;
-	*fd = reach_root(o, &root, clock_usec() + group->timeout_usec, err);
+	*fd = reach_root(o, &root, deadline, err);
 	if (*fd < 0)
 		return -1;
 	if (net_local(*fd, &local) < 0)
 		return root_silent(o, -errno, err);
+	open_up(o, &local);
 	group->listener = rendezvous_data_socket(o, &local, &hello->intro.member, err);
 	if (group->listener < 0)
 		return -1;

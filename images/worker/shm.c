@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "memory.h"
 #include "segment.h"
 #include "shm_internal.h"
 
@@ -10,7 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -345,14 +345,13 @@ static size_t stream_from(int ranks)
 	return (size_t)(cache < CACHE_BYTES_MAX ? cache : CACHE_BYTES_MAX) / (2 * (size_t)ranks);
 }
 
-/* A memfd may be larger than the machine; better to refuse than to be killed while filling it. */
+/* A memfd may be larger than the memory; better to refuse than to be killed while filling it. */
 static bool fits_in_memory(const struct shm *shm)
 {
-	struct sysinfo info;
+	bool fits = shm->area_bytes < memory_limit() / (unsigned)shm->count;
 
-	return sysinfo(&info) < 0 ||
-	       shm->area_bytes / info.mem_unit <
-		       (info.totalram + info.totalswap) / (unsigned)shm->count;
+	errno = ENOMEM;
+	return fits;
 }
 
 int shm_create(struct shm *shm, const struct group *group, const int *ranks, int count,
@@ -375,7 +374,6 @@ int shm_create(struct shm *shm, const struct group *group, const int *ranks, int
 	shm->stream_bytes = stream_from(count);
 	shm->spins = crowded ? 0 : SPINS;
 	shm->yields = crowded ? YIELDS_CROWDED : YIELDS;
-	errno = ENOMEM;
 	*fd = fits_in_memory(shm) ? segment_create(shm->area_bytes) : -1;
 	if (*fd >= 0)
 		shm->areas[shm->me] = map_area(*fd, shm->area_bytes);

@@ -121,6 +121,29 @@ each_type_and_op() {
 	[[ "$output" == *"lower -e"* ]]
 }
 
+# limit FILE WORDS: a control group whose file says that, seen from a process in the group /pods/one
+limit() {
+	mkdir -p "$RINGUP_TEST_ROOT/proc/self" "$(dirname "$RINGUP_TEST_ROOT/sys/fs/cgroup/$1")"
+	printf '4:memory:/pods/one\n0::/pods/one\n' >"$RINGUP_TEST_ROOT/proc/self/cgroup"
+	echo "$2" >"$RINGUP_TEST_ROOT/sys/fs/cgroup/$1"
+}
+
+@test "more memory than the container may use: an error, not a kill" {
+	number=0
+	for file in pods/one/memory.max pods/memory.max memory.max memory/pods/one/memory.limit_in_bytes memory/memory.limit_in_bytes; do
+		export RINGUP_TEST_ROOT=$BATS_TEST_TMPDIR/$((++number))
+		limit "$file" 16000000
+		run "$ALLREDUCE" --procs 2 -e 4M --timeout 10
+		[ "$status" -eq 1 ] || { echo "$file: $output"; return 1; }
+		[[ "$output" == *"no memory for two buffers of 4194304 bytes: Cannot allocate memory; lower -e"* ]]
+		run "$ALLREDUCE" --procs 2 -b 2M -e 2M --quiet
+		[ "$status" -eq 0 ]
+		limit "$file" max
+		run "$ALLREDUCE" --procs 2 -b 4M -e 4M --quiet
+		[ "$status" -eq 0 ]
+	done
+}
+
 @test "the text is nccl-tests' table" {
 	run "$ALLREDUCE" --procs 2 "${COMMON[@]}" -b 1K -e 1K
 	[ "$status" -eq 0 ]
@@ -274,6 +297,23 @@ each_type_and_op() {
 	wait "$root"
 }
 
+@test "a rank that ended while others were awaited may come again" {
+	port=$(free_port)
+	"$ALLREDUCE" --rank 0 --world 3 --root "127.0.0.1:$port" "${COMMON[@]}" -e 64 >"$BATS_TEST_TMPDIR/out" 2>&1 &
+	root=$!
+	"$ALLREDUCE" --rank 1 --world 3 --root "127.0.0.1:$port" &
+	first=$!
+	sleep 0.5
+	kill -KILL "$first"
+	wait "$first" || true
+	"$ALLREDUCE" --rank 1 --world 3 --root "127.0.0.1:$port" &
+	sleep 0.5
+	"$ALLREDUCE" --rank 2 --world 3 --root "127.0.0.1:$port"
+	wait "$root"
+	wait $!
+	grep -q "# verdict: pass" "$BATS_TEST_TMPDIR/out"
+}
+
 @test "without a secret only loopback will do" {
 	run "$ALLREDUCE" --rank 1 --world 2 --root 192.0.2.1:5000
 	[ "$status" -eq 1 ]
@@ -289,6 +329,27 @@ each_type_and_op() {
 		[ "$status" -eq 1 ] || { echo "$flags: $status $output"; return 1; }
 		[[ "$output" == "allreduce: "* ]]
 	done
+}
+
+@test "usage errors name the word that is wrong" {
+	while IFS='|' read -r flags message; do
+		# shellcheck disable=SC2086
+		run "$ALLREDUCE" $flags
+		[ "$status" -eq 1 ]
+		[[ "$output" == "allreduce: "*"$message"* ]] || { echo "$flags: $output"; return 1; }
+	done <<-'END'
+		-b 8 -xyz|option '-x': unknown
+		-xyz|option '-x': unknown
+		--bogus|option '--bogus': unknown
+		--json=1|option '--json=1': it takes no value
+		--rank|option '--rank': it needs a value
+		--world 3|--world 3: --rank is needed too
+		--rank 0 --world 2 --root 127.0.0.1:65536|--root '127.0.0.1:65536': HOST:PORT is needed
+		--rank 0 --world 2 --root 127.0.0.1:99999999999|HOST:PORT is needed
+		--procs 2 --fault-inject slow:2|--fault-inject: rank 2 does not exist in a world of 2
+		--procs 2 --fault-inject link:0-2|--fault-inject: rank 2 does not exist in a world of 2
+		--rank 16383 --procs 2 --root 127.0.0.1:1|a world of 16385 ranks: 16384 are possible
+	END
 }
 
 @test "--help and --version" {
@@ -349,6 +410,17 @@ each_type_and_op() {
 		run mpi -n 3 "$ALLREDUCE" --backend mpi "${COMMON[@]}" -e 64K -f 64 -d f16 -o "$op"
 		[ "$status" -eq 0 ] || { echo "$op: $output"; return 1; }
 	done
+}
+
+@test "mpi backend: large sizes over TCP, which MPI sends only while it is called" {
+	for _ in 1 2 3 4; do # other work on the cores
+		timeout 60 sh -c 'while :; do :; done' &
+	done
+	run mpi -n 4 --mca btl self,tcp "$ALLREDUCE" --backend mpi -b 2M -e 16M -n 20 --timeout 8 --quiet
+	# shellcheck disable=SC2046
+	kill $(jobs -p)
+	echo "$output"
+	[ "$status" -eq 0 ]
 }
 
 @test "mpi backend: without plug-in or mpirun an error says what to do" {

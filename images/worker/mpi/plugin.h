@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#define MPI_PLUGIN_ABI 3
+#define MPI_PLUGIN_ABI 4
 #define MPI_PLUGIN_SYMBOL "mpi_plugin"
 #define MPI_PLUGIN_FILE "allreduce-mpi.so"
 
@@ -40,7 +40,7 @@ struct mpi_plugin {
 	/* Memory MPI likes to send from; NULL if there is none. */
 	void *(*alloc)(size_t bytes);
 
-	/* One collective. Broadcast's root copies @src to @dst too. */
+	/* One collective, or "barrier". Broadcast's root copies @src to @dst too. */
 	int (*collective)(const struct mpi_call *call, char *why, size_t why_bytes);
 
 	/* MPI_Sendrecv of @bytes with rank @peer. */
