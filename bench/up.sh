@@ -32,6 +32,7 @@ cp .ringup/lab/registry/ca.pem "engine/etc/docker/certs.d/$registry/ca.crt"
 engine_up
 export DOCKER_CONFIG=$WORK/docker
 docker login -u lab --password-stdin "$registry" <.ringup/lab/registry/password >/dev/null 2>&1
+ringup -q -f few.yaml build # the base is there
 ringup -q -f few.yaml recipe -o few
 ringup -q -f many.yaml recipe -o many
 base=$(awk '/^FROM/ {print $2; exit}' few/Dockerfile)

@@ -2,8 +2,10 @@
 #include "builder/store.h"
 
 #include "builder/cgroup.h"
+#include "builder/tree_file.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/log.h"
 #include "core/str.h"
 #include "oci/layout.h"
 
@@ -322,22 +324,37 @@ int store_tree(struct store *store, const char *key, struct arena *arena, const 
 }
 
 /* Out of its blobs. */
+static int list_blobs(struct store *store, const struct layer_parts *parts, struct tree *tree,
+		      struct error *err)
+{
+	char blob[LAYOUT_PATH_BYTES];
+
+	for (size_t i = 0; i < parts->count; i++)
+		if (layout_blob_path(store->layout, parts->list[i].blob.digest, blob, err) < 0 ||
+		    layer_list(blob, tree, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* Blobs are unpacked for it once. */
 static int read_list(struct store *store, const char *key, struct arena *arena,
 		     const struct tree **list, struct error *err)
 {
 	_cleanup_(free_pointer) struct layer_parts *parts = xmalloc(sizeof(*parts));
+	const char *path = layer_path(store, key, "list.json", arena);
 	struct tree *tree = ARENA_NEW(arena, struct tree), read;
-	char blob[LAYOUT_PATH_BYTES];
-	int rc = 0;
+	struct error ignored = {0};
+	int rc;
 
-	tree_init(&read);
+	*list = tree;
 	if (!read_parts(store, key, parts))
 		return damaged(store, key, err);
-	for (size_t i = 0; rc == 0 && i < parts->count; i++) {
-		rc = layout_blob_path(store->layout, parts->list[i].blob.digest, blob, err);
-		if (rc == 0)
-			rc = layer_list(blob, &read, err);
-	}
+	if (tree_load(tree, path, arena))
+		return 0;
+	tree_init(&read);
+	rc = list_blobs(store, parts, &read, err);
+	if (rc == 0 && tree_save(&read, path, &ignored) < 0)
+		log_debug("%s", ignored.text);
 	/* into the caller's arena, texts and all */
 	tree->count = read.count;
 	tree->list = ARENA_ARRAY(arena, read.count + 1, struct tree_entry);
@@ -345,7 +362,6 @@ static int read_list(struct store *store, const char *key, struct arena *arena,
 		memcpy(tree->list, read.list, read.count * sizeof(*read.list));
 	arena_adopt(arena, &read.arena);
 	tree_release(&read);
-	*list = tree;
 	return rc;
 }
 

@@ -5,6 +5,7 @@
  *   FOLDER/layers/KEY/tree         the layer as a folder, in overlayfs' form
  *   FOLDER/layers/KEY/parts.json   the same as blobs of the layout; also of each part that
  *                                  store_write made, by a key of what is in it
+ *   FOLDER/layers/KEY/list.json    what is in those blobs (tree_file.h)
  *   FOLDER/layout                  OCI layout: blobs, and the finished images by name
  *   FOLDER/work/ID                 what a build under way needs; locked by it
  *

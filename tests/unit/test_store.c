@@ -105,6 +105,41 @@ static void test_tree_and_parts(void **state)
 }
 
 /* A layer in several parts is put together again, opaque folders and all. */
+/* The second time the list is read from a file of its own, unless that is not whole. */
+static void check_list_file(struct scratch *s, struct store *store, const char *key,
+			    const char *text)
+{
+#define ENTRY "\"0 640 7 8 5 9 0 0\", \"x\", \"\""
+	static const char *const bad[] = {"",
+					  "{",
+					  "[]",
+					  "{\"entries\": 7}",
+					  "{\"entries\": [" ENTRY ", \"0 640 7 8 5 9 0 0\"]}",
+					  "{\"entries\": [" ENTRY ", 1, 2, 3]}",
+					  "{\"entries\": [" ENTRY ", \"0 640\", \"y\", \"\"]}",
+					  "{\"entries\": [" ENTRY
+					  ", \"9 640 7 8 5 9 0 0\", \"y\", \"\"]}"};
+	const char *path = arena_printf(&s->arena, "store/layers/%s/list.json", key);
+	const struct tree *list;
+	struct error err = {0};
+
+	assert_fine(store_list(store, key, &s->arena, &list, &err));
+	assert_lines(describe(s, list), text);
+	put(s, path, "{\"entries\": [" ENTRY "]}");
+#undef ENTRY
+	assert_fine(store_list(store, key, &s->arena, &list, &err));
+	assert_int_equal(list->count, 1);
+	assert_string_equal(list->list[0].path, "x");
+	assert_int_equal(list->list[0].mode, 0640);
+	assert_int_equal(list->list[0].gid, 8);
+	assert_int_equal(list->list[0].size_bytes, 9);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		put(s, path, bad[i]);
+		assert_fine(store_list(store, key, &s->arena, &list, &err));
+		assert_lines(describe(s, list), text);
+	}
+}
+
 static void test_several_parts(void **state)
 {
 	struct scratch *s = *state;
@@ -133,6 +168,7 @@ static void test_several_parts(void **state)
 	text = describe_folder(s, in(s, "f"));
 	assert_fine(store_list(store, key, &s->arena, &list, &err));
 	assert_lines(describe(s, list), text + strlen("d 0755 0:0 .\n"));
+	check_list_file(s, store, key, text + strlen("d 0755 0:0 .\n"));
 	assert_fine(store_tree(store, key, &s->arena, &found, &err));
 	assert_lines(describe_folder(s, found), text);
 	store_release(store);
