@@ -11,44 +11,64 @@ int copy_bad(struct copy *c, const char *why, const char *path)
 			  arena_printf(&c->stage->arena, "%s %s", why, path));
 }
 
-static void add_input(struct copy *c, const struct tree_entry *entry, const char *content)
+static void add_input(struct copy *c, const struct tree_entry *entry)
 {
 	words_addf(&c->inputs, "%d %o %u %u %lld", entry->type, (unsigned)entry->mode,
 		   (unsigned)entry->uid, (unsigned)entry->gid, (long long)entry->mtime_s);
 	words_add(&c->inputs, entry->path);
 	words_add(&c->inputs, entry->link ? entry->link : "");
-	words_add(&c->inputs, content);
+	words_add(&c->inputs, entry->digest ? entry->digest : "");
 }
 
-/* The file that the one of this number is a hard link to; itself when it is none. */
-static const struct spec_file *linked_file(const struct spec *spec, size_t index)
+static void set_content(struct tree_entry *entry, const struct spec_file *file)
 {
-	const struct spec_file *file = &spec->files[index];
-
-	while (file->kind == SPEC_HARDLINK && index-- > 0)
-		if (strcmp(spec->files[index].path, file->link) == 0)
-			return &spec->files[index];
-	return file;
+	entry->source = file->source;
+	entry->text = file->text;
+	entry->digest = file->digest;
+	entry->size_bytes = file->size_bytes;
 }
 
-static void add_spec_file(struct copy *c, size_t index)
+static void add_spec_file(struct copy *c, const struct spec_file *file)
 {
 	static const enum tree_type types[] = {[SPEC_FILE] = TREE_FILE,
 					       [SPEC_FOLDER] = TREE_FOLDER,
 					       [SPEC_SYMLINK] = TREE_SYMLINK,
 					       [SPEC_HARDLINK] = TREE_HARDLINK};
-	const struct spec_file *file = &c->stage->build->spec->files[index];
-	const struct spec_file *content = linked_file(c->stage->build->spec, index);
 	struct tree_entry *entry = tree_add(&c->source, types[file->kind], file->path);
 
 	entry->mode = file->mode;
 	entry->mtime_s = c->stage->build->store.newest_s;
-	entry->source = content->source;
-	entry->text = content->text;
-	entry->digest = content->digest;
-	entry->size_bytes = content->size_bytes;
 	entry->link = file->link;
-	add_input(c, entry, content->digest);
+	set_content(entry, file);
+}
+
+/* The file of the context that a hard link is to, if it does not come along with it. */
+static void follow_out(const struct spec *spec, struct tree_entry *link)
+{
+	for (size_t i = 0; i < spec->file_count; i++)
+		if (strcmp(spec->files[i].path, link->link) == 0)
+			set_content(link, &spec->files[i]);
+}
+
+/* A hard link may end as a file of its own: it has the content of its file at hand. */
+static void follow_links(struct copy *c)
+{
+	for (size_t i = 0; i < c->source.count; i++) {
+		struct tree_entry *link = &c->source.list[i];
+		const struct tree_entry *file;
+
+		if (link->type != TREE_HARDLINK)
+			continue;
+		file = tree_find(&c->source, link->link);
+		if (!file) {
+			follow_out(c->stage->build->spec, link);
+			continue;
+		}
+		link->source = file->source;
+		link->text = file->text;
+		link->digest = file->digest;
+		link->size_bytes = file->size_bytes;
+	}
 }
 
 static void add_implied(struct copy *c, const char *path, size_t length)
@@ -76,9 +96,12 @@ static int collect_context(struct copy *c, const char *path)
 			continue;
 		for (const char *p = name + length; (p = strchr(p, '/')); p++)
 			add_implied(c, name, (size_t)(p - name));
-		add_spec_file(c, i);
+		add_spec_file(c, &spec->files[i]);
 	}
 	tree_sort(&c->source);
+	follow_links(c);
+	for (size_t i = 0; i < c->source.count; i++)
+		add_input(c, &c->source.list[i]);
 	return 0;
 }
 
