@@ -33,8 +33,13 @@ bool term_color(FILE *stream, const char *mode)
 
 void term_text(const char *text, FILE *out)
 {
-	for (; *text; text++)
-		fputc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, out);
+	for (; *text; text++) {
+		/* U+0080 to U+009F in UTF-8: U+009B is as good as ESC [ */
+		bool is_c1 = (unsigned char)text[0] == 0xc2 && (unsigned char)text[1] < 0xa0;
+
+		fputc(is_c1 || (unsigned char)*text < ' ' || *text == 127 ? '?' : *text, out);
+		text += is_c1 && text[1];
+	}
 }
 
 void term_table_init(struct term_table *table, struct arena *arena, const char *const *header)

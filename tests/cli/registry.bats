@@ -649,7 +649,7 @@ cut_off() {
 		    open('odd/blobs/sha256/' + digest, 'wb').write(data)
 		    return {'mediaType': 'application/vnd.oci.image.' + kind, 'digest': 'sha256:' + digest, 'size': len(data)}
 		config = put({'os': 'li\x1b[31mnux', 'architecture': 'arm', 'variant': 'v7', 'created': '\x1b]0;t\x07',
-		    'config': {'Cmd': ['\x1b[2J', 'a\nb', 'caf\u00e9']}}, 'config.v1+json')
+		    'config': {'Cmd': ['\x1b[2J', 'a\nb', 'caf\u00e9', 'x\u009b2J']}}, 'config.v1+json')
 		manifest = put({'schemaVersion': 2, 'config': config, 'layers': []}, 'manifest.v1+json')
 		json.dump({'schemaVersion': 2, 'manifests': [manifest]}, open('odd/index.json', 'w'))
 	END
@@ -657,7 +657,7 @@ cut_off() {
 	apart ringup inspect "$A/lab/odd:1"
 	[ "$status" -eq 0 ]
 	grep -qx 'platform *li?\[31mnux/arm/v7' ../out
-	grep -qx 'command *?\[2J a?b café' ../out
+	grep -qx 'command *?\[2J a?b café x?2J' ../out
 	! grep -q "$(printf '[\033\007]')" ../out
 }
 
