@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The MPI backend: the collectives of the image's own MPI, through a shared object of its own
- * (mpi/plugin.h), so that the worker itself needs no MPI. The shared object lies next to the
- * program, or $RINGUP_MPI_PLUGIN says where. */
+ * (mpi/plugin.h), so that the worker itself needs no MPI. */
 #include "backend.h"
 #include "control.h"
-#include "library.h"
-#include "mpi/plugin.h"
+#include "mpi_library.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct mpi {
 	const struct mpi_plugin *plugin;
@@ -19,41 +15,12 @@ struct mpi {
 	void *send, *recv;
 };
 
-static const struct mpi_plugin *loaded; /* by probe(); a process has one MPI */
-
-static void find_plugin(char *path, size_t bytes)
-{
-	const char *named = getenv("RINGUP_MPI_PLUGIN");
-	char program[PATH_MAX], *slash;
-	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-
-	program[length > 0 ? length : 0] = '\0';
-	slash = strrchr(program, '/');
-	if (slash)
-		slash[1] = '\0';
-	if (named)
-		snprintf(path, bytes, "%s", named);
-	else
-		snprintf(path, bytes, "%s%s", program, MPI_PLUGIN_FILE);
-}
+static const struct mpi_plugin *loaded; /* by probe() */
 
 static int mpi_probe(struct failure *err)
 {
-	char path[PATH_MAX + sizeof(MPI_PLUGIN_FILE)];
-	void *handle;
-
-	find_plugin(path, sizeof(path));
-	handle = library_open(path, RTLD_NOW | RTLD_GLOBAL);
-	if (!handle)
-		return failure_set(err, STATUS_USAGE, -1, "",
-				   "cannot open the MPI plug-in: %s; build it with mpicc "
-				   "(build.sh) or set $RINGUP_MPI_PLUGIN",
-				   library_error());
-	loaded = dlsym(handle, MPI_PLUGIN_SYMBOL);
-	if (loaded && loaded->abi == MPI_PLUGIN_ABI)
-		return 0;
-	return failure_set(err, STATUS_USAGE, -1, "",
-			   "%s belongs to another version of this program", path);
+	loaded = mpi_library(err);
+	return loaded ? 0 : -1;
 }
 
 static int open_buffers(struct mpi *mpi, size_t bytes, struct failure *err)

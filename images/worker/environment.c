@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What launchers say in the environment. Flags win over all of it. */
+#include "mpi_root.h"
 #include "options.h"
 
 #include <errno.h>
@@ -181,20 +182,27 @@ static bool pod_root(struct options *options)
 	       (int)sizeof(options->root_host);
 }
 
+static bool is_mpirun(const struct launcher *launcher)
+{
+	return is(launcher, "Open MPI") || is(launcher, "Hydra") || is(launcher, "PMI");
+}
+
 static int find_root(const struct launcher *launcher, struct options *options, struct failure *err)
 {
 	bool pod = is(launcher, "Kubernetes");
+	struct failure why = {.reason = ""};
 
 	if (all_here(launcher, options)) {
 		local_root(launcher, options);
 		return 0;
 	}
-	if (master_root(options) || slurm_root(launcher, options) || (pod && pod_root(options)))
+	if (master_root(options) || slurm_root(launcher, options) || (pod && pod_root(options)) ||
+	    (is_mpirun(launcher) && mpi_root(options, &why) == 0))
 		return 0;
 	return failure_set(err, STATUS_USAGE, -1, "",
 			   "%s started ranks on several hosts: say where rank 0 listens with "
-			   "--root HOST:PORT, or set MASTER_ADDR and MASTER_PORT%s",
-			   launcher->name,
+			   "--root HOST:PORT, or set MASTER_ADDR and MASTER_PORT%s%s%s",
+			   launcher->name, why.reason[0] ? "; MPI cannot tell: " : "", why.reason,
 			   pod ? "; it is found where the Job's pods have a `subdomain` and a "
 				 "headless service of that name"
 			       : "");

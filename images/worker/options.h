@@ -51,6 +51,7 @@ int options_size(const char *text, uint64_t *bytes);
  * - on loopback, at a port that is the same for all ranks of the job, if all are on this host;
  * - at $MASTER_ADDR:$MASTER_PORT (in torchrun the next port);
  * - on the first host of the Slurm step, or of the Slurm job around another launcher;
+ * - where MPI says that rank 0 listens, for mpirun (mpi_root.h);
  * - pod 0 of the Kubernetes Job, if its pods have full names (a headless service);
  * and otherwise *err says what to set. The secret is $RINGUP_SECRET, or the text in
  * $RINGUP_SECRET_FILE. Sources: srun(1), section OUTPUT ENVIRONMENT VARIABLES; kubernetes.io,

@@ -207,3 +207,48 @@ pod() {
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"RINGUP_SECRET_FILE $BATS_TEST_TMPDIR/none: No such file"* ]]
 }
+
+# spread BACKEND WORDS...: three ranks of a real mpirun, each of which takes itself for the only one on its host
+spread() {
+	local backend=$1
+	shift
+	mpi -np 3 env "$@" OMPI_COMM_WORLD_LOCAL_SIZE=1 "$ALLREDUCE" -e 64K -f 64 --backend "$backend" --json
+}
+
+@test "mpirun on several hosts: MPI says where rank 0 listens, whatever the backend" {
+	for backend in cpu mpi; do
+		run spread "$backend"
+		[ "$status" -eq 0 ]
+		json "d['world'] == 3 and d['verdict'] == 'pass' and d['backend'] == '$backend'"
+	done
+	run spread cpu RINGUP_SECRET=ours
+	[ "$status" -eq 0 ]
+}
+
+@test "mpirun on several hosts: without a plug-in, and with an MPI of another mpirun, the way out is named" {
+	run spread cpu RINGUP_MPI_PLUGIN=/no/such
+	[ "$status" -ne 0 ]
+	[[ "$output" == *"several hosts"*--root*"MPI cannot tell: cannot open the MPI plug-in: /no/such"* ]]
+	run env OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=2 "$ALLREDUCE"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"several hosts"*--root*"MPI has 1 ranks, this run 4"* ]]
+}
+
+@test "an MPI that does not answer is given up after --timeout" {
+	cat >"$BATS_TEST_TMPDIR/stuck.c" <<-END
+		#include "$BATS_TEST_DIRNAME/../../images/worker/mpi/plugin.h"
+		#include <unistd.h>
+		static int meet(void *data, size_t bytes, int processes, char *why, size_t why_bytes)
+		{
+			(void)data, (void)bytes, (void)processes, (void)why, (void)why_bytes;
+			for (;;)
+				pause();
+		}
+		const struct mpi_plugin mpi_plugin = {.abi = MPI_PLUGIN_ABI, .meet = meet};
+	END
+	gcc -shared -fPIC -o "$BATS_TEST_TMPDIR/stuck.so" "$BATS_TEST_TMPDIR/stuck.c"
+	run env RINGUP_MPI_PLUGIN="$BATS_TEST_TMPDIR/stuck.so" OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 \
+		OMPI_COMM_WORLD_LOCAL_SIZE=1 timeout 10 "$ALLREDUCE" --timeout 1
+	[ "$status" -eq 4 ]
+	[[ "$output" == *"phase join"*"within 1 s"*--root* ]]
+}

@@ -289,6 +289,17 @@ digest() {
 	[ "$(inside node02 docker logs "$CONTAINER" 2>&1 | grep -c 'Accepted publickey')" -gt "$before" ]
 }
 
+@test "mpirun by hand over three containers: no --root, no secret, rank 0 is found" {
+	local list network
+	list=$(for host in $(hosts); do printf '%s:2,' "$(address "$host")"; done)
+	network=$(address node01 | cut -d. -f1-3).0/24
+	inside node01 docker exec "$CONTAINER" mpirun --allow-run-as-root --np 6 --host "${list%,}" --map-by slot --bind-to none \
+		--mca btl_tcp_if_include "$network" --mca oob_tcp_if_include "$network" \
+		allreduce -b 1K -e 64K -f 4 -n 3 --json >mpirun.json
+	jq -e '.verdict == "pass" and .world == 6' mpirun.json
+	[ "$(jq -r '.ranks[].host' mpirun.json | sort | uniq -c | awk '{print $1, $2}' | xargs)" = "2 node01 2 node02 2 node03" ]
+}
+
 @test "bench: the table for people, and its verdict" {
 	run --separate-stderr ringup bench -- -b 1K -e 4K -f 2 -n 2
 	[ "$status" = 0 ]

@@ -44,20 +44,37 @@ static const char *plugin_version(void)
 	return text;
 }
 
-static int plugin_open(int rank, int world, char *why, size_t why_bytes)
+static int start(int world, char *why, size_t why_bytes)
 {
-	int size = 0, level = 0, rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+	int size = 0, level = 0, started = 0, rc = MPI_Initialized(&started);
 
+	if (rc == MPI_SUCCESS && !started)
+		rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
 	if (rc != MPI_SUCCESS)
 		return explain(rc, "MPI_Init_thread", why, why_bytes);
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
-	if (size != world) {
-		snprintf(why, why_bytes,
-			 "MPI has %d ranks, this run %d: start every rank with mpirun", size,
-			 world);
+	if (size == world)
+		return 0;
+	snprintf(why, why_bytes, "MPI has %d ranks, this run %d: start every rank with mpirun",
+		 size, world);
+	return -1;
+}
+
+static int plugin_meet(void *data, size_t bytes, int processes, char *why, size_t why_bytes)
+{
+	if (start(processes, why, why_bytes) < 0)
 		return -1;
-	}
+	return explain(MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD), "MPI_Bcast", why,
+		       why_bytes);
+}
+
+static int plugin_open(int rank, int world, char *why, size_t why_bytes)
+{
+	int rc;
+
+	if (start(world, why, why_bytes) < 0)
+		return -1;
 	rc = MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &world_comm);
 	if (rc == MPI_SUCCESS)
 		rc = MPI_Op_create(combine_halves, 1, &half_op);
@@ -201,6 +218,7 @@ static void plugin_close(void *first, void *second, int orderly)
 const struct mpi_plugin mpi_plugin = {
 	.abi = MPI_PLUGIN_ABI,
 	.version = plugin_version,
+	.meet = plugin_meet,
 	.open = plugin_open,
 	.alloc = plugin_alloc,
 	.collective = plugin_collective,

@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#define MPI_PLUGIN_ABI 4
+#define MPI_PLUGIN_ABI 5
 #define MPI_PLUGIN_SYMBOL "mpi_plugin"
 #define MPI_PLUGIN_FILE "allreduce-mpi.so"
 
@@ -34,7 +34,11 @@ struct mpi_plugin {
 	/* The MPI library's own name and version, one line; callable before open(). */
 	const char *(*version)(void);
 
-	/* Starts MPI and makes a communicator in which this process is @rank of @world. */
+	/* Starts MPI, and brings @bytes from the rank that is 0 to MPI to all of @processes. */
+	int (*meet)(void *data, size_t bytes, int processes, char *why, size_t why_bytes);
+
+	/* Starts MPI, if that has not been done, and makes a communicator in which this process is
+	 * @rank of @world. */
 	int (*open)(int rank, int world, char *why, size_t why_bytes);
 
 	/* Memory MPI likes to send from; NULL if there is none. */
