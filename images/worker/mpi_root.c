@@ -95,7 +95,7 @@ static bool is_near(const struct address *a, const struct address *own)
 }
 
 /* One of a network that this host is in, too. An address that this host has itself is not rank 0's
- * from here (every host's docker0 has the same), unless all are: then rank 0 is here. */
+ * from here (every host's docker0 has the same). NULL: rank 0 is here. */
 static const struct address *choose(const struct address list[ADDRESSES_MAX])
 {
 	struct address own[ADDRESSES_MAX];
@@ -115,7 +115,7 @@ static const struct address *choose(const struct address list[ADDRESSES_MAX])
 		best = &list[i];
 		best_is_near = near;
 	}
-	return best ? best : &list[0];
+	return best;
 }
 
 static int make_secret(uint8_t secret[SECRET_BYTES])
@@ -146,25 +146,30 @@ static int listen_for_all(struct options *o, struct meeting *meeting, struct fai
 	return 0;
 }
 
-static void take(struct options *o, const struct meeting *meeting)
+static void name_address(const struct address *at, char name[ADDRESS_BYTES])
 {
-	const struct address *at = choose(meeting->addresses);
 	struct sockaddr_in v4 = {.sin_family = AF_INET};
 	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
-	struct endpoint root = {.bytes = at->family == AF_INET ? sizeof(v4) : sizeof(v6)};
+	struct endpoint endpoint = {.bytes = at->family == AF_INET ? sizeof(v4) : sizeof(v6)};
 
 	memcpy(&v4.sin_addr, at->bytes, sizeof(v4.sin_addr));
 	memcpy(&v6.sin6_addr, at->bytes, sizeof(v6.sin6_addr));
 	if (at->family == AF_INET)
-		memcpy(&root.addr, &v4, sizeof(v4));
+		memcpy(&endpoint.addr, &v4, sizeof(v4));
 	else
-		memcpy(&root.addr, &v6, sizeof(v6));
-	if (o->rank == 0)
-		snprintf(o->root_host, sizeof(o->root_host), "0.0.0.0");
-	else if (at->family)
-		net_name(&root, o->root_host);
-	else
-		snprintf(o->root_host, sizeof(o->root_host), "127.0.0.1");
+		memcpy(&endpoint.addr, &v6, sizeof(v6));
+	net_name(&endpoint, name);
+}
+
+/* Who is on rank 0's host listens on all addresses, as it does; rendezvous.c tells the others. */
+static void take(struct options *o, const struct meeting *meeting)
+{
+	const struct address *at = o->rank == 0 ? NULL : choose(meeting->addresses);
+	char name[ADDRESS_BYTES] = "0.0.0.0";
+
+	if (at)
+		name_address(at, name);
+	snprintf(o->root_host, sizeof(o->root_host), "%s", name);
 	snprintf(o->root_port, sizeof(o->root_port), "%u", (unsigned)meeting->port);
 	if (o->secret[0] == 0)
 		memcpy(o->secret, meeting->secret, sizeof(o->secret));

@@ -108,12 +108,12 @@ slurm_job() {
 # Ranks 0 and 1 are on node07, which calls itself 127.0.1.1 as Debian does; rank 2 knows it by its address.
 debian() {
 	local pid
-	known "127.0.1.1 node07"
-	for rank in 0 1; do
-		"$ALLREDUCE" --rank $rank --world 3 --host node07 --root node07:7000 "$@" &
-		pid=${pid:-$!}
-	done
-	umount /etc/hosts
+	# shellcheck disable=SC2016
+	unshare --mount bash -c 'known "127.0.1.1 node07"
+		node07=("$ALLREDUCE" --world 3 --host node07 --root node07:7000 "$@")
+		"${node07[@]}" --rank 1 &
+		exec "${node07[@]}" --rank 0' - "$@" &
+	pid=$!
 	known "10.9.8.1 node07"
 	"$ALLREDUCE" --rank 2 --world 3 --host node08 --root node07:7000 "$@" &
 	wait "$pid"
@@ -232,6 +232,36 @@ spread() {
 	run env OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=2 "$ALLREDUCE"
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"several hosts"*--root*"MPI has 1 ranks, this run 4"* ]]
+}
+
+# two_hosts: a second network "far", and in both what many hosts have: an address that every other one has, too
+two_hosts() {
+	mkdir -p /run/netns && mount -t tmpfs none /run/netns
+	ip netns add far
+	for network in "" "-n far"; do
+		# shellcheck disable=SC2086
+		printf '%s\n' "link set lo up" "link add docker0 type bridge" "address add 172.17.0.1/16 dev docker0" \
+			"link set docker0 up" | ip $network -batch -
+	done
+	ip link add near type veth peer name near netns far
+	ip address add 10.9.7.1/24 dev near
+	ip link set near up
+	ip -n far address add 10.9.7.2/24 dev near
+	ip -n far link set near up
+	printf '#!/bin/sh\nwhile [ "$1" != 10.9.7.2 ]; do shift; done\nshift\nexec ip netns exec far sh -c "$*"\n' >"$BATS_TEST_TMPDIR/ssh"
+	chmod +x "$BATS_TEST_TMPDIR/ssh"
+	mpi -np 4 --host 10.9.7.1:2,10.9.7.2:2 --mca plm_rsh_agent "$BATS_TEST_TMPDIR/ssh" --mca btl self,tcp \
+		--mca btl_tcp_if_include 10.9.7.0/24 \
+		--mca oob_tcp_if_include 10.9.7.0/24 "$ALLREDUCE" --no-shm -e 64K -f 64 --timeout 10 --json
+}
+
+@test "mpirun on two hosts: rank 0's address is one that the other host does not have itself" {
+	export BATS_TEST_TMPDIR
+	export -f mpi two_hosts
+	run own_namespaces --net --mount bash -c two_hosts
+	echo "$output"
+	[ "$status" -eq 0 ]
+	json "d['world'] == 4 and d['verdict'] == 'pass'"
 }
 
 @test "an MPI that does not answer is given up after --timeout" {
