@@ -110,6 +110,8 @@ void container_describe(struct member *m, const struct bringup *bringup,
 	values[n] = (struct engine_value){"config_hash", "", NULL};
 	container->values = values;
 	engine_expand(m->engine->run, values, &words);
+	/* sshd reads where it listens at its start only */
+	words_addf(&words, "sshd %s:%d", m->host->address, c->sshd_port);
 	container->config_hash = hash_words(m, words.list);
 	values[n].text = container->config_hash;
 }

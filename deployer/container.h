@@ -9,7 +9,7 @@
 #include "deployer/bringup.h"
 
 struct container {
-	const char *config_hash;	   /* of the run words without the hash itself */
+	const char *config_hash;	   /* of the run words without itself, and sshd's place */
 	const char *config_folder;	   /* where the engine's login is kept while it is needed */
 	const char *ca_path;		   /* where the registry's CA goes; "" when nowhere */
 	const struct engine_value *values; /* for engine_expand with the engine's records */

@@ -156,6 +156,11 @@ static void test_config_hash(void **state)
 		hash_of(s, BASE ", interface: eth7}\n", &cpu),
 		hash_of(s, BASE ", ulimits: {memlock: 1}}\n", &cpu),
 		hash_of(s, BASE ", gpus: \"0\"}\n", &cuda),
+		hash_of(s, BASE ", sshd_port: 9436}\n", &cpu),
+		hash_of(s,
+			"name: lab\nhosts: [{name: a, address: 10.9.9.9}]\ncontainer: {engine: "
+			"docker}\n",
+			&cpu),
 		hash_of(s, "name: lac\nhosts: [a]\ncontainer: {engine: docker}\n", &cpu),
 		hash_of(s, "name: lab\nhosts: [b]\ncontainer: {engine: docker}\n", &cpu),
 	};
