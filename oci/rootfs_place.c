@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define OPEN_TRIES_MAX 10000
+#define OPEN_AGAIN_S 30
 
 /*
  * As if the tree were "/": no link and no ".." leads out of it. A rename anywhere on the machine
@@ -24,12 +25,16 @@
 static int open_inside(const struct layer_place *place, const char *path, uint64_t flags)
 {
 	struct open_how how = {.flags = flags | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
-	int fd = -1;
+	uint64_t begin = 0;
+	int fd;
 
-	for (int i = 0; i < OPEN_TRIES_MAX && fd < 0; i++) {
-		fd = (int)syscall(SYS_openat2, place->root, *path ? path : ".", &how, sizeof(how));
-		if (fd < 0 && errno != EAGAIN)
+	while ((fd = (int)syscall(SYS_openat2, place->root, *path ? path : ".", &how,
+				  sizeof(how))) < 0 &&
+	       errno == EAGAIN) {
+		begin = begin ? begin : clock_usec();
+		if (clock_seconds_since(begin) > OPEN_AGAIN_S)
 			break;
+		sched_yield();
 	}
 	return fd;
 }
