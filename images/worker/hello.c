@@ -3,6 +3,7 @@
 #include "backend.h"
 #include "placement.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,4 +71,18 @@ bool secret_equal(const uint8_t *a, const uint8_t *b)
 	for (size_t i = 0; i < SECRET_BYTES; i++)
 		difference |= a[i] ^ b[i];
 	return difference == 0;
+}
+
+/* From /dev/urandom: getrandom() is not in every glibc and kernel that images come with. */
+int secret_random(uint8_t *bytes, size_t count, struct failure *err)
+{
+	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd >= 0 ? read(fd, bytes, count) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	if (got == (ssize_t)count)
+		return 0;
+	return failure_set(err, STATUS_USAGE, 0, "", "cannot read /dev/urandom: %s",
+			   strerror(errno));
 }

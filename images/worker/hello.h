@@ -46,4 +46,7 @@ void hello_tidy(struct hello *hello);
 /* Compares two secrets in a time that does not depend on where they differ. */
 bool secret_equal(const uint8_t *a, const uint8_t *b);
 
+/* Fills @bytes with what nobody can guess; -1 with *err set. */
+int secret_random(uint8_t *bytes, size_t count, struct failure *err);
+
 #endif

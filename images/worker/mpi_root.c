@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "mpi_root.h"
+#include "hello.h"
 #include "mpi_library.h"
 #include "net.h"
 
-#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -118,17 +118,15 @@ static const struct address *choose(const struct address list[ADDRESSES_MAX])
 	return best;
 }
 
-static int make_secret(uint8_t secret[SECRET_BYTES])
+static int make_secret(uint8_t secret[SECRET_BYTES], struct failure *err)
 {
 	uint8_t bytes[RANDOM_BYTES];
-	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd >= 0 ? read(fd, bytes, sizeof(bytes)) : -1;
 
-	if (fd >= 0)
-		close(fd);
+	if (secret_random(bytes, sizeof(bytes), err) < 0)
+		return -1;
 	for (int i = 0; i < RANDOM_BYTES; i++)
 		snprintf((char *)secret + (ptrdiff_t)(2 * i), 3, "%02x", bytes[i]);
-	return got == RANDOM_BYTES ? 0 : -1;
+	return 0;
 }
 
 static int listen_for_all(struct options *o, struct meeting *meeting, struct failure *err)
@@ -139,7 +137,9 @@ static int listen_for_all(struct options *o, struct meeting *meeting, struct fai
 		return failure_set(err, STATUS_USAGE, 0, o->host, "there is no IPv4 here");
 	list_addresses(meeting->addresses);
 	o->root_listener = net_listen(&root);
-	if (o->root_listener < 0 || (o->secret[0] == 0 && make_secret(meeting->secret) < 0))
+	if (o->secret[0] == 0 && make_secret(meeting->secret, err) < 0)
+		return -1;
+	if (o->root_listener < 0)
 		return failure_set(err, STATUS_USAGE, 0, o->host, "rank 0 (%s) cannot listen",
 				   o->host);
 	meeting->port = net_port(&root);

@@ -5,7 +5,6 @@
 #include "rendezvous.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,20 +246,6 @@ static int check_backends(const struct reception *r, struct failure *err)
 	return 0;
 }
 
-/* From /dev/urandom: getrandom() is not in every glibc and kernel that images come with. */
-static int make_run_id(uint8_t run_id[RUN_ID_BYTES], struct failure *err)
-{
-	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd >= 0 ? read(fd, run_id, RUN_ID_BYTES) : -1;
-
-	if (fd >= 0)
-		close(fd);
-	if (got == RUN_ID_BYTES)
-		return 0;
-	return failure_set(err, STATUS_USAGE, 0, "", "cannot read /dev/urandom: %s",
-			   strerror(errno));
-}
-
 static int welcome_all(struct reception *r, struct failure *err)
 {
 	struct group *group = r->group;
@@ -269,7 +254,7 @@ static int welcome_all(struct reception *r, struct failure *err)
 	struct frame head = {.type = FRAME_WELCOME,
 			     .bytes = (uint32_t)(sizeof(welcome) + table_bytes)};
 
-	if (make_run_id(group->run_id, err) < 0)
+	if (secret_random(group->run_id, sizeof(group->run_id), err) < 0)
 		return -1;
 	memcpy(welcome.run_id, group->run_id, sizeof(welcome.run_id));
 	for (int rank = 0; rank < group->world; rank++)
