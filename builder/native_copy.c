@@ -264,17 +264,6 @@ static void check_links(struct tree *tree)
 	}
 }
 
-/* What comes next looks for its target in it. */
-static void keep_list(struct copy *c, const char *key)
-{
-	struct arena *arena = &c->stage->arena;
-
-	store_keep_list(&c->stage->build->store, key, &c->parents, arena);
-	arena_adopt(arena, &c->parents.arena);
-	arena_adopt(arena, &c->tree.arena);
-	arena_adopt(arena, &c->source.arena);
-}
-
 /* What each COPY of the stage may take of COPY_LAYERS. */
 static size_t share(const struct build_stage *stage)
 {
@@ -285,10 +274,12 @@ static size_t share(const struct build_stage *stage)
 	return copies == 0 || copies > COPY_LAYERS ? 1 : COPY_LAYERS / copies;
 }
 
+/* The files are read while later steps run; what comes next looks for its target in the list. */
 static int save_layer(struct copy *c, const char *created_by)
 {
 	struct store *store = &c->stage->build->store;
-	struct words words = WORDS_INIT(&c->stage->arena);
+	struct arena *arena = &c->stage->arena;
+	struct words words = WORDS_INIT(arena);
 	char key[KEY_BYTES];
 
 	words_add_all(&words, WORDS("tree", created_by));
@@ -300,10 +291,10 @@ static int save_layer(struct copy *c, const char *created_by)
 			*tree_add(&c->parents, TREE_FILE, "") = c->tree.list[i];
 		tree_sort(&c->parents);
 		check_links(&c->parents);
-		if (store_write(store, key, &c->parents, share(c->stage->source),
-				native_title(c->stage), &c->stage->err) < 0)
-			return -1;
-		keep_list(c, key);
+		store_add_list(store, key, &c->parents, share(c->stage->source), arena);
+		arena_adopt(arena, &c->parents.arena);
+		arena_adopt(arena, &c->tree.arena);
+		arena_adopt(arena, &c->source.arena);
 	}
 	return native_add_layer(c->stage, key, created_by);
 }

@@ -281,16 +281,65 @@ static int keep_part(void *arg, const char *key, const struct layer_part *part, 
 	return store_add_parts(arg, key + DIGEST_PREFIX_BYTES, parts, err);
 }
 
-int store_write(struct store *store, const char *key, const struct tree *tree, size_t cuts,
-		const char *title, struct error *err)
-{
-	_cleanup_(free_pointer) struct layer_parts *parts = xmalloc(sizeof(*parts));
-	const struct layer_rule rule = {
-		.cuts = cuts, .find = find_part, .keep = keep_part, .arg = store};
+struct store_kept {
+	struct store_kept *next;
+	char key[KEY_BYTES];
+	struct tree tree;
+	size_t cuts;
+	pthread_mutex_t lock;
+	bool is_written;
+};
 
-	if (layer_write(tree, store->layout, &rule, title, parts, err) < 0)
-		return -1;
-	return store_add_parts(store, key, parts, err);
+void store_add_list(struct store *store, const char *key, const struct tree *tree, size_t cuts,
+		    struct arena *arena)
+{
+	struct store_kept *kept = ARENA_NEW(arena, struct store_kept);
+
+	kept->cuts = cuts;
+	kept->tree.count = tree->count;
+	kept->tree.list = ARENA_ARRAY(arena, tree->count + 1, struct tree_entry);
+	if (tree->count)
+		memcpy(kept->tree.list, tree->list, tree->count * sizeof(*tree->list));
+	snprintf(kept->key, sizeof(kept->key), "%s", key);
+	pthread_mutex_init(&kept->lock, NULL);
+	pthread_mutex_lock(&store->kept_lock);
+	kept->next = store->kept;
+	store->kept = kept;
+	pthread_mutex_unlock(&store->kept_lock);
+}
+
+static struct store_kept *find_kept(struct store *store, const char *key)
+{
+	struct store_kept *kept;
+
+	pthread_mutex_lock(&store->kept_lock);
+	for (kept = store->kept; kept && strcmp(kept->key, key) != 0; kept = kept->next)
+		;
+	pthread_mutex_unlock(&store->kept_lock);
+	return kept;
+}
+
+/* A layer of store_add_list's is written now, unless it is or another thread does it. */
+static int write_kept(struct store *store, const char *key, const char *title, struct error *err)
+{
+	_cleanup_(free_pointer) struct layer_parts *parts = NULL;
+	struct store_kept *kept = find_kept(store, key);
+	struct layer_rule rule = {.find = find_part, .keep = keep_part, .arg = store};
+	int rc = 0;
+
+	if (!kept)
+		return 0;
+	pthread_mutex_lock(&kept->lock);
+	if (!kept->is_written) {
+		parts = xmalloc(sizeof(*parts));
+		rule.cuts = kept->cuts;
+		rc = layer_write(&kept->tree, store->layout, &rule, title, parts, err);
+		if (rc == 0)
+			rc = store_add_parts(store, key, parts, err);
+		kept->is_written = rc == 0;
+	}
+	pthread_mutex_unlock(&kept->lock);
+	return rc;
 }
 
 static int damaged(const struct store *store, const char *key, struct error *err)
@@ -311,6 +360,8 @@ int store_tree(struct store *store, const char *key, struct arena *arena, const 
 	*folder = layer_path(store, key, "tree", arena);
 	if (file_exists(*folder))
 		return 0;
+	if (write_kept(store, key, NULL, err) < 0)
+		return -1;
 	if (!read_parts(store, key, parts))
 		return damaged(store, key, err);
 	if (folder_make(partial, 0755, err) < 0)
@@ -365,47 +416,15 @@ static int read_list(struct store *store, const char *key, struct arena *arena,
 	return rc;
 }
 
-struct store_kept {
-	struct store_kept *next;
-	char key[KEY_BYTES];
-	struct tree tree;
-};
-
-void store_keep_list(struct store *store, const char *key, const struct tree *tree,
-		     struct arena *arena)
-{
-	struct store_kept *kept = ARENA_NEW(arena, struct store_kept);
-	struct tree_entry *list = ARENA_ARRAY(arena, tree->count + 1, struct tree_entry);
-
-	for (size_t i = 0; i < tree->count; i++) {
-		list[i] = tree->list[i];
-		list[i].source = list[i].text = NULL;
-	}
-	snprintf(kept->key, sizeof(kept->key), "%s", key);
-	kept->tree.list = list;
-	kept->tree.count = tree->count;
-	pthread_mutex_lock(&store->kept_lock);
-	kept->next = store->kept;
-	store->kept = kept;
-	pthread_mutex_unlock(&store->kept_lock);
-}
-
-static const struct tree *kept_list(struct store *store, const char *key)
-{
-	struct store_kept *kept;
-
-	pthread_mutex_lock(&store->kept_lock);
-	for (kept = store->kept; kept && strcmp(kept->key, key) != 0; kept = kept->next)
-		;
-	pthread_mutex_unlock(&store->kept_lock);
-	return kept ? &kept->tree : NULL;
-}
-
 int store_list(struct store *store, const char *key, struct arena *arena, const struct tree **list,
 	       struct error *err)
 {
-	*list = kept_list(store, key);
-	return *list ? 0 : read_list(store, key, arena, list, err);
+	struct store_kept *kept = find_kept(store, key);
+
+	if (!kept)
+		return read_list(store, key, arena, list, err);
+	*list = &kept->tree;
+	return 0;
 }
 
 int store_parts(struct store *store, const char *key, const char *title, struct layer_parts *parts,
@@ -416,6 +435,8 @@ int store_parts(struct store *store, const char *key, const char *title, struct 
 	const char *folder = layer_path(store, key, "tree", &arena);
 
 	tree_init(&tree);
+	if (write_kept(store, key, title, err) < 0)
+		return -1;
 	if (read_parts(store, key, parts))
 		return 0;
 	if (!file_exists(folder))

@@ -4,14 +4,14 @@
  *
  *   FOLDER/layers/KEY/tree         the layer as a folder, in overlayfs' form
  *   FOLDER/layers/KEY/parts.json   the same as blobs of the layout; also of each part that
- *                                  store_write made, by a key of what is in it
+ *                                  store_add_list's trees have, by a key of what is in it
  *   FOLDER/layers/KEY/list.json    what is in those blobs (tree_file.h)
  *   FOLDER/layout                  OCI layout: blobs, and the finished images by name
  *   FOLDER/work/ID                 what a build under way needs; locked by it
  *
- * A layer has its tree, its parts, or both; each is made from the other when it is asked for. A
- * layer appears whole or not at all: it is made in work/ and renamed. Several builds may work in
- * one store.
+ * A layer has its tree, its parts, or both; each is made from the other when it is asked for, and
+ * parts also from a list of files. A layer appears whole or not at all: it is made in work/ and
+ * renamed. Several builds may work in one store.
  */
 #ifndef BUILDER_STORE_H
 #define BUILDER_STORE_H
@@ -31,7 +31,7 @@ struct store {
 	atomic_uint names;
 	int64_t newest_s; /* later times become this one */
 	pthread_mutex_t kept_lock;
-	struct store_kept *kept; /* store_keep_list */
+	struct store_kept *kept; /* store_add_list */
 };
 
 /* Makes what is missing; folders of builds that died are removed. Another person's is an error. */
@@ -60,11 +60,12 @@ int store_add_parts(struct store *store, const char *key, const struct layer_par
 		    struct error *err);
 
 /*
- * Writes a sorted tree as the layer, in about `cuts` parts (layer.h); those that the store has of
- * any layer are taken as they are.
+ * Takes a sorted tree as the layer. Its parts, about `cuts` (layer.h), are written when they are
+ * first asked for; those that the store has of any layer are taken as they are. The entries' texts
+ * and sources must live as long as the arena, and that as long as the store.
  */
-int store_write(struct store *store, const char *key, const struct tree *tree, size_t cuts,
-		const char *title, struct error *err);
+void store_add_list(struct store *store, const char *key, const struct tree *tree, size_t cuts,
+		    struct arena *arena);
 
 /* The layer as a folder; unpacked when it is not. In the arena. */
 int store_tree(struct store *store, const char *key, struct arena *arena, const char **folder,
@@ -76,13 +77,6 @@ bool store_has_tree(const struct store *store, const char *key);
 /* The layer's entries without their content, sorted; the tree lives as long as the arena. */
 int store_list(struct store *store, const char *key, struct arena *arena, const struct tree **tree,
 	       struct error *err);
-
-/*
- * Takes the list of a layer that was just written from it, so that nobody reads it out of the blob.
- * The entries' texts must live as long as the arena, and that as long as the store.
- */
-void store_keep_list(struct store *store, const char *key, const struct tree *tree,
-		     struct arena *arena);
 
 /* The layer as blobs in the layout; packed when it is not. `title`: in the progress. */
 int store_parts(struct store *store, const char *key, const char *title, struct layer_parts *parts,

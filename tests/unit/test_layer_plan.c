@@ -125,42 +125,52 @@ static void test_known_parts(void **state)
 	struct store *store = ARENA_NEW(&s->arena, struct store);
 	struct layer_parts *one = ARENA_NEW(&s->arena, struct layer_parts);
 	struct layer_parts *two = ARENA_NEW(&s->arena, struct layer_parts);
-	char first[KEY_BYTES], second[KEY_BYTES];
+	char first[KEY_BYTES], second[KEY_BYTES], third[KEY_BYTES];
 	struct tree_entry *changed;
+	const char *folder;
 	struct error err = {0};
-	struct tree tree;
+	struct tree tree, others;
 	size_t same = 0;
 
 	store_key((const char *const[]){"first", NULL}, first);
 	store_key((const char *const[]){"second", NULL}, second);
+	store_key((const char *const[]){"third", NULL}, third);
 	assert_fine(store_open(store, in(s, "store"), 1000, &s->arena, &err));
 	tree_init(&tree);
 	add_files(&tree, 60, NULL);
-	assert_fine(store_write(store, first, &tree, 4, NULL, &err));
+	store_add_list(store, first, &tree, 4, &s->arena);
+	assert_false(store_has(store, first));
 	assert_fine(store_parts(store, first, NULL, one, &err));
 	assert_in_range(one->count, 2, 4);
-	tree_release(&tree);
-	tree_init(&tree);
-	add_files(&tree, 60, in(s, "gone"));
-	changed = &tree.list[tree.count - 1];
+	assert_true(store_has(store, first));
+	tree_init(&others);
+	add_files(&others, 60, in(s, "gone"));
+	changed = &others.list[others.count - 1];
 	changed->source = NULL;
 	changed->digest = "sha256:new";
 	changed->text = arena_printf(&s->arena, "%*d", (int)MIB, 1);
 	/* the files beside it in its part are read again */
-	for (size_t i = 1; i + 1 < tree.count; i++)
+	for (size_t i = 1; i + 1 < others.count; i++)
 		if (i > 40)
-			tree.list[i].source = NULL;
-	assert_fine(store_write(store, second, &tree, 4, NULL, &err));
+			others.list[i].source = NULL;
+	store_add_list(store, second, &others, 4, &s->arena);
 	assert_fine(store_parts(store, second, NULL, two, &err));
 	assert_int_equal(one->count, two->count);
 	for (size_t i = 0; i < one->count; i++)
 		same += strcmp(one->list[i].diff_id, two->list[i].diff_id) == 0;
 	assert_int_equal(same, one->count - 1);
-	/* a part with a file that nobody knows is read, and so fails here */
-	tree.list[tree.count / 2].digest = NULL;
-	store_key((const char *const[]){"third", NULL}, second);
-	assert_fails(store_write(store, second, &tree, 4, NULL, &err), ERROR_FAILED, "gone");
+	/* a part with a file that nobody knows is read, and so fails here until the file is there
+	 */
+	others.list[others.count / 2].digest = NULL;
+	store_add_list(store, third, &others, 4, &s->arena);
+	assert_fails(store_parts(store, third, NULL, two, &err), ERROR_FAILED, "gone");
+	assert_fails(store_tree(store, third, &s->arena, &folder, &err), ERROR_FAILED, "gone");
+	assert_false(store_has(store, third));
+	put(s, "gone", "");
+	assert_int_equal(truncate(in(s, "gone"), MIB), 0);
+	assert_fine(store_parts(store, third, NULL, two, &err));
 	tree_release(&tree);
+	tree_release(&others);
 	store_release(store);
 }
 
