@@ -3,12 +3,13 @@
 # Measures the all-reduce worker beside Open MPI's MPI_Allreduce: one program, one kind of timing, verified data,
 # both in turn under the same mpirun, medians of the rounds; and beside gloo over TCP, up to 64 KiB, where gloo.sh can
 # build it. Then the worker alone: start, slow-finder, training. Needs mpirun, but neither root nor Docker. BUILD is the
-# folder of the programs; ROUNDS (5) the repetitions; ITERATIONS (100) the timed calls of a run; RANKS what is tried.
+# folder of the programs; ROUNDS (5) the repetitions; ITERATIONS (100) the timed calls of a run; WARMUPS (1000) those
+# before them up to 64 KiB (gloo: 5), after which the kernel has settled which ranks share a core; RANKS what is tried.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "$root" && realpath "${BUILD:-build}")
 allreduce=$build/allreduce
-rounds=${ROUNDS:-5} iterations=${ITERATIONS:-100}
+rounds=${ROUNDS:-5} iterations=${ITERATIONS:-100} warmups=${WARMUPS:-1000}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 [[ -e $build/allreduce-mpi.so ]] || { echo "worker.sh: no $build/allreduce-mpi.so; is there an mpicc?" >&2; exit 1; }
@@ -21,6 +22,7 @@ median() {
 times() {
 	local ranks=$1 from=$2 to=$3 factor=$4 words=()
 	shift 4
+	((to > 65536)) || set -- "$@" -w "$warmups"
 	while [[ $1 != -- ]]; do words+=("$1") && shift; done
 	shift
 	mpirun --allow-run-as-root --oversubscribe -n "$ranks" "${words[@]}" "$allreduce" --json -n "$iterations" \
@@ -36,12 +38,12 @@ for size, usec in best.items():
     print(size, usec)'
 }
 
-# gloo_times RANKS FROM FACTOR: the same of gloo
+# gloo_times RANKS FROM TO FACTOR: the same of gloo, up to 64 KiB
 gloo_times() {
 	local folder
-	[[ -n $gloo ]] || return 0
+	[[ -n $gloo ]] && (($3 <= 65536)) || return 0
 	folder=$(mktemp -d -p "$work")
-	"$gloo" "$folder" "$1" "$2" 65536 "$3" "$iterations"
+	"$gloo" "$folder" "$1" "$2" "$3" "$4" "$iterations"
 }
 
 # median_of FILE SIZE: of what `times` wrote, or - if there is nothing
@@ -60,7 +62,7 @@ compare() {
 	for _ in $(seq "$rounds"); do
 		times "$ranks" "$from" "$to" "$factor" "${words[@]}" -- --backend cpu "$@" >>"$work/ours" || true
 		times "$ranks" "$from" "$to" "$factor" "${words[@]}" -- --backend mpi >>"$work/theirs" || true
-		gloo_times "$ranks" "$from" "$factor" >>"$work/gloo" || true
+		gloo_times "$ranks" "$from" "$to" "$factor" >>"$work/gloo" || true
 	done
 	awk '!seen[$1]++ {print $1}' "$work/ours" | while IFS= read -r size; do
 		awk -v n="$name" -v r="$ranks" -v s="$size" -v a="$(median_of "$work/ours" "$size")" \
@@ -89,8 +91,10 @@ seconds() {
 gloo=$("$root/bench/gloo.sh") || gloo=''
 printf '%-18s %5s %10s %10s %10s %6s %10s %8s\n' "PATH" RANKS BYTES "OURS us" "MPI us" RATIO "GLOO us" TIMES
 for ranks in ${RANKS:-2 4}; do
-	compare "shared memory" "$ranks" 4 64M 4 --
-	compare "tcp, loopback" "$ranks" 4 16M 4 --mca btl self,tcp -- --no-shm
+	compare "shared memory" "$ranks" 4 65536 4 --
+	compare "shared memory" "$ranks" 262144 67108864 4 --
+	compare "tcp, loopback" "$ranks" 4 65536 4 --mca btl self,tcp -- --no-shm
+	compare "tcp, loopback" "$ranks" 262144 67108864 4 --mca btl self,tcp -- --no-shm
 done
 
 echo

@@ -71,6 +71,15 @@ struct control *control_start(const struct group *group, const int *fds,
 	return c;
 }
 
+int64_t control_wait_usec(int timeout_sec)
+{
+	int64_t usec = (int64_t)timeout_sec * 1000000;
+
+	if (usec <= NAMING_USEC)
+		return usec;
+	return usec < 2 * (int64_t)NAMING_USEC ? NAMING_USEC : usec - NAMING_USEC;
+}
+
 static void set_deadline(struct control *c, int64_t now_usec)
 {
 	int64_t margin = c->group->rank == 0 ? 0 : MARGIN_USEC / 2;
@@ -168,7 +177,7 @@ int control_gather(struct control *c, const void *part, size_t bytes, void *all,
 
 int control_share(struct control *c, void *data, size_t bytes, struct failure *err)
 {
-	int64_t deadline = clock_usec() + c->group->timeout_usec + MARGIN_USEC;
+	int64_t deadline = clock_usec() + c->group->timeout_usec + MARGIN_USEC / 2;
 	int rc;
 
 	err->phase = atomic_load(&c->phase);

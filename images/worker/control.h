@@ -19,6 +19,7 @@
 #include <stdnoreturn.h>
 
 #define FRAME_BYTES_MAX (16u << 20) /* ceiling of one message */
+#define NAMING_USEC 3000000	    /* from the end of a wait until it is known for whom it was */
 
 /* Messages: this header, then `bytes` bytes of payload. */
 enum frame_type {
@@ -35,6 +36,10 @@ struct frame {
 	uint32_t type;
 	uint32_t bytes;
 };
+
+/* How long a rank waits for another, so that who it was is told within --timeout; with less than 6
+ * seconds of it, up to NAMING_USEC later, since 3 seconds (or what there is) are waited at least. */
+int64_t control_wait_usec(int timeout_sec);
 
 /* Takes over @fds: on rank 0 one connection per rank ([0] unused), elsewhere fds[0] leads to rank
  * 0. @timeout_usec is the longest wait for another rank. @stuck(arg, failure, alone) is described

@@ -47,7 +47,7 @@ struct control;
 struct group {
 	int rank, world;
 	int listener;		      /* this rank's data socket, listening; owned by the group */
-	int64_t timeout_usec;	      /* --timeout: longest wait without progress */
+	int64_t timeout_usec;	      /* longest wait without progress: control_wait_usec() */
 	uint8_t run_id[RUN_ID_BYTES]; /* random, known to members only: proves that a data
 					 connection is ours */
 	struct workload workload;

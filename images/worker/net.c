@@ -122,6 +122,23 @@ int net_remote(int fd, struct endpoint *endpoint)
 	return getpeername(fd, (struct sockaddr *)&endpoint->addr, &endpoint->bytes);
 }
 
+bool net_is_inside(int fd)
+{
+	struct endpoint here, there;
+	char own[ADDRESS_BYTES], other[ADDRESS_BYTES];
+
+	if (net_local(fd, &here) < 0 || net_remote(fd, &there) < 0)
+		return false;
+	net_name(&here, own);
+	net_name(&there, other);
+	return net_is_loopback(&there) || strcmp(own, other) == 0;
+}
+
+void net_limit_send(int fd, int bytes)
+{
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+}
+
 /* Waits until @fd is ready for @events. */
 static int wait_ready(int fd, short events, int64_t deadline_usec)
 {

@@ -42,6 +42,13 @@ int net_listen(struct endpoint *endpoint);
 int net_local(int fd, struct endpoint *endpoint);
 int net_remote(int fd, struct endpoint *endpoint);
 
+/* Whether a connection does not leave this machine: both ends have one address, or a loopback's. */
+bool net_is_inside(int fd);
+
+/* No more than about @bytes are under way on @fd from now on, instead of what the kernel finds best
+ * for the network (tcp(7), SO_SNDBUF). */
+void net_limit_send(int fd, int bytes);
+
 /* One attempt to connect. */
 int net_connect(const struct endpoint *endpoint, int64_t deadline_usec);
 

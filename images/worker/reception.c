@@ -194,7 +194,7 @@ static int missing_ranks(const struct reception *r, struct failure *err)
 			   "after %d s in phase join %d of %d ranks are missing: rank %s%s; were "
 			   "they started, and can they "
 			   "reach %s:%s?",
-			   r->options->timeout_sec, missing, r->group->world, names,
+			   (int)(r->group->timeout_usec / 1000000), missing, r->group->world, names,
 			   missing > 16 ? ", ..." : "", r->options->root_host,
 			   r->options->root_port);
 }

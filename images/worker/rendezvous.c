@@ -129,7 +129,7 @@ static int root_silent(const struct options *o, int rc, struct failure *err)
 static int read_welcome(const struct options *o, int fd, struct group *group, bool *alone,
 			struct failure *err)
 {
-	int64_t deadline = clock_usec() + group->timeout_usec + 3000000;
+	int64_t deadline = clock_usec() + group->timeout_usec + NAMING_USEC;
 	size_t table_bytes = (size_t)group->world * sizeof(*group->members);
 	struct welcome welcome;
 	struct frame head;
@@ -161,7 +161,7 @@ static int read_welcome(const struct options *o, int fd, struct group *group, bo
 static int join_root(const struct options *o, struct hello *hello, struct group *group, int *fd,
 		     bool *alone, struct failure *err)
 {
-	int64_t deadline = clock_usec() + group->timeout_usec;
+	int64_t deadline = clock_usec() + (int64_t)o->timeout_sec * 1000000;
 	struct endpoint root, local;
 	int rc;
 
@@ -194,7 +194,7 @@ int rendezvous_join(const struct options *o, const struct failure *unusable, str
 	group->rank = o->rank;
 	group->world = o->world;
 	group->listener = -1;
-	group->timeout_usec = (int64_t)o->timeout_sec * 1000000;
+	group->timeout_usec = control_wait_usec(o->timeout_sec);
 	group->workload = o->workload;
 	group->members = calloc((size_t)o->world, sizeof(*group->members));
 	*fds = calloc((size_t)count, sizeof(**fds));

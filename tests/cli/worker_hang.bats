@@ -100,6 +100,24 @@ each_phase() {
 	json 'd["verdict"] == "timeout" and d["failure"]["rank"] == 0 and d["failure"]["host"] == "here"'
 }
 
+# named_in SECONDS TEXT WORDS...: TEXT is on stderr within so many seconds of the start
+named_in() {
+	local seconds=$1 text=$2
+	shift 2
+	timeout -s KILL 20 "$@" 2>&1 >/dev/null | timeout "$seconds" grep -m 1 -F "$text"
+}
+
+@test "who keeps the others waiting is named within --timeout" {
+	for phase in join version bootstrap run; do
+		for rank in 0 1; do
+			# the second more is for the start and a busy machine
+			named_in 9 "rank $rank" "$ALLREDUCE" --procs 3 -n 2 -w 1 -e 64 --timeout 8 --fault-inject "stop:$rank@$phase" &
+			started+=($!)
+		done
+	done
+	finish
+}
+
 @test "ranks started one by one give up on a stopped rank 0" {
 	local port root
 	port=$(free_port)
