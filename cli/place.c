@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/str.h"
+#include "core/temporary.h"
 #include "oci/archive.h"
 #include "oci/layout.h"
 
@@ -234,8 +235,8 @@ static int write_archive(const struct place *place, const struct place_image *im
 			 struct arena *arena, struct error *err)
 {
 	const char *path = place->path;
-	char *temporary = arena_printf(arena, "%s.XXXXXX", path);
 	_cleanup_(fd_close) int fd = -1;
+	const char *temporary;
 	int rc;
 
 	if (strcmp(path, "-") == 0)
@@ -247,9 +248,9 @@ static int write_archive(const struct place *place, const struct place_image *im
 			      : archive_export(image->layout, &image->manifest, place->name, fd,
 					       err);
 	}
-	fd = mkostemp(temporary, O_CLOEXEC);
+	fd = temporary_make(path, TEMPORARY_FILE, arena, &temporary, err);
 	if (fd < 0)
-		return error_errno(err, "cannot write %s", path);
+		return -1;
 	rc = archive_export(image->layout, &image->manifest, place->name, fd, err);
 	if (rc < 0)
 		error_wrap(err, "%s", path);

@@ -6,6 +6,7 @@
 #include "core/log.h"
 #include "core/progress.h"
 #include "core/str.h"
+#include "core/temporary.h"
 #include "oci/rootfs_place.h"
 #include "oci/stream.h"
 
@@ -65,16 +66,14 @@ int rootfs_open(const char *folder, struct rootfs **rootfs, struct error *err)
 	while (end > path + 1 && end[-1] == '/')
 		*--end = '\0';
 	r->folder = path;
-	path = arena_printf(&r->arena, "%s.unpacking-XXXXXX", r->folder);
 	*rootfs = r;
 	if (folder_make(path_folder(&r->arena, r->folder), 0755, err) < 0)
 		return -1;
-	if (!mkdtemp(path))
-		return error_errno(err, "cannot make a folder beside %s", folder);
-	r->temporary = path;
-	r->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (r->fd < 0 || chmod(path, 0755) < 0)
-		return error_errno(err, "cannot use %s", path);
+	r->fd = temporary_make(r->folder, TEMPORARY_FOLDER, &r->arena, &r->temporary, err);
+	if (r->fd < 0)
+		return -1;
+	if (fchmod(r->fd, 0755) < 0)
+		return error_errno(err, "cannot use %s", r->temporary);
 	return 0;
 }
 

@@ -508,7 +508,7 @@ tree() {
 	json 'd["blobs"]["moved"] == d["blobs"]["total"] == 3'
 	diff <(tree expected/rootfs) <(tree tree)
 	# nothing else is left, here or in the cache
-	[ -z "$(find . -maxdepth 1 -name '*unpacking*')" ]
+	[ -z "$(find . -maxdepth 1 -name '*unfinished*')" ]
 	[ -z "$(find "$HOME/.cache/ringup" -maxdepth 1 -name 'image-*' 2>/dev/null)" ]
 	# from a layout, too; a slash at the end means the same folder
 	ringup -q copy oci:made.oci:1 rootfs:from-layout/ >/dev/null
@@ -524,12 +524,12 @@ tree() {
 	apart ringup pull "$A/lab/noise:1" rootfs:out
 	[ "$status" -eq 1 ]
 	[ ! -e out ]
-	[ -z "$(find . -maxdepth 1 -name '*unpacking*')" ]
+	[ -z "$(find . -maxdepth 1 -name '*unfinished*')" ]
 	python3 "$ROOT/tests/fault/archive.py" big.tar big:1 60 60
 	ringup -q push docker-archive:big.tar "$A/lab/big:1" >/dev/null
 	ringup -q pull "$A/lab/big:1" rootfs:out >../out 2>../err &
 	for _ in $(seq 200); do
-		if [ -n "$(find . -maxdepth 1 -name '*unpacking*')" ]; then break; fi
+		if [ -n "$(find . -maxdepth 1 -name '*unfinished*')" ]; then break; fi
 		sleep 0.01
 	done
 	kill -INT $!
@@ -537,7 +537,20 @@ tree() {
 	wait $! || status=$?
 	[ "$status" -eq 130 ]
 	[ ! -e out ]
-	[ -z "$(find . -maxdepth 1 -name '*unpacking*')" ]
+	[ -z "$(find . -maxdepth 1 -name '*unfinished*')" ]
+	# kill -9 leaves it; the next pull, two seconds later, does not
+	ringup -q pull "$A/lab/big:1" rootfs:out >../out 2>../err &
+	for _ in $(seq 200); do
+		if [ -n "$(find . -maxdepth 1 -name '*unfinished*')" ]; then break; fi
+		sleep 0.01
+	done
+	kill -KILL $!
+	wait $! || true
+	[ -n "$(find . -maxdepth 1 -name 'out.unfinished-*')" ]
+	sleep 3
+	ringup -q pull "$A/lab/big:1" rootfs:out
+	[ -e out ]
+	[ -z "$(find . -maxdepth 1 -name '*unfinished*')" ]
 }
 
 # layout_with_id DIFF_ID: a layout "id" of one layer, which its config names so.
