@@ -38,7 +38,8 @@ int remote_open_as(struct context *ctx, const struct cluster *cluster,
 	if (!config.ca_path && is_own && *own->ca)
 		config.ca_path = cluster_path(cluster, own->ca, ctx->arena);
 	if (certs_find(address, ctx->arena, &config.certs, err) < 0 ||
-	    mirrors_insecure(address, ctx->arena, &insecure, err) < 0)
+	    mirrors_insecure(address, ctx->arena, &insecure, err) < 0 ||
+	    mirrors_docker_insecure(address, ctx->arena, &config.may_be_plain, err) < 0)
 		return -1;
 	config.plain_http |= insecure;
 	return registry_open(&config, registry, err);

@@ -202,7 +202,7 @@ int registry_get_manifest(struct registry *registry, const struct reference *ref
 		return -1;
 	if (!found)
 		return error_set(err, ERROR_FAILED,
-				 "registry %s has no image %s; check the name, or push it first",
+				 "registry %s has no image %s; 'ringup ls' shows what it has",
 				 registry->base, reference_text(ref, arena));
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include "core/json.h"
 #include "registry-client/limits.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -89,6 +90,55 @@ int mirrors_insecure(const char *address, struct arena *arena, bool *insecure, s
 	return 0;
 }
 
+/* Whether the address, of which a port is no part, lies in "10.0.0.0/8" or "fd00::/8". */
+static bool is_in_network(const char *host, const char *network, struct arena *arena)
+{
+	const char *slash = strchr(network, '/');
+	int family = strchr(network, ':') ? AF_INET6 : AF_INET;
+	unsigned char own[16], base[16];
+	char *end;
+	unsigned long bits;
+
+	if (!slash || inet_pton(family, host, own) != 1 ||
+	    inet_pton(family, arena_strndup(arena, network, (size_t)(slash - network)), base) != 1)
+		return false;
+	bits = strtoul(slash + 1, &end, 10);
+	if (end == slash + 1 || *end || bits > (family == AF_INET ? 32 : 128))
+		return false;
+	for (size_t i = 0; i < bits; i++)
+		if ((own[i / 8] ^ base[i / 8]) & (0x80 >> i % 8))
+			return false;
+	return true;
+}
+
+static int read_docker(cJSON **json, struct error *err)
+{
+	const char *path = "/etc/docker/daemon.json";
+
+	*json = NULL;
+	return file_exists(path) ? json_read(path, json, err) : 0;
+}
+
+int mirrors_docker_insecure(const char *address, struct arena *arena, bool *insecure,
+			    struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	size_t length = *address == '[' ? strcspn(address, "]") + 1 : strcspn(address, ":");
+	const char *host = *address == '[' ? arena_strndup(arena, address + 1, length - 2)
+					   : arena_strndup(arena, address, length);
+	const cJSON *item;
+
+	*insecure = false;
+	if (read_docker(&json, err) < 0)
+		return -1;
+	cJSON_ArrayForEach (item, json_member(json, "insecure-registries"))
+		*insecure = *insecure || (cJSON_IsString(item) &&
+					  (strcmp(item->valuestring, address) == 0 ||
+					   strcmp(item->valuestring, host) == 0 ||
+					   is_in_network(host, item->valuestring, arena)));
+	return 0;
+}
+
 /* The name with another beginning. */
 static int add(struct mirrors *mirrors, const char *location, const char *rest, bool plain_http,
 	       struct arena *arena, struct error *err)
@@ -118,12 +168,9 @@ static int add_docker(struct mirrors *mirrors, const char *rest, struct arena *a
 		      struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = NULL;
-	const char *path = "/etc/docker/daemon.json";
 	const cJSON *item;
 
-	if (!file_exists(path))
-		return 0;
-	if (json_read(path, &json, err) < 0)
+	if (read_docker(&json, err) < 0)
 		return -1;
 	cJSON_ArrayForEach (item, json_member(json, "registry-mirrors"))
 		if (cJSON_IsString(item) && mirrors->count < MIRRORS_MAX &&

@@ -10,8 +10,8 @@
  *     /etc/containers/registries.conf; then the *.conf of /etc/containers/registries.conf.d and
  *     ~/.config/containers/registries.conf.d. Of the prefixes that fit the longest counts, and of
  *     two alike the later one.
- *   - /etc/docker/daemon.json: "registry-mirrors", for Docker Hub alone; docs.docker.com,
- *     "dockerd".
+ *   - /etc/docker/daemon.json: "registry-mirrors", for Docker Hub alone, and
+ *     "insecure-registries"; docs.docker.com, "dockerd".
  *
  * `insecure` means plain HTTP here: a certificate is never taken unchecked.
  */
@@ -47,6 +47,13 @@ int mirrors_find(const struct reference *ref, const char *hub, struct arena *are
  * go there, whatever mirrors it has.
  */
 int mirrors_insecure(const char *address, struct arena *arena, bool *insecure, struct error *err);
+
+/*
+ * Whether it is among daemon.json's insecure-registries, by "HOST:PORT", "HOST", or a network
+ * ("10.0.0.0/8") that its address is in: it may speak plain HTTP. A name is not looked up for that.
+ */
+int mirrors_docker_insecure(const char *address, struct arena *arena, bool *insecure,
+			    struct error *err);
 
 /* One [[registry]] of a registries.conf. */
 struct registry_entry {

@@ -49,6 +49,7 @@ static void copy_config(struct registry *r, const struct registry_config *config
 
 	r->address = arena_strdup(arena, config->address);
 	r->is_loopback = reference_is_loopback(config->address);
+	r->may_be_plain = r->is_loopback || config->may_be_plain;
 	r->base = arena_printf(arena, "%s://%s", config->plain_http ? "http" : "https",
 			       host_of(config->address));
 	r->connections = config->connections > 0 ? config->connections : CONNECTIONS_DEFAULT;
@@ -118,10 +119,10 @@ static enum transfer_next ask(struct transfer *t)
 	return TRANSFER_SEND;
 }
 
-/* Docker's rule: what is on this very machine may speak plain HTTP. */
+/* Docker's rule: what is on this very machine, or among its insecure-registries, may. */
 static bool may_go_plain(const struct transfer *t)
 {
-	return t->registry->is_loopback && t->x.result == CURLE_SSL_CONNECT_ERROR &&
+	return t->registry->may_be_plain && t->x.result == CURLE_SSL_CONNECT_ERROR &&
 	       starts_with(t->registry->base, "https:");
 }
 

@@ -20,8 +20,9 @@ struct registry_config {
 	const char *address; /* "10.0.0.254:5000", "registry.lab", "[::1]:5000" */
 	const char *ca_path; /* PEM file of the CA to trust, alone; NULL: the system's CAs */
 	struct certs certs;  /* of this machine for it (certs_find), or nothing */
-	bool plain_http; /* no TLS. Loopback addresses that do not speak TLS get it by themselves */
-	const char *user; /* NULL: anonymous */
+	bool plain_http;     /* no TLS */
+	bool may_be_plain;   /* if it does not speak TLS; loopback addresses may without this */
+	const char *user;    /* NULL: anonymous */
 	struct secret password;
 	struct secret identity; /* a refresh token for the token service, instead of a password */
 	int timeout_s;		/* a request without a byte for so long fails; 0: 60 */

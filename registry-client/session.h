@@ -14,7 +14,7 @@ struct registry {
 	struct arena arena; /* holds every text below */
 	const char *address;
 	const char *base; /* "https://ADDRESS" */
-	bool is_loopback;
+	bool is_loopback, may_be_plain;
 	pthread_mutex_t contact; /* one asks at a time */
 	bool is_known;		 /* registry_contact went well */
 	bool has_let_in;	 /* it answered something that needs no login, or took ours */

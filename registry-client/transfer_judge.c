@@ -130,10 +130,10 @@ static int challenged(struct transfer *t, struct error *err)
 	return 0;
 }
 
-/* A loopback registry that was not reached yet may not speak TLS at all: registry_contact. */
+/* A registry that was not reached yet may not speak TLS at all: registry_contact. */
 static bool is_torn_handshake(const struct transfer *t)
 {
-	return (t->registry->is_known || !t->registry->is_loopback) &&
+	return (t->registry->is_known || !t->registry->may_be_plain) &&
 	       failure_is_torn_handshake(&t->x);
 }
 

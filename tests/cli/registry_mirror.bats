@@ -151,3 +151,36 @@ mirror_holds() {
 	apart ringup registry serve --as process --folder mirror --address "$M" --mirror "https://$U" --mirror-ca own/ca.pem 3>&- 4>&-
 	says 1 'Basic authentication'
 }
+
+# insecure_registry: for namespaces of its own. A registry without TLS at an address that is not loopback's.
+insecure_registry() {
+	local entry
+	ip link set lo up
+	ip addr add 10.99.7.1/32 dev lo
+	mkdir -p /etc/docker
+	mount -t tmpfs none /etc/docker
+	U=10.99.7.1:5000
+	upstream_up
+	refused() {
+		! ringup -q push oci:image:1 "$U/lab/x:1" 2>err && grep -F "10.99.7.1:5000" err
+	}
+	refused
+	for entry in 10.99.7.2:5000 10.99.7.1:5001 10.99.8.0/21 10.99.7.1/33 10.99.7.1/ x/8 fd00::/8 '10.99.7.1:5000/'; do
+		printf '{"insecure-registries": ["%s"]}' "$entry" >/etc/docker/daemon.json
+		refused
+	done
+	for entry in 10.99.7.1:5000 10.99.7.1 10.99.7.0/24 10.99.0.0/20 0.0.0.0/0; do
+		printf '{"insecure-registries": [7, "other", "%s"]}' "$entry" >/etc/docker/daemon.json
+		ringup -q push oci:image:1 "$U/lab/x:1"
+		ringup -q pull "$U/lab/x:1" "oci:pulled-${entry%%/*}" || return 1
+	done
+	printf '{' >/etc/docker/daemon.json
+	! ringup -q ls "$U/lab/x" 2>err && grep -F /etc/docker/daemon.json err
+	upstream_down
+}
+
+@test "daemon.json: what is among its insecure-registries may be without TLS, by host, port or network" {
+	[ "$(id -u)" -eq 0 ] || skip "namespaces of their own need root"
+	export -f insecure_registry upstream_up upstream_down
+	unshare --mount --net bash -euo pipefail -c insecure_registry 3>&- 4>&-
+}
