@@ -82,13 +82,13 @@ void moved_take(struct moved *moved, const struct push_report *report, struct ar
 	moved->bytes_moved = report->bytes_sent;
 }
 
-int move_read(struct mover *mover, const struct place *from, struct place_image *image,
-	      struct error *err)
+int move_read(struct mover *mover, const struct place *from, const struct layer_watch *watch,
+	      struct place_image *image, struct error *err)
 {
 	int rc;
 
 	pthread_mutex_lock(&mover->crew->packing);
-	rc = place_read(from, mover->ctx.arena, image, err);
+	rc = place_read(from, watch, mover->ctx.arena, image, err);
 	pthread_mutex_unlock(&mover->crew->packing);
 	return rc;
 }
@@ -272,7 +272,7 @@ static int convert(struct mover *mover, const struct place *from, const struct p
 	struct arena *arena = mover->ctx.arena;
 	struct place target = *to;
 
-	if (move_read(mover, from, &image, err) < 0 ||
+	if (move_read(mover, from, NULL, &image, err) < 0 ||
 	    move_choose(mover->options, to->kind != PLACE_LAYOUT, &image, arena, err) < 0)
 		return -1;
 	if (!target.name)

@@ -43,8 +43,8 @@ int move_one(struct mover *mover, const struct place *from, const struct place *
 	     struct moved *moved, struct error *err);
 
 /* place_read, when it is this one's turn to pack. */
-int move_read(struct mover *mover, const struct place *from, struct place_image *image,
-	      struct error *err);
+int move_read(struct mover *mover, const struct place *from, const struct layer_watch *watch,
+	      struct place_image *image, struct error *err);
 
 /* The image of one platform, out of an index in a layout. */
 int move_choose(const struct move_options *options, bool is_needed, struct place_image *image,

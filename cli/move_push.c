@@ -147,10 +147,25 @@ static int push_daemon_known(struct mover *mover, struct registry *registry,
 	return 0;
 }
 
+/* Each layer goes when it is packed. Of an archive's several images one may not want all layers. */
+static int push_as_packed(struct mover *mover, struct registry *registry, const struct place *from,
+			  const struct place *to, struct moved *moved, struct error *err)
+{
+	_cleanup_(place_close) struct place_image image = {0};
+	_cleanup_(push_ahead_end) struct push_ahead *ahead = push_ahead_begin(registry, &to->ref);
+	const struct layer_watch watch = {.packed = push_ahead_blob, .arg = ahead};
+	const struct push_supply supply = {.ahead = ahead};
+	bool all_are_wanted = from->kind != PLACE_ARCHIVE || !from->name;
+
+	if (move_read(mover, from, all_are_wanted ? &watch : NULL, &image, err) < 0 ||
+	    move_choose(mover->options, false, &image, mover->ctx.arena, err) < 0)
+		return -1;
+	return push_image(mover, registry, &image, &supply, to, moved, err);
+}
+
 int move_push(struct mover *mover, const struct place *from, const struct place *to,
 	      struct moved *moved, struct error *err)
 {
-	_cleanup_(place_close) struct place_image image = {0};
 	struct registry *registry;
 	bool done = false;
 
@@ -165,8 +180,5 @@ int move_push(struct mover *mover, const struct place *from, const struct place 
 		return -1;
 	if (done)
 		return 0;
-	if (move_read(mover, from, &image, err) < 0 ||
-	    move_choose(mover->options, false, &image, mover->ctx.arena, err) < 0)
-		return -1;
-	return push_image(mover, registry, &image, NULL, to, moved, err);
+	return push_as_packed(mover, registry, from, to, moved, err);
 }

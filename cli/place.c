@@ -178,42 +178,47 @@ struct archive_options place_archive_options(const struct place *place, struct a
 	};
 }
 
-static int read_archive(const struct place *place, struct arena *arena, struct place_image *image,
-			struct error *err)
+static int read_archive(const struct place *place, const struct layer_watch *watch,
+			struct arena *arena, struct place_image *image, struct error *err)
 {
-	const struct archive_options options = place_archive_options(place, arena);
+	struct archive_options options = place_archive_options(place, arena);
 	bool is_stdin = strcmp(place->path, "-") == 0;
 	_cleanup_(fd_close) int fd = -1;
 
 	fd = is_stdin ? dup(STDIN_FILENO) : open(place->path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(err, "cannot read %s", place->path);
+	options.watch = watch;
 	if (make_scratch(arena, image, err) < 0)
 		return -1;
 	return archive_import(fd, image->layout, &options, arena, &image->manifest, err);
 }
 
-static int read_daemon(const struct place *place, struct arena *arena, struct place_image *image,
-		       struct error *err)
+static int read_daemon(const struct place *place, const struct layer_watch *watch,
+		       struct arena *arena, struct place_image *image, struct error *err)
 {
+	const struct archive_options options = {
+		.label = place->name,
+		.known_folder = arena_printf(arena, "%s/layers", path_cache_folder(arena)),
+		.watch = watch,
+	};
+
 	if (make_scratch(arena, image, err) < 0)
 		return -1;
-	return docker_save(place->name, image->layout,
-			   arena_printf(arena, "%s/layers", path_cache_folder(arena)), arena,
-			   &image->manifest, err);
+	return docker_save(place->name, image->layout, &options, arena, &image->manifest, err);
 }
 
-int place_read(const struct place *place, struct arena *arena, struct place_image *image,
-	       struct error *err)
+int place_read(const struct place *place, const struct layer_watch *watch, struct arena *arena,
+	       struct place_image *image, struct error *err)
 {
 	*image = (struct place_image){.layout = place->path};
 	switch (place->kind) {
 	case PLACE_LAYOUT:
 		return layout_find(place->path, place->name, &image->manifest, err);
 	case PLACE_ARCHIVE:
-		return read_archive(place, arena, image, err);
+		return read_archive(place, watch, arena, image, err);
 	case PLACE_DAEMON:
-		return read_daemon(place, arena, image, err);
+		return read_daemon(place, watch, arena, image, err);
 	case PLACE_ROOTFS:
 		return error_set(err, ERROR_USAGE,
 				 "%s is a tree of files, and no image can be read from it",

@@ -42,8 +42,9 @@ struct place_image {
 	int lock;	     /* of the scratch folder, while there is one */
 	struct descriptor manifest;
 };
-int place_read(const struct place *place, struct arena *arena, struct place_image *image,
-	       struct error *err);
+/* `watch` is told of layers that are packed for it; NULL: nobody. */
+int place_read(const struct place *place, const struct layer_watch *watch, struct arena *arena,
+	       struct place_image *image, struct error *err);
 
 /* A layout to pull into for that place. */
 int place_prepare(const struct place *place, struct arena *arena, struct place_image *image,

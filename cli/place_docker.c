@@ -68,17 +68,16 @@ static int end_client(struct client *client, pthread_t thread, const char *name,
 	return rc;
 }
 
-int docker_save(const char *name, const char *layout, const char *known_folder, struct arena *arena,
-		struct descriptor *manifest, struct error *err)
+int docker_save(const char *name, const char *layout, const struct archive_options *options,
+		struct arena *arena, struct descriptor *manifest, struct error *err)
 {
-	const struct archive_options options = {.label = name, .known_folder = known_folder};
-	struct client client = {.proc = {.words = WORDS("docker", "image", "save", name)}};
+	struct client client = {.proc = {.words = WORDS("docker", "image", "save", "--", name)}};
 	pthread_t thread;
 	int fd, rc;
 
 	if (start_client(&client, true, &thread, &fd, err) < 0)
 		return -1;
-	rc = archive_import(fd, layout, &options, arena, manifest, err);
+	rc = archive_import(fd, layout, options, arena, manifest, err);
 	fd_close(&fd);
 	return end_client(&client, thread, name, rc, err);
 }

@@ -7,11 +7,11 @@
 #define CLI_PLACE_DOCKER_H
 
 #include "core/arena.h"
-#include "oci/manifest.h"
+#include "oci/archive.h"
 
-/* `docker image save` into a layout, compressing while it streams by; known_folder: known.h. */
-int docker_save(const char *name, const char *layout, const char *known_folder, struct arena *arena,
-		struct descriptor *manifest, struct error *err);
+/* `docker image save` into a layout, compressing while it streams by. */
+int docker_save(const char *name, const char *layout, const struct archive_options *options,
+		struct arena *arena, struct descriptor *manifest, struct error *err);
 
 /*
  * The digest of the image's config, where the daemon calls the image by that; "" when there is no

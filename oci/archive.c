@@ -233,6 +233,9 @@ static int keep_layer(struct import *import, size_t length, enum packing packing
 	import->progress = NULL;
 	if (rc == 0)
 		note_layer(import, packing);
+	if (rc == 0 && import->options->watch)
+		import->options->watch->packed(import->options->watch->arg, import->folder,
+					       &import->parts->blob);
 	return rc;
 }
 

@@ -14,6 +14,12 @@
 
 #include "oci/manifest.h"
 
+/* Told of each layer as soon as its blob is in the layout, by one thread. */
+struct layer_watch {
+	void (*packed)(void *arg, const char *layout_folder, const struct descriptor *blob);
+	void *arg;
+};
+
 struct archive_options {
 	const char *name;  /* "train:1": which image, as in RepoTags; NULL: the only one */
 	const char *label; /* what errors call the archive ("train.tar"); NULL: "the archive" */
@@ -25,6 +31,7 @@ struct archive_options {
 	bool normalise;
 	int64_t newest_s;	  /* of times, then */
 	const char *known_folder; /* where layers that were packed are noted (known.h), or NULL */
+	const struct layer_watch *watch; /* or NULL */
 };
 
 /*

@@ -5,41 +5,14 @@
 #include "core/progress_total.h"
 #include "oci/index.h"
 #include "oci/layout.h"
-#include "registry-client/push_origin.h"
-#include "registry-client/manifest_http.h"
 #include "registry-client/limits.h"
+#include "registry-client/push_parts.h"
 #include "registry-client/referrers.h"
 #include "registry-client/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A manifest or an index that is pushed: the reference's own, or one that an index names. */
-struct page {
-	struct page *next;
-	struct descriptor descriptor;
-	struct reference ref;
-	const char *bytes;
-	struct manifest_request ask;
-	bool is_there;
-};
-
-struct push {
-	struct registry *registry;
-	const struct push_origin *origin;
-	const struct reference *ref;
-	char scope[SCOPE_BYTES];
-	struct page *pages, **last; /* images before the index that names them */
-	size_t page_count;
-	uint64_t page_bytes;
-	struct blob_request **blobs;
-	size_t blob_count, blob_room;
-	struct transfer **list;
-	struct journal journal;
-	struct arena arena;
-	struct push_report *report;
-};
 
 static struct blob_request *new_blob(struct push *push)
 {
@@ -64,8 +37,13 @@ static int blob_missing(const struct descriptor *blob, const char *folder, struc
 			 blob->digest, (unsigned long long)blob->size_bytes, folder);
 }
 
-/* One of the manifest's blobs; a digest that is named twice is moved once. */
-static int add_blob(struct push *push, const struct descriptor *descriptor, struct error *err)
+/* Blobs that the layout lacks are made when they are needed. */
+static bool makes(const struct push *push)
+{
+	return push->origin->supply && push->origin->supply->make;
+}
+
+int push_add_blob(struct push *push, const struct descriptor *descriptor, struct error *err)
 {
 	const char *folder = push->origin->folder;
 	struct blob_request *blob;
@@ -73,7 +51,7 @@ static int add_blob(struct push *push, const struct descriptor *descriptor, stru
 	for (size_t i = 0; i < push->blob_count; i++)
 		if (strcmp(push->blobs[i]->descriptor.digest, descriptor->digest) == 0)
 			return 0;
-	if (folder && !push->origin->supply && !layout_has(folder, descriptor))
+	if (folder && !makes(push) && !layout_has(folder, descriptor))
 		return blob_missing(descriptor, folder, err);
 	blob = new_blob(push);
 	blob_request_ask(blob, push->registry, push->ref, folder, push->scope, descriptor);
@@ -91,10 +69,10 @@ static int add_image(struct push *push, const struct page *page, struct error *e
 
 	if (manifest_parse(page->bytes, page->descriptor.size_bytes, "the manifest", &push->arena,
 			   &manifest, err) < 0 ||
-	    add_blob(push, &manifest.config, err) < 0)
+	    push_add_blob(push, &manifest.config, err) < 0)
 		return -1;
 	for (size_t i = 0; i < manifest.layer_count; i++)
-		if (add_blob(push, &manifest.layers[i], err) < 0)
+		if (push_add_blob(push, &manifest.layers[i], err) < 0)
 			return -1;
 	return 0;
 }
@@ -167,15 +145,14 @@ static int add_page(struct push *push, const struct reference *ref,
 	return 0;
 }
 
-/* All blobs, manifests and the tag, in flight together. */
-static int ask_all(struct push *push, struct error *err)
+int push_ask(struct push *push, struct error *err)
 {
 	size_t count = 0;
 	int rc;
 
 	push->list = ARENA_ARRAY(&push->arena, push->blob_count + push->page_count + 1,
 				 struct transfer *);
-	for (size_t i = 0; i < push->blob_count; i++)
+	for (size_t i = push->settled; i < push->blob_count; i++)
 		push->list[count++] = &push->blobs[i]->transfer;
 	for (struct page *p = push->pages; p; p = p->next) {
 		manifest_request_init(&p->ask, push->registry, "HEAD", &p->ref, "pull,push");
@@ -198,7 +175,7 @@ static int make_missing(struct push *push, struct error *err)
 	const struct descriptor **blobs;
 	size_t count = 0;
 
-	if (!supply)
+	if (!makes(push))
 		return 0;
 	blobs = ARENA_ARRAY(&push->arena, push->blob_count + 1, const struct descriptor *);
 	for (size_t i = 0; i < push->blob_count; i++)
@@ -222,12 +199,11 @@ static int larger_first(const void *a, const void *b)
 	return strcmp(x->descriptor.digest, y->descriptor.digest);
 }
 
-static int send_missing(struct push *push, struct error *err)
+int push_send(struct push *push, struct error *err)
 {
 	size_t count = 0;
-	int rc;
 
-	for (size_t i = 0; i < push->blob_count; i++) {
+	for (size_t i = push->settled; i < push->blob_count; i++) {
 		bool is_there = push->blobs[i]->is_there;
 
 		progress_add(is_there ? PROGRESS_THERE : PROGRESS_TODO,
@@ -239,14 +215,21 @@ static int send_missing(struct push *push, struct error *err)
 	}
 	/* A blob_request begins with its transfer. */
 	qsort(push->list, count, sizeof(*push->list), larger_first);
-	rc = transfer_run(push->registry, push->list, count, (size_t)push->registry->connections,
-			  err);
-	for (size_t i = 0; i < push->blob_count; i++) {
-		push->report->bytes_sent += push->blobs[i]->sent_bytes;
-		push->report->blobs_sent += push->blobs[i]->was_sent;
-		push->report->blobs_mounted += push->blobs[i]->was_mounted;
+	if (transfer_run(push->registry, push->list, count, (size_t)push->registry->connections,
+			 err) < 0)
+		return -1;
+	push->settled = push->blob_count;
+	return 0;
+}
+
+void push_forget(struct push *push)
+{
+	while (push->blob_count > push->settled) {
+		struct blob_request *blob = push->blobs[--push->blob_count];
+
+		push->tried_bytes += blob->sent_bytes;
+		blob_request_release(blob);
 	}
-	return rc;
 }
 
 /*
@@ -270,7 +253,8 @@ static int put_pages(struct push *push, struct error *err)
 	return 0;
 }
 
-static int push_all(struct push *push, const struct descriptor *manifest, struct error *err)
+static int push_all(struct push *push, const struct descriptor *manifest,
+		    struct push_report *report, struct error *err)
 {
 	if (push->ref->digest && strcmp(push->ref->digest, manifest->digest) != 0)
 		return error_set(err, ERROR_USAGE,
@@ -280,44 +264,69 @@ static int push_all(struct push *push, const struct descriptor *manifest, struct
 	push->last = &push->pages;
 	if (add_page(push, push->ref, manifest, 0, err) < 0)
 		return -1;
-	push->report->blobs_total = push->blob_count;
-	if (registry_contact(push->registry, err) < 0 || ask_all(push, err) < 0)
+	report->blobs_total = push->blob_count;
+	if (registry_contact(push->registry, err) < 0 || push_ask(push, err) < 0)
 		return -1;
 	for (struct page *p = push->pages; p; p = p->next)
-		push->report->tag_was_there = p->is_there; /* the last one is the reference's */
-	if (make_missing(push, err) < 0 || send_missing(push, err) < 0)
+		report->tag_was_there = p->is_there; /* the last one is the reference's */
+	if (make_missing(push, err) < 0 || push_send(push, err) < 0)
 		return -1;
 	return put_pages(push, err);
+}
+
+void push_init(struct push *push, struct registry *registry, const struct push_origin *origin,
+	       const struct reference *ref)
+{
+	*push = (struct push){
+		.registry = registry, .origin = origin, .ref = ref, .arena = ARENA_INIT};
+	scope_write(push->scope, ref, "pull,push");
+	if (origin->mount_from && strcmp(origin->mount_from, ref->repository) != 0) {
+		size_t length = strlen(push->scope);
+
+		snprintf(push->scope + length, SCOPE_BYTES - length, " repository:%s:pull",
+			 origin->mount_from);
+	}
+}
+
+void push_open_journal(struct push *push)
+{
+	if (push->origin->folder)
+		journal_open(&push->journal, push->origin->folder, &push->arena);
+}
+
+void push_release(struct push *push)
+{
+	push->settled = 0;
+	push_forget(push);
+	journal_close(&push->journal);
+	arena_release(&push->arena);
 }
 
 int push_from(struct registry *registry, const struct push_origin *origin,
 	      const struct descriptor *manifest, const struct reference *ref,
 	      struct push_report *report, struct error *err)
 {
-	struct push push = {.registry = registry,
-			    .origin = origin,
-			    .ref = ref,
-			    .report = report,
-			    .arena = ARENA_INIT};
+	struct push_ahead *ahead = origin->supply ? origin->supply->ahead : NULL;
+	struct push own, *push = ahead ? push_ahead_take(ahead) : &own;
 	uint64_t start = clock_usec();
 	int rc;
 
 	*report = (struct push_report){0};
 	memcpy(report->digest, manifest->digest, sizeof(report->digest));
-	scope_write(push.scope, ref, "pull,push");
-	if (origin->mount_from && strcmp(origin->mount_from, ref->repository) != 0) {
-		size_t length = strlen(push.scope);
-
-		snprintf(push.scope + length, SCOPE_BYTES - length, " repository:%s:pull",
-			 origin->mount_from);
+	if (!ahead)
+		push_init(push, registry, origin, ref);
+	push->origin = origin;
+	if (!push->journal.path)
+		push_open_journal(push);
+	rc = push_all(push, manifest, report, err);
+	report->bytes_sent = push->tried_bytes;
+	for (size_t i = 0; i < push->blob_count; i++) {
+		report->bytes_sent += push->blobs[i]->sent_bytes;
+		report->blobs_sent += push->blobs[i]->was_sent;
+		report->blobs_mounted += push->blobs[i]->was_mounted;
 	}
-	if (origin->folder)
-		journal_open(&push.journal, origin->folder, &push.arena);
-	rc = push_all(&push, manifest, err);
-	for (size_t i = 0; i < push.blob_count; i++)
-		blob_request_release(push.blobs[i]);
-	journal_close(&push.journal);
-	arena_release(&push.arena);
+	if (!ahead)
+		push_release(push);
 	report->seconds = clock_seconds_since(start);
 	return rc;
 }

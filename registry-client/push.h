@@ -29,11 +29,25 @@ int registry_push(struct registry *registry, const char *layout_folder,
 		  struct push_report *report, struct error *err);
 
 /*
- * The same, with blobs that are not in the layout yet: for those that the registry lacks, too,
+ * Layers on their way while those behind them are still made: each goes as soon as the layout has
+ * it. Then registry_push_supplied sends the rest and the manifest, and its report counts them
+ * together; push_ahead_end without it leaves nothing but blobs without a name in the registry.
+ */
+struct push_ahead;
+struct push_ahead *push_ahead_begin(struct registry *registry, const struct reference *ref);
+/* From one thread, always with the same layout. The first argument is the push_ahead. */
+void push_ahead_blob(void *ahead, const char *layout_folder, const struct descriptor *blob);
+/* For _cleanup_. */
+void push_ahead_end(struct push_ahead **ahead);
+
+/*
+ * registry_push with blobs that are not in the layout yet: for those that the registry lacks, too,
  * make() is called once, when all answers are there, and must put them into the layout. Its error
- * ends the push as it is.
+ * ends the push as it is. `ahead`, or NULL, has sent some.
  */
 struct push_supply {
+	struct push_ahead *ahead;
+	/* or NULL */
 	int (*make)(void *arg, const struct descriptor *const *blobs, size_t count,
 		    struct error *err);
 	void *arg;

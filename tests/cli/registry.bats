@@ -491,6 +491,42 @@ tree() {
 	(cd "$1" && find . -printf '%y %m %U:%G %p %l\n' | sort && find . -type f -print0 | sort -z | xargs -0 sha256sum)
 }
 
+# blobs_of REPOSITORY: how many the registry has of it
+blobs_of() {
+	find "$F/reg/data/docker/registry/v2/repositories/lab/$1/_layers" -name link 2>/dev/null | wc -l
+}
+
+# in_two_goes REPOSITORY: archive.tar through a pipe, whose other end comes when a layer is in the registry
+in_two_goes() {
+	head -c 9M archive.tar
+	for _ in $(seq 200); do
+		[ "$(blobs_of "$1")" -eq 0 ] || break
+		sleep 0.05
+	done
+	[ "$(blobs_of "$1")" -eq 1 ] && echo one >ahead
+	tail -c "+$((9 * 1024 * 1024 + 1))" archive.tar
+}
+
+@test "an archive's layers go while those behind them are packed" {
+	python3 "$ROOT/tests/fault/archive.py" archive.tar ahead:1 8 8 1
+	apart ringup -q --json push docker-archive:- "$A/lab/ahead:1" < <(in_two_goes ahead)
+	[ "$status" -eq 0 ]
+	grep -qx one ahead
+	# counted once, all together
+	json 'd["blobs"]["moved"] == d["blobs"]["total"] == 4 and d["bytes"] > 8 << 20'
+	ringup -q pull "$A/lab/ahead:1" docker-archive:back.tar
+	apart ringup -q --json push docker-archive:archive.tar "$A/lab/ahead:2"
+	json 'd["blobs"]["moved"] == 0'
+	# what comes later is damaged: no tag
+	rm ahead
+	printf 'nonsense' | dd of=archive.tar bs=1 seek=12M conv=notrunc status=none
+	apart ringup -q push docker-archive:- "$A/lab/torn:1" < <(in_two_goes torn)
+	[ "$status" -eq 1 ]
+	grep -qx one ahead
+	apart ringup ls "$A/lab/torn"
+	[ ! -s ../out ]
+}
+
 @test "pull to rootfs: the tree that umoci unpacks" {
 	[ "$(id -u)" = 0 ] || { echo 'owners are set as root alone'; return 1; }
 	mkdir -p made/etc made/bin
