@@ -258,7 +258,10 @@ static enum transfer_next posted(struct blob_request *blob, struct error *err)
 	return send_next(blob, err);
 }
 
-/* Deletes the session, then HEAD, then all from the start. */
+/*
+ * Deletes the session, then HEAD, then all from the start. A token for a push need not allow a
+ * delete (Distribution wants the action "delete" for it).
+ */
 static enum transfer_next restart(struct blob_request *blob, struct error *err)
 {
 	struct transfer *t = &blob->transfer;
@@ -277,6 +280,7 @@ static enum transfer_next restart(struct blob_request *blob, struct error *err)
 	t->registry = blob->registry;
 	exchange_request(&t->x, "DELETE", "%s", t->session.text);
 	t->x.scope = blob->scope;
+	t->takes_refusal = true;
 	str_clear(&t->session);
 	return TRANSFER_SEND;
 }
