@@ -310,15 +310,24 @@ static enum transfer_next status_answered(struct blob_request *blob, struct erro
 /* The registry says that the bytes do not have the digest: whose fault is it? */
 static enum transfer_next digest_differs(struct blob_request *blob, struct error *err)
 {
+	bool is_last = ++blob->damaged_tries >= DAMAGED_TRIES_MAX;
 	char path[LAYOUT_PATH_BYTES], digest[DIGEST_TEXT_BYTES];
 
+	if (blob->source && is_last) {
+		error_set(err, ERROR_FAILED,
+			  "%d times the bytes that registry %s sent had another digest; the blob "
+			  "is damaged there or on the way: push it there again, and look for a "
+			  "broken proxy or disk",
+			  blob->damaged_tries, blob->source->registry->base);
+		return TRANSFER_FAILED;
+	}
 	if (blob->source)
 		return restart(blob, err);
 	if (layout_blob_path(blob->folder, blob->descriptor.digest, path, err) < 0 ||
 	    digest_of_file_as(path, blob->descriptor.digest, digest, err) < 0)
 		return TRANSFER_FAILED;
-	if (strcmp(digest, blob->descriptor.digest) == 0)
-		return restart(blob, err); /* damaged on the way */
+	if (strcmp(digest, blob->descriptor.digest) == 0) /* damaged on the way */
+		return is_last ? transfer_failed(&blob->transfer, err) : restart(blob, err);
 	error_set(err, ERROR_FAILED,
 		  "%s is damaged on this machine's disk: its bytes have the digest %s, so the "
 		  "registry refused them; remove it and make the image again",
