@@ -108,8 +108,10 @@ static enum transfer_next blob_step(struct transfer *transfer, struct error *err
 		return blob->phase == BLOB_POST ? blob_open(blob) : blob_ask(blob);
 	if (blob->phase == BLOB_HEAD)
 		return asked(blob, err);
-	if (blob->phase == BLOB_DELETE)
+	if (blob->phase == BLOB_DELETE) {
+		transfer->takes_refusal = false;
 		return blob_ask(blob); /* whatever it answered */
+	}
 	return blob_upload_step(blob, err);
 }
 

@@ -64,7 +64,7 @@ struct blob_request {
 	char *chunk; /* BLOB_READ: a copy's bytes, from `offset` on */
 	size_t chunk_room, chunk_filled;
 	char range[64]; /* of a request */
-	int tears, restarts, asks;
+	int tears, restarts, asks, damaged_tries;
 	bool mount_was_tried, journal_was_tried;
 	int fd;
 	uint64_t started_usec;

@@ -258,7 +258,10 @@ static enum transfer_next posted(struct blob_request *blob, struct error *err)
 	return send_next(blob, err);
 }
 
-/* Deletes the session, then HEAD, then all from the start. */
+/*
+ * Deletes the session, then HEAD, then all from the start. A token for a push need not allow a
+ * delete (Distribution wants the action "delete" for it).
+ */
 static enum transfer_next restart(struct blob_request *blob, struct error *err)
 {
 	struct transfer *t = &blob->transfer;
@@ -277,6 +280,7 @@ static enum transfer_next restart(struct blob_request *blob, struct error *err)
 	t->registry = blob->registry;
 	exchange_request(&t->x, "DELETE", "%s", t->session.text);
 	t->x.scope = blob->scope;
+	t->takes_refusal = true;
 	str_clear(&t->session);
 	return TRANSFER_SEND;
 }
@@ -306,15 +310,24 @@ static enum transfer_next status_answered(struct blob_request *blob, struct erro
 /* The registry says that the bytes do not have the digest: whose fault is it? */
 static enum transfer_next digest_differs(struct blob_request *blob, struct error *err)
 {
+	bool is_last = ++blob->damaged_tries >= DAMAGED_TRIES_MAX;
 	char path[LAYOUT_PATH_BYTES], digest[DIGEST_TEXT_BYTES];
 
+	if (blob->source && is_last) {
+		error_set(err, ERROR_FAILED,
+			  "%d times the bytes that registry %s sent had another digest; the blob "
+			  "is damaged there or on the way: push it there again, and look for a "
+			  "broken proxy or disk",
+			  blob->damaged_tries, blob->source->registry->base);
+		return TRANSFER_FAILED;
+	}
 	if (blob->source)
 		return restart(blob, err);
 	if (layout_blob_path(blob->folder, blob->descriptor.digest, path, err) < 0 ||
 	    digest_of_file_as(path, blob->descriptor.digest, digest, err) < 0)
 		return TRANSFER_FAILED;
-	if (strcmp(digest, blob->descriptor.digest) == 0)
-		return restart(blob, err); /* damaged on the way */
+	if (strcmp(digest, blob->descriptor.digest) == 0) /* damaged on the way */
+		return is_last ? transfer_failed(&blob->transfer, err) : restart(blob, err);
 	error_set(err, ERROR_FAILED,
 		  "%s is damaged on this machine's disk: its bytes have the digest %s, so the "
 		  "registry refused them; remove it and make the image again",

@@ -38,8 +38,8 @@
 #define SPLIT_BYTES_DEFAULT (256 * MIB) /* a larger blob comes in several ranges side by side */
 #define PARTS_OF_LARGE 4		/* so many; at most PARTIAL_PARTS_MAX */
 #define PROGRESS_BYTES (1 * MIB)	/* what counts as progress: the tries begin anew */
-#define DAMAGED_TRIES_MAX 3		/* downloads of one blob that arrive with a wrong digest */
-#define REFERRERS_TRIES_MAX 4		/* changes of a list that others change at the same time */
+#define DAMAGED_TRIES_MAX 3   /* of one blob that arrives with a wrong digest, here or there */
+#define REFERRERS_TRIES_MAX 4 /* changes of a list that others change at the same time */
 #define LIST_PAGES_MAX 1000
 #define LIST_PAGE_BYTES_MAX (4 * MIB)
 #define LIST_ENTRIES_MAX 200000

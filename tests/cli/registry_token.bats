@@ -138,6 +138,21 @@ held() {
 	diff -r large/blobs back/blobs
 }
 
+@test "torn in the middle, and the token may not delete the dead session: sent again all the same" {
+	python3 "$ROOT/tests/fault/image.py" torn 60 60
+	python3 "$ROOT/tests/fault/proxy.py" "$A" stats.json --cut 20:30 --cuts 4 >proxy.port 3>&- 4>&- &
+	proxy=$!
+	while [ ! -s proxy.port ]; do sleep 0.05; done
+	A=127.0.0.1:$(cat proxy.port)
+	docker_says '{"auth": "b3BzOnMzY3JldA=="}'
+	apart ringup push oci:torn:1 "$A/lab/torn:1"
+	sleep 0.2
+	kill "$proxy"
+	cat ../err
+	[ "$status" -eq 0 ]
+	[ "$(jq .cuts stats.json)" -ge 1 ]
+}
+
 @test "several at once: a blob that all hold is sent once, and mounted with a token for both names" {
 	local name
 	docker_says '{"auth": "b3BzOnMzY3JldA=="}'

@@ -8,6 +8,7 @@
 #define UPLOADS "/blobs/uploads/"
 #define SESSION "/blobs/uploads/u"
 #define TAG "/manifests/1"
+#define SMALL_BEGINS "81db8ebbbbc69c6c" /* the digest of the small layer */
 #define ERRORS(code) "{\"errors\":[{\"code\":\"" code "\",\"message\":\"m\"}]}"
 
 static const struct protocol_case cases[] = {
@@ -178,9 +179,10 @@ static const struct protocol_case cases[] = {
 	{"PUT DIGEST_INVALID for ever",
 	 OP_PUSH,
 	 0,
-	 {{"PUT", SESSION, .status = "400 Bad", .body = ERRORS("DIGEST_INVALID")}},
+	 {{"PUT", "@SMALL@", .status = "400 Bad", .body = ERRORS("DIGEST_INVALID")}},
 	 .fails = "DIGEST_INVALID",
-	 .seen = {{"PUT /v2/lab/train/manifests", NULL, 0}}},
+	 .seen = {{"PUT /v2/lab/train/manifests", NULL, 0},
+		  {"PUT /v2/lab/train/blobs/", SMALL_BEGINS, 3}}},
 	{"PUT 413: in chunks",
 	 OP_PUSH,
 	 0,
@@ -386,7 +388,8 @@ static const struct protocol_case cases[] = {
 	 0,
 	 {{"HEAD", "/v2/lab/other/blobs/", .status = "404 Not Found"},
 	  {"GET", "@SMALL@", .flip = true}},
-	 .fails = "DIGEST_INVALID"},
+	 .fails = "is damaged there",
+	 .seen = {{"GET /v2/lab/train/blobs/sha256:" SMALL_BEGINS, NULL, 3}}},
 	{"copy writes a torn chunk",
 	 OP_COPY,
 	 0,
