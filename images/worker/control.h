@@ -38,7 +38,7 @@ struct frame {
 };
 
 /* How long a rank waits for another, so that who it was is told within --timeout; with less than 6
- * seconds of it, up to NAMING_USEC later, since 3 seconds (or what there is) are waited at least. */
+ * seconds of it, up to NAMING_USEC later, since 3 seconds, or what there is, are waited. */
 int64_t control_wait_usec(int timeout_sec);
 
 /* Takes over @fds: on rank 0 one connection per rank ([0] unused), elsewhere fds[0] leads to rank
