@@ -187,11 +187,11 @@ limit() {
 		[ "$status" -eq 2 ]
 			json 'd["verdict"] == "wrong data" and d["failure"]["rank"] == 1 and d["failure"]["host"] == "here"'
 		json 'd["failure"]["index"] == 512 and d["failure"]["expected"] != d["failure"]["got"]'
-		json 'd["results"][0]["wrong"] == 2'
+		json 'd["results"][0]["wrong"] == 1'
 	done
 	run hosts 2 2 "${COMMON[@]}" -b 4K -e 4K --fault-inject corrupt:3
 	[ "$status" -eq 2 ]
-	[[ "$output" == *"rank 3 (host1): element 512 of 1024 is"* ]]
+	[[ "$output" == *"rank 3 (host1): element 512 of 1024 is"*"; 1 elements wrong there"* ]]
 	[[ "$output" != *"differ"* ]]
 }
 
