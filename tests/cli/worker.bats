@@ -248,6 +248,28 @@ limit() {
 	[[ "$output" == *"versions differ: rank 0 (host0) runs "*", rank 1 (host1) runs "*"-fault"* ]]
 }
 
+@test "two builds of one version that speak differently: exit 6" {
+	local port
+	port=$(free_port)
+	python3 - "$port" "$("$ALLREDUCE" --version)" <<-'END' &
+		import socket, struct, sys, time
+		greeting = b"RINGWAR1" + struct.pack("<III", 1000, 1, 2) + bytes(128)
+		greeting += sys.argv[2].split()[1].encode().ljust(32, b"\0") + b"there".ljust(64, b"\0") + bytes(4)
+		while True:
+		    try:
+		        s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+		        break
+		    except ConnectionRefusedError:
+		        time.sleep(0.02)
+		s.sendall(greeting)
+		s.recv(1)
+	END
+	run "$ALLREDUCE" --rank 0 --world 2 --root "127.0.0.1:$port" --host here --timeout 10
+	wait
+	[ "$status" -eq 6 ]
+	[[ "$output" == *"versions differ: rank 0 (here) runs "*", rank 1 (there) runs "*" of protocol 1000"* ]]
+}
+
 @test "strangers are turned away and cost the run nothing" {
 	port=$(free_port)
 	export RINGUP_SECRET=right
