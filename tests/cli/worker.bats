@@ -372,6 +372,11 @@ limit() {
 		--procs 2 --fault-inject link:0-2|--fault-inject: rank 2 does not exist in a world of 2
 		--rank 16383 --procs 2 --root 127.0.0.1:1|a world of 16385 ranks: 16384 are possible
 	END
+	for size in '1 ' 1KB 1T 1@ ' 1' ''; do
+		run "$ALLREDUCE" -e "$size"
+		[ "$status" -eq 1 ]
+		[[ "$output" == "allreduce: -e '$size': a size such as 8 or 64K is needed"* ]]
+	done
 }
 
 @test "--help and --version" {
