@@ -5,6 +5,7 @@
 #include "core/log.h"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define EPOCH "ARG SOURCE_DATE_EPOCH=1700000000\n"
 
@@ -340,6 +341,27 @@ static void test_unreadable(void **state)
 	assert_int_equal(count_of(slurp(s, in(s, "said")), "packing"), 1);
 }
 
+/* What is kept by a file's digest has that content, whoever changes the file meanwhile. */
+static void test_changed(void **state)
+{
+	struct scratch *s = *state;
+	struct spec *spec = make_spec(s, EPOCH "FROM scratch\nCOPY a /a\n", small);
+	struct error err = {0};
+	struct built built;
+
+	spec->files[0].source = put(s, "source", "aa");
+	assert_fine(spec_hash(spec, &err));
+	usleep(20000); /* a file system's clock may tick that slowly */
+	put(s, "source", "bb");
+	built = build_in(s, "store", spec);
+	assert_int_equal(built.rc, -1);
+	assert_has(built.err.text, "source changed while it was built in");
+	put(s, "source", "aa");
+	assert_fine(spec_hash(spec, &err));
+	built = build(s, spec);
+	assert_string_equal(content_of(s, &built, "a"), "aa");
+}
+
 /* Without root: the same image. */
 static void test_not_root(void **state)
 {
@@ -377,7 +399,7 @@ int main(void)
 		SCRATCH_TEST(test_owners),   SCRATCH_TEST(test_again),
 		SCRATCH_TEST(test_keys),     SCRATCH_TEST(test_refused),
 		SCRATCH_TEST(test_bad_base), SCRATCH_TEST(test_unreadable),
-		SCRATCH_TEST(test_not_root),
+		SCRATCH_TEST(test_changed),  SCRATCH_TEST(test_not_root),
 	};
 
 	umask(022);
