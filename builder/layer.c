@@ -16,6 +16,7 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define WRITE_BLOCK_BYTES (128 * 1024)
@@ -133,6 +134,22 @@ static int copy_file(struct writer *w, const struct tree_entry *entry, struct ar
 	return pass_hole(w, entry, entry->size_bytes - at);
 }
 
+/* What is kept by a digest must have the content that it was taken of. */
+static int check_unchanged(struct writer *w, const struct tree_entry *entry, int fd)
+{
+	struct stat st;
+
+	if (!entry->changed_ns)
+		return 0;
+	if (fstat(fd, &st) < 0)
+		return error_errno(w->err, "cannot read %s", entry->source);
+	if (st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec == entry->changed_ns &&
+	    (uint64_t)st.st_size == entry->size_bytes)
+		return 0;
+	return error_set(w->err, ERROR_FAILED, "%s changed while it was built in; run this again",
+			 entry->source);
+}
+
 static int write_file(struct writer *w, const struct tree_entry *entry, struct archive_entry *out)
 {
 	_cleanup_(fd_close) int fd = -1;
@@ -147,7 +164,9 @@ static int write_file(struct writer *w, const struct tree_entry *entry, struct a
 		return error_errno(w->err, "cannot read %s", entry->source);
 	if (layer_entry_holes(out, fd, entry, w->err) < 0 || write_header(w, out, entry->path) < 0)
 		return -1;
-	return copy_file(w, entry, out, fd);
+	if (copy_file(w, entry, out, fd) < 0)
+		return -1;
+	return check_unchanged(w, entry, fd);
 }
 
 static int write_entry(struct writer *w, const struct tree_entry *entry, bool repeated)

@@ -83,14 +83,17 @@ int native_wait(struct native_stage *stage, size_t other)
 {
 	struct native_build *build = stage->build;
 	struct native_stage *awaited = build->stages[other];
+	bool is_fine;
 
 	pthread_mutex_lock(&build->lock);
 	while (!awaited->is_done && !atomic_load(&build->has_failed))
 		pthread_cond_wait(&build->changed, &build->lock);
+	is_fine = awaited->is_done && !awaited->err.kind;
 	pthread_mutex_unlock(&build->lock);
-	if (awaited->is_done && !awaited->err.kind)
+	if (is_fine)
 		return 0;
-	return error_set(&stage->err, ERROR_INTERRUPTED, "stopped: another stage failed");
+	return error_set(&stage->err, ERROR_INTERRUPTED,
+			 "stopped: another part of the build failed");
 }
 
 int native_view(struct native_stage *stage, const struct native_stage *of, bool on_disk,
@@ -286,23 +289,30 @@ static int do_stage(struct native_stage *stage)
 	for (size_t i = 0; i < stage->source->count; i++) {
 		if (atomic_load(&stage->build->has_failed))
 			return error_set(&stage->err, ERROR_INTERRUPTED,
-					 "stopped: another stage failed");
+					 "stopped: another part of the build failed");
 		if (do_instruction(stage, &stage->source->list[i]) < 0)
 			return -1;
 	}
 	return 0;
 }
 
+void native_stop(struct native_build *build)
+{
+	pthread_mutex_lock(&build->lock);
+	atomic_store(&build->has_failed, true);
+	pthread_cond_broadcast(&build->changed);
+	pthread_mutex_unlock(&build->lock);
+}
+
 static void *run_stage(void *arg)
 {
 	struct native_stage *stage = arg;
 	struct native_build *build = stage->build;
-	int rc = do_stage(stage);
 
+	if (do_stage(stage) < 0)
+		native_stop(build);
 	pthread_mutex_lock(&build->lock);
 	stage->is_done = true;
-	if (rc < 0)
-		atomic_store(&build->has_failed, true);
 	pthread_cond_broadcast(&build->changed);
 	pthread_mutex_unlock(&build->lock);
 	return NULL;
@@ -373,10 +383,10 @@ static void run_stages(struct native_build *build)
 			pthread_join(build->stages[i]->thread, NULL);
 }
 
-/* The stage's own error, not that of one that was stopped because of it. */
+/* The error itself, not that of a stage that was stopped because of it. */
 static int first_error(struct native_build *build, struct error *err)
 {
-	const struct error *found = NULL;
+	const struct error *found = build->packers.err.kind ? &build->packers.err : NULL;
 
 	for (size_t i = 0; i < build->file.stage_count; i++) {
 		const struct error *one = &build->stages[i]->err;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Layers of the image become blobs while later steps run: threads of a lower priority than the
- * steps take them in the order that they were made. What they cannot do, native_finish does, and
- * says why it cannot.
+ * steps take them in the order that they were made. Where there are no such threads, native_finish
+ * does it all.
  */
 #include "builder/native_parts.h"
 
@@ -34,6 +34,17 @@ static bool next_layer(struct native_packers *packers, char key[static KEY_BYTES
 	return any;
 }
 
+static void fail(struct native_build *build, const struct error *err)
+{
+	struct native_packers *packers = &build->packers;
+
+	pthread_mutex_lock(&packers->lock);
+	if (!packers->err.kind)
+		packers->err = *err;
+	pthread_mutex_unlock(&packers->lock);
+	native_stop(build);
+}
+
 static void *pack(void *arg)
 {
 	_cleanup_(free_pointer) struct layer_parts *parts = xmalloc(sizeof(*parts));
@@ -43,11 +54,14 @@ static void *pack(void *arg)
 
 	setpriority(PRIO_PROCESS, (id_t)gettid(), PACKER_NICE);
 	while (next_layer(&build->packers, key, &number)) {
-		struct error ignored = {0};
+		struct error err = {0};
 
+		if (atomic_load(&build->has_failed))
+			continue;
 		snprintf(title, sizeof(title), "layer %zu", number);
-		if (!atomic_load(&build->has_failed) && interrupt_check(&ignored) == 0)
-			store_parts(&build->store, key, title, parts, &ignored);
+		if (interrupt_check(&err) < 0 ||
+		    store_parts(&build->store, key, title, parts, &err) < 0)
+			fail(build, &err);
 	}
 	return NULL;
 }

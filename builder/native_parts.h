@@ -53,6 +53,7 @@ struct native_packers {
 	size_t thread_count, count, next; /* of keys: all, and the first that nobody took */
 	char keys[CHAIN_MAX][KEY_BYTES];
 	bool is_complete;
+	struct error err; /* the first one */
 };
 
 struct native_build {
@@ -95,8 +96,11 @@ int native_add_layer(struct native_stage *stage, const char *key, const char *cr
 void native_step_key(struct native_stage *stage, const struct words *words,
 		     char key[static KEY_BYTES]);
 
+/* The build comes to nothing: stages end before their next instruction. */
+void native_stop(struct native_build *build);
+
 /* native_pack.c: what packs layers meanwhile; a layer of the image for it; waits for all of them.
- */
+ * An error stops the build and stays in `packers`. */
 void native_pack_begin(struct native_build *build);
 void native_pack(struct native_stage *stage, const char *key);
 void native_pack_end(struct native_build *build);

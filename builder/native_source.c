@@ -25,6 +25,7 @@ static void set_content(struct tree_entry *entry, const struct spec_file *file)
 	entry->source = file->source;
 	entry->text = file->text;
 	entry->digest = file->digest;
+	entry->changed_ns = file->changed_ns;
 	entry->size_bytes = file->size_bytes;
 }
 
@@ -67,6 +68,7 @@ static void follow_links(struct copy *c)
 		link->source = file->source;
 		link->text = file->text;
 		link->digest = file->digest;
+		link->changed_ns = file->changed_ns;
 		link->size_bytes = file->size_bytes;
 	}
 }

@@ -47,6 +47,7 @@ struct tree_entry {
 	const char *source; /* TREE_FILE: the file on this machine; NULL: `text` */
 	const char *text;
 	const char *digest; /* of a TREE_FILE's content, where somebody knows it; else NULL */
+	int64_t changed_ns; /* the source's ctime when the digest was taken; 0: unknown */
 	uint64_t size_bytes;
 	int64_t mtime_s;
 	struct tree_attribute *attributes; /* extended ones, sorted by name */

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void add_text(struct digest *digest, const char *text)
 {
@@ -49,13 +50,24 @@ struct hashing {
 	struct error *errors; /* one for each batch */
 };
 
+/* The time first: who changes the file meanwhile is found out when it is built in. */
+static int hash_source(struct spec_file *file, struct error *err)
+{
+	struct stat st;
+
+	if (stat(file->source, &st) < 0)
+		return error_errno(err, "cannot read %s", file->source);
+	file->changed_ns = st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec;
+	return digest_of_file(file->source, file->digest, err);
+}
+
 static int hash_file(struct spec_file *file, struct error *err)
 {
 	file->digest[0] = '\0';
 	if (file->kind != SPEC_FILE)
 		return 0;
 	if (file->source)
-		return digest_of_file(file->source, file->digest, err);
+		return hash_source(file, err);
 	digest_of(file->text, file->size_bytes, file->digest);
 	return 0;
 }

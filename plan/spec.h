@@ -28,6 +28,7 @@ struct spec_file {
 	enum spec_kind kind;
 	mode_t mode;			/* 0644 or 0755 */
 	char digest[DIGEST_TEXT_BYTES]; /* of the content: set by spec_hash; "" for what has none */
+	int64_t changed_ns;		/* the source's ctime then; 0: unknown */
 };
 
 struct spec {

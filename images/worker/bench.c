@@ -95,7 +95,7 @@ static int compare(const struct run *run, const struct pattern *pattern, struct 
 	return 0;
 }
 
-/* One collective on fresh data; adds what is wrong to the part. */
+/* One collective on fresh data; what is wrong stands in the part, of several checks the most. */
 static int check(struct run *run, struct failure *err)
 {
 	const struct group *group = run->bench->group;
@@ -117,8 +117,8 @@ static int check(struct run *run, struct failure *err)
 		return -1;
 	if (part->mismatch.wrong == 0)
 		part->mismatch = found;
-	else
-		part->mismatch.wrong += found.wrong;
+	else if (found.wrong > part->mismatch.wrong)
+		part->mismatch.wrong = found.wrong;
 	return 0;
 }
 

@@ -406,11 +406,20 @@ static void watch_main(struct control *c)
 	c->stuck(c->stuck_arg, &c->failure, c->alone);
 }
 
+/* Until something is due, but no longer than a tick: the main thread sets its deadline when it
+ * likes.
+ */
 static int next_msec(const struct control *c)
 {
-	if (c->suspected && !atomic_load(&c->failed))
-		return clock_left_msec(c->settle_usec, TICK_MSEC);
-	return TICK_MSEC;
+	int64_t due = atomic_load(&c->step_deadline_usec);
+
+	if (c->suspected)
+		due = c->settle_usec;
+	else if (c->patience_usec > 0)
+		due = c->patience_usec;
+	if (due == 0 || atomic_load(&c->failed))
+		return TICK_MSEC;
+	return clock_left_msec(due, TICK_MSEC);
 }
 
 void *control_thread(void *arg)

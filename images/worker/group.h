@@ -13,6 +13,7 @@
 
 #define WORLD_MAX 16384
 #define RUN_ID_BYTES 16
+#define VERSION_BYTES 32
 
 #ifndef ALLREDUCE_VERSION
 #define ALLREDUCE_VERSION "0.1.0"
@@ -23,7 +24,7 @@ struct member {
 	char host[HOST_BYTES];
 	char kernel[40];	     /* boot id: equal for containers of one machine */
 	char address[ADDRESS_BYTES]; /* where its data socket listens */
-	char version[32];
+	char version[VERSION_BYTES];
 	uint32_t port;
 	uint32_t pid;
 	uint32_t cores;		 /* that this rank may use */

@@ -16,7 +16,7 @@ struct greeting {
 	uint32_t protocol;
 	uint32_t rank, world;
 	uint8_t secret[SECRET_BYTES];
-	char version[32];
+	char version[VERSION_BYTES];
 	char host[HOST_BYTES];
 };
 

@@ -5,6 +5,7 @@
 #include "find.h"
 #include "sgd.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -154,7 +155,7 @@ int options_size(const char *text, uint64_t *bytes)
 	if (errno != 0 || end == text || strspn(text, "0123456789") == 0)
 		return -1;
 	if (*end != '\0') {
-		suffix = strchr(suffixes, *end & ~0x20);
+		suffix = strchr(suffixes, toupper((unsigned char)*end));
 		if (!suffix || end[1] != '\0' || *bytes > BYTES_MAX >> 10 * (suffix - suffixes + 1))
 			return -1;
 		*bytes <<= 10 * (suffix - suffixes + 1);

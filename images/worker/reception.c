@@ -91,6 +91,15 @@ static bool has_left(int fd)
 	return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
+/* Two builds of one version may differ in what follows the greeting. */
+static void name_version(const struct greeting *greeting, char version[VERSION_BYTES])
+{
+	snprintf(version, VERSION_BYTES, "%s", greeting->version);
+	if (greeting->protocol != PROTOCOL)
+		snprintf(version, VERSION_BYTES, "%.11s of protocol %u", greeting->version,
+			 greeting->protocol);
+}
+
 /* Makes a member of the stranger whose hello is complete (or whose greeting is, if its protocol is
  * another). */
 static void admit(struct reception *r, int index)
@@ -122,7 +131,7 @@ static void admit(struct reception *r, int index)
 	r->fds[rank] = s->fd;
 	r->intros[rank] = s->hello.intro;
 	memcpy(r->intros[rank].member.host, greeting->host, sizeof(greeting->host));
-	memcpy(r->intros[rank].member.version, greeting->version, sizeof(greeting->version));
+	name_version(greeting, r->intros[rank].member.version);
 	forget(r, index);
 }
 

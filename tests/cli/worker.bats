@@ -187,11 +187,11 @@ limit() {
 		[ "$status" -eq 2 ]
 			json 'd["verdict"] == "wrong data" and d["failure"]["rank"] == 1 and d["failure"]["host"] == "here"'
 		json 'd["failure"]["index"] == 512 and d["failure"]["expected"] != d["failure"]["got"]'
-		json 'd["results"][0]["wrong"] == 2'
+		json 'd["results"][0]["wrong"] == 1'
 	done
 	run hosts 2 2 "${COMMON[@]}" -b 4K -e 4K --fault-inject corrupt:3
 	[ "$status" -eq 2 ]
-	[[ "$output" == *"rank 3 (host1): element 512 of 1024 is"* ]]
+	[[ "$output" == *"rank 3 (host1): element 512 of 1024 is"*"; 1 elements wrong there"* ]]
 	[[ "$output" != *"differ"* ]]
 }
 
@@ -246,6 +246,28 @@ limit() {
 	run hosts 2 1 "${COMMON[@]}" --fault-inject version:1
 	[ "$status" -eq 6 ]
 	[[ "$output" == *"versions differ: rank 0 (host0) runs "*", rank 1 (host1) runs "*"-fault"* ]]
+}
+
+@test "two builds of one version that speak differently: exit 6" {
+	local port
+	port=$(free_port)
+	python3 - "$port" "$("$ALLREDUCE" --version)" <<-'END' &
+		import socket, struct, sys, time
+		greeting = b"RINGWAR1" + struct.pack("<III", 1000, 1, 2) + bytes(128)
+		greeting += sys.argv[2].split()[1].encode().ljust(32, b"\0") + b"there".ljust(64, b"\0") + bytes(4)
+		while True:
+		    try:
+		        s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+		        break
+		    except ConnectionRefusedError:
+		        time.sleep(0.02)
+		s.sendall(greeting)
+		s.recv(1)
+	END
+	run "$ALLREDUCE" --rank 0 --world 2 --root "127.0.0.1:$port" --host here --timeout 10
+	wait
+	[ "$status" -eq 6 ]
+	[[ "$output" == *"versions differ: rank 0 (here) runs "*", rank 1 (there) runs "*" of protocol 1000"* ]]
 }
 
 @test "strangers are turned away and cost the run nothing" {
@@ -350,6 +372,11 @@ limit() {
 		--procs 2 --fault-inject link:0-2|--fault-inject: rank 2 does not exist in a world of 2
 		--rank 16383 --procs 2 --root 127.0.0.1:1|a world of 16385 ranks: 16384 are possible
 	END
+	for size in '1 ' 1KB 1T 1@ ' 1' ''; do
+		run "$ALLREDUCE" -e "$size"
+		[ "$status" -eq 1 ]
+		[[ "$output" == "allreduce: -e '$size': a size such as 8 or 64K is needed"* ]]
+	done
 }
 
 @test "--help and --version" {

@@ -5,6 +5,7 @@
 #include "core/log.h"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define EPOCH "ARG SOURCE_DATE_EPOCH=1700000000\n"
 
@@ -308,6 +309,59 @@ static void test_bad_base(void **state)
 	assert_int_equal(build_in(s, "store", spec).rc, 0);
 }
 
+static size_t count_of(const char *all, const char *text)
+{
+	size_t count = 0;
+
+	for (; (all = strstr(all, text)); all += strlen(text))
+		count++;
+	return count;
+}
+
+/* A file that cannot be read ends the build when it is met; nothing is packed a second time. */
+static void test_unreadable(void **state)
+{
+	struct scratch *s = *state;
+	struct spec *spec = make_spec(s, EPOCH "FROM scratch\nCOPY a /a\n", small);
+	int shown = dup(STDERR_FILENO), said = open(in(s, "said"), O_WRONLY | O_CREAT, 0600);
+	struct built built;
+
+	put(s, "short", "aa");
+	spec->files[0].source = in(s, "short");
+	spec->files[0].size_bytes = 3;
+	assert_int_equal(dup2(said, STDERR_FILENO), STDERR_FILENO);
+	log_setup(LOG_NORMAL, false);
+	built = build_in(s, "store", spec);
+	log_setup(LOG_QUIET, false);
+	assert_int_equal(dup2(shown, STDERR_FILENO), STDERR_FILENO);
+	close(shown);
+	close(said);
+	assert_int_equal(built.rc, -1);
+	assert_has(built.err.text, "became shorter");
+	assert_int_equal(count_of(slurp(s, in(s, "said")), "packing"), 1);
+}
+
+/* What is kept by a file's digest has that content, whoever changes the file meanwhile. */
+static void test_changed(void **state)
+{
+	struct scratch *s = *state;
+	struct spec *spec = make_spec(s, EPOCH "FROM scratch\nCOPY a /a\n", small);
+	struct error err = {0};
+	struct built built;
+
+	spec->files[0].source = put(s, "source", "aa");
+	assert_fine(spec_hash(spec, &err));
+	usleep(20000); /* a file system's clock may tick that slowly */
+	put(s, "source", "bb");
+	built = build_in(s, "store", spec);
+	assert_int_equal(built.rc, -1);
+	assert_has(built.err.text, "source changed while it was built in");
+	put(s, "source", "aa");
+	assert_fine(spec_hash(spec, &err));
+	built = build(s, spec);
+	assert_string_equal(content_of(s, &built, "a"), "aa");
+}
+
 /* Without root: the same image. */
 static void test_not_root(void **state)
 {
@@ -344,7 +398,8 @@ int main(void)
 		SCRATCH_TEST(test_base),     SCRATCH_TEST(test_links_and_modes),
 		SCRATCH_TEST(test_owners),   SCRATCH_TEST(test_again),
 		SCRATCH_TEST(test_keys),     SCRATCH_TEST(test_refused),
-		SCRATCH_TEST(test_bad_base), SCRATCH_TEST(test_not_root),
+		SCRATCH_TEST(test_bad_base), SCRATCH_TEST(test_unreadable),
+		SCRATCH_TEST(test_changed),  SCRATCH_TEST(test_not_root),
 	};
 
 	umask(022);
