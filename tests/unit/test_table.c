@@ -69,7 +69,7 @@ static void test_too_many(void **state)
 	assert_fails(table_load(put(s, "r.csv", arena_printf(&s->arena, "a,b\n%s\n", commas)),
 				&s->arena, &table, &err),
 		     ERROR_USAGE, ":2:");
-	assert_lacks(err.text, "-1");
+	assert_lacks(err.text, " -1"); /* with the blank: a folder may be named so */
 }
 
 static void test_missing(void **state)
