@@ -143,8 +143,7 @@ static int check_unchanged(struct writer *w, const struct tree_entry *entry, int
 		return 0;
 	if (fstat(fd, &st) < 0)
 		return error_errno(w->err, "cannot read %s", entry->source);
-	if (st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec == entry->changed_ns &&
-	    (uint64_t)st.st_size == entry->size_bytes)
+	if (file_changed_ns(&st) == entry->changed_ns && (uint64_t)st.st_size == entry->size_bytes)
 		return 0;
 	return error_set(w->err, ERROR_FAILED, "%s changed while it was built in; run this again",
 			 entry->source);

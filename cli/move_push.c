@@ -123,7 +123,7 @@ static int push_daemon_known(struct mover *mover, struct registry *registry,
 {
 	_cleanup_(place_close) struct place_image image = {0};
 	struct arena *arena = mover->ctx.arena;
-	const char *folder = arena_printf(arena, "%s/layers", path_cache_folder(arena));
+	const char *folder = place_known_folder(arena);
 	bool is_missing = false;
 	const struct push_supply supply = {.make = none_is_made, .arg = &is_missing};
 

@@ -169,12 +169,19 @@ void place_close(struct place_image *image)
 	place_keep(image);
 }
 
+const char *place_known_folder(struct arena *arena)
+{
+	return arena_printf(arena, "%s/layers", path_cache_folder(arena));
+}
+
 struct archive_options place_archive_options(const struct place *place, struct arena *arena)
 {
+	bool is_daemon = place->kind == PLACE_DAEMON; /* it saves the one image that is asked for */
+
 	return (struct archive_options){
-		.name = place->name,
-		.label = place->path,
-		.known_folder = arena_printf(arena, "%s/layers", path_cache_folder(arena)),
+		.name = is_daemon ? NULL : place->name,
+		.label = is_daemon ? place->name : place->path,
+		.known_folder = place_known_folder(arena),
 	};
 }
 
@@ -197,12 +204,9 @@ static int read_archive(const struct place *place, const struct layer_watch *wat
 static int read_daemon(const struct place *place, const struct layer_watch *watch,
 		       struct arena *arena, struct place_image *image, struct error *err)
 {
-	const struct archive_options options = {
-		.label = place->name,
-		.known_folder = arena_printf(arena, "%s/layers", path_cache_folder(arena)),
-		.watch = watch,
-	};
+	struct archive_options options = place_archive_options(place, arena);
 
+	options.watch = watch;
 	if (make_scratch(arena, image, err) < 0)
 		return -1;
 	return docker_save(place->name, image->layout, &options, arena, &image->manifest, err);

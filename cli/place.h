@@ -62,7 +62,10 @@ int place_write(const struct place *place, const struct place_image *image, stru
 int place_own_name(const struct place *place, struct arena *arena, const char **name,
 		   struct error *err);
 
-/* How a docker-archive is read; layers that it packs are noted in the cache. */
+/* Where layers that were packed are noted (oci/known.h): in the cache. */
+const char *place_known_folder(struct arena *arena);
+
+/* How a docker-archive, or what a daemon saves, is read; layers that it packs are noted. */
 struct archive_options place_archive_options(const struct place *place, struct arena *arena);
 
 /* For _cleanup_. */

@@ -216,6 +216,11 @@ int folder_lock(const char *path)
 	return fd;
 }
 
+int64_t file_changed_ns(const struct stat *st)
+{
+	return st->st_ctim.tv_sec * INT64_C(1000000000) + st->st_ctim.tv_nsec;
+}
+
 const char *path_program_folder(struct arena *arena)
 {
 	char exe[PATH_MAX];

@@ -68,6 +68,10 @@ int share_path(struct arena *arena, const char *relative, const char **path, str
 /* What may be lost, and is kept between runs: $XDG_CACHE_HOME/ringup or ~/.cache/ringup. */
 const char *path_cache_folder(struct arena *arena);
 
+/* When the file's content or attributes changed last (ctime), in nanoseconds since 1970. */
+struct stat;
+int64_t file_changed_ns(const struct stat *st);
+
 /* The folder that this program lies in. */
 const char *path_program_folder(struct arena *arena);
 

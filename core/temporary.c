@@ -24,8 +24,8 @@ static void remove_it(const char *path, int fd)
 
 	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || time(NULL) - st.st_ctime < YOUNG_S)
 		return;
-	if (S_ISDIR(st.st_mode) ? folder_remove(path, &why) < 0 : unlink(path) < 0)
-		log_debug("%s stays: %s", path, why.text);
+	if (folder_remove(path, &why) < 0) /* a file, too */
+		log_debug("%s", why.text);
 }
 
 /* Removes what nobody works on any more. */
@@ -51,9 +51,16 @@ static void sweep(const char *folder, const char *prefix, struct arena *arena)
 
 static int make(char *template, enum temporary_kind kind)
 {
+	int fd;
+
 	if (kind == TEMPORARY_FILE)
 		return mkostemp(template, O_CLOEXEC);
-	return mkdtemp(template) ? open(template, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (!mkdtemp(template))
+		return -1;
+	fd = open(template, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		rmdir(template);
+	return fd;
 }
 
 int temporary_make(const char *path, enum temporary_kind kind, struct arena *arena,

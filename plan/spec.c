@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/spec.h"
 
+#include "core/file.h"
 #include "core/pool.h"
 
 #include <stdio.h>
@@ -57,7 +58,7 @@ static int hash_source(struct spec_file *file, struct error *err)
 
 	if (stat(file->source, &st) < 0)
 		return error_errno(err, "cannot read %s", file->source);
-	file->changed_ns = st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec;
+	file->changed_ns = file_changed_ns(&st);
 	return digest_of_file(file->source, file->digest, err);
 }
 
