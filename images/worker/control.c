@@ -71,6 +71,9 @@ struct control *control_start(const struct group *group, const int *fds,
 	return c;
 }
 
+/* A silent rank 0 is known of last: a wait and half a margin, then a margin for its answer. */
+_Static_assert(NAMING_USEC == MARGIN_USEC / 2 + MARGIN_USEC, "as long as it takes");
+
 int64_t control_wait_usec(int timeout_sec)
 {
 	int64_t usec = (int64_t)timeout_sec * 1000000;

@@ -37,8 +37,8 @@ struct frame {
 	uint32_t bytes;
 };
 
-/* How long a rank waits for another, so that who it was is told within --timeout; with less than 6
- * seconds of it, up to NAMING_USEC later, since 3 seconds (or what there is) are waited at least.
+/* Microseconds that a rank waits for another, so that who it was is told within --timeout; with
+ * less than 6 seconds of it up to NAMING_USEC later, since 3 seconds, or what there is, are waited.
  */
 int64_t control_wait_usec(int timeout_sec);
 

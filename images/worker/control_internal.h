@@ -13,9 +13,8 @@
 #define SETTLE_USEC 300000 /* how long a lost data connection waits for a better explanation */
 #define PROBE_USEC 1000000 /* how long a rank may take to say how far it has come */
 #define STUCK_USEC 2000000 /* how long a main thread may take to come back after a failure */
-#define MARGIN_USEC                                                                               \
-	2000000 /* what other ranks wait longer than rank 0, so that rank 0's story is told; with \
-		   half of it once more, NAMING_USEC */
+/* What other ranks wait longer than rank 0, so that rank 0's story is told. */
+#define MARGIN_USEC 2000000
 #define STAGE_STEPS (UINT64_C(1) << 32) /* from one control_gather() to the next */
 #define SEND_USEC 5000000		/* deadline of one message */
 #define CLOSE_USEC 300000 /* how long rank 0 waits at the end for the others to have read all */

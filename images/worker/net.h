@@ -46,7 +46,7 @@ int net_remote(int fd, struct endpoint *endpoint);
 bool net_is_inside(int fd);
 
 /* No more than about @bytes are under way on @fd from now on, instead of what the kernel finds best
- * for the network (tcp(7), SO_SNDBUF). */
+ * for the network (socket(7), SO_SNDBUF). */
 void net_limit_send(int fd, int bytes);
 
 /* One attempt to connect. */

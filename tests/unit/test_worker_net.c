@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of the worker's connections stay on this machine. */
+/* Which of the worker's connections stay on this machine, and how much may be under way on them. */
 #include "tests/unit/support.h"
 
+#define failure_set worker_failure_set /* another folder has one, too */
 #include "images/worker/clock.h"
+#include "images/worker/failure.c"
 #include "images/worker/net.c"
+#include "images/worker/ring_links.c"
 
 #include <netinet/in.h>
 
@@ -55,11 +58,79 @@ static void test_not_inside(void **state)
 	net_limit_send(fd, 100000);
 }
 
+/* The ring's surroundings: every connection is one to a listener here. */
+static int listener = -1;
+
+int link_connect(const struct group *group, int rank, int number, int64_t deadline,
+		 struct failure *err)
+{
+	(void)group;
+	(void)rank;
+	(void)number;
+	(void)deadline;
+	(void)err;
+	return connect_to("127.0.0.1", &listener);
+}
+
+int link_accept(const struct group *group, const struct link_taker *taker, int64_t deadline)
+{
+	(void)group;
+	(void)taker;
+	(void)deadline;
+	close(listener);
+	return 0;
+}
+
+void *segment_private(size_t bytes)
+{
+	return calloc(1, bytes);
+}
+
+void control_awaits(struct control *control, int rank, uint64_t done)
+{
+	(void)control;
+	(void)rank;
+	(void)done;
+}
+
+bool control_failed(const struct control *control)
+{
+	(void)control;
+	return false;
+}
+
+static int sent_at_once(bool crowded)
+{
+	static const int leaders[] = {0, 1};
+	struct member members[2] = {{.host = "a"}, {.host = "b"}};
+	const struct group group = {.world = 2, .members = members};
+	socklen_t bytes = sizeof(int);
+	struct failure err = {0};
+	struct ring ring;
+	int limit;
+
+	assert_int_equal(ring_open(&ring, &group, leaders, 2, leaders, crowded, &err), 0);
+	assert_int_equal(getsockopt(ring.out[0], SOL_SOCKET, SO_SNDBUF, &limit, &bytes), 0);
+	ring_release(&ring);
+	return limit;
+}
+
+/* Ranks that share cores: the kernel gives at most what it may (net.core.wmem_max), doubled. */
+static void test_crowded(void **state)
+{
+	int own = sent_at_once(false), limited = sent_at_once(true);
+
+	(void)state;
+	assert_int_not_equal(limited, own);
+	assert_in_range(limited, 1, 2 * CROWDED_SEND_BYTES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_inside),
 		cmocka_unit_test(test_not_inside),
+		cmocka_unit_test(test_crowded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
