@@ -202,8 +202,9 @@ int registry_get_manifest(struct registry *registry, const struct reference *ref
 		return -1;
 	if (!found)
 		return error_set(err, ERROR_FAILED,
-				 "registry %s has no image %s; 'ringup ls' shows what it has",
-				 registry->base, reference_text(ref, arena));
+				 "registry %s has no image %s; check the name: 'ringup ls %s' "
+				 "shows what there is",
+				 registry->base, reference_text(ref, arena), registry->address);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 static int read_conf(const char *path, struct arena *arena, struct registry_entry **list,
 		     struct error *err)
@@ -111,12 +112,13 @@ static bool is_in_network(const char *host, const char *network, struct arena *a
 	return true;
 }
 
+/* Where the daemon alone may read it, what stands there is not for us. */
 static int read_docker(cJSON **json, struct error *err)
 {
 	const char *path = "/etc/docker/daemon.json";
 
 	*json = NULL;
-	return file_exists(path) ? json_read(path, json, err) : 0;
+	return access(path, R_OK) == 0 ? json_read(path, json, err) : 0;
 }
 
 int mirrors_docker_insecure(const char *address, struct arena *arena, bool *insecure,

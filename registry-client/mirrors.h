@@ -11,7 +11,7 @@
  *     ~/.config/containers/registries.conf.d. Of the prefixes that fit the longest counts, and of
  *     two alike the later one.
  *   - /etc/docker/daemon.json: "registry-mirrors", for Docker Hub alone, and
- *     "insecure-registries"; docs.docker.com, "dockerd".
+ *     "insecure-registries"; docs.docker.com, "dockerd". Not if it is for the daemon's eyes only.
  *
  * `insecure` means plain HTTP here: a certificate is never taken unchecked.
  */

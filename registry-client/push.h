@@ -34,8 +34,12 @@ int registry_push(struct registry *registry, const char *layout_folder,
  * together; push_ahead_end without it leaves nothing but blobs without a name in the registry.
  */
 struct push_ahead;
+/* `ref` is borrowed. Never NULL; the caller's, for push_ahead_end. */
 struct push_ahead *push_ahead_begin(struct registry *registry, const struct reference *ref);
-/* From one thread, always with the same layout. The first argument is the push_ahead. */
+/*
+ * From one thread, always with the same layout; does not wait. What fails is tried again by
+ * registry_push_supplied, which tells of it. The first argument is the push_ahead.
+ */
 void push_ahead_blob(void *ahead, const char *layout_folder, const struct descriptor *blob);
 /* For _cleanup_. */
 void push_ahead_end(struct push_ahead **ahead);

@@ -98,7 +98,7 @@ void push_ahead_blob(void *arg, const char *layout_folder, const struct descript
 	struct waiting *waiting = xmalloc(sizeof(*waiting));
 
 	*waiting = (struct waiting){.blob = *blob};
-	if (!ahead->is_started) {
+	if (!ahead->origin.folder) {
 		ahead->origin.folder = arena_strdup(&ahead->push.arena, layout_folder);
 		push_open_journal(&ahead->push);
 		ahead->is_started = pthread_create(&ahead->thread, NULL, work, ahead) == 0;

@@ -2,6 +2,8 @@
 # shellcheck shell=bash disable=SC2154
 # What the tests of the all-reduce worker have in common. Each file's setup() calls worker_setup first.
 
+load namespaces
+
 worker_setup() {
 	ALLREDUCE="${BUILD:-build}/allreduce"
 	unset RINGUP_SECRET
@@ -50,13 +52,6 @@ same_status() {
 		wait "$pid" || [ $? -eq "$status" ] || echo "host statuses differ"
 	done
 	return "$status"
-}
-
-# own_namespaces UNSHARE_FLAGS... COMMAND...: runs it in namespaces of its own, with or without root.
-own_namespaces() {
-	local user=()
-	[ "$(id -u)" -eq 0 ] || user=(--user --map-root-user)
-	unshare "${user[@]}" "$@"
 }
 
 mpi() {
