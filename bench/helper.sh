@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# For build.sh, up.sh and registry.sh: a folder in memory that goes at the end with all that runs in it, a registry
+# For build.sh, up.sh, hosts.sh and registry.sh: a folder in memory that goes at the end with all that runs in it, a registry
 # and an engine of their own, and the table.
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 BUILD=$(realpath "${BUILD:-$root/build}")
@@ -45,6 +45,18 @@ engine_up() {
 	ENGINE_PID=$!
 	export DOCKER_HOST=unix://$RUN/docker.sock DOCKER_BUILDKIT=0
 	timeout 30 bash -c 'until docker version >/dev/null 2>&1; do sleep 0.2; done'
+}
+
+# lab_up HOSTS: a lab in $WORK that goes at the end, too
+lab_up() {
+	trap lab_end EXIT
+	ringup -q lab up --hosts "$1"
+}
+
+lab_end() {
+	cd "$WORK" || true
+	ringup -q lab down || true
+	bench_end
 }
 
 # many_files: a/ and b/ with 15,000 files of 140 MiB each, half of every file's bytes random

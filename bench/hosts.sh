@@ -8,14 +8,7 @@ set -euo pipefail
 ROUNDS=${1:-3}
 # shellcheck source=bench/helper.sh
 . "$(dirname "$0")/helper.sh"
-hosts_end() {
-	cd "$WORK"
-	ringup -q lab down || true
-	bench_end
-}
-trap hosts_end EXIT
-
-ringup -q lab up --hosts 2
+lab_up 2
 sed -i 's/slots: [0-9]*/slots: 1/' cluster.yaml
 ringup -q up
 

@@ -8,14 +8,7 @@ set -euo pipefail
 ROUNDS=${1:-5}
 # shellcheck source=bench/helper.sh
 . "$(dirname "$0")/helper.sh"
-up_end() {
-	cd "$WORK"
-	ringup -q lab down || true
-	bench_end
-}
-trap up_end EXIT
-
-ringup -q lab up --hosts 3
+lab_up 3
 many_files
 mkdir src
 head -c 1M /dev/urandom >src/1.bin

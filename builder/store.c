@@ -281,13 +281,14 @@ static int keep_part(void *arg, const char *key, const struct layer_part *part, 
 	return store_add_parts(arg, key + DIGEST_PREFIX_BYTES, parts, err);
 }
 
+/* A layer that is given as a list of files. */
 struct store_kept {
 	struct store_kept *next;
 	char key[KEY_BYTES];
-	struct tree tree;
+	struct tree tree; /* not to be released: all of it is in the arena */
 	size_t cuts;
-	pthread_mutex_t lock;
-	bool is_written;
+	pthread_mutex_t lock; /* of what follows */
+	bool is_written;      /* its parts are in the store */
 };
 
 void store_add_list(struct store *store, const char *key, const struct tree *tree, size_t cuts,

@@ -61,7 +61,8 @@ int store_add_parts(struct store *store, const char *key, const struct layer_par
 
 /*
  * Takes a sorted tree as the layer. Its parts, about `cuts` (layer.h), are written when they are
- * first asked for; those that the store has of any layer are taken as they are. The entries' texts
+ * first asked for, and what cannot be read is an error then (and tried again the next time); those
+ * that the store has of any layer are taken as they are. The entries' texts
  * and sources must live as long as the arena, and that as long as the store.
  */
 void store_add_list(struct store *store, const char *key, const struct tree *tree, size_t cuts,
