@@ -411,15 +411,17 @@ int resolve_all(const struct catalog *catalog, const struct resolve_input *input
 /* --- is a plan of yesterday still a stack? -----------------------------------------------------
  */
 
-/* The row that the choice was made from, or the first of that version. */
-static const struct value *value_of(const struct domain *domain, const struct choice *choice)
+/* The row that the choice was made from, or the first of that version, for that OS unless NULL. */
+static const struct value *value_of(const struct domain *domain, const struct choice *choice,
+				    const struct choice *os)
 {
 	const struct value *found = NULL;
 
 	for (size_t i = 0; i < domain->count; i++) {
 		const struct value *value = &domain->values[i];
 
-		if (strcmp(value->version, choice->version) != 0)
+		if (strcmp(value->version, choice->version) != 0 ||
+		    (os && *value->os && strcmp(value->os, os->version) != 0))
 			continue;
 		if (!found)
 			found = value;
@@ -464,6 +466,7 @@ int plan_check(const struct catalog *catalog, const struct resolve_input *input,
 	       struct error *err)
 {
 	struct resolver *r = ARENA_NEW(arena, struct resolver);
+	const struct choice *os = plan_choice(plan, "os");
 
 	if (begin(r, catalog, input, arena, why, err) < 0)
 		return -1;
@@ -472,7 +475,10 @@ int plan_check(const struct catalog *catalog, const struct resolve_input *input,
 
 		if (c == COMPONENT_NONE || c == COMPONENT_DRIVER || c == COMPONENT_GPU)
 			continue;
-		r->search.fixed[c] = value_of(&r->model.domains[c], &plan->choices[i]);
+		r->search.fixed[c] = value_of(&r->model.domains[c], &plan->choices[i], os);
+		if (!r->search.fixed[c])
+			r->search.fixed[c] =
+				value_of(&r->model.domains[c], &plan->choices[i], NULL);
 		if (!r->search.fixed[c]) /* no row of today's catalog speaks against it */
 			return 0;
 	}
