@@ -29,6 +29,17 @@ static void add_material(cJSON *list, const char *uri, const char *sha256)
 	cJSON_AddItemToArray(list, item);
 }
 
+/* The images that were pinned beside the base: of CUDA's toolkit. */
+static void add_images(cJSON *list, const struct attest_input *input)
+{
+	const struct pin_list *images = &input->plan->pinned.images;
+
+	for (size_t i = 0; i < images->count; i++)
+		if (*images->list[i].value &&
+		    !starts_with(input->spec->base_name, images->list[i].name))
+			add_material(list, images->list[i].name, images->list[i].value);
+}
+
 /* The base, the downloads, and the files of the context. */
 static void add_materials(cJSON *definition, const struct attest_input *input, struct arena *arena)
 {
@@ -37,6 +48,7 @@ static void add_materials(cJSON *definition, const struct attest_input *input, s
 
 	add_material(list, spec->base_name,
 		     spec->base_digest && *spec->base_digest ? spec->base_digest : "");
+	add_images(list, input);
 	for (size_t i = 0; i < input->plan->count; i++)
 		if (*input->plan->choices[i].download)
 			add_material(list, input->plan->choices[i].download,

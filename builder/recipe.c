@@ -3,27 +3,17 @@
 
 #include "builder/host_script.h"
 #include "builder/image_words.h"
-#include "builder/parts.h"
+#include "builder/pinning.h"
+#include "builder/renderer.h"
 #include "builder/stack_values.h"
 #include "builder/context_files.h"
 #include "core/file.h"
 #include "core/quote.h"
-#include "core/template.h"
 #include "core/words.h"
 #include "oci/layout.h"
 
 #include <string.h>
 #include <sys/stat.h>
-
-struct renderer {
-	const struct cluster *cluster;
-	const struct plan *plan;
-	struct arena *arena;
-	struct spec *spec;
-	bool is_script;
-	struct values values;
-	struct error *err;
-};
 
 static void set(struct renderer *r, const char *name, const char *value)
 {
@@ -66,7 +56,7 @@ static void set_env(struct renderer *r)
 	for (const char *const *pair = r->cluster->image.env; *pair; pair++) {
 		const char *equals = strchr(*pair, '=');
 
-		if (r->is_script) {
+		if (renderer_is_script(r)) {
 			str_addf(&env, "export %.*s", (int)(equals + 1 - *pair), *pair);
 			quote_word(&env, equals + 1);
 			str_add_char(&env, '\n');
@@ -105,7 +95,7 @@ static int add_user_files(struct renderer *r)
 	struct str layers;
 
 	str_init(&layers);
-	if (context_add_user_files(r->cluster, r->is_script, r->spec, r->arena, &layers, r->err) <
+	if (context_add_user_files(r->cluster, renderer_is_script(r), r->spec, r->arena, &layers, r->err) <
 	    0) {
 		str_release(&layers);
 		return -1;
@@ -121,7 +111,7 @@ static int add_context(struct renderer *r)
 			       add_folder(r, "images/worker", ".sh", "worker", 0755) < 0 ||
 			       add_folder(r, "images/worker/mpi", ".c", "worker/mpi", 0644) < 0 ||
 			       add_folder(r, "images/worker/mpi", ".h", "worker/mpi", 0644) < 0 ||
-			       (!r->is_script &&
+			       (!renderer_is_script(r) &&
 				add_folder(r, "images/entry", "", "entry", 0755) < 0)
 		       ? -1
 		       : add_user_files(r);
@@ -130,7 +120,7 @@ static int add_context(struct renderer *r)
 /* The base that is made here, of the stack's OS; not when the person names another. */
 static bool base_is_made(const struct renderer *r)
 {
-	return !r->is_script && strcmp(r->cluster->image.base, "auto") == 0 &&
+	return !renderer_is_script(r) && strcmp(r->cluster->image.base, "auto") == 0 &&
 	       *values_get(&r->values, "os.base");
 }
 
@@ -215,183 +205,39 @@ static void set_mirrors(struct renderer *r)
 	r->spec->build_args = args.list;
 }
 
-/* The expanded text of a section, without blank lines at its end. */
-static int expand(struct renderer *r, const struct part *part, const struct section *section,
-		  const char **text)
+static bool is_question(const struct renderer *r)
 {
-	_cleanup_(str_release) struct str out = {0};
-
-	str_init(&out);
-	if (template_expand(part->path, section->line, section->text, r->values.list, &out,
-			    r->err) < 0)
-		return -1;
-	while (out.length && strchr(" \n", out.text[out.length - 1]))
-		out.length--;
-	*text = arena_strndup(r->arena, out.text, out.length);
-	return 0;
+	return strcmp(r->layout, "question") == 0;
 }
 
-/* The texts of one section of all parts, one below the other. */
-static int gather(struct renderer *r, const struct parts *parts, const char *name,
-		  const char *between)
-{
-	const char *all = "", *text;
-
-	for (size_t i = 0; i < parts->count; i++) {
-		const struct section *section = part_section(&parts->list[i], name);
-
-		if (!section)
-			continue;
-		if (expand(r, &parts->list[i], section, &text) < 0)
-			return -1;
-		all = arena_printf(r->arena, "%s%s%s", all, *all && *text ? between : "", text);
-	}
-	set(r, name, all);
-	return 0;
-}
-
-static int gather_image(struct renderer *r, const struct parts *parts)
-{
-	if (gather(r, parts, "before", "\n") < 0)
-		return -1;
-	if (*values_get(&r->values, "before"))
-		set(r, "before",
-		    arena_printf(r->arena, "%s\n\n", values_get(&r->values, "before")));
-	return gather(r, parts, "stack", "\n") < 0 || gather(r, parts, "build", "\n") < 0 ||
-			       gather(r, parts, "image", "\n") < 0 ||
-			       gather(r, parts, "check", "; \\\n    ") < 0
-		       ? -1
-		       : 0;
-}
-
-/* What one part does on a host: its section for that, or what it does in the stages of an image. */
-static int add_host_steps(struct renderer *r, const struct part *part, struct str *out)
-{
-	static const char *const names[] = {"before", "stack", "build", "image"};
-	const struct section *section = part_section(part, "host");
-	const char *text;
-
-	if (section) {
-		if (expand(r, part, section, &text) < 0)
-			return -1;
-		str_addf(out, "%s%s", text, *text ? "\n\n" : "");
-		return 0;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		section = part_section(part, names[i]);
-		/* what was built is in its place already */
-		if (!section || (i + 1 == ARRAY_LEN(names) && part_section(part, "build")))
-			continue;
-		if (expand(r, part, section, &text) < 0)
-			return -1;
-		host_script_add_steps(out, text);
-	}
-	return 0;
-}
-
-static int add_host_check(struct renderer *r, const struct part *part, struct str *out)
-{
-	const struct section *section = part_section(part, "host check");
-	const char *text;
-
-	section = section ? section : part_section(part, "check");
-	if (!section)
-		return 0;
-	if (expand(r, part, section, &text) < 0)
-		return -1;
-	host_script_add_lines(out, text);
-	return 0;
-}
-
-static int gather_script(struct renderer *r, const struct parts *parts)
-{
-	_cleanup_(str_release) struct str steps = {0}, checks = {0};
-
-	str_init(&steps);
-	str_init(&checks);
-	for (size_t i = 0; i < parts->count; i++)
-		if (add_host_steps(r, &parts->list[i], &steps) < 0 ||
-		    add_host_check(r, &parts->list[i], &checks) < 0)
-			return -1;
-	str_trim(&steps);
-	str_trim(&checks);
-	set(r, "steps", arena_strdup(r->arena, steps.text));
-	set(r, "check", arena_strdup(r->arena, checks.text));
-	return 0;
-}
-
-/* A recipe may say that a stack cannot be built, and what to ask for instead. */
-static bool refuses(struct renderer *r, const struct part *part)
-{
-	const struct section *section = part_section(part, "cannot");
-	const char *text;
-
-	if (!section)
-		return false;
-	if (expand(r, part, section, &text) == 0)
-		error_set(r->err, ERROR_FAILED, "no recipe: %s", text);
-	return true;
-}
-
-/* Keeps the parts that apply, in their order, and sets the values that they define. */
-static int choose_parts(struct renderer *r, struct parts *parts)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < parts->count; i++) {
-		struct part *part = &parts->list[i];
-		bool applies;
-
-		if (part_applies(part, &r->values, &applies, r->err) < 0)
-			return -1;
-		if (!applies)
-			continue;
-		if (refuses(r, part))
-			return -1;
-		for (size_t s = 0; s < part->section_count; s++) {
-			const char *text;
-
-			if (!starts_with(part->sections[s].name, "value "))
-				continue;
-			if (expand(r, part, &part->sections[s], &text) < 0)
-				return -1;
-			set(r, part->sections[s].name + strlen("value "), text);
-		}
-		if (kept != i)
-			parts->list[kept] = *part;
-		kept++;
-	}
-	parts->count = kept;
-	return 0;
-}
-
-/* recipes/NAME.layout with the values of all parts. */
-static int render_layout(struct renderer *r, const char *name)
-{
-	struct part layout = {0};
-	char *text;
-
-	if (share_path(r->arena, arena_printf(r->arena, "recipes/%s.layout", name), &layout.path,
-		       r->err) < 0 ||
-	    file_read(layout.path, FILE_CEILING_BYTES, r->arena, &text, NULL, r->err) < 0 ||
-	    expand(r, &layout, &(struct section){.text = text, .line = 1}, &r->spec->dockerfile) <
-		    0)
-		return -1;
-	r->spec->dockerfile = arena_printf(r->arena, "%s\n", r->spec->dockerfile);
-	return 0;
-}
-
+/* A question is asked of the OS's own image, without what NVIDIA adds to it. */
 static int render(struct renderer *r)
 {
 	struct parts *parts = ARENA_NEW(r->arena, struct parts);
-	const char *folder;
 
-	if (share_path(r->arena, "recipes", &folder, r->err) < 0 ||
-	    parts_load(folder, r->arena, parts, r->err) < 0 || choose_parts(r, parts) < 0 ||
-	    (!r->is_script && set_base(r) < 0) ||
-	    (r->is_script ? gather_script(r, parts) : gather_image(r, parts)) < 0)
+	if (renderer_choose(r, parts) < 0 || (!renderer_is_script(r) && set_base(r) < 0))
 		return -1;
-	return render_layout(r, r->is_script ? "script" : "image");
+	if (is_question(r))
+		r->spec->base_name = values_get(&r->values, "base.os");
+	else if (renderer_gather(r, parts) < 0)
+		return -1;
+	return renderer_lay_out(r, r->layout);
+}
+
+/* A bare host keeps what it has: exact versions are for images. */
+static void pin(struct renderer *r)
+{
+	const struct pinned *pinned = &r->plan->pinned;
+	const char *digest;
+
+	if (renderer_is_script(r) || is_question(r))
+		return;
+	r->spec->dockerfile = pinning_apply(r->spec->dockerfile, pinned, r->arena);
+	digest = pin_find(&pinned->images, r->spec->base_name);
+	if (!digest || !*digest)
+		return;
+	r->spec->base_digest = digest;
+	r->spec->base_name = pinning_image(r->spec->base_name, pinned, r->arena);
 }
 
 /* The worker as this machine has it, and the entry scripts: for a base that can run them. */
@@ -423,38 +269,63 @@ static int render_files(struct renderer *r)
 	set_env(r);
 	set_mirrors(r);
 	if (set_base_place(r) < 0 || add_worker(r) < 0 || add_user_files(r) < 0 ||
-	    render_layout(r, "files") < 0)
+	    renderer_lay_out(r, "files") < 0)
 		return -1;
 	return spec_hash(r->spec, r->err);
+}
+
+static const char *pinned_note(const struct renderer *r)
+{
+	const char *at = r->plan->pinned.at;
+
+	return at ? arena_printf(r->arena,
+				 "The OS's packages and the base images are those of %s.", at)
+		  : "The OS's packages stand without versions: 'ringup resolve --pin' asks its "
+		    "archives for them.";
 }
 
 static int render_all(struct renderer *r)
 {
 	r->spec->os = values_get(&r->values, "os.version");
+	set(r, "pinned", pinned_note(r));
 	set(r, "base.made", base_is_made(r) ? "yes" : "");
 	set(r, "base.named", strcmp(r->cluster->image.base, "auto") == 0 ? "" : "yes");
 	set(r, "title",
-	    arena_printf(r->arena, "Cluster %s for %s, %s", r->is_script ? "host" : "image",
+	    arena_printf(r->arena, "Cluster %s for %s, %s", renderer_is_script(r) ? "host" : "image",
 			 r->spec->os, r->plan->accelerator));
 	set_env(r);
 	set_user_pip(r);
 	set_mirrors(r);
-	if (set_user_packages(r) < 0 || add_context(r) < 0 || render(r) < 0)
+	if (set_user_packages(r) < 0 || (!is_question(r) && add_context(r) < 0) || render(r) < 0)
 		return -1;
+	pin(r);
 	return spec_hash(r->spec, r->err);
+}
+
+static struct renderer *begin(const struct cluster *cluster, const struct plan *plan,
+			      const char *layout, struct arena *arena, struct spec *spec,
+			      struct error *err)
+{
+	struct renderer *r = ARENA_NEW(arena, struct renderer);
+
+	*r = (struct renderer){.cluster = cluster,
+			       .plan = plan,
+			       .arena = arena,
+			       .spec = spec,
+			       .layout = layout,
+			       .err = err};
+	*spec = (struct spec){
+		.base_name = "", .base_script = "", .base_place = "", .base_digest = ""};
+	return r;
 }
 
 int recipe_render(const struct cluster *cluster, const struct plan *plan,
 		  const struct catalog *catalog, struct arena *arena, struct spec *spec,
 		  struct error *err)
 {
-	struct renderer *r = ARENA_NEW(arena, struct renderer);
+	struct renderer *r = begin(cluster, plan, "image", arena, spec, err);
 
-	*r = (struct renderer){
-		.cluster = cluster, .plan = plan, .arena = arena, .spec = spec, .err = err};
-	*spec = (struct spec){
-		.base_name = "", .base_script = "", .base_place = "", .base_digest = ""};
-	if (image_words_check(r->cluster, r->err) < 0)
+	if (image_words_check(cluster, err) < 0)
 		return -1;
 	if (!plan->count)
 		return render_files(r);
@@ -465,21 +336,28 @@ int recipe_render_script(const struct cluster *cluster, const struct plan *plan,
 			 const struct catalog *catalog, struct arena *arena, struct spec *spec,
 			 struct error *err)
 {
-	struct renderer *r = ARENA_NEW(arena, struct renderer);
+	struct renderer *r = begin(cluster, host_script_plan(plan, catalog, arena), "script", arena,
+				   spec, err);
 
-	*r = (struct renderer){.cluster = cluster,
-			       .plan = host_script_plan(plan, catalog, arena),
-			       .arena = arena,
-			       .spec = spec,
-			       .is_script = true,
-			       .err = err};
-	*spec = (struct spec){
-		.base_name = "", .base_script = "", .base_place = "", .base_digest = ""};
-	if (image_words_check(r->cluster, r->err) < 0 ||
+	if (image_words_check(cluster, err) < 0 ||
 	    stack_values(r->plan, catalog, arena, &r->values, err) < 0)
 		return -1;
 	set(r, "script", "yes");
 	set(r, "base", "");
 	set(r, "base.os", "");
 	return render_all(r);
+}
+
+int recipe_render_question(const struct cluster *cluster, const struct plan *plan,
+			   const struct catalog *catalog, const char *const *names, const char *at,
+			   struct arena *arena, struct spec *spec, struct error *err)
+{
+	struct renderer *r = begin(cluster, plan, "question", arena, spec, err);
+	_cleanup_(str_release) struct str words = {0};
+
+	str_init(&words);
+	quote_words(&words, names);
+	set(r, "asked.names", arena_strdup(arena, words.text));
+	set(r, "asked.at", at);
+	return stack_values(plan, catalog, arena, &r->values, err) < 0 ? -1 : render_all(r);
 }

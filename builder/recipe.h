@@ -4,7 +4,7 @@
  *
  * The parts that apply to the plan (parts.h) give their sections, which image.layout puts together;
  * versions, packages and reasons come from the plan and the catalog (stack_values.h), so a new
- * version changes no recipe.
+ * version changes no recipe. What the plan has pinned stands with its version or digest (pinning.h).
  */
 #ifndef BUILDER_RECIPE_H
 #define BUILDER_RECIPE_H
@@ -21,6 +21,17 @@
 int recipe_render(const struct cluster *cluster, const struct plan *plan,
 		  const struct catalog *catalog, struct arena *arena, struct spec *spec,
 		  struct error *err);
+
+/*
+ * A question to the package managers of the stack's OS: which version of each of the names they
+ * would install now. Its image has PACKAGES_ANSWER, lines of a name and a version; names that the
+ * archives do not have are left out. `at`: the time (ISO 8601), so that no cache answers.
+ */
+int recipe_render_question(const struct cluster *cluster, const struct plan *plan,
+			   const struct catalog *catalog, const char *const *names, const char *at,
+			   struct arena *arena, struct spec *spec, struct error *err);
+
+#define PACKAGES_ANSWER "packages"
 
 /*
  * The same stack for a bare host: spec->dockerfile becomes a bash script that root runs there, and

@@ -11,6 +11,7 @@
 #define SCRIPT_NAME "install.sh"
 
 struct options {
+	bool pin;
 	const char *output, *format;
 };
 
@@ -19,6 +20,8 @@ static const struct opt options[] = {
 	 offsetof(struct options, output)},
 	{0, "format", "FORMAT", "dockerfile (default), or script: the same stack for a bare host",
 	 OPT_TEXT, offsetof(struct options, format)},
+	{0, "pin", NULL, "ask for exact versions and digests first, as 'resolve --pin'", OPT_FLAG,
+	 offsetof(struct options, pin)},
 	OPT_END,
 };
 
@@ -79,8 +82,13 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	if (o->format && !script && strcmp(o->format, "dockerfile") != 0)
 		return error_set(err, ERROR_USAGE, "--format is dockerfile or script, and not '%s'",
 				 o->format);
+	if (o->pin && script)
+		return error_set(err, ERROR_USAGE, "--pin is for images: a bare host keeps the "
+						   "versions that it has");
 	if (start(&s, ctx, *arguments != NULL, err) < 0 ||
 	    (*arguments ? stage_resolve(&s, arguments, err) : stage_plan(&s, err)) < 0)
+		return -1;
+	if (o->pin && stage_pin(&s, err) < 0)
 		return -1;
 	if (script)
 		return give_script(&s, o->output, err);

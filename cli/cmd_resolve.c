@@ -12,7 +12,7 @@
 #include <string.h>
 
 struct options {
-	bool explain, no_lock, update, all;
+	bool explain, no_lock, update, all, pin;
 	const char *facts, *prefer;
 };
 
@@ -27,6 +27,8 @@ static const struct opt options[] = {
 	 offsetof(struct options, all)},
 	{0, "update", NULL, "move the locked versions; the words are names then", OPT_FLAG,
 	 offsetof(struct options, update)},
+	{0, "pin", NULL, "ask the archives for exact versions, registries for digests", OPT_FLAG,
+	 offsetof(struct options, pin)},
 	{0, "no-lock", NULL, "do not write ringup.lock", OPT_FLAG,
 	 offsetof(struct options, no_lock)},
 	OPT_END,
@@ -158,6 +160,42 @@ static void print_changes(const struct locked *locked, const struct plan *now, b
 		log_info("ringup.lock: nothing moves");
 }
 
+/* What is pinned stays as long as the stack begins with the same; a lock that moves as a whole is
+ * pinned anew if it was. */
+static int pin(struct stages *s, const struct options *o, const char *const *arguments,
+	       const struct locked *locked, struct error *err)
+{
+	const struct plan *old = &locked->lock.plan;
+	const struct choice *os = locked->found ? plan_choice(old, "os") : NULL;
+	bool was_pinned = locked->found && old->pinned.at;
+
+	if (o->pin || (was_pinned && o->update && !*arguments))
+		return stage_pin(s, err);
+	if (!was_pinned || !os)
+		return 0;
+	if (strcmp(os->version, plan_choice(&s->plan, "os")->version) == 0)
+		s->plan.pinned = old->pinned;
+	else
+		log_warn("another OS: nothing is pinned any more; 'ringup resolve --pin' asks "
+			 "its archives");
+	return 0;
+}
+
+static void print_pins(const struct pinned *now, const struct pinned *before)
+{
+	if (!now->at)
+		return;
+	printf("pinned: %zu packages, %zu images (%s)\n", now->packages.count, now->images.count,
+	       now->at);
+	for (size_t i = 0; before->at && i < now->packages.count; i++) {
+		const struct pin *pin = &now->packages.list[i];
+		const char *old = pin_find(&before->packages, pin->name);
+
+		if (old && strcmp(old, pin->value) != 0)
+			log_info("%s: %s -> %s", pin->name, old, pin->value);
+	}
+}
+
 /* --- every stack --------------------------------------------------------------------------------
  */
 
@@ -250,12 +288,15 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 		return print_all(&s, asked ? arguments : NULL, err);
 	if (stage_resolve(&s, asked ? arguments : NULL, err) < 0)
 		return print_failure(&s, err);
+	if (pin(&s, o, arguments, &locked, err) < 0)
+		return -1;
 	if (ctx->json) {
 		_cleanup_(json_free) cJSON *json = plan_to_json(&s.plan);
 
 		json_print(stdout, json);
 	} else {
 		print_plan(&s, o->explain);
+		print_pins(&s.plan.pinned, &locked.lock.plan.pinned);
 	}
 	/* words are a question beside a cluster file, whose own stack is what the lock is made of
 	 */
@@ -279,6 +320,11 @@ const struct command command_resolve = {
 		"file no lock is written.\n"
 		"  ringup resolve --update        moves every version, and says which\n"
 		"  ringup resolve --update nccl   moves that one\n"
+		"With --pin the OS's package manager is asked, in an image of the OS, for the "
+		"version of each\n"
+		"package that the recipe names, and registries for the digests of its base "
+		"images; the lock\n"
+		"keeps them, and every recipe and build has them from then on.\n"
 		"Exit status 3 when no stack satisfies the request.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

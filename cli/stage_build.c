@@ -3,6 +3,7 @@
 #include "cli/stages.h"
 
 #include "cli/remote.h"
+#include "registry-client/manifest.h"
 #include "registry-client/mirrors.h"
 #include "registry-client/pull.h"
 
@@ -22,22 +23,42 @@ static const char *full_name(struct stages *s, const char *image)
 	return arena_printf(s->arena, "docker.io/%s%s", strchr(rest, '/') ? "" : "library/", rest);
 }
 
-static int fetch_from(struct stages *s, const struct mirror *from, const char *layout,
-		      struct descriptor *manifest, struct error *err)
+/* One thing that is asked of a registry about an image. */
+struct request {
+	const char *layout; /* NULL: its digest alone is wanted */
+	struct descriptor *manifest;
+};
+
+static int ask(struct registry *registry, const struct reference *ref,
+	       const struct request *request, struct error *err)
+{
+	struct pull_report report;
+	bool found;
+
+	if (request->layout)
+		return registry_pull(registry, ref, request->layout, NULL, &report,
+				     request->manifest, err);
+	if (registry_head_manifest(registry, ref, request->manifest, &found, err) < 0)
+		return -1;
+	return found ? 0
+		     : error_set(err, ERROR_FAILED, "%s has no %s:%s", ref->registry,
+				 ref->repository, reference_target(ref));
+}
+
+static int ask_mirror(struct stages *s, const struct mirror *from, const struct request *request,
+		      struct error *err)
 {
 	_cleanup_(registry_closep) struct registry *registry = NULL;
 	const struct remote_options options = {.plain_http = from->plain_http};
-	struct pull_report report;
 
 	if (remote_open(s->ctx, &options, from->ref.registry, &registry, err) < 0)
 		return -1;
-	return registry_pull(registry, &from->ref, layout, NULL, &report, manifest, err);
+	return ask(registry, &from->ref, request, err);
 }
 
-static int fetch(void *arg, const char *image, const char *layout, struct descriptor *manifest,
-		 struct error *err)
+static int ask_mirrors(struct stages *s, const char *image, const struct request *request,
+		       struct error *err)
 {
-	struct stages *s = arg;
 	struct mirrors mirrors;
 	struct reference ref;
 
@@ -45,7 +66,7 @@ static int fetch(void *arg, const char *image, const char *layout, struct descri
 	    mirrors_find(&ref, s->cluster.mirrors.docker, s->arena, &mirrors, err) < 0)
 		return -1;
 	for (size_t i = 0; i < mirrors.count; i++) {
-		if (fetch_from(s, &mirrors.list[i], layout, manifest, err) == 0)
+		if (ask_mirror(s, &mirrors.list[i], request, err) == 0)
 			return 0;
 		if (!remote_asks_next(&mirrors, i, err))
 			break;
@@ -53,17 +74,34 @@ static int fetch(void *arg, const char *image, const char *layout, struct descri
 	return -1;
 }
 
+static int fetch(void *arg, const char *image, const char *layout, struct descriptor *manifest,
+		 struct error *err)
+{
+	return ask_mirrors(arg, image, &(struct request){layout, manifest}, err);
+}
+
+int stage_digest(struct stages *s, const char *image, struct descriptor *manifest,
+		 struct error *err)
+{
+	return ask_mirrors(s, image, &(struct request){NULL, manifest}, err);
+}
+
+void stage_build_options(struct stages *s, struct build_options *options)
+{
+	*options = (struct build_options){
+		.cache_folder = stage_cache_folder(s), .fetch = fetch, .fetch_arg = s};
+}
+
 int stage_build(struct stages *s, const struct build_request *request, struct image *image,
 		struct error *err)
 {
-	struct build_options options = {
-		.cache_folder = stage_cache_folder(s),
-		.engine = request ? request->engine : NULL,
-		.shell_on_failure = request && request->shell_on_failure,
-		.on = request ? request->on : NULL,
-		.fetch = fetch,
-		.fetch_arg = s,
-	};
+	struct build_options options;
 
+	stage_build_options(s, &options);
+	if (request) {
+		options.engine = request->engine;
+		options.shell_on_failure = request->shell_on_failure;
+		options.on = request->on;
+	}
 	return build_image(&s->cluster, s->spec, &options, s->arena, image, err);
 }

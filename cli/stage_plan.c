@@ -167,14 +167,13 @@ int stage_plan(struct stages *s, struct error *err)
 int stage_lock(struct stages *s, struct error *err)
 {
 	const char *path = stage_lock_path(s), *recipe = NULL, *image = NULL;
-	struct lock_change changes[2 * PLAN_CHOICES_MAX];
 	struct error ignored = {0};
 	struct lock old;
 	bool found;
 
 	/* the image of a stack that did not move is still the image */
 	if (lock_read(path, s->arena, &old, &found, &ignored) == 0 && found &&
-	    !lock_diff(&old.plan, &s->plan, changes)) {
+	    lock_is_same(&old.plan, &s->plan)) {
 		recipe = *old.recipe ? old.recipe : NULL;
 		image = *old.image ? old.image : NULL;
 	}

@@ -64,8 +64,15 @@ int stage_plan(struct stages *stages, struct error *err);
 /* ringup.lock beside the cluster file, or where it would be. */
 const char *stage_lock_path(struct stages *stages);
 
-/* Renders the recipe of the plan. */
+/* Renders the recipe of the plan, with what it has pinned; warns of packages that were not asked
+ * for. */
 int stage_recipe(struct stages *stages, struct error *err);
+
+/*
+ * Asks the archives and the registries, and sets the plan's `pinned`: builds a little image on the
+ * OS's own one, in which its package manager answers. Shows progress.
+ */
+int stage_pin(struct stages *stages, struct error *err);
 
 /* Sets up and probes the fleet; every member that cannot run the cluster is failed. */
 int stage_probe(struct stages *stages, struct error *err);
@@ -95,6 +102,13 @@ struct build_request {
 	bool shell_on_failure;
 	const struct build_host *on; /* another machine; NULL: here */
 };
+
+/* The manifest of an image as its registry, or a mirror of it, has it now. */
+int stage_digest(struct stages *stages, const char *image, struct descriptor *manifest,
+		 struct error *err);
+
+/* What builds here by default; texts in the arena. */
+void stage_build_options(struct stages *stages, struct build_options *options);
 
 /* Builds the image unless the backend keeps it; `request` may be NULL. */
 int stage_build(struct stages *stages, const struct build_request *request, struct image *image,

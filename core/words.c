@@ -37,3 +37,13 @@ void words_addf(struct words *words, const char *format, ...)
 	va_end(args);
 	words_add(words, text.text);
 }
+
+const char *words_join(const struct words *words, const char *between)
+{
+	_cleanup_(str_release) struct str text = {0};
+
+	str_init(&text);
+	for (size_t i = 0; i < words->count; i++)
+		str_addf(&text, "%s%s", i ? between : "", words->list[i]);
+	return arena_strdup(words->arena, text.text);
+}

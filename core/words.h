@@ -24,4 +24,7 @@ void words_add(struct words *words, const char *word); /* copies the word */
 void words_add_all(struct words *words, const char *const *list);
 void words_addf(struct words *words, const char *format, ...) _printf_(2, 3);
 
+/* All of them in one text, in the words' arena; "" when there are none. */
+const char *words_join(const struct words *words, const char *between);
+
 #endif

@@ -113,3 +113,13 @@ size_t lock_diff(const struct plan *from, const struct plan *to,
 								from->choices[i].version, NULL};
 	return count;
 }
+
+bool lock_is_same(const struct plan *from, const struct plan *to)
+{
+	struct lock_change changes[2 * PLAN_CHOICES_MAX];
+	_cleanup_(json_free) cJSON *old = pinned_to_json(&from->pinned);
+	_cleanup_(json_free) cJSON *now = pinned_to_json(&to->pinned);
+
+	return !lock_diff(from, to, changes) && !old == !now &&
+	       (!now || cJSON_Compare(old, now, true));
+}

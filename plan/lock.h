@@ -39,4 +39,7 @@ struct lock_change {
 size_t lock_diff(const struct plan *from, const struct plan *to,
 		 struct lock_change changes[static 2 * PLAN_CHOICES_MAX]);
 
+/* Whether nothing differs: no component, and nothing that is pinned. */
+bool lock_is_same(const struct plan *from, const struct plan *to);
+
 #endif

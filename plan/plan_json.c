@@ -18,7 +18,6 @@ static void add_base(cJSON *json, const struct plan_base *base)
 	cJSON *item = cJSON_AddObjectToObject(json, "base");
 
 	cJSON_AddStringToObject(item, "name", base->name);
-	json_add_text(item, "digest", base->digest);
 	cJSON_AddStringToObject(item, "status", base->status);
 	json_add_text(item, "replaces", base->replaces);
 	json_add_text(item, "package", base->packages);
@@ -56,6 +55,8 @@ static void add_plan(cJSON *json, const struct plan *plan)
 	}
 	if (plan->base.name && *plan->base.name)
 		add_base(json, &plan->base);
+	if (plan->pinned.at)
+		cJSON_AddItemToObject(json, "pinned", pinned_to_json(&plan->pinned));
 	add_texts(json, "env", plan->env, plan->env_count);
 	add_texts(json, "notes", plan->notes, plan->note_count);
 }
@@ -128,7 +129,6 @@ static void read_base(const cJSON *json, struct arena *arena, struct plan_base *
 {
 	*base = (struct plan_base){
 		.name = text_or_empty(json, "name", arena),
-		.digest = text_or_empty(json, "digest", arena),
 		.status = text_or_empty(json, "status", arena),
 		.replaces = text_or_empty(json, "replaces", arena),
 		.packages = text_or_empty(json, "package", arena),
@@ -175,7 +175,7 @@ int plan_from_json(const cJSON *json, struct arena *arena, struct plan *plan, st
 		read_texts(json_member(json, "env"), arena, plan->env, ARRAY_LEN(plan->env));
 	plan->note_count =
 		read_texts(json_member(json, "notes"), arena, plan->notes, PLAN_NOTES_MAX);
-	return 0;
+	return pinned_from_json(json_member(json, "pinned"), arena, &plan->pinned, err);
 }
 
 cJSON *unsatisfied_to_json(const struct unsatisfied *why)

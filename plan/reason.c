@@ -379,12 +379,12 @@ static void set_base(struct search *s, struct plan *plan)
 {
 	struct base_image base;
 
-	plan->base = (struct plan_base){"", "", "", "", "", "", ""};
+	plan->base = (struct plan_base){"", "", "", "", "", ""};
 	if (s->model->cpu)
 		return;
 	base_image_find(s, &base);
-	plan->base = (struct plan_base){base.name,     "",	  base.status, base.wanted,
-					base.packages, base.note, base.source};
+	plan->base = (struct plan_base){base.name,     base.status, base.wanted,
+					base.packages, base.note,   base.source};
 }
 
 void plan_from_search(struct search *s, struct plan *plan)

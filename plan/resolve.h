@@ -13,6 +13,7 @@
 #include "core/json.h"
 #include "plan/catalog.h"
 #include "plan/facts.h"
+#include "plan/pinned.h"
 #include "plan/version.h"
 
 #define PLAN_CHOICES_MAX CATALOG_COMPONENTS_MAX
@@ -34,7 +35,6 @@ struct choice {
 /* The image that a GPU stack starts from. */
 struct plan_base {
 	const char *name;     /* with registry and tag; "" in a plan without GPUs */
-	const char *digest;   /* "sha256:...", "" when not known */
 	const char *status;   /* listed, eol, gone, dockerfile, none */
 	const char *replaces; /* the tag that is gone and would be taken otherwise */
 	const char *packages; /* what makes up for it on the OS's own image */
@@ -49,6 +49,7 @@ struct plan {
 	size_t count;
 	struct choice choices[PLAN_CHOICES_MAX];
 	struct plan_base base;
+	struct pinned pinned; /* what was asked of archives; `resolve` itself asks nobody */
 	size_t note_count;
 	const char *notes[PLAN_NOTES_MAX]; /* what must be said aloud */
 	size_t env_count;

@@ -3,7 +3,7 @@
 # Makes the root filesystem of a Debian as a tar file: debian.sh debian12 OUTPUT [MIRROR]
 #
 # MIRROR is where packages come from now; the result names only the public upstreams. One that ends in
-# /debian has its security suite beside it. ca-certificates is inside so that https sources work in the
+# /debian has its security suite beside it, and so has a snapshot (/debian/20261122T130000Z). ca-certificates is inside so that https sources work in the
 # first build step, and is of the updates, so that no step upgrades it (which takes seconds).
 # shellcheck disable=SC2016  # $1 is for mmdebstrap's hooks: the root that it makes
 set -eu
@@ -17,7 +17,12 @@ mirror=${3:-http://deb.debian.org/debian}
 until=${3:+false} # a mirror may lag; signatures are checked all the same
 trap 'rm -f "$output.all.tar"' EXIT
 set -- "deb $mirror $release main" "deb $mirror $release-updates main"
-case $mirror in */debian) set -- "$@" "deb $mirror-security $release-security main" ;; esac
+case $mirror in
+*/debian) security=$mirror-security ;;
+*/debian/2*) security=${mirror%/debian/*}/debian-security/${mirror##*/debian/} ;;
+*) security= ;;
+esac
+[ -z "$security" ] || set -- "$@" "deb $security $release-security main"
 
 # The same packages give the same bytes: what the installation makes gets this time, as in the recipes.
 export SOURCE_DATE_EPOCH=1704067200

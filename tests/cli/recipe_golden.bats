@@ -20,3 +20,9 @@ setup() {
 	echo "$output" | tail -n 60
 	[ "$status" -eq 0 ]
 }
+
+@test "with all pinned, each package of each has an exact version, and each image a digest" {
+	run python3 "$ROOT/tests/recipe/golden.py" pinned
+	echo "$output" | tail -n 60
+	[ "$status" -eq 0 ]
+}

@@ -124,6 +124,34 @@ nvidia_step() { # FILE TEXT REQUEST...
 	[ "$(cat etc/apt/sources.list.d/nvidia-cuda.list)" = "$at" ]
 }
 
+@test "a snapshot of Debian's archive has its security suite beside it, in steps and for the base" {
+	cat >bin/apt-get <<-'END'
+		#!/bin/sh
+		cat tmp/apt.list
+	END
+	printf '#!/bin/sh\nprintf "%%s\\n" "$@"\n' >bin/mmdebstrap
+	printf '#!/bin/sh\nexit 0\n' >bin/mmtarfilter
+	chmod 755 bin/*
+	steps openssh-server openmpi==4.1.4 os==debian12
+	at=http://snapshot.debian.org/archive
+	for mirror in $at/debian/20261122T130000Z http://mirror.lan/debian http://mirror.lan/other; do
+		case $mirror in
+		*Z) security="deb $at/debian-security/20261122T130000Z bookworm-security main" ;;
+		*/debian) security="deb http://mirror.lan/debian-security bookworm-security main" ;;
+		*) security='' ;;
+		esac
+		rm -rf tmp && mkdir tmp
+		APT_MIRROR=$mirror PATH="$PWD/bin:$PATH" sh ../step >../out
+		grep -qxF "deb $mirror bookworm main" ../out
+		[ "$(grep -- -security ../out | sort -u)" = "$security" ]
+		touch base.tar.all.tar
+		PATH="$PWD/bin:$PATH" sh "$ROOT/images/base/debian.sh" debian12 base.tar "$mirror" >../out
+		cat ../out base.tar >../all
+		grep -qxF "deb $mirror bookworm main" ../out
+		[ "$(grep '^deb .*-security ' ../out)" = "$security" ]
+	done
+}
+
 @test "mirrors.yum and Amazon Linux: refused, with the reason" {
 	printf 'hosts: [a]\nmirrors: {yum: "http://mirror.lan/pub"}\n' >cluster.yaml
 	apart ringup recipe openmpi==5.0.8 os==amzn2023

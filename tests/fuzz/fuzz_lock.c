@@ -74,6 +74,7 @@ static void check_copy(const struct lock *lock, struct arena *arena)
 	fuzz_check(again.plan.count == lock->plan.count);
 	fuzz_check(again.plan.request_count == lock->plan.request_count);
 	fuzz_check(lock_diff(&lock->plan, &again.plan, changes) == 0);
+	fuzz_check(lock_is_same(&lock->plan, &again.plan));
 	/* what says the same already is not written again */
 	fuzz_check(stat(copy_path(), &before) == 0);
 	fuzz_check(lock_write(copy_path(), &again.plan, again.recipe, again.image, &err) == 0);

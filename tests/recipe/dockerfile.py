@@ -63,6 +63,25 @@ def pip_words(body):
         yield from words
 
 
+def packages(text):
+    """(line, word) of each package that a RUN has apt-get, yum or dnf install."""
+    for line, name, body in instructions(text):
+        for command in re.findall(r"(?:apt-get|yum|dnf) install ([^;&|]*)", body) if name == "RUN" else []:
+            yield from ((line, word) for word in command.split() if not word.startswith(("-", "$")))
+
+
+def unpinned(text):
+    """Packages without an exact version, and images of registries without a digest."""
+    stages = {body.partition(" AS ")[2] for _, name, body in instructions(text) if name == "FROM"}
+    for line, word in packages(text):
+        if not re.search(r"=[0-9]|-[0-9][^-]*[.][^-]*-[0-9][^-]*$", word):
+            yield f"line {line}: {word} has no version"
+    for line, name, body in instructions(text):
+        base = body.partition(" AS ")[0]
+        if name == "FROM" and base not in stages and not re.match(r"ringup-base:|.*@sha256:[0-9a-f]{64}$", base):
+            yield f"line {line}: {base} has no digest"
+
+
 def run_wrong(line, body):
     if re.search(r"\n\s*\n", body) or body.rstrip().endswith((";", "&&")):
         yield f"line {line}: an empty command"

@@ -4,15 +4,19 @@
 
     golden.py compare     what `ringup recipe` prints differs: prints how; UPDATE_GOLDEN=1 rewrites
     golden.py check       each golden: the rules of dockerfile.py, hadolint and shellcheck
+    golden.py pinned      the same stacks with all that `resolve --pin` would have learnt of the OS and registries in
+                          ringup.lock: each package has a version and each image a digest, for us and for hadolint
 """
 
 import difflib
+import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import dockerfile
 import linters
@@ -72,12 +76,61 @@ def check(job):
     return [f"{name}: {finding}" for finding in findings]
 
 
+def lock(folder, words):
+    """A cluster file that asks for the stack, and its lock."""
+    wants = json.dumps([word for word in words if word != "cpu"])
+    accelerator = "accelerator: cpu" if "cpu" in words else ""
+    (folder / "cluster.yaml").write_text(f"name: lab\nhosts: [a]\nstack: {wants}\n{accelerator}\n")
+    return ringup(folder, "resolve")
+
+
+def ringup(folder, *words):
+    made = subprocess.run(["ringup", "-f", folder / "cluster.yaml", *words], capture_output=True, text=True, check=False)
+    if made.returncode:
+        raise ValueError(f"ringup {' '.join(words)}: {made.stderr.strip()}")
+    return made.stdout
+
+
+def pin(folder, text):
+    """Pins of our own making: every bare name has one, as if the archives had answered."""
+    path = folder / "ringup.lock"
+    rpm = not re.search("apt-get install", text)
+    version = "1:2.3.4-5.el9" if rpm else "1:2.3-4ubuntu5~1"
+    names = {word for _, word in dockerfile.packages(text) if "=" not in word}
+    images = {line.split()[1] for line in text.split("\n") if line.startswith("FROM ")}
+    found = json.loads(path.read_text())
+    found["pinned"] = {
+        "at": "2026-11-22T13:00:00Z",
+        "packages": dict.fromkeys(sorted(names), version),
+        "images": dict.fromkeys(sorted(images), "sha256:" + 64 * "a"),
+    }
+    path.write_text(json.dumps(found))
+
+
+def pinned(job):
+    name, words = job
+    if name.endswith(".script"):
+        return []
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        try:
+            lock(folder, words)
+            bare = ringup(folder, "recipe")
+            pin(folder, bare)
+            text = ringup(folder, "recipe")
+        except ValueError as error:
+            return [f"{name}: {error}"]
+    findings = list(dockerfile.wrong(text)) + list(dockerfile.unpinned(text)) + linters.hadolint_pinned(text)
+    findings += ["nothing of it was unpinned before"] * (not list(dockerfile.unpinned(bare)))
+    return [f"{name}: {finding}" for finding in findings]
+
+
 def main():
     jobs = list(wanted())
     names = {name for name, _ in jobs}
     findings = [f"{path.name}: no line of the list is for it" for path in FOLDER.iterdir() if path.name not in names | OTHERS]
     with ThreadPoolExecutor(2) as pool:
-        for found in pool.map({"compare": compare, "check": check}[sys.argv[1]], jobs):
+        for found in pool.map({"compare": compare, "check": check, "pinned": pinned}[sys.argv[1]], jobs):
             findings += found
     print("\n".join(findings + [f"{len(jobs)} recipes, {len(findings)} lines of findings"]))
     return 1 if findings or len(jobs) < 110 else 0

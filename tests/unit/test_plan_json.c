@@ -215,6 +215,61 @@ static void test_plan_of_other_names(void **state)
 	assert_fails(plan_from_json(json, &s->arena, &plan, &err), ERROR_USAGE, "'opnmpi'");
 }
 
+#define DIGEST "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+static void test_pinned(void **state)
+{
+	struct scratch *s = *state;
+	struct pin packages[] = {{"openssh-server", "1:9.2p1-2+deb12u7"}, {"devtoolset-7", ""}};
+	struct pin images[] = {{"docker.io/library/centos:7", DIGEST}};
+	struct pinned pinned = {"2026-11-22T13:00:00Z", {2, packages}, {1, images}}, again;
+	struct error err = {0};
+	_cleanup_(json_free) cJSON *json = reread(pinned_to_json(&pinned)), *second = NULL;
+
+	assert_fine(pinned_from_json(json, &s->arena, &again, &err));
+	assert_string_equal(again.at, pinned.at);
+	assert_string_equal(pin_find(&again.packages, "openssh-server"), "1:9.2p1-2+deb12u7");
+	assert_string_equal(pin_find(&again.packages, "devtoolset-7"), "");
+	assert_string_equal(pin_find(&again.images, "docker.io/library/centos:7"), DIGEST);
+	assert_null(pin_find(&again.packages, "tar"));
+	second = pinned_to_json(&again);
+	assert_true(cJSON_Compare(json, second, true));
+	assert_fine(pinned_from_json(NULL, &s->arena, &again, &err));
+	assert_null(again.at);
+	assert_null(pinned_to_json(&again));
+}
+
+/* The values stand in commands of a RUN. */
+static void test_pinned_badly(void **state)
+{
+	static const char *const bad[] = {
+		"3",
+		"[]",
+		"{}",
+		"{\"at\": \"\"}",
+		"{\"at\": \"2026 ; rm\"}",
+		"{\"at\": \"2026\", \"packages\": {\"a\": 1}}",
+		"{\"at\": \"2026\", \"packages\": {\"a\": \"1; rm -rf /\"}}",
+		"{\"at\": \"2026\", \"packages\": {\"a\": \"1\\nRUN x\"}}",
+		"{\"at\": \"2026\", \"packages\": {\"a\": \"$(x)\"}}",
+		"{\"at\": \"2026\", \"packages\": {\"a\": \"-1\"}}",
+		"{\"at\": \"2026\", \"packages\": {\"a\": \"1\", \"a\": \"2\"}}",
+		"{\"at\": \"2026\", \"packages\": [\"1\"]}",
+		"{\"at\": \"2026\", \"images\": {\"a\": \"1.2\"}}",
+		"{\"at\": \"2026\", \"images\": {\"a\": \"sha256:AB\"}}",
+	};
+	struct scratch *s = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		_cleanup_(json_free) cJSON *json = parse(bad[i]);
+		struct error err = {0};
+		struct pinned pinned;
+
+		assert_fails(pinned_from_json(json, &s->arena, &pinned, &err), ERROR_USAGE,
+			     "pinned");
+	}
+}
+
 static void test_unsatisfied(void **state)
 {
 	struct unsatisfied why = {.count = 1,
@@ -244,6 +299,8 @@ int main(void)
 		SCRATCH_TEST(test_stacks),
 		SCRATCH_TEST(test_bad_plans),
 		SCRATCH_TEST(test_plan_of_other_names),
+		SCRATCH_TEST(test_pinned),
+		SCRATCH_TEST(test_pinned_badly),
 		SCRATCH_TEST(test_unsatisfied),
 	};
 

@@ -1,5 +1,6 @@
 # Cluster image for amzn2023, cpu
 # Made by ringup; ringup.lock names the catalog that it comes from.
+# The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # os amzn2023 - the only one that 'os==amzn2023' admits; Amazon Linux 2023 [nvidia-container-images;cuda-repo-management-1;common-knowledge]
 # glibc 2.34 - the newest that works; for amzn2023; comes with the OS [common-knowledge]

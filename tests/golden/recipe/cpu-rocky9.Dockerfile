@@ -1,5 +1,6 @@
 # Cluster image for rockylinux9, cpu
 # Made by ringup; ringup.lock names the catalog that it comes from.
+# The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # os rockylinux9 - the only one that 'os==rockylinux9' admits; Rocky Linux 9 [nvidia-container-images;cuda-repo-management-1;common-knowledge]
 # glibc 2.34 - the newest that works; for rockylinux9; comes with the OS [common-knowledge]

@@ -1,5 +1,6 @@
 # Cluster image for ubuntu22.04, cpu
 # Made by ringup; ringup.lock names the catalog that it comes from.
+# The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # os ubuntu22.04 - the only one that 'os==ubuntu22.04' admits; Ubuntu 22.04 jammy [nvidia-container-images;cuda-repo-management-1;common-knowledge]
 # glibc 2.35 - the newest that works; for ubuntu22.04; comes with the OS [common-knowledge]
@@ -22,7 +23,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in jammy jammy-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security jammy-security main universe" >>/tmp/apt.list;; esac; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security jammy-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} jammy-security main universe" >>/tmp/apt.list;; \
+      esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
@@ -56,7 +60,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in jammy jammy-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security jammy-security main universe" >>/tmp/apt.list;; esac; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security jammy-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} jammy-security main universe" >>/tmp/apt.list;; \
+      esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
@@ -74,7 +81,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in jammy jammy-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security jammy-security main universe" >>/tmp/apt.list;; esac; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security jammy-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} jammy-security main universe" >>/tmp/apt.list;; \
+      esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \

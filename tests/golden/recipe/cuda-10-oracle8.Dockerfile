@@ -1,5 +1,6 @@
 # Cluster image for oraclelinux8, cuda
 # Made by ringup; ringup.lock names the catalog that it comes from.
+# The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # cuda 10.2.89 - the only one that 'cuda==10.2.89' admits; cuDNN 7.6.5.32 (built for CUDA 10.2) needs CUDA ==10.2.*; NCCL 2.5.6-2 needs CUDA >=9,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge;nccl-tags;spack-nccl]
 # cudnn 7.6.5.32 - the best of several that 'cudnn==7.6.5.32' admits; its builds for CUDA 10.2; first image 2020-07-16 [nvidia-container-images;common-knowledge]

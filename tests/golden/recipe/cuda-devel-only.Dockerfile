@@ -1,5 +1,6 @@
 # Cluster image for ubuntu24.04, cuda
 # Made by ringup; ringup.lock names the catalog that it comes from.
+# The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # cuda 13.3.0 - the only one that 'cuda==13.3.0' admits; cuDNN 9.14.0.64 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.29.7-1 needs CUDA >=12,<14; the driver minimum is the runfile's; the release notes name the branch only [cuda-compatibility;spack-cuda;common-knowledge;pytorch-cudnn-init;immich-23110;nvidia-container-images;nccl-tags;spack-nccl]
 # cudnn 9.14.0.64 - the newest that works; its builds for CUDA 13; first image 2025-11-05 [pytorch-cudnn-init;immich-23110;nvidia-container-images;common-knowledge]
@@ -30,7 +31,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; esac; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} noble-security main universe" >>/tmp/apt.list;; \
+      esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
@@ -56,7 +60,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; esac; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} noble-security main universe" >>/tmp/apt.list;; \
+      esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
@@ -95,7 +102,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; esac; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} noble-security main universe" >>/tmp/apt.list;; \
+      esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
@@ -112,7 +122,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; esac; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} noble-security main universe" >>/tmp/apt.list;; \
+      esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
@@ -133,7 +146,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; esac; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} noble-security main universe" >>/tmp/apt.list;; \
+      esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \

@@ -1,5 +1,6 @@
 # Cluster image for ubi9, cuda
 # Made by ringup; ringup.lock names the catalog that it comes from.
+# The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # cuda 12.4.1 - the only one that 'cuda==12.4.1' admits; cuDNN 9.10.2.21 (built for CUDA 12) needs CUDA >=12,<13; NCCL 2.21.5-1 (built for CUDA 12.4) needs CUDA >=12,<13 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;nvidia-container-images;cudnn-support-matrix-9.0]
 # cudnn 9.10.2.21 - the newest that works; its builds for CUDA 12; first image 2025-06-24 [nvidia-container-images;common-knowledge;cudnn-support-matrix-9.0]

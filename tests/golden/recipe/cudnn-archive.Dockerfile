@@ -1,5 +1,6 @@
 # Cluster image for centos7, cuda
 # Made by ringup; ringup.lock names the catalog that it comes from.
+# The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # cuda 9.0.176 - the only one that 'cuda==9.0.176' admits; cuDNN 7.6.5.32 (built for CUDA 9.0) needs CUDA ==9.0.*; NCCL 2.5.6-1 (built for CUDA 9.0) needs CUDA ==9.0.* [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge;public-dockerfiles]
 # cudnn 7.6.5.32 - the best of several that 'cudnn==7.6.5.32' admits; its builds for CUDA 9.0; first image 2021-08-04 [nvidia-container-images;common-knowledge]

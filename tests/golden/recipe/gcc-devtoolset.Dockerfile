@@ -1,5 +1,6 @@
 # Cluster image for centos7, cuda
 # Made by ringup; ringup.lock names the catalog that it comes from.
+# The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # torch 1.9.1 - the newest that 'torch==1.9.1' admits; 3.5 is out of the binaries since 1.3.1 [pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
 # cuda 11.1.1 - the newest that works; torch 1.9.1 needs CUDA >=11.1,<12; what torch 1.9.1 was tested with; cuDNN 8.0.5.39 (built for CUDA 11.1) needs CUDA >=11,<12; NCCL 2.8.4-1 (built for CUDA 11.1) needs CUDA >=11,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;nvidia-container-images]

@@ -1,5 +1,6 @@
 # Cluster image for centos7, cuda
 # Made by ringup; ringup.lock names the catalog that it comes from.
+# The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # tensorflow 1.12.0 - the only one that 'tensorflow==1.12.0' admits; Horovod 0.19.5 needs TensorFlow >=1.1.0; system CUDA/cuDNN needed on LD_LIBRARY_PATH; manylinux1 by its tag; some wheels need glibc 2.23 [tensorflow-install-source;common-knowledge;tensorflow-docs-33;horovod-tags;pypi]
 # horovod 0.19.5 - the newest that works; g++ of 4.9 or newer for torch; its ABI must be the TensorFlow wheel's; CMake only for Gloo; NCCL: torch wants >=2.2 on RoCE/IB; no Open MPI 5: inferred from the flags of its launcher [horovod-tags;pypi]

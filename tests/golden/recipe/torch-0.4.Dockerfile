@@ -1,5 +1,6 @@
 # Cluster image for ubuntu16.04, cuda
 # Made by ringup; ringup.lock names the catalog that it comes from.
+# The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # torch 0.4.1 - the newest that 'torch==0.4.1' admits; cuDNN 7 is inferred from its neighbours; compute capabilities as 1.7.1 with the 3.5 that went after 1.3.0 [pytorch-24205;pytorch-4841;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
 # cuda 9.2.148 - the newest that works; torch 0.4.1 needs CUDA ==9.2.*; what torch 0.4.1 was tested with; cuDNN 7.6.5.32 (built for CUDA 9.2) needs CUDA ==9.2.*; NCCL 2.4.8-1 (built for CUDA 9.2) needs CUDA ==9.2.* [cuda-release-notes;cuda-compatibility;spack-cuda;easybuild;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge;pytorch-24205;pytorch-4841;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities]
@@ -27,7 +28,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in xenial xenial-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security xenial-security main universe" >>/tmp/apt.list;; esac; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security xenial-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} xenial-security main universe" >>/tmp/apt.list;; \
+      esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
@@ -49,7 +53,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in xenial xenial-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security xenial-security main universe" >>/tmp/apt.list;; esac; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security xenial-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} xenial-security main universe" >>/tmp/apt.list;; \
+      esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
@@ -114,7 +121,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in xenial xenial-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security xenial-security main universe" >>/tmp/apt.list;; esac; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security xenial-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} xenial-security main universe" >>/tmp/apt.list;; \
+      esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
@@ -131,7 +141,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in xenial xenial-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security xenial-security main universe" >>/tmp/apt.list;; esac; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security xenial-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} xenial-security main universe" >>/tmp/apt.list;; \
+      esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
@@ -153,7 +166,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in xenial xenial-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security xenial-security main universe" >>/tmp/apt.list;; esac; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security xenial-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} xenial-security main universe" >>/tmp/apt.list;; \
+      esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \

@@ -1,5 +1,6 @@
 # Cluster image for rockylinux9, cuda
 # Made by ringup; ringup.lock names the catalog that it comes from.
+# The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # torch 2.4.1 - the newest that 'torch==2.4.1' admits; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels [pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
 # cuda 12.4.1 - the newest that works; torch 2.4.1 needs CUDA >=12.4,<13; what torch 2.4.1 was tested with; cuDNN 9.1.0.70 (built for CUDA 12) needs CUDA >=12,<13; NCCL 2.21.5-1 (built for CUDA 12.4) needs CUDA >=12,<13 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;nvidia-container-images;cudnn-support-matrix-9.0]

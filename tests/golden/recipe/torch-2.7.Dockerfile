@@ -1,5 +1,6 @@
 # Cluster image for ubuntu24.04, cuda
 # Made by ringup; ringup.lock names the catalog that it comes from.
+# The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # torch 2.7.1 - the only one that 'torch==2.7.1' admits; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels [pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
 # cuda 12.8.1 - the newest that works; B200 has compute capability 10.0 (>=5.0;<=12.0); torch 2.7.1 needs CUDA >=12.8,<13; what torch 2.7.1 was tested with; cuDNN 9.7.1.26 (built for CUDA 12) needs CUDA >=12,<13; NCCL 2.25.1-1 (built for CUDA 12.8) needs CUDA >=12,<13 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;spack-cudnn;cudnn-support-matrix-9.0;nvidia-container-images]
@@ -33,7 +34,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; esac; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} noble-security main universe" >>/tmp/apt.list;; \
+      esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
@@ -59,7 +63,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; esac; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} noble-security main universe" >>/tmp/apt.list;; \
+      esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
@@ -87,7 +94,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; esac; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} noble-security main universe" >>/tmp/apt.list;; \
+      esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
@@ -123,7 +133,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; esac; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} noble-security main universe" >>/tmp/apt.list;; \
+      esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
@@ -143,7 +156,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; esac; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} noble-security main universe" >>/tmp/apt.list;; \
+      esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \
@@ -163,7 +179,10 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
       for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; esac; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} noble-security main universe" >>/tmp/apt.list;; \
+      esac; \
       echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
     fi; \
     apt-get update; \

@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Exact versions for real: Debian's archive and a registry are asked, the image holds what they said, and a build
+# takes that and nothing else. No hosts: a file of its own, a cache of its own.
+
+load build_helper
+
+setup_file() {
+	build_begin
+	cluster >cluster.yaml
+}
+
+teardown_file() {
+	build_end
+}
+
+setup() {
+	cd "$WORK" || return
+}
+
+cluster() {
+	cat <<-'END'
+		name: lab
+		hosts: [a]
+		accelerator: cpu
+		stack: [openmpi, "os==debian12"]
+		image: {name: train, apt: [tree]}
+	END
+	cat mirrors
+}
+
+# inside LAYOUT: NAME VERSION of each package that the image has.
+inside() {
+	local layer
+	for layer in $(jq -r '.layers[].digest' "$1/blobs/sha256/$(digest "$1" | cut -d: -f2)" | cut -d: -f2); do
+		tar -xOf "$1/blobs/sha256/$layer" var/lib/dpkg/status 2>/dev/null >status.new && cp status.new status || true
+	done
+	awk '/^Package: /{name = $2} /^Version: /{print name, $2}' status | sort
+}
+
+@test "resolve --pin: Debian's archive says which versions, the recipe has them, and so has the image" {
+	build resolve --pin
+	grep -q '^pinned: [0-9]* packages, 0 images (20' out
+	jq -e '.pinned.packages | has("tree") and has("openssh-server") and has("libc6-dev")' ringup.lock
+	jq -e '.pinned.packages | all(.[]; test("^[0-9]"))' ringup.lock
+	ringup recipe >dockerfile
+	PYTHONPATH=$REPO/tests/recipe python3 -c 'import dockerfile, sys; print(*dockerfile.unpinned(open("dockerfile").read()), sep="\n")' >bare
+	[ "$(cat bare)" = "" ]
+	grep -q "are those of $(jq -r .pinned.at ringup.lock)" dockerfile
+	build build -o oci:pinned
+	inside pinned >packages
+	# what is needed to compile only is not deployed
+	jq -r '.pinned.packages | del(.["libc6-dev"]) | to_entries[] | "\(.key) \(.value)"' ringup.lock | sort >wanted
+	comm -12 packages wanted | diff wanted -
+	build build
+	grep -q 'there already' out
+	nothing_runs
+}
+
+@test "resolve keeps what is pinned, a package that came later is named, and --pin asks again" {
+	cp ringup.lock before.lock
+	build resolve
+	diff before.lock ringup.lock
+	sed 's/apt: \[tree\]/apt: [tree, less]/' cluster.yaml >more.yaml
+	build -f more.yaml recipe
+	grep -q 'not pinned: less; .*resolve --pin' log
+	grep -q '^ *tree=[0-9]' out
+	grep -q '^ *less;' out
+	build -f more.yaml resolve --pin
+	jq -e '.pinned.packages.less' ringup.lock
+	cp before.lock ringup.lock
+}
+
+@test "a version that the archive has no more: which, and what to do; --pin mends it and says what moves" {
+	jq '.pinned.packages.tree = "1.0-1"' before.lock >ringup.lock
+	run ringup build
+	[ "$status" = 1 ]
+	[[ "$output" == *"Version '1.0-1' for 'tree' was not found"* ]]
+	[[ "$output" == *'does not have this version any more'*'ringup resolve --pin'* ]]
+	build resolve --update
+	grep -q 'tree: 1.0-1 -> ' log
+	[ "$(jq -c .pinned.packages ringup.lock)" = "$(jq -c .pinned.packages before.lock)" ]
+	nothing_runs
+}
+
+@test "Docker Engine gives the same answer, and keeps no image of the question" {
+	engine_up
+	cp cluster.yaml docker.yaml
+	echo "build: {engine: docker, docker_host: \"unix://$RUN/docker.sock\"}" >>docker.yaml
+	build -f docker.yaml resolve --pin
+	[ "$(jq -c .pinned.packages ringup.lock)" = "$(jq -c .pinned.packages before.lock)" ]
+	[ -z "$(docker --host "unix://$RUN/docker.sock" image ls -q 'ringup/packages')" ]
+}
+
+@test "the base of a registry is pinned by its digest: another image under its tag changes nothing" {
+	registry_up
+	ringup push oci:pinned "$REGISTRY/base/os:1" 3>&- 4>&-
+	sed "s|name: train|name: on-base, base: '$REGISTRY/base/os:1'|" cluster.yaml >base.yaml
+	cp before.lock ringup.lock
+	build -f base.yaml resolve --pin
+	[ "$(jq -r ".pinned.images[\"$REGISTRY/base/os:1\"]" ringup.lock)" = "$(digest pinned)" ]
+	ringup -f base.yaml recipe >dockerfile
+	[ "$(grep -c "^FROM $REGISTRY/base/os:1@$(digest pinned)" dockerfile)" -ge 1 ]
+	printf '%s\n' 'hosts: [a]' 'stack: []' 'image: {base: scratch, files: [{from: mirrors, to: /x}]}' >other.yaml
+	build -f other.yaml build -o oci:other
+	ringup push oci:other "$REGISTRY/base/os:1" 3>&- 4>&-
+	build -f base.yaml build -o oci:on-base
+	inside on-base | comm -12 packages - | diff packages -
+	# the tag has no shell to ask with, and says so
+	run ringup -f base.yaml resolve --pin
+	[ "$status" = 1 ]
+	[[ "$output" == *'versions of packages'* ]]
+	nothing_runs
+}
