@@ -23,7 +23,7 @@ from pathlib import Path
 
 from packaging.tags import compatible_tags, cpython_tags
 from packaging.utils import canonicalize_name, parse_wheel_filename
-from packaging.version import Version
+from packaging.version import VERSION_PATTERN, Version
 
 ROOT = Path(__file__).resolve().parent.parent
 PINS = ROOT / "recipes/pins"
@@ -78,7 +78,7 @@ def files_of(name, version, fitting):
         elif text.endswith((".tar.gz", ".zip")):
             stem = re.sub(r"\.(tar\.gz|zip)$", "", text)
             of = stem[len(name) + 1 :] if len(stem) > len(name) else ""
-            if re.fullmatch(r"\d[\w.!+]*", of) and Version(of) == Version(version):
+            if re.fullmatch(VERSION_PATTERN, of, re.VERBOSE | re.IGNORECASE) and Version(of) == Version(version):
                 sources.append(file)
     return wheels or [file for file in sources if (file["size"] or 0) <= SOURCE_BYTES_MAX]
 
@@ -220,7 +220,7 @@ def main():
         with open(ROOT / f"recipes/catalog/{framework}.csv", encoding="utf-8") as file:
             for row in csv.DictReader(file):
                 name = f"{framework}=={row['version']}"
-                if row["index"] or not row["pip"]:
+                if (row["index"] and not row.get("on_pypi")) or not row["pip"]:
                     continue
                 if sys.argv[1:] and framework not in sys.argv[1:] and name not in sys.argv[1:]:
                     continue

@@ -84,7 +84,14 @@ static const struct choice *only_framework(const struct plan *plan)
 			return NULL;
 		framework = c;
 	}
-	return framework && !*framework->index ? framework : NULL;
+	return framework;
+}
+
+/* What another index has is another build, unless its row says that PyPI's is the same. */
+static bool is_on_pypi(const struct choice *framework, const struct values *values, struct arena *arena)
+{
+	return !*framework->index ||
+	       *values_get(values, arena_printf(arena, "%s.on_pypi", framework->name));
 }
 
 int pins_values(const struct plan *plan, struct arena *arena, struct values *values,
@@ -101,7 +108,8 @@ int pins_values(const struct plan *plan, struct arena *arena, struct values *val
 			     err) < 0)
 			return -1;
 	}
-	return framework ? set_pins(values, arena_printf(arena, "%s.pins", framework->name),
+	return framework && is_on_pypi(framework, values, arena)
+		       ? set_pins(values, arena_printf(arena, "%s.pins", framework->name),
 				    file_name(framework->pip, series, arena), arena, err)
 			 : 0;
 }
