@@ -124,6 +124,16 @@ static bool base_is_made(const struct renderer *r)
 	       *values_get(&r->values, "os.base");
 }
 
+/* "-20261122" of the day when the archive was asked: packages of that day go onto a base of that day. */
+static const char *pinned_day(const struct renderer *r)
+{
+	const char *at = r->plan->pinned.at;
+
+	return at && strlen(at) >= strlen("2026-11-22")
+		       ? arena_printf(r->arena, "-%.4s%.2s%.2s", at, at + 5, at + 8)
+		       : "";
+}
+
 /* The root filesystem that ringup makes itself: its script, and a name that changes with it. */
 static int set_made_base(struct renderer *r)
 {
@@ -138,8 +148,8 @@ static int set_made_base(struct renderer *r)
 		return -1;
 	r->spec->base_script = script;
 	r->spec->base_name =
-		arena_printf(r->arena, "ringup-base:%s-%.12s", values_get(&r->values, "os.version"),
-			     digest + strlen("sha256:"));
+		arena_printf(r->arena, "ringup-base:%s-%.12s%s", values_get(&r->values, "os.version"),
+			     digest + strlen("sha256:"), pinned_day(r));
 	return 0;
 }
 

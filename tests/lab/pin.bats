@@ -57,6 +57,23 @@ inside() {
 	nothing_runs
 }
 
+@test "from nothing, with a snapshot of the lock's day: the base and all packages are that day's, and the digest is the same" {
+	apt=$(sed -n 's/^ *apt: "\(.*\)".*/\1/p' mirrors)
+	python3 "$REPO/tests/lab/snapshot.py" "$apt" "$WORK/index.port" >snapshot.log 2>&1 3>&- 4>&- &
+	echo $! >index.pid
+	timeout 10 bash -c 'until [ -s index.port ]; do sleep 0.1; done'
+	at=$(jq -r .pinned.at ringup.lock | tr -d ':-')
+	mkdir elsewhere
+	sed "s|$apt\"|http://127.0.0.1:$(cat index.port)/archive/debian/$at\"|" cluster.yaml >elsewhere/cluster.yaml
+	grep -q "/archive/debian/$at" elsewhere/cluster.yaml
+	cp ringup.lock elsewhere/
+	(cd elsewhere && XDG_CACHE_HOME=$PWD/cache build build -o oci:again)
+	[ "$(digest elsewhere/again)" = "$(digest pinned)" ]
+	grep -q "^/archive/debian/$at/pool/" snapshot.log
+	grep -q "^/archive/debian-security/$at/dists/bookworm-security/" snapshot.log
+	rm -rf elsewhere
+}
+
 @test "resolve keeps what is pinned, a package that came later is named, and --pin asks again" {
 	cp ringup.lock before.lock
 	build resolve
