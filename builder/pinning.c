@@ -6,7 +6,8 @@
 #include <ctype.h>
 #include <string.h>
 
-/* --- package words ------------------------------------------------------------------------------ */
+/* --- package words ------------------------------------------------------------------------------
+ */
 
 struct package_word {
 	const char *text;
@@ -15,7 +16,7 @@ struct package_word {
 };
 
 struct scan {
-	const char *at;	   /* what was not looked at yet */
+	const char *at;	    /* what was not looked at yet */
 	bool is_rpm, is_in; /* inside of a command */
 };
 
@@ -138,7 +139,8 @@ static const char *pinned_word(const struct package_word *word, const struct pin
 		return NULL;
 	if (!word->is_rpm)
 		return arena_printf(arena, "%s=%s", name, version);
-	epoch = strchr(version, ':'); /* yum wants it before the name, dnf behind it: none is right too */
+	epoch = strchr(version,
+		       ':'); /* yum wants it before the name, dnf behind it: none is right too */
 	return arena_printf(arena, "%s-%s", name, epoch ? epoch + 1 : version);
 }
 
@@ -163,7 +165,8 @@ static const char *apply_packages(const char *dockerfile, const struct pinned *p
 	return arena_strdup(arena, out.text);
 }
 
-/* --- images -------------------------------------------------------------------------------------- */
+/* --- images --------------------------------------------------------------------------------------
+ */
 
 #define FROM "FROM "
 

@@ -88,7 +88,8 @@ static const struct choice *only_framework(const struct plan *plan)
 }
 
 /* What another index has is another build, unless its row says that PyPI's is the same. */
-static bool is_on_pypi(const struct choice *framework, const struct values *values, struct arena *arena)
+static bool is_on_pypi(const struct choice *framework, const struct values *values,
+		       struct arena *arena)
 {
 	return !*framework->index ||
 	       *values_get(values, arena_printf(arena, "%s.on_pypi", framework->name));
@@ -110,6 +111,6 @@ int pins_values(const struct plan *plan, struct arena *arena, struct values *val
 	}
 	return framework && is_on_pypi(framework, values, arena)
 		       ? set_pins(values, arena_printf(arena, "%s.pins", framework->name),
-				    file_name(framework->pip, series, arena), arena, err)
-			 : 0;
+				  file_name(framework->pip, series, arena), arena, err)
+		       : 0;
 }

@@ -95,8 +95,8 @@ static int add_user_files(struct renderer *r)
 	struct str layers;
 
 	str_init(&layers);
-	if (context_add_user_files(r->cluster, renderer_is_script(r), r->spec, r->arena, &layers, r->err) <
-	    0) {
+	if (context_add_user_files(r->cluster, renderer_is_script(r), r->spec, r->arena, &layers,
+				   r->err) < 0) {
 		str_release(&layers);
 		return -1;
 	}
@@ -124,7 +124,8 @@ static bool base_is_made(const struct renderer *r)
 	       *values_get(&r->values, "os.base");
 }
 
-/* "-20261122" of the day when the archive was asked: packages of that day go onto a base of that day. */
+/* "-20261122" of the day when the archive was asked: packages of that day go onto a base of that
+ * day. */
 static const char *pinned_day(const struct renderer *r)
 {
 	const char *at = r->plan->pinned.at;
@@ -147,9 +148,9 @@ static int set_made_base(struct renderer *r)
 	    digest_of_file(script, digest, r->err) < 0)
 		return -1;
 	r->spec->base_script = script;
-	r->spec->base_name =
-		arena_printf(r->arena, "ringup-base:%s-%.12s%s", values_get(&r->values, "os.version"),
-			     digest + strlen("sha256:"), pinned_day(r));
+	r->spec->base_name = arena_printf(r->arena, "ringup-base:%s-%.12s%s",
+					  values_get(&r->values, "os.version"),
+					  digest + strlen("sha256:"), pinned_day(r));
 	return 0;
 }
 
@@ -288,8 +289,8 @@ static const char *pinned_note(const struct renderer *r)
 {
 	const char *at = r->plan->pinned.at;
 
-	return at ? arena_printf(r->arena,
-				 "The OS's packages and the base images are those of %s.", at)
+	return at ? arena_printf(r->arena, "The OS's packages and the base images are those of %s.",
+				 at)
 		  : "The OS's packages stand without versions: 'ringup resolve --pin' asks its "
 		    "archives for them.";
 }
@@ -301,8 +302,9 @@ static int render_all(struct renderer *r)
 	set(r, "base.made", base_is_made(r) ? "yes" : "");
 	set(r, "base.named", strcmp(r->cluster->image.base, "auto") == 0 ? "" : "yes");
 	set(r, "title",
-	    arena_printf(r->arena, "Cluster %s for %s, %s", renderer_is_script(r) ? "host" : "image",
-			 r->spec->os, r->plan->accelerator));
+	    arena_printf(r->arena, "Cluster %s for %s, %s",
+			 renderer_is_script(r) ? "host" : "image", r->spec->os,
+			 r->plan->accelerator));
 	set_env(r);
 	set_user_pip(r);
 	set_mirrors(r);
@@ -346,8 +348,8 @@ int recipe_render_script(const struct cluster *cluster, const struct plan *plan,
 			 const struct catalog *catalog, struct arena *arena, struct spec *spec,
 			 struct error *err)
 {
-	struct renderer *r = begin(cluster, host_script_plan(plan, catalog, arena), "script", arena,
-				   spec, err);
+	struct renderer *r =
+		begin(cluster, host_script_plan(plan, catalog, arena), "script", arena, spec, err);
 
 	if (image_words_check(cluster, err) < 0 ||
 	    stack_values(r->plan, catalog, arena, &r->values, err) < 0)

@@ -4,7 +4,8 @@
  *
  * The parts that apply to the plan (parts.h) give their sections, which image.layout puts together;
  * versions, packages and reasons come from the plan and the catalog (stack_values.h), so a new
- * version changes no recipe. What the plan has pinned stands with its version or digest (pinning.h).
+ * version changes no recipe. What the plan has pinned stands with its version or digest
+ * (pinning.h).
  */
 #ifndef BUILDER_RECIPE_H
 #define BUILDER_RECIPE_H

@@ -196,4 +196,3 @@ int renderer_lay_out(struct renderer *r, const char *name)
 	r->spec->dockerfile = arena_printf(r->arena, "%s\n", r->spec->dockerfile);
 	return 0;
 }
-

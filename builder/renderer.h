@@ -23,7 +23,8 @@ struct renderer {
 
 bool renderer_is_script(const struct renderer *r);
 
-/* Reads the recipes, keeps those that apply, in their order, and sets the values that they define. */
+/* Reads the recipes, keeps those that apply, in their order, and sets the values that they define.
+ */
 int renderer_choose(struct renderer *r, struct parts *parts);
 
 /* Sets the values of sections that lie one below the other: of an image's stages, or a script's

@@ -83,8 +83,9 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 		return error_set(err, ERROR_USAGE, "--format is dockerfile or script, and not '%s'",
 				 o->format);
 	if (o->pin && script)
-		return error_set(err, ERROR_USAGE, "--pin is for images: a bare host keeps the "
-						   "versions that it has");
+		return error_set(err, ERROR_USAGE,
+				 "--pin is for images: a bare host keeps the "
+				 "versions that it has");
 	if (start(&s, ctx, *arguments != NULL, err) < 0 ||
 	    (*arguments ? stage_resolve(&s, arguments, err) : stage_plan(&s, err)) < 0)
 		return -1;

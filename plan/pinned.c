@@ -6,8 +6,7 @@
 #include <string.h>
 
 /* Debian Policy 5.6.12; what rpm's tag EVR holds. */
-#define VERSION_CHARACTERS \
-	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-_~^:"
+#define VERSION_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-_~^:"
 
 const char *pin_find(const struct pin_list *pins, const char *name)
 {
@@ -43,8 +42,8 @@ cJSON *pinned_to_json(const struct pinned *pinned)
 	return json;
 }
 
-static int read_list(const cJSON *json, bool (*is_right)(const char *value),
-		     struct arena *arena, struct pin_list *pins, struct error *err)
+static int read_list(const cJSON *json, bool (*is_right)(const char *value), struct arena *arena,
+		     struct pin_list *pins, struct error *err)
 {
 	const cJSON *item;
 
@@ -59,8 +58,9 @@ static int read_list(const cJSON *json, bool (*is_right)(const char *value),
 		*pin = (struct pin){arena_strdup(arena, item->string),
 				    arena_strdup(arena, item->valuestring)};
 		if ((*pin->value && !is_right(pin->value)) || pin_find(pins, pin->name))
-			return error_set(err, ERROR_USAGE, "'%s' is pinned to '%s', which cannot be",
-					 pin->name, pin->value);
+			return error_set(err, ERROR_USAGE,
+					 "'%s' is pinned to '%s', which cannot be", pin->name,
+					 pin->value);
 		pins->count++;
 	}
 	return 0;
@@ -74,9 +74,10 @@ int pinned_from_json(const cJSON *json, struct arena *arena, struct pinned *pinn
 		return 0;
 	if (!pinned->at || !pin_is_version(pinned->at))
 		return error_set(err, ERROR_USAGE, "what is pinned has no time");
-	if (read_list(json_member(json, "packages"), pin_is_version, arena, &pinned->packages, err) <
-		    0 ||
-	    read_list(json_member(json, "images"), digest_is_valid, arena, &pinned->images, err) < 0)
+	if (read_list(json_member(json, "packages"), pin_is_version, arena, &pinned->packages,
+		      err) < 0 ||
+	    read_list(json_member(json, "images"), digest_is_valid, arena, &pinned->images, err) <
+		    0)
 		return -1;
 	return 0;
 }

@@ -32,7 +32,8 @@ struct pinned {
 /* The value under that name, "" when there is none to be had; NULL when it was not asked for. */
 const char *pin_find(const struct pin_list *pins, const char *name);
 
-/* {"at": TIME, "packages": {NAME: VERSION}, "images": {NAME: DIGEST}}; NULL when nobody was asked. */
+/* {"at": TIME, "packages": {NAME: VERSION}, "images": {NAME: DIGEST}}; NULL when nobody was asked.
+ */
 cJSON *pinned_to_json(const struct pinned *pinned);
 
 /* The same back; json may be NULL. ERROR_USAGE for a value that is no version or digest: they stand

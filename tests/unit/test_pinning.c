@@ -41,7 +41,8 @@ static void test_names(void **state)
 		{"RUN yum install -y ${Y:+--setopt=x} @g http://h/i.rpm j", "j"},
 		{"RUN dnf install gcc-toolset-12-gcc gcc-toolset-12-gcc-c++ glibc-devel",
 		 "gcc-toolset-12-gcc gcc-toolset-12-gcc-c++ glibc-devel"},
-		{"RUN dnf install cuda-toolkit-9-0-9.0.176-1 libnccl-2.5.6-1+cuda9.0 python3-3.6", "python3-3.6"},
+		{"RUN dnf install cuda-toolkit-9-0-9.0.176-1 libnccl-2.5.6-1+cuda9.0 python3-3.6",
+		 "python3-3.6"},
 		{"RUN dnf install cuda-compat-12-1 -x", "cuda-compat-12-1"},
 		{"RUN apt-get install", ""},
 		{"RUN apt-get install a", "a"},
@@ -74,11 +75,10 @@ static void test_apply(void **state)
 				   "RUN dnf install tar a; tar";
 	struct scratch *s = *state;
 
-	assert_string_equal(
-		pinning_apply(text, &pinned, &s->arena),
-		"# FROM a.b/c:1\nFROM a.b/c:1@" DIGEST " AS x\nFROM d:2\nFROM x\n"
-		"RUN apt-get install \\\n  a=1:2-3~x \\\n  b a=4; a\n"
-		"RUN dnf install tar-1.34-7.el9 a-2-3~x; tar");
+	assert_string_equal(pinning_apply(text, &pinned, &s->arena),
+			    "# FROM a.b/c:1\nFROM a.b/c:1@" DIGEST " AS x\nFROM d:2\nFROM x\n"
+			    "RUN apt-get install \\\n  a=1:2-3~x \\\n  b a=4; a\n"
+			    "RUN dnf install tar-1.34-7.el9 a-2-3~x; tar");
 	assert_string_equal(pinning_image("a.b/c:1", &pinned, &s->arena), "a.b/c:1@" DIGEST);
 	assert_string_equal(pinning_image("d:2", &pinned, &s->arena), "d:2");
 	assert_string_equal(pinning_image("e", &pinned, &s->arena), "e");
