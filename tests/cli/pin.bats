@@ -131,6 +131,15 @@ pin() {
 	says 2 '--pin is for images'
 }
 
+@test "an image of files alone has nothing to pin" {
+	printf '%s\n' 'hosts: [a]' 'stack: []' 'image: {base: scratch}' >cluster.yaml
+	for command in resolve recipe; do
+		apart ringup $command --pin
+		says 2 cluster.yaml 'no packages to pin' image.base
+	done
+	[ ! -e ringup.lock ]
+}
+
 @test "without the archive: one sentence, and the lock stays" {
 	pin
 	cp ringup.lock before
