@@ -28,9 +28,11 @@ static const char *store_folder(const char *cache_folder, struct arena *arena)
 	return arena_printf(arena, "%s/native", cache_folder);
 }
 
+/* A snapshot gives a base of its own: what was made from an archive that has moved on stays out. */
 static const char *base_tar_path(const struct spec *spec, const char *folder, struct arena *arena)
 {
-	char *path = arena_printf(arena, "%s/%s.tar", folder, spec->base_name);
+	char *path = arena_printf(arena, "%s/%s%s%s.tar", folder, spec->base_name,
+				  *spec->snapshot ? "-from-" : "", spec->snapshot);
 
 	for (char *p = path + strlen(folder) + 1; *p; p++)
 		if (*p == ':' || *p == '/')
@@ -167,7 +169,7 @@ static int prepare_base(const struct cluster *cluster, const char *cache_folder,
 
 	if (!*spec->base_script)
 		return 0;
-	if (backend->import_base &&
+	if (backend->import_base && !*spec->snapshot &&
 	    backend->has_image(&image->target, spec->base_name, &found, err) < 0)
 		return -1;
 	if (found)

@@ -16,37 +16,66 @@ struct package_word {
 };
 
 struct scan {
-	const char *at;	    /* what was not looked at yet */
-	bool is_rpm, is_in; /* inside of a command */
+	const char *next;     /* the instruction after this one */
+	const char *at, *end; /* what of a RUN was not looked at yet */
+	bool is_rpm, is_in;   /* inside of a command */
 };
 
-static bool is_in_comment(const char *dockerfile, const char *at)
+/* Its last line's end. Comments between the lines belong to it. */
+static const char *instruction_end(const char *text)
 {
-	while (at > dockerfile && at[-1] != '\n')
+	bool is_comment = *text == '#';
+
+	for (;;) {
+		const char *end = text + strcspn(text, "\n");
+		bool goes_on = *text == '#' ? !is_comment : end > text && end[-1] == '\\';
+
+		if (!*end || !goes_on)
+			return end;
+		text = end + 1;
+	}
+}
+
+static bool next_run(struct scan *scan)
+{
+	while (*scan->next) {
+		scan->at = scan->next;
+		scan->end = instruction_end(scan->at);
+		scan->next = scan->end + (*scan->end == '\n');
+		if (starts_with(scan->at, "RUN "))
+			return true;
+	}
+	return false;
+}
+
+static bool is_in_comment(const char *at)
+{
+	while (at[-1] != '\n' && !starts_with(at, "RUN ")) /* a RUN is no comment */
 		at--;
 	return *at == '#';
 }
 
 /* Goes behind the next command that installs packages. */
-static bool find_command(const char *dockerfile, struct scan *scan)
+static bool find_command(struct scan *scan)
 {
 	static const char *const commands[] = {"apt-get install ", "yum install ", "dnf install "};
-	const char *first = NULL;
+	const char *first = scan->end;
 
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
 		const char *at = strstr(scan->at, commands[i]);
 
-		while (at && is_in_comment(dockerfile, at))
+		while (at && at < first && is_in_comment(at))
 			at = strstr(at + 1, commands[i]);
-		if (!at || (first && at > first))
+		if (!at || at >= first)
 			continue;
 		first = at;
 		scan->is_rpm = i > 0;
 		scan->is_in = true;
 	}
-	if (first)
-		scan->at = strchr(first, ' ') + strlen(" install ");
-	return first;
+	if (!scan->is_in)
+		return false;
+	scan->at = strchr(first, ' ') + strlen(" install ");
+	return true;
 }
 
 /* Spaces, lines that go on, and comments between them. */
@@ -66,25 +95,27 @@ static void skip_gap(struct scan *scan)
 	}
 }
 
-static bool next_word(const char *dockerfile, struct scan *scan, struct package_word *word)
+static bool next_word(struct scan *scan, struct package_word *word)
 {
-	while (scan->is_in || find_command(dockerfile, scan)) {
-		skip_gap(scan);
-		word->length = strcspn(scan->at, " \t\n;&|<>()\\");
-		if (!word->length) {
-			scan->is_in = false;
+	for (;;) {
+		if (!scan->is_in && !find_command(scan)) {
+			if (!next_run(scan))
+				return false;
 			continue;
 		}
+		skip_gap(scan);
+		word->length = strcspn(scan->at, " \t\n;&|<>()\\");
 		word->text = scan->at;
 		word->is_rpm = scan->is_rpm;
 		scan->at += word->length;
-		return true;
+		if (word->length)
+			return true;
+		scan->is_in = false;
 	}
-	return false;
 }
 
-/* NAME-VERSION-RELEASE: a version has a dot, and both begin with a digit ("gcc-toolset-12-gcc" has
- * neither). */
+/* NAME-VERSION-RELEASE: both begin with a digit, and one of them has a dot ("gcc-toolset-12-gcc" and
+ * "cuda-compat-12-1" have no version). */
 static bool has_rpm_version(const char *name)
 {
 	const char *release = strrchr(name, '-'), *version = release;
@@ -94,7 +125,7 @@ static bool has_rpm_version(const char *name)
 	while (version > name && *--version != '-')
 		continue;
 	return *version == '-' && isdigit((unsigned char)version[1]) &&
-	       memchr(version, '.', (size_t)(release - version));
+	       strchr(version, '.');
 }
 
 /* The name, or NULL for a word that is none without a version. */
@@ -118,10 +149,10 @@ static void add_once(struct words *names, const char *name)
 
 void pinning_packages(const char *dockerfile, struct words *names)
 {
-	struct scan scan = {.at = dockerfile};
+	struct scan scan = {.next = dockerfile, .at = "", .end = ""};
 	struct package_word word;
 
-	while (next_word(dockerfile, &scan, &word)) {
+	while (next_word(&scan, &word)) {
 		const char *name = bare_name(&word, names->arena);
 
 		if (name)
@@ -148,12 +179,12 @@ static const char *apply_packages(const char *dockerfile, const struct pinned *p
 				  struct arena *arena)
 {
 	_cleanup_(str_release) struct str out = {0};
-	struct scan scan = {.at = dockerfile};
+	struct scan scan = {.next = dockerfile, .at = "", .end = ""};
 	struct package_word word;
 	const char *done = dockerfile;
 
 	str_init(&out);
-	while (next_word(dockerfile, &scan, &word)) {
+	while (next_word(&scan, &word)) {
 		const char *text = pinned_word(&word, pinned, arena);
 
 		if (!text)
@@ -180,11 +211,25 @@ static const char *from_image(const char *line, const char **rest, struct arena 
 	return arena_strndup(arena, line, (size_t)(*rest - line));
 }
 
-/* A name without a tag is a stage's, or "scratch"; ringup's own bases have no registry. */
-static bool is_published(const char *image)
+/* Adds the stage's name that `rest` gives it, if any. */
+static void note_stage(struct words *stages, const char *rest)
 {
-	return strpbrk(image, ":/") && !strchr(image, '@') && !starts_with(image, "oci:") &&
-	       !starts_with(image, "ringup-base:");
+	static const char as[] = " AS ";
+
+	if (!starts_with(rest, as))
+		return;
+	rest += strlen(as);
+	words_add(stages, arena_strndup(stages->arena, rest, strcspn(rest, " \n")));
+}
+
+/* No stage before it, and nothing that is made or lies on this machine. */
+static bool is_published(const struct words *stages, const char *image)
+{
+	for (size_t i = 0; i < stages->count; i++)
+		if (strcmp(stages->list[i], image) == 0)
+			return false;
+	return strcmp(image, "scratch") != 0 && !strchr(image, '@') &&
+	       !starts_with(image, "oci:") && !starts_with(image, "ringup-base:");
 }
 
 static const char *next_line(const char *line)
@@ -195,11 +240,16 @@ static const char *next_line(const char *line)
 
 void pinning_images(const char *dockerfile, struct words *names)
 {
+	struct words stages = WORDS_INIT(names->arena);
+
 	for (const char *line = dockerfile, *rest; *line; line = next_line(line)) {
 		const char *image = from_image(line, &rest, names->arena);
 
-		if (image && is_published(image))
+		if (!image)
+			continue;
+		if (is_published(&stages, image))
 			add_once(names, image);
+		note_stage(&stages, rest);
 	}
 }
 
@@ -214,16 +264,20 @@ static const char *apply_images(const char *dockerfile, const struct pinned *pin
 				struct arena *arena)
 {
 	_cleanup_(str_release) struct str out = {0};
+	struct words stages = WORDS_INIT(arena);
 
 	str_init(&out);
 	for (const char *line = dockerfile, *rest; *line; line = next_line(line)) {
 		const char *image = from_image(line, &rest, arena), *next = next_line(line);
 
-		if (image)
-			str_addf(&out, FROM "%s%.*s", pinning_image(image, pinned, arena),
-				 (int)(next - rest), rest);
-		else
+		if (!image) {
 			str_addf(&out, "%.*s", (int)(next - line), line);
+			continue;
+		}
+		if (is_published(&stages, image))
+			image = pinning_image(image, pinned, arena);
+		str_addf(&out, FROM "%s%.*s", image, (int)(next - rest), rest);
+		note_stage(&stages, rest);
 	}
 	return arena_strdup(arena, out.text);
 }

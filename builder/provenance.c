@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "builder/attest.h"
 
+#include "builder/pinning.h"
 #include "core/str.h"
 
 #include <string.h>
@@ -30,14 +31,18 @@ static void add_material(cJSON *list, const char *uri, const char *sha256)
 }
 
 /* The images that were pinned beside the base: of CUDA's toolkit. */
-static void add_images(cJSON *list, const struct attest_input *input)
+static void add_images(cJSON *list, const struct attest_input *input, struct arena *arena)
 {
-	const struct pin_list *images = &input->plan->pinned.images;
+	const struct pinned *pinned = &input->plan->pinned;
 
-	for (size_t i = 0; i < images->count; i++)
-		if (*images->list[i].value &&
-		    !starts_with(input->spec->base_name, images->list[i].name))
-			add_material(list, images->list[i].name, images->list[i].value);
+	for (size_t i = 0; i < pinned->images.count; i++) {
+		const struct pin *pin = &pinned->images.list[i];
+		const char *image = pinning_image(pin->name, pinned, arena);
+
+		if (*pin->value && strcmp(image, input->spec->base_name) != 0 &&
+		    strstr(input->spec->dockerfile, image))
+			add_material(list, image, pin->value);
+	}
 }
 
 /* The base, the downloads, and the files of the context. */
@@ -48,7 +53,7 @@ static void add_materials(cJSON *definition, const struct attest_input *input, s
 
 	add_material(list, spec->base_name,
 		     spec->base_digest && *spec->base_digest ? spec->base_digest : "");
-	add_images(list, input);
+	add_images(list, input, arena);
 	for (size_t i = 0; i < input->plan->count; i++)
 		if (*input->plan->choices[i].download)
 			add_material(list, input->plan->choices[i].download,

@@ -15,6 +15,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* A mirror with the year of a time behind it, as snapshot.debian.org has them (apt.recipe). */
+#define SNAPSHOT "/debian/2"
+
 static void set(struct renderer *r, const char *name, const char *value)
 {
 	values_set(&r->values, name, value);
@@ -124,15 +127,25 @@ static bool base_is_made(const struct renderer *r)
 	       *values_get(&r->values, "os.base");
 }
 
-/* "-20261122" of the day when the archive was asked: packages of that day go onto a base of that
- * day. */
-static const char *pinned_day(const struct renderer *r)
+static bool is_question(const struct renderer *r)
 {
+	return strcmp(r->layout, "question") == 0;
+}
+
+/* "-20261122T130500Z", when the archive was asked: packages of that day go onto a base of that day.
+ */
+static const char *pinned_time(const struct renderer *r)
+{
+	_cleanup_(str_release) struct str time = {0};
 	const char *at = r->plan->pinned.at;
 
-	return at && strlen(at) >= strlen("2026-11-22")
-		       ? arena_printf(r->arena, "-%.4s%.2s%.2s", at, at + 5, at + 8)
-		       : "";
+	if (!at || is_question(r))
+		return "";
+	str_init(&time);
+	for (str_add_char(&time, '-'); *at; at++)
+		if (!strchr("-:", *at))
+			str_add_char(&time, *at);
+	return arena_strdup(r->arena, time.text);
 }
 
 /* The root filesystem that ringup makes itself: its script, and a name that changes with it. */
@@ -150,7 +163,7 @@ static int set_made_base(struct renderer *r)
 	r->spec->base_script = script;
 	r->spec->base_name = arena_printf(r->arena, "ringup-base:%s-%.12s%s",
 					  values_get(&r->values, "os.version"),
-					  digest + strlen("sha256:"), pinned_day(r));
+					  digest + strlen("sha256:"), pinned_time(r));
 	return 0;
 }
 
@@ -206,6 +219,8 @@ static void set_mirrors(struct renderer *r)
 
 	if (*mirrors->apt)
 		words_addf(&args, "APT_MIRROR=%s", mirrors->apt);
+	if (strstr(mirrors->apt, SNAPSHOT))
+		r->spec->snapshot = strstr(mirrors->apt, SNAPSHOT) + strlen(SNAPSHOT) - 1;
 	if (*mirrors->yum)
 		words_addf(&args, "YUM_MIRROR=%s", mirrors->yum);
 	if (*mirrors->pip)
@@ -214,11 +229,6 @@ static void set_mirrors(struct renderer *r)
 		words_addf(&args, "DOWNLOADS_MIRROR=%s", mirrors->downloads);
 	set(r, "mirrors.yum", *mirrors->yum ? "yes" : "");
 	r->spec->build_args = args.list;
-}
-
-static bool is_question(const struct renderer *r)
-{
-	return strcmp(r->layout, "question") == 0;
 }
 
 /* A question is asked of the OS's own image, without what NVIDIA adds to it. */
@@ -235,20 +245,53 @@ static int render(struct renderer *r)
 	return renderer_lay_out(r, r->layout);
 }
 
-/* A bare host keeps what it has: exact versions are for images. */
-static void pin(struct renderer *r)
+/* What of the names has no version: never asked for, or not to be had. */
+static void add_bare(const struct words *names, const struct pin_list *pins, struct words *unasked,
+		     struct words *bare)
+{
+	for (size_t i = 0; i < names->count; i++) {
+		const char *value = pin_find(pins, names->list[i]);
+
+		if (!value)
+			words_add(unasked, names->list[i]);
+		if (!value || !*value)
+			words_add(bare, names->list[i]);
+	}
+}
+
+static const char *pinned_note(struct renderer *r)
 {
 	const struct pinned *pinned = &r->plan->pinned;
-	const char *digest;
+	struct words packages = WORDS_INIT(r->arena), images = WORDS_INIT(r->arena);
+	struct words unasked = WORDS_INIT(r->arena), bare = WORDS_INIT(r->arena);
 
-	if (renderer_is_script(r) || is_question(r))
-		return;
+	pinning_packages(r->spec->dockerfile, &packages);
+	pinning_images(r->spec->dockerfile, &images);
+	add_bare(&packages, &pinned->packages, &unasked, &bare);
+	add_bare(&images, &pinned->images, &unasked, &bare);
+	r->spec->unpinned = words_join(&unasked, ", ");
+	return arena_printf(r->arena,
+			    "The OS's packages and the base images are those of %s%s%s.", pinned->at,
+			    bare.count ? "; not pinned: " : "", words_join(&bare, ", "));
+}
+
+/* A bare host keeps what it has: exact versions are for images. */
+static int pin(struct renderer *r)
+{
+	const struct pinned *pinned = &r->plan->pinned;
+	const char *digest = pin_find(&pinned->images, r->spec->base_name);
+
+	if (renderer_is_script(r) || is_question(r) || !pinned->at)
+		return 0;
+	set(r, "pinned", pinned_note(r));
+	if (renderer_lay_out(r, r->layout) < 0)
+		return -1;
 	r->spec->dockerfile = pinning_apply(r->spec->dockerfile, pinned, r->arena);
-	digest = pin_find(&pinned->images, r->spec->base_name);
-	if (!digest || !*digest)
-		return;
-	r->spec->base_digest = digest;
-	r->spec->base_name = pinning_image(r->spec->base_name, pinned, r->arena);
+	if (digest && *digest) {
+		r->spec->base_digest = digest;
+		r->spec->base_name = pinning_image(r->spec->base_name, pinned, r->arena);
+	}
+	return 0;
 }
 
 /* The worker as this machine has it, and the entry scripts: for a base that can run them. */
@@ -285,20 +328,12 @@ static int render_files(struct renderer *r)
 	return spec_hash(r->spec, r->err);
 }
 
-static const char *pinned_note(const struct renderer *r)
-{
-	const char *at = r->plan->pinned.at;
-
-	return at ? arena_printf(r->arena, "The OS's packages and the base images are those of %s.",
-				 at)
-		  : "The OS's packages stand without versions: 'ringup resolve --pin' asks its "
-		    "archives for them.";
-}
-
 static int render_all(struct renderer *r)
 {
 	r->spec->os = values_get(&r->values, "os.version");
-	set(r, "pinned", pinned_note(r));
+	set(r, "pinned",
+	    "The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for "
+	    "them.");
 	set(r, "base.made", base_is_made(r) ? "yes" : "");
 	set(r, "base.named", strcmp(r->cluster->image.base, "auto") == 0 ? "" : "yes");
 	set(r, "title",
@@ -310,7 +345,8 @@ static int render_all(struct renderer *r)
 	set_mirrors(r);
 	if (set_user_packages(r) < 0 || (!is_question(r) && add_context(r) < 0) || render(r) < 0)
 		return -1;
-	pin(r);
+	if (pin(r) < 0)
+		return -1;
 	return spec_hash(r->spec, r->err);
 }
 
@@ -327,7 +363,12 @@ static struct renderer *begin(const struct cluster *cluster, const struct plan *
 			       .layout = layout,
 			       .err = err};
 	*spec = (struct spec){
-		.base_name = "", .base_script = "", .base_place = "", .base_digest = ""};
+		.base_name = "",
+		.base_script = "",
+		.base_place = "",
+		.base_digest = "",
+		.unpinned = "",
+		.snapshot = ""};
 	return r;
 }
 

@@ -181,19 +181,31 @@ static int pin(struct stages *s, const struct options *o, const char *const *arg
 	return 0;
 }
 
+static size_t print_moves(const struct pin_list *now, const struct pin_list *before)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < now->count; i++) {
+		const struct pin *pin = &now->list[i];
+		const char *old = pin_find(before, pin->name);
+
+		count += *pin->value != '\0';
+		if (old && strcmp(old, pin->value) != 0)
+			log_info("%s: %s -> %s", pin->name, *old ? old : "(none)",
+				 *pin->value ? pin->value : "(none)");
+	}
+	return count;
+}
+
 static void print_pins(const struct pinned *now, const struct pinned *before)
 {
+	size_t packages, images;
+
 	if (!now->at)
 		return;
-	printf("pinned: %zu packages, %zu images (%s)\n", now->packages.count, now->images.count,
-	       now->at);
-	for (size_t i = 0; before->at && i < now->packages.count; i++) {
-		const struct pin *pin = &now->packages.list[i];
-		const char *old = pin_find(&before->packages, pin->name);
-
-		if (old && strcmp(old, pin->value) != 0)
-			log_info("%s: %s -> %s", pin->name, old, pin->value);
-	}
+	packages = print_moves(&now->packages, &before->packages);
+	images = print_moves(&now->images, &before->images);
+	printf("pinned: %zu packages, %zu images (%s)\n", packages, images, now->at);
 }
 
 /* --- every stack --------------------------------------------------------------------------------
@@ -284,6 +296,8 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 
 	if (prepare(&s, o, arguments, &locked, err) < 0)
 		return -1;
+	if (o->all && o->pin)
+		return error_set(err, ERROR_USAGE, "--pin is for one stack, --all shows many");
 	if (o->all)
 		return print_all(&s, asked ? arguments : NULL, err);
 	if (stage_resolve(&s, asked ? arguments : NULL, err) < 0)
@@ -324,7 +338,8 @@ const struct command command_resolve = {
 		"version of each\n"
 		"package that the recipe names, and registries for the digests of its base "
 		"images; the lock\n"
-		"keeps them, and every recipe and build has them from then on.\n"
+		"keeps them, and every recipe and build has them from then on. --update asks for "
+		"them again.\n"
 		"Exit status 3 when no stack satisfies the request.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

@@ -97,6 +97,9 @@ static int pin_packages(struct stages *s, struct error *err)
 	pins->list = ARENA_ARRAY(s->arena, names.count + 1, struct pin);
 	if (!names.count)
 		return 0;
+	if (names.count > PINNED_MAX)
+		return error_set(err, ERROR_FAILED, "the recipe names more than %d packages",
+				 PINNED_MAX);
 	if (ask_packages(s, &names, &answer, err) < 0)
 		return error_wrap(err, "versions of packages");
 	for (size_t i = 0; i < names.count; i++) {

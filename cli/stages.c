@@ -6,7 +6,6 @@
 #include "core/log.h"
 #include "deployer/probe.h"
 #include "registry-client/helper.h"
-#include "builder/pinning.h"
 #include "builder/recipe.h"
 
 #include <stdlib.h>
@@ -35,30 +34,14 @@ void stage_print_lines(FILE *out, const char *host, const char *text)
 	}
 }
 
-/* What came into the recipe since the archives were asked. */
-static void warn_of_unpinned(struct stages *s)
-{
-	const struct pinned *pinned = &s->plan.pinned;
-	struct words names = WORDS_INIT(s->arena), more = WORDS_INIT(s->arena);
-
-	pinning_packages(s->spec->dockerfile, &names);
-	pinning_images(s->spec->dockerfile, &names);
-	for (size_t i = 0; i < names.count; i++)
-		if (!pin_find(&pinned->packages, names.list[i]) &&
-		    !pin_find(&pinned->images, names.list[i]))
-			words_add(&more, names.list[i]);
-	if (more.count)
-		log_warn("%s: not pinned: %s; 'ringup resolve --pin' asks for their versions",
-			 stage_lock_path(s), words_join(&more, ", "));
-}
-
 int stage_recipe(struct stages *s, struct error *err)
 {
 	s->spec = ARENA_NEW(s->arena, struct spec);
 	if (recipe_render(&s->cluster, &s->plan, &s->catalog, s->arena, s->spec, err) < 0)
 		return -1;
-	if (s->plan.pinned.at)
-		warn_of_unpinned(s);
+	if (*s->spec->unpinned)
+		log_warn("%s: not pinned: %s; 'ringup resolve --pin' asks for their versions",
+			 stage_lock_path(s), s->spec->unpinned);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/digest.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* Debian Policy 5.6.12; what rpm's tag EVR holds. */
@@ -18,7 +19,22 @@ const char *pin_find(const struct pin_list *pins, const char *name)
 
 bool pin_is_version(const char *text)
 {
-	return *text && *text != '-' && strspn(text, VERSION_CHARACTERS) == strlen(text);
+	size_t epoch = strspn(text, "0123456789");
+
+	if (epoch && text[epoch] == ':')
+		text += epoch + 1;
+	return isalnum((unsigned char)*text) && strspn(text, VERSION_CHARACTERS) == strlen(text);
+}
+
+/* As clock_iso8601 writes it. */
+static bool is_time(const char *text)
+{
+	static const char form[] = "0000-00-00T00:00:00Z";
+
+	for (size_t i = 0; i < sizeof(form); i++)
+		if (form[i] == '0' ? !isdigit((unsigned char)text[i]) : text[i] != form[i])
+			return false;
+	return true;
 }
 
 static void add_list(cJSON *json, const char *name, const struct pin_list *pins)
@@ -47,6 +63,8 @@ static int read_list(const cJSON *json, bool (*is_right)(const char *value), str
 {
 	const cJSON *item;
 
+	if (json && !cJSON_IsObject(json))
+		return error_set(err, ERROR_USAGE, "what is pinned must be names with texts");
 	pins->list = ARENA_ARRAY(arena, (size_t)cJSON_GetArraySize(json) + 1, struct pin);
 	cJSON_ArrayForEach (item, json) {
 		struct pin *pin = &pins->list[pins->count];
@@ -72,7 +90,7 @@ int pinned_from_json(const cJSON *json, struct arena *arena, struct pinned *pinn
 	*pinned = (struct pinned){.at = json ? json_text(json, "at", arena) : NULL};
 	if (!json)
 		return 0;
-	if (!pinned->at || !pin_is_version(pinned->at))
+	if (!pinned->at || !is_time(pinned->at))
 		return error_set(err, ERROR_USAGE, "what is pinned has no time");
 	if (read_list(json_member(json, "packages"), pin_is_version, arena, &pinned->packages,
 		      err) < 0 ||

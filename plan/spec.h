@@ -38,6 +38,8 @@ struct spec {
 	const char *base_digest; /* of its manifest; "" when not known */
 	const char *base_script; /* what makes that base's root filesystem; "" when it is pulled */
 	const char *os;		 /* "debian12" */
+	const char *unpinned;	 /* of a plan that is pinned: names it does not know; "" */
+	const char *snapshot;	 /* time of the archive's snapshot that mirrors name; "" */
 	const char *const
 		*build_args; /* NAME=VALUE: mirrors; never part of the hash or the image */
 	size_t file_count, file_capacity;

@@ -31,7 +31,8 @@ pin() {
 	python3 - <<-'END'
 		import json
 		d = json.load(open("ringup.lock"))
-		d["pinned"] = {"at": "2026-11-22T13:00:00Z", "packages": {"openssh-server": "1:8.7p1-45.el9_6", "tar": ""}, "images": {}}
+		packages = {"openssh-server": "1:8.7p1-45.el9_6", "procps-ng": "530-3.el9", "tar": ""}
+		d["pinned"] = {"at": "2026-11-22T13:00:00Z", "packages": packages, "images": {}}
 		json.dump(d, open("ringup.lock", "w"))
 	END
 }
@@ -41,6 +42,8 @@ pin() {
 	cat >bin/dnf <<-'END'
 		#!/bin/sh
 		echo "$*" >>asked
+		[ "$2" = list ] || exit 0
+		echo 'Updating Subscription Management repositories.'
 		cat <<-'LIST'
 			Installed Packages
 			openssh-server.x86_64                                                    8.7p1-43.el9                                        @r
@@ -66,6 +69,7 @@ pin() {
 		print(body.split("; \\\n    rm -rf ")[0].replace(">/packages", ">packages"))
 	END
 	YUM_MIRROR='' sh ../step
+	grep -qx -- '-q makecache' asked
 	grep -q '^-q list .*openssh-server' asked
 	sort packages | diff - <(printf '%s\n' 'ca-certificates 2024.2.69_v8.0.303-91.4.el9_4' \
 		'libibverbs-of-a-name-that-wraps-the-line-of-eighty-columns 1.2-1.el9+1' 'openssh-server 8.7p1-45.el9_6' 'tar 2:1.34-7.el9')
@@ -77,7 +81,8 @@ pin() {
 	says 1 'no engine'
 	tar -xOf ../context.tar Dockerfile >../question
 	grep -q '^RUN sed .*vault.centos.org/7.9.2009' ../question
-	grep -q '{ yum -q.* list "\$@"' ../question
+	grep -q '^ *yum -q.* makecache fast' ../question
+	grep -q '^ *yum -q.* list "\$@"' ../question
 	[ ! -e ringup.lock ] # nothing is half pinned
 }
 
@@ -97,7 +102,10 @@ pin() {
 	! grep 'not pinned.*tar' ../err
 	grep -qE '^ +openssh-server-8\.7p1-45\.el9_6 ' ../out
 	grep -qE '^ +tar( |;)' ../out
-	grep -qF '# The OS'"'"'s packages and the base images are those of 2026-11-22T13:00:00Z.' ../out
+	grep -qE '^ +procps-ng-530-3.el9 ' ../out
+	! grep 'not pinned.*procps' ../err
+	grep -q '^# The OS.s packages and the base images are those of 2026-11-22T13:00:00Z; not pinned: .*tar' ../out
+	! grep '^# The OS.*openssh-server' ../out
 }
 
 @test "what is pinned counts for the hash, and for what the lock says of the image" {
@@ -106,6 +114,9 @@ pin() {
 	pin
 	apart ringup recipe --json
 	[ "$bare" != "$(python3 -c 'import json; print(json.load(open("../out"))["hash"])')" ]
+	sed -i 's|"pinned"|"image": "r.lan/i@sha256:aa", "pinned"|' ringup.lock
+	ringup -q resolve >/dev/null
+	grep -q 'r.lan/i@sha256:aa' ringup.lock
 	apart ringup resolve --json
 	json 'd["pinned"]["packages"]["openssh-server"] == "1:8.7p1-45.el9_6"'
 }
@@ -126,7 +137,9 @@ pin() {
 	[ ! -s ../out ]
 }
 
-@test "--pin is for images" {
+@test "--pin is for images, and for one stack" {
+	apart ringup resolve --all --pin
+	says 2 '--pin is for one stack'
 	apart ringup recipe --pin --format script
 	says 2 '--pin is for images'
 }

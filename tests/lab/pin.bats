@@ -74,8 +74,25 @@ inside() {
 	rm -rf elsewhere
 }
 
-@test "resolve keeps what is pinned, a package that came later is named, and --pin asks again" {
+@test "an archive that does not answer ends in an error that names it, and the lock stays" {
 	cp ringup.lock before.lock
+	sed 's|apt: ".*"|apt: "http://127.0.0.1:9/debian"|' cluster.yaml >gone.yaml
+	run ringup -f gone.yaml resolve --pin
+	[ "$status" = 1 ]
+	[[ "$output" == *'versions of packages'*127.0.0.1:9*'mirrors in cluster.yaml'* ]]
+	diff before.lock ringup.lock
+}
+
+@test "a snapshot after a build from the archive: nothing of that archive is taken on" {
+	sed "s|apt: \".*\"|apt: \"http://127.0.0.1:9/archive/debian/20260901T100000Z\"|" cluster.yaml >elsewhere.yaml
+	sed -i 's/name: train/name: later/' elsewhere.yaml
+	sed 's/apt: \[tree\]/apt: [tree, less]/' elsewhere.yaml >gone.yaml # an image that is not there yet
+	run ringup -f gone.yaml build
+	[ "$status" = 1 ]
+	[[ "$output" == *'root filesystem'*127.0.0.1:9* ]] # the base first, though one is there
+}
+
+@test "resolve keeps what is pinned, a package that came later is named, and --pin asks again" {
 	build resolve
 	diff before.lock ringup.lock
 	sed 's/apt: \[tree\]/apt: [tree, less]/' cluster.yaml >more.yaml
