@@ -114,8 +114,8 @@ static bool next_word(struct scan *scan, struct package_word *word)
 	}
 }
 
-/* NAME-VERSION-RELEASE: both begin with a digit, and one of them has a dot ("gcc-toolset-12-gcc" and
- * "cuda-compat-12-1" have no version). */
+/* NAME-VERSION-RELEASE: both begin with a digit, and one of them has a dot ("gcc-toolset-12-gcc"
+ * and "cuda-compat-12-1" have no version). */
 static bool has_rpm_version(const char *name)
 {
 	const char *release = strrchr(name, '-'), *version = release;
@@ -124,8 +124,7 @@ static bool has_rpm_version(const char *name)
 		return false;
 	while (version > name && *--version != '-')
 		continue;
-	return *version == '-' && isdigit((unsigned char)version[1]) &&
-	       strchr(version, '.');
+	return *version == '-' && isdigit((unsigned char)version[1]) && strchr(version, '.');
 }
 
 /* The name, or NULL for a word that is none without a version. */

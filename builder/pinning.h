@@ -4,9 +4,10 @@
  * same Dockerfile with what was pinned (plan/pinned.h): "openssh-server=1:9.2p1-2+deb12u7" for apt,
  * "openssh-server-8.7p1-43.el9" for yum and dnf, "FROM IMAGE:TAG@sha256:...".
  *
- * A package word is what stands behind `apt-get install`, `yum install` or `dnf install` of a RUN up to
- * the command's end, without options. One with a version of its own, from the catalog or the cluster
- * file, stays as it is; so does one that is no plain name (a group, a file, another architecture).
+ * A package word is what stands behind `apt-get install`, `yum install` or `dnf install` of a RUN
+ * up to the command's end, without options. One with a version of its own, from the catalog or the
+ * cluster file, stays as it is; so does one that is no plain name (a group, a file, another
+ * architecture).
  */
 #ifndef BUILDER_PINNING_H
 #define BUILDER_PINNING_H

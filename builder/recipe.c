@@ -270,9 +270,9 @@ static const char *pinned_note(struct renderer *r)
 	add_bare(&packages, &pinned->packages, &unasked, &bare);
 	add_bare(&images, &pinned->images, &unasked, &bare);
 	r->spec->unpinned = words_join(&unasked, ", ");
-	return arena_printf(r->arena,
-			    "The OS's packages and the base images are those of %s%s%s.", pinned->at,
-			    bare.count ? "; not pinned: " : "", words_join(&bare, ", "));
+	return arena_printf(r->arena, "The OS's packages and the base images are those of %s%s%s.",
+			    pinned->at, bare.count ? "; not pinned: " : "",
+			    words_join(&bare, ", "));
 }
 
 /* A bare host keeps what it has: exact versions are for images. */
@@ -332,7 +332,8 @@ static int render_all(struct renderer *r)
 {
 	r->spec->os = values_get(&r->values, "os.version");
 	set(r, "pinned",
-	    "The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for "
+	    "The OS's packages stand without versions: 'ringup resolve --pin' asks its archives "
+	    "for "
 	    "them.");
 	set(r, "base.made", base_is_made(r) ? "yes" : "");
 	set(r, "base.named", strcmp(r->cluster->image.base, "auto") == 0 ? "" : "yes");
@@ -362,13 +363,12 @@ static struct renderer *begin(const struct cluster *cluster, const struct plan *
 			       .spec = spec,
 			       .layout = layout,
 			       .err = err};
-	*spec = (struct spec){
-		.base_name = "",
-		.base_script = "",
-		.base_place = "",
-		.base_digest = "",
-		.unpinned = "",
-		.snapshot = ""};
+	*spec = (struct spec){.base_name = "",
+			      .base_script = "",
+			      .base_place = "",
+			      .base_digest = "",
+			      .unpinned = "",
+			      .snapshot = ""};
 	return r;
 }
 

@@ -147,10 +147,11 @@ int stage_pin(struct stages *s, struct error *err)
 
 	s->plan.pinned = (struct pinned){0};
 	if (s->cluster.stack && cluster_has_no_stack(&s->cluster))
-		return error_set(err, ERROR_USAGE,
-				 "%s: a stack of nothing has no packages to pin; name a base by its "
-				 "digest as image.base",
-				 s->cluster.path);
+		return error_set(
+			err, ERROR_USAGE,
+			"%s: a stack of nothing has no packages to pin; name a base by its "
+			"digest as image.base",
+			s->cluster.path);
 	if (stage_recipe(s, err) < 0)
 		return -1;
 	clock_iso8601(at);

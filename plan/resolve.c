@@ -426,6 +426,7 @@ static const struct value *value_of(const struct domain *domain, const struct ch
 		if (!found)
 			found = value;
 		if (strcmp(value_cell(value, "run_packages"), choice->run_packages) == 0 &&
+		    strcmp(value_cell(value, "sha256"), choice->sha256) == 0 &&
 		    strcmp(value_cell(value, "pip"), choice->pip) == 0 &&
 		    strcmp(value_cell(value, "index"), choice->index) == 0)
 			return value;

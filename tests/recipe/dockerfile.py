@@ -7,7 +7,7 @@ INSTRUCTIONS = {"FROM", "ARG", "RUN", "COPY", "ENV", "LABEL", "CMD"}
 MARK = re.compile(r"\$\{[a-z]+\.[a-z_.]+\}")
 SECRET = re.compile(r"(?i)(password|secret|token|BEGIN [A-Z ]*PRIVATE KEY)\s*[=:]")
 PINNED = re.compile(r"^'?[A-Za-z0-9_.-]+(\[[a-z,-]+\])?==[0-9][^\s']*'?$|^/tmp/wheels/horovod-\*\.whl$")
-RANGE = re.compile(r"^'?numpy<[0-9.]+'?$")
+RANGE = re.compile(r"^'?(numpy|wrapt)<[0-9.]+'?$")
 OLD_NVIDIA = re.compile(r"^lib(cudnn|nccl)\S*cuda([89]|10)\.")
 NVIDIA = re.compile(r"^(lib(cudnn|nccl)|cuda-toolkit)")
 
@@ -56,7 +56,7 @@ def pip_words(body):
         for word in command.split():
             if skip:
                 skip = False
-            elif word in ("--extra-index-url", "--find-links", "--only-binary", "-r", "-c"):
+            elif word in ("--extra-index-url", "--index-url", "--find-links", "--only-binary", "-r", "-c"):
                 skip = True
             elif not word.startswith("--"):
                 words.append(word)

@@ -45,7 +45,8 @@ static void test_names(void **state)
 		 "python3-3.6"},
 		{"RUN dnf install cuda-compat-12-1 -x", "cuda-compat-12-1"},
 		{"RUN dnf install less-530-3.el9 tzdata-2024a-1.el9 a-1-2", "a-1-2"},
-		{"ENV N=\"dnf install b \\\nRUN dnf install c\"\nLABEL x='yum install d'\nRUN e\n", ""},
+		{"ENV N=\"dnf install b \\\nRUN dnf install c\"\nLABEL x='yum install d'\nRUN e\n",
+		 ""},
 		{"RUN apt-get install", ""},
 		{"RUN apt-get install a", "a"},
 	};
@@ -65,13 +66,15 @@ static void test_images(void **state)
 					 "FROM a.b/c:1\nCOPY --from=b / /"),
 			    "debian:12 a.b/c:1");
 	assert_string_equal(images_of(s, "FROM a.b/c"), "a.b/c");
-	assert_string_equal(images_of(s, "FROM debian AS stack\nFROM stack\nFROM build"), "debian build");
+	assert_string_equal(images_of(s, "FROM debian AS stack\nFROM stack\nFROM build"),
+			    "debian build");
 }
 
 static void test_apply(void **state)
 {
 	struct pin packages[] = {{"a", "1:2-3~x"}, {"b", ""}, {"tar", "2:1.34-7.el9"}};
-	struct pin images[] = {{"a.b/c:1", DIGEST}, {"d:2", ""}, {"x", DIGEST}}; /* a stage's name */
+	struct pin images[] = {
+		{"a.b/c:1", DIGEST}, {"d:2", ""}, {"x", DIGEST}}; /* a stage's name */
 	struct pinned pinned = {"2026-11-22T13:00:00Z", {3, packages}, {3, images}};
 	static const char text[] = "# FROM a.b/c:1\nFROM a.b/c:1 AS x\nFROM d:2\nFROM x\n"
 				   "RUN apt-get install \\\n  a \\\n  b a=4; a\n"

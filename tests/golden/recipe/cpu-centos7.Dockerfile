@@ -79,6 +79,7 @@ RUN set -eu; \
       bzip2 \
       make \
       perl \
+      which \
       file; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \

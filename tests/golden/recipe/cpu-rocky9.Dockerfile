@@ -78,6 +78,7 @@ RUN set -eu; \
       findutils \
       make \
       perl \
+      which \
       file; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \

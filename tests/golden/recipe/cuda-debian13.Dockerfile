@@ -2,15 +2,15 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# cuda 13.0.2 - the only one that 'cuda==13.0.2' admits; cuDNN 9.14.0.64 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.28.3-1 (built for CUDA 13.0) needs CUDA >=13,<14 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-cudnn-init;immich-23110;nvidia-container-images]
+# cuda 13.1.0 - the only one that 'cuda==13.1.0' admits; cuDNN 9.14.0.64 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.29.7-1 needs CUDA >=12,<14 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-cudnn-init;immich-23110;nvidia-container-images;nccl-tags;spack-nccl]
 # cudnn 9.14.0.64 - the newest that works; its builds for CUDA 13; first image 2025-11-05 [pytorch-cudnn-init;immich-23110;nvidia-container-images;common-knowledge]
-# nccl 2.28.3-1 - the newest that works; its builds for CUDA 13.0; first image 2025-09-10 [nvidia-container-images]
+# nccl 2.29.7-1 - the newest that works; its builds for CUDA >=12;<14; the CUDA range is Spack's rule [nccl-tags;spack-nccl]
 # os debian13 - the only one that 'os==debian13' admits; Debian 13 trixie; extended support: LTS 2030; path of the CUDA repository unverified [cuda-repo-management-1;common-knowledge]
 # glibc 2.41 - the newest that works; for debian13; comes with the OS [common-knowledge]
-# gcc 14.2.0 - the newest that works; for debian13; CUDA 13.0.2 needs gcc >=6,<16; the OS's own [common-knowledge;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
+# gcc 14.2.0 - the newest that works; for debian13; CUDA 13.1.0 needs gcc >=6,<16; the OS's own [common-knowledge;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
 # python 3.13 - the newest that works; for debian13; the OS's own interpreter [common-knowledge]
 # openmpi 5.0.8 - the only one that 'openmpi==5.0.8' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
-# driver 580.65.06 - the oldest known driver that runs CUDA 13.0.2; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
+# driver 580.65.06 - the oldest known driver that runs CUDA 13.1.0; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
 # ---- the stack: what the build and the image both need
 FROM docker.io/library/debian:13 AS stack
 ENV LANG=C.UTF-8
@@ -70,21 +70,20 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       echo "deb [signed-by=/usr/share/keyrings/nvidia-$4.gpg] https://$1 /" >"/etc/apt/sources.list.d/nvidia-$4.list"; \
       rm -rf /tmp/nvidia.pub; \
     }; \
-    add developer.download.nvidia.com/compute/cuda/repos/debian13/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda; \
+    add developer.download.nvidia.com/compute/cuda/repos/debian13/x86_64 8793F200.pub 02182E60104FCDC26EAE1B8597A5D4CB8793F200 cuda; \
     sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/apt/sources.list.d/nvidia-*.list; \
     [ -z "$APT_MIRROR" ] || cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-libraries-13-0=13.0.2-1 \
+      cuda-libraries-13-1=13.1.0-1 \
       libcudnn9-cuda-13=9.14.0.64-1 \
-      libnccl2=2.28.3-1+cuda13.0 \
-      cuda-compat-13-0; \
+      cuda-compat-13-1; \
     sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # what NVIDIA's images set
-RUN [ -e /usr/local/cuda ] || ln -s cuda-13.0 /usr/local/cuda
+RUN [ -e /usr/local/cuda ] || ln -s cuda-13.1 /usr/local/cuda
 ENV PATH=/usr/local/cuda/bin:$PATH \
     LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
     NVIDIA_VISIBLE_DEVICES=all \
@@ -137,10 +136,9 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
     fi; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-toolkit-13-0=13.0.2-1 \
+      cuda-toolkit-13-1=13.1.0-1 \
       libcudnn9-dev-cuda-13=9.14.0.64-1 \
-      libcudnn9-headers-cuda-13=9.14.0.64-1 \
-      libnccl-dev=2.28.3-1+cuda13.0; \
+      libcudnn9-headers-cuda-13=9.14.0.64-1; \
     sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
@@ -183,6 +181,18 @@ RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 ENV PATH=/opt/openmpi/bin:$PATH
+# NCCL 2.29.7-1 from its tagged source: NVIDIA has no package of it for this CUDA
+RUN set -eu; export CC=gcc CXX=g++; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/github.com/NVIDIA/nccl/archive/refs/tags/v2.29.7-1.tar.gz" -o /tmp/v2.29.7-1.tar.gz; \
+    echo "e67239212c395bfdb398a7519491840d06fdf6b599c299f97c7ed0109777bba1  /tmp/v2.29.7-1.tar.gz" | sha256sum -c -; \
+    mkdir /tmp/nccl; tar -xf /tmp/v2.29.7-1.tar.gz -C /tmp/nccl --strip-components=1 --no-same-owner; \
+    which make; make -C /tmp/nccl -j"$(nproc)" src.build CUDA_HOME=/usr/local/cuda; \
+    mkdir -p /opt/nccl; cp -a /tmp/nccl/build/include /tmp/nccl/build/lib /opt/nccl/; rm -f /opt/nccl/lib/*.a; \
+    echo /opt/nccl/lib >/etc/ld.so.conf.d/nccl.conf; ldconfig; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # the all-reduce worker
 COPY worker/ /src/worker/
 RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
@@ -205,6 +215,13 @@ RUN set -eu; echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 ENV PATH=/opt/openmpi/bin:$PATH
+# NCCL as it was built
+COPY --from=build /opt/nccl/ /opt/nccl/
+RUN set -eu; echo /opt/nccl/lib >/etc/ld.so.conf.d/nccl.conf; ldconfig; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \
       echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
@@ -212,14 +229,14 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
 # libcuda's stub, for the checks
-COPY --from=build /usr/local/cuda-13.0/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
+COPY --from=build /usr/local/cuda-13.1/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
     python3 -c 'import ssl'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "9.14.0.64".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.9").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.28.3-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.29.7-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 5.0.8; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
@@ -227,9 +244,9 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="13.0.2" \
+      org.ringup.stack.cuda="13.1.0" \
       org.ringup.stack.cudnn="9.14.0.64" \
-      org.ringup.stack.nccl="2.28.3-1" \
+      org.ringup.stack.nccl="2.29.7-1" \
       org.ringup.stack.os="debian13" \
       org.ringup.stack.glibc="2.41" \
       org.ringup.stack.gcc="14.2.0" \

@@ -42,7 +42,8 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       procps \
       python3 \
       python3-dev \
-      python3-pip; \
+      python3-pip \
+      libgomp1; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \

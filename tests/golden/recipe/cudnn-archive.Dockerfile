@@ -2,15 +2,15 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# cuda 9.0.176 - the only one that 'cuda==9.0.176' admits; cuDNN 7.6.5.32 (built for CUDA 9.0) needs CUDA ==9.0.*; NCCL 2.5.6-1 (built for CUDA 9.0) needs CUDA ==9.0.* [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge;public-dockerfiles]
-# cudnn 7.6.5.32 - the best of several that 'cudnn==7.6.5.32' admits; its builds for CUDA 9.0; first image 2021-08-04 [nvidia-container-images;common-knowledge]
-# nccl 2.5.6-1 - the newest that works; its builds for CUDA 9.0; repo rpm nvidia-machine-learning-repo-rhel7-1.0.0-1.x86_64 [public-dockerfiles]
+# cuda 10.2.89 - the only one that 'cuda==10.2.89' admits; cuDNN 8.3.3.40 (built for CUDA 10.2) needs CUDA ==10.2.*; NCCL 2.15.5-1 (built for CUDA 10.2) needs CUDA ==10.2.* [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge;spack-cudnn]
+# cudnn 8.3.3.40 - the best of several that 'cudnn==8.3.3.40' admits; its builds for CUDA 10.2; NVIDIA's archive [spack-cudnn;common-knowledge]
+# nccl 2.15.5-1 - the newest that works; its builds for CUDA 10.2; first image 2022-10-25 [nvidia-container-images]
 # os centos7 - the only one that 'os==centos7' admits; CentOS 7; SCLo and EPEL: vault.centos.org and archives.fedoraproject.org [nvidia-container-images;cuda-repo-management-1;nvidia-container-toolkit-574;docker-images-277;cuda-repo-management-4;data-safe-haven-1193;common-knowledge]
 # glibc 2.17 - the newest that works; for centos7; comes with the OS [cuda-10.1-installation-guide]
-# gcc 4.8.5 - the newest that works; for centos7; CUDA 9.0.176 needs gcc >=4.4.7,<7; the OS's own [cuda-10.1-installation-guide;cuda-release-notes;cuda-compatibility;spack-cuda;nvidia-container-images;common-knowledge]
+# gcc 4.8.5 - the newest that works; for centos7; CUDA 10.2.89 needs gcc >=4.4.7,<9; the OS's own [cuda-10.1-installation-guide;cuda-release-notes;cuda-compatibility;spack-cuda;nvidia-container-images;common-knowledge]
 # python 3.6 - the newest that works; for centos7; the OS's own interpreter; since CentOS 7.7 [common-knowledge]
 # openmpi 4.0.2 - the only one that 'openmpi==4.0.2' admits; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
-# driver 384.81 - the oldest known driver that runs CUDA 9.0.176; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge]
+# driver 440.33 - the oldest known driver that runs CUDA 10.2.89; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge]
 # ---- the stack: what the build and the image both need
 FROM docker.io/library/centos:7 AS stack
 ENV LANG=en_US.UTF-8
@@ -39,6 +39,7 @@ RUN set -eu; \
       python3 \
       python3-devel \
       python3-pip \
+      libgomp \
       libibverbs; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
@@ -64,22 +65,40 @@ RUN rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; set -eu; 
     add developer.download.nvidia.com/compute/machine-learning/repos/rhel7/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml; \
     sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/yum.repos.d/nvidia-*.repo; \
     [ -z "$YUM_MIRROR" ] || cp /etc/yum.repos.d/nvidia-*.repo /tmp/repos/; \
-    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
-      cuda-libraries-9-0-9.0.176-1 \
-      libcudnn7-7.6.5.32-1.cuda9.0 \
-      libnccl-2.5.6-1+cuda9.0; \
+    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False --setopt=obsoletes=0 \
+      cuda-libraries-10-2-10.2.89-1 \
+      libnccl-2.15.5-1+cuda10.2 \
+      libcublas10-10.2.2.89-1 \
+      cuda-compat-10-2; \
     sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/yum.repos.d/nvidia-*.repo; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # what NVIDIA's images set
-RUN [ -e /usr/local/cuda ] || ln -s cuda-9.0 /usr/local/cuda
+RUN [ -e /usr/local/cuda ] || ln -s cuda-10.2 /usr/local/cuda
 ENV PATH=/usr/local/cuda/bin:$PATH \
     LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
     NVIDIA_VISIBLE_DEVICES=all \
     NVIDIA_DRIVER_CAPABILITIES=compute,utility
-# the OS's pip is too old for the wheels and indexes of today
+# cuDNN 8.3.3.40 from NVIDIA's archive
+RUN set -eu; \
+    if [ -n "$YUM_MIRROR" ]; then \
+      cp -r /etc/yum.repos.d /tmp/repos; \
+      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
+      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
+    fi; \
+    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False ca-certificates curl tar xz; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/developer.download.nvidia.com/compute/redist/cudnn/v8.3.3/local_installers/10.2/cudnn-linux-x86_64-8.3.3.40_cuda10.2-archive.tar.xz" -o /tmp/cudnn-linux-x86_64-8.3.3.40_cuda10.2-archive.tar.xz; \
+    echo "d8554f2b32e6295d5fc8f3ac25e68f94058b018c801dab9c143e36812f8926ab  /tmp/cudnn-linux-x86_64-8.3.3.40_cuda10.2-archive.tar.xz" | sha256sum -c -; \
+    mkdir /tmp/cudnn; tar -xf /tmp/cudnn-linux-x86_64-8.3.3.40_cuda10.2-archive.tar.xz -C /tmp/cudnn --strip-components=1 --no-same-owner --exclude='*.a'; \
+    mkdir -p /opt/cudnn/lib; cp -a /tmp/cudnn/lib*/. /opt/cudnn/lib/; \
+    echo /opt/cudnn/lib >/etc/ld.so.conf.d/cudnn.conf; ldconfig; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+# this Python's pip is too old for the wheels and indexes of today
 RUN set -eu; printf '%s\n' \
       'pip==21.3.1 --hash=sha256:deaf32dcd9ab821e359cd8330786bcd077604b5c5730c0b096eda46f95c24a2d' \
       'setuptools==59.6.0 --hash=sha256:4ce92f1e1f8f01233ee9952c04f6b81d1e02939d6e1b488428154974a4d0783e' \
@@ -124,10 +143,10 @@ RUN set -eu; \
     fi; \
     sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/yum.repos.d/nvidia-*.repo; \
     [ -z "$YUM_MIRROR" ] || cp /etc/yum.repos.d/nvidia-*.repo /tmp/repos/; \
-    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
-      cuda-toolkit-9-0-9.0.176-1 \
-      libcudnn7-devel-7.6.5.32-1.cuda9.0 \
-      libnccl-devel-2.5.6-1+cuda9.0; \
+    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False --setopt=obsoletes=0 \
+      cuda-toolkit-10-2-10.2.89-1 \
+      libnccl-devel-2.15.5-1+cuda10.2 \
+      libcublas-devel-10.2.2.89-1; \
     sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/yum.repos.d/nvidia-*.repo; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
@@ -148,6 +167,7 @@ RUN set -eu; \
       bzip2 \
       make \
       perl \
+      which \
       file; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
@@ -194,14 +214,14 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
 # libcuda's stub, for the checks
-COPY --from=build /usr/local/cuda-9.0/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
+COPY --from=build /usr/local/cuda-10.2/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
     python3 -c 'import ssl'; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "7.6.5.32".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.7").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.5.6-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "8.3.3.40".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.8").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.15.5-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 4.0.2; \
     mkdir -p /usr/share/ringup; rpm -qa --queryformat '%{NAME} %{EVR} %{ARCH}\n' >/tmp/rpm-packages; \
     LC_ALL=C sort -o /usr/share/ringup/rpm-packages /tmp/rpm-packages; \
@@ -211,13 +231,13 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="9.0.176" \
-      org.ringup.stack.cudnn="7.6.5.32" \
-      org.ringup.stack.nccl="2.5.6-1" \
+      org.ringup.stack.cuda="10.2.89" \
+      org.ringup.stack.cudnn="8.3.3.40" \
+      org.ringup.stack.nccl="2.15.5-1" \
       org.ringup.stack.os="centos7" \
       org.ringup.stack.glibc="2.17" \
       org.ringup.stack.gcc="4.8.5" \
       org.ringup.stack.python="3.6" \
       org.ringup.stack.openmpi="4.0.2" \
-      org.ringup.stack.driver="384.81"
+      org.ringup.stack.driver="440.33"
 CMD ["/usr/local/bin/ringup-entry"]

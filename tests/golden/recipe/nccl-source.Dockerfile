@@ -187,8 +187,8 @@ RUN set -eu; export CC=gcc CXX=g++; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/github.com/NVIDIA/nccl/archive/refs/tags/v2.13.4-1.tar.gz" -o /tmp/v2.13.4-1.tar.gz; \
     echo "d5f5243200d4e40683c56f04435bfd6defa379cb4f2b8c07b0f191df0f66c3d9  /tmp/v2.13.4-1.tar.gz" | sha256sum -c -; \
     mkdir /tmp/nccl; tar -xf /tmp/v2.13.4-1.tar.gz -C /tmp/nccl --strip-components=1 --no-same-owner; \
-    make -C /tmp/nccl -j"$(nproc)" src.build CUDA_HOME=/usr/local/cuda; \
-    mkdir -p /opt/nccl; cp -a /tmp/nccl/build/include /tmp/nccl/build/lib /opt/nccl/; \
+    which make; make -C /tmp/nccl -j"$(nproc)" src.build CUDA_HOME=/usr/local/cuda; \
+    mkdir -p /opt/nccl; cp -a /tmp/nccl/build/include /tmp/nccl/build/lib /opt/nccl/; rm -f /opt/nccl/lib/*.a; \
     echo /opt/nccl/lib >/etc/ld.so.conf.d/nccl.conf; ldconfig; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \

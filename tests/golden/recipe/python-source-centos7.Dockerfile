@@ -88,6 +88,7 @@ RUN set -eu; \
       openssh-clients \
       iproute \
       procps-ng \
+      libgomp \
       libibverbs; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
@@ -144,7 +145,7 @@ RUN set -eu; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 ENV PATH=/opt/python/bin:$PATH
-# the OS's pip is too old for the wheels and indexes of today
+# this Python's pip is too old for the wheels and indexes of today
 RUN set -eu; printf '%s\n' \
       'pip==24.0 --hash=sha256:ba0d021a166865d2265246961bec0152ff124de910c5cc39f1156ce3fa7c69dc' \
       'setuptools==65.7.0 --hash=sha256:8ab4f1dbf2b4a65f7eec5ad0c620e84c34111a68d3349833494b9088212214dd' \
@@ -214,6 +215,7 @@ RUN set -eu; \
       bzip2 \
       make \
       perl \
+      which \
       file; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \

@@ -89,7 +89,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# the OS's pip is too old for the wheels and indexes of today
+# this Python's pip is too old for the wheels and indexes of today
 RUN set -eu; printf '%s\n' \
       'pip==24.0 --hash=sha256:ba0d021a166865d2265246961bec0152ff124de910c5cc39f1156ce3fa7c69dc' \
       'setuptools==65.7.0 --hash=sha256:8ab4f1dbf2b4a65f7eec5ad0c620e84c34111a68d3349833494b9088212214dd' \
@@ -101,7 +101,7 @@ RUN set -eu; printf '%s\n' \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # torch 1.13.1 by pip
-RUN set -eu; python3 -m pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cu117 'torch==1.13.1+cu117'; \
+RUN set -eu; python3 -m pip install --no-cache-dir --extra-index-url "${DOWNLOADS_MIRROR:-https:/}/download.pytorch.org/whl/cu117" 'torch==1.13.1+cu117'; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
@@ -205,8 +205,8 @@ RUN set -eu; export CC=gcc CXX=g++; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/github.com/NVIDIA/nccl/archive/refs/tags/v2.11.4-1.tar.gz" -o /tmp/v2.11.4-1.tar.gz; \
     echo "db4e9a0277a64f9a31ea9b5eea22e63f10faaed36dded4587bbc8a0d8eceed10  /tmp/v2.11.4-1.tar.gz" | sha256sum -c -; \
     mkdir /tmp/nccl; tar -xf /tmp/v2.11.4-1.tar.gz -C /tmp/nccl --strip-components=1 --no-same-owner; \
-    make -C /tmp/nccl -j"$(nproc)" src.build CUDA_HOME=/usr/local/cuda; \
-    mkdir -p /opt/nccl; cp -a /tmp/nccl/build/include /tmp/nccl/build/lib /opt/nccl/; \
+    which make; make -C /tmp/nccl -j"$(nproc)" src.build CUDA_HOME=/usr/local/cuda; \
+    mkdir -p /opt/nccl; cp -a /tmp/nccl/build/include /tmp/nccl/build/lib /opt/nccl/; rm -f /opt/nccl/lib/*.a; \
     echo /opt/nccl/lib >/etc/ld.so.conf.d/nccl.conf; ldconfig; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
@@ -308,7 +308,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "8.5.0.96".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.8").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.11.4-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 4.1.4; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import torch'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("1.13.1")'; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \

@@ -103,7 +103,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     fi; \
     apt-get update; \
     apt-get install -y --no-install-recommends ca-certificates curl xz-utils; \
-    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/developer.download.nvidia.com/compute/cudnn/redist/cudnn/linux-x86_64/cudnn-linux-x86_64-8.3.2.44_cuda11.5-archive.tar.xz" -o /tmp/cudnn-linux-x86_64-8.3.2.44_cuda11.5-archive.tar.xz; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/developer.download.nvidia.com/compute/redist/cudnn/v8.3.2/local_installers/11.5/cudnn-linux-x86_64-8.3.2.44_cuda11.5-archive.tar.xz" -o /tmp/cudnn-linux-x86_64-8.3.2.44_cuda11.5-archive.tar.xz; \
     echo "5500953c08c5e5d1dddcfda234f9efbddcdbe43a53b26dc0a82c723fa170c457  /tmp/cudnn-linux-x86_64-8.3.2.44_cuda11.5-archive.tar.xz" | sha256sum -c -; \
     mkdir /tmp/cudnn; tar -xf /tmp/cudnn-linux-x86_64-8.3.2.44_cuda11.5-archive.tar.xz -C /tmp/cudnn --strip-components=1 --no-same-owner --exclude='*.a'; \
     mkdir -p /opt/cudnn/lib; cp -a /tmp/cudnn/lib*/. /opt/cudnn/lib/; \
@@ -112,7 +112,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# the OS's pip is too old for the wheels and indexes of today
+# this Python's pip is too old for the wheels and indexes of today
 RUN set -eu; printf '%s\n' \
       'pip==24.0 --hash=sha256:ba0d021a166865d2265246961bec0152ff124de910c5cc39f1156ce3fa7c69dc' \
       'setuptools==65.7.0 --hash=sha256:8ab4f1dbf2b4a65f7eec5ad0c620e84c34111a68d3349833494b9088212214dd' \
@@ -124,13 +124,13 @@ RUN set -eu; printf '%s\n' \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # torch 1.11.0 by pip
-RUN set -eu; python3 -m pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cu115 'torch==1.11.0+cu115'; \
+RUN set -eu; python3 -m pip install --no-cache-dir --extra-index-url "${DOWNLOADS_MIRROR:-https:/}/download.pytorch.org/whl/cu115" 'torch==1.11.0+cu115'; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # TensorFlow 2.8.4 by pip
-RUN set -eu; python3 -m pip install --no-cache-dir 'tensorflow==2.8.4' protobuf==3.19.6 'numpy<1.24'; \
+RUN set -eu; python3 -m pip install --no-cache-dir 'tensorflow==2.8.4' protobuf==3.19.6 'numpy<1.24' 'wrapt<1.15'; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
@@ -322,8 +322,8 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "8.3.2.44".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.8").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.11.4-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 4.1.2; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import tensorflow'; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import torch'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import tensorflow; v = tensorflow.__version__; print("TensorFlow", v); assert v.startswith("2.8.4")'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("1.11.0")'; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \

@@ -1,16 +1,12 @@
-# Cluster image for rockylinux10, cuda
+# Cluster image for rockylinux10, cpu
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# cuda 13.0.2 - the only one that 'cuda==13.0.2' admits; cuDNN 9.14.0.64 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.28.3-1 (built for CUDA 13.0) needs CUDA >=13,<14 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-cudnn-init;immich-23110;nvidia-container-images]
-# cudnn 9.14.0.64 - the newest that works; its builds for CUDA 13; first image 2025-11-05 [pytorch-cudnn-init;immich-23110;nvidia-container-images;common-knowledge]
-# nccl 2.28.3-1 - the newest that works; its builds for CUDA 13.0; first image 2025-09-10 [nvidia-container-images]
 # os rockylinux10 - the only one that 'os==rockylinux10' admits; Rocky Linux 10 [nvidia-container-images;cuda-repo-management-1;common-knowledge]
 # glibc 2.39 - the newest that works; for rockylinux10; comes with the OS [common-knowledge]
-# gcc 14.2.0 - the newest that works; for rockylinux10; CUDA 13.0.2 needs gcc >=6,<16; the OS's own [common-knowledge;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
+# gcc 14.2.0 - the newest that works; for rockylinux10; the OS's own [common-knowledge]
 # python 3.12 - the newest that works; for rockylinux10; the OS's own interpreter [common-knowledge]
 # openmpi 5.0.8 - the only one that 'openmpi==5.0.8' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
-# driver 580.65.06 - the oldest known driver that runs CUDA 13.0.2; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
 # ---- the stack: what the build and the image both need
 FROM docker.io/rockylinux/rockylinux:10 AS stack
 ENV LANG=C.UTF-8
@@ -36,47 +32,11 @@ RUN set -eu; \
       procps-ng \
       python3 \
       python3-devel \
-      python3-pip \
-      libibverbs; \
+      python3-pip; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# NVIDIA's repository, and what of the stack comes from it
-RUN rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; set -eu; \
-    if [ -n "$YUM_MIRROR" ]; then \
-      cp -r /etc/yum.repos.d /tmp/repos; \
-      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
-    fi; \
-    dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False ca-certificates gnupg2; \
-    add() { \
-      curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/$1/$2" -o /tmp/nvidia.pub; \
-      [ "$(gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep -c '^pub:')" = 1 ]; \
-      gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep "^fpr:::::::::$3:" >/dev/null; \
-      rpm --import /tmp/nvidia.pub; \
-      printf '[nvidia-%s]\nname=nvidia-%s\nbaseurl=https://%s\ngpgcheck=1\nenabled=1\n' "$4" "$4" "$1" >"/etc/yum.repos.d/nvidia-$4.repo"; \
-      rm -rf /tmp/nvidia.pub; \
-    }; \
-    add developer.download.nvidia.com/compute/cuda/repos/rhel10/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda; \
-    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/yum.repos.d/nvidia-*.repo; \
-    [ -z "$YUM_MIRROR" ] || cp /etc/yum.repos.d/nvidia-*.repo /tmp/repos/; \
-    dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
-      cuda-libraries-13-0-13.0.2-1 \
-      libcudnn9-cuda-13-9.14.0.64-1 \
-      libnccl-2.28.3-1+cuda13.0 \
-      cuda-compat-13-0; \
-    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/yum.repos.d/nvidia-*.repo; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# what NVIDIA's images set
-RUN [ -e /usr/local/cuda ] || ln -s cuda-13.0 /usr/local/cuda
-ENV PATH=/usr/local/cuda/bin:$PATH \
-    LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
-    NVIDIA_VISIBLE_DEVICES=all \
-    NVIDIA_DRIVER_CAPABILITIES=compute,utility
 
 # ---- build stage: compiles what has no package; only its results are taken
 FROM stack AS build
@@ -102,24 +62,6 @@ RUN set -eu; \
       /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# the toolkit, and headers of NVIDIA's libraries
-RUN set -eu; \
-    if [ -n "$YUM_MIRROR" ]; then \
-      cp -r /etc/yum.repos.d /tmp/repos; \
-      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
-    fi; \
-    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/yum.repos.d/nvidia-*.repo; \
-    [ -z "$YUM_MIRROR" ] || cp /etc/yum.repos.d/nvidia-*.repo /tmp/repos/; \
-    dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
-      cuda-toolkit-13-0-13.0.2-1 \
-      libcudnn9-devel-cuda-13-9.14.0.64-1 \
-      libnccl-devel-2.28.3-1+cuda13.0; \
-    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/yum.repos.d/nvidia-*.repo; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # to fetch, unpack and build sources
 RUN set -eu; \
     if [ -n "$YUM_MIRROR" ]; then \
@@ -136,6 +78,7 @@ RUN set -eu; \
       findutils \
       make \
       perl \
+      which \
       file; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
@@ -146,7 +89,7 @@ RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.8.tar.bz2" -o /tmp/openmpi-5.0.8.tar.bz2; \
     echo "53131e1a57e7270f645707f8b0b65ba56048f5b5ac3f68faabed3eb0d710e449  /tmp/openmpi-5.0.8.tar.bz2" | sha256sum -c -; \
     mkdir /tmp/openmpi; tar -xf /tmp/openmpi-5.0.8.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
-    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda --with-cuda-libdir=/usr/local/cuda/lib64/stubs --enable-mca-dso=accelerator-cuda,btl-smcuda,rcache-gpusm,rcache-rgpusm; \
+    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared; \
     make -j"$(nproc)" install; \
     echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
@@ -181,15 +124,11 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
-# libcuda's stub, for the checks
-COPY --from=build /usr/local/cuda-13.0/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
     python3 -c 'import ssl'; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "9.14.0.64".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.9").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.28.3-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 5.0.8; \
     mkdir -p /usr/share/ringup; rpm -qa --queryformat '%{NAME} %{EVR} %{ARCH}\n' >/tmp/rpm-packages; \
     LC_ALL=C sort -o /usr/share/ringup/rpm-packages /tmp/rpm-packages; \
@@ -199,13 +138,9 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="13.0.2" \
-      org.ringup.stack.cudnn="9.14.0.64" \
-      org.ringup.stack.nccl="2.28.3-1" \
       org.ringup.stack.os="rockylinux10" \
       org.ringup.stack.glibc="2.39" \
       org.ringup.stack.gcc="14.2.0" \
       org.ringup.stack.python="3.12" \
-      org.ringup.stack.openmpi="5.0.8" \
-      org.ringup.stack.driver="580.65.06"
+      org.ringup.stack.openmpi="5.0.8"
 CMD ["/usr/local/bin/ringup-entry"]
