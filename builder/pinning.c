@@ -16,9 +16,9 @@ struct package_word {
 };
 
 struct scan {
-	const char *next;     /* the instruction after this one */
-	const char *at, *end; /* what of a RUN was not looked at yet */
-	bool is_rpm, is_in;   /* inside of a command */
+	const char *next;	    /* the instruction after this one */
+	const char *run, *at, *end; /* a RUN, what of it was not looked at yet, and its end */
+	bool is_rpm, is_in;	    /* inside of a command */
 };
 
 /* Its last line's end. Comments between the lines belong to it. */
@@ -39,7 +39,7 @@ static const char *instruction_end(const char *text)
 static bool next_run(struct scan *scan)
 {
 	while (*scan->next) {
-		scan->at = scan->next;
+		scan->run = scan->at = scan->next;
 		scan->end = instruction_end(scan->at);
 		scan->next = scan->end + (*scan->end == '\n');
 		if (starts_with(scan->at, "RUN "))
@@ -48,9 +48,9 @@ static bool next_run(struct scan *scan)
 	return false;
 }
 
-static bool is_in_comment(const char *at)
+static bool is_in_comment(const struct scan *scan, const char *at)
 {
-	while (at[-1] != '\n' && !starts_with(at, "RUN ")) /* a RUN is no comment */
+	while (at > scan->run && at[-1] != '\n')
 		at--;
 	return *at == '#';
 }
@@ -64,7 +64,7 @@ static bool find_command(struct scan *scan)
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
 		const char *at = strstr(scan->at, commands[i]);
 
-		while (at && at < first && is_in_comment(at))
+		while (at && at < first && is_in_comment(scan, at))
 			at = strstr(at + 1, commands[i]);
 		if (!at || at >= first)
 			continue;

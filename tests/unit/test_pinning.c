@@ -37,6 +37,7 @@ static void test_names(void **state)
 		{"# apt-get install of old\nRUN apt-get install a", "a"},
 		{"RUN apt-get install a \\\n# or b\n  c", "a c"},
 		{"RUN apt-get install a >/dev/null", "a"},
+		{"RUN x; \\\n# RUN apt-get install b\n  yum install c", "c"},
 		{"RUN apt-get install a=1 b/stable c:i386 d* 'e' ./f.deb g", "g"},
 		{"RUN yum install -y ${Y:+--setopt=x} @g http://h/i.rpm j", "j"},
 		{"RUN dnf install gcc-toolset-12-gcc gcc-toolset-12-gcc-c++ glibc-devel",
