@@ -46,6 +46,7 @@ podman                 # test: another one
 jq                     # test: looks into --json documents
 rpm                    # test: the packages of RPM systems
 procps                 # test: ps, pgrep
+skopeo                 # test: reads and writes layouts as ringup does
 umoci                  # test: unpacks what ringup unpacks
 '
 # Services that these packages would otherwise run now and at each boot.

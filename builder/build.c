@@ -308,7 +308,7 @@ static int build_there(const struct cluster *cluster, const struct build_options
 	built = rc == 0;
 	if (rc == 0)
 		rc = image_take_home(image, err);
-	forget_there(image, job, has_base, built);
+	forget_there(image, job, has_base && !*job->spec->snapshot, built);
 	return rc;
 }
 
@@ -320,13 +320,26 @@ struct here {
 	struct arena *arena;
 };
 
+/* An engine knows a snapshot's base by the name of any: it is not to be taken for another. */
+static void forget_snapshot(const struct image *image, const struct spec *spec)
+{
+	const struct backend *backend = image->backend;
+	struct error ignored = {0};
+
+	if (*spec->snapshot && *spec->base_script && backend->import_base && backend->forget)
+		backend->forget(&image->target, spec->base_name, "", &ignored);
+}
+
 static int build_now(void *arg, struct error *err)
 {
 	const struct here *h = arg;
+	int rc;
 
 	if (prepare_base(h->cluster, h->options->cache_folder, h->image, h->job, h->arena, err) < 0)
 		return -1;
-	return run_build(h->options, h->image, h->job, h->arena, err);
+	rc = run_build(h->options, h->image, h->job, h->arena, err);
+	forget_snapshot(h->image, h->job->spec);
+	return rc;
 }
 
 /* Files alone need no root: without a user namespace they are built as they are. */

@@ -15,9 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A mirror with the year of a time behind it, as snapshot.debian.org has them (apt.recipe). */
-#define SNAPSHOT "/debian/2"
-
 static void set(struct renderer *r, const char *name, const char *value)
 {
 	values_set(&r->values, name, value);
@@ -212,6 +209,14 @@ static int set_base(struct renderer *r)
 	return set_base_place(r);
 }
 
+/* The time in the address of a snapshot (apt.recipe), or "": ".../debian/20261122T130500Z". */
+static const char *snapshot_time(const char *mirror)
+{
+	const char *slash = strrchr(mirror, '/');
+
+	return slash && slash[1] == '2' ? slash + 1 : "";
+}
+
 static void set_mirrors(struct renderer *r)
 {
 	struct words args = WORDS_INIT(r->arena);
@@ -219,8 +224,7 @@ static void set_mirrors(struct renderer *r)
 
 	if (*mirrors->apt)
 		words_addf(&args, "APT_MIRROR=%s", mirrors->apt);
-	if (strstr(mirrors->apt, SNAPSHOT))
-		r->spec->snapshot = strstr(mirrors->apt, SNAPSHOT) + strlen(SNAPSHOT) - 1;
+	r->spec->snapshot = snapshot_time(mirrors->apt);
 	if (*mirrors->yum)
 		words_addf(&args, "YUM_MIRROR=%s", mirrors->yum);
 	if (*mirrors->pip)

@@ -88,8 +88,6 @@ static void set_choice(struct values *values, struct arena *arena, const struct 
 	set(values, arena, c->name, "index", c->index);
 	set(values, arena, c->name, "index_option",
 	    ends_with(c->index, ".html") ? "--find-links" : "--extra-index-url");
-	set(values, arena, c->name, "index_path",
-	    starts_with(c->index, HTTPS) ? c->index + strlen(HTTPS) : "");
 	set(values, arena, c->name, "download", c->download);
 	set(values, arena, c->name, "path",
 	    starts_with(c->download, HTTPS) ? c->download + strlen(HTTPS) : "");

@@ -126,6 +126,14 @@ inside() {
 	[ -z "$(docker --host "unix://$RUN/docker.sock" image ls -q 'ringup/packages')" ]
 }
 
+@test "Docker Engine takes a snapshot's base for a snapshot's alone" {
+	sed "s|apt: \".*\"|apt: \"http://127.0.0.1:$(cat index.port)/archive/debian/20260901T100000Z\"|" docker.yaml >snapshot.yaml
+	cp before.lock ringup.lock
+	build -f snapshot.yaml build -o oci:docker
+	inside docker | comm -12 packages - | diff packages -
+	run ! grep 'Z$' <(docker --host "unix://$RUN/docker.sock" image ls --format '{{.Tag}}' ringup-base)
+}
+
 @test "the base of a registry is pinned by its digest: another image under its tag changes nothing" {
 	registry_up
 	ringup push oci:pinned "$REGISTRY/base/os:1" 3>&- 4>&-

@@ -101,7 +101,7 @@ RUN set -eu; printf '%s\n' \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # torch 0.4.1 by pip, of the index alone, and NumPy, which it imports
-RUN set -eu; python3 -m pip install --no-cache-dir numpy==1.16.6; python3 -m pip install --no-cache-dir --no-deps --index-url "${DOWNLOADS_MIRROR:-https:/}/download.pytorch.org/whl/cu92" 'torch==0.4.1'; \
+RUN set -eu; python3 -m pip install --no-cache-dir numpy==1.16.6; python3 -m pip install --no-cache-dir --no-deps --index-url https://download.pytorch.org/whl/cu92 'torch==0.4.1'; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \

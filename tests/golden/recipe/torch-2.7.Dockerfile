@@ -112,7 +112,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # torch 2.7.1 by pip
-RUN set -eu; python3 -m pip install --no-cache-dir --extra-index-url "${DOWNLOADS_MIRROR:-https:/}/download.pytorch.org/whl/cu128" 'torch==2.7.1+cu128'; \
+RUN set -eu; python3 -m pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cu128 'torch==2.7.1+cu128'; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
