@@ -193,8 +193,8 @@ int native_run(struct native_stage *stage, const struct instruction *at)
 	words_add_all(&key_words, command(stage, at));
 	words_add(&key_words, "");
 	words_add_all(&key_words, env.list);
-	if (*stage->build->spec
-		     ->snapshot) /* what it brings is another thing than today's archive's */
+	/* what a snapshot brings is another thing than today's archive's */
+	if (*stage->build->spec->snapshot)
 		words_add(&key_words, stage->build->spec->snapshot);
 	native_step_key(stage, &key_words, key);
 	if (!store_has(&stage->build->store, key) && run_step(stage, at, key, &env) < 0)

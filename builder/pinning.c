@@ -169,8 +169,8 @@ static const char *pinned_word(const struct package_word *word, const struct pin
 		return NULL;
 	if (!word->is_rpm)
 		return arena_printf(arena, "%s=%s", name, version);
-	epoch = strchr(version,
-		       ':'); /* yum wants it before the name, dnf behind it: none is right too */
+	/* yum takes an epoch before the name, dnf behind it; both take none */
+	epoch = strchr(version, ':');
 	return arena_printf(arena, "%s-%s", name, epoch ? epoch + 1 : version);
 }
 

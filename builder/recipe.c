@@ -15,6 +15,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define NOT_PINNED                                                   \
+	"The OS's packages stand without versions: 'ringup resolve " \
+	"--pin' asks its archives for them."
+
 static void set(struct renderer *r, const char *name, const char *value)
 {
 	values_set(&r->values, name, value);
@@ -335,10 +339,7 @@ static int render_files(struct renderer *r)
 static int render_all(struct renderer *r)
 {
 	r->spec->os = values_get(&r->values, "os.version");
-	set(r, "pinned",
-	    "The OS's packages stand without versions: 'ringup resolve --pin' asks its archives "
-	    "for "
-	    "them.");
+	set(r, "pinned", NOT_PINNED);
 	set(r, "base.made", base_is_made(r) ? "yes" : "");
 	set(r, "base.named", strcmp(r->cluster->image.base, "auto") == 0 ? "" : "yes");
 	set(r, "title",
@@ -406,7 +407,7 @@ int recipe_render_script(const struct cluster *cluster, const struct plan *plan,
 }
 
 int recipe_render_question(const struct cluster *cluster, const struct plan *plan,
-			   const struct catalog *catalog, const char *const *names, const char *at,
+			   const struct catalog *catalog, const char *const *names,
 			   struct arena *arena, struct spec *spec, struct error *err)
 {
 	struct renderer *r = begin(cluster, plan, "question", arena, spec, err);
@@ -415,6 +416,6 @@ int recipe_render_question(const struct cluster *cluster, const struct plan *pla
 	str_init(&words);
 	quote_words(&words, names);
 	set(r, "asked.names", arena_strdup(arena, words.text));
-	set(r, "asked.at", at);
+	set(r, "asked.at", plan->pinned.at);
 	return stack_values(plan, catalog, arena, &r->values, err) < 0 ? -1 : render_all(r);
 }

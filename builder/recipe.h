@@ -26,10 +26,11 @@ int recipe_render(const struct cluster *cluster, const struct plan *plan,
 /*
  * A question to the package managers of the stack's OS: which version of each of the names they
  * would install now. Its image has PACKAGES_ANSWER, lines of a name and a version; names that the
- * archives do not have are left out. `at`: the time (ISO 8601), so that no cache answers.
+ * archives do not have are left out. The plan's pinned.at, the time of the question, is part of it,
+ * so that no cache answers. `names` is NULL-terminated; errors as of recipe_render.
  */
 int recipe_render_question(const struct cluster *cluster, const struct plan *plan,
-			   const struct catalog *catalog, const char *const *names, const char *at,
+			   const struct catalog *catalog, const char *const *names,
 			   struct arena *arena, struct spec *spec, struct error *err);
 
 #define PACKAGES_ANSWER "packages"

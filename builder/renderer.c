@@ -13,11 +13,6 @@ bool renderer_is_script(const struct renderer *r)
 	return strcmp(r->layout, "script") == 0;
 }
 
-static void set(struct renderer *r, const char *name, const char *value)
-{
-	values_set(&r->values, name, value);
-}
-
 /* The expanded text of a section, without blank lines at its end. */
 static int expand(struct renderer *r, const struct part *part, const struct section *section,
 		  const char **text)
@@ -49,7 +44,7 @@ static int gather(struct renderer *r, const struct parts *parts, const char *nam
 			return -1;
 		all = arena_printf(r->arena, "%s%s%s", all, *all && *text ? between : "", text);
 	}
-	set(r, name, all);
+	values_set(&r->values, name, all);
 	return 0;
 }
 
@@ -58,8 +53,8 @@ static int gather_image(struct renderer *r, const struct parts *parts)
 	if (gather(r, parts, "before", "\n") < 0)
 		return -1;
 	if (*values_get(&r->values, "before"))
-		set(r, "before",
-		    arena_printf(r->arena, "%s\n\n", values_get(&r->values, "before")));
+		values_set(&r->values, "before",
+			   arena_printf(r->arena, "%s\n\n", values_get(&r->values, "before")));
 	return gather(r, parts, "stack", "\n") < 0 || gather(r, parts, "build", "\n") < 0 ||
 			       gather(r, parts, "image", "\n") < 0 ||
 			       gather(r, parts, "check", "; \\\n    ") < 0
@@ -118,8 +113,8 @@ static int gather_script(struct renderer *r, const struct parts *parts)
 			return -1;
 	str_trim(&steps);
 	str_trim(&checks);
-	set(r, "steps", arena_strdup(r->arena, steps.text));
-	set(r, "check", arena_strdup(r->arena, checks.text));
+	values_set(&r->values, "steps", arena_strdup(r->arena, steps.text));
+	values_set(&r->values, "check", arena_strdup(r->arena, checks.text));
 	return 0;
 }
 
@@ -157,7 +152,7 @@ static int choose(struct renderer *r, struct parts *parts)
 				continue;
 			if (expand(r, part, &part->sections[s], &text) < 0)
 				return -1;
-			set(r, part->sections[s].name + strlen("value "), text);
+			values_set(&r->values, part->sections[s].name + strlen("value "), text);
 		}
 		if (kept != i)
 			parts->list[kept] = *part;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * renderer.h - what a Dockerfile or a script is written with: values, and the sections of the parts
- * that apply. recipe.c sets the values of a cluster and a plan; renderer.c puts texts together.
+ * that apply. recipe.c sets the values of a cluster and a plan; renderer.c puts texts together,
+ * which live in the arena. Each function that fails sets r->err, with the recipe's file and line.
  */
 #ifndef BUILDER_RENDERER_H
 #define BUILDER_RENDERER_H

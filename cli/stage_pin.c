@@ -77,8 +77,8 @@ static int ask_packages(struct stages *s, const struct words *names, char **answ
 
 	cluster.image.name = "packages"; /* so that progress says what is built */
 	stage_build_options(s, &options);
-	if (recipe_render_question(&cluster, &s->plan, &s->catalog, names->list, s->plan.pinned.at,
-				   s->arena, &spec, err) < 0 ||
+	if (recipe_render_question(&cluster, &s->plan, &s->catalog, names->list, s->arena, &spec,
+				   err) < 0 ||
 	    build_image(&cluster, &spec, &options, s->arena, &image, err) < 0)
 		return -1;
 	rc = take_answer(s, &image, answer, err);

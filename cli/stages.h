@@ -70,7 +70,8 @@ int stage_recipe(struct stages *stages, struct error *err);
 
 /*
  * Asks the archives and the registries, and sets the plan's `pinned`: builds a little image on the
- * OS's own one, in which its package manager answers. Shows progress.
+ * OS's own one, in which its package manager answers. Shows progress. Nothing is pinned after an
+ * error: an archive or registry that does not answer, a cluster without a stack (ERROR_USAGE).
  */
 int stage_pin(struct stages *stages, struct error *err);
 

@@ -90,6 +90,10 @@ inside() {
 	run ringup -f gone.yaml build
 	[ "$status" = 1 ]
 	[[ "$output" == *'root filesystem'*127.0.0.1:9* ]] # the base first, though one is there
+	# nor a step, though the snapshot's base is the same to the byte
+	sed "s|apt: \".*\"|apt: \"http://127.0.0.1:$(cat index.port)/archive/debian/20260902T100000Z\"|; s/apt: \[tree\]/apt: [tree], env: {A: b}/" cluster.yaml >same.yaml
+	build -f same.yaml build
+	grep -q '^/archive/debian/20260902T100000Z/pool/main/o/openssh/' snapshot.log
 }
 
 @test "resolve keeps what is pinned, a package that came later is named, and --pin asks again" {
