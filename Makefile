@@ -12,12 +12,12 @@ PREFIX ?= /usr/local
 O ?= build$(if $(SAN),-san)
 Q := $(if $(V),,@)
 
-MODULES := core plan oci builder registry-client deployer cli
-SRCS := $(foreach m,$(MODULES),$(wildcard $(m)/*.c))
+MODULES := lib builder registry-client deployer cli
+SRCS := $(sort $(shell find $(MODULES) -name '*.c'))
 OBJS := $(SRCS:%.c=$(O)/%.o)
 LIB_OBJS := $(filter-out $(O)/cli/%,$(OBJS))
 WORKER_OBJS := $(patsubst %.c,$(O)/%.o,$(wildcard images/worker/*.c))
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(O)/tests/%,$(wildcard tests/unit/test_*.c))
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(O)/tests/%,$(sort $(wildcard tests/unit/*/test_*.c)))
 LISTS := $(O)/gen/cmd.list $(O)/gen/engine.list $(O)/gen/launcher.list $(O)/gen/backend.list
 
 PKGS := libcurl libarchive libcjson libssh2 openssl yaml-0.1 libisal libzstd
@@ -25,7 +25,7 @@ WARN := -Wall -Wextra -Werror -Wshadow -Wmissing-prototypes -Wstrict-prototypes 
 	-Wwrite-strings -Wvla
 SANFLAGS := $(if $(SAN),-fsanitize=address -fsanitize=undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
 CFLAGS ?= -O2 -g
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) $(SANFLAGS) -pthread -I. -I$(O)/gen \
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) $(SANFLAGS) -pthread -I. -Ilib -I$(O)/gen \
 	$(if $(SAN),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong
 WORKER_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARN) -O3 -g $(SANFLAGS) -pthread
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
@@ -79,13 +79,18 @@ $(O)/flags: FORCE
 # File names -> X(name) lists: a new cmd_x.c, engine_x.c, launcher_x.c or backend_x.c needs no other edit.
 $(O)/gen/%.list: FORCE
 	@mkdir -p $(@D)
-	@for f in $(MODULES:%=%/$*_*.c); do test -f $$f && n=$${f##*/$*_} && echo "X($${n%.c})"; done >$@.new; \
+	@find $(MODULES) -name '$*_*.c' | sed 's,.*/$*_\(.*\)\.c$$,X(\1),' | sort >$@.new; \
 	cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
-$(O)/tests/%: tests/unit/%.c $(LIB_OBJS) $(O)/flags
+# All but cli/ in one archive, which tests and fuzz targets take what they need from.
+$(O)/libringup.a: $(LIB_OBJS)
+	@echo "  AR    $@"
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(O)/tests/%: tests/unit/%.c $(O)/libringup.a $(O)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
-	$(Q)$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) $(LDFLAGS_ALL) -MMD -MP -o $@ $< $(LIB_OBJS) $(PKG_LIBS) -lcmocka -lm
+	$(Q)$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) $(LDFLAGS_ALL) -MMD -MP -o $@ $< $(O)/libringup.a $(PKG_LIBS) -lcmocka -lm
 
 .PHONY: unit-tests
 unit-tests: $(UNIT_TESTS)
@@ -130,10 +135,10 @@ fuzz: $(O)/.deps ## run every fuzz target for FUZZ_SECONDS (20)
 
 .PHONY: fuzz-programs
 fuzz-programs: $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-$(O)/fuzz/%: tests/fuzz/%.c $(LIB_OBJS) $(O)/flags
+$(O)/fuzz/%: tests/fuzz/%.c $(O)/libringup.a $(O)/flags
 	@mkdir -p $(@D)
 	@echo "  FUZZ  $<"
-	$(Q)$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -fsanitize=fuzzer -pthread -MMD -MP -o $@ $< $(LIB_OBJS) $(PKG_LIBS) -lm
+	$(Q)$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -fsanitize=fuzzer -pthread -MMD -MP -o $@ $< $(O)/libringup.a $(PKG_LIBS) -lm
 
 # Targets of the worker link the worker, not ringup.
 $(O)/fuzz/fuzz_worker_%: tests/fuzz/fuzz_worker_%.c $(WORKER_OBJS) $(O)/flags

@@ -84,7 +84,7 @@ def files_of(name, version, fitting):
 
 
 def holds(condition, facts):
-    """A recipe's `when`: alternatives of terms (builder/parts.h)."""
+    """A recipe's `when`: alternatives of terms (builder/recipe/parts.h)."""
 
     def term(text):
         match = re.fullmatch(r"([a-z.]+)(==|>=|<)(\S+)", text.strip())

@@ -2,9 +2,9 @@
 #include "builder/build.h"
 
 #include "builder/context.h"
-#include "builder/kept.h"
-#include "builder/store.h"
-#include "builder/userns.h"
+#include "builder/native/kept.h"
+#include "builder/native/store.h"
+#include "builder/native/runtime/userns.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -17,7 +17,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* An image of the CPU stack with its base, twice over: what a build may need in the cache folder.
+/*
+ * An image of the CPU stack with its base, twice over: what a build may need in the cache folder.
  */
 #define BUILD_DISK_BYTES (2 * GIB)
 #define LOG_CEILING_BYTES (64 * MIB)
@@ -62,8 +63,7 @@ static int check_disk(const char *folder, struct error *err)
 		return 0;
 	return error_set(
 		err, ERROR_FAILED,
-		"only %s are free under %s, and a build needs 2 GiB; free space there and run "
-		"this again",
+		"only %s are free under %s, and a build needs 2 GiB; free space there and run this again",
 		format_bytes(free_text, (uint64_t)fs.f_bavail * fs.f_frsize), folder);
 }
 
@@ -263,11 +263,10 @@ static int find_backend(const struct cluster *cluster, const struct spec *spec,
 	if (backend_find(name, &image->target, arena, &image->backend, err) == 0)
 		return !*spec->base_place || image->backend->is_roots
 			       ? 0
-			       : error_set(err, ERROR_USAGE,
-					   "%s: image.base %s: %s takes no folder as a base; build "
-					   "with --engine native, or push it to a registry and "
-					   "name that",
-					   cluster->path, spec->base_name, image->backend->name);
+			       : error_set(
+					 err, ERROR_USAGE,
+					 "%s: image.base %s: %s takes no folder as a base; build with --engine native, or push it to a registry and name that",
+					 cluster->path, spec->base_name, image->backend->name);
 	return err->kind == ERROR_USAGE && name == cluster->build.engine
 		       ? error_wrap(err, "%s", cluster->path)
 		       : -1;

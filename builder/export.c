@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A finished image, out of what built it, as a layout. */
 #include "builder/build.h"
-#include "builder/kept.h"
+#include "builder/native/kept.h"
 
 #include "core/file.h"
-#include "oci/archive.h"
+#include "oci/archive/archive.h"
 #include "oci/layout.h"
 
 #include <fcntl.h>

@@ -81,12 +81,10 @@ static void print_pairs(const struct report_pairs *pairs)
 	for (size_t i = 0; i < pairs->finding_count; i++)
 		printf("%s\n", pairs->findings[i]);
 	if (pairs->left_out >= 0)
-		printf("all ranks exchange with both neighbours in %.0f us, without rank %d in "
-		       "%.0f us\n",
+		printf("all ranks exchange with both neighbours in %.0f us, without rank %d in %.0f us\n",
 		       pairs->all_usec, pairs->left_out, pairs->without_usec);
 	if (pairs->unsure > 0)
-		printf("%d times look slow but came only by chance: the machines are too busy to "
-		       "tell; try again\n",
+		printf("%d times look slow but came only by chance: the machines are too busy to tell; try again\n",
 		       pairs->unsure);
 	if (pairs->world < 3)
 		printf("two ranks are one pair: there is nothing to compare it with\n");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/bench_view.h"
-#include "cli/stages.h"
+#include "cli/app/stages.h"
 
 #include "core/log.h"
 #include "deployer/bench.h"
-#include "plan/expectation.h"
-#include "plan/link_notes.h"
+#include "resolver/links/expectation.h"
+#include "resolver/links/link_notes.h"
 
 #include <string.h>
 
@@ -184,15 +184,11 @@ const struct command command_bench = {
 	.name = "bench",
 	.arguments = "[-- WORKER FLAGS]",
 	.summary = "runs the all-reduce worker on every rank and judges it",
-	.help = "Every sum is verified. WORKER FLAGS are nccl-tests' (-b first size, -e last size, "
-		"-f\n"
-		"factor, -n iterations, -d type, -o op) and the worker's own (--min-busbw, "
-		"--fault-inject):\n"
+	.help = "Every sum is verified. WORKER FLAGS are nccl-tests' (-b first size, -e last size, -f\n"
+		"factor, -n iterations, -d type, -o op) and the worker's own (--min-busbw, --fault-inject):\n"
 		"  ringup bench -- -b 1K -e 64M -f 4\n"
-		"The bus bandwidth is compared with what the hosts' NVLink, PCIe or network "
-		"should give, as far as\n"
-		"that is known. Exit status 5 when the verdict is not \"pass\". The report is "
-		"kept in\n"
+		"The bus bandwidth is compared with what the hosts' NVLink, PCIe or network should give, as far as\n"
+		"that is known. Exit status 5 when the verdict is not \"pass\". The report is kept in\n"
 		".ringup/last-bench.json, whole as the worker wrote it.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/place.h"
-#include "cli/stages.h"
+#include "cli/app/place.h"
+#include "cli/app/stages.h"
 
 #include "core/file.h"
 #include "core/log.h"
@@ -175,9 +175,9 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	if (o->output && place_parse(o->output, ctx->arena, &place, err) < 0)
 		return -1;
 	if (o->output && place.kind == PLACE_REGISTRY)
-		return error_set(err, ERROR_USAGE,
-				 "build -o writes to oci:DIR or docker-archive:FILE; 'ringup push' "
-				 "sends the image to the registry");
+		return error_set(
+			err, ERROR_USAGE,
+			"build -o writes to oci:DIR or docker-archive:FILE; 'ringup push' sends the image to the registry");
 	if (stage_cluster(&s, ctx, err) < 0 || stage_plan(&s, err) < 0 || stage_recipe(&s, err) < 0)
 		return -1;
 	return build(&s, o, &place, err);
@@ -187,18 +187,13 @@ const struct command command_build = {
 	.name = "build",
 	.arguments = "",
 	.summary = "builds the image of the stack",
-	.help = "Builds with the engine of cluster.yaml's `build`, or natively: without any "
-		"daemon, by\n"
-		"overlay mounts and crun or runc, as root or in a user namespace of one's own "
-		"(see\n"
+	.help = "Builds with the engine of cluster.yaml's `build`, or natively: without any daemon, by\n"
+		"overlay mounts and crun or runc, as root or in a user namespace of one's own (see\n"
 		"/etc/subuid). The base root filesystem is made first when it is\n"
-		"missing. Nothing is done when the registry or the engine keeps an image of the "
-		"same\n"
+		"missing. Nothing is done when the registry or the engine keeps an image of the same\n"
 		"content. The same lock, base and files give the same digest again.\n\n"
-		"With --on the context goes to HOST over SSH, its engine builds (docker, podman or "
-		"buildah),\n"
-		"and the image comes back; nothing of it is left there. 'ringup push' sends it "
-		"on.\n",
+		"With --on the context goes to HOST over SSH, its engine builds (docker, podman or buildah),\n"
+		"and the image comes back; nothing of it is left there. 'ringup push' sends it on.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.run = run,

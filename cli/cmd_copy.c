@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/move.h"
+#include "cli/app/move.h"
 
 struct options {
 	struct move_options move;
@@ -27,15 +27,10 @@ const struct command command_copy = {
 	.name = "copy",
 	.arguments = "SRC... DST",
 	.summary = "copies an image between registries, layouts, archives and the daemon",
-	.help = "SRC and DST are docker://REF or REF, oci:DIR[:TAG], "
-		"docker-archive:FILE[:NAME:TAG] "
-		"or\n"
-		"docker-daemon:NAME[:TAG]. From registry to registry nothing touches the disk, and "
-		"an index is\n"
-		"copied whole unless --platform names one image of it. --ca and --plain-http are "
-		"for DST.\n"
-		"Several go to HOST/PREFIX/ or to one oci:DIR, each under its own name and "
-		"tag.\n\n"
+	.help = "SRC and DST are docker://REF or REF, oci:DIR[:TAG], docker-archive:FILE[:NAME:TAG] or\n"
+		"docker-daemon:NAME[:TAG]. From registry to registry nothing touches the disk, and an index is\n"
+		"copied whole unless --platform names one image of it. --ca and --plain-http are for DST.\n"
+		"Several go to HOST/PREFIX/ or to one oci:DIR, each under its own name and tag.\n\n"
 		"  ringup copy registry.lab:5000/team/train:1 10.0.0.254:5000/team/train:1\n"
 		"  ringup copy docker-daemon:train:1 oci:image:1\n",
 	.options = options,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/stages.h"
+#include "cli/app/stages.h"
 
 #include "core/file.h"
 #include "deployer/probe.h"
@@ -56,8 +56,7 @@ const struct command command_down = {
 	.name = "down",
 	.arguments = "",
 	.summary = "stops and removes the cluster's containers",
-	.help = "The image and the cluster's files stay on the hosts, so that the next 'up' is "
-		"quick;\n"
+	.help = "The image and the cluster's files stay on the hosts, so that the next 'up' is quick;\n"
 		"--purge leaves no trace. Running it twice is harmless.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/stages.h"
+#include "cli/app/stages.h"
 
 #include "core/json.h"
 #include "deployer/probe.h"
@@ -90,8 +90,7 @@ const struct command command_exec = {
 	.name = "exec",
 	.arguments = "[--] CMD...",
 	.summary = "runs a command in every container",
-	.help = "Output is printed behind the name of its host; the words reach the program as "
-		"they are,\n"
+	.help = "Output is printed behind the name of its host; the words reach the program as they are,\n"
 		"no shell reads them (use: ringup exec -- sh -c '...').\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/command.h"
+#include "cli/app/command.h"
 
 static int run(struct context *ctx, void *options, const char *const *arguments, struct error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/place.h"
-#include "cli/remote.h"
+#include "cli/app/place.h"
+#include "cli/app/remote.h"
 
 #include "core/json.h"
 #include "core/str.h"
@@ -244,8 +244,7 @@ const struct command command_inspect = {
 	.name = "inspect",
 	.arguments = "REF",
 	.summary = "shows what an image in a registry is made of",
-	.help = "Digest, platform, layers and their sizes, config, and what refers to it (bills of "
-		"materials,\n"
+	.help = "Digest, platform, layers and their sizes, config, and what refers to it (bills of materials,\n"
 		"signatures). No layer is fetched.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/remote.h"
+#include "cli/app/remote.h"
 
 #include "core/log.h"
 #include "plan/credentials.h"
@@ -56,9 +56,9 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	const char *address = *arguments;
 
 	if (!o->user)
-		return error_set(err, ERROR_USAGE,
-				 "give the user name with --username; the password is read "
-				 "from standard input");
+		return error_set(
+			err, ERROR_USAGE,
+			"give the user name with --username; the password is read from standard input");
 	if (remote_cluster(ctx, &cluster, err) < 0 ||
 	    read_password(ctx->arena, &credentials.password, err) < 0)
 		return -1;
@@ -82,10 +82,8 @@ const struct command command_login = {
 	.name = "login",
 	.arguments = "[REGISTRY]",
 	.summary = "checks and keeps a registry's user and password",
-	.help = "The password is read from standard input, never from the command line. It is kept "
-		"in\n"
-		".ringup/auth.json (mode 0600) beside cluster.yaml, in the form of Docker's "
-		"config.json.\n",
+	.help = "The password is read from standard input, never from the command line. It is kept in\n"
+		".ringup/auth.json (mode 0600) beside cluster.yaml, in the form of Docker's config.json.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = 1,

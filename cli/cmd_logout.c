@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/remote.h"
+#include "cli/app/remote.h"
 
 #include "core/json.h"
 #include "plan/credentials.h"
@@ -30,8 +30,7 @@ const struct command command_logout = {
 	.name = "logout",
 	.arguments = "[REGISTRY]",
 	.summary = "forgets a registry's user and password",
-	.help = "They are taken out of .ringup/auth.json. What Docker keeps in its own config.json "
-		"stays.\n",
+	.help = "They are taken out of .ringup/auth.json. What Docker keeps in its own config.json stays.\n",
 	.max_arguments = 1,
 	.run = run,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/stages.h"
+#include "cli/app/stages.h"
 
 #include <string.h>
 

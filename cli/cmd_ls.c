@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/place.h"
-#include "cli/remote.h"
+#include "cli/app/place.h"
+#include "cli/app/remote.h"
 
 #include "core/json.h"
 #include "core/str.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/stages.h"
+#include "cli/app/stages.h"
 
 #include "core/term.h"
-#include "plan/matrix.h"
+#include "resolver/matrix/matrix.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -203,7 +203,8 @@ static int check(struct stages *s, struct error *err)
 			 report.count == 1 ? "finding" : "findings", report.rows, report.files);
 }
 
-/* A file that is no table at all, "FILE:LINE: text", is the one finding: nothing else can be read.
+/*
+ * A file that is no table at all, "FILE:LINE: text", is the one finding: nothing else can be read.
  */
 static int refuse_file(const struct context *ctx, struct error *err)
 {
@@ -245,8 +246,7 @@ static int check_options(const struct context *ctx, const struct options *o,
 	if (o->check && (*arguments || o->csv || o->markdown || o->all_columns))
 		return error_set(
 			err, ERROR_USAGE,
-			"--check looks at the whole catalog: it takes no other option than "
-			"--json, and no words");
+			"--check looks at the whole catalog: it takes no other option than --json, and no words");
 	return 0;
 }
 
@@ -277,21 +277,16 @@ const struct command command_matrix = {
 	.name = "matrix",
 	.arguments = "[COMPONENT [REQ...]]",
 	.summary = "what goes with what: the rows of the catalog that fit",
-	.help = "Without COMPONENT the tables are listed. A REQ leaves the rows that go with it: "
-		"those "
-		"that are\n"
-		"part of a stack that satisfies every REQ, as in 'resolve', or where REQ names a "
-		"column, those\n"
+	.help = "Without COMPONENT the tables are listed. A REQ leaves the rows that go with it: those that are\n"
+		"part of a stack that satisfies every REQ, as in 'resolve', or where REQ names a column, those\n"
 		"whose cell fits. Newest first. Exit status 3 when no row fits.\n\n"
-		"  ringup matrix tensorflow                      every TensorFlow, and what it "
-		"needs\n"
+		"  ringup matrix tensorflow                      every TensorFlow, and what it needs\n"
 		"  ringup matrix cuda 'driver==470'              the CUDAs that a driver can run\n"
 		"  ringup matrix torch gpu==V100 'driver==535.54.03'\n"
 		"  ringup matrix nccl 'cuda==11.*' kind==apt --csv\n"
 		"  ringup matrix image 'cuda==11.2' status==gone os==ubuntu20.04\n"
 		"  ringup matrix conflicts 'openmpi==3.1.3'      what is known to break\n"
-		"  ringup matrix --check                         after you wrote rows of your "
-		"own\n",
+		"  ringup matrix --check                         after you wrote rows of your own\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/stages.h"
+#include "cli/app/stages.h"
 
 #include "core/log.h"
 #include "core/term.h"
 #include "deployer/probe.h"
-#include "plan/link_notes.h"
+#include "resolver/links/link_notes.h"
 
 struct options {
 	const char *output;
@@ -89,8 +89,7 @@ const struct command command_probe = {
 	.arguments = "",
 	.summary = "facts of every host",
 	.help = "One SSH round trip per host, all side by side. Changes nothing on the hosts.\n"
-		"The facts are also kept in .ringup/facts.json. Links that run below what they "
-		"could are warned\n"
+		"The facts are also kept in .ringup/facts.json. Links that run below what they could are warned\n"
 		"of: PCIe lanes, NICs of one card, NVLinks.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

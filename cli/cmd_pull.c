@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/move.h"
+#include "cli/app/move.h"
 
 struct options {
 	struct move_options move;
@@ -15,10 +15,9 @@ static int check(const struct place *from, const struct place *to, struct error 
 {
 	if (from->kind == PLACE_REGISTRY && to->kind != PLACE_REGISTRY)
 		return 0;
-	return error_set(err, ERROR_USAGE,
-			 "pull brings an image from a registry to oci:DIR[:TAG], "
-			 "docker-archive:FILE, docker-daemon:NAME or rootfs:DIR; between "
-			 "registries use 'ringup copy'");
+	return error_set(
+		err, ERROR_USAGE,
+		"pull brings an image from a registry to oci:DIR[:TAG], docker-archive:FILE, docker-daemon:NAME or rootfs:DIR; between registries use 'ringup copy'");
 }
 
 static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
@@ -33,16 +32,13 @@ const struct command command_pull = {
 	.arguments = "REF... DST",
 	.summary = "brings an image from a registry to this machine",
 	.help = "DST is oci:DIR[:TAG], docker-archive:FILE[:NAME:TAG] ('-' is standard output),\n"
-		"docker-daemon:NAME[:TAG], or rootfs:DIR: the image's layers as one tree of "
-		"files, each\n"
+		"docker-daemon:NAME[:TAG], or rootfs:DIR: the image's layers as one tree of files, each\n"
 		"unpacked while the next ones come; DIR must not be there, or be empty.\n"
-		"Several blobs come side by side, each hashed while it arrives. What is in the "
-		"layout already\n"
+		"Several blobs come side by side, each hashed while it arrives. What is in the layout already\n"
 		"is not asked for, and an interrupted pull goes on where it was.\n"
 		"Several images go to one oci:DIR, each under its own name and tag.\n\n"
 		"  ringup pull registry.lab:5000/team/train:1 oci:image\n"
-		"  ringup pull --platform linux/arm64 registry.lab:5000/team/train:1 "
-		"docker-archive:train.tar\n"
+		"  ringup pull --platform linux/arm64 registry.lab:5000/team/train:1 docker-archive:train.tar\n"
 		"  ringup pull registry.lab:5000/team/train:1 rootfs:/srv/train\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

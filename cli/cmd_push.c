@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/move.h"
-#include "cli/stages.h"
+#include "cli/app/move.h"
+#include "cli/app/stages.h"
 
 #include "core/log.h"
 
@@ -59,9 +59,9 @@ static int check(const struct place *from, const struct place *to, struct error 
 {
 	if (from->kind != PLACE_REGISTRY && to->kind == PLACE_REGISTRY)
 		return 0;
-	return error_set(err, ERROR_USAGE,
-			 "push sends oci:DIR[:TAG], docker-archive:FILE or docker-daemon:NAME to a "
-			 "registry; between registries use 'ringup copy'");
+	return error_set(
+		err, ERROR_USAGE,
+		"push sends oci:DIR[:TAG], docker-archive:FILE or docker-daemon:NAME to a registry; between registries use 'ringup copy'");
 }
 
 static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
@@ -71,9 +71,9 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	if (!arguments[0])
 		return push_own(ctx, err);
 	if (!arguments[1])
-		return error_set(err, ERROR_USAGE,
-				 "push takes a source and a reference, or neither: ringup push SRC "
-				 "HOST[:PORT]/NAME:TAG");
+		return error_set(
+			err, ERROR_USAGE,
+			"push takes a source and a reference, or neither: ringup push SRC HOST[:PORT]/NAME:TAG");
 	return move_images(ctx, &o->move, arguments, check, err);
 }
 
@@ -81,17 +81,13 @@ const struct command command_push = {
 	.name = "push",
 	.arguments = "[SRC... REF]",
 	.summary = "builds the cluster's image and pushes it to its registry, or pushes SRC to REF",
-	.help = "Without arguments: nothing is built or sent when the registry holds an image of "
-		"the same content.\n"
+	.help = "Without arguments: nothing is built or sent when the registry holds an image of the same content.\n"
 		"SRC is oci:DIR[:TAG], docker-archive:FILE[:NAME:TAG] ('-' is standard input) or\n"
-		"docker-daemon:NAME[:TAG]. Only what the registry lacks is sent, and the tag is "
-		"written last.\n"
+		"docker-daemon:NAME[:TAG]. Only what the registry lacks is sent, and the tag is written last.\n"
 		"What an archive's layers became is noted: they are packed once.\n"
-		"Several sources go to a REF that ends in '/', each under its own name and "
-		"tag.\n\n"
+		"Several sources go to a REF that ends in '/', each under its own name and tag.\n\n"
 		"  ringup push oci:image registry.lab:5000/team/train:1\n"
-		"  ringup push docker-archive:a.tar docker-archive:b.tar "
-		"registry.lab:5000/team/\n",
+		"  ringup push docker-archive:a.tar docker-archive:b.tar registry.lab:5000/team/\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/stages.h"
+#include "cli/app/stages.h"
 
 #include "builder/context.h"
-#include "builder/recipe.h"
+#include "builder/recipe/recipe.h"
 #include "core/file.h"
 
 #include <string.h>
@@ -35,7 +35,8 @@ static int start(struct stages *s, struct context *ctx, bool asked, struct error
 	return 0;
 }
 
-/* The script and what it wants beside it: a context, in which it has the Dockerfile's place first.
+/*
+ * The script and what it wants beside it: a context, in which it has the Dockerfile's place first.
  */
 static int write_script(const struct spec *spec, const char *folder, struct error *err)
 {
@@ -84,8 +85,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 				 o->format);
 	if (o->pin && script)
 		return error_set(err, ERROR_USAGE,
-				 "--pin is for images: a bare host keeps the "
-				 "versions that it has");
+				 "--pin is for images: a bare host keeps the versions that it has");
 	if (start(&s, ctx, *arguments != NULL, err) < 0 ||
 	    (*arguments ? stage_resolve(&s, arguments, err) : stage_plan(&s, err)) < 0)
 		return -1;
@@ -114,12 +114,9 @@ const struct command command_recipe = {
 	.arguments = "[REQ...]",
 	.summary = "prints the Dockerfile of the stack, or a script for a bare host",
 	.help = "Without REQ that of the cluster file's stack, as ringup.lock has it.\n"
-		"With -o DIR the whole build context is written, so that any builder can take "
-		"it.\n"
-		"With --format script the same stack is installed on a bare host, by root; with -o "
-		"DIR\n"
-		"DIR/install.sh, and beside it the worker's sources and the files of "
-		"image.files.\n",
+		"With -o DIR the whole build context is written, so that any builder can take it.\n"
+		"With --format script the same stack is installed on a bare host, by root; with -o DIR\n"
+		"DIR/install.sh, and beside it the worker's sources and the files of image.files.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,

@@ -108,8 +108,7 @@ static void print_served(const struct registry_site *site, const char *way, bool
 	       own->address, served->ca_path, own->user, own->address, served->password_path,
 	       served->ca_path, own->address);
 	if (strcmp(way, "process") == 0)
-		puts("after a boot      the same command again: a process does not come back by "
-		     "itself");
+		puts("after a boot      the same command again: a process does not come back by itself");
 }
 
 static int serve(struct registry_site *site, const struct registry_options *o, struct error *err)
@@ -221,26 +220,20 @@ const struct command command_registry = {
 	.name = "registry",
 	.arguments = "serve|status|stop|gc",
 	.summary = "runs a private registry here or on a host",
-	.help = "serve   sets up the Distribution server with a CA, a certificate and a password "
-		"of "
-		"its own,\n"
+	.help = "serve   sets up the Distribution server with a CA, a certificate and a password of its own,\n"
 		"        starts it, and prints what clients need; twice is harmless, and renews a\n"
 		"        certificate that ends within 30 days\n"
 		"status  repositories, tags, sizes, free space, expiry of the certificate\n"
 		"stop    ends it; its data stays\n"
 		"gc      frees the space of images that were removed; it does not serve meanwhile\n"
 		"\n"
-		"It runs under systemd, as a process where there is none, or, where neither "
-		"docker-registry\n"
+		"It runs under systemd, as a process where there is none, or, where neither docker-registry\n"
 		"nor registry is a program, as a container. Only --install installs anything.\n"
 		"The CA's key stays here.\n"
-		"Another port is another registry: name it with --address also for status, stop "
-		"and "
-		"gc.\n"
+		"Another port is another registry: name it with --address also for status, stop and gc.\n"
 		"\n"
 		"  ringup registry serve --on node01\n"
-		"  ringup registry serve --on node01 --address :5001 --mirror "
-		"https://registry-1.docker.io\n",
+		"  ringup registry serve --on node01 --address :5001 --mirror https://registry-1.docker.io\n",
 	.options = options,
 	.options_bytes = sizeof(struct registry_options),
 	.min_arguments = 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/stages.h"
+#include "cli/app/stages.h"
 
 #include "core/file.h"
 #include "core/log.h"
@@ -139,9 +139,9 @@ static int keep_locked(struct stages *s, const struct options *o, const char *co
 	if (o->update && check_names(arguments, err) < 0)
 		return -1;
 	if (o->prefer && !o->update)
-		log_warn("--prefer %s is for versions that move, and ringup.lock keeps them; with "
-			 "--update they move",
-			 o->prefer);
+		log_warn(
+			"--prefer %s is for versions that move, and ringup.lock keeps them; with --update they move",
+			o->prefer);
 	s->keep = &locked->lock.plan;
 	s->move = o->update ? arguments : changed_names(s, locked);
 	return 0;
@@ -176,8 +176,8 @@ static int pin(struct stages *s, const struct options *o, const char *const *arg
 	if (strcmp(os->version, plan_choice(&s->plan, "os")->version) == 0)
 		s->plan.pinned = old->pinned;
 	else
-		log_warn("another OS: nothing is pinned any more; 'ringup resolve --pin' asks "
-			 "its archives");
+		log_warn(
+			"another OS: nothing is pinned any more; 'ringup resolve --pin' asks its archives");
 	return 0;
 }
 
@@ -208,7 +208,8 @@ static void print_pins(const struct pinned *now, const struct pinned *before)
 	printf("pinned: %zu packages, %zu images (%s)\n", packages, images, now->at);
 }
 
-/* --- every stack --------------------------------------------------------------------------------
+/*
+ * --- every stack --------------------------------------------------------------------------------
  */
 
 #define ALL_MAX 10000
@@ -312,7 +313,8 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 		print_plan(&s, o->explain);
 		print_pins(&s.plan.pinned, &locked.lock.plan.pinned);
 	}
-	/* words are a question beside a cluster file, whose own stack is what the lock is made of
+	/*
+	 * words are a question beside a cluster file, whose own stack is what the lock is made of
 	 */
 	if (o->no_lock || (asked && s.cluster.path))
 		return 0;
@@ -325,21 +327,15 @@ const struct command command_resolve = {
 	.name = "resolve",
 	.arguments = "[REQ...]",
 	.summary = "one consistent stack, with reasons; writes ringup.lock",
-	.help = "REQ is a name, or a name with conditions: openmpi, openmpi==4.1.4, "
-		"'python>=3,<4',\n"
-		"os==debian12, gpu==V100, driver==470.57.02. Without REQ the cluster file's "
-		"`stack` is resolved\n"
-		"and ringup.lock written; versions that it has stay as long as they fit. With REQ "
-		"beside a cluster\n"
+	.help = "REQ is a name, or a name with conditions: openmpi, openmpi==4.1.4, 'python>=3,<4',\n"
+		"os==debian12, gpu==V100, driver==470.57.02. Without REQ the cluster file's `stack` is resolved\n"
+		"and ringup.lock written; versions that it has stay as long as they fit. With REQ beside a cluster\n"
 		"file no lock is written.\n"
 		"  ringup resolve --update        moves every version, and says which\n"
 		"  ringup resolve --update nccl   moves that one\n"
-		"With --pin the OS's package manager is asked, in an image of the OS, for the "
-		"version of each\n"
-		"package that the recipe names, and registries for the digests of its base "
-		"images; the lock\n"
-		"keeps them, and every recipe and build has them from then on. --update asks for "
-		"them again.\n"
+		"With --pin the OS's package manager is asked, in an image of the OS, for the version of each\n"
+		"package that the recipe names, and registries for the digests of its base images; the lock\n"
+		"keeps them, and every recipe and build has them from then on. --update asks for them again.\n"
 		"Exit status 3 when no stack satisfies the request.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

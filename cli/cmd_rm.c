@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/place.h"
-#include "cli/remote.h"
+#include "cli/app/place.h"
+#include "cli/app/remote.h"
 
 #include "core/json.h"
 #include "registry-client/manifest.h"
@@ -49,10 +49,10 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	if (place_parse_reference(arguments[0], ctx->arena, &ref, err) < 0)
 		return -1;
 	if (!ref.tag && !ref.digest)
-		return error_set(err, ERROR_USAGE,
-				 "name a tag or a digest: %s:TAG or %s@sha256:...; 'ringup ls' "
-				 "lists tags",
-				 arguments[0], arguments[0]);
+		return error_set(
+			err, ERROR_USAGE,
+			"name a tag or a digest: %s:TAG or %s@sha256:...; 'ringup ls' lists tags",
+			arguments[0], arguments[0]);
 	if (remote_open(ctx, &o->remote, ref.registry, &registry, err) < 0)
 		return -1;
 	if (o->dry_run)
@@ -77,10 +77,8 @@ const struct command command_rm = {
 	.name = "rm",
 	.arguments = "REF",
 	.summary = "removes an image from a registry",
-	.help = "With a tag, that tag; with a digest, the manifest and every tag that names it. A "
-		"registry that\n"
-		"deletes by digest alone (Distribution 2.8) is asked to only when no other tag "
-		"would go too, or\n"
+	.help = "With a tag, that tag; with a digest, the manifest and every tag that names it. A registry that\n"
+		"deletes by digest alone (Distribution 2.8) is asked to only when no other tag would go too, or\n"
 		"with --all-tags. Space is freed by the registry's garbage collection.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/stages.h"
+#include "cli/app/stages.h"
 
 #include "core/term.h"
 #include "deployer/probe.h"
@@ -97,8 +97,7 @@ const struct command command_status = {
 	.name = "status",
 	.arguments = "",
 	.summary = "the state of every host's container",
-	.help = "One SSH round trip per host. States: running, stopped, absent, unreachable; ready "
-		"with\n"
+	.help = "One SSH round trip per host. States: running, stopped, absent, unreachable; ready with\n"
 		"engine: none.\n",
 	.run = run,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/stages.h"
+#include "cli/app/stages.h"
 
 #include "core/clock.h"
 #include "core/file.h"
@@ -70,9 +70,9 @@ static int converge(struct stages *s, struct error *err)
 		if (provide_image(s, &is_new, err) < 0)
 			return -1;
 	} else {
-		log_info("  %-20s engine: none, so the hosts' own stack is used and no image is "
-			 "built",
-			 "image");
+		log_info(
+			"  %-20s engine: none, so the hosts' own stack is used and no image is built",
+			"image");
 	}
 	if (stage_lock(s, err) < 0 || stage_bringup(s, &bringup, err) < 0)
 		return -1;
@@ -188,10 +188,8 @@ const struct command command_up = {
 	.name = "up",
 	.arguments = "",
 	.summary = "brings the cluster up: resolve, build, push, deploy, verify",
-	.help = "Each host is compared with what is wanted, and only what differs is done: running "
-		"it twice\n"
-		"changes nothing, and a run that was interrupted goes on. A host that fails keeps "
-		"the\n"
+	.help = "Each host is compared with what is wanted, and only what differs is done: running it twice\n"
+		"changes nothing, and a run that was interrupted goes on. A host that fails keeps the\n"
 		"others' work; exit status 4 then.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

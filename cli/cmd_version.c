@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/command.h"
+#include "cli/app/command.h"
 
 #include "core/json.h"
 

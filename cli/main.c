@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/command.h"
+#include "cli/app/command.h"
 
 #include "core/clock.h"
 #include "core/json.h"
@@ -74,8 +74,7 @@ void command_print_list(void)
 		printf("  %-10s %s\n", (*c)->name, (*c)->summary);
 	puts("\nglobal options, before or after the command:");
 	opt_help(global_options, stdout);
-	puts("\nexit status: 0 done; 1 failed; 2 usage or bad input file; 3 no stack satisfies the "
-	     "request;\n"
+	puts("\nexit status: 0 done; 1 failed; 2 usage or bad input file; 3 no stack satisfies the request;\n"
 	     "4 some hosts failed, others are fine; 5 the cluster works but the verdict is bad;\n"
 	     "130 interrupted\n\n'ringup help COMMAND' says more.");
 }

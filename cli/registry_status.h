@@ -3,7 +3,7 @@
 #ifndef CLI_REGISTRY_STATUS_H
 #define CLI_REGISTRY_STATUS_H
 
-#include "cli/registry_site.h"
+#include "cli/app/registry_site.h"
 
 /* Asks the machine and the registry, and prints the table or the JSON document of docs/cli.md. */
 int registry_status(struct registry_site *site, struct error *err);

@@ -50,8 +50,7 @@ static int run_one(struct member *m, void *arg, struct error *err)
 		str_one_line(&result->out, LAST_WORDS_BYTES);
 		rc = error_set(
 			err, ERROR_FAILED,
-			"%s: the worker cannot be started (status %d): %s; run 'ringup up' to mend "
-			"the cluster",
+			"%s: the worker cannot be started (status %d): %s; run 'ringup up' to mend the cluster",
 			m->host->name, result->status, result->out.text);
 	} else if (m->index == 0) {
 		run->root = *result;
@@ -77,10 +76,10 @@ static int plan_launch(struct fleet *fleet, const struct bench_options *options,
 		return -1;
 	}
 	if (run->launcher->needs_containers && !fleet->members[0].engine->has_containers)
-		return error_set(err, ERROR_USAGE,
-				 "the launcher '%s' needs containers, and the engine is '%s'; take "
-				 "--launcher ssh",
-				 options->launcher, fleet->members[0].engine->name);
+		return error_set(
+			err, ERROR_USAGE,
+			"the launcher '%s' needs containers, and the engine is '%s'; take --launcher ssh",
+			options->launcher, fleet->members[0].engine->name);
 	for (size_t i = 0; i < fleet->count; i++) {
 		first[i] = world;
 		world += member_slots(&fleet->members[i]);
@@ -121,7 +120,8 @@ static const struct member *member_of(const struct fleet *fleet, const cJSON *ra
 	return NULL;
 }
 
-/* A job that runs on fewer hosts than planned can exit 0 and look right: count the ranks per host.
+/*
+ * A job that runs on fewer hosts than planned can exit 0 and look right: count the ranks per host.
  */
 static int check_places(const struct run *run, const int *seen, struct error *err)
 {
@@ -131,11 +131,10 @@ static int check_places(const struct run *run, const int *seen, struct error *er
 		const struct member *m = &fleet->members[i];
 
 		if (seen[i] != member_slots(m))
-			return error_set(err, ERROR_VERDICT,
-					 "%d ranks ran on %s, planned were %d: the launcher did "
-					 "not spread the "
-					 "job over the cluster",
-					 seen[i], m->host->name, member_slots(m));
+			return error_set(
+				err, ERROR_VERDICT,
+				"%d ranks ran on %s, planned were %d: the launcher did not spread the job over the cluster",
+				seen[i], m->host->name, member_slots(m));
 	}
 	return 0;
 }

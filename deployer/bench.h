@@ -5,7 +5,7 @@
 #ifndef DEPLOYER_BENCH_H
 #define DEPLOYER_BENCH_H
 
-#include "deployer/launcher.h"
+#include "deployer/launcher/launcher.h"
 
 struct bench_options {
 	const char *launcher;	      /* name */

@@ -49,10 +49,10 @@ static int explain_pull(const struct visit *v, struct error *err)
 	const struct bringup *b = v->bringup;
 
 	if (strstr(err->text, "x509") || strstr(err->text, "certificate"))
-		return error_advise(err,
-				    "the host does not trust the registry %s; set registry.ca in "
-				    "cluster.yaml to the CA that signed its certificate",
-				    b->registry);
+		return error_advise(
+			err,
+			"the host does not trust the registry %s; set registry.ca in cluster.yaml to the CA that signed its certificate",
+			b->registry);
 	if (strstr(err->text, "unauthorized") || strstr(err->text, "401") ||
 	    strstr(err->text, "no basic auth credentials"))
 		return error_advise(

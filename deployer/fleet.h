@@ -10,8 +10,8 @@
 #define DEPLOYER_FLEET_H
 
 #include "core/progress.h"
-#include "deployer/engine.h"
-#include "deployer/ssh.h"
+#include "deployer/engine/engine.h"
+#include "deployer/ssh/ssh.h"
 #include "plan/cluster.h"
 #include "plan/facts.h"
 

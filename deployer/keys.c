@@ -4,7 +4,7 @@
 #include "core/digest.h"
 #include "core/file.h"
 #include "core/proc.h"
-#include "deployer/known_hosts.h"
+#include "deployer/ssh/known_hosts.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -32,8 +32,7 @@ static int died(struct member *m, const char *state, struct error *err)
 	if (strstr(logs.out.text, "Address already in use"))
 		return error_advise(
 			err,
-			"another program has port %d there (ss -ltnp shows it): stop it, or set "
-			"container.sshd_port",
+			"another program has port %d there (ss -ltnp shows it): stop it, or set container.sshd_port",
 			m->fleet->cluster->container.sshd_port);
 	return error_advise(
 		err, "'ringup logs %s' shows all of it; mend the cause and run 'ringup up' again",
@@ -113,8 +112,7 @@ static int meet_one(struct member *m, void *arg, struct error *err)
 	str_one_line(&result.out, LOG_BYTES);
 	return error_set(
 		err, ERROR_FAILED,
-		"%s: its worker cannot log in to other workers on port %d: %s; is the port open "
-		"between the hosts?",
+		"%s: its worker cannot log in to other workers on port %d: %s; is the port open between the hosts?",
 		m->host->name, m->fleet->cluster->container.sshd_port, result.out.text);
 }
 

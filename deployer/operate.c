@@ -2,7 +2,7 @@
 /* What is done with a running cluster: take it down, read its logs, run words in it. */
 #include "deployer/bringup.h"
 
-#include "deployer/container.h"
+#include "deployer/engine/container.h"
 #include "deployer/journal.h"
 #include "deployer/remote.h"
 
@@ -48,7 +48,8 @@ static int try_engine(struct member *m, const char *const *pattern,
 	return ssh_run(m->ssh, &command, result, &ignored);
 }
 
-/* Every version of the cluster's image; one that another container uses stays: the engine says no.
+/*
+ * Every version of the cluster's image; one that another container uses stays: the engine says no.
  */
 static void remove_images(struct member *m)
 {

@@ -104,10 +104,10 @@ static int check_one(struct member *m, void *arg, struct error *err)
 	if (!m->engine->has_containers || *f->engine_version)
 		return 0;
 	if (!*f->engine)
-		return error_set(err, ERROR_FAILED,
-				 "%s: %s is not installed there; install it (on Debian and Ubuntu: "
-				 "apt-get install docker.io), or set container.engine",
-				 m->host->name, m->engine->name);
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: %s is not installed there; install it (on Debian and Ubuntu: apt-get install docker.io), or set container.engine",
+			m->host->name, m->engine->name);
 	return error_set(
 		err, ERROR_FAILED,
 		"%s: %s does not answer there: %s; start it (systemctl start %s) and see its log",

@@ -196,8 +196,7 @@ static int no_program(const struct registry_host *host, struct error *err)
 {
 	return error_set(
 		err, ERROR_FAILED,
-		"%s: neither docker-registry nor registry is a program there; --install installs "
-		"Debian's package docker-registry, --as container needs none",
+		"%s: neither docker-registry nor registry is a program there; --install installs Debian's package docker-registry, --as container needs none",
 		place(host));
 }
 
@@ -300,14 +299,13 @@ int registry_host_start(struct registry_host *host, const struct registry_found 
 		if (strstr(err->text, "address already in use"))
 			error_advise(
 				err,
-				"what holds port %d there? Debian's own docker-registry.service "
-				"takes 5000: systemctl disable --now docker-registry",
+				"what holds port %d there? Debian's own docker-registry.service takes 5000: systemctl disable --now docker-registry",
 				host->port);
 		else if (strstr(err->text, "Unable to find image"))
-			error_advise(err,
-				     "load the image %s there, name another with --image, or "
-				     "install the package docker-registry",
-				     host->image);
+			error_advise(
+				err,
+				"load the image %s there, name another with --image, or install the package docker-registry",
+				host->image);
 		return -1;
 	}
 	*was_running = strstr(result.out.text, "was_running=yes");

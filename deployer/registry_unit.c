@@ -24,8 +24,7 @@ static const char FORMAT[] =
 	"Group=ringup-registry\n"
 	"WorkingDirectory=%s\n"
 	"ExecStart=%s serve %s/config.yml\n"
-	"%s"
-	"Restart=on-failure\n"
+	"%sRestart=on-failure\n"
 	"RestartSec=5\n"
 	"UMask=0077\n"
 	"LimitNOFILE=65536\n"
@@ -59,13 +58,13 @@ static const char FORMAT[] =
 static int check_path(const char *path, struct error *err)
 {
 	if (path[0] == '/' &&
-	    !path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			       "0123456789/._+-")])
+	    !path[strspn(path,
+			 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-")])
 		return 0;
-	return error_set(err, ERROR_USAGE,
-			 "a systemd unit cannot hold the path '%s'; take one of letters, digits "
-			 "and /._+-, or run it with --as process",
-			 path);
+	return error_set(
+		err, ERROR_USAGE,
+		"a systemd unit cannot hold the path '%s'; take one of letters, digits and /._+-, or run it with --as process",
+		path);
 }
 
 int registry_unit(const struct registry_host *host, const char *program, struct arena *arena,

@@ -55,8 +55,7 @@ static const char *login_pipe(struct visit *v)
 	if (c->helper)
 		return arena_printf(
 			&v->m->arena,
-			"printf %%s '%s' | docker-credential-%s get | jq '{auths: {\"%s\": {auth: "
-			"(.Username + \":\" + .Secret | @base64)}}}' | ",
+			"printf %%s '%s' | docker-credential-%s get | jq '{auths: {\"%s\": {auth: (.Username + \":\" + .Secret | @base64)}}}' | ",
 			registry, c->helper, registry);
 	return arena_printf(&v->m->arena, "jq '{auths: {\"%s\": .auths[\"%s\"]}}' %s | ", registry,
 			    registry, c->path);

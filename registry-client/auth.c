@@ -166,11 +166,10 @@ static int check_realm(const struct registry *registry, const char *realm, struc
 {
 	if (strncasecmp(realm, "https://", 8) == 0 || url_same_host(registry->base, realm))
 		return 0;
-	return error_set(err, ERROR_FAILED,
-			 "registry %s wants user and password to be sent to %.200s, which is "
-			 "neither https nor the registry itself; nothing was sent. Correct the "
-			 "realm in the registry's settings",
-			 registry->base, realm);
+	return error_set(
+		err, ERROR_FAILED,
+		"registry %s wants user and password to be sent to %.200s, which is neither https nor the registry itself; nothing was sent. Correct the realm in the registry's settings",
+		registry->base, realm);
 }
 
 static int refused(const struct registry *registry, struct error *err)
@@ -178,19 +177,19 @@ static int refused(const struct registry *registry, struct error *err)
 	const char *user = registry->auth.user;
 
 	if (registry->auth.identity.hidden)
-		return error_set(err, ERROR_FAILED,
-				 "registry %s refused the refresh token on file (HTTP 401); run "
-				 "'ringup login %s', or 'docker login %s', again",
-				 registry->base, registry->address, registry->address);
+		return error_set(
+			err, ERROR_FAILED,
+			"registry %s refused the refresh token on file (HTTP 401); run 'ringup login %s', or 'docker login %s', again",
+			registry->base, registry->address, registry->address);
 	if (!user)
-		return error_set(err, ERROR_FAILED,
-				 "registry %s asks for a user and a password (HTTP 401); run "
-				 "'ringup login %s' first",
-				 registry->base, registry->address);
-	return error_set(err, ERROR_FAILED,
-			 "registry %s refused user '%s' or the password (HTTP 401); run 'ringup "
-			 "login %s' with the right ones",
-			 registry->base, user, registry->address);
+		return error_set(
+			err, ERROR_FAILED,
+			"registry %s asks for a user and a password (HTTP 401); run 'ringup login %s' first",
+			registry->base, registry->address);
+	return error_set(
+		err, ERROR_FAILED,
+		"registry %s refused user '%s' or the password (HTTP 401); run 'ringup login %s' with the right ones",
+		registry->base, user, registry->address);
 }
 
 /* Takes a Bearer challenge over; the token that was sent, if any, is worth nothing. */
@@ -224,10 +223,10 @@ int auth_challenged(struct registry *registry, const struct exchange *x, bool is
 		return 0;
 	}
 	if (!challenge.scheme)
-		return error_set(err, ERROR_FAILED,
-				 "registry %s answered 401 and offers neither Basic nor Bearer; "
-				 "ringup knows no other way to log in",
-				 registry->base);
+		return error_set(
+			err, ERROR_FAILED,
+			"registry %s answered 401 and offers neither Basic nor Bearer; ringup knows no other way to log in",
+			registry->base);
 	if (strcasecmp(challenge.scheme, "Bearer") == 0) {
 		if (is_second)
 			return refused(registry, err);
@@ -318,10 +317,10 @@ static int keep_token(struct registry *registry, const char *scope, const struct
 	if (!cJSON_IsString(text) || !*text->valuestring)
 		text = json_member(json, "access_token");
 	if (!cJSON_IsString(text) || strpbrk(text->valuestring, "\r\n"))
-		return error_set(err, ERROR_FAILED,
-				 "%s answered without a token; is it the token "
-				 "service of registry %s?",
-				 registry->auth.realm, registry->base);
+		return error_set(
+			err, ERROR_FAILED,
+			"%s answered without a token; is it the token service of registry %s?",
+			registry->auth.realm, registry->base);
 	seconds = json_number(json, "expires_in", TOKEN_SECONDS_DEFAULT);
 	if (!(seconds >= 2 && seconds < 1e8))
 		seconds = TOKEN_SECONDS_DEFAULT;

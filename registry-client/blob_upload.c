@@ -314,11 +314,10 @@ static enum transfer_next digest_differs(struct blob_request *blob, struct error
 	char path[LAYOUT_PATH_BYTES], digest[DIGEST_TEXT_BYTES];
 
 	if (blob->source && is_last) {
-		error_set(err, ERROR_FAILED,
-			  "%d times the bytes that registry %s sent had another digest; the blob "
-			  "is damaged there or on the way: push it there again, and look for a "
-			  "broken proxy or disk",
-			  blob->damaged_tries, blob->source->registry->base);
+		error_set(
+			err, ERROR_FAILED,
+			"%d times the bytes that registry %s sent had another digest; the blob is damaged there or on the way: push it there again, and look for a broken proxy or disk",
+			blob->damaged_tries, blob->source->registry->base);
 		return TRANSFER_FAILED;
 	}
 	if (blob->source)
@@ -328,10 +327,10 @@ static enum transfer_next digest_differs(struct blob_request *blob, struct error
 		return TRANSFER_FAILED;
 	if (strcmp(digest, blob->descriptor.digest) == 0) /* damaged on the way */
 		return is_last ? transfer_failed(&blob->transfer, err) : restart(blob, err);
-	error_set(err, ERROR_FAILED,
-		  "%s is damaged on this machine's disk: its bytes have the digest %s, so the "
-		  "registry refused them; remove it and make the image again",
-		  path, digest);
+	error_set(
+		err, ERROR_FAILED,
+		"%s is damaged on this machine's disk: its bytes have the digest %s, so the registry refused them; remove it and make the image again",
+		path, digest);
 	return TRANSFER_FAILED;
 }
 
@@ -408,10 +407,10 @@ static enum transfer_next chunk_read(struct blob_request *blob, struct error *er
 	struct exchange *x = &blob->transfer.x;
 
 	if (x->result == CURLE_OK && x->status == 206 && x->range && !is_chunk(blob)) {
-		error_set(err, ERROR_FAILED,
-			  "registry %s sends other bytes of the blob than the %s that were asked "
-			  "for; look for a broken proxy in between",
-			  blob->source->registry->base, blob->range);
+		error_set(
+			err, ERROR_FAILED,
+			"registry %s sends other bytes of the blob than the %s that were asked for; look for a broken proxy in between",
+			blob->source->registry->base, blob->range);
 		return TRANSFER_FAILED;
 	}
 	if (x->result == CURLE_OK && blob->chunk_filled == next_length(blob) &&
@@ -420,10 +419,10 @@ static enum transfer_next chunk_read(struct blob_request *blob, struct error *er
 	if (x->result == CURLE_OK && x->status == 206)
 		return TRANSFER_AGAIN;
 	if ((x->result == CURLE_OK || x->result == CURLE_WRITE_ERROR) && x->status == 200) {
-		error_set(err, ERROR_FAILED,
-			  "registry %s gives no parts of blobs (200 to a Range request); pull the "
-			  "image to oci:DIR and push it from there",
-			  blob->source->registry->base);
+		error_set(
+			err, ERROR_FAILED,
+			"registry %s gives no parts of blobs (200 to a Range request); pull the image to oci:DIR and push it from there",
+			blob->source->registry->base);
 		return TRANSFER_FAILED;
 	}
 	return transfer_failed(&blob->transfer, err);

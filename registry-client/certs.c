@@ -42,10 +42,10 @@ static int find_client(struct certs *certs, struct arena *arena, struct error *e
 			     certs->cert_path);
 	if (file_exists(certs->key_path))
 		return 0;
-	return error_set(err, ERROR_USAGE,
-			 "%s has no key beside it: %s is missing. Put it there, or take the "
-			 "certificate away",
-			 certs->cert_path, certs->key_path);
+	return error_set(
+		err, ERROR_USAGE,
+		"%s has no key beside it: %s is missing. Put it there, or take the certificate away",
+		certs->cert_path, certs->key_path);
 }
 
 int certs_find(const char *address, struct arena *arena, struct certs *certs, struct error *err)

@@ -173,8 +173,7 @@ static void describe_answer(const struct exchange *x, struct str *out)
 static const char *advice(const struct exchange *x)
 {
 	if (x->answer.text[0] == '<')
-		return "is a proxy or another web server in between? Check 'registry: address:' "
-		       "and the proxy settings";
+		return "is a proxy or another web server in between? Check 'registry: address:' and the proxy settings";
 	switch (x->status) {
 	case 400:
 		if (strstr(x->answer.text, "HTTP request to an HTTPS server"))
@@ -191,13 +190,11 @@ static const char *advice(const struct exchange *x)
 	case 405:
 		return "the registry is read-only or does not allow this";
 	case 413:
-		return "a proxy before the registry takes no bodies of this size: raise its limit "
-		       "(nginx: client_max_body_size 0)";
+		return "a proxy before the registry takes no bodies of this size: raise its limit (nginx: client_max_body_size 0)";
 	case 429:
 		return "the registry is busy: wait a little and run the same command again";
 	default:
-		return "look into the registry's log, then run the same command again: it sends "
-		       "only what is missing";
+		return "look into the registry's log, then run the same command again: it sends only what is missing";
 	}
 }
 
@@ -206,11 +203,10 @@ static int set_status(const struct exchange *x, const char *url, struct error *e
 	_cleanup_(str_release) struct str what = {0};
 
 	if (failure_is_disk_full(x))
-		return error_set(err, ERROR_FAILED,
-				 "the registry's disk is full (HTTP %ld, no space left on device); "
-				 "free space there and run the same command again: it sends only "
-				 "what is missing",
-				 x->status);
+		return error_set(
+			err, ERROR_FAILED,
+			"the registry's disk is full (HTTP %ld, no space left on device); free space there and run the same command again: it sends only what is missing",
+			x->status);
 	str_init(&what);
 	describe_answer(x, &what);
 	return error_set(err, ERROR_FAILED, "%s %.300s answered %s; %s", x->method, url, what.text,
@@ -237,28 +233,26 @@ static int set_tunnel(const struct exchange *x, const char *url, struct error *e
 {
 	return error_set(
 		err, ERROR_FAILED,
-		"registry %.300s: the proxy does not let us through (%s); correct "
-		"https_proxy (http://USER:PASSWORD@HOST:PORT where it asks for a login), or "
-		"name the registry in NO_PROXY",
+		"registry %.300s: the proxy does not let us through (%s); correct https_proxy (http://USER:PASSWORD@HOST:PORT where it asks for a login), or name the registry in NO_PROXY",
 		url, x->problem);
 }
 
 static int set_connect(const struct exchange *x, const char *url, struct error *err)
 {
 	if (is_proxy_gone(x, url))
-		return error_set(err, ERROR_FAILED,
-				 "registry %.300s: the proxy does not answer (%.100s); correct "
-				 "http_proxy or https_proxy, or name the registry in NO_PROXY",
-				 url, x->problem);
+		return error_set(
+			err, ERROR_FAILED,
+			"registry %.300s: the proxy does not answer (%.100s); correct http_proxy or https_proxy, or name the registry in NO_PROXY",
+			url, x->problem);
 	if (x->os_errno == ECONNREFUSED)
-		return error_set(err, ERROR_FAILED,
-				 "registry %.300s: connection refused; is the registry running? "
-				 "Start it, or correct 'registry: address:'",
-				 url);
-	return error_set(err, ERROR_FAILED,
-			 "registry %.300s: no connection (%s); check the address, the network and "
-			 "firewalls in between",
-			 url, x->os_errno ? strerror((int)x->os_errno) : x->problem);
+		return error_set(
+			err, ERROR_FAILED,
+			"registry %.300s: connection refused; is the registry running? Start it, or correct 'registry: address:'",
+			url);
+	return error_set(
+		err, ERROR_FAILED,
+		"registry %.300s: no connection (%s); check the address, the network and firewalls in between",
+		url, x->os_errno ? strerror((int)x->os_errno) : x->problem);
 }
 
 static int set_trust(const struct registry *registry, const struct exchange *x, const char *url,
@@ -270,32 +264,31 @@ static int set_trust(const struct registry *registry, const struct exchange *x, 
 	if (starts_with(why, "SSL certificate problem: "))
 		why += strlen("SSL certificate problem: ");
 	if (strstr(why, "subject name") || strstr(why, "does not match"))
-		return error_set(err, ERROR_FAILED,
-				 "registry %.300s: its certificate is for another name (%s); use "
-				 "the name in the certificate, or make one for this address",
-				 url, why);
+		return error_set(
+			err, ERROR_FAILED,
+			"registry %.300s: its certificate is for another name (%s); use the name in the certificate, or make one for this address",
+			url, why);
 	if (strstr(why, "expired") || strstr(why, "not yet valid"))
-		return error_set(err, ERROR_FAILED,
-				 "registry %.300s: %s; renew it, or correct the clock of this "
-				 "machine",
-				 url, why);
-	return error_set(err, ERROR_FAILED,
-			 "registry %.300s: its certificate is not trusted by %s (%s); give the "
-			 "PEM file of the CA that signed it as 'registry: ca:'",
-			 url, ca ? ca : "the system's CAs", why);
+		return error_set(
+			err, ERROR_FAILED,
+			"registry %.300s: %s; renew it, or correct the clock of this machine", url,
+			why);
+	return error_set(
+		err, ERROR_FAILED,
+		"registry %.300s: its certificate is not trusted by %s (%s); give the PEM file of the CA that signed it as 'registry: ca:'",
+		url, ca ? ca : "the system's CAs", why);
 }
 
 static int set_tls(const struct exchange *x, const char *url, struct error *err)
 {
 	if (strstr(x->problem, "wrong version number") || strstr(x->problem, "packet length") ||
 	    strstr(x->problem, "record layer"))
-		return error_set(err, ERROR_FAILED,
-				 "registry %.300s does not speak TLS there (%s); if plain HTTP is "
-				 "meant, say 'insecure: true' or --plain-http",
-				 url, x->problem);
+		return error_set(
+			err, ERROR_FAILED,
+			"registry %.300s does not speak TLS there (%s); if plain HTTP is meant, say 'insecure: true' or --plain-http",
+			url, x->problem);
 	return error_set(err, ERROR_FAILED,
-			 "registry %.300s: TLS failed (%s); check its "
-			 "certificate and TLS settings",
+			 "registry %.300s: TLS failed (%s); check its certificate and TLS settings",
 			 url, x->problem);
 }
 
@@ -316,14 +309,13 @@ static int set_client(const struct registry *registry, const struct exchange *x,
 	if (x->result == CURLE_SSL_CERTPROBLEM)
 		return error_set(
 			err, ERROR_USAGE,
-			"registry %.300s: the client certificate %s and the key %s cannot be "
-			"used together (%s); put a pair there",
+			"registry %.300s: the client certificate %s and the key %s cannot be used together (%s); put a pair there",
 			url, s->cert_path, s->key_path, x->problem);
 	if (s->cert_path)
-		return error_set(err, ERROR_FAILED,
-				 "registry %.300s: %s; %sit does not take the client certificate "
-				 "%s; put one there that its CA has signed",
-				 url, x->problem, perhaps, s->cert_path);
+		return error_set(
+			err, ERROR_FAILED,
+			"registry %.300s: %s; %sit does not take the client certificate %s; put one there that its CA has signed",
+			url, x->problem, perhaps, s->cert_path);
 	return error_set(err, ERROR_FAILED, "registry %.300s: %s; %s" CLIENT_CERTIFICATE_ADVICE,
 			 url, x->problem, perhaps);
 }
@@ -333,8 +325,7 @@ static int set_stall(const struct registry *registry, const struct exchange *x, 
 {
 	return error_set(
 		err, ERROR_FAILED,
-		"registry %.300s: no progress for %d s (%s, %llu of %llu bytes sent); check "
-		"the registry and the network, then run the same command again",
+		"registry %.300s: no progress for %d s (%s, %llu of %llu bytes sent); check the registry and the network, then run the same command again",
 		url, registry->settings.stall_s, x->method, (unsigned long long)x->body_offset,
 		(unsigned long long)x->body_bytes);
 }
@@ -355,10 +346,10 @@ int failure_set(const struct registry *registry, const struct exchange *x, struc
 	case CURLE_COULDNT_CONNECT:
 		return set_connect(x, url.text, err);
 	case CURLE_COULDNT_RESOLVE_HOST:
-		return error_set(err, ERROR_FAILED,
-				 "registry %.300s: this machine cannot resolve the name; correct "
-				 "'registry: address:', or add the name to DNS or /etc/hosts",
-				 url.text);
+		return error_set(
+			err, ERROR_FAILED,
+			"registry %.300s: this machine cannot resolve the name; correct 'registry: address:', or add the name to DNS or /etc/hosts",
+			url.text);
 	case CURLE_OPERATION_TIMEDOUT:
 		return set_stall(registry, x, url.text, err);
 	case CURLE_PEER_FAILED_VERIFICATION:
@@ -368,26 +359,26 @@ int failure_set(const struct registry *registry, const struct exchange *x, struc
 	case CURLE_SSL_CERTPROBLEM:
 		return set_client(registry, x, url.text, err);
 	case CURLE_SSL_CACERT_BADFILE:
-		return error_set(err, ERROR_USAGE,
-				 "the CA file %s holds no certificate in PEM form; correct "
-				 "'registry: ca:'",
-				 registry->settings.ca_path ? registry->settings.ca_path : "");
+		return error_set(
+			err, ERROR_USAGE,
+			"the CA file %s holds no certificate in PEM form; correct 'registry: ca:'",
+			registry->settings.ca_path ? registry->settings.ca_path : "");
 	case CURLE_WRITE_ERROR:
-		return error_set(err, ERROR_FAILED,
-				 "%s %.300s answered more than it may (%zu bytes of body, %llu of "
-				 "headers); is this a registry?",
-				 x->method, url.text, x->answer.ceiling_bytes,
-				 (unsigned long long)HEADER_BYTES_MAX);
+		return error_set(
+			err, ERROR_FAILED,
+			"%s %.300s answered more than it may (%zu bytes of body, %llu of headers); is this a registry?",
+			x->method, url.text, x->answer.ceiling_bytes,
+			(unsigned long long)HEADER_BYTES_MAX);
 	case CURLE_ABORTED_BY_CALLBACK:
-		return error_set(err, ERROR_FAILED,
-				 "the file that was being sent to %.300s became shorter or "
-				 "unreadable; make the image again",
-				 url.text);
+		return error_set(
+			err, ERROR_FAILED,
+			"the file that was being sent to %.300s became shorter or unreadable; make the image again",
+			url.text);
 	default:
-		return error_set(err, ERROR_FAILED,
-				 "%s %.300s: %s; check the network, then run the same command "
-				 "again: it sends only what is missing",
-				 x->method, url.text,
-				 x->problem[0] ? x->problem : curl_easy_strerror(x->result));
+		return error_set(
+			err, ERROR_FAILED,
+			"%s %.300s: %s; check the network, then run the same command again: it sends only what is missing",
+			x->method, url.text,
+			x->problem[0] ? x->problem : curl_easy_strerror(x->result));
 	}
 }

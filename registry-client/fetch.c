@@ -32,8 +32,7 @@ static bool give_up(struct fetch_part *part, const char *why)
 	url_for_people(part->transfer.x.url.text, &url);
 	error_set(
 		&part->why, ERROR_FAILED,
-		"GET %.300s: %s; look into the registry's log and storage, and whether a proxy is "
-		"in between",
+		"GET %.300s: %s; look into the registry's log and storage, and whether a proxy is in between",
 		url.text, why);
 	return false;
 }
@@ -49,8 +48,8 @@ static bool begin(struct fetch_part *part, struct exchange *x)
 	part->has_begun = true;
 	if (exchange_status(x) == 200) {
 		if (length >= 0 && (uint64_t)length != size)
-			return give_up(part, "it sends a blob of another size than the manifest "
-					     "names");
+			return give_up(part,
+				       "it sends a blob of another size than the manifest names");
 		part->skip_bytes = offset;
 		part->fetch->registry->ignores_ranges |= x->range != NULL;
 		return true;
@@ -173,12 +172,11 @@ static enum transfer_next damaged(struct fetch_part *part, struct error *err)
 	struct fetch *fetch = part->fetch;
 
 	if (++fetch->damaged_tries >= DAMAGED_TRIES_MAX) {
-		error_set(err, ERROR_FAILED,
-			  "%s/v2/%s/blobs/%s: %d times the bytes that came had another digest, at "
-			  "last %s; the blob is damaged in the registry or on the way: push it "
-			  "again, and look for a broken proxy or disk",
-			  fetch->registry->base, fetch->ref->repository,
-			  fetch->partial.descriptor.digest, fetch->damaged_tries, fetch->file.text);
+		error_set(
+			err, ERROR_FAILED,
+			"%s/v2/%s/blobs/%s: %d times the bytes that came had another digest, at last %s; the blob is damaged in the registry or on the way: push it again, and look for a broken proxy or disk",
+			fetch->registry->base, fetch->ref->repository,
+			fetch->partial.descriptor.digest, fetch->damaged_tries, fetch->file.text);
 		partial_reset(&fetch->partial, &part->why);
 		return TRANSFER_FAILED;
 	}

@@ -51,10 +51,10 @@ static int ask(const char *registry, struct arena *arena, struct credentials *cr
 	int rc;
 
 	if (strchr(credentials->helper, '/') || !proc_exists(program))
-		return error_set(err, ERROR_FAILED,
-				 "%s says that %s keeps the login of %s, and there is no such "
-				 "program; install it, or run 'ringup login %s'",
-				 credentials->path, program, registry, registry);
+		return error_set(
+			err, ERROR_FAILED,
+			"%s says that %s keeps the login of %s, and there is no such program; install it, or run 'ringup login %s'",
+			credentials->path, program, registry, registry);
 	if (proc_run(&proc, &result, err) < 0)
 		return -1;
 	if (result.status == 0)

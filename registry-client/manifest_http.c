@@ -201,10 +201,10 @@ int registry_get_manifest(struct registry *registry, const struct reference *ref
 	if (manifest_get(registry, ref, arena, descriptor, bytes, &found, err) < 0)
 		return -1;
 	if (!found)
-		return error_set(err, ERROR_FAILED,
-				 "registry %s has no image %s; check the name: 'ringup ls %s' "
-				 "shows what there is",
-				 registry->base, reference_text(ref, arena), registry->address);
+		return error_set(
+			err, ERROR_FAILED,
+			"registry %s has no image %s; check the name: 'ringup ls %s' shows what there is",
+			registry->base, reference_text(ref, arena), registry->address);
 	return 0;
 }
 

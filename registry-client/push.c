@@ -31,10 +31,10 @@ static struct blob_request *new_blob(struct push *push)
 
 static int blob_missing(const struct descriptor *blob, const char *folder, struct error *err)
 {
-	return error_set(err, ERROR_FAILED,
-			 "blob %s (%llu bytes) is missing from %s or has another size; make the "
-			 "image again",
-			 blob->digest, (unsigned long long)blob->size_bytes, folder);
+	return error_set(
+		err, ERROR_FAILED,
+		"blob %s (%llu bytes) is missing from %s or has another size; make the image again",
+		blob->digest, (unsigned long long)blob->size_bytes, folder);
 }
 
 /* Blobs that the layout lacks are made when they are needed. */
@@ -132,10 +132,10 @@ static int add_page(struct push *push, const struct reference *ref,
 		return -1;
 	push->page_bytes += page->descriptor.size_bytes;
 	if (push->page_bytes > PAGES_BYTES_MAX)
-		return error_set(err, ERROR_FAILED,
-				 "the index has more than %llu MiB of manifests; name one image of "
-				 "it with --platform",
-				 (unsigned long long)(PAGES_BYTES_MAX / MIB));
+		return error_set(
+			err, ERROR_FAILED,
+			"the index has more than %llu MiB of manifests; name one image of it with --platform",
+			(unsigned long long)(PAGES_BYTES_MAX / MIB));
 	if (media_is_index(descriptor->media_type) ? add_index(push, page, depth, err) < 0
 						   : add_image(push, page, err) < 0)
 		return -1;
@@ -257,10 +257,10 @@ static int push_all(struct push *push, const struct descriptor *manifest,
 		    struct push_report *report, struct error *err)
 {
 	if (push->ref->digest && strcmp(push->ref->digest, manifest->digest) != 0)
-		return error_set(err, ERROR_USAGE,
-				 "the reference asks for digest %s, but the image is %s; push to a "
-				 "tag, or to its own digest",
-				 push->ref->digest, manifest->digest);
+		return error_set(
+			err, ERROR_USAGE,
+			"the reference asks for digest %s, but the image is %s; push to a tag, or to its own digest",
+			push->ref->digest, manifest->digest);
 	push->last = &push->pages;
 	if (add_page(push, push->ref, manifest, 0, err) < 0)
 		return -1;

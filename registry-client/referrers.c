@@ -82,10 +82,10 @@ static int get_list(struct registry *registry, const struct reference *tag, stru
 	if (json_parse(bytes, descriptor.size_bytes, what, json, err) < 0)
 		return -1;
 	if (!cJSON_IsArray(json_member(*json, "manifests")))
-		return error_set(err, ERROR_FAILED,
-				 "%s is no list of referrers; the tag is kept for that: give the "
-				 "image there another one",
-				 what);
+		return error_set(
+			err, ERROR_FAILED,
+			"%s is no list of referrers; the tag is kept for that: give the image there another one",
+			what);
 	return 0;
 }
 
@@ -101,8 +101,7 @@ static int put_list(struct registry *registry, const struct reference *tag, cons
 	if (descriptor.size_bytes > MANIFEST_BYTES_MAX)
 		return error_set(
 			err, ERROR_FAILED,
-			"the list of referrers %s/%s:%s would be larger than 4 MiB; remove "
-			"some with 'ringup rm'",
+			"the list of referrers %s/%s:%s would be larger than 4 MiB; remove some with 'ringup rm'",
 			tag->registry, tag->repository, tag->tag);
 	digest_of(text, strlen(text), descriptor.digest);
 	return registry_put_manifest(registry, tag, &descriptor, text, err);

@@ -23,12 +23,12 @@ static int check_config(const struct registry_config *config, struct error *err)
 	const char *address = config->address;
 
 	if (!address || !*address ||
-	    address[strspn(address, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789.-:[]")])
-		return error_set(err, ERROR_USAGE,
-				 "'%.200s' is not a registry's address; write HOST or HOST:PORT, "
-				 "without https:// and without a path",
-				 address ? address : "");
+	    address[strspn(address,
+			   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]")])
+		return error_set(
+			err, ERROR_USAGE,
+			"'%.200s' is not a registry's address; write HOST or HOST:PORT, without https:// and without a path",
+			address ? address : "");
 	if (config->ca_path && access(config->ca_path, R_OK) < 0) {
 		error_errno(err, "cannot read the registry's CA file %s", config->ca_path);
 		err->kind = ERROR_USAGE;
@@ -142,10 +142,10 @@ static enum transfer_next contact_step(struct transfer *t, struct error *err)
 		return TRANSFER_DONE;
 	}
 	if (x->result == CURLE_OK && x->status == 404) {
-		error_set(err, ERROR_FAILED,
-			  "%s answered HTTP 404: no registry with the v2 interface lives there; "
-			  "correct 'registry: address:'",
-			  x->url.text);
+		error_set(
+			err, ERROR_FAILED,
+			"%s answered HTTP 404: no registry with the v2 interface lives there; correct 'registry: address:'",
+			x->url.text);
 		return TRANSFER_FAILED;
 	}
 	return transfer_failed(t, err);

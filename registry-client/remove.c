@@ -44,10 +44,10 @@ static enum transfer_next delete_step(struct transfer *transfer, struct error *e
 	if (is_refusal(x) && request->tag_only)
 		return TRANSFER_DONE;
 	if (is_refusal(x)) {
-		error_set(err, ERROR_FAILED,
-			  "registry %s does not delete (HTTP %ld); allow it in its settings "
-			  "(Distribution: storage: delete: enabled: true)",
-			  transfer->registry->base, x->status);
+		error_set(
+			err, ERROR_FAILED,
+			"registry %s does not delete (HTTP %ld); allow it in its settings (Distribution: storage: delete: enabled: true)",
+			transfer->registry->base, x->status);
 		return TRANSFER_FAILED;
 	}
 	return transfer_failed(transfer, err);
@@ -103,10 +103,10 @@ static int check_others(struct registry *registry, const struct reference *ref, 
 		return -1;
 	if (!others.length)
 		return 0;
-	return error_set(err, ERROR_FAILED,
-			 "registry %s deletes no tag alone, and %s is also tagged %s; say "
-			 "--all-tags if these are to go too",
-			 registry->base, digest, others.text);
+	return error_set(
+		err, ERROR_FAILED,
+		"registry %s deletes no tag alone, and %s is also tagged %s; say --all-tags if these are to go too",
+		registry->base, digest, others.text);
 }
 
 int registry_remove(struct registry *registry, const struct reference *ref, bool all_tags,

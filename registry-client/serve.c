@@ -26,8 +26,8 @@ const char *serve_host_of(const char *address, struct arena *arena, int *port)
 
 	if (!colon || colon == address || !colon[1] || colon[1 + strspn(colon + 1, "0123456789")] ||
 	    strlen(colon + 1) > 5 ||
-	    address[strspn(address, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789.-:[]")])
+	    address[strspn(address,
+			   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]")])
 		return NULL;
 	*port = (int)strtol(colon + 1, NULL, 10);
 	length = (size_t)(colon - address);
@@ -146,10 +146,10 @@ int serve_read(const char *folder, struct arena *arena, struct serve *serve, str
 	*served = (struct served){.ca_path = in(folder, "ca.pem", arena),
 				  .password_path = in(folder, "password", arena)};
 	if (!file_exists(path))
-		return error_set(err, ERROR_USAGE,
-				 "there is no registry in %s; set one up with 'ringup registry "
-				 "serve'",
-				 folder);
+		return error_set(
+			err, ERROR_USAGE,
+			"there is no registry in %s; set one up with 'ringup registry serve'",
+			folder);
 	if (json_read(path, &json, err) < 0)
 		return -1;
 	*serve = (struct serve){.folder = folder,
@@ -183,10 +183,10 @@ int serve_check(const struct serve *want, struct arena *arena, struct error *err
 				 "'%s' is no URL of a registry, as https://registry-1.docker.io is",
 				 want->mirror);
 	if (user && strcmp(user, want->user) != 0)
-		return error_set(err, ERROR_USAGE,
-				 "the user of the registry in %s is '%s'; remove its htpasswd to "
-				 "make another, with a new password",
-				 want->folder, user);
+		return error_set(
+			err, ERROR_USAGE,
+			"the user of the registry in %s is '%s'; remove its htpasswd to make another, with a new password",
+			want->folder, user);
 	if (!serve_exists(want->folder, arena))
 		return 0;
 	if (serve_read(want->folder, arena, &old, &ignored, err) < 0)

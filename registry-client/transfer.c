@@ -138,7 +138,8 @@ static int begin_ready(struct run *run, struct transfer *t, uint64_t *wake_usec,
 	return 0;
 }
 
-/* The width counts what other runs of the loop have in flight as well: they share the connections.
+/*
+ * The width counts what other runs of the loop have in flight as well: they share the connections.
  */
 static int begin_all(struct run *run, uint64_t *wake_usec, struct error *err)
 {

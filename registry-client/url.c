@@ -116,7 +116,8 @@ static size_t origin_length(const char *url)
 	return host ? (size_t)(host + 3 - url) + strcspn(host + 3, "/?#") : 0;
 }
 
-/* A registry behind a TLS proxy writes http:// for its own address: keeps https on the same host.
+/*
+ * A registry behind a TLS proxy writes http:// for its own address: keeps https on the same host.
  */
 static bool keep_https(const char *base, struct str *url)
 {
@@ -160,14 +161,13 @@ int url_join(const char *base, const char *location, struct str *url, struct err
 	if (!check)
 		return error_set(
 			err, ERROR_FAILED,
-			"it points to '%.*s', which is not an http or https address without "
-			"a password in it",
+			"it points to '%.*s', which is not an http or https address without a password in it",
 			shown_bytes, shown);
 	if (!keep_https(base, url))
-		return error_set(err, ERROR_FAILED,
-				 "it points from https to the unprotected %.*s; correct the "
-				 "registry's own address in its settings",
-				 shown_bytes, shown);
+		return error_set(
+			err, ERROR_FAILED,
+			"it points from https to the unprotected %.*s; correct the registry's own address in its settings",
+			shown_bytes, shown);
 	return 0;
 }
 

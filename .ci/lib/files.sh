@@ -22,7 +22,7 @@ files_like() {
 }
 
 # shellcheck disable=SC2034 # for the checks
-modules='core|plan|oci|builder|registry-client|deployer|cli'
+modules='lib|builder|registry-client|deployer|cli'
 
 # Shell scripts by name or by their first line, without the bats files.
 shell_files() {
@@ -40,7 +40,7 @@ compile_flags() {
 	local flags
 	if ! flags=$(make -s --no-print-directory "O=${BUILD:-build}" print-flags 2>/dev/null); then
 		flags="-std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wshadow -Wmissing-prototypes
-			-Wstrict-prototypes -Wpointer-arith -Wwrite-strings -Wvla -O2 -pthread -I.
+			-Wstrict-prototypes -Wpointer-arith -Wwrite-strings -Wvla -O2 -pthread -I. -Ilib
 			-I${BUILD:-build}/gen
 			$(pkg-config --cflags libcurl libarchive libcjson libssh2 openssl yaml-0.1 libisal)"
 	fi

@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 
-MODULES = ("core", "plan", "oci", "builder", "registry-client", "deployer", "cli")
+MODULES = ("lib", "builder", "registry-client", "deployer", "cli")
 
 
 def files(pattern):

@@ -12,7 +12,7 @@ SPEAKS = re.compile(
     r"(?<![\w.>])(?:(?:printf|vprintf|puts|putchar|perror|exit)\s*\(|v?fprintf\s*\(\s*std(?:out|err)\b"
     r"|fput[sc]\s*\([^;]*\bstd(?:out|err)\s*\))"
 )
-MAY_SPEAK = re.compile(r"^(cli/|core/(log|progress|term|json|opt|arena)\.c$|images/worker/|tests/|bench/)")
+MAY_SPEAK = re.compile(r"^(cli/|lib/core/(log|progress|term|json|opt|arena)\.c$|images/worker/|tests/|bench/)")
 TRUSTING = re.compile(r"StrictHostKeyChecking[\s=\"',]+(no|off)\b", re.I)
 
 findings = []

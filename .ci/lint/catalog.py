@@ -10,7 +10,7 @@ SOURCES = "recipes/catalog/sources.csv"
 
 
 def table(path):
-    """The header, and the rows with their line numbers; the dialect is core/table.h's."""
+    """The header, and the rows with their line numbers; the dialect is lib/core/table.h's."""
     lines = [(n, text) for n, text in enumerate(read(path).split("\n"), 1) if text and text[0] != "#"]
     rows = [(n, text.split(",")) for n, text in lines]
     return (rows[0][1], rows[1:]) if rows else ([], [])

@@ -1,36 +1,49 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Includes run one way: core <- plan <- oci <- {builder, registry-client, deployer} <- cli. The worker
-# includes nothing of the modules, so that it can be built inside of any image. Tests are free.
+# Includes run one way: core <- plan <- {resolver, oci} <- {builder, registry-client, deployer} <- cli/app <- cli.
+# The worker includes nothing of the rooms, so that it can be built inside any image. Tests are free.
 import os
 import re
 
-from house import MODULES, files, finish, read
+from house import files, finish, read
 
-MAY = {
-    "core": {"core"},
-    "plan": {"core", "plan"},
-    "oci": {"core", "plan", "oci"},
-    "builder": {"core", "plan", "oci", "builder"},
-    "registry-client": {"core", "plan", "oci", "registry-client"},
-    "deployer": {"core", "plan", "deployer"},
-    "cli": set(MODULES),
-    "images": {"images"},
+BELOW = {
+    "lib/core": "",
+    "lib/plan": "lib/core",
+    "lib/resolver": "lib/core lib/plan",
+    "lib/oci": "lib/core lib/plan",
+    "builder": "lib/core lib/plan lib/resolver lib/oci",
+    "registry-client": "lib/core lib/plan lib/oci",
+    "deployer": "lib/core lib/plan lib/resolver",
+    "cli/app": "lib/core lib/plan lib/resolver lib/oci builder registry-client deployer",
+    "cli": "lib/core lib/plan lib/resolver lib/oci builder registry-client deployer cli/app",
+    "images": "",
 }
+
+
+def room(path):
+    """The longest room that the path is in, or None."""
+    return max((r for r in BELOW if path.startswith(r + "/")), key=len, default=None)
+
+
+def included(path, text):
+    """Where an include leads in this repository, or None."""
+    beside = os.path.join(os.path.dirname(path), text)
+    for target in (beside, text, "lib/" + text):
+        if os.path.exists(target):
+            return os.path.normpath(target)
+    return None  # the system's, or a generated list
+
+
 findings = []
-for path in files(r"^(%s)/.*\.[ch]$" % "|".join(map(re.escape, MAY))):
-    layer = path.split("/")[0]
+for path in files(r"^(lib|builder|registry-client|deployer|cli|images)/.*\.[ch]$"):
+    own = room(path)
+    if not own:
+        findings.append(f"{path}:1: in no room; the rooms are {' '.join(BELOW)}")
+        continue
     for number, line in enumerate(read(path).split("\n"), 1):
         match = re.match(r'\s*#\s*include\s*[<"]([^>"]+)[>"]', line)
-        if not match:
-            continue
-        target = match.group(1)
-        beside = os.path.normpath(os.path.join(os.path.dirname(path), target))
-        if os.path.exists(beside):
-            target = beside
-        elif not os.path.exists(os.path.normpath(target)):
-            continue  # the system's, or a generated list
-        folder = os.path.normpath(target).split("/")[0]
-        if folder not in MAY[layer]:
-            findings.append(f"{path}:{number}: {layer} must not include {target}")
+        target = match and included(path, match.group(1))
+        if target and room(target) not in {own, *BELOW[own].split()}:
+            findings.append(f"{path}:{number}: {own} must not include {target}")
 finish(findings)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Files of at most 500 lines; functions of at most 80, and short ones as a rule: half of them
+# Files of at most 700 lines; functions of at most 80, and short ones as a rule: half of them
 # within 15 lines, 95 of 100 within 50 (tests are left out of those two).
 import subprocess
 
 from house import MODULES, files, finish, read
 
-FILE_MAX, FUNCTION_MAX, MEDIAN_MAX, P95_MAX = 500, 80, 15, 50
+FILE_MAX, FUNCTION_MAX, MEDIAN_MAX, P95_MAX = 700, 80, 15, 50
 findings = []
 for path in files(r"\.(c|h|sh)$"):
     count = read(path).count("\n")

@@ -32,7 +32,7 @@ if [ -n "$interface" ]; then
 	say interface_cidr "$(ip -o route show dev "$interface" scope link 2>/dev/null | awk 'NR == 1 {print $1}')"
 fi
 
-# How fast the links are, from sysfs (RINGUP_SYS: another one, for tests). plan/links.h has the form.
+# How fast the links are, from sysfs (RINGUP_SYS: another one, for tests). lib/plan/links.h has the form.
 sys=${RINGUP_SYS:-/sys}
 
 # The first line of a file in $line, "" when it cannot be read (the speed of a NIC that is down cannot).

@@ -145,10 +145,10 @@ static int pick_device(struct state *s, struct failure *err)
 	s->device = 0;
 	if (cuda.devices == 1 && getenv("CUDA_VISIBLE_DEVICES"))
 		return 0; /* the launcher gave each rank a GPU of its own */
-	return failure_set(err, STATUS_GPU, group->rank, self->host,
-			   "rank %d (%s) is number %d of its host, which has %d GPUs: start one "
-			   "rank per GPU",
-			   group->rank, self->host, before + 1, cuda.devices);
+	return failure_set(
+		err, STATUS_GPU, group->rank, self->host,
+		"rank %d (%s) is number %d of its host, which has %d GPUs: start one rank per GPU",
+		group->rank, self->host, before + 1, cuda.devices);
 }
 
 static int allocate_for_nccl(struct state *s, size_t bytes, struct failure *err)
@@ -285,16 +285,15 @@ static int check_wishes(const struct group *group, struct failure *err)
 
 	nccl_version_text(nccl.version, version);
 	if (w->graph && (!cuda.cuStreamBeginCapture || !cuda.cuGraphInstantiateWithFlags))
-		return failure_set(err, STATUS_GPU, group->rank, host,
-				   "rank %d (%s): --graph needs a driver of CUDA 11.4 or newer; "
-				   "this one is of CUDA %d.%d",
-				   group->rank, host, cuda.version / 1000,
-				   cuda.version % 1000 / 10);
+		return failure_set(
+			err, STATUS_GPU, group->rank, host,
+			"rank %d (%s): --graph needs a driver of CUDA 11.4 or newer; this one is of CUDA %d.%d",
+			group->rank, host, cuda.version / 1000, cuda.version % 1000 / 10);
 	if (w->registers && (!nccl.ncclCommRegister || !nccl.ncclCommDeregister))
-		return failure_set(err, STATUS_GPU, group->rank, host,
-				   "rank %d (%s): --register needs NCCL 2.19 or newer; this one is "
-				   "%s",
-				   group->rank, host, version);
+		return failure_set(
+			err, STATUS_GPU, group->rank, host,
+			"rank %d (%s): --register needs NCCL 2.19 or newer; this one is %s",
+			group->rank, host, version);
 	return nccl_can(&nccl, (enum collective_kind)w->collective, (enum dtype)w->type, err);
 }
 
@@ -353,9 +352,9 @@ static int nccl_exchange(void *state, int peer, size_t bytes, uint32_t number, s
 
 	(void)number;
 	if (!nccl.ncclSend || !nccl.ncclRecv)
-		return failure_set(err, STATUS_GPU, -1, "",
-				   "--find-slow needs NCCL 2.7 or newer, which can send and "
-				   "receive");
+		return failure_set(
+			err, STATUS_GPU, -1, "",
+			"--find-slow needs NCCL 2.7 or newer, which can send and receive");
 	nccl_buffers(s, &send, &recv);
 	s->queued = true;
 	s->kind = SENDRECV;
@@ -368,7 +367,8 @@ static int nccl_put(void *state, void *to, const void *from, size_t bytes, struc
 	const struct state *s = state;
 	int rc = cuda.cuMemcpyHtoD((cuda_address)(uintptr_t)to, from, bytes);
 
-	/* the copy may return before the data is on the device, and our stream does not wait for it
+	/*
+	 * the copy may return before the data is on the device, and our stream does not wait for it
 	 */
 	return cuda_says(s, "cuMemcpyHtoD", rc ? rc : cuda.cuCtxSynchronize(), err);
 }

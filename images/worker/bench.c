@@ -12,7 +12,8 @@
 
 #define SLOW_USEC 2000
 
-/* What each rank sends to rank 0 after a size; its iterations' times (float, microseconds) follow.
+/*
+ * What each rank sends to rank 0 after a size; its iterations' times (float, microseconds) follow.
  */
 struct part {
 	struct mismatch mismatch;
@@ -258,8 +259,7 @@ static void blame_data(const struct run *run, const struct result *result, int r
 	report->first = *found;
 	failure_set(
 		&report->failure, STATUS_DATA, rank, host,
-		"wrong data on rank %d (%s): element %llu of %llu is %s, expected %s (%s %s%s%s, "
-		"%s); %llu elements wrong there",
+		"wrong data on rank %d (%s): element %llu of %llu is %s, expected %s (%s %s%s%s, %s); %llu elements wrong there",
 		rank, host, (unsigned long long)found->first, (unsigned long long)run->extent.recv,
 		found->got, found->expected, collective_name(call->kind), dtype_name(call->type),
 		collective_reduces(call->kind) ? " " : "",

@@ -55,7 +55,8 @@ struct heat {
 	double all_usec, without_usec; /* a round of neighbours with it and without it */
 };
 
-/* Finds what is slow, the slowest first; returns how many of @findings (of FINDINGS_MAX) it filled.
+/*
+ * Finds what is slow, the slowest first; returns how many of @findings (of FINDINGS_MAX) it filled.
  */
 int blame_pairs(const struct pairs *pairs, struct finding *findings);
 

@@ -83,7 +83,8 @@ double collective_factor(enum collective_kind kind, int world)
 	return 1;
 }
 
-/* Compares the @index-th block of the result, which comes from @source's input at element @first.
+/*
+ * Compares the @index-th block of the result, which comes from @source's input at element @first.
  */
 static void check_block(const struct collective *call, const struct pattern *pattern, int index,
 			int source, size_t first, const void *data, struct mismatch *found)

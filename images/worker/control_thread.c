@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The control thread: reads messages, watches deadlines, decides (on rank 0) what the failure is.
+/*
+ * The control thread: reads messages, watches deadlines, decides (on rank 0) what the failure is.
  */
 #include "clock.h"
 #include "control_internal.h"
@@ -56,7 +57,8 @@ void control_report(struct control *c, const struct failure *report, int from)
 
 	if (atomic_load(&c->failed) || c->closing)
 		return;
-	/* a suspect's own words explain more than what others saw of it, but not that it waits, too
+	/*
+	 * a suspect's own words explain more than what others saw of it, but not that it waits, too
 	 */
 	if (!is_root(c) || (c->suspected && c->suspicion.rank == from && !hang)) {
 		decide(c, report);
@@ -167,11 +169,10 @@ static void blame_by_progress(const struct control *c, struct failure *f)
 	if (last < 0)
 		return;
 	from = progress_of(c, last).awaits;
-	failure_set(f, STATUS_TIMEOUT, from, members[from].host,
-		    "no progress for %d s in phase %s: nothing comes from rank %d (%s) to rank %d "
-		    "(%s), though both answer; check the link between them, firewalls and MTU",
-		    seconds, phase_name(f->phase), from, members[from].host, last,
-		    members[last].host);
+	failure_set(
+		f, STATUS_TIMEOUT, from, members[from].host,
+		"no progress for %d s in phase %s: nothing comes from rank %d (%s) to rank %d (%s), though both answer; check the link between them, firewalls and MTU",
+		seconds, phase_name(f->phase), from, members[from].host, last, members[last].host);
 }
 
 /* After a probe: the ranks that did not answer, else what all of them say. */
@@ -226,10 +227,10 @@ static void peer_gone(struct control *c, int index)
 	atomic_store(&c->peers[index].gone, true);
 	if (c->closing || atomic_load(&c->failed))
 		return;
-	failure_set(&failure, STATUS_LOST, rank, member->host,
-		    "rank %d (%s, pid %u) is gone: its connection ended in phase %s; see its own "
-		    "output on that host",
-		    rank, member->host, (unsigned)member->pid, phase_name(failure.phase));
+	failure_set(
+		&failure, STATUS_LOST, rank, member->host,
+		"rank %d (%s, pid %u) is gone: its connection ended in phase %s; see its own output on that host",
+		rank, member->host, (unsigned)member->pid, phase_name(failure.phase));
 	if (!is_root(c))
 		c->alone = true;
 	decide(c, &failure);
@@ -349,11 +350,11 @@ static void step_failure(const struct control *c, struct failure *failure)
 			    seconds, phase_name(failure->phase), c->group->rank, awaits,
 			    members[awaits].host);
 	else
-		failure_set(failure, STATUS_TIMEOUT, -1, "",
-			    "no progress for %d s in phase %s: rank %d (%s) waits, and no rank is "
-			    "behind the others",
-			    seconds, phase_name(failure->phase), c->group->rank,
-			    members[c->group->rank].host);
+		failure_set(
+			failure, STATUS_TIMEOUT, -1, "",
+			"no progress for %d s in phase %s: rank %d (%s) waits, and no rank is behind the others",
+			seconds, phase_name(failure->phase), c->group->rank,
+			members[c->group->rank].host);
 }
 
 /* Another rank than 0 asks rank 0, and if that does not answer, gives up by itself. */

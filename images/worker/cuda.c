@@ -21,22 +21,22 @@ static const struct {
 } verdicts[] = {
 	{2, "the GPU has no memory left: lower -e, or see with nvidia-smi who uses it"},
 	{34, "this libcuda is the toolkit's stub: take the folder 'stubs' off $LD_LIBRARY_PATH"},
-	{35, "the driver is older than this CUDA needs: upgrade the driver, or take an image with "
-	     "an older CUDA"},
-	{46, "another process holds the GPU (compute mode 'exclusive'), or it is out of order: see "
-	     "nvidia-smi"},
-	{100, "the driver sees no GPU: look at $CUDA_VISIBLE_DEVICES, at the container's --gpus, "
-	      "and at nvidia-smi on the host"},
-	{101, "there is no GPU of that number: look at $CUDA_VISIBLE_DEVICES and at the ranks per "
-	      "host"},
-	{802, "the system is not ready: on hosts with NVSwitch start nvidia-fabricmanager, in the "
-	      "driver's version"},
-	{803, "libcuda and the kernel module are of different drivers: reboot after a driver "
-	      "upgrade, or remove the libcuda that was baked into the image"},
-	{804, "the image brings a forward-compatible libcuda (cuda-compat), which this GPU does "
-	      "not support: remove it, or upgrade the driver"},
-	{999, "unknown error: the module nvidia_uvm may not be loaded; try nvidia-smi, then see "
-	      "dmesg"},
+	{35,
+	 "the driver is older than this CUDA needs: upgrade the driver, or take an image with an older CUDA"},
+	{46,
+	 "another process holds the GPU (compute mode 'exclusive'), or it is out of order: see nvidia-smi"},
+	{100,
+	 "the driver sees no GPU: look at $CUDA_VISIBLE_DEVICES, at the container's --gpus, and at nvidia-smi on the host"},
+	{101,
+	 "there is no GPU of that number: look at $CUDA_VISIBLE_DEVICES and at the ranks per host"},
+	{802,
+	 "the system is not ready: on hosts with NVSwitch start nvidia-fabricmanager, in the driver's version"},
+	{803,
+	 "libcuda and the kernel module are of different drivers: reboot after a driver upgrade, or remove the libcuda that was baked into the image"},
+	{804,
+	 "the image brings a forward-compatible libcuda (cuda-compat), which this GPU does not support: remove it, or upgrade the driver"},
+	{999,
+	 "unknown error: the module nvidia_uvm may not be loaded; try nvidia-smi, then see dmesg"},
 };
 
 /* The symbols, with the suffixes by which cuda.h maps names to their 64-bit versions. */
@@ -103,11 +103,11 @@ static int no_library(const struct cuda *cuda, const char *why, struct failure *
 		return failure_set(err, STATUS_GPU, -1, "",
 				   "no NVIDIA driver on this machine: no " LIBRARY
 				   " and no kernel module");
-	return failure_set(err, STATUS_GPU, -1, "",
-			   "the kernel has NVIDIA driver %s, but there is no " LIBRARY
-			   " here: start the container with --gpus (NVIDIA container toolkit, "
-			   "capability compute)",
-			   cuda->driver);
+	return failure_set(
+		err, STATUS_GPU, -1, "",
+		"the kernel has NVIDIA driver %s, but there is no " LIBRARY
+		" here: start the container with --gpus (NVIDIA container toolkit, capability compute)",
+		cuda->driver);
 }
 
 int cuda_open(struct cuda *cuda, struct failure *err)

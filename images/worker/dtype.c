@@ -126,7 +126,8 @@ static inline uint8_t f8e4m3_store(float value)
 #define MIN(a, b) ((b) < (a) ? (b) : (a))
 #define MAX(a, b) ((b) > (a) ? (b) : (a))
 
-/* One loop: elements are stored as @cell, combined as @wide after @load, and turned back by @store.
+/*
+ * One loop: elements are stored as @cell, combined as @wide after @load, and turned back by @store.
  */
 #define REDUCER(name, cell, wide, load, store, combine)                                       \
 	CLONES static void name(void *out, const void *left, const void *right, size_t count) \

@@ -199,13 +199,12 @@ static int find_root(const struct launcher *launcher, struct options *options, s
 	if (master_root(options) || slurm_root(launcher, options) || (pod && pod_root(options)) ||
 	    (is_mpirun(launcher) && mpi_root(options, &why) == 0))
 		return 0;
-	return failure_set(err, STATUS_USAGE, -1, "",
-			   "%s started ranks on several hosts: say where rank 0 listens with "
-			   "--root HOST:PORT, or set MASTER_ADDR and MASTER_PORT%s%s%s",
-			   launcher->name, why.reason[0] ? "; MPI cannot tell: " : "", why.reason,
-			   pod ? "; it is found where the Job's pods have a `subdomain` and a "
-				 "headless service of that name"
-			       : "");
+	return failure_set(
+		err, STATUS_USAGE, -1, "",
+		"%s started ranks on several hosts: say where rank 0 listens with --root HOST:PORT, or set MASTER_ADDR and MASTER_PORT%s%s%s",
+		launcher->name, why.reason[0] ? "; MPI cannot tell: " : "", why.reason,
+		pod ? "; it is found where the Job's pods have a `subdomain` and a headless service of that name"
+		    : "");
 }
 
 /* A secret in a file: a mounted one, or one on a file system that the hosts share. */
@@ -260,10 +259,10 @@ int environment_apply(struct options *options, struct failure *err)
 		if (rank < 0 || (launcher->mark && !getenv(launcher->mark)))
 			continue;
 		if (world < 1)
-			return failure_set(err, STATUS_USAGE, -1, "",
-					   "%s says that this is rank %d, but not of how many: set "
-					   "%s or --world",
-					   launcher->rank, rank, launcher->world);
+			return failure_set(
+				err, STATUS_USAGE, -1, "",
+				"%s says that this is rank %d, but not of how many: set %s or --world",
+				launcher->rank, rank, launcher->world);
 		options->rank = rank * procs;
 		options->world = world;
 		if (options->root_host[0] == '\0' && world > procs)

@@ -31,18 +31,16 @@ void expect_judge(const struct expect *expect, struct report *report)
 {
 	if (report->failure.status == STATUS_PASS && expect->min_percent > 0 &&
 	    percent(expect, report) < expect->min_percent)
-		failure_set(&report->failure, STATUS_BELOW, -1, "",
-			    "busbw %.3f GB/s is %.1f %% of the %.3f expected, below --min-percent "
-			    "%g",
-			    peak(report), percent(expect, report), expect->busbw,
-			    expect->min_percent);
+		failure_set(
+			&report->failure, STATUS_BELOW, -1, "",
+			"busbw %.3f GB/s is %.1f %% of the %.3f expected, below --min-percent %g",
+			peak(report), percent(expect, report), expect->busbw, expect->min_percent);
 }
 
 void expect_print_json(const struct expect *expect, const struct report *report)
 {
 	if (expect->busbw > 0)
-		printf("{\"busbw\": %.6f, \"peak\": %.6f, \"percent\": %.3f, \"because\": "
-		       "\"--expect\", \"source\": \"\"}",
+		printf("{\"busbw\": %.6f, \"peak\": %.6f, \"percent\": %.3f, \"because\": \"--expect\", \"source\": \"\"}",
 		       expect->busbw, peak(report), percent(expect, report));
 	else
 		printf("null");

@@ -107,12 +107,11 @@ static int verify(struct find *f, int peer, struct failure *err)
 		return 0;
 	while (got[index] == f->expect[index])
 		index++;
-	return failure_set(err, STATUS_DATA, group->rank, group->members[group->rank].host,
-			   "wrong data on rank %d (%s) from rank %d (%s): byte %zu of %zu is %u, "
-			   "expected %u",
-			   group->rank, group->members[group->rank].host, peer,
-			   group->members[peer].host, index, FIND_BYTES, got[index],
-			   f->expect[index]);
+	return failure_set(
+		err, STATUS_DATA, group->rank, group->members[group->rank].host,
+		"wrong data on rank %d (%s) from rank %d (%s): byte %zu of %zu is %u, expected %u",
+		group->rank, group->members[group->rank].host, peer, group->members[peer].host,
+		index, FIND_BYTES, got[index], f->expect[index]);
 }
 
 static int measure_here(struct find *f, int peer, bool first_time, struct failure *err)
@@ -187,11 +186,11 @@ void find_sentence(const struct group *group, const struct finding *finding, cha
 		snprintf(who, sizeof(who), "the link between rank %d (%s) and rank %d (%s)",
 			 finding->rank, members[finding->rank].host, finding->other,
 			 members[finding->other].host);
-	snprintf(text, bytes,
-		 "%s is slow: %.1f times as long as its like for exchanges%s%s (%.0f us against "
-		 "%.0f us)",
-		 who, finding->usec / finding->normal, finding->kind == FINDING_LINK ? "" : " ",
-		 finding->kind == FINDING_LINK ? "" : where, finding->usec, finding->normal);
+	snprintf(
+		text, bytes,
+		"%s is slow: %.1f times as long as its like for exchanges%s%s (%.0f us against %.0f us)",
+		who, finding->usec / finding->normal, finding->kind == FINDING_LINK ? "" : " ",
+		finding->kind == FINDING_LINK ? "" : where, finding->usec, finding->normal);
 }
 
 static void blame(const struct group *group, const struct heat *heat, struct failure *failure)
@@ -218,7 +217,8 @@ static void show(const struct find *f, const struct heat *heat)
 	f->bench->on_progress(f->bench->arg, text);
 }
 
-/* Rank 0, after each sweep. The pauses are of no regular length: what else runs may be regular too.
+/*
+ * Rank 0, after each sweep. The pauses are of no regular length: what else runs may be regular too.
  */
 static void decide(const struct find *f, struct heat *heat, int64_t started_usec,
 		   struct decision *decision)

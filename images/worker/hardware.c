@@ -169,10 +169,10 @@ void hardware_check_network(const struct group *group, struct warnings *warnings
 		return;
 	check_interface(group, warnings);
 	if (hardware_find_infiniband(port, sizeof(port)))
-		new = warning_add(warnings,
-				  "for the network's own speed use --backend nccl, or mpi with an "
-				  "MPI that knows InfiniBand",
-				  "TCP is used though InfiniBand or RoCE is there");
+		new = warning_add(
+			warnings,
+			"for the network's own speed use --backend nccl, or mpi with an MPI that knows InfiniBand",
+			"TCP is used though InfiniBand or RoCE is there");
 	if (new)
 		snprintf(new->why, sizeof(new->why),
 			 "port %s is active, and this backend has nothing but TCP between hosts",
@@ -208,10 +208,10 @@ static void check_device(const char *device, struct warnings *warnings)
 		speed = most_speed;
 	if (width <= 0 || speed <= 0 || (width >= most_width && speed >= most_speed))
 		return;
-	new = warning_add(warnings,
-			  "look at the slot, the riser and the firmware's settings; seat the card "
-			  "anew",
-			  "the PCIe link of %s %s is below its maximum", kind, name);
+	new = warning_add(
+		warnings,
+		"look at the slot, the riser and the firmware's settings; seat the card anew",
+		"the PCIe link of %s %s is below its maximum", kind, name);
 	if (new)
 		snprintf(new->why, sizeof(new->why),
 			 "it has %.0f lanes of %.0f, at %.1f GT/s of %.1f", width, most_width,

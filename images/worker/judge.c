@@ -94,7 +94,8 @@ static void take_times(const struct heat *heat, float *times)
 		}
 }
 
-/* How much the faster half of the pairs differ: more than the half may be those of one slow rank.
+/*
+ * How much the faster half of the pairs differ: more than the half may be those of one slow rank.
  */
 static float spread_of(const struct heat *heat, const float *times, float *list)
 {
@@ -219,7 +220,8 @@ static double chance(const struct heat *heat, const struct finding *finding)
 	return own < others ? exp(-divergence(own, others, kept(heat))) * pairs : pairs;
 }
 
-/* Whether nearly all pairs' fastest times have come again: before that nobody is known to be fast.
+/*
+ * Whether nearly all pairs' fastest times have come again: before that nobody is known to be fast.
  */
 static bool is_calm(const struct heat *heat)
 {
@@ -236,7 +238,8 @@ static bool is_calm(const struct heat *heat)
 	return calm * 10 >= measured * 9;
 }
 
-/* Whether no pair takes much longer than the fastest one of its kind: then nothing can be hidden.
+/*
+ * Whether no pair takes much longer than the fastest one of its kind: then nothing can be hidden.
  */
 static bool is_even(const struct heat *heat, bool across)
 {

@@ -25,8 +25,7 @@ static inline void *library_open(const char *path, int flags)
 static inline const char *library_error(void)
 {
 #ifdef ALLREDUCE_STATIC
-	return "this allreduce is linked statically and opens no libraries; build it without "
-	       "STATIC=1";
+	return "this allreduce is linked statically and opens no libraries; build it without STATIC=1";
 #else
 	return dlerror();
 #endif

@@ -44,12 +44,10 @@ int link_connect(const struct group *group, int rank, int purpose, int64_t deadl
 		close(fd);
 	else
 		rc = fd;
-	return failure_set(err, rc == -ETIMEDOUT ? STATUS_TIMEOUT : STATUS_LOST, rank, peer->host,
-			   "rank %d (%s) cannot connect to rank %d (%s) at %s port %s in phase "
-			   "bootstrap: %s; check --bind "
-			   "and firewalls",
-			   group->rank, self->host, rank, peer->host, peer->address, port,
-			   strerror(-rc));
+	return failure_set(
+		err, rc == -ETIMEDOUT ? STATUS_TIMEOUT : STATUS_LOST, rank, peer->host,
+		"rank %d (%s) cannot connect to rank %d (%s) at %s port %s in phase bootstrap: %s; check --bind and firewalls",
+		group->rank, self->host, rank, peer->host, peer->address, port, strerror(-rc));
 }
 
 /* A data connection that has not said yet which one it is. */

@@ -17,7 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* All that the end of a run is told from; also by the control thread, if the main thread is stuck.
+/*
+ * All that the end of a run is told from; also by the control thread, if the main thread is stuck.
  */
 struct story {
 	const struct options *options;

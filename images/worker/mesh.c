@@ -50,11 +50,10 @@ static int no_call(const struct mesh *mesh, struct failure *err)
 	const struct group *group = mesh->group;
 	int peer = missing(mesh);
 
-	return failure_set(err, STATUS_TIMEOUT, peer, group->members[peer].host,
-			   "rank %d (%s) did not connect to rank %d (%s); check --bind and "
-			   "firewalls",
-			   peer, group->members[peer].host, group->rank,
-			   group->members[group->rank].host);
+	return failure_set(
+		err, STATUS_TIMEOUT, peer, group->members[peer].host,
+		"rank %d (%s) did not connect to rank %d (%s); check --bind and firewalls", peer,
+		group->members[peer].host, group->rank, group->members[group->rank].host);
 }
 
 /* Takes calls until that of `wanted` has come, or all. */

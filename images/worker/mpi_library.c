@@ -36,10 +36,10 @@ const struct mpi_plugin *mpi_library(struct failure *err)
 	find_plugin(path, sizeof(path));
 	handle = library_open(path, RTLD_NOW | RTLD_GLOBAL);
 	if (!handle) {
-		failure_set(err, STATUS_USAGE, -1, "",
-			    "cannot open the MPI plug-in: %s; build it with mpicc (build.sh) or "
-			    "set $RINGUP_MPI_PLUGIN",
-			    library_error());
+		failure_set(
+			err, STATUS_USAGE, -1, "",
+			"cannot open the MPI plug-in: %s; build it with mpicc (build.sh) or set $RINGUP_MPI_PLUGIN",
+			library_error());
 		return NULL;
 	}
 	plugin = dlsym(handle, MPI_PLUGIN_SYMBOL);

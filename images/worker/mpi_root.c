@@ -184,10 +184,10 @@ int mpi_root(struct options *options, struct failure *err)
 
 	if (!plugin || (options->rank == 0 && listen_for_all(options, &meeting, err) < 0))
 		return -1;
-	snprintf(late, sizeof(late),
-		 "allreduce: error: in phase join MPI did not bring the ranks together within %d "
-		 "s; say where rank 0 listens with --root HOST:PORT\n",
-		 options->timeout_sec);
+	snprintf(
+		late, sizeof(late),
+		"allreduce: error: in phase join MPI did not bring the ranks together within %d s; say where rank 0 listens with --root HOST:PORT\n",
+		options->timeout_sec);
 	signal(SIGALRM, give_up);
 	alarm((unsigned)options->timeout_sec);
 	rc = plugin->meet(&meeting, sizeof(meeting), processes, why, sizeof(why));

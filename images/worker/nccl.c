@@ -162,8 +162,8 @@ static void *open_library(char *why, size_t why_bytes)
 		return NULL;
 	}
 	if (strstr(said, "No such file"))
-		said = "no " LIBRARY " on the loader's path, nor a pip wheel of it in a Python "
-		       "here; install NCCL or set $RINGUP_NCCL to the file";
+		said = "no " LIBRARY
+		       " on the loader's path, nor a pip wheel of it in a Python here; install NCCL or set $RINGUP_NCCL to the file";
 	snprintf(why, why_bytes, "%s", said); /* before library_error() speaks again */
 	handle = open_wheel();
 	said = handle ? NULL : library_error(); /* a wheel that is there and does not load */

@@ -66,8 +66,7 @@ void nccl_log_check(const struct group *group, struct warnings *warnings)
 	    hardware_find_infiniband(port, sizeof(port)))
 		new = warning_add(
 			warnings,
-			"see with NCCL_DEBUG=INFO why NET/IB is refused: libibverbs in the "
-			"image? /dev/infiniband in the container?",
+			"see with NCCL_DEBUG=INFO why NET/IB is refused: libibverbs in the image? /dev/infiniband in the container?",
 			"NCCL uses sockets though InfiniBand or RoCE is there");
 	if (new)
 		snprintf(new->why, sizeof(new->why),
@@ -76,8 +75,7 @@ void nccl_log_check(const struct group *group, struct warnings *warnings)
 	if (words.shared || words.disabled)
 		new = warning_add(
 			warnings,
-			"see 'nvidia-smi topo -p2p r', $NCCL_P2P_DISABLE, and the IOMMU's and "
-			"ACS' settings",
+			"see 'nvidia-smi topo -p2p r', $NCCL_P2P_DISABLE, and the IOMMU's and ACS' settings",
 			"GPUs of this host do not reach each other's memory");
 	if (new)
 		snprintf(new->why, sizeof(new->why), "NCCL's log says that %s",

@@ -17,8 +17,7 @@ static int compare_versions(const struct group *group, const int *all, struct fa
 		nccl_version_text(all[rank], theirs);
 		return failure_set(
 			err, STATUS_VERSION, rank, group->members[rank].host,
-			"versions differ: rank 0 (%s) has NCCL %s, rank %d (%s) has NCCL "
-			"%s; deploy one image to all hosts",
+			"versions differ: rank 0 (%s) has NCCL %s, rank %d (%s) has NCCL %s; deploy one image to all hosts",
 			group->members[0].host, ours, rank, group->members[rank].host, theirs);
 	}
 	return 0;

@@ -21,24 +21,18 @@
 static const char help[] =
 	"usage: allreduce [--procs K] [--rank R --world N --root HOST:PORT] [OPTION...]\n"
 	"\n"
-	"All-reduce and other collectives among N ranks: speed, correctness, and who is to "
-	"blame.\n"
+	"All-reduce and other collectives among N ranks: speed, correctness, and who is to blame.\n"
 	"\n"
-	"  --procs K             start K ranks here: all of them (no --rank), or ranks R..R+K-1 of "
-	"N\n"
-	"  --rank R --world N    this is rank R of N; without them the launcher's environment is "
-	"read\n"
-	"                        (Open MPI, Hydra, Slurm, torchrun, RANK and WORLD_SIZE, the index "
-	"of a\n"
+	"  --procs K             start K ranks here: all of them (no --rank), or ranks R..R+K-1 of N\n"
+	"  --rank R --world N    this is rank R of N; without them the launcher's environment is read\n"
+	"                        (Open MPI, Hydra, Slurm, torchrun, RANK and WORLD_SIZE, the index of a\n"
 	"                        Kubernetes Job)\n"
 	"  --root HOST:PORT      where rank 0 listens and the others connect\n"
-	"  --bind ADDR           address of this rank's data sockets (default: the one that leads "
-	"to the root)\n"
+	"  --bind ADDR           address of this rank's data sockets (default: the one that leads to the root)\n"
 	"  --host NAME           host name to go by (default: the machine's)\n"
 	"  --backend NAME        auto, cpu, mpi or nccl (default auto)\n"
 	"  --no-shm              TCP even between ranks of one host\n"
-	"  --timeout S           who keeps the others waiting is named within so many seconds "
-	"(default 60)\n"
+	"  --timeout S           who keeps the others waiting is named within so many seconds (default 60)\n"
 	"  -b, --minbytes SIZE   first size, with suffix K, M or G (default 8)\n"
 	"  -e, --maxbytes SIZE   last size (default 4M)\n"
 	"  -f, --stepfactor N    from one size to the next (default 2)\n"
@@ -46,8 +40,7 @@ static const char help[] =
 	"  -w, --warmup_iters N  iterations before them (default 5)\n"
 	"  -d, --datatype TYPE   f32, f16, bf16, f8e4m3, f8e5m2, f64, i32, i64, u8 (default f32)\n"
 	"  -o, --op OP           sum, prod, min, max, avg (default sum)\n"
-	"  --collective NAME     all_reduce, reduce_scatter, all_gather, broadcast, alltoall or "
-	"sendrecv\n"
+	"  --collective NAME     all_reduce, reduce_scatter, all_gather, broadcast, alltoall or sendrecv\n"
 	"                        (default all_reduce)\n"
 	"  -r, --root-rank R     who broadcasts (default 0)\n"
 	"  --graph               nccl: record the iterations as a CUDA graph and launch that\n"
@@ -56,29 +49,21 @@ static const char help[] =
 	"  --expect GB/s         what the hardware should give; the fastest size is compared\n"
 	"  --min-percent P       fail below P % of --expect\n"
 	"  --find-slow           let all pairs of ranks exchange data too, and name what is slow\n"
-	"  --sgd                 train a small network on handwritten digits too: alone, by "
-	"all-reduce, by a\n"
+	"  --sgd                 train a small network on handwritten digits too: alone, by all-reduce, by a\n"
 	"                        parameter server\n"
 	"  --steps N             steps of each training (default 200)\n"
 	"  --json                one JSON document instead of the table\n"
 	"  --quiet               the verdict only\n"
-	"  --fault-inject LIST   slow:R, corrupt:R, die:R, drop:R, version:R, drift:R, stop:R, "
-	"link:A-B\n"
-	"                        (comma-separated); die, drop and stop also in a phase, as in "
-	"stop:1@pairs\n"
-	"  --versions            this program's, NCCL's and the CUDA driver's, or why there is "
-	"none\n"
+	"  --fault-inject LIST   slow:R, corrupt:R, die:R, drop:R, version:R, drift:R, stop:R, link:A-B\n"
+	"                        (comma-separated); die, drop and stop also in a phase, as in stop:1@pairs\n"
+	"  --versions            this program's, NCCL's and the CUDA driver's, or why there is none\n"
 	"  --help, --version\n"
 	"\n"
-	"Ranks on several hosts share a secret in $RINGUP_SECRET or in the file "
-	"$RINGUP_SECRET_FILE. The time\n"
-	"of a size is the average over the iterations of the slowest rank's time; GB are 1e9 "
-	"bytes; sizes and\n"
+	"Ranks on several hosts share a secret in $RINGUP_SECRET or in the file $RINGUP_SECRET_FILE. The time\n"
+	"of a size is the average over the iterations of the slowest rank's time; GB are 1e9 bytes; sizes and\n"
 	"busbw are those of nccl-tests.\n"
 	"\n"
-	"exit status: 0 pass, 1 usage, 2 wrong data, 3 below --min-busbw or --min-percent, 4 "
-	"timeout, 5 GPU, driver "
-	"or NCCL\n"
+	"exit status: 0 pass, 1 usage, 2 wrong data, 3 below --min-busbw or --min-percent, 4 timeout, 5 GPU, driver or NCCL\n"
 	"unusable, 6 versions differ, 7 peer lost, 8 slow host or link\n";
 
 enum {
@@ -233,17 +218,17 @@ static int parse_workload(int opt, const char *text, struct workload *w, struct 
 	case 'd':
 		number = dtype_parse(text);
 		w->type = (uint32_t)number;
-		return number < 0 ? bad(err, "-d", text,
-					"f32, f16, bf16, f8e4m3, f8e5m2, f64, i32, i64 or u8 is "
-					"needed")
-				  : 0;
+		return number < 0
+			       ? bad(err, "-d", text,
+				     "f32, f16, bf16, f8e4m3, f8e5m2, f64, i32, i64 or u8 is needed")
+			       : 0;
 	case OPT_COLLECTIVE:
 		number = collective_parse(text);
 		w->collective = (uint32_t)number;
-		return number < 0 ? bad(err, "--collective", text,
-					"all_reduce, reduce_scatter, all_gather, broadcast, "
-					"alltoall or sendrecv is needed")
-				  : 0;
+		return number < 0
+			       ? bad(err, "--collective", text,
+				     "all_reduce, reduce_scatter, all_gather, broadcast, alltoall or sendrecv is needed")
+			       : 0;
 	case 'r':
 		rc = parse_int("-r", text, 0, WORLD_MAX - 1, &number, err);
 		w->root = (uint32_t)number;
@@ -366,10 +351,10 @@ static int complete(struct options *o, struct failure *err)
 	if (environment_apply(o, err) < 0 || expect_check(&o->expect, err) < 0)
 		return -1;
 	if (o->rank < 0 && o->world > ranks_here)
-		return failure_set(err, STATUS_USAGE, -1, "",
-				   "--world %d: --rank is needed too, or --procs with the same "
-				   "number; see allreduce --help",
-				   o->world);
+		return failure_set(
+			err, STATUS_USAGE, -1, "",
+			"--world %d: --rank is needed too, or --procs with the same number; see allreduce --help",
+			o->world);
 	o->rank = o->rank < 0 ? 0 : o->rank;
 	o->world = o->world < 0 ? o->rank + ranks_here : o->world;
 	if (o->world > WORLD_MAX)
@@ -380,9 +365,9 @@ static int complete(struct options *o, struct failure *err)
 				   "rank %d does not exist in a world of %d",
 				   o->rank + ranks_here - 1, o->world);
 	if (o->world > ranks_here && o->root_host[0] == '\0')
-		return failure_set(err, STATUS_USAGE, -1, "",
-				   "other processes have ranks too: say where rank 0 listens with "
-				   "--root HOST:PORT");
+		return failure_set(
+			err, STATUS_USAGE, -1, "",
+			"other processes have ranks too: say where rank 0 listens with --root HOST:PORT");
 	if (o->workload.first_bytes > o->workload.last_bytes)
 		return failure_set(err, STATUS_USAGE, -1, "",
 				   "-b is larger than -e; see allreduce --help");
@@ -395,10 +380,10 @@ static int complete(struct options *o, struct failure *err)
 				   "--fault-inject: rank %d does not exist in a world of %d",
 				   fault_last_rank(&o->fault), o->world);
 	if (o->workload.find_slow && o->world > FIND_WORLD_MAX)
-		return failure_set(err, STATUS_USAGE, -1, "",
-				   "--find-slow takes no more than %d ranks: try parts of the "
-				   "cluster",
-				   FIND_WORLD_MAX);
+		return failure_set(
+			err, STATUS_USAGE, -1, "",
+			"--find-slow takes no more than %d ranks: try parts of the cluster",
+			FIND_WORLD_MAX);
 	o->workload.sgd_steps = o->sgd ? (uint32_t)o->steps : 0;
 	return check_backend(o, err);
 }

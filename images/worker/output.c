@@ -38,15 +38,9 @@ void output_header(const struct options *options, const struct group *group)
 		       group->members[rank].host, group->members[rank].address);
 	if (group->world > RANKS_SHOWN)
 		printf("#  and %d more\n", group->world - RANKS_SHOWN);
-	printf("#\n#                                                              out-of-place     "
-	       "                  "
-	       "in-place          \n"
-	       "#       size         count      type   redop    root     time   algbw   busbw  "
-	       "#wrong     time   algbw   "
-	       "busbw  #wrong \n"
-	       "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)      "
-	       "       (us)  (GB/s)  "
-	       "(GB/s)         \n");
+	printf("#\n#                                                              out-of-place                       in-place          \n"
+	       "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong \n"
+	       "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)         \n");
 	fflush(stdout);
 }
 
@@ -122,10 +116,7 @@ void output_row(void *arg, const struct result *out_of_place, const struct resul
 static void print_result(const struct options *options, int world, const struct result *r)
 {
 	printf("{\"bytes\": %" PRIu64 ", \"count\": %" PRIu64
-	       ", \"type\": \"%s\", \"op\": \"%s\", \"inplace\": %s, "
-	       "\"usec\": %.3f, \"min_usec\": %.3f, \"max_usec\": %.3f, \"p50_usec\": %.3f, "
-	       "\"p99_usec\": %.3f, "
-	       "\"algbw\": %.6f, \"busbw\": %.6f, \"wrong\": %" PRIu64
+	       ", \"type\": \"%s\", \"op\": \"%s\", \"inplace\": %s, \"usec\": %.3f, \"min_usec\": %.3f, \"max_usec\": %.3f, \"p50_usec\": %.3f, \"p99_usec\": %.3f, \"algbw\": %.6f, \"busbw\": %.6f, \"wrong\": %" PRIu64
 	       ", \"algorithm\": \"%s\", \"ranks\": [",
 	       r->bytes, r->count, dtype_name((enum dtype)options->workload.type),
 	       op_word(&options->workload), r->inplace ? "true" : "false", r->usec, r->min_usec,
@@ -175,8 +166,7 @@ static void print_pairs(const struct group *group, const struct heat *heat)
 		printf("null");
 		return;
 	}
-	printf("{\"bytes\": %zu, \"sweeps\": %d, \"seconds\": %.3f, \"unsure\": %d,\n    \"usec\": "
-	       "[",
+	printf("{\"bytes\": %zu, \"sweeps\": %d, \"seconds\": %.3f, \"unsure\": %d,\n    \"usec\": [",
 	       heat->bytes, heat->sweeps, heat->seconds, heat->unsure);
 	for (int a = 0; a < heat->world; a++) {
 		printf("%s\n      [", a ? "," : "");
@@ -216,10 +206,7 @@ static void print_sgd(const struct sgd *sgd)
 	for (int i = 0; i < sgd->count; i++) {
 		const struct sgd_run *run = &sgd->runs[i];
 
-		printf("%s\n      {\"name\": \"%s\", \"learners\": %d, \"seconds\": %.4f, "
-		       "\"steps_per_second\": %.1f, \"efficiency\": %.4f, "
-		       "\"communication_share\": %.4f, \"loss\": %.9g, \"test_loss\": %.6f, "
-		       "\"test_right\": %.4f}",
+		printf("%s\n      {\"name\": \"%s\", \"learners\": %d, \"seconds\": %.4f, \"steps_per_second\": %.1f, \"efficiency\": %.4f, \"communication_share\": %.4f, \"loss\": %.9g, \"test_loss\": %.6f, \"test_right\": %.4f}",
 		       i ? "," : "", run->name, run->learners, run->seconds, run->steps_per_second,
 		       run->efficiency, run->share, run->loss, run->test_loss, run->test_right);
 	}
@@ -333,12 +320,10 @@ static void show_pairs(const struct group *group, const struct heat *heat)
 		printf("# %s\n", text);
 	}
 	if (heat->left_out >= 0)
-		printf("# all ranks exchange with both neighbours in %.0f us, without rank %d in "
-		       "%.0f us\n",
+		printf("# all ranks exchange with both neighbours in %.0f us, without rank %d in %.0f us\n",
 		       heat->all_usec, heat->left_out, heat->without_usec);
 	if (heat->unsure > 0)
-		printf("# %d times look slow but came only by chance: the machine is too busy to "
-		       "tell; try again\n",
+		printf("# %d times look slow but came only by chance: the machine is too busy to tell; try again\n",
 		       heat->unsure);
 	if (heat->world < 3)
 		printf("# two ranks are one pair: there is nothing to compare it with\n");

@@ -5,7 +5,8 @@
 
 #define PRODUCT_RANKS_MAX 7 /* ranks that put a factor of 2 into one slot: 2^7 still fits u8 */
 
-/* Mixes the three numbers that make a value; the constants are those of the splitmix64 finaliser.
+/*
+ * Mixes the three numbers that make a value; the constants are those of the splitmix64 finaliser.
  */
 static uint64_t mix(uint64_t rank, uint64_t slot, uint64_t salt)
 {

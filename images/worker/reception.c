@@ -199,13 +199,11 @@ static int missing_ranks(const struct reception *r, struct failure *err)
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%d",
 						 missing > 1 ? ", " : "", rank);
 	}
-	return failure_set(err, STATUS_TIMEOUT, first, "",
-			   "after %d s in phase join %d of %d ranks are missing: rank %s%s; were "
-			   "they started, and can they "
-			   "reach %s:%s?",
-			   (int)(r->group->timeout_usec / 1000000), missing, r->group->world, names,
-			   missing > 16 ? ", ..." : "", r->options->root_host,
-			   r->options->root_port);
+	return failure_set(
+		err, STATUS_TIMEOUT, first, "",
+		"after %d s in phase join %d of %d ranks are missing: rank %s%s; were they started, and can they reach %s:%s?",
+		(int)(r->group->timeout_usec / 1000000), missing, r->group->world, names,
+		missing > 16 ? ", ..." : "", r->options->root_host, r->options->root_port);
 }
 
 static int gather_all(struct reception *r, struct failure *err)
@@ -227,10 +225,10 @@ static int check_versions(const struct reception *r, struct failure *err)
 
 		if (strcmp(member->version, root->version) == 0)
 			continue;
-		return failure_set(err, STATUS_VERSION, rank, member->host,
-				   "versions differ: rank 0 (%s) runs %s, rank %d (%s) runs %s; "
-				   "deploy one image to all hosts",
-				   root->host, root->version, rank, member->host, member->version);
+		return failure_set(
+			err, STATUS_VERSION, rank, member->host,
+			"versions differ: rank 0 (%s) runs %s, rank %d (%s) runs %s; deploy one image to all hosts",
+			root->host, root->version, rank, member->host, member->version);
 	}
 	return 0;
 }

@@ -40,19 +40,18 @@ static int resolve_root(const struct options *o, struct endpoint *root, int64_t 
 		rc = net_resolve(o->root_host, o->root_port, root);
 	}
 	if (rc != 0 && o->root_awaited)
-		return failure_set(err, STATUS_TIMEOUT, 0, "",
-				   "rank %d (%s) cannot find rank 0: %s in phase join, after %d s: "
-				   "%s",
-				   o->rank, o->host, o->root_host, o->timeout_sec,
-				   gai_strerror(rc));
+		return failure_set(
+			err, STATUS_TIMEOUT, 0, "",
+			"rank %d (%s) cannot find rank 0: %s in phase join, after %d s: %s",
+			o->rank, o->host, o->root_host, o->timeout_sec, gai_strerror(rc));
 	if (rc != 0)
 		return failure_set(err, STATUS_USAGE, o->rank, o->host, "--root %s:%s: %s",
 				   o->root_host, o->root_port, gai_strerror(rc));
 	if (o->secret[0] == 0 && !net_is_loopback(root))
-		return failure_set(err, STATUS_USAGE, o->rank, o->host,
-				   "--root %s:%s is not on loopback: set the same $RINGUP_SECRET "
-				   "for all ranks, or name a file with it in $RINGUP_SECRET_FILE",
-				   o->root_host, o->root_port);
+		return failure_set(
+			err, STATUS_USAGE, o->rank, o->host,
+			"--root %s:%s is not on loopback: set the same $RINGUP_SECRET for all ranks, or name a file with it in $RINGUP_SECRET_FILE",
+			o->root_host, o->root_port);
 	return 0;
 }
 

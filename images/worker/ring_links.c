@@ -86,11 +86,10 @@ static int no_call(const struct ring *ring, struct failure *err)
 	const struct group *group = ring->group;
 	int rank = missing(ring);
 
-	return failure_set(err, STATUS_TIMEOUT, rank, group->members[rank].host,
-			   "rank %d (%s) did not connect to rank %d (%s) in phase bootstrap; check "
-			   "--bind and firewalls",
-			   rank, group->members[rank].host, group->rank,
-			   group->members[group->rank].host);
+	return failure_set(
+		err, STATUS_TIMEOUT, rank, group->members[rank].host,
+		"rank %d (%s) did not connect to rank %d (%s) in phase bootstrap; check --bind and firewalls",
+		rank, group->members[rank].host, group->rank, group->members[group->rank].host);
 }
 
 /* Fills order and begin. */

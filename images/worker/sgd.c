@@ -186,17 +186,17 @@ static void judge(const struct training *t, const struct tale *tales, struct fai
 		if (tales[rank].weights == tales[0].weights &&
 		    memcmp(&tales[rank].loss, &tales[0].loss, sizeof(tales[0].loss)) == 0)
 			continue;
-		failure_set(verdict, STATUS_DATA, rank, host,
-			    "after %d steps of SGD rank %d (%s) has other weights than rank 0 "
-			    "(loss %.9g and %.9g): a sum went wrong",
-			    t->sgd->steps, rank, host, tales[rank].loss, tales[0].loss);
+		failure_set(
+			verdict, STATUS_DATA, rank, host,
+			"after %d steps of SGD rank %d (%s) has other weights than rank 0 (loss %.9g and %.9g): a sum went wrong",
+			t->sgd->steps, rank, host, tales[rank].loss, tales[0].loss);
 		return;
 	}
 	if (difference > TOLERANCE * (alone + 0.1))
-		failure_set(verdict, STATUS_DATA, -1, "",
-			    "after %d steps of SGD the loss is %.6f, but %.6f when rank 0 trains "
-			    "alone",
-			    t->sgd->steps, tales[0].loss, alone);
+		failure_set(
+			verdict, STATUS_DATA, -1, "",
+			"after %d steps of SGD the loss is %.6f, but %.6f when rank 0 trains alone",
+			t->sgd->steps, tales[0].loss, alone);
 }
 
 static void fill_run(const struct training *t, const struct way *way, const struct tale *tales,

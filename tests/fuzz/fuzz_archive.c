@@ -4,7 +4,7 @@
 
 #include "core/file.h"
 #include "core/log.h"
-#include "oci/archive.h"
+#include "oci/archive/archive.h"
 #include "oci/layout.h"
 
 static void check_image(const char *folder, const struct descriptor *image, struct arena *arena)

@@ -7,9 +7,9 @@
 
 #include "core/file.h"
 #include "core/words.h"
-#include "plan/matrix.h"
-#include "plan/model.h"
-#include "plan/resolve.h"
+#include "resolver/matrix/matrix.h"
+#include "resolver/model.h"
+#include "resolver/resolve.h"
 
 #include <sys/stat.h>
 

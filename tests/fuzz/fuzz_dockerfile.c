@@ -2,14 +2,16 @@
 /* Dockerfiles, and the words of every instruction. */
 #include "tests/fuzz/fuzz.h"
 
-#include "builder/dockerfile.h"
+#include "builder/native/dockerfile.h"
 
 static const char *value(void *arg, const char *name)
 {
 	(void)arg;
-	fuzz_check(name[0] && strlen(name) == strspn(name, "abcdefghijklmnopqrstuvwxyz"
-							   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-							   "0123456789_"));
+	fuzz_check(
+		name[0] &&
+		strlen(name) ==
+			strspn(name,
+			       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"));
 	return strlen(name) % 3 == 0 ? NULL : strlen(name) % 3 == 1 ? "" : "a $b \"c";
 }
 

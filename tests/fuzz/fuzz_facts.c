@@ -3,7 +3,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "plan/facts.h"
-#include "plan/link_notes.h"
+#include "resolver/links/link_notes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -4,7 +4,7 @@
 
 #include "plan/facts.h"
 #include "plan/report.h"
-#include "plan/resolve.h"
+#include "resolver/resolve.h"
 
 /* What ringup puts into the document can be read back, and putting it in twice changes nothing.
  * (Compared as text: cJSON_Compare calls no document with two members of one name equal to itself.)

@@ -8,7 +8,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "builder/layer.h"
+#include "builder/native/layer/layer.h"
 #include "core/file.h"
 #include "oci/layout.h"
 

@@ -2,7 +2,7 @@
 /* Requirement cells of the catalog: versions on the first lines, the cell on the last. */
 #include "tests/fuzz/fuzz.h"
 
-#include "plan/matrix.h"
+#include "resolver/matrix/matrix.h"
 #include "plan/version.h"
 
 static size_t count_of(const char *text, char c)

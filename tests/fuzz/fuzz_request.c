@@ -2,7 +2,7 @@
 /* Request words, one on each line, against the whole catalog: units and what they admit. */
 #include "tests/fuzz/fuzz.h"
 
-#include "plan/request.h"
+#include "resolver/request.h"
 
 #define WORDS_MAX 8
 

@@ -5,7 +5,7 @@ from catalog import COMMON, GPU_ONLY, PIP
 from checker import Givens, given_wrong
 from versions import cell_admits, compare, in_series, request_admits
 
-# What is allowed only when nothing else works (plan/search.h).
+# What is allowed only when nothing else works (lib/resolver/search/search.h).
 PLAIN, SOURCE_PYTHON, COMPAT = range(3)
 # A stack of --all differs from the others in one of these.
 MAIN = PIP + ("cuda", "os", "python")

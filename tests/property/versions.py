@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Versions and requirements, from the comments of plan/version.h and docs/catalog.md alone."""
+"""Versions and requirements, from the comments of lib/plan/version.h and docs/catalog.md alone."""
 import functools
 import re
 from itertools import zip_longest

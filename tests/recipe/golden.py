@@ -24,7 +24,7 @@ import linters
 FOLDER = linters.ROOT / "tests" / "golden" / "recipe"
 FORMS = {"Dockerfile": [], "script": ["--format", "script"]}
 MADE = re.compile(r"(ringup-base:\w+-)[0-9a-f]{12}\b")  # it changes with the script in images/base/
-OTHERS = {"list", "debian12.Dockerfile"}  # the latter is tests/unit/test_recipe.c's
+OTHERS = {"list", "debian12.Dockerfile"}  # the latter is tests/unit/builder/test_recipe.c's
 
 
 def requests():

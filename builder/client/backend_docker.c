@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Docker Engine, through its command-line client with the classic builder: every engine since 17.05
+ * has it, also where the buildx plug-in is missing.
+ */
+#include "builder/client/backend_docker.h"
+
+#include "builder/client/client.h"
+#include "core/file.h"
+#include "core/words.h"
+
+#include <string.h>
+
+static struct client client(const struct build_target *target, bool buildkit, struct arena *arena)
+{
+	struct words env = WORDS_INIT(arena);
+
+	words_add(&env, buildkit ? "DOCKER_BUILDKIT=1" : "DOCKER_BUILDKIT=0");
+	if (*target->docker_host)
+		words_addf(&env, "DOCKER_HOST=%s", target->docker_host);
+	return (struct client){.on = target->on,
+			       .env = env.list,
+			       .step = buildkit ? "#" : "Step ",
+			       .output = buildkit ? NULL : "---> Running in "};
+}
+
+bool dockerd_answers(const struct build_target *target, struct arena *arena, const char **why)
+{
+	struct client c = client(target, false, arena);
+
+	if (!client_exists(&c, "docker")) {
+		*why = "the docker command is not installed (apt-get install docker.io)";
+		return false;
+	}
+	return client_answers(
+		&c, WORDS("docker", "version", "--format", "{{.Server.Version}}"),
+		arena_printf(arena, "Docker Engine does not answer%s%s",
+			     *target->docker_host ? " at " : "", target->docker_host),
+		"start it (systemctl start docker) or set build.docker_host in cluster.yaml", arena,
+		why);
+}
+
+int dockerd_has_image(const struct build_target *target, const char *image, bool *found,
+		      struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct client c = client(target, false, &arena);
+
+	return client_ask(&c, WORDS("docker", "image", "inspect", "--format", "{{.Id}}", image),
+			  found, err);
+}
+
+int dockerd_import(const struct build_target *target, const char *tar, const char *image,
+		   struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct client c = client(target, false, &arena);
+
+	return client_give(&c, WORDS("docker", "import", "-", image), tar, err);
+}
+
+/* The classic builder says what each step made (" ---> 1f2e3d4c5b6a"), or that it was there. */
+static void add_left(const char *log, struct words *words)
+{
+	const char *previous = "";
+
+	for (const char *line = log; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		bool cached = starts_with(previous, " ---> Using cache");
+
+		previous = line;
+		if (starts_with(line, " ---> ") && strspn(line + 6, "0123456789abcdef") == 12 &&
+		    !cached)
+			words_add(words, arena_strndup(words->arena, line + 6, 12));
+	}
+}
+
+int dockerd_forget(const struct build_target *target, const char *image, const char *log,
+		   struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct client c = client(target, false, &arena);
+	struct words left = WORDS_INIT(&arena), words = WORDS_INIT(&arena);
+	struct error ignored = {0};
+	int rc = 0;
+
+	if (image)
+		rc = client_clean(&c, WORDS("docker", "image", "rm", image), err);
+	add_left(log, &left);
+	words_add_all(&words, WORDS("docker", "image", "rm"));
+	/* from the last: the others are what it stands on; what is gone or in use is no matter */
+	for (size_t i = left.count; i > 0; i--)
+		words_add(&words, left.list[i - 1]);
+	if (left.count)
+		client_clean(&c, words.list, &ignored);
+	return rc;
+}
+
+const char *const *dockerd_build_words(const char *context, const char *image,
+				       const char *const *build_args, struct arena *arena)
+{
+	return client_build_words(WORDS("docker", "build", "--network", "host", "--force-rm"),
+				  context, image, build_args, arena);
+}
+
+int dockerd_build(const struct build_job *job, bool buildkit, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct client c = client(job->target, buildkit, &arena);
+
+	return client_build(&c, job, dockerd_build_words, CONTEXT_TAR, err);
+}
+
+int dockerd_save(const struct build_target *target, const char *image, int fd, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct client c = client(target, false, &arena);
+
+	return client_write(&c, WORDS("docker", "image", "save", image), fd, err);
+}
+
+static int build(const struct build_job *job, struct error *err)
+{
+	return dockerd_build(job, false, err);
+}
+
+const struct backend backend_docker = {
+	.name = "docker",
+	.help = "Docker Engine 17.05 or newer, its classic builder",
+	.rank = 1,
+	.uses_docker_host = true,
+	.available = dockerd_answers,
+	.has_image = dockerd_has_image,
+	.import_base = dockerd_import,
+	.forget = dockerd_forget,
+	.build = build,
+	.save = dockerd_save,
+	.build_words = dockerd_build_words,
+};

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* No engine at all: see native.h. */
+#include "builder/backend.h"
+
+#include "builder/native/kept.h"
+#include "builder/native/native.h"
+#include "builder/native/runtime/runtime.h"
+
+static bool available(const struct build_target *target, struct arena *arena, const char **why)
+{
+	if (target->on) {
+		*why = "it works on this machine only";
+		return false;
+	}
+	return !target->has_steps || runtime_available(arena, why);
+}
+
+static int has_image(const struct build_target *target, const char *image, bool *found,
+		     struct error *err)
+{
+	struct descriptor manifest;
+
+	(void)err;
+	*found = kept_find(target, image, &manifest);
+	return 0;
+}
+
+static int build(const struct build_job *job, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const struct native_options options = {
+		.store = job->target->store,
+		.name = job->image,
+		.base_tar = job->base_tar,
+		.log_path = job->log_path,
+		.fetch = job->fetch,
+		.fetch_arg = job->fetch_arg,
+		.shell_on_failure = job->shell_on_failure,
+	};
+	struct descriptor manifest;
+	const char *layout;
+
+	return native_build(job->spec, &options, &arena, &layout, &manifest, err);
+}
+
+const struct backend backend_native = {
+	.name = "native",
+	.help = "overlay mounts and crun or runc; no daemon",
+	.rank = 0,
+	.is_roots = true,
+	.available = available,
+	.has_image = has_image,
+	.build = build,
+};

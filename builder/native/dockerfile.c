@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+#include "builder/native/dockerfile.h"
+
+#include "core/json.h"
+#include "core/str.h"
+#include "core/words.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define BLANKS " \t\r"
+
+static const struct {
+	const char *name;
+	bool takes_json;
+} kinds[] = {
+	[INSTRUCTION_ARG] = {"ARG", false},
+	[INSTRUCTION_CMD] = {"CMD", true},
+	[INSTRUCTION_COPY] = {"COPY", true},
+	[INSTRUCTION_ENTRYPOINT] = {"ENTRYPOINT", true},
+	[INSTRUCTION_ENV] = {"ENV", false},
+	[INSTRUCTION_EXPOSE] = {"EXPOSE", false},
+	[INSTRUCTION_LABEL] = {"LABEL", false},
+	[INSTRUCTION_RUN] = {"RUN", true},
+	[INSTRUCTION_SHELL] = {"SHELL", true},
+	[INSTRUCTION_STOPSIGNAL] = {"STOPSIGNAL", false},
+	[INSTRUCTION_USER] = {"USER", false},
+	[INSTRUCTION_VOLUME] = {"VOLUME", true},
+	[INSTRUCTION_WORKDIR] = {"WORKDIR", false},
+};
+
+static const char *const no_words[] = {NULL};
+
+struct parser {
+	const char *at;	     /* the next character of the file */
+	int line;	     /* its line */
+	const char *comment; /* the line before it */
+	int begin;	     /* the line that the instruction under way begins on */
+	struct arena *arena;
+	struct dockerfile *file;
+	struct build_stage *stage; /* NULL before the first FROM */
+	struct words arguments;
+	struct error *err;
+};
+
+const char *instruction_name(enum instruction_kind kind)
+{
+	return kinds[kind].name;
+}
+
+static int bad(struct parser *p, const char *why)
+{
+	return error_set(p->err, ERROR_USAGE, "%s:%d: %s", p->file->path, p->begin, why);
+}
+
+/* A line above an instruction, without its signs. */
+static void take_comment(struct parser *p, const char *text, const char *end)
+{
+	while (text < end && strchr("# ", *text))
+		text++;
+	p->comment = arena_strndup(p->arena, text, (size_t)(end - text));
+}
+
+/*
+ * One instruction in one line, continuations joined; comment lines between them go. False at the
+ * end of the file.
+ */
+static bool next_instruction(struct parser *p, struct str *out)
+{
+	str_clear(out);
+	p->begin = 0;
+	p->comment = "";
+	while (*p->at) {
+		const char *line = p->at, *text = line + strspn(line, BLANKS), *end;
+		bool more;
+
+		p->line++;
+		end = text + strcspn(text, "\n");
+		p->at = end + (*end == '\n');
+		while (end > text && strchr(BLANKS, end[-1]))
+			end--;
+		if (*text == '#' || end == text) {
+			if (!p->begin)
+				take_comment(p, text, end);
+			continue;
+		}
+		/* blanks before what goes on may stand between two words */
+		if (p->begin)
+			text = line;
+		else
+			p->begin = p->line;
+		more = end[-1] == '\\';
+		str_add_bytes(out, text, (size_t)(end - text) - more);
+		if (!more)
+			return true;
+	}
+	str_trim(out);
+	return out->length > 0;
+}
+
+/*
+ * "# escape=`" before anything else would give every backslash another meaning. Dockerfile
+ * reference, "Parser directives".
+ */
+static int check_directives(struct parser *p, const char *text)
+{
+	for (p->begin = 1; *text == '#'; p->begin++) {
+		const char *name = text + 1 + strspn(text + 1, BLANKS);
+		const char *sign = name + strcspn(name, BLANKS "=\n"), *value = sign;
+
+		value += strspn(value, BLANKS);
+		if (*value != '=')
+			return 0;
+		value += 1 + strspn(value + 1, BLANKS);
+		if (sign - name == 6 && strncasecmp(name, "escape", 6) == 0 && *value != '\\')
+			return bad(p, "another escape character than \\ is not taken");
+		text += strcspn(text, "\n");
+		text += *text == '\n';
+	}
+	return 0;
+}
+
+/* Cuts the first word off; "" at the end. */
+static char *cut_word(char **text)
+{
+	char *word = *text + strspn(*text, BLANKS);
+	size_t length = strcspn(word, BLANKS);
+
+	*text = word + length;
+	if (**text) {
+		**text = '\0';
+		(*text)++;
+	}
+	*text += strspn(*text, BLANKS);
+	return word;
+}
+
+/* The value of an ARG before the first FROM. */
+static const char *argument(void *arg, const char *name)
+{
+	const struct parser *p = arg;
+	size_t length = strlen(name);
+	const char *value = NULL;
+
+	for (size_t i = 0; i < p->arguments.count; i++)
+		if (strncmp(p->arguments.list[i], name, length) == 0 &&
+		    p->arguments.list[i][length] == '=')
+			value = p->arguments.list[i] + length + 1;
+	return value;
+}
+
+static int expand(struct parser *p, const char *text, const char *const **words)
+{
+	const char *why;
+
+	if (dockerfile_words(text, argument, p, p->arena, words, &why) < 0)
+		return bad(p, why);
+	return 0;
+}
+
+static int parse_from(struct parser *p, char *rest)
+{
+	struct build_stage *stage = &p->file->stages[p->file->stage_count];
+	const char *base = cut_word(&rest), *as = cut_word(&rest), *name = cut_word(&rest);
+	const char *const *words;
+
+	if (p->file->stage_count == STAGES_MAX)
+		return bad(p, "more than 32 stages");
+	if (starts_with(base, "--"))
+		return bad(p, "FROM takes no options here; write FROM IMAGE [AS NAME]");
+	if (expand(p, base, &words) < 0)
+		return -1;
+	base = words[0] ? words[0] : "";
+	if (!*base || (*as && (strcasecmp(as, "as") != 0 || !*name)) || *rest)
+		return bad(p, "FROM is written FROM IMAGE [AS NAME]");
+	p->file->stage_count++;
+	*stage = (struct build_stage){.name = name, .base = base, .line = p->begin};
+	stage->list = ARENA_ARRAY(p->arena, INSTRUCTIONS_MAX, struct instruction);
+	p->stage = stage;
+	return 0;
+}
+
+/* ["a", "b"] as words; sets nothing when the text is no JSON list of strings. */
+static void parse_exec(struct parser *p, struct instruction *instruction)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	struct words words = WORDS_INIT(p->arena);
+	struct error ignored = {0};
+	const cJSON *item;
+
+	if (*instruction->text != '[' ||
+	    json_parse(instruction->text, strlen(instruction->text), "", &json, &ignored) < 0 ||
+	    !cJSON_IsArray(json))
+		return;
+	cJSON_ArrayForEach (item, json) {
+		if (!cJSON_IsString(item))
+			return;
+		words_add(&words, item->valuestring);
+	}
+	instruction->exec = words.list ? words.list : no_words;
+}
+
+static int parse_copy_option(struct parser *p, struct instruction *instruction, const char *option)
+{
+	if (starts_with(option, "--from="))
+		instruction->from = option + strlen("--from=");
+	else if (starts_with(option, "--chown="))
+		instruction->chown = option + strlen("--chown=");
+	else if (starts_with(option, "--chmod="))
+		instruction->chmod = option + strlen("--chmod=");
+	else
+		return bad(p, arena_printf(p->arena, "COPY does not take %.40s", option));
+	return 0;
+}
+
+/* "<<EOF", "<<-'EOF'", "3<<EOF": BuildKit's rule for a word that begins a here-document. */
+static bool has_here_document(const char *text)
+{
+	for (; *text; text += strcspn(text, BLANKS), text += strspn(text, BLANKS)) {
+		const char *name = text + strspn(text, "0123456789");
+
+		if (!starts_with(name, "<<"))
+			continue;
+		name += 2 + (name[2] == '-');
+		name += *name == '"' || *name == '\'';
+		if (isalpha((unsigned char)*name) || *name == '_')
+			return true;
+	}
+	return false;
+}
+
+static int parse_options(struct parser *p, struct instruction *instruction, char *rest)
+{
+	while (starts_with(rest, "--")) {
+		const char *option = cut_word(&rest);
+
+		if (instruction->kind != INSTRUCTION_COPY)
+			return bad(p, arena_printf(p->arena, "%s does not take %.40s",
+						   instruction_name(instruction->kind), option));
+		if (parse_copy_option(p, instruction, option) < 0)
+			return -1;
+	}
+	instruction->text = rest;
+	if (!*rest)
+		return bad(p, arena_printf(p->arena, "%s needs something behind it",
+					   instruction_name(instruction->kind)));
+	if ((instruction->kind == INSTRUCTION_RUN || instruction->kind == INSTRUCTION_COPY) &&
+	    has_here_document(rest))
+		return bad(p, "here-documents are not taken; write the lines with continuations");
+	return 0;
+}
+
+static int parse_instruction(struct parser *p, const char *name, char *rest)
+{
+	struct instruction instruction = {
+		.line = p->begin, .comment = p->comment, .from = "", .chown = "", .chmod = ""};
+	const char *const *words;
+	size_t kind = 0;
+
+	while (kind < ARRAY_LEN(kinds) && strcasecmp(name, kinds[kind].name) != 0)
+		kind++;
+	if (kind == ARRAY_LEN(kinds))
+		return bad(p, arena_printf(p->arena, "'%.40s' is no instruction that is taken here",
+					   name));
+	instruction.kind = (enum instruction_kind)kind;
+	if (parse_options(p, &instruction, rest) < 0)
+		return -1;
+	if (kinds[kind].takes_json)
+		parse_exec(p, &instruction);
+	if (kind == INSTRUCTION_RUN && instruction.exec && !instruction.exec[0])
+		return bad(p, "RUN needs something behind it");
+	if (kind == INSTRUCTION_SHELL && !(instruction.exec && instruction.exec[0]))
+		return bad(p, "SHELL is written SHELL [\"program\", \"option\"]");
+	if (!p->stage && kind == INSTRUCTION_ARG) {
+		if (expand(p, instruction.text, &words) < 0)
+			return -1;
+		words_add_all(&p->arguments, words);
+		return 0;
+	}
+	if (!p->stage)
+		return bad(p, "the first instruction must be FROM");
+	if (p->stage->count == INSTRUCTIONS_MAX)
+		return bad(p, "more than 512 instructions in one stage");
+	p->stage->list[p->stage->count++] = instruction;
+	return 0;
+}
+
+int dockerfile_parse(const char *path, const char *text, struct arena *arena,
+		     struct dockerfile *dockerfile, struct error *err)
+{
+	_cleanup_(str_release) struct str line = {0};
+	struct parser p = {.at = text,
+			   .arena = arena,
+			   .file = dockerfile,
+			   .arguments = WORDS_INIT(arena),
+			   .err = err};
+
+	*dockerfile = (struct dockerfile){.path = path};
+	str_init(&line);
+	if (check_directives(&p, text) < 0)
+		return -1;
+	while (next_instruction(&p, &line)) {
+		char *rest = arena_strdup(arena, line.text);
+		const char *name = cut_word(&rest);
+		int rc = strcasecmp(name, "FROM") == 0 ? parse_from(&p, rest)
+						       : parse_instruction(&p, name, rest);
+
+		if (rc < 0)
+			return -1;
+	}
+	dockerfile->arguments = p.arguments.list ? p.arguments.list : no_words;
+	if (!dockerfile->stage_count)
+		return error_set(err, ERROR_USAGE, "%s: no FROM in it", path);
+	return 0;
+}
+
+int dockerfile_stage(const struct dockerfile *dockerfile, const char *name, size_t before)
+{
+	char *end;
+	unsigned long number = strtoul(name, &end, 10);
+
+	for (size_t i = before; i-- > 0;)
+		if (*dockerfile->stages[i].name &&
+		    strcasecmp(dockerfile->stages[i].name, name) == 0)
+			return (int)i;
+	if (*name && !*end && name[0] != '-' && name[0] != '+' && number < before)
+		return (int)number;
+	return -1;
+}

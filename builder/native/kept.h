@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kept.h - the images that lie in the layout of a target's store, by name: what the native engine
+ * built, and what came home from another machine.
+ */
+#ifndef BUILDER_NATIVE_KEPT_H
+#define BUILDER_NATIVE_KEPT_H
+
+#include "builder/backend.h"
+
+/* The store's layout. In the arena. */
+const char *kept_layout(const struct build_target *target, struct arena *arena);
+
+/* Whether an image of that name is there, with its manifest. */
+bool kept_find(const struct build_target *target, const char *image, struct descriptor *manifest);
+
+#endif

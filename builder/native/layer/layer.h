@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layer.h - a tree as layers of an image, and a layer as a tree on disk.
+ *
+ * The same tree gives the same bytes everywhere: sorted, numeric owners, whole seconds, no names of
+ * users or hosts; extended attributes are pax records. Whiteouts are ".wh.NAME" and ".wh..wh..opq"
+ * (OCI image-spec 1.1, layer.md). Blocks of zeros of LAYER_HOLE_BYTES are holes, wherever the file
+ * system has its own. One pass: read, hash (diffID), compress, hash, write (oci/packer.h).
+ */
+#ifndef BUILDER_NATIVE_LAYER_LAYER_H
+#define BUILDER_NATIVE_LAYER_LAYER_H
+
+#include "builder/native/layer/tree.h"
+#include "oci/manifest.h"
+
+#define LAYER_BYTES_MAX \
+	(512 * MIB) /* plain: what one torn upload can cost; a larger file is alone */
+#define LAYER_HOLE_BYTES (1 * MIB)
+#define LAYER_PARTS_MAX 256
+
+struct layer_part {
+	char diff_id[DIGEST_TEXT_BYTES];
+	struct descriptor blob;
+};
+
+struct layer_parts {
+	size_t count; /* 0 for a tree without entries */
+	struct layer_part list[LAYER_PARTS_MAX];
+};
+
+/* How a tree becomes parts, and where those are that were written before. */
+struct layer_rule {
+	uint64_t bytes_max; /* of a part's content; 0: LAYER_BYTES_MAX */
+	/*
+	 * About so many parts at most, cut so that a file that changes takes few others along, to
+	 * the registry and from there to every host (layer_plan.h); 0: as few as can be.
+	 */
+	size_t cuts;
+	/*
+	 * Parts by a digest of all that is in them; both NULL: none are kept. Of parts with a file
+	 * whose digest is not known (tree.h) nobody is asked.
+	 */
+	bool (*find)(void *arg, const char *key, struct layer_part *part);
+	int (*keep)(void *arg, const char *key, const struct layer_part *part, struct error *err);
+	void *arg;
+};
+
+/*
+ * Writes a sorted tree into the layout: one layer, or several by the rule (NULL: all zero). Hard
+ * links stay with their file; folders are repeated where a part needs them. `title` names it in the
+ * progress; NULL: silent.
+ */
+int layer_write(const struct tree *tree, const char *layout_folder, const struct layer_rule *rule,
+		const char *title, struct layer_parts *parts, struct error *err);
+
+/*
+ * Unpacks a tar stream, plain or gzip or zstd, into `folder` (made; on failure removed), owners,
+ * modes, times and attributes as they are, whiteouts as overlayfs has them (tree.h). Entries that
+ * would leave the folder are refused. When `diff_id` is not NULL the plain bytes must have that
+ * digest.
+ */
+int layer_unpack(const char *tar_path, const char *folder, const char *diff_id, struct error *err);
+
+/* Puts a sorted tree, content and all, into `folder` (made; on failure removed). */
+int layer_place(const struct tree *tree, const char *folder, struct error *err);
+
+/* The entries of a tar file, without their content, sorted. */
+int layer_list(const char *tar_path, struct tree *tree, struct error *err);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* native_parts.h - a native build under way: what native*.c share. */
+#ifndef BUILDER_NATIVE_NATIVE_PARTS_H
+#define BUILDER_NATIVE_NATIVE_PARTS_H
+
+#include "builder/native/image_config.h"
+#include "builder/native/native.h"
+#include "builder/native/runtime/view.h"
+#include "core/words.h"
+
+#include <pthread.h>
+
+#define CHAIN_MAX VIEW_LAYERS_MAX
+#define PACKERS_MAX 8
+
+/* What an instruction did to the image: for the history. */
+struct native_record {
+	const char *created_by;
+	const char *key; /* of its layer; NULL: none */
+};
+
+struct native_stage {
+	struct native_build *build;
+	const struct build_stage *source;
+	size_t index;
+	struct arena arena;
+	struct error err;
+	pthread_t thread;
+	bool is_in_image; /* the last stage, or what it begins with */
+	bool is_needed, is_started;
+	bool has_base, is_done; /* under build->lock */
+
+	/* The image so far */
+	size_t chain_count;
+	const char *chain[CHAIN_MAX]; /* keys of the layers, from the lowest up */
+	size_t record_count;
+	struct native_record records[INSTRUCTIONS_MAX];
+	cJSON *config;
+	char key[KEY_BYTES]; /* of all that was done so far */
+	bool has_cmd;	     /* CMD stands in this stage */
+
+	struct words arguments; /* NAME=VALUE of ARGs, the spec's build arguments not among them */
+	struct words hidden;	/* the same of the spec's build arguments */
+	const struct instruction *at;
+	size_t step; /* the number of the instruction under way */
+};
+
+/* Threads that pack the image's layers (native_pack.c). */
+struct native_packers {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	pthread_t threads[PACKERS_MAX];
+	size_t thread_count, count, next; /* of keys: all, and the first that nobody took */
+	char keys[CHAIN_MAX][KEY_BYTES];
+	bool is_complete;
+	struct error err; /* the first one */
+};
+
+struct native_build {
+	const struct spec *spec;
+	const struct native_options *options;
+	struct store store;
+	struct dockerfile file;
+	struct native_stage *stages[STAGES_MAX];
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	atomic_bool has_failed;
+	struct native_packers packers;
+	int log; /* a descriptor */
+};
+
+/* "Dockerfile:12: RUN ...: why" */
+int native_bad(struct native_stage *stage, enum error_kind kind, const char *why);
+
+/* "build 7/9": the step under way, for the progress. */
+const char *native_title(struct native_stage *stage);
+
+/* The words of an instruction's text with variables put in. */
+int native_words(struct native_stage *stage, const char *text, const char *const **words);
+
+/* The one word of it; more are an error. */
+int native_word(struct native_stage *stage, const char *text, const char **word);
+
+/* Waits for another stage; fails when that one fails. */
+int native_wait(struct native_stage *stage, size_t other);
+
+/* The layers of `of` so far; errors and memory are `stage`'s. `on_disk`: as folders, for which they
+ * are unpacked where they are not. */
+int native_view(struct native_stage *stage, const struct native_stage *of, bool on_disk,
+		struct view *view);
+
+/* Adds a layer that the store has to the image. */
+int native_add_layer(struct native_stage *stage, const char *key, const char *created_by);
+
+/* Sets the key of the layer that these words make on what is there. */
+void native_step_key(struct native_stage *stage, const struct words *words,
+		     char key[static KEY_BYTES]);
+
+/* The build comes to nothing: stages end before their next instruction. */
+void native_stop(struct native_build *build);
+
+/* native_pack.c: what packs layers meanwhile; a layer of the image for it; waits for all of them.
+ * An error stops the build and stays in `packers`. */
+void native_pack_begin(struct native_build *build);
+void native_pack(struct native_stage *stage, const char *key);
+void native_pack_end(struct native_build *build);
+
+/* native_base.c: FROM. */
+int native_from(struct native_stage *stage);
+
+/* native_run.c, native_copy.c */
+int native_run(struct native_stage *stage, const struct instruction *instruction);
+int native_copy(struct native_stage *stage, const struct instruction *instruction);
+int native_workdir(struct native_stage *stage, const struct instruction *instruction);
+
+/* native_finish.c: config and manifest of a stage that is done. */
+int native_finish(struct native_stage *stage, struct arena *arena, struct descriptor *manifest,
+		  struct error *err);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "builder/native/runtime/runtime.h"
+
+#include "builder/native/runtime/runtime_config.h"
+#include "builder/native/runtime/userns.h"
+#include "core/file.h"
+#include "core/proc.h"
+#include "core/words.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STEP_TIMEOUT_S 7200
+#define STEP_OUTPUT_BYTES 4000
+#define RESOLV_BYTES_MAX (64 * KIB)
+
+/*
+ * Mounts the layers ($1: options, $2: where), then runs the words behind them. "volatile"
+ * (Linux 5.10) leaves out the syncs that package tools make after every file: what an interrupted
+ * step leaves is thrown away anyway.
+ */
+static const char enter[] = "mount -t overlay overlay -o \"$1,volatile\" \"$2\" 2>/dev/null ||\n"
+			    "\tmount -t overlay overlay -o \"$1\" \"$2\" || exit 125\n"
+			    "shift 2\n"
+			    "exec \"$@\"\n";
+
+struct place {
+	const char *folder; /* of this step, in the work folder */
+	const char *merged, *bundle, *name;
+};
+
+const char *runtime_name(void)
+{
+	/* crun starts faster, refuses where cgroups are in hybrid mode, and wants to make one */
+	if (proc_exists("crun") && !file_exists("/sys/fs/cgroup/unified") && !userns_inside())
+		return "crun";
+	return proc_exists("runc") ? "runc" : proc_exists("crun") ? "crun" : NULL;
+}
+
+static bool has_overlay(void)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct error ignored = {0};
+	char *text;
+
+	return file_read("/proc/filesystems", FILE_CEILING_BYTES, &arena, &text, NULL, &ignored) ==
+		       0 &&
+	       strstr(text, "\toverlay\n");
+}
+
+bool runtime_available(struct arena *arena, const char **why)
+{
+	*why = NULL;
+	if (!runtime_name())
+		*why = "neither crun nor runc is installed (apt-get install crun)";
+	else if (!proc_exists("unshare"))
+		*why = "unshare is not installed (apt-get install util-linux)";
+	else if (!has_overlay())
+		*why = "the kernel has no overlay file system (modprobe overlay)";
+	else if (geteuid() != 0)
+		return userns_available(arena, why);
+	return !*why;
+}
+
+/* resolv.conf and hosts, as the container sees them. */
+static int write_files(const char *folder, struct arena *arena, struct error *err)
+{
+	static const char hosts[] = "127.0.0.1 localhost " STEP_HOST_NAME "\n"
+				    "::1 localhost ip6-localhost ip6-loopback\n";
+	struct error none = {0};
+	char *resolv;
+
+	if (file_read("/etc/resolv.conf", RESOLV_BYTES_MAX, arena, &resolv, NULL, &none) < 0)
+		resolv = arena_strdup(arena, "");
+	if (file_write(arena_printf(arena, "%s/resolv.conf", folder), resolv, strlen(resolv), 0644,
+		       err) < 0)
+		return -1;
+	return file_write(arena_printf(arena, "%s/hosts", folder), hosts, strlen(hosts), 0644, err);
+}
+
+/* A folder or an empty file of the lowest layer that stands for nothing but a mount's place. */
+static int add_mount_point(struct tree *tree, const struct view *view, const char *path,
+			   bool is_folder, bool *missing, struct error *err)
+{
+	struct tree_entry entry = {.mode = is_folder ? 0755 : 0644, .text = ""};
+	struct tree_entry *added;
+	bool found;
+
+	if (view_find(view, path, &tree->arena, &entry, &found, err) < 0)
+		return -1;
+	if (found && entry.type != TREE_FOLDER)
+		return 0;
+	*missing = *missing || !found;
+	added = tree_add(tree, is_folder ? TREE_FOLDER : TREE_FILE, path);
+	entry.path = added->path;
+	entry.type = added->type;
+	*added = entry;
+	return 0;
+}
+
+/* What the runtime mounts on must be there, or it would make it, and the layer would have it. */
+static int make_mount_points(const struct run_step *step, const char *folder, bool *any,
+			     struct error *err)
+{
+	_cleanup_(tree_release) struct tree tree;
+
+	tree_init(&tree);
+	*any = false;
+	if (add_mount_point(&tree, step->below, "dev", true, any, err) < 0 ||
+	    add_mount_point(&tree, step->below, "etc", true, any, err) < 0 ||
+	    add_mount_point(&tree, step->below, "etc/hosts", false, any, err) < 0 ||
+	    add_mount_point(&tree, step->below, "etc/resolv.conf", false, any, err) < 0 ||
+	    add_mount_point(&tree, step->below, "proc", true, any, err) < 0 ||
+	    add_mount_point(&tree, step->below, "sys", true, any, err) < 0)
+		return -1;
+	return *any ? layer_place(&tree, folder, err) : 0;
+}
+
+/* Short names for the layers: mount(2) takes options of one page at most. */
+static int name_layers(const struct run_step *step, const struct place *at, bool has_points,
+		       struct arena *arena, const char **lower, struct error *err)
+{
+	const char *names = has_points ? "p" : "";
+
+	for (size_t i = step->below->count; i-- > 0;) {
+		const char *name = arena_printf(arena, "%zu", i);
+
+		if (symlink(step->below->list[i].folder,
+			    arena_printf(arena, "%s/%s", at->folder, name)) < 0)
+			return error_errno(err, "cannot write in %s", at->folder);
+		names = arena_printf(arena, "%s%s%s", names, *names ? ":" : "", name);
+	}
+	*lower = names;
+	return 0;
+}
+
+static int prepare(struct store *store, const struct run_step *step, struct arena *arena,
+		   struct place *at, const char **options, struct error *err)
+{
+	static const char *const folders[] = {"merged", "bundle", "upper", "work"};
+	const char *lower = "";
+	bool has_points;
+
+	at->folder = store_work_path(store, arena);
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
+		if (folder_make(arena_printf(arena, "%s/%s", at->folder, folders[i]), 0755, err) <
+		    0)
+			return -1;
+	at->merged = arena_printf(arena, "%s/merged", at->folder);
+	at->bundle = arena_printf(arena, "%s/bundle", at->folder);
+	at->name = arena_printf(arena, "ringup-%s-%s", strrchr(store->work, '/') + 1,
+				strrchr(at->folder, '/') + 1);
+	if (make_mount_points(step, arena_printf(arena, "%s/p", at->folder), &has_points, err) <
+		    0 ||
+	    name_layers(step, at, has_points, arena, &lower, err) < 0 ||
+	    write_files(at->folder, arena, err) < 0)
+		return -1;
+	/* an image from scratch has no layer at all, and overlayfs wants one */
+	if (!*lower) {
+		lower = "p";
+		if (folder_make(arena_printf(arena, "%s/p", at->folder), 0755, err) < 0)
+			return -1;
+	}
+	/* userxattr has no redirects, and will not hear of them */
+	*options = arena_printf(arena,
+				"lowerdir=%s,upperdir=upper,workdir=work,index=off,metacopy=off,%s",
+				lower, userns_inside() ? "userxattr" : "redirect_dir=off");
+	return 0;
+}
+
+static int write_config(const struct run_step *step, const struct place *at, struct arena *arena,
+			struct error *err)
+{
+	_cleanup_(json_free) cJSON *config = NULL;
+	struct words env = WORDS_INIT(arena);
+	struct run_step with_home = *step;
+	struct run_user user;
+
+	if (runtime_user(step->below, step->user, arena, &user, err) < 0)
+		return -1;
+	words_addf(&env, "HOME=%s", user.home);
+	words_add_all(&env, step->env);
+	with_home.env = env.list;
+	config = runtime_config(&with_home, &user, at->merged, at->folder);
+	return json_write(arena_printf(arena, "%s/config.json", at->bundle), config, 0600, err);
+}
+
+/* Ends what an interrupted runtime keeps of the container: its cgroups. */
+static void clean_up(const char *runtime, const char *state, const struct place *at)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct proc proc = {.words = WORDS(runtime, "--root", state, "delete", "--force", at->name),
+			    .even_when_interrupted = true,
+			    .timeout_s = 20};
+	struct error ignored = {0};
+
+	proc_run(&proc, &result, &ignored);
+}
+
+/* Where cgroups are not ours to make, crun has to be told; runc sees it. */
+static const char *const *start_words(const char *options, const char *runtime, const char *state,
+				      const struct place *at, struct arena *arena)
+{
+	bool tells = strcmp(runtime, "crun") == 0 && userns_inside();
+	struct words words = WORDS_INIT(arena);
+
+	words_add_all(&words, WORDS("unshare", "--mount", "--propagation", "private", "--pid",
+				    "--fork", "--kill-child=KILL", "--mount-proc", "--", "sh", "-c",
+				    enter, "sh", options, "merged", runtime));
+	if (tells)
+		words_add(&words, "--cgroup-manager=disabled");
+	words_add_all(&words, WORDS("--root", state, "run", "--bundle", at->bundle, at->name));
+	return words.list;
+}
+
+int runtime_run(struct store *store, const struct run_step *step, struct arena *arena,
+		struct run_result *result, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result output = {0};
+	const char *runtime = runtime_name(), *options, *state;
+	struct proc proc = {.line = step->line,
+			    .arg = step->arg,
+			    .joined = true,
+			    .dies_with_us = true,
+			    .stop = step->stop,
+			    .inherits_terminal = step->interactive,
+			    .timeout_s = STEP_TIMEOUT_S};
+	struct place at;
+	int rc;
+
+	if (prepare(store, step, arena, &at, &options, err) < 0 ||
+	    write_config(step, &at, arena, err) < 0)
+		return -1;
+	state = arena_printf(arena, "%s/runtime", at.folder);
+	proc.folder = at.folder;
+	proc.words = start_words(options, runtime, state, &at, arena);
+	rc = proc_run(&proc, &output, err);
+	if (rc < 0 || output.status >= 125)
+		clean_up(runtime, state, &at);
+	if (rc < 0)
+		return -1;
+	result->status = output.status;
+	result->output = arena_strdup(arena, text_tail(output.out.text, STEP_OUTPUT_BYTES));
+	result->upper = arena_printf(arena, "%s/upper", at.folder);
+	if (output.status == 125 || strstr(result->output, "runc run failed"))
+		return error_set(
+			err, ERROR_FAILED,
+			"no container can be started in %s (%s): %s; take another build engine, or with XDG_CACHE_HOME a folder on ext4 or xfs",
+			store->folder, runtime, result->output);
+	return 0;
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+#include "builder/native/store.h"
+
+#include "builder/native/runtime/cgroup.h"
+#include "builder/native/layer/tree_file.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "core/log.h"
+#include "core/str.h"
+#include "oci/layout.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* FOLDER/layers/KEY/NAME */
+static const char *layer_path(const struct store *store, const char *key, const char *name,
+			      struct arena *arena)
+{
+	return arena_printf(arena, "%s/layers/%s%s%s", store->folder, key, *name ? "/" : "", name);
+}
+
+/* Removes what builds that ended without a word have left: their lock is free. */
+static int remove_stale(const char *folder, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char **names;
+
+	if (folder_list(folder, "", &arena, &names, err) < 0)
+		return -1;
+	for (; *names; names++) {
+		const char *path = arena_printf(&arena, "%s/%s", folder, *names);
+		_cleanup_(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+			continue;
+		cgroup_forget(*names);
+		if (folder_remove(path, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int make_work(struct store *store, const char *folder, struct arena *arena,
+		     struct error *err)
+{
+	char *path = arena_printf(arena, "%s/XXXXXX", folder);
+
+	if (!mkdtemp(path))
+		return error_errno(err, "cannot write in %s", folder);
+	store->work = path;
+	store->lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (store->lock < 0 || flock(store->lock, LOCK_EX | LOCK_NB) < 0)
+		return error_errno(err, "cannot lock %s", path);
+	return 0;
+}
+
+/* A person's trees have other marks and owners on disk than root's. */
+static int check_owner(const char *folder, struct error *err)
+{
+	struct stat st;
+
+	if (stat(folder, &st) < 0 || st.st_uid == geteuid())
+		return 0;
+	return error_set(
+		err, ERROR_FAILED,
+		"%s belongs to another person; name a cache folder of your own with XDG_CACHE_HOME",
+		folder);
+}
+
+int store_open(struct store *store, const char *folder, int64_t newest_s, struct arena *arena,
+	       struct error *err)
+{
+	const char *work = arena_printf(arena, "%s/work", folder);
+	_cleanup_(fd_close) int all = -1;
+
+	*store = (struct store){.folder = arena_strdup(arena, folder),
+				.layout = arena_printf(arena, "%s/layout", folder),
+				.lock = -1,
+				.newest_s = newest_s,
+				.kept_lock = PTHREAD_MUTEX_INITIALIZER};
+	if (check_owner(folder, err) < 0 || folder_make(work, 0700, err) < 0 ||
+	    folder_make(layer_path(store, "", "", arena), 0700, err) < 0)
+		return -1;
+	/* one after the other: a new folder that is not locked yet looks like a dead build's */
+	all = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (all < 0 || flock(all, LOCK_EX) < 0)
+		return error_errno(err, "cannot lock %s", work);
+	if (layout_init(store->layout, err) < 0 || remove_stale(work, err) < 0)
+		return -1;
+	return make_work(store, work, arena, err);
+}
+
+/* Whether a build holds the work folder of that path. */
+static bool is_at_work(const char *path)
+{
+	_cleanup_(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
+}
+
+int store_remove(const char *folder, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char *work = arena_printf(&arena, "%s/work", folder), **names;
+	_cleanup_(fd_close) int all = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (check_owner(folder, err) < 0)
+		return -1;
+	if (all >= 0) {
+		if (flock(all, LOCK_EX) < 0 || folder_list(work, "", &arena, &names, err) < 0)
+			return error_errno(err, "cannot lock %s", work);
+		for (; *names; names++)
+			if (is_at_work(arena_printf(&arena, "%s/%s", work, *names)))
+				return error_set(err, ERROR_FAILED,
+						 "a build is at work in %s; wait for its end",
+						 folder);
+	}
+	return folder_remove(folder, err);
+}
+
+void store_release(struct store *store)
+{
+	struct error ignored = {0};
+
+	if (store->work)
+		folder_remove(store->work, &ignored);
+	if (store->lock >= 0)
+		fd_close(&store->lock);
+	store->work = NULL;
+}
+
+const char *store_work_path(struct store *store, struct arena *arena)
+{
+	return arena_printf(arena, "%s/%u", store->work, atomic_fetch_add(&store->names, 1));
+}
+
+void store_key(const char *const *words, char key[static KEY_BYTES])
+{
+	struct digest digest;
+	char text[DIGEST_TEXT_BYTES];
+
+	digest_init(&digest);
+	for (; *words; words++)
+		digest_add(&digest, *words, strlen(*words) + 1);
+	digest_finish(&digest, text);
+	snprintf(key, KEY_BYTES, "%.64s", text + strlen("sha256:"));
+}
+
+bool store_has(const struct store *store, const char *key)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char *path = layer_path(store, key, "", &arena);
+
+	/* its time says when it was last of use */
+	return utimensat(AT_FDCWD, path, NULL, 0) == 0;
+}
+
+bool store_has_tree(const struct store *store, const char *key)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+
+	return file_exists(layer_path(store, key, "tree", &arena));
+}
+
+/* Moves `path` to its place; what another build has put there meanwhile is as good. */
+static int move_in(const char *path, const char *to, struct error *err)
+{
+	if (rename(path, to) == 0)
+		return 0;
+	if (errno != EEXIST && errno != ENOTEMPTY)
+		return error_errno(err, "cannot write %s", to);
+	return folder_remove(path, err);
+}
+
+/* A new layer's folder with `name` in it, moved from `from`. */
+static int add_layer(struct store *store, const char *key, const char *from, const char *name,
+		     struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char *folder = store_work_path(store, &arena);
+
+	if (folder_make(folder, 0700, err) < 0)
+		return -1;
+	if (rename(from, arena_printf(&arena, "%s/%s", folder, name)) < 0)
+		return error_errno(err, "cannot write in %s", folder);
+	return move_in(folder, layer_path(store, key, "", &arena), err);
+}
+
+static int read_tree(const struct store *store, const char *folder, struct tree *tree,
+		     struct error *err)
+{
+	const struct tree_read_options options = {
+		.is_overlay = true, .newest_s = store->newest_s, .clamp_on_disk = true};
+
+	return tree_read(tree, folder, &options, err);
+}
+
+int store_add_tree(struct store *store, const char *key, const char *folder, struct error *err)
+{
+	_cleanup_(tree_release) struct tree tree;
+
+	tree_init(&tree);
+	if (read_tree(store, folder, &tree, err) < 0)
+		return -1;
+	return add_layer(store, key, folder, "tree", err);
+}
+
+static int write_parts(const char *path, const struct layer_parts *parts, struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = json_document();
+	cJSON *list = cJSON_AddArrayToObject(json, "parts");
+
+	for (size_t i = 0; i < parts->count; i++) {
+		cJSON *part = descriptor_json(&parts->list[i].blob);
+
+		cJSON_AddStringToObject(part, "diffId", parts->list[i].diff_id);
+		cJSON_AddItemToArray(list, part);
+	}
+	return json_write(path, json, 0600, err);
+}
+
+int store_add_parts(struct store *store, const char *key, const struct layer_parts *parts,
+		    struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char *path = store_work_path(store, &arena);
+
+	if (write_parts(path, parts, err) < 0)
+		return -1;
+	return add_layer(store, key, path, "parts.json", err);
+}
+
+/* False, and no error, when there are none or a blob is missing. */
+static bool read_parts(const struct store *store, const char *key, struct layer_parts *parts)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	_cleanup_(json_free) cJSON *json = NULL;
+	struct error ignored = {0};
+	const cJSON *item;
+
+	parts->count = 0;
+	if (json_read(layer_path(store, key, "parts.json", &arena), &json, &ignored) < 0 ||
+	    !cJSON_IsArray(json_member(json, "parts")))
+		return false;
+	cJSON_ArrayForEach (item, json_member(json, "parts")) {
+		struct layer_part *part = &parts->list[parts->count++];
+		const char *diff_id = json_text(item, "diffId", &arena);
+
+		if (parts->count > LAYER_PARTS_MAX || !diff_id || !digest_is_valid(diff_id) ||
+		    descriptor_parse(item, "", &part->blob, &ignored) < 0 ||
+		    !layout_has(store->layout, &part->blob))
+			return false;
+		snprintf(part->diff_id, sizeof(part->diff_id), "%s", diff_id);
+	}
+	return true;
+}
+
+/* layer_rule's, whose keys are digests */
+static bool find_part(void *arg, const char *key, struct layer_part *part)
+{
+	_cleanup_(free_pointer) struct layer_parts *parts = xmalloc(sizeof(*parts));
+
+	if (!read_parts(arg, key + DIGEST_PREFIX_BYTES, parts) || parts->count != 1)
+		return false;
+	*part = parts->list[0];
+	return true;
+}
+
+static int keep_part(void *arg, const char *key, const struct layer_part *part, struct error *err)
+{
+	_cleanup_(free_pointer) struct layer_parts *parts = xmalloc(sizeof(*parts));
+
+	parts->count = 1;
+	parts->list[0] = *part;
+	return store_add_parts(arg, key + DIGEST_PREFIX_BYTES, parts, err);
+}
+
+/* A layer that is given as a list of files. */
+struct store_kept {
+	struct store_kept *next;
+	char key[KEY_BYTES];
+	struct tree tree; /* not to be released: all of it is in the arena */
+	size_t cuts;
+	pthread_mutex_t lock; /* of what follows */
+	bool is_written;      /* its parts are in the store */
+};
+
+void store_add_list(struct store *store, const char *key, const struct tree *tree, size_t cuts,
+		    struct arena *arena)
+{
+	struct store_kept *kept = ARENA_NEW(arena, struct store_kept);
+
+	kept->cuts = cuts;
+	kept->tree.count = tree->count;
+	kept->tree.list = ARENA_ARRAY(arena, tree->count + 1, struct tree_entry);
+	if (tree->count)
+		memcpy(kept->tree.list, tree->list, tree->count * sizeof(*tree->list));
+	snprintf(kept->key, sizeof(kept->key), "%s", key);
+	pthread_mutex_init(&kept->lock, NULL);
+	pthread_mutex_lock(&store->kept_lock);
+	kept->next = store->kept;
+	store->kept = kept;
+	pthread_mutex_unlock(&store->kept_lock);
+}
+
+static struct store_kept *find_kept(struct store *store, const char *key)
+{
+	struct store_kept *kept;
+
+	pthread_mutex_lock(&store->kept_lock);
+	for (kept = store->kept; kept && strcmp(kept->key, key) != 0; kept = kept->next)
+		;
+	pthread_mutex_unlock(&store->kept_lock);
+	return kept;
+}
+
+/* A layer of store_add_list's is written now, unless it is or another thread does it. */
+static int write_kept(struct store *store, const char *key, const char *title, struct error *err)
+{
+	_cleanup_(free_pointer) struct layer_parts *parts = NULL;
+	struct store_kept *kept = find_kept(store, key);
+	struct layer_rule rule = {.find = find_part, .keep = keep_part, .arg = store};
+	int rc = 0;
+
+	if (!kept)
+		return 0;
+	pthread_mutex_lock(&kept->lock);
+	if (!kept->is_written) {
+		parts = xmalloc(sizeof(*parts));
+		rule.cuts = kept->cuts;
+		rc = layer_write(&kept->tree, store->layout, &rule, title, parts, err);
+		if (rc == 0)
+			rc = store_add_parts(store, key, parts, err);
+		kept->is_written = rc == 0;
+	}
+	pthread_mutex_unlock(&kept->lock);
+	return rc;
+}
+
+static int damaged(const struct store *store, const char *key, struct error *err)
+{
+	return error_set(
+		err, ERROR_FAILED,
+		"the layer in %s/layers/%s is damaged; remove that folder and run this again",
+		store->folder, key);
+}
+
+int store_tree(struct store *store, const char *key, struct arena *arena, const char **folder,
+	       struct error *err)
+{
+	_cleanup_(free_pointer) struct layer_parts *parts = xmalloc(sizeof(*parts));
+	const char *partial = store_work_path(store, arena);
+	char blob[LAYOUT_PATH_BYTES];
+
+	*folder = layer_path(store, key, "tree", arena);
+	if (file_exists(*folder))
+		return 0;
+	if (write_kept(store, key, NULL, err) < 0)
+		return -1;
+	if (!read_parts(store, key, parts))
+		return damaged(store, key, err);
+	if (folder_make(partial, 0755, err) < 0)
+		return -1;
+	for (size_t i = 0; i < parts->count; i++) {
+		if (layout_blob_path(store->layout, parts->list[i].blob.digest, blob, err) < 0 ||
+		    layer_unpack(blob, partial, parts->list[i].diff_id, err) < 0)
+			return -1;
+	}
+	return move_in(partial, *folder, err);
+}
+
+/* Out of its blobs. */
+static int list_blobs(struct store *store, const struct layer_parts *parts, struct tree *tree,
+		      struct error *err)
+{
+	char blob[LAYOUT_PATH_BYTES];
+
+	for (size_t i = 0; i < parts->count; i++)
+		if (layout_blob_path(store->layout, parts->list[i].blob.digest, blob, err) < 0 ||
+		    layer_list(blob, tree, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* Blobs are unpacked for it once. */
+static int read_list(struct store *store, const char *key, struct arena *arena,
+		     const struct tree **list, struct error *err)
+{
+	_cleanup_(free_pointer) struct layer_parts *parts = xmalloc(sizeof(*parts));
+	const char *path = layer_path(store, key, "list.json", arena);
+	struct tree *tree = ARENA_NEW(arena, struct tree), read;
+	struct error ignored = {0};
+	int rc;
+
+	*list = tree;
+	if (!read_parts(store, key, parts))
+		return damaged(store, key, err);
+	if (tree_load(tree, path, arena))
+		return 0;
+	tree_init(&read);
+	rc = list_blobs(store, parts, &read, err);
+	if (rc == 0 && tree_save(&read, path, &ignored) < 0)
+		log_debug("%s", ignored.text);
+	/* into the caller's arena, texts and all */
+	tree->count = read.count;
+	tree->list = ARENA_ARRAY(arena, read.count + 1, struct tree_entry);
+	if (read.count)
+		memcpy(tree->list, read.list, read.count * sizeof(*read.list));
+	arena_adopt(arena, &read.arena);
+	tree_release(&read);
+	return rc;
+}
+
+int store_list(struct store *store, const char *key, struct arena *arena, const struct tree **list,
+	       struct error *err)
+{
+	struct store_kept *kept = find_kept(store, key);
+
+	if (!kept)
+		return read_list(store, key, arena, list, err);
+	*list = &kept->tree;
+	return 0;
+}
+
+int store_parts(struct store *store, const char *key, const char *title, struct layer_parts *parts,
+		struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	_cleanup_(tree_release) struct tree tree;
+	const char *folder = layer_path(store, key, "tree", &arena);
+
+	tree_init(&tree);
+	if (write_kept(store, key, title, err) < 0)
+		return -1;
+	if (read_parts(store, key, parts))
+		return 0;
+	if (!file_exists(folder))
+		return damaged(store, key, err);
+	if (read_tree(store, folder, &tree, err) < 0 ||
+	    layer_write(&tree, store->layout, NULL, title, parts, err) < 0)
+		return -1;
+	return write_parts(layer_path(store, key, "parts.json", &arena), parts, err);
+}

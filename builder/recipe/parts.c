@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+#include "builder/recipe/parts.h"
+
+#include "core/file.h"
+#include "plan/version.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CONDITION_BYTES 256
+
+/* --- values --------------------------------------------------------------------------------- */
+
+void values_set(struct values *values, const char *name, const char *value)
+{
+	struct template_value *old = values->list;
+
+	while (old->name && strcmp(old->name, name) != 0)
+		old++;
+	if (!old->name && values->count == VALUES_MAX)
+		abort(); /* more columns than a catalog has */
+	if (!old->name)
+		values->count++;
+	*old = (struct template_value){name, value};
+}
+
+const char *values_get(const struct values *values, const char *name)
+{
+	for (const struct template_value *value = values->list; value->name; value++)
+		if (strcmp(value->name, name) == 0)
+			return value->value;
+	return "";
+}
+
+/* --- files ---------------------------------------------------------------------------------- */
+
+static int read_key(struct part *part, char *line, int number, struct error *err)
+{
+	char *value = strchr(line, ':');
+
+	if (!*line || *line == '#')
+		return 0;
+	if (value) {
+		*value++ = '\0';
+		value += strspn(value, " ");
+	}
+	if (value && strcmp(line, "order") == 0)
+		part->order = (int)strtol(value, NULL, 10);
+	else if (value && strcmp(line, "when") == 0)
+		part->when = value;
+	else
+		return error_set(err, ERROR_USAGE,
+				 "%s:%d: '%s' is neither 'order: N' nor 'when: CONDITION'",
+				 part->path, number, line);
+	return 0;
+}
+
+/* Cuts the text into lines up to the first section; *rest begins with it. */
+static int read_head(struct part *part, char *text, char **rest, int *number, struct error *err)
+{
+	while (*text && !starts_with(text, "--- ")) {
+		char *next = strchr(text, '\n');
+
+		if (next)
+			*next++ = '\0';
+		if (read_key(part, text, *number, err) < 0)
+			return -1;
+		text = next ? next : text + strlen(text);
+		(*number)++;
+	}
+	*rest = text;
+	return 0;
+}
+
+/* The next line that begins a section, or the end. */
+static char *section_end(char *text, int *number)
+{
+	while (*text && !starts_with(text, "--- ")) {
+		char *next = strchr(text, '\n');
+
+		(*number)++;
+		text = next ? next + 1 : text + strlen(text);
+	}
+	return text;
+}
+
+static int read_sections(struct part *part, char *text, int number, struct arena *arena,
+			 struct error *err)
+{
+	while (*text) {
+		struct section *section = &part->sections[part->section_count];
+		size_t length = strcspn(text, "\n");
+		char *body = text + length + (text[length] == '\n'), *end;
+
+		if (part->section_count++ == SECTIONS_MAX)
+			return error_set(err, ERROR_USAGE, "%s:%d: more than %d sections",
+					 part->path, number, SECTIONS_MAX);
+		section->name = arena_strndup(arena, text + 4, length - 4);
+		section->line = ++number;
+		end = section_end(body, &number);
+		section->text = arena_strndup(arena, body, (size_t)(end - body));
+		text = end;
+	}
+	return 0;
+}
+
+static int compare_parts(const void *left, const void *right)
+{
+	const struct part *a = left, *b = right;
+
+	return a->order != b->order ? a->order - b->order : strcmp(a->path, b->path);
+}
+
+static int load_part(const char *path, struct arena *arena, struct part *part, struct error *err)
+{
+	char *text, *rest;
+	int number = 1;
+
+	*part = (struct part){.path = path, .when = ""};
+	if (file_read(path, FILE_CEILING_BYTES, arena, &text, NULL, err) < 0 ||
+	    read_head(part, text, &rest, &number, err) < 0)
+		return -1;
+	return read_sections(part, rest, number, arena, err);
+}
+
+int parts_load(const char *folder, struct arena *arena, struct parts *parts, struct error *err)
+{
+	const char **names;
+
+	parts->count = 0;
+	if (folder_list(folder, ".recipe", arena, &names, err) < 0)
+		return -1;
+	for (; *names; names++) {
+		if ((*names)[0] == '.') /* an editor's */
+			continue;
+		if (parts->count == PARTS_MAX)
+			return error_set(err, ERROR_USAGE, "%s: more than %d recipes", folder,
+					 PARTS_MAX);
+		if (load_part(arena_printf(arena, "%s/%s", folder, *names), arena,
+			      &parts->list[parts->count++], err) < 0)
+			return -1;
+	}
+	qsort(parts->list, parts->count, sizeof(*parts->list), compare_parts);
+	return 0;
+}
+
+/* --- conditions ------------------------------------------------------------------------------ */
+
+/* One alternative, cut off from its neighbours. */
+static bool holds_one(const struct values *values, char *text)
+{
+	static const char *const signs[] = {"==", "!=", ">=", "<", "~"};
+	size_t at = strcspn(text, "=!><~");
+	const char *value, *right;
+	size_t sign = 0;
+
+	if (*text == '!')
+		return !*values_get(values, text + 1);
+	if (!text[at])
+		return *values_get(values, text) != '\0';
+	while (sign < ARRAY_LEN(signs) - 1 && !starts_with(text + at, signs[sign]))
+		sign++;
+	right = text + at + strlen(signs[sign]);
+	text[at] = '\0';
+	value = values_get(values, text);
+	switch (sign) {
+	case 0:
+		return strcmp(value, right) == 0;
+	case 1:
+		return strcmp(value, right) != 0;
+	case 2:
+		return *value && version_compare(value, right) >= 0;
+	case 3:
+		return *value && version_compare(value, right) < 0;
+	default:
+		return list_has(value, right, strlen(right));
+	}
+}
+
+/* "a | b": one of them holds. */
+static bool holds(const struct values *values, char *text)
+{
+	while (text) {
+		char *next = strchr(text, '|'), *end = next ? next : text + strlen(text);
+
+		while (end > text && end[-1] == ' ')
+			end--;
+		*end = '\0';
+		if (holds_one(values, text))
+			return true;
+		text = next ? next + 1 + strspn(next + 1, " ") : NULL;
+	}
+	return false;
+}
+
+int part_applies(const struct part *part, const struct values *values, bool *applies,
+		 struct error *err)
+{
+	const char *at = part->when;
+
+	*applies = true;
+	while (*at && *applies) {
+		size_t length = strcspn(at, "&"), trimmed = length;
+		char text[CONDITION_BYTES];
+
+		while (trimmed && at[trimmed - 1] == ' ')
+			trimmed--;
+		if (!trimmed || trimmed >= sizeof(text))
+			return error_set(err, ERROR_USAGE, "%s: cannot read 'when: %s'", part->path,
+					 part->when);
+		memcpy(text, at, trimmed);
+		text[trimmed] = '\0';
+		*applies = holds(values, text);
+		at += length + (at[length] == '&');
+		at += strspn(at, " ");
+	}
+	return 0;
+}
+
+const struct section *part_section(const struct part *part, const char *name)
+{
+	for (size_t i = 0; i < part->section_count; i++)
+		if (strcmp(part->sections[i].name, name) == 0)
+			return &part->sections[i];
+	return NULL;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "builder/recipe/renderer.h"
+
+#include "builder/recipe/host_script.h"
+#include "core/file.h"
+#include "core/str.h"
+#include "core/template.h"
+
+#include <string.h>
+
+bool renderer_is_script(const struct renderer *r)
+{
+	return strcmp(r->layout, "script") == 0;
+}
+
+/* The expanded text of a section, without blank lines at its end. */
+static int expand(struct renderer *r, const struct part *part, const struct section *section,
+		  const char **text)
+{
+	_cleanup_(str_release) struct str out = {0};
+
+	str_init(&out);
+	if (template_expand(part->path, section->line, section->text, r->values.list, &out,
+			    r->err) < 0)
+		return -1;
+	while (out.length && strchr(" \n", out.text[out.length - 1]))
+		out.length--;
+	*text = arena_strndup(r->arena, out.text, out.length);
+	return 0;
+}
+
+/* The texts of one section of all parts, one below the other. */
+static int gather(struct renderer *r, const struct parts *parts, const char *name,
+		  const char *between)
+{
+	const char *all = "", *text;
+
+	for (size_t i = 0; i < parts->count; i++) {
+		const struct section *section = part_section(&parts->list[i], name);
+
+		if (!section)
+			continue;
+		if (expand(r, &parts->list[i], section, &text) < 0)
+			return -1;
+		all = arena_printf(r->arena, "%s%s%s", all, *all && *text ? between : "", text);
+	}
+	values_set(&r->values, name, all);
+	return 0;
+}
+
+static int gather_image(struct renderer *r, const struct parts *parts)
+{
+	if (gather(r, parts, "before", "\n") < 0)
+		return -1;
+	if (*values_get(&r->values, "before"))
+		values_set(&r->values, "before",
+			   arena_printf(r->arena, "%s\n\n", values_get(&r->values, "before")));
+	return gather(r, parts, "stack", "\n") < 0 || gather(r, parts, "build", "\n") < 0 ||
+			       gather(r, parts, "image", "\n") < 0 ||
+			       gather(r, parts, "check", "; \\\n    ") < 0
+		       ? -1
+		       : 0;
+}
+
+/* What one part does on a host: its section for that, or what it does in the stages of an image. */
+static int add_host_steps(struct renderer *r, const struct part *part, struct str *out)
+{
+	static const char *const names[] = {"before", "stack", "build", "image"};
+	const struct section *section = part_section(part, "host");
+	const char *text;
+
+	if (section) {
+		if (expand(r, part, section, &text) < 0)
+			return -1;
+		str_addf(out, "%s%s", text, *text ? "\n\n" : "");
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		section = part_section(part, names[i]);
+		/* what was built is in its place already */
+		if (!section || (i + 1 == ARRAY_LEN(names) && part_section(part, "build")))
+			continue;
+		if (expand(r, part, section, &text) < 0)
+			return -1;
+		host_script_add_steps(out, text);
+	}
+	return 0;
+}
+
+static int add_host_check(struct renderer *r, const struct part *part, struct str *out)
+{
+	const struct section *section = part_section(part, "host check");
+	const char *text;
+
+	section = section ? section : part_section(part, "check");
+	if (!section)
+		return 0;
+	if (expand(r, part, section, &text) < 0)
+		return -1;
+	host_script_add_lines(out, text);
+	return 0;
+}
+
+static int gather_script(struct renderer *r, const struct parts *parts)
+{
+	_cleanup_(str_release) struct str steps = {0}, checks = {0};
+
+	str_init(&steps);
+	str_init(&checks);
+	for (size_t i = 0; i < parts->count; i++)
+		if (add_host_steps(r, &parts->list[i], &steps) < 0 ||
+		    add_host_check(r, &parts->list[i], &checks) < 0)
+			return -1;
+	str_trim(&steps);
+	str_trim(&checks);
+	values_set(&r->values, "steps", arena_strdup(r->arena, steps.text));
+	values_set(&r->values, "check", arena_strdup(r->arena, checks.text));
+	return 0;
+}
+
+/* A recipe may say that a stack cannot be built, and what to ask for instead. */
+static bool refuses(struct renderer *r, const struct part *part)
+{
+	const struct section *section = part_section(part, "cannot");
+	const char *text;
+
+	if (!section)
+		return false;
+	if (expand(r, part, section, &text) == 0)
+		error_set(r->err, ERROR_FAILED, "no recipe: %s", text);
+	return true;
+}
+
+static int choose(struct renderer *r, struct parts *parts)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < parts->count; i++) {
+		struct part *part = &parts->list[i];
+		bool applies;
+
+		if (part_applies(part, &r->values, &applies, r->err) < 0)
+			return -1;
+		if (!applies)
+			continue;
+		if (refuses(r, part))
+			return -1;
+		for (size_t s = 0; s < part->section_count; s++) {
+			const char *text;
+
+			if (!starts_with(part->sections[s].name, "value "))
+				continue;
+			if (expand(r, part, &part->sections[s], &text) < 0)
+				return -1;
+			values_set(&r->values, part->sections[s].name + strlen("value "), text);
+		}
+		if (kept != i)
+			parts->list[kept] = *part;
+		kept++;
+	}
+	parts->count = kept;
+	return 0;
+}
+
+int renderer_choose(struct renderer *r, struct parts *parts)
+{
+	const char *folder;
+
+	if (share_path(r->arena, "recipes", &folder, r->err) < 0 ||
+	    parts_load(folder, r->arena, parts, r->err) < 0)
+		return -1;
+	return choose(r, parts);
+}
+
+int renderer_gather(struct renderer *r, const struct parts *parts)
+{
+	return renderer_is_script(r) ? gather_script(r, parts) : gather_image(r, parts);
+}
+
+int renderer_lay_out(struct renderer *r, const char *name)
+{
+	struct part layout = {0};
+	char *text;
+
+	if (share_path(r->arena, arena_printf(r->arena, "recipes/%s.layout", name), &layout.path,
+		       r->err) < 0 ||
+	    file_read(layout.path, FILE_CEILING_BYTES, r->arena, &text, NULL, r->err) < 0 ||
+	    expand(r, &layout, &(struct section){.text = text, .line = 1}, &r->spec->dockerfile) <
+		    0)
+		return -1;
+	r->spec->dockerfile = arena_printf(r->arena, "%s\n", r->spec->dockerfile);
+	return 0;
+}

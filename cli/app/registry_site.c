@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/app/registry_site.h"
+
+#include "cli/app/remote.h"
+#include "registry-client/helper.h"
+#include "core/file.h"
+#include "core/str.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define PORT_DEFAULT 5000
+
+static const char *here(struct arena *arena, const char *path)
+{
+	char folder[4096];
+
+	if (starts_with(path, "./"))
+		path += 2;
+	return path_expand(arena, getcwd(folder, sizeof(folder)), path);
+}
+
+/* "" for the usual port. */
+static const char *suffix(int port, struct arena *arena)
+{
+	return port == PORT_DEFAULT ? "" : arena_printf(arena, "-%d", port);
+}
+
+/* What stands before the port of our default address. */
+static const char *usual_host(const struct registry_site *site)
+{
+	const char *address;
+
+	if (!site->host.member)
+		return "127.0.0.1";
+	address = site->host.member->host->address;
+	return strchr(address, ':') ? arena_printf(site->ctx->arena, "[%s]", address) : address;
+}
+
+/* --address may be just ":PORT". */
+static int asked_address(const struct registry_site *site, const struct registry_options *o,
+			 const char **address, int *port, struct error *err)
+{
+	struct arena *arena = site->ctx->arena;
+	const char *text = o->address ? o->address : arena_printf(arena, ":%d", PORT_DEFAULT);
+
+	*address = *text == ':' ? arena_printf(arena, "%s%s", usual_host(site), text) : text;
+	if (!serve_host_of(*address, arena, port))
+		return error_set(err, ERROR_USAGE, "'%s' is not HOST:PORT", o->address);
+	return 0;
+}
+
+static const char *folder_of(const struct registry_site *site, const struct registry_options *o,
+			     int port)
+{
+	struct arena *arena = site->ctx->arena;
+	const char *end = suffix(port, arena);
+
+	if (o->folder)
+		return here(arena, o->folder);
+	if (site->host.member)
+		return here(arena,
+			    cluster_state_path(&site->cluster,
+					       arena_printf(arena, "registry/%s%s",
+							    site->host.member->host->name, end),
+					       arena));
+	if (geteuid() == 0)
+		return arena_printf(arena, "/var/lib/ringup/registry%s", end);
+	return path_expand(arena, NULL,
+			   arena_printf(arena, "~/.local/share/ringup/registry%s", end));
+}
+
+static int find_host(struct registry_site *site, const char *on, struct error *err)
+{
+	struct context *ctx = site->ctx;
+	struct host *host = ARENA_NEW(ctx->arena, struct host);
+	struct fleet_options options = {.timeout_s = ctx->timeout_s, .jobs = 1};
+
+	if (cluster_host_named(&site->cluster, on, ctx->arena, host, err) < 0)
+		return -1;
+	site->cluster.hosts = host;
+	site->cluster.host_count = 1;
+	if (fleet_init(&site->cluster, &options, ctx->arena, &site->fleet, err) < 0)
+		return -1;
+	site->host.member = site->fleet.members;
+	return 0;
+}
+
+/* What the registry's address and folder say about its place. */
+static void place(struct registry_site *site)
+{
+	struct registry_host *host = &site->host;
+	struct arena *arena = site->ctx->arena;
+	const struct serve *own = &site->own;
+
+	serve_host_of(own->address, arena, &host->port);
+	host->name = arena_printf(arena, "ringup-registry%s", suffix(host->port, arena));
+	host->home = own->home	    ? own->home
+		     : host->member ? ""
+				    : arena_printf(arena, "%s/server", own->folder);
+	host->storage = own->storage   ? own->storage
+			: host->member ? ""
+				       : arena_printf(arena, "%s/data", own->folder);
+	host->has_mirror_ca = own->mirror_ca != NULL;
+}
+
+static int find(struct context *ctx, const struct registry_options *o, struct registry_site *site,
+		const char **address, struct error *err)
+{
+	const struct engine *engine;
+	int port;
+
+	*site = (struct registry_site){.ctx = ctx, .lock = -1};
+	if (remote_cluster(ctx, &site->cluster, err) < 0 ||
+	    (o->on && find_host(site, o->on, err) < 0) ||
+	    asked_address(site, o, address, &port, err) < 0)
+		return -1;
+	engine = engine_find(site->cluster.container.engine);
+	site->host.engine = engine ? engine : engines[0];
+	site->host.image = o->image ? o->image : REGISTRY_IMAGE;
+	site->own.folder = folder_of(site, o, port);
+	site->is_there = serve_exists(site->own.folder, ctx->arena);
+	return 0;
+}
+
+int site_open(struct context *ctx, const struct registry_options *o, struct registry_site *site,
+	      struct error *err)
+{
+	const char *address;
+
+	if (find(ctx, o, site, &address, err) < 0 ||
+	    serve_read(site->own.folder, ctx->arena, &site->own, &site->served, err) < 0)
+		return -1;
+	place(site);
+	return 0;
+}
+
+/*
+ * What it is called from now on: as asked, as it was, or the host's own address, which may change.
+ */
+static void choose_address(struct registry_site *site, const struct registry_options *o,
+			   const char *asked)
+{
+	struct serve *own = &site->own;
+	int port = 0;
+
+	if (!o->address && own->address && !own->is_usual)
+		return;
+	if (!o->address && own->address) {
+		serve_host_of(own->address, site->ctx->arena, &port);
+		asked = arena_printf(site->ctx->arena, "%s:%d", usual_host(site), port);
+	}
+	own->address = asked;
+	own->is_usual = !o->address || *o->address == ':';
+}
+
+/* HOST[:PORT] of the registry that is pulled through; NULL: it is no mirror. */
+static const char *upstream(const struct registry_site *site)
+{
+	const char *host = site->own.mirror ? strstr(site->own.mirror, "://") : NULL;
+
+	if (!host)
+		return NULL;
+	host += strlen("://");
+	return arena_strndup(site->ctx->arena, host, strcspn(host, "/"));
+}
+
+/* What is on file of the registry behind a mirror: its login, and its CA if it is the cluster's. */
+static int know_upstream(struct registry_site *site, struct error *err)
+{
+	const struct cluster_registry *known = &site->cluster.registry;
+	const char *address = upstream(site);
+	struct serve *own = &site->own;
+
+	if (!address)
+		return own->mirror_ca ? error_set(err, ERROR_USAGE, "--mirror-ca is for --mirror")
+				      : 0;
+	if (!own->mirror_ca && known->address && strcmp(known->address, address) == 0 && *known->ca)
+		own->mirror_ca = cluster_path(&site->cluster, known->ca, site->ctx->arena);
+	return registry_credentials(&site->cluster, address, site->ctx->arena, &own->mirror_login,
+				    err);
+}
+
+int site_check_mirror(struct registry_site *site, const struct registry_found *found,
+		      const char *way, struct error *err)
+{
+	_cleanup_(registry_closep) struct registry *registry = NULL;
+	const struct serve *own = &site->own;
+	const struct remote_options remote = {.ca = own->mirror_ca,
+					      .plain_http = own->mirror &&
+							    starts_with(own->mirror, "http:")};
+	const char *address = upstream(site);
+	bool is_old = strcmp(way, "container") == 0 ? strcmp(site->host.image, REGISTRY_IMAGE) == 0
+						    : !strstr(found->version, "/v3");
+
+	if (!address || !is_old)
+		return 0;
+	if (remote_open_as(site->ctx, &site->cluster, &remote, address, &own->mirror_login,
+			   &registry, err) < 0)
+		return -1;
+	if (!serve_mirror_wants_basic(registry))
+		return 0;
+	return error_set(
+		err, ERROR_FAILED,
+		"%s asks for a password by Basic authentication, and Distribution 2 cannot pull through with one; mirror a registry that wants none or gives tokens, or fill one of its own: ringup copy",
+		own->mirror);
+}
+
+int site_plan(struct context *ctx, const struct registry_options *o, struct registry_site *site,
+	      struct error *err)
+{
+	struct serve *own = &site->own;
+	const char *address;
+
+	if (find(ctx, o, site, &address, err) < 0 ||
+	    (site->is_there && serve_read(own->folder, ctx->arena, own, &site->served, err) < 0))
+		return -1;
+	if (site->is_there) {
+		place(site);
+		site->before = site->host;
+	}
+	choose_address(site, o, address);
+	if (o->user || !own->user)
+		own->user = o->user ? o->user : SERVE_USER_DEFAULT;
+	if (o->mirror)
+		own->mirror = o->mirror;
+	if (o->mirror_ca)
+		own->mirror_ca = here(ctx->arena, o->mirror_ca);
+	if (o->storage)
+		own->storage = site->host.member ? o->storage : here(ctx->arena, o->storage);
+	if (own->storage && *own->storage != '/')
+		return error_set(err, ERROR_USAGE, "--storage %s: name the whole path there",
+				 own->storage);
+	if (know_upstream(site, err) < 0)
+		return -1;
+	place(site);
+	return serve_check(own, ctx->arena, err);
+}
+
+int site_hold(struct registry_site *site, struct error *err)
+{
+	const char *folder = site->own.folder;
+
+	if (folder_make(folder, 0700, err) < 0)
+		return -1;
+	return file_lock(arena_printf(site->ctx->arena, "%s/lock", folder), &site->lock, err);
+}
+
+void site_close(struct registry_site *site)
+{
+	if (site->fleet.members)
+		fleet_close(&site->fleet);
+	if (site->ctx)
+		fd_close(&site->lock);
+}
+
+int site_contact(struct registry_site *site, struct registry **registry, struct error *err)
+{
+	const struct remote_options remote = {.ca = site->served.ca_path};
+	struct credentials credentials = {.user = site->own.user};
+	struct context *ctx = site->ctx;
+	char *password;
+
+	if (file_read(site->served.password_path, KIB, ctx->arena, &password, NULL, err) < 0)
+		return -1;
+	credentials.password.hidden = password;
+	return remote_open_as(ctx, &site->cluster, &remote, site->own.address, &credentials,
+			      registry, err);
+}

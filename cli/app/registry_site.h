@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * registry_site.h - the private registry that 'ringup registry' is about: its files here
+ * (registry-client/serve.h) joined with the machine that it runs on (deployer/registry_host.h).
+ *
+ * Port 5000 is the first registry of a machine; another port is another registry, with a folder,
+ * unit and container of its own.
+ */
+#ifndef CLI_APP_REGISTRY_SITE_H
+#define CLI_APP_REGISTRY_SITE_H
+
+#include "cli/app/command.h"
+#include "deployer/registry_host.h"
+#include "registry-client/registry.h"
+#include "registry-client/serve.h"
+
+struct registry_options {
+	const char *folder, *address, *user, *mirror, *mirror_ca, *on, *storage, *as, *image;
+	bool install;
+};
+
+struct registry_site {
+	struct context *ctx;
+	struct cluster cluster; /* of the one host, with --on */
+	struct fleet fleet;	/* members is NULL on this machine */
+	struct registry_host host;
+	struct registry_host
+		before;	  /* where it was, when site_plan changes that; name NULL: nowhere */
+	struct serve own; /* what it was made for; with site_plan what it is to be */
+	struct served served;
+	bool is_there; /* it was made before */
+	int lock;      /* on the folder; -1: none */
+};
+
+/* Finds the registry that was set up; ERROR_USAGE when there is none. site_close it always. */
+int site_open(struct context *ctx, const struct registry_options *o, struct registry_site *site,
+	      struct error *err);
+
+/* The same for one that may have to be made: what the options do not say is as it was, or usual. */
+int site_plan(struct context *ctx, const struct registry_options *o, struct registry_site *site,
+	      struct error *err);
+
+/* Makes the folder and keeps other runs from it until site_close. */
+int site_hold(struct registry_site *site, struct error *err);
+
+/* Whether a server of this kind can pull through from `own.mirror`; no mirror: it can. */
+int site_check_mirror(struct registry_site *site, const struct registry_found *found,
+		      const char *way, struct error *err);
+
+/* For _cleanup_. */
+void site_close(struct registry_site *site);
+
+/* A client of it, logged in as its own user. */
+int site_contact(struct registry_site *site, struct registry **registry, struct error *err);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* The stack of a command: from ringup.lock, or resolved. */
+#include "cli/app/stages.h"
+
+#include "core/file.h"
+#include "core/log.h"
+#include "core/words.h"
+#include "plan/lock.h"
+#include "resolver/matrix/matrix.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* $XDG_DATA_HOME/ringup/catalog or ~/.local/share/ringup/catalog: rows of the user's own. */
+static const char *user_catalog(struct stages *s)
+{
+	const char *data = getenv("XDG_DATA_HOME");
+
+	if (data && *data)
+		return arena_printf(s->arena, "%s/ringup/catalog", data);
+	return path_expand(s->arena, NULL, "~/.local/share/ringup/catalog");
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* A cell that cannot be read would admit everything: rows of the user's own are looked at first. */
+static int check_own_rows(struct stages *s, struct error *err)
+{
+	struct matrix_report report;
+
+	if (!s->catalog.has_overlay)
+		return 0;
+	matrix_check(&s->catalog, s->arena, &report);
+	for (size_t i = 0; i < report.count; i++)
+		if (!starts_with(report.findings[i].file, s->catalog.folder))
+			return error_set(err, ERROR_USAGE, "%s:%zu: %s", report.findings[i].file,
+					 report.findings[i].line, report.findings[i].text);
+	return 0;
+}
+
+int stage_catalog(struct stages *s, struct error *err)
+{
+	struct words folders = WORDS_INIT(s->arena);
+	const char *environment = getenv("RINGUP_CATALOG"), *installed;
+
+	if (s->ctx->catalog && !is_folder(s->ctx->catalog))
+		return error_set(err, ERROR_USAGE, "--catalog: there is no folder %s",
+				 s->ctx->catalog);
+	if (s->ctx->catalog)
+		words_add(&folders, s->ctx->catalog);
+	if (environment && *environment && !is_folder(environment))
+		return error_set(err, ERROR_USAGE, "RINGUP_CATALOG: there is no folder %s",
+				 environment);
+	if (environment && *environment)
+		words_add(&folders, environment);
+	words_add(&folders, user_catalog(s));
+	if (share_path(s->arena, "recipes/catalog", &installed, err) < 0)
+		return -1;
+	words_add(&folders, installed);
+	return catalog_load_path(folders.list, s->arena, &s->catalog, err) < 0
+		       ? -1
+		       : check_own_rows(s, err);
+}
+
+/* What is asked for: the words of the command line or the cluster file's, and the fleet's facts. */
+static void fill_input(struct stages *s, const char *const *requests, struct resolve_input *input)
+{
+	static const char *const nothing[] = {NULL};
+	struct facts *facts;
+
+	*input = (struct resolve_input){
+		.requests = requests	       ? requests
+			    : s->cluster.stack ? s->cluster.stack
+					       : nothing,
+		.accelerator = s->cluster.accelerator ? s->cluster.accelerator : "auto",
+		.base = s->cluster.image.base,
+		.oldest = s->oldest,
+		.keep = s->keep,
+		.move = s->move,
+	};
+	if (!s->fleet.count)
+		return;
+	facts = ARENA_ARRAY(s->arena, s->fleet.count, struct facts);
+	for (size_t i = 0; i < s->fleet.count; i++)
+		if (!s->fleet.members[i].failed)
+			facts[input->fact_count++] = s->fleet.members[i].facts;
+	input->facts = facts;
+}
+
+static int name_file(const struct stages *s, const char *const *requests, struct error *err)
+{
+	if (!requests && err->kind == ERROR_USAGE && s->cluster.path)
+		return error_wrap(err, "%s: stack", s->cluster.path);
+	return -1;
+}
+
+int stage_resolve(struct stages *s, const char *const *requests, struct error *err)
+{
+	struct resolve_input input;
+
+	if (stage_catalog(s, err) < 0)
+		return -1;
+	fill_input(s, requests, &input);
+	if (resolve(&s->catalog, &input, s->arena, &s->plan, &s->why, err) < 0)
+		return name_file(s, requests, err);
+	return 0;
+}
+
+int stage_resolve_all(struct stages *s, const char *const *requests, size_t limit,
+		      bool (*each)(const struct plan *plan, void *arg), void *arg,
+		      struct error *err)
+{
+	struct resolve_input input;
+
+	if (stage_catalog(s, err) < 0)
+		return -1;
+	fill_input(s, requests, &input);
+	if (resolve_all(&s->catalog, &input, limit, each, arg, s->arena, &s->why, err) < 0)
+		return name_file(s, requests, err);
+	return 0;
+}
+
+const char *stage_lock_path(struct stages *s)
+{
+	const char *folder =
+		s->cluster.folder ? s->cluster.folder : path_folder(s->arena, s->ctx->cluster_path);
+
+	return arena_printf(s->arena, "%s/ringup.lock", folder);
+}
+
+int stage_plan(struct stages *s, struct error *err)
+{
+	const char *path = stage_lock_path(s);
+	struct resolve_input input;
+	struct lock lock;
+	bool found;
+
+	if (s->cluster.stack && cluster_has_no_stack(&s->cluster)) {
+		s->plan.accelerator = strcmp(s->cluster.accelerator, "auto") == 0
+					      ? "cpu"
+					      : s->cluster.accelerator;
+		return stage_catalog(s, err);
+	}
+	if (lock_read(path, s->arena, &lock, &found, err) < 0)
+		return -1;
+	if (!found)
+		return stage_resolve(s, NULL, err);
+	fill_input(s, NULL, &input);
+	if (lock_match(&lock, path, input.requests, input.accelerator, err) < 0 ||
+	    stage_catalog(s, err) < 0)
+		return -1;
+	if (plan_check(&s->catalog, &input, &lock.plan, s->arena, &s->why, err) < 0) {
+		name_file(s, NULL, err);
+		error_wrap(err, "%s is locked to a stack that does not fit any more", path);
+		return error_advise(err, "'ringup resolve --update' looks for another");
+	}
+	s->plan = lock.plan;
+	return 0;
+}
+
+int stage_lock(struct stages *s, struct error *err)
+{
+	const char *path = stage_lock_path(s), *recipe = NULL, *image = NULL;
+	struct error ignored = {0};
+	struct lock old;
+	bool found;
+
+	/* the image of a stack that did not move is still the image */
+	if (lock_read(path, s->arena, &old, &found, &ignored) == 0 && found &&
+	    lock_is_same(&old.plan, &s->plan)) {
+		recipe = *old.recipe ? old.recipe : NULL;
+		image = *old.image ? old.image : NULL;
+	}
+	if (s->spec)
+		recipe = s->spec->hash;
+	if (s->reference.digest)
+		image = reference_text(&s->reference, s->arena);
+	return lock_write(path, &s->plan, recipe, image, err);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/engine/engine.h"
+
+static const char *const nothing[] = {"true", NULL};
+static const char *const no_words[] = {NULL};
+
+/* No containers: the stack is the host's own, and only the worker and its secret are put there. */
+const struct engine engine_none = {
+	.name = "none",
+	.help = "no containers: runs on the hosts themselves",
+	.has_containers = false,
+	.trust_folder = "",
+	.probe = nothing,
+	.data_root = nothing,
+	.state = nothing,
+	.outlive = nothing,
+	.has_image = nothing,
+	.pull = nothing,
+	.run = nothing,
+	.images = nothing,
+	.remove = nothing,
+	.remove_image = nothing,
+	.logs = nothing,
+	.exec = no_words,
+};

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/lab/lab.h"
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "core/progress.h"
+#include "deployer/ssh/known_hosts.h"
+#include "deployer/lab/lab_internal.h"
+#include "plan/credentials.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* A cluster.yaml that a person wrote is never overwritten. */
+static int check_cluster_file(const char *path, struct arena *arena, struct error *err)
+{
+	char *text;
+
+	if (!file_exists(path))
+		return 0;
+	if (file_read(path, FILE_CEILING_BYTES, arena, &text, NULL, err) < 0)
+		return -1;
+	if (starts_with(text, LAB_MARK))
+		return 0;
+	return error_set(
+		err, ERROR_USAGE,
+		"%s is there and was not made by 'ringup lab up'; work in another folder, or name another file with -f",
+		path);
+}
+
+/* Host keys of all lab hosts, as the controller needs them. */
+static int write_known_hosts(const struct lab *lab, struct arena *arena, struct error *err)
+{
+	_cleanup_(str_release) struct str out = {0};
+
+	str_init(&out);
+	for (int i = 0; i < lab->host_count; i++) {
+		const char *path = lab_path(
+			lab, arena_printf(arena, "%s/ssh_host_ed25519_key.pub", lab->hosts[i].name),
+			arena);
+		char *key;
+
+		if (file_read(path, 4096, arena, &key, NULL, err) < 0)
+			return -1;
+		str_addf(&out, "%s %s", known_hosts_name(lab->hosts[i].address, lab->port, arena),
+			 key);
+	}
+	return file_write(lab_path(lab, "known_hosts", arena), out.text, out.length, 0600, err);
+}
+
+/* What 'ringup login' would write. */
+static int write_credentials(const struct lab *lab, struct arena *arena, struct error *err)
+{
+	const struct cluster cluster = {.folder = lab->folder};
+	struct credentials credentials = {.user = LAB_REGISTRY_USER};
+	char *password;
+
+	if (file_read(lab_path(lab, "registry/password", arena), 256, arena, &password, NULL, err) <
+	    0)
+		return -1;
+	credentials.password = (struct secret){password};
+	return credentials_store(&cluster, lab_registry_address(lab, arena), &credentials, err);
+}
+
+static int start(struct lab *lab, struct arena *arena, struct error *err)
+{
+	if (lab_key(lab, "id_ed25519", arena, err) < 0)
+		return -1;
+	if (lab->loopback)
+		return lab_loopback_up(lab, arena, err);
+	if (lab_netns_up(lab, arena, err) < 0 || lab_registry_up(lab, arena, err) < 0)
+		return -1;
+	return write_credentials(lab, arena, err);
+}
+
+static int choose_kind(struct lab *lab, int host_count, bool force_loopback, struct arena *arena,
+		       struct error *err)
+{
+	if (lab->host_count > host_count)
+		return error_set(
+			err, ERROR_USAGE,
+			"a lab of %d hosts is up; run 'ringup lab down' before starting one of %d",
+			lab->host_count, host_count);
+	if (lab->host_count && lab->loopback == false && !force_loopback) {
+		lab->host_count = host_count;
+		return 0;
+	}
+	lab->why_loopback = force_loopback ? "--loopback was given" : lab_netns_refusal(arena);
+	if (lab->host_count && lab->loopback != (lab->why_loopback != NULL))
+		return error_set(err, ERROR_USAGE,
+				 "a lab of the other kind is up; run 'ringup lab down' first");
+	lab->loopback = lab->why_loopback != NULL;
+	if (lab->loopback)
+		log_warn("loopback hosts with engine: none, because %s", lab->why_loopback);
+	lab->host_count = host_count;
+	return 0;
+}
+
+int lab_up(const char *cluster_path, int host_count, bool force_loopback, struct arena *arena,
+	   struct lab *lab, struct error *err)
+{
+	_cleanup_(fd_close) int lock = -1;
+
+	if (host_count < 1 || host_count > LAB_HOSTS_MAX)
+		return error_set(err, ERROR_USAGE, "--hosts takes 1 to %d", LAB_HOSTS_MAX);
+	if (check_cluster_file(cluster_path, arena, err) < 0)
+		return -1;
+	lab_load(cluster_path, arena, lab);
+	if (folder_make(arena_printf(arena, "%s/.ringup", lab->folder), 0700, err) < 0 ||
+	    folder_make(lab->state, 0700, err) < 0 ||
+	    file_lock(lab_path(lab, "lock", arena), &lock, err) < 0 ||
+	    choose_kind(lab, host_count, force_loopback, arena, err) < 0)
+		return -1;
+	if (start(lab, arena, err) < 0)
+		return error_advise(err, "'ringup lab down' removes what was started");
+	if (write_known_hosts(lab, arena, err) < 0)
+		return -1;
+	return lab_write_cluster(lab, cluster_path, arena, err);
+}
+
+/* The cluster that the lab wrote goes with it; one that a person changed stays. */
+static void remove_cluster_files(const struct lab *lab, const char *cluster_path,
+				 struct arena *arena)
+{
+	if (!lab_owns_cluster(lab, cluster_path))
+		return;
+	unlink(cluster_path);
+	unlink(arena_printf(arena, "%s/ringup.lock", lab->folder));
+}
+
+int lab_down(const char *cluster_path, struct arena *arena, bool *found, struct error *err)
+{
+	struct lab *lab = ARENA_NEW(arena, struct lab);
+	struct progress_step *step;
+	int rc;
+
+	lab_load(cluster_path, arena, lab);
+	*found = file_exists(lab_path(lab, "state.json", arena));
+	if (!*found)
+		return 0;
+	step = progress_begin("lab", "ends its processes");
+	lab_process_end(&lab->registry, false);
+	if (lab->loopback)
+		lab_loopback_down(lab, arena);
+	else
+		lab_netns_down(lab, arena);
+	progress_state(step, "removes its files");
+	remove_cluster_files(lab, cluster_path, arena);
+	rc = folder_remove(arena_printf(arena, "%s/.ringup", lab->folder), err);
+	progress_end(step, rc == 0, rc == 0 ? "down" : "not all of it could be removed");
+	return rc;
+}

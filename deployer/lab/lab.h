@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lab.h - a practice cluster on this one machine.
+ *
+ * With root, each host is a set of namespaces (network, mount, pid, uts, ipc) with its own address
+ * on a bridge, its own sshd and Docker Engine, its own /run, /etc/docker and /var/lib/ringup;
+ * ending its first process ends everything in it, mounts included. A real Distribution registry
+ * with TLS and htpasswd listens on the bridge's own address. Without root, network namespaces or
+ * dockerd there are loopback hosts instead: one sshd of the calling user per address, no engine.
+ *
+ * Everything lies in .ringup/lab beside cluster.yaml; state.json there says what runs.
+ */
+#ifndef DEPLOYER_LAB_LAB_H
+#define DEPLOYER_LAB_LAB_H
+
+#include "core/arena.h"
+#include "core/error.h"
+#include "core/json.h"
+
+#include <sys/types.h>
+
+#define LAB_HOSTS_MAX 200
+#define LAB_MARK "# Made by 'ringup lab up'"
+
+/* A process that we started: the id alone may have been given to another one since. */
+struct lab_process {
+	pid_t pid;
+	unsigned long long started; /* field 22 of /proc/PID/stat */
+};
+
+struct lab_host {
+	const char *name, *address;
+	struct lab_process process; /* first process of the host, or its sshd on loopback */
+};
+
+struct lab {
+	const char *folder; /* of cluster.yaml */
+	const char *state;  /* FOLDER/.ringup/lab, absolute */
+	const char *name;   /* of the bridge and the namespaces: "rl" and four hex digits */
+	bool loopback;
+	const char *why_loopback; /* one sentence */
+	int subnet;		  /* 10.83.SUBNET.0/24 */
+	int port;		  /* of the hosts' sshd */
+	int host_count;
+	struct lab_host hosts[LAB_HOSTS_MAX];
+	struct lab_process registry;
+	const char *written; /* digest of the cluster.yaml that we wrote; "" when none */
+};
+
+/*
+ * Starts what is not running; starting twice is harmless. Writes cluster.yaml, unless there is one
+ * that the lab has not made (an error). `force_loopback` takes loopback hosts also where more could
+ * be had.
+ */
+int lab_up(const char *cluster_path, int host_count, bool force_loopback, struct arena *arena,
+	   struct lab *lab, struct error *err);
+
+/*
+ * Ends and removes everything that lab_up made; fine when there is no lab. *found: there was one.
+ */
+int lab_down(const char *cluster_path, struct arena *arena, bool *found, struct error *err);
+
+#endif

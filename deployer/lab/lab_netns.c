@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/* Lab hosts out of namespaces: bridge, veth pairs, and one first process per host. */
+#include "deployer/lab/lab_internal.h"
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/pool.h"
+#include "core/proc.h"
+#include "core/progress.h"
+#include "core/words.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#define HOST_START_S 60
+#define ENGINE_START_S 90
+#define CGROUP_TRIES 100
+
+static bool succeeds(const char *const *words)
+{
+	struct error ignored = {0};
+
+	return proc_check(words, &ignored) == 0;
+}
+
+const char *lab_netns_refusal(struct arena *arena)
+{
+	static const char *const needed[] = {"ip",	   "nsenter",	      "unshare",
+					     "dockerd",	   "docker",	      "sshd",
+					     "mmdebstrap", "docker-registry", NULL};
+	const char *probe;
+
+	if (geteuid() != 0)
+		return "this user is not root";
+	for (const char *const *name = needed; *name; name++)
+		if (!proc_exists(*name))
+			return arena_printf(arena, "%s is not installed (make deps installs it)",
+					    *name);
+	probe = arena_printf(arena, "rlprobe%d", (int)getpid());
+	if (!succeeds(WORDS("ip", "netns", "add", probe)))
+		return "this machine allows no network namespaces";
+	succeeds(WORDS("ip", "netns", "del", probe));
+	if (!succeeds(WORDS("unshare", "--mount", "--pid", "--uts", "--ipc", "--fork", "mount",
+			    "-t", "tmpfs", "tmpfs", "/mnt")))
+		return "this machine allows no mounts in a mount namespace of one's own";
+	return NULL;
+}
+
+static const char *netns_name(const struct lab *lab, size_t index, struct arena *arena)
+{
+	return arena_printf(arena, "%s-%s", lab->name, lab->hosts[index].name);
+}
+
+/* The machine's end of the host's link. */
+static const char *link_name(const struct lab *lab, size_t index, struct arena *arena)
+{
+	return arena_printf(arena, "%sv%zu", lab->name, index + 1);
+}
+
+/* A subnet that no route of this machine covers yet. */
+static int choose_subnet(struct lab *lab, struct arena *arena, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct proc proc = {.words = WORDS("ip", "-4", "route", "show")};
+
+	if (lab->subnet)
+		return 0;
+	if (proc_run(&proc, &result, err) < 0)
+		return -1;
+	for (int subnet = 1; subnet < 250; subnet++) {
+		if (strstr(result.out.text, arena_printf(arena, "10.83.%d.", subnet)))
+			continue;
+		lab->subnet = subnet;
+		return 0;
+	}
+	return error_set(err, ERROR_FAILED, "no free subnet in 10.83.0.0/16 for the lab");
+}
+
+/* Two labs that start at once must not take the same subnet: one after the other, by a lock on
+ * /run. */
+static int make_bridge(struct lab *lab, struct arena *arena, struct error *err)
+{
+	_cleanup_(fd_close) int lock = open("/run", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const char *address;
+
+	if (lock < 0 || flock(lock, LOCK_EX) < 0)
+		return error_errno(err, "cannot lock /run");
+	if (choose_subnet(lab, arena, err) < 0)
+		return -1;
+	address = arena_printf(arena, "10.83.%d.254/24", lab->subnet);
+	if (succeeds(WORDS("ip", "link", "show", lab->name)))
+		return 0;
+	if (proc_check(WORDS("ip", "link", "add", lab->name, "type", "bridge"), err) < 0 ||
+	    proc_check(WORDS("ip", "addr", "add", address, "dev", lab->name), err) < 0 ||
+	    proc_check(WORDS("ip", "link", "set", lab->name, "up"), err) < 0)
+		return error_wrap(err, "cannot make the lab's bridge");
+	return 0;
+}
+
+static int make_link(const struct lab *lab, size_t index, struct arena *arena, struct error *err)
+{
+	const char *netns = netns_name(lab, index, arena);
+	const char *outside = link_name(lab, index, arena);
+	const char *address = arena_printf(arena, "%s/24", lab->hosts[index].address);
+	const char *gateway = arena_printf(arena, "10.83.%d.254", lab->subnet);
+
+	succeeds(WORDS("ip", "netns", "del", netns));
+	succeeds(WORDS("ip", "link", "del", outside));
+	if (proc_check(WORDS("ip", "netns", "add", netns), err) < 0 ||
+	    proc_check(WORDS("ip", "link", "add", outside, "type", "veth", "peer", "name", "eth0",
+			     "netns", netns),
+		       err) < 0 ||
+	    proc_check(WORDS("ip", "link", "set", outside, "master", lab->name, "up"), err) < 0 ||
+	    proc_check(WORDS("ip", "-n", netns, "addr", "add", address, "dev", "eth0"), err) < 0 ||
+	    proc_check(WORDS("ip", "-n", netns, "link", "set", "eth0", "up"), err) < 0 ||
+	    proc_check(WORDS("ip", "-n", netns, "link", "set", "lo", "up"), err) < 0 ||
+	    proc_check(WORDS("ip", "-n", netns, "route", "add", "default", "via", gateway), err) <
+		    0)
+		return -1;
+	return 0;
+}
+
+/* Starts the first process; its own id here is that of unshare's child. */
+static int start_init(struct lab *lab, size_t index, const char *state, struct arena *arena,
+		      struct error *err)
+{
+	struct lab_host *host = &lab->hosts[index];
+	const char *script, *log = arena_printf(arena, "%s/host.log", state);
+	const char *netns =
+		arena_printf(arena, "--net=/run/netns/%s", netns_name(lab, index, arena));
+	const char *port = arena_printf(arena, "%d", lab->port);
+	const char *cgroup = arena_printf(arena, "/%s/%s", lab->name, host->name);
+	pid_t pid;
+
+	if (share_path(arena, "deployer/remote/lab_host.sh", &script, err) < 0 ||
+	    proc_spawn(WORDS("nsenter", netns, "unshare", "--mount", "--uts", "--ipc", "--pid",
+			     "--fork", "--kill-child", "sh", script, state, host->name,
+			     host->address, port, cgroup),
+		       NULL, log, &pid, err) < 0)
+		return -1;
+	usleep(50000);
+	return lab_process_note(pid, log, &host->process, err);
+}
+
+static int wait_engine(const struct lab *lab, size_t index, const char *state, struct arena *arena,
+		       struct error *err)
+{
+	const char *socket = arena_printf(arena, "%s/dockerd.log", state);
+	uint64_t deadline = clock_usec() + ENGINE_START_S * 1000000ULL;
+
+	for (;;) {
+		struct error ignored = {0};
+		char *text;
+
+		if (file_read(socket, FILE_CEILING_BYTES, arena, &text, NULL, &ignored) == 0 &&
+		    strstr(text, "API listen on"))
+			return 0;
+		if (interrupt_check(err) < 0)
+			return -1;
+		if (!clock_left_msec(deadline) || !lab_process_alive(&lab->hosts[index].process))
+			return error_set(err, ERROR_FAILED,
+					 "its Docker Engine did not start; see %s", socket);
+		usleep(200000);
+	}
+}
+
+struct start {
+	struct lab *lab;
+	struct error errors[LAB_HOSTS_MAX];
+};
+
+static int start_host(struct lab *lab, size_t index, struct arena *arena, struct error *err)
+{
+	struct lab_host *host = &lab->hosts[index];
+	const char *state = lab_path(lab, host->name, arena), *key;
+	char *public_key;
+
+	if (folder_make(state, 0700, err) < 0 ||
+	    lab_key(lab, arena_printf(arena, "%s/ssh_host_ed25519_key", host->name), arena, err) <
+		    0)
+		return -1;
+	key = lab_path(lab, "id_ed25519.pub", arena);
+	if (file_read(key, 4096, arena, &public_key, NULL, err) < 0 ||
+	    file_write(arena_printf(arena, "%s/authorized_keys", state), public_key,
+		       strlen(public_key), 0600, err) < 0 ||
+	    make_link(lab, index, arena, err) < 0 || start_init(lab, index, state, arena, err) < 0)
+		return -1;
+	if (!lab_wait_port(host->address, lab->port, &host->process, HOST_START_S))
+		return error_set(err, ERROR_FAILED,
+				 "its sshd did not start; see %s/host.log and %s/sshd.log", state,
+				 state);
+	return wait_engine(lab, index, state, arena, err);
+}
+
+static void start_one(void *arg, size_t index)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct start *start = arg;
+	struct lab_host *host = &start->lab->hosts[index];
+	struct progress_step *step;
+	uint64_t begin = clock_usec();
+	int rc;
+
+	if (lab_process_alive(&host->process))
+		return;
+	step = progress_begin(host->name, "starts: network, sshd, Docker Engine");
+	rc = start_host(start->lab, index, &arena, &start->errors[index]);
+	progress_end(step, rc == 0, rc == 0 ? "%s up in %.1f s" : "%s failed after %.1f s",
+		     host->address, clock_seconds_since(begin));
+}
+
+int lab_netns_up(struct lab *lab, struct arena *arena, struct error *err)
+{
+	struct start *start = ARENA_NEW(arena, struct start);
+
+	start->lab = lab;
+	if (make_bridge(lab, arena, err) < 0)
+		return -1;
+	for (int i = 0; i < lab->host_count; i++) {
+		lab->hosts[i].name = arena_printf(arena, "node%02d", i + 1);
+		lab->hosts[i].address = arena_printf(arena, "10.83.%d.%d", lab->subnet, i + 1);
+	}
+	if (lab_save(lab, err) < 0) /* so that 'lab down' knows the names if we are stopped here */
+		return -1;
+	pool_each((size_t)lab->host_count, 8, start_one, start);
+	if (lab_save(lab, err) < 0)
+		return -1;
+	for (int i = 0; i < lab->host_count; i++) {
+		if (!start->errors[i].kind)
+			continue;
+		*err = start->errors[i];
+		return error_wrap(err, "lab host %s", lab->hosts[i].name);
+	}
+	return 0;
+}
+
+/* Control groups are folders: empty ones of ours are removed, deepest first. */
+static int remove_cgroup(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+	(void)st;
+	(void)ftw;
+	if (kind == FTW_DP)
+		rmdir(path);
+	return 0;
+}
+
+static void remove_tree_of_cgroups(const char *path)
+{
+	nftw(path, remove_cgroup, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* True when none is left; processes that are still being ended hold theirs for a moment. */
+static bool remove_cgroups(const struct lab *lab, struct arena *arena)
+{
+	const char *path = arena_printf(arena, "/sys/fs/cgroup/%s", lab->name);
+	struct error ignored = {0};
+	bool left = false;
+	const char **names;
+
+	remove_tree_of_cgroups(path);
+	left = file_exists(path);
+	if (folder_list("/sys/fs/cgroup", "", arena, &names, &ignored) < 0)
+		return !left;
+	for (; *names; names++) {
+		path = arena_printf(arena, "/sys/fs/cgroup/%s/%s", *names, lab->name);
+		remove_tree_of_cgroups(path);
+		left = left || file_exists(path);
+	}
+	return !left;
+}
+
+/*
+ * Whether any process sees a mount on the folder. Removing a folder that is a mount point only in
+ * other mount namespaces succeeds, and takes the mount away there: another lab's hosts would lose
+ * it.
+ */
+static bool is_mount_point_somewhere(const char *folder, struct arena *arena)
+{
+	const char *pattern = arena_printf(arena, " %s ", folder);
+	struct error ignored = {0};
+	const char **processes;
+
+	if (folder_list("/proc", "", arena, &processes, &ignored) < 0)
+		return true;
+	for (; *processes; processes++) {
+		const char *path = arena_printf(arena, "/proc/%s/mountinfo", *processes);
+		_cleanup_(arena_release) struct arena own = ARENA_INIT;
+		char *text;
+
+		if ((*processes)[0] < '1' || (*processes)[0] > '9')
+			continue;
+		if (file_read(path, FILE_CEILING_BYTES, &own, &text, NULL, &ignored) == 0 &&
+		    strstr(text, pattern))
+			return true;
+	}
+	return false;
+}
+
+/* The folders that hosts mount theirs over; if they hold something, they are not ours to remove. */
+static void remove_mount_points(struct arena *arena)
+{
+	static const char *const folders[] = {"/etc/docker", "/var/lib/ringup"};
+
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
+		if (!is_mount_point_somewhere(folders[i], arena))
+			rmdir(folders[i]);
+}
+
+void lab_netns_down(const struct lab *lab, struct arena *arena)
+{
+	for (int i = 0; i < lab->host_count; i++)
+		lab_process_end(&lab->hosts[i].process, true);
+	for (int i = 0; i < lab->host_count; i++) {
+		/* the link first: the kernel takes a namespace apart in its own time */
+		succeeds(WORDS("ip", "link", "del", link_name(lab, (size_t)i, arena)));
+		succeeds(WORDS("ip", "netns", "del", netns_name(lab, (size_t)i, arena)));
+	}
+	succeeds(WORDS("ip", "link", "del", lab->name));
+	for (int tries = 0; tries < CGROUP_TRIES && !remove_cgroups(lab, arena); tries++)
+		usleep(100000);
+	remove_mount_points(arena);
+}

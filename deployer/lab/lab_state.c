@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* What the lab remembers between runs, and the cluster.yaml that it writes. */
+#include "deployer/lab/lab_internal.h"
+
+#include "core/digest.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "core/proc.h"
+
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *lab_path(const struct lab *lab, const char *relative, struct arena *arena)
+{
+	return arena_printf(arena, "%s/%s", lab->state, relative);
+}
+
+int lab_key(const struct lab *lab, const char *relative, struct arena *arena, struct error *err)
+{
+	const char *path = lab_path(lab, relative, arena);
+
+	if (file_exists(path))
+		return 0;
+	return proc_check(WORDS("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "ringup lab",
+				"-f", path),
+			  err);
+}
+
+static struct lab_process process_from(const cJSON *json)
+{
+	return (struct lab_process){(pid_t)json_int(json, "pid", 0),
+				    (unsigned long long)json_number(json, "started", 0)};
+}
+
+static void add_process(cJSON *json, const char *name, const struct lab_process *process)
+{
+	cJSON *item = cJSON_AddObjectToObject(json, name);
+
+	cJSON_AddNumberToObject(item, "pid", process->pid);
+	cJSON_AddNumberToObject(item, "started", (double)process->started);
+}
+
+/* Two labs in two folders at once have different bridges. */
+static const char *lab_name(const char *folder, struct arena *arena)
+{
+	char digest[DIGEST_TEXT_BYTES];
+
+	digest_of(folder, strlen(folder), digest);
+	return arena_printf(arena, "rl%.4s", digest + strlen("sha256:"));
+}
+
+void lab_load(const char *cluster_path, struct arena *arena, struct lab *lab)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	struct error ignored = {0};
+	const cJSON *item;
+	char folder[PATH_MAX];
+
+	if (!realpath(path_folder(arena, cluster_path), folder))
+		snprintf(folder, sizeof(folder), "%s", path_folder(arena, cluster_path));
+	*lab = (struct lab){.folder = arena_strdup(arena, folder), .port = 22};
+	lab->state = arena_printf(arena, "%s/.ringup/lab", folder);
+	lab->name = lab_name(folder, arena);
+	if (json_read(lab_path(lab, "state.json", arena), &json, &ignored) < 0)
+		return;
+	lab->loopback = json_bool(json, "loopback", false);
+	lab->subnet = json_int(json, "subnet", 0);
+	lab->registry = process_from(json_member(json, "registry"));
+	lab->written = json_text(json, "written", arena);
+	cJSON_ArrayForEach (item, json_member(json, "hosts")) {
+		if (lab->host_count == LAB_HOSTS_MAX)
+			break;
+		lab->hosts[lab->host_count++] = (struct lab_host){
+			json_text(item, "name", arena), json_text(item, "address", arena),
+			process_from(json_member(item, "process"))};
+	}
+}
+
+int lab_save(const struct lab *lab, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	_cleanup_(json_free) cJSON *json = json_document();
+	cJSON *hosts;
+
+	cJSON_AddStringToObject(json, "name", lab->name);
+	cJSON_AddBoolToObject(json, "loopback", lab->loopback);
+	cJSON_AddNumberToObject(json, "subnet", lab->subnet);
+	add_process(json, "registry", &lab->registry);
+	json_add_text(json, "written", lab->written);
+	hosts = cJSON_AddArrayToObject(json, "hosts");
+	for (int i = 0; i < lab->host_count; i++) {
+		cJSON *item = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(item, "name", lab->hosts[i].name);
+		cJSON_AddStringToObject(item, "address", lab->hosts[i].address);
+		add_process(item, "process", &lab->hosts[i].process);
+		cJSON_AddItemToArray(hosts, item);
+	}
+	return json_write(lab_path(lab, "state.json", &arena), json, 0600, err);
+}
+
+/* The first Debian archive that apt uses here: "deb URI" lines or deb822 "URIs:". */
+static const char *machine_apt(struct arena *arena)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct proc proc = {.words = WORDS("apt-get", "indextargets", "--format", "$(REPO_URI)",
+					   "Created-By: Packages", "Origin: Debian",
+					   "Codename: bookworm")};
+	struct error ignored = {0};
+
+	if (!proc_exists("apt-get") || proc_run(&proc, &result, &ignored) < 0 || result.status)
+		return NULL;
+	result.out.text[strcspn(result.out.text, "\n")] = '\0';
+	result.out.length = strlen(result.out.text);
+	while (result.out.length && result.out.text[result.out.length - 1] == '/')
+		result.out.text[--result.out.length] = '\0';
+	return result.out.length ? arena_strdup(arena, result.out.text) : NULL;
+}
+
+static const char *machine_pip(struct arena *arena)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct proc proc = {
+		.words = WORDS("python3", "-m", "pip", "config", "get", "global.index-url")};
+	const char *env = getenv("PIP_INDEX_URL");
+	struct error ignored = {0};
+
+	if (env)
+		return env;
+	if (!proc_exists("python3") || proc_run(&proc, &result, &ignored) < 0 || result.status)
+		return NULL;
+	str_trim(&result.out);
+	return arena_strdup(arena, result.out.text);
+}
+
+static void add_hosts(const struct lab *lab, struct str *out)
+{
+	str_add(out, "hosts:\n");
+	for (int i = 0; i < lab->host_count; i++)
+		str_addf(out, "  - {name: %s, address: %s, port: %d, slots: 2}\n",
+			 lab->hosts[i].name, lab->hosts[i].address, lab->port);
+}
+
+static void add_mirrors(struct str *out, struct arena *arena)
+{
+	const char *apt = machine_apt(arena), *pip = machine_pip(arena);
+
+	if (!apt && !pip)
+		return;
+	str_add(out, "mirrors:                     # where this machine gets its packages from\n");
+	if (apt)
+		str_addf(out, "  apt: \"%s\"\n", apt);
+	if (pip)
+		str_addf(out, "  pip: \"%s\"\n", pip);
+}
+
+bool lab_owns_cluster(const struct lab *lab, const char *path)
+{
+	struct error ignored = {0};
+	char digest[DIGEST_TEXT_BYTES];
+
+	return lab->written && digest_of_file(path, digest, &ignored) == 0 &&
+	       strcmp(digest, lab->written) == 0;
+}
+
+int lab_write_cluster(struct lab *lab, const char *path, struct arena *arena, struct error *err)
+{
+	const struct passwd *me = getpwuid(geteuid()); /* $USER may still be another one's */
+	_cleanup_(str_release) struct str out = {0};
+	char *digest = arena_alloc(arena, DIGEST_TEXT_BYTES);
+
+	if (file_exists(path) && !lab_owns_cluster(lab, path)) {
+		log_info("%s was changed by hand and is left as it is", path);
+		return 0;
+	}
+	str_init(&out);
+	str_addf(&out, "%s: a practice cluster on this machine; 'ringup lab down' removes it.\n",
+		 LAB_MARK);
+	str_add(&out, "name: lab\n");
+	add_hosts(lab, &out);
+	str_addf(
+		&out,
+		"ssh: {user: %s, key: .ringup/lab/id_ed25519, known_hosts: .ringup/lab/known_hosts}\n",
+		me ? me->pw_name : "root");
+	if (!lab->loopback)
+		str_addf(
+			&out,
+			"registry: {address: \"%s\", namespace: lab, ca: .ringup/lab/registry/ca.pem}\n",
+			lab_registry_address(lab, arena));
+	str_add(&out, "stack: [openmpi, python, \"os==debian12\"]   # the rest is resolved\n"
+		      "accelerator: cpu\n");
+	add_mirrors(&out, arena);
+	str_add(&out, "image: {name: train}\n");
+	str_addf(&out, "container: {engine: %s, sshd_port: 9435, shm_size: 512m}\n",
+		 lab->loopback ? "none" : "docker");
+	digest_of(out.text, out.length, digest);
+	lab->written = digest;
+	if (file_write(path, out.text, out.length, 0644, err) < 0)
+		return -1;
+	return lab_save(lab, err);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/ssh/ssh.h"
+
+#include "core/arena.h"
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/quote.h"
+#include "deployer/ssh/ssh_transport.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_FILE_CEILING_BYTES (64 * KIB)
+#define SAID_BYTES 700 /* of a failed command's last words in an error */
+
+struct ssh {
+	const struct ssh_target *target;
+	const struct ssh_transport *transport;
+	void *state;
+};
+
+static atomic_uint connections;
+
+unsigned int ssh_connections_opened(void)
+{
+	return atomic_load(&connections);
+}
+
+const char *ssh_place(const struct ssh_target *target, char buffer[static 200])
+{
+	if (strcmp(target->name, target->address) == 0)
+		snprintf(buffer, 200, "%.90s (port %d)", target->name, target->port);
+	else
+		snprintf(buffer, 200, "%.90s (%.80s port %d)", target->name, target->address,
+			 target->port);
+	return buffer;
+}
+
+/*
+ * Whether libssh2 1.10 can log in with this key to a current sshd: Ed25519 and ECDSA can; RSA
+ * cannot (no rsa-sha2 signatures before libssh2 1.11), FIDO keys neither. The public half says
+ * which it is.
+ */
+static bool key_is_for_libssh2(const char *key)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct error ignored = {0};
+	char *text;
+
+	if (file_read(arena_printf(&arena, "%s.pub", key), KEY_FILE_CEILING_BYTES, &arena, &text,
+		      NULL, &ignored) < 0)
+		return true;
+	return starts_with(text, "ssh-ed25519 ") || starts_with(text, "ecdsa-sha2-");
+}
+
+static const struct ssh_transport *choose_transport(const struct ssh_target *target)
+{
+	if (strcmp(target->transport, "libssh2") == 0)
+		return &ssh_transport_libssh2;
+	if (strcmp(target->transport, "openssh") == 0 || *target->jump)
+		return &ssh_transport_openssh;
+	return key_is_for_libssh2(target->key) ? &ssh_transport_libssh2 : &ssh_transport_openssh;
+}
+
+static int open_by(const struct ssh_transport *transport, const struct ssh_target *target,
+		   struct ssh **ssh, struct error *err)
+{
+	void *state;
+
+	atomic_fetch_add(&connections, 1);
+	if (transport->open(target, &state, err) < 0)
+		return -1;
+	*ssh = xmalloc(sizeof(**ssh));
+	**ssh = (struct ssh){target, transport, state};
+	return 0;
+}
+
+int ssh_open(const struct ssh_target *target, struct ssh **ssh, struct error *err)
+{
+	return open_by(choose_transport(target), target, ssh, err);
+}
+
+int ssh_open_words(const struct ssh_target *target, struct ssh **ssh, const char *const **words,
+		   struct error *err)
+{
+	if (open_by(&ssh_transport_openssh, target, ssh, err) < 0)
+		return -1;
+	*words = ssh_openssh_words((*ssh)->state);
+	return 0;
+}
+
+void ssh_close(struct ssh *ssh)
+{
+	if (!ssh)
+		return;
+	ssh->transport->close(ssh->state);
+	free(ssh);
+}
+
+static void command_line(const struct ssh_target *target, const char *const *words, struct str *out)
+{
+	if (target->sudo)
+		str_add(out, "sudo -n ");
+	quote_words(out, words);
+}
+
+int ssh_run(struct ssh *ssh, const struct ssh_command *command, struct proc_result *result,
+	    struct error *err)
+{
+	int seconds = command->timeout_s ? command->timeout_s : SSH_TIMEOUT_DEFAULT_S;
+	_cleanup_(str_release) struct str line = {0};
+
+	str_init(&line);
+	command_line(ssh->target, command->words, &line);
+	*result = (struct proc_result){0};
+	str_init_ceiling(&result->out, SSH_OUTPUT_CEILING_BYTES);
+	str_init_ceiling(&result->err, SSH_OUTPUT_CEILING_BYTES);
+	return ssh->transport->run(ssh->state, line.text, command,
+				   clock_usec() + (uint64_t)seconds * 1000000, result, err);
+}
+
+/* Engines end their errors with a pointer to their own help; ours says what to do instead. */
+static void drop_hints(struct str *said)
+{
+	static const char *const hints[] = {"\nSee '", "\nRun '"};
+
+	for (size_t i = 0; i < ARRAY_LEN(hints); i++) {
+		char *hint = strstr(said->text, hints[i]);
+
+		if (hint) {
+			*hint = '\0';
+			said->length = strlen(said->text);
+		}
+	}
+}
+
+int ssh_check(struct ssh *ssh, const struct ssh_command *command, const char *what,
+	      struct proc_result *result, struct error *err)
+{
+	struct str *said;
+
+	if (ssh_run(ssh, command, result, err) < 0)
+		return error_wrap(err, "%s", what);
+	if (result->status == 0)
+		return 0;
+	said = result->err.length ? &result->err : &result->out;
+	drop_hints(said);
+	str_one_line(said, SAID_BYTES);
+	return error_set(err, ERROR_FAILED, "%s: %s (status %d)", what,
+			 said->length ? said->text : "failed without a word", result->status);
+}
+
+void ssh_command_text(const struct ssh_target *target, const char *const *words, struct str *out)
+{
+	_cleanup_(str_release) struct str line = {0};
+
+	str_init(&line);
+	command_line(target, words, &line);
+	str_addf(out, "ssh -p %d -i ", target->port);
+	quote_word(out, target->key);
+	str_add(out, " -o ");
+	quote_word(out, "StrictHostKeyChecking=yes");
+	str_add(out, " -o UserKnownHostsFile=");
+	quote_word(out, target->known_hosts);
+	if (*target->jump)
+		str_addf(out, " -J %s", target->jump);
+	str_addf(out, " %s@%s ", target->user, target->address);
+	quote_word(out, line.text);
+}

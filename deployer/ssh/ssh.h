@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ssh.h - one connection to one host, and commands on it.
+ *
+ * A connection is opened once per command of ours and kept: sshd spends about 0.12 s of CPU on
+ * each. Two transports stand behind this header: libssh2 in the process (ssh_libssh2.c), and the
+ * system's own `ssh` with a shared connection (ssh_openssh.c) for what libssh2 cannot do: RSA and
+ * FIDO keys, ProxyJump. `auto` chooses; results are the same. A connection is used by one thread at
+ * a time.
+ *
+ * Host keys are always checked against known_hosts; nothing here ever adds to that file.
+ */
+#ifndef DEPLOYER_SSH_SSH_H
+#define DEPLOYER_SSH_SSH_H
+
+#include "core/error.h"
+#include "core/proc.h"
+
+#include <stdatomic.h>
+
+struct ssh_target {
+	const char *name; /* for errors: as cluster.yaml spells it */
+	const char *address, *user;
+	int port;
+	const char *key;	 /* private key file */
+	const char *known_hosts; /* file */
+	const char *jump;	 /* "" when none */
+	const char *transport;	 /* auto, libssh2, openssh */
+	bool sudo;		 /* prefix every command with sudo -n */
+	int timeout_s;		 /* to connect and log in */
+};
+
+struct ssh;
+
+/*
+ * Connects, checks the host key, logs in. Errors name the host, address and port, the cause (not
+ * resolved, refused, no answer, wrong or unknown host key, key refused) and what to do.
+ */
+int ssh_open(const struct ssh_target *target, struct ssh **ssh, struct error *err);
+
+/*
+ * The same with the system's ssh, for programs that reach the host by a command: *words, kept until
+ * ssh_close, are to be followed by one more, the command line for the host's shell.
+ */
+int ssh_open_words(const struct ssh_target *target, struct ssh **ssh, const char *const **words,
+		   struct error *err);
+
+/* Closes and frees; NULL is fine. */
+void ssh_close(struct ssh *ssh);
+
+/* For _cleanup_. */
+static inline void ssh_closep(struct ssh **ssh)
+{
+	ssh_close(*ssh);
+}
+
+struct ssh_command {
+	const char *const *words; /* quoted by core/quote.h; never a format string */
+	const void *input;	  /* for its stdin; NULL: empty */
+	size_t input_bytes;
+	int timeout_s; /* 0: 60 */
+	/* Called for each whole line of stdout as it comes; may be NULL. */
+	void (*line)(void *arg, const char *line);
+	void *arg;
+	/*
+	 * When it becomes true the wait is given up; may be NULL. The command may go on over there.
+	 */
+	const atomic_bool *cancel;
+};
+
+/*
+ * Runs it to its end. 0 whatever its exit status is; -1 when the connection broke, the deadline
+ * passed or the person interrupted. The caller releases *result always.
+ */
+int ssh_run(struct ssh *ssh, const struct ssh_command *command, struct proc_result *result,
+	    struct error *err);
+
+/* ssh_run, and -1 unless the status is 0; the error is `what`: the last lines it printed. */
+int ssh_check(struct ssh *ssh, const struct ssh_command *command, const char *what,
+	      struct proc_result *result, struct error *err);
+
+/* The command line a person could paste to do the same: "ssh -p 22 root@10.0.0.1 'docker ps'". */
+void ssh_command_text(const struct ssh_target *target, const char *const *words, struct str *out);
+
+/* How many connections this process has opened so far. */
+unsigned int ssh_connections_opened(void);
+
+#endif

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SSH inside of this process. All sockets are non-blocking; whatever answers EAGAIN is called again
+ * with the same arguments once poll says that the socket is ready, until a deadline. Both output
+ * streams are always drained: unread stderr hides the end of stdout.
+ */
+#include "deployer/ssh/ssh_transport.h"
+
+#include "core/arena.h"
+#include "core/clock.h"
+#include "core/file.h"
+#include "deployer/ssh/known_hosts.h"
+#include "deployer/ssh/tcp.h"
+
+#include <libssh2.h>
+#include <openssl/evp.h>
+#include <openssl/sha.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct native {
+	const struct ssh_target *target;
+	int fd;
+	LIBSSH2_SESSION *session;
+	const atomic_bool *cancel; /* of the command that runs now */
+};
+
+static pthread_once_t library_once = PTHREAD_ONCE_INIT;
+
+static void library_init(void)
+{
+	libssh2_init(0);
+}
+
+/*
+ * Waits until the socket is ready for what the session wants; -1 past the deadline or interrupted.
+ */
+static int wait_ready(struct native *n, uint64_t deadline_usec, const char *doing,
+		      struct error *err)
+{
+	int directions = libssh2_session_block_directions(n->session);
+	struct pollfd fd = {.fd = n->fd};
+	int left = clock_left_msec(deadline_usec);
+	char place[200];
+
+	if (interrupt_check(err) < 0)
+		return -1;
+	if (n->cancel && atomic_load(n->cancel))
+		return error_set(err, ERROR_FAILED,
+				 "%s: given up while %s, because another host failed",
+				 ssh_place(n->target, place), doing);
+	if (!left)
+		return error_set(err, ERROR_FAILED, "%s: no answer in time while %s",
+				 ssh_place(n->target, place), doing);
+	fd.events = (short)((directions & LIBSSH2_SESSION_BLOCK_INBOUND ? POLLIN : 0) |
+			    (directions & LIBSSH2_SESSION_BLOCK_OUTBOUND ? POLLOUT : 0));
+	if (!fd.events)
+		fd.events = POLLIN;
+	poll(&fd, 1, left < INTERRUPT_POLL_MSEC ? left : INTERRUPT_POLL_MSEC);
+	return 0;
+}
+
+static int session_failed(struct native *n, const char *doing, struct error *err)
+{
+	char place[200], *message = NULL;
+
+	libssh2_session_last_error(n->session, &message, NULL, 0);
+	return error_set(err, ERROR_FAILED, "%s: %s failed: %s", ssh_place(n->target, place), doing,
+			 message && *message ? message : "the connection was lost");
+}
+
+static const char *key_type_name(int type)
+{
+	switch (type) {
+	case LIBSSH2_HOSTKEY_TYPE_ED25519:
+		return "ssh-ed25519";
+	case LIBSSH2_HOSTKEY_TYPE_ECDSA_256:
+		return "ecdsa-sha2-nistp256";
+	case LIBSSH2_HOSTKEY_TYPE_ECDSA_384:
+		return "ecdsa-sha2-nistp384";
+	case LIBSSH2_HOSTKEY_TYPE_ECDSA_521:
+		return "ecdsa-sha2-nistp521";
+	case LIBSSH2_HOSTKEY_TYPE_RSA:
+		return "ssh-rsa";
+	default:
+		return "unknown";
+	}
+}
+
+/*
+ * Asks first for the key types that are on file: a host has several keys, and another one than the
+ * one on file would look like a changed host.
+ */
+static void prefer_known_types(struct native *n, const struct known_hosts *known)
+{
+	_cleanup_(str_release) struct str types = {0};
+
+	str_init(&types);
+	for (size_t i = 0; i < known->count; i++) {
+		bool rsa = strcmp(known->keys[i].type, "ssh-rsa") == 0;
+
+		if (!known->keys[i].revoked)
+			str_addf(&types, "%s,",
+				 rsa ? "rsa-sha2-512,rsa-sha2-256" : known->keys[i].type);
+	}
+	str_add(&types, "ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256");
+	libssh2_session_method_pref(n->session, LIBSSH2_METHOD_HOSTKEY, types.text);
+}
+
+static void fingerprint(const char *key, size_t length, char text[static 64])
+{
+	unsigned char hash[SHA256_DIGEST_LENGTH];
+	char base64[64];
+
+	SHA256((const unsigned char *)key, length, hash);
+	EVP_EncodeBlock((unsigned char *)base64, hash, sizeof(hash));
+	base64[strcspn(base64, "=")] = '\0';
+	snprintf(text, 64, "SHA256:%.50s", base64);
+}
+
+static int check_host_key(struct native *n, const struct known_hosts *known, struct arena *arena,
+			  struct error *err)
+{
+	const struct ssh_target *t = n->target;
+	const char *name = known_hosts_name(t->address, t->port, arena);
+	size_t length = 0;
+	int type, line = 0;
+	const char *key = libssh2_session_hostkey(n->session, &length, &type);
+	char place[200], print[64], *base64;
+
+	if (!key)
+		return session_failed(n, "reading the host key", err);
+	base64 = arena_alloc(arena, length * 4 / 3 + 8);
+	EVP_EncodeBlock((unsigned char *)base64, (const unsigned char *)key, (int)length);
+	fingerprint(key, length, print);
+	switch (known_hosts_check(known, key_type_name(type), base64, &line)) {
+	case KNOWN_HOSTS_MATCH:
+		return 0;
+	case KNOWN_HOSTS_UNKNOWN:
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: its host key (%s %s) is not in %s; compare the fingerprint with the host's own, then add it: ssh-keyscan -p %d %s >>%s",
+			ssh_place(t, place), key_type_name(type), print, known->path, t->port,
+			t->address, known->path);
+	case KNOWN_HOSTS_REVOKED:
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: its host key is marked as revoked in %s:%d; give the host a new key",
+			ssh_place(t, place), known->path, line);
+	default:
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: its host key (%s %s) differs from the one in %s:%d: someone may be in between; if the host was installed anew, remove the old key: ssh-keygen -R '%s' -f %s",
+			ssh_place(t, place), key_type_name(type), print, known->path, line, name,
+			known->path);
+	}
+}
+
+/* Tries the keys of a running ssh-agent. */
+static bool login_by_agent(struct native *n, uint64_t deadline_usec)
+{
+	LIBSSH2_AGENT *agent = getenv("SSH_AUTH_SOCK") ? libssh2_agent_init(n->session) : NULL;
+	struct libssh2_agent_publickey *key = NULL;
+	bool done = false;
+
+	if (!agent)
+		return false;
+	if (libssh2_agent_connect(agent) == 0 && libssh2_agent_list_identities(agent) == 0) {
+		while (!done && libssh2_agent_get_identity(agent, &key, key) == 0) {
+			struct error ignored = {0};
+			int rc;
+
+			while ((rc = libssh2_agent_userauth(agent, n->target->user, key)) ==
+			       LIBSSH2_ERROR_EAGAIN)
+				if (wait_ready(n, deadline_usec, "logging in", &ignored) < 0)
+					break;
+			done = rc == 0;
+		}
+		libssh2_agent_disconnect(agent);
+	}
+	libssh2_agent_free(agent);
+	return done;
+}
+
+static int log_in(struct native *n, uint64_t deadline_usec, struct error *err)
+{
+	const struct ssh_target *t = n->target;
+	char place[200];
+	int rc = -1;
+
+	if (file_exists(t->key)) {
+		while ((rc = libssh2_userauth_publickey_fromfile(n->session, t->user, NULL, t->key,
+								 NULL)) == LIBSSH2_ERROR_EAGAIN)
+			if (wait_ready(n, deadline_usec, "logging in", err) < 0)
+				return -1;
+	}
+	if (rc == 0 || login_by_agent(n, deadline_usec))
+		return 0;
+	if (!file_exists(t->key))
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: cannot log in as %s: there is no key %s, and no ssh-agent has one that the host takes; set ssh.key in cluster.yaml",
+			ssh_place(t, place), t->user, t->key);
+	return error_set(
+		err, ERROR_FAILED,
+		"%s: the host refused the key %s for user %s; add it there: ssh-copy-id -i %s.pub -p %d %s@%s, or set ssh.key and ssh.user in cluster.yaml",
+		ssh_place(t, place), t->key, t->user, t->key, t->port, t->user, t->address);
+}
+
+static void close_native(void *state)
+{
+	struct native *n = state;
+
+	if (n->session) {
+		libssh2_session_set_blocking(n->session, 1);
+		libssh2_session_set_timeout(n->session, 1000);
+		libssh2_session_disconnect(n->session, "done");
+		libssh2_session_free(n->session);
+	}
+	fd_close(&n->fd);
+	free(n);
+}
+
+static int start_session(struct native *n, uint64_t deadline_usec, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const struct ssh_target *t = n->target;
+	struct known_hosts known;
+	char place[200];
+	int rc;
+
+	if (known_hosts_load(t->known_hosts, t->address, t->port, &arena, &known, err) < 0)
+		return -1;
+	n->fd = tcp_connect(t->address, t->port, deadline_usec, err);
+	if (n->fd < 0)
+		return error_wrap(err, "%s", ssh_place(t, place));
+	n->session = libssh2_session_init();
+	if (!n->session)
+		oom();
+	libssh2_session_set_blocking(n->session, 0);
+	prefer_known_types(n, &known);
+	while ((rc = libssh2_session_handshake(n->session, n->fd)) == LIBSSH2_ERROR_EAGAIN)
+		if (wait_ready(n, deadline_usec, "the SSH handshake", err) < 0)
+			return -1;
+	if (rc)
+		return session_failed(n, "the SSH handshake", err);
+	if (check_host_key(n, &known, &arena, err) < 0)
+		return -1;
+	return log_in(n, deadline_usec, err);
+}
+
+static int open_native(const struct ssh_target *target, void **state, struct error *err)
+{
+	struct native *n = xmalloc(sizeof(*n));
+
+	pthread_once(&library_once, library_init);
+	*n = (struct native){.target = target, .fd = -1};
+	if (start_session(n, clock_usec() + (uint64_t)target->timeout_s * 1000000, err) < 0) {
+		close_native(n);
+		return -1;
+	}
+	*state = n;
+	return 0;
+}
+
+struct exchange {
+	struct native *n;
+	LIBSSH2_CHANNEL *channel;
+	const struct ssh_command *command;
+	struct proc_result *result;
+	size_t sent, line_start;
+	bool eof_sent;
+};
+
+static void give_lines(struct exchange *x)
+{
+	struct str *text = &x->result->out;
+	char *end;
+
+	while (x->command->line && (end = strchr(text->text + x->line_start, '\n'))) {
+		*end = '\0';
+		x->command->line(x->command->arg, text->text + x->line_start);
+		*end = '\n';
+		x->line_start = (size_t)(end - text->text) + 1;
+	}
+}
+
+/* Sends what can be sent of the input; 1 when something moved. */
+static int send_some(struct exchange *x)
+{
+	const struct ssh_command *c = x->command;
+	ssize_t done;
+
+	if (c->input && x->sent < c->input_bytes) {
+		done = libssh2_channel_write(x->channel, (const char *)c->input + x->sent,
+					     c->input_bytes - x->sent);
+		if (done == LIBSSH2_ERROR_EAGAIN)
+			return 0;
+		if (done < 0) { /* the command ended without reading it all */
+			x->sent = c->input_bytes;
+			return 1;
+		}
+		x->sent += (size_t)done;
+		return 1;
+	}
+	if (!x->eof_sent) {
+		if (libssh2_channel_send_eof(x->channel) == LIBSSH2_ERROR_EAGAIN)
+			return 0;
+		x->eof_sent = true;
+		return 1;
+	}
+	return 0;
+}
+
+/* Reads what is there of one stream; 1 when something came, -1 when the connection broke. */
+static int read_some(struct exchange *x, int stream, struct str *text)
+{
+	char buffer[32 * KIB];
+	ssize_t got = libssh2_channel_read_ex(x->channel, stream, buffer, sizeof(buffer));
+
+	if (got == LIBSSH2_ERROR_EAGAIN || got == 0)
+		return 0;
+	if (got < 0)
+		return -1;
+	str_add_bytes(text, buffer, (size_t)got);
+	if (stream == 0)
+		give_lines(x);
+	return 1;
+}
+
+static int exchange_all(struct exchange *x, uint64_t deadline_usec, struct error *err)
+{
+	for (;;) {
+		int moved = send_some(x);
+		int out = read_some(x, 0, &x->result->out);
+		int errors = read_some(x, SSH_EXTENDED_DATA_STDERR, &x->result->err);
+
+		if (out < 0 || errors < 0)
+			return session_failed(x->n, "reading from the host", err);
+		if (moved || out || errors)
+			continue;
+		if (libssh2_channel_eof(x->channel) && x->eof_sent)
+			return 0;
+		if (wait_ready(x->n, deadline_usec, "the command ran", err) < 0)
+			return -1;
+	}
+}
+
+static int finish_channel(struct exchange *x, uint64_t deadline_usec, struct error *err)
+{
+	char *signal = NULL;
+	int rc;
+
+	while ((rc = libssh2_channel_close(x->channel)) == LIBSSH2_ERROR_EAGAIN)
+		if (wait_ready(x->n, deadline_usec, "the command ended", err) < 0)
+			return -1;
+	while ((rc = libssh2_channel_wait_closed(x->channel)) == LIBSSH2_ERROR_EAGAIN)
+		if (wait_ready(x->n, deadline_usec, "the command ended", err) < 0)
+			return -1;
+	x->result->status = libssh2_channel_get_exit_status(x->channel);
+	libssh2_channel_get_exit_signal(x->channel, &signal, NULL, NULL, NULL, NULL, NULL);
+	if (signal) {
+		x->result->status = 128;
+		libssh2_free(x->n->session, signal);
+	}
+	return 0;
+}
+
+static int start_command(struct exchange *x, const char *line, uint64_t deadline_usec,
+			 struct error *err)
+{
+	int rc;
+
+	while (!(x->channel = libssh2_channel_open_session(x->n->session))) {
+		if (libssh2_session_last_errno(x->n->session) != LIBSSH2_ERROR_EAGAIN)
+			return session_failed(x->n, "opening a channel", err);
+		if (wait_ready(x->n, deadline_usec, "opening a channel", err) < 0)
+			return -1;
+	}
+	while ((rc = libssh2_channel_exec(x->channel, line)) == LIBSSH2_ERROR_EAGAIN)
+		if (wait_ready(x->n, deadline_usec, "starting a command", err) < 0)
+			return -1;
+	return rc ? session_failed(x->n, "starting a command", err) : 0;
+}
+
+static int run_native(void *state, const char *line, const struct ssh_command *command,
+		      uint64_t deadline_usec, struct proc_result *result, struct error *err)
+{
+	struct exchange x = {.n = state, .command = command, .result = result};
+	int rc;
+
+	x.n->cancel = command->cancel;
+	rc = start_command(&x, line, deadline_usec, err);
+	if (rc == 0)
+		rc = exchange_all(&x, deadline_usec, err);
+	if (rc == 0)
+		rc = finish_channel(&x, deadline_usec, err);
+	if (x.channel)
+		while (libssh2_channel_free(x.channel) == LIBSSH2_ERROR_EAGAIN)
+			if (rc < 0 || wait_ready(x.n, deadline_usec, "closing a channel", err) < 0)
+				break;
+	x.n->cancel = NULL;
+	return rc;
+}
+
+const struct ssh_transport ssh_transport_libssh2 = {
+	.name = "libssh2",
+	.open = open_native,
+	.run = run_native,
+	.close = close_native,
+};

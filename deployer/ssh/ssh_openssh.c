@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The system's own ssh: one master connection, each command a session over its control socket.
+ */
+#include "deployer/ssh/ssh_transport.h"
+
+#include "core/arena.h"
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXIT_TIMEOUT_S 10 /* to end the shared connection */
+
+struct openssh {
+	const struct ssh_target *target;
+	struct arena arena;
+	const char *folder; /* holds the control socket; removed at close */
+	const char *const *base;
+};
+
+static void close_openssh(void *state)
+{
+	struct openssh *o = state;
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct error ignored = {0};
+	struct words words = WORDS_INIT(&o->arena);
+	struct proc proc = {.timeout_s = EXIT_TIMEOUT_S, .even_when_interrupted = true};
+
+	if (o->base) {
+		words_add_all(&words, o->base);
+		words_add_all(&words, WORDS("-O", "exit", o->target->address));
+		proc.words = words.list;
+		proc_run(&proc, &result, &ignored);
+	}
+	if (o->folder)
+		folder_remove(o->folder, &ignored);
+	arena_release(&o->arena);
+	free(o);
+}
+
+static void base_words(struct openssh *o)
+{
+	const struct ssh_target *t = o->target;
+	struct words words = WORDS_INIT(&o->arena);
+
+	words_add_all(&words,
+		      WORDS("ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"));
+	words_addf(&words, "-oUserKnownHostsFile=%s", t->known_hosts);
+	words_addf(&words, "-oConnectTimeout=%d", t->timeout_s);
+	words_add_all(&words, WORDS("-o", "ServerAliveInterval=15", "-o", "ControlMaster=auto"));
+	words_addf(&words, "-oControlPath=%s/s", o->folder);
+	words_add_all(&words, WORDS("-o", "ControlPersist=600", "-i", t->key, "-l", t->user));
+	words_addf(&words, "-p%d", t->port);
+	if (*t->jump)
+		words_add_all(&words, WORDS("-J", t->jump));
+	o->base = words.list;
+}
+
+static int open_openssh(const struct ssh_target *target, void **state, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct openssh *o = xmalloc(sizeof(*o));
+	struct words words;
+	char place[200], folder[] = "/tmp/ringup-ssh-XXXXXX";
+	struct proc proc = {.timeout_s = target->timeout_s + 5};
+
+	*o = (struct openssh){.target = target, .arena = ARENA_INIT};
+	words = (struct words)WORDS_INIT(&o->arena);
+	if (!mkdtemp(folder)) {
+		close_openssh(o);
+		return error_errno(err, "cannot make a folder in /tmp");
+	}
+	o->folder = arena_strdup(&o->arena, folder);
+	base_words(o);
+	words_add_all(&words, o->base);
+	words_add_all(&words, WORDS(target->address, "true"));
+	proc.words = words.list;
+	if (proc_run(&proc, &result, err) < 0 || result.status != 0) {
+		str_trim(&result.err);
+		if (!err->kind)
+			error_set(err, ERROR_FAILED,
+				  "%s: ssh cannot log in as %s: %s; try: ssh -p %d %s@%s true",
+				  ssh_place(target, place), target->user, result.err.text,
+				  target->port, target->user, target->address);
+		close_openssh(o);
+		return -1;
+	}
+	*state = o;
+	return 0;
+}
+
+const char *const *ssh_openssh_words(void *state)
+{
+	struct openssh *o = state;
+	struct words words = WORDS_INIT(&o->arena);
+
+	words_add_all(&words, o->base);
+	words_add(&words, o->target->address);
+	return words.list;
+}
+
+static int run_openssh(void *state, const char *line, const struct ssh_command *command,
+		       uint64_t deadline_usec, struct proc_result *result, struct error *err)
+{
+	struct openssh *o = state;
+	struct words words = WORDS_INIT(&o->arena);
+	struct proc proc = {.input = command->input,
+			    .input_bytes = command->input_bytes,
+			    .timeout_s = clock_left_msec(deadline_usec) / 1000 + 1,
+			    .line = command->line,
+			    .arg = command->arg};
+	char place[200];
+
+	words_add_all(&words, o->base);
+	words_add_all(&words, WORDS(o->target->address, line));
+	proc.words = words.list;
+	proc_result_release(result);
+	if (proc_run(&proc, result, err) < 0)
+		return error_wrap(err, "%s", ssh_place(o->target, place));
+	return 0;
+}
+
+const struct ssh_transport ssh_transport_openssh = {
+	.name = "openssh",
+	.open = open_openssh,
+	.run = run_openssh,
+	.close = close_openssh,
+};

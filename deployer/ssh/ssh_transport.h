@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* ssh_transport.h - the record behind ssh.h; one per transport. For ssh*.c only. */
+#ifndef DEPLOYER_SSH_SSH_TRANSPORT_H
+#define DEPLOYER_SSH_SSH_TRANSPORT_H
+
+#include "deployer/ssh/ssh.h"
+
+struct ssh_transport {
+	const char *name;
+	/* *state is the transport's own and goes to the other two. */
+	int (*open)(const struct ssh_target *target, void **state, struct error *err);
+	/* `line` is the whole quoted command line. result is already initialized. */
+	int (*run)(void *state, const char *line, const struct ssh_command *command,
+		   uint64_t deadline_usec, struct proc_result *result, struct error *err);
+	void (*close)(void *state);
+};
+
+extern const struct ssh_transport ssh_transport_libssh2, ssh_transport_openssh;
+
+/* Of an open connection of the system's ssh: ssh_open_words. */
+const char *const *ssh_openssh_words(void *state);
+
+#define SSH_TIMEOUT_DEFAULT_S 60
+#define SSH_OUTPUT_CEILING_BYTES (8 * MIB)
+
+/* Where the host is, for errors: "node01 (10.0.0.1 port 22)". */
+const char *ssh_place(const struct ssh_target *target, char buffer[static 200]);
+
+#endif

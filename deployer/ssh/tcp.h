@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* tcp.h - a TCP connection by a deadline. */
+#ifndef DEPLOYER_SSH_TCP_H
+#define DEPLOYER_SSH_TCP_H
+
+#include "core/error.h"
+
+/*
+ * Connects to a name or address, trying each of its addresses; the descriptor is non-blocking, with
+ * TCP_NODELAY and keep-alive. -1 with the cause: not resolved, refused, unreachable, no answer in
+ * time.
+ */
+int tcp_connect(const char *address, int port, uint64_t deadline_usec, struct error *err);
+
+#endif

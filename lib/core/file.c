@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void fd_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void file_close(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+	*file = NULL;
+}
+
+int file_read(const char *path, size_t ceiling_bytes, struct arena *arena, char **text,
+	      size_t *length, struct error *err)
+{
+	_cleanup_(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(str_release) struct str content = {0};
+	char buffer[16 * KIB];
+	ssize_t got;
+
+	if (fd < 0)
+		return error_errno(err, "cannot read %s", path);
+	str_init_ceiling(&content, ceiling_bytes);
+	while ((got = read(fd, buffer, sizeof(buffer))) > 0)
+		str_add_bytes(&content, buffer, (size_t)got);
+	if (got < 0)
+		return error_errno(err, "cannot read %s", path);
+	if (content.overflowed)
+		return error_set(err, ERROR_FAILED, "%s is larger than %zu bytes", path,
+				 ceiling_bytes);
+	*text = arena_strndup(arena, content.text, content.length);
+	if (length)
+		*length = content.length;
+	return 0;
+}
+
+static int write_all(int fd, const char *bytes, size_t length)
+{
+	while (length) {
+		ssize_t done = write(fd, bytes, length);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -1;
+		bytes += done;
+		length -= (size_t)done;
+	}
+	return 0;
+}
+
+bool file_is_stream(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+static int write_stream(const char *path, const void *bytes, size_t length, struct error *err)
+{
+	_cleanup_(fd_close) int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 || write_all(fd, bytes, length) < 0
+		       ? error_errno(err, "cannot write %s", path)
+		       : 0;
+}
+
+int file_write(const char *path, const void *bytes, size_t length, mode_t mode, struct error *err)
+{
+	char temporary[PATH_MAX];
+	_cleanup_(fd_close) int fd = -1;
+
+	if (file_is_stream(path))
+		return write_stream(path, bytes, length, err);
+	snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path);
+	fd = mkstemp(temporary);
+	if (fd < 0)
+		return error_errno(err, "cannot write %s", path);
+	if (fchmod(fd, mode) < 0 || write_all(fd, bytes, length) < 0 || fsync(fd) < 0 ||
+	    rename(temporary, path) < 0) {
+		error_errno(err, "cannot write %s", path);
+		unlink(temporary);
+		return -1;
+	}
+	return 0;
+}
+
+bool file_exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+int folder_make(const char *path, mode_t mode, struct error *err)
+{
+	char part[PATH_MAX];
+	struct stat st;
+
+	if (!*path)
+		return error_set(err, ERROR_USAGE, "a folder's name is empty");
+	if (snprintf(part, sizeof(part), "%s", path) >= (int)sizeof(part))
+		return error_set(err, ERROR_FAILED, "the path %.60s... is too long", path);
+	for (char *p = part + 1;; p++) {
+		char kept = *p;
+
+		if (kept != '/' && kept != '\0')
+			continue;
+		*p = '\0';
+		if (mkdir(part, mode) == 0)
+			chmod(part, mode); /* whatever the umask is */
+		else if (errno != EEXIST)
+			return error_errno(err, "cannot make folder %s", part);
+		*p = kept;
+		if (!kept)
+			break;
+	}
+	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return error_set(err, ERROR_FAILED, "%s is in the way: it is not a folder", path);
+	return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+	(void)st;
+	(void)kind;
+	(void)ftw;
+	return remove(path);
+}
+
+int folder_remove(const char *path, struct error *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return 0;
+	if (nftw(path, remove_entry, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0)
+		return error_errno(err, "cannot remove %s", path);
+	return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int folder_list(const char *path, const char *suffix, struct arena *arena, const char ***names,
+		struct error *err)
+{
+	DIR *folder = opendir(path);
+	size_t count = 0, capacity = 16;
+	const char **list = ARENA_ARRAY(arena, capacity + 1, const char *);
+	struct dirent *entry;
+
+	if (!folder)
+		return error_errno(err, "cannot list %s", path);
+	while ((entry = readdir(folder))) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+		    !ends_with(entry->d_name, suffix))
+			continue;
+		if (count == capacity) {
+			const char **larger = ARENA_ARRAY(arena, capacity * 2 + 1, const char *);
+
+			memcpy(larger, list, count * sizeof(*list));
+			list = larger;
+			capacity *= 2;
+		}
+		list[count++] = arena_strdup(arena, entry->d_name);
+	}
+	closedir(folder);
+	qsort(list, count, sizeof(*list), compare_names);
+	list[count] = NULL;
+	*names = list;
+	return 0;
+}
+
+int file_lock(const char *path, int *fd, struct error *err)
+{
+	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (*fd < 0)
+		return error_errno(err, "cannot open the lock file %s", path);
+	if (flock(*fd, LOCK_EX | LOCK_NB) < 0) {
+		fd_close(fd);
+		return error_set(
+			err, ERROR_FAILED,
+			"another ringup is at work on this cluster (%s is locked); wait for it to end and run this again",
+			path);
+	}
+	return 0;
+}
+
+int folder_lock(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
+
+	do
+		rc = fd < 0 ? 0 : flock(fd, LOCK_EX);
+	while (rc < 0 && errno == EINTR);
+	if (rc < 0)
+		fd_close(&fd);
+	return fd;
+}
+
+int64_t file_changed_ns(const struct stat *st)
+{
+	return st->st_ctim.tv_sec * INT64_C(1000000000) + st->st_ctim.tv_nsec;
+}
+
+const char *path_program_folder(struct arena *arena)
+{
+	char exe[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	if (length < 0)
+		return ".";
+	exe[length] = '\0';
+	return path_folder(arena, exe);
+}
+
+int share_path(struct arena *arena, const char *relative, const char **path, struct error *err)
+{
+	const char *above = path_folder(arena, path_program_folder(arena));
+	const char *places[] = {getenv("RINGUP_SHARE"), above,
+				arena_printf(arena, "%s/share/ringup", above)};
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		if (!places[i])
+			continue;
+		*path = arena_printf(arena, "%s/%s", places[i], relative);
+		if (file_exists(*path))
+			return 0;
+	}
+	return error_set(
+		err, ERROR_FAILED,
+		"cannot find %s beside the program; set RINGUP_SHARE to the folder that holds it",
+		relative);
+}
+
+const char *path_expand(struct arena *arena, const char *base, const char *path)
+{
+	const char *home = getenv("HOME");
+
+	if (starts_with(path, "~/") && home)
+		return arena_printf(arena, "%s%s", home, path + 1);
+	if (path[0] != '/' && base && strcmp(base, ".") != 0)
+		return arena_printf(arena, "%s/%s", base, path);
+	return path;
+}
+
+const char *path_folder(struct arena *arena, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return ".";
+	return slash == path ? "/" : arena_strndup(arena, path, (size_t)(slash - path));
+}
+
+const char *path_cache_folder(struct arena *arena)
+{
+	const char *cache = getenv("XDG_CACHE_HOME");
+
+	return cache && *cache ? arena_printf(arena, "%s/ringup", cache)
+			       : path_expand(arena, NULL, "~/.cache/ringup");
+}
+
+bool path_plain(const char *name, char path[static PATH_PLAIN_BYTES])
+{
+	size_t length = 0;
+
+	path[0] = '\0';
+	while (*name) {
+		size_t part = strcspn(name, "/");
+
+		if (part == 2 && strncmp(name, "..", 2) == 0)
+			return false;
+		if (part && !(part == 1 && *name == '.')) {
+			if (length + part + 2 > PATH_PLAIN_BYTES / 2)
+				return false;
+			if (length)
+				path[length++] = '/';
+			memcpy(path + length, name, part);
+			length += part;
+			path[length] = '\0';
+		}
+		name += part + (name[part] == '/');
+	}
+	return true;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file.h - whole files, folders, and where the project's data lies.
+ *
+ * Every function names the path in its error.
+ */
+#ifndef CORE_FILE_H
+#define CORE_FILE_H
+
+#include "core/arena.h"
+#include "core/error.h"
+#include "core/str.h"
+
+#include <stdio.h>
+#include <sys/types.h>
+
+#define FILE_CEILING_BYTES (16 * MIB) /* for files that people write or that we keep */
+
+/* For _cleanup_ on an int descriptor or a FILE *. */
+void fd_close(int *fd);
+void file_close(FILE **file);
+
+/* Reads the whole file into the arena, NUL-terminated. A file over `ceiling_bytes` is an error. */
+int file_read(const char *path, size_t ceiling_bytes, struct arena *arena, char **text,
+	      size_t *length, struct error *err);
+
+/*
+ * Writes to a temporary file beside `path`, syncs and renames: readers see the old or the new
+ * content, never a part. `mode` is set exactly, whatever the umask is. What file_is_stream is
+ * written into as it is.
+ */
+int file_write(const char *path, const void *bytes, size_t length, mode_t mode, struct error *err);
+
+/* Whether something is there that is not to be replaced: a device, a pipe, a socket. */
+bool file_is_stream(const char *path);
+
+bool file_exists(const char *path);
+
+/* mkdir -p; folders that are made get `mode`. */
+int folder_make(const char *path, mode_t mode, struct error *err);
+
+/*
+ * rm -rf without following links, and without crossing into another file system. Missing is fine.
+ */
+int folder_remove(const char *path, struct error *err);
+
+/* Names in the folder that end in `suffix`, sorted, NULL-terminated, in the arena. */
+int folder_list(const char *path, const char *suffix, struct arena *arena, const char ***names,
+		struct error *err);
+
+/*
+ * Takes an exclusive lock on `path` (made if missing) that lasts until the descriptor is closed or
+ * the process ends. Fails at once, saying that another ringup works here, when it is taken.
+ */
+int file_lock(const char *path, int *fd, struct error *err);
+
+/*
+ * Waits for an exclusive lock on a folder, which lasts until the descriptor is closed; for changes
+ * that are over at once. -1, without an error: the file system has no locks.
+ */
+int folder_lock(const char *path);
+
+/*
+ * The folder that holds recipes/, deployer/remote/ and images/: $RINGUP_SHARE, else the source tree
+ * that build/ringup lies in, else PREFIX/share/ringup beside PREFIX/bin/ringup.
+ */
+int share_path(struct arena *arena, const char *relative, const char **path, struct error *err);
+
+/* What may be lost, and is kept between runs: $XDG_CACHE_HOME/ringup or ~/.cache/ringup. */
+const char *path_cache_folder(struct arena *arena);
+
+/* When the file's content or attributes changed last (ctime), in nanoseconds since 1970. */
+struct stat;
+int64_t file_changed_ns(const struct stat *st);
+
+/* The folder that this program lies in. */
+const char *path_program_folder(struct arena *arena);
+
+/*
+ * "~/x" with the home folder put in; relative paths are taken from `base` (NULL: left as they are).
+ */
+const char *path_expand(struct arena *arena, const char *base, const char *path);
+
+/* The part before the last slash ("." when there is none). */
+const char *path_folder(struct arena *arena, const char *path);
+
+/* An archive's name "./a//b/" as "a/b"; false when it leaves the tree, or has over half of the
+ * room. */
+#define PATH_PLAIN_BYTES 4096
+bool path_plain(const char *name, char path[static PATH_PLAIN_BYTES]);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json.h - cJSON with ceilings, errors and cleanup.
+ *
+ * Building uses cJSON's own functions; a document that a command prints carries "schema": 1.
+ */
+#ifndef CORE_JSON_H
+#define CORE_JSON_H
+
+#include "core/arena.h"
+#include "core/error.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* For _cleanup_ on a cJSON *. */
+void json_free(cJSON **json);
+
+/*
+ * Parses exactly one document of `length` bytes. `what` names it in the error ("manifest of
+ * lab/train", "facts.json"). The caller frees *json.
+ */
+int json_parse(const char *text, size_t length, const char *what, cJSON **json, struct error *err);
+
+/* Reads and parses a file. */
+int json_read(const char *path, cJSON **json, struct error *err);
+
+/* Writes the document, indented, atomically. */
+int json_write(const char *path, const cJSON *json, mode_t mode, struct error *err);
+
+/* Prints it, indented, with a newline at its end. */
+void json_print(FILE *out, const cJSON *json);
+
+/*
+ * Members of an object by name; a missing or wrongly typed one gives the default. Text is copied.
+ */
+const char *json_text(const cJSON *object, const char *name, struct arena *arena);
+/* Cut to what an int holds. */
+int json_int(const cJSON *object, const char *name, int otherwise);
+double json_number(const cJSON *object, const char *name, double otherwise);
+bool json_bool(const cJSON *object, const char *name, bool otherwise);
+const cJSON *json_member(const cJSON *object, const char *name);
+
+/* An object with "schema": 1. */
+cJSON *json_document(void);
+
+/* Adds a string member unless `text` is NULL or empty. */
+void json_add_text(cJSON *object, const char *name, const char *text);
+
+#endif

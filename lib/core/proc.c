@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/proc.h"
+
+#include "core/arena.h"
+#include "core/clock.h"
+#include "core/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct stream {
+	int fd;
+	struct str *text;
+	size_t line_start; /* offset in text of the line not yet given to the callback */
+};
+
+struct run {
+	const struct proc *proc;
+	pid_t pid;
+	int input_fd;
+	size_t input_done;
+	struct stream out, err;
+};
+
+void proc_result_release(struct proc_result *result)
+{
+	str_release(&result->out);
+	str_release(&result->err);
+}
+
+static void child_setup(const struct proc *proc, int in, int out, int err)
+{
+	sigset_t none;
+
+	if (!proc->inherits_terminal)
+		setpgid(0, 0);
+	if (proc->dies_with_us)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	if (!proc->inherits_terminal) {
+		dup2(in, 0);
+		dup2(out, 1);
+		dup2(err, 2);
+	}
+	/* libraries leave descriptors open that the program must not see */
+	close_range(3, ~0U, 0);
+	if (proc->folder && chdir(proc->folder) < 0) {
+		dprintf(2, "cannot enter %s: %s\n", proc->folder, strerror(errno));
+		_exit(126);
+	}
+	for (size_t i = 0; proc->env && proc->env[i]; i++)
+		putenv((char *)(uintptr_t)proc->env[i]);
+	execvp(proc->words[0], (char *const *)(uintptr_t)proc->words);
+	dprintf(2, "%s: %s\n", proc->words[0], strerror(errno));
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+/*
+ * The same file on a descriptor above the standard three, which may be closed in us: dup2 of one
+ * onto itself would keep close-on-exec, and the program would find it closed.
+ */
+static int above_standard(int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	fd_close(&fd);
+	return high;
+}
+
+static int open_pipe(int ends[2], struct error *err)
+{
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_errno(err, "cannot make a pipe");
+	/*
+	 * above the standard three, which may be closed: dup2 onto itself would keep close-on-exec
+	 */
+	for (int i = 0; i < 2; i++) {
+		int low = ends[i];
+
+		ends[i] = fcntl(low, F_DUPFD_CLOEXEC, 3);
+		close(low);
+	}
+	return 0;
+}
+
+static int start(struct run *run, struct proc_result *result, struct error *err)
+{
+	const struct proc *proc = run->proc;
+	int in[2] = {-1, -1}, out[2] = {-1, -1}, error[2] = {-1, -1};
+	int rc = -1;
+
+	if (open_pipe(out, err) < 0 || open_pipe(error, err) < 0)
+		goto done;
+	if (proc->input_fd > 0)
+		in[0] = fcntl(proc->input_fd, F_DUPFD_CLOEXEC, 3);
+	else if (!proc->input)
+		in[0] = above_standard(open("/dev/null", O_RDONLY | O_CLOEXEC));
+	else if (open_pipe(in, err) < 0)
+		goto done;
+	run->pid = fork();
+	if (run->pid < 0) {
+		error_errno(err, "cannot start %s", proc->words[0]);
+		goto done;
+	}
+	if (run->pid == 0)
+		child_setup(proc, in[0], proc->output_fd > 0 ? proc->output_fd : out[1],
+			    proc->joined ? out[1] : error[1]);
+	if (!proc->inherits_terminal)
+		setpgid(run->pid, run->pid);
+	run->input_fd = in[1];
+	in[1] = -1;
+	run->out = (struct stream){.fd = out[0], .text = &result->out};
+	run->err = (struct stream){.fd = error[0], .text = &result->err};
+	out[0] = error[0] = -1;
+	if (run->input_fd >= 0)
+		fcntl(run->input_fd, F_SETFL, O_NONBLOCK);
+	rc = 0;
+done:
+	for (int i = 0; i < 2; i++) {
+		fd_close(&in[i]);
+		fd_close(&out[i]);
+		fd_close(&error[i]);
+	}
+	return rc;
+}
+
+static void give_lines(struct run *run, struct stream *stream, bool at_end)
+{
+	struct str *text = stream->text;
+
+	while (run->proc->line && stream->line_start < text->length) {
+		char *line = text->text + stream->line_start;
+		char *end = memchr(line, '\n', text->length - stream->line_start);
+		char kept;
+
+		if (!end && !at_end)
+			return;
+		if (!end)
+			end = text->text + text->length;
+		kept = *end;
+		*end = '\0';
+		run->proc->line(run->proc->arg, line);
+		*end = kept;
+		stream->line_start = (size_t)(end - text->text) + 1;
+	}
+}
+
+static void read_stream(struct run *run, struct stream *stream)
+{
+	char buffer[16 * KIB];
+	ssize_t got = read(stream->fd, buffer, sizeof(buffer));
+
+	if (got > 0) {
+		str_add_bytes(stream->text, buffer, (size_t)got);
+		give_lines(run, stream, false);
+	} else if (got == 0 || errno != EINTR) {
+		give_lines(run, stream, true);
+		fd_close(&stream->fd);
+	}
+}
+
+static void write_input(struct run *run)
+{
+	const struct proc *proc = run->proc;
+	ssize_t done = write(run->input_fd, (const char *)proc->input + run->input_done,
+			     proc->input_bytes - run->input_done);
+
+	if (done > 0)
+		run->input_done += (size_t)done;
+	if ((done < 0 && errno != EAGAIN && errno != EINTR) ||
+	    (run->input_done == proc->input_bytes && !proc->holds_input))
+		fd_close(&run->input_fd);
+}
+
+/* Whether the program may go on. */
+static int check_stop(const struct proc *proc, struct error *err)
+{
+	if (proc->stop && atomic_load(proc->stop))
+		return error_set(err, ERROR_INTERRUPTED, "%s was stopped", proc->words[0]);
+	return proc->even_when_interrupted ? 0 : interrupt_check(err);
+}
+
+static int pump(struct run *run, uint64_t deadline_usec, struct error *err)
+{
+	while (run->out.fd >= 0 || run->err.fd >= 0) {
+		bool gives = run->input_done < run->proc->input_bytes || !run->proc->holds_input;
+		struct pollfd fds[3] = {{run->out.fd, POLLIN, 0},
+					{run->err.fd, POLLIN, 0},
+					{gives ? run->input_fd : -1, POLLOUT, 0}};
+
+		if (check_stop(run->proc, err) < 0)
+			return -1;
+		if (!clock_left_msec(deadline_usec))
+			return error_set(err, ERROR_FAILED,
+					 "%s did not end in time and was stopped",
+					 run->proc->words[0]);
+		poll(fds, 3, INTERRUPT_POLL_MSEC);
+		if (fds[0].revents)
+			read_stream(run, &run->out);
+		if (fds[1].revents)
+			read_stream(run, &run->err);
+		if (fds[2].revents)
+			write_input(run);
+	}
+	return 0;
+}
+
+static int reap(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return 255;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static bool has_ended(pid_t pid)
+{
+	siginfo_t info = {0};
+
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid;
+}
+
+/* A program may close its output and go on: it still has to end in time. */
+static int wait_end(struct run *run, uint64_t deadline_usec, struct error *err)
+{
+	for (useconds_t pause = 500; !has_ended(run->pid);
+	     pause = pause < 50000 ? pause * 2 : pause) {
+		if (check_stop(run->proc, err) < 0)
+			return -1;
+		if (!clock_left_msec(deadline_usec))
+			return error_set(err, ERROR_FAILED,
+					 "%s did not end in time and was stopped",
+					 run->proc->words[0]);
+		usleep(pause);
+	}
+	return 0;
+}
+
+/* Asks the group to end, then makes it. */
+static void end_group(pid_t pid)
+{
+	kill(-pid, SIGTERM);
+	for (int i = 0; i < 20; i++) {
+		usleep(100000);
+		if (has_ended(pid))
+			break;
+	}
+	kill(-pid, SIGKILL);
+}
+
+int proc_run(const struct proc *proc, struct proc_result *result, struct error *err)
+{
+	struct run run = {.proc = proc, .input_fd = -1};
+	int seconds = proc->timeout_s ? proc->timeout_s : 3600;
+	uint64_t deadline;
+	int rc;
+
+	*result = (struct proc_result){0};
+	str_init_ceiling(&result->out, PROC_OUTPUT_CEILING_BYTES);
+	str_init_ceiling(&result->err, PROC_OUTPUT_CEILING_BYTES);
+	if (start(&run, result, err) < 0)
+		return -1;
+	deadline = clock_usec() + (uint64_t)seconds * 1000000;
+	rc = pump(&run, deadline, err);
+	if (rc == 0)
+		rc = wait_end(&run, deadline, err);
+	if (rc < 0)
+		end_group(run.pid);
+	fd_close(&run.out.fd);
+	fd_close(&run.err.fd);
+	fd_close(&run.input_fd);
+	result->status = reap(run.pid);
+	return rc;
+}
+
+int proc_failed(const struct proc *proc, const struct proc_result *result, struct error *err)
+{
+	const char *said = result->err.length ? result->err.text : result->out.text;
+	size_t length = strlen(said);
+
+	while (length && strchr(" \n\r\t", said[length - 1]))
+		length--;
+	if (length > 600) {
+		said += length - 600;
+		length = 600;
+	}
+	return error_set(err, ERROR_FAILED, "%s failed (status %d)%s%.*s", proc->words[0],
+			 result->status, length ? ": " : "", (int)length, said);
+}
+
+int proc_check(const char *const *words, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result;
+	struct proc proc = {.words = words};
+
+	if (proc_run(&proc, &result, err) < 0)
+		return -1;
+	return result.status == 0 ? 0 : proc_failed(&proc, &result, err);
+}
+
+int proc_spawn(const char *const *words, const char *const *env, const char *log_path, pid_t *pid,
+	       struct error *err)
+{
+	_cleanup_(fd_close) int log =
+		open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	_cleanup_(fd_close) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct proc proc = {.words = words, .env = env};
+
+	if (log < 0)
+		return error_errno(err, "cannot write %s", log_path);
+	*pid = fork();
+	if (*pid < 0)
+		return error_errno(err, "cannot start %s", words[0]);
+	if (*pid == 0) {
+		setsid();
+		child_setup(&proc, null, log, log);
+	}
+	return 0;
+}
+
+bool proc_exists(const char *name)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char *path = getenv("PATH");
+	char *copy = arena_strdup(&arena, path ? path : "/usr/bin:/bin");
+	char *rest = copy, *folder;
+
+	while ((folder = strsep(&rest, ":")))
+		if (access(arena_printf(&arena, "%s/%s", folder, name), X_OK) == 0)
+			return true;
+	return false;
+}

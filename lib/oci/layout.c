@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+#include "oci/layout.h"
+
+#include "core/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int join(const char *folder, const char *name, char path[static LAYOUT_PATH_BYTES],
+		struct error *err)
+{
+	if (snprintf(path, LAYOUT_PATH_BYTES, "%s/%s", folder, name) >= LAYOUT_PATH_BYTES)
+		return error_set(err, ERROR_FAILED, "the path %.60s... is too long", folder);
+	return 0;
+}
+
+int layout_blob_path(const char *folder, const char *digest, char path[static LAYOUT_PATH_BYTES],
+		     struct error *err)
+{
+	char name[DIGEST_TEXT_BYTES + 16];
+
+	if (!digest_is_valid(digest))
+		return error_set(err, ERROR_FAILED, "'%.150s' is not a digest", digest);
+	snprintf(name, sizeof(name), "blobs/%.6s/%s", digest, digest + DIGEST_PREFIX_BYTES);
+	return join(folder, name, path, err);
+}
+
+int layout_blob_place(const char *folder, const char *digest, char path[static LAYOUT_PATH_BYTES],
+		      struct error *err)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "blobs/%.6s", digest);
+	if (join(folder, name, path, err) < 0 || folder_make(path, 0755, err) < 0)
+		return -1;
+	return layout_blob_path(folder, digest, path, err);
+}
+
+int layout_init(const char *folder, struct error *err)
+{
+	static const char version[] = LAYOUT_VERSION_JSON;
+	static const char index[] =
+		"{\"schemaVersion\":2,\"mediaType\":\"" MEDIA_OCI_INDEX "\",\"manifests\":[]}";
+	_cleanup_(fd_close) int lock = -1;
+	char path[LAYOUT_PATH_BYTES];
+
+	if (join(folder, "blobs/sha256", path, err) < 0 || folder_make(path, 0755, err) < 0 ||
+	    join(folder, "oci-layout", path, err) < 0)
+		return -1;
+	lock = folder_lock(folder);
+	if (!file_exists(path) && file_write(path, version, strlen(version), 0644, err) < 0)
+		return -1;
+	if (join(folder, "index.json", path, err) < 0)
+		return -1;
+	return file_exists(path) ? 0 : file_write(path, index, strlen(index), 0644, err);
+}
+
+bool layout_has(const char *folder, const struct descriptor *descriptor)
+{
+	char path[LAYOUT_PATH_BYTES];
+	struct error ignored;
+	struct stat st;
+
+	return layout_blob_path(folder, descriptor->digest, path, &ignored) == 0 &&
+	       stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       (uint64_t)st.st_size == descriptor->size_bytes;
+}
+
+int layout_writer_init(struct layout_writer *writer, const char *folder, struct error *err)
+{
+	return layout_writer_init_as(writer, folder, "sha256:", err);
+}
+
+int layout_writer_init_as(struct layout_writer *writer, const char *folder, const char *like,
+			  struct error *err)
+{
+	*writer = (struct layout_writer){.fd = -1, .folder = folder};
+	if (join(folder, "blobs/.unfinished-XXXXXX", writer->temporary, err) < 0)
+		return -1;
+	writer->fd = mkostemp(writer->temporary, O_CLOEXEC);
+	if (writer->fd < 0)
+		return error_errno(err, "cannot write %s", writer->temporary);
+	digest_init_as(&writer->digest, like);
+	return 0;
+}
+
+int layout_writer_add(struct layout_writer *writer, const void *bytes, size_t length,
+		      struct error *err)
+{
+	const char *p = bytes;
+
+	digest_add(&writer->digest, bytes, length);
+	writer->size_bytes += length;
+	while (length) {
+		ssize_t done = write(writer->fd, p, length);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0) {
+			error_errno(err, "cannot write %s", writer->temporary);
+			return error_advise(err, "free space in %s and run the same command again",
+					    writer->folder);
+		}
+		p += done;
+		length -= (size_t)done;
+	}
+	return 0;
+}
+
+int layout_writer_finish(struct layout_writer *writer, const char *media_type,
+			 struct descriptor *descriptor, struct error *err)
+{
+	char path[LAYOUT_PATH_BYTES];
+
+	*descriptor = (struct descriptor){.size_bytes = writer->size_bytes};
+	snprintf(descriptor->media_type, sizeof(descriptor->media_type), "%s", media_type);
+	digest_finish(&writer->digest, descriptor->digest);
+	if (layout_blob_place(writer->folder, descriptor->digest, path, err) < 0)
+		return -1;
+	if (fchmod(writer->fd, 0644) < 0 || rename(writer->temporary, path) < 0)
+		return error_errno(err, "cannot write %s", path);
+	fd_close(&writer->fd);
+	return 0;
+}
+
+void layout_writer_release(struct layout_writer *writer)
+{
+	digest_release(&writer->digest);
+	if (writer->fd >= 0)
+		unlink(writer->temporary);
+	fd_close(&writer->fd);
+}
+
+int layout_put(const char *folder, const void *bytes, size_t length, const char *media_type,
+	       struct descriptor *descriptor, struct error *err)
+{
+	_cleanup_(layout_writer_release) struct layout_writer writer = {.fd = -1};
+
+	if (layout_writer_init(&writer, folder, err) < 0 ||
+	    layout_writer_add(&writer, bytes, length, err) < 0)
+		return -1;
+	return layout_writer_finish(&writer, media_type, descriptor, err);
+}
+
+int layout_put_as(const char *folder, const void *bytes, const struct descriptor *descriptor,
+		  struct error *err)
+{
+	_cleanup_(layout_writer_release) struct layout_writer writer = {.fd = -1};
+	char digest[DIGEST_TEXT_BYTES];
+	struct descriptor became;
+
+	digest_of_as(bytes, descriptor->size_bytes, descriptor->digest, digest);
+	if (strcmp(digest, descriptor->digest) != 0)
+		return error_set(err, ERROR_FAILED, "%s has the digest %s", descriptor->digest,
+				 digest);
+	if (layout_writer_init_as(&writer, folder, digest, err) < 0 ||
+	    layout_writer_add(&writer, bytes, descriptor->size_bytes, err) < 0)
+		return -1;
+	return layout_writer_finish(&writer, descriptor->media_type, &became, err);
+}
+
+int layout_read(const char *folder, const struct descriptor *descriptor, size_t bytes_max,
+		struct arena *arena, const char **bytes, struct error *err)
+{
+	char path[LAYOUT_PATH_BYTES], digest[DIGEST_TEXT_BYTES];
+	char *text;
+	size_t length;
+
+	if (layout_blob_path(folder, descriptor->digest, path, err) < 0 ||
+	    file_read(path, bytes_max, arena, &text, &length, err) < 0)
+		return -1;
+	digest_of_as(text, length, descriptor->digest, digest);
+	if (length != descriptor->size_bytes || strcmp(digest, descriptor->digest) != 0)
+		return error_set(
+			err, ERROR_FAILED,
+			"%s is damaged: it should be %llu bytes with that digest, and is %zu bytes with %s; make the image again",
+			path, (unsigned long long)descriptor->size_bytes, length, digest);
+	*bytes = text;
+	return 0;
+}
+
+int layout_manifest(const char *folder, const char *digest, struct descriptor *manifest,
+		    struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	_cleanup_(json_free) cJSON *json = NULL;
+	char path[LAYOUT_PATH_BYTES];
+	const char *bytes, *type;
+	struct stat st;
+
+	*manifest = (struct descriptor){.size_bytes = 0};
+	if (layout_blob_path(folder, digest, path, err) < 0)
+		return -1;
+	if (stat(path, &st) < 0)
+		return error_errno(err, "cannot read %s", path);
+	snprintf(manifest->digest, sizeof(manifest->digest), "%s", digest);
+	manifest->size_bytes = (uint64_t)st.st_size;
+	if (layout_read(folder, manifest, MANIFEST_BYTES_MAX, &arena, &bytes, err) < 0 ||
+	    json_parse(bytes, manifest->size_bytes, path, &json, err) < 0)
+		return -1;
+	type = manifest_media_type(json);
+	if (!type)
+		return error_set(err, ERROR_FAILED, "%s is neither a manifest nor an index", path);
+	snprintf(manifest->media_type, sizeof(manifest->media_type), "%s", type);
+	return 0;
+}
+
+static int read_index(const char *folder, char path[static LAYOUT_PATH_BYTES], cJSON **json,
+		      cJSON **list, struct error *err)
+{
+	if (join(folder, "index.json", path, err) < 0 || json_read(path, json, err) < 0)
+		return -1;
+	*list = cJSON_GetObjectItemCaseSensitive(*json, "manifests");
+	if (!cJSON_IsArray(*list))
+		return error_set(err, ERROR_FAILED,
+				 "%s has no list of manifests; is %s an OCI image layout?", path,
+				 folder);
+	return 0;
+}
+
+static const char *name_of(const cJSON *entry)
+{
+	const cJSON *name = json_member(json_member(entry, "annotations"), LAYOUT_REF_NAME);
+
+	return cJSON_IsString(name) ? name->valuestring : "";
+}
+
+/* Whether the entry must go when the manifest gets that name. */
+static bool is_replaced(const cJSON *entry, const struct descriptor *manifest, const char *name)
+{
+	const cJSON *digest = json_member(entry, "digest");
+
+	if (name)
+		return strcmp(name_of(entry), name) == 0;
+	return !*name_of(entry) && cJSON_IsString(digest) &&
+	       strcmp(digest->valuestring, manifest->digest) == 0;
+}
+
+int layout_tag(const char *folder, const struct descriptor *manifest, const char *name,
+	       struct error *err)
+{
+	_cleanup_(fd_close) int lock = folder_lock(folder);
+	_cleanup_(json_free) cJSON *json = NULL;
+	char path[LAYOUT_PATH_BYTES];
+	cJSON *list, *entry;
+
+	(void)lock; /* until the end */
+	if (read_index(folder, path, &json, &list, err) < 0)
+		return -1;
+	for (int i = cJSON_GetArraySize(list) - 1; i >= 0; i--)
+		if (is_replaced(cJSON_GetArrayItem(list, i), manifest, name))
+			cJSON_DeleteItemFromArray(list, i);
+	entry = descriptor_json(manifest);
+	if (name)
+		cJSON_AddStringToObject(cJSON_AddObjectToObject(entry, "annotations"),
+					LAYOUT_REF_NAME, name);
+	cJSON_AddItemToArray(list, entry);
+	return json_write(path, json, 0644, err);
+}
+
+static int find_entry(const char *folder, const cJSON *list, const char *name, const cJSON **found,
+		      struct error *err)
+{
+	const cJSON *entry;
+	size_t count = 0;
+
+	cJSON_ArrayForEach (entry, list) {
+		if (name && strcmp(name_of(entry), name) != 0)
+			continue;
+		*found = entry;
+		count++;
+	}
+	if (!count)
+		return error_set(err, ERROR_USAGE,
+				 "%s holds no image%s%s; name one of those in its index.json",
+				 folder, name ? " named " : "", name ? name : "");
+	if (count > 1)
+		return error_set(err, ERROR_USAGE, "%s holds %zu images%s%s; say which one", folder,
+				 count, name ? " named " : "", name ? name : "");
+	return 0;
+}
+
+int layout_find(const char *folder, const char *name, struct descriptor *manifest,
+		struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	char path[LAYOUT_PATH_BYTES];
+	const cJSON *found = NULL;
+	cJSON *list;
+
+	if (read_index(folder, path, &json, &list, err) < 0 ||
+	    find_entry(folder, list, name, &found, err) < 0)
+		return -1;
+	return descriptor_parse(found, path, manifest, err);
+}
+
+int layout_name(const char *folder, struct arena *arena, const char **name, struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	char path[LAYOUT_PATH_BYTES];
+	const cJSON *found = NULL;
+	cJSON *list;
+
+	if (read_index(folder, path, &json, &list, err) < 0 ||
+	    find_entry(folder, list, NULL, &found, err) < 0)
+		return -1;
+	*name = arena_strdup(arena, name_of(found));
+	return 0;
+}

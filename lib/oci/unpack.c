@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "oci/unpack.h"
+
+#include "core/arena.h"
+#include "oci/gzip.h"
+#include "oci/limits.h"
+#include "oci/manifest.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+struct unpack {
+	enum packing packing;
+	struct digest digest;
+	void (*sink)(void *arg, const void *bytes, size_t length); /* or NULL */
+	void *arg;
+	uint64_t in_bytes, out_bytes;
+	struct gunzip *gunzip;
+	ZSTD_DStream *zstd;
+	void *out;
+	size_t out_room;
+	bool is_between; /* zstd frames: nothing, or the next one, may follow */
+};
+
+enum packing packing_of(const void *head, size_t length)
+{
+	const unsigned char *h = head;
+
+	if (length > 2 && h[0] == 0x1f && h[1] == 0x8b)
+		return PACKING_GZIP;
+	if (length > 4 && memcmp(h, "\x28\xb5\x2f\xfd", 4) == 0)
+		return PACKING_ZSTD;
+	/* Skippable frames (RFC 8878, 3.1.2), which zstd:chunked begins with. */
+	if (length > 4 && (h[0] & 0xf0) == 0x50 && memcmp(h + 1, "\x2a\x4d\x18", 3) == 0)
+		return PACKING_ZSTD;
+	return PACKING_NONE;
+}
+
+const char *packing_media_type(enum packing packing)
+{
+	return packing == PACKING_GZIP	 ? MEDIA_OCI_LAYER_GZIP
+	       : packing == PACKING_ZSTD ? MEDIA_OCI_LAYER_ZSTD
+					 : MEDIA_OCI_LAYER;
+}
+
+static void take(void *arg, const void *bytes, size_t length)
+{
+	struct unpack *unpack = arg;
+
+	unpack->out_bytes += length;
+	digest_add(&unpack->digest, bytes, length);
+	if (unpack->sink)
+		unpack->sink(unpack->arg, bytes, length);
+}
+
+struct unpack *unpack_new(enum packing packing)
+{
+	return unpack_new_to(packing, "sha256:", NULL, NULL);
+}
+
+struct unpack *unpack_new_to(enum packing packing, const char *like,
+			     void (*sink)(void *arg, const void *bytes, size_t length), void *arg)
+{
+	struct unpack *unpack = xmalloc(sizeof(*unpack));
+
+	*unpack = (struct unpack){.packing = packing, .sink = sink, .arg = arg, .is_between = true};
+	digest_init_as(&unpack->digest, like);
+	if (packing == PACKING_GZIP)
+		unpack->gunzip = gunzip_new(take, unpack);
+	if (packing == PACKING_ZSTD) {
+		unpack->zstd = ZSTD_createDStream();
+		if (!unpack->zstd ||
+		    ZSTD_isError(ZSTD_DCtx_setParameter(unpack->zstd, ZSTD_d_windowLogMax,
+							ZSTD_WINDOW_LOG_MAX)))
+			oom();
+		unpack->out_room = ZSTD_DStreamOutSize();
+		unpack->out = xmalloc(unpack->out_room);
+	}
+	return unpack;
+}
+
+void unpack_free(struct unpack **place)
+{
+	struct unpack *unpack = *place;
+
+	if (!unpack)
+		return;
+	digest_release(&unpack->digest);
+	gunzip_free(unpack->gunzip);
+	ZSTD_freeDStream(unpack->zstd);
+	free(unpack->out);
+	free(unpack);
+	*place = NULL;
+}
+
+static int check_size(const struct unpack *unpack, struct error *err)
+{
+	bool steep = unpack->out_bytes > UNPACKED_RATIO_FREE_BYTES &&
+		     unpack->out_bytes / UNPACKED_RATIO_MAX > unpack->in_bytes;
+
+	if (!steep && unpack->out_bytes <= UNPACKED_BYTES_MAX)
+		return 0;
+	return error_set(
+		err, ERROR_FAILED,
+		"%llu packed bytes became %llu, which is more than a layer may unpack to; is it a decompression bomb?",
+		(unsigned long long)unpack->in_bytes, (unsigned long long)unpack->out_bytes);
+}
+
+static int add_zstd(struct unpack *unpack, const void *bytes, size_t length, struct error *err)
+{
+	ZSTD_inBuffer in = {.src = bytes, .size = length};
+	bool is_full;
+
+	do {
+		ZSTD_outBuffer out = {.dst = unpack->out, .size = unpack->out_room};
+		size_t left = ZSTD_decompressStream(unpack->zstd, &out, &in);
+
+		if (ZSTD_isError(left))
+			return error_set(err, ERROR_FAILED, "damaged zstd data (%s)",
+					 ZSTD_getErrorName(left));
+		unpack->is_between = left == 0;
+		is_full = out.pos == out.size;
+		take(unpack, out.dst, out.pos);
+		if (check_size(unpack, err) < 0)
+			return -1;
+	} while (in.pos < in.size || is_full);
+	return 0;
+}
+
+int unpack_add(struct unpack *unpack, const void *bytes, size_t length, struct error *err)
+{
+	unpack->in_bytes += length;
+	if (unpack->zstd)
+		return add_zstd(unpack, bytes, length, err);
+	if (!unpack->gunzip)
+		take(unpack, bytes, length);
+	else if (gunzip_add(unpack->gunzip, bytes, length, err) < 0)
+		return -1;
+	return check_size(unpack, err);
+}
+
+int unpack_finish(struct unpack *unpack, char diff_id[static DIGEST_TEXT_BYTES], struct error *err)
+{
+	if (unpack->gunzip && gunzip_finish(unpack->gunzip, err) < 0)
+		return -1;
+	if (unpack->zstd && !unpack->is_between)
+		return error_set(err, ERROR_FAILED, "zstd data ends too early");
+	digest_finish(&unpack->digest, diff_id);
+	return 0;
+}

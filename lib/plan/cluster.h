@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cluster.h - cluster.yaml as a struct: what the person asks for.
+ *
+ * Text is never NULL unless a comment says so; lists are NULL-terminated and never NULL. Everything
+ * lives in the arena that cluster_load was given. Paths are relative to the file's folder until
+ * cluster_path has been applied.
+ */
+#ifndef PLAN_CLUSTER_H
+#define PLAN_CLUSTER_H
+
+#include "core/arena.h"
+#include "core/error.h"
+
+#define CLUSTER_HOSTS_MAX 4096
+
+struct host {
+	const char *name;    /* as the file spells it; what tables and errors print */
+	const char *address; /* what is connected to */
+	const char *user;
+	int port;
+	int slots;	  /* ranks started on it; 0: as many as GPUs, or 1 */
+	const char *gpus; /* "all", "0,1", or "" for container.gpus */
+	const char *arch; /* "" unless pinned */
+};
+
+struct cluster_ssh {
+	const char *user, *key, *known_hosts;
+	const char *jump; /* "" when none */
+	bool sudo;
+	const char *transport; /* auto, libssh2, openssh */
+};
+
+struct cluster_registry {
+	const char *address; /* "" when the file names none */
+	const char *namespace;
+	const char *ca; /* "" : the system's own authorities */
+	bool insecure;
+};
+
+struct cluster_file {
+	const char *from, *to;
+};
+
+struct cluster_image {
+	const char *name, *base;
+	const char *const *apt, *const *yum; /* packages of the OS: those of its package manager */
+	const char *const *pip, *const *env, *const *platforms;
+	size_t file_count;
+	struct cluster_file *files;
+};
+
+/* Where the image is built. */
+struct cluster_build {
+	const char *engine;	 /* auto, or the name of a backend */
+	const char *docker_host; /* DOCKER_HOST for the build; "" for the engine's own default */
+};
+
+struct cluster_mirrors {
+	const char *apt, *yum, *pip, *docker, *downloads; /* "" when none */
+};
+
+struct cluster_container {
+	const char *engine; /* auto, docker, podman, none */
+	int sshd_port;
+	const char *gpus;
+	const char *const *capabilities;
+	const char *network, *interface, *shm_size, *devices;
+	const char *const *volumes, *const *env, *const *ulimits;
+	bool privileged;
+};
+
+struct cluster {
+	const char *name;
+	const char *path;   /* of the file */
+	const char *folder; /* that it lies in */
+	size_t host_count;
+	struct host *hosts;
+	struct cluster_ssh ssh;
+	struct cluster_registry registry;
+	const char *const *stack;
+	bool has_stack;		 /* false: the file says nothing, and all of it is resolved */
+	const char *accelerator; /* auto, cuda, cpu */
+	struct cluster_mirrors mirrors;
+	struct cluster_image image;
+	struct cluster_build build;
+	struct cluster_container container;
+};
+
+/*
+ * Reads and checks the file. Every error is ERROR_USAGE and begins with file:line:column; unknown
+ * keys name the nearest known one.
+ */
+int cluster_load(const char *path, struct arena *arena, struct cluster *cluster, struct error *err);
+
+/*
+ * A cluster of no hosts with all defaults, where no file is needed; `path` is where one would be.
+ */
+void cluster_init(const char *path, struct arena *arena, struct cluster *cluster);
+
+/* Whether the image has no stack of ours: `stack` is there and empty, and `image.base` names an
+ * image. */
+bool cluster_has_no_stack(const struct cluster *cluster);
+
+/* A path from the file: "~/" expanded, relative ones taken from the file's folder. */
+const char *cluster_path(const struct cluster *cluster, const char *path, struct arena *arena);
+
+/* .ringup/RELATIVE beside the file: keys, facts, journal, last report. */
+const char *cluster_state_path(const struct cluster *cluster, const char *relative,
+			       struct arena *arena);
+
+/* The host with this name or address, or NULL. */
+const struct host *cluster_host(const struct cluster *cluster, const char *name);
+
+/*
+ * A host as the command line names it: one of the file's by name or address, or
+ * "[USER@]ADDRESS[:PORT]" ("[IPV6]:PORT") with the file's `ssh` for what is not said. ERROR_USAGE
+ * when it is neither.
+ */
+int cluster_host_named(const struct cluster *cluster, const char *text, struct arena *arena,
+		       struct host *host, struct error *err);
+
+/* Whether it may be a name, an address or a user: they become parts of paths and command lines. */
+bool cluster_host_word(const char *word);
+
+/*
+ * Expands "node[01-03,7]" to node01 node02 node03 node7, keeping the width. Several ranges
+ * multiply. -1 with a reason in *why (static text) when the brackets do not fit together.
+ */
+int cluster_expand(const char *pattern, struct arena *arena, const char ***names, const char **why);
+
+#endif

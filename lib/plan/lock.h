@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock.h - ringup.lock: the stack that was resolved, to be committed beside cluster.yaml.
+ *
+ * A plan's JSON with `recipe` (hash of the Dockerfile and its context) and `image` (by digest) once
+ * they are known. What it says is what is built and started; only `resolve` moves it.
+ */
+#ifndef PLAN_LOCK_H
+#define PLAN_LOCK_H
+
+#include "plan/plan.h"
+
+struct lock {
+	struct plan plan;
+	const char *recipe, *image; /* "" when not known */
+};
+
+/* *found is false when there is no such file. ERROR_USAGE names the file when it is no lock. */
+int lock_read(const char *path, struct arena *arena, struct lock *lock, bool *found,
+	      struct error *err);
+
+/* Writes it unless the file says the same already. recipe and image may be NULL. */
+int lock_write(const char *path, const struct plan *plan, const char *recipe, const char *image,
+	       struct error *err);
+
+/*
+ * Whether the lock was made for these requests and this accelerator; else ERROR_USAGE says which
+ * request was added or taken away.
+ */
+int lock_match(const struct lock *lock, const char *path, const char *const *requests,
+	       const char *accelerator, struct error *err);
+
+/* One component of two plans, NULL where one does not have it. */
+struct lock_change {
+	const char *name, *from, *to;
+};
+
+/* The components whose version or package differs; returns how many. */
+size_t lock_diff(const struct plan *from, const struct plan *to,
+		 struct lock_change changes[static 2 * PLAN_CHOICES_MAX]);
+
+/* Whether nothing differs: no component, and nothing that is pinned. */
+bool lock_is_same(const struct plan *from, const struct plan *to);
+
+#endif

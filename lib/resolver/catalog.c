@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "resolver/catalog.h"
+
+#include "core/file.h"
+#include "core/str.h"
+
+#include <string.h>
+
+static const char *const needed_columns[] = {
+	"version", "os", "run_packages", "build_packages", "note", "certainty", "source", NULL};
+
+const char *const catalog_key_columns[] = {"version",	 "os",	     "kind",	  "built", "pip",
+					   "index",	 "id",	     "component", "from",  "flavor",
+					   "cuda_least", "branches", "brands",	  NULL};
+
+/* Tables that are no components: sources.csv has the ids, conflicts.csv speaks of several. */
+static bool has_own_columns(const char *name)
+{
+	return strcmp(name, "sources") == 0 || strcmp(name, "conflicts") == 0;
+}
+
+static struct table *find_table(struct catalog *catalog, const char *name)
+{
+	for (size_t i = 0; i < catalog->count; i++)
+		if (strcmp(catalog->names[i], name) == 0)
+			return &catalog->tables[i];
+	return NULL;
+}
+
+static int check_columns(const struct table *table, const char *name, struct error *err)
+{
+	for (const char *const *column = needed_columns; *column; column++)
+		if (!has_own_columns(name) && !table_has_column(table, *column))
+			return error_set(err, ERROR_USAGE, "%s:%zu: the column '%s' is missing",
+					 table->path, table->header_line, *column);
+	return 0;
+}
+
+/* Rows of the user's own: a column that is dropped in silence would be a fact that is lost. */
+static int check_overlay(const struct table *known, const struct table *more, struct error *err)
+{
+	const char *first = known->columns[0];
+
+	for (size_t i = 0; i < more->column_count; i++) {
+		const char *near;
+
+		if (table_has_column(known, more->columns[i]))
+			continue;
+		near = nearest_word(more->columns[i], known->columns);
+		return error_set(err, ERROR_USAGE, "%s:%zu: there is no column '%s'%s%s%s",
+				 more->path, more->header_line, more->columns[i],
+				 near ? "; did you mean '" : "", near ? near : "",
+				 near ? "'?" : "");
+	}
+	if (!table_has_column(more, first))
+		return error_set(err, ERROR_USAGE, "%s:%zu: the column '%s' is missing", more->path,
+				 more->header_line, first);
+	return 0;
+}
+
+static int load_one(const char *folder, const char *file, struct arena *arena,
+		    struct catalog *catalog, struct error *err)
+{
+	const char *path = arena_printf(arena, "%s/%s", folder, file);
+	const char *name = arena_strndup(arena, file, strlen(file) - strlen(".csv"));
+	struct table *known = find_table(catalog, name), table;
+
+	if (!known && catalog->count == CATALOG_COMPONENTS_MAX)
+		return error_set(err, ERROR_USAGE, "%s holds more than %d components", folder,
+				 CATALOG_COMPONENTS_MAX);
+	if (table_load(path, arena, &table, err) < 0)
+		return -1;
+	if (known) {
+		if (check_overlay(known, &table, err) < 0)
+			return -1;
+		table_merge(known, &table, catalog_key_columns, arena);
+		return 0;
+	}
+	catalog->tables[catalog->count] = table;
+	catalog->names[catalog->count++] = name;
+	return check_columns(&table, name, err);
+}
+
+static int load_folder(const char *folder, struct digest *all, struct arena *arena,
+		       struct catalog *catalog, struct error *err)
+{
+	const char **files;
+
+	if (folder_list(folder, ".csv", arena, &files, err) < 0)
+		return -1;
+	for (; *files; files++) {
+		char one[DIGEST_TEXT_BYTES];
+
+		if ((*files)[0] == '.') /* an editor's */
+			continue;
+		if (digest_of_file(arena_printf(arena, "%s/%s", folder, *files), one, err) < 0 ||
+		    load_one(folder, *files, arena, catalog, err) < 0)
+			return -1;
+		digest_add(all, *files, strlen(*files) + 1);
+		digest_add(all, one, strlen(one) + 1);
+	}
+	return 0;
+}
+
+/* The folders down to the first whole catalog; that one is last. */
+static size_t take_path(const char *const *folders, struct arena *arena,
+			const char *taken[static CATALOG_FOLDERS_MAX])
+{
+	size_t count = 0;
+
+	for (; *folders && count < CATALOG_FOLDERS_MAX; folders++) {
+		if (!file_exists(*folders))
+			continue;
+		taken[count++] = *folders;
+		if (file_exists(arena_printf(arena, "%s/os.csv", *folders)))
+			break;
+	}
+	return count;
+}
+
+int catalog_load_path(const char *const *folders, struct arena *arena, struct catalog *catalog,
+		      struct error *err)
+{
+	_cleanup_(digest_release) struct digest all = {0};
+	const char *taken[CATALOG_FOLDERS_MAX];
+	size_t count = take_path(folders, arena, taken);
+
+	if (!count)
+		return error_set(err, ERROR_FAILED, "%s: there is no such catalog folder",
+				 *folders ? *folders : "(none)");
+	*catalog = (struct catalog){.folder = taken[count - 1], .has_overlay = count > 1};
+	digest_init(&all);
+	while (count--)
+		if (load_folder(taken[count], &all, arena, catalog, err) < 0)
+			return -1;
+	digest_finish(&all, catalog->revision);
+	return 0;
+}
+
+int catalog_load(const char *folder, struct arena *arena, struct catalog *catalog,
+		 struct error *err)
+{
+	return catalog_load_path(WORDS(folder), arena, catalog, err);
+}
+
+const struct table *catalog_table(const struct catalog *catalog, const char *component)
+{
+	for (size_t i = 0; i < catalog->count; i++)
+		if (strcmp(catalog->names[i], component) == 0)
+			return &catalog->tables[i];
+	return NULL;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * catalog.h - the version facts: recipes/catalog/NAME.csv, one file per component.
+ *
+ * docs/catalog.md says what the columns hold. A new version is one row; nothing is compiled. A
+ * folder that holds os.csv is a whole catalog; any other adds rows to the next one on the path, or
+ * takes the place of rows that have the same version, OS, kind and build.
+ */
+#ifndef RESOLVER_CATALOG_H
+#define RESOLVER_CATALOG_H
+
+#include "core/arena.h"
+#include "core/digest.h"
+#include "core/error.h"
+#include "core/table.h"
+
+#define CATALOG_COMPONENTS_MAX 32
+
+struct catalog {
+	const char *folder; /* of the whole catalog */
+	bool has_overlay;   /* rows of other folders lie over it */
+	size_t count;
+	const char *names[CATALOG_COMPONENTS_MAX + 1]; /* component names, NULL-terminated */
+	struct table tables[CATALOG_COMPONENTS_MAX];
+	char revision[DIGEST_TEXT_BYTES]; /* digest of all files: what a lock names */
+};
+
+#define CATALOG_FOLDERS_MAX 8
+
+/*
+ * What makes two rows the same fact, where the table has the column: a user's own row then takes
+ * the other's place. The last three are of require.csv: an image was pushed more than once a day.
+ */
+extern const char *const catalog_key_columns[]; /* NULL-terminated */
+
+/*
+ * Loads every *.csv of the folders (NULL-terminated, first wins) down to the first whole catalog.
+ * A folder that does not exist is passed over, and one over another may have fewer columns of a
+ * table, but no other ones. Errors name the file and line.
+ */
+int catalog_load_path(const char *const *folders, struct arena *arena, struct catalog *catalog,
+		      struct error *err);
+
+/* The same with one folder. */
+int catalog_load(const char *folder, struct arena *arena, struct catalog *catalog,
+		 struct error *err);
+
+/* The component's table, or NULL. */
+const struct table *catalog_table(const struct catalog *catalog, const char *component);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Warnings of conflicts.csv that take more than the stack: a condition on what the hosts have,
+ * which the search does not know of.
+ */
+#include "resolver/explain/reason.h"
+
+#include <string.h>
+
+struct hosts {
+	const struct search *search;
+	const struct facts *facts;
+	size_t count;
+	bool asked; /* a condition was on something that hosts have */
+};
+
+static bool has_infiniband(const struct facts *facts)
+{
+	return facts->infiniband && *facts->infiniband;
+}
+
+static const char *toolkit(const struct facts *facts)
+{
+	return facts->runtime_gpu ? facts->runtime_gpu : "";
+}
+
+/* "infiniband", "nvidia-container-toolkit==1.17.7": whether a host is so. */
+static bool host_holds(struct hosts *hosts, const char *name, const struct needs *needs)
+{
+	bool infiniband = strcmp(name, "infiniband") == 0;
+
+	if (!infiniband &&
+	    (strcmp(name, "nvidia-container-toolkit") != 0 || hosts->search->model->cpu))
+		return false;
+	hosts->asked = true;
+	for (size_t i = 0; i < hosts->count; i++) {
+		const struct facts *facts = &hosts->facts[i];
+
+		if (infiniband ? has_infiniband(facts)
+			       : *toolkit(facts) && (!needs || needs_admit(needs, toolkit(facts))))
+			return true;
+	}
+	return false;
+}
+
+static bool stack_holds(const struct search *s, enum component c, const struct needs *needs)
+{
+	const struct value *value = s->now.chosen[c];
+
+	for (size_t i = 0; i < s->units->count && c == COMPONENT_DRIVER; i++)
+		if (s->units->list[i].driver &&
+		    (!needs || needs_admit(needs, s->units->list[i].driver)))
+			return true;
+	return value && (!needs || needs_admit(needs, value->version));
+}
+
+static bool condition_holds(struct hosts *hosts, const char *text)
+{
+	struct arena *arena = hosts->search->model->arena;
+	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+	const char *name = arena_strndup(arena, text, length);
+	enum component c = component_by_name(name);
+	struct needs *needs = text[length] ? ARENA_NEW(arena, struct needs) : NULL;
+	struct error ignored = {0};
+
+	if (needs && needs_parse(text + length, arena, needs, &ignored) < 0)
+		return false;
+	return c == COMPONENT_NONE ? host_holds(hosts, name, needs)
+				   : stack_holds(hosts->search, c, needs);
+}
+
+/* Whether all conditions of "openmpi<5 & horovod & infiniband" hold. */
+static bool all_hold(struct hosts *hosts, const char *when)
+{
+	while (*when) {
+		size_t length = strcspn(when, "&"), trimmed = length;
+
+		while (trimmed && when[trimmed - 1] == ' ')
+			trimmed--;
+		if (!condition_holds(hosts,
+				     arena_strndup(hosts->search->model->arena, when, trimmed)))
+			return false;
+		when += length;
+		when += strspn(when, "& ");
+	}
+	return true;
+}
+
+void plan_add_host_notes(const struct search *s, const struct facts *facts, size_t count,
+			 struct plan *plan)
+{
+	const struct table *table = catalog_table(s->model->catalog, "conflicts");
+
+	for (size_t row = 0; table && row < table->row_count; row++) {
+		struct hosts hosts = {s, facts, count, false};
+		const char *when = table_cell(table, row, "when");
+
+		if (strcmp(table_cell(table, row, "effect"), "warn") == 0 &&
+		    all_hold(&hosts, when) && hosts.asked && plan->note_count < PLAN_NOTES_MAX)
+			plan->notes[plan->note_count++] = arena_printf(
+				s->model->arena, "%s: %s; %s [%s]", when,
+				table_cell(table, row, "symptom"), table_cell(table, row, "fix"),
+				table_cell(table, row, "source"));
+	}
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* What a plan must say aloud: settings, detours and hints that come with the stack. */
+#include "resolver/explain/reason.h"
+
+#include "resolver/rules/rule_gpu.h"
+#include "resolver/rules/rule_image.h"
+
+#include <string.h>
+
+/* --- what must be said aloud ----------------------------------------------------------------- */
+
+static void add_note(struct plan *plan, const char *note)
+{
+	if (note && *note && plan->note_count < PLAN_NOTES_MAX)
+		plan->notes[plan->note_count++] = note;
+}
+
+static void note_gate(struct search *s, struct plan *plan)
+{
+	const char *source, *gate = gate_sentence(s, s->now.chosen[COMPONENT_CUDA], &source);
+
+	if (!gate || !strstr(plan->base.name, "nvidia/cuda"))
+		return;
+	add_note(plan, arena_printf(s->model->arena, "%s [%s]", gate, source));
+	plan->env[plan->env_count++] = "NVIDIA_DISABLE_REQUIRE=true";
+}
+
+static void note_compat(struct search *s, struct plan *plan)
+{
+	const struct value *cuda = s->now.chosen[COMPONENT_CUDA];
+	const char *dot = strchr(cuda->version, '.');
+
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+		int major = (int)strcspn(cuda->version, "."), minor;
+
+		if (!unit->driver ||
+		    driver_runs(s->model, unit->driver, cuda, s->units->compat) != ADMIT_COMPAT)
+			continue;
+		minor = dot ? (int)strcspn(dot + 1, ".") : 0;
+		add_note(
+			plan,
+			arena_printf(
+				s->model->arena,
+				"driver %s runs CUDA %s by forward compatibility alone: the image needs cuda-compat-%.*s-%.*s, and the hosts an NVIDIA container toolkit that puts it in place (not 1.17.4, which leaves it out; 1.17.5 and later do by a hook; 1.18.0 needs 1.18.1's fix)",
+				unit->driver, cuda->version, major, cuda->version, minor,
+				dot ? dot + 1 : ""));
+		return;
+	}
+}
+
+static void note_jit(struct search *s, struct plan *plan)
+{
+	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++)
+		for (size_t i = 0; i < s->units->count && s->now.chosen[c]; i++) {
+			const struct unit *unit = &s->units->list[i];
+
+			if (unit->sm &&
+			    gpu_takes_wheel(s->model, unit, s->now.chosen[c]) == ADMIT_JIT)
+				add_note(
+					plan,
+					arena_printf(
+						s->model->arena,
+						"%s has no machine code for %s (compute capability %s): the driver compiles its PTX at the first start, which takes minutes",
+						value_title(s->now.chosen[c], s->model->arena),
+						unit->product, unit->sm));
+		}
+}
+
+static void note_driver_hint(struct search *s, struct plan *plan)
+{
+	for (size_t g = 0; g < s->units->count; g++)
+		for (size_t d = 0; d < s->units->count; d++) {
+			const struct unit *gpu = &s->units->list[g], *driver = &s->units->list[d];
+			const struct needs *needs =
+				gpu->gpu ? gpu->gpu->needs[COMPONENT_DRIVER] : NULL;
+
+			if (needs && driver->driver && strchr(driver->driver, '.') &&
+			    !needs_admit(needs, driver->driver))
+				add_note(
+					plan,
+					arena_printf(
+						s->model->arena,
+						"%s wants driver %s (a hint without a source), and %s is given",
+						gpu->product, needs->text, driver->driver));
+		}
+}
+
+/* No driver was given, and none that is known serves all GPUs that are there. */
+static void note_driver_shown(struct search *s, struct plan *plan)
+{
+	const struct choice *shown = plan_choice(plan, "driver");
+
+	for (size_t g = 0; g < s->units->count && shown; g++) {
+		const struct value *gpu = s->units->list[g].gpu;
+		const struct needs *needs = gpu ? gpu->needs[COMPONENT_DRIVER] : NULL;
+
+		if (s->units->list[g].driver)
+			return;
+		if (needs && !needs_admit(needs, shown->version))
+			add_note(
+				plan,
+				arena_printf(
+					s->model->arena,
+					"%s wants driver %s (a hint without a source): no known driver is for all of these GPUs, so hosts of each model need one of their own",
+					s->units->list[g].product, needs->text));
+	}
+}
+
+/* Whether a driver that is there fits the condition. */
+static bool has_driver(const struct search *s, const struct needs *needs)
+{
+	for (size_t i = 0; i < s->units->count; i++)
+		if (s->units->list[i].driver &&
+		    (!needs || needs_admit(needs, s->units->list[i].driver)))
+			return true;
+	return false;
+}
+
+static bool holds(const struct search *s, const struct conflict_rule *rule)
+{
+	for (size_t i = 0; i < rule->condition_count; i++) {
+		const struct condition *condition = &rule->conditions[i];
+		const struct value *value = s->now.chosen[condition->component];
+
+		if (condition->component == COMPONENT_DRIVER && has_driver(s, condition->needs))
+			continue;
+		if (!value || (condition->needs && !needs_admit(condition->needs, value->version)))
+			return false;
+	}
+	return true;
+}
+
+/* note_os() says more of an OS past its end of life than a row on that OS alone. */
+static bool is_said(const struct search *s, const struct conflict_rule *rule)
+{
+	return rule->components == COMPONENT_BIT(COMPONENT_OS) &&
+	       *value_cell(s->now.chosen[COMPONENT_OS], "mirror");
+}
+
+static void note_warnings(struct search *s, struct plan *plan)
+{
+	for (size_t k = 0; k < s->model->conflict_count; k++) {
+		const struct conflict_rule *rule = &s->model->conflicts[k];
+
+		if (!rule->refuses && holds(s, rule) && !is_said(s, rule))
+			add_note(plan, arena_printf(s->model->arena, "%s: %s; %s [%s]", rule->text,
+						    rule->symptom, rule->fix, rule->source));
+	}
+}
+
+static void note_os(struct search *s, struct plan *plan)
+{
+	const struct value *os = s->now.chosen[COMPONENT_OS];
+	const char *mirror = value_cell(os, "mirror");
+
+	if (*mirror)
+		add_note(plan,
+			 arena_printf(
+				 s->model->arena,
+				 "%s reached its end of life in %s: its packages come from %s [%s]",
+				 os->version, value_cell(os, "eol"), mirror, os->source));
+}
+
+/* "libcudnn7=7.6.4.38-1+cuda9.0" when the chosen build is in the machine-learning repository. */
+static const char *ml_packages(const struct search *s, enum component c)
+{
+	const struct value *value = s->now.chosen[c], *os = s->now.chosen[COMPONENT_OS];
+	const char *built = value_cell(os, "ml_built");
+	struct error ignored = {0};
+	struct needs needs;
+
+	if (!value || !*built || !*value_cell(os, "ml_repository") || !*value->built ||
+	    needs_parse(built, s->model->arena, &needs, &ignored) < 0 ||
+	    !needs_admit(&needs, value->built))
+		return "";
+	return value_cell(value, "run_packages");
+}
+
+/* The CUDA repository changed its key in 2022 and never held the old cuDNN and NCCL packages. */
+static void note_ml_repository(struct search *s, struct plan *plan)
+{
+	const struct value *os = s->now.chosen[COMPONENT_OS];
+	const char *cudnn = ml_packages(s, COMPONENT_CUDNN), *nccl = ml_packages(s, COMPONENT_NCCL);
+
+	if (!*cudnn && !*nccl)
+		return;
+	add_note(
+		plan,
+		arena_printf(
+			s->model->arena,
+			"%s%s%s: from NVIDIA's machine-learning repository %s, whose key is still %s [%s]",
+			cudnn, *cudnn && *nccl ? " and " : "", nccl,
+			value_cell(os, "ml_repository"), value_cell(os, "ml_key"), os->source));
+}
+
+/* Beyond what Horovod's own tests ran with is not refused, but nobody has promised it. */
+static void note_tested(struct search *s, struct plan *plan)
+{
+	const struct value *horovod = s->now.chosen[COMPONENT_HOROVOD];
+
+	for (int c = COMPONENT_TENSORFLOW; horovod && c <= COMPONENT_MXNET; c++) {
+		const struct value *wheel = s->now.chosen[c];
+		const struct needs *tested = horovod->prefers[c];
+
+		if (wheel && tested && tested->count &&
+		    version_compare(wheel->version, tested->alternatives[0].clauses[0].version) >
+			    0 &&
+		    !needs_admit(tested, wheel->version))
+			add_note(plan,
+				 arena_printf(
+					 s->model->arena,
+					 "%s is newer than what %s was tested with (%s %s) [%s]",
+					 value_title(wheel, s->model->arena),
+					 value_title(horovod, s->model->arena), component_titles[c],
+					 tested->text, horovod->source));
+	}
+}
+
+void plan_add_notes(struct search *s, struct plan *plan)
+{
+	if (*plan->base.replaces)
+		add_note(plan, arena_printf(s->model->arena, "%s [%s]", plan->base.note,
+					    plan->base.source));
+	if (!s->model->cpu) {
+		note_gate(s, plan);
+		note_compat(s, plan);
+		note_jit(s, plan);
+		note_driver_hint(s, plan);
+		note_driver_shown(s, plan);
+	}
+	note_os(s, plan);
+	note_ml_repository(s, plan);
+	note_tested(s, plan);
+	note_warnings(s, plan);
+	for (size_t i = 0; i < s->units->unknown_count; i++)
+		add_note(plan, s->units->unknown[i]);
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+#include "resolver/explain/reason.h"
+
+#include "core/str.h"
+#include "resolver/rules/breach.h"
+#include "resolver/rules/rule_gpu.h"
+#include "resolver/rules/rule_image.h"
+
+#include <string.h>
+
+/* One sentence and its sources, put together clause by clause. */
+struct sentence {
+	struct str text, sources;
+	struct arena *arena;
+};
+
+static void sentence_begin(struct sentence *sentence, struct arena *arena)
+{
+	sentence->arena = arena;
+	str_init(&sentence->text);
+	str_init(&sentence->sources);
+}
+
+static void add_sources(struct sentence *sentence, const char *ids)
+{
+	while (*ids) {
+		size_t length = strcspn(ids, ";");
+
+		if (length && !list_has(sentence->sources.text, ids, length))
+			str_addf(&sentence->sources, "%s%.*s", sentence->sources.length ? ";" : "",
+				 (int)length, ids);
+		ids += length + (ids[length] == ';');
+	}
+}
+
+static void add_clause(struct sentence *sentence, const char *clause, const char *sources)
+{
+	if (*clause)
+		str_addf(&sentence->text, "%s%s", sentence->text.length ? "; " : "", clause);
+	add_sources(sentence, sources);
+}
+
+static void sentence_end(struct sentence *sentence, const char **text, const char **sources)
+{
+	*text = arena_strdup(sentence->arena, sentence->text.text);
+	*sources = arena_strdup(sentence->arena, sentence->sources.text);
+	str_release(&sentence->text);
+	str_release(&sentence->sources);
+}
+
+/* --- why this value ------------------------------------------------------------------------ */
+
+static void add_lead(const struct search *s, const struct value *value, struct sentence *out)
+{
+	struct str asked;
+	const struct value *first;
+	size_t candidates = search_candidates(s, value->component, &first);
+
+	str_init(&asked);
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+
+		if (unit->component == value->component && unit->req.clause_count)
+			str_addf(&asked, "%s'%s'", asked.length ? " and " : "", unit->text);
+	}
+	if (asked.length)
+		add_clause(out,
+			   arena_printf(out->arena, "%s that %s admits",
+					candidates == 1 ? "the only one"
+					: value == first
+						? (s->model->oldest ? "the oldest" : "the newest")
+						: "the best of several",
+					asked.text),
+			   value->source);
+	else
+		add_clause(out,
+			   candidates == 1    ? "the only one in the catalog"
+			   : s->model->oldest ? "the oldest that works"
+					      : "the newest that works",
+			   value->source);
+	if (*value->os)
+		add_clause(out, arena_printf(out->arena, "for %s", value->os), "");
+	if (!starts_with(value->table->paths[value->row], s->model->catalog->folder))
+		add_clause(out,
+			   arena_printf(out->arena, "a row of your own: %s:%zu",
+					value->table->paths[value->row],
+					value->table->lines[value->row]),
+			   "");
+	str_release(&asked);
+}
+
+static void add_driver_clause(const struct search *s, const struct value *cuda,
+			      struct sentence *out)
+{
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+
+		if (!unit->driver)
+			continue;
+		switch (driver_runs(s->model, unit->driver, cuda, s->units->compat)) {
+		case ADMIT_YES:
+			add_clause(out,
+				   arena_printf(out->arena, "driver %s runs it (%s)", unit->driver,
+						value_cell(cuda, "driver")),
+				   cuda->source);
+			break;
+		case ADMIT_MINOR:
+			add_clause(out,
+				   arena_printf(
+					   out->arena,
+					   "driver %s runs it by minor-version compatibility (%s)",
+					   unit->driver, value_cell(cuda, "driver_minor")),
+				   cuda->source);
+			break;
+		case ADMIT_COMPAT:
+			add_clause(out,
+				   arena_printf(out->arena,
+						"driver %s runs it by forward compatibility alone",
+						unit->driver),
+				   cuda->source);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+static void add_gpu_clause(const struct search *s, const struct value *cuda, struct sentence *out)
+{
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+
+		if (unit->sm)
+			add_clause(out,
+				   arena_printf(out->arena, "%s has compute capability %s (%s)",
+						unit->product, unit->sm, value_cell(cuda, "sm")),
+				   unit->gpu ? unit->gpu->source : "");
+	}
+}
+
+static void add_demands(const struct search *s, const struct value *value, struct sentence *out)
+{
+	for (int c = COMPONENT_TENSORFLOW; c < COMPONENT_COUNT; c++) {
+		const struct value *other = s->now.chosen[c];
+
+		if (!other || other == value)
+			continue;
+		if (other->needs[value->component] && c != COMPONENT_OS)
+			add_clause(out, needs_sentence(other, value, out->arena), other->source);
+		if (other->prefers[value->component] &&
+		    needs_admit(other->prefers[value->component], value->version))
+			add_clause(out,
+				   arena_printf(out->arena, "what %s was tested with",
+						value_title(other, out->arena)),
+				   other->source);
+	}
+	if (value->needs[COMPONENT_CUDA] && s->now.chosen[COMPONENT_CUDA] &&
+	    value->component > COMPONENT_CUDA && value->component != COMPONENT_OS)
+		add_clause(out,
+			   arena_printf(out->arena, "its builds for CUDA %s",
+					*value->built ? value->built
+						      : value->needs[COMPONENT_CUDA]->text),
+			   "");
+}
+
+/* What was asked for stands against it: that says more than what follows from other choices. */
+static bool explain_by_asked(const struct search *s, const struct value *value, const char **text)
+{
+	struct search probe = *s;
+	const char *source;
+
+	for (int c = 0; c < COMPONENT_COUNT; c++)
+		if (!(s->units->asked & COMPONENT_BIT(c)) || c == (int)value->component)
+			probe.now.chosen[c] = NULL;
+	return rules_explain(&probe, value, text, &source);
+}
+
+static const char *refused_newer(struct search *s, const struct value *value)
+{
+	const struct domain *domain = &s->model->domains[value->component];
+	const char *text = "", *source;
+	struct search probe = *s;
+
+	if (!value->index)
+		return "";
+	for (size_t i = value->index; i-- > 0;) {
+		const struct value *newer = &domain->values[i];
+
+		if (newer->tier != value->tier ||
+		    version_compare(newer->version, value->version) == 0)
+			continue;
+		for (size_t u = 0; u < s->units->count; u++) {
+			const uint8_t *admits = s->units->list[u].admits[value->component];
+
+			if (admits && admits[newer->index] == ADMIT_NO) {
+				unit_explain(s->model, &s->units->list[u], newer, &text, &source);
+				return arena_printf(s->model->arena, "not %s: %s", newer->version,
+						    text);
+			}
+		}
+		probe.now.chosen[value->component] = NULL;
+		if (explain_by_asked(s, newer, &text) ||
+		    rules_explain(&probe, newer, &text, &source))
+			return arena_printf(s->model->arena, "not %s: %s", newer->version, text);
+		return "";
+	}
+	return "";
+}
+
+static struct choice *add_choice(struct plan *plan, const char *name, const char *version)
+{
+	struct choice *choice = &plan->choices[plan->count++];
+
+	*choice = (struct choice){name, version, "", "", "", "", "", "", "", "", "", ""};
+	return choice;
+}
+
+/* What pip installs for CPUs: the same version without the GPU package's name, extra or build. */
+static const char *cpu_package(const struct value *value, struct arena *arena)
+{
+	switch (value->component) {
+	case COMPONENT_TENSORFLOW:
+	case COMPONENT_TORCH:
+	case COMPONENT_MXNET:
+		return arena_printf(arena, "%s==%s", component_names[value->component],
+				    value->version);
+	default:
+		return value_cell(value, "pip");
+	}
+}
+
+static void choose(struct search *s, enum component c, struct plan *plan)
+{
+	const struct value *value = s->now.chosen[c];
+	struct sentence out;
+	struct choice *choice;
+
+	if (!value)
+		return;
+	sentence_begin(&out, s->model->arena);
+	add_lead(s, value, &out);
+	if (c == COMPONENT_CUDA) {
+		add_driver_clause(s, value, &out);
+		add_gpu_clause(s, value, &out);
+	}
+	add_demands(s, value, &out);
+	add_clause(&out, value_cell(value, "note"), "");
+	choice = add_choice(plan, component_names[c], value->version);
+	sentence_end(&out, &choice->reason, &choice->source);
+	choice->certainty = value_cell(value, "certainty");
+	choice->run_packages = value_cell(value, "run_packages");
+	choice->build_packages = value_cell(value, "build_packages");
+	choice->pip =
+		s->model->cpu ? cpu_package(value, s->model->arena) : value_cell(value, "pip");
+	choice->index = s->model->cpu && c == COMPONENT_TORCH
+				? "https://download.pytorch.org/whl/cpu"
+				: value_cell(value, "index");
+	choice->download = value_cell(value, "download");
+	choice->sha256 = value_cell(value, "sha256");
+	choice->refused = refused_newer(s, value);
+}
+
+/* --- drivers and GPUs ------------------------------------------------------------------------ */
+
+/* Whether no GPU that is there is newer than the driver, as far as gpu.csv's hints go. */
+static bool knows_gpus(const struct search *s, const char *driver)
+{
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct value *gpu = s->units->list[i].gpu;
+
+		if (gpu && gpu->needs[COMPONENT_DRIVER] &&
+		    !needs_admit(gpu->needs[COMPONENT_DRIVER], driver))
+			return false;
+	}
+	return true;
+}
+
+/* Whether all of the stack's rules hold with the driver in it: PTX, and known conflicts. */
+static bool driver_fits(const struct search *s, const struct value *driver)
+{
+	struct search probe = *s;
+	const struct value *cuda = s->now.chosen[COMPONENT_CUDA];
+	uint32_t ignored = 0;
+
+	probe.now.chosen[COMPONENT_DRIVER] = NULL;
+	rules_prepare(&probe, COMPONENT_DRIVER);
+	if (!rules_fit_rest(&probe, driver, &ignored))
+		return false;
+	probe.now.chosen[COMPONENT_DRIVER] = driver;
+	probe.now.chosen[COMPONENT_CUDA] = NULL;
+	rules_prepare(&probe, COMPONENT_CUDA);
+	return rules_fit_rest(&probe, cuda, &ignored);
+}
+
+/*
+ * The lowest known driver that runs the CUDA of the stack, inside of what was asked for; one that
+ * knows the GPUs when there is one.
+ */
+static const struct value *least_driver(const struct search *s)
+{
+	const struct domain *drivers = &s->model->domains[COMPONENT_DRIVER];
+	const struct value *least = NULL, *knowing = NULL;
+
+	for (size_t i = 0; i < drivers->count; i++) {
+		const struct value *driver = &drivers->values[i];
+
+		if (!search_admits(s, driver) ||
+		    driver_runs(s->model, driver->version, s->now.chosen[COMPONENT_CUDA], false) ==
+			    ADMIT_NO ||
+		    !driver_compiles_wheels(s, driver->version) || !driver_fits(s, driver))
+			continue;
+		if (!least || version_compare(driver->version, least->version) < 0)
+			least = driver;
+		if (knows_gpus(s, driver->version) &&
+		    (!knowing || version_compare(driver->version, knowing->version) < 0))
+			knowing = driver;
+	}
+	return knowing ? knowing : least;
+}
+
+/* The drivers or products that are there, "A, B". */
+static const char *pins(const struct search *s, enum component c)
+{
+	struct str list;
+	char *text;
+
+	str_init(&list);
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+
+		if (unit->is_pin && unit->component == c)
+			str_addf(&list, "%s%s", list.length ? ", " : "",
+				 c == COMPONENT_DRIVER ? unit->driver : unit->product);
+	}
+	text = list.length ? arena_strdup(s->model->arena, list.text) : NULL;
+	str_release(&list);
+	return text;
+}
+
+static void choose_driver(const struct search *s, struct plan *plan)
+{
+	const char *given = pins(s, COMPONENT_DRIVER);
+	const struct value *least = given ? NULL : least_driver(s);
+	struct choice *choice;
+
+	if (!given && !least)
+		return;
+	choice = add_choice(plan, "driver", given ? given : least->version);
+	choice->source = s->now.chosen[COMPONENT_CUDA]->source;
+	choice->reason =
+		given ? "it is there: the stack is made to fit it"
+		      : arena_printf(
+				s->model->arena,
+				"the oldest known driver that runs CUDA %s%s; any newer one does too",
+				s->now.chosen[COMPONENT_CUDA]->version,
+				pins(s, COMPONENT_GPU) ? " and knows the GPUs" : "");
+}
+
+static void choose_gpu(const struct search *s, struct plan *plan)
+{
+	const char *given = pins(s, COMPONENT_GPU);
+	struct choice *choice;
+	struct sentence out;
+
+	if (!given)
+		return;
+	choice = add_choice(plan, "gpu", given);
+	sentence_begin(&out, s->model->arena);
+	for (size_t i = 0; i < s->units->count; i++)
+		if (s->units->list[i].sm)
+			add_clause(&out,
+				   arena_printf(out.arena, "%s: compute capability %s",
+						s->units->list[i].product, s->units->list[i].sm),
+				   s->units->list[i].gpu ? s->units->list[i].gpu->source : "");
+	sentence_end(&out, &choice->reason, &choice->source);
+}
+
+static void set_base(struct search *s, struct plan *plan)
+{
+	struct base_image base;
+
+	plan->base = (struct plan_base){"", "", "", "", "", ""};
+	if (s->model->cpu)
+		return;
+	base_image_find(s, &base);
+	plan->base = (struct plan_base){base.name,     base.status, base.wanted,
+					base.packages, base.note,   base.source};
+}
+
+void plan_from_search(struct search *s, struct plan *plan)
+{
+	static const enum component order[] = {
+		COMPONENT_TENSORFLOW, COMPONENT_TORCH, COMPONENT_MXNET,	 COMPONENT_HOROVOD,
+		COMPONENT_CUDA,	      COMPONENT_CUDNN, COMPONENT_NCCL,	 COMPONENT_OS,
+		COMPONENT_GLIBC,      COMPONENT_GCC,   COMPONENT_PYTHON, COMPONENT_OPENMPI,
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(order); i++)
+		choose(s, order[i], plan);
+	set_base(s, plan);
+	if (!s->model->cpu) {
+		choose_driver(s, plan);
+		choose_gpu(s, plan);
+	}
+	plan_add_notes(s, plan);
+}

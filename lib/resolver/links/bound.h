@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bound.h - how fast one host's links are: the parts of resolver/links/expectation.h's rule.
+ */
+#ifndef RESOLVER_LINKS_BOUND_H
+#define RESOLVER_LINKS_BOUND_H
+
+#include "resolver/catalog.h"
+#include "plan/links.h"
+
+/* A link's speed in one direction, or why it is not known. */
+struct bound {
+	double gbytes;	     /* GB/s of payload; 0: unknown */
+	const char *because; /* "NVLink of H100 SXM5, 18 links"; why not, when unknown */
+	const char *source;  /* ids of sources.csv */
+};
+
+/* What a host's GPUs exchange data by, when `slots` of them take part. */
+struct bound bound_gpus(const struct catalog *catalog, const struct facts *facts, int slots,
+			struct arena *arena);
+
+/* What leaves and enters the host, by the worker's backend. */
+struct bound bound_network(const struct catalog *catalog, const struct facts *facts,
+			   const char *backend, struct arena *arena);
+
+/* The row of gpu_link.csv for a product as nvidia-smi names it: all words of its `match` are in the
+ * name, and no row with more words is. -1: none. */
+int gpu_link_row(const struct catalog *catalog, const char *product);
+
+/* Whether NVLink joins these GPUs over the hosts of a rack (GB200 and its like). */
+bool bound_is_rack(const struct catalog *catalog, const struct facts *facts);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include "resolver/matrix/matrix.h"
+
+#include "core/str.h"
+#include "plan/version.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool matrix_cell_is_needs(const char *cell)
+{
+	return *cell && strchr("=!<>~", *cell);
+}
+
+static bool is_sentence(const char *cell)
+{
+	return strchr(cell, ' ') != NULL;
+}
+
+static const char *spell_out(const char *cell, struct arena *arena)
+{
+	_cleanup_(str_release) struct str text;
+
+	str_init(&text);
+	for (; *cell; cell++)
+		if (*cell == ';')
+			str_add(&text, ", ");
+		else if (*cell == '|')
+			str_add(&text, " or ");
+		else
+			str_add_char(&text, *cell);
+	return arena_strndup(arena, text.text, text.length);
+}
+
+const char *matrix_cell_text(const char *cell, struct arena *arena)
+{
+	if (strpbrk(cell, ";|") && (matrix_cell_is_needs(cell) || !is_sentence(cell)))
+		return spell_out(cell, arena);
+	return cell;
+}
+
+const char *matrix_cell(const struct matrix *matrix, size_t index, const char *column)
+{
+	return table_cell(matrix->table, matrix->rows[index], column);
+}
+
+void matrix_show_all(struct matrix *matrix, struct arena *arena)
+{
+	const char **columns = ARENA_ARRAY(arena, matrix->table->column_count + 1, const char *);
+
+	memcpy(columns, matrix->table->columns, matrix->table->column_count * sizeof(*columns));
+	matrix->columns = columns;
+}
+
+/* --- the order ------------------------------------------------------------------------------ */
+
+struct order {
+	const struct table *table;
+	const char *const *columns;
+};
+
+static int compare_rows(const void *left, const void *right, void *arg)
+{
+	const size_t *a = left, *b = right;
+	const struct order *order = arg;
+
+	for (const char *const *column = order->columns; *column; column++) {
+		int newer = version_compare(table_cell(order->table, *b, *column),
+					    table_cell(order->table, *a, *column));
+
+		if (newer)
+			return newer;
+	}
+	return (*a > *b) - (*a < *b);
+}
+
+static void sort_rows(const struct matrix_view *view, struct arena *arena, struct matrix *matrix)
+{
+	struct order order = {matrix->table, view->order};
+
+	matrix->count = matrix->table->row_count;
+	matrix->rows = ARENA_ARRAY(arena, matrix->count + 1, size_t);
+	for (size_t i = 0; i < matrix->count; i++)
+		matrix->rows[i] = i;
+	qsort_r(matrix->rows, matrix->count, sizeof(*matrix->rows), compare_rows, &order);
+}
+
+/* Those of the view that the table has; a user's own catalog may lack some. */
+static void pick_columns(const struct matrix_view *view, struct arena *arena, struct matrix *matrix)
+{
+	const char **columns;
+	size_t count = 0;
+
+	matrix_show_all(matrix, arena);
+	if (!view->columns)
+		return;
+	columns = ARENA_ARRAY(arena, matrix->table->column_count + 1, const char *);
+	for (const char *const *column = view->columns; *column; column++)
+		if (table_has_column(matrix->table, *column))
+			columns[count++] = *column;
+	if (count)
+		matrix->columns = columns;
+}
+
+static void open_table(const struct table *table, const char *name, struct arena *arena,
+		       struct matrix *matrix)
+{
+	const struct matrix_view *view = matrix_view(name);
+
+	*matrix = (struct matrix){.name = name, .table = table};
+	pick_columns(view, arena, matrix);
+	sort_rows(view, arena, matrix);
+}
+
+/* --- the tables ----------------------------------------------------------------------------- */
+
+/* The newest of a table whose first order is its version; "" for the others. */
+static const char *newest(const struct catalog *catalog, size_t i, struct arena *arena)
+{
+	const struct table *table = &catalog->tables[i];
+	const char *const *order = matrix_view(catalog->names[i])->order;
+	struct matrix matrix;
+
+	if (!table->row_count || !*order || strcmp(*order, "component") == 0)
+		return "";
+	open_table(table, catalog->names[i], arena, &matrix);
+	return matrix_cell(&matrix, 0, "version");
+}
+
+void matrix_list(const struct catalog *catalog, struct arena *arena, struct matrix *matrix)
+{
+	struct table *list = ARENA_NEW(arena, struct table);
+	const char **cells;
+
+	list->column_count = 4;
+	list->columns = ARENA_ARRAY(arena, list->column_count, const char *);
+	memcpy(list->columns, WORDS("name", "rows", "newest", "about"),
+	       list->column_count * sizeof(*list->columns));
+	list->cells = cells = ARENA_ARRAY(arena, catalog->count * 4 + 1, const char *);
+	for (size_t i = 0; i < catalog->count; i++) {
+		*cells++ = catalog->names[i];
+		*cells++ = arena_printf(arena, "%zu", catalog->tables[i].row_count);
+		*cells++ = newest(catalog, i, arena);
+		*cells++ = matrix_view(catalog->names[i])->about;
+	}
+	list->row_count = catalog->count;
+	*matrix = (struct matrix){.name = "", .table = list, .count = list->row_count};
+	matrix->rows = ARENA_ARRAY(arena, matrix->count + 1, size_t);
+	for (size_t i = 0; i < matrix->count; i++)
+		matrix->rows[i] = i;
+	matrix_show_all(matrix, arena);
+}
+
+static int refuse_table(const struct catalog *catalog, const char *name, struct error *err)
+{
+	_cleanup_(str_release) struct str list;
+	const char *near = nearest_word(name, catalog->names);
+
+	str_init(&list);
+	for (size_t i = 0; i < catalog->count; i++)
+		str_addf(&list, "%s%s", i ? " " : "", catalog->names[i]);
+	error_set(err, ERROR_USAGE, "the catalog has no table '%s', only: %s", name, list.text);
+	return near ? error_advise(err, "did you mean '%s'?", near) : -1;
+}
+
+int matrix_read(const struct catalog *catalog, const char *name, const char *const *requests,
+		struct arena *arena, struct matrix *matrix, struct error *err)
+{
+	const struct table *table = catalog_table(catalog, name);
+
+	if (!table)
+		return refuse_table(catalog, name, err);
+	open_table(table, name, arena, matrix);
+	return *requests ? matrix_filter(catalog, requests, arena, matrix, err) : 0;
+}

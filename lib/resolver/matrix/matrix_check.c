@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* Every row of the catalog, looked at one by one: what `make lint` does for ours, for any. */
+#include "resolver/matrix/matrix.h"
+
+#include "core/str.h"
+#include "plan/version.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct check {
+	const struct catalog *catalog;
+	struct arena *arena;
+	struct matrix_report *report;
+	const char *name; /* of the table */
+	const struct table *table;
+	size_t row;
+};
+
+static void _printf_(2, 3) find(struct check *c, const char *format, ...)
+{
+	struct matrix_report *report = c->report;
+	_cleanup_(str_release) struct str text;
+	va_list args;
+
+	str_init(&text);
+	va_start(args, format);
+	str_vaddf(&text, format, args);
+	va_end(args);
+	if (report->count == report->capacity) {
+		struct matrix_finding *old = report->findings;
+
+		report->capacity = report->capacity ? report->capacity * 2 : 16;
+		report->findings = ARENA_ARRAY(c->arena, report->capacity, struct matrix_finding);
+		if (old)
+			memcpy(report->findings, old, report->count * sizeof(*old));
+	}
+	report->findings[report->count++] = (struct matrix_finding){
+		.file = c->table->paths[c->row],
+		.line = c->table->lines[c->row],
+		.text = arena_strndup(c->arena, text.text, text.length),
+	};
+}
+
+static const char *cell(const struct check *c, const char *column)
+{
+	return table_cell(c->table, c->row, column);
+}
+
+static bool is_listed(const struct check *c, const char *name, const char *column, const char *word)
+{
+	const struct table *table = catalog_table(c->catalog, name);
+
+	for (size_t row = 0; table && row < table->row_count; row++)
+		if (strcmp(table_cell(table, row, column), word) == 0)
+			return true;
+	return false;
+}
+
+/* --- cells ---------------------------------------------------------------------------------- */
+
+/* Products and links have names, and facts about container runtimes hold for "any" version. */
+static bool has_versions(const struct check *c)
+{
+	static const char *const others[] = {"gpu", "gpu_link", "link", "toolkit"};
+
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (strcmp(c->name, others[i]) == 0)
+			return false;
+	return true;
+}
+
+static void check_version(struct check *c)
+{
+	const char *version = cell(c, "version");
+	struct error ignored = {0};
+	struct requirement req;
+
+	if (!table_has_column(c->table, "version"))
+		return;
+	if (!*version)
+		find(c, "no version");
+	else if (has_versions(c) &&
+		 requirement_parse(arena_printf(c->arena, "version==%s", version), c->arena, &req,
+				   &ignored) < 0)
+		find(c, "'%s' is no version", version);
+}
+
+static bool must_be_needs(const struct check *c, const char *column)
+{
+	return component_by_name(c->name) != COMPONENT_NONE && strcmp(column, "os") != 0 &&
+	       (component_by_name(column) != COMPONENT_NONE || ends_with(column, "_tested"));
+}
+
+static void check_needs(struct check *c)
+{
+	for (size_t i = 0; i < c->table->column_count; i++) {
+		const char *column = c->table->columns[i], *text = cell(c, column);
+		struct error why = {0};
+		struct needs needs;
+
+		if ((matrix_cell_is_needs(text) || (*text && must_be_needs(c, column))) &&
+		    needs_parse(text, c->arena, &needs, &why) < 0)
+			find(c, "%s: %s", column, why.text);
+	}
+}
+
+static void check_sources(struct check *c)
+{
+	const char *at = cell(c, "source");
+
+	if (!table_has_column(c->table, "source"))
+		return;
+	if (!*at)
+		find(c, "no source");
+	while (*at) {
+		size_t length = strcspn(at, ";");
+		const char *id = arena_strndup(c->arena, at, length);
+
+		if (!is_listed(c, "sources", "id", id))
+			find(c, "source '%s' is not in sources.csv", id);
+		at += length + (at[length] == ';');
+	}
+}
+
+static void check_certainty(struct check *c)
+{
+	const char *certainty = cell(c, "certainty");
+
+	if (strcmp(certainty, "documented") != 0 && strcmp(certainty, "inferred") != 0 &&
+	    strcmp(certainty, "unsourced") != 0)
+		find(c, "certainty '%s' is none of documented, inferred, unsourced", certainty);
+}
+
+/* NVIDIA has images of more OSes than we know; the tag ends with the name then. */
+static void check_os(struct check *c)
+{
+	const char *os = cell(c, "os");
+
+	if (*os && !is_listed(c, "os", "version", os) &&
+	    !(strcmp(c->name, "image") == 0 && ends_with(cell(c, "version"), os)))
+		find(c, "os '%s' is not in os.csv", os);
+}
+
+/* --- conflicts.csv -------------------------------------------------------------------------- */
+
+/* What resolve cannot read it passes over without a word: "openmpi=4.1.*" would never hold. */
+static void check_condition(struct check *c, const char *text)
+{
+	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+	const char *name = arena_strndup(c->arena, text, length);
+	struct error why = {0};
+	struct needs needs;
+
+	if (!length)
+		find(c, "when: '%s' begins with no name", text);
+	else if (component_by_name(name) != COMPONENT_NONE && text[length] &&
+		 needs_parse(text + length, c->arena, &needs, &why) < 0)
+		find(c, "when: %s", why.text);
+}
+
+static void check_conflict(struct check *c)
+{
+	const char *at = cell(c, "when"), *effect = cell(c, "effect");
+
+	if (strcmp(effect, "refuse") != 0 && strcmp(effect, "warn") != 0)
+		find(c, "effect '%s' is neither refuse nor warn", effect);
+	if (!*at)
+		find(c, "no condition in `when`");
+	while (*at) {
+		size_t length = strcspn(at, "&"), used = length;
+
+		while (used && at[used - 1] == ' ')
+			used--;
+		check_condition(c, arena_strndup(c->arena, at, used));
+		at += length;
+		at += strspn(at, "& ");
+	}
+}
+
+/* --- the same fact twice -------------------------------------------------------------------- */
+
+struct key {
+	const char *text;
+	size_t row;
+};
+
+/* What names a row. */
+static const char *key_text(const struct check *c, size_t row)
+{
+	_cleanup_(str_release) struct str text;
+
+	str_init(&text);
+	for (const char *const *column = catalog_key_columns; *column; column++) {
+		str_add(&text, table_cell(c->table, row, *column));
+		str_add_char(&text, ',');
+	}
+	return arena_strndup(c->arena, text.text, text.length);
+}
+
+static int compare_keys(const void *left, const void *right)
+{
+	const struct key *a = left, *b = right;
+	int order = strcmp(a->text, b->text);
+
+	return order ? order : (a->row > b->row) - (a->row < b->row);
+}
+
+/* Row by row the line of the first one that says the same, 0 where none does. */
+static size_t *find_twins(struct check *c)
+{
+	size_t count = c->table->row_count;
+	struct key *keys = ARENA_ARRAY(c->arena, count + 1, struct key);
+	size_t *twins = ARENA_ARRAY(c->arena, count + 1, size_t);
+
+	for (size_t row = 0; row < count; row++)
+		keys[row] = (struct key){key_text(c, row), row};
+	qsort(keys, count, sizeof(*keys), compare_keys);
+	for (size_t i = 1; i < count; i++)
+		if (strcmp(keys[i - 1].text, keys[i].text) == 0)
+			twins[keys[i].row] = c->table->lines[keys[i - 1].row];
+	return twins;
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+static void check_row(struct check *c)
+{
+	check_version(c);
+	check_needs(c);
+	check_sources(c);
+	check_certainty(c);
+	if (strcmp(c->name, "os") != 0)
+		check_os(c);
+	if (strcmp(c->name, "conflicts") == 0)
+		check_conflict(c);
+}
+
+/* Rows of one table may come from several folders. */
+static size_t count_files(const struct table *table)
+{
+	const char *seen[CATALOG_FOLDERS_MAX] = {table->path};
+	size_t count = 1;
+
+	for (size_t row = 0; row < table->row_count; row++) {
+		size_t i = 0;
+
+		while (i < count && seen[i] != table->paths[row])
+			i++;
+		if (i == count && count < ARRAY_LEN(seen))
+			seen[count++] = table->paths[row];
+	}
+	return count;
+}
+
+void matrix_check(const struct catalog *catalog, struct arena *arena, struct matrix_report *report)
+{
+	*report = (struct matrix_report){0};
+	for (size_t i = 0; i < catalog->count; i++) {
+		struct check c = {.catalog = catalog,
+				  .arena = arena,
+				  .report = report,
+				  .name = catalog->names[i],
+				  .table = &catalog->tables[i]};
+		const size_t *twins = find_twins(&c);
+
+		report->files += count_files(c.table);
+		report->rows += c.table->row_count;
+		for (c.row = 0; c.row < c.table->row_count; c.row++) {
+			check_row(&c);
+			if (twins[c.row])
+				find(&c, "the same fact as line %zu", twins[c.row]);
+		}
+	}
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* How each table is shown. A table that is not here is shown whole. */
+#include "resolver/matrix/matrix.h"
+
+#include <string.h>
+
+#define FRAMEWORK_ORDER WORDS("version", "cuda_tested")
+#define BUILD_COLUMNS WORDS("version", "built", "kind", "run_packages", "source")
+#define BUILD_ORDER WORDS("version", "built", "kind")
+#define OS_ORDER WORDS("version", "os")
+
+static const struct matrix_view views[] = {
+	{"conflicts", "known conflicts between versions: what breaks, and what to do",
+	 WORDS("id", "when", "effect", "symptom", "fix", "source"), WORDS(NULL)},
+	{"cuda", "CUDA toolkits and the driver that each needs",
+	 WORDS("version", "released", "driver", "driver_minor", "gcc", "sm", "source"),
+	 WORDS("version")},
+	{"cudnn", "cuDNN builds and the CUDA that each was built for", BUILD_COLUMNS, BUILD_ORDER},
+	{"driver", "NVIDIA drivers", WORDS("version", "branch", "note", "source"),
+	 WORDS("version")},
+	{"gcc", "compilers of each OS", WORDS("version", "os", "kind", "build_packages", "source"),
+	 OS_ORDER},
+	{"glibc", "C library of each OS", WORDS("version", "os", "source"), OS_ORDER},
+	{"gpu", "GPUs: compute capability, and the drivers and CUDA that know them",
+	 WORDS("version", "sm", "architecture", "class", "cuda", "driver", "source"), WORDS("sm")},
+	{"horovod", "Horovod and the frameworks that it builds with",
+	 WORDS("version", "released", "tensorflow", "torch", "mxnet", "python", "openmpi", "gcc",
+	       "source"),
+	 WORDS("version")},
+	{"image", "tags of nvidia/cuda, those that are gone too",
+	 WORDS("version", "cuda", "os", "flavor", "cudnn", "status", "source"),
+	 WORDS("cuda", "os", "version")},
+	{"mxnet", "MXNet wheels and the CUDA that each was built with",
+	 WORDS("version", "python", "cuda_tested", "cudnn", "glibc", "pip", "source"),
+	 FRAMEWORK_ORDER},
+	{"nccl", "NCCL builds and the CUDA that each was built for", BUILD_COLUMNS, BUILD_ORDER},
+	{"openmpi", "Open MPI: releases, and the packages of each OS",
+	 WORDS("version", "os", "kind", "released", "soname", "run_packages", "source"), OS_ORDER},
+	{"os", "operating systems and the CUDA that NVIDIA's repository for each holds",
+	 WORDS("version", "package_manager", "cuda", "eol", "mirror", "image", "source"),
+	 WORDS("version")},
+	{"python", "Pythons of each OS", WORDS("version", "os", "kind", "run_packages", "source"),
+	 OS_ORDER},
+	{"require", "drivers that NVIDIA's images let in (NVIDIA_REQUIRE_CUDA), over time",
+	 WORDS("version", "from", "cuda_least", "branches", "brands", "source"),
+	 WORDS("version", "from")},
+	{"sources", "where the facts come from", WORDS("id", "title", "certainty", "where"),
+	 WORDS(NULL)},
+	{"tensorflow", "TensorFlow wheels: Python, CUDA, cuDNN and compute capabilities",
+	 WORDS("version", "python", "cuda_tested", "cudnn_tested", "glibc", "sm", "ptx", "pip",
+	       "source"),
+	 FRAMEWORK_ORDER},
+	{"toolkit", "Docker and NVIDIA's container runtimes: what came when",
+	 WORDS("component", "version", "released", "fact", "source"),
+	 WORDS("component", "version")},
+	{"torch", "PyTorch wheels: Python, CUDA, cuDNN and compute capabilities",
+	 WORDS("version", "python", "cuda_tested", "cudnn", "glibc", "sm", "ptx", "index",
+	       "source"),
+	 FRAMEWORK_ORDER},
+};
+
+static const struct matrix_view plain = {"", "rows of your own", NULL, WORDS("version")};
+
+const struct matrix_view *matrix_view(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(views); i++)
+		if (strcmp(views[i].name, name) == 0)
+			return &views[i];
+	return &plain;
+}

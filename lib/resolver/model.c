@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+#include "resolver/model.h"
+
+#include "core/str.h"
+
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *value_cell(const struct value *value, const char *column)
+{
+	return table_cell(value->table, value->row, column);
+}
+
+const char *value_title(const struct value *value, struct arena *arena)
+{
+	const char *title = component_titles[value->component];
+
+	if (value->component == COMPONENT_OS)
+		return value->version;
+	if (*value->built)
+		return arena_printf(arena, "%s %s (built for CUDA %s)", title, value->version,
+				    value->built);
+	return arena_printf(arena, "%s %s", title, value->version);
+}
+
+/* --- cells ------------------------------------------------------------------------------- */
+
+/* Equal cells on one component are parsed once, and their bits made once. */
+struct cell {
+	const char *text;
+	enum component component;
+	struct needs needs;
+	uint64_t *bits;
+};
+
+static int compare_cells(const void *left, const void *right)
+{
+	const struct cell *a = left, *b = right;
+
+	return a->component != b->component ? (int)a->component - (int)b->component
+					    : strcmp(a->text, b->text);
+}
+
+static int parse_cell(struct model *model, const struct value *value, size_t column,
+		      enum component component, const struct cell **found, struct error *err)
+{
+	const struct table *table = value->table;
+	struct cell key = {.text = table->cells[value->row * table->column_count + column],
+			   .component = component};
+	void *node = tfind(&key, &model->cells, compare_cells);
+	struct cell *cell;
+
+	if (node) {
+		*found = *(struct cell **)node;
+		return 0;
+	}
+	cell = ARENA_NEW(model->arena, struct cell);
+	*cell = key;
+	if (needs_parse(key.text, model->arena, &cell->needs, err) < 0)
+		return error_wrap(err, "%s:%zu: %s", table->paths[value->row],
+				  table->lines[value->row], table->columns[column]);
+	cell->bits = ARENA_ARRAY(model->arena, model->domains[component].count / 64 + 1, uint64_t);
+	if (!tsearch(cell, &model->cells, compare_cells))
+		oom();
+	*found = cell;
+	return 0;
+}
+
+/* The component that a column is about: "cuda", or with its _tested, "cuda_tested". */
+static enum component column_component(const char *column, bool *is_tested)
+{
+	size_t length = strlen(column);
+	char name[32];
+
+	*is_tested = length > 7 && strcmp(column + length - 7, "_tested") == 0;
+	snprintf(name, sizeof(name), "%.*s", (int)(length - (*is_tested ? 7 : 0)), column);
+	return component_by_name(name);
+}
+
+/* One column of demands or preferences, for all values of the domain. */
+static int read_column(struct model *model, struct domain *domain, const struct table *table,
+		       size_t column, struct error *err)
+{
+	bool is_tested;
+	enum component c = column_component(table->columns[column], &is_tested);
+
+	if (c == COMPONENT_NONE || (c == COMPONENT_OS && !is_tested))
+		return 0;
+	for (size_t row = 0; row < domain->count; row++) {
+		struct value *value = &domain->values[row];
+		const struct cell *cell = NULL;
+
+		if (!*table->cells[row * table->column_count + column])
+			continue;
+		if (parse_cell(model, value, column, c, &cell, err) < 0)
+			return -1;
+		*(is_tested ? &value->prefers[c] : &value->needs[c]) = &cell->needs;
+		*(is_tested ? &value->likes[c] : &value->admits[c]) = cell->bits;
+	}
+	return 0;
+}
+
+static void mark_cell(const void *node, VISIT visit, void *arg)
+{
+	const struct cell *cell = *(struct cell *const *)node;
+	const struct model *model = arg;
+	const struct domain *domain = &model->domains[cell->component];
+
+	if (visit != postorder && visit != leaf)
+		return;
+	for (size_t i = 0; i < domain->count; i++)
+		if (needs_admit(&cell->needs, domain->values[i].version))
+			cell->bits[i / 64] |= 1ULL << (i % 64);
+}
+
+static void keep_cell(void *cell)
+{
+	(void)cell; /* the arena's */
+}
+
+/* --- the order in which values are tried -------------------------------------------------- */
+
+struct kind_tier {
+	const char *kind;
+	int tier, tier_cpu;
+};
+
+/* What comes with the OS first; a stack for GPUs wants an Open MPI that is built with CUDA. */
+static const struct kind_tier kind_tiers[] = {
+	{"default", 0, 0}, {"extra", 1, 1}, {"apt", 0, 0},     {"rpm", 0, 0},
+	{"tar", 1, 1},	   {"pip", 4, 4},   {"package", 3, 0}, {"source", 2, 2},
+};
+
+static int tier_of(const struct model *model, const struct value *value)
+{
+	if (value->component == COMPONENT_OS) {
+		bool based = *value_cell(value, "base");
+
+		return (int)strtol(value_cell(value, "rank"), NULL, 10) +
+		       (model->cpu && !based ? 100 : 0);
+	}
+	/* a rebuild of somebody else's, 1.15.5+nv22.4: only when nothing else will do */
+	if (COMPONENT_BIT(value->component) & COMPONENTS_PIP)
+		return strchr(value->version, '+') != NULL;
+	/* no recipe takes an archive that it cannot check */
+	if (*value_cell(value, "download") && !*value_cell(value, "sha256") &&
+	    !*value_cell(value, "run_packages"))
+		return TIER_UNCHECKED;
+	for (size_t i = 0; i < ARRAY_LEN(kind_tiers); i++)
+		if (strcmp(kind_tiers[i].kind, value->kind) == 0)
+			return model->cpu ? kind_tiers[i].tier_cpu : kind_tiers[i].tier;
+	return 0;
+}
+
+/* "11.2" of "==11.2.*", for ordering builds of one release. */
+static const char *tested_cuda(const struct value *value)
+{
+	const struct needs *cuda = value->prefers[COMPONENT_CUDA];
+
+	return cuda && cuda->count && cuda->alternatives[0].clause_count
+		       ? cuda->alternatives[0].clauses[0].version
+		       : value->built;
+}
+
+static int compare_names(const struct value *a, const struct value *b)
+{
+	int order = strncmp(a->version, b->version, strcspn(a->version, "0123456789"));
+
+	return order ? order : -version_compare(a->version, b->version);
+}
+
+static int compare_values(const void *left, const void *right, void *arg)
+{
+	const struct value *a = left, *b = right;
+	const struct model *model = arg;
+	int order = a->tier - b->tier;
+
+	if (!order)
+		order = a->component == COMPONENT_OS ? compare_names(a, b)
+						     : version_compare(b->version, a->version);
+	if (!order)
+		order = version_compare(tested_cuda(b), tested_cuda(a));
+	if (order && a->tier == b->tier && model->oldest)
+		order = -order;
+	return order ? order : (a->row > b->row) - (a->row < b->row);
+}
+
+static int compare_by_version(const void *left, const void *right)
+{
+	const struct value *const *a = left, *const *b = right;
+
+	return version_compare((*a)->version, (*b)->version);
+}
+
+struct value **model_by_version(const struct domain *domain, struct arena *arena)
+{
+	struct value **sorted = ARENA_ARRAY(arena, domain->count + 1, struct value *);
+
+	for (size_t i = 0; i < domain->count; i++)
+		sorted[i] = &domain->values[i];
+	qsort(sorted, domain->count, sizeof(*sorted), compare_by_version);
+	return sorted;
+}
+
+/* Where the versions of a series begin: they stand together. */
+static size_t series_begin(struct value *const *sorted, size_t count, const char *series)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (version_compare(sorted[middle]->version, series) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* CUDA releases that no image is known for come last: 13.4 before NVIDIA publishes its tags. */
+static void lower_without_image(struct arena *arena, struct domain *cuda,
+				const struct table *images)
+{
+	struct value **sorted = model_by_version(cuda, arena);
+	const char *last = "";
+
+	for (size_t i = 0; i < cuda->count; i++)
+		cuda->values[i].tier = 1;
+	for (size_t row = 0; images && row < images->row_count; row++) {
+		const char *version = table_cell(images, row, "cuda");
+
+		if (strcmp(version, last) == 0)
+			continue;
+		last = version;
+		for (size_t i = series_begin(sorted, cuda->count, version);
+		     i < cuda->count && version_in_series(sorted[i]->version, version); i++)
+			sorted[i]->tier = 0;
+	}
+}
+
+static enum packages packages_of(const struct value *value)
+{
+	const char *kind = value->component == COMPONENT_OS ? value_cell(value, "package_manager")
+							    : value->kind;
+
+	if (strcmp(kind, "apt") == 0)
+		return PACKAGES_APT;
+	return strcmp(kind, "rpm") == 0 || strcmp(kind, "yum") == 0 || strcmp(kind, "dnf") == 0
+		       ? PACKAGES_RPM
+		       : PACKAGES_ANY;
+}
+
+static int build_domain(struct model *model, enum component component, struct error *err)
+{
+	const struct table *table = catalog_table(model->catalog, component_names[component]);
+	struct domain *domain = &model->domains[component];
+
+	if (!table)
+		return 0;
+	domain->values = ARENA_ARRAY(model->arena, domain->count + 1, struct value);
+	for (size_t row = 0; row < domain->count; row++) {
+		struct value *value = &domain->values[row];
+
+		*value = (struct value){.component = component,
+					.table = table,
+					.row = row,
+					.version = table_cell(table, row, "version"),
+					.os = table_cell(table, row, "os"),
+					.source = table_cell(table, row, "source"),
+					.kind = table_cell(table, row, "kind"),
+					.built = table_cell(table, row, "built")};
+		value->tier = tier_of(model, value);
+		value->packages = packages_of(value);
+	}
+	for (size_t column = 0; column < table->column_count; column++)
+		if (read_column(model, domain, table, column, err) < 0)
+			return -1;
+	if (component == COMPONENT_CUDA)
+		lower_without_image(model->arena, domain, catalog_table(model->catalog, "image"));
+	qsort_r(domain->values, domain->count, sizeof(*domain->values), compare_values, model);
+	for (size_t i = 0; i < domain->count; i++)
+		domain->values[i].index = i;
+	return 0;
+}
+
+static int build_domains(struct model *model, struct error *err)
+{
+	int rc = 0;
+
+	for (int c = 0; c < COMPONENT_COUNT; c++) {
+		const struct table *table = catalog_table(model->catalog, component_names[c]);
+
+		model->domains[c].count = table ? table->row_count : 0;
+	}
+	for (int c = 0; c < COMPONENT_COUNT && rc == 0; c++)
+		rc = build_domain(model, (enum component)c, err);
+	if (rc == 0)
+		twalk_r(model->cells, mark_cell, model);
+	tdestroy(model->cells, keep_cell);
+	model->cells = NULL;
+	return rc;
+}
+
+/* --- which OS has an image of which CUDA -------------------------------------------------- */
+
+static struct value *os_by_name(struct model *model, const char *name)
+{
+	struct domain *domain = &model->domains[COMPONENT_OS];
+
+	for (size_t i = 0; i < domain->count; i++)
+		if (strcmp(domain->values[i].version, name) == 0)
+			return &domain->values[i];
+	return NULL;
+}
+
+static void mark_images(struct model *model)
+{
+	const struct table *images = catalog_table(model->catalog, "image");
+	const struct domain *cuda = &model->domains[COMPONENT_CUDA];
+	const char *last = "";
+	size_t words = cuda->count / 64 + 1, begin = 0;
+	struct value **sorted = model_by_version(cuda, model->arena);
+
+	for (size_t i = 0; i < model->domains[COMPONENT_OS].count; i++)
+		model->domains[COMPONENT_OS].values[i].images =
+			ARENA_ARRAY(model->arena, words, uint64_t);
+	for (size_t row = 0; images && row < images->row_count; row++) {
+		const char *version = table_cell(images, row, "cuda");
+		struct value *os = os_by_name(model, table_cell(images, row, "os"));
+
+		if (!os)
+			continue;
+		if (strcmp(version, last) != 0) {
+			begin = series_begin(sorted, cuda->count, version);
+			last = version;
+		}
+		for (size_t i = begin;
+		     i < cuda->count && version_in_series(sorted[i]->version, version); i++)
+			os->images[sorted[i]->index / 64] |= 1ULL << (sorted[i]->index % 64);
+	}
+}
+
+/* --- conflicts.csv ------------------------------------------------------------------------ */
+
+/* One condition, "horovod<=0.28.1" or "horovod"; false when it is on something else. */
+static bool read_condition(struct model *model, const char *text, size_t length,
+			   struct condition *condition)
+{
+	char *copy = arena_strndup(model->arena, text, length);
+	size_t name = strspn(copy, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+	struct needs *needs = ARENA_NEW(model->arena, struct needs);
+	struct error ignored = {0};
+
+	*condition = (struct condition){
+		.component = component_by_name(arena_strndup(model->arena, copy, name))};
+	if (condition->component == COMPONENT_NONE)
+		return false;
+	if (!copy[name])
+		return true;
+	/* a name before each alternative reads better: openmpi==2.1.3|==2.1.4 */
+	if (needs_parse(copy + name, model->arena, needs, &ignored) < 0)
+		return false;
+	condition->needs = needs;
+	return true;
+}
+
+static bool read_conflict(struct model *model, const struct table *table, size_t row,
+			  struct conflict_rule *rule)
+{
+	const char *at = table_cell(table, row, "when");
+
+	*rule = (struct conflict_rule){
+		.id = table_cell(table, row, "id"),
+		.text = at,
+		.symptom = table_cell(table, row, "symptom"),
+		.fix = table_cell(table, row, "fix"),
+		.source = table_cell(table, row, "source"),
+		.refuses = strcmp(table_cell(table, row, "effect"), "refuse") == 0,
+	};
+	while (*at) {
+		size_t length = strcspn(at, "&"), trimmed = length;
+		struct condition *condition = &rule->conditions[rule->condition_count];
+
+		while (trimmed && at[trimmed - 1] == ' ')
+			trimmed--;
+		if (rule->condition_count++ == CONDITIONS_MAX ||
+		    !read_condition(model, at, trimmed, condition))
+			return false;
+		rule->components |= COMPONENT_BIT(condition->component);
+		at += length;
+		at += strspn(at, "& ");
+	}
+	return rule->condition_count > 0;
+}
+
+static void read_conflicts(struct model *model)
+{
+	const struct table *table = catalog_table(model->catalog, "conflicts");
+
+	if (!table)
+		return;
+	model->conflicts = ARENA_ARRAY(model->arena, table->row_count + 1, struct conflict_rule);
+	for (size_t row = 0; row < table->row_count; row++)
+		if (read_conflict(model, table, row, &model->conflicts[model->conflict_count])) {
+			const struct conflict_rule *rule =
+				&model->conflicts[model->conflict_count++];
+
+			model->has_driver_rule |=
+				rule->refuses &&
+				(rule->components & COMPONENT_BIT(COMPONENT_DRIVER));
+		}
+	model->conflict_words = model->conflict_count / 64 + 1;
+}
+
+static bool passes(const struct conflict_rule *rule, const struct value *value)
+{
+	for (size_t i = 0; i < rule->condition_count; i++)
+		if (rule->conditions[i].component == value->component &&
+		    rule->conditions[i].needs &&
+		    !needs_admit(rule->conditions[i].needs, value->version))
+			return false;
+	return true;
+}
+
+static void mark_conflicts(struct model *model)
+{
+	for (int c = 0; c < COMPONENT_COUNT; c++)
+		for (size_t i = 0; i < model->domains[c].count; i++) {
+			struct value *value = &model->domains[c].values[i];
+
+			value->passes = ARENA_ARRAY(model->arena, model->conflict_words, uint64_t);
+			for (size_t k = 0; k < model->conflict_count; k++)
+				if (passes(&model->conflicts[k], value))
+					value->passes[k / 64] |= 1ULL << (k % 64);
+		}
+}
+
+/* Conflicts of two components are looked at ahead (prune.h); the others when they are complete. */
+static void mark_pairs(struct model *model)
+{
+	for (int c = 0; c < COMPONENT_COUNT; c++) {
+		const struct domain *domain = &model->domains[c];
+
+		model->pair_rules[c] = ARENA_ARRAY(model->arena, model->conflict_words, uint64_t);
+		for (size_t k = 0; k < model->conflict_count; k++) {
+			struct conflict_rule *rule = &model->conflicts[k];
+
+			if (!rule->refuses || !(rule->components & COMPONENT_BIT(c)) ||
+			    __builtin_popcount(rule->components) != 2)
+				continue;
+			model->pair_rules[c][k / 64] |= 1ULL << (k % 64);
+			rule->passing[c] =
+				ARENA_ARRAY(model->arena, domain->count / 64 + 1, uint64_t);
+			for (size_t i = 0; i < domain->count; i++)
+				if (bit_is_set(domain->values[i].passes, k))
+					rule->passing[c][i / 64] |= 1ULL << (i % 64);
+		}
+	}
+}
+
+int model_build(const struct catalog *catalog, const struct model_options *options,
+		struct arena *arena, struct model *model, struct error *err)
+{
+	*model = (struct model){.catalog = catalog,
+				.arena = arena,
+				.oldest = options->oldest,
+				.cpu = options->cpu,
+				.conflict_words = 1};
+	if (build_domains(model, err) < 0)
+		return -1;
+	mark_images(model);
+	read_conflicts(model);
+	mark_conflicts(model);
+	mark_pairs(model);
+	return 0;
+}

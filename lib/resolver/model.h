@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model.h - the catalog made ready for the search: one value per row, its requirement cells parsed,
+ * the rows of each component in the order in which they are tried.
+ *
+ * Built once per catalog and preference; read-only afterwards. Everything lives in the arena.
+ */
+#ifndef RESOLVER_MODEL_H
+#define RESOLVER_MODEL_H
+
+#include "resolver/catalog.h"
+#include "plan/component.h"
+#include "plan/version.h"
+
+/* What installs the value; of an OS, its package manager. */
+enum packages { PACKAGES_ANY, PACKAGES_APT, PACKAGES_RPM };
+
+/* The tier of a row that names an archive without its checksum: taken only when it is asked for. */
+#define TIER_UNCHECKED 9
+
+/* One row of a component's table. */
+struct value {
+	enum component component;
+	const struct table *table;
+	size_t row, index; /* index: in the domain */
+	const char *version, *os, *source, *kind;
+	const char *built;			      /* cuDNN, NCCL: the CUDA of the build */
+	const struct needs *needs[COMPONENT_COUNT];   /* NULL: no demand */
+	const struct needs *prefers[COMPONENT_COUNT]; /* NULL: no preference */
+	/* what they admit, bit per value of that component; NULL where they are */
+	const uint64_t *admits[COMPONENT_COUNT], *likes[COMPONENT_COUNT];
+	uint64_t *passes; /* bit per conflict: it does not speak of the component, or its condition
+			     holds */
+	uint64_t *images; /* OS: bit per CUDA value that has an image for it */
+	int tier;	  /* tried first when lower */
+	enum packages packages;
+};
+
+struct domain {
+	size_t count;
+	struct value *values; /* in the order of preference */
+};
+
+struct condition {
+	enum component component;
+	const struct needs *needs; /* NULL: any version */
+};
+
+#define CONDITIONS_MAX 6
+
+/* A row of conflicts.csv whose conditions are all on components. */
+struct conflict_rule {
+	const char *id, *text; /* `when`, as it is written */
+	const char *symptom, *fix, *source;
+	bool refuses; /* false: only warned about */
+	uint32_t components;
+	size_t condition_count;
+	struct condition conditions[CONDITIONS_MAX];
+	uint64_t
+		*passing[COMPONENT_COUNT]; /* of a pair that refuses: bit per value that it is on */
+};
+
+struct model {
+	const struct catalog *catalog;
+	struct arena *arena;
+	bool oldest, cpu;
+	bool has_driver_rule; /* a known conflict that refuses is on drivers */
+	struct domain domains[COMPONENT_COUNT];
+	size_t conflict_count, conflict_words;
+	struct conflict_rule *conflicts;
+	uint64_t *pair_rules[COMPONENT_COUNT]; /* bit per conflict of it and one other component */
+	void *cells;			       /* while it is built */
+};
+
+struct model_options {
+	bool oldest; /* --prefer oldest */
+	bool cpu;    /* a stack without GPUs: the order of OSes and Open MPIs differs */
+};
+
+/* ERROR_USAGE names the file and line of a cell that does not parse. */
+int model_build(const struct catalog *catalog, const struct model_options *options,
+		struct arena *arena, struct model *model, struct error *err);
+
+static inline bool bit_is_set(const uint64_t *words, size_t bit)
+{
+	return words[bit / 64] >> (bit % 64) & 1;
+}
+
+/* Whether the demand of `value` on the component of `other`, if it has one, admits it. */
+static inline bool value_admits(const struct value *value, const struct value *other)
+{
+	const uint64_t *bits = value->admits[other->component];
+
+	return !bits || bit_is_set(bits, other->index);
+}
+
+/* All values of a component, the oldest version first; the array lives in the arena. */
+struct value **model_by_version(const struct domain *domain, struct arena *arena);
+
+/* A cell of the value's row, "" when the table has no such column. */
+const char *value_cell(const struct value *value, const char *column);
+
+/* "CUDA 11.8.0", "cuDNN 8.1.1.33 (built for CUDA 11.2)", "Python 3.8". */
+const char *value_title(const struct value *value, struct arena *arena);
+
+#endif

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+#include "resolver/request.h"
+
+#include "core/str.h"
+#include "resolver/rules/rule_gpu.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- reading ------------------------------------------------------------------------------ */
+
+/* A near word is meant when it begins the same way, or one of the two is in the other. */
+static const char *meant(const char *word, const char *const *known)
+{
+	const char *near = nearest_word(word, known);
+
+	return near && (near[0] == word[0] || strstr(word, near) || strstr(near, word)) ? near
+											: NULL;
+}
+
+static int refuse_name(const struct requirement *req, struct error *err)
+{
+	const char *near = meant(req->name, component_names);
+
+	/* tensorflow-gpu, pytorch, libnccl2: a name that holds one of ours */
+	for (size_t i = 0; !near && component_names[i]; i++)
+		if (strstr(req->name, component_names[i]) && strlen(component_names[i]) > 2)
+			near = component_names[i];
+
+	error_set(err, ERROR_USAGE, "'%s': nothing is known as '%s'", req->text, req->name);
+	return error_advise(err, near ? "did you mean '%s'?" : "see 'ringup help resolve'%s",
+			    near ? near : "");
+}
+
+static bool is_exact(const struct requirement *req)
+{
+	return req->clause_count == 1 && req->clauses[0].operator== VERSION_EQ;
+}
+
+/* The version of a pin without the ".*" of a series. */
+static const char *pinned(const struct requirement *req, struct arena *arena)
+{
+	const char *version = req->clauses[0].version;
+
+	/* NVIDIA's names of branches: R535 */
+	if ((*version == 'R' || *version == 'r') && isdigit((unsigned char)version[1]))
+		version++;
+	return ends_with(version, ".*") ? arena_strndup(arena, version, strlen(version) - 2)
+					: version;
+}
+
+static const char **names_of(const struct model *model, enum component component)
+{
+	const struct domain *domain = &model->domains[component];
+	const char **names = ARENA_ARRAY(model->arena, domain->count + 1, const char *);
+
+	for (size_t i = 0; i < domain->count; i++)
+		names[i] = domain->values[i].version;
+	return names;
+}
+
+static int refuse_gpu(const struct model *model, const struct unit *unit, struct error *err)
+{
+	const char *near = nearest_word(unit->product, names_of(model, COMPONENT_GPU));
+
+	error_set(err, ERROR_USAGE, "'%s': the catalog knows no GPU '%s'", unit->text,
+		  unit->product);
+	return error_advise(
+		err,
+		near ? "the nearest it knows is '%s'; 'ringup matrix gpu' lists all, and sm_NN names a compute capability"
+		     : "'ringup matrix gpu' lists all, and sm_NN names a compute capability%s",
+		near ? near : "");
+}
+
+/* "sm_70", "sm_120" as compute capabilities: the last digit is the minor number. */
+static const char *capability(const char *product, struct arena *arena)
+{
+	const char *digits = product + strlen("sm_");
+	size_t length = strlen(digits);
+
+	if (!starts_with(product, "sm_") || length < 2 || length > 4 ||
+	    strspn(digits, "0123456789") != length)
+		return NULL;
+	return arena_printf(arena, "%.*s.%s", (int)length - 1, digits, digits + length - 1);
+}
+
+static int refuse_capability(const struct unit *unit, const char *near, struct error *err)
+{
+	size_t major = strcspn(near, ".");
+
+	error_set(err, ERROR_USAGE, "'%s': no GPU has the compute capability %s", unit->text,
+		  unit->sm);
+	return error_advise(err, "the nearest is sm_%.*s%s, compute capability %s", (int)major,
+			    near, near + major + 1, near);
+}
+
+static int read_gpu(const struct model *model, struct unit *unit, struct error *err)
+{
+	const struct value *twin;
+
+	if (!unit->req.clause_count)
+		return 0; /* "gpu": there is one, no matter which */
+	if (!is_exact(&unit->req))
+		return error_set(err, ERROR_USAGE,
+				 "'%s': a GPU is named with ==, as in gpu==V100 or gpu==sm_70",
+				 unit->text);
+	unit->is_pin = true;
+	unit->product = pinned(&unit->req, model->arena);
+	unit->class = "";
+	unit->sm = capability(unit->product, model->arena);
+	if (unit->sm) {
+		const char *near = gpu_capability_nearest(model, unit->sm);
+
+		return strcmp(near, unit->sm) == 0 ? 0 : refuse_capability(unit, near, err);
+	}
+	unit->gpu = gpu_find(model, unit->product, &twin);
+	if (!unit->gpu)
+		return refuse_gpu(model, unit, err);
+	if (twin)
+		return error_set(
+			err, ERROR_USAGE,
+			"'%s' is the name of more than one GPU: '%s' has compute capability %s, '%s' has %s; write one of them, or sm_NN",
+			unit->text, unit->gpu->version, value_cell(unit->gpu, "sm"), twin->version,
+			value_cell(twin, "sm"));
+	unit->product = unit->gpu->version;
+	unit->sm = value_cell(unit->gpu, "sm");
+	unit->class = value_cell(unit->gpu, "class");
+	return 0;
+}
+
+static int read_os(const struct model *model, struct unit *unit, struct error *err)
+{
+	const char *os, *near;
+
+	if (!is_exact(&unit->req))
+		return 0;
+	os = pinned(&unit->req, model->arena);
+	if (os_is_distribution(model, os))
+		return 0;
+	near = os_nearest(model, os);
+	if (!near)
+		near = meant(os, names_of(model, COMPONENT_OS));
+	error_set(err, ERROR_USAGE, "'%s': the catalog knows no OS '%s'", unit->text, os);
+	return error_advise(err,
+			    near ? "the nearest it knows is '%s'; 'ringup matrix os' lists all"
+				 : "'ringup matrix os' lists all%s",
+			    near ? near : "");
+}
+
+/* The request without what people write into names and requirement_parse does not take. */
+static char *tidy(const struct model *model, const char *text)
+{
+	char *copy = arena_strdup(model->arena, text), *at = strpbrk(copy, "=<>!~");
+
+	if (at && starts_with(copy, "os") && strchr(" =<>!~", copy[2]))
+		os_tidy(model, at);
+	/* product names have blanks and brackets: 'gpu==GTX Titan X (Maxwell)' */
+	if (at && starts_with(copy, "gpu"))
+		for (; *at; at++)
+			if (strchr("()/", *at) || (*at == ' ' && at[1] && !strpbrk(at, "=<>")))
+				*at = '_';
+	return copy;
+}
+
+/* "gpu==V100,A100": a comma stands between demands on one thing. */
+static int refuse_list(const char *text, struct error *err)
+{
+	const char *comma = strchr(text, ',');
+
+	error_set(err, ERROR_USAGE, "'%s': a request names one GPU", text);
+	return error_advise(err, "write %.*s and gpu==%.*s apart", (int)(comma - text), text,
+			    (int)strcspn(comma + 1, ","), comma + 1);
+}
+
+static int read_unit(const struct model *model, const char *text, struct units *units,
+		     struct error *err)
+{
+	struct unit *unit = &units->list[units->count];
+
+	*unit = (struct unit){.text = text};
+	if (starts_with(text, "gpu==") && strchr(text, ','))
+		return refuse_list(text, err);
+	if (requirement_parse(tidy(model, text), model->arena, &unit->req, err) < 0)
+		return -1;
+	unit->req.text = text;
+	unit->component = component_by_name(unit->req.name);
+	if (unit->component == COMPONENT_NONE)
+		return refuse_name(&unit->req, err);
+	if (unit->component == COMPONENT_GPU && read_gpu(model, unit, err) < 0)
+		return -1;
+	if (unit->component == COMPONENT_OS && read_os(model, unit, err) < 0)
+		return -1;
+	if (unit->component == COMPONENT_DRIVER && is_exact(&unit->req)) {
+		unit->is_pin = true;
+		unit->driver = pinned(&unit->req, model->arena);
+	}
+	units->asked |= COMPONENT_BIT(unit->component);
+	units->count++;
+	return 0;
+}
+
+static int too_many(struct error *err)
+{
+	return error_set(err, ERROR_USAGE, "more than %d requests, drivers and GPU models",
+			 UNITS_MAX);
+}
+
+int units_read(const struct model *model, const char *const *requests, struct units *units,
+	       struct error *err)
+{
+	for (; *requests; requests++)
+		if (units->count == UNITS_MAX)
+			return too_many(err);
+		else if (read_unit(model, *requests, units, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* --- hosts -------------------------------------------------------------------------------- */
+
+static void name_hosts(const struct model *model, struct unit *unit)
+{
+	unit->text = arena_printf(model->arena, "%s %s (host %s)", unit->driver ? "driver" : "GPU",
+				  unit->driver ? unit->driver : unit->product, unit->hosts);
+}
+
+static struct unit *find_pin(struct units *units, const char *driver, const struct value *gpu)
+{
+	for (size_t i = 0; i < units->count; i++) {
+		struct unit *unit = &units->list[i];
+
+		if (unit->hosts && (driver ? unit->driver && strcmp(unit->driver, driver) == 0
+					   : gpu && unit->gpu == gpu))
+			return unit;
+	}
+	return NULL;
+}
+
+static int add_pin(const struct model *model, const char *host, const char *driver,
+		   const struct value *gpu, struct units *units, struct error *err)
+{
+	struct unit *unit = find_pin(units, driver, gpu);
+
+	if (unit) {
+		if (!strstr(unit->hosts, host))
+			unit->hosts = arena_printf(model->arena, "%s, %s", unit->hosts, host);
+		name_hosts(model, unit);
+		return 0;
+	}
+	if (units->count == UNITS_MAX)
+		return too_many(err);
+	unit = &units->list[units->count++];
+	*unit = (struct unit){.component = driver ? COMPONENT_DRIVER : COMPONENT_GPU,
+			      .is_pin = true,
+			      .driver = driver,
+			      .gpu = gpu,
+			      .hosts = host};
+	unit->req.name = component_names[unit->component];
+	if (gpu) {
+		unit->product = gpu->version;
+		unit->sm = value_cell(gpu, "sm");
+		unit->class = value_cell(gpu, "class");
+	}
+	name_hosts(model, unit);
+	return 0;
+}
+
+int units_add_facts(const struct model *model, const struct facts *facts, size_t count,
+		    struct units *units, struct error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *at = facts[i].gpus;
+
+		if (*facts[i].driver &&
+		    add_pin(model, facts[i].host, facts[i].driver, NULL, units, err) < 0)
+			return -1;
+		while (*at) {
+			size_t length = strcspn(at, ";");
+			const char *product = arena_strndup(model->arena, at, length);
+			const struct value *twin, *gpu = gpu_find(model, product, &twin);
+
+			if (twin)
+				gpu = NULL; /* another GPU as well */
+			if (!gpu && units->unknown_count < UNITS_MAX)
+				units->unknown[units->unknown_count++] = arena_printf(
+					model->arena,
+					"host %s: the catalog does not know the GPU '%s'; it is left out of account",
+					facts[i].host, product);
+			else if (gpu && add_pin(model, facts[i].host, NULL, gpu, units, err) < 0)
+				return -1;
+			at += length + (at[length] == ';');
+		}
+	}
+	return 0;
+}
+
+/* --- what a unit admits -------------------------------------------------------------------- */
+
+static uint8_t *new_admits(const struct model *model, struct unit *unit, enum component c)
+{
+	unit->admits[c] = ARENA_ARRAY(model->arena, model->domains[c].count + 1, uint8_t);
+	return unit->admits[c];
+}
+
+/* Whether a row of a Python package has exactly this version: else == means the series. */
+static bool is_known_exactly(const struct domain *domain, const struct requirement *req)
+{
+	for (size_t i = 0; i < domain->count; i++)
+		if (requirement_admits(req, domain->values[i].version))
+			return true;
+	return false;
+}
+
+/* "2.5.6-1+cuda9.0" and "1.8.1+cu111" name a build: the version, then the CUDA. */
+static bool is_build(const struct value *value, const char *wanted, struct arena *arena)
+{
+	const char *plus = strchr(wanted, '+');
+	const char *version = plus ? arena_strndup(arena, wanted, (size_t)(plus - wanted)) : NULL;
+
+	if (!plus)
+		return false;
+	/* cuDNN's packages carry a release number that its versions do not: 8.2.4.15-1+cuda11.4 */
+	if (!version_in_series(value->version, version) &&
+	    !version_in_series(value->version,
+			       arena_strndup(arena, version, strcspn(version, "-"))))
+		return false;
+	if (starts_with(plus, "+cuda"))
+		return strcmp(value->built, plus + strlen("+cuda")) == 0;
+	return strstr(value_cell(value, "pip"), plus) ||
+	       ends_with(value_cell(value, "index"), arena_printf(arena, "/%s", plus + 1));
+}
+
+/*
+ * gcc 9.3.0 where 9.4.0 is known: its rules are by major version since gcc 5, by the first two
+ * numbers before and for Python and glibc; so an unknown patch version counts as its series. "" for
+ * others.
+ */
+static const char *series_of(const struct unit *unit, struct arena *arena)
+{
+	const char *version = unit->req.clauses[0].version;
+	size_t length = strcspn(version, ".");
+
+	if (!is_exact(&unit->req) || strpbrk(version, "*+-"))
+		return "";
+	if (unit->component != COMPONENT_GCC && unit->component != COMPONENT_PYTHON &&
+	    unit->component != COMPONENT_GLIBC)
+		return "";
+	if ((unit->component != COMPONENT_GCC || strtol(version, NULL, 10) < 5) && version[length])
+		length += 1 + strcspn(version + length + 1, ".");
+	return version[length] ? arena_strndup(arena, version, length) : "";
+}
+
+static void admit_series(const struct model *model, struct unit *unit)
+{
+	const struct domain *domain = &model->domains[unit->component];
+	const char *series = series_of(unit, model->arena);
+	uint8_t *admits = unit->admits[unit->component];
+
+	for (size_t i = 0; i < domain->count && *series; i++)
+		if (!admits[i] && version_in_series(domain->values[i].version, series))
+			admits[i] = ADMIT_SERIES;
+}
+
+static void admit_request(const struct model *model, struct unit *unit)
+{
+	const struct domain *domain = &model->domains[unit->component];
+	uint8_t *admits = new_admits(model, unit, unit->component);
+	bool pip = (COMPONENT_BIT(unit->component) & COMPONENTS_PIP) &&
+		   is_known_exactly(domain, &unit->req);
+	const char *wanted = is_exact(&unit->req) ? unit->req.clauses[0].version : "";
+
+	for (size_t i = 0; i < domain->count; i++) {
+		const char *version = domain->values[i].version;
+
+		admits[i] = (pip ? requirement_admits(&unit->req, version)
+				 : requirement_admits_series(&unit->req, version)) ||
+			    is_build(&domain->values[i], wanted, model->arena);
+	}
+	admit_series(model, unit);
+}
+
+static void admit_driver(const struct model *model, struct unit *unit, bool compat)
+{
+	const struct domain *cuda = &model->domains[COMPONENT_CUDA];
+	uint8_t *admits = new_admits(model, unit, COMPONENT_CUDA);
+
+	for (size_t i = 0; i < cuda->count; i++)
+		admits[i] = (uint8_t)driver_runs(model, unit->driver, &cuda->values[i], compat);
+}
+
+static void admit_gpu(const struct model *model, struct unit *unit)
+{
+	static const enum component wheels[] = {COMPONENT_TENSORFLOW, COMPONENT_TORCH,
+						COMPONENT_MXNET};
+	const struct domain *cuda = &model->domains[COMPONENT_CUDA];
+	const struct domain *cudnn = &model->domains[COMPONENT_CUDNN];
+	uint8_t *admits = new_admits(model, unit, COMPONENT_CUDA);
+
+	for (size_t i = 0; i < cuda->count; i++)
+		admits[i] = (uint8_t)gpu_takes_cuda(unit, &cuda->values[i]);
+	admits = new_admits(model, unit, COMPONENT_CUDNN);
+	for (size_t i = 0; i < cudnn->count; i++)
+		admits[i] = (uint8_t)gpu_takes_cudnn(unit, &cudnn->values[i]);
+	for (size_t w = 0; w < ARRAY_LEN(wheels); w++) {
+		const struct domain *domain = &model->domains[wheels[w]];
+
+		admits = new_admits(model, unit, wheels[w]);
+		for (size_t i = 0; i < domain->count; i++)
+			admits[i] = (uint8_t)gpu_takes_wheel(model, unit, &domain->values[i]);
+	}
+}
+
+/* Forward compatibility is for data-center GPUs (and Jetson): GeForce answers with error 804. */
+static bool may_use_compat(const struct units *units)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < units->count; i++) {
+		const struct unit *unit = &units->list[i];
+
+		if (!unit->is_pin || unit->component != COMPONENT_GPU)
+			continue;
+		if (strcmp(unit->class, "datacenter") != 0 && strcmp(unit->class, "jetson") != 0)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+void units_apply(const struct model *model, struct units *units)
+{
+	units->compat = may_use_compat(units);
+	for (size_t i = 0; i < units->count; i++) {
+		struct unit *unit = &units->list[i];
+
+		if (unit->is_pin && unit->component == COMPONENT_GPU)
+			admit_gpu(model, unit);
+		else if (unit->is_pin)
+			admit_driver(model, unit, units->compat);
+		else if (unit->req.clause_count)
+			admit_request(model, unit);
+	}
+}

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: MIT */
+#include "resolver/resolve.h"
+
+#include "resolver/rules/base_tag.h"
+#include "resolver/search/conflict.h"
+#include "resolver/search/groups.h"
+#include "resolver/search/known.h"
+#include "resolver/explain/reason.h"
+#include "resolver/rules/rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct resolver {
+	const struct resolve_input *input;
+	struct arena *arena;
+	struct model model;
+	struct units units;
+	struct search search;
+	const char *hints[COMPONENT_COUNT];
+	struct unsatisfied *why;
+	struct error *err;
+};
+
+/* --- is it a stack for GPUs? --------------------------------------------------------------- */
+
+static uint32_t named_components(const struct resolve_input *input, struct arena *arena)
+{
+	struct error ignored = {0};
+	struct requirement req;
+	uint32_t named = 0;
+
+	for (const char *const *text = input->requests; *text; text++) {
+		requirement_parse(*text, arena, &req, &ignored);
+		named |= COMPONENT_BIT(component_by_name(req.name));
+	}
+	return named & ~COMPONENT_BIT(COMPONENT_NONE);
+}
+
+/*
+ * auto: GPUs when a host has a driver or a request names something of theirs. A framework alone
+ * means GPUs too, unless the hosts were asked and have none.
+ */
+static bool wants_gpus(const struct resolve_input *input, struct arena *arena)
+{
+	uint32_t named = named_components(input, arena);
+
+	if (strcmp(input->accelerator, "auto") != 0)
+		return strcmp(input->accelerator, "cuda") == 0;
+	for (size_t i = 0; i < input->fact_count; i++)
+		if (*input->facts[i].driver)
+			return true;
+	return (named & COMPONENTS_GPU) || ((named & COMPONENTS_PIP) && !input->fact_count);
+}
+
+/* --- no answer ------------------------------------------------------------------------------ */
+
+static int unsatisfied(struct resolver *r)
+{
+	struct unsatisfied *why = r->why;
+	const char *advice = "";
+
+	error_set(r->err, ERROR_UNSATISFIED, "no stack satisfies the request%s%s",
+		  why->nothing ? ": " : "", why->nothing ? why->nothing : "");
+	for (size_t i = 0; i < why->count; i++) {
+		size_t used = strlen(r->err->text);
+		/* one reason for several requests is said once */
+		bool goes_on = i + 1 < why->count && strcmp(why->conflicts[i].because,
+							    why->conflicts[i + 1].because) == 0;
+		bool went_on =
+			i && strcmp(why->conflicts[i].because, why->conflicts[i - 1].because) == 0;
+
+		snprintf(r->err->text + used, sizeof(r->err->text) - used, "%s%s%s%s",
+			 !i	   ? ": "
+			 : went_on ? " and "
+				   : "; ",
+			 why->conflicts[i].request, goes_on ? "" : ": ",
+			 goes_on ? "" : why->conflicts[i].because);
+	}
+	for (size_t i = 0; i < why->suggestion_count; i++)
+		advice = arena_printf(r->arena, "%s%s%s", advice, i ? ", or " : "",
+				      why->suggestions[i]);
+	if (*advice)
+		error_advise(r->err, "this would work: %s", advice);
+	for (size_t i = 0; i < why->group_count; i++)
+		advice = arena_printf(r->arena, "%s%s%s -> %s", i ? advice : "", i ? "; " : "",
+				      why->groups[i].members, why->groups[i].stack);
+	if (why->group_count)
+		error_advise(r->err, "split the cluster: %s", advice);
+	return -1;
+}
+
+/* A catalog without CUDA: says which host or request wants GPUs. */
+static int refuse_gpus(struct resolver *r)
+{
+	const struct resolve_input *input = r->input;
+	struct error ignored = {0};
+	struct requirement req;
+
+	for (size_t i = 0; i < input->fact_count && strcmp(input->accelerator, "auto") == 0; i++)
+		if (*input->facts[i].driver)
+			unsatisfied_add(
+				r->why, arena_printf(r->arena, "host %s", input->facts[i].host),
+				arena_printf(
+					r->arena,
+					"it has NVIDIA driver %s, and this catalog holds no CUDA rows; write accelerator: cpu for a CPU stack",
+					input->facts[i].driver),
+				"");
+	for (const char *const *text = input->requests; *text; text++) {
+		if (requirement_parse(*text, r->arena, &req, &ignored) < 0)
+			continue;
+		if (COMPONENT_BIT(component_by_name(req.name)) & (COMPONENTS_GPU | COMPONENTS_PIP))
+			unsatisfied_add(
+				r->why, *text,
+				arena_printf(r->arena, "the catalog has no rows for %s", req.name),
+				"");
+	}
+	if (!r->why->count)
+		unsatisfied_add(
+			r->why, "accelerator: cuda",
+			"this catalog holds no CUDA rows; write accelerator: cpu for a CPU stack",
+			"");
+	return unsatisfied(r);
+}
+
+/* Requests for GPU parts in a stack that was said to be for CPUs. */
+static int check_accelerator(struct resolver *r)
+{
+	if (!r->model.cpu)
+		return 0;
+	for (size_t i = 0; i < r->units.count; i++) {
+		const struct unit *unit = &r->units.list[i];
+
+		if (!(COMPONENT_BIT(unit->component) & COMPONENTS_GPU) || unit->hosts)
+			continue;
+		unsatisfied_add(r->why, unit->text, "accelerator: cpu means a stack without GPUs",
+				"");
+		return unsatisfied(r);
+	}
+	return 0;
+}
+
+/* Something that every stack has and the catalog has no row of. */
+static const char *missing_component(const struct resolver *r, uint32_t parts)
+{
+	for (int c = 0; c < COMPONENT_COUNT; c++)
+		if ((parts & COMPONENT_BIT(c)) && !r->model.domains[c].count)
+			return component_names[c];
+	return NULL;
+}
+
+static int explain(struct resolver *r)
+{
+	const char *missing =
+		missing_component(r, stack_parts(&r->model, &r->units, r->search.active));
+	const struct conflict_rule *known;
+	uint64_t set;
+
+	if (missing) {
+		unsatisfied_add(r->why, missing,
+				arena_printf(r->arena, "the catalog has no %s.csv, or no row in it",
+					     missing),
+				"");
+		return unsatisfied(r);
+	}
+	r->search.hints = NULL;
+	set = conflict_set(&r->search);
+	known = known_conflict(&r->search, set);
+	if (known) {
+		known_explain(&r->search, set, known, r->why);
+		conflict_suggest(&r->search, set, r->why);
+	} else {
+		conflict_explain(&r->search, set, r->why);
+	}
+	groups_find(&r->search, set, r->why);
+	return unsatisfied(r);
+}
+
+/* --- the answer ------------------------------------------------------------------------------ */
+
+/* The versions to stay with, of everything that was not named to move. */
+static void set_hints(struct resolver *r)
+{
+	const struct plan *keep = r->input->keep;
+
+	for (size_t i = 0; keep && i < keep->count; i++) {
+		enum component c = component_by_name(keep->choices[i].name);
+		bool moves = false;
+
+		for (const char *const *name = r->input->move; name && *name; name++)
+			moves |= strcmp(*name, keep->choices[i].name) == 0;
+		if (c != COMPONENT_NONE && !moves)
+			r->hints[c] = keep->choices[i].version;
+	}
+	r->search.hints = r->hints;
+}
+
+/* A base image that was given and cannot be pulled. */
+static int check_base(struct resolver *r)
+{
+	struct base_tag tag;
+
+	if (!r->input->base)
+		return 0;
+	base_tag_check(r->model.catalog, r->input->base, r->arena, &tag);
+	if (!tag.refused)
+		return 0;
+	unsatisfied_add(r->why, arena_printf(r->arena, "image.base: %s", r->input->base),
+			tag.because, tag.source);
+	if (tag.instead)
+		r->why->suggestions[r->why->suggestion_count++] =
+			arena_printf(r->arena, "image.base: %s", tag.instead);
+	return unsatisfied(r);
+}
+
+static void add_notes(struct resolver *r, struct plan *plan)
+{
+	const struct resolve_input *input = r->input;
+	struct base_tag tag = {.because = NULL};
+
+	plan_add_host_notes(&r->search, input->facts, input->fact_count, plan);
+	if (input->base)
+		base_tag_check(r->model.catalog, input->base, r->arena, &tag);
+	if (tag.because && plan->note_count < PLAN_NOTES_MAX)
+		plan->notes[plan->note_count++] =
+			arena_printf(r->arena, "%s: %s [%s]", input->base, tag.because, tag.source);
+}
+
+/* Names that nothing is known as are a matter of usage, whatever the catalog holds. */
+static int check_words(struct resolver *r)
+{
+	for (const char *const *text = r->input->requests; *text; text++) {
+		struct requirement req;
+
+		if (requirement_parse(*text, r->arena, &req, r->err) < 0)
+			return -1;
+		if (component_by_name(req.name) == COMPONENT_NONE)
+			return units_read(&r->model, WORDS(*text), &r->units, r->err);
+	}
+	return 0;
+}
+
+/* Nothing of a stack for CPUs is chosen, or explained, by CUDA. */
+static void leave_out_gpus(struct model *model)
+{
+	for (int c = 0; c < COMPONENT_COUNT; c++)
+		if (COMPONENT_BIT(c) & COMPONENTS_GPU)
+			model->domains[c].count = 0;
+}
+
+static int begin(struct resolver *r, const struct catalog *catalog,
+		 const struct resolve_input *input, struct arena *arena, struct unsatisfied *why,
+		 struct error *err)
+{
+	struct model_options options = {.oldest = input->oldest, .cpu = !wants_gpus(input, arena)};
+
+	*r = (struct resolver){.input = input, .arena = arena, .why = why, .err = err};
+	*why = (struct unsatisfied){0};
+	if (model_build(catalog, &options, arena, &r->model, err) < 0)
+		return -1;
+	if (!options.cpu && !r->model.domains[COMPONENT_CUDA].count)
+		return check_words(r) < 0 ? -1 : refuse_gpus(r);
+	if (units_read(&r->model, input->requests, &r->units, err) < 0)
+		return -1;
+	if (!r->model.cpu &&
+	    units_add_facts(&r->model, input->facts, input->fact_count, &r->units, err) < 0)
+		return -1;
+	r->units.is_auto = strcmp(input->accelerator, "auto") == 0;
+	units_apply(&r->model, &r->units);
+	if (r->model.cpu)
+		leave_out_gpus(&r->model);
+	/* what one unit brings into the stack another search may need: set up for all */
+	search_init(&r->search, &r->model, &r->units, (1U << COMPONENT_COUNT) - 1);
+	set_hints(r);
+	return check_accelerator(r) < 0 ? -1 : check_base(r);
+}
+
+static bool find(struct resolver *r)
+{
+	uint64_t all = r->search.active;
+	int levels = r->units.compat ? LEVEL_COUNT : LEVEL_COMPAT;
+
+	for (int level = LEVEL_PLAIN; level < levels; level++) {
+		r->search.level = (enum search_level)level;
+		if (units_work(&r->search, all))
+			return true;
+	}
+	return false;
+}
+
+static void begin_plan(const struct resolver *r, const struct catalog *catalog, struct plan *plan)
+{
+	size_t count = 0;
+
+	while (r->input->requests[count])
+		count++;
+	*plan = (struct plan){.accelerator = r->model.cpu ? "cpu" : "cuda",
+			      .revision = arena_strdup(r->arena, catalog->revision),
+			      .request_count = count,
+			      .requests = ARENA_ARRAY(r->arena, count + 1, const char *)};
+	for (size_t i = 0; i < count; i++)
+		plan->requests[i] = arena_strdup(r->arena, r->input->requests[i]);
+}
+
+int resolve(const struct catalog *catalog, const struct resolve_input *input, struct arena *arena,
+	    struct plan *plan, struct unsatisfied *why, struct error *err)
+{
+	struct resolver *r = ARENA_NEW(arena, struct resolver);
+
+	*plan = (struct plan){.accelerator = "cpu", .revision = ""};
+	if (begin(r, catalog, input, arena, why, err) < 0)
+		return -1;
+	begin_plan(r, catalog, plan);
+	if (!find(r))
+		return explain(r);
+	plan_from_search(&r->search, plan);
+	add_notes(r, plan);
+	return 0;
+}
+
+/* --- every stack ------------------------------------------------------------------------------ */
+
+static const enum component main_parts[] = {COMPONENT_TENSORFLOW, COMPONENT_TORCH, COMPONENT_MXNET,
+					    COMPONENT_HOROVOD,	  COMPONENT_CUDA,  COMPONENT_OS,
+					    COMPONENT_PYTHON};
+
+struct walk {
+	struct resolver *resolver;
+	const struct catalog *catalog;
+	size_t left;
+	bool (*each)(const struct plan *plan, void *arg);
+	void *arg;
+};
+
+static bool walk_give(struct walk *walk)
+{
+	struct plan *plan = ARENA_NEW(walk->resolver->arena, struct plan);
+
+	begin_plan(walk->resolver, walk->catalog, plan);
+	plan_from_search(&walk->resolver->search, plan);
+	add_notes(walk->resolver, plan);
+	return walk->each(plan, walk->arg) && --walk->left > 0;
+}
+
+static int compare_ranked(const void *left, const void *right)
+{
+	const struct ranked *a = left, *b = right;
+
+	return a->rank != b->rank
+		       ? a->rank - b->rank
+		       : (a->value->index > b->value->index) - (a->value->index < b->value->index);
+}
+
+/* The values in the order in which a search with what is fixed so far would try them. */
+static const struct ranked *rank_values(struct search *s, const struct domain *domain)
+{
+	struct ranked *order = ARENA_ARRAY(s->model->arena, domain->count + 1, struct ranked);
+
+	for (int c = 0; c < COMPONENT_COUNT; c++)
+		s->now.chosen[c] = s->fixed[c];
+	for (size_t i = 0; i < domain->count; i++)
+		order[i] = (struct ranked){&domain->values[i], rules_rank(s, &domain->values[i])};
+	qsort(order, domain->count, sizeof(*order), compare_ranked);
+	return order;
+}
+
+/* Fixes one main component after the other; false when enough were given. */
+static bool walk_parts(struct walk *walk, size_t part)
+{
+	struct search *s = &walk->resolver->search;
+	const struct domain *domain;
+	const struct ranked *order;
+	const char *last = NULL;
+
+	while (part < ARRAY_LEN(main_parts) && !(s->parts & COMPONENT_BIT(main_parts[part])))
+		part++;
+	if (part == ARRAY_LEN(main_parts))
+		return search_run(s) ? walk_give(walk) : true;
+	domain = &s->model->domains[main_parts[part]];
+	order = rank_values(s, domain);
+	for (size_t i = 0; i < domain->count; i++) {
+		s->fixed[main_parts[part]] = order[i].value;
+		/* an OS's Python and the same from source are one stack here */
+		if ((last && strcmp(last, order[i].value->version) == 0) || !search_run(s))
+			continue;
+		if (main_parts[part] == COMPONENT_PYTHON)
+			last = order[i].value->version;
+		if (!walk_parts(walk, part + 1))
+			return false;
+	}
+	s->fixed[main_parts[part]] = NULL;
+	return true;
+}
+
+int resolve_all(const struct catalog *catalog, const struct resolve_input *input, size_t limit,
+		bool (*each)(const struct plan *plan, void *arg), void *arg, struct arena *arena,
+		struct unsatisfied *why, struct error *err)
+{
+	struct resolver *r = ARENA_NEW(arena, struct resolver);
+	struct walk walk = {r, catalog, limit, each, arg};
+
+	if (begin(r, catalog, input, arena, why, err) < 0)
+		return -1;
+	if (!find(r))
+		return explain(r);
+	walk_parts(&walk, 0);
+	return 0;
+}
+
+/*
+ * --- is a plan of yesterday still a stack? -----------------------------------------------------
+ */
+
+/* The row that the choice was made from, or the first of that version, for that OS unless NULL. */
+static const struct value *value_of(const struct domain *domain, const struct choice *choice,
+				    const struct choice *os)
+{
+	const struct value *found = NULL;
+
+	for (size_t i = 0; i < domain->count; i++) {
+		const struct value *value = &domain->values[i];
+
+		if (strcmp(value->version, choice->version) != 0 ||
+		    (os && *value->os && strcmp(value->os, os->version) != 0))
+			continue;
+		if (!found)
+			found = value;
+		if (strcmp(value_cell(value, "run_packages"), choice->run_packages) == 0 &&
+		    strcmp(value_cell(value, "sha256"), choice->sha256) == 0 &&
+		    strcmp(value_cell(value, "pip"), choice->pip) == 0 &&
+		    strcmp(value_cell(value, "index"), choice->index) == 0)
+			return value;
+	}
+	return found;
+}
+
+/* The first of the fixed values that a unit or a rule does not allow. */
+static int explain_fixed(struct resolver *r)
+{
+	struct search *s = &r->search;
+	const char *text = NULL, *source = "";
+
+	s->now = (struct assignment){0};
+	for (int c = 0; c < COMPONENT_COUNT && !text; c++) {
+		const struct value *value = s->fixed[c];
+
+		if (!value)
+			continue;
+		for (size_t u = 0; u < r->units.count && !text; u++)
+			if (r->units.list[u].admits[c] &&
+			    r->units.list[u].admits[c][value->index] == ADMIT_NO)
+				unit_explain(&r->model, &r->units.list[u], value, &text, &source);
+		if (!text)
+			rules_explain(s, value, &text, &source);
+		s->now.chosen[c] = value;
+		if (text)
+			unsatisfied_add(r->why,
+					arena_printf(r->arena, "%s==%s", component_names[c],
+						     value->version),
+					text, source);
+	}
+	return text ? error_set(r->err, ERROR_UNSATISFIED, "%s", text) : explain(r);
+}
+
+int plan_check(const struct catalog *catalog, const struct resolve_input *input,
+	       const struct plan *plan, struct arena *arena, struct unsatisfied *why,
+	       struct error *err)
+{
+	struct resolver *r = ARENA_NEW(arena, struct resolver);
+	const struct choice *os = plan_choice(plan, "os");
+
+	if (begin(r, catalog, input, arena, why, err) < 0)
+		return -1;
+	for (size_t i = 0; i < plan->count; i++) {
+		enum component c = component_by_name(plan->choices[i].name);
+
+		if (c == COMPONENT_NONE || c == COMPONENT_DRIVER || c == COMPONENT_GPU)
+			continue;
+		r->search.fixed[c] = value_of(&r->model.domains[c], &plan->choices[i], os);
+		if (!r->search.fixed[c])
+			r->search.fixed[c] =
+				value_of(&r->model.domains[c], &plan->choices[i], NULL);
+		if (!r->search.fixed[c]) /* no row of today's catalog speaks against it */
+			return 0;
+	}
+	return find(r) ? 0 : explain_fixed(r);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * breach.h - a rule that two or more values break: what rules.c finds and explain.c puts in words.
+ */
+#ifndef RESOLVER_RULES_BREACH_H
+#define RESOLVER_RULES_BREACH_H
+
+#include "resolver/rules/rules.h"
+
+enum breach_kind {
+	BREACH_NEEDS,	   /* the value's own cell excludes the other */
+	BREACH_NEEDED,	   /* the other's cell excludes the value */
+	BREACH_OS,	   /* a row for another OS */
+	BREACH_KIND,	   /* packages for another package manager */
+	BREACH_REPOSITORY, /* no packages and no image of this CUDA for this OS */
+	BREACH_DRIVER,	   /* too old for this CUDA */
+	BREACH_JIT,	   /* a GPU newer than the toolkit, and no PTX for it */
+	BREACH_PTX,	 /* PTX is all that a wheel has for a GPU, and a driver is too old for it */
+	BREACH_CONFLICT, /* a row of conflicts.csv */
+};
+
+struct breach {
+	enum breach_kind kind;
+	const struct value *other; /* may be NULL for BREACH_JIT; the wheel for BREACH_PTX */
+	const struct conflict_rule *conflict;
+	uint32_t blame; /* components that take part, without the value's own */
+};
+
+/* The first rule that the value breaks with what is chosen; rules_prepare was called before. */
+bool breach_find(const struct search *search, const struct value *value, struct breach *breach);
+
+/* In the model's arena. */
+void breach_explain(const struct search *search, const struct value *value,
+		    const struct breach *breach, const char **text, const char **source);
+
+/* "TensorFlow 1.12.0 needs CUDA ==9.0.*": the value must have such a cell. */
+const char *needs_sentence(const struct value *value, const struct value *other,
+			   struct arena *arena);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "resolver/rules/rule_gpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static long major_of(const char *version)
+{
+	return strtol(version, NULL, 10);
+}
+
+/* The highest and the lowest compute capability of a ">=5.0;<=9.0" cell. */
+static const char *bound(const struct value *library, enum version_operator operator,
+			 char text[static 32])
+{
+	const char *cell = value_cell(library, "sm");
+	const char *sign = operator== VERSION_GE ? ">=" : "<=";
+	const char *at = strstr(cell, sign);
+
+	if (!at)
+		return NULL;
+	snprintf(text, 32, "%.*s", (int)strcspn(at + 2, ";"), at + 2);
+	return text;
+}
+
+/* Whether the GPU's own first toolkit is of the same major: its libraries then bring PTX. */
+static bool same_generation(const struct unit *gpu, const struct value *cuda)
+{
+	const struct needs *needs = gpu->gpu ? gpu->gpu->needs[COMPONENT_CUDA] : NULL;
+	const char *first =
+		needs && needs->count ? needs->alternatives[0].clauses[0].version : NULL;
+
+	return first && major_of(cuda->version) >= major_of(first);
+}
+
+enum admission gpu_takes_cuda(const struct unit *gpu, const struct value *cuda)
+{
+	char low[32], high[32];
+	const char *least = bound(cuda, VERSION_GE, low), *most = bound(cuda, VERSION_LE, high);
+
+	if (least && version_compare(gpu->sm, least) < 0)
+		return ADMIT_NO;
+	if (!most || version_compare(gpu->sm, most) <= 0 || major_of(gpu->sm) == major_of(most))
+		return ADMIT_YES;
+	return same_generation(gpu, cuda) ? ADMIT_JIT : ADMIT_NO;
+}
+
+enum admission gpu_takes_cudnn(const struct unit *gpu, const struct value *cudnn)
+{
+	char low[32];
+	const char *least = bound(cudnn, VERSION_GE, low);
+
+	return least && version_compare(gpu->sm, least) < 0 ? ADMIT_NO : ADMIT_YES;
+}
+
+/* "3.5-9.0" or one capability: whether code for it runs on `sm`. */
+static bool runs(const char *sm, const char *code, size_t length)
+{
+	char low[32], *high;
+
+	snprintf(low, sizeof(low), "%.*s", (int)length, code);
+	high = strchr(low, '-');
+	if (high) {
+		*high++ = '\0';
+		return version_compare(sm, low) >= 0 &&
+		       (version_compare(sm, high) <= 0 || major_of(sm) == major_of(high));
+	}
+	return major_of(sm) == major_of(low) && version_compare(sm, low) >= 0;
+}
+
+/* "9.0", or "9.0-11.0": PTX that does not load on anything newer than 11.0. */
+static bool compiles(const char *sm, const char *ptx)
+{
+	char low[32];
+	const char *high = strchr(ptx, '-');
+
+	snprintf(low, sizeof(low), "%.*s", (int)strcspn(ptx, "-"), ptx);
+	return *ptx && version_compare(sm, low) >= 0 &&
+	       (!high || version_compare(sm, high + 1) <= 0);
+}
+
+/* Whether the toolkit that the wheel was built with makes code that runs on the GPU. */
+static enum admission by_toolkit(const struct model *model, const struct unit *gpu,
+				 const struct value *wheel)
+{
+	const struct domain *cuda = &model->domains[COMPONENT_CUDA];
+	const struct needs *tested = wheel->prefers[COMPONENT_CUDA];
+
+	for (size_t i = 0; tested && i < cuda->count; i++)
+		if (needs_admit(tested, cuda->values[i].version))
+			return gpu_takes_cuda(gpu, &cuda->values[i]) == ADMIT_YES ? ADMIT_YES
+										  : ADMIT_NO;
+	return ADMIT_YES; /* a toolkit older than the catalog: nothing is known */
+}
+
+enum admission gpu_takes_wheel(const struct model *model, const struct unit *gpu,
+			       const struct value *wheel)
+{
+	const char *codes = value_cell(wheel, "sm"), *ptx = value_cell(wheel, "ptx");
+
+	if (!*codes)
+		return by_toolkit(model, gpu, wheel);
+	while (*codes) {
+		size_t length = strcspn(codes, ";");
+
+		if (runs(gpu->sm, codes, length))
+			return ADMIT_YES;
+		codes += length + (codes[length] == ';');
+	}
+	return compiles(gpu->sm, ptx) ? ADMIT_JIT : ADMIT_NO;
+}
+
+/* --- PTX and the driver's compiler -------------------------------------------------------- */
+
+/* The first GPU that is there and runs the wheel as PTX alone. */
+static const struct unit *find_jit(const struct search *s, const struct value *wheel)
+{
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+		const uint8_t *admits = unit->admits[wheel->component];
+
+		if ((s->active >> i & 1) && unit->sm && admits && admits[wheel->index] == ADMIT_JIT)
+			return unit;
+	}
+	return NULL;
+}
+
+/* The oldest release of the series that the wheel was built with: its driver knows the PTX. */
+static const struct value *ptx_maker(const struct search *s, const struct value *wheel)
+{
+	const struct domain *cuda = &s->model->domains[COMPONENT_CUDA];
+	const struct needs *tested = wheel->prefers[COMPONENT_CUDA];
+	const struct value *oldest = NULL;
+
+	for (size_t i = 0; tested && i < cuda->count; i++) {
+		const struct value *value = &cuda->values[i];
+
+		if (needs_admit(tested, value->version) &&
+		    (!oldest || version_compare(value->version, oldest->version) < 0))
+			oldest = value;
+	}
+	return oldest;
+}
+
+static const char *exact_driver(const struct value *cuda)
+{
+	const struct needs *needs = cuda ? cuda->needs[COMPONENT_DRIVER] : NULL;
+
+	return needs && needs->count && needs->alternatives[0].clause_count
+		       ? needs->alternatives[0].clauses[0].version
+		       : NULL;
+}
+
+/* Forward compatibility brings a compiler of the toolkit's own. */
+static bool is_stale(const struct unit *unit, const struct value *cuda, const char *needed)
+{
+	const uint8_t *admits = unit->admits[COMPONENT_CUDA];
+
+	return unit->driver && !(admits && admits[cuda->index] == ADMIT_COMPAT) &&
+	       !driver_reaches(unit->driver, needed);
+}
+
+bool find_stale_driver(const struct search *s, const struct value *wheel, const struct value *cuda,
+		       struct stale_driver *stale)
+{
+	const struct value *chosen = s->now.chosen[COMPONENT_DRIVER];
+
+	*stale = (struct stale_driver){.gpu = find_jit(s, wheel)};
+	if (!stale->gpu)
+		return false;
+	stale->cuda = ptx_maker(s, wheel);
+	stale->needed = exact_driver(stale->cuda);
+	if (!stale->needed)
+		return false;
+	for (size_t i = 0; i < s->units->count && !stale->driver; i++)
+		if ((s->active >> i & 1) && is_stale(&s->units->list[i], cuda, stale->needed))
+			stale->driver = s->units->list[i].driver;
+	if (!stale->driver && chosen && !driver_reaches(chosen->version, stale->needed))
+		stale->driver = chosen->version;
+	return stale->driver != NULL;
+}
+
+bool driver_compiles_wheels(const struct search *s, const char *driver)
+{
+	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
+		const struct value *wheel = s->now.chosen[c];
+		const char *needed =
+			wheel && find_jit(s, wheel) ? exact_driver(ptx_maker(s, wheel)) : NULL;
+
+		if (needed && !driver_reaches(driver, needed))
+			return false;
+	}
+	return true;
+}

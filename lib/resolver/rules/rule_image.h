@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rule_image.h - the base image of a stack, and the gate that NVIDIA's images set on drivers.
+ *
+ * The images carry NVIDIA_REQUIRE_CUDA; the container toolkit refuses to start one unless the
+ * driver's own CUDA is new enough, or the driver's branch and the GPU's brand are in its list. That
+ * is stricter than minor-version compatibility, and the list shrinks when tags are pushed again.
+ * NVIDIA_DISABLE_REQUIRE=true skips it. Source: NVIDIA container-images/cuda, base Dockerfiles.
+ */
+#ifndef RESOLVER_RULES_RULE_IMAGE_H
+#define RESOLVER_RULES_RULE_IMAGE_H
+
+#include "resolver/search/search.h"
+
+struct base_image {
+	const char *name;   /* "docker.io/nvidia/cuda:11.2.2-devel-ubuntu20.04", or the OS's own */
+	const char *status; /* listed, eol, gone, none */
+	const char *wanted; /* the tag that would be taken if it still existed; "" when it is */
+	const char *note;   /* one sentence: why this one */
+	const char *packages; /* what must be installed on an OS image to make up for it */
+	const char *source;
+};
+
+/* Whether the newest state of the image's gate refuses a driver that is there. */
+bool gate_refuses_any(const struct search *search, const struct value *cuda);
+
+/* The sentence about the gate for the first driver it refuses, or NULL. */
+const char *gate_sentence(const struct search *search, const struct value *cuda,
+			  const char **source);
+
+/* "cuda-toolkit-11-2=11.2.2-1", as NVIDIA's repositories name it; `manager` is apt, yum or dnf. */
+const char *toolkit_package(const char *version, const char *manager, struct arena *arena);
+
+/* The base image of the assignment; for GPU stacks. */
+void base_image_find(const struct search *search, struct base_image *base);
+
+#endif

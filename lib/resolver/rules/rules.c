@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+#include "resolver/rules/breach.h"
+
+#include "core/str.h"
+#include "resolver/rules/rule_gpu.h"
+#include "resolver/rules/rule_image.h"
+
+#include <string.h>
+
+static bool kind_fits(const struct value *value, const struct value *os)
+{
+	return value->packages == PACKAGES_ANY || value->packages == os->packages;
+}
+
+/* CUDA is in NVIDIA's repository for the OS, or NVIDIA made an image of the two. */
+static bool cuda_is_for_os(const struct value *cuda, const struct value *os)
+{
+	return (os->admits[COMPONENT_CUDA] && value_admits(os, cuda)) ||
+	       (os->images && bit_is_set(os->images, cuda->index));
+}
+
+/* The pair in either order; the rules that are not plain requirement cells. */
+static bool pair_breach(const struct model *model, const struct value *a, const struct value *b,
+			struct breach *breach)
+{
+	if (b->component == COMPONENT_OS) {
+		if (*a->os && strcmp(a->os, b->version) != 0)
+			breach->kind = BREACH_OS;
+		else if (!kind_fits(a, b))
+			breach->kind = BREACH_KIND;
+		else if (a->component == COMPONENT_CUDA && !cuda_is_for_os(a, b))
+			breach->kind = BREACH_REPOSITORY;
+		else
+			return false;
+		return true;
+	}
+	if (a->component == COMPONENT_CUDA && b->component == COMPONENT_DRIVER &&
+	    driver_runs(model, b->version, a, false) == ADMIT_NO) {
+		breach->kind = BREACH_DRIVER;
+		return true;
+	}
+	return false;
+}
+
+static bool has_own_rule(enum component a, enum component b)
+{
+	return (a == COMPONENT_OS && b == COMPONENT_CUDA) ||
+	       (a == COMPONENT_CUDA && b == COMPONENT_DRIVER) || a == COMPONENT_GPU;
+}
+
+static bool cell_breach(const struct value *value, const struct value *other, struct breach *breach)
+{
+	if (!value_admits(value, other) && !has_own_rule(value->component, other->component)) {
+		breach->kind = BREACH_NEEDS;
+		return true;
+	}
+	if (!value_admits(other, value) && !has_own_rule(other->component, value->component)) {
+		breach->kind = BREACH_NEEDED;
+		return true;
+	}
+	return false;
+}
+
+static bool find_pair_breach(const struct model *model, const struct value *a,
+			     const struct value *b, struct breach *breach)
+{
+	breach->other = b;
+	breach->blame = COMPONENT_BIT(b->component);
+	return cell_breach(a, b, breach) || pair_breach(model, a, b, breach) ||
+	       pair_breach(model, b, a, breach);
+}
+
+bool rules_fit_pair(const struct model *model, const struct value *a, const struct value *b)
+{
+	struct breach ignored;
+
+	return a->component == b->component || !find_pair_breach(model, a, b, &ignored);
+}
+
+/* --- conflicts.csv ------------------------------------------------------------------------ */
+
+static uint32_t chosen_parts(const struct search *s)
+{
+	uint32_t parts = 0;
+
+	for (int c = 0; c < COMPONENT_COUNT; c++)
+		if (s->now.chosen[c])
+			parts |= COMPONENT_BIT(c);
+	return parts;
+}
+
+/* Drivers and GPUs that are there are in no assignment, and rules speak of them all the same. */
+static bool pin_passes(const struct search *s, int c, size_t rule)
+{
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+		const struct conflict_rule *conflict = &s->model->conflicts[rule];
+		bool passes = true;
+
+		if (!(s->active >> i & 1) || !unit->is_pin || (int)unit->component != c)
+			continue;
+		for (size_t k = 0; k < conflict->condition_count; k++)
+			if ((int)conflict->conditions[k].component == c &&
+			    conflict->conditions[k].needs &&
+			    !needs_admit(conflict->conditions[k].needs,
+					 unit->driver ? unit->driver : unit->product))
+				passes = false;
+		if (passes)
+			return true;
+	}
+	return false;
+}
+
+bool rules_refuse_pins(const struct search *s)
+{
+	const uint32_t pins = COMPONENT_BIT(COMPONENT_DRIVER) | COMPONENT_BIT(COMPONENT_GPU);
+
+	for (size_t k = 0; k < s->model->conflict_count; k++) {
+		const struct conflict_rule *rule = &s->model->conflicts[k];
+		bool holds =
+			rule->refuses && !(rule->components & ~pins) && !bit_is_set(s->waived, k);
+
+		for (int c = COMPONENT_DRIVER; c <= COMPONENT_GPU && holds; c++)
+			holds = !(rule->components & COMPONENT_BIT(c)) || pin_passes(s, c, k);
+		if (holds)
+			return true;
+	}
+	return false;
+}
+
+static bool side_passes(const struct search *s, int c, size_t rule)
+{
+	return s->now.chosen[c] ? bit_is_set(s->now.chosen[c]->passes, rule)
+				: pin_passes(s, c, rule);
+}
+
+void rules_prepare(struct search *s, enum component component)
+{
+	const struct model *model = s->model;
+	uint32_t own = COMPONENT_BIT(component), parts = chosen_parts(s) | own |
+							 COMPONENT_BIT(COMPONENT_DRIVER) |
+							 COMPONENT_BIT(COMPONENT_GPU);
+	uint64_t *threat = s->threats[component];
+
+	memset(threat, 0, model->conflict_words * sizeof(*threat));
+	for (size_t k = 0; k < model->conflict_count; k++) {
+		const struct conflict_rule *rule = &model->conflicts[k];
+		bool complete = rule->refuses && (rule->components & own) &&
+				!(rule->components & ~parts) && !bit_is_set(s->waived, k);
+
+		for (int c = 0; c < COMPONENT_COUNT && complete; c++)
+			if ((rule->components & ~own & COMPONENT_BIT(c)))
+				complete = side_passes(s, c, k);
+		if (complete)
+			threat[k / 64] |= 1ULL << (k % 64);
+	}
+}
+
+static bool conflict_breach(const struct search *s, const struct value *value,
+			    struct breach *breach)
+{
+	const uint64_t *threat = s->threats[value->component];
+
+	for (size_t word = 0; word < s->model->conflict_words; word++) {
+		uint64_t hit = threat[word] & value->passes[word];
+
+		if (!hit)
+			continue;
+		breach->kind = BREACH_CONFLICT;
+		breach->conflict = &s->model->conflicts[word * 64 + (size_t)__builtin_ctzll(hit)];
+		breach->blame = breach->conflict->components & ~COMPONENT_BIT(value->component);
+		return true;
+	}
+	return false;
+}
+
+/* --- GPUs that are newer than the toolkit -------------------------------------------------- */
+
+/* Whether a GPU can run this CUDA only by compiling PTX. */
+static bool needs_jit(const struct search *s, const struct value *cuda)
+{
+	for (size_t i = 0; i < s->units->count; i++) {
+		const uint8_t *admits = s->units->list[i].admits[COMPONENT_CUDA];
+
+		if (s->active >> i & 1 && admits && admits[cuda->index] == ADMIT_JIT)
+			return true;
+	}
+	return false;
+}
+
+/* PTX that is newer than the driver's own CUDA is not covered by minor-version compatibility. */
+static bool has_older_driver(const struct search *s, const struct value *cuda)
+{
+	const struct value *driver = s->now.chosen[COMPONENT_DRIVER];
+
+	if (driver && driver_runs(s->model, driver->version, cuda, false) != ADMIT_YES)
+		return true;
+	for (size_t i = 0; i < s->units->count; i++) {
+		const uint8_t *admits = s->units->list[i].admits[COMPONENT_CUDA];
+
+		if (s->active >> i & 1 && admits &&
+		    (admits[cuda->index] == ADMIT_MINOR || admits[cuda->index] == ADMIT_COMPAT))
+			return true;
+	}
+	return false;
+}
+
+/* PTX goes upwards only: that of 12.0 is none for a GPU of 8.0. */
+static bool has_ptx_for(const struct search *s, const struct value *wheel, const struct value *cuda)
+{
+	const char *ptx = value_cell(wheel, "ptx");
+
+	for (size_t i = 0; i < s->units->count && *ptx; i++) {
+		const struct unit *unit = &s->units->list[i];
+		const uint8_t *admits = unit->admits[COMPONENT_CUDA];
+
+		if ((s->active >> i & 1) && unit->sm && admits &&
+		    admits[cuda->index] == ADMIT_JIT && version_compare(unit->sm, ptx) < 0)
+			return false;
+	}
+	return *ptx != '\0';
+}
+
+static bool jit_breach(const struct search *s, const struct value *cuda, struct breach *breach)
+{
+	bool any = false;
+
+	if (!needs_jit(s, cuda))
+		return false;
+	breach->kind = BREACH_JIT;
+	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
+		const struct value *wheel = s->now.chosen[c];
+
+		if (!wheel)
+			continue;
+		any |= has_ptx_for(s, wheel, cuda);
+		breach->blame |= COMPONENT_BIT(c);
+		breach->other = wheel;
+	}
+	return !any || has_older_driver(s, cuda);
+}
+
+/* A wheel whose PTX is newer than the compiler in the driver. */
+static bool ptx_breach(const struct search *s, const struct value *cuda, struct breach *breach)
+{
+	struct stale_driver stale;
+
+	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
+		if (!s->now.chosen[c] || !find_stale_driver(s, s->now.chosen[c], cuda, &stale))
+			continue;
+		breach->kind = BREACH_PTX;
+		breach->other = s->now.chosen[c];
+		breach->blame = COMPONENT_BIT(c);
+		if (s->now.chosen[COMPONENT_DRIVER])
+			breach->blame |= COMPONENT_BIT(COMPONENT_DRIVER);
+		return true;
+	}
+	return false;
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+static bool find_other_breach(const struct search *s, const struct value *value,
+			      struct breach *breach)
+{
+	*breach = (struct breach){0};
+	if (value->component == COMPONENT_CUDA &&
+	    (ptx_breach(s, value, breach) || jit_breach(s, value, breach)))
+		return true;
+	*breach = (struct breach){0};
+	return conflict_breach(s, value, breach);
+}
+
+bool breach_find(const struct search *s, const struct value *value, struct breach *breach)
+{
+	const struct value *os = s->now.chosen[COMPONENT_OS];
+
+	*breach = (struct breach){0};
+	/* an OS has one glibc: what that of another one breaks says nothing */
+	if (os && value->component == COMPONENT_GLIBC &&
+	    find_pair_breach(s->model, value, os, breach))
+		return true;
+	for (int c = 0; c < COMPONENT_COUNT; c++) {
+		const struct value *other = s->now.chosen[c];
+
+		if (other && c != (int)value->component &&
+		    find_pair_breach(s->model, value, other, breach))
+			return true;
+	}
+	return find_other_breach(s, value, breach);
+}
+
+bool rules_fit_rest(const struct search *s, const struct value *value, uint32_t *blame)
+{
+	struct breach breach;
+
+	if (!find_other_breach(s, value, &breach))
+		return true;
+	*blame |= breach.blame;
+	return false;
+}
+
+bool rules_fit(const struct search *s, const struct value *value, uint32_t *blame)
+{
+	struct breach breach;
+
+	if (!breach_find(s, value, &breach))
+		return true;
+	*blame |= breach.blame;
+	return false;
+}
+
+static int rank_build(const struct search *s, const struct value *value)
+{
+	const struct value *cuda = s->now.chosen[COMPONENT_CUDA];
+
+	if (value->tier == TIER_UNCHECKED)
+		return 3;
+	if (!*value->built || !cuda || version_in_series(cuda->version, value->built))
+		return 0;
+	return version_compare(value->built, cuda->version) < 0 ? 1 : 2;
+}
+
+int rules_rank(const struct search *s, const struct value *value)
+{
+	const char *hint = s->hints ? s->hints[value->component] : NULL;
+	int rank = 1 + rank_build(s, value);
+
+	if (hint && strcmp(hint, value->version) == 0)
+		return 0;
+	for (int c = 0; c < COMPONENT_COUNT; c++) {
+		const struct value *other = s->now.chosen[c];
+
+		if (other && other->likes[value->component] &&
+		    !bit_is_set(other->likes[value->component], value->index))
+			rank += 2;
+	}
+	if (value->component == COMPONENT_CUDA && gate_refuses_any(s, value))
+		rank++;
+	return rank < RANK_MAX ? rank : RANK_MAX - 1;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rules.h - whether two or more chosen values go together, and the sentence that says why not.
+ *
+ * Most rules are requirement cells of the rows themselves; the rest are: packages are for one
+ * package manager, CUDA comes from NVIDIA's repository for the OS or as an image, a GPU that is
+ * newer than the toolkit needs PTX in the wheel, and the rows of conflicts.csv.
+ */
+#ifndef RESOLVER_RULES_RULES_H
+#define RESOLVER_RULES_RULES_H
+
+#include "resolver/search/search.h"
+
+/* Once per component before rules_fit is asked about its values. */
+void rules_prepare(struct search *search, enum component component);
+
+/*
+ * Whether the value fits all that is chosen; when not, *blame gets the components of the broken
+ * rule, without the value's own.
+ */
+bool rules_fit(const struct search *search, const struct value *value, uint32_t *blame);
+
+/* Whether two values go together, all rules that speak of no more than the two. */
+bool rules_fit_pair(const struct model *model, const struct value *a, const struct value *b);
+
+/* The other rules alone, for a value whose pairs are known to fit. */
+bool rules_fit_rest(const struct search *search, const struct value *value, uint32_t *blame);
+
+/* Whether a known conflict on drivers or GPUs alone refuses those that are there. */
+bool rules_refuse_pins(const struct search *search);
+
+/* Why it does not fit, for people, with the sources; false when it fits. */
+bool rules_explain(struct search *search, const struct value *value, const char **text,
+		   const char **source);
+
+/* Why the unit does not admit the value: "driver 390.48 runs CUDA <= 9.1.85; ...". */
+void unit_explain(const struct model *model, const struct unit *unit, const struct value *value,
+		  const char **text, const char **source);
+
+/* 0 is best: hints first, then what the chosen values were tested with. */
+int rules_rank(const struct search *search, const struct value *value);
+#define RANK_MAX 8
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+#include "resolver/search/conflict.h"
+
+#include "core/str.h"
+#include "resolver/rules/breach.h"
+#include "resolver/search/known.h"
+#include "resolver/search/pivot.h"
+#include "resolver/rules/rules.h"
+
+#include <string.h>
+
+uint32_t stack_parts(const struct model *model, const struct units *units, uint64_t active)
+{
+	uint32_t parts = COMPONENT_BIT(COMPONENT_OS) | COMPONENT_BIT(COMPONENT_GLIBC) |
+			 COMPONENT_BIT(COMPONENT_PYTHON) | COMPONENT_BIT(COMPONENT_GCC) |
+			 COMPONENT_BIT(COMPONENT_OPENMPI);
+	bool range = false, pin = false;
+
+	if (!model->cpu)
+		parts |= COMPONENT_BIT(COMPONENT_CUDA) | COMPONENT_BIT(COMPONENT_CUDNN) |
+			 COMPONENT_BIT(COMPONENT_NCCL);
+	for (size_t i = 0; i < units->count; i++) {
+		const struct unit *unit = &units->list[i];
+
+		if (!(active & UNIT_BIT(i)))
+			continue;
+		if (COMPONENT_BIT(unit->component) & COMPONENTS_PIP)
+			parts |= COMPONENT_BIT(unit->component);
+		range |= unit->component == COMPONENT_DRIVER && !unit->is_pin &&
+			 unit->req.clause_count;
+		pin |= unit->component == COMPONENT_DRIVER && unit->is_pin;
+	}
+	/* a driver that is there needs no search; one that may be chosen, or be in the way, does */
+	if ((range || (model->has_driver_rule && !model->cpu)) && !pin)
+		parts |= COMPONENT_BIT(COMPONENT_DRIVER);
+	return parts;
+}
+
+bool pins_agree(struct search *s, uint64_t active)
+{
+	for (size_t i = 0; i < s->units->count; i++)
+		for (size_t j = 0; j < s->units->count; j++) {
+			const struct unit *pin = &s->units->list[i], *range = &s->units->list[j];
+
+			if ((active & UNIT_BIT(i)) && (active & UNIT_BIT(j)) && pin->driver &&
+			    range->component == COMPONENT_DRIVER && !range->is_pin &&
+			    !requirement_admits_series(&range->req, pin->driver))
+				return false;
+		}
+	s->active = active;
+	return !rules_refuse_pins(s);
+}
+
+bool units_work(struct search *s, uint64_t active)
+{
+	s->active = active;
+	s->parts = stack_parts(s->model, s->units, active);
+	return pins_agree(s, active) && search_run(s);
+}
+
+/* Requests that do not ask for GPUs get a stack without them, unless GPUs were said to be meant. */
+static bool is_for_cpus(const struct search *s, uint64_t active)
+{
+	for (size_t i = 0; i < s->units->count; i++)
+		if ((active & UNIT_BIT(i)) && (COMPONENT_BIT(s->units->list[i].component) &
+					       (COMPONENTS_GPU | COMPONENTS_PIP)))
+			return false;
+	return s->units->is_auto && active;
+}
+
+static bool can_work(struct search *s, uint64_t active)
+{
+	bool works;
+
+	s->is_unranked = true;
+	s->active = active;
+	s->parts = stack_parts(s->model, s->units, active);
+	if (is_for_cpus(s, active))
+		s->parts &= ~COMPONENTS_GPU;
+	works = pins_agree(s, active) && search_run(s);
+	s->is_unranked = false;
+	return works;
+}
+
+/* One unit or two that have no stack: most conflicts are that small. */
+static uint64_t small_set(struct search *s)
+{
+	for (size_t i = 0; i < s->units->count; i++)
+		if (!can_work(s, UNIT_BIT(i)))
+			return UNIT_BIT(i);
+	for (size_t i = 0; i < s->units->count; i++)
+		for (size_t j = i + 1; j < s->units->count; j++)
+			if (!can_work(s, UNIT_BIT(i) | UNIT_BIT(j)))
+				return UNIT_BIT(i) | UNIT_BIT(j);
+	return 0;
+}
+
+/* Whether the units of the set have a stack when no other GPU forbids forward compatibility. */
+static bool works_apart(struct search *s, uint64_t set)
+{
+	const struct units *all = s->units;
+	struct units *own = ARENA_NEW(s->model->arena, struct units);
+	enum search_level level = s->level;
+	bool works;
+
+	*own = *all;
+	own->count = 0;
+	for (size_t i = 0; i < all->count; i++)
+		if (set & UNIT_BIT(i))
+			own->list[own->count++] = all->list[i];
+	units_apply(s->model, own);
+	s->units = own;
+	s->level = LEVEL_COMPAT;
+	works = own->compat && can_work(s, units_all(s->units));
+	s->level = level;
+	s->units = all;
+	return works;
+}
+
+/* A GPU that the set says nothing of may be all that forbids forward compatibility: it belongs to
+ * it. */
+static uint64_t with_forbidding_gpu(struct search *s, uint64_t set)
+{
+	if (s->units->compat || !works_apart(s, set))
+		return set;
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+
+		if (unit->is_pin && unit->component == COMPONENT_GPU && !(set & UNIT_BIT(i)) &&
+		    !works_apart(s, set | UNIT_BIT(i)))
+			return set | UNIT_BIT(i);
+	}
+	return set;
+}
+
+static uint64_t smallest_set(struct search *s)
+{
+	uint64_t set;
+
+	if (!can_work(s, 0))
+		return 0;
+	set = small_set(s);
+	if (set)
+		return set;
+	set = units_all(s->units);
+	for (size_t i = 0; i < s->units->count; i++)
+		if (!can_work(s, set & ~UNIT_BIT(i)))
+			set &= ~UNIT_BIT(i);
+	return set;
+}
+
+uint64_t conflict_set(struct search *s)
+{
+	return with_forbidding_gpu(s, smallest_set(s));
+}
+
+/* A driver or GPU that no CUDA of the catalog is for: what the nearest one asks. */
+static void explain_alone(struct search *s, size_t unit, const char **text, const char **source)
+{
+	const struct unit *u = &s->units->list[unit];
+	const struct domain *cuda = &s->model->domains[COMPONENT_CUDA];
+	const struct value *nearest = NULL;
+
+	for (size_t i = 0; i < cuda->count && u->admits[COMPONENT_CUDA]; i++) {
+		int order =
+			nearest ? version_compare(cuda->values[i].version, nearest->version) : 1;
+
+		if (u->admits[COMPONENT_CUDA][i])
+			return;
+		if (!nearest || (u->driver ? order < 0 : order > 0))
+			nearest = &cuda->values[i];
+	}
+	if (nearest)
+		unit_explain(s->model, u, nearest, text, source);
+}
+
+/* Without a pivot: the rule broken where the search with the whole set got furthest. */
+static void explain_together(struct search *s, uint64_t set, struct unsatisfied *why)
+{
+	const char *text = "it and the others have no stack together", *source = "";
+
+	s->trace = (struct trace){.on = true};
+	units_work(s, set);
+	s->trace.on = false;
+	if (!s->trace.text && __builtin_popcountll(set) == 1)
+		explain_alone(s, (size_t)__builtin_ctzll(set), &text, &source);
+	if (s->trace.text) {
+		text = s->trace.text;
+		source = s->trace.source;
+	}
+	for (size_t u = 0; u < s->units->count; u++)
+		if (set & UNIT_BIT(u))
+			unsatisfied_add(why, s->units->list[u].text, text, source);
+}
+
+/* Not even a stack without any request: the catalog itself excludes all. */
+static void explain_nothing(struct search *s, struct unsatisfied *why)
+{
+	s->trace = (struct trace){.on = true};
+	units_work(s, 0);
+	s->trace.on = false;
+	why->nothing = s->trace.text ? arena_printf(s->model->arena,
+						    "the catalog has no stack at all: %s [%s]",
+						    s->trace.text, s->trace.source)
+				     : "the catalog has no stack at all";
+}
+
+/* A request that no row of the catalog passes. */
+static bool explain_unknown(struct search *s, const struct unit *unit, struct unsatisfied *why)
+{
+	const struct domain *domain = &s->model->domains[unit->component];
+	const uint8_t *admits = unit->admits[unit->component];
+	const struct value *newest = NULL;
+
+	for (size_t i = 0; i < domain->count; i++) {
+		if (admits && admits[i])
+			return false;
+		if (!newest || version_compare(domain->values[i].version, newest->version) > 0)
+			newest = &domain->values[i];
+	}
+	if (!admits)
+		return false;
+	unsatisfied_add(
+		why, unit->text,
+		newest ? arena_printf(s->model->arena,
+				      "the catalog knows no such %s; the newest it knows is %s",
+				      component_names[unit->component], newest->version)
+		       : arena_printf(s->model->arena, "the catalog has no rows for %s",
+				      component_names[unit->component]),
+		newest ? newest->source : "");
+	return true;
+}
+
+/* Whether the set has a stack when the rule, in all its rows, does not count. */
+static bool works_despite(struct search *s, uint64_t set, const struct conflict_rule *rule)
+{
+	const struct model *model = s->model;
+	bool works;
+
+	for (size_t k = 0; k < model->conflict_count; k++)
+		if (!rule || strcmp(model->conflicts[k].text, rule->text) == 0)
+			s->waived[k / 64] |= 1ULL << (k % 64);
+	works = can_work(s, set);
+	memset(s->waived, 0, model->conflict_words * sizeof(*s->waived));
+	return works;
+}
+
+/* One known conflict without which the set would have a stack: that is the reason. */
+static bool explain_known(struct search *s, uint64_t set, struct unsatisfied *why)
+{
+	const struct conflict_rule *rule = NULL;
+
+	if (!works_despite(s, set, NULL))
+		return false;
+	for (size_t k = 0; k < s->model->conflict_count && !rule; k++)
+		if (s->model->conflicts[k].refuses &&
+		    works_despite(s, set, &s->model->conflicts[k]))
+			rule = &s->model->conflicts[k];
+	if (rule)
+		known_explain(s, set, rule, why);
+	return rule != NULL;
+}
+
+void conflict_explain(struct search *s, uint64_t set, struct unsatisfied *why)
+{
+	size_t first = set ? (size_t)__builtin_ctzll(set) : 0;
+
+	if (set == UNIT_BIT(first) && explain_unknown(s, &s->units->list[first], why)) {
+		conflict_suggest(s, set, why);
+		return;
+	}
+	if (set && explain_known(s, set, why)) {
+		conflict_suggest(s, set, why);
+		return;
+	}
+	if (__builtin_popcountll(set) > 1)
+		pivot_explain(s, set, why);
+	if (!why->count)
+		explain_together(s, set, why);
+	if (!set)
+		explain_nothing(s, why);
+	conflict_suggest(s, set, why);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * conflict.h - why there is no stack: the smallest set of units that exclude each other, the chain
+ * of facts between them, and the nearest requests that would work.
+ */
+#ifndef RESOLVER_SEARCH_CONFLICT_H
+#define RESOLVER_SEARCH_CONFLICT_H
+
+#include "resolver/resolve.h"
+#include "resolver/search/search.h"
+
+/* The components of a stack with these units: frameworks and Horovod only when asked for. */
+uint32_t stack_parts(const struct model *model, const struct units *units, uint64_t active);
+
+/*
+ * False when a driver that is there is outside of a range that is asked for, or a known conflict
+ * refuses the drivers and GPUs that are there.
+ */
+bool pins_agree(struct search *search, uint64_t active);
+
+/* Whether the units have a stack at all, at the most generous level. */
+bool units_work(struct search *search, uint64_t active);
+
+/*
+ * A smallest set of units that have no stack together: no unit of it can be left out. Bit per unit;
+ * 0 when even no request at all has one (the catalog lacks something).
+ */
+uint64_t conflict_set(struct search *search);
+
+/* Fills the sentences and the suggestions of the set. */
+void conflict_explain(struct search *search, uint64_t set, struct unsatisfied *why);
+
+/* Adds the nearest requests that would work, one unit of the set changed in each. */
+void conflict_suggest(struct search *search, uint64_t set, struct unsatisfied *why);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "resolver/search/known.h"
+
+#include "resolver/search/pivot.h"
+
+/* Whether the unit alone makes the condition true, whatever else is chosen. */
+static bool unit_entails(const struct model *model, const struct unit *unit,
+			 const struct condition *condition)
+{
+	const struct domain *domain = &model->domains[condition->component];
+	const uint8_t *admits = unit->admits[condition->component];
+	bool any = false;
+
+	/* what a driver that is there cannot run, its exact minimum says better */
+	if (unit->component != condition->component || unit->is_pin)
+		return false;
+	for (size_t i = 0; i < domain->count; i++) {
+		if (admits && admits[i] == ADMIT_NO)
+			continue;
+		if (condition->needs && !needs_admit(condition->needs, domain->values[i].version))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static bool set_entails(const struct search *s, uint64_t set, const struct condition *condition)
+{
+	for (size_t u = 0; u < s->units->count; u++)
+		if ((set >> u & 1) && unit_entails(s->model, &s->units->list[u], condition))
+			return true;
+	return false;
+}
+
+static bool set_breaks(const struct search *s, uint64_t set, const struct conflict_rule *rule)
+{
+	for (size_t i = 0; i < rule->condition_count; i++)
+		if (!set_entails(s, set, &rule->conditions[i]))
+			return false;
+	return true;
+}
+
+const struct conflict_rule *known_conflict(const struct search *s, uint64_t set)
+{
+	const struct conflict_rule *found = NULL;
+
+	for (size_t k = 0; k < s->model->conflict_count; k++) {
+		const struct conflict_rule *rule = &s->model->conflicts[k];
+
+		if (rule->refuses && (!found || rule->condition_count > found->condition_count) &&
+		    set_breaks(s, set, rule))
+			found = rule;
+	}
+	return found;
+}
+
+const char *known_sentence(const struct conflict_rule *rule, struct arena *arena)
+{
+	if (__builtin_popcount(rule->components) == 1)
+		return arena_printf(arena, "%s: %s; %s", rule->text, rule->symptom, rule->fix);
+	return arena_printf(arena, "%s do not go together: %s; %s", rule->text, rule->symptom,
+			    rule->fix);
+}
+
+/* Why a unit that names no part of the rule is in its way: what it leaves of one of them. */
+static const char *leaves(struct search *s, size_t unit, const struct conflict_rule *rule,
+			  const char **source)
+{
+	for (size_t i = 0; i < rule->condition_count; i++) {
+		const struct condition *condition = &rule->conditions[i];
+		const char *text = condition->needs ? pivot_leaves(s, unit, condition->component,
+								   condition->needs, source)
+						    : NULL;
+
+		if (text)
+			return text;
+	}
+	return NULL;
+}
+
+void known_explain(struct search *s, uint64_t set, const struct conflict_rule *rule,
+		   struct unsatisfied *why)
+{
+	const char *sentence = known_sentence(rule, s->model->arena);
+
+	for (size_t u = 0; u < s->units->count; u++) {
+		const struct unit *unit = &s->units->list[u];
+		const char *source = "", *text = NULL;
+
+		if (!(set >> u & 1))
+			continue;
+		if (!(rule->components & COMPONENT_BIT(unit->component)))
+			text = leaves(s, u, rule, &source);
+		unsatisfied_add(why, unit->text, text ? text : sentence,
+				text ? source : rule->source);
+	}
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* The nearest requests that would work, when there is no stack. */
+#include "resolver/search/conflict.h"
+#include "resolver/search/reach.h"
+
+#include <string.h>
+
+static void add(struct unsatisfied *why, const char *text)
+{
+	for (size_t i = 0; i < why->suggestion_count; i++)
+		if (strcmp(why->suggestions[i], text) == 0)
+			return;
+	if (why->suggestion_count < CONFLICTS_MAX)
+		why->suggestions[why->suggestion_count++] = text;
+}
+
+static uint64_t all_but(const struct search *s, size_t unit)
+{
+	return units_all(s->units) & ~UNIT_BIT(unit);
+}
+
+/* What would be chosen without the unit; NULL when nothing else works either. */
+static const struct value *choice_without(struct search *s, size_t unit)
+{
+	enum component c = s->units->list[unit].component;
+
+	s->active = all_but(s, unit);
+	s->parts = stack_parts(s->model, s->units, s->active) | COMPONENT_BIT(c);
+	return pins_agree(s, s->active) && search_run(s) ? s->now.chosen[c] : NULL;
+}
+
+/* --- drivers: the lowest known one that is high enough --------------------------------------- */
+
+/* Whether everything works with this driver in the place of the unit's. */
+static bool works_with_driver(struct search *s, size_t unit, const char *driver)
+{
+	const struct model *model = s->model;
+	struct units *copy = ARENA_NEW(model->arena, struct units);
+	const struct units *old = s->units;
+	bool works;
+
+	*copy = *old;
+	copy->list[unit].driver = driver;
+	units_apply(model, copy);
+	s->units = copy;
+	works = units_work(s, units_all(copy));
+	s->units = old;
+	return works;
+}
+
+static void suggest_driver(struct search *s, size_t unit, struct unsatisfied *why)
+{
+	const struct domain *domain = &s->model->domains[COMPONENT_DRIVER];
+	struct value *const *known = model_by_version(domain, s->model->arena);
+	size_t low = 0, high, count = domain->count;
+
+	while (low < count &&
+	       version_compare(known[low]->version, s->units->list[unit].driver) <= 0)
+		low++;
+	high = count;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (works_with_driver(s, unit, known[middle]->version))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	if (low < count)
+		add(why, arena_printf(s->model->arena, "driver>=%s", known[low]->version));
+}
+
+/*
+ * --- versions: the nearest older one and the nearest newer one ---------------------------------
+ */
+
+static bool is_admitted(const struct unit *unit, const struct value *value)
+{
+	const uint8_t *admits = unit->admits[value->component];
+
+	return admits && admits[value->index] != ADMIT_NO;
+}
+
+/* Walks from `at` in steps of `step` to the first version that works. */
+static const char *nearest_version(struct reach *reach, const struct unit *unit,
+				   struct value *const *list, size_t count, size_t at, int step)
+{
+	for (; at < count; at += (size_t)step)
+		if (!is_admitted(unit, list[at]) && reach_has(reach, list[at]))
+			return list[at]->version;
+	return NULL;
+}
+
+static void suggest_version(struct search *s, size_t unit, struct unsatisfied *why)
+{
+	const struct unit *u = &s->units->list[unit];
+	const struct domain *domain = &s->model->domains[u->component];
+	struct value *const *list = model_by_version(domain, s->model->arena);
+	const char *asked = u->req.clauses[0].version;
+	const char *name = component_names[u->component], *older, *newer;
+	size_t middle = 0;
+	struct reach reach;
+
+	while (middle < domain->count && version_compare(list[middle]->version, asked) < 0)
+		middle++;
+	reach_init(&reach, s, all_but(s, unit));
+	older = nearest_version(&reach, u, list, domain->count, middle - 1, -1);
+	newer = nearest_version(&reach, u, list, domain->count, middle, 1);
+	if (older)
+		add(why, arena_printf(s->model->arena, "%s==%s", name, older));
+	if (newer)
+		add(why, arena_printf(s->model->arena, "%s==%s", name, newer));
+}
+
+/* OS names have no nearer and farther: what would be chosen without the request. */
+static void suggest_choice(struct search *s, size_t unit, struct unsatisfied *why)
+{
+	enum component c = s->units->list[unit].component;
+	const struct value *choice = choice_without(s, unit);
+
+	if (choice)
+		add(why,
+		    arena_printf(s->model->arena, "%s==%s", component_names[c], choice->version));
+}
+
+/* No single change helps: two that do, with what is newest of both. */
+static bool can_change(const struct unit *unit)
+{
+	return !unit->is_pin && unit->req.clause_count;
+}
+
+static bool suggest_both(struct search *s, size_t i, size_t j, struct unsatisfied *why)
+{
+	enum component a = s->units->list[i].component, b = s->units->list[j].component;
+
+	s->active = all_but(s, i) & all_but(s, j);
+	s->parts = stack_parts(s->model, s->units, s->active) | COMPONENT_BIT(a) | COMPONENT_BIT(b);
+	if (a == b || !pins_agree(s, s->active) || !search_run(s))
+		return false;
+	add(why,
+	    arena_printf(s->model->arena, "%s==%s with %s==%s", component_names[a],
+			 s->now.chosen[a]->version, component_names[b], s->now.chosen[b]->version));
+	return true;
+}
+
+static void suggest_two(struct search *s, uint64_t set, struct unsatisfied *why)
+{
+	for (size_t i = 0; i < s->units->count; i++)
+		for (size_t j = 0; j < s->units->count; j++)
+			if ((set & UNIT_BIT(i)) && j != i && can_change(&s->units->list[i]) &&
+			    can_change(&s->units->list[j]) && suggest_both(s, i, j, why))
+				return;
+}
+
+void conflict_suggest(struct search *s, uint64_t set, struct unsatisfied *why)
+{
+	for (size_t u = 0; u < s->units->count; u++) {
+		const struct unit *unit = &s->units->list[u];
+
+		if (!(set & UNIT_BIT(u)))
+			continue;
+		if (unit->driver)
+			suggest_driver(s, u, why);
+		else if (unit->component == COMPONENT_OS)
+			suggest_choice(s, u, why);
+		else if (!unit->is_pin && unit->req.clause_count)
+			suggest_version(s, u, why);
+	}
+	if (!why->suggestion_count)
+		suggest_two(s, set, why);
+}

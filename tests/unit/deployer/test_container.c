@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* Engine records, and one host's container as words. */
+#include "tests/unit/deployer/fleet_support.h"
+
+#include "deployer/engine/container.h"
+
+#define IMAGE "10.0.0.1:5000/lab/train@sha256:0123"
+
+static void test_expand(void **state)
+{
+	struct scratch *s = *state;
+	static const char *const none[] = {NULL}, *const list[] = {"1", "@{a}", "", NULL};
+	static const char *const pattern[] = {"@{a}",  "x@{a}y@{b}", "@none",	 "@list",
+					      "plain", "a@b",	     "@{empty}", NULL};
+	const struct engine_value values[] = {
+		{"a", "A B", NULL},   {"b", "@{a}", NULL},  {"empty", "", NULL},
+		{"none", NULL, none}, {"list", NULL, list}, {NULL, NULL, NULL},
+	};
+	static const char *const wanted[] = {"A B",   "xA By@{a}", "1", "@{a}", "",
+					     "plain", "a@b",	   "",	NULL};
+	struct words out = WORDS_INIT(&s->arena);
+
+	engine_expand(pattern, values, &out);
+	for (size_t i = 0; wanted[i]; i++)
+		assert_string_equal(out.list[i], wanted[i]);
+	assert_int_equal(out.count, ARRAY_LEN(wanted) - 1);
+}
+
+static void test_find(void **state)
+{
+	(void)state;
+	for (size_t i = 0; engines[i]; i++)
+		assert_ptr_equal(engine_find(engines[i]->name), engines[i]);
+	assert_non_null(engine_find("docker"));
+	assert_non_null(engine_find("none"));
+	assert_null(engine_find("auto"));
+	assert_null(engine_find("Docker"));
+}
+
+/* One member's run words for this file. */
+static const char *const *run_words(struct scratch *s, const char *yaml, size_t index,
+				    const struct bringup *bringup, struct container *container)
+{
+	struct member *m = &make_fleet(s, yaml)->members[index];
+
+	container_describe(m, bringup, container);
+	return container_words(m, container, m->engine->run);
+}
+
+static const struct bringup cpu = {
+	.image = IMAGE, .accelerator = "cpu", .registry = "10.0.0.1:5000"};
+static const struct bringup cuda = {
+	.image = IMAGE, .accelerator = "cuda", .registry = "10.0.0.1:5000"};
+
+static void test_docker_words(void **state)
+{
+	struct scratch *s = *state;
+	struct container c;
+	const char *const *words = run_words(
+		s,
+		"name: lab\nhosts: [a]\ncontainer: {engine: docker, shm_size: 1g, volumes: [\"/data:/data:ro\"], env: {NCCL_DEBUG: WARN, X: \"a b\"}, ulimits: {memlock: -1}}\n",
+		0, &cpu, &c);
+
+	assert_string_equal(
+		line_of(s, words),
+		arena_printf(
+			&s->arena,
+			"docker run --detach --name ringup-lab --network host --ipc private --shm-size 1g --label org.ringup.cluster=lab --label org.ringup.config=%s --volume /var/lib/ringup/lab/ssh:/etc/ringup/ssh:ro --env=RINGUP_HOST=a --env=NCCL_SOCKET_IFNAME==eth0 --env=NCCL_DEBUG=WARN '--env=X=a b' --volume /data:/data:ro --ulimit memlock=-1 " IMAGE,
+			c.config_hash));
+}
+
+/* DESIGN.md: safe by default. */
+static void test_safe_by_default(void **state)
+{
+	struct scratch *s = *state;
+	struct container c;
+	const char *const *words =
+		run_words(s, "hosts: [a]\ncontainer: {engine: docker}\n", 0, &cuda, &c);
+
+	assert_int_equal(count_word(words, "--privileged"), 0);
+	assert_lacks(line_of(s, words), "/root/.ssh");
+	assert_lacks(line_of(s, words), "--cap-add");
+	words = run_words(s, "hosts: [a]\ncontainer: {engine: docker, privileged: true}\n", 0, &cpu,
+			  &c);
+	assert_int_equal(count_word(words, "--privileged"), 1);
+	assert_null(word_after(words, "--gpus"));
+}
+
+/* DESIGN.md section 6: docker's --gpus takes one CSV word with quotes of its own inside. */
+static const struct {
+	const char *yaml;
+	size_t member;
+	const char *gpus; /* NULL: no --gpus at all */
+} gpu_cases[] = {
+	{"hosts: [a]\ncontainer: {engine: docker}\n", 0, "all,\"capabilities=compute,utility\""},
+	{"hosts: [a]\ncontainer: {engine: docker, gpus: \"0,1\"}\n", 0,
+	 "\"device=0,1\",\"capabilities=compute,utility\""},
+	{"hosts: [a, {address: b, gpus: \"2\"}]\ncontainer: {engine: docker, gpus: all}\n", 1,
+	 "\"device=2\",\"capabilities=compute,utility\""},
+	{"hosts: [{address: b, gpus: all}]\ncontainer: {engine: docker, gpus: \"0\"}\n", 0,
+	 "all,\"capabilities=compute,utility\""},
+	{"hosts: [a]\ncontainer: {engine: docker, capabilities: [compute]}\n", 0,
+	 "all,\"capabilities=compute\""},
+	{"hosts: [a]\ncontainer: {engine: docker, capabilities: []}\n", 0, "all"},
+	{"hosts: [a]\ncontainer: {engine: docker, gpus: none}\n", 0, NULL},
+	{"hosts: [{address: b, gpus: none}]\ncontainer: {engine: docker}\n", 0, NULL},
+};
+
+static void test_gpus(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(gpu_cases); i++) {
+		struct container c;
+		const char *const *words =
+			run_words(*state, gpu_cases[i].yaml, gpu_cases[i].member, &cuda, &c);
+
+		if (!gpu_cases[i].gpus)
+			assert_null(word_after(words, "--gpus"));
+		else
+			assert_string_equal(word_after(words, "--gpus"), gpu_cases[i].gpus);
+	}
+}
+
+#define BASE "name: lab\nhosts: [a]\ncontainer: {engine: docker"
+
+static const char *hash_of(struct scratch *s, const char *yaml, const struct bringup *bringup)
+{
+	struct container c;
+
+	run_words(s, yaml, 0, bringup, &c);
+	return c.config_hash;
+}
+
+/* The same wish gives the same hash; each change of what runs gives another. */
+static void test_config_hash(void **state)
+{
+	struct scratch *s = *state;
+	static const struct bringup other_image = {
+		.image = IMAGE "4", .accelerator = "cpu", .registry = "10.0.0.1:5000"};
+	const char *hashes[] = {
+		hash_of(s, BASE "}\n", &cpu),
+		hash_of(s, BASE "}\n", &cuda),
+		hash_of(s, BASE "}\n", &other_image),
+		hash_of(s, BASE ", shm_size: 1g}\n", &cpu),
+		hash_of(s, BASE ", env: {A: b}}\n", &cpu),
+		hash_of(s, BASE ", env: {A: \"b --privileged\"}}\n", &cpu),
+		hash_of(s, BASE ", volumes: [\"/a:/a\"]}\n", &cpu),
+		hash_of(s, BASE ", volumes: [\"/a:/b\"]}\n", &cpu),
+		hash_of(s, BASE ", privileged: true}\n", &cpu),
+		hash_of(s, BASE ", interface: eth7}\n", &cpu),
+		hash_of(s, BASE ", ulimits: {memlock: 1}}\n", &cpu),
+		hash_of(s, BASE ", gpus: \"0\"}\n", &cuda),
+		hash_of(s, BASE ", sshd_port: 9436}\n", &cpu),
+		hash_of(s,
+			"name: lab\nhosts: [{name: a, address: 10.9.9.9}]\ncontainer: {engine: docker}\n",
+			&cpu),
+		hash_of(s, "name: lac\nhosts: [a]\ncontainer: {engine: docker}\n", &cpu),
+		hash_of(s, "name: lab\nhosts: [b]\ncontainer: {engine: docker}\n", &cpu),
+	};
+
+	assert_string_equal(hashes[0], hash_of(s, BASE "}\n", &cpu));
+	assert_int_equal(strlen(hashes[0]), 16);
+	/* what does not run in the container does not restart it */
+	assert_string_equal(hashes[0], hash_of(s, BASE "}\nmirrors: {apt: \"http://x\"}\n", &cpu));
+	for (size_t i = 0; i < ARRAY_LEN(hashes); i++)
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(hashes[i], hashes[j]) == 0)
+				fail_msg("wishes %zu and %zu have the same hash", i, j);
+}
+
+static void test_interface_of_the_person(void **state)
+{
+	struct scratch *s = *state;
+	struct container c;
+	const char *const *words = run_words(
+		s, "hosts: [a]\ncontainer: {engine: docker, env: {NCCL_SOCKET_IFNAME: ib0}}\n", 0,
+		&cpu, &c);
+
+	assert_int_equal(count_word(words, "--env=NCCL_SOCKET_IFNAME=ib0"), 1);
+	assert_int_equal(count_word(words, "--env=NCCL_SOCKET_IFNAME==eth0"), 0);
+}
+
+static void test_other_records(void **state)
+{
+	struct scratch *s = *state;
+	struct fleet *fleet = make_fleet(s, "name: lab\nhosts: [a]\ncontainer: {engine: docker}\n");
+	struct container c;
+	struct bringup bringup = cpu;
+	struct member *m;
+
+	bringup.registry_ca = "PEM";
+	bringup.credentials = (struct credentials){.user = "u", .password = {"hush-hush"}};
+	m = &fleet->members[0];
+	container_describe(m, &bringup, &c);
+	assert_string_equal(c.ca_path, "/etc/docker/certs.d/10.0.0.1:5000/ca.crt");
+	assert_string_equal(line_of(s, container_words(m, &c, m->engine->pull)),
+			    "docker --config /var/lib/ringup/lab/login pull --quiet " IMAGE);
+	assert_string_equal(line_of(s, container_words(m, &c, m->engine->remove)),
+			    "docker rm --force --volumes ringup-lab");
+	assert_string_equal(line_of(s, container_words(m, &c, m->engine->logs)),
+			    "docker logs --tail 20 ringup-lab");
+	assert_lacks(line_of(s, container_words(m, &c, m->engine->run)), "hush-hush");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FLEET_TEST(test_expand),
+		cmocka_unit_test(test_find),
+		FLEET_TEST(test_docker_words),
+		FLEET_TEST(test_safe_by_default),
+		FLEET_TEST(test_gpus),
+		FLEET_TEST(test_config_hash),
+		FLEET_TEST(test_interface_of_the_person),
+		FLEET_TEST(test_other_records),
+	};
+
+	return cmocka_run_group_tests_name("container", tests, NULL, NULL);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* The cluster's own SSH identity, checked with the real ssh, sshd and ssh-keygen. */
+#include "tests/unit/deployer/fleet_support.h"
+
+#include "core/proc.h"
+#include "deployer/keys.h"
+#include "deployer/parcel.h"
+
+#include <sys/stat.h>
+
+#define YAML                                                                                       \
+	"name: lab\nhosts: [node01, {address: 10.0.0.2, name: two}, {address: \"fd00::3\", name: " \
+	"three}]\ncontainer: {engine: docker, sshd_port: 9435}\n"
+
+struct meshed {
+	struct fleet *fleet;
+	struct keys keys;
+	struct key_file files[KEY_FILES_MAX];
+};
+
+static struct meshed *mesh(struct scratch *s, const char *yaml, size_t member)
+{
+	struct meshed *m = ARENA_NEW(&s->arena, struct meshed);
+	struct error err = {0};
+
+	m->fleet = make_fleet(s, yaml);
+	assert_fine(keys_load(m->fleet, &s->arena, &m->keys, &err));
+	keys_files(m->fleet, &m->keys, &m->fleet->members[member], &s->arena, m->files);
+	return m;
+}
+
+static const struct key_file *file_of(const struct meshed *m, const char *name)
+{
+	for (const struct key_file *f = m->files; f->name; f++)
+		if (strcmp(f->name, name) == 0)
+			return f;
+	fail_msg("there is no file %s", name);
+	return NULL;
+}
+
+/* The file on disk, with its mode. */
+static const char *on_disk(struct scratch *s, const struct meshed *m, const char *name)
+{
+	const struct key_file *f = file_of(m, name);
+	struct error err = {0};
+
+	assert_fine(file_write(in(s, name), f->text, strlen(f->text), f->mode, &err));
+	return in(s, name);
+}
+
+static void test_made_once(void **state)
+{
+	struct scratch *s = *state;
+	struct meshed *first = mesh(s, YAML, 0), *again = mesh(s, YAML, 0);
+	struct stat st;
+
+	assert_string_equal(first->keys.private_key, again->keys.private_key);
+	assert_string_equal(first->keys.public_key, again->keys.public_key);
+	assert_string_equal(first->keys.secret, again->keys.secret);
+	assert_string_equal(first->keys.members[2].host_key, again->keys.members[2].host_key);
+	assert_string_not_equal(first->keys.members[0].host_public,
+				first->keys.members[1].host_public);
+	assert_int_equal(strlen(first->keys.secret), 64);
+	assert_int_equal(stat(in(s, ".ringup/keys"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	assert_int_equal(stat(in(s, ".ringup/keys/id_ed25519"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(stat(in(s, ".ringup/keys/secret"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+}
+
+/* Another host in the file leaves the other hosts' keys alone. */
+static void test_a_host_more(void **state)
+{
+	struct scratch *s = *state;
+	struct meshed *one = mesh(s, "name: lab\nhosts: [b]\n", 0);
+	struct meshed *two = mesh(s, "name: lab\nhosts: [a, b]\n", 0);
+
+	assert_string_equal(one->keys.members[0].host_key, two->keys.members[1].host_key);
+	assert_string_equal(one->keys.private_key, two->keys.private_key);
+}
+
+static void test_files(void **state)
+{
+	struct meshed *m = mesh(*state, YAML, 1);
+
+	assert_string_equal(file_of(m, "id_ed25519")->text, m->keys.private_key);
+	assert_int_equal(file_of(m, "id_ed25519")->mode, 0600);
+	assert_string_equal(file_of(m, "ssh_host_ed25519_key")->text, m->keys.members[1].host_key);
+	assert_int_equal(file_of(m, "ssh_host_ed25519_key")->mode, 0600);
+	assert_int_equal(file_of(m, "secret")->mode, 0600);
+	assert_string_equal(file_of(m, "secret")->text, m->keys.secret);
+	assert_has(file_of(m, "authorized_keys")->text, m->keys.public_key);
+	assert_has(file_of(m, "sshd_config")->text, "ListenAddress 10.0.0.2\n");
+	assert_has(file_of(m, "sshd_config")->text, "PasswordAuthentication no\n");
+}
+
+/* DESIGN.md section 6: no generated file ever switches host key checking off. */
+static void test_host_keys_are_always_checked(void **state)
+{
+	struct meshed *m = mesh(*state, YAML, 0);
+	const char *config = file_of(m, "ssh_config")->text;
+	size_t hosts = 0, strict = 0;
+
+	for (const struct key_file *f = m->files; f->name; f++) {
+		assert_lacks(f->text, "StrictHostKeyChecking no");
+		assert_lacks(f->text, "StrictHostKeyChecking=no");
+		assert_lacks(f->text, "accept-new");
+		assert_lacks(f->text, "/dev/null");
+	}
+	for (const char *p = config; (p = strstr(p, "Host ")); p++)
+		hosts += p == config || p[-1] == '\n';
+	for (const char *p = config; (p = strstr(p, "StrictHostKeyChecking yes")); p++)
+		strict++;
+	assert_int_equal(hosts, 3);
+	assert_int_equal(strict, 3);
+}
+
+/* ssh-keygen itself finds every container of the mesh, with the key that it has. */
+static void test_known_hosts_has_everyone(void **state)
+{
+	struct scratch *s = *state;
+	struct meshed *m = mesh(s, YAML, 0);
+	const char *path = on_disk(s, m, "known_hosts");
+	static const char *const names[] = {"[node01]:9435", "[10.0.0.2]:9435", "[fd00::3]:9435"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		_cleanup_(proc_result_release) struct proc_result result = {0};
+		struct proc proc = {.words = WORDS("ssh-keygen", "-F", names[i], "-f", path)};
+		struct error err = {0};
+		const char *public = m->keys.members[i].host_public;
+
+		assert_fine(proc_run(&proc, &result, &err));
+		if (result.status != 0)
+			fail_msg("ssh-keygen finds no %s", names[i]);
+		assert_has(result.out.text, arena_printf(&s->arena, "%.*s",
+							 (int)strcspn(strchr(public, ' ') + 1, " "),
+							 strchr(public, ' ') + 1));
+	}
+}
+
+/* What the real ssh makes of the file. */
+static const char *effective(struct scratch *s, const char *config, const char *host)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct proc proc = {.words = WORDS("ssh", "-G", "-F", config, host)};
+	struct error err = {0};
+
+	assert_fine(proc_run(&proc, &result, &err));
+	if (result.status != 0)
+		fail_msg("ssh -G: %s", result.err.text);
+	return arena_strdup(&s->arena, result.out.text);
+}
+
+static void test_ssh_config(void **state)
+{
+	struct scratch *s = *state;
+	const char *config = on_disk(s, mesh(s, YAML, 0), "ssh_config"), *text;
+	static const struct {
+		const char *host, *line;
+	} cases[] = {{"node01", "hostname node01\n"},
+		     {"two", "hostname 10.0.0.2\n"},
+		     {"10.0.0.2", "hostname 10.0.0.2\n"},
+		     {"three", "hostname fd00::3\n"},
+		     {"fd00::3", "hostname fd00::3\n"}};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		text = effective(s, config, cases[i].host);
+		assert_has(text, cases[i].line);
+		assert_has(text, "port 9435\n");
+		assert_has(text, "user root\n");
+		assert_has(text, "stricthostkeychecking true\n");
+		assert_has(text, "userknownhostsfile /etc/ringup/ssh/known_hosts\n");
+		assert_has(text, "identityfile /etc/ringup/ssh/id_ed25519\n");
+	}
+}
+
+/* The real sshd reads the file, with the paths of the test in it. */
+static void test_sshd_config(void **state)
+{
+	struct scratch *s = *state;
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct meshed *m = mesh(s, YAML, 1);
+	const char *text = file_of(m, "sshd_config")->text, *inside;
+	struct proc proc = {.words = WORDS("/usr/sbin/sshd", "-T", "-f", in(s, "sshd"))};
+	struct error err = {0};
+	_cleanup_(str_release) struct str here = {0};
+
+	/* a root sshd wants it; its service makes it, where there is one */
+	if (getuid() == 0)
+		mkdir("/run/sshd", 0755);
+	on_disk(s, m, "ssh_host_ed25519_key");
+	str_init(&here);
+	while ((inside = strstr(text, "/etc/ringup/ssh"))) {
+		str_add_bytes(&here, text, (size_t)(inside - text));
+		str_add(&here, s->folder);
+		text = inside + strlen("/etc/ringup/ssh");
+	}
+	str_add(&here, text);
+	put(s, "sshd", here.text);
+	assert_fine(proc_run(&proc, &result, &err));
+	if (result.status != 0)
+		fail_msg("sshd -T: %s", result.err.text);
+	assert_has(result.out.text, "listenaddress 10.0.0.2:9435\n");
+	assert_has(result.out.text, "port 9435\n");
+	assert_has(result.out.text, "passwordauthentication no\n");
+	assert_has(result.out.text, "kbdinteractiveauthentication no\n");
+	assert_has(result.out.text, "permitrootlogin without-password\n");
+	assert_has(result.out.text, "usepam no\n");
+}
+
+/* Damage is said, not papered over with a new key. */
+static void test_half_a_pair(void **state)
+{
+	struct scratch *s = *state;
+	struct meshed *m = mesh(s, YAML, 0);
+	struct error err = {0};
+
+	assert_int_equal(unlink(in(s, ".ringup/keys/id_ed25519.pub")), 0);
+	assert_fails(keys_load(m->fleet, &s->arena, &m->keys, &err), ERROR_FAILED,
+		     "id_ed25519.pub");
+}
+
+static const char *parcel_digest(struct scratch *s, struct meshed *m, size_t member, const char *ca)
+{
+	_cleanup_(parcel_release) struct parcel parcel = {0};
+	struct bringup bringup = {.accelerator = "cpu", .registry = "r", .registry_ca = ca};
+	struct error err = {0};
+
+	bringup.keys = m->keys;
+	assert_fine(parcel_make(&m->fleet->members[member], &bringup, &parcel, &err));
+	assert_true(parcel.tar_bytes > 0 && parcel.tar_bytes % 512 == 0);
+	assert_true(digest_is_valid(parcel.digest));
+	return arena_strdup(&s->arena, parcel.digest);
+}
+
+/* A host is sent its files again only when one of them differs. */
+static void test_parcel(void **state)
+{
+	struct scratch *s = *state;
+	struct meshed *m = mesh(s, YAML, 0), *more;
+	const char *first = parcel_digest(s, m, 0, "PEM");
+
+	assert_string_equal(parcel_digest(s, m, 0, "PEM"), first);
+	assert_string_not_equal(parcel_digest(s, m, 1, "PEM"), first);
+	assert_string_not_equal(parcel_digest(s, m, 0, "PEN"), first);
+	assert_string_not_equal(parcel_digest(s, m, 0, NULL), first);
+	more = mesh(s, "name: lab\nhosts: [node01, x]\ncontainer: {engine: docker}\n", 0);
+	assert_string_not_equal(parcel_digest(s, more, 0, "PEM"), first);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FLEET_TEST(test_made_once),
+		FLEET_TEST(test_a_host_more),
+		FLEET_TEST(test_files),
+		FLEET_TEST(test_host_keys_are_always_checked),
+		FLEET_TEST(test_known_hosts_has_everyone),
+		FLEET_TEST(test_ssh_config),
+		FLEET_TEST(test_sshd_config),
+		FLEET_TEST(test_half_a_pair),
+		FLEET_TEST(test_parcel),
+	};
+
+	return cmocka_run_group_tests_name("keys", tests, NULL, NULL);
+}

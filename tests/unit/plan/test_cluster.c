@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/* cluster.yaml: every key, every default, and errors that name file, line and column. */
+#include "tests/unit/support.h"
+
+#include "plan/cluster.h"
+
+static void load(struct scratch *s, const char *text, struct cluster *cluster)
+{
+	struct error err = {0};
+
+	assert_fine(cluster_load(put(s, "cluster.yaml", text), &s->arena, cluster, &err));
+}
+
+static void assert_words(const char *const *words, const char *const *wanted)
+{
+	for (; *wanted; words++, wanted++) {
+		assert_non_null(*words);
+		assert_string_equal(*words, *wanted);
+	}
+	assert_null(*words);
+}
+
+static void test_defaults(void **state)
+{
+	struct scratch *s = *state;
+	struct cluster c;
+
+	load(s, "hosts: [node01]\n", &c);
+	assert_string_equal(c.name, "ringup");
+	assert_string_equal(c.path, in(s, "cluster.yaml"));
+	assert_string_equal(c.folder, s->folder);
+	assert_int_equal(c.host_count, 1);
+	assert_string_equal(c.hosts[0].name, "node01");
+	assert_string_equal(c.hosts[0].address, "node01");
+	assert_string_equal(c.hosts[0].user, "root");
+	assert_int_equal(c.hosts[0].port, 22);
+	assert_int_equal(c.hosts[0].slots, 0);
+	assert_string_equal(c.hosts[0].gpus, "");
+	assert_string_equal(c.hosts[0].arch, "");
+	assert_string_equal(c.ssh.key, "~/.ssh/id_ed25519");
+	assert_string_equal(c.ssh.known_hosts, "~/.ssh/known_hosts");
+	assert_string_equal(c.ssh.jump, "");
+	assert_false(c.ssh.sudo);
+	assert_string_equal(c.ssh.transport, "auto");
+	assert_string_equal(c.registry.address, "");
+	assert_string_equal(c.registry.namespace, "ringup");
+	assert_string_equal(c.registry.ca, "");
+	assert_false(c.registry.insecure);
+	assert_null(c.stack[0]);
+	assert_string_equal(c.accelerator, "auto");
+	assert_string_equal(c.mirrors.apt, "");
+	assert_string_equal(c.image.name, "ringup");
+	assert_string_equal(c.image.base, "auto");
+	assert_null(c.image.apt[0]);
+	assert_int_equal(c.image.file_count, 0);
+	assert_string_equal(c.build.engine, "auto");
+	assert_string_equal(c.build.docker_host, "");
+	assert_string_equal(c.container.engine, "auto");
+	assert_int_equal(c.container.sshd_port, 9435);
+	assert_string_equal(c.container.gpus, "all");
+	assert_words(c.container.capabilities, WORDS("compute", "utility"));
+	assert_string_equal(c.container.network, "host");
+	assert_string_equal(c.container.interface, "auto");
+	assert_string_equal(c.container.shm_size, "8g");
+	assert_string_equal(c.container.devices, "auto");
+	assert_false(c.container.privileged);
+	assert_null(c.container.volumes[0]);
+	assert_null(c.container.env[0]);
+	assert_null(c.container.ulimits[0]);
+}
+
+static const char EVERY_KEY[] =
+	"name: lab\n"
+	"hosts: [ \"node[01-03]\", {address: 10.0.0.9, name: big, user: ops, port: 2222, slots: 4, gpus: \"0,1\", arch: amd64} ]\n"
+	"ssh: {user: me, key: keys/id, known_hosts: ~/kh, jump: bastion, sudo: true, transport: openssh}\n"
+	"registry: {address: \"10.0.0.254:5000\", namespace: team, ca: ./ca.pem, insecure: true}\n"
+	"stack: [ \"openmpi==4.1.4\", python ]\n"
+	"accelerator: cpu\n"
+	"mirrors: {apt: http://a, yum: http://y, pip: http://p, docker: http://d, downloads: http://l}\n"
+	"image: {name: train, base: r.io/b, apt: [git, vim], pip: [numpy], files: [{from: ./src, to: /workspace}], env: {A: b, C: \"d e\"}, platforms: [linux/amd64]}\n"
+	"build: {engine: docker, docker_host: unix:///x}\n"
+	"container: {engine: none, sshd_port: 9000, gpus: none, capabilities: [compute], network: host, interface: eth1, shm_size: 1g, volumes: [\"/data:/data:ro\"], env: {NCCL_DEBUG: WARN}, privileged: true, ulimits: {memlock: -1}, devices: none}\n";
+
+static void check_parts(const struct cluster *c)
+{
+	assert_string_equal(c->ssh.jump, "bastion");
+	assert_true(c->ssh.sudo);
+	assert_string_equal(c->ssh.transport, "openssh");
+	assert_string_equal(c->registry.address, "10.0.0.254:5000");
+	assert_string_equal(c->registry.namespace, "team");
+	assert_true(c->registry.insecure);
+	assert_words(c->stack, WORDS("openmpi==4.1.4", "python"));
+	assert_string_equal(c->accelerator, "cpu");
+	assert_string_equal(c->mirrors.apt, "http://a");
+	assert_string_equal(c->mirrors.yum, "http://y");
+	assert_string_equal(c->mirrors.pip, "http://p");
+	assert_string_equal(c->mirrors.docker, "http://d");
+	assert_string_equal(c->mirrors.downloads, "http://l");
+	assert_string_equal(c->build.engine, "docker");
+	assert_string_equal(c->build.docker_host, "unix:///x");
+}
+
+static void check_image(const struct cluster *c)
+{
+	assert_string_equal(c->image.name, "train");
+	assert_string_equal(c->image.base, "r.io/b");
+	assert_words(c->image.apt, WORDS("git", "vim"));
+	assert_words(c->image.pip, WORDS("numpy"));
+	assert_words(c->image.env, WORDS("A=b", "C=d e"));
+	assert_words(c->image.platforms, WORDS("linux/amd64"));
+	assert_int_equal(c->image.file_count, 1);
+	assert_string_equal(c->image.files[0].from, "./src");
+	assert_string_equal(c->image.files[0].to, "/workspace");
+}
+
+static void check_container(const struct cluster *c)
+{
+	assert_string_equal(c->container.engine, "none");
+	assert_int_equal(c->container.sshd_port, 9000);
+	assert_string_equal(c->container.gpus, "none");
+	assert_words(c->container.capabilities, WORDS("compute"));
+	assert_string_equal(c->container.interface, "eth1");
+	assert_string_equal(c->container.shm_size, "1g");
+	assert_words(c->container.volumes, WORDS("/data:/data:ro"));
+	assert_words(c->container.env, WORDS("NCCL_DEBUG=WARN"));
+	assert_true(c->container.privileged);
+	assert_words(c->container.ulimits, WORDS("memlock=-1"));
+	assert_string_equal(c->container.devices, "none");
+}
+
+static void test_every_key(void **state)
+{
+	struct scratch *s = *state;
+	struct cluster c;
+
+	load(s, EVERY_KEY, &c);
+	assert_string_equal(c.name, "lab");
+	assert_int_equal(c.host_count, 4);
+	assert_string_equal(c.hosts[2].name, "node03");
+	assert_string_equal(c.hosts[2].user, "me");
+	assert_string_equal(c.hosts[3].name, "big");
+	assert_string_equal(c.hosts[3].address, "10.0.0.9");
+	assert_string_equal(c.hosts[3].user, "ops");
+	assert_int_equal(c.hosts[3].port, 2222);
+	assert_int_equal(c.hosts[3].slots, 4);
+	assert_string_equal(c.hosts[3].gpus, "0,1");
+	assert_string_equal(c.hosts[3].arch, "amd64");
+	check_parts(&c);
+	check_image(&c);
+	check_container(&c);
+	assert_ptr_equal(cluster_host(&c, "big"), &c.hosts[3]);
+	assert_ptr_equal(cluster_host(&c, "10.0.0.9"), &c.hosts[3]);
+	assert_null(cluster_host(&c, "none"));
+	assert_string_equal(cluster_path(&c, c.registry.ca, &s->arena), in(s, "./ca.pem"));
+	assert_string_equal(cluster_state_path(&c, "keys", &s->arena), in(s, ".ringup/keys"));
+}
+
+static void test_json(void **state)
+{
+	struct scratch *s = *state;
+	struct cluster c;
+
+	load(s,
+	     "{\"name\": \"lab\", \"hosts\": [\"n[1-2]\", {\"address\": \"x\", \"port\": 23}],\n"
+	     " \"container\": {\"privileged\": true}}\n",
+	     &c);
+	assert_int_equal(c.host_count, 3);
+	assert_int_equal(c.hosts[2].port, 23);
+	assert_true(c.container.privileged);
+}
+
+static void test_no_capabilities(void **state)
+{
+	struct cluster c;
+
+	load(*state, "hosts: [a]\ncontainer: {capabilities: []}\n", &c);
+	assert_null(c.container.capabilities[0]);
+}
+
+/* Text, where the error must point, and what it must say. */
+static const struct {
+	const char *text, *where, *says;
+} errors[] = {
+	{"", "1:1", "'hosts' must list"},
+	{"name: lab\n", "1:1", "'hosts' must list"},
+	{"hosts: []\n", "1:8", "'hosts' must list"},
+	{"hosts: node01\n", "1:8", "'hosts' must list"},
+	{"hosts:\n", "1:1", "'hosts' must list"},
+	{"[a]\n", "1:1", "must be a map"},
+	{"hosts: [a]\nhots: [b]\n", "2:1", "unknown key 'hots' in the file; did you mean 'hosts'?"},
+	{"hosts: [a]\nkubernetes: {}\n", "2:1", "known keys: name hosts ssh"},
+	{"hosts: [a, a]\n", "1:12", "the host 'a' stands twice"},
+	{"hosts: [\"n[1-3]\", n2]\n", "1:19", "the host 'n2' stands twice"},
+	{"hosts: [{address: x, name: a}, a]\n", "1:32", "the host 'a' stands twice"},
+	{"hosts:\n  - a\n  - [b]\n", "3:5", "a name or a map"},
+	{"hosts: [\"n[3-1]\"]\n", "1:9", "must rise"},
+	{"hosts: [\"n[1-3\"]\n", "1:9", "']'"},
+	{"hosts: [\"n[1-9999]\"]\n", "1:9", "more hosts"},
+	{"hosts: [\"\"]\n", "1:9", "empty"},
+	{"hosts: [\"a b\"]\n", "1:9", "'a b' is not a host name"},
+	{"hosts: [\"$(id)\"]\n", "1:9", "not a host name"},
+	{"hosts: [-oProxyCommand=x]\n", "1:9", "not a host name"},
+	{"hosts: [-a]\n", "1:9", "not a host name"},
+	{"hosts: [{address: a, adress: b}]\n", "1:22", "did you mean 'address'?"},
+	{"hosts: [{name: a}]\n", "1:9", "needs an 'address'"},
+	{"hosts: [{address: \"\"}]\n", "1:9", "not a host name"},
+	{"hosts: [{address: a, name: \"\"}]\n", "1:9", "not a host name"},
+	{"hosts: [{address: a, name: ../x}]\n", "1:9", "not a host name"},
+	{"hosts: [{address: a, name: \"x\\n ProxyCommand y\"}]\n", "1:9", "not a host name"},
+	{"hosts: [{address: a, name: -x}]\n", "1:9", "not a host name"},
+	{"hosts: [{address: a, user: -oX}]\n", "1:9", "not a user name"},
+	{"hosts: [{address: a, port: 0}]\n", "1:28", "'port' must be a whole number from 1"},
+	{"hosts: [{address: a, port: 65536}]\n", "1:28", "'port' must be a whole number"},
+	{"hosts: [{address: a, port: ssh}]\n", "1:28", "not 'ssh'"},
+	{"hosts: [{address: a, slots: 0}]\n", "1:29", "'slots' must be"},
+	{"hosts: [{address: [a]}]\n", "1:19", "'address' must be a word"},
+	{"hosts: [a]\nname: Lab\n", "2:7", "'name' is 'Lab'"},
+	{"hosts: [a]\nname: 1lab\n", "2:7", "a name begins with"},
+	{"hosts: [a]\nname: lab-\n", "2:7", "a name begins with"},
+	{"hosts: [a]\nname: ../lab\n", "2:7", "a name begins with"},
+	{"hosts: [a]\nname: \"\"\n", "2:7", "a name begins with"},
+	{"hosts: [a]\nname: [x]\n", "2:7", "'name' must be a word"},
+	{"hosts: [a]\nname: aaaaaaaaaabbbbbbbbbbccccccccccddddddddddx\n", "2:7", "40 at most"},
+	{"hosts: [a]\nssh: root\n", "2:6", "'ssh' must be a map"},
+	{"hosts: [a]\nssh: {usr: root}\n", "2:7",
+	 "unknown key 'usr' in 'ssh'; did you mean 'user'?"},
+	{"hosts: [a]\nssh: {sudo: yes}\n", "2:13", "'sudo' must be true or false"},
+	{"hosts: [a]\nssh: {transport: opnssh}\n", "2:18", "did you mean 'openssh'"},
+	{"hosts: [a]\nssh: {transport: libssh2, jump: b}\n", "2:33", "'jump' needs"},
+	{"hosts: [a]\nregistry: {adress: x}\n", "2:12", "did you mean 'address'?"},
+	{"hosts: [a]\nregistry: [x]\n", "2:11", "'registry' must be a map"},
+	{"hosts: [a]\nregistry: {insecure: 1}\n", "2:22", "true or false"},
+	{"hosts: [a]\nstack: {a: b}\n", "2:8", "'stack' must be a list of words"},
+	{"hosts: [a]\nstack: [{a: b}]\n", "2:9", "'stack' must be a list of words"},
+	{"hosts: [a]\naccelerator: gpu\n", "2:14", "'accelerator' cannot be 'gpu'"},
+	{"hosts: [a]\naccelerator: cudaa\n", "2:14", "did you mean 'cuda'"},
+	{"hosts: [a]\nmirrors: {atp: x}\n", "2:11", "unknown key 'atp' in 'mirrors'"},
+	{"hosts: [a]\nimage: {files: x}\n", "2:16", "'files' must be a list"},
+	{"hosts: [a]\nimage: {files: [{from: x}]}\n", "2:17", "needs 'from' and an absolute 'to'"},
+	{"hosts: [a]\nimage: {files: [{from: x, to: y}]}\n", "2:17", "an absolute 'to'"},
+	{"hosts: [a]\nimage: {files: [{form: x, to: /y}]}\n", "2:18", "did you mean 'from'?"},
+	{"hosts: [a]\nimage: {env: [A]}\n", "2:14", "'env' must be a map"},
+	{"hosts: [a]\nimage: {platforms: [linux/arm64]}\n", "2:20", "linux/arm64"},
+	{"hosts: [a]\nbuild: {engin: x}\n", "2:9", "did you mean 'engine'?"},
+	{"hosts: [a]\ncontainer: {sshd_port: 0}\n", "2:24", "from 1 to 65535"},
+	{"hosts: [a]\ncontainer: {sshd_port: 65536}\n", "2:24", "from 1 to 65535"},
+	{"hosts: [a]\ncontainer: {sshd_port: x}\n", "2:24", "'sshd_port' must be"},
+	{"hosts: [a]\ncontainer: {priviledged: true}\n", "2:13", "did you mean 'privileged'?"},
+	{"hosts: [a]\ncontainer: {volumes: {a: b}}\n", "2:22", "'volumes' must be a list"},
+	{"hosts: [a]\ncontainer: {network: bridge}\n", "2:22", "'network' cannot be 'bridge'"},
+	{"hosts: [a]\ncontainer: {devices: all}\n", "2:22", "'devices' cannot be 'all'"},
+	{"hosts: &h [a]\nstack: *h\n", "1:8", "anchors"},
+	{"hosts: [a]\nhosts: [b]\n", "2:1", "'hosts' stands twice"},
+	{"name: registry\nhosts: [a]\n", "1:7", "ringup's own registry"},
+	{"name: registry-5001\nhosts: [a]\n", "1:7", "ringup's own registry"},
+	{"hosts: [a\nname: x\n", "", ""},
+};
+
+static void test_errors(void **state)
+{
+	struct scratch *s = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
+		const char *path = put(s, "cluster.yaml", errors[i].text);
+		const char *where = arena_printf(&s->arena, "%s:%s", path, errors[i].where);
+		struct cluster c;
+		struct error err = {0};
+
+		if (cluster_load(path, &s->arena, &c, &err) == 0)
+			fail_msg("accepted: %s", errors[i].text);
+		assert_int_equal(err.kind, ERROR_USAGE);
+		if (strncmp(err.text, where, strlen(where)) != 0)
+			fail_msg("for %s: \"%s\" does not begin with %s", errors[i].text, err.text,
+				 where);
+		assert_has(err.text, errors[i].says);
+	}
+}
+
+static void test_missing_file(void **state)
+{
+	struct scratch *s = *state;
+	struct error err = {0};
+	struct cluster c;
+
+	assert_fails(cluster_load(in(s, "none.yaml"), &s->arena, &c, &err), ERROR_USAGE,
+		     in(s, "none.yaml"));
+	assert_has(err.text, "ringup lab up");
+}
+
+static void test_too_many_hosts(void **state)
+{
+	struct scratch *s = *state;
+	struct error err = {0};
+	struct cluster c;
+
+	load(s, "hosts: [\"n[1-4096]\"]\n", &c);
+	assert_int_equal(c.host_count, 4096);
+	assert_fails(
+		cluster_load(put(s, "c.yaml", "hosts: [\"n[1-4096]\", x]\n"), &s->arena, &c, &err),
+		ERROR_USAGE, ":1:22: more than 4096 hosts");
+}
+
+static void test_host_named(void **state)
+{
+	static const struct {
+		const char *text, *name, *address, *user;
+		int port; /* 0: refused */
+	} rows[] = {
+		{"big", "big", "10.0.0.9", "root", 24},
+		{"10.0.0.9", "big", "10.0.0.9", "root", 24},
+		{"10.0.0.8", "10.0.0.8", "10.0.0.8", "ops", 22},
+		{"ann@rack.lab:2222", "rack.lab", "rack.lab", "ann", 2222},
+		{"[fe80::1]:23", "fe80::1", "fe80::1", "ops", 23},
+		{"fe80::1", "fe80::1", "fe80::1", "ops", 22},
+		{"ann@[::1]", "::1", "::1", "ann", 22},
+		{"", "", "", "", 0},
+		{"a b", "", "", "", 0},
+		{"-oProxyCommand=x", "", "", "", 0},
+		{"@a", "", "", "", 0},
+		{"-l@a", "", "", "", 0},
+		{"a:", "", "", "", 0},
+		{"a:0", "", "", "", 0},
+		{"a:65536", "", "", "", 0},
+		{"a:ssh", "", "", "", 0},
+		{"[::1]22", "", "", "", 0},
+		{"[]:22", "", "", "", 0},
+	};
+	struct scratch *s = *state;
+	struct error err = {0};
+	struct cluster c;
+
+	load(s, "hosts: [{address: 10.0.0.9, name: big, user: root, port: 24}]\nssh: {user: ops}\n",
+	     &c);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct host host;
+
+		if (!rows[i].port) {
+			assert_fails(cluster_host_named(&c, rows[i].text, &s->arena, &host, &err),
+				     ERROR_USAGE, "[USER@]ADDRESS[:PORT]");
+			continue;
+		}
+		assert_fine(cluster_host_named(&c, rows[i].text, &s->arena, &host, &err));
+		assert_string_equal(host.name, rows[i].name);
+		assert_string_equal(host.address, rows[i].address);
+		assert_string_equal(host.user, rows[i].user);
+		assert_int_equal(host.port, rows[i].port);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCRATCH_TEST(test_defaults),	   SCRATCH_TEST(test_every_key),
+		SCRATCH_TEST(test_json),	   SCRATCH_TEST(test_no_capabilities),
+		SCRATCH_TEST(test_errors),	   SCRATCH_TEST(test_missing_file),
+		SCRATCH_TEST(test_too_many_hosts), SCRATCH_TEST(test_host_named),
+	};
+
+	return cmocka_run_group_tests_name("cluster", tests, NULL, NULL);
+}
