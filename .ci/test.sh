@@ -21,8 +21,8 @@ for suite; do
 	case $suite in
 	unit)
 		# The list comes from the sources: a program left from a removed source is no test.
-		for source in tests/unit/test_*.c; do
-			program=$BUILD/tests/$(basename "$source" .c)
+		for source in tests/unit/*/test_*.c; do
+			program=${source#tests/unit/} program=$BUILD/tests/${program%.c}
 			[[ -x $program ]] || die "$source: not built: $program; run 'make test'"
 			found+=("$program")
 		done
