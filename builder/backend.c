@@ -33,10 +33,9 @@ static bool try(const struct backend *b, const struct build_target *target, stru
 int backend_find(const char *name, const struct build_target *target, struct arena *arena,
 		 const struct backend **backend, struct error *err)
 {
-	_cleanup_(str_release) struct str reasons = {0};
+	_cleanup_(str_release) struct str reasons = STR_INIT;
 	bool any = strcmp(name, "auto") == 0;
 
-	str_init(&reasons);
 	for (int rank = 0; rank < RANKS; rank++)
 		for (const struct backend *const *b = backends; *b; b++) {
 			if ((*b)->rank != rank ||

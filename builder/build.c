@@ -41,8 +41,8 @@ static const char *base_tar_path(const struct spec *spec, const char *folder, st
 	return path;
 }
 
-static const char *const *base_words(const struct cluster *cluster, const struct spec *spec,
-				     const char *tar, struct arena *arena)
+static const char *const *build_base_words(const struct cluster *cluster, const struct spec *spec,
+					   const char *tar, struct arena *arena)
 {
 	struct words words = WORDS_INIT(arena);
 
@@ -93,7 +93,7 @@ static int make_base(const struct cluster *cluster, const char *const *words,
 		     const char *const *env, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
-	_cleanup_(str_release) struct str reasons = {0};
+	_cleanup_(str_release) struct str reasons = STR_INIT;
 	struct proc proc = {.words = words, .env = env, .dies_with_us = true};
 	const char *mirror = cluster->mirrors.apt;
 
@@ -101,7 +101,6 @@ static int make_base(const struct cluster *cluster, const char *const *words,
 		return -1;
 	if (result.status == 0)
 		return 0;
-	str_init(&reasons);
 	add_reasons(&reasons, result.err.text);
 	error_set(err, ERROR_FAILED, "packages from %s: %s",
 		  *mirror ? mirror : "the public archive",
@@ -121,7 +120,7 @@ static int make_base_tar(const struct cluster *cluster, const struct spec *spec,
 	uint64_t start = clock_usec();
 	struct words words = *before;
 
-	words_add_all(&words, base_words(cluster, spec, partial, arena));
+	words_add_all(&words, build_base_words(cluster, spec, partial, arena));
 	step = progress_begin("base",
 			      arena_printf(arena, "making the root filesystem of %s", spec->os));
 	if (make_base(cluster, words.list, env, err) < 0 || rename(partial, tar) < 0) {
@@ -198,8 +197,8 @@ static void show_line(void *arg, const char *line)
 		progress_state(watcher->step, "%.70s", line);
 }
 
-static int run_build(const struct build_options *options, struct image *image,
-		     struct build_job *job, struct arena *arena, struct error *err)
+static int build_with_backend(const struct build_options *options, struct image *image,
+			      struct build_job *job, struct arena *arena, struct error *err)
 {
 	struct watcher watcher = {NULL};
 	uint64_t start = clock_usec();
@@ -243,8 +242,8 @@ static const char *engine_name(const struct cluster *cluster, const struct build
 }
 
 /* Content is what counts: whose engine made it is not asked, unless one is named. */
-static bool is_kept(const struct cluster *cluster, const struct build_options *options,
-		    struct image *image)
+static bool build_is_kept(const struct cluster *cluster, const struct build_options *options,
+			  struct image *image)
 {
 	struct descriptor manifest;
 
@@ -290,9 +289,9 @@ static void forget_there(const struct image *image, const struct build_job *job,
 			 left.kind ? left.text : base.text);
 }
 
-static int build_there(const struct cluster *cluster, const struct build_options *options,
-		       struct image *image, struct build_job *job, struct arena *arena,
-		       struct error *err)
+static int build_on_host(const struct cluster *cluster, const struct build_options *options,
+			 struct image *image, struct build_job *job, struct arena *arena,
+			 struct error *err)
 {
 	bool has_base = true, built;
 	int rc;
@@ -303,7 +302,7 @@ static int build_there(const struct cluster *cluster, const struct build_options
 	unlink(job->log_path); /* an older one says nothing of what is there now */
 	rc = prepare_base(cluster, options->cache_folder, image, job, arena, err);
 	if (rc == 0)
-		rc = run_build(options, image, job, arena, err);
+		rc = build_with_backend(options, image, job, arena, err);
 	built = rc == 0;
 	if (rc == 0)
 		rc = image_take_home(image, err);
@@ -336,7 +335,7 @@ static int build_now(void *arg, struct error *err)
 
 	if (prepare_base(h->cluster, h->options->cache_folder, h->image, h->job, h->arena, err) < 0)
 		return -1;
-	rc = run_build(h->options, h->image, h->job, h->arena, err);
+	rc = build_with_backend(h->options, h->image, h->job, h->arena, err);
 	forget_snapshot(h->image, h->job->spec);
 	return rc;
 }
@@ -368,7 +367,7 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 	name_image(cluster, spec, options, arena, image);
 	if (spec_about(spec, &image->newest_s, &image->target.has_steps, err) < 0)
 		return -1;
-	if (is_kept(cluster, options, image)) {
+	if (build_is_kept(cluster, options, image)) {
 		/* what would have built it, if anything */
 		if (!options->on)
 			find_backend(cluster, spec, options, arena, image, &ignored);
@@ -389,13 +388,14 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 					      spec_tag(spec, arena));
 	if (folder_make(options->cache_folder, 0700, err) < 0 ||
 	    check_disk(options->cache_folder, err) < 0 ||
-	    (options->on ? build_there : build_here)(cluster, options, image, &job, arena, err) < 0)
+	    (options->on ? build_on_host : build_here)(cluster, options, image, &job, arena, err) <
+		    0)
 		return -1;
 	image->built = true;
 	return 0;
 }
 
-static int clear(void *arg, struct error *err)
+static int build_clear_store(void *arg, struct error *err)
 {
 	return store_remove(arg, err);
 }
@@ -408,11 +408,11 @@ int build_clear(const char *cache_folder, struct arena *arena, const char **fold
 
 	*folder = path;
 	if (geteuid() != 0 && userns_available(arena, &why))
-		return userns_run(clear, path, err);
-	return clear(path, err);
+		return userns_run(build_clear_store, path, err);
+	return build_clear_store(path, err);
 }
 
-static void add_command(struct str *out, const char *const *words)
+static void build_add_command(struct str *out, const char *const *words)
 {
 	quote_words(out, words);
 	str_add_char(out, '\n');
@@ -437,17 +437,18 @@ int build_commands(const struct cluster *cluster, const struct spec *spec,
 					    image.backend->name));
 		if (options->on)
 			words_add_all(&words, WORDS("--on", options->on->name));
-		add_command(out, words.list);
+		build_add_command(out, words.list);
 		return 0;
 	}
 	if (*cluster->build.docker_host)
 		str_addf(out, "export DOCKER_HOST=%s\n", cluster->build.docker_host);
-	add_command(out, WORDS("ringup", "-f", cluster->path, "recipe", "-o", folder));
+	build_add_command(out, WORDS("ringup", "-f", cluster->path, "recipe", "-o", folder));
 	if (*spec->base_script) {
-		add_command(out, WORDS("mkdir", "-p", options->cache_folder));
-		add_command(out, base_words(cluster, spec, tar, arena));
-		add_command(out, WORDS(image.backend->name, "import", tar, spec->base_name));
+		build_add_command(out, WORDS("mkdir", "-p", options->cache_folder));
+		build_add_command(out, build_base_words(cluster, spec, tar, arena));
+		build_add_command(out, WORDS(image.backend->name, "import", tar, spec->base_name));
 	}
-	add_command(out, image.backend->build_words(folder, image.name, spec->build_args, arena));
+	build_add_command(out,
+			  image.backend->build_words(folder, image.name, spec->build_args, arena));
 	return 0;
 }

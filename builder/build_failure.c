@@ -77,10 +77,9 @@ static const char *line_with(const char *output, const char *text, struct arena 
 int build_failure_set(const char *what, const char *output, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	_cleanup_(str_release) struct str said = {0};
+	_cleanup_(str_release) struct str said = STR_INIT;
 	struct build_failure failure = build_failure_find(output, &arena);
 
-	str_init(&said);
 	add_plain(&said, *failure.text ? line_with(output, failure.text, &arena) : output);
 	str_trim(&said);
 	str_one_line(&said, SAID_BYTES);

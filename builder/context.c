@@ -27,7 +27,8 @@ static int file_content(const struct spec_file *file, struct arena *arena, const
 	return 0;
 }
 
-static int write_entry(struct tarball *tarball, const struct spec_file *file, struct error *err)
+static int context_write_entry(struct tarball *tarball, const struct spec_file *file,
+			       struct error *err)
 {
 	static const enum tarball_kind kinds[] = {[SPEC_FOLDER] = TARBALL_FOLDER,
 						  [SPEC_SYMLINK] = TARBALL_SYMLINK,
@@ -68,7 +69,7 @@ static int write_entries(struct tarball *tarball, const struct spec *spec, struc
 			err) < 0)
 		return -1;
 	for (size_t i = 0; i < spec->file_count; i++)
-		if (write_entry(tarball, &spec->files[i], err) < 0)
+		if (context_write_entry(tarball, &spec->files[i], err) < 0)
 			return -1;
 	return tarball_finish(tarball, err);
 }
@@ -88,8 +89,8 @@ int context_write_tar(const struct spec *spec, const char *path, struct error *e
 	return 0;
 }
 
-static int write_file(const struct spec_file *file, const char *folder, struct arena *arena,
-		      struct error *err)
+static int context_write_file(const struct spec_file *file, const char *folder, struct arena *arena,
+			      struct error *err)
 {
 	const char *path = arena_printf(arena, "%s/%s", folder, file->path), *bytes;
 	size_t length;
@@ -122,7 +123,7 @@ int context_write_folder(const struct spec *spec, const char *folder, struct err
 	for (size_t i = 0; i < spec->file_count; i++) {
 		_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 
-		if (write_file(&spec->files[i], folder, &arena, err) < 0)
+		if (context_write_file(&spec->files[i], folder, &arena, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -20,7 +20,7 @@ struct exporter {
 	struct error err;
 };
 
-static void *export_image(void *arg)
+static void *export_with_backend(void *arg)
 {
 	struct exporter *e = arg;
 
@@ -43,7 +43,7 @@ static int import_archive(const struct image *image, const char *layout, struct 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_errno(err, "cannot make a pipe");
 	e.fd = ends[1];
-	if (pthread_create(&thread, NULL, export_image, &e) != 0) {
+	if (pthread_create(&thread, NULL, export_with_backend, &e) != 0) {
 		fd_close(&ends[0]);
 		fd_close(&ends[1]);
 		return error_set(err, ERROR_FAILED, "cannot start a thread");

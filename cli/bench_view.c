@@ -51,7 +51,7 @@ static void print_sizes(const struct report *report, struct arena *a)
 }
 
 /* GB/s each way between every two ranks. */
-static void print_matrix(const struct report_pairs *pairs)
+static void bench_view_print_matrix(const struct report_pairs *pairs)
 {
 	size_t world = (size_t)pairs->world;
 
@@ -71,13 +71,13 @@ static void print_matrix(const struct report_pairs *pairs)
 	}
 }
 
-static void print_pairs(const struct report_pairs *pairs)
+static void bench_view_print_pairs(const struct report_pairs *pairs)
 {
 	if (!pairs->world)
 		return;
 	printf("pairs: %d sweeps in %.1f s, %.0f bytes each way; GB/s each way%s\n", pairs->sweeps,
 	       pairs->seconds, pairs->bytes, pairs->world > PAIRS_SHOWN ? " are in --json" : ":");
-	print_matrix(pairs);
+	bench_view_print_matrix(pairs);
 	for (size_t i = 0; i < pairs->finding_count; i++)
 		printf("%s\n", pairs->findings[i]);
 	if (pairs->left_out >= 0)
@@ -92,7 +92,7 @@ static void print_pairs(const struct report_pairs *pairs)
 		printf("no rank and no link is slow\n");
 }
 
-static void print_sgd(const struct report_sgd *sgd, struct arena *a)
+static void bench_view_print_sgd(const struct report_sgd *sgd, struct arena *a)
 {
 	struct term_table table;
 
@@ -140,7 +140,7 @@ static void print_expected(const struct report *report)
 void bench_print(const struct report *report, struct arena *arena)
 {
 	print_sizes(report, arena);
-	print_pairs(&report->pairs);
-	print_sgd(&report->sgd, arena);
+	bench_view_print_pairs(&report->pairs);
+	bench_view_print_sgd(&report->sgd, arena);
 	print_expected(report);
 }

@@ -61,8 +61,8 @@ static int judge_percent(const struct report_expected *expected, int min_percent
 }
 
 /* What the hardware should give, what is wrong with it, and --min-percent. */
-static int judge(struct stages *s, const struct options *o, struct report *report,
-		 struct error *err)
+static int bench_judge(struct stages *s, const struct options *o, struct report *report,
+		       struct error *err)
 {
 	struct words notes = WORDS_INIT(s->arena);
 	struct facts *facts;
@@ -99,7 +99,7 @@ static int conclude(struct stages *s, const struct options *o, struct report *re
 
 	if (!report->verdict)
 		return rc;
-	if (judge(s, o, report, &judging) < 0 && rc == 0) {
+	if (bench_judge(s, o, report, &judging) < 0 && rc == 0) {
 		*err = judging;
 		rc = -1;
 	}
@@ -160,7 +160,8 @@ static int bench_from(struct stages *s, const struct options *o, struct error *e
 	return conclude(s, o, &report, document, bench_verdict(&report, err), err);
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int bench_run_command(struct context *ctx, void *values, const char *const *arguments,
+			     struct error *err)
 {
 	struct stages s = {.ctx = ctx, .arena = ctx->arena};
 	const struct options *o = values;
@@ -193,5 +194,5 @@ const struct command command_bench = {
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,
-	.run = run,
+	.run = bench_run_command,
 };

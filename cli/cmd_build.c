@@ -29,14 +29,14 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
-static int print_commands(struct stages *s, const struct build_request *request, struct error *err)
+static int build_print_commands(struct stages *s, const struct build_request *request,
+				struct error *err)
 {
 	struct build_options build = {.cache_folder = stage_cache_folder(s),
 				      .engine = request->engine,
 				      .on = request->on};
-	_cleanup_(str_release) struct str out = {0};
+	_cleanup_(str_release) struct str out = STR_INIT;
 
-	str_init(&out);
 	if (build_commands(&s->cluster, s->spec, &build, s->arena, &out, err) < 0)
 		return -1;
 	command_print_script(s->ctx, out.text);
@@ -80,8 +80,8 @@ static int write_output(struct stages *s, const struct image *image, const struc
 	return folder_remove(scratch, rc < 0 ? &(struct error){0} : err) < 0 ? -1 : rc;
 }
 
-static void print_result(struct stages *s, const struct image *image,
-			 const struct descriptor *manifest)
+static void build_print_result(struct stages *s, const struct image *image,
+			       const struct descriptor *manifest)
 {
 	if (s->ctx->json) {
 		_cleanup_(json_free) cJSON *json = json_document();
@@ -112,8 +112,8 @@ static int reach(struct stages *s, const char *text, struct build_host *on, stru
 	return ssh_open_words(target, ssh, &on->reach, err);
 }
 
-static int build(struct stages *s, const struct options *o, const struct place *place,
-		 struct error *err)
+static int build_or_keep(struct stages *s, const struct options *o, const struct place *place,
+			 struct error *err)
 {
 	_cleanup_(ssh_closep) struct ssh *ssh = NULL;
 	struct build_request request = {.engine = o->engine,
@@ -124,7 +124,7 @@ static int build(struct stages *s, const struct options *o, const struct place *
 
 	if (!o->output && !o->engine && !o->dry_run && is_in_registry(s)) {
 		image.name = reference_text(&s->reference, s->arena);
-		print_result(s, &image, &manifest);
+		build_print_result(s, &image, &manifest);
 		return 0;
 	}
 	if (o->on) {
@@ -133,15 +133,15 @@ static int build(struct stages *s, const struct options *o, const struct place *
 		request.on = &on;
 	}
 	if (o->dry_run)
-		return print_commands(s, &request, err);
+		return build_print_commands(s, &request, err);
 	if (stage_build(s, &request, &image, err) < 0 ||
 	    (o->output && write_output(s, &image, place, &manifest, err) < 0))
 		return -1;
-	print_result(s, &image, &manifest);
+	build_print_result(s, &image, &manifest);
 	return 0;
 }
 
-static int clear(struct context *ctx, bool dry_run, struct error *err)
+static int build_clear_cache(struct context *ctx, bool dry_run, struct error *err)
 {
 	struct stages s = {.ctx = ctx, .arena = ctx->arena};
 	const char *folder;
@@ -163,7 +163,8 @@ static int clear(struct context *ctx, bool dry_run, struct error *err)
 	return 0;
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int build_run(struct context *ctx, void *values, const char *const *arguments,
+		     struct error *err)
 {
 	const struct options *o = values;
 	struct place place;
@@ -171,7 +172,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 
 	(void)arguments;
 	if (o->clear)
-		return clear(ctx, o->dry_run, err);
+		return build_clear_cache(ctx, o->dry_run, err);
 	if (o->output && place_parse(o->output, ctx->arena, &place, err) < 0)
 		return -1;
 	if (o->output && place.kind == PLACE_REGISTRY)
@@ -180,7 +181,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 			"build -o writes to oci:DIR or docker-archive:FILE; 'ringup push' sends the image to the registry");
 	if (stage_cluster(&s, ctx, err) < 0 || stage_plan(&s, err) < 0 || stage_recipe(&s, err) < 0)
 		return -1;
-	return build(&s, o, &place, err);
+	return build_or_keep(&s, o, &place, err);
 }
 
 const struct command command_build = {
@@ -196,5 +197,5 @@ const struct command command_build = {
 		"and the image comes back; nothing of it is left there. 'ringup push' sends it on.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
-	.run = run,
+	.run = build_run,
 };

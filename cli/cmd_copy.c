@@ -16,7 +16,8 @@ static const struct opt options[] = {
 };
 #undef FROM
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int copy_run(struct context *ctx, void *values, const char *const *arguments,
+		    struct error *err)
 {
 	const struct options *o = values;
 
@@ -37,5 +38,5 @@ const struct command command_copy = {
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 2,
 	.max_arguments = -1,
-	.run = run,
+	.run = copy_run,
 };

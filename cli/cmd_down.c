@@ -26,7 +26,8 @@ static int purge_here(struct stages *s, struct error *err)
 	return folder_remove(cluster_state_path(&s->cluster, "keys", s->arena), err);
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int down_run(struct context *ctx, void *values, const char *const *arguments,
+		    struct error *err)
 {
 	const struct options *o = values;
 	_cleanup_(fd_close) int lock = -1;
@@ -60,5 +61,5 @@ const struct command command_down = {
 		"--purge leaves no trace. Running it twice is harmless.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
-	.run = run,
+	.run = down_run,
 };

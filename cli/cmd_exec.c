@@ -40,7 +40,7 @@ static int exec_one(struct member *m, void *arg, struct error *err)
 			 e->words[0], r->status);
 }
 
-static void print_all(const struct stages *s, const struct exec *e)
+static void exec_print_all(const struct stages *s, const struct exec *e)
 {
 	_cleanup_(json_free) cJSON *json = json_document();
 	cJSON *hosts = cJSON_AddArrayToObject(json, "hosts");
@@ -65,7 +65,8 @@ static void print_all(const struct stages *s, const struct exec *e)
 		json_print(stdout, json);
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int exec_run(struct context *ctx, void *values, const char *const *arguments,
+		    struct error *err)
 {
 	static const char *const all[] = {NULL};
 	struct options *o = values;
@@ -78,7 +79,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 		return -1;
 	e.results = ARENA_ARRAY(s.arena, s.fleet.count, struct proc_result);
 	fleet_each(&s.fleet, exec_one, &e);
-	print_all(&s, &e);
+	exec_print_all(&s, &e);
 	for (size_t i = 0; i < s.fleet.count; i++)
 		proc_result_release(&e.results[i]);
 	fleet_result(&s.fleet, err);
@@ -97,5 +98,5 @@ const struct command command_exec = {
 	.min_arguments = 1,
 	.max_arguments = -1,
 	.stop_at_argument = true,
-	.run = run,
+	.run = exec_run,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
 
-static int run(struct context *ctx, void *options, const char *const *arguments, struct error *err)
+static int help_run(struct context *ctx, void *options, const char *const *arguments,
+		    struct error *err)
 {
 	const struct command *command;
 
@@ -26,5 +27,5 @@ const struct command command_help = {
 	.summary = "this list, or one command's page",
 	.help = "",
 	.max_arguments = 1,
-	.run = run,
+	.run = help_run,
 };

@@ -58,7 +58,7 @@ static int find_manifest(struct subject *s, const char *platform, struct error *
 	return registry_get_manifest(s->registry, &s->ref, arena, &s->descriptor, &s->bytes, err);
 }
 
-static void add_entries(cJSON *json, const char *name, const struct index *index)
+static void inspect_add_entries(cJSON *json, const char *name, const struct index *index)
 {
 	cJSON *list = cJSON_AddArrayToObject(json, name);
 
@@ -113,13 +113,13 @@ static int describe(struct subject *s, cJSON *json, struct error *err)
 		if (index_parse(s->bytes, s->descriptor.size_bytes, reference_text(&s->ref, arena),
 				arena, &index, err) < 0)
 			return -1;
-		add_entries(json, "manifests", &index);
+		inspect_add_entries(json, "manifests", &index);
 	} else if (describe_image(s, json, err) < 0) {
 		return -1;
 	}
 	if (registry_list_referrers(s->registry, &s->ref, NULL, arena, &s->referrers, err) < 0)
 		return -1;
-	add_entries(json, "referrers", &s->referrers);
+	inspect_add_entries(json, "referrers", &s->referrers);
 	return 0;
 }
 
@@ -133,7 +133,7 @@ static const char *text_of(const cJSON *json, const char *name)
 		       : "";
 }
 
-static void print_text(const cJSON *json, const char *label, const char *name)
+static void inspect_print_text(const cJSON *json, const char *label, const char *name)
 {
 	if (!*text_of(json, name))
 		return;
@@ -189,15 +189,15 @@ static void print_list(const cJSON *json, const char *label, const char *name)
 	}
 }
 
-static void print(const cJSON *json)
+static void inspect_print(const cJSON *json)
 {
 	const cJSON *config = json_member(json, "config"), *inner = json_member(config, "config");
 	char size[32];
 
-	print_text(json, "image", "image");
-	print_text(json, "digest", "digest");
-	print_text(json, "type", "mediaType");
-	print_text(config, "created", "created");
+	inspect_print_text(json, "image", "image");
+	inspect_print_text(json, "digest", "digest");
+	inspect_print_text(json, "type", "mediaType");
+	inspect_print_text(config, "created", "created");
 	if (json_member(config, "architecture")) {
 		printf("%-14s ", "platform");
 		print_platform(config);
@@ -213,7 +213,8 @@ static void print(const cJSON *json)
 	print_list(json, "referrers", "referrers");
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int inspect_run(struct context *ctx, void *values, const char *const *arguments,
+		       struct error *err)
 {
 	_cleanup_(registry_closep) struct registry *registry = NULL;
 	_cleanup_(json_free) cJSON *json = NULL;
@@ -236,7 +237,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	if (ctx->json)
 		json_print(stdout, json);
 	else
-		print(json);
+		inspect_print(json);
 	return 0;
 }
 
@@ -250,5 +251,5 @@ const struct command command_inspect = {
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 1,
 	.max_arguments = 1,
-	.run = run,
+	.run = inspect_run,
 };

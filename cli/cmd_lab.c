@@ -68,7 +68,8 @@ static int down(struct context *ctx, struct error *err)
 	return 0;
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int lab_run(struct context *ctx, void *values, const char *const *arguments,
+		   struct error *err)
 {
 	if (strcmp(arguments[0], "up") == 0)
 		return up(ctx, values, err);
@@ -89,5 +90,5 @@ const struct command command_lab = {
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 1,
 	.max_arguments = 1,
-	.run = run,
+	.run = lab_run,
 };

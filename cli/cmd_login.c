@@ -47,7 +47,8 @@ static int read_password(struct arena *arena, struct secret *password, struct er
 	return 0;
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int login_run(struct context *ctx, void *values, const char *const *arguments,
+		     struct error *err)
 {
 	_cleanup_(registry_closep) struct registry *registry = NULL;
 	const struct options *o = values;
@@ -87,5 +88,5 @@ const struct command command_login = {
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = 1,
-	.run = run,
+	.run = login_run,
 };

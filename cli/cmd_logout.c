@@ -4,7 +4,8 @@
 #include "core/json.h"
 #include "plan/credentials.h"
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int logout_run(struct context *ctx, void *values, const char *const *arguments,
+		      struct error *err)
 {
 	struct cluster cluster;
 	const char *address = *arguments;
@@ -32,5 +33,5 @@ const struct command command_logout = {
 	.summary = "forgets a registry's user and password",
 	.help = "They are taken out of .ringup/auth.json. What Docker keeps in its own config.json stays.\n",
 	.max_arguments = 1,
-	.run = run,
+	.run = logout_run,
 };

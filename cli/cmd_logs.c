@@ -19,14 +19,14 @@ struct logs {
 	struct proc_result *results; /* one per member */
 };
 
-static int fetch(struct member *m, void *arg, struct error *err)
+static int logs_fetch(struct member *m, void *arg, struct error *err)
 {
 	struct logs *logs = arg;
 
 	return member_logs(m, logs->tail, &logs->results[m->index], err);
 }
 
-static void print_all(const struct stages *s, const struct logs *logs)
+static void logs_print_all(const struct stages *s, const struct logs *logs)
 {
 	_cleanup_(json_free) cJSON *json = json_document();
 	cJSON *hosts = cJSON_AddArrayToObject(json, "hosts");
@@ -51,7 +51,8 @@ static void print_all(const struct stages *s, const struct logs *logs)
 		json_print(stdout, json);
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int logs_run(struct context *ctx, void *values, const char *const *arguments,
+		    struct error *err)
 {
 	const struct options *o = values;
 	struct logs logs = {.tail = o->tail ? o->tail : TAIL_DEFAULT};
@@ -60,8 +61,8 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	if (stage_cluster(&s, ctx, err) < 0 || stage_select(&s, arguments, err) < 0)
 		return -1;
 	logs.results = ARENA_ARRAY(s.arena, s.fleet.count, struct proc_result);
-	fleet_each(&s.fleet, fetch, &logs);
-	print_all(&s, &logs);
+	fleet_each(&s.fleet, logs_fetch, &logs);
+	logs_print_all(&s, &logs);
 	for (size_t i = 0; i < s.fleet.count; i++)
 		proc_result_release(&logs.results[i]);
 	fleet_result(&s.fleet, err);
@@ -77,5 +78,5 @@ const struct command command_logs = {
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,
-	.run = run,
+	.run = logs_run,
 };

@@ -18,7 +18,7 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
-static void print(struct context *ctx, const char *what, const struct words *names)
+static void ls_print(struct context *ctx, const char *what, const struct words *names)
 {
 	_cleanup_(json_free) cJSON *json = NULL;
 	cJSON *list;
@@ -37,7 +37,8 @@ static void print(struct context *ctx, const char *what, const struct words *nam
 	json_print(stdout, json);
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int ls_run(struct context *ctx, void *values, const char *const *arguments,
+		  struct error *err)
 {
 	_cleanup_(registry_closep) struct registry *registry = NULL;
 	const struct options *o = values;
@@ -58,7 +59,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	if (ref.repository ? registry_list_tags(registry, &ref, &names, err) < 0
 			   : registry_list_repositories(registry, &names, err) < 0)
 		return -1;
-	print(ctx, ref.repository ? "tags" : "repositories", &names);
+	ls_print(ctx, ref.repository ? "tags" : "repositories", &names);
 	return 0;
 }
 
@@ -71,5 +72,5 @@ const struct command command_ls = {
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 1,
 	.max_arguments = 1,
-	.run = run,
+	.run = ls_run,
 };

@@ -85,7 +85,7 @@ static void print_records(const struct matrix *matrix, struct arena *arena)
 	}
 }
 
-static void print_text(const struct matrix *matrix, bool all, struct arena *arena)
+static void matrix_print_text(const struct matrix *matrix, bool all, struct arena *arena)
 {
 	size_t columns = count_columns(matrix);
 
@@ -140,7 +140,7 @@ static void print_markdown(const struct matrix *matrix, struct arena *arena)
 	}
 }
 
-static void print_json(const struct matrix *matrix)
+static void matrix_print_json(const struct matrix *matrix)
 {
 	_cleanup_(json_free) cJSON *json = json_document();
 	const struct table *table = matrix->table;
@@ -191,7 +191,7 @@ static void print_report(const struct context *ctx, const struct matrix_report *
 	json_print(stdout, json);
 }
 
-static int check(struct stages *s, struct error *err)
+static int matrix_check_rows(struct stages *s, struct error *err)
 {
 	struct matrix_report report;
 
@@ -224,17 +224,17 @@ static int refuse_file(const struct context *ctx, struct error *err)
 
 /* ------------------------------------------------------------------------------------------- */
 
-static void print_matrix(const struct context *ctx, const struct options *o,
+static void matrix_print(const struct context *ctx, const struct options *o,
 			 const struct matrix *matrix)
 {
 	if (ctx->json)
-		print_json(matrix);
+		matrix_print_json(matrix);
 	else if (o->csv)
 		print_csv(matrix);
 	else if (o->markdown)
 		print_markdown(matrix, ctx->arena);
 	else
-		print_text(matrix, o->all_columns && *matrix->name, ctx->arena);
+		matrix_print_text(matrix, o->all_columns && *matrix->name, ctx->arena);
 }
 
 static int check_options(const struct context *ctx, const struct options *o,
@@ -250,7 +250,8 @@ static int check_options(const struct context *ctx, const struct options *o,
 	return 0;
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int matrix_run(struct context *ctx, void *values, const char *const *arguments,
+		      struct error *err)
 {
 	const struct options *o = values;
 	struct stages s = {.ctx = ctx, .arena = ctx->arena};
@@ -261,7 +262,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	if (stage_catalog(&s, err) < 0)
 		return o->check ? refuse_file(ctx, err) : -1;
 	if (o->check)
-		return check(&s, err);
+		return matrix_check_rows(&s, err);
 	if (!*arguments)
 		matrix_list(&s.catalog, s.arena, &matrix);
 	else if (matrix_read(&s.catalog, arguments[0], arguments + 1, s.arena, &matrix, err) < 0 &&
@@ -269,7 +270,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 		return -1;
 	if (o->all_columns)
 		matrix_show_all(&matrix, s.arena);
-	print_matrix(ctx, o, &matrix);
+	matrix_print(ctx, o, &matrix);
 	return err->kind == ERROR_NONE ? 0 : -1;
 }
 
@@ -290,5 +291,5 @@ const struct command command_matrix = {
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,
-	.run = run,
+	.run = matrix_run,
 };

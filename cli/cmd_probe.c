@@ -57,7 +57,8 @@ static void print_notes(struct stages *s)
 		log_warn("%s", notes.list[i]);
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int probe_run(struct context *ctx, void *values, const char *const *arguments,
+		     struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = NULL;
 	const struct options *o = values;
@@ -93,5 +94,5 @@ const struct command command_probe = {
 		"of: PCIe lanes, NICs of one card, NVLinks.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
-	.run = run,
+	.run = probe_run,
 };

@@ -11,7 +11,7 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
-static int check(const struct place *from, const struct place *to, struct error *err)
+static int pull_check(const struct place *from, const struct place *to, struct error *err)
 {
 	if (from->kind == PLACE_REGISTRY && to->kind != PLACE_REGISTRY)
 		return 0;
@@ -20,11 +20,12 @@ static int check(const struct place *from, const struct place *to, struct error 
 		"pull brings an image from a registry to oci:DIR[:TAG], docker-archive:FILE, docker-daemon:NAME or rootfs:DIR; between registries use 'ringup copy'");
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int pull_run(struct context *ctx, void *values, const char *const *arguments,
+		    struct error *err)
 {
 	const struct options *o = values;
 
-	return move_images(ctx, &o->move, arguments, check, err);
+	return move_images(ctx, &o->move, arguments, pull_check, err);
 }
 
 const struct command command_pull = {
@@ -44,5 +45,5 @@ const struct command command_pull = {
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 2,
 	.max_arguments = -1,
-	.run = run,
+	.run = pull_run,
 };

@@ -55,7 +55,7 @@ static int push_own(struct context *ctx, struct error *err)
 	return 0;
 }
 
-static int check(const struct place *from, const struct place *to, struct error *err)
+static int push_check(const struct place *from, const struct place *to, struct error *err)
 {
 	if (from->kind != PLACE_REGISTRY && to->kind == PLACE_REGISTRY)
 		return 0;
@@ -64,7 +64,8 @@ static int check(const struct place *from, const struct place *to, struct error 
 		"push sends oci:DIR[:TAG], docker-archive:FILE or docker-daemon:NAME to a registry; between registries use 'ringup copy'");
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int push_run(struct context *ctx, void *values, const char *const *arguments,
+		    struct error *err)
 {
 	const struct options *o = values;
 
@@ -74,7 +75,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 		return error_set(
 			err, ERROR_USAGE,
 			"push takes a source and a reference, or neither: ringup push SRC HOST[:PORT]/NAME:TAG");
-	return move_images(ctx, &o->move, arguments, check, err);
+	return move_images(ctx, &o->move, arguments, push_check, err);
 }
 
 const struct command command_push = {
@@ -91,5 +92,5 @@ const struct command command_push = {
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,
-	.run = run,
+	.run = push_run,
 };

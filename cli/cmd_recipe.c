@@ -26,7 +26,7 @@ static const struct opt options[] = {
 };
 
 /* With REQ words no cluster file is needed: what it would say of the image is as by default. */
-static int start(struct stages *s, struct context *ctx, bool asked, struct error *err)
+static int recipe_start(struct stages *s, struct context *ctx, bool asked, struct error *err)
 {
 	if (!asked || ctx->cluster_named || file_exists(ctx->cluster_path))
 		return stage_cluster(s, ctx, err);
@@ -74,7 +74,8 @@ static int give_script(struct stages *s, const char *output, struct error *err)
 	return 0;
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int recipe_run(struct context *ctx, void *values, const char *const *arguments,
+		      struct error *err)
 {
 	const struct options *o = values;
 	bool script = o->format && strcmp(o->format, "script") == 0;
@@ -86,7 +87,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	if (o->pin && script)
 		return error_set(err, ERROR_USAGE,
 				 "--pin is for images: a bare host keeps the versions that it has");
-	if (start(&s, ctx, *arguments != NULL, err) < 0 ||
+	if (recipe_start(&s, ctx, *arguments != NULL, err) < 0 ||
 	    (*arguments ? stage_resolve(&s, arguments, err) : stage_plan(&s, err)) < 0)
 		return -1;
 	if (o->pin && stage_pin(&s, err) < 0)
@@ -120,5 +121,5 @@ const struct command command_recipe = {
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,
-	.run = run,
+	.run = recipe_run,
 };

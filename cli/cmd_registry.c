@@ -52,8 +52,8 @@ static int leave_port(struct registry_site *site, struct error *err)
 }
 
 /* What an earlier run was told stays; what the machine says of itself completes it. */
-static int start(struct registry_site *site, const struct registry_options *o, const char **way,
-		 bool *was_running, struct error *err)
+static int registry_start(struct registry_site *site, const struct registry_options *o,
+			  const char **way, bool *was_running, struct error *err)
 {
 	const struct host *host = site->host.member ? site->host.member->host : NULL;
 	struct context *ctx = site->ctx;
@@ -77,7 +77,7 @@ static int start(struct registry_site *site, const struct registry_options *o, c
 }
 
 /* From here, as a client: its certificate is the right one, and the password fits. */
-static int check(struct registry_site *site, struct error *err)
+static int registry_check(struct registry_site *site, struct error *err)
 {
 	_cleanup_(registry_closep) struct registry *registry = NULL;
 
@@ -111,13 +111,14 @@ static void print_served(const struct registry_site *site, const char *way, bool
 		puts("after a boot      the same command again: a process does not come back by itself");
 }
 
-static int serve(struct registry_site *site, const struct registry_options *o, struct error *err)
+static int registry_serve(struct registry_site *site, const struct registry_options *o,
+			  struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = NULL;
 	bool was_running = false;
 	const char *way;
 
-	if (start(site, o, &way, &was_running, err) < 0 || check(site, err) < 0)
+	if (registry_start(site, o, &way, &was_running, err) < 0 || registry_check(site, err) < 0)
 		return -1;
 	if (!site->ctx->json) {
 		print_served(site, way, was_running);
@@ -153,7 +154,8 @@ static int stop(struct registry_site *site, const struct registry_options *o, st
 	return say(site, was_running ? "stopped" : "it did not run");
 }
 
-static int collect(struct registry_site *site, const struct registry_options *o, struct error *err)
+static int registry_collect(struct registry_site *site, const struct registry_options *o,
+			    struct error *err)
 {
 	struct context *ctx = site->ctx;
 	struct registry_found found;
@@ -190,7 +192,8 @@ static int status(struct registry_site *site, const struct registry_options *o, 
 	return registry_status(site, err);
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int registry_run(struct context *ctx, void *values, const char *const *arguments,
+			struct error *err)
 {
 	static const struct {
 		const char *name;
@@ -198,10 +201,10 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 		int (*run)(struct registry_site *site, const struct registry_options *o,
 			   struct error *err);
 	} verbs[] = {
-		{"serve", true, serve},
+		{"serve", true, registry_serve},
 		{"status", false, status},
 		{"stop", false, stop},
-		{"gc", false, collect},
+		{"gc", false, registry_collect},
 	};
 	_cleanup_(site_close) struct registry_site site = {0};
 	const struct registry_options *o = values;
@@ -238,5 +241,5 @@ const struct command command_registry = {
 	.options_bytes = sizeof(struct registry_options),
 	.min_arguments = 1,
 	.max_arguments = 1,
-	.run = run,
+	.run = registry_run,
 };

@@ -112,7 +112,7 @@ static bool is_same_question(struct stages *s, const struct locked *locked)
 	return count == locked->lock.plan.request_count && !*changed_names(s, locked);
 }
 
-static int check_names(const char *const *names, struct error *err)
+static int resolve_check_names(const char *const *names, struct error *err)
 {
 	for (; *names; names++)
 		if (component_by_name(*names) == COMPONENT_NONE)
@@ -136,7 +136,7 @@ static int keep_locked(struct stages *s, const struct options *o, const char *co
 	/* words of the command line are a new question, unless they are the lock's own */
 	if (!s->cluster.path && !o->update && !is_same_question(s, locked))
 		return 0;
-	if (o->update && check_names(arguments, err) < 0)
+	if (o->update && resolve_check_names(arguments, err) < 0)
 		return -1;
 	if (o->prefer && !o->update)
 		log_warn(
@@ -162,8 +162,8 @@ static void print_changes(const struct locked *locked, const struct plan *now, b
 
 /* What is pinned stays as long as the stack begins with the same; a lock that moves as a whole is
  * pinned anew if it was. */
-static int pin(struct stages *s, const struct options *o, const char *const *arguments,
-	       const struct locked *locked, struct error *err)
+static int resolve_pin(struct stages *s, const struct options *o, const char *const *arguments,
+		       const struct locked *locked, struct error *err)
 {
 	const struct plan *old = &locked->lock.plan;
 	const struct choice *os = locked->found ? plan_choice(old, "os") : NULL;
@@ -214,7 +214,7 @@ static void print_pins(const struct pinned *now, const struct pinned *before)
 
 #define ALL_MAX 10000
 
-static bool print_stack(const struct plan *plan, void *arg)
+static bool resolve_print_stack(const struct plan *plan, void *arg)
 {
 	static const char *const names[] = {"tensorflow", "torch", "mxnet", "horovod",
 					    "cuda",	  "os",	   "python"};
@@ -239,7 +239,7 @@ static bool add_stack(const struct plan *plan, void *json)
 	return true;
 }
 
-static int print_failure(struct stages *s, struct error *err)
+static int resolve_print_failure(struct stages *s, struct error *err)
 {
 	if (s->ctx->json && err->kind == ERROR_UNSATISFIED) {
 		_cleanup_(json_free) cJSON *json = unsatisfied_to_json(&s->why);
@@ -258,20 +258,21 @@ static int prefer(struct stages *s, const char *which, struct error *err)
 	return 0;
 }
 
-static int print_all(struct stages *s, const char *const *requests, struct error *err)
+static int resolve_print_all(struct stages *s, const char *const *requests, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = s->ctx->json ? stacks_to_json() : NULL;
 
-	if (stage_resolve_all(s, requests, ALL_MAX, json ? add_stack : print_stack, json, err) < 0)
-		return print_failure(s, err);
+	if (stage_resolve_all(s, requests, ALL_MAX, json ? add_stack : resolve_print_stack, json,
+			      err) < 0)
+		return resolve_print_failure(s, err);
 	if (json)
 		json_print(stdout, json);
 	return 0;
 }
 
 /* The cluster file, the facts and the lock: all that the answer depends on. */
-static int prepare(struct stages *s, const struct options *o, const char *const *arguments,
-		   struct locked *locked, struct error *err)
+static int resolve_prepare(struct stages *s, const struct options *o, const char *const *arguments,
+			   struct locked *locked, struct error *err)
 {
 	static const char *const nothing[] = {NULL};
 	bool from_file = !*arguments || o->update;
@@ -288,22 +289,23 @@ static int prepare(struct stages *s, const struct options *o, const char *const 
 		       : keep_locked(s, o, arguments, locked, err);
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int resolve_run(struct context *ctx, void *values, const char *const *arguments,
+		       struct error *err)
 {
 	const struct options *o = values;
 	struct stages s = {.ctx = ctx, .arena = ctx->arena};
 	struct locked locked = {0};
 	bool asked = *arguments && !o->update;
 
-	if (prepare(&s, o, arguments, &locked, err) < 0)
+	if (resolve_prepare(&s, o, arguments, &locked, err) < 0)
 		return -1;
 	if (o->all && o->pin)
 		return error_set(err, ERROR_USAGE, "--pin is for one stack, --all shows many");
 	if (o->all)
-		return print_all(&s, asked ? arguments : NULL, err);
+		return resolve_print_all(&s, asked ? arguments : NULL, err);
 	if (stage_resolve(&s, asked ? arguments : NULL, err) < 0)
-		return print_failure(&s, err);
-	if (pin(&s, o, arguments, &locked, err) < 0)
+		return resolve_print_failure(&s, err);
+	if (resolve_pin(&s, o, arguments, &locked, err) < 0)
 		return -1;
 	if (ctx->json) {
 		_cleanup_(json_free) cJSON *json = plan_to_json(&s.plan);
@@ -340,5 +342,5 @@ const struct command command_resolve = {
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,
-	.run = run,
+	.run = resolve_run,
 };

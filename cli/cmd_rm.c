@@ -20,8 +20,8 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
-static int show(struct context *ctx, struct registry *registry, struct reference *ref,
-		bool all_tags, struct error *err)
+static int rm_show(struct context *ctx, struct registry *registry, struct reference *ref,
+		   bool all_tags, struct error *err)
 {
 	struct descriptor manifest;
 	bool found;
@@ -38,7 +38,8 @@ static int show(struct context *ctx, struct registry *registry, struct reference
 	return 0;
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int rm_run(struct context *ctx, void *values, const char *const *arguments,
+		  struct error *err)
 {
 	_cleanup_(registry_closep) struct registry *registry = NULL;
 	_cleanup_(json_free) cJSON *json = NULL;
@@ -56,7 +57,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	if (remote_open(ctx, &o->remote, ref.registry, &registry, err) < 0)
 		return -1;
 	if (o->dry_run)
-		return show(ctx, registry, &ref, o->all_tags, err);
+		return rm_show(ctx, registry, &ref, o->all_tags, err);
 	if (registry_remove(registry, &ref, o->all_tags, ctx->arena, &removed, err) < 0)
 		return -1;
 	if (!ctx->json) {
@@ -84,5 +85,5 @@ const struct command command_rm = {
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 1,
 	.max_arguments = 1,
-	.run = run,
+	.run = rm_run,
 };

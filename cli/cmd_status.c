@@ -47,7 +47,7 @@ static void print_table(const struct stages *s)
 	term_table_print(&table, stdout);
 }
 
-static void print_json(const struct stages *s)
+static void status_print_json(const struct stages *s)
 {
 	_cleanup_(json_free) cJSON *json = json_document();
 	cJSON *hosts = cJSON_AddArrayToObject(json, "hosts");
@@ -72,7 +72,8 @@ static void print_json(const struct stages *s)
 	json_print(stdout, json);
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int status_run(struct context *ctx, void *values, const char *const *arguments,
+		      struct error *err)
 {
 	struct stages s;
 	int rc;
@@ -84,7 +85,7 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	rc = stage_probe(&s, err);
 	if (rc == 0) {
 		if (ctx->json)
-			print_json(&s);
+			status_print_json(&s);
 		else
 			print_table(&s);
 		rc = fleet_result(&s.fleet, err);
@@ -99,5 +100,5 @@ const struct command command_status = {
 	.summary = "the state of every host's container",
 	.help = "One SSH round trip per host. States: running, stopped, absent, unreachable; ready with\n"
 		"engine: none.\n",
-	.run = run,
+	.run = status_run,
 };

@@ -45,18 +45,17 @@ static bool has_containers(const struct stages *s)
 	return s->fleet.members[0].engine->has_containers;
 }
 
-static void print_stack(const struct stages *s)
+static void up_print_stack(const struct stages *s)
 {
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 
-	str_init(&line);
 	for (size_t i = 0; i < s->plan.count; i++)
 		str_addf(&line, "%s%s %s", i ? ", " : "", s->plan.choices[i].name,
 			 s->plan.choices[i].version);
 	log_info("  %-20s %s (%s)", "stack", line.text, s->plan.accelerator);
 }
 
-static int converge(struct stages *s, struct error *err)
+static int up_converge(struct stages *s, struct error *err)
 {
 	struct bringup bringup;
 	bool is_new = false;
@@ -65,7 +64,7 @@ static int converge(struct stages *s, struct error *err)
 		return fleet_result(&s->fleet, err);
 	if (stage_plan(s, err) < 0)
 		return -1;
-	print_stack(s);
+	up_print_stack(s);
 	if (has_containers(s)) {
 		if (provide_image(s, &is_new, err) < 0)
 			return -1;
@@ -103,12 +102,11 @@ static int image_commands(struct stages *s, struct str *out, struct error *err)
 	return 0;
 }
 
-static int print_commands(struct stages *s, struct error *err)
+static int up_print_commands(struct stages *s, struct error *err)
 {
 	struct bringup bringup;
-	_cleanup_(str_release) struct str out = {0};
+	_cleanup_(str_release) struct str out = STR_INIT;
 
-	str_init(&out);
 	if (fleet_failures(&s->fleet) == s->fleet.count)
 		return fleet_result(&s->fleet, err);
 	if (stage_plan(s, err) < 0 || (has_containers(s) && image_commands(s, &out, err) < 0) ||
@@ -146,7 +144,7 @@ static void add_json(const struct stages *s)
 	json_print(stdout, json);
 }
 
-static void print_result(const struct stages *s, uint64_t begin)
+static void up_print_result(const struct stages *s, uint64_t begin)
 {
 	size_t changed = 0, up = s->fleet.count - fleet_failures(&s->fleet);
 
@@ -161,7 +159,8 @@ static void print_result(const struct stages *s, uint64_t begin)
 		       up, s->fleet.count, changed, clock_seconds_since(begin));
 }
 
-static int run(struct context *ctx, void *values, const char *const *arguments, struct error *err)
+static int up_run(struct context *ctx, void *values, const char *const *arguments,
+		  struct error *err)
 {
 	const struct options *o = values;
 	_cleanup_(fd_close) int lock = -1;
@@ -175,9 +174,9 @@ static int run(struct context *ctx, void *values, const char *const *arguments, 
 	rc = stage_probe(&s, err);
 	if (rc == 0) {
 		fleet_check(&s.fleet);
-		rc = o->dry_run ? print_commands(&s, err) : converge(&s, err);
+		rc = o->dry_run ? up_print_commands(&s, err) : up_converge(&s, err);
 		if (!o->dry_run && (rc == 0 || err->kind == ERROR_PARTIAL || ctx->json))
-			print_result(&s, begin);
+			up_print_result(&s, begin);
 	}
 	log_debug("%u SSH connections opened", ssh_connections_opened());
 	fleet_close(&s.fleet);
@@ -193,5 +192,5 @@ const struct command command_up = {
 		"others' work; exit status 4 then.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
-	.run = run,
+	.run = up_run,
 };

@@ -3,7 +3,8 @@
 
 #include "core/json.h"
 
-static int run(struct context *ctx, void *options, const char *const *arguments, struct error *err)
+static int version_run(struct context *ctx, void *options, const char *const *arguments,
+		       struct error *err)
 {
 	(void)options;
 	(void)arguments;
@@ -24,5 +25,5 @@ const struct command command_version = {
 	.arguments = "",
 	.summary = "prints the version",
 	.help = "",
-	.run = run,
+	.run = version_run,
 };

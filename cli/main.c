@@ -119,7 +119,7 @@ struct merged {
 	size_t count;
 };
 
-static void merge(struct merged *merged, const struct opt *rows, size_t offset)
+static void main_merge(struct merged *merged, const struct opt *rows, size_t offset)
 {
 	for (; rows && rows->name && merged->count + 1 < ARRAY_LEN(merged->rows); rows++) {
 		merged->rows[merged->count] = *rows;
@@ -142,7 +142,7 @@ static int check_arguments(const struct command *command, const struct words *ar
 	return 0;
 }
 
-static int apply(const struct globals *globals, struct context *ctx, struct error *err)
+static int main_apply(const struct globals *globals, struct context *ctx, struct error *err)
 {
 	const char *color = globals->color ? globals->color : "auto";
 
@@ -175,8 +175,8 @@ static int run_command(const struct command *command, const char *const *words,
 	size_t used;
 
 	memcpy(values, globals, sizeof(*globals));
-	merge(&merged, command->options, own);
-	merge(&merged, global_options, 0);
+	main_merge(&merged, command->options, own);
+	main_merge(&merged, global_options, 0);
 	for (size_t i = 0; i < merged.count; i++)
 		if (merged.rows[i].kind == OPT_LIST)
 			((struct words *)(void *)(values + merged.rows[i].offset))->arena =
@@ -186,7 +186,7 @@ static int run_command(const struct command *command, const char *const *words,
 		return error_wrap(err, "%s", command->name);
 	words_add_all(&arguments, words + used);
 	memcpy(globals, values, sizeof(*globals));
-	if (apply(globals, ctx, err) < 0)
+	if (main_apply(globals, ctx, err) < 0)
 		return -1;
 	if (globals->help) {
 		command_print_help(command);
@@ -207,7 +207,7 @@ static int dispatch(char **argv, struct context *ctx, struct error *err)
 
 	if (opt_parse(global_options, words, true, &globals, &none, &used, err) < 0)
 		return -1;
-	if (apply(&globals, ctx, err) < 0)
+	if (main_apply(&globals, ctx, err) < 0)
 		return -1;
 	words += used;
 	if (globals.version)

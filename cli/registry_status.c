@@ -51,8 +51,9 @@ static uint64_t bytes_once(struct tally *t)
 	return bytes;
 }
 
-static int add_image(struct tally *t, const char *text, const struct descriptor *descriptor,
-		     uint64_t *bytes, struct error *err)
+static int registry_status_add_image(struct tally *t, const char *text,
+				     const struct descriptor *descriptor, uint64_t *bytes,
+				     struct error *err)
 {
 	struct manifest manifest;
 
@@ -76,7 +77,7 @@ static int add_manifest(struct tally *t, const struct reference *ref, bool is_ch
 		return -1;
 	add_blob(t, descriptor, bytes);
 	if (media_is_manifest(descriptor->media_type))
-		return add_image(t, text, descriptor, bytes, err);
+		return registry_status_add_image(t, text, descriptor, bytes, err);
 	if (is_child || !media_is_index(descriptor->media_type))
 		return 0;
 	if (index_parse(text, descriptor->size_bytes, descriptor->digest, t->arena, &index, err) <

@@ -30,7 +30,7 @@ static bool never_ran(const struct proc_result *result)
 	       (result->status == 1 && !strchr(result->out.text, '{'));
 }
 
-static int run_one(struct member *m, void *arg, struct error *err)
+static int bench_run_one(struct member *m, void *arg, struct error *err)
 {
 	struct run *run = arg;
 	struct proc_result *result = ARENA_NEW(&m->arena, struct proc_result);
@@ -101,7 +101,7 @@ static int plan_launch(struct fleet *fleet, const struct bench_options *options,
 
 /* The report's ranks by the address that they were reached at; names inside of containers may
  * differ. */
-static const struct member *member_of(const struct fleet *fleet, const cJSON *rank)
+static const struct member *bench_member_of(const struct fleet *fleet, const cJSON *rank)
 {
 	const cJSON *address = json_member(rank, "address"), *host = json_member(rank, "host");
 
@@ -140,14 +140,14 @@ static int check_places(const struct run *run, const int *seen, struct error *er
 }
 
 /* Gives the report's ranks the names of the cluster file; counts them per member. */
-static void name_hosts(const struct fleet *fleet, const cJSON *json, struct report *report,
-		       int *seen)
+static void bench_name_hosts(const struct fleet *fleet, const cJSON *json, struct report *report,
+			     int *seen)
 {
 	const cJSON *rank;
 	size_t i = 0;
 
 	cJSON_ArrayForEach (rank, json_member(json, "ranks")) {
-		const struct member *m = member_of(fleet, rank);
+		const struct member *m = bench_member_of(fleet, rank);
 
 		if (m) {
 			seen[m->index]++;
@@ -186,14 +186,14 @@ static int read_report(struct run *run, struct arena *arena, struct report *repo
 	    report_from_json(*document, arena, report, err) < 0)
 		return -1;
 	report->launcher = run->launcher->name;
-	name_hosts(fleet, *document, report, seen);
+	bench_name_hosts(fleet, *document, report, seen);
 	if (bench_verdict(report, err) < 0)
 		return -1;
 	return check_places(run, seen, err);
 }
 
 /* A run needs every host: the first that failed is the reason. */
-static void first_error(const struct fleet *fleet, struct error *err)
+static void bench_first_error(const struct fleet *fleet, struct error *err)
 {
 	for (size_t i = 0; i < fleet->count && !err->kind; i++)
 		if (fleet->members[i].failed)
@@ -219,11 +219,11 @@ int fleet_bench(struct fleet *fleet, const struct bench_options *options, struct
 			      arena_printf(arena, "%d ranks on %zu hosts by %s", run.launch.world,
 					   fleet->count, run.launcher->name));
 	fleet->jobs = fleet->count; /* ranks wait for each other: all hosts at once */
-	fleet_each(fleet, run_one, &run);
+	fleet_each(fleet, bench_run_one, &run);
 	fleet->jobs = jobs;
 	rc = run.root.out.text ? read_report(&run, arena, report, document, err) : -1;
 	if (rc < 0 && !err->kind)
-		first_error(fleet, err);
+		bench_first_error(fleet, err);
 	progress_end(step, rc == 0, rc == 0 ? "done in %.1f s" : "ended after %.1f s",
 		     clock_seconds_since(begin));
 	proc_result_release(&run.root);

@@ -68,11 +68,10 @@ static int explain_pull(const struct visit *v, struct error *err)
 	return -1;
 }
 
-static const char *quoted(struct visit *v, const char *const *pattern)
+static const char *bringup_quoted(struct visit *v, const char *const *pattern)
 {
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 
-	str_init(&line);
 	quote_words(&line, engine_words(v, pattern));
 	return arena_strdup(&v->m->arena, line.text);
 }
@@ -88,7 +87,8 @@ static int log_in_and_pull(struct visit *v, struct error *err)
 	const char *login = credentials_text(&b->credentials, b->registry, &v->m->arena);
 	struct words words = WORDS_INIT(&v->m->arena);
 
-	if (remote_script("pull", WORDS(v->container.config_folder, quoted(v, v->m->engine->pull)),
+	if (remote_script("pull",
+			  WORDS(v->container.config_folder, bringup_quoted(v, v->m->engine->pull)),
 			  &words, err) < 0)
 		return -1;
 	if (run_words(v->m, words.list, login, strlen(login), PULL_TIMEOUT_S,
@@ -98,7 +98,7 @@ static int log_in_and_pull(struct visit *v, struct error *err)
 	return 0;
 }
 
-static bool has_image(struct visit *v)
+static bool bringup_has_image(struct visit *v)
 {
 	_cleanup_(proc_result_release) struct proc_result there = {0};
 	struct ssh_command command = {.words = engine_words(v, v->m->engine->has_image)};
@@ -107,15 +107,15 @@ static bool has_image(struct visit *v)
 	return ssh_run(v->m->ssh, &command, &there, &ignored) == 0 && there.status == 0;
 }
 
-static int pull(struct visit *v, struct error *err)
+static int bringup_pull(struct visit *v, struct error *err)
 {
-	if (!v->bringup->image_is_new && has_image(v))
+	if (!v->bringup->image_is_new && bringup_has_image(v))
 		return 0;
 	progress_state(v->step, "pulls %s", v->bringup->image);
 	return log_in_and_pull(v, err);
 }
 
-static int remove_container(struct visit *v, struct error *err)
+static int bringup_remove_container(struct visit *v, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 
@@ -126,7 +126,7 @@ static int remove_container(struct visit *v, struct error *err)
 
 static int remove_old(struct visit *v, struct error *err)
 {
-	return *v->m->state.container_id ? remove_container(v, err) : 0;
+	return *v->m->state.container_id ? bringup_remove_container(v, err) : 0;
 }
 
 static int run_container(struct visit *v, struct proc_result *result, struct error *err)
@@ -136,7 +136,7 @@ static int run_container(struct visit *v, struct proc_result *result, struct err
 			 "cannot start the container", result, err);
 }
 
-static int start(struct visit *v, struct error *err)
+static int bringup_start(struct visit *v, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	struct member *m = v->m;
@@ -149,7 +149,7 @@ static int start(struct visit *v, struct error *err)
 		proc_result_release(&result);
 		result = (struct proc_result){0};
 		*err = (struct error){0};
-		if (remove_container(v, err) < 0 || run_container(v, &result, err) < 0)
+		if (bringup_remove_container(v, err) < 0 || run_container(v, &result, err) < 0)
 			return -1;
 	}
 	str_trim(&result.out);
@@ -160,7 +160,7 @@ static int start(struct visit *v, struct error *err)
 	return 0;
 }
 
-static int converge(struct visit *v, struct error *err)
+static int bringup_converge(struct visit *v, struct error *err)
 {
 	struct member *m = v->m;
 
@@ -174,7 +174,7 @@ static int converge(struct visit *v, struct error *err)
 	journal_add(m, "files", v->parcel.digest);
 	if (!v->container_differs)
 		return 0;
-	if (pull(v, err) < 0 || remove_old(v, err) < 0 || start(v, err) < 0)
+	if (bringup_pull(v, err) < 0 || remove_old(v, err) < 0 || bringup_start(v, err) < 0)
 		return -1;
 	return 0;
 }
@@ -187,7 +187,7 @@ static int bring_one(struct member *m, void *arg, struct error *err)
 
 	rc = visit_compare(&v, err);
 	if (rc == 0)
-		rc = converge(&v, err);
+		rc = bringup_converge(&v, err);
 	if (v.step)
 		progress_end(v.step, rc == 0, rc == 0 ? "up in %.1f s" : "failed after %.1f s",
 			     clock_seconds_since(begin));

@@ -138,10 +138,9 @@ static void add_cause(const struct fleet *fleet, size_t index, struct str *text)
 {
 	const struct member *first = &fleet->members[index];
 	const char *cause = cause_of(first);
-	_cleanup_(str_release) struct str names = {0};
+	_cleanup_(str_release) struct str names = STR_INIT;
 	size_t more = 0;
 
-	str_init(&names);
 	for (size_t i = index + 1; i < fleet->count; i++) {
 		const struct member *m = &fleet->members[i];
 
@@ -164,13 +163,12 @@ int fleet_result(const struct fleet *fleet, struct error *err)
 {
 	size_t failures = fleet_failures(fleet), causes = 0;
 	enum error_kind kind = failures < fleet->count ? ERROR_PARTIAL : ERROR_FAILED;
-	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(str_release) struct str text = STR_INIT;
 
 	if (!failures)
 		return 0;
 	if (interrupt_check(err) < 0)
 		return -1;
-	str_init(&text);
 	for (size_t i = 0; i < fleet->count; i++) {
 		const struct member *member = &fleet->members[i];
 

@@ -14,7 +14,8 @@
 /* Where a container sees its files. */
 #define INSIDE "/etc/ringup/ssh"
 
-static int read_text(const char *path, struct arena *arena, const char **text, struct error *err)
+static int keys_read_text(const char *path, struct arena *arena, const char **text,
+			  struct error *err)
 {
 	char *content;
 
@@ -33,8 +34,8 @@ static int load_pair(const char *path, const char *comment, struct arena *arena,
 						   "-C", comment, "-f", path),
 					     err) < 0)
 		return error_wrap(err, "cannot make the key %s", path);
-	if (read_text(path, arena, private_key, err) < 0 ||
-	    read_text(public_path, arena, public_key, err) < 0)
+	if (keys_read_text(path, arena, private_key, err) < 0 ||
+	    keys_read_text(public_path, arena, public_key, err) < 0)
 		return -1;
 	*public_key = arena_strndup(arena, *public_key, strcspn(*public_key, "\n"));
 	return 0;
@@ -46,7 +47,7 @@ static int load_secret(const char *path, struct arena *arena, const char **secre
 	char hex[2 * SECRET_BYTES + 1];
 
 	if (file_exists(path))
-		return read_text(path, arena, secret, err);
+		return keys_read_text(path, arena, secret, err);
 	if (random_hex(hex, SECRET_BYTES, err) < 0 ||
 	    file_write(path, hex, strlen(hex), 0600, err) < 0)
 		return -1;
@@ -81,9 +82,8 @@ int keys_load(const struct fleet *fleet, struct arena *arena, struct keys *keys,
 static const char *known_hosts_text(const struct fleet *fleet, const struct keys *keys,
 				    struct arena *arena)
 {
-	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(str_release) struct str text = STR_INIT;
 
-	str_init(&text);
 	for (size_t i = 0; i < fleet->count; i++) {
 		const struct host *host = fleet->members[i].host;
 		int port = fleet->cluster->container.sshd_port;
@@ -100,9 +100,8 @@ static const char *known_hosts_text(const struct fleet *fleet, const struct keys
 /* Plain ssh, mpirun and horovodrun all find address, port and keys here. */
 static const char *ssh_config_text(const struct fleet *fleet, struct arena *arena)
 {
-	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(str_release) struct str text = STR_INIT;
 
-	str_init(&text);
 	for (size_t i = 0; i < fleet->count; i++) {
 		const struct host *host = fleet->members[i].host;
 

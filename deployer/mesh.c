@@ -117,7 +117,7 @@ static int meet_one(struct member *m, void *arg, struct error *err)
 }
 
 /* The peers are chosen before anybody fails: each host's thread reads its own alone. */
-static void meet(struct fleet *fleet)
+static void mesh_meet(struct fleet *fleet)
 {
 	const char *const **peers = ARENA_ARRAY(fleet->arena, fleet->count, const char *const *);
 
@@ -145,7 +145,7 @@ static void find_dead(struct fleet *fleet, const bool *failed_before, size_t bef
 	}
 	fleet_each(fleet, check_running, NULL);
 	if (fleet_failures(fleet) > before) {
-		meet(fleet);
+		mesh_meet(fleet);
 		return;
 	}
 	for (size_t i = 0; i < fleet->count; i++) {
@@ -163,7 +163,7 @@ static void meet_living(struct fleet *fleet)
 
 	for (size_t i = 0; i < fleet->count; i++)
 		failed_before[i] = fleet->members[i].failed;
-	meet(fleet);
+	mesh_meet(fleet);
 	if (fleet_failures(fleet) > before)
 		find_dead(fleet, failed_before, before);
 }

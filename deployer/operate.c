@@ -20,7 +20,7 @@ static const char *const *words_for(struct member *m, const char *const *pattern
 	return container_words(m, &container, pattern);
 }
 
-static int remove_container(struct member *m, struct error *err)
+static int operate_remove_container(struct member *m, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	struct ssh_command command = {.words = words_for(m, m->engine->remove),
@@ -95,7 +95,7 @@ static int down_one(struct member *m, void *arg, struct error *err)
 {
 	const bool *with_purge = arg;
 	struct progress_step *step = progress_begin(m->host->name, "");
-	int rc = remove_container(m, err);
+	int rc = operate_remove_container(m, err);
 
 	if (rc == 0 && *with_purge)
 		rc = purge(m, err);

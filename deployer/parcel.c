@@ -16,7 +16,8 @@ struct packer {
 	struct error *err;
 };
 
-static int pack(struct packer *p, const char *path, const void *bytes, size_t length, mode_t mode)
+static int parcel_pack(struct packer *p, const char *path, const void *bytes, size_t length,
+		       mode_t mode)
 {
 	digest_add(&p->digest, path, strlen(path) + 1);
 	digest_add(&p->digest, &mode, sizeof(mode));
@@ -33,7 +34,7 @@ static int pack_file(struct packer *p, const char *folder, const char *name)
 
 	if (file_read(path, WORKER_CEILING_BYTES, p->arena, &bytes, &length, p->err) < 0)
 		return -1;
-	return pack(p, arena_printf(p->arena, "bin/%s", name), bytes, length, 0755);
+	return parcel_pack(p, arena_printf(p->arena, "bin/%s", name), bytes, length, 0755);
 }
 
 /* What a host without containers needs to run the worker. */
@@ -53,11 +54,11 @@ static int pack_all(struct packer *p, struct member *m, const struct bringup *br
 
 	keys_files(m->fleet, &bringup->keys, m, p->arena, files);
 	for (size_t i = 0; files[i].name; i++)
-		if (pack(p, arena_printf(p->arena, "ssh/%s", files[i].name), files[i].text,
-			 strlen(files[i].text), files[i].mode) < 0)
+		if (parcel_pack(p, arena_printf(p->arena, "ssh/%s", files[i].name), files[i].text,
+				strlen(files[i].text), files[i].mode) < 0)
 			return -1;
-	if (bringup->registry_ca && pack(p, "registry-ca.crt", bringup->registry_ca,
-					 strlen(bringup->registry_ca), 0644) < 0)
+	if (bringup->registry_ca && parcel_pack(p, "registry-ca.crt", bringup->registry_ca,
+						strlen(bringup->registry_ca), 0644) < 0)
 		return -1;
 	return m->engine->has_containers ? 0 : pack_worker(p, bringup);
 }

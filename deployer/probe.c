@@ -12,19 +12,18 @@
 
 #define PROBE_TIMEOUT_S 60
 
-static const char *quoted(struct member *m, const char *const *pattern)
+static const char *probe_quoted(struct member *m, const char *const *pattern)
 {
 	const struct engine_value values[] = {{"container", m->fleet->container, NULL}, {0}};
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 	struct words words = WORDS_INIT(&m->arena);
 
 	engine_expand(pattern, values, &words);
-	str_init(&line);
 	quote_words(&line, words.list);
 	return arena_strdup(&m->arena, line.text);
 }
 
-static const char *value_of(const char *text, const char *key, struct arena *arena)
+static const char *probe_value_of(const char *text, const char *key, struct arena *arena)
 {
 	size_t length = strlen(key);
 
@@ -37,19 +36,19 @@ static const char *value_of(const char *text, const char *key, struct arena *are
 	return "";
 }
 
-static void read_state(struct member *m, const char *text)
+static void probe_read_state(struct member *m, const char *text)
 {
 	struct arena *arena = &m->arena;
 
 	m->state = (struct host_state){
-		.container_id = value_of(text, "container_id", arena),
-		.config = value_of(text, "container_config", arena),
-		.image = value_of(text, "container_image", arena),
-		.started = value_of(text, "container_started", arena),
-		.mesh = value_of(text, "mesh", arena),
-		.folder = value_of(text, "state_folder", arena),
-		.running = strcmp(value_of(text, "container_running", arena), "true") == 0,
-		.exit_status = (int)strtol(value_of(text, "container_exit", arena), NULL, 10),
+		.container_id = probe_value_of(text, "container_id", arena),
+		.config = probe_value_of(text, "container_config", arena),
+		.image = probe_value_of(text, "container_image", arena),
+		.started = probe_value_of(text, "container_started", arena),
+		.mesh = probe_value_of(text, "mesh", arena),
+		.folder = probe_value_of(text, "state_folder", arena),
+		.running = strcmp(probe_value_of(text, "container_running", arena), "true") == 0,
+		.exit_status = (int)strtol(probe_value_of(text, "container_exit", arena), NULL, 10),
 	};
 }
 
@@ -71,8 +70,9 @@ static int probe_one(struct member *m, void *arg, struct error *err)
 	(void)arg;
 	if (remote_script("probe",
 			  WORDS(m->fleet->cluster->name, m->host->address, m->engine->name,
-				quoted(m, m->engine->probe), quoted(m, m->engine->data_root),
-				quoted(m, m->engine->state)),
+				probe_quoted(m, m->engine->probe),
+				probe_quoted(m, m->engine->data_root),
+				probe_quoted(m, m->engine->state)),
 			  &words, err) < 0 ||
 	    member_connect(m, err) < 0)
 		return -1;
@@ -80,7 +80,7 @@ static int probe_one(struct member *m, void *arg, struct error *err)
 	now = wall_seconds();
 	if (ssh_check(m->ssh, &command, "probe", &result, err) < 0)
 		return error_wrap(err, "%s", m->host->name);
-	read_state(m, result.out.text);
+	probe_read_state(m, result.out.text);
 	return facts_parse(m->host->name, result.out.text, now, &m->arena, &m->facts, err);
 }
 

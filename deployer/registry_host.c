@@ -16,25 +16,26 @@
 #define SAID_BYTES 700
 #define PROGRAM_IN_IMAGE "registry"
 
-static const char *place(const struct registry_host *host)
+static const char *registry_host_place(const struct registry_host *host)
 {
 	return host->member ? host->member->host->name : "this machine";
 }
 
-static int fail(const struct registry_host *host, const char *what, struct proc_result *result,
-		struct error *err)
+static int registry_host_fail(const struct registry_host *host, const char *what,
+			      struct proc_result *result, struct error *err)
 {
 	struct str *said = result->err.length ? &result->err : &result->out;
 
 	str_trim(said);
 	str_one_line(said, SAID_BYTES);
-	return error_set(err, ERROR_FAILED, "%s: %s: %s", place(host), what,
+	return error_set(err, ERROR_FAILED, "%s: %s: %s", registry_host_place(host), what,
 			 said->length ? said->text : "failed without a word");
 }
 
 /* Runs the script here or there; -1 also when it fails. The caller releases *result. */
-static int run(const struct registry_host *host, const struct words *words, const struct str *input,
-	       int timeout_s, const char *what, struct proc_result *result, struct error *err)
+static int registry_host_run(const struct registry_host *host, const struct words *words,
+			     const struct str *input, int timeout_s, const char *what,
+			     struct proc_result *result, struct error *err)
 {
 	struct proc proc = {.words = words->list, .timeout_s = timeout_s};
 	struct ssh_command command = {.words = words->list, .timeout_s = timeout_s};
@@ -52,8 +53,8 @@ static int run(const struct registry_host *host, const struct words *words, cons
 	else
 		rc = ssh_run(host->member->ssh, &command, result, err);
 	if (rc < 0)
-		return error_wrap(err, "%s: %s", place(host), what);
-	return result->status == 0 ? 0 : fail(host, what, result, err);
+		return error_wrap(err, "%s: %s", registry_host_place(host), what);
+	return result->status == 0 ? 0 : registry_host_fail(host, what, result, err);
 }
 
 /* Adds KEY=LINE with a record of the engine, if it has that one, for the script. */
@@ -62,7 +63,7 @@ static void add_line(const struct registry_host *host, const char *key, const ch
 {
 	struct arena *arena = out->arena;
 	struct words words = WORDS_INIT(arena), options = WORDS_INIT(arena);
-	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(str_release) struct str text = STR_INIT;
 
 	if (!pattern || !host->engine->has_containers)
 		return;
@@ -80,7 +81,6 @@ static void add_line(const struct registry_host *host, const char *key, const ch
 						    {"arguments", NULL, arguments},
 						    {NULL, NULL, NULL}},
 		      &words);
-	str_init(&text);
 	quote_words(&text, words.list);
 	words_addf(out, "%s=%s", key, text.text);
 }
@@ -110,8 +110,8 @@ static int script(const struct registry_host *host, const char *verb, const char
 	return 0;
 }
 
-static void take_line(struct registry_found *found, const char *key, const char *value,
-		      struct arena *arena)
+static void registry_host_take_line(struct registry_found *found, const char *key,
+				    const char *value, struct arena *arena)
 {
 	const struct {
 		const char *key, **text;
@@ -160,8 +160,8 @@ int registry_host_look(struct registry_host *host, bool measure, struct arena *a
 	if (script(host, "look", "", "", &words, err) < 0)
 		return -1;
 	words_add(&words, measure ? "measure=yes" : "measure=");
-	if (run(host, &words, NULL, measure ? MEASURE_TIMEOUT_S : 0, "cannot look for the registry",
-		&result, err) < 0)
+	if (registry_host_run(host, &words, NULL, measure ? MEASURE_TIMEOUT_S : 0,
+			      "cannot look for the registry", &result, err) < 0)
 		return -1;
 	for (text = strtok_r(result.out.text, "\n", &rest); text;
 	     text = strtok_r(NULL, "\n", &rest)) {
@@ -169,12 +169,12 @@ int registry_host_look(struct registry_host *host, bool measure, struct arena *a
 
 		if (equals) {
 			*equals = '\0';
-			take_line(found, text, equals + 1, arena);
+			registry_host_take_line(found, text, equals + 1, arena);
 		}
 	}
 	if (!*found->home || !*found->storage)
 		return error_set(err, ERROR_FAILED, "%s: cannot look for the registry: no answer",
-				 place(host));
+				 registry_host_place(host));
 	host->home = found->home;
 	host->storage = found->storage;
 	return 0;
@@ -188,8 +188,8 @@ int registry_host_install(struct registry_host *host, struct error *err)
 
 	if (script(host, "install", "", "", &words, err) < 0)
 		return -1;
-	return run(host, &words, NULL, START_TIMEOUT_S, "cannot install docker-registry", &result,
-		   err);
+	return registry_host_run(host, &words, NULL, START_TIMEOUT_S,
+				 "cannot install docker-registry", &result, err);
 }
 
 static int no_program(const struct registry_host *host, struct error *err)
@@ -197,14 +197,15 @@ static int no_program(const struct registry_host *host, struct error *err)
 	return error_set(
 		err, ERROR_FAILED,
 		"%s: neither docker-registry nor registry is a program there; --install installs Debian's package docker-registry, --as container needs none",
-		place(host));
+		registry_host_place(host));
 }
 
 static int no_engine(const struct registry_host *host, const struct registry_found *found,
 		     struct error *err)
 {
 	return error_set(err, ERROR_FAILED, "%s: no container engine answers there%s%s",
-			 place(host), *found->engine_error ? ": " : "", found->engine_error);
+			 registry_host_place(host), *found->engine_error ? ": " : "",
+			 found->engine_error);
 }
 
 int registry_host_way(const struct registry_host *host, const struct registry_found *found,
@@ -230,7 +231,7 @@ int registry_host_way(const struct registry_host *host, const struct registry_fo
 	if (strcmp(*way, "systemd") == 0 && !found->has_systemd)
 		return error_set(err, ERROR_FAILED,
 				 "%s: no systemd runs there, or we are not root (ssh.sudo)",
-				 place(host));
+				 registry_host_place(host));
 	return 0;
 }
 
@@ -253,8 +254,8 @@ static int pack_files(const char *folder, const char *const *files, struct tarba
 }
 
 /* The files, and the unit where it is one, as a tar. The caller frees input->text. */
-static int pack(const char *folder, const char *const *files, const char *unit, struct arena *arena,
-		struct str *input, struct error *err)
+static int registry_host_pack(const char *folder, const char *const *files, const char *unit,
+			      struct arena *arena, struct str *input, struct error *err)
 {
 	struct tarball tarball;
 	char *bytes = NULL;
@@ -291,11 +292,11 @@ int registry_host_start(struct registry_host *host, const struct registry_found 
 	if (strcmp(way, "systemd") == 0 &&
 	    registry_unit(host, found->program, arena, &unit, err) < 0)
 		return -1;
-	if (pack(folder, files, unit, arena, &input, err) < 0 ||
+	if (registry_host_pack(folder, files, unit, arena, &input, err) < 0 ||
 	    script(host, "start", way, found->program, &words, err) < 0)
 		return -1;
-	if (run(host, &words, &input, START_TIMEOUT_S, "cannot start the registry", &result, err) <
-	    0) {
+	if (registry_host_run(host, &words, &input, START_TIMEOUT_S, "cannot start the registry",
+			      &result, err) < 0) {
 		if (strstr(err->text, "address already in use"))
 			error_advise(
 				err,
@@ -319,7 +320,7 @@ int registry_host_stop(struct registry_host *host, bool *was_running, struct err
 	struct words words = WORDS_INIT(&arena);
 
 	if (script(host, "stop", "", "", &words, err) < 0 ||
-	    run(host, &words, NULL, 0, "cannot stop the registry", &result, err) < 0)
+	    registry_host_run(host, &words, NULL, 0, "cannot stop the registry", &result, err) < 0)
 		return -1;
 	*was_running = strstr(result.out.text, "was_running=yes");
 	return 0;
@@ -334,5 +335,6 @@ int registry_host_collect(struct registry_host *host, const struct registry_foun
 
 	if (script(host, "collect", way, found->program, &words, err) < 0)
 		return -1;
-	return run(host, &words, NULL, COLLECT_TIMEOUT_S, "cannot collect garbage", &result, err);
+	return registry_host_run(host, &words, NULL, COLLECT_TIMEOUT_S, "cannot collect garbage",
+				 &result, err);
 }

@@ -55,7 +55,7 @@ static const char FORMAT[] =
 	"WantedBy=multi-user.target\n";
 
 /* Others mean something in a unit: '%' is a specifier, a space ends a word. */
-static int check_path(const char *path, struct error *err)
+static int registry_unit_check_path(const char *path, struct error *err)
 {
 	if (path[0] == '/' &&
 	    !path[strspn(path,
@@ -76,8 +76,9 @@ int registry_unit(const struct registry_host *host, const char *program, struct 
 							 host->home, REGISTRY_MIRROR_CA)
 					  : "";
 
-	if (check_path(host->home, err) < 0 || check_path(host->storage, err) < 0 ||
-	    check_path(program, err) < 0)
+	if (registry_unit_check_path(host->home, err) < 0 ||
+	    registry_unit_check_path(host->storage, err) < 0 ||
+	    registry_unit_check_path(program, err) < 0)
 		return -1;
 	*text = arena_printf(arena, FORMAT, host->port, host->storage, host->home, program,
 			     host->home, environment, host->storage, capability, capability);

@@ -11,9 +11,8 @@
 /* The script without its comment lines, which say nothing to the host. */
 static const char *without_comments(const char *text, struct arena *arena)
 {
-	_cleanup_(str_release) struct str kept = {0};
+	_cleanup_(str_release) struct str kept = STR_INIT;
 
-	str_init(&kept);
 	while (*text) {
 		size_t length = strcspn(text, "\n");
 		size_t blank = strspn(text, " \t");

@@ -27,8 +27,8 @@ void visit_release(struct visit *v)
 	parcel_release(&v->parcel);
 }
 
-static void add_command(struct member *m, const char *before, const char *const *words,
-			const char *after, struct str *out)
+static void visit_add_command(struct member *m, const char *before, const char *const *words,
+			      const char *after, struct str *out)
 {
 	str_add(out, before);
 	ssh_command_text(&m->target, words, out);
@@ -76,13 +76,13 @@ static void add_container_commands(struct visit *v, struct str *out)
 			       NULL};
 
 	if (has_login)
-		add_command(m, login_pipe(v), login, "", out);
-	add_command(m, "", container_words(m, c, m->engine->pull), "", out);
+		visit_add_command(m, login_pipe(v), login, "", out);
+	visit_add_command(m, "", container_words(m, c, m->engine->pull), "", out);
 	if (has_login)
-		add_command(m, "", no_login, "", out);
+		visit_add_command(m, "", no_login, "", out);
 	if (*m->state.container_id)
-		add_command(m, "", container_words(m, c, m->engine->remove), "", out);
-	add_command(m, "", container_words(m, c, m->engine->run), "", out);
+		visit_add_command(m, "", container_words(m, c, m->engine->remove), "", out);
+	visit_add_command(m, "", container_words(m, c, m->engine->run), "", out);
 }
 
 int bringup_commands(struct member *m, const struct bringup *bringup, struct str *out,
@@ -103,7 +103,8 @@ int bringup_commands(struct member *m, const struct bringup *bringup, struct str
 		if (rc == 0)
 			rc = write_parcel(&v, &tar, err);
 		if (rc == 0)
-			add_command(m, "", receive.list, arena_printf(&m->arena, " <%s", tar), out);
+			visit_add_command(m, "", receive.list, arena_printf(&m->arena, " <%s", tar),
+					  out);
 	}
 	if (rc == 0 && v.container_differs)
 		add_container_commands(&v, out);

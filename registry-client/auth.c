@@ -23,7 +23,7 @@ static void forget_token(struct auth_token *token)
 	token->header = NULL;
 }
 
-static void wipe(struct secret secret)
+static void auth_wipe(struct secret secret)
 {
 	if (secret.hidden)
 		explicit_bzero((void *)(uintptr_t)secret.hidden, strlen(secret.hidden));
@@ -33,8 +33,8 @@ void auth_release(struct auth *auth)
 {
 	for (struct auth_token *t = auth->tokens; t; t = t->next)
 		forget_token(t);
-	wipe(auth->password);
-	wipe(auth->identity);
+	auth_wipe(auth->password);
+	auth_wipe(auth->identity);
 	*auth = (struct auth){0};
 }
 
@@ -86,11 +86,10 @@ static struct secret secret_for_service(const struct auth *auth)
 
 static void add_basic(const struct auth *auth, struct secret secret, struct str *header)
 {
-	_cleanup_(str_release) struct str pair = {0};
+	_cleanup_(str_release) struct str pair = STR_INIT;
 	size_t length;
 	unsigned char *text;
 
-	str_init(&pair);
 	str_addf(&pair, "%s:%s", auth->user ? auth->user : "",
 		 secret.hidden ? secret_reveal(secret) : "");
 	text = xmalloc(pair.length * 4 / 3 + 8);
@@ -140,7 +139,7 @@ static void drop_refused(struct registry *registry, const struct exchange *x)
 }
 
 /* The challenge that we can answer: Bearer before Basic. */
-static bool choose(const struct exchange *x, struct arena *arena, struct challenge *chosen)
+static bool auth_choose(const struct exchange *x, struct arena *arena, struct challenge *chosen)
 {
 	struct challenge list[CHALLENGES_MAX];
 	size_t count = 0;
@@ -217,8 +216,8 @@ int auth_challenged(struct registry *registry, const struct exchange *x, bool is
 	if (!is_ours(registry, x))
 		return failure_set(registry, x, err);
 	/* Some answer a token that has run out without a challenge that could be used. */
-	if (!choose(x, &arena, &challenge) && registry->auth.scheme == AUTH_BEARER && x->scope &&
-	    !is_second) {
+	if (!auth_choose(x, &arena, &challenge) && registry->auth.scheme == AUTH_BEARER &&
+	    x->scope && !is_second) {
 		drop_refused(registry, x);
 		return 0;
 	}
@@ -299,7 +298,7 @@ static void keep_identity(struct registry *registry, const cJSON *json)
 
 	if (!posts(&registry->auth) || !cJSON_IsString(text) || !*text->valuestring)
 		return;
-	wipe(*identity);
+	auth_wipe(*identity);
 	identity->hidden = arena_strdup(&registry->arena, text->valuestring);
 }
 
@@ -345,7 +344,7 @@ static enum transfer_next ask_token(struct fetch *fetch)
 	return TRANSFER_SEND;
 }
 
-static enum transfer_next fetch_step(struct transfer *transfer, struct error *err)
+static enum transfer_next auth_fetch_step(struct transfer *transfer, struct error *err)
 {
 	struct fetch *fetch = (struct fetch *)transfer;
 	struct auth *auth = &transfer->registry->auth;
@@ -371,7 +370,7 @@ struct transfer *auth_fetch_new(struct registry *registry, const char *scope)
 {
 	struct fetch *fetch = xmalloc(sizeof(*fetch));
 
-	transfer_init(&fetch->transfer, registry, fetch_step);
+	transfer_init(&fetch->transfer, registry, auth_fetch_step);
 	str_init(&fetch->form);
 	fetch->scope = strdup(scope);
 	if (!fetch->scope)

@@ -70,7 +70,7 @@ enum transfer_next blob_open(struct blob_request *blob)
 	return ask_status(blob);
 }
 
-static int open_file(struct blob_request *blob, struct error *err)
+static int blob_upload_open_file(struct blob_request *blob, struct error *err)
 {
 	char path[LAYOUT_PATH_BYTES];
 
@@ -84,7 +84,7 @@ static int open_file(struct blob_request *blob, struct error *err)
 	return 0;
 }
 
-static bool take(struct exchange *x, const void *bytes, size_t length)
+static bool blob_upload_take(struct exchange *x, const void *bytes, size_t length)
 {
 	struct blob_request *blob =
 		(struct blob_request *)((char *)x - offsetof(struct blob_request, transfer.x));
@@ -124,7 +124,7 @@ static enum transfer_next read_chunk(struct blob_request *blob)
 	if (length < blob->descriptor.size_bytes)
 		t->x.range = blob->range;
 	t->x.scope = blob->source->scope;
-	t->x.sink = take;
+	t->x.sink = blob_upload_take;
 	t->x.expected_bytes = length;
 	return TRANSFER_SEND;
 }
@@ -162,7 +162,7 @@ static enum transfer_next patch(struct blob_request *blob)
 }
 
 /* The PUT that ends the session, with all bytes or none. */
-static enum transfer_next put(struct blob_request *blob, uint64_t length)
+static enum transfer_next blob_upload_put(struct blob_request *blob, uint64_t length)
 {
 	struct transfer *t = &blob->transfer;
 
@@ -178,14 +178,14 @@ static enum transfer_next put(struct blob_request *blob, uint64_t length)
 
 static enum transfer_next send_next(struct blob_request *blob, struct error *err)
 {
-	if (open_file(blob, err) < 0)
+	if (blob_upload_open_file(blob, err) < 0)
 		return TRANSFER_FAILED;
 	if (blob->offset == blob->descriptor.size_bytes)
-		return put(blob, 0);
+		return blob_upload_put(blob, 0);
 	if (blob->source)
 		return read_chunk(blob);
 	if (!blob->chunk_bytes)
-		return put(blob, blob->descriptor.size_bytes);
+		return blob_upload_put(blob, blob->descriptor.size_bytes);
 	return patch(blob);
 }
 
@@ -194,11 +194,10 @@ static bool take_location(struct blob_request *blob, bool is_needed, struct erro
 {
 	struct transfer *t = &blob->transfer;
 	const char *location = exchange_header(&t->x, "Location");
-	_cleanup_(str_release) struct str url = {0}, plain = {0};
+	_cleanup_(str_release) struct str url = STR_INIT, plain = STR_INIT;
 
 	if (!location && !is_needed)
 		return true;
-	str_init(&plain);
 	url_for_people(t->x.url.text, &plain);
 	if (!location) {
 		error_set(err, ERROR_FAILED,
@@ -206,7 +205,6 @@ static bool take_location(struct blob_request *blob, bool is_needed, struct erro
 			  plain.text, t->x.status);
 		return false;
 	}
-	str_init(&url);
 	if (url_join(t->x.url.text, location, &url, err) < 0) {
 		error_wrap(err, "upload location from %s", plain.text);
 		return false;
@@ -285,7 +283,7 @@ static enum transfer_next restart(struct blob_request *blob, struct error *err)
 	return TRANSFER_SEND;
 }
 
-static bool is_gone(const struct exchange *x)
+static bool blob_upload_is_gone(const struct exchange *x)
 {
 	return x->status == 404 || x->status == 416 || failure_has_code(x, "BLOB_UPLOAD_INVALID") ||
 	       failure_has_code(x, "BLOB_UPLOAD_UNKNOWN");
@@ -358,7 +356,7 @@ static enum transfer_next put_answered(struct blob_request *blob, struct error *
 		return blob_landed(blob);
 	if (failure_has_code(x, "DIGEST_INVALID"))
 		return digest_differs(blob, err);
-	if (is_gone(x) || (x->status == 413 && make_smaller(blob)))
+	if (blob_upload_is_gone(x) || (x->status == 413 && make_smaller(blob)))
 		return restart(blob, err);
 	return transfer_failed(&blob->transfer, err);
 }
@@ -374,7 +372,7 @@ static enum transfer_next patch_answered(struct blob_request *blob, struct error
 		return transfer_failed(&blob->transfer, err);
 	if (x->status == 416)
 		return ++blob->asks % STATUS_ASKS_MAX ? ask_status(blob) : restart(blob, err);
-	if (is_gone(x))
+	if (blob_upload_is_gone(x))
 		return restart(blob, err);
 	if (x->status == 413 && make_smaller(blob))
 		return ask_status(blob);

@@ -8,12 +8,11 @@
 
 static int read_authorities(struct certs *certs, struct arena *arena, struct error *err)
 {
-	_cleanup_(str_release) struct str all = {0};
+	_cleanup_(str_release) struct str all = STR_INIT;
 	const char **names;
 
 	if (folder_list(certs->folder, ".crt", arena, &names, err) < 0)
 		return -1;
-	str_init(&all);
 	for (; *names; names++) {
 		char *text;
 

@@ -12,13 +12,13 @@ static bool is_token_char(char c)
 	return isalnum((unsigned char)c) || (c && strchr("!#$%&'*+-.^_`|~", c));
 }
 
-static const char *skip_space(const char *p)
+static const char *challenge_skip_space(const char *p)
 {
 	return p + strspn(p, " \t");
 }
 
 /* A quoted string from its opening quote; *end is behind the closing one, or at the end. */
-static const char *quoted(const char *p, struct arena *arena, const char **end)
+static const char *challenge_quoted(const char *p, struct arena *arena, const char **end)
 {
 	char *text = arena_strdup(arena, p), *out = text;
 
@@ -55,14 +55,14 @@ static void keep_parameter(struct challenge *challenge, const char *name, const 
 }
 
 /* What follows a name and '=': the value of a parameter, or the padding of a token68. */
-static const char *read_value(const char *p, struct arena *arena, struct challenge *challenge,
-			      const char *name)
+static const char *challenge_read_value(const char *p, struct arena *arena,
+					struct challenge *challenge, const char *name)
 {
 	const char *value = NULL;
 
-	p = skip_space(p + 1);
+	p = challenge_skip_space(p + 1);
 	if (*p == '"')
-		value = quoted(p, arena, &p);
+		value = challenge_quoted(p, arena, &p);
 	else if (is_token_char(*p))
 		value = token(p, arena, &p);
 	else
@@ -86,9 +86,9 @@ void challenge_parse(const char *value, struct arena *arena, struct challenge *l
 			continue;
 		}
 		name = token(p, arena, &p);
-		after = skip_space(p);
+		after = challenge_skip_space(p);
 		if (*after == '=') {
-			p = read_value(after, arena, current, name);
+			p = challenge_read_value(after, arena, current, name);
 		} else if (*count < max) {
 			current = &list[(*count)++];
 			*current = (struct challenge){.scheme = name};

@@ -12,8 +12,8 @@
 #include <string.h>
 
 /* The one image of an index that is wanted. */
-static int choose(const char *bytes, const struct reference *from, const char *platform,
-		  struct descriptor *manifest, struct arena *arena, struct error *err)
+static int copy_choose(const char *bytes, const struct reference *from, const char *platform,
+		       struct descriptor *manifest, struct arena *arena, struct error *err)
 {
 	const char *what = reference_text(from, arena);
 	const struct index_entry *entry;
@@ -27,9 +27,9 @@ static int choose(const char *bytes, const struct reference *from, const char *p
 }
 
 /* A single image has to be for the platform that was named, as in a pull. */
-static int check(const struct blob_source *source, const char *bytes,
-		 const struct descriptor *descriptor, const char *platform, struct arena *arena,
-		 struct error *err)
+static int copy_check(const struct blob_source *source, const char *bytes,
+		      const struct descriptor *descriptor, const char *platform,
+		      struct arena *arena, struct error *err)
 {
 	struct manifest manifest;
 	const char *config;
@@ -42,9 +42,9 @@ static int check(const struct blob_source *source, const char *bytes,
 	return platform_check_config(platform, config, manifest.config.size_bytes, err);
 }
 
-static int copy(struct push_origin *origin, struct registry *target, const struct reference *to,
-		const char *platform, struct push_report *report, struct arena *arena,
-		struct error *err)
+static int copy_image(struct push_origin *origin, struct registry *target,
+		      const struct reference *to, const char *platform, struct push_report *report,
+		      struct arena *arena, struct error *err)
 {
 	const struct reference *from = origin->source->ref;
 	struct descriptor manifest;
@@ -58,8 +58,9 @@ static int copy(struct push_origin *origin, struct registry *target, const struc
 	    0)
 		return -1;
 	if (platform && media_is_index(manifest.media_type)
-		    ? choose(bytes, from, platform, &manifest, arena, err) < 0
-		    : platform && check(origin->source, bytes, &manifest, platform, arena, err) < 0)
+		    ? copy_choose(bytes, from, platform, &manifest, arena, err) < 0
+		    : platform && copy_check(origin->source, bytes, &manifest, platform, arena,
+					     err) < 0)
 		return -1;
 	return push_from(target, origin, &manifest, to, report, err);
 }
@@ -78,7 +79,7 @@ int registry_copy(struct registry *source, const struct reference *from, struct 
 	if (strcmp(from->registry, to->registry) == 0 &&
 	    strcmp(from->repository, to->repository) != 0)
 		origin.mount_from = from->repository;
-	if (copy(&origin, target, to, platform, report, &arena, err) == 0)
+	if (copy_image(&origin, target, to, platform, report, &arena, err) == 0)
 		return 0;
 	return err->kind == ERROR_INTERRUPTED
 		       ? -1

@@ -129,10 +129,9 @@ static size_t count_header(char *bytes, size_t size, size_t count, void *arg)
 /* A NULL value takes away the header that libcurl would send by itself. */
 static void add_header(struct exchange *x, const char *name, const char *value)
 {
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 	struct curl_slist *list;
 
-	str_init(&line);
 	str_addf(&line, "%s:%s%s", name, value ? " " : "", value ? value : "");
 	list = curl_slist_append(x->headers, line.text);
 	explicit_bzero(line.text, line.length);

@@ -200,14 +200,13 @@ static const char *advice(const struct exchange *x)
 
 static int set_status(const struct exchange *x, const char *url, struct error *err)
 {
-	_cleanup_(str_release) struct str what = {0};
+	_cleanup_(str_release) struct str what = STR_INIT;
 
 	if (failure_is_disk_full(x))
 		return error_set(
 			err, ERROR_FAILED,
 			"the registry's disk is full (HTTP %ld, no space left on device); free space there and run the same command again: it sends only what is missing",
 			x->status);
-	str_init(&what);
 	describe_answer(x, &what);
 	return error_set(err, ERROR_FAILED, "%s %.300s answered %s; %s", x->method, url, what.text,
 			 advice(x));
@@ -332,9 +331,8 @@ static int set_stall(const struct registry *registry, const struct exchange *x, 
 
 int failure_set(const struct registry *registry, const struct exchange *x, struct error *err)
 {
-	_cleanup_(str_release) struct str url = {0};
+	_cleanup_(str_release) struct str url = STR_INIT;
 
-	str_init(&url);
 	url_for_people(x->url.text, &url);
 	if (is_tunnel_refused(x))
 		return set_tunnel(x, url.text, err);

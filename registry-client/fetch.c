@@ -24,11 +24,10 @@ static uint64_t part_offset(const struct fetch_part *part)
 	       part->buffered_bytes;
 }
 
-static bool give_up(struct fetch_part *part, const char *why)
+static bool fetch_give_up(struct fetch_part *part, const char *why)
 {
-	_cleanup_(str_release) struct str url = {0};
+	_cleanup_(str_release) struct str url = STR_INIT;
 
-	str_init(&url);
 	url_for_people(part->transfer.x.url.text, &url);
 	error_set(
 		&part->why, ERROR_FAILED,
@@ -38,7 +37,7 @@ static bool give_up(struct fetch_part *part, const char *why)
 }
 
 /* The head of a 200 or 206: does it answer what was asked? */
-static bool begin(struct fetch_part *part, struct exchange *x)
+static bool fetch_begin(struct fetch_part *part, struct exchange *x)
 {
 	uint64_t offset = part_offset(part), size = part->fetch->partial.descriptor.size_bytes;
 	const char *text = exchange_header(x, "Content-Range");
@@ -48,17 +47,18 @@ static bool begin(struct fetch_part *part, struct exchange *x)
 	part->has_begun = true;
 	if (exchange_status(x) == 200) {
 		if (length >= 0 && (uint64_t)length != size)
-			return give_up(part,
-				       "it sends a blob of another size than the manifest names");
+			return fetch_give_up(
+				part, "it sends a blob of another size than the manifest names");
 		part->skip_bytes = offset;
 		part->fetch->registry->ignores_ranges |= x->range != NULL;
 		return true;
 	}
 	if (!x->range || !text || !range_of_content(text, &got))
-		return give_up(part, "it answers 206 without a usable Content-Range");
+		return fetch_give_up(part, "it answers 206 without a usable Content-Range");
 	if (got.from != offset || got.to >= part->end ||
 	    (got.total >= 0 && (uint64_t)got.total != size))
-		return give_up(part, "it sends another range than the one that was asked for");
+		return fetch_give_up(part,
+				     "it sends another range than the one that was asked for");
 	return true;
 }
 
@@ -97,7 +97,7 @@ static bool keep(struct fetch_part *part, const char *p, size_t length)
 		    part->end < part->fetch->partial.descriptor.size_bytes)
 			return false; /* the rest is another part's */
 		if (!left)
-			return give_up(part, "it sends more bytes than the blob has");
+			return fetch_give_up(part, "it sends more bytes than the blob has");
 		room = room < left ? room : left;
 		memcpy(part->buffer + part->buffered_bytes, p, room);
 		part->buffered_bytes += room;
@@ -109,13 +109,13 @@ static bool keep(struct fetch_part *part, const char *p, size_t length)
 	return true;
 }
 
-static bool take(struct exchange *x, const void *bytes, size_t length)
+static bool fetch_take(struct exchange *x, const void *bytes, size_t length)
 {
 	struct fetch_part *part =
 		(struct fetch_part *)((char *)x - offsetof(struct fetch_part, transfer.x));
 	const char *p = bytes;
 
-	if (!part->has_begun && !begin(part, x))
+	if (!part->has_begun && !fetch_begin(part, x))
 		return false;
 	part->fetch->received_bytes += length;
 	if (part->skip_bytes) {
@@ -141,7 +141,7 @@ static enum transfer_next request(struct fetch_part *part)
 			 fetch->ref->repository, fetch->partial.descriptor.digest);
 	x->scope = fetch->scope;
 	x->expected_bytes = part->end - offset;
-	x->sink = take;
+	x->sink = fetch_take;
 	part->has_begun = false;
 	part->why = (struct error){0};
 	part->since_bytes = part->skip_bytes = 0;
@@ -160,14 +160,14 @@ static enum transfer_next request(struct fetch_part *part)
 	return TRANSFER_SEND;
 }
 
-static enum transfer_next fail(struct fetch_part *part, struct error *err)
+static enum transfer_next fetch_fail(struct fetch_part *part, struct error *err)
 {
 	*err = part->why;
 	return TRANSFER_FAILED;
 }
 
 /* All bytes came and have another digest: none of them is worth anything. */
-static enum transfer_next damaged(struct fetch_part *part, struct error *err)
+static enum transfer_next fetch_damaged(struct fetch_part *part, struct error *err)
 {
 	struct fetch *fetch = part->fetch;
 
@@ -193,7 +193,7 @@ static enum transfer_next damaged(struct fetch_part *part, struct error *err)
 }
 
 /* The last part waits for the digest of them all. */
-static enum transfer_next check(struct fetch_part *part, struct error *err)
+static enum transfer_next fetch_check(struct fetch_part *part, struct error *err)
 {
 	struct fetch *fetch = part->fetch;
 	const struct descriptor *d = &fetch->partial.descriptor;
@@ -207,7 +207,7 @@ static enum transfer_next check(struct fetch_part *part, struct error *err)
 		return TRANSFER_FAILED;
 	}
 	if (strcmp(fetch->file.text, d->digest) != 0)
-		return damaged(part, err);
+		return fetch_damaged(part, err);
 	verify_end(fetch->verify, &fetch->file);
 	if (partial_finish(&fetch->partial, err) < 0)
 		return TRANSFER_FAILED;
@@ -232,20 +232,20 @@ static enum transfer_next part_done(struct fetch_part *part, struct error *err)
 	part->buffer = NULL;
 	if (++fetch->ended_parts < fetch->part_count)
 		return TRANSFER_DONE;
-	return check(part, err);
+	return fetch_check(part, err);
 }
 
-static enum transfer_next answered(struct fetch_part *part, struct error *err)
+static enum transfer_next fetch_answered(struct fetch_part *part, struct error *err)
 {
 	struct transfer *t = &part->transfer;
 	const struct exchange *x = &t->x;
 
 	if (!flush(part))
-		return fail(part, err);
+		return fetch_fail(part, err);
 	if (part_offset(part) == part->end)
 		return part_done(part, err);
 	if (part->why.kind != ERROR_NONE)
-		return fail(part, err);
+		return fetch_fail(part, err);
 	if (x->result == CURLE_OK && (x->status == 200 || x->status == 206))
 		return TRANSFER_AGAIN; /* shorter than asked for */
 	/* The place that it was redirected to no longer takes the signed address, or the like. */
@@ -253,12 +253,12 @@ static enum transfer_next answered(struct fetch_part *part, struct error *err)
 		return TRANSFER_AGAIN;
 	/* What is there is longer than the registry's blob: worth nothing. */
 	if (x->result == CURLE_OK && x->status == 416 && part->fetch->partial.part_count == 1)
-		return damaged(part, err);
+		return fetch_damaged(part, err);
 	return transfer_failed(t, err);
 }
 
 /* Not before its turn comes: a file is open and its hash under way only while bytes arrive. */
-static int open_file(struct fetch *fetch, struct error *err)
+static int fetch_open_file(struct fetch *fetch, struct error *err)
 {
 	struct partial *partial = &fetch->partial;
 	const struct descriptor descriptor = partial->descriptor;
@@ -298,7 +298,7 @@ static enum transfer_next take_shared(struct fetch *fetch, struct error *err)
 }
 
 /* The first request for a part. */
-static enum transfer_next start(struct fetch_part *part, struct error *err)
+static enum transfer_next fetch_start(struct fetch_part *part, struct error *err)
 {
 	struct fetch *fetch = part->fetch;
 	struct loop *loop = fetch->registry->loop;
@@ -312,20 +312,20 @@ static enum transfer_next start(struct fetch_part *part, struct error *err)
 		return TRANSFER_WAIT;
 	if (!fetch->shared)
 		fetch->shared = shared_add(loop, folder, "", digest, false);
-	if (open_file(fetch, err) < 0)
+	if (fetch_open_file(fetch, err) < 0)
 		return TRANSFER_FAILED;
 	if (part->index >= fetch->partial.part_count || part_offset(part) == part->end)
 		return part_done(part, err);
 	return request(part);
 }
 
-static enum transfer_next fetch_step(struct transfer *transfer, struct error *err)
+static enum transfer_next fetch_take_step(struct transfer *transfer, struct error *err)
 {
 	struct fetch_part *part = (struct fetch_part *)transfer;
 
 	if (part->has_ended)
-		return check(part, err);
-	return transfer->x.method ? answered(part, err) : start(part, err);
+		return fetch_check(part, err);
+	return transfer->x.method ? fetch_answered(part, err) : fetch_start(part, err);
 }
 
 static void fetch_recover(struct transfer *transfer)
@@ -363,7 +363,7 @@ void fetch_init(struct fetch *fetch, struct registry *registry, struct verify *v
 
 		part->fetch = fetch;
 		part->index = i;
-		transfer_init(&part->transfer, registry, fetch_step);
+		transfer_init(&part->transfer, registry, fetch_take_step);
 		part->transfer.name = fetch->name;
 		part->transfer.recover = fetch_recover;
 	}

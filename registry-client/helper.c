@@ -11,13 +11,13 @@
 #define TOKEN_USER "<token>"
 
 /* What a helper is asked for: Docker Hub is kept under its old address. */
-static const char *key_of(const char *registry)
+static const char *helper_key_of(const char *registry)
 {
 	return strcmp(registry, "docker.io") == 0 ? "https://index.docker.io/v1/" : registry;
 }
 
-static int take(const struct proc_result *result, const char *program, struct arena *arena,
-		struct credentials *credentials, struct error *err)
+static int helper_take(const struct proc_result *result, const char *program, struct arena *arena,
+		       struct credentials *credentials, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = NULL;
 	const char *user, *secret;
@@ -38,12 +38,12 @@ static int take(const struct proc_result *result, const char *program, struct ar
 	return 0;
 }
 
-static int ask(const char *registry, struct arena *arena, struct credentials *credentials,
-	       struct error *err)
+static int helper_ask(const char *registry, struct arena *arena, struct credentials *credentials,
+		      struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	const char *program = arena_printf(arena, "docker-credential-%s", credentials->helper);
-	const char *key = key_of(registry);
+	const char *key = helper_key_of(registry);
 	struct proc proc = {.words = WORDS(program, "get"),
 			    .input = key,
 			    .input_bytes = strlen(key),
@@ -58,7 +58,7 @@ static int ask(const char *registry, struct arena *arena, struct credentials *cr
 	if (proc_run(&proc, &result, err) < 0)
 		return -1;
 	if (result.status == 0)
-		rc = take(&result, program, arena, credentials, err);
+		rc = helper_take(&result, program, arena, credentials, err);
 	else if (strcasestr(result.out.text, "not found") ||
 		 strcasestr(result.err.text, "not found"))
 		rc = 0;
@@ -73,5 +73,5 @@ int registry_credentials(const struct cluster *cluster, const char *registry, st
 {
 	if (credentials_find(cluster, registry, arena, credentials, err) < 0)
 		return -1;
-	return credentials->helper ? ask(registry, arena, credentials, err) : 0;
+	return credentials->helper ? helper_ask(registry, arena, credentials, err) : 0;
 }

@@ -35,7 +35,8 @@ void journal_close(struct journal *journal)
 	journal->path = NULL;
 }
 
-static const char *key_of(const struct reference *ref, const char *digest, struct arena *arena)
+static const char *journal_key_of(const struct reference *ref, const char *digest,
+				  struct arena *arena)
 {
 	return arena_printf(arena, "%s/%s@%s", ref->registry, ref->repository, digest);
 }
@@ -44,12 +45,12 @@ const char *journal_find(const struct journal *journal, const struct reference *
 			 const char *digest)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	const cJSON *location = json_member(journal->json, key_of(ref, digest, &arena));
+	const cJSON *location = json_member(journal->json, journal_key_of(ref, digest, &arena));
 
 	return cJSON_IsString(location) ? location->valuestring : NULL;
 }
 
-static void save(struct journal *journal)
+static void journal_save(struct journal *journal)
 {
 	struct error ignored = {0};
 
@@ -63,7 +64,7 @@ void journal_note(struct journal *journal, const struct reference *ref, const ch
 		  const char *location)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	const char *key = key_of(ref, digest, &arena);
+	const char *key = journal_key_of(ref, digest, &arena);
 	_cleanup_(fd_close) int lock = -1;
 
 	if (!location && !json_member(journal->json, key))
@@ -73,5 +74,5 @@ void journal_note(struct journal *journal, const struct reference *ref, const ch
 	cJSON_DeleteItemFromObjectCaseSensitive(journal->json, key);
 	if (location)
 		cJSON_AddStringToObject(journal->json, key, location);
-	save(journal);
+	journal_save(journal);
 }

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *skip_space(const char *p)
+static const char *link_skip_space(const char *p)
 {
 	return p + strspn(p, " \t");
 }
 
 /* A parameter's value, which may be a quoted string; returns what is behind it. */
-static const char *read_value(const char *p, const char **value, size_t *length)
+static const char *link_read_value(const char *p, const char **value, size_t *length)
 {
 	if (*p != '"') {
 		*value = p;
@@ -26,7 +26,7 @@ static const char *read_value(const char *p, const char **value, size_t *length)
 }
 
 /* rel="next prev" holds several relations. */
-static bool has_word(const char *words, size_t length, const char *word)
+static bool link_has_word(const char *words, size_t length, const char *word)
 {
 	const char *end = words + length;
 
@@ -45,16 +45,16 @@ static bool has_word(const char *words, size_t length, const char *word)
 /* One ";name=value"; *found when it is the relation. */
 static const char *read_parameter(const char *p, const char *relation, bool *found)
 {
-	const char *name = p = skip_space(p + 1), *value;
+	const char *name = p = link_skip_space(p + 1), *value;
 	size_t name_length = strcspn(p, " \t=;,"), length;
 
-	p = skip_space(p + name_length);
+	p = link_skip_space(p + name_length);
 	if (*p != '=')
 		return p;
-	p = read_value(skip_space(p + 1), &value, &length);
+	p = link_read_value(link_skip_space(p + 1), &value, &length);
 	if (name_length == 3 && strncasecmp(name, "rel", 3) == 0)
-		*found |= has_word(value, length, relation);
-	return skip_space(p);
+		*found |= link_has_word(value, length, relation);
+	return link_skip_space(p);
 }
 
 const char *link_target(const char *value, const char *relation, size_t *length)
@@ -68,7 +68,7 @@ const char *link_target(const char *value, const char *relation, size_t *length)
 		*length = strcspn(target, ">");
 		if (!target[*length])
 			return NULL;
-		p = skip_space(target + *length + 1);
+		p = link_skip_space(target + *length + 1);
 		while (*p == ';')
 			p = read_parameter(p, relation, &found);
 		if (found)
@@ -81,7 +81,7 @@ const char *link_target(const char *value, const char *relation, size_t *length)
 
 int exchange_next_page(const struct exchange *x, struct str *url, struct error *err)
 {
-	_cleanup_(str_release) struct str target = {0};
+	_cleanup_(str_release) struct str target = STR_INIT;
 	const char *value, *found = NULL;
 	size_t length = 0;
 
@@ -89,7 +89,6 @@ int exchange_next_page(const struct exchange *x, struct str *url, struct error *
 		found = link_target(value, "next", &length);
 	if (!found || !length)
 		return 0;
-	str_init(&target);
 	str_add_bytes(&target, found, length);
 	if (url_join(x->url.text, target.text, url, err) < 0)
 		return error_wrap(err, "next page of %s", x->url.text);

@@ -57,14 +57,13 @@ static enum transfer_next list_step(struct transfer *transfer, struct error *err
 {
 	struct list_request *request = (struct list_request *)transfer;
 	const struct exchange *x = &transfer->x;
-	_cleanup_(str_release) struct str next = {0};
+	_cleanup_(str_release) struct str next = STR_INIT;
 	int more;
 
 	if (!x->method)
 		return send_page(request, request->first);
 	if (x->result != CURLE_OK || x->status != 200)
 		return transfer_failed(transfer, err);
-	str_init(&next);
 	more = keep_page(request, err) < 0 ? -1 : exchange_next_page(x, &next, err);
 	if (more < 0)
 		return TRANSFER_FAILED;
@@ -78,16 +77,15 @@ static enum transfer_next list_step(struct transfer *transfer, struct error *err
 	return send_page(request, next.text);
 }
 
-static int run(struct registry *registry, struct list_request *request, const char *path,
-	       struct error *err)
+static int list_run(struct registry *registry, struct list_request *request, const char *path,
+		    struct error *err)
 {
-	_cleanup_(str_release) struct str first = {0};
+	_cleanup_(str_release) struct str first = STR_INIT;
 	struct transfer *list[] = {&request->transfer};
 	int rc;
 
 	if (registry_contact(registry, err) < 0)
 		return -1;
-	str_init(&first);
 	str_addf(&first, "%s/v2/%s", registry->base, path);
 	request->first = first.text;
 	transfer_init(&request->transfer, registry, list_step);
@@ -100,12 +98,11 @@ int registry_list_tags(struct registry *registry, const struct reference *ref, s
 		       struct error *err)
 {
 	struct list_request request = {.member = "tags", .words = tags};
-	_cleanup_(str_release) struct str path = {0};
+	_cleanup_(str_release) struct str path = STR_INIT;
 
-	str_init(&path);
 	str_addf(&path, "%s/tags/list", ref->repository);
 	scope_write(request.scope, ref, "pull");
-	return run(registry, &request, path.text, err);
+	return list_run(registry, &request, path.text, err);
 }
 
 int registry_list_repositories(struct registry *registry, struct words *names, struct error *err)
@@ -113,5 +110,5 @@ int registry_list_repositories(struct registry *registry, struct words *names, s
 	struct list_request request = {.member = "repositories", .words = names};
 
 	snprintf(request.scope, sizeof(request.scope), "registry:catalog:*");
-	return run(registry, &request, "_catalog?n=1000", err);
+	return list_run(registry, &request, "_catalog?n=1000", err);
 }

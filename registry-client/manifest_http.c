@@ -81,7 +81,7 @@ static enum transfer_next check_type(struct manifest_request *request, struct er
 }
 
 /* Fills the descriptor from the answer's headers, and from its body where there is one. */
-static enum transfer_next take(struct manifest_request *request, struct error *err)
+static enum transfer_next manifest_http_take(struct manifest_request *request, struct error *err)
 {
 	const struct exchange *x = &request->transfer.x;
 	struct descriptor *d = &request->descriptor;
@@ -142,7 +142,7 @@ static enum transfer_next manifest_step(struct transfer *transfer, struct error 
 		return x->status == 201 ? put_done(request, err) : transfer_failed(transfer, err);
 	if (x->status == 404)
 		return TRANSFER_DONE;
-	return x->status == 200 ? take(request, err) : transfer_failed(transfer, err);
+	return x->status == 200 ? manifest_http_take(request, err) : transfer_failed(transfer, err);
 }
 
 void manifest_request_init(struct manifest_request *request, struct registry *registry,
@@ -153,7 +153,7 @@ void manifest_request_init(struct manifest_request *request, struct registry *re
 	transfer_init(&request->transfer, registry, manifest_step);
 }
 
-static int run_one(struct manifest_request *request, struct error *err)
+static int manifest_http_run_one(struct manifest_request *request, struct error *err)
 {
 	struct transfer *list[] = {&request->transfer};
 
@@ -169,7 +169,7 @@ int registry_head_manifest(struct registry *registry, const struct reference *re
 	int rc;
 
 	manifest_request_init(&request, registry, "HEAD", ref, "pull");
-	rc = run_one(&request, err);
+	rc = manifest_http_run_one(&request, err);
 	*descriptor = request.descriptor;
 	*found = request.found;
 	transfer_release(&request.transfer);
@@ -183,7 +183,7 @@ int manifest_get(struct registry *registry, const struct reference *ref, struct 
 	int rc;
 
 	manifest_request_init(&request, registry, "GET", ref, "pull");
-	rc = run_one(&request, err);
+	rc = manifest_http_run_one(&request, err);
 	*descriptor = request.descriptor;
 	*found = request.found;
 	*bytes = arena_strndup(arena, request.transfer.x.answer.text,
@@ -218,7 +218,7 @@ int manifest_put(struct registry *registry, const struct reference *ref,
 	manifest_request_init(&request, registry, "PUT", ref, "pull,push");
 	request.descriptor = *descriptor;
 	request.bytes = bytes;
-	rc = run_one(&request, err);
+	rc = manifest_http_run_one(&request, err);
 	*knows_subject = request.knows_subject;
 	transfer_release(&request.transfer);
 	return rc;

@@ -23,8 +23,8 @@ static int read_conf(const char *path, struct arena *arena, struct registry_entr
 	return registries_conf_parse(path, text, arena, list, err);
 }
 
-static int read_folder(const char *folder, struct arena *arena, struct registry_entry **list,
-		       struct error *err)
+static int mirrors_read_folder(const char *folder, struct arena *arena,
+			       struct registry_entry **list, struct error *err)
 {
 	const char **names;
 
@@ -47,13 +47,13 @@ static int read_confs(struct arena *arena, struct registry_entry **list, struct 
 	if (named && *named)
 		return read_conf(named, arena, list, err);
 	if (read_conf(file_exists(own) ? own : machine, arena, list, err) < 0 ||
-	    read_folder(arena_printf(arena, "%s.d", machine), arena, list, err) < 0)
+	    mirrors_read_folder(arena_printf(arena, "%s.d", machine), arena, list, err) < 0)
 		return -1;
-	return read_folder(arena_printf(arena, "%s.d", own), arena, list, err);
+	return mirrors_read_folder(arena_printf(arena, "%s.d", own), arena, list, err);
 }
 
 /* How much of the image's name the prefix covers; 0: it does not fit. */
-static size_t covers(const char *prefix, const char *name)
+static size_t mirrors_covers(const char *prefix, const char *name)
 {
 	size_t length = strlen(prefix), host = strcspn(name, "/");
 
@@ -65,12 +65,13 @@ static size_t covers(const char *prefix, const char *name)
 	return strncmp(prefix, name, length) == 0 && strchr("/:@", name[length]) ? length : 0;
 }
 
-static const struct registry_entry *choose(const struct registry_entry *list, const char *name)
+static const struct registry_entry *mirrors_choose(const struct registry_entry *list,
+						   const char *name)
 {
 	const struct registry_entry *best = NULL;
 
 	for (; list; list = list->next) /* the last one read comes first */
-		if (covers(list->prefix, name) &&
+		if (mirrors_covers(list->prefix, name) &&
 		    (!best || strlen(list->prefix) > strlen(best->prefix)))
 			best = list;
 	return best;
@@ -84,10 +85,10 @@ int mirrors_insecure(const char *address, struct arena *arena, bool *insecure, s
 	*insecure = false;
 	if (read_confs(arena, &list, err) < 0)
 		return -1;
-	entry = choose(list, address);
+	entry = mirrors_choose(list, address);
 	/* of one that leads elsewhere it is said of that place */
-	*insecure =
-		entry && entry->insecure && (!*entry->location || covers(entry->location, address));
+	*insecure = entry && entry->insecure &&
+		    (!*entry->location || mirrors_covers(entry->location, address));
 	return 0;
 }
 
@@ -142,8 +143,8 @@ int mirrors_docker_insecure(const char *address, struct arena *arena, bool *inse
 }
 
 /* The name with another beginning. */
-static int add(struct mirrors *mirrors, const char *location, const char *rest, bool plain_http,
-	       struct arena *arena, struct error *err)
+static int mirrors_add(struct mirrors *mirrors, const char *location, const char *rest,
+		       bool plain_http, struct arena *arena, struct error *err)
 {
 	struct mirror *mirror = &mirrors->list[mirrors->count++];
 	const char *name = arena_printf(arena, "%s%s", location, rest);
@@ -162,7 +163,7 @@ static int add_url(struct mirrors *mirrors, const char *url, const char *rest, s
 
 	while (ends_with(location, "/"))
 		location[strlen(location) - 1] = '\0';
-	return add(mirrors, location, rest, starts_with(url, "http://"), arena, err);
+	return mirrors_add(mirrors, location, rest, starts_with(url, "http://"), arena, err);
 }
 
 /* Docker's own, for Docker Hub alone. */
@@ -181,10 +182,11 @@ static int add_docker(struct mirrors *mirrors, const char *rest, struct arena *a
 	return 0;
 }
 
-static int add_entry(struct mirrors *mirrors, const struct registry_entry *entry, const char *name,
-		     bool has_digest, struct arena *arena, struct error *err)
+static int mirrors_add_entry(struct mirrors *mirrors, const struct registry_entry *entry,
+			     const char *name, bool has_digest, struct arena *arena,
+			     struct error *err)
 {
-	const char *rest = name + covers(entry->prefix, name);
+	const char *rest = name + mirrors_covers(entry->prefix, name);
 
 	if (entry->blocked)
 		return error_set(err, ERROR_USAGE, "registries.conf blocks %s", entry->prefix);
@@ -194,8 +196,8 @@ static int add_entry(struct mirrors *mirrors, const struct registry_entry *entry
 		if ((!has_digest && (entry->by_digest_only || strcmp(pulls, "digest-only") == 0)) ||
 		    (has_digest && strcmp(pulls, "tag-only") == 0))
 			continue;
-		if (add(mirrors, entry->mirrors[i].location, rest, entry->mirrors[i].insecure,
-			arena, err) < 0)
+		if (mirrors_add(mirrors, entry->mirrors[i].location, rest,
+				entry->mirrors[i].insecure, arena, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -214,14 +216,15 @@ int mirrors_find(const struct reference *ref, const char *hub, struct arena *are
 		return -1;
 	if (read_confs(arena, &list, err) < 0)
 		return -1;
-	entry = choose(list, name);
-	if (entry && add_entry(mirrors, entry, name, has_digest, arena, err) < 0)
+	entry = mirrors_choose(list, name);
+	if (entry && mirrors_add_entry(mirrors, entry, name, has_digest, arena, err) < 0)
 		return -1;
 	if (is_hub && add_docker(mirrors, rest, arena, err) < 0)
 		return -1;
 	if (entry && *entry->location)
-		return add(mirrors, entry->location, name + covers(entry->prefix, name),
-			   entry->insecure, arena, err);
+		return mirrors_add(mirrors, entry->location,
+				   name + mirrors_covers(entry->prefix, name), entry->insecure,
+				   arena, err);
 	mirrors->list[mirrors->count++] =
 		(struct mirror){.ref = *ref, .plain_http = entry && entry->insecure};
 	return 0;

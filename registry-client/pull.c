@@ -123,7 +123,7 @@ static int take_entry(struct pull *pull, const struct descriptor *entry, int dep
 }
 
 /* Its own images are there already. */
-static int add_page(struct pull *pull, struct page *page, struct error *err)
+static int pull_add_page(struct pull *pull, struct page *page, struct error *err)
 {
 	pull->page_bytes += page->descriptor.size_bytes;
 	if (pull->page_bytes > PAGES_BYTES_MAX)
@@ -156,7 +156,7 @@ static int take_index(struct pull *pull, struct page *page, int depth, struct pa
 			if (take_entry(pull, &index.entries[i].descriptor, depth, &ignored, err) <
 			    0)
 				return -1;
-		return add_page(pull, page, err);
+		return pull_add_page(pull, page, err);
 	}
 	if (index_choose(&index, pull->platform, what, &entry, err) < 0)
 		return -1;
@@ -169,10 +169,10 @@ static int take_page(struct pull *pull, struct page *page, int depth, struct pag
 {
 	if (media_is_index(page->descriptor.media_type))
 		return take_index(pull, page, depth, image, err);
-	return take_image(pull, page, err) < 0 ? -1 : add_page(pull, page, err);
+	return take_image(pull, page, err) < 0 ? -1 : pull_add_page(pull, page, err);
 }
 
-static int larger_first(const void *a, const void *b)
+static int pull_larger_first(const void *a, const void *b)
 {
 	const struct descriptor *x = &(*(struct fetch *const *)a)->partial.descriptor;
 	const struct descriptor *y = &(*(struct fetch *const *)b)->partial.descriptor;
@@ -198,7 +198,7 @@ static struct transfer **list_transfers(struct pull *pull)
 		pull->fetches[pull->want_count - ++pull->fetch_count] = fetch;
 	}
 	if (!pull->watch)
-		qsort(pull->fetches, pull->fetch_count, sizeof(*pull->fetches), larger_first);
+		qsort(pull->fetches, pull->fetch_count, sizeof(*pull->fetches), pull_larger_first);
 	for (size_t i = 0; i < pull->fetch_count; i++)
 		for (size_t k = 0; k < pull->fetches[i]->part_count; k++)
 			list[count++] = &pull->fetches[i]->parts[k].transfer;
@@ -231,7 +231,7 @@ static int fetch_all(struct pull *pull, struct error *err)
 }
 
 /* The config says what a single image is for: looked at before its layers are fetched. */
-static int check_platform(struct pull *pull, const struct page *image, struct error *err)
+static int pull_check_platform(struct pull *pull, const struct page *image, struct error *err)
 {
 	struct manifest manifest;
 	const char *bytes;
@@ -251,7 +251,7 @@ static int check_platform(struct pull *pull, const struct page *image, struct er
 	return platform_check_config(pull->platform, bytes, manifest.config.size_bytes, err);
 }
 
-static int put_pages(struct pull *pull, struct error *err)
+static int pull_put_pages(struct pull *pull, struct error *err)
 {
 	for (struct page *p = pull->pages; p; p = p->next)
 		if (!layout_has(pull->folder, &p->descriptor) &&
@@ -280,8 +280,8 @@ static int pull_all(struct pull *pull, struct descriptor *manifest, struct error
 		return -1;
 	image = top;
 	if (take_page(pull, top, 0, &image, err) < 0 ||
-	    (image == top && check_platform(pull, image, err) < 0) || fetch_all(pull, err) < 0 ||
-	    put_pages(pull, err) < 0)
+	    (image == top && pull_check_platform(pull, image, err) < 0) ||
+	    fetch_all(pull, err) < 0 || pull_put_pages(pull, err) < 0)
 		return -1;
 	*manifest = image->descriptor;
 	return 0;

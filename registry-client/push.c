@@ -63,7 +63,7 @@ int push_add_blob(struct push *push, const struct descriptor *descriptor, struct
 	return 0;
 }
 
-static int add_image(struct push *push, const struct page *page, struct error *err)
+static int push_add_image(struct push *push, const struct page *page, struct error *err)
 {
 	struct manifest manifest;
 
@@ -77,8 +77,8 @@ static int add_image(struct push *push, const struct page *page, struct error *e
 	return 0;
 }
 
-static int add_page(struct push *push, const struct reference *ref,
-		    const struct descriptor *descriptor, int depth, struct error *err);
+static int push_add_page(struct push *push, const struct reference *ref,
+			 const struct descriptor *descriptor, int depth, struct error *err);
 
 static int add_index(struct push *push, const struct page *page, int depth, struct error *err)
 {
@@ -96,7 +96,7 @@ static int add_index(struct push *push, const struct page *page, int depth, stru
 
 		ref.tag = NULL;
 		ref.digest = index.entries[i].descriptor.digest;
-		if (add_page(push, &ref, &index.entries[i].descriptor, depth + 1, err) < 0)
+		if (push_add_page(push, &ref, &index.entries[i].descriptor, depth + 1, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -117,8 +117,8 @@ static int read_page(struct push *push, struct page *page, struct error *err)
 				     &page->bytes, err);
 }
 
-static int add_page(struct push *push, const struct reference *ref,
-		    const struct descriptor *descriptor, int depth, struct error *err)
+static int push_add_page(struct push *push, const struct reference *ref,
+			 const struct descriptor *descriptor, int depth, struct error *err)
 {
 	struct page *page;
 
@@ -137,7 +137,7 @@ static int add_page(struct push *push, const struct reference *ref,
 			"the index has more than %llu MiB of manifests; name one image of it with --platform",
 			(unsigned long long)(PAGES_BYTES_MAX / MIB));
 	if (media_is_index(descriptor->media_type) ? add_index(push, page, depth, err) < 0
-						   : add_image(push, page, err) < 0)
+						   : push_add_image(push, page, err) < 0)
 		return -1;
 	*push->last = page;
 	push->last = &page->next;
@@ -189,7 +189,7 @@ static int make_missing(struct push *push, struct error *err)
 	return 0;
 }
 
-static int larger_first(const void *a, const void *b)
+static int push_larger_first(const void *a, const void *b)
 {
 	const struct blob_request *x = *(struct blob_request *const *)a;
 	const struct blob_request *y = *(struct blob_request *const *)b;
@@ -214,7 +214,7 @@ int push_send(struct push *push, struct error *err)
 		push->list[count++] = &push->blobs[i]->transfer;
 	}
 	/* A blob_request begins with its transfer. */
-	qsort(push->list, count, sizeof(*push->list), larger_first);
+	qsort(push->list, count, sizeof(*push->list), push_larger_first);
 	if (transfer_run(push->registry, push->list, count, (size_t)push->registry->connections,
 			 err) < 0)
 		return -1;
@@ -236,7 +236,7 @@ void push_forget(struct push *push)
  * Puts what is not there, images before their index. A manifest with a subject is put in any case:
  * only the answer says who keeps the list of referrers.
  */
-static int put_pages(struct push *push, struct error *err)
+static int push_put_pages(struct push *push, struct error *err)
 {
 	for (struct page *p = push->pages; p; p = p->next) {
 		bool has_subject = strstr(p->bytes, "\"subject\"") != NULL, is_kept;
@@ -262,7 +262,7 @@ static int push_all(struct push *push, const struct descriptor *manifest,
 			"the reference asks for digest %s, but the image is %s; push to a tag, or to its own digest",
 			push->ref->digest, manifest->digest);
 	push->last = &push->pages;
-	if (add_page(push, push->ref, manifest, 0, err) < 0)
+	if (push_add_page(push, push->ref, manifest, 0, err) < 0)
 		return -1;
 	report->blobs_total = push->blob_count;
 	if (registry_contact(push->registry, err) < 0 || push_ask(push, err) < 0)
@@ -271,7 +271,7 @@ static int push_all(struct push *push, const struct descriptor *manifest,
 		report->tag_was_there = p->is_there; /* the last one is the reference's */
 	if (make_missing(push, err) < 0 || push_send(push, err) < 0)
 		return -1;
-	return put_pages(push, err);
+	return push_put_pages(push, err);
 }
 
 void push_init(struct push *push, struct registry *registry, const struct push_origin *origin,

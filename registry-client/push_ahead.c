@@ -23,7 +23,7 @@ struct push_ahead {
 };
 
 /* All that wait; NULL at the end. */
-static struct waiting *take(struct push_ahead *ahead)
+static struct waiting *push_ahead_wait(struct push_ahead *ahead)
 {
 	struct waiting *list;
 
@@ -66,14 +66,14 @@ static int send_all(struct push *push, const struct waiting *list, struct error 
 	return rc;
 }
 
-static void *work(void *arg)
+static void *push_ahead_work(void *arg)
 {
 	struct push_ahead *ahead = arg;
 	struct error err = {0};
 	struct waiting *list;
 	int rc = 0;
 
-	while (rc == 0 && (list = take(ahead))) {
+	while (rc == 0 && (list = push_ahead_wait(ahead))) {
 		rc = send_all(&ahead->push, list, &err);
 		release(list);
 	}
@@ -101,7 +101,8 @@ void push_ahead_blob(void *arg, const char *layout_folder, const struct descript
 	if (!ahead->origin.folder) {
 		ahead->origin.folder = arena_strdup(&ahead->push.arena, layout_folder);
 		push_open_journal(&ahead->push);
-		ahead->is_started = pthread_create(&ahead->thread, NULL, work, ahead) == 0;
+		ahead->is_started =
+			pthread_create(&ahead->thread, NULL, push_ahead_work, ahead) == 0;
 	}
 	pthread_mutex_lock(&ahead->lock);
 	*ahead->last = waiting;

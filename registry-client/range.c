@@ -7,7 +7,7 @@
 #include <strings.h>
 
 /* Digits and nothing else, up to INT64_MAX - 1; *text moves behind them. */
-static bool take_number(const char **text, uint64_t *number)
+static bool range_take_number(const char **text, uint64_t *number)
 {
 	const char *p = *text;
 
@@ -26,7 +26,7 @@ static bool take_number(const char **text, uint64_t *number)
 
 static bool take_pair(const char **text, uint64_t *from, uint64_t *to)
 {
-	return take_number(text, from) && *(*text)++ == '-' && take_number(text, to);
+	return range_take_number(text, from) && *(*text)++ == '-' && range_take_number(text, to);
 }
 
 static bool is_end(const char *text)
@@ -61,7 +61,7 @@ bool range_of_content(const char *value, struct content_range *range)
 		return false;
 	if (*value == '*')
 		return is_end(value + 1);
-	if (!take_number(&value, &total) || !is_end(value) || total <= range->to)
+	if (!range_take_number(&value, &total) || !is_end(value) || total <= range->to)
 		return false;
 	range->total = (int64_t)total;
 	return true;

@@ -48,7 +48,7 @@ static cJSON *entry_of(const struct descriptor *descriptor, const cJSON *manifes
 	return entry;
 }
 
-static int find(const cJSON *list, const char *digest)
+static int referrers_find(const cJSON *list, const char *digest)
 {
 	const cJSON *item;
 	int index = 0;
@@ -119,7 +119,7 @@ static int change_list(struct registry *registry, const struct reference *tag, c
 	if (get_list(registry, tag, &arena, &json, err) < 0)
 		return -1;
 	list = cJSON_GetObjectItemCaseSensitive(json, "manifests");
-	place = find(list, digest);
+	place = referrers_find(list, digest);
 	*done = entry ? place >= 0 : place < 0;
 	if (*done)
 		return 0;
@@ -208,8 +208,8 @@ struct listing {
 	int pages;
 };
 
-static int add_entries(struct index *index, const struct index *more, const char *artifact_type,
-		       struct arena *arena, struct error *err)
+static int referrers_add_entries(struct index *index, const struct index *more,
+				 const char *artifact_type, struct arena *arena, struct error *err)
 {
 	struct index_entry *entries;
 
@@ -231,7 +231,7 @@ static enum transfer_next listing_step(struct transfer *transfer, struct error *
 {
 	struct listing *l = (struct listing *)transfer;
 	struct exchange *x = &transfer->x;
-	_cleanup_(str_release) struct str next = {0};
+	_cleanup_(str_release) struct str next = STR_INIT;
 	struct index page;
 	int more;
 
@@ -250,9 +250,8 @@ static enum transfer_next listing_step(struct transfer *transfer, struct error *
 		return transfer_failed(transfer, err);
 	if (index_parse(x->answer.text, x->answer.length, "the list of referrers", l->arena, &page,
 			err) < 0 ||
-	    add_entries(l->index, &page, l->artifact_type, l->arena, err) < 0)
+	    referrers_add_entries(l->index, &page, l->artifact_type, l->arena, err) < 0)
 		return TRANSFER_FAILED;
-	str_init(&next);
 	more = exchange_next_page(x, &next, err);
 	if (more < 0)
 		return TRANSFER_FAILED;
@@ -300,5 +299,5 @@ int registry_list_referrers(struct registry *registry, const struct reference *r
 	if (index_parse(bytes, descriptor.size_bytes, reference_text(&tag, arena), arena, &all,
 			err) < 0)
 		return -1;
-	return add_entries(index, &all, artifact_type, arena, err);
+	return referrers_add_entries(index, &all, artifact_type, arena, err);
 }

@@ -25,7 +25,7 @@ struct value {
 	bool is_bool, truth;
 };
 
-static int bad(const struct reader *r, const char *what)
+static int registries_conf_bad(const struct reader *r, const char *what)
 {
 	return error_set(r->err, ERROR_USAGE, "%s:%d: %s", r->path, r->line, what);
 }
@@ -52,19 +52,20 @@ static void skip_lines(struct reader *r)
 }
 
 /* "..." with \" and \\, or '...'; of other escapes none makes sense in a name. */
-static int read_text(struct reader *r, const char **text)
+static int registries_conf_read_text(struct reader *r, const char **text)
 {
 	char quote = *r->p++, *out = arena_alloc(r->arena, strcspn(r->p, "\n") + 1);
 
 	*text = out;
 	for (; *r->p && *r->p != '\n' && *r->p != quote; r->p++) {
 		if (quote == '"' && *r->p == '\\' && *++r->p != '"' && *r->p != '\\')
-			return bad(r, "an escape that makes no sense in a registry's name");
+			return registries_conf_bad(
+				r, "an escape that makes no sense in a registry's name");
 		*out++ = *r->p;
 	}
 	*out = '\0';
 	if (*r->p != quote)
-		return bad(r, "a text without an end");
+		return registries_conf_bad(r, "a text without an end");
 	r->p++;
 	return 0;
 }
@@ -78,7 +79,7 @@ static int skip_brackets(struct reader *r)
 	do {
 		r->p += strcspn(r->p, "[]{}\"'#\n");
 		if (*r->p == '"' || *r->p == '\'') {
-			if (read_text(r, &ignored) < 0)
+			if (registries_conf_read_text(r, &ignored) < 0)
 				return -1;
 			continue;
 		}
@@ -87,7 +88,7 @@ static int skip_brackets(struct reader *r)
 			continue;
 		}
 		if (!*r->p)
-			return bad(r, "a list without an end");
+			return registries_conf_bad(r, "a list without an end");
 		r->line += *r->p == '\n';
 		depth += *r->p == '[' || *r->p == '{';
 		depth -= *r->p == ']' || *r->p == '}';
@@ -96,19 +97,19 @@ static int skip_brackets(struct reader *r)
 	return 0;
 }
 
-static int read_value(struct reader *r, struct value *value)
+static int registries_conf_read_value(struct reader *r, struct value *value)
 {
 	size_t length = strcspn(r->p, " \t\r\n#,]}");
 
 	*value = (struct value){0};
 	if (*r->p == '"' || *r->p == '\'')
-		return read_text(r, &value->text);
+		return registries_conf_read_text(r, &value->text);
 	if (*r->p == '[' || *r->p == '{')
 		return skip_brackets(r);
 	value->truth = length == 4 && strncmp(r->p, "true", 4) == 0;
 	value->is_bool = value->truth || (length == 5 && strncmp(r->p, "false", 5) == 0);
 	r->p += length;
-	return length ? 0 : bad(r, "a key without a value");
+	return length ? 0 : registries_conf_bad(r, "a key without a value");
 }
 
 static int begin_table(struct reader *r, enum table table)
@@ -124,9 +125,10 @@ static int begin_table(struct reader *r, enum table table)
 	if (table != TABLE_MIRROR)
 		return 0;
 	if (!entry)
-		return bad(r, "a [[registry.mirror]] before the first [[registry]]");
+		return registries_conf_bad(r,
+					   "a [[registry.mirror]] before the first [[registry]]");
 	if (entry->mirror_count == MIRRORS_MAX)
-		return bad(r, "too many mirrors of one registry");
+		return registries_conf_bad(r, "too many mirrors of one registry");
 	entry->mirrors[entry->mirror_count].location = "";
 	entry->mirrors[entry->mirror_count++].pulls = "all";
 	return 0;
@@ -148,16 +150,17 @@ static int read_table(struct reader *r)
 	name[length] = '\0';
 	r->p += end;
 	if (last != ']')
-		return bad(r, "a table's name without its ']'");
+		return registries_conf_bad(r, "a table's name without its ']'");
 	return begin_table(r, strcmp(name, "[[registry]]") == 0		 ? TABLE_REGISTRY
 			      : strcmp(name, "[[registry.mirror]]") == 0 ? TABLE_MIRROR
 									 : TABLE_OTHER);
 }
 
-static int take_text(struct reader *r, const struct value *value, const char **place)
+static int registries_conf_take_text(struct reader *r, const struct value *value,
+				     const char **place)
 {
 	if (!value->text)
-		return bad(r, "the value must be a text in quotes");
+		return registries_conf_bad(r, "the value must be a text in quotes");
 	*place = value->text;
 	return 0;
 }
@@ -165,21 +168,21 @@ static int take_text(struct reader *r, const struct value *value, const char **p
 static int take_bool(struct reader *r, const struct value *value, bool *place)
 {
 	if (!value->is_bool)
-		return bad(r, "the value must be true or false");
+		return registries_conf_bad(r, "the value must be true or false");
 	*place = value->truth;
 	return 0;
 }
 
-static int take(struct reader *r, const char *key, const struct value *value)
+static int registries_conf_take(struct reader *r, const char *key, const struct value *value)
 {
 	struct registry_entry *entry = *r->list;
 	size_t last;
 
 	if (r->table == TABLE_REGISTRY) {
 		if (strcmp(key, "prefix") == 0)
-			return take_text(r, value, &entry->prefix);
+			return registries_conf_take_text(r, value, &entry->prefix);
 		if (strcmp(key, "location") == 0)
-			return take_text(r, value, &entry->location);
+			return registries_conf_take_text(r, value, &entry->location);
 		if (strcmp(key, "insecure") == 0)
 			return take_bool(r, value, &entry->insecure);
 		if (strcmp(key, "blocked") == 0)
@@ -190,11 +193,11 @@ static int take(struct reader *r, const char *key, const struct value *value)
 	if (r->table == TABLE_MIRROR) {
 		last = entry->mirror_count - 1;
 		if (strcmp(key, "location") == 0)
-			return take_text(r, value, &entry->mirrors[last].location);
+			return registries_conf_take_text(r, value, &entry->mirrors[last].location);
 		if (strcmp(key, "insecure") == 0)
 			return take_bool(r, value, &entry->mirrors[last].insecure);
 		if (strcmp(key, "pull-from-mirror") == 0)
-			return take_text(r, value, &entry->mirrors[last].pulls);
+			return registries_conf_take_text(r, value, &entry->mirrors[last].pulls);
 	}
 	return 0;
 }
@@ -205,7 +208,7 @@ static int read_pair(struct reader *r);
 static int read_inline(struct reader *r, enum table table)
 {
 	if (*r->p++ != '{')
-		return bad(r, "a list of tables {KEY = VALUE, ...} is wanted here");
+		return registries_conf_bad(r, "a list of tables {KEY = VALUE, ...} is wanted here");
 	if (begin_table(r, table) < 0)
 		return -1;
 	for (skip_lines(r); *r->p != '}'; skip_lines(r)) {
@@ -213,7 +216,7 @@ static int read_inline(struct reader *r, enum table table)
 			return -1;
 		skip_lines(r);
 		if (*r->p != '}' && *r->p++ != ',')
-			return bad(r, "a table without its '}'");
+			return registries_conf_bad(r, "a table without its '}'");
 	}
 	r->p++;
 	return 0;
@@ -225,13 +228,14 @@ static int read_tables(struct reader *r, enum table table)
 	enum table before = r->table;
 
 	if (*r->p++ != '[')
-		return bad(r, "a list of tables [{KEY = VALUE, ...}] is wanted here");
+		return registries_conf_bad(r,
+					   "a list of tables [{KEY = VALUE, ...}] is wanted here");
 	for (skip_lines(r); *r->p != ']'; skip_lines(r)) {
 		if (read_inline(r, table) < 0)
 			return -1;
 		skip_lines(r);
 		if (*r->p != ']' && *r->p++ != ',')
-			return bad(r, "a list without an end");
+			return registries_conf_bad(r, "a list without an end");
 	}
 	r->p++;
 	r->table = before;
@@ -243,10 +247,10 @@ static int read_name(struct reader *r, const char **key)
 	size_t length = strcspn(r->p, " \t\r\n=#,{}[]");
 
 	if (*r->p == '"' || *r->p == '\'')
-		return read_text(r, key);
+		return registries_conf_read_text(r, key);
 	*key = arena_strndup(r->arena, r->p, length);
 	r->p += length;
-	return length ? 0 : bad(r, "neither a table nor KEY = VALUE");
+	return length ? 0 : registries_conf_bad(r, "neither a table nor KEY = VALUE");
 }
 
 static int read_pair(struct reader *r)
@@ -258,18 +262,19 @@ static int read_pair(struct reader *r)
 		return -1;
 	skip_blanks(r);
 	if (*r->p != '=')
-		return bad(r, "neither a table nor KEY = VALUE");
+		return registries_conf_bad(r, "neither a table nor KEY = VALUE");
 	r->p++;
 	skip_blanks(r);
 	if (r->table == TABLE_TOP && strcmp(key, "registry") == 0)
 		return read_tables(r, TABLE_REGISTRY);
 	if (r->table == TABLE_REGISTRY && strcmp(key, "mirror") == 0)
 		return read_tables(r, TABLE_MIRROR);
-	return read_value(r, &value) < 0 ? -1 : take(r, key, &value);
+	return registries_conf_read_value(r, &value) < 0 ? -1
+							 : registries_conf_take(r, key, &value);
 }
 
 /* Each has a prefix and a location in the end, and its mirrors have theirs. */
-static int complete(struct reader *r, struct registry_entry *entry)
+static int registries_conf_complete(struct reader *r, struct registry_entry *entry)
 {
 	if (!*entry->prefix)
 		entry->prefix = entry->location;
@@ -298,10 +303,10 @@ int registries_conf_parse(const char *path, const char *text, struct arena *aren
 			return -1;
 		skip_comment(&r);
 		if (*r.p && *r.p != '\n')
-			return bad(&r, "something behind the value");
+			return registries_conf_bad(&r, "something behind the value");
 	}
 	for (struct registry_entry *e = *list; e != before; e = e->next)
-		if (complete(&r, e) < 0)
+		if (registries_conf_complete(&r, e) < 0)
 			return -1;
 	return 0;
 }

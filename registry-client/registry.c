@@ -18,7 +18,7 @@ static void curl_start(void)
 		oom();
 }
 
-static int check_config(const struct registry_config *config, struct error *err)
+static int registry_check_config(const struct registry_config *config, struct error *err)
 {
 	const char *address = config->address;
 
@@ -82,7 +82,7 @@ int registry_open(const struct registry_config *config, struct registry **regist
 	struct registry *r;
 
 	*registry = NULL;
-	if (check_config(config, err) < 0)
+	if (registry_check_config(config, err) < 0)
 		return -1;
 	pthread_once(&once, curl_start);
 	r = xmalloc(sizeof(*r));
@@ -113,7 +113,7 @@ void registry_closep(struct registry **registry)
 	*registry = NULL;
 }
 
-static enum transfer_next ask(struct transfer *t)
+static enum transfer_next registry_ask(struct transfer *t)
 {
 	exchange_request(&t->x, "GET", "%s/v2/", t->registry->base);
 	return TRANSFER_SEND;
@@ -132,10 +132,10 @@ static enum transfer_next contact_step(struct transfer *t, struct error *err)
 	struct exchange *x = &t->x;
 
 	if (!x->method)
-		return ask(t);
+		return registry_ask(t);
 	if (may_go_plain(t)) {
 		r->base = arena_printf(&r->arena, "http://%s", r->address);
-		return ask(t);
+		return registry_ask(t);
 	}
 	if (x->result == CURLE_OK && (x->status == 200 || x->status == 401)) {
 		r->is_known = true;

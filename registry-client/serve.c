@@ -14,7 +14,7 @@ const char *const serve_files[] = {
 	"config.yml", "server.pem", "server.key", "htpasswd", SERVE_MIRROR_CA, NULL,
 };
 
-static const char *in(const char *folder, const char *name, struct arena *arena)
+static const char *serve_in(const char *folder, const char *name, struct arena *arena)
 {
 	return arena_printf(arena, "%s/%s", folder, name);
 }
@@ -82,7 +82,7 @@ static void add_mirror(cJSON *json, const struct serve *serve)
 }
 
 /* JSON is YAML too, and its quoting is certain. */
-static int write_config(const struct serve *serve, struct arena *arena, struct error *err)
+static int serve_write_config(const struct serve *serve, struct arena *arena, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = cJSON_CreateObject();
 	cJSON *log, *http, *tls, *auth;
@@ -96,14 +96,14 @@ static int write_config(const struct serve *serve, struct arena *arena, struct e
 	http = cJSON_AddObjectToObject(json, "http");
 	cJSON_AddStringToObject(http, "addr", listen_address(serve, arena));
 	tls = cJSON_AddObjectToObject(http, "tls");
-	cJSON_AddStringToObject(tls, "certificate", in(home, "server.pem", arena));
-	cJSON_AddStringToObject(tls, "key", in(home, "server.key", arena));
+	cJSON_AddStringToObject(tls, "certificate", serve_in(home, "server.pem", arena));
+	cJSON_AddStringToObject(tls, "key", serve_in(home, "server.key", arena));
 	auth = cJSON_AddObjectToObject(cJSON_AddObjectToObject(json, "auth"), "htpasswd");
 	cJSON_AddStringToObject(auth, "realm", "ringup");
-	cJSON_AddStringToObject(auth, "path", in(home, "htpasswd", arena));
+	cJSON_AddStringToObject(auth, "path", serve_in(home, "htpasswd", arena));
 	if (serve->mirror)
 		add_mirror(json, serve);
-	return json_write(in(serve->folder, "config.yml", arena), json, 0600, err);
+	return json_write(serve_in(serve->folder, "config.yml", arena), json, 0600, err);
 }
 
 static int write_description(const struct serve *serve, struct arena *arena, struct error *err)
@@ -115,12 +115,12 @@ static int write_description(const struct serve *serve, struct arena *arena, str
 	json_add_text(json, "mirror", serve->mirror);
 	cJSON_AddStringToObject(json, "home", serve->home);
 	cJSON_AddStringToObject(json, "storage", serve->storage);
-	return json_write(in(serve->folder, "registry.json", arena), json, 0600, err);
+	return json_write(serve_in(serve->folder, "registry.json", arena), json, 0600, err);
 }
 
 bool serve_exists(const char *folder, struct arena *arena)
 {
-	return file_exists(in(folder, "registry.json", arena));
+	return file_exists(serve_in(folder, "registry.json", arena));
 }
 
 /* The user whose password is on file: the first of htpasswd. */
@@ -129,7 +129,8 @@ static const char *read_user(const char *folder, struct arena *arena)
 	struct error ignored;
 	char *user;
 
-	if (file_read(in(folder, "htpasswd", arena), 64 * KIB, arena, &user, NULL, &ignored) < 0)
+	if (file_read(serve_in(folder, "htpasswd", arena), 64 * KIB, arena, &user, NULL, &ignored) <
+	    0)
 		return NULL;
 	user[strcspn(user, ":\n")] = '\0';
 	return user;
@@ -138,13 +139,13 @@ static const char *read_user(const char *folder, struct arena *arena)
 int serve_read(const char *folder, struct arena *arena, struct serve *serve, struct served *served,
 	       struct error *err)
 {
-	const char *path = in(folder, "registry.json", arena);
-	const char *ca = in(folder, SERVE_MIRROR_CA, arena);
+	const char *path = serve_in(folder, "registry.json", arena);
+	const char *ca = serve_in(folder, SERVE_MIRROR_CA, arena);
 	_cleanup_(json_free) cJSON *json = NULL;
 	struct error damaged;
 
-	*served = (struct served){.ca_path = in(folder, "ca.pem", arena),
-				  .password_path = in(folder, "password", arena)};
+	*served = (struct served){.ca_path = serve_in(folder, "ca.pem", arena),
+				  .password_path = serve_in(folder, "password", arena)};
 	if (!file_exists(path))
 		return error_set(
 			err, ERROR_USAGE,
@@ -163,7 +164,8 @@ int serve_read(const char *folder, struct arena *arena, struct serve *serve, str
 	if (!serve->address || !serve->home || !serve->storage)
 		return error_set(err, ERROR_USAGE, "%s is not what 'registry serve' wrote", path);
 	/* One that is missing or damaged is made anew by serve_make: it ended in 1970. */
-	if (certificate_expiry(in(folder, "server.pem", arena), &served->expires, &damaged) < 0)
+	if (certificate_expiry(serve_in(folder, "server.pem", arena), &served->expires, &damaged) <
+	    0)
 		served->expires = 0;
 	return 0;
 }
@@ -208,7 +210,7 @@ static int keep_mirror_ca(const struct serve *serve, struct arena *arena, struct
 		return 0;
 	if (file_read(serve->mirror_ca, CERTIFICATE_BYTES_MAX, arena, &pem, &length, err) < 0)
 		return -1;
-	return file_write(in(serve->folder, SERVE_MIRROR_CA, arena), pem, length, 0600, err);
+	return file_write(serve_in(serve->folder, SERVE_MIRROR_CA, arena), pem, length, 0600, err);
 }
 
 int serve_make(const struct serve *serve, struct arena *arena, struct served *served,
@@ -229,7 +231,7 @@ int serve_make(const struct serve *serve, struct arena *arena, struct served *se
 	if (folder_make(serve->folder, 0700, err) < 0 || keep_mirror_ca(serve, arena, err) < 0 ||
 	    certificate_files_make(serve->folder, "ringup registry", hosts.list, err) < 0 ||
 	    password_files_make(serve->folder, serve->user, err) < 0 ||
-	    write_config(serve, arena, err) < 0 || write_description(serve, arena, err) < 0)
+	    serve_write_config(serve, arena, err) < 0 || write_description(serve, arena, err) < 0)
 		return -1;
 	return serve_read(serve->folder, arena, &made, served, err);
 }

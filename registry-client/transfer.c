@@ -54,9 +54,9 @@ static int with_name(const struct transfer *t, int rc, struct error *err)
 								   : rc;
 }
 
-static void begin(struct run *run, struct transfer *t)
+static void transfer_begin(struct run *run, struct transfer *t)
 {
-	_cleanup_(str_release) struct str header = {0};
+	_cleanup_(str_release) struct str header = STR_INIT;
 	struct exchange_settings settings = t->registry->settings;
 
 	/* What is the registry's alone: its client certificate, and the way past the proxy. */
@@ -64,7 +64,6 @@ static void begin(struct run *run, struct transfer *t)
 		settings.cert_path = settings.key_path = NULL;
 		settings.no_proxy = false;
 	}
-	str_init(&header);
 	auth_header(t->registry, &t->x, &header);
 	exchange_prepare(&t->x, &settings, header.length ? header.text : NULL);
 	explicit_bzero(header.text, header.length);
@@ -84,7 +83,7 @@ static void take_off(struct transfer *t)
 	t->state = TRANSFER_READY;
 }
 
-static void end(struct run *run, struct transfer *t)
+static void transfer_end(struct run *run, struct transfer *t)
 {
 	if (t->state == TRANSFER_RUNNING)
 		take_off(t);
@@ -97,7 +96,7 @@ static int step(struct run *run, struct transfer *t, struct error *err)
 	int rc = transfer_step(t, err);
 
 	if (rc == 0 && t->state == TRANSFER_ENDED)
-		end(run, t);
+		transfer_end(run, t);
 	return rc;
 }
 
@@ -130,7 +129,7 @@ static int begin_ready(struct run *run, struct transfer *t, uint64_t *wake_usec,
 	if (t->state != TRANSFER_READY)
 		return 0;
 	if (!auth_needs_token(t->registry, &t->x)) {
-		begin(run, t);
+		transfer_begin(run, t);
 	} else if (!run->fetch) {
 		run->fetch = auth_fetch_new(t->registry, t->x.scope);
 		*wake_usec = now;
@@ -172,7 +171,7 @@ static void abandon(struct run *run, struct transfer *t)
 			t->registry = t->session_registry;
 		exchange_request(&t->x, "DELETE", "%s", t->session.text);
 		if (!auth_needs_token(t->registry, &t->x))
-			begin(run, t);
+			transfer_begin(run, t);
 	}
 	if (was_ended && t->state == TRANSFER_RUNNING)
 		run->ended--;
@@ -181,7 +180,7 @@ static void abandon(struct run *run, struct transfer *t)
 }
 
 /* Short, and not to be interrupted: this is the way out. run->err is set. */
-static void fail(struct run *run)
+static void transfer_fail(struct run *run)
 {
 	run->rc = -1;
 	run->deadline_usec = clock_usec() + ABANDON_SECONDS * 1000000ULL;
@@ -190,21 +189,21 @@ static void fail(struct run *run)
 		abandon(run, run->list[i]);
 }
 
-static void answered(struct run *run, struct transfer *t)
+static void transfer_answered(struct run *run, struct transfer *t)
 {
 	if (run->deadline_usec) {
-		end(run, t);
+		transfer_end(run, t);
 	} else if (with_name(t, transfer_judge(t, run->err), run->err) < 0) {
-		fail(run);
+		transfer_fail(run);
 	} else if (t->state == TRANSFER_ENDED) {
-		end(run, t);
+		transfer_end(run, t);
 		if (t == run->fetch)
 			end_fetch(run);
 	}
 }
 
 /* Whether an answer came, so that there may be something to begin. */
-static bool collect(struct loop *loop)
+static bool transfer_collect(struct loop *loop)
 {
 	struct CURLMsg *message;
 	bool any = false;
@@ -222,7 +221,7 @@ static bool collect(struct loop *loop)
 		any = true;
 		take_off(t);
 		exchange_answered(&t->x, result);
-		answered(t->run, t);
+		transfer_answered(t->run, t);
 	}
 	return any;
 }
@@ -234,13 +233,13 @@ static void look_after(struct run *run, uint64_t *wake_usec)
 
 	if (!run->deadline_usec && run->ended < run->count &&
 	    (interrupt_check(run->err) < 0 || begin_all(run, wake_usec, run->err) < 0))
-		fail(run);
+		transfer_fail(run);
 	is_late = run->deadline_usec && clock_usec() >= run->deadline_usec;
 	if (run->ended < run->count && !is_late)
 		return;
 	for (size_t i = 0; i < run->count; i++)
 		if (run->list[i]->state == TRANSFER_RUNNING)
-			end(run, run->list[i]);
+			transfer_end(run, run->list[i]);
 	end_fetch(run);
 	run->is_done = true;
 }
@@ -262,7 +261,7 @@ static void turn(struct loop *loop)
 		return;
 	}
 	curl_multi_perform(loop->multi, &running);
-	if (collect(loop))
+	if (transfer_collect(loop))
 		return;
 	pthread_mutex_unlock(&loop->lock);
 	curl_multi_poll(loop->multi, NULL, 0, clock_left_msec(wake), NULL);

@@ -69,10 +69,8 @@ static bool is_redirect(const struct exchange *x)
 static int follow(struct transfer *t, struct error *err)
 {
 	const char *location = exchange_header(&t->x, "Location");
-	_cleanup_(str_release) struct str url = {0}, plain = {0};
+	_cleanup_(str_release) struct str url = STR_INIT, plain = STR_INIT;
 
-	str_init(&url);
-	str_init(&plain);
 	if (!location || ++t->redirects > REDIRECTS_MAX) {
 		failure_set(t->registry, &t->x, err);
 		return error_advise(err, location ? "it redirects in circles"

@@ -18,7 +18,7 @@ static void text_release(char **text)
 }
 
 /* The parsed form, or NULL when it is not an http or https URL without a user in it. */
-static CURLU *parse(const char *text)
+static CURLU *url_parse(const char *text)
 {
 	CURLU *url = curl_url();
 	_cleanup_(text_release) char *user = NULL;
@@ -42,8 +42,8 @@ static bool same_part(CURLU *a, CURLU *b, CURLUPart part)
 
 static bool same_parts(const char *a, const char *b, bool scheme, bool port)
 {
-	_cleanup_(url_release) CURLU *x = parse(a);
-	_cleanup_(url_release) CURLU *y = parse(b);
+	_cleanup_(url_release) CURLU *x = url_parse(a);
+	_cleanup_(url_release) CURLU *y = url_parse(b);
 
 	return x && y && same_part(x, y, CURLUPART_HOST) &&
 	       (!scheme || same_part(x, y, CURLUPART_SCHEME)) &&
@@ -61,12 +61,11 @@ bool url_same_host(const char *a, const char *b)
 }
 
 /* "lab:5000", ".lab:5000" and "*.lab:5000" for registry.lab:5000 */
-static bool covers(const char *entry, size_t length, const char *host, const char *port)
+static bool url_covers(const char *entry, size_t length, const char *host, const char *port)
 {
-	_cleanup_(str_release) struct str whole = {0};
+	_cleanup_(str_release) struct str whole = STR_INIT;
 	size_t dots = strspn(entry, "*.");
 
-	str_init(&whole);
 	str_addf(&whole, ".%s:%s", host, port);
 	if (dots >= length || length - dots >= whole.length)
 		return false;
@@ -78,7 +77,7 @@ static bool covers(const char *entry, size_t length, const char *host, const cha
 
 bool url_is_excepted(const char *url, const char *no_proxy)
 {
-	_cleanup_(url_release) CURLU *parsed = parse(url);
+	_cleanup_(url_release) CURLU *parsed = url_parse(url);
 	_cleanup_(text_release) char *host = NULL;
 	_cleanup_(text_release) char *port = NULL;
 
@@ -88,7 +87,7 @@ bool url_is_excepted(const char *url, const char *no_proxy)
 	for (const char *p = no_proxy; *p; p += strspn(p, ", \t")) {
 		size_t length = strcspn(p, ", \t");
 
-		if (covers(p, length, host, port))
+		if (url_covers(p, length, host, port))
 			return true;
 		p += length;
 	}
@@ -98,7 +97,7 @@ bool url_is_excepted(const char *url, const char *no_proxy)
 /* Resolves a location that is neither absolute nor an absolute path. */
 static int join_relative(const char *base, const char *location, struct str *url)
 {
-	_cleanup_(url_release) CURLU *parsed = parse(base);
+	_cleanup_(url_release) CURLU *parsed = url_parse(base);
 	_cleanup_(text_release) char *text = NULL;
 
 	if (!parsed || curl_url_set(parsed, CURLUPART_URL, location, 0) != CURLUE_OK ||
@@ -122,7 +121,7 @@ static size_t origin_length(const char *url)
 static bool keep_https(const char *base, struct str *url)
 {
 	size_t from = strlen("https://"), length = origin_length(base) - from;
-	_cleanup_(str_release) struct str fixed = {0};
+	_cleanup_(str_release) struct str fixed = STR_INIT;
 
 	if (strncasecmp(base, "https://", from) != 0 ||
 	    strncasecmp(url->text, "http://", from - 1) != 0)
@@ -130,7 +129,6 @@ static bool keep_https(const char *base, struct str *url)
 	if (origin_length(url->text) != length + from - 1 ||
 	    strncasecmp(base + from, url->text + from - 1, length) != 0)
 		return false;
-	str_init(&fixed);
 	str_addf(&fixed, "https%s", url->text + 4);
 	str_clear(url);
 	str_add(url, fixed.text);
@@ -157,7 +155,7 @@ int url_join(const char *base, const char *location, struct str *url, struct err
 	url->length = strcspn(url->text, "#");
 	url->text[url->length] = '\0';
 	if (rc == 0)
-		check = parse(url->text);
+		check = url_parse(url->text);
 	if (!check)
 		return error_set(
 			err, ERROR_FAILED,

@@ -21,7 +21,7 @@ struct verify {
 };
 
 /* A file with something to hash that no other thread is at; the one that lags most. */
-static struct verify_file *choose(const struct verify *verify)
+static struct verify_file *verify_choose(const struct verify *verify)
 {
 	struct verify_file *best = NULL;
 	uint64_t most = 0;
@@ -40,7 +40,7 @@ static struct verify_file *choose(const struct verify *verify)
 }
 
 /* Hashes up to `end`; outside of the lock: only this thread touches the digest. */
-static int hash(struct verify_file *file, uint64_t from, uint64_t end, char *buffer)
+static int verify_hash(struct verify_file *file, uint64_t from, uint64_t end, char *buffer)
 {
 	while (from < end) {
 		size_t room = end - from < VERIFY_READ_BYTES ? end - from : VERIFY_READ_BYTES;
@@ -56,7 +56,7 @@ static int hash(struct verify_file *file, uint64_t from, uint64_t end, char *buf
 	return 0;
 }
 
-static void serve(struct verify *verify, struct verify_file *file, char *buffer)
+static void verify_serve(struct verify *verify, struct verify_file *file, char *buffer)
 {
 	uint64_t from = file->hashed_bytes, end = file->ready_bytes;
 	int failed;
@@ -65,7 +65,7 @@ static void serve(struct verify *verify, struct verify_file *file, char *buffer)
 		end = from + VERIFY_SLICE_BYTES;
 	file->is_busy = true;
 	pthread_mutex_unlock(&verify->lock);
-	failed = hash(file, from, end, buffer);
+	failed = verify_hash(file, from, end, buffer);
 	pthread_mutex_lock(&verify->lock);
 	file->is_busy = false;
 	file->hashed_bytes = end;
@@ -78,17 +78,17 @@ static void serve(struct verify *verify, struct verify_file *file, char *buffer)
 	pthread_cond_broadcast(&verify->idle);
 }
 
-static void *work(void *arg)
+static void *verify_work(void *arg)
 {
 	struct verify *verify = arg;
 	char *buffer = xmalloc(VERIFY_READ_BYTES);
 
 	pthread_mutex_lock(&verify->lock);
 	while (!verify->stop) {
-		struct verify_file *file = choose(verify);
+		struct verify_file *file = verify_choose(verify);
 
 		if (file)
-			serve(verify, file, buffer);
+			verify_serve(verify, file, buffer);
 		else
 			pthread_cond_wait(&verify->work, &verify->lock);
 	}
@@ -108,7 +108,8 @@ struct verify *verify_start(struct registry *registry, size_t threads)
 	if (threads > VERIFY_THREADS_MAX)
 		threads = VERIFY_THREADS_MAX;
 	while (verify->thread_count < threads &&
-	       pthread_create(&verify->threads[verify->thread_count], NULL, work, verify) == 0)
+	       pthread_create(&verify->threads[verify->thread_count], NULL, verify_work, verify) ==
+		       0)
 		verify->thread_count++;
 	if (!verify->thread_count)
 		oom();

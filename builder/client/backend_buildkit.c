@@ -7,7 +7,8 @@
 #include "core/words.h"
 
 /* Whether the client can drive BuildKit: alone up to 20.10, with its plug-in after that. */
-static bool available(const struct build_target *target, struct arena *arena, const char **why)
+static bool buildkit_available(const struct build_target *target, struct arena *arena,
+			       const char **why)
 {
 	const struct client client = {.on = target->on};
 	const char *reason;
@@ -25,13 +26,13 @@ static bool available(const struct build_target *target, struct arena *arena, co
 	return false;
 }
 
-static int build(const struct build_job *job, struct error *err)
+static int buildkit_build(const struct build_job *job, struct error *err)
 {
 	return dockerd_build(job, true, err);
 }
 
-static const char *const *build_words(const char *context, const char *image,
-				      const char *const *build_args, struct arena *arena)
+static const char *const *buildkit_build_words(const char *context, const char *image,
+					       const char *const *build_args, struct arena *arena)
 {
 	struct words words = WORDS_INIT(arena);
 
@@ -45,11 +46,11 @@ const struct backend backend_buildkit = {
 	.help = "Docker Engine 18.09 or newer, with BuildKit",
 	.rank = 2,
 	.uses_docker_host = true,
-	.available = available,
+	.available = buildkit_available,
 	.has_image = dockerd_has_image,
 	.import_base = dockerd_import,
 	.forget = dockerd_forget,
-	.build = build,
+	.build = buildkit_build,
 	.save = dockerd_save,
-	.build_words = build_words,
+	.build_words = buildkit_build_words,
 };

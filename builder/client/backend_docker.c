@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-static struct client client(const struct build_target *target, bool buildkit, struct arena *arena)
+static struct client docker_client(const struct build_target *target, bool buildkit,
+				   struct arena *arena)
 {
 	struct words env = WORDS_INIT(arena);
 
@@ -26,7 +27,7 @@ static struct client client(const struct build_target *target, bool buildkit, st
 
 bool dockerd_answers(const struct build_target *target, struct arena *arena, const char **why)
 {
-	struct client c = client(target, false, arena);
+	struct client c = docker_client(target, false, arena);
 
 	if (!client_exists(&c, "docker")) {
 		*why = "the docker command is not installed (apt-get install docker.io)";
@@ -44,7 +45,7 @@ int dockerd_has_image(const struct build_target *target, const char *image, bool
 		      struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	struct client c = client(target, false, &arena);
+	struct client c = docker_client(target, false, &arena);
 
 	return client_ask(&c, WORDS("docker", "image", "inspect", "--format", "{{.Id}}", image),
 			  found, err);
@@ -54,7 +55,7 @@ int dockerd_import(const struct build_target *target, const char *tar, const cha
 		   struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	struct client c = client(target, false, &arena);
+	struct client c = docker_client(target, false, &arena);
 
 	return client_give(&c, WORDS("docker", "import", "-", image), tar, err);
 }
@@ -78,7 +79,7 @@ int dockerd_forget(const struct build_target *target, const char *image, const c
 		   struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	struct client c = client(target, false, &arena);
+	struct client c = docker_client(target, false, &arena);
 	struct words left = WORDS_INIT(&arena), words = WORDS_INIT(&arena);
 	struct error ignored = {0};
 	int rc = 0;
@@ -105,7 +106,7 @@ const char *const *dockerd_build_words(const char *context, const char *image,
 int dockerd_build(const struct build_job *job, bool buildkit, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	struct client c = client(job->target, buildkit, &arena);
+	struct client c = docker_client(job->target, buildkit, &arena);
 
 	return client_build(&c, job, dockerd_build_words, CONTEXT_TAR, err);
 }
@@ -113,12 +114,12 @@ int dockerd_build(const struct build_job *job, bool buildkit, struct error *err)
 int dockerd_save(const struct build_target *target, const char *image, int fd, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	struct client c = client(target, false, &arena);
+	struct client c = docker_client(target, false, &arena);
 
 	return client_write(&c, WORDS("docker", "image", "save", image), fd, err);
 }
 
-static int build(const struct build_job *job, struct error *err)
+static int docker_build(const struct build_job *job, struct error *err)
 {
 	return dockerd_build(job, false, err);
 }
@@ -132,7 +133,7 @@ const struct backend backend_docker = {
 	.has_image = dockerd_has_image,
 	.import_base = dockerd_import,
 	.forget = dockerd_forget,
-	.build = build,
+	.build = docker_build,
 	.save = dockerd_save,
 	.build_words = dockerd_build_words,
 };

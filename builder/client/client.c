@@ -24,7 +24,7 @@
 static const char *remote_line(const struct client *client, const char *const *words,
 			       struct arena *arena)
 {
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 	struct words all = WORDS_INIT(arena);
 
 	if (client->on->sudo)
@@ -34,14 +34,13 @@ static const char *remote_line(const struct client *client, const char *const *w
 		words_add_all(&all, client->env);
 	}
 	words_add_all(&all, words);
-	str_init(&line);
 	quote_words(&line, all.list);
 	return arena_strdup(arena, line.text);
 }
 
 /* proc_run, here or there. */
-static int run(const struct client *client, struct proc *proc, struct proc_result *result,
-	       struct error *err)
+static int client_run(const struct client *client, struct proc *proc, struct proc_result *result,
+		      struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	const char *const *words = proc->words;
@@ -61,11 +60,11 @@ static int run(const struct client *client, struct proc *proc, struct proc_resul
 }
 
 /* run, and an error unless its status is 0. */
-static int check(const struct client *client, struct proc *proc, struct error *err)
+static int client_must(const struct client *client, struct proc *proc, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 
-	if (run(client, proc, &result, err) < 0)
+	if (client_run(client, proc, &result, err) < 0)
 		return -1;
 	if (result.status == 0)
 		return 0;
@@ -75,12 +74,13 @@ static int check(const struct client *client, struct proc *proc, struct error *e
 
 int client_check(const struct client *client, const char *const *words, struct error *err)
 {
-	return check(client, &(struct proc){.words = words}, err);
+	return client_must(client, &(struct proc){.words = words}, err);
 }
 
 int client_clean(const struct client *client, const char *const *words, struct error *err)
 {
-	return check(client, &(struct proc){.words = words, .even_when_interrupted = true}, err);
+	return client_must(client, &(struct proc){.words = words, .even_when_interrupted = true},
+			   err);
 }
 
 int client_give(const struct client *client, const char *const *words, const char *path,
@@ -90,14 +90,14 @@ int client_give(const struct client *client, const char *const *words, const cha
 
 	if (fd < 0)
 		return error_errno(err, "cannot read %s", path);
-	return check(client, &(struct proc){.words = words, .input_fd = fd}, err);
+	return client_must(client, &(struct proc){.words = words, .input_fd = fd}, err);
 }
 
 int client_ask(const struct client *client, const char *const *words, bool *yes, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 
-	if (run(client, &(struct proc){.words = words}, &result, err) < 0)
+	if (client_run(client, &(struct proc){.words = words}, &result, err) < 0)
 		return -1;
 	*yes = result.status == 0;
 	return 0;
@@ -122,7 +122,7 @@ bool client_answers(const struct client *client, const char *const *words, const
 	struct proc proc = {.words = words, .timeout_s = PROBE_TIMEOUT_S};
 	struct error err = {0};
 
-	if (run(client, &proc, &result, &err) == 0 && result.status == 0)
+	if (client_run(client, &proc, &result, &err) == 0 && result.status == 0)
 		return true;
 	str_trim(&result.err);
 	*why = arena_printf(arena, "%s (%s); %s", what, err.kind ? err.text : result.err.text,
@@ -134,7 +134,7 @@ bool client_answers(const struct client *client, const char *const *words, const
 static int build_failed(const struct client *client, const struct proc_result *result,
 			const struct build_job *job, struct error *err)
 {
-	_cleanup_(str_release) struct str what = {0};
+	_cleanup_(str_release) struct str what = STR_INIT;
 	const char *text = result->out.text, *step = "start", *output = text, *mark;
 	size_t length;
 
@@ -145,7 +145,6 @@ static int build_failed(const struct client *client, const struct proc_result *r
 	if (mark)
 		output = strchr(mark, '\n') ? strchr(mark, '\n') + 1 : "";
 	length = strcspn(step, "\n");
-	str_init(&what);
 	str_addf(&what, "the build of %s failed at '%.*s' (its output is in %s)", job->image,
 		 (int)(length > STEP_NAME_BYTES ? STEP_NAME_BYTES : length), step, job->log_path);
 	return build_failure_set(what.text, text_tail(output, STEP_OUTPUT_BYTES), err);
@@ -164,8 +163,8 @@ static int context_tar(const struct build_job *job, int *fd, struct error *err)
 }
 
 /* To the end; the log is written whatever comes of it. */
-static int run_build(const struct client *client, const struct build_job *job, struct proc *proc,
-		     struct error *err)
+static int client_run_build(const struct client *client, const struct build_job *job,
+			    struct proc *proc, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	struct error ignored = {0};
@@ -175,7 +174,7 @@ static int run_build(const struct client *client, const struct build_job *job, s
 	proc->joined = true;
 	proc->line = job->line;
 	proc->arg = job->arg;
-	rc = run(client, proc, &result, err);
+	rc = client_run(client, proc, &result, err);
 	/* a log that cannot be written is not worth a build */
 	file_write(job->log_path, result.out.text, result.out.length, 0600, &ignored);
 	if (rc < 0)
@@ -184,8 +183,8 @@ static int run_build(const struct client *client, const struct build_job *job, s
 }
 
 /* The context goes with the command, and is gone there when it ends. */
-static int build_there(const struct client *client, const struct build_job *job,
-		       const char *const *words, struct arena *arena, struct error *err)
+static int client_build_there(const struct client *client, const struct build_job *job,
+			      const char *const *words, struct arena *arena, struct error *err)
 {
 	_cleanup_(fd_close) int fd = -1;
 	struct words all = WORDS_INIT(arena);
@@ -211,7 +210,7 @@ static int build_there(const struct client *client, const struct build_job *job,
 	proc.words = all.list;
 	proc.input = tar;
 	proc.input_bytes = (size_t)st.st_size;
-	rc = run_build(client, job, &proc, err);
+	rc = client_run_build(client, job, &proc, err);
 	munmap(tar, (size_t)st.st_size);
 	return rc;
 }
@@ -228,14 +227,14 @@ int client_build(const struct client *client, const struct build_job *job,
 	struct proc proc = {0};
 
 	if (client->on)
-		return build_there(client, job, words(".", job->image, build_args, &arena), &arena,
-				   err);
+		return client_build_there(client, job, words(".", job->image, build_args, &arena),
+					  &arena, err);
 	if (context == CONTEXT_TAR ? context_tar(job, &tar, err)
 				   : context_write_folder(job->spec, folder, err))
 		return -1;
 	proc.input_fd = tar;
 	proc.words = words(tar < 0 ? folder : "-", job->image, build_args, &arena);
-	return run_build(client, job, &proc, err);
+	return client_run_build(client, job, &proc, err);
 }
 
 const char *const *client_build_words(const char *const *first, const char *context,
@@ -253,5 +252,5 @@ const char *const *client_build_words(const char *const *first, const char *cont
 
 int client_write(const struct client *client, const char *const *words, int fd, struct error *err)
 {
-	return check(client, &(struct proc){.words = words, .output_fd = fd}, err);
+	return client_must(client, &(struct proc){.words = words, .output_fd = fd}, err);
 }

@@ -22,8 +22,8 @@
 
 /* --- one layer: {"status": TEXT, "rpm": TEXT, "python": [PATH...], "gone": [PATH...]} --- */
 
-static int read_list(struct tar_source *source, struct archive_entry *entry, const char *name,
-		     cJSON *layer)
+static int inventory_read_list(struct tar_source *source, struct archive_entry *entry,
+			       const char *name, cJSON *layer)
 {
 	int64_t size = archive_entry_size(entry);
 	_cleanup_(free_pointer) char *text = NULL;
@@ -56,9 +56,9 @@ static int look_at(struct tar_source *source, struct archive_entry *entry, cJSON
 	path += strspn(path, "./");
 	slash = strrchr(path, '/');
 	if (strcmp(path, STATUS_PATH) == 0)
-		return read_list(source, entry, "status", layer);
+		return inventory_read_list(source, entry, "status", layer);
 	if (strcmp(path, RPM_PATH) == 0)
-		return read_list(source, entry, "rpm", layer);
+		return inventory_read_list(source, entry, "rpm", layer);
 	if (starts_with(slash ? slash + 1 : path, WHITEOUT_PREFIX)) {
 		add_path(layer, "gone", path, strlen(path));
 		return 0;
@@ -124,8 +124,8 @@ static void add_item(struct inventory *inventory, struct arena *arena, struct in
 }
 
 /* The value of a field of one paragraph, or "". */
-static const char *field(const char *paragraph, size_t length, const char *name,
-			 struct arena *arena)
+static const char *inventory_field(const char *paragraph, size_t length, const char *name,
+				   struct arena *arena)
 {
 	const char *end = paragraph + length;
 
@@ -144,12 +144,13 @@ static void add_debian(struct inventory *inventory, const char *status, struct a
 		size_t length = end ? (size_t)(end - status) + 1 : strlen(status);
 		struct inventory_item item = {
 			.kind = INVENTORY_DEBIAN,
-			.name = field(status, length, "Package: ", arena),
-			.version = field(status, length, "Version: ", arena),
-			.architecture = field(status, length, "Architecture: ", arena),
+			.name = inventory_field(status, length, "Package: ", arena),
+			.version = inventory_field(status, length, "Version: ", arena),
+			.architecture = inventory_field(status, length, "Architecture: ", arena),
 		};
 
-		if (*item.name && ends_with(field(status, length, "Status: ", arena), " installed"))
+		if (*item.name &&
+		    ends_with(inventory_field(status, length, "Status: ", arena), " installed"))
 			add_item(inventory, arena, item);
 		status += length + (end != NULL);
 	}
@@ -194,7 +195,7 @@ static void add_python(struct inventory *inventory, const char *path, struct are
 }
 
 /* Whether a later layer took the path, or a folder above it, away. */
-static bool is_gone(cJSON *const *layers, size_t count, size_t index, const char *path)
+static bool inventory_is_gone(cJSON *const *layers, size_t count, size_t index, const char *path)
 {
 	for (size_t i = index + 1; i < count; i++) {
 		const cJSON *item;
@@ -225,8 +226,8 @@ static const char *last_list(cJSON *const *layers, size_t count, const char *nam
 	return "";
 }
 
-static void merge(cJSON *const *layers, size_t count, struct arena *arena,
-		  struct inventory *inventory)
+static void inventory_merge(cJSON *const *layers, size_t count, struct arena *arena,
+			    struct inventory *inventory)
 {
 	const cJSON *item;
 
@@ -234,7 +235,8 @@ static void merge(cJSON *const *layers, size_t count, struct arena *arena,
 	add_rpm(inventory, last_list(layers, count, "rpm"), arena);
 	for (size_t i = 0; i < count; i++)
 		cJSON_ArrayForEach (item, json_member(layers[i], "python"))
-			if (cJSON_IsString(item) && !is_gone(layers, count, i, item->valuestring))
+			if (cJSON_IsString(item) &&
+			    !inventory_is_gone(layers, count, i, item->valuestring))
 				add_python(inventory, item->valuestring, arena);
 }
 
@@ -278,7 +280,7 @@ int inventory_read(const char *layout, const struct descriptor *descriptor,
 	for (size_t i = 0; rc == 0 && i < manifest.layer_count; i++)
 		rc = read_layer(layout, &manifest.layers[i], cache_folder, &layers[i], err);
 	if (rc == 0)
-		merge(layers, manifest.layer_count, arena, inventory);
+		inventory_merge(layers, manifest.layer_count, arena, inventory);
 	for (size_t i = 0; i < manifest.layer_count; i++)
 		cJSON_Delete(layers[i]);
 	sort(inventory);

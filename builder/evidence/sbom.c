@@ -47,7 +47,7 @@ static cJSON *add_package(cJSON *document, struct arena *arena, const char *kind
 	return package;
 }
 
-static void add_image(cJSON *document, const struct attest_input *input, struct arena *arena)
+static void sbom_add_image(cJSON *document, const struct attest_input *input, struct arena *arena)
 {
 	cJSON *image = cJSON_CreateObject(), *relationship = cJSON_CreateObject(), *list, *sum;
 
@@ -94,7 +94,7 @@ static void add_choices(cJSON *document, const struct attest_input *input, struc
 }
 
 /* "debian" of "debian12": package-url's namespace, the OS's own ID. */
-static const char *distribution(const struct attest_input *input, struct arena *arena)
+static const char *sbom_distribution(const struct attest_input *input, struct arena *arena)
 {
 	static const char *const others[][2] = {
 		{"rockylinux", "rocky"}, {"oraclelinux", "ol"}, {"ubi", "redhat"}};
@@ -126,10 +126,10 @@ static const char *rpm_purl(const struct attest_input *input, const struct inven
 	const char *colon = strchr(item->version, ':');
 	const char *version = colon ? colon + 1 : item->version;
 
-	return arena_printf(arena, "pkg:rpm/%s/%s@%s?arch=%s%s%.*s", distribution(input, arena),
-			    item->name, escaped(arena, version), item->architecture,
-			    colon ? "&epoch=" : "", colon ? (int)(colon - item->version) : 0,
-			    item->version);
+	return arena_printf(arena, "pkg:rpm/%s/%s@%s?arch=%s%s%.*s",
+			    sbom_distribution(input, arena), item->name, escaped(arena, version),
+			    item->architecture, colon ? "&epoch=" : "",
+			    colon ? (int)(colon - item->version) : 0, item->version);
 }
 
 static void add_inventory(cJSON *document, const struct attest_input *input,
@@ -143,8 +143,8 @@ static void add_inventory(cJSON *document, const struct attest_input *input,
 		case INVENTORY_DEBIAN:
 			add_package(document, arena, "Deb", item->name, item->version,
 				    arena_printf(arena, "pkg:deb/%s/%s@%s?arch=%s",
-						 distribution(input, arena), item->name, version,
-						 item->architecture));
+						 sbom_distribution(input, arena), item->name,
+						 version, item->architecture));
 			break;
 		case INVENTORY_RPM:
 			/* there may be two of one version */
@@ -185,7 +185,7 @@ int sbom_write(const struct attest_input *input, struct arena *arena, const char
 			     cJSON_CreateString("Tool: ringup-" RINGUP_VERSION));
 	cJSON_AddArrayToObject(document, "packages");
 	cJSON_AddArrayToObject(document, "relationships");
-	add_image(document, input, arena);
+	sbom_add_image(document, input, arena);
 	add_choices(document, input, arena);
 	add_inventory(document, input, &inventory, arena);
 	printed = cJSON_PrintUnformatted(document);

@@ -6,7 +6,8 @@
 #include "builder/native/native.h"
 #include "builder/native/runtime/runtime.h"
 
-static bool available(const struct build_target *target, struct arena *arena, const char **why)
+static bool native_available(const struct build_target *target, struct arena *arena,
+			     const char **why)
 {
 	if (target->on) {
 		*why = "it works on this machine only";
@@ -15,8 +16,8 @@ static bool available(const struct build_target *target, struct arena *arena, co
 	return !target->has_steps || runtime_available(arena, why);
 }
 
-static int has_image(const struct build_target *target, const char *image, bool *found,
-		     struct error *err)
+static int native_has_image(const struct build_target *target, const char *image, bool *found,
+			    struct error *err)
 {
 	struct descriptor manifest;
 
@@ -25,7 +26,7 @@ static int has_image(const struct build_target *target, const char *image, bool 
 	return 0;
 }
 
-static int build(const struct build_job *job, struct error *err)
+static int native_build_job(const struct build_job *job, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	const struct native_options options = {
@@ -48,7 +49,7 @@ const struct backend backend_native = {
 	.help = "overlay mounts and crun or runc; no daemon",
 	.rank = 0,
 	.is_roots = true,
-	.available = available,
-	.has_image = has_image,
-	.build = build,
+	.available = native_available,
+	.has_image = native_has_image,
+	.build = native_build_job,
 };

@@ -50,7 +50,7 @@ const char *instruction_name(enum instruction_kind kind)
 	return kinds[kind].name;
 }
 
-static int bad(struct parser *p, const char *why)
+static int dockerfile_bad(struct parser *p, const char *why)
 {
 	return error_set(p->err, ERROR_USAGE, "%s:%d: %s", p->file->path, p->begin, why);
 }
@@ -115,7 +115,7 @@ static int check_directives(struct parser *p, const char *text)
 			return 0;
 		value += 1 + strspn(value + 1, BLANKS);
 		if (sign - name == 6 && strncasecmp(name, "escape", 6) == 0 && *value != '\\')
-			return bad(p, "another escape character than \\ is not taken");
+			return dockerfile_bad(p, "another escape character than \\ is not taken");
 		text += strcspn(text, "\n");
 		text += *text == '\n';
 	}
@@ -151,12 +151,12 @@ static const char *argument(void *arg, const char *name)
 	return value;
 }
 
-static int expand(struct parser *p, const char *text, const char *const **words)
+static int dockerfile_expand(struct parser *p, const char *text, const char *const **words)
 {
 	const char *why;
 
 	if (dockerfile_words(text, argument, p, p->arena, words, &why) < 0)
-		return bad(p, why);
+		return dockerfile_bad(p, why);
 	return 0;
 }
 
@@ -167,14 +167,14 @@ static int parse_from(struct parser *p, char *rest)
 	const char *const *words;
 
 	if (p->file->stage_count == STAGES_MAX)
-		return bad(p, "more than 32 stages");
+		return dockerfile_bad(p, "more than 32 stages");
 	if (starts_with(base, "--"))
-		return bad(p, "FROM takes no options here; write FROM IMAGE [AS NAME]");
-	if (expand(p, base, &words) < 0)
+		return dockerfile_bad(p, "FROM takes no options here; write FROM IMAGE [AS NAME]");
+	if (dockerfile_expand(p, base, &words) < 0)
 		return -1;
 	base = words[0] ? words[0] : "";
 	if (!*base || (*as && (strcasecmp(as, "as") != 0 || !*name)) || *rest)
-		return bad(p, "FROM is written FROM IMAGE [AS NAME]");
+		return dockerfile_bad(p, "FROM is written FROM IMAGE [AS NAME]");
 	p->file->stage_count++;
 	*stage = (struct build_stage){.name = name, .base = base, .line = p->begin};
 	stage->list = ARENA_ARRAY(p->arena, INSTRUCTIONS_MAX, struct instruction);
@@ -211,7 +211,8 @@ static int parse_copy_option(struct parser *p, struct instruction *instruction, 
 	else if (starts_with(option, "--chmod="))
 		instruction->chmod = option + strlen("--chmod=");
 	else
-		return bad(p, arena_printf(p->arena, "COPY does not take %.40s", option));
+		return dockerfile_bad(p,
+				      arena_printf(p->arena, "COPY does not take %.40s", option));
 	return 0;
 }
 
@@ -237,18 +238,20 @@ static int parse_options(struct parser *p, struct instruction *instruction, char
 		const char *option = cut_word(&rest);
 
 		if (instruction->kind != INSTRUCTION_COPY)
-			return bad(p, arena_printf(p->arena, "%s does not take %.40s",
-						   instruction_name(instruction->kind), option));
+			return dockerfile_bad(p, arena_printf(p->arena, "%s does not take %.40s",
+							      instruction_name(instruction->kind),
+							      option));
 		if (parse_copy_option(p, instruction, option) < 0)
 			return -1;
 	}
 	instruction->text = rest;
 	if (!*rest)
-		return bad(p, arena_printf(p->arena, "%s needs something behind it",
-					   instruction_name(instruction->kind)));
+		return dockerfile_bad(p, arena_printf(p->arena, "%s needs something behind it",
+						      instruction_name(instruction->kind)));
 	if ((instruction->kind == INSTRUCTION_RUN || instruction->kind == INSTRUCTION_COPY) &&
 	    has_here_document(rest))
-		return bad(p, "here-documents are not taken; write the lines with continuations");
+		return dockerfile_bad(
+			p, "here-documents are not taken; write the lines with continuations");
 	return 0;
 }
 
@@ -262,27 +265,28 @@ static int parse_instruction(struct parser *p, const char *name, char *rest)
 	while (kind < ARRAY_LEN(kinds) && strcasecmp(name, kinds[kind].name) != 0)
 		kind++;
 	if (kind == ARRAY_LEN(kinds))
-		return bad(p, arena_printf(p->arena, "'%.40s' is no instruction that is taken here",
-					   name));
+		return dockerfile_bad(
+			p, arena_printf(p->arena, "'%.40s' is no instruction that is taken here",
+					name));
 	instruction.kind = (enum instruction_kind)kind;
 	if (parse_options(p, &instruction, rest) < 0)
 		return -1;
 	if (kinds[kind].takes_json)
 		parse_exec(p, &instruction);
 	if (kind == INSTRUCTION_RUN && instruction.exec && !instruction.exec[0])
-		return bad(p, "RUN needs something behind it");
+		return dockerfile_bad(p, "RUN needs something behind it");
 	if (kind == INSTRUCTION_SHELL && !(instruction.exec && instruction.exec[0]))
-		return bad(p, "SHELL is written SHELL [\"program\", \"option\"]");
+		return dockerfile_bad(p, "SHELL is written SHELL [\"program\", \"option\"]");
 	if (!p->stage && kind == INSTRUCTION_ARG) {
-		if (expand(p, instruction.text, &words) < 0)
+		if (dockerfile_expand(p, instruction.text, &words) < 0)
 			return -1;
 		words_add_all(&p->arguments, words);
 		return 0;
 	}
 	if (!p->stage)
-		return bad(p, "the first instruction must be FROM");
+		return dockerfile_bad(p, "the first instruction must be FROM");
 	if (p->stage->count == INSTRUCTIONS_MAX)
-		return bad(p, "more than 512 instructions in one stage");
+		return dockerfile_bad(p, "more than 512 instructions in one stage");
 	p->stage->list[p->stage->count++] = instruction;
 	return 0;
 }
@@ -290,7 +294,7 @@ static int parse_instruction(struct parser *p, const char *name, char *rest)
 int dockerfile_parse(const char *path, const char *text, struct arena *arena,
 		     struct dockerfile *dockerfile, struct error *err)
 {
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 	struct parser p = {.at = text,
 			   .arena = arena,
 			   .file = dockerfile,
@@ -298,7 +302,6 @@ int dockerfile_parse(const char *path, const char *text, struct arena *arena,
 			   .err = err};
 
 	*dockerfile = (struct dockerfile){.path = path};
-	str_init(&line);
 	if (check_directives(&p, text) < 0)
 		return -1;
 	while (next_instruction(&p, &line)) {

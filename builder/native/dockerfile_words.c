@@ -25,11 +25,10 @@ static int add_until(struct lexer *x, const char *stop, struct str *out);
 /* ":-WORD" or ":+WORD" behind a name in braces, up to the closing one. */
 static int add_otherwise(struct lexer *x, const char *value, struct str *out)
 {
-	_cleanup_(str_release) struct str word = {0};
+	_cleanup_(str_release) struct str word = STR_INIT;
 	char how = x->at[1];
 
 	x->at += 2;
-	str_init(&word);
 	if (++x->depth > NESTING_MAX) {
 		x->why = "${...} is nested too deeply";
 		return -1;
@@ -143,12 +142,11 @@ int dockerfile_words(const char *text, const char *(*value)(void *arg, const cha
 	struct words words = WORDS_INIT(arena);
 
 	for (;;) {
-		_cleanup_(str_release) struct str word = {0};
+		_cleanup_(str_release) struct str word = STR_INIT;
 
 		x.at += strspn(x.at, " \t");
 		if (!*x.at)
 			break;
-		str_init(&word);
 		if (add_until(&x, " \t", &word) < 0) {
 			*why = x.why;
 			return -1;

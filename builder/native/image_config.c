@@ -44,7 +44,7 @@ static const cJSON *setting(const cJSON *config, const char *name)
 	return json_member(json_member(config, "config"), name);
 }
 
-static void set(cJSON *object, const char *name, cJSON *value)
+static void image_config_set(cJSON *object, const char *name, cJSON *value)
 {
 	cJSON_DeleteItemFromObjectCaseSensitive(object, name);
 	cJSON_AddItemToObject(object, name, value);
@@ -125,7 +125,7 @@ const char *image_config_text(const cJSON *config, const char *name)
 
 void image_config_set_text(cJSON *config, const char *name, const char *value)
 {
-	set(settings(config), name, cJSON_CreateString(value));
+	image_config_set(settings(config), name, cJSON_CreateString(value));
 }
 
 const char *const *image_config_list(const cJSON *config, const char *name, struct arena *arena)
@@ -139,7 +139,7 @@ void image_config_set_list(cJSON *config, const char *name, const char *const *w
 
 	for (; *words; words++)
 		cJSON_AddItemToArray(list, cJSON_CreateString(*words));
-	set(settings(config), name, list);
+	image_config_set(settings(config), name, list);
 }
 
 void image_config_drop(cJSON *config, const char *name)
@@ -149,15 +149,17 @@ void image_config_drop(cJSON *config, const char *name)
 
 void image_config_add_key(cJSON *config, const char *name, const char *key)
 {
-	set(object_of(settings(config), name, false), key, cJSON_CreateObject());
+	image_config_set(object_of(settings(config), name, false), key, cJSON_CreateObject());
 }
 
 void image_config_set_label(cJSON *config, const char *name, const char *value)
 {
-	set(object_of(settings(config), "Labels", false), name, cJSON_CreateString(value));
+	image_config_set(object_of(settings(config), "Labels", false), name,
+			 cJSON_CreateString(value));
 }
 
-static void add_one(cJSON *config, const char *created_by, bool has_layer, int64_t created_s)
+static void image_config_add_one(cJSON *config, const char *created_by, bool has_layer,
+				 int64_t created_s)
 {
 	cJSON *entry = cJSON_CreateObject();
 	char created[40];
@@ -173,9 +175,9 @@ static void add_one(cJSON *config, const char *created_by, bool has_layer, int64
 void image_config_add_history(cJSON *config, const char *created_by, size_t layers,
 			      int64_t created_s)
 {
-	add_one(config, created_by, layers > 0, created_s);
+	image_config_add_one(config, created_by, layers > 0, created_s);
 	for (size_t i = 1; i < layers; i++)
-		add_one(config, created_by, true, created_s);
+		image_config_add_one(config, created_by, true, created_s);
 }
 
 void image_config_add_diff_id(cJSON *config, const char *diff_id)

@@ -48,7 +48,7 @@ static const char *value_in(const char *const *list, const char *name)
 }
 
 /* The environment goes before arguments, as in Docker. */
-static const char *value_of(void *arg, const char *name)
+static const char *native_value_of(void *arg, const char *name)
 {
 	struct native_stage *stage = arg;
 	const char *value = image_config_env(stage->config, name);
@@ -62,7 +62,7 @@ int native_words(struct native_stage *stage, const char *text, const char *const
 {
 	const char *why;
 
-	if (dockerfile_words(text, value_of, stage, &stage->arena, words, &why) < 0)
+	if (dockerfile_words(text, native_value_of, stage, &stage->arena, words, &why) < 0)
 		return native_bad(stage, ERROR_USAGE, why);
 	return 0;
 }
@@ -204,7 +204,8 @@ static int each_key(struct native_stage *stage, const struct instruction *at, co
 	return 0;
 }
 
-static int set_text(struct native_stage *stage, const struct instruction *at, const char *name)
+static int native_set_text(struct native_stage *stage, const struct instruction *at,
+			   const char *name)
 {
 	const char *word;
 
@@ -244,9 +245,9 @@ static int set_config(struct native_stage *stage, const struct instruction *at)
 	case INSTRUCTION_VOLUME:
 		return each_key(stage, at, "Volumes");
 	case INSTRUCTION_STOPSIGNAL:
-		return set_text(stage, at, "StopSignal");
+		return native_set_text(stage, at, "StopSignal");
 	case INSTRUCTION_USER:
-		return set_text(stage, at, "User");
+		return native_set_text(stage, at, "User");
 	case INSTRUCTION_SHELL:
 		image_config_set_list(stage->config, "Shell", at->exec);
 		return 0;
@@ -384,7 +385,7 @@ static void run_stages(struct native_build *build)
 }
 
 /* The error itself, not that of a stage that was stopped because of it. */
-static int first_error(struct native_build *build, struct error *err)
+static int native_first_error(struct native_build *build, struct error *err)
 {
 	const struct error *found = build->packers.err.kind ? &build->packers.err : NULL;
 
@@ -409,7 +410,7 @@ static int build_in_store(struct native_build *build, struct arena *arena,
 	native_pack_begin(build);
 	run_stages(build);
 	native_pack_end(build);
-	if (first_error(build, err) < 0 || native_finish(last, arena, manifest, err) < 0)
+	if (native_first_error(build, err) < 0 || native_finish(last, arena, manifest, err) < 0)
 		return -1;
 	return layout_tag(build->store.layout, manifest, build->options->name, err);
 }

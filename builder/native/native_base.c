@@ -158,7 +158,7 @@ static int from_registry(struct native_stage *stage, const char *image)
 	return from_manifest(stage, &manifest);
 }
 
-static int from_image(struct native_stage *stage, const char *base)
+static int native_base_from_image(struct native_stage *stage, const char *base)
 {
 	const struct native_build *build = stage->build;
 
@@ -206,7 +206,7 @@ int native_from(struct native_stage *stage)
 		rc = from_stage(stage, (size_t)index);
 	} else {
 		await_same_base(stage);
-		rc = from_image(stage, stage->source->base);
+		rc = native_base_from_image(stage, stage->source->base);
 	}
 	if (rc < 0)
 		return -1;

@@ -39,7 +39,7 @@ static const char *plain_path(struct arena *arena, const char *base, const char 
 }
 
 /* The folder as the layer must have it, with all above it: those of the image keep their modes. */
-static int add_folder(struct copy *c, const char *path)
+static int native_copy_add_folder(struct copy *c, const char *path)
 {
 	struct native_stage *stage = c->stage;
 
@@ -80,7 +80,7 @@ static int place_of(struct copy *c, const char *path, char out[static TREE_PATH_
 	snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 0, path);
 	if (!c->has_parent || strcmp(parent, c->parent) != 0) {
 		if (view_resolve(&c->view, parent, c->resolved, &c->stage->err) < 0 ||
-		    add_folder(c, c->resolved) < 0)
+		    native_copy_add_folder(c, c->resolved) < 0)
 			return -1;
 		memcpy(c->parent, parent, sizeof(parent));
 		c->has_parent = true;
@@ -92,7 +92,8 @@ static int place_of(struct copy *c, const char *path, char out[static TREE_PATH_
 }
 
 /* Of a hard link: where its file is put, if it comes along; else it becomes a file of its own. */
-static int place_link(struct copy *c, const char *source, const char *to, struct tree_entry *entry)
+static int native_copy_place_link(struct copy *c, const char *source, const char *to,
+				  struct tree_entry *entry)
 {
 	size_t length = strlen(source);
 	char real[TREE_PATH_BYTES];
@@ -125,7 +126,7 @@ static int meet_folder(struct copy *c, const char *path, char real[static TREE_P
 	    view_find(&c->view, real, &c->tree.arena, &entry, is_there, &stage->err) < 0)
 		return -1;
 	*is_there = *is_there && entry.type == TREE_FOLDER;
-	return *is_there ? add_folder(c, real) : 0;
+	return *is_there ? native_copy_add_folder(c, real) : 0;
 }
 
 static int put_entry(struct copy *c, const struct tree_entry *entry, const char *path)
@@ -170,14 +171,15 @@ static int put_source(struct copy *c, const char *source, const char *to, bool i
 			first->type = TREE_FILE;
 		return put_entry(c, first, to);
 	}
-	if (add_folder(c, to) < 0)
+	if (native_copy_add_folder(c, to) < 0)
 		return -1;
 	for (size_t i = 1; i < c->source.count; i++) {
 		const struct tree_entry *entry = &c->source.list[i];
 		const char *below = entry->path + (length ? length + 1 : 0);
 		struct tree_entry moved = *entry;
 
-		if (entry->type == TREE_HARDLINK && place_link(c, source, to, &moved) < 0)
+		if (entry->type == TREE_HARDLINK &&
+		    native_copy_place_link(c, source, to, &moved) < 0)
 			return -1;
 		if (put_entry(c, &moved,
 			      arena_printf(&c->tree.arena, "%s%s%s", to, *to ? "/" : "", below)) <
@@ -381,7 +383,7 @@ static int do_workdir(struct copy *c)
 		return 0;
 	}
 	words_add(&c->inputs, real);
-	return add_folder(c, real) < 0 ? -1 : save_layer(c, path);
+	return native_copy_add_folder(c, real) < 0 ? -1 : save_layer(c, path);
 }
 
 int native_workdir(struct native_stage *stage, const struct instruction *at)

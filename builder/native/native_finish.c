@@ -17,7 +17,7 @@ struct finish {
 };
 
 /* Packs what is not packed yet; *count is the number of the layer's parts. */
-static int add_layer(struct finish *f, const char *key, size_t *count)
+static int native_finish_add_layer(struct finish *f, const char *key, size_t *count)
 {
 	struct store *store = &f->stage->build->store;
 	const char *title = arena_printf(f->arena, "layer %zu", f->manifest.layer_count + 1);
@@ -53,11 +53,12 @@ static int add_layers(struct finish *f)
 	cJSON_DeleteItemFromObjectCaseSensitive(stage->config, "rootfs");
 	cJSON_AddStringToObject(cJSON_AddObjectToObject(stage->config, "rootfs"), "type", "layers");
 	for (size_t i = 0; i < at; i++)
-		if (add_layer(f, stage->chain[i], &count) < 0)
+		if (native_finish_add_layer(f, stage->chain[i], &count) < 0)
 			return -1;
 	for (size_t i = 0; i < stage->record_count; i++) {
 		count = 0;
-		if (stage->records[i].key && add_layer(f, stage->chain[at++], &count) < 0)
+		if (stage->records[i].key &&
+		    native_finish_add_layer(f, stage->chain[at++], &count) < 0)
 			return -1;
 		image_config_add_history(stage->config, stage->records[i].created_by, count,
 					 f->created_s);

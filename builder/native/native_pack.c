@@ -34,7 +34,7 @@ static bool next_layer(struct native_packers *packers, char key[static KEY_BYTES
 	return any;
 }
 
-static void fail(struct native_build *build, const struct error *err)
+static void native_pack_fail(struct native_build *build, const struct error *err)
 {
 	struct native_packers *packers = &build->packers;
 
@@ -45,7 +45,7 @@ static void fail(struct native_build *build, const struct error *err)
 	native_stop(build);
 }
 
-static void *pack(void *arg)
+static void *native_pack_layer(void *arg)
 {
 	_cleanup_(free_pointer) struct layer_parts *parts = xmalloc(sizeof(*parts));
 	struct native_build *build = arg;
@@ -61,7 +61,7 @@ static void *pack(void *arg)
 		snprintf(title, sizeof(title), "layer %zu", number);
 		if (interrupt_check(&err) < 0 ||
 		    store_parts(&build->store, key, title, parts, &err) < 0)
-			fail(build, &err);
+			native_pack_fail(build, &err);
 	}
 	return NULL;
 }
@@ -74,8 +74,8 @@ void native_pack_begin(struct native_build *build)
 	pthread_mutex_init(&packers->lock, NULL);
 	pthread_cond_init(&packers->changed, NULL);
 	for (size_t i = 0; i < wanted && i < PACKERS_MAX; i++)
-		if (pthread_create(&packers->threads[packers->thread_count], NULL, pack, build) ==
-		    0)
+		if (pthread_create(&packers->threads[packers->thread_count], NULL,
+				   native_pack_layer, build) == 0)
 			packers->thread_count++;
 }
 

@@ -23,7 +23,7 @@ struct watcher {
 	struct progress_step *progress;
 };
 
-static void take_line(void *arg, const char *line)
+static void native_run_take_line(void *arg, const char *line)
 {
 	struct watcher *watcher = arg;
 
@@ -156,7 +156,7 @@ static int run_step(struct native_stage *stage, const struct instruction *at, co
 				.words = command(stage, at),
 				.cwd = cwd(stage),
 				.user = image_config_text(stage->config, "User"),
-				.line = take_line,
+				.line = native_run_take_line,
 				.arg = &watcher,
 				.stop = &stage->build->has_failed};
 	struct run_result result = {0};

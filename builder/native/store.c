@@ -179,8 +179,8 @@ static int move_in(const char *path, const char *to, struct error *err)
 }
 
 /* A new layer's folder with `name` in it, moved from `from`. */
-static int add_layer(struct store *store, const char *key, const char *from, const char *name,
-		     struct error *err)
+static int store_add_layer(struct store *store, const char *key, const char *from, const char *name,
+			   struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	const char *folder = store_work_path(store, &arena);
@@ -208,7 +208,7 @@ int store_add_tree(struct store *store, const char *key, const char *folder, str
 	tree_init(&tree);
 	if (read_tree(store, folder, &tree, err) < 0)
 		return -1;
-	return add_layer(store, key, folder, "tree", err);
+	return store_add_layer(store, key, folder, "tree", err);
 }
 
 static int write_parts(const char *path, const struct layer_parts *parts, struct error *err)
@@ -233,7 +233,7 @@ int store_add_parts(struct store *store, const char *key, const struct layer_par
 
 	if (write_parts(path, parts, err) < 0)
 		return -1;
-	return add_layer(store, key, path, "parts.json", err);
+	return store_add_layer(store, key, path, "parts.json", err);
 }
 
 /* False, and no error, when there are none or a blob is missing. */
@@ -343,7 +343,7 @@ static int write_kept(struct store *store, const char *key, const char *title, s
 	return rc;
 }
 
-static int damaged(const struct store *store, const char *key, struct error *err)
+static int store_damaged(const struct store *store, const char *key, struct error *err)
 {
 	return error_set(
 		err, ERROR_FAILED,
@@ -364,7 +364,7 @@ int store_tree(struct store *store, const char *key, struct arena *arena, const 
 	if (write_kept(store, key, NULL, err) < 0)
 		return -1;
 	if (!read_parts(store, key, parts))
-		return damaged(store, key, err);
+		return store_damaged(store, key, err);
 	if (folder_make(partial, 0755, err) < 0)
 		return -1;
 	for (size_t i = 0; i < parts->count; i++) {
@@ -389,8 +389,8 @@ static int list_blobs(struct store *store, const struct layer_parts *parts, stru
 }
 
 /* Blobs are unpacked for it once. */
-static int read_list(struct store *store, const char *key, struct arena *arena,
-		     const struct tree **list, struct error *err)
+static int store_read_list(struct store *store, const char *key, struct arena *arena,
+			   const struct tree **list, struct error *err)
 {
 	_cleanup_(free_pointer) struct layer_parts *parts = xmalloc(sizeof(*parts));
 	const char *path = layer_path(store, key, "list.json", arena);
@@ -400,7 +400,7 @@ static int read_list(struct store *store, const char *key, struct arena *arena,
 
 	*list = tree;
 	if (!read_parts(store, key, parts))
-		return damaged(store, key, err);
+		return store_damaged(store, key, err);
 	if (tree_load(tree, path, arena))
 		return 0;
 	tree_init(&read);
@@ -423,7 +423,7 @@ int store_list(struct store *store, const char *key, struct arena *arena, const 
 	struct store_kept *kept = find_kept(store, key);
 
 	if (!kept)
-		return read_list(store, key, arena, list, err);
+		return store_read_list(store, key, arena, list, err);
 	*list = &kept->tree;
 	return 0;
 }
@@ -441,7 +441,7 @@ int store_parts(struct store *store, const char *key, const char *title, struct 
 	if (read_parts(store, key, parts))
 		return 0;
 	if (!file_exists(folder))
-		return damaged(store, key, err);
+		return store_damaged(store, key, err);
 	if (read_tree(store, folder, &tree, err) < 0 ||
 	    layer_write(&tree, store->layout, NULL, title, parts, err) < 0)
 		return -1;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int too_many(struct error *err)
+static int context_files_too_many(struct error *err)
 {
 	return error_set(err, ERROR_USAGE, "more than %d files in one build context",
 			 SPEC_FILES_MAX);
@@ -23,7 +23,7 @@ int context_add_file(struct spec *spec, const char *path, const char *source, mo
 	struct stat st;
 
 	if (!file)
-		return too_many(err);
+		return context_files_too_many(err);
 	if (stat(source, &st) < 0)
 		return error_errno(err, "cannot read %s", source);
 	*file = (struct spec_file){
@@ -48,13 +48,13 @@ int context_add_folder(struct spec *spec, const char *folder, const char *suffix
 	return 0;
 }
 
-static int refuse(const struct cluster *cluster, const char *what, const char *path,
-		  struct error *err)
+static int context_files_refuse(const struct cluster *cluster, const char *what, const char *path,
+				struct error *err)
 {
 	return error_set(err, ERROR_USAGE, "%s: image.files: %s %s", cluster->path, what, path);
 }
 
-static enum spec_kind kind_of(enum tree_type type)
+static enum spec_kind context_files_kind_of(enum tree_type type)
 {
 	return type == TREE_FOLDER     ? SPEC_FOLDER
 	       : type == TREE_SYMLINK  ? SPEC_SYMLINK
@@ -62,18 +62,18 @@ static enum spec_kind kind_of(enum tree_type type)
 				       : SPEC_FILE;
 }
 
-static int add_entry(struct spec *spec, const struct tree_entry *entry, struct arena *arena,
-		     struct error *err)
+static int context_files_add_entry(struct spec *spec, const struct tree_entry *entry,
+				   struct arena *arena, struct error *err)
 {
 	struct spec_file *file = spec_add_file(spec, arena);
 
 	if (!file)
-		return too_many(err);
+		return context_files_too_many(err);
 	*file = (struct spec_file){.path = entry->path,
 				   .source = entry->source,
 				   .link = entry->link,
 				   .size_bytes = entry->size_bytes,
-				   .kind = kind_of(entry->type),
+				   .kind = context_files_kind_of(entry->type),
 				   .mode = entry->mode};
 	return 0;
 }
@@ -92,7 +92,7 @@ static int add_source(const struct cluster *cluster, struct spec *spec, const ch
 	int rc;
 
 	if (!real && errno == ENOENT)
-		return refuse(cluster, "nothing to put into the image:", source, err);
+		return context_files_refuse(cluster, "nothing to put into the image:", source, err);
 	if (!real)
 		return error_errno(err, "%s: image.files: %s", cluster->path, source);
 	tree_init(&tree);
@@ -100,14 +100,15 @@ static int add_source(const struct cluster *cluster, struct spec *spec, const ch
 	if (rc < 0)
 		error_wrap(err, "%s: image.files", cluster->path);
 	for (size_t i = 0; rc == 0 && i < tree.count; i++)
-		rc = add_entry(spec, &tree.list[i], arena, err);
+		rc = context_files_add_entry(spec, &tree.list[i], arena, err);
 	arena_adopt(arena, &tree.arena);
 	tree_release(&tree);
 	return rc;
 }
 
-static int add_one(const struct cluster *cluster, bool as_script, size_t index, struct spec *spec,
-		   struct arena *arena, struct str *layers, struct error *err)
+static int context_files_add_one(const struct cluster *cluster, bool as_script, size_t index,
+				 struct spec *spec, struct arena *arena, struct str *layers,
+				 struct error *err)
 {
 	const struct cluster_file *file = &cluster->image.files[index];
 	const char *source = cluster_path(cluster, file->from, arena);
@@ -118,7 +119,7 @@ static int add_one(const struct cluster *cluster, bool as_script, size_t index, 
 	if (add_source(cluster, spec, source, path, arena, err) < 0)
 		return -1;
 	if (spec->files[before].kind == SPEC_FOLDER && spec->file_count == before + 1)
-		return refuse(cluster, "nothing is in the folder", source, err);
+		return context_files_refuse(cluster, "nothing is in the folder", source, err);
 	/* a single file into a folder keeps its name */
 	if (ends_with(to, "/") && spec->files[before].kind != SPEC_FOLDER)
 		to = arena_printf(arena, "%s%s", to, slash ? slash + 1 : source);
@@ -133,7 +134,7 @@ int context_add_user_files(const struct cluster *cluster, bool as_script, struct
 			   struct arena *arena, struct str *layers, struct error *err)
 {
 	for (size_t i = 0; i < cluster->image.file_count; i++)
-		if (add_one(cluster, as_script, i, spec, arena, layers, err) < 0)
+		if (context_files_add_one(cluster, as_script, i, spec, arena, layers, err) < 0)
 			return -1;
 	return 0;
 }

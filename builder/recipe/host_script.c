@@ -23,7 +23,7 @@ static bool goes_on(const char *line, size_t length)
 }
 
 /* The lines of one command with its continuations; returns what follows them. */
-static const char *add_command(struct str *out, const char *text, const char *margin)
+static const char *host_script_add_command(struct str *out, const char *text, const char *margin)
 {
 	bool more = true;
 
@@ -44,7 +44,7 @@ static const char *add_command(struct str *out, const char *text, const char *ma
 void host_script_add_lines(struct str *out, const char *text)
 {
 	while (*text)
-		text = add_command(out, text, "");
+		text = host_script_add_command(out, text, "");
 }
 
 /* A RUN's text, from behind "RUN "; returns what follows it. */
@@ -53,7 +53,7 @@ static const char *add_run(struct str *out, const char *text)
 	if (starts_with(text, "set -eu; ")) /* the script's own setting */
 		text += strlen("set -eu; ");
 	str_add(out, "(\n");
-	text = add_command(out, text, "\t");
+	text = host_script_add_command(out, text, "\t");
 	str_add(out, ")\n\n");
 	return text;
 }

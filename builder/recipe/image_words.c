@@ -11,8 +11,8 @@ static bool is_plain(const char *text)
 	return *text && !strpbrk(text, " \t\r\n\"'\\$`");
 }
 
-static int refuse(const struct cluster *cluster, const char *key, const char *word, const char *why,
-		  struct error *err)
+static int image_words_refuse(const struct cluster *cluster, const char *key, const char *word,
+			      const char *why, struct error *err)
 {
 	return error_set(err, ERROR_USAGE, "%s: image.%s: '%.60s' %s", cluster->path, key, word,
 			 why);
@@ -32,7 +32,7 @@ static bool is_rpm(const char *word)
 		       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-_:~^*")];
 }
 
-static bool is_assignment(const char *pair)
+static bool image_words_is_assignment(const char *pair)
 {
 	size_t name = strspn(pair, ENV_NAME);
 
@@ -44,25 +44,27 @@ int image_words_check(const struct cluster *cluster, struct error *err)
 	const struct cluster_image *image = &cluster->image;
 
 	if (!is_plain(image->base))
-		return refuse(cluster, "base", image->base, "is no image name", err);
+		return image_words_refuse(cluster, "base", image->base, "is no image name", err);
 	for (const char *const *word = image->apt; *word; word++)
 		if (!is_package(*word))
-			return refuse(cluster, "apt", *word,
-				      "is no package; write NAME or NAME=VERSION", err);
+			return image_words_refuse(cluster, "apt", *word,
+						  "is no package; write NAME or NAME=VERSION", err);
 	for (const char *const *word = image->yum; *word; word++)
 		if (!is_rpm(*word))
-			return refuse(cluster, "yum", *word,
-				      "is no package; write NAME or NAME-VERSION", err);
+			return image_words_refuse(cluster, "yum", *word,
+						  "is no package; write NAME or NAME-VERSION", err);
 	for (const char *const *word = image->pip; *word; word++)
 		if (!**word || **word == '-' || strpbrk(*word, "\r\n"))
-			return refuse(cluster, "pip", *word,
-				      "is no package; write NAME or NAME==VERSION", err);
+			return image_words_refuse(cluster, "pip", *word,
+						  "is no package; write NAME or NAME==VERSION",
+						  err);
 	for (const char *const *pair = image->env; *pair; pair++)
-		if (!is_assignment(*pair))
-			return refuse(cluster, "env", *pair, "is no NAME: VALUE on one line", err);
+		if (!image_words_is_assignment(*pair))
+			return image_words_refuse(cluster, "env", *pair,
+						  "is no NAME: VALUE on one line", err);
 	for (size_t i = 0; i < image->file_count; i++)
 		if (!is_plain(image->files[i].to))
-			return refuse(cluster, "files", image->files[i].to,
-				      "takes no blanks and no quotes", err);
+			return image_words_refuse(cluster, "files", image->files[i].to,
+						  "takes no blanks and no quotes", err);
 	return 0;
 }

@@ -178,7 +178,7 @@ static bool holds_one(const struct values *values, char *text)
 }
 
 /* "a | b": one of them holds. */
-static bool holds(const struct values *values, char *text)
+static bool parts_holds(const struct values *values, char *text)
 {
 	while (text) {
 		char *next = strchr(text, '|'), *end = next ? next : text + strlen(text);
@@ -210,7 +210,7 @@ int part_applies(const struct part *part, const struct values *values, bool *app
 					 part->when);
 		memcpy(text, at, trimmed);
 		text[trimmed] = '\0';
-		*applies = holds(values, text);
+		*applies = parts_holds(values, text);
 		at += length + (at[length] == '&');
 		at += strspn(at, " ");
 	}

@@ -57,7 +57,7 @@ static bool is_in_comment(const struct scan *scan, const char *at)
 }
 
 /* Goes behind the next command that installs packages. */
-static bool find_command(struct scan *scan)
+static bool pinning_find_command(struct scan *scan)
 {
 	static const char *const commands[] = {"apt-get install ", "yum install ", "dnf install "};
 	const char *first = scan->end;
@@ -99,7 +99,7 @@ static void skip_gap(struct scan *scan)
 static bool next_word(struct scan *scan, struct package_word *word)
 {
 	for (;;) {
-		if (!scan->is_in && !find_command(scan)) {
+		if (!scan->is_in && !pinning_find_command(scan)) {
 			if (!next_run(scan))
 				return false;
 			continue;
@@ -178,12 +178,11 @@ static const char *pinned_word(const struct package_word *word, const struct pin
 static const char *apply_packages(const char *dockerfile, const struct pinned *pinned,
 				  struct arena *arena)
 {
-	_cleanup_(str_release) struct str out = {0};
+	_cleanup_(str_release) struct str out = STR_INIT;
 	struct scan scan = {.next = dockerfile, .at = "", .end = ""};
 	struct package_word word;
 	const char *done = dockerfile;
 
-	str_init(&out);
 	while (next_word(&scan, &word)) {
 		const char *text = pinned_word(&word, pinned, arena);
 
@@ -203,7 +202,7 @@ static const char *apply_packages(const char *dockerfile, const struct pinned *p
 #define FROM "FROM "
 
 /* The image of the line's FROM; *rest is what stands behind it. NULL for other lines. */
-static const char *from_image(const char *line, const char **rest, struct arena *arena)
+static const char *pinning_from_image(const char *line, const char **rest, struct arena *arena)
 {
 	if (!starts_with(line, FROM))
 		return NULL;
@@ -244,7 +243,7 @@ void pinning_images(const char *dockerfile, struct words *names)
 	struct words stages = WORDS_INIT(names->arena);
 
 	for (const char *line = dockerfile, *rest; *line; line = next_line(line)) {
-		const char *image = from_image(line, &rest, names->arena);
+		const char *image = pinning_from_image(line, &rest, names->arena);
 
 		if (!image)
 			continue;
@@ -264,12 +263,11 @@ const char *pinning_image(const char *image, const struct pinned *pinned, struct
 static const char *apply_images(const char *dockerfile, const struct pinned *pinned,
 				struct arena *arena)
 {
-	_cleanup_(str_release) struct str out = {0};
+	_cleanup_(str_release) struct str out = STR_INIT;
 	struct words stages = WORDS_INIT(arena);
 
-	str_init(&out);
 	for (const char *line = dockerfile, *rest; *line; line = next_line(line)) {
-		const char *image = from_image(line, &rest, arena), *next = next_line(line);
+		const char *image = pinning_from_image(line, &rest, arena), *next = next_line(line);
 
 		if (!image) {
 			str_addf(&out, "%.*s", (int)(next - line), line);

@@ -16,9 +16,8 @@
  */
 static const char *file_name(const char *pip, const char *series, struct arena *arena)
 {
-	_cleanup_(str_release) struct str name = {0};
+	_cleanup_(str_release) struct str name = STR_INIT;
 
-	str_init(&name);
 	for (; *pip; pip++)
 		if (isalnum((unsigned char)*pip) || *pip == '.' || *pip == '_')
 			str_add_char(&name, *pip);
@@ -40,9 +39,8 @@ static bool runs_on(const char *text, const char *glibc, struct arena *arena)
 
 static const char *quoted_lines(const char *text, struct arena *arena)
 {
-	_cleanup_(str_release) struct str out = {0};
+	_cleanup_(str_release) struct str out = STR_INIT;
 
-	str_init(&out);
 	while (*text) {
 		int length = (int)strcspn(text, "\n");
 

@@ -19,14 +19,14 @@
 	"The OS's packages stand without versions: 'ringup resolve " \
 	"--pin' asks its archives for them."
 
-static void set(struct renderer *r, const char *name, const char *value)
+static void recipe_set(struct renderer *r, const char *name, const char *value)
 {
 	values_set(&r->values, name, value);
 }
 
 static void set_str(struct renderer *r, const char *name, struct str *value)
 {
-	set(r, name, arena_strdup(r->arena, value->text));
+	recipe_set(r, name, arena_strdup(r->arena, value->text));
 	str_release(value);
 }
 
@@ -46,17 +46,16 @@ static int set_user_packages(struct renderer *r)
 				 has_apt ? "apt" : "yum");
 	for (const char *const *word = words; *word; word++)
 		text = arena_printf(r->arena, "%s%s%s", text, *text ? ";" : "", *word);
-	set(r, "user.packages", text);
-	set(r, "user.packages.key", has_apt ? "image.apt" : "image.yum");
-	set(r, "user.packages.lines", package_lines(text, r->arena));
+	recipe_set(r, "user.packages", text);
+	recipe_set(r, "user.packages.key", has_apt ? "image.apt" : "image.yum");
+	recipe_set(r, "user.packages.lines", package_lines(text, r->arena));
 	return 0;
 }
 
 static void set_env(struct renderer *r)
 {
-	struct str env;
+	struct str env = STR_INIT;
 
-	str_init(&env);
 	for (const char *const *pair = r->cluster->image.env; *pair; pair++) {
 		const char *equals = strchr(*pair, '=');
 
@@ -79,26 +78,24 @@ static void set_env(struct renderer *r)
 
 static void set_user_pip(struct renderer *r)
 {
-	struct str words;
+	struct str words = STR_INIT;
 
-	str_init(&words);
 	if (r->cluster->image.pip[0])
 		quote_words(&words, r->cluster->image.pip);
 	set_str(r, "user.pip", &words);
 }
 
 /* Adds files of a folder of ours to the context. */
-static int add_folder(struct renderer *r, const char *folder, const char *suffix,
-		      const char *context, mode_t mode)
+static int recipe_add_folder(struct renderer *r, const char *folder, const char *suffix,
+			     const char *context, mode_t mode)
 {
 	return context_add_folder(r->spec, folder, suffix, context, mode, r->arena, r->err);
 }
 
 static int add_user_files(struct renderer *r)
 {
-	struct str layers;
+	struct str layers = STR_INIT;
 
-	str_init(&layers);
 	if (context_add_user_files(r->cluster, renderer_is_script(r), r->spec, r->arena, &layers,
 				   r->err) < 0) {
 		str_release(&layers);
@@ -110,13 +107,15 @@ static int add_user_files(struct renderer *r)
 
 static int add_context(struct renderer *r)
 {
-	return add_folder(r, "images/worker", ".c", "worker", 0644) < 0 ||
-			       add_folder(r, "images/worker", ".h", "worker", 0644) < 0 ||
-			       add_folder(r, "images/worker", ".sh", "worker", 0755) < 0 ||
-			       add_folder(r, "images/worker/mpi", ".c", "worker/mpi", 0644) < 0 ||
-			       add_folder(r, "images/worker/mpi", ".h", "worker/mpi", 0644) < 0 ||
+	return recipe_add_folder(r, "images/worker", ".c", "worker", 0644) < 0 ||
+			       recipe_add_folder(r, "images/worker", ".h", "worker", 0644) < 0 ||
+			       recipe_add_folder(r, "images/worker", ".sh", "worker", 0755) < 0 ||
+			       recipe_add_folder(r, "images/worker/mpi", ".c", "worker/mpi", 0644) <
+				       0 ||
+			       recipe_add_folder(r, "images/worker/mpi", ".h", "worker/mpi", 0644) <
+				       0 ||
 			       (!renderer_is_script(r) &&
-				add_folder(r, "images/entry", "", "entry", 0755) < 0)
+				recipe_add_folder(r, "images/entry", "", "entry", 0755) < 0)
 		       ? -1
 		       : add_user_files(r);
 }
@@ -138,12 +137,11 @@ static bool is_question(const struct renderer *r)
  */
 static const char *pinned_time(const struct renderer *r)
 {
-	_cleanup_(str_release) struct str time = {0};
+	_cleanup_(str_release) struct str time = STR_INIT;
 	const char *at = r->plan->pinned.at;
 
 	if (!at || is_question(r))
 		return "";
-	str_init(&time);
 	for (str_add_char(&time, '-'); *at; at++)
 		if (!strchr("-:", *at))
 			str_add_char(&time, *at);
@@ -191,7 +189,7 @@ static int set_base_place(struct renderer *r)
 }
 
 /* What the image starts from: the person's, the plan's, ringup's own, or the OS's published one. */
-static int set_base(struct renderer *r)
+static int recipe_set_base(struct renderer *r)
 {
 	const char *planned = values_get(&r->values, "base.name"); /* recipes may do without it */
 	const char *os = NULL; /* without what NVIDIA adds to it */
@@ -206,11 +204,11 @@ static int set_base(struct renderer *r)
 		return -1;
 	if (r->spec->base_name == planned && !*values_get(&r->values, "base.packages"))
 		os = values_get(&r->values, "os.image");
-	set(r, "base", r->spec->base_name);
-	set(r, "base.os", os ? os : r->spec->base_name);
+	recipe_set(r, "base", r->spec->base_name);
+	recipe_set(r, "base.os", os ? os : r->spec->base_name);
 	/* a recipe says so when the build stage needs nothing of the stack's */
 	if (strcmp(values_get(&r->values, "build.from"), "base") == 0)
-		set(r, "build.from", r->spec->base_name);
+		recipe_set(r, "build.from", r->spec->base_name);
 	return set_base_place(r);
 }
 
@@ -236,7 +234,7 @@ static void set_mirrors(struct renderer *r)
 		words_addf(&args, "PIP_INDEX_URL=%s", mirrors->pip);
 	if (*mirrors->downloads)
 		words_addf(&args, "DOWNLOADS_MIRROR=%s", mirrors->downloads);
-	set(r, "mirrors.yum", *mirrors->yum ? "yes" : "");
+	recipe_set(r, "mirrors.yum", *mirrors->yum ? "yes" : "");
 	r->spec->build_args = args.list;
 }
 
@@ -245,7 +243,7 @@ static int render(struct renderer *r)
 {
 	struct parts *parts = ARENA_NEW(r->arena, struct parts);
 
-	if (renderer_choose(r, parts) < 0 || (!renderer_is_script(r) && set_base(r) < 0))
+	if (renderer_choose(r, parts) < 0 || (!renderer_is_script(r) && recipe_set_base(r) < 0))
 		return -1;
 	if (is_question(r))
 		r->spec->base_name = values_get(&r->values, "base.os");
@@ -285,14 +283,14 @@ static const char *pinned_note(struct renderer *r)
 }
 
 /* A bare host keeps what it has: exact versions are for images. */
-static int pin(struct renderer *r)
+static int recipe_pin(struct renderer *r)
 {
 	const struct pinned *pinned = &r->plan->pinned;
 	const char *digest = pin_find(&pinned->images, r->spec->base_name);
 
 	if (renderer_is_script(r) || is_question(r) || !pinned->at)
 		return 0;
-	set(r, "pinned", pinned_note(r));
+	recipe_set(r, "pinned", pinned_note(r));
 	if (renderer_lay_out(r, r->layout) < 0)
 		return -1;
 	r->spec->dockerfile = pinning_apply(r->spec->dockerfile, pinned, r->arena);
@@ -308,17 +306,18 @@ static int add_worker(struct renderer *r)
 {
 	const char *program = arena_printf(r->arena, "%s/allreduce", path_program_folder(r->arena));
 
-	set(r, "worker", "");
+	recipe_set(r, "worker", "");
 	if (strcmp(r->spec->base_name, "scratch") == 0)
 		return 0;
 	if (!file_exists(program))
 		return error_set(r->err, ERROR_FAILED, "the worker %s is missing; run make",
 				 program);
-	set(r, "worker",
-	    "COPY worker/allreduce entry/ /usr/local/bin/\nCMD [\"/usr/local/bin/ringup-entry\"]\n");
+	recipe_set(
+		r, "worker",
+		"COPY worker/allreduce entry/ /usr/local/bin/\nCMD [\"/usr/local/bin/ringup-entry\"]\n");
 	return context_add_file(r->spec, "worker/allreduce", program, 0755, r->arena, r->err) < 0
 		       ? -1
-		       : add_folder(r, "images/entry", "", "entry", 0755);
+		       : recipe_add_folder(r, "images/entry", "", "entry", 0755);
 }
 
 /* The image of an empty stack: a base, and what goes on top of it. */
@@ -326,8 +325,8 @@ static int render_files(struct renderer *r)
 {
 	r->spec->os = "";
 	r->spec->base_name = r->cluster->image.base;
-	set(r, "base", r->spec->base_name);
-	set(r, "title", arena_printf(r->arena, "Cluster image on %s", r->spec->base_name));
+	recipe_set(r, "base", r->spec->base_name);
+	recipe_set(r, "title", arena_printf(r->arena, "Cluster image on %s", r->spec->base_name));
 	set_env(r);
 	set_mirrors(r);
 	if (set_base_place(r) < 0 || add_worker(r) < 0 || add_user_files(r) < 0 ||
@@ -339,26 +338,26 @@ static int render_files(struct renderer *r)
 static int render_all(struct renderer *r)
 {
 	r->spec->os = values_get(&r->values, "os.version");
-	set(r, "pinned", NOT_PINNED);
-	set(r, "base.made", base_is_made(r) ? "yes" : "");
-	set(r, "base.named", strcmp(r->cluster->image.base, "auto") == 0 ? "" : "yes");
-	set(r, "title",
-	    arena_printf(r->arena, "Cluster %s for %s, %s",
-			 renderer_is_script(r) ? "host" : "image", r->spec->os,
-			 r->plan->accelerator));
+	recipe_set(r, "pinned", NOT_PINNED);
+	recipe_set(r, "base.made", base_is_made(r) ? "yes" : "");
+	recipe_set(r, "base.named", strcmp(r->cluster->image.base, "auto") == 0 ? "" : "yes");
+	recipe_set(r, "title",
+		   arena_printf(r->arena, "Cluster %s for %s, %s",
+				renderer_is_script(r) ? "host" : "image", r->spec->os,
+				r->plan->accelerator));
 	set_env(r);
 	set_user_pip(r);
 	set_mirrors(r);
 	if (set_user_packages(r) < 0 || (!is_question(r) && add_context(r) < 0) || render(r) < 0)
 		return -1;
-	if (pin(r) < 0)
+	if (recipe_pin(r) < 0)
 		return -1;
 	return spec_hash(r->spec, r->err);
 }
 
-static struct renderer *begin(const struct cluster *cluster, const struct plan *plan,
-			      const char *layout, struct arena *arena, struct spec *spec,
-			      struct error *err)
+static struct renderer *recipe_begin(const struct cluster *cluster, const struct plan *plan,
+				     const char *layout, struct arena *arena, struct spec *spec,
+				     struct error *err)
 {
 	struct renderer *r = ARENA_NEW(arena, struct renderer);
 
@@ -381,7 +380,7 @@ int recipe_render(const struct cluster *cluster, const struct plan *plan,
 		  const struct catalog *catalog, struct arena *arena, struct spec *spec,
 		  struct error *err)
 {
-	struct renderer *r = begin(cluster, plan, "image", arena, spec, err);
+	struct renderer *r = recipe_begin(cluster, plan, "image", arena, spec, err);
 
 	if (image_words_check(cluster, err) < 0)
 		return -1;
@@ -394,15 +393,15 @@ int recipe_render_script(const struct cluster *cluster, const struct plan *plan,
 			 const struct catalog *catalog, struct arena *arena, struct spec *spec,
 			 struct error *err)
 {
-	struct renderer *r =
-		begin(cluster, host_script_plan(plan, catalog, arena), "script", arena, spec, err);
+	struct renderer *r = recipe_begin(cluster, host_script_plan(plan, catalog, arena), "script",
+					  arena, spec, err);
 
 	if (image_words_check(cluster, err) < 0 ||
 	    stack_values(r->plan, catalog, arena, &r->values, err) < 0)
 		return -1;
-	set(r, "script", "yes");
-	set(r, "base", "");
-	set(r, "base.os", "");
+	recipe_set(r, "script", "yes");
+	recipe_set(r, "base", "");
+	recipe_set(r, "base.os", "");
 	return render_all(r);
 }
 
@@ -410,12 +409,11 @@ int recipe_render_question(const struct cluster *cluster, const struct plan *pla
 			   const struct catalog *catalog, const char *const *names,
 			   struct arena *arena, struct spec *spec, struct error *err)
 {
-	struct renderer *r = begin(cluster, plan, "question", arena, spec, err);
-	_cleanup_(str_release) struct str words = {0};
+	struct renderer *r = recipe_begin(cluster, plan, "question", arena, spec, err);
+	_cleanup_(str_release) struct str words = STR_INIT;
 
-	str_init(&words);
 	quote_words(&words, names);
-	set(r, "asked.names", arena_strdup(arena, words.text));
-	set(r, "asked.at", plan->pinned.at);
+	recipe_set(r, "asked.names", arena_strdup(arena, words.text));
+	recipe_set(r, "asked.at", plan->pinned.at);
 	return stack_values(plan, catalog, arena, &r->values, err) < 0 ? -1 : render_all(r);
 }

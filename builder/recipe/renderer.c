@@ -14,12 +14,11 @@ bool renderer_is_script(const struct renderer *r)
 }
 
 /* The expanded text of a section, without blank lines at its end. */
-static int expand(struct renderer *r, const struct part *part, const struct section *section,
-		  const char **text)
+static int renderer_expand(struct renderer *r, const struct part *part,
+			   const struct section *section, const char **text)
 {
-	_cleanup_(str_release) struct str out = {0};
+	_cleanup_(str_release) struct str out = STR_INIT;
 
-	str_init(&out);
 	if (template_expand(part->path, section->line, section->text, r->values.list, &out,
 			    r->err) < 0)
 		return -1;
@@ -40,7 +39,7 @@ static int gather(struct renderer *r, const struct parts *parts, const char *nam
 
 		if (!section)
 			continue;
-		if (expand(r, &parts->list[i], section, &text) < 0)
+		if (renderer_expand(r, &parts->list[i], section, &text) < 0)
 			return -1;
 		all = arena_printf(r->arena, "%s%s%s", all, *all && *text ? between : "", text);
 	}
@@ -70,7 +69,7 @@ static int add_host_steps(struct renderer *r, const struct part *part, struct st
 	const char *text;
 
 	if (section) {
-		if (expand(r, part, section, &text) < 0)
+		if (renderer_expand(r, part, section, &text) < 0)
 			return -1;
 		str_addf(out, "%s%s", text, *text ? "\n\n" : "");
 		return 0;
@@ -80,7 +79,7 @@ static int add_host_steps(struct renderer *r, const struct part *part, struct st
 		/* what was built is in its place already */
 		if (!section || (i + 1 == ARRAY_LEN(names) && part_section(part, "build")))
 			continue;
-		if (expand(r, part, section, &text) < 0)
+		if (renderer_expand(r, part, section, &text) < 0)
 			return -1;
 		host_script_add_steps(out, text);
 	}
@@ -95,7 +94,7 @@ static int add_host_check(struct renderer *r, const struct part *part, struct st
 	section = section ? section : part_section(part, "check");
 	if (!section)
 		return 0;
-	if (expand(r, part, section, &text) < 0)
+	if (renderer_expand(r, part, section, &text) < 0)
 		return -1;
 	host_script_add_lines(out, text);
 	return 0;
@@ -103,10 +102,8 @@ static int add_host_check(struct renderer *r, const struct part *part, struct st
 
 static int gather_script(struct renderer *r, const struct parts *parts)
 {
-	_cleanup_(str_release) struct str steps = {0}, checks = {0};
+	_cleanup_(str_release) struct str steps = STR_INIT, checks = STR_INIT;
 
-	str_init(&steps);
-	str_init(&checks);
 	for (size_t i = 0; i < parts->count; i++)
 		if (add_host_steps(r, &parts->list[i], &steps) < 0 ||
 		    add_host_check(r, &parts->list[i], &checks) < 0)
@@ -126,12 +123,12 @@ static bool refuses(struct renderer *r, const struct part *part)
 
 	if (!section)
 		return false;
-	if (expand(r, part, section, &text) == 0)
+	if (renderer_expand(r, part, section, &text) == 0)
 		error_set(r->err, ERROR_FAILED, "no recipe: %s", text);
 	return true;
 }
 
-static int choose(struct renderer *r, struct parts *parts)
+static int renderer_keep_parts(struct renderer *r, struct parts *parts)
 {
 	size_t kept = 0;
 
@@ -150,7 +147,7 @@ static int choose(struct renderer *r, struct parts *parts)
 
 			if (!starts_with(part->sections[s].name, "value "))
 				continue;
-			if (expand(r, part, &part->sections[s], &text) < 0)
+			if (renderer_expand(r, part, &part->sections[s], &text) < 0)
 				return -1;
 			values_set(&r->values, part->sections[s].name + strlen("value "), text);
 		}
@@ -169,7 +166,7 @@ int renderer_choose(struct renderer *r, struct parts *parts)
 	if (share_path(r->arena, "recipes", &folder, r->err) < 0 ||
 	    parts_load(folder, r->arena, parts, r->err) < 0)
 		return -1;
-	return choose(r, parts);
+	return renderer_keep_parts(r, parts);
 }
 
 int renderer_gather(struct renderer *r, const struct parts *parts)
@@ -185,8 +182,8 @@ int renderer_lay_out(struct renderer *r, const char *name)
 	if (share_path(r->arena, arena_printf(r->arena, "recipes/%s.layout", name), &layout.path,
 		       r->err) < 0 ||
 	    file_read(layout.path, FILE_CEILING_BYTES, r->arena, &text, NULL, r->err) < 0 ||
-	    expand(r, &layout, &(struct section){.text = text, .line = 1}, &r->spec->dockerfile) <
-		    0)
+	    renderer_expand(r, &layout, &(struct section){.text = text, .line = 1},
+			    &r->spec->dockerfile) < 0)
 		return -1;
 	r->spec->dockerfile = arena_printf(r->arena, "%s\n", r->spec->dockerfile);
 	return 0;

@@ -28,8 +28,8 @@ const char *package_lines(const char *packages, struct arena *arena)
 	return text;
 }
 
-static void set(struct values *values, struct arena *arena, const char *component, const char *name,
-		const char *value)
+static void stack_values_set(struct values *values, struct arena *arena, const char *component,
+			     const char *name, const char *value)
 {
 	values_set(values, arena_printf(arena, "%s.%s", component, name), value);
 }
@@ -81,31 +81,32 @@ static void set_choice(struct values *values, struct arena *arena, const struct 
 {
 	const char *slash = strrchr(c->download, '/');
 
-	set(values, arena, c->name, "version", c->version);
-	set(values, arena, c->name, "major", leading(c->version, 1, arena));
-	set(values, arena, c->name, "series", leading(c->version, 2, arena));
-	set(values, arena, c->name, "pip", c->pip);
-	set(values, arena, c->name, "index", c->index);
-	set(values, arena, c->name, "index_option",
-	    ends_with(c->index, ".html") ? "--find-links" : "--extra-index-url");
-	set(values, arena, c->name, "download", c->download);
-	set(values, arena, c->name, "path",
-	    starts_with(c->download, HTTPS) ? c->download + strlen(HTTPS) : "");
-	set(values, arena, c->name, "sha256", c->sha256);
-	set(values, arena, c->name, "archive", slash ? slash + 1 : "");
-	set(values, arena, c->name, "run_packages", c->run_packages);
-	set(values, arena, c->name, "build_packages", c->build_packages);
-	set(values, arena, c->name, "build_packages.first",
-	    arena_strndup(arena, c->build_packages, strcspn(c->build_packages, ";=")));
-	set(values, arena, c->name, "build_packages.last", last_name(c->build_packages, arena));
+	stack_values_set(values, arena, c->name, "version", c->version);
+	stack_values_set(values, arena, c->name, "major", leading(c->version, 1, arena));
+	stack_values_set(values, arena, c->name, "series", leading(c->version, 2, arena));
+	stack_values_set(values, arena, c->name, "pip", c->pip);
+	stack_values_set(values, arena, c->name, "index", c->index);
+	stack_values_set(values, arena, c->name, "index_option",
+			 ends_with(c->index, ".html") ? "--find-links" : "--extra-index-url");
+	stack_values_set(values, arena, c->name, "download", c->download);
+	stack_values_set(values, arena, c->name, "path",
+			 starts_with(c->download, HTTPS) ? c->download + strlen(HTTPS) : "");
+	stack_values_set(values, arena, c->name, "sha256", c->sha256);
+	stack_values_set(values, arena, c->name, "archive", slash ? slash + 1 : "");
+	stack_values_set(values, arena, c->name, "run_packages", c->run_packages);
+	stack_values_set(values, arena, c->name, "build_packages", c->build_packages);
+	stack_values_set(values, arena, c->name, "build_packages.first",
+			 arena_strndup(arena, c->build_packages, strcspn(c->build_packages, ";=")));
+	stack_values_set(values, arena, c->name, "build_packages.last",
+			 last_name(c->build_packages, arena));
 }
 
 static void set_row(struct values *values, struct arena *arena, const char *component,
 		    const struct table *table, size_t row)
 {
 	for (size_t i = 0; i < table->column_count; i++)
-		set(values, arena, component, table->columns[i],
-		    table_cell(table, row, table->columns[i]));
+		stack_values_set(values, arena, component, table->columns[i],
+				 table_cell(table, row, table->columns[i]));
 }
 
 /* "cell;cell" of two columns, each pair quoted as pip wants it in a list of requirements. */
@@ -134,9 +135,9 @@ static void set_wheels(struct values *values, struct arena *arena, const struct 
 		if (strcmp(table_cell(wheels, row, "component"), c->name) == 0 &&
 		    strcmp(table_cell(wheels, row, "version"), c->version) == 0 &&
 		    strcmp(table_cell(wheels, row, "built"), major) == 0)
-			set(values, arena, c->name, "wheels",
-			    wheel_lines(table_cell(wheels, row, "pip"),
-					table_cell(wheels, row, "sha256"), arena));
+			stack_values_set(values, arena, c->name, "wheels",
+					 wheel_lines(table_cell(wheels, row, "pip"),
+						     table_cell(wheels, row, "sha256"), arena));
 }
 
 /* The OS's own package of this version, where the plan takes another way to it. */
@@ -154,9 +155,10 @@ static void set_packaged(struct values *values, struct arena *arena, const struc
 			const char *name = arena_printf(arena, "packaged.%s", columns[i]);
 			const char *cell = table_cell(table, row, columns[i]);
 
-			set(values, arena, c->name, name, cell);
-			set(values, arena, c->name, arena_printf(arena, "%s.lines", name),
-			    package_lines(cell, arena));
+			stack_values_set(values, arena, c->name, name, cell);
+			stack_values_set(values, arena, c->name,
+					 arena_printf(arena, "%s.lines", name),
+					 package_lines(cell, arena));
 		}
 	}
 }
@@ -219,7 +221,7 @@ static const char *libraries_package(const char *toolkit, const char *cuda, stru
 		       : "";
 }
 
-static const char *join(const char *list, const char *more, struct arena *arena)
+static const char *stack_values_join(const char *list, const char *more, struct arena *arena)
 {
 	return *list && *more ? arena_printf(arena, "%s;%s", list, more) : *list ? list : more;
 }
@@ -238,24 +240,23 @@ static void set_packages(const struct plan *plan, struct arena *arena, struct va
 		size_t owner = component != COMPONENT_NONE &&
 			       (COMPONENT_BIT(component) & COMPONENTS_GPU) != 0;
 
-		run[owner] = join(run[owner], c->run_packages, arena);
-		build[owner] = join(build[owner], c->build_packages, arena);
+		run[owner] = stack_values_join(run[owner], c->run_packages, arena);
+		build[owner] = stack_values_join(build[owner], c->build_packages, arena);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(owners); i++) {
-		set(values, arena, owners[i], "run_packages", run[i]);
-		set(values, arena, owners[i], "build_packages", build[i]);
-		set(values, arena, owners[i], "run_packages.lines", package_lines(run[i], arena));
-		set(values, arena, owners[i], "build_packages.lines",
-		    package_lines(build[i], arena));
+		stack_values_set(values, arena, owners[i], "run_packages", run[i]);
+		stack_values_set(values, arena, owners[i], "build_packages", build[i]);
+		stack_values_set(values, arena, owners[i], "run_packages.lines",
+				 package_lines(run[i], arena));
+		stack_values_set(values, arena, owners[i], "build_packages.lines",
+				 package_lines(build[i], arena));
 	}
 }
 
 static void set_texts(const struct plan *plan, struct arena *arena, struct values *values)
 {
-	_cleanup_(str_release) struct str comments = {0}, labels = {0};
+	_cleanup_(str_release) struct str comments = STR_INIT, labels = STR_INIT;
 
-	str_init(&comments);
-	str_init(&labels);
 	str_add(&labels, "LABEL org.ringup.cluster-image=1");
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct choice *c = &plan->choices[i];

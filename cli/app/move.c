@@ -94,8 +94,8 @@ int move_read(struct mover *mover, const struct place *from, const struct layer_
 }
 
 /* A single image, which its config says what it is for. */
-static int check_platform(const char *platform, const struct place_image *image,
-			  struct arena *arena, struct error *err)
+static int move_check_platform(const char *platform, const struct place_image *image,
+			       struct arena *arena, struct error *err)
 {
 	struct manifest manifest;
 	const char *bytes;
@@ -120,7 +120,7 @@ int move_choose(const struct move_options *options, bool is_needed, struct place
 	if (options->platform && platform_check(options->platform, err) < 0)
 		return -1;
 	if (options->platform && !media_is_index(image->manifest.media_type))
-		return check_platform(options->platform, image, arena, err);
+		return move_check_platform(options->platform, image, arena, err);
 	if (!media_is_index(image->manifest.media_type) || options->all ||
 	    (!options->platform && !is_needed))
 		return 0;
@@ -196,8 +196,8 @@ static int pull_any(struct mover *mover, const struct place *from, const struct 
 	return -1;
 }
 
-static int pull(struct mover *mover, const struct place *from, const struct place *to,
-		struct moved *moved, struct error *err)
+static int move_pull(struct mover *mover, const struct place *from, const struct place *to,
+		     struct moved *moved, struct error *err)
 {
 	_cleanup_(place_close) struct place_image image = {0};
 	struct arena *arena = mover->ctx.arena;
@@ -247,8 +247,8 @@ static int choose_source(struct mover *mover, const struct place *from, struct r
 	return -1;
 }
 
-static int copy(struct mover *mover, const struct place *from, const struct place *to,
-		struct moved *moved, struct error *err)
+static int move_copy(struct mover *mover, const struct place *from, const struct place *to,
+		     struct moved *moved, struct error *err)
 {
 	const struct move_options *options = mover->options;
 	struct registry *source, *target;
@@ -292,8 +292,8 @@ int move_one(struct mover *mover, const struct place *from, const struct place *
 
 	*moved = (struct moved){.digest = ""};
 	if (from->kind == PLACE_REGISTRY)
-		rc = to->kind == PLACE_REGISTRY ? copy(mover, from, to, moved, err)
-						: pull(mover, from, to, moved, err);
+		rc = to->kind == PLACE_REGISTRY ? move_copy(mover, from, to, moved, err)
+						: move_pull(mover, from, to, moved, err);
 	else if (to->kind == PLACE_REGISTRY)
 		rc = move_push(mover, from, to, moved, err);
 	else

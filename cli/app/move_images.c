@@ -105,7 +105,7 @@ static int plan(const char *const *words,
 	return check_targets(moves, arena, err);
 }
 
-static void print_line(const struct move *move, struct arena *arena)
+static void move_images_print_line(const struct move *move, struct arena *arena)
 {
 	const struct moved *moved = &move->moved;
 	char bytes[32];
@@ -137,8 +137,8 @@ static void add_move(cJSON *json, const struct move *move, struct arena *arena)
 	cJSON_AddNumberToObject(json, "seconds", moved->seconds);
 }
 
-static void print_json(const struct moves *moves, const struct progress_total *total,
-		       struct arena *arena)
+static void move_images_print_json(const struct moves *moves, const struct progress_total *total,
+				   struct arena *arena)
 {
 	_cleanup_(json_free) cJSON *json = json_document();
 	cJSON *list = NULL, *sums;
@@ -180,7 +180,7 @@ static void move_own(void *arg, size_t index)
 	if (!move->is_done)
 		log_error(arena_printf(&move->arena, "%s: %s", move->from.text, move->err.text));
 	else if (!moves->ctx->json)
-		print_line(move, &move->arena);
+		move_images_print_line(move, &move->arena);
 }
 
 /* All side by side. *failed: how many did not come through; of one alone, its error is `err`. */
@@ -214,9 +214,9 @@ static int run_and_print(struct moves *moves, struct error *err)
 	if (rc < 0)
 		return -1;
 	if (moves->ctx->json && prints)
-		print_json(moves, &total, arena);
+		move_images_print_json(moves, &total, arena);
 	else if (!moves->are_several && prints)
-		print_line(&moves->list[0], arena);
+		move_images_print_line(&moves->list[0], arena);
 	return failed ? error_set(err, ERROR_FAILED,
 				  "%zu of %zu images failed, the others are there", failed,
 				  moves->count)

@@ -32,7 +32,7 @@ static void split_name(const char *text, struct arena *arena, struct place *plac
 	place->name = colon && colon[1] ? colon + 1 : NULL;
 }
 
-static int check_path(const struct place *place, struct error *err)
+static int place_check_path(const struct place *place, struct error *err)
 {
 	if (*place->path)
 		return 0;
@@ -48,12 +48,12 @@ int place_parse(const char *text, struct arena *arena, struct place *place, stru
 	if (starts_with(text, "oci:")) {
 		place->kind = PLACE_LAYOUT;
 		split_name(text + strlen("oci:"), arena, place);
-		return check_path(place, err);
+		return place_check_path(place, err);
 	}
 	if (starts_with(text, "docker-archive:")) {
 		place->kind = PLACE_ARCHIVE;
 		split_name(text + strlen("docker-archive:"), arena, place);
-		return check_path(place, err);
+		return place_check_path(place, err);
 	}
 	if (starts_with(text, "docker-daemon:")) {
 		place->kind = PLACE_DAEMON;

@@ -33,8 +33,8 @@ static int name_in_archive(const struct place *place, struct arena *arena, const
 	return archive_name(fd, place->path, arena, name, err);
 }
 
-static int full_name(const struct place *place, struct arena *arena, const char **name,
-		     struct error *err)
+static int place_name_full(const struct place *place, struct arena *arena, const char **name,
+			   struct error *err)
 {
 	struct reference plain = place->ref;
 
@@ -63,7 +63,7 @@ int place_own_name(const struct place *place, struct arena *arena, const char **
 {
 	const char *full, *slash;
 
-	if (full_name(place, arena, &full, err) < 0)
+	if (place_name_full(place, arena, &full, err) < 0)
 		return -1;
 	if (!*full)
 		return nameless(place, "has no name of its own", err);

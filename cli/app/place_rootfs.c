@@ -60,8 +60,9 @@ static int read_diff_ids(const char *layout, const struct manifest *image, struc
 	return 0;
 }
 
-static int apply(struct rootfs *rootfs, const char *layout, const struct manifest *image, size_t i,
-		 const char *diff_id, struct error *err)
+static int place_rootfs_apply(struct rootfs *rootfs, const char *layout,
+			      const struct manifest *image, size_t i, const char *diff_id,
+			      struct error *err)
 {
 	char path[LAYOUT_PATH_BYTES], title[32];
 
@@ -86,7 +87,7 @@ int place_unpack(const struct place *place, const struct place_image *image, str
 	    rootfs_open(place->path, &rootfs, err) < 0)
 		return -1;
 	for (size_t i = 0; i < manifest.layer_count; i++)
-		if (apply(rootfs, image->layout, &manifest, i, ids[i], err) < 0)
+		if (place_rootfs_apply(rootfs, image->layout, &manifest, i, ids[i], err) < 0)
 			return -1;
 	return rootfs_finish(rootfs, err);
 }
@@ -116,12 +117,12 @@ static int unpack(struct unpacker *u, struct error *err)
 	for (size_t i = 0; i < u->image.layer_count; i++)
 		if (!wait_for(u, &u->layer_is_there[i]))
 			return 0;
-		else if (apply(u->rootfs, u->layout, &u->image, i, ids[i], err) < 0)
+		else if (place_rootfs_apply(u->rootfs, u->layout, &u->image, i, ids[i], err) < 0)
 			return -1;
 	return 0;
 }
 
-static void *work(void *arg)
+static void *place_rootfs_work(void *arg)
 {
 	struct unpacker *u = arg;
 	struct error err = {0};
@@ -145,7 +146,7 @@ int unpacker_start(const struct place *place, const char *layout, struct unpacke
 	*unpacker = u;
 	if (rootfs_open(place->path, &u->rootfs, err) < 0)
 		return -1;
-	u->is_running = pthread_create(&u->thread, NULL, work, u) == 0;
+	u->is_running = pthread_create(&u->thread, NULL, place_rootfs_work, u) == 0;
 	return u->is_running ? 0 : error_set(err, ERROR_FAILED, "cannot start a thread");
 }
 
@@ -193,7 +194,7 @@ struct pull_watch unpacker_watch(struct unpacker *unpacker)
 	return (struct pull_watch){.started = started, .arrived = arrived, .arg = unpacker};
 }
 
-static void join(struct unpacker *u)
+static void place_rootfs_join(struct unpacker *u)
 {
 	if (!u->is_running)
 		return;
@@ -207,7 +208,7 @@ static void join(struct unpacker *u)
 
 int unpacker_finish(struct unpacker *u, bool pulled, struct error *err)
 {
-	join(u);
+	place_rootfs_join(u);
 	if (!pulled)
 		return -1;
 	if (u->rc < 0) {
@@ -223,7 +224,7 @@ void unpacker_close(struct unpacker **place)
 
 	if (!u)
 		return;
-	join(u);
+	place_rootfs_join(u);
 	rootfs_close(&u->rootfs);
 	pthread_mutex_destroy(&u->lock);
 	pthread_cond_destroy(&u->changed);

@@ -87,7 +87,7 @@ static int find_host(struct registry_site *site, const char *on, struct error *e
 }
 
 /* What the registry's address and folder say about its place. */
-static void place(struct registry_site *site)
+static void registry_site_place(struct registry_site *site)
 {
 	struct registry_host *host = &site->host;
 	struct arena *arena = site->ctx->arena;
@@ -104,8 +104,8 @@ static void place(struct registry_site *site)
 	host->has_mirror_ca = own->mirror_ca != NULL;
 }
 
-static int find(struct context *ctx, const struct registry_options *o, struct registry_site *site,
-		const char **address, struct error *err)
+static int registry_site_find(struct context *ctx, const struct registry_options *o,
+			      struct registry_site *site, const char **address, struct error *err)
 {
 	const struct engine *engine;
 	int port;
@@ -128,10 +128,10 @@ int site_open(struct context *ctx, const struct registry_options *o, struct regi
 {
 	const char *address;
 
-	if (find(ctx, o, site, &address, err) < 0 ||
+	if (registry_site_find(ctx, o, site, &address, err) < 0 ||
 	    serve_read(site->own.folder, ctx->arena, &site->own, &site->served, err) < 0)
 		return -1;
-	place(site);
+	registry_site_place(site);
 	return 0;
 }
 
@@ -212,11 +212,11 @@ int site_plan(struct context *ctx, const struct registry_options *o, struct regi
 	struct serve *own = &site->own;
 	const char *address;
 
-	if (find(ctx, o, site, &address, err) < 0 ||
+	if (registry_site_find(ctx, o, site, &address, err) < 0 ||
 	    (site->is_there && serve_read(own->folder, ctx->arena, own, &site->served, err) < 0))
 		return -1;
 	if (site->is_there) {
-		place(site);
+		registry_site_place(site);
 		site->before = site->host;
 	}
 	choose_address(site, o, address);
@@ -233,7 +233,7 @@ int site_plan(struct context *ctx, const struct registry_options *o, struct regi
 				 own->storage);
 	if (know_upstream(site, err) < 0)
 		return -1;
-	place(site);
+	registry_site_place(site);
 	return serve_check(own, ctx->arena, err);
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Docker's names are short: "centos:7" is library/centos of Docker Hub. */
-static const char *full_name(struct stages *s, const char *image)
+static const char *stage_build_full_name(struct stages *s, const char *image)
 {
 	const char *slash = strchr(image, '/');
 	size_t first = slash ? (size_t)(slash - image) : 0;
@@ -29,8 +29,8 @@ struct request {
 	struct descriptor *manifest;
 };
 
-static int ask(struct registry *registry, const struct reference *ref,
-	       const struct request *request, struct error *err)
+static int stage_build_ask(struct registry *registry, const struct reference *ref,
+			   const struct request *request, struct error *err)
 {
 	struct pull_report report;
 	bool found;
@@ -53,7 +53,7 @@ static int ask_mirror(struct stages *s, const struct mirror *from, const struct 
 
 	if (remote_open(s->ctx, &options, from->ref.registry, &registry, err) < 0)
 		return -1;
-	return ask(registry, &from->ref, request, err);
+	return stage_build_ask(registry, &from->ref, request, err);
 }
 
 static int ask_mirrors(struct stages *s, const char *image, const struct request *request,
@@ -62,7 +62,7 @@ static int ask_mirrors(struct stages *s, const char *image, const struct request
 	struct mirrors mirrors;
 	struct reference ref;
 
-	if (reference_parse(full_name(s, image), s->arena, &ref, err) < 0 ||
+	if (reference_parse(stage_build_full_name(s, image), s->arena, &ref, err) < 0 ||
 	    mirrors_find(&ref, s->cluster.mirrors.docker, s->arena, &mirrors, err) < 0)
 		return -1;
 	for (size_t i = 0; i < mirrors.count; i++) {
@@ -74,8 +74,8 @@ static int ask_mirrors(struct stages *s, const char *image, const struct request
 	return -1;
 }
 
-static int fetch(void *arg, const char *image, const char *layout, struct descriptor *manifest,
-		 struct error *err)
+static int stage_build_fetch(void *arg, const char *image, const char *layout,
+			     struct descriptor *manifest, struct error *err)
 {
 	return ask_mirrors(arg, image, &(struct request){layout, manifest}, err);
 }
@@ -89,7 +89,7 @@ int stage_digest(struct stages *s, const char *image, struct descriptor *manifes
 void stage_build_options(struct stages *s, struct build_options *options)
 {
 	*options = (struct build_options){
-		.cache_folder = stage_cache_folder(s), .fetch = fetch, .fetch_arg = s};
+		.cache_folder = stage_cache_folder(s), .fetch = stage_build_fetch, .fetch_arg = s};
 }
 
 int stage_build(struct stages *s, const struct build_request *request, struct image *image,

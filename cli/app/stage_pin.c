@@ -14,7 +14,7 @@
 
 #define ANSWER_BYTES_MAX MIB
 
-static void add_pin(struct pin_list *pins, const char *name, const char *value)
+static void stage_pin_add(struct pin_list *pins, const char *name, const char *value)
 {
 	pins->list[pins->count++] = (struct pin){name, value};
 }
@@ -111,7 +111,7 @@ static int pin_packages(struct stages *s, struct error *err)
 					 s->spec->os, version, names.list[i]);
 		if (!*version)
 			words_add(&none, names.list[i]);
-		add_pin(pins, names.list[i], version);
+		stage_pin_add(pins, names.list[i], version);
 	}
 	if (none.count == names.count)
 		return error_set(
@@ -136,7 +136,7 @@ static int pin_images(struct stages *s, struct error *err)
 
 		if (stage_digest(s, names.list[i], &manifest, err) < 0)
 			return error_wrap(err, "digest of %s", names.list[i]);
-		add_pin(pins, names.list[i], arena_strdup(s->arena, manifest.digest));
+		stage_pin_add(pins, names.list[i], arena_strdup(s->arena, manifest.digest));
 	}
 	return 0;
 }

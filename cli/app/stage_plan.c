@@ -22,7 +22,7 @@ static const char *user_catalog(struct stages *s)
 	return path_expand(s->arena, NULL, "~/.local/share/ringup/catalog");
 }
 
-static bool is_folder(const char *path)
+static bool stage_plan_is_folder(const char *path)
 {
 	struct stat st;
 
@@ -49,12 +49,12 @@ int stage_catalog(struct stages *s, struct error *err)
 	struct words folders = WORDS_INIT(s->arena);
 	const char *environment = getenv("RINGUP_CATALOG"), *installed;
 
-	if (s->ctx->catalog && !is_folder(s->ctx->catalog))
+	if (s->ctx->catalog && !stage_plan_is_folder(s->ctx->catalog))
 		return error_set(err, ERROR_USAGE, "--catalog: there is no folder %s",
 				 s->ctx->catalog);
 	if (s->ctx->catalog)
 		words_add(&folders, s->ctx->catalog);
-	if (environment && *environment && !is_folder(environment))
+	if (environment && *environment && !stage_plan_is_folder(environment))
 		return error_set(err, ERROR_USAGE, "RINGUP_CATALOG: there is no folder %s",
 				 environment);
 	if (environment && *environment)

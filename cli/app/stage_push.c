@@ -22,8 +22,8 @@ int stage_find_image(struct stages *s, struct registry *registry, bool *found, s
 	return 0;
 }
 
-static int export_image(struct stages *s, const struct image *image, const char **layout,
-			struct descriptor *manifest, struct error *err)
+static int stage_push_export_image(struct stages *s, const struct image *image, const char **layout,
+				   struct descriptor *manifest, struct error *err)
 {
 	const char *scratch = cluster_state_path(&s->cluster, "image", s->arena);
 	struct progress_step *step;
@@ -75,7 +75,7 @@ int stage_push(struct stages *s, struct registry *registry, const struct image *
 	const char *layout;
 	char sent[32];
 
-	if (export_image(s, image, &layout, &manifest, err) < 0 ||
+	if (stage_push_export_image(s, image, &layout, &manifest, err) < 0 ||
 	    registry_push(registry, layout, &manifest, &s->reference, &report, err) < 0)
 		return -1;
 	log_info("  %-20s %s: %zu of %zu blobs sent, %s in %.1f s", "push",

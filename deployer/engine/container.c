@@ -34,11 +34,10 @@ static void add_gpus(struct member *m, struct words *out)
 {
 	const struct cluster_container *c = &m->fleet->cluster->container;
 	const char *gpus = *m->host->gpus ? m->host->gpus : c->gpus;
-	_cleanup_(str_release) struct str word = {0};
+	_cleanup_(str_release) struct str word = STR_INIT;
 
 	if (strcmp(gpus, "none") == 0)
 		return;
-	str_init(&word);
 	str_addf(&word, strcmp(gpus, "all") == 0 ? "%s" : "\"device=%s\"", gpus);
 	for (size_t i = 0; c->capabilities[i]; i++)
 		str_addf(&word, "%s%s", i ? "," : ",\"capabilities=", c->capabilities[i]);
@@ -75,10 +74,9 @@ static const char *const *run_options(struct member *m, const struct bringup *br
 
 static const char *hash_words(struct member *m, const char *const *words)
 {
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 	char digest[DIGEST_TEXT_BYTES];
 
-	str_init(&line);
 	quote_words(&line, words);
 	digest_of(line.text, line.length, digest);
 	return arena_strndup(&m->arena, digest + strlen("sha256:"), 16);

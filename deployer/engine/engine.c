@@ -25,8 +25,8 @@ const struct engine *engine_find(const char *name)
 	return NULL;
 }
 
-static const struct engine_value *find(const struct engine_value *values, const char *name,
-				       size_t length)
+static const struct engine_value *engine_value_find(const struct engine_value *values,
+						    const char *name, size_t length)
 {
 	for (; values->name; values++)
 		if (strlen(values->name) == length && memcmp(values->name, name, length) == 0)
@@ -36,14 +36,13 @@ static const struct engine_value *find(const struct engine_value *values, const 
 
 static void expand_text(const char *pattern, const struct engine_value *values, struct words *out)
 {
-	_cleanup_(str_release) struct str word = {0};
+	_cleanup_(str_release) struct str word = STR_INIT;
 
-	str_init(&word);
 	while (*pattern) {
 		if (starts_with(pattern, "@{")) {
 			size_t length = strcspn(pattern + 2, "}");
 
-			str_add(&word, find(values, pattern + 2, length)->text);
+			str_add(&word, engine_value_find(values, pattern + 2, length)->text);
 			pattern += length + 3;
 		} else {
 			str_add_char(&word, *pattern++);
@@ -56,7 +55,9 @@ void engine_expand(const char *const *pattern, const struct engine_value *values
 {
 	for (; *pattern; pattern++) {
 		if ((*pattern)[0] == '@' && (*pattern)[1] != '{')
-			words_add_all(out, find(values, *pattern + 1, strlen(*pattern + 1))->words);
+			words_add_all(out,
+				      engine_value_find(values, *pattern + 1, strlen(*pattern + 1))
+					      ->words);
 		else
 			expand_text(*pattern, values, out);
 	}

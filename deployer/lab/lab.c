@@ -32,9 +32,8 @@ static int check_cluster_file(const char *path, struct arena *arena, struct erro
 /* Host keys of all lab hosts, as the controller needs them. */
 static int write_known_hosts(const struct lab *lab, struct arena *arena, struct error *err)
 {
-	_cleanup_(str_release) struct str out = {0};
+	_cleanup_(str_release) struct str out = STR_INIT;
 
-	str_init(&out);
 	for (int i = 0; i < lab->host_count; i++) {
 		const char *path = lab_path(
 			lab, arena_printf(arena, "%s/ssh_host_ed25519_key.pub", lab->hosts[i].name),
@@ -63,7 +62,7 @@ static int write_credentials(const struct lab *lab, struct arena *arena, struct 
 	return credentials_store(&cluster, lab_registry_address(lab, arena), &credentials, err);
 }
 
-static int start(struct lab *lab, struct arena *arena, struct error *err)
+static int lab_start(struct lab *lab, struct arena *arena, struct error *err)
 {
 	if (lab_key(lab, "id_ed25519", arena, err) < 0)
 		return -1;
@@ -112,7 +111,7 @@ int lab_up(const char *cluster_path, int host_count, bool force_loopback, struct
 	    file_lock(lab_path(lab, "lock", arena), &lock, err) < 0 ||
 	    choose_kind(lab, host_count, force_loopback, arena, err) < 0)
 		return -1;
-	if (start(lab, arena, err) < 0)
+	if (lab_start(lab, arena, err) < 0)
 		return error_advise(err, "'ringup lab down' removes what was started");
 	if (write_known_hosts(lab, arena, err) < 0)
 		return -1;

@@ -24,8 +24,8 @@ const char *lab_registry_address(const struct lab *lab, struct arena *arena)
 	return arena_printf(arena, "%s:%d", registry_host(lab, arena), LAB_REGISTRY_PORT);
 }
 
-static int write_config(const struct lab *lab, const char *path, struct arena *arena,
-			struct error *err)
+static int registry_write_config(const struct lab *lab, const char *path, struct arena *arena,
+				 struct error *err)
 {
 	const char *text = arena_printf(
 		arena,
@@ -61,7 +61,7 @@ int lab_registry_up(struct lab *lab, struct arena *arena, struct error *err)
 	    certificate_files_make(lab_path(lab, "registry", arena), "ringup lab registry",
 				   WORDS(registry_host(lab, arena)), err) < 0 ||
 	    password_files_make(lab_path(lab, "registry", arena), LAB_REGISTRY_USER, err) < 0 ||
-	    write_config(lab, config, arena, err) < 0 ||
+	    registry_write_config(lab, config, arena, err) < 0 ||
 	    proc_spawn(WORDS("docker-registry", "serve", config), NULL, log, &pid, err) < 0)
 		return -1;
 	usleep(50000);

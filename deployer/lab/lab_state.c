@@ -36,7 +36,7 @@ static struct lab_process process_from(const cJSON *json)
 				    (unsigned long long)json_number(json, "started", 0)};
 }
 
-static void add_process(cJSON *json, const char *name, const struct lab_process *process)
+static void state_add_process(cJSON *json, const char *name, const struct lab_process *process)
 {
 	cJSON *item = cJSON_AddObjectToObject(json, name);
 
@@ -89,7 +89,7 @@ int lab_save(const struct lab *lab, struct error *err)
 	cJSON_AddStringToObject(json, "name", lab->name);
 	cJSON_AddBoolToObject(json, "loopback", lab->loopback);
 	cJSON_AddNumberToObject(json, "subnet", lab->subnet);
-	add_process(json, "registry", &lab->registry);
+	state_add_process(json, "registry", &lab->registry);
 	json_add_text(json, "written", lab->written);
 	hosts = cJSON_AddArrayToObject(json, "hosts");
 	for (int i = 0; i < lab->host_count; i++) {
@@ -97,7 +97,7 @@ int lab_save(const struct lab *lab, struct error *err)
 
 		cJSON_AddStringToObject(item, "name", lab->hosts[i].name);
 		cJSON_AddStringToObject(item, "address", lab->hosts[i].address);
-		add_process(item, "process", &lab->hosts[i].process);
+		state_add_process(item, "process", &lab->hosts[i].process);
 		cJSON_AddItemToArray(hosts, item);
 	}
 	return json_write(lab_path(lab, "state.json", &arena), json, 0600, err);
@@ -170,14 +170,13 @@ bool lab_owns_cluster(const struct lab *lab, const char *path)
 int lab_write_cluster(struct lab *lab, const char *path, struct arena *arena, struct error *err)
 {
 	const struct passwd *me = getpwuid(geteuid()); /* $USER may still be another one's */
-	_cleanup_(str_release) struct str out = {0};
+	_cleanup_(str_release) struct str out = STR_INIT;
 	char *digest = arena_alloc(arena, DIGEST_TEXT_BYTES);
 
 	if (file_exists(path) && !lab_owns_cluster(lab, path)) {
 		log_info("%s was changed by hand and is left as it is", path);
 		return 0;
 	}
-	str_init(&out);
 	str_addf(&out, "%s: a practice cluster on this machine; 'ringup lab down' removes it.\n",
 		 LAB_MARK);
 	str_add(&out, "name: lab\n");

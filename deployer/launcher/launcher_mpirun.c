@@ -6,9 +6,8 @@
 /* "node01:2,node02:2": what mpirun's -H takes. */
 static const char *host_list(struct member *m)
 {
-	_cleanup_(str_release) struct str list = {0};
+	_cleanup_(str_release) struct str list = STR_INIT;
 
-	str_init(&list);
 	for (size_t i = 0; i < m->fleet->count; i++) {
 		const struct member *other = &m->fleet->members[i];
 

@@ -88,7 +88,8 @@ static char *next_field(char **line)
 	return field;
 }
 
-static void read_line(struct known_hosts *known, char *line, int number, const char *name)
+static void known_hosts_read_line(struct known_hosts *known, char *line, int number,
+				  const char *name)
 {
 	struct known_host_key key = {.line = number};
 	char *field = next_field(&line);
@@ -124,7 +125,7 @@ int known_hosts_load(const char *path, const char *address, int port, struct are
 		lines += *p == '\n';
 	known->keys = ARENA_ARRAY(arena, lines, struct known_host_key);
 	while ((line = strsep(&text, "\n")))
-		read_line(known, line, ++number, name);
+		known_hosts_read_line(known, line, ++number, name);
 	return 0;
 }
 

@@ -110,9 +110,8 @@ int ssh_run(struct ssh *ssh, const struct ssh_command *command, struct proc_resu
 	    struct error *err)
 {
 	int seconds = command->timeout_s ? command->timeout_s : SSH_TIMEOUT_DEFAULT_S;
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 
-	str_init(&line);
 	command_line(ssh->target, command->words, &line);
 	*result = (struct proc_result){0};
 	str_init_ceiling(&result->out, SSH_OUTPUT_CEILING_BYTES);
@@ -154,9 +153,8 @@ int ssh_check(struct ssh *ssh, const struct ssh_command *command, const char *wh
 
 void ssh_command_text(const struct ssh_target *target, const char *const *words, struct str *out)
 {
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 
-	str_init(&line);
 	command_line(target, words, &line);
 	str_addf(out, "ssh -p %d -i ", target->port);
 	quote_word(out, target->key);

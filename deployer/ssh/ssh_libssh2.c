@@ -39,8 +39,8 @@ static void library_init(void)
 /*
  * Waits until the socket is ready for what the session wants; -1 past the deadline or interrupted.
  */
-static int wait_ready(struct native *n, uint64_t deadline_usec, const char *doing,
-		      struct error *err)
+static int ssh_libssh2_wait_ready(struct native *n, uint64_t deadline_usec, const char *doing,
+				  struct error *err)
 {
 	int directions = libssh2_session_block_directions(n->session);
 	struct pollfd fd = {.fd = n->fd};
@@ -97,9 +97,8 @@ static const char *key_type_name(int type)
  */
 static void prefer_known_types(struct native *n, const struct known_hosts *known)
 {
-	_cleanup_(str_release) struct str types = {0};
+	_cleanup_(str_release) struct str types = STR_INIT;
 
-	str_init(&types);
 	for (size_t i = 0; i < known->count; i++) {
 		bool rsa = strcmp(known->keys[i].type, "ssh-rsa") == 0;
 
@@ -176,7 +175,8 @@ static bool login_by_agent(struct native *n, uint64_t deadline_usec)
 
 			while ((rc = libssh2_agent_userauth(agent, n->target->user, key)) ==
 			       LIBSSH2_ERROR_EAGAIN)
-				if (wait_ready(n, deadline_usec, "logging in", &ignored) < 0)
+				if (ssh_libssh2_wait_ready(n, deadline_usec, "logging in",
+							   &ignored) < 0)
 					break;
 			done = rc == 0;
 		}
@@ -195,7 +195,7 @@ static int log_in(struct native *n, uint64_t deadline_usec, struct error *err)
 	if (file_exists(t->key)) {
 		while ((rc = libssh2_userauth_publickey_fromfile(n->session, t->user, NULL, t->key,
 								 NULL)) == LIBSSH2_ERROR_EAGAIN)
-			if (wait_ready(n, deadline_usec, "logging in", err) < 0)
+			if (ssh_libssh2_wait_ready(n, deadline_usec, "logging in", err) < 0)
 				return -1;
 	}
 	if (rc == 0 || login_by_agent(n, deadline_usec))
@@ -244,7 +244,7 @@ static int start_session(struct native *n, uint64_t deadline_usec, struct error 
 	libssh2_session_set_blocking(n->session, 0);
 	prefer_known_types(n, &known);
 	while ((rc = libssh2_session_handshake(n->session, n->fd)) == LIBSSH2_ERROR_EAGAIN)
-		if (wait_ready(n, deadline_usec, "the SSH handshake", err) < 0)
+		if (ssh_libssh2_wait_ready(n, deadline_usec, "the SSH handshake", err) < 0)
 			return -1;
 	if (rc)
 		return session_failed(n, "the SSH handshake", err);
@@ -276,7 +276,7 @@ struct exchange {
 	bool eof_sent;
 };
 
-static void give_lines(struct exchange *x)
+static void ssh_libssh2_give_lines(struct exchange *x)
 {
 	struct str *text = &x->result->out;
 	char *end;
@@ -317,7 +317,7 @@ static int send_some(struct exchange *x)
 }
 
 /* Reads what is there of one stream; 1 when something came, -1 when the connection broke. */
-static int read_some(struct exchange *x, int stream, struct str *text)
+static int ssh_libssh2_read_some(struct exchange *x, int stream, struct str *text)
 {
 	char buffer[32 * KIB];
 	ssize_t got = libssh2_channel_read_ex(x->channel, stream, buffer, sizeof(buffer));
@@ -328,7 +328,7 @@ static int read_some(struct exchange *x, int stream, struct str *text)
 		return -1;
 	str_add_bytes(text, buffer, (size_t)got);
 	if (stream == 0)
-		give_lines(x);
+		ssh_libssh2_give_lines(x);
 	return 1;
 }
 
@@ -336,8 +336,8 @@ static int exchange_all(struct exchange *x, uint64_t deadline_usec, struct error
 {
 	for (;;) {
 		int moved = send_some(x);
-		int out = read_some(x, 0, &x->result->out);
-		int errors = read_some(x, SSH_EXTENDED_DATA_STDERR, &x->result->err);
+		int out = ssh_libssh2_read_some(x, 0, &x->result->out);
+		int errors = ssh_libssh2_read_some(x, SSH_EXTENDED_DATA_STDERR, &x->result->err);
 
 		if (out < 0 || errors < 0)
 			return session_failed(x->n, "reading from the host", err);
@@ -345,7 +345,7 @@ static int exchange_all(struct exchange *x, uint64_t deadline_usec, struct error
 			continue;
 		if (libssh2_channel_eof(x->channel) && x->eof_sent)
 			return 0;
-		if (wait_ready(x->n, deadline_usec, "the command ran", err) < 0)
+		if (ssh_libssh2_wait_ready(x->n, deadline_usec, "the command ran", err) < 0)
 			return -1;
 	}
 }
@@ -356,10 +356,10 @@ static int finish_channel(struct exchange *x, uint64_t deadline_usec, struct err
 	int rc;
 
 	while ((rc = libssh2_channel_close(x->channel)) == LIBSSH2_ERROR_EAGAIN)
-		if (wait_ready(x->n, deadline_usec, "the command ended", err) < 0)
+		if (ssh_libssh2_wait_ready(x->n, deadline_usec, "the command ended", err) < 0)
 			return -1;
 	while ((rc = libssh2_channel_wait_closed(x->channel)) == LIBSSH2_ERROR_EAGAIN)
-		if (wait_ready(x->n, deadline_usec, "the command ended", err) < 0)
+		if (ssh_libssh2_wait_ready(x->n, deadline_usec, "the command ended", err) < 0)
 			return -1;
 	x->result->status = libssh2_channel_get_exit_status(x->channel);
 	libssh2_channel_get_exit_signal(x->channel, &signal, NULL, NULL, NULL, NULL, NULL);
@@ -378,11 +378,11 @@ static int start_command(struct exchange *x, const char *line, uint64_t deadline
 	while (!(x->channel = libssh2_channel_open_session(x->n->session))) {
 		if (libssh2_session_last_errno(x->n->session) != LIBSSH2_ERROR_EAGAIN)
 			return session_failed(x->n, "opening a channel", err);
-		if (wait_ready(x->n, deadline_usec, "opening a channel", err) < 0)
+		if (ssh_libssh2_wait_ready(x->n, deadline_usec, "opening a channel", err) < 0)
 			return -1;
 	}
 	while ((rc = libssh2_channel_exec(x->channel, line)) == LIBSSH2_ERROR_EAGAIN)
-		if (wait_ready(x->n, deadline_usec, "starting a command", err) < 0)
+		if (ssh_libssh2_wait_ready(x->n, deadline_usec, "starting a command", err) < 0)
 			return -1;
 	return rc ? session_failed(x->n, "starting a command", err) : 0;
 }
@@ -401,7 +401,8 @@ static int run_native(void *state, const char *line, const struct ssh_command *c
 		rc = finish_channel(&x, deadline_usec, err);
 	if (x.channel)
 		while (libssh2_channel_free(x.channel) == LIBSSH2_ERROR_EAGAIN)
-			if (rc < 0 || wait_ready(x.n, deadline_usec, "closing a channel", err) < 0)
+			if (rc < 0 || ssh_libssh2_wait_ready(x.n, deadline_usec,
+							     "closing a channel", err) < 0)
 				break;
 	x.n->cancel = NULL;
 	return rc;

@@ -43,7 +43,7 @@ static void close_openssh(void *state)
 	free(o);
 }
 
-static void base_words(struct openssh *o)
+static void ssh_openssh_base_words(struct openssh *o)
 {
 	const struct ssh_target *t = o->target;
 	struct words words = WORDS_INIT(&o->arena);
@@ -76,7 +76,7 @@ static int open_openssh(const struct ssh_target *target, void **state, struct er
 		return error_errno(err, "cannot make a folder in /tmp");
 	}
 	o->folder = arena_strdup(&o->arena, folder);
-	base_words(o);
+	ssh_openssh_base_words(o);
 	words_add_all(&words, o->base);
 	words_add_all(&words, WORDS(target->address, "true"));
 	proc.words = words.list;

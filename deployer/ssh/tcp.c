@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static int explain(int code, int port, struct error *err)
+static int tcp_explain(int code, int port, struct error *err)
 {
 	switch (code) {
 	case ECONNREFUSED:
@@ -34,7 +34,7 @@ static int explain(int code, int port, struct error *err)
 }
 
 /* 0, or the errno that ended the attempt; EINTR when the person interrupted. */
-static int finish_connect(int fd, uint64_t deadline_usec)
+static int tcp_finish_connect(int fd, uint64_t deadline_usec)
 {
 	struct pollfd poller = {.fd = fd, .events = POLLOUT};
 	int code = 0;
@@ -65,7 +65,7 @@ static int connect_one(const struct addrinfo *where, uint64_t deadline_usec, int
 	}
 	*code = connect(fd, where->ai_addr, where->ai_addrlen) == 0 ? 0 : errno;
 	if (*code == EINPROGRESS)
-		*code = finish_connect(fd, deadline_usec);
+		*code = tcp_finish_connect(fd, deadline_usec);
 	if (*code) {
 		fd_close(&fd);
 		return -1;
@@ -95,5 +95,5 @@ int tcp_connect(const char *address, int port, uint64_t deadline_usec, struct er
 		return fd;
 	if (code == EINTR)
 		return interrupt_check(err);
-	return explain(code, port, err);
+	return tcp_explain(code, port, err);
 }

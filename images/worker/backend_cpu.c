@@ -31,7 +31,7 @@ static int cpu_probe(struct failure *err)
 	return 0;
 }
 
-static bool same_host(const struct member *a, const struct member *b)
+static bool cpu_same_host(const struct member *a, const struct member *b)
 {
 	return !a->private_memory && !b->private_memory && strcmp(a->host, b->host) == 0 &&
 	       strcmp(a->kernel, b->kernel) == 0;
@@ -45,7 +45,8 @@ static void find_leaders(struct cpu *cpu)
 	for (int rank = 0; rank < group->world; rank++) {
 		int leader = 0;
 
-		while (leader < rank && !same_host(&group->members[leader], &group->members[rank]))
+		while (leader < rank &&
+		       !cpu_same_host(&group->members[leader], &group->members[rank]))
 			leader++;
 		cpu->leader_of[rank] = leader;
 	}
@@ -64,7 +65,7 @@ static void count_hosts(struct cpu *cpu)
 }
 
 /* Everybody's @value to everybody, into @all ([world]). */
-static int exchange(const struct cpu *cpu, int value, int *all, struct failure *err)
+static int cpu_exchange_all(const struct cpu *cpu, int value, int *all, struct failure *err)
 {
 	size_t bytes = (size_t)cpu->group->world * sizeof(*all);
 
@@ -95,11 +96,11 @@ static int open_shm(struct cpu *cpu, size_t bytes, struct failure *err)
 	rc = shm_create(&cpu->shm, cpu->group, cpu->locals, cpu->local_count, bytes, cpu->crowded,
 			&fd, err);
 	if (rc == 0)
-		rc = exchange(cpu, fd, all, err);
+		rc = cpu_exchange_all(cpu, fd, all, err);
 	if (rc == 0) {
 		attached = shm_attach(&cpu->shm, all) == 0;
 		cpu->unattached = !attached;
-		rc = exchange(cpu, attached, all, err);
+		rc = cpu_exchange_all(cpu, attached, all, err);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -300,8 +301,8 @@ static int allreduce(struct cpu *cpu, const struct collective *call, int divisor
 /* From here on: collectives among several hosts. */
 
 /* Each leader collects its ranks' blocks where they belong. */
-static int all_gather(struct cpu *cpu, const struct collective *call, size_t bytes,
-		      struct failure *err)
+static int cpu_all_gather(struct cpu *cpu, const struct collective *call, size_t bytes,
+			  struct failure *err)
 {
 	unsigned char *all = shm_buffer(&cpu->shm, 1);
 
@@ -317,8 +318,8 @@ static int all_gather(struct cpu *cpu, const struct collective *call, size_t byt
 }
 
 /* The leaders reduce whole vectors in their second buffers and hand out the blocks. */
-static int reduce_scatter(struct cpu *cpu, const struct collective *call, int divisor,
-			  struct failure *err)
+static int cpu_reduce_scatter(struct cpu *cpu, const struct collective *call, int divisor,
+			      struct failure *err)
 {
 	int world = cpu->group->world, from = call->src != shm_buffer(&cpu->shm, 0);
 	size_t bytes = call->count * dtype_bytes(call->type);
@@ -340,8 +341,8 @@ static int reduce_scatter(struct cpu *cpu, const struct collective *call, int di
 	return 0;
 }
 
-static int broadcast(struct cpu *cpu, const struct collective *call, size_t bytes,
-		     struct failure *err)
+static int cpu_broadcast(struct cpu *cpu, const struct collective *call, size_t bytes,
+			 struct failure *err)
 {
 	int root = 0, leader = cpu->leader_of[call->root];
 
@@ -402,11 +403,11 @@ static int among_hosts(struct cpu *cpu, const struct collective *call, int divis
 
 	switch (call->kind) {
 	case REDUCE_SCATTER:
-		return reduce_scatter(cpu, call, divisor, err);
+		return cpu_reduce_scatter(cpu, call, divisor, err);
 	case ALL_GATHER:
-		return all_gather(cpu, call, bytes, err);
+		return cpu_all_gather(cpu, call, bytes, err);
 	case BROADCAST:
-		return broadcast(cpu, call, bytes, err);
+		return cpu_broadcast(cpu, call, bytes, err);
 	case ALLTOALL:
 	case SENDRECV:
 	case ALL_REDUCE:

@@ -109,7 +109,7 @@ static int nccl_wait(const struct state *s, const char *call, int rc, struct fai
 }
 
 /* Waits until the stream is empty. */
-static int drain(struct state *s, struct failure *err)
+static int nccl_drain(struct state *s, struct failure *err)
 {
 	while (s->queued) {
 		int async = 0, rc = cuda.cuStreamQuery(s->stream);
@@ -377,7 +377,7 @@ static int nccl_get(void *state, void *to, const void *from, size_t bytes, struc
 {
 	struct state *s = state;
 
-	if (drain(s, err) < 0)
+	if (nccl_drain(s, err) < 0)
 		return -1;
 	return cuda_says(s, "cuMemcpyDtoH",
 			 cuda.cuMemcpyDtoH(to, (cuda_address)(uintptr_t)from, bytes), err);
@@ -399,7 +399,7 @@ static int nccl_finish(void *state, double *usec, struct failure *err)
 	s->queued = true;
 	if (rc != 0)
 		return cuda_says(s, "cuEventRecord", rc, err);
-	if (drain(s, err) < 0)
+	if (nccl_drain(s, err) < 0)
 		return -1;
 	rc = cuda.cuEventElapsedTime(&milliseconds, s->start, s->end);
 	*usec = (double)milliseconds * 1000;
@@ -425,7 +425,7 @@ static int nccl_record(void *state, bool begin, struct failure *err)
 
 	if (!begin)
 		return make_graph(s, err);
-	if (drain(s, err) < 0)
+	if (nccl_drain(s, err) < 0)
 		return -1;
 	if (s->graph)
 		cuda.cuGraphExecDestroy(s->graph);

@@ -52,7 +52,7 @@ static int collective(const struct run *run, int64_t now_usec, struct failure *e
 	return bench->backend->collective(bench->state, &run->call, err);
 }
 
-static int settle(const struct run *run, struct failure *err)
+static int bench_settle(const struct run *run, struct failure *err)
 {
 	const struct bench *bench = run->bench;
 
@@ -60,7 +60,7 @@ static int settle(const struct run *run, struct failure *err)
 }
 
 /* Fills the input with @pattern, and the output with what no result should be. */
-static int fill(const struct run *run, const struct pattern *pattern, struct failure *err)
+static int bench_fill(const struct run *run, const struct pattern *pattern, struct failure *err)
 {
 	const struct bench *bench = run->bench;
 	const struct collective *call = &run->call;
@@ -78,8 +78,8 @@ static int fill(const struct run *run, const struct pattern *pattern, struct fai
 }
 
 /* Compares the output with @pattern. */
-static int compare(const struct run *run, const struct pattern *pattern, struct mismatch *found,
-		   struct failure *err)
+static int bench_compare(const struct run *run, const struct pattern *pattern,
+			 struct mismatch *found, struct failure *err)
 {
 	const struct bench *bench = run->bench;
 	const struct collective *call = &run->call;
@@ -97,7 +97,7 @@ static int compare(const struct run *run, const struct pattern *pattern, struct 
 }
 
 /* One collective on fresh data; what is wrong stands in the part, of several checks the most. */
-static int check(struct run *run, struct failure *err)
+static int bench_check(struct run *run, struct failure *err)
 {
 	const struct group *group = run->bench->group;
 	const struct collective *call = &run->call;
@@ -109,12 +109,12 @@ static int check(struct run *run, struct failure *err)
 	struct part *part = (struct part *)run->part;
 	struct mismatch found;
 
-	if (fill(run, &pattern, err) < 0 || control_barrier(group->control, err) < 0)
+	if (bench_fill(run, &pattern, err) < 0 || control_barrier(group->control, err) < 0)
 		return -1;
 	if (pattern.salt == 1)
 		fault_strike(run->bench->fault, PHASE_FIRST, group->rank);
-	if (collective(run, clock_usec(), err) < 0 || settle(run, err) < 0 ||
-	    compare(run, &pattern, &found, err) < 0)
+	if (collective(run, clock_usec(), err) < 0 || bench_settle(run, err) < 0 ||
+	    bench_compare(run, &pattern, &found, err) < 0)
 		return -1;
 	if (part->mismatch.wrong == 0)
 		part->mismatch = found;
@@ -123,7 +123,7 @@ static int check(struct run *run, struct failure *err)
 	return 0;
 }
 
-static void inject(const struct run *run, uint32_t iteration)
+static void bench_inject(const struct run *run, uint32_t iteration)
 {
 	const struct fault *fault = run->bench->fault;
 	int rank = run->bench->group->rank;
@@ -137,7 +137,7 @@ static void inject(const struct run *run, uint32_t iteration)
 static int iterate(const struct run *run, struct failure *err)
 {
 	for (uint32_t i = 0; i < run->bench->group->workload.iterations; i++) {
-		inject(run, i);
+		bench_inject(run, i);
 		if (collective(run, clock_usec(), err) < 0)
 			return -1;
 	}
@@ -184,25 +184,25 @@ static int time_iterations(const struct run *run, struct failure *err)
 	int64_t before = clock_nsec(), after;
 
 	for (uint32_t i = 0; i < workload->iterations; i++) {
-		inject(run, i);
+		bench_inject(run, i);
 		if (collective(run, before / 1000, err) < 0)
 			return -1;
 		after = clock_nsec();
 		times[i] = (float)(after - before) / 1000;
 		before = after;
 	}
-	if (settle(run, err) < 0)
+	if (bench_settle(run, err) < 0)
 		return -1;
 	control_end(run->bench->group->control);
 	return 0;
 }
 
-static int warm_up(const struct run *run, struct failure *err)
+static int bench_warm_up(const struct run *run, struct failure *err)
 {
 	for (uint32_t i = 0; i < run->bench->group->workload.warmups; i++)
 		if (collective(run, clock_usec(), err) < 0)
 			return -1;
-	if (settle(run, err) < 0)
+	if (bench_settle(run, err) < 0)
 		return -1;
 	control_end(run->bench->group->control);
 	if (control_barrier(run->bench->group->control, err) < 0)
@@ -268,7 +268,7 @@ static void blame_data(const struct run *run, const struct result *result, int r
 }
 
 /* Rank 0: everybody's parts become one result. */
-static void merge(const struct run *run, struct result *result, struct report *report)
+static void bench_merge(const struct run *run, struct result *result, struct report *report)
 {
 	int world = run->bench->group->world;
 	uint32_t iterations = run->bench->group->workload.iterations;
@@ -299,7 +299,7 @@ static void merge(const struct run *run, struct result *result, struct report *r
 	summarise(slowest, iterations, collective_factor(run->call.kind, world), result);
 }
 
-static void show(const struct run *run, const struct result *result, const char *doing)
+static void bench_show(const struct run *run, const struct result *result, const char *doing)
 {
 	const struct bench *bench = run->bench;
 	char text[128];
@@ -318,27 +318,27 @@ static int measure(struct run *run, struct result *result, struct report *report
 	struct control *control = run->bench->group->control;
 
 	memset(run->part, 0, run->part_bytes);
-	show(run, result, "checking");
-	if (check(run, err) < 0)
+	bench_show(run, result, "checking");
+	if (bench_check(run, err) < 0)
 		return -1;
 	control_phase(control, PHASE_RUN);
-	show(run, result, "timing");
-	if (warm_up(run, err) < 0)
+	bench_show(run, result, "timing");
+	if (bench_warm_up(run, err) < 0)
 		return -1;
 	if (run->bench->backend->begin ? time_queue(run, err) < 0 : time_iterations(run, err) < 0)
 		return -1;
-	show(run, result, "checking again");
-	if (check(run, err) < 0)
+	bench_show(run, result, "checking again");
+	if (bench_check(run, err) < 0)
 		return -1;
 	if (control_gather(control, run->part, run->part_bytes, run->all, err) < 0)
 		return -1;
 	if (run->bench->group->rank == 0)
-		merge(run, result, report);
+		bench_merge(run, result, report);
 	return control_share(control, &report->failure, sizeof(report->failure), err);
 }
 
 /* Where the input and the output are. */
-static void place(struct run *run, bool inplace)
+static void bench_place(struct run *run, bool inplace)
 {
 	const struct bench *bench = run->bench;
 	size_t element_bytes = dtype_bytes(run->call.type), rank = (size_t)bench->group->rank;
@@ -370,7 +370,7 @@ static int measure_size(struct run *run, uint64_t bytes, struct report *report, 
 		pair[inplace].count = call->count;
 		pair[inplace].bytes = bytes;
 		pair[inplace].inplace = inplace;
-		place(run, inplace);
+		bench_place(run, inplace);
 		if (measure(run, &pair[inplace], report, err) < 0)
 			return -1;
 	}

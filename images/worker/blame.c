@@ -14,7 +14,7 @@ struct view {
 	float pair_normal; /* the lower quartile of all pairs */
 };
 
-static int by_value(const void *a, const void *b)
+static int blame_by_value(const void *a, const void *b)
 {
 	float x = *(const float *)a, y = *(const float *)b;
 
@@ -24,7 +24,7 @@ static int by_value(const void *a, const void *b)
 /* The value at @place (of 100) of the sorted @list, the lower one of two; 0 of an empty list. */
 static float quantile(float *list, int count, int place)
 {
-	qsort(list, (size_t)count, sizeof(*list), by_value);
+	qsort(list, (size_t)count, sizeof(*list), blame_by_value);
 	return count > 0 ? list[(count - 1) * place / 100] : 0;
 }
 
@@ -82,7 +82,7 @@ static float upper_median(const struct view *v, int rank, int without)
 {
 	int count = list_times(v, rank, without);
 
-	qsort(v->list, (size_t)count, sizeof(*v->list), by_value);
+	qsort(v->list, (size_t)count, sizeof(*v->list), blame_by_value);
 	return count > 0 ? v->list[count / 2] : 0;
 }
 
@@ -96,7 +96,7 @@ static float others_time(const struct view *v, int a, int b)
 	return most > 0 ? most : v->pair_normal;
 }
 
-static int add(struct finding *findings, int count, const struct finding *new)
+static int blame_add(struct finding *findings, int count, const struct finding *new)
 {
 	if (count < FINDINGS_MAX)
 		findings[count++] = *new;
@@ -139,7 +139,7 @@ static int find_ranks(const struct view *v, struct finding *findings, int count)
 			first = first &&
 				!(findings[i].rank == rank && findings[i].kind != FINDING_LINK);
 		if (first)
-			count = add(findings, count, &new);
+			count = blame_add(findings, count, &new);
 	}
 	return count;
 }
@@ -177,7 +177,7 @@ static int find_links(const struct view *v, struct finding *findings, int count)
 			new.normal = (double)others_time(v, a, b);
 			if (new.usec >= BLAME_RATIO *new.normal &&
 			    !known_link(v, findings, count, a, b))
-				count = add(findings, count, &new);
+				count = blame_add(findings, count, &new);
 		}
 	}
 	return count;

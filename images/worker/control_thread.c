@@ -25,13 +25,14 @@ static int peer_rank(const struct control *c, int index)
 	return is_root(c) ? index : 0;
 }
 
-static void broadcast(struct control *c, enum frame_type type, const void *data, size_t bytes)
+static void control_thread_broadcast(struct control *c, enum frame_type type, const void *data,
+				     size_t bytes)
 {
 	for (int i = 1; i < c->peer_count; i++)
 		control_send(c, i, type, data, bytes);
 }
 
-static void decide(struct control *c, const struct failure *failure)
+static void control_thread_decide(struct control *c, const struct failure *failure)
 {
 	if (atomic_load(&c->failed))
 		return;
@@ -39,7 +40,7 @@ static void decide(struct control *c, const struct failure *failure)
 	c->failed_usec = clock_usec();
 	atomic_store(&c->failed, true);
 	if (is_root(c))
-		broadcast(c, FRAME_ABORT, failure, sizeof(*failure));
+		control_thread_broadcast(c, FRAME_ABORT, failure, sizeof(*failure));
 	pthread_cond_broadcast(&c->changed);
 }
 
@@ -47,7 +48,7 @@ static void begin_probe(struct control *c)
 {
 	for (int i = 1; i < c->peer_count; i++)
 		c->peers[i].answered = false;
-	broadcast(c, FRAME_PING, NULL, 0);
+	control_thread_broadcast(c, FRAME_PING, NULL, 0);
 	c->settle_usec = clock_usec() + PROBE_USEC;
 }
 
@@ -61,13 +62,13 @@ void control_report(struct control *c, const struct failure *report, int from)
 	 * a suspect's own words explain more than what others saw of it, but not that it waits, too
 	 */
 	if (!is_root(c) || (c->suspected && c->suspicion.rank == from && !hang)) {
-		decide(c, report);
+		control_thread_decide(c, report);
 		return;
 	}
 	if (c->suspected)
 		return;
 	if (!hang && report->status != STATUS_LOST) {
-		decide(c, report);
+		control_thread_decide(c, report);
 		return;
 	}
 	c->suspected = true;
@@ -176,7 +177,7 @@ static void blame_by_progress(const struct control *c, struct failure *f)
 }
 
 /* After a probe: the ranks that did not answer, else what all of them say. */
-static void blame(struct control *c)
+static void control_thread_blame(struct control *c)
 {
 	const struct member *members = c->group->members;
 	int first = 0, silent = 0;
@@ -205,7 +206,7 @@ static bool all_answered(const struct control *c)
 	return true;
 }
 
-static void settle(struct control *c)
+static void control_thread_settle(struct control *c)
 {
 	bool probing = c->suspicion.status == STATUS_TIMEOUT;
 
@@ -214,8 +215,8 @@ static void settle(struct control *c)
 	if (clock_usec() < c->settle_usec && !(probing && all_answered(c)))
 		return;
 	if (probing)
-		blame(c);
-	decide(c, &c->suspicion);
+		control_thread_blame(c);
+	control_thread_decide(c, &c->suspicion);
 }
 
 static void peer_gone(struct control *c, int index)
@@ -233,7 +234,7 @@ static void peer_gone(struct control *c, int index)
 		rank, member->host, (unsigned)member->pid, phase_name(failure.phase));
 	if (!is_root(c))
 		c->alone = true;
-	decide(c, &failure);
+	control_thread_decide(c, &failure);
 }
 
 static void take_failure(struct control *c, struct peer *peer, int index)
@@ -245,7 +246,7 @@ static void take_failure(struct control *c, struct peer *peer, int index)
 	memcpy(&failure, peer->body, sizeof(failure));
 	failure_tidy(&failure);
 	if (peer->head.type == FRAME_ABORT)
-		decide(c, &failure);
+		control_thread_decide(c, &failure);
 	else
 		control_report(c, &failure, peer_rank(c, index));
 }
@@ -290,7 +291,7 @@ static bool take_frame(struct control *c, int index)
 
 /* Reads on; returns -errno if the connection is of no more use, 0 if nothing more is there, 1 to be
  * called again. */
-static int read_some(struct control *c, int index)
+static int control_thread_read_some(struct control *c, int index)
 {
 	struct peer *peer = &c->peers[index];
 	size_t head_bytes = sizeof(peer->head), end;
@@ -332,7 +333,7 @@ static void read_peer(struct control *c, int index)
 	int rc;
 
 	do {
-		rc = read_some(c, index);
+		rc = control_thread_read_some(c, index);
 	} while (rc > 0);
 	if (rc < 0)
 		peer_gone(c, index);
@@ -374,7 +375,7 @@ static void ask_root(struct control *c, struct failure *failure)
 		    (int)(c->group->timeout_usec / 1000000), phase_name(failure->phase),
 		    root->host);
 	c->alone = true;
-	decide(c, failure);
+	control_thread_decide(c, failure);
 }
 
 /* Raises a timeout for a step that takes too long. Rank 0 is the first to do so. */
@@ -446,7 +447,7 @@ void *control_thread(void *arg)
 			if (polls[i].revents)
 				read_peer(c, i);
 		watch_step(c);
-		settle(c);
+		control_thread_settle(c);
 		watch_main(c);
 	}
 	pthread_mutex_unlock(&c->lock);

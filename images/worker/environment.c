@@ -31,12 +31,12 @@ static const struct launcher launchers[] = {
 	{"Kubernetes", NULL, "JOB_COMPLETION_INDEX", "WORLD_SIZE", NULL, NULL, NULL},
 };
 
-static bool is(const struct launcher *launcher, const char *name)
+static bool environment_is(const struct launcher *launcher, const char *name)
 {
 	return strcmp(launcher->name, name) == 0;
 }
 
-static int number_of(const char *name)
+static int environment_number_of(const char *name)
 {
 	const char *text = name ? getenv(name) : NULL;
 	char *end;
@@ -63,15 +63,15 @@ static bool all_here(const struct launcher *launcher, const struct options *opti
 	int procs = options->procs > 0 ? options->procs : 1;
 
 	if (launcher->nodes)
-		return number_of(launcher->nodes) == 1;
-	return launcher->local && number_of(launcher->local) * procs == options->world;
+		return environment_number_of(launcher->nodes) == 1;
+	return launcher->local && environment_number_of(launcher->local) * procs == options->world;
 }
 
 /* Words that all ranks of the job see, and those of no other job on this host. */
 static void name_job(const struct launcher *launcher, char name[SECRET_BYTES])
 {
 	const char *job = launcher->job ? getenv(launcher->job) : NULL;
-	const char *step = is(launcher, "Slurm") ? getenv("SLURM_STEP_ID") : NULL;
+	const char *step = environment_is(launcher, "Slurm") ? getenv("SLURM_STEP_ID") : NULL;
 	const char *port = getenv("MASTER_PORT");
 
 	if (job || port)
@@ -96,7 +96,7 @@ static void local_root(const struct launcher *launcher, struct options *options)
 static bool master_root(struct options *options)
 {
 	const char *host = getenv("MASTER_ADDR"), *store = getenv("TORCHELASTIC_USE_AGENT_STORE");
-	int port = number_of("MASTER_PORT");
+	int port = environment_number_of("MASTER_PORT");
 
 	if (!host || !*host || port <= 0 || strlen(host) >= sizeof(options->root_host))
 		return false;
@@ -137,7 +137,7 @@ static int first_host(const char *list, char *host, size_t bytes)
 /* Rank 0 is on the first host of the step, or of the whole job if another launcher divided it. */
 static bool slurm_root(const struct launcher *launcher, struct options *options)
 {
-	bool step = is(launcher, "Slurm");
+	bool step = environment_is(launcher, "Slurm");
 	const char *hosts = getenv(step ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST");
 	const char *ports = step ? getenv("SLURM_STEP_RESV_PORTS") : NULL;
 	const char *job = getenv("SLURM_JOB_ID"), *number = getenv("SLURM_STEP_ID");
@@ -184,12 +184,13 @@ static bool pod_root(struct options *options)
 
 static bool is_mpirun(const struct launcher *launcher)
 {
-	return is(launcher, "Open MPI") || is(launcher, "Hydra") || is(launcher, "PMI");
+	return environment_is(launcher, "Open MPI") || environment_is(launcher, "Hydra") ||
+	       environment_is(launcher, "PMI");
 }
 
 static int find_root(const struct launcher *launcher, struct options *options, struct failure *err)
 {
-	bool pod = is(launcher, "Kubernetes");
+	bool pod = environment_is(launcher, "Kubernetes");
 	struct failure why = {.reason = ""};
 
 	if (all_here(launcher, options)) {
@@ -253,7 +254,8 @@ int environment_apply(struct options *options, struct failure *err)
 		return 0;
 	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
 		const struct launcher *launcher = &launchers[i];
-		int rank = number_of(launcher->rank), world = number_of(launcher->world);
+		int rank = environment_number_of(launcher->rank),
+		    world = environment_number_of(launcher->world);
 
 		world = options->world >= 0 ? options->world : world;
 		if (rank < 0 || (launcher->mark && !getenv(launcher->mark)))

@@ -35,7 +35,7 @@ void fault_init(struct fault *fault)
 }
 
 /* Which of the words the @length bytes of @text are, or -1. */
-static int find(const char *const *words, int count, const char *text, size_t length)
+static int fault_find(const char *const *words, int count, const char *text, size_t length)
 {
 	for (int i = 0; i < count; i++)
 		if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0)
@@ -62,7 +62,7 @@ static const char *parse_place(struct fault *fault, int kind, const char *text)
 
 	if (*text != '@')
 		return text;
-	place = find(places, PHASE_COUNT, text + 1, length - 1);
+	place = fault_find(places, PHASE_COUNT, text + 1, length - 1);
 	if (place < 0 || (kind != FAULT_DIE && kind != FAULT_DROP && kind != FAULT_STOP))
 		return NULL;
 	fault->at[kind] = (enum phase)place;
@@ -70,10 +70,10 @@ static const char *parse_place(struct fault *fault, int kind, const char *text)
 }
 
 /* One "kind:R", "kind:R@PHASE" or "link:A-B"; returns what follows it, or NULL. */
-static const char *parse_one(struct fault *fault, const char *text)
+static const char *fault_parse_one(struct fault *fault, const char *text)
 {
 	size_t length = strcspn(text, ":");
-	int kind = find(kinds, FAULT_COUNT, text, length);
+	int kind = fault_find(kinds, FAULT_COUNT, text, length);
 
 	if (text[length] != ':')
 		return NULL;
@@ -89,7 +89,7 @@ static const char *parse_one(struct fault *fault, const char *text)
 
 int fault_parse(struct fault *fault, const char *text)
 {
-	while ((text = parse_one(fault, text)) && *text == ',')
+	while ((text = fault_parse_one(fault, text)) && *text == ',')
 		text++;
 	return text && *text == '\0' ? 0 : -1;
 }

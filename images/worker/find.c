@@ -46,7 +46,7 @@ static void pattern_of(const struct find *f, int rank, void *data)
 }
 
 /* Fills the send buffer with this rank's data, and the other one with what nobody sends. */
-static int fill(struct find *f, struct failure *err)
+static int find_fill(struct find *f, struct failure *err)
 {
 	const struct bench *bench = f->bench;
 	void *input = f->host ? f->host : f->send, *output = f->host ? f->host : f->recv;
@@ -59,7 +59,7 @@ static int fill(struct find *f, struct failure *err)
 }
 
 /* A slow rank or link takes twice as long: as long again as it has taken. */
-static void inject(const struct find *f, int peer, int64_t started_nsec)
+static void find_inject(const struct find *f, int peer, int64_t started_nsec)
 {
 	const struct bench *bench = f->bench;
 	int rank = bench->group->rank;
@@ -70,7 +70,7 @@ static void inject(const struct find *f, int peer, int64_t started_nsec)
 			;
 }
 
-static int exchange(struct find *f, int peer, float *usec, struct failure *err)
+static int find_exchange(struct find *f, int peer, float *usec, struct failure *err)
 {
 	const struct backend *backend = f->bench->backend;
 	void *state = f->bench->state;
@@ -87,7 +87,7 @@ static int exchange(struct find *f, int peer, float *usec, struct failure *err)
 		return -1;
 	if (backend->finish && backend->finish(state, &queue_usec, err) < 0)
 		return -1;
-	inject(f, peer, started);
+	find_inject(f, peer, started);
 	*usec = (float)(clock_nsec() - started) / 1000;
 	return 0;
 }
@@ -118,14 +118,14 @@ static int measure_here(struct find *f, int peer, bool first_time, struct failur
 {
 	float usec, least;
 
-	if (exchange(f, peer, &least, err) < 0)
+	if (find_exchange(f, peer, &least, err) < 0)
 		return -1;
 	if (first_time && verify(f, peer, err) < 0)
 		return -1;
 	if (f->sweeps == 1)
 		fault_strike(f->bench->fault, PHASE_PAIRS, f->bench->group->rank);
 	for (int i = 1; i < EXCHANGES; i++) {
-		if (exchange(f, peer, &usec, err) < 0)
+		if (find_exchange(f, peer, &usec, err) < 0)
 			return -1;
 		least = usec < least ? usec : least;
 	}
@@ -147,7 +147,7 @@ static int measure_pair(struct find *f, const struct turn *turn, bool first_time
 }
 
 /* Every pair once, beginning with another round each time; leaves this rank's times in `mine`. */
-static int sweep(struct find *f, bool first_time, struct failure *err)
+static int find_sweep(struct find *f, bool first_time, struct failure *err)
 {
 	const struct group *group = f->bench->group;
 	int rounds = schedule_rounds(&f->schedule);
@@ -193,7 +193,7 @@ void find_sentence(const struct group *group, const struct finding *finding, cha
 		finding->kind == FINDING_LINK ? "" : where, finding->usec, finding->normal);
 }
 
-static void blame(const struct group *group, const struct heat *heat, struct failure *failure)
+static void find_blame(const struct group *group, const struct heat *heat, struct failure *failure)
 {
 	const struct finding *worst = &heat->findings[0];
 	char text[320], more[32] = "";
@@ -208,7 +208,7 @@ static void blame(const struct group *group, const struct heat *heat, struct fai
 	failure->phase = PHASE_PAIRS;
 }
 
-static void show(const struct find *f, const struct heat *heat)
+static void find_show(const struct find *f, const struct heat *heat)
 {
 	char text[96];
 
@@ -220,19 +220,19 @@ static void show(const struct find *f, const struct heat *heat)
 /*
  * Rank 0, after each sweep. The pauses are of no regular length: what else runs may be regular too.
  */
-static void decide(const struct find *f, struct heat *heat, int64_t started_usec,
-		   struct decision *decision)
+static void find_decide(const struct find *f, struct heat *heat, int64_t started_usec,
+			struct decision *decision)
 {
 	judge_add(heat, f->all);
 	decision->again = !judge_enough(heat, (double)(clock_usec() - started_usec) / 1e6);
-	show(f, heat);
+	find_show(f, heat);
 	if (decision->again && heat->sweeps >= JUDGE_SWEEPS_LEAST)
 		usleep((unsigned)(clock_nsec() % PAUSE_USEC));
 	decision->suspect = -1;
 	if (heat->finding_count > 0 && heat->findings[0].kind == FINDING_RANK)
 		decision->suspect = heat->findings[0].rank;
 	if (!decision->again)
-		blame(f->bench->group, heat, &decision->failure);
+		find_blame(f->bench->group, heat, &decision->failure);
 }
 
 /* This rank's neighbour in @phase (0 or 1) of a ring of all ranks but @left_out, -1: none. */
@@ -276,7 +276,7 @@ static int time_ring(struct find *f, int left_out, double *least_usec, struct fa
 			f->number = first + 2 * step;
 			if (peer < 0)
 				control_begin(group->control, clock_usec());
-			else if (exchange(f, peer, &usec, err) < 0)
+			else if (find_exchange(f, peer, &usec, err) < 0)
 				return -1;
 		}
 		usec = (float)(clock_nsec() - begin) / 1000;
@@ -327,14 +327,14 @@ static int run_sweeps(struct find *f, struct report *report, struct failure *err
 	size_t bytes = (size_t)group->world * sizeof(*f->mine);
 	int64_t started = clock_usec();
 
-	if (fill(f, err) < 0)
+	if (find_fill(f, err) < 0)
 		return -1;
 	for (bool first_time = true; decision.again; first_time = false) {
-		if (sweep(f, first_time, err) < 0 ||
+		if (find_sweep(f, first_time, err) < 0 ||
 		    control_gather(group->control, f->mine, bytes, f->all, err) < 0)
 			return -1;
 		if (group->rank == 0)
-			decide(f, &report->heat, started, &decision);
+			find_decide(f, &report->heat, started, &decision);
 		if (control_share(group->control, &decision, sizeof(decision), err) < 0)
 			return -1;
 		f->sweeps++;

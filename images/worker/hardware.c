@@ -17,7 +17,7 @@
 /* PCI classes, without the programming interface. */
 enum { CLASS_ETHERNET = 0x0200, CLASS_INFINIBAND = 0x0207, CLASS_VGA = 0x0300, CLASS_3D = 0x0302 };
 
-static void path_of(char path[PATH_MAX], const char *name)
+static void hardware_path_of(char path[PATH_MAX], const char *name)
 {
 	const char *root = getenv("RINGUP_TEST_ROOT");
 
@@ -25,7 +25,7 @@ static void path_of(char path[PATH_MAX], const char *name)
 }
 
 /* The first line of @folder/@name; "" if there is none. */
-static void read_line(const char *folder, const char *name, char *text, size_t bytes)
+static void hardware_read_line(const char *folder, const char *name, char *text, size_t bytes)
 {
 	char path[PATH_MAX + 32];
 	int fd;
@@ -44,11 +44,11 @@ static double read_number(const char *folder, const char *name)
 {
 	char text[64];
 
-	read_line(folder, name, text, sizeof(text));
+	hardware_read_line(folder, name, text, sizeof(text));
 	return strtod(text, NULL); /* knows 0x too, and stops at " GT/s PCIe" */
 }
 
-static bool same_host(const struct group *group, int a, int b)
+static bool hardware_same_host(const struct group *group, int a, int b)
 {
 	return strcmp(group->members[a].host, group->members[b].host) == 0;
 }
@@ -57,7 +57,7 @@ bool hardware_speaks(const struct group *group)
 {
 	int first = 0;
 
-	while (!same_host(group, first, group->rank))
+	while (!hardware_same_host(group, first, group->rank))
 		first++;
 	return first == group->rank;
 }
@@ -65,7 +65,7 @@ bool hardware_speaks(const struct group *group)
 bool hardware_has_others(const struct group *group)
 {
 	for (int rank = 0; rank < group->world; rank++)
-		if (!same_host(group, rank, group->rank))
+		if (!hardware_same_host(group, rank, group->rank))
 			return true;
 	return false;
 }
@@ -103,12 +103,12 @@ static double find_fastest(char name[IF_NAMESIZE])
 	glob_t found = {.gl_pathc = 0};
 	double most = 0;
 
-	path_of(pattern, "/sys/class/net/*");
+	hardware_path_of(pattern, "/sys/class/net/*");
 	if (glob(pattern, 0, NULL, &found) == 0)
 		for (size_t i = 0; i < found.gl_pathc; i++) {
 			double speed = read_number(found.gl_pathv[i], "speed");
 
-			read_line(found.gl_pathv[i], "operstate", state, sizeof(state));
+			hardware_read_line(found.gl_pathv[i], "operstate", state, sizeof(state));
 			if (speed <= most || strcmp(state, "up") != 0)
 				continue;
 			most = speed;
@@ -128,7 +128,7 @@ static void check_interface(const struct group *group, struct warnings *warnings
 	if (!find_interface(address, own))
 		return;
 	snprintf(name, sizeof(name), "/sys/class/net/%s", own);
-	path_of(path, name);
+	hardware_path_of(path, name);
 	speed = read_number(path, "speed");
 	if (speed <= 0 || most <= speed)
 		return;
@@ -145,13 +145,13 @@ bool hardware_find_infiniband(char *name, size_t bytes)
 	glob_t ports = {.gl_pathc = 0};
 	bool found = false;
 
-	path_of(pattern, "/sys/class/infiniband/*/ports/*");
+	hardware_path_of(pattern, "/sys/class/infiniband/*/ports/*");
 	if (glob(pattern, 0, NULL, &ports) == 0)
 		for (size_t i = 0; i < ports.gl_pathc && !found; i++) {
 			const char *device =
 				strstr(ports.gl_pathv[i], "/infiniband/") + strlen("/infiniband/");
 
-			read_line(ports.gl_pathv[i], "state", state, sizeof(state));
+			hardware_read_line(ports.gl_pathv[i], "state", state, sizeof(state));
 			found = strstr(state, "ACTIVE") != NULL; /* "4: ACTIVE" */
 			snprintf(name, bytes, "%.*s/%s", (int)strcspn(device, "/"), device,
 				 strrchr(device, '/') + 1);
@@ -180,7 +180,7 @@ void hardware_check_network(const struct group *group, struct warnings *warnings
 }
 
 /* What it is, if it is of interest: "GPU" or "network card". */
-static const char *kind_of(const char *device)
+static const char *hardware_kind_of(const char *device)
 {
 	int class = (int)read_number(device, "class") >> 8;
 
@@ -194,7 +194,7 @@ static const char *kind_of(const char *device)
 
 static void check_device(const char *device, struct warnings *warnings)
 {
-	const char *kind = kind_of(device), *name = strrchr(device, '/') + 1;
+	const char *kind = hardware_kind_of(device), *name = strrchr(device, '/') + 1;
 	double width, most_width, speed, most_speed;
 	struct warning *new;
 
@@ -223,7 +223,7 @@ void hardware_check_pci(struct warnings *warnings)
 	char pattern[PATH_MAX];
 	glob_t found = {.gl_pathc = 0};
 
-	path_of(pattern, "/sys/bus/pci/devices/*");
+	hardware_path_of(pattern, "/sys/bus/pci/devices/*");
 	if (glob(pattern, 0, NULL, &found) == 0)
 		for (size_t i = 0; i < found.gl_pathc; i++)
 			check_device(found.gl_pathv[i], warnings);

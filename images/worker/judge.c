@@ -59,7 +59,7 @@ void judge_add(struct heat *heat, const float *all)
 	heat->sweeps++;
 }
 
-static int by_value(const void *a, const void *b)
+static int judge_by_value(const void *a, const void *b)
 {
 	float x = *(const float *)a, y = *(const float *)b;
 
@@ -87,7 +87,7 @@ static void take_times(const struct heat *heat, float *times)
 				list[count] = heat->kept[(size_t)s * cells(heat) + at];
 				count += list[count] > 0;
 			}
-			qsort(list, (size_t)count, sizeof(*list), by_value);
+			qsort(list, (size_t)count, sizeof(*list), judge_by_value);
 			for (size_t i = 0; i < (size_t)PLACES; i++)
 				times[i * cells(heat) + at] = times[i * cells(heat) + mirror] =
 					at_place(list, count, places[i]);
@@ -111,7 +111,7 @@ static float spread_of(const struct heat *heat, const float *times, float *list)
 				if (usec > 0 && (heat->host[a] != heat->host[b]) == across)
 					list[count++] = usec;
 			}
-		qsort(list, (size_t)count, sizeof(*list), by_value);
+		qsort(list, (size_t)count, sizeof(*list), judge_by_value);
 		if (count > 0)
 			spread *= at_place(list, count, 50) / at_place(list, count, 10);
 	}

@@ -59,7 +59,8 @@ struct caller {
 };
 
 /* Reads on; true if the caller is done with, as a link or turned away. */
-static bool hear(const struct group *group, const struct link_taker *taker, struct caller *caller)
+static bool links_hear(const struct group *group, const struct link_taker *taker,
+		       struct caller *caller)
 {
 	const struct link_hello *hello = &caller->hello;
 	ssize_t got = net_recv_some(caller->fd, (char *)&caller->hello + caller->have,
@@ -83,7 +84,7 @@ struct callers {
 	int count;
 };
 
-static void forget(struct callers *callers, int index)
+static void links_forget(struct callers *callers, int index)
 {
 	callers->count--;
 	memmove(&callers->list[index], &callers->list[index + 1],
@@ -96,14 +97,14 @@ static void take_call(struct callers *callers, int fd)
 {
 	if (callers->count == LINK_STRANGERS_MAX) {
 		close(callers->list[0].fd);
-		forget(callers, 0);
+		links_forget(callers, 0);
 	}
 	callers->list[callers->count++] =
 		(struct caller){.fd = fd, .deadline_usec = clock_usec() + LINK_HELLO_USEC};
 }
 
-static void answer(const struct group *group, const struct link_taker *taker,
-		   struct callers *callers)
+static void links_answer(const struct group *group, const struct link_taker *taker,
+			 struct callers *callers)
 {
 	struct pollfd polls[LINK_STRANGERS_MAX + 1];
 	int known = callers->count, fd;
@@ -113,11 +114,11 @@ static void answer(const struct group *group, const struct link_taker *taker,
 	polls[known] = (struct pollfd){.fd = group->listener, .events = POLLIN};
 	poll(polls, (nfds_t)known + 1, LINK_POLL_MSEC);
 	for (int i = known - 1; i >= 0; i--)
-		if (hear(group, taker, &callers->list[i]))
-			forget(callers, i);
+		if (links_hear(group, taker, &callers->list[i]))
+			links_forget(callers, i);
 	for (int i = 0; i < LINK_STRANGERS_MAX && (fd = net_accept(group->listener)) >= 0; i++) {
 		take_call(callers, fd);
-		if (hear(group, taker, &callers->list[callers->count - 1]))
+		if (links_hear(group, taker, &callers->list[callers->count - 1]))
 			callers->count--;
 	}
 }
@@ -130,7 +131,7 @@ int link_accept(const struct group *group, const struct link_taker *taker, int64
 	while ((missing = taker->missing(taker->arg)) >= 0 && clock_usec() < deadline_usec &&
 	       !control_failed(group->control)) {
 		control_awaits(group->control, missing, 0);
-		answer(group, taker, &callers);
+		links_answer(group, taker, &callers);
 	}
 	control_awaits(group->control, -1, 0);
 	for (int i = 0; i < callers.count; i++)

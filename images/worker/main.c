@@ -88,7 +88,7 @@ static int collect_warnings(struct story *story, const struct bench *bench, stru
 }
 
 /* From the table of members to the last barrier. */
-static int work(struct story *story, const struct backend *backend, struct failure *err)
+static int main_work(struct story *story, const struct backend *backend, struct failure *err)
 {
 	const struct options *options = story->options;
 	struct bench bench = {.group = &story->group,
@@ -133,7 +133,7 @@ static int take_part(struct story *story, const struct backend *backend, const i
 	*alone = true;
 	if (!story->group.control)
 		return -1;
-	if (work(story, backend, err) < 0) {
+	if (main_work(story, backend, err) < 0) {
 		*alone = control_raise(story->group.control, err);
 		return -1;
 	}

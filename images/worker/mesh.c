@@ -23,7 +23,7 @@ void mesh_init(struct mesh *mesh, const struct group *group)
 		mesh->fds[rank] = -1;
 }
 
-static bool take(void *arg, int rank, int purpose, int fd)
+static bool mesh_take(void *arg, int rank, int purpose, int fd)
 {
 	struct mesh *mesh = arg;
 
@@ -33,7 +33,7 @@ static bool take(void *arg, int rank, int purpose, int fd)
 	return true;
 }
 
-static int missing(const void *arg)
+static int mesh_missing(const void *arg)
 {
 	const struct mesh *mesh = arg;
 
@@ -45,10 +45,10 @@ static int missing(const void *arg)
 	return -1;
 }
 
-static int no_call(const struct mesh *mesh, struct failure *err)
+static int mesh_no_call(const struct mesh *mesh, struct failure *err)
 {
 	const struct group *group = mesh->group;
-	int peer = missing(mesh);
+	int peer = mesh_missing(mesh);
 
 	return failure_set(
 		err, STATUS_TIMEOUT, peer, group->members[peer].host,
@@ -59,10 +59,10 @@ static int no_call(const struct mesh *mesh, struct failure *err)
 /* Takes calls until that of `wanted` has come, or all. */
 static int await_calls(struct mesh *mesh, struct failure *err)
 {
-	const struct link_taker taker = {.take = take, .missing = missing, .arg = mesh};
+	const struct link_taker taker = {.take = mesh_take, .missing = mesh_missing, .arg = mesh};
 	int64_t deadline = clock_usec() + mesh->group->timeout_usec;
 
-	return link_accept(mesh->group, &taker, deadline) == 0 ? 0 : no_call(mesh, err);
+	return link_accept(mesh->group, &taker, deadline) == 0 ? 0 : mesh_no_call(mesh, err);
 }
 
 int mesh_link(struct mesh *mesh, int peer, struct failure *err)

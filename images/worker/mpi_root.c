@@ -30,7 +30,7 @@ struct meeting {
 
 static char late[160];
 
-static void give_up(int signal_number)
+static void mpi_root_give_up(int signal_number)
 {
 	ssize_t ignored = write(STDERR_FILENO, late, strlen(late));
 
@@ -39,7 +39,7 @@ static void give_up(int signal_number)
 	_exit(STATUS_TIMEOUT);
 }
 
-static size_t copy_bytes(const struct sockaddr *from, uint8_t to[16])
+static size_t mpi_root_copy_bytes(const struct sockaddr *from, uint8_t to[16])
 {
 	if (from->sa_family == AF_INET) {
 		memcpy(to, &((const struct sockaddr_in *)from)->sin_addr, 4);
@@ -68,8 +68,8 @@ static void list_addresses(struct address list[ADDRESSES_MAX])
 			    at->ifa_addr->sa_family != families[f] ||
 			    (at->ifa_flags & (IFF_UP | IFF_LOOPBACK)) != IFF_UP)
 				continue;
-			copy_bytes(at->ifa_addr, new->bytes);
-			copy_bytes(at->ifa_netmask, new->mask);
+			mpi_root_copy_bytes(at->ifa_addr, new->bytes);
+			mpi_root_copy_bytes(at->ifa_netmask, new->mask);
 			if (families[f] == AF_INET6 && new->bytes[0] == 0xfe &&
 			    (new->bytes[1] & 0xc0) == 0x80)
 				continue; /* link-local: of use with an interface only */
@@ -96,7 +96,7 @@ static bool is_near(const struct address *a, const struct address *own)
 
 /* One of a network that this host is in, too. An address that this host has itself is not rank 0's
  * from here (every host's docker0 has the same). NULL: rank 0 is here. */
-static const struct address *choose(const struct address list[ADDRESSES_MAX])
+static const struct address *mpi_root_choose(const struct address list[ADDRESSES_MAX])
 {
 	struct address own[ADDRESSES_MAX];
 	const struct address *best = NULL;
@@ -162,9 +162,9 @@ static void name_address(const struct address *at, char name[ADDRESS_BYTES])
 }
 
 /* Who is on rank 0's host listens on all addresses, as it does; rendezvous.c tells the others. */
-static void take(struct options *o, const struct meeting *meeting)
+static void mpi_root_take(struct options *o, const struct meeting *meeting)
 {
-	const struct address *at = o->rank == 0 ? NULL : choose(meeting->addresses);
+	const struct address *at = o->rank == 0 ? NULL : mpi_root_choose(meeting->addresses);
 	char name[ADDRESS_BYTES] = "0.0.0.0";
 
 	if (at)
@@ -188,7 +188,7 @@ int mpi_root(struct options *options, struct failure *err)
 		late, sizeof(late),
 		"allreduce: error: in phase join MPI did not bring the ranks together within %d s; say where rank 0 listens with --root HOST:PORT\n",
 		options->timeout_sec);
-	signal(SIGALRM, give_up);
+	signal(SIGALRM, mpi_root_give_up);
 	alarm((unsigned)options->timeout_sec);
 	rc = plugin->meet(&meeting, sizeof(meeting), processes, why, sizeof(why));
 	if (rc == 0 && strcmp(options->backend, "mpi") != 0)
@@ -197,6 +197,6 @@ int mpi_root(struct options *options, struct failure *err)
 	signal(SIGALRM, SIG_DFL);
 	if (rc < 0)
 		return failure_set(err, STATUS_USAGE, -1, "", "%s", why);
-	take(options, &meeting);
+	mpi_root_take(options, &meeting);
 	return 0;
 }

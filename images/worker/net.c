@@ -140,7 +140,7 @@ void net_limit_send(int fd, int bytes)
 }
 
 /* Waits until @fd is ready for @events. */
-static int wait_ready(int fd, short events, int64_t deadline_usec)
+static int net_wait_ready(int fd, short events, int64_t deadline_usec)
 {
 	for (;;) {
 		struct pollfd ready = {.fd = fd, .events = events};
@@ -155,9 +155,9 @@ static int wait_ready(int fd, short events, int64_t deadline_usec)
 	}
 }
 
-static int finish_connect(int fd, int64_t deadline_usec)
+static int net_finish_connect(int fd, int64_t deadline_usec)
 {
-	int error = 0, rc = wait_ready(fd, POLLOUT, deadline_usec);
+	int error = 0, rc = net_wait_ready(fd, POLLOUT, deadline_usec);
 	socklen_t bytes = sizeof(error);
 
 	if (rc < 0)
@@ -178,7 +178,7 @@ int net_connect(const struct endpoint *endpoint, int64_t deadline_usec)
 	rc = connect(fd, (const struct sockaddr *)&endpoint->addr, endpoint->bytes) < 0 ? -errno
 											: 0;
 	if (rc == -EINPROGRESS)
-		rc = finish_connect(fd, deadline_usec);
+		rc = net_finish_connect(fd, deadline_usec);
 	if (rc < 0) {
 		close(fd);
 		return rc;
@@ -228,7 +228,7 @@ int net_send(int fd, const void *data, size_t bytes, int64_t deadline_usec)
 		next += sent;
 		bytes -= (size_t)sent;
 		if (sent == 0) {
-			int rc = wait_ready(fd, POLLOUT, deadline_usec);
+			int rc = net_wait_ready(fd, POLLOUT, deadline_usec);
 
 			if (rc < 0)
 				return rc;
@@ -249,7 +249,7 @@ int net_recv(int fd, void *data, size_t bytes, int64_t deadline_usec)
 		next += got;
 		bytes -= (size_t)got;
 		if (got == 0) {
-			int rc = wait_ready(fd, POLLIN, deadline_usec);
+			int rc = net_wait_ready(fd, POLLIN, deadline_usec);
 
 			if (rc < 0)
 				return rc;
@@ -258,14 +258,14 @@ int net_recv(int fd, void *data, size_t bytes, int64_t deadline_usec)
 	return 0;
 }
 
-static void drain(int fd, int64_t deadline_usec)
+static void net_drain(int fd, int64_t deadline_usec)
 {
 	char waste[4096];
 
 	while (clock_usec() < deadline_usec) {
 		ssize_t got = net_recv_some(fd, waste, sizeof(waste));
 
-		if (got < 0 || (got == 0 && wait_ready(fd, POLLIN, deadline_usec) < 0))
+		if (got < 0 || (got == 0 && net_wait_ready(fd, POLLIN, deadline_usec) < 0))
 			return;
 	}
 }
@@ -280,7 +280,7 @@ void net_close_all(const int *fds, int count, int64_t most_usec)
 	for (int i = 0; i < count; i++) {
 		if (fds[i] < 0)
 			continue;
-		drain(fds[i], deadline);
+		net_drain(fds[i], deadline);
 		close(fds[i]);
 	}
 }

@@ -148,7 +148,7 @@ int options_size(const char *text, uint64_t *bytes)
 	return *bytes <= BYTES_MAX ? 0 : -1;
 }
 
-static int bad(struct failure *err, const char *what, const char *text, const char *wanted)
+static int options_bad(struct failure *err, const char *what, const char *text, const char *wanted)
 {
 	return failure_set(err, STATUS_USAGE, -1, "", "%s '%s': %s; see allreduce --help", what,
 			   text, wanted);
@@ -167,14 +167,14 @@ static int parse_int(const char *name, const char *text, long low, long high, in
 		return 0;
 	}
 	snprintf(wanted, sizeof(wanted), "a number from %ld to %ld is needed", low, high);
-	return bad(err, name, text, wanted);
+	return options_bad(err, name, text, wanted);
 }
 
 static int parse_text(const char *name, const char *text, char *out, size_t bytes,
 		      struct failure *err)
 {
 	if (!*text || strlen(text) >= bytes)
-		return bad(err, name, text, "empty or too long");
+		return options_bad(err, name, text, "empty or too long");
 	snprintf(out, bytes, "%s", text);
 	return 0;
 }
@@ -185,7 +185,7 @@ static int parse_real(const char *name, const char *text, double *out, struct fa
 
 	*out = strtod(text, &end);
 	if (end == text || *end != '\0' || !isfinite(*out) || *out < 0)
-		return bad(err, name, text, "a number, 0 or more, is needed");
+		return options_bad(err, name, text, "a number, 0 or more, is needed");
 	return 0;
 }
 
@@ -197,11 +197,11 @@ static int parse_workload(int opt, const char *text, struct workload *w, struct 
 	switch (opt) {
 	case 'b':
 		return options_size(text, &w->first_bytes) < 0
-			       ? bad(err, "-b", text, "a size such as 8 or 64K is needed")
+			       ? options_bad(err, "-b", text, "a size such as 8 or 64K is needed")
 			       : 0;
 	case 'e':
 		return options_size(text, &w->last_bytes) < 0
-			       ? bad(err, "-e", text, "a size such as 8 or 64K is needed")
+			       ? options_bad(err, "-e", text, "a size such as 8 or 64K is needed")
 			       : 0;
 	case 'f':
 		rc = parse_int("-f", text, 2, 1024, &number, err);
@@ -219,15 +219,17 @@ static int parse_workload(int opt, const char *text, struct workload *w, struct 
 		number = dtype_parse(text);
 		w->type = (uint32_t)number;
 		return number < 0
-			       ? bad(err, "-d", text,
-				     "f32, f16, bf16, f8e4m3, f8e5m2, f64, i32, i64 or u8 is needed")
+			       ? options_bad(
+					 err, "-d", text,
+					 "f32, f16, bf16, f8e4m3, f8e5m2, f64, i32, i64 or u8 is needed")
 			       : 0;
 	case OPT_COLLECTIVE:
 		number = collective_parse(text);
 		w->collective = (uint32_t)number;
 		return number < 0
-			       ? bad(err, "--collective", text,
-				     "all_reduce, reduce_scatter, all_gather, broadcast, alltoall or sendrecv is needed")
+			       ? options_bad(
+					 err, "--collective", text,
+					 "all_reduce, reduce_scatter, all_gather, broadcast, alltoall or sendrecv is needed")
 			       : 0;
 	case 'r':
 		rc = parse_int("-r", text, 0, WORLD_MAX - 1, &number, err);
@@ -236,7 +238,8 @@ static int parse_workload(int opt, const char *text, struct workload *w, struct 
 	default:
 		number = op_parse(text);
 		w->op = (uint32_t)number;
-		return number < 0 ? bad(err, "-o", text, "sum, prod, min, max or avg is needed")
+		return number < 0 ? options_bad(err, "-o", text,
+						"sum, prod, min, max or avg is needed")
 				  : 0;
 	}
 }
@@ -245,11 +248,11 @@ static int parse_root(const char *text, struct options *o, struct failure *err)
 {
 	if (net_split(text, o->root_host, sizeof(o->root_host), o->root_port,
 		      sizeof(o->root_port)) < 0)
-		return bad(err, "--root", text, "HOST:PORT is needed");
+		return options_bad(err, "--root", text, "HOST:PORT is needed");
 	return 0;
 }
 
-static int parse_one(int opt, const char *text, struct options *o, struct failure *err)
+static int options_parse_one(int opt, const char *text, struct options *o, struct failure *err)
 {
 	switch (opt) {
 	case OPT_PROCS:
@@ -276,8 +279,8 @@ static int parse_one(int opt, const char *text, struct options *o, struct failur
 		return parse_real("--min-percent", text, &o->expect.min_percent, err);
 	case OPT_FAULT:
 		if (fault_parse(&o->fault, text) < 0)
-			return bad(err, "--fault-inject", text,
-				   "kind:RANK is needed, such as corrupt:1");
+			return options_bad(err, "--fault-inject", text,
+					   "kind:RANK is needed, such as corrupt:1");
 		return 0;
 	case OPT_NO_SHM:
 		o->no_shm = true;
@@ -334,17 +337,19 @@ static int check_backend(const struct options *o, struct failure *err)
 	const struct backend *backend = backend_find(o->backend);
 
 	if (!backend)
-		return bad(err, "--backend", o->backend, "auto, cpu, mpi or nccl is needed");
+		return options_bad(err, "--backend", o->backend,
+				   "auto, cpu, mpi or nccl is needed");
 	if (o->workload.graph && !backend->record)
-		return bad(err, "--graph with --backend", o->backend, "it has no graphs; nccl has");
+		return options_bad(err, "--graph with --backend", o->backend,
+				   "it has no graphs; nccl has");
 	if (o->workload.registers && !backend->registers)
-		return bad(err, "--register with --backend", o->backend,
-			   "it registers no buffers; nccl does");
+		return options_bad(err, "--register with --backend", o->backend,
+				   "it registers no buffers; nccl does");
 	return 0;
 }
 
 /* Fills the gaps and refuses combinations that make no sense. */
-static int complete(struct options *o, struct failure *err)
+static int options_complete(struct options *o, struct failure *err)
 {
 	int ranks_here = o->procs > 0 ? o->procs : 1;
 
@@ -389,16 +394,16 @@ static int complete(struct options *o, struct failure *err)
 }
 
 /* What getopt_long() did not take. A letter may stand among others, so @word is not always it. */
-static void refuse(int opt, const char *word, struct failure *err)
+static void options_refuse(int opt, const char *word, struct failure *err)
 {
 	const char letter[] = {'-', (char)optopt, '\0'};
 
 	if (opt == ':')
-		bad(err, "option", word, "it needs a value");
+		options_bad(err, "option", word, "it needs a value");
 	else if (optopt >= OPT_PROCS)
-		bad(err, "option", word, "it takes no value");
+		options_bad(err, "option", word, "it takes no value");
 	else
-		bad(err, "option", optopt ? letter : word, "unknown");
+		options_bad(err, "option", optopt ? letter : word, "unknown");
 }
 
 enum options_result options_parse(int argc, char **argv, struct options *options,
@@ -418,17 +423,17 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 			return OPTIONS_DONE;
 		}
 		if (opt == '?' || opt == ':') {
-			refuse(opt, argv[optind - 1], err);
+			options_refuse(opt, argv[optind - 1], err);
 			return OPTIONS_BAD;
 		}
-		if (parse_one(opt, optarg, options, err) < 0)
+		if (options_parse_one(opt, optarg, options, err) < 0)
 			return OPTIONS_BAD;
 	}
 	if (optind < argc) {
-		bad(err, "argument", argv[optind], "not expected");
+		options_bad(err, "argument", argv[optind], "not expected");
 		return OPTIONS_BAD;
 	}
 	if (options->versions)
 		return OPTIONS_VERSIONS;
-	return complete(options, err) < 0 ? OPTIONS_BAD : OPTIONS_RUN;
+	return options_complete(options, err) < 0 ? OPTIONS_BAD : OPTIONS_RUN;
 }

@@ -113,7 +113,7 @@ void output_row(void *arg, const struct result *out_of_place, const struct resul
 	fflush(stdout);
 }
 
-static void print_result(const struct options *options, int world, const struct result *r)
+static void output_print_result(const struct options *options, int world, const struct result *r)
 {
 	printf("{\"bytes\": %" PRIu64 ", \"count\": %" PRIu64
 	       ", \"type\": \"%s\", \"op\": \"%s\", \"inplace\": %s, \"usec\": %.3f, \"min_usec\": %.3f, \"max_usec\": %.3f, \"p50_usec\": %.3f, \"p99_usec\": %.3f, \"algbw\": %.6f, \"busbw\": %.6f, \"wrong\": %" PRIu64
@@ -127,7 +127,7 @@ static void print_result(const struct options *options, int world, const struct 
 	printf("]}");
 }
 
-static void print_failure(const struct failure *failure, const struct mismatch *first)
+static void output_print_failure(const struct failure *failure, const struct mismatch *first)
 {
 	printf("{\"rank\": %d, ", failure->rank);
 	json_pair("host", failure->host);
@@ -160,7 +160,7 @@ static void print_finding(const struct group *group, const struct finding *findi
 }
 
 /* The pair matrix: microseconds of an exchange, null where none was made. */
-static void print_pairs(const struct group *group, const struct heat *heat)
+static void output_print_pairs(const struct group *group, const struct heat *heat)
 {
 	if (!heat->usec) {
 		printf("null");
@@ -195,7 +195,7 @@ static void print_pairs(const struct group *group, const struct heat *heat)
 	printf("]}");
 }
 
-static void print_sgd(const struct sgd *sgd)
+static void output_print_sgd(const struct sgd *sgd)
 {
 	if (sgd->count == 0) {
 		printf("null");
@@ -259,8 +259,8 @@ static void print_warnings(const struct group *group, const struct report *repor
 	}
 }
 
-static void print_json(const struct options *options, const struct group *group,
-		       const struct report *report, const struct failure *failure)
+static void output_print_json(const struct options *options, const struct group *group,
+			      const struct report *report, const struct failure *failure)
 {
 	printf("{\"schema\": 1, \"program\": \"allreduce\", \"version\": \"%s\", ",
 	       ALLREDUCE_VERSION);
@@ -273,23 +273,23 @@ static void print_json(const struct options *options, const struct group *group,
 	printf(",\n  \"results\": [");
 	for (size_t i = 0; i < report->count; i++) {
 		printf("%s\n    ", i ? "," : "");
-		print_result(options, group->world, &report->results[i]);
+		output_print_result(options, group->world, &report->results[i]);
 	}
 	printf("],\n  \"ranks\": [");
 	print_ranks(group);
 	printf("],\n  \"warnings\": [");
 	print_warnings(group, report);
 	printf("],\n  \"pairs\": ");
-	print_pairs(group, &report->heat);
+	output_print_pairs(group, &report->heat);
 	printf(",\n  \"sgd\": ");
-	print_sgd(&report->sgd);
+	output_print_sgd(&report->sgd);
 	printf(",\n  \"expected\": ");
 	expect_print_json(&options->expect, report);
 	printf(",\n  \"failure\": ");
 	if (failure->status == STATUS_PASS)
 		printf("null");
 	else
-		print_failure(failure, &report->first);
+		output_print_failure(failure, &report->first);
 	printf("}\n");
 }
 
@@ -355,7 +355,7 @@ int output_verdict(const struct options *options, const struct group *group,
 
 	end_progress(options);
 	if (options->json)
-		print_json(options, group, report, failure);
+		output_print_json(options, group, report, failure);
 	else if (!options->quiet) {
 		show_pairs(group, &report->heat);
 		show_sgd(&report->sgd);

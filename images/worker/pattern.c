@@ -100,8 +100,8 @@ void pattern_fill(const struct pattern *pattern, int rank, void *data, size_t co
 }
 
 /* What one period of @span holds, from its first element on. */
-static void expect(const struct pattern *p, const struct span *span, unsigned char *table,
-		   size_t count)
+static void pattern_expect(const struct pattern *p, const struct span *span, unsigned char *table,
+			   size_t count)
 {
 	size_t element_bytes = dtype_bytes(p->type);
 
@@ -147,7 +147,7 @@ void pattern_check(const struct pattern *pattern, const struct span *span, const
 	size_t element_bytes = dtype_bytes(pattern->type);
 	const unsigned char *in = data;
 
-	expect(pattern, span, table, count < PATTERN_PERIOD ? count : PATTERN_PERIOD);
+	pattern_expect(pattern, span, table, count < PATTERN_PERIOD ? count : PATTERN_PERIOD);
 	for (size_t base = 0; base < count; base += PATTERN_PERIOD) {
 		size_t block = count - base < PATTERN_PERIOD ? count - base : PATTERN_PERIOD;
 		const unsigned char *got = in + base * element_bytes;

@@ -39,7 +39,7 @@ static void send_abort(int fd, const struct failure *failure)
 		net_send(fd, failure, sizeof(*failure), deadline);
 }
 
-static void forget(struct reception *r, int index)
+static void reception_forget(struct reception *r, int index)
 {
 	r->count--;
 	memmove(&r->strangers[index], &r->strangers[index + 1],
@@ -63,7 +63,7 @@ static void turn_away(struct reception *r, int index, const char *why, const cha
 		send_abort(fd, &failure);
 	}
 	close(fd);
-	forget(r, index);
+	reception_forget(r, index);
 }
 
 static void take_stranger(struct reception *r)
@@ -132,11 +132,11 @@ static void admit(struct reception *r, int index)
 	r->intros[rank] = s->hello.intro;
 	memcpy(r->intros[rank].member.host, greeting->host, sizeof(greeting->host));
 	name_version(greeting, r->intros[rank].member.version);
-	forget(r, index);
+	reception_forget(r, index);
 }
 
 /* Reads on from a stranger. Returns true if it is still one. */
-static bool hear(struct reception *r, int index)
+static bool reception_hear(struct reception *r, int index)
 {
 	struct stranger *s = &r->strangers[index];
 	const struct greeting *greeting = &s->hello.greeting;
@@ -161,7 +161,7 @@ static bool hear(struct reception *r, int index)
 		return false;
 	}
 	if (!greeted && greeting->protocol == PROTOCOL)
-		return hear(r, index);
+		return reception_hear(r, index);
 	admit(r, index);
 	return false;
 }
@@ -176,7 +176,7 @@ static void listen_to_all(struct reception *r, int64_t deadline)
 		polls[i] = (struct pollfd){.fd = r->strangers[i].fd, .events = POLLIN};
 	poll(polls, (nfds_t)count + 1, clock_left_msec(deadline, 100));
 	for (int i = count - 1; i >= 0; i--) {
-		if (polls[i].revents && !hear(r, i))
+		if (polls[i].revents && !reception_hear(r, i))
 			continue;
 		if (clock_usec() >= r->strangers[i].deadline_usec)
 			turn_away(r, i, "it says nothing", NULL);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static int number_of(const struct ring *ring, int leader)
+static int ring_collective_number_of(const struct ring *ring, int leader)
 {
 	return ring->begin[leader + 1] - ring->begin[leader];
 }
@@ -24,14 +24,16 @@ static int most_ranks(const struct ring *ring)
 	int most = 0;
 
 	for (int leader = 0; leader < ring->count; leader++)
-		most = number_of(ring, leader) > most ? number_of(ring, leader) : most;
+		most = ring_collective_number_of(ring, leader) > most
+			       ? ring_collective_number_of(ring, leader)
+			       : most;
 	return most;
 }
 
 /* Copies a leader's blocks between @vector, where they are in the order of the ranks, and @packed,
  * where they are together. */
-static void pack(const struct ring *ring, int leader, size_t block_bytes, unsigned char *vector,
-		 unsigned char *packed, bool unpack)
+static void ring_collective_pack(const struct ring *ring, int leader, size_t block_bytes,
+				 unsigned char *vector, unsigned char *packed, bool unpack)
 {
 	for (int i = ring->begin[leader]; i < ring->begin[leader + 1]; i++) {
 		unsigned char *block = vector + (size_t)ring->order[i] * block_bytes;
@@ -48,18 +50,20 @@ int ring_allgather(struct ring *ring, void *vector, size_t block_bytes, struct f
 	size_t each = (size_t)most_ranks(ring) * block_bytes;
 
 	if (ring_is_small(ring->count, each)) {
-		pack(ring, ring->me, block_bytes, vector, ring->scratch, false);
+		ring_collective_pack(ring, ring->me, block_bytes, vector, ring->scratch, false);
 		if (ring_gather_small(ring, ring->scratch, each, err) < 0)
 			return -1;
 		for (int place = 1; place < ring->count; place++)
-			pack(ring, (ring->me - place + ring->count) % ring->count, block_bytes,
-			     vector, ring->gathered + (size_t)place * each, true);
+			ring_collective_pack(ring, (ring->me - place + ring->count) % ring->count,
+					     block_bytes, vector,
+					     ring->gathered + (size_t)place * each, true);
 		return 0;
 	}
 	for (int step = 0; step < ring->count; step++)
 		flow.count = add_blocks(ring, ring->me - step, block_bytes, flow.count);
-	flow.first = (size_t)number_of(ring, ring->me);
-	flow.sends = flow.count - (size_t)number_of(ring, (ring->me + 1) % ring->count);
+	flow.first = (size_t)ring_collective_number_of(ring, ring->me);
+	flow.sends =
+		flow.count - (size_t)ring_collective_number_of(ring, (ring->me + 1) % ring->count);
 	return flow_run(&flow);
 }
 
@@ -80,8 +84,9 @@ int ring_reduce_scatter(struct ring *ring, const void *src, void *vector, size_t
 		return ring_allreduce(ring, src, vector, all * block_count, type, op, divisor, err);
 	for (int step = 1; step <= ring->count; step++)
 		flow.count = add_blocks(ring, ring->me - step, block_bytes, flow.count);
-	flow.first = (size_t)number_of(ring, (ring->me - 1 + ring->count) % ring->count);
-	flow.sends = flow.scaled = flow.count - (size_t)number_of(ring, ring->me);
+	flow.first =
+		(size_t)ring_collective_number_of(ring, (ring->me - 1 + ring->count) % ring->count);
+	flow.sends = flow.scaled = flow.count - (size_t)ring_collective_number_of(ring, ring->me);
 	flow.reduced = flow.count;
 	return flow_run(&flow);
 }

@@ -60,7 +60,7 @@ int ring_lost(const struct ring *ring, int link, bool out, int error, struct fai
 			   host, ring->group->rank, strerror(error));
 }
 
-static bool take(void *arg, int rank, int link, int fd)
+static bool ring_links_take(void *arg, int rank, int link, int fd)
 {
 	struct ring *ring = arg;
 
@@ -71,7 +71,7 @@ static bool take(void *arg, int rank, int link, int fd)
 	return true;
 }
 
-static int missing(const void *arg)
+static int ring_links_missing(const void *arg)
 {
 	const struct ring *ring = arg;
 
@@ -81,10 +81,10 @@ static int missing(const void *arg)
 	return -1;
 }
 
-static int no_call(const struct ring *ring, struct failure *err)
+static int ring_links_no_call(const struct ring *ring, struct failure *err)
 {
 	const struct group *group = ring->group;
-	int rank = missing(ring);
+	int rank = ring_links_missing(ring);
 
 	return failure_set(
 		err, STATUS_TIMEOUT, rank, group->members[rank].host,
@@ -115,7 +115,8 @@ int ring_open(struct ring *ring, const struct group *group, const int *leaders, 
 	      const int *leader_of, bool crowded, struct failure *err)
 {
 	int64_t deadline = clock_usec() + group->timeout_usec;
-	const struct link_taker taker = {.take = take, .missing = missing, .arg = ring};
+	const struct link_taker taker = {
+		.take = ring_links_take, .missing = ring_links_missing, .arg = ring};
 
 	memset(ring, 0, sizeof(*ring));
 	ring->group = group;
@@ -140,7 +141,7 @@ int ring_open(struct ring *ring, const struct group *group, const int *leaders, 
 		if (crowded && net_is_inside(ring->out[link]))
 			net_limit_send(ring->out[link], CROWDED_SEND_BYTES);
 	}
-	return link_accept(group, &taker, deadline) == 0 ? 0 : no_call(ring, err);
+	return link_accept(group, &taker, deadline) == 0 ? 0 : ring_links_no_call(ring, err);
 }
 
 void ring_release(struct ring *ring)

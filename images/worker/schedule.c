@@ -47,7 +47,7 @@ static void pair_of(const struct schedule *s, int round, int index, int *a, int 
 }
 
 /* Whether both may run beside what runs already; if so they do. */
-static bool start(struct schedule *s, int a, int b, int running)
+static bool schedule_start(struct schedule *s, int a, int b, int running)
 {
 	int *busy_a = &s->busy[s->machine[a]], *busy_b = &s->busy[s->machine[b]];
 
@@ -72,10 +72,10 @@ int schedule_round(struct schedule *s, int round, struct turn *turn)
 		pair_of(s, round, index, &a, &b);
 		if (a >= s->world || b >= s->world)
 			continue;
-		if (batches == 0 || !start(s, a, b, running)) {
+		if (batches == 0 || !schedule_start(s, a, b, running)) {
 			memset(s->busy, 0, (size_t)s->world * sizeof(int));
 			batches++;
-			start(s, a, b, running = 0);
+			schedule_start(s, a, b, running = 0);
 		}
 		running++;
 		if (a != s->rank && b != s->rank)

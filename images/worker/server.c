@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void strike(const struct server *s, int step)
+static void server_strike(const struct server *s, int step)
 {
 	if (step == s->steps / 2)
 		fault_strike(s->fault, s->async ? PHASE_ASYNC : PHASE_SERVER, s->group->rank);
@@ -38,7 +38,7 @@ static int learn_along(const struct server *s, float *weights, double *busy_usec
 
 		sgd_learn(weights, s->digits, step, s->group->rank - 1, s->group->world - 1,
 			  vector);
-		strike(s, step);
+		server_strike(s, step);
 		begin = clock_nsec();
 		control_begin(s->group->control, begin / 1000);
 		rc = mesh_move(s->mesh, 0, true, vector, SGD_BYTES, err);
@@ -97,7 +97,7 @@ static int serve_one(const struct server *s, struct learner *learner, int rank, 
 	learner->have = 0;
 	learner->left--;
 	if (rank == 1)
-		strike(s, s->steps - learner->left);
+		server_strike(s, s->steps - learner->left);
 	share = (double)learner->vector[NETWORK_WEIGHTS] / SGD_BATCH;
 	*loss += share * (learner->left == 0);
 	network_step(weights, learner->vector, SGD_RATE / SGD_BATCH);
@@ -150,7 +150,7 @@ static int serve_at_once(const struct server *s, struct learner *learners, float
 	return rc;
 }
 
-static int serve(const struct server *s, float *weights, double *loss, struct failure *err)
+static int server_serve(const struct server *s, float *weights, double *loss, struct failure *err)
 {
 	int world = s->group->world, rc;
 	struct learner *learners = calloc((size_t)world, sizeof(*learners));
@@ -169,7 +169,7 @@ static int serve(const struct server *s, float *weights, double *loss, struct fa
 		rc = serve_at_once(s, learners, weights, loss, err);
 	for (int step = 0; step < s->steps && !s->async && rc == 0; step++) {
 		control_begin(s->group->control, clock_usec());
-		strike(s, step);
+		server_strike(s, step);
 		rc = serve_in_step(s, learners, weights, loss, err);
 	}
 	control_end(s->group->control);
@@ -184,6 +184,6 @@ int server_run(const struct server *s, float *weights, double *loss, double *bus
 {
 	*busy_usec = 0;
 	if (s->group->rank == 0)
-		return serve(s, weights, loss, err);
+		return server_serve(s, weights, loss, err);
 	return learn_along(s, weights, busy_usec, err);
 }

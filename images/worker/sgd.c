@@ -41,7 +41,7 @@ void sgd_learn(const float *weights, const struct digit *digits, int step, int l
 }
 
 /* FNV-1a over the bytes. */
-static uint64_t hash(const float *weights)
+static uint64_t sgd_hash(const float *weights)
 {
 	const unsigned char *bytes = (const unsigned char *)weights;
 	uint64_t value = 0xcbf29ce484222325u;
@@ -52,14 +52,14 @@ static uint64_t hash(const float *weights)
 }
 
 /* Brings weights, images and code into the caches, so that the first way is not slower for it. */
-static void warm_up(struct training *t)
+static void sgd_warm_up(struct training *t)
 {
 	network_init(t->weights);
 	for (int step = 0; step < WARMUPS; step++)
 		sgd_learn(t->weights, t->digits, step, 0, 1, t->vector);
 }
 
-static void strike(const struct training *t, enum phase phase, int step)
+static void sgd_strike(const struct training *t, enum phase phase, int step)
 {
 	if (step == t->sgd->steps / 2)
 		fault_strike(t->setup->fault, phase, t->setup->group->rank);
@@ -71,14 +71,14 @@ static int train_alone(struct training *t, struct failure *err)
 	const struct group *group = t->setup->group;
 	int32_t step = group->rank == 0 ? 0 : t->sgd->steps / 2;
 
-	strike(t, PHASE_ONE, step);
+	sgd_strike(t, PHASE_ONE, step);
 	do {
 		int64_t until = clock_usec() + ALONE_USEC;
 
 		while (group->rank == 0 && step < t->sgd->steps && clock_usec() < until) {
 			sgd_learn(t->weights, t->digits, step, 0, 1, t->vector);
 			network_step(t->weights, t->vector, SGD_RATE / SGD_BATCH);
-			strike(t, PHASE_ONE, ++step);
+			sgd_strike(t, PHASE_ONE, ++step);
 		}
 		if (control_gather(group->control, NULL, 0, NULL, err) < 0 ||
 		    control_share(group->control, &step, sizeof(step), err) < 0)
@@ -124,7 +124,7 @@ static int train_by_sums(struct training *t, struct failure *err)
 		int64_t begin;
 
 		sgd_learn(t->weights, t->digits, step, group->rank, group->world, vector);
-		strike(t, PHASE_SUM, step);
+		sgd_strike(t, PHASE_SUM, step);
 		begin = clock_nsec();
 		control_begin(group->control, begin / 1000);
 		if (sum_up(t, vector, err) < 0)
@@ -175,7 +175,7 @@ static const struct way {
 };
 
 /* Rank 0: are the ranks' weights the same, and is the loss that of rank 0 alone? */
-static void judge(const struct training *t, const struct tale *tales, struct failure *verdict)
+static void sgd_judge(const struct training *t, const struct tale *tales, struct failure *verdict)
 {
 	const struct group *group = t->setup->group;
 	double alone = t->sgd->runs[0].loss, difference = fabs(tales[0].loss - alone);
@@ -235,7 +235,7 @@ static int train(struct training *t, const struct way *way, struct tale *tales,
 		return -1;
 	own.busy_usec = t->busy_usec;
 	own.loss = t->loss;
-	own.weights = hash(t->weights);
+	own.weights = sgd_hash(t->weights);
 	if (control_gather(control, &own, sizeof(own), tales, err) < 0)
 		return -1;
 	if (t->setup->group->rank == 0) {
@@ -243,7 +243,7 @@ static int train(struct training *t, const struct way *way, struct tale *tales,
 			 &t->sgd->runs[t->sgd->count++]);
 		if (way->checked) {
 			t->sgd->weights = own.weights;
-			judge(t, tales, verdict);
+			sgd_judge(t, tales, verdict);
 		}
 	}
 	return control_share(control, verdict, sizeof(*verdict), err);
@@ -263,7 +263,7 @@ int sgd_run(const struct sgd_setup *setup, struct sgd *sgd, struct failure *verd
 		abort();
 	mesh_init(&t.mesh, setup->group);
 	if (setup->group->rank == 0)
-		warm_up(&t);
+		sgd_warm_up(&t);
 	for (int i = 0; i < SGD_RUNS && rc == 0 && verdict->status == STATUS_PASS; i++)
 		if (setup->group->world > ways[i].idle)
 			rc = train(&t, &ways[i], tales, verdict, err);

@@ -160,7 +160,8 @@ struct job {
 	bool stream;
 };
 
-static void reduce_block(const struct shm *shm, const struct job *job, size_t offset, size_t count)
+static void shm_reduce_block(const struct shm *shm, const struct job *job, size_t offset,
+			     size_t count)
 {
 	size_t bytes = count * dtype_bytes(job->type);
 
@@ -193,7 +194,7 @@ static void reduce_share(const struct shm *shm, const struct job *job, size_t co
 	if (end > count)
 		end = count;
 	for (size_t at = begin; at < end; at += block)
-		reduce_block(shm, job, at * element_bytes, end - at < block ? end - at : block);
+		shm_reduce_block(shm, job, at * element_bytes, end - at < block ? end - at : block);
 	if (job->stream)
 		shm_stream_end();
 }
@@ -304,7 +305,7 @@ int shm_spread(struct shm *shm, int which, size_t offset, void *dst, size_t byte
 }
 
 /* Posts @number as this rank's @flag and waits until the neighbour has done the same. */
-static int meet(const struct shm *shm, int index, enum shm_flag flag, uint32_t number)
+static int shm_meet(const struct shm *shm, int index, enum shm_flag flag, uint32_t number)
 {
 	struct flag *own = &shm->areas[shm->me]->flags[flag],
 		    *other = &shm->areas[index]->flags[flag];
@@ -320,10 +321,10 @@ int shm_exchange(struct shm *shm, int index, size_t bytes, uint32_t number)
 
 	pair.spins = PAIR_SPINS;
 	pair.yields = 0;
-	if (meet(&pair, index, SHM_OFFER, number) < 0)
+	if (shm_meet(&pair, index, SHM_OFFER, number) < 0)
 		return -1;
 	memcpy(shm_buffer_of(shm, shm->me, 1), shm_buffer_of(shm, index, 0), bytes);
-	return meet(&pair, index, SHM_GOT, number);
+	return shm_meet(&pair, index, SHM_GOT, number);
 }
 
 static struct shm_area *map_area(int fd, size_t bytes)

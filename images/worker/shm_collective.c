@@ -27,7 +27,7 @@ static const unsigned char *input_of(const struct shm *shm, const struct collect
 	return (unsigned char *)shm_buffer_of(shm, index, second) + offset;
 }
 
-static void copy(void *to, const void *from, size_t bytes, bool stream)
+static void shm_collective_copy(void *to, const void *from, size_t bytes, bool stream)
 {
 	if (to == from)
 		return;
@@ -38,8 +38,8 @@ static void copy(void *to, const void *from, size_t bytes, bool stream)
 }
 
 /* Copies what this rank gets from the @input of @source. */
-static void take(const struct shm *shm, const struct collective *call, int source,
-		 const unsigned char *input, bool stream)
+static void shm_collective_take(const struct shm *shm, const struct collective *call, int source,
+				const unsigned char *input, bool stream)
 {
 	const struct group *group = shm->group;
 	size_t bytes = block_bytes(call);
@@ -48,19 +48,19 @@ static void take(const struct shm *shm, const struct collective *call, int sourc
 	stream = stream && bytes * (size_t)shm->count >= shm->stream_bytes;
 	switch (call->kind) {
 	case ALL_GATHER:
-		copy(dst + (size_t)source * bytes, input, bytes, stream);
+		shm_collective_copy(dst + (size_t)source * bytes, input, bytes, stream);
 		break;
 	case ALLTOALL:
-		copy(dst + (size_t)source * bytes, input + (size_t)group->rank * bytes, bytes,
-		     stream);
+		shm_collective_copy(dst + (size_t)source * bytes,
+				    input + (size_t)group->rank * bytes, bytes, stream);
 		break;
 	case BROADCAST:
 		if (source == call->root)
-			copy(dst, input, bytes, stream);
+			shm_collective_copy(dst, input, bytes, stream);
 		break;
 	case SENDRECV:
 		if ((source + 1) % group->world == group->rank)
-			copy(dst, input, bytes, stream);
+			shm_collective_copy(dst, input, bytes, stream);
 		break;
 	case ALL_REDUCE:
 	case REDUCE_SCATTER:
@@ -71,12 +71,12 @@ static void take(const struct shm *shm, const struct collective *call, int sourc
 
 void shm_take(const struct shm *shm, const struct collective *call, int index)
 {
-	take(shm, call, shm->ranks[index], input_of(shm, call, index), true);
+	shm_collective_take(shm, call, shm->ranks[index], input_of(shm, call, index), true);
 }
 
 void shm_bring(const struct shm *shm, const struct collective *call, int index, void *dst)
 {
-	copy(dst, input_of(shm, call, index), input_bytes(shm, call), false);
+	shm_collective_copy(dst, input_of(shm, call, index), input_bytes(shm, call), false);
 }
 
 int shm_enter(struct shm *shm)
@@ -93,8 +93,8 @@ int shm_leave(struct shm *shm)
 }
 
 /* Reduces @count elements at @offset (bytes) of everybody's block for this rank. */
-static void reduce_block(const struct shm *shm, const struct collective *call, size_t offset,
-			 size_t count, int divisor)
+static void shm_collective_reduce_block(const struct shm *shm, const struct collective *call,
+					size_t offset, size_t count, int divisor)
 {
 	reduce_fn *reduce = dtype_reducer(call->type, call->op);
 	size_t own = (size_t)shm->group->rank * block_bytes(call) + offset;
@@ -117,8 +117,9 @@ static void take_all(const struct shm *shm, const struct collective *call, int d
 		return;
 	}
 	for (size_t at = 0; at < call->count; at += most)
-		reduce_block(shm, call, at * element_bytes,
-			     call->count - at < most ? call->count - at : most, divisor);
+		shm_collective_reduce_block(shm, call, at * element_bytes,
+					    call->count - at < most ? call->count - at : most,
+					    divisor);
 }
 
 /* All inputs through the slots. Everybody waits for everybody, also where it takes nothing from
@@ -136,7 +137,7 @@ static int through_slots(struct shm *shm, const struct collective *call, int div
 
 		if (i != shm->me && shm_await(shm, i, &slot->value, &slot->sleepers) < 0)
 			return -1;
-		take(shm, call, shm->ranks[i], slot->data, false);
+		shm_collective_take(shm, call, shm->ranks[i], slot->data, false);
 		if (call->kind == REDUCE_SCATTER && i == 0)
 			memcpy(shm->scratch, slot->data + mine, bytes);
 		else if (call->kind == REDUCE_SCATTER)

@@ -25,8 +25,8 @@ struct children {
 	int64_t kill_usec; /* when those left are killed; 0: not yet */
 };
 
-static void start(const struct options *options, int index, int (*run)(struct options *options),
-		  const sigset_t *mask)
+static void supervise_start(const struct options *options, int index,
+			    int (*run)(struct options *options), const sigset_t *mask)
 {
 	struct options own = *options;
 	int status;
@@ -58,7 +58,7 @@ static void limit(struct children *children, int64_t usec)
 		children->kill_usec = kill_usec;
 }
 
-static void reap(struct children *children)
+static void supervise_reap(struct children *children)
 {
 	int status;
 	pid_t pid;
@@ -99,7 +99,7 @@ static void wait_all(struct children *children, const sigset_t *signals)
 {
 	const struct timespec tick = {.tv_nsec = 200000000};
 
-	for (reap(children); children->left > 0; reap(children)) {
+	for (supervise_reap(children); children->left > 0; supervise_reap(children)) {
 		int number = sigtimedwait(signals, NULL, &tick);
 
 		if (number == SIGINT || number == SIGTERM) {
@@ -164,7 +164,7 @@ int supervise(const struct options *options, int (*run)(struct options *options)
 	for (int i = 0; i < options->procs; i++) {
 		children.pids[i] = fork();
 		if (children.pids[i] == 0)
-			start(options, i, run, &before);
+			supervise_start(options, i, run, &before);
 		if (children.pids[i] > 0) {
 			children.left++;
 			continue;

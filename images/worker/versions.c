@@ -14,7 +14,7 @@ struct versions {
 	char nccl_text[16], cuda_text[16];
 };
 
-static void print_text(const struct versions *v)
+static void versions_print_text(const struct versions *v)
 {
 	const struct cuda *cuda = &v->cuda;
 
@@ -35,7 +35,7 @@ static void print_text(const struct versions *v)
 		       cuda->path);
 }
 
-static void print_json(const struct versions *v)
+static void versions_print_json(const struct versions *v)
 {
 	printf("{\"schema\": 1, \"program\": \"allreduce\", \"version\": \"%s\",\n  \"nccl\": {",
 	       ALLREDUCE_VERSION);
@@ -67,8 +67,8 @@ int versions_print(bool json)
 		snprintf(v.cuda_text, sizeof(v.cuda_text), "%d.%d", v.cuda.version / 1000,
 			 v.cuda.version % 1000 / 10);
 	if (json)
-		print_json(&v);
+		versions_print_json(&v);
 	else
-		print_text(&v);
+		versions_print_text(&v);
 	return fflush(stdout) == 0 && !ferror(stdout) ? STATUS_PASS : STATUS_USAGE;
 }

@@ -39,7 +39,7 @@ static bool is_known(const struct group *group, const struct warning *list, int 
 	return false;
 }
 
-static void tidy(struct warning *warning, int rank)
+static void warning_tidy(struct warning *warning, int rank)
 {
 	warning->rank = rank;
 	warning->what[WARNING_BYTES - 1] = warning->why[WARNING_BYTES - 1] =
@@ -55,7 +55,7 @@ struct warning *warnings_merge(const struct group *group, struct warnings *all, 
 		for (int i = 0; i < all[rank].count && i < WARNINGS_MAX; i++) {
 			struct warning *new = &all[rank].list[i];
 
-			tidy(new, rank);
+			warning_tidy(new, rank);
 			if (is_known(group, list, *count, new))
 				continue;
 			list = realloc(list, (size_t)(*count + 1) * sizeof(*list));

@@ -18,7 +18,7 @@
 #define DAY_SECONDS 86400
 #define PASSWORD_BYTES 16
 
-static const char *in(const char *folder, const char *name, struct arena *arena)
+static const char *credential_files_in(const char *folder, const char *name, struct arena *arena)
 {
 	return arena_printf(arena, "%s/%s", folder, name);
 }
@@ -64,9 +64,8 @@ static bool is_address(const char *host)
 
 static const char *extensions(const char *const *hosts, struct arena *arena)
 {
-	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(str_release) struct str text = STR_INIT;
 
-	str_init(&text);
 	for (size_t i = 0; hosts[i]; i++) {
 		const char *host = hosts[i];
 
@@ -92,25 +91,26 @@ static int make_ca(const char *name, const char *ca, const char *key, struct are
 /* A certificate never outlives its CA. */
 static int issue(const char *folder, const char *name, struct arena *arena, struct error *err)
 {
-	const char *ca = in(folder, "ca.pem", arena), *csr = in(folder, "server.csr", arena);
+	const char *ca = credential_files_in(folder, "ca.pem", arena),
+		   *csr = credential_files_in(folder, "server.csr", arena);
 	int days = days_left(ca);
 
 	if (proc_check(WORDS("openssl", "req", "-newkey", "ec", "-pkeyopt",
 			     "ec_paramgen_curve:P-256", "-nodes", "-subj",
 			     arena_printf(arena, "/CN=%s", name), "-keyout",
-			     in(folder, "server.key", arena), "-out", csr),
+			     credential_files_in(folder, "server.key", arena), "-out", csr),
 		       err) < 0)
 		return -1;
 	return proc_check(
 		WORDS("openssl", "x509", "-req", "-in", csr, "-CA", ca, "-CAkey",
-		      in(folder, "ca.key", arena), "-CAcreateserial", "-days",
+		      credential_files_in(folder, "ca.key", arena), "-CAcreateserial", "-days",
 		      arena_printf(arena, "%d", days < CERTIFICATE_DAYS ? days : CERTIFICATE_DAYS),
-		      "-extfile", in(folder, "server.ext", arena), "-out",
-		      in(folder, "server.pem", arena)),
+		      "-extfile", credential_files_in(folder, "server.ext", arena), "-out",
+		      credential_files_in(folder, "server.pem", arena)),
 		err);
 }
 
-static bool holds(const char *path, const char *text, struct arena *arena)
+static bool credential_files_holds(const char *path, const char *text, struct arena *arena)
 {
 	struct error ignored;
 	char *old;
@@ -123,12 +123,15 @@ int certificate_files_make(const char *folder, const char *name, const char *con
 			   struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	const char *ca = in(folder, "ca.pem", &arena), *ca_key = in(folder, "ca.key", &arena);
-	const char *server = in(folder, "server.pem", &arena);
-	const char *ext = in(folder, "server.ext", &arena), *text = extensions(hosts, &arena);
+	const char *ca = credential_files_in(folder, "ca.pem", &arena),
+		   *ca_key = credential_files_in(folder, "ca.key", &arena);
+	const char *server = credential_files_in(folder, "server.pem", &arena);
+	const char *ext = credential_files_in(folder, "server.ext", &arena),
+		   *text = extensions(hosts, &arena);
 	bool has_ca = file_exists(ca_key) && days_left(ca) >= CERTIFICATE_RENEW_DAYS;
 
-	if (has_ca && days_left(server) >= CERTIFICATE_RENEW_DAYS && holds(ext, text, &arena))
+	if (has_ca && days_left(server) >= CERTIFICATE_RENEW_DAYS &&
+	    credential_files_holds(ext, text, &arena))
 		return 0;
 	/* Cut off half-way, the next run sees that the certificate is missing. */
 	unlink(server);
@@ -143,7 +146,7 @@ int password_files_make(const char *folder, const char *user, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	_cleanup_(proc_result_release) struct proc_result result = {0};
-	const char *path = in(folder, "htpasswd", &arena);
+	const char *path = credential_files_in(folder, "htpasswd", &arena);
 	char password[2 * PASSWORD_BYTES + 1];
 	struct proc proc = {.words = WORDS("htpasswd", "-i", "-n", "-B", user),
 			    .input = password,
@@ -155,7 +158,8 @@ int password_files_make(const char *folder, const char *user, struct error *err)
 		return -1;
 	if (result.status != 0)
 		return proc_failed(&proc, &result, err);
-	if (file_write(in(folder, "password", &arena), password, strlen(password), 0600, err) < 0)
+	if (file_write(credential_files_in(folder, "password", &arena), password, strlen(password),
+		       0600, err) < 0)
 		return -1;
 	return file_write(path, result.out.text, result.out.length, 0600, err);
 }

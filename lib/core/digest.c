@@ -25,7 +25,7 @@ static void to_hex(const unsigned char *bytes, size_t count, char *hex)
 	hex[2 * count] = '\0';
 }
 
-static void begin(struct digest *digest, const EVP_MD *algorithm)
+static void digest_begin(struct digest *digest, const EVP_MD *algorithm)
 {
 	digest->context = EVP_MD_CTX_new();
 	if (!digest->context || !EVP_DigestInit_ex(digest->context, algorithm, NULL))
@@ -34,12 +34,12 @@ static void begin(struct digest *digest, const EVP_MD *algorithm)
 
 void digest_init(struct digest *digest)
 {
-	begin(digest, EVP_sha256());
+	digest_begin(digest, EVP_sha256());
 }
 
 void digest_init_as(struct digest *digest, const char *like)
 {
-	begin(digest, digest_is_like(like, SHA512) ? EVP_sha512() : EVP_sha256());
+	digest_begin(digest, digest_is_like(like, SHA512) ? EVP_sha512() : EVP_sha256());
 }
 
 void digest_add(struct digest *digest, const void *bytes, size_t length)

@@ -50,7 +50,7 @@ int file_read(const char *path, size_t ceiling_bytes, struct arena *arena, char 
 	return 0;
 }
 
-static int write_all(int fd, const char *bytes, size_t length)
+static int file_write_all(int fd, const char *bytes, size_t length)
 {
 	while (length) {
 		ssize_t done = write(fd, bytes, length);
@@ -76,7 +76,7 @@ static int write_stream(const char *path, const void *bytes, size_t length, stru
 {
 	_cleanup_(fd_close) int fd = open(path, O_WRONLY | O_CLOEXEC);
 
-	return fd < 0 || write_all(fd, bytes, length) < 0
+	return fd < 0 || file_write_all(fd, bytes, length) < 0
 		       ? error_errno(err, "cannot write %s", path)
 		       : 0;
 }
@@ -92,7 +92,7 @@ int file_write(const char *path, const void *bytes, size_t length, mode_t mode, 
 	fd = mkstemp(temporary);
 	if (fd < 0)
 		return error_errno(err, "cannot write %s", path);
-	if (fchmod(fd, mode) < 0 || write_all(fd, bytes, length) < 0 || fsync(fd) < 0 ||
+	if (fchmod(fd, mode) < 0 || file_write_all(fd, bytes, length) < 0 || fsync(fd) < 0 ||
 	    rename(temporary, path) < 0) {
 		error_errno(err, "cannot write %s", path);
 		unlink(temporary);
@@ -153,7 +153,7 @@ int folder_remove(const char *path, struct error *err)
 	return 0;
 }
 
-static int compare_names(const void *a, const void *b)
+static int file_compare_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -182,7 +182,7 @@ int folder_list(const char *path, const char *suffix, struct arena *arena, const
 		list[count++] = arena_strdup(arena, entry->d_name);
 	}
 	closedir(folder);
-	qsort(list, count, sizeof(*list), compare_names);
+	qsort(list, count, sizeof(*list), file_compare_names);
 	list[count] = NULL;
 	*names = list;
 	return 0;

@@ -45,11 +45,10 @@ int json_read(const char *path, cJSON **json, struct error *err)
 int json_write(const char *path, const cJSON *json, mode_t mode, struct error *err)
 {
 	_cleanup_(free_pointer) char *text = cJSON_Print(json);
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 
 	if (!text)
 		oom();
-	str_init(&line);
 	str_add(&line, text);
 	str_add_char(&line, '\n');
 	return file_write(path, line.text, line.length, mode, err);

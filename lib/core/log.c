@@ -28,12 +28,11 @@ bool log_color(void)
 	return current_color;
 }
 
-static void print_line(const char *event, const char *before, const char *format, va_list args)
+static void log_print_line(const char *event, const char *before, const char *format, va_list args)
 {
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 	char text[EVENT_TEXT_BYTES];
 
-	str_init(&line);
 	progress_pause();
 	if (progress_events_on()) {
 		vsnprintf(text, sizeof(text), format, args);
@@ -54,7 +53,7 @@ void log_info(const char *format, ...)
 	if (current_level < LOG_NORMAL)
 		return;
 	va_start(args, format);
-	print_line("info", "", format, args);
+	log_print_line("info", "", format, args);
 	va_end(args);
 }
 
@@ -65,7 +64,7 @@ void log_debug(const char *format, ...)
 	if (current_level < LOG_VERBOSE)
 		return;
 	va_start(args, format);
-	print_line("debug", current_color ? "\033[2m-\033[0m " : "- ", format, args);
+	log_print_line("debug", current_color ? "\033[2m-\033[0m " : "- ", format, args);
 	va_end(args);
 }
 
@@ -74,16 +73,15 @@ void log_warn(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	print_line("warning", current_color ? "\033[33mwarning:\033[0m " : "warning: ", format,
-		   args);
+	log_print_line("warning", current_color ? "\033[33mwarning:\033[0m " : "warning: ", format,
+		       args);
 	va_end(args);
 }
 
 void log_error(const char *text)
 {
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 
-	str_init(&line);
 	event_text(&line, "error", text);
 	progress_pause();
 	if (progress_events_on())

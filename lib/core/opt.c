@@ -44,7 +44,7 @@ static int unknown_option(const struct opt *rows, const char *word, struct error
 	return error_set(err, ERROR_USAGE, "unknown option '%s'; see --help", word);
 }
 
-static int store(const struct opt *row, const char *value, void *values, struct error *err)
+static int opt_store(const struct opt *row, const char *value, void *values, struct error *err)
 {
 	char *place = (char *)values + row->offset;
 	char *end;
@@ -102,7 +102,7 @@ static int parse_option(const struct opt *rows, const char *const *words, void *
 					 row->argument);
 		*eaten = 2;
 	}
-	return store(row, value, values, err);
+	return opt_store(row, value, values, err);
 }
 
 int opt_parse(const struct opt *rows, const char *const *words, bool stop_at_argument, void *values,

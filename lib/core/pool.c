@@ -17,7 +17,7 @@ struct pool {
 	void *arg;
 };
 
-static void *work(void *argument)
+static void *pool_work(void *argument)
 {
 	struct pool *pool = argument;
 	size_t index;
@@ -37,9 +37,9 @@ void pool_each(size_t count, size_t threads, void (*fn)(void *arg, size_t index)
 		threads = count;
 	if (threads > POOL_THREADS_MAX)
 		threads = POOL_THREADS_MAX;
-	while (started + 1 < threads && pthread_create(&ids[started], NULL, work, &pool) == 0)
+	while (started + 1 < threads && pthread_create(&ids[started], NULL, pool_work, &pool) == 0)
 		started++;
-	work(&pool);
+	pool_work(&pool);
 	for (size_t i = 0; i < started; i++)
 		pthread_join(ids[i], NULL);
 }

@@ -92,7 +92,7 @@ static int open_pipe(int ends[2], struct error *err)
 	return 0;
 }
 
-static int start(struct run *run, struct proc_result *result, struct error *err)
+static int proc_start(struct run *run, struct proc_result *result, struct error *err)
 {
 	const struct proc *proc = run->proc;
 	int in[2] = {-1, -1}, out[2] = {-1, -1}, error[2] = {-1, -1};
@@ -133,7 +133,7 @@ done:
 	return rc;
 }
 
-static void give_lines(struct run *run, struct stream *stream, bool at_end)
+static void proc_give_lines(struct run *run, struct stream *stream, bool at_end)
 {
 	struct str *text = stream->text;
 
@@ -161,9 +161,9 @@ static void read_stream(struct run *run, struct stream *stream)
 
 	if (got > 0) {
 		str_add_bytes(stream->text, buffer, (size_t)got);
-		give_lines(run, stream, false);
+		proc_give_lines(run, stream, false);
 	} else if (got == 0 || errno != EINTR) {
-		give_lines(run, stream, true);
+		proc_give_lines(run, stream, true);
 		fd_close(&stream->fd);
 	}
 }
@@ -214,7 +214,7 @@ static int pump(struct run *run, uint64_t deadline_usec, struct error *err)
 	return 0;
 }
 
-static int reap(pid_t pid)
+static int proc_reap(pid_t pid)
 {
 	int status;
 
@@ -269,7 +269,7 @@ int proc_run(const struct proc *proc, struct proc_result *result, struct error *
 	*result = (struct proc_result){0};
 	str_init_ceiling(&result->out, PROC_OUTPUT_CEILING_BYTES);
 	str_init_ceiling(&result->err, PROC_OUTPUT_CEILING_BYTES);
-	if (start(&run, result, err) < 0)
+	if (proc_start(&run, result, err) < 0)
 		return -1;
 	deadline = clock_usec() + (uint64_t)seconds * 1000000;
 	rc = pump(&run, deadline, err);
@@ -280,7 +280,7 @@ int proc_run(const struct proc *proc, struct proc_result *result, struct error *
 	fd_close(&run.out.fd);
 	fd_close(&run.err.fd);
 	fd_close(&run.input_fd);
-	result->status = reap(run.pid);
+	result->status = proc_reap(run.pid);
 	return rc;
 }
 

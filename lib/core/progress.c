@@ -35,7 +35,7 @@ static bool is_live(void)
 	return term_is_tty(stderr) && log_level() == LOG_NORMAL && !progress_events_on();
 }
 
-static void wipe(void)
+static void progress_wipe(void)
 {
 	for (; drawn > 0; drawn--)
 		fputs("\033[1A\033[2K", stderr);
@@ -46,9 +46,8 @@ static void draw_step(const struct progress_step *step)
 	char done[32], total[32];
 	double seconds = (double)(clock_usec() - step->started_usec) / 1e6;
 	int width = term_width(stderr) - 1;
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 
-	str_init(&line);
 	str_addf(&line, "  %-20s %s", step->name, step->state);
 	if (step->total)
 		str_addf(&line, "  %s of %s", format_bytes(done, step->done),
@@ -59,12 +58,11 @@ static void draw_step(const struct progress_step *step)
 
 static bool draw_total(void)
 {
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 	struct progress_total total;
 
 	if (!progress_total_now(&total) || !total.counts[PROGRESS_TODO])
 		return false;
-	str_init(&line);
 	str_addf(&line, "  %-20s ", "total");
 	progress_total_text(&total, false, &line);
 	fprintf(stderr, "%.*s\n", term_width(stderr) - 1, line.text);
@@ -75,7 +73,7 @@ static void draw(void)
 {
 	int lines = 0;
 
-	wipe();
+	progress_wipe();
 	if (!is_live())
 		return;
 	for (struct progress_step *s = first; s && lines < LIVE_LINES_MAX; s = s->next, lines++)
@@ -90,7 +88,7 @@ static void draw(void)
 void progress_pause(void)
 {
 	pthread_mutex_lock(&lock);
-	wipe();
+	progress_wipe();
 }
 
 void progress_resume(void)
@@ -111,11 +109,10 @@ static void print_plain(const struct progress_step *step, const char *mark, cons
 		.seconds = clock_seconds_since(step->started_usec),
 	};
 
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 
 	if (log_level() < LOG_NORMAL)
 		return;
-	str_init(&line);
 	event_step(&line, &event, ended);
 	if (progress_events_on())
 		fputs(line.text, stderr);
@@ -132,7 +129,7 @@ static struct progress_step *new_step(const char *state)
 	return step;
 }
 
-static struct progress_step *show(struct progress_step *step)
+static struct progress_step *progress_show(struct progress_step *step)
 {
 	pthread_mutex_lock(&lock);
 	step->previous = last;
@@ -154,7 +151,7 @@ struct progress_step *progress_begin(const char *name, const char *state)
 	struct progress_step *step = new_step(state);
 
 	snprintf(step->name, sizeof(step->name), "%s", name);
-	return show(step);
+	return progress_show(step);
 }
 
 struct progress_step *progress_blob(const char *digest, uint64_t size, uint64_t there,
@@ -166,17 +163,16 @@ struct progress_step *progress_blob(const char *digest, uint64_t size, uint64_t 
 	snprintf(step->digest, sizeof(step->digest), "%s", digest);
 	step->total = size;
 	step->done = step->counted = there;
-	return show(step);
+	return progress_show(step);
 }
 
 void progress_retry(const char *what, int try, int tries_max, double pause_s, const char *why)
 {
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 
 	progress_add(PROGRESS_RETRIES, 1);
 	if (log_level() < LOG_NORMAL || !progress_events_on())
 		return;
-	str_init(&line);
 	event_retry(&line, what, try, tries_max, pause_s, why);
 	progress_pause();
 	fputs(line.text, stderr);
@@ -213,7 +209,7 @@ void progress_note(struct progress_step *step, const char *text)
 /* With the lock held: the total, once a second, for programs. */
 static void tell_total(void)
 {
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 	struct progress_total total;
 	uint64_t now = clock_usec();
 
@@ -222,7 +218,6 @@ static void tell_total(void)
 	told_usec = now;
 	if (!progress_total_now(&total))
 		return;
-	str_init(&line);
 	event_total(&line, &total, false);
 	fputs(line.text, stderr);
 }
@@ -251,7 +246,7 @@ void progress_end(struct progress_step *step, bool ok, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(step->state, sizeof(step->state), format, args);
 	va_end(args);
-	wipe();
+	progress_wipe();
 	if (log_color())
 		mark = ok ? "\033[32m*\033[0m " : "\033[31m!\033[0m ";
 	print_plain(step, mark, &ok);
@@ -278,12 +273,11 @@ static bool has_something(const struct progress_total *total)
 
 void progress_total_end(struct progress_total *total)
 {
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 	bool is_shown;
 
 	progress_pause(); /* the live line goes with the rest */
 	is_shown = progress_total_stop(total) && log_level() >= LOG_NORMAL;
-	str_init(&line);
 	if (is_shown && progress_events_on()) {
 		event_total(&line, total, true);
 	} else if (is_shown && has_something(total)) {

@@ -18,7 +18,7 @@ bool progress_events_on(void)
 	return are_on;
 }
 
-static cJSON *begin(const char *event)
+static cJSON *progress_event_begin(const char *event)
 {
 	cJSON *json = cJSON_CreateObject();
 
@@ -26,7 +26,7 @@ static cJSON *begin(const char *event)
 	return json;
 }
 
-static void end(cJSON *json, struct str *line)
+static void progress_event_end(cJSON *json, struct str *line)
 {
 	_cleanup_(json_free) cJSON *whole = json;
 	_cleanup_(free_pointer) char *text = cJSON_PrintUnformatted(whole);
@@ -38,7 +38,7 @@ static void end(cJSON *json, struct str *line)
 
 void event_step(struct str *line, const struct event_step *step, const bool *ended)
 {
-	cJSON *json = begin(step->digest ? "blob" : "step");
+	cJSON *json = progress_event_begin(step->digest ? "blob" : "step");
 
 	if (step->digest)
 		cJSON_AddStringToObject(json, "digest", step->digest);
@@ -53,12 +53,12 @@ void event_step(struct str *line, const struct event_step *step, const bool *end
 	cJSON_AddBoolToObject(json, "ended", ended != NULL);
 	if (ended)
 		cJSON_AddBoolToObject(json, "ok", *ended);
-	end(json, line);
+	progress_event_end(json, line);
 }
 
 void event_total(struct str *line, const struct progress_total *total, bool at_end)
 {
-	cJSON *json = begin("total");
+	cJSON *json = progress_event_begin("total");
 
 	for (enum progress_count i = 0; i < PROGRESS_COUNTS; i++)
 		cJSON_AddNumberToObject(json, progress_count_name(i), (double)total->counts[i]);
@@ -67,26 +67,26 @@ void event_total(struct str *line, const struct progress_total *total, bool at_e
 	if (total->seconds_left >= 0)
 		cJSON_AddNumberToObject(json, "seconds_left", total->seconds_left);
 	cJSON_AddBoolToObject(json, "ended", at_end);
-	end(json, line);
+	progress_event_end(json, line);
 }
 
 void event_retry(struct str *line, const char *what, int try, int tries_max, double pause_s,
 		 const char *why)
 {
-	cJSON *json = begin("retry");
+	cJSON *json = progress_event_begin("retry");
 
 	cJSON_AddStringToObject(json, "what", what);
 	cJSON_AddNumberToObject(json, "try", try);
 	cJSON_AddNumberToObject(json, "tries_max", tries_max);
 	cJSON_AddNumberToObject(json, "pause_seconds", pause_s);
 	cJSON_AddStringToObject(json, "why", why);
-	end(json, line);
+	progress_event_end(json, line);
 }
 
 void event_text(struct str *line, const char *event, const char *text)
 {
-	cJSON *json = begin(event);
+	cJSON *json = progress_event_begin(event);
 
 	cJSON_AddStringToObject(json, "text", text);
-	end(json, line);
+	progress_event_end(json, line);
 }

@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FIRST_BYTES 64
+
+char str_empty[1] = "";
+
 void str_init_ceiling(struct str *s, size_t ceiling_bytes)
 {
-	*s = (struct str){.ceiling_bytes = ceiling_bytes, .capacity = 64};
-	s->text = xmalloc(s->capacity);
-	s->text[0] = '\0';
+	*s = (struct str){.text = str_empty, .ceiling_bytes = ceiling_bytes};
 }
 
 void str_init(struct str *s)
@@ -21,15 +23,17 @@ void str_init(struct str *s)
 
 void str_release(struct str *s)
 {
-	free(s->text);
+	if (s->capacity)
+		free(s->text);
 	*s = (struct str){0};
 }
 
 void str_clear(struct str *s)
 {
 	s->length = 0;
-	s->text[0] = '\0';
 	s->overflowed = false;
+	if (s->capacity)
+		s->text[0] = '\0';
 }
 
 void str_add_bytes(struct str *s, const void *bytes, size_t length)
@@ -41,9 +45,12 @@ void str_add_bytes(struct str *s, const void *bytes, size_t length)
 	if (!length)
 		return;
 	if (s->length + length + 1 > s->capacity) {
-		while (s->capacity < s->length + length + 1)
-			s->capacity *= 2;
-		s->text = xrealloc(s->text, s->capacity);
+		size_t capacity = s->capacity ? s->capacity : FIRST_BYTES;
+
+		while (capacity < s->length + length + 1)
+			capacity *= 2;
+		s->text = xrealloc(s->capacity ? s->text : NULL, capacity);
+		s->capacity = capacity;
 	}
 	memcpy(s->text + s->length, bytes, length);
 	s->length += length;
@@ -88,10 +95,9 @@ void str_trim(struct str *s)
 
 void str_one_line(struct str *s, size_t keep_bytes)
 {
-	struct str line;
+	struct str line = STR_INIT;
 
 	str_trim(s);
-	str_init(&line);
 	for (const char *p = s->length > keep_bytes ? s->text + s->length - keep_bytes : s->text;
 	     *p; p++) {
 		if (*p == '\n' && line.length && line.text[line.length - 1] != ' ')

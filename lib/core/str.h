@@ -2,7 +2,7 @@
 /*
  * str.h - a growing string with a ceiling.
  *
- * Invariants: `text` is never NULL after str_init and always NUL-terminated; `length` does not
+ * Invariants: `text` is never NULL after STR_INIT or str_init and always NUL-terminated; `length` does not
  * count the NUL. What is added past `ceiling_bytes` is dropped and `overflowed` is set, so a peer
  * that sends without end costs a bounded amount of memory. The owner calls str_release.
  */
@@ -21,6 +21,14 @@ struct str {
 	bool overflowed;
 };
 
+/* An empty string, as an initialiser: nothing is allocated until something is added. */
+#define STR_INIT                                                        \
+	{                                                               \
+		.text = str_empty, .ceiling_bytes = STR_CEILING_DEFAULT \
+	}
+extern char str_empty[1]; /* always "": the text of a string with capacity 0 */
+
+/* The same for a string that stands in a struct, or is used again. */
 void str_init(struct str *s);
 /* The same with a ceiling of its own, for data that comes from outside. */
 void str_init_ceiling(struct str *s, size_t ceiling_bytes);

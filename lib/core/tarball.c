@@ -7,7 +7,7 @@
 #include <archive_entry.h>
 #include <string.h>
 
-static int failed(struct tarball *tarball, struct error *err)
+static int tarball_failed(struct tarball *tarball, struct error *err)
 {
 	int code = archive_errno(tarball->archive);
 
@@ -25,7 +25,7 @@ int tarball_init(struct tarball *tarball, FILE *out, const char *name, struct er
 	archive_write_set_format_pax_restricted(tarball->archive);
 	archive_write_set_bytes_per_block(tarball->archive, 0);
 	if (archive_write_open_FILE(tarball->archive, out) != ARCHIVE_OK)
-		return failed(tarball, err);
+		return tarball_failed(tarball, err);
 	return 0;
 }
 
@@ -45,14 +45,15 @@ static struct archive_entry *new_entry(const struct tarball *tarball, const char
 }
 
 /* Frees the entry. */
-static int write_header(struct tarball *tarball, struct archive_entry *entry, struct error *err)
+static int tarball_write_header(struct tarball *tarball, struct archive_entry *entry,
+				struct error *err)
 {
 	locale_t before = uselocale(tarball->utf8);
 	int rc = archive_write_header(tarball->archive, entry);
 
 	uselocale(before);
 	archive_entry_free(entry);
-	return rc == ARCHIVE_OK ? 0 : failed(tarball, err);
+	return rc == ARCHIVE_OK ? 0 : tarball_failed(tarball, err);
 }
 
 int tarball_add(struct tarball *tarball, const char *path, const void *bytes, size_t length,
@@ -61,10 +62,10 @@ int tarball_add(struct tarball *tarball, const char *path, const void *bytes, si
 	struct archive_entry *entry = new_entry(tarball, path, AE_IFREG, mode);
 
 	archive_entry_set_size(entry, (la_int64_t)length);
-	if (write_header(tarball, entry, err) < 0)
+	if (tarball_write_header(tarball, entry, err) < 0)
 		return -1;
 	if (archive_write_data(tarball->archive, bytes, length) != (la_ssize_t)length)
-		return failed(tarball, err);
+		return tarball_failed(tarball, err);
 	return 0;
 }
 
@@ -81,13 +82,13 @@ int tarball_add_other(struct tarball *tarball, enum tarball_kind kind, const cha
 		archive_entry_set_symlink(entry, link);
 	if (kind == TARBALL_HARDLINK)
 		archive_entry_set_hardlink(entry, link);
-	return write_header(tarball, entry, err);
+	return tarball_write_header(tarball, entry, err);
 }
 
 int tarball_finish(struct tarball *tarball, struct error *err)
 {
 	if (archive_write_close(tarball->archive) != ARCHIVE_OK)
-		return failed(tarball, err);
+		return tarball_failed(tarball, err);
 	return 0;
 }
 

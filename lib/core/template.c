@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-static const char *find(const struct template_value *values, const char *name, size_t length)
+static const char *template_find(const struct template_value *values, const char *name,
+				 size_t length)
 {
 	for (; values->name; values++)
 		if (strlen(values->name) == length && memcmp(values->name, name, length) == 0)
@@ -32,7 +33,7 @@ int template_expand(const char *file, int first_line, const char *text,
 		end = strchr(p, '}');
 		if (!end)
 			return error_set(err, ERROR_USAGE, "%s:%d: '${' without '}'", file, line);
-		value = find(values, p + 2, (size_t)(end - p - 2));
+		value = template_find(values, p + 2, (size_t)(end - p - 2));
 		if (!value)
 			return error_set(err, ERROR_USAGE, "%s:%d: nothing is known as '%.*s'",
 					 file, line, (int)(end - p - 2), p + 2);

@@ -29,7 +29,7 @@ static void remove_it(const char *path, int fd)
 }
 
 /* Removes what nobody works on any more. */
-static void sweep(const char *folder, const char *prefix, struct arena *arena)
+static void temporary_sweep(const char *folder, const char *prefix, struct arena *arena)
 {
 	struct error ignored = {0};
 	const char **names;
@@ -49,7 +49,7 @@ static void sweep(const char *folder, const char *prefix, struct arena *arena)
 	}
 }
 
-static int make(char *template, enum temporary_kind kind)
+static int temporary_make_one(char *template, enum temporary_kind kind)
 {
 	int fd;
 
@@ -72,8 +72,8 @@ int temporary_make(const char *path, enum temporary_kind kind, struct arena *are
 	int fd;
 
 	*temporary = made;
-	sweep(folder, prefix, arena);
-	fd = make(made, kind);
+	temporary_sweep(folder, prefix, arena);
+	fd = temporary_make_one(made, kind);
 	if (fd < 0)
 		return error_errno(err, "cannot make %s beside %s",
 				   kind == TEMPORARY_FILE ? "a file" : "a folder", path);

@@ -28,10 +28,9 @@ void words_add_all(struct words *words, const char *const *list)
 
 void words_addf(struct words *words, const char *format, ...)
 {
-	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(str_release) struct str text = STR_INIT;
 	va_list args;
 
-	str_init(&text);
 	va_start(args, format);
 	str_vaddf(&text, format, args);
 	va_end(args);
@@ -40,9 +39,8 @@ void words_addf(struct words *words, const char *format, ...)
 
 const char *words_join(const struct words *words, const char *between)
 {
-	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(str_release) struct str text = STR_INIT;
 
-	str_init(&text);
 	for (size_t i = 0; i < words->count; i++)
 		str_addf(&text, "%s%s", i ? between : "", words->list[i]);
 	return arena_strdup(words->arena, text.text);

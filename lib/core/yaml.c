@@ -85,7 +85,7 @@ static struct yaml *new_node(struct builder *b, const yaml_event_t *event, enum 
 
 static struct yaml *read_node(struct builder *b, yaml_event_t *event, int depth);
 
-static struct yaml *read_list(struct builder *b, struct yaml *list, int depth)
+static struct yaml *yaml_read_list(struct builder *b, struct yaml *list, int depth)
 {
 	size_t capacity = 0;
 
@@ -169,7 +169,7 @@ static struct yaml *read_node(struct builder *b, yaml_event_t *event, int depth)
 	case YAML_SEQUENCE_START_EVENT:
 		node = new_node(b, event, YAML_LIST);
 		yaml_event_delete(event);
-		return read_list(b, node, depth);
+		return yaml_read_list(b, node, depth);
 	case YAML_MAPPING_START_EVENT:
 		node = new_node(b, event, YAML_MAP);
 		yaml_event_delete(event);

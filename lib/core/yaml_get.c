@@ -15,10 +15,9 @@ static const char *const NOTHING[] = {NULL};
 
 int yaml_error(const struct yaml *node, struct error *err, const char *format, ...)
 {
-	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(str_release) struct str text = STR_INIT;
 	va_list args;
 
-	str_init(&text);
 	va_start(args, format);
 	str_vaddf(&text, format, args);
 	va_end(args);

@@ -40,7 +40,7 @@ void gzip_header(unsigned char out[static GZIP_HEADER_BYTES])
 }
 
 /* Blocks of stored bytes, RFC 1951, 3.2.4: they begin and end on a byte border. */
-static size_t store(const unsigned char *bytes, size_t length, unsigned char *out)
+static size_t gzip_store(const unsigned char *bytes, size_t length, unsigned char *out)
 {
 	unsigned char *start = out;
 
@@ -102,7 +102,7 @@ size_t gzip_block(struct gzip_scratch *scratch, const void *bytes, size_t length
 	if (seems_packed(scratch, bytes, length) ||
 	    !deflate(scratch, bytes, length, out, GZIP_BLOCK_PACKED_MAX) ||
 	    scratch->stream.total_out > length)
-		return store(bytes, length, out);
+		return gzip_store(bytes, length, out);
 	return scratch->stream.total_out;
 }
 

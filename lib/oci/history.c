@@ -20,7 +20,7 @@ static long argument_count(const char *word)
 }
 
 /* Whether the text begins with NAME= of a shell variable. */
-static bool is_assignment(const char *text)
+static bool history_is_assignment(const char *text)
 {
 	size_t length =
 		strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
@@ -43,13 +43,14 @@ static bool is_named(const char *text, const char *const *names)
  * Where the command begins. Values are not quoted and may hold spaces, so after `count` assignments
  * the first word that is a path or a bracket is taken for it; NULL when there is none.
  */
-static const char *find_command(const char *text, long count, const char *const *names, bool *named)
+static const char *history_find_command(const char *text, long count, const char *const *names,
+					bool *named)
 {
 	const char *shell = strstr(text, " /bin/sh -c ");
 
 	for (const char *p = strchr(text, ' '); p; p = strchr(p, ' ')) {
 		p++;
-		if (is_assignment(p) && count > 0) {
+		if (history_is_assignment(p) && count > 0) {
 			count--;
 			*named = *named || is_named(p, names);
 		} else if (count <= 0 && shell && p <= shell + 1) {
@@ -72,7 +73,7 @@ bool history_redact_text(const char *created_by, const char *const *names, struc
 	count = argument_count(text);
 	if (!count)
 		return false;
-	command = find_command(text, count, names, &named);
+	command = history_find_command(text, count, names, &named);
 	if (!named)
 		return false;
 	str_add_bytes(out, created_by, (size_t)(text - created_by));
@@ -83,9 +84,8 @@ bool history_redact_text(const char *created_by, const char *const *names, struc
 static bool redact_entry(cJSON *entry, const char *const *names)
 {
 	cJSON *text = cJSON_GetObjectItemCaseSensitive(entry, "created_by");
-	_cleanup_(str_release) struct str out = {0};
+	_cleanup_(str_release) struct str out = STR_INIT;
 
-	str_init(&out);
 	if (!cJSON_IsString(text) || !history_redact_text(text->valuestring, names, &out))
 		return false;
 	if (!cJSON_ReplaceItemInObjectCaseSensitive(entry, "created_by",

@@ -124,7 +124,7 @@ static void list_platforms(const struct index *index, struct str *out)
 int index_choose(const struct index *index, const char *platform, const char *what,
 		 const struct index_entry **entry, struct error *err)
 {
-	_cleanup_(str_release) struct str there = {0};
+	_cleanup_(str_release) struct str there = STR_INIT;
 
 	if (!platform)
 		platform = PLATFORM_DEFAULT;
@@ -136,7 +136,6 @@ int index_choose(const struct index *index, const char *platform, const char *wh
 			return 0;
 		}
 	}
-	str_init(&there);
 	list_platforms(index, &there);
 	str_one_line(&there, 400);
 	return error_set(err, ERROR_FAILED,

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *path_of(const char *folder, const char *key, struct arena *arena)
+static const char *known_path_of(const char *folder, const char *key, struct arena *arena)
 {
 	return arena_printf(arena, "%s/%s", folder, strchr(key, ':') + 1);
 }
@@ -32,7 +32,7 @@ void known_put(const char *folder, const char *key, const struct known *known)
 	if (!text)
 		oom();
 	if (folder_make(folder, 0700, &err) < 0 ||
-	    file_write(path_of(folder, key, &arena), text, strlen(text), 0600, &err) < 0)
+	    file_write(known_path_of(folder, key, &arena), text, strlen(text), 0600, &err) < 0)
 		log_debug("layer %s is not noted: %s", known->diff_id, err.text);
 }
 
@@ -60,7 +60,7 @@ bool known_find(const char *folder, const char *key, struct known *known)
 	char *text;
 
 	*known = (struct known){0};
-	if (!digest_is_valid(key) || file_read(path_of(folder, key, &arena), KNOWN_BYTES_MAX,
+	if (!digest_is_valid(key) || file_read(known_path_of(folder, key, &arena), KNOWN_BYTES_MAX,
 					       &arena, &text, &length, &ignored) < 0)
 		return false;
 	json = cJSON_ParseWithLength(text, length);
@@ -72,7 +72,7 @@ bool known_find(const char *folder, const char *key, struct known *known)
 	snprintf(known->diff_id, sizeof(known->diff_id), "%s", diff_id);
 	if (strcmp(key, diff_id) != 0 && strcmp(key, known->blob.digest) != 0)
 		return false;
-	used(path_of(folder, key, &arena));
+	used(known_path_of(folder, key, &arena));
 	return true;
 }
 
@@ -132,7 +132,7 @@ void known_put_config(const char *folder, const void *bytes, size_t length)
 	const char *path;
 
 	digest_of(bytes, length, digest);
-	path = arena_printf(&arena, "%s.json", path_of(folder, digest, &arena));
+	path = arena_printf(&arena, "%s.json", known_path_of(folder, digest, &arena));
 	if (length > KNOWN_CONFIG_BYTES_MAX || file_exists(path))
 		return;
 	if (folder_make(folder, 0700, &err) < 0 || file_write(path, bytes, length, 0600, &err) < 0)
@@ -171,12 +171,12 @@ bool known_image(const char *folder, const char *config_digest, const char *layo
 	char *text;
 
 	if (!digest_is_valid(config_digest) ||
-	    file_read(arena_printf(arena, "%s.json", path_of(folder, config_digest, arena)),
+	    file_read(arena_printf(arena, "%s.json", known_path_of(folder, config_digest, arena)),
 		      KNOWN_CONFIG_BYTES_MAX, arena, &text, &length, &ignored) < 0)
 		return false;
 	digest_of(text, length, digest);
 	config = cJSON_ParseWithLength(text, length);
-	used(arena_printf(arena, "%s.json", path_of(folder, config_digest, arena)));
+	used(arena_printf(arena, "%s.json", known_path_of(folder, config_digest, arena)));
 	if (strcmp(digest, config_digest) != 0 || !find_layers(folder, config, arena, &made))
 		return false;
 	written = layout_init(layout_folder, &ignored) < 0 ||

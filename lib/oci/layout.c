@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int join(const char *folder, const char *name, char path[static LAYOUT_PATH_BYTES],
-		struct error *err)
+static int layout_join(const char *folder, const char *name, char path[static LAYOUT_PATH_BYTES],
+		       struct error *err)
 {
 	if (snprintf(path, LAYOUT_PATH_BYTES, "%s/%s", folder, name) >= LAYOUT_PATH_BYTES)
 		return error_set(err, ERROR_FAILED, "the path %.60s... is too long", folder);
@@ -27,7 +27,7 @@ int layout_blob_path(const char *folder, const char *digest, char path[static LA
 	if (!digest_is_valid(digest))
 		return error_set(err, ERROR_FAILED, "'%.150s' is not a digest", digest);
 	snprintf(name, sizeof(name), "blobs/%.6s/%s", digest, digest + DIGEST_PREFIX_BYTES);
-	return join(folder, name, path, err);
+	return layout_join(folder, name, path, err);
 }
 
 int layout_blob_place(const char *folder, const char *digest, char path[static LAYOUT_PATH_BYTES],
@@ -36,7 +36,7 @@ int layout_blob_place(const char *folder, const char *digest, char path[static L
 	char name[32];
 
 	snprintf(name, sizeof(name), "blobs/%.6s", digest);
-	if (join(folder, name, path, err) < 0 || folder_make(path, 0755, err) < 0)
+	if (layout_join(folder, name, path, err) < 0 || folder_make(path, 0755, err) < 0)
 		return -1;
 	return layout_blob_path(folder, digest, path, err);
 }
@@ -49,13 +49,13 @@ int layout_init(const char *folder, struct error *err)
 	_cleanup_(fd_close) int lock = -1;
 	char path[LAYOUT_PATH_BYTES];
 
-	if (join(folder, "blobs/sha256", path, err) < 0 || folder_make(path, 0755, err) < 0 ||
-	    join(folder, "oci-layout", path, err) < 0)
+	if (layout_join(folder, "blobs/sha256", path, err) < 0 ||
+	    folder_make(path, 0755, err) < 0 || layout_join(folder, "oci-layout", path, err) < 0)
 		return -1;
 	lock = folder_lock(folder);
 	if (!file_exists(path) && file_write(path, version, strlen(version), 0644, err) < 0)
 		return -1;
-	if (join(folder, "index.json", path, err) < 0)
+	if (layout_join(folder, "index.json", path, err) < 0)
 		return -1;
 	return file_exists(path) ? 0 : file_write(path, index, strlen(index), 0644, err);
 }
@@ -80,7 +80,7 @@ int layout_writer_init_as(struct layout_writer *writer, const char *folder, cons
 			  struct error *err)
 {
 	*writer = (struct layout_writer){.fd = -1, .folder = folder};
-	if (join(folder, "blobs/.unfinished-XXXXXX", writer->temporary, err) < 0)
+	if (layout_join(folder, "blobs/.unfinished-XXXXXX", writer->temporary, err) < 0)
 		return -1;
 	writer->fd = mkostemp(writer->temporary, O_CLOEXEC);
 	if (writer->fd < 0)
@@ -213,7 +213,7 @@ int layout_manifest(const char *folder, const char *digest, struct descriptor *m
 static int read_index(const char *folder, char path[static LAYOUT_PATH_BYTES], cJSON **json,
 		      cJSON **list, struct error *err)
 {
-	if (join(folder, "index.json", path, err) < 0 || json_read(path, json, err) < 0)
+	if (layout_join(folder, "index.json", path, err) < 0 || json_read(path, json, err) < 0)
 		return -1;
 	*list = cJSON_GetObjectItemCaseSensitive(*json, "manifests");
 	if (!cJSON_IsArray(*list))
@@ -263,8 +263,8 @@ int layout_tag(const char *folder, const struct descriptor *manifest, const char
 	return json_write(path, json, 0644, err);
 }
 
-static int find_entry(const char *folder, const cJSON *list, const char *name, const cJSON **found,
-		      struct error *err)
+static int layout_find_entry(const char *folder, const cJSON *list, const char *name,
+			     const cJSON **found, struct error *err)
 {
 	const cJSON *entry;
 	size_t count = 0;
@@ -294,7 +294,7 @@ int layout_find(const char *folder, const char *name, struct descriptor *manifes
 	cJSON *list;
 
 	if (read_index(folder, path, &json, &list, err) < 0 ||
-	    find_entry(folder, list, name, &found, err) < 0)
+	    layout_find_entry(folder, list, name, &found, err) < 0)
 		return -1;
 	return descriptor_parse(found, path, manifest, err);
 }
@@ -307,7 +307,7 @@ int layout_name(const char *folder, struct arena *arena, const char **name, stru
 	cJSON *list;
 
 	if (read_index(folder, path, &json, &list, err) < 0 ||
-	    find_entry(folder, list, NULL, &found, err) < 0)
+	    layout_find_entry(folder, list, NULL, &found, err) < 0)
 		return -1;
 	*name = arena_strdup(arena, name_of(found));
 	return 0;

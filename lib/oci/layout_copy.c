@@ -16,8 +16,8 @@ struct copying {
 };
 
 /* Byte by byte, hashed on the way: another file system, or a link that may not be made. */
-static int copy_bytes(const struct copying *copying, const char *path,
-		      const struct descriptor *blob, struct error *err)
+static int layout_copy_bytes(const struct copying *copying, const char *path,
+			     const struct descriptor *blob, struct error *err)
 {
 	_cleanup_(layout_writer_release) struct layout_writer writer = {.fd = -1};
 	_cleanup_(free_pointer) char *buffer = xmalloc(COPY_BYTES);
@@ -58,7 +58,7 @@ static int copy_blob(const struct copying *copying, const struct descriptor *blo
 		return -1;
 	if (link(from, to) == 0)
 		return 0;
-	return copy_bytes(copying, from, blob, err);
+	return layout_copy_bytes(copying, from, blob, err);
 }
 
 static int copy_page(struct copying *copying, const struct descriptor *page, int depth,

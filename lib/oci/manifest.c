@@ -7,7 +7,7 @@
 
 #define SIZE_MAX_EXACT 9007199254740992.0 /* 2^53: what a JSON number holds exactly */
 
-static int bad(const char *what, const char *why, struct error *err)
+static int manifest_bad(const char *what, const char *why, struct error *err)
 {
 	return error_set(err, ERROR_FAILED, "%s %s", what, why);
 }
@@ -20,11 +20,12 @@ int descriptor_parse(const cJSON *json, const char *what, struct descriptor *des
 
 	*descriptor = (struct descriptor){0};
 	if (!cJSON_IsString(type) || strlen(type->valuestring) >= MEDIA_TYPE_BYTES)
-		return bad(what, "has a descriptor without a mediaType", err);
+		return manifest_bad(what, "has a descriptor without a mediaType", err);
 	if (!cJSON_IsString(digest) || !digest_is_valid(digest->valuestring))
-		return bad(what, "has a descriptor without a sha256 or sha512 digest", err);
+		return manifest_bad(what, "has a descriptor without a sha256 or sha512 digest",
+				    err);
 	if (!(size >= 0 && size <= SIZE_MAX_EXACT) || size != (double)(uint64_t)size)
-		return bad(what, "has a descriptor without a size", err);
+		return manifest_bad(what, "has a descriptor without a size", err);
 	snprintf(descriptor->media_type, sizeof(descriptor->media_type), "%s", type->valuestring);
 	snprintf(descriptor->digest, sizeof(descriptor->digest), "%s", digest->valuestring);
 	descriptor->size_bytes = (uint64_t)size;
@@ -92,17 +93,17 @@ static int parse_layers(const cJSON *list, const char *what, struct arena *arena
 static int check_kind(const cJSON *json, const char *what, struct error *err)
 {
 	if (!cJSON_IsObject(json) || json_number(json, "schemaVersion", 0) != 2)
-		return bad(
+		return manifest_bad(
 			what,
 			"is not an image manifest of schema version 2; push the image again with a current tool",
 			err);
 	if (json_member(json, "manifests"))
-		return bad(
+		return manifest_bad(
 			what,
 			"is an index of several platforms where one image is wanted; name the image of one platform by its digest",
 			err);
 	if (!cJSON_IsArray(json_member(json, "layers")))
-		return bad(what, "has no layers", err);
+		return manifest_bad(what, "has no layers", err);
 	return 0;
 }
 
@@ -114,12 +115,12 @@ int manifest_parse(const char *bytes, size_t length, const char *what, struct ar
 
 	*manifest = (struct manifest){0};
 	if (length > MANIFEST_BYTES_MAX)
-		return bad(what, "is larger than 4 MiB", err);
+		return manifest_bad(what, "is larger than 4 MiB", err);
 	if (json_parse(bytes, length, what, &json, err) < 0 || check_kind(json, what, err) < 0)
 		return -1;
 	type = json_member(json, "mediaType");
 	if (cJSON_IsString(type) && !media_is_manifest(type->valuestring))
-		return bad(what, "has a mediaType that is not an image manifest's", err);
+		return manifest_bad(what, "has a mediaType that is not an image manifest's", err);
 	snprintf(manifest->media_type, sizeof(manifest->media_type), "%s",
 		 cJSON_IsString(type) ? type->valuestring : MEDIA_OCI_MANIFEST);
 	if (descriptor_parse(json_member(json, "config"), what, &manifest->config, err) < 0)

@@ -22,7 +22,7 @@ struct normaliser {
 	struct error *err;
 };
 
-static int failed(struct normaliser *n, struct archive *archive)
+static int normalise_failed(struct normaliser *n, struct archive *archive)
 {
 	const char *why = archive_error_string(archive);
 
@@ -31,7 +31,7 @@ static int failed(struct normaliser *n, struct archive *archive)
 	return error_set(n->err, ERROR_FAILED, "a layer is no tar file: %s", why ? why : "unknown");
 }
 
-static la_ssize_t read_some(struct archive *in, void *arg, const void **bytes)
+static la_ssize_t normalise_read_some(struct archive *in, void *arg, const void **bytes)
 {
 	struct normaliser *n = arg;
 	size_t length = 0;
@@ -47,7 +47,8 @@ static la_ssize_t read_some(struct archive *in, void *arg, const void **bytes)
 	return (la_ssize_t)length;
 }
 
-static la_ssize_t write_some(struct archive *out, void *arg, const void *bytes, size_t length)
+static la_ssize_t normalise_write_some(struct archive *out, void *arg, const void *bytes,
+				       size_t length)
 {
 	struct normaliser *n = arg;
 
@@ -69,7 +70,7 @@ static void clean(struct normaliser *n, struct archive_entry *entry)
 	archive_entry_set_gname(entry, NULL);
 }
 
-static int copy_data(struct normaliser *n)
+static int normalise_copy_data(struct normaliser *n)
 {
 	static const char zeros[64 * 1024];
 	la_int64_t offset, done = 0;
@@ -84,13 +85,13 @@ static int copy_data(struct normaliser *n)
 			if (part > sizeof(zeros))
 				part = sizeof(zeros);
 			if (archive_write_data(n->out, zeros, part) < 0)
-				return failed(n, n->out);
+				return normalise_failed(n, n->out);
 		}
 		if (archive_write_data(n->out, bytes, length) < 0)
-			return failed(n, n->out);
+			return normalise_failed(n, n->out);
 		done = offset + (la_int64_t)length;
 	}
-	return rc == ARCHIVE_EOF ? 0 : failed(n, n->in);
+	return rc == ARCHIVE_EOF ? 0 : normalise_failed(n, n->in);
 }
 
 static int copy_entries(struct normaliser *n)
@@ -101,38 +102,38 @@ static int copy_entries(struct normaliser *n)
 	while ((rc = archive_read_next_header(n->in, &entry)) == ARCHIVE_OK || rc == ARCHIVE_WARN) {
 		clean(n, entry);
 		if (archive_write_header(n->out, entry) != ARCHIVE_OK)
-			return failed(n, n->out);
-		if (archive_entry_size(entry) > 0 && copy_data(n) < 0)
+			return normalise_failed(n, n->out);
+		if (archive_entry_size(entry) > 0 && normalise_copy_data(n) < 0)
 			return -1;
 	}
 	if (rc != ARCHIVE_EOF)
-		return failed(n, n->in);
-	return archive_write_close(n->out) == ARCHIVE_OK ? 0 : failed(n, n->out);
+		return normalise_failed(n, n->in);
+	return archive_write_close(n->out) == ARCHIVE_OK ? 0 : normalise_failed(n, n->out);
 }
 
 /* What follows the tar's end counts for the digest. */
-static int drain(struct normaliser *n)
+static int normalise_drain(struct normaliser *n)
 {
 	const void *bytes;
 
 	while (!n->at_end)
-		if (read_some(n->in, n, &bytes) < 0)
+		if (normalise_read_some(n->in, n, &bytes) < 0)
 			return -1;
 	return 0;
 }
 
-static int run(struct normaliser *n)
+static int normalise_run(struct normaliser *n)
 {
 	archive_read_support_format_tar(n->in);
 	archive_read_support_format_empty(n->in);
 	archive_write_set_format_pax_restricted(n->out);
 	archive_write_set_bytes_per_block(n->out, WRITE_BLOCK_BYTES);
 	archive_write_set_bytes_in_last_block(n->out, 1);
-	if (archive_read_open(n->in, n, NULL, read_some, NULL) != ARCHIVE_OK)
-		return failed(n, n->in);
-	if (archive_write_open(n->out, n, NULL, write_some, NULL) != ARCHIVE_OK)
-		return failed(n, n->out);
-	return copy_entries(n) < 0 ? -1 : drain(n);
+	if (archive_read_open(n->in, n, NULL, normalise_read_some, NULL) != ARCHIVE_OK)
+		return normalise_failed(n, n->in);
+	if (archive_write_open(n->out, n, NULL, normalise_write_some, NULL) != ARCHIVE_OK)
+		return normalise_failed(n, n->out);
+	return copy_entries(n) < 0 ? -1 : normalise_drain(n);
 }
 
 int layer_normalise(normalise_source *next, void *arg, int64_t newest_s, struct packer *packer,
@@ -152,7 +153,7 @@ int layer_normalise(normalise_source *next, void *arg, int64_t newest_s, struct 
 		oom();
 	digest_init(&n.plain);
 	before = uselocale(utf8);
-	rc = run(&n);
+	rc = normalise_run(&n);
 	archive_read_free(n.in);
 	archive_write_free(n.out);
 	uselocale(before);

@@ -15,7 +15,7 @@ void config_time(int64_t seconds, char text[static 40])
 	strftime(text, 40, "%Y-%m-%dT%H:%M:%SZ", &tm);
 }
 
-static void set_text(cJSON *object, const char *name, const char *text)
+static void normalise_config_set_text(cJSON *object, const char *name, const char *text)
 {
 	cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
 
@@ -60,11 +60,11 @@ void config_normalise(cJSON *config, int64_t created_s)
 	for (size_t i = 0; settings && i < ARRAY_LEN(names); i++)
 		cJSON_DeleteItemFromObjectCaseSensitive(settings, names[i]);
 	config_time(created_s, created);
-	set_text(config, "created", created);
+	normalise_config_set_text(config, "created", created);
 	cJSON_ArrayForEach (entry, cJSON_GetObjectItemCaseSensitive(config, "history")) {
 		cJSON *text = cJSON_GetObjectItemCaseSensitive(entry, "created_by");
 
-		set_text(entry, "created", created);
+		normalise_config_set_text(entry, "created", created);
 		if (cJSON_IsString(text))
 			drop_checksums(text->valuestring);
 	}

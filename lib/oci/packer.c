@@ -100,7 +100,7 @@ static bool pack_one(struct packer *packer, struct gzip_scratch *scratch)
 	return true;
 }
 
-static void work(struct packer *packer)
+static void packer_work(struct packer *packer)
 {
 	struct gzip_scratch *scratch = gzip_scratch_new();
 
@@ -128,7 +128,7 @@ static int wait_until(struct packer *packer, uint64_t blocks, struct error *err)
 	return failed ? -1 : 0;
 }
 
-static void submit(struct packer *packer)
+static void packer_submit(struct packer *packer)
 {
 	pthread_mutex_lock(&packer->lock);
 	packer->filled++;
@@ -170,7 +170,7 @@ int packer_add(struct packer *packer, const void *bytes, size_t length, struct e
 		length -= part;
 		if (block->plain_bytes < GZIP_BLOCK_BYTES)
 			break;
-		submit(packer);
+		packer_submit(packer);
 		if (wait_until(packer, packer->ring_blocks - 1, err) < 0)
 			return -1;
 		slot(packer, packer->filled)->plain_bytes = 0;
@@ -184,7 +184,7 @@ int packer_end(struct packer *packer, char diff_id[static DIGEST_TEXT_BYTES],
 	unsigned char trailer[GZIP_TRAILER_BYTES];
 
 	if (slot(packer, packer->filled)->plain_bytes)
-		submit(packer);
+		packer_submit(packer);
 	if (wait_until(packer, 0, err) < 0)
 		return -1;
 	gzip_trailer(packer->crc, packer->plain_bytes, trailer);
@@ -213,7 +213,7 @@ static void role(void *arg, size_t index)
 	struct packer *packer = arg;
 
 	if (index > 0) {
-		work(packer);
+		packer_work(packer);
 		return;
 	}
 	packer->rc = packer->read(packer->arg, packer, packer->err);

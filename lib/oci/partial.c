@@ -71,7 +71,7 @@ static int take_note(struct partial *partial, struct error *err)
 }
 
 /* What an earlier run left. Nonsense is treated as nothing. */
-static void read_state(struct partial *partial, uint64_t file_bytes)
+static void partial_read_state(struct partial *partial, uint64_t file_bytes)
 {
 	uint64_t size = partial->descriptor.size_bytes;
 	struct note note;
@@ -149,7 +149,7 @@ int partial_open(struct partial *partial, const char *folder, const struct descr
 	if (set_path(partial, "", err) < 0)
 		return -1;
 	if (open_shared(partial, &file_bytes))
-		read_state(partial, file_bytes);
+		partial_read_state(partial, file_bytes);
 	else if (open_own(partial, err) < 0)
 		return -1;
 	if (partial_done_bytes(partial) == 0 && ftruncate(partial->fd, 0) < 0)

@@ -77,7 +77,7 @@ int rootfs_open(const char *folder, struct rootfs **rootfs, struct error *err)
 	return 0;
 }
 
-static la_ssize_t read_some(struct archive *tar, void *arg, const void **bytes)
+static la_ssize_t rootfs_read_some(struct archive *tar, void *arg, const void **bytes)
 {
 	struct apply *apply = arg;
 	size_t length;
@@ -133,7 +133,7 @@ static int read_tar(struct rootfs *rootfs, struct apply *apply, struct error *er
 		oom();
 	archive_read_support_format_tar(place.tar);
 	archive_read_support_format_empty(place.tar);
-	if (archive_read_open(place.tar, apply, NULL, read_some, NULL) != ARCHIVE_OK)
+	if (archive_read_open(place.tar, apply, NULL, rootfs_read_some, NULL) != ARCHIVE_OK)
 		rc = error_set(err, ERROR_FAILED, "%s", archive_error_string(place.tar));
 	else
 		rc = place_all(&place, err);

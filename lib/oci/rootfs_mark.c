@@ -22,8 +22,8 @@ static void folder_close(DIR **folder)
 }
 
 /* All that is in the folder. */
-static int clear(struct layer_place *place, int parent, const char *name, const char *path,
-		 bool spare_own, struct error *err)
+static int rootfs_mark_clear(struct layer_place *place, int parent, const char *name,
+			     const char *path, bool spare_own, struct error *err)
 {
 	_cleanup_(folder_close) DIR *folder = NULL;
 	const struct dirent *entry;
@@ -61,7 +61,7 @@ int layer_place_remove(struct layer_place *place, int parent, const char *name, 
 			return 0;
 		return error_errno(err, "cannot remove %s", path);
 	}
-	if (clear(place, parent, name, path, spare_own, err) < 0)
+	if (rootfs_mark_clear(place, parent, name, path, spare_own, err) < 0)
 		return -1;
 	if (spared || unlinkat(parent, name, AT_REMOVEDIR) == 0)
 		return 0;
@@ -71,7 +71,7 @@ int layer_place_remove(struct layer_place *place, int parent, const char *name, 
 		       : error_errno(err, "cannot remove %s", path);
 }
 
-static int remove_below(struct layer_place *place, const char *path, struct error *err)
+static int rootfs_mark_remove_below(struct layer_place *place, const char *path, struct error *err)
 {
 	const char *name;
 	int rc;
@@ -93,7 +93,7 @@ static int clear_below(struct layer_place *place, const char *path, struct error
 	snprintf(inside, sizeof(inside), "%s%sx", path, *path ? "/" : "");
 	if (layer_place_parent(place, inside, &name, err) < 0)
 		return -1;
-	rc = clear(place, place->parent_fd, ".", path, true, err);
+	rc = rootfs_mark_clear(place, place->parent_fd, ".", path, true, err);
 	layer_place_forget(place);
 	return rc;
 }
@@ -116,5 +116,5 @@ int layer_place_mark(struct layer_place *place, const char *path, bool *is_mark,
 	if (!*base || strcmp(base, ".") == 0 || strcmp(base, "..") == 0)
 		return error_set(err, ERROR_FAILED, "the whiteout '%.100s' names nothing", path);
 	snprintf(target, sizeof(target), "%.*s%s%s", folder_length, path, slash ? "/" : "", base);
-	return remove_below(place, target, err);
+	return rootfs_mark_remove_below(place, target, err);
 }

@@ -137,7 +137,7 @@ int layer_place_parent(struct layer_place *place, const char *path, const char *
 	return 0;
 }
 
-static int failed(const char *path, struct error *err)
+static int rootfs_place_failed(const char *path, struct error *err)
 {
 	bool is_full = errno == ENOSPC || errno == EDQUOT;
 
@@ -150,7 +150,7 @@ static int make_way(struct layer_place *place, const char *name, const char *pat
 		    struct error *err)
 {
 	if (errno != EEXIST)
-		return failed(path, err);
+		return rootfs_place_failed(path, err);
 	return layer_place_remove(place, place->parent_fd, name, path, false, err);
 }
 
@@ -172,7 +172,7 @@ static int write_data(struct layer_place *place, int fd, const char *path, int64
 			if (done < 0 && errno == EINTR)
 				continue;
 			if (done < 0)
-				return failed(path, err);
+				return rootfs_place_failed(path, err);
 			p += done;
 			offset += done;
 			length -= (size_t)done;
@@ -182,7 +182,7 @@ static int write_data(struct layer_place *place, int fd, const char *path, int64
 	}
 	if (rc != ARCHIVE_EOF)
 		return error_set(err, ERROR_FAILED, "%s", archive_error_string(place->tar));
-	return end < size && ftruncate(fd, size) < 0 ? failed(path, err) : 0;
+	return end < size && ftruncate(fd, size) < 0 ? rootfs_place_failed(path, err) : 0;
 }
 
 /* They would say more of the tree than the layer does, where it becomes a layer of an overlay. */
@@ -205,7 +205,7 @@ static int set_attributes(struct layer_place *place, struct archive_entry *entry
 		if (is_overlays(key) || lsetxattr(disk, key, value, length, 0) == 0)
 			continue;
 		if (errno != ENOTSUP && (errno != EPERM || place->is_root))
-			return failed(path, err);
+			return rootfs_place_failed(path, err);
 		place->lost_attributes++;
 	}
 	return 0;
@@ -229,15 +229,15 @@ static int set_rest(struct layer_place *place, struct archive_entry *entry, cons
 
 	if (place->is_root && fchownat(place->parent_fd, name, (uid_t)archive_entry_uid(entry),
 				       (gid_t)archive_entry_gid(entry), AT_SYMLINK_NOFOLLOW) < 0)
-		return failed(path, err);
+		return rootfs_place_failed(path, err);
 	if (type != AE_IFLNK && type != AE_IFDIR &&
 	    fchmodat(place->parent_fd, name, archive_entry_perm(entry), 0) < 0)
-		return failed(path, err);
+		return rootfs_place_failed(path, err);
 	if (set_attributes(place, entry, name, path, err) < 0)
 		return -1;
 	times_of(entry, times);
 	if (type != AE_IFDIR && utimensat(place->parent_fd, name, times, AT_SYMLINK_NOFOLLOW) < 0)
-		return failed(path, err);
+		return rootfs_place_failed(path, err);
 	return 0;
 }
 
@@ -254,12 +254,13 @@ static int place_file(struct layer_place *place, struct archive_entry *entry, co
 		fd = openat(place->parent_fd, name, flags, 0600);
 	}
 	if (fd < 0)
-		return failed(path, err);
+		return rootfs_place_failed(path, err);
 	return write_data(place, fd, path, archive_entry_size(entry), err);
 }
 
 /* One try at what is neither a file nor a hard link. */
-static int make(struct layer_place *place, struct archive_entry *entry, const char *name)
+static int rootfs_place_make(struct layer_place *place, struct archive_entry *entry,
+			     const char *name)
 {
 	switch (archive_entry_filetype(entry)) {
 	case AE_IFDIR:
@@ -272,7 +273,7 @@ static int make(struct layer_place *place, struct archive_entry *entry, const ch
 	}
 }
 
-static bool is_folder(const struct layer_place *place, const char *name)
+static bool rootfs_place_is_folder(const struct layer_place *place, const char *name)
 {
 	struct stat st;
 
@@ -283,18 +284,19 @@ static bool is_folder(const struct layer_place *place, const char *name)
 static int place_other(struct layer_place *place, struct archive_entry *entry, const char *name,
 		       const char *path, struct error *err)
 {
-	if (make(place, entry, name) == 0)
+	if (rootfs_place_make(place, entry, name) == 0)
 		return 0;
-	if (errno == EEXIST && archive_entry_filetype(entry) == AE_IFDIR && is_folder(place, name))
+	if (errno == EEXIST && archive_entry_filetype(entry) == AE_IFDIR &&
+	    rootfs_place_is_folder(place, name))
 		return 0;
 	errno = errno == ENOTDIR ? ENOTDIR : errno;
 	if (make_way(place, name, path, err) < 0 || layer_place_parent(place, path, &name, err) < 0)
 		return -1;
-	return make(place, entry, name) < 0 ? failed(path, err) : 0;
+	return rootfs_place_make(place, entry, name) < 0 ? rootfs_place_failed(path, err) : 0;
 }
 
-static int place_link(struct layer_place *place, const char *target, const char *name,
-		      const char *path, struct error *err)
+static int rootfs_place_link(struct layer_place *place, const char *target, const char *name,
+			     const char *path, struct error *err)
 {
 	_cleanup_(fd_close) int folder = -1;
 	char to[ROOTFS_PATH_BYTES], up[ROOTFS_PATH_BYTES];
@@ -310,13 +312,14 @@ static int place_link(struct layer_place *place, const char *target, const char 
 	snprintf(up, sizeof(up), "%.*s", slash ? (int)(slash - to) : 0, to);
 	folder = open_inside(place, up, O_PATH | O_DIRECTORY);
 	if (folder < 0)
-		return failed(path, err);
+		return rootfs_place_failed(path, err);
 	slash = slash ? slash + 1 : to;
 	if (linkat(folder, slash, place->parent_fd, name, 0) == 0)
 		return 0;
 	if (make_way(place, name, path, err) < 0 || layer_place_parent(place, path, &name, err) < 0)
 		return -1;
-	return linkat(folder, slash, place->parent_fd, name, 0) < 0 ? failed(path, err) : 0;
+	return linkat(folder, slash, place->parent_fd, name, 0) < 0 ? rootfs_place_failed(path, err)
+								    : 0;
 }
 
 static void note_folder(struct layer_place *place, struct archive_entry *entry, const char *path)
@@ -346,7 +349,7 @@ static int place_at(struct layer_place *place, struct archive_entry *entry, cons
 	if (layer_place_parent(place, path, &name, err) < 0)
 		return -1;
 	if (hard)
-		return place_link(place, hard, name, path, err);
+		return rootfs_place_link(place, hard, name, path, err);
 	rc = archive_entry_filetype(entry) == AE_IFREG ? place_file(place, entry, name, path, err)
 						       : place_other(place, entry, name, path, err);
 	if (rc < 0 || layer_place_parent(place, path, &name, err) < 0)
@@ -392,7 +395,7 @@ int layer_place_end(struct layer_place *place, struct error *err)
 		/* without root, the layers above could not get in */
 		if (fd < 0 || fchmod(fd, place->is_root ? f->mode : f->mode | 0700) < 0 ||
 		    futimens(fd, f->times) < 0)
-			return failed(f->path, err);
+			return rootfs_place_failed(f->path, err);
 	}
 	return 0;
 }

@@ -35,7 +35,7 @@ struct stream {
 };
 
 /* Hands the slot under way to the reader, and waits for the next one to be free. */
-static void submit(struct stream *s)
+static void stream_submit(struct stream *s)
 {
 	pthread_mutex_lock(&s->lock);
 	s->lengths[s->filled % STREAM_SLOTS] = s->filling;
@@ -47,7 +47,7 @@ static void submit(struct stream *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void take(void *arg, const void *bytes, size_t length)
+static void stream_take(void *arg, const void *bytes, size_t length)
 {
 	struct stream *s = arg;
 	const char *p = bytes;
@@ -61,11 +61,11 @@ static void take(void *arg, const void *bytes, size_t length)
 		p += room;
 		length -= room;
 		if (s->filling == STREAM_SLOT_BYTES)
-			submit(s);
+			stream_submit(s);
 	}
 }
 
-static int unpack_all(struct stream *s, struct error *err)
+static int stream_unpack_all(struct stream *s, struct error *err)
 {
 	_cleanup_(free_pointer) char *buffer = xmalloc(READ_BYTES);
 	_cleanup_(unpack_free) struct unpack *unpack = NULL;
@@ -75,7 +75,8 @@ static int unpack_all(struct stream *s, struct error *err)
 		if (got < 0)
 			continue;
 		if (!unpack)
-			unpack = unpack_new_to(packing_of(buffer, (size_t)got), s->like, take, s);
+			unpack = unpack_new_to(packing_of(buffer, (size_t)got), s->like,
+					       stream_take, s);
 		if (interrupt_check(err) < 0 || unpack_add(unpack, buffer, (size_t)got, err) < 0)
 			return -1;
 		if (s->is_closed)
@@ -84,17 +85,17 @@ static int unpack_all(struct stream *s, struct error *err)
 	if (got < 0)
 		return error_errno(err, "cannot read %s", s->path);
 	if (!unpack)
-		unpack = unpack_new_to(PACKING_NONE, s->like, take, s);
+		unpack = unpack_new_to(PACKING_NONE, s->like, stream_take, s);
 	return unpack_finish(unpack, s->diff_id, err);
 }
 
-static void *work(void *arg)
+static void *stream_work(void *arg)
 {
 	struct stream *s = arg;
-	int rc = unpack_all(s, &s->err);
+	int rc = stream_unpack_all(s, &s->err);
 
 	if (rc == 0 && s->filling)
-		submit(s);
+		stream_submit(s);
 	pthread_mutex_lock(&s->lock);
 	s->rc = rc;
 	s->has_ended = true;
@@ -117,7 +118,7 @@ int stream_open(const char *path, const char *like, struct stream **stream, stru
 		s->slots[i] = xmalloc(STREAM_SLOT_BYTES);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
-	if (pthread_create(&s->thread, NULL, work, s) != 0)
+	if (pthread_create(&s->thread, NULL, stream_work, s) != 0)
 		oom();
 	*stream = s;
 	return 0;

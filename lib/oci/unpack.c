@@ -44,7 +44,7 @@ const char *packing_media_type(enum packing packing)
 					 : MEDIA_OCI_LAYER;
 }
 
-static void take(void *arg, const void *bytes, size_t length)
+static void unpack_take(void *arg, const void *bytes, size_t length)
 {
 	struct unpack *unpack = arg;
 
@@ -67,7 +67,7 @@ struct unpack *unpack_new_to(enum packing packing, const char *like,
 	*unpack = (struct unpack){.packing = packing, .sink = sink, .arg = arg, .is_between = true};
 	digest_init_as(&unpack->digest, like);
 	if (packing == PACKING_GZIP)
-		unpack->gunzip = gunzip_new(take, unpack);
+		unpack->gunzip = gunzip_new(unpack_take, unpack);
 	if (packing == PACKING_ZSTD) {
 		unpack->zstd = ZSTD_createDStream();
 		if (!unpack->zstd ||
@@ -121,7 +121,7 @@ static int add_zstd(struct unpack *unpack, const void *bytes, size_t length, str
 					 ZSTD_getErrorName(left));
 		unpack->is_between = left == 0;
 		is_full = out.pos == out.size;
-		take(unpack, out.dst, out.pos);
+		unpack_take(unpack, out.dst, out.pos);
 		if (check_size(unpack, err) < 0)
 			return -1;
 	} while (in.pos < in.size || is_full);
@@ -134,7 +134,7 @@ int unpack_add(struct unpack *unpack, const void *bytes, size_t length, struct e
 	if (unpack->zstd)
 		return add_zstd(unpack, bytes, length, err);
 	if (!unpack->gunzip)
-		take(unpack, bytes, length);
+		unpack_take(unpack, bytes, length);
 	else if (gunzip_add(unpack->gunzip, bytes, length, err) < 0)
 		return -1;
 	return check_size(unpack, err);

@@ -52,7 +52,7 @@ static bool is_registry(const char *key, const char *registry)
 	       length > 9;
 }
 
-static const cJSON *find_entry(const cJSON *object, const char *registry)
+static const cJSON *credentials_find_entry(const cJSON *object, const char *registry)
 {
 	const cJSON *exact = json_member(object, registry), *item;
 
@@ -71,8 +71,8 @@ static const char *text_or_null(const cJSON *item, struct arena *arena)
 							  : NULL;
 }
 
-static int read_one(const char *path, const char *registry, struct arena *arena,
-		    struct credentials *credentials, struct error *err)
+static int credentials_read_one(const char *path, const char *registry, struct arena *arena,
+				struct credentials *credentials, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = NULL;
 	const cJSON *entry;
@@ -82,11 +82,11 @@ static int read_one(const char *path, const char *registry, struct arena *arena,
 		return 0;
 	if (json_read(path, &json, err) < 0)
 		return -1;
-	entry = find_entry(json_member(json, "auths"), registry);
+	entry = credentials_find_entry(json_member(json, "auths"), registry);
 	auth = json_text(entry, "auth", arena);
 	credentials->identity.hidden = text_or_null(json_member(entry, "identitytoken"), arena);
-	credentials->helper =
-		text_or_null(find_entry(json_member(json, "credHelpers"), registry), arena);
+	credentials->helper = text_or_null(
+		credentials_find_entry(json_member(json, "credHelpers"), registry), arena);
 	if (!credentials->helper && !auth && !credentials->identity.hidden)
 		credentials->helper = text_or_null(json_member(json, "credsStore"), arena);
 	if (credentials->helper || credentials->identity.hidden)
@@ -124,7 +124,8 @@ int credentials_find(const struct cluster *cluster, const char *registry, struct
 
 	*credentials = (struct credentials){0};
 	for (size_t i = 0; i < ARRAY_LEN(places) && !credentials->path; i++)
-		if (places[i] && read_one(places[i], registry, arena, credentials, err) < 0)
+		if (places[i] &&
+		    credentials_read_one(places[i], registry, arena, credentials, err) < 0)
 			return -1;
 	return 0;
 }

@@ -44,30 +44,30 @@ static const struct {
 #undef ROW
 };
 
-static void *place(struct facts *facts, size_t row)
+static void *facts_place(struct facts *facts, size_t row)
 {
 	return (char *)facts + rows[row].offset;
 }
 
-static void clear(struct facts *facts, const char *host)
+static void facts_clear(struct facts *facts, const char *host)
 {
 	*facts = (struct facts){.host = host};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (rows[i].kind == TEXT)
-			*(const char **)place(facts, i) = "";
+			*(const char **)facts_place(facts, i) = "";
 }
 
-static void set(struct facts *facts, const char *name, const char *value, struct arena *arena)
+static void facts_set(struct facts *facts, const char *name, const char *value, struct arena *arena)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		if (strcmp(rows[i].name, name) != 0)
 			continue;
 		if (rows[i].kind == TEXT)
-			*(const char **)place(facts, i) = arena_strdup(arena, value);
+			*(const char **)facts_place(facts, i) = arena_strdup(arena, value);
 		else if (rows[i].kind == WHOLE)
-			*(int *)place(facts, i) = (int)strtol(value, NULL, 10);
+			*(int *)facts_place(facts, i) = (int)strtol(value, NULL, 10);
 		else
-			*(double *)place(facts, i) = strtod(value, NULL);
+			*(double *)facts_place(facts, i) = strtod(value, NULL);
 	}
 }
 
@@ -76,7 +76,7 @@ int facts_parse(const char *host, const char *text, double controller_time, stru
 {
 	char *copy = arena_strdup(arena, text), *line;
 
-	clear(facts, arena_strdup(arena, host));
+	facts_clear(facts, arena_strdup(arena, host));
 	while ((line = strsep(&copy, "\n"))) {
 		char *equals = strchr(line, '=');
 
@@ -86,7 +86,7 @@ int facts_parse(const char *host, const char *text, double controller_time, stru
 		if (strcmp(line, "clock") == 0)
 			facts->clock_skew_seconds = strtod(equals + 1, NULL) - controller_time;
 		else
-			set(facts, line, equals + 1, arena);
+			facts_set(facts, line, equals + 1, arena);
 	}
 	if (!*facts->kernel)
 		return error_set(
@@ -119,16 +119,16 @@ int facts_from_json(const cJSON *json, struct arena *arena, struct facts *facts,
 
 	if (!host)
 		return error_set(err, ERROR_USAGE, "a host in the facts file has no 'host'");
-	clear(facts, host);
+	facts_clear(facts, host);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		const char *text = json_text(json, rows[i].name, arena);
 
 		if (rows[i].kind == TEXT && text)
-			*(const char **)place(facts, i) = text;
+			*(const char **)facts_place(facts, i) = text;
 		else if (rows[i].kind == WHOLE)
-			*(int *)place(facts, i) = json_int(json, rows[i].name, 0);
+			*(int *)facts_place(facts, i) = json_int(json, rows[i].name, 0);
 		else if (rows[i].kind == REAL)
-			*(double *)place(facts, i) = json_number(json, rows[i].name, 0);
+			*(double *)facts_place(facts, i) = json_number(json, rows[i].name, 0);
 	}
 	return 0;
 }

@@ -58,8 +58,8 @@ cJSON *pinned_to_json(const struct pinned *pinned)
 	return json;
 }
 
-static int read_list(const cJSON *json, bool (*is_right)(const char *value), struct arena *arena,
-		     struct pin_list *pins, struct error *err)
+static int pinned_read_list(const cJSON *json, bool (*is_right)(const char *value),
+			    struct arena *arena, struct pin_list *pins, struct error *err)
 {
 	const cJSON *item;
 
@@ -92,10 +92,10 @@ int pinned_from_json(const cJSON *json, struct arena *arena, struct pinned *pinn
 		return 0;
 	if (!pinned->at || !is_time(pinned->at))
 		return error_set(err, ERROR_USAGE, "what is pinned has no time");
-	if (read_list(json_member(json, "packages"), pin_is_version, arena, &pinned->packages,
-		      err) < 0 ||
-	    read_list(json_member(json, "images"), digest_is_valid, arena, &pinned->images, err) <
-		    0)
+	if (pinned_read_list(json_member(json, "packages"), pin_is_version, arena,
+			     &pinned->packages, err) < 0 ||
+	    pinned_read_list(json_member(json, "images"), digest_is_valid, arena, &pinned->images,
+			     err) < 0)
 		return -1;
 	return 0;
 }

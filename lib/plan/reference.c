@@ -11,7 +11,7 @@
 #define REPOSITORY_LENGTH_MAX 255
 #define TAG_LENGTH_MAX 128
 
-static int bad(const char *text, const char *why, struct error *err)
+static int reference_bad(const char *text, const char *why, struct error *err)
 {
 	return error_set(err, ERROR_USAGE,
 			 "'%.200s' is not an image reference: %s; write HOST[:PORT]/NAME[:TAG]",
@@ -121,7 +121,7 @@ int reference_parse(const char *text, struct arena *arena, struct reference *ref
 	*ref = (struct reference){0};
 	slash = strchr(rest, '/');
 	if (!slash)
-		return bad(text, "no registry before the name", err);
+		return reference_bad(text, "no registry before the name", err);
 	*slash = '\0';
 	ref->registry = rest;
 	ref->repository = slash + 1;
@@ -136,16 +136,18 @@ int reference_parse(const char *text, struct arena *arena, struct reference *ref
 		ref->tag = colon + 1;
 	}
 	if (!registry_is_valid(ref->registry))
-		return bad(text, "the part before the first '/' names no registry", err);
+		return reference_bad(text, "the part before the first '/' names no registry", err);
 	name_hub(ref, arena);
 	if (!repository_is_valid(ref->repository))
-		return bad(text, "the name takes lower-case letters, digits and single . _ - /",
-			   err);
+		return reference_bad(
+			text, "the name takes lower-case letters, digits and single . _ - /", err);
 	if (ref->tag && !tag_is_valid(ref->tag))
-		return bad(text, "the tag takes letters, digits and . _ -, 128 at most", err);
+		return reference_bad(text, "the tag takes letters, digits and . _ -, 128 at most",
+				     err);
 	if (ref->digest && !digest_is_valid(ref->digest))
-		return bad(text, "the digest is not sha256: and 64, or sha512: and 128, hex digits",
-			   err);
+		return reference_bad(
+			text, "the digest is not sha256: and 64, or sha512: and 128, hex digits",
+			err);
 	return 0;
 }
 

@@ -180,7 +180,7 @@ size_t report_hosts(const struct report *report)
 
 /* --- what ringup knows better ---------------------------------------------------------------- */
 
-static void put(cJSON *object, const char *name, cJSON *item)
+static void report_put(cJSON *object, const char *name, cJSON *item)
 {
 	if (json_member(object, name))
 		cJSON_ReplaceItemInObjectCaseSensitive(object, name, item);
@@ -195,7 +195,7 @@ static void put_host(const struct report *report, cJSON *object)
 
 	for (size_t i = 0; cJSON_IsObject(object) && rank >= 0 && i < report->rank_count; i++)
 		if (report->ranks[i].rank == rank) {
-			put(object, "host", cJSON_CreateString(report->ranks[i].host));
+			report_put(object, "host", cJSON_CreateString(report->ranks[i].host));
 			return;
 		}
 }
@@ -207,7 +207,7 @@ static void put_hosts(const struct report *report, cJSON *document)
 
 	cJSON_ArrayForEach (item, json_member(document, "ranks")) {
 		if (cJSON_IsObject(item) && i < report->rank_count)
-			put(item, "host", cJSON_CreateString(report->ranks[i].host));
+			report_put(item, "host", cJSON_CreateString(report->ranks[i].host));
 		i++;
 	}
 	cJSON_ArrayForEach (item, json_member(pairs, "findings"))
@@ -247,13 +247,13 @@ void report_complete(const struct report *report, cJSON *document)
 {
 	if (!cJSON_IsObject(document))
 		return;
-	put(document, "schema", cJSON_CreateNumber(1));
-	put(document, "verdict", cJSON_CreateString(report->verdict));
-	put(document, "reason", cJSON_CreateString(report->reason));
+	report_put(document, "schema", cJSON_CreateNumber(1));
+	report_put(document, "verdict", cJSON_CreateString(report->verdict));
+	report_put(document, "reason", cJSON_CreateString(report->reason));
 	if (*report->launcher)
-		put(document, "launcher", cJSON_CreateString(report->launcher));
+		report_put(document, "launcher", cJSON_CreateString(report->launcher));
 	put_hosts(report, document);
 	if (!cJSON_IsObject(json_member(document, "expected"))) /* else it is the worker's own */
-		put(document, "expected", expected_to_json(&report->expected));
-	put(document, "notes", notes_to_json(report->notes));
+		report_put(document, "expected", expected_to_json(&report->expected));
+	report_put(document, "notes", notes_to_json(report->notes));
 }

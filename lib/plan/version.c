@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The number at *p, 0 when there is none; moves past it. */
-static unsigned long take_number(const char **p)
+static unsigned long version_take_number(const char **p)
 {
 	unsigned long number = 0;
 
@@ -17,7 +17,7 @@ static unsigned long take_number(const char **p)
 }
 
 /* The text up to the next digit or dot; moves past it. */
-static size_t take_text(const char **p)
+static size_t version_take_text(const char **p)
 {
 	size_t length = strcspn(*p, ".0123456789");
 
@@ -39,9 +39,9 @@ static int compare_text(const char *a, size_t a_length, const char *b, size_t b_
 int version_compare(const char *a, const char *b)
 {
 	while (*a || *b) {
-		unsigned long x = take_number(&a), y = take_number(&b);
+		unsigned long x = version_take_number(&a), y = version_take_number(&b);
 		const char *a_text = a, *b_text = b;
-		size_t a_length = take_text(&a), b_length = take_text(&b);
+		size_t a_length = version_take_text(&a), b_length = version_take_text(&b);
 		int order = compare_text(a_text, a_length, b_text, b_length);
 
 		if (x != y)
@@ -104,9 +104,10 @@ static bool clause_admits(const struct version_clause *clause, const char *versi
 bool version_in_series(const char *version, const char *series)
 {
 	while (*series) {
-		unsigned long x = take_number(&version), y = take_number(&series);
+		unsigned long x = version_take_number(&version), y = version_take_number(&series);
 		const char *a = version, *b = series;
-		size_t a_length = take_text(&version), b_length = take_text(&series);
+		size_t a_length = version_take_text(&version),
+		       b_length = version_take_text(&series);
 
 		if (x != y || (b_length && compare_text(a, a_length, b, b_length) != 0))
 			return false;

@@ -164,7 +164,7 @@ static const char *tested_cuda(const struct value *value)
 		       : value->built;
 }
 
-static int compare_names(const struct value *a, const struct value *b)
+static int model_compare_names(const struct value *a, const struct value *b)
 {
 	int order = strncmp(a->version, b->version, strcspn(a->version, "0123456789"));
 
@@ -178,7 +178,7 @@ static int compare_values(const void *left, const void *right, void *arg)
 	int order = a->tier - b->tier;
 
 	if (!order)
-		order = a->component == COMPONENT_OS ? compare_names(a, b)
+		order = a->component == COMPONENT_OS ? model_compare_names(a, b)
 						     : version_compare(b->version, a->version);
 	if (!order)
 		order = version_compare(tested_cuda(b), tested_cuda(a));

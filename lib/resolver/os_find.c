@@ -23,7 +23,7 @@ static const struct {
 };
 
 /* "rhel" of "rhel8". */
-static size_t distribution(const char *os)
+static size_t os_find_distribution(const char *os)
 {
 	return strcspn(os, "0123456789");
 }
@@ -41,10 +41,10 @@ static bool is_row(const struct model *model, const char *os)
 bool os_is_distribution(const struct model *model, const char *os)
 {
 	const struct domain *domain = &model->domains[COMPONENT_OS];
-	size_t length = distribution(os);
+	size_t length = os_find_distribution(os);
 
 	for (size_t i = 0; i < domain->count; i++)
-		if (distribution(domain->values[i].version) == length &&
+		if (os_find_distribution(domain->values[i].version) == length &&
 		    strncmp(domain->values[i].version, os, length) == 0)
 			return true;
 	return domain->count == 0;
@@ -52,7 +52,7 @@ bool os_is_distribution(const struct model *model, const char *os)
 
 const char *os_nearest(const struct model *model, const char *os)
 {
-	size_t length = distribution(os);
+	size_t length = os_find_distribution(os);
 	const char *found = NULL;
 
 	for (size_t i = 0; i < ARRAY_LEN(families); i++)

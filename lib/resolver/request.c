@@ -149,7 +149,7 @@ static int read_os(const struct model *model, struct unit *unit, struct error *e
 }
 
 /* The request without what people write into names and requirement_parse does not take. */
-static char *tidy(const struct model *model, const char *text)
+static char *request_tidy(const struct model *model, const char *text)
 {
 	char *copy = arena_strdup(model->arena, text), *at = strpbrk(copy, "=<>!~");
 
@@ -181,7 +181,7 @@ static int read_unit(const struct model *model, const char *text, struct units *
 	*unit = (struct unit){.text = text};
 	if (starts_with(text, "gpu==") && strchr(text, ','))
 		return refuse_list(text, err);
-	if (requirement_parse(tidy(model, text), model->arena, &unit->req, err) < 0)
+	if (requirement_parse(request_tidy(model, text), model->arena, &unit->req, err) < 0)
 		return -1;
 	unit->req.text = text;
 	unit->component = component_by_name(unit->req.name);
@@ -200,7 +200,7 @@ static int read_unit(const struct model *model, const char *text, struct units *
 	return 0;
 }
 
-static int too_many(struct error *err)
+static int request_too_many(struct error *err)
 {
 	return error_set(err, ERROR_USAGE, "more than %d requests, drivers and GPU models",
 			 UNITS_MAX);
@@ -211,7 +211,7 @@ int units_read(const struct model *model, const char *const *requests, struct un
 {
 	for (; *requests; requests++)
 		if (units->count == UNITS_MAX)
-			return too_many(err);
+			return request_too_many(err);
 		else if (read_unit(model, *requests, units, err) < 0)
 			return -1;
 	return 0;
@@ -219,7 +219,7 @@ int units_read(const struct model *model, const char *const *requests, struct un
 
 /* --- hosts -------------------------------------------------------------------------------- */
 
-static void name_hosts(const struct model *model, struct unit *unit)
+static void request_name_hosts(const struct model *model, struct unit *unit)
 {
 	unit->text = arena_printf(model->arena, "%s %s (host %s)", unit->driver ? "driver" : "GPU",
 				  unit->driver ? unit->driver : unit->product, unit->hosts);
@@ -237,19 +237,19 @@ static struct unit *find_pin(struct units *units, const char *driver, const stru
 	return NULL;
 }
 
-static int add_pin(const struct model *model, const char *host, const char *driver,
-		   const struct value *gpu, struct units *units, struct error *err)
+static int request_add_pin(const struct model *model, const char *host, const char *driver,
+			   const struct value *gpu, struct units *units, struct error *err)
 {
 	struct unit *unit = find_pin(units, driver, gpu);
 
 	if (unit) {
 		if (!strstr(unit->hosts, host))
 			unit->hosts = arena_printf(model->arena, "%s, %s", unit->hosts, host);
-		name_hosts(model, unit);
+		request_name_hosts(model, unit);
 		return 0;
 	}
 	if (units->count == UNITS_MAX)
-		return too_many(err);
+		return request_too_many(err);
 	unit = &units->list[units->count++];
 	*unit = (struct unit){.component = driver ? COMPONENT_DRIVER : COMPONENT_GPU,
 			      .is_pin = true,
@@ -262,7 +262,7 @@ static int add_pin(const struct model *model, const char *host, const char *driv
 		unit->sm = value_cell(gpu, "sm");
 		unit->class = value_cell(gpu, "class");
 	}
-	name_hosts(model, unit);
+	request_name_hosts(model, unit);
 	return 0;
 }
 
@@ -273,7 +273,7 @@ int units_add_facts(const struct model *model, const struct facts *facts, size_t
 		const char *at = facts[i].gpus;
 
 		if (*facts[i].driver &&
-		    add_pin(model, facts[i].host, facts[i].driver, NULL, units, err) < 0)
+		    request_add_pin(model, facts[i].host, facts[i].driver, NULL, units, err) < 0)
 			return -1;
 		while (*at) {
 			size_t length = strcspn(at, ";");
@@ -287,7 +287,8 @@ int units_add_facts(const struct model *model, const struct facts *facts, size_t
 					model->arena,
 					"host %s: the catalog does not know the GPU '%s'; it is left out of account",
 					facts[i].host, product);
-			else if (gpu && add_pin(model, facts[i].host, NULL, gpu, units, err) < 0)
+			else if (gpu &&
+				 request_add_pin(model, facts[i].host, NULL, gpu, units, err) < 0)
 				return -1;
 			at += length + (at[length] == ';');
 		}

@@ -149,7 +149,7 @@ static const char *missing_component(const struct resolver *r, uint32_t parts)
 	return NULL;
 }
 
-static int explain(struct resolver *r)
+static int resolve_explain(struct resolver *r)
 {
 	const char *missing =
 		missing_component(r, stack_parts(&r->model, &r->units, r->search.active));
@@ -248,9 +248,9 @@ static void leave_out_gpus(struct model *model)
 			model->domains[c].count = 0;
 }
 
-static int begin(struct resolver *r, const struct catalog *catalog,
-		 const struct resolve_input *input, struct arena *arena, struct unsatisfied *why,
-		 struct error *err)
+static int resolve_begin(struct resolver *r, const struct catalog *catalog,
+			 const struct resolve_input *input, struct arena *arena,
+			 struct unsatisfied *why, struct error *err)
 {
 	struct model_options options = {.oldest = input->oldest, .cpu = !wants_gpus(input, arena)};
 
@@ -275,7 +275,7 @@ static int begin(struct resolver *r, const struct catalog *catalog,
 	return check_accelerator(r) < 0 ? -1 : check_base(r);
 }
 
-static bool find(struct resolver *r)
+static bool resolve_find(struct resolver *r)
 {
 	uint64_t all = r->search.active;
 	int levels = r->units.compat ? LEVEL_COUNT : LEVEL_COMPAT;
@@ -308,11 +308,11 @@ int resolve(const struct catalog *catalog, const struct resolve_input *input, st
 	struct resolver *r = ARENA_NEW(arena, struct resolver);
 
 	*plan = (struct plan){.accelerator = "cpu", .revision = ""};
-	if (begin(r, catalog, input, arena, why, err) < 0)
+	if (resolve_begin(r, catalog, input, arena, why, err) < 0)
 		return -1;
 	begin_plan(r, catalog, plan);
-	if (!find(r))
-		return explain(r);
+	if (!resolve_find(r))
+		return resolve_explain(r);
 	plan_from_search(&r->search, plan);
 	add_notes(r, plan);
 	return 0;
@@ -352,7 +352,7 @@ static int compare_ranked(const void *left, const void *right)
 }
 
 /* The values in the order in which a search with what is fixed so far would try them. */
-static const struct ranked *rank_values(struct search *s, const struct domain *domain)
+static const struct ranked *resolve_rank_values(struct search *s, const struct domain *domain)
 {
 	struct ranked *order = ARENA_ARRAY(s->model->arena, domain->count + 1, struct ranked);
 
@@ -377,7 +377,7 @@ static bool walk_parts(struct walk *walk, size_t part)
 	if (part == ARRAY_LEN(main_parts))
 		return search_run(s) ? walk_give(walk) : true;
 	domain = &s->model->domains[main_parts[part]];
-	order = rank_values(s, domain);
+	order = resolve_rank_values(s, domain);
 	for (size_t i = 0; i < domain->count; i++) {
 		s->fixed[main_parts[part]] = order[i].value;
 		/* an OS's Python and the same from source are one stack here */
@@ -399,10 +399,10 @@ int resolve_all(const struct catalog *catalog, const struct resolve_input *input
 	struct resolver *r = ARENA_NEW(arena, struct resolver);
 	struct walk walk = {r, catalog, limit, each, arg};
 
-	if (begin(r, catalog, input, arena, why, err) < 0)
+	if (resolve_begin(r, catalog, input, arena, why, err) < 0)
 		return -1;
-	if (!find(r))
-		return explain(r);
+	if (!resolve_find(r))
+		return resolve_explain(r);
 	walk_parts(&walk, 0);
 	return 0;
 }
@@ -412,8 +412,8 @@ int resolve_all(const struct catalog *catalog, const struct resolve_input *input
  */
 
 /* The row that the choice was made from, or the first of that version, for that OS unless NULL. */
-static const struct value *value_of(const struct domain *domain, const struct choice *choice,
-				    const struct choice *os)
+static const struct value *resolve_value_of(const struct domain *domain,
+					    const struct choice *choice, const struct choice *os)
 {
 	const struct value *found = NULL;
 
@@ -459,7 +459,7 @@ static int explain_fixed(struct resolver *r)
 						     value->version),
 					text, source);
 	}
-	return text ? error_set(r->err, ERROR_UNSATISFIED, "%s", text) : explain(r);
+	return text ? error_set(r->err, ERROR_UNSATISFIED, "%s", text) : resolve_explain(r);
 }
 
 int plan_check(const struct catalog *catalog, const struct resolve_input *input,
@@ -469,19 +469,19 @@ int plan_check(const struct catalog *catalog, const struct resolve_input *input,
 	struct resolver *r = ARENA_NEW(arena, struct resolver);
 	const struct choice *os = plan_choice(plan, "os");
 
-	if (begin(r, catalog, input, arena, why, err) < 0)
+	if (resolve_begin(r, catalog, input, arena, why, err) < 0)
 		return -1;
 	for (size_t i = 0; i < plan->count; i++) {
 		enum component c = component_by_name(plan->choices[i].name);
 
 		if (c == COMPONENT_NONE || c == COMPONENT_DRIVER || c == COMPONENT_GPU)
 			continue;
-		r->search.fixed[c] = value_of(&r->model.domains[c], &plan->choices[i], os);
+		r->search.fixed[c] = resolve_value_of(&r->model.domains[c], &plan->choices[i], os);
 		if (!r->search.fixed[c])
 			r->search.fixed[c] =
-				value_of(&r->model.domains[c], &plan->choices[i], NULL);
+				resolve_value_of(&r->model.domains[c], &plan->choices[i], NULL);
 		if (!r->search.fixed[c]) /* no row of today's catalog speaks against it */
 			return 0;
 	}
-	return find(r) ? 0 : explain_fixed(r);
+	return resolve_find(r) ? 0 : explain_fixed(r);
 }

@@ -40,7 +40,7 @@ struct writer {
 	bool key_is_known;
 };
 
-static int tar_failed(struct writer *w, const char *path)
+static int layer_tar_failed(struct writer *w, const char *path)
 {
 	const char *why = archive_error_string(w->tar);
 
@@ -50,7 +50,7 @@ static int tar_failed(struct writer *w, const char *path)
 			 why ? why : "unknown error");
 }
 
-static la_ssize_t write_some(struct archive *tar, void *arg, const void *bytes, size_t length)
+static la_ssize_t layer_write_some(struct archive *tar, void *arg, const void *bytes, size_t length)
 {
 	struct writer *w = arg;
 
@@ -60,21 +60,21 @@ static la_ssize_t write_some(struct archive *tar, void *arg, const void *bytes, 
 	return -1;
 }
 
-static int write_header(struct writer *w, struct archive_entry *entry, const char *path)
+static int layer_write_header(struct writer *w, struct archive_entry *entry, const char *path)
 {
 	locale_t before = uselocale(w->utf8);
 	int rc = archive_write_header(w->tar, entry);
 
 	uselocale(before);
 	/* the warning: a name that is not UTF-8, which is written byte by byte */
-	return rc == ARCHIVE_OK || rc == ARCHIVE_WARN ? 0 : tar_failed(w, path);
+	return rc == ARCHIVE_OK || rc == ARCHIVE_WARN ? 0 : layer_tar_failed(w, path);
 }
 
-static int write_bytes(struct writer *w, const struct tree_entry *entry, const char *bytes,
-		       size_t length)
+static int layer_write_bytes(struct writer *w, const struct tree_entry *entry, const char *bytes,
+			     size_t length)
 {
 	if (archive_write_data(w->tar, bytes, length) != (la_ssize_t)length)
-		return tar_failed(w, entry->path);
+		return layer_tar_failed(w, entry->path);
 	w->done_bytes += length;
 	if (w->progress)
 		progress_bytes(w->progress, w->done_bytes, w->plan.content_bytes);
@@ -94,7 +94,7 @@ static int copy_range(struct writer *w, const struct tree_entry *entry, int fd, 
 			return error_set(w->err, ERROR_FAILED,
 					 "%s became shorter while it was read; run this again",
 					 entry->source);
-		if (write_bytes(w, entry, w->buffer, (size_t)got) < 0)
+		if (layer_write_bytes(w, entry, w->buffer, (size_t)got) < 0)
 			return -1;
 		left -= (uint64_t)got;
 	}
@@ -107,7 +107,7 @@ static int pass_hole(struct writer *w, const struct tree_entry *entry, uint64_t 
 	while (left) {
 		size_t some = left < READ_BYTES ? (size_t)left : READ_BYTES;
 
-		if (write_bytes(w, entry, w->buffer, some) < 0)
+		if (layer_write_bytes(w, entry, w->buffer, some) < 0)
 			return -1;
 		left -= some;
 	}
@@ -149,36 +149,38 @@ static int check_unchanged(struct writer *w, const struct tree_entry *entry, int
 			 entry->source);
 }
 
-static int write_file(struct writer *w, const struct tree_entry *entry, struct archive_entry *out)
+static int layer_write_file(struct writer *w, const struct tree_entry *entry,
+			    struct archive_entry *out)
 {
 	_cleanup_(fd_close) int fd = -1;
 
 	if (!entry->source) {
-		if (write_header(w, out, entry->path) < 0)
+		if (layer_write_header(w, out, entry->path) < 0)
 			return -1;
-		return write_bytes(w, entry, entry->text, entry->size_bytes);
+		return layer_write_bytes(w, entry, entry->text, entry->size_bytes);
 	}
 	fd = open(entry->source, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(w->err, "cannot read %s", entry->source);
-	if (layer_entry_holes(out, fd, entry, w->err) < 0 || write_header(w, out, entry->path) < 0)
+	if (layer_entry_holes(out, fd, entry, w->err) < 0 ||
+	    layer_write_header(w, out, entry->path) < 0)
 		return -1;
 	if (copy_file(w, entry, out, fd) < 0)
 		return -1;
 	return check_unchanged(w, entry, fd);
 }
 
-static int write_entry(struct writer *w, const struct tree_entry *entry, bool repeated)
+static int layer_write_entry(struct writer *w, const struct tree_entry *entry, bool repeated)
 {
 	struct archive_entry *out = layer_entry_new(entry);
 	int rc;
 
-	rc = entry->type == TREE_FILE ? write_file(w, entry, out)
-				      : write_header(w, out, entry->path);
+	rc = entry->type == TREE_FILE ? layer_write_file(w, entry, out)
+				      : layer_write_header(w, out, entry->path);
 	archive_entry_free(out);
 	if (rc == 0 && entry->opaque && !repeated) {
 		out = layer_entry_opaque(entry);
-		rc = write_header(w, out, entry->path);
+		rc = layer_write_header(w, out, entry->path);
 		archive_entry_free(out);
 	}
 	return rc;
@@ -228,7 +230,7 @@ static int walk_part(struct writer *w, size_t part, emit_fn *emit)
 	return 0;
 }
 
-static void key_text(struct writer *w, const char *text)
+static void layer_key_text(struct writer *w, const char *text)
 {
 	digest_add(&w->key, text, strlen(text) + 1);
 }
@@ -241,13 +243,13 @@ static int key_entry(struct writer *w, const struct tree_entry *entry, bool repe
 		 (unsigned)entry->mode, (unsigned)entry->uid, (unsigned)entry->gid,
 		 (long long)entry->mtime_s, (unsigned long long)entry->size_bytes,
 		 (unsigned long long)entry->device, entry->opaque && !repeated);
-	key_text(w, numbers);
-	key_text(w, entry->path);
-	key_text(w, entry->link ? entry->link : "");
+	layer_key_text(w, numbers);
+	layer_key_text(w, entry->path);
+	layer_key_text(w, entry->link ? entry->link : "");
 	if (entry->type == TREE_FILE)
-		key_text(w, entry->digest ? entry->digest : "");
+		layer_key_text(w, entry->digest ? entry->digest : "");
 	for (const struct tree_attribute *a = entry->attributes; a; a = a->next) {
-		key_text(w, a->name);
+		layer_key_text(w, a->name);
 		digest_add(&w->key, &a->length, sizeof(a->length));
 		digest_add(&w->key, a->value, a->length);
 	}
@@ -263,8 +265,8 @@ static int begin_part(struct writer *w)
 	archive_write_set_format_pax_restricted(w->tar);
 	archive_write_set_bytes_per_block(w->tar, WRITE_BLOCK_BYTES);
 	archive_write_set_bytes_in_last_block(w->tar, 1);
-	if (archive_write_open(w->tar, w, NULL, write_some, NULL) != ARCHIVE_OK)
-		return tar_failed(w, "a layer");
+	if (archive_write_open(w->tar, w, NULL, layer_write_some, NULL) != ARCHIVE_OK)
+		return layer_tar_failed(w, "a layer");
 	return packer_begin(w->packer, w->layout, w->err);
 }
 
@@ -274,9 +276,9 @@ static int write_part(struct writer *w, size_t part)
 	int rc = begin_part(w);
 
 	if (rc == 0)
-		rc = walk_part(w, part, write_entry);
+		rc = walk_part(w, part, layer_write_entry);
 	if (rc == 0 && archive_write_close(w->tar) != ARCHIVE_OK)
-		rc = tar_failed(w, "the end");
+		rc = layer_tar_failed(w, "the end");
 	archive_write_free(w->tar);
 	w->tar = NULL;
 	return rc < 0 ? -1 : packer_end(w->packer, result->diff_id, &result->blob, w->err);
@@ -301,7 +303,7 @@ static int provide_part(struct writer *w, size_t part)
 	return w->key_is_known ? w->rule->keep(w->rule->arg, key, result, w->err) : 0;
 }
 
-static int write_all(void *arg, struct packer *packer, struct error *err)
+static int layer_write_all(void *arg, struct packer *packer, struct error *err)
 {
 	struct writer *w = arg;
 	int rc = 0;
@@ -313,7 +315,7 @@ static int write_all(void *arg, struct packer *packer, struct error *err)
 	return rc;
 }
 
-static int check_names(const struct tree *tree, struct error *err)
+static int layer_check_names(const struct tree *tree, struct error *err)
 {
 	for (size_t i = 0; i < tree->count; i++) {
 		const char *path = tree->list[i].path, *slash = strrchr(path, '/');
@@ -346,7 +348,7 @@ int layer_write(const struct tree *tree, const char *layout_folder, const struct
 	uint64_t bytes = 0;
 	int rc;
 
-	if (check_names(tree, err) < 0 || layer_plan(tree, w.rule, &w.plan, err) < 0)
+	if (layer_check_names(tree, err) < 0 || layer_plan(tree, w.rule, &w.plan, err) < 0)
 		return -1;
 	parts->count = w.plan.count;
 	if (!parts->count)
@@ -357,7 +359,7 @@ int layer_write(const struct tree *tree, const char *layout_folder, const struct
 		oom();
 	if (title)
 		w.progress = progress_begin(title, "packing");
-	rc = packer_run(write_all, &w, err);
+	rc = packer_run(layer_write_all, &w, err);
 	freelocale(w.utf8);
 	for (size_t i = 0; i < parts->count; i++)
 		bytes += parts->list[i].blob.size_bytes;

@@ -11,7 +11,7 @@
 #include <locale.h>
 #include <string.h>
 
-static enum tree_type type_of(struct archive_entry *entry)
+static enum tree_type layer_list_type_of(struct archive_entry *entry)
 {
 	if (archive_entry_hardlink(entry))
 		return TREE_HARDLINK;
@@ -60,7 +60,7 @@ static void add_opaque(struct tree *tree, const char *path)
 	tree->list[i - 1].opaque = true;
 }
 
-static void add_entry(struct tree *tree, struct archive_entry *in)
+static void layer_list_add_entry(struct tree *tree, struct archive_entry *in)
 {
 	char *path = plain(arena_strdup(&tree->arena, archive_entry_pathname(in)));
 	char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -80,7 +80,7 @@ static void add_entry(struct tree *tree, struct archive_entry *in)
 		tree_add(tree, TREE_WHITEOUT, path);
 		return;
 	}
-	entry = tree_add(tree, type_of(in), path);
+	entry = tree_add(tree, layer_list_type_of(in), path);
 	entry->mode = archive_entry_perm(in);
 	entry->uid = (uid_t)archive_entry_uid(in);
 	entry->gid = (gid_t)archive_entry_gid(in);
@@ -109,7 +109,7 @@ static int list_all(struct tar_source *source, struct tree *tree, struct error *
 			return error_set(err, ERROR_FAILED, "%s holds more than %d files",
 					 source->path, TREE_ENTRIES_MAX);
 		if (archive_entry_pathname(entry))
-			add_entry(tree, entry);
+			layer_list_add_entry(tree, entry);
 	}
 	return rc == ARCHIVE_EOF ? 0 : tar_source_failed(source);
 }

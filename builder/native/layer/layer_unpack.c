@@ -153,14 +153,14 @@ static void set_place(struct placer *p, struct archive_entry *entry, const char 
 	}
 }
 
-static int refuse(struct placer *p, const char *name)
+static int layer_unpack_refuse(struct placer *p, const char *name)
 {
 	return error_set(p->err, ERROR_FAILED,
 			 "the entry '%.100s' leads out of the layer, or its name is too long",
 			 name);
 }
 
-static int copy_data(struct placer *p, struct tar_source *source, const char *path)
+static int layer_unpack_copy_data(struct placer *p, struct tar_source *source, const char *path)
 {
 	const void *bytes;
 	la_int64_t offset;
@@ -214,8 +214,8 @@ static bool is_device_denied(struct placer *p, struct archive_entry *entry)
 	       userns_inside();
 }
 
-static int place(struct placer *p, struct archive_entry *entry, const char *path,
-		 struct tar_source *source)
+static int layer_unpack_place(struct placer *p, struct archive_entry *entry, const char *path,
+			      struct tar_source *source)
 {
 	const char *disk = archive_entry_pathname(entry);
 	/* removed below and made again here: nothing of what was in it shows through */
@@ -223,7 +223,7 @@ static int place(struct placer *p, struct archive_entry *entry, const char *path
 
 	if (archive_write_header(p->disk, entry) < ARCHIVE_OK)
 		return is_device_denied(p, entry) ? 0 : place_failed(p, path);
-	if (archive_entry_size(entry) > 0 && copy_data(p, source, path) < 0)
+	if (archive_entry_size(entry) > 0 && layer_unpack_copy_data(p, source, path) < 0)
 		return -1;
 	if (finish_entry(p, path) < 0)
 		return -1;
@@ -237,17 +237,17 @@ static int unpack_entry(struct placer *p, struct tar_source *source, struct arch
 	bool is_mark;
 
 	if (!name || !path_plain(name, path) || (hard && !path_plain(hard, link)))
-		return refuse(p, name ? name : "");
+		return layer_unpack_refuse(p, name ? name : "");
 	if (place_mark(p, path, &is_mark) < 0)
 		return -1;
 	if (is_mark)
 		return 0;
 	set_place(p, entry, path);
 	drop_overlay_attributes(entry);
-	return place(p, entry, path, source);
+	return layer_unpack_place(p, entry, path, source);
 }
 
-static int unpack_all(struct placer *p, struct tar_source *source)
+static int layer_unpack_all(struct placer *p, struct tar_source *source)
 {
 	struct archive_entry *entry;
 	int rc;
@@ -259,7 +259,7 @@ static int unpack_all(struct placer *p, struct tar_source *source)
 	return rc == ARCHIVE_EOF ? 0 : tar_source_failed(source);
 }
 
-static int give_up(const char *folder, int rc)
+static int layer_unpack_give_up(const char *folder, int rc)
 {
 	struct error ignored = {0};
 
@@ -276,10 +276,10 @@ int layer_unpack(const char *tar_path, const char *folder, const char *diff_id, 
 
 	if (tar_source_open(&source, tar_path, err) < 0 || open_placer(&p, folder, err) < 0)
 		return -1;
-	rc = unpack_all(&p, &source);
+	rc = layer_unpack_all(&p, &source);
 	if (rc == 0)
 		rc = tar_source_finish(&source, diff_id);
-	return give_up(folder, close_placer(&p, rc));
+	return layer_unpack_give_up(folder, close_placer(&p, rc));
 }
 
 static int place_content(struct placer *p, const struct tree_entry *entry)
@@ -334,5 +334,5 @@ int layer_place(const struct tree *tree, const char *folder, struct error *err)
 		return -1;
 	for (size_t i = 0; rc == 0 && i < tree->count; i++)
 		rc = place_entry(&p, &tree->list[i]);
-	return give_up(folder, close_placer(&p, rc));
+	return layer_unpack_give_up(folder, close_placer(&p, rc));
 }

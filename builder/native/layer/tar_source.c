@@ -63,7 +63,7 @@ static ssize_t next_plain(struct tar_source *source, const void **bytes)
 	return (ssize_t)source->plain.length;
 }
 
-static la_ssize_t read_some(struct archive *tar, void *arg, const void **bytes)
+static la_ssize_t tar_source_read_some(struct archive *tar, void *arg, const void **bytes)
 {
 	struct tar_source *source = arg;
 	ssize_t got = interrupt_check(source->err) < 0 ? -1 : next_plain(source, bytes);
@@ -107,7 +107,7 @@ int tar_source_open(struct tar_source *source, const char *path, struct error *e
 	archive_read_support_format_tar(source->tar);
 	archive_read_support_format_empty(source->tar);
 	archive_read_support_filter_zstd(source->tar);
-	if (archive_read_open(source->tar, source, NULL, read_some, NULL) != ARCHIVE_OK)
+	if (archive_read_open(source->tar, source, NULL, tar_source_read_some, NULL) != ARCHIVE_OK)
 		return tar_source_failed(source);
 	return 0;
 }

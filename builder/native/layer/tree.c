@@ -59,7 +59,7 @@ static int compare_places(const void *left, const void *right)
 }
 
 /* A later entry of the same path. A removal beside an entry is about the layers below alone. */
-static void merge(struct tree_entry *kept, const struct tree_entry *later)
+static void tree_merge(struct tree_entry *kept, const struct tree_entry *later)
 {
 	bool is_removed = kept->type == TREE_WHITEOUT || later->type == TREE_WHITEOUT;
 	bool opaque = kept->opaque || later->opaque || (is_removed && kept->type != later->type);
@@ -81,7 +81,7 @@ void tree_sort(struct tree *tree)
 		bool same = kept && strcmp(tree->list[kept - 1].path, places[i].entry.path) == 0;
 
 		if (same)
-			merge(&tree->list[kept - 1], &places[i].entry);
+			tree_merge(&tree->list[kept - 1], &places[i].entry);
 		else
 			tree->list[kept++] = places[i].entry;
 	}

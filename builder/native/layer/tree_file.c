@@ -27,7 +27,7 @@ int tree_save(const struct tree *tree, const char *path, struct error *err)
 	return json_write(path, json, 0600, err);
 }
 
-static bool parse(const char *numbers, struct tree_entry *e)
+static bool tree_file_parse(const char *numbers, struct tree_entry *e)
 {
 	unsigned long long size, device;
 	unsigned type, mode, uid, gid, opaque;
@@ -66,7 +66,7 @@ bool tree_load(struct tree *tree, const char *path, struct arena *arena)
 
 		if (!cJSON_IsString(item))
 			return false;
-		if (texts == 0 && !parse(item->valuestring, e))
+		if (texts == 0 && !tree_file_parse(item->valuestring, e))
 			return false;
 		if (texts == 1)
 			e->path = arena_strdup(arena, item->valuestring);

@@ -95,7 +95,7 @@ static const char *first_name(struct reader *r, const struct stat *st, const cha
 }
 
 /* The file systems' own bookkeeping does not belong to an image. */
-static bool is_kept(const char *name)
+static bool tree_read_is_kept(const char *name)
 {
 	return !starts_with(name, "trusted.overlay.") && !starts_with(name, "user.overlay.") &&
 	       strcmp(name, "security.selinux") != 0;
@@ -141,7 +141,7 @@ static int read_attributes(struct reader *r, const char *disk, struct tree_entry
 		if (r->options->is_overlay && ends_with(name, ".overlay.opaque") &&
 		    lgetxattr(disk, name, value, sizeof(value)) == 1 && value[0] == 'y')
 			entry->opaque = true;
-		if (is_kept(name) && read_attribute(r, disk, name, entry) < 0)
+		if (tree_read_is_kept(name) && read_attribute(r, disk, name, entry) < 0)
 			return -1;
 	}
 	return 0;
@@ -184,7 +184,7 @@ static int check_link(struct reader *r, const char *disk, const char *path, cons
 		disk, link);
 }
 
-static enum tree_type type_of(const struct stat *st, bool is_overlay)
+static enum tree_type tree_read_type_of(const struct stat *st, bool is_overlay)
 {
 	if (is_overlay && S_ISCHR(st->st_mode) && st->st_rdev == makedev(0, 0))
 		return TREE_WHITEOUT;
@@ -228,9 +228,9 @@ static void take_stat(struct reader *r, const char *disk, const struct stat *st,
 	clamp(r, disk, st, entry);
 }
 
-static int add_entry(struct reader *r, const struct location *at, const struct stat *st)
+static int tree_read_add_entry(struct reader *r, const struct location *at, const struct stat *st)
 {
-	enum tree_type type = type_of(st, r->options->is_overlay);
+	enum tree_type type = tree_read_type_of(st, r->options->is_overlay);
 	const char *first = NULL;
 	struct tree_entry *entry;
 
@@ -265,12 +265,12 @@ static int add_entry(struct reader *r, const struct location *at, const struct s
 	return r->options->no_special ? 0 : read_attributes(r, at->disk, entry);
 }
 
-static int compare_names(const void *a, const void *b)
+static int tree_read_compare_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int read_folder(struct reader *r, const struct location *at);
+static int tree_read_folder(struct reader *r, const struct location *at);
 
 static int read_path(struct reader *r, const struct location *at)
 {
@@ -280,9 +280,9 @@ static int read_path(struct reader *r, const struct location *at)
 		return error_errno(r->err, "cannot read %s", at->disk);
 	if (S_ISSOCK(st.st_mode) && !r->options->no_special)
 		return 0;
-	if (add_entry(r, at, &st) < 0)
+	if (tree_read_add_entry(r, at, &st) < 0)
 		return -1;
-	return S_ISDIR(st.st_mode) ? read_folder(r, at) : 0;
+	return S_ISDIR(st.st_mode) ? tree_read_folder(r, at) : 0;
 }
 
 static int list_names(struct reader *r, const char *disk, struct arena *arena, const char ***names,
@@ -306,11 +306,11 @@ static int list_names(struct reader *r, const char *disk, struct arena *arena, c
 		(*names)[(*count)++] = arena_strdup(arena, item->d_name);
 	}
 	closedir(dir);
-	qsort(*names, *count, sizeof(**names), compare_names);
+	qsort(*names, *count, sizeof(**names), tree_read_compare_names);
 	return 0;
 }
 
-static int read_folder(struct reader *r, const struct location *at)
+static int tree_read_folder(struct reader *r, const struct location *at)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	_cleanup_(free_pointer) const char **names = NULL;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void remove_below(const char *root, const char *path, const char *work)
+static void cgroup_remove_below(const char *root, const char *path, const char *work)
 {
 	char pattern[PATH_MAX + 256];
 	glob_t found;
@@ -39,7 +39,7 @@ void cgroup_forget(const char *work)
 			continue;
 		path += strcmp(path, ":/") == 0 ? 2 : 1;
 		/* cgroup v2, and v1's hierarchies or v2 in its hybrid place */
-		remove_below("/sys/fs/cgroup", path, work);
-		remove_below("/sys/fs/cgroup/*", path, work);
+		cgroup_remove_below("/sys/fs/cgroup", path, work);
+		cgroup_remove_below("/sys/fs/cgroup/*", path, work);
 	}
 }

@@ -137,8 +137,8 @@ static int name_layers(const struct run_step *step, const struct place *at, bool
 	return 0;
 }
 
-static int prepare(struct store *store, const struct run_step *step, struct arena *arena,
-		   struct place *at, const char **options, struct error *err)
+static int runtime_prepare(struct store *store, const struct run_step *step, struct arena *arena,
+			   struct place *at, const char **options, struct error *err)
 {
 	static const char *const folders[] = {"merged", "bundle", "upper", "work"};
 	const char *lower = "";
@@ -171,8 +171,8 @@ static int prepare(struct store *store, const struct run_step *step, struct aren
 	return 0;
 }
 
-static int write_config(const struct run_step *step, const struct place *at, struct arena *arena,
-			struct error *err)
+static int runtime_write_config(const struct run_step *step, const struct place *at,
+				struct arena *arena, struct error *err)
 {
 	_cleanup_(json_free) cJSON *config = NULL;
 	struct words env = WORDS_INIT(arena);
@@ -231,8 +231,8 @@ int runtime_run(struct store *store, const struct run_step *step, struct arena *
 	struct place at;
 	int rc;
 
-	if (prepare(store, step, arena, &at, &options, err) < 0 ||
-	    write_config(step, &at, arena, err) < 0)
+	if (runtime_prepare(store, step, arena, &at, &options, err) < 0 ||
+	    runtime_write_config(step, &at, arena, err) < 0)
 		return -1;
 	state = arena_printf(arena, "%s/runtime", at.folder);
 	proc.folder = at.folder;

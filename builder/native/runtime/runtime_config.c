@@ -70,7 +70,8 @@ static void add_capabilities(cJSON *process)
 	}
 }
 
-static void add_process(cJSON *config, const struct run_step *step, const struct run_user *user)
+static void runtime_config_add_process(cJSON *config, const struct run_step *step,
+				       const struct run_user *user)
 {
 	cJSON *process = cJSON_AddObjectToObject(config, "process");
 	cJSON *ids = cJSON_AddObjectToObject(process, "user"), *groups;
@@ -96,7 +97,7 @@ cJSON *runtime_config(const struct run_step *step, const struct run_user *user, 
 	cJSON *config = cJSON_CreateObject(), *object, *list;
 
 	cJSON_AddStringToObject(config, "ociVersion", "1.0.2");
-	add_process(config, step, user);
+	runtime_config_add_process(config, step, user);
 	object = cJSON_AddObjectToObject(config, "root");
 	cJSON_AddStringToObject(object, "path", root);
 	cJSON_AddStringToObject(config, "hostname", STEP_HOST_NAME);

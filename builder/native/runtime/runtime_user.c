@@ -10,7 +10,7 @@
 #define PASSWD_BYTES_MAX (4 * MIB)
 
 /* The field of that number in a line of passwd or group; *length of it. */
-static const char *field(const char *line, int number, size_t *length)
+static const char *runtime_user_field(const char *line, int number, size_t *length)
 {
 	while (number-- > 0) {
 		line += strcspn(line, ":\n");
@@ -24,7 +24,7 @@ static const char *field(const char *line, int number, size_t *length)
 static bool is_field(const char *line, int number, const char *text)
 {
 	size_t length;
-	const char *at = field(line, number, &length);
+	const char *at = runtime_user_field(line, number, &length);
 
 	return length == strlen(text) && strncmp(at, text, length) == 0;
 }
@@ -49,7 +49,7 @@ static uint32_t number_field(const char *line, int number)
 {
 	size_t length;
 
-	return (uint32_t)strtoul(field(line, number, &length), NULL, 10);
+	return (uint32_t)strtoul(runtime_user_field(line, number, &length), NULL, 10);
 }
 
 /* By name or number. `file` has the number in its third field, as passwd and group do. */
@@ -73,7 +73,7 @@ static void add_groups(const char *file, const char *name, struct run_user *user
 {
 	for (const char *line = file; line && *line; line += *line == '\n') {
 		size_t length;
-		const char *member = field(line, 3, &length), *end = member + length;
+		const char *member = runtime_user_field(line, 3, &length), *end = member + length;
 
 		while (member < end) {
 			size_t part = strcspn(member, ",:\n");
@@ -101,9 +101,9 @@ int runtime_user(const struct view *view, const char *name, struct arena *arena,
 		return -1;
 	if (line) {
 		user->gid = number_field(line, 3);
-		home = field(line, 5, &length);
+		home = runtime_user_field(line, 5, &length);
 		user->home = arena_strndup(arena, home, length);
-		login = field(line, 0, &length);
+		login = runtime_user_field(line, 0, &length);
 		login = arena_strndup(arena, login, length);
 		add_groups(group, login, user);
 	} else if (user->uid == 0) {

@@ -22,7 +22,7 @@ static bool parse_range(const char *text, unsigned long *start, unsigned long *l
 }
 
 /* One line, "WHO:START:LENGTH"; it is cut up. */
-static void take_line(char *line, const char *name, const char *number, struct subids *ids)
+static void subids_take_line(char *line, const char *name, const char *number, struct subids *ids)
 {
 	char *colon = strchr(line, ':');
 	unsigned long start, length;
@@ -49,7 +49,7 @@ bool subids_read(const char *path, const char *name, uid_t uid, struct subids *i
 	if (file_read(path, FILE_CEILING_BYTES, &arena, &text, NULL, &ignored) < 0)
 		return false;
 	while ((line = strsep(&text, "\n")))
-		take_line(line, name, number, ids);
+		subids_take_line(line, name, number, ids);
 	for (size_t i = 0; i < ids->count; i++)
 		total += ids->list[i].length;
 	return total >= SUBIDS_NEEDED;

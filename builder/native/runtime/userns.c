@@ -149,7 +149,7 @@ static int set_map(const char *program, const char *file, pid_t pid, unsigned lo
 	return result.status == 0 ? 0 : proc_failed(&proc, &result, err);
 }
 
-static bool read_all(int fd, void *bytes, size_t length)
+static bool userns_read_all(int fd, void *bytes, size_t length)
 {
 	for (size_t done = 0; done < length;) {
 		ssize_t got = read(fd, (char *)bytes + done, length - done);
@@ -162,7 +162,7 @@ static bool read_all(int fd, void *bytes, size_t length)
 }
 
 /* It is smaller than PIPE_BUF: written whole. */
-static bool answer(const struct talk *talk, const struct error *err)
+static bool userns_answer(const struct talk *talk, const struct error *err)
 {
 	return write(talk->answer[1], err, sizeof(*err)) == (ssize_t)sizeof(*err);
 }
@@ -174,8 +174,8 @@ static int enter(struct talk *talk, pid_t parent, struct error *err)
 	interrupt_follow();
 	if (unshare(NAMESPACES) < 0)
 		return error_errno(err, "cannot make a user namespace");
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || !answer(talk, err) ||
-	    !read_all(talk->go[0], &byte, 1))
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
+	    !userns_answer(talk, err) || !userns_read_all(talk->go[0], &byte, 1))
 		return error_set(err, ERROR_INTERRUPTED, "stopped");
 	if (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
 		return error_errno(err, "cannot become root of a user namespace");
@@ -192,11 +192,11 @@ static void be_child(struct talk *talk, pid_t parent, int (*fn)(void *arg, struc
 	if (enter(talk, parent, &err) == 0 && fn(arg, &err) == 0)
 		err.kind = ERROR_NONE;
 	fflush(stderr);
-	_exit(!answer(talk, &err));
+	_exit(!userns_answer(talk, &err));
 }
 
 /* What it says next; meanwhile Ctrl-C is handed on. False when it is gone. */
-static bool hear(struct talk *talk, struct error *said)
+static bool userns_hear(struct talk *talk, struct error *said)
 {
 	struct pollfd fds = {talk->answer[0], POLLIN, 0};
 
@@ -205,7 +205,7 @@ static bool hear(struct talk *talk, struct error *said)
 			kill(talk->pid, SIGINT);
 			talk->told = true;
 		}
-	return read_all(talk->answer[0], said, sizeof(*said));
+	return userns_read_all(talk->answer[0], said, sizeof(*said));
 }
 
 /* Gives the child its ids, and hears how it ended. */
@@ -214,13 +214,13 @@ static int lead(struct talk *talk, struct error *err)
 	struct error said;
 	char byte = 0;
 
-	if (!hear(talk, &said))
+	if (!userns_hear(talk, &said))
 		return error_set(err, ERROR_FAILED, "the part of ringup that builds did not start");
 	if (!said.kind) {
 		if (set_map("newuidmap", "/etc/subuid", talk->pid, getuid(), err) < 0 ||
 		    set_map("newgidmap", "/etc/subgid", talk->pid, getgid(), err) < 0)
 			return -1;
-		if (write(talk->go[1], &byte, 1) != 1 || !hear(talk, &said))
+		if (write(talk->go[1], &byte, 1) != 1 || !userns_hear(talk, &said))
 			return error_set(
 				err, ERROR_FAILED,
 				"the part of ringup that builds was ended; run the same command to go on");

@@ -30,7 +30,8 @@ static bool is_opaque(const char *disk)
 }
 
 /* `prefix_is_last`: the whole path was reached. */
-static enum verdict judge(bool is_last, bool is_whiteout, bool is_folder, bool opaque, bool *alone)
+static enum verdict view_judge(bool is_last, bool is_whiteout, bool is_folder, bool opaque,
+			       bool *alone)
 {
 	if (is_whiteout || (!is_last && !is_folder))
 		return HIDDEN;
@@ -54,9 +55,9 @@ static enum verdict ask_disk(const char *folder, const char *path,
 			    TREE_PATH_BYTES ||
 		    lstat(disk, &st) < 0)
 			return alone ? HIDDEN : SILENT;
-		verdict =
-			judge(!path[length], S_ISCHR(st.st_mode) && st.st_rdev == makedev(0, 0),
-			      S_ISDIR(st.st_mode), S_ISDIR(st.st_mode) && is_opaque(disk), &alone);
+		verdict = view_judge(
+			!path[length], S_ISCHR(st.st_mode) && st.st_rdev == makedev(0, 0),
+			S_ISDIR(st.st_mode), S_ISDIR(st.st_mode) && is_opaque(disk), &alone);
 	} while (path[length] && verdict != HIDDEN);
 	return verdict;
 }
@@ -79,8 +80,9 @@ static enum verdict ask_tree(const struct tree *tree, const char *path,
 		prefix[length] = '\0';
 		*entry = tree_find(tree, prefix);
 		if (*entry) {
-			verdict = judge(!path[length], (*entry)->type == TREE_WHITEOUT,
-					(*entry)->type == TREE_FOLDER, (*entry)->opaque, &alone);
+			verdict =
+				view_judge(!path[length], (*entry)->type == TREE_WHITEOUT,
+					   (*entry)->type == TREE_FOLDER, (*entry)->opaque, &alone);
 			continue;
 		}
 		tree_below(tree, prefix, &below);
@@ -92,8 +94,8 @@ static enum verdict ask_tree(const struct tree *tree, const char *path,
 }
 
 /* One entry of a folder on disk, without what is below it. */
-static int read_one(const char *disk, const char *path, struct arena *arena,
-		    struct tree_entry *entry, struct error *err)
+static int view_read_one(const char *disk, const char *path, struct arena *arena,
+			 struct tree_entry *entry, struct error *err)
 {
 	char link[TREE_PATH_BYTES];
 	struct stat st;
@@ -139,7 +141,7 @@ int view_find(const struct view *view, const char *path, struct arena *arena,
 			continue;
 		if (verdict == HIDDEN)
 			break;
-		if (layer->folder && read_one(disk, path, arena, entry, err) < 0)
+		if (layer->folder && view_read_one(disk, path, arena, entry, err) < 0)
 			return -1;
 		if (in_tree)
 			*entry = *in_tree;

@@ -16,7 +16,7 @@ static MPI_Op half_op = MPI_OP_NULL;
 static reduce_fn
 	*half_reduce; /* what half_op does: MPI gives its functions no argument of their own */
 
-static int explain(int rc, const char *what, char *why, size_t why_bytes)
+static int plugin_explain(int rc, const char *what, char *why, size_t why_bytes)
 {
 	char text[MPI_MAX_ERROR_STRING] = "";
 	int length = 0;
@@ -44,14 +44,14 @@ static const char *plugin_version(void)
 	return text;
 }
 
-static int start(int world, char *why, size_t why_bytes)
+static int plugin_start(int world, char *why, size_t why_bytes)
 {
 	int size = 0, level = 0, started = 0, rc = MPI_Initialized(&started);
 
 	if (rc == MPI_SUCCESS && !started)
 		rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
 	if (rc != MPI_SUCCESS)
-		return explain(rc, "MPI_Init_thread", why, why_bytes);
+		return plugin_explain(rc, "MPI_Init_thread", why, why_bytes);
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	if (size == world)
@@ -63,22 +63,22 @@ static int start(int world, char *why, size_t why_bytes)
 
 static int plugin_meet(void *data, size_t bytes, int processes, char *why, size_t why_bytes)
 {
-	if (start(processes, why, why_bytes) < 0)
+	if (plugin_start(processes, why, why_bytes) < 0)
 		return -1;
-	return explain(MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD), "MPI_Bcast", why,
-		       why_bytes);
+	return plugin_explain(MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD), "MPI_Bcast",
+			      why, why_bytes);
 }
 
 static int plugin_open(int rank, int world, char *why, size_t why_bytes)
 {
 	int rc;
 
-	if (start(world, why, why_bytes) < 0)
+	if (plugin_start(world, why, why_bytes) < 0)
 		return -1;
 	rc = MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &world_comm);
 	if (rc == MPI_SUCCESS)
 		rc = MPI_Op_create(combine_halves, 1, &half_op);
-	return explain(rc, "MPI_Comm_split", why, why_bytes);
+	return plugin_explain(rc, "MPI_Comm_split", why, why_bytes);
 }
 
 static void *plugin_alloc(size_t bytes)
@@ -89,7 +89,7 @@ static void *plugin_alloc(size_t bytes)
 										     : NULL;
 }
 
-static MPI_Datatype type_of(const char *name)
+static MPI_Datatype plugin_type_of(const char *name)
 {
 	if (strcmp(name, "f32") == 0)
 		return MPI_FLOAT;
@@ -124,7 +124,7 @@ static int all_reduce(const struct mpi_call *c, MPI_Datatype type)
 }
 
 /* In place MPI leaves the result at the start of the input, NCCL at the block's own place. */
-static int reduce_scatter(const struct mpi_call *c, MPI_Datatype type, int world)
+static int plugin_reduce_scatter(const struct mpi_call *c, MPI_Datatype type, int world)
 {
 	size_t bytes = c->count * c->element_bytes;
 	char *src = (char *)(uintptr_t)c->src, *dst = c->dst;
@@ -140,7 +140,7 @@ static int reduce_scatter(const struct mpi_call *c, MPI_Datatype type, int world
 	return rc;
 }
 
-static int all_gather(const struct mpi_call *c, MPI_Datatype type, int rank)
+static int plugin_all_gather(const struct mpi_call *c, MPI_Datatype type, int rank)
 {
 	const char *own = (char *)c->dst + (size_t)rank * c->count * c->element_bytes;
 
@@ -148,26 +148,26 @@ static int all_gather(const struct mpi_call *c, MPI_Datatype type, int rank)
 			     (int)c->count, type, world_comm);
 }
 
-static int broadcast(const struct mpi_call *c, MPI_Datatype type, int rank)
+static int plugin_broadcast(const struct mpi_call *c, MPI_Datatype type, int rank)
 {
 	if (rank == c->root && c->src != c->dst)
 		memcpy(c->dst, c->src, c->count * c->element_bytes);
 	return MPI_Bcast(c->dst, (int)c->count, type, c->root, world_comm);
 }
 
-static int run(const struct mpi_call *c, int rank, int world)
+static int plugin_run(const struct mpi_call *c, int rank, int world)
 {
-	MPI_Datatype type = type_of(c->type);
+	MPI_Datatype type = plugin_type_of(c->type);
 	int count = (int)c->count;
 
 	if (strcmp(c->name, "barrier") == 0)
 		return MPI_Barrier(world_comm);
 	if (strcmp(c->name, "reduce_scatter") == 0)
-		return reduce_scatter(c, type, world);
+		return plugin_reduce_scatter(c, type, world);
 	if (strcmp(c->name, "all_gather") == 0)
-		return all_gather(c, type, rank);
+		return plugin_all_gather(c, type, rank);
 	if (strcmp(c->name, "broadcast") == 0)
-		return broadcast(c, type, rank);
+		return plugin_broadcast(c, type, rank);
 	if (strcmp(c->name, "alltoall") == 0)
 		return MPI_Alltoall(c->src, count, type, c->dst, count, type, world_comm);
 	if (strcmp(c->name, "sendrecv") == 0)
@@ -187,7 +187,7 @@ static int plugin_collective(const struct mpi_call *call, char *why, size_t why_
 	MPI_Comm_rank(world_comm, &rank);
 	MPI_Comm_size(world_comm, &world);
 	half_reduce = call->reduce;
-	return explain(run(call, rank, world), call->name, why, why_bytes);
+	return plugin_explain(plugin_run(call, rank, world), call->name, why, why_bytes);
 }
 
 static int plugin_exchange(const void *src, void *dst, size_t bytes, int peer, char *why,
@@ -195,9 +195,9 @@ static int plugin_exchange(const void *src, void *dst, size_t bytes, int peer, c
 {
 	int count = (int)bytes;
 
-	return explain(MPI_Sendrecv(src, count, MPI_BYTE, peer, 0, dst, count, MPI_BYTE, peer, 0,
-				    world_comm, MPI_STATUS_IGNORE),
-		       "MPI_Sendrecv", why, why_bytes);
+	return plugin_explain(MPI_Sendrecv(src, count, MPI_BYTE, peer, 0, dst, count, MPI_BYTE,
+					   peer, 0, world_comm, MPI_STATUS_IGNORE),
+			      "MPI_Sendrecv", why, why_bytes);
 }
 
 static void plugin_close(void *first, void *second, int orderly)

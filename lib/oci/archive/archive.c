@@ -45,7 +45,7 @@ struct import {
 };
 
 /* A read that Ctrl-C ends, also when the other end of a pipe says nothing. */
-static la_ssize_t read_some(struct archive *tar, void *arg, const void **bytes)
+static la_ssize_t archive_read_some(struct archive *tar, void *arg, const void **bytes)
 {
 	struct import *import = arg;
 	ssize_t got;
@@ -82,7 +82,7 @@ static la_int64_t skip_some(struct archive *tar, void *arg, la_int64_t bytes)
 	return bytes;
 }
 
-static int tar_failed(struct import *import, struct error *err)
+static int archive_tar_failed(struct import *import, struct error *err)
 {
 	const char *why = archive_error_string(import->tar);
 
@@ -98,7 +98,7 @@ static int next_data(struct import *import, size_t *length, struct error *err)
 	la_ssize_t got = archive_read_data(import->tar, import->data, DATA_BYTES);
 
 	if (got < 0)
-		return tar_failed(import, err);
+		return archive_tar_failed(import, err);
 	*length = (size_t)got;
 	import->done_bytes += (uint64_t)got;
 	if (import->progress)
@@ -327,7 +327,7 @@ static int keep_entry(struct import *import, struct archive_entry *entry, struct
 	return keep_file(import, err);
 }
 
-static int read_all(void *arg, struct packer *packer, struct error *err)
+static int archive_read_all(void *arg, struct packer *packer, struct error *err)
 {
 	struct import *import = arg;
 	struct archive_entry *entry;
@@ -337,7 +337,7 @@ static int read_all(void *arg, struct packer *packer, struct error *err)
 	while ((rc = archive_read_next_header(import->tar, &entry)) == ARCHIVE_OK)
 		if (keep_entry(import, entry, err) < 0)
 			return -1;
-	return rc == ARCHIVE_EOF ? 0 : tar_failed(import, err);
+	return rc == ARCHIVE_EOF ? 0 : archive_tar_failed(import, err);
 }
 
 static int open_tar(struct import *import, struct error *err)
@@ -348,8 +348,9 @@ static int open_tar(struct import *import, struct error *err)
 	archive_read_support_format_tar(import->tar);
 	archive_read_support_filter_gzip(import->tar);
 	archive_read_support_filter_zstd(import->tar);
-	if (archive_read_open2(import->tar, import, NULL, read_some, skip_some, NULL) != ARCHIVE_OK)
-		return tar_failed(import, err);
+	if (archive_read_open2(import->tar, import, NULL, archive_read_some, skip_some, NULL) !=
+	    ARCHIVE_OK)
+		return archive_tar_failed(import, err);
 	return 0;
 }
 
@@ -368,9 +369,9 @@ int archive_walk(const struct archive_walk *walk, struct arena *arena, struct pa
 	int rc = open_tar(&import, err);
 
 	if (rc == 0 && walk->kind == WALK_LOOK)
-		rc = read_all(&import, NULL, err);
+		rc = archive_read_all(&import, NULL, err);
 	else if (rc == 0)
-		rc = packer_run(read_all, &import, err);
+		rc = packer_run(archive_read_all, &import, err);
 	archive_read_free(import.tar);
 	*parts = import.parts;
 	return rc;

@@ -50,7 +50,8 @@ static int begin_entry(struct export *export, const char *name, uint64_t size_by
 	return rc == ARCHIVE_OK ? 0 : write_failed(export, err);
 }
 
-static int write_bytes(struct export *export, const void *bytes, size_t length, struct error *err)
+static int archive_export_write_bytes(struct export *export, const void *bytes, size_t length,
+				      struct error *err)
 {
 	if (interrupt_check(err) < 0)
 		return -1;
@@ -63,8 +64,9 @@ static int write_text(struct export *export, const char *name, const char *text,
 {
 	size_t length = strlen(text);
 
-	return begin_entry(export, name, length, err) < 0 ? -1
-							  : write_bytes(export, text, length, err);
+	return begin_entry(export, name, length, err) < 0
+		       ? -1
+		       : archive_export_write_bytes(export, text, length, err);
 }
 
 static const char *blob_name(struct export *export, const struct descriptor *blob)
@@ -96,7 +98,7 @@ static int write_blob(struct export *export, const struct descriptor *blob, stru
 			continue;
 		if (got <= 0)
 			return error_set(err, ERROR_FAILED, "%s became shorter", path);
-		if (write_bytes(export, export->buffer, (size_t)got, err) < 0)
+		if (archive_export_write_bytes(export, export->buffer, (size_t)got, err) < 0)
 			return -1;
 		left -= (uint64_t)got;
 	}
@@ -163,8 +165,8 @@ static const char *index_json(struct export *export, const struct descriptor *ma
 	return arena_strdup(&export->arena, text);
 }
 
-static int write_all(struct export *export, const struct descriptor *descriptor, const char *name,
-		     struct error *err)
+static int archive_export_write_all(struct export *export, const struct descriptor *descriptor,
+				    const char *name, struct error *err)
 {
 	struct manifest manifest;
 	const char *bytes;
@@ -197,7 +199,7 @@ int archive_export(const char *layout_folder, const struct descriptor *manifest,
 	archive_write_set_bytes_in_last_block(export.tar, 512);
 	rc = archive_write_open_fd(export.tar, fd) == ARCHIVE_OK ? 0 : write_failed(&export, err);
 	if (rc == 0)
-		rc = write_all(&export, manifest, name, err);
+		rc = archive_export_write_all(&export, manifest, name, err);
 	archive_write_free(export.tar);
 	arena_release(&export.arena);
 	return rc;

@@ -71,7 +71,8 @@ static bool has_tag(const cJSON *image, const char *name)
 }
 
 /* The image that is meant, out of manifest.json's list. */
-static int choose(const cJSON *list, const char *name, const cJSON **image, struct error *err)
+static int archive_image_choose(const cJSON *list, const char *name, const cJSON **image,
+				struct error *err)
 {
 	int count = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
 	const cJSON *item;
@@ -104,7 +105,7 @@ static struct part *named_part(struct part *parts, const cJSON *name, enum part_
 }
 
 /* The config's name is its digest: HEX.json or blobs/sha256/HEX. */
-static int check_config(const struct part *config, struct error *err)
+static int archive_image_check_config(const struct part *config, struct error *err)
 {
 	const char *slash = strrchr(config->name, '/');
 	const char *hex = slash ? slash + 1 : config->name;
@@ -265,7 +266,7 @@ int archive_choose(struct part *parts, const char *name, cJSON **list, const cJS
 			"it has no manifest.json: it is cut short, or not what docker save writes");
 	if (json_parse(index->text, index->length, "its manifest.json", list, err) < 0)
 		return -1;
-	return choose(*list, name, image, err);
+	return archive_image_choose(*list, name, image, err);
 }
 
 int archive_image(struct part *parts, const char *layout_folder,
@@ -285,7 +286,7 @@ int archive_image(struct part *parts, const char *layout_folder,
 	if (!config_part)
 		return error_set(err, ERROR_FAILED,
 				 "the image's config is not in it; save it again");
-	if (check_config(config_part, err) < 0 ||
+	if (archive_image_check_config(config_part, err) < 0 ||
 	    json_parse(config_part->text, config_part->length, config_part->name, &config, err) <
 		    0 ||
 	    take_layers(parts, image, config, layout_folder, options->known_folder, arena, &made,

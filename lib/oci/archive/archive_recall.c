@@ -61,7 +61,8 @@ bool archive_recall(int fd, const char *layout_folder, const struct archive_opti
 }
 
 /* The member that holds the blob; NULL: none does. */
-static const char *member_of(const struct part *layers, const struct descriptor *blob)
+static const char *archive_recall_member_of(const struct part *layers,
+					    const struct descriptor *blob)
 {
 	for (; layers; layers = layers->next)
 		if (layers->kind == PART_LAYER && strcmp(layers->blob.digest, blob->digest) == 0)
@@ -70,8 +71,8 @@ static const char *member_of(const struct part *layers, const struct descriptor 
 }
 
 /* What came out of the archive, against what was known of it. */
-static int compare(const struct part *layers, const struct part *packed, const char *label,
-		   bool *same, struct error *err)
+static int archive_recall_compare(const struct part *layers, const struct part *packed,
+				  const char *label, bool *same, struct error *err)
 {
 	*same = true;
 	for (; packed; packed = packed->next) {
@@ -107,7 +108,7 @@ int archive_pack(int fd, const char *layout_folder, const struct archive_options
 	struct part *packed;
 
 	for (size_t i = 0; i < count; i++) {
-		names[i] = member_of(layers, blobs[i]);
+		names[i] = archive_recall_member_of(layers, blobs[i]);
 		if (!names[i])
 			return error_set(err, ERROR_FAILED, "%s holds no layer that is %s",
 					 options->label, blobs[i]->digest);
@@ -116,5 +117,5 @@ int archive_pack(int fd, const char *layout_folder, const struct archive_options
 		return error_errno(err, "cannot read %s", options->label);
 	if (archive_walk(&walk, &arena, &packed, err) < 0)
 		return err->kind == ERROR_INTERRUPTED ? -1 : error_wrap(err, "%s", options->label);
-	return compare(layers, packed, options->label, same, err);
+	return archive_recall_compare(layers, packed, options->label, same, err);
 }

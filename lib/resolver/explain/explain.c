@@ -11,10 +11,9 @@
 /* "==2.7.*|>=3.3;<3.7" as people read it: "==2.7.* or >=3.3,<3.7". */
 static const char *readable(const char *cell, struct arena *arena)
 {
-	struct str out;
+	struct str out = STR_INIT;
 	char *text;
 
-	str_init(&out);
 	for (; *cell; cell++) {
 		if (*cell == '|')
 			str_add(&out, " or ");

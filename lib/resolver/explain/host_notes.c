@@ -54,7 +54,7 @@ static bool stack_holds(const struct search *s, enum component c, const struct n
 	return value && (!needs || needs_admit(needs, value->version));
 }
 
-static bool condition_holds(struct hosts *hosts, const char *text)
+static bool host_notes_condition_holds(struct hosts *hosts, const char *text)
 {
 	struct arena *arena = hosts->search->model->arena;
 	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-");
@@ -77,8 +77,8 @@ static bool all_hold(struct hosts *hosts, const char *when)
 
 		while (trimmed && when[trimmed - 1] == ' ')
 			trimmed--;
-		if (!condition_holds(hosts,
-				     arena_strndup(hosts->search->model->arena, when, trimmed)))
+		if (!host_notes_condition_holds(
+			    hosts, arena_strndup(hosts->search->model->arena, when, trimmed)))
 			return false;
 		when += length;
 		when += strspn(when, "& ");

@@ -117,7 +117,7 @@ static bool has_driver(const struct search *s, const struct needs *needs)
 	return false;
 }
 
-static bool holds(const struct search *s, const struct conflict_rule *rule)
+static bool notes_holds(const struct search *s, const struct conflict_rule *rule)
 {
 	for (size_t i = 0; i < rule->condition_count; i++) {
 		const struct condition *condition = &rule->conditions[i];
@@ -143,7 +143,7 @@ static void note_warnings(struct search *s, struct plan *plan)
 	for (size_t k = 0; k < s->model->conflict_count; k++) {
 		const struct conflict_rule *rule = &s->model->conflicts[k];
 
-		if (!rule->refuses && holds(s, rule) && !is_said(s, rule))
+		if (!rule->refuses && notes_holds(s, rule) && !is_said(s, rule))
 			add_note(plan, arena_printf(s->model->arena, "%s: %s; %s [%s]", rule->text,
 						    rule->symptom, rule->fix, rule->source));
 	}

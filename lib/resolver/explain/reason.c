@@ -52,11 +52,10 @@ static void sentence_end(struct sentence *sentence, const char **text, const cha
 
 static void add_lead(const struct search *s, const struct value *value, struct sentence *out)
 {
-	struct str asked;
+	struct str asked = STR_INIT;
 	const struct value *first;
 	size_t candidates = search_candidates(s, value->component, &first);
 
-	str_init(&asked);
 	for (size_t i = 0; i < s->units->count; i++) {
 		const struct unit *unit = &s->units->list[i];
 
@@ -229,7 +228,7 @@ static const char *cpu_package(const struct value *value, struct arena *arena)
 	}
 }
 
-static void choose(struct search *s, enum component c, struct plan *plan)
+static void reason_choose(struct search *s, enum component c, struct plan *plan)
 {
 	const struct value *value = s->now.chosen[c];
 	struct sentence out;
@@ -321,10 +320,9 @@ static const struct value *least_driver(const struct search *s)
 /* The drivers or products that are there, "A, B". */
 static const char *pins(const struct search *s, enum component c)
 {
-	struct str list;
+	struct str list = STR_INIT;
 	char *text;
 
-	str_init(&list);
 	for (size_t i = 0; i < s->units->count; i++) {
 		const struct unit *unit = &s->units->list[i];
 
@@ -375,7 +373,7 @@ static void choose_gpu(const struct search *s, struct plan *plan)
 	sentence_end(&out, &choice->reason, &choice->source);
 }
 
-static void set_base(struct search *s, struct plan *plan)
+static void reason_set_base(struct search *s, struct plan *plan)
 {
 	struct base_image base;
 
@@ -396,8 +394,8 @@ void plan_from_search(struct search *s, struct plan *plan)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)
-		choose(s, order[i], plan);
-	set_base(s, plan);
+		reason_choose(s, order[i], plan);
+	reason_set_base(s, plan);
 	if (!s->model->cpu) {
 		choose_driver(s, plan);
 		choose_gpu(s, plan);

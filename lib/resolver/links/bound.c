@@ -11,7 +11,7 @@
 /* --- the catalog --------------------------------------------------------------------------- */
 
 /* Whether `word` is one of the words of `text`; words are letters and digits. */
-static bool has_word(const char *text, const char *word, size_t length)
+static bool bound_has_word(const char *text, const char *word, size_t length)
 {
 	while (*text) {
 		size_t here = 0;
@@ -33,7 +33,7 @@ static int words_matched(const char *match, const char *product)
 	while (*match) {
 		size_t length = strcspn(match, " ");
 
-		if (!has_word(product, match, length))
+		if (!bound_has_word(product, match, length))
 			return 0;
 		count++;
 		match += length + (match[length] != '\0');
@@ -88,7 +88,7 @@ static double rate_of(const struct catalog *catalog, const char *kind, const cha
 	return 0;
 }
 
-static const char *join(const char *a, const char *b, struct arena *arena)
+static const char *bound_join(const char *a, const char *b, struct arena *arena)
 {
 	return *a && *b ? arena_printf(arena, "%s;%s", a, b) : *a ? a : b;
 }
@@ -112,7 +112,7 @@ static struct bound pcie_bound(const struct catalog *catalog, const char *title,
 		return unknown(arena_printf(arena, "the catalog has no PCIe of %g GT/s", rate.gts));
 	bound.because =
 		arena_printf(arena, "PCIe of %s, %g GT/s on %d lanes", title, rate.gts, rate.lanes);
-	bound.source = join(from, source, arena);
+	bound.source = bound_join(from, source, arena);
 	return bound;
 }
 

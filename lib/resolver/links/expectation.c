@@ -8,7 +8,7 @@
 /* What the rule itself comes from. */
 #define RULE_SOURCE "nccl-tests-performance"
 
-static bool is(const char *text, const char *word)
+static bool expectation_is(const char *text, const char *word)
 {
 	return strcmp(text, word) == 0;
 }
@@ -18,8 +18,8 @@ static void expect_nothing(struct report_expected *expected, const char *because
 	*expected = (struct report_expected){.because = because, .source = ""};
 }
 
-static void expect(struct report_expected *expected, double busbw, const char *because,
-		   const char *source, struct arena *arena)
+static void expectation_expect(struct report_expected *expected, double busbw, const char *because,
+			       const char *source, struct arena *arena)
 {
 	*expected = (struct report_expected){
 		.busbw = busbw,
@@ -32,7 +32,7 @@ static void expect_bound(struct report_expected *expected, const struct bound *b
 			 struct arena *arena)
 {
 	if (bound->gbytes > 0)
-		expect(expected, bound->gbytes, bound->because, bound->source, arena);
+		expectation_expect(expected, bound->gbytes, bound->because, bound->source, arena);
 	else
 		expect_nothing(expected, bound->because);
 }
@@ -43,7 +43,7 @@ static void expect_one_host(const struct catalog *catalog, const char *backend,
 {
 	struct bound bound;
 
-	if (!is(backend, "nccl")) {
+	if (!expectation_is(backend, "nccl")) {
 		expect_nothing(
 			expected,
 			"inside one host this backend goes through memory, and what that should give is not known");
@@ -75,7 +75,7 @@ static void keep_slowest(struct slowest *slowest, const struct bound *bound, dou
 	bool first = !slowest->facts;
 
 	slowest->all_alike = first || (slowest->all_alike && slowest->factor == factor &&
-				       is(slowest->bound.because, bound->because));
+				       expectation_is(slowest->bound.because, bound->because));
 	if (first ||
 	    (slowest->bound.gbytes > 0 && bound->gbytes * factor < slowest->bound.gbytes)) {
 		slowest->bound = *bound;
@@ -89,15 +89,15 @@ static void keep_slowest(struct slowest *slowest, const struct bound *bound, dou
 static double share_factor(const struct run *run, const struct expectation_host *host)
 {
 	double n = run->ranks, k = host->slots, h = (double)run->hosts;
-	bool cpu = is(run->backend, "cpu");
+	bool cpu = expectation_is(run->backend, "cpu");
 
-	if (is(run->collective, "alltoall"))
+	if (expectation_is(run->collective, "alltoall"))
 		return (n - 1) / (k * (n - k));
-	if (is(run->collective, "sendrecv"))
+	if (expectation_is(run->collective, "sendrecv"))
 		return host->leaving > 0 ? 1.0 / host->leaving : 1;
-	if (cpu && is(run->collective, "all_reduce"))
+	if (cpu && expectation_is(run->collective, "all_reduce"))
 		return h * (n - 1) / ((h - 1) * n);
-	if (cpu && !is(run->collective, "broadcast"))
+	if (cpu && !expectation_is(run->collective, "broadcast"))
 		return (n - 1) / (n - k);
 	return 1;
 }
@@ -124,9 +124,9 @@ static void consider_gpus(const struct catalog *catalog, const struct run *run,
 {
 	struct bound gpus = bound_gpus(catalog, host->facts, host->slots, arena);
 
-	if (is(run->collective, "sendrecv") && host->leaving == host->slots)
+	if (expectation_is(run->collective, "sendrecv") && host->leaving == host->slots)
 		return;
-	if (is(run->collective, "alltoall") && host->slots > 1)
+	if (expectation_is(run->collective, "alltoall") && host->slots > 1)
 		gpus.gbytes *= (double)(run->ranks - 1) / (host->slots - 1);
 	if (gpus.gbytes > 0 && gpus.gbytes < slowest->bound.gbytes) {
 		slowest->bound = gpus;
@@ -140,7 +140,7 @@ static void expect_several_hosts(const struct catalog *catalog, const struct run
 				 const struct expectation_host *hosts, struct arena *arena,
 				 struct report_expected *expected)
 {
-	bool on_gpus = is(run->backend, "nccl");
+	bool on_gpus = expectation_is(run->backend, "nccl");
 	struct slowest slowest = {0};
 
 	for (size_t i = 0; i < run->hosts; i++) {
@@ -157,8 +157,8 @@ static void expect_several_hosts(const struct catalog *catalog, const struct run
 	for (size_t i = 0; on_gpus && slowest.bound.gbytes > 0 && i < run->hosts; i++)
 		consider_gpus(catalog, run, &hosts[i], &slowest, arena);
 	if (slowest.bound.gbytes > 0)
-		expect(expected, slowest.bound.gbytes, sentence(&slowest, arena),
-		       slowest.bound.source, arena);
+		expectation_expect(expected, slowest.bound.gbytes, sentence(&slowest, arena),
+				   slowest.bound.source, arena);
 	else
 		expect_nothing(expected, slowest.bound.because);
 }
@@ -195,7 +195,7 @@ static const char *count_slots(const struct report *report, struct expectation_h
 			return report->ranks[i].host;
 		hosts[h].slots++;
 		next = report->ranks[(i + 1) % report->rank_count].host;
-		hosts[h].leaving += !is(next, report->ranks[i].host);
+		hosts[h].leaving += !expectation_is(next, report->ranks[i].host);
 	}
 	return NULL;
 }

@@ -19,9 +19,8 @@ static bool is_sentence(const char *cell)
 
 static const char *spell_out(const char *cell, struct arena *arena)
 {
-	_cleanup_(str_release) struct str text;
+	_cleanup_(str_release) struct str text = STR_INIT;
 
-	str_init(&text);
 	for (; *cell; cell++)
 		if (*cell == ';')
 			str_add(&text, ", ");
@@ -153,10 +152,9 @@ void matrix_list(const struct catalog *catalog, struct arena *arena, struct matr
 
 static int refuse_table(const struct catalog *catalog, const char *name, struct error *err)
 {
-	_cleanup_(str_release) struct str list;
+	_cleanup_(str_release) struct str list = STR_INIT;
 	const char *near = nearest_word(name, catalog->names);
 
-	str_init(&list);
 	for (size_t i = 0; i < catalog->count; i++)
 		str_addf(&list, "%s%s", i ? " " : "", catalog->names[i]);
 	error_set(err, ERROR_USAGE, "the catalog has no table '%s', only: %s", name, list.text);

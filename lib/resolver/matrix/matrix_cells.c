@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* The versions that the catalog knows of a component, and that the request admits. */
-static void find_known(const struct catalog *catalog, struct arena *arena,
-		       struct matrix_question *ask)
+static void matrix_cells_find_known(const struct catalog *catalog, struct arena *arena,
+				    struct matrix_question *ask)
 {
 	const struct table *table = catalog_table(catalog, ask->req.name);
 
@@ -95,10 +95,9 @@ static int refuse_question(const struct matrix *matrix, const struct matrix_ques
 {
 	const struct table *table = matrix->table;
 	struct words names = WORDS_INIT(arena);
-	_cleanup_(str_release) struct str list;
+	_cleanup_(str_release) struct str list = STR_INIT;
 	const char *near;
 
-	str_init(&list);
 	for (size_t i = 0; i < table->column_count; i++) {
 		words_add(&names, table->columns[i]);
 		str_addf(&list, "%s%s", i ? " " : "", table->columns[i]);
@@ -121,7 +120,7 @@ int matrix_ask(const struct catalog *catalog, const struct matrix *matrix, const
 	if (requirement_parse(text, arena, &ask->req, err) < 0)
 		return -1;
 	name = ask->req.name;
-	find_known(catalog, arena, ask);
+	matrix_cells_find_known(catalog, arena, ask);
 	if (table_has_column(table, name))
 		ask->column = name;
 	else if (strcmp(name, matrix->name) == 0 && table_has_column(table, "version"))

@@ -17,13 +17,12 @@ struct check {
 	size_t row;
 };
 
-static void _printf_(2, 3) find(struct check *c, const char *format, ...)
+static void _printf_(2, 3) matrix_check_find(struct check *c, const char *format, ...)
 {
 	struct matrix_report *report = c->report;
-	_cleanup_(str_release) struct str text;
+	_cleanup_(str_release) struct str text = STR_INIT;
 	va_list args;
 
-	str_init(&text);
 	va_start(args, format);
 	str_vaddf(&text, format, args);
 	va_end(args);
@@ -79,11 +78,11 @@ static void check_version(struct check *c)
 	if (!table_has_column(c->table, "version"))
 		return;
 	if (!*version)
-		find(c, "no version");
+		matrix_check_find(c, "no version");
 	else if (has_versions(c) &&
 		 requirement_parse(arena_printf(c->arena, "version==%s", version), c->arena, &req,
 				   &ignored) < 0)
-		find(c, "'%s' is no version", version);
+		matrix_check_find(c, "'%s' is no version", version);
 }
 
 static bool must_be_needs(const struct check *c, const char *column)
@@ -101,7 +100,7 @@ static void check_needs(struct check *c)
 
 		if ((matrix_cell_is_needs(text) || (*text && must_be_needs(c, column))) &&
 		    needs_parse(text, c->arena, &needs, &why) < 0)
-			find(c, "%s: %s", column, why.text);
+			matrix_check_find(c, "%s: %s", column, why.text);
 	}
 }
 
@@ -112,13 +111,13 @@ static void check_sources(struct check *c)
 	if (!table_has_column(c->table, "source"))
 		return;
 	if (!*at)
-		find(c, "no source");
+		matrix_check_find(c, "no source");
 	while (*at) {
 		size_t length = strcspn(at, ";");
 		const char *id = arena_strndup(c->arena, at, length);
 
 		if (!is_listed(c, "sources", "id", id))
-			find(c, "source '%s' is not in sources.csv", id);
+			matrix_check_find(c, "source '%s' is not in sources.csv", id);
 		at += length + (at[length] == ';');
 	}
 }
@@ -129,7 +128,8 @@ static void check_certainty(struct check *c)
 
 	if (strcmp(certainty, "documented") != 0 && strcmp(certainty, "inferred") != 0 &&
 	    strcmp(certainty, "unsourced") != 0)
-		find(c, "certainty '%s' is none of documented, inferred, unsourced", certainty);
+		matrix_check_find(c, "certainty '%s' is none of documented, inferred, unsourced",
+				  certainty);
 }
 
 /* NVIDIA has images of more OSes than we know; the tag ends with the name then. */
@@ -139,7 +139,7 @@ static void check_os(struct check *c)
 
 	if (*os && !is_listed(c, "os", "version", os) &&
 	    !(strcmp(c->name, "image") == 0 && ends_with(cell(c, "version"), os)))
-		find(c, "os '%s' is not in os.csv", os);
+		matrix_check_find(c, "os '%s' is not in os.csv", os);
 }
 
 /* --- conflicts.csv -------------------------------------------------------------------------- */
@@ -153,10 +153,10 @@ static void check_condition(struct check *c, const char *text)
 	struct needs needs;
 
 	if (!length)
-		find(c, "when: '%s' begins with no name", text);
+		matrix_check_find(c, "when: '%s' begins with no name", text);
 	else if (component_by_name(name) != COMPONENT_NONE && text[length] &&
 		 needs_parse(text + length, c->arena, &needs, &why) < 0)
-		find(c, "when: %s", why.text);
+		matrix_check_find(c, "when: %s", why.text);
 }
 
 static void check_conflict(struct check *c)
@@ -164,9 +164,9 @@ static void check_conflict(struct check *c)
 	const char *at = cell(c, "when"), *effect = cell(c, "effect");
 
 	if (strcmp(effect, "refuse") != 0 && strcmp(effect, "warn") != 0)
-		find(c, "effect '%s' is neither refuse nor warn", effect);
+		matrix_check_find(c, "effect '%s' is neither refuse nor warn", effect);
 	if (!*at)
-		find(c, "no condition in `when`");
+		matrix_check_find(c, "no condition in `when`");
 	while (*at) {
 		size_t length = strcspn(at, "&"), used = length;
 
@@ -186,11 +186,10 @@ struct key {
 };
 
 /* What names a row. */
-static const char *key_text(const struct check *c, size_t row)
+static const char *matrix_check_key_text(const struct check *c, size_t row)
 {
-	_cleanup_(str_release) struct str text;
+	_cleanup_(str_release) struct str text = STR_INIT;
 
-	str_init(&text);
 	for (const char *const *column = catalog_key_columns; *column; column++) {
 		str_add(&text, table_cell(c->table, row, *column));
 		str_add_char(&text, ',');
@@ -214,7 +213,7 @@ static size_t *find_twins(struct check *c)
 	size_t *twins = ARENA_ARRAY(c->arena, count + 1, size_t);
 
 	for (size_t row = 0; row < count; row++)
-		keys[row] = (struct key){key_text(c, row), row};
+		keys[row] = (struct key){matrix_check_key_text(c, row), row};
 	qsort(keys, count, sizeof(*keys), compare_keys);
 	for (size_t i = 1; i < count; i++)
 		if (strcmp(keys[i - 1].text, keys[i].text) == 0)
@@ -269,7 +268,7 @@ void matrix_check(const struct catalog *catalog, struct arena *arena, struct mat
 		for (c.row = 0; c.row < c.table->row_count; c.row++) {
 			check_row(&c);
 			if (twins[c.row])
-				find(&c, "the same fact as line %zu", twins[c.row]);
+				matrix_check_find(&c, "the same fact as line %zu", twins[c.row]);
 		}
 	}
 }

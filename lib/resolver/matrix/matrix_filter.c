@@ -392,10 +392,8 @@ static void advise_leaving_out(struct sieve *sieve, size_t wish, size_t *rows, s
 
 static int refuse_all(struct sieve *sieve, size_t *rows, struct error *err)
 {
-	_cleanup_(str_release) struct str wishes, advice;
+	_cleanup_(str_release) struct str wishes = STR_INIT, advice = STR_INIT;
 
-	str_init(&wishes);
-	str_init(&advice);
 	for (size_t i = 0; i < sieve->count; i++) {
 		str_addf(&wishes, "%s'%s'", i ? " and " : "", sieve->wishes[i].text);
 		advise_leaving_out(sieve, i, rows, &advice);

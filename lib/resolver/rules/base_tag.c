@@ -67,7 +67,7 @@ static const char *nearest_tag(const struct table *images, const char *tag, stru
 
 /* --- conflicts.csv: "image==latest", "image & cuda<11" -------------------------------------- */
 
-static bool condition_holds(const char *text, const char *tag, struct arena *arena)
+static bool base_tag_condition_holds(const char *text, const char *tag, struct arena *arena)
 {
 	const char *cuda = cuda_of(tag, arena);
 	struct error ignored = {0};
@@ -91,7 +91,7 @@ static bool row_holds(const char *when, const char *tag, struct arena *arena)
 
 		while (trimmed && when[trimmed - 1] == ' ')
 			trimmed--;
-		if (!condition_holds(arena_strndup(arena, when, trimmed), tag, arena))
+		if (!base_tag_condition_holds(arena_strndup(arena, when, trimmed), tag, arena))
 			return false;
 		when += length;
 		when += strspn(when, "& ");
@@ -100,8 +100,8 @@ static bool row_holds(const char *when, const char *tag, struct arena *arena)
 }
 
 /* Takes the words of the first row that speaks of the tag. */
-static bool find_known(const struct catalog *catalog, const char *tag, struct arena *arena,
-		       struct base_tag *out)
+static bool base_tag_find_known(const struct catalog *catalog, const char *tag, struct arena *arena,
+				struct base_tag *out)
 {
 	const struct table *table = catalog_table(catalog, "conflicts");
 
@@ -130,7 +130,7 @@ static void judge_row(const struct catalog *catalog, size_t row, const char *tag
 	if (strcmp(status, "eol") == 0)
 		out->because =
 			"the tag is past its end of life: NVIDIA deletes such tags six months later; keep a copy in your registry";
-	else if (out->refused && !find_known(catalog, tag, arena, out))
+	else if (out->refused && !base_tag_find_known(catalog, tag, arena, out))
 		out->because = strcmp(status, "gone") == 0
 				       ? "manifest unknown: NVIDIA deleted the tag"
 				       : "manifest unknown: of this tag only a Dockerfile is known";
@@ -150,7 +150,7 @@ void base_tag_check(const struct catalog *catalog, const char *name, struct aren
 	near = nearest_tag(images, tag, arena);
 	if (row >= 0) {
 		judge_row(catalog, (size_t)row, tag, arena, out);
-	} else if (find_known(catalog, tag, arena, out)) {
+	} else if (base_tag_find_known(catalog, tag, arena, out)) {
 		out->refused = true;
 	} else if (near) {
 		out->refused = true;

@@ -221,7 +221,7 @@ static int try_value(struct search *s, const struct value *value, uint32_t *blam
 }
 
 /* The open values of the component with their ranks; how many. */
-static size_t rank_values(struct search *s, enum component c, int *worst)
+static size_t search_rank_values(struct search *s, enum component c, int *worst)
 {
 	const struct domain *domain = &s->model->domains[c];
 	size_t count = 0;
@@ -247,7 +247,7 @@ static bool extend(struct search *s, int c, uint32_t *blame)
 
 	rules_prepare(s, (enum component)c);
 	*blame = s->pruned[c][c];
-	count = rank_values(s, (enum component)c, &worst);
+	count = search_rank_values(s, (enum component)c, &worst);
 	for (int rank = 0; rank <= worst && !found; rank++)
 		for (size_t i = 0; i < count && !found; i++)
 			if (s->ranked[c][i].rank == rank)

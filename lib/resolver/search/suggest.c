@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static void add(struct unsatisfied *why, const char *text)
+static void suggest_add(struct unsatisfied *why, const char *text)
 {
 	for (size_t i = 0; i < why->suggestion_count; i++)
 		if (strcmp(why->suggestions[i], text) == 0)
@@ -67,7 +67,7 @@ static void suggest_driver(struct search *s, size_t unit, struct unsatisfied *wh
 			low = middle + 1;
 	}
 	if (low < count)
-		add(why, arena_printf(s->model->arena, "driver>=%s", known[low]->version));
+		suggest_add(why, arena_printf(s->model->arena, "driver>=%s", known[low]->version));
 }
 
 /*
@@ -107,9 +107,9 @@ static void suggest_version(struct search *s, size_t unit, struct unsatisfied *w
 	older = nearest_version(&reach, u, list, domain->count, middle - 1, -1);
 	newer = nearest_version(&reach, u, list, domain->count, middle, 1);
 	if (older)
-		add(why, arena_printf(s->model->arena, "%s==%s", name, older));
+		suggest_add(why, arena_printf(s->model->arena, "%s==%s", name, older));
 	if (newer)
-		add(why, arena_printf(s->model->arena, "%s==%s", name, newer));
+		suggest_add(why, arena_printf(s->model->arena, "%s==%s", name, newer));
 }
 
 /* OS names have no nearer and farther: what would be chosen without the request. */
@@ -119,8 +119,8 @@ static void suggest_choice(struct search *s, size_t unit, struct unsatisfied *wh
 	const struct value *choice = choice_without(s, unit);
 
 	if (choice)
-		add(why,
-		    arena_printf(s->model->arena, "%s==%s", component_names[c], choice->version));
+		suggest_add(why, arena_printf(s->model->arena, "%s==%s", component_names[c],
+					      choice->version));
 }
 
 /* No single change helps: two that do, with what is newest of both. */
@@ -137,9 +137,9 @@ static bool suggest_both(struct search *s, size_t i, size_t j, struct unsatisfie
 	s->parts = stack_parts(s->model, s->units, s->active) | COMPONENT_BIT(a) | COMPONENT_BIT(b);
 	if (a == b || !pins_agree(s, s->active) || !search_run(s))
 		return false;
-	add(why,
-	    arena_printf(s->model->arena, "%s==%s with %s==%s", component_names[a],
-			 s->now.chosen[a]->version, component_names[b], s->now.chosen[b]->version));
+	suggest_add(why, arena_printf(s->model->arena, "%s==%s with %s==%s", component_names[a],
+				      s->now.chosen[a]->version, component_names[b],
+				      s->now.chosen[b]->version));
 	return true;
 }
 

@@ -137,10 +137,9 @@ static inline void assert_lines(const char *got, const char *expected)
 /* "d 0755 0:0 etc", one entry a line, in the tree's order; whiteouts are "w 0000 0:0 NAME". */
 static inline const char *describe(struct scratch *s, const struct tree *tree)
 {
-	struct str out;
+	struct str out = STR_INIT;
 	const char *text;
 
-	str_init(&out);
 	for (size_t i = 0; i < tree->count; i++)
 		describe_entry(&tree->list[i], &out);
 	text = arena_strdup(&s->arena, out.text);

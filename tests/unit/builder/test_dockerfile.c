@@ -31,10 +31,9 @@ static void test_every_instruction(void **state)
 		"ARG", "CMD",	"COPY",	      "ENTRYPOINT", "ENV",    "EXPOSE", "LABEL",
 		"RUN", "SHELL", "STOPSIGNAL", "USER",	    "VOLUME", "WORKDIR"};
 	struct scratch *s = *state;
-	struct str text;
+	struct str text = STR_INIT;
 	struct dockerfile *file;
 
-	str_init(&text);
 	str_add(&text, "from scratch\n");
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		str_addf(&text, "%s [\"a\", \"b\"]\n", names[i]);
@@ -91,9 +90,8 @@ static void assert_exec(struct scratch *s, const char *instruction, const char *
 {
 	const struct instruction *one =
 		at(parse(s, arena_printf(&s->arena, "FROM scratch\n%s\n", instruction)), 0);
-	struct str words;
+	struct str words = STR_INIT;
 
-	str_init(&words);
 	if (!one->exec)
 		str_add(&words, "no list");
 	for (const char *const *word = one->exec; word && *word; word++)
@@ -238,9 +236,8 @@ static void test_not_refused(void **state)
 static void test_ceilings(void **state)
 {
 	struct scratch *s = *state;
-	struct str text;
+	struct str text = STR_INIT;
 
-	str_init(&text);
 	for (int i = 0; i < STAGES_MAX; i++)
 		str_add(&text, "FROM a\n");
 	parse(s, text.text);
@@ -273,9 +270,8 @@ static const char *value(void *arg, const char *name)
 static void assert_words(struct scratch *s, const char *text, const char *expected)
 {
 	const char *const *list, *why = "";
-	struct str words;
+	struct str words = STR_INIT;
 
-	str_init(&words);
 	if (dockerfile_words(text, value, NULL, &s->arena, &list, &why) < 0)
 		fail_msg("<%s>: %s", text, why);
 	for (; *list; list++)

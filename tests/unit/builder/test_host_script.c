@@ -27,9 +27,8 @@ static void test_steps(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		_cleanup_(str_release) struct str out = {0};
+		_cleanup_(str_release) struct str out = STR_INIT;
 
-		str_init(&out);
 		host_script_add_steps(&out, cases[i].section);
 		assert_string_equal(out.text, cases[i].wanted);
 	}
@@ -37,10 +36,9 @@ static void test_steps(void **state)
 
 static void test_lines(void **state)
 {
-	_cleanup_(str_release) struct str out = {0};
+	_cleanup_(str_release) struct str out = STR_INIT;
 
 	(void)state;
-	str_init(&out);
 	host_script_add_lines(&out, "a; \\\n    b -c \\\n      d\ne");
 	assert_string_equal(out.text, "a\nb -c \\\n  d\ne\n");
 }

@@ -218,10 +218,9 @@ static void test_same_digest(void **state)
 /* One entry a line, as "PART: ENTRY". */
 static const char *list_parts(struct scratch *s, const struct layer_parts *parts)
 {
-	struct str out;
+	struct str out = STR_INIT;
 	const char *text;
 
-	str_init(&out);
 	for (size_t i = 0; i < parts->count; i++) {
 		const char *one = python_list(s, blob_path(s, in(s, "layout"), &parts->list[i]));
 

@@ -98,10 +98,9 @@ static void make_folder(struct scratch *s)
 
 static const char *mine(struct scratch *s, const char *text)
 {
-	struct str out;
+	struct str out = STR_INIT;
 	const char *result;
 
-	str_init(&out);
 	for (; *text; text++)
 		if (*text == '@')
 			str_addf(&out, "%u:%u", geteuid(), getegid());

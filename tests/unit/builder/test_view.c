@@ -265,13 +265,12 @@ static const char *sorted(struct scratch *s, const char *text)
 {
 	char *rest = arena_strdup(&s->arena, text), *line;
 	const char **lines = ARENA_ARRAY(&s->arena, strlen(text) + 1, const char *);
-	struct str out;
+	struct str out = STR_INIT;
 	size_t count = 0;
 
 	while ((line = strtok_r(rest, "\n", &rest)))
 		lines[count++] = line;
 	qsort(lines, count, sizeof(*lines), compare_lines);
-	str_init(&out);
 	for (size_t i = 0; i < count; i++)
 		str_addf(&out, "%s\n", lines[i]);
 	text = arena_strdup(&s->arena, out.text);
@@ -309,10 +308,9 @@ static const char *collected(struct scratch *s, const struct stack *stack, const
 	struct error err = {0};
 	struct tree tree;
 	const char *text;
-	struct str out;
+	struct str out = STR_INIT;
 
 	tree_init(&tree);
-	str_init(&out);
 	assert_fine(view_collect(&stack->view, path, &tree, &err));
 	for (size_t i = 0; i < tree.count; i++) {
 		const struct tree_entry *e = &tree.list[i];

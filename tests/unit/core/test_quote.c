@@ -78,9 +78,8 @@ static void test_each_word(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(awkward); i++) {
 		_cleanup_(proc_result_release) struct proc_result result = {0};
-		_cleanup_(str_release) struct str line = {0};
+		_cleanup_(str_release) struct str line = STR_INIT;
 
-		str_init(&line);
 		str_add(&line, "printf '%s\\n' ");
 		quote_word(&line, awkward[i]);
 		run_line(line.text, &result);
@@ -94,12 +93,10 @@ static void test_all_words_at_once(void **state)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	_cleanup_(proc_result_release) struct proc_result result = {0};
-	_cleanup_(str_release) struct str line = {0}, wanted = {0};
+	_cleanup_(str_release) struct str line = STR_INIT, wanted = STR_INIT;
 	struct words words = WORDS_INIT(&arena);
 
 	(void)state;
-	str_init(&line);
-	str_init(&wanted);
 	words_add_all(&words, WORDS("printf", "%s\\n"));
 	for (size_t i = 0; i < ARRAY_LEN(awkward); i++) {
 		words_add(&words, awkward[i]);
@@ -115,11 +112,9 @@ static void test_all_words_at_once(void **state)
 static void test_twice(void **state)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
-	_cleanup_(str_release) struct str inner = {0}, outer = {0};
+	_cleanup_(str_release) struct str inner = STR_INIT, outer = STR_INIT;
 
 	(void)state;
-	str_init(&inner);
-	str_init(&outer);
 	quote_words(&inner, WORDS("printf", "%s", "it's $HOME \"x\" \\ *"));
 	quote_words(&outer, WORDS("sh", "-c", inner.text));
 	run_line(outer.text, &result);
@@ -129,10 +124,9 @@ static void test_twice(void **state)
 /* Words that people paste stay readable. */
 static void test_plain_words_stay_plain(void **state)
 {
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 
 	(void)state;
-	str_init(&line);
 	quote_words(&line,
 		    WORDS("docker", "pull", "10.0.0.1:5000/team/train@sha256:ab", "--quiet"));
 	assert_string_equal(line.text, "docker pull 10.0.0.1:5000/team/train@sha256:ab --quiet");
@@ -150,9 +144,8 @@ static void test_first_word_is_a_program(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		_cleanup_(proc_result_release) struct proc_result result = {0};
-		_cleanup_(str_release) struct str line = {0};
+		_cleanup_(str_release) struct str line = STR_INIT;
 
-		str_init(&line);
 		quote_words(&line, WORDS(names[i], "x"));
 		run_line(line.text, &result);
 		assert_int_equal(result.status, 127);

@@ -6,10 +6,9 @@
 
 static void test_grow(void **state)
 {
-	_cleanup_(str_release) struct str s = {0};
+	_cleanup_(str_release) struct str s = STR_INIT;
 
 	(void)state;
-	str_init(&s);
 	assert_string_equal(s.text, "");
 	for (int i = 0; i < 1000; i++)
 		str_addf(&s, "%03d,", i);
@@ -50,10 +49,9 @@ static void test_ceiling(void **state)
 
 static void test_trim(void **state)
 {
-	_cleanup_(str_release) struct str s = {0};
+	_cleanup_(str_release) struct str s = STR_INIT;
 
 	(void)state;
-	str_init(&s);
 	str_add(&s, " a b \t\r\n\n");
 	str_trim(&s);
 	assert_string_equal(s.text, " a b");

@@ -26,10 +26,9 @@ static void test_expand(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		_cleanup_(str_release) struct str out = {0};
+		_cleanup_(str_release) struct str out = STR_INIT;
 		struct error err = {0};
 
-		str_init(&out);
 		assert_fine(template_expand("f", 1, cases[i].text, values, &out, &err));
 		assert_string_equal(out.text, cases[i].wanted);
 	}
@@ -49,10 +48,9 @@ static void test_bad(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		_cleanup_(str_release) struct str out = {0};
+		_cleanup_(str_release) struct str out = STR_INIT;
 		struct error err = {0};
 
-		str_init(&out);
 		assert_fails(template_expand("r.recipe", 10, cases[i].text, values, &out, &err),
 			     ERROR_USAGE, cases[i].what);
 	}

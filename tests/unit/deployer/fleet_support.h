@@ -54,9 +54,8 @@ static inline int fleet_teardown(void **state)
 /* The words as one line, quoted where needed. */
 static inline const char *line_of(struct scratch *s, const char *const *words)
 {
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 
-	str_init(&line);
 	quote_words(&line, words);
 	return arena_strdup(&s->arena, line.text);
 }

@@ -128,10 +128,9 @@ static void test_command_text(void **state)
 {
 	struct fleet *fleet = make_fleet(
 		*state, "hosts: [{address: 10.0.0.2, port: 2222, user: x}]\nssh: {sudo: true}\n");
-	_cleanup_(str_release) struct str line = {0};
+	_cleanup_(str_release) struct str line = STR_INIT;
 
 	setenv("HOME", "/home/ops", 1);
-	str_init(&line);
 	ssh_command_text(&fleet->members[0].target, WORDS("docker", "rm", "a b"), &line);
 	assert_has(line.text, "ssh -p 2222 ");
 	assert_has(line.text, "StrictHostKeyChecking=yes");

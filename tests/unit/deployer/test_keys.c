@@ -184,13 +184,12 @@ static void test_sshd_config(void **state)
 	const char *text = file_of(m, "sshd_config")->text, *inside;
 	struct proc proc = {.words = WORDS("/usr/sbin/sshd", "-T", "-f", in(s, "sshd"))};
 	struct error err = {0};
-	_cleanup_(str_release) struct str here = {0};
+	_cleanup_(str_release) struct str here = STR_INIT;
 
 	/* a root sshd wants it; its service makes it, where there is one */
 	if (getuid() == 0)
 		mkdir("/run/sshd", 0755);
 	on_disk(s, m, "ssh_host_ed25519_key");
-	str_init(&here);
 	while ((inside = strstr(text, "/etc/ringup/ssh"))) {
 		str_add_bytes(&here, text, (size_t)(inside - text));
 		str_add(&here, s->folder);

@@ -127,9 +127,8 @@ static inline void expect_error(struct fixture *f, const char *words)
 /* The config for these layers. */
 static inline char *config_for(struct fixture *f, const char *const *diff_ids, size_t count)
 {
-	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(str_release) struct str text = STR_INIT;
 
-	str_init(&text);
 	str_add(&text,
 		"{\"architecture\":\"amd64\",\"os\":\"linux\",\"rootfs\":{\"type\":\"layers\",\"diff_ids\":[");
 	for (size_t i = 0; i < count; i++)

@@ -13,9 +13,8 @@ static const char *const names[] = {"APT_MIRROR", "PIP_MIRROR", NULL};
 
 static void check(const char *before, const char *after)
 {
-	_cleanup_(str_release) struct str out = {0};
+	_cleanup_(str_release) struct str out = STR_INIT;
 
-	str_init(&out);
 	assert_int_equal(history_redact_text(before, names, &out), after != NULL);
 	if (after)
 		assert_string_equal(out.text, after);

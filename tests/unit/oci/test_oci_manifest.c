@@ -79,10 +79,9 @@ static void test_bad_manifests(void **state)
 
 static void test_too_many_layers(void **state)
 {
-	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(str_release) struct str text = STR_INIT;
 
 	(void)state;
-	str_init(&text);
 	str_add(&text, "{\"schemaVersion\":2,\"config\":" ITEM("c", HEX_A, "1") ",\"layers\":[");
 	for (int i = 0; i <= LAYERS_MAX; i++)
 		str_addf(&text, "%s%s", i ? "," : "", ITEM("l", HEX_B, "1"));

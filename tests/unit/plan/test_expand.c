@@ -29,10 +29,9 @@ static void test_good(void **state)
 	struct scratch *s = *state;
 
 	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
-		_cleanup_(str_release) struct str joined = {0};
+		_cleanup_(str_release) struct str joined = STR_INIT;
 		const char **names, *why = "";
 
-		str_init(&joined);
 		if (cluster_expand(good[i].pattern, &s->arena, &names, &why) < 0)
 			fail_msg("%s: %s", good[i].pattern, why);
 		for (; *names; names++)

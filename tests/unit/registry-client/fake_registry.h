@@ -242,7 +242,7 @@ static inline void fake_answer(struct fake_call *call, const char *status, const
 {
 	bool is_head = strcmp(call->method, "HEAD") == 0;
 	struct fake_rule *rule = call->rule;
-	_cleanup_(str_release) struct str head = {0};
+	_cleanup_(str_release) struct str head = STR_INIT;
 	char *copy = NULL;
 
 	if (rule && rule->headers)
@@ -255,7 +255,6 @@ static inline void fake_answer(struct fake_call *call, const char *status, const
 		length += rule->longer;
 		body = copy;
 	}
-	str_init(&head);
 	str_addf(&head, "HTTP/1.1 %s\r\n%s", status, call->out.text);
 	if (!strcasestr(call->out.text, "Content-Length:"))
 		str_addf(&head, "Content-Length: %zu\r\n", length);

@@ -184,10 +184,9 @@ static inline void fake_manifest(struct fake_call *call, const char *repository,
 /* Those of the stored manifests that name the digest as their subject. */
 static inline void fake_referrers(struct fake_call *call, const char *digest)
 {
-	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(str_release) struct str text = STR_INIT;
 	size_t count = 0;
 
-	str_init(&text);
 	str_addf(&text, "{\"schemaVersion\":2,\"mediaType\":\"%s\",\"manifests\":[",
 		 MEDIA_OCI_INDEX);
 	for (size_t i = 0; i < call->fake->thing_count; i++) {
@@ -211,14 +210,13 @@ static inline void fake_referrers(struct fake_call *call, const char *digest)
 /* Tags in pages of two. */
 static inline void fake_tags(struct fake_call *call, const char *repository)
 {
-	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(str_release) struct str text = STR_INIT;
 	char last[512] = "";
 	const char *tag = "";
 	size_t count = 0, length = strlen(repository);
 	bool passed, more = false;
 
 	passed = !fake_query(call, "last", last);
-	str_init(&text);
 	str_addf(&text, "{\"name\":\"%s\",\"tags\":[", repository);
 	for (size_t i = 0; i < call->fake->thing_count; i++) {
 		const struct fake_thing *thing = &call->fake->things[i];

@@ -81,12 +81,11 @@ static void test_rows(void **state)
 	assert_int_equal(file_write(path, conf, sizeof(conf) - 1, 0600, &err), 0);
 	setenv("CONTAINERS_REGISTRIES_CONF", path, 1);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		_cleanup_(str_release) struct str places = {0};
+		_cleanup_(str_release) struct str places = STR_INIT;
 		struct mirrors mirrors;
 		struct reference ref;
 		int rc;
 
-		str_init(&places);
 		err = (struct error){0};
 		assert_int_equal(reference_parse(rows[i].name, &s->arena, &ref, &err), 0);
 		rc = mirrors_find(&ref, rows[i].hub, &s->arena, &mirrors, &err);

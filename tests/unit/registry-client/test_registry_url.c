@@ -14,10 +14,9 @@
 
 static void check_join(const char *base, const char *location, const char *expected)
 {
-	_cleanup_(str_release) struct str url = {0};
+	_cleanup_(str_release) struct str url = STR_INIT;
 	struct error err = {0};
 
-	str_init(&url);
 	if (expected) {
 		assert_int_equal(url_join(base, location, &url, &err), 0);
 		assert_string_equal(url.text, expected);
@@ -62,10 +61,9 @@ static void test_join_refuses(void **state)
 
 static void test_add_query(void **state)
 {
-	_cleanup_(str_release) struct str url = {0};
+	_cleanup_(str_release) struct str url = STR_INIT;
 
 	(void)state;
-	str_init(&url);
 	str_add(&url, "https://r/u");
 	url_add_query(&url, "digest", "sha256:ab");
 	assert_string_equal(url.text, "https://r/u?digest=sha256%3Aab");

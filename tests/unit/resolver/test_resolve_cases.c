@@ -449,10 +449,9 @@ static void test_sample(void **state)
 	struct outcome *o = xmalloc(sizeof(*o));
 	char text[4096];
 	const char *broken;
-	struct str wrong;
+	struct str wrong = STR_INIT;
 
 	*o = (struct outcome){.arena = ARENA_INIT, .sample = *state};
-	str_init(&wrong);
 	broken = ask(o);
 	if (broken)
 		str_addf(&wrong, "\n%s:%d: %s: %s", o->sample->file, o->sample->number,
