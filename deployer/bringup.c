@@ -43,28 +43,19 @@ static const char *const *engine_words(struct visit *v, const char *const *patte
 	return container_words(v->m, &v->container, pattern);
 }
 
-/* The registry's "no" in words that say what to do. */
-static int explain_pull(const struct visit *v, struct error *err)
+/* What the engine's error means; always -1. */
+static int bringup_explain(const struct visit *v, int what, struct error *err)
 {
 	const struct bringup *b = v->bringup;
+	const struct engine_attempt attempt = {
+		.what = what,
+		.registry = b->registry,
+		.user = b->credentials.user ? b->credentials.user : "",
+		.data_root = v->m->facts.data_root,
+	};
 
-	if (strstr(err->text, "x509") || strstr(err->text, "certificate"))
-		return error_advise(
-			err,
-			"the host does not trust the registry %s; set registry.ca in cluster.yaml to the CA that signed its certificate",
-			b->registry);
-	if (strstr(err->text, "unauthorized") || strstr(err->text, "401") ||
-	    strstr(err->text, "no basic auth credentials"))
-		return error_advise(
-			err, "the registry %s refused user '%s'; log in again: ringup login %s",
-			b->registry, b->credentials.user ? b->credentials.user : "(none)",
-			b->registry);
-	if (strstr(err->text, "refused") || strstr(err->text, "no route"))
-		return error_advise(err, "can this host reach the registry %s?", b->registry);
-	if (strstr(err->text, "no space left"))
-		return error_advise(err, "free space under %s and run this again",
-				    *v->m->facts.data_root ? v->m->facts.data_root
-							   : "its data folder");
+	if (v->m->engine->explain)
+		v->m->engine->explain(&attempt, err);
 	return -1;
 }
 
@@ -93,7 +84,7 @@ static int log_in_and_pull(struct visit *v, struct error *err)
 		return -1;
 	if (run_words(v->m, words.list, login, strlen(login), PULL_TIMEOUT_S,
 		      "cannot pull the image", &result, err) < 0)
-		return explain_pull(v, err);
+		return bringup_explain(v, ENGINE_PULLS, err);
 	journal_add(v->m, "pull", b->image);
 	return 0;
 }
@@ -132,7 +123,7 @@ static int remove_old(struct visit *v, struct error *err)
 static int run_container(struct visit *v, struct proc_result *result, struct error *err)
 {
 	progress_state(v->step, "starts the container");
-	return run_words(v->m, engine_words(v, v->m->engine->run), NULL, 0, RUN_TIMEOUT_S,
+	return run_words(v->m, container_run_words(v->m, &v->container), NULL, 0, RUN_TIMEOUT_S,
 			 "cannot start the container", result, err);
 }
 
@@ -144,13 +135,15 @@ static int bringup_start(struct visit *v, struct error *err)
 	m->changed = true;
 	if (run_container(v, &result, err) < 0) {
 		/* the engine ended what an interrupted run had begun only after the probe */
-		if (!m->engine->name_taken || !strstr(err->text, m->engine->name_taken))
-			return -1;
+		if (!m->engine->is_name_taken(err))
+			return bringup_explain(v, ENGINE_RUNS, err);
 		proc_result_release(&result);
 		result = (struct proc_result){0};
 		*err = (struct error){0};
-		if (bringup_remove_container(v, err) < 0 || run_container(v, &result, err) < 0)
+		if (bringup_remove_container(v, err) < 0)
 			return -1;
+		if (run_container(v, &result, err) < 0)
+			return bringup_explain(v, ENGINE_RUNS, err);
 	}
 	str_trim(&result.out);
 	m->state.container_id = arena_strdup(&m->arena, result.out.text);

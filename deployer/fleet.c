@@ -13,7 +13,7 @@
 
 static int pick_engine(const char *name, const struct engine **engine, struct error *err)
 {
-	*engine = engine_find(strcmp(name, "auto") == 0 ? engines[0]->name : name);
+	*engine = engine_find(name);
 	if (*engine)
 		return 0;
 	error_set(err, ERROR_USAGE,

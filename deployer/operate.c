@@ -2,7 +2,7 @@
 /* What is done with a running cluster: take it down, read its logs, run words in it. */
 #include "deployer/bringup.h"
 
-#include "deployer/engine/container.h"
+#include "deployer/container.h"
 #include "deployer/journal.h"
 #include "deployer/remote.h"
 

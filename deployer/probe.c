@@ -106,12 +106,11 @@ static int check_one(struct member *m, void *arg, struct error *err)
 	if (!*f->engine)
 		return error_set(
 			err, ERROR_FAILED,
-			"%s: %s is not installed there; install it (on Debian and Ubuntu: apt-get install docker.io), or set container.engine",
-			m->host->name, m->engine->name);
-	return error_set(
-		err, ERROR_FAILED,
-		"%s: %s does not answer there: %s; start it (systemctl start %s) and see its log",
-		m->host->name, m->engine->name, f->engine_error, m->engine->name);
+			"%s: %s is not installed there; install it (%s), or set container.engine",
+			m->host->name, m->engine->name, m->engine->install);
+	return error_set(err, ERROR_FAILED,
+			 "%s: %s does not answer there: %s; start it (%s) and see its log",
+			 m->host->name, m->engine->name, f->engine_error, m->engine->start);
 }
 
 void fleet_check(struct fleet *fleet)

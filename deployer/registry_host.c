@@ -57,39 +57,85 @@ static int registry_host_run(const struct registry_host *host, const struct word
 	return result->status == 0 ? 0 : registry_host_fail(host, what, result, err);
 }
 
-/* Adds KEY=LINE with a record of the engine, if it has that one, for the script. */
-static void add_line(const struct registry_host *host, const char *key, const char *const *pattern,
-		     const char *const *arguments, struct words *out)
+/* Adds KEY=LINE for the script; a line is words, each quoted. */
+static void add_line(const char *key, const struct words *words, struct words *out)
 {
-	struct arena *arena = out->arena;
-	struct words words = WORDS_INIT(arena), options = WORDS_INIT(arena);
 	_cleanup_(str_release) struct str text = STR_INIT;
 
-	if (!pattern || !host->engine->has_containers)
-		return;
-	words_addf(&options, "--volume=%s:%s:ro", host->home, host->home);
-	words_addf(&options, "--volume=%s:%s", host->storage, host->storage);
-	if (host->has_mirror_ca)
-		words_addf(&options, "--env=SSL_CERT_FILE=%s/%s", host->home, REGISTRY_MIRROR_CA);
+	quote_words(&text, words->list);
+	words_addf(out, "%s=%s", key, text.text);
+}
+
+/* The same with one of the engine's fixed commands. */
+static void add_record(const struct registry_host *host, const char *key,
+		       const char *const *pattern, struct words *out)
+{
+	struct words words = WORDS_INIT(out->arena);
+
 	engine_expand(pattern,
 		      (const struct engine_value[]){{"container", host->name, NULL},
-						    {"label", host->home, NULL},
-						    {"image", host->image, NULL},
-						    {"program", PROGRAM_IN_IMAGE, NULL},
 						    {"tail", "60", NULL},
-						    {"options", NULL, options.list},
-						    {"arguments", NULL, arguments},
 						    {NULL, NULL, NULL}},
 		      &words);
-	quote_words(&text, words.list);
-	words_addf(out, "%s=%s", key, text.text);
+	add_line(key, &words, out);
+}
+
+/*
+ * The server as a container. It reads its files whoever owns them, and may listen on a port below
+ * 1024; nothing else.
+ */
+static struct container_wish registry_host_wish(const struct registry_host *host,
+						const char *const *arguments, struct arena *arena)
+{
+	static const char *const capabilities[] = {"DAC_OVERRIDE", "NET_BIND_SERVICE", NULL};
+	struct words volumes = WORDS_INIT(arena), env = WORDS_INIT(arena);
+	struct container_wish wish = container_wish_empty;
+
+	words_addf(&volumes, "%s:%s:ro", host->home, host->home);
+	words_addf(&volumes, "%s:%s", host->storage, host->storage);
+	if (host->has_mirror_ca)
+		words_addf(&env, "SSL_CERT_FILE=%s/%s", host->home, REGISTRY_MIRROR_CA);
+	wish.image = host->image;
+	wish.network = "host";
+	wish.volumes = words_list(&volumes);
+	wish.env = words_list(&env);
+	wish.capabilities = capabilities;
+	wish.is_bound = true;
+	wish.program = PROGRAM_IN_IMAGE;
+	wish.arguments = arguments;
+	return wish;
+}
+
+/* The lines that a container needs: the server, and the garbage collector beside it. */
+static void add_container_lines(const struct registry_host *host, const char *config,
+				struct words *out)
+{
+	struct arena *arena = out->arena;
+	const char *serve[] = {"serve", config, NULL};
+	const char *collect[] = {"garbage-collect", "--delete-untagged", config, NULL};
+	struct words run = WORDS_INIT(arena), task = WORDS_INIT(arena), labels = WORDS_INIT(arena);
+	struct container_wish wish = registry_host_wish(host, collect, arena);
+	const struct engine *engine = host->engine;
+
+	add_record(host, "engine", engine->probe, out);
+	add_record(host, "state", engine->state, out);
+	add_record(host, "remove", engine->remove, out);
+	add_record(host, "logs", engine->logs, out);
+	engine->task(&wish, &task);
+	add_line("task", &task, out);
+	words_addf(&labels, "org.ringup.config=%s", host->home);
+	wish.name = host->name;
+	wish.labels = words_list(&labels);
+	wish.restarts = true;
+	wish.arguments = serve;
+	engine->run(&wish, &run);
+	add_line("run", &run, out);
 }
 
 /* The script's words for a verb; what it runs in containers goes along as lines. */
 static int script(const struct registry_host *host, const char *verb, const char *way,
 		  const char *program, struct words *words, struct error *err)
 {
-	const struct engine *engine = host->engine;
 	const char *config = arena_printf(words->arena, "%s/config.yml", host->home);
 
 	if (remote_script("registry", WORDS(verb), words, err) < 0)
@@ -100,13 +146,8 @@ static int script(const struct registry_host *host, const char *verb, const char
 	words_addf(words, "port=%d", host->port);
 	words_addf(words, "as=%s", way);
 	words_addf(words, "program=%s", program);
-	add_line(host, "engine", engine->probe, WORDS(NULL), words);
-	add_line(host, "state", engine->state, WORDS(NULL), words);
-	add_line(host, "remove", engine->remove, WORDS(NULL), words);
-	add_line(host, "logs", engine->logs, WORDS(NULL), words);
-	add_line(host, "run", engine->serve, WORDS("serve", config), words);
-	add_line(host, "task", engine->task, WORDS("garbage-collect", "--delete-untagged", config),
-		 words);
+	if (host->engine->has_containers)
+		add_container_lines(host, config, words);
 	return 0;
 }
 
@@ -211,7 +252,7 @@ static int no_engine(const struct registry_host *host, const struct registry_fou
 int registry_host_way(const struct registry_host *host, const struct registry_found *found,
 		      const char *asked, const char **way, struct error *err)
 {
-	bool has_engine = found->has_engine && host->engine->serve;
+	bool has_engine = found->has_engine && host->engine->has_containers;
 
 	if (!asked && *found->program)
 		asked = found->has_systemd ? "systemd" : "process";
@@ -302,7 +343,7 @@ int registry_host_start(struct registry_host *host, const struct registry_found 
 				err,
 				"what holds port %d there? Debian's own docker-registry.service takes 5000: systemctl disable --now docker-registry",
 				host->port);
-		else if (strstr(err->text, "Unable to find image"))
+		else if (host->engine->has_containers && host->engine->is_image_missing(err))
 			error_advise(
 				err,
 				"load the image %s there, name another with --image, or install the package docker-registry",

@@ -82,7 +82,7 @@ static void add_container_commands(struct visit *v, struct str *out)
 		visit_add_command(m, "", no_login, "", out);
 	if (*m->state.container_id)
 		visit_add_command(m, "", container_words(m, c, m->engine->remove), "", out);
-	visit_add_command(m, "", container_words(m, c, m->engine->run), "", out);
+	visit_add_command(m, "", container_run_words(m, c), "", out);
 }
 
 int bringup_commands(struct member *m, const struct bringup *bringup, struct str *out,

@@ -6,7 +6,7 @@
 #ifndef DEPLOYER_VISIT_H
 #define DEPLOYER_VISIT_H
 
-#include "deployer/engine/container.h"
+#include "deployer/container.h"
 #include "deployer/parcel.h"
 
 struct visit {

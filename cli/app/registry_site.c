@@ -116,7 +116,7 @@ static int registry_site_find(struct context *ctx, const struct registry_options
 	    asked_address(site, o, address, &port, err) < 0)
 		return -1;
 	engine = engine_find(site->cluster.container.engine);
-	site->host.engine = engine ? engine : engines[0];
+	site->host.engine = engine ? engine : engine_find("auto");
 	site->host.image = o->image ? o->image : REGISTRY_IMAGE;
 	site->own.folder = folder_of(site, o, port);
 	site->is_there = serve_exists(site->own.folder, ctx->arena);

@@ -17,12 +17,38 @@ const struct engine *const engines[] = {
 #undef X
 	NULL};
 
+static const char *const none[] = {NULL};
+
+const struct container_wish container_wish_empty = {
+	.name = "",
+	.image = "",
+	.network = "",
+	.ipc = "",
+	.shm_size = "",
+	.gpus = "",
+	.gpu_capabilities = none,
+	.labels = none,
+	.env = none,
+	.volumes = none,
+	.limits = none,
+	.devices = none,
+	.capabilities = none,
+	.program = "",
+	.arguments = none,
+};
+
 const struct engine *engine_find(const char *name)
 {
-	for (const struct engine *const *e = engines; *e; e++)
-		if (strcmp((*e)->name, name) == 0)
+	const struct engine *best = NULL;
+	bool is_auto = strcmp(name, "auto") == 0;
+
+	for (const struct engine *const *e = engines; *e; e++) {
+		if (!is_auto && strcmp((*e)->name, name) == 0)
 			return *e;
-	return NULL;
+		if (is_auto && (*e)->rank >= 0 && (!best || (*e)->rank < best->rank))
+			best = *e;
+	}
+	return best;
 }
 
 static const struct engine_value *engine_value_find(const struct engine_value *values,
@@ -34,7 +60,8 @@ static const struct engine_value *engine_value_find(const struct engine_value *v
 	abort(); /* a record names a value that its caller does not give: a slip in the program */
 }
 
-static void expand_text(const char *pattern, const struct engine_value *values, struct words *out)
+const char *engine_expand_word(const char *pattern, const struct engine_value *values,
+			       struct arena *arena)
 {
 	_cleanup_(str_release) struct str word = STR_INIT;
 
@@ -48,7 +75,7 @@ static void expand_text(const char *pattern, const struct engine_value *values, 
 			str_add_char(&word, *pattern++);
 		}
 	}
-	words_add(out, word.text);
+	return arena_strdup(arena, word.text);
 }
 
 void engine_expand(const char *const *pattern, const struct engine_value *values, struct words *out)
@@ -59,6 +86,6 @@ void engine_expand(const char *const *pattern, const struct engine_value *values
 				      engine_value_find(values, *pattern + 1, strlen(*pattern + 1))
 					      ->words);
 		else
-			expand_text(*pattern, values, out);
+			words_add(out, engine_expand_word(*pattern, values, out->arena));
 	}
 }

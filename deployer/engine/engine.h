@@ -1,20 +1,65 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine.h - a container engine on the hosts: one const record of word arrays, in engine_NAME.c.
+ * engine.h - a container engine on the hosts: one const record per engine, in engine_NAME.c.
  *
- * In a word "@{name}" is replaced by a value; a word that is exactly "@name" becomes as many words
- * as the list of that name has, also none. Nothing here is ever parsed by a shell.
+ * An engine owns its spelling. What a container must be is data (struct container_wish); the record
+ * turns it into the engine's words, explains the engine's failures and says how to install it. No
+ * other file knows an engine by its name, so a new engine is one new file.
+ *
+ * The fixed commands of a record are word arrays. In a word "@{name}" is replaced by a value; a word
+ * that is exactly "@name" becomes as many words as the list of that name has, also none. No shell
+ * parses any of it.
  */
 #ifndef DEPLOYER_ENGINE_ENGINE_H
 #define DEPLOYER_ENGINE_ENGINE_H
 
+#include "core/error.h"
 #include "core/words.h"
 
 #define ENGINE_ALIVE 124 /* timeout's status (GNU coreutils) when the command did not end */
 
+/*
+ * What a container must be. Text is "" and a list is empty (NULL-terminated, never NULL) where the
+ * engine's default is right.
+ */
+struct container_wish {
+	const char *name, *image;
+	const char *network;  /* "host" */
+	const char *ipc;      /* "private" */
+	const char *shm_size; /* of /dev/shm: "8g" */
+	const char *gpus;     /* "all", or indexes or UUIDs with ',' between; "": none */
+	const char *const *gpu_capabilities; /* of NVIDIA's driver: "compute", "utility" */
+	const char *const *labels;	     /* NAME=VALUE */
+	const char *const *env;		     /* NAME=VALUE */
+	const char *const *volumes;	     /* HOST:CONTAINER or HOST:CONTAINER:OPTIONS */
+	const char *const *limits;	     /* NAME=VALUE, as setrlimit(2) names them */
+	const char *const *devices;	     /* paths on the host, the same inside */
+	const char *const *capabilities;     /* beyond those that remain: "IPC_LOCK" */
+	bool privileged;
+	bool is_bound;		      /* no other capability, and no program gains one */
+	bool restarts;		      /* starts again after a failure and after a boot */
+	const char *program;	      /* instead of the image's own entry point */
+	const char *const *arguments; /* for the program, or for the image's entry point */
+};
+
+/* Every member empty, for designated initialisers of wishes: what is named after it wins. */
+extern const struct container_wish container_wish_empty;
+
+/* What was tried when an engine said no. Text is "" where it is not known. */
+struct engine_attempt {
+	enum { ENGINE_PULLS, ENGINE_RUNS } what;
+	const char *registry;  /* HOST:PORT that the image comes from */
+	const char *user;      /* that the registry was asked as */
+	const char *data_root; /* where images are kept on that host */
+};
+
 struct engine {
 	const char *name, *help;
-	bool has_containers;	      /* false: workers run on the host itself */
+	int rank;	     /* container.engine `auto` takes the lowest; below 0: never */
+	bool has_containers; /* false: workers run on the host itself */
+	const char *install; /* how a host gets it; "" when there is nothing to install */
+	const char *start;   /* the command that starts its daemon; "" when it has none */
+
 	const char *trust_folder;     /* the registry's CA goes to TRUST_FOLDER/REGISTRY/ca.crt */
 	const char *const *probe;     /* prints the server's version */
 	const char *const *data_root; /* prints the folder that images are kept in */
@@ -22,24 +67,34 @@ struct engine {
 	const char *const *outlive;   /* status ENGINE_ALIVE: it ran for a moment more */
 	const char *const *has_image; /* status 0 when @{image} is there */
 	const char *const *pull;      /* @{config}: a folder with Docker's config.json, or empty */
-	const char *const *run, *const *remove;
-	const char *name_taken; /* in the error of `run` when there is a container of that name */
+	const char *const *remove;
 	const char *const *images;	 /* prints the ids of all images of @{repository} */
 	const char *const *remove_image; /* of the id @{image}, if no other container uses it */
 	const char *const *logs;	 /* @{tail} lines */
 	const char *const *exec;	 /* the words to run follow */
-	/*
-	 * A server of ours in a container that starts again by itself, and a task beside it that
-	 * ends: @{container}, @{label}, @{image}, @{program} in it, @options (volumes, environment)
-	 * and @arguments. NULL: it cannot.
-	 */
-	const char *const *serve, *const *task;
+	/* Begins the words of a program of the image (images/entry/with-secret) that needs the
+	 * cluster's secret; @{folder} is where our files are on the host. */
+	const char *const *with_secret;
+	const char
+		*program_folder; /* stands before the program's name; "" for PATH, or @{folder} */
+
+	/* Adds the words that start such a container in the background. NULL: it has none. */
+	void (*run)(const struct container_wish *wish, struct words *out);
+	/* The same, but they end when its program ends, and leave nothing. */
+	void (*task)(const struct container_wish *wish, struct words *out);
+	/* Whether the error of `run` says that there is a container of that name. */
+	bool (*is_name_taken)(const struct error *err);
+	/* Whether it says that the image is not there and cannot be pulled. */
+	bool (*is_image_missing)(const struct error *err);
+	/* Adds to the error of an attempt what it means and what to do, where the engine's words
+	 * tell. */
+	void (*explain)(const struct engine_attempt *attempt, struct error *err);
 };
 
 /* All engines, NULL-terminated. */
 extern const struct engine *const engines[];
 
-/* NULL when there is none of that name. */
+/* The engine of that name, or for "auto" the one of the lowest rank; NULL when there is none. */
 const struct engine *engine_find(const char *name);
 
 struct engine_value {
@@ -51,5 +106,9 @@ struct engine_value {
 /* Expands the pattern with the values (ended by name NULL) onto `out`. An unknown name aborts. */
 void engine_expand(const char *const *pattern, const struct engine_value *values,
 		   struct words *out);
+
+/* The same for one word, in the arena of `out`'s list. */
+const char *engine_expand_word(const char *pattern, const struct engine_value *values,
+			       struct arena *arena);
 
 #endif

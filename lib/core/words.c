@@ -37,6 +37,13 @@ void words_addf(struct words *words, const char *format, ...)
 	words_add(words, text.text);
 }
 
+const char *const *words_list(const struct words *words)
+{
+	static const char *const nothing[] = {NULL};
+
+	return words->list ? words->list : nothing;
+}
+
 const char *words_join(const struct words *words, const char *between)
 {
 	_cleanup_(str_release) struct str text = STR_INIT;

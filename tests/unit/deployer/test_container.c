@@ -2,7 +2,7 @@
 /* Engine records, and one host's container as words. */
 #include "tests/unit/deployer/fleet_support.h"
 
-#include "deployer/engine/container.h"
+#include "deployer/container.h"
 
 #define IMAGE "10.0.0.1:5000/lab/train@sha256:0123"
 
@@ -33,7 +33,6 @@ static void test_find(void **state)
 		assert_ptr_equal(engine_find(engines[i]->name), engines[i]);
 	assert_non_null(engine_find("docker"));
 	assert_non_null(engine_find("none"));
-	assert_null(engine_find("auto"));
 	assert_null(engine_find("Docker"));
 }
 
@@ -44,7 +43,7 @@ static const char *const *run_words(struct scratch *s, const char *yaml, size_t 
 	struct member *m = &make_fleet(s, yaml)->members[index];
 
 	container_describe(m, bringup, container);
-	return container_words(m, container, m->engine->run);
+	return container_run_words(m, container);
 }
 
 static const struct bringup cpu = {
@@ -65,7 +64,7 @@ static void test_docker_words(void **state)
 		line_of(s, words),
 		arena_printf(
 			&s->arena,
-			"docker run --detach --name ringup-lab --network host --ipc private --shm-size 1g --label org.ringup.cluster=lab --label org.ringup.config=%s --volume /var/lib/ringup/lab/ssh:/etc/ringup/ssh:ro --env=RINGUP_HOST=a --env=NCCL_SOCKET_IFNAME==eth0 --env=NCCL_DEBUG=WARN '--env=X=a b' --volume /data:/data:ro --ulimit memlock=-1 " IMAGE,
+			"docker run --detach --name ringup-lab --network host --ipc private --shm-size 1g --label org.ringup.cluster=lab --label org.ringup.config=%s --env=RINGUP_HOST=a --env=NCCL_SOCKET_IFNAME==eth0 --env=NCCL_DEBUG=WARN '--env=X=a b' --volume /var/lib/ringup/lab/ssh:/etc/ringup/ssh:ro --volume /data:/data:ro --ulimit memlock=-1 " IMAGE,
 			c.config_hash));
 }
 
@@ -198,7 +197,7 @@ static void test_other_records(void **state)
 			    "docker rm --force --volumes ringup-lab");
 	assert_string_equal(line_of(s, container_words(m, &c, m->engine->logs)),
 			    "docker logs --tail 20 ringup-lab");
-	assert_lacks(line_of(s, container_words(m, &c, m->engine->run)), "hush-hush");
+	assert_lacks(line_of(s, container_run_words(m, &c)), "hush-hush");
 }
 
 int main(void)

@@ -90,30 +90,6 @@ static void test_unit(void **state)
 		     ERROR_USAGE, "a systemd unit cannot hold");
 }
 
-static void test_container_words(void **state)
-{
-	static const char *const options[] = {"--volume=/h:/h:ro", NULL};
-	static const char *const arguments[] = {"serve", "/h/config.yml", NULL};
-	const struct engine_value values[] = {{"container", "ringup-registry", NULL},
-					      {"label", "/h", NULL},
-					      {"image", REGISTRY_IMAGE, NULL},
-					      {"program", "registry", NULL},
-					      {"options", NULL, options},
-					      {"arguments", NULL, arguments},
-					      {NULL, NULL, NULL}};
-	struct scratch *s = *state;
-	struct words serve = WORDS_INIT(&s->arena), task = WORDS_INIT(&s->arena);
-
-	engine_expand(engine_find("docker")->serve, values, &serve);
-	assert_string_equal(
-		line_of(s, serve.list),
-		"docker run --detach --restart unless-stopped --name ringup-registry --label org.ringup.config=/h --network host --cap-drop ALL --cap-add DAC_OVERRIDE --cap-add NET_BIND_SERVICE --security-opt no-new-privileges --volume=/h:/h:ro --entrypoint registry registry:2.8.3 serve /h/config.yml");
-	engine_expand(engine_find("docker")->task, values, &task);
-	assert_string_equal(
-		line_of(s, task.list),
-		"docker run --rm --network host --cap-drop ALL --cap-add DAC_OVERRIDE --cap-add NET_BIND_SERVICE --security-opt no-new-privileges --volume=/h:/h:ro --entrypoint registry registry:2.8.3 serve /h/config.yml");
-}
-
 static void test_address(void **state)
 {
 	static const struct {
@@ -153,7 +129,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_way),
 		SCRATCH_TEST(test_unit),
-		SCRATCH_TEST(test_container_words),
 		SCRATCH_TEST(test_address),
 	};
 

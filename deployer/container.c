@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/container.h"
+
+#include "core/digest.h"
+#include "core/quote.h"
+
+#include <string.h>
+
+#define VALUES_COUNT 5
+
+/*
+ * The interface that workers talk over: cluster.yaml's, or the one that owns the cluster address.
+ */
+static const char *interface_of(const struct member *m)
+{
+	const char *wanted = m->fleet->cluster->container.interface;
+
+	return strcmp(wanted, "auto") == 0 ? m->facts.interface : wanted;
+}
+
+static bool has_env(const struct cluster *cluster, const char *name)
+{
+	for (const char *const *pair = cluster->container.env; *pair; pair++)
+		if (starts_with(*pair, name) && (*pair)[strlen(name)] == '=')
+			return true;
+	return false;
+}
+
+/* The GPUs of this host: its own word in the cluster file, or else the cluster's; "" for none. */
+static const char *container_gpus(const struct member *m, const struct bringup *bringup)
+{
+	const char *own = m->host->gpus, *gpus = *own ? own : m->fleet->cluster->container.gpus;
+
+	if (strcmp(bringup->accelerator, "cuda") != 0 || strcmp(gpus, "none") == 0)
+		return "";
+	return gpus;
+}
+
+static const char *const *container_env(struct member *m)
+{
+	const struct cluster *cluster = m->fleet->cluster;
+	const char *interface = interface_of(m);
+	struct words env = WORDS_INIT(&m->arena);
+
+	words_addf(&env, "RINGUP_HOST=%s", m->host->name);
+	/* the second "=": NCCL takes the name as it stands, and no other that begins so */
+	if (*interface && !has_env(cluster, "NCCL_SOCKET_IFNAME"))
+		words_addf(&env, "NCCL_SOCKET_IFNAME==%s", interface);
+	words_add_all(&env, cluster->container.env);
+	return words_list(&env);
+}
+
+static const char *const *container_volumes(struct member *m)
+{
+	struct words volumes = WORDS_INIT(&m->arena);
+
+	words_addf(&volumes, "%s/ssh:/etc/ringup/ssh:ro", m->state.folder);
+	words_add_all(&volumes, m->fleet->cluster->container.volumes);
+	return words_list(&volumes);
+}
+
+static void container_add_fabric(const struct member *m, struct container_wish *wish)
+{
+	static const char *const devices[] = {"/dev/infiniband", NULL};
+	static const char *const capabilities[] = {"IPC_LOCK", NULL};
+
+	if (!*m->facts.infiniband || strcmp(m->fleet->cluster->container.devices, "auto") != 0)
+		return;
+	wish->devices = devices;
+	wish->capabilities = capabilities;
+}
+
+/* All but the label of its own hash. */
+static struct container_wish container_wish(struct member *m, const struct bringup *bringup)
+{
+	const struct cluster_container *c = &m->fleet->cluster->container;
+	struct container_wish wish = container_wish_empty;
+
+	wish.name = m->fleet->container;
+	wish.image = bringup->image ? bringup->image : "";
+	wish.network = c->network;
+	wish.ipc = "private";
+	wish.shm_size = c->shm_size;
+	wish.gpus = container_gpus(m, bringup);
+	wish.gpu_capabilities = c->capabilities;
+	wish.env = container_env(m);
+	wish.volumes = container_volumes(m);
+	wish.limits = c->ulimits;
+	wish.privileged = c->privileged;
+	container_add_fabric(m, &wish);
+	return wish;
+}
+
+static const char *const *container_labels(struct member *m, const char *hash)
+{
+	struct words labels = WORDS_INIT(&m->arena);
+
+	words_addf(&labels, "org.ringup.cluster=%s", m->fleet->cluster->name);
+	words_addf(&labels, "org.ringup.config=%s", hash);
+	return words_list(&labels);
+}
+
+static const char *hash_words(struct member *m, const char *const *words)
+{
+	_cleanup_(str_release) struct str line = STR_INIT;
+	char digest[DIGEST_TEXT_BYTES];
+
+	quote_words(&line, words);
+	digest_of(line.text, line.length, digest);
+	return arena_strndup(&m->arena, digest + strlen("sha256:"), 16);
+}
+
+/* Its hash is over the words that start it, with an empty hash in them, and where sshd listens. */
+static void container_set_wish(struct member *m, const struct bringup *bringup,
+			       struct container *container)
+{
+	struct container_wish *wish = &container->wish;
+	struct words words = WORDS_INIT(&m->arena);
+
+	*wish = container_wish(m, bringup);
+	container->config_hash = "";
+	if (!m->engine->run)
+		return;
+	wish->labels = container_labels(m, "");
+	m->engine->run(wish, &words);
+	/* sshd reads where it listens at its start only */
+	words_addf(&words, "sshd %s:%d", m->host->address, m->fleet->cluster->container.sshd_port);
+	container->config_hash = hash_words(m, words.list);
+	wish->labels = container_labels(m, container->config_hash);
+}
+
+void container_describe(struct member *m, const struct bringup *bringup,
+			struct container *container)
+{
+	struct engine_value *values = ARENA_ARRAY(&m->arena, VALUES_COUNT, struct engine_value);
+	size_t n = 0;
+
+	container->config_folder = arena_printf(&m->arena, "%s/login", m->state.folder);
+	container->ca_path = "";
+	if (bringup->registry_ca && *m->engine->trust_folder)
+		container->ca_path = arena_printf(&m->arena, "%s/%s/ca.crt",
+						  m->engine->trust_folder, bringup->registry);
+	container_set_wish(m, bringup, container);
+	values[n++] = (struct engine_value){"container", container->wish.name, NULL};
+	values[n++] = (struct engine_value){"image", container->wish.image, NULL};
+	values[n++] = (struct engine_value){"config", container->config_folder, NULL};
+	values[n++] = (struct engine_value){"tail", "20", NULL};
+	values[n] = (struct engine_value){0};
+	container->values = values;
+}
+
+const char *const *container_words(struct member *m, const struct container *container,
+				   const char *const *pattern)
+{
+	struct words words = WORDS_INIT(&m->arena);
+
+	engine_expand(pattern, container->values, &words);
+	return words.list;
+}
+
+const char *const *container_run_words(struct member *m, const struct container *container)
+{
+	struct words words = WORDS_INIT(&m->arena);
+
+	m->engine->run(&container->wish, &words);
+	return words.list;
+}

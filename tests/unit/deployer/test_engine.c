@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* Engines: what each makes of a wish, how it explains its failures, and which one `auto` is. */
+#include "tests/unit/deployer/fleet_support.h"
+
+#include "deployer/engine/engine.h"
+
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static const char *run_line(struct scratch *s, const struct container_wish *wish)
+{
+	struct words words = WORDS_INIT(&s->arena);
+
+	engine_find("docker")->run(wish, &words);
+	return line_of(s, words.list);
+}
+
+static const char *task_line(struct scratch *s, const struct container_wish *wish)
+{
+	struct words words = WORDS_INIT(&s->arena);
+
+	engine_find("docker")->task(wish, &words);
+	return line_of(s, words.list);
+}
+
+/* Every member of the wish is in the words; what is empty is not. */
+static void test_docker_run(void **state)
+{
+	struct scratch *s = *state;
+	struct container_wish wish = container_wish_empty;
+
+	wish.image = "i";
+	assert_string_equal(run_line(s, &wish), "docker run --detach i");
+	wish.name = "n";
+	wish.network = "host";
+	wish.ipc = "private";
+	wish.shm_size = "1g";
+	wish.gpus = "0,1";
+	wish.gpu_capabilities = LIST("compute", "utility");
+	wish.labels = LIST("l=1");
+	wish.env = LIST("A=b c");
+	wish.volumes = LIST("/d:/d:ro", "/e:/e");
+	wish.limits = LIST("memlock=-1");
+	wish.devices = LIST("/dev/infiniband");
+	wish.capabilities = LIST("IPC_LOCK");
+	wish.privileged = true;
+	wish.restarts = true;
+	wish.program = "p";
+	wish.arguments = LIST("a", "--b");
+	assert_string_equal(
+		run_line(s, &wish),
+		"docker run --detach --restart unless-stopped --name n --network host --ipc private --shm-size 1g --label l=1 '--env=A=b c' --volume /d:/d:ro --volume /e:/e --ulimit memlock=-1 --privileged --device /dev/infiniband --cap-add IPC_LOCK --gpus '\"device=0,1\",\"capabilities=compute,utility\"' --entrypoint p i a --b");
+}
+
+/* A program that is bound has the named capabilities and can gain no other. */
+static void test_docker_bound(void **state)
+{
+	struct scratch *s = *state;
+	struct container_wish wish = container_wish_empty;
+
+	wish.image = "registry:2.8.3";
+	wish.network = "host";
+	wish.volumes = LIST("/h:/h:ro");
+	wish.capabilities = LIST("DAC_OVERRIDE", "NET_BIND_SERVICE");
+	wish.is_bound = true;
+	wish.program = "registry";
+	wish.arguments = LIST("garbage-collect", "/h/config.yml");
+	assert_string_equal(
+		task_line(s, &wish),
+		"docker run --rm --network host --volume /h:/h:ro --cap-drop ALL --cap-add DAC_OVERRIDE --cap-add NET_BIND_SERVICE --security-opt no-new-privileges --entrypoint registry registry:2.8.3 garbage-collect /h/config.yml");
+}
+
+/* Errors as Docker's client prints them (recorded, or from the sources that engine_docker.c names). */
+static void test_docker_explains(void **state)
+{
+	static const struct {
+		int what;
+		const char *said, *advice; /* "": none */
+	} rows[] = {
+		{ENGINE_PULLS, "tls: failed to verify certificate: x509: unknown authority",
+		 "set registry.ca in cluster.yaml"},
+		{ENGINE_PULLS, "no basic auth credentials", "ringup login r:5000"},
+		{ENGINE_PULLS, "dial tcp 10.0.0.1:5000: connect: connection refused",
+		 "can this host reach the registry r:5000?"},
+		{ENGINE_PULLS, "write /var/lib/docker/x: no space left on device",
+		 "free space under /var/lib/docker"},
+		{ENGINE_PULLS, "something else", ""},
+		{ENGINE_RUNS, "could not select device driver \"\" with capabilities: [[gpu]]",
+		 "install nvidia-container-toolkit"},
+		{ENGINE_RUNS, "nvidia-container-cli: device error: 7: unknown device",
+		 "nvidia-smi -L"},
+		{ENGINE_RUNS, "error setting rlimit type 8: operation not permitted",
+		 "container.ulimits"},
+		{ENGINE_RUNS, "unable to apply caps: operation not permitted", "capabilities"},
+		{ENGINE_RUNS, "something else", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct engine_attempt attempt = {.what = rows[i].what,
+						       .registry = "r:5000",
+						       .user = "",
+						       .data_root = "/var/lib/docker"};
+		struct error err = {0};
+
+		error_set(&err, ERROR_FAILED, "%s", rows[i].said);
+		engine_find("docker")->explain(&attempt, &err);
+		assert_has(err.text, rows[i].said);
+		if (*rows[i].advice)
+			assert_has(err.text, rows[i].advice);
+		else
+			assert_string_equal(err.text, rows[i].said);
+	}
+}
+
+/* A record says all that others ask of it, and `auto` goes by rank, not by name. */
+static void test_records(void **state)
+{
+	const struct engine *automatic = engine_find("auto");
+
+	(void)state;
+	assert_non_null(automatic);
+	assert_string_equal(automatic->name, "docker");
+	for (size_t i = 0; engines[i]; i++) {
+		const struct engine *e = engines[i];
+
+		assert_true(e->rank < 0 || e->rank >= automatic->rank);
+		assert_non_null(e->install);
+		assert_non_null(e->with_secret);
+		assert_non_null(e->program_folder);
+		if (!e->has_containers)
+			continue;
+		assert_true(*e->install);
+		assert_non_null(e->run);
+		assert_non_null(e->task);
+		assert_non_null(e->is_name_taken);
+		assert_non_null(e->is_image_missing);
+		assert_non_null(e->explain);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCRATCH_TEST(test_docker_run),
+		SCRATCH_TEST(test_docker_bound),
+		cmocka_unit_test(test_docker_explains),
+		cmocka_unit_test(test_records),
+	};
+
+	return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
+}
