@@ -4,6 +4,7 @@
 
 #include "core/log.h"
 #include "deployer/bench.h"
+#include "plan/lock.h"
 #include "resolver/links/expectation.h"
 #include "resolver/links/link_notes.h"
 
@@ -15,7 +16,7 @@ struct options {
 };
 
 static const struct opt options[] = {
-	{0, "launcher", "NAME", "ssh (default) or mpirun", OPT_TEXT,
+	{0, "launcher", "NAME", "how ranks are started: @{launchers}", OPT_TEXT,
 	 offsetof(struct options, launcher)},
 	{0, "limit", "S", "seconds that the whole run may take (300)", OPT_INT,
 	 offsetof(struct options, limit)},
@@ -127,18 +128,49 @@ static int check_workers(struct member *m, void *arg, struct error *err)
 			 m->host->name);
 }
 
+/* The launcher's component must be in the image: what ringup.lock says was built. */
+static int check_stack(struct stages *s, const struct launcher *launcher, struct error *err)
+{
+	const char *path = stage_lock_path(s);
+	struct lock lock;
+	bool found;
+
+	if (!*launcher->component || cluster_has_no_stack(&s->cluster))
+		return 0;
+	if (lock_read(path, s->arena, &lock, &found, err) < 0)
+		return -1;
+	if (!found || plan_choice(&lock.plan, launcher->component))
+		return 0;
+	return error_set(
+		err, ERROR_USAGE,
+		"the launcher '%s' needs %s in the image, and %s has none; add %s to 'stack' in %s and run 'ringup up'",
+		launcher->name, launcher->component, path, launcher->component, s->cluster.path);
+}
+
+static void bench_fill_launchers(const char *name, struct str *out)
+{
+	const struct launcher *usual = NULL;
+	struct error ignored = {0};
+
+	(void)name;
+	launcher_find(NULL, &usual, &ignored);
+	for (const struct launcher *const *l = launchers; *l; l++)
+		str_addf(out, "%s%s%s", l == launchers ? "" : ", ", (*l)->name,
+			 *l == usual ? " (the default)" : "");
+}
+
 static int bench(struct stages *s, const struct options *o, const char *const *arguments,
 		 struct error *err)
 {
-	struct bench_options bench = {.launcher = o->launcher ? o->launcher : "ssh",
-				      .arguments = arguments,
-				      .timeout_s = o->limit};
+	struct bench_options bench = {.arguments = arguments, .timeout_s = o->limit};
 	_cleanup_(json_free) cJSON *document = NULL;
 	struct report report;
 	int rc;
 
 	fleet_each(&s->fleet, check_workers, NULL);
-	if (fleet_result(&s->fleet, err) < 0)
+	if (fleet_result(&s->fleet, err) < 0 ||
+	    launcher_find(o->launcher, &bench.launcher, err) < 0 ||
+	    check_stack(s, bench.launcher, err) < 0)
 		return -1;
 	rc = fleet_bench(&s->fleet, &bench, s->arena, &report, &document, err);
 	return conclude(s, o, &report, document, rc, err);
@@ -194,5 +226,6 @@ const struct command command_bench = {
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,
+	.fill = bench_fill_launchers,
 	.run = bench_run_command,
 };

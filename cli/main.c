@@ -54,16 +54,41 @@ const struct command *command_find(const char *name)
 	return NULL;
 }
 
+/* The page as the record has it, with its places still in it. The caller frees it. */
+static char *main_page(const struct command *command)
+{
+	char *page = NULL;
+	size_t length;
+	FILE *out = open_memstream(&page, &length);
+
+	if (!out)
+		oom();
+	fprintf(out, "usage: ringup [GLOBAL OPTIONS] %s%s%s%s\n\n%s.\n\n%s", command->name,
+		command->options ? " [OPTIONS]" : "", *command->arguments ? " " : "",
+		command->arguments, command->summary, command->help);
+	if (command->options) {
+		fputs("\noptions:\n", out);
+		opt_help(command->options, out);
+	}
+	fputs("\n'ringup help' lists the global options.\n", out);
+	fclose(out);
+	return page;
+}
+
 void command_print_help(const struct command *command)
 {
-	printf("usage: ringup [GLOBAL OPTIONS] %s%s%s%s\n\n%s.\n\n%s", command->name,
-	       command->options ? " [OPTIONS]" : "", *command->arguments ? " " : "",
-	       command->arguments, command->summary, command->help);
-	if (command->options) {
-		puts("\noptions:");
-		opt_help(command->options, stdout);
+	_cleanup_(free_pointer) char *page = main_page(command);
+	const char *rest = page, *place;
+
+	while (command->fill && (place = strstr(rest, "@{"))) {
+		_cleanup_(str_release) struct str name = STR_INIT, text = STR_INIT;
+
+		str_add_bytes(&name, place + 2, strcspn(place + 2, "}"));
+		command->fill(name.text, &text);
+		printf("%.*s%s", (int)(place - rest), rest, text.text);
+		rest = place + 2 + name.length + 1;
 	}
-	puts("\n'ringup help' lists the global options.");
+	fputs(rest, stdout);
 }
 
 void command_print_list(void)

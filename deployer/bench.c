@@ -3,100 +3,60 @@
 
 #include "core/clock.h"
 #include "core/words.h"
-#include "deployer/bringup.h"
 
-#include <openssl/rand.h>
 #include <string.h>
 
 #define BENCH_TIMEOUT_DEFAULT_S 300
-/* The rendezvous listens somewhere in here: above the well-known ports, below Linux's ephemeral
- * ones. */
 #define LAST_WORDS_BYTES 600
-#define PORT_FIRST 20000
-#define PORT_COUNT 10000
 
-struct run {
+struct bench_run {
+	struct program program;
 	struct launch launch;
 	const struct launcher *launcher;
 	struct proc_result root; /* of the member that prints the report */
-	atomic_bool
-		given_up; /* a member cannot start its ranks: the others need not wait for them */
 };
 
 /* The worker's own statuses are its verdicts; 125 to 127 and 1 say that it never ran. */
-static bool never_ran(const struct proc_result *result)
+static bool bench_never_began(const struct proc_result *result)
 {
 	return (result->status >= 125 && result->status <= 127) ||
 	       (result->status == 1 && !strchr(result->out.text, '{'));
 }
 
-static int bench_run_one(struct member *m, void *arg, struct error *err)
+static const char *const *bench_words(const char *const *before, const char *const *arguments,
+				      struct arena *arena)
 {
-	struct run *run = arg;
-	struct proc_result *result = ARENA_NEW(&m->arena, struct proc_result);
-	const char *const *words = run->launcher->words(m, &run->launch);
-	struct ssh_command command = {.timeout_s = run->launch.timeout_s, .cancel = &run->given_up};
-	int rc = 0;
+	struct words words = WORDS_INIT(arena);
 
-	if (!words)
-		return 0;
-	command.words = member_exec_words(m, words);
-	if (member_connect(m, err) < 0 || ssh_run(m->ssh, &command, result, err) < 0) {
-		/* given up for another host's failure: that one is the reason */
-		rc = atomic_load(&run->given_up) ? 0 : error_wrap(err, "%s", m->host->name);
-	} else if (never_ran(result)) {
-		atomic_store(&run->given_up, true);
-		str_add(&result->out, result->err.text);
-		str_one_line(&result->out, LAST_WORDS_BYTES);
-		rc = error_set(
-			err, ERROR_FAILED,
-			"%s: the worker cannot be started (status %d): %s; run 'ringup up' to mend the cluster",
-			m->host->name, result->status, result->out.text);
-	} else if (m->index == 0) {
-		run->root = *result;
-		return 0; /* the report says what went wrong */
-	}
-	proc_result_release(result);
-	return rc; /* another rank's failure is in the report too */
+	words_add_all(&words, before);
+	words_add(&words, "--json");
+	words_add_all(&words, arguments);
+	return words.list;
 }
 
-static int plan_launch(struct fleet *fleet, const struct bench_options *options,
-		       struct arena *arena, struct run *run, struct error *err)
+/* The all-reduce worker as a program: mpirun says which rank it is, or it starts its host's itself. */
+static struct program bench_program(const struct fleet *fleet, const char *const *arguments,
+				    struct arena *arena)
 {
-	int *first = ARENA_ARRAY(arena, fleet->count, int), world = 0;
-	struct words arguments = WORDS_INIT(arena);
-	unsigned int random = 0;
+	static const char *const no_env[] = {NULL};
+	int *ranks = ARENA_ARRAY(arena, fleet->count, int);
 
-	run->launcher = launcher_find(options->launcher);
-	if (!run->launcher) {
-		error_set(err, ERROR_USAGE,
-			  "there is no launcher '%s'; there are:", options->launcher);
-		for (const struct launcher *const *l = launchers; *l; l++)
-			error_advise(err, "%s (%s)", (*l)->name, (*l)->help);
-		return -1;
-	}
-	if (run->launcher->needs_containers && !fleet->members[0].engine->has_containers)
-		return error_set(
-			err, ERROR_USAGE,
-			"the launcher '%s' needs containers, and the engine is '%s'; take --launcher ssh",
-			options->launcher, fleet->members[0].engine->name);
-	for (size_t i = 0; i < fleet->count; i++) {
-		first[i] = world;
-		world += member_slots(&fleet->members[i]);
-	}
-	words_add(&arguments, "--json");
-	words_add_all(&arguments, options->arguments);
-	RAND_bytes((unsigned char *)&random, sizeof(random));
-	run->launch = (struct launch){
-		.fleet = fleet,
-		.arguments = arguments.list,
-		.world = world,
-		.first_ranks = first,
-		.root_address = fleet->members[0].host->address,
-		.root_port = PORT_FIRST + (int)(random % PORT_COUNT),
-		.timeout_s = options->timeout_s ? options->timeout_s : BENCH_TIMEOUT_DEFAULT_S,
+	for (size_t i = 0; i < fleet->count; i++)
+		ranks[i] = member_slots(&fleet->members[i]);
+	return (struct program){
+		.title = "the worker",
+		.rank_words =
+			bench_words(WORDS("allreduce", "--root", "@{root}"), arguments, arena),
+		.host_words =
+			bench_words(WORDS("allreduce", "--rank", "@{rank}", "--procs", "@{ranks}",
+					  "--world", "@{world}", "--root", "@{root}", "--bind",
+					  "@{address}", "--host", "@{host}"),
+				    arguments, arena),
+		.env = no_env,
+		.needs_secret = true,
+		.ranks = ranks,
+		.never_began = bench_never_began,
 	};
-	return 0;
 }
 
 /* The report's ranks by the address that they were reached at; names inside of containers may
@@ -123,18 +83,18 @@ static const struct member *bench_member_of(const struct fleet *fleet, const cJS
 /*
  * A job that runs on fewer hosts than planned can exit 0 and look right: count the ranks per host.
  */
-static int check_places(const struct run *run, const int *seen, struct error *err)
+static int check_places(const struct bench_run *run, const int *seen, struct error *err)
 {
 	const struct fleet *fleet = run->launch.fleet;
 
 	for (size_t i = 0; i < fleet->count; i++) {
 		const struct member *m = &fleet->members[i];
 
-		if (seen[i] != member_slots(m))
+		if (seen[i] != run->program.ranks[i])
 			return error_set(
 				err, ERROR_VERDICT,
 				"%d ranks ran on %s, planned were %d: the launcher did not spread the job over the cluster",
-				seen[i], m->host->name, member_slots(m));
+				seen[i], m->host->name, run->program.ranks[i]);
 	}
 	return 0;
 }
@@ -167,7 +127,7 @@ int bench_verdict(const struct report *report, struct error *err)
 	return error_set(err, ERROR_VERDICT, "%s: %s", report->verdict, report->reason);
 }
 
-static int read_report(struct run *run, struct arena *arena, struct report *report,
+static int read_report(struct bench_run *run, struct arena *arena, struct report *report,
 		       cJSON **document, struct error *err)
 {
 	const struct fleet *fleet = run->launch.fleet;
@@ -205,22 +165,22 @@ static void bench_first_error(const struct fleet *fleet, struct error *err)
 int fleet_bench(struct fleet *fleet, const struct bench_options *options, struct arena *arena,
 		struct report *report, cJSON **document, struct error *err)
 {
-	struct run run = {0};
+	struct bench_run run = {.launcher = options->launcher};
 	struct progress_step *step;
-	size_t jobs = fleet->jobs;
 	uint64_t begin = clock_usec();
 	int rc;
 
 	*report = (struct report){0};
 	*document = NULL;
-	if (plan_launch(fleet, options, arena, &run, err) < 0)
+	run.program = bench_program(fleet, options->arguments, arena);
+	if (launch_plan(fleet, run.launcher, &run.program,
+			options->timeout_s ? options->timeout_s : BENCH_TIMEOUT_DEFAULT_S, arena,
+			&run.launch, err) < 0)
 		return -1;
 	step = progress_begin("bench",
 			      arena_printf(arena, "%d ranks on %zu hosts by %s", run.launch.world,
 					   fleet->count, run.launcher->name));
-	fleet->jobs = fleet->count; /* ranks wait for each other: all hosts at once */
-	fleet_each(fleet, bench_run_one, &run);
-	fleet->jobs = jobs;
+	launch_run(&run.launch, run.launcher, &run.root);
 	rc = run.root.out.text ? read_report(&run, arena, report, document, err) : -1;
 	if (rc < 0 && !err->kind)
 		bench_first_error(fleet, err);

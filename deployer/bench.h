@@ -6,9 +6,10 @@
 #define DEPLOYER_BENCH_H
 
 #include "deployer/launcher/launcher.h"
+#include "plan/report.h"
 
 struct bench_options {
-	const char *launcher;	      /* name */
+	const struct launcher *launcher;
 	const char *const *arguments; /* the worker's own flags */
 	int timeout_s;		      /* of the whole run; 0: 300 */
 };

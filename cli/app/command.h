@@ -11,6 +11,7 @@
 #include "core/arena.h"
 #include "core/error.h"
 #include "core/opt.h"
+#include "core/str.h"
 
 struct context {
 	const char *cluster_path; /* -f, default cluster.yaml */
@@ -30,6 +31,9 @@ struct command {
 	size_t options_bytes; /* of the struct that the options fill in; zeroed before */
 	int min_arguments, max_arguments; /* max -1: any number */
 	bool stop_at_argument;		  /* the first argument ends the options (exec) */
+	/* Adds the text for a place "@{NAME}" in the help or an option's help: names that come from
+	 * other records. NULL: there are no places. */
+	void (*fill)(const char *name, struct str *out);
 	int (*run)(struct context *ctx, void *options, const char *const *arguments,
 		   struct error *err);
 };

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/launcher/launcher.h"
 
+#include "deployer/bringup.h"
+
+#include <openssl/rand.h>
 #include <string.h>
+
+/* The rendezvous listens above the well-known ports and below Linux's ephemeral ones (32768). */
+#define PORT_FIRST 20000
+#define PORT_COUNT 10000
+#define LAST_WORDS_BYTES 600
 
 #define X(name) extern const struct launcher launcher_##name;
 #include "launcher.list"
@@ -13,12 +21,19 @@ const struct launcher *const launchers[] = {
 #undef X
 	NULL};
 
-const struct launcher *launcher_find(const char *name)
+int launcher_find(const char *name, const struct launcher **launcher, struct error *err)
 {
+	*launcher = NULL;
 	for (const struct launcher *const *l = launchers; *l; l++)
-		if (strcmp((*l)->name, name) == 0)
-			return *l;
-	return NULL;
+		if (name ? strcmp((*l)->name, name) == 0
+			 : !*launcher || (*l)->rank < (*launcher)->rank)
+			*launcher = *l;
+	if (*launcher)
+		return 0;
+	error_set(err, ERROR_USAGE, "there is no launcher '%s'; there are:", name);
+	for (const struct launcher *const *l = launchers; *l; l++)
+		error_advise(err, "%s (%s)", (*l)->name, (*l)->help);
+	return -1;
 }
 
 int member_slots(const struct member *member)
@@ -30,4 +45,169 @@ int member_slots(const struct member *member)
 	if (member->host->slots)
 		return member->host->slots;
 	return gpus ? gpus : 1;
+}
+
+/* The program's words behind what hands it the secret and the variables. */
+static void launcher_add_words(struct member *m, const struct launch *launch,
+			       const char *const *pattern, struct words *out)
+{
+	struct arena *arena = &m->arena;
+	const struct program *program = launch->program;
+	const char *folder;
+	const struct engine_value values[] = {
+		{"world", arena_printf(arena, "%d", launch->world), NULL},
+		{"root", arena_printf(arena, "%s:%d", launch->root_address, launch->root_port),
+		 NULL},
+		{"address", m->host->address, NULL},
+		{"host", m->host->name, NULL},
+		{"rank", arena_printf(arena, "%d", launch->first_ranks[m->index]), NULL},
+		{"ranks", arena_printf(arena, "%d", program->ranks[m->index]), NULL},
+		{"folder", m->state.folder, NULL},
+		{0}};
+
+	folder = engine_expand_word(m->engine->program_folder, values, arena);
+	words_addf(out, "%s%s", folder, engine_expand_word(*pattern, values, arena));
+	engine_expand(pattern + 1, values, out);
+}
+
+/* What the first process on a host begins with; a launcher's own words may follow. */
+static void launcher_add_secret(struct member *m, const struct launch *launch, struct words *out)
+{
+	const struct engine_value values[] = {{"folder", m->state.folder, NULL}, {0}};
+
+	if (launch->program->needs_secret)
+		engine_expand(m->engine->with_secret, values, out);
+}
+
+void launch_add_rank_words(struct member *m, const struct launch *launch, struct words *out)
+{
+	launcher_add_words(m, launch, launch->program->rank_words, out);
+}
+
+void launch_add_host_words(struct member *m, const struct launch *launch, struct words *out)
+{
+	launcher_add_words(m, launch, launch->program->host_words, out);
+}
+
+const char *const *launch_words(struct member *m, const struct launch *launch,
+				const struct launcher *launcher)
+{
+	struct words words = WORDS_INIT(&m->arena);
+	const char *const *own = launcher->words(m, launch);
+
+	if (!own)
+		return NULL;
+	launcher_add_secret(m, launch, &words);
+	words_add_all(&words, own);
+	return words.list;
+}
+
+/* Whether the launcher can start this program on such hosts; *why is a reason when not. */
+static bool launch_fits(const struct fleet *fleet, const struct launcher *launcher,
+			const struct program *program, const char **why)
+{
+	*why = "";
+	if (launcher->needs_containers && !fleet->members[0].engine->has_containers)
+		*why = "it needs containers, and the hosts have none";
+	else if (launcher->starts_hosts && !program->host_words)
+		*why = "it starts one command per host, and the program is started once per rank";
+	return !**why;
+}
+
+static int launch_check(const struct fleet *fleet, const struct launcher *launcher,
+			const struct program *program, struct error *err)
+{
+	const char *why, *other;
+
+	if (launch_fits(fleet, launcher, program, &why))
+		return 0;
+	error_set(err, ERROR_USAGE, "the launcher '%s' cannot start %s: %s", launcher->name,
+		  program->title, why);
+	for (const struct launcher *const *l = launchers; *l; l++)
+		if (launch_fits(fleet, *l, program, &other))
+			error_advise(err, "take --launcher %s", (*l)->name);
+	return -1;
+}
+
+int launch_plan(struct fleet *fleet, const struct launcher *launcher, const struct program *program,
+		int timeout_s, struct arena *arena, struct launch *launch, struct error *err)
+{
+	int *first = ARENA_ARRAY(arena, fleet->count, int), world = 0;
+	unsigned int random = 0;
+
+	if (launch_check(fleet, launcher, program, err) < 0)
+		return -1;
+	for (size_t i = 0; i < fleet->count; i++) {
+		first[i] = world;
+		world += program->ranks[i];
+	}
+	RAND_bytes((unsigned char *)&random, sizeof(random));
+	*launch = (struct launch){
+		.fleet = fleet,
+		.program = program,
+		.world = world,
+		.first_ranks = first,
+		.root_address = fleet->members[0].host->address,
+		.root_port = PORT_FIRST + (int)(random % PORT_COUNT),
+		.timeout_s = timeout_s,
+	};
+	return 0;
+}
+
+/* What the hosts of one run share. */
+struct launch_under_way {
+	const struct launch *launch;
+	const struct launcher *launcher;
+	struct proc_result *root;
+	atomic_bool given_up; /* a host cannot start its ranks: the others need not wait for them */
+};
+
+static int launch_fail(struct member *m, const struct program *program, struct proc_result *result,
+		       struct error *err)
+{
+	str_add(&result->out, result->err.text);
+	str_one_line(&result->out, LAST_WORDS_BYTES);
+	return error_set(
+		err, ERROR_FAILED,
+		"%s: %s cannot be started (status %d): %s; run 'ringup up' to mend the cluster",
+		m->host->name, program->title, result->status, result->out.text);
+}
+
+static int launch_one(struct member *m, void *arg, struct error *err)
+{
+	struct launch_under_way *run = arg;
+	struct proc_result *result = ARENA_NEW(&m->arena, struct proc_result);
+	const char *const *words = launch_words(m, run->launch, run->launcher);
+	struct ssh_command command = {.timeout_s = run->launch->timeout_s,
+				      .cancel = &run->given_up};
+	int rc = 0;
+
+	if (!words)
+		return 0;
+	command.words = member_exec_words(m, words);
+	if (member_connect(m, err) < 0 || ssh_run(m->ssh, &command, result, err) < 0) {
+		/* given up for another host's failure: that one is the reason */
+		rc = atomic_load(&run->given_up) ? 0 : error_wrap(err, "%s", m->host->name);
+	} else if (run->launch->program->never_began(result)) {
+		atomic_store(&run->given_up, true);
+		rc = launch_fail(m, run->launch->program, result, err);
+	} else if (m->index == 0) {
+		*run->root = *result;
+		return 0;
+	}
+	proc_result_release(result);
+	return rc;
+}
+
+void launch_run(const struct launch *launch, const struct launcher *launcher,
+		struct proc_result *root)
+{
+	struct launch_under_way run = {.launch = launch, .launcher = launcher, .root = root};
+	struct fleet *fleet = launch->fleet;
+	size_t jobs = fleet->jobs;
+
+	*root = (struct proc_result){0};
+	fleet->jobs = fleet->count; /* ranks wait for each other: all hosts at once */
+	fleet_each(fleet, launch_one, &run);
+	fleet->jobs = jobs;
 }

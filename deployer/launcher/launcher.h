@@ -1,29 +1,61 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * launcher.h - ways to start one program on every rank: one const record each, in launcher_NAME.c.
+ *
+ * A launcher knows nothing of the program but struct program, and nothing else knows a launcher by
+ * its name: a new one is one new file.
  */
 #ifndef DEPLOYER_LAUNCHER_LAUNCHER_H
 #define DEPLOYER_LAUNCHER_LAUNCHER_H
 
 #include "deployer/fleet.h"
-#include "plan/report.h"
 
+#include <stdatomic.h>
+
+/*
+ * What runs on every rank. The first word is a program of the image, or on a bare host one that
+ * `up` put there. In a word "@{NAME}" stands for what the launcher fills in:
+ *
+ *   @{world}    ranks in all
+ *   @{root}     HOST:PORT of rank 0's host, a port that is free for this job
+ *   @{address}  of this host in the cluster's network      (host_words only)
+ *   @{host}     its name in the cluster file               (host_words only)
+ *   @{rank}     the first rank of this host                (host_words only)
+ *   @{ranks}    how many ranks it has                      (host_words only)
+ */
+struct program {
+	const char *title; /* for messages: "the worker" */
+	/* One rank; which one it is, the launcher's own environment says. */
+	const char *const *rank_words;
+	/* All ranks of one host, which this program starts itself. NULL: it cannot. */
+	const char *const *host_words;
+	const char *const *env; /* NAME=VALUE for every rank */
+	bool needs_secret;	/* $RINGUP_SECRET */
+	const int *ranks;	/* per member of the fleet: ranks on that host */
+	/* Whether this exit status and output say that the program never began. */
+	bool (*never_began)(const struct proc_result *result);
+};
+
+/* One start of a program on a fleet; launch_plan fills it. */
 struct launch {
 	struct fleet *fleet;
-	const char *const *arguments; /* for the program, NULL-terminated */
-	int world;		      /* ranks in all */
-	const int *first_ranks;	      /* per member: its first rank */
-	const char *root_address;     /* where rank 0's rendezvous listens */
+	const struct program *program;
+	int world;		  /* ranks in all */
+	const int *first_ranks;	  /* per member: its first rank */
+	const char *root_address; /* where rank 0's rendezvous listens */
 	int root_port;
-	int timeout_s;
+	int timeout_s; /* of the whole run */
 };
 
 struct launcher {
 	const char *name, *help;
+	int rank;	       /* the default is the lowest */
 	bool needs_containers; /* needs the mesh of sshds that only containers have */
+	bool starts_hosts;     /* starts one command per host: the program must have host_words */
+	const char *component; /* of the stack that must be in the image: "openmpi"; "": none */
 	/*
 	 * The words that are run in this member's container, in the member's arena; NULL when
-	 * nothing is to be run there because another member's words start its ranks.
+	 * nothing must be run there because another member's words start its ranks.
 	 */
 	const char *const *(*words)(struct member *member, const struct launch *launch);
 };
@@ -31,10 +63,34 @@ struct launcher {
 /* All launchers, NULL-terminated. */
 extern const struct launcher *const launchers[];
 
-/* NULL when there is none of that name. */
-const struct launcher *launcher_find(const char *name);
+/* The launcher of that name, or for NULL the default; ERROR_USAGE lists those that there are. */
+int launcher_find(const char *name, const struct launcher **launcher, struct error *err);
 
 /* Ranks on one host: its slots, or else one per GPU that the probe saw, at least 1. */
 int member_slots(const struct member *member);
+
+/* For launchers: the program's words with all places filled, behind what hands it the secret. */
+void launch_add_rank_words(struct member *member, const struct launch *launch, struct words *out);
+void launch_add_host_words(struct member *member, const struct launch *launch, struct words *out);
+
+/*
+ * Plans the program's start: counts ranks and draws a port for the rendezvous. ERROR_USAGE when
+ * this launcher cannot start the program on this fleet. Everything is borrowed but first_ranks,
+ * which lives in the arena.
+ */
+int launch_plan(struct fleet *fleet, const struct launcher *launcher, const struct program *program,
+		int timeout_s, struct arena *arena, struct launch *launch, struct error *err);
+
+/* All that is run in this member's container (bringup.h, member_exec_words); NULL: nothing. */
+const char *const *launch_words(struct member *member, const struct launch *launch,
+				const struct launcher *launcher);
+
+/*
+ * Runs it to its end on all hosts at once. *root is what the host of rank 0 printed and its status,
+ * with text NULL when it gave none; the caller releases it. Members that cannot start their ranks
+ * keep their error, and then the others are not waited for.
+ */
+void launch_run(const struct launch *launch, const struct launcher *launcher,
+		struct proc_result *root);
 
 #endif

@@ -4,15 +4,13 @@
 #include "core/str.h"
 
 /* "node01:2,node02:2": what mpirun's -H takes. */
-static const char *host_list(struct member *m)
+static const char *host_list(struct member *m, const struct launch *launch)
 {
 	_cleanup_(str_release) struct str list = STR_INIT;
 
-	for (size_t i = 0; i < m->fleet->count; i++) {
-		const struct member *other = &m->fleet->members[i];
-
-		str_addf(&list, "%s%s:%d", i ? "," : "", other->host->address, member_slots(other));
-	}
+	for (size_t i = 0; i < m->fleet->count; i++)
+		str_addf(&list, "%s%s:%d", i ? "," : "", m->fleet->members[i].host->address,
+			 launch->program->ranks[i]);
 	return arena_strdup(&m->arena, list.text);
 }
 
@@ -27,23 +25,27 @@ static const char *const *mpirun_words(struct member *m, const struct launch *la
 
 	if (m->index != 0)
 		return NULL;
-	words_add_all(&words, WORDS("with-secret", "mpirun", "--allow-run-as-root", "--np"));
+	words_add_all(&words, WORDS("mpirun", "--allow-run-as-root", "--np"));
 	words_addf(&words, "%d", launch->world);
-	words_add_all(&words,
-		      WORDS("--host", host_list(m), "--map-by", "slot", "--bind-to", "none"));
+	words_add_all(&words, WORDS("--host", host_list(m, launch), "--map-by", "slot", "--bind-to",
+				    "none"));
 	if (*m->facts.interface_cidr)
 		words_add_all(&words,
 			      WORDS("--mca", "btl_tcp_if_include", m->facts.interface_cidr, "--mca",
 				    "oob_tcp_if_include", m->facts.interface_cidr));
-	words_add_all(&words, WORDS("-x", "RINGUP_SECRET", "allreduce", "--root"));
-	words_addf(&words, "%s:%d", launch->root_address, launch->root_port);
-	words_add_all(&words, launch->arguments);
+	if (launch->program->needs_secret)
+		words_add_all(&words, WORDS("-x", "RINGUP_SECRET"));
+	for (const char *const *pair = launch->program->env; *pair; pair++)
+		words_add_all(&words, WORDS("-x", *pair));
+	launch_add_rank_words(m, launch, &words);
 	return words.list;
 }
 
 const struct launcher launcher_mpirun = {
 	.name = "mpirun",
 	.help = "Open MPI's mpirun over the containers' own sshd port",
+	.rank = 20,
 	.needs_containers = true,
+	.component = "openmpi",
 	.words = mpirun_words,
 };

@@ -38,26 +38,62 @@ static const struct {
 	{"mpirun", THREE, 2, NULL},
 };
 
+static bool began(const struct proc_result *result)
+{
+	(void)result;
+	return false;
+}
+
+static const char *const worker_rank[] = {"allreduce", "--root", "@{root}", "-b", "1K", NULL};
+static const char *const worker_host[] = {
+	"allreduce", "--rank", "@{rank}",    "--procs", "@{ranks}", "--world", "@{world}", "--root",
+	"@{root}",   "--bind", "@{address}", "--host",	"@{host}",  "-b",      "1K",	   NULL};
+static const char *const no_env[] = {NULL};
+
+/* The worker as `ringup bench` starts it, with the words -b 1K. */
+static struct program worker(struct scratch *s, const struct fleet *fleet)
+{
+	int *ranks = ARENA_ARRAY(&s->arena, fleet->count, int);
+
+	for (size_t i = 0; i < fleet->count; i++)
+		ranks[i] = member_slots(&fleet->members[i]);
+	return (struct program){
+		.title = "the worker",
+		.rank_words = worker_rank,
+		.host_words = worker_host,
+		.env = no_env,
+		.needs_secret = true,
+		.ranks = ranks,
+		.never_began = began,
+	};
+}
+
+/* The line that a launcher runs in that member's container; NULL: none. */
+static const char *line_for(struct scratch *s, const char *name, struct fleet *fleet,
+			    const struct program *program, size_t index)
+{
+	const struct launcher *launcher;
+	const char *const *words;
+	struct error err = {0};
+	struct launch launch;
+
+	assert_fine(launcher_find(name, &launcher, &err));
+	for (size_t i = 0; i < fleet->count; i++)
+		fleet->members[i].facts.interface_cidr = "10.0.0.0/24";
+	assert_fine(launch_plan(fleet, launcher, program, 60, &s->arena, &launch, &err));
+	assert_in_range(launch.root_port, 20000, 29999);
+	launch.root_address = "10.0.0.1";
+	launch.root_port = 7000;
+	words = launch_words(&fleet->members[index], &launch, launcher);
+	return words ? line_of(s, words) : NULL;
+}
+
 static const char *launched(struct scratch *s, const char *launcher, const char *yaml, size_t index)
 {
 	struct fleet *fleet = make_fleet(s, yaml);
-	const struct launcher *l = launcher_find(launcher);
-	struct launch launch = {
-		.arguments = WORDS("-b", "1K"), .root_address = "10.0.0.1", .root_port = 7000};
-	const char *const *words;
-	int *first;
+	struct program program = worker(s, fleet);
 
-	assert_non_null(l);
-	first = ARENA_ARRAY(&s->arena, fleet->count, int);
-	for (size_t i = 0; i < fleet->count; i++) {
-		fleet->members[i].facts.interface_cidr = "10.0.0.0/24";
-		first[i] = launch.world;
-		launch.world += member_slots(&fleet->members[i]);
-	}
-	launch.fleet = fleet;
-	launch.first_ranks = first;
-	words = l->words(&fleet->members[index], &launch);
-	return words ? line_of(s, words) : NULL;
+	return line_for(s, launcher, fleet, &program, index);
 }
 
 static void test_words(void **state)
@@ -84,19 +120,71 @@ static void test_no_secret_in_words(void **state)
 	}
 }
 
+/* Any program: a training script once per rank, with variables and without the secret. */
+static void test_another_program(void **state)
+{
+	struct scratch *s = *state;
+	struct fleet *fleet = make_fleet(s, TWO);
+	struct program program = worker(s, fleet);
+	const struct launcher *ssh;
+	struct error err = {0};
+	struct launch launch;
+
+	program.title = "train.py";
+	program.rank_words = WORDS("python3", "train.py", "--of", "@{world}");
+	program.host_words = NULL;
+	program.env = WORDS("A=b c", "D=e");
+	program.needs_secret = false;
+	assert_string_equal(
+		line_for(s, "mpirun", fleet, &program, 0),
+		"mpirun --allow-run-as-root --np 3 --host a:1,10.0.0.2:2 --map-by slot --bind-to none --mca btl_tcp_if_include 10.0.0.0/24 --mca oob_tcp_if_include 10.0.0.0/24 -x 'A=b c' -x D=e python3 train.py --of 3");
+	assert_fine(launcher_find("ssh", &ssh, &err));
+	assert_fails(launch_plan(fleet, ssh, &program, 60, &s->arena, &launch, &err), ERROR_USAGE,
+		     "the launcher 'ssh' cannot start train.py: it starts one command per host");
+	assert_has(err.text, "take --launcher mpirun");
+	program.host_words = WORDS("torchrun", "--node-rank", "@{rank}", "train.py");
+	err = (struct error){0};
+	assert_string_equal(line_for(s, "ssh", fleet, &program, 1),
+			    "env 'A=b c' D=e torchrun --node-rank 1 train.py");
+}
+
+static void test_needs_containers(void **state)
+{
+	struct scratch *s = *state;
+	struct fleet *fleet = make_fleet(s, BARE);
+	struct program program = worker(s, fleet);
+	const struct launcher *mpirun;
+	struct error err = {0};
+	struct launch launch;
+
+	assert_fine(launcher_find("mpirun", &mpirun, &err));
+	assert_fails(launch_plan(fleet, mpirun, &program, 60, &s->arena, &launch, &err),
+		     ERROR_USAGE, "it needs containers, and the hosts have none");
+	assert_has(err.text, "take --launcher ssh");
+}
+
 static void test_find(void **state)
 {
+	const struct launcher *launcher;
+	struct error err = {0};
+
 	(void)state;
-	for (size_t i = 0; launchers[i]; i++)
-		assert_ptr_equal(launcher_find(launchers[i]->name), launchers[i]);
-	assert_null(launcher_find("shs"));
+	for (size_t i = 0; launchers[i]; i++) {
+		assert_fine(launcher_find(launchers[i]->name, &launcher, &err));
+		assert_ptr_equal(launcher, launchers[i]);
+		assert_non_null(launcher->component);
+	}
+	assert_fine(launcher_find(NULL, &launcher, &err));
+	assert_string_equal(launcher->name, "ssh");
+	assert_fails(launcher_find("shs", &launcher, &err), ERROR_USAGE, "there is no launcher");
+	assert_has(err.text, "mpirun (");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FLEET_TEST(test_words),
-		FLEET_TEST(test_no_secret_in_words),
+		FLEET_TEST(test_words),		  FLEET_TEST(test_no_secret_in_words),
+		FLEET_TEST(test_another_program), FLEET_TEST(test_needs_containers),
 		cmocka_unit_test(test_find),
 	};
 
