@@ -22,7 +22,7 @@ static bool try(const struct backend *b, const struct build_target *target, stru
 {
 	const char *why = "";
 
-	if (b->available(target, arena, &why)) {
+	if (b->available(b, target, arena, &why)) {
 		*backend = b;
 		return true;
 	}

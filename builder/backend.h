@@ -46,36 +46,42 @@ struct build_job {
 	void *arg;
 };
 
+struct client_words; /* builder/client/client.h */
+
+/* Each function gets its own record first. */
 struct backend {
 	const char *name, *help;
-	int rank;	       /* "auto" tries the lowest first */
-	bool uses_docker_host; /* build.docker_host says where it works */
+	int rank;			  /* "auto" tries the lowest first */
+	const struct client_words *words; /* of its client; NULL: it has none */
+	bool uses_docker_host;		  /* build.docker_host says where it works */
 	bool is_roots; /* works as root, if only of a user namespace, and in the store alone */
 	/* Whether it can build here; *why is one sentence when not (arena). */
-	bool (*available)(const struct build_target *target, struct arena *arena, const char **why);
+	bool (*available)(const struct backend *backend, const struct build_target *target,
+			  struct arena *arena, const char **why);
 	/* Whether it already keeps an image of this name. */
-	int (*has_image)(const struct build_target *target, const char *image, bool *found,
-			 struct error *err);
+	int (*has_image)(const struct backend *backend, const struct build_target *target,
+			 const char *image, bool *found, struct error *err);
 	/* Takes a root filesystem tar as a base image; NULL: it comes with the job. */
-	int (*import_base)(const struct build_target *target, const char *tar, const char *image,
-			   struct error *err);
+	int (*import_base)(const struct backend *backend, const struct build_target *target,
+			   const char *tar, const char *image, struct error *err);
 	/*
 	 * What another machine is not to keep: removes the image (NULL: none came of it) and what
 	 * the steps left that the build's `log` ("" for none) tells of. NULL: nothing is left.
 	 */
-	int (*forget)(const struct build_target *target, const char *image, const char *log,
-		      struct error *err);
+	int (*forget)(const struct backend *backend, const struct build_target *target,
+		      const char *image, const char *log, struct error *err);
 	/* Builds. The error holds the failing step's own last lines. */
-	int (*build)(const struct build_job *job, struct error *err);
+	int (*build)(const struct backend *backend, const struct build_job *job, struct error *err);
 	/*
 	 * Writes the image to `fd` as a docker-archive. NULL: it lies in the layout of the target's
 	 * store under its name.
 	 */
-	int (*save)(const struct build_target *target, const char *image, int fd,
-		    struct error *err);
+	int (*save)(const struct backend *backend, const struct build_target *target,
+		    const char *image, int fd, struct error *err);
 	/* The words a person could paste to do what `build` does; NULL: `ringup build` itself. */
-	const char *const *(*build_words)(const char *context, const char *image,
-					  const char *const *build_args, struct arena *arena);
+	const char *const *(*build_words)(const struct backend *backend, const char *context,
+					  const char *image, const char *const *build_args,
+					  struct arena *arena);
 };
 
 /* All backends, NULL-terminated, by name. */

@@ -169,7 +169,7 @@ static int prepare_base(const struct cluster *cluster, const char *cache_folder,
 	if (!*spec->base_script)
 		return 0;
 	if (backend->import_base && !*spec->snapshot &&
-	    backend->has_image(&image->target, spec->base_name, &found, err) < 0)
+	    backend->has_image(backend, &image->target, spec->base_name, &found, err) < 0)
 		return -1;
 	if (found)
 		return 0;
@@ -181,7 +181,7 @@ static int prepare_base(const struct cluster *cluster, const char *cache_folder,
 	job->base_tar = tar;
 	if (!backend->import_base)
 		return 0;
-	return backend->import_base(&image->target, tar, spec->base_name, err);
+	return backend->import_base(backend, &image->target, tar, spec->base_name, err);
 }
 
 struct watcher {
@@ -212,7 +212,7 @@ static int build_with_backend(const struct build_options *options, struct image 
 		"build", arena_printf(arena, "%s with %s", image->name, image->backend->name));
 	job->line = show_line;
 	job->arg = &watcher;
-	rc = image->backend->build(job, err);
+	rc = image->backend->build(image->backend, job, err);
 	if (rc < 0)
 		progress_end(watcher.step, false, "failed");
 	else
@@ -281,9 +281,9 @@ static void forget_there(const struct image *image, const struct build_job *job,
 	char empty[] = "", *log = empty;
 
 	file_read(job->log_path, LOG_CEILING_BYTES, &arena, &log, NULL, &ignored);
-	image->backend->forget(target, built ? image->name : NULL, log, &left);
+	image->backend->forget(image->backend, target, built ? image->name : NULL, log, &left);
 	if (!has_base)
-		image->backend->forget(target, job->spec->base_name, "", &base);
+		image->backend->forget(image->backend, target, job->spec->base_name, "", &base);
 	if (built && (left.kind || base.kind))
 		log_warn("%s may still hold images of this build: %s", target->on->name,
 			 left.kind ? left.text : base.text);
@@ -297,7 +297,8 @@ static int build_on_host(const struct cluster *cluster, const struct build_optio
 	int rc;
 
 	if (strcmp(job->spec->base_name, "scratch") != 0 &&
-	    image->backend->has_image(&image->target, job->spec->base_name, &has_base, err) < 0)
+	    image->backend->has_image(image->backend, &image->target, job->spec->base_name,
+				      &has_base, err) < 0)
 		return -1;
 	unlink(job->log_path); /* an older one says nothing of what is there now */
 	rc = prepare_base(cluster, options->cache_folder, image, job, arena, err);
@@ -325,7 +326,7 @@ static void forget_snapshot(const struct image *image, const struct spec *spec)
 	struct error ignored = {0};
 
 	if (*spec->snapshot && *spec->base_script && backend->import_base && backend->forget)
-		backend->forget(&image->target, spec->base_name, "", &ignored);
+		backend->forget(backend, &image->target, spec->base_name, "", &ignored);
 }
 
 static int build_now(void *arg, struct error *err)
@@ -376,7 +377,8 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 	if (find_backend(cluster, spec, options, arena, image, err) < 0)
 		return -1;
 	image->kept = options->on || !image->backend->save;
-	if (!options->on && image->backend->has_image(&image->target, image->name, &found, err) < 0)
+	if (!options->on &&
+	    image->backend->has_image(image->backend, &image->target, image->name, &found, err) < 0)
 		return -1;
 	if (found)
 		return 0;
@@ -448,7 +450,7 @@ int build_commands(const struct cluster *cluster, const struct spec *spec,
 		build_add_command(out, build_base_words(cluster, spec, tar, arena));
 		build_add_command(out, WORDS(image.backend->name, "import", tar, spec->base_name));
 	}
-	build_add_command(out,
-			  image.backend->build_words(folder, image.name, spec->build_args, arena));
+	build_add_command(out, image.backend->build_words(image.backend, folder, image.name,
+							  spec->build_args, arena));
 	return 0;
 }

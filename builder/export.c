@@ -24,7 +24,8 @@ static void *export_with_backend(void *arg)
 {
 	struct exporter *e = arg;
 
-	e->rc = e->image->backend->save(&e->image->target, e->image->name, e->fd, &e->err);
+	e->rc = e->image->backend->save(e->image->backend, &e->image->target, e->image->name, e->fd,
+					&e->err);
 	fd_close(&e->fd);
 	return NULL;
 }

@@ -7,13 +7,13 @@
 #include "core/words.h"
 
 /* Whether the client can drive BuildKit: alone up to 20.10, with its plug-in after that. */
-static bool buildkit_available(const struct build_target *target, struct arena *arena,
-			       const char **why)
+static bool buildkit_available(const struct backend *backend, const struct build_target *target,
+			       struct arena *arena, const char **why)
 {
 	const struct client client = {.on = target->on};
 	const char *reason;
 
-	if (!dockerd_answers(target, arena, why))
+	if (!dockerd_answers(backend, target, arena, why))
 		return false;
 	if (client_answers(&client, WORDS("docker", "buildx", "version"), "", "", arena, &reason) ||
 	    client_answers(
@@ -26,18 +26,16 @@ static bool buildkit_available(const struct build_target *target, struct arena *
 	return false;
 }
 
-static int buildkit_build(const struct build_job *job, struct error *err)
-{
-	return dockerd_build(job, true, err);
-}
+static const struct client_words buildkit_words = {.env = "DOCKER_BUILDKIT=1", .step = "#"};
 
-static const char *const *buildkit_build_words(const char *context, const char *image,
-					       const char *const *build_args, struct arena *arena)
+static const char *const *buildkit_build_words(const struct backend *backend, const char *context,
+					       const char *image, const char *const *build_args,
+					       struct arena *arena)
 {
 	struct words words = WORDS_INIT(arena);
 
 	words_add_all(&words, WORDS("env", "DOCKER_BUILDKIT=1"));
-	words_add_all(&words, dockerd_build_words(context, image, build_args, arena));
+	words_add_all(&words, dockerd_build_words(backend, context, image, build_args, arena));
 	return words.list;
 }
 
@@ -45,12 +43,13 @@ const struct backend backend_buildkit = {
 	.name = "buildkit",
 	.help = "Docker Engine 18.09 or newer, with BuildKit",
 	.rank = 2,
+	.words = &buildkit_words,
 	.uses_docker_host = true,
 	.available = buildkit_available,
 	.has_image = dockerd_has_image,
 	.import_base = dockerd_import,
 	.forget = dockerd_forget,
-	.build = buildkit_build,
+	.build = dockerd_build,
 	.save = dockerd_save,
 	.build_words = buildkit_build_words,
 };

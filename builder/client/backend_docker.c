@@ -11,23 +11,24 @@
 
 #include <string.h>
 
-static struct client docker_client(const struct build_target *target, bool buildkit,
+static struct client docker_client(const struct backend *backend, const struct build_target *target,
 				   struct arena *arena)
 {
 	struct words env = WORDS_INIT(arena);
 
-	words_add(&env, buildkit ? "DOCKER_BUILDKIT=1" : "DOCKER_BUILDKIT=0");
+	words_add(&env, backend->words->env);
 	if (*target->docker_host)
 		words_addf(&env, "DOCKER_HOST=%s", target->docker_host);
 	return (struct client){.on = target->on,
 			       .env = env.list,
-			       .step = buildkit ? "#" : "Step ",
-			       .output = buildkit ? NULL : "---> Running in "};
+			       .step = backend->words->step,
+			       .output = backend->words->output};
 }
 
-bool dockerd_answers(const struct build_target *target, struct arena *arena, const char **why)
+bool dockerd_answers(const struct backend *backend, const struct build_target *target,
+		     struct arena *arena, const char **why)
 {
-	struct client c = docker_client(target, false, arena);
+	struct client c = docker_client(backend, target, arena);
 
 	if (!client_exists(&c, "docker")) {
 		*why = "the docker command is not installed (apt-get install docker.io)";
@@ -41,21 +42,21 @@ bool dockerd_answers(const struct build_target *target, struct arena *arena, con
 		why);
 }
 
-int dockerd_has_image(const struct build_target *target, const char *image, bool *found,
-		      struct error *err)
+int dockerd_has_image(const struct backend *backend, const struct build_target *target,
+		      const char *image, bool *found, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	struct client c = docker_client(target, false, &arena);
+	struct client c = docker_client(backend, target, &arena);
 
 	return client_ask(&c, WORDS("docker", "image", "inspect", "--format", "{{.Id}}", image),
 			  found, err);
 }
 
-int dockerd_import(const struct build_target *target, const char *tar, const char *image,
-		   struct error *err)
+int dockerd_import(const struct backend *backend, const struct build_target *target,
+		   const char *tar, const char *image, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	struct client c = docker_client(target, false, &arena);
+	struct client c = docker_client(backend, target, &arena);
 
 	return client_give(&c, WORDS("docker", "import", "-", image), tar, err);
 }
@@ -75,11 +76,11 @@ static void add_left(const char *log, struct words *words)
 	}
 }
 
-int dockerd_forget(const struct build_target *target, const char *image, const char *log,
-		   struct error *err)
+int dockerd_forget(const struct backend *backend, const struct build_target *target,
+		   const char *image, const char *log, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	struct client c = docker_client(target, false, &arena);
+	struct client c = docker_client(backend, target, &arena);
 	struct words left = WORDS_INIT(&arena), words = WORDS_INIT(&arena);
 	struct error ignored = {0};
 	int rc = 0;
@@ -96,44 +97,49 @@ int dockerd_forget(const struct build_target *target, const char *image, const c
 	return rc;
 }
 
-const char *const *dockerd_build_words(const char *context, const char *image,
-				       const char *const *build_args, struct arena *arena)
+const char *const *dockerd_build_words(const struct backend *backend, const char *context,
+				       const char *image, const char *const *build_args,
+				       struct arena *arena)
 {
+	(void)backend;
 	return client_build_words(WORDS("docker", "build", "--network", "host", "--force-rm"),
 				  context, image, build_args, arena);
 }
 
-int dockerd_build(const struct build_job *job, bool buildkit, struct error *err)
+int dockerd_build(const struct backend *backend, const struct build_job *job, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	struct client c = docker_client(job->target, buildkit, &arena);
+	struct client c = docker_client(backend, job->target, &arena);
 
-	return client_build(&c, job, dockerd_build_words, CONTEXT_TAR, err);
+	return client_build(&c, backend, job, dockerd_build_words, CONTEXT_TAR, err);
 }
 
-int dockerd_save(const struct build_target *target, const char *image, int fd, struct error *err)
+int dockerd_save(const struct backend *backend, const struct build_target *target,
+		 const char *image, int fd, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	struct client c = docker_client(target, false, &arena);
+	struct client c = docker_client(backend, target, &arena);
 
 	return client_write(&c, WORDS("docker", "image", "save", image), fd, err);
 }
 
-static int docker_build(const struct build_job *job, struct error *err)
-{
-	return dockerd_build(job, false, err);
-}
+static const struct client_words docker_words = {
+	.env = "DOCKER_BUILDKIT=0",
+	.step = "Step ",
+	.output = "---> Running in ",
+};
 
 const struct backend backend_docker = {
 	.name = "docker",
 	.help = "Docker Engine 17.05 or newer, its classic builder",
 	.rank = 1,
+	.words = &docker_words,
 	.uses_docker_host = true,
 	.available = dockerd_answers,
 	.has_image = dockerd_has_image,
 	.import_base = dockerd_import,
 	.forget = dockerd_forget,
-	.build = docker_build,
+	.build = dockerd_build,
 	.save = dockerd_save,
 	.build_words = dockerd_build_words,
 };

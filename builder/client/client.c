@@ -215,9 +215,11 @@ static int client_build_there(const struct client *client, const struct build_jo
 	return rc;
 }
 
-int client_build(const struct client *client, const struct build_job *job,
-		 const char *const *(*words)(const char *context, const char *image,
-					     const char *const *build_args, struct arena *arena),
+int client_build(const struct client *client, const struct backend *backend,
+		 const struct build_job *job,
+		 const char *const *(*words)(const struct backend *backend, const char *context,
+					     const char *image, const char *const *build_args,
+					     struct arena *arena),
 		 enum client_context context, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
@@ -227,13 +229,14 @@ int client_build(const struct client *client, const struct build_job *job,
 	struct proc proc = {0};
 
 	if (client->on)
-		return client_build_there(client, job, words(".", job->image, build_args, &arena),
+		return client_build_there(client, job,
+					  words(backend, ".", job->image, build_args, &arena),
 					  &arena, err);
 	if (context == CONTEXT_TAR ? context_tar(job, &tar, err)
 				   : context_write_folder(job->spec, folder, err))
 		return -1;
 	proc.input_fd = tar;
-	proc.words = words(tar < 0 ? folder : "-", job->image, build_args, &arena);
+	proc.words = words(backend, tar < 0 ? folder : "-", job->image, build_args, &arena);
 	return client_run_build(client, job, &proc, err);
 }
 

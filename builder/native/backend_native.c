@@ -6,9 +6,10 @@
 #include "builder/native/native.h"
 #include "builder/native/runtime/runtime.h"
 
-static bool native_available(const struct build_target *target, struct arena *arena,
-			     const char **why)
+static bool native_available(const struct backend *backend, const struct build_target *target,
+			     struct arena *arena, const char **why)
 {
+	(void)backend;
 	if (target->on) {
 		*why = "it works on this machine only";
 		return false;
@@ -16,17 +17,19 @@ static bool native_available(const struct build_target *target, struct arena *ar
 	return !target->has_steps || runtime_available(arena, why);
 }
 
-static int native_has_image(const struct build_target *target, const char *image, bool *found,
-			    struct error *err)
+static int native_has_image(const struct backend *backend, const struct build_target *target,
+			    const char *image, bool *found, struct error *err)
 {
 	struct descriptor manifest;
 
+	(void)backend;
 	(void)err;
 	*found = kept_find(target, image, &manifest);
 	return 0;
 }
 
-static int native_build_job(const struct build_job *job, struct error *err)
+static int native_build_job(const struct backend *backend, const struct build_job *job,
+			    struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	const struct native_options options = {
@@ -41,6 +44,7 @@ static int native_build_job(const struct build_job *job, struct error *err)
 	struct descriptor manifest;
 	const char *layout;
 
+	(void)backend;
 	return native_build(job->spec, &options, &arena, &layout, &manifest, err);
 }
 

@@ -83,7 +83,7 @@ static int ask_packages(struct stages *s, const struct words *names, char **answ
 		return -1;
 	rc = take_answer(s, &image, answer, err);
 	if (rc == 0 && image.backend && image.backend->forget)
-		rc = image.backend->forget(&image.target, image.name, "", err);
+		rc = image.backend->forget(image.backend, &image.target, image.name, "", err);
 	return rc;
 }
 

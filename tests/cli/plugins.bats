@@ -1,0 +1,70 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# An engine and a launcher are one file each: in a copy of the tree a new file is all that changes, the
+# program knows the new name, and what others get by default stays as it was.
+
+load helper
+
+setup_file() {
+	local root folder name
+	root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+	name=$(basename "$BUILD")
+	folder=$BATS_FILE_TMPDIR/tree
+	mkdir -p "$folder"
+	(cd "$root" && git ls-files -co --exclude-standard | while IFS= read -r path; do
+		[ ! -f "$path" ] || printf '%s\0' "$path"
+	done | xargs -0 cp -p --parents -t "$folder")
+	# what is compiled already stays so: objects and their lists, as old as they are
+	(cd "$root" && find "$name" \( -name '*.o' -o -name '*.d' -o -path '*/gen/*' -o -name flags -o -name .deps \) \
+		-print0 | xargs -0 cp -p --parents -t "$folder")
+	cd "$folder"
+	sed -e 's/engine_none/engine_aaa/; s/"none"/"aaa"/; s/no containers: [^"]*/an engine of a test/' \
+		-e 's/\.rank = -1/.rank = 500/' deployer/engine/engine_none.c >deployer/engine/engine_aaa.c
+	sed -e 's/launcher_ssh/launcher_aaa/; s/ssh_words/aaa_words/; s/"ssh"/"aaa"/; s/\.rank = 10/.rank = 500/' \
+		deployer/launcher/launcher_ssh.c >deployer/launcher/launcher_aaa.c
+	make --no-print-directory ${MAKE_SAN:+SAN=1} "O=$name" CC="${CC:-gcc}" "$name/ringup" "$name/tests/deployer/test_engine" \
+		"$name/tests/deployer/test_launcher" "$name/tests/deployer/test_container" >make.log 2>&1 || {
+		cat make.log
+		return 1
+	}
+}
+
+setup() {
+	common_setup
+	TREE=$BATS_FILE_TMPDIR/tree
+	NAME=$(basename "$BUILD")
+}
+
+@test "only the new files and what names the lists are compiled" {
+	run grep -c '^  CC ' "$TREE/make.log"
+	[ "$output" -le 6 ]
+	grep -q 'CC .*deployer/engine/engine_aaa.c' "$TREE/make.log"
+	grep -q 'CC .*deployer/launcher/launcher_aaa.c' "$TREE/make.log"
+}
+
+@test "the program knows them: in errors and in --help" {
+	printf 'hosts: [127.0.0.1]\ncontainer: {engine: nothing}\n' >cluster.yaml
+	apart "$TREE/$NAME/ringup" status
+	says 2 "there is no engine 'nothing'" 'known engines: aaa docker none'
+	apart "$TREE/$NAME/ringup" help bench
+	[ "$status" -eq 0 ]
+	grep -q 'how ranks are started: aaa, mpirun, ssh (the default)' ../out
+}
+
+@test "the defaults stay: auto is the engine of the lowest rank, and so is the launcher" {
+	local test
+	for test in test_engine test_launcher test_container; do
+		run "$TREE/$NAME/tests/deployer/$test"
+		[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+	done
+}
+
+@test "the lints of names, layers and plug-ins have nothing to say" {
+	local check
+	cd "$TREE"
+	find lib builder registry-client deployer cli images -name '*.[ch]' >files.list
+	for check in plugins names layers; do
+		run env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=.ci/lib LINT_FILES=files.list python3 ".ci/lint/$check.py"
+		[ "$status" -eq 0 ] || { echo "$check: $output"; return 1; }
+	done
+}
