@@ -92,8 +92,15 @@ $(O)/tests/%: tests/unit/%.c $(O)/libringup.a $(O)/flags
 	@echo "  TEST  $<"
 	$(Q)$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) $(LDFLAGS_ALL) -MMD -MP -o $@ $< $(O)/libringup.a $(PKG_LIBS) -lcmocka -lm
 
+# What lab tests run beside ringup: a program per source.
+LAB_PROGRAMS := $(patsubst tests/lab/%.c,$(O)/tests/lab/%,$(wildcard tests/lab/*.c))
+$(O)/tests/lab/%: tests/lab/%.c $(O)/libringup.a $(O)/flags
+	@mkdir -p $(@D)
+	@echo "  TEST  $<"
+	$(Q)$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) $(LDFLAGS_ALL) -MMD -MP -o $@ $< $(O)/libringup.a $(PKG_LIBS) -lm
+
 .PHONY: unit-tests
-unit-tests: $(UNIT_TESTS)
+unit-tests: $(UNIT_TESTS) $(LAB_PROGRAMS)
 
 demo: all ## the main job: lab up, up, bench (six verified ranks on three hosts)
 	@BUILD="$(O)" .ci/demo.sh
@@ -161,4 +168,4 @@ clean: ## remove what was built (a running lab keeps running: see 'ringup lab do
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
--include $(OBJS:.o=.d) $(WORKER_OBJS:.o=.d) $(UNIT_TESTS:%=%.d)
+-include $(OBJS:.o=.d) $(WORKER_OBJS:.o=.d) $(UNIT_TESTS:%=%.d) $(LAB_PROGRAMS:%=%.d)

@@ -46,6 +46,9 @@ podman                 # test: another one
 jq                     # test: looks into --json documents
 rpm                    # test: the packages of RPM systems
 procps                 # test: ps, pgrep
+busybox-static         # test: the smallest image with a shell
+libcap2-bin            # test: setcap
+attr                   # test: setfattr
 skopeo                 # test: reads and writes layouts as ringup does
 umoci                  # test: unpacks what ringup unpacks
 '

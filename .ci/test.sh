@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .ci/test.sh SUITE...: runs the suites (unit, cli, lab) under one prove, so that there is one total.
-# BUILD is the folder with ringup and tests/ (default: build); it stands first in PATH.
+# .ci/test.sh SUITE...: runs the suites (unit, cli, lab, long, fault, gpu) under one prove, so that there is one
+# total, and ends with the ten files that took longest. BUILD is the folder with ringup and tests/ (default:
+# build); it stands first in PATH. TEST_JOBS files run at once (default: one more than there are processors,
+# since many wait); those of tests/testrules.yml that say so run alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,6 +16,7 @@ die() {
 	exit 2
 }
 
+# The files of the suites, named as prove sees them from tests/: the longest first, so that no lane ends alone.
 tests=()
 shopt -s nullglob
 for suite; do
@@ -26,13 +29,26 @@ for suite; do
 			[[ -x $program ]] || die "$source: not built: $program; run 'make test'"
 			found+=("$program")
 		done
+		tests+=("${found[@]}")
 		;;
-	cli | lab | fault | gpu | long) found=("tests/$suite"/*.bats) ;;
-	*) die "no suite '$suite'; there are unit, cli, lab, fault, gpu, long" ;;
+	cli | lab | long | fault | gpu)
+		for file in tests/"$suite"/*.bats; do
+			found+=("${file#tests/}")
+		done
+		tests=("${found[@]}" ${tests[@]+"${tests[@]}"})
+		;;
+	*) die "no suite '$suite'; there are unit, cli, lab, long, fault, gpu" ;;
 	esac
 	((${#found[@]} > 0)) || die "suite $suite has no files"
-	tests+=("${found[@]}")
 done
 
-# One file after another: the lab's tests share one machine.
-exec prove --timer --jobs 1 --exec .ci/lib/tap.sh "${tests[@]}"
+log=$(mktemp "${TMPDIR:-/tmp}/ringup-test.XXXXXX")
+trap 'rm -f "$log"' EXIT
+status=0
+(cd tests && exec prove --timer --jobs "${TEST_JOBS:-$(($(nproc) + 1))}" --exec "$PWD/../.ci/lib/tap.sh" "${tests[@]}") |
+	tee "$log" || status=$?
+
+echo
+echo "the slowest files (ms):"
+sed -nE "s|^\[[0-9:]+\] ($BUILD/)?(\S+) \.+ .*[^0-9]([0-9]+) ms.*|\3 \2|p" "$log" | sort -rn | head -n 10 | sed 's/^/  /'
+exit $status

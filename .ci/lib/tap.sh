@@ -4,18 +4,22 @@
 #   - bats files run under bats, others are cmocka programs;
 #   - cmocka 1.1.5 writes "not ok N # SKIP" for a skipped test, which prove would count as a failure;
 #   - a file that hangs is ended after TEST_TIMEOUT seconds (default 1200) with all it started.
+#   - a file has a TMPDIR of its own, so that files that run at once do not see each other's; its name is
+#     short since sockets lie in it.
 set -uo pipefail
 file=$1
-folder=$(mktemp -d)
+cd "$(dirname "$0")/../.." || exit # the tests name files of the repository
+folder=$(mktemp -d "${TMPDIR:-/tmp}/rt.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
+mkdir -m 1777 "$folder/tmp" && chmod 755 "$folder"
 
 case $file in
-*.bats) words=(bats --tap "$file") ;;
+*.bats) words=(bats --tap "tests/$file") ;;
 *) words=("$file") ;;
 esac
 exec 3> >(sed -u -E 's/^not (ok [0-9]+)( - .*)? # SKIP/\1\2 # SKIP/' | tee "$folder/stdout")
 filter=$!
-CMOCKA_MESSAGE_OUTPUT=TAP timeout --kill-after=10 "${TEST_TIMEOUT:-1200}" "${words[@]}" \
+TMPDIR=$folder/tmp CMOCKA_MESSAGE_OUTPUT=TAP timeout --kill-after=10 "${TEST_TIMEOUT:-1200}" "${words[@]}" \
 	</dev/null >&3 2>"$folder/stderr" 3>&- &
 test=$!
 # timeout has a process group of its own, so Ctrl-C does not reach the test by itself.

@@ -141,7 +141,7 @@ int lab_down(const char *cluster_path, struct arena *arena, bool *found, struct 
 	step = progress_begin("lab", "ends its processes");
 	lab_process_end(&lab->registry, false);
 	if (lab->loopback)
-		lab_loopback_down(lab, arena);
+		lab_loopback_down(lab);
 	else
 		lab_netns_down(lab, arena);
 	progress_state(step, "removes its files");

@@ -39,7 +39,7 @@ struct lab {
 	const char *name;   /* of the bridge and the namespaces: "rl" and four hex digits */
 	bool loopback;
 	const char *why_loopback; /* one sentence */
-	int subnet;		  /* 10.83.SUBNET.0/24 */
+	int subnet;		  /* 10.83.SUBNET.0/24, or 127.0.SUBNET.0/24 of loopback hosts */
 	int port;		  /* of the hosts' sshd */
 	int host_count;
 	struct lab_host hosts[LAB_HOSTS_MAX];

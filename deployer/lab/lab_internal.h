@@ -33,7 +33,7 @@ void lab_netns_down(const struct lab *lab, struct arena *arena);
 
 /* --- lab_loopback.c --- */
 int lab_loopback_up(struct lab *lab, struct arena *arena, struct error *err);
-void lab_loopback_down(const struct lab *lab, struct arena *arena);
+void lab_loopback_down(const struct lab *lab);
 
 /* --- lab_registry.c --- */
 #define LAB_REGISTRY_PORT 5000

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Loopback hosts: 127.0.0.2 and on, each with an sshd of the calling user on a high port. */
+/* Loopback hosts: 127.0.0.2 and on, each with an sshd of the calling user on a high port. A lab that
+ * runs already keeps its addresses, and the next one takes 127.0.1.2 and on. */
 #include "deployer/lab/lab_internal.h"
 
 #include "core/file.h"
@@ -7,7 +8,9 @@
 #include "core/progress.h"
 #include "core/words.h"
 
+#include <arpa/inet.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define LOOPBACK_PORT 9422
@@ -21,24 +24,48 @@ static const char *sshd_path(void)
 }
 
 /*
- * sshd started by root wants its privilege separation folder; service managers make it at boot. One
- * that we make is noted, so that 'lab down' takes it away again.
+ * sshd started by root wants its privilege separation folder, which service managers make at boot.
+ * It stays: another lab's sshd may need it.
  */
-static int make_run_sshd(const struct lab *lab, struct arena *arena, struct error *err)
+static int make_run_sshd(struct error *err)
 {
-	if (geteuid() != 0 || file_exists(LAB_RUN_SSHD))
-		return 0;
-	if (folder_make(LAB_RUN_SSHD, 0755, err) < 0)
-		return -1;
-	return file_write(lab_path(lab, "made-run-sshd", arena), "", 0, 0600, err);
+	return geteuid() == 0 ? folder_make(LAB_RUN_SSHD, 0755, err) : 0;
 }
 
-void lab_loopback_down(const struct lab *lab, struct arena *arena)
+void lab_loopback_down(const struct lab *lab)
 {
 	for (int i = 0; i < lab->host_count; i++)
 		lab_process_end(&lab->hosts[i].process, false);
-	if (file_exists(lab_path(lab, "made-run-sshd", arena)))
-		rmdir(LAB_RUN_SSHD);
+}
+
+static bool is_address_free(const char *address)
+{
+	struct sockaddr_in place = {.sin_family = AF_INET, .sin_port = htons(LOOPBACK_PORT)};
+	_cleanup_(fd_close) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int yes = 1;
+
+	if (fd < 0 || inet_pton(AF_INET, address, &place.sin_addr) != 1)
+		return false;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)); /* as sshd does */
+	return bind(fd, (struct sockaddr *)&place, sizeof(place)) == 0;
+}
+
+/* The third number of the addresses: the first one whose hosts are all free. */
+static int loopback_choose_subnet(struct lab *lab, struct arena *arena, struct error *err)
+{
+	for (int subnet = 0; subnet < 256; subnet++) {
+		int free = 0;
+
+		while (free < lab->host_count &&
+		       is_address_free(arena_printf(arena, "127.0.%d.%d", subnet, free + 2)))
+			free++;
+		if (free == lab->host_count) {
+			lab->subnet = subnet;
+			return 0;
+		}
+	}
+	return error_set(err, ERROR_FAILED, "no loopback addresses with a free port %d are left",
+			 LOOPBACK_PORT);
 }
 
 static int start_sshd(struct lab *lab, int index, struct arena *arena, struct error *err)
@@ -84,17 +111,20 @@ static int start_sshd(struct lab *lab, int index, struct arena *arena, struct er
 int lab_loopback_up(struct lab *lab, struct arena *arena, struct error *err)
 {
 	struct progress_step *step;
+	bool is_new = !lab->hosts[0].address;
 
 	if (access(sshd_path(), X_OK) < 0)
 		return error_set(
 			err, ERROR_FAILED,
 			"sshd is not installed; run make deps, or apt-get install openssh-server");
 	lab->port = LOOPBACK_PORT;
+	if (is_new && loopback_choose_subnet(lab, arena, err) < 0)
+		return -1;
 	for (int i = 0; i < lab->host_count; i++) {
 		lab->hosts[i].name = arena_printf(arena, "node%02d", i + 1);
-		lab->hosts[i].address = arena_printf(arena, "127.0.0.%d", i + 2);
+		lab->hosts[i].address = arena_printf(arena, "127.0.%d.%d", lab->subnet, i + 2);
 	}
-	if (lab_save(lab, err) < 0 || make_run_sshd(lab, arena, err) < 0)
+	if (lab_save(lab, err) < 0 || make_run_sshd(err) < 0)
 		return -1;
 	step = progress_begin("hosts", "start");
 	for (int i = 0; i < lab->host_count; i++) {

@@ -80,14 +80,25 @@ static int choose_subnet(struct lab *lab, struct arena *arena, struct error *err
 	return error_set(err, ERROR_FAILED, "no free subnet in 10.83.0.0/16 for the lab");
 }
 
-/* Two labs that start at once must not take the same subnet: one after the other, by a lock on
- * /run. */
-static int make_bridge(struct lab *lab, struct arena *arena, struct error *err)
+/* What labs that start or end at once do one after the other; closing it gives it back. */
+static int lock_run(void)
 {
 	_cleanup_(fd_close) int lock = open("/run", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const char *address;
+	int taken = lock;
 
 	if (lock < 0 || flock(lock, LOCK_EX) < 0)
+		return -1;
+	lock = -1;
+	return taken;
+}
+
+/* Two labs that start at once must not take the same subnet. */
+static int make_bridge(struct lab *lab, struct arena *arena, struct error *err)
+{
+	_cleanup_(fd_close) int lock = lock_run();
+	const char *address;
+
+	if (lock < 0)
 		return error_errno(err, "cannot lock /run");
 	if (choose_subnet(lab, arena, err) < 0)
 		return -1;
@@ -300,11 +311,18 @@ static bool is_mount_point_somewhere(const char *folder, struct arena *arena)
 	return false;
 }
 
-/* The folders that hosts mount theirs over; if they hold something, they are not ours to remove. */
+/*
+ * The folders that hosts mount theirs over; if they hold something, they are not ours to remove. A
+ * host of another lab that starts meanwhile makes them and mounts on them under the same lock
+ * (remote/lab_host.sh).
+ */
 static void remove_mount_points(struct arena *arena)
 {
 	static const char *const folders[] = {"/etc/docker", "/var/lib/ringup"};
+	_cleanup_(fd_close) int lock = lock_run();
 
+	if (lock < 0)
+		return;
 	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
 		if (!is_mount_point_somewhere(folders[i], arena))
 			rmdir(folders[i]);

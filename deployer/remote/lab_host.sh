@@ -8,12 +8,16 @@ state=$1 name=$2 address=$3 port=$4 cgroup=$5
 mount --make-rprivate /
 hostname "$name"
 mount -t proc proc /proc
-mount -t tmpfs -o mode=755 tmpfs /run
-mkdir -p /run/sshd /run/lock
+# Another lab that goes down removes these folders when they are empty: not between these two lines.
+exec 9</run
+flock 9
 for folder in /etc/docker /var/lib/ringup; do
 	mkdir -p "$state$folder" "$folder"
 	mount --bind "$state$folder" "$folder"
 done
+exec 9<&-
+mount -t tmpfs -o mode=755 tmpfs /run
+mkdir -p /run/sshd /run/lock
 mkdir -p "$state/docker"
 
 # sshd of this host: keys only, on its own address.

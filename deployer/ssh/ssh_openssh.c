@@ -16,6 +16,8 @@
 
 #define EXIT_TIMEOUT_S 10 /* to end the shared connection */
 
+#define FOLDER_BYTES_MAX 60
+
 struct openssh {
 	const struct ssh_target *target;
 	struct arena arena;
@@ -61,21 +63,38 @@ static void ssh_openssh_base_words(struct openssh *o)
 	o->base = words.list;
 }
 
+/*
+ * A folder for the shared connection's socket, in $TMPDIR unless that is too long: a socket's path has
+ * 108 bytes (unix(7)), of which ssh wants some for a name of its own while it makes it.
+ */
+static int make_folder(struct openssh *o, struct error *err)
+{
+	const char *base = getenv("TMPDIR");
+	char *folder;
+
+	if (!base || *base != '/' || strlen(base) > FOLDER_BYTES_MAX)
+		base = "/tmp";
+	folder = arena_printf(&o->arena, "%s/ringup-ssh-XXXXXX", base);
+	if (!mkdtemp(folder))
+		return error_errno(err, "cannot make a folder in %s", base);
+	o->folder = folder;
+	return 0;
+}
+
 static int open_openssh(const struct ssh_target *target, void **state, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	struct openssh *o = xmalloc(sizeof(*o));
 	struct words words;
-	char place[200], folder[] = "/tmp/ringup-ssh-XXXXXX";
+	char place[200];
 	struct proc proc = {.timeout_s = target->timeout_s + 5};
 
 	*o = (struct openssh){.target = target, .arena = ARENA_INIT};
 	words = (struct words)WORDS_INIT(&o->arena);
-	if (!mkdtemp(folder)) {
+	if (make_folder(o, err) < 0) {
 		close_openssh(o);
-		return error_errno(err, "cannot make a folder in /tmp");
+		return -1;
 	}
-	o->folder = arena_strdup(&o->arena, folder);
 	ssh_openssh_base_words(o);
 	words_add_all(&words, o->base);
 	words_add_all(&words, WORDS(target->address, "true"));

@@ -4,24 +4,39 @@
 # into an image with other tools than ringup, and the proof that nothing of a build is left.
 
 bats_require_minimum_version 1.5.0
+# shellcheck source=tests/lab/seed.bash
+source "$BATS_TEST_DIRNAME/../lab/seed.bash"
 
-# build_begin: the folder ($WORK), the repository ($REPO), a cache with the machine's bases in it, and the
-# machine's own archives in `mirrors`, as the lab's cluster.yaml has them.
-build_begin() {
+# build_folder: the folder ($WORK), the repository ($REPO), and a cache of the file's own.
+build_folder() {
 	WORK=$(realpath "$(mktemp -d "${TMPDIR:-/tmp}/ringup-build-test.XXXXXX")")
 	REPO=$(realpath "$BATS_TEST_DIRNAME/../..")
 	OLD_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}
 	RUN=/run/$(basename "$WORK")
-	export WORK REPO RUN XDG_CACHE_HOME=$WORK/cache
+	BUILD=$(cd "$REPO" && realpath "${BUILD:-build}")
+	export WORK REPO RUN BUILD OLD_CACHE XDG_CACHE_HOME=$WORK/cache
 	cd "$WORK" || return
 	cgroups >before.cgroups && echo none >>before.cgroups
-	ringup -q lab up --hosts 1 3>&- 4>&- || return
+}
+
+# storage_up: Podman's and Buildah's images in the file's own folder.
+storage_up() {
+	mkdir -p "$WORK/storage"
+	printf '[storage]\ndriver = "overlay"\nrunroot = "%s"\ngraphroot = "%s"\n' "$WORK/storage/run" "$WORK/storage/data" >"$WORK/storage.conf"
+	export CONTAINERS_STORAGE_CONF=$WORK/storage.conf
+}
+
+# build_begin: the folder, with the machine's bases in the cache, and the machine's own archives in `mirrors`,
+# as the lab's cluster.yaml has them.
+build_begin() {
+	build_folder || return
+	ringup -q lab up --loopback --hosts 1 3>&- 4>&- || return
 	sed -n '/^mirrors:/,/^[^ m]/{/^mirrors:\|^ /p}' cluster.yaml >mirrors
 	ringup -q lab down 3>&- 4>&- || return
 	rm -rf cluster.yaml .ringup
-	# bases take a while: the machine's cache has them, or they are made here
-	mkdir -p "$XDG_CACHE_HOME/ringup"
-	cp -l "$OLD_CACHE"/ringup/ringup-base-*.tar "$XDG_CACHE_HOME/ringup/" 2>/dev/null || true
+	# bases take a while; all else is built here
+	seed_fill "$XDG_CACHE_HOME" || return
+	rm -rf "$XDG_CACHE_HOME"/ringup/native "$XDG_CACHE_HOME"/ringup/*.log
 }
 
 build_end() {

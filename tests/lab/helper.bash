@@ -9,13 +9,16 @@
 bats_require_minimum_version 1.5.0
 
 CONTAINER="ringup-lab"
+# shellcheck source=tests/lab/seed.bash
+source "$BATS_TEST_DIRNAME/../lab/seed.bash"
 
 # --- begin and end of a file -------------------------------------------------------------------
 
 # What a lab must not change on this machine, one line a thing.
 machine_state() {
-	find /etc/docker /root/.docker /root/.ssh -print 2>/dev/null
-	[[ ! -e /var/lib/ringup ]] || ls -A /var/lib/ringup
+	# (the empty folders themselves are mount points of every lab)
+	find /etc/docker /var/lib/ringup -mindepth 1 -print 2>/dev/null || true
+	find /root/.docker /root/.ssh -print 2>/dev/null || true
 }
 
 # Is another lab than ours at work on this machine? Then folders that all labs share stay.
@@ -33,9 +36,10 @@ lab_begin() {
 	LAB_NAME=rl$(printf %s "$LAB" | sha256sum | cut -c1-4)
 	export LAB LAB_NAME
 	MACHINE_BEFORE=$(machine_state)
-	HAD_VAR_LIB_RINGUP=$([[ ! -e /var/lib/ringup ]] || echo yes)
-	export MACHINE_BEFORE HAD_VAR_LIB_RINGUP
+	export MACHINE_BEFORE
 	cd "$LAB" || return
+	export XDG_CACHE_HOME=$LAB/cache
+	seed_fill "$XDG_CACHE_HOME" || return
 	# shellcheck disable=SC2016 # expanded by the guard
 	setsid bash -c 'while kill -0 "$1" 2>/dev/null; do sleep 0.5; done
 		cd "$2" && "$3" -q lab down; cd / && rm -rf "$2"' guard $$ "$LAB" "$ringup" \
@@ -91,8 +95,7 @@ nothing_left() {
 		ls -d "/run/ringup-$LAB_NAME" /run/netns/"$LAB_NAME"-* 2>/dev/null | sed 's,^,file: ,'
 		ls -d "$LAB"/.ringup "$LAB"/ringup.lock 2>/dev/null | sed 's,^,file: ,'
 		if ! other_labs; then
-			diff <(echo "$MACHINE_BEFORE") <(machine_state) | grep '^[<>]' | sed 's,^,this machine: ,'
-			[[ $HAD_VAR_LIB_RINGUP == yes || ! -e /var/lib/ringup ]] || echo "file: /var/lib/ringup"
+			diff <(echo "$MACHINE_BEFORE") <(machine_state) | grep '^>' | sed 's,^,this machine: ,'
 		fi
 	)
 	[[ -n $left ]] || return 0

@@ -33,8 +33,18 @@ as_user() {
 		</dev/null 3>&- 4>&-)
 }
 
+# The third number of the hosts' addresses: another loopback lab of this machine has another one.
+subnet() {
+	local folder
+	for folder in "$LAB" "$LAB/home"; do
+		[ ! -e "$folder/.ringup/lab/state.json" ] || jq -r .subnet "$folder/.ringup/lab/state.json" >"$LAB/.subnet"
+	done
+	cat "$LAB/.subnet"
+}
+
+# Which of the lab's hosts listen, by the last number of their addresses.
 listeners() {
-	ss -Hltn | awk '{print $4}' | grep ':9422$' | sort | xargs
+	ss -Hltn | awk '{print $4}' | sed -nE "s/^127\.0\.$(subnet)\.([0-9]+):9422$/\1/p" | sort -n | xargs
 }
 
 # Six verified ranks, by the report in FILE.
@@ -44,12 +54,11 @@ passed() {
 }
 
 @test "root: lab up --loopback starts three sshds and says why" {
-	[ "$(listeners)" = "" ]
 	run --separate-stderr ringup lab up --hosts 3 --loopback 3>&- 4>&-
 	echo "$stderr"
 	[ "$status" = 0 ]
 	[[ "$stderr" == *"loopback hosts with engine: none, because --loopback was given"* ]]
-	[ "$(listeners)" = "127.0.0.2:9422 127.0.0.3:9422 127.0.0.4:9422" ]
+	[ "$(listeners)" = "2 3 4" ]
 	grep -q 'engine: none' cluster.yaml
 	[ "$(ssh-keygen -lf .ringup/lab/known_hosts | awk '{print $2}' | sort -u | wc -l)" = 3 ]
 }
@@ -79,7 +88,7 @@ passed() {
 	fails 5 bench -- -b 1K -e 1K -n 2 --fault-inject corrupt:4
 	says "rank 4" node03
 	run ringup exec -H node02 -- sh -c 'echo "$SSH_CONNECTION"'
-	[[ "$output" == *"127.0.0.3 9422"* ]]
+	[[ "$output" == *"127.0.$(subnet).3 9422"* ]]
 }
 
 @test "root: a launcher that needs containers says so" {
@@ -90,12 +99,12 @@ passed() {
 
 @test "root: one of three hosts down ends with status 4, the others are fine" {
 	kill "$(state '.hosts[1].process.pid')"
-	wait_for 5 eval '[ "$(listeners)" = "127.0.0.2:9422 127.0.0.4:9422" ]'
+	wait_for 5 eval '[ "$(listeners)" = "2 4" ]'
 	fails 4 up
 	one_line
-	says node02 127.0.0.3 9422 refused sshd
+	says node02 "127.0.$(subnet).3" 9422 refused sshd
 	ringup -q lab up --hosts 3 --loopback 3>&- 4>&-
-	[ "$(listeners)" = "127.0.0.2:9422 127.0.0.3:9422 127.0.0.4:9422" ]
+	[ "$(listeners)" = "2 3 4" ]
 	up
 }
 
@@ -106,7 +115,7 @@ passed() {
 	rm -f up.json bench.json
 	ringup -q lab down
 	[ "$(listeners)" = "" ]
-	[ "$(ls -A | grep -v '^\.pids$')" = "" ]
+	[ "$(ls -A | grep -vE '^(\.pids|\.subnet|cache)$')" = "" ]
 	nothing_left
 }
 
@@ -116,7 +125,7 @@ passed() {
 	as_user test -x "$RINGUP" || { echo "the user $TEST_USER cannot run $RINGUP: a folder above it is closed"; false; }
 	as_user ringup lab up --hosts 3 >out 2>err || { cat out err; false; }
 	grep -F 'loopback hosts with engine: none, because this user is not root' err
-	[ "$(listeners)" = "127.0.0.2:9422 127.0.0.3:9422 127.0.0.4:9422" ]
+	[ "$(listeners)" = "2 3 4" ]
 	[ "$(pgrep -u "$TEST_USER" sshd | wc -l)" = 3 ]
 	grep -q "user: $TEST_USER" home/cluster.yaml
 	rm out err

@@ -3,7 +3,7 @@
 # Exact versions for real: Debian's archive and a registry are asked, the image holds what they said, and a build
 # takes that and nothing else. No hosts: a file of its own, a cache of its own.
 
-load build_helper
+load ../lab/build_helper
 
 setup_file() {
 	build_begin

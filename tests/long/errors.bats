@@ -3,7 +3,7 @@
 # What goes wrong ends in an error that names the host or URL, the cause and what to do, with the right
 # exit status; the other hosts' work is kept, and the next `up` finishes the job. One lab, in order.
 
-load helper
+load ../lab/helper
 
 setup_file() {
 	lab_begin
@@ -18,12 +18,9 @@ setup() {
 	cd "$LAB"
 }
 
-# A cache of layers of its own, with the machine's base in it: what is built here is not there yet.
+# Nothing but bases in the cache: what is built here is not there yet.
 fresh_cache() {
-	local from=${XDG_CACHE_HOME:-$HOME/.cache}/ringup
-	rm -rf cache && mkdir -p cache/ringup
-	cp -l "$from"/ringup-base-*.tar cache/ringup/
-	export XDG_CACHE_HOME=$LAB/cache
+	rm -rf "$XDG_CACHE_HOME"/ringup/native "$XDG_CACHE_HOME"/ringup/*.log
 }
 
 # Nothing runs on the hosts, and the registry is empty.

@@ -3,7 +3,7 @@
 # The native engine for a person who is not root: the same digest as root's, and nothing left that they could
 # not remove. The person is `nobody`, with subordinate ids that only their own processes see.
 
-load build_helper
+load ../lab/build_helper
 
 setup_file() {
 	build_begin

@@ -3,7 +3,7 @@
 # A CUDA image for real, with neither a GPU nor NVIDIA's repository: Debian's packages, and CUDA, cuDNN and
 # NCCL from NVIDIA's wheels. What is inside is what was resolved.
 
-load build_helper
+load ../lab/build_helper
 
 setup_file() {
 	build_begin

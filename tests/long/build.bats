@@ -3,7 +3,7 @@
 # Building for real: the native engine against Docker Engine, entry by entry; the same digest in different
 # surroundings; what a failed or interrupted build leaves. No hosts: a file of its own, a cache of its own.
 
-load build_helper
+load ../lab/build_helper
 
 setup_file() {
 	build_begin
