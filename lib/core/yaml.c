@@ -172,7 +172,7 @@ static struct yaml *read_map(struct builder *b, struct yaml *map, int depth)
 	}
 }
 
-/* Takes the event over: it is deleted here. */
+/* Deletes the event. */
 static struct yaml *read_node(struct builder *b, yaml_event_t *event, int depth)
 {
 	struct yaml *node = NULL;

@@ -14,8 +14,8 @@
 #define CLUSTER_HOSTS_MAX 4096
 
 struct host {
-	const char *name;    /* as the file spells it; what tables and errors print */
-	const char *address; /* what is connected to */
+	const char *name;    /* as in the file; tables and errors print it */
+	const char *address; /* to connect to */
 	const char *user;
 	int port;
 	int slots;	  /* ranks started on it; 0: as many as GPUs, or 1 */

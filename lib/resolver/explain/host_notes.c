@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Warnings of conflicts.csv that take more than the stack: a condition on what the hosts have,
- * which the search does not know of.
+ * Warnings of conflicts.csv that depend on more than the stack: on something that the hosts have and
+ * the search does not know.
  */
 #include "resolver/explain/reason.h"
 #include "resolver/conditions.h"

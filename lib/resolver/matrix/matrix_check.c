@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Every row of the catalog, looked at one by one: what `make lint` does for ours, for any. */
+/*
+ * Looks at every row of a catalog, one by one: the installed one (`make lint` does that) or a person's own.
+ */
 #include "resolver/matrix/matrix.h"
 
 #include "core/str.h"
@@ -145,7 +147,7 @@ static void check_os(struct check *c)
 
 /* --- conflicts.csv -------------------------------------------------------------------------- */
 
-/* What resolve cannot read it passes over without a word: "openmpi=4.1.*" would never hold. */
+/* Resolve ignores a row with a condition that it cannot read, such as "openmpi=4.1.*". */
 static void check_condition(struct check *c, const struct condition *condition)
 {
 	if (!*condition->name)
