@@ -32,7 +32,7 @@ PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS = $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 LDFLAGS_ALL = $(SANFLAGS) -pthread -Wl,-z,relro,-z,now
 
-.PHONY: all deps demo test lint format san tsan bench fuzz install clean help FORCE
+.PHONY: all deps demo test lint format san tsan bench fuzz install uninstall dist clean help FORCE
 
 all: $(O)/.deps ## build ringup and the worker into build/
 	$(Q)$(MAKE) --no-print-directory programs
@@ -156,11 +156,15 @@ $(O)/fuzz/fuzz_worker_%: tests/fuzz/fuzz_worker_%.c $(WORKER_OBJS) $(O)/flags
 bench: all ## measure against the tools a user would pick instead
 	$(Q)BUILD="$(O)" bench/run.sh
 
-install: all ## install into PREFIX (default /usr/local)
-	install -D -m 755 $(O)/ringup $(DESTDIR)$(PREFIX)/bin/ringup
-	install -D -m 755 $(O)/allreduce $(DESTDIR)$(PREFIX)/bin/allreduce
-	for f in $$(git ls-files recipes images deployer/remote builder/remote); do \
-	  install -D -m $$(test -x $$f && echo 755 || echo 644) $$f $(DESTDIR)$(PREFIX)/share/ringup/$$f; done
+install: all ## install into PREFIX (default /usr/local); DESTDIR goes before it
+	$(Q).ci/install.sh install "$(O)" "$(DESTDIR)$(PREFIX)"
+
+uninstall: ## remove what install put into PREFIX
+	$(Q).ci/install.sh uninstall "$(DESTDIR)$(PREFIX)"
+
+DIST ?= .
+dist: ## write the sources as ringup-VERSION.tar.gz into DIST (default: here)
+	$(Q).ci/dist.sh "$(DIST)"
 
 clean: ## remove what was built (a running lab keeps running: see 'ringup lab down')
 	rm -rf build build-san build-fuzz build-tsan

@@ -10,7 +10,7 @@ gcc                    # build: the compiler
 clang                  # build: the second compiler; lint wants both silent
 make                   # build
 pkg-config|pkgconf     # build: flags of the libraries below
-git                    # build: lists of files for lint and install
+git                    # build: lists of files for lint and dist
 libc6-dev              # build: C library headers
 libcurl4-openssl-dev   # build: registry HTTP
 libarchive-dev         # build: layers and archives

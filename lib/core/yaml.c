@@ -2,17 +2,42 @@
 #include "core/yaml.h"
 
 #include "core/file.h"
-#include "core/words.h"
+#include "core/str.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
 
 #define YAML_DEPTH_MAX 16
 #define YAML_NODES_MAX 200000
+
+int yaml_error(const struct yaml *node, struct error *err, const char *format, ...)
+{
+	_cleanup_(str_release) struct str text = STR_INIT;
+	va_list args;
+
+	va_start(args, format);
+	str_vaddf(&text, format, args);
+	va_end(args);
+	return error_set(err, ERROR_USAGE, "%s:%d:%d: %s", node->file, node->line, node->column,
+			 text.text);
+}
+
+struct yaml *yaml_get(const struct yaml *map, const char *key)
+{
+	for (size_t i = 0; map->kind == YAML_MAP && i < map->count; i++) {
+		struct yaml *value = map->items[i];
+
+		if (strcmp(value->key, key) != 0)
+			continue;
+		if (value->kind == YAML_TEXT && !value->quoted &&
+		    (!*value->text || strcmp(value->text, "~") == 0 ||
+		     strcmp(value->text, "null") == 0))
+			return NULL;
+		return value;
+	}
+	return NULL;
+}
 
 struct builder {
 	yaml_parser_t *parser;
@@ -147,7 +172,7 @@ static struct yaml *read_map(struct builder *b, struct yaml *map, int depth)
 	}
 }
 
-/* Takes the event over: it is deleted here. */
+/* Deletes the event. */
 static struct yaml *read_node(struct builder *b, yaml_event_t *event, int depth)
 {
 	struct yaml *node = NULL;

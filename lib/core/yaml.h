@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * yaml.h - a YAML (or JSON) file as a tree that remembers where each thing stood.
+ * yaml.h - a YAML (or JSON) file as a tree that remembers where each value stood.
  *
- * Anchors and tags are refused: configuration has no use for them, and an alias bomb has.
- * Nodes live in the arena.
+ * Anchors and tags are refused: configuration does not need them, and a few nested aliases can stand
+ * for gigabytes. Nodes live in the arena. yaml_rows.h reads a tree into structs.
  */
 #ifndef CORE_YAML_H
 #define CORE_YAML_H
@@ -35,28 +35,7 @@ int yaml_parse(const char *name, const char *text, size_t length, struct arena *
 /* The value under `key`, or NULL (also when it is null or ~). */
 struct yaml *yaml_get(const struct yaml *map, const char *key);
 
-/*
- * Refuses keys that are not in `keys` (NULL-terminated), with file:line:column, the offending key
- * and the nearest known one. `where` names the map in the message ("cluster.yaml", "'ssh'").
- */
-int yaml_check_keys(const struct yaml *map, const char *where, const char *const *keys,
-		    struct error *err);
-
 /* Sets ERROR_USAGE with "file:line:column: " before the text. Returns -1. */
 int yaml_error(const struct yaml *node, struct error *err, const char *format, ...) _printf_(3, 4);
-
-/* Typed reads of map[key]: leave *value alone when the key is missing; a wrong type is an error. */
-int yaml_get_text(const struct yaml *map, const char *key, const char **value, struct error *err);
-int yaml_get_int(const struct yaml *map, const char *key, int min, int max, int *value,
-		 struct error *err);
-int yaml_get_bool(const struct yaml *map, const char *key, bool *value, struct error *err);
-/* A list of scalars; one scalar counts as a list of one. NULL-terminated. */
-int yaml_get_words(const struct yaml *map, const char *key, struct arena *arena,
-		   const char *const **words, struct error *err);
-/* A map of scalars as "key=value" words, in the file's order. NULL-terminated. */
-int yaml_get_pairs(const struct yaml *map, const char *key, struct arena *arena,
-		   const char *const **pairs, struct error *err);
-/* The map under `key`, NULL when it is missing; anything but a map is an error. */
-int yaml_get_map(const struct yaml *map, const char *key, struct yaml **value, struct error *err);
 
 #endif

@@ -3,407 +3,566 @@
 
 #include "core/file.h"
 #include "core/str.h"
-#include "core/yaml.h"
 
 #include <ctype.h>
 #include <string.h>
 
-static const char *const NONE[] = {NULL};
-static const char *const DEFAULT_CAPABILITIES[] = {"compute", "utility", NULL};
+#define PORTS .min = 1, .max = 65535
 
-#define KEYS(...) ((const char *const[]){__VA_ARGS__, NULL})
+/* --- top level: checks ---------------------------------------------------------------------- */
 
-struct loader {
-	struct arena *arena;
-	struct cluster *cluster;
-	struct error *err;
-};
-
-/* A word that must be one of a few. */
-static int check_choice(const struct yaml *map, const char *key, const char *value,
-			const char *const *choices, struct error *err)
+/* Names become parts of container names, paths and host names. */
+static bool is_cluster_name(const char *name)
 {
-	const struct yaml *node = yaml_get(map, key);
-	const char *near;
+	size_t length = strlen(name);
 
-	for (const char *const *c = choices; *c; c++)
-		if (strcmp(*c, value) == 0)
-			return 0;
-	near = nearest_word(value, choices);
-	return yaml_error(node ? node : map, err, "'%s' cannot be '%s'; %s '%s'", key, value,
-			  near ? "did you mean" : "the usual value is", near ? near : choices[0]);
+	return length && length <= 40 && islower((unsigned char)name[0]) &&
+	       name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0' &&
+	       name[length - 1] != '-';
 }
 
-static int load_host_map(struct loader *l, const struct yaml *node, struct host *host)
+/* 'registry serve --on' keeps its own folder and container beside those of the clusters. */
+static bool is_registry_name(const char *name)
 {
-	struct error *err = l->err;
+	return strcmp(name, "registry") == 0 || starts_with(name, "registry-");
+}
 
-	if (yaml_check_keys(node, "a host",
-			    KEYS("address", "name", "user", "port", "slots", "gpus", "arch"),
-			    err) < 0 ||
-	    yaml_get_text(node, "address", &host->address, err) < 0 ||
-	    yaml_get_text(node, "name", &host->name, err) < 0 ||
-	    yaml_get_text(node, "user", &host->user, err) < 0 ||
-	    yaml_get_int(node, "port", 1, 65535, &host->port, err) < 0 ||
-	    yaml_get_int(node, "slots", 1, 1024, &host->slots, err) < 0 ||
-	    yaml_get_text(node, "gpus", &host->gpus, err) < 0 ||
-	    yaml_get_text(node, "arch", &host->arch, err) < 0)
-		return -1;
-	if (!host->address)
-		return yaml_error(node, err, "a host needs an 'address'");
-	if (!host->name)
-		host->name = host->address;
+static int cluster_check_name(const struct yaml_place *at, struct error *err)
+{
+	const struct cluster *c = at->values;
+	const struct yaml *node = at->node ? at->node : at->map;
+
+	if (!is_cluster_name(c->name))
+		return yaml_error(
+			node, err,
+			"'%s' is '%s': a name begins with a lower-case letter and takes lower-case letters, digits and '-', 40 at most",
+			at->row->key, c->name);
+	if (is_registry_name(c->name))
+		return yaml_error(
+			node, err,
+			"'%s' is '%s': that is ringup's own registry on a host; take another",
+			at->row->key, c->name);
 	return 0;
 }
 
-static int add_host(struct loader *l, const struct yaml *node, const struct host *host)
+/* An empty list means something else than no list (cluster_has_no_stack). */
+static int cluster_note_stack(const struct yaml_place *at, struct error *err)
 {
-	struct cluster *c = l->cluster;
+	struct cluster *c = at->values;
 
+	(void)err;
+	c->has_stack = at->node != NULL;
+	return 0;
+}
+
+static const char *cluster_name(const void *values, const void *root)
+{
+	(void)values;
+	return ((const struct cluster *)root)->name;
+}
+
+/* --- hosts ---------------------------------------------------------------------------------- */
+
+static const char *host_address(const void *values, const void *root)
+{
+	(void)root;
+	return ((const struct host *)values)->address;
+}
+
+static const char *host_user(const void *values, const void *root)
+{
+	(void)values;
+	return ((const struct cluster *)root)->ssh.user;
+}
+
+static int host_check_address(const struct yaml_place *at, struct error *err)
+{
+	return at->node ? 0 : yaml_error(at->map, err, "a host needs an '%s'", at->row->key);
+}
+
+#define AT(member) offsetof(struct host, member)
+static const struct yaml_row host_rows[] = {
+	{.key = "address",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(address),
+	 .note = "required",
+	 .help = "name or address to connect to; the container's sshd listens on it",
+	 .check = host_check_address},
+	{.key = "name",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(name),
+	 .note = "the address",
+	 .given = host_address,
+	 .help = "what tables, errors and the workers' ssh_config call the host"},
+	{.key = "user",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(user),
+	 .note = "the value of ssh.user",
+	 .given = host_user,
+	 .help = "user to log in as"},
+	{.key = "port",
+	 .kind = YAML_ROW_INT,
+	 .offset = AT(port),
+	 .value = "22",
+	 .help = "port of the host's own sshd",
+	 PORTS},
+	{.key = "slots",
+	 .kind = YAML_ROW_INT,
+	 .offset = AT(slots),
+	 .note = "the GPUs that the probe saw, or 1",
+	 .help = "ranks that bench starts on the host",
+	 .min = 1,
+	 .max = 1024},
+	{.key = "gpus",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(gpus),
+	 .note = "the value of container.gpus",
+	 .help = "GPUs that the host's container gets: all, none, or numbers such as 0,1"},
+	{.key = "arch",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(arch),
+	 .note = "any",
+	 .help = "amd64 refuses a host with another processor"},
+	YAML_ROWS_END,
+};
+#undef AT
+
+void cluster_init_host(const struct cluster *cluster, struct arena *arena, struct host *host)
+{
+	struct error ignored = {0};
+
+	*host = (struct host){0};
+	yaml_defaults(host_rows, host, cluster, arena, &ignored);
+}
+
+static int add_host(struct cluster *c, const struct yaml *node, const struct host *host,
+		    struct error *err)
+{
 	if (!cluster_host_word(host->address) || !cluster_host_word(host->name))
-		return yaml_error(node, l->err, "'%s' is not a host name or address",
+		return yaml_error(node, err, "'%s' is not a host name or address",
 				  cluster_host_word(host->address) ? host->name : host->address);
 	if (!cluster_host_word(host->user))
-		return yaml_error(node, l->err, "'%s' is not a user name", host->user);
+		return yaml_error(node, err, "'%s' is not a user name", host->user);
 	for (size_t i = 0; i < c->host_count; i++)
 		if (strcmp(c->hosts[i].name, host->name) == 0)
-			return yaml_error(node, l->err, "the host '%s' stands twice", host->name);
+			return yaml_error(node, err, "the host '%s' stands twice", host->name);
 	if (c->host_count == CLUSTER_HOSTS_MAX)
-		return yaml_error(node, l->err, "more than %d hosts", CLUSTER_HOSTS_MAX);
+		return yaml_error(node, err, "more than %d hosts", CLUSTER_HOSTS_MAX);
 	c->hosts[c->host_count++] = *host;
 	return 0;
 }
 
-static int load_hosts(struct loader *l, const struct yaml *root)
+/* "node[01-08]" or one name. */
+static int add_names(struct cluster *c, const struct yaml *item, struct host host,
+		     struct arena *arena, struct error *err)
 {
-	const struct yaml *list = yaml_get(root, "hosts");
-	const struct host empty = {
-		.user = l->cluster->ssh.user, .port = 22, .gpus = "", .arch = ""};
+	const char **names, *why;
+
+	if (cluster_expand(item->text, arena, &names, &why) < 0)
+		return yaml_error(item, err, "'%s': %s", item->text, why);
+	for (; *names; names++) {
+		host.name = host.address = *names;
+		if (add_host(c, item, &host, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int cluster_read_hosts(const struct yaml_place *at, struct error *err)
+{
+	struct cluster *c = at->values;
+	const struct yaml *list = at->node;
+	struct host usual;
 
 	if (!list || list->kind != YAML_LIST || !list->count)
-		return yaml_error(
-			list ? list : root, l->err,
-			"'hosts' must list at least one host, as in hosts: [node01, node02]");
-	l->cluster->hosts = ARENA_ARRAY(l->arena, CLUSTER_HOSTS_MAX, struct host);
+		return yaml_error(list ? list : at->map, err,
+				  "'%s' must list at least one host, as in hosts: [node01, node02]",
+				  at->row->key);
+	c->hosts = ARENA_ARRAY(at->arena, CLUSTER_HOSTS_MAX, struct host);
+	cluster_init_host(c, at->arena, &usual);
 	for (size_t i = 0; i < list->count; i++) {
 		const struct yaml *item = list->items[i];
-		struct host host = empty;
-		const char **names, *why;
+		struct host host = usual;
 
-		if (item->kind == YAML_MAP) {
-			if (load_host_map(l, item, &host) < 0 || add_host(l, item, &host) < 0)
+		if (item->kind == YAML_LIST)
+			return yaml_error(item, err, "a host is a name or a map with 'address'");
+		if (item->kind == YAML_TEXT) {
+			if (add_names(c, item, host, at->arena, err) < 0)
 				return -1;
-			continue;
-		}
-		if (item->kind != YAML_TEXT)
-			return yaml_error(item, l->err, "a host is a name or a map with 'address'");
-		if (cluster_expand(item->text, l->arena, &names, &why) < 0)
-			return yaml_error(item, l->err, "'%s': %s", item->text, why);
-		for (; *names; names++) {
-			host.name = host.address = *names;
-			if (add_host(l, item, &host) < 0)
-				return -1;
-		}
-	}
-	return 0;
-}
-
-static int load_ssh(struct loader *l, const struct yaml *root)
-{
-	struct cluster_ssh *ssh = &l->cluster->ssh;
-	struct error *err = l->err;
-	struct yaml *map;
-
-	*ssh = (struct cluster_ssh){.user = "root",
-				    .key = "~/.ssh/id_ed25519",
-				    .known_hosts = "~/.ssh/known_hosts",
-				    .jump = "",
-				    .transport = "auto"};
-	if (yaml_get_map(root, "ssh", &map, err) < 0)
-		return -1;
-	if (!map)
-		return 0;
-	if (yaml_check_keys(map, "'ssh'",
-			    KEYS("user", "key", "known_hosts", "jump", "sudo", "transport"),
-			    err) < 0 ||
-	    yaml_get_text(map, "user", &ssh->user, err) < 0 ||
-	    yaml_get_text(map, "key", &ssh->key, err) < 0 ||
-	    yaml_get_text(map, "known_hosts", &ssh->known_hosts, err) < 0 ||
-	    yaml_get_text(map, "jump", &ssh->jump, err) < 0 ||
-	    yaml_get_bool(map, "sudo", &ssh->sudo, err) < 0 ||
-	    yaml_get_text(map, "transport", &ssh->transport, err) < 0)
-		return -1;
-	if (*ssh->jump && strcmp(ssh->transport, "libssh2") == 0)
-		return yaml_error(yaml_get(map, "jump"), err,
-				  "'jump' needs 'transport: auto' or 'openssh'");
-	return check_choice(map, "transport", ssh->transport, KEYS("auto", "libssh2", "openssh"),
-			    err);
-}
-
-static int load_registry(struct loader *l, const struct yaml *root)
-{
-	struct cluster_registry *r = &l->cluster->registry;
-	struct error *err = l->err;
-	struct yaml *map;
-
-	*r = (struct cluster_registry){.address = "", .namespace = l->cluster->name, .ca = ""};
-	if (yaml_get_map(root, "registry", &map, err) < 0)
-		return -1;
-	if (!map)
-		return 0;
-	return yaml_check_keys(map, "'registry'", KEYS("address", "namespace", "ca", "insecure"),
-			       err) < 0 ||
-			       yaml_get_text(map, "address", &r->address, err) < 0 ||
-			       yaml_get_text(map, "namespace", &r->namespace, err) < 0 ||
-			       yaml_get_text(map, "ca", &r->ca, err) < 0 ||
-			       yaml_get_bool(map, "insecure", &r->insecure, err) < 0
-		       ? -1
-		       : 0;
-}
-
-static int load_mirrors(struct loader *l, const struct yaml *root)
-{
-	struct cluster_mirrors *m = &l->cluster->mirrors;
-	struct error *err = l->err;
-	struct yaml *map;
-
-	*m = (struct cluster_mirrors){"", "", "", "", ""};
-	if (yaml_get_map(root, "mirrors", &map, err) < 0)
-		return -1;
-	if (!map)
-		return 0;
-	return yaml_check_keys(map, "'mirrors'", KEYS("apt", "yum", "pip", "docker", "downloads"),
-			       err) < 0 ||
-			       yaml_get_text(map, "apt", &m->apt, err) < 0 ||
-			       yaml_get_text(map, "yum", &m->yum, err) < 0 ||
-			       yaml_get_text(map, "pip", &m->pip, err) < 0 ||
-			       yaml_get_text(map, "docker", &m->docker, err) < 0 ||
-			       yaml_get_text(map, "downloads", &m->downloads, err) < 0
-		       ? -1
-		       : 0;
-}
-
-static int load_image_files(struct loader *l, const struct yaml *map)
-{
-	struct cluster_image *image = &l->cluster->image;
-	const struct yaml *list = yaml_get(map, "files");
-
-	if (!list)
-		return 0;
-	if (list->kind != YAML_LIST)
-		return yaml_error(list, l->err, "'files' must be a list of {from, to}");
-	image->files = ARENA_ARRAY(l->arena, list->count, struct cluster_file);
-	for (size_t i = 0; i < list->count; i++) {
-		struct cluster_file *file = &image->files[image->file_count++];
-
-		if (yaml_check_keys(list->items[i], "a file", KEYS("from", "to"), l->err) < 0 ||
-		    yaml_get_text(list->items[i], "from", &file->from, l->err) < 0 ||
-		    yaml_get_text(list->items[i], "to", &file->to, l->err) < 0)
+		} else if (yaml_read(host_rows, "a host", item, &host, c, at->arena, err) < 0 ||
+			   add_host(c, item, &host, err) < 0) {
 			return -1;
-		if (!file->from || !file->to || file->to[0] != '/')
-			return yaml_error(list->items[i], l->err,
-					  "a file needs 'from' and an absolute 'to'");
+		}
 	}
 	return 0;
 }
+
+/* --- ssh ------------------------------------------------------------------------------------ */
+
+static int ssh_check_jump(const struct yaml_place *at, struct error *err)
+{
+	const struct cluster_ssh *ssh = at->values;
+
+	if (!*ssh->jump || strcmp(ssh->transport, "libssh2") != 0)
+		return 0;
+	return yaml_error(at->node, err, "'%s' needs 'transport: auto' or 'openssh'", at->row->key);
+}
+
+#define AT(member) offsetof(struct cluster_ssh, member)
+static const struct yaml_row ssh_rows[] = {
+	{.key = "user",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(user),
+	 .value = "root",
+	 .help = "user to log in as on every host"},
+	{.key = "key",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(key),
+	 .value = "~/.ssh/id_ed25519",
+	 .help = "private key without a passphrase; an agent's keys are tried after it"},
+	{.key = "known_hosts",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(known_hosts),
+	 .value = "~/.ssh/known_hosts",
+	 .help = "file with the host keys; ringup never adds to it"},
+	{.key = "jump",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(jump),
+	 .note = "none",
+	 .help = "jump host: -J of the system's ssh",
+	 .check = ssh_check_jump},
+	{.key = "sudo",
+	 .kind = YAML_ROW_BOOL,
+	 .offset = AT(sudo),
+	 .value = "false",
+	 .help = "puts sudo -n before every command on the hosts"},
+	{.key = "transport",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(transport),
+	 .value = "auto",
+	 .help = "libssh2 inside of ringup, openssh for the system's ssh, or auto",
+	 .choices = WORDS("auto", "libssh2", "openssh")},
+	YAML_ROWS_END,
+};
+#undef AT
+
+/* --- registry, mirrors ---------------------------------------------------------------------- */
+
+#define AT(member) offsetof(struct cluster_registry, member)
+static const struct yaml_row registry_rows[] = {
+	{.key = "address",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(address),
+	 .note = "required, except with container.engine: none",
+	 .help = "HOST:PORT, reached from here and from every host"},
+	{.key = "namespace",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(namespace),
+	 .note = "the cluster's name",
+	 .given = cluster_name,
+	 .help = "first part of the repository NAMESPACE/IMAGE"},
+	{.key = "ca",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(ca),
+	 .note = "the system's CAs",
+	 .help = "PEM file with the registry's CA; the hosts' engines get it too"},
+	{.key = "insecure",
+	 .kind = YAML_ROW_BOOL,
+	 .offset = AT(insecure),
+	 .value = "false",
+	 .help = "plain HTTP from here; a host's engine has a setting of its own"},
+	YAML_ROWS_END,
+};
+#undef AT
+
+#define AT(member) offsetof(struct cluster_mirrors, member)
+static const struct yaml_row mirrors_rows[] = {
+	{.key = "apt",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(apt),
+	 .note = "the distribution's archive",
+	 .help = "archive of Debian or Ubuntu for the base and the build"},
+	{.key = "yum",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(yum),
+	 .note = "the distribution's repositories",
+	 .help = "stands for the host and first folder of an RPM system's repositories"},
+	{.key = "pip",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(pip),
+	 .note = "PyPI",
+	 .help = "index of Python packages"},
+	{.key = "docker",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(docker),
+	 .note = "none",
+	 .help = "mirror of Docker Hub, URL[/PATH], for base images, pull and copy"},
+	{.key = "downloads",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(downloads),
+	 .note = "none",
+	 .help = "source archives and NVIDIA's repositories, each below its host's name"},
+	YAML_ROWS_END,
+};
+#undef AT
+
+/* --- image, build --------------------------------------------------------------------------- */
+
+static int file_check_paths(const struct yaml_place *at, struct error *err)
+{
+	const struct cluster_file *file = at->values;
+
+	if (yaml_get(at->map, "from") && file->to[0] == '/')
+		return 0;
+	return yaml_error(at->map, err, "a file needs 'from' and an absolute '%s'", at->row->key);
+}
+
+#define AT(member) offsetof(struct cluster_file, member)
+static const struct yaml_row file_rows[] = {
+	{.key = "from",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(from),
+	 .note = "required",
+	 .help = "file or folder on this machine"},
+	{.key = "to",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(to),
+	 .note = "required",
+	 .help = "absolute path in the image",
+	 .check = file_check_paths},
+	YAML_ROWS_END,
+};
+#undef AT
 
 /* Images are built for the machine's own kind until there is a backend that can do others. */
-static int check_platforms(const struct yaml *map, const struct cluster_image *image,
-			   struct error *err)
+static int image_check_platforms(const struct yaml_place *at, struct error *err)
 {
+	const struct cluster_image *image = at->values;
+
 	for (const char *const *platform = image->platforms; *platform; platform++)
 		if (strcmp(*platform, "linux/amd64") != 0)
-			return yaml_error(
-				yaml_get(map, "platforms"), err,
-				"'%s' cannot be built here; 'platforms' takes linux/amd64",
-				*platform);
+			return yaml_error(at->node, err,
+					  "'%s' cannot be built here; '%s' takes linux/amd64",
+					  *platform, at->row->key);
 	return 0;
 }
 
-static int load_image(struct loader *l, const struct yaml *root)
-{
-	struct cluster_image *image = &l->cluster->image;
-	struct error *err = l->err;
-	struct yaml *map;
+#define AT(member) offsetof(struct cluster_image, member)
+static const struct yaml_row image_rows[] = {
+	{.key = "name",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(name),
+	 .note = "the cluster's name",
+	 .given = cluster_name,
+	 .help = "last part of the repository NAMESPACE/IMAGE"},
+	{.key = "base",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(base),
+	 .value = "auto",
+	 .help = "what the stack's OS and CUDA want, an image's name, or oci:DIR[:TAG]"},
+	{.key = "apt",
+	 .kind = YAML_ROW_WORDS,
+	 .offset = AT(apt),
+	 .value = "[]",
+	 .help = "more packages of Debian or Ubuntu"},
+	{.key = "yum",
+	 .kind = YAML_ROW_WORDS,
+	 .offset = AT(yum),
+	 .value = "[]",
+	 .help = "more packages of RHEL and its kin"},
+	{.key = "pip",
+	 .kind = YAML_ROW_WORDS,
+	 .offset = AT(pip),
+	 .value = "[]",
+	 .help = "pip requirements, installed for the whole system"},
+	{.key = "files",
+	 .kind = YAML_ROW_MAPS,
+	 .offset = AT(files),
+	 .value = "[]",
+	 .help = "files and folders to copy into the image",
+	 .rows = file_rows,
+	 .item = "a file",
+	 .item_bytes = sizeof(struct cluster_file),
+	 .count_offset = AT(file_count)},
+	{.key = "env",
+	 .kind = YAML_ROW_PAIRS,
+	 .offset = AT(env),
+	 .value = "{}",
+	 .help = "environment of the image"},
+	{.key = "platforms",
+	 .kind = YAML_ROW_WORDS,
+	 .offset = AT(platforms),
+	 .value = "[]",
+	 .help = "platforms of the image; only linux/amd64 can be built",
+	 .check = image_check_platforms},
+	YAML_ROWS_END,
+};
+#undef AT
 
-	*image = (struct cluster_image){.name = l->cluster->name,
-					.base = "auto",
-					.apt = NONE,
-					.yum = NONE,
-					.pip = NONE,
-					.env = NONE,
-					.platforms = NONE};
-	if (yaml_get_map(root, "image", &map, err) < 0)
-		return -1;
-	if (!map)
-		return 0;
-	return yaml_check_keys(
-		       map, "'image'",
-		       KEYS("name", "base", "apt", "yum", "pip", "files", "env", "platforms"),
-		       err) < 0 ||
-			       yaml_get_text(map, "name", &image->name, err) < 0 ||
-			       yaml_get_text(map, "base", &image->base, err) < 0 ||
-			       yaml_get_words(map, "apt", l->arena, &image->apt, err) < 0 ||
-			       yaml_get_words(map, "yum", l->arena, &image->yum, err) < 0 ||
-			       yaml_get_words(map, "pip", l->arena, &image->pip, err) < 0 ||
-			       yaml_get_words(map, "platforms", l->arena, &image->platforms, err) <
-				       0 ||
-			       yaml_get_pairs(map, "env", l->arena, &image->env, err) < 0 ||
-			       load_image_files(l, map) < 0
-		       ? -1
-		       : check_platforms(map, image, err);
-}
+#define AT(member) offsetof(struct cluster_build, member)
+static const struct yaml_row build_rows[] = {
+	{.key = "engine",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(engine),
+	 .value = "auto",
+	 .help = "build engine: one of those of 'ringup help build', or the first that works"},
+	{.key = "docker_host",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(docker_host),
+	 .note = "the engine's default",
+	 .help = "DOCKER_HOST for build engines that use it"},
+	YAML_ROWS_END,
+};
+#undef AT
 
-static int load_build(struct loader *l, const struct yaml *root)
-{
-	struct cluster_build *build = &l->cluster->build;
-	struct yaml *map;
+/* --- container ------------------------------------------------------------------------------ */
 
-	*build = (struct cluster_build){.engine = "auto", .docker_host = ""};
-	if (yaml_get_map(root, "build", &map, l->err) < 0)
-		return -1;
-	if (!map)
-		return 0;
-	return yaml_check_keys(map, "'build'", KEYS("engine", "docker_host"), l->err) < 0 ||
-			       yaml_get_text(map, "engine", &build->engine, l->err) < 0 ||
-			       yaml_get_text(map, "docker_host", &build->docker_host, l->err) < 0
-		       ? -1
-		       : 0;
-}
+#define AT(member) offsetof(struct cluster_container, member)
+static const struct yaml_row container_rows[] = {
+	{.key = "engine",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(engine),
+	 .value = "auto",
+	 .help = "container engine of the hosts; none runs the worker on the host itself"},
+	{.key = "sshd_port",
+	 .kind = YAML_ROW_INT,
+	 .offset = AT(sshd_port),
+	 .value = "9435",
+	 .help = "port of the container's sshd, on every host",
+	 PORTS},
+	{.key = "gpus",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(gpus),
+	 .value = "all",
+	 .help = "GPUs that a container of a CUDA stack gets: all, none, or numbers such as 0,1"},
+	{.key = "capabilities",
+	 .kind = YAML_ROW_WORDS,
+	 .offset = AT(capabilities),
+	 .value = "[compute, utility]",
+	 .help = "NVIDIA driver capabilities that come with the GPUs"},
+	{.key = "network",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(network),
+	 .value = "host",
+	 .help = "the only value: sshd listens on the host's address",
+	 .choices = WORDS("host")},
+	{.key = "interface",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(interface),
+	 .value = "auto",
+	 .help = "NCCL_SOCKET_IFNAME, an exact name; auto: the interface of the host's address"},
+	{.key = "shm_size",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(shm_size),
+	 .value = "8g",
+	 .help = "size of /dev/shm"},
+	{.key = "volumes",
+	 .kind = YAML_ROW_WORDS,
+	 .offset = AT(volumes),
+	 .value = "[]",
+	 .help = "volumes as docker run --volume takes them"},
+	{.key = "env",
+	 .kind = YAML_ROW_PAIRS,
+	 .offset = AT(env),
+	 .value = "{}",
+	 .help = "environment of the container's first process"},
+	{.key = "privileged",
+	 .kind = YAML_ROW_BOOL,
+	 .offset = AT(privileged),
+	 .value = "false",
+	 .help = "starts the container with --privileged"},
+	{.key = "ulimits",
+	 .kind = YAML_ROW_PAIRS,
+	 .offset = AT(ulimits),
+	 .value = "{}",
+	 .help = "limits as docker run --ulimit NAME=VALUE takes them"},
+	{.key = "devices",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(devices),
+	 .value = "auto",
+	 .help = "auto gives the container InfiniBand where the probe saw it; none never does",
+	 .choices = WORDS("auto", "none")},
+	YAML_ROWS_END,
+};
+#undef AT
 
-static int load_container(struct loader *l, const struct yaml *root)
-{
-	struct cluster_container *c = &l->cluster->container;
-	struct arena *arena = l->arena;
-	struct error *err = l->err;
-	struct yaml *map;
+/* --- top level ------------------------------------------------------------------------------ */
 
-	*c = (struct cluster_container){.engine = "auto",
-					.sshd_port = 9435,
-					.gpus = "all",
-					.capabilities = DEFAULT_CAPABILITIES,
-					.network = "host",
-					.interface = "auto",
-					.shm_size = "8g",
-					.devices = "auto",
-					.volumes = NONE,
-					.env = NONE,
-					.ulimits = NONE};
-	if (yaml_get_map(root, "container", &map, err) < 0)
-		return -1;
-	if (!map)
-		return 0;
-	if (yaml_check_keys(map, "'container'",
-			    KEYS("engine", "sshd_port", "gpus", "capabilities", "network",
-				 "interface", "shm_size", "volumes", "env", "privileged", "ulimits",
-				 "devices"),
-			    err) < 0 ||
-	    yaml_get_text(map, "engine", &c->engine, err) < 0 ||
-	    yaml_get_int(map, "sshd_port", 1, 65535, &c->sshd_port, err) < 0 ||
-	    yaml_get_text(map, "gpus", &c->gpus, err) < 0 ||
-	    yaml_get_words(map, "capabilities", arena, &c->capabilities, err) < 0 ||
-	    yaml_get_text(map, "network", &c->network, err) < 0 ||
-	    yaml_get_text(map, "interface", &c->interface, err) < 0 ||
-	    yaml_get_text(map, "shm_size", &c->shm_size, err) < 0 ||
-	    yaml_get_words(map, "volumes", arena, &c->volumes, err) < 0 ||
-	    yaml_get_pairs(map, "env", arena, &c->env, err) < 0 ||
-	    yaml_get_bool(map, "privileged", &c->privileged, err) < 0 ||
-	    yaml_get_pairs(map, "ulimits", arena, &c->ulimits, err) < 0 ||
-	    yaml_get_text(map, "devices", &c->devices, err) < 0 ||
-	    check_choice(map, "network", c->network, KEYS("host"), err) < 0 ||
-	    check_choice(map, "devices", c->devices, KEYS("auto", "none"), err) < 0)
-		return -1;
-	return 0;
-}
-
-/* Names become parts of container names, paths and host names. */
-static int check_name(const struct yaml *root, const char *key, const char *name, struct error *err)
-{
-	const struct yaml *node = yaml_get(root, key);
-	size_t length = strlen(name);
-
-	if (length && length <= 40 && islower((unsigned char)name[0]) &&
-	    name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0' &&
-	    name[length - 1] != '-')
-		return 0;
-	return yaml_error(
-		node ? node : root, err,
-		"'%s' is '%s': a name begins with a lower-case letter and takes lower-case letters, digits and '-', 40 at most",
-		key, name);
-}
-
-/* 'registry serve --on' keeps its own folder and container beside those of the clusters. */
-static int check_reserved(const struct yaml *root, const char *name, struct error *err)
-{
-	if (strcmp(name, "registry") != 0 && !starts_with(name, "registry-"))
-		return 0;
-	return yaml_error(yaml_get(root, "name"), err,
-			  "'name' is '%s': that is ringup's own registry on a host; take another",
-			  name);
-}
-
-static int load_top(struct loader *l, const struct yaml *root)
-{
-	struct cluster *c = l->cluster;
-	struct error *err = l->err;
-
-	c->name = "ringup";
-	c->stack = NONE;
-	c->accelerator = "auto";
-	if (yaml_check_keys(root, "the file",
-			    KEYS("name", "hosts", "ssh", "registry", "stack", "accelerator",
-				 "mirrors", "image", "build", "container"),
-			    err) < 0 ||
-	    yaml_get_text(root, "name", &c->name, err) < 0 ||
-	    check_name(root, "name", c->name, err) < 0 || check_reserved(root, c->name, err) < 0 ||
-	    yaml_get_words(root, "stack", l->arena, &c->stack, err) < 0 ||
-
-	    yaml_get_text(root, "accelerator", &c->accelerator, err) < 0)
-		return -1;
-	c->has_stack = yaml_get(root, "stack") != NULL;
-	return check_choice(root, "accelerator", c->accelerator, KEYS("auto", "cuda", "cpu"), err);
-}
+#define AT(member) offsetof(struct cluster, member)
+#define MAP_ROW(name)                                                                       \
+	{                                                                                   \
+		.key = #name, .kind = YAML_ROW_MAP, .offset = AT(name), .rows = name##_rows \
+	}
+const struct yaml_row cluster_rows[] = {
+	{.key = "name",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(name),
+	 .value = "ringup",
+	 .help = "names the container and the folder on the hosts",
+	 .check = cluster_check_name},
+	{.key = "hosts",
+	 .kind = YAML_ROW_OWN,
+	 .note = "required",
+	 .help = "list of names, names with ranges such as node[01-08], and maps",
+	 .rows = host_rows,
+	 .check = cluster_read_hosts},
+	MAP_ROW(ssh),
+	MAP_ROW(registry),
+	{.key = "stack",
+	 .kind = YAML_ROW_WORDS,
+	 .offset = AT(stack),
+	 .note = "no requests",
+	 .help = "requests such as openmpi or python==3.11.*; the rest is resolved",
+	 .check = cluster_note_stack},
+	{.key = "accelerator",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(accelerator),
+	 .value = "auto",
+	 .help = "cuda for a GPU stack, cpu for one without; auto looks at hosts and requests",
+	 .choices = WORDS("auto", "cuda", "cpu")},
+	MAP_ROW(mirrors),
+	MAP_ROW(image),
+	MAP_ROW(build),
+	MAP_ROW(container),
+	YAML_ROWS_END,
+};
+#undef MAP_ROW
+#undef AT
 
 bool cluster_has_no_stack(const struct cluster *cluster)
 {
 	return cluster->has_stack && !cluster->stack[0] && strcmp(cluster->image.base, "auto") != 0;
 }
 
-void cluster_init(const char *path, struct arena *arena, struct cluster *cluster)
+static int start_cluster(struct cluster *cluster, const char *path, struct arena *arena,
+			 struct error *err)
 {
-	static const struct yaml empty = {.kind = YAML_MAP};
-	struct error ignored = {0};
-	struct loader l = {arena, cluster, &ignored};
-
 	*cluster = (struct cluster){.path = arena_strdup(arena, path),
 				    .folder = path_folder(arena, path)};
-	load_top(&l, &empty);
-	load_ssh(&l, &empty);
-	load_registry(&l, &empty);
-	load_mirrors(&l, &empty);
-	load_image(&l, &empty);
-	load_build(&l, &empty);
-	load_container(&l, &empty);
+	return yaml_defaults(cluster_rows, cluster, cluster, arena, err);
+}
+
+void cluster_init(const char *path, struct arena *arena, struct cluster *cluster)
+{
+	struct error ignored = {0};
+
+	start_cluster(cluster, path, arena, &ignored);
 }
 
 int cluster_load(const char *path, struct arena *arena, struct cluster *cluster, struct error *err)
 {
-	struct loader l = {arena, cluster, err};
 	struct yaml *root;
 
-	*cluster = (struct cluster){.path = arena_strdup(arena, path),
-				    .folder = path_folder(arena, path)};
+	if (start_cluster(cluster, path, arena, err) < 0)
+		return -1;
 	if (!file_exists(path))
 		return error_set(
 			err, ERROR_USAGE,
 			"there is no %s; 'ringup lab up' makes one for a practice cluster on this machine, and -f names another file",
 			path);
-	if (yaml_load(path, arena, &root, err) < 0 || load_top(&l, root) < 0 ||
-	    load_ssh(&l, root) < 0 || load_hosts(&l, root) < 0 || load_registry(&l, root) < 0 ||
-	    load_mirrors(&l, root) < 0 || load_image(&l, root) < 0 || load_build(&l, root) < 0 ||
-	    load_container(&l, root) < 0)
-		return -1;
-	return 0;
+	return yaml_load(path, arena, &root, err) < 0
+		       ? -1
+		       : yaml_read(cluster_rows, "the file", root, cluster, cluster, arena, err);
 }
 
 const char *cluster_path(const struct cluster *cluster, const char *path, struct arena *arena)

@@ -9,18 +9,17 @@
 #ifndef PLAN_CLUSTER_H
 #define PLAN_CLUSTER_H
 
-#include "core/arena.h"
-#include "core/error.h"
+#include "core/yaml_rows.h"
 
 #define CLUSTER_HOSTS_MAX 4096
 
 struct host {
-	const char *name;    /* as the file spells it; what tables and errors print */
-	const char *address; /* what is connected to */
+	const char *name;    /* as in the file; tables and errors print it */
+	const char *address; /* to connect to */
 	const char *user;
 	int port;
 	int slots;	  /* ranks started on it; 0: as many as GPUs, or 1 */
-	const char *gpus; /* "all", "0,1", or "" for container.gpus */
+	const char *gpus; /* "all", "none", "0,1", or "" for container.gpus */
 	const char *arch; /* "" unless pinned */
 };
 
@@ -88,18 +87,21 @@ struct cluster {
 };
 
 /*
+ * Every key of the file: its kind, default and meaning, and where it goes in struct cluster. A new
+ * key is a member of a struct above, a row in cluster.c and a line in docs/cluster.yaml.md.
+ */
+extern const struct yaml_row cluster_rows[];
+
+/*
  * Reads and checks the file. Every error is ERROR_USAGE and begins with file:line:column; unknown
  * keys name the nearest known one.
  */
 int cluster_load(const char *path, struct arena *arena, struct cluster *cluster, struct error *err);
 
-/*
- * A cluster of no hosts with all defaults, where no file is needed; `path` is where one would be.
- */
+/* A cluster without hosts and with all defaults, where no file is needed; `path` is where it would be. */
 void cluster_init(const char *path, struct arena *arena, struct cluster *cluster);
 
-/* Whether the image has no stack of ours: `stack` is there and empty, and `image.base` names an
- * image. */
+/* Whether ringup adds no stack: `stack` is there and empty, and `image.base` names an image. */
 bool cluster_has_no_stack(const struct cluster *cluster);
 
 /* A path from the file: "~/" expanded, relative ones taken from the file's folder. */
@@ -108,6 +110,9 @@ const char *cluster_path(const struct cluster *cluster, const char *path, struct
 /* .ringup/RELATIVE beside the file: keys, facts, journal, last report. */
 const char *cluster_state_path(const struct cluster *cluster, const char *relative,
 			       struct arena *arena);
+
+/* A host that the file does not name: the defaults of an entry of `hosts`, without an address. */
+void cluster_init_host(const struct cluster *cluster, struct arena *arena, struct host *host);
 
 /* The host with this name or address, or NULL. */
 const struct host *cluster_host(const struct cluster *cluster, const char *name);

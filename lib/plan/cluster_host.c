@@ -53,11 +53,11 @@ int cluster_host_named(const struct cluster *cluster, const char *text, struct a
 	const struct host *known = cluster_host(cluster, text);
 	char *address = arena_strdup(arena, text), *at = strrchr(address, '@');
 
-	*host = known ? *known
-		      : (struct host){
-				.user = cluster->ssh.user, .port = 22, .gpus = "", .arch = ""};
-	if (known)
+	if (known) {
+		*host = *known;
 		return 0;
+	}
+	cluster_init_host(cluster, arena, host);
 	if (at) {
 		*at = '\0';
 		host->user = address;

@@ -345,55 +345,29 @@ static void mark_images(struct model *model)
 
 /* --- conflicts.csv ------------------------------------------------------------------------ */
 
-/* One condition, "horovod<=0.28.1" or "horovod"; false when it is on something else. */
-static bool read_condition(struct model *model, const char *text, size_t length,
-			   struct condition *condition)
-{
-	char *copy = arena_strndup(model->arena, text, length);
-	size_t name = strspn(copy, "abcdefghijklmnopqrstuvwxyz0123456789_-");
-	struct needs *needs = ARENA_NEW(model->arena, struct needs);
-	struct error ignored = {0};
-
-	*condition = (struct condition){
-		.component = component_by_name(arena_strndup(model->arena, copy, name))};
-	if (condition->component == COMPONENT_NONE)
-		return false;
-	if (!copy[name])
-		return true;
-	/* a name before each alternative reads better: openmpi==2.1.3|==2.1.4 */
-	if (needs_parse(copy + name, model->arena, needs, &ignored) < 0)
-		return false;
-	condition->needs = needs;
-	return true;
-}
-
+/* False when a condition is on something else than a component, or cannot be read. */
 static bool read_conflict(struct model *model, const struct table *table, size_t row,
 			  struct conflict_rule *rule)
 {
-	const char *at = table_cell(table, row, "when");
+	const char *when = table_cell(table, row, "when");
 
 	*rule = (struct conflict_rule){
 		.id = table_cell(table, row, "id"),
-		.text = at,
+		.text = when,
 		.symptom = table_cell(table, row, "symptom"),
 		.fix = table_cell(table, row, "fix"),
 		.source = table_cell(table, row, "source"),
 		.refuses = strcmp(table_cell(table, row, "effect"), "refuse") == 0,
 	};
-	while (*at) {
-		size_t length = strcspn(at, "&"), trimmed = length;
-		struct condition *condition = &rule->conditions[rule->condition_count];
+	conditions_read(when, model->arena, &rule->conditions);
+	for (size_t i = 0; i < rule->conditions.count; i++) {
+		const struct condition *condition = &rule->conditions.list[i];
 
-		while (trimmed && at[trimmed - 1] == ' ')
-			trimmed--;
-		if (rule->condition_count++ == CONDITIONS_MAX ||
-		    !read_condition(model, at, trimmed, condition))
+		if (condition->component == COMPONENT_NONE || condition->mistake)
 			return false;
 		rule->components |= COMPONENT_BIT(condition->component);
-		at += length;
-		at += strspn(at, "& ");
 	}
-	return rule->condition_count > 0;
+	return rule->conditions.count > 0;
 }
 
 static void read_conflicts(struct model *model)
@@ -417,11 +391,13 @@ static void read_conflicts(struct model *model)
 
 static bool passes(const struct conflict_rule *rule, const struct value *value)
 {
-	for (size_t i = 0; i < rule->condition_count; i++)
-		if (rule->conditions[i].component == value->component &&
-		    rule->conditions[i].needs &&
-		    !needs_admit(rule->conditions[i].needs, value->version))
+	for (size_t i = 0; i < rule->conditions.count; i++) {
+		const struct condition *condition = &rule->conditions.list[i];
+
+		if (condition->component == value->component && condition->needs &&
+		    !needs_admit(condition->needs, value->version))
 			return false;
+	}
 	return true;
 }
 

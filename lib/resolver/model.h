@@ -9,6 +9,7 @@
 #define RESOLVER_MODEL_H
 
 #include "resolver/catalog.h"
+#include "resolver/conditions.h"
 #include "plan/component.h"
 #include "plan/version.h"
 
@@ -41,23 +42,15 @@ struct domain {
 	struct value *values; /* in the order of preference */
 };
 
-struct condition {
-	enum component component;
-	const struct needs *needs; /* NULL: any version */
-};
-
-#define CONDITIONS_MAX 6
-
 /* A row of conflicts.csv whose conditions are all on components. */
 struct conflict_rule {
 	const char *id, *text; /* `when`, as it is written */
 	const char *symptom, *fix, *source;
 	bool refuses; /* false: only warned about */
 	uint32_t components;
-	size_t condition_count;
-	struct condition conditions[CONDITIONS_MAX];
-	uint64_t
-		*passing[COMPONENT_COUNT]; /* of a pair that refuses: bit per value that it is on */
+	struct conditions conditions;
+	/* of a pair that refuses: bit per value that it is on */
+	uint64_t *passing[COMPONENT_COUNT];
 };
 
 struct model {

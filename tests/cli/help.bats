@@ -58,6 +58,60 @@ commands() {
 	done
 }
 
+@test "help cluster.yaml: every key with its default and its meaning" {
+	apart ringup help cluster.yaml
+	says 0
+	[ ! -s ../err ]
+	grep -qxF 'container.sshd_port: 9435' ../out
+	grep -qxF 'container.capabilities: [compute, utility]' ../out
+	grep -qxF "registry.namespace: (the cluster's name)" ../out
+	grep -qxF 'hosts[].address: (required)' ../out
+	grep -qxF 'image.files[].to: (required)' ../out
+	# a key in one line, its meaning in the next
+	awk 'NR > 3 && (NR % 2 == 0 ? !/^[a-z]/ : !/^    [^ ]/) { print; bad = 1 } END { exit bad }' ../out
+	awk 'length($0) > 100 { print; bad = 1 } END { exit bad }' ../out
+	sed -n 's/^\([][a-z_.]*\): .*/\1/p' ../out >../keys
+	apart ringup --json help cluster.yaml
+	says 0
+	json '[k["key"] for k in d["keys"]] == open("../keys").read().split()'
+	json '{"key": "ssh.user", "default": "root", "help": "user to log in as on every host"} in d["keys"]'
+	json 'all(("default" in k) != ("note" in k) and k["help"] for k in d["keys"])'
+}
+
+@test "a default of help cluster.yaml, written into the file, changes nothing" {
+	printf 'hosts: [a]\n' >bare.yaml
+	ringup --json help cluster.yaml >keys.json
+	python3 - >written.yaml <<-'END'
+		import json
+
+		def put(tree, before=""):
+		    for name, value in tree.items():
+		        print(before + name + ":" + ("" if isinstance(value, dict) else " " + value))
+		        if isinstance(value, dict):
+		            put(value, before + "  ")
+
+		tree = {"hosts": "[a]"}
+		for key in json.load(open("keys.json"))["keys"]:
+		    if "default" in key and "[]" not in key["key"]:
+		        *way, last = key["key"].split(".")
+		        where = tree
+		        for name in way:
+		            where = where.setdefault(name, {})
+		        where[last] = key["default"]
+		put(tree)
+	END
+	grep -qxF '  capabilities: [compute, utility]' written.yaml
+	for command in recipe 'resolve --no-lock'; do
+		read -ra words <<<"$command"
+		apart ringup -f bare.yaml "${words[@]}"
+		says 0
+		cp ../out ../bare
+		apart ringup -f written.yaml "${words[@]}"
+		says 0
+		cmp ../out ../bare
+	done
+}
+
 @test "every documented command is there, and every command is documented" {
 	for command in $(commands); do
 		grep -qw -- "$command" "$ROOT/docs/cli.md" || { echo "docs/cli.md does not name $command"; false; }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Warnings of conflicts.csv that take more than the stack: a condition on what the hosts have,
- * which the search does not know of.
+ * Warnings of conflicts.csv that depend on more than the stack: on something that the hosts have and
+ * the search does not know.
  */
 #include "resolver/explain/reason.h"
+#include "resolver/conditions.h"
 
 #include <string.h>
 
@@ -54,34 +55,20 @@ static bool stack_holds(const struct search *s, enum component c, const struct n
 	return value && (!needs || needs_admit(needs, value->version));
 }
 
-static bool host_notes_condition_holds(struct hosts *hosts, const char *text)
-{
-	struct arena *arena = hosts->search->model->arena;
-	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-");
-	const char *name = arena_strndup(arena, text, length);
-	enum component c = component_by_name(name);
-	struct needs *needs = text[length] ? ARENA_NEW(arena, struct needs) : NULL;
-	struct error ignored = {0};
-
-	if (needs && needs_parse(text + length, arena, needs, &ignored) < 0)
-		return false;
-	return c == COMPONENT_NONE ? host_holds(hosts, name, needs)
-				   : stack_holds(hosts->search, c, needs);
-}
-
 /* Whether all conditions of "openmpi<5 & horovod & infiniband" hold. */
 static bool all_hold(struct hosts *hosts, const char *when)
 {
-	while (*when) {
-		size_t length = strcspn(when, "&"), trimmed = length;
+	struct conditions conditions;
 
-		while (trimmed && when[trimmed - 1] == ' ')
-			trimmed--;
-		if (!host_notes_condition_holds(
-			    hosts, arena_strndup(hosts->search->model->arena, when, trimmed)))
+	conditions_read(when, hosts->search->model->arena, &conditions);
+	for (size_t i = 0; i < conditions.count; i++) {
+		const struct condition *condition = &conditions.list[i];
+
+		if (condition->mistake ||
+		    !(condition->component == COMPONENT_NONE
+			      ? host_holds(hosts, condition->name, condition->needs)
+			      : stack_holds(hosts->search, condition->component, condition->needs)))
 			return false;
-		when += length;
-		when += strspn(when, "& ");
 	}
 	return true;
 }

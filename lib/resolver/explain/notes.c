@@ -119,8 +119,8 @@ static bool has_driver(const struct search *s, const struct needs *needs)
 
 static bool notes_holds(const struct search *s, const struct conflict_rule *rule)
 {
-	for (size_t i = 0; i < rule->condition_count; i++) {
-		const struct condition *condition = &rule->conditions[i];
+	for (size_t i = 0; i < rule->conditions.count; i++) {
+		const struct condition *condition = &rule->conditions.list[i];
 		const struct value *value = s->now.chosen[condition->component];
 
 		if (condition->component == COMPONENT_DRIVER && has_driver(s, condition->needs))

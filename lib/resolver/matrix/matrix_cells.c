@@ -3,6 +3,7 @@
 #include "resolver/matrix/matrix.h"
 
 #include "core/str.h"
+#include "resolver/conditions.h"
 
 #include <string.h>
 
@@ -38,22 +39,15 @@ static bool needs_fit(const struct matrix_question *ask, struct arena *arena, co
 	return false;
 }
 
-/* "openmpi==3.1.3 & horovod": the part on the component without its name; NULL: none is. */
+/* "openmpi==3.1.3 & horovod": the versions of the component, "" for any; NULL: none is on it. */
 static const char *condition_on(struct arena *arena, const char *when, const char *name)
 {
-	size_t length = strlen(name);
+	struct conditions conditions;
 
-	while (*when) {
-		size_t whole = strcspn(when, "&"), used = whole;
-
-		while (used && when[used - 1] == ' ')
-			used--;
-		if (used >= length && strncmp(when, name, length) == 0 &&
-		    (used == length || matrix_cell_is_needs(when + length)))
-			return arena_strndup(arena, when + length, used - length);
-		when += whole;
-		when += strspn(when, "& ");
-	}
+	conditions_read(when, arena, &conditions);
+	for (size_t i = 0; i < conditions.count; i++)
+		if (strcmp(conditions.list[i].name, name) == 0)
+			return conditions.list[i].versions;
 	return NULL;
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Every row of the catalog, looked at one by one: what `make lint` does for ours, for any. */
+/*
+ * Looks at every row of a catalog, one by one: the installed one (`make lint` does that) or a person's own.
+ */
 #include "resolver/matrix/matrix.h"
 
 #include "core/str.h"
 #include "plan/version.h"
+#include "resolver/conditions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -144,38 +147,27 @@ static void check_os(struct check *c)
 
 /* --- conflicts.csv -------------------------------------------------------------------------- */
 
-/* What resolve cannot read it passes over without a word: "openmpi=4.1.*" would never hold. */
-static void check_condition(struct check *c, const char *text)
+/* Resolve ignores a row with a condition that it cannot read, such as "openmpi=4.1.*". */
+static void check_condition(struct check *c, const struct condition *condition)
 {
-	size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-");
-	const char *name = arena_strndup(c->arena, text, length);
-	struct error why = {0};
-	struct needs needs;
-
-	if (!length)
-		matrix_check_find(c, "when: '%s' begins with no name", text);
-	else if (component_by_name(name) != COMPONENT_NONE && text[length] &&
-		 needs_parse(text + length, c->arena, &needs, &why) < 0)
-		matrix_check_find(c, "when: %s", why.text);
+	if (!*condition->name)
+		matrix_check_find(c, "when: '%s' begins with no name", condition->text);
+	else if (condition->component != COMPONENT_NONE && condition->mistake)
+		matrix_check_find(c, "when: %s", condition->mistake);
 }
 
 static void check_conflict(struct check *c)
 {
-	const char *at = cell(c, "when"), *effect = cell(c, "effect");
+	const char *effect = cell(c, "effect");
+	struct conditions conditions;
 
 	if (strcmp(effect, "refuse") != 0 && strcmp(effect, "warn") != 0)
 		matrix_check_find(c, "effect '%s' is neither refuse nor warn", effect);
-	if (!*at)
+	conditions_read(cell(c, "when"), c->arena, &conditions);
+	if (!conditions.count)
 		matrix_check_find(c, "no condition in `when`");
-	while (*at) {
-		size_t length = strcspn(at, "&"), used = length;
-
-		while (used && at[used - 1] == ' ')
-			used--;
-		check_condition(c, arena_strndup(c->arena, at, used));
-		at += length;
-		at += strspn(at, "& ");
-	}
+	for (size_t i = 0; i < conditions.count; i++)
+		check_condition(c, &conditions.list[i]);
 }
 
 /* --- the same fact twice -------------------------------------------------------------------- */

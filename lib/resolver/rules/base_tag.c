@@ -2,6 +2,7 @@
 #include "resolver/rules/base_tag.h"
 
 #include "core/str.h"
+#include "resolver/conditions.h"
 #include "plan/version.h"
 
 #include <string.h>
@@ -67,35 +68,27 @@ static const char *nearest_tag(const struct table *images, const char *tag, stru
 
 /* --- conflicts.csv: "image==latest", "image & cuda<11" -------------------------------------- */
 
-static bool base_tag_condition_holds(const char *text, const char *tag, struct arena *arena)
+static bool base_tag_condition_holds(const struct condition *condition, const char *cuda,
+				     const char *tag)
 {
-	const char *cuda = cuda_of(tag, arena);
-	struct error ignored = {0};
-	struct needs needs;
-
-	if (starts_with(text, "image=="))
-		return strcmp(text + strlen("image=="), tag) == 0;
-	if (strcmp(text, "image") == 0)
-		return true;
-	return starts_with(text, "cuda") && *cuda &&
-	       needs_parse(text + strlen("cuda"), arena, &needs, &ignored) == 0 &&
-	       needs_admit(&needs, cuda);
+	if (strcmp(condition->name, "image") == 0)
+		return !*condition->versions || (starts_with(condition->versions, "==") &&
+						 strcmp(condition->versions + 2, tag) == 0);
+	return strcmp(condition->name, "cuda") == 0 && *cuda && !condition->mistake &&
+	       (!condition->needs || needs_admit(condition->needs, cuda));
 }
 
 static bool row_holds(const char *when, const char *tag, struct arena *arena)
 {
+	const char *cuda = cuda_of(tag, arena);
+	struct conditions conditions;
+
 	if (!starts_with(when, "image"))
 		return false;
-	while (*when) {
-		size_t length = strcspn(when, "&"), trimmed = length;
-
-		while (trimmed && when[trimmed - 1] == ' ')
-			trimmed--;
-		if (!base_tag_condition_holds(arena_strndup(arena, when, trimmed), tag, arena))
+	conditions_read(when, arena, &conditions);
+	for (size_t i = 0; i < conditions.count; i++)
+		if (!base_tag_condition_holds(&conditions.list[i], cuda, tag))
 			return false;
-		when += length;
-		when += strspn(when, "& ");
-	}
 	return true;
 }
 

@@ -99,12 +99,14 @@ static bool pin_passes(const struct search *s, int c, size_t rule)
 
 		if (!(s->active >> i & 1) || !unit->is_pin || (int)unit->component != c)
 			continue;
-		for (size_t k = 0; k < conflict->condition_count; k++)
-			if ((int)conflict->conditions[k].component == c &&
-			    conflict->conditions[k].needs &&
-			    !needs_admit(conflict->conditions[k].needs,
+		for (size_t k = 0; k < conflict->conditions.count; k++) {
+			const struct condition *condition = &conflict->conditions.list[k];
+
+			if ((int)condition->component == c && condition->needs &&
+			    !needs_admit(condition->needs,
 					 unit->driver ? unit->driver : unit->product))
 				passes = false;
+		}
 		if (passes)
 			return true;
 	}

@@ -34,8 +34,8 @@ static bool set_entails(const struct search *s, uint64_t set, const struct condi
 
 static bool set_breaks(const struct search *s, uint64_t set, const struct conflict_rule *rule)
 {
-	for (size_t i = 0; i < rule->condition_count; i++)
-		if (!set_entails(s, set, &rule->conditions[i]))
+	for (size_t i = 0; i < rule->conditions.count; i++)
+		if (!set_entails(s, set, &rule->conditions.list[i]))
 			return false;
 	return true;
 }
@@ -47,7 +47,7 @@ const struct conflict_rule *known_conflict(const struct search *s, uint64_t set)
 	for (size_t k = 0; k < s->model->conflict_count; k++) {
 		const struct conflict_rule *rule = &s->model->conflicts[k];
 
-		if (rule->refuses && (!found || rule->condition_count > found->condition_count) &&
+		if (rule->refuses && (!found || rule->conditions.count > found->conditions.count) &&
 		    set_breaks(s, set, rule))
 			found = rule;
 	}
@@ -66,8 +66,8 @@ const char *known_sentence(const struct conflict_rule *rule, struct arena *arena
 static const char *leaves(struct search *s, size_t unit, const struct conflict_rule *rule,
 			  const char **source)
 {
-	for (size_t i = 0; i < rule->condition_count; i++) {
-		const struct condition *condition = &rule->conditions[i];
+	for (size_t i = 0; i < rule->conditions.count; i++) {
+		const struct condition *condition = &rule->conditions.list[i];
 		const char *text = condition->needs ? pivot_leaves(s, unit, condition->component,
 								   condition->needs, source)
 						    : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* YAML with places: keys, types, and what is refused. */
+/* YAML with places, and what is refused. test_yaml_rows.c reads it into structs. */
 #include "tests/unit/support.h"
 
 #include "core/yaml.h"
@@ -154,125 +154,6 @@ static void test_too_many_values(void **state)
 	assert_place(err.text);
 }
 
-static void test_check_keys(void **state)
-{
-	static const char *const keys[] = {"name", "hosts", "registry", NULL};
-	struct error err = {0};
-
-	assert_fine(
-		yaml_check_keys(parse(*state, "name: a\nhosts: [b]\n"), "the file", keys, &err));
-	assert_fails(yaml_check_keys(parse(*state, "name: a\n  \nregisty: {}\n"), "the file", keys,
-				     &err),
-		     ERROR_USAGE, "c.yaml:3:1: unknown key 'registy' in the file");
-	assert_has(err.text, "did you mean 'registry'?");
-	assert_fails(yaml_check_keys(parse(*state, "kubernetes: a\n"), "the file", keys, &err),
-		     ERROR_USAGE, "known keys: name hosts registry");
-	assert_fails(yaml_check_keys(parse(*state, "[a]"), "the file", keys, &err), ERROR_USAGE,
-		     "c.yaml:1:1: the file must be a map");
-}
-
-static void test_numbers(void **state)
-{
-	struct yaml *root = parse(*state, "a: 22\nb: 0\nc: 70000\nd: x\ne: 1.5\nf: [1]\n"
-					  "g: 99999999999999999999\nh: 0x10\ni: ''\nj: 5 \n");
-	static const char *const bad[] = {"b", "c", "d", "e", "f", "g", "h", "i"};
-	struct error err = {0};
-	int value = 7;
-
-	assert_fine(yaml_get_int(root, "a", 1, 65535, &value, &err));
-	assert_int_equal(value, 22);
-	assert_fine(yaml_get_int(root, "none", 1, 65535, &value, &err));
-	assert_int_equal(value, 22);
-	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		assert_fails(yaml_get_int(root, bad[i], 1, 65535, &value, &err), ERROR_USAGE,
-			     "must be a whole number");
-		assert_place(err.text);
-		assert_int_equal(value, 22);
-	}
-	assert_fine(yaml_get_int(root, "j", 1, 9, &value, &err));
-	assert_int_equal(value, 5);
-}
-
-static void test_booleans(void **state)
-{
-	struct yaml *root = parse(*state, "a: true\nb: false\nc: yes\nd: [true]\ne: True\n");
-	struct error err = {0};
-	bool value = false;
-
-	assert_fine(yaml_get_bool(root, "a", &value, &err));
-	assert_true(value);
-	assert_fine(yaml_get_bool(root, "b", &value, &err));
-	assert_false(value);
-	assert_fails(yaml_get_bool(root, "c", &value, &err), ERROR_USAGE, "true or false");
-	assert_fails(yaml_get_bool(root, "d", &value, &err), ERROR_USAGE, "c.yaml:4:4: ");
-	assert_fails(yaml_get_bool(root, "e", &value, &err), ERROR_USAGE, "true or false");
-}
-
-static void test_words_and_pairs(void **state)
-{
-	struct scratch *s = *state;
-	static const char *const defaults[] = {"d", NULL};
-	struct yaml *root = parse(s, "one: a\nmany: [a, b, 3]\nempty: []\nnested: [a, [b]]\n"
-				     "map: {x: 1}\npairs: {B: 2, A: b c, E: ''}\nbad: {x: [1]}\n");
-	const char *const *words = defaults;
-	struct error err = {0};
-
-	assert_fine(yaml_get_words(root, "none", &s->arena, &words, &err));
-	assert_ptr_equal(words, defaults);
-	assert_fine(yaml_get_words(root, "one", &s->arena, &words, &err));
-	assert_string_equal(words[0], "a");
-	assert_null(words[1]);
-	assert_fine(yaml_get_words(root, "many", &s->arena, &words, &err));
-	assert_string_equal(words[2], "3");
-	assert_null(words[3]);
-	assert_fails(yaml_get_words(root, "nested", &s->arena, &words, &err), ERROR_USAGE,
-		     "c.yaml:4:13: ");
-	assert_fails(yaml_get_words(root, "map", &s->arena, &words, &err), ERROR_USAGE,
-		     "list of words");
-	assert_fine(yaml_get_pairs(root, "pairs", &s->arena, &words, &err));
-	assert_string_equal(words[0], "B=2");
-	assert_string_equal(words[1], "A=b c");
-	assert_string_equal(words[2], "E=");
-	assert_null(words[3]);
-	assert_fails(yaml_get_pairs(root, "bad", &s->arena, &words, &err), ERROR_USAGE, "'bad.x'");
-	assert_fails(yaml_get_pairs(root, "many", &s->arena, &words, &err), ERROR_USAGE, "a map");
-}
-
-/* An empty list says "none"; only a missing key means the default. */
-static void test_empty_list_is_an_answer(void **state)
-{
-	struct scratch *s = *state;
-	static const char *const defaults[] = {"d", NULL};
-	struct yaml *root = parse(s, "empty: []\nnothing: {}\n");
-	const char *const *words = defaults;
-	struct error err = {0};
-
-	assert_fine(yaml_get_words(root, "empty", &s->arena, &words, &err));
-	assert_null(words[0]);
-	words = defaults;
-	assert_fine(yaml_get_pairs(root, "nothing", &s->arena, &words, &err));
-	assert_null(words[0]);
-}
-
-static void test_maps_and_texts(void **state)
-{
-	struct yaml *root = parse(*state, "m: {a: 1}\nl: [1]\nt: x\nn: ~\n");
-	const char *text = "kept";
-	struct error err = {0};
-	struct yaml *map;
-
-	assert_fine(yaml_get_map(root, "m", &map, &err));
-	assert_int_equal(map->count, 1);
-	assert_fine(yaml_get_map(root, "n", &map, &err));
-	assert_null(map);
-	assert_fails(yaml_get_map(root, "l", &map, &err), ERROR_USAGE, "c.yaml:2:4: 'l' must be");
-	assert_fine(yaml_get_text(root, "n", &text, &err));
-	assert_string_equal(text, "kept");
-	assert_fine(yaml_get_text(root, "t", &text, &err));
-	assert_string_equal(text, "x");
-	assert_fails(yaml_get_text(root, "m", &text, &err), ERROR_USAGE, "c.yaml:1:4: 'm' must be");
-}
-
 static void test_load(void **state)
 {
 	struct scratch *s = *state;
@@ -296,12 +177,6 @@ int main(void)
 		SCRATCH_TEST(test_bad),
 		SCRATCH_TEST(test_depth),
 		SCRATCH_TEST(test_too_many_values),
-		SCRATCH_TEST(test_check_keys),
-		SCRATCH_TEST(test_numbers),
-		SCRATCH_TEST(test_booleans),
-		SCRATCH_TEST(test_words_and_pairs),
-		SCRATCH_TEST(test_empty_list_is_an_answer),
-		SCRATCH_TEST(test_maps_and_texts),
 		SCRATCH_TEST(test_load),
 	};
 

@@ -347,6 +347,51 @@ static void test_host_named(void **state)
 	}
 }
 
+/* Every default is of its key's kind, and every key says what its default and its meaning are. */
+static void test_rows(void **state)
+{
+	struct scratch *s = *state;
+	struct error err = {0};
+	struct cluster c = {.path = ""};
+	struct yaml_key *keys;
+	size_t count = yaml_keys(cluster_rows, &s->arena, &keys);
+
+	assert_fine(yaml_defaults(cluster_rows, &c, &c, &s->arena, &err));
+	for (size_t i = 0; i < count; i++) {
+		const struct yaml_row *row = keys[i].row;
+
+		if (!yaml_row_default(row) || (row->value && row->note))
+			fail_msg("%s: a value or a note, not both or neither", keys[i].path);
+		if (!row->help || strlen(row->help) > 80)
+			fail_msg("%s: no help, or longer than 80 letters", keys[i].path);
+		if (row->given && row->kind != YAML_ROW_TEXT)
+			fail_msg("%s: only a text can be given", keys[i].path);
+	}
+}
+
+/* Defaults that other keys give, with and without the maps that they stand in. */
+static void test_given_defaults(void **state)
+{
+	struct scratch *s = *state;
+	struct cluster c;
+	struct host host;
+
+	load(s, "hosts: [a, {address: b}]\nname: lab\nssh: {user: ops}\nimage: {base: x}\n", &c);
+	assert_string_equal(c.registry.namespace, "lab");
+	assert_string_equal(c.image.name, "lab");
+	assert_string_equal(c.hosts[0].user, "ops");
+	assert_string_equal(c.hosts[1].user, "ops");
+	assert_string_equal(c.hosts[1].name, "b");
+	cluster_init(in(s, "none.yaml"), &s->arena, &c);
+	assert_string_equal(c.registry.namespace, "ringup");
+	assert_int_equal(c.container.sshd_port, 9435);
+	assert_int_equal(c.host_count, 0);
+	cluster_init_host(&c, &s->arena, &host);
+	assert_string_equal(host.user, "root");
+	assert_int_equal(host.port, 22);
+	assert_string_equal(host.gpus, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -354,6 +399,7 @@ int main(void)
 		SCRATCH_TEST(test_json),	   SCRATCH_TEST(test_no_capabilities),
 		SCRATCH_TEST(test_errors),	   SCRATCH_TEST(test_missing_file),
 		SCRATCH_TEST(test_too_many_hosts), SCRATCH_TEST(test_host_named),
+		SCRATCH_TEST(test_rows),	   SCRATCH_TEST(test_given_defaults),
 	};
 
 	return cmocka_run_group_tests_name("cluster", tests, NULL, NULL);
