@@ -32,7 +32,7 @@ PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS = $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 LDFLAGS_ALL = $(SANFLAGS) -pthread -Wl,-z,relro,-z,now
 
-.PHONY: all deps demo test lint format san tsan bench fuzz install uninstall dist clean help FORCE
+.PHONY: all deps demo test test-all lint format san tsan bench fuzz install uninstall dist clean help FORCE
 
 all: $(O)/.deps ## build ringup and the worker into build/
 	$(Q)$(MAKE) --no-print-directory programs
@@ -106,9 +106,12 @@ demo: all ## the main job: lab up, up, bench (six verified ranks on three hosts)
 	@BUILD="$(O)" .ci/demo.sh
 
 SUITES ?= unit cli lab
-test: $(O)/.deps ## all tests: unit, cli and lab (SUITES="unit cli" for some)
+test: $(O)/.deps ## the tests of every day: unit, cli and lab (SUITES="unit cli" for some)
 	$(Q)$(MAKE) --no-print-directory programs unit-tests
 	$(Q)BUILD="$(O)" .ci/test.sh $(SUITES)
+
+test-all: $(O)/.deps ## all tests that need no GPU: those of 'make test', the long ones, and a bad network
+	$(Q)$(MAKE) --no-print-directory test SUITES="unit cli lab long fault"
 
 lint: $(O)/.deps ## format, layers, lengths, headers alone, shellcheck, banned calls, catalog, both compilers
 	$(Q)$(MAKE) --no-print-directory $(LISTS) $(O)/ringup
@@ -170,6 +173,6 @@ clean: ## remove what was built (a running lab keeps running: see 'ringup lab do
 	rm -rf build build-san build-fuzz build-tsan
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
 -include $(OBJS:.o=.d) $(WORKER_OBJS:.o=.d) $(UNIT_TESTS:%=%.d) $(LAB_PROGRAMS:%=%.d)

@@ -15,14 +15,14 @@ setup_file() {
 		[ ! -f "$path" ] || printf '%s\0' "$path"
 	done | xargs -0 cp -p --parents -t "$folder")
 	# what is compiled already stays so: objects and their lists, as old as they are
-	(cd "$root" && find "$name" \( -name '*.o' -o -name '*.d' -o -path '*/gen/*' -o -name flags -o -name .deps \) \
-		-print0 | xargs -0 cp -p --parents -t "$folder")
+	(cd "$root" && find "$name" -path "$name/seed" -prune -o -type f \( -name '*.o' -o -name '*.d' -o -path '*/gen/*' \
+		-o -name flags -o -name .deps \) -print0 | xargs -0 cp -p --parents -t "$folder")
 	cd "$folder"
 	sed -e 's/engine_none/engine_aaa/; s/"none"/"aaa"/; s/no containers: [^"]*/an engine of a test/' \
 		-e 's/\.rank = -1/.rank = 500/' deployer/engine/engine_none.c >deployer/engine/engine_aaa.c
 	sed -e 's/launcher_ssh/launcher_aaa/; s/ssh_words/aaa_words/; s/"ssh"/"aaa"/; s/\.rank = 10/.rank = 500/' \
 		deployer/launcher/launcher_ssh.c >deployer/launcher/launcher_aaa.c
-	make --no-print-directory ${MAKE_SAN:+SAN=1} "O=$name" CC="${CC:-gcc}" "$name/ringup" "$name/tests/deployer/test_engine" \
+	make --no-print-directory "O=$name" "SAN=$([[ $name != *-san ]] || echo 1)" CC="${CC:-gcc}" "$name/ringup" "$name/tests/deployer/test_engine" \
 		"$name/tests/deployer/test_launcher" "$name/tests/deployer/test_container" >make.log 2>&1 || {
 		cat make.log
 		return 1

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine_build ENGINE CONTEXT CACHE LAYOUT [DOCKER_HOST]: builds the Dockerfile of a folder as `ringup
- * build --engine` would build a recipe, and writes the image to LAYOUT. The base, whose name the
+ * engine_build ENGINE CONTEXT CACHE LAYOUT [DOCKER_HOST [WORD...]]: builds the Dockerfile of a folder as
+ * `ringup build --engine` would build a recipe, and writes the image to LAYOUT. With WORDs, such as
+ * ssh's, it is built on the machine that they reach, as with --on. DOCKER_HOST "" is the default. The base, whose name the
  * Dockerfile's FROM has, must lie in CACHE as a tar (ringup-base-tiny-1.tar for ringup-base-tiny:1).
  */
 #include "builder/build.h"
@@ -79,7 +80,13 @@ static int read_context(const char *folder, struct arena *arena, struct spec *sp
 
 static int build(char **words, struct arena *arena, struct error *err)
 {
-	struct build_options options = {.cache_folder = words[3], .engine = words[1]};
+	const struct build_host there = {
+		.name = "there", .reach = (const char *const *)(words[5] ? words + 6 : words + 5)};
+	struct build_options options = {
+		.cache_folder = words[3],
+		.engine = words[1],
+		.on = *there.reach ? &there : NULL,
+	};
 	struct descriptor manifest;
 	struct cluster cluster;
 	struct image image;

@@ -85,10 +85,10 @@ make_context() {
 	END
 }
 
-# engine ENGINE [DOCKER_HOST]: the image as lines in ENGINE.tree and its settings in ENGINE.config. What an
+# engine ENGINE [DOCKER_HOST [WORD...]]: the image as lines in ENGINE.tree and its settings in ENGINE.config. What an
 # engine mounts over while it runs steps is empty in its image, and is left out.
 engine() {
-	"$BUILD/tests/lab/engine_build" "$1" context "$WORK/cache/ringup" "$1" "${@:2}" >log 2>&1 3>&- 4>&- || { cat log && false; }
+	RINGUP_SHARE=$REPO "$BUILD/tests/lab/engine_build" "$1" context "$WORK/cache/ringup" "$1" "${@:2}" >log 2>&1 3>&- 4>&- || { cat log && false; }
 	flatten "$1" | grep -vE '^(etc|etc/(hostname|hosts|resolv.conf|mtab)|dev|dev/(console|pts|shm|mqueue)|proc|sys|run|run/.*) ' >"$1.tree"
 	flatten --config "$1" | grep -v io.buildah.version >"$1.config" && sed -i "s/,$//" "$1.config"
 }
@@ -148,6 +148,32 @@ same_as_native() {
 		same_as_native "$name"
 		podman rmi -af >/dev/null 2>&1
 	done
+}
+
+@test "Docker's image, built twice from nothing: same digest" {
+	engine_up
+	docker --host "unix://$RUN/docker.sock" system prune -af >/dev/null
+	mv docker docker.first
+	engine docker "unix://$RUN/docker.sock"
+	[ "$(digest docker)" = "$(digest docker.first)" ]
+}
+
+@test "on another machine with Docker, Buildah and Podman: the same, and nothing of it stays there" {
+	local name words
+	host_up
+	mv cache/ringup/native native.here # it came home: nothing would be left to do
+	words=(ssh -o BatchMode=yes -o StrictHostKeyChecking=yes -o "UserKnownHostsFile=$WORK/there/known_hosts"
+		-i "$WORK/there/key" -p "${HOST##*:}" root@127.0.0.1)
+	docker --host "unix://$RUN/docker.sock" system prune -af >/dev/null
+	for name in docker buildah podman; do
+		rm -rf cache/ringup/native "$name"
+		engine "$name" "" "${words[@]}"
+		same_as_native "$name"
+		[ -z "$(ls -A "$WORK/there/tmp")" ]
+	done
+	[ -z "$(docker --host "unix://$RUN/docker.sock" image ls -aq)" ]
+	[ -z "$(docker --host "unix://$RUN/docker.sock" ps -aq)" ]
+	[ -z "$(CONTAINERS_STORAGE_CONF=$WORK/there/storage.conf podman image ls -aq)" ]
 }
 
 @test "the same again from nothing with one processor and another umask, time zone and language: same digest" {

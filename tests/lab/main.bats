@@ -381,7 +381,7 @@ digest() {
 		mv "kept-$host" ".ringup/lab/$host/authorized_keys"
 	done
 	rm rsa rsa.pub rsa.yaml out
-	[ -z "$(find /tmp -maxdepth 1 -name 'ringup-ssh-*' -newer cluster.yaml)" ]
+	[ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'ringup-ssh-*' -newer cluster.yaml)" ]
 }
 
 @test "bench: a worker that cannot start is named with its host" {

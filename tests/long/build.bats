@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # Building for real: the native engine against Docker Engine, entry by entry; the same digest in different
-# surroundings; what a failed or interrupted build leaves. No hosts: a file of its own, a cache of its own.
+# surroundings; what a failed or interrupted build leaves. No hosts: a file of its own, a cache of its own. The
+# other engines build a tiny image in tests/lab/engines.bats.
 
 load ../lab/build_helper
 
@@ -87,28 +88,9 @@ cluster() {
 	grep -q '^workspace/empty 5 755 ' native.tree
 }
 
-@test "an engine's image, built twice from nothing: same digest" {
-	engine_up
-	docker --host "unix://$RUN/docker.sock" image ls -q --filter reference='ringup/*' | sort -u |
-		xargs docker --host "unix://$RUN/docker.sock" image rm -f >/dev/null
-	docker --host "unix://$RUN/docker.sock" system prune -af >/dev/null
-	rm -rf src && mkdir src && write_files
-	build -f docker.yaml build -o oci:docker2
-	[ "$(digest docker)" = "$(digest docker2)" ]
-	rm -rf docker2
-}
-
-@test "BuildKit: the same files" {
-	engine_up
-	sed 's/engine: docker/engine: buildkit/' docker.yaml >buildkit.yaml
-	docker --host "unix://$RUN/docker.sock" system prune -af >/dev/null
-	# Debian's client drives BuildKit by itself; another one may stand before it on PATH
-	PATH=/usr/bin:$PATH build -f buildkit.yaml build -o oci:buildkit
-	flatten buildkit | diff native.tree -
-}
-
 @test "BuildKit: a client that cannot drive it says what is missing" {
 	engine_up
+	sed 's/engine: docker/engine: buildkit/' docker.yaml >buildkit.yaml
 	mkdir -p newer
 	# a stand-in for a client of 23 or later without its plug-in
 	cat >newer/docker <<-'END'
@@ -123,17 +105,6 @@ cluster() {
 	PATH=$WORK/newer:$PATH run ringup -f buildkit.yaml build
 	[ "$status" = 1 ]
 	[[ "$output" == *"no buildx plug-in"* ]]
-}
-
-@test "Buildah and Podman: the same files, but for the empty ones that they mount on" {
-	mkdir -p storage
-	printf '[storage]\ndriver = "overlay"\nrunroot = "%s"\ngraphroot = "%s"\n' "$WORK/storage/run" "$WORK/storage/data" >storage.conf
-	export CONTAINERS_STORAGE_CONF=$WORK/storage.conf
-	for engine in buildah podman; do
-		build build --engine "$engine" -o "oci:$engine"
-		flatten "$engine" | grep -vE '^etc/(hostname|hosts|resolv.conf) file 755 0 0 [0-9]+ e3b0c44298fc' | diff native.tree -
-		podman rmi -af >/dev/null 2>&1
-	done
 }
 
 # elsewhere_begin ENGINE: a cache of its own, so that nothing is there yet.
@@ -166,19 +137,6 @@ elsewhere_begin() {
 	jq -e '.built == false' out
 }
 
-@test "--on HOST with Buildah and Podman" {
-	local engine
-	host_up
-	cd elsewhere
-	for engine in buildah podman; do
-		rm -rf cache/ringup/native
-		XDG_CACHE_HOME=$PWD/cache build build --on "$HOST" --engine "$engine" -o "oci:$engine"
-		flatten "$engine" | grep -vE '^etc/(hostname|hosts|resolv.conf) file 755 0 0 [0-9]+ e3b0c44298fc' | diff "$WORK/native.tree" -
-		[ -z "$(CONTAINERS_STORAGE_CONF=$WORK/there/storage.conf podman image ls -aq)" ]
-		[ -z "$(ls -A "$WORK/there/tmp")" ]
-	done
-}
-
 @test "--on HOST: a failed step and Ctrl-C leave nothing there; a host that is not trusted, or no engine" {
 	local pid status=0
 	host_up
@@ -192,7 +150,7 @@ elsewhere_begin() {
 	status=0
 	[ -z "$(docker --host "unix://$RUN/docker.sock" image ls -aq)" ]
 	# shellcheck disable=SC2012  # names of our own
-	ls -d /tmp/ringup-ssh-* >ssh.before 2>/dev/null || true
+	ls -d "$TMPDIR"/ringup-ssh-* >ssh.before 2>/dev/null || true
 	ringup build --on "$HOST" 2>log 3>&- 4>&- &
 	pid=$!
 	timeout 60 bash -c "until [ -n \"\$(docker --host unix://$RUN/docker.sock ps -q)\" ]; do sleep 0.1; done"
@@ -200,7 +158,7 @@ elsewhere_begin() {
 	wait "$pid" || status=$?
 	[ "$status" = 130 ]
 	# shellcheck disable=SC2012
-	ls -d /tmp/ringup-ssh-* 2>/dev/null | diff ssh.before - # its shared connection ends too
+	ls -d "$TMPDIR"/ringup-ssh-* 2>/dev/null | diff ssh.before - # its shared connection ends too
 	[ -z "$(docker --host "unix://$RUN/docker.sock" image ls -aq)" ]
 	[ -z "$(docker --host "unix://$RUN/docker.sock" ps -q)" ]
 	[ -z "$(ls -A "$WORK/there/tmp")" ]

@@ -23,7 +23,7 @@ cluster() {
 		name: lab
 		hosts: [a]
 		accelerator: cpu
-		stack: [openmpi, "os==debian12"]
+		stack: [python, "os==debian12"]
 		image: {name: train, apt: [tree]}
 	END
 	cat mirrors
