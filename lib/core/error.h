@@ -14,7 +14,7 @@
 
 #include "core/base.h"
 
-/* X(name, exit status): the statuses are DESIGN.md section 3's, one meaning each. */
+/* X(name, exit status): each status has one meaning, which README.md lists. */
 #define ERROR_KINDS(X)                                                                         \
 	X(FAILED, 1)	  /* something did not work                                         */ \
 	X(USAGE, 2)	  /* wrong command line or a bad input file                         */ \

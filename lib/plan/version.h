@@ -32,7 +32,7 @@ struct version_clause {
 
 /*
  * One REQ: `name`, or a name with clauses: ==1.2, ==1.2.*, >=1,<2, !=1.3, ~=1.4 (>= 1.4, == 1.*).
- * Source of the grammar: PEP 440, "Version specifiers", the part that DESIGN.md section 3 takes
+ * Source of the grammar: PEP 440, "Version specifiers", the part that requests take
  * over.
  */
 struct requirement {

@@ -252,7 +252,7 @@ accepted() {
 	END
 }
 
-@test "DESIGN.md's example is fine" {
+@test "an example with most keys is fine" {
 	mkdir src
 	echo x >src/x
 	accepted <<-'END'

@@ -17,7 +17,7 @@ static void test_set(void **state)
 	assert_string_equal(err.text, "later");
 }
 
-/* DESIGN.md, section 3: the kinds are the exit statuses. */
+/* The kinds are the exit statuses that README.md lists. */
 static void test_kinds_are_exit_statuses(void **state)
 {
 	(void)state;

@@ -68,7 +68,7 @@ static void test_docker_words(void **state)
 			c.config_hash));
 }
 
-/* DESIGN.md: safe by default. */
+/* Nothing is privileged or shared unless the file asks for it. */
 static void test_safe_by_default(void **state)
 {
 	struct scratch *s = *state;
@@ -85,7 +85,7 @@ static void test_safe_by_default(void **state)
 	assert_null(word_after(words, "--gpus"));
 }
 
-/* DESIGN.md section 6: docker's --gpus takes one CSV word with quotes of its own inside. */
+/* Docker's --gpus takes one CSV word with quotes of its own inside. */
 static const struct {
 	const char *yaml;
 	size_t member;

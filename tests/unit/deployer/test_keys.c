@@ -95,7 +95,7 @@ static void test_files(void **state)
 	assert_has(file_of(m, "sshd_config")->text, "PasswordAuthentication no\n");
 }
 
-/* DESIGN.md section 6: no generated file ever switches host key checking off. */
+/* No generated file ever switches host key checking off. */
 static void test_host_keys_are_always_checked(void **state)
 {
 	struct meshed *m = mesh(*state, YAML, 0);
