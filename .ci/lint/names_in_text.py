@@ -8,13 +8,14 @@ import re
 
 from house import C_TOKEN, files, finish, read
 
-OURS = re.compile(r"^(?:lib|builder|registry-client|deployer|cli|images|recipes|tests|bench|docs|\.ci)/")
+OURS = re.compile(r"^(?:lib|core|plan|resolver|oci|builder|registry-client|deployer|cli|images|recipes|tests|bench|docs|\.ci)/")
 SOURCE = re.compile(r"\.(?:c|h|sh|bash|py|bats|recipe|layout|csv)$")
 IDENTIFIER = re.compile(r"^([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?:\(\))?$")
 OPEN = re.compile(r"[A-Z*{<$]|\.\.\.")
 
 tracked = files(r".")
 base_names = {os.path.basename(path) for path in tracked}
+stems = {os.path.splitext(name)[0] for name in base_names}
 folders = {part for path in tracked for part in (os.path.dirname(path), os.path.dirname(os.path.dirname(path)))}
 words = set()
 for path in tracked:
@@ -32,14 +33,14 @@ def is_there(path):
 def wrong(span):
     """What is wrong with the text between two backticks, or None."""
     text = span.split(":")[0] if SOURCE.search(span.split(":")[0]) else span
-    if OPEN.search(text) or " " in text or text.startswith(("/", "~", ".ringup", "-")):
+    if OPEN.search(text) or " " in text or text.startswith(("/", "~", ".", "-")) and not text.startswith(".ci/"):
         return None
-    if "/" in text and (OURS.match(text) or OURS.match("lib/" + text) and SOURCE.search(text)):
+    if "/" in text and OURS.match(text):
         return None if is_there(text) else "there is no such file"
     if "/" not in text and SOURCE.search(text):
         return None if text in base_names else "there is no file of that name"
     name = IDENTIFIER.match(text)
-    if name and name.group(1) not in words:
+    if name and name.group(1) not in words | stems:
         return "nothing has that name"
     return None
 
