@@ -8,7 +8,7 @@
 #include "core/str.h"
 #include "core/temporary.h"
 #include "oci/rootfs_place.h"
-#include "oci/stream.h"
+#include "oci/layer/stream.h"
 
 #include <dirent.h>
 #include <errno.h>

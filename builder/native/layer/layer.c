@@ -7,7 +7,7 @@
 #include "core/file.h"
 #include "core/progress.h"
 #include "core/str.h"
-#include "oci/packer.h"
+#include "oci/layer/packer.h"
 
 #include <archive.h>
 #include <archive_entry.h>

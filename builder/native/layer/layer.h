@@ -5,7 +5,7 @@
  * The same tree gives the same bytes everywhere: sorted, numeric owners, whole seconds, no names of
  * users or hosts; extended attributes are pax records. Whiteouts are ".wh.NAME" and ".wh..wh..opq"
  * (OCI image-spec 1.1, layer.md). Blocks of zeros of LAYER_HOLE_BYTES are holes, wherever the file
- * system has its own. One pass: read, hash (diffID), compress, hash, write (oci/packer.h).
+ * system has its own. One pass: read, hash (diffID), compress, hash, write (oci/layer/packer.h).
  */
 #ifndef BUILDER_NATIVE_LAYER_LAYER_H
 #define BUILDER_NATIVE_LAYER_LAYER_H

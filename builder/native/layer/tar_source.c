@@ -4,7 +4,7 @@
 #include "core/arena.h"
 #include "core/clock.h"
 #include "core/file.h"
-#include "oci/gzip.h"
+#include "oci/layer/gzip.h"
 
 #include <archive.h>
 #include <errno.h>

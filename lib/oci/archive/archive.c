@@ -8,8 +8,8 @@
 #include "oci/known.h"
 #include "oci/layout.h"
 #include "oci/normalise.h"
-#include "oci/packer.h"
-#include "oci/unpack.h"
+#include "oci/layer/packer.h"
+#include "oci/layer/unpack.h"
 
 #include <archive.h>
 #include <archive_entry.h>

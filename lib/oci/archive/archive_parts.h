@@ -4,7 +4,7 @@
 #define OCI_ARCHIVE_ARCHIVE_PARTS_H
 
 #include "oci/archive/archive.h"
-#include "oci/unpack.h"
+#include "oci/layer/unpack.h"
 
 enum part_kind { PART_LAYER, PART_JSON, PART_LINK };
 

@@ -3,8 +3,8 @@
  * stream.h - a layer's plain bytes, unpacked and hashed by a thread of its own while the caller
  * works with those before. A ring of STREAM_SLOTS buffers lies between.
  */
-#ifndef OCI_STREAM_H
-#define OCI_STREAM_H
+#ifndef OCI_LAYER_STREAM_H
+#define OCI_LAYER_STREAM_H
 
 #include "core/digest.h"
 

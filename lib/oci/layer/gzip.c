@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "oci/gzip.h"
+#include "oci/layer/gzip.h"
 
 #include "core/arena.h"
 

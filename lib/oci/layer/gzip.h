@@ -14,8 +14,8 @@
  * same content came out with other (right, equally long) bytes, and level 3 differs between
  * processors. Level 0 packs /usr/lib 12 % larger than level 1.
  */
-#ifndef OCI_GZIP_H
-#define OCI_GZIP_H
+#ifndef OCI_LAYER_GZIP_H
+#define OCI_LAYER_GZIP_H
 
 #include "core/error.h"
 

@@ -6,8 +6,8 @@
  * whoever is free; finished blocks are hashed (blob digest) and written in their order by one
  * thread at a time. Memory is a fixed ring of blocks. With a single thread the reader does it all.
  */
-#ifndef OCI_PACKER_H
-#define OCI_PACKER_H
+#ifndef OCI_LAYER_PACKER_H
+#define OCI_LAYER_PACKER_H
 
 #include "oci/manifest.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "oci/stream.h"
+#include "oci/layer/stream.h"
 
 #include "core/arena.h"
 #include "core/clock.h"
 #include "core/file.h"
-#include "oci/unpack.h"
+#include "oci/layer/unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
