@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* FROM: another stage, nothing at all, a root filesystem, a layout, or an image of a registry. */
+#include "builder/native/layer/layer_disk.h"
 #include "builder/native/native_parts.h"
 
 #include "core/file.h"

@@ -2,6 +2,8 @@
 #include "builder/native/store.h"
 
 #include "builder/native/runtime/cgroup.h"
+#include "builder/native/layer/layer_disk.h"
+#include "builder/native/layer/layer_list.h"
 #include "builder/native/layer/tree_file.h"
 #include "core/file.h"
 #include "core/json.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layer.h - a tree as layers of an image, and a layer as a tree on disk.
+ * layer.h - a tree as layers of an image.
  *
  * The same tree gives the same bytes everywhere: sorted, numeric owners, whole seconds, no names of
  * users or hosts; extended attributes are pax records. Whiteouts are ".wh.NAME" and ".wh..wh..opq"
@@ -52,19 +52,5 @@ struct layer_rule {
  */
 int layer_write(const struct tree *tree, const char *layout_folder, const struct layer_rule *rule,
 		const char *title, struct layer_parts *parts, struct error *err);
-
-/*
- * Unpacks a tar stream, plain or gzip or zstd, into `folder` (made; on failure removed), owners,
- * modes, times and attributes as they are, whiteouts as overlayfs has them (tree.h). Entries that
- * would leave the folder are refused. When `diff_id` is not NULL the plain bytes must have that
- * digest.
- */
-int layer_unpack(const char *tar_path, const char *folder, const char *diff_id, struct error *err);
-
-/* Puts a sorted tree, content and all, into `folder` (made; on failure removed). */
-int layer_place(const struct tree *tree, const char *folder, struct error *err);
-
-/* The entries of a tar file, without their content, sorted. */
-int layer_list(const char *tar_path, struct tree *tree, struct error *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "builder/native/runtime/runtime.h"
 
+#include "builder/native/layer/layer_disk.h"
 #include "builder/native/runtime/runtime_config.h"
 #include "builder/native/runtime/userns.h"
 #include "core/file.h"

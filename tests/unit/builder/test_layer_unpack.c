@@ -2,6 +2,8 @@
 /* Hand-made tar files onto a disk: removals, what is damaged, and what wants to get out. */
 #include "tests/unit/builder/layer_support.h"
 
+#include <zstd.h>
+
 static const char *unpack(struct scratch *s, const char *tar)
 {
 	struct error err = {0};
@@ -79,6 +81,28 @@ static void test_removed_and_made(void **state)
 	path = tar_end(&tar);
 	assert_lines(unpack(s, path), arena_printf(&s->arena, "d 0755 0:0 .\n%s", expected));
 	assert_lines(describe_tar(s, path), expected);
+}
+
+/* A folder that only names imply, over its whiteout: the layers below have nothing in it. */
+static void test_implied_over_removed(void **state)
+{
+	struct scratch *s = *state;
+	struct made_tar tar = tar_make(s, "t.tar");
+
+	needs_root();
+	tar_file(&tar, ".wh.d", "");
+	tar_file(&tar, "d/e/x", "1");
+	tar_file(&tar, ".wh.f", "");
+	tar_file(&tar, "f/.wh..wh..opq", "");
+	tar_file(&tar, ".wh.g", "");
+	tar_file(&tar, "g/.wh.h", "");
+	assert_lines(unpack(s, tar_end(&tar)), "d 0755 0:0 .\n"
+					       "d 0755 0:0 d opaque\n"
+					       "d 0755 0:0 d/e\n"
+					       "- 0644 0:0 d/e/x 1\n"
+					       "d 0755 0:0 f opaque\n"
+					       "d 0755 0:0 g opaque\n"
+					       "w 0000 0:0 g/h\n");
 }
 
 static void test_later_entry_wins(void **state)
@@ -182,6 +206,36 @@ static void test_damaged(void **state)
 	put(s, "t.tar", "\x1f\x8b this is no gzip");
 	refused(s, tar, NULL, "t.tar: ");
 	refused(s, in(s, "missing"), NULL, "missing");
+}
+
+static void pack_zstd(struct scratch *s, const char *tar, const char *packed)
+{
+	struct error err = {0};
+	size_t length, room;
+	char *bytes, *out;
+
+	assert_fine(file_read(tar, 4 * MIB, &s->arena, &bytes, &length, &err));
+	room = ZSTD_compressBound(length);
+	out = arena_alloc(&s->arena, room);
+	length = ZSTD_compress(out, room, bytes, length, 1);
+	assert_false(ZSTD_isError(length));
+	assert_fine(file_write(packed, out, length, 0644, &err));
+}
+
+/* The digest is that of the plain bytes, however they are packed. */
+static void test_zstd_is_checked(void **state)
+{
+	struct scratch *s = *state;
+	const char *tar = make_big(s, "t.tar"), *packed = in(s, "t.packed");
+	char diff_id[DIGEST_TEXT_BYTES], wrong[DIGEST_TEXT_BYTES];
+	struct error err = {0};
+
+	assert_fine(digest_of_file(tar, diff_id, &err));
+	digest_of("x", 1, wrong);
+	pack_zstd(s, tar, packed);
+	assert_fine(layer_unpack(packed, in(s, "out"), diff_id, &err));
+	assert_fine(folder_remove(in(s, "out"), &err));
+	refused(s, packed, wrong, "is damaged: unpacked it has sha256:");
 }
 
 /* --- escapes -------------------------------------------------------------------------------- */
@@ -295,6 +349,27 @@ static void test_planted_links(void **state)
 	}
 }
 
+/* What is listed is refused by the same names as what is unpacked. */
+static void test_bad_names_are_not_listed(void **state)
+{
+	static const char *const names[] = {"../x", "a/../../x", ".wh.", "a/.wh..", ".wh..."};
+	struct scratch *s = *state;
+	struct error err;
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct made_tar tar = begin_escape(s);
+		const char *path;
+		struct tree tree;
+
+		tar_file(&tar, names[i], "");
+		path = tar_end(&tar);
+		refused(s, path, NULL, i < 2 ? "leads out of the layer" : "names nothing");
+		tree_init(&tree);
+		assert_fails(layer_list(path, &tree, &err), ERROR_FAILED, "t.tar: the ");
+		tree_release(&tree);
+	}
+}
+
 /* The link itself may be replaced. */
 static void test_link_replaced(void **state)
 {
@@ -347,12 +422,21 @@ static void test_folder_behind_link(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_removals),	     SCRATCH_TEST(test_removed_and_made),
-		SCRATCH_TEST(test_later_entry_wins), SCRATCH_TEST(test_overlay_attributes),
-		SCRATCH_TEST(test_damaged),	     SCRATCH_TEST(test_names_that_leave),
-		SCRATCH_TEST(test_absolute_names),   SCRATCH_TEST(test_hard_links_that_leave),
-		SCRATCH_TEST(test_planted_links),    SCRATCH_TEST(test_link_replaced),
-		SCRATCH_TEST(test_too_long),	     SCRATCH_TEST(test_folder_behind_link),
+		SCRATCH_TEST(test_removals),
+		SCRATCH_TEST(test_removed_and_made),
+		SCRATCH_TEST(test_later_entry_wins),
+		SCRATCH_TEST(test_overlay_attributes),
+		SCRATCH_TEST(test_damaged),
+		SCRATCH_TEST(test_names_that_leave),
+		SCRATCH_TEST(test_absolute_names),
+		SCRATCH_TEST(test_hard_links_that_leave),
+		SCRATCH_TEST(test_planted_links),
+		SCRATCH_TEST(test_link_replaced),
+		SCRATCH_TEST(test_too_long),
+		SCRATCH_TEST(test_folder_behind_link),
+		SCRATCH_TEST(test_implied_over_removed),
+		SCRATCH_TEST(test_zstd_is_checked),
+		SCRATCH_TEST(test_bad_names_are_not_listed),
 	};
 
 	umask(022);
