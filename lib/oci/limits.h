@@ -32,7 +32,6 @@
 #define KNOWN_DAYS_MAX 180 /* after the last time that somebody asked for one */
 
 /* docker-archive files */
-#define READ_BACK_BYTES (256 * KIB)
 #define ARCHIVE_ENTRIES_MAX 65536
 #define ARCHIVE_NAME_BYTES_MAX 512
 #define ARCHIVE_JSON_BYTES_MAX (4 * MIB)

@@ -4,6 +4,7 @@
 
 #include "core/digest.h"
 #include "oci/archive/archive.h"
+#include "oci/archive/export.h"
 #include "oci/layer/gzip.h"
 #include "oci/index.h"
 #include "oci/layout.h"
