@@ -76,4 +76,7 @@ const char *instruction_name(enum instruction_kind kind);
 int dockerfile_words(const char *text, const char *(*value)(void *arg, const char *name), void *arg,
 		     struct arena *arena, const char *const **words, const char **why);
 
+/* SOURCE_DATE_EPOCH as the Dockerfile's first ARG of that name has it; 0 when none does. */
+int64_t dockerfile_epoch(const struct dockerfile *dockerfile);
+
 #endif

@@ -32,7 +32,4 @@ struct native_options {
 int native_build(const struct spec *spec, const struct native_options *options, struct arena *arena,
 		 const char **layout, struct descriptor *manifest, struct error *err);
 
-/* SOURCE_DATE_EPOCH as the Dockerfile's first ARG of that name has it; 0 when none does. */
-int64_t dockerfile_epoch(const struct dockerfile *dockerfile);
-
 #endif

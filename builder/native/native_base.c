@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* FROM: another stage, nothing at all, a root filesystem, a layout, or an image of a registry. */
-#include "builder/native/layer/layer_disk.h"
-#include "builder/native/native_parts.h"
+#include "builder/native/native_base.h"
 
+#include "builder/native/layer/layer_disk.h"
+#include "builder/native/native_image.h"
 #include "core/file.h"
 #include "core/progress.h"
 #include "core/str.h"

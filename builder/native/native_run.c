@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* RUN: a step in a container, or the layer that it left last time. */
-#include "builder/native/native_parts.h"
+#include "builder/native/native_run.h"
 
 #include "builder/build_failure.h"
+#include "builder/native/native_image.h"
 #include "builder/native/runtime/runtime.h"
 #include "core/clock.h"
 #include "core/log.h"
