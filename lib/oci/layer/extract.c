@@ -494,6 +494,11 @@ static int extract_try_other(struct extract *x, struct archive_entry *entry, con
 static int extract_other(struct extract *x, struct archive_entry *entry, const struct target *at,
 			 struct error *err)
 {
+	const char *text = archive_entry_symlink(entry);
+
+	if (archive_entry_filetype(entry) == AE_IFLNK && (!text || !*text))
+		return error_set(err, ERROR_FAILED, "the link '%.100s' does not say where it leads",
+				 at->path);
 	if (extract_try_other(x, entry, at->name) < 0) {
 		if (extract_make_way(x, at->path, err) < 0)
 			return -1;

@@ -370,6 +370,16 @@ static void test_bad_names_are_not_listed(void **state)
 	}
 }
 
+static void test_link_to_nothing(void **state)
+{
+	struct scratch *s = *state;
+	struct made_tar tar = begin_escape(s);
+
+	needs_root();
+	tar_put(&tar, tar_entry("l", AE_IFLNK, 0777), NULL);
+	escape_refused(s, &tar, "the link 'l' does not say where it leads");
+}
+
 /* The link itself may be replaced. */
 static void test_link_replaced(void **state)
 {
@@ -437,6 +447,7 @@ int main(void)
 		SCRATCH_TEST(test_implied_over_removed),
 		SCRATCH_TEST(test_zstd_is_checked),
 		SCRATCH_TEST(test_bad_names_are_not_listed),
+		SCRATCH_TEST(test_link_to_nothing),
 	};
 
 	umask(022);
