@@ -13,7 +13,6 @@
 #define STATUS_PATH "var/lib/dpkg/status"
 #define RPM_PATH "usr/share/ringup/rpm-packages" /* lines: name, [epoch:]version, architecture */
 #define STATUS_BYTES_MAX (32 * MIB)
-#define CONFIG_BYTES_MAX (4 * MIB)
 #define DIST_INFO ".dist-info"
 
 /* --- one layer: {"status": TEXT, "rpm": TEXT, "python": [PATH...], "gone": [PATH...]} --- */

@@ -71,7 +71,7 @@ static void sbom_add_image(cJSON *document, const struct attest_input *input, st
 	(void)arena;
 }
 
-/* What the plan put in that no package manager knows of: archives, components of the base. */
+/* What the plan put in without a package manager: archives, components of the base. */
 static void add_choices(cJSON *document, const struct attest_input *input, struct arena *arena)
 {
 	for (size_t i = 0; i < input->plan->count; i++) {
@@ -107,7 +107,7 @@ static const char *sbom_distribution(const struct attest_input *input, struct ar
 	return name;
 }
 
-/* Package-url wants some characters in hex; those of package versions are '+', '~' and ':'. */
+/* Package-url writes some characters in hex; package versions have '+', '~' and ':' of them. */
 static const char *escaped(struct arena *arena, const char *text)
 {
 	const char *out = "";
@@ -119,7 +119,7 @@ static const char *escaped(struct arena *arena, const char *text)
 	return out;
 }
 
-/* Package-url has the epoch of an RPM apart from its version. */
+/* Package-url writes the epoch of an RPM apart from its version. */
 static const char *rpm_purl(const struct attest_input *input, const struct inventory_item *item,
 			    struct arena *arena)
 {

@@ -39,7 +39,7 @@ struct parser {
 	const char *at;	     /* the next character of the file */
 	int line;	     /* its line */
 	const char *comment; /* the line before it */
-	int begin;	     /* the line that the instruction under way begins on */
+	int begin;	     /* the line on which the instruction begins */
 	struct arena *arena;
 	struct dockerfile *file;
 	struct build_stage *stage; /* NULL before the first FROM */
@@ -57,7 +57,7 @@ static int dockerfile_bad(struct parser *p, const char *why)
 	return error_set(p->err, ERROR_USAGE, "%s:%d: %s", p->file->path, p->begin, why);
 }
 
-/* A line above an instruction, without its signs. */
+/* The text of a comment above an instruction, without its "#". */
 static void take_comment(struct parser *p, const char *text, const char *end)
 {
 	while (text < end && strchr("# ", *text))
@@ -66,8 +66,8 @@ static void take_comment(struct parser *p, const char *text, const char *end)
 }
 
 /*
- * One instruction in one line, continuations joined; comment lines between them go. False at the
- * end of the file.
+ * Reads one instruction as one line: continuations are joined, comment lines between them dropped.
+ * False at the end of the file.
  */
 static bool next_instruction(struct parser *p, struct str *out)
 {
@@ -88,7 +88,7 @@ static bool next_instruction(struct parser *p, struct str *out)
 				take_comment(p, text, end);
 			continue;
 		}
-		/* blanks before what goes on may stand between two words */
+		/* blanks before a continuation may stand between two words */
 		if (p->begin)
 			text = line;
 		else
@@ -124,7 +124,7 @@ static int check_directives(struct parser *p, const char *text)
 	return 0;
 }
 
-/* Cuts the first word off; "" at the end. */
+/* Takes the first word off the text; "" at its end. */
 static char *cut_word(char **text)
 {
 	char *word = *text + strspn(*text, BLANKS);
@@ -184,7 +184,7 @@ static int parse_from(struct parser *p, char *rest)
 	return 0;
 }
 
-/* ["a", "b"] as words; sets nothing when the text is no JSON list of strings. */
+/* Reads ["a", "b"] as words; sets nothing when the text is not a JSON list of strings. */
 static void parse_exec(struct parser *p, struct instruction *instruction)
 {
 	_cleanup_(json_free) cJSON *json = NULL;

@@ -101,7 +101,7 @@ static int set_command(struct native_stage *stage, const struct instruction *at,
 	if (at->kind == INSTRUCTION_CMD)
 		stage->has_cmd = true;
 	else if (!stage->has_cmd)
-		image_config_drop(stage->config, "Cmd"); /* the base's was not meant for it */
+		image_config_drop(stage->config, "Cmd"); /* the base's belongs to its entrypoint */
 	return 0;
 }
 
@@ -185,7 +185,7 @@ static void *run_stage(void *arg)
 	return NULL;
 }
 
-/* The last stage, and those that it comes from. */
+/* Marks the last stage, and those that it is made from. */
 static void mark_needed(struct native_build *build, size_t index)
 {
 	struct native_stage *stage = build->stages[index];
@@ -205,7 +205,7 @@ static void mark_needed(struct native_build *build, size_t index)
 	}
 }
 
-/* The last stage, and those that it begins with. */
+/* Marks the last stage, and those that it begins with. */
 static void mark_image(struct native_build *build)
 {
 	int index = (int)build->file.stage_count - 1;
@@ -250,7 +250,7 @@ static void run_stages(struct native_build *build)
 			pthread_join(build->stages[i]->thread, NULL);
 }
 
-/* The error itself, not that of a stage that was stopped because of it. */
+/* The error that came first, not that of a stage which was stopped because of it. */
 static int native_first_error(struct native_build *build, struct error *err)
 {
 	const struct error *found = build->packers.err.kind ? &build->packers.err : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * native_base.h - FROM: another stage, nothing at all, a root filesystem, a layout, or an image of a
- * registry.
+ * native_base.h - FROM: another stage, nothing at all, a root filesystem, a layout, or an image of
+ * a registry.
  */
 #ifndef BUILDER_NATIVE_NATIVE_BASE_H
 #define BUILDER_NATIVE_NATIVE_BASE_H

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* About how many layers the COPY steps of a stage become: Docker's overlays take 125 in an image. */
+/*
+ * About how many layers the COPY steps of a stage become: Docker's overlays take 125 in an image.
+ */
 #define COPY_LAYERS 48
 
 /* A COPY under way. */
@@ -19,13 +21,13 @@ struct copy {
 	const struct instruction *at;
 	struct view view;    /* what is copied onto */
 	struct tree tree;    /* the layer */
-	struct tree parents; /* folders above what is copied; they give way to it */
+	struct tree parents; /* folders above what is copied; a copied entry replaces them */
 	struct tree source;  /* sorted; of one source path */
 	bool has_owner;
 	uid_t uid;
 	gid_t gid;
 	int chmod;	     /* -1: as the files have it */
-	struct words inputs; /* what the layer is made from, for its key */
+	struct words inputs; /* all that the layer is made from, for its key */
 	/* of the parent folder that was looked up last */
 	char parent[TREE_PATH_BYTES], resolved[TREE_PATH_BYTES];
 	bool has_parent;
@@ -70,7 +72,7 @@ static void add_spec_file(struct copy *c, const struct spec_file *file)
 	set_content(entry, file);
 }
 
-/* The file of the context that a hard link is to, if it does not come along with it. */
+/* Gives a hard link the content of its file in the context, when that file is not copied too. */
 static void follow_out(const struct spec *spec, struct tree_entry *link)
 {
 	for (size_t i = 0; i < spec->file_count; i++)
@@ -78,7 +80,7 @@ static void follow_out(const struct spec *spec, struct tree_entry *link)
 			set_content(link, &spec->files[i]);
 }
 
-/* A hard link may end as a file of its own: it has the content of its file at hand. */
+/* A hard link may become a file of its own, so it gets the content of its file. */
 static void follow_links(struct copy *c)
 {
 	for (size_t i = 0; i < c->source.count; i++) {
@@ -134,7 +136,7 @@ static int collect_context(struct copy *c, const char *path)
 	return 0;
 }
 
-/* Without root what is unpacked is ours: whose it is stands in the layers alone. */
+/* Without root, unpacked files belong to the caller: only the layers say whose they are. */
 static int find_owners(struct copy *c, const struct native_stage *other)
 {
 	struct native_stage *stage = c->stage;
@@ -191,7 +193,7 @@ static int copy_collect(struct copy *c, const char *path)
 	if (strpbrk(path, "*?["))
 		return copy_bad(c, "wildcards are not taken:", path);
 	if (*c->at->from) {
-		/* as it is written, no variables put in: which stages are needed follows from it */
+		/* without variables: which stages are needed is known before any stage runs */
 		from = dockerfile_stage(&stage->build->file, c->at->from, stage->index);
 		if (from < 0)
 			return copy_bad(c, "there is no earlier stage named", c->at->from);
@@ -231,7 +233,7 @@ static const char *plain_path(struct arena *arena, const char *base, const char 
 	return out;
 }
 
-/* The folder as the layer must have it, with all above it: those of the image keep their modes. */
+/* Adds the folder and all above it to the layer; those that the image has keep their modes. */
 static int native_copy_add_folder(struct copy *c, const char *path)
 {
 	struct native_stage *stage = c->stage;
@@ -264,7 +266,7 @@ static int native_copy_add_folder(struct copy *c, const char *path)
 	return 0;
 }
 
-/* Where a path of the image really lies: behind the links of its folders. */
+/* Where a path of the image lies, once the links of its folders are followed. */
 static int place_of(struct copy *c, const char *path, char out[static TREE_PATH_BYTES])
 {
 	const char *slash = strrchr(path, '/');
@@ -284,7 +286,7 @@ static int place_of(struct copy *c, const char *path, char out[static TREE_PATH_
 	return 0;
 }
 
-/* Of a hard link: where its file is put, if it comes along; else it becomes a file of its own. */
+/* Where the file of a hard link is put, if it is copied too; else the link becomes a file. */
 static int native_copy_place_link(struct copy *c, const char *source, const char *to,
 				  struct tree_entry *entry)
 {
@@ -306,8 +308,8 @@ static int native_copy_place_link(struct copy *c, const char *source, const char
 }
 
 /*
- * A folder that the image has, perhaps behind a link, stays one: *is_there. The files of a context
- * have no modes of their own, so such a folder keeps its.
+ * A folder that the image has, perhaps behind a link, stays a folder: *is_there. Files of a context
+ * have no modes of their own, so it keeps its mode.
  */
 static int meet_folder(struct copy *c, const char *path, char real[static TREE_PATH_BYTES],
 		       bool *is_there)
@@ -347,7 +349,7 @@ static int put_entry(struct copy *c, const struct tree_entry *entry, const char 
 	return 0;
 }
 
-/* What one source path gives: into a folder, or as the file of that name. */
+/* Copies one source path, into a folder or as the file of that name. */
 static int put_source(struct copy *c, const char *source, const char *to, bool into)
 {
 	struct tree_entry *first = &c->source.list[0];
@@ -382,7 +384,7 @@ static int put_source(struct copy *c, const char *source, const char *to, bool i
 	return 0;
 }
 
-/* Names are looked up in the image's own files, which must lie on disk for it. */
+/* Looks names up in the image's own files, which must be on disk for that. */
 static int find_owner(struct copy *c, const char *owner)
 {
 	struct native_stage *stage = c->stage;
@@ -441,7 +443,7 @@ static int find_target(struct copy *c, const char *written, size_t sources, cons
 	return 0;
 }
 
-/* A hard link whose file has given way to another, or comes behind it, is a file of its own. */
+/* A hard link becomes a file when its file was replaced, or stands behind it. */
 static void check_links(struct tree *tree)
 {
 	for (size_t i = 0; i < tree->count; i++) {
@@ -459,7 +461,7 @@ static void check_links(struct tree *tree)
 	}
 }
 
-/* What each COPY of the stage may take of COPY_LAYERS. */
+/* How many of COPY_LAYERS each COPY of the stage may take. */
 static size_t share(const struct build_stage *stage)
 {
 	size_t copies = 0;
@@ -469,7 +471,7 @@ static size_t share(const struct build_stage *stage)
 	return copies == 0 || copies > COPY_LAYERS ? 1 : COPY_LAYERS / copies;
 }
 
-/* The files are read while later steps run; what comes next looks for its target in the list. */
+/* The files are read while later steps run, which look for paths in the list. */
 static int save_layer(struct copy *c, const char *created_by)
 {
 	struct store *store = &c->stage->build->store;
@@ -510,7 +512,7 @@ static int do_copy(struct copy *c)
 	if (native_view(stage, stage, false, &c->view) < 0 || read_options(c) < 0 ||
 	    find_target(c, words[count - 1], count - 1, &to, &into) < 0)
 		return -1;
-	/* what variables, links and the working folder have made of the words */
+	/* the words after variables, links and the working folder were put in */
 	words_addf(&c->inputs, "%d %d %u %u %d", into, c->has_owner, (unsigned)c->uid,
 		   (unsigned)c->gid, c->chmod);
 	words_add(&c->inputs, to);

@@ -127,7 +127,7 @@ struct finish {
 	struct error *err;
 };
 
-/* Packs what is not packed yet; *count is the number of the layer's parts. */
+/* Packs the layer unless it is packed; *count is the number of its parts. */
 static int native_finish_add_layer(struct finish *f, const char *key, size_t *count)
 {
 	struct store *store = &f->stage->build->store;

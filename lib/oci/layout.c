@@ -323,7 +323,7 @@ struct copying {
 	struct arena arena;
 };
 
-/* Byte by byte, hashed on the way: another file system, or a link that may not be made. */
+/* Byte by byte, hashed on the way: where a hard link cannot be made. */
 static int layout_copy_bytes(const struct copying *copying, const char *path,
 			     const struct descriptor *blob, struct error *err)
 {

@@ -24,7 +24,7 @@
 /* A compressed layer that says it unpacks to more, or far more than it is, is a bomb. */
 #define UNPACKED_BYTES_MAX (512 * GIB)
 #define UNPACKED_RATIO_MAX 5000
-#define UNPACKED_RATIO_FREE_BYTES (4 * GIB) /* so much is fine at any ratio */
+#define UNPACKED_RATIO_FREE_BYTES (4 * GIB) /* up to here any ratio is allowed */
 #define ZSTD_WINDOW_LOG_MAX 27 /* 128 MiB of memory: zstd --long, RFC 8878 section 3.1.1.1.2 */
 
 /* Notes of known layers (known.h) */

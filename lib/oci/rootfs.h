@@ -2,9 +2,9 @@
 /*
  * rootfs.h - an image's layers, one above another, as one tree on disk.
  *
- * Layers are applied by layer/extract.h, as EXTRACT_TREE: links on the way to a name are followed as
- * if the tree were "/", and nothing outside of the tree is ever written. Without root, owners are
- * the caller's, and devices are left out.
+ * Layers are applied by layer/extract.h, as EXTRACT_TREE: links on the way to a name are followed
+ * as if the tree were "/", and nothing outside of the tree is ever written. Without root, owners
+ * are the caller's, and devices are left out.
  *
  * The tree is made beside its place and renamed when it is whole: an interrupted run leaves no
  * folder.

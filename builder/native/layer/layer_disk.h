@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layer_disk.h - a layer as a folder on disk, in the form in which overlayfs mounts it below others.
+ * layer_disk.h - a layer as a folder on disk, in the form in which overlayfs mounts it below
+ * others.
  *
  * Both functions put their entries there with oci/layer/extract.h, as EXTRACT_OVERLAY. In a user
  * namespace devices are left out, since only the machine's own root makes them; a container has a

@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/str.h"
+#include "oci/limits.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -72,7 +73,7 @@ static int compare_places(const void *left, const void *right)
 	return order ? order : (a->index < b->index ? -1 : 1);
 }
 
-/* A later entry of the same path. A removal beside an entry is about the layers below alone. */
+/* Joins a later entry of the same path. A removal beside an entry is only about lower layers. */
 static void tree_merge(struct tree_entry *kept, const struct tree_entry *later)
 {
 	bool is_removed = kept->type == TREE_WHITEOUT || later->type == TREE_WHITEOUT;
@@ -208,7 +209,7 @@ static void grow_inodes(struct reader *r)
 	free(old);
 }
 
-/* The path under which the file was met before; NULL: this is the first. */
+/* The path under which the file was found before; NULL: this is the first. */
 static const char *first_name(struct reader *r, const struct stat *st, const char *path)
 {
 	struct inode *inode;
@@ -223,7 +224,7 @@ static const char *first_name(struct reader *r, const struct stat *st, const cha
 	return NULL;
 }
 
-/* The file systems' own bookkeeping does not belong to an image. */
+/* Attributes in which file systems keep their own notes are no part of an image. */
 static bool tree_read_is_kept(const char *name)
 {
 	return !starts_with(name, "trusted.overlay.") && !starts_with(name, "user.overlay.") &&
@@ -293,7 +294,7 @@ static int check_link(struct reader *r, const char *disk, const char *path, cons
 	const char *prefix = r->options->prefix;
 	int depth = 0;
 
-	/* what is put before the folder's own paths is not the person's */
+	/* the prefix is not part of the person's path */
 	path += prefix && *prefix ? strlen(prefix) + 1 : 0;
 	for (const char *p = path; (p = strchr(p, '/')); p++)
 		depth++;
@@ -363,9 +364,9 @@ static int tree_read_add_entry(struct reader *r, const struct location *at, cons
 	const char *first = NULL;
 	struct tree_entry *entry;
 
-	if (r->tree->count == TREE_ENTRIES_MAX)
+	if (r->tree->count == LAYER_ENTRIES_MAX)
 		return error_set(r->err, ERROR_FAILED, "%s holds more than %d files", r->folder,
-				 TREE_ENTRIES_MAX);
+				 LAYER_ENTRIES_MAX);
 	if (r->options->no_special && !S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode) &&
 	    !S_ISLNK(st->st_mode))
 		return error_set(

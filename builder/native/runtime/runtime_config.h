@@ -7,7 +7,7 @@
 #include "builder/native/runtime/runtime_user.h"
 #include "core/json.h"
 
-#define STEP_HOST_NAME "ringup-build" /* the same in every build: some package writes it down */
+#define STEP_HOST_NAME "ringup-build" /* the same in every build: some packages write it down */
 
 /* `root`: the merged folder; `files`: a folder with resolv.conf and hosts. The caller frees. */
 cJSON *runtime_config(const struct run_step *step, const struct run_user *user, const char *root,

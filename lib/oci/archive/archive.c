@@ -182,7 +182,7 @@ static int take_layers(struct part *parts, const cJSON *image, const cJSON *conf
 	return 0;
 }
 
-/* The config goes in byte by byte as it was, unless something had to be taken out. */
+/* Puts the config in byte by byte as it was, unless something must be taken out. */
 static int put_config(const struct part *part, cJSON *config, const char *folder,
 		      const struct archive_options *options, struct descriptor *descriptor,
 		      struct error *err)
@@ -272,7 +272,7 @@ int archive_import(int fd, const char *layout_folder, const struct archive_optio
 
 /* --- without reading the layers that are known --------------------------------------------- */
 
-/* A file, and not compressed as a whole: what is passed over costs nothing. */
+/* Whether it is a file that is not compressed as a whole: then it costs nothing to skip layers. */
 static bool can_seek(int fd)
 {
 	char head[8];

@@ -87,7 +87,7 @@ struct import {
 	struct progress_step *progress;
 };
 
-/* A read that Ctrl-C ends, also when the other end of a pipe says nothing. */
+/* Reads, until Ctrl-C if need be: the other end of a pipe may never write. */
 static la_ssize_t archive_read_some(struct archive *tar, void *arg, const void **bytes)
 {
 	struct import *import = arg;
@@ -114,7 +114,7 @@ static la_ssize_t archive_read_some(struct archive *tar, void *arg, const void *
 	return got;
 }
 
-/* What is passed over is not read: libarchive reads it when this says 0. */
+/* Seeks over content that nobody wants; when this returns 0, libarchive reads it. */
 static la_int64_t skip_some(struct archive *tar, void *arg, la_int64_t bytes)
 {
 	const struct import *import = arg;
@@ -182,7 +182,7 @@ static int keep_json(struct import *import, size_t length, struct error *err)
 	return 0;
 }
 
-/* The layer as a normaliser reads it: what is in the buffer already, then the rest. */
+/* Gives the normaliser the layer: first what is in the buffer already, then the rest. */
 static int next_piece(void *arg, const void **bytes, size_t *length, struct error *err)
 {
 	struct import *import = arg;
@@ -217,7 +217,7 @@ static int pack_layer(struct import *import, size_t length, struct error *err)
 	return 0;
 }
 
-/* A layer that is compressed already is kept as it is; unpacking only gives its diffID. */
+/* Keeps a layer that is compressed already as it is; unpacking only gives its diffID. */
 static int copy_layer(struct import *import, size_t length, struct unpack *unpack,
 		      struct layout_writer *writer, struct error *err)
 {
@@ -245,7 +245,7 @@ static int keep_packed_layer(struct import *import, size_t length, enum packing 
 	return layout_writer_finish(&writer, packing_media_type(packing), &part->blob, err);
 }
 
-/* The layer that was kept last: both of its sides went through our hands. */
+/* Notes the layer that was kept last: all bytes of both of its sides were read here. */
 static void note_layer(const struct import *import, enum packing packing)
 {
 	const struct part *part = import->parts;
@@ -292,7 +292,7 @@ static bool is_wanted(const struct import *import)
 	return false;
 }
 
-/* Passed over, its head apart. */
+/* Only its first bytes are read. */
 static void look_at_layer(struct import *import, enum packing packing)
 {
 	struct part *part = add_part(import, PART_LAYER);
@@ -317,7 +317,7 @@ static int keep_file(struct import *import, struct error *err)
 	    !(length > MAGIC_OFFSET + 5 && memcmp(head + MAGIC_OFFSET, "ustar", 5) == 0)) {
 		if (is_blob || (ends_with(import->name, ".json") && !strchr(import->name, '/')))
 			return keep_json(import, length, err);
-		return 0; /* repositories, ID/json: nothing that we need */
+		return 0; /* repositories, ID/json: nothing that is needed */
 	}
 	if (!is_layer)
 		return 0;

@@ -119,7 +119,7 @@ static int extract_make_implied(struct extract *x, const char *path, struct erro
 	parent = inside_open(&x->inside, above, O_PATH | O_DIRECTORY);
 	if (parent < 0)
 		return extract_failed(path, err);
-	if (mkdirat(parent, name, IMPLIED_MODE) == 0) /* whatever the umask is: */
+	if (mkdirat(parent, name, IMPLIED_MODE) == 0) /* the umask may have changed it: */
 		return fchmodat(parent, name, IMPLIED_MODE, 0) < 0 ? extract_failed(path, err) : 0;
 	if (errno == EEXIST && fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    extract_is_whiteout(x, &st))

@@ -3,7 +3,7 @@
  * gzip.h - gzip by ISA-L: one stream made of blocks that are compressed apart from each other.
  *
  * A stream (RFC 1952, one member) is a header, the blocks in order, and a trailer. Every block of
- * GZIP_BLOCK_BYTES (the last may be shorter) is deflated alone, ends on a byte border and looks
+ * GZIP_BLOCK_BYTES (the last may be shorter) is deflated by itself, ends on a byte border and looks
  * back at nothing before it, so blocks can be made on several processors and the stream's bytes do
  * not depend on how many there are, nor on how the input was cut into reads. All x86-64 processors
  * with SSE4.2 (every one since 2008) give the same bytes: tried with 2.30 as Nehalem, Haswell and

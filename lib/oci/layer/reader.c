@@ -74,7 +74,9 @@ int layer_reader_open(const char *path, const char *diff_id, struct progress_ste
 
 int layer_reader_next(struct layer_reader *reader, struct archive_entry **entry, struct error *err)
 {
-	/* names in pax headers are UTF-8, and libarchive turns them into the locale's as it reads */
+	/*
+	 * names in pax headers are UTF-8, and libarchive turns them into the locale's as it reads
+	 */
 	locale_t before = uselocale(reader->utf8);
 	int rc = archive_read_next_header(reader->tar, entry);
 

@@ -24,7 +24,7 @@ struct stream {
 	uint64_t filled, taken;
 	bool is_held;	       /* the reader still looks at slot `taken` */
 	bool has_ended;	       /* no more slots will be filled */
-	atomic_bool is_closed; /* nobody wants more */
+	atomic_bool is_closed; /* the caller wants no more */
 	size_t lengths[STREAM_SLOTS];
 	char *slots[STREAM_SLOTS];
 	size_t filling; /* bytes in the slot being filled */
