@@ -102,7 +102,8 @@ static bool extract_is_whiteout(const struct extract *x, const struct stat *st)
 static int extract_over_whiteout(int parent, const char *name, const char *path, mode_t mode,
 				 struct error *err)
 {
-	if (unlinkat(parent, name, 0) < 0 || mkdirat(parent, name, mode) < 0)
+	if (unlinkat(parent, name, 0) < 0 || mkdirat(parent, name, mode) < 0 ||
+	    fchmodat(parent, name, mode, 0) < 0) /* the umask may have changed it */
 		return extract_failed(path, err);
 	return extract_mark_opaque(parent, name, path, err);
 }
@@ -117,14 +118,15 @@ static int extract_make_implied(struct extract *x, const char *path, struct erro
 
 	snprintf(above, sizeof(above), "%.*s", slash ? (int)(slash - path) : 0, path);
 	parent = inside_open(&x->inside, above, O_PATH | O_DIRECTORY);
-	if (parent < 0)
-		return extract_failed(path, err);
-	if (mkdirat(parent, name, IMPLIED_MODE) == 0) /* the umask may have changed it: */
+	if (parent < 0) /* a file or a link is in the way: extract_enter says so */
+		return errno == ENOTDIR || errno == ELOOP ? 0 : extract_failed(path, err);
+	if (mkdirat(parent, name, IMPLIED_MODE) == 0)
 		return fchmodat(parent, name, IMPLIED_MODE, 0) < 0 ? extract_failed(path, err) : 0;
-	if (errno == EEXIST && fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    extract_is_whiteout(x, &st))
+	if (errno != EEXIST)
+		return extract_failed(path, err);
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && extract_is_whiteout(x, &st))
 		return extract_over_whiteout(parent, name, path, IMPLIED_MODE, err);
-	return errno == EEXIST ? 0 : extract_failed(path, err);
+	return 0;
 }
 
 static int extract_make_folders(struct extract *x, const char *path, struct error *err)

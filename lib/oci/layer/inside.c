@@ -19,12 +19,36 @@
 
 #define OPEN_AGAIN_S 30
 
-/* A rename anywhere on the machine while a ".." is followed makes it EAGAIN: openat2(2). */
-int inside_open(const struct inside *inside, const char *path, uint64_t flags)
+/* Every part by itself, none through a link. */
+static int inside_walk(const struct inside *inside, const char *path, uint64_t flags)
 {
-	struct open_how how = {.flags = flags | O_CLOEXEC,
-			       .resolve = RESOLVE_IN_ROOT |
-					  (inside->follows_links ? 0 : RESOLVE_NO_SYMLINKS)};
+	const int on_the_way = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int up = -1, fd, why;
+
+	for (const char *slash; (slash = strchr(path, '/')); path = slash + 1) {
+		char part[PATH_PLAIN_BYTES];
+
+		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
+		fd = openat(up < 0 ? inside->root : up, part, on_the_way);
+		why = errno;
+		fd_close(&up);
+		errno = why;
+		if (fd < 0)
+			return -1;
+		up = fd;
+	}
+	fd = openat(up < 0 ? inside->root : up, *path ? path : ".",
+		    (int)flags | O_NOFOLLOW | O_CLOEXEC);
+	why = errno;
+	fd_close(&up);
+	errno = why;
+	return fd;
+}
+
+/* A rename anywhere on the machine while a ".." is followed makes it EAGAIN: openat2(2). */
+static int inside_resolve(const struct inside *inside, const char *path, uint64_t flags)
+{
+	struct open_how how = {.flags = flags | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
 	uint64_t begin = 0;
 	int fd;
 
@@ -37,6 +61,12 @@ int inside_open(const struct inside *inside, const char *path, uint64_t flags)
 		sched_yield();
 	}
 	return fd;
+}
+
+int inside_open(const struct inside *inside, const char *path, uint64_t flags)
+{
+	return inside->follows_links ? inside_resolve(inside, path, flags)
+				     : inside_walk(inside, path, flags);
 }
 
 void inside_leave(struct inside *inside)

@@ -2,8 +2,9 @@
 /*
  * inside.h - paths within one folder, which no name and no link leaves.
  *
- * Every path is opened by openat2(2) with RESOLVE_IN_ROOT (Linux 5.6), as if the folder were "/".
- * The kernel itself holds the border, also while somebody else changes links in the folder.
+ * Where links are followed, openat2(2) opens every path with RESOLVE_IN_ROOT (Linux 5.6), as if the
+ * folder were "/". Where they are not, every part of a path is opened by itself with O_NOFOLLOW. In
+ * both the kernel holds the border, even while another process changes links in the folder.
  */
 #ifndef OCI_LAYER_INSIDE_H
 #define OCI_LAYER_INSIDE_H
@@ -12,7 +13,7 @@
 
 struct inside {
 	int root;	    /* the folder; borrowed */
-	bool follows_links; /* links on the way are followed inside; false: they are ELOOP */
+	bool follows_links; /* false: a link on the way is ENOTDIR or ELOOP */
 	char *parent;	    /* the path of the folder that `parent_fd` is; NULL: none */
 	int parent_fd;	    /* O_PATH; -1: none */
 };

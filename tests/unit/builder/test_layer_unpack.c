@@ -370,6 +370,47 @@ static void test_bad_names_are_not_listed(void **state)
 	}
 }
 
+/* However deep, and whether a link, a file or a device stands in the way. */
+static void test_behind_a_file(void **state)
+{
+	static const char *const names[] = {"f/x", "f/g/x", "f/g/.wh.x", "f/.wh..wh..opq",
+					    "p/x", "l/x"};
+	struct scratch *s = *state;
+
+	needs_root();
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct made_tar tar = begin_escape(s);
+
+		tar_file(&tar, "f", "");
+		tar_put(&tar, tar_entry("p", AE_IFIFO, 0644), NULL);
+		tar_symlink(&tar, "l", "f");
+		tar_file(&tar, names[i], "");
+		escape_refused(s, &tar, "lies behind a link or a file");
+	}
+}
+
+/* Folders that only names imply have a mode of their own, whatever the umask is. */
+static void test_umask(void **state)
+{
+	struct scratch *s = *state;
+	struct made_tar tar = tar_make(s, "t.tar");
+	const char *text;
+
+	needs_root();
+	tar_file(&tar, "a/b/x", "");
+	tar_file(&tar, ".wh.c", "");
+	tar_file(&tar, "c/x", "");
+	umask(077);
+	text = unpack(s, tar_end(&tar));
+	umask(022);
+	assert_lines(text, "d 0755 0:0 .\n"
+			   "d 0755 0:0 a\n"
+			   "d 0755 0:0 a/b\n"
+			   "- 0644 0:0 a/b/x 0\n"
+			   "d 0755 0:0 c opaque\n"
+			   "- 0644 0:0 c/x 0\n");
+}
+
 static void test_link_to_nothing(void **state)
 {
 	struct scratch *s = *state;
@@ -448,6 +489,8 @@ int main(void)
 		SCRATCH_TEST(test_zstd_is_checked),
 		SCRATCH_TEST(test_bad_names_are_not_listed),
 		SCRATCH_TEST(test_link_to_nothing),
+		SCRATCH_TEST(test_behind_a_file),
+		SCRATCH_TEST(test_umask),
 	};
 
 	umask(022);
