@@ -118,7 +118,7 @@ int layer_reader_finish(struct layer_reader *reader, struct error *err)
 		return 0;
 	return error_set(
 		err, ERROR_FAILED,
-		"it is damaged: unpacked it has %s, but the image's config says %s; get the image again",
+		"it is damaged: its plain bytes have the digest %s, but the image's config says %s; get the image again",
 		digest, reader->diff_id);
 }
 

@@ -186,8 +186,8 @@ static void test_damaged(void **state)
 	assert_fine(proc_check(WORDS("cp", gz, in(s, "good.gz")), &err));
 	assert_fine(layer_unpack(gz, in(s, "out"), diff_id, &err));
 	assert_fine(folder_remove(in(s, "out"), &err));
-	refused(s, gz, wrong, "is damaged: unpacked it has sha256:");
-	refused(s, tar, wrong, "is damaged: unpacked it has sha256:");
+	refused(s, gz, wrong, "is damaged: its plain bytes have the digest sha256:");
+	refused(s, tar, wrong, "is damaged: its plain bytes have the digest sha256:");
 	for (int bytes = 80000; bytes > 0; bytes = bytes * 3 / 5 - 1) {
 		assert_int_equal(truncate(gz, bytes), 0);
 		refused(s, gz, bytes % 2 ? diff_id : NULL, "t.tar.gz");
@@ -235,7 +235,7 @@ static void test_zstd_is_checked(void **state)
 	pack_zstd(s, tar, packed);
 	assert_fine(layer_unpack(packed, in(s, "out"), diff_id, &err));
 	assert_fine(folder_remove(in(s, "out"), &err));
-	refused(s, packed, wrong, "is damaged: unpacked it has sha256:");
+	refused(s, packed, wrong, "is damaged: its plain bytes have the digest sha256:");
 }
 
 /* --- escapes -------------------------------------------------------------------------------- */
