@@ -93,8 +93,8 @@ int native_word(struct native_stage *stage, const char *text, const char **word)
 int native_wait(struct native_stage *stage, size_t other);
 
 /*
- * The layers of `of` so far; errors and memory are `stage`'s. `on_disk`: all of them as folders;
- * those that are not unpacked yet are.
+ * The layers of `of` so far; errors and memory are `stage`'s. `on_disk`: all of them as folders,
+ * for which blobs are unpacked where needed.
  */
 int native_view(struct native_stage *stage, const struct native_stage *of, bool on_disk,
 		struct view *view);
