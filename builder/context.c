@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "builder/context.h"
 
-#include "builder/native/native.h"
+#include "builder/native/dockerfile.h"
 #include "core/file.h"
 #include "core/tarball.h"
 

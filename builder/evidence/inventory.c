@@ -1,39 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 #include "builder/evidence/inventory.h"
 
-#include "builder/native/layer/layer_entry.h"
-#include "builder/native/layer/tar_source.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "oci/layer/reader.h"
+#include "oci/layer/whiteout.h"
 #include "oci/layout.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define STATUS_PATH "var/lib/dpkg/status"
-#define RPM_PATH \
-	"usr/share/ringup/rpm-packages" /* lines of name, [epoch:]version, architecture \
-					 */
+#define RPM_PATH "usr/share/ringup/rpm-packages" /* lines: name, [epoch:]version, architecture */
 #define STATUS_BYTES_MAX (32 * MIB)
-#define CONFIG_BYTES_MAX (4 * MIB)
 #define DIST_INFO ".dist-info"
 
 /* --- one layer: {"status": TEXT, "rpm": TEXT, "python": [PATH...], "gone": [PATH...]} --- */
 
-static int inventory_read_list(struct tar_source *source, struct archive_entry *entry,
-			       const char *name, cJSON *layer)
+static int inventory_read_list(struct layer_reader *reader, struct archive_entry *entry,
+			       const char *name, cJSON *layer, struct error *err)
 {
 	int64_t size = archive_entry_size(entry);
 	_cleanup_(free_pointer) char *text = NULL;
+	const void *bytes;
+	uint64_t offset;
+	size_t length;
 
 	if (size <= 0 || (uint64_t)size > STATUS_BYTES_MAX)
 		return 0;
 	text = xmalloc((size_t)size + 1);
-	if (archive_read_data(source->tar, text, (size_t)size) != (la_ssize_t)size)
-		return tar_source_failed(source);
-	text[size] = '\0';
+	memset(text, 0, (size_t)size + 1);
+	for (;;) {
+		if (layer_reader_data(reader, &bytes, &length, &offset, err) < 0)
+			return -1;
+		if (!length)
+			break;
+		if (offset + length > (uint64_t)size)
+			return error_set(err, ERROR_FAILED, "%s is longer than its entry says",
+					 name);
+		memcpy(text + offset, bytes, length);
+	}
 	cJSON_DeleteItemFromObjectCaseSensitive(layer, name);
 	cJSON_AddStringToObject(layer, name, text);
 	return 0;
@@ -47,19 +53,20 @@ static void add_path(cJSON *layer, const char *list, const char *path, size_t le
 	cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(layer, list), item);
 }
 
-static int look_at(struct tar_source *source, struct archive_entry *entry, cJSON *layer)
+static int look_at(struct layer_reader *reader, struct archive_entry *entry, cJSON *layer,
+		   struct error *err)
 {
-	const char *path = archive_entry_pathname(entry), *mark, *slash;
+	char path[PATH_PLAIN_BYTES], target[PATH_PLAIN_BYTES];
+	enum whiteout kind;
+	const char *mark;
 
-	if (!path)
-		return 0;
-	path += strspn(path, "./");
-	slash = strrchr(path, '/');
+	if (layer_entry_path(entry, path, err) < 0 || whiteout_find(path, &kind, target, err) < 0)
+		return -1;
 	if (strcmp(path, STATUS_PATH) == 0)
-		return inventory_read_list(source, entry, "status", layer);
+		return inventory_read_list(reader, entry, "status", layer, err);
 	if (strcmp(path, RPM_PATH) == 0)
-		return inventory_read_list(source, entry, "rpm", layer);
-	if (starts_with(slash ? slash + 1 : path, WHITEOUT_PREFIX)) {
+		return inventory_read_list(reader, entry, "rpm", layer, err);
+	if (kind != WHITEOUT_NONE) {
 		add_path(layer, "gone", path, strlen(path));
 		return 0;
 	}
@@ -70,21 +77,29 @@ static int look_at(struct tar_source *source, struct archive_entry *entry, cJSON
 	return 0;
 }
 
+static int inventory_scan_all(struct layer_reader *reader, cJSON *layer, struct error *err)
+{
+	struct archive_entry *entry;
+
+	for (;;) {
+		if (layer_reader_next(reader, &entry, err) < 0)
+			return -1;
+		if (!entry)
+			return 0;
+		if (look_at(reader, entry, layer, err) < 0)
+			return -1;
+	}
+}
+
 static int scan_layer(const char *path, cJSON *layer, struct error *err)
 {
-	_cleanup_(tar_source_release) struct tar_source source = {.fd = -1};
-	struct archive_entry *entry;
-	int rc;
+	_cleanup_(layer_reader_close) struct layer_reader *reader = NULL;
 
 	cJSON_AddArrayToObject(layer, "python");
 	cJSON_AddArrayToObject(layer, "gone");
-	if (tar_source_open(&source, path, err) < 0)
+	if (layer_reader_open(path, NULL, NULL, &reader, err) < 0)
 		return -1;
-	while ((rc = archive_read_next_header(source.tar, &entry)) == ARCHIVE_OK ||
-	       rc == ARCHIVE_WARN)
-		if (look_at(&source, entry, layer) < 0)
-			return -1;
-	return rc == ARCHIVE_EOF ? 0 : tar_source_failed(&source);
+	return inventory_scan_all(reader, layer, err) < 0 ? layer_reader_wrap(reader, err) : 0;
 }
 
 static int read_layer(const char *layout, const struct descriptor *blob, const char *cache_folder,
@@ -208,7 +223,7 @@ static bool inventory_is_gone(cJSON *const *layers, size_t count, size_t index, 
 			if (strncmp(path, item->valuestring, folder) != 0)
 				continue;
 			length = strlen(name);
-			if (strcmp(mark, WHITEOUT_OPAQUE) == 0 ||
+			if (strcmp(mark, WHITEOUT_OPAQUE_NAME) == 0 ||
 			    (strncmp(path + folder, name, length) == 0 &&
 			     (path[folder + length] == '/' || !path[folder + length])))
 				return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* No engine at all: see native.h. */
+/* The native engine: see native.h. */
 #include "builder/backend.h"
 
 #include "builder/native/kept.h"

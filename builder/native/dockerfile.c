@@ -11,6 +11,8 @@
 #include <strings.h>
 
 #define BLANKS " \t\r"
+#define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+#define NESTING_MAX 8 /* ${A:-${B:-...}} */
 
 static const struct {
 	const char *name;
@@ -37,7 +39,7 @@ struct parser {
 	const char *at;	     /* the next character of the file */
 	int line;	     /* its line */
 	const char *comment; /* the line before it */
-	int begin;	     /* the line that the instruction under way begins on */
+	int begin;	     /* the line on which the instruction begins */
 	struct arena *arena;
 	struct dockerfile *file;
 	struct build_stage *stage; /* NULL before the first FROM */
@@ -55,7 +57,7 @@ static int dockerfile_bad(struct parser *p, const char *why)
 	return error_set(p->err, ERROR_USAGE, "%s:%d: %s", p->file->path, p->begin, why);
 }
 
-/* A line above an instruction, without its signs. */
+/* The text of a comment above an instruction, without its "#". */
 static void take_comment(struct parser *p, const char *text, const char *end)
 {
 	while (text < end && strchr("# ", *text))
@@ -64,8 +66,8 @@ static void take_comment(struct parser *p, const char *text, const char *end)
 }
 
 /*
- * One instruction in one line, continuations joined; comment lines between them go. False at the
- * end of the file.
+ * Reads one instruction as one line: continuations are joined, comment lines between them dropped.
+ * False at the end of the file.
  */
 static bool next_instruction(struct parser *p, struct str *out)
 {
@@ -86,7 +88,7 @@ static bool next_instruction(struct parser *p, struct str *out)
 				take_comment(p, text, end);
 			continue;
 		}
-		/* blanks before what goes on may stand between two words */
+		/* blanks before a continuation may stand between two words */
 		if (p->begin)
 			text = line;
 		else
@@ -122,7 +124,7 @@ static int check_directives(struct parser *p, const char *text)
 	return 0;
 }
 
-/* Cuts the first word off; "" at the end. */
+/* Takes the first word off the text; "" at its end. */
 static char *cut_word(char **text)
 {
 	char *word = *text + strspn(*text, BLANKS);
@@ -182,7 +184,7 @@ static int parse_from(struct parser *p, char *rest)
 	return 0;
 }
 
-/* ["a", "b"] as words; sets nothing when the text is no JSON list of strings. */
+/* Reads ["a", "b"] as words; sets nothing when the text is not a JSON list of strings. */
 static void parse_exec(struct parser *p, struct instruction *instruction)
 {
 	_cleanup_(json_free) cJSON *json = NULL;
@@ -331,4 +333,169 @@ int dockerfile_stage(const struct dockerfile *dockerfile, const char *name, size
 	if (*name && !*end && name[0] != '-' && name[0] != '+' && number < before)
 		return (int)number;
 	return -1;
+}
+
+int64_t dockerfile_epoch(const struct dockerfile *dockerfile)
+{
+	static const char name[] = "SOURCE_DATE_EPOCH=";
+
+	for (const char *const *a = dockerfile->arguments; *a; a++)
+		if (starts_with(*a, name))
+			return strtoll(*a + strlen(name), NULL, 10);
+	for (size_t i = 0; i < dockerfile->stage_count; i++)
+		for (size_t k = 0; k < dockerfile->stages[i].count; k++) {
+			const struct instruction *at = &dockerfile->stages[i].list[k];
+
+			if (at->kind == INSTRUCTION_ARG && starts_with(at->text, name))
+				return strtoll(at->text + strlen(name), NULL, 10);
+		}
+	return 0;
+}
+
+/* --- words with variables put in ------------------------------------------------------------- */
+
+struct lexer {
+	const char *at;
+	const char *(*value)(void *arg, const char *name);
+	void *arg;
+	struct arena *arena;
+	const char *why;
+	int depth;
+};
+
+static int add_until(struct lexer *x, const char *stop, struct str *out);
+
+/* ":-WORD" or ":+WORD" behind a name in braces, up to the closing one. */
+static int add_otherwise(struct lexer *x, const char *value, struct str *out)
+{
+	_cleanup_(str_release) struct str word = STR_INIT;
+	char how = x->at[1];
+
+	x->at += 2;
+	if (++x->depth > NESTING_MAX) {
+		x->why = "${...} is nested too deeply";
+		return -1;
+	}
+	if (add_until(x, "}", &word) < 0)
+		return -1;
+	x->depth--;
+	if (how == '-' && (!value || !*value))
+		str_add(out, word.text);
+	else if (how == '-')
+		str_add(out, value);
+	else if (value && *value)
+		str_add(out, word.text);
+	return 0;
+}
+
+/* x->at is behind the "$". */
+static int add_variable(struct lexer *x, struct str *out)
+{
+	bool braces = *x->at == '{';
+	const char *name = x->at + braces, *value;
+	size_t length = strspn(name, NAME_CHARS);
+
+	if (!length) {
+		if (braces) {
+			x->why = "${ without a name";
+			return -1;
+		}
+		str_add_char(out, '$');
+		return 0;
+	}
+	value = x->value(x->arg, arena_strndup(x->arena, name, length));
+	x->at = name + length;
+	if (braces && x->at[0] == ':' && (x->at[1] == '-' || x->at[1] == '+')) {
+		if (add_otherwise(x, value, out) < 0)
+			return -1;
+	} else if (value) {
+		str_add(out, value);
+	}
+	if (braces && *x->at != '}') {
+		x->why = "${ is not closed, or holds more than a name, :- and :+";
+		return -1;
+	}
+	x->at += braces;
+	return 0;
+}
+
+static int add_double_quoted(struct lexer *x, struct str *out)
+{
+	for (x->at++; *x->at && *x->at != '"';) {
+		if (*x->at == '\\' && x->at[1] && strchr("\"$\\", x->at[1])) {
+			str_add_char(out, x->at[1]);
+			x->at += 2;
+		} else if (*x->at == '$') {
+			x->at++;
+			if (add_variable(x, out) < 0)
+				return -1;
+		} else {
+			str_add_char(out, *x->at++);
+		}
+	}
+	if (!*x->at) {
+		x->why = "a double quote is not closed";
+		return -1;
+	}
+	x->at++;
+	return 0;
+}
+
+static int add_single_quoted(struct lexer *x, struct str *out)
+{
+	const char *end = strchr(x->at + 1, '\'');
+
+	if (!end) {
+		x->why = "a single quote is not closed";
+		return -1;
+	}
+	str_add_bytes(out, x->at + 1, (size_t)(end - x->at - 1));
+	x->at = end + 1;
+	return 0;
+}
+
+/* Adds up to one of the `stop` characters outside of quotes, or the end. */
+static int add_until(struct lexer *x, const char *stop, struct str *out)
+{
+	while (*x->at && !strchr(stop, *x->at)) {
+		int rc = 0;
+
+		if (*x->at == '"') {
+			rc = add_double_quoted(x, out);
+		} else if (*x->at == '\'') {
+			rc = add_single_quoted(x, out);
+		} else if (*x->at == '$') {
+			x->at++;
+			rc = add_variable(x, out);
+		} else {
+			if (*x->at == '\\' && x->at[1])
+				x->at++;
+			str_add_char(out, *x->at++);
+		}
+		if (rc < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int dockerfile_words(const char *text, const char *(*value)(void *arg, const char *name), void *arg,
+		     struct arena *arena, const char *const **list, const char **why)
+{
+	struct lexer x = {.at = text, .value = value, .arg = arg, .arena = arena};
+	struct words words = WORDS_INIT(arena);
+
+	for (;;) {
+		_cleanup_(str_release) struct str word = STR_INIT;
+
+		x.at += strspn(x.at, " \t");
+		if (!*x.at)
+			break;
+		if (add_until(&x, " \t", &word) < 0) {
+			*why = x.why;
+			return -1;
+		}
+		words_add(&words, word.text);
+	}
+	*list = words.list ? words.list : no_words;
+	return 0;
 }

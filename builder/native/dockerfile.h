@@ -3,8 +3,8 @@
  * dockerfile.h - a Dockerfile as stages and instructions.
  *
  * What the recipes write, and what people write in the same style: FROM [AS], ARG, ENV, RUN, COPY,
- * WORKDIR, USER, LABEL, CMD, ENTRYPOINT, SHELL, EXPOSE, VOLUME, STOPSIGNAL. Not taken, each with a
- * sentence: ADD, ONBUILD, HEALTHCHECK, MAINTAINER, here-documents, RUN --mount, an escape
+ * WORKDIR, USER, LABEL, CMD, ENTRYPOINT, SHELL, EXPOSE, VOLUME, STOPSIGNAL. Refused, each with a
+ * reason: ADD, ONBUILD, HEALTHCHECK, MAINTAINER, here-documents, RUN --mount, an escape
  * directive. Source: the Dockerfile reference of Docker (docs.docker.com/reference/dockerfile).
  */
 #ifndef BUILDER_NATIVE_DOCKERFILE_H
@@ -37,7 +37,7 @@ struct instruction {
 	int line;			  /* where it begins */
 	const char *text;		  /* what follows the name, in one line, as it is written */
 	const char *comment;		  /* the comment line right before it; "" without */
-	const char *const *exec;	  /* the words of the JSON form; NULL in the other one */
+	const char *const *exec;	  /* the words of the JSON form; NULL in the other form */
 	const char *from, *chown, *chmod; /* COPY's options, not expanded; "" without */
 };
 
@@ -60,8 +60,10 @@ struct dockerfile {
 int dockerfile_parse(const char *path, const char *text, struct arena *arena,
 		     struct dockerfile *dockerfile, struct error *err);
 
-/* The earlier stage that `name` means (its name, or its number), or -1; of two of one name the
- * later. `before`: stages to look at. */
+/*
+ * The number of the earlier stage that `name` means (its name or its number), or -1; of two with
+ * the same name, the later one. `before`: how many stages are looked at.
+ */
 int dockerfile_stage(const struct dockerfile *dockerfile, const char *name, size_t before);
 
 /* "RUN", for messages. */
@@ -75,5 +77,8 @@ const char *instruction_name(enum instruction_kind kind);
  */
 int dockerfile_words(const char *text, const char *(*value)(void *arg, const char *name), void *arg,
 		     struct arena *arena, const char *const **words, const char **why);
+
+/* The SOURCE_DATE_EPOCH of the Dockerfile's first ARG with that name; 0 when there is none. */
+int64_t dockerfile_epoch(const struct dockerfile *dockerfile);
 
 #endif

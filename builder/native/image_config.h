@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image_config.h - an image's config while it is being built: a cJSON document, so that what a base
- * has and we do not know of is kept.
+ * image_config.h - an image's config while it is being built: a cJSON document, so that members of
+ * a base's config stay, even those that no code here knows.
  *
  * Source: OCI image-spec 1.1, config.md; Shell, OnBuild and Healthcheck are Docker's additions.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kept.h - the images that lie in the layout of a target's store, by name: what the native engine
- * built, and what came home from another machine.
+ * kept.h - the images in the layout of a target's store, by name: those that the native engine
+ * built, and those that were fetched from another machine after a build there.
  */
 #ifndef BUILDER_NATIVE_KEPT_H
 #define BUILDER_NATIVE_KEPT_H

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "builder/native/native.h"
 
-#include "builder/native/native_parts.h"
+#include "builder/native/native_base.h"
+#include "builder/native/native_copy.h"
+#include "builder/native/native_image.h"
+#include "builder/native/native_run.h"
+#include "builder/native/native_stage.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/str.h"
@@ -12,136 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define TITLE_BYTES 12
-#define SHOWN_BYTES 60 /* of an instruction in an error */
-
-int native_bad(struct native_stage *stage, enum error_kind kind, const char *why)
-{
-	const struct instruction *at = stage->at;
-	const char *dots = at && strlen(at->text) > SHOWN_BYTES ? "..." : "";
-
-	if (!at)
-		return error_set(&stage->err, kind, "%s:%d: FROM %s: %s", stage->build->file.path,
-				 stage->source->line, stage->source->base, why);
-	return error_set(&stage->err, kind, "%s:%d: %s %.*s%s: %s", stage->build->file.path,
-			 at->line, instruction_name(at->kind), SHOWN_BYTES, at->text, dots, why);
-}
-
-const char *native_title(struct native_stage *stage)
-{
-	const char *name = *stage->source->name ? stage->source->name : "image";
-
-	return arena_printf(&stage->arena, "%.*s %zu/%zu", TITLE_BYTES, name, stage->step,
-			    stage->source->count);
-}
-
-static const char *value_in(const char *const *list, const char *name)
-{
-	size_t length = strlen(name);
-	const char *value = NULL;
-
-	for (; list && *list; list++)
-		if (strncmp(*list, name, length) == 0 && (*list)[length] == '=')
-			value = *list + length + 1;
-	return value;
-}
-
-/* The environment goes before arguments, as in Docker. */
-static const char *native_value_of(void *arg, const char *name)
-{
-	struct native_stage *stage = arg;
-	const char *value = image_config_env(stage->config, name);
-
-	if (!value)
-		value = value_in(stage->arguments.list, name);
-	return value ? value : value_in(stage->hidden.list, name);
-}
-
-int native_words(struct native_stage *stage, const char *text, const char *const **words)
-{
-	const char *why;
-
-	if (dockerfile_words(text, native_value_of, stage, &stage->arena, words, &why) < 0)
-		return native_bad(stage, ERROR_USAGE, why);
-	return 0;
-}
-
-int native_word(struct native_stage *stage, const char *text, const char **word)
-{
-	const char *const *words;
-
-	if (native_words(stage, text, &words) < 0)
-		return -1;
-	if (words[0] && words[1])
-		return native_bad(stage, ERROR_USAGE, "takes one word");
-	*word = words[0] ? words[0] : "";
-	return 0;
-}
-
-int native_wait(struct native_stage *stage, size_t other)
-{
-	struct native_build *build = stage->build;
-	struct native_stage *awaited = build->stages[other];
-	bool is_fine;
-
-	pthread_mutex_lock(&build->lock);
-	while (!awaited->is_done && !atomic_load(&build->has_failed))
-		pthread_cond_wait(&build->changed, &build->lock);
-	is_fine = awaited->is_done && !awaited->err.kind;
-	pthread_mutex_unlock(&build->lock);
-	if (is_fine)
-		return 0;
-	return error_set(&stage->err, ERROR_INTERRUPTED,
-			 "stopped: another part of the build failed");
-}
-
-int native_view(struct native_stage *stage, const struct native_stage *of, bool on_disk,
-		struct view *view)
-{
-	struct store *store = &stage->build->store;
-
-	view->count = 0;
-	for (size_t i = 0; i < of->chain_count; i++) {
-		struct view_layer *layer = &view->list[view->count++];
-
-		*layer = (struct view_layer){NULL, NULL};
-		if (on_disk || (geteuid() == 0 && store_has_tree(store, of->chain[i]))) {
-			if (store_tree(store, of->chain[i], &stage->arena, &layer->folder,
-				       &stage->err) < 0)
-				return -1;
-		} else if (store_list(store, of->chain[i], &stage->arena, &layer->tree,
-				      &stage->err) < 0) {
-			return -1;
-		}
-	}
-	return 0;
-}
-
-int native_add_layer(struct native_stage *stage, const char *key, const char *created_by)
-{
-	const char *copy = arena_strdup(&stage->arena, key);
-
-	if (stage->chain_count == CHAIN_MAX)
-		return native_bad(stage, ERROR_FAILED, "the image would have too many layers");
-	stage->chain[stage->chain_count++] = copy;
-	stage->records[stage->record_count++] =
-		(struct native_record){arena_strdup(&stage->arena, created_by), copy};
-	memcpy(stage->key, key, KEY_BYTES);
-	native_pack(stage, key);
-	return 0;
-}
-
-void native_step_key(struct native_stage *stage, const struct words *words,
-		     char key[static KEY_BYTES])
-{
-	struct words all = WORDS_INIT(&stage->arena);
-
-	words_addf(&all, "%s", stage->key);
-	words_addf(&all, "%lld", (long long)stage->build->store.newest_s);
-	words_add_all(&all, words->list);
-	store_key(all.list, key);
-}
 
 static int do_arg(struct native_stage *stage, const struct instruction *at)
 {
@@ -154,12 +28,12 @@ static int do_arg(struct native_stage *stage, const struct instruction *at)
 		equals = strchr(*words, '=');
 		name = equals ? arena_strndup(&stage->arena, *words, (size_t)(equals - *words))
 			      : *words;
-		given = value_in(stage->build->spec->build_args, name);
+		given = native_pair(stage->build->spec->build_args, name);
 		if (given)
 			words_addf(&stage->hidden, "%s=%s", name, given);
 		else if (equals)
 			words_add(&stage->arguments, *words);
-		else if ((given = value_in(stage->build->file.arguments, name)))
+		else if ((given = native_pair(stage->build->file.arguments, name)))
 			words_addf(&stage->arguments, "%s=%s", name, given);
 	}
 	return 0;
@@ -227,7 +101,7 @@ static int set_command(struct native_stage *stage, const struct instruction *at,
 	if (at->kind == INSTRUCTION_CMD)
 		stage->has_cmd = true;
 	else if (!stage->has_cmd)
-		image_config_drop(stage->config, "Cmd"); /* the base's was not meant for it */
+		image_config_drop(stage->config, "Cmd"); /* the base's belongs to its entrypoint */
 	return 0;
 }
 
@@ -297,14 +171,6 @@ static int do_stage(struct native_stage *stage)
 	return 0;
 }
 
-void native_stop(struct native_build *build)
-{
-	pthread_mutex_lock(&build->lock);
-	atomic_store(&build->has_failed, true);
-	pthread_cond_broadcast(&build->changed);
-	pthread_mutex_unlock(&build->lock);
-}
-
 static void *run_stage(void *arg)
 {
 	struct native_stage *stage = arg;
@@ -319,7 +185,7 @@ static void *run_stage(void *arg)
 	return NULL;
 }
 
-/* The last stage, and those that it comes from. */
+/* Marks the last stage, and those that it is made from. */
 static void mark_needed(struct native_build *build, size_t index)
 {
 	struct native_stage *stage = build->stages[index];
@@ -339,7 +205,7 @@ static void mark_needed(struct native_build *build, size_t index)
 	}
 }
 
-/* The last stage, and those that it begins with. */
+/* Marks the last stage, and those that it begins with. */
 static void mark_image(struct native_build *build)
 {
 	int index = (int)build->file.stage_count - 1;
@@ -384,7 +250,7 @@ static void run_stages(struct native_build *build)
 			pthread_join(build->stages[i]->thread, NULL);
 }
 
-/* The error itself, not that of a stage that was stopped because of it. */
+/* The error that came first, not that of a stage which was stopped because of it. */
 static int native_first_error(struct native_build *build, struct error *err)
 {
 	const struct error *found = build->packers.err.kind ? &build->packers.err : NULL;
@@ -413,23 +279,6 @@ static int build_in_store(struct native_build *build, struct arena *arena,
 	if (native_first_error(build, err) < 0 || native_finish(last, arena, manifest, err) < 0)
 		return -1;
 	return layout_tag(build->store.layout, manifest, build->options->name, err);
-}
-
-int64_t dockerfile_epoch(const struct dockerfile *dockerfile)
-{
-	static const char name[] = "SOURCE_DATE_EPOCH=";
-
-	for (const char *const *a = dockerfile->arguments; *a; a++)
-		if (starts_with(*a, name))
-			return strtoll(*a + strlen(name), NULL, 10);
-	for (size_t i = 0; i < dockerfile->stage_count; i++)
-		for (size_t k = 0; k < dockerfile->stages[i].count; k++) {
-			const struct instruction *at = &dockerfile->stages[i].list[k];
-
-			if (at->kind == INSTRUCTION_ARG && starts_with(at->text, name))
-				return strtoll(at->text + strlen(name), NULL, 10);
-		}
-	return 0;
 }
 
 static int open_build(struct native_build *build, struct arena *arena, struct error *err)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* FROM: another stage, nothing at all, a root filesystem, a layout, or an image of a registry. */
-#include "builder/native/native_parts.h"
+#include "builder/native/native_base.h"
 
+#include "builder/native/layer/layer_disk.h"
+#include "builder/native/native_image.h"
 #include "core/file.h"
 #include "core/progress.h"
 #include "core/str.h"
@@ -95,7 +96,7 @@ static int add_base_layer(struct native_stage *stage, const struct descriptor *b
 	return 0;
 }
 
-/* An image whose blobs lie in the store's layout. */
+/* Begins with an image whose blobs lie in the store's layout. */
 static int from_manifest(struct native_stage *stage, const struct descriptor *descriptor)
 {
 	const char *layout = stage->build->store.layout, *what = stage->source->base, *text;
@@ -174,7 +175,7 @@ static int native_base_from_image(struct native_stage *stage, const char *base)
 	return from_registry(stage, base);
 }
 
-/* Another stage may be at the same base: it is fetched and unpacked once. */
+/* Waits for another stage with the same base, so that it is fetched and unpacked once. */
 static void await_same_base(const struct native_stage *stage)
 {
 	struct native_build *build = stage->build;

@@ -1,16 +1,211 @@
 /* SPDX-License-Identifier: MIT */
-/* COPY and WORKDIR: layers that need no container. */
 #include "builder/native/native_copy.h"
 
-#include "builder/native/runtime/runtime_config.h"
+#include "builder/native/native_image.h"
+#include "builder/native/runtime/runtime_user.h"
 #include "core/str.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* Of a stage, about. Docker's overlays take 125 layers in an image. */
+/*
+ * About how many layers the COPY steps of a stage become: Docker's overlays take 125 in an image.
+ */
 #define COPY_LAYERS 48
+
+/* A COPY under way. */
+struct copy {
+	struct native_stage *stage;
+	const struct instruction *at;
+	struct view view;    /* what is copied onto */
+	struct tree tree;    /* the layer */
+	struct tree parents; /* folders above what is copied; a copied entry replaces them */
+	struct tree source;  /* sorted; of one source path */
+	bool has_owner;
+	uid_t uid;
+	gid_t gid;
+	int chmod;	     /* -1: as the files have it */
+	struct words inputs; /* all that the layer is made from, for its key */
+	/* of the parent folder that was looked up last */
+	char parent[TREE_PATH_BYTES], resolved[TREE_PATH_BYTES];
+	bool has_parent;
+};
+
+/* "Dockerfile:3: COPY a b: WHY PATH" */
+static int copy_bad(struct copy *c, const char *why, const char *path)
+{
+	return native_bad(c->stage, ERROR_USAGE,
+			  arena_printf(&c->stage->arena, "%s %s", why, path));
+}
+
+static void add_input(struct copy *c, const struct tree_entry *entry)
+{
+	words_addf(&c->inputs, "%d %o %u %u %lld", entry->type, (unsigned)entry->mode,
+		   (unsigned)entry->uid, (unsigned)entry->gid, (long long)entry->mtime_s);
+	words_add(&c->inputs, entry->path);
+	words_add(&c->inputs, entry->link ? entry->link : "");
+	words_add(&c->inputs, entry->digest ? entry->digest : "");
+}
+
+static void set_content(struct tree_entry *entry, const struct spec_file *file)
+{
+	entry->source = file->source;
+	entry->text = file->text;
+	entry->digest = file->digest;
+	entry->changed_ns = file->changed_ns;
+	entry->size_bytes = file->size_bytes;
+}
+
+static void add_spec_file(struct copy *c, const struct spec_file *file)
+{
+	static const enum tree_type types[] = {[SPEC_FILE] = TREE_FILE,
+					       [SPEC_FOLDER] = TREE_FOLDER,
+					       [SPEC_SYMLINK] = TREE_SYMLINK,
+					       [SPEC_HARDLINK] = TREE_HARDLINK};
+	struct tree_entry *entry = tree_add(&c->source, types[file->kind], file->path);
+
+	entry->mode = file->mode;
+	entry->mtime_s = c->stage->build->store.newest_s;
+	entry->link = file->link;
+	set_content(entry, file);
+}
+
+/* Gives a hard link the content of its file in the context, when that file is not copied too. */
+static void follow_out(const struct spec *spec, struct tree_entry *link)
+{
+	for (size_t i = 0; i < spec->file_count; i++)
+		if (strcmp(spec->files[i].path, link->link) == 0)
+			set_content(link, &spec->files[i]);
+}
+
+/* A hard link may become a file of its own, so it gets the content of its file. */
+static void follow_links(struct copy *c)
+{
+	for (size_t i = 0; i < c->source.count; i++) {
+		struct tree_entry *link = &c->source.list[i];
+		const struct tree_entry *file;
+
+		if (link->type != TREE_HARDLINK)
+			continue;
+		file = tree_find(&c->source, link->link);
+		if (!file) {
+			follow_out(c->stage->build->spec, link);
+			continue;
+		}
+		link->source = file->source;
+		link->text = file->text;
+		link->digest = file->digest;
+		link->changed_ns = file->changed_ns;
+		link->size_bytes = file->size_bytes;
+	}
+}
+
+static void add_implied(struct copy *c, const char *path, size_t length)
+{
+	struct tree_entry *folder =
+		tree_add(&c->source, TREE_FOLDER, arena_strndup(&c->source.arena, path, length));
+
+	folder->mode = 0755;
+	folder->mtime_s = c->stage->build->store.newest_s;
+}
+
+/* The files of the context at and below the path; folders that are only implied are made. */
+static int collect_context(struct copy *c, const char *path)
+{
+	const struct spec *spec = c->stage->build->spec;
+	size_t length = strlen(path);
+
+	if (!length)
+		add_implied(c, "", 0);
+	for (size_t i = 0; i < spec->file_count; i++) {
+		const char *name = spec->files[i].path;
+
+		if (length && (strncmp(name, path, length) != 0 ||
+			       (name[length] != '\0' && name[length] != '/')))
+			continue;
+		for (const char *p = name + length; (p = strchr(p, '/')); p++)
+			add_implied(c, name, (size_t)(p - name));
+		add_spec_file(c, &spec->files[i]);
+	}
+	tree_sort(&c->source);
+	follow_links(c);
+	for (size_t i = 0; i < c->source.count; i++)
+		add_input(c, &c->source.list[i]);
+	return 0;
+}
+
+/* Without root, unpacked files belong to the caller: only the layers say whose they are. */
+static int find_owners(struct copy *c, const struct native_stage *other)
+{
+	struct native_stage *stage = c->stage;
+	struct view *lists = ARENA_NEW(&stage->arena, struct view);
+
+	if (native_view(stage, other, false, lists) < 0)
+		return -1;
+	for (size_t i = 0; i < c->source.count; i++) {
+		struct tree_entry *entry = &c->source.list[i], listed;
+		bool found;
+
+		if (view_find(lists, entry->path, &c->source.arena, &listed, &found, &stage->err) <
+		    0)
+			return -1;
+		if (!found)
+			continue;
+		entry->uid = listed.uid;
+		entry->gid = listed.gid;
+		entry->mode = listed.mode;
+	}
+	return 0;
+}
+
+/* The same of another stage. What is in it follows from its key. */
+static int collect_stage(struct copy *c, int from, const char *path)
+{
+	struct native_stage *stage = c->stage, *other = stage->build->stages[from];
+	struct view *view = ARENA_NEW(&stage->arena, struct view);
+	char real[TREE_PATH_BYTES];
+	int rc;
+
+	if (native_wait(stage, (size_t)from) < 0)
+		return -1;
+	rc = native_view(stage, other, true, view);
+	if (rc == 0)
+		rc = view_resolve(view, path, real, &stage->err);
+	if (rc == 0 && strcmp(real, path) != 0)
+		return copy_bad(c, "the path is behind a link; write it as", real);
+	if (rc == 0)
+		rc = view_collect(view, path, &c->source, &stage->err);
+	if (rc == 0 && geteuid() != 0)
+		rc = find_owners(c, other);
+	words_add(&c->inputs, other->key);
+	words_add(&c->inputs, path);
+	return rc;
+}
+
+/* Makes c->source what stands at and below a path of the context or of the other stage. */
+static int copy_collect(struct copy *c, const char *path)
+{
+	struct native_stage *stage = c->stage;
+	int from = -1;
+
+	if (strpbrk(path, "*?["))
+		return copy_bad(c, "wildcards are not taken:", path);
+	if (*c->at->from) {
+		/* without variables: which stages are needed is known before any stage runs */
+		from = dockerfile_stage(&stage->build->file, c->at->from, stage->index);
+		if (from < 0)
+			return copy_bad(c, "there is no earlier stage named", c->at->from);
+	}
+	/* the layer's entries borrow texts of their sources */
+	arena_adopt(&c->tree.arena, &c->source.arena);
+	tree_release(&c->source);
+	tree_init(&c->source);
+	return from < 0 ? collect_context(c, path) : collect_stage(c, from, path);
+}
+
+/* --- where it goes ---------------------------------------------------------------------------- */
 
 /* "/a/../b/" from `base` as "b"; never above the root. */
 static const char *plain_path(struct arena *arena, const char *base, const char *path)
@@ -38,7 +233,7 @@ static const char *plain_path(struct arena *arena, const char *base, const char 
 	return out;
 }
 
-/* The folder as the layer must have it, with all above it: those of the image keep their modes. */
+/* Adds the folder and all above it to the layer; those that the image has keep their modes. */
 static int native_copy_add_folder(struct copy *c, const char *path)
 {
 	struct native_stage *stage = c->stage;
@@ -71,7 +266,7 @@ static int native_copy_add_folder(struct copy *c, const char *path)
 	return 0;
 }
 
-/* Where a path of the image really lies: behind the links of its folders. */
+/* Where a path of the image lies, once the links of its folders are followed. */
 static int place_of(struct copy *c, const char *path, char out[static TREE_PATH_BYTES])
 {
 	const char *slash = strrchr(path, '/');
@@ -91,7 +286,7 @@ static int place_of(struct copy *c, const char *path, char out[static TREE_PATH_
 	return 0;
 }
 
-/* Of a hard link: where its file is put, if it comes along; else it becomes a file of its own. */
+/* Where the file of a hard link is put, if it is copied too; else the link becomes a file. */
 static int native_copy_place_link(struct copy *c, const char *source, const char *to,
 				  struct tree_entry *entry)
 {
@@ -113,8 +308,8 @@ static int native_copy_place_link(struct copy *c, const char *source, const char
 }
 
 /*
- * A folder that the image has, perhaps behind a link, stays one: *is_there. The files of a context
- * have no modes of their own, so such a folder keeps its.
+ * A folder that the image has, perhaps behind a link, stays a folder: *is_there. Files of a context
+ * have no modes of their own, so it keeps its mode.
  */
 static int meet_folder(struct copy *c, const char *path, char real[static TREE_PATH_BYTES],
 		       bool *is_there)
@@ -154,7 +349,7 @@ static int put_entry(struct copy *c, const struct tree_entry *entry, const char 
 	return 0;
 }
 
-/* What one source path gives: into a folder, or as the file of that name. */
+/* Copies one source path, into a folder or as the file of that name. */
 static int put_source(struct copy *c, const char *source, const char *to, bool into)
 {
 	struct tree_entry *first = &c->source.list[0];
@@ -189,7 +384,7 @@ static int put_source(struct copy *c, const char *source, const char *to, bool i
 	return 0;
 }
 
-/* Names are looked up in the image's own files, which must lie on disk for it. */
+/* Looks names up in the image's own files, which must be on disk for that. */
 static int find_owner(struct copy *c, const char *owner)
 {
 	struct native_stage *stage = c->stage;
@@ -248,7 +443,7 @@ static int find_target(struct copy *c, const char *written, size_t sources, cons
 	return 0;
 }
 
-/* A hard link whose file has given way to another, or comes behind it, is a file of its own. */
+/* A hard link becomes a file when its file was replaced, or stands behind it. */
 static void check_links(struct tree *tree)
 {
 	for (size_t i = 0; i < tree->count; i++) {
@@ -266,7 +461,7 @@ static void check_links(struct tree *tree)
 	}
 }
 
-/* What each COPY of the stage may take of COPY_LAYERS. */
+/* How many of COPY_LAYERS each COPY of the stage may take. */
 static size_t share(const struct build_stage *stage)
 {
 	size_t copies = 0;
@@ -276,7 +471,7 @@ static size_t share(const struct build_stage *stage)
 	return copies == 0 || copies > COPY_LAYERS ? 1 : COPY_LAYERS / copies;
 }
 
-/* The files are read while later steps run; what comes next looks for its target in the list. */
+/* The files are read while later steps run, which look for paths in the list. */
 static int save_layer(struct copy *c, const char *created_by)
 {
 	struct store *store = &c->stage->build->store;
@@ -317,7 +512,7 @@ static int do_copy(struct copy *c)
 	if (native_view(stage, stage, false, &c->view) < 0 || read_options(c) < 0 ||
 	    find_target(c, words[count - 1], count - 1, &to, &into) < 0)
 		return -1;
-	/* what variables, links and the working folder have made of the words */
+	/* the words after variables, links and the working folder were put in */
 	words_addf(&c->inputs, "%d %d %u %u %d", into, c->has_owner, (unsigned)c->uid,
 		   (unsigned)c->gid, c->chmod);
 	words_add(&c->inputs, to);

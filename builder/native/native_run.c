@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* RUN: a step in a container, or the layer that it left last time. */
-#include "builder/native/native_parts.h"
+#include "builder/native/native_run.h"
 
 #include "builder/build_failure.h"
+#include "builder/native/native_image.h"
 #include "builder/native/runtime/runtime.h"
 #include "core/clock.h"
 #include "core/log.h"
@@ -28,7 +28,7 @@ static void native_run_take_line(void *arg, const char *line)
 	struct watcher *watcher = arg;
 
 	log_debug("%s", line);
-	/* a log that cannot be written is not worth a build */
+	/* a log that cannot be written does not end a build */
 	if (dprintf(watcher->stage->build->log, "%s\n", line) < 0)
 		return;
 	if (*line)
@@ -51,7 +51,7 @@ static void add_environment(struct native_stage *stage, const char *const *argum
 	}
 }
 
-/* A person's proxies are the build's too, and never part of an image. */
+/* The build uses the person's proxies, which never become part of an image. */
 static void add_proxies(struct words *env)
 {
 	static const char *const names[] = {"http_proxy", "https_proxy", "no_proxy",
@@ -81,7 +81,7 @@ static const char *cwd(struct native_stage *stage)
 	return *folder ? folder : "/";
 }
 
-/* On top of what the failed step had changed. */
+/* Starts a shell on top of what the failed step changed. */
 static int shell_in_step(struct native_stage *stage, struct run_step step,
 			 const struct run_result *failed)
 {
@@ -100,7 +100,7 @@ static int shell_in_step(struct native_stage *stage, struct run_step step,
 	return runtime_run(&stage->build->store, &step, &stage->arena, &result, &stage->err);
 }
 
-/* The recipe's own comment says more than the command's first words. */
+/* The comment in the recipe says more than the command's first words. */
 static const char *what_it_does(struct native_stage *stage, const struct instruction *at)
 {
 	return *at->comment ? arena_printf(&stage->arena, "%.60s", at->comment)
@@ -194,7 +194,7 @@ int native_run(struct native_stage *stage, const struct instruction *at)
 	words_add_all(&key_words, command(stage, at));
 	words_add(&key_words, "");
 	words_add_all(&key_words, env.list);
-	/* what a snapshot brings is another thing than today's archive's */
+	/* a snapshot brings other packages than today's archive */
 	if (*stage->build->spec->snapshot)
 		words_add(&key_words, stage->build->spec->snapshot);
 	native_step_key(stage, &key_words, key);

@@ -2,6 +2,8 @@
 #include "builder/native/store.h"
 
 #include "builder/native/runtime/cgroup.h"
+#include "builder/native/layer/layer_disk.h"
+#include "builder/native/layer/layer_list.h"
 #include "builder/native/layer/tree_file.h"
 #include "core/file.h"
 #include "core/json.h"
@@ -25,7 +27,7 @@ static const char *layer_path(const struct store *store, const char *key, const 
 	return arena_printf(arena, "%s/layers/%s%s%s", store->folder, key, *name ? "/" : "", name);
 }
 
-/* Removes what builds that ended without a word have left: their lock is free. */
+/* Removes what dead builds have left: nobody holds their lock. */
 static int remove_stale(const char *folder, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
@@ -60,7 +62,7 @@ static int make_work(struct store *store, const char *folder, struct arena *aren
 	return 0;
 }
 
-/* A person's trees have other marks and owners on disk than root's. */
+/* Trees that an ordinary user made have other marks and owners on disk than root's. */
 static int check_owner(const char *folder, struct error *err)
 {
 	struct stat st;
@@ -157,7 +159,7 @@ bool store_has(const struct store *store, const char *key)
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	const char *path = layer_path(store, key, "", &arena);
 
-	/* its time says when it was last of use */
+	/* its time says when it was last used */
 	return utimensat(AT_FDCWD, path, NULL, 0) == 0;
 }
 
@@ -168,7 +170,7 @@ bool store_has_tree(const struct store *store, const char *key)
 	return file_exists(layer_path(store, key, "tree", &arena));
 }
 
-/* Moves `path` to its place; what another build has put there meanwhile is as good. */
+/* Moves `path` to its place, unless another build has put the same there meanwhile. */
 static int move_in(const char *path, const char *to, struct error *err)
 {
 	if (rename(path, to) == 0)
@@ -281,11 +283,11 @@ static int keep_part(void *arg, const char *key, const struct layer_part *part, 
 	return store_add_parts(arg, key + DIGEST_PREFIX_BYTES, parts, err);
 }
 
-/* A layer that is given as a list of files. */
+/* A layer that is a list of files. */
 struct store_kept {
 	struct store_kept *next;
 	char key[KEY_BYTES];
-	struct tree tree; /* not to be released: all of it is in the arena */
+	struct tree tree; /* never released: all of it is in the arena */
 	size_t cuts;
 	pthread_mutex_t lock; /* of what follows */
 	bool is_written;      /* its parts are in the store */
@@ -320,7 +322,7 @@ static struct store_kept *find_kept(struct store *store, const char *key)
 	return kept;
 }
 
-/* A layer of store_add_list's is written now, unless it is or another thread does it. */
+/* Writes a layer that store_add_list took, unless that is done or another thread does it. */
 static int write_kept(struct store *store, const char *key, const char *title, struct error *err)
 {
 	_cleanup_(free_pointer) struct layer_parts *parts = NULL;
@@ -375,7 +377,7 @@ int store_tree(struct store *store, const char *key, struct arena *arena, const 
 	return move_in(partial, *folder, err);
 }
 
-/* Out of its blobs. */
+/* Reads the list from the layer's blobs. */
 static int list_blobs(struct store *store, const struct layer_parts *parts, struct tree *tree,
 		      struct error *err)
 {
@@ -388,7 +390,7 @@ static int list_blobs(struct store *store, const struct layer_parts *parts, stru
 	return 0;
 }
 
-/* Blobs are unpacked for it once. */
+/* Reads the list that was kept, or the blobs, once. */
 static int store_read_list(struct store *store, const char *key, struct arena *arena,
 			   const struct tree **list, struct error *err)
 {
@@ -407,7 +409,7 @@ static int store_read_list(struct store *store, const char *key, struct arena *a
 	rc = list_blobs(store, parts, &read, err);
 	if (rc == 0 && tree_save(&read, path, &ignored) < 0)
 		log_debug("%s", ignored.text);
-	/* into the caller's arena, texts and all */
+	/* into the caller's arena, with its texts */
 	tree->count = read.count;
 	tree->list = ARENA_ARRAY(arena, read.count + 1, struct tree_entry);
 	if (read.count)

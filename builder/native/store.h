@@ -9,7 +9,7 @@
  *   FOLDER/layout                  OCI layout: blobs, and the finished images by name
  *   FOLDER/work/ID                 what a build under way needs; locked by it
  *
- * A layer has its tree, its parts, or both; each is made from the other when it is asked for, and
+ * A layer has its tree, its parts, or both; each is made from the other when it is needed, and
  * parts also from a list of files. A layer appears whole or not at all: it is made in work/ and
  * renamed. Several builds may work in one store.
  */
@@ -34,7 +34,9 @@ struct store {
 	struct store_kept *kept; /* store_add_list */
 };
 
-/* Makes what is missing; folders of builds that died are removed. Another person's is an error. */
+/*
+ * Makes what is missing and removes the folders of dead builds. Another person's store is an error.
+ */
 int store_open(struct store *store, const char *folder, int64_t newest_s, struct arena *arena,
 	       struct error *err);
 /* Removes all of it; an error while a build is at work in it. */
@@ -43,7 +45,7 @@ int store_remove(const char *folder, struct error *err);
 /* Removes the work folder. For _cleanup_. */
 void store_release(struct store *store);
 
-/* A path in the work folder that nobody else has; not made. */
+/* A path in the work folder that nothing else uses; it is not made. */
 const char *store_work_path(struct store *store, struct arena *arena);
 
 /* The key of what these words make: every word counts, and so do its borders. NULL-terminated. */
@@ -51,8 +53,7 @@ void store_key(const char *const *words, char key[static KEY_BYTES]);
 
 bool store_has(const struct store *store, const char *key);
 
-/* Takes a folder in overlayfs' form as the layer's tree: its times are clamped, and it is moved
- * away. */
+/* Takes a folder in overlayfs' form as the layer's tree: clamps its times and moves it away. */
 int store_add_tree(struct store *store, const char *key, const char *tree, struct error *err);
 
 /* Takes parts whose blobs are in the layout. */
@@ -60,10 +61,10 @@ int store_add_parts(struct store *store, const char *key, const struct layer_par
 		    struct error *err);
 
 /*
- * Takes a sorted tree as the layer. Its parts, about `cuts` (layer.h), are written when they are
- * first asked for, and what cannot be read is an error then (and tried again the next time); those
- * that the store has of any layer are taken as they are. The entries' texts
- * and sources must live as long as the arena, and that as long as the store.
+ * Takes a sorted tree as the layer. Its parts, about `cuts` of them (layer.h), are written when
+ * they are first needed; a file that cannot be read is an error then, and is tried again the next
+ * time. Parts that the store has from any layer are used as they are. The entries' texts and
+ * sources must live as long as the arena, and that as long as the store.
  */
 void store_add_list(struct store *store, const char *key, const struct tree *tree, size_t cuts,
 		    struct arena *arena);

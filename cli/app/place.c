@@ -8,6 +8,7 @@
 #include "core/str.h"
 #include "core/temporary.h"
 #include "oci/archive/archive.h"
+#include "oci/archive/export.h"
 #include "oci/layout.h"
 
 #include <errno.h>

@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/proc.h"
 #include "oci/archive/archive.h"
+#include "oci/archive/export.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "|2": the number of arguments; 0 when it is no such word. */
+/* "|2": the number of arguments; 0 when the word has another form. */
 static long argument_count(const char *word)
 {
 	char *end;

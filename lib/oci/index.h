@@ -40,7 +40,7 @@ int platform_check(const char *platform, struct error *err);
 
 /*
  * An error unless the image with this config is for the platform. A config that does not say what
- * it is for, an artifact's say, is fine.
+ * it is for, such as an artifact's, is accepted.
  */
 int platform_check_config(const char *platform, const char *config, size_t length,
 			  struct error *err);

@@ -36,7 +36,7 @@ void known_put(const char *folder, const char *key, const struct known *known)
 		log_debug("layer %s is not noted: %s", known->diff_id, err.text);
 }
 
-/* How long nobody asked for it is what known_prune goes by. */
+/* The time says when somebody last asked for it: known_prune goes by that. */
 static void used(const char *path)
 {
 	utimensat(AT_FDCWD, path, NULL, 0);

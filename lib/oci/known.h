@@ -2,11 +2,11 @@
 /*
  * known.h - layers whose blob is known, so that none is packed or hashed twice on this machine.
  *
- * One small file per layer in a folder of our own (0700), named by 64 hex digits: of the diffID
- * when we packed the layer ourselves, of the blob when it came packed. It holds both digests, and
- * is written only when we have had all bytes of both sides in our hands. It is a note to ourselves,
- * not a proof: what cannot be read, or does not fit its name, counts as not being there, and who
- * uses a note must cope with a blob that comes out otherwise.
+ * A note is one small file per layer in a private folder (0700), named by 64 hex digits: of the
+ * diffID when the layer was packed here, of the blob when it came packed. It holds both digests,
+ * and is written only after all bytes of both were read here. It is a note, not a proof: one that
+ * cannot be read, or does not fit its name, counts as missing, and whoever uses it must be ready
+ * for a blob with another digest.
  */
 #ifndef OCI_KNOWN_H
 #define OCI_KNOWN_H
@@ -27,12 +27,12 @@ struct known {
  */
 void known_put(const char *folder, const char *key, const struct known *known);
 
-/* The note under that key. False: there is none, or none that makes sense. */
+/* Finds the note under that key. False: there is none, or it makes no sense. */
 bool known_find(const char *folder, const char *key, struct known *known);
 
 /*
- * Removes notes and configs that nobody asked for in `days`, and of the others the oldest until
- * `most` are left. What is no note of ours stays.
+ * Removes notes and configs that nobody asked for in `days`, and the oldest of the others until
+ * `most` are left. Other files stay.
  */
 void known_prune(const char *folder, size_t most, int days);
 
@@ -40,9 +40,9 @@ void known_prune(const char *folder, size_t most, int days);
 void known_put_config(const char *folder, const void *bytes, size_t length);
 
 /*
- * The image of a config that was kept, when all its layers are known as we packed them: config and
+ * Makes the image of a kept config, when the packed form of all its layers is known: config and
  * manifest are put into the layout (made when missing), the layers' blobs are not. False: one of
- * them is not known.
+ * the layers is not known.
  */
 bool known_image(const char *folder, const char *config_digest, const char *layout_folder,
 		 struct arena *arena, struct descriptor *manifest);

@@ -12,25 +12,26 @@
 #define MANIFEST_BYTES_MAX (4 * MIB)
 #define LAYERS_MAX 1024
 #define LAYOUT_PATH_BYTES 4096
-#define PARTIAL_PARTS_MAX 8 /* of one blob that are on their way at the same time */
+#define PARTIAL_PARTS_MAX 8 /* of one blob that arrive at the same time */
 #define INDEX_ENTRIES_MAX 4096
 #define PAGES_BYTES_MAX (32 * MIB) /* manifests and indexes under one name, each counted once */
 #define INDEX_DEPTH_MAX 4	   /* an index within an index within ... */
 #define PLATFORM_TEXT_BYTES 64
 #define MEDIA_TYPE_BYTES 256 /* RFC 6838, 4.2: two names of at most 127 characters */
 
+#define LAYER_ENTRIES_MAX 4000000
+
 /* A compressed layer that says it unpacks to more, or far more than it is, is a bomb. */
 #define UNPACKED_BYTES_MAX (512 * GIB)
 #define UNPACKED_RATIO_MAX 5000
-#define UNPACKED_RATIO_FREE_BYTES (4 * GIB) /* so much is fine at any ratio */
+#define UNPACKED_RATIO_FREE_BYTES (4 * GIB) /* up to here any ratio is allowed */
 #define ZSTD_WINDOW_LOG_MAX 27 /* 128 MiB of memory: zstd --long, RFC 8878 section 3.1.1.1.2 */
 
 /* Notes of known layers (known.h) */
 #define KNOWN_FILES_MAX 4096
-#define KNOWN_DAYS_MAX 180 /* that nobody asked for one */
+#define KNOWN_DAYS_MAX 180 /* after the last time that somebody asked for one */
 
 /* docker-archive files */
-#define READ_BACK_BYTES (256 * KIB)
 #define ARCHIVE_ENTRIES_MAX 65536
 #define ARCHIVE_NAME_BYTES_MAX 512
 #define ARCHIVE_JSON_BYTES_MAX (4 * MIB)

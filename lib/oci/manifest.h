@@ -20,7 +20,7 @@
 #define MEDIA_DOCKER_MANIFEST "application/vnd.docker.distribution.manifest.v2+json"
 #define MEDIA_DOCKER_INDEX "application/vnd.docker.distribution.manifest.list.v2+json"
 
-/* A thing by its content. Holds its texts itself: copy it freely. */
+/* Names a blob by its content. It holds its texts itself, so it may be copied freely. */
 struct descriptor {
 	char media_type[MEDIA_TYPE_BYTES];
 	char digest[DIGEST_TEXT_BYTES];
@@ -49,10 +49,10 @@ cJSON *descriptor_json(const struct descriptor *descriptor);
 int manifest_parse(const char *bytes, size_t length, const char *what, struct arena *arena,
 		   struct manifest *manifest, struct error *err);
 
-/* Whether the media type is an index's (OCI) or a manifest list's (Docker). */
+/* Whether the media type is that of an index (OCI) or a manifest list (Docker). */
 bool media_is_index(const char *media_type);
 
-/* Whether it is an image manifest's, OCI or Docker. */
+/* Whether it is that of an image manifest, OCI or Docker. */
 bool media_is_manifest(const char *media_type);
 
 /*

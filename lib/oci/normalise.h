@@ -10,7 +10,7 @@
 
 #include "core/digest.h"
 #include "core/json.h"
-#include "oci/packer.h"
+#include "oci/layer/packer.h"
 
 /* Where the layer's tar comes from: the next piece; *length 0 at the end. */
 typedef int normalise_source(void *arg, const void **bytes, size_t *length, struct error *err);

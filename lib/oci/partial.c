@@ -16,7 +16,7 @@
 #define PART_ALIGN_BYTES MIB
 #define NOTE_EVERY_BYTES (8 * MIB)
 
-/* Behind the blob's end, when it comes in several parts. Of this machine alone: host byte order. */
+/* Stands behind the blob's end when it comes in several parts. Only this machine reads it. */
 struct note {
 	char magic[8];
 	uint64_t part_count;
@@ -70,7 +70,7 @@ static int take_note(struct partial *partial, struct error *err)
 	return write_at(partial, &note, sizeof(note), partial->descriptor.size_bytes, err);
 }
 
-/* What an earlier run left. Nonsense is treated as nothing. */
+/* Reads how far an earlier run came. What makes no sense counts as nothing. */
 static void partial_read_state(struct partial *partial, uint64_t file_bytes)
 {
 	uint64_t size = partial->descriptor.size_bytes;
@@ -92,7 +92,7 @@ static void partial_read_state(struct partial *partial, uint64_t file_bytes)
 			partial->done_bytes[i] = note.done_bytes[i];
 }
 
-/* Opens and locks the shared file. False: somebody else works on it, or it cannot be had. */
+/* Opens and locks the shared file. False: another process works on it, or it cannot be opened. */
 static bool open_shared(struct partial *partial, uint64_t *file_bytes)
 {
 	struct stat open_file, file;

@@ -44,7 +44,7 @@ int partial_add(struct partial *partial, size_t part, const void *bytes, size_t 
 uint64_t partial_ready_bytes(const struct partial *partial);
 uint64_t partial_done_bytes(const struct partial *partial);
 
-/* Forgets all bytes: they were wrong. It goes on in one part. */
+/* Forgets all bytes, which were wrong; the rest comes in one part. */
 int partial_reset(struct partial *partial, struct error *err);
 
 /* Makes it a blob of the layout. The caller has checked the digest of all bytes. */

@@ -2,14 +2,12 @@
 /*
  * rootfs.h - an image's layers, one above another, as one tree on disk.
  *
- * Source: OCI image-spec 1.1, layer.md: what a layer has replaces what was there, ".wh.NAME"
- * removes, ".wh..wh..opq" hides what lower layers had in a folder. Owners, modes, times, extended
- * attributes, devices and holes are as the layer says; without root, owners are ours and devices
- * are left out. Nothing is ever written outside of the tree: names with ".." are refused, and links
- * on the way are followed as if the tree were "/" (openat2, RESOLVE_IN_ROOT; Linux 5.6).
+ * Layers are applied by layer/extract.h, as EXTRACT_TREE: links on the way to a name are followed
+ * as if the tree were "/", and nothing outside of the tree is ever written. Without root, owners
+ * are the caller's, and devices are left out.
  *
- * The tree is made beside its place and renamed when it is whole: a run that is interrupted leaves
- * no DIR.
+ * The tree is made beside its place and renamed when it is whole: an interrupted run leaves no
+ * folder.
  */
 #ifndef OCI_ROOTFS_H
 #define OCI_ROOTFS_H
@@ -18,12 +16,13 @@
 
 struct rootfs;
 
-/* `folder` must not be there, or be empty (ERROR_USAGE); what is above it is made. */
+/* `folder` must be missing or empty (ERROR_USAGE); the folders above it are made. */
 int rootfs_open(const char *folder, struct rootfs **rootfs, struct error *err);
 
 /*
- * The next layer, from the lowest up: a tar file, plain or gzip or zstd. `diff_id`: what its plain
- * bytes must have as digest, a valid one, or NULL. `title` names it in the progress; NULL: silent.
+ * Applies the next layer, from the lowest up: a tar file, plain or gzip or zstd. `diff_id`: the
+ * digest that its plain bytes must have, a valid one, or NULL. `title` names it in the progress;
+ * NULL: silent.
  */
 int rootfs_apply(struct rootfs *rootfs, const char *layer_path, const char *diff_id,
 		 const char *title, struct error *err);

@@ -8,7 +8,8 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "builder/native/layer/layer.h"
+#include "builder/native/layer/layer_disk.h"
+#include "builder/native/layer/layer_list.h"
 #include "core/file.h"
 #include "oci/layout.h"
 

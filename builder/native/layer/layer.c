@@ -7,7 +7,7 @@
 #include "core/file.h"
 #include "core/progress.h"
 #include "core/str.h"
-#include "oci/packer.h"
+#include "oci/layer/packer.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -353,7 +353,7 @@ int layer_write(const struct tree *tree, const char *layout_folder, const struct
 	parts->count = w.plan.count;
 	if (!parts->count)
 		return 0;
-	/* libarchive reads names by the thread's locale; ours are UTF-8 whatever the person's is */
+	/* libarchive reads names by the thread's locale; these are UTF-8 in every locale */
 	w.utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 	if (!w.utf8)
 		oom();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layer.h - a tree as layers of an image, and a layer as a tree on disk.
+ * layer.h - a tree as layers of an image.
  *
  * The same tree gives the same bytes everywhere: sorted, numeric owners, whole seconds, no names of
  * users or hosts; extended attributes are pax records. Whiteouts are ".wh.NAME" and ".wh..wh..opq"
  * (OCI image-spec 1.1, layer.md). Blocks of zeros of LAYER_HOLE_BYTES are holes, wherever the file
- * system has its own. One pass: read, hash (diffID), compress, hash, write (oci/packer.h).
+ * system has its holes. One pass: read, hash (diffID), compress, hash, write (oci/layer/packer.h).
  */
 #ifndef BUILDER_NATIVE_LAYER_LAYER_H
 #define BUILDER_NATIVE_LAYER_LAYER_H
@@ -14,7 +14,7 @@
 #include "oci/manifest.h"
 
 #define LAYER_BYTES_MAX \
-	(512 * MIB) /* plain: what one torn upload can cost; a larger file is alone */
+	(512 * MIB) /* plain: what one failed upload can cost; a larger file has its own */
 #define LAYER_HOLE_BYTES (1 * MIB)
 #define LAYER_PARTS_MAX 256
 
@@ -37,8 +37,8 @@ struct layer_rule {
 	 */
 	size_t cuts;
 	/*
-	 * Parts by a digest of all that is in them; both NULL: none are kept. Of parts with a file
-	 * whose digest is not known (tree.h) nobody is asked.
+	 * Parts that are kept, by a digest of all that is in them; both NULL: none are. They are
+	 * not asked about parts with a file whose digest is not known (tree.h).
 	 */
 	bool (*find)(void *arg, const char *key, struct layer_part *part);
 	int (*keep)(void *arg, const char *key, const struct layer_part *part, struct error *err);
@@ -52,19 +52,5 @@ struct layer_rule {
  */
 int layer_write(const struct tree *tree, const char *layout_folder, const struct layer_rule *rule,
 		const char *title, struct layer_parts *parts, struct error *err);
-
-/*
- * Unpacks a tar stream, plain or gzip or zstd, into `folder` (made; on failure removed), owners,
- * modes, times and attributes as they are, whiteouts as overlayfs has them (tree.h). Entries that
- * would leave the folder are refused. When `diff_id` is not NULL the plain bytes must have that
- * digest.
- */
-int layer_unpack(const char *tar_path, const char *folder, const char *diff_id, struct error *err);
-
-/* Puts a sorted tree, content and all, into `folder` (made; on failure removed). */
-int layer_place(const struct tree *tree, const char *folder, struct error *err);
-
-/* The entries of a tar file, without their content, sorted. */
-int layer_list(const char *tar_path, struct tree *tree, struct error *err);
 
 #endif

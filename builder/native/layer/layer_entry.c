@@ -3,6 +3,7 @@
 
 #include "builder/native/layer/layer.h"
 #include "core/arena.h"
+#include "oci/layer/whiteout.h"
 
 #include <archive_entry.h>
 #include <errno.h>
@@ -38,7 +39,7 @@ struct archive_entry *layer_entry_opaque(const struct tree_entry *folder)
 {
 	size_t length = strlen(folder->path);
 
-	return plain_entry(folder->path, length, length ? "/" : "", WHITEOUT_OPAQUE);
+	return plain_entry(folder->path, length, length ? "/" : "", WHITEOUT_OPAQUE_NAME);
 }
 
 struct archive_entry *layer_entry_new(const struct tree_entry *entry)

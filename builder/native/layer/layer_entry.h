@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_entry.h - one tree entry as libarchive has it, for layer.c and layer_unpack.c. */
+/* layer_entry.h - one entry of a tree as libarchive has it. */
 #ifndef BUILDER_NATIVE_LAYER_LAYER_ENTRY_H
 #define BUILDER_NATIVE_LAYER_LAYER_ENTRY_H
 
@@ -7,17 +7,16 @@
 
 struct archive_entry;
 
-#define WHITEOUT_PREFIX ".wh."
-#define WHITEOUT_OPAQUE ".wh..wh..opq"
-#define WHITEOUT_AUFS ".wh..wh." /* other names of its own bookkeeping: nothing is removed */
-
 /* The entry with an image layer's name for it. The caller frees it. */
 struct archive_entry *layer_entry_new(const struct tree_entry *entry);
 
-/* The entry that makes the folder opaque. */
+/* The entry that makes the folder opaque. The caller frees it. */
 struct archive_entry *layer_entry_opaque(const struct tree_entry *folder);
 
-/* Tells `out` which parts of the file are zeros, by its content alone. */
+/*
+ * Tells `out` which parts of the file are zeros. Only the content counts, not the file system's
+ * holes.
+ */
 int layer_entry_holes(struct archive_entry *out, int fd, const struct tree_entry *entry,
 		      struct error *err);
 

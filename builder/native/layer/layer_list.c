@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What is in a layer's file, without unpacking it to a disk. */
-#include "builder/native/layer/layer.h"
+#include "builder/native/layer/layer_list.h"
 
-#include "builder/native/layer/layer_entry.h"
-#include "builder/native/layer/tar_source.h"
-#include "core/str.h"
+#include "oci/layer/reader.h"
+#include "oci/layer/whiteout.h"
 
-#include <archive.h>
-#include <archive_entry.h>
-#include <locale.h>
 #include <string.h>
 
 static enum tree_type layer_list_type_of(struct archive_entry *entry)
@@ -31,21 +26,6 @@ static enum tree_type layer_list_type_of(struct archive_entry *entry)
 	}
 }
 
-/* "./a/b/" as "a/b", in place. */
-static char *plain(char *path)
-{
-	size_t length;
-
-	while (*path == '/' || starts_with(path, "./"))
-		path++;
-	if (strcmp(path, ".") == 0)
-		path++;
-	length = strlen(path);
-	while (length && path[length - 1] == '/')
-		path[--length] = '\0';
-	return path;
-}
-
 /* The folder's entry may come later, or never. */
 static void add_opaque(struct tree *tree, const char *path)
 {
@@ -60,27 +40,29 @@ static void add_opaque(struct tree *tree, const char *path)
 	tree->list[i - 1].opaque = true;
 }
 
-static void layer_list_add_entry(struct tree *tree, struct archive_entry *in)
+static int layer_list_add_links(struct tree *tree, struct archive_entry *in,
+				struct tree_entry *entry, struct error *err)
 {
-	char *path = plain(arena_strdup(&tree->arena, archive_entry_pathname(in)));
-	char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	struct tree_entry *entry;
-	const char *link = NULL;
+	const char *hard = archive_entry_hardlink(in), *soft = archive_entry_symlink(in);
+	char plain[PATH_PLAIN_BYTES];
 
-	if (strcmp(name, WHITEOUT_OPAQUE) == 0) {
-		*(slash ? slash : path) = '\0';
-		add_opaque(tree, path);
-		return;
-	}
-	if (starts_with(name, WHITEOUT_AUFS))
-		return;
-	if (starts_with(name, WHITEOUT_PREFIX)) {
-		memmove(name, name + strlen(WHITEOUT_PREFIX),
-			strlen(name + strlen(WHITEOUT_PREFIX)) + 1);
-		tree_add(tree, TREE_WHITEOUT, path);
-		return;
-	}
-	entry = tree_add(tree, layer_list_type_of(in), path);
+	if (entry->type == TREE_SYMLINK)
+		entry->link = arena_strdup(&tree->arena, soft ? soft : "");
+	if (entry->type != TREE_HARDLINK)
+		return 0;
+	if (!path_plain(hard, plain))
+		return error_set(err, ERROR_FAILED,
+				 "the hard link '%.100s' leads out of the layer to '%.100s'",
+				 entry->path, hard);
+	entry->link = arena_strdup(&tree->arena, plain);
+	return 0;
+}
+
+static int layer_list_add(struct tree *tree, struct archive_entry *in, const char *path,
+			  struct error *err)
+{
+	struct tree_entry *entry = tree_add(tree, layer_list_type_of(in), path);
+
 	entry->mode = archive_entry_perm(in);
 	entry->uid = (uid_t)archive_entry_uid(in);
 	entry->gid = (gid_t)archive_entry_gid(in);
@@ -88,49 +70,52 @@ static void layer_list_add_entry(struct tree *tree, struct archive_entry *in)
 	entry->size_bytes = (uint64_t)archive_entry_size(in);
 	if (entry->type == TREE_CHARACTER || entry->type == TREE_BLOCK)
 		entry->device = archive_entry_rdev(in);
-	if (entry->type == TREE_SYMLINK)
-		link = archive_entry_symlink(in);
-	if (entry->type == TREE_HARDLINK)
-		link = archive_entry_hardlink(in);
-	if (entry->type == TREE_SYMLINK || entry->type == TREE_HARDLINK)
-		entry->link = arena_strdup(&tree->arena, link ? link : "");
-	if (entry->type == TREE_HARDLINK)
-		entry->link = plain(arena_strdup(&tree->arena, entry->link));
+	return layer_list_add_links(tree, in, entry, err);
 }
 
-static int list_all(struct tar_source *source, struct tree *tree, struct error *err)
+static int layer_list_take(struct tree *tree, struct archive_entry *in, struct error *err)
+{
+	char path[PATH_PLAIN_BYTES], target[PATH_PLAIN_BYTES];
+	enum whiteout kind;
+
+	if (layer_entry_path(in, path, err) < 0 || whiteout_find(path, &kind, target, err) < 0)
+		return -1;
+	switch (kind) {
+	case WHITEOUT_OPAQUE:
+		add_opaque(tree, target);
+		return 0;
+	case WHITEOUT_REMOVED:
+		tree_add(tree, TREE_WHITEOUT, target);
+		return 0;
+	case WHITEOUT_IGNORED:
+		return 0;
+	default:
+		return layer_list_add(tree, in, path, err);
+	}
+}
+
+static int list_all(struct layer_reader *reader, struct tree *tree, struct error *err)
 {
 	struct archive_entry *entry;
-	int rc;
 
-	while ((rc = archive_read_next_header(source->tar, &entry)) == ARCHIVE_OK ||
-	       rc == ARCHIVE_WARN) {
-		if (tree->count == TREE_ENTRIES_MAX)
-			return error_set(err, ERROR_FAILED, "%s holds more than %d files",
-					 source->path, TREE_ENTRIES_MAX);
-		if (archive_entry_pathname(entry))
-			layer_list_add_entry(tree, entry);
+	for (;;) {
+		if (layer_reader_next(reader, &entry, err) < 0)
+			return -1;
+		if (!entry)
+			return 0;
+		if (layer_list_take(tree, entry, err) < 0)
+			return -1;
 	}
-	return rc == ARCHIVE_EOF ? 0 : tar_source_failed(source);
 }
 
 int layer_list(const char *tar_path, struct tree *tree, struct error *err)
 {
-	_cleanup_(tar_source_release) struct tar_source source = {.fd = -1};
-	/* names are UTF-8, whatever the person's locale is */
-	locale_t utf8, before;
-	int rc;
+	_cleanup_(layer_reader_close) struct layer_reader *reader = NULL;
 
-	if (tar_source_open(&source, tar_path, err) < 0)
+	if (layer_reader_open(tar_path, NULL, NULL, &reader, err) < 0)
 		return -1;
-	utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-	if (!utf8)
-		oom();
-	before = uselocale(utf8);
-	rc = list_all(&source, tree, err);
-	uselocale(before);
-	freelocale(utf8);
-	if (rc == 0)
-		tree_sort(tree);
-	return rc;
+	if (list_all(reader, tree, err) < 0)
+		return layer_reader_wrap(reader, err);
+	tree_sort(tree);
+	return 0;
 }

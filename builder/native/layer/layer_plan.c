@@ -26,7 +26,7 @@ static bool is_cut_name(const char *path)
 	return (hash ^ hash >> 16) % LAYER_CUT_NAMES == 0;
 }
 
-/* What a part must hold before it may end at a cut; a power of two, so that it seldom changes. */
+/* How much a part must hold before it may end at a cut: a power of two, so it seldom changes. */
 static uint64_t cut_bytes(const struct tree *tree, size_t cuts)
 {
 	uint64_t total = 0, least = LAYER_CUT_BYTES;
@@ -41,8 +41,8 @@ static uint64_t cut_bytes(const struct tree *tree, size_t cuts)
 }
 
 /*
- * A hard link stands in an earlier part than its folders: they begin there, marks and all, since an
- * opaque folder's mark in a later part would hide the link.
+ * A hard link may stand in an earlier part than its folders. Then the folders begin there too, with
+ * their marks, since an opaque folder's mark in a later part would hide the link.
  */
 static void begin_folders(const struct tree *tree, const struct tree_entry *entry,
 			  struct layer_plan *plan, unsigned char part)
@@ -58,7 +58,7 @@ static void begin_folders(const struct tree *tree, const struct tree_entry *entr
 	}
 }
 
-/* A hard link whose file stands before it goes where that went. */
+/* A hard link whose file stands before it goes into that file's part. */
 static bool follows_file(const struct tree *tree, size_t index, struct layer_plan *plan)
 {
 	const struct tree_entry *entry = &tree->list[index], *file;
@@ -85,7 +85,7 @@ int layer_plan(const struct tree *tree, const struct layer_rule *rule, struct la
 		const struct tree_entry *entry = &tree->list[i];
 
 		plan->part_of[i] = 0;
-		if (!*entry->path) /* a layer does not say what its root is */
+		if (!*entry->path) /* a layer has no entry for its root */
 			continue;
 		any = true;
 		if (follows_file(tree, i, plan))

@@ -2,17 +2,17 @@
 /*
  * layer_plan.h - which entry of a tree goes into which part.
  *
- * In the tree's order, each part as full as it may be. With `cuts` a part that holds its share of
- * the tree, and LAYER_CUT_BYTES at least, ends before the next name whose hash says so
- * (content-defined chunking, over names): what is added, removed or changed moves the cuts beside
- * it, not all behind it.
+ * Entries keep the tree's order, and each part is as full as it may be. With `cuts` a part that
+ * holds its share of the tree, and LAYER_CUT_BYTES at least, ends before the next name whose hash
+ * says so (content-defined chunking, over names). So a file that is added, removed or changed moves
+ * the cuts near it, not all cuts behind it.
  */
 #ifndef BUILDER_NATIVE_LAYER_LAYER_PLAN_H
 #define BUILDER_NATIVE_LAYER_LAYER_PLAN_H
 
 #include "builder/native/layer/layer.h"
 
-#define LAYER_CUT_BYTES (16 * MIB) /* of less, a layer costs a host more than it saves */
+#define LAYER_CUT_BYTES (16 * MIB) /* a smaller layer costs a host more than it saves */
 #define LAYER_CUT_NAMES 16	   /* a cut may stand before one of so many names */
 
 struct layer_plan {

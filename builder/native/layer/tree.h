@@ -20,7 +20,6 @@
 #include <sys/types.h>
 
 #define TREE_PATH_BYTES 4096
-#define TREE_ENTRIES_MAX 4000000
 #define TREE_DEPTH_MAX 256
 
 enum tree_type {
@@ -46,7 +45,7 @@ struct tree_entry {
 	const char *link;   /* TREE_SYMLINK's text, TREE_HARDLINK's path; else NULL */
 	const char *source; /* TREE_FILE: the file on this machine; NULL: `text` */
 	const char *text;
-	const char *digest; /* of a TREE_FILE's content, where somebody knows it; else NULL */
+	const char *digest; /* of a TREE_FILE's content, when it is known; else NULL */
 	int64_t changed_ns; /* the source's ctime when the digest was taken; 0: unknown */
 	uint64_t size_bytes;
 	int64_t mtime_s;
@@ -76,10 +75,10 @@ struct tree_read_options {
 	bool is_overlay;    /* an overlay's upper directory: with whiteouts and opaque folders */
 	bool owner_root;    /* every owner is 0:0: for a person's files */
 	bool plain_modes;   /* 0755 for folders and programs, else 0644: for a person's files */
-	bool no_special;    /* devices, sockets and fifos are errors, links that leave too */
+	bool no_special;    /* devices, sockets, fifos and links that leave are errors */
 	bool separate;	    /* hard links become files of their own */
 	int64_t newest_s;   /* later times become this one */
-	bool clamp_on_disk; /* on disk as well, so that a later step sees what the layer has */
+	bool clamp_on_disk; /* on disk too, so that a later step sees the layer's times */
 };
 
 /*
@@ -91,8 +90,8 @@ int tree_read(struct tree *tree, const char *folder, const struct tree_read_opti
 	      struct error *err);
 
 /*
- * Sorts: folders before what is in them, names by bytes. Of two of one path the later added stays;
- * a folder that is also removed, or was opaque once, is opaque.
+ * Sorts: folders before what is in them, names by bytes. Of two entries with the same path, the one
+ * added later stays; a folder that is also removed, or was opaque once, is opaque.
  */
 void tree_sort(struct tree *tree);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree_file.h - the list of a tree as a JSON file of ours: {"schema": 1, "entries": [...]}, three
+ * tree_file.h - the list of a tree as a JSON file: {"schema": 1, "entries": [...]}, three
  * texts for each entry: its numbers, its path, its link.
  */
 #ifndef BUILDER_NATIVE_LAYER_TREE_FILE_H

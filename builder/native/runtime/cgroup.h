@@ -4,8 +4,8 @@
 #define BUILDER_NATIVE_RUNTIME_CGROUP_H
 
 /*
- * Removes the cgroups of containers named ringup-WORK-*, where WORK is the name of a work folder
- * whose build is dead: a runtime that was killed left them. Those with processes stay.
+ * Removes the cgroups of containers named ringup-WORK-*, which a killed runtime left. WORK is the
+ * name of a work folder whose build has died. Those with processes stay.
  */
 void cgroup_forget(const char *work);
 

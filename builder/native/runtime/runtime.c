@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "builder/native/runtime/runtime.h"
 
+#include "builder/native/layer/layer_disk.h"
 #include "builder/native/runtime/runtime_config.h"
 #include "builder/native/runtime/userns.h"
 #include "core/file.h"
@@ -18,9 +19,9 @@
 #define RESOLV_BYTES_MAX (64 * KIB)
 
 /*
- * Mounts the layers ($1: options, $2: where), then runs the words behind them. "volatile"
- * (Linux 5.10) leaves out the syncs that package tools make after every file: what an interrupted
- * step leaves is thrown away anyway.
+ * Mounts the layers ($1: options, $2: where), then runs the words behind them. "volatile" (Linux
+ * 5.10) leaves out the syncs that package tools make after every file: an interrupted step is
+ * thrown away in any case.
  */
 static const char enter[] = "mount -t overlay overlay -o \"$1,volatile\" \"$2\" 2>/dev/null ||\n"
 			    "\tmount -t overlay overlay -o \"$1\" \"$2\" || exit 125\n"
@@ -34,7 +35,7 @@ struct place {
 
 const char *runtime_name(void)
 {
-	/* crun starts faster, refuses where cgroups are in hybrid mode, and wants to make one */
+	/* crun starts faster; it refuses cgroups in hybrid mode, and must be able to make one */
 	if (proc_exists("crun") && !file_exists("/sys/fs/cgroup/unified") && !userns_inside())
 		return "crun";
 	return proc_exists("runc") ? "runc" : proc_exists("crun") ? "crun" : NULL;
@@ -81,7 +82,7 @@ static int write_files(const char *folder, struct arena *arena, struct error *er
 	return file_write(arena_printf(arena, "%s/hosts", folder), hosts, strlen(hosts), 0644, err);
 }
 
-/* A folder or an empty file of the lowest layer that stands for nothing but a mount's place. */
+/* Adds a folder or an empty file, on which something is mounted, to the lowest layer. */
 static int add_mount_point(struct tree *tree, const struct view *view, const char *path,
 			   bool is_folder, bool *missing, struct error *err)
 {
@@ -101,7 +102,7 @@ static int add_mount_point(struct tree *tree, const struct view *view, const cha
 	return 0;
 }
 
-/* What the runtime mounts on must be there, or it would make it, and the layer would have it. */
+/* Mount points must be there: the runtime would make them, and the layer would have them. */
 static int make_mount_points(const struct run_step *step, const char *folder, bool *any,
 			     struct error *err)
 {
@@ -158,13 +159,13 @@ static int runtime_prepare(struct store *store, const struct run_step *step, str
 	    name_layers(step, at, has_points, arena, &lower, err) < 0 ||
 	    write_files(at->folder, arena, err) < 0)
 		return -1;
-	/* an image from scratch has no layer at all, and overlayfs wants one */
+	/* an image from scratch has no layers, and overlayfs needs one */
 	if (!*lower) {
 		lower = "p";
 		if (folder_make(arena_printf(arena, "%s/p", at->folder), 0755, err) < 0)
 			return -1;
 	}
-	/* userxattr has no redirects, and will not hear of them */
+	/* with userxattr, overlayfs has no redirects and refuses the option */
 	*options = arena_printf(arena,
 				"lowerdir=%s,upperdir=upper,workdir=work,index=off,metacopy=off,%s",
 				lower, userns_inside() ? "userxattr" : "redirect_dir=off");
@@ -188,7 +189,7 @@ static int runtime_write_config(const struct run_step *step, const struct place 
 	return json_write(arena_printf(arena, "%s/config.json", at->bundle), config, 0600, err);
 }
 
-/* Ends what an interrupted runtime keeps of the container: its cgroups. */
+/* Removes what an interrupted runtime left of the container: its cgroups. */
 static void clean_up(const char *runtime, const char *state, const struct place *at)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
@@ -200,7 +201,7 @@ static void clean_up(const char *runtime, const char *state, const struct place 
 	proc_run(&proc, &result, &ignored);
 }
 
-/* Where cgroups are not ours to make, crun has to be told; runc sees it. */
+/* Where the process may not make cgroups, crun must be told so; runc finds out by itself. */
 static const char *const *start_words(const char *options, const char *runtime, const char *state,
 				      const struct place *at, struct arena *arena)
 {

@@ -3,9 +3,9 @@
  * runtime.h - one command in a container on top of layers: what a RUN step is.
  *
  * An overlay mount in a mount and process namespace of its own, and in it an OCI runtime, crun or
- * runc: whatever happens to us, the end of the namespaces ends the processes and the mounts. The
+ * runc: however ringup ends, the namespaces end too, with their processes and mounts. The
  * container has the host's network (a build fetches packages), Docker's default capabilities, no
- * devices but the plain ones, and no resource limits. It is for root, also for that of a user
+ * devices but the plain ones, and no resource limits. It needs root, which may be that of a user
  * namespace (userns.h), where overlayfs keeps its marks in user.overlay.*. Sources: OCI
  * runtime-spec 1.0, config.md and config-linux.md; Docker's default capabilities: moby,
  * oci/caps/defaults.go.
@@ -17,7 +17,7 @@
 #include "builder/native/runtime/view.h"
 
 struct run_step {
-	const struct view *below; /* folders all of them */
+	const struct view *below; /* all of them folders */
 	const char *const *words;
 	const char *const *env;			   /* NAME=VALUE */
 	const char *cwd;			   /* absolute */
@@ -25,7 +25,7 @@ struct run_step {
 	void (*line)(void *arg, const char *line); /* each line of output */
 	void *arg;
 	const atomic_bool *stop; /* ends it early when set; may be NULL */
-	bool interactive;	 /* on our terminal, for a person */
+	bool interactive;	 /* on ringup's terminal, for a person */
 };
 
 struct run_result {
@@ -37,12 +37,12 @@ struct run_result {
 /* The OCI runtime that works here, "crun" or "runc"; NULL when there is none. */
 const char *runtime_name(void);
 
-/* Whether steps can run here, for root or in userns_run; *why is one sentence when not. Cheap. */
+/* Whether steps can run here, as root or in userns_run; if not, *why is one sentence. Cheap. */
 bool runtime_available(struct arena *arena, const char **why);
 
 /*
- * Runs it. 0 when the command ran, whatever its status; -1 when it could not be started, or at
- * Ctrl-C. The upper directory lies in the store's work folder.
+ * Runs it. 0 when the command ran, with any status; -1 when it could not be started, or at Ctrl-C.
+ * The upper directory lies in the store's work folder.
  */
 int runtime_run(struct store *store, const struct run_step *step, struct arena *arena,
 		struct run_result *result, struct error *err);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of users and groups, by the image's own files. */
-#include "builder/native/runtime/runtime_config.h"
+#include "builder/native/runtime/runtime_user.h"
 
 #include "core/str.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * subids.h - the subordinate ids of a person: those that are theirs to give to the users inside of
- * a user namespace. Source: subuid(5), subgid(5), newuidmap(1).
+ * subids.h - the subordinate ids of a person: those that they may give to the users of a user
+ * namespace. Source: subuid(5), subgid(5), newuidmap(1).
  */
 #ifndef BUILDER_NATIVE_RUNTIME_SUBIDS_H
 #define BUILDER_NATIVE_RUNTIME_SUBIDS_H
@@ -11,7 +11,7 @@
 
 #include <sys/types.h>
 
-/* What an image needs behind its root: Debian's "nobody" is 65534. */
+/* How many ids an image needs besides root's: Debian's "nobody" is 65534. */
 #define SUBIDS_NEEDED 65534
 #define SUBIDS_RANGES_MAX 32
 
@@ -23,13 +23,15 @@ struct subids {
 };
 
 /*
- * The ranges that `path` (/etc/subuid or /etc/subgid) gives to the person of that name or number,
- * in the file's order; lines that are not as they should be say nothing. False when the file cannot
- * be read, or they are fewer than an image needs.
+ * Reads the ranges that `path` (/etc/subuid or /etc/subgid) gives to the person of that name or
+ * number, in the file's order; lines of another form are ignored. False when the file cannot be
+ * read, or holds fewer ids than an image needs.
  */
 bool subids_read(const char *path, const char *name, uid_t uid, struct subids *ids);
 
-/* Adds the map that makes the id `own` root, and the ranges the ids from 1 up: "0 OWN 1 1 ...". */
+/*
+ * Adds the map "0 OWN 1 1 ...": the id `own` becomes root, and the ranges become the ids from 1 up.
+ */
 void subids_map(const struct subids *ids, unsigned long own, struct words *words);
 
 #endif

@@ -25,7 +25,7 @@
 #define NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS)
 #define SMALL_BYTES_MAX (64 * KIB) /* of files in /proc */
 
-/* Both ends of the talk with the child. */
+/* The two pipes between parent and child. */
 struct talk {
 	int go[2];     /* to the child: a byte once its ids are there */
 	int answer[2]; /* from it: a struct error once it needs them, and one at its end */
@@ -79,7 +79,7 @@ static bool is_zero(const char *path)
 	return file_exists(path) && !is_one(path);
 }
 
-/* Makes the namespaces in a child, and is root there: AppArmor lets one do the first alone. */
+/* Makes the namespaces in a child and becomes root there: AppArmor may allow only the first. */
 static bool kernel_allows(void)
 {
 	int status = -1;
@@ -161,7 +161,7 @@ static bool userns_read_all(int fd, void *bytes, size_t length)
 	return true;
 }
 
-/* It is smaller than PIPE_BUF: written whole. */
+/* It is smaller than PIPE_BUF, so one write takes all of it. */
 static bool userns_answer(const struct talk *talk, const struct error *err)
 {
 	return write(talk->answer[1], err, sizeof(*err)) == (ssize_t)sizeof(*err);
@@ -195,7 +195,7 @@ static void be_child(struct talk *talk, pid_t parent, int (*fn)(void *arg, struc
 	_exit(!userns_answer(talk, &err));
 }
 
-/* What it says next; meanwhile Ctrl-C is handed on. False when it is gone. */
+/* Reads its next answer, and hands Ctrl-C on meanwhile. False when the child has ended. */
 static bool userns_hear(struct talk *talk, struct error *said)
 {
 	struct pollfd fds = {talk->answer[0], POLLIN, 0};
@@ -208,7 +208,7 @@ static bool userns_hear(struct talk *talk, struct error *said)
 	return userns_read_all(talk->answer[0], said, sizeof(*said));
 }
 
-/* Gives the child its ids, and hears how it ended. */
+/* Gives the child its ids, and reads how it ended. */
 static int lead(struct talk *talk, struct error *err)
 {
 	struct error said;
@@ -240,7 +240,7 @@ int userns_run(int (*fn)(void *arg, struct error *err), void *arg, struct error 
 	if (pipe2(talk.go, O_CLOEXEC) < 0 || pipe2(talk.answer, O_CLOEXEC) < 0) {
 		error_errno(err, "cannot make a pipe");
 	} else {
-		fflush(NULL); /* what waits in buffers is not to be printed twice */
+		fflush(NULL); /* or the child would print what waits in buffers again */
 		talk.pid = fork();
 		if (talk.pid == 0)
 			be_child(&talk, parent, fn, arg);

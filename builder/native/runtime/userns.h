@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * userns.h - work as root for a person who is not: in a user namespace, where they are root and
- * their subordinate ids (subids.h) are all others.
+ * userns.h - work as root for a person who is not root: in a user namespace, in which they are
+ * root, and their subordinate ids (subids.h) are the other ids.
  *
  * What is made there has owners, modes and links as if root had made it; only root, and the person
  * in such a namespace, can remove it. Nothing outside of the namespace becomes writable by it.
@@ -22,8 +22,8 @@ bool userns_available(struct arena *arena, const char **why);
 
 /*
  * Runs `fn` as root of new user and mount namespaces, in a child: what it does to memory is lost,
- * its result and error come back. Ctrl-C goes on to it, and it ends when we do, however we do. To
- * be called without locks held.
+ * its result and its error come back. Ctrl-C reaches it, and it ends when the caller's process
+ * ends, for whatever reason. The caller must hold no locks.
  */
 int userns_run(int (*fn)(void *arg, struct error *err), void *arg, struct error *err);
 

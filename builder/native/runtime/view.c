@@ -15,9 +15,9 @@
 /* What one layer says about a path. */
 enum verdict {
 	SILENT,	      /* look below */
-	HIDDEN,	      /* it is gone: do not look below */
-	STANDS,	      /* it is here, and what is below may be seen through it */
-	STANDS_ALONE, /* it is here, and nothing shows through */
+	HIDDEN,	      /* it is removed: do not look below */
+	STANDS,	      /* it is here, and lower layers may add to it */
+	STANDS_ALONE, /* it is here, and hides all that lower layers have */
 };
 
 static bool is_opaque(const char *disk)
@@ -158,7 +158,7 @@ int view_find(const struct view *view, const char *path, struct arena *arena,
 	return 0;
 }
 
-/* Puts `rest` behind `text`: what a link leads to, with what was still to come after it. */
+/* Puts `rest` behind `text`: the target of a link, with the rest of the path. */
 static int replace_rest(char rest[static TREE_PATH_BYTES], const char *text)
 {
 	char joined[2 * TREE_PATH_BYTES];
@@ -174,7 +174,7 @@ static void cut_last(char *path)
 	*(slash ? slash : path) = '\0';
 }
 
-/* Takes one component off `rest` and goes there from `out`. */
+/* Takes the first component off `rest` and follows it from `out`. */
 static int resolve_step(const struct view *view, char out[static TREE_PATH_BYTES],
 			char rest[static TREE_PATH_BYTES], int *links, struct error *err)
 {
@@ -285,7 +285,7 @@ static int collect_folder(const struct view_layer *layer, const char *path, stru
 	rc = tree_read(&part, disk, &options, err);
 	if (rc == 0)
 		put_on_top(tree, part.list, part.count);
-	/* the texts stay: they are the result's now */
+	/* the texts stay: the result owns them now */
 	arena_adopt(&tree->arena, &part.arena);
 	tree_release(&part);
 	return rc;

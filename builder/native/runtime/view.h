@@ -23,20 +23,24 @@ struct view {
 	struct view_layer list[VIEW_LAYERS_MAX]; /* from the lowest up */
 };
 
-/* What stands at `path` ("usr/bin/env"), links not followed; *found false when there is nothing.
- * Texts live in the arena. */
+/*
+ * Finds what stands at `path` ("usr/bin/env"); links are not followed. *found is false when nothing
+ * does. Texts live in the arena.
+ */
 int view_find(const struct view *view, const char *path, struct arena *arena,
 	      struct tree_entry *entry, bool *found, struct error *err);
 
 /*
- * The path behind all links ("bin/sh" -> "usr/bin/dash"), absolute ones taken from the image's
- * root; what does not exist is taken as it stands. A loop is an error.
+ * Follows all links of a path ("bin/sh" -> "usr/bin/dash"). Absolute ones begin at the image's
+ * root, and components that do not exist stay as they are. A loop is an error.
  */
 int view_resolve(const struct view *view, const char *path, char out[static TREE_PATH_BYTES],
 		 struct error *err);
 
-/* Adds what stands at and below `path`, which has no links in it, to a tree; sorted. The layers are
- * folders, all of them. */
+/*
+ * Adds what stands at and below `path`, which has no links in it, to a tree, and sorts it. All
+ * layers must be folders.
+ */
 int view_collect(const struct view *view, const char *path, struct tree *tree, struct error *err);
 
 /* Reads a whole small file of the image, links followed; *text NULL when there is none. */

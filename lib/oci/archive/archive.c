@@ -1,380 +1,251 @@
 /* SPDX-License-Identifier: MIT */
 #include "oci/archive/archive.h"
 
-#include "core/clock.h"
 #include "core/file.h"
-#include "core/progress.h"
-#include "oci/archive/archive_parts.h"
+#include "core/log.h"
+#include "core/str.h"
+#include "oci/archive/members.h"
+#include "oci/history.h"
 #include "oci/known.h"
+#include "oci/layer/stream.h"
 #include "oci/layout.h"
+#include "oci/limits.h"
 #include "oci/normalise.h"
-#include "oci/packer.h"
-#include "oci/unpack.h"
 
-#include <archive.h>
-#include <archive_entry.h>
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define READ_BYTES (1024 * 1024)
-#define DATA_BYTES (256 * 1024)
-#define MAGIC_OFFSET 257 /* "ustar" in a tar header: POSIX.1-2017, pax, ustar format */
-
-struct import {
-	const struct archive_walk *walk;
-	int fd;
-	const char *folder;
-	const struct archive_options *options;
-	size_t pending_bytes; /* of import->data: not given to the normaliser yet */
-	struct arena *arena;
-	struct archive *tar;
-	struct part *parts;
-	size_t entry_count, json_bytes, layer_count;
-	struct packer *packer;
-	char *buffer; /* READ_BYTES: of the archive */
-	char *data;   /* DATA_BYTES: of an entry */
-
-	/* The entry under way */
-	const char *name;
-	uint64_t size_bytes, done_bytes;
-	struct progress_step *progress;
-};
-
-/* A read that Ctrl-C ends, also when the other end of a pipe says nothing. */
-static la_ssize_t archive_read_some(struct archive *tar, void *arg, const void **bytes)
+static bool has_tag(const cJSON *image, const char *name)
 {
-	struct import *import = arg;
-	ssize_t got;
+	const cJSON *tag;
 
-	for (;;) {
-		struct pollfd wait = {.fd = import->fd, .events = POLLIN};
-
-		if (interrupted()) {
-			archive_set_error(tar, EINTR, "interrupted");
-			return -1;
-		}
-		if (poll(&wait, 1, INTERRUPT_POLL_MSEC) <= 0)
-			continue;
-		got = read(import->fd, import->buffer, READ_BYTES);
-		if (got >= 0)
-			break;
-		if (errno != EINTR && errno != EAGAIN) {
-			archive_set_error(tar, errno, "%s", strerror(errno));
-			return -1;
-		}
-	}
-	*bytes = import->buffer;
-	return got;
-}
-
-/* What is passed over is not read: libarchive reads it when this says 0. */
-static la_int64_t skip_some(struct archive *tar, void *arg, la_int64_t bytes)
-{
-	const struct import *import = arg;
-
-	(void)tar;
-	if (import->walk->kind == WALK_ALL || lseek(import->fd, bytes, SEEK_CUR) < 0)
-		return 0;
-	return bytes;
-}
-
-static int archive_tar_failed(struct import *import, struct error *err)
-{
-	const char *why = archive_error_string(import->tar);
-
-	if (interrupt_check(err) < 0)
-		return -1;
-	return error_set(err, ERROR_FAILED, "%s; it is cut short or no tar file: save it again",
-			 why ? why : "cannot be read");
-}
-
-/* The next bytes of the entry in import->data; *length 0 at its end. */
-static int next_data(struct import *import, size_t *length, struct error *err)
-{
-	la_ssize_t got = archive_read_data(import->tar, import->data, DATA_BYTES);
-
-	if (got < 0)
-		return archive_tar_failed(import, err);
-	*length = (size_t)got;
-	import->done_bytes += (uint64_t)got;
-	if (import->progress)
-		progress_bytes(import->progress, import->done_bytes, import->size_bytes);
-	return interrupt_check(err);
-}
-
-static struct part *add_part(struct import *import, enum part_kind kind)
-{
-	struct part *part = ARENA_NEW(import->arena, struct part);
-
-	part->kind = kind;
-	part->name = import->name;
-	part->next = import->parts;
-	import->parts = part;
-	return part;
-}
-
-/* `length` bytes are in import->data already, in this and the next functions. */
-static int keep_json(struct import *import, size_t length, struct error *err)
-{
-	_cleanup_(str_release) struct str text = {0};
-	struct part *part;
-
-	str_init_ceiling(&text, ARCHIVE_JSON_BYTES_MAX);
-	while (length) {
-		str_add_bytes(&text, import->data, length);
-		if (next_data(import, &length, err) < 0)
-			return -1;
-	}
-	import->json_bytes += text.length;
-	if (text.overflowed || import->json_bytes > ARCHIVE_JSON_TOTAL_BYTES_MAX)
-		return error_set(err, ERROR_FAILED, "%s is larger than a JSON file in it may be",
-				 import->name);
-	part = add_part(import, PART_JSON);
-	part->text = arena_strndup(import->arena, text.text, text.length);
-	part->length = text.length;
-	return 0;
-}
-
-/* The layer as a normaliser reads it: what is in the buffer already, then the rest. */
-static int next_piece(void *arg, const void **bytes, size_t *length, struct error *err)
-{
-	struct import *import = arg;
-
-	*bytes = import->data;
-	*length = import->pending_bytes;
-	import->pending_bytes = 0;
-	return *length ? 0 : next_data(import, length, err);
-}
-
-static int pack_layer(struct import *import, size_t length, struct error *err)
-{
-	struct part *part = add_part(import, PART_LAYER);
-
-	if (packer_begin(import->packer, import->folder, err) < 0)
-		return -1;
-	if (import->options->normalise) {
-		import->pending_bytes = length;
-		if (layer_normalise(next_piece, import, import->options->newest_s, import->packer,
-				    part->diff_id, err) < 0)
-			return -1;
-		return packer_end(import->packer, part->final_id, &part->blob, err);
-	}
-	while (length) {
-		if (packer_add(import->packer, import->data, length, err) < 0 ||
-		    next_data(import, &length, err) < 0)
-			return -1;
-	}
-	if (packer_end(import->packer, part->diff_id, &part->blob, err) < 0)
-		return -1;
-	memcpy(part->final_id, part->diff_id, sizeof(part->final_id));
-	return 0;
-}
-
-/* A layer that is compressed already is kept as it is; unpacking only gives its diffID. */
-static int copy_layer(struct import *import, size_t length, struct unpack *unpack,
-		      struct layout_writer *writer, struct error *err)
-{
-	if (layout_writer_init(writer, import->folder, err) < 0)
-		return -1;
-	while (length) {
-		if (layout_writer_add(writer, import->data, length, err) < 0 ||
-		    unpack_add(unpack, import->data, length, err) < 0 ||
-		    next_data(import, &length, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int keep_packed_layer(struct import *import, size_t length, enum packing packing,
-			     struct error *err)
-{
-	_cleanup_(layout_writer_release) struct layout_writer writer = {.fd = -1};
-	_cleanup_(unpack_free) struct unpack *unpack = unpack_new(packing);
-	struct part *part = add_part(import, PART_LAYER);
-
-	if (copy_layer(import, length, unpack, &writer, err) < 0 ||
-	    unpack_finish(unpack, part->diff_id, err) < 0)
-		return -1;
-	return layout_writer_finish(&writer, packing_media_type(packing), &part->blob, err);
-}
-
-/* The layer that was kept last: both of its sides went through our hands. */
-static void note_layer(const struct import *import, enum packing packing)
-{
-	const struct part *part = import->parts;
-	struct known known = {.blob = part->blob};
-
-	if (!import->options->known_folder)
-		return;
-	memcpy(known.diff_id, packing ? part->diff_id : part->final_id, sizeof(known.diff_id));
-	known_put(import->options->known_folder, packing ? known.blob.digest : known.diff_id,
-		  &known);
-}
-
-static int keep_layer(struct import *import, size_t length, enum packing packing, struct error *err)
-{
-	char title[32], plain[32], packed[32];
-	int rc;
-
-	snprintf(title, sizeof(title), "layer %zu", ++import->layer_count);
-	import->progress = progress_begin(title, packing ? "copying" : "compressing");
-	rc = packing ? keep_packed_layer(import, length, packing, err)
-		     : pack_layer(import, length, err);
-	if (rc == 0)
-		progress_end(import->progress, true, "%s, packed %s",
-			     format_bytes(plain, import->done_bytes),
-			     format_bytes(packed, import->parts->blob.size_bytes));
-	else
-		progress_end(import->progress, false, "failed");
-	import->progress = NULL;
-	if (rc == 0)
-		note_layer(import, packing);
-	if (rc == 0 && import->options->watch)
-		import->options->watch->packed(import->options->watch->arg, import->folder,
-					       &import->parts->blob);
-	return rc;
-}
-
-static bool is_wanted(const struct import *import)
-{
-	if (import->walk->kind == WALK_ALL)
-		return true;
-	for (const char *const *name = import->walk->names; name && *name; name++)
-		if (strcmp(*name, import->name) == 0)
+	cJSON_ArrayForEach (tag, json_member(image, "RepoTags")) {
+		if (cJSON_IsString(tag) && strcmp(tag->valuestring, name) == 0)
 			return true;
+	}
 	return false;
 }
 
-/* Passed over, its head apart. */
-static void look_at_layer(struct import *import, enum packing packing)
+/* The image that is meant, out of manifest.json's list. */
+static int archive_image_choose(const cJSON *list, const char *name, const cJSON **image,
+				struct error *err)
 {
-	struct part *part = add_part(import, PART_LAYER);
+	int count = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
+	const cJSON *item;
 
-	part->is_unread = true;
-	part->packing = packing;
-	part->member_bytes = import->size_bytes;
+	*image = NULL;
+	if (!count)
+		return error_set(err, ERROR_FAILED, "its manifest.json lists no image");
+	if (!name && count > 1)
+		return error_set(
+			err, ERROR_USAGE,
+			"it holds %d images; say which one, as in docker-archive:FILE:NAME:TAG",
+			count);
+	cJSON_ArrayForEach (item, list) {
+		if (!*image && (!name || has_tag(item, name)))
+			*image = item;
+	}
+	if (!*image)
+		return error_set(err, ERROR_USAGE, "it holds no image named %.200s", name);
+	return 0;
 }
 
-/* What an entry is, by its name and its first bytes. */
-static int keep_file(struct import *import, struct error *err)
+/* The JSON part that manifest.json's member names. */
+static struct part *named_part(struct part *parts, const cJSON *name, enum part_kind kind,
+			       struct arena *arena)
 {
-	const unsigned char *head = (const unsigned char *)import->data;
-	bool is_blob = starts_with(import->name, "blobs/sha256/") ||
-		       starts_with(import->name, "blobs/sha512/");
-	bool is_layer = is_blob || ends_with(import->name, ".tar");
-	size_t length;
+	const char *plain = cJSON_IsString(name) ? part_name(arena, NULL, name->valuestring) : NULL;
+	struct part *part = plain ? part_find(parts, plain) : NULL;
 
-	if (next_data(import, &length, err) < 0)
+	return part && part->kind == kind ? part : NULL;
+}
+
+/* The config's name is its digest: HEX.json or blobs/sha256/HEX. */
+static int archive_image_check_config(const struct part *config, struct error *err)
+{
+	const char *slash = strrchr(config->name, '/');
+	const char *hex = slash ? slash + 1 : config->name;
+	char digest[DIGEST_TEXT_BYTES];
+
+	size_t digits = strspn(hex, "0123456789abcdef");
+
+	digest_of_as(config->text, config->length, digits == 128 ? "sha512:" : "sha256:", digest);
+	if ((digits == 64 || digits == 128) &&
+	    strncmp(hex, digest + DIGEST_PREFIX_BYTES, digits) != 0)
+		return error_set(
+			err, ERROR_FAILED,
+			"the config %s has the digest %s: the archive is damaged; save it again",
+			config->name, digest);
+	return 0;
+}
+
+/*
+ * The config follows the layers, and may name one by another algorithm than the one that it was
+ * hashed by: then its plain bytes are read once more, from its blob.
+ */
+static int hash_again(const struct part *layer, const char *folder, const char *like,
+		      char diff_id[static DIGEST_TEXT_BYTES], struct error *err)
+{
+	_cleanup_(stream_close) struct stream *stream = NULL;
+	char path[LAYOUT_PATH_BYTES];
+
+	if (layout_blob_path(folder, layer->blob.digest, path, err) < 0 ||
+	    stream_open(path, like, &stream, err) < 0)
 		return -1;
-	if (length > 0 && (head[0] == '{' || head[0] == '[') &&
-	    !(length > MAGIC_OFFSET + 5 && memcmp(head + MAGIC_OFFSET, "ustar", 5) == 0)) {
-		if (is_blob || (ends_with(import->name, ".json") && !strchr(import->name, '/')))
-			return keep_json(import, length, err);
-		return 0; /* repositories, ID/json: nothing that we need */
-	}
-	if (!is_layer)
-		return 0;
-	if (!is_wanted(import)) {
-		look_at_layer(import, packing_of(head, length));
-		return 0;
-	}
-	return keep_layer(import, length, packing_of(head, length), err);
+	return stream_finish(stream, diff_id, err);
 }
 
-static int keep_link(struct import *import, struct archive_entry *entry, struct error *err)
+static int check_layer(const struct part *layer, const cJSON *diff_id, size_t index,
+		       const char *folder, struct error *err)
 {
-	const char *hard = archive_entry_hardlink(entry), *soft = archive_entry_symlink(entry);
-	const char *target =
-		part_name(import->arena, hard ? NULL : path_folder(import->arena, import->name),
-			  hard	 ? hard
-			  : soft ? soft
-				 : "");
+	const char *says = cJSON_IsString(diff_id) ? diff_id->valuestring : "nothing";
+	bool is_as_it_was = !*layer->final_id || strcmp(layer->final_id, layer->diff_id) == 0;
+	char other[DIGEST_TEXT_BYTES];
+	const char *is = layer->diff_id;
 
-	if (!target)
-		return error_set(
-			err, ERROR_FAILED,
-			"%s points out of the archive; it is not one that docker save wrote",
-			import->name);
-	add_part(import, PART_LINK)->target = target;
-	return 0;
-}
-
-static int keep_entry(struct import *import, struct archive_entry *entry, struct error *err)
-{
-	const char *name = archive_entry_pathname(entry);
-
-	if (++import->entry_count > ARCHIVE_ENTRIES_MAX)
-		return error_set(err, ERROR_FAILED, "it has more than %d entries",
-				 ARCHIVE_ENTRIES_MAX);
-	import->name = name ? part_name(import->arena, NULL, name) : NULL;
-	if (!import->name)
-		return error_set(
-			err, ERROR_FAILED,
-			"the entry '%.100s' has a name that leaves the archive or is too long; it is not one that docker save wrote",
-			name ? name : "");
-	import->size_bytes = (uint64_t)archive_entry_size(entry);
-	import->done_bytes = 0;
-	if (archive_entry_hardlink(entry) || archive_entry_filetype(entry) == AE_IFLNK)
-		return keep_link(import, entry, err);
-	if (archive_entry_filetype(entry) != AE_IFREG)
-		return 0;
-	if (archive_entry_sparse_count(entry) > 0)
-		return error_set(err, ERROR_FAILED, "%s is a sparse file", import->name);
-	return keep_file(import, err);
-}
-
-static int archive_read_all(void *arg, struct packer *packer, struct error *err)
-{
-	struct import *import = arg;
-	struct archive_entry *entry;
-	int rc;
-
-	import->packer = packer;
-	while ((rc = archive_read_next_header(import->tar, &entry)) == ARCHIVE_OK)
-		if (keep_entry(import, entry, err) < 0)
+	if (is_as_it_was && digest_is_valid(says) && !digest_is_like(says, is)) {
+		if (hash_again(layer, folder, says, other, err) < 0)
 			return -1;
-	return rc == ARCHIVE_EOF ? 0 : archive_tar_failed(import, err);
-}
-
-static int open_tar(struct import *import, struct error *err)
-{
-	import->tar = archive_read_new();
-	if (!import->tar)
-		oom();
-	archive_read_support_format_tar(import->tar);
-	archive_read_support_filter_gzip(import->tar);
-	archive_read_support_filter_zstd(import->tar);
-	if (archive_read_open2(import->tar, import, NULL, archive_read_some, skip_some, NULL) !=
-	    ARCHIVE_OK)
-		return archive_tar_failed(import, err);
+		is = other;
+	}
+	if (strcmp(says, is) != 0)
+		return error_set(
+			err, ERROR_FAILED,
+			"layer %zu (%s) is %s, but the config says %.140s: the archive is damaged; save it again",
+			index + 1, layer->name, is, says);
 	return 0;
 }
 
-int archive_walk(const struct archive_walk *walk, struct arena *arena, struct part **parts,
-		 struct error *err)
+/* What an earlier run noted of a layer that was not read: what it is packed as, or is already. */
+static bool recall(struct part *layer, const cJSON *diff_id, const char *known_folder)
 {
-	_cleanup_(free_pointer) char *buffer = xmalloc(READ_BYTES);
-	_cleanup_(free_pointer) char *data = xmalloc(DATA_BYTES);
-	struct import import = {.walk = walk,
-				.fd = walk->fd,
-				.folder = walk->folder,
-				.options = walk->options,
-				.arena = arena,
-				.buffer = buffer,
-				.data = data};
-	int rc = open_tar(&import, err);
+	static const char place[] = "blobs/sha256/";
+	char key[DIGEST_TEXT_BYTES];
+	struct known known;
 
-	if (rc == 0 && walk->kind == WALK_LOOK)
-		rc = archive_read_all(&import, NULL, err);
-	else if (rc == 0)
-		rc = packer_run(archive_read_all, &import, err);
-	archive_read_free(import.tar);
-	*parts = import.parts;
-	return rc;
+	if (!cJSON_IsString(diff_id) || (layer->packing && !starts_with(layer->name, place)))
+		return false;
+	if (layer->packing)
+		snprintf(key, sizeof(key), "sha256:%s", layer->name + strlen(place));
+	else
+		snprintf(key, sizeof(key), "%s", diff_id->valuestring);
+	if (!known_find(known_folder, key, &known) ||
+	    strcmp(known.diff_id, diff_id->valuestring) != 0 ||
+	    (layer->packing &&
+	     (strcmp(known.blob.digest, key) != 0 || known.blob.size_bytes != layer->member_bytes)))
+		return false;
+	memcpy(layer->diff_id, known.diff_id, sizeof(layer->diff_id));
+	layer->blob = known.blob;
+	layer->is_unread = false;
+	return true;
+}
+
+static int take_layers(struct part *parts, const cJSON *image, const cJSON *config,
+		       const char *folder, const char *known_folder, struct arena *arena,
+		       struct manifest *manifest, struct error *err)
+{
+	const cJSON *layers = json_member(image, "Layers"), *item;
+	const cJSON *diff_ids = json_member(json_member(config, "rootfs"), "diff_ids"), *diff_id;
+	int count = cJSON_GetArraySize(layers);
+
+	if (count > LAYERS_MAX)
+		return error_set(err, ERROR_FAILED, "it has %d layers; %d is the most", count,
+				 LAYERS_MAX);
+	if (count != cJSON_GetArraySize(diff_ids))
+		return error_set(
+			err, ERROR_FAILED,
+			"manifest.json lists %d layers, the config %d: the archive is damaged; save it again",
+			count, cJSON_GetArraySize(diff_ids));
+	manifest->layers = ARENA_ARRAY(arena, (size_t)count + 1, struct descriptor);
+	cJSON_ArrayForEach (item, layers) {
+		struct part *layer = named_part(parts, item, PART_LAYER, arena);
+		size_t index = manifest->layer_count++;
+
+		if (!layer)
+			return error_set(err, ERROR_FAILED,
+					 "layer %.200s is not in it; save it again",
+					 cJSON_IsString(item) ? item->valuestring : "?");
+		diff_id = cJSON_GetArrayItem(diff_ids, (int)index);
+		if (layer->is_unread && !recall(layer, diff_id, known_folder))
+			return error_set(err, ERROR_FAILED, "layer %s is not known", layer->name);
+		if (check_layer(layer, diff_id, index, folder, err) < 0)
+			return -1;
+		manifest->layers[index] = layer->blob;
+		/* a layer that was compressed already stays as it is, and so does its id */
+		if (*layer->final_id && strcmp(layer->final_id, layer->diff_id) != 0)
+			cJSON_SetValuestring(cJSON_GetArrayItem(diff_ids, (int)index),
+					     layer->final_id);
+	}
+	return 0;
+}
+
+/* Puts the config in byte by byte as it was, unless something must be taken out. */
+static int put_config(const struct part *part, cJSON *config, const char *folder,
+		      const struct archive_options *options, struct descriptor *descriptor,
+		      struct error *err)
+{
+	_cleanup_(free_pointer) char *text = NULL;
+
+	bool redacted = history_redact(config, options->history_redact);
+
+	if (options->normalise)
+		config_normalise(config, options->newest_s);
+	else if (!redacted)
+		return layout_put(folder, part->text, part->length, MEDIA_OCI_CONFIG, descriptor,
+				  err);
+	text = cJSON_PrintUnformatted(config);
+	if (!text)
+		oom();
+	return layout_put(folder, text, strlen(text), MEDIA_OCI_CONFIG, descriptor, err);
+}
+
+static int archive_choose(struct part *parts, const char *name, cJSON **list, const cJSON **image,
+			  struct error *err)
+{
+	const struct part *index = part_find(parts, "manifest.json");
+
+	if (!index || index->kind != PART_JSON)
+		return error_set(
+			err, ERROR_FAILED,
+			"it has no manifest.json: it is cut short, or not what docker save writes");
+	if (json_parse(index->text, index->length, "its manifest.json", list, err) < 0)
+		return -1;
+	return archive_image_choose(*list, name, image, err);
+}
+
+static int archive_image(struct part *parts, const char *layout_folder,
+			 const struct archive_options *options, struct arena *arena,
+			 struct descriptor *manifest, struct error *err)
+{
+	_cleanup_(json_free) cJSON *list = NULL;
+	_cleanup_(json_free) cJSON *config = NULL;
+	struct part *config_part;
+	struct manifest made = {.media_type = MEDIA_OCI_MANIFEST};
+	const cJSON *image;
+	const char *text;
+
+	if (archive_choose(parts, options->name, &list, &image, err) < 0)
+		return -1;
+	config_part = named_part(parts, json_member(image, "Config"), PART_JSON, arena);
+	if (!config_part)
+		return error_set(err, ERROR_FAILED,
+				 "the image's config is not in it; save it again");
+	if (archive_image_check_config(config_part, err) < 0 ||
+	    json_parse(config_part->text, config_part->length, config_part->name, &config, err) <
+		    0 ||
+	    take_layers(parts, image, config, layout_folder, options->known_folder, arena, &made,
+			err) < 0 ||
+	    put_config(config_part, config, layout_folder, options, &made.config, err) < 0)
+		return -1;
+	if (options->known_folder) {
+		known_put_config(options->known_folder, config_part->text, config_part->length);
+		known_prune(options->known_folder, KNOWN_FILES_MAX, KNOWN_DAYS_MAX);
+	}
+	text = manifest_write(&made, arena);
+	return layout_put(layout_folder, text, strlen(text), MEDIA_OCI_MANIFEST, manifest, err);
 }
 
 int archive_import(int fd, const char *layout_folder, const struct archive_options *options,
@@ -397,4 +268,117 @@ int archive_import(int fd, const char *layout_folder, const struct archive_optio
 		       ? error_wrap(err, "%s",
 				    walk.options->label ? walk.options->label : "the archive")
 		       : rc;
+}
+
+/* --- without reading the layers that are known --------------------------------------------- */
+
+/* Whether it is a file that is not compressed as a whole: then it costs nothing to skip layers. */
+static bool can_seek(int fd)
+{
+	char head[8];
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+	       packing_of(head, sizeof(head)) == PACKING_NONE;
+}
+
+int archive_name(int fd, const char *label, struct arena *arena, const char **name,
+		 struct error *err)
+{
+	_cleanup_(arena_release) struct arena scratch = ARENA_INIT;
+	_cleanup_(json_free) cJSON *list = NULL;
+	const struct archive_options options = {.label = label};
+	const struct archive_walk walk = {.kind = WALK_LOOK, .fd = fd, .options = &options};
+	const cJSON *image, *tag;
+	struct part *parts;
+
+	if (archive_walk(&walk, &scratch, &parts, err) < 0 ||
+	    archive_choose(parts, NULL, &list, &image, err) < 0)
+		return err->kind == ERROR_INTERRUPTED ? -1 : error_wrap(err, "%s", label);
+	tag = cJSON_GetArrayItem(json_member(image, "RepoTags"), 0);
+	*name = cJSON_IsString(tag) ? arena_strdup(arena, tag->valuestring) : "";
+	return 0;
+}
+
+bool archive_recall(int fd, const char *layout_folder, const struct archive_options *options,
+		    struct arena *arena, const struct part **layers, struct descriptor *manifest)
+{
+	const struct archive_walk walk = {
+		.kind = WALK_LOOK, .fd = fd, .folder = layout_folder, .options = options};
+	struct part *parts;
+	struct error why = {0};
+
+	if (!options->known_folder || options->normalise || !can_seek(fd) ||
+	    lseek(fd, 0, SEEK_SET) < 0)
+		return false;
+	if (layout_init(layout_folder, &why) < 0 || archive_walk(&walk, arena, &parts, &why) < 0 ||
+	    archive_image(parts, layout_folder, options, arena, manifest, &why) < 0) {
+		log_debug("%s is read whole: %s", options->label, why.text);
+		lseek(fd, 0, SEEK_SET);
+		return false;
+	}
+	log_debug("%s: all layers are known; none is read", options->label);
+	*layers = parts;
+	return true;
+}
+
+/* The member that holds the blob; NULL: none does. */
+static const char *archive_recall_member_of(const struct part *layers,
+					    const struct descriptor *blob)
+{
+	for (; layers; layers = layers->next)
+		if (layers->kind == PART_LAYER && strcmp(layers->blob.digest, blob->digest) == 0)
+			return layers->name;
+	return NULL;
+}
+
+/* What came out of the archive, against what was known of it. */
+static int archive_recall_compare(const struct part *layers, const struct part *packed,
+				  const char *label, bool *same, struct error *err)
+{
+	*same = true;
+	for (; packed; packed = packed->next) {
+		const struct part *known = layers;
+
+		if (packed->kind != PART_LAYER || packed->is_unread)
+			continue;
+		while (known &&
+		       (known->kind != PART_LAYER || strcmp(known->name, packed->name) != 0))
+			known = known->next;
+		if (!known || strcmp(known->diff_id, packed->diff_id) != 0)
+			return error_set(
+				err, ERROR_FAILED,
+				"%s: layer %s is %s, but the config says %s: the archive is damaged; save it again",
+				label, packed->name, packed->diff_id,
+				known ? known->diff_id : "nothing");
+		*same = *same && strcmp(known->blob.digest, packed->blob.digest) == 0;
+	}
+	return 0;
+}
+
+int archive_pack(int fd, const char *layout_folder, const struct archive_options *options,
+		 const struct part *layers, const struct descriptor *const *blobs, size_t count,
+		 bool *same, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char **names = ARENA_ARRAY(&arena, count + 1, const char *);
+	const struct archive_walk walk = {.kind = WALK_SOME,
+					  .names = names,
+					  .fd = fd,
+					  .folder = layout_folder,
+					  .options = options};
+	struct part *packed;
+
+	for (size_t i = 0; i < count; i++) {
+		names[i] = archive_recall_member_of(layers, blobs[i]);
+		if (!names[i])
+			return error_set(err, ERROR_FAILED, "%s holds no layer that is %s",
+					 options->label, blobs[i]->digest);
+	}
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return error_errno(err, "cannot read %s", options->label);
+	if (archive_walk(&walk, &arena, &packed, err) < 0)
+		return err->kind == ERROR_INTERRUPTED ? -1 : error_wrap(err, "%s", options->label);
+	return archive_recall_compare(layers, packed, options->label, same, err);
 }

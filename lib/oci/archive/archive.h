@@ -23,15 +23,15 @@ struct layer_watch {
 struct archive_options {
 	const char *name;  /* "train:1": which image, as in RepoTags; NULL: the only one */
 	const char *label; /* what errors call the archive ("train.tar"); NULL: "the archive" */
+	/* Build arguments to take out of the config's history (history.h); NULL-terminated */
+	const char *const *history_redact; /* or NULL */
 	/*
-	 * Build arguments to take out of the config's history (history.h); NULL-terminated or NULL.
+	 * Layers and config lose what differs from build to build (normalise.h). Layers that are
+	 * compressed in the archive stay as they are.
 	 */
-	const char *const *history_redact;
-	/* Layers and config without what differs from build to build (normalise.h). Layers that are
-	 * compressed in the archive stay as they are. */
 	bool normalise;
-	int64_t newest_s;	  /* of times, then */
-	const char *known_folder; /* where layers that were packed are noted (known.h), or NULL */
+	int64_t newest_s;		 /* with `normalise`: later times become this one */
+	const char *known_folder;	 /* where packed layers are noted (known.h), or NULL */
 	const struct layer_watch *watch; /* or NULL */
 };
 
@@ -51,10 +51,10 @@ int archive_name(int fd, const char *label, struct arena *arena, const char **na
 		 struct error *err);
 
 /*
- * archive_import without reading one byte of a layer, when every layer of the image is known
- * (options->known_folder): config and manifest are in the layout, the layers' blobs are not. False:
- * it takes archive_import. That is so, too, for an archive that is compressed as a whole, or that
- * cannot be had out of order (a pipe). *layers is for archive_pack.
+ * Does what archive_import does without reading one byte of a layer, when every layer of the image
+ * is known (options->known_folder): config and manifest are put into the layout, the layers' blobs
+ * are not. False: archive_import is needed. That is also so for an archive that is compressed as a
+ * whole, and for one that cannot seek (a pipe). *layers is for archive_pack.
  */
 struct part;
 bool archive_recall(int fd, const char *layout_folder, const struct archive_options *options,
@@ -63,19 +63,10 @@ bool archive_recall(int fd, const char *layout_folder, const struct archive_opti
 /*
  * Packs those of the layers that archive_recall found whose blobs are in the list, and no others. A
  * layer that does not have the config's diffID is an error. *same false: one became another blob
- * than was noted, so that the manifest is wrong; then it takes archive_import.
+ * than was noted, so the manifest is wrong, and archive_import is needed.
  */
 int archive_pack(int fd, const char *layout_folder, const struct archive_options *options,
 		 const struct part *layers, const struct descriptor *const *blobs, size_t count,
 		 bool *same, struct error *err);
-
-/*
- * Writes an image of a layout as a docker-archive to `fd`, which may be a pipe: manifest.json, and
- * config and layers as blobs/sha256/HEX, as they are. It is an OCI layout in a tar file as well.
- * `name` ("train:1", or NULL) is its RepoTag. Docker Engine 20.10 and later and Podman load it. The
- * same image and name give the same bytes. An index is an error: choose one image of it.
- */
-int archive_export(const char *layout_folder, const struct descriptor *manifest, const char *name,
-		   int fd, struct error *err);
 
 #endif

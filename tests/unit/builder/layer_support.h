@@ -9,6 +9,8 @@
 #include "tests/unit/support.h"
 
 #include "builder/native/layer/layer.h"
+#include "builder/native/layer/layer_disk.h"
+#include "builder/native/layer/layer_list.h"
 #include "core/proc.h"
 #include "core/str.h"
 #include "oci/layout.h"

@@ -72,6 +72,51 @@ static void test_bad_lists(void **state)
 	}
 }
 
+/* A layer that is added to an image as it is. */
+static struct descriptor add_layer(struct scratch *s, const char *layout, const char *tar)
+{
+	struct descriptor blob;
+	struct error err = {0};
+	size_t length;
+	char *bytes;
+
+	assert_fine(file_read(tar, MIB, &s->arena, &bytes, &length, &err));
+	assert_fine(layout_put(layout, bytes, length, MEDIA_OCI_LAYER, &blob, &err));
+	return blob;
+}
+
+/* What a later layer removes is no part of the image, at the top of the tree as below it. */
+static void test_removed(void **state)
+{
+	static const char *const marks[] = {".wh.opt", "opt/.wh.lib", "opt/lib/.wh..wh..opq",
+					    "./opt/lib/.wh.b-1.dist-info"};
+	struct scratch *s = *state;
+	const char *layout = in(s, "layout");
+	struct error err = {0};
+
+	assert_fine(layout_init(layout, &err));
+	for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+		struct made_tar low = tar_make(s, "low.tar"), high = tar_make(s, "high.tar");
+		struct descriptor layers[2], manifest;
+		struct manifest image = {.media_type = MEDIA_OCI_MANIFEST,
+					 .layers = layers,
+					 .layer_count = ARRAY_LEN(layers)};
+		struct inventory inventory;
+		const char *text;
+
+		tar_file(&low, "opt/lib/b-1.dist-info/METADATA", "");
+		tar_file(&high, marks[i], "");
+		layers[0] = add_layer(s, layout, tar_end(&low));
+		layers[1] = add_layer(s, layout, tar_end(&high));
+		image.config = layers[0];
+		text = manifest_write(&image, &s->arena);
+		assert_fine(layout_put(layout, text, strlen(text), MEDIA_OCI_MANIFEST, &manifest,
+				       &err));
+		assert_fine(inventory_read(layout, &manifest, NULL, &s->arena, &inventory, &err));
+		assert_int_equal(inventory.count, 0);
+	}
+}
+
 static const char *sbom_of(struct scratch *s, const struct built *built, const char *os)
 {
 	static const struct plan plan;
@@ -118,6 +163,7 @@ int main(void)
 		SCRATCH_TEST(test_kinds),
 		SCRATCH_TEST(test_bad_lists),
 		SCRATCH_TEST(test_sbom),
+		SCRATCH_TEST(test_removed),
 	};
 
 	umask(022);

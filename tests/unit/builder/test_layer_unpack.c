@@ -2,6 +2,8 @@
 /* Hand-made tar files onto a disk: removals, what is damaged, and what wants to get out. */
 #include "tests/unit/builder/layer_support.h"
 
+#include <zstd.h>
+
 static const char *unpack(struct scratch *s, const char *tar)
 {
 	struct error err = {0};
@@ -79,6 +81,28 @@ static void test_removed_and_made(void **state)
 	path = tar_end(&tar);
 	assert_lines(unpack(s, path), arena_printf(&s->arena, "d 0755 0:0 .\n%s", expected));
 	assert_lines(describe_tar(s, path), expected);
+}
+
+/* A folder that only names imply, over its whiteout: the layers below have nothing in it. */
+static void test_implied_over_removed(void **state)
+{
+	struct scratch *s = *state;
+	struct made_tar tar = tar_make(s, "t.tar");
+
+	needs_root();
+	tar_file(&tar, ".wh.d", "");
+	tar_file(&tar, "d/e/x", "1");
+	tar_file(&tar, ".wh.f", "");
+	tar_file(&tar, "f/.wh..wh..opq", "");
+	tar_file(&tar, ".wh.g", "");
+	tar_file(&tar, "g/.wh.h", "");
+	assert_lines(unpack(s, tar_end(&tar)), "d 0755 0:0 .\n"
+					       "d 0755 0:0 d opaque\n"
+					       "d 0755 0:0 d/e\n"
+					       "- 0644 0:0 d/e/x 1\n"
+					       "d 0755 0:0 f opaque\n"
+					       "d 0755 0:0 g opaque\n"
+					       "w 0000 0:0 g/h\n");
 }
 
 static void test_later_entry_wins(void **state)
@@ -162,8 +186,8 @@ static void test_damaged(void **state)
 	assert_fine(proc_check(WORDS("cp", gz, in(s, "good.gz")), &err));
 	assert_fine(layer_unpack(gz, in(s, "out"), diff_id, &err));
 	assert_fine(folder_remove(in(s, "out"), &err));
-	refused(s, gz, wrong, "is damaged: unpacked it has sha256:");
-	refused(s, tar, wrong, "is damaged: unpacked it has sha256:");
+	refused(s, gz, wrong, "is damaged: its plain bytes have the digest sha256:");
+	refused(s, tar, wrong, "is damaged: its plain bytes have the digest sha256:");
 	for (int bytes = 80000; bytes > 0; bytes = bytes * 3 / 5 - 1) {
 		assert_int_equal(truncate(gz, bytes), 0);
 		refused(s, gz, bytes % 2 ? diff_id : NULL, "t.tar.gz");
@@ -182,6 +206,36 @@ static void test_damaged(void **state)
 	put(s, "t.tar", "\x1f\x8b this is no gzip");
 	refused(s, tar, NULL, "t.tar: ");
 	refused(s, in(s, "missing"), NULL, "missing");
+}
+
+static void pack_zstd(struct scratch *s, const char *tar, const char *packed)
+{
+	struct error err = {0};
+	size_t length, room;
+	char *bytes, *out;
+
+	assert_fine(file_read(tar, 4 * MIB, &s->arena, &bytes, &length, &err));
+	room = ZSTD_compressBound(length);
+	out = arena_alloc(&s->arena, room);
+	length = ZSTD_compress(out, room, bytes, length, 1);
+	assert_false(ZSTD_isError(length));
+	assert_fine(file_write(packed, out, length, 0644, &err));
+}
+
+/* The digest is that of the plain bytes, however they are packed. */
+static void test_zstd_is_checked(void **state)
+{
+	struct scratch *s = *state;
+	const char *tar = make_big(s, "t.tar"), *packed = in(s, "t.packed");
+	char diff_id[DIGEST_TEXT_BYTES], wrong[DIGEST_TEXT_BYTES];
+	struct error err = {0};
+
+	assert_fine(digest_of_file(tar, diff_id, &err));
+	digest_of("x", 1, wrong);
+	pack_zstd(s, tar, packed);
+	assert_fine(layer_unpack(packed, in(s, "out"), diff_id, &err));
+	assert_fine(folder_remove(in(s, "out"), &err));
+	refused(s, packed, wrong, "is damaged: its plain bytes have the digest sha256:");
 }
 
 /* --- escapes -------------------------------------------------------------------------------- */
@@ -295,6 +349,78 @@ static void test_planted_links(void **state)
 	}
 }
 
+/* What is listed is refused by the same names as what is unpacked. */
+static void test_bad_names_are_not_listed(void **state)
+{
+	static const char *const names[] = {"../x", "a/../../x", ".wh.", "a/.wh..", ".wh..."};
+	struct scratch *s = *state;
+	struct error err;
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct made_tar tar = begin_escape(s);
+		const char *path;
+		struct tree tree;
+
+		tar_file(&tar, names[i], "");
+		path = tar_end(&tar);
+		refused(s, path, NULL, i < 2 ? "leads out of the layer" : "names nothing");
+		tree_init(&tree);
+		assert_fails(layer_list(path, &tree, &err), ERROR_FAILED, "t.tar: the ");
+		tree_release(&tree);
+	}
+}
+
+/* However deep, and whether a link, a file or a device stands in the way. */
+static void test_behind_a_file(void **state)
+{
+	static const char *const names[] = {"f/x", "f/g/x", "f/g/.wh.x", "f/.wh..wh..opq",
+					    "p/x", "l/x"};
+	struct scratch *s = *state;
+
+	needs_root();
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct made_tar tar = begin_escape(s);
+
+		tar_file(&tar, "f", "");
+		tar_put(&tar, tar_entry("p", AE_IFIFO, 0644), NULL);
+		tar_symlink(&tar, "l", "f");
+		tar_file(&tar, names[i], "");
+		escape_refused(s, &tar, "lies behind a link or a file");
+	}
+}
+
+/* Folders that only names imply have a mode of their own, whatever the umask is. */
+static void test_umask(void **state)
+{
+	struct scratch *s = *state;
+	struct made_tar tar = tar_make(s, "t.tar");
+	const char *text;
+
+	needs_root();
+	tar_file(&tar, "a/b/x", "");
+	tar_file(&tar, ".wh.c", "");
+	tar_file(&tar, "c/x", "");
+	umask(077);
+	text = unpack(s, tar_end(&tar));
+	umask(022);
+	assert_lines(text, "d 0755 0:0 .\n"
+			   "d 0755 0:0 a\n"
+			   "d 0755 0:0 a/b\n"
+			   "- 0644 0:0 a/b/x 0\n"
+			   "d 0755 0:0 c opaque\n"
+			   "- 0644 0:0 c/x 0\n");
+}
+
+static void test_link_to_nothing(void **state)
+{
+	struct scratch *s = *state;
+	struct made_tar tar = begin_escape(s);
+
+	needs_root();
+	tar_put(&tar, tar_entry("l", AE_IFLNK, 0777), NULL);
+	escape_refused(s, &tar, "the link 'l' does not say where it leads");
+}
+
 /* The link itself may be replaced. */
 static void test_link_replaced(void **state)
 {
@@ -347,12 +473,24 @@ static void test_folder_behind_link(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_removals),	     SCRATCH_TEST(test_removed_and_made),
-		SCRATCH_TEST(test_later_entry_wins), SCRATCH_TEST(test_overlay_attributes),
-		SCRATCH_TEST(test_damaged),	     SCRATCH_TEST(test_names_that_leave),
-		SCRATCH_TEST(test_absolute_names),   SCRATCH_TEST(test_hard_links_that_leave),
-		SCRATCH_TEST(test_planted_links),    SCRATCH_TEST(test_link_replaced),
-		SCRATCH_TEST(test_too_long),	     SCRATCH_TEST(test_folder_behind_link),
+		SCRATCH_TEST(test_removals),
+		SCRATCH_TEST(test_removed_and_made),
+		SCRATCH_TEST(test_later_entry_wins),
+		SCRATCH_TEST(test_overlay_attributes),
+		SCRATCH_TEST(test_damaged),
+		SCRATCH_TEST(test_names_that_leave),
+		SCRATCH_TEST(test_absolute_names),
+		SCRATCH_TEST(test_hard_links_that_leave),
+		SCRATCH_TEST(test_planted_links),
+		SCRATCH_TEST(test_link_replaced),
+		SCRATCH_TEST(test_too_long),
+		SCRATCH_TEST(test_folder_behind_link),
+		SCRATCH_TEST(test_implied_over_removed),
+		SCRATCH_TEST(test_zstd_is_checked),
+		SCRATCH_TEST(test_bad_names_are_not_listed),
+		SCRATCH_TEST(test_link_to_nothing),
+		SCRATCH_TEST(test_behind_a_file),
+		SCRATCH_TEST(test_umask),
 	};
 
 	umask(022);

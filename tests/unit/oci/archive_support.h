@@ -6,7 +6,7 @@
 #include "core/file.h"
 #include "core/str.h"
 #include "oci/archive/archive.h"
-#include "oci/gzip.h"
+#include "oci/layer/gzip.h"
 #include "oci/layout.h"
 
 #include <archive.h>

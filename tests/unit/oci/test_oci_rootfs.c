@@ -5,8 +5,10 @@
 #include "oci/rootfs.h"
 
 #include <dirent.h>
+#include <grp.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
 
 /* Unpacks these layers into "root". */
 static int unpack(struct scratch *s, const char *const *layers, const char *diff_id,
@@ -251,6 +253,147 @@ static void test_metadata(void **state)
 	assert_int_equal(look(s, "sealed").st_mtime, 1000);
 }
 
+/* A folder that stands twice in a layer is as its later entry says. */
+static void test_folder_again(void **state)
+{
+	struct scratch *s = *state;
+	struct made_tar tar = tar_make(s, "one.tar");
+	const char *const layers[] = {tar.path, NULL};
+	struct archive_entry *entry = tar_entry("a", AE_IFDIR, 0700);
+	struct error err;
+
+	needs_root();
+	archive_entry_set_mtime(entry, 5000, 0);
+	tar_put(&tar, entry, NULL);
+	tar_file(&tar, "a/x", "x");
+	tar_folder(&tar, "a");
+	tar_end(&tar);
+	assert_fine(unpack(s, layers, NULL, &err));
+	assert_int_equal(look(s, "a").st_mode & 07777, 0755);
+	assert_int_equal(look(s, "a").st_mtime, 1000);
+	assert_string_equal(read_in(s, "a/x"), "x");
+}
+
+/* The tree itself is as its entry says, its owner too. */
+static void test_top(void **state)
+{
+	struct scratch *s = *state;
+	struct made_tar tar = tar_make(s, "one.tar");
+	const char *const layers[] = {tar.path, NULL};
+	struct archive_entry *entry = tar_entry("./", AE_IFDIR, 0750);
+	struct error err;
+
+	needs_root();
+	archive_entry_set_uid(entry, 12);
+	archive_entry_set_gid(entry, 34);
+	tar_put(&tar, entry, NULL);
+	tar_file(&tar, "./a", "");
+	tar_end(&tar);
+	assert_fine(unpack(s, layers, NULL, &err));
+	assert_int_equal(look(s, "").st_mode & 07777, 0750);
+	assert_int_equal(look(s, "").st_uid, 12);
+	assert_int_equal(look(s, "").st_gid, 34);
+	assert_int_equal(look(s, "").st_mtime, 1000);
+}
+
+/* What lies in a folder does not inherit its default ACL: the layer says no such thing. */
+static void test_default_acl(void **state)
+{
+	/* version 2; u::rwx u:7:rwx g::rwx m::rwx o::--- : linux/posix_acl_xattr.h */
+	static const char acl[] = "\2\0\0\0"
+				  "\1\0\7\0\377\377\377\377"
+				  "\2\0\7\0\7\0\0\0"
+				  "\4\0\7\0\377\377\377\377"
+				  "\x10\0\7\0\377\377\377\377"
+				  "\x20\0\0\0\377\377\377\377";
+	struct scratch *s = *state;
+	struct made_tar tar = tar_make(s, "one.tar");
+	const char *const layers[] = {tar.path, NULL};
+	struct archive_entry *entry = tar_entry("a", AE_IFDIR, 0755);
+	char value[64];
+	struct error err;
+
+	needs_root();
+	archive_entry_xattr_add_entry(entry, "system.posix_acl_default", acl, sizeof(acl) - 1);
+	tar_put(&tar, entry, NULL);
+	tar_file(&tar, "a/x", "x");
+	tar_end(&tar);
+	assert_fine(unpack(s, layers, NULL, &err));
+	assert_int_equal(lgetxattr(in(s, "root/a"), "system.posix_acl_default", value, 64),
+			 sizeof(acl) - 1);
+	assert_int_equal(lgetxattr(in(s, "root/a/x"), "system.posix_acl_access", value, 64), -1);
+	assert_int_equal(look(s, "a/x").st_mode & 07777, 0644);
+}
+
+/* Zeros take no room, whether the layer says that they are a hole or not. */
+static void test_zeros(void **state)
+{
+	struct scratch *s = *state;
+	struct made_tar tar = tar_make(s, "one.tar");
+	const char *const layers[] = {tar.path, NULL};
+	const size_t size = 3 * MIB + 77, at[] = {0, 70000, MIB, 3 * MIB - 1};
+	char *bytes = arena_alloc(&s->arena, size), *got;
+	struct archive_entry *entry = tar_entry("a", AE_IFREG, 0644);
+	struct error err;
+	size_t length;
+
+	memset(bytes, 0, size);
+	for (size_t i = 0; i < ARRAY_LEN(at); i++)
+		bytes[at[i]] = 'x';
+	archive_entry_set_size(entry, (la_int64_t)size);
+	assert_int_equal(archive_write_header(tar.out, entry), ARCHIVE_OK);
+	assert_int_equal(archive_write_data(tar.out, bytes, size), size);
+	archive_entry_free(entry);
+	tar_end(&tar);
+	assert_fine(unpack(s, layers, NULL, &err));
+	assert_fine(file_read(in(s, "root/a"), 4 * MIB, &s->arena, &got, &length, &err));
+	assert_int_equal(length, size);
+	assert_memory_equal(got, bytes, size);
+	assert_in_range(look(s, "a").st_blocks * 512, 0, 512 * KIB);
+}
+
+/* Owners are the person's, devices are left out, and no bit lends the person's own rights. */
+static void test_without_root(void **state)
+{
+	struct scratch *s = *state;
+	struct made_tar tar = tar_make(s, "one.tar");
+	const char *const layers[] = {tar.path, NULL};
+	struct archive_entry *entry;
+	struct error err;
+	pid_t child;
+	int status;
+
+	needs_root();
+	tar_put(&tar, tar_entry("su", AE_IFREG, 06755), "text");
+	entry = tar_entry("mine", AE_IFREG, 06755);
+	archive_entry_set_uid(entry, 65534);
+	archive_entry_set_gid(entry, 65534);
+	tar_put(&tar, entry, "text");
+	tar_put(&tar, tar_entry("null", AE_IFCHR, 0666), NULL);
+	tar_put(&tar, tar_entry("sealed", AE_IFDIR, 0500), NULL);
+	tar_file(&tar, "sealed/x", "x");
+	entry = tar_entry("read", AE_IFREG, 0444);
+	archive_entry_xattr_add_entry(entry, "user.note", "1", 1);
+	tar_put(&tar, entry, "text");
+	tar_end(&tar);
+	assert_int_equal(chmod(s->folder, 0777), 0);
+	child = fork();
+	if (child == 0) {
+		if (setgroups(0, NULL) < 0 || setresgid(65534, 65534, 65534) < 0 ||
+		    setresuid(65534, 65534, 65534) < 0)
+			_exit(2);
+		_exit(unpack(s, layers, NULL, &err) < 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(look(s, "su").st_mode & 07777, 0755);
+	assert_int_equal(look(s, "su").st_uid, 65534);
+	assert_int_equal(look(s, "mine").st_mode & 07777, 06755);
+	assert_false(is_there(s, "null"));
+	assert_int_equal(look(s, "sealed").st_mode & 07777, 0700);
+	assert_int_equal(look(s, "read").st_mode & 07777, 0444);
+}
+
 /* Whatever a layer tries, nothing outside of the tree changes. */
 static void test_escapes(void **state)
 {
@@ -379,7 +522,9 @@ int main(void)
 		SCRATCH_TEST(test_behind_links), SCRATCH_TEST(test_behind_links_in_a_storm),
 		SCRATCH_TEST(test_metadata),	 SCRATCH_TEST(test_escapes),
 		SCRATCH_TEST(test_refused),	 SCRATCH_TEST(test_broken_off),
-		SCRATCH_TEST(test_place),
+		SCRATCH_TEST(test_place),	 SCRATCH_TEST(test_folder_again),
+		SCRATCH_TEST(test_top),		 SCRATCH_TEST(test_default_acl),
+		SCRATCH_TEST(test_zeros),	 SCRATCH_TEST(test_without_root),
 	};
 
 	return cmocka_run_group_tests_name("rootfs", tests, NULL, NULL);

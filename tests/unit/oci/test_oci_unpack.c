@@ -4,11 +4,12 @@
 
 #include "core/digest.h"
 #include "oci/archive/archive.h"
-#include "oci/gzip.h"
+#include "oci/archive/export.h"
+#include "oci/layer/gzip.h"
 #include "oci/index.h"
 #include "oci/layout.h"
 #include "oci/partial.h"
-#include "oci/unpack.h"
+#include "oci/layer/unpack.h"
 
 #include <fcntl.h>
 #include <zstd.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Images whose descriptors are sha512: pushed, pulled, copied, and seen to be damaged. */
 #include "oci/archive/archive.h"
+#include "oci/archive/export.h"
 #include "oci/index.h"
 #include "oci/layout.h"
 #include "registry-client/copy.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include "oci/archive/export.h"
+
 #include "core/clock.h"
 #include "core/file.h"
-#include "oci/archive/archive.h"
 #include "oci/layout.h"
 
 #include <archive.h>

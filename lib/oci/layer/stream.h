@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stream.h - a layer's plain bytes, unpacked and hashed by a thread of its own while the caller
- * works with those before. A ring of STREAM_SLOTS buffers lies between.
+ * works on the bytes before them. A ring of STREAM_SLOTS buffers lies between the two.
  */
-#ifndef OCI_STREAM_H
-#define OCI_STREAM_H
+#ifndef OCI_LAYER_STREAM_H
+#define OCI_LAYER_STREAM_H
 
 #include "core/digest.h"
 
@@ -19,11 +19,12 @@ struct stream;
 int stream_open(const char *path, const char *like, struct stream **stream, struct error *err);
 
 /*
- * The next bytes, valid until the next call; *length 0 at the end. -1: damaged, a bomb, unreadable.
+ * The next bytes, which are valid until the next call; *length is 0 at the end. -1: the file is
+ * damaged, a bomb, or cannot be read.
  */
 int stream_next(struct stream *stream, const void **bytes, size_t *length, struct error *err);
 
-/* The digest of all plain bytes; reads what is left. */
+/* Reads what is left, and gives the digest of all plain bytes. */
 int stream_finish(struct stream *stream, char diff_id[static DIGEST_TEXT_BYTES], struct error *err);
 
 /* Ends the thread. For _cleanup_. */

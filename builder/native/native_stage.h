@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* native_parts.h - a native build under way: what native*.c share. */
-#ifndef BUILDER_NATIVE_NATIVE_PARTS_H
-#define BUILDER_NATIVE_NATIVE_PARTS_H
+/*
+ * native_stage.h - one native build under way, and its stages: what every instruction works on.
+ *
+ * Each stage is built by a thread of its own; of another stage, a thread reads only what is final
+ * once that one is done (native_wait).
+ */
+#ifndef BUILDER_NATIVE_NATIVE_STAGE_H
+#define BUILDER_NATIVE_NATIVE_STAGE_H
 
 #include "builder/native/image_config.h"
 #include "builder/native/native.h"
@@ -45,7 +50,7 @@ struct native_stage {
 	size_t step; /* the number of the instruction under way */
 };
 
-/* Threads that pack the image's layers (native_pack.c). */
+/* Threads that pack the image's layers (native_image.h). */
 struct native_packers {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -75,46 +80,30 @@ int native_bad(struct native_stage *stage, enum error_kind kind, const char *why
 /* "build 7/9": the step under way, for the progress. */
 const char *native_title(struct native_stage *stage);
 
+/* The value of NAME in a NULL-terminated list of NAME=VALUE, the last one; NULL: there is none. */
+const char *native_pair(const char *const *list, const char *name);
+
 /* The words of an instruction's text with variables put in. */
 int native_words(struct native_stage *stage, const char *text, const char *const **words);
 
 /* The one word of it; more are an error. */
 int native_word(struct native_stage *stage, const char *text, const char **word);
 
-/* Waits for another stage; fails when that one fails. */
+/* Waits for the end of another stage; fails when that one fails. */
 int native_wait(struct native_stage *stage, size_t other);
 
-/* The layers of `of` so far; errors and memory are `stage`'s. `on_disk`: as folders, for which they
- * are unpacked where they are not. */
+/*
+ * The layers of `of` so far; errors and memory are `stage`'s. `on_disk`: all of them as folders,
+ * for which blobs are unpacked where needed.
+ */
 int native_view(struct native_stage *stage, const struct native_stage *of, bool on_disk,
 		struct view *view);
 
-/* Adds a layer that the store has to the image. */
-int native_add_layer(struct native_stage *stage, const char *key, const char *created_by);
-
-/* Sets the key of the layer that these words make on what is there. */
+/* The key of the layer that these words make on top of what the stage has. */
 void native_step_key(struct native_stage *stage, const struct words *words,
 		     char key[static KEY_BYTES]);
 
-/* The build comes to nothing: stages end before their next instruction. */
+/* Gives the build up: every stage ends before its next instruction. */
 void native_stop(struct native_build *build);
-
-/* native_pack.c: what packs layers meanwhile; a layer of the image for it; waits for all of them.
- * An error stops the build and stays in `packers`. */
-void native_pack_begin(struct native_build *build);
-void native_pack(struct native_stage *stage, const char *key);
-void native_pack_end(struct native_build *build);
-
-/* native_base.c: FROM. */
-int native_from(struct native_stage *stage);
-
-/* native_run.c, native_copy.c */
-int native_run(struct native_stage *stage, const struct instruction *instruction);
-int native_copy(struct native_stage *stage, const struct instruction *instruction);
-int native_workdir(struct native_stage *stage, const struct instruction *instruction);
-
-/* native_finish.c: config and manifest of a stage that is done. */
-int native_finish(struct native_stage *stage, struct arena *arena, struct descriptor *manifest,
-		  struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "oci/gzip.h"
+#include "oci/layer/gzip.h"
 
 #include "core/arena.h"
 
@@ -98,7 +98,7 @@ static bool seems_packed(struct gzip_scratch *scratch, const unsigned char *byte
 size_t gzip_block(struct gzip_scratch *scratch, const void *bytes, size_t length,
 		  unsigned char *out)
 {
-	/* its codes are fixed: what is packed already grows by them */
+	/* its codes are fixed: data that is packed already would grow */
 	if (seems_packed(scratch, bytes, length) ||
 	    !deflate(scratch, bytes, length, out, GZIP_BLOCK_PACKED_MAX) ||
 	    scratch->stream.total_out > length)

@@ -5,8 +5,8 @@
  * gzip by ISA-L, zstd by libzstd (RFC 8878). What unpacks to more than the ceilings of limits.h
  * allow is refused as a bomb.
  */
-#ifndef OCI_UNPACK_H
-#define OCI_UNPACK_H
+#ifndef OCI_LAYER_UNPACK_H
+#define OCI_LAYER_UNPACK_H
 
 #include "core/digest.h"
 

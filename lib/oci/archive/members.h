@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* archive_parts.h - what archive.c found in the stream, for archive_image.c to put together. */
-#ifndef OCI_ARCHIVE_ARCHIVE_PARTS_H
-#define OCI_ARCHIVE_ARCHIVE_PARTS_H
+/*
+ * members.h - what a docker-archive holds: its layers, its JSON files and its links, as they stream
+ * by. What they mean together is archive.h's.
+ */
+#ifndef OCI_ARCHIVE_MEMBERS_H
+#define OCI_ARCHIVE_MEMBERS_H
 
 #include "oci/archive/archive.h"
-#include "oci/unpack.h"
+#include "oci/layer/unpack.h"
 
 enum part_kind { PART_LAYER, PART_JSON, PART_LINK };
 
@@ -49,17 +52,5 @@ struct archive_walk {
 /* Reads the archive to its end; what was found is in *parts, in the arena. */
 int archive_walk(const struct archive_walk *walk, struct arena *arena, struct part **parts,
 		 struct error *err);
-
-/* The entry of manifest.json that the name (NULL: the only one) means; *list is the caller's. */
-int archive_choose(struct part *parts, const char *name, cJSON **list, const cJSON **image,
-		   struct error *err);
-
-/*
- * Checks what was found against manifest.json and the config, and writes config and manifest. A
- * layer that was not read is taken from options->known_folder; one that is not known is an error.
- */
-int archive_image(struct part *parts, const char *layout_folder,
-		  const struct archive_options *options, struct arena *arena,
-		  struct descriptor *manifest, struct error *err);
 
 #endif

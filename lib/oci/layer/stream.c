@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "oci/stream.h"
+#include "oci/layer/stream.h"
 
 #include "core/arena.h"
 #include "core/clock.h"
 #include "core/file.h"
-#include "oci/unpack.h"
+#include "oci/layer/unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ struct stream {
 	uint64_t filled, taken;
 	bool is_held;	       /* the reader still looks at slot `taken` */
 	bool has_ended;	       /* no more slots will be filled */
-	atomic_bool is_closed; /* nobody wants more */
+	atomic_bool is_closed; /* the caller wants no more */
 	size_t lengths[STREAM_SLOTS];
 	char *slots[STREAM_SLOTS];
 	size_t filling; /* bytes in the slot being filled */

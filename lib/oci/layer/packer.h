@@ -3,11 +3,12 @@
  * packer.h - layers, tar bytes in, gzip blobs in a layout out, on all processors.
  *
  * One thread reads and hashes the plain bytes (diffID); blocks of GZIP_BLOCK_BYTES are deflated by
- * whoever is free; finished blocks are hashed (blob digest) and written in their order by one
- * thread at a time. Memory is a fixed ring of blocks. With a single thread the reader does it all.
+ * any thread that is free; finished blocks are hashed (blob digest) and written in their order by
+ * one thread at a time. Memory is a fixed ring of blocks. With one thread, the reader does all of
+ * it.
  */
-#ifndef OCI_PACKER_H
-#define OCI_PACKER_H
+#ifndef OCI_LAYER_PACKER_H
+#define OCI_LAYER_PACKER_H
 
 #include "oci/manifest.h"
 
@@ -26,7 +27,7 @@ int packer_add(struct packer *packer, const void *bytes, size_t length, struct e
 /* Ends it: the digest of the plain bytes, and the blob. */
 int packer_end(struct packer *packer, char diff_id[static DIGEST_TEXT_BYTES],
 	       struct descriptor *blob, struct error *err);
-/* Gives a begun layer up; nothing of it stays. Fine when none is begun. */
+/* Gives up a layer that was begun; nothing of it stays. Without one, it does nothing. */
 void packer_cancel(struct packer *packer);
 
 #endif

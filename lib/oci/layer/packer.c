@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "oci/packer.h"
+#include "oci/layer/packer.h"
 
 #include "core/pool.h"
-#include "oci/gzip.h"
+#include "oci/layer/gzip.h"
 #include "oci/layout.h"
 
 #include <pthread.h>

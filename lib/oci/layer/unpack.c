@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "oci/unpack.h"
+#include "oci/layer/unpack.h"
 
 #include "core/arena.h"
-#include "oci/gzip.h"
+#include "oci/layer/gzip.h"
 #include "oci/limits.h"
 #include "oci/manifest.h"
 

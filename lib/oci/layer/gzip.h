@@ -3,7 +3,7 @@
  * gzip.h - gzip by ISA-L: one stream made of blocks that are compressed apart from each other.
  *
  * A stream (RFC 1952, one member) is a header, the blocks in order, and a trailer. Every block of
- * GZIP_BLOCK_BYTES (the last may be shorter) is deflated alone, ends on a byte border and looks
+ * GZIP_BLOCK_BYTES (the last may be shorter) is deflated by itself, ends on a byte border and looks
  * back at nothing before it, so blocks can be made on several processors and the stream's bytes do
  * not depend on how many there are, nor on how the input was cut into reads. All x86-64 processors
  * with SSE4.2 (every one since 2008) give the same bytes: tried with 2.30 as Nehalem, Haswell and
@@ -14,8 +14,8 @@
  * same content came out with other (right, equally long) bytes, and level 3 differs between
  * processors. Level 0 packs /usr/lib 12 % larger than level 1.
  */
-#ifndef OCI_GZIP_H
-#define OCI_GZIP_H
+#ifndef OCI_LAYER_GZIP_H
+#define OCI_LAYER_GZIP_H
 
 #include "core/error.h"
 

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_list.h - what is in a layer's file, without unpacking it to a disk. */
+#ifndef BUILDER_NATIVE_LAYER_LAYER_LIST_H
+#define BUILDER_NATIVE_LAYER_LAYER_LIST_H
+
+#include "builder/native/layer/tree.h"
+
+/*
+ * Adds the entries of a tar file, plain or gzip or zstd, to the tree, without their content and
+ * their extended attributes, and sorts it. Names that lead out of the layer are an error.
+ */
+int layer_list(const char *tar_path, struct tree *tree, struct error *err);
+
+#endif
