@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/app/command.h"
 #include "cli/app/place.h"
-#include "cli/app/stages.h"
+#include "cli/app/stage_build.h"
+#include "cli/app/stage_plan.h"
+#include "cli/app/stage_push.h"
 
 #include "core/file.h"
 #include "core/log.h"
@@ -52,7 +55,7 @@ static bool is_in_registry(struct stages *s)
 
 	if (!*s->cluster.registry.address)
 		return false;
-	if (stage_reference(s, &err) < 0 || stage_registry(s, &registry, &err) < 0 ||
+	if (stage_reference(s, &err) < 0 || stage_registry(s, NULL, &registry, &err) < 0 ||
 	    stage_find_image(s, registry, &found, &err) < 0) {
 		log_debug("the registry was not asked: %s", err.text);
 		return false;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/app/command.h"
 #include "cli/app/move.h"
 
 struct options {
@@ -8,7 +9,7 @@ struct options {
 #define FROM(member) offsetof(struct options, move.from.member)
 static const struct opt options[] = {
 	MOVE_OPTIONS(struct options, move),
-	REMOTE_OPTIONS(struct options, move.to),
+	ACCESS_OPTIONS(struct options, move.to),
 	{0, "from-ca", "FILE", "the same as --ca, for the source", OPT_TEXT, FROM(ca)},
 	{0, "from-plain-http", NULL, "the same as --plain-http, for the source", OPT_FLAG,
 	 FROM(plain_http)},

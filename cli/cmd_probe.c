@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/app/stages.h"
+#include "cli/app/command.h"
+#include "cli/app/stage_fleet.h"
+#include "cli/app/stage_plan.h"
 
 #include "core/log.h"
 #include "core/term.h"

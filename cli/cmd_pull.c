@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/app/command.h"
 #include "cli/app/move.h"
 
 struct options {
@@ -7,7 +8,7 @@ struct options {
 
 static const struct opt options[] = {
 	MOVE_OPTIONS(struct options, move),
-	REMOTE_OPTIONS(struct options, move.from),
+	ACCESS_OPTIONS(struct options, move.from),
 	OPT_END,
 };
 

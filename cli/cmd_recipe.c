@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/app/stages.h"
+#include "cli/app/command.h"
+#include "cli/app/stage_build.h"
+#include "cli/app/stage_pin.h"
+#include "cli/app/stage_plan.h"
 
 #include "builder/context.h"
 #include "builder/recipe/recipe.h"
@@ -24,16 +27,6 @@ static const struct opt options[] = {
 	 offsetof(struct options, pin)},
 	OPT_END,
 };
-
-/* With REQ words no cluster file is needed: what it would say of the image is as by default. */
-static int recipe_start(struct stages *s, struct context *ctx, bool asked, struct error *err)
-{
-	if (!asked || ctx->cluster_named || file_exists(ctx->cluster_path))
-		return stage_cluster(s, ctx, err);
-	*s = (struct stages){.ctx = ctx, .arena = ctx->arena};
-	cluster_init(ctx->cluster_path, s->arena, &s->cluster);
-	return 0;
-}
 
 /*
  * The script and what it wants beside it: a context, in which it has the Dockerfile's place first.
@@ -87,7 +80,8 @@ static int recipe_run(struct context *ctx, void *values, const char *const *argu
 	if (o->pin && script)
 		return error_set(err, ERROR_USAGE,
 				 "--pin is for images: a bare host keeps the versions that it has");
-	if (recipe_start(&s, ctx, *arguments != NULL, err) < 0 ||
+	/* With REQ words no cluster file is needed: what it would say of the image is as by default. */
+	if ((*arguments ? stage_cluster_or_defaults : stage_cluster)(&s, ctx, err) < 0 ||
 	    (*arguments ? stage_resolve(&s, arguments, err) : stage_plan(&s, err)) < 0)
 		return -1;
 	if (o->pin && stage_pin(&s, err) < 0)

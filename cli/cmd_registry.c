@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/app/command.h"
 #include "cli/registry_status.h"
 
 #include "core/json.h"

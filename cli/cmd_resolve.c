@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/app/stages.h"
+#include "cli/app/command.h"
+#include "cli/app/stage_fleet.h"
+#include "cli/app/stage_pin.h"
+#include "cli/app/stage_plan.h"
 
-#include "core/file.h"
 #include "core/log.h"
 #include "core/str.h"
 #include "core/term.h"
@@ -134,7 +136,7 @@ static int keep_locked(struct stages *s, const struct options *o, const char *co
 	if (o->update && !*arguments)
 		return 0;
 	/* words of the command line are a new question, unless they are the lock's own */
-	if (!s->cluster.path && !o->update && !is_same_question(s, locked))
+	if (!context_has_cluster(s->ctx) && !o->update && !is_same_question(s, locked))
 		return 0;
 	if (o->update && resolve_check_names(arguments, err) < 0)
 		return -1;
@@ -278,13 +280,12 @@ static int resolve_prepare(struct stages *s, const struct options *o, const char
 	bool from_file = !*arguments || o->update;
 
 	/* Without REQ words the cluster file says what is wanted; with them it is not needed. */
-	if ((from_file || s->ctx->cluster_named || file_exists(s->ctx->cluster_path)) &&
-	    stage_cluster(s, s->ctx, err) < 0)
+	if ((from_file ? stage_cluster : stage_cluster_or_defaults)(s, s->ctx, err) < 0)
 		return -1;
 	if (prefer(s, o->prefer, err) < 0 || (o->facts && stage_facts(s, o->facts, err) < 0))
 		return -1;
 	locked->requests = !from_file ? arguments : s->cluster.stack ? s->cluster.stack : nothing;
-	return o->no_lock || (!from_file && s->cluster.path)
+	return o->no_lock || (!from_file && context_has_cluster(s->ctx))
 		       ? 0
 		       : keep_locked(s, o, arguments, locked, err);
 }
@@ -318,7 +319,7 @@ static int resolve_run(struct context *ctx, void *values, const char *const *arg
 	/*
 	 * words are a question beside a cluster file, whose own stack is what the lock is made of
 	 */
-	if (o->no_lock || (asked && s.cluster.path))
+	if (o->no_lock || (asked && context_has_cluster(ctx)))
 		return 0;
 	if (locked.found)
 		print_changes(&locked, &s.plan, o->update);

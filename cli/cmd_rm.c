@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/app/command.h"
 #include "cli/app/place.h"
-#include "cli/app/remote.h"
+#include "cli/app/registry_access.h"
 
 #include "core/json.h"
 #include "registry-client/manifest.h"
 #include "registry-client/remove.h"
 
 struct options {
-	struct remote_options remote;
+	struct access_options access;
 	bool all_tags, dry_run;
 };
 
@@ -16,7 +17,7 @@ static const struct opt options[] = {
 	 offsetof(struct options, all_tags)},
 	{0, "dry-run", NULL, "print what would be removed", OPT_FLAG,
 	 offsetof(struct options, dry_run)},
-	REMOTE_OPTIONS(struct options, remote),
+	ACCESS_OPTIONS(struct options, access),
 	OPT_END,
 };
 
@@ -54,7 +55,7 @@ static int rm_run(struct context *ctx, void *values, const char *const *argument
 			err, ERROR_USAGE,
 			"name a tag or a digest: %s:TAG or %s@sha256:...; 'ringup ls' lists tags",
 			arguments[0], arguments[0]);
-	if (remote_open(ctx, &o->remote, ref.registry, &registry, err) < 0)
+	if (access_open(ctx, &o->access, &ref, &registry, err) < 0)
 		return -1;
 	if (o->dry_run)
 		return rm_show(ctx, registry, &ref, o->all_tags, err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/app/stages.h"
+#include "cli/app/command.h"
+#include "cli/app/stage_fleet.h"
 
 #include "core/term.h"
 #include "deployer/probe.h"

@@ -25,7 +25,8 @@
 /* One place that may have the image. */
 struct mirror {
 	struct reference ref;
-	bool plain_http;
+	bool plain_http; /* as the URL of a mirror, or `insecure` of registries.conf says */
+	bool is_mirror;	 /* false: the registry itself, where its name leads */
 };
 
 /* In the order to be asked; the last one is no mirror, but the registry itself. */
@@ -43,10 +44,12 @@ int mirrors_find(const struct reference *ref, const char *hub, struct arena *are
 		 struct mirrors *mirrors, struct error *err);
 
 /*
- * Whether registries.conf says `insecure` of the registry at this address: pushes, lists and logins
- * go there, whatever mirrors it has.
+ * Whether a request may go to that very place, whatever mirrors it has: pushes, lists and logins do. A place
+ * that registries.conf blocks is ERROR_USAGE; *insecure says whether it calls the place insecure. A
+ * reference without a repository stands for the registry as a whole.
  */
-int mirrors_insecure(const char *address, struct arena *arena, bool *insecure, struct error *err);
+int mirrors_admit(const struct reference *ref, struct arena *arena, bool *insecure,
+		  struct error *err);
 
 /*
  * Whether it is among daemon.json's insecure-registries, by "HOST:PORT", "HOST", or a network

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From this machine to a registry: an archive's layers are packed only when somebody needs them. */
-#include "cli/app/move_parts.h"
+#include "cli/app/move_push.h"
 
 #include "cli/app/place_docker.h"
 #include "core/file.h"
@@ -157,8 +156,8 @@ static int push_as_packed(struct mover *mover, struct registry *registry, const 
 	const struct push_supply supply = {.ahead = ahead};
 	bool all_are_wanted = from->kind != PLACE_ARCHIVE || !from->name;
 
-	if (move_read(mover, from, all_are_wanted ? &watch : NULL, &image, err) < 0 ||
-	    move_choose(mover->options, false, &image, mover->ctx.arena, err) < 0)
+	if (mover_read(mover, from, all_are_wanted ? &watch : NULL, &image, err) < 0 ||
+	    mover_choose(mover->options, false, &image, mover->ctx.arena, err) < 0)
 		return -1;
 	return push_image(mover, registry, &image, &supply, to, moved, err);
 }
@@ -169,8 +168,7 @@ int move_push(struct mover *mover, const struct place *from, const struct place 
 	struct registry *registry;
 	bool done = false;
 
-	if (mover_registry(mover, &mover->options->to, to->ref.registry, &registry, err) < 0 ||
-	    registry_contact(registry, err) < 0)
+	if (mover_target(mover, to, &registry, err) < 0 || registry_contact(registry, err) < 0)
 		return -1;
 	if (from->kind == PLACE_ARCHIVE &&
 	    push_recalled(mover, registry, from, to, moved, &done, err) < 0)
