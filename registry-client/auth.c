@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "registry-client/auth.h"
+#include "registry-client/challenge.h"
 
 #include "core/clock.h"
 #include "core/json.h"

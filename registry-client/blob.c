@@ -5,6 +5,7 @@
 #include "core/file.h"
 #include "core/progress.h"
 #include "core/progress_total.h"
+#include "registry-client/blob_upload.h"
 #include "registry-client/failure.h"
 #include "registry-client/session.h"
 

@@ -82,7 +82,7 @@ void blob_request_send(struct blob_request *blob);
 /* Ends its progress line, too. */
 void blob_request_release(struct blob_request *blob);
 
-/* Between blob.c and blob_upload.c: */
+/* For blob_upload.c: */
 
 /* HEAD; an open session is forgotten. */
 enum transfer_next blob_ask(struct blob_request *blob);
@@ -93,11 +93,5 @@ enum transfer_next blob_landed(struct blob_request *blob);
  * it went. True: it is not ours to send now, and *next says what is.
  */
 bool blob_is_others(struct blob_request *blob, enum transfer_next *next);
-/* Begins or goes on: a session of an earlier run, a mount, or a new session. */
-enum transfer_next blob_open(struct blob_request *blob);
-/* After an answer in BLOB_POST, BLOB_READ, BLOB_PATCH, BLOB_PUT, BLOB_STATUS. */
-enum transfer_next blob_upload_step(struct blob_request *blob, struct error *err);
-/* After a transient failure, in any phase. */
-void blob_upload_recover(struct transfer *transfer);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes of a blob: sessions, chunks, and what to do when one is torn. */
+#include "registry-client/blob_upload.h"
+
 #include "core/arena.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/progress.h"
 #include "oci/layout.h"
-#include "registry-client/blob.h"
 #include "registry-client/failure.h"
 #include "registry-client/limits.h"
 #include "registry-client/range.h"

@@ -91,19 +91,6 @@ void exchange_answered(struct exchange *x, CURLcode result);
 const char *exchange_header_at(const struct exchange *x, const char *name, size_t index);
 const char *exchange_header(const struct exchange *x, const char *name);
 
-/*
- * Where the list goes on: the answer's Link with rel="next" (RFC 8288; OCI distribution-spec 1.1,
- * "Listing Tags"), joined to the request's URL. 1: *url is set; 0: this was the last page; -1: it
- * points where it must not.
- */
-int exchange_next_page(const struct exchange *x, struct str *url, struct error *err);
-
-/*
- * The target of the first link with that relation in a Link header, as a part of `value`; NULL:
- * none. Links may be several, quoted strings may hold anything.
- */
-const char *link_target(const char *value, const char *relation, size_t *length);
-
 /* The answer's Content-Length, or -1. */
 int64_t exchange_content_length(const struct exchange *x);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "registry-client/exchange.h"
+#include "registry-client/link.h"
+
 #include "registry-client/url.h"
 
 #include <string.h>

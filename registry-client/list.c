@@ -3,6 +3,7 @@
 
 #include "core/json.h"
 #include "registry-client/limits.h"
+#include "registry-client/link.h"
 #include "registry-client/manifest_http.h"
 #include "registry-client/session.h"
 

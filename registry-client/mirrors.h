@@ -19,8 +19,7 @@
 #define REGISTRY_CLIENT_MIRRORS_H
 
 #include "plan/reference.h"
-
-#define MIRRORS_MAX 16
+#include "registry-client/registries_conf.h"
 
 /* One place that may have the image. */
 struct mirror {
@@ -57,21 +56,5 @@ int mirrors_admit(const struct reference *ref, struct arena *arena, bool *insecu
  */
 int mirrors_docker_insecure(const char *address, struct arena *arena, bool *insecure,
 			    struct error *err);
-
-/* One [[registry]] of a registries.conf. */
-struct registry_entry {
-	struct registry_entry *next; /* read before it */
-	const char *prefix, *location;
-	bool insecure, blocked, by_digest_only;
-	struct {
-		const char *location, *pulls; /* "all", "digest-only" or "tag-only" */
-		bool insecure;
-	} mirrors[MIRRORS_MAX];
-	size_t mirror_count;
-};
-
-/* Adds the file's entries to *list. `path` is for messages: "PATH:LINE: ...". */
-int registries_conf_parse(const char *path, const char *text, struct arena *arena,
-			  struct registry_entry **list, struct error *err);
 
 #endif

@@ -61,4 +61,18 @@ int registry_push_supplied(struct registry *registry, const char *layout_folder,
 			   const struct reference *ref, struct push_report *report,
 			   struct error *err);
 
+/* Where the bytes of a push come from: a layout, or for a copy another registry. */
+struct blob_source;
+struct push_origin {
+	const char *folder;		  /* a layout; or NULL, and */
+	const struct blob_source *source; /* another registry */
+	const struct push_supply *supply; /* makes blobs that the layout lacks, or NULL */
+	const char *mount_from; /* repository of the same registry to mount from, or NULL */
+};
+
+/* registry_push without the "push REPOSITORY: " in its errors. */
+int push_from(struct registry *registry, const struct push_origin *origin,
+	      const struct descriptor *manifest, const struct reference *ref,
+	      struct push_report *report, struct error *err);
+
 #endif

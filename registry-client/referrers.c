@@ -3,6 +3,7 @@
 
 #include "oci/layout.h"
 #include "registry-client/limits.h"
+#include "registry-client/link.h"
 #include "registry-client/manifest_http.h"
 #include "registry-client/push.h"
 #include "registry-client/session.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * As much of TOML as a registries.conf needs: tables, arrays of tables (also inline, as values),
- * and keys with texts and booleans. Other values are passed over. https://toml.io/en/v1.0.0
- */
-#include "registry-client/mirrors.h"
+#include "registry-client/registries_conf.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "core/words.h"
 #include "registry-client/limits.h"
+#include "registry-client/session.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -234,4 +235,13 @@ int serve_make(const struct serve *serve, struct arena *arena, struct served *se
 	    serve_write_config(serve, arena, err) < 0 || write_description(serve, arena, err) < 0)
 		return -1;
 	return serve_read(serve->folder, arena, &made, served, err);
+}
+
+bool serve_mirror_wants_basic(struct registry *upstream)
+{
+	struct error err = {0};
+	bool refused = registry_contact(upstream, &err) < 0 && strstr(err.text, "(HTTP 401)");
+
+	/* Without a user no scheme is chosen; a token service lets one in without. */
+	return upstream->auth.scheme == AUTH_BASIC || (refused && !upstream->auth.user);
 }
