@@ -266,8 +266,8 @@ const struct command command_inspect = {
 	.name = "inspect",
 	.arguments = "REF",
 	.summary = "shows what an image in a registry is made of",
-	.help = "Digest, platform, layers and their sizes, config, and what refers to it (bills of materials,\n"
-		"signatures). No layer is fetched.\n",
+	.help = "Prints the digest, the platform, the layers with their sizes, the config, and what refers to\n"
+		"the image (bills of materials, signatures). No layer is fetched.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 1,

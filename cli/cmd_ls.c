@@ -91,7 +91,9 @@ const struct command command_ls = {
 	.name = "ls",
 	.arguments = "REGISTRY[/NAME]",
 	.summary = "lists a registry's repositories, or a repository's tags",
-	.help = "  ringup ls registry.lab:5000\n  ringup ls registry.lab:5000/team/train\n",
+	.help = "Tags are asked of the mirrors that this machine has for the registry, then of the registry.\n\n"
+		"  ringup ls registry.lab:5000\n"
+		"  ringup ls registry.lab:5000/team/train\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 1,

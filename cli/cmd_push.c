@@ -65,10 +65,10 @@ const struct command command_push = {
 	.name = "push",
 	.arguments = "[SRC... REF]",
 	.summary = "builds the cluster's image and pushes it to its registry, or pushes SRC to REF",
-	.help = "Without arguments: nothing is built or sent when the registry holds an image of the same content.\n"
+	.help = "Without arguments nothing is built or sent when the registry has an image of the same content.\n"
 		"SRC is oci:DIR[:TAG], docker-archive:FILE[:NAME:TAG] ('-' is standard input) or\n"
 		"docker-daemon:NAME[:TAG]. Only what the registry lacks is sent, and the tag is written last.\n"
-		"What an archive's layers became is noted: they are packed once.\n"
+		"A note keeps what an archive's layers became, so they are packed only once.\n"
 		"Several sources go to a REF that ends in '/', each under its own name and tag.\n\n"
 		"  ringup push oci:image registry.lab:5000/team/train:1\n"
 		"  ringup push docker-archive:a.tar docker-archive:b.tar registry.lab:5000/team/\n",

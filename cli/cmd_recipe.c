@@ -28,9 +28,7 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
-/*
- * The script and what it wants beside it: a context, in which it has the Dockerfile's place first.
- */
+/* Writes a context, and gives the script in the Dockerfile's place its own name. */
 static int write_script(const struct spec *spec, const char *folder, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
@@ -108,10 +106,10 @@ const struct command command_recipe = {
 	.name = "recipe",
 	.arguments = "[REQ...]",
 	.summary = "prints the Dockerfile of the stack, or a script for a bare host",
-	.help = "Without REQ that of the cluster file's stack, as ringup.lock has it.\n"
-		"With -o DIR the whole build context is written, so that any builder can take it.\n"
-		"With --format script the same stack is installed on a bare host, by root; with -o DIR\n"
-		"DIR/install.sh, and beside it the worker's sources and the files of image.files.\n",
+	.help = "Without REQ it is the cluster file's stack, as ringup.lock has it.\n"
+		"With -o DIR the whole build context is written, so that any builder can use it.\n"
+		"With --format script it is a script that installs the same stack on a bare host, as root; with\n"
+		"-o DIR it becomes DIR/install.sh, beside the worker's sources and the files of image.files.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,

@@ -13,7 +13,7 @@ struct options {
 };
 
 static const struct opt options[] = {
-	{0, "all-tags", NULL, "the manifest with every tag that it has", OPT_FLAG,
+	{0, "all-tags", NULL, "remove the manifest with every tag that names it", OPT_FLAG,
 	 offsetof(struct options, all_tags)},
 	{0, "dry-run", NULL, "print what would be removed", OPT_FLAG,
 	 offsetof(struct options, dry_run)},
@@ -79,9 +79,9 @@ const struct command command_rm = {
 	.name = "rm",
 	.arguments = "REF",
 	.summary = "removes an image from a registry",
-	.help = "With a tag, that tag; with a digest, the manifest and every tag that names it. A registry that\n"
-		"deletes by digest alone (Distribution 2.8) is asked to only when no other tag would go too, or\n"
-		"with --all-tags. Space is freed by the registry's garbage collection.\n",
+	.help = "With a tag, that tag is removed; with a digest, the manifest and every tag that names it. Some\n"
+		"registries delete only by digest (Distribution 2.8). There the manifest is deleted only when no\n"
+		"other tag names it, or with --all-tags. The registry's garbage collection frees the space.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 1,

@@ -72,7 +72,7 @@ static int up_converge(struct stages *s, struct error *err)
 	return fleet_result(&s->fleet, err);
 }
 
-/* The image's part of a dry run: nothing when the registry holds it already. */
+/* The image's part of a dry run; there is nothing to do when the registry has it. */
 static int image_commands(struct stages *s, struct str *out, struct error *err)
 {
 	_cleanup_(registry_closep) struct registry *registry = NULL;
@@ -180,9 +180,9 @@ const struct command command_up = {
 	.name = "up",
 	.arguments = "",
 	.summary = "brings the cluster up: resolve, build, push, deploy, verify",
-	.help = "Each host is compared with what is wanted, and only what differs is done: running it twice\n"
-		"changes nothing, and a run that was interrupted goes on. A host that fails keeps the\n"
-		"others' work; exit status 4 then.\n",
+	.help = "Each host is compared with what is wanted, and only what differs is changed: a second run\n"
+		"changes nothing, and the next run continues an interrupted one. When a host fails, the others\n"
+		"are finished all the same; the exit status is 4 then.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.run = up_run,

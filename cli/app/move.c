@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Each waits for its registry most of the time; the connections are counted together. */
+/* A move waits for its registry most of the time, and all of them share one set of connections. */
 #define MOVES_AT_ONCE 8
 
 /* One image on its way. */
@@ -69,7 +69,7 @@ static int check_targets(const struct moves *moves, struct arena *arena, struct 
 			if (strcmp(text, place_text(&moves->list[k].to, arena)) == 0)
 				return error_set(
 					err, ERROR_USAGE,
-					"%s and %s would both become %s; move one of them alone, under another name",
+					"%s and %s would both become %s; move one of them by itself, under another name",
 					moves->list[k].from.text, moves->list[i].from.text, text);
 		}
 	return 0;
@@ -183,7 +183,7 @@ static void move_own(void *arg, size_t index)
 		move_print_line(move, &move->arena);
 }
 
-/* All side by side. *failed: how many did not come through; of one alone, its error is `err`. */
+/* Runs all side by side. *failed: how many failed. The error of a single image becomes `err`. */
 static int run_all(struct moves *moves, size_t *failed, struct error *err)
 {
 	pool_each(moves->count, MOVES_AT_ONCE, move_own, moves);

@@ -42,7 +42,7 @@ static int pack_missing(void *arg, const struct descriptor *const *blobs, size_t
 	return same ? 0
 		    : error_set(
 			      err, ERROR_FAILED,
-			      "a layer of %s is packed otherwise than before; run the same command again",
+			      "a layer of %s was packed into other bytes than before; run the same command again",
 			      recalled->options->label);
 }
 
@@ -104,7 +104,7 @@ static int push_recalled(struct mover *mover, struct registry *registry, const s
 	return 0;
 }
 
-/* The layers of a daemon's image can only be had all together: here, none must be missing. */
+/* A daemon gives its image's layers only all together, so none may be missing here. */
 static int none_is_made(void *arg, const struct descriptor *const *blobs, size_t count,
 			struct error *err)
 {

@@ -295,8 +295,8 @@ int place_write(const struct place *place, const struct place_image *image, stru
 static int nameless(const struct place *place, const char *why, struct error *err)
 {
 	return error_set(err, ERROR_USAGE,
-			 "%s %s; move it alone, to a reference with a name and a tag", place->text,
-			 why);
+			 "%s %s; move it by itself, to a reference with a name and a tag",
+			 place->text, why);
 }
 
 static int name_in_archive(const struct place *place, struct arena *arena, const char **name,
@@ -356,7 +356,7 @@ int place_own_name(const struct place *place, struct arena *arena, const char **
 	if (strchr(*name, ':'))
 		return 0;
 	if (place->kind == PLACE_LAYOUT)
-		return nameless(place, "has a tag alone, and no name", err);
+		return nameless(place, "has only a tag, and no name", err);
 	*name = arena_printf(arena, "%s:latest", *name);
 	return 0;
 }
