@@ -28,7 +28,7 @@ struct auth_token {
 	struct auth_token *next;
 	const char *scope; /* what it was asked for */
 	char *header;	   /* "Bearer ..."; malloc'ed, wiped when freed; NULL: none yet */
-	unsigned number;   /* how many were fetched before it, and one */
+	unsigned number;   /* the first token has 1, each later one the next number */
 	uint64_t renew_usec;
 };
 
@@ -60,8 +60,8 @@ unsigned auth_token_number(struct registry *registry, const struct exchange *x);
 
 /*
  * Learns from a 401 answer. 0: send the request again (a token may have to be fetched first); -1:
- * there is no way on, and `err` says why. `is_second`: the request was already repeated after a
- * 401.
+ * no other credentials can be tried, and `err` says why. `is_second`: the request was already
+ * repeated after a 401.
  */
 int auth_challenged(struct registry *registry, const struct exchange *x, bool is_second,
 		    struct error *err);

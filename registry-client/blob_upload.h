@@ -5,7 +5,7 @@
 
 #include "registry-client/blob.h"
 
-/* Begins or goes on: a session of an earlier run, a mount, or a new session. */
+/* Begins with a session of an earlier run, a mount, or a new session. */
 enum transfer_next blob_open(struct blob_request *blob);
 /* After an answer in BLOB_POST, BLOB_READ, BLOB_PATCH, BLOB_PUT, BLOB_STATUS. */
 enum transfer_next blob_upload_step(struct blob_request *blob, struct error *err);

@@ -41,9 +41,9 @@ struct exchange {
 	 * with CURLE_WRITE_ERROR. Bodies of other answers go to `answer`. Or NULL.
 	 */
 	bool (*sink)(struct exchange *x, const void *bytes, size_t length);
-	uint64_t expected_bytes;		 /* about how many will come, for the deadline */
-	struct progress_step *progress;		 /* told about bytes sent; or NULL */
-	uint64_t progress_start, progress_total; /* this body's place in the whole */
+	uint64_t expected_bytes;	/* about how many bytes will come, for the deadline */
+	struct progress_step *progress; /* told about bytes sent; or NULL */
+	uint64_t progress_start, progress_total; /* where this body begins in the whole */
 
 	/* The answer. `result` is not CURLE_OK when none came, and `problem` says why. */
 	CURLcode result;
@@ -52,7 +52,7 @@ struct exchange {
 	long status;   /* HTTP status, or 0 */
 	struct str answer;
 	bool sent_credentials;
-	unsigned token_number; /* auth_token's that went along, or 0 */
+	unsigned token_number; /* number of the token that was sent, or 0 */
 
 	/* Private to exchange.c */
 	CURL *easy;

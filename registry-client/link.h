@@ -6,9 +6,9 @@
 #include "registry-client/exchange.h"
 
 /*
- * Where the list goes on: the answer's Link with rel="next" (RFC 8288; OCI distribution-spec 1.1,
- * "Listing Tags"), joined to the request's URL. 1: *url is set; 0: this was the last page; -1: it
- * points where it must not.
+ * The next page of a list: the answer's Link with rel="next" (RFC 8288; OCI distribution-spec 1.1,
+ * "Listing Tags"), joined to the request's URL. 1: *url is set; 0: this was the last page; -1: the
+ * link leads to a place that is not allowed (url_join).
  */
 int exchange_next_page(const struct exchange *x, struct str *url, struct error *err);
 

@@ -103,14 +103,14 @@ int mirrors_admit(const struct reference *ref, struct arena *arena, bool *insecu
 	entry = mirrors_choose(list, name);
 	if (entry && entry->blocked)
 		return mirrors_blocked(entry, err);
-	/* of a name that leads to another host it is said of that host */
+	/* when the name leads to another host, `insecure` is about that host */
 	*insecure = entry && entry->insecure &&
 		    (!*entry->location || mirrors_covers(entry->location, ref->registry) ||
 		     is_same_host(entry->location, name));
 	return 0;
 }
 
-/* Whether the address, of which a port is no part, lies in "10.0.0.0/8" or "fd00::/8". */
+/* Whether the address (without a port) lies in a network such as "10.0.0.0/8" or "fd00::/8". */
 static bool is_in_network(const char *host, const char *network, struct arena *arena)
 {
 	const char *slash = strchr(network, '/');
@@ -131,7 +131,7 @@ static bool is_in_network(const char *host, const char *network, struct arena *a
 	return true;
 }
 
-/* Where the daemon alone may read it, what stands there is not for us. */
+/* A file that only the daemon may read is treated as absent. */
 static int read_docker(cJSON **json, struct error *err)
 {
 	const char *path = "/etc/docker/daemon.json";
@@ -160,7 +160,7 @@ int mirrors_docker_insecure(const char *address, struct arena *arena, bool *inse
 	return 0;
 }
 
-/* The name with another beginning. */
+/* Adds the image's name with another beginning. */
 static int mirrors_add(struct mirrors *mirrors, const char *location, const char *rest,
 		       bool plain_http, struct arena *arena, struct error *err)
 {
@@ -184,7 +184,7 @@ static int add_url(struct mirrors *mirrors, const char *url, const char *rest, s
 	return mirrors_add(mirrors, location, rest, starts_with(url, "http://"), arena, err);
 }
 
-/* Docker's own, for Docker Hub alone. */
+/* Adds Docker's own mirrors, which are only for Docker Hub. */
 static int add_docker(struct mirrors *mirrors, const char *rest, struct arena *arena,
 		      struct error *err)
 {

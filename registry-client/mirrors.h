@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mirrors.h - where else an image may be had, and where a registry's name really leads.
+ * mirrors.h - which places may have an image, and what this machine says of a registry.
  *
- * Read where Docker and Podman keep it:
+ * It is read where Docker and Podman keep it:
  *
  *   - registries.conf, version 2, containers-registries.conf(5): [[registry]] with prefix,
  *     location, insecure, blocked and its [[registry.mirror]], as tables or as inline lists.
@@ -10,8 +10,9 @@
  *     /etc/containers/registries.conf; then the *.conf of /etc/containers/registries.conf.d and
  *     ~/.config/containers/registries.conf.d. Of the prefixes that fit the longest counts, and of
  *     two alike the later one.
- *   - /etc/docker/daemon.json: "registry-mirrors", for Docker Hub alone, and
- *     "insecure-registries"; docs.docker.com, "dockerd". Not if it is for the daemon's eyes only.
+ *   - /etc/docker/daemon.json: "registry-mirrors", only for Docker Hub, and
+ *     "insecure-registries"; docs.docker.com, "dockerd". A file that only the daemon may read is
+ *     treated as absent.
  *
  * `insecure` means plain HTTP here: a certificate is never taken unchecked.
  */
@@ -28,16 +29,16 @@ struct mirror {
 	bool is_mirror;	 /* false: the registry itself, where its name leads */
 };
 
-/* In the order to be asked; the last one is no mirror, but the registry itself. */
+/* In the order in which they are asked; the last one is no mirror, but the registry itself. */
 struct mirrors {
 	struct mirror list[MIRRORS_MAX + 1];
 	size_t count;
 };
 
 /*
- * `hub` is a mirror of Docker Hub that goes before the machine's own ("https://HOST[/PATH]"), or
- * "". A file that cannot be read, and a registry that is blocked, are ERROR_USAGE. Texts live in
- * the arena.
+ * `hub` is a mirror of Docker Hub that is asked before the machine's own ones
+ * ("https://HOST[/PATH]"), or "". ERROR_USAGE: a file that cannot be read, or a registry that is
+ * blocked. Texts live in the arena.
  */
 int mirrors_find(const struct reference *ref, const char *hub, struct arena *arena,
 		 struct mirrors *mirrors, struct error *err);
@@ -51,8 +52,9 @@ int mirrors_admit(const struct reference *ref, struct arena *arena, bool *insecu
 		  struct error *err);
 
 /*
- * Whether it is among daemon.json's insecure-registries, by "HOST:PORT", "HOST", or a network
- * ("10.0.0.0/8") that its address is in: it may speak plain HTTP. A name is not looked up for that.
+ * Whether the registry is among daemon.json's insecure-registries, by "HOST:PORT", "HOST", or a
+ * network ("10.0.0.0/8") that its address is in: then it may answer in plain HTTP. Names are not
+ * resolved for this.
  */
 int mirrors_docker_insecure(const char *address, struct arena *arena, bool *insecure,
 			    struct error *err);

@@ -87,7 +87,10 @@ static int push_add_blob(struct push *push, const struct descriptor *descriptor,
 	blob = new_blob(push);
 	blob_request_ask(blob, push->registry, push->ref, folder, push->scope, descriptor);
 	blob->source = push->origin->source;
-	/* Distribution 2.8 answers 201 to a mount of a sha512 blob, and then does not know it. */
+	/*
+	 * Distribution 2.8 answers 201 to a mount of a sha512 blob, but does not have it
+	 * afterwards.
+	 */
 	if (digest_is_like(descriptor->digest, "sha256:"))
 		blob->mount_from = push->origin->mount_from;
 	blob->journal = folder ? &push->journal : NULL;
@@ -199,7 +202,7 @@ static int push_ask(struct push *push, struct error *err)
 	return rc;
 }
 
-/* Has those made that neither the registry nor the layout has. */
+/* Has the blobs made that neither the registry nor the layout has. */
 static int make_missing(struct push *push, struct error *err)
 {
 	const struct push_supply *supply = push->origin->supply;
@@ -267,8 +270,8 @@ static void push_forget(struct push *push)
 }
 
 /*
- * Puts what is not there, images before their index. A manifest with a subject is put in any case:
- * only the answer says who keeps the list of referrers.
+ * Puts what is missing, images before their index. A manifest with a subject is always put: only
+ * the answer says who keeps the list of referrers.
  */
 static int push_put_pages(struct push *push, struct error *err)
 {
@@ -322,7 +325,7 @@ static void push_init(struct push *push, struct registry *registry,
 	}
 }
 
-/* Once it is known where the layout is, if there is one. */
+/* Call it once the layout is known, if there is one. */
 static void push_open_journal(struct push *push)
 {
 	if (push->origin->folder)
@@ -357,7 +360,7 @@ struct push_ahead {
 	bool is_closed;
 };
 
-/* All that wait; NULL at the end. */
+/* All waiting blobs; NULL at the end. */
 static struct waiting *push_ahead_wait(struct push_ahead *ahead)
 {
 	struct waiting *list;
@@ -365,7 +368,7 @@ static struct waiting *push_ahead_wait(struct push_ahead *ahead)
 	pthread_mutex_lock(&ahead->lock);
 	while (!ahead->first && !ahead->is_closed)
 		pthread_cond_wait(&ahead->changed, &ahead->lock);
-	/* what is left at the end goes with the rest of the image, over all connections */
+	/* what is left at the end is sent with the rest of the image, over all connections */
 	list = ahead->is_closed ? NULL : ahead->first;
 	if (list) {
 		ahead->first = NULL;
@@ -385,7 +388,7 @@ static void push_ahead_release(struct waiting *list)
 	}
 }
 
-/* What fails is no news yet: it is tried again with the rest of the image. */
+/* A failure is not reported: the blobs are tried again with the rest of the image. */
 static int send_all(struct push *push, const struct waiting *list, struct error *err)
 {
 	int rc = 0;

@@ -28,7 +28,7 @@ struct run {
 	struct transfer *fetch; /* the token request under way, or NULL */
 	struct error *err;
 	int rc;
-	uint64_t deadline_usec; /* it failed, and what is left may take so long; 0: it did not */
+	uint64_t deadline_usec; /* it failed: until then it may clean up; 0: it did not fail */
 	bool is_done;
 };
 
@@ -62,7 +62,7 @@ static int with_name(const struct transfer *t, int rc, struct error *err)
  * --- what the answer to a request means, the same for all transfers; the rest is the step's
  */
 
-/* The person learns of a long pause, and with -v of every one. */
+/* Reports a long pause, and with -v every pause. */
 static void announce(const struct transfer *t, uint64_t pause_usec)
 {
 	double seconds = (double)pause_usec / 1e6;
@@ -78,7 +78,7 @@ static void announce(const struct transfer *t, uint64_t pause_usec)
 			 seconds, x->status);
 }
 
-/* After a transient failure: a pause and another try, or the end of patience. */
+/* After a transient failure: another try after a pause, or the error. */
 static int try_again(struct transfer *t, struct error *err)
 {
 	const char *after = exchange_header(&t->x, "Retry-After");
@@ -132,7 +132,7 @@ static int follow(struct transfer *t, struct error *err)
 	return 0;
 }
 
-/* Has the step say what comes next; -1: it failed. */
+/* Calls the step, which says what comes next; -1: it failed. */
 static int transfer_step(struct transfer *t, struct error *err)
 {
 	enum transfer_next next = t->step(t, err);
@@ -150,7 +150,7 @@ static int transfer_step(struct transfer *t, struct error *err)
 }
 
 /*
- * A 401. Where there is no answer to it, it may be a hiccup all the same: the registry let us in a
+ * Handles a 401. When the credentials cannot answer it, it may still pass: the registry took them a
  * moment ago.
  */
 static int challenged(struct transfer *t, struct error *err)
@@ -175,7 +175,7 @@ static int challenged(struct transfer *t, struct error *err)
 	return 0;
 }
 
-/* A registry that was not reached yet may not speak TLS at all: registry_contact. */
+/* A registry that has not answered yet may not speak TLS at all: registry_contact. */
 static bool is_torn_handshake(const struct transfer *t)
 {
 	return (t->registry->is_known || !t->registry->may_be_plain) &&
@@ -208,7 +208,10 @@ static void transfer_begin(struct run *run, struct transfer *t)
 	_cleanup_(str_release) struct str header = STR_INIT;
 	struct exchange_settings settings = t->registry->settings;
 
-	/* What is the registry's alone: its client certificate, and the way past the proxy. */
+	/*
+	 * What only the registry itself gets: its client certificate, and its exception from the
+	 * proxy.
+	 */
 	if (!url_same_host(t->registry->base, t->x.url.text)) {
 		settings.cert_path = settings.key_path = NULL;
 		settings.no_proxy = false;
@@ -257,7 +260,7 @@ static void end_fetch(struct run *run)
 	run->fetch = NULL;
 }
 
-/* Begins a transfer that may begin now; *wake_usec becomes the next moment to look again. */
+/* Begins a transfer if it may begin now; *wake_usec becomes the next moment to look again. */
 static int begin_ready(struct run *run, struct transfer *t, uint64_t *wake_usec, struct error *err)
 {
 	uint64_t now = clock_usec(), when;
@@ -306,7 +309,7 @@ static int begin_all(struct run *run, uint64_t *wake_usec, struct error *err)
 
 /*
  * Tells the registry to drop an upload session that is still open (OCI distribution-spec 1.1,
- * "Canceling an upload"): it keeps its bytes for days otherwise. Whether it does does not matter.
+ * "Canceling an upload"), whose bytes it would keep for days. The answer does not matter.
  */
 static void abandon(struct run *run, struct transfer *t)
 {
@@ -328,7 +331,7 @@ static void abandon(struct run *run, struct transfer *t)
 		run->ended++;
 }
 
-/* Short, and not to be interrupted: this is the way out. run->err is set. */
+/* Cleans up within a short deadline, without looking at interrupted(). run->err is set. */
 static void transfer_fail(struct run *run)
 {
 	run->rc = -1;
@@ -375,7 +378,7 @@ static bool transfer_collect(struct loop *loop)
 	return any;
 }
 
-/* Lets a run go on, and looks whether it is done. */
+/* Lets a run continue, and finds out whether it is done. */
 static void look_after(struct run *run, uint64_t *wake_usec)
 {
 	bool is_late;
@@ -393,7 +396,7 @@ static void look_after(struct run *run, uint64_t *wake_usec)
 	run->is_done = true;
 }
 
-/* One turn for all runs. The lock is held, but for the wait. */
+/* One turn for all runs. The lock is held, except during the wait. */
 static void turn(struct loop *loop)
 {
 	uint64_t wake = clock_usec() + INTERRUPT_POLL_MSEC * 1000ULL;
@@ -422,7 +425,7 @@ void transfer_wake(struct registry *registry)
 	curl_multi_wakeup(registry->loop->multi);
 }
 
-/* Until this run is done: drives the loop for all, or waits while somebody else does. */
+/* Waits until this run is done: drives the loop for all, or waits while another thread does. */
 static void await(struct loop *loop, struct run *run)
 {
 	while (!run->is_done) {
