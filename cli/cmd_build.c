@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/app/command.h"
 #include "cli/app/place.h"
-#include "cli/app/stages.h"
+#include "cli/app/stage_build.h"
+#include "cli/app/stage_plan.h"
+#include "cli/app/stage_push.h"
 
 #include "core/file.h"
 #include "core/log.h"
@@ -22,7 +25,7 @@ static const struct opt options[] = {
 	 offsetof(struct options, on)},
 	{0, "shell-on-failure", NULL, "a shell in the step that fails (native engine, terminal)",
 	 OPT_FLAG, offsetof(struct options, shell_on_failure)},
-	{0, "clear", NULL, "remove what native builds keep here, and build nothing", OPT_FLAG,
+	{0, "clear", NULL, "remove what native builds keep here; nothing is built", OPT_FLAG,
 	 offsetof(struct options, clear)},
 	{0, "dry-run", NULL, "print what would be done, as commands", OPT_FLAG,
 	 offsetof(struct options, dry_run)},
@@ -43,7 +46,7 @@ static int build_print_commands(struct stages *s, const struct build_request *re
 	return 0;
 }
 
-/* Whether the registry of the cluster file has the image. One that does not answer has it not. */
+/* Whether the registry of the cluster file has the image; false when it does not answer. */
 static bool is_in_registry(struct stages *s)
 {
 	_cleanup_(registry_closep) struct registry *registry = NULL;
@@ -52,7 +55,7 @@ static bool is_in_registry(struct stages *s)
 
 	if (!*s->cluster.registry.address)
 		return false;
-	if (stage_reference(s, &err) < 0 || stage_registry(s, &registry, &err) < 0 ||
+	if (stage_reference(s, &err) < 0 || stage_registry(s, NULL, &registry, &err) < 0 ||
 	    stage_find_image(s, registry, &found, &err) < 0) {
 		log_debug("the registry was not asked: %s", err.text);
 		return false;
@@ -189,12 +192,12 @@ const struct command command_build = {
 	.arguments = "",
 	.summary = "builds the image of the stack",
 	.help = "Builds with the engine of cluster.yaml's `build`, or natively: without any daemon, by\n"
-		"overlay mounts and crun or runc, as root or in a user namespace of one's own (see\n"
-		"/etc/subuid). The base root filesystem is made first when it is\n"
-		"missing. Nothing is done when the registry or the engine keeps an image of the same\n"
-		"content. The same lock, base and files give the same digest again.\n\n"
-		"With --on the context goes to HOST over SSH, its engine builds (docker, podman or buildah),\n"
-		"and the image comes back; nothing of it is left there. 'ringup push' sends it on.\n",
+		"overlay mounts and crun or runc, as root or in a user namespace (see /etc/subuid).\n"
+		"The base root filesystem is made first when it is missing. Nothing is built when the\n"
+		"registry or the engine has an image of the same content. The same lock, base and files\n"
+		"give the same digest again.\n\n"
+		"With --on the context goes to HOST over SSH, an engine of HOST builds it (docker, podman or\n"
+		"buildah), and the image comes back; nothing stays there. 'ringup push' sends it to the registry.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.run = build_run,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/app/stages.h"
+#include "cli/app/command.h"
+#include "cli/app/stage_fleet.h"
 
 #include "core/file.h"
 #include "deployer/probe.h"
@@ -16,7 +17,7 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
-/* What belongs to the cluster that is gone; the login and a lab beside it stay. */
+/* Removes what belongs to this cluster; the login, and a lab beside it, stay. */
 static int purge_here(struct stages *s, struct error *err)
 {
 	unlink(cluster_state_path(&s->cluster, "verified", s->arena));
@@ -58,7 +59,7 @@ const struct command command_down = {
 	.arguments = "",
 	.summary = "stops and removes the cluster's containers",
 	.help = "The image and the cluster's files stay on the hosts, so that the next 'up' is quick;\n"
-		"--purge leaves no trace. Running it twice is harmless.\n",
+		"--purge removes them, too. Running it twice is harmless.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.run = down_run,

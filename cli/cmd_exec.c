@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/app/stages.h"
+#include "cli/app/command.h"
+#include "cli/app/stage_fleet.h"
 
 #include "core/json.h"
 #include "deployer/probe.h"
@@ -91,8 +92,8 @@ const struct command command_exec = {
 	.name = "exec",
 	.arguments = "[--] CMD...",
 	.summary = "runs a command in every container",
-	.help = "Output is printed behind the name of its host; the words reach the program as they are,\n"
-		"no shell reads them (use: ringup exec -- sh -c '...').\n",
+	.help = "Each line of output is printed behind the name of its host. The words reach the program as\n"
+		"they are: no shell reads them (for a shell: ringup exec -- sh -c '...').\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 1,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/app/command.h"
 #include "cli/app/place.h"
-#include "cli/app/remote.h"
+#include "cli/app/registry_access.h"
 
 #include "core/json.h"
 #include "core/str.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 
 struct options {
-	struct remote_options remote;
+	struct access_options access;
 	const char *platform;
 	bool raw;
 };
@@ -24,28 +25,29 @@ static const struct opt options[] = {
 	 offsetof(struct options, platform)},
 	{0, "raw", NULL, "the bytes of the manifest or index, and nothing else", OPT_FLAG,
 	 offsetof(struct options, raw)},
-	REMOTE_OPTIONS(struct options, remote),
+	ACCESS_OPTIONS(struct options, access),
 	OPT_END,
 };
 
 /* What is known of the image that is looked at. */
 struct subject {
 	struct context *ctx;
-	struct registry *registry;
-	struct reference ref;
+	const struct options *options;
+	struct reference name;	   /* as it was asked for, with the digest once it is known */
+	struct registry *registry; /* that has it; owned */
+	struct reference ref;	   /* what it is called there */
 	struct descriptor descriptor;
 	const char *bytes;
 	struct index referrers;
 };
 
-static int find_manifest(struct subject *s, const char *platform, struct error *err)
+static int find_manifest(struct subject *s, struct error *err)
 {
+	const char *platform = s->options->platform;
 	struct arena *arena = s->ctx->arena;
 	const struct index_entry *entry;
 	struct index index;
 
-	if (platform && platform_check(platform, err) < 0)
-		return -1;
 	if (registry_get_manifest(s->registry, &s->ref, arena, &s->descriptor, &s->bytes, err) < 0)
 		return -1;
 	if (!platform || !media_is_index(s->descriptor.media_type))
@@ -54,8 +56,20 @@ static int find_manifest(struct subject *s, const char *platform, struct error *
 			&index, err) < 0 ||
 	    index_choose(&index, platform, reference_text(&s->ref, arena), &entry, err) < 0)
 		return -1;
-	s->ref.digest = entry->descriptor.digest;
+	s->name.digest = s->ref.digest = entry->descriptor.digest;
 	return registry_get_manifest(s->registry, &s->ref, arena, &s->descriptor, &s->bytes, err);
+}
+
+/* The first place that has the manifest is asked for the rest, too. */
+static int inspect_ask(void *arg, const struct mirror *place, struct error *err)
+{
+	struct subject *s = arg;
+
+	registry_closep(&s->registry);
+	s->ref = place->ref;
+	return access_open_place(s->ctx, &s->options->access, place, &s->registry, err) < 0
+		       ? -1
+		       : find_manifest(s, err);
 }
 
 static void inspect_add_entries(cJSON *json, const char *name, const struct index *index)
@@ -105,7 +119,7 @@ static int describe(struct subject *s, cJSON *json, struct error *err)
 	struct arena *arena = s->ctx->arena;
 	struct index index;
 
-	cJSON_AddStringToObject(json, "image", reference_text(&s->ref, arena));
+	cJSON_AddStringToObject(json, "image", reference_text(&s->name, arena));
 	cJSON_AddStringToObject(json, "digest", s->descriptor.digest);
 	cJSON_AddStringToObject(json, "mediaType", s->descriptor.media_type);
 	s->ref.digest = s->descriptor.digest;
@@ -213,40 +227,47 @@ static void inspect_print(const cJSON *json)
 	print_list(json, "referrers", "referrers");
 }
 
-static int inspect_run(struct context *ctx, void *values, const char *const *arguments,
-		       struct error *err)
+static int inspect_show(struct subject *s, struct error *err)
 {
-	_cleanup_(registry_closep) struct registry *registry = NULL;
 	_cleanup_(json_free) cJSON *json = NULL;
-	const struct options *o = values;
-	struct subject s = {.ctx = ctx};
 
-	if (place_parse_reference(arguments[0], ctx->arena, &s.ref, err) < 0 ||
-	    remote_open(ctx, &o->remote, s.ref.registry, &registry, err) < 0)
-		return -1;
-	s.registry = registry;
-	if (find_manifest(&s, o->platform, err) < 0)
-		return -1;
-	if (o->raw) {
-		fwrite(s.bytes, 1, s.descriptor.size_bytes, stdout);
+	if (s->options->raw) {
+		fwrite(s->bytes, 1, s->descriptor.size_bytes, stdout);
 		return 0;
 	}
 	json = json_document();
-	if (describe(&s, json, err) < 0)
+	if (describe(s, json, err) < 0)
 		return -1;
-	if (ctx->json)
+	if (s->ctx->json)
 		json_print(stdout, json);
 	else
 		inspect_print(json);
 	return 0;
 }
 
+static int inspect_run(struct context *ctx, void *values, const char *const *arguments,
+		       struct error *err)
+{
+	const struct options *o = values;
+	struct subject s = {.ctx = ctx, .options = o};
+	int rc;
+
+	if (place_parse_reference(arguments[0], ctx->arena, &s.name, err) < 0 ||
+	    (o->platform && platform_check(o->platform, err) < 0))
+		return -1;
+	rc = access_read(ctx, &s.name, inspect_ask, &s, err);
+	if (rc == 0)
+		rc = inspect_show(&s, err);
+	registry_close(s.registry);
+	return rc;
+}
+
 const struct command command_inspect = {
 	.name = "inspect",
 	.arguments = "REF",
 	.summary = "shows what an image in a registry is made of",
-	.help = "Digest, platform, layers and their sizes, config, and what refers to it (bills of materials,\n"
-		"signatures). No layer is fetched.\n",
+	.help = "Prints the digest, the platform, the layers with their sizes, the config, and what refers to\n"
+		"the image (bills of materials, signatures). No layer is fetched.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 1,

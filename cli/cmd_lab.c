@@ -82,10 +82,10 @@ const struct command command_lab = {
 	.name = "lab",
 	.arguments = "up|down",
 	.summary = "a practice cluster on this one machine",
-	.help = "'lab up' starts hosts out of namespaces, each with its own address, sshd and Docker\n"
-		"Engine, and a registry with TLS and a password; it writes cluster.yaml. Where root,\n"
-		"namespaces or dockerd cannot be had it says which, and starts loopback hosts with\n"
-		"engine: none. 'lab down' ends and removes all of it. Running either twice is harmless.\n",
+	.help = "'lab up' starts hosts in namespaces, each with its own address, sshd and Docker Engine, and a\n"
+		"registry with TLS and a password; it writes cluster.yaml. Without root, namespaces or dockerd\n"
+		"it says what is missing, and starts loopback hosts with engine: none. 'lab down' ends and\n"
+		"removes all of it. Running either twice is harmless.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 1,

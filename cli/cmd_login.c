@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/app/remote.h"
+#include "cli/app/command.h"
+#include "cli/app/registry_access.h"
 
 #include "core/log.h"
 #include "plan/credentials.h"
@@ -12,12 +13,12 @@
 
 struct options {
 	const char *user;
-	struct remote_options remote;
+	struct access_options access;
 };
 
 static const struct opt options[] = {
 	{'u', "username", "NAME", "user name", OPT_TEXT, offsetof(struct options, user)},
-	REMOTE_OPTIONS(struct options, remote),
+	ACCESS_OPTIONS(struct options, access),
 	OPT_END,
 };
 
@@ -51,26 +52,28 @@ static int login_run(struct context *ctx, void *values, const char *const *argum
 		     struct error *err)
 {
 	_cleanup_(registry_closep) struct registry *registry = NULL;
-	const struct options *o = values;
+	struct options *o = values;
 	struct credentials credentials = {.user = o->user};
-	struct cluster cluster;
+	const struct cluster *cluster;
 	const char *address = *arguments;
 
 	if (!o->user)
 		return error_set(
 			err, ERROR_USAGE,
 			"give the user name with --username; the password is read from standard input");
-	if (remote_cluster(ctx, &cluster, err) < 0 ||
+	if (context_cluster_or_defaults(ctx, &cluster, err) < 0 ||
 	    read_password(ctx->arena, &credentials.password, err) < 0)
 		return -1;
 	if (!address)
-		address = cluster.registry.address;
-	if (!address || !*address)
+		address = cluster->registry.address;
+	if (!*address)
 		return error_set(err, ERROR_USAGE,
 				 "name the registry: ringup login -u %s HOST[:PORT]", o->user);
-	if (remote_open_as(ctx, &cluster, &o->remote, address, &credentials, &registry, err) < 0 ||
+	o->access.credentials = &credentials;
+	if (access_open(ctx, &o->access, &(struct reference){.registry = address}, &registry, err) <
+		    0 ||
 	    registry_login(registry, err) < 0 ||
-	    credentials_store(&cluster, address, &credentials, err) < 0)
+	    credentials_store(cluster, address, &credentials, err) < 0)
 		return -1;
 	if (!ctx->json)
 		printf("logged in to %s as %s\n", address, credentials.user);

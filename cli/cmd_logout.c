@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/app/remote.h"
+#include "cli/app/command.h"
 
 #include "core/json.h"
 #include "plan/credentials.h"
@@ -7,18 +7,18 @@
 static int logout_run(struct context *ctx, void *values, const char *const *arguments,
 		      struct error *err)
 {
-	struct cluster cluster;
+	const struct cluster *cluster;
 	const char *address = *arguments;
 	bool was_there;
 
 	(void)values;
-	if (remote_cluster(ctx, &cluster, err) < 0)
+	if (context_cluster_or_defaults(ctx, &cluster, err) < 0)
 		return -1;
 	if (!address)
-		address = cluster.registry.address;
-	if (!address || !*address)
+		address = cluster->registry.address;
+	if (!*address)
 		return error_set(err, ERROR_USAGE, "name the registry: ringup logout HOST[:PORT]");
-	if (credentials_forget(&cluster, address, &was_there, err) < 0)
+	if (credentials_forget(cluster, address, &was_there, err) < 0)
 		return -1;
 	if (ctx->json)
 		puts("{\"schema\": 1, \"ok\": true}");

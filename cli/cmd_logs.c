@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/app/stages.h"
+#include "cli/app/command.h"
+#include "cli/app/stage_fleet.h"
 
 #include <string.h>
 
@@ -74,7 +75,7 @@ const struct command command_logs = {
 	.name = "logs",
 	.arguments = "[HOST...]",
 	.summary = "the containers' logs, each line behind its host",
-	.help = "Without HOST the logs of all hosts.\n",
+	.help = "Without HOST the logs of all hosts are printed.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,

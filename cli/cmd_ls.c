@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/app/command.h"
 #include "cli/app/place.h"
-#include "cli/app/remote.h"
+#include "cli/app/registry_access.h"
 
 #include "core/json.h"
 #include "core/str.h"
@@ -10,11 +11,11 @@
 #include <string.h>
 
 struct options {
-	struct remote_options remote;
+	struct access_options access;
 };
 
 static const struct opt options[] = {
-	REMOTE_OPTIONS(struct options, remote),
+	ACCESS_OPTIONS(struct options, access),
 	OPT_END,
 };
 
@@ -37,29 +38,52 @@ static void ls_print(struct context *ctx, const char *what, const struct words *
 	json_print(stdout, json);
 }
 
+/* What is asked of one registry after another. */
+struct ls {
+	struct context *ctx;
+	const struct access_options *access;
+	struct words *names;
+};
+
+static int ls_tags(void *arg, const struct mirror *place, struct error *err)
+{
+	_cleanup_(registry_closep) struct registry *registry = NULL;
+	const struct ls *ls = arg;
+
+	return access_open_place(ls->ctx, ls->access, place, &registry, err) < 0
+		       ? -1
+		       : registry_list_tags(registry, &place->ref, ls->names, err);
+}
+
+/* Of the registry itself: no mirror stands for all of it. */
+static int ls_repositories(const struct ls *ls, const char *address, struct error *err)
+{
+	_cleanup_(registry_closep) struct registry *registry = NULL;
+	const struct reference ref = {.registry = address};
+
+	return access_open(ls->ctx, ls->access, &ref, &registry, err) < 0
+		       ? -1
+		       : registry_list_repositories(registry, ls->names, err);
+}
+
 static int ls_run(struct context *ctx, void *values, const char *const *arguments,
 		  struct error *err)
 {
-	_cleanup_(registry_closep) struct registry *registry = NULL;
 	const struct options *o = values;
 	const char *text = arguments[0];
 	struct words names = WORDS_INIT(ctx->arena);
-	struct reference ref = {0};
+	struct ls ls = {ctx, &o->access, &names};
+	struct reference ref;
+	bool has_repository;
 
 	if (starts_with(text, "docker://"))
 		text += strlen("docker://");
-	if (strchr(text, '/')) {
-		if (place_parse_reference(text, ctx->arena, &ref, err) < 0)
-			return -1;
-	} else {
-		ref.registry = text;
-	}
-	if (remote_open(ctx, &o->remote, ref.registry, &registry, err) < 0)
+	has_repository = strchr(text, '/') != NULL;
+	if (has_repository ? place_parse_reference(text, ctx->arena, &ref, err) < 0 ||
+				     access_read(ctx, &ref, ls_tags, &ls, err) < 0
+			   : ls_repositories(&ls, text, err) < 0)
 		return -1;
-	if (ref.repository ? registry_list_tags(registry, &ref, &names, err) < 0
-			   : registry_list_repositories(registry, &names, err) < 0)
-		return -1;
-	ls_print(ctx, ref.repository ? "tags" : "repositories", &names);
+	ls_print(ctx, has_repository ? "tags" : "repositories", &names);
 	return 0;
 }
 
@@ -67,7 +91,9 @@ const struct command command_ls = {
 	.name = "ls",
 	.arguments = "REGISTRY[/NAME]",
 	.summary = "lists a registry's repositories, or a repository's tags",
-	.help = "  ringup ls registry.lab:5000\n  ringup ls registry.lab:5000/team/train\n",
+	.help = "Tags are asked of the mirrors that this machine has for the registry, then of the registry.\n\n"
+		"  ringup ls registry.lab:5000\n"
+		"  ringup ls registry.lab:5000/team/train\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 1,

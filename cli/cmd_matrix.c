@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/app/stages.h"
+#include "cli/app/command.h"
+#include "cli/app/stage_plan.h"
 
 #include "core/term.h"
 #include "resolver/matrix/matrix.h"
@@ -12,12 +13,12 @@ struct options {
 };
 
 static const struct opt options[] = {
-	{0, "csv", NULL, "the rows as the catalog's files have them, every column", OPT_FLAG,
+	{0, "csv", NULL, "every column of the rows, as in the files of the catalog", OPT_FLAG,
 	 offsetof(struct options, csv)},
 	{0, "markdown", NULL, "a table for GitHub", OPT_FLAG, offsetof(struct options, markdown)},
 	{0, "all-columns", NULL, "every column, as text or with --markdown", OPT_FLAG,
 	 offsetof(struct options, all_columns)},
-	{0, "check", NULL, "check every row of the catalog, your own too", OPT_FLAG,
+	{0, "check", NULL, "check every row of the catalog, also your own rows", OPT_FLAG,
 	 offsetof(struct options, check)},
 	OPT_END,
 };
@@ -33,7 +34,7 @@ static size_t count_columns(const struct matrix *matrix)
 	return count;
 }
 
-/* COMPONENT for "component": what a heading looks like everywhere in ringup. */
+/* "COMPONENT" for "component", as in all headings of ringup. */
 static const char *heading(const char *column, struct arena *arena)
 {
 	char *text = arena_strdup(arena, column);
@@ -65,7 +66,7 @@ static void print_lines(const struct matrix *matrix, size_t columns, struct aren
 	term_table_print(&table, stdout);
 }
 
-/* One cell a line: two dozen columns fit no terminal. Empty cells are left out. */
+/* One cell per line, since no terminal is wide enough for all columns. Empty cells are left out. */
 static void print_records(const struct matrix *matrix, struct arena *arena)
 {
 	int width = 0;
@@ -203,9 +204,7 @@ static int matrix_check_rows(struct stages *s, struct error *err)
 			 report.count == 1 ? "finding" : "findings", report.rows, report.files);
 }
 
-/*
- * A file that is no table at all, "FILE:LINE: text", is the one finding: nothing else can be read.
- */
+/* A file that is no table at all ("FILE:LINE: text") is the only finding: nothing else can be read. */
 static int refuse_file(const struct context *ctx, struct error *err)
 {
 	const char *file = arena_strdup(ctx->arena, err->text), *colon = strstr(file, ".csv:");
@@ -278,9 +277,9 @@ const struct command command_matrix = {
 	.name = "matrix",
 	.arguments = "[COMPONENT [REQ...]]",
 	.summary = "what goes with what: the rows of the catalog that fit",
-	.help = "Without COMPONENT the tables are listed. A REQ leaves the rows that go with it: those that are\n"
-		"part of a stack that satisfies every REQ, as in 'resolve', or where REQ names a column, those\n"
-		"whose cell fits. Newest first. Exit status 3 when no row fits.\n\n"
+	.help = "Without COMPONENT the tables are listed. Each REQ keeps only the rows that go with it: those\n"
+		"that are part of a stack that satisfies every REQ, as in 'resolve', or, when REQ names a column,\n"
+		"those whose cell fits. The newest row comes first. The exit status is 3 when no row fits.\n\n"
 		"  ringup matrix tensorflow                      every TensorFlow, and what it needs\n"
 		"  ringup matrix cuda 'driver==470'              the CUDAs that a driver can run\n"
 		"  ringup matrix torch gpu==V100 'driver==535.54.03'\n"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/app/stages.h"
+#include "cli/app/command.h"
+#include "cli/app/stage_fleet.h"
+#include "cli/app/stage_plan.h"
 
 #include "core/log.h"
 #include "core/term.h"
@@ -89,9 +91,9 @@ const struct command command_probe = {
 	.name = "probe",
 	.arguments = "",
 	.summary = "facts of every host",
-	.help = "One SSH round trip per host, all side by side. Changes nothing on the hosts.\n"
-		"The facts are also kept in .ringup/facts.json. Links that run below what they could are warned\n"
-		"of: PCIe lanes, NICs of one card, NVLinks.\n",
+	.help = "Takes one SSH round trip per host, all side by side, and changes nothing on the hosts.\n"
+		"The facts are also kept in .ringup/facts.json. A warning names each link that runs slower than\n"
+		"it could: PCIe lanes, NICs of one card, NVLinks.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.run = probe_run,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/app/command.h"
 #include "cli/app/move.h"
 
 struct options {
@@ -7,7 +8,7 @@ struct options {
 
 static const struct opt options[] = {
 	MOVE_OPTIONS(struct options, move),
-	REMOTE_OPTIONS(struct options, move.from),
+	ACCESS_OPTIONS(struct options, move.from),
 	OPT_END,
 };
 
@@ -34,9 +35,9 @@ const struct command command_pull = {
 	.summary = "brings an image from a registry to this machine",
 	.help = "DST is oci:DIR[:TAG], docker-archive:FILE[:NAME:TAG] ('-' is standard output),\n"
 		"docker-daemon:NAME[:TAG], or rootfs:DIR: the image's layers as one tree of files, each\n"
-		"unpacked while the next ones come; DIR must not be there, or be empty.\n"
-		"Several blobs come side by side, each hashed while it arrives. What is in the layout already\n"
-		"is not asked for, and an interrupted pull goes on where it was.\n"
+		"unpacked while the next ones come; DIR must be absent or empty.\n"
+		"Several blobs come side by side, each hashed while it arrives. What the layout has already is not\n"
+		"fetched again, and an interrupted pull is resumed.\n"
 		"Several images go to one oci:DIR, each under its own name and tag.\n\n"
 		"  ringup pull registry.lab:5000/team/train:1 oci:image\n"
 		"  ringup pull --platform linux/arm64 registry.lab:5000/team/train:1 docker-archive:train.tar\n"

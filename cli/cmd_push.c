@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/app/command.h"
 #include "cli/app/move.h"
-#include "cli/app/stages.h"
+#include "cli/app/stage_plan.h"
+#include "cli/app/stage_push.h"
 
-#include "core/log.h"
+#include "core/json.h"
 
 struct options {
 	struct move_options move;
@@ -10,37 +12,18 @@ struct options {
 
 static const struct opt options[] = {
 	MOVE_OPTIONS(struct options, move),
-	REMOTE_OPTIONS(struct options, move.to),
+	ACCESS_OPTIONS(struct options, move.to),
 	OPT_END,
 };
 
-static int push(struct stages *s, struct registry *registry, bool *sent, struct error *err)
-{
-	struct image image;
-	bool found = false;
-
-	if (stage_find_image(s, registry, &found, err) < 0)
-		return -1;
-	*sent = !found;
-	if (found)
-		return 0;
-	if (stage_build(s, NULL, &image, err) < 0)
-		return -1;
-	return stage_push(s, registry, &image, err);
-}
-
 /* The cluster's own image, built when its registry lacks it. */
-static int push_own(struct context *ctx, struct error *err)
+static int push_own(struct context *ctx, const struct access_options *access, struct error *err)
 {
-	_cleanup_(registry_closep) struct registry *registry = NULL;
 	struct stages s;
 	bool sent;
 
 	if (stage_cluster(&s, ctx, err) < 0 || stage_plan(&s, err) < 0 ||
-	    stage_recipe(&s, err) < 0 || stage_reference(&s, err) < 0 ||
-	    stage_registry(&s, &registry, err) < 0)
-		return -1;
-	if (push(&s, registry, &sent, err) < 0)
+	    stage_provide(&s, access, &sent, err) < 0)
 		return -1;
 	if (ctx->json) {
 		_cleanup_(json_free) cJSON *json = json_document();
@@ -70,7 +53,7 @@ static int push_run(struct context *ctx, void *values, const char *const *argume
 	const struct options *o = values;
 
 	if (!arguments[0])
-		return push_own(ctx, err);
+		return push_own(ctx, &o->move.to, err);
 	if (!arguments[1])
 		return error_set(
 			err, ERROR_USAGE,
@@ -82,10 +65,10 @@ const struct command command_push = {
 	.name = "push",
 	.arguments = "[SRC... REF]",
 	.summary = "builds the cluster's image and pushes it to its registry, or pushes SRC to REF",
-	.help = "Without arguments: nothing is built or sent when the registry holds an image of the same content.\n"
+	.help = "Without arguments nothing is built or sent when the registry has an image of the same content.\n"
 		"SRC is oci:DIR[:TAG], docker-archive:FILE[:NAME:TAG] ('-' is standard input) or\n"
 		"docker-daemon:NAME[:TAG]. Only what the registry lacks is sent, and the tag is written last.\n"
-		"What an archive's layers became is noted: they are packed once.\n"
+		"A note keeps what an archive's layers became, so they are packed only once.\n"
 		"Several sources go to a REF that ends in '/', each under its own name and tag.\n\n"
 		"  ringup push oci:image registry.lab:5000/team/train:1\n"
 		"  ringup push docker-archive:a.tar docker-archive:b.tar registry.lab:5000/team/\n",

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/app/stages.h"
+#include "cli/app/command.h"
+#include "cli/app/stage_build.h"
+#include "cli/app/stage_pin.h"
+#include "cli/app/stage_plan.h"
 
 #include "builder/context.h"
 #include "builder/recipe/recipe.h"
@@ -25,19 +28,7 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
-/* With REQ words no cluster file is needed: what it would say of the image is as by default. */
-static int recipe_start(struct stages *s, struct context *ctx, bool asked, struct error *err)
-{
-	if (!asked || ctx->cluster_named || file_exists(ctx->cluster_path))
-		return stage_cluster(s, ctx, err);
-	*s = (struct stages){.ctx = ctx, .arena = ctx->arena};
-	cluster_init(ctx->cluster_path, s->arena, &s->cluster);
-	return 0;
-}
-
-/*
- * The script and what it wants beside it: a context, in which it has the Dockerfile's place first.
- */
+/* Writes a context, and gives the script in the Dockerfile's place its own name. */
 static int write_script(const struct spec *spec, const char *folder, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
@@ -87,7 +78,8 @@ static int recipe_run(struct context *ctx, void *values, const char *const *argu
 	if (o->pin && script)
 		return error_set(err, ERROR_USAGE,
 				 "--pin is for images: a bare host keeps the versions that it has");
-	if (recipe_start(&s, ctx, *arguments != NULL, err) < 0 ||
+	/* With REQ words no cluster file is needed: what it would say of the image is as by default. */
+	if ((*arguments ? stage_cluster_or_defaults : stage_cluster)(&s, ctx, err) < 0 ||
 	    (*arguments ? stage_resolve(&s, arguments, err) : stage_plan(&s, err)) < 0)
 		return -1;
 	if (o->pin && stage_pin(&s, err) < 0)
@@ -114,10 +106,10 @@ const struct command command_recipe = {
 	.name = "recipe",
 	.arguments = "[REQ...]",
 	.summary = "prints the Dockerfile of the stack, or a script for a bare host",
-	.help = "Without REQ that of the cluster file's stack, as ringup.lock has it.\n"
-		"With -o DIR the whole build context is written, so that any builder can take it.\n"
-		"With --format script the same stack is installed on a bare host, by root; with -o DIR\n"
-		"DIR/install.sh, and beside it the worker's sources and the files of image.files.\n",
+	.help = "Without REQ it is the cluster file's stack, as ringup.lock has it.\n"
+		"With -o DIR the whole build context is written, so that any builder can use it.\n"
+		"With --format script it is a script that installs the same stack on a bare host, as root; with\n"
+		"-o DIR it becomes DIR/install.sh, beside the worker's sources and the files of image.files.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/app/command.h"
 #include "cli/registry_status.h"
 
 #include "core/json.h"
@@ -9,19 +10,21 @@
 static const struct opt options[] = {
 	{0, "on", "HOST", "where it runs: a host of cluster.yaml, or [USER@]ADDRESS[:PORT]",
 	 OPT_TEXT, AT(on)},
-	{0, "address", "HOST:PORT", "that clients will use (127.0.0.1:5000; with --on HOST:5000)",
+	{0, "address", "HOST:PORT", "address for clients (127.0.0.1:5000; with --on HOST:5000)",
 	 OPT_TEXT, AT(address)},
-	{0, "folder", "DIR", "of CA and password here (see docs/registry.md for the usual ones)",
+	{0, "folder", "DIR", "folder of CA and password here (docs/registry.md has the default)",
 	 OPT_TEXT, AT(folder)},
-	{0, "storage", "DIR", "of its images, where it runs", OPT_TEXT, AT(storage)},
-	{'u', "username", "NAME", "that may log in (" SERVE_USER_DEFAULT ")", OPT_TEXT, AT(user)},
-	{0, "mirror", "URL", "takes no pushes; pulls what is missing through from this registry",
-	 OPT_TEXT, AT(mirror)},
-	{0, "mirror-ca", "FILE", "PEM file of the CA of that one", OPT_TEXT, AT(mirror_ca)},
-	{0, "as", "WAY", "systemd, process or container (the first of them that is possible)",
-	 OPT_TEXT, AT(as)},
-	{0, "image", "REF", "for a container (" REGISTRY_IMAGE ")", OPT_TEXT, AT(image)},
-	{0, "install", NULL, "Debian's package docker-registry where the program is missing",
+	{0, "storage", "DIR", "folder of the images, where it runs", OPT_TEXT, AT(storage)},
+	{'u', "username", "NAME", "user who may log in (" SERVE_USER_DEFAULT ")", OPT_TEXT,
+	 AT(user)},
+	{0, "mirror", "URL", "be a mirror of this registry, which takes no pushes", OPT_TEXT,
+	 AT(mirror)},
+	{0, "mirror-ca", "FILE", "PEM file of the CA of the registry behind the mirror", OPT_TEXT,
+	 AT(mirror_ca)},
+	{0, "as", "WAY", "systemd, process or container (the first one that is possible)", OPT_TEXT,
+	 AT(as)},
+	{0, "image", "REF", "image for a container (" REGISTRY_IMAGE ")", OPT_TEXT, AT(image)},
+	{0, "install", NULL, "install Debian's docker-registry where the program is missing",
 	 OPT_FLAG, AT(install)},
 	OPT_END,
 };
@@ -41,7 +44,7 @@ static int look(struct registry_site *site, const struct registry_options *o,
 	return registry_host_look(&site->host, false, arena, found, err);
 }
 
-/* With another port it has another name: unit or container of the old one must not stay. */
+/* Another port means another name: the unit or container of the old name must not stay. */
 static int leave_port(struct registry_site *site, struct error *err)
 {
 	bool ignored;
@@ -51,7 +54,7 @@ static int leave_port(struct registry_site *site, struct error *err)
 	return registry_host_stop(&site->before, &ignored, err);
 }
 
-/* What an earlier run was told stays; what the machine says of itself completes it. */
+/* What an earlier run was told stays; the machine's own answers fill in the rest. */
 static int registry_start(struct registry_site *site, const struct registry_options *o,
 			  const char **way, bool *was_running, struct error *err)
 {
@@ -76,7 +79,7 @@ static int registry_start(struct registry_site *site, const struct registry_opti
 				: -1;
 }
 
-/* From here, as a client: its certificate is the right one, and the password fits. */
+/* Uses it from here as a client does: the certificate and the password must fit. */
 static int registry_check(struct registry_site *site, struct error *err)
 {
 	_cleanup_(registry_closep) struct registry *registry = NULL;
@@ -226,13 +229,13 @@ const struct command command_registry = {
 	.help = "serve   sets up the Distribution server with a CA, a certificate and a password of its own,\n"
 		"        starts it, and prints what clients need; twice is harmless, and renews a\n"
 		"        certificate that ends within 30 days\n"
-		"status  repositories, tags, sizes, free space, expiry of the certificate\n"
-		"stop    ends it; its data stays\n"
-		"gc      frees the space of images that were removed; it does not serve meanwhile\n"
+		"status  prints repositories, tags, sizes, free space and the certificate's expiry\n"
+		"stop    ends the server; its data stays\n"
+		"gc      frees the space of images that were removed; the server stops meanwhile\n"
 		"\n"
-		"It runs under systemd, as a process where there is none, or, where neither docker-registry\n"
-		"nor registry is a program, as a container. Only --install installs anything.\n"
-		"The CA's key stays here.\n"
+		"The server runs under systemd, as a process where there is no systemd, or as a container where\n"
+		"neither docker-registry nor registry is installed. Only --install installs anything.\n"
+		"The CA's key stays on this machine.\n"
 		"Another port is another registry: name it with --address also for status, stop and gc.\n"
 		"\n"
 		"  ringup registry serve --on node01\n"

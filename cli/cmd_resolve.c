@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/app/stages.h"
+#include "cli/app/command.h"
+#include "cli/app/stage_fleet.h"
+#include "cli/app/stage_pin.h"
+#include "cli/app/stage_plan.h"
 
-#include "core/file.h"
 #include "core/log.h"
 #include "core/str.h"
 #include "core/term.h"
@@ -25,8 +27,8 @@ static const struct opt options[] = {
 	 offsetof(struct options, prefer)},
 	{0, "all", NULL, "every stack that differs in more than libraries", OPT_FLAG,
 	 offsetof(struct options, all)},
-	{0, "update", NULL, "move the locked versions; the words are names then", OPT_FLAG,
-	 offsetof(struct options, update)},
+	{0, "update", NULL, "move the locked versions; the arguments are names of components then",
+	 OPT_FLAG, offsetof(struct options, update)},
 	{0, "pin", NULL, "ask the archives for exact versions, registries for digests", OPT_FLAG,
 	 offsetof(struct options, pin)},
 	{0, "no-lock", NULL, "do not write ringup.lock", OPT_FLAG,
@@ -83,7 +85,7 @@ struct locked {
 	const char *const *requests; /* of this run */
 };
 
-/* The names that the requests of today and of the lock do not say the same about: they may move. */
+/* The names about which today's requests and the lock's differ: these may move. */
 static const char *const *changed_names(struct stages *s, const struct locked *locked)
 {
 	const struct plan *old = &locked->lock.plan;
@@ -122,7 +124,7 @@ static int resolve_check_names(const char *const *names, struct error *err)
 	return 0;
 }
 
-/* What stays as it is: everything without --update, all but the named with it, nothing for all. */
+/* What stays: everything without --update; with it all but the named components, or nothing. */
 static int keep_locked(struct stages *s, const struct options *o, const char *const *arguments,
 		       struct locked *locked, struct error *err)
 {
@@ -130,11 +132,11 @@ static int keep_locked(struct stages *s, const struct options *o, const char *co
 
 	if (lock_read(stage_lock_path(s), s->arena, &locked->lock, &locked->found, &ignored) < 0 ||
 	    !locked->found)
-		return 0; /* a lock that is damaged is written anew */
+		return 0; /* a damaged lock is written again */
 	if (o->update && !*arguments)
 		return 0;
-	/* words of the command line are a new question, unless they are the lock's own */
-	if (!s->cluster.path && !o->update && !is_same_question(s, locked))
+	/* arguments are a new question, unless they are the same as the lock's */
+	if (!context_has_cluster(s->ctx) && !o->update && !is_same_question(s, locked))
 		return 0;
 	if (o->update && resolve_check_names(arguments, err) < 0)
 		return -1;
@@ -160,8 +162,10 @@ static void print_changes(const struct locked *locked, const struct plan *now, b
 		log_info("ringup.lock: nothing moves");
 }
 
-/* What is pinned stays as long as the stack begins with the same; a lock that moves as a whole is
- * pinned anew if it was. */
+/*
+ * What is pinned stays as long as the OS is the same. A lock that moves as a whole is pinned again if
+ * it was pinned before.
+ */
 static int resolve_pin(struct stages *s, const struct options *o, const char *const *arguments,
 		       const struct locked *locked, struct error *err)
 {
@@ -270,7 +274,7 @@ static int resolve_print_all(struct stages *s, const char *const *requests, stru
 	return 0;
 }
 
-/* The cluster file, the facts and the lock: all that the answer depends on. */
+/* Reads what the answer depends on: the cluster file, the facts and the lock. */
 static int resolve_prepare(struct stages *s, const struct options *o, const char *const *arguments,
 			   struct locked *locked, struct error *err)
 {
@@ -278,13 +282,12 @@ static int resolve_prepare(struct stages *s, const struct options *o, const char
 	bool from_file = !*arguments || o->update;
 
 	/* Without REQ words the cluster file says what is wanted; with them it is not needed. */
-	if ((from_file || s->ctx->cluster_named || file_exists(s->ctx->cluster_path)) &&
-	    stage_cluster(s, s->ctx, err) < 0)
+	if ((from_file ? stage_cluster : stage_cluster_or_defaults)(s, s->ctx, err) < 0)
 		return -1;
 	if (prefer(s, o->prefer, err) < 0 || (o->facts && stage_facts(s, o->facts, err) < 0))
 		return -1;
 	locked->requests = !from_file ? arguments : s->cluster.stack ? s->cluster.stack : nothing;
-	return o->no_lock || (!from_file && s->cluster.path)
+	return o->no_lock || (!from_file && context_has_cluster(s->ctx))
 		       ? 0
 		       : keep_locked(s, o, arguments, locked, err);
 }
@@ -315,10 +318,8 @@ static int resolve_run(struct context *ctx, void *values, const char *const *arg
 		print_plan(&s, o->explain);
 		print_pins(&s.plan.pinned, &locked.lock.plan.pinned);
 	}
-	/*
-	 * words are a question beside a cluster file, whose own stack is what the lock is made of
-	 */
-	if (o->no_lock || (asked && s.cluster.path))
+	/* the lock belongs to the cluster file's own stack, not to a question of the command line */
+	if (o->no_lock || (asked && context_has_cluster(ctx)))
 		return 0;
 	if (locked.found)
 		print_changes(&locked, &s.plan, o->update);
@@ -331,14 +332,14 @@ const struct command command_resolve = {
 	.summary = "one consistent stack, with reasons; writes ringup.lock",
 	.help = "REQ is a name, or a name with conditions: openmpi, openmpi==4.1.4, 'python>=3,<4',\n"
 		"os==debian12, gpu==V100, driver==470.57.02. Without REQ the cluster file's `stack` is resolved\n"
-		"and ringup.lock written; versions that it has stay as long as they fit. With REQ beside a cluster\n"
-		"file no lock is written.\n"
+		"and ringup.lock is written; its versions stay as long as they fit. With REQ no lock is written\n"
+		"when there is a cluster file.\n"
 		"  ringup resolve --update        moves every version, and says which\n"
 		"  ringup resolve --update nccl   moves that one\n"
 		"With --pin the OS's package manager is asked, in an image of the OS, for the version of each\n"
-		"package that the recipe names, and registries for the digests of its base images; the lock\n"
-		"keeps them, and every recipe and build has them from then on. --update asks for them again.\n"
-		"Exit status 3 when no stack satisfies the request.\n",
+		"package that the recipe names, and registries for the digests of its base images. The lock\n"
+		"keeps them, and every recipe and build uses them from then on. --update asks for them again.\n"
+		"The exit status is 3 when no stack satisfies the request.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/app/command.h"
 #include "cli/app/place.h"
-#include "cli/app/remote.h"
+#include "cli/app/registry_access.h"
 
 #include "core/json.h"
 #include "registry-client/manifest.h"
 #include "registry-client/remove.h"
 
 struct options {
-	struct remote_options remote;
+	struct access_options access;
 	bool all_tags, dry_run;
 };
 
 static const struct opt options[] = {
-	{0, "all-tags", NULL, "the manifest with every tag that it has", OPT_FLAG,
+	{0, "all-tags", NULL, "remove the manifest with every tag that names it", OPT_FLAG,
 	 offsetof(struct options, all_tags)},
 	{0, "dry-run", NULL, "print what would be removed", OPT_FLAG,
 	 offsetof(struct options, dry_run)},
-	REMOTE_OPTIONS(struct options, remote),
+	ACCESS_OPTIONS(struct options, access),
 	OPT_END,
 };
 
@@ -54,7 +55,7 @@ static int rm_run(struct context *ctx, void *values, const char *const *argument
 			err, ERROR_USAGE,
 			"name a tag or a digest: %s:TAG or %s@sha256:...; 'ringup ls' lists tags",
 			arguments[0], arguments[0]);
-	if (remote_open(ctx, &o->remote, ref.registry, &registry, err) < 0)
+	if (access_open(ctx, &o->access, &ref, &registry, err) < 0)
 		return -1;
 	if (o->dry_run)
 		return rm_show(ctx, registry, &ref, o->all_tags, err);
@@ -78,9 +79,9 @@ const struct command command_rm = {
 	.name = "rm",
 	.arguments = "REF",
 	.summary = "removes an image from a registry",
-	.help = "With a tag, that tag; with a digest, the manifest and every tag that names it. A registry that\n"
-		"deletes by digest alone (Distribution 2.8) is asked to only when no other tag would go too, or\n"
-		"with --all-tags. Space is freed by the registry's garbage collection.\n",
+	.help = "With a tag, that tag is removed; with a digest, the manifest and every tag that names it. Some\n"
+		"registries delete only by digest (Distribution 2.8). There the manifest is deleted only when no\n"
+		"other tag names it, or with --all-tags. The registry's garbage collection frees the space.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 1,

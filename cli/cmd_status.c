@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/app/stages.h"
+#include "cli/app/command.h"
+#include "cli/app/stage_fleet.h"
 
 #include "core/term.h"
 #include "deployer/probe.h"
@@ -98,7 +99,7 @@ const struct command command_status = {
 	.name = "status",
 	.arguments = "",
 	.summary = "the state of every host's container",
-	.help = "One SSH round trip per host. States: running, stopped, absent, unreachable; ready with\n"
-		"engine: none.\n",
+	.help = "Takes one SSH round trip per host. The states are running, stopped, absent and unreachable;\n"
+		"with engine: none a host is ready instead of running.\n",
 	.run = status_run,
 };

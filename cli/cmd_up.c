@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/app/stages.h"
+#include "cli/app/command.h"
+#include "cli/app/stage_build.h"
+#include "cli/app/stage_fleet.h"
+#include "cli/app/stage_plan.h"
+#include "cli/app/stage_push.h"
 
 #include "core/clock.h"
 #include "core/file.h"
@@ -17,27 +21,15 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
-/* The image in the registry: found there, or built and pushed (*is_new). */
+/* The image in the registry. */
 static int provide_image(struct stages *s, bool *is_new, struct error *err)
 {
-	_cleanup_(registry_closep) struct registry *registry = NULL;
-	struct image image;
-	bool found = false;
-
-	if (stage_recipe(s, err) < 0 || stage_reference(s, err) < 0 ||
-	    stage_registry(s, &registry, err) < 0)
+	if (stage_provide(s, NULL, is_new, err) < 0)
 		return -1;
-	if (stage_find_image(s, registry, &found, err) < 0)
-		return -1;
-	*is_new = !found;
-	if (found) {
+	if (!*is_new)
 		log_info("  %-20s %s is in the registry", "image",
 			 reference_text(&s->reference, s->arena));
-		return 0;
-	}
-	if (stage_build(s, NULL, &image, err) < 0)
-		return -1;
-	return stage_push(s, registry, &image, err);
+	return 0;
 }
 
 static bool has_containers(const struct stages *s)
@@ -80,7 +72,7 @@ static int up_converge(struct stages *s, struct error *err)
 	return fleet_result(&s->fleet, err);
 }
 
-/* The image's part of a dry run: nothing when the registry holds it already. */
+/* The image's part of a dry run; there is nothing to do when the registry has it. */
 static int image_commands(struct stages *s, struct str *out, struct error *err)
 {
 	_cleanup_(registry_closep) struct registry *registry = NULL;
@@ -88,7 +80,8 @@ static int image_commands(struct stages *s, struct str *out, struct error *err)
 	bool found = false;
 
 	if (stage_recipe(s, err) < 0 || stage_reference(s, err) < 0 ||
-	    stage_registry(s, &registry, err) < 0 || stage_find_image(s, registry, &found, err) < 0)
+	    stage_registry(s, NULL, &registry, err) < 0 ||
+	    stage_find_image(s, registry, &found, err) < 0)
 		return -1;
 	if (found) {
 		str_addf(out, "# here: nothing to do, %s is in the registry\n",
@@ -187,9 +180,9 @@ const struct command command_up = {
 	.name = "up",
 	.arguments = "",
 	.summary = "brings the cluster up: resolve, build, push, deploy, verify",
-	.help = "Each host is compared with what is wanted, and only what differs is done: running it twice\n"
-		"changes nothing, and a run that was interrupted goes on. A host that fails keeps the\n"
-		"others' work; exit status 4 then.\n",
+	.help = "Each host is compared with what is wanted, and only what differs is changed: a second run\n"
+		"changes nothing, and the next run continues an interrupted one. When a host fails, the others\n"
+		"are finished all the same; the exit status is 4 then.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.run = up_run,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* registry_status.h - 'ringup registry status': what a registry of ours holds, and how it is. */
+/* registry_status.h - 'ringup registry status': what the private registry holds, and its state. */
 #ifndef CLI_REGISTRY_STATUS_H
 #define CLI_REGISTRY_STATUS_H
 

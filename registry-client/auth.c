@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "registry-client/auth.h"
+#include "registry-client/challenge.h"
 
 #include "core/clock.h"
 #include "core/json.h"
@@ -70,13 +71,13 @@ bool auth_needs_token(struct registry *registry, const struct exchange *x)
 	return !token->header || clock_usec() >= token->renew_usec;
 }
 
-/* Whether to ask with the refresh token, in a form of its own. */
+/* Whether to ask with the refresh token, which takes a form of its own. */
 static bool posts(const struct auth *auth)
 {
 	return auth->identity.hidden && !auth->takes_no_post;
 }
 
-/* What the token service gets where it takes no POST. */
+/* What the token service gets when it takes no POST. */
 static struct secret secret_for_service(const struct auth *auth)
 {
 	bool has_password = auth->password.hidden && *secret_reveal(auth->password);
@@ -129,7 +130,7 @@ unsigned auth_token_number(struct registry *registry, const struct exchange *x)
 	return find_token(registry, x->scope)->number;
 }
 
-/* A token that was refused is worth nothing; one that came meanwhile is another. */
+/* Drops a refused token; one that came meanwhile is another token and stays. */
 static void drop_refused(struct registry *registry, const struct exchange *x)
 {
 	struct auth_token *token = x->scope ? find_token(registry, x->scope) : NULL;
@@ -191,7 +192,7 @@ static int refused(const struct registry *registry, struct error *err)
 		registry->base, user, registry->address);
 }
 
-/* Takes a Bearer challenge over; the token that was sent, if any, is worth nothing. */
+/* Takes a Bearer challenge over; the token that was sent, if any, is no longer valid. */
 static int learn_bearer(struct registry *registry, const struct exchange *x,
 			const struct challenge *challenge, struct error *err)
 {
@@ -215,7 +216,7 @@ int auth_challenged(struct registry *registry, const struct exchange *x, bool is
 
 	if (!is_ours(registry, x))
 		return failure_set(registry, x, err);
-	/* Some answer a token that has run out without a challenge that could be used. */
+	/* Some registries answer an expired token without a usable challenge. */
 	if (!auth_choose(x, &arena, &challenge) && registry->auth.scheme == AUTH_BEARER &&
 	    x->scope && !is_second) {
 		drop_refused(registry, x);
@@ -290,7 +291,7 @@ static void fetch_request(struct registry *registry, struct exchange *x, const c
 			url_add_query(&x->url, "scope", word);
 }
 
-/* A service may give another refresh token each time, and then take the old one no more. */
+/* A service may give a new refresh token each time, and then no longer accept the old one. */
 static void keep_identity(struct registry *registry, const cJSON *json)
 {
 	const cJSON *text = json_member(json, "refresh_token");

@@ -22,26 +22,13 @@
 struct registry;
 struct transfer;
 
-/* One challenge of a WWW-Authenticate header. Texts live in the arena; NULL when not given. */
-struct challenge {
-	const char *scheme; /* as written: compare without case */
-	const char *realm, *service, *scope, *error;
-};
-
-/*
- * Reads one header value, which may hold several challenges; quoted strings may hold commas and
- * backslash escapes. Adds to `list` (up to `max`) and *count. What cannot be read is passed over.
- */
-void challenge_parse(const char *value, struct arena *arena, struct challenge *list, size_t max,
-		     size_t *count);
-
 enum auth_scheme { AUTH_NONE, AUTH_BASIC, AUTH_BEARER };
 
 struct auth_token {
 	struct auth_token *next;
 	const char *scope; /* what it was asked for */
 	char *header;	   /* "Bearer ..."; malloc'ed, wiped when freed; NULL: none yet */
-	unsigned number;   /* how many were fetched before it, and one */
+	unsigned number;   /* the first token has 1, each later one the next number */
 	uint64_t renew_usec;
 };
 
@@ -73,8 +60,8 @@ unsigned auth_token_number(struct registry *registry, const struct exchange *x);
 
 /*
  * Learns from a 401 answer. 0: send the request again (a token may have to be fetched first); -1:
- * there is no way on, and `err` says why. `is_second`: the request was already repeated after a
- * 401.
+ * no other credentials can be tried, and `err` says why. `is_second`: the request was already
+ * repeated after a 401.
  */
 int auth_challenged(struct registry *registry, const struct exchange *x, bool is_second,
 		    struct error *err);

@@ -5,6 +5,7 @@
 #include "core/file.h"
 #include "core/progress.h"
 #include "core/progress_total.h"
+#include "registry-client/blob_upload.h"
 #include "registry-client/failure.h"
 #include "registry-client/session.h"
 
@@ -110,7 +111,7 @@ static enum transfer_next blob_step(struct transfer *transfer, struct error *err
 		return asked(blob, err);
 	if (blob->phase == BLOB_DELETE) {
 		transfer->takes_refusal = false;
-		return blob_ask(blob); /* whatever it answered */
+		return blob_ask(blob); /* whatever it answers */
 	}
 	return blob_upload_step(blob, err);
 }

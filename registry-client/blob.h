@@ -40,11 +40,11 @@ struct blob_source {
 struct blob_request {
 	struct transfer transfer; /* first: a step casts */
 	enum blob_phase phase;
-	bool only_ask;		   /* HEAD alone */
+	bool only_ask;		   /* only HEAD */
 	struct registry *registry; /* that gets it */
 	const struct reference *ref;
 	const char *folder;		  /* the layout that holds the bytes; or NULL */
-	const struct blob_source *source; /* or this has them */
+	const struct blob_source *source; /* or the registry that has them */
 	struct descriptor descriptor;
 	const char *scope;
 	const char *mount_from; /* another repository there that may have it, or NULL */
@@ -52,9 +52,9 @@ struct blob_request {
 	struct journal *journal;      /* of upload sessions, or NULL */
 	char name[48];		      /* "blob sha256:1f3a5c0b9d2e" */
 	bool is_there;		      /* the registry has it now */
-	bool was_sent;		      /* by us */
+	bool was_sent;		      /* by this request */
 	bool was_mounted, was_shared; /* another image brought it meanwhile */
-	struct shared_blob *shared;   /* our entry, while we send it */
+	struct shared_blob *shared;   /* this blob's entry, while it is sent */
 	uint64_t sent_bytes;	      /* over all tries */
 
 	/* blob_upload.c's */
@@ -82,22 +82,16 @@ void blob_request_send(struct blob_request *blob);
 /* Ends its progress line, too. */
 void blob_request_release(struct blob_request *blob);
 
-/* Between blob.c and blob_upload.c: */
+/* For blob_upload.c: */
 
-/* HEAD; an open session is forgotten. */
+/* Sends HEAD; an open session is forgotten. */
 enum transfer_next blob_ask(struct blob_request *blob);
-/* The registry has it. */
+/* Ends the request: the registry has the blob. */
 enum transfer_next blob_landed(struct blob_request *blob);
 /*
- * Another image of this command may hold the blob, too: it travels once, and is mounted from where
- * it went. True: it is not ours to send now, and *next says what is.
+ * Another image of this command may hold the blob, too: it travels once, and is then mounted from
+ * where it went. True: this request must not send it now, and *next says what to do.
  */
 bool blob_is_others(struct blob_request *blob, enum transfer_next *next);
-/* Begins or goes on: a session of an earlier run, a mount, or a new session. */
-enum transfer_next blob_open(struct blob_request *blob);
-/* After an answer in BLOB_POST, BLOB_READ, BLOB_PATCH, BLOB_PUT, BLOB_STATUS. */
-enum transfer_next blob_upload_step(struct blob_request *blob, struct error *err);
-/* After a transient failure, in any phase. */
-void blob_upload_recover(struct transfer *transfer);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* blob_get.h - a small blob of a registry, into memory: an image's config, say. */
+/* blob_get.h - a small blob of a registry into memory, for example an image's config. */
 #ifndef REGISTRY_CLIENT_BLOB_GET_H
 #define REGISTRY_CLIENT_BLOB_GET_H
 

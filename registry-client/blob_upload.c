@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes of a blob: sessions, chunks, and what to do when one is torn. */
+#include "registry-client/blob_upload.h"
+
 #include "core/arena.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/progress.h"
 #include "oci/layout.h"
-#include "registry-client/blob.h"
 #include "registry-client/failure.h"
 #include "registry-client/limits.h"
 #include "registry-client/range.h"
@@ -34,7 +34,9 @@ static enum transfer_next post(struct blob_request *blob)
 	return TRANSFER_SEND;
 }
 
-/* How far is the session? OCI distribution-spec 1.1, "Pushing a blob in chunks": GET Location. */
+/*
+ * Asks how far the session is. OCI distribution-spec 1.1, "Pushing a blob in chunks": GET Location.
+ */
 static enum transfer_next ask_status(struct blob_request *blob)
 {
 	struct transfer *t = &blob->transfer;
@@ -238,7 +240,7 @@ static enum transfer_next posted(struct blob_request *blob, struct error *err)
 		return blob_landed(blob);
 	}
 	if (x->result == CURLE_OK && mounting && x->status >= 400 && x->status < 500)
-		return post(blob); /* no right to the other repository, or no mounts at all */
+		return post(blob); /* mounts are not allowed, or not known */
 	if (x->result != CURLE_OK || x->status != 202)
 		return transfer_failed(&blob->transfer, err);
 	if (!take_location(blob, true, err))
@@ -257,8 +259,8 @@ static enum transfer_next posted(struct blob_request *blob, struct error *err)
 }
 
 /*
- * Deletes the session, then HEAD, then all from the start. A token for a push need not allow a
- * delete (Distribution wants the action "delete" for it).
+ * Deletes the session, asks by HEAD, and starts from the beginning. A token for a push need not
+ * allow a delete (Distribution wants the action "delete" for it).
  */
 static enum transfer_next restart(struct blob_request *blob, struct error *err)
 {
@@ -305,7 +307,7 @@ static enum transfer_next status_answered(struct blob_request *blob, struct erro
 	return send_next(blob, err);
 }
 
-/* The registry says that the bytes do not have the digest: whose fault is it? */
+/* The registry says that the bytes do not have the digest: finds out where they were damaged. */
 static enum transfer_next digest_differs(struct blob_request *blob, struct error *err)
 {
 	bool is_last = ++blob->damaged_tries >= DAMAGED_TRIES_MAX;
@@ -332,7 +334,7 @@ static enum transfer_next digest_differs(struct blob_request *blob, struct error
 	return TRANSFER_FAILED;
 }
 
-/* A proxy takes no bodies of this size. False: they are as small as they get. */
+/* A proxy takes no bodies of this size. False: smaller ones are not possible. */
 static bool make_smaller(struct blob_request *blob)
 {
 	uint64_t less = blob->chunk_bytes ? blob->chunk_bytes / 2 : CHUNK_BYTES_DEFAULT;
@@ -380,7 +382,7 @@ static enum transfer_next patch_answered(struct blob_request *blob, struct error
 		return transfer_failed(&blob->transfer, err);
 	if (!take_location(blob, x->status == 202, err))
 		return TRANSFER_FAILED;
-	/* It may have kept less than was sent, never more; and never go back. */
+	/* The registry may have kept less than was sent, never more; the offset never goes back. */
 	if (end > 0 && (uint64_t)end > blob->offset && (uint64_t)end < sent)
 		sent = (uint64_t)end;
 	blob->offset = sent;
@@ -388,7 +390,7 @@ static enum transfer_next patch_answered(struct blob_request *blob, struct error
 	return send_next(blob, err);
 }
 
-/* Whether a 206 holds what was asked for; one that does not say is believed. */
+/* Whether a 206 holds what was asked for; without a Content-Range it is believed. */
 static bool is_chunk(const struct blob_request *blob)
 {
 	const char *text = exchange_header(&blob->transfer.x, "Content-Range");
@@ -445,7 +447,7 @@ enum transfer_next blob_upload_step(struct blob_request *blob, struct error *err
 	}
 }
 
-/* The connection broke in the middle of a body: smaller ones from now on. */
+/* The connection broke in the middle of a body: from now on bodies are smaller. */
 static void note_tear(struct blob_request *blob)
 {
 	const struct exchange *x = &blob->transfer.x;
@@ -459,7 +461,7 @@ static void note_tear(struct blob_request *blob)
 		less = CHUNK_BYTES_MIN;
 	if (less < blob->min_chunk_bytes)
 		less = blob->min_chunk_bytes;
-	/* A copy's buffer stays as it is: it is larger than what goes into one request. */
+	/* A copy keeps its buffer, which is larger than what goes into one request. */
 	if (!blob->chunk_bytes || less < blob->chunk_bytes)
 		blob->chunk_bytes = less;
 	blob->registry->tears++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * certs.h - what this machine trusts for one registry, and what it shows itself with.
+ * certs.h - the CAs and the client certificate that this machine has for one registry.
  *
  * Docker and Podman read certs.d/HOST[:PORT]/: every *.crt is a CA to trust beside the system's,
  * and NAME.cert with NAME.key is a client certificate. Sources: docs.docker.com, "Verify repository
@@ -15,12 +15,12 @@
 #include "core/error.h"
 
 struct certs {
-	const char *folder;		  /* that they come from; NULL: none */
-	const char *ca_pem;		  /* all CAs as one PEM text; NULL: the system's alone */
+	const char *folder;		  /* where they come from; NULL: none */
+	const char *ca_pem;		  /* all CAs as one PEM text; NULL: only the system's */
 	const char *cert_path, *key_path; /* client certificate, PEM; NULL: none */
 };
 
-/* No folder is no error; a client certificate without its key is (ERROR_USAGE). */
+/* A missing folder is no error; a client certificate without its key is ERROR_USAGE. */
 int certs_find(const char *address, struct arena *arena, struct certs *certs, struct error *err);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/str.h"
-#include "registry-client/auth.h"
+#include "registry-client/challenge.h"
 
 #include <ctype.h>
 #include <string.h>

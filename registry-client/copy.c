@@ -2,10 +2,11 @@
 #include "registry-client/copy.h"
 
 #include "oci/index.h"
+#include "registry-client/blob.h"
 #include "registry-client/blob_get.h"
 #include "registry-client/manifest_http.h"
 #include "registry-client/pull.h"
-#include "registry-client/push_origin.h"
+#include "registry-client/push.h"
 #include "registry-client/session.h"
 
 #include <stdio.h>

@@ -96,7 +96,10 @@ static int rewind_body(void *arg, curl_off_t offset, int origin)
 
 	if (origin != SEEK_SET || offset < 0 || (uint64_t)offset > x->body_bytes)
 		return CURL_SEEKFUNC_FAIL;
-	/* libcurl would send it all again by itself; what to do after a tear is not its to say. */
+	/*
+	 * libcurl would send the whole body again by itself; the transfer decides what follows a
+	 * tear.
+	 */
 	if (x->body_offset >= EXPECT_BYTES_MIN)
 		return CURL_SEEKFUNC_FAIL;
 	x->body_offset = (uint64_t)offset;
@@ -146,7 +149,7 @@ static void set_headers(struct exchange *x, const char *authorization)
 	if (x->accept)
 		add_header(x, "Accept", x->accept);
 	add_header(x, "Content-Type", x->content_type);
-	/* Worth a round trip only where a body that is refused would cost more. */
+	/* Costs a round trip, so it is used only where a refused body would cost more. */
 	if (x->body_bytes && x->body_bytes < EXPECT_BYTES_MIN)
 		add_header(x, "Expect", NULL);
 	if (x->range)
@@ -197,8 +200,8 @@ static void set_limits(struct exchange *x, const struct exchange_settings *setti
 }
 
 /*
- * libcurl reads http_proxy, https_proxy, HTTPS_PROXY, all_proxy and NO_PROXY (but for ports in it)
- * itself. HTTP_PROXY it leaves, since a CGI program may get that from anybody; Docker and Podman
+ * libcurl itself reads http_proxy, https_proxy, HTTPS_PROXY, all_proxy and NO_PROXY (except for
+ * ports in it). It ignores HTTP_PROXY, which a CGI program may get from anybody; Docker and Podman
  * read it.
  */
 static void set_proxy(struct exchange *x, const struct exchange_settings *settings)

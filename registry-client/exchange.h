@@ -41,9 +41,9 @@ struct exchange {
 	 * with CURLE_WRITE_ERROR. Bodies of other answers go to `answer`. Or NULL.
 	 */
 	bool (*sink)(struct exchange *x, const void *bytes, size_t length);
-	uint64_t expected_bytes;		 /* about how many will come, for the deadline */
-	struct progress_step *progress;		 /* told about bytes sent; or NULL */
-	uint64_t progress_start, progress_total; /* this body's place in the whole */
+	uint64_t expected_bytes;	/* about how many bytes will come, for the deadline */
+	struct progress_step *progress; /* told about bytes sent; or NULL */
+	uint64_t progress_start, progress_total; /* where this body begins in the whole */
 
 	/* The answer. `result` is not CURLE_OK when none came, and `problem` says why. */
 	CURLcode result;
@@ -52,7 +52,7 @@ struct exchange {
 	long status;   /* HTTP status, or 0 */
 	struct str answer;
 	bool sent_credentials;
-	unsigned token_number; /* auth_token's that went along, or 0 */
+	unsigned token_number; /* number of the token that was sent, or 0 */
 
 	/* Private to exchange.c */
 	CURL *easy;
@@ -90,19 +90,6 @@ void exchange_answered(struct exchange *x, CURLcode result);
 /* The value of a header of the answer, or NULL. `index` counts headers of the same name. */
 const char *exchange_header_at(const struct exchange *x, const char *name, size_t index);
 const char *exchange_header(const struct exchange *x, const char *name);
-
-/*
- * Where the list goes on: the answer's Link with rel="next" (RFC 8288; OCI distribution-spec 1.1,
- * "Listing Tags"), joined to the request's URL. 1: *url is set; 0: this was the last page; -1: it
- * points where it must not.
- */
-int exchange_next_page(const struct exchange *x, struct str *url, struct error *err);
-
-/*
- * The target of the first link with that relation in a Link header, as a part of `value`; NULL:
- * none. Links may be several, quoted strings may hold anything.
- */
-const char *link_target(const char *value, const char *relation, size_t *length);
 
 /* The answer's Content-Length, or -1. */
 int64_t exchange_content_length(const struct exchange *x);

@@ -56,8 +56,8 @@ static bool is_transient_result(CURLcode result)
 }
 
 /*
- * In TLS 1.3 a server looks at the client's certificate when the handshake is over for the client:
- * its refusal is what the first read gets (RFC 8446, 4.4.2.4 and 6.2).
+ * In TLS 1.3 a server checks the client's certificate after the client has finished the handshake:
+ * the first read gets the refusal (RFC 8446, 4.4.2.4 and 6.2).
  */
 static bool refuses_certificate(const struct exchange *x)
 {
@@ -113,7 +113,7 @@ bool failure_has_code(const struct exchange *x, const char *code)
 	return false;
 }
 
-/* What others wrote may hold anything: only printable characters reach a terminal. */
+/* Foreign text may hold anything: only printable characters reach a terminal. */
 static void add_words(struct str *out, const char *words)
 {
 	size_t room = REGISTRY_TEXT_MAX;
@@ -212,7 +212,7 @@ static int set_status(const struct exchange *x, const char *url, struct error *e
 			 advice(x));
 }
 
-/* libcurl names whom it tried, and that is not the URL's host. */
+/* libcurl names the host that it tried, and that is not the URL's host. */
 static bool is_proxy_gone(const struct exchange *x, const char *url)
 {
 	static const char words[] = "Failed to connect to ";
@@ -222,7 +222,7 @@ static bool is_proxy_gone(const struct exchange *x, const char *url)
 	       !memmem(url, strlen(url), host, strcspn(host, " "));
 }
 
-/* The proxy answers, and opens no way to a registry that speaks TLS. */
+/* The proxy answers, but opens no tunnel to a registry that speaks TLS. */
 static bool is_tunnel_refused(const struct exchange *x)
 {
 	return x->result != CURLE_OK && starts_with(x->problem, "CONNECT tunnel failed");
@@ -291,14 +291,16 @@ static int set_tls(const struct exchange *x, const char *url, struct error *err)
 			 url, x->problem);
 }
 
-/* Its refusal may be lost when it closes the connection before it has read our request. */
+/*
+ * The refusal may be lost when the registry closes the connection before it has read the request.
+ */
 static bool hangs_up_at_once(const struct registry *registry, const struct exchange *x)
 {
 	return (x->result == CURLE_SEND_ERROR || x->result == CURLE_RECV_ERROR) &&
 	       !registry->is_known && starts_with(x->url.text, "https:");
 }
 
-/* Neither a certificate nor its key is a secret of this line: only their names are shown. */
+/* Only the names of the certificate and the key are shown. */
 static int set_client(const struct registry *registry, const struct exchange *x, const char *url,
 		      struct error *err)
 {

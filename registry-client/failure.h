@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * failure.h - what an unwelcome answer means: the cause, the URL and the next thing to do.
- */
+/* failure.h - what an unexpected answer means: the cause, the URL and the next thing to do. */
 #ifndef REGISTRY_CLIENT_FAILURE_H
 #define REGISTRY_CLIENT_FAILURE_H
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the next byte of the part belongs. */
+/* The offset at which the part's next byte belongs. */
 static uint64_t part_offset(const struct fetch_part *part)
 {
 	const struct partial *partial = &part->fetch->partial;
@@ -83,7 +83,7 @@ static bool flush(struct fetch_part *part)
 	return true;
 }
 
-/* Gathers bytes behind those that are there; only a full buffer is written. */
+/* Adds bytes to the buffer; only a full buffer is written. */
 static bool keep(struct fetch_part *part, const char *p, size_t length)
 {
 	const struct exchange *x = &part->transfer.x;
@@ -166,7 +166,7 @@ static enum transfer_next fetch_fail(struct fetch_part *part, struct error *err)
 	return TRANSFER_FAILED;
 }
 
-/* All bytes came and have another digest: none of them is worth anything. */
+/* All bytes are there and have another digest: throws all of them away. */
 static enum transfer_next fetch_damaged(struct fetch_part *part, struct error *err)
 {
 	struct fetch *fetch = part->fetch;
@@ -192,7 +192,7 @@ static enum transfer_next fetch_damaged(struct fetch_part *part, struct error *e
 	return TRANSFER_AGAIN;
 }
 
-/* The last part waits for the digest of them all. */
+/* The last part waits for the digest of the whole blob. */
 static enum transfer_next fetch_check(struct fetch_part *part, struct error *err)
 {
 	struct fetch *fetch = part->fetch;
@@ -248,16 +248,18 @@ static enum transfer_next fetch_answered(struct fetch_part *part, struct error *
 		return fetch_fail(part, err);
 	if (x->result == CURLE_OK && (x->status == 200 || x->status == 206))
 		return TRANSFER_AGAIN; /* shorter than asked for */
-	/* The place that it was redirected to no longer takes the signed address, or the like. */
+	/*
+	 * The server behind the redirect no longer takes the signed address, or something similar.
+	 */
 	if (x->result == CURLE_OK && t->redirects && x->status == 403)
 		return TRANSFER_AGAIN;
-	/* What is there is longer than the registry's blob: worth nothing. */
+	/* The local part is longer than the registry's blob: it is thrown away. */
 	if (x->result == CURLE_OK && x->status == 416 && part->fetch->partial.part_count == 1)
 		return fetch_damaged(part, err);
 	return transfer_failed(t, err);
 }
 
-/* Not before its turn comes: a file is open and its hash under way only while bytes arrive. */
+/* Opens the file only when its turn comes: it is open, and hashed, only while bytes arrive. */
 static int fetch_open_file(struct fetch *fetch, struct error *err)
 {
 	struct partial *partial = &fetch->partial;
@@ -337,7 +339,7 @@ static void fetch_recover(struct transfer *transfer)
 	if (part->fetch->progress)
 		progress_state(part->fetch->progress, "receiving again (try %d)",
 			       transfer->tries + 1);
-	transfer->x.method = NULL; /* the step looks what is left to ask for */
+	transfer->x.method = NULL; /* the step finds out what is left to ask for */
 }
 
 size_t fetch_part_count(const struct registry *registry, const struct descriptor *descriptor)

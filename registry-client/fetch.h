@@ -32,7 +32,7 @@ struct fetch_part {
 	uint64_t since_bytes;  /* since the last try began */
 	struct error why;      /* why the sink gave up */
 	char *buffer;	       /* DOWNLOAD_BUFFER_BYTES; gathers the small pieces of libcurl */
-	size_t buffered_bytes; /* in it */
+	size_t buffered_bytes; /* bytes in it */
 };
 
 struct fetch {
@@ -45,13 +45,13 @@ struct fetch {
 	char name[48]; /* "blob sha256:1f3a5c0b9d2e" */
 	struct fetch_part parts[PARTIAL_PARTS_MAX];
 	size_t part_count,
-		ended_parts; /* planned; of partial.part_count, the others have nothing */
+		ended_parts; /* planned parts (of partial.part_count; the others have nothing to fetch) */
 	bool is_open;
 	int damaged_tries;
 	uint64_t received_bytes;	/* over all tries */
 	uint64_t resumed_bytes;		/* were there from an earlier run */
-	bool is_done, is_shared;	/* brought by us, or by another image's pull */
-	struct shared_blob *shared;	/* our entry in the loop's table */
+	bool is_done, is_shared;	/* brought by this fetch, or by another image's pull */
+	struct shared_blob *shared;	/* this blob's entry in the loop's table */
 	const struct pull_watch *watch; /* told when it has arrived, or NULL */
 	uint64_t started_usec;
 	struct progress_step *progress;

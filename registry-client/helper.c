@@ -10,7 +10,7 @@
 
 #define TOKEN_USER "<token>"
 
-/* What a helper is asked for: Docker Hub is kept under its old address. */
+/* The name under which a helper keeps a registry: Docker Hub has its old address there. */
 static const char *helper_key_of(const char *registry)
 {
 	return strcmp(registry, "docker.io") == 0 ? "https://index.docker.io/v1/" : registry;

@@ -11,7 +11,7 @@
 
 #include "plan/credentials.h"
 
-/* credentials_find, and where a helper has them, what it says. Texts live in the arena. */
+/* credentials_find, and then what a helper says when it keeps them. Texts live in the arena. */
 int registry_credentials(const struct cluster *cluster, const char *registry, struct arena *arena,
 			 struct credentials *credentials, struct error *err);
 

@@ -24,7 +24,7 @@ void journal_close(struct journal *journal);
 const char *journal_find(const struct journal *journal, const struct reference *ref,
 			 const char *digest);
 
-/* Notes it beside what others have noted meanwhile; location NULL: the session is over. */
+/* Adds it to what other processes have noted meanwhile; location NULL: the session is over. */
 void journal_note(struct journal *journal, const struct reference *ref, const char *digest,
 		  const char *location);
 

@@ -27,7 +27,7 @@
 /* Uploads */
 #define EXPECT_BYTES_MIN (1 * MIB)     /* larger bodies wait for 100 Continue: RFC 9110, 10.1.1 */
 #define STATUS_ASKS_MAX 4	       /* of one session that refuses what it asked for */
-#define CHUNK_BYTES_DEFAULT (64 * MIB) /* of a PATCH, where nothing says otherwise */
+#define CHUNK_BYTES_DEFAULT (64 * MIB) /* of a PATCH, unless something else is known */
 #define CHUNK_BYTES_MIN (1 * MIB)
 #define CHUNK_ALIGN_BYTES (64 * KIB)
 #define COPY_CHUNK_BYTES (8 * MIB)   /* of a blob on its way from registry to registry, in memory */
@@ -37,9 +37,9 @@
 /* Downloads */
 #define SPLIT_BYTES_DEFAULT (256 * MIB) /* a larger blob comes in several ranges side by side */
 #define PARTS_OF_LARGE 4		/* so many; at most PARTIAL_PARTS_MAX */
-#define PROGRESS_BYTES (1 * MIB)	/* what counts as progress: the tries begin anew */
-#define DAMAGED_TRIES_MAX 3   /* of one blob that arrives with a wrong digest, here or there */
-#define REFERRERS_TRIES_MAX 4 /* changes of a list that others change at the same time */
+#define PROGRESS_BYTES (1 * MIB) /* so many bytes are progress: the count of tries starts again */
+#define DAMAGED_TRIES_MAX 3	 /* of one blob that arrives with a wrong digest, here or there */
+#define REFERRERS_TRIES_MAX 4	 /* changes of a list that others change at the same time */
 #define LIST_PAGES_MAX 1000
 #define LIST_PAGE_BYTES_MAX (4 * MIB)
 #define LIST_ENTRIES_MAX 200000
@@ -60,14 +60,14 @@
 /* Tries of one piece of work, and the pauses between them */
 #define TRIES_MAX 5
 #define FIRST_CONTACT_TRIES_MAX 2
-#define REFUSALS_MAX 3 /* 401s in a row that are taken for a hiccup */
+#define REFUSALS_MAX 3 /* 401s in a row that are still tried again */
 #define RETRY_FIRST_USEC 500000ULL
 #define RETRY_LONGEST_USEC 16000000ULL
 #define RETRY_AFTER_SECONDS_MAX 300
 #define LONG_PAUSE_USEC 5000000ULL /* a longer one is announced */
 
 /* Tokens. "expires_in" is 60 when it is not given: Docker token authentication specification. */
-/* A registry that we start */
+/* The registry of `ringup registry serve` */
 #define SERVE_START_SECONDS 20
 #define SERVE_STOP_SECONDS 10
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "registry-client/exchange.h"
+#include "registry-client/link.h"
+
 #include "registry-client/url.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@ static const char *link_skip_space(const char *p)
 	return p + strspn(p, " \t");
 }
 
-/* A parameter's value, which may be a quoted string; returns what is behind it. */
+/* A parameter's value, which may be a quoted string; returns the text behind it. */
 static const char *link_read_value(const char *p, const char **value, size_t *length)
 {
 	if (*p != '"') {

@@ -3,6 +3,7 @@
 
 #include "core/json.h"
 #include "registry-client/limits.h"
+#include "registry-client/link.h"
 #include "registry-client/manifest_http.h"
 #include "registry-client/session.h"
 
@@ -29,7 +30,7 @@ static enum transfer_next send_page(struct list_request *request, const char *ur
 	return TRANSFER_SEND;
 }
 
-/* "tags": null is an empty list: Distribution writes it so. */
+/* "tags": null is an empty list, as Distribution writes it. */
 static int keep_page(struct list_request *request, struct error *err)
 {
 	const struct exchange *x = &request->transfer.x;

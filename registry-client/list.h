@@ -12,9 +12,7 @@
 #include "plan/reference.h"
 #include "registry-client/registry.h"
 
-/*
- * Adds the repository's tags, in the registry's order. A repository that is not there is an error.
- */
+/* Adds the repository's tags, in the registry's order. A missing repository is an error. */
 int registry_list_tags(struct registry *registry, const struct reference *ref, struct words *tags,
 		       struct error *err);
 

@@ -31,7 +31,7 @@ struct shared_blob {
 struct loop {
 	CURLM *multi;
 	pthread_mutex_t lock;
-	pthread_cond_t turned; /* a run is done, or nobody drives */
+	pthread_cond_t turned; /* signals that a run is done, or that nobody drives */
 	struct run *runs;
 	size_t running; /* requests in flight */
 	bool is_driven;
@@ -42,17 +42,17 @@ struct loop *loop_new(void);
 void loop_free(struct loop *loop);
 
 /*
- * The blob at that place, one that is there before one that is under way, and of those one in this
- * repository; NULL: nobody has begun with it. For steps.
+ * The blob at that place: one that is there goes before one that is under way, and among those one
+ * in this repository. NULL: nobody has begun with it. For steps.
  */
 const struct shared_blob *shared_find(const struct loop *loop, const char *place,
 				      const char *repository, const char *digest);
 
-/* One more blob is under way, or there. For steps. */
+/* Enters a blob that is under way, or there. For steps. */
 struct shared_blob *shared_add(struct loop *loop, const char *place, const char *repository,
 			       const char *digest, bool is_there);
 
-/* It is given up, unless it is there; NULL is fine. Outside of steps. */
+/* Gives it up, unless it is there; NULL is fine. Outside of steps. */
 void shared_drop(struct loop *loop, struct shared_blob *blob);
 
 #endif

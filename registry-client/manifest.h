@@ -12,7 +12,7 @@
 
 struct registry;
 
-/* Whether the registry has it: HEAD. A missing manifest is *found false and no error. */
+/* Whether the registry has it: HEAD. A missing manifest is no error: *found is false. */
 int registry_head_manifest(struct registry *registry, const struct reference *ref,
 			   struct descriptor *descriptor, bool *found, struct error *err);
 

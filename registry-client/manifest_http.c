@@ -54,9 +54,9 @@ static void read_type(const struct exchange *x, struct descriptor *descriptor)
 }
 
 /*
- * What the body says it is counts (image-spec 1.1: mediaType must match the Content-Type). A server
- * that sends another known type than the body's is not to be trusted; "application/json" and the
- * like say nothing.
+ * The media type in the body counts (image-spec 1.1: mediaType must match the Content-Type). A
+ * server that sends another known type than the body's is not trusted; "application/json" and the
+ * like mean nothing.
  */
 static enum transfer_next check_type(struct manifest_request *request, struct error *err)
 {
@@ -70,7 +70,7 @@ static enum transfer_next check_type(struct manifest_request *request, struct er
 		return reject(x, "the manifest is not JSON", err);
 	type = manifest_media_type(json);
 	if (!type)
-		return TRANSFER_DONE; /* who parses it says what it is */
+		return TRANSFER_DONE; /* the parser will say what it is */
 	if ((media_is_index(d->media_type) || media_is_manifest(d->media_type)) &&
 	    strcmp(d->media_type, type) != 0 && json_member(json, "mediaType"))
 		return reject(x, "the manifest says that it is of another type than its header",
@@ -100,7 +100,7 @@ static enum transfer_next manifest_http_take(struct manifest_request *request, s
 		snprintf(d->digest, sizeof(d->digest), "%s", digest);
 		d->size_bytes = length > 0 ? (uint64_t)length : 0;
 	} else {
-		request->method = "GET"; /* no digest in the answer: fetch and hash */
+		request->method = "GET"; /* there is no digest in the answer: fetch and hash */
 		return send_request(request);
 	}
 	if (asked && strcmp(asked, d->digest) != 0)

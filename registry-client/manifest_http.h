@@ -14,7 +14,7 @@ struct manifest_request {
 	const struct reference *ref;
 	const char *bytes;	      /* PUT: the manifest, descriptor.size_bytes long */
 	struct descriptor descriptor; /* PUT: given; HEAD and GET: what was found */
-	bool found;		      /* HEAD and GET: 404 is false and no error */
+	bool found;		      /* HEAD and GET: false after a 404, which is no error */
 	bool knows_subject;	      /* PUT: the registry entered it into the list of referrers */
 	char scope[SCOPE_BYTES];
 };

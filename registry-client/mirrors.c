@@ -77,22 +77,40 @@ static const struct registry_entry *mirrors_choose(const struct registry_entry *
 	return best;
 }
 
-int mirrors_insecure(const char *address, struct arena *arena, bool *insecure, struct error *err)
+static int mirrors_blocked(const struct registry_entry *entry, struct error *err)
 {
+	return error_set(err, ERROR_USAGE, "registries.conf blocks %s", entry->prefix);
+}
+
+/* Whether two names begin with the same HOST[:PORT]. */
+static bool is_same_host(const char *a, const char *b)
+{
+	size_t length = strcspn(a, "/");
+
+	return length == strcspn(b, "/") && strncmp(a, b, length) == 0;
+}
+
+int mirrors_admit(const struct reference *ref, struct arena *arena, bool *insecure,
+		  struct error *err)
+{
+	const char *name = ref->repository ? reference_text(ref, arena) : ref->registry;
 	const struct registry_entry *entry;
 	struct registry_entry *list = NULL;
 
 	*insecure = false;
 	if (read_confs(arena, &list, err) < 0)
 		return -1;
-	entry = mirrors_choose(list, address);
-	/* of one that leads elsewhere it is said of that place */
+	entry = mirrors_choose(list, name);
+	if (entry && entry->blocked)
+		return mirrors_blocked(entry, err);
+	/* when the name leads to another host, `insecure` is about that host */
 	*insecure = entry && entry->insecure &&
-		    (!*entry->location || mirrors_covers(entry->location, address));
+		    (!*entry->location || mirrors_covers(entry->location, ref->registry) ||
+		     is_same_host(entry->location, name));
 	return 0;
 }
 
-/* Whether the address, of which a port is no part, lies in "10.0.0.0/8" or "fd00::/8". */
+/* Whether the address (without a port) lies in a network such as "10.0.0.0/8" or "fd00::/8". */
 static bool is_in_network(const char *host, const char *network, struct arena *arena)
 {
 	const char *slash = strchr(network, '/');
@@ -113,7 +131,7 @@ static bool is_in_network(const char *host, const char *network, struct arena *a
 	return true;
 }
 
-/* Where the daemon alone may read it, what stands there is not for us. */
+/* A file that only the daemon may read is treated as absent. */
 static int read_docker(cJSON **json, struct error *err)
 {
 	const char *path = "/etc/docker/daemon.json";
@@ -142,14 +160,14 @@ int mirrors_docker_insecure(const char *address, struct arena *arena, bool *inse
 	return 0;
 }
 
-/* The name with another beginning. */
+/* Adds the image's name with another beginning. */
 static int mirrors_add(struct mirrors *mirrors, const char *location, const char *rest,
 		       bool plain_http, struct arena *arena, struct error *err)
 {
 	struct mirror *mirror = &mirrors->list[mirrors->count++];
 	const char *name = arena_printf(arena, "%s%s", location, rest);
 
-	mirror->plain_http = plain_http;
+	*mirror = (struct mirror){.plain_http = plain_http, .is_mirror = true};
 	if (reference_parse(name, arena, &mirror->ref, err) < 0)
 		return error_wrap(err, "mirror %s", location);
 	return 0;
@@ -166,7 +184,7 @@ static int add_url(struct mirrors *mirrors, const char *url, const char *rest, s
 	return mirrors_add(mirrors, location, rest, starts_with(url, "http://"), arena, err);
 }
 
-/* Docker's own, for Docker Hub alone. */
+/* Adds Docker's own mirrors, which are only for Docker Hub. */
 static int add_docker(struct mirrors *mirrors, const char *rest, struct arena *arena,
 		      struct error *err)
 {
@@ -189,7 +207,7 @@ static int mirrors_add_entry(struct mirrors *mirrors, const struct registry_entr
 	const char *rest = name + mirrors_covers(entry->prefix, name);
 
 	if (entry->blocked)
-		return error_set(err, ERROR_USAGE, "registries.conf blocks %s", entry->prefix);
+		return mirrors_blocked(entry, err);
 	for (size_t i = 0; i < entry->mirror_count && mirrors->count < MIRRORS_MAX; i++) {
 		const char *pulls = entry->mirrors[i].pulls;
 
@@ -221,10 +239,14 @@ int mirrors_find(const struct reference *ref, const char *hub, struct arena *are
 		return -1;
 	if (is_hub && add_docker(mirrors, rest, arena, err) < 0)
 		return -1;
-	if (entry && *entry->location)
-		return mirrors_add(mirrors, entry->location,
-				   name + mirrors_covers(entry->prefix, name), entry->insecure,
-				   arena, err);
+	if (entry && *entry->location) {
+		if (mirrors_add(mirrors, entry->location,
+				name + mirrors_covers(entry->prefix, name), entry->insecure, arena,
+				err) < 0)
+			return -1;
+		mirrors->list[mirrors->count - 1].is_mirror = false;
+		return 0;
+	}
 	mirrors->list[mirrors->count++] =
 		(struct mirror){.ref = *ref, .plain_http = entry && entry->insecure};
 	return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mirrors.h - where else an image may be had, and where a registry's name really leads.
+ * mirrors.h - which places may have an image, and what this machine says of a registry.
  *
- * Read where Docker and Podman keep it:
+ * It is read where Docker and Podman keep it:
  *
  *   - registries.conf, version 2, containers-registries.conf(5): [[registry]] with prefix,
  *     location, insecure, blocked and its [[registry.mirror]], as tables or as inline lists.
@@ -10,8 +10,9 @@
  *     /etc/containers/registries.conf; then the *.conf of /etc/containers/registries.conf.d and
  *     ~/.config/containers/registries.conf.d. Of the prefixes that fit the longest counts, and of
  *     two alike the later one.
- *   - /etc/docker/daemon.json: "registry-mirrors", for Docker Hub alone, and
- *     "insecure-registries"; docs.docker.com, "dockerd". Not if it is for the daemon's eyes only.
+ *   - /etc/docker/daemon.json: "registry-mirrors", only for Docker Hub, and
+ *     "insecure-registries"; docs.docker.com, "dockerd". A file that only the daemon may read is
+ *     treated as absent.
  *
  * `insecure` means plain HTTP here: a certificate is never taken unchecked.
  */
@@ -19,56 +20,43 @@
 #define REGISTRY_CLIENT_MIRRORS_H
 
 #include "plan/reference.h"
-
-#define MIRRORS_MAX 16
+#include "registry-client/registries_conf.h"
 
 /* One place that may have the image. */
 struct mirror {
 	struct reference ref;
-	bool plain_http;
+	bool plain_http; /* as the URL of a mirror, or `insecure` of registries.conf says */
+	bool is_mirror;	 /* false: the registry itself, where its name leads */
 };
 
-/* In the order to be asked; the last one is no mirror, but the registry itself. */
+/* In the order in which they are asked; the last one is no mirror, but the registry itself. */
 struct mirrors {
 	struct mirror list[MIRRORS_MAX + 1];
 	size_t count;
 };
 
 /*
- * `hub` is a mirror of Docker Hub that goes before the machine's own ("https://HOST[/PATH]"), or
- * "". A file that cannot be read, and a registry that is blocked, are ERROR_USAGE. Texts live in
- * the arena.
+ * `hub` is a mirror of Docker Hub that is asked before the machine's own ones
+ * ("https://HOST[/PATH]"), or "". ERROR_USAGE: a file that cannot be read, or a registry that is
+ * blocked. Texts live in the arena.
  */
 int mirrors_find(const struct reference *ref, const char *hub, struct arena *arena,
 		 struct mirrors *mirrors, struct error *err);
 
 /*
- * Whether registries.conf says `insecure` of the registry at this address: pushes, lists and logins
- * go there, whatever mirrors it has.
+ * Whether a request may go to that very place, whatever mirrors it has: pushes, lists and logins do. A place
+ * that registries.conf blocks is ERROR_USAGE; *insecure says whether it calls the place insecure. A
+ * reference without a repository stands for the registry as a whole.
  */
-int mirrors_insecure(const char *address, struct arena *arena, bool *insecure, struct error *err);
+int mirrors_admit(const struct reference *ref, struct arena *arena, bool *insecure,
+		  struct error *err);
 
 /*
- * Whether it is among daemon.json's insecure-registries, by "HOST:PORT", "HOST", or a network
- * ("10.0.0.0/8") that its address is in: it may speak plain HTTP. A name is not looked up for that.
+ * Whether the registry is among daemon.json's insecure-registries, by "HOST:PORT", "HOST", or a
+ * network ("10.0.0.0/8") that its address is in: then it may answer in plain HTTP. Names are not
+ * resolved for this.
  */
 int mirrors_docker_insecure(const char *address, struct arena *arena, bool *insecure,
 			    struct error *err);
-
-/* One [[registry]] of a registries.conf. */
-struct registry_entry {
-	struct registry_entry *next; /* read before it */
-	const char *prefix, *location;
-	bool insecure, blocked, by_digest_only;
-	struct {
-		const char *location, *pulls; /* "all", "digest-only" or "tag-only" */
-		bool insecure;
-	} mirrors[MIRRORS_MAX];
-	size_t mirror_count;
-};
-
-/* Adds the file's entries to *list. `path` is for messages: "PATH:LINE: ...". */
-int registries_conf_parse(const char *path, const char *text, struct arena *arena,
-			  struct registry_entry **list, struct error *err);
 
 #endif

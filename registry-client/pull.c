@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A manifest or an index, to be put into the layout when all blobs are there. */
+/* A manifest or an index that is put into the layout when all blobs are there. */
 struct page {
 	struct page *next;
 	struct descriptor descriptor;
@@ -69,7 +69,7 @@ static int want(struct pull *pull, const struct descriptor *descriptor, struct e
 	return 0;
 }
 
-/* The manifest's bytes: out of the layout when they are there, else from the registry. */
+/* The manifest's bytes: from the layout when they are there, else from the registry. */
 static int get_page(struct pull *pull, const struct reference *ref, const struct descriptor *known,
 		    struct page **page, struct error *err)
 {
@@ -163,7 +163,7 @@ static int take_index(struct pull *pull, struct page *page, int depth, struct pa
 	return take_entry(pull, &entry->descriptor, depth, image, err);
 }
 
-/* *image stays the page itself, or becomes that of the platform's image. */
+/* *image stays the page itself, or becomes the page of the platform's image. */
 static int take_page(struct pull *pull, struct page *page, int depth, struct page **image,
 		     struct error *err)
 {
@@ -194,7 +194,7 @@ static struct transfer **list_transfers(struct pull *pull)
 		fetch_init(fetch, pull->registry, pull->verify, pull->ref, pull->scope,
 			   pull->folder, &w->descriptor);
 		fetch->watch = pull->watch;
-		/* the wants are newest first: this is the manifest's order */
+		/* the newest want comes first: this is the manifest's order */
 		pull->fetches[pull->want_count - ++pull->fetch_count] = fetch;
 	}
 	if (!pull->watch)
@@ -230,7 +230,7 @@ static int fetch_all(struct pull *pull, struct error *err)
 	return rc;
 }
 
-/* The config says what a single image is for: looked at before its layers are fetched. */
+/* The config names the platform of a single image: it is checked before layers are fetched. */
 static int pull_check_platform(struct pull *pull, const struct page *image, struct error *err)
 {
 	struct manifest manifest;

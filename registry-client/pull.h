@@ -36,9 +36,9 @@ int registry_pull(struct registry *registry, const struct reference *ref, const 
 		  struct error *err);
 
 /*
- * The same for somebody who works with the blobs while others still come: `started` gets the
- * manifest of the image before its blobs are asked for, `arrived` each of its blobs when it is in
- * the layout (also those that were there before). Blobs come in the order of the manifest then, not
+ * The same for a caller who works with the blobs while others still come. `started` gets the
+ * manifest of the image before its blobs are asked for; `arrived` gets each blob when it is in the
+ * layout, also those that were there before. Blobs come in the order of the manifest then, not
  * large ones first. An error of either ends the pull. Both are called in the calling thread.
  */
 struct pull_watch {

@@ -5,14 +5,44 @@
 #include "core/progress_total.h"
 #include "oci/index.h"
 #include "oci/layout.h"
+#include "registry-client/blob.h"
+#include "registry-client/journal.h"
 #include "registry-client/limits.h"
-#include "registry-client/push_parts.h"
+#include "registry-client/manifest_http.h"
 #include "registry-client/referrers.h"
 #include "registry-client/session.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A manifest or an index that is pushed: the reference's own, or one that an index names. */
+struct page {
+	struct page *next;
+	struct descriptor descriptor;
+	struct reference ref;
+	const char *bytes;
+	struct manifest_request ask;
+	bool is_there;
+};
+
+struct push {
+	struct registry *registry;
+	const struct push_origin *origin;
+	const struct reference *ref;
+	char scope[SCOPE_BYTES];
+	struct page *pages, **last; /* images before the index that names them */
+	size_t page_count;
+	uint64_t page_bytes;
+	struct blob_request **blobs;
+	size_t blob_count, blob_room;
+	size_t settled;	      /* the first so many blobs are there */
+	uint64_t tried_bytes; /* of those that push_forget took out */
+	struct transfer **list;
+	struct journal journal;
+	struct arena arena;
+};
 
 static struct blob_request *new_blob(struct push *push)
 {
@@ -43,7 +73,8 @@ static bool makes(const struct push *push)
 	return push->origin->supply && push->origin->supply->make;
 }
 
-int push_add_blob(struct push *push, const struct descriptor *descriptor, struct error *err)
+/* One of the image's blobs; a digest that is named twice is moved once. */
+static int push_add_blob(struct push *push, const struct descriptor *descriptor, struct error *err)
 {
 	const char *folder = push->origin->folder;
 	struct blob_request *blob;
@@ -56,7 +87,10 @@ int push_add_blob(struct push *push, const struct descriptor *descriptor, struct
 	blob = new_blob(push);
 	blob_request_ask(blob, push->registry, push->ref, folder, push->scope, descriptor);
 	blob->source = push->origin->source;
-	/* Distribution 2.8 answers 201 to a mount of a sha512 blob, and then does not know it. */
+	/*
+	 * Distribution 2.8 answers 201 to a mount of a sha512 blob, but does not have it
+	 * afterwards.
+	 */
 	if (digest_is_like(descriptor->digest, "sha256:"))
 		blob->mount_from = push->origin->mount_from;
 	blob->journal = folder ? &push->journal : NULL;
@@ -145,7 +179,8 @@ static int push_add_page(struct push *push, const struct reference *ref,
 	return 0;
 }
 
-int push_ask(struct push *push, struct error *err)
+/* Asks for all blobs that are not settled, and for the pages, in flight together. */
+static int push_ask(struct push *push, struct error *err)
 {
 	size_t count = 0;
 	int rc;
@@ -167,7 +202,7 @@ int push_ask(struct push *push, struct error *err)
 	return rc;
 }
 
-/* Has those made that neither the registry nor the layout has. */
+/* Has the blobs made that neither the registry nor the layout has. */
 static int make_missing(struct push *push, struct error *err)
 {
 	const struct push_supply *supply = push->origin->supply;
@@ -199,7 +234,8 @@ static int push_larger_first(const void *a, const void *b)
 	return strcmp(x->descriptor.digest, y->descriptor.digest);
 }
 
-int push_send(struct push *push, struct error *err)
+/* Sends those that are not there; then all are settled. */
+static int push_send(struct push *push, struct error *err)
 {
 	size_t count = 0;
 
@@ -222,7 +258,8 @@ int push_send(struct push *push, struct error *err)
 	return 0;
 }
 
-void push_forget(struct push *push)
+/* Takes out the blobs that are not settled. */
+static void push_forget(struct push *push)
 {
 	while (push->blob_count > push->settled) {
 		struct blob_request *blob = push->blobs[--push->blob_count];
@@ -233,8 +270,8 @@ void push_forget(struct push *push)
 }
 
 /*
- * Puts what is not there, images before their index. A manifest with a subject is put in any case:
- * only the answer says who keeps the list of referrers.
+ * Puts what is missing, images before their index. A manifest with a subject is always put: only
+ * the answer says who keeps the list of referrers.
  */
 static int push_put_pages(struct push *push, struct error *err)
 {
@@ -274,8 +311,8 @@ static int push_all(struct push *push, const struct descriptor *manifest,
 	return push_put_pages(push, err);
 }
 
-void push_init(struct push *push, struct registry *registry, const struct push_origin *origin,
-	       const struct reference *ref)
+static void push_init(struct push *push, struct registry *registry,
+		      const struct push_origin *origin, const struct reference *ref)
 {
 	*push = (struct push){
 		.registry = registry, .origin = origin, .ref = ref, .arena = ARENA_INIT};
@@ -288,19 +325,159 @@ void push_init(struct push *push, struct registry *registry, const struct push_o
 	}
 }
 
-void push_open_journal(struct push *push)
+/* Call it once the layout is known, if there is one. */
+static void push_open_journal(struct push *push)
 {
 	if (push->origin->folder)
 		journal_open(&push->journal, push->origin->folder, &push->arena);
 }
 
-void push_release(struct push *push)
+static void push_release(struct push *push)
 {
 	push->settled = 0;
 	push_forget(push);
 	journal_close(&push->journal);
 	arena_release(&push->arena);
 }
+
+/*
+ * --- layers on their way to the registry while those behind them are still packed
+ */
+
+struct waiting {
+	struct waiting *next;
+	struct descriptor blob;
+};
+
+struct push_ahead {
+	struct push push;
+	struct push_origin origin;
+	pthread_t thread;
+	bool is_started;
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t changed;
+	struct waiting *first, **last;
+	bool is_closed;
+};
+
+/* All waiting blobs; NULL at the end. */
+static struct waiting *push_ahead_wait(struct push_ahead *ahead)
+{
+	struct waiting *list;
+
+	pthread_mutex_lock(&ahead->lock);
+	while (!ahead->first && !ahead->is_closed)
+		pthread_cond_wait(&ahead->changed, &ahead->lock);
+	/* what is left at the end is sent with the rest of the image, over all connections */
+	list = ahead->is_closed ? NULL : ahead->first;
+	if (list) {
+		ahead->first = NULL;
+		ahead->last = &ahead->first;
+	}
+	pthread_mutex_unlock(&ahead->lock);
+	return list;
+}
+
+static void push_ahead_release(struct waiting *list)
+{
+	while (list) {
+		struct waiting *next = list->next;
+
+		free(list);
+		list = next;
+	}
+}
+
+/* A failure is not reported: the blobs are tried again with the rest of the image. */
+static int send_all(struct push *push, const struct waiting *list, struct error *err)
+{
+	int rc = 0;
+
+	for (; rc == 0 && list; list = list->next)
+		rc = push_add_blob(push, &list->blob, err);
+	if (rc == 0)
+		rc = push_ask(push, err);
+	if (rc == 0)
+		rc = push_send(push, err);
+	if (rc < 0)
+		push_forget(push);
+	return rc;
+}
+
+static void *push_ahead_work(void *arg)
+{
+	struct push_ahead *ahead = arg;
+	struct error err = {0};
+	struct waiting *list;
+	int rc = 0;
+
+	while (rc == 0 && (list = push_ahead_wait(ahead))) {
+		rc = send_all(&ahead->push, list, &err);
+		push_ahead_release(list);
+	}
+	return NULL;
+}
+
+struct push_ahead *push_ahead_begin(struct registry *registry, const struct reference *ref)
+{
+	struct push_ahead *ahead = xmalloc(sizeof(*ahead));
+
+	memset(ahead, 0, sizeof(*ahead));
+	ahead->last = &ahead->first;
+	pthread_mutex_init(&ahead->lock, NULL);
+	pthread_cond_init(&ahead->changed, NULL);
+	push_init(&ahead->push, registry, &ahead->origin, ref);
+	return ahead;
+}
+
+void push_ahead_blob(void *arg, const char *layout_folder, const struct descriptor *blob)
+{
+	struct push_ahead *ahead = arg;
+	struct waiting *waiting = xmalloc(sizeof(*waiting));
+
+	*waiting = (struct waiting){.blob = *blob};
+	if (!ahead->origin.folder) {
+		ahead->origin.folder = arena_strdup(&ahead->push.arena, layout_folder);
+		push_open_journal(&ahead->push);
+		ahead->is_started =
+			pthread_create(&ahead->thread, NULL, push_ahead_work, ahead) == 0;
+	}
+	pthread_mutex_lock(&ahead->lock);
+	*ahead->last = waiting;
+	ahead->last = &waiting->next;
+	pthread_cond_signal(&ahead->changed);
+	pthread_mutex_unlock(&ahead->lock);
+}
+
+/* Ends the thread of a push that was begun ahead; the caller goes on with the push. */
+static struct push *push_ahead_take(struct push_ahead *ahead)
+{
+	pthread_mutex_lock(&ahead->lock);
+	ahead->is_closed = true;
+	pthread_cond_signal(&ahead->changed);
+	pthread_mutex_unlock(&ahead->lock);
+	if (ahead->is_started)
+		pthread_join(ahead->thread, NULL);
+	ahead->is_started = false;
+	return &ahead->push;
+}
+
+void push_ahead_end(struct push_ahead **place)
+{
+	struct push_ahead *ahead = *place;
+
+	if (!ahead)
+		return;
+	push_ahead_take(ahead);
+	push_ahead_release(ahead->first);
+	push_release(&ahead->push);
+	pthread_cond_destroy(&ahead->changed);
+	pthread_mutex_destroy(&ahead->lock);
+	free(ahead);
+	*place = NULL;
+}
+
+/* --- the whole push */
 
 int push_from(struct registry *registry, const struct push_origin *origin,
 	      const struct descriptor *manifest, const struct reference *ref,

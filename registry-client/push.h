@@ -14,7 +14,7 @@ struct push_report {
 	uint64_t bytes_sent;		/* over all tries */
 	double seconds;
 	char digest[DIGEST_TEXT_BYTES]; /* of the manifest */
-	bool tag_was_there; /* the tag named this very manifest already: nothing was written */
+	bool tag_was_there; /* the tag named this manifest already: nothing was written */
 };
 
 /*
@@ -29,25 +29,25 @@ int registry_push(struct registry *registry, const char *layout_folder,
 		  struct push_report *report, struct error *err);
 
 /*
- * Layers on their way while those behind them are still made: each goes as soon as the layout has
- * it. Then registry_push_supplied sends the rest and the manifest, and its report counts them
- * together; push_ahead_end without it leaves nothing but blobs without a name in the registry.
+ * Sends layers while those behind them are still made: each goes as soon as the layout has it.
+ * registry_push_supplied then sends the rest and the manifest, and its report counts both together.
+ * push_ahead_end without it leaves only blobs without a name in the registry.
  */
 struct push_ahead;
-/* `ref` is borrowed. Never NULL; the caller's, for push_ahead_end. */
+/* `ref` is borrowed. Never NULL; the caller ends it with push_ahead_end. */
 struct push_ahead *push_ahead_begin(struct registry *registry, const struct reference *ref);
 /*
- * From one thread, always with the same layout; does not wait. What fails is tried again by
- * registry_push_supplied, which tells of it. The first argument is the push_ahead.
+ * Call it from one thread, always with the same layout; it does not wait. What fails is tried again
+ * by registry_push_supplied, which reports it. The first argument is the push_ahead.
  */
 void push_ahead_blob(void *ahead, const char *layout_folder, const struct descriptor *blob);
 /* For _cleanup_. */
 void push_ahead_end(struct push_ahead **ahead);
 
 /*
- * registry_push with blobs that are not in the layout yet: for those that the registry lacks, too,
- * make() is called once, when all answers are there, and must put them into the layout. Its error
- * ends the push as it is. `ahead`, or NULL, has sent some.
+ * registry_push with blobs that are not in the layout yet. make() is called once, when all answers
+ * are there, with the blobs that the registry lacks too, and must put them into the layout. Its
+ * error ends the push unchanged. `ahead`, or NULL, has sent some.
  */
 struct push_supply {
 	struct push_ahead *ahead;
@@ -60,5 +60,19 @@ int registry_push_supplied(struct registry *registry, const char *layout_folder,
 			   const struct push_supply *supply, const struct descriptor *manifest,
 			   const struct reference *ref, struct push_report *report,
 			   struct error *err);
+
+/* Where the bytes of a push come from: a layout, or for a copy another registry. */
+struct blob_source;
+struct push_origin {
+	const char *folder;		  /* a layout; or NULL, and */
+	const struct blob_source *source; /* another registry */
+	const struct push_supply *supply; /* makes blobs that the layout lacks, or NULL */
+	const char *mount_from; /* repository of the same registry to mount from, or NULL */
+};
+
+/* registry_push without the "push REPOSITORY: " in its errors. */
+int push_from(struct registry *registry, const struct push_origin *origin,
+	      const struct descriptor *manifest, const struct reference *ref,
+	      struct push_report *report, struct error *err);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "oci/layout.h"
 #include "registry-client/limits.h"
+#include "registry-client/link.h"
 #include "registry-client/manifest_http.h"
 #include "registry-client/push.h"
 #include "registry-client/session.h"
@@ -107,7 +108,7 @@ static int put_list(struct registry *registry, const struct reference *tag, cons
 	return registry_put_manifest(registry, tag, &descriptor, text, err);
 }
 
-/* One change of the list; *done when there was nothing to change. `entry` NULL takes it off. */
+/* Changes the list once; *done when there was nothing to change. `entry` NULL removes the entry. */
 static int change_list(struct registry *registry, const struct reference *tag, const char *digest,
 		       const cJSON *entry, bool *done, struct error *err)
 {

@@ -41,8 +41,8 @@ int referrers_keep_tag(struct registry *registry, const struct reference *ref,
 		       const struct descriptor *manifest, const char *bytes, struct error *err);
 
 /*
- * For a manifest that was deleted: takes it off that list again; an empty list stays. Fine when it
- * has no subject.
+ * For a manifest that was deleted: removes it from that list; an empty list stays. Does nothing
+ * when the manifest has no subject.
  */
 int referrers_drop_tag(struct registry *registry, const struct reference *ref,
 		       const struct descriptor *manifest, const char *bytes, struct error *err);

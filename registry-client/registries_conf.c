@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * As much of TOML as a registries.conf needs: tables, arrays of tables (also inline, as values),
- * and keys with texts and booleans. Other values are passed over. https://toml.io/en/v1.0.0
- */
-#include "registry-client/mirrors.h"
+#include "registry-client/registries_conf.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +38,7 @@ static void skip_comment(struct reader *r)
 		r->p += strcspn(r->p, "\n");
 }
 
-/* Over lines, to what counts. */
+/* Skips blank lines and comments. */
 static void skip_lines(struct reader *r)
 {
 	for (skip_comment(r); *r->p == '\n'; skip_comment(r)) {
@@ -273,7 +269,7 @@ static int read_pair(struct reader *r)
 							 : registries_conf_take(r, key, &value);
 }
 
-/* Each has a prefix and a location in the end, and its mirrors have theirs. */
+/* Makes the entry complete: a prefix and a location for it, and a location for each mirror. */
 static int registries_conf_complete(struct reader *r, struct registry_entry *entry)
 {
 	if (!*entry->prefix)

@@ -37,7 +37,7 @@ static int registry_check_config(const struct registry_config *config, struct er
 	return 0;
 }
 
-/* Docker Hub's registry answers under another name than its images have. */
+/* Docker Hub's registry has another host name than its images. */
 static const char *host_of(const char *address)
 {
 	return strcmp(address, "docker.io") == 0 ? "registry-1.docker.io" : address;
@@ -119,7 +119,7 @@ static enum transfer_next registry_ask(struct transfer *t)
 	return TRANSFER_SEND;
 }
 
-/* Docker's rule: what is on this very machine, or among its insecure-registries, may. */
+/* Docker's rule: a registry on this machine, or among its insecure-registries, may. */
 static bool may_go_plain(const struct transfer *t)
 {
 	return t->registry->may_be_plain && t->x.result == CURLE_SSL_CONNECT_ERROR &&
@@ -151,7 +151,7 @@ static enum transfer_next contact_step(struct transfer *t, struct error *err)
 	return transfer_failed(t, err);
 }
 
-/* What answers at all is worth as many tries as anything else. */
+/* A registry that answers gets as many tries as any other work. */
 static void contact_recover(struct transfer *t)
 {
 	if (t->x.result == CURLE_OK)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * registry.h - one registry that we talk to.
+ * registry.h - one registry that the client talks to.
  *
  * All requests go through one curl_multi loop, which registries may share. Any thread may call: the
  * loop runs in the thread that came first, for all of them. Connections and tokens are kept until
@@ -18,10 +18,10 @@
 
 struct registry_config {
 	const char *address; /* "10.0.0.254:5000", "registry.lab", "[::1]:5000" */
-	const char *ca_path; /* PEM file of the CA to trust, alone; NULL: the system's CAs */
-	struct certs certs;  /* of this machine for it (certs_find), or nothing */
+	const char *ca_path; /* PEM file of the only CA to trust; NULL: the system's CAs */
+	struct certs certs;  /* what certs_find says, or nothing */
 	bool plain_http;     /* no TLS */
-	bool may_be_plain;   /* if it does not speak TLS; loopback addresses may without this */
+	bool may_be_plain;   /* allowed when it does not speak TLS; loopback addresses always are */
 	const char *user;    /* NULL: anonymous */
 	struct secret password;
 	struct secret identity; /* a refresh token for the token service, instead of a password */
@@ -30,8 +30,8 @@ struct registry_config {
 	uint64_t pause_usec;	/* before the second try, doubled each time; 0: half a second */
 	uint64_t split_bytes;	/* a larger blob is pulled in several ranges; 0: 256 MiB */
 	/*
-	 * Another one, whose loop this one joins: connections count together, and blobs that
-	 * several images hold travel once. It must be closed after this one. NULL: a loop of its
+	 * Another registry, whose loop this one joins: connections count together, and a blob that
+	 * several images hold travels once. It must be closed after this one. NULL: a loop of its
 	 * own.
 	 */
 	struct registry *beside;
@@ -54,14 +54,14 @@ void registry_closep(struct registry **registry);
 
 /*
  * Asks GET /v2/ once (OCI distribution-spec 1.1, "Determining Support"): whether a registry
- * answers, over TLS or not, and whether user and password are right when it wants Basic ones.
- * Every operation does so by itself; a command like `doctor` asks alone.
+ * answers, with TLS or without, and whether user and password are right when it wants Basic
+ * authentication. Every operation does this first; call it to do only this.
  */
 int registry_contact(struct registry *registry, struct error *err);
 
 /*
- * The same, and where a token service answers for the registry, it has to give a token, one for no
- * repository, to these credentials, and the registry to take it: as `docker login` does.
+ * The same. Where a token service answers for the registry, it must also give these credentials a
+ * token (for no repository), which the registry must take: as `docker login` does.
  */
 int registry_login(struct registry *registry, struct error *err);
 

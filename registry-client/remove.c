@@ -19,7 +19,7 @@ struct delete_request {
 	bool is_done;
 };
 
-/* The registry does not delete tags: said in three ways by different ones. */
+/* Whether the registry does not delete tags, which registries say in three ways. */
 static bool is_refusal(const struct exchange *x)
 {
 	return x->status == 405 || x->status == 400 || failure_has_code(x, "UNSUPPORTED");
@@ -68,7 +68,7 @@ static int delete_one(struct registry *registry, const struct reference *ref, bo
 	return rc;
 }
 
-/* The other tags of the same manifest, "a, b", at most a screen's worth. */
+/* The other tags of the same manifest, "a, b", cut to a readable length. */
 static int find_others(struct registry *registry, const struct reference *ref, const char *digest,
 		       struct arena *arena, struct str *others, struct error *err)
 {
@@ -92,7 +92,7 @@ static int find_others(struct registry *registry, const struct reference *ref, c
 	return 0;
 }
 
-/* Without the right to delete a tag alone: the manifest, if no other tag would go with it. */
+/* When a tag cannot be deleted by itself: deletes the manifest, if no other tag names it. */
 static int check_others(struct registry *registry, const struct reference *ref, const char *digest,
 			struct arena *arena, struct error *err)
 {
@@ -105,7 +105,7 @@ static int check_others(struct registry *registry, const struct reference *ref, 
 		return 0;
 	return error_set(
 		err, ERROR_FAILED,
-		"registry %s deletes no tag alone, and %s is also tagged %s; say --all-tags if these are to go too",
+		"registry %s deletes no tag by itself, and %s is also tagged %s; use --all-tags to remove these, too",
 		registry->base, digest, others.text);
 }
 

@@ -8,8 +8,8 @@
 #include <time.h>
 
 /*
- * The pause before try number `tries` + 1 (tries from 1): `first_usec`, doubled each time, and a
- * random half of it is taken off, so that many clients do not come back at the same moment.
+ * The pause before try number `tries` + 1 (tries from 1): `first_usec`, doubled each time, less a
+ * random part of up to a half, so that many clients do not come back at the same moment.
  */
 uint64_t retry_pause_usec(uint64_t first_usec, int tries);
 

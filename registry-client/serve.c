@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "core/words.h"
 #include "registry-client/limits.h"
+#include "registry-client/session.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +40,8 @@ const char *serve_host_of(const char *address, struct arena *arena, int *port)
 }
 
 /*
- * Where it listens: on the address that clients use, alone. A name may mean another address on the
- * server itself (Debian's /etc/hosts has 127.0.1.1), so there it listens on all.
+ * The server listens only on the address that clients use. A name may mean another address on the
+ * server itself (Debian's /etc/hosts has 127.0.1.1), so with a name it listens on all.
  */
 static const char *listen_address(const struct serve *serve, struct arena *arena)
 {
@@ -81,7 +82,7 @@ static void add_mirror(cJSON *json, const struct serve *serve)
 	cJSON_AddStringToObject(proxy, "password", secret_reveal(login->password));
 }
 
-/* JSON is YAML too, and its quoting is certain. */
+/* JSON is YAML, too, and its quoting rules are simple. */
 static int serve_write_config(const struct serve *serve, struct arena *arena, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = cJSON_CreateObject();
@@ -163,7 +164,9 @@ int serve_read(const char *folder, struct arena *arena, struct serve *serve, str
 				.user = read_user(folder, arena)};
 	if (!serve->address || !serve->home || !serve->storage)
 		return error_set(err, ERROR_USAGE, "%s is not what 'registry serve' wrote", path);
-	/* One that is missing or damaged is made anew by serve_make: it ended in 1970. */
+	/*
+	 * A missing or damaged certificate counts as expired in 1970: serve_make makes a new one.
+	 */
 	if (certificate_expiry(serve_in(folder, "server.pem", arena), &served->expires, &damaged) <
 	    0)
 		served->expires = 0;
@@ -234,4 +237,13 @@ int serve_make(const struct serve *serve, struct arena *arena, struct served *se
 	    serve_write_config(serve, arena, err) < 0 || write_description(serve, arena, err) < 0)
 		return -1;
 	return serve_read(serve->folder, arena, &made, served, err);
+}
+
+bool serve_mirror_wants_basic(struct registry *upstream)
+{
+	struct error err = {0};
+	bool refused = registry_contact(upstream, &err) < 0 && strstr(err.text, "(HTTP 401)");
+
+	/* Without a user no scheme is chosen; a token service accepts requests without one. */
+	return upstream->auth.scheme == AUTH_BASIC || (refused && !upstream->auth.user);
 }

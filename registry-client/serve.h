@@ -23,10 +23,11 @@ struct serve {
 	const char *folder;	  /* here, absolute */
 	const char *address;	  /* HOST:PORT that clients use; HOST goes into the certificate */
 	bool is_usual;		  /* nobody asked for that address: it may follow the host's */
-	const char *const *names; /* of its host, for the certificate as well; NULL: none */
-	const char *user;	  /* htpasswd's */
-	const char *mirror;	  /* URL of the registry to pull through; NULL: takes pushes */
-	const char *mirror_ca;	  /* PEM file of the CA of that one; NULL: the server's own list */
+	const char *const *names; /* names of its host, also for the certificate; NULL: none */
+	const char *user;	  /* the user in htpasswd */
+	const char
+		*mirror; /* URL of the registry behind a mirror; NULL: no mirror, it takes pushes */
+	const char *mirror_ca; /* PEM file of the CA of that registry; NULL: the system's CAs */
 	struct credentials mirror_login;
 	const char *home;    /* absolute: the folder of the server's files on its own machine */
 	const char *storage; /* absolute: where it keeps the images */
@@ -39,23 +40,29 @@ struct served {
 
 /* The files that the server gets, FOLDER/NAME here and HOME/NAME there; NULL-terminated. */
 extern const char *const serve_files[];
-#define SERVE_MIRROR_CA "upstream.pem" /* the one of them that most do not have */
+#define SERVE_MIRROR_CA "upstream.pem" /* only mirrors with a CA of their own have this one */
 
 #define SERVE_USER_DEFAULT "ringup"
 
 bool serve_exists(const char *folder, struct arena *arena);
 
 /*
- * What cannot be, before anything is made: a malformed address or URL, another user than the one
- * that is there, a registry with images of its own that becomes a mirror. ERROR_USAGE.
+ * Refuses what is impossible before anything is made: a malformed address or URL, another user than
+ * the existing one, a registry with images that would become a mirror. ERROR_USAGE.
  */
 int serve_check(const struct serve *serve, struct arena *arena, struct error *err);
 
-/* Checks, and makes what is missing or no longer fits. The caller keeps others from the folder. */
+/*
+ * Checks, and makes what is missing or no longer fits. The caller keeps other processes from the
+ * folder.
+ */
 int serve_make(const struct serve *serve, struct arena *arena, struct served *served,
 	       struct error *err);
 
-/* What a folder was made for, but `names` and `mirror_login`; ERROR_USAGE when it was not made. */
+/*
+ * Reads what a folder was made for, except `names` and `mirror_login`. ERROR_USAGE: nothing was
+ * made there.
+ */
 int serve_read(const char *folder, struct arena *arena, struct serve *serve, struct served *served,
 	       struct error *err);
 
@@ -63,9 +70,9 @@ int serve_read(const char *folder, struct arena *arena, struct serve *serve, str
 const char *serve_host_of(const char *address, struct arena *arena, int *port);
 
 /*
- * Whether the registry to pull through asks for a password by Basic authentication. Distribution 2
- * cannot give it one: its mirror then has none of the images, and does not say why. Source:
- * github.com/distribution/distribution, issue 3153. No answer is no.
+ * Whether the registry behind a mirror asks for a password by Basic authentication. Distribution 2
+ * cannot send one: its mirror then has none of the images, and does not say why. Source:
+ * github.com/distribution/distribution, issue 3153. False when the registry does not answer.
  */
 struct registry;
 bool serve_mirror_wants_basic(struct registry *upstream);

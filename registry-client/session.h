@@ -17,17 +17,17 @@ struct registry {
 	bool is_loopback, may_be_plain;
 	pthread_mutex_t contact; /* one asks at a time */
 	bool is_known;		 /* registry_contact went well */
-	bool has_let_in;	 /* it answered something that needs no login, or took ours */
+	bool has_let_in; /* it has answered a request without a login, or taken the credentials */
 	int connections;
 	uint64_t split_bytes, pause_usec;
 	struct exchange_settings settings;
 	struct auth auth;
 	struct loop *loop;
-	bool owns_loop;			    /* not another registry's */
+	bool owns_loop;			    /* false: it is another registry's */
 	const char *warnings[WARNINGS_MAX]; /* that were shown */
 	size_t warning_count;
 	int tears;		   /* uploads that were cut */
-	uint64_t chunk_bytes;	   /* what is small enough not to be, or 0 */
+	uint64_t chunk_bytes;	   /* size of a chunk that is not cut, or 0 */
 	bool ignores_ranges;	   /* it answered 200 to a range */
 	uint64_t quiet_until_usec; /* the registry asked for a pause (429 and Retry-After) */
 };

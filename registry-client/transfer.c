@@ -7,11 +7,15 @@
 #include "registry-client/failure.h"
 #include "registry-client/limits.h"
 #include "registry-client/loop.h"
+#include "registry-client/retry.h"
 #include "registry-client/session.h"
-#include "registry-client/transfer_parts.h"
 #include "registry-client/url.h"
+#include "registry-client/warning.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#define TRANSFER_WHY_BYTES 320
 
 /* One call of transfer_run. */
 struct run {
@@ -24,7 +28,7 @@ struct run {
 	struct transfer *fetch; /* the token request under way, or NULL */
 	struct error *err;
 	int rc;
-	uint64_t deadline_usec; /* it failed, and what is left may take so long; 0: it did not */
+	uint64_t deadline_usec; /* it failed: until then it may clean up; 0: it did not fail */
 	bool is_done;
 };
 
@@ -54,12 +58,160 @@ static int with_name(const struct transfer *t, int rc, struct error *err)
 								   : rc;
 }
 
+/*
+ * --- what the answer to a request means, the same for all transfers; the rest is the step's
+ */
+
+/* Reports a long pause, and with -v every pause. */
+static void announce(const struct transfer *t, uint64_t pause_usec)
+{
+	double seconds = (double)pause_usec / 1e6;
+	const struct exchange *x = &t->x;
+	char why[TRANSFER_WHY_BYTES];
+
+	snprintf(why, sizeof(why), "HTTP %ld %s", x->status, x->problem);
+	progress_retry(t->name ? t->name : x->method, t->tries + 1, t->tries_max, seconds, why);
+	log_debug("%s %s: HTTP %ld %s; try %d of %d in %.1f s", x->method, t->registry->base,
+		  x->status, x->problem, t->tries + 1, t->tries_max, seconds);
+	if (pause_usec > LONG_PAUSE_USEC)
+		log_info("registry %s asks for a pause of %.0f s (HTTP %ld)", t->registry->base,
+			 seconds, x->status);
+}
+
+/* After a transient failure: another try after a pause, or the error. */
+static int try_again(struct transfer *t, struct error *err)
+{
+	const char *after = exchange_header(&t->x, "Retry-After");
+	uint64_t pause = 0, asked = 0, now = clock_usec();
+
+	if (++t->tries >= t->tries_max) {
+		failure_set(t->registry, &t->x, err);
+		return t->tries > 1 ? error_advise(err, "tried %d times", t->tries) : -1;
+	}
+	pause = retry_pause_usec(t->registry->pause_usec, t->tries);
+	if (after && retry_after_usec(after, time(NULL), &asked))
+		t->registry->quiet_until_usec = now + asked;
+	announce(t, asked > pause ? asked : pause);
+	t->not_before_usec = now + pause;
+	t->is_second = false;
+	t->redirects = 0;
+	if (t->recover)
+		t->recover(t);
+	t->state = TRANSFER_READY;
+	return 0;
+}
+
+static bool is_redirect(const struct exchange *x)
+{
+	bool reads = strcmp(x->method, "GET") == 0 || strcmp(x->method, "HEAD") == 0;
+
+	if (x->result != CURLE_OK || x->credentials != CREDENTIALS_REGISTRY)
+		return false;
+	if (x->status == 307 || x->status == 308)
+		return true;
+	return reads && (x->status == 301 || x->status == 302 || x->status == 303);
+}
+
+static int follow(struct transfer *t, struct error *err)
+{
+	const char *location = exchange_header(&t->x, "Location");
+	_cleanup_(str_release) struct str url = STR_INIT, plain = STR_INIT;
+
+	if (!location || ++t->redirects > REDIRECTS_MAX) {
+		failure_set(t->registry, &t->x, err);
+		return error_advise(err, location ? "it redirects in circles"
+						  : "it redirects to nowhere");
+	}
+	if (url_join(t->x.url.text, location, &url, err) < 0) {
+		url_for_people(t->x.url.text, &plain);
+		return error_wrap(err, "redirect from %s", plain.text);
+	}
+	str_clear(&t->x.url);
+	str_add(&t->x.url, url.text);
+	t->state = TRANSFER_READY;
+	return 0;
+}
+
+/* Calls the step, which says what comes next; -1: it failed. */
+static int transfer_step(struct transfer *t, struct error *err)
+{
+	enum transfer_next next = t->step(t, err);
+
+	if (next == TRANSFER_AGAIN)
+		return try_again(t, err);
+	if (next == TRANSFER_FAILED)
+		return -1;
+	t->state = next == TRANSFER_SEND   ? TRANSFER_READY
+		   : next == TRANSFER_WAIT ? TRANSFER_WAITING
+					   : TRANSFER_ENDED;
+	t->redirects = t->refusals = 0;
+	t->is_second = false;
+	return 0;
+}
+
+/*
+ * Handles a 401. When the credentials cannot answer it, it may still pass: the registry took them a
+ * moment ago.
+ */
+static int challenged(struct transfer *t, struct error *err)
+{
+	const struct exchange *x = &t->x;
+
+	if (auth_challenged(t->registry, x, t->is_second, err) < 0) {
+		if (t->takes_refusal) {
+			*err = (struct error){0};
+			return transfer_step(t, err);
+		}
+		if (!t->registry->has_let_in || ++t->refusals > REFUSALS_MAX)
+			return -1;
+		*err = (struct error){0};
+		return try_again(t, err);
+	}
+	/* Without a scope a Bearer challenge is all there is to learn. */
+	if (t->registry->auth.scheme == AUTH_BEARER && !x->scope)
+		return transfer_step(t, err);
+	t->is_second = true;
+	t->state = TRANSFER_READY;
+	return 0;
+}
+
+/* A registry that has not answered yet may not speak TLS at all: registry_contact. */
+static bool is_torn_handshake(const struct transfer *t)
+{
+	return (t->registry->is_known || !t->registry->may_be_plain) &&
+	       failure_is_torn_handshake(&t->x);
+}
+
+/* The same after an answer: redirects, challenges and transient failures never reach the step. */
+static int transfer_judge(struct transfer *t, struct error *err)
+{
+	struct exchange *x = &t->x;
+
+	if (x->result == CURLE_OK)
+		warning_show(t->registry, x);
+	if (is_redirect(x))
+		return follow(t, err);
+	if (failure_is_transient(x) || is_torn_handshake(t))
+		return try_again(t, err);
+	if (x->result == CURLE_OK && x->status == 401 && x->credentials == CREDENTIALS_REGISTRY)
+		return challenged(t, err);
+	if (x->result == CURLE_OK && x->status >= 200 && x->status <= 299 &&
+	    x->credentials == CREDENTIALS_REGISTRY)
+		t->registry->has_let_in = true;
+	return transfer_step(t, err);
+}
+
+/* --- the loop's part */
+
 static void transfer_begin(struct run *run, struct transfer *t)
 {
 	_cleanup_(str_release) struct str header = STR_INIT;
 	struct exchange_settings settings = t->registry->settings;
 
-	/* What is the registry's alone: its client certificate, and the way past the proxy. */
+	/*
+	 * What only the registry itself gets: its client certificate, and its exception from the
+	 * proxy.
+	 */
 	if (!url_same_host(t->registry->base, t->x.url.text)) {
 		settings.cert_path = settings.key_path = NULL;
 		settings.no_proxy = false;
@@ -108,7 +260,7 @@ static void end_fetch(struct run *run)
 	run->fetch = NULL;
 }
 
-/* Begins a transfer that may begin now; *wake_usec becomes the next moment to look again. */
+/* Begins a transfer if it may begin now; *wake_usec becomes the next moment to look again. */
 static int begin_ready(struct run *run, struct transfer *t, uint64_t *wake_usec, struct error *err)
 {
 	uint64_t now = clock_usec(), when;
@@ -157,7 +309,7 @@ static int begin_all(struct run *run, uint64_t *wake_usec, struct error *err)
 
 /*
  * Tells the registry to drop an upload session that is still open (OCI distribution-spec 1.1,
- * "Canceling an upload"): it keeps its bytes for days otherwise. Whether it does does not matter.
+ * "Canceling an upload"), whose bytes it would keep for days. The answer does not matter.
  */
 static void abandon(struct run *run, struct transfer *t)
 {
@@ -179,7 +331,7 @@ static void abandon(struct run *run, struct transfer *t)
 		run->ended++;
 }
 
-/* Short, and not to be interrupted: this is the way out. run->err is set. */
+/* Cleans up within a short deadline, without looking at interrupted(). run->err is set. */
 static void transfer_fail(struct run *run)
 {
 	run->rc = -1;
@@ -226,7 +378,7 @@ static bool transfer_collect(struct loop *loop)
 	return any;
 }
 
-/* Lets a run go on, and looks whether it is done. */
+/* Lets a run continue, and finds out whether it is done. */
 static void look_after(struct run *run, uint64_t *wake_usec)
 {
 	bool is_late;
@@ -244,7 +396,7 @@ static void look_after(struct run *run, uint64_t *wake_usec)
 	run->is_done = true;
 }
 
-/* One turn for all runs. The lock is held, but for the wait. */
+/* One turn for all runs. The lock is held, except during the wait. */
 static void turn(struct loop *loop)
 {
 	uint64_t wake = clock_usec() + INTERRUPT_POLL_MSEC * 1000ULL;
@@ -273,7 +425,7 @@ void transfer_wake(struct registry *registry)
 	curl_multi_wakeup(registry->loop->multi);
 }
 
-/* Until this run is done: drives the loop for all, or waits while somebody else does. */
+/* Waits until this run is done: drives the loop for all, or waits while another thread does. */
 static void await(struct loop *loop, struct run *run)
 {
 	while (!run->is_done) {

@@ -36,16 +36,16 @@ enum transfer_state { TRANSFER_READY, TRANSFER_RUNNING, TRANSFER_WAITING, TRANSF
 
 struct transfer {
 	/*
-	 * Called first with x.method NULL, then after every answer that is neither transient nor a
-	 * redirect nor a challenge; x.result may be other than CURLE_OK. After TRANSFER_WAIT it is
-	 * called at each turn of the loop, which transfer_wake makes come at once.
+	 * Called first with x.method NULL, then after every answer that is not transient, no
+	 * redirect and no challenge; x.result may be other than CURLE_OK. After TRANSFER_WAIT it is
+	 * called at each turn of the loop; transfer_wake makes one come at once.
 	 */
 	enum transfer_next (*step)(struct transfer *transfer, struct error *err);
 	/* Prepares what to send after a transient failure; NULL: the same request again. */
 	void (*recover)(struct transfer *transfer);
 	struct registry *registry; /* that the request goes to; a step may change it */
 	struct exchange x;
-	/* A 401 that has no answer goes to the step instead of ending the run. */
+	/* A 401 that credentials cannot answer goes to the step instead of ending the run. */
 	bool takes_refusal;
 	const char *name; /* put before its errors: "blob sha256:1f3a"; or NULL */
 	int tries_max;
@@ -67,7 +67,8 @@ void transfer_release(struct transfer *transfer);
 
 /*
  * Runs all of them to their end, in the order of the list; begins none while the loop has `width`
- * or more requests in flight. The loop is `registry`'s, also for others that transfers talk to.
+ * or more requests in flight. It is the loop of `registry`, also for other registries that
+ * transfers talk to.
  */
 int transfer_run(struct registry *registry, struct transfer *const *list, size_t count,
 		 size_t width, struct error *err);

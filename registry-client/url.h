@@ -26,12 +26,12 @@ void url_add_query(struct str *url, const char *name, const char *value);
 /* Whether scheme, host and port are the same (default ports count as written). */
 bool url_same_origin(const char *a, const char *b);
 
-/* Whether the host alone is the same. */
+/* Whether the hosts are the same, whatever the ports. */
 bool url_same_host(const char *a, const char *b);
 
 /*
  * Whether a NO_PROXY list names the URL's host together with its port, as Docker and Podman read
- * it: "HOST:PORT" is that host and all below it. What it names without a port is libcurl's to see.
+ * it: "HOST:PORT" is that host and all below it. Entries without a port are left to libcurl.
  */
 bool url_is_excepted(const char *url, const char *no_proxy);
 

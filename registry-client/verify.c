@@ -20,7 +20,10 @@ struct verify {
 	pthread_t threads[VERIFY_THREADS_MAX];
 };
 
-/* A file with something to hash that no other thread is at; the one that lags most. */
+/*
+ * The file that lags most among those that have something to hash and that no other thread works
+ * on.
+ */
 static struct verify_file *verify_choose(const struct verify *verify)
 {
 	struct verify_file *best = NULL;
@@ -39,7 +42,7 @@ static struct verify_file *verify_choose(const struct verify *verify)
 	return best;
 }
 
-/* Hashes up to `end`; outside of the lock: only this thread touches the digest. */
+/* Hashes up to `end`, outside of the lock: only this thread touches the digest. */
 static int verify_hash(struct verify_file *file, uint64_t from, uint64_t end, char *buffer)
 {
 	while (from < end) {

@@ -35,13 +35,16 @@ void verify_stop(struct verify *verify);
 void verify_begin(struct verify *verify, struct verify_file *file, int fd, uint64_t size_bytes,
 		  const char *like);
 
-/* There are so many bytes from the start without a gap. */
+/* Says that so many bytes from the start are there without a gap. */
 void verify_grown(struct verify *verify, struct verify_file *file, uint64_t ready_bytes);
 
 /* Whether all bytes are hashed: file->text holds the digest, or os_errno is set. */
 bool verify_is_finished(struct verify *verify, struct verify_file *file);
 
-/* Takes it off the list, waiting while a thread is at it. Fine when it was never begun. */
+/*
+ * Takes it off the list, and waits while a thread works on it. Does nothing when it was never
+ * begun.
+ */
 void verify_end(struct verify *verify, struct verify_file *file);
 
 #endif

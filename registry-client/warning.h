@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * warning.h - what a registry wants people to know.
+ * warning.h - messages of a registry for people.
  *
  * Source: OCI distribution-spec 1.1, "Warnings": Warning: 299 - "TEXT", to be shown and not to be
  * acted upon.
@@ -16,8 +16,8 @@ struct registry;
 struct exchange;
 
 /*
- * The text of one header value, without what a terminal could take for more than text, cut where it
- * is too long. False: it is not of this form, and is passed over.
+ * The text of one header value, without characters that a terminal could interpret, cut where it is
+ * too long. False: it has not this form, and is skipped.
  */
 bool warning_text(const char *value, char text[static REGISTRY_TEXT_MAX]);
 

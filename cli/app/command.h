@@ -8,19 +8,9 @@
 #ifndef CLI_APP_COMMAND_H
 #define CLI_APP_COMMAND_H
 
-#include "core/arena.h"
-#include "core/error.h"
+#include "cli/app/context.h"
 #include "core/opt.h"
 #include "core/str.h"
-
-struct context {
-	const char *cluster_path; /* -f, default cluster.yaml */
-	bool cluster_named;	  /* -f was given: the file must be there */
-	bool json;
-	int timeout_s, jobs; /* 0: defaults */
-	const char *catalog; /* --catalog, or NULL */
-	struct arena *arena;
-};
 
 struct command {
 	const char *name;

@@ -1,303 +1,262 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/app/move_parts.h"
-#include "cli/app/place_rootfs.h"
+#include "cli/app/move.h"
 
 #include "core/clock.h"
-#include "core/json.h"
 #include "core/log.h"
+#include "core/pool.h"
+#include "core/progress_event.h"
 #include "core/str.h"
-#include "oci/index.h"
-#include "oci/layout.h"
-#include "registry-client/copy.h"
-#include "registry-client/manifest.h"
-#include "registry-client/mirrors.h"
-#include "registry-client/pull.h"
 
 #include <string.h>
 
-struct connection {
-	struct connection *next;
-	const struct remote_options *options;
-	bool plain_http;
-	const char *address;
-	struct registry *registry;
+/* A move waits for its registry most of the time, and all of them share one set of connections. */
+#define MOVES_AT_ONCE 8
+
+/* One image on its way. */
+struct move {
+	struct place from, to;
+	struct moved moved;
+	struct error err;
+	bool is_done;
+	struct arena arena; /* its thread's */
 };
 
-void crew_release(struct crew *crew)
+struct moves {
+	struct context *ctx;
+	const struct move_options *options;
+	struct crew *crew;
+	struct move *list;
+	size_t count;
+	bool are_several; /* by the way they were written: one source to a prefix counts */
+};
+
+static const char *place_text(const struct place *place, struct arena *arena)
 {
-	for (; crew->connections; crew->connections = crew->connections->next)
-		registry_close(crew->connections->registry);
-	pthread_mutex_destroy(&crew->opening);
-	pthread_mutex_destroy(&crew->packing);
+	if (place->kind == PLACE_REGISTRY)
+		return reference_text(&place->ref, arena);
+	if (place->kind == PLACE_LAYOUT && place->name)
+		return arena_printf(arena, "oci:%s:%s", place->path, place->name);
+	return place->text;
 }
 
-static int open_locked(struct mover *mover, const struct remote_options *options, bool plain_http,
-		       const char *address, struct registry **registry, struct error *err)
+/* PREFIX/ and the image's own name, or its own name in the layout. */
+static int set_target(struct move *move, const char *where, bool is_prefix, struct arena *arena,
+		      struct error *err)
 {
-	struct remote_options remote = *options;
-	struct crew *crew = mover->crew;
-	struct connection *c;
+	const char *name;
 
-	for (c = crew->connections; c; c = c->next) {
-		remote.beside = c->registry;
-		if (c->options == options && c->plain_http == plain_http &&
-		    strcmp(c->address, address) == 0) {
-			*registry = c->registry;
-			return 0;
+	if (place_own_name(&move->from, arena, &name, err) < 0)
+		return -1;
+	if (is_prefix)
+		return place_parse(arena_printf(arena, "%s%s", where, name), arena, &move->to, err);
+	if (place_parse(where, arena, &move->to, err) < 0)
+		return -1;
+	if (move->to.kind != PLACE_LAYOUT || move->to.name)
+		return error_set(
+			err, ERROR_USAGE,
+			"'%s' is a place for one image; several go to HOST/PREFIX/ or oci:DIR",
+			where);
+	move->to.name = name;
+	return 0;
+}
+
+static int check_targets(const struct moves *moves, struct arena *arena, struct error *err)
+{
+	for (size_t i = 0; i < moves->count; i++)
+		for (size_t k = 0; k < i; k++) {
+			const char *text = place_text(&moves->list[i].to, arena);
+
+			if (strcmp(text, place_text(&moves->list[k].to, arena)) == 0)
+				return error_set(
+					err, ERROR_USAGE,
+					"%s and %s would both become %s; move one of them by itself, under another name",
+					moves->list[k].from.text, moves->list[i].from.text, text);
+		}
+	return 0;
+}
+
+static int plan(const char *const *words,
+		int (*check)(const struct place *from, const struct place *to, struct error *err),
+		struct arena *arena, struct moves *moves, struct error *err)
+{
+	const char *where;
+	size_t count = 0;
+	bool is_prefix;
+
+	while (words[count])
+		count++;
+	where = words[--count];
+	is_prefix = ends_with(where, "/") && !strchr(where, '@') && !starts_with(where, "oci:") &&
+		    !starts_with(where, "docker-") && !starts_with(where, "rootfs:");
+	*moves = (struct moves){.list = ARENA_ARRAY(arena, count + 1, struct move),
+				.count = count,
+				.are_several = is_prefix || count > 1};
+	for (size_t i = 0; i < count; i++) {
+		struct move *move = &moves->list[i];
+
+		if (place_parse(words[i], arena, &move->from, err) < 0)
+			return -1;
+		if (moves->are_several ? set_target(move, where, is_prefix, arena, err) < 0
+				       : place_parse(where, arena, &move->to, err) < 0)
+			return -1;
+		if (check && check(&move->from, &move->to, err) < 0)
+			return -1;
+	}
+	return check_targets(moves, arena, err);
+}
+
+static void move_print_line(const struct move *move, struct arena *arena)
+{
+	const struct moved *moved = &move->moved;
+	char bytes[32];
+
+	if (move->is_done)
+		printf("%s %s: %zu of %zu blobs, %s in %.1f s\n", place_text(&move->to, arena),
+		       moved->digest, moved->blobs_moved, moved->blobs_total,
+		       format_bytes(bytes, moved->bytes_moved), moved->seconds);
+}
+
+static void add_move(cJSON *json, const struct move *move, struct arena *arena)
+{
+	const struct moved *moved = &move->moved;
+	cJSON *blobs;
+
+	cJSON_AddStringToObject(json, "source", place_text(&move->from, arena));
+	cJSON_AddStringToObject(json, "target", place_text(&move->to, arena));
+	if (!move->is_done) {
+		cJSON_AddStringToObject(json, "error", move->err.text);
+		return;
+	}
+	cJSON_AddStringToObject(json, "digest", moved->digest);
+	blobs = cJSON_AddObjectToObject(json, "blobs");
+	cJSON_AddNumberToObject(blobs, "total", (double)moved->blobs_total);
+	cJSON_AddNumberToObject(blobs, "moved", (double)moved->blobs_moved);
+	cJSON_AddNumberToObject(blobs, "mounted", (double)moved->blobs_mounted);
+	cJSON_AddNumberToObject(json, "bytes", (double)moved->bytes_moved);
+	cJSON_AddNumberToObject(json, "bytes_resumed", (double)moved->bytes_resumed);
+	cJSON_AddNumberToObject(json, "seconds", moved->seconds);
+}
+
+static void move_print_json(const struct moves *moves, const struct progress_total *total,
+			    struct arena *arena)
+{
+	_cleanup_(json_free) cJSON *json = json_document();
+	cJSON *list = NULL, *sums;
+
+	if (moves->are_several)
+		list = cJSON_AddArrayToObject(json, "images");
+	for (size_t i = 0; i < moves->count; i++) {
+		cJSON *image = list ? cJSON_CreateObject() : json;
+
+		add_move(image, &moves->list[i], arena);
+		if (list)
+			cJSON_AddItemToArray(list, image);
+	}
+	sums = cJSON_AddObjectToObject(json, "totals");
+	for (enum progress_count i = 0; i < PROGRESS_COUNTS; i++)
+		cJSON_AddNumberToObject(sums, progress_count_name(i), (double)total->counts[i]);
+	cJSON_AddNumberToObject(sums, "bytes_per_second", total->bytes_per_s);
+	cJSON_AddNumberToObject(sums, "seconds", total->seconds);
+	json_print(stdout, json);
+}
+
+/* Standard output is the archive itself. */
+static bool is_on_stdout(const struct moves *moves)
+{
+	return moves->list[0].to.kind == PLACE_ARCHIVE && strcmp(moves->list[0].to.path, "-") == 0;
+}
+
+static void move_own(void *arg, size_t index)
+{
+	struct moves *moves = arg;
+	struct move *move = &moves->list[index];
+	struct mover mover = {*moves->ctx, moves->options, moves->crew};
+
+	mover.ctx.arena = &move->arena;
+	move->is_done = interrupt_check(&move->err) == 0 &&
+			mover_move(&mover, &move->from, &move->to, &move->moved, &move->err) == 0;
+	if (!moves->are_several || move->err.kind == ERROR_INTERRUPTED)
+		return;
+	if (!move->is_done)
+		log_error(arena_printf(&move->arena, "%s: %s", move->from.text, move->err.text));
+	else if (!moves->ctx->json)
+		move_print_line(move, &move->arena);
+}
+
+/* Runs all side by side. *failed: how many failed. The error of a single image becomes `err`. */
+static int run_all(struct moves *moves, size_t *failed, struct error *err)
+{
+	pool_each(moves->count, MOVES_AT_ONCE, move_own, moves);
+	*failed = 0;
+	for (size_t i = 0; i < moves->count; i++) {
+		const struct move *move = &moves->list[i];
+
+		*failed += !move->is_done;
+		if (!moves->are_several || move->err.kind == ERROR_INTERRUPTED) {
+			*err = move->err;
+			return move->is_done ? 0 : -1;
 		}
 	}
-	remote.plain_http |= plain_http;
-	if (remote_open(&mover->ctx, &remote, address, registry, err) < 0)
-		return -1;
-	c = ARENA_NEW(crew->arena, struct connection);
-	*c = (struct connection){crew->connections, options, plain_http,
-				 arena_strdup(crew->arena, address), *registry};
-	crew->connections = c;
 	return 0;
 }
 
-static int open_registry(struct mover *mover, const struct remote_options *options, bool plain_http,
-			 const char *address, struct registry **registry, struct error *err)
+static int run_and_print(struct moves *moves, struct error *err)
 {
+	struct arena *arena = moves->ctx->arena;
+	struct progress_total total;
+	bool prints = !is_on_stdout(moves);
+	size_t failed;
 	int rc;
 
-	pthread_mutex_lock(&mover->crew->opening);
-	rc = open_locked(mover, options, plain_http, address, registry, err);
-	pthread_mutex_unlock(&mover->crew->opening);
-	return rc;
+	progress_total_begin();
+	rc = run_all(moves, &failed, err);
+	progress_total_end(&total);
+	if (rc < 0)
+		return -1;
+	if (moves->ctx->json && prints)
+		move_print_json(moves, &total, arena);
+	else if (!moves->are_several && prints)
+		move_print_line(&moves->list[0], arena);
+	return failed ? error_set(err, ERROR_FAILED,
+				  "%zu of %zu images failed, the others are there", failed,
+				  moves->count)
+		      : 0;
 }
 
-int mover_registry(struct mover *mover, const struct remote_options *options, const char *address,
-		   struct registry **registry, struct error *err)
+/* Reads cluster.yaml, before there are threads that ask for it, when a registry is among the places. */
+static int move_read_cluster(const struct moves *moves, struct error *err)
 {
-	return open_registry(mover, options, false, address, registry, err);
+	const struct cluster *ignored;
+
+	for (size_t i = 0; i < moves->count; i++)
+		if (moves->list[i].from.kind == PLACE_REGISTRY ||
+		    moves->list[i].to.kind == PLACE_REGISTRY)
+			return context_cluster_or_defaults(moves->ctx, &ignored, err);
+	return 0;
 }
 
-void moved_take(struct moved *moved, const struct push_report *report, struct arena *arena)
+int move_images(struct context *ctx, const struct move_options *options, const char *const *words,
+		int (*check)(const struct place *from, const struct place *to, struct error *err),
+		struct error *err)
 {
-	moved->digest = arena_strdup(arena, report->digest);
-	moved->blobs_total = report->blobs_total;
-	moved->blobs_moved = report->blobs_sent;
-	moved->blobs_mounted = report->blobs_mounted;
-	moved->bytes_moved = report->bytes_sent;
-}
-
-int move_read(struct mover *mover, const struct place *from, const struct layer_watch *watch,
-	      struct place_image *image, struct error *err)
-{
+	_cleanup_(crew_release) struct crew crew;
+	struct moves moves;
 	int rc;
 
-	pthread_mutex_lock(&mover->crew->packing);
-	rc = place_read(from, watch, mover->ctx.arena, image, err);
-	pthread_mutex_unlock(&mover->crew->packing);
-	return rc;
-}
-
-/* A single image, which its config says what it is for. */
-static int move_check_platform(const char *platform, const struct place_image *image,
-			       struct arena *arena, struct error *err)
-{
-	struct manifest manifest;
-	const char *bytes;
-
-	if (layout_read(image->layout, &image->manifest, MANIFEST_BYTES_MAX, arena, &bytes, err) <
-		    0 ||
-	    manifest_parse(bytes, image->manifest.size_bytes, "the manifest", arena, &manifest,
-			   err) < 0 ||
-	    layout_read(image->layout, &manifest.config, MANIFEST_BYTES_MAX, arena, &bytes, err) <
-		    0)
+	crew_init(&crew, ctx->arena);
+	if (options->all && options->platform)
+		return error_set(err, ERROR_USAGE, "--all and --platform exclude each other");
+	if (plan(words, check, ctx->arena, &moves, err) < 0)
 		return -1;
-	return platform_check_config(platform, bytes, manifest.config.size_bytes, err);
-}
-
-int move_choose(const struct move_options *options, bool is_needed, struct place_image *image,
-		struct arena *arena, struct error *err)
-{
-	const struct index_entry *entry;
-	struct index index;
-	const char *bytes;
-
-	if (options->platform && platform_check(options->platform, err) < 0)
+	moves.ctx = ctx;
+	moves.options = options;
+	moves.crew = &crew;
+	if (move_read_cluster(&moves, err) < 0)
 		return -1;
-	if (options->platform && !media_is_index(image->manifest.media_type))
-		return move_check_platform(options->platform, image, arena, err);
-	if (!media_is_index(image->manifest.media_type) || options->all ||
-	    (!options->platform && !is_needed))
-		return 0;
-	if (layout_read(image->layout, &image->manifest, MANIFEST_BYTES_MAX, arena, &bytes, err) <
-		    0 ||
-	    index_parse(bytes, image->manifest.size_bytes, image->layout, arena, &index, err) < 0 ||
-	    index_choose(&index, options->platform, image->layout, &entry, err) < 0)
-		return -1;
-	image->manifest = entry->descriptor;
-	return 0;
-}
-
-/* An archive or the daemon shows the image under the name that it was pulled by. */
-static void name_target(struct context *ctx, const struct place *from, struct place *to)
-{
-	struct reference plain = from->ref;
-
-	plain.digest = NULL;
-	if (to->kind == PLACE_ARCHIVE && !to->name && (from->ref.tag || !from->ref.digest))
-		to->name = reference_text(&plain, ctx->arena);
-}
-
-/* Where the image may be had: mirrors first, the registry itself last. */
-static int find_mirrors(struct mover *mover, const struct place *from, struct mirrors *mirrors,
-			struct error *err)
-{
-	struct cluster cluster;
-
-	return remote_cluster(&mover->ctx, &cluster, err) < 0
-		       ? -1
-		       : mirrors_find(&from->ref, cluster.mirrors.docker, mover->ctx.arena, mirrors,
-				      err);
-}
-
-static int pull_from(struct mover *mover, const struct mirror *from, const struct place *to,
-		     struct place_image *image, struct pull_report *report, struct error *err)
-{
-	const struct move_options *options = mover->options;
-	const char *platform = options->all ? PLATFORM_ALL : options->platform;
-	_cleanup_(unpacker_close) struct unpacker *unpacker = NULL;
-	const struct reference *ref = &from->ref;
-	struct registry *registry;
-	struct pull_watch watch;
-
-	if (open_registry(mover, &options->from, from->plain_http, ref->registry, &registry, err) <
-	    0)
-		return -1;
-	if (to->kind != PLACE_ROOTFS)
-		return registry_pull(registry, ref, image->layout, platform, report,
-				     &image->manifest, err);
-	if (unpacker_start(to, image->layout, &unpacker, err) < 0)
-		return -1;
-	watch = unpacker_watch(unpacker);
-	return unpacker_finish(unpacker,
-			       registry_pull_watched(registry, ref, image->layout, platform, &watch,
-						     report, &image->manifest, err) == 0,
-			       err);
-}
-
-static int pull_any(struct mover *mover, const struct place *from, const struct place *to,
-		    struct place_image *image, struct pull_report *report, struct error *err)
-{
-	struct mirrors mirrors;
-
-	if (find_mirrors(mover, from, &mirrors, err) < 0)
-		return -1;
-	for (size_t i = 0; i < mirrors.count; i++) {
-		if (pull_from(mover, &mirrors.list[i], to, image, report, err) == 0)
-			return 0;
-		if (!remote_asks_next(&mirrors, i, err))
-			break;
-	}
-	return -1;
-}
-
-static int move_pull(struct mover *mover, const struct place *from, const struct place *to,
-		     struct moved *moved, struct error *err)
-{
-	_cleanup_(place_close) struct place_image image = {0};
-	struct arena *arena = mover->ctx.arena;
-	struct place target = *to;
-	struct pull_report report = {0};
-
-	name_target(&mover->ctx, from, &target);
-	if (place_prepare(&target, arena, &image, err) < 0)
-		return -1;
-	if (pull_any(mover, from, &target, &image, &report, err) < 0) {
-		if (report.bytes_received + report.bytes_resumed)
-			place_keep(&image); /* what came need not come again */
-		return -1;
-	}
-	if (to->kind != PLACE_ROOTFS && place_write(&target, &image, arena, err) < 0)
-		return -1;
-	moved->digest = arena_strdup(arena, image.manifest.digest);
-	moved->blobs_total = report.blobs_total;
-	moved->blobs_moved = report.blobs_received;
-	moved->bytes_moved = report.bytes_received;
-	moved->bytes_resumed = report.bytes_resumed;
-	return 0;
-}
-
-/* The first place that answers with the image's manifest. */
-static int choose_source(struct mover *mover, const struct place *from, struct registry **registry,
-			 struct reference *ref, struct error *err)
-{
-	struct mirrors mirrors;
-	struct descriptor manifest;
-	const char *bytes;
-
-	if (find_mirrors(mover, from, &mirrors, err) < 0)
-		return -1;
-	for (size_t i = 0; i < mirrors.count; i++) {
-		const struct mirror *mirror = &mirrors.list[i];
-
-		*ref = mirror->ref;
-		if (open_registry(mover, &mover->options->from, mirror->plain_http, ref->registry,
-				  registry, err) == 0 &&
-		    (mirrors.count == 1 || registry_get_manifest(*registry, ref, mover->ctx.arena,
-								 &manifest, &bytes, err) == 0))
-			return 0;
-		if (!remote_asks_next(&mirrors, i, err))
-			break;
-	}
-	return -1;
-}
-
-static int move_copy(struct mover *mover, const struct place *from, const struct place *to,
-		     struct moved *moved, struct error *err)
-{
-	const struct move_options *options = mover->options;
-	struct registry *source, *target;
-	struct push_report report;
-	struct reference ref;
-
-	if (choose_source(mover, from, &source, &ref, err) < 0 ||
-	    mover_registry(mover, &options->to, to->ref.registry, &target, err) < 0 ||
-	    registry_copy(source, &ref, target, &to->ref,
-			  options->all ? PLATFORM_ALL : options->platform, &report, err) < 0)
-		return -1;
-	moved_take(moved, &report, mover->ctx.arena);
-	return 0;
-}
-
-/* Between places on this machine. */
-static int convert(struct mover *mover, const struct place *from, const struct place *to,
-		   struct moved *moved, struct error *err)
-{
-	_cleanup_(place_close) struct place_image image = {0};
-	struct arena *arena = mover->ctx.arena;
-	struct place target = *to;
-
-	if (move_read(mover, from, NULL, &image, err) < 0 ||
-	    move_choose(mover->options, to->kind != PLACE_LAYOUT, &image, arena, err) < 0)
-		return -1;
-	if (!target.name)
-		target.name = from->name;
-	if (to->kind == PLACE_LAYOUT &&
-	    layout_copy(image.layout, to->path, &image.manifest, err) < 0)
-		return -1;
-	moved->digest = arena_strdup(arena, image.manifest.digest);
-	return place_write(&target, &image, arena, err);
-}
-
-int move_one(struct mover *mover, const struct place *from, const struct place *to,
-	     struct moved *moved, struct error *err)
-{
-	uint64_t start = clock_usec();
-	int rc;
-
-	*moved = (struct moved){.digest = ""};
-	if (from->kind == PLACE_REGISTRY)
-		rc = to->kind == PLACE_REGISTRY ? move_copy(mover, from, to, moved, err)
-						: move_pull(mover, from, to, moved, err);
-	else if (to->kind == PLACE_REGISTRY)
-		rc = move_push(mover, from, to, moved, err);
-	else
-		rc = convert(mover, from, to, moved, err);
-	moved->seconds = clock_seconds_since(start);
+	if (ctx->json)
+		progress_events();
+	rc = run_and_print(&moves, err);
+	for (size_t i = 0; i < moves.count; i++)
+		arena_release(&moves.list[i].arena);
 	return rc;
 }

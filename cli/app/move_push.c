@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From this machine to a registry: an archive's layers are packed only when somebody needs them. */
-#include "cli/app/move_parts.h"
+#include "cli/app/move_push.h"
 
 #include "cli/app/place_docker.h"
 #include "core/file.h"
@@ -43,7 +42,7 @@ static int pack_missing(void *arg, const struct descriptor *const *blobs, size_t
 	return same ? 0
 		    : error_set(
 			      err, ERROR_FAILED,
-			      "a layer of %s is packed otherwise than before; run the same command again",
+			      "a layer of %s was packed into other bytes than before; run the same command again",
 			      recalled->options->label);
 }
 
@@ -105,7 +104,7 @@ static int push_recalled(struct mover *mover, struct registry *registry, const s
 	return 0;
 }
 
-/* The layers of a daemon's image can only be had all together: here, none must be missing. */
+/* A daemon gives its image's layers only all together, so none may be missing here. */
 static int none_is_made(void *arg, const struct descriptor *const *blobs, size_t count,
 			struct error *err)
 {
@@ -157,8 +156,8 @@ static int push_as_packed(struct mover *mover, struct registry *registry, const 
 	const struct push_supply supply = {.ahead = ahead};
 	bool all_are_wanted = from->kind != PLACE_ARCHIVE || !from->name;
 
-	if (move_read(mover, from, all_are_wanted ? &watch : NULL, &image, err) < 0 ||
-	    move_choose(mover->options, false, &image, mover->ctx.arena, err) < 0)
+	if (mover_read(mover, from, all_are_wanted ? &watch : NULL, &image, err) < 0 ||
+	    mover_choose(mover->options, false, &image, mover->ctx.arena, err) < 0)
 		return -1;
 	return push_image(mover, registry, &image, &supply, to, moved, err);
 }
@@ -169,8 +168,7 @@ int move_push(struct mover *mover, const struct place *from, const struct place 
 	struct registry *registry;
 	bool done = false;
 
-	if (mover_registry(mover, &mover->options->to, to->ref.registry, &registry, err) < 0 ||
-	    registry_contact(registry, err) < 0)
+	if (mover_target(mover, to, &registry, err) < 0 || registry_contact(registry, err) < 0)
 		return -1;
 	if (from->kind == PLACE_ARCHIVE &&
 	    push_recalled(mover, registry, from, to, moved, &done, err) < 0)

@@ -15,7 +15,7 @@ struct unpacker {
 	struct arena arena;
 	const char *layout;
 	pthread_t thread;
-	bool is_running; /* the thread is to be joined */
+	bool is_running; /* the thread has to be joined */
 
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;

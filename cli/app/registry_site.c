@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/registry_site.h"
 
-#include "cli/app/remote.h"
+#include "cli/app/registry_access.h"
 #include "registry-client/helper.h"
 #include "core/file.h"
 #include "core/str.h"
@@ -107,12 +107,15 @@ static void registry_site_place(struct registry_site *site)
 static int registry_site_find(struct context *ctx, const struct registry_options *o,
 			      struct registry_site *site, const char **address, struct error *err)
 {
+	const struct cluster *cluster;
 	const struct engine *engine;
 	int port;
 
 	*site = (struct registry_site){.ctx = ctx, .lock = -1};
-	if (remote_cluster(ctx, &site->cluster, err) < 0 ||
-	    (o->on && find_host(site, o->on, err) < 0) ||
+	if (context_cluster_or_defaults(ctx, &cluster, err) < 0)
+		return -1;
+	site->cluster = *cluster;
+	if ((o->on && find_host(site, o->on, err) < 0) ||
 	    asked_address(site, o, address, &port, err) < 0)
 		return -1;
 	engine = engine_find(site->cluster.container.engine);
@@ -186,17 +189,17 @@ int site_check_mirror(struct registry_site *site, const struct registry_found *f
 {
 	_cleanup_(registry_closep) struct registry *registry = NULL;
 	const struct serve *own = &site->own;
-	const struct remote_options remote = {.ca = own->mirror_ca,
-					      .plain_http = own->mirror &&
-							    starts_with(own->mirror, "http:")};
-	const char *address = upstream(site);
+	const struct access_options options = {.ca = own->mirror_ca,
+					       .plain_http = own->mirror &&
+							     starts_with(own->mirror, "http:"),
+					       .credentials = &own->mirror_login};
+	const struct reference ref = {.registry = upstream(site)};
 	bool is_old = strcmp(way, "container") == 0 ? strcmp(site->host.image, REGISTRY_IMAGE) == 0
 						    : !strstr(found->version, "/v3");
 
-	if (!address || !is_old)
+	if (!ref.registry || !is_old)
 		return 0;
-	if (remote_open_as(site->ctx, &site->cluster, &remote, address, &own->mirror_login,
-			   &registry, err) < 0)
+	if (access_open(site->ctx, &options, &ref, &registry, err) < 0)
 		return -1;
 	if (!serve_mirror_wants_basic(registry))
 		return 0;
@@ -256,14 +259,15 @@ void site_close(struct registry_site *site)
 
 int site_contact(struct registry_site *site, struct registry **registry, struct error *err)
 {
-	const struct remote_options remote = {.ca = site->served.ca_path};
 	struct credentials credentials = {.user = site->own.user};
+	const struct access_options options = {.ca = site->served.ca_path,
+					       .credentials = &credentials};
+	const struct reference ref = {.registry = site->own.address};
 	struct context *ctx = site->ctx;
 	char *password;
 
 	if (file_read(site->served.password_path, KIB, ctx->arena, &password, NULL, err) < 0)
 		return -1;
 	credentials.password.hidden = password;
-	return remote_open_as(ctx, &site->cluster, &remote, site->own.address, &credentials,
-			      registry, err);
+	return access_open(ctx, &options, &ref, registry, err);
 }

@@ -26,7 +26,7 @@ struct registry_site {
 	struct registry_host host;
 	struct registry_host
 		before;	  /* where it was, when site_plan changes that; name NULL: nowhere */
-	struct serve own; /* what it was made for; with site_plan what it is to be */
+	struct serve own; /* what it was made for; with site_plan what it shall become */
 	struct served served;
 	bool is_there; /* it was made before */
 	int lock;      /* on the folder; -1: none */

@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Spec -> image, with base images from registries. */
-#include "cli/app/stages.h"
+#include "cli/app/stage_build.h"
 
-#include "cli/app/remote.h"
+#include "builder/recipe/recipe.h"
+#include "cli/app/registry_access.h"
+#include "cli/app/stage_plan.h"
+#include "core/log.h"
 #include "registry-client/manifest.h"
-#include "registry-client/mirrors.h"
 #include "registry-client/pull.h"
 
 #include <string.h>
+
+int stage_recipe(struct stages *s, struct error *err)
+{
+	s->spec = ARENA_NEW(s->arena, struct spec);
+	if (recipe_render(&s->cluster, &s->plan, &s->catalog, s->arena, s->spec, err) < 0)
+		return -1;
+	if (*s->spec->unpinned)
+		log_warn("%s: not pinned: %s; 'ringup resolve --pin' asks for their versions",
+			 stage_lock_path(s), s->spec->unpinned);
+	return 0;
+}
 
 /* Docker's names are short: "centos:7" is library/centos of Docker Hub. */
 static const char *stage_build_full_name(struct stages *s, const char *image)
@@ -25,16 +37,21 @@ static const char *stage_build_full_name(struct stages *s, const char *image)
 
 /* One thing that is asked of a registry about an image. */
 struct request {
-	const char *layout; /* NULL: its digest alone is wanted */
+	struct stages *stages;
+	const char *layout; /* to pull it into; NULL: only its digest is wanted */
 	struct descriptor *manifest;
 };
 
-static int stage_build_ask(struct registry *registry, const struct reference *ref,
-			   const struct request *request, struct error *err)
+static int stage_build_ask(void *arg, const struct mirror *place, struct error *err)
 {
+	_cleanup_(registry_closep) struct registry *registry = NULL;
+	const struct request *request = arg;
+	const struct reference *ref = &place->ref;
 	struct pull_report report;
 	bool found;
 
+	if (access_open_place(request->stages->ctx, NULL, place, &registry, err) < 0)
+		return -1;
 	if (request->layout)
 		return registry_pull(registry, ref, request->layout, NULL, &report,
 				     request->manifest, err);
@@ -45,45 +62,26 @@ static int stage_build_ask(struct registry *registry, const struct reference *re
 				 ref->repository, reference_target(ref));
 }
 
-static int ask_mirror(struct stages *s, const struct mirror *from, const struct request *request,
-		      struct error *err)
+static int stage_build_read(struct stages *s, const char *image, struct request *request,
+			    struct error *err)
 {
-	_cleanup_(registry_closep) struct registry *registry = NULL;
-	const struct remote_options options = {.plain_http = from->plain_http};
-
-	if (remote_open(s->ctx, &options, from->ref.registry, &registry, err) < 0)
-		return -1;
-	return stage_build_ask(registry, &from->ref, request, err);
-}
-
-static int ask_mirrors(struct stages *s, const char *image, const struct request *request,
-		       struct error *err)
-{
-	struct mirrors mirrors;
 	struct reference ref;
 
-	if (reference_parse(stage_build_full_name(s, image), s->arena, &ref, err) < 0 ||
-	    mirrors_find(&ref, s->cluster.mirrors.docker, s->arena, &mirrors, err) < 0)
+	if (reference_parse(stage_build_full_name(s, image), s->arena, &ref, err) < 0)
 		return -1;
-	for (size_t i = 0; i < mirrors.count; i++) {
-		if (ask_mirror(s, &mirrors.list[i], request, err) == 0)
-			return 0;
-		if (!remote_asks_next(&mirrors, i, err))
-			break;
-	}
-	return -1;
+	return access_read(s->ctx, &ref, stage_build_ask, request, err);
 }
 
 static int stage_build_fetch(void *arg, const char *image, const char *layout,
 			     struct descriptor *manifest, struct error *err)
 {
-	return ask_mirrors(arg, image, &(struct request){layout, manifest}, err);
+	return stage_build_read(arg, image, &(struct request){arg, layout, manifest}, err);
 }
 
 int stage_digest(struct stages *s, const char *image, struct descriptor *manifest,
 		 struct error *err)
 {
-	return ask_mirrors(s, image, &(struct request){NULL, manifest}, err);
+	return stage_build_read(s, image, &(struct request){s, NULL, manifest}, err);
 }
 
 void stage_build_options(struct stages *s, struct build_options *options)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Plan -> plan with what archives and registries have today. */
-#include "cli/app/stages.h"
+#include "cli/app/stage_pin.h"
 
 #include "builder/recipe/pinning.h"
 #include "builder/recipe/recipe.h"
 #include "cli/app/place_rootfs.h"
+#include "cli/app/stage_build.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The stack of a command: from ringup.lock, or resolved. */
-#include "cli/app/stages.h"
+#include "cli/app/stage_plan.h"
 
 #include "core/file.h"
 #include "core/log.h"

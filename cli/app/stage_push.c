@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Image -> registry: compressed once, and only what the registry lacks is sent. */
-#include "cli/app/stages.h"
+#include "cli/app/stage_push.h"
 
 #include "builder/evidence/attest.h"
+#include "cli/app/stage_build.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -10,6 +10,26 @@
 #include "registry-client/manifest.h"
 #include "registry-client/push.h"
 #include "registry-client/referrers.h"
+
+int stage_reference(struct stages *s, struct error *err)
+{
+	const struct cluster_registry *r = &s->cluster.registry;
+
+	if (!*r->address)
+		return error_set(
+			err, ERROR_USAGE,
+			"%s: 'registry.address' is missing: hosts pull the image from a registry; write registry: {address: \"HOST:PORT\"}",
+			s->cluster.path);
+	return reference_parse(arena_printf(s->arena, "%s/%s/%s:%s", r->address, r->namespace,
+					    s->cluster.image.name, spec_tag(s->spec, s->arena)),
+			       s->arena, &s->reference, err);
+}
+
+int stage_registry(struct stages *s, const struct access_options *options,
+		   struct registry **registry, struct error *err)
+{
+	return access_open(s->ctx, options, &s->reference, registry, err);
+}
 
 int stage_find_image(struct stages *s, struct registry *registry, bool *found, struct error *err)
 {
@@ -86,4 +106,21 @@ int stage_push(struct stages *s, struct registry *registry, const struct image *
 	s->reference.digest = arena_strdup(s->arena, manifest.digest);
 	/* the registry has it all: a copy made for it would only take space */
 	return folder_remove(cluster_state_path(&s->cluster, "image", s->arena), err);
+}
+
+int stage_provide(struct stages *s, const struct access_options *options, bool *is_new,
+		  struct error *err)
+{
+	_cleanup_(registry_closep) struct registry *registry = NULL;
+	struct image image;
+	bool found = false;
+
+	if (stage_recipe(s, err) < 0 || stage_reference(s, err) < 0 ||
+	    stage_registry(s, options, &registry, err) < 0 ||
+	    stage_find_image(s, registry, &found, err) < 0)
+		return -1;
+	*is_new = !found;
+	if (found)
+		return 0;
+	return stage_build(s, NULL, &image, err) < 0 ? -1 : stage_push(s, registry, &image, err);
 }

@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/stages.h"
 
-#include "core/clock.h"
 #include "core/file.h"
-#include "core/log.h"
-#include "deployer/probe.h"
-#include "registry-client/helper.h"
-#include "builder/recipe/recipe.h"
 
-#include <stdlib.h>
-#include <string.h>
+static int stages_begin(struct stages *s, struct context *ctx, const struct cluster *cluster)
+{
+	*s = (struct stages){.ctx = ctx, .arena = ctx->arena, .cluster = *cluster};
+	return 0;
+}
 
 int stage_cluster(struct stages *s, struct context *ctx, struct error *err)
 {
-	*s = (struct stages){.ctx = ctx, .arena = ctx->arena};
-	return cluster_load(ctx->cluster_path, s->arena, &s->cluster, err);
+	const struct cluster *cluster;
+
+	return context_cluster(ctx, &cluster, err) < 0 ? -1 : stages_begin(s, ctx, cluster);
+}
+
+int stage_cluster_or_defaults(struct stages *s, struct context *ctx, struct error *err)
+{
+	const struct cluster *cluster;
+
+	return context_cluster_or_defaults(ctx, &cluster, err) < 0 ? -1
+								   : stages_begin(s, ctx, cluster);
 }
 
 int stage_hold(struct stages *s, int *lock, struct error *err)
@@ -24,155 +31,7 @@ int stage_hold(struct stages *s, int *lock, struct error *err)
 	return file_lock(cluster_state_path(&s->cluster, "lock", s->arena), lock, err);
 }
 
-void stage_print_lines(FILE *out, const char *host, const char *text)
-{
-	while (text && *text) {
-		int length = (int)strcspn(text, "\n");
-
-		fprintf(out, "%s: %.*s\n", host, length, text);
-		text += length + (text[length] == '\n');
-	}
-}
-
-int stage_recipe(struct stages *s, struct error *err)
-{
-	s->spec = ARENA_NEW(s->arena, struct spec);
-	if (recipe_render(&s->cluster, &s->plan, &s->catalog, s->arena, s->spec, err) < 0)
-		return -1;
-	if (*s->spec->unpinned)
-		log_warn("%s: not pinned: %s; 'ringup resolve --pin' asks for their versions",
-			 stage_lock_path(s), s->spec->unpinned);
-	return 0;
-}
-
-int stage_probe(struct stages *s, struct error *err)
-{
-	struct fleet_options options = {.timeout_s = s->ctx->timeout_s, .jobs = s->ctx->jobs};
-	_cleanup_(json_free) cJSON *json = NULL;
-
-	if (fleet_init(&s->cluster, &options, s->arena, &s->fleet, err) < 0)
-		return -1;
-	if (folder_make(cluster_state_path(&s->cluster, "", s->arena), 0700, err) < 0)
-		return -1;
-	fleet_probe(&s->fleet);
-	json = fleet_facts_json(&s->fleet);
-	return json_write(cluster_state_path(&s->cluster, "facts.json", s->arena), json, 0600, err);
-}
-
-int stage_facts(struct stages *s, const char *path, struct error *err)
-{
-	_cleanup_(json_free) cJSON *json = NULL;
-	const cJSON *item;
-
-	if (json_read(path, &json, err) < 0) {
-		err->kind = ERROR_USAGE;
-		return -1;
-	}
-	if (!cJSON_IsArray(json_member(json, "hosts")))
-		return error_set(
-			err, ERROR_USAGE,
-			"%s holds no facts: it has no list of 'hosts'; 'ringup probe -o FILE' writes one",
-			path);
-	s->fleet.members =
-		ARENA_ARRAY(s->arena, (size_t)cJSON_GetArraySize(json_member(json, "hosts")) + 1,
-			    struct member);
-	cJSON_ArrayForEach (item, json_member(json, "hosts")) {
-		if (facts_from_json(item, s->arena, &s->fleet.members[s->fleet.count++].facts,
-				    err) < 0)
-			return error_wrap(err, "%s", path);
-	}
-	return 0;
-}
-
-/* The cluster of the named hosts alone, so that the others are neither touched nor counted. */
-static int keep_hosts(struct stages *s, const char *const *names, struct error *err)
-{
-	struct host *kept = ARENA_ARRAY(s->arena, s->cluster.host_count, struct host);
-	size_t count = 0;
-
-	for (; *names; names++) {
-		const struct host *host = cluster_host(&s->cluster, *names);
-
-		if (!host)
-			return error_set(err, ERROR_USAGE, "there is no host '%s' in %s", *names,
-					 s->cluster.path);
-		if (count < s->cluster.host_count)
-			kept[count++] = *host;
-	}
-	s->cluster.hosts = kept;
-	s->cluster.host_count = count;
-	return 0;
-}
-
-int stage_select(struct stages *s, const char *const *hosts, struct error *err)
-{
-	struct fleet_options options = {.timeout_s = s->ctx->timeout_s, .jobs = s->ctx->jobs};
-
-	if (*hosts && keep_hosts(s, hosts, err) < 0)
-		return -1;
-	return fleet_init(&s->cluster, &options, s->arena, &s->fleet, err);
-}
-
-int stage_reference(struct stages *s, struct error *err)
-{
-	const struct cluster_registry *r = &s->cluster.registry;
-
-	if (!*r->address)
-		return error_set(
-			err, ERROR_USAGE,
-			"%s: 'registry.address' is missing: hosts pull the image from a registry; write registry: {address: \"HOST:PORT\"}",
-			s->cluster.path);
-	return reference_parse(arena_printf(s->arena, "%s/%s/%s:%s", r->address, r->namespace,
-					    s->cluster.image.name, spec_tag(s->spec, s->arena)),
-			       s->arena, &s->reference, err);
-}
-
-int stage_registry(struct stages *s, struct registry **registry, struct error *err)
-{
-	const struct cluster_registry *r = &s->cluster.registry;
-	struct credentials credentials;
-	struct registry_config config = {
-		.address = r->address,
-		.ca_path = *r->ca ? cluster_path(&s->cluster, r->ca, s->arena) : NULL,
-		.plain_http = r->insecure,
-	};
-
-	if (registry_credentials(&s->cluster, r->address, s->arena, &credentials, err) < 0)
-		return -1;
-	config.user = credentials.user;
-	config.password = credentials.password;
-	config.identity = credentials.identity;
-	return registry_open(&config, registry, err);
-}
-
 const char *stage_cache_folder(struct stages *s)
 {
 	return path_cache_folder(s->arena);
-}
-
-int stage_bringup(struct stages *s, struct bringup *bringup, struct error *err)
-{
-	const struct cluster_registry *r = &s->cluster.registry;
-	const char *programs;
-	char *ca = NULL;
-
-	*bringup = (struct bringup){.accelerator = s->plan.accelerator, .registry = r->address};
-	if (*r->ca && file_read(cluster_path(&s->cluster, r->ca, s->arena), MIB, s->arena, &ca,
-				NULL, err) < 0)
-		return error_wrap(err, "registry.ca");
-	bringup->registry_ca = ca;
-	if (s->reference.digest)
-		bringup->image = reference_text(&s->reference, s->arena);
-	if (registry_credentials(&s->cluster, r->address, s->arena, &bringup->credentials, err) <
-		    0 ||
-	    keys_load(&s->fleet, s->arena, &bringup->keys, err) < 0)
-		return -1;
-	if (s->fleet.members[0].engine->has_containers)
-		return 0;
-	programs = path_program_folder(s->arena);
-	if (!file_exists(arena_printf(s->arena, "%s/allreduce", programs)))
-		return error_set(err, ERROR_FAILED, "the worker %s/allreduce is missing; run make",
-				 programs);
-	bringup->worker_folder = programs;
-	return 0;
 }

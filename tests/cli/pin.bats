@@ -163,3 +163,11 @@ pin() {
 	grep -q 'versions of packages' ../err
 	diff before ringup.lock
 }
+
+@test "without a cluster file: the archives are asked all the same" {
+	rm cluster.yaml
+	printf '[[registry]]\nlocation = "docker.io"\nblocked = true\n' >registries.conf
+	CONTAINERS_REGISTRIES_CONF=$PWD/registries.conf apart ringup resolve --pin openmpi==4.1.6 os==rockylinux9
+	says 2 'versions of packages' 'registries.conf blocks docker.io'
+	[ ! -e ringup.lock ]
+}

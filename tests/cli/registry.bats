@@ -472,7 +472,7 @@ s.serve_forever()' >port 3>&- 4>&- &
 	apart ringup push docker-archive:a.tar docker-archive:b.tar "$A/clash/"
 	says 2 'docker-archive:a.tar and docker-archive:b.tar would both become' 'clash/alpha:1'
 	apart ringup push docker-archive:a.tar "oci:$F/image:1" "$A/clash/"
-	says 2 'has a tag alone, and no name'
+	says 2 'has only a tag, and no name'
 	apart ringup push docker-archive:a.tar docker-archive:- "$A/clash/"
 	says 2 'docker-archive:- is a pipe'
 	apart ringup push docker-archive:a.tar docker-archive:b.tar "$A/clash/one:1"

@@ -175,6 +175,16 @@ insecure_registry() {
 		ringup -q push oci:image:1 "$U/lab/x:1"
 		ringup -q pull "$U/lab/x:1" "oci:pulled-${entry%%/*}" || return 1
 	done
+	# a CA that is named means TLS: on the command line, and in cluster.yaml
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=a test CA" -keyout ca.key -out ca.pem 2>/dev/null
+	! ringup -q ls --ca ca.pem "$U/lab/x" 2>err && grep -F "does not speak TLS" err
+	printf '%s\n' 'hosts: [a]' 'stack: []' 'image: {base: scratch, files: [{from: ca.pem, to: /ca}]}' \
+		'registry: {address: "10.99.7.1:5000"}' >cluster.yaml
+	ringup -q push | grep ' pushed$'
+	sed -i 's/registry: {/&ca: ca.pem, /' cluster.yaml
+	! ringup -q push 2>err && grep -F "does not speak TLS" err
+	! ringup -q ls "$U/lab/x" 2>err && grep -F "does not speak TLS" err
+	rm cluster.yaml
 	# the daemon's alone: as if it were not there
 	chmod 000 /etc/docker/daemon.json
 	! setpriv --bounding-set -dac_override,-dac_read_search --inh-caps -dac_override,-dac_read_search \

@@ -107,30 +107,77 @@ static void test_rows(void **state)
 static void test_insecure(void **state)
 {
 	static const struct {
-		const char *address;
+		const char *address, *repository;
 		bool insecure;
 	} cases[] = {
 		/* a host without a port stands for all of its ports, as Podman reads it */
-		{"plain.io", true},	  {"plain.io:5000", true},  {"nvcr.io", false},
-		{"10.0.0.9:5000", false}, {"a.example.com", false}, {"docker.io", false},
-		{"moved.io", false},
+		{"plain.io", NULL, true},
+		{"plain.io", "a/b", true},
+		{"plain.io:5000", NULL, true},
+		{"plain.io:5000", "a", true},
+		{"nvcr.io", NULL, false},
+		{"10.0.0.9:5000", NULL, false},
+		{"a.example.com", NULL, false},
+		{"docker.io", NULL, false},
+		{"moved.io", NULL, false},
+		{"moved.io", "a", false},
+		/* some repositories of a registry, and the same host under another path */
+		{"some.io", NULL, false},
+		{"some.io", "open/a", true},
+		{"some.io", "opened/a", false},
+		{"some.io", "old/a", true},
 	};
 	struct scratch *s = *state;
 	const char *path = arena_printf(&s->arena, "%s/registries.conf", s->folder);
 	const char *text = arena_printf(&s->arena,
 					"[[registry]]\nprefix=\"moved.io\"\nlocation=\"x.io\"\n"
-					"insecure=true\n%s",
+					"insecure=true\n"
+					"[[registry]]\nlocation=\"some.io/open\"\n"
+					"insecure=true\n"
+					"[[registry]]\nprefix=\"some.io/old\"\n"
+					"location=\"some.io/new\"\ninsecure=true\n%s",
 					conf);
 	struct error err = {0};
 
 	assert_int_equal(file_write(path, text, strlen(text), 0600, &err), 0);
 	setenv("CONTAINERS_REGISTRIES_CONF", path, 1);
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const struct reference ref = {cases[i].address, cases[i].repository, NULL, NULL};
 		bool insecure;
 
-		assert_fine(mirrors_insecure(cases[i].address, &s->arena, &insecure, &err));
+		assert_fine(mirrors_admit(&ref, &s->arena, &insecure, &err));
 		if (insecure != cases[i].insecure)
 			fail_msg("%s", cases[i].address);
+	}
+}
+
+static void test_blocked(void **state)
+{
+	static const char text[] = "[[registry]]\nlocation=\"no.io\"\nblocked=true\n"
+				   "[[registry]]\nlocation=\"half.io/no\"\nblocked=true\n";
+	static const struct {
+		struct reference ref;
+		bool blocked;
+	} cases[] = {
+		{{"no.io", NULL, NULL, NULL}, true},	 {{"no.io", "a", "1", NULL}, true},
+		{{"half.io", NULL, NULL, NULL}, false},	 {{"half.io", "yes", NULL, NULL}, false},
+		{{"half.io", "no/a", NULL, NULL}, true},
+	};
+	struct scratch *s = *state;
+	const char *path = arena_printf(&s->arena, "%s/registries.conf", s->folder);
+	struct error err = {0};
+
+	assert_int_equal(file_write(path, text, sizeof(text) - 1, 0600, &err), 0);
+	setenv("CONTAINERS_REGISTRIES_CONF", path, 1);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		bool insecure;
+		int rc = mirrors_admit(&cases[i].ref, &s->arena, &insecure, &err);
+
+		if (rc != (cases[i].blocked ? -1 : 0))
+			fail_msg("%s/%s", cases[i].ref.registry, cases[i].ref.repository);
+		if (rc < 0)
+			assert_int_equal(err.kind, ERROR_USAGE);
+		err = (struct error){0};
 	}
 }
 
@@ -230,6 +277,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_rows, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_insecure, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_blocked, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_inline, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_bad, scratch_setup, scratch_teardown),
 	};

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/app/registry_access.h"
+
+#include "core/log.h"
+#include "registry-client/certs.h"
+#include "registry-client/helper.h"
+
+#include <string.h>
+
+static const struct access_options no_options;
+
+/* What the command line and cluster.yaml say of it. */
+static int access_ask_person(struct context *ctx, const struct access_options *options,
+			     const struct mirror *place, struct registry_config *config,
+			     struct error *err)
+{
+	const struct cluster_registry *own;
+	const struct cluster *cluster;
+
+	config->ca_path = options->ca;
+	config->plain_http = options->plain_http || (place->is_mirror && place->plain_http);
+	if (config->ca_path || config->plain_http)
+		return 0;
+	if (context_cluster_or_defaults(ctx, &cluster, err) < 0)
+		return -1;
+	own = &cluster->registry;
+	if (strcmp(own->address, config->address) != 0)
+		return 0;
+	config->plain_http = own->insecure;
+	if (*own->ca)
+		config->ca_path = cluster_path(cluster, own->ca, ctx->arena);
+	return 0;
+}
+
+/* What registries.conf and daemon.json say; a CA that is named goes before them. */
+static int access_ask_machine(struct context *ctx, const struct mirror *place,
+			      struct registry_config *config, struct error *err)
+{
+	bool insecure;
+
+	if (mirrors_admit(&place->ref, ctx->arena, &insecure, err) < 0)
+		return -1;
+	if (config->ca_path || config->plain_http)
+		return 0;
+	config->plain_http = insecure || place->plain_http;
+	return mirrors_docker_insecure(config->address, ctx->arena, &config->may_be_plain, err);
+}
+
+/* Everything but what it takes to log in, which may start a program. */
+static int access_settle(struct context *ctx, const struct access_options *options,
+			 const struct mirror *place, struct registry_config *config,
+			 struct error *err)
+{
+	*config = (struct registry_config){.address = place->ref.registry,
+					   .timeout_s = ctx->timeout_s};
+	return access_ask_person(ctx, options, place, config, err) < 0
+		       ? -1
+		       : access_ask_machine(ctx, place, config, err);
+}
+
+static int access_connect(struct context *ctx, const struct access_options *options,
+			  struct registry_config *config, struct registry **registry,
+			  struct error *err)
+{
+	const struct cluster *cluster;
+	struct credentials on_file;
+	const struct credentials *credentials = options->credentials;
+
+	if (certs_find(config->address, ctx->arena, &config->certs, err) < 0)
+		return -1;
+	if (!credentials) {
+		if (context_cluster_or_defaults(ctx, &cluster, err) < 0 ||
+		    registry_credentials(cluster, config->address, ctx->arena, &on_file, err) < 0)
+			return -1;
+		credentials = &on_file;
+	}
+	config->user = credentials->user;
+	config->password = credentials->password;
+	config->identity = credentials->identity;
+	return registry_open(config, registry, err);
+}
+
+int access_open_place(struct context *ctx, const struct access_options *options,
+		      const struct mirror *place, struct registry **registry, struct error *err)
+{
+	struct registry_config config;
+
+	*registry = NULL;
+	if (!options)
+		options = &no_options;
+	return access_settle(ctx, options, place, &config, err) < 0
+		       ? -1
+		       : access_connect(ctx, options, &config, registry, err);
+}
+
+int access_open(struct context *ctx, const struct access_options *options,
+		const struct reference *ref, struct registry **registry, struct error *err)
+{
+	return access_open_place(ctx, options, &(struct mirror){.ref = *ref}, registry, err);
+}
+
+/* Whether to ask the next place; warns of why this one did not do. */
+static bool access_asks_next(const struct mirrors *mirrors, size_t index, struct error *err)
+{
+	if (err->kind == ERROR_INTERRUPTED || index + 1 >= mirrors->count)
+		return false;
+	log_warn("mirror %s: %s; trying %s", mirrors->list[index].ref.registry, err->text,
+		 mirrors->list[index + 1].ref.registry);
+	*err = (struct error){0};
+	return true;
+}
+
+int access_read(struct context *ctx, const struct reference *ref,
+		int (*ask)(void *arg, const struct mirror *place, struct error *err), void *arg,
+		struct error *err)
+{
+	const struct cluster *cluster;
+	struct mirrors mirrors;
+
+	if (context_cluster_or_defaults(ctx, &cluster, err) < 0 ||
+	    mirrors_find(ref, cluster->mirrors.docker, ctx->arena, &mirrors, err) < 0)
+		return -1;
+	for (size_t i = 0; i < mirrors.count; i++) {
+		if (ask(arg, &mirrors.list[i], err) == 0)
+			return 0;
+		if (!access_asks_next(&mirrors, i, err))
+			break;
+	}
+	return -1;
+}
+
+/* --- several at once ------------------------------------------------------------------------- */
+
+struct access_connection {
+	struct access_connection *next; /* opened before it */
+	const struct access_options *options;
+	bool plain_http;
+	const char *address;
+	struct registry *registry;
+};
+
+void access_pool_init(struct access_pool *pool, struct arena *arena)
+{
+	*pool = (struct access_pool){.arena = arena};
+	pthread_mutex_init(&pool->lock, NULL);
+}
+
+void access_pool_release(struct access_pool *pool)
+{
+	for (; pool->newest; pool->newest = pool->newest->next)
+		registry_close(pool->newest->registry);
+	pthread_mutex_destroy(&pool->lock);
+}
+
+static int access_pool_open_locked(struct access_pool *pool, struct context *ctx,
+				   const struct access_options *options,
+				   struct registry_config *config, struct registry **registry,
+				   struct error *err)
+{
+	struct access_connection *c;
+
+	for (c = pool->newest; c; c = c->next) {
+		config->beside = c->registry; /* in the end the oldest, which is closed last */
+		if (c->options == options && c->plain_http == config->plain_http &&
+		    strcmp(c->address, config->address) == 0) {
+			*registry = c->registry;
+			return 0;
+		}
+	}
+	if (access_connect(ctx, options, config, registry, err) < 0)
+		return -1;
+	c = ARENA_NEW(pool->arena, struct access_connection);
+	*c = (struct access_connection){pool->newest, options, config->plain_http,
+					arena_strdup(pool->arena, config->address), *registry};
+	pool->newest = c;
+	return 0;
+}
+
+int access_pool_open(struct access_pool *pool, struct context *ctx,
+		     const struct access_options *options, const struct mirror *place,
+		     struct registry **registry, struct error *err)
+{
+	struct registry_config config;
+	int rc;
+
+	if (access_settle(ctx, options, place, &config, err) < 0)
+		return -1;
+	pthread_mutex_lock(&pool->lock);
+	rc = access_pool_open_locked(pool, ctx, options, &config, registry, err);
+	pthread_mutex_unlock(&pool->lock);
+	return rc;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* stage_plan.h - the stack of a command: from ringup.lock, or resolved. */
+#ifndef CLI_APP_STAGE_PLAN_H
+#define CLI_APP_STAGE_PLAN_H
+
+#include "cli/app/stages.h"
+
+/* Loads the catalog; a cluster file is not needed for it. */
+int stage_catalog(struct stages *stages, struct error *err);
+
+/*
+ * Resolves the requests (NULL: the cluster file's own) with the facts of the fleet, if it is
+ * probed.
+ */
+int stage_resolve(struct stages *stages, const char *const *requests, struct error *err);
+
+/* The same for every stack, as resolve_all gives them. */
+int stage_resolve_all(struct stages *stages, const char *const *requests, size_t limit,
+		      bool (*each)(const struct plan *plan, void *arg), void *arg,
+		      struct error *err);
+
+/*
+ * The plan of the cluster file's stack: that of ringup.lock, which nothing but `resolve` moves, or
+ * where there is none a resolved one. A lock that was made for another stack is ERROR_USAGE, one
+ * that does not fit the hosts ERROR_UNSATISFIED.
+ */
+int stage_plan(struct stages *stages, struct error *err);
+
+/* ringup.lock beside the cluster file, or where it would be. */
+const char *stage_lock_path(struct stages *stages);
+
+/* Writes ringup.lock beside the cluster file, if it differs. */
+int stage_lock(struct stages *stages, struct error *err);
+
+#endif

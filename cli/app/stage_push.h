@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stage_push.h - image -> reference in the cluster's registry: the image is compressed once, and only
+ * what the registry lacks is sent.
+ */
+#ifndef CLI_APP_STAGE_PUSH_H
+#define CLI_APP_STAGE_PUSH_H
+
+#include "builder/build.h"
+#include "cli/app/registry_access.h"
+#include "cli/app/stages.h"
+
+/* The name under which the registry keeps the image of this spec; no traffic. */
+int stage_reference(struct stages *stages, struct error *err);
+
+/* Opens the registry of that name; `options` may be NULL (access_open). */
+int stage_registry(struct stages *stages, const struct access_options *options,
+		   struct registry **registry, struct error *err);
+
+/* Whether the registry holds the image of this spec; sets the reference's digest then. */
+int stage_find_image(struct stages *stages, struct registry *registry, bool *found,
+		     struct error *err);
+
+/* Exports, compresses and pushes it; sets the reference's digest. */
+int stage_push(struct stages *stages, struct registry *registry, const struct image *image,
+	       struct error *err);
+
+/*
+ * Both: stage_recipe, then the image in the registry, found there or built and pushed (*is_new). What
+ * `up` and `push` do with the cluster's own image.
+ */
+int stage_provide(struct stages *stages, const struct access_options *options, bool *is_new,
+		  struct error *err);
+
+#endif
