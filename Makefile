@@ -16,7 +16,9 @@ MODULES := lib builder registry-client deployer cli
 SRCS := $(sort $(shell find $(MODULES) -name '*.c'))
 OBJS := $(SRCS:%.c=$(O)/%.o)
 LIB_OBJS := $(filter-out $(O)/cli/%,$(OBJS))
-WORKER_OBJS := $(patsubst %.c,$(O)/%.o,$(wildcard images/worker/*.c))
+MPI_PLUGIN := images/worker/backend/mpi/plugin.c
+WORKER_SRCS := $(filter-out $(MPI_PLUGIN),$(sort $(shell find images/worker -name '*.c')))
+WORKER_OBJS := $(WORKER_SRCS:%.c=$(O)/%.o)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(O)/tests/%,$(sort $(wildcard tests/unit/*/test_*.c)))
 LISTS := $(O)/gen/cmd.list $(O)/gen/engine.list $(O)/gen/launcher.list $(O)/gen/backend.list
 
@@ -27,7 +29,7 @@ SANFLAGS := $(if $(SAN),-fsanitize=address -fsanitize=undefined -fno-omit-frame-
 CFLAGS ?= -O2 -g
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) $(SANFLAGS) -pthread -I. -Ilib -I$(O)/gen \
 	$(if $(SAN),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong
-WORKER_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARN) -O3 -g $(SANFLAGS) -pthread
+WORKER_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARN) -O3 -g $(SANFLAGS) -pthread -Iimages/worker
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS = $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 LDFLAGS_ALL = $(SANFLAGS) -pthread -Wl,-z,relro,-z,now
@@ -56,9 +58,9 @@ $(O)/allreduce: $(WORKER_OBJS)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldl -lm
 
-$(O)/allreduce-mpi.so: images/worker/mpi/plugin.c $(wildcard images/worker/*.h images/worker/mpi/*.h) $(O)/flags
+$(O)/allreduce-mpi.so: $(MPI_PLUGIN) $(MPI_PLUGIN:.c=.h) $(O)/flags
 	@echo "  MPICC $@"
-	$(Q)OMPI_CC=$(CC) $(MPICC) $(WORKER_CFLAGS) -fPIC -shared -Iimages/worker -o $@ $<
+	$(Q)OMPI_CC=$(CC) $(MPICC) $(WORKER_CFLAGS) -fPIC -shared -o $@ $<
 
 $(O)/images/worker/%.o: images/worker/%.c $(O)/flags
 	@mkdir -p $(@D)
@@ -87,6 +89,8 @@ $(O)/libringup.a: $(LIB_OBJS)
 	@echo "  AR    $@"
 	$(Q)rm -f $@ && ar rcs $@ $^
 
+# A test of the worker takes in the worker's sources, which name each other from images/worker.
+$(O)/tests/worker/%: ALL_CFLAGS += -Iimages/worker
 $(O)/tests/%: tests/unit/%.c $(O)/libringup.a $(O)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
@@ -144,7 +148,7 @@ $(O)/fuzz/%: tests/fuzz/%.c $(O)/libringup.a $(O)/flags
 $(O)/fuzz/fuzz_worker_%: tests/fuzz/fuzz_worker_%.c $(WORKER_OBJS) $(O)/flags
 	@mkdir -p $(@D)
 	@echo "  FUZZ  $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(filter-out %/main.o,$(WORKER_OBJS)) -ldl -lm
+	$(Q)$(CC) $(ALL_CFLAGS) -Iimages/worker -fsanitize=fuzzer -MMD -MP -o $@ $< $(filter-out %/main.o,$(WORKER_OBJS)) -ldl -lm
 
 bench: all ## measure against the tools a user would pick instead
 	$(Q)BUILD="$(O)" bench/run.sh

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What launchers say in the environment. Flags win over all of it. */
-#include "mpi_root.h"
 #include "options.h"
+#include "rendezvous/mpi_root.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 #define WORKER_GROUP_H
 
 #include "failure.h"
-#include "net.h"
+#include "net/net.h"
 
 #define WORLD_MAX 16384
 #define RUN_ID_BYTES 16

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* allreduce: what a rank does from start to end, and the only place that prints failures. */
-#include "backend.h"
-#include "bench.h"
+#include "backend/backend.h"
+#include "bench/bench.h"
+#include "bench/find.h"
 #include "clock.h"
-#include "control.h"
-#include "find.h"
-#include "hardware.h"
+#include "host/hardware.h"
+#include "host/versions.h"
 #include "output.h"
-#include "rendezvous.h"
+#include "rendezvous/control.h"
+#include "rendezvous/rendezvous.h"
 #include "supervise.h"
-#include "versions.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "options.h"
-#include "backend.h"
-#include "dtype.h"
-#include "find.h"
-#include "sgd.h"
+#include "backend/backend.h"
+#include "bench/find.h"
+#include "collective/dtype.h"
+#include "sgd/sgd.h"
 
 #include <ctype.h>
 #include <errno.h>

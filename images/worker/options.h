@@ -5,7 +5,7 @@
 #ifndef WORKER_OPTIONS_H
 #define WORKER_OPTIONS_H
 
-#include "expect.h"
+#include "bench/expect.h"
 #include "fault.h"
 #include "group.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "output.h"
-#include "find.h"
+#include "bench/find.h"
 #include "json.h"
 
 #include <inttypes.h>
