@@ -19,6 +19,8 @@ LIB_OBJS := $(filter-out $(O)/cli/%,$(OBJS))
 MPI_PLUGIN := images/worker/backend/mpi/plugin.c
 WORKER_SRCS := $(filter-out $(MPI_PLUGIN),$(sort $(shell find images/worker -name '*.c')))
 WORKER_OBJS := $(WORKER_SRCS:%.c=$(O)/%.o)
+# X(cpu)X(mpi)...: each file backend_NAME.c of the worker is a backend; build.sh makes the same list.
+WORKER_BACKENDS := -DWORKER_BACKENDS=$(shell find images/worker -name 'backend_*.c' | sed 's,.*/backend_\(.*\)\.c$$,X(\1),' | sort | tr -d '\n')
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(O)/tests/%,$(sort $(wildcard tests/unit/*/test_*.c)))
 LISTS := $(O)/gen/cmd.list $(O)/gen/engine.list $(O)/gen/launcher.list $(O)/gen/backend.list
 
@@ -65,7 +67,7 @@ $(O)/allreduce-mpi.so: $(MPI_PLUGIN) $(MPI_PLUGIN:.c=.h) $(O)/flags
 $(O)/images/worker/%.o: images/worker/%.c $(O)/flags
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	$(Q)$(CC) $(WORKER_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(WORKER_CFLAGS) "$(WORKER_BACKENDS)" -MMD -MP -c -o $@ $<
 
 $(O)/%.o: %.c $(O)/flags | $(LISTS)
 	@mkdir -p $(@D)
@@ -75,7 +77,8 @@ $(O)/%.o: %.c $(O)/flags | $(LISTS)
 # Objects depend on the flags they were made with.
 $(O)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(ALL_CFLAGS) $(WORKER_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS) $(WORKER_CFLAGS)' >$@
+	@echo '$(CC) $(ALL_CFLAGS) $(WORKER_CFLAGS) $(WORKER_BACKENDS)' >$@.new; \
+	cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 .PRECIOUS: $(O)/gen/%.list
 # File names -> X(name) lists: a new cmd_x.c, engine_x.c, launcher_x.c or backend_x.c needs no other edit.
@@ -90,7 +93,7 @@ $(O)/libringup.a: $(LIB_OBJS)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 # A test of the worker takes in the worker's sources, which name each other from images/worker.
-$(O)/tests/worker/%: ALL_CFLAGS += -Iimages/worker
+$(O)/tests/worker/%: ALL_CFLAGS += -Iimages/worker "$(WORKER_BACKENDS)"
 $(O)/tests/%: tests/unit/%.c $(O)/libringup.a $(O)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
@@ -116,7 +119,7 @@ format: ## rewrite the sources in the house format
 
 .PHONY: print-flags
 print-flags:
-	@echo '$(ALL_CFLAGS) $(PKG_CFLAGS)'
+	@echo '$(ALL_CFLAGS) $(PKG_CFLAGS) $(WORKER_BACKENDS)'
 
 san: $(O)/.deps ## unit and cli tests under ASan and UBSan
 	$(Q)$(MAKE) --no-print-directory SAN=1 test SUITES="unit cli"

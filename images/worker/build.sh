@@ -16,6 +16,9 @@ plugin=backend/mpi/plugin.c
 flags="-O3 -g -std=gnu11 -Wall -Wextra -I. ${CFLAGS:-}"
 static=${STATIC:+-static -DALLREDUCE_STATIC}
 
+# each file backend_NAME.c is a backend: X(cpu)X(mpi)X(nccl)
+backends=$(find "$here" -name 'backend_*.c' | sed 's,.*/backend_\(.*\)\.c$,X(\1),' | sort | tr -d '\n')
+
 objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT
 
@@ -24,7 +27,7 @@ trap 'rm -rf "$objects"' EXIT
 cd "$here"
 # shellcheck disable=SC2016
 find . -name '*.c' ! -path "./$plugin" | sed 's,^\./,,' | sort |
-	xargs -n 1 -P "$(nproc)" sh -c 'exec $0 -c -pthread -o "$1/$(echo "${2%.c}" | tr / .).o" "$2"' "${CC:-gcc} $flags $static" "$objects"
+	xargs -n 1 -P "$(nproc)" sh -c 'exec $0 -c -pthread -o "$1/$(echo "${2%.c}" | tr / .).o" "$2"' "${CC:-gcc} $flags $static -DWORKER_BACKENDS=$backends" "$objects"
 # shellcheck disable=SC2086
 "${CC:-gcc}" $static -pthread -o "$out/allreduce" "$objects"/*.o -ldl -lm -lrt
 echo "built $out/allreduce"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A backend moves the data. One file backend_<name>.c per backend, each with one record; backend.c
- * lists them.
+ * A backend moves the data. Each one is a file backend_NAME.c with one record, backend_NAME. The
+ * build makes the list of them from the files' names, so that a new backend needs no other edit.
  *
  * Life of a backend: probe() before the ranks meet, then on every rank open(), buffers(),
  * collective() any number of times, close(). All ranks make the same calls in the same order.
@@ -19,6 +19,10 @@
 
 struct backend {
 	const char *name;
+
+	/* The backend with the lowest number is `auto`. 0: never, since it needs hardware or software
+	 * that is not everywhere. */
+	int auto_rank;
 
 	/* Can it work on this machine? Must not need other ranks. err->status says which exit
 	 * status it means. */
@@ -76,6 +80,10 @@ struct backend {
 
 	bool registers; /* can register its buffers (--register) */
 
+	/* Uses the process's one MPI, which the rendezvous may have started already: it must not be
+	 * ended before close(). */
+	bool uses_mpi;
+
 	/* avg of floating-point numbers scales them before it adds them, so that its last bits may
 	 * differ from a sum that is divided at the end. */
 	bool scales_first;
@@ -84,7 +92,12 @@ struct backend {
 	void (*close)(void *state);
 };
 
-/* "auto" and the names of the list; NULL for others. */
+#define BACKEND_AUTO "auto"
+
+/* The backend of that name, or for BACKEND_AUTO the one that the ranks say; NULL: there is none. */
 const struct backend *backend_find(const char *name);
+
+/* All backends, ordered by name; NULL after the last one. */
+const struct backend *backend_at(int index);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rendezvous/mpi_root.h"
+#include "backend/backend.h"
 #include "backend/mpi/mpi_library.h"
 #include "net/net.h"
 #include "rendezvous/hello.h"
@@ -177,6 +178,7 @@ static void mpi_root_take(struct options *o, const struct meeting *meeting)
 
 int mpi_root(struct options *options, struct failure *err)
 {
+	const struct backend *backend = backend_find(options->backend);
 	const struct mpi_plugin *plugin = mpi_library(err);
 	int processes = options->world / (options->procs > 0 ? options->procs : 1), rc;
 	struct meeting meeting = {.port = 0};
@@ -191,7 +193,7 @@ int mpi_root(struct options *options, struct failure *err)
 	signal(SIGALRM, mpi_root_give_up);
 	alarm((unsigned)options->timeout_sec);
 	rc = plugin->meet(&meeting, sizeof(meeting), processes, why, sizeof(why));
-	if (rc == 0 && strcmp(options->backend, "mpi") != 0)
+	if (rc == 0 && !(backend && backend->uses_mpi))
 		plugin->close(NULL, NULL, 1);
 	alarm(0);
 	signal(SIGALRM, SIG_DFL);

@@ -451,6 +451,7 @@ static int cpu_exchange(void *state, int peer, size_t bytes, uint32_t number, st
 
 const struct backend backend_cpu = {
 	.name = "cpu",
+	.auto_rank = 10,
 	.probe = cpu_probe,
 	.version = cpu_version,
 	.algorithm = cpu_algorithm,

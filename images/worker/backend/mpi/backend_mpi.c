@@ -147,6 +147,7 @@ static void mpi_close(void *state)
 
 const struct backend backend_mpi = {
 	.name = "mpi",
+	.uses_mpi = true,
 	.probe = mpi_probe,
 	.version = mpi_version,
 	.algorithm = mpi_algorithm,
