@@ -30,6 +30,9 @@ struct fault {
 
 void fault_init(struct fault *fault);
 
+/* How a fault is written, such as "slow:R" or "stop:R[@PHASE]"; NULL after the last one. */
+const char *fault_form(int index);
+
 /* The highest rank that a fault is for, -1: there is none. */
 int fault_last_rank(const struct fault *fault);
 
