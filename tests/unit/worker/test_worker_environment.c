@@ -94,7 +94,7 @@ static void check_root(const struct launched *l, const struct options *options)
 	assert_int_equal(strlen(options->root_host), colon - l->root);
 	assert_memory_equal(options->root_host, l->root, colon - l->root);
 	if (colon[1] == '*')
-		assert_in_range(atol(options->root_port), 20000, 31999);
+		assert_in_range(strtol(options->root_port, NULL, 10), 20000, 31999);
 	else
 		assert_string_equal(options->root_port, colon + 1);
 	/* the name of a MASTER_ADDR may become known later */
