@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define RANK_MAX 1000000
-#define HANG_SEC 120 /* nobody has to clean up after us */
+#define HANG_SEC 120 /* then it ends by itself, so that nobody must clean up */
 
 /* @form: as the help shows it; the part before the colon is the name. A phase may follow the rank
  * if there is one that it happens in by default. */

@@ -19,7 +19,7 @@ struct options {
 	int rank, world; /* -1: not given */
 	int procs;	 /* ranks this process forks; 0: it is one rank itself */
 	char root_host[256], root_port[PORT_BYTES]; /* "" : not given */
-	bool root_awaited; /* the root's name may become known later than we start */
+	bool root_awaited; /* the root's name may become known after this program's start */
 	int root_listener; /* rank 0's listening socket if made before the fork, else -1 */
 	char bind[ADDRESS_BYTES];
 	char host[HOST_BYTES];

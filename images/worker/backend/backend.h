@@ -28,7 +28,7 @@ struct backend {
 	 * status it means. */
 	int (*probe)(struct failure *err);
 
-	/* What moves the data, with its version, on this machine: "" if it is this program alone.
+	/* What moves the data, with its version, on this machine: "" if only this program does.
 	 * After probe(). */
 	const char *(*version)(void);
 
@@ -94,7 +94,8 @@ struct backend {
 
 #define BACKEND_AUTO "auto"
 
-/* The backend of that name, or for BACKEND_AUTO the one that the ranks say; NULL: there is none. */
+/* The backend of that name, or for BACKEND_AUTO the one with the lowest auto_rank. NULL: there is
+ * none. */
 const struct backend *backend_find(const char *name);
 
 /* All backends, ordered by name; NULL after the last one. */

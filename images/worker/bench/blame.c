@@ -38,7 +38,7 @@ static float pair_time(const struct view *v, int a, int b)
 	return p->usec[(size_t)a * (size_t)p->world + (size_t)b];
 }
 
-/* Collects @rank's times, but for the pair with @without, into the scratch list. */
+/* Collects @rank's times, except that with @without, into the scratch list. */
 static int list_times(const struct view *v, int rank, int without)
 {
 	int count = 0;

@@ -48,7 +48,7 @@ struct heat {
 	int finding_count, sweeps;
 	int unsure;    /* suspicions that were dropped: the machine is too busy to tell */
 	float *kept;   /* [keep][world * world] the last sweeps, for judge.c; owned */
-	bool doubtful; /* something looks slow in other times of the pairs than those that count */
+	bool doubtful; /* something looks slow, but only in times of the pairs that do not count */
 	int keep, place; /* how many; which of a pair's times counts, of 100: 0 is the fastest */
 	double seconds;
 	int left_out;		       /* leave-one-out: the slowest rank, -1: not tried */

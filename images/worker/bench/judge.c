@@ -9,7 +9,7 @@
 #define KEEP_BYTES ((size_t)64 << 20) /* of sweeps that are kept, at most ... */
 #define KEEP_MOST 256
 #define KEEP_LEAST 8
-#define SHARE_MOST 0.75 /* no sweep alone proves much */
+#define SHARE_MOST 0.75 /* one sweep proves little */
 #define WORTH 1.1f	/* another place must be better by that */
 #define NEAR 1.25f
 #define CALM_TIMES 3 /* sweeps in which a pair came near its fastest time */
@@ -154,7 +154,7 @@ static void choose_times(struct heat *heat)
 	free(list);
 }
 
-/* What a pair has to do with a finding. */
+/* How a pair is related to a finding. */
 enum part { PART_NONE, PART_SUSPECT, PART_OTHER, PART_TOUCHED };
 
 static enum part part_of(const struct heat *heat, const struct finding *finding, int a, int b)

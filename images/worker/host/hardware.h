@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-/* Is this rank the lowest one of its host? It alone speaks for it. */
+/* Is this rank the lowest one of its host? Only that one reports for the host. */
 bool hardware_speaks(const struct group *group);
 
 /* Are there ranks on other hosts? */

@@ -32,7 +32,7 @@ static uint64_t read_limit(const char *folder, const char *name, uint64_t most)
 }
 
 /* The least of @most and the limits of the group @path below @mount and of those around it. In a
- * container the path may be the host's, of which nothing is to be seen but the container's own
+ * container the path may be the host's, of which only the container's own part is visible
  * group, at the mount itself. */
 static uint64_t least_limit(const char *mount, const char *path, const char *name, uint64_t most)
 {

@@ -20,7 +20,7 @@ int link_connect(const struct group *group, int rank, int purpose, int64_t deadl
 /* Takes connections on the group's listener until none is @missing(arg), which returns the rank
  * whose connection is awaited, or -1. Each that proves to be a member's
  * goes to @take(arg, rank, purpose, fd), which returns whether it keeps it; all others are closed,
- * also those that have not said who they are by then: nobody may connect before he is awaited.
+ * and so are those that have not said who they are by then: a rank connects only once it is awaited.
  * Returns 0, or -1 at the deadline or when the run has failed; *err is left alone. */
 struct link_taker {
 	bool (*take)(void *arg, int rank, int purpose, int fd);

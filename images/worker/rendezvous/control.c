@@ -258,7 +258,8 @@ bool control_raise(struct control *c, struct failure *err)
 	while (!atomic_load(&c->failed) && wait_change(c, deadline) == 0)
 		;
 	c->acknowledged = true;
-	if (!atomic_load(&c->failed)) { /* no answer: what we know has to do */
+	if (!atomic_load(
+		    &c->failed)) { /* no answer: this rank's own failure is all that is known */
 		c->failure = *err;
 		c->alone = true;
 		atomic_store(&c->failed, true);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The control plane: one TCP connection from each rank to rank 0, served by one thread per rank
- * that never takes part in the collectives. It carries barriers and results, notices who died, who
- * hangs and who failed, and sees to it that all ranks end with the same reason.
+ * that never takes part in the collectives. It carries barriers and results, notices which rank
+ * died, hangs or failed, and makes all ranks end with the same reason.
  *
  * How a failure travels: a rank calls control_raise(); rank 0 settles what the cause was (it asks
  * every rank how far it has come before it blames a timeout on one) and tells all; each rank then
  * finds control_failed() true, and its control_raise() fills in rank 0's version of the story. If
- * the main thread does not come back within STUCK_USEC, because a library does not let go of it,
+ * the main thread does not come back within STUCK_USEC, because it hangs inside of a library,
  * `stuck` is called on the control thread and must not return.
  */
 #ifndef WORKER_CONTROL_H
@@ -19,7 +19,7 @@
 #include <stdnoreturn.h>
 
 #define FRAME_BYTES_MAX (16u << 20) /* ceiling of one message */
-#define NAMING_USEC 3000000	    /* from the end of a wait until it is known for whom it was */
+#define NAMING_USEC 3000000	    /* from the end of a wait until the awaited rank is known */
 
 /* Messages: this header, then `bytes` bytes of payload. */
 enum frame_type {
@@ -37,16 +37,16 @@ struct frame {
 	uint32_t bytes;
 };
 
-/* Microseconds that a rank waits for another, so that who it was is told within --timeout; with
- * less than 6 seconds of it up to NAMING_USEC later, since 3 seconds, or what there is, are waited.
- */
+/* Microseconds that a rank waits for another one, so that the awaited rank is named within --timeout.
+ * With a timeout of less than 6 seconds the wait is 3 seconds or the timeout, whichever is shorter,
+ * and the rank is named up to NAMING_USEC after the timeout. */
 int64_t control_wait_usec(int timeout_sec);
 
 /* Takes over @fds: on rank 0 one connection per rank ([0] unused), elsewhere fds[0] leads to rank
  * 0. @timeout_usec is the longest wait for another rank. @stuck(arg, failure, alone) is described
  * above; @alone is what control_raise() would return. Starts the thread. The caller keeps
- * @group, which must outlive the result. NULL with *err set if there is no thread or memory to be
- * had. */
+ * @group, which must outlive the result. NULL with *err set if there is no thread or memory
+ * for it. */
 struct control *control_start(const struct group *group, const int *fds,
 			      void (*stuck)(void *arg, const struct failure *failure, bool alone),
 			      void *arg, struct failure *err);
@@ -78,7 +78,7 @@ void control_awaits(struct control *control, int rank, uint64_t done);
 bool control_failed(const struct control *control);
 
 /* Reports *err and replaces it by what rank 0 decided. Returns true if rank 0 could not be reached,
- * so that this rank has to speak for itself. */
+ * so that this rank must report the failure itself. */
 bool control_raise(struct control *control, struct failure *err);
 
 /* Ends the thread, closes the connections and frees. */

@@ -29,7 +29,7 @@ struct progress {
 /* The far end of one control connection. */
 struct peer {
 	int fd;		  /* fixed at start, closed at the end; -1: unused (rank 0 itself) */
-	atomic_bool gone; /* the connection is of no more use */
+	atomic_bool gone; /* the connection has ended */
 	struct frame head;
 	size_t have; /* bytes of head and payload read so far */
 	char *body;  /* payload being read */

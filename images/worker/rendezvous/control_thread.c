@@ -91,7 +91,7 @@ static struct progress progress_of(const struct control *c, int rank)
 	return rank == 0 ? own_progress(c) : c->peers[rank].progress;
 }
 
-/* Where somebody waits, what has come to him counts, too. */
+/* What a waiting rank has received so far counts, too. */
 static bool is_behind(const struct progress *a, const struct progress *b)
 {
 	if (a->phase != b->phase)
@@ -122,7 +122,7 @@ static bool is_behind_any(const struct control *c, int rank)
 	return false;
 }
 
-/* Of those that wait for somebody, or do not (@idle), the one furthest behind; -1: none. */
+/* The rank furthest behind among those that wait for another one, or that do not (@idle); -1: none. */
 static int find_last(const struct control *c, bool idle)
 {
 	struct progress least = {.phase = PHASE_COUNT};
@@ -140,7 +140,7 @@ static int find_last(const struct control *c, bool idle)
 	return last;
 }
 
-/* All wait: of two who wait for each other one, else him who has got least; -1: unknown. */
+/* All wait: one of two that wait for each other, else the rank that has received least; -1: unknown. */
 static int find_starving(const struct control *c)
 {
 	for (int rank = 0; rank < c->group->world; rank++) {
@@ -153,7 +153,7 @@ static int find_starving(const struct control *c)
 }
 
 /* All ranks have answered: one that waits for nobody and does not go on holds up the others; where
- * all wait, nothing comes any more over some link. Without evidence the report stands. */
+ * all wait, nothing comes over some link. Without evidence the report stands. */
 static void blame_by_progress(const struct control *c, struct failure *f)
 {
 	const struct member *members = c->group->members;

@@ -50,7 +50,7 @@ static size_t mpi_root_copy_bytes(const struct sockaddr *from, uint8_t to[16])
 	return 16;
 }
 
-/* Those that other hosts may reach, of IPv4 first. */
+/* The addresses that other hosts may reach, those of IPv4 first. */
 static void list_addresses(struct address list[ADDRESSES_MAX])
 {
 	static const int families[] = {AF_INET, AF_INET6};
@@ -73,7 +73,7 @@ static void list_addresses(struct address list[ADDRESSES_MAX])
 			mpi_root_copy_bytes(at->ifa_netmask, new->mask);
 			if (families[f] == AF_INET6 && new->bytes[0] == 0xfe &&
 			    (new->bytes[1] & 0xc0) == 0x80)
-				continue; /* link-local: of use with an interface only */
+				continue; /* link-local: usable only together with an interface */
 			new->family = families[f];
 			count++;
 		}
@@ -162,7 +162,8 @@ static void name_address(const struct address *at, char name[ADDRESS_BYTES])
 	net_name(&endpoint, name);
 }
 
-/* Who is on rank 0's host listens on all addresses, as it does; rendezvous.c tells the others. */
+/* A rank on rank 0's host listens on all addresses, as rank 0 does; reception.c gives the others an
+ * address that they can reach. */
 static void mpi_root_take(struct options *o, const struct meeting *meeting)
 {
 	const struct address *at = o->rank == 0 ? NULL : mpi_root_choose(meeting->addresses);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A connection that has not said yet who it is. */
+/* A connection that has not yet said who it is. */
 struct stranger {
 	int fd;
 	int64_t deadline_usec;

@@ -15,10 +15,9 @@
 
 #define RETRY_USEC 20000
 #define AWAIT_USEC 200000
-#define ATTEMPT_USEC \
-	5000000 /* one attempt to connect; a lost packet must not cost the whole timeout */
+#define ATTEMPT_USEC 5000000 /* of one attempt: a lost packet must not cost the whole timeout */
 
-/* Debian calls a machine by its own name 127.0.1.1, which other hosts cannot reach: who has a
+/* On Debian a machine's own name means 127.0.1.1, which other hosts cannot reach. A rank that has a
  * secret then listens on all addresses. */
 static void open_up(const struct options *o, struct endpoint *root)
 {
@@ -29,7 +28,7 @@ static void open_up(const struct options *o, struct endpoint *root)
 		net_resolve(root->addr.ss_family == AF_INET ? "0.0.0.0" : "::", o->root_port, root);
 }
 
-/* The name of a pod or of a service may become known later than we start. */
+/* The name of a pod or of a service may become known after this program's start. */
 static int resolve_root(const struct options *o, struct endpoint *root, int64_t deadline,
 			struct failure *err)
 {
@@ -96,7 +95,7 @@ int rendezvous_data_socket(const struct options *o, const struct endpoint *fallb
 	return fd;
 }
 
-/* Rank 0 may start later than we do, so a refusal is not the last word until the timeout. */
+/* Rank 0 may start later than this rank, so a refusal counts only at the timeout. */
 static int reach_root(const struct options *o, const struct endpoint *root, int64_t deadline,
 		      struct failure *err)
 {
@@ -142,7 +141,7 @@ static int read_welcome(const struct options *o, int fd, struct group *group, bo
 			return root_silent(o, rc, err);
 		failure_tidy(err);
 		*alone = err->status == STATUS_USAGE &&
-			 err->phase == PHASE_JOIN; /* we were turned away */
+			 err->phase == PHASE_JOIN; /* rank 0 turned this rank away */
 		return -1;
 	}
 	if (head.type != FRAME_WELCOME || head.bytes != sizeof(welcome) + table_bytes)

@@ -21,10 +21,10 @@
 int rendezvous_listen(struct options *options, struct failure *err);
 
 /* Joins the run as options->rank. @unusable is the backend's probe: its status is STATUS_PASS if it
- * is usable. Fills *group but for its control, and *fds with the control connections as
+ * is usable. Fills *group except its control, and *fds with the control connections as
  * control_start() wants them (allocated; the caller frees). On failure *err is the same on all
- * ranks that could be told; *alone says that this one was not told by rank 0 and has to speak for
- * itself. */
+ * ranks that could be told; *alone says that rank 0 did not tell this one, which must then report the
+ * failure itself. */
 int rendezvous_join(const struct options *options, const struct failure *unusable,
 		    struct group *group, int **fds, bool *alone, struct failure *err);
 

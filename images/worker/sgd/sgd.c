@@ -10,7 +10,7 @@
 
 #define STRIDE 7 /* the order of the images; has no factor in common with DIGITS_TRAIN */
 #define WARMUPS 20
-#define ALONE_USEC 250000 /* how long rank 0 trains alone without a word */
+#define ALONE_USEC 250000 /* how often rank 0 reports while it trains alone */
 #define TOLERANCE 0.01	  /* sums in another order round otherwise, and steps build on each other */
 
 struct training {

@@ -220,7 +220,7 @@ bool ring_is_small(int count, size_t bytes)
 	return bytes <= RING_SMALL_BYTES && bytes * (size_t)count <= RING_GATHER_BYTES;
 }
 
-/* The pieces of an all-reduce: segments me, me-1, ..., twice round but for the last one. Returns
+/* The pieces of an all-reduce: segments me, me-1, ..., twice round without the last one. Returns
  * their number. Segments are whole cache lines. */
 static size_t cut(struct ring *ring, size_t count, size_t element_bytes)
 {

@@ -17,7 +17,8 @@ int segment_create(size_t bytes);
  * same number. Returns the caller's descriptor, or -1. */
 int segment_open(uint32_t pid, int fd);
 
-/* Memory for this process alone, on a cache line's border. Aborts if there is none; free() it. */
+/* Memory that only this process uses, at the start of a cache line. Aborts if there is none; free()
+ * it. */
 void *segment_private(size_t bytes);
 
 #endif

@@ -18,12 +18,12 @@
 #endif
 
 #define CACHE_BYTES (8L << 20) /* last-level cache, where the system does not say */
-/* More is not believed: virtual machines tell of all caches of their host. */
+/* A larger value is not believed: virtual machines report all caches of their host. */
 #define CACHE_BYTES_MAX (64L << 20)
 #define SPINS 400   /* a few microseconds */
 #define YIELDS 1000 /* cost next to nothing while nobody else wants the core */
 #define YIELDS_CROWDED 256
-#define PAIR_SPINS 4000 /* a pair alone on its cores: as long as a copy may take */
+#define PAIR_SPINS 4000 /* a pair that has its cores to itself: as long as a copy may take */
 #define SLEEP_NSEC 20000000
 
 /* Reduced at a time: input and result stay in the first-level cache. */
@@ -346,7 +346,7 @@ static size_t input_bytes(const struct shm *shm, const struct collective *call)
 	return block_bytes(call) * (size_t)collective_blocks(call->kind, shm->group->world);
 }
 
-/* Neighbour @index's input. In place it is where the call's is here, but for an all-gather, where
+/* Neighbour @index's input. In place it lies where this rank's lies, except that in an all-gather
  * each rank's input is its own block. */
 static const unsigned char *input_of(const struct shm *shm, const struct collective *call,
 				     int index)
@@ -453,8 +453,8 @@ static void take_all(const struct shm *shm, const struct collective *call, int d
 			       call->count - at < most ? call->count - at : most, divisor);
 }
 
-/* All inputs through the slots. Everybody waits for everybody, also where it takes nothing from
- * him: then a slot may be written again in the operation after the next one. */
+/* All inputs go through the slots. Each rank waits for all others, even for those that it takes
+ * nothing from, so that a slot may be written again in the operation after the next one. */
 static int through_slots(struct shm *shm, const struct collective *call, int divisor)
 {
 	struct line *own = &shm->areas[shm->me]->slots[shm->sequence & 1];
@@ -504,8 +504,7 @@ static int shm_meet(const struct shm *shm, int index, enum shm_flag flag, uint32
 
 int shm_exchange(struct shm *shm, int index, size_t bytes, uint32_t number)
 {
-	struct shm pair =
-		*shm; /* which waits otherwise: yielding would hand the core to strangers */
+	struct shm pair = *shm; /* it only spins: yielding would hand the core to other programs */
 
 	pair.spins = PAIR_SPINS;
 	pair.yields = 0;

@@ -53,11 +53,11 @@ int shm_create(struct shm *shm, const struct group *group, const int *ranks, int
 	       size_t bytes, bool crowded, int *fd, struct failure *err);
 
 /* Maps the neighbours' segments, given all ranks' descriptors (@fds, by rank). Returns -1 if one
- * cannot be had. */
+ * cannot be mapped. */
 int shm_attach(struct shm *shm, const int *fds);
 
-/* After that: leaves the neighbours alone, so that only this rank's buffers are left, as index 0.
- * `ranks` has but this rank by now. */
+/* Gives the neighbours up after shm_attach() failed: only this rank's buffers are left, as index 0.
+ * `ranks` holds only this rank by then. */
 void shm_alone(struct shm *shm);
 
 /* This rank's buffer 0 or 1. */

@@ -9,7 +9,7 @@
 
 #define LINES_MAX 100000
 
-static char path[256]; /* "": no log of ours */
+static char path[256]; /* "": this program keeps no log */
 
 void nccl_log_start(void)
 {
