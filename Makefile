@@ -16,7 +16,11 @@ MODULES := lib builder registry-client deployer cli
 SRCS := $(sort $(shell find $(MODULES) -name '*.c'))
 OBJS := $(SRCS:%.c=$(O)/%.o)
 LIB_OBJS := $(filter-out $(O)/cli/%,$(OBJS))
-WORKER_OBJS := $(patsubst %.c,$(O)/%.o,$(wildcard images/worker/*.c))
+MPI_PLUGIN := images/worker/backend/mpi/plugin.c
+WORKER_SRCS := $(filter-out $(MPI_PLUGIN),$(sort $(shell find images/worker -name '*.c')))
+WORKER_OBJS := $(WORKER_SRCS:%.c=$(O)/%.o)
+# X(cpu)X(mpi)...: each file backend_NAME.c of the worker is a backend; build.sh makes the same list.
+WORKER_BACKENDS := -DWORKER_BACKENDS=$(shell find images/worker -name 'backend_*.c' | sed 's,.*/backend_\(.*\)\.c$$,X(\1),' | sort | tr -d '\n')
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(O)/tests/%,$(sort $(wildcard tests/unit/*/test_*.c)))
 LISTS := $(O)/gen/cmd.list $(O)/gen/engine.list $(O)/gen/launcher.list $(O)/gen/backend.list
 
@@ -27,7 +31,7 @@ SANFLAGS := $(if $(SAN),-fsanitize=address -fsanitize=undefined -fno-omit-frame-
 CFLAGS ?= -O2 -g
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) $(SANFLAGS) -pthread -I. -Ilib -I$(O)/gen \
 	$(if $(SAN),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong
-WORKER_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARN) -O3 -g $(SANFLAGS) -pthread
+WORKER_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARN) -O3 -g $(SANFLAGS) -pthread -Iimages/worker
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS = $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 LDFLAGS_ALL = $(SANFLAGS) -pthread -Wl,-z,relro,-z,now
@@ -56,14 +60,14 @@ $(O)/allreduce: $(WORKER_OBJS)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldl -lm
 
-$(O)/allreduce-mpi.so: images/worker/mpi/plugin.c $(wildcard images/worker/*.h images/worker/mpi/*.h) $(O)/flags
+$(O)/allreduce-mpi.so: $(MPI_PLUGIN) $(MPI_PLUGIN:.c=.h) $(O)/flags
 	@echo "  MPICC $@"
-	$(Q)OMPI_CC=$(CC) $(MPICC) $(WORKER_CFLAGS) -fPIC -shared -Iimages/worker -o $@ $<
+	$(Q)OMPI_CC=$(CC) $(MPICC) $(WORKER_CFLAGS) -fPIC -shared -o $@ $<
 
 $(O)/images/worker/%.o: images/worker/%.c $(O)/flags
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	$(Q)$(CC) $(WORKER_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(WORKER_CFLAGS) "$(WORKER_BACKENDS)" -MMD -MP -c -o $@ $<
 
 $(O)/%.o: %.c $(O)/flags | $(LISTS)
 	@mkdir -p $(@D)
@@ -73,7 +77,8 @@ $(O)/%.o: %.c $(O)/flags | $(LISTS)
 # Objects depend on the flags they were made with.
 $(O)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(ALL_CFLAGS) $(WORKER_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS) $(WORKER_CFLAGS)' >$@
+	@echo '$(CC) $(ALL_CFLAGS) $(WORKER_CFLAGS) $(WORKER_BACKENDS)' >$@.new; \
+	cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 .PRECIOUS: $(O)/gen/%.list
 # File names -> X(name) lists: a new cmd_x.c, engine_x.c, launcher_x.c or backend_x.c needs no other edit.
@@ -87,6 +92,8 @@ $(O)/libringup.a: $(LIB_OBJS)
 	@echo "  AR    $@"
 	$(Q)rm -f $@ && ar rcs $@ $^
 
+# A test of the worker takes in the worker's sources, which name each other from images/worker.
+$(O)/tests/worker/%: ALL_CFLAGS += -Iimages/worker "$(WORKER_BACKENDS)"
 $(O)/tests/%: tests/unit/%.c $(O)/libringup.a $(O)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
@@ -122,7 +129,7 @@ format: ## rewrite the sources in the house format
 
 .PHONY: print-flags
 print-flags:
-	@echo '$(ALL_CFLAGS) $(PKG_CFLAGS)'
+	@echo '$(ALL_CFLAGS) $(PKG_CFLAGS) $(WORKER_BACKENDS)'
 
 san: $(O)/.deps ## unit and cli tests under ASan and UBSan
 	$(Q)$(MAKE) --no-print-directory SAN=1 test SUITES="unit cli"
@@ -154,7 +161,7 @@ $(O)/fuzz/%: tests/fuzz/%.c $(O)/libringup.a $(O)/flags
 $(O)/fuzz/fuzz_worker_%: tests/fuzz/fuzz_worker_%.c $(WORKER_OBJS) $(O)/flags
 	@mkdir -p $(@D)
 	@echo "  FUZZ  $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(filter-out %/main.o,$(WORKER_OBJS)) -ldl -lm
+	$(Q)$(CC) $(ALL_CFLAGS) -Iimages/worker -fsanitize=fuzzer -MMD -MP -o $@ $< $(filter-out %/main.o,$(WORKER_OBJS)) -ldl -lm
 
 bench: all ## measure against the tools a user would pick instead
 	$(Q)BUILD="$(O)" bench/run.sh

@@ -31,21 +31,41 @@ int context_add_file(struct spec *spec, const char *path, const char *source, mo
 	return 0;
 }
 
+/* `disk` and what lies under it, whose paths in the context begin with `path`. */
+static int context_files_add_below(struct spec *spec, const char *disk, const char *suffix,
+				   const char *path, mode_t mode, struct arena *arena,
+				   struct error *err)
+{
+	const char **names;
+
+	if (folder_list(disk, "", arena, &names, err) < 0)
+		return -1;
+	for (; *names; names++) {
+		const char *source = arena_printf(arena, "%s/%s", disk, *names);
+		const char *name = arena_printf(arena, "%s/%s", path, *names);
+		struct stat st;
+		int rc = 0;
+
+		if ((*names)[0] == '.') /* an editor's */
+			continue;
+		if (stat(source, &st) == 0 && S_ISDIR(st.st_mode))
+			rc = context_files_add_below(spec, source, suffix, name, mode, arena, err);
+		else if (ends_with(source, suffix))
+			rc = context_add_file(spec, name, source, mode, arena, err);
+		if (rc < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int context_add_folder(struct spec *spec, const char *folder, const char *suffix, const char *path,
 		       mode_t mode, struct arena *arena, struct error *err)
 {
-	const char **names, *disk;
+	const char *disk;
 
-	if (share_path(arena, folder, &disk, err) < 0 ||
-	    folder_list(disk, suffix, arena, &names, err) < 0)
+	if (share_path(arena, folder, &disk, err) < 0)
 		return -1;
-	for (; *names; names++)
-		if ((*names)[0] != '.' && /* an editor's */
-		    context_add_file(spec, arena_printf(arena, "%s/%s", path, *names),
-				     arena_printf(arena, "%s/%s", disk, *names), mode, arena,
-				     err) < 0)
-			return -1;
-	return 0;
+	return context_files_add_below(spec, disk, suffix, path, mode, arena, err);
 }
 
 static int context_files_refuse(const struct cluster *cluster, const char *what, const char *path,

@@ -85,7 +85,7 @@ static void set_user_pip(struct renderer *r)
 	set_str(r, "user.pip", &words);
 }
 
-/* Adds files of a folder of ours to the context. */
+/* Adds the files of a folder of ringup's own, and of those in it, to the context. */
 static int recipe_add_folder(struct renderer *r, const char *folder, const char *suffix,
 			     const char *context, mode_t mode)
 {
@@ -107,17 +107,13 @@ static int add_user_files(struct renderer *r)
 
 static int add_context(struct renderer *r)
 {
-	return recipe_add_folder(r, "images/worker", ".c", "worker", 0644) < 0 ||
-			       recipe_add_folder(r, "images/worker", ".h", "worker", 0644) < 0 ||
-			       recipe_add_folder(r, "images/worker", ".sh", "worker", 0755) < 0 ||
-			       recipe_add_folder(r, "images/worker/mpi", ".c", "worker/mpi", 0644) <
-				       0 ||
-			       recipe_add_folder(r, "images/worker/mpi", ".h", "worker/mpi", 0644) <
-				       0 ||
-			       (!renderer_is_script(r) &&
-				recipe_add_folder(r, "images/entry", "", "entry", 0755) < 0)
-		       ? -1
-		       : add_user_files(r);
+	if (recipe_add_folder(r, "images/worker", ".c", "worker", 0644) < 0 ||
+	    recipe_add_folder(r, "images/worker", ".h", "worker", 0644) < 0 ||
+	    recipe_add_folder(r, "images/worker", ".sh", "worker", 0755) < 0)
+		return -1;
+	if (!renderer_is_script(r) && recipe_add_folder(r, "images/entry", "", "entry", 0755) < 0)
+		return -1;
+	return add_user_files(r);
 }
 
 /* The base that is made here, of the stack's OS; not when the person names another. */

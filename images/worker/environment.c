@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What launchers say in the environment. Flags win over all of it. */
-#include "mpi_root.h"
-#include "options.h"
+#include "environment.h"
+#include "rendezvous/mpi_root.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,30 +10,24 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One launcher: the variables that hold the rank, the world size, how many ranks of the job are on
- * this host (or on how many hosts they are), and the job's name. It is not there without `mark`. */
+#define WAYS_MAX 4
+
+/* One launcher, by the names of its variables. NULL: it has none such. */
 struct launcher {
-	const char *name, *mark, *rank, *world, *local, *nodes, *job;
+	const char *name;   /* in messages */
+	const char *called; /* in the help, where `name` does not say enough */
+	const char *mark;   /* the launcher is only there with this one */
+	const char *rank, *world;
+	const char *local; /* how many ranks of the job are on this host, or ... */
+	const char *nodes; /* ... on how many hosts they are */
+	const char *job;   /* the job's name or number */
+	const char *step;  /* the number of a part of the job, whose ranks are those of this run */
+	const char *store; /* "True": the launcher itself listens at $MASTER_PORT */
+	const char *hint;  /* what to do where no way leads to the root */
+	/* The ways to find the root, tried in this order. */
+	bool (*ways[WAYS_MAX])(const struct launcher *launcher, struct options *options,
+			       struct failure *why);
 };
-
-/* The innermost first: srun starts torchrun or mpirun's and Hydra's daemons, and what it says to
- * those their ranks inherit. Last, a Job in a pod. */
-static const struct launcher launchers[] = {
-	{"torchrun", "TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", NULL,
-	 "TORCHELASTIC_RUN_ID"},
-	{"Open MPI", NULL, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-	 "OMPI_COMM_WORLD_LOCAL_SIZE", NULL, "PMIX_NAMESPACE"},
-	{"Hydra", "MPI_LOCALNRANKS", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", NULL, NULL},
-	{"Slurm", NULL, "SLURM_PROCID", "SLURM_NTASKS", NULL, "SLURM_NNODES", "SLURM_JOB_ID"},
-	{"PMI", NULL, "PMI_RANK", "PMI_SIZE", NULL, NULL, NULL},
-	{"a launcher", NULL, "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", NULL, NULL},
-	{"Kubernetes", NULL, "JOB_COMPLETION_INDEX", "WORLD_SIZE", NULL, NULL, NULL},
-};
-
-static bool environment_is(const struct launcher *launcher, const char *name)
-{
-	return strcmp(launcher->name, name) == 0;
-}
 
 static int environment_number_of(const char *name)
 {
@@ -71,7 +64,7 @@ static bool all_here(const struct launcher *launcher, const struct options *opti
 static void name_job(const struct launcher *launcher, char name[SECRET_BYTES])
 {
 	const char *job = launcher->job ? getenv(launcher->job) : NULL;
-	const char *step = environment_is(launcher, "Slurm") ? getenv("SLURM_STEP_ID") : NULL;
+	const char *step = launcher->step ? getenv(launcher->step) : NULL;
 	const char *port = getenv("MASTER_PORT");
 
 	if (job || port)
@@ -92,16 +85,20 @@ static void local_root(const struct launcher *launcher, struct options *options)
 		memcpy(options->secret, name, strlen(name));
 }
 
-/* torchrun's own store listens on MASTER_PORT; rank 0 takes the next one. */
-static bool master_root(struct options *options)
+/* Where the launcher's own store listens at MASTER_PORT, rank 0 takes the next port. */
+static bool master_root(const struct launcher *launcher, struct options *options,
+			struct failure *why)
 {
-	const char *host = getenv("MASTER_ADDR"), *store = getenv("TORCHELASTIC_USE_AGENT_STORE");
+	const char *host = getenv("MASTER_ADDR");
+	const char *store = launcher->store ? getenv(launcher->store) : NULL;
 	int port = environment_number_of("MASTER_PORT");
 
-	if (!host || !*host || port <= 0 || strlen(host) >= sizeof(options->root_host))
-		return false;
-	if (store && strcmp(store, "True") == 0)
+	(void)why;
+	if (port > 0 && store && strcmp(store, "True") == 0)
 		port++;
+	if (!host || !*host || port <= 0 || port > 65535 ||
+	    strlen(host) >= sizeof(options->root_host))
+		return false;
 	snprintf(options->root_host, sizeof(options->root_host), "%s", host);
 	snprintf(options->root_port, sizeof(options->root_port), "%d", port);
 	options->root_awaited = true;
@@ -134,21 +131,18 @@ static int first_host(const char *list, char *host, size_t bytes)
 	return used > 0 ? 0 : -1;
 }
 
-/* Rank 0 is on the first host of the step, or of the whole job if another launcher divided it. */
-static bool slurm_root(const struct launcher *launcher, struct options *options)
+/* Rank 0 is on the first of @hosts. @job and @step make the port, unless the first of @ports does. */
+static bool slurm_root(struct options *options, const char *hosts, const char *job,
+		       const char *step, const char *ports)
 {
-	bool step = environment_is(launcher, "Slurm");
-	const char *hosts = getenv(step ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST");
-	const char *ports = step ? getenv("SLURM_STEP_RESV_PORTS") : NULL;
-	const char *job = getenv("SLURM_JOB_ID"), *number = getenv("SLURM_STEP_ID");
 	char name[SECRET_BYTES];
 
-	if (!hosts || !job || (step && !number) ||
+	if (!hosts || !job || !step ||
 	    first_host(hosts, options->root_host, sizeof(options->root_host)) < 0) {
 		options->root_host[0] = '\0';
 		return false;
 	}
-	snprintf(name, sizeof(name), "%s.%s", job, step ? number : "");
+	snprintf(name, sizeof(name), "%s.%s", job, step);
 	hashed_port(name, options->root_port);
 	if (ports)
 		snprintf(options->root_port, sizeof(options->root_port), "%.*s",
@@ -156,14 +150,33 @@ static bool slurm_root(const struct launcher *launcher, struct options *options)
 	return true;
 }
 
+/* The ranks are those of a step. */
+static bool slurm_step_root(const struct launcher *launcher, struct options *options,
+			    struct failure *why)
+{
+	(void)why;
+	return slurm_root(options, getenv("SLURM_STEP_NODELIST"), getenv(launcher->job),
+			  getenv(launcher->step), getenv("SLURM_STEP_RESV_PORTS"));
+}
+
+/* Another launcher has divided the job among its ranks. */
+static bool slurm_job_root(const struct launcher *launcher, struct options *options,
+			   struct failure *why)
+{
+	(void)launcher;
+	(void)why;
+	return slurm_root(options, getenv("SLURM_JOB_NODELIST"), getenv("SLURM_JOB_ID"), "", NULL);
+}
+
 /* The pods of an Indexed Job are called JOB-INDEX; with a headless service (`subdomain`) a pod's
  * full name is JOB-INDEX.SERVICE.NAMESPACE.svc.DOMAIN, and pod 0's differs in the index only. */
-static bool pod_root(struct options *options)
+static bool pod_root(const struct launcher *launcher, struct options *options, struct failure *why)
 {
 	struct addrinfo hints = {.ai_flags = AI_CANONNAME, .ai_socktype = SOCK_STREAM},
 			*found = NULL;
 	char name[sizeof(options->root_host)] = "", *dash, *dot;
 
+	(void)why;
 	if (gethostname(name, sizeof(name) - 1) < 0 || getaddrinfo(name, NULL, &hints, &found) != 0)
 		return false;
 	snprintf(name, sizeof(name), "%s", found->ai_canonname ? found->ai_canonname : "");
@@ -173,7 +186,7 @@ static bool pod_root(struct options *options)
 		return false;
 	*dot = '\0';
 	dash = strrchr(name, '-');
-	if (!dash || strcmp(dash + 1, getenv("JOB_COMPLETION_INDEX")) != 0)
+	if (!dash || strcmp(dash + 1, getenv(launcher->rank)) != 0)
 		return false;
 	*dash = '\0';
 	hashed_port(name, options->root_port);
@@ -182,30 +195,88 @@ static bool pod_root(struct options *options)
 	       (int)sizeof(options->root_host);
 }
 
-static bool is_mpirun(const struct launcher *launcher)
+/* MPI says where rank 0 listens. */
+static bool environment_mpi_root(const struct launcher *launcher, struct options *options,
+				 struct failure *why)
 {
-	return environment_is(launcher, "Open MPI") || environment_is(launcher, "Hydra") ||
-	       environment_is(launcher, "PMI");
+	(void)launcher;
+	return mpi_root(options, why) == 0;
+}
+
+/* The innermost comes first: srun starts torchrun or mpirun's and Hydra's daemons, and their ranks
+ * inherit what it says to those. A Job in a pod comes last. */
+static const struct launcher launchers[] = {
+	{.name = "torchrun",
+	 .mark = "TORCHELASTIC_RUN_ID",
+	 .rank = "RANK",
+	 .world = "WORLD_SIZE",
+	 .local = "LOCAL_WORLD_SIZE",
+	 .job = "TORCHELASTIC_RUN_ID",
+	 .store = "TORCHELASTIC_USE_AGENT_STORE",
+	 .ways = {master_root, slurm_job_root}},
+	{.name = "Open MPI",
+	 .rank = "OMPI_COMM_WORLD_RANK",
+	 .world = "OMPI_COMM_WORLD_SIZE",
+	 .local = "OMPI_COMM_WORLD_LOCAL_SIZE",
+	 .job = "PMIX_NAMESPACE",
+	 .ways = {master_root, slurm_job_root, environment_mpi_root}},
+	{.name = "Hydra",
+	 .mark = "MPI_LOCALNRANKS",
+	 .rank = "PMI_RANK",
+	 .world = "PMI_SIZE",
+	 .local = "MPI_LOCALNRANKS",
+	 .ways = {master_root, slurm_job_root, environment_mpi_root}},
+	{.name = "Slurm",
+	 .rank = "SLURM_PROCID",
+	 .world = "SLURM_NTASKS",
+	 .nodes = "SLURM_NNODES",
+	 .job = "SLURM_JOB_ID",
+	 .step = "SLURM_STEP_ID",
+	 .ways = {master_root, slurm_step_root}},
+	{.name = "PMI",
+	 .called = "PMI_RANK and PMI_SIZE",
+	 .rank = "PMI_RANK",
+	 .world = "PMI_SIZE",
+	 .ways = {master_root, slurm_job_root, environment_mpi_root}},
+	{.name = "a launcher",
+	 .called = "RANK and WORLD_SIZE",
+	 .rank = "RANK",
+	 .world = "WORLD_SIZE",
+	 .local = "LOCAL_WORLD_SIZE",
+	 .ways = {master_root, slurm_job_root}},
+	{.name = "Kubernetes",
+	 .called = "the index of a Kubernetes Job",
+	 .rank = "JOB_COMPLETION_INDEX",
+	 .world = "WORLD_SIZE",
+	 .hint = "it is found where the Job's pods have a `subdomain` and a headless service of that name",
+	 .ways = {master_root, slurm_job_root, pod_root}},
+};
+
+#define LAUNCHERS ((int)(sizeof(launchers) / sizeof(launchers[0])))
+
+const char *environment_name(int index)
+{
+	if (index >= LAUNCHERS)
+		return NULL;
+	return launchers[index].called ? launchers[index].called : launchers[index].name;
 }
 
 static int find_root(const struct launcher *launcher, struct options *options, struct failure *err)
 {
-	bool pod = environment_is(launcher, "Kubernetes");
 	struct failure why = {.reason = ""};
 
 	if (all_here(launcher, options)) {
 		local_root(launcher, options);
 		return 0;
 	}
-	if (master_root(options) || slurm_root(launcher, options) || (pod && pod_root(options)) ||
-	    (is_mpirun(launcher) && mpi_root(options, &why) == 0))
-		return 0;
+	for (int i = 0; i < WAYS_MAX && launcher->ways[i]; i++)
+		if (launcher->ways[i](launcher, options, &why))
+			return 0;
 	return failure_set(
 		err, STATUS_USAGE, -1, "",
-		"%s started ranks on several hosts: say where rank 0 listens with --root HOST:PORT, or set MASTER_ADDR and MASTER_PORT%s%s%s",
+		"%s started ranks on several hosts: say where rank 0 listens with --root HOST:PORT, or set MASTER_ADDR and MASTER_PORT%s%s%s%s",
 		launcher->name, why.reason[0] ? "; MPI cannot tell: " : "", why.reason,
-		pod ? "; it is found where the Job's pods have a `subdomain` and a headless service of that name"
-		    : "");
+		launcher->hint ? "; " : "", launcher->hint ? launcher->hint : "");
 }
 
 /* A secret in a file: a mounted one, or one on a file system that the hosts share. */
@@ -243,6 +314,32 @@ static int take_secret(struct options *options, struct failure *err)
 	return 0;
 }
 
+/* Whether @launcher started this process. */
+static bool environment_is_from(const struct launcher *launcher)
+{
+	return environment_number_of(launcher->rank) >= 0 &&
+	       (!launcher->mark || getenv(launcher->mark));
+}
+
+static int environment_take(const struct launcher *launcher, struct options *options,
+			    struct failure *err)
+{
+	int procs = options->procs > 0 ? options->procs : 1;
+	int rank = environment_number_of(launcher->rank);
+
+	if (options->world < 0)
+		options->world = environment_number_of(launcher->world);
+	if (options->world < 1)
+		return failure_set(
+			err, STATUS_USAGE, -1, "",
+			"%s says that this is rank %d, but not of how many: set %s or --world",
+			launcher->rank, rank, launcher->world);
+	options->rank = rank * procs;
+	if (options->root_host[0] == '\0' && options->world > procs)
+		return find_root(launcher, options, err);
+	return 0;
+}
+
 int environment_apply(struct options *options, struct failure *err)
 {
 	int procs = options->procs > 0 ? options->procs : 1;
@@ -252,24 +349,8 @@ int environment_apply(struct options *options, struct failure *err)
 	if (options->rank >= 0 || (options->world >= 0 && options->world <= procs) ||
 	    (options->world < 0 && options->procs > 0))
 		return 0;
-	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
-		const struct launcher *launcher = &launchers[i];
-		int rank = environment_number_of(launcher->rank),
-		    world = environment_number_of(launcher->world);
-
-		world = options->world >= 0 ? options->world : world;
-		if (rank < 0 || (launcher->mark && !getenv(launcher->mark)))
-			continue;
-		if (world < 1)
-			return failure_set(
-				err, STATUS_USAGE, -1, "",
-				"%s says that this is rank %d, but not of how many: set %s or --world",
-				launcher->rank, rank, launcher->world);
-		options->rank = rank * procs;
-		options->world = world;
-		if (options->root_host[0] == '\0' && world > procs)
-			return find_root(launcher, options, err);
-		return 0;
-	}
+	for (int i = 0; i < LAUNCHERS; i++)
+		if (environment_is_from(&launchers[i]))
+			return environment_take(&launchers[i], options, err);
 	return 0;
 }

@@ -8,10 +8,25 @@
 #include <unistd.h>
 
 #define RANK_MAX 1000000
-#define HANG_SEC 120 /* nobody has to clean up after us */
+#define HANG_SEC 120 /* then it ends by itself, so that nobody must clean up */
 
-static const char *const kinds[FAULT_COUNT] = {"slow",	  "corrupt", "die", "drop",
-					       "version", "drift",   "stop"};
+/* @form: as the help shows it; the part before the colon is the name. A phase may follow the rank
+ * if there is one that it happens in by default. */
+static const struct {
+	const char *form;
+	bool has_phase;
+	enum phase phase;
+} kinds[FAULT_COUNT] = {
+	[FAULT_SLOW] = {.form = "slow:R"},
+	[FAULT_CORRUPT] = {.form = "corrupt:R"},
+	[FAULT_DIE] = {.form = "die:R[@PHASE]", .has_phase = true, .phase = PHASE_RUN},
+	[FAULT_DROP] = {.form = "drop:R[@PHASE]", .has_phase = true, .phase = PHASE_JOIN},
+	[FAULT_VERSION] = {.form = "version:R"},
+	[FAULT_DRIFT] = {.form = "drift:R"},
+	[FAULT_STOP] = {.form = "stop:R[@PHASE]", .has_phase = true, .phase = PHASE_RUN},
+};
+
+static const char link_form[] = "link:A-B";
 
 static const char *const places[PHASE_COUNT] = {[PHASE_JOIN] = "join",
 						[PHASE_VERSION] = "version",
@@ -27,18 +42,35 @@ static const char *const places[PHASE_COUNT] = {[PHASE_JOIN] = "join",
 
 void fault_init(struct fault *fault)
 {
-	for (int kind = 0; kind < FAULT_COUNT; kind++)
+	for (int kind = 0; kind < FAULT_COUNT; kind++) {
 		fault->rank[kind] = -1;
-	fault->at[FAULT_DIE] = fault->at[FAULT_STOP] = PHASE_RUN;
-	fault->at[FAULT_DROP] = PHASE_JOIN;
+		fault->at[kind] = kinds[kind].phase;
+	}
 	fault->link[0] = fault->link[1] = -1;
 }
 
-/* Which of the words the @length bytes of @text are, or -1. */
-static int fault_find(const char *const *words, int count, const char *text, size_t length)
+const char *fault_form(int index)
 {
-	for (int i = 0; i < count; i++)
-		if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0)
+	if (index < FAULT_COUNT)
+		return kinds[index].form;
+	return index == FAULT_COUNT ? link_form : NULL;
+}
+
+/* The number of the fault whose name the @length bytes of @text are, FAULT_COUNT for a link; -1:
+ * there is none. */
+static int fault_find_kind(const char *text, size_t length)
+{
+	for (int i = 0; i <= FAULT_COUNT; i++)
+		if (strcspn(fault_form(i), ":") == length &&
+		    memcmp(fault_form(i), text, length) == 0)
+			return i;
+	return -1;
+}
+
+static int fault_find_place(const char *text, size_t length)
+{
+	for (int i = 0; i < PHASE_COUNT; i++)
+		if (strlen(places[i]) == length && memcmp(places[i], text, length) == 0)
 			return i;
 	return -1;
 }
@@ -62,8 +94,8 @@ static const char *parse_place(struct fault *fault, int kind, const char *text)
 
 	if (*text != '@')
 		return text;
-	place = fault_find(places, PHASE_COUNT, text + 1, length - 1);
-	if (place < 0 || (kind != FAULT_DIE && kind != FAULT_DROP && kind != FAULT_STOP))
+	place = fault_find_place(text + 1, length - 1);
+	if (place < 0 || !kinds[kind].has_phase)
 		return NULL;
 	fault->at[kind] = (enum phase)place;
 	return text + length;
@@ -73,16 +105,14 @@ static const char *parse_place(struct fault *fault, int kind, const char *text)
 static const char *fault_parse_one(struct fault *fault, const char *text)
 {
 	size_t length = strcspn(text, ":");
-	int kind = fault_find(kinds, FAULT_COUNT, text, length);
+	int kind = fault_find_kind(text, length);
 
-	if (text[length] != ':')
+	if (text[length] != ':' || kind < 0)
 		return NULL;
-	if (kind >= 0) {
+	if (kind < FAULT_COUNT) {
 		text = parse_rank(text + length + 1, &fault->rank[kind]);
 		return text ? parse_place(fault, kind, text) : NULL;
 	}
-	if (length != 4 || memcmp(text, "link", 4) != 0)
-		return NULL;
 	text = parse_rank(text + length + 1, &fault->link[0]);
 	return text && *text == '-' ? parse_rank(text + 1, &fault->link[1]) : NULL;
 }

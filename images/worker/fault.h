@@ -15,7 +15,7 @@ enum fault_kind {
 			  exchange of --find-slow */
 	FAULT_CORRUPT, /* flips one bit of its result before it is checked */
 	FAULT_DIE,     /* kills itself */
-	FAULT_DROP,    /* takes no further part: its main thread does nothing any more */
+	FAULT_DROP,    /* takes no further part: its main thread stops working */
 	FAULT_VERSION, /* says it runs another version */
 	FAULT_DRIFT,   /* changes one of its weights in the middle of --sgd */
 	FAULT_STOP,    /* stops itself (SIGSTOP): a hang */
@@ -30,21 +30,24 @@ struct fault {
 
 void fault_init(struct fault *fault);
 
-/* The highest rank that a fault is for, -1: there is none. */
+/* How a fault is written, such as "slow:R" or "stop:R[@PHASE]"; NULL after the last one. */
+const char *fault_form(int index);
+
+/* The highest rank that any fault is for; -1: there is no fault. */
 int fault_last_rank(const struct fault *fault);
 
 /* Adds "kind:R,kind:R@PHASE,link:A-B,..." to *fault; -1 if the text is not that. die, drop and stop
- * take a phase: join, version, bootstrap, first, run (theirs, but drop's, which is join), pairs,
- * leave-one-out, one, sum, server or async. */
+ * take a phase: join (the default of drop), version, bootstrap, first, run (the default of die and
+ * stop), pairs, leave-one-out, one, sum, server or async. */
 int fault_parse(struct fault *fault, const char *text);
 
-/* Called in the middle of @phase on @rank: dies, stops or drops out if that is to be. */
+/* Called in the middle of @phase on @rank: dies, stops or drops out if *fault says so. */
 void fault_strike(const struct fault *fault, enum phase phase, int rank);
 
-/* Whether @rank is to show @kind. */
+/* Whether *fault has @kind for @rank. */
 bool fault_hits(const struct fault *fault, enum fault_kind kind, int rank);
 
-/* Whether the link between ranks @a and @b is to be slow. */
+/* Whether *fault makes the link between ranks @a and @b slow. */
 bool fault_hits_link(const struct fault *fault, int a, int b);
 
 #endif

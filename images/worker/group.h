@@ -9,7 +9,7 @@
 #define WORKER_GROUP_H
 
 #include "failure.h"
-#include "net.h"
+#include "net/net.h"
 
 #define WORLD_MAX 16384
 #define RUN_ID_BYTES 16
@@ -40,7 +40,7 @@ struct workload {
 	uint32_t collective, root; /* enum collective_kind; of broadcast */
 	uint32_t graph, registers; /* not 0: --graph, --register */
 	uint32_t find_slow;	   /* not 0: --find-slow */
-	uint32_t sgd_steps;	   /* not 0: --sgd with so many steps */
+	uint32_t sgd_steps;	   /* not 0: --sgd, and its number of steps */
 };
 
 struct control;
@@ -50,7 +50,7 @@ struct group {
 	int listener;		      /* this rank's data socket, listening; owned by the group */
 	int64_t timeout_usec;	      /* longest wait without progress: control_wait_usec() */
 	uint8_t run_id[RUN_ID_BYTES]; /* random, known to members only: proves that a data
-					 connection is ours */
+					 connection belongs to the run */
 	struct workload workload;
 	struct member *members; /* [world], owned by the group */
 	struct control *control;

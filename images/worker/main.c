@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* allreduce: what a rank does from start to end, and the only place that prints failures. */
-#include "backend.h"
-#include "bench.h"
+#include "backend/backend.h"
+#include "bench/bench.h"
+#include "bench/find.h"
 #include "clock.h"
-#include "control.h"
-#include "find.h"
-#include "hardware.h"
+#include "host/hardware.h"
+#include "host/versions.h"
 #include "output.h"
-#include "rendezvous.h"
+#include "rendezvous/control.h"
+#include "rendezvous/rendezvous.h"
 #include "supervise.h"
-#include "versions.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -17,17 +17,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/*
- * All that the end of a run is told from; also by the control thread, if the main thread is stuck.
- */
+/* What the end of a run is reported from, by the main thread or, if that is stuck, by the control
+ * thread. */
 struct story {
 	const struct options *options;
 	struct group group;
 	struct report report;
 };
 
-/* Rank 0 tells the story; the others only if they could not reach rank 0 (@alone). Returns the exit
- * status. */
+/* Rank 0 reports the end of the run; another rank does so only if it could not reach rank 0 (@alone).
+ * Returns the exit status. */
 static int tell(const struct story *story, const struct failure *failure, bool alone)
 {
 	const struct options *options = story->options;
@@ -120,8 +119,7 @@ static int main_work(struct story *story, const struct backend *backend, struct 
 	if (rc == 0)
 		rc = control_finish(control, err);
 	if (rc < 0)
-		control_raise(control,
-			      err); /* first tell the others, then take our connections away */
+		control_raise(control, err); /* the others are told before the connections close */
 	backend->close(bench.state);
 	return rc;
 }

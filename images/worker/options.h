@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line and the launcher's environment, as one plain record.
+ * The command line and the launcher's environment, as one plain record. Each option is one row of
+ * the table in options.c: parsing, bounds, defaults, errors and --help come from there.
  */
 #ifndef WORKER_OPTIONS_H
 #define WORKER_OPTIONS_H
 
-#include "expect.h"
+#include "bench/expect.h"
 #include "fault.h"
 #include "group.h"
 
@@ -18,7 +19,7 @@ struct options {
 	int rank, world; /* -1: not given */
 	int procs;	 /* ranks this process forks; 0: it is one rank itself */
 	char root_host[256], root_port[PORT_BYTES]; /* "" : not given */
-	bool root_awaited; /* the root's name may become known later than we start */
+	bool root_awaited; /* the root's name may become known after this program's start */
 	int root_listener; /* rank 0's listening socket if made before the fork, else -1 */
 	char bind[ADDRESS_BYTES];
 	char host[HOST_BYTES];
@@ -43,19 +44,5 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 
 /* Reads a size such as 8, 64K, 1M or 2G into *bytes; -1 if it is not one. */
 int options_size(const char *text, uint64_t *bytes);
-
-/* The launcher's part (environment.c): rank, world and root where the flags left them open; with
- * --procs K and a --world beyond K each of the launcher's processes starts K ranks. Knows torchrun,
- * Open MPI, Hydra and other PMI launchers, Slurm, RANK and WORLD_SIZE, and the index of a
- * Kubernetes Job. The root is
- * - on loopback, at a port that is the same for all ranks of the job, if all are on this host;
- * - at $MASTER_ADDR:$MASTER_PORT (in torchrun the next port);
- * - on the first host of the Slurm step, or of the Slurm job around another launcher;
- * - where MPI says that rank 0 listens, for mpirun (mpi_root.h);
- * - pod 0 of the Kubernetes Job, if its pods have full names (a headless service);
- * and otherwise *err says what to set. The secret is $RINGUP_SECRET, or the text in
- * $RINGUP_SECRET_FILE. Sources: srun(1), section OUTPUT ENVIRONMENT VARIABLES; kubernetes.io,
- * "Job", completion mode Indexed, and "DNS for Services and Pods"; pytorch.org, "torchrun". */
-int environment_apply(struct options *options, struct failure *err);
 
 #endif

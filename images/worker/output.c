@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "output.h"
-#include "find.h"
+#include "bench/find.h"
 #include "json.h"
 
 #include <inttypes.h>
@@ -94,7 +94,7 @@ static const char *op_word(const struct workload *w)
 								       : "none";
 }
 
-/* The workload of options is that of the group on rank 0, which alone prints. */
+/* Only rank 0 prints, and there the workload of the options is that of the group. */
 void output_row(void *arg, const struct result *out_of_place, const struct result *in_place)
 {
 	const struct options *options = arg;

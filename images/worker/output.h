@@ -5,7 +5,7 @@
 #ifndef WORKER_OUTPUT_H
 #define WORKER_OUTPUT_H
 
-#include "bench.h"
+#include "bench/bench.h"
 #include "options.h"
 
 /* Text only: comment lines about the run, and the column heads. */

@@ -45,12 +45,7 @@ setup() {
 	diff -r src context/files/0
 	[ "$(stat -c %a context/files/0/deep/run.sh)" = 755 ]
 	[ "$(stat -c %a context/files/0/train.py)" = 644 ]
-	for file in "$ROOT"/images/worker/*.[ch] "$ROOT"/images/worker/*.sh; do
-		cmp "$file" "context/worker/${file##*/}"
-	done
-	for file in "$ROOT"/images/worker/mpi/*.[ch]; do
-		cmp "$file" "context/worker/mpi/${file##*/}"
-	done
+	diff -r "$ROOT/images/worker" context/worker
 	for file in "$ROOT"/images/entry/*; do
 		cmp "$file" "context/entry/${file##*/}"
 		[ "$(stat -c %a "context/entry/${file##*/}")" = 755 ]

@@ -379,6 +379,44 @@ limit() {
 	done
 }
 
+@test "--help: every option is one of the program's and stands in docs/images.md, and its default is one of its values" {
+	count=0
+	while read -r name default; do
+		count=$((count + 1))
+		grep -qE -e "--$name[ \`,]" "$BATS_TEST_DIRNAME/../../docs/images.md" || { echo "docs/images.md lacks --$name"; return 1; }
+		run "$ALLREDUCE" "--$name"
+		[[ "$output" != *unknown* ]]
+		[ -z "$default" ] || "$ALLREDUCE" -e 8 -n 1 --sgd --steps 1 "--$name" "$default" >/dev/null
+	done < <("$ALLREDUCE" --help | python3 -c '
+import re, sys
+for option in re.split(r"\n  (?=-)", "\n" + sys.stdin.read().split("\n\n")[2])[1:]:
+    default = re.search(r"\(default\s+(\w+)\)", option)
+    for name in re.findall(r"--([a-z_-]+)", re.split("  +", option)[0]):
+        print(name, default.group(1) if default else "")
+')
+	[ "$count" -ge 31 ]
+}
+
+@test "numbers out of an option's bounds are refused with the bounds" {
+	while read -r name low high; do
+		for value in $((low - 1)) $((high + 1)) "${low}x" ''; do
+			run "$ALLREDUCE" "--$name" "$value"
+			[ "$status" -eq 1 ]
+			[[ "$output" == *"'$value': a number from $low to $high is needed; see allreduce --help" ]] || { echo "$name $value: $output"; return 1; }
+		done
+	done <<-END
+		procs 1 1024
+		rank 0 16383
+		world 1 16384
+		timeout 1 86400
+		stepfactor 2 1024
+		iters 1 100000
+		warmup_iters 0 100000
+		root-rank 0 16383
+		steps 1 100000
+	END
+}
+
 @test "--help and --version" {
 	run "$ALLREDUCE" --help
 	[ "$status" -eq 0 ]
@@ -481,6 +519,41 @@ limit() {
 	SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_NNODES=2 run "$ALLREDUCE"
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"--root"* ]]
+}
+
+# backend_extra RANK: a program with one more backend, whose file is all that was added to the sources
+backend_extra() {
+	local sources=$BATS_TEST_TMPDIR/worker
+	rm -rf "$sources"
+	cp -R "$BATS_TEST_DIRNAME/../../images/worker" "$sources"
+	mkdir "$sources/backend/extra"
+	cat >"$sources/backend/extra/backend_extra.c" <<-END
+		#include "backend/backend.h"
+		static int probe(struct failure *err)
+		{
+			return failure_set(err, STATUS_GPU, -1, "", "it is not here");
+		}
+		const struct backend backend_extra = {.name = "extra", .auto_rank = $1, .probe = probe};
+	END
+	CC=gcc MPICC=none CFLAGS=-O0 sh "$sources/build.sh" "$BATS_TEST_TMPDIR/out"
+}
+
+@test "a backend is one file, and auto is the one with the lowest rank" {
+	backend_extra 20
+	run "$BATS_TEST_TMPDIR/out/allreduce" --help
+	[[ "$output" == *"auto, cpu, extra, mpi or nccl (default auto)"* ]]
+	run "$BATS_TEST_TMPDIR/out/allreduce" --backend nothing
+	[[ "$output" == *"--backend 'nothing': auto, cpu, extra, mpi or nccl is needed"* ]]
+	run "$BATS_TEST_TMPDIR/out/allreduce" --backend extra -e 8
+	[ "$status" -eq 5 ]
+	[[ "$output" == *"it is not here"* ]]
+	"$BATS_TEST_TMPDIR/out/allreduce" -e 8
+	backend_extra 5
+	run "$BATS_TEST_TMPDIR/out/allreduce" -e 8
+	[ "$status" -eq 5 ]
+	[[ "$output" == *"it is not here"* ]]
+	backend_extra 0
+	"$BATS_TEST_TMPDIR/out/allreduce" -e 8
 }
 
 @test "it builds and runs with what gcc 4.8 has, CentOS 7's" {

@@ -266,7 +266,7 @@ two_hosts() {
 
 @test "an MPI that does not answer is given up after --timeout" {
 	cat >"$BATS_TEST_TMPDIR/stuck.c" <<-END
-		#include "$BATS_TEST_DIRNAME/../../images/worker/mpi/plugin.h"
+		#include "$BATS_TEST_DIRNAME/../../images/worker/backend/mpi/plugin.h"
 		#include <unistd.h>
 		static int meet(void *data, size_t bytes, int processes, char *why, size_t why_bytes)
 		{

@@ -3,7 +3,7 @@
  * byte even) or to another rank (odd). */
 #include "tests/fuzz/fuzz.h"
 
-#include "images/worker/control.h"
+#include "images/worker/rendezvous/control.h"
 
 #include <sys/socket.h>
 

@@ -4,8 +4,8 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "images/worker/clock.h"
-#include "images/worker/reception.h"
-#include "images/worker/rendezvous.h"
+#include "images/worker/rendezvous/reception.h"
+#include "images/worker/rendezvous/rendezvous.h"
 
 #include <netinet/in.h>
 

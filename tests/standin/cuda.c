@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in for libcuda.so.1: see standin.h. Prototypes as in images/worker/cuda.h. */
+/* Stand-in for libcuda.so.1: see standin.h. Prototypes as in images/worker/backend/nccl/cuda.h. */
 #include "standin.h"
 
 #include <stdint.h>

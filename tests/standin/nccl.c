@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in for libnccl.so.2: see standin.h. Prototypes as in images/worker/nccl.h. Reductions are
+/* Stand-in for libnccl.so.2: see standin.h. Prototypes as in images/worker/backend/nccl/nccl.h. Reductions are
  * those of the worker; averages are scaled first, as NCCL does. */
-#include "../../images/worker/dtype.c"
+#include "collective/dtype.c"
 #include "standin.h"
 
 #include <sched.h>

@@ -3,10 +3,10 @@
 #include "tests/unit/support.h"
 
 #define failure_set worker_failure_set /* another folder has one, too */
-#include "images/worker/control.c"
-#include "images/worker/control_thread.c"
+#include "images/worker/rendezvous/control.c"
+#include "images/worker/rendezvous/control_thread.c"
 #include "images/worker/failure.c"
-#include "images/worker/net.c"
+#include "images/worker/net/net.c"
 
 #define SOON_USEC 100000
 #define SOON_MSEC 100

@@ -3,10 +3,9 @@
  * memory that they would take: what is sent and received here touches none. */
 #include "tests/unit/support.h"
 
-#include "images/worker/collective.c"
-#include "images/worker/dtype.c"
-#include "images/worker/ring.c"
-#include "images/worker/ring_collective.c"
+#include "images/worker/collective/collective.c"
+#include "images/worker/collective/dtype.c"
+#include "images/worker/backend/cpu/ring.c"
 
 #include <sys/mman.h>
 

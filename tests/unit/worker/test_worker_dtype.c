@@ -3,7 +3,7 @@
  * rounded to the nearest one, of two to the even one. */
 #include "tests/unit/support.h"
 
-#include "images/worker/dtype.c"
+#include "images/worker/collective/dtype.c"
 
 #include <math.h>
 

@@ -2,8 +2,8 @@
 /* The worker's slow-finder without ranks: who is blamed for which times, and who meets whom. */
 #include "tests/unit/support.h"
 
-#include "images/worker/blame.c"
-#include "images/worker/schedule.c"
+#include "images/worker/bench/blame.c"
+#include "images/worker/bench/schedule.c"
 
 #define RANKS_MAX 24
 

@@ -3,9 +3,9 @@
  * seed. */
 #include "tests/unit/support.h"
 
-#include "images/worker/blame.c"
+#include "images/worker/bench/blame.c"
 #define by_value judge_by_value
-#include "images/worker/judge.c"
+#include "images/worker/bench/judge.c"
 
 #define WORLD 8
 #define SWEEP_SECONDS 0.1

@@ -5,8 +5,8 @@
 #define failure_set worker_failure_set /* another folder has one, too */
 #include "images/worker/clock.h"
 #include "images/worker/failure.c"
-#include "images/worker/net.c"
-#include "images/worker/ring_links.c"
+#include "images/worker/net/net.c"
+#include "images/worker/backend/cpu/ring_links.c"
 
 #include <netinet/in.h>
 

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A backend moves the data. Each one is a file backend_NAME.c with one record, backend_NAME. The
+ * build makes the list of them from the files' names, so that a new backend needs no other edit.
+ *
+ * Life of a backend: probe() before the ranks meet, then on every rank open(), buffers(),
+ * collective() any number of times, close(). All ranks make the same calls in the same order.
+ * Waiting inside is bounded by the control plane: poll control_failed(group->control) and return -1
+ * when it says so; what you put into *err then does not matter.
+ */
+#ifndef WORKER_BACKEND_H
+#define WORKER_BACKEND_H
+
+#include "collective/collective.h"
+#include "group.h"
+#include "host/warning.h"
+
+#include <stdbool.h>
+
+struct backend {
+	const char *name;
+
+	/* The backend with the lowest number is `auto`. 0: never, since it needs hardware or software
+	 * that is not everywhere. */
+	int auto_rank;
+
+	/* Can it work on this machine? Must not need other ranks. err->status says which exit
+	 * status it means. */
+	int (*probe)(struct failure *err);
+
+	/* What moves the data, with its version, on this machine: "" if only this program does.
+	 * After probe(). */
+	const char *(*version)(void);
+
+	/* How a collective of @bytes (of the larger buffer) is done: a few words that live on. */
+	const char *(*algorithm)(void *state, enum collective_kind kind, size_t bytes);
+
+	/* Connects this rank to the others and sets up two buffers of @bytes each. *state is the
+	 * backend's own. */
+	int (*open)(const struct group *group, size_t bytes, void **state, struct failure *err);
+
+	/* The two buffers: cache-line aligned, owned by the backend; in host memory, unless there
+	 * is put(). */
+	void (*buffers)(void *state, void **send, void **recv);
+
+	/* One collective. Its input and output begin at the start of a buffer of buffers(), or, in
+	 * place, at this rank's block of the second one; what else lies in the second one may be
+	 * overwritten. Returns when the output is ready and the input may be written. */
+	int (*collective)(void *state, const struct collective *call, struct failure *err);
+
+	/* Before the ranks meet outside of the backend, which all of them call together: what a
+	 * collective that has returned here still owes to others is sent. NULL: it owes nothing. */
+	int (*settle)(void *state, struct failure *err);
+
+	/* What makes it slower than it could be here, after open(); NULL: it does not know. */
+	void (*warn)(void *state, struct warnings *warnings);
+
+	/* Exchanges the first @bytes of the send buffers with rank @peer, into the receive buffers;
+	 * the peer makes the same call. @number grows with each exchange of a rank and is the same
+	 * on both sides. */
+	int (*exchange)(void *state, int peer, size_t bytes, uint32_t number, struct failure *err);
+
+	/* For buffers in a device's memory, else NULL: copy @bytes of host memory to @to,
+	 * which lies in a buffer, and back from @from. Return when that is done; get() waits for
+	 * the collectives before it. */
+	int (*put)(void *state, void *to, const void *from, size_t bytes, struct failure *err);
+	int (*get)(void *state, void *to, const void *from, size_t bytes, struct failure *err);
+
+	/* For collectives that run in a queue, else NULL: then collective() only puts one there.
+	 * begin() notes the time in the queue; finish() waits until the queue is empty and stores
+	 * the microseconds since begin(). */
+	int (*begin)(void *state, struct failure *err);
+	int (*finish)(void *state, double *usec, struct failure *err);
+
+	/* For queues that can be recorded (--graph), else NULL: between record(true) and
+	 * record(false) collectives are recorded and not run; replay() puts what was recorded last
+	 * into the queue. */
+	int (*record)(void *state, bool begin, struct failure *err);
+	int (*replay)(void *state, struct failure *err);
+
+	bool registers; /* can register its buffers (--register) */
+
+	/* Uses the process's one MPI, which the rendezvous may have started already: it must not be
+	 * ended before close(). */
+	bool uses_mpi;
+
+	/* avg of floating-point numbers scales them before it adds them, so that its last bits may
+	 * differ from a sum that is divided at the end. */
+	bool scales_first;
+
+	/* After a failure it must not wait for other ranks. */
+	void (*close)(void *state);
+};
+
+#define BACKEND_AUTO "auto"
+
+/* The backend of that name, or for BACKEND_AUTO the one with the lowest auto_rank. NULL: there is
+ * none. */
+const struct backend *backend_find(const char *name);
+
+/* All backends, ordered by name; NULL after the last one. */
+const struct backend *backend_at(int index);
+
+#endif

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The NCCL backend: one GPU per rank, NCCL's own all-reduce on a stream of its own, through the
+ * driver API. Both libraries are opened at run time (cuda.h, nccl.h).
+ *
+ * Nothing waits without looking at the control plane: the communicator is made non-blocking (NCCL
+ * 2.14 and newer), queues and errors are polled, and a failed run aborts the communicator. An older
+ * NCCL blocks while it is set up; then the control thread ends the process at the timeout.
+ */
+#include "backend/backend.h"
+#include "backend/nccl/cuda.h"
+#include "backend/nccl/nccl.h"
+#include "backend/nccl/nccl_log.h"
+#include "clock.h"
+#include "rendezvous/control.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CLOSE_USEC 5000000 /* how long the end waits for the other ranks' end */
+
+static struct cuda cuda; /* by probe(); a process has one driver and one NCCL */
+static struct nccl nccl;
+
+struct state {
+	const struct group *group;
+	int device;
+	void *context, *comm, *stream, *start, *end;
+	cuda_address send, recv;
+	void *graph;		   /* CUgraphExec of --graph */
+	void *handles[2];	   /* of registered buffers */
+	enum collective_kind kind; /* of the last collective */
+	bool nccl_memory;	   /* the buffers are of ncclMemAlloc() */
+	bool queued;		   /* the stream may have work */
+	int64_t leave_usec;	   /* when closing gives up waiting for others; 0: not closing */
+};
+
+static int nccl_probe(struct failure *err)
+{
+	if (cuda_open(&cuda, err) < 0 || cuda_start(&cuda, err) < 0)
+		return -1;
+	return nccl_open(&nccl, err);
+}
+
+static const char *nccl_version(void)
+{
+	static char text[96];
+	char number[16];
+
+	nccl_version_text(nccl.version, number);
+	snprintf(text, sizeof(text), "NCCL %s, driver %s, CUDA %d.%d", number,
+		 cuda.driver[0] ? cuda.driver : "unknown", cuda.version / 1000,
+		 cuda.version % 1000 / 10);
+	return text;
+}
+
+static const char *nccl_algorithm(void *state, enum collective_kind kind, size_t bytes)
+{
+	(void)state;
+	(void)bytes;
+	return nccl_call(kind);
+}
+
+/* Puts the rank in front of what cuda_failed() said. */
+static int cuda_says(const struct state *s, const char *call, int rc, struct failure *err)
+{
+	const struct group *group = s->group;
+	const char *host = group->members[group->rank].host;
+	struct failure said = {.status = STATUS_PASS};
+
+	if (rc == 0)
+		return 0;
+	cuda_failed(&cuda, call, rc, &said);
+	return failure_set(err, STATUS_GPU, group->rank, host, "rank %d (%s), GPU %d: %.300s",
+			   group->rank, host, s->device, said.reason);
+}
+
+static int nccl_says(const struct state *s, const char *call, int rc, struct failure *err)
+{
+	const struct group *group = s->group;
+	const char *host = group->members[group->rank].host, *more = "";
+
+	if (rc == 0)
+		return 0;
+	if (nccl.ncclGetLastError)
+		more = nccl.ncclGetLastError(s->comm);
+	return failure_set(
+		err, rc == NCCL_REMOTE_ERROR ? STATUS_LOST : STATUS_GPU, group->rank, host,
+		"rank %d (%s), GPU %d: %s: %s: %.200s; run again with NCCL_DEBUG=INFO", group->rank,
+		host, s->device, call, nccl.ncclGetErrorString(rc), more ? more : "");
+}
+
+/* Waits until the communicator has done what @rc says is in progress. */
+static int nccl_wait(const struct state *s, const char *call, int rc, struct failure *err)
+{
+	while (rc == NCCL_IN_PROGRESS) {
+		int said = nccl.ncclCommGetAsyncError(s->comm, &rc);
+
+		if (said != 0)
+			return nccl_says(s, "ncclCommGetAsyncError", said, err);
+		if (control_failed(s->group->control) ||
+		    (s->leave_usec > 0 && clock_usec() > s->leave_usec))
+			return -1;
+		sched_yield();
+	}
+	return nccl_says(s, call, rc, err);
+}
+
+/* Waits until the stream is empty. */
+static int nccl_drain(struct state *s, struct failure *err)
+{
+	while (s->queued) {
+		int async = 0, rc = cuda.cuStreamQuery(s->stream);
+
+		if (rc == 0)
+			s->queued = false;
+		else if (rc != CUDA_NOT_READY)
+			return cuda_says(s, "cuStreamQuery", rc, err);
+		rc = nccl.ncclCommGetAsyncError(s->comm, &async);
+		if (rc != 0 || (async != 0 && async != NCCL_IN_PROGRESS))
+			return nccl_says(s, nccl_call(s->kind), rc ? rc : async, err);
+		if (control_failed(s->group->control))
+			return -1;
+		if (s->queued)
+			sched_yield();
+	}
+	return 0;
+}
+
+/* This rank's place among the ranks of its host: the number of its GPU. */
+static int pick_device(struct state *s, struct failure *err)
+{
+	const struct group *group = s->group;
+	const struct member *self = &group->members[group->rank];
+	int before = 0;
+
+	for (int rank = 0; rank < group->rank; rank++)
+		before += strcmp(group->members[rank].host, self->host) == 0 &&
+			  strcmp(group->members[rank].kernel, self->kernel) == 0;
+	s->device = before;
+	if (before < cuda.devices)
+		return 0;
+	s->device = 0;
+	if (cuda.devices == 1 && getenv("CUDA_VISIBLE_DEVICES"))
+		return 0; /* the launcher gave each rank a GPU of its own */
+	return failure_set(
+		err, STATUS_GPU, group->rank, self->host,
+		"rank %d (%s) is number %d of its host, which has %d GPUs: start one rank per GPU",
+		group->rank, self->host, before + 1, cuda.devices);
+}
+
+static int allocate_for_nccl(struct state *s, size_t bytes, struct failure *err)
+{
+	void *memory[2] = {NULL, NULL};
+
+	for (int i = 0; i < 2; i++)
+		if (nccl_says(s, "ncclMemAlloc", nccl.ncclMemAlloc(&memory[i], bytes), err) < 0)
+			return -1;
+	s->send = (cuda_address)(uintptr_t)memory[0];
+	s->recv = (cuda_address)(uintptr_t)memory[1];
+	s->nccl_memory = true;
+	return 0;
+}
+
+/* Makes the GPU this thread's, with a stream, two events and two buffers. */
+static int open_device(struct state *s, size_t bytes, struct failure *err)
+{
+	int device = 0;
+
+	bytes = bytes > 0 ? bytes : 1;
+#define CALL(function, ...)                                      \
+	do {                                                     \
+		int rc = cuda.function(__VA_ARGS__);             \
+                                                                 \
+		if (rc != 0)                                     \
+			return cuda_says(s, #function, rc, err); \
+	} while (0)
+	CALL(cuDeviceGet, &device, s->device);
+	CALL(cuDevicePrimaryCtxRetain, &s->context, device);
+	CALL(cuCtxSetCurrent, s->context);
+	CALL(cuStreamCreate, &s->stream, CUDA_STREAM_NON_BLOCKING);
+	CALL(cuEventCreate, &s->start, 0);
+	CALL(cuEventCreate, &s->end, 0);
+	if (s->group->workload.registers && nccl.ncclMemAlloc && nccl.ncclMemFree)
+		return allocate_for_nccl(s, bytes, err);
+	CALL(cuMemAlloc, &s->send, bytes);
+	CALL(cuMemAlloc, &s->recv, bytes);
+#undef CALL
+	return 0;
+}
+
+/* Tells NCCL of both buffers, so that it may use them without copying to its own. */
+static int register_buffers(struct state *s, size_t bytes, struct failure *err)
+{
+	cuda_address buffers[2] = {s->send, s->recv};
+
+	for (int i = 0; i < 2 && s->group->workload.registers; i++) {
+		int rc = nccl.ncclCommRegister(s->comm, (void *)(uintptr_t)buffers[i],
+					       bytes > 0 ? bytes : 1, &s->handles[i]);
+
+		if (nccl_wait(s, "ncclCommRegister", rc, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int open_comm(struct state *s, struct failure *err)
+{
+	const struct group *group = s->group;
+	struct nccl_config config = {
+		.size = sizeof(config),
+		.magic = NCCL_CONFIG_MAGIC,
+		.version = NCCL_CONFIG_VERSION,
+	};
+	const char *call = "ncclCommInitRank";
+	struct nccl_id id = {.internal = ""};
+	int rc;
+
+	if (nccl_meet(&nccl, group, &id, err) < 0)
+		return -1;
+	if (nccl.ncclCommInitRankConfig) {
+		call = "ncclCommInitRankConfig";
+		rc = nccl.ncclCommInitRankConfig(&s->comm, group->world, id, group->rank, &config);
+	} else {
+		rc = nccl.ncclCommInitRank(&s->comm, group->world, id, group->rank);
+	}
+	return nccl_wait(s, call, rc, err);
+}
+
+static bool finalize(struct state *s)
+{
+	struct failure ignored;
+
+	s->leave_usec = clock_usec() + CLOSE_USEC;
+	return !nccl.ncclCommFinalize ||
+	       nccl_wait(s, "ncclCommFinalize", nccl.ncclCommFinalize(s->comm), &ignored) == 0;
+}
+
+static void free_buffers(const struct state *s)
+{
+	if (s->nccl_memory) {
+		nccl.ncclMemFree((void *)(uintptr_t)s->send);
+		nccl.ncclMemFree((void *)(uintptr_t)s->recv);
+		return;
+	}
+	cuda.cuMemFree(s->send);
+	cuda.cuMemFree(s->recv);
+}
+
+/* Nothing here waits for others once the run has failed. */
+static void nccl_close(void *state)
+{
+	struct state *s = state;
+	bool failed = control_failed(s->group->control);
+
+	nccl_log_stop();
+
+	for (int i = 0; i < 2 && !failed; i++)
+		if (s->handles[i])
+			nccl.ncclCommDeregister(s->comm, s->handles[i]);
+	if (s->graph && !failed)
+		cuda.cuGraphExecDestroy(s->graph);
+	if (s->comm && !failed && finalize(s))
+		nccl.ncclCommDestroy(s->comm);
+	else if (s->comm)
+		nccl.ncclCommAbort(s->comm);
+	if (s->context && !failed) { /* freeing waits for the stream: leave that to the exit */
+		free_buffers(s);
+		cuda.cuEventDestroy(s->start);
+		cuda.cuEventDestroy(s->end);
+		cuda.cuStreamDestroy(s->stream);
+		cuda.cuDevicePrimaryCtxRelease(s->device);
+	}
+	free(s);
+}
+
+/* Do this driver and this NCCL have what is asked for? */
+static int check_wishes(const struct group *group, struct failure *err)
+{
+	const struct workload *w = &group->workload;
+	const char *host = group->members[group->rank].host;
+	char version[16];
+
+	nccl_version_text(nccl.version, version);
+	if (w->graph && (!cuda.cuStreamBeginCapture || !cuda.cuGraphInstantiateWithFlags))
+		return failure_set(
+			err, STATUS_GPU, group->rank, host,
+			"rank %d (%s): --graph needs a driver of CUDA 11.4 or newer; this one is of CUDA %d.%d",
+			group->rank, host, cuda.version / 1000, cuda.version % 1000 / 10);
+	if (w->registers && (!nccl.ncclCommRegister || !nccl.ncclCommDeregister))
+		return failure_set(
+			err, STATUS_GPU, group->rank, host,
+			"rank %d (%s): --register needs NCCL 2.19 or newer; this one is %s",
+			group->rank, host, version);
+	return nccl_can(&nccl, (enum collective_kind)w->collective, (enum dtype)w->type, err);
+}
+
+static int nccl_connect(const struct group *group, size_t bytes, void **state, struct failure *err)
+{
+	struct state *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		abort();
+	s->group = group;
+	nccl_log_start();
+	if (check_wishes(group, err) < 0 || pick_device(s, err) < 0 ||
+	    open_device(s, bytes, err) < 0 || open_comm(s, err) < 0 ||
+	    register_buffers(s, bytes, err) < 0) {
+		control_raise(group->control, err);
+		nccl_close(s);
+		return -1;
+	}
+	*state = s;
+	return 0;
+}
+
+static void nccl_warn(void *state, struct warnings *warnings)
+{
+	const struct state *s = state;
+
+	nccl_log_check(s->group, warnings);
+}
+
+static void nccl_buffers(void *state, void **send, void **recv)
+{
+	const struct state *s = state;
+
+	*send = (void *)(uintptr_t)s->send;
+	*recv = (void *)(uintptr_t)s->recv;
+}
+
+static int nccl_run(void *state, const struct collective *call, struct failure *err)
+{
+	struct state *s = state;
+	const struct group *group = s->group;
+
+	if (call->count == 0)
+		return 0;
+	s->queued = true;
+	s->kind = call->kind;
+	return nccl_wait(
+		s, nccl_call(call->kind),
+		nccl_collective(&nccl, call, group->rank, group->world, s->comm, s->stream), err);
+}
+
+static int nccl_exchange(void *state, int peer, size_t bytes, uint32_t number, struct failure *err)
+{
+	struct state *s = state;
+	void *send, *recv;
+
+	(void)number;
+	if (!nccl.ncclSend || !nccl.ncclRecv)
+		return failure_set(
+			err, STATUS_GPU, -1, "",
+			"--find-slow needs NCCL 2.7 or newer, which can send and receive");
+	nccl_buffers(s, &send, &recv);
+	s->queued = true;
+	s->kind = SENDRECV;
+	return nccl_wait(s, nccl_call(SENDRECV),
+			 nccl_shift(&nccl, peer, send, peer, recv, bytes, s->comm, s->stream), err);
+}
+
+static int nccl_put(void *state, void *to, const void *from, size_t bytes, struct failure *err)
+{
+	const struct state *s = state;
+	int rc = cuda.cuMemcpyHtoD((cuda_address)(uintptr_t)to, from, bytes);
+
+	/*
+	 * the copy may return before the data is on the device, and our stream does not wait for it
+	 */
+	return cuda_says(s, "cuMemcpyHtoD", rc ? rc : cuda.cuCtxSynchronize(), err);
+}
+
+static int nccl_get(void *state, void *to, const void *from, size_t bytes, struct failure *err)
+{
+	struct state *s = state;
+
+	if (nccl_drain(s, err) < 0)
+		return -1;
+	return cuda_says(s, "cuMemcpyDtoH",
+			 cuda.cuMemcpyDtoH(to, (cuda_address)(uintptr_t)from, bytes), err);
+}
+
+static int nccl_begin(void *state, struct failure *err)
+{
+	struct state *s = state;
+
+	return cuda_says(s, "cuEventRecord", cuda.cuEventRecord(s->start, s->stream), err);
+}
+
+static int nccl_finish(void *state, double *usec, struct failure *err)
+{
+	struct state *s = state;
+	float milliseconds = 0;
+	int rc = cuda.cuEventRecord(s->end, s->stream);
+
+	s->queued = true;
+	if (rc != 0)
+		return cuda_says(s, "cuEventRecord", rc, err);
+	if (nccl_drain(s, err) < 0)
+		return -1;
+	rc = cuda.cuEventElapsedTime(&milliseconds, s->start, s->end);
+	*usec = (double)milliseconds * 1000;
+	return cuda_says(s, "cuEventElapsedTime", rc, err);
+}
+
+/* Ends the recording and makes of it what can be launched. */
+static int make_graph(struct state *s, struct failure *err)
+{
+	void *graph = NULL;
+	int rc = cuda.cuStreamEndCapture(s->stream, &graph);
+
+	if (rc != 0)
+		return cuda_says(s, "cuStreamEndCapture", rc, err);
+	rc = cuda.cuGraphInstantiateWithFlags(&s->graph, graph, 0);
+	cuda.cuGraphDestroy(graph);
+	return cuda_says(s, "cuGraphInstantiate", rc, err);
+}
+
+static int nccl_record(void *state, bool begin, struct failure *err)
+{
+	struct state *s = state;
+
+	if (!begin)
+		return make_graph(s, err);
+	if (nccl_drain(s, err) < 0)
+		return -1;
+	if (s->graph)
+		cuda.cuGraphExecDestroy(s->graph);
+	s->graph = NULL;
+	return cuda_says(s, "cuStreamBeginCapture",
+			 cuda.cuStreamBeginCapture(s->stream, CUDA_CAPTURE_THREAD_LOCAL), err);
+}
+
+static int nccl_replay(void *state, struct failure *err)
+{
+	struct state *s = state;
+
+	s->queued = true;
+	return cuda_says(s, "cuGraphLaunch", cuda.cuGraphLaunch(s->graph, s->stream), err);
+}
+
+const struct backend backend_nccl = {
+	.name = "nccl",
+	.probe = nccl_probe,
+	.version = nccl_version,
+	.algorithm = nccl_algorithm,
+	.open = nccl_connect,
+	.buffers = nccl_buffers,
+	.warn = nccl_warn,
+	.collective = nccl_run,
+	.exchange = nccl_exchange,
+	.put = nccl_put,
+	.get = nccl_get,
+	.begin = nccl_begin,
+	.finish = nccl_finish,
+	.record = nccl_record,
+	.replay = nccl_replay,
+	.registers = true,
+	.scales_first = true,
+	.close = nccl_close,
+};

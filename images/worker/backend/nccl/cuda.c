@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* dlinfo */
+#include "backend/nccl/cuda.h"
+#include "backend/library.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The name without a directory: a plain libcuda.so finds the toolkit's stub (error 34). */
+#define LIBRARY "libcuda.so.1"
+
+/* What the driver's refusals mean. Numbers: enum cudaError_enum of cuda.h; 35 is the runtime's
+ * cudaErrorInsufficientDriver, which NCCL hands on. */
+static const struct {
+	int code;
+	const char *means;
+} verdicts[] = {
+	{2, "the GPU has no memory left: lower -e, or see with nvidia-smi who uses it"},
+	{34, "this libcuda is the toolkit's stub: take the folder 'stubs' off $LD_LIBRARY_PATH"},
+	{35,
+	 "the driver is older than this CUDA needs: upgrade the driver, or take an image with an older CUDA"},
+	{46,
+	 "another process holds the GPU (compute mode 'exclusive'), or it is out of order: see nvidia-smi"},
+	{100,
+	 "the driver sees no GPU: look at $CUDA_VISIBLE_DEVICES, at the container's --gpus, and at nvidia-smi on the host"},
+	{101,
+	 "there is no GPU of that number: look at $CUDA_VISIBLE_DEVICES and at the ranks per host"},
+	{802,
+	 "the system is not ready: on hosts with NVSwitch start nvidia-fabricmanager, in the driver's version"},
+	{803,
+	 "libcuda and the kernel module are of different drivers: reboot after a driver upgrade, or remove the libcuda that was baked into the image"},
+	{804,
+	 "the image brings a forward-compatible libcuda (cuda-compat), which this GPU does not support: remove it, or upgrade the driver"},
+	{999,
+	 "unknown error: the module nvidia_uvm may not be loaded; try nvidia-smi, then see dmesg"},
+};
+
+/* The symbols, with the suffixes by which cuda.h maps names to their 64-bit versions. */
+static const struct {
+	const char *symbol;
+	size_t offset;
+	bool optional;
+} symbols[] = {
+#define SYMBOL(name, suffix)                                     \
+	{                                                        \
+#name suffix, offsetof(struct cuda, name), false \
+	}
+#define OPTIONAL(name, suffix)                                  \
+	{                                                       \
+#name suffix, offsetof(struct cuda, name), true \
+	}
+	SYMBOL(cuInit, ""),
+	SYMBOL(cuDriverGetVersion, ""),
+	SYMBOL(cuGetErrorString, ""),
+	SYMBOL(cuDeviceGetCount, ""),
+	SYMBOL(cuDeviceGet, ""),
+	SYMBOL(cuDeviceGetName, ""),
+	SYMBOL(cuDevicePrimaryCtxRetain, ""),
+	SYMBOL(cuDevicePrimaryCtxRelease, ""),
+	SYMBOL(cuCtxSetCurrent, ""),
+	SYMBOL(cuCtxSynchronize, ""),
+	SYMBOL(cuMemAlloc, "_v2"),
+	SYMBOL(cuMemFree, "_v2"),
+	SYMBOL(cuMemcpyHtoD, "_v2"),
+	SYMBOL(cuMemcpyDtoH, "_v2"),
+	SYMBOL(cuStreamCreate, ""),
+	SYMBOL(cuStreamDestroy, "_v2"),
+	SYMBOL(cuStreamQuery, ""),
+	SYMBOL(cuEventCreate, ""),
+	SYMBOL(cuEventDestroy, "_v2"),
+	SYMBOL(cuEventRecord, ""),
+	SYMBOL(cuEventElapsedTime, ""),
+	OPTIONAL(cuStreamBeginCapture, "_v2"),
+	OPTIONAL(cuStreamEndCapture, ""),
+	OPTIONAL(cuGraphInstantiateWithFlags, ""),
+	OPTIONAL(cuGraphLaunch, ""),
+	OPTIONAL(cuGraphExecDestroy, ""),
+	OPTIONAL(cuGraphDestroy, ""),
+#undef SYMBOL
+#undef OPTIONAL
+};
+
+static void read_driver(char *text, size_t bytes)
+{
+	int fd = open("/sys/module/nvidia/version", O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd >= 0 ? read(fd, text, bytes - 1) : -1;
+
+	text[got > 0 ? got : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	if (fd >= 0)
+		close(fd);
+}
+
+static int no_library(const struct cuda *cuda, const char *why, struct failure *err)
+{
+	if (!strstr(why, "No such file"))
+		return failure_set(err, STATUS_GPU, -1, "", "the NVIDIA driver: %s", why);
+	if (cuda->driver[0] == '\0')
+		return failure_set(err, STATUS_GPU, -1, "",
+				   "no NVIDIA driver on this machine: no " LIBRARY
+				   " and no kernel module");
+	return failure_set(
+		err, STATUS_GPU, -1, "",
+		"the kernel has NVIDIA driver %s, but there is no " LIBRARY
+		" here: start the container with --gpus (NVIDIA container toolkit, capability compute)",
+		cuda->driver);
+}
+
+int cuda_open(struct cuda *cuda, struct failure *err)
+{
+	struct link_map *map = NULL;
+	void *handle;
+	int rc;
+
+	memset(cuda, 0, sizeof(*cuda));
+	read_driver(cuda->driver, sizeof(cuda->driver));
+	handle = library_open(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (!handle)
+		return no_library(cuda, library_error(), err);
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+		void *symbol = dlsym(handle, symbols[i].symbol);
+
+		if (!symbol && !symbols[i].optional)
+			return failure_set(err, STATUS_GPU, -1, "",
+					   "the NVIDIA driver is too old: no %s in " LIBRARY,
+					   symbols[i].symbol);
+		memcpy((char *)cuda + symbols[i].offset, &symbol, sizeof(symbol));
+	}
+	if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map)
+		snprintf(cuda->path, sizeof(cuda->path), "%s", map->l_name);
+	rc = cuda->cuDriverGetVersion(&cuda->version);
+	return rc == 0 ? 0 : cuda_failed(cuda, "cuDriverGetVersion", rc, err);
+}
+
+int cuda_start(struct cuda *cuda, struct failure *err)
+{
+	int rc = cuda->cuInit(0);
+
+	if (rc != 0)
+		return cuda_failed(cuda, "cuInit", rc, err);
+	rc = cuda->cuDeviceGetCount(&cuda->devices);
+	if (rc == 0 && cuda->devices < 1)
+		rc = 100;
+	return rc == 0 ? 0 : cuda_failed(cuda, "cuDeviceGetCount", rc, err);
+}
+
+int cuda_failed(const struct cuda *cuda, const char *call, int code, struct failure *err)
+{
+	const char *means = NULL;
+
+	for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++)
+		if (verdicts[i].code == code)
+			means = verdicts[i].means;
+	if (!means && (!cuda->cuGetErrorString || cuda->cuGetErrorString(code, &means) != 0))
+		means = NULL;
+	return failure_set(err, STATUS_GPU, -1, "", "%s: CUDA error %d: %.300s", call, code,
+			   means ? means : "unknown");
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* dlinfo, GLOB_BRACE */
+#include "backend/nccl/nccl.h"
+#include "backend/library.h"
+#include "rendezvous/control.h"
+
+#include <glob.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LIBRARY "libnccl.so.2"
+#define WHEEL "nvidia/nccl/lib/" LIBRARY
+#define PATTERN_BYTES (PATH_MAX + 128)
+
+static const struct {
+	const char *symbol;
+	size_t offset;
+	bool optional;
+} symbols[] = {
+#define SYMBOL(name, optional)                               \
+	{                                                    \
+#name, offsetof(struct nccl, name), optional \
+	}
+	SYMBOL(ncclGetVersion, false),
+	SYMBOL(ncclGetErrorString, false),
+	SYMBOL(ncclGetUniqueId, false),
+	SYMBOL(ncclCommInitRank, false),
+	SYMBOL(ncclCommGetAsyncError, false),
+	SYMBOL(ncclCommAbort, false),
+	SYMBOL(ncclCommDestroy, false),
+	SYMBOL(ncclAllReduce, false),
+	SYMBOL(ncclReduceScatter, false),
+	SYMBOL(ncclAllGather, false),
+	SYMBOL(ncclBroadcast, false),
+	SYMBOL(ncclGroupStart, false),
+	SYMBOL(ncclGroupEnd, false),
+	SYMBOL(ncclSend, true),
+	SYMBOL(ncclRecv, true),
+	SYMBOL(ncclCommInitRankConfig, true),
+	SYMBOL(ncclCommFinalize, true),
+	SYMBOL(ncclGetLastError, true),
+	SYMBOL(ncclMemAlloc, true),
+	SYMBOL(ncclMemFree, true),
+	SYMBOL(ncclCommRegister, true),
+	SYMBOL(ncclCommDeregister, true),
+#undef SYMBOL
+};
+
+/* Opens the first file that @pattern (of glob(), with braces) names; NULL if there is none. */
+static void *open_match(const char *pattern)
+{
+	glob_t found = {.gl_pathc = 0};
+	void *handle = NULL;
+
+	if (glob(pattern, GLOB_BRACE, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc && !handle; i++)
+			handle = library_open(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
+	globfree(&found);
+	return handle;
+}
+
+/* A Python that is installed below @prefix. */
+static void *open_prefix(const char *prefix)
+{
+	char pattern[PATTERN_BYTES];
+
+	if (!prefix || prefix[0] != '/')
+		return NULL;
+	snprintf(pattern, sizeof(pattern), "%s/{lib,lib64}/python3*/{site,dist}-packages/" WHEEL,
+		 prefix);
+	return open_match(pattern);
+}
+
+/* Calls @open for each folder of the list @name of the environment, separated by colons. */
+static void *open_list(const char *name, void *(*open)(const char *folder))
+{
+	const char *list = getenv(name);
+	char folder[PATH_MAX];
+	void *handle = NULL;
+
+	while (list && *list && !handle) {
+		size_t length = strcspn(list, ":");
+
+		snprintf(folder, sizeof(folder), "%.*s", (int)length, list);
+		handle = open(folder);
+		list += length + (list[length] == ':');
+	}
+	return handle;
+}
+
+static void *open_packages(const char *folder)
+{
+	char path[PATTERN_BYTES];
+
+	snprintf(path, sizeof(path), "%s/" WHEEL, folder);
+	return *folder == '/' ? open_match(path) : NULL;
+}
+
+/* The Python whose program lies in @folder: PREFIX/bin/python3, links followed. */
+static void *open_program(const char *folder)
+{
+	char path[PATTERN_BYTES], program[PATH_MAX], *slash;
+
+	snprintf(path, sizeof(path), "%s/python3", folder);
+	if (!realpath(path, program))
+		return NULL;
+	for (int up = 0; up < 2; up++) {
+		slash = strrchr(program, '/');
+		if (slash)
+			*slash = '\0';
+	}
+	return open_prefix(program);
+}
+
+static void *open_wheel(void)
+{
+	char local[PATH_MAX];
+	const char *home = getenv("HOME");
+	void *handle = open_prefix(getenv("VIRTUAL_ENV"));
+
+	snprintf(local, sizeof(local), "%s/.local", home ? home : "");
+	if (!handle)
+		handle = open_prefix(getenv("CONDA_PREFIX"));
+	if (!handle)
+		handle = open_list("PYTHONPATH", open_packages);
+	if (!handle)
+		handle = open_list("PATH", open_program);
+	if (!handle)
+		handle = open_prefix("/usr/local");
+	if (!handle)
+		handle = open_prefix("/usr");
+	if (!handle)
+		handle = open_prefix("/opt/*");
+	return handle ? handle : open_prefix(local);
+}
+
+static void *open_named(const char *named)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s%s", named,
+		 stat(named, &st) == 0 && S_ISDIR(st.st_mode) ? "/" LIBRARY : "");
+	return library_open(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* The library, or NULL with why not. */
+static void *open_library(char *why, size_t why_bytes)
+{
+	const char *named = getenv("RINGUP_NCCL"), *said;
+	void *handle =
+		named && *named ? open_named(named) : library_open(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	if (handle)
+		return handle;
+	said = library_error();
+	if (named && *named) {
+		snprintf(why, why_bytes, "$RINGUP_NCCL: %s", said);
+		return NULL;
+	}
+	if (strstr(said, "No such file"))
+		said = "no " LIBRARY
+		       " on the loader's path, nor a pip wheel of it in a Python here; install NCCL or set $RINGUP_NCCL to the file";
+	snprintf(why, why_bytes, "%s", said); /* before library_error() speaks again */
+	handle = open_wheel();
+	said = handle ? NULL : library_error(); /* a wheel that is there and does not load */
+	if (said)
+		snprintf(why, why_bytes, "%s", said);
+	return handle;
+}
+
+int nccl_open(struct nccl *nccl, struct failure *err)
+{
+	char why[384] = "";
+	struct link_map *map = NULL;
+	void *handle = open_library(why, sizeof(why));
+	int rc;
+
+	memset(nccl, 0, sizeof(*nccl));
+	if (!handle)
+		return failure_set(err, STATUS_GPU, -1, "", "NCCL cannot be loaded: %s", why);
+	if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map)
+		snprintf(nccl->path, sizeof(nccl->path), "%s", map->l_name);
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+		void *symbol = dlsym(handle, symbols[i].symbol);
+
+		if (!symbol && !symbols[i].optional)
+			return failure_set(
+				err, STATUS_GPU, -1, "",
+				"%.256s is too old: it has no %s; NCCL 2.4 or newer is needed",
+				nccl->path, symbols[i].symbol);
+		memcpy((char *)nccl + symbols[i].offset, &symbol, sizeof(symbol));
+	}
+	rc = nccl->ncclGetVersion(&nccl->version);
+	if (rc == 0)
+		return 0;
+	return failure_set(err, STATUS_GPU, -1, "", "ncclGetVersion: %s",
+			   nccl->ncclGetErrorString(rc));
+}
+
+/* NCCL_VERSION() of nccl.h: until 2.8 the minor number had two digits, later it has three. */
+void nccl_version_text(int version, char text[16])
+{
+	int unit = version < 10000 ? 1000 : 10000;
+
+	snprintf(text, 16, "%d.%d.%d", version / unit % 100, version % unit / 100, version % 100);
+}
+
+/* The worker's collectives as NCCL's calls. */
+
+#define FP8_VERSION 22403 /* 2.24.3 */
+#define SEND_VERSION "2.7"
+
+/* ncclDataType_t and ncclRedOp_t of nccl.h. */
+static const int types[DTYPE_COUNT] = {
+	[DTYPE_U8] = 1,	  [DTYPE_I32] = 2,     [DTYPE_I64] = 4,
+	[DTYPE_F16] = 6,  [DTYPE_F32] = 7,     [DTYPE_F64] = 8,
+	[DTYPE_BF16] = 9, [DTYPE_F8E4M3] = 10, [DTYPE_F8E5M2] = 11,
+};
+static const int ops[OP_COUNT] = {
+	[OP_SUM] = 0, [OP_PROD] = 1, [OP_MAX] = 2, [OP_MIN] = 3, [OP_AVG] = 4};
+
+static bool uses_send(enum collective_kind kind)
+{
+	return kind == ALLTOALL || kind == SENDRECV;
+}
+
+int nccl_can(const struct nccl *nccl, enum collective_kind kind, enum dtype type,
+	     struct failure *err)
+{
+	char version[16];
+
+	nccl_version_text(nccl->version, version);
+	if ((type == DTYPE_F8E4M3 || type == DTYPE_F8E5M2) && nccl->version < FP8_VERSION)
+		return failure_set(err, STATUS_GPU, -1, "",
+				   "NCCL %s has no fp8 (-d %s): 2.24.3 or newer is needed", version,
+				   dtype_name(type));
+	if (uses_send(kind) && (!nccl->ncclSend || !nccl->ncclRecv))
+		return failure_set(
+			err, STATUS_GPU, -1, "",
+			"NCCL %s cannot send and receive (--collective %s): " SEND_VERSION
+			" or newer is needed",
+			version, collective_name(kind));
+	return 0;
+}
+
+const char *nccl_call(enum collective_kind kind)
+{
+	static const char *const calls[COLLECTIVE_COUNT] = {
+		[ALL_REDUCE] = "ncclAllReduce",	   [REDUCE_SCATTER] = "ncclReduceScatter",
+		[ALL_GATHER] = "ncclAllGather",	   [BROADCAST] = "ncclBroadcast",
+		[ALLTOALL] = "ncclSend, ncclRecv", [SENDRECV] = "ncclSend, ncclRecv"};
+
+	return calls[kind];
+}
+
+static bool good(int rc)
+{
+	return rc == 0 || rc == NCCL_IN_PROGRESS;
+}
+
+int nccl_shift(const struct nccl *nccl, int to, const void *out, int from, void *in, size_t bytes,
+	       void *comm, void *stream)
+{
+	int rc = nccl->ncclGroupStart();
+
+	if (good(rc))
+		rc = nccl->ncclSend(out, bytes, types[DTYPE_U8], to, comm, stream);
+	if (good(rc))
+		rc = nccl->ncclRecv(in, bytes, types[DTYPE_U8], from, comm, stream);
+	return good(rc) ? nccl->ncclGroupEnd() : rc;
+}
+
+static int alltoall(const struct nccl *nccl, const struct collective *call, int world, void *comm,
+		    void *stream)
+{
+	size_t bytes = call->count * dtype_bytes(call->type);
+	int rc = nccl->ncclGroupStart(), type = types[call->type];
+
+	for (int rank = 0; rank < world && good(rc); rank++) {
+		rc = nccl->ncclSend((const char *)call->src + (size_t)rank * bytes, call->count,
+				    type, rank, comm, stream);
+		if (good(rc))
+			rc = nccl->ncclRecv((char *)call->dst + (size_t)rank * bytes, call->count,
+					    type, rank, comm, stream);
+	}
+	return good(rc) ? nccl->ncclGroupEnd() : rc;
+}
+
+int nccl_collective(const struct nccl *nccl, const struct collective *call, int rank, int world,
+		    void *comm, void *stream)
+{
+	int type = types[call->type], op = ops[call->op];
+
+	switch (call->kind) {
+	case REDUCE_SCATTER:
+		return nccl->ncclReduceScatter(call->src, call->dst, call->count, type, op, comm,
+					       stream);
+	case ALL_GATHER:
+		return nccl->ncclAllGather(call->src, call->dst, call->count, type, comm, stream);
+	case BROADCAST:
+		return nccl->ncclBroadcast(call->src, call->dst, call->count, type, call->root,
+					   comm, stream);
+	case ALLTOALL:
+		return alltoall(nccl, call, world, comm, stream);
+	case SENDRECV:
+		return nccl_shift(nccl, (rank + 1) % world, call->src, (rank + world - 1) % world,
+				  call->dst, call->count * dtype_bytes(call->type), comm, stream);
+	case ALL_REDUCE:
+	case COLLECTIVE_COUNT:
+		break;
+	}
+	return nccl->ncclAllReduce(call->src, call->dst, call->count, type, op, comm, stream);
+}
+
+/* Rank 0: do all ranks have the same NCCL? */
+static int compare_versions(const struct group *group, const int *all, struct failure *err)
+{
+	char ours[16], theirs[16];
+
+	for (int rank = 1; rank < group->world; rank++) {
+		if (all[rank] == all[0])
+			continue;
+		nccl_version_text(all[0], ours);
+		nccl_version_text(all[rank], theirs);
+		return failure_set(
+			err, STATUS_VERSION, rank, group->members[rank].host,
+			"versions differ: rank 0 (%s) has NCCL %s, rank %d (%s) has NCCL %s; deploy one image to all hosts",
+			group->members[0].host, ours, rank, group->members[rank].host, theirs);
+	}
+	return 0;
+}
+
+static int make_id(const struct nccl *nccl, const struct group *group, struct nccl_id *id,
+		   struct failure *err)
+{
+	int rc = nccl->ncclGetUniqueId(id);
+
+	if (rc == 0)
+		return 0;
+	return failure_set(err, STATUS_GPU, 0, group->members[0].host,
+			   "rank 0 (%s): ncclGetUniqueId: %s; run again with NCCL_DEBUG=INFO",
+			   group->members[0].host, nccl->ncclGetErrorString(rc));
+}
+
+int nccl_meet(const struct nccl *nccl, const struct group *group, struct nccl_id *id,
+	      struct failure *err)
+{
+	int *all = calloc((size_t)group->world, sizeof(*all)), rc;
+
+	if (!all)
+		abort();
+	rc = control_gather(group->control, &nccl->version, sizeof(nccl->version), all, err);
+	if (rc == 0 && group->rank == 0)
+		rc = compare_versions(group, all, err);
+	free(all);
+	if (rc == 0 && group->rank == 0)
+		rc = make_id(nccl, group, id, err);
+	return rc < 0 ? -1 : control_share(group->control, id, sizeof(*id), err);
+}

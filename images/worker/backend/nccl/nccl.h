@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * NCCL, opened with dlopen(). Names, numbers and signatures are those of nccl.h (NCCL 2.2 to 2.32);
+ * only what the worker calls is here. Functions that return int return an ncclResult_t, 0 is
+ * ncclSuccess.
+ */
+#ifndef WORKER_NCCL_H
+#define WORKER_NCCL_H
+
+#include "collective/collective.h"
+#include "failure.h"
+
+#include <limits.h>
+#include <stddef.h>
+
+#define NCCL_ID_BYTES 128 /* NCCL_UNIQUE_ID_BYTES */
+
+struct nccl_id { /* ncclUniqueId: handed over by value */
+	char internal[NCCL_ID_BYTES];
+};
+
+/* ncclConfig_t as of 2.14, when it came: later libraries take any older one by its size and
+ * version, and fill in what it lacks. */
+struct nccl_config {
+	size_t size;
+	unsigned magic;	  /* NCCL_CONFIG_MAGIC */
+	unsigned version; /* NCCL_CONFIG_VERSION */
+	int blocking;
+};
+
+#define NCCL_CONFIG_MAGIC 0xcafebeefu /* NCCL_API_MAGIC */
+#define NCCL_CONFIG_VERSION 21400     /* NCCL_VERSION(2, 14, 0) */
+#define NCCL_REMOTE_ERROR 6	      /* ncclRemoteError: another rank is gone */
+#define NCCL_IN_PROGRESS 7	      /* ncclInProgress */
+
+struct nccl {
+	char path[PATH_MAX]; /* the file that was opened */
+	int version;	     /* ncclGetVersion() */
+
+	int (*ncclGetVersion)(int *version);
+	const char *(*ncclGetErrorString)(int result);
+	int (*ncclGetUniqueId)(struct nccl_id *id);
+	int (*ncclCommInitRank)(void **comm, int ranks, struct nccl_id id, int rank);
+	int (*ncclCommGetAsyncError)(void *comm, int *result);
+	int (*ncclCommAbort)(void *comm);
+	int (*ncclCommDestroy)(void *comm);
+	int (*ncclAllReduce)(const void *send, void *recv, size_t count, int type, int op,
+			     void *comm, void *stream);
+
+	int (*ncclReduceScatter)(const void *send, void *recv, size_t count, int type, int op,
+				 void *comm, void *stream);
+	int (*ncclAllGather)(const void *send, void *recv, size_t count, int type, void *comm,
+			     void *stream);
+	int (*ncclBroadcast)(const void *send, void *recv, size_t count, int type, int root,
+			     void *comm, void *stream);
+
+	int (*ncclGroupStart)(void);
+	int (*ncclGroupEnd)(void);
+
+	/* NULL in older libraries */
+	int (*ncclSend)(const void *send, size_t count, int type, int peer, void *comm,
+			void *stream); /* 2.7 */
+	int (*ncclRecv)(void *recv, size_t count, int type, int peer, void *comm, void *stream);
+	int (*ncclCommInitRankConfig)(void **comm, int ranks, struct nccl_id id, int rank,
+				      struct nccl_config *config); /* 2.14 */
+	int (*ncclCommFinalize)(void *comm);			   /* 2.14 */
+	const char *(*ncclGetLastError)(void *comm);		   /* 2.13 */
+	int (*ncclMemAlloc)(void **memory, size_t bytes);	   /* 2.19 */
+	int (*ncclMemFree)(void *memory);
+	int (*ncclCommRegister)(void *comm, void *memory, size_t bytes, void **handle);
+	int (*ncclCommDeregister)(void *comm, void *handle);
+};
+
+/* Opens libnccl.so.2: the file (or the folder of it) that $RINGUP_NCCL names; else the loader's;
+ * else that of a pip wheel, nvidia/nccl/lib in the site-packages of $VIRTUAL_ENV, $CONDA_PREFIX,
+ * $PYTHONPATH, of the python3 on $PATH, /usr/local, /usr, /opt/NAME and ~/.local. */
+int nccl_open(struct nccl *nccl, struct failure *err);
+
+/* Puts a collective among @world ranks, of which this is @rank, into @stream. Returns an
+ * ncclResult_t, also NCCL_IN_PROGRESS. */
+int nccl_collective(const struct nccl *nccl, const struct collective *call, int rank, int world,
+		    void *comm, void *stream);
+
+/* Sends @bytes to rank @to while it receives as many from rank @from. */
+int nccl_shift(const struct nccl *nccl, int to, const void *out, int from, void *in, size_t bytes,
+	       void *comm, void *stream);
+
+/* The call's name, for messages. */
+const char *nccl_call(enum collective_kind kind);
+
+struct group;
+
+/* Rank 0's NCCL makes the id by which the ranks' NCCLs meet; everybody gets it. All must be of the
+ * same version. */
+int nccl_meet(const struct nccl *nccl, const struct group *group, struct nccl_id *id,
+	      struct failure *err);
+
+/* Can this library do it? */
+int nccl_can(const struct nccl *nccl, enum collective_kind kind, enum dtype type,
+	     struct failure *err);
+
+/* "2.18.3" for 21803, "2.5.6" for 2506. */
+void nccl_version_text(int version, char text[16]);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The benchmark: for each size, out of place and in place, checked before and after the timed
+ * iterations.
+ *
+ * Time of a size: each iteration's time is that of the slowest rank; `usec` is their average,
+ * min/max/p50/p99 are over the same numbers. algbw = bytes / usec, busbw = algbw *
+ * collective_factor(), in GB/s of 1e9 bytes (nccl-tests, doc/PERFORMANCE.md). There is no barrier
+ * between iterations.
+ */
+#ifndef WORKER_BENCH_H
+#define WORKER_BENCH_H
+
+#include "backend/backend.h"
+#include "bench/blame.h"
+#include "bench/expect.h"
+#include "collective/pattern.h"
+#include "fault.h"
+#include "sgd/sgd.h"
+
+struct result {
+	uint64_t bytes, count; /* of the larger buffer; struct collective's */
+	bool inplace;
+	double usec, min_usec, max_usec, p50_usec, p99_usec;
+	double algbw, busbw;
+	uint64_t wrong; /* elements, over all ranks and both checks */
+	const char *algorithm;
+	struct rank_time *ranks; /* [world], owned */
+};
+
+/* One rank's own view of a size. */
+struct rank_time {
+	float usec, p50_usec, p99_usec;
+};
+
+/* Rank 0's collection; other ranks leave `results` empty. */
+struct report {
+	struct result *results;	  /* owned; report_release() */
+	size_t count, room;	  /* results so far; their most */
+	struct mismatch first;	  /* the first mismatch, if failure.status is STATUS_DATA */
+	struct warning *warnings; /* [warning_count], owned */
+	int warning_count;
+	struct heat heat; /* --find-slow */
+	struct sgd sgd;	  /* --sgd */
+	struct failure
+		failure; /* status STATUS_PASS, or the worst verdict so far: data, then threshold */
+};
+
+struct bench {
+	const struct group *group;
+	const struct backend *backend;
+	const struct expect *expect;
+	void *state;
+	const struct fault *fault;
+	double min_busbw; /* GB/s for the largest size, 0: none */
+	/* Rank 0, after a size; @in_place is NULL if the collective has none. */
+	void (*on_row)(void *arg, const struct result *out_of_place, const struct result *in_place);
+	/* Rank 0, now and then: what is being done, a few words. Never while times are taken. */
+	void (*on_progress)(void *arg, const char *text);
+	void *arg;
+};
+
+/* Runs the group's workload. 0: done, and report->failure (the same on all ranks) says how it went;
+ * -1: *err. */
+int bench_run(const struct bench *bench, struct report *report, struct failure *err);
+
+/* The largest size of @workload that will be run, in bytes: what buffers must hold. */
+uint64_t bench_buffer_bytes(const struct workload *workload);
+
+void report_release(struct report *report);
+
+#endif

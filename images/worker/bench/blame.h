@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who is slow, from the times that pairs of ranks take to exchange data. Pure arithmetic.
+ *
+ * Pairs within a host and pairs across hosts are judged apart, each against its like:
+ *  - a rank's time is the median over its partners; it is slow if that is BLAME_RATIO times the
+ *    median of all ranks' times and stands out of their spread (BLAME_SPREADS median absolute
+ *    deviations). One slow rank does not make its partners slow: it is one of their many;
+ *  - a host is slow if all its ranks (two or more) are slow across hosts;
+ *  - a link is slow if a pair takes BLAME_RATIO times what both its ends take with their other
+ *    partners, and neither end is slow itself. Links between the same two hosts count as one.
+ * Of an even number of values a rank's time is the lower median, so that three ranks are enough.
+ * With two ranks there is nothing to compare with, and nobody is blamed.
+ */
+#ifndef WORKER_BLAME_H
+#define WORKER_BLAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define BLAME_RATIO 1.5
+#define BLAME_SPREADS 8
+#define FINDINGS_MAX 16
+
+enum finding_kind { FINDING_RANK, FINDING_HOST, FINDING_LINK };
+
+struct finding {
+	enum finding_kind kind;
+	int rank, other;     /* a rank of the slow host; the link's other end, else -1 */
+	bool across;	     /* seen in exchanges across hosts, not within one */
+	double usec, normal; /* what it takes; what its like take */
+};
+
+/* Times of pairs, both halves of the matrix alike. */
+struct pairs {
+	int world;
+	const int *host;   /* [world] number of each rank's host, 0 to world - 1 */
+	const float *usec; /* [world * world], 0: not measured */
+};
+
+/* What --find-slow measured, on rank 0; all zero: nothing. */
+struct heat {
+	int world;
+	size_t bytes; /* exchanged each way */
+	int *host;    /* see struct pairs; owned */
+	float *usec;
+	struct finding findings[FINDINGS_MAX];
+	int finding_count, sweeps;
+	int unsure;    /* suspicions that were dropped: the machine is too busy to tell */
+	float *kept;   /* [keep][world * world] the last sweeps, for judge.c; owned */
+	bool doubtful; /* something looks slow, but only in times of the pairs that do not count */
+	int keep, place; /* how many; which of a pair's times counts, of 100: 0 is the fastest */
+	double seconds;
+	int left_out;		       /* leave-one-out: the slowest rank, -1: not tried */
+	double all_usec, without_usec; /* a round of neighbours with it and without it */
+};
+
+/*
+ * Finds what is slow, the slowest first; returns how many of @findings (of FINDINGS_MAX) it filled.
+ */
+int blame_pairs(const struct pairs *pairs, struct finding *findings);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench/judge.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEEP_BYTES ((size_t)64 << 20) /* of sweeps that are kept, at most ... */
+#define KEEP_MOST 256
+#define KEEP_LEAST 8
+#define SHARE_MOST 0.75 /* one sweep proves little */
+#define WORTH 1.1f	/* another place must be better by that */
+#define NEAR 1.25f
+#define CALM_TIMES 3 /* sweeps in which a pair came near its fastest time */
+
+/* Of a pair's times: the fastest one where disturbance comes now and then; a later one where the
+ * fastest is a stroke of luck, as over TCP on one machine. */
+static const int places[] = {0, 10, 25, 50};
+#define PLACES ((int)(sizeof(places) / sizeof(places[0])))
+
+static size_t cells(const struct heat *heat)
+{
+	return (size_t)heat->world * (size_t)heat->world;
+}
+
+static int kept(const struct heat *heat)
+{
+	return heat->sweeps < heat->keep ? heat->sweeps : heat->keep;
+}
+
+void judge_init(struct heat *heat, int world, int *host, size_t bytes)
+{
+	size_t room;
+
+	heat->world = world;
+	heat->host = host;
+	heat->bytes = bytes;
+	heat->left_out = -1;
+	room = KEEP_BYTES / (cells(heat) * sizeof(float));
+	heat->keep = room > KEEP_MOST ? KEEP_MOST : room < KEEP_LEAST ? KEEP_LEAST : (int)room;
+	heat->usec = calloc(cells(heat), sizeof(*heat->usec));
+	heat->kept = calloc((size_t)heat->keep * cells(heat), sizeof(*heat->kept));
+	if (!heat->usec || !heat->kept)
+		abort();
+}
+
+void judge_add(struct heat *heat, const float *all)
+{
+	size_t world = (size_t)heat->world;
+	float *sweep = heat->kept + (size_t)(heat->sweeps % heat->keep) * cells(heat);
+
+	for (size_t a = 0; a < world; a++)
+		for (size_t b = 0; b < world; b++) {
+			float here = all[a * world + b], there = all[b * world + a];
+
+			sweep[a * world + b] = here > there ? here : there;
+		}
+	heat->sweeps++;
+}
+
+static int judge_by_value(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The value at @place (of 100) of the sorted @list. */
+static float at_place(const float *list, int count, int place)
+{
+	return count > 0 ? list[(count - 1) * place / 100] : 0;
+}
+
+/* Each pair's time at the places, into @times ([PLACES][world * world]). */
+static void take_times(const struct heat *heat, float *times)
+{
+	float list[KEEP_MOST];
+
+	for (int a = 0; a < heat->world; a++)
+		for (int b = a + 1; b < heat->world; b++) {
+			size_t at = (size_t)a * (size_t)heat->world + (size_t)b;
+			size_t mirror = (size_t)b * (size_t)heat->world + (size_t)a;
+			int count = 0;
+
+			for (int s = 0; s < kept(heat); s++) {
+				list[count] = heat->kept[(size_t)s * cells(heat) + at];
+				count += list[count] > 0;
+			}
+			qsort(list, (size_t)count, sizeof(*list), judge_by_value);
+			for (size_t i = 0; i < (size_t)PLACES; i++)
+				times[i * cells(heat) + at] = times[i * cells(heat) + mirror] =
+					at_place(list, count, places[i]);
+		}
+}
+
+/*
+ * How much the faster half of the pairs differ: more than the half may be those of one slow rank.
+ */
+static float spread_of(const struct heat *heat, const float *times, float *list)
+{
+	float spread = 1;
+
+	for (int across = 0; across < 2; across++) {
+		int count = 0;
+
+		for (int a = 0; a < heat->world; a++)
+			for (int b = a + 1; b < heat->world; b++) {
+				float usec = times[a * heat->world + b];
+
+				if (usec > 0 && (heat->host[a] != heat->host[b]) == across)
+					list[count++] = usec;
+			}
+		qsort(list, (size_t)count, sizeof(*list), judge_by_value);
+		if (count > 0)
+			spread *= at_place(list, count, 50) / at_place(list, count, 10);
+	}
+	return spread;
+}
+
+static bool suspects(const struct heat *heat, const float *times)
+{
+	struct finding findings[FINDINGS_MAX];
+	const struct pairs pairs = {.world = heat->world, .host = heat->host, .usec = times};
+
+	return blame_pairs(&pairs, findings) > 0;
+}
+
+/* Takes the times at the place where the pairs differ least. */
+static void choose_times(struct heat *heat)
+{
+	float *times = calloc((size_t)PLACES * cells(heat), sizeof(*times)),
+	      *list = calloc(cells(heat), sizeof(*list)), best;
+
+	if (!times || !list)
+		abort();
+	take_times(heat, times);
+	heat->place = 0;
+	best = spread_of(heat, times, list);
+	for (int i = 1; i < PLACES; i++) {
+		float spread = spread_of(heat, times + (size_t)i * cells(heat), list);
+
+		if (spread * WORTH < best) {
+			best = spread;
+			heat->place = i;
+		}
+	}
+	memcpy(heat->usec, times + (size_t)heat->place * cells(heat), cells(heat) * sizeof(*times));
+	heat->doubtful = false;
+	for (int i = heat->place + 1; i < PLACES; i++)
+		heat->doubtful = heat->doubtful || suspects(heat, times + (size_t)i * cells(heat));
+	heat->place = places[heat->place];
+	free(times);
+	free(list);
+}
+
+/* How a pair is related to a finding. */
+enum part { PART_NONE, PART_SUSPECT, PART_OTHER, PART_TOUCHED };
+
+static enum part part_of(const struct heat *heat, const struct finding *finding, int a, int b)
+{
+	const int *host = heat->host;
+	int rank = finding->rank, other = finding->other;
+
+	if ((host[a] != host[b]) != finding->across)
+		return PART_NONE;
+	if (finding->kind == FINDING_HOST)
+		return host[a] == host[rank] || host[b] == host[rank] ? PART_SUSPECT : PART_OTHER;
+	if (finding->kind == FINDING_RANK)
+		return a == rank || b == rank ? PART_SUSPECT : PART_OTHER;
+	if (a == rank && b == other)
+		return PART_SUSPECT;
+	return a == rank || b == rank || a == other || b == other ? PART_TOUCHED : PART_OTHER;
+}
+
+/* The share of times in the kept sweeps that are below @line: of the suspect's pairs, or the
+ * others.
+ */
+static double share_below(const struct heat *heat, const struct finding *finding, float line,
+			  enum part part)
+{
+	uint64_t measured = 0, below = 0;
+
+	for (int s = 0; s < kept(heat); s++) {
+		const float *sweep = heat->kept + (size_t)s * cells(heat);
+
+		for (int a = 0; a < heat->world; a++)
+			for (int b = a + 1; b < heat->world; b++) {
+				float usec = sweep[a * heat->world + b];
+
+				if (usec <= 0 || part_of(heat, finding, a, b) != part)
+					continue;
+				measured++;
+				below += usec < line;
+			}
+	}
+	return measured > 0 ? (double)below / (double)measured : -1;
+}
+
+/* n times the divergence of two coins that show heads in a share @a and @b: the chance to see a or
+ * less of b is at most exp(-that) (Chernoff's bound). */
+static double divergence(double a, double b, int n)
+{
+	double sum = (1 - a) * log((1 - a) / (1 - b));
+
+	return n * (a > 0 ? sum + a * log(a / b) : sum);
+}
+
+/* The chance that all this is an accident. */
+static double chance(const struct heat *heat, const struct finding *finding)
+{
+	double pairs = (double)heat->world * (heat->world - 1) / 2;
+	float line = (float)(BLAME_RATIO * finding->normal);
+	double own = share_below(heat, finding, line, PART_SUSPECT),
+	       others = share_below(heat, finding, line, PART_OTHER);
+
+	if (others < 0) /* of three ranks, all pairs touch each other */
+		others = share_below(heat, finding, line, PART_TOUCHED);
+	others = others < SHARE_MOST ? others : SHARE_MOST;
+	return own < others ? exp(-divergence(own, others, kept(heat))) * pairs : pairs;
+}
+
+/*
+ * Whether nearly all pairs' fastest times have come again: before that nobody is known to be fast.
+ */
+static bool is_calm(const struct heat *heat)
+{
+	size_t measured = 0, calm = 0;
+
+	for (size_t i = 0; i < cells(heat); i++) {
+		int near = 0;
+
+		for (int s = 0; s < kept(heat); s++)
+			near += heat->kept[(size_t)s * cells(heat) + i] <= heat->usec[i] * NEAR;
+		measured += heat->usec[i] > 0;
+		calm += heat->usec[i] > 0 && near >= CALM_TIMES;
+	}
+	return calm * 10 >= measured * 9;
+}
+
+/*
+ * Whether no pair takes much longer than the fastest one of its kind: then nothing can be hidden.
+ */
+static bool is_even(const struct heat *heat, bool across)
+{
+	float least = 0, most = 0;
+
+	for (int a = 0; a < heat->world; a++)
+		for (int b = a + 1; b < heat->world; b++) {
+			float usec = heat->usec[a * heat->world + b];
+
+			if (usec <= 0 || (heat->host[a] != heat->host[b]) != across)
+				continue;
+			least = least <= 0 || usec < least ? usec : least;
+			most = usec > most ? usec : most;
+		}
+	return most <= least * (float)BLAME_RATIO;
+}
+
+bool judge_enough(struct heat *heat, double seconds)
+{
+	const struct pairs pairs = {.world = heat->world, .host = heat->host, .usec = heat->usec};
+	int count, sure = 0;
+
+	choose_times(heat);
+	count = blame_pairs(&pairs, heat->findings);
+	for (int i = 0; i < count; i++)
+		if (heat->sweeps >= JUDGE_SWEEPS_SURE &&
+		    chance(heat, &heat->findings[i]) < JUDGE_CHANCE)
+			heat->findings[sure++] = heat->findings[i];
+	heat->seconds = seconds;
+	heat->finding_count = sure;
+	heat->unsure = count - sure;
+	if (heat->sweeps < JUDGE_SWEEPS_LEAST)
+		return false;
+	if (seconds > JUDGE_SECONDS_MOST)
+		return true;
+	if (heat->unsure > 0 || (sure > 0 && seconds < JUDGE_SECONDS_SURE))
+		return false;
+	if (sure > 0 || heat->doubtful)
+		return sure > 0;
+	return (heat->place == 0 && is_calm(heat)) || (is_even(heat, false) && is_even(heat, true));
+}
+
+void heat_release(struct heat *heat)
+{
+	free(heat->usec);
+	free(heat->host);
+	free(heat->kept);
+}

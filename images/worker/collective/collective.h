@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The collectives, by nccl-tests' names, and all that differs from one to the other and is not
+ * moving data: how much of a buffer they use, where in place is, what the bandwidth of the bus is,
+ * and what each element of the result must be.
+ *
+ * Sizes and factors are those of nccl-tests (doc/PERFORMANCE.md and GetCollByteCount() of its
+ * sources): the size asked for is that of the larger buffer; where it is cut into one block per
+ * rank, a block is a multiple of 16 bytes, so that a small size may become 0.
+ */
+#ifndef WORKER_COLLECTIVE_H
+#define WORKER_COLLECTIVE_H
+
+#include "collective/pattern.h"
+
+enum collective_kind {
+	ALL_REDUCE,
+	REDUCE_SCATTER, /* rank r gets block r of the reduction of all inputs */
+	ALL_GATHER,	/* everybody gets everybody's block */
+	BROADCAST,	/* everybody gets the root's data */
+	ALLTOALL,	/* rank r gets block r of each rank's input */
+	SENDRECV,	/* each rank sends to the next one and receives from the one before */
+	COLLECTIVE_COUNT
+};
+
+/* One call on one rank. @count is NCCL's argument: elements of a block where there are blocks, else
+ * of the whole. */
+struct collective {
+	enum collective_kind kind;
+	const void *src;
+	void *dst;
+	size_t count;
+	enum dtype type;
+	enum op op; /* all-reduce and reduce-scatter only */
+	int root;   /* broadcast only */
+};
+
+/* What a size means. Counts and offsets are elements; an offset is what each rank adds, times its
+ * rank, to find its place in place. */
+struct extent {
+	size_t count; /* struct collective's */
+	size_t send, recv;
+	size_t send_offset, recv_offset;
+};
+
+/* Parses a name; -1 for an unknown one. */
+int collective_parse(const char *name);
+const char *collective_name(enum collective_kind kind);
+
+/* Does it reduce? Else it only moves elements. */
+bool collective_reduces(enum collective_kind kind);
+
+/* Can its input be where its output is? */
+bool collective_in_place(enum collective_kind kind);
+
+struct extent collective_extent(enum collective_kind kind, uint64_t bytes, enum dtype type,
+				int world);
+
+/* busbw / algbw. */
+double collective_factor(enum collective_kind kind, int world);
+
+/* The inputs' blocks: 1, or one per rank. */
+int collective_blocks(enum collective_kind kind, int world);
+
+/* Compares @rank's result @data with what it must be. Elements are counted from the start of the
+ * result. */
+void collective_check(const struct collective *call, const struct pattern *pattern, int rank,
+		      const void *data, struct mismatch *found);
+
+#endif
