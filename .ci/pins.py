@@ -105,7 +105,7 @@ def holds(condition, facts):
 def recipe_words(value, facts):
     """The words that the recipes give a value."""
     found = []
-    for path in ROOT.glob("recipes/*.recipe"):
+    for path in ROOT.glob("recipes/**/*.recipe"):
         head, _, rest = path.read_text().partition(f"--- value {value}\n")
         if rest:
             found.append(
