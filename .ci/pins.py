@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes recipes/pins/: for each framework wheel on PyPI and each Python that it takes, all packages that
+"""Adds rows to recipes/wheels/: for each framework wheel on PyPI and each Python that it takes, all packages that
 pip would install with it, of one version each, with the checksums of the files that fit.
 
     pip install uv packaging && .ci/pins.py [FRAMEWORK[==VERSION]...]
 
-A version that has a file is left as it is; delete the file to make it anew. Packages are those of half a
-year after the framework's release, which is what it was used with, and of today where there is no such
-set. Limits that the releases themselves do not state come from the recipes ("--- value NAME.with").
+A wheel that has a row in sets.csv keeps it; delete the row to ask anew. Packages of packages.csv that no set
+refers to any more are deleted. Packages are those of half a year after the framework's release, which is what it
+was used with, and of today where there is no such set. Limits that the releases themselves do not state come from the recipes ("--- value NAME.with").
 """
 
 import csv
@@ -25,18 +25,12 @@ from packaging.tags import compatible_tags, cpython_tags
 from packaging.utils import canonicalize_name, parse_wheel_filename
 from packaging.version import VERSION_PATTERN, Version
 
+sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
+import wheels
+
 ROOT = Path(__file__).resolve().parent.parent
-PINS = ROOT / "recipes/pins"
 SERIES = [f"3.{minor}" for minor in range(6, 15)]  # what uv resolves for
 FRAMEWORKS = ["tensorflow", "torch", "mxnet"]
-# What the recipes install before (recipes/pip-*.recipe); newer ones have no pkg_resources, which
-# TensorBoard before 2.17 imports.
-TOOLS = {
-    "3.6": ["setuptools==59.6.0", "wheel==0.37.1"],
-    "3.7": ["setuptools==65.7.0", "wheel==0.42.0"],
-    "3.8": ["setuptools==65.7.0", "wheel==0.42.0"],
-    "3.9": ["setuptools==65.7.0", "wheel==0.42.0"],
-}
 GLIBC = [17, 28, 34]  # the oldest that has all wheels
 AFTER_DAYS = 183
 SOURCE_BYTES_MAX = 256 * 1024  # of an archive of Python files; more is to be compiled, without a compiler
@@ -168,13 +162,22 @@ def needs_of(component, series):
     return None
 
 
-def pins_of(framework, version, pip, series):
+def tools_of(sets, series):
+    """What the recipes install before; newer ones have no pkg_resources, which TensorBoard before 2.17 imports."""
+    for one in sets:
+        if (one.wheel, one.python) == ("python-needs", series):
+            words = [word.partition(":")[0] for word in one.packages.split(";")]
+            return [word for word in words if not word.startswith("pip==")]
+    return ["setuptools<81"]
+
+
+def pins_of(framework, version, pip, series, tools):
     if not version:
         return needs_of(framework, series)
     name = re.match(r"[A-Za-z0-9._-]+", pip)[0]
     of_framework = pip.split("==")[1]
     wanted = [pip, *limits(framework, version, pip, series)]
-    wanted += TOOLS.get(series, ["setuptools<81"])
+    wanted += tools
     for glibc in GLIBC:
         fitting = tags(series, glibc)
         own = files_of(name, of_framework, fitting)
@@ -189,29 +192,21 @@ def pins_of(framework, version, pip, series):
     return None
 
 
-def make(job):
+def make(job, tools):
+    """(problem, nothing), or (nothing, (set without packages, [(name, version, checksums)]))."""
     framework, version, pip, series = job
-    path = PINS / (re.sub(r"[^A-Za-z0-9._]+", "-", pip) + f"-py{series}.txt")
-    if path.exists():
-        return None
-    made = pins_of(framework, version, pip, series)
+    made = pins_of(framework, version, pip, series, tools)
     if not made:
-        return f"{pip} with Python {series}: no set of packages"
+        return f"{pip} with Python {series}: no set of packages", None
     glibc, newest, pins = made
-    lines = [
-        f"# {pip} with Python {series} on x86_64: what PyPI had"
-        f" {'on ' + newest if newest else 'when this was made'} (.ci/pins.py)",
-        f"# glibc>=2.{glibc}",
-    ]
+    words = []
     for pin in pins:
         name, _, of = pin.partition("==")
         files = files_of(name, of, tags(series, glibc))
         if not files:
-            return f"{pip} with Python {series}: no file of {pin}"
-        hashes = sorted({file["hashes"]["sha256"] for file in files})
-        lines.append(pin + "".join(f" --hash=sha256:{one}" for one in hashes))
-    path.write_text("\n".join(lines) + "\n")
-    return None
+            return f"{pip} with Python {series}: no file of {pin}", None
+        words.append((name, of, {file["hashes"]["sha256"] for file in files}))
+    return None, (wheels.Set(pip, series, f"2.{glibc}", newest or "", ""), words)
 
 
 def main():
@@ -229,11 +224,19 @@ def main():
                     for series in SERIES
                     if admits(row["python"], series)
                 ]
-    PINS.mkdir(exist_ok=True)
+    packages, sets = wheels.load(wheels.FOLDER)
+    known = {(one.wheel, one.python) for one in sets}
+    jobs = [job for job in dict.fromkeys(jobs) if job[2:] not in known]
+    tools = {series: tools_of(sets, series) for series in SERIES}
     with ThreadPoolExecutor(10) as pool:
-        for problem in pool.map(make, dict.fromkeys(jobs)):
+        for problem, made in pool.map(lambda job: make(job, tools[job[3]]), jobs):
             if problem:
                 print(problem)
+                continue
+            words = [wheels.add(packages, *word) for word in made[1]]
+            sets.append(made[0]._replace(packages=";".join(words)))
+    used = {word for one in sets for word in one.packages.split(";")}
+    wheels.save(wheels.FOLDER, {word: packages[word] for word in packages if word in used}, sets)
 
 
 if __name__ == "__main__":
