@@ -7,7 +7,8 @@ pip would install with it, of one version each, with the checksums of the files 
 
 A wheel that has a row in sets.csv keeps it; delete the row to ask anew. Packages of packages.csv that no set
 refers to any more are deleted. Packages are those of half a year after the framework's release, which is what it
-was used with, and of today where there is no such set. Limits that the releases themselves do not state come from the recipes ("--- value NAME.with").
+was used with, and of today where there is no such set. Limits that the releases themselves do not state come
+from recipes/catalog/companion.csv.
 """
 
 import csv
@@ -21,6 +22,7 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from packaging.specifiers import SpecifierSet
 from packaging.tags import compatible_tags, cpython_tags
 from packaging.utils import canonicalize_name, parse_wheel_filename
 from packaging.version import VERSION_PATTERN, Version
@@ -77,55 +79,16 @@ def files_of(name, version, fitting):
     return wheels or [file for file in sources if (file["size"] or 0) <= SOURCE_BYTES_MAX]
 
 
-def holds(condition, facts):
-    """A recipe's `when`: alternatives of terms (builder/recipe/parts.h)."""
-
-    def term(text):
-        match = re.fullmatch(r"([a-z.]+)(==|>=|<)(\S+)", text.strip())
-        if not match:
-            return bool(facts.get(text.strip()))
-        name, operator, value = match.groups()
-        if name not in facts:
-            return False
-        if operator == "==":
-            return facts[name] == value
-        newer = Version(facts[name]) >= Version(value)
-        return newer if operator == ">=" else not newer
-
-    # "A & B | C": A, and B or C
-    return all(any(term(one) for one in part.split("|")) for part in condition.split("&"))
-
-
-def recipe_words(value, facts):
-    """The words that the recipes give a value."""
-    found = []
-    for path in ROOT.glob("recipes/**/*.recipe"):
-        head, _, rest = path.read_text().partition(f"--- value {value}\n")
-        if rest:
-            found.append(
-                (
-                    int(re.search(r"^order: (\d+)", head, re.M)[1]),
-                    path.name,
-                    (re.search(r"^when: (.*)", head, re.M) or [None, ""])[1],
-                    re.split(r"^---", rest, flags=re.M)[0].strip(),
-                )
-            )
-    text = ""
-    for _, _, condition, more in sorted(found):
-        if not condition or holds(condition, facts):
-            text = more.replace("${" + value + "}", text)
-    return text.replace("'", "").split()
-
-
-def limits(framework, version, pip, series):
-    facts = {
-        f"{framework}.version": version,
-        f"{framework}.pip": pip,
-        "python.version": series,
-        "python.series": series,
-        "python.major": series.split(".", maxsplit=1)[0],
-    }
-    return recipe_words(f"{framework}.with", facts)
+def companions(component, kind, version, series):
+    """The words that recipes/catalog/companion.csv has for it; without a version, those for any version."""
+    with open(ROOT / "recipes/catalog/companion.csv", encoding="utf-8") as file:
+        for row in csv.DictReader(line for line in file if not line.startswith("#")):
+            if (row["component"], row["kind"]) != (component, kind):
+                continue
+            if (not row["versions"] or (version and admits(row["versions"], version))) and (
+                not row["python"] or admits(row["python"], series)
+            ):
+                yield from row["words"].split(";")
 
 
 def compile_set(wanted, series, glibc, newest, only_wheels):
@@ -141,22 +104,19 @@ def compile_set(wanted, series, glibc, newest, only_wheels):
     return done.stdout.split() if done.returncode == 0 else None
 
 
-def admits(python, series):
-    def one(text):
-        match = re.fullmatch(r"(>=|<|==)([\d.]+?)(\.\*)?", text)
-        if match[3] or match[1] == "==":
-            return match[2] == series
-        newer = Version(series) >= Version(match[2])
-        return newer if match[1] == ">=" else not newer
+def admits(cell, version):
+    """Whether a requirement cell (docs/catalog.md) admits a version of PyPI, or a Python's series."""
 
-    return any(all(one(text) for text in part.split(";")) for part in python.split("|"))
+    def one(text):
+        return Version(version) in SpecifierSet(text, prereleases=True)
+
+    return any(all(one(text) for text in part.split(";")) for part in cell.split("|"))
 
 
 def needs_of(component, series):
-    """What a component that is built from an archive imports, as its recipes say."""
-    facts = {f"{component}.pip": "yes", "python.series": series}
+    """What a component that is built from an archive imports, as companion.csv says."""
     for glibc in GLIBC:
-        pins = compile_set(recipe_words(f"{component}.needs", facts), series, glibc, None, True)
+        pins = compile_set(list(companions(component, "needs", None, series)), series, glibc, None, True)
         if pins:
             return glibc, None, pins
     return None
@@ -176,7 +136,7 @@ def pins_of(framework, version, pip, series, tools):
         return needs_of(framework, series)
     name = re.match(r"[A-Za-z0-9._-]+", pip)[0]
     of_framework = pip.split("==")[1]
-    wanted = [pip, *limits(framework, version, pip, series)]
+    wanted = [pip, *companions(framework, "with", version, series)]
     wanted += tools
     for glibc in GLIBC:
         fitting = tags(series, glibc)

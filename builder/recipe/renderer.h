@@ -17,7 +17,8 @@ struct renderer {
 	const struct plan *plan;
 	struct arena *arena;
 	struct spec *spec;
-	const char *layout; /* of recipes/: "image", "script", "question" */
+	const char *layout;	      /* of recipes/: "image", "script", "question" */
+	const struct table *managers; /* package_manager.csv, or NULL */
 	struct values values;
 	struct error *err;
 };
