@@ -84,8 +84,6 @@ opensuse() {
 		      file
 		--- value packages.fetch
 		ca-certificates curl tar xz
-		--- value packages.pip
-		python3-pip
 		--- stack
 		# what the OS has packages of
 		RUN ${packages.begin} \
