@@ -85,7 +85,7 @@ opensuse() {
 		--- value packages.fetch
 		ca-certificates curl tar xz
 		--- stack
-		# what the OS has packages of
+		# packages of the OS
 		RUN ${packages.begin} \
 		    ${packages.install} \
 		${distribution.run_packages.lines}; \
