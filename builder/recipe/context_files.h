@@ -12,7 +12,7 @@
 int context_add_file(struct spec *spec, const char *path, const char *source, mode_t mode,
 		     struct arena *arena, struct error *err);
 
-/* Adds the files of a folder of ours (share_path) whose names end in `suffix`, under `path`. */
+/* Adds the files of a folder that ringup ships (share_path) whose names end in `suffix`, under `path`. */
 int context_add_folder(struct spec *spec, const char *folder, const char *suffix, const char *path,
 		       mode_t mode, struct arena *arena, struct error *err);
 

@@ -94,7 +94,7 @@ static void set_user_pip(struct renderer *r)
 	set_str(r, "user.pip", &words);
 }
 
-/* Adds files of a folder of ours to the context. */
+/* Adds files of a folder that ringup ships to the context. */
 static int recipe_add_folder(struct renderer *r, const char *folder, const char *suffix,
 			     const char *context, mode_t mode)
 {
@@ -198,7 +198,7 @@ static int set_base_place(struct renderer *r)
 	return 0;
 }
 
-/* What the image starts from: the person's, the plan's, ringup's own, or the OS's published one. */
+/* The image that it starts from: the person's, the plan's, ringup's own, or the OS's published one. */
 static int recipe_set_base(struct renderer *r)
 {
 	const char *planned = values_get(&r->values, "base.name"); /* recipes may do without it */
@@ -216,7 +216,7 @@ static int recipe_set_base(struct renderer *r)
 		os = values_get(&r->values, "os.image");
 	recipe_set(r, "base", r->spec->base_name);
 	recipe_set(r, "base.os", os ? os : r->spec->base_name);
-	/* a recipe says so when the build stage needs nothing of the stack's */
+	/* a recipe sets it when the build stage needs nothing of the stack */
 	if (strcmp(values_get(&r->values, "build.from"), "base") == 0)
 		recipe_set(r, "build.from", r->spec->base_name);
 	return set_base_place(r);
@@ -262,7 +262,7 @@ static int render(struct renderer *r)
 	return renderer_lay_out(r, r->layout);
 }
 
-/* What of the names has no version: never asked for, or not to be had. */
+/* Which of the names have no version: nobody asked for it, or the archives do not have it. */
 static void add_bare(const struct words *names, const struct pin_list *pins, struct words *unasked,
 		     struct words *bare)
 {
@@ -292,7 +292,7 @@ static const char *pinned_note(struct renderer *r)
 			    words_join(&bare, ", "));
 }
 
-/* A bare host keeps what it has: exact versions are for images. */
+/* Exact versions are for images: a bare host keeps what it has. */
 static int recipe_pin(struct renderer *r)
 {
 	const struct pinned *pinned = &r->plan->pinned;
@@ -330,7 +330,7 @@ static int add_worker(struct renderer *r)
 		       : recipe_add_folder(r, "images/entry", "", "entry", 0755);
 }
 
-/* The image of an empty stack: a base, and what goes on top of it. */
+/* The image of an empty stack: a base, and the files on top of it. */
 static int render_files(struct renderer *r)
 {
 	r->spec->base_name = r->cluster->image.base;

@@ -47,7 +47,7 @@ static const char *leading(const char *version, int parts, struct arena *arena)
 	return arena_strndup(arena, version, length);
 }
 
-/* The row that the choice was made from; the first of that version when none is just so. */
+/* The row that the choice was made from; when none is exactly so, the first of that version. */
 static bool find_row(const struct table *table, const struct choice *choice, size_t *found)
 {
 	bool any = false;
@@ -219,8 +219,8 @@ static const char *listed_image(const char *tag, const struct table *images, str
 }
 
 /*
- * Of NVIDIA's devel image: the flavour without the toolkit, and, for the toolkit alone, the one
- * without cuDNN. "12.4.1-cudnn-devel-ubuntu22.04" has 12.4.1-cudnn-runtime-ubuntu22.04 and
+ * Of NVIDIA's devel image: the flavour without the toolkit, and the one without cuDNN, from which
+ * only the toolkit is taken. "12.4.1-cudnn-devel-ubuntu22.04" has 12.4.1-cudnn-runtime-ubuntu22.04 and
  * 12.4.1-devel-ubuntu22.04 beside it.
  */
 static void set_images(const struct plan *plan, const struct table *images, struct arena *arena,
