@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes recipes/pins/: for each framework wheel on PyPI and each Python that it takes, all packages that
+"""Adds rows to recipes/wheels/: for each framework wheel on PyPI and each Python that it takes, all packages that
 pip would install with it, of one version each, with the checksums of the files that fit.
 
     pip install uv packaging && .ci/pins.py [FRAMEWORK[==VERSION]...]
 
-A version that has a file is left as it is; delete the file to make it anew. Packages are those of half a
-year after the framework's release, which is what it was used with, and of today where there is no such
-set. Limits that the releases themselves do not state come from the recipes ("--- value NAME.with").
+A wheel that has a row in sets.csv keeps it; delete the row to ask anew. Packages of packages.csv that no set
+refers to any more are deleted. Packages are those of half a year after the framework's release, which is what it
+was used with, and of today where there is no such set. Limits that the releases themselves do not state come
+from recipes/catalog/companion.csv.
 """
 
 import csv
@@ -21,22 +22,17 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from packaging.specifiers import SpecifierSet
 from packaging.tags import compatible_tags, cpython_tags
 from packaging.utils import canonicalize_name, parse_wheel_filename
 from packaging.version import VERSION_PATTERN, Version
 
+sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
+import wheels
+
 ROOT = Path(__file__).resolve().parent.parent
-PINS = ROOT / "recipes/pins"
 SERIES = [f"3.{minor}" for minor in range(6, 15)]  # what uv resolves for
 FRAMEWORKS = ["tensorflow", "torch", "mxnet"]
-# What the recipes install before (recipes/pip-*.recipe); newer ones have no pkg_resources, which
-# TensorBoard before 2.17 imports.
-TOOLS = {
-    "3.6": ["setuptools==59.6.0", "wheel==0.37.1"],
-    "3.7": ["setuptools==65.7.0", "wheel==0.42.0"],
-    "3.8": ["setuptools==65.7.0", "wheel==0.42.0"],
-    "3.9": ["setuptools==65.7.0", "wheel==0.42.0"],
-}
 GLIBC = [17, 28, 34]  # the oldest that has all wheels
 AFTER_DAYS = 183
 SOURCE_BYTES_MAX = 256 * 1024  # of an archive of Python files; more is to be compiled, without a compiler
@@ -83,55 +79,16 @@ def files_of(name, version, fitting):
     return wheels or [file for file in sources if (file["size"] or 0) <= SOURCE_BYTES_MAX]
 
 
-def holds(condition, facts):
-    """A recipe's `when`: alternatives of terms (builder/recipe/parts.h)."""
-
-    def term(text):
-        match = re.fullmatch(r"([a-z.]+)(==|>=|<)(\S+)", text.strip())
-        if not match:
-            return bool(facts.get(text.strip()))
-        name, operator, value = match.groups()
-        if name not in facts:
-            return False
-        if operator == "==":
-            return facts[name] == value
-        newer = Version(facts[name]) >= Version(value)
-        return newer if operator == ">=" else not newer
-
-    # "A & B | C": A, and B or C
-    return all(any(term(one) for one in part.split("|")) for part in condition.split("&"))
-
-
-def recipe_words(value, facts):
-    """The words that the recipes give a value."""
-    found = []
-    for path in ROOT.glob("recipes/*.recipe"):
-        head, _, rest = path.read_text().partition(f"--- value {value}\n")
-        if rest:
-            found.append(
-                (
-                    int(re.search(r"^order: (\d+)", head, re.M)[1]),
-                    path.name,
-                    (re.search(r"^when: (.*)", head, re.M) or [None, ""])[1],
-                    re.split(r"^---", rest, flags=re.M)[0].strip(),
-                )
-            )
-    text = ""
-    for _, _, condition, more in sorted(found):
-        if not condition or holds(condition, facts):
-            text = more.replace("${" + value + "}", text)
-    return text.replace("'", "").split()
-
-
-def limits(framework, version, pip, series):
-    facts = {
-        f"{framework}.version": version,
-        f"{framework}.pip": pip,
-        "python.version": series,
-        "python.series": series,
-        "python.major": series.split(".", maxsplit=1)[0],
-    }
-    return recipe_words(f"{framework}.with", facts)
+def companions(component, kind, version, series):
+    """The words that recipes/catalog/companion.csv has for it; without a version, those for any version."""
+    with open(ROOT / "recipes/catalog/companion.csv", encoding="utf-8") as file:
+        for row in csv.DictReader(line for line in file if not line.startswith("#")):
+            if (row["component"], row["kind"]) != (component, kind):
+                continue
+            if (not row["versions"] or (version and admits(row["versions"], version))) and (
+                not row["python"] or admits(row["python"], series)
+            ):
+                yield from row["words"].split(";")
 
 
 def compile_set(wanted, series, glibc, newest, only_wheels):
@@ -147,34 +104,40 @@ def compile_set(wanted, series, glibc, newest, only_wheels):
     return done.stdout.split() if done.returncode == 0 else None
 
 
-def admits(python, series):
-    def one(text):
-        match = re.fullmatch(r"(>=|<|==)([\d.]+?)(\.\*)?", text)
-        if match[3] or match[1] == "==":
-            return match[2] == series
-        newer = Version(series) >= Version(match[2])
-        return newer if match[1] == ">=" else not newer
+def admits(cell, version):
+    """Whether a requirement cell (docs/catalog.md) admits a version of PyPI, or a Python's series."""
 
-    return any(all(one(text) for text in part.split(";")) for part in python.split("|"))
+    def one(text):
+        return Version(version) in SpecifierSet(text, prereleases=True)
+
+    return any(all(one(text) for text in part.split(";")) for part in cell.split("|"))
 
 
 def needs_of(component, series):
-    """What a component that is built from an archive imports, as its recipes say."""
-    facts = {f"{component}.pip": "yes", "python.series": series}
+    """What a component that is built from an archive imports, as companion.csv says."""
     for glibc in GLIBC:
-        pins = compile_set(recipe_words(f"{component}.needs", facts), series, glibc, None, True)
+        pins = compile_set(list(companions(component, "needs", None, series)), series, glibc, None, True)
         if pins:
             return glibc, None, pins
     return None
 
 
-def pins_of(framework, version, pip, series):
+def tools_of(sets, series):
+    """What the recipes install before; newer ones have no pkg_resources, which TensorBoard before 2.17 imports."""
+    for one in sets:
+        if (one.wheel, one.python) == ("python-needs", series):
+            words = [word.partition(":")[0] for word in one.packages.split(";")]
+            return [word for word in words if not word.startswith("pip==")]
+    return ["setuptools<81"]
+
+
+def pins_of(framework, version, pip, series, tools):
     if not version:
         return needs_of(framework, series)
     name = re.match(r"[A-Za-z0-9._-]+", pip)[0]
     of_framework = pip.split("==")[1]
-    wanted = [pip, *limits(framework, version, pip, series)]
-    wanted += TOOLS.get(series, ["setuptools<81"])
+    wanted = [pip, *companions(framework, "with", version, series)]
+    wanted += tools
     for glibc in GLIBC:
         fitting = tags(series, glibc)
         own = files_of(name, of_framework, fitting)
@@ -189,29 +152,21 @@ def pins_of(framework, version, pip, series):
     return None
 
 
-def make(job):
+def make(job, tools):
+    """(problem, nothing), or (nothing, (set without packages, [(name, version, checksums)]))."""
     framework, version, pip, series = job
-    path = PINS / (re.sub(r"[^A-Za-z0-9._]+", "-", pip) + f"-py{series}.txt")
-    if path.exists():
-        return None
-    made = pins_of(framework, version, pip, series)
+    made = pins_of(framework, version, pip, series, tools)
     if not made:
-        return f"{pip} with Python {series}: no set of packages"
+        return f"{pip} with Python {series}: no set of packages", None
     glibc, newest, pins = made
-    lines = [
-        f"# {pip} with Python {series} on x86_64: what PyPI had"
-        f" {'on ' + newest if newest else 'when this was made'} (.ci/pins.py)",
-        f"# glibc>=2.{glibc}",
-    ]
+    words = []
     for pin in pins:
         name, _, of = pin.partition("==")
         files = files_of(name, of, tags(series, glibc))
         if not files:
-            return f"{pip} with Python {series}: no file of {pin}"
-        hashes = sorted({file["hashes"]["sha256"] for file in files})
-        lines.append(pin + "".join(f" --hash=sha256:{one}" for one in hashes))
-    path.write_text("\n".join(lines) + "\n")
-    return None
+            return f"{pip} with Python {series}: no file of {pin}", None
+        words.append((name, of, {file["hashes"]["sha256"] for file in files}))
+    return None, (wheels.Set(pip, series, f"2.{glibc}", newest or "", ""), words)
 
 
 def main():
@@ -229,11 +184,19 @@ def main():
                     for series in SERIES
                     if admits(row["python"], series)
                 ]
-    PINS.mkdir(exist_ok=True)
+    packages, sets = wheels.load(wheels.FOLDER)
+    known = {(one.wheel, one.python) for one in sets}
+    jobs = [job for job in dict.fromkeys(jobs) if job[2:] not in known]
+    tools = {series: tools_of(sets, series) for series in SERIES}
     with ThreadPoolExecutor(10) as pool:
-        for problem in pool.map(make, dict.fromkeys(jobs)):
+        for problem, made in pool.map(lambda job: make(job, tools[job[3]]), jobs):
             if problem:
                 print(problem)
+                continue
+            words = [wheels.add(packages, *word) for word in made[1]]
+            sets.append(made[0]._replace(packages=";".join(words)))
+    used = {word for one in sets for word in one.packages.split(";")}
+    wheels.save(wheels.FOLDER, {word: packages[word] for word in packages if word in used}, sets)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ static const char *const *build_base_words(const struct cluster *cluster, const 
 {
 	struct words words = WORDS_INIT(arena);
 
-	words_add_all(&words, WORDS("sh", spec->base_script, spec->os, tar));
+	words_add_all(&words, WORDS("sh", spec->base_script, spec->base_release, tar));
 	if (*cluster->mirrors.apt)
 		words_add(&words, cluster->mirrors.apt);
 	return words.list;

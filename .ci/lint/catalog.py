@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# The version facts: every row whole, with a source that is listed and a certainty, and said once.
+# The version facts: every row whole, with a source that is listed and a certainty, and said once; docs/catalog.md has
+# each table and each column.
 import re
 
 from house import files, finish, read
@@ -59,4 +60,14 @@ for path in paths:
         seen.setdefault(key, number)
         if any(cell != cell.strip() or re.search(r"[\t\r]", cell) for cell in row):
             findings.append(f"{path}:{number}: blanks around a cell")
+described = read("docs/catalog.md")
+for path in paths:
+    name = path.rpartition("/")[2]
+    if f"{name}**" not in described:
+        findings.append(f"docs/catalog.md:1: the table {name} is missing")
+    findings += [
+        f"docs/catalog.md:1: the column {column} of {name} is missing"
+        for column in table(path)[0]
+        if not re.search(rf"[`\s]{re.escape(column.removesuffix('_tested'))}[`\s]", described)
+    ]
 finish(findings, f"{count} rows in {len(paths)} files")

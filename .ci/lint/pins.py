@@ -1,34 +1,93 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# recipes/pins: each file is one whole set of packages, each of one version with its checksums.
+# recipes/wheels: each set is whole and refers to packages that are there; each package has its checksums and a set.
 import re
 
+import wheels
 from house import files, finish, read
 
-HEAD = re.compile(r"# (\S+) with Python (3\.\d+) on x86_64: what PyPI had .* \(\.ci/pins\.py\)")
-LINE = re.compile(r"([a-z0-9]+(?:[-._][a-z0-9]+)*)==\d[\w.!+]*((?: --hash=sha256:[0-9a-f]{64})+)")
+FOLDER = "recipes/wheels"
+CELLS = {
+    "name": r"[a-z0-9]+(?:[-._][a-z0-9]+)*",
+    "version": r"\d[\w.!+]*",
+    "build": r"|[1-9]\d*",
+    "sha256": r"[0-9a-f]{64}(?:;[0-9a-f]{64})*",
+    "for": r"[A-Za-z0-9._+-]+(?:\[[a-z,-]+\])?(?:==[\w.!+]+)?",
+    "python": r"[23]\.\d+",
+    "glibc": r"|2\.\d+",
+    "asked": r"|\d{4}-\d\d-\d\d",
+    "packages": r"[^;]+(?:;[^;]+)*",
+}
 
 
-def check(path):
-    lines = read(path).splitlines()
-    head = HEAD.fullmatch(lines[0])
-    if not head or not re.fullmatch(r"# glibc>=2\.\d+", lines[1]):
-        yield f"{path}:1: no head of a set of packages"
-        return
-    pip, series = head.groups()
-    if path != "recipes/pins/" + re.sub(r"[^A-Za-z0-9._]+", "-", pip) + f"-py{series}.txt":
-        yield f"{path}:1: holds {pip} with Python {series}"
-    if not pip.endswith("-needs") and not any(line.startswith(re.sub(r"\[.*\]", "", pip) + " ") for line in lines):
-        yield f"{path}:1: {pip} itself is missing"
-    found = set()
-    for number, line in enumerate(lines[2:], 3):
-        match = LINE.fullmatch(line)
-        if not match or len(set(match[2].split())) != len(match[2].split()):
-            yield f"{path}:{number}: no version with checksums, each once"
-        elif match[1] in found:
-            yield f"{path}:{number}: {match[1]} stands twice"
-        else:
-            found.add(match[1])
+def load(name, kind):
+    """The rows of a table with their lines; findings about its form."""
+    path = f"{FOLDER}/{name}.csv"
+    rows, findings = [], []
+    lines = [line for line in read(path).splitlines() if not line.startswith("#")]
+    if not lines or lines[0].split(",") != wheels.HEADS[name]:
+        return path, [], [f"{path}:1: the header is not {','.join(wheels.HEADS[name])}"]
+    for number, cells in wheels.rows(read(path)):
+        if len(cells) != len(wheels.HEADS[name]):
+            findings.append(f"{path}:{number}: {len(cells)} cells, not {len(wheels.HEADS[name])}")
+            continue
+        for column, cell in zip(wheels.HEADS[name], cells):
+            if not re.fullmatch(CELLS[column], cell):
+                findings.append(f"{path}:{number}: '{cell[:60]}' is no {column}")
+        rows.append((number, kind(*cells)))
+    return path, rows, findings
 
 
-finish([finding for path in files(r"^recipes/pins/.*\.txt$") for finding in check(path)])
+def in_order(path, rows, key):
+    """Sorted rows, each once, so that a new one is one line of a diff."""
+    for (_, before), (number, now) in zip(rows, rows[1:]):
+        if key(before) == key(now):
+            yield f"{path}:{number}: stands twice"
+        elif key(before) > key(now):
+            yield f"{path}:{number}: not in order"
+
+
+def check_packages(path, rows):
+    seen = {}
+    for number, package in rows:
+        sums = package.sha256.split(";")
+        if sorted(set(sums)) != sums:
+            yield f"{path}:{number}: checksums are not sorted, or one stands twice"
+        twin = seen.setdefault((package.name, package.version, package.sha256), number)
+        if twin != number:
+            yield f"{path}:{number}: the same files as line {twin}"
+
+
+def check_set(where, one, packages):
+    words = one.packages.split(";")
+    names = [word.partition("==")[0] for word in words]
+    yield from (f"{where}: '{word}' is not in packages.csv" for word in words if word not in packages)
+    if len(set(names)) != len(names):
+        yield f"{where}: a package stands twice"
+    wheel = re.sub(r"\[.*\]", "", one.wheel)
+    if not wheel.endswith("-needs") and wheel not in [word.partition(":")[0] for word in words]:
+        yield f"{where}: {one.wheel} itself is missing"
+
+
+def check():
+    package_path, package_rows, findings = load("packages", wheels.Package)
+    set_path, set_rows, more = load("sets", wheels.Set)
+    findings += more
+    if findings:
+        return findings, ""
+    findings += in_order(package_path, package_rows, wheels.package_order)
+    findings += in_order(set_path, set_rows, wheels.set_order)
+    findings += check_packages(package_path, package_rows)
+    packages = {wheels.reference(package): number for number, package in package_rows}
+    for number, one in set_rows:
+        findings += check_set(f"{set_path}:{number}", one, packages)
+    used = {word for _, one in set_rows for word in one.packages.split(";")}
+    findings += [
+        f"{package_path}:{number}: no set refers to {word}" for word, number in packages.items() if word not in used
+    ]
+    return findings, f"{len(set_rows)} sets of {len(package_rows)} packages"
+
+
+if len(files(rf"^{FOLDER}/(packages|sets)\.csv$")) != 2:
+    finish([f"{FOLDER}:1: packages.csv or sets.csv is missing"])
+finish(*check())

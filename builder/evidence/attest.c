@@ -98,18 +98,10 @@ static void add_choices(cJSON *document, const struct attest_input *input, struc
 	}
 }
 
-/* "debian" of "debian12": package-url's namespace, the OS's own ID. */
-static const char *sbom_distribution(const struct attest_input *input, struct arena *arena)
+/* Package-url's namespace. Of an image whose OS is not known, Debian's is taken. */
+static const char *sbom_vendor(const struct attest_input *input)
 {
-	static const char *const others[][2] = {
-		{"rockylinux", "rocky"}, {"oraclelinux", "ol"}, {"ubi", "redhat"}};
-	const char *os = *input->spec->os ? input->spec->os : "debian";
-	const char *name = arena_strndup(arena, os, strcspn(os, "0123456789"));
-
-	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		if (strcmp(name, others[i][0]) == 0)
-			return others[i][1];
-	return name;
+	return *input->spec->os_vendor ? input->spec->os_vendor : "debian";
 }
 
 /* Package-url writes some characters in hex; package versions have '+', '~' and ':' of them. */
@@ -131,9 +123,8 @@ static const char *rpm_purl(const struct attest_input *input, const struct inven
 	const char *colon = strchr(item->version, ':');
 	const char *version = colon ? colon + 1 : item->version;
 
-	return arena_printf(arena, "pkg:rpm/%s/%s@%s?arch=%s%s%.*s",
-			    sbom_distribution(input, arena), item->name, escaped(arena, version),
-			    item->architecture, colon ? "&epoch=" : "",
+	return arena_printf(arena, "pkg:rpm/%s/%s@%s?arch=%s%s%.*s", sbom_vendor(input), item->name,
+			    escaped(arena, version), item->architecture, colon ? "&epoch=" : "",
 			    colon ? (int)(colon - item->version) : 0, item->version);
 }
 
@@ -148,8 +139,8 @@ static void add_inventory(cJSON *document, const struct attest_input *input,
 		case INVENTORY_DEBIAN:
 			add_package(document, arena, "Deb", item->name, item->version,
 				    arena_printf(arena, "pkg:deb/%s/%s@%s?arch=%s",
-						 sbom_distribution(input, arena), item->name,
-						 version, item->architecture));
+						 sbom_vendor(input), item->name, version,
+						 item->architecture));
 			break;
 		case INVENTORY_RPM:
 			/* there may be two of one version */

@@ -120,6 +120,9 @@ struct plan *host_script_plan(const struct plan *plan, const struct catalog *cat
 	for (size_t row = 0; cuda && os && table && row < table->row_count; row++)
 		if (strcmp(table_cell(table, row, "version"), os->version) == 0)
 			host->base.packages = toolkit_package(
-				cuda->version, table_cell(table, row, "package_manager"), arena);
+				cuda->version,
+				catalog_exact_sign(catalog,
+						   table_cell(table, row, "package_manager")),
+				arena);
 	return host;
 }

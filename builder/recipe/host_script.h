@@ -2,9 +2,9 @@
 /*
  * host_script.h - what stands in the sections of a recipe for an image, as bash for a bare host.
  *
- * A RUN becomes a subshell, so that nothing that it exports and no folder that it enters is there
- * in the next; its continuation lines become lines. COPY, ENV and the like have no meaning on a
- * host: what a host needs of them stands in a section of its own ("host").
+ * A RUN becomes a subshell, so that the next one has neither its exports nor its folder. Its
+ * continuation lines become lines. COPY, ENV and the like have no meaning on a host: what a host
+ * needs of them is in a section of its own ("host").
  */
 #ifndef BUILDER_RECIPE_HOST_SCRIPT_H
 #define BUILDER_RECIPE_HOST_SCRIPT_H

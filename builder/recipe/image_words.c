@@ -5,7 +5,7 @@
 
 #define ENV_NAME "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-/* The person's words go into a Dockerfile: no line may end early, no word may become two. */
+/* These words go into a Dockerfile: they must not end a line early or become two words. */
 static bool is_plain(const char *text)
 {
 	return *text && !strpbrk(text, " \t\r\n\"'\\$`");

@@ -2,8 +2,8 @@
 /*
  * image_words.h - what a person may write under `image:` of cluster.yaml.
  *
- * These words become part of a Dockerfile or a script: no line of it may end early, no word may
- * become two.
+ * These words become part of a Dockerfile or a script: they must not end a line early or become two
+ * words.
  */
 #ifndef BUILDER_RECIPE_IMAGE_WORDS_H
 #define BUILDER_RECIPE_IMAGE_WORDS_H

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define CONDITION_BYTES 256
 
@@ -108,7 +109,7 @@ static int compare_parts(const void *left, const void *right)
 {
 	const struct part *a = left, *b = right;
 
-	return a->order != b->order ? a->order - b->order : strcmp(a->path, b->path);
+	return a->order != b->order ? a->order - b->order : strcmp(a->name, b->name);
 }
 
 static int load_part(const char *path, struct arena *arena, struct part *part, struct error *err)
@@ -116,11 +117,52 @@ static int load_part(const char *path, struct arena *arena, struct part *part, s
 	char *text, *rest;
 	int number = 1;
 
-	*part = (struct part){.path = path, .when = ""};
+	*part = (struct part){.path = path, .name = strrchr(path, '/') + 1, .when = ""};
 	if (file_read(path, FILE_CEILING_BYTES, arena, &text, NULL, err) < 0 ||
 	    read_head(part, text, &rest, &number, err) < 0)
 		return -1;
 	return read_sections(part, rest, number, arena, err);
+}
+
+/* The name decides between parts of one order, so it may stand in one folder only. */
+static int refuse_twin(const struct parts *parts, const char *path, const char *name,
+		       struct error *err)
+{
+	for (size_t i = 0; i < parts->count; i++)
+		if (strcmp(parts->list[i].name, name) == 0)
+			return error_set(err, ERROR_USAGE, "%s has the name of %s: rename one",
+					 path, parts->list[i].path);
+	return 0;
+}
+
+static int load_folder_parts(const char *folder, struct arena *arena, struct parts *parts,
+			     struct error *err)
+{
+	const char **names;
+
+	if (folder_list(folder, ".recipe", arena, &names, err) < 0)
+		return -1;
+	for (; *names; names++) {
+		const char *path = arena_printf(arena, "%s/%s", folder, *names);
+
+		if ((*names)[0] == '.') /* an editor's file */
+			continue;
+		if (refuse_twin(parts, path, *names, err) < 0)
+			return -1;
+		if (parts->count == PARTS_MAX)
+			return error_set(err, ERROR_USAGE, "%s: more than %d recipes", folder,
+					 PARTS_MAX);
+		if (load_part(path, arena, &parts->list[parts->count++], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 int parts_load(const char *folder, struct arena *arena, struct parts *parts, struct error *err)
@@ -128,16 +170,14 @@ int parts_load(const char *folder, struct arena *arena, struct parts *parts, str
 	const char **names;
 
 	parts->count = 0;
-	if (folder_list(folder, ".recipe", arena, &names, err) < 0)
+	if (load_folder_parts(folder, arena, parts, err) < 0 ||
+	    folder_list(folder, "", arena, &names, err) < 0)
 		return -1;
 	for (; *names; names++) {
-		if ((*names)[0] == '.') /* an editor's */
-			continue;
-		if (parts->count == PARTS_MAX)
-			return error_set(err, ERROR_USAGE, "%s: more than %d recipes", folder,
-					 PARTS_MAX);
-		if (load_part(arena_printf(arena, "%s/%s", folder, *names), arena,
-			      &parts->list[parts->count++], err) < 0)
+		const char *path = arena_printf(arena, "%s/%s", folder, *names);
+
+		if ((*names)[0] != '.' && is_folder(path) &&
+		    load_folder_parts(path, arena, parts, err) < 0)
 			return -1;
 	}
 	qsort(parts->list, parts->count, sizeof(*parts->list), compare_parts);

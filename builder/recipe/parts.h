@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parts.h - recipes/NAME.recipe: one file per OS family, component, way to get it, or framework.
+ * parts.h - recipes/FOLDER/NAME.recipe: one file per package manager, component, way to get a
+ * component, or framework.
  *
  * A recipe begins with "key: value" lines:
  *
@@ -32,7 +33,7 @@ struct section {
 };
 
 struct part {
-	const char *path, *when;
+	const char *path, *name, *when; /* name: the path's last part */
 	int order;
 	size_t section_count;
 	struct section sections[SECTIONS_MAX];
@@ -54,8 +55,10 @@ void values_set(struct values *values, const char *name, const char *value);
 /* "" when the name is not known. */
 const char *values_get(const struct values *values, const char *name);
 
-/* All recipes of a folder; their texts live in the arena. ERROR_USAGE names the file and line of
- * what cannot be read. */
+/*
+ * All recipes of a folder and of the folders in it; their texts live in the arena. ERROR_USAGE names
+ * the file and line of what cannot be read, or two files of one name.
+ */
 int parts_load(const char *folder, struct arena *arena, struct parts *parts, struct error *err);
 
 /* Sets *applies; ERROR_USAGE when the condition cannot be read. */

@@ -13,10 +13,11 @@
 struct package_word {
 	const char *text;
 	size_t length;
-	bool is_rpm; /* what separates a version: "-", or "=" */
+	bool is_rpm; /* written NAME-VERSION, not NAME=VERSION */
 };
 
 struct scan {
+	const struct table *managers;
 	const char *next;	    /* the instruction after this one */
 	const char *run, *at, *end; /* a RUN, what of it was not looked at yet, and its end */
 	bool is_rpm, is_in;	    /* inside of a command */
@@ -56,27 +57,36 @@ static bool is_in_comment(const struct scan *scan, const char *at)
 	return *at == '#';
 }
 
+/* Where the RUN has the command and a blank behind it next, outside of comments; NULL: nowhere. */
+static const char *next_command(const struct scan *scan, const char *command)
+{
+	size_t length = strlen(command);
+	const char *at = length ? strstr(scan->at, command) : NULL;
+
+	while (at && at < scan->end && (at[length] != ' ' || is_in_comment(scan, at)))
+		at = strstr(at + 1, command);
+	return at && at < scan->end ? at : NULL;
+}
+
 /* Goes behind the next command that installs packages. */
 static bool pinning_find_command(struct scan *scan)
 {
-	static const char *const commands[] = {"apt-get install ", "yum install ", "dnf install "};
-	const char *first = scan->end;
+	const char *first = scan->end, *behind = scan->end;
 
-	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
-		const char *at = strstr(scan->at, commands[i]);
+	for (size_t row = 0; scan->managers && row < scan->managers->row_count; row++) {
+		const char *command = table_cell(scan->managers, row, "install");
+		const char *at = next_command(scan, command);
 
-		while (at && at < first && is_in_comment(scan, at))
-			at = strstr(at + 1, commands[i]);
 		if (!at || at >= first)
 			continue;
 		first = at;
-		scan->is_rpm = i > 0;
+		behind = at + strlen(command) + 1;
+		scan->is_rpm =
+			strcmp(table_cell(scan->managers, row, "exact"), "NAME-VERSION") == 0;
 		scan->is_in = true;
 	}
-	if (!scan->is_in)
-		return false;
-	scan->at = strchr(first, ' ') + strlen(" install ");
-	return true;
+	scan->at = behind;
+	return scan->is_in;
 }
 
 /* Spaces, lines that go on, and comments between them. */
@@ -147,9 +157,9 @@ static void add_once(struct words *names, const char *name)
 	words_add(names, name);
 }
 
-void pinning_packages(const char *dockerfile, struct words *names)
+void pinning_packages(const char *dockerfile, const struct table *managers, struct words *names)
 {
-	struct scan scan = {.next = dockerfile, .at = "", .end = ""};
+	struct scan scan = {.managers = managers, .next = dockerfile, .at = "", .end = ""};
 	struct package_word word;
 
 	while (next_word(&scan, &word)) {
@@ -175,11 +185,11 @@ static const char *pinned_word(const struct package_word *word, const struct pin
 	return arena_printf(arena, "%s-%s", name, epoch ? epoch + 1 : version);
 }
 
-static const char *apply_packages(const char *dockerfile, const struct pinned *pinned,
-				  struct arena *arena)
+static const char *apply_packages(const char *dockerfile, const struct table *managers,
+				  const struct pinned *pinned, struct arena *arena)
 {
 	_cleanup_(str_release) struct str out = STR_INIT;
-	struct scan scan = {.next = dockerfile, .at = "", .end = ""};
+	struct scan scan = {.managers = managers, .next = dockerfile, .at = "", .end = ""};
 	struct package_word word;
 	const char *done = dockerfile;
 
@@ -281,9 +291,10 @@ static const char *apply_images(const char *dockerfile, const struct pinned *pin
 	return arena_strdup(arena, out.text);
 }
 
-const char *pinning_apply(const char *dockerfile, const struct pinned *pinned, struct arena *arena)
+const char *pinning_apply(const char *dockerfile, const struct table *managers,
+			  const struct pinned *pinned, struct arena *arena)
 {
 	if (!pinned->at)
 		return dockerfile;
-	return apply_images(apply_packages(dockerfile, pinned, arena), pinned, arena);
+	return apply_images(apply_packages(dockerfile, managers, pinned, arena), pinned, arena);
 }

@@ -30,24 +30,33 @@ static void set_str(struct renderer *r, const char *name, struct str *value)
 	str_release(value);
 }
 
-/* What the person wants on top of the stack: image.apt or image.yum, by the OS. */
+/*
+ * What the person wants on top of the stack: the list of cluster.yaml that package_manager.csv
+ * names. A list for other package managers is passed over, unless it is the only one.
+ */
 static int set_user_packages(struct renderer *r)
 {
-	const struct cluster_image *image = &r->cluster->image;
-	const char *manager = values_get(&r->values, "os.package_manager"), *text = "";
-	bool has_apt = strcmp(manager, "apt") == 0;
-	const char *const *words = has_apt ? image->apt : image->yum;
+	const struct {
+		const char *name;
+		const char *const *words;
+	} lists[] = {{"apt", r->cluster->image.apt}, {"yum", r->cluster->image.yum}};
+	const char *wanted = values_get(&r->values, "os.package_manager.list");
+	const char *text = "", *other = NULL;
 
-	if (!words[0] && (has_apt ? image->yum : image->apt)[0])
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		if (strcmp(lists[i].name, wanted) != 0)
+			other = lists[i].words[0] ? lists[i].name : other;
+		else
+			for (const char *const *word = lists[i].words; *word; word++)
+				text = arena_printf(r->arena, "%s%s%s", text, *text ? ";" : "",
+						    *word);
+	if (!*text && other)
 		return error_set(r->err, ERROR_USAGE,
 				 "%s: image.%s: %s has %s: name its packages in image.%s",
-				 r->cluster->path, has_apt ? "yum" : "apt",
-				 values_get(&r->values, "os.version"), manager,
-				 has_apt ? "apt" : "yum");
-	for (const char *const *word = words; *word; word++)
-		text = arena_printf(r->arena, "%s%s%s", text, *text ? ";" : "", *word);
+				 r->cluster->path, other, values_get(&r->values, "os.version"),
+				 values_get(&r->values, "os.package_manager"), wanted);
 	recipe_set(r, "user.packages", text);
-	recipe_set(r, "user.packages.key", has_apt ? "image.apt" : "image.yum");
+	recipe_set(r, "user.packages.key", arena_printf(r->arena, "image.%s", wanted));
 	recipe_set(r, "user.packages.lines", package_lines(text, r->arena));
 	return 0;
 }
@@ -157,6 +166,7 @@ static int set_made_base(struct renderer *r)
 	    digest_of_file(script, digest, r->err) < 0)
 		return -1;
 	r->spec->base_script = script;
+	r->spec->base_release = values_get(&r->values, "os.codename");
 	r->spec->base_name = arena_printf(r->arena, "ringup-base:%s-%.12s%s",
 					  values_get(&r->values, "os.version"),
 					  digest + strlen("sha256:"), pinned_time(r));
@@ -184,7 +194,7 @@ static int set_base_place(struct renderer *r)
 	return 0;
 }
 
-/* What the image starts from: the person's, the plan's, ringup's own, or the OS's published one. */
+/* The image that it starts from: the person's, the plan's, ringup's own, or the OS's published one. */
 static int recipe_set_base(struct renderer *r)
 {
 	const char *planned = values_get(&r->values, "base.name"); /* recipes may do without it */
@@ -202,7 +212,7 @@ static int recipe_set_base(struct renderer *r)
 		os = values_get(&r->values, "os.image");
 	recipe_set(r, "base", r->spec->base_name);
 	recipe_set(r, "base.os", os ? os : r->spec->base_name);
-	/* a recipe says so when the build stage needs nothing of the stack's */
+	/* a recipe sets it when the build stage needs nothing of the stack */
 	if (strcmp(values_get(&r->values, "build.from"), "base") == 0)
 		recipe_set(r, "build.from", r->spec->base_name);
 	return set_base_place(r);
@@ -248,7 +258,7 @@ static int render(struct renderer *r)
 	return renderer_lay_out(r, r->layout);
 }
 
-/* What of the names has no version: never asked for, or not to be had. */
+/* Which of the names have no version: nobody asked for it, or the archives do not have it. */
 static void add_bare(const struct words *names, const struct pin_list *pins, struct words *unasked,
 		     struct words *bare)
 {
@@ -268,7 +278,7 @@ static const char *pinned_note(struct renderer *r)
 	struct words packages = WORDS_INIT(r->arena), images = WORDS_INIT(r->arena);
 	struct words unasked = WORDS_INIT(r->arena), bare = WORDS_INIT(r->arena);
 
-	pinning_packages(r->spec->dockerfile, &packages);
+	pinning_packages(r->spec->dockerfile, r->managers, &packages);
 	pinning_images(r->spec->dockerfile, &images);
 	add_bare(&packages, &pinned->packages, &unasked, &bare);
 	add_bare(&images, &pinned->images, &unasked, &bare);
@@ -278,7 +288,7 @@ static const char *pinned_note(struct renderer *r)
 			    words_join(&bare, ", "));
 }
 
-/* A bare host keeps what it has: exact versions are for images. */
+/* Exact versions are for images: a bare host keeps what it has. */
 static int recipe_pin(struct renderer *r)
 {
 	const struct pinned *pinned = &r->plan->pinned;
@@ -289,7 +299,7 @@ static int recipe_pin(struct renderer *r)
 	recipe_set(r, "pinned", pinned_note(r));
 	if (renderer_lay_out(r, r->layout) < 0)
 		return -1;
-	r->spec->dockerfile = pinning_apply(r->spec->dockerfile, pinned, r->arena);
+	r->spec->dockerfile = pinning_apply(r->spec->dockerfile, r->managers, pinned, r->arena);
 	if (digest && *digest) {
 		r->spec->base_digest = digest;
 		r->spec->base_name = pinning_image(r->spec->base_name, pinned, r->arena);
@@ -316,10 +326,9 @@ static int add_worker(struct renderer *r)
 		       : recipe_add_folder(r, "images/entry", "", "entry", 0755);
 }
 
-/* The image of an empty stack: a base, and what goes on top of it. */
+/* The image of an empty stack: a base, and the files on top of it. */
 static int render_files(struct renderer *r)
 {
-	r->spec->os = "";
 	r->spec->base_name = r->cluster->image.base;
 	recipe_set(r, "base", r->spec->base_name);
 	recipe_set(r, "title", arena_printf(r->arena, "Cluster image on %s", r->spec->base_name));
@@ -333,7 +342,10 @@ static int render_files(struct renderer *r)
 
 static int render_all(struct renderer *r)
 {
+	const char *vendor = values_get(&r->values, "os.vendor");
+
 	r->spec->os = values_get(&r->values, "os.version");
+	r->spec->os_vendor = *vendor ? vendor : values_get(&r->values, "os.id");
 	recipe_set(r, "pinned", NOT_PINNED);
 	recipe_set(r, "base.made", base_is_made(r) ? "yes" : "");
 	recipe_set(r, "base.named", strcmp(r->cluster->image.base, "auto") == 0 ? "" : "yes");
@@ -352,8 +364,8 @@ static int render_all(struct renderer *r)
 }
 
 static struct renderer *recipe_begin(const struct cluster *cluster, const struct plan *plan,
-				     const char *layout, struct arena *arena, struct spec *spec,
-				     struct error *err)
+				     const struct catalog *catalog, const char *layout,
+				     struct arena *arena, struct spec *spec, struct error *err)
 {
 	struct renderer *r = ARENA_NEW(arena, struct renderer);
 
@@ -362,9 +374,13 @@ static struct renderer *recipe_begin(const struct cluster *cluster, const struct
 			       .arena = arena,
 			       .spec = spec,
 			       .layout = layout,
+			       .managers = catalog_table(catalog, "package_manager"),
 			       .err = err};
 	*spec = (struct spec){.base_name = "",
 			      .base_script = "",
+			      .base_release = "",
+			      .os = "",
+			      .os_vendor = "",
 			      .base_place = "",
 			      .base_digest = "",
 			      .unpinned = "",
@@ -376,7 +392,7 @@ int recipe_render(const struct cluster *cluster, const struct plan *plan,
 		  const struct catalog *catalog, struct arena *arena, struct spec *spec,
 		  struct error *err)
 {
-	struct renderer *r = recipe_begin(cluster, plan, "image", arena, spec, err);
+	struct renderer *r = recipe_begin(cluster, plan, catalog, "image", arena, spec, err);
 
 	if (image_words_check(cluster, err) < 0)
 		return -1;
@@ -389,8 +405,8 @@ int recipe_render_script(const struct cluster *cluster, const struct plan *plan,
 			 const struct catalog *catalog, struct arena *arena, struct spec *spec,
 			 struct error *err)
 {
-	struct renderer *r = recipe_begin(cluster, host_script_plan(plan, catalog, arena), "script",
-					  arena, spec, err);
+	struct renderer *r = recipe_begin(cluster, host_script_plan(plan, catalog, arena), catalog,
+					  "script", arena, spec, err);
 
 	if (image_words_check(cluster, err) < 0 ||
 	    stack_values(r->plan, catalog, arena, &r->values, err) < 0)
@@ -405,7 +421,7 @@ int recipe_render_question(const struct cluster *cluster, const struct plan *pla
 			   const struct catalog *catalog, const char *const *names,
 			   struct arena *arena, struct spec *spec, struct error *err)
 {
-	struct renderer *r = recipe_begin(cluster, plan, "question", arena, spec, err);
+	struct renderer *r = recipe_begin(cluster, plan, catalog, "question", arena, spec, err);
 	_cleanup_(str_release) struct str words = STR_INIT;
 
 	quote_words(&words, names);

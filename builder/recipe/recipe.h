@@ -2,10 +2,9 @@
 /*
  * recipe.h - the recipes + a plan -> a Dockerfile and its context, or a script.
  *
- * The parts that apply to the plan (parts.h) give their sections, which image.layout puts together;
- * versions, packages and reasons come from the plan and the catalog (stack_values.h), so a new
- * version changes no recipe. What the plan has pinned stands with its version or digest
- * (pinning.h).
+ * The parts that apply to the plan (parts.h) give their sections, and a layout puts them together.
+ * Versions, packages and reasons come from the plan and the catalog (stack_values.h), so a new
+ * version changes no recipe. What the plan has pinned gets its version or digest (pinning.h).
  */
 #ifndef BUILDER_RECIPE_RECIPE_H
 #define BUILDER_RECIPE_RECIPE_H

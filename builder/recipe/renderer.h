@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * renderer.h - what a Dockerfile or a script is written with: values, and the sections of the parts
- * that apply. recipe.c sets the values of a cluster and a plan; renderer.c puts texts together,
- * which live in the arena. Each function that fails sets r->err, with the recipe's file and line.
+ * renderer.h - how a Dockerfile or a script is written: values, and the sections of the parts that
+ * apply. recipe.c sets the values of a cluster and a plan, renderer.c puts the texts together. The
+ * texts live in the arena. Each function that fails sets r->err, with the recipe's path and line.
  */
 #ifndef BUILDER_RECIPE_RENDERER_H
 #define BUILDER_RECIPE_RENDERER_H
@@ -17,7 +17,8 @@ struct renderer {
 	const struct plan *plan;
 	struct arena *arena;
 	struct spec *spec;
-	const char *layout; /* of recipes/: "image", "script", "question" */
+	const char *layout;	      /* of recipes/: "image", "script", "question" */
+	const struct table *managers; /* package_manager.csv, or NULL */
 	struct values values;
 	struct error *err;
 };

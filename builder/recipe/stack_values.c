@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "builder/recipe/stack_values.h"
 
+#include "builder/recipe/companions.h"
 #include "builder/recipe/pins.h"
 #include "core/str.h"
 #include "plan/component.h"
@@ -46,7 +47,7 @@ static const char *leading(const char *version, int parts, struct arena *arena)
 	return arena_strndup(arena, version, length);
 }
 
-/* The row that the choice was made from; the first of that version when none is just so. */
+/* The row that the choice was made from; when none is exactly so, the first of that version. */
 static bool find_row(const struct table *table, const struct choice *choice, size_t *found)
 {
 	bool any = false;
@@ -101,12 +102,43 @@ static void set_choice(struct values *values, struct arena *arena, const struct 
 			 last_name(c->build_packages, arena));
 }
 
+/* A column that lists packages has .lines too, for a RUN. */
 static void set_row(struct values *values, struct arena *arena, const char *component,
 		    const struct table *table, size_t row)
 {
-	for (size_t i = 0; i < table->column_count; i++)
-		stack_values_set(values, arena, component, table->columns[i],
-				 table_cell(table, row, table->columns[i]));
+	for (size_t i = 0; i < table->column_count; i++) {
+		const char *column = table->columns[i], *cell = table_cell(table, row, column);
+
+		stack_values_set(values, arena, component, column, cell);
+		if (ends_with(column, "_packages"))
+			stack_values_set(values, arena, component,
+					 arena_printf(arena, "%s.lines", column),
+					 package_lines(cell, arena));
+	}
+}
+
+/* Cells of the OS's row that name a row of another table: os.key.fingerprint, os.ml_key.note. */
+static void set_references(struct values *values, struct arena *arena,
+			   const struct catalog *catalog, const struct table *os, size_t row)
+{
+	for (size_t t = 0; t < catalog->count; t++) {
+		const struct table *table = &catalog->tables[t];
+
+		for (size_t i = 0; i < os->column_count; i++) {
+			const char *column = os->columns[i];
+
+			if (strcmp(table->columns[0], "name") != 0 ||
+			    !catalog_refers_to(column, catalog->names[t]))
+				continue;
+			for (size_t k = 1; k < table->column_count; k++)
+				stack_values_set(
+					values, arena, "os",
+					arena_printf(arena, "%s.%s", column, table->columns[k]),
+					catalog_named(catalog, catalog->names[t],
+						      table_cell(os, row, column),
+						      table->columns[k]));
+		}
+	}
 }
 
 /* "cell;cell" of two columns, each pair quoted as pip wants it in a list of requirements. */
@@ -187,8 +219,8 @@ static const char *listed_image(const char *tag, const struct table *images, str
 }
 
 /*
- * Of NVIDIA's devel image: the flavour without the toolkit, and, for the toolkit alone, the one
- * without cuDNN. "12.4.1-cudnn-devel-ubuntu22.04" has 12.4.1-cudnn-runtime-ubuntu22.04 and
+ * Of NVIDIA's devel image: the flavour without the toolkit, and the one without cuDNN, from which
+ * only the toolkit is taken. "12.4.1-cudnn-devel-ubuntu22.04" has 12.4.1-cudnn-runtime-ubuntu22.04 and
  * 12.4.1-devel-ubuntu22.04 beside it.
  */
 static void set_images(const struct plan *plan, const struct table *images, struct arena *arena,
@@ -279,6 +311,7 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 	if (!os || !find_row(catalog_table(catalog, "os"), os, &row))
 		return error_set(err, ERROR_FAILED, "the catalog has no row for the OS %s",
 				 os ? os->version : "(none)");
+	set_references(values, arena, catalog, catalog_table(catalog, "os"), row);
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct choice *c = &plan->choices[i];
 		const struct table *table = catalog_table(catalog, c->name);
@@ -304,5 +337,7 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 				     values_get(values, "cuda.version"), arena));
 	set_packages(plan, arena, values);
 	set_texts(plan, arena, values);
-	return pins_values(plan, arena, values, err);
+	return companions_values(plan, catalog, arena, values, err) < 0
+		       ? -1
+		       : pins_values(plan, arena, values, err);
 }

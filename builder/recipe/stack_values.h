@@ -3,25 +3,34 @@
  * stack_values.h - what recipes can say about a stack: a name for each fact of the plan.
  *
  * NAME is a component that the stack has:
- *   NAME.version .major (the first number) .series (the first two) .pip .index .download .sha256
+ *   NAME.version
+ *   NAME.major .series          the first number of the version; the first two
+ *   NAME.pip .index .download .sha256
  *   NAME.path                   the download without "https://": its place in a mirror of downloads
  *   NAME.archive                the download's file name
  *   NAME.index_option           how pip is told of the index: --extra-index-url, --find-links
- *   NAME.run_packages .build_packages   ';' between
- *   NAME.build_packages.first .last     one word of them, without its version
+ *   NAME.run_packages .build_packages           ';' between
+ *   NAME.build_packages.first .last             one word of them, without its version
  *   NAME.COLUMN                 any other column of its row, "os.codename"
- *   NAME.packaged.run_packages .build_packages   the OS's own package of just this version
+ *   NAME.packaged.run_packages .build_packages  the OS's own package of exactly this version
  *   NAME.wheels                 its wheels of wheel.csv with their checksums, quoted, one a line
+ *   NAME.with .needs            the packages of companion.csv (companions.h)
+ *   NAME.pins NAME.needs.pins   the packages of recipes/wheels (pins.h)
  *
  * Of the whole:
  *   os.release                  "22.04" of "ubuntu22.04"
+ *   os.COLUMN.OTHER             the column OTHER of the row that the cell os.COLUMN names:
+ *                               os.key.fingerprint, os.package_manager.install
  *   cuda.dashed                 "12-2", as in names of packages
  *   distribution.* nvidia.*     run_packages and build_packages by whose they are
  *   accelerator base.name base.status base.packages
- *   base.runtime base.toolkit   NVIDIA's images beside base.name: without the toolkit, and with it
- * alone base.libraries              the package of CUDA's libraries, beside base.packages with the
- * toolkit choices                     comment lines with the reasons labels Lists of packages have
- * .lines: one per line of a RUN.
+ *   base.runtime base.toolkit   NVIDIA's images beside base.name: without the toolkit; only with it
+ *   base.libraries              the package of CUDA's libraries, beside base.packages with the
+ *                               toolkit
+ *   choices                     comment lines with the reasons
+ *   labels                      the instruction LABEL
+ *
+ * A name that ends in "packages" has .lines too: one package per line of a RUN.
  */
 #ifndef BUILDER_RECIPE_STACK_VALUES_H
 #define BUILDER_RECIPE_STACK_VALUES_H
@@ -34,7 +43,7 @@
 int stack_values(const struct plan *plan, const struct catalog *catalog, struct arena *arena,
 		 struct values *values, struct error *err);
 
-/* "a;b" as lines of a RUN: each word on its own, with continuations between. */
+/* "a;b" as lines of a RUN: one word on each line, with continuations between. */
 const char *package_lines(const char *packages, struct arena *arena);
 
 #endif

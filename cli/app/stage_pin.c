@@ -93,7 +93,8 @@ static int pin_packages(struct stages *s, struct error *err)
 	struct pin_list *pins = &s->plan.pinned.packages;
 	char *answer;
 
-	pinning_packages(s->spec->dockerfile, &names);
+	pinning_packages(s->spec->dockerfile, catalog_table(&s->catalog, "package_manager"),
+			 &names);
 	pins->list = ARENA_ARRAY(s->arena, names.count + 1, struct pin);
 	if (!names.count)
 		return 0;

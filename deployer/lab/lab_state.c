@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define OS_RELEASE_BYTES_MAX (64 * KIB)
+
 const char *lab_path(const struct lab *lab, const char *relative, struct arena *arena)
 {
 	return arena_printf(arena, "%s/%s", lab->state, relative);
@@ -103,16 +105,35 @@ int lab_save(const struct lab *lab, struct error *err)
 	return json_write(lab_path(lab, "state.json", &arena), json, 0600, err);
 }
 
+/* "Codename: bookworm": this machine's own release, by os-release's VERSION_CODENAME; or NULL. */
+static const char *machine_codename(struct arena *arena)
+{
+	static const char key[] = "\nVERSION_CODENAME=";
+	struct error ignored = {0};
+	const char *at;
+	char *text;
+
+	if (file_read("/etc/os-release", OS_RELEASE_BYTES_MAX, arena, &text, NULL, &ignored) < 0)
+		return NULL;
+	at = strstr(arena_printf(arena, "\n%s", text), key);
+	if (!at)
+		return NULL;
+	at += strlen(key);
+	at += *at == '"';
+	return arena_printf(arena, "Codename: %.*s", (int)strcspn(at, "\"\n"), at);
+}
+
 /* The first Debian archive that apt uses here: "deb URI" lines or deb822 "URIs:". */
 static const char *machine_apt(struct arena *arena)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
+	const char *codename = machine_codename(arena);
 	struct proc proc = {.words = WORDS("apt-get", "indextargets", "--format", "$(REPO_URI)",
-					   "Created-By: Packages", "Origin: Debian",
-					   "Codename: bookworm")};
+					   "Created-By: Packages", "Origin: Debian", codename)};
 	struct error ignored = {0};
 
-	if (!proc_exists("apt-get") || proc_run(&proc, &result, &ignored) < 0 || result.status)
+	if (!codename || !proc_exists("apt-get") || proc_run(&proc, &result, &ignored) < 0 ||
+	    result.status)
 		return NULL;
 	result.out.text[strcspn(result.out.text, "\n")] = '\0';
 	result.out.length = strlen(result.out.text);

@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Makes the root filesystem of a Debian as a tar file: debian.sh debian12 OUTPUT [MIRROR]
+# Makes the root filesystem of a Debian as a tar file: debian.sh CODENAME OUTPUT [MIRROR]
 #
-# MIRROR is where packages come from now; the result names only the public upstreams. One that ends in
-# /debian has its security suite beside it, and so has a snapshot (/debian/20261122T130000Z). ca-certificates is inside so that https sources work in the
-# first build step, and is of the updates, so that no step upgrades it (which takes seconds).
+# The code name is that of the OS's row in recipes/catalog/os.csv. MIRROR is where packages come from now; the result
+# names only the public upstreams. A mirror that ends in /debian has its security suite beside it, and so has a
+# snapshot (/debian/20261122T130000Z). ca-certificates is inside so that https sources work in the first build step,
+# and comes from the updates, so that no step has to upgrade it (which takes seconds).
 # shellcheck disable=SC2016  # $1 is for mmdebstrap's hooks: the root that it makes
 set -eu
-case $1 in
-debian11) release=bullseye ;;
-debian12) release=bookworm ;;
-*) echo "$0: no root filesystem of $1" >&2 && exit 1 ;;
+release=$1
+case $release in
+'' | *[!a-z]*) echo "$0: '$release' is no code name of a Debian" >&2 && exit 1 ;;
 esac
 output=$2
 mirror=${3:-http://deb.debian.org/debian}

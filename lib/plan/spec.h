@@ -33,13 +33,15 @@ struct spec_file {
 
 struct spec {
 	const char *dockerfile;
-	const char *base_name;	 /* the image name that the Dockerfile starts FROM */
-	const char *base_place;	 /* its place on this machine, of oci:DIR; "" elsewhere */
-	const char *base_digest; /* of its manifest; "" when not known */
-	const char *base_script; /* what makes that base's root filesystem; "" when it is pulled */
-	const char *os;		 /* "debian12" */
-	const char *unpinned;	 /* of a plan that is pinned: names it does not know; "" */
-	const char *snapshot;	 /* time of the archive's snapshot that mirrors name; "" */
+	const char *base_name;	  /* the image name that the Dockerfile starts FROM */
+	const char *base_place;	  /* its place on this machine, of oci:DIR; "" elsewhere */
+	const char *base_digest;  /* of its manifest; "" when not known */
+	const char *base_script;  /* what makes that base's root filesystem; "" when it is pulled */
+	const char *base_release; /* what that script is told to make: a code name; "" */
+	const char *os;		  /* "debian12"; "" when it is not known */
+	const char *os_vendor;	  /* whose packages it has, as package-url says it: "debian"; "" */
+	const char *unpinned;	  /* of a plan that is pinned: names it does not know; "" */
+	const char *snapshot;	  /* time of the archive's snapshot that mirrors name; "" */
 	const char *const
 		*build_args; /* NAME=VALUE: mirrors; never part of the hash or the image */
 	size_t file_count, file_capacity;

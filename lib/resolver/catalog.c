@@ -11,12 +11,14 @@ static const char *const needed_columns[] = {
 
 const char *const catalog_key_columns[] = {"version",	 "os",	     "kind",	  "built", "pip",
 					   "index",	 "id",	     "component", "from",  "flavor",
-					   "cuda_least", "branches", "brands",	  NULL};
+					   "cuda_least", "branches", "brands",	  "name",  NULL};
 
-/* Tables that are no components: sources.csv has the ids, conflicts.csv speaks of several. */
-static bool has_own_columns(const char *name)
+/*
+ * Tables that are no components: their rows have an id or a name (sources.csv, package_manager.csv).
+ */
+static bool has_own_columns(const struct table *table)
 {
-	return strcmp(name, "sources") == 0 || strcmp(name, "conflicts") == 0;
+	return strcmp(table->columns[0], "id") == 0 || strcmp(table->columns[0], "name") == 0;
 }
 
 static struct table *find_table(struct catalog *catalog, const char *name)
@@ -27,10 +29,10 @@ static struct table *find_table(struct catalog *catalog, const char *name)
 	return NULL;
 }
 
-static int check_columns(const struct table *table, const char *name, struct error *err)
+static int check_columns(const struct table *table, struct error *err)
 {
 	for (const char *const *column = needed_columns; *column; column++)
-		if (!has_own_columns(name) && !table_has_column(table, *column))
+		if (!has_own_columns(table) && !table_has_column(table, *column))
 			return error_set(err, ERROR_USAGE, "%s:%zu: the column '%s' is missing",
 					 table->path, table->header_line, *column);
 	return 0;
@@ -78,7 +80,7 @@ static int load_one(const char *folder, const char *file, struct arena *arena,
 	}
 	catalog->tables[catalog->count] = table;
 	catalog->names[catalog->count++] = name;
-	return check_columns(&table, name, err);
+	return check_columns(&table, err);
 }
 
 static int load_folder(const char *folder, struct digest *all, struct arena *arena,
@@ -149,4 +151,29 @@ const struct table *catalog_table(const struct catalog *catalog, const char *com
 		if (strcmp(catalog->names[i], component) == 0)
 			return &catalog->tables[i];
 	return NULL;
+}
+
+bool catalog_refers_to(const char *column, const char *name)
+{
+	size_t length = strlen(column), suffix = strlen(name);
+
+	return ends_with(column, name) && (length == suffix || column[length - suffix - 1] == '_');
+}
+
+const char *catalog_named(const struct catalog *catalog, const char *name, const char *row_name,
+			  const char *column)
+{
+	const struct table *table = catalog_table(catalog, name);
+
+	for (size_t row = 0; table && row < table->row_count; row++)
+		if (strcmp(table_cell(table, row, "name"), row_name) == 0)
+			return table_cell(table, row, column);
+	return "";
+}
+
+char catalog_exact_sign(const struct catalog *catalog, const char *manager)
+{
+	const char *exact = catalog_named(catalog, "package_manager", manager, "exact");
+
+	return starts_with(exact, "NAME=") ? '=' : '-';
 }

@@ -29,7 +29,8 @@ struct catalog {
 
 /*
  * What makes two rows the same fact, where the table has the column: a user's own row then takes
- * the other's place. The last three are of require.csv: an image was pushed more than once a day.
+ * the other's place. cuda_least, branches and brands are of require.csv: an image was pushed more
+ * than once a day.
  */
 extern const char *const catalog_key_columns[]; /* NULL-terminated */
 
@@ -47,5 +48,18 @@ int catalog_load(const char *folder, struct arena *arena, struct catalog *catalo
 
 /* The component's table, or NULL. */
 const struct table *catalog_table(const struct catalog *catalog, const char *component);
+
+/* Whether the column's cells name rows of that table: `key` and `ml_key` are of the table key. */
+bool catalog_refers_to(const char *column, const char *table);
+
+/*
+ * A cell of a table whose rows have names (its first column is `name`): the column `install` of the
+ * package manager `apt`. "" when there is no such table, row or column.
+ */
+const char *catalog_named(const struct catalog *catalog, const char *table, const char *name,
+			  const char *column);
+
+/* What stands between a package's name and its version: '=' or '-', as package_manager.csv says. */
+char catalog_exact_sign(const struct catalog *catalog, const char *manager);
 
 #endif

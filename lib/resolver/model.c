@@ -122,15 +122,17 @@ static void keep_cell(void *cell)
 
 /* --- the order in which values are tried -------------------------------------------------- */
 
+/*
+ * What comes with the OS, and packages of its package manager, come first: a kind that is not here
+ * has tier 0. A stack for GPUs wants an Open MPI that is built with CUDA.
+ */
 struct kind_tier {
 	const char *kind;
 	int tier, tier_cpu;
 };
 
-/* What comes with the OS first; a stack for GPUs wants an Open MPI that is built with CUDA. */
 static const struct kind_tier kind_tiers[] = {
-	{"default", 0, 0}, {"extra", 1, 1}, {"apt", 0, 0},     {"rpm", 0, 0},
-	{"tar", 1, 1},	   {"pip", 4, 4},   {"package", 3, 0}, {"source", 2, 2},
+	{"extra", 1, 1}, {"tar", 1, 1}, {"pip", 4, 4}, {"package", 3, 0}, {"source", 2, 2},
 };
 
 static int tier_of(const struct model *model, const struct value *value)
@@ -241,16 +243,36 @@ static void lower_without_image(struct arena *arena, struct domain *cuda,
 	}
 }
 
-static enum packages packages_of(const struct value *value)
+/* Whether some package manager installs packages of that kind: "apt", "rpm". */
+static bool is_package_kind(const struct catalog *catalog, const char *kind)
 {
-	const char *kind = value->component == COMPONENT_OS ? value_cell(value, "package_manager")
-							    : value->kind;
+	const struct table *table = catalog_table(catalog, "package_manager");
 
-	if (strcmp(kind, "apt") == 0)
-		return PACKAGES_APT;
-	return strcmp(kind, "rpm") == 0 || strcmp(kind, "yum") == 0 || strcmp(kind, "dnf") == 0
-		       ? PACKAGES_RPM
-		       : PACKAGES_ANY;
+	for (size_t row = 0; table && row < table->row_count; row++)
+		if (strcmp(table_cell(table, row, "kind"), kind) == 0)
+			return true;
+	return false;
+}
+
+static int set_packages_kind(const struct catalog *catalog, struct value *value, struct error *err)
+{
+	const char *manager = value_cell(value, "package_manager");
+
+	value->packages = "";
+	if (value->component != COMPONENT_OS) {
+		if (*value->kind && is_package_kind(catalog, value->kind))
+			value->packages = value->kind;
+		return 0;
+	}
+	if (!*manager)
+		return 0;
+	value->packages = catalog_named(catalog, "package_manager", manager, "kind");
+	return *value->packages
+		       ? 0
+		       : error_set(err, ERROR_USAGE,
+				   "%s:%zu: package_manager.csv has no row with a kind for '%s'",
+				   value->table->paths[value->row], value->table->lines[value->row],
+				   manager);
 }
 
 static int build_domain(struct model *model, enum component component, struct error *err)
@@ -273,7 +295,8 @@ static int build_domain(struct model *model, enum component component, struct er
 					.kind = table_cell(table, row, "kind"),
 					.built = table_cell(table, row, "built")};
 		value->tier = tier_of(model, value);
-		value->packages = packages_of(value);
+		if (set_packages_kind(model->catalog, value, err) < 0)
+			return -1;
 	}
 	for (size_t column = 0; column < table->column_count; column++)
 		if (read_column(model, domain, table, column, err) < 0)

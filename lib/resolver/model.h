@@ -13,9 +13,6 @@
 #include "plan/component.h"
 #include "plan/version.h"
 
-/* What installs the value; of an OS, its package manager. */
-enum packages { PACKAGES_ANY, PACKAGES_APT, PACKAGES_RPM };
-
 /* The tier of a row that names an archive without its checksum: taken only when it is asked for. */
 #define TIER_UNCHECKED 9
 
@@ -34,7 +31,9 @@ struct value {
 			     holds */
 	uint64_t *images; /* OS: bit per CUDA value that has an image for it */
 	int tier;	  /* tried first when lower */
-	enum packages packages;
+	/* the kind of packages that its OS installs, by package_manager.csv; of an OS, the kind
+	 * that its package manager installs; "": any OS */
+	const char *packages;
 };
 
 struct domain {

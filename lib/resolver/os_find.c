@@ -7,35 +7,10 @@
 #include <ctype.h>
 #include <string.h>
 
-/* What people have, and what the catalog has of the same family. */
-static const struct {
-	const char *name, *kin[2];
-} families[] = {
-	{"rhel", {"ubi", "rockylinux"}},
-	{"redhat", {"ubi", "rockylinux"}},
-	{"centosstream", {"rockylinux", "almalinux"}},
-	{"scientificlinux", {"centos", "ubi"}},
-	{"rocky", {"rockylinux", NULL}},
-	{"alma", {"almalinux", NULL}},
-	{"ol", {"oraclelinux", NULL}},
-	{"oracle", {"oraclelinux", NULL}},
-	{"amazonlinux", {"amzn", NULL}},
-};
-
 /* "rhel" of "rhel8". */
 static size_t os_find_distribution(const char *os)
 {
 	return strcspn(os, "0123456789");
-}
-
-static bool is_row(const struct model *model, const char *os)
-{
-	const struct domain *domain = &model->domains[COMPONENT_OS];
-
-	for (size_t i = 0; i < domain->count; i++)
-		if (strcmp(domain->values[i].version, os) == 0)
-			return true;
-	return false;
 }
 
 bool os_is_distribution(const struct model *model, const char *os)
@@ -52,20 +27,18 @@ bool os_is_distribution(const struct model *model, const char *os)
 
 const char *os_nearest(const struct model *model, const char *os)
 {
+	const struct table *table = catalog_table(model->catalog, "os");
 	size_t length = os_find_distribution(os);
 	const char *found = NULL;
 
-	for (size_t i = 0; i < ARRAY_LEN(families); i++)
-		for (size_t k = 0; k < ARRAY_LEN(families[i].kin) && families[i].kin[k]; k++) {
-			const char *name =
-				arena_printf(model->arena, "%s%s", families[i].kin[k], os + length);
+	for (size_t row = 0; table && row < table->row_count; row++) {
+		const char *name = table_cell(table, row, "version");
 
-			if (strlen(families[i].name) != length ||
-			    strncmp(families[i].name, os, length) != 0 || !is_row(model, name))
-				continue;
-			found = found ? arena_printf(model->arena, "%s' or '%s", found, name)
-				      : name;
-		}
+		if (!list_has(table_cell(table, row, "aka"), os, length) ||
+		    strcmp(name + os_find_distribution(name), os + length) != 0)
+			continue;
+		found = found ? arena_printf(model->arena, "%s' or '%s", found, name) : name;
+	}
 	return found;
 }
 

@@ -19,7 +19,7 @@ versions() { tail -n +2 ../out | cut -d, -f1 | paste -sd' '; }
 	says 0
 	golden matrix
 	apart ringup --json matrix
-	json '[t["name"] for t in d["tables"]] == ["gcc", "glibc", "openmpi", "os", "python", "sources"]'
+	json '[t["name"] for t in d["tables"]] == ["gcc", "glibc", "openmpi", "os", "package_manager", "python", "sources"]'
 	json 'd["tables"][2]["rows"] == 5 and d["tables"][2]["newest"] == "5.0.1"'
 }
 
@@ -97,7 +97,7 @@ versions() { tail -n +2 ../out | cut -d, -f1 | paste -sd' '; }
 
 @test "what is not known: exit 2, the nearest name and the list" {
 	apart ringup matrix opnmpi
-	says 2 "no table 'opnmpi', only: gcc glibc openmpi os python sources; did you mean 'openmpi'?"
+	says 2 "no table 'opnmpi', only: gcc glibc openmpi os package_manager python sources; did you mean 'openmpi'?"
 	apart ringup matrix openmpi opnmpi==4
 	says 2 "did you mean 'openmpi'?"
 	apart ringup matrix sources openmpi
@@ -124,7 +124,7 @@ versions() { tail -n +2 ../out | cut -d, -f1 | paste -sd' '; }
 @test "--check: all is well" {
 	apart ringup matrix --check
 	says 0
-	[ "$(cat ../out)" = '15 rows in 6 files' ]
+	[ "$(cat ../out)" = '16 rows in 7 files' ]
 }
 
 @test "--check: one line for each fault" {
@@ -133,13 +133,40 @@ versions() { tail -n +2 ../out | cut -d, -f1 | paste -sd' '; }
 	sed -i '$a 4.1.4,debian12,,,,documented,test\n,debian12,,,,documented,test' catalog/openmpi.csv
 	printf 'id,when,effect,symptom,fix,note,certainty,source\na,openmpi=4 & infiniband,refuse,,,,documented,test\nb,openmpi,stop,,,,documented,test\n' >catalog/conflicts.csv
 	apart ringup matrix --check
-	says 1 '7 findings in 19 rows of 7 files'
+	says 1 '7 findings in 20 rows of 8 files'
 	sed -i "s|$PWD/||" ../out
 	cp /dev/null ../err
 	golden matrix-check
 	apart ringup --json matrix --check
 	says 1
 	json 'len(d["findings"]) == 7 and d["findings"][0]["line"] == 2'
+}
+
+@test "--check: tables whose rows have names, and rows that name them" {
+	own
+	printf 'name,fingerprint,instead,note,certainty,source\nk.pub,12,,,documented,test\nl.pub,,,,documented,test\nm.pub,,os==x,,documented,test\n' >catalog/key.csv
+	printf 'id,component,kind,versions,python,words,note,certainty,source\na,tensorflaw,wth,x,=3,,,documented,test\n' >catalog/companion.csv
+	sed -i 's/^apt,apt,apt,apt-get install,NAME=VERSION/apt,,deb,,NAME VERSION/' catalog/package_manager.csv
+	sed -i -e 's/,eol,/,eol,ml_key,/' -e '3s/,2026-08,/,2026-08,n.pub,/; 4s/,apt,\(.*\),2028-06,/,apk,\1,2028-06,m.pub,/' catalog/os.csv
+	apart ringup matrix --check
+	says 1
+	sed -i "s|$PWD/||" ../out
+	diff - ../out <<-'END'
+		catalog/companion.csv:2: python: '=3' is no requirement cell, as in '==2.7.*|>=3.3;<3.7'
+		catalog/companion.csv:2: 'tensorflaw' is no component
+		catalog/companion.csv:2: kind 'wth' is neither with nor needs
+		catalog/companion.csv:2: no words
+		catalog/companion.csv:2: versions: 'x' is no requirement cell, as in '==2.7.*|>=3.3;<3.7'
+		catalog/key.csv:2: '12' is no fingerprint of 40 digits
+		catalog/key.csv:3: '' is no fingerprint of 40 digits
+		catalog/os.csv:3: ml_key 'n.pub' is not in key.csv
+		catalog/os.csv:4: package_manager 'apk' is not in package_manager.csv
+		catalog/package_manager.csv:2: no name, kind or install command
+		catalog/package_manager.csv:2: exact 'NAME VERSION' is neither NAME=VERSION nor NAME-VERSION
+		catalog/package_manager.csv:2: list 'deb' is neither apt nor yum of cluster.yaml
+	END
+	apart ringup resolve --no-lock os==debian12
+	says 2 'os.csv:3' "package_manager.csv has no row with a kind for 'apt'"
 }
 
 @test "--check: a file that is no table" {

@@ -147,6 +147,24 @@ hash() {
 	says 2 image.apt rockylinux9 image.yum
 }
 
+@test "a Python that the OpenSSL of the OS is too old for is refused, whatever the OS is called" {
+	unset RINGUP_CATALOG # the real one
+	echo 'hosts: [a]' >cluster.yaml
+	for os in ubuntu14.04 ubuntu16.04 ubuntu17.04 debian9 centos7 ubi7; do
+		apart ringup recipe "os==$os" python==3.12
+		says 1 'no recipe' "OpenSSL of $os"
+	done
+	apart ringup recipe os==ubuntu22.04 python==3.6
+	says 1 'OpenSSL 3 of ubuntu22.04'
+}
+
+@test "a key of NVIDIA's that is not known is refused, with what to ask for" {
+	unset RINGUP_CATALOG # the real one
+	echo 'hosts: [a]' >cluster.yaml
+	apart ringup recipe os==rockylinux10 torch==2.11.0
+	says 1 CDF6BA43 'os==rockylinux9 or os==ubi9'
+}
+
 @test "a conflict has no recipe" {
 	apart ringup recipe 'openmpi>=6'
 	says 3 'openmpi>=6'

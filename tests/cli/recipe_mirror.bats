@@ -145,7 +145,7 @@ nvidia_step() { # FILE TEXT REQUEST...
 		grep -qxF "deb $mirror bookworm main" ../out
 		[ "$(grep -- -security ../out | sort -u)" = "$security" ]
 		touch base.tar.all.tar
-		PATH="$PWD/bin:$PATH" sh "$ROOT/images/base/debian.sh" debian12 base.tar "$mirror" >../out
+		PATH="$PWD/bin:$PATH" sh "$ROOT/images/base/debian.sh" bookworm base.tar "$mirror" >../out
 		cat ../out base.tar >../all
 		grep -qxF "deb $mirror bookworm main" ../out
 		[ "$(grep '^deb .*-security ' ../out)" = "$security" ]

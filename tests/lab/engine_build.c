@@ -63,6 +63,7 @@ static int read_context(const char *folder, struct arena *arena, struct spec *sp
 			      .base_digest = "",
 			      .base_script = "/bin/true", /* the tar is there already */
 			      .os = "tiny",
+			      .os_vendor = "",
 			      .unpinned = "",
 			      .snapshot = ""};
 	if (file_read(arena_printf(arena, "%s/Dockerfile", folder), MIB, arena, &text, NULL, err) <

@@ -92,7 +92,7 @@ start_sshd() {
 	start_up up.log up
 	up=$!
 	note_pid "$up"
-	wait_for 60 grep -q 'what the OS has packages of' up.log
+	wait_for 60 grep -q 'packages of the OS' up.log
 	sleep 1
 	kill -INT "$up"
 	begin=$SECONDS

@@ -33,8 +33,10 @@ setup_file() {
 	local words=(python3 -m pip download -q --no-deps --only-binary :all: --python-version 3.11
 		--platform manylinux2014_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux2010_x86_64
 		--platform manylinux_2_5_x86_64 --platform manylinux1_x86_64 --platform manylinux_2_12_x86_64 -d wheels)
-	"${words[@]}" -r "$REPO/recipes/pins/tensorflow-2.13.1-py3.11.txt"
-	"${words[@]}" -r "$REPO/recipes/pins/horovod-needs-py3.11.txt"
+	for set in tensorflow==2.13.1 horovod-needs; do
+		python3 "$REPO/.ci/lib/wheels.py" "$set" 3.11 >set.txt
+		"${words[@]}" -r set.txt
+	done
 	"${words[@]}" wheel==0.37.1 cmake==3.25.2
 	python3 -m pip download -q --no-deps --no-binary horovod -d wheels horovod==0.28.1
 	pip_index wheels

@@ -103,6 +103,7 @@ def make_os(maker, oses, cudas):
             }
         )
     maker.write("os", rows)
+    maker.write("package_manager", Catalog(REAL).rows("package_manager"))
     glibcs = maker.source.sample(("2.17", "2.23", "2.27", "2.31", "2.35"), len(oses))
     maker.write("glibc", [{"version": g, "os": o} for g, (o, _) in zip(glibcs, oses)])
 

@@ -170,6 +170,72 @@ static void check_conflict(struct check *c)
 		check_condition(c, &conditions.list[i]);
 }
 
+/* --- tables whose rows have names ------------------------------------------------------------ */
+
+/* os.csv's `key` and `ml_key` name rows of key.csv, `package_manager` of package_manager.csv. */
+static void check_names(struct check *c)
+{
+	for (size_t t = 0; t < c->catalog->count; t++) {
+		const char *name = c->catalog->names[t];
+
+		if (strcmp(c->catalog->tables[t].columns[0], "name") != 0)
+			continue;
+		for (size_t i = 0; i < c->table->column_count; i++) {
+			const char *column = c->table->columns[i], *text = cell(c, column);
+
+			if (*text && catalog_refers_to(column, name) &&
+			    !is_listed(c, name, "name", text))
+				matrix_check_find(c, "%s '%s' is not in %s.csv", column, text,
+						  name);
+		}
+	}
+}
+
+static void check_package_manager(struct check *c)
+{
+	const char *exact = cell(c, "exact"), *list = cell(c, "list");
+
+	if (!*cell(c, "name") || !*cell(c, "kind") || !*cell(c, "install"))
+		matrix_check_find(c, "no name, kind or install command");
+	if (strcmp(exact, "NAME=VERSION") != 0 && strcmp(exact, "NAME-VERSION") != 0)
+		matrix_check_find(c, "exact '%s' is neither NAME=VERSION nor NAME-VERSION", exact);
+	if (strcmp(list, "apt") != 0 && strcmp(list, "yum") != 0)
+		matrix_check_find(c, "list '%s' is neither apt nor yum of cluster.yaml", list);
+}
+
+/* A key without a fingerprint is refused, and the refusal says what to ask for. */
+static void check_key(struct check *c)
+{
+	const char *fingerprint = cell(c, "fingerprint");
+
+	if (*fingerprint
+		    ? strlen(fingerprint) != 40 || strspn(fingerprint, "0123456789ABCDEF") != 40
+		    : !*cell(c, "instead"))
+		matrix_check_find(c, "'%s' is no fingerprint of 40 digits", fingerprint);
+}
+
+static void check_companion(struct check *c)
+{
+	static const char *const columns[] = {"versions", "python"};
+	const char *kind = cell(c, "kind");
+
+	if (component_by_name(cell(c, "component")) == COMPONENT_NONE)
+		matrix_check_find(c, "'%s' is no component", cell(c, "component"));
+	if (strcmp(kind, "with") != 0 && strcmp(kind, "needs") != 0)
+		matrix_check_find(c, "kind '%s' is neither with nor needs", kind);
+	if (!*cell(c, "words"))
+		matrix_check_find(c, "no words");
+	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
+		const char *text = cell(c, columns[i]);
+		struct error why = {0};
+		struct needs needs;
+
+		if (*text && !matrix_cell_is_needs(text) &&
+		    needs_parse(text, c->arena, &needs, &why) < 0)
+			matrix_check_find(c, "%s: %s", columns[i], why.text);
+	}
+}
+
 /* --- the same fact twice -------------------------------------------------------------------- */
 
 struct key {
@@ -217,14 +283,24 @@ static size_t *find_twins(struct check *c)
 
 static void check_row(struct check *c)
 {
+	static const struct {
+		const char *table;
+		void (*check)(struct check *c);
+	} own[] = {{"conflicts", check_conflict},
+		   {"companion", check_companion},
+		   {"key", check_key},
+		   {"os", check_names},
+		   {"package_manager", check_package_manager}};
+
 	check_version(c);
 	check_needs(c);
 	check_sources(c);
 	check_certainty(c);
 	if (strcmp(c->name, "os") != 0)
 		check_os(c);
-	if (strcmp(c->name, "conflicts") == 0)
-		check_conflict(c);
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		if (strcmp(c->name, own[i].table) == 0)
+			own[i].check(c);
 }
 
 /* Rows of one table may come from several folders. */

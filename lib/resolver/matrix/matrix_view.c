@@ -10,6 +10,9 @@
 #define OS_ORDER WORDS("version", "os")
 
 static const struct matrix_view views[] = {
+	{"companion", "packages that a component needs beside it and does not ask for",
+	 WORDS("id", "component", "kind", "versions", "python", "words", "note", "source"),
+	 WORDS(NULL)},
 	{"conflicts", "known conflicts between versions: what breaks, and what to do",
 	 WORDS("id", "when", "effect", "symptom", "fix", "source"), WORDS(NULL)},
 	{"cuda", "CUDA toolkits and the driver that each needs",
@@ -30,6 +33,8 @@ static const struct matrix_view views[] = {
 	{"image", "tags of nvidia/cuda, those that are gone too",
 	 WORDS("version", "cuda", "os", "flavor", "cudnn", "status", "source"),
 	 WORDS("cuda", "os", "version")},
+	{"key", "keys that sign NVIDIA's repositories",
+	 WORDS("name", "fingerprint", "note", "source"), WORDS(NULL)},
 	{"mxnet", "MXNet wheels and the CUDA that each was built with",
 	 WORDS("version", "python", "cuda_tested", "cudnn", "glibc", "pip", "source"),
 	 FRAMEWORK_ORDER},
@@ -39,6 +44,8 @@ static const struct matrix_view views[] = {
 	{"os", "operating systems and the CUDA that NVIDIA's repository for each holds",
 	 WORDS("version", "package_manager", "cuda", "eol", "mirror", "image", "source"),
 	 WORDS("version")},
+	{"package_manager", "package managers: the command, and how it names packages",
+	 WORDS("name", "kind", "list", "install", "exact", "source"), WORDS(NULL)},
 	{"python", "Pythons of each OS", WORDS("version", "os", "kind", "run_packages", "source"),
 	 OS_ORDER},
 	{"require", "drivers that NVIDIA's images let in (NVIDIA_REQUIRE_CUDA), over time",

@@ -174,14 +174,13 @@ static int best_tag(const struct tag_search *search)
 	return best;
 }
 
-const char *toolkit_package(const char *version, const char *manager, struct arena *arena)
+const char *toolkit_package(const char *version, char sign, struct arena *arena)
 {
 	const char *minor = strchr(version, '.');
 	int major = (int)strcspn(version, "."), length = minor ? (int)strcspn(minor + 1, ".") : 0;
-	bool apt = strcmp(manager, "apt") == 0;
 
 	return arena_printf(arena, "cuda-toolkit-%.*s-%.*s%c%s-1", major, version, length,
-			    minor ? minor + 1 : "", apt ? '=' : '-', version);
+			    minor ? minor + 1 : "", sign, version);
 }
 
 static void take_os_image(const struct search *s, const char *why, struct base_image *base)
@@ -190,8 +189,10 @@ static void take_os_image(const struct search *s, const char *why, struct base_i
 	const char *mirror = value_cell(os, "mirror");
 
 	base->name = value_cell(os, "image");
-	base->packages = toolkit_package(s->now.chosen[COMPONENT_CUDA]->version,
-					 value_cell(os, "package_manager"), s->model->arena);
+	base->packages = toolkit_package(
+		s->now.chosen[COMPONENT_CUDA]->version,
+		catalog_exact_sign(s->model->catalog, value_cell(os, "package_manager")),
+		s->model->arena);
 	base->note =
 		arena_printf(s->model->arena,
 			     "%s: start from %s, add NVIDIA's repository %s (key %s) and %s%s%s",

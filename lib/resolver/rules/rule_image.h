@@ -28,8 +28,8 @@ bool gate_refuses_any(const struct search *search, const struct value *cuda);
 const char *gate_sentence(const struct search *search, const struct value *cuda,
 			  const char **source);
 
-/* "cuda-toolkit-11-2=11.2.2-1", as NVIDIA's repositories name it; `manager` is apt, yum or dnf. */
-const char *toolkit_package(const char *version, const char *manager, struct arena *arena);
+/* "cuda-toolkit-11-2=11.2.2-1", as NVIDIA's repositories name it; `sign` is catalog_exact_sign's. */
+const char *toolkit_package(const char *version, char sign, struct arena *arena);
 
 /* The base image of the assignment; for GPU stacks. */
 void base_image_find(const struct search *search, struct base_image *base);

@@ -9,7 +9,7 @@
 
 static bool kind_fits(const struct value *value, const struct value *os)
 {
-	return value->packages == PACKAGES_ANY || value->packages == os->packages;
+	return !*value->packages || strcmp(value->packages, os->packages) == 0;
 }
 
 /* CUDA is in NVIDIA's repository for the OS, or NVIDIA made an image of the two. */

@@ -18,7 +18,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
-# what the OS has packages of
+# packages of the OS
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     for line in "/debian buster" "/debian-security buster/updates"; do echo "deb http://archive.debian.org$line main"; done >/etc/apt/sources.list; \
     echo 'Acquire::Check-Valid-Until "false";' >/etc/apt/apt.conf.d/90archive; \

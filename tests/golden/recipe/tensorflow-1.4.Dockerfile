@@ -12,7 +12,7 @@
 # python 3.5 - the newest that works; for ubuntu16.04; TensorFlow 1.4.1 needs Python ==2.7.* or >=3.3,<3.7; the OS's own interpreter [common-knowledge;tensorflow-install-source;pypi]
 # openmpi 3.0.0 - the only one that 'openmpi==3.0.0' admits; binds ranks by default: -bind-to none -map-by slot for Horovod; the release images of Horovod used it [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
 # driver 375.26 - the oldest known driver that runs CUDA 8.0.61; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge]
-# NVIDIA has no package of CUDA's libraries alone before 9.0: the toolkit with its compiler is deployed too
+# NVIDIA has no package with only CUDA's libraries before 9.0: the toolkit with its compiler is deployed too
 
 # ---- the stack: what the build and the image both need
 FROM docker.io/library/ubuntu:16.04 AS stack
@@ -25,7 +25,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 ARG PYTHONHASHSEED=0
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
-# what the OS has packages of
+# packages of the OS
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \
@@ -51,7 +51,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# NVIDIA's repository, and what of the stack comes from it
+# NVIDIA's repository, and the packages that come from it
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
     if [ -n "$APT_MIRROR" ]; then \

@@ -117,10 +117,10 @@ static void test_removed(void **state)
 	}
 }
 
-static const char *sbom_of(struct scratch *s, const struct built *built, const char *os)
+static const char *sbom_of(struct scratch *s, const struct built *built, const char *vendor)
 {
 	static const struct plan plan;
-	struct spec spec = {.os = os};
+	struct spec spec = {.os = "x1", .os_vendor = vendor};
 	const struct attest_input input = {.name = "lab/train",
 					   .layout = built->layout,
 					   .manifest = &built->manifest,
@@ -135,20 +135,16 @@ static const char *sbom_of(struct scratch *s, const struct built *built, const c
 
 static void test_sbom(void **state)
 {
-	static const char *const systems[][2] = {{"rockylinux9", "rocky"},
-						 {"almalinux9", "almalinux"},
-						 {"centos7", "centos"},
-						 {"oraclelinux8", "ol"},
-						 {"ubi9", "redhat"}};
+	static const char *const vendors[] = {"rocky", "almalinux", "redhat"};
 	struct scratch *s = *state;
 	struct built built = two_layers(s, "", LIST);
 	const char *text;
 
-	for (size_t i = 0; i < ARRAY_LEN(systems); i++)
-		assert_has(sbom_of(s, &built, systems[i][0]),
+	for (size_t i = 0; i < ARRAY_LEN(vendors); i++)
+		assert_has(sbom_of(s, &built, vendors[i]),
 			   arena_printf(&s->arena, "\"pkg:rpm/%s/bash@5.1.8-9.el9?arch=x86_64\"",
-					systems[i][1]));
-	text = sbom_of(s, &built, "rockylinux9");
+					vendors[i]));
+	text = sbom_of(s, &built, "rocky");
 	assert_has(text, "\"pkg:rpm/rocky/openssl-libs@3.2.2-6.el9%2B2?arch=x86_64&epoch=1\"");
 	assert_has(text, "\"versionInfo\":\"1:3.2.2-6.el9+2\"");
 	assert_has(text, "\"SPDXID\":\"SPDXRef-Rpm-i686-libibverbs-51.0-1.el9\"");

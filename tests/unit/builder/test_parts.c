@@ -79,6 +79,45 @@ static void test_load(void **state)
 	assert_null(part_section(&parts->list[2], "value"));
 }
 
+/* Sub-folders are for people: the order goes by the number and by the file's name. */
+static void test_folders(void **state)
+{
+	struct scratch *s = *state;
+	struct parts *parts = ARENA_NEW(&s->arena, struct parts);
+	struct error err = {0};
+
+	put(s, "f/cuda/c.recipe", "order: 20\n--- stack\nRUN c\n");
+	put(s, "f/os/a.recipe", "order: 20\n");
+	put(s, "f/b.recipe", "order: 20\n");
+	put(s, "f/os/z.recipe", "order: 1\n");
+	put(s, "f/os/x.csv", "no recipe");
+	put(s, "f/os/deep/d.recipe", "unless: a folder in a folder is not read\n");
+	put(s, "f/.git/e.recipe", "unless: a hidden folder is not read\n");
+	assert_fine(parts_load(in(s, "f"), &s->arena, parts, &err));
+	assert_int_equal(parts->count, 4);
+	assert_string_equal(parts->list[0].name, "z.recipe");
+	assert_string_equal(parts->list[1].name, "a.recipe");
+	assert_string_equal(parts->list[2].path, in(s, "f/b.recipe"));
+	assert_string_equal(parts->list[3].path, in(s, "f/cuda/c.recipe"));
+	put(s, "f/cuda/a.recipe", "order: 3\n");
+	assert_fails(parts_load(in(s, "f"), &s->arena, parts, &err), ERROR_USAGE,
+		     "os/a.recipe has the name of");
+	assert_has(err.text, "cuda/a.recipe");
+}
+
+static void test_bad_in_folder(void **state)
+{
+	struct scratch *s = *state;
+	struct parts *parts = ARENA_NEW(&s->arena, struct parts);
+	struct error err = {0};
+
+	put(s, "g/cuda/a.recipe", "order: 20\nunless: os\n");
+	assert_fails(parts_load(in(s, "g"), &s->arena, parts, &err), ERROR_USAGE,
+		     "g/cuda/a.recipe:2: 'unless' is neither");
+	assert_fails(parts_load(in(s, "none"), &s->arena, parts, &err), ERROR_FAILED,
+		     in(s, "none"));
+}
+
 static void test_bad(void **state)
 {
 	struct scratch *s = *state;
@@ -115,10 +154,9 @@ static void test_bad_condition(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_conditions),
-		SCRATCH_TEST(test_load),
-		SCRATCH_TEST(test_bad),
-		cmocka_unit_test(test_bad_condition),
+		cmocka_unit_test(test_conditions), SCRATCH_TEST(test_load),
+		SCRATCH_TEST(test_folders),	   SCRATCH_TEST(test_bad),
+		SCRATCH_TEST(test_bad_in_folder),  cmocka_unit_test(test_bad_condition),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,11 +6,24 @@
 
 #define DIGEST "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
+/* package_manager.csv, as far as it is read here. */
+static const struct table *managers(struct scratch *s)
+{
+	static const char text[] = "name,install,exact\napt,apt-get install,NAME=VERSION\n"
+				   "dnf,dnf install,NAME-VERSION\nyum,yum install,NAME-VERSION\n"
+				   "zypper,zypper -n install,NAME=VERSION\nnone,,\n";
+	struct table *table = ARENA_NEW(&s->arena, struct table);
+	struct error err = {0};
+
+	assert_fine(table_load(put(s, "package_manager.csv", text), &s->arena, table, &err));
+	return table;
+}
+
 static const char *names_of(struct scratch *s, const char *dockerfile)
 {
 	struct words names = WORDS_INIT(&s->arena);
 
-	pinning_packages(dockerfile, &names);
+	pinning_packages(dockerfile, managers(s), &names);
 	return words_join(&names, " ");
 }
 
@@ -82,7 +95,7 @@ static void test_apply(void **state)
 				   "RUN dnf install tar a; tar";
 	struct scratch *s = *state;
 
-	assert_string_equal(pinning_apply(text, &pinned, &s->arena),
+	assert_string_equal(pinning_apply(text, managers(s), &pinned, &s->arena),
 			    "# FROM a.b/c:1\nFROM a.b/c:1@" DIGEST " AS x\nFROM d:2\nFROM x\n"
 			    "RUN apt-get install \\\n  a=1:2-3~x \\\n  b a=4; a\n"
 			    "RUN dnf install tar-1.34-7.el9 a-2-3~x; tar");
@@ -90,7 +103,7 @@ static void test_apply(void **state)
 	assert_string_equal(pinning_image("d:2", &pinned, &s->arena), "d:2");
 	assert_string_equal(pinning_image("e", &pinned, &s->arena), "e");
 	pinned.at = NULL; /* nobody was asked */
-	assert_ptr_equal(pinning_apply(text, &pinned, &s->arena), text);
+	assert_ptr_equal(pinning_apply(text, managers(s), &pinned, &s->arena), text);
 }
 
 /* What is pinned has nothing more to pin. */
@@ -104,22 +117,35 @@ static void test_apply_is_whole(void **state)
 	struct pinned pinned = {"2026", {0, packages}, {1, images}};
 	const char *made;
 
-	pinning_packages(text, &names);
+	pinning_packages(text, managers(s), &names);
 	assert_int_equal(names.count, 7);
 	for (size_t i = 0; i < names.count; i++)
 		packages[pinned.packages.count++] = (struct pin){names.list[i], "1:4.5-6.x"};
-	made = pinning_apply(text, &pinned, &s->arena);
+	made = pinning_apply(text, managers(s), &pinned, &s->arena);
 	assert_string_equal(names_of(s, made), "");
 	assert_string_equal(images_of(s, made), "");
-	assert_string_equal(pinning_apply(made, &pinned, &s->arena), made);
+	assert_string_equal(pinning_apply(made, managers(s), &pinned, &s->arena), made);
+}
+
+/* The table says which words install packages: a row more is a package manager more. */
+static void test_manager_of_a_row(void **state)
+{
+	static const char text[] = "FROM x:1\nRUN zypper -n install a b=1 -y; zypper install c";
+	struct pin packages[] = {{"a", "2:3-4"}};
+	struct pinned pinned = {"2026", {1, packages}, {0, NULL}};
+	struct scratch *s = *state;
+
+	assert_string_equal(names_of(s, text), "a");
+	assert_string_equal(pinning_apply(text, managers(s), &pinned, &s->arena),
+			    "FROM x:1\nRUN zypper -n install a=2:3-4 b=1 -y; zypper install c");
+	assert_string_equal(pinning_apply(text, NULL, &pinned, &s->arena), text);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_names),
-		SCRATCH_TEST(test_images),
-		SCRATCH_TEST(test_apply),
+		SCRATCH_TEST(test_names),	   SCRATCH_TEST(test_manager_of_a_row),
+		SCRATCH_TEST(test_images),	   SCRATCH_TEST(test_apply),
 		SCRATCH_TEST(test_apply_is_whole),
 	};
 

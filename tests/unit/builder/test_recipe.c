@@ -18,10 +18,8 @@ struct rendered {
 	int rc;
 };
 
-/* With tests/golden/catalog, so that a new version in the real one changes nothing here. */
-static void render(struct scratch *s, const char *yaml, struct rendered *r)
+static void render_with(struct scratch *s, const char *folder, const char *yaml, struct rendered *r)
 {
-	const char *folder = arena_printf(&s->arena, "%s/tests/golden/catalog", source_root(s));
 	struct unsatisfied why;
 	struct error err = {0};
 	struct resolve_input input = {.accelerator = "cpu"};
@@ -32,6 +30,12 @@ static void render(struct scratch *s, const char *yaml, struct rendered *r)
 	input.requests = r->cluster.stack;
 	assert_fine(resolve(&r->catalog, &input, &s->arena, &r->plan, &why, &err));
 	r->rc = recipe_render(&r->cluster, &r->plan, &r->catalog, &s->arena, r->spec, &r->err);
+}
+
+/* With tests/golden/catalog, so that a new version in the real one changes nothing here. */
+static void render(struct scratch *s, const char *yaml, struct rendered *r)
+{
+	render_with(s, arena_printf(&s->arena, "%s/tests/golden/catalog", source_root(s)), yaml, r);
 }
 
 static void render_fine(struct scratch *s, const char *yaml, struct rendered *r)
@@ -164,6 +168,36 @@ static void test_auto_base(void **state)
 	assert_has(r.spec->base_script, "images/base/debian.sh");
 	assert_has(r.spec->dockerfile,
 		   arena_printf(&s->arena, "FROM %s AS stack\n", r.spec->base_name));
+}
+
+/* What a recipe's OS is called by package-url and by the base's script: facts of os.csv. */
+static void test_names_of_the_os(void **state)
+{
+	static const struct {
+		const char *os, *vendor, *release;
+	} cases[] = {
+		{"debian12", "debian", "bookworm"}, {"debian11", "debian", "bullseye"},
+		{"ubuntu22.04", "ubuntu", ""},	    {"rockylinux9", "rocky", ""},
+		{"almalinux9", "almalinux", ""},    {"centos7", "centos", ""},
+		{"oraclelinux8", "ol", ""},	    {"ubi9", "redhat", ""},
+	};
+	struct scratch *s = *state;
+	const char *folder = arena_printf(&s->arena, "%s/recipes/catalog", source_root(s));
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct rendered r;
+
+		render_with(s, folder,
+			    arena_printf(&s->arena,
+					 "name: x\nhosts: [a]\nstack: [python, openmpi, os==%s]\n",
+					 cases[i].os),
+			    &r);
+		if (r.rc < 0)
+			fail_msg("%s: %s", cases[i].os, r.err.text);
+		assert_string_equal(r.spec->os, cases[i].os);
+		assert_string_equal(r.spec->os_vendor, cases[i].vendor);
+		assert_string_equal(r.spec->base_release, cases[i].release);
+	}
 }
 
 static void test_user_files(void **state)
@@ -320,6 +354,7 @@ int main(int argc, char **argv)
 		SCRATCH_TEST(test_mirrors_are_build_arguments),
 		SCRATCH_TEST(test_context_files),
 		SCRATCH_TEST(test_auto_base),
+		SCRATCH_TEST(test_names_of_the_os),
 		SCRATCH_TEST(test_user_files),
 		SCRATCH_TEST(test_file_into_a_folder),
 		SCRATCH_TEST(test_refused),
