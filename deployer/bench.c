@@ -16,7 +16,7 @@ struct bench_run {
 	struct proc_result root; /* of the member that prints the report */
 };
 
-/* The worker's own statuses are its verdicts; 125 to 127 and 1 say that it never ran. */
+/* The worker's own statuses are its verdicts; 125 to 127 and 1 mean that it never ran. */
 static bool bench_never_began(const struct proc_result *result)
 {
 	return (result->status >= 125 && result->status <= 127) ||
@@ -34,7 +34,10 @@ static const char *const *bench_words(const char *const *before, const char *con
 	return words.list;
 }
 
-/* The all-reduce worker as a program: mpirun says which rank it is, or it starts its host's itself. */
+/*
+ * The all-reduce worker as a program. mpirun tells it which rank it is, or it starts all ranks of
+ * its host itself.
+ */
 static struct program bench_program(const struct fleet *fleet, const char *const *arguments,
 				    struct arena *arena)
 {
@@ -59,8 +62,10 @@ static struct program bench_program(const struct fleet *fleet, const char *const
 	};
 }
 
-/* The report's ranks by the address that they were reached at; names inside of containers may
- * differ. */
+/*
+ * Finds the member of a rank in the report by its address, because names inside containers may
+ * differ.
+ */
 static const struct member *bench_member_of(const struct fleet *fleet, const cJSON *rank)
 {
 	const cJSON *address = json_member(rank, "address"), *host = json_member(rank, "host");
@@ -81,7 +86,8 @@ static const struct member *bench_member_of(const struct fleet *fleet, const cJS
 }
 
 /*
- * A job that runs on fewer hosts than planned can exit 0 and look right: count the ranks per host.
+ * A job that runs on fewer hosts than planned can exit 0 and look right, so the ranks per host are
+ * counted.
  */
 static int check_places(const struct bench_run *run, const int *seen, struct error *err)
 {

@@ -15,15 +15,15 @@ struct bench_options {
 };
 
 /*
- * Needs a probed fleet with all workers up. Fills *report and *document (the worker's own, whole;
- * the caller frees it) also when the verdict is bad; fails with ERROR_VERDICT then, and when the
- * ranks did not run where the plan says. No report came: report->verdict and *document are NULL.
- * `secret` must be in the containers already (fleet_bringup put it there).
+ * Needs a probed fleet with all workers up; fleet_bringup has put the secret into their containers.
+ * Fills *report and *document (the worker's whole JSON; the caller frees it). Fails with
+ * ERROR_VERDICT when the verdict is bad or the ranks did not run where the plan says; both are
+ * filled then too. When no report came, report->verdict and *document are NULL.
  */
 int fleet_bench(struct fleet *fleet, const struct bench_options *options, struct arena *arena,
 		struct report *report, cJSON **document, struct error *err);
 
-/* 0, or ERROR_VERDICT with the reason when the report's verdict is another than "pass". */
+/* 0 for the verdict "pass"; otherwise ERROR_VERDICT with the reason. */
 int bench_verdict(const struct report *report, struct error *err);
 
 #endif

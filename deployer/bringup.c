@@ -43,7 +43,7 @@ static const char *const *engine_words(struct visit *v, const char *const *patte
 	return container_words(v->m, &v->container, pattern);
 }
 
-/* What the engine's error means; always -1. */
+/* Adds what the engine's error means. Always returns -1. */
 static int bringup_explain(const struct visit *v, int what, struct error *err)
 {
 	const struct bringup *b = v->bringup;
@@ -68,8 +68,9 @@ static const char *bringup_quoted(struct visit *v, const char *const *pattern)
 }
 
 /*
- * The login goes along with the pull, into a configuration folder of our own that is gone when it
- * ends: nothing stays in the user's, and a connection that breaks leaves no password behind.
+ * The login goes into a configuration folder of ringup's own, which the same remote command removes
+ * after the pull. So nothing stays in the user's configuration, and a broken connection leaves no
+ * password behind.
  */
 static int log_in_and_pull(struct visit *v, struct error *err)
 {
@@ -134,7 +135,7 @@ static int bringup_start(struct visit *v, struct error *err)
 
 	m->changed = true;
 	if (run_container(v, &result, err) < 0) {
-		/* the engine ended what an interrupted run had begun only after the probe */
+		/* after the probe, the engine finished a start that an interrupted run had begun */
 		if (!m->engine->is_name_taken(err))
 			return bringup_explain(v, ENGINE_RUNS, err);
 		proc_result_release(&result);

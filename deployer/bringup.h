@@ -2,9 +2,9 @@
 /*
  * bringup.h - from probed hosts and an image in a registry to a verified mesh of containers.
  *
- * Converging: each host is compared with what is wanted and only what differs is done, so that a
- * second run changes nothing, and one that was interrupted goes on. No host's failure stops the
- * others.
+ * Bring-up converges: it compares each host with the wanted state and does only what differs. So a
+ * second run changes nothing, and a run after an interruption goes on where the first one stopped.
+ * The failure of one host does not stop the others.
  */
 #ifndef DEPLOYER_BRINGUP_H
 #define DEPLOYER_BRINGUP_H
@@ -16,18 +16,18 @@
 
 struct bringup {
 	const char *image;	 /* HOST/NAME@sha256:...; NULL with an engine without containers */
-	bool image_is_new;	 /* it was not in the registry before: no host can have it */
+	bool image_is_new;	 /* it is new in the registry, so no host can have it */
 	const char *accelerator; /* cpu or cuda */
 	const char *registry;	 /* HOST:PORT */
-	const char *registry_ca; /* content of the CA file; NULL: none of our own */
+	const char *registry_ca; /* content of the CA file; NULL: the system's CAs */
 	struct credentials credentials;
-	const char *worker_folder; /* engine without containers: where allreduce lies here */
+	const char *worker_folder; /* where allreduce lies here, for an engine without containers */
 	struct keys keys;
 };
 
 /*
- * Brings every member that has not failed to the wanted state, then lets every worker log in to
- * every other (to the next MESH_PEERS_MAX in the ring of hosts when there are more). Members that
+ * Brings every member that has not failed to the wanted state. Then every worker logs in to every
+ * other one, or to the next MESH_PEERS_MAX in the ring of hosts when there are more. Members that
  * fail keep their error.
  */
 void fleet_bringup(struct fleet *fleet, const struct bringup *bringup);
@@ -41,10 +41,10 @@ void fleet_bringup(struct fleet *fleet, const struct bringup *bringup);
 int bringup_commands(struct member *member, const struct bringup *bringup, struct str *out,
 		     struct error *err);
 
-/* Stops and removes the containers; with `purge` every other trace too (not the image's layers). */
+/* Stops and removes the containers; `purge` also removes the image and all files on the hosts. */
 void fleet_down(struct fleet *fleet, bool purge);
 
-/* Where a container's log is: the last `tail` lines of one member. The caller releases *result. */
+/* Reads the last `tail` lines of one member's container log. The caller releases *result. */
 int member_logs(struct member *member, int tail, struct proc_result *result, struct error *err);
 
 /*
@@ -54,7 +54,7 @@ int member_logs(struct member *member, int tail, struct proc_result *result, str
 int member_exec(struct member *member, const char *const *words, int timeout_s,
 		struct proc_result *result, struct error *err);
 
-/* The words that run `words` in the member's container: for launchers. In the member's arena. */
+/* For launchers: the words that run `words` in the member's container, in the member's arena. */
 const char *const *member_exec_words(struct member *member, const char *const *words);
 
 #endif

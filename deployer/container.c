@@ -9,7 +9,8 @@
 #define VALUES_COUNT 5
 
 /*
- * The interface that workers talk over: cluster.yaml's, or the one that owns the cluster address.
+ * The interface for the workers' data: the one in cluster.yaml, or the one that owns the cluster
+ * address.
  */
 static const char *interface_of(const struct member *m)
 {
@@ -26,7 +27,7 @@ static bool has_env(const struct cluster *cluster, const char *name)
 	return false;
 }
 
-/* The GPUs of this host: its own word in the cluster file, or else the cluster's; "" for none. */
+/* The GPUs of this host: its own `gpus` in the cluster file, or else the cluster's; "" for none. */
 static const char *container_gpus(const struct member *m, const struct bringup *bringup)
 {
 	const char *own = m->host->gpus, *gpus = *own ? own : m->fleet->cluster->container.gpus;
@@ -43,7 +44,7 @@ static const char *const *container_env(struct member *m)
 	struct words env = WORDS_INIT(&m->arena);
 
 	words_addf(&env, "RINGUP_HOST=%s", m->host->name);
-	/* the second "=": NCCL takes the name as it stands, and no other that begins so */
+	/* the second "=" means an exact name; without it NCCL takes every name that begins so */
 	if (*interface && !has_env(cluster, "NCCL_SOCKET_IFNAME"))
 		words_addf(&env, "NCCL_SOCKET_IFNAME==%s", interface);
 	words_add_all(&env, cluster->container.env);
@@ -70,7 +71,7 @@ static void container_add_fabric(const struct member *m, struct container_wish *
 	wish->capabilities = capabilities;
 }
 
-/* All but the label of its own hash. */
+/* The whole wish except the label with its own hash. */
 static struct container_wish container_wish(struct member *m, const struct bringup *bringup)
 {
 	const struct cluster_container *c = &m->fleet->cluster->container;
@@ -110,7 +111,10 @@ static const char *hash_words(struct member *m, const char *const *words)
 	return arena_strndup(&m->arena, digest + strlen("sha256:"), 16);
 }
 
-/* Its hash is over the words that start it, with an empty hash in them, and where sshd listens. */
+/*
+ * The hash covers the words that start the container, with an empty hash in them, and sshd's
+ * address and port.
+ */
 static void container_set_wish(struct member *m, const struct bringup *bringup,
 			       struct container *container)
 {
@@ -123,7 +127,7 @@ static void container_set_wish(struct member *m, const struct bringup *bringup,
 		return;
 	wish->labels = container_labels(m, "");
 	m->engine->run(wish, &words);
-	/* sshd reads where it listens at its start only */
+	/* sshd reads its address and port only at its start */
 	words_addf(&words, "sshd %s:%d", m->host->address, m->fleet->cluster->container.sshd_port);
 	container->config_hash = hash_words(m, words.list);
 	wish->labels = container_labels(m, container->config_hash);

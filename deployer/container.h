@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * container.h - what one host's container must be, from the cluster file and what the probe saw, and
- * the hash that tells whether the one that runs was made from the same wish. How an engine spells
- * it is the engine's (engine/engine.h).
+ * container.h - what one host's container must be, from the cluster file and the probe. A hash
+ * tells whether the running container was made from the same wish. Each engine turns the wish into
+ * its own words (engine/engine.h).
  */
 #ifndef DEPLOYER_CONTAINER_H
 #define DEPLOYER_CONTAINER_H
@@ -11,8 +11,11 @@
 
 struct container {
 	struct container_wish wish;
-	const char *config_hash; /* of the wish's words without itself, and of sshd's place; "" for
-				  * an engine without containers */
+	/*
+	 * Hash of the engine's words for the wish (without this hash) and of sshd's address and port.
+	 * "" for an engine without containers.
+	 */
+	const char *config_hash;
 	const char *config_folder;	   /* where the engine's login is kept while it is needed */
 	const char *ca_path;		   /* where the registry's CA goes; "" when nowhere */
 	const struct engine_value *values; /* for engine_expand with the engine's records */

@@ -113,7 +113,7 @@ size_t fleet_failures(const struct fleet *fleet)
 	return failures;
 }
 
-/* The cause in a host's error: what stands behind "HOST: " or "HOST (ADDRESS port N): ". */
+/* The cause in a host's error: the text after "HOST: " or "HOST (ADDRESS port N): ". */
 static const char *cause_of(const struct member *member)
 {
 	const char *text = member->err.text;
@@ -122,7 +122,7 @@ static const char *cause_of(const struct member *member)
 	return colon ? colon + 2 : text;
 }
 
-/* Whether an earlier host failed for the same cause, and was shown with it. */
+/* Whether an earlier host failed for the same cause, so that the text names this one already. */
 static bool is_repeated(const struct fleet *fleet, size_t index)
 {
 	const char *cause = cause_of(&fleet->members[index]);

@@ -3,8 +3,7 @@
  * fleet.h - the hosts of a cluster, worked on side by side.
  *
  * fleet_each runs straight-line code per host on a bounded pool of threads and keeps one error per
- * host: no host's failure hides another's, and a host that failed is left out of the steps after
- * it.
+ * host. So no host's failure hides another's. Later steps leave out a host that failed.
  */
 #ifndef DEPLOYER_FLEET_H
 #define DEPLOYER_FLEET_H
@@ -15,11 +14,11 @@
 #include "plan/cluster.h"
 #include "plan/facts.h"
 
-/* What the probe says of our container on a host; text is "" when there is none. */
+/* What the probe says about the cluster's container on a host; text is "" when there is none. */
 struct host_state {
 	const char *container_id, *config, *image, *started;
 	const char *mesh;   /* digest of the ssh files that the host holds */
-	const char *folder; /* where our files go on the host */
+	const char *folder; /* ringup's folder on the host */
 	bool running;
 	int exit_status;
 };
@@ -57,7 +56,7 @@ struct fleet_options {
 int fleet_init(const struct cluster *cluster, const struct fleet_options *options,
 	       struct arena *arena, struct fleet *fleet, struct error *err);
 
-/* How one host is reached, by the cluster's `ssh`; timeout_s 0: 15. */
+/* Fills the SSH target of one host from the cluster's `ssh` section. timeout_s 0 means 15. */
 void fleet_target(const struct cluster *cluster, const struct host *host, int timeout_s,
 		  struct arena *arena, struct ssh_target *target);
 
@@ -70,16 +69,16 @@ void fleet_each(struct fleet *fleet, int (*fn)(struct member *member, void *arg,
 
 /*
  * 0 when no member failed. Otherwise sets one error that names each failed host with its cause:
- * ERROR_PARTIAL when others are fine, ERROR_FAILED (or the members' own kind) when none is.
+ * ERROR_PARTIAL when some hosts are fine, ERROR_FAILED (or the members' own kind) when none is.
  */
 int fleet_result(const struct fleet *fleet, struct error *err);
 
 size_t fleet_failures(const struct fleet *fleet);
 
-/* The member's connection, opened when it is not. */
+/* Opens the member's connection unless it is open already. */
 int member_connect(struct member *member, struct error *err);
 
-/* ssh_check on the member's connection with no input; `what` says in the error what was done. */
+/* ssh_check on the member's connection with no input. `what` begins the error's text. */
 int member_check(struct member *member, const char *const *words, const char *what,
 		 struct error *err);
 

@@ -11,7 +11,7 @@
 
 #define KEY_CEILING_BYTES (16 * KIB)
 #define SECRET_BYTES 32
-/* Where a container sees its files. */
+/* The folder of the keys inside a container. */
 #define INSIDE "/etc/ringup/ssh"
 
 static int keys_read_text(const char *path, struct arena *arena, const char **text,
@@ -119,7 +119,7 @@ static const char *ssh_config_text(const struct fleet *fleet, struct arena *aren
 	return arena_strdup(arena, text.text);
 }
 
-/* Keys only, on the cluster's interface only, nothing but commands. */
+/* sshd takes only keys, listens only on the cluster's interface, and only runs commands. */
 static const char *sshd_config_text(const struct fleet *fleet, const struct member *member,
 				    struct arena *arena)
 {

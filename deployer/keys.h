@@ -3,9 +3,9 @@
  * keys.h - the cluster's own SSH identity: one key pair for the workers, one host key per
  * container, the known_hosts of the whole mesh and a shared secret for the rendezvous.
  *
- * Kept in .ringup/keys (0700) beside cluster.yaml, made once. A container's host key belongs to its
- * host's name, so adding a host leaves the other keys alone. The mesh is complete before the first
- * container starts: no worker ever meets an unknown host key.
+ * The keys are made once and kept in .ringup/keys (0700) beside cluster.yaml. A container's host
+ * key belongs to its host's name, so adding a host does not change the other keys. All keys exist
+ * before the first container starts, so no worker ever meets an unknown host key.
  */
 #ifndef DEPLOYER_KEYS_H
 #define DEPLOYER_KEYS_H
@@ -22,7 +22,7 @@ struct keys {
 	struct member_keys *members;	      /* one per member of the fleet */
 };
 
-/* Reads the keys, making those that are missing with ssh-keygen. */
+/* Reads the keys, and makes missing ones with ssh-keygen. */
 int keys_load(const struct fleet *fleet, struct arena *arena, struct keys *keys, struct error *err);
 
 /* One file that goes to a host's ssh folder. */
@@ -34,8 +34,8 @@ struct key_file {
 #define KEY_FILES_MAX 10
 
 /*
- * The files of one member, ended by name NULL: identity, host key, authorized_keys, known_hosts,
- * ssh_config, sshd_config, secret.
+ * The files of one member: identity, host key, authorized_keys, known_hosts, ssh_config,
+ * sshd_config, secret. An entry with name NULL ends the array.
  */
 void keys_files(const struct fleet *fleet, const struct keys *keys, const struct member *member,
 		struct arena *arena, struct key_file files[static KEY_FILES_MAX]);

@@ -13,7 +13,7 @@
 #define LOG_BYTES 600
 #define LOG_LINES 20
 
-/* A container that died has its exit status and its last words in its log. */
+/* The error for a container that died: its exit status and the end of its log. */
 static int died(struct member *m, const char *state, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result logs = {0};
@@ -65,7 +65,7 @@ static int check_running(struct member *m, void *arg, struct error *err)
 	return strstr(state.out.text, "container_running=true") ? 0 : died(m, state.out.text, err);
 }
 
-/* Without others that log in to it, a container that was just started is given a moment to die. */
+/* A single container gets no logins, so one that was just started is watched for a moment. */
 static int watch_one(struct member *m, void *arg, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
@@ -79,7 +79,7 @@ static int watch_one(struct member *m, void *arg, struct error *err)
 
 static const char *const NO_WORDS[] = {NULL};
 
-/* The members that this one must be able to log in to: the next ones in the ring. */
+/* The members that this one must be able to log in to: the next ones in the ring of hosts. */
 static const char *const *peers_of(struct member *m)
 {
 	struct words peers = WORDS_INIT(&m->arena);
@@ -116,7 +116,9 @@ static int meet_one(struct member *m, void *arg, struct error *err)
 		m->host->name, m->fleet->cluster->container.sshd_port, result.out.text);
 }
 
-/* The peers are chosen before anybody fails: each host's thread reads its own alone. */
+/*
+ * The peers are chosen before any member can fail, so each host's thread reads only its own list.
+ */
 static void mesh_meet(struct fleet *fleet)
 {
 	const char *const **peers = ARENA_ARRAY(fleet->arena, fleet->count, const char *const *);
@@ -127,8 +129,8 @@ static void mesh_meet(struct fleet *fleet)
 }
 
 /*
- * Who cannot log in to a container that died is no failure: the dead one is. `before`: how many had
- * failed before they met.
+ * A member that cannot log in to a dead container has not failed; the member with the dead
+ * container has. `before` is the number of members that had failed before the logins.
  */
 static void find_dead(struct fleet *fleet, const bool *failed_before, size_t before)
 {
@@ -168,8 +170,10 @@ static void meet_living(struct fleet *fleet)
 		find_dead(fleet, failed_before, before);
 }
 
-/* What was verified last: containers and keys of all hosts. Equal means that nothing has changed
- * since. */
+/*
+ * Digest of the containers and keys of all hosts. If it equals the last verified one, nothing has
+ * changed.
+ */
 static void mesh_digest(const struct fleet *fleet, char text[static DIGEST_TEXT_BYTES])
 {
 	struct digest digest;

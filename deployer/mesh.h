@@ -6,11 +6,11 @@
 #include "deployer/fleet.h"
 
 /*
- * Lets every worker of a member that has not failed log in to every other (to the next
- * MESH_PEERS_MAX in the ring of hosts when there are more), unless that was done with the same
- * containers and keys before. That a container outlives its start shows in that; one that died is
- * named with its last words, and the others meet without it. One member alone is watched for a
- * moment.
+ * Every worker of a member that has not failed logs in to every other one, or to the next
+ * MESH_PEERS_MAX in the ring of hosts when there are more. Nothing is done when the same containers
+ * and keys were verified before. A login also shows that a container survived its start. An error
+ * names a container that died, with the end of its log, and the other workers then verify each
+ * other without it. A single member has no peers, so its container is watched for a moment.
  */
 void fleet_verify(struct fleet *fleet);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is done with a running cluster: take it down, read its logs, run words in it. */
+/* Work on a running cluster: take it down, read its logs, run words in it. */
 #include "deployer/bringup.h"
 
 #include "deployer/container.h"
@@ -35,7 +35,7 @@ static int operate_remove_container(struct member *m, struct error *err)
 	return 0;
 }
 
-/* Runs one of the engine's records; what it says when it fails is of no use here. */
+/* Runs one of the engine's commands. Its error message is dropped. */
 static int try_engine(struct member *m, const char *const *pattern,
 		      const struct engine_value *values, struct proc_result *result)
 {
@@ -49,7 +49,8 @@ static int try_engine(struct member *m, const char *const *pattern,
 }
 
 /*
- * Every version of the cluster's image; one that another container uses stays: the engine says no.
+ * Removes every version of the cluster's image. The engine refuses to remove one that another
+ * container uses.
  */
 static void remove_images(struct member *m)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parcel.h - the files that a host gets from us, as one tar, with a digest that says whether it has
- * them already.
+ * parcel.h - the files that ringup sends to a host, as one tar. Its digest says whether the host
+ * has them already.
  */
 #ifndef DEPLOYER_PARCEL_H
 #define DEPLOYER_PARCEL_H
@@ -12,12 +12,13 @@
 struct parcel {
 	char *tar; /* owned */
 	size_t tar_bytes;
-	char digest[DIGEST_TEXT_BYTES]; /* of all names, modes and contents; inside as ssh/mesh */
+	char digest
+		[DIGEST_TEXT_BYTES]; /* of all names, modes and contents; in the tar as the file ssh/mesh */
 };
 
 /*
- * ssh/ (keys_files), registry-ca.crt when there is one, and bin/ (worker and with-secret) for an
- * engine without containers.
+ * Packs ssh/ (keys_files), registry-ca.crt when there is one, and bin/ (worker and with-secret) for
+ * an engine without containers.
  */
 int parcel_make(struct member *member, const struct bringup *bringup, struct parcel *parcel,
 		struct error *err);

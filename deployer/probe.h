@@ -7,7 +7,7 @@
 
 #include "deployer/fleet.h"
 
-/* Fills facts and state of every member that answers; the others fail with their cause. */
+/* Fills facts and state of every member that answers. The others fail, each with its cause. */
 void fleet_probe(struct fleet *fleet);
 
 /*

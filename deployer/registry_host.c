@@ -32,7 +32,10 @@ static int registry_host_fail(const struct registry_host *host, const char *what
 			 said->length ? said->text : "failed without a word");
 }
 
-/* Runs the script here or there; -1 also when it fails. The caller releases *result. */
+/*
+ * Runs the script on this machine or on the host. -1 also when the script fails. The caller
+ * releases *result.
+ */
 static int registry_host_run(const struct registry_host *host, const struct words *words,
 			     const struct str *input, int timeout_s, const char *what,
 			     struct proc_result *result, struct error *err)
@@ -57,7 +60,7 @@ static int registry_host_run(const struct registry_host *host, const struct word
 	return result->status == 0 ? 0 : registry_host_fail(host, what, result, err);
 }
 
-/* Adds KEY=LINE for the script; a line is words, each quoted. */
+/* Adds KEY=LINE for the script. The line consists of quoted words. */
 static void add_line(const char *key, const struct words *words, struct words *out)
 {
 	_cleanup_(str_release) struct str text = STR_INIT;
@@ -81,8 +84,8 @@ static void add_record(const struct registry_host *host, const char *key,
 }
 
 /*
- * The server as a container. It reads its files whoever owns them, and may listen on a port below
- * 1024; nothing else.
+ * The server as a container. It may read files of any owner and listen on a port below 1024, and
+ * nothing else.
  */
 static struct container_wish registry_host_wish(const struct registry_host *host,
 						const char *const *arguments, struct arena *arena)
@@ -106,7 +109,7 @@ static struct container_wish registry_host_wish(const struct registry_host *host
 	return wish;
 }
 
-/* The lines that a container needs: the server, and the garbage collector beside it. */
+/* Adds the lines for a container: one runs the server, one runs the garbage collector. */
 static void add_container_lines(const struct registry_host *host, const char *config,
 				struct words *out)
 {
@@ -132,7 +135,7 @@ static void add_container_lines(const struct registry_host *host, const char *co
 	add_line("run", &run, out);
 }
 
-/* The script's words for a verb; what it runs in containers goes along as lines. */
+/* Builds the script's words for a verb. The engine's commands are part of them as lines. */
 static int script(const struct registry_host *host, const char *verb, const char *way,
 		  const char *program, struct words *words, struct error *err)
 {
@@ -237,7 +240,7 @@ static int no_program(const struct registry_host *host, struct error *err)
 {
 	return error_set(
 		err, ERROR_FAILED,
-		"%s: neither docker-registry nor registry is a program there; --install installs Debian's package docker-registry, --as container needs none",
+		"%s: neither docker-registry nor registry is a program there; --install installs Debian's package docker-registry, and --as container needs no program",
 		registry_host_place(host));
 }
 
@@ -270,13 +273,14 @@ int registry_host_way(const struct registry_host *host, const struct registry_fo
 	if (!*found->program)
 		return no_program(host, err);
 	if (strcmp(*way, "systemd") == 0 && !found->has_systemd)
-		return error_set(err, ERROR_FAILED,
-				 "%s: no systemd runs there, or we are not root (ssh.sudo)",
-				 registry_host_place(host));
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: no systemd runs there, or the user is not root (set ssh.sudo)",
+			registry_host_place(host));
 	return 0;
 }
 
-/* A missing file is left out: most have no upstream.pem. */
+/* Leaves out missing files: most registries have no upstream.pem. */
 static int pack_files(const char *folder, const char *const *files, struct tarball *tarball,
 		      struct arena *arena, struct error *err)
 {
@@ -294,7 +298,7 @@ static int pack_files(const char *folder, const char *const *files, struct tarba
 	return 0;
 }
 
-/* The files, and the unit where it is one, as a tar. The caller frees input->text. */
+/* Packs the files, and the unit if there is one, as a tar. The caller frees input->text. */
 static int registry_host_pack(const char *folder, const char *const *files, const char *unit,
 			      struct arena *arena, struct str *input, struct error *err)
 {

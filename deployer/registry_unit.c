@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The systemd unit of the registry. A user of its own, not DynamicUser: the images may lie on any
- * disk (--storage), and must belong to the same user after each start; DynamicUser would move them
- * under /var/lib/private or chown them all. Sources: systemd.exec(5), systemd.service(5).
+ * The systemd unit of the registry. It has a fixed user and not DynamicUser. The images may lie on
+ * any disk (--storage) and must belong to the same user after each start. DynamicUser would move
+ * them under /var/lib/private or change the owner of all of them. Sources: systemd.exec(5),
+ * systemd.service(5).
  */
 #include "deployer/registry_host.h"
 
@@ -54,7 +55,7 @@ static const char FORMAT[] =
 	"[Install]\n"
 	"WantedBy=multi-user.target\n";
 
-/* Others mean something in a unit: '%' is a specifier, a space ends a word. */
+/* Other characters have a meaning in a unit: '%' is a specifier, and a space ends a word. */
 static int registry_unit_check_path(const char *path, struct error *err)
 {
 	if (path[0] == '/' &&

@@ -8,7 +8,7 @@
 
 #define SCRIPT_CEILING_BYTES (32 * KIB) /* the whole command goes in one SSH packet */
 
-/* The script without its comment lines, which say nothing to the host. */
+/* The script without its comment lines, which the host does not need. */
 static const char *without_comments(const char *text, struct arena *arena)
 {
 	_cleanup_(str_release) struct str kept = STR_INIT;

@@ -9,8 +9,8 @@
 #include "core/error.h"
 
 /*
- * Adds the words that run the script with `arguments` as $1, $2, ...: sh -c TEXT NAME ARGUMENT...;
- * the script's stdin stays free for data.
+ * Adds the words that run the script: sh -c TEXT NAME ARGUMENT... The script sees `arguments` as
+ * $1, $2 and so on, and its stdin is free for data.
  */
 int remote_script(const char *name, const char *const *arguments, struct words *words,
 		  struct error *err);

@@ -14,7 +14,10 @@ int visit_compare(struct visit *v, struct error *err)
 	container_describe(v->m, v->bringup, &v->container);
 	if (parcel_make(v->m, v->bringup, &v->parcel, err) < 0)
 		return -1;
-	/* without its files the folder is gone, and a running container still holds the lost one */
+	/*
+	 * a host without the files has lost the folder, and a running container still has the lost
+	 * one mounted
+	 */
 	v->container_differs = v->m->engine->has_containers &&
 			       (!state->running || !*state->mesh ||
 				strcmp(state->config, v->container.config_hash) != 0);
@@ -35,7 +38,9 @@ static void visit_add_command(struct member *m, const char *before, const char *
 	str_addf(out, "%s\n", after);
 }
 
-/* The tar is kept where only its owner can read it, so that the printed command can be pasted. */
+/*
+ * Writes the tar to a file that only its owner can read, so that the printed command can be pasted.
+ */
 static int write_parcel(struct visit *v, const char **path, struct error *err)
 {
 	struct member *m = v->m;
@@ -46,7 +51,7 @@ static int write_parcel(struct visit *v, const char **path, struct error *err)
 	return file_write(*path, v->parcel.tar, v->parcel.tar_bytes, 0600, err);
 }
 
-/* Takes the login out of where it is kept and pipes it on: it stands on no command line. */
+/* Reads the login from its file or helper and pipes it on, so that no command line holds it. */
 static const char *login_pipe(struct visit *v)
 {
 	const struct credentials *c = &v->bringup->credentials;

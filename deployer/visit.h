@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * visit.h - one host compared with what is wanted: what bring-up acts on, and what a dry run
- * prints.
+ * visit.h - compares one host with its wanted state. Bring-up acts on the result, and a dry run
+ * prints it.
  */
 #ifndef DEPLOYER_VISIT_H
 #define DEPLOYER_VISIT_H
@@ -19,8 +19,8 @@ struct visit {
 };
 
 /*
- * Describes the wanted container and files of v->m under v->bringup, and says what differs from the
- * probed state. Touches nothing. visit_release ends it, also after an error.
+ * Describes the container and files that v->bringup wants on v->m, and says what differs from the
+ * probed state. Changes nothing. The caller calls visit_release, also after an error.
  */
 int visit_compare(struct visit *v, struct error *err);
 void visit_release(struct visit *v);

@@ -57,7 +57,7 @@ static const struct engine_value *engine_value_find(const struct engine_value *v
 	for (; values->name; values++)
 		if (strlen(values->name) == length && memcmp(values->name, name, length) == 0)
 			return values;
-	abort(); /* a record names a value that its caller does not give: a slip in the program */
+	abort(); /* a record names a value that its caller does not give: a bug in ringup */
 }
 
 const char *engine_expand_word(const char *pattern, const struct engine_value *values,

@@ -6,9 +6,9 @@
  * turns it into the engine's words, explains the engine's failures and says how to install it. No
  * other file knows an engine by its name, so a new engine is one new file.
  *
- * The fixed commands of a record are word arrays. In a word "@{name}" is replaced by a value; a word
- * that is exactly "@name" becomes as many words as the list of that name has, also none. No shell
- * parses any of it.
+ * The fixed commands of a record are word arrays. In a word, "@{name}" is replaced by a value. A
+ * word that is exactly "@name" is replaced by all words of the list of that name, which may be
+ * empty. No shell parses any of it.
  */
 #ifndef DEPLOYER_ENGINE_ENGINE_H
 #define DEPLOYER_ENGINE_ENGINE_H
@@ -19,8 +19,8 @@
 #define ENGINE_ALIVE 124 /* timeout's status (GNU coreutils) when the command did not end */
 
 /*
- * What a container must be. Text is "" and a list is empty (NULL-terminated, never NULL) where the
- * engine's default is right.
+ * What a container must be. Where the engine's default is right, text is "" and a list is empty.
+ * Lists are NULL-terminated and never NULL.
  */
 struct container_wish {
 	const char *name, *image;
@@ -33,29 +33,29 @@ struct container_wish {
 	const char *const *env;		     /* NAME=VALUE */
 	const char *const *volumes;	     /* HOST:CONTAINER or HOST:CONTAINER:OPTIONS */
 	const char *const *limits;	     /* NAME=VALUE, as setrlimit(2) names them */
-	const char *const *devices;	     /* paths on the host, the same inside */
-	const char *const *capabilities;     /* beyond those that remain: "IPC_LOCK" */
+	const char *const *devices;	     /* host paths, the same inside */
+	const char *const *capabilities;     /* to add: "IPC_LOCK" */
 	bool privileged;
-	bool is_bound;		      /* no other capability, and no program gains one */
-	bool restarts;		      /* starts again after a failure and after a boot */
-	const char *program;	      /* instead of the image's own entry point */
+	bool is_bound;	     /* drops all other capabilities, and no program can gain one */
+	bool restarts;	     /* starts again after a failure and after a boot */
+	const char *program; /* instead of the image's own entry point */
 	const char *const *arguments; /* for the program, or for the image's entry point */
 };
 
-/* Every member empty, for designated initialisers of wishes: what is named after it wins. */
+/* A wish with every member empty: the start of every other wish. */
 extern const struct container_wish container_wish_empty;
 
-/* What was tried when an engine said no. Text is "" where it is not known. */
+/* What was tried when an engine failed. Text is "" where it is not known. */
 struct engine_attempt {
 	enum { ENGINE_PULLS, ENGINE_RUNS } what;
 	const char *registry;  /* HOST:PORT that the image comes from */
-	const char *user;      /* that the registry was asked as */
+	const char *user;      /* the user that logged in to the registry */
 	const char *data_root; /* where images are kept on that host */
 };
 
 struct engine {
 	const char *name, *help;
-	int rank;	     /* container.engine `auto` takes the lowest; below 0: never */
+	int rank; /* container.engine `auto` takes the lowest rank; below 0: never taken */
 	bool has_containers; /* false: workers run on the host itself */
 	const char *install; /* how a host gets it; "" when there is nothing to install */
 	const char *start;   /* the command that starts its daemon; "" when it has none */
@@ -64,37 +64,40 @@ struct engine {
 	const char *const *probe;     /* prints the server's version */
 	const char *const *data_root; /* prints the folder that images are kept in */
 	const char *const *state;     /* prints id, running, exit code, config, image, start time */
-	const char *const *outlive;   /* status ENGINE_ALIVE: it ran for a moment more */
+	const char *const *outlive;   /* status ENGINE_ALIVE: it keeps running */
 	const char *const *has_image; /* status 0 when @{image} is there */
 	const char *const *pull;      /* @{config}: a folder with Docker's config.json, or empty */
 	const char *const *remove;
 	const char *const *images;	 /* prints the ids of all images of @{repository} */
-	const char *const *remove_image; /* of the id @{image}, if no other container uses it */
+	const char *const *remove_image; /* the id @{image}, unless it is in use */
 	const char *const *logs;	 /* @{tail} lines */
 	const char *const *exec;	 /* the words to run follow */
-	/* Begins the words of a program of the image (images/entry/with-secret) that needs the
-	 * cluster's secret; @{folder} is where our files are on the host. */
+	/*
+	 * Stands before the words of a program of the image that needs the cluster's secret
+	 * (images/entry/with-secret). @{folder} is ringup's folder on the host.
+	 */
 	const char *const *with_secret;
 	const char
 		*program_folder; /* stands before the program's name; "" for PATH, or @{folder} */
 
-	/* Adds the words that start such a container in the background. NULL: it has none. */
+	/* Adds the words that start such a container in the background. NULL: no containers. */
 	void (*run)(const struct container_wish *wish, struct words *out);
-	/* The same, but they end when its program ends, and leave nothing. */
+	/* The same, but the command waits for the program's end and removes the container. */
 	void (*task)(const struct container_wish *wish, struct words *out);
 	/* Whether the error of `run` says that there is a container of that name. */
 	bool (*is_name_taken)(const struct error *err);
-	/* Whether it says that the image is not there and cannot be pulled. */
+	/* Whether it says that the image is missing and cannot be pulled. */
 	bool (*is_image_missing)(const struct error *err);
-	/* Adds to the error of an attempt what it means and what to do, where the engine's words
-	 * tell. */
+	/*
+	 * Adds the meaning of an attempt's error, and what to do, if it knows the engine's message.
+	 */
 	void (*explain)(const struct engine_attempt *attempt, struct error *err);
 };
 
 /* All engines, NULL-terminated. */
 extern const struct engine *const engines[];
 
-/* The engine of that name, or for "auto" the one of the lowest rank; NULL when there is none. */
+/* The engine of that name, or the one with the lowest rank for "auto"; NULL when there is none. */
 const struct engine *engine_find(const char *name);
 
 struct engine_value {

@@ -7,7 +7,7 @@
 
 #define DOCKER "docker"
 
-/* Labels that say whose container it is and what it was made from; read back by `state`. */
+/* The format of `state`: it reads the container's id, status, labels and image. */
 static const char STATE_FORMAT[] =
 	"container_id={{.Id}}\n"
 	"container_running={{.State.Running}}\n"
@@ -47,7 +47,7 @@ static void docker_add_gpus(struct words *out, const struct container_wish *wish
 	words_add_all(out, WORDS("--gpus", word.text));
 }
 
-/* What stands between "docker run ..." and the image. */
+/* Adds the options between "docker run" and the image. */
 static void docker_add_options(struct words *out, const struct container_wish *wish)
 {
 	docker_add_text(out, "--name", wish->name);
@@ -103,7 +103,7 @@ static bool docker_is_image_missing(const struct error *err)
 	return strstr(err->text, "Unable to find image");
 }
 
-/* The registry's "no", as Docker's client passes it on. */
+/* The registry's refusals, as Docker's client prints them. */
 static void docker_explain_pull(const struct engine_attempt *a, struct error *err)
 {
 	if (strstr(err->text, "x509") || strstr(err->text, "certificate"))
@@ -124,9 +124,9 @@ static void docker_explain_pull(const struct engine_attempt *a, struct error *er
 }
 
 /*
- * What containerd, runc and NVIDIA's hook say. Sources: moby daemon/nvidia_linux.go ("could not
- * select device driver"); nvidia-container-cli's "unknown device" for an index or UUID that is not
- * there; the two limits were seen on machines that are containers themselves.
+ * The messages of containerd, runc and NVIDIA's hook. Sources: moby daemon/nvidia_linux.go ("could
+ * not select device driver"); nvidia-container-cli's "unknown device" for an index or UUID that is
+ * not there; the two limits were seen on machines that are containers themselves.
  */
 static void docker_explain_run(struct error *err)
 {

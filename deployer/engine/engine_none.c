@@ -4,7 +4,7 @@
 static const char *const nothing[] = {"true", NULL};
 static const char *const no_words[] = {NULL};
 
-/* No containers: the stack is the host's own, and only the worker and its secret are put there. */
+/* No containers: the stack is the host's own, and ringup only adds the worker and its secret. */
 const struct engine engine_none = {
 	.name = "none",
 	.help = "no containers: runs on the hosts themselves",

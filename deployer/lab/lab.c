@@ -29,7 +29,7 @@ static int check_cluster_file(const char *path, struct arena *arena, struct erro
 		path);
 }
 
-/* Host keys of all lab hosts, as the controller needs them. */
+/* Writes the host keys of all lab hosts for ringup's own logins. */
 static int write_known_hosts(const struct lab *lab, struct arena *arena, struct error *err)
 {
 	_cleanup_(str_release) struct str out = STR_INIT;
@@ -48,7 +48,7 @@ static int write_known_hosts(const struct lab *lab, struct arena *arena, struct 
 	return file_write(lab_path(lab, "known_hosts", arena), out.text, out.length, 0600, err);
 }
 
-/* What 'ringup login' would write. */
+/* Writes the login that 'ringup login' would write. */
 static int write_credentials(const struct lab *lab, struct arena *arena, struct error *err)
 {
 	const struct cluster cluster = {.folder = lab->folder};
@@ -118,7 +118,7 @@ int lab_up(const char *cluster_path, int host_count, bool force_loopback, struct
 	return lab_write_cluster(lab, cluster_path, arena, err);
 }
 
-/* The cluster that the lab wrote goes with it; one that a person changed stays. */
+/* Removes the cluster file that the lab wrote, unless a person has changed it. */
 static void remove_cluster_files(const struct lab *lab, const char *cluster_path,
 				 struct arena *arena)
 {

@@ -2,11 +2,12 @@
 /*
  * lab.h - a practice cluster on this one machine.
  *
- * With root, each host is a set of namespaces (network, mount, pid, uts, ipc) with its own address
- * on a bridge, its own sshd and Docker Engine, its own /run, /etc/docker and /var/lib/ringup;
- * ending its first process ends everything in it, mounts included. A real Distribution registry
- * with TLS and htpasswd listens on the bridge's own address. Without root, network namespaces or
- * dockerd there are loopback hosts instead: one sshd of the calling user per address, no engine.
+ * With root, each host is a set of namespaces (network, mount, pid, uts, ipc). It has its own
+ * address on a bridge, its own sshd and Docker Engine, and its own /run, /etc/docker and
+ * /var/lib/ringup. When its first process ends, everything in it ends, mounts included. A real
+ * Distribution registry with TLS and htpasswd listens on the bridge's own address. Without root,
+ * network namespaces or dockerd the lab has loopback hosts instead: one sshd of the calling user
+ * per address, and no engine.
  *
  * Everything lies in .ringup/lab beside cluster.yaml; state.json there says what runs.
  */
@@ -22,7 +23,7 @@
 #define LAB_HOSTS_MAX 200
 #define LAB_MARK "# Made by 'ringup lab up'"
 
-/* A process that we started: the id alone may have been given to another one since. */
+/* A process that the lab started. The id is not enough: another process may have it by now. */
 struct lab_process {
 	pid_t pid;
 	unsigned long long started; /* field 22 of /proc/PID/stat */
@@ -44,19 +45,20 @@ struct lab {
 	int host_count;
 	struct lab_host hosts[LAB_HOSTS_MAX];
 	struct lab_process registry;
-	const char *written; /* digest of the cluster.yaml that we wrote; "" when none */
+	const char *written; /* digest of the cluster.yaml that the lab wrote; "" when none */
 };
 
 /*
- * Starts what is not running; starting twice is harmless. Writes cluster.yaml, unless there is one
- * that the lab has not made (an error). `force_loopback` takes loopback hosts also where more could
- * be had.
+ * Starts what is not running; starting twice is harmless. Writes cluster.yaml; a cluster.yaml that
+ * the lab did not write is an error. `force_loopback` takes loopback hosts even where namespaces
+ * are available.
  */
 int lab_up(const char *cluster_path, int host_count, bool force_loopback, struct arena *arena,
 	   struct lab *lab, struct error *err);
 
 /*
- * Ends and removes everything that lab_up made; fine when there is no lab. *found: there was one.
+ * Ends and removes everything that lab_up made. It is no error when there is no lab; *found says
+ * whether there was one.
  */
 int lab_down(const char *cluster_path, struct arena *arena, bool *found, struct error *err);
 

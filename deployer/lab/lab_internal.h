@@ -6,7 +6,9 @@
 #include "deployer/lab/lab.h"
 
 /* --- lab_process.c --- */
-/* Notes when the process started; -1 when it is gone already, with the end of its log. */
+/*
+ * Notes when the process started. -1 when it has ended already; the error has the end of its log.
+ */
 int lab_process_note(pid_t pid, const char *log_path, struct lab_process *process,
 		     struct error *err);
 bool lab_process_alive(const struct lab_process *process);
@@ -18,15 +20,13 @@ bool lab_wait_port(const char *address, int port, const struct lab_process *proc
 /* --- lab_state.c --- */
 void lab_load(const char *cluster_path, struct arena *arena, struct lab *lab);
 int lab_save(const struct lab *lab, struct error *err);
-/*
- * Writes it and notes its digest in the lab; a file that a person has changed since is left alone.
- */
+/* Writes cluster.yaml and notes its digest in the lab. A file that a person has changed stays. */
 int lab_write_cluster(struct lab *lab, const char *path, struct arena *arena, struct error *err);
-/* Whether the file is as we wrote it. */
+/* Whether the file is as the lab wrote it. */
 bool lab_owns_cluster(const struct lab *lab, const char *path);
 
 /* --- lab_netns.c: namespace hosts --- */
-/* Why they cannot be had here, or NULL. */
+/* Why this machine cannot have them, or NULL. */
 const char *lab_netns_refusal(struct arena *arena);
 int lab_netns_up(struct lab *lab, struct arena *arena, struct error *err);
 void lab_netns_down(const struct lab *lab, struct arena *arena);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Loopback hosts: 127.0.0.2 and on, each with an sshd of the calling user on a high port. A lab that
- * runs already keeps its addresses, and the next one takes 127.0.1.2 and on. */
+/*
+ * Loopback hosts: 127.0.0.2 and the following addresses, each with an sshd of the calling user on a
+ * high port. While a lab holds those addresses, the next lab takes 127.0.1.2 and the following
+ * ones.
+ */
 #include "deployer/lab/lab_internal.h"
 
 #include "core/file.h"
@@ -24,8 +27,8 @@ static const char *sshd_path(void)
 }
 
 /*
- * sshd started by root wants its privilege separation folder, which service managers make at boot.
- * It stays: another lab's sshd may need it.
+ * An sshd that root starts needs its privilege separation folder, which service managers make at
+ * boot. The folder stays after the lab, because another lab's sshd may need it.
  */
 static int make_run_sshd(struct error *err)
 {
@@ -50,7 +53,7 @@ static bool is_address_free(const char *address)
 	return bind(fd, (struct sockaddr *)&place, sizeof(place)) == 0;
 }
 
-/* The third number of the addresses: the first one whose hosts are all free. */
+/* Chooses the third number of the addresses: the first one that leaves all hosts a free address. */
 static int loopback_choose_subnet(struct lab *lab, struct arena *arena, struct error *err)
 {
 	for (int subnet = 0; subnet < 256; subnet++) {
@@ -93,7 +96,7 @@ static int start_sshd(struct lab *lab, int index, struct arena *arena, struct er
 	words_addf(&words, "-oListenAddress=%s", host->address);
 	words_addf(&words, "-oPort=%d", lab->port);
 	words_addf(&words, "-oAuthorizedKeysFile=%s/authorized_keys", state);
-	/* each "host" keeps its files apart, although all share one disk */
+	/* each host has its own files, although all share one disk */
 	words_addf(&words, "-oSetEnv=RINGUP_STATE_ROOT=%s/state/ringup", state);
 	words_add_all(&words,
 		      WORDS("-oStrictModes=no", "-oUsePAM=no", "-oPasswordAuthentication=no",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lab hosts out of namespaces: bridge, veth pairs, and one first process per host. */
+/* Lab hosts made of namespaces: a bridge, veth pairs, and one first process per host. */
 #include "deployer/lab/lab_internal.h"
 
 #include "core/clock.h"
@@ -46,7 +46,7 @@ const char *lab_netns_refusal(struct arena *arena)
 	succeeds(WORDS("ip", "netns", "del", probe));
 	if (!succeeds(WORDS("unshare", "--mount", "--pid", "--uts", "--ipc", "--fork", "mount",
 			    "-t", "tmpfs", "tmpfs", "/mnt")))
-		return "this machine allows no mounts in a mount namespace of one's own";
+		return "this machine allows no mounts in a new mount namespace";
 	return NULL;
 }
 
@@ -80,7 +80,7 @@ static int choose_subnet(struct lab *lab, struct arena *arena, struct error *err
 	return error_set(err, ERROR_FAILED, "no free subnet in 10.83.0.0/16 for the lab");
 }
 
-/* What labs that start or end at once do one after the other; closing it gives it back. */
+/* A lock for work that labs must not do at the same time. Closing the descriptor releases it. */
 static int lock_run(void)
 {
 	_cleanup_(fd_close) int lock = open("/run", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -92,7 +92,7 @@ static int lock_run(void)
 	return taken;
 }
 
-/* Two labs that start at once must not take the same subnet. */
+/* Two labs that start at the same time must not take the same subnet, so a lock is held. */
 static int make_bridge(struct lab *lab, struct arena *arena, struct error *err)
 {
 	_cleanup_(fd_close) int lock = lock_run();
@@ -135,7 +135,7 @@ static int make_link(const struct lab *lab, size_t index, struct arena *arena, s
 	return 0;
 }
 
-/* Starts the first process; its own id here is that of unshare's child. */
+/* Starts the first process. Its id on this machine is the id of unshare's child. */
 static int start_init(struct lab *lab, size_t index, const char *state, struct arena *arena,
 		      struct error *err)
 {
@@ -235,7 +235,8 @@ int lab_netns_up(struct lab *lab, struct arena *arena, struct error *err)
 		lab->hosts[i].name = arena_printf(arena, "node%02d", i + 1);
 		lab->hosts[i].address = arena_printf(arena, "10.83.%d.%d", lab->subnet, i + 1);
 	}
-	if (lab_save(lab, err) < 0) /* so that 'lab down' knows the names if we are stopped here */
+	/* so that 'lab down' knows the names if this process is stopped here */
+	if (lab_save(lab, err) < 0)
 		return -1;
 	pool_each((size_t)lab->host_count, 8, start_one, start);
 	if (lab_save(lab, err) < 0)
@@ -249,7 +250,7 @@ int lab_netns_up(struct lab *lab, struct arena *arena, struct error *err)
 	return 0;
 }
 
-/* Control groups are folders: empty ones of ours are removed, deepest first. */
+/* Control groups are folders. Removes the lab's empty ones, deepest first. */
 static int remove_cgroup(const char *path, const struct stat *st, int kind, struct FTW *ftw)
 {
 	(void)st;
@@ -264,7 +265,7 @@ static void remove_tree_of_cgroups(const char *path)
 	nftw(path, remove_cgroup, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* True when none is left; processes that are still being ended hold theirs for a moment. */
+/* True when none is left. A process that is still ending holds its control group for a moment. */
 static bool remove_cgroups(const struct lab *lab, struct arena *arena)
 {
 	const char *path = arena_printf(arena, "/sys/fs/cgroup/%s", lab->name);
@@ -285,9 +286,9 @@ static bool remove_cgroups(const struct lab *lab, struct arena *arena)
 }
 
 /*
- * Whether any process sees a mount on the folder. Removing a folder that is a mount point only in
- * other mount namespaces succeeds, and takes the mount away there: another lab's hosts would lose
- * it.
+ * Whether any process sees a mount on the folder. A folder that is a mount point only in other
+ * mount namespaces can be removed, and that removes the mount there too. The hosts of another lab
+ * would lose it.
  */
 static bool is_mount_point_somewhere(const char *folder, struct arena *arena)
 {
@@ -312,9 +313,8 @@ static bool is_mount_point_somewhere(const char *folder, struct arena *arena)
 }
 
 /*
- * The folders that hosts mount theirs over; if they hold something, they are not ours to remove. A
- * host of another lab that starts meanwhile makes them and mounts on them under the same lock
- * (remote/lab_host.sh).
+ * Removes the folders on which hosts mount their own, unless they hold something. A host of another
+ * lab that starts meanwhile makes them and mounts on them under the same lock (remote/lab_host.sh).
  */
 static void remove_mount_points(struct arena *arena)
 {
@@ -333,7 +333,7 @@ void lab_netns_down(const struct lab *lab, struct arena *arena)
 	for (int i = 0; i < lab->host_count; i++)
 		lab_process_end(&lab->hosts[i].process, true);
 	for (int i = 0; i < lab->host_count; i++) {
-		/* the link first: the kernel takes a namespace apart in its own time */
+		/* the link first, because the kernel removes a namespace only some time later */
 		succeeds(WORDS("ip", "link", "del", link_name(lab, (size_t)i, arena)));
 		succeeds(WORDS("ip", "netns", "del", netns_name(lab, (size_t)i, arena)));
 	}

@@ -46,7 +46,7 @@ static void state_add_process(cJSON *json, const char *name, const struct lab_pr
 	cJSON_AddNumberToObject(item, "started", (double)process->started);
 }
 
-/* Two labs in two folders at once have different bridges. */
+/* The name comes from the folder, so two labs in two folders have different bridges. */
 static const char *lab_name(const char *folder, struct arena *arena)
 {
 	char digest[DIGEST_TEXT_BYTES];
@@ -190,7 +190,7 @@ bool lab_owns_cluster(const struct lab *lab, const char *path)
 
 int lab_write_cluster(struct lab *lab, const char *path, struct arena *arena, struct error *err)
 {
-	const struct passwd *me = getpwuid(geteuid()); /* $USER may still be another one's */
+	const struct passwd *me = getpwuid(geteuid()); /* $USER may name another user */
 	_cleanup_(str_release) struct str out = STR_INIT;
 	char *digest = arena_alloc(arena, DIGEST_TEXT_BYTES);
 

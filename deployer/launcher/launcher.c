@@ -47,7 +47,7 @@ int member_slots(const struct member *member)
 	return gpus ? gpus : 1;
 }
 
-/* The program's words behind what hands it the secret and the variables. */
+/* Adds the program's words with every @{NAME} replaced. */
 static void launcher_add_words(struct member *m, const struct launch *launch,
 			       const char *const *pattern, struct words *out)
 {
@@ -70,7 +70,7 @@ static void launcher_add_words(struct member *m, const struct launch *launch,
 	engine_expand(pattern + 1, values, out);
 }
 
-/* What the first process on a host begins with; a launcher's own words may follow. */
+/* Adds the words that give a host's first process the secret; the launcher's words follow. */
 static void launcher_add_secret(struct member *m, const struct launch *launch, struct words *out)
 {
 	const struct engine_value values[] = {{"folder", m->state.folder, NULL}, {0}};
@@ -159,7 +159,8 @@ struct launch_under_way {
 	const struct launch *launch;
 	const struct launcher *launcher;
 	struct proc_result *root;
-	atomic_bool given_up; /* a host cannot start its ranks: the others need not wait for them */
+	/* a host cannot start its ranks, so the others stop waiting for them */
+	atomic_bool given_up;
 };
 
 static int launch_fail(struct member *m, const struct program *program, struct proc_result *result,
@@ -186,7 +187,7 @@ static int launch_one(struct member *m, void *arg, struct error *err)
 		return 0;
 	command.words = member_exec_words(m, words);
 	if (member_connect(m, err) < 0 || ssh_run(m->ssh, &command, result, err) < 0) {
-		/* given up for another host's failure: that one is the reason */
+		/* this host stopped because another one failed; that error is the reason */
 		rc = atomic_load(&run->given_up) ? 0 : error_wrap(err, "%s", m->host->name);
 	} else if (run->launch->program->never_began(result)) {
 		atomic_store(&run->given_up, true);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * launcher.h - ways to start one program on every rank: one const record each, in launcher_NAME.c.
+ * launcher.h - ways to start one program on every rank. Each is a const record in launcher_NAME.c.
  *
- * A launcher knows nothing of the program but struct program, and nothing else knows a launcher by
- * its name: a new one is one new file.
+ * A launcher knows a program only through struct program. No other file knows a launcher by its
+ * name, so a new launcher is one new file.
  */
 #ifndef DEPLOYER_LAUNCHER_LAUNCHER_H
 #define DEPLOYER_LAUNCHER_LAUNCHER_H
@@ -13,8 +13,8 @@
 #include <stdatomic.h>
 
 /*
- * What runs on every rank. The first word is a program of the image, or on a bare host one that
- * `up` put there. In a word "@{NAME}" stands for what the launcher fills in:
+ * What runs on every rank. The first word is a program of the image, or on a host without
+ * containers one that `up` put there. In a word, the launcher replaces "@{NAME}":
  *
  *   @{world}    ranks in all
  *   @{root}     HOST:PORT of rank 0's host, a port that is free for this job
@@ -25,14 +25,14 @@
  */
 struct program {
 	const char *title; /* for messages: "the worker" */
-	/* One rank; which one it is, the launcher's own environment says. */
+	/* Starts one rank. The launcher's environment variables say which one it is. */
 	const char *const *rank_words;
-	/* All ranks of one host, which this program starts itself. NULL: it cannot. */
+	/* Starts all ranks of one host. NULL: the program cannot do that. */
 	const char *const *host_words;
 	const char *const *env; /* NAME=VALUE for every rank */
 	bool needs_secret;	/* $RINGUP_SECRET */
 	const int *ranks;	/* per member of the fleet: ranks on that host */
-	/* Whether this exit status and output say that the program never began. */
+	/* Whether this exit status and output mean that the program never started. */
 	bool (*never_began)(const struct proc_result *result);
 };
 
@@ -54,8 +54,8 @@ struct launcher {
 	bool starts_hosts;     /* starts one command per host: the program must have host_words */
 	const char *component; /* of the stack that must be in the image: "openmpi"; "": none */
 	/*
-	 * The words that are run in this member's container, in the member's arena; NULL when
-	 * nothing must be run there because another member's words start its ranks.
+	 * The words to run in this member's container, in the member's arena. NULL when another
+	 * member's words start this member's ranks.
 	 */
 	const char *const *(*words)(struct member *member, const struct launch *launch);
 };
@@ -63,32 +63,32 @@ struct launcher {
 /* All launchers, NULL-terminated. */
 extern const struct launcher *const launchers[];
 
-/* The launcher of that name, or for NULL the default; ERROR_USAGE lists those that there are. */
+/* The launcher of that name, or for NULL the default. ERROR_USAGE lists the known ones. */
 int launcher_find(const char *name, const struct launcher **launcher, struct error *err);
 
 /* Ranks on one host: its slots, or else one per GPU that the probe saw, at least 1. */
 int member_slots(const struct member *member);
 
-/* For launchers: the program's words with all places filled, behind what hands it the secret. */
+/* For launchers: adds the program's words, with every @{NAME} replaced. */
 void launch_add_rank_words(struct member *member, const struct launch *launch, struct words *out);
 void launch_add_host_words(struct member *member, const struct launch *launch, struct words *out);
 
 /*
  * Plans the program's start: counts ranks and draws a port for the rendezvous. ERROR_USAGE when
- * this launcher cannot start the program on this fleet. Everything is borrowed but first_ranks,
- * which lives in the arena.
+ * this launcher cannot start the program on this fleet. first_ranks lives in the arena; everything
+ * else is borrowed.
  */
 int launch_plan(struct fleet *fleet, const struct launcher *launcher, const struct program *program,
 		int timeout_s, struct arena *arena, struct launch *launch, struct error *err);
 
-/* All that is run in this member's container (bringup.h, member_exec_words); NULL: nothing. */
+/* All words to run in this member's container (bringup.h, member_exec_words); NULL: nothing. */
 const char *const *launch_words(struct member *member, const struct launch *launch,
 				const struct launcher *launcher);
 
 /*
- * Runs it to its end on all hosts at once. *root is what the host of rank 0 printed and its status,
- * with text NULL when it gave none; the caller releases it. Members that cannot start their ranks
- * keep their error, and then the others are not waited for.
+ * Runs it to its end on all hosts at once. *root has the output and the status of rank 0's host,
+ * with text NULL when there is none; the caller releases it. Members that cannot start their ranks
+ * keep their error, and ringup then does not wait for the others.
  */
 void launch_run(const struct launch *launch, const struct launcher *launcher,
 		struct proc_result *root);

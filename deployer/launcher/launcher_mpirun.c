@@ -15,9 +15,9 @@ static const char *host_list(struct member *m, const struct launch *launch)
 }
 
 /*
- * mpirun in the first container; it reaches the others over their sshd ports, by the mounted
+ * mpirun runs in the first container and reaches the others over their sshd ports, with the mounted
  * ssh_config. Interfaces are given as a network, so that NIC names may differ between hosts. The
- * secret goes by name (-x), not by value. Ranks are laid out host by host, as the plan counts them.
+ * secret goes by name (-x), not by value. Ranks are placed host by host, as the plan counts them.
  */
 static const char *const *mpirun_words(struct member *m, const struct launch *launch)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/launcher/launcher.h"
 
-/* Plain SSH: one command per host, which starts that host's ranks; they meet at rank 0's address. */
+/* Plain SSH: one command per host starts that host's ranks. All ranks meet at rank 0's address. */
 static const char *const *ssh_words(struct member *m, const struct launch *launch)
 {
 	struct words words = WORDS_INIT(&m->arena);

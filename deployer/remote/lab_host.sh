@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # First process of a lab host, in namespaces of its own: lab_host.sh STATE NAME ADDRESS PORT CGROUP
-# When it ends the kernel ends all that runs in the host and drops its mounts.
+# When it ends, the kernel ends all processes of the host and drops its mounts.
 set -eu
 state=$1 name=$2 address=$3 port=$4 cgroup=$5
 
 mount --make-rprivate /
 hostname "$name"
 mount -t proc proc /proc
-# Another lab that goes down removes these folders when they are empty: not between these two lines.
+# Another lab that goes down removes these folders when they are empty. The lock keeps it from doing so here.
 exec 9</run
 flock 9
 for folder in /etc/docker /var/lib/ringup; do
@@ -27,11 +27,11 @@ mkdir -p "$state/docker"
 	-o PasswordAuthentication=no -o KbdInteractiveAuthentication=no \
 	-o PermitRootLogin=prohibit-password -o MaxStartups=200
 
-# Its Docker Engine: no bridge and no firewall rules; containers use the host's network. Control groups
-# are plain folders under a name of ours, also where systemd runs the machine.
+# Docker Engine of this host: no bridge and no firewall rules; containers use the host's network. Its control
+# groups are plain folders under the lab's name, even where systemd runs the machine.
 dockerd --data-root "$state/docker" --bridge none --iptables=false --ip-forward=false \
 	--ip-masq=false --exec-opt native.cgroupdriver=cgroupfs --cgroup-parent "$cgroup" >"$state/dockerd.log" 2>&1 &
-# Reaps whatever is left to it, and stays for as long as the host does.
+# Reaps orphaned processes and stays until the host ends.
 while :; do
 	wait || true
 	sleep 3600 &

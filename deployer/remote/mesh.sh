@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Inside of a worker: can it log in to each of the others? mesh.sh NAME... prints "NAME: reason" for each
-# that it cannot, and fails then. What the keys are exchanged by costs most of a login's time (sntrup761, the
-# default since OpenSSH 9.0: 70 ms of CPU on either side; curve25519: 10 ms) and is of no use to `true`;
-# where it is forbidden (FIPS), the default is taken.
+# Checks inside a worker that it can log in to each of the others: mesh.sh NAME... It prints "NAME: reason"
+# for each failed login, and then fails. The key exchange costs most of a login's time: sntrup761, the default
+# since OpenSSH 9.0, takes 70 ms of CPU on either side, curve25519 10 ms. The stronger one does not help the
+# command `true`, so the script takes curve25519, or the default where curve25519 is forbidden (FIPS).
 log_in() {
 	ssh -o BatchMode=yes -o ConnectTimeout=10 "$@" true 2>&1 </dev/null
 }

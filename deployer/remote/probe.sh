@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Facts of this host and the state of our container on it, as key=value lines; one run is one round trip.
+# Prints facts of this host and the state of the cluster's container, as key=value lines in one round trip.
 #   probe.sh CLUSTER ADDRESS ENGINE VERSION_LINE DATA_ROOT_LINE STATE_LINE
-# The three lines are the engine record's words, each quoted where they were put together.
-# What cannot be found out is left out. Nothing is changed.
+# The three lines are the engine record's words, which ringup has quoted. Unknown facts are left out. The
+# script changes nothing.
 cluster=$1 address=$2 engine=$3
 
 say() {
@@ -42,7 +42,7 @@ first_line() {
 	[ -n "$line" ]
 }
 
-# "0000:3b:00.0" of the device in this folder, "-" when it is on no PCI bus of its own.
+# PCI address ("0000:3b:00.0") of the device in this folder, "-" when it has none.
 pci_address() {
 	link=$(readlink -f "$1/device")
 	case ${link##*/} in
@@ -51,7 +51,8 @@ pci_address() {
 	esac
 }
 
-# Mbit/s of the hardware beneath an interface: its own or a bond's, else of what a VLAN or bridge is made of.
+# Mbit/s of the hardware beneath an interface: its own speed or a bond's, else that of a VLAN's or bridge's
+# parts.
 speed_beneath() {
 	if [ -e "$sys/class/net/$1/device" ] || [ -d "$sys/class/net/$1/bonding" ]; then
 		first_line "$sys/class/net/$1/speed" && [ "$line" -gt 0 ] 2>/dev/null && printf '%s' "$line"
@@ -64,7 +65,7 @@ speed_beneath() {
 	done
 }
 
-# NICs that are hardware, up, and speak Ethernet; not the virtual functions of one that is here too.
+# Ethernet NICs that are hardware and up, without virtual functions whose physical function is here too.
 list_nics() {
 	for nic in "$sys"/class/net/*; do
 		if [ ! -e "$nic/device" ] || [ -e "$nic/device/physfn" ]; then continue; fi
@@ -94,7 +95,7 @@ pci_link() {
 		first_line "$1/$2_link_speed" && printf '%sx%s' "${line%% *}" "$width"
 }
 
-# GPUs of NVIDIA and network cards: what the link runs at, what the card can, what its slot can.
+# NVIDIA GPUs and network cards: the link's current rate, the card's maximum, the slot's maximum.
 list_pci_links() {
 	for pci in "$sys"/bus/pci/devices/*; do
 		[ -e "$pci/physfn" ] && continue
@@ -112,7 +113,7 @@ list_pci_links() {
 	done
 }
 
-# A /sys that was mounted in another network namespace tells of other interfaces of the same names.
+# A /sys that was mounted in another network namespace shows other interfaces with the same names.
 sees_our_interfaces() {
 	first_line "$sys/class/net/$interface/address"
 	case $(ip -o link show dev "$interface" 2>/dev/null) in
@@ -135,7 +136,7 @@ fi
 say infiniband_ports "$(list_infiniband_ports | sed 's/;$//')"
 say pci_links "$(list_pci_links | sed 's/;$//')"
 
-# Where our files go on this host: needs no root where there is none; lab hosts that share a disk say so.
+# ringup's folder on this host. It needs no root. Lab hosts that share a disk set RINGUP_STATE_ROOT.
 if [ -n "${RINGUP_STATE_ROOT:-}" ]; then
 	state_root=$RINGUP_STATE_ROOT
 elif [ "$(id -u)" = 0 ]; then
@@ -159,7 +160,7 @@ if [ "$engine" != none ]; then
 	say data_root "$root"
 	sh -c "$6" 2>/dev/null
 fi
-# A folder that does not exist yet is on its parent's disk.
+# A folder that does not exist yet will be on its parent's disk.
 disk=${root:-$state_root}
 while [ ! -d "$disk" ]; do disk=$(dirname "$disk"); done
 say disk_free_bytes "$(df -Pk "$disk" | awk 'NR == 2 {printf "%.0f", $4 * 1024}')"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Pulls with a login that is forgotten again: pull.sh FOLDER PULL_LINE, the engine's config.json on stdin; an
-# empty one pulls without. The line is the engine record's words, each quoted where they were put
-# together. FOLDER holds the login and is removed also when we are cut off in between.
+# Pulls an image with a temporary login: pull.sh FOLDER PULL_LINE, with the engine's config.json on stdin. An
+# empty config.json pulls without a login. The line is the engine record's words, which ringup has quoted.
+# FOLDER holds the login and is removed even when the connection breaks.
 folder=$1
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' HUP INT TERM

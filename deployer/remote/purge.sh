@@ -4,7 +4,7 @@
 set -eu
 folder=$1
 ca=${2:-}
-# The registry's CA goes only if it is still the one that we put there.
+# Removes the registry's CA only if it is still the one that ringup put there.
 if [ -n "$ca" ] && [ -f "$folder/registry-ca.crt" ] && cmp -s "$folder/registry-ca.crt" "$ca"; then
 	rm -f "$ca"
 	certs=${ca%/*}

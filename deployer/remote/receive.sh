@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Takes a tar on stdin into the cluster's folder on this host: receive.sh FOLDER [CA_FILE]
-# Files are moved into place one by one, so that a running container never sees a part of one; ssh/mesh
-# comes last, because it says that all the others are there.
+# Moves files into place one by one, so that a running container never sees half a file. ssh/mesh comes last,
+# because it says that all the others are there.
 set -eu
 folder=$1
 ca=${2:-}

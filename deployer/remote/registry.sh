@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # The Distribution server on this host: registry.sh VERB WORD=VALUE...
-#   look     what there is, as key=value lines; changes nothing
-#   start    takes a tar of the server's files on stdin; (re)starts it unless all is as wanted
-#   stop     ends it however it runs, also after the next boot; its images stay
-#   collect  frees the space of blobs that nothing names; it must not run
-#   install  Debian's package docker-registry, without the unit of its own
-# name: of unit and container; home: the folder of its files; storage: of its images; as: systemd, process
-# or container; port; program; measure: yes to add up the images. The others are lines of the engine's
-# record, each quoted where it was put together: engine state run remove logs task.
+#   look     prints what is there as key=value lines; changes nothing
+#   start    takes a tar of the server's files on stdin; (re)starts the server if anything differs
+#   stop     stops the server, also for the next boot; its images stay
+#   collect  frees the space of unreferenced blobs; the server must be stopped
+#   install  installs Debian's package docker-registry, without its own unit
+# The words are name (of unit and container), home (folder of its files), storage (folder of its images), as
+# (systemd, process or container), port, program, and measure (yes: add up the images). The others are lines
+# of the engine's record, which ringup has quoted: engine state run remove logs task.
 set -eu
 umask 077
 verb=$1
@@ -25,7 +25,7 @@ for word; do
 	esac
 done
 
-# Where our files go on this host, as in probe.sh.
+# ringup's folder on this host, as in probe.sh.
 if [ -z "$home" ]; then
 	if [ -n "${RINGUP_STATE_ROOT:-}" ]; then
 		home=$RINGUP_STATE_ROOT
@@ -49,7 +49,7 @@ has_systemd() {
 	[ "$(id -u)" = 0 ] && [ -d /run/systemd/system ] && command -v systemctl >/dev/null 2>&1
 }
 
-# A unit or a container of the same name may serve another folder: it is not ours.
+# A unit or container of the same name may serve another folder; this script leaves it alone.
 has_unit() {
 	has_systemd && grep -qxF "WorkingDirectory=$home" "$unit" 2>/dev/null
 }
@@ -65,7 +65,7 @@ start_time() {
 	sed -n 's/.*) //; /^[ZX]/d; p' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20
 }
 
-# The process that we started: a pid that was given anew has another start time.
+# Whether the started process still runs. A reused pid has another start time.
 process() {
 	[ -f "$home/registry.pid" ] && read -r pid began <"$home/registry.pid" &&
 		[ -n "$began" ] && [ "$(start_time "$pid")" = "$began" ]
@@ -138,7 +138,7 @@ halt() {
 	fi
 }
 
-# What the server was started with: it must start anew when any of it is another.
+# A digest of everything that the server starts with. When it differs, the server must start again.
 wanted() {
 	printf '%s ' "$as"
 	for word in config.yml server.pem server.key htpasswd upstream.pem unit; do
@@ -146,7 +146,7 @@ wanted() {
 	done | (cat && printf '%s\n' "$program" "$storage" "$run") | sha256sum | cut -d' ' -f1
 }
 
-# Images of its own, or nothing yet: its files do not go among somebody else's.
+# The folder must be empty or hold images of this server: its files must not mix with other files.
 make_storage() {
 	mkdir -p "$storage"
 	[ -d "$storage/docker/registry" ] || [ -f "$storage/scheduler-state.json" ] ||
@@ -158,7 +158,7 @@ start_systemd() {
 	[ ! -f "$unit" ] || has_unit || fail "$unit serves another folder; stop that registry first"
 	id -u "$user" >/dev/null 2>&1 ||
 		useradd --system --user-group --home-dir "$home" --no-create-home --shell /usr/sbin/nologin "$user"
-	# Other eyes see nothing in our folders, but the server must get through them to its own.
+	# Other users must not read ringup's folders, but the server must pass through them to its own.
 	chmod a+x "${home%/*}"
 	case ${home%/*} in /var/lib/ringup/*) chmod a+x /var/lib/ringup ;; esac
 	find "$home" -maxdepth 1 ! -path "$storage" -exec chown "$user:" {} +
@@ -192,7 +192,7 @@ listens() {
 			'$4 == "0A" && substr($2, length($2) - 4) == port {found = 1} END {exit !found}'
 }
 
-# The port alone is no proof: another server may hold it, and ours ends at once.
+# An open port is no proof: another server may hold it, and then this one ends at once.
 wait_for_start() {
 	left=100
 	while [ $left -gt 0 ]; do
@@ -211,7 +211,7 @@ wait_for_start() {
 	container) last=$(sh -c "$logs" 2>&1) ;;
 	esac
 	halt
-	# A panic has its reason in its first line, and a page of Go behind it.
+	# A panic has its reason in its first line, and a page of Go after it.
 	reason=$(printf '%s\n' "$last" | grep -E 'level=(fatal|error)|^panic: ' | tail -n 1)
 	reason=${reason:-$(printf '%s\n' "$last" | tail -n 1)}
 	fail "it does not start as a $as: ${reason:-it says nothing}"
@@ -237,7 +237,7 @@ start() {
 }
 
 collect() {
-	# Nothing was ever pushed: the server would call that an error.
+	# Nothing was ever pushed, which the garbage collector would report as an error.
 	[ -d "$storage/docker/registry/v2/repositories" ] || return 0
 	if [ "$as" = container ]; then
 		said=$(sh -c "$task" 2>&1) || fail "$said"

@@ -115,7 +115,7 @@ int known_hosts_load(const char *path, const char *address, int port, struct are
 	char *text, *line;
 
 	*known = (struct known_hosts){.path = path};
-	for (char *p = name; *p; p++) /* as ssh does: names are hashed in lower case */
+	for (char *p = name; *p; p++) /* like ssh, which hashes names in lower case */
 		*p = (char)tolower((unsigned char)*p);
 	if (access(path, F_OK) < 0)
 		return 0;

@@ -3,8 +3,7 @@
  * known_hosts.h - OpenSSH's known_hosts file, read for one host at a time.
  *
  * Source of the format: sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT". Plain names, [name]:port, lists,
- * wildcards, negation, hashed names and @revoked are honoured; @cert-authority lines are passed
- * over.
+ * wildcards, negation, hashed names and @revoked are supported; @cert-authority lines are skipped.
  */
 #ifndef DEPLOYER_SSH_KNOWN_HOSTS_H
 #define DEPLOYER_SSH_KNOWN_HOSTS_H
@@ -26,15 +25,16 @@ struct known_hosts {
 		const char *type, *base64;
 		bool revoked;
 		int line;
-	} * keys; /* those on file for the host */
+	} * keys; /* the host's keys in the file */
 };
 
-/* Reads the keys that are on file for the host. A missing file counts as empty. */
+/* Reads the host's keys from the file. A missing file counts as empty. */
 int known_hosts_load(const char *path, const char *address, int port, struct arena *arena,
 		     struct known_hosts *known, struct error *err);
 
 /*
- * What the file says of this key (base64 of its wire form). *line: where, for CHANGED and REVOKED.
+ * What the file says about this key (base64 of its wire form). *line is its line in the file, for
+ * CHANGED and REVOKED.
  */
 enum known_hosts_answer known_hosts_check(const struct known_hosts *known, const char *type,
 					  const char *base64, int *line);

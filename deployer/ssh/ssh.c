@@ -39,9 +39,9 @@ const char *ssh_place(const struct ssh_target *target, char buffer[static 200])
 }
 
 /*
- * Whether libssh2 1.10 can log in with this key to a current sshd: Ed25519 and ECDSA can; RSA
- * cannot (no rsa-sha2 signatures before libssh2 1.11), FIDO keys neither. The public half says
- * which it is.
+ * Whether libssh2 1.10 can log in with this key to a current sshd. It can with Ed25519 and ECDSA
+ * keys. It cannot with RSA keys (libssh2 before 1.11 has no rsa-sha2 signatures) or FIDO keys. The
+ * public half names the type.
  */
 static bool key_is_for_libssh2(const char *key)
 {
@@ -120,7 +120,10 @@ int ssh_run(struct ssh *ssh, const struct ssh_command *command, struct proc_resu
 				   clock_usec() + (uint64_t)seconds * 1000000, result, err);
 }
 
-/* Engines end their errors with a pointer to their own help; ours says what to do instead. */
+/*
+ * Drops the last line of an engine's error that points to the engine's own help: ringup adds its
+ * own advice.
+ */
 static void drop_hints(struct str *said)
 {
 	static const char *const hints[] = {"\nSee '", "\nRun '"};

@@ -2,11 +2,11 @@
 /*
  * ssh.h - one connection to one host, and commands on it.
  *
- * A connection is opened once per command of ours and kept: sshd spends about 0.12 s of CPU on
- * each. Two transports stand behind this header: libssh2 in the process (ssh_libssh2.c), and the
- * system's own `ssh` with a shared connection (ssh_openssh.c) for what libssh2 cannot do: RSA and
- * FIDO keys, ProxyJump. `auto` chooses; results are the same. A connection is used by one thread at
- * a time.
+ * Each ringup command opens one connection per host and keeps it, because sshd spends about 0.12 s
+ * of CPU on each login. There are two transports. ssh_libssh2.c uses libssh2 inside the process.
+ * ssh_openssh.c runs the system's `ssh` with a shared connection, for what libssh2 cannot do: RSA
+ * and FIDO keys, ProxyJump. `auto` chooses one of them; their results are the same. Only one thread
+ * may use a connection at a time.
  *
  * Host keys are always checked against known_hosts; nothing here ever adds to that file.
  */
@@ -39,8 +39,8 @@ struct ssh;
 int ssh_open(const struct ssh_target *target, struct ssh **ssh, struct error *err);
 
 /*
- * The same with the system's ssh, for programs that reach the host by a command: *words, kept until
- * ssh_close, are to be followed by one more, the command line for the host's shell.
+ * The same with the system's ssh, for programs that reach the host by a command. The caller appends
+ * one word to *words: the command line for the host's shell. *words are valid until ssh_close.
  */
 int ssh_open_words(const struct ssh_target *target, struct ssh **ssh, const char *const **words,
 		   struct error *err);
@@ -62,20 +62,18 @@ struct ssh_command {
 	/* Called for each whole line of stdout as it comes; may be NULL. */
 	void (*line)(void *arg, const char *line);
 	void *arg;
-	/*
-	 * When it becomes true the wait is given up; may be NULL. The command may go on over there.
-	 */
+	/* The wait ends when it becomes true; may be NULL. The command may go on on the host. */
 	const atomic_bool *cancel;
 };
 
 /*
- * Runs it to its end. 0 whatever its exit status is; -1 when the connection broke, the deadline
- * passed or the person interrupted. The caller releases *result always.
+ * Runs it to its end. Returns 0 for every exit status, and -1 when the connection broke, the
+ * deadline passed or the person interrupted. The caller always releases *result.
  */
 int ssh_run(struct ssh *ssh, const struct ssh_command *command, struct proc_result *result,
 	    struct error *err);
 
-/* ssh_run, and -1 unless the status is 0; the error is `what`: the last lines it printed. */
+/* Like ssh_run, but -1 unless the status is 0. The error is `what` and the last lines of output. */
 int ssh_check(struct ssh *ssh, const struct ssh_command *command, const char *what,
 	      struct proc_result *result, struct error *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SSH inside of this process. All sockets are non-blocking; whatever answers EAGAIN is called again
- * with the same arguments once poll says that the socket is ready, until a deadline. Both output
- * streams are always drained: unread stderr hides the end of stdout.
+ * SSH inside this process. All sockets are non-blocking. A call that returns EAGAIN is repeated
+ * with the same arguments when poll says that the socket is ready, until a deadline. Both output
+ * streams are always drained, because unread stderr hides the end of stdout.
  */
 #include "deployer/ssh/ssh_transport.h"
 
@@ -37,7 +37,7 @@ static void library_init(void)
 }
 
 /*
- * Waits until the socket is ready for what the session wants; -1 past the deadline or interrupted.
+ * Waits until the socket is ready for what the session wants. -1 past the deadline or after Ctrl-C.
  */
 static int ssh_libssh2_wait_ready(struct native *n, uint64_t deadline_usec, const char *doing,
 				  struct error *err)
@@ -92,8 +92,8 @@ static const char *key_type_name(int type)
 }
 
 /*
- * Asks first for the key types that are on file: a host has several keys, and another one than the
- * one on file would look like a changed host.
+ * Asks first for the key types that known_hosts has for this host. A host has several keys, and a
+ * key of another type would look like a changed host.
  */
 static void prefer_known_types(struct native *n, const struct known_hosts *known)
 {
@@ -316,7 +316,7 @@ static int send_some(struct exchange *x)
 	return 0;
 }
 
-/* Reads what is there of one stream; 1 when something came, -1 when the connection broke. */
+/* Reads the available bytes of one stream. 1 when something came, -1 when the connection broke. */
 static int ssh_libssh2_read_some(struct exchange *x, int stream, struct str *text)
 {
 	char buffer[32 * KIB];

@@ -64,8 +64,8 @@ static void ssh_openssh_base_words(struct openssh *o)
 }
 
 /*
- * A folder for the shared connection's socket, in $TMPDIR unless that is too long: a socket's path has
- * 108 bytes (unix(7)), of which ssh wants some for a name of its own while it makes it.
+ * Makes a folder for the shared connection's socket, in $TMPDIR unless that path is too long. A
+ * socket's path has at most 108 bytes (unix(7)), and ssh needs some of them for a temporary name.
  */
 static int make_folder(struct openssh *o, struct error *err)
 {

@@ -7,7 +7,7 @@
 
 struct ssh_transport {
 	const char *name;
-	/* *state is the transport's own and goes to the other two. */
+	/* *state belongs to the transport; `run` and `close` get it. */
 	int (*open)(const struct ssh_target *target, void **state, struct error *err);
 	/* `line` is the whole quoted command line. result is already initialized. */
 	int (*run)(void *state, const char *line, const struct ssh_command *command,
@@ -17,7 +17,7 @@ struct ssh_transport {
 
 extern const struct ssh_transport ssh_transport_libssh2, ssh_transport_openssh;
 
-/* Of an open connection of the system's ssh: ssh_open_words. */
+/* The words of an open connection of the system's ssh; see ssh_open_words. */
 const char *const *ssh_openssh_words(void *state);
 
 #define SSH_TIMEOUT_DEFAULT_S 60

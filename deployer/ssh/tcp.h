@@ -6,9 +6,9 @@
 #include "core/error.h"
 
 /*
- * Connects to a name or address, trying each of its addresses; the descriptor is non-blocking, with
- * TCP_NODELAY and keep-alive. -1 with the cause: not resolved, refused, unreachable, no answer in
- * time.
+ * Connects to a name or address and tries each of its addresses. Returns a non-blocking descriptor
+ * with TCP_NODELAY and keep-alive, or -1 with the cause: not resolved, refused, unreachable, no
+ * answer in time.
  */
 int tcp_connect(const char *address, int port, uint64_t deadline_usec, struct error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base.h - the few macros that every other file leans on.
+ * base.h - the few macros that every other file uses.
  *
  * _cleanup_(f) runs f(&variable) when the variable leaves its scope. Use it for every handle (fd,
  * FILE, cJSON, struct str ...). Things without a handle live in the command's arena and need no

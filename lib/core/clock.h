@@ -18,17 +18,20 @@ int clock_left_msec(uint64_t deadline_usec);
 void clock_iso8601(char text[static 24]);
 
 /*
- * SIGINT and SIGTERM set a flag; everything that waits looks at it at least five times a second and
+ * SIGINT and SIGTERM set a flag. Everything that waits checks it at least five times a second and
  * gives up with ERROR_INTERRUPTED. A second signal ends the process at once.
  */
 void interrupt_setup(void);
-/* For a child whose parent hands the signals on: they come twice then, which ends nothing. */
+/*
+ * For a child whose parent passes signals on. A signal then comes twice, and the second one does
+ * not end the process.
+ */
 void interrupt_follow(void);
 bool interrupted(void);
-/* -1 with ERROR_INTERRUPTED when the flag is set, else 0. */
+/* Returns -1 with ERROR_INTERRUPTED when the flag is set, else 0. */
 int interrupt_check(struct error *err);
 
-/* How long a wait may last before the flag is looked at again. */
+/* How long a wait may last before it checks the flag again. */
 #define INTERRUPT_POLL_MSEC 200
 
 #endif

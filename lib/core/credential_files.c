@@ -33,7 +33,8 @@ int certificate_expiry(const char *path, int64_t *seconds, struct error *err)
 	X509_free(certificate);
 	if (!ok)
 		return error_set(err, ERROR_FAILED,
-				 "%s is no certificate; remove it, and it is made anew", path);
+				 "%s is not a certificate; remove it, and ringup makes a new one",
+				 path);
 	*seconds = timegm(&when);
 	return 0;
 }
@@ -45,7 +46,7 @@ int certificate_days_left(int64_t expires)
 	return (int)(left / DAY_SECONDS) - (left < 0);
 }
 
-/* How long the file's certificate is good for; a missing or damaged one: -1. */
+/* How many days the file's certificate is still valid; -1 for a missing or damaged one. */
 static int days_left(const char *path)
 {
 	struct error ignored;
@@ -133,7 +134,7 @@ int certificate_files_make(const char *folder, const char *name, const char *con
 	if (has_ca && days_left(server) >= CERTIFICATE_RENEW_DAYS &&
 	    credential_files_holds(ext, text, &arena))
 		return 0;
-	/* Cut off half-way, the next run sees that the certificate is missing. */
+	/* If this run is interrupted, the next one sees that the certificate is missing. */
 	unlink(server);
 	if ((!has_ca && make_ca(name, ca, ca_key, &arena, err) < 0) ||
 	    file_write(ext, text, strlen(text), 0600, err) < 0 ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * digest.h - digests as registries write them: "sha256:" and 64 lower-case hex digits, or "sha512:"
- * and 128. What we make ourselves is sha256; what others name by sha512 is checked by that.
- * Source of the form: OCI image specification 1.1, descriptor.md, "Digests".
+ * and 128. ringup makes only sha256 digests. Content that others name by sha512 is checked with
+ * sha512. Source of the form: OCI image specification 1.1, descriptor.md, "Digests".
  */
 #ifndef CORE_DIGEST_H
 #define CORE_DIGEST_H
@@ -16,13 +16,13 @@ struct digest {
 	void *context; /* EVP_MD_CTX, owned */
 };
 
-/* Of a sha256 digest; or of one by the algorithm of the digest `like`, which must be valid. */
+/* Begins a sha256 digest, or one by the algorithm of the digest `like`, which must be valid. */
 void digest_init(struct digest *digest);
 void digest_init_as(struct digest *digest, const char *like);
 void digest_add(struct digest *digest, const void *bytes, size_t length);
 /* Writes the text form and releases the context. */
 void digest_finish(struct digest *digest, char text[static DIGEST_TEXT_BYTES]);
-/* For _cleanup_: fine after digest_finish too. */
+/* For _cleanup_; also allowed after digest_finish. */
 void digest_release(struct digest *digest);
 
 void digest_of(const void *bytes, size_t length, char text[static DIGEST_TEXT_BYTES]);

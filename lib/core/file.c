@@ -122,7 +122,7 @@ int folder_make(const char *path, mode_t mode, struct error *err)
 			continue;
 		*p = '\0';
 		if (mkdir(part, mode) == 0)
-			chmod(part, mode); /* whatever the umask is */
+			chmod(part, mode); /* independent of the umask */
 		else if (errno != EEXIST)
 			return error_errno(err, "cannot make folder %s", part);
 		*p = kept;

@@ -26,21 +26,21 @@ int file_read(const char *path, size_t ceiling_bytes, struct arena *arena, char 
 
 /*
  * Writes to a temporary file beside `path`, syncs and renames: readers see the old or the new
- * content, never a part. `mode` is set exactly, whatever the umask is. What file_is_stream is
- * written into as it is.
+ * content, never a part. The umask does not change `mode`. If file_is_stream is true for the path,
+ * the bytes are written into it directly.
  */
 int file_write(const char *path, const void *bytes, size_t length, mode_t mode, struct error *err);
 
-/* Whether something is there that is not to be replaced: a device, a pipe, a socket. */
+/* Whether the path is something that must not be replaced: a device, a pipe, a socket. */
 bool file_is_stream(const char *path);
 
 bool file_exists(const char *path);
 
-/* mkdir -p; folders that are made get `mode`. */
+/* Like mkdir -p; new folders get `mode`. */
 int folder_make(const char *path, mode_t mode, struct error *err);
 
 /*
- * rm -rf without following links, and without crossing into another file system. Missing is fine.
+ * Like rm -rf, but it follows no links and stays on one file system. A missing folder is no error.
  */
 int folder_remove(const char *path, struct error *err);
 
@@ -49,14 +49,15 @@ int folder_list(const char *path, const char *suffix, struct arena *arena, const
 		struct error *err);
 
 /*
- * Takes an exclusive lock on `path` (made if missing) that lasts until the descriptor is closed or
- * the process ends. Fails at once, saying that another ringup works here, when it is taken.
+ * Takes an exclusive lock on `path` (made if missing). It lasts until the descriptor is closed or
+ * the process ends. When the lock is taken, it fails at once and says that another ringup is at
+ * work.
  */
 int file_lock(const char *path, int *fd, struct error *err);
 
 /*
- * Waits for an exclusive lock on a folder, which lasts until the descriptor is closed; for changes
- * that are over at once. -1, without an error: the file system has no locks.
+ * Waits for an exclusive lock on a folder, which lasts until the descriptor is closed. Use it only
+ * for short changes. Returns -1, without an error, when the file system has no locks.
  */
 int folder_lock(const char *path);
 
@@ -66,10 +67,13 @@ int folder_lock(const char *path);
  */
 int share_path(struct arena *arena, const char *relative, const char **path, struct error *err);
 
-/* What may be lost, and is kept between runs: $XDG_CACHE_HOME/ringup or ~/.cache/ringup. */
+/*
+ * The folder for data that is kept between runs and may be lost: $XDG_CACHE_HOME/ringup or
+ * ~/.cache/ringup.
+ */
 const char *path_cache_folder(struct arena *arena);
 
-/* When the file's content or attributes changed last (ctime), in nanoseconds since 1970. */
+/* When the file's content or attributes last changed (ctime), in nanoseconds since 1970. */
 struct stat;
 int64_t file_changed_ns(const struct stat *st);
 
@@ -77,15 +81,18 @@ int64_t file_changed_ns(const struct stat *st);
 const char *path_program_folder(struct arena *arena);
 
 /*
- * "~/x" with the home folder put in; relative paths are taken from `base` (NULL: left as they are).
+ * Replaces "~" with the home folder. Relative paths are relative to `base` (NULL: they stay as they
+ * are).
  */
 const char *path_expand(struct arena *arena, const char *base, const char *path);
 
 /* The part before the last slash ("." when there is none). */
 const char *path_folder(struct arena *arena, const char *path);
 
-/* An archive's name "./a//b/" as "a/b"; false when it leaves the tree, or has over half of the
- * room. */
+/*
+ * Turns an archive's name "./a//b/" into "a/b". False when it leaves the tree or is longer than
+ * half of PATH_PLAIN_BYTES.
+ */
 #define PATH_PLAIN_BYTES 4096
 bool path_plain(const char *name, char path[static PATH_PLAIN_BYTES]);
 

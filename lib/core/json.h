@@ -29,14 +29,14 @@ int json_read(const char *path, cJSON **json, struct error *err);
 /* Writes the document, indented, atomically. */
 int json_write(const char *path, const cJSON *json, mode_t mode, struct error *err);
 
-/* Prints it, indented, with a newline at its end. */
+/* Prints the document, indented, with a newline at its end. */
 void json_print(FILE *out, const cJSON *json);
 
 /*
  * Members of an object by name; a missing or wrongly typed one gives the default. Text is copied.
  */
 const char *json_text(const cJSON *object, const char *name, struct arena *arena);
-/* Cut to what an int holds. */
+/* Clamped to the range of an int. */
 int json_int(const cJSON *object, const char *name, int otherwise);
 double json_number(const cJSON *object, const char *name, double otherwise);
 bool json_bool(const cJSON *object, const char *name, bool otherwise);

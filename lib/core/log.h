@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log.h - the only ways to speak to the person at the terminal, besides a command's result on
- * stdout.
+ * log.h - all messages to the person at the terminal, except a command's result on stdout.
  *
- * All of it goes to stderr. Safe from any thread; a line is never torn. Lines and the live progress
- * display (progress.h) share one lock, so that neither overwrites the other.
+ * All messages go to stderr. The functions are safe from any thread, and a line is never torn.
+ * Lines and the live progress display (progress.h) share one lock, so that neither overwrites the
+ * other.
  */
 #ifndef CORE_LOG_H
 #define CORE_LOG_H
@@ -25,8 +25,8 @@ void log_warn(const char *format, ...) _printf_(1, 2);
 void log_error(const char *text);
 
 /*
- * A credential is a type of its own, so that it can never be printed by one of the above: there is
- * no conversion to text except secret_reveal, which lint counts.
+ * A credential has its own type, so that none of the functions above can print it. Only
+ * secret_reveal converts it to text, and lint lists its callers.
  */
 struct secret {
 	const char *hidden;

@@ -72,7 +72,7 @@ static int opt_store(const struct opt *row, const char *value, void *values, str
 	return 0;
 }
 
-/* One option word; *eaten becomes 2 when its value was the next word. */
+/* Parses one option word. *eaten becomes 2 when its value is the next word. */
 static int parse_option(const struct opt *rows, const char *const *words, void *values,
 			size_t *eaten, struct error *err)
 {

@@ -37,11 +37,10 @@ struct opt {
 	}
 
 /*
- * Parses `words` (without the command's name) into `values` by the rows; what is not an option goes
- * to `arguments`, and everything after "--" too. `stop_at_argument`: the first argument ends the
- * options.
- * `*used`, when not NULL, is the number of words eaten. Errors are ERROR_USAGE and name the nearest
- * known option.
+ * Parses `words` (without the command's name) into `values` by the rows. Words that are not options
+ * go to `arguments`, and so does everything after "--". With `stop_at_argument` the first argument
+ * ends the options. If `used` is not NULL, *used is the number of words consumed. Errors are
+ * ERROR_USAGE and name the nearest known option.
  */
 int opt_parse(const struct opt *rows, const char *const *words, bool stop_at_argument, void *values,
 	      struct words *arguments, size_t *used, struct error *err);

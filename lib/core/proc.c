@@ -18,7 +18,7 @@
 struct stream {
 	int fd;
 	struct str *text;
-	size_t line_start; /* offset in text of the line not yet given to the callback */
+	size_t line_start; /* offset of the line that the callback has not yet seen */
 };
 
 struct run {
@@ -51,7 +51,7 @@ static void child_setup(const struct proc *proc, int in, int out, int err)
 		dup2(out, 1);
 		dup2(err, 2);
 	}
-	/* libraries leave descriptors open that the program must not see */
+	/* libraries leave descriptors open, and the program must not inherit them */
 	close_range(3, ~0U, 0);
 	if (proc->folder && chdir(proc->folder) < 0) {
 		dprintf(2, "cannot enter %s: %s\n", proc->folder, strerror(errno));
@@ -65,8 +65,9 @@ static void child_setup(const struct proc *proc, int in, int out, int err)
 }
 
 /*
- * The same file on a descriptor above the standard three, which may be closed in us: dup2 of one
- * onto itself would keep close-on-exec, and the program would find it closed.
+ * The same file on a descriptor above the standard three. Those may be closed in this process, and
+ * then `fd` may be one of them. dup2 of a descriptor onto itself keeps close-on-exec, so the
+ * program would find it closed.
  */
 static int above_standard(int fd)
 {
@@ -80,9 +81,7 @@ static int open_pipe(int ends[2], struct error *err)
 {
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_errno(err, "cannot make a pipe");
-	/*
-	 * above the standard three, which may be closed: dup2 onto itself would keep close-on-exec
-	 */
+	/* above the standard three, for the reason at above_standard */
 	for (int i = 0; i < 2; i++) {
 		int low = ends[i];
 
@@ -231,7 +230,7 @@ static bool has_ended(pid_t pid)
 	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid;
 }
 
-/* A program may close its output and go on: it still has to end in time. */
+/* A program may close its output and go on, but it still has to end in time. */
 static int wait_end(struct run *run, uint64_t deadline_usec, struct error *err)
 {
 	for (useconds_t pause = 500; !has_ended(run->pid);
@@ -247,7 +246,7 @@ static int wait_end(struct run *run, uint64_t deadline_usec, struct error *err)
 	return 0;
 }
 
-/* Asks the group to end, then makes it. */
+/* Asks the process group to end, then kills it. */
 static void end_group(pid_t pid)
 {
 	kill(-pid, SIGTERM);

@@ -2,9 +2,9 @@
 /*
  * proc.h - running other programs on this machine.
  *
- * Programs are started from word arrays, never through a shell. A run ends by itself, at its
- * deadline, or when the person interrupts; in the last two cases the program's whole process group
- * is ended.
+ * Programs are started from word arrays, never through a shell. A run ends when the program ends,
+ * at its deadline, or when the person interrupts. In the last two cases the program's whole process
+ * group is ended.
  */
 #ifndef CORE_PROC_H
 #define CORE_PROC_H
@@ -23,13 +23,15 @@ struct proc {
 	const char *folder;	  /* working folder, or NULL */
 	const void *input;	  /* given on stdin; NULL: stdin is /dev/null */
 	size_t input_bytes;
-	bool holds_input;	    /* stdin stays open behind `input` until it ends, or we do */
-	int input_fd;		    /* > 0: stdin is this descriptor instead */
-	int output_fd;		    /* > 0: stdout goes to this descriptor instead of `out` */
-	int timeout_s;		    /* 0: one hour */
-	bool joined;		    /* stderr comes with stdout, in their order, in `out` */
-	bool dies_with_us;	    /* it is killed when we end, however we end */
-	bool inherits_terminal;	    /* stdin, stdout and stderr are ours: for a person's shell */
+	/* stdin stays open after `input` until the program or ringup ends */
+	bool holds_input;
+	int input_fd;	   /* > 0: stdin is this descriptor instead */
+	int output_fd;	   /* > 0: stdout goes to this descriptor instead of `out` */
+	int timeout_s;	   /* 0: one hour */
+	bool joined;	   /* stdout and stderr both go to `out`, in their order */
+	bool dies_with_us; /* it is killed whenever ringup ends */
+	/* it gets ringup's stdin, stdout and stderr: for a person's shell */
+	bool inherits_terminal;
 	bool even_when_interrupted; /* for cleaning up: Ctrl-C does not stop it */
 	const atomic_bool *stop;    /* ends it like Ctrl-C when set; may be NULL */
 	/* Called for each whole line of stdout and stderr as it comes; may be NULL. */
@@ -44,18 +46,18 @@ struct proc_result {
 
 void proc_result_release(struct proc_result *result);
 
-/* 0 when the program ran to its end, whatever its status. The caller releases *result always. */
+/* 0 when the program ran to its end, with any status. The caller always releases *result. */
 int proc_run(const struct proc *proc, struct proc_result *result, struct error *err);
 
-/* Runs words and fails unless the status is 0; the error ends with what the program said last. */
+/* Runs words and fails unless the status is 0. The error ends with the program's last line. */
 int proc_check(const char *const *words, struct error *err);
 
 /* Sets the error for a finished run whose status is not 0: "NAME failed (status N): last line". */
 int proc_failed(const struct proc *proc, const struct proc_result *result, struct error *err);
 
 /*
- * Starts a program that outlives us: own session, stdin from /dev/null, stdout and stderr appended
- * to `log_path`. `env` may be NULL. *pid is its process id.
+ * Starts a program that outlives ringup. It has its own session and stdin from /dev/null; stdout
+ * and stderr are appended to `log_path`. `env` may be NULL. *pid is its process id.
  */
 int proc_spawn(const char *const *words, const char *const *env, const char *log_path, pid_t *pid,
 	       struct error *err);

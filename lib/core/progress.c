@@ -20,9 +20,9 @@
 struct progress_step {
 	struct progress_step *next, *previous;
 	char name[80], state[160];
-	char digest[160]; /* of a blob: its bytes count; else "" */
+	char digest[160]; /* of a blob, whose bytes count in the total; else "" */
 	uint64_t done, total, started_usec;
-	uint64_t counted; /* of a blob: bytes that are in PROGRESS_DONE, or were there before */
+	uint64_t counted; /* of a blob: its bytes in PROGRESS_DONE, or that were there before */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -97,7 +97,9 @@ void progress_resume(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* A new state, where nothing is redrawn. `ended`: NULL, or whether it went well. */
+/*
+ * Prints a new state where nothing is redrawn. `ended` is NULL, or says whether the step succeeded.
+ */
 static void print_plain(const struct progress_step *step, const char *mark, const bool *ended)
 {
 	const struct event_step event = {
@@ -206,7 +208,7 @@ void progress_note(struct progress_step *step, const char *text)
 	pthread_mutex_unlock(&lock);
 }
 
-/* With the lock held: the total, once a second, for programs. */
+/* Prints the total as an event once a second. The caller holds the lock. */
 static void tell_total(void)
 {
 	_cleanup_(str_release) struct str line = STR_INIT;

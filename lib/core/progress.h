@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress.h - what long work is doing.
+ * progress.h - shows what a long-running command does.
  *
  * A step is one line with a name ("node01", "layer 1f3a...") and a state. On a terminal running
  * steps are redrawn in place at the foot of the screen; elsewhere each change of state is printed
@@ -23,18 +23,24 @@ struct progress_step *progress_begin(const char *name, const char *state);
  */
 struct progress_step *progress_blob(const char *digest, uint64_t size, uint64_t there,
 				    const char *state);
-/* A request is sent again after a pause: counts it, and tells programs; people get a state. */
+/*
+ * Reports that a request is sent again after a pause: counts it and prints an event. The step's
+ * state tells people.
+ */
 void progress_retry(const char *what, int try, int tries_max, double pause_s, const char *why);
-/* Another state of the same step. */
+/* Gives the step another state. */
 void progress_state(struct progress_step *step, const char *format, ...) _printf_(2, 3);
-/* What passes by too quickly for a line of its own (a program's output): on a terminal only. */
+/* Shows short-lived text, such as a line of a program's output. On a terminal only. */
 void progress_note(struct progress_step *step, const char *text);
-/* How far it is, in bytes; `total` 0 when not known. Cheap: redraws at most 10 times a second. */
+/*
+ * Says how far the step is, in bytes; `total` is 0 when not known. Cheap: redraws at most 10 times
+ * a second.
+ */
 void progress_bytes(struct progress_step *step, uint64_t done, uint64_t total);
 /* Ends it with a last state ("pushed in 1.2 s"); ok false shows it as failed. */
 void progress_end(struct progress_step *step, bool ok, const char *format, ...) _printf_(3, 4);
 
-/* For log.c: takes the lock and wipes the live lines; then draws them again and lets go. */
+/* For log.c: pause takes the lock and wipes the live lines; resume draws them again and unlocks. */
 void progress_pause(void);
 void progress_resume(void);
 

@@ -8,7 +8,7 @@
 
 #include "core/progress_total.h"
 
-/* From now on, all of progress.h and log.h comes as events. Before any thread starts. */
+/* From now on progress.h and log.h print events. To be called before any thread starts. */
 void progress_events(void);
 bool progress_events_on(void);
 

@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#define RATE_SECONDS_MIN 0.05 /* a rate over less says nothing */
+#define RATE_SECONDS_MIN 0.05 /* a rate over less time is meaningless */
 
 static atomic_int_fast64_t counts[PROGRESS_COUNTS];
 static atomic_uint_fast64_t begun_usec, moving_usec; /* 0: not */

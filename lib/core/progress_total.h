@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress_total.h - all the bytes of a command together: how far, how fast, what was saved.
+ * progress_total.h - sums up all bytes of a command: how far, how fast, and how much was saved.
  *
  * Libraries count with progress_add at any time; only a command that has called
  * progress_total_begin shows it: on a terminal as the last of the live lines, elsewhere as one line
@@ -13,10 +13,10 @@
 
 enum progress_count {
 	PROGRESS_TODO,	  /* bytes to move */
-	PROGRESS_DONE,	  /* bytes of those that have been; counted by progress_bytes */
-	PROGRESS_MOUNTED, /* bytes that the other side took over from elsewhere by itself */
+	PROGRESS_DONE,	  /* bytes moved so far; counted by progress_bytes */
+	PROGRESS_MOUNTED, /* bytes that the registry took over from another repository */
 	PROGRESS_THERE,	  /* bytes that were there already */
-	PROGRESS_CACHED,  /* bytes that did not have to be made again */
+	PROGRESS_CACHED,  /* bytes that a cache had, so that they were not made again */
 	PROGRESS_RESUMED, /* bytes that an earlier run had moved */
 	PROGRESS_RETRIES, /* requests that were sent again */
 	PROGRESS_COUNTS
@@ -43,11 +43,11 @@ const char *progress_count_name(enum progress_count what);
 
 /* For progress.c and progress_event.c: */
 
-/* The counts now. False: none is shown. */
+/* The counts now. False when no total is shown. */
 bool progress_total_now(struct progress_total *total);
 /* The counts for the last time. */
 bool progress_total_stop(struct progress_total *total);
-/* As a line for people: under way, or at the end. */
+/* Writes the total as a line for people, either during the work or at the end. */
 void progress_total_text(const struct progress_total *total, bool at_end, struct str *line);
 
 #endif

@@ -26,7 +26,7 @@ void quote_word(struct str *out, const char *word)
 		quote_always(out, word);
 }
 
-/* Words that a shell does not take for a program's name. */
+/* Words that a shell does not read as a program's name. */
 static bool is_reserved(const char *word)
 {
 	static const char *const reserved[] = {

@@ -121,7 +121,7 @@ bool ends_with(const char *text, const char *suffix)
 	return a >= b && strcmp(text + a - b, suffix) == 0;
 }
 
-/* Levenshtein distance by one row; words are short names, longer ones are cut. */
+/* Levenshtein distance with one row of memory. Words are short names; longer ones are cut. */
 static size_t edit_distance(const char *a, const char *b)
 {
 	size_t row[64], n = strnlen(b, ARRAY_LEN(row) - 1);

@@ -28,7 +28,7 @@ struct str {
 	}
 extern char str_empty[1]; /* always "": the text of a string with capacity 0 */
 
-/* The same for a string that stands in a struct, or is used again. */
+/* The same for a string in a struct, or for one that is used again. */
 void str_init(struct str *s);
 /* The same with a ceiling of its own, for data that comes from outside. */
 void str_init_ceiling(struct str *s, size_t ceiling_bytes);
@@ -45,8 +45,8 @@ void str_vaddf(struct str *s, const char *format, va_list args);
 void str_trim(struct str *s);
 
 /*
- * Makes one line of it, for a sentence: runs of line ends become "; ", other control characters go,
- * and only the last `keep_bytes` stay.
+ * Turns the text into one line for a sentence. Runs of line ends become "; ", other control
+ * characters are removed, and only the last `keep_bytes` stay.
  */
 void str_one_line(struct str *s, size_t keep_bytes);
 
@@ -54,18 +54,18 @@ void str_one_line(struct str *s, size_t keep_bytes);
 bool starts_with(const char *text, const char *prefix);
 bool ends_with(const char *text, const char *suffix);
 
-/* The last `bytes` of the text at most, from a line's start where there is one; points into it. */
+/* Points to the last `bytes` of the text or less, at the start of a line if there is one. */
 const char *text_tail(const char *text, size_t bytes);
 /*
- * The candidate nearest to `word` by edit distance, or NULL when none is near enough to be a
- * plausible slip (distance over 1 + length/3). `candidates` is NULL-terminated.
+ * The candidate nearest to `word` by edit distance, or NULL when even that one is too far to be a
+ * typing error (distance over 1 + length/3). `candidates` is NULL-terminated.
  */
 const char *nearest_word(const char *word, const char *const *candidates);
 
 /* Whether the first `length` bytes of `word` are one of the words of a ';'-separated list. */
 bool list_has(const char *list, const char *word, size_t length);
 
-/* "1.5 GiB", "12 KiB", "3 B" in a static-size caller buffer; returns the buffer. */
+/* Writes "1.5 GiB", "12 KiB" or "3 B" into the caller's buffer and returns the buffer. */
 const char *format_bytes(char buffer[static 32], uint64_t bytes);
 
 #endif

@@ -29,10 +29,10 @@ int table_load(const char *path, struct arena *arena, struct table *table, struc
 const char *table_cell(const struct table *table, size_t row, const char *column);
 
 /*
- * Puts the rows of `more` over those of `table`: a row whose cells in the `keys` columns (a
- * NULL-terminated list; columns that the table lacks do not count) are those of an old row takes
- * its place, any other is added. Columns go by name; what `more` lacks is "", what only it has is
- * dropped.
+ * Puts the rows of `more` over those of `table`. `keys` is a NULL-terminated list of columns;
+ * columns that the table lacks do not count. A row with the same cells in these columns as an old
+ * row replaces that row. Any other row is added. Columns are matched by name: a column that `more`
+ * lacks is "", and a column that only `more` has is dropped.
  */
 void table_merge(struct table *table, const struct table *more, const char *const *keys,
 		 struct arena *arena);

@@ -18,7 +18,7 @@ static int tarball_failed(struct tarball *tarball, struct error *err)
 int tarball_init(struct tarball *tarball, FILE *out, const char *name, struct error *err)
 {
 	*tarball = (struct tarball){.archive = archive_write_new(), .name = name};
-	/* libarchive reads names by the thread's locale; ours are UTF-8 whatever the person's is */
+	/* libarchive reads names by the thread's locale; these are UTF-8 in every locale */
 	tarball->utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 	if (!tarball->archive || !tarball->utf8)
 		oom();

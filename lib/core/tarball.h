@@ -21,8 +21,7 @@ struct tarball {
 
 enum tarball_kind { TARBALL_FILE, TARBALL_FOLDER, TARBALL_SYMLINK, TARBALL_HARDLINK };
 
-/* Starts a tar on `out` (kept open; the caller closes it after tarball_release). `name` stands in
- * errors. */
+/* Starts a tar on `out`, which the caller closes after tarball_release. Errors contain `name`. */
 int tarball_init(struct tarball *tarball, FILE *out, const char *name, struct error *err);
 
 /* Adds one regular file. */

@@ -15,7 +15,7 @@
 
 #define MARK ".unfinished-"
 #define RANDOM_CHARACTERS 6 /* mkstemp(3)'s */
-#define YOUNG_S 2	    /* somebody may have made it and not locked it yet */
+#define YOUNG_S 2	    /* another process may have made it without having locked it yet */
 
 static void remove_it(const char *path, int fd)
 {
@@ -28,7 +28,7 @@ static void remove_it(const char *path, int fd)
 		log_debug("%s", why.text);
 }
 
-/* Removes what nobody works on any more. */
+/* Removes the leftovers of processes that have ended. */
 static void temporary_sweep(const char *folder, const char *prefix, struct arena *arena)
 {
 	struct error ignored = {0};
@@ -77,7 +77,7 @@ int temporary_make(const char *path, enum temporary_kind kind, struct arena *are
 	if (fd < 0)
 		return error_errno(err, "cannot make %s beside %s",
 				   kind == TEMPORARY_FILE ? "a file" : "a folder", path);
-	/* where there are no locks, nobody removes anything */
+	/* without locks, no process removes anything */
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		log_debug("%s: no locks", made);
 	return fd;

@@ -34,7 +34,7 @@ bool term_color(FILE *stream, const char *mode)
 void term_text(const char *text, FILE *out)
 {
 	for (; *text; text++) {
-		/* U+0080 to U+009F in UTF-8: U+009B is as good as ESC [ */
+		/* U+0080 to U+009F in UTF-8; terminals read U+009B like ESC [ */
 		bool is_c1 = (unsigned char)text[0] == 0xc2 && (unsigned char)text[1] < 0xa0;
 
 		fputc(is_c1 || (unsigned char)*text < ' ' || *text == 127 ? '?' : *text, out);

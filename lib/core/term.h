@@ -8,12 +8,12 @@
 #include <stdio.h>
 
 bool term_is_tty(FILE *stream);
-/* Columns of the terminal; 80 when it is none. */
+/* Columns of the terminal; 80 when the stream is no terminal. */
 int term_width(FILE *stream);
 /* Whether to use colour: `mode` is "auto", "always" or "never"; honours NO_COLOR and TERM=dumb. */
 bool term_color(FILE *stream, const char *mode);
 
-/* A text that others wrote: what a terminal could take for more than text becomes '?'. */
+/* Prints untrusted text: bytes that could control a terminal become '?'. */
 void term_text(const char *text, FILE *out);
 
 #define TERM_COLUMNS_MAX 16

@@ -27,7 +27,7 @@ void words_addf(struct words *words, const char *format, ...) _printf_(2, 3);
 /* The words, never NULL: an empty list where none was added. */
 const char *const *words_list(const struct words *words);
 
-/* All of them in one text, in the words' arena; "" when there are none. */
+/* Joins all words into one text in the words' arena; "" when there are none. */
 const char *words_join(const struct words *words, const char *between);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * yaml.h - a YAML (or JSON) file as a tree that remembers where each value stood.
+ * yaml.h - a YAML (or JSON) file as a tree that remembers the position of each value.
  *
- * Anchors and tags are refused: configuration does not need them, and a few nested aliases can stand
- * for gigabytes. Nodes live in the arena. yaml_rows.h reads a tree into structs.
+ * Anchors and tags are refused: configuration does not need them, and a few nested aliases can
+ * expand to gigabytes. Nodes live in the arena. yaml_rows.h reads a tree into structs.
  */
 #ifndef CORE_YAML_H
 #define CORE_YAML_H
@@ -28,7 +28,7 @@ struct yaml {
 /* Errors are ERROR_USAGE and begin with file:line:column. An empty file is an empty map. */
 int yaml_load(const char *path, struct arena *arena, struct yaml **root, struct error *err);
 
-/* The same from memory; `name` stands where the path would. */
+/* The same from memory; errors have `name` in place of the path. */
 int yaml_parse(const char *name, const char *text, size_t length, struct arena *arena,
 	       struct yaml **root, struct error *err);
 

@@ -175,7 +175,7 @@ static int rows_store(const struct yaml_row *row, const struct yaml *node, void 
 
 /* --- defaults ------------------------------------------------------------------------------- */
 
-/* What a member is when the row names no value for it. */
+/* Clears a member whose row has no default. */
 static void clear_place(const struct yaml_row *row, void *values)
 {
 	void *place = rows_place(row, values);
@@ -204,7 +204,9 @@ static void clear_place(const struct yaml_row *row, void *values)
 	}
 }
 
-/* The default is read as the file would be, so that it is written in one way everywhere. */
+/*
+ * Reads the default as if it stood in the file, so that values are written in one way everywhere.
+ */
 static int store_default(const struct yaml_row *row, void *values, const struct row_reader *r)
 {
 	struct yaml *node;
@@ -279,7 +281,9 @@ static int check_keys(const struct yaml_row *rows, const char *where, const stru
 	return 0;
 }
 
-/* A map that the file does not have: its checks and its given defaults still count. */
+/*
+ * Handles a map that the file does not have. Its checks still run, and its computed defaults apply.
+ */
 static int read_absent(const struct yaml_row *row, const struct yaml *map, void *values,
 		       const struct row_reader *r)
 {

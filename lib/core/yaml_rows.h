@@ -3,8 +3,8 @@
  * yaml_rows.h - the keys of a YAML map as rows: reading, defaults, errors and help come from one
  * table (core/opt.h does the same for the command line).
  *
- * Each row says what a key is called, what kind of value it takes, what it is when the file does not
- * have it, and where in a struct the value goes. Nobody else lists the keys.
+ * Each row has a key's name, the kind of its value, its default, and the struct member that the
+ * value goes to. The keys are listed nowhere else.
  */
 #ifndef CORE_YAML_ROWS_H
 #define CORE_YAML_ROWS_H
@@ -24,10 +24,10 @@ enum yaml_row_kind {
 
 struct yaml_row;
 
-/* What a row's check is given. */
+/* The arguments of a row's check. */
 struct yaml_place {
 	const struct yaml_row *row;
-	const struct yaml *map;	 /* that the key belongs to */
+	const struct yaml *map;	 /* the map that the key belongs to */
 	const struct yaml *node; /* the key's value; NULL: the file does not have it */
 	void *values;		 /* the struct that the map's rows describe, already filled in */
 	const void *root;	 /* the outermost struct */
@@ -39,17 +39,17 @@ struct yaml_row {
 	enum yaml_row_kind kind;
 	size_t offset;	   /* offsetof(struct ..., member) */
 	const char *value; /* the default, spelled as in the file; NULL: "", 0, false or no words */
-	const char *note;  /* the default in a person's words, where `value` does not say it */
+	const char *note;  /* the default in words, when `value` does not say it */
 	const char *help;  /* one line */
 
-	/* The default is another value, that of `given(values, root)`. Only for texts. */
+	/* The default is computed: the result of `given(values, root)`. Only for texts. */
 	const char *(*given)(const void *values, const void *root);
 	const char *const *choices; /* NULL-terminated, the usual one first; NULL: any text */
 	int min, max;
 	/*
-	 * What the kind cannot say: a word's form, or two keys that do not go together. It is called
-	 * after all rows of the map are read, also when the file does not have the key. It returns
-	 * yaml_error().
+	 * Checks what the kind cannot express: a word's form, or two keys that exclude each other.
+	 * It is called after all rows of the map are read, also when the file does not have the
+	 * key. It returns yaml_error().
 	 */
 	int (*check)(const struct yaml_place *at, struct error *err);
 
@@ -65,7 +65,7 @@ struct yaml_row {
 
 /*
  * Sets every member that the rows describe to its default, inner structs too. Fails when a row's
- * `value` is not of its own kind, which is a mistake in the program.
+ * `value` is not of its own kind, which is a bug in ringup.
  */
 int yaml_defaults(const struct yaml_row *rows, void *values, const void *root, struct arena *arena,
 		  struct error *err);
@@ -79,13 +79,13 @@ int yaml_defaults(const struct yaml_row *rows, void *values, const void *root, s
 int yaml_read(const struct yaml_row *rows, const char *where, const struct yaml *map, void *values,
 	      const void *root, struct arena *arena, struct error *err);
 
-/* One key with the way to it: "image.files[].from". */
+/* One key with its path: "image.files[].from". */
 struct yaml_key {
 	const char *path;
 	const struct yaml_row *row;
 };
 
-/* All keys that have a value of their own, those of inner maps too, in the order of the rows. */
+/* All keys that hold a value, including those of inner maps, in the order of the rows. */
 size_t yaml_keys(const struct yaml_row *rows, struct arena *arena, struct yaml_key **keys);
 
 /* The default as documents show it: the row's value, or its note when it has none. */

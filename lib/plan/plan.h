@@ -62,10 +62,4 @@ int plan_from_json(const cJSON *json, struct arena *arena, struct plan *plan, st
 cJSON *stacks_to_json(void);
 void stacks_add_plan(cJSON *json, const struct plan *plan);
 
-/*
- * {"schema", "ok": true, "stacks": [...]}, each what plan_to_json gives without "schema" and "ok".
- */
-cJSON *stacks_to_json(void);
-void stacks_add_plan(cJSON *json, const struct plan *plan);
-
 #endif
