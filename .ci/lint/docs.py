@@ -7,7 +7,7 @@ import re
 
 from house import files, finish, read
 
-LINE_MAX, CELL_MAX = 140, 100  # characters; of a cell without its links' addresses
+LINE_MAX, CELL_MAX = 140, 120  # characters; of a cell without its links' addresses
 FOLDERS = "core plan resolver oci builder registry-client deployer cli images recipes tests bench"
 LINK = re.compile(r"\]\(\s*<?([^)>\s]+)>?[^)]*\)|(?:src|href)=\"([^\"]+)\"|^\[[^\]]+\]:\s*(\S+)")
 

@@ -9,9 +9,9 @@ setup() {
 	PATH="$PATH:$(cd "$ROOT" && realpath "${BUILD:-build}")/tools/bin" # 'make deps' puts hadolint there
 }
 
-@test "1000 recipes, each whole" {
+@test "150 recipes, each whole (tests/long has 1000)" {
 	unset RINGUP_CATALOG # the real one
-	run python3 "$ROOT/tests/recipe/walk.py" --least 1000 --seed "${RECIPE_SEED:-1}"
+	run python3 "$ROOT/tests/recipe/walk.py" --least 150 --seed "${RECIPE_SEED:-1}"
 	echo "$output" | tail -n 20
 	[ "$status" -eq 0 ]
 }

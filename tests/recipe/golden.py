@@ -24,6 +24,7 @@ import linters
 FOLDER = linters.ROOT / "tests" / "golden" / "recipe"
 FORMS = {"Dockerfile": [], "script": ["--format", "script"]}
 MADE = re.compile(r"(ringup-base:\w+-)[0-9a-f]{12}\b")  # it changes with the script in images/base/
+LINTED, CHECKED, PINNED = set(), set(), set()  # instructions and RUN bodies that a linter saw
 OTHERS = {"list", "debian12.Dockerfile"}  # the latter is tests/unit/builder/test_recipe.c's
 
 
@@ -70,9 +71,12 @@ def check(job):
     text = (FOLDER / name).read_text()
     if name.endswith(".script"):
         return [f"{name}: {finding}" for finding in linters.shellcheck(text, "bash")]
-    findings = list(dockerfile.wrong(text)) + linters.hadolint(text)
+    # an instruction that stands in several files just so is looked at once
+    findings = list(dockerfile.wrong(text)) + linters.hadolint(linters.unseen(text, LINTED, str))
     for line, body in linters.runs(text):
-        findings += [f"RUN of line {line}: {finding}" for finding in linters.shellcheck(body, "sh")]
+        if body not in CHECKED:
+            CHECKED.add(body)
+            findings += [f"RUN of line {line}: {finding}" for finding in linters.shellcheck(body, "sh")]
     return [f"{name}: {finding}" for finding in findings]
 
 
@@ -120,7 +124,8 @@ def pinned(job):
             text = ringup(folder, "recipe")
         except ValueError as error:
             return [f"{name}: {error}"]
-    findings = list(dockerfile.wrong(text)) + list(dockerfile.unpinned(text)) + linters.hadolint_pinned(text)
+    findings = list(dockerfile.wrong(text)) + list(dockerfile.unpinned(text))
+    findings += linters.hadolint_pinned(linters.unseen(text, PINNED))
     findings += ["nothing of it was unpinned before"] * (not list(dockerfile.unpinned(bare)))
     return [f"{name}: {finding}" for finding in findings]
 

@@ -43,12 +43,17 @@ def runs(text):
         yield line, f"{head}{body}\n"
 
 
-def unseen(text, seen):
-    """The Dockerfile without the instructions that differ from one in `seen` in versions only; adds the others to it."""
+def shape(text):
+    """The text without what differs between versions."""
+    return re.sub(r"[0-9][0-9.+~:a-z-]*", "N", re.sub(r"[0-9a-f]{32,}", "H", text))
+
+
+def unseen(text, seen, key=shape):
+    """The Dockerfile without the instructions whose key is in `seen`; adds the others' to it. FROM and ARG stay."""
     kept = []
     for _, name, body in dockerfile.instructions(text):
-        shape = re.sub(r"[0-9][0-9.+~:a-z-]*", "N", re.sub(r"[0-9a-f]{32,}", "H", f"{name} {body}"))
-        if name in ("FROM", "ARG") or shape not in seen:
+        known = key(f"{name} {body}")
+        if name in ("FROM", "ARG") or known not in seen:
             kept.append(f"{name} {body}".replace("\n", "\\\n"))
-        seen.add(shape)
+        seen.add(known)
     return "\n".join(kept)

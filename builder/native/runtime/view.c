@@ -29,7 +29,7 @@ static bool is_opaque(const char *disk)
 	       value[0] == 'y';
 }
 
-/* `prefix_is_last`: the whole path was reached. */
+/* `is_last`: the whole path was reached. */
 static enum verdict view_judge(bool is_last, bool is_whiteout, bool is_folder, bool opaque,
 			       bool *alone)
 {
