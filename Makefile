@@ -93,11 +93,11 @@ $(O)/libringup.a: $(LIB_OBJS)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 # A test of the worker takes in the worker's sources, which name each other from images/worker.
-$(O)/tests/worker/%: ALL_CFLAGS += -Iimages/worker "$(WORKER_BACKENDS)"
+$(O)/tests/worker/%: TEST_CFLAGS := -Iimages/worker "$(WORKER_BACKENDS)"
 $(O)/tests/%: tests/unit/%.c $(O)/libringup.a $(O)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
-	$(Q)$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) $(LDFLAGS_ALL) -MMD -MP -o $@ $< $(O)/libringup.a $(PKG_LIBS) -lcmocka -lm
+	$(Q)$(CC) $(ALL_CFLAGS) $(TEST_CFLAGS) $(PKG_CFLAGS) $(LDFLAGS_ALL) -MMD -MP -o $@ $< $(O)/libringup.a $(PKG_LIBS) -lcmocka -lm
 
 # What lab tests run beside ringup: a program per source.
 LAB_PROGRAMS := $(patsubst tests/lab/%.c,$(O)/tests/lab/%,$(wildcard tests/lab/*.c))

@@ -66,9 +66,21 @@ int mpi_root(struct options *options, struct failure *err)
 	return 0;
 }
 
+/* Nothing is left of this test's own launcher, but what cmocka prints stays as it was asked for. */
+static void clear_variables(void)
+{
+	const char *now = getenv("CMOCKA_MESSAGE_OUTPUT");
+	char *kept = now ? strdup(now) : NULL;
+
+	clearenv();
+	if (kept)
+		setenv("CMOCKA_MESSAGE_OUTPUT", kept, 1);
+	free(kept);
+}
+
 static void set_variables(const char *const *variables)
 {
-	clearenv();
+	clear_variables();
 	for (int i = 0; i < VARIABLES_MAX && variables[i]; i++)
 		assert_int_equal(putenv((char *)(uintptr_t)variables[i]), 0);
 }
@@ -156,7 +168,7 @@ static void test_no_world(void **state)
 		struct options options = asked_for_nothing();
 		struct failure err = {.status = STATUS_PASS};
 
-		clearenv();
+		clear_variables();
 		setenv(l->rank, "1", 1);
 		if (l->mark)
 			setenv(l->mark, "1", 1);
