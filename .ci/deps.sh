@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Installs the Debian packages that building, running and testing need, and only those that are
-# missing. With nothing missing it says nothing and asks no package server.
+# missing. When nothing is missing it prints nothing and contacts no package server.
 set -euo pipefail
 
 # package[|another that serves as well]   # why
@@ -52,7 +52,7 @@ attr                   # test: setfattr
 skopeo                 # test: reads and writes layouts as ringup does
 umoci                  # test: unpacks what ringup unpacks
 '
-# Services that these packages would otherwise run now and at each boot.
+# Services that these packages would otherwise start now and at each boot.
 services='docker.service docker.socket containerd.service docker-registry.service ssh.service'
 
 # Prints the missing ones, one a line; the first name of a group stands for it.
@@ -97,7 +97,8 @@ list=$(missing)
 policy=/usr/sbin/policy-rc.d
 log=$(mktemp "${TMPDIR:-/tmp}/ringup-deps.XXXXXX.log")
 
-# A policy of the machine's own stays as it is; one of ours that a killed run left goes too.
+# A policy of the machine's own stays as it is. One that a killed run of this script left is
+# removed.
 remove_policy() {
 	if grep -qs 'written by ringup' "$policy"; then
 		rm -f "$policy"
@@ -107,7 +108,7 @@ trap remove_policy EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# Programs are wanted here, not servers: nothing may be started by installing them.
+# Only the programs are needed, so installing them must not start any server.
 if [[ ! -e $policy ]]; then
 	printf '#!/bin/sh\n# written by ringup .ci/deps.sh while it installs; safe to remove\nexit 101\n' >"$policy"
 	chmod 755 "$policy"
@@ -144,7 +145,7 @@ if ! apt install --no-install-recommends "${names[@]}"; then
 			"Put that right, then run the same command again"
 	fi
 fi
-# What came only now must not begin with the next boot either.
+# Services that this run installed must not start at the next boot either.
 for service in $services; do
 	if [[ $present != *" $service "* && -e /lib/systemd/system/$service ]] && command -v systemctl >/dev/null; then
 		systemctl disable "$service" >>"$log" 2>&1 || echo "deps: could not disable $service" >&2

@@ -18,7 +18,7 @@ die() {
 	exit 1
 }
 
-# The data files, sorted; what compilers, editors and patch leave behind is no data.
+# The data files, sorted, without files that compilers, editors and patch leave behind.
 data() {
 	local folder
 	for folder in "${FOLDERS[@]}"; do
@@ -31,7 +31,7 @@ data() {
 	} | LC_ALL=C sort
 }
 
-# The folder and those above it up to PREFIX, each once, when they are not there yet.
+# The folder and those above it up to PREFIX that do not exist yet, each once.
 make_folder() {
 	local prefix=$1 folder=$2
 	[[ ! -d $prefix/$folder ]] || return 0

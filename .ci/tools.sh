@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .ci/tools.sh DIR: installs what .ci/tools.txt lists, from PyPI, into DIR; nothing else of the machine
-# changes. With nothing missing it says nothing and asks no server.
+# .ci/tools.sh DIR: installs what .ci/tools.txt lists from PyPI into DIR. Nothing else on the
+# machine changes. When nothing is missing it prints nothing and contacts no server.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 list=.ci/tools.txt target=${1:?a folder}

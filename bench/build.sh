@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# bench/build.sh [ROUNDS]: building and pushing images, beside the tools a user would pick instead: umoci,
-# Docker Engine (one of its own, in namespaces) and Buildah, in turns, to a real Distribution server.
-# Medians of wall seconds; for the files alone CPU seconds too. Needs root. BUILD is the folder with
-# ringup; MIRROR an apt archive for the build. Tools that are not there are left out. All is done in memory:
-# on ext4 (recently_deleted() in fs/ext4/ialloc.c) a tool pays for the files that the one before it removed.
+# bench/build.sh [ROUNDS]: builds and pushes images with ringup and with umoci, Docker Engine (a separate one,
+# in namespaces) and Buildah, in turn, to a real Distribution server. Prints medians of wall seconds, and for
+# the files also CPU seconds. Needs root. BUILD is the folder with ringup, and MIRROR an apt archive for the
+# build. Missing tools are left out. Everything is in memory, because on ext4 a tool pays for the files that
+# the one before it removed (recently_deleted() in fs/ext4/ialloc.c).
 set -euo pipefail
 ROUNDS=${1:-5}
 # shellcheck source=bench/helper.sh
@@ -51,7 +51,7 @@ done
 rm -rf cache umoci
 buildah rmi -a -f >/dev/null 2>&1 || true
 
-# forget_all_but_base: the base stays unpacked, as the other tools' does; nothing is packed
+# forget_all_but_base: keeps the unpacked base, as the other tools do, and removes all packed layers
 forget_all_but_base() {
 	local base
 	base=$(dirname "$(dirname "$(dirname "$(ls cache/ringup/native/layers/*/tree/etc/debian_version)")")")
@@ -61,7 +61,7 @@ forget_all_but_base() {
 	mv base "$base/tree"
 }
 
-# --- the worker image, from its base root filesystem to an empty registry; then nothing new; then one file
+# --- the worker image, from its base root filesystem to an empty registry; again unchanged; again with one new file
 cluster 'stack: [openmpi, python, "os==debian12"]
 image: {name: train, files: [{from: ./src, to: /workspace}]}' >cluster.yaml
 mkdir src

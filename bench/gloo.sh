@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Builds gloo.cc with the gloo that Horovod's source package on PyPI carries, and prints where the program is. It stays
-# in GLOO_CACHE (~/.cache/ringup/gloo) with gloo's objects. Needs g++ and make, and pip once; says so and ends with 1 where gloo
-# cannot be had.
+# Builds gloo.cc with the gloo of Horovod's source package on PyPI, and prints the program's path. The program
+# and gloo's objects stay in GLOO_CACHE (~/.cache/ringup/gloo). Needs g++ and make, and pip the first time.
+# Where gloo is not available it says so and ends with 1.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 cache=${GLOO_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ringup/gloo}
@@ -22,7 +22,7 @@ fetch() {
 	python3 -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: --require-hashes \
 		-r "$new/horovod.txt" -d "$new" >"$new/log" 2>&1 || none "pip: $(tail -n 1 "$new/log")"
 	tar -xzf "$new"/horovod-*.tar.gz -C "$new" --strip-components=2 --wildcards '*/third_party/gloo/*'
-	# What gloo's cmake writes where nothing but TCP is asked for.
+	# What gloo's cmake writes when only TCP is enabled.
 	sed -E 's/@GLOO_VERSION_[A-Z]+@/0/; s/^#cmakedefine01 (\w+)/#define \1 0/; s/(TRANSPORT_TCP) 0/\1 1/' \
 		"$new/gloo/gloo/config.h.in" >"$new/gloo/gloo/config.h"
 	rm -rf "$source"
@@ -30,13 +30,13 @@ fetch() {
 	rm -rf "$new"
 }
 
-# build: gloo without the ways to meet and to move data that need a library; what is there already stays
+# build: gloo without the rendezvous and transports that need a library; existing objects stay
 build() {
 	make -s -j "$(nproc)" -f - program <<-END
 		files := \$(filter-out %/linux_devices.cc %/win.cc %/redis_store.cc, \$(wildcard \
 			\$(addprefix $source/gloo/,*.cc common/*.cc rendezvous/*.cc transport/*.cc transport/tcp/*.cc)))
 		objects := \$(patsubst %.cc,%.o,\$(foreach f,\$(files),\$(if \$(findstring cuda,\$f),,\$f)))
-		flags := -std=c++11 -O3 -DNDEBUG -w -I$source # those of its own cmake
+		flags := -std=c++11 -O3 -DNDEBUG -w -I$source # as in gloo's cmake files
 		.PHONY: program
 		program: $cache/allreduce
 		$cache/allreduce: $root/bench/gloo.cc \$(objects); g++ \$(flags) -o \$@ \$^ -lpthread

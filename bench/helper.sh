@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# For build.sh, up.sh, hosts.sh and registry.sh: a folder in memory that goes at the end with all that runs in it, a registry
-# and an engine of their own, and the table.
+# For build.sh, up.sh, hosts.sh and registry.sh: a folder in memory, a separate registry and engine, and the
+# table. The folder and all that runs in it are removed at the end.
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 BUILD=$(realpath "${BUILD:-$root/build}")
 export PATH="$BUILD:$PATH"
@@ -11,11 +11,11 @@ REGISTRY_PID='' ENGINE_PID=''
 
 bench_end() {
 	[ -z "$REGISTRY_PID" ] || kill "$REGISTRY_PID" || true
-	[ -z "$ENGINE_PID" ] || kill -KILL "$ENGINE_PID" || true # unshare is deaf to TERM
+	[ -z "$ENGINE_PID" ] || kill -KILL "$ENGINE_PID" || true # unshare ignores TERM
 	cd /
 	for _ in $(seq 50); do
 		if rm -rf --one-file-system "$WORK" "$RUN" 2>/dev/null; then break; fi
-		sleep 0.2 # the engine's mounts take a moment to go
+		sleep 0.2 # the engine's mounts take a moment to disappear
 	done
 	find /sys/fs/cgroup -depth -type d -path "*/$(basename "$WORK")*" -exec rmdir {} + || true
 }
@@ -39,7 +39,7 @@ registry_up() {
 
 empty_registry() { rm -rf "$WORK/store/docker"; }
 
-# engine_up: a Docker Engine in namespaces of its own; what it reads of /etc/docker is in $WORK/engine/etc/docker
+# engine_up: a Docker Engine in its own namespaces, with $WORK/engine/etc/docker as its /etc/docker
 engine_up() {
 	unshare --mount --pid --mount-proc --fork --kill-child sh "$root/tests/lab/engine.sh" "$WORK/engine" "$RUN" >engine.log 2>&1 </dev/null &
 	ENGINE_PID=$!
@@ -47,7 +47,7 @@ engine_up() {
 	timeout 30 bash -c 'until docker version >/dev/null 2>&1; do sleep 0.2; done'
 }
 
-# lab_up HOSTS: a lab in $WORK that goes at the end, too
+# lab_up HOSTS: a lab in $WORK, which is also removed at the end
 lab_up() {
 	trap lab_end EXIT
 	ringup -q lab up --hosts "$1"
@@ -78,7 +78,7 @@ many_files() {
 	END
 }
 
-# measure WHAT/TOOL WORD...: runs the words; what their children spend counts, what a daemon spends does not
+# measure WHAT/TOOL WORD...: runs the words. CPU time includes their children, but no daemon.
 measure() {
 	local name=$1 begin
 	shift

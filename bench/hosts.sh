@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# bench/hosts.sh [ROUNDS]: the all-reduce worker between the containers of two lab hosts (network namespaces, veth pairs),
-# one rank on each, started by `ringup bench`, beside MPI_Allreduce in the same program under mpirun, in turns. Medians
-# of the rounds' p50. With more ranks than this machine has cores Open MPI, to which they are on two machines, spins
-# (8 ms for 4 bytes), and nothing can be compared. Needs root; BUILD is the folder with ringup.
+# bench/hosts.sh [ROUNDS]: the all-reduce worker between the containers of two lab hosts (network namespaces,
+# veth pairs), one rank on each, started by `ringup bench`. In turn with it runs MPI_Allreduce in the same
+# program under mpirun. Prints medians of the rounds' p50. With more ranks than this machine has cores, Open
+# MPI spins (8 ms for 4 bytes), because it sees two machines, and the comparison is useless. Needs root. BUILD
+# is the folder with ringup.
 set -euo pipefail
 ROUNDS=${1:-3}
 # shellcheck source=bench/helper.sh

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# bench/registry.sh [ROUNDS]: push and pull against the tools a user would pick instead, on one
-# machine, in turns, with the real Distribution server. Prints medians of wall seconds, CPU seconds
-# and peak memory of the client as a table. BUILD is the folder with ringup. Tools that are not there
-# are left out: skopeo, docker (its daemon's memory is not seen), and `skopeo-new` for one of a later build.
+# bench/registry.sh [ROUNDS]: pushes and pulls with ringup and with other tools in turn, on one machine, with
+# the real Distribution server. Prints medians of wall seconds, CPU seconds and the client's peak memory as a
+# table. BUILD is the folder with ringup. The tools are skopeo, docker (without its daemon's memory), and
+# `skopeo-new` for a later build of skopeo. Missing ones are left out.
 set -euo pipefail
 ROUNDS=${1:-5}
 # shellcheck source=bench/helper.sh
@@ -61,7 +61,7 @@ for ((round = 0; round < ROUNDS; round++)); do
 		empty
 		measure "push-archive/$tool" "${archive[@]}"
 		measure "push-archive-warm/$tool" "${archive[@]}"
-		[ "$tool" = ringup ] || { # ringup's is gzip; beside each row
+		[ "$tool" = ringup ] || { # ringup's layers are gzip; beside each row
 			empty
 			measure "push-archive/$tool-zstd" "${archive[@]}" --format oci --dest-compress-format zstd
 		}

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Measures the resolver: usual requests, the matrix, and both with a catalog of 10 and 100 times the size.
-# Nothing is installed or started, no root needed. BUILD is the folder of the program; ROUNDS (11) the number
-# of repetitions, SCALE_ROUNDS (7) with larger catalogs, SCALES ("1 10 100") their sizes.
+# Measures the resolver: usual requests, the matrix, and both with a catalog of 10 and 100 times the size. It
+# installs and starts nothing and needs no root. BUILD is the folder of the program, ROUNDS (11) the number of
+# repetitions, SCALE_ROUNDS (7) the same with larger catalogs, and SCALES ("1 10 100") their sizes.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "$root" && realpath "${BUILD:-build}")
@@ -16,7 +16,7 @@ export HOME=$work
 unset RINGUP_CATALOG XDG_DATA_HOME
 "${CC:-cc}" -O2 -o measure "$root/bench/measure.c"
 
-# 64 hosts, two GPU models, three drivers: what a cluster looks like that grew.
+# 64 hosts, two GPU models, three drivers: a cluster that has grown over time.
 python3 - >facts.json <<'END'
 import json
 
@@ -56,11 +56,11 @@ row "matrix torch that goes with V100, driver 535" 0 ringup matrix torch gpu==V1
 row "matrix image --csv" 0 ringup matrix image --csv
 row "matrix --check" 0 ringup matrix --check
 
-# --- larger catalogs: each release gets patch releases that never were
+# --- larger catalogs: each release gets invented patch releases
 printf '\n%-8s %8s %8s  %-34s %10s %8s\n' "CATALOG" "ROWS" "MIB" "WHAT (median of $scale_rounds)" "MS" "PEAK MIB"
 scaled() {
 	local result
-	# what takes more than measure's minute is shown as "-"
+	# a command that takes longer than measure's minute is shown as "-"
 	result=$(RINGUP_CATALOG=$work/catalog ./measure "$scale_rounds" "$2" "${@:3}") || result="- - -"
 	awk -v c="x$scale" -v r="$rows" -v m="$size" -v n="$1" '
 		function shown(v) {return v == "-" ? v : sprintf("%.1f", v)}

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Measures ringup against what a user would take instead, side by side in one run, and prints medians and
-# ratios. Needs root and Docker (it makes a lab of its own and removes it). BUILD is the folder of the
-# programs; ROUNDS (5) the number of repetitions. The resolver comes first, see resolve.sh; the worker last, see worker.sh.
+# Measures ringup and what a user would take instead, side by side in one run, and prints medians and ratios.
+# Needs root and Docker; it makes its own lab and removes it. BUILD is the folder of the programs, and ROUNDS
+# (5) the number of repetitions. The resolver comes first (resolve.sh), and the worker last (worker.sh).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/${BUILD:-build}
@@ -28,7 +28,7 @@ median() {
 	sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'
 }
 
-# row NAME OURS THEIRS THEIR_NAME: ratio below 1 means that ours is faster
+# row NAME OURS THEIRS THEIR_NAME: a ratio below 1 means that ringup is faster
 row() {
 	awk -v n="$1" -v a="$2" -v b="$3" -v t="$4" \
 		'BEGIN {printf "%-34s %10s %10s  %5.2f  %s\n", n, a, b, a / b, t}'

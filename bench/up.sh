@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# bench/up.sh [ROUNDS]: one source file changes, until containers of the new image run on three lab hosts: a file
-# among 30,000 of 280 MiB in two layers (bench/build.sh's), and one that is alone with its MiB. Ours is `ringup up`;
-# beside it docker build, docker push, and docker pull and run on all hosts at once by ssh, with what
-# did not change in every cache. Medians of wall seconds. Needs root; BUILD is the folder with ringup.
+# bench/up.sh [ROUNDS]: the time from a changed source file to containers of the new image on three lab hosts.
+# The file is one of 30,000 files of 280 MiB in two layers (those of bench/build.sh), or a single file beside
+# 1 MiB. ringup runs `ringup up`. Docker runs docker build, docker push, and docker pull and run on all hosts
+# at once by ssh. Everything that did not change is in every cache. Prints medians of wall seconds. Needs
+# root. BUILD is the folder with ringup.
 set -euo pipefail
 ROUNDS=${1:-5}
 # shellcheck source=bench/helper.sh
@@ -51,9 +52,10 @@ export -f docker_up on_all
 ADDRESSES=$(jq -r '.hosts[].address' .ringup/lab/state.json | tr '\n' ' ')
 export ADDRESSES
 
-# rounds CONTEXT WHAT OURS THEIRS: the file that changes, here and in the context for docker
+# rounds CONTEXT WHAT OURS THEIRS: OURS and THEIRS are the file that changes, for ringup and in docker's
+# context
 rounds() {
-	ringup -q -f "$1.yaml" up # what is beside the file is in every cache
+	ringup -q -f "$1.yaml" up # every cache then has everything except the file
 	bash -c "docker_up $1" >/dev/null
 	for ((round = 1; round <= ROUNDS; round++)); do
 		echo "print($round)" | tee "$3" >"$4"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Measures the all-reduce worker beside Open MPI's MPI_Allreduce: one program, one kind of timing, verified data,
-# both in turn under the same mpirun, medians of the rounds; and beside gloo over TCP, up to 64 KiB, where gloo.sh can
-# build it. Then the worker alone: start, slow-finder, training. Needs mpirun, but neither root nor Docker. BUILD is the
-# folder of the programs; ROUNDS (5) the repetitions; ITERATIONS (100) the timed calls of a run; WARMUPS (1000) those
-# before them up to 64 KiB (gloo: 5), after which the kernel has settled which ranks share a core; RANKS what is tried.
+# Measures the all-reduce worker and Open MPI's MPI_Allreduce in turn under the same mpirun, in one program,
+# with one kind of timing and verified data, and prints medians of the rounds. Compares with gloo over TCP, up
+# to 64 KiB, where gloo.sh can build it. Then measures only the worker: start, slow-finder, training. Needs
+# mpirun, but neither root nor Docker. BUILD is the folder of the programs, ROUNDS (5) the repetitions, and
+# ITERATIONS (100) the timed calls of a run. WARMUPS (1000) are the calls before them up to 64 KiB (gloo: 5),
+# after which the kernel has decided which ranks share a core. RANKS are the numbers of ranks.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "$root" && realpath "${BUILD:-build}")
@@ -46,7 +47,7 @@ gloo_times() {
 	"$gloo" "$folder" "$1" "$2" "$3" "$4" "$iterations"
 }
 
-# median_of FILE SIZE: of what `times` wrote, or - if there is nothing
+# median_of FILE SIZE: the median of the lines that `times` wrote, or - if there are none
 median_of() {
 	awk -v s="$2" '$1 == s {print $2}' "$1" | median | grep . || echo -
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * backend.h - what turns a spec into an image: one const record per engine, in backend_NAME.c.
+ * backend.h - a build engine, which turns a spec into an image. Each is a const record in
+ * backend_NAME.c.
  *
- * A backend keeps images under names of its own ("ringup/train:1f3a..."); image_export (build.h)
- * gets one out.
+ * A backend keeps images under its own names ("ringup/train:1f3a..."). image_export (build.h)
+ * exports one.
  */
 #ifndef BUILDER_BACKEND_H
 #define BUILDER_BACKEND_H
@@ -12,10 +13,10 @@
 #include "oci/manifest.h"
 #include "plan/spec.h"
 
-/* Another machine, whose engine builds. */
+/* Another machine whose engine builds. */
 struct build_host {
 	const char *name;	  /* for people */
-	const char *const *reach; /* words, before one more that is a command line for its shell */
+	const char *const *reach; /* words that take one more: a command line for its shell */
 	bool sudo;		  /* commands there begin with sudo -n */
 };
 
@@ -28,16 +29,16 @@ struct build_target {
 	bool has_steps;	      /* the Dockerfile runs something */
 };
 
-/* What is to be built. */
+/* One build. */
 struct build_job {
 	const struct build_target *target;
 	const struct spec *spec;
-	const char *image;     /* the name that it gets */
+	const char *image;     /* the image's name */
 	const char *base_tar;  /* the root filesystem of spec->base_name, for import_base == NULL */
-	const char *scratch;   /* for what is needed meanwhile; made unless backend.is_roots */
-	const char *log_path;  /* for all that is printed */
-	bool shell_on_failure; /* where the engine can do it */
-	/* Gets an image of a registry into a layout (native.h). */
+	const char *scratch;   /* folder for temporary files; made unless backend.is_roots */
+	const char *log_path;  /* file for all output */
+	bool shell_on_failure; /* if the engine supports it */
+	/* Pulls an image from a registry into a layout (native.h). */
 	int (*fetch)(void *arg, const char *image, const char *layout, struct descriptor *manifest,
 		     struct error *err);
 	void *fetch_arg;
@@ -48,33 +49,34 @@ struct build_job {
 
 struct client_words; /* builder/client/client.h */
 
-/* Each function gets its own record first. */
+/* The first argument of each function is its own record. */
 struct backend {
 	const char *name, *help;
 	int rank;			  /* "auto" tries the lowest first */
-	const struct client_words *words; /* of its client; NULL: it has none */
+	const struct client_words *words; /* words of its command-line client; NULL: no client */
 	bool uses_docker_host;		  /* build.docker_host says where it works */
-	bool is_roots; /* works as root, if only of a user namespace, and in the store alone */
-	/* Whether it can build here; *why is one sentence when not (arena). */
+	bool is_roots; /* works as root, at least of a user namespace, and only in the store */
+	/* Whether it can build here. If not, *why is one sentence (arena). */
 	bool (*available)(const struct backend *backend, const struct build_target *target,
 			  struct arena *arena, const char **why);
 	/* Whether it already keeps an image of this name. */
 	int (*has_image)(const struct backend *backend, const struct build_target *target,
 			 const char *image, bool *found, struct error *err);
-	/* Takes a root filesystem tar as a base image; NULL: it comes with the job. */
+	/* Imports a root filesystem tar as a base image. NULL: the job has the tar. */
 	int (*import_base)(const struct backend *backend, const struct build_target *target,
 			   const char *tar, const char *image, struct error *err);
 	/*
-	 * What another machine is not to keep: removes the image (NULL: none came of it) and what
-	 * the steps left that the build's `log` ("" for none) tells of. NULL: nothing is left.
+	 * Cleans up another machine: removes the image (NULL: the build made none) and what the
+	 * steps left, which the build's `log` names ("" for none). NULL: this engine leaves
+	 * nothing.
 	 */
 	int (*forget)(const struct backend *backend, const struct build_target *target,
 		      const char *image, const char *log, struct error *err);
 	/* Builds. The error holds the failing step's own last lines. */
 	int (*build)(const struct backend *backend, const struct build_job *job, struct error *err);
 	/*
-	 * Writes the image to `fd` as a docker-archive. NULL: it lies in the layout of the target's
-	 * store under its name.
+	 * Writes the image to `fd` as a docker-archive. NULL: the image is in the layout of the
+	 * target's store under its name.
 	 */
 	int (*save)(const struct backend *backend, const struct build_target *target,
 		    const char *image, int fd, struct error *err);
@@ -88,8 +90,8 @@ struct backend {
 extern const struct backend *const backends[];
 
 /*
- * By name, or for "auto" the first available by rank; with a docker_host only one that uses it.
- * Errors list what was tried and why it cannot.
+ * Finds a backend by name, or for "auto" the first available one by rank. With a docker_host only a
+ * backend that uses it is taken. Errors list what was tried and why it does not work.
  */
 int backend_find(const char *name, const struct build_target *target, struct arena *arena,
 		 const struct backend **backend, struct error *err);

@@ -22,7 +22,8 @@
 #include <unistd.h>
 
 /*
- * An image of the CPU stack with its base, twice over: what a build may need in the cache folder.
+ * The free space that a build needs in the cache folder: twice an image of the CPU stack with its
+ * base.
  */
 #define BUILD_DISK_BYTES (2 * GIB)
 #define LOG_CEILING_BYTES (64 * MIB)
@@ -33,7 +34,7 @@ static const char *store_folder(const char *cache_folder, struct arena *arena)
 	return arena_printf(arena, "%s/native", cache_folder);
 }
 
-/* A snapshot gives a base of its own: what was made from an archive that has moved on stays out. */
+/* A snapshot has its own base, because a base from the current archive has other packages. */
 static const char *base_tar_path(const struct spec *spec, const char *folder, struct arena *arena)
 {
 	char *path = arena_printf(arena, "%s/%s%s%s.tar", folder, spec->base_name,
@@ -71,7 +72,9 @@ static int check_disk(const char *folder, struct error *err)
 		format_bytes(free_text, (uint64_t)fs.f_bavail * fs.f_frsize), folder);
 }
 
-/* The lines of a package tool's output that say why: errors, and fetches that failed. */
+/*
+ * Adds the lines of a package tool's output that explain its failure: errors, and failed fetches.
+ */
 static void add_reasons(struct str *out, const char *text)
 {
 	static const char *const marks[] = {"E: ", "Err:", "Could not connect", "Failed to fetch",
@@ -113,12 +116,12 @@ static int make_base(const struct cluster *cluster, const char *const *words,
 			    cluster->path);
 }
 
-/* Makes the root filesystem: to a temporary name first. */
+/* Makes the root filesystem, under a temporary name first. */
 static int make_base_tar(const struct cluster *cluster, const struct spec *spec, const char *tar,
 			 const struct words *before, const char *const *env, struct arena *arena,
 			 struct error *err)
 {
-	/* still ending in .tar: the form is chosen by it */
+	/* it must end in .tar, which selects the format */
 	const char *partial = arena_printf(arena, "%s.partial.tar", tar);
 	struct progress_step *step;
 	uint64_t start = clock_usec();
@@ -140,8 +143,9 @@ static int make_base_tar(const struct cluster *cluster, const struct spec *spec,
 }
 
 /*
- * As root, if only of a user namespace: what it unpacks lies in the store's work folder, and its
- * namespace ends with us, so that nothing stays that a person could not remove.
+ * Makes it as root, at least of a user namespace. The unpacked files are in the store's work
+ * folder, and the namespace ends with this process. So nothing stays that the user could not
+ * remove.
  */
 static int make_base_as_root(const struct cluster *cluster, const struct image *image,
 			     const struct spec *spec, const char *tar, struct arena *arena,
@@ -158,7 +162,7 @@ static int make_base_as_root(const struct cluster *cluster, const struct image *
 			     WORDS(arena_printf(arena, "TMPDIR=%s", store.work)), arena, err);
 }
 
-/* The root filesystem, where the image begins with one of ours. */
+/* Prepares the root filesystem, if the image begins with one that ringup makes. */
 static int prepare_base(const struct cluster *cluster, const char *cache_folder,
 			const struct image *image, struct build_job *job, struct arena *arena,
 			struct error *err)
@@ -209,7 +213,7 @@ static int build_with_backend(const struct build_options *options, struct image 
 	int rc;
 
 	job->scratch = arena_printf(arena, "%s/build-%d", options->cache_folder, (int)getpid());
-	/* a store has a work folder of its own, which goes even where we are killed */
+	/* a store has its own work folder, which is removed even when this process is killed */
 	if (!image->backend->is_roots && folder_make(job->scratch, 0700, err) < 0)
 		return -1;
 	watcher.step = progress_begin(
@@ -230,7 +234,7 @@ static void name_image(const struct cluster *cluster, const struct spec *spec,
 		       struct image *image)
 {
 	*image = (struct image){
-		/* an engine's address is as this machine sees it */
+		/* an engine's address is valid only on this machine */
 		.target = {.on = options->on,
 			   .docker_host = options->on ? "" : cluster->build.docker_host,
 			   .store = store_folder(options->cache_folder, arena)},
@@ -239,13 +243,13 @@ static void name_image(const struct cluster *cluster, const struct spec *spec,
 	};
 }
 
-/* The engine that is asked for: a name, or "auto". */
+/* The requested engine: a name, or "auto". */
 static const char *engine_name(const struct cluster *cluster, const struct build_options *options)
 {
 	return options->engine && *options->engine ? options->engine : cluster->build.engine;
 }
 
-/* Content is what counts: whose engine made it is not asked, unless one is named. */
+/* Only the content counts. The engine that made it counts only when one is named. */
 static bool build_is_kept(const struct cluster *cluster, const struct build_options *options,
 			  struct image *image)
 {
@@ -275,7 +279,7 @@ static int find_backend(const struct cluster *cluster, const struct spec *spec,
 		       : -1;
 }
 
-/* Nothing of ours stays on another machine, however the build ended. */
+/* Removes what the build left on another machine, also after a failure. */
 static void forget_there(const struct image *image, const struct build_job *job, bool has_base,
 			 bool built)
 {
@@ -304,7 +308,7 @@ static int build_on_host(const struct cluster *cluster, const struct build_optio
 	    image->backend->has_image(image->backend, &image->target, job->spec->base_name,
 				      &has_base, err) < 0)
 		return -1;
-	unlink(job->log_path); /* an older one says nothing of what is there now */
+	unlink(job->log_path); /* an older log says nothing about this build */
 	rc = prepare_base(cluster, options->cache_folder, image, job, arena, err);
 	if (rc == 0)
 		rc = build_with_backend(options, image, job, arena, err);
@@ -323,7 +327,10 @@ struct here {
 	struct arena *arena;
 };
 
-/* An engine knows a snapshot's base by the name of any: it is not to be taken for another. */
+/*
+ * All bases of an OS have the same name in an engine, so a snapshot's base is removed after the
+ * build.
+ */
 static void forget_snapshot(const struct image *image, const struct spec *spec)
 {
 	const struct backend *backend = image->backend;
@@ -345,7 +352,7 @@ static int build_now(void *arg, struct error *err)
 	return rc;
 }
 
-/* Files alone need no root: without a user namespace they are built as they are. */
+/* A build that only copies files needs no root, so it also works without a user namespace. */
 static int build_here(const struct cluster *cluster, const struct build_options *options,
 		      struct image *image, struct build_job *job, struct arena *arena,
 		      struct error *err)
@@ -373,7 +380,7 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 	if (spec_about(spec, &image->newest_s, &image->target.has_steps, err) < 0)
 		return -1;
 	if (build_is_kept(cluster, options, image)) {
-		/* what would have built it, if anything */
+		/* the backend that would have built it, if there is one */
 		if (!options->on)
 			find_backend(cluster, spec, options, arena, image, &ignored);
 		return 0;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * build.h - spec -> image, with the base made when it is missing.
- */
+/* build.h - builds an image from a spec, and makes its base when that is missing. */
 #ifndef BUILDER_BUILD_H
 #define BUILDER_BUILD_H
 
@@ -10,23 +8,27 @@
 #include "plan/cluster.h"
 
 struct image {
-	const struct backend *backend; /* NULL for one that the store kept, whoever built it */
+	const struct backend *backend; /* NULL for an image that was already in the store */
 	struct build_target target;
-	const char *name; /* as the backend knows it, or the store for another machine's */
+	/* its name in the backend, or in the store when another machine built it */
+	const char *name;
 	int64_t newest_s; /* the spec's SOURCE_DATE_EPOCH */
-	bool kept;	  /* it lies in the layout of the target's store */
+	bool kept;	  /* it is in the layout of the target's store */
 	bool built;	  /* false when the backend already kept it */
 };
 
 struct build_options {
 	const char *cache_folder; /* bases, layers and contexts are kept here; made when missing */
-	const char *log_path;	  /* what the steps print; "" for one in the cache folder */
-	const char *engine;	  /* instead of build.engine of cluster.yaml; "" for that */
+	/* for the output of the steps; "": a file in the cache folder */
+	const char *log_path;
+	const char *engine; /* instead of build.engine of cluster.yaml; "": that one */
 	bool shell_on_failure;
-	/* The machine whose engine builds, NULL: this one. The image comes home into the store, and
-	 * nothing of it is left there. */
+	/*
+	 * The machine whose engine builds; NULL: this one. The image is copied into the store here,
+	 * and nothing stays on that machine.
+	 */
 	const struct build_host *on;
-	/* Gets a base image from a registry (native.h); NULL: only engines can. */
+	/* Pulls a base image from a registry (native.h). NULL: only engines can pull. */
 	int (*fetch)(void *arg, const char *image, const char *layout, struct descriptor *manifest,
 		     struct error *err);
 	void *fetch_arg;
@@ -38,8 +40,8 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 		struct error *err);
 
 /*
- * Removes the native engine's store in the cache folder, with the images that it keeps. As a person
- * in a user namespace made it, so it is removed; *folder is its path.
+ * Removes the native engine's store in the cache folder, with all its images. A store that was made
+ * in a user namespace is removed in one. *folder is its path.
  */
 int build_clear(const char *cache_folder, struct arena *arena, const char **folder,
 		struct error *err);
@@ -49,14 +51,12 @@ int build_commands(const struct cluster *cluster, const struct spec *spec,
 		   const struct build_options *options, struct arena *arena, struct str *out,
 		   struct error *err);
 
-/*
- * The image of another machine's engine into the store's layout here, under its name.
- */
+/* Copies the image of another machine's engine into the store's layout here, under its name. */
 int image_take_home(const struct image *image, struct error *err);
 
 /*
- * The image as a layout: *layout is `scratch`, which is filled, or the backend's own, which is only
- * to be read. Build arguments with mirrors are taken out of its history.
+ * Exports the image as a layout. *layout is `scratch`, which it fills, or the backend's own layout,
+ * which must only be read. Build arguments with mirrors are removed from the image's history.
  */
 int image_export(const struct image *image, const char *scratch, struct arena *arena,
 		 const char **layout, struct descriptor *manifest, struct error *err);

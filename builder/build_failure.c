@@ -33,8 +33,10 @@ struct build_failure build_failure_find(const char *output, struct arena *arena)
 	return none;
 }
 
-/* Behind an escape sequence: "ESC [ ... LETTER", "ESC ] ... BEL", or ESC and a few bytes. ECMA-48,
- * 5.3 and 5.4. */
+/*
+ * Skips an escape sequence: "ESC [ ... LETTER", "ESC ] ... BEL", or ESC and a few bytes. ECMA-48,
+ * 5.3 and 5.4.
+ */
 static const char *skip_escape(const char *text)
 {
 	if (*++text == '[') {

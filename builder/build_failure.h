@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build_failure.h - why a build's step failed, in a sentence, by what it printed:
- * recipes/build-failures.csv.
+ * build_failure.h - explains in a sentence why a build's step failed. recipes/build-failures.csv
+ * has the known outputs.
  */
 #ifndef BUILDER_BUILD_FAILURE_H
 #define BUILDER_BUILD_FAILURE_H
@@ -12,7 +12,7 @@
 struct build_failure {
 	const char *text;	     /* what was found in the output */
 	const char *reason, *advice; /* "" when nothing is known */
-	bool again;		     /* it may pass the next time */
+	bool again;		     /* the same build may succeed the next time */
 };
 
 /* Texts live in the arena. A table that cannot be read counts as empty. */

@@ -78,7 +78,7 @@ int context_write_tar(const struct spec *spec, const char *path, struct error *e
 {
 	_cleanup_(file_close) FILE *out = fopen(path, "we");
 	_cleanup_(tarball_release) struct tarball tarball = {
-		0}; /* goes first: it writes to `out` */
+		0}; /* released first, because it writes to `out` */
 
 	if (!out)
 		return error_errno(err, "cannot write %s", path);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * context.h - a spec as a tar file or a folder: what a builder is handed.
- */
+/* context.h - writes a spec as a tar file or a folder, which builders take as their context. */
 #ifndef BUILDER_CONTEXT_H
 #define BUILDER_CONTEXT_H
 
@@ -16,8 +14,10 @@ int context_write_tar(const struct spec *spec, const char *path, struct error *e
 /* Writes the same into a folder, for a person to read or to build by hand. */
 int context_write_folder(const struct spec *spec, const char *folder, struct error *err);
 
-/* Of the spec's Dockerfile: its SOURCE_DATE_EPOCH, which later times become (0 when it has none),
- * and whether it runs anything. */
+/*
+ * Reads two things from the spec's Dockerfile: whether it runs anything, and its SOURCE_DATE_EPOCH
+ * (0 when it has none). Later times in the image become that time.
+ */
 int spec_about(const struct spec *spec, int64_t *epoch_s, bool *has_steps, struct error *err);
 
 #endif

@@ -22,7 +22,7 @@ filter=$!
 TMPDIR=$folder/tmp CMOCKA_MESSAGE_OUTPUT=TAP timeout --kill-after=10 "${TEST_TIMEOUT:-1200}" "${words[@]}" \
 	</dev/null >&3 2>"$folder/stderr" 3>&- &
 test=$!
-# timeout has a process group of its own, so Ctrl-C does not reach the test by itself.
+# timeout has a process group of its own, so Ctrl-C does not reach the test directly.
 trap 'kill -TERM $test 2>/dev/null' INT TERM HUP
 wait $test
 status=$?

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# The version facts: every row whole, with a source that is listed and a certainty, and said once; docs/catalog.md has
-# each table and each column.
+# The version facts: every row is complete, has a listed source and a certainty, and occurs once.
+# docs/catalog.md has each table and each column.
 import re
 
 from house import files, finish, read
@@ -53,7 +53,7 @@ for path in paths:
     for number, row in rows:
         count += 1
         findings += check_row(path, number, header, row, ids)
-        # The same fact said twice is one too many, whatever the note or the certainty says.
+        # The same fact twice is an error, even with another note or certainty.
         key = tuple(c for h, c in zip(header, row[:key_columns]) if h not in ("note", "certainty"))
         if key in seen:
             findings.append(f"{path}:{number}: the same as line {seen[key]}")

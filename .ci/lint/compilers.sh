@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# gcc and clang both compile every source without a warning: each sees what the other misses.
+# gcc and clang both compile every source without a warning, because each finds what the other
+# misses.
 set -euo pipefail
 source .ci/lib/files.sh
 mapfile -t flags < <(compile_flags)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every header says what it needs itself: it compiles alone, and included first and twice.
+# Every header includes what it needs: it compiles on its own, also when included first and twice.
 set -euo pipefail
 source .ci/lib/files.sh
 mapfile -t flags < <(compile_flags)

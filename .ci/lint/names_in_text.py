@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# What documents and comments name is there: files and identifiers in backticks, and .md files anywhere.
-# Capital letters stand for something else (engine_NAME.c), and so does a star; a user's own files
-# (cluster.yaml, .ringup/...) and files of other systems (/etc/...) are not ours to check.
+# What documents and comments name must exist: files and identifiers in backticks, and .md files
+# anywhere. Capital letters and stars are placeholders (engine_NAME.c). A user's own files
+# (cluster.yaml, .ringup/...) and files of other systems (/etc/...) are not checked.
 import os
 import re
 
@@ -21,7 +21,7 @@ words = set()
 for path in tracked:
     if not path.endswith(".md") and not path.startswith("tests/golden/"):
         code = read(path)
-        if path.endswith((".c", ".h")):  # a name that only a comment has does not exist
+        if path.endswith((".c", ".h")):  # a name that is only in a comment does not exist
             code = C_TOKEN.sub(lambda m: " " if m.group(0).startswith(("/*", "//")) else m.group(0), code)
         words.update(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", code))
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# The file name is the index: what is special about an engine, launcher or build backend stands in
+# The file name is the index. Everything special about an engine, launcher or build backend is in
 # its own file, so no other source compares with its name. plugin_words.txt lists the few places
-# where the same word means another thing.
+# where the same word means something else.
 import os
 import re
 

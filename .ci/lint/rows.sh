@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The catalog as ringup itself reads it: every cell parses, every version, OS and package fits its
-# kind, and what a row names is there.
+# The catalog as ringup reads it: every cell parses, every version, OS and package has the right
+# form, and everything that a row names exists.
 set -euo pipefail
 
 status=0

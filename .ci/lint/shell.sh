@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# No script has anything that shellcheck would say something about.
+# No script has any finding of shellcheck.
 set -euo pipefail
 source .ci/lib/files.sh
 mapfile -t scripts < <(shell_files)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The licence stands in the first three lines of every source file.
+# The licence is in the first three lines of every source file.
 set -euo pipefail
 source .ci/lib/files.sh
 findings=$({ files_like '\.(c|h|sh|py|bats|recipe)$|(^|/)Makefile$'; shell_files; } | sort -u |

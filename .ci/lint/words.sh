@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What is left to do is done or written down as an issue, not left in the code.
+# Work that is left to do is recorded as an issue, not in the code.
 set -euo pipefail
 source .ci/lib/files.sh
 words='TO''DO|FIX''ME|XX''X|HA''CK'

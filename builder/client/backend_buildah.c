@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Buildah: no daemon; its images are kept by containers-storage, as Podman's are. */
+/* Buildah: it has no daemon, and containers-storage keeps its images, as with Podman. */
 #include "builder/client/daemonless.h"
 
-/* There is no import: an image of one ADD, which unpacks the tar. */
+/* Buildah has no import, so this builds an image with one ADD, which unpacks the tar. */
 static const char import_script[] =
 	"folder=$(mktemp -d) || exit\n"
 	"trap 'rm -rf \"$folder\"' EXIT\n"
@@ -10,7 +10,7 @@ static const char import_script[] =
 	"printf 'FROM scratch\\nADD base.tar /\\n' >\"$folder/Dockerfile\"\n"
 	"buildah bud --quiet --tag \"$1\" \"$folder\"\n";
 
-/* It opens its output once more, which only a pipe lets it. */
+/* Buildah opens its output a second time, which works only with a pipe. */
 static const char save_script[] = "{ buildah push --quiet \"$1\" \"docker-archive:/dev/stdout:$1\" "
 				  "|| kill $$; } | cat";
 

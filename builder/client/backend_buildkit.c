@@ -6,7 +6,7 @@
 
 #include "core/words.h"
 
-/* Whether the client can drive BuildKit: alone up to 20.10, with its plug-in after that. */
+/* Whether the client supports BuildKit: on its own up to 20.10, and with its plug-in after that. */
 static bool buildkit_available(const struct backend *backend, const struct build_target *target,
 			       struct arena *arena, const char **why)
 {

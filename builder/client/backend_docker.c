@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Docker Engine, through its command-line client with the classic builder: every engine since 17.05
- * has it, also where the buildx plug-in is missing.
+ * Docker Engine, through its command-line client with the classic builder. Every engine since 17.05
+ * has it, even without the buildx plug-in.
  */
 #include "builder/client/backend_docker.h"
 
@@ -61,7 +61,10 @@ int dockerd_import(const struct backend *backend, const struct build_target *tar
 	return client_give(&c, WORDS("docker", "import", "-", image), tar, err);
 }
 
-/* The classic builder says what each step made (" ---> 1f2e3d4c5b6a"), or that it was there. */
+/*
+ * Adds the images of the steps: the classic builder prints what each step made (" --->
+ * 1f2e3d4c5b6a").
+ */
 static void add_left(const char *log, struct words *words)
 {
 	const char *previous = "";
@@ -89,7 +92,10 @@ int dockerd_forget(const struct backend *backend, const struct build_target *tar
 		rc = client_clean(&c, WORDS("docker", "image", "rm", image), err);
 	add_left(log, &left);
 	words_add_all(&words, WORDS("docker", "image", "rm"));
-	/* from the last: the others are what it stands on; what is gone or in use is no matter */
+	/*
+	 * from the last one, because it is based on the others; errors for removed or used images
+	 * are ignored
+	 */
 	for (size_t i = left.count; i > 0; i--)
 		words_add(&words, left.list[i - 1]);
 	if (left.count)

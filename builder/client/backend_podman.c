@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Podman: no daemon; its images are kept by containers-storage. */
+/* Podman: it has no daemon, and containers-storage keeps its images. */
 #include "builder/client/daemonless.h"
 
 static const struct client_words words = {

@@ -20,7 +20,7 @@
 #define STEP_NAME_BYTES 60
 #define STEP_OUTPUT_BYTES 800
 
-/* For a shell over there: "sudo -n env A=B docker version". */
+/* The command line for the other machine's shell: "sudo -n env A=B docker version". */
 static const char *remote_line(const struct client *client, const char *const *words,
 			       struct arena *arena)
 {
@@ -38,7 +38,7 @@ static const char *remote_line(const struct client *client, const char *const *w
 	return arena_strdup(arena, line.text);
 }
 
-/* proc_run, here or there. */
+/* proc_run on this machine or the other one. */
 static int client_run(const struct client *client, struct proc *proc, struct proc_result *result,
 		      struct error *err)
 {
@@ -59,7 +59,7 @@ static int client_run(const struct client *client, struct proc *proc, struct pro
 	return rc < 0 ? error_wrap(err, "%s", client->on->name) : 0;
 }
 
-/* run, and an error unless its status is 0. */
+/* Runs it, and fails unless its status is 0. */
 static int client_must(const struct client *client, struct proc *proc, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
@@ -130,7 +130,7 @@ bool client_answers(const struct client *client, const char *const *words, const
 	return false;
 }
 
-/* Which step failed, and what it printed. */
+/* Sets the error: which step failed, and what it printed. */
 static int build_failed(const struct client *client, const struct proc_result *result,
 			const struct build_job *job, struct error *err)
 {
@@ -162,7 +162,7 @@ static int context_tar(const struct build_job *job, int *fd, struct error *err)
 	return *fd < 0 ? error_errno(err, "cannot read %s", tar) : 0;
 }
 
-/* To the end; the log is written whatever comes of it. */
+/* Runs the build to its end, and writes the log also after a failure. */
 static int client_run_build(const struct client *client, const struct build_job *job,
 			    struct proc *proc, struct error *err)
 {
@@ -175,14 +175,14 @@ static int client_run_build(const struct client *client, const struct build_job 
 	proc->line = job->line;
 	proc->arg = job->arg;
 	rc = client_run(client, proc, &result, err);
-	/* a log that cannot be written is not worth a build */
+	/* a log that cannot be written does not fail the build */
 	file_write(job->log_path, result.out.text, result.out.length, 0600, &ignored);
 	if (rc < 0)
 		return -1;
 	return result.status == 0 ? 0 : build_failed(client, &result, job, err);
 }
 
-/* The context goes with the command, and is gone there when it ends. */
+/* The context goes to the other machine with the command, which removes it at its end. */
 static int client_build_there(const struct client *client, const struct build_job *job,
 			      const char *const *words, struct arena *arena, struct error *err)
 {

@@ -12,7 +12,7 @@ static struct client daemonless_client(const struct build_target *target)
 	return (struct client){.on = target->on, .step = "STEP "};
 }
 
-/* `first`, with the runtime in it, and the image behind it unless that is NULL. */
+/* The words `first` with the runtime in them, and then the image unless it is NULL. */
 static const char *const *daemonless_words(const char *const *first, const char *image,
 					   struct arena *arena)
 {

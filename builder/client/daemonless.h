@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * daemonless.h - build backends without a daemon, Podman and Buildah: both keep images in
- * containers-storage and differ in their words only. A record is a struct backend that begins with
- * DAEMONLESS_BACKEND and names its words.
+ * daemonless.h - build backends without a daemon: Podman and Buildah. Both keep images in
+ * containers-storage, and only their words differ. A record is a struct backend that begins with
+ * DAEMONLESS_BACKEND and has its words.
  */
 #ifndef BUILDER_CLIENT_DAEMONLESS_H
 #define BUILDER_CLIENT_DAEMONLESS_H

@@ -21,7 +21,10 @@ static bool is_cluster_name(const char *name)
 	       name[length - 1] != '-';
 }
 
-/* 'registry serve --on' keeps its own folder and container beside those of the clusters. */
+/*
+ * These names belong to 'registry serve --on', whose folder and container are beside those of the
+ * clusters.
+ */
 static bool is_registry_name(const char *name)
 {
 	return strcmp(name, "registry") == 0 || starts_with(name, "registry-");
@@ -45,7 +48,7 @@ static int cluster_check_name(const struct yaml_place *at, struct error *err)
 	return 0;
 }
 
-/* An empty list means something else than no list (cluster_has_no_stack). */
+/* Notes whether the list exists: an empty list and no list differ (cluster_has_no_stack). */
 static int cluster_note_stack(const struct yaml_place *at, struct error *err)
 {
 	struct cluster *c = at->values;
@@ -334,7 +337,7 @@ static const struct yaml_row file_rows[] = {
 };
 #undef AT
 
-/* Images are built for the machine's own kind until there is a backend that can do others. */
+/* Only images for this machine's own platform can be built, because no backend can build others. */
 static int image_check_platforms(const struct yaml_place *at, struct error *err)
 {
 	const struct cluster_image *image = at->values;

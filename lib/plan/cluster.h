@@ -3,8 +3,8 @@
  * cluster.h - cluster.yaml as a struct: what the person asks for.
  *
  * Text is never NULL unless a comment says so; lists are NULL-terminated and never NULL. Everything
- * lives in the arena that cluster_load was given. Paths are relative to the file's folder until
- * cluster_path has been applied.
+ * lives in the arena that cluster_load was given. Paths are relative to the file's folder;
+ * cluster_path makes them absolute.
  */
 #ifndef PLAN_CLUSTER_H
 #define PLAN_CLUSTER_H
@@ -43,7 +43,7 @@ struct cluster_file {
 
 struct cluster_image {
 	const char *name, *base;
-	const char *const *apt, *const *yum; /* packages of the OS: those of its package manager */
+	const char *const *apt, *const *yum; /* packages for the OS's package manager */
 	const char *const *pip, *const *env, *const *platforms;
 	size_t file_count;
 	struct cluster_file *files;
@@ -60,7 +60,7 @@ struct cluster_mirrors {
 };
 
 struct cluster_container {
-	const char *engine; /* auto, docker, podman, none */
+	const char *engine; /* auto, or the name of an engine */
 	int sshd_port;
 	const char *gpus;
 	const char *const *capabilities;
@@ -72,13 +72,13 @@ struct cluster_container {
 struct cluster {
 	const char *name;
 	const char *path;   /* of the file */
-	const char *folder; /* that it lies in */
+	const char *folder; /* the folder of the file */
 	size_t host_count;
 	struct host *hosts;
 	struct cluster_ssh ssh;
 	struct cluster_registry registry;
 	const char *const *stack;
-	bool has_stack;		 /* false: the file says nothing, and all of it is resolved */
+	bool has_stack;		 /* false: the file has no `stack`, and everything is resolved */
 	const char *accelerator; /* auto, cuda, cpu */
 	struct cluster_mirrors mirrors;
 	struct cluster_image image;
@@ -98,34 +98,40 @@ extern const struct yaml_row cluster_rows[];
  */
 int cluster_load(const char *path, struct arena *arena, struct cluster *cluster, struct error *err);
 
-/* A cluster without hosts and with all defaults, where no file is needed; `path` is where it would be. */
+/*
+ * A cluster without hosts and with all defaults, for commands that need no file. `path` is where
+ * the file would be.
+ */
 void cluster_init(const char *path, struct arena *arena, struct cluster *cluster);
 
-/* Whether ringup adds no stack: `stack` is there and empty, and `image.base` names an image. */
+/* Whether ringup adds no stack: the file has an empty `stack`, and `image.base` names an image. */
 bool cluster_has_no_stack(const struct cluster *cluster);
 
-/* A path from the file: "~/" expanded, relative ones taken from the file's folder. */
+/* A path from the file: "~/" is expanded, and a relative path is relative to the file's folder. */
 const char *cluster_path(const struct cluster *cluster, const char *path, struct arena *arena);
 
 /* .ringup/RELATIVE beside the file: keys, facts, journal, last report. */
 const char *cluster_state_path(const struct cluster *cluster, const char *relative,
 			       struct arena *arena);
 
-/* A host that the file does not name: the defaults of an entry of `hosts`, without an address. */
+/* A host that is not in the file: the defaults of an entry of `hosts`, without an address. */
 void cluster_init_host(const struct cluster *cluster, struct arena *arena, struct host *host);
 
 /* The host with this name or address, or NULL. */
 const struct host *cluster_host(const struct cluster *cluster, const char *name);
 
 /*
- * A host as the command line names it: one of the file's by name or address, or
- * "[USER@]ADDRESS[:PORT]" ("[IPV6]:PORT") with the file's `ssh` for what is not said. ERROR_USAGE
+ * A host as the command line names it: a host of the file by its name or address, or
+ * "[USER@]ADDRESS[:PORT]" ("[IPV6]:PORT"), for which the file's `ssh` gives the rest. ERROR_USAGE
  * when it is neither.
  */
 int cluster_host_named(const struct cluster *cluster, const char *text, struct arena *arena,
 		       struct host *host, struct error *err);
 
-/* Whether it may be a name, an address or a user: they become parts of paths and command lines. */
+/*
+ * Whether the word is allowed as a name, an address or a user, which become parts of paths and
+ * command lines.
+ */
 bool cluster_host_word(const char *word);
 
 /*

@@ -26,7 +26,7 @@ const struct host *cluster_host(const struct cluster *cluster, const char *name)
 	return NULL;
 }
 
-/* Takes ":PORT" off the end of ADDRESS:PORT or [ADDRESS]:PORT; false: it is no port. */
+/* Removes ":PORT" from the end of ADDRESS:PORT or [ADDRESS]:PORT. False when it is not a port. */
 static bool split_port(char **address, int *port)
 {
 	char *text = *address, *close = strchr(text, ']'), *colon = strrchr(text, ':');

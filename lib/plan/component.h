@@ -3,8 +3,8 @@
  * component.h - what a stack is made of: the names that a request may begin with, and the order of
  * choice.
  *
- * The enumeration is in the order of choice: what is given (driver, GPU) first, then frameworks,
- * because the newest framework that works is what people want, then what they depend on.
+ * The enumeration is in the order of choice. Given components (driver, GPU) come first. Frameworks
+ * come next, because people want the newest framework that works. Their dependencies come last.
  */
 #ifndef PLAN_COMPONENT_H
 #define PLAN_COMPONENT_H
@@ -34,7 +34,7 @@ enum component {
 #define COMPONENTS_FRAMEWORK                                                    \
 	(COMPONENT_BIT(COMPONENT_TENSORFLOW) | COMPONENT_BIT(COMPONENT_TORCH) | \
 	 COMPONENT_BIT(COMPONENT_MXNET))
-/* Only in a stack for GPUs. */
+/* Components that only a stack for GPUs has. */
 #define COMPONENTS_GPU                                                    \
 	(COMPONENT_BIT(COMPONENT_DRIVER) | COMPONENT_BIT(COMPONENT_GPU) | \
 	 COMPONENT_BIT(COMPONENT_CUDA) | COMPONENT_BIT(COMPONENT_CUDNN) | \
@@ -42,13 +42,13 @@ enum component {
 /* Installed by pip: their versions compare as PEP 440 says, ==2.1 is 2.1.0. */
 #define COMPONENTS_PIP (COMPONENTS_FRAMEWORK | COMPONENT_BIT(COMPONENT_HOROVOD))
 
-/* "driver", "cuda" ...; what the catalog's files and columns are called too. */
+/* "driver", "cuda" and so on: also the names of the catalog's files and columns. */
 extern const char *const component_names[COMPONENT_COUNT + 1]; /* NULL-terminated */
 
 /* How a sentence spells it: "CUDA", "cuDNN", "TensorFlow". */
 extern const char *const component_titles[COMPONENT_COUNT];
 
-/* COMPONENT_NONE when there is none of that name. */
+/* COMPONENT_NONE when no component has that name. */
 enum component component_by_name(const char *name);
 
 #endif

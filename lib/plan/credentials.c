@@ -36,7 +36,7 @@ static bool decode(const char *auth, struct arena *arena, struct credentials *cr
 	return true;
 }
 
-/* "https://HOST/v1/" is HOST; Docker Hub has had several names. */
+/* Whether a key names the registry. "https://HOST/v1/" means HOST; Docker Hub has several names. */
 static bool is_registry(const char *key, const char *registry)
 {
 	const char *host = strstr(key, "://");

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * credentials.h - who logs in to a registry, read where Docker and Podman keep it.
+ * credentials.h - logins to registries, read from the files of Docker and Podman.
  *
- * Looked up in this order: .ringup/auth.json beside cluster.yaml (what 'ringup login' and 'ringup
- * lab up' write), $REGISTRY_AUTH_FILE, $DOCKER_CONFIG/config.json, ~/.docker/config.json,
- * $XDG_RUNTIME_DIR/containers/auth.json, ~/.config/containers/auth.json. The form is Docker's:
+ * The files are read in this order: .ringup/auth.json beside cluster.yaml (written by 'ringup
+ * login' and 'ringup lab up'), $REGISTRY_AUTH_FILE, $DOCKER_CONFIG/config.json,
+ * ~/.docker/config.json, $XDG_RUNTIME_DIR/containers/auth.json, ~/.config/containers/auth.json. The
+ * form is Docker's:
  *
  *   {"auths": {"HOST:PORT": {"auth": base64("user:password"), "identitytoken": "..."}},
  *    "credHelpers": {"HOST:PORT": "NAME"}, "credsStore": "NAME"}
@@ -19,12 +20,12 @@
 #include "plan/cluster.h"
 
 struct credentials {
-	const char *user; /* NULL: none on file, go in without */
+	const char *user; /* NULL: no login in any file */
 	struct secret password;
 	struct secret identity; /* a refresh token, instead of a password */
 	/*
-	 * They are not in the file, but with the program docker-credential-HELPER: see
-	 * registry-client/helper.h, which asks it. NULL otherwise.
+	 * Name of the program docker-credential-HELPER when that program has the login and the file
+	 * does not. registry-client/helper.h asks it. NULL otherwise.
 	 */
 	const char *helper;
 	const char *path; /* of the file that they came from */
@@ -34,8 +35,8 @@ int credentials_find(const struct cluster *cluster, const char *registry, struct
 		     struct credentials *credentials, struct error *err);
 
 /*
- * The file's whole text with this registry alone, for an engine on another host; it is a secret. In
- * the arena; "" without credentials.
+ * The text of such a file with only this registry, for an engine on another host. It is a secret.
+ * In the arena; "" without credentials.
  */
 const char *credentials_text(const struct credentials *credentials, const char *registry,
 			     struct arena *arena);
@@ -44,7 +45,7 @@ const char *credentials_text(const struct credentials *credentials, const char *
 int credentials_store(const struct cluster *cluster, const char *registry,
 		      const struct credentials *credentials, struct error *err);
 
-/* Takes them out of .ringup/auth.json; *was_there: whether there were any. */
+/* Removes them from .ringup/auth.json. *was_there says whether there were any. */
 int credentials_forget(const struct cluster *cluster, const char *registry, bool *was_there,
 		       struct error *err);
 

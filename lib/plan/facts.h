@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facts.h - what one host is: the answer of deployer/remote/probe.sh, read or fed back in.
+ * facts.h - what one host is: the output of deployer/remote/probe.sh, or its JSON form.
  *
- * The script prints `key=value` lines; a key that a host cannot answer is left out. Text is never
- * NULL: unknown is "".
+ * The script prints `key=value` lines and leaves out unknown facts. Text is never NULL; unknown
+ * text is "".
  */
 #ifndef PLAN_FACTS_H
 #define PLAN_FACTS_H

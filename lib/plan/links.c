@@ -21,7 +21,7 @@ static struct words entries(const char *text, struct arena *arena)
 	return words;
 }
 
-/* Splits at blanks; what is more than there is room for is left out. */
+/* Splits at blanks and leaves out fields past FIELDS_MAX. */
 static size_t fields(const char *entry, struct arena *arena, const char *list[static FIELDS_MAX])
 {
 	char *copy = arena_strdup(arena, entry), *field;
@@ -78,7 +78,7 @@ static void parse_nics(const char *text, struct arena *arena, struct links *link
 				(struct nic){field[0], whole(field[1]), field[2]};
 }
 
-/* "(4X EDR)" in the fields behind the number: 4 and "EDR". */
+/* Parses "(4X EDR)" in the fields after the number into 4 and "EDR". */
 static void parse_width(const char *width, const char *speed, struct arena *arena,
 			struct ib_port *port)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * links.h - a host's links as structs: what the probe says of NICs, InfiniBand ports, PCIe and
- * NVLink (plan/facts.h has the text).
+ * links.h - a host's links as structs: NICs, InfiniBand ports, PCIe and NVLink. They come from the
+ * probe's text in plan/facts.h.
  *
  * Sources: Linux, Documentation/ABI/testing/sysfs-class-net (`speed` in Mbit/s), sysfs-class-
  * infiniband (`rate`, `state`, `link_layer`), sysfs-bus-pci (`current_link_speed` and its like).
@@ -11,8 +11,10 @@
 
 #include "plan/facts.h"
 
-/* A NIC that is hardware. A virtual one (veth, a virtual machine's without a device) is not here:
- * what it says of its speed is made up. */
+/*
+ * A hardware NIC. Virtual NICs (veth, or a virtual machine's without a device) are left out,
+ * because the speed that they report is invented.
+ */
 struct nic {
 	const char *name;
 	int mbit;	     /* 0: unknown, as virtio NICs say */
@@ -25,7 +27,7 @@ struct ib_port {
 	bool active, is_ethernet; /* is_ethernet: RoCE */
 	double gbits;		  /* as sysfs has it: "100 Gb/sec (4X EDR)" */
 	int lanes;		  /* 4 of that; 0: sysfs does not say */
-	const char *speed;	  /* "EDR" of that; "" */
+	const char *speed;	  /* "EDR" of that, or "" */
 };
 
 struct pci_rate {
@@ -36,8 +38,8 @@ struct pci_rate {
 struct pci_link {
 	const char *address;
 	bool is_gpu;		   /* else a NIC */
-	struct pci_rate now;	   /* the speed falls when it is idle; the width does not */
-	struct pci_rate own, slot; /* the most that the card and its slot can */
+	struct pci_rate now;	   /* current rate; an idle link is slower, but not narrower */
+	struct pci_rate own, slot; /* maximum of the card and of its slot */
 };
 
 struct links {
@@ -49,13 +51,13 @@ struct links {
 	int nvlinks;	   /* active ones of the GPU that has the fewest; -1: unknown */
 };
 
-/* Entries that are not in the probe's form are left out. Text lives in the arena. */
+/* Leaves out entries that do not have the probe's form. Text lives in the arena. */
 void links_parse(const struct facts *facts, struct arena *arena, struct links *links);
 
-/* "16.0x16": false when it is no such text. */
+/* Parses "16.0x16". False for any other form. */
 bool pci_rate_parse(const char *text, struct pci_rate *rate);
 
-/* The most that card and slot can together, at the width that they have agreed on. */
+/* The maximum rate of card and slot together, at the width that they have agreed on. */
 struct pci_rate pci_link_rate(const struct pci_link *link);
 
 /* Whether two addresses are functions of one card. */

@@ -2,8 +2,9 @@
 /*
  * lock.h - ringup.lock: the stack that was resolved, to be committed beside cluster.yaml.
  *
- * A plan's JSON with `recipe` (hash of the Dockerfile and its context) and `image` (by digest) once
- * they are known. What it says is what is built and started; only `resolve` moves it.
+ * The file is a plan's JSON, with `recipe` (hash of the Dockerfile and its context) and `image` (by
+ * digest) once they are known. ringup builds and starts what it says. Only `resolve` changes its
+ * versions.
  */
 #ifndef PLAN_LOCK_H
 #define PLAN_LOCK_H
@@ -15,7 +16,9 @@ struct lock {
 	const char *recipe, *image; /* "" when not known */
 };
 
-/* *found is false when there is no such file. ERROR_USAGE names the file when it is no lock. */
+/*
+ * *found is false when the file does not exist. ERROR_USAGE names the file when it is not a lock.
+ */
 int lock_read(const char *path, struct arena *arena, struct lock *lock, bool *found,
 	      struct error *err);
 
@@ -24,8 +27,8 @@ int lock_write(const char *path, const struct plan *plan, const char *recipe, co
 	       struct error *err);
 
 /*
- * Whether the lock was made for these requests and this accelerator; else ERROR_USAGE says which
- * request was added or taken away.
+ * Whether the lock was made for these requests and this accelerator. If not, ERROR_USAGE says which
+ * request was added or removed.
  */
 int lock_match(const struct lock *lock, const char *path, const char *const *requests,
 	       const char *accelerator, struct error *err);

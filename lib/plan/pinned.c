@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Debian Policy 5.6.12; what rpm's tag EVR holds. */
+/* Sources: Debian Policy 5.6.12, and rpm's tag EVR. */
 #define VERSION_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-_~^:"
 
 const char *pin_find(const struct pin_list *pins, const char *name)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pinned.h - what archives and registries had on the day when they were asked: an exact version for
- * each package of the OS that a recipe names, and the digest of each image that it begins with.
+ * pinned.h - what archives and registries had when they were asked: an exact version for each OS
+ * package that a recipe names, and the digest of each image that it begins with.
  *
- * The catalog cannot know them: an archive keeps the newest only. `ringup resolve --pin` asks
- * (cli/app/stage_pin.c), ringup.lock keeps the answers, and recipes are written with them
+ * The catalog cannot have them, because an archive keeps only the newest versions. `ringup resolve
+ * --pin` asks (cli/app/stage_pin.c), ringup.lock keeps the answers, and the recipe uses them
  * (builder/recipe/pinning.h).
  */
 #ifndef PLAN_PINNED_H
@@ -16,7 +16,7 @@
 
 struct pin {
 	const char *name;  /* "openssh-server", "docker.io/library/centos:7" */
-	const char *value; /* "1:9.2p1-2+deb12u7", "sha256:..."; "" when there is none to be had */
+	const char *value; /* "1:9.2p1-2+deb12u7", "sha256:..."; "" when the archive has none */
 };
 
 struct pin_list {
@@ -29,7 +29,7 @@ struct pinned {
 	struct pin_list packages, images;
 };
 
-/* The value under that name, "" when there is none to be had; NULL when it was not asked for. */
+/* The value for that name. "" when the archive has none, NULL when it was not asked for. */
 const char *pin_find(const struct pin_list *pins, const char *name);
 
 /*
@@ -37,12 +37,14 @@ const char *pin_find(const struct pin_list *pins, const char *name);
  */
 cJSON *pinned_to_json(const struct pinned *pinned);
 
-/* The same back; json may be NULL. ERROR_USAGE for a value that is no version or digest: they stand
- * in commands. */
+/*
+ * Reads that JSON, which may be NULL. A value that is not a version or digest is ERROR_USAGE,
+ * because values become parts of commands.
+ */
 int pinned_from_json(const cJSON *json, struct arena *arena, struct pinned *pinned,
 		     struct error *err);
 
-/* Whether the text can be the version of a package, Debian's or RPM's. */
+/* Whether the text can be a version of a Debian or RPM package. */
 bool pin_is_version(const char *text);
 
 #endif

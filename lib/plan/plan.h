@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * plan.h - a resolved stack: one version per component, each with its reason and source, and the
- * image that it starts from. The resolver makes it, the lock keeps it, the recipe is written of it.
+ * image that it starts from. The resolver makes it, the lock keeps it, and the recipe is made from
+ * it.
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -22,15 +23,16 @@ struct choice {
 	const char *build_packages;    /* needed in the build stage only */
 	const char *pip, *index;       /* what pip installs, and its index ("": PyPI) */
 	const char *download, *sha256; /* an archive; sha256 as hex digits, "" when not known */
-	const char *refused;	       /* why the next newer one is not it; for --explain */
+	/* why the next newer version was not chosen; for --explain */
+	const char *refused;
 };
 
 /* The image that a GPU stack starts from. */
 struct plan_base {
 	const char *name;     /* with registry and tag; "" in a plan without GPUs */
 	const char *status;   /* listed, eol, gone, dockerfile, none */
-	const char *replaces; /* the tag that is gone and would be taken otherwise */
-	const char *packages; /* what makes up for it on the OS's own image */
+	const char *replaces; /* the deleted tag that would be taken otherwise */
+	const char *packages; /* packages to add to the OS's own image instead */
 	const char *note, *source;
 };
 
@@ -42,9 +44,10 @@ struct plan {
 	size_t count;
 	struct choice choices[PLAN_CHOICES_MAX];
 	struct plan_base base;
-	struct pinned pinned; /* what was asked of archives; `resolve` itself asks nobody */
+	/* answers of archives and registries; `resolve` asks them only with --pin */
+	struct pinned pinned;
 	size_t note_count;
-	const char *notes[PLAN_NOTES_MAX]; /* what must be said aloud */
+	const char *notes[PLAN_NOTES_MAX]; /* what the person must be told */
 	size_t env_count;
 	const char *env[4]; /* NAME=VALUE that the containers need */
 };
@@ -57,7 +60,7 @@ cJSON *plan_to_json(const struct plan *plan);
 int plan_from_json(const cJSON *json, struct arena *arena, struct plan *plan, struct error *err);
 
 /*
- * {"schema", "ok": true, "stacks": [...]}, each what plan_to_json gives without "schema" and "ok".
+ * {"schema", "ok": true, "stacks": [...]}. Each stack is plan_to_json's without "schema" and "ok".
  */
 cJSON *stacks_to_json(void);
 void stacks_add_plan(cJSON *json, const struct plan *plan);

@@ -78,7 +78,7 @@ static bool tag_is_valid(const char *tag)
 	return true;
 }
 
-/* Where the port's colon stands, or the end. */
+/* The length of the host: up to the port's colon, or the end. */
 static size_t host_length(const char *registry)
 {
 	const char *bracket = registry[0] == '[' ? strchr(registry, ']') : NULL;
@@ -105,7 +105,10 @@ static bool registry_is_valid(const char *registry)
 	       host;
 }
 
-/* Docker Hub has two names, and keeps what has no folder of its own in "library". */
+/*
+ * Gives Docker Hub, which has two names, one of them. A repository without a folder is in
+ * "library".
+ */
 static void name_hub(struct reference *ref, struct arena *arena)
 {
 	if (strcmp(ref->registry, "index.docker.io") == 0)

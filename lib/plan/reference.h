@@ -5,7 +5,7 @@
  * Source of the grammar: OCI distribution specification 1.1, "Pulling manifests" (path and tag
  * expressions), and the Docker rule that the first part is a registry only when it holds a '.' or a
  * ':' or is "localhost". ringup deploys to private registries, so a registry is always required.
- * "docker.io/NAME" is "docker.io/library/NAME", as everywhere.
+ * "docker.io/NAME" is "docker.io/library/NAME", as in Docker.
  */
 #ifndef PLAN_REFERENCE_H
 #define PLAN_REFERENCE_H

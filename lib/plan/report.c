@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The worker's own limit of --find-slow; a larger matrix is no worker's. */
+/* The worker's own limit of --find-slow; no worker reports a larger matrix. */
 #define PAIRS_WORLD_MAX 1024
 
 static const char *text_or(const cJSON *object, const char *name, const char *otherwise,
@@ -48,7 +48,7 @@ static void read_ranks(const cJSON *list, struct arena *arena, struct report *re
 	}
 }
 
-/* A row that is too short or holds something else than numbers has no such pair there. */
+/* A missing or non-numeric entry means that the pair was not measured. */
 static void read_matrix(const cJSON *rows, struct arena *arena, struct report_pairs *pairs)
 {
 	int world = cJSON_IsArray(rows) ? cJSON_GetArraySize(rows) : 0, a = 0;
@@ -188,7 +188,7 @@ static void report_put(cJSON *object, const char *name, cJSON *item)
 		cJSON_AddItemToObject(object, name, item);
 }
 
-/* The name of the host that the object's `rank` ran on, if it was one. */
+/* Adds the name of the host on which the object's `rank` ran, if there is one. */
 static void put_host(const struct report *report, cJSON *object)
 {
 	int rank = json_int(object, "rank", -1);

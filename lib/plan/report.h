@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report.h - what the all-reduce worker found: what ringup itself needs of its JSON document.
+ * report.h - the parts of the all-reduce worker's JSON document that ringup itself needs.
  *
- * The document is described in docs/images.md. It stays whole: ringup prints and keeps the worker's
- * own, into which report_complete() puts what ringup knows better. So nothing that a worker says is
- * lost, also not what a newer one says that this struct has no member for.
+ * docs/images.md describes the document. ringup prints and keeps the whole document of the worker,
+ * and report_complete() adds what ringup knows better. So nothing that a worker reports is lost,
+ * even if a newer worker reports something that this struct has no member for.
  */
 #ifndef PLAN_REPORT_H
 #define PLAN_REPORT_H
@@ -26,10 +26,10 @@ struct report_rank {
 /* --find-slow: all pairs of ranks; world 0: not measured. */
 struct report_pairs {
 	int world, sweeps;
-	int unsure; /* times that look slow, but came only by chance */
+	int unsure; /* times that look slow but may be chance */
 	double bytes, seconds;
 	const double *usec; /* [world * world]; 0: no such pair */
-	int left_out;	    /* the rank of leave-one-out, or -1 */
+	int left_out;	    /* the rank that leave-one-out left out, or -1 */
 	double all_usec, without_usec;
 	size_t finding_count;
 	const char **findings; /* one sentence each */
@@ -49,27 +49,31 @@ struct report_sgd {
 	struct report_run *runs;
 };
 
-/* What the hardware should give (resolver/links/expectation.h, or the worker's --expect). */
+/*
+ * The bandwidth that the hardware should give (resolver/links/expectation.h, or the worker's
+ * --expect).
+ */
 struct report_expected {
 	double busbw;	/* GB/s; 0: unknown, and `because` says why */
-	double percent; /* that the fastest size reached of it */
+	double percent; /* share of it that the fastest size reached */
 	const char *because, *source;
 };
 
 struct report {
-	const char *verdict; /* "pass" or what is bad */
+	const char *verdict; /* "pass", or what failed */
 	const char *reason;  /* "" when it passed */
 	const char *backend;
 	const char *collective; /* "all_reduce" where the document does not say */
-	const char *launcher;	/* "" when it was none of ours */
+	const char *launcher;	/* "" when ringup did not start the worker */
 	int world;
 	size_t row_count, rank_count;
 	struct report_row *rows;
 	struct report_rank *ranks; /* in the document's order */
 	struct report_pairs pairs;
 	struct report_sgd sgd;
-	struct report_expected expected; /* because NULL: nobody said */
-	const char *const *notes;	 /* findings on the hosts, NULL-terminated; NULL: none */
+	struct report_expected expected; /* because NULL: no expectation */
+	/* findings about the hosts, NULL-terminated; NULL: none */
+	const char *const *notes;
 };
 
 /* Errors say what is missing in the document. Text is copied. */
@@ -77,9 +81,9 @@ int report_from_json(const cJSON *json, struct arena *arena, struct report *repo
 		     struct error *err);
 
 /*
- * Puts into the worker's document what ringup knows better: `schema`, `launcher`, `verdict` and
- * `reason`, the hosts' names of the cluster file (of ranks, findings and the failure), `expected`
- * unless the worker had one itself, and `notes`. All else stays as it is.
+ * Puts into the worker's document what ringup knows better: `schema`, `launcher`, `verdict`,
+ * `reason`, `notes`, and `expected` unless the worker had one itself. Ranks, findings and the
+ * failure get the hosts' names from the cluster file. Everything else stays as it is.
  */
 void report_complete(const struct report *report, cJSON *document);
 

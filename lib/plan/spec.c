@@ -13,7 +13,7 @@ static void add_text(struct digest *digest, const char *text)
 	digest_add(digest, text, strlen(text) + 1);
 }
 
-/* The Dockerfile without its comments: a sentence that is worded anew builds nothing anew. */
+/* Adds the Dockerfile without its comments, so that a changed comment causes no new build. */
 static void add_instructions(struct digest *digest, const char *dockerfile)
 {
 	while (*dockerfile) {
@@ -42,9 +42,7 @@ struct spec_file *spec_add_file(struct spec *spec, struct arena *arena)
 	return &spec->files[spec->file_count++];
 }
 
-/*
- * Many small files take their time: they are read side by side, HASH_BATCH of them by one thread.
- */
+/* Many small files take long, so several threads read them, HASH_BATCH files at a time. */
 #define HASH_BATCH 64
 
 struct hashing {
@@ -52,7 +50,7 @@ struct hashing {
 	struct error *errors; /* one for each batch */
 };
 
-/* The time first: who changes the file meanwhile is found out when it is built in. */
+/* Reads the time first, so that the build notices a file that changes during hashing. */
 static int hash_source(struct spec_file *file, struct error *err)
 {
 	struct stat st;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spec.h - what an image is built from: a Dockerfile, the files beside it, and the hash of it all.
+ * spec.h - what an image is built from: a Dockerfile and the files beside it, with a hash of
+ * everything.
  *
  * The hash covers the Dockerfile's instructions (not its comments), every file's name, mode and
- * content, and the base; two specs with the same hash build the same image, so an image that the
- * registry holds under the hash is not built again.
+ * content, and the base. Two specs with the same hash build the same image, so ringup does not
+ * build an image again that the registry has under the hash.
  */
 #ifndef PLAN_SPEC_H
 #define PLAN_SPEC_H
@@ -27,21 +28,21 @@ struct spec_file {
 	uint64_t size_bytes;
 	enum spec_kind kind;
 	mode_t mode;			/* 0644 or 0755 */
-	char digest[DIGEST_TEXT_BYTES]; /* of the content: set by spec_hash; "" for what has none */
+	char digest[DIGEST_TEXT_BYTES]; /* of the content, set by spec_hash; "" without content */
 	int64_t changed_ns;		/* the source's ctime then; 0: unknown */
 };
 
 struct spec {
 	const char *dockerfile;
-	const char *base_name;	  /* the image name that the Dockerfile starts FROM */
-	const char *base_place;	  /* its place on this machine, of oci:DIR; "" elsewhere */
+	const char *base_name;	  /* the image name in the Dockerfile's FROM */
+	const char *base_place;	  /* its folder on this machine for oci:DIR; else "" */
 	const char *base_digest;  /* of its manifest; "" when not known */
-	const char *base_script;  /* what makes that base's root filesystem; "" when it is pulled */
-	const char *base_release; /* what that script is told to make: a code name; "" */
+	const char *base_script;  /* the script that makes its root filesystem, or "" */
+	const char *base_release; /* the release that the script makes: a code name; or "" */
 	const char *os;		  /* "debian12"; "" when it is not known */
-	const char *os_vendor;	  /* whose packages it has, as package-url says it: "debian"; "" */
-	const char *unpinned;	  /* of a plan that is pinned: names it does not know; "" */
-	const char *snapshot;	  /* time of the archive's snapshot that mirrors name; "" */
+	const char *os_vendor;	  /* vendor of its packages in a package-url: "debian"; or "" */
+	const char *unpinned;	  /* names that a pinned plan has no version of; or "" */
+	const char *snapshot;	  /* time of the archive snapshot in `mirrors`; or "" */
 	const char *const
 		*build_args; /* NAME=VALUE: mirrors; never part of the hash or the image */
 	size_t file_count, file_capacity;

@@ -35,7 +35,10 @@ static int compare_text(const char *a, size_t a_length, const char *b, size_t b_
 	return a_length < b_length ? -1 : a_length > b_length;
 }
 
-/* Number and text take turns, as in Debian's rule; what one side lacks is 0 or no text. */
+/*
+ * Numbers and text alternate, as in Debian's rule. A missing number is 0, and missing text is
+ * empty.
+ */
 int version_compare(const char *a, const char *b)
 {
 	while (*a || *b) {
@@ -58,7 +61,7 @@ static bool matches_prefix(const char *version, const char *pattern)
 {
 	size_t length = strlen(pattern) - 2; /* without ".*" */
 
-	/* 2.6.4-1 and 1.8.1+cu111 are of the series 2.6.4 and 1.8.1 */
+	/* 2.6.4-1 is in the series 2.6.4, and 1.8.1+cu111 in 1.8.1 */
 	return strncmp(version, pattern, length) == 0 &&
 	       (!version[length] || strchr(".-+", version[length]));
 }
@@ -100,7 +103,7 @@ static bool clause_admits(const struct version_clause *clause, const char *versi
 	return false;
 }
 
-/* One part of a version after the other, as version_compare walks them. */
+/* Compares part by part, as version_compare does. */
 bool version_in_series(const char *version, const char *series)
 {
 	while (*series) {
@@ -117,7 +120,7 @@ bool version_in_series(const char *version, const char *series)
 	return true;
 }
 
-/* The series without the ".*" that may stand behind it. */
+/* Compares with the series without the ".*" that may follow it. */
 static bool in_series_of(const struct version_clause *clause, const char *version)
 {
 	size_t length = strlen(clause->version);
@@ -162,7 +165,7 @@ static const struct {
 
 #define VERSION_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+:~-"
 
-/* A version, with ".*" behind it where the operator takes a pattern. */
+/* Whether it is a version, with ".*" at its end only where the operator takes a pattern. */
 static bool version_is_valid(const char *version, enum version_operator operator)
 {
 	size_t length = strlen(version);
@@ -192,7 +195,7 @@ static int parse_clause(const char *text, size_t length, struct arena *arena,
 	return -1;
 }
 
-/* Clauses with `separator` between; the count of those that parse goes to the requirement. */
+/* Parses clauses between `separators`. The requirement gets the number of clauses that parse. */
 static const char *parse_clauses(const char *text, const char *separators, struct arena *arena,
 				 struct requirement *req)
 {

@@ -2,9 +2,9 @@
 /*
  * version.h - comparing versions, and the requirement words of the command line.
  *
- * A version is numbers and text in turns, with dots between parts ("4.1.4", "2.5.6-1",
- * "ubuntu20.04"); numbers compare as numbers, text as text, and a missing number counts as 0: 12.1
- * equals 12.1.0.
+ * A version alternates numbers and text, with dots between parts ("4.1.4", "2.5.6-1",
+ * "ubuntu20.04"). Numbers compare as numbers and text as text. A missing number counts as 0, so
+ * 12.1 equals 12.1.0.
  */
 #ifndef PLAN_VERSION_H
 #define PLAN_VERSION_H
@@ -32,8 +32,7 @@ struct version_clause {
 
 /*
  * One REQ: `name`, or a name with clauses: ==1.2, ==1.2.*, >=1,<2, !=1.3, ~=1.4 (>= 1.4, == 1.*).
- * Source of the grammar: PEP 440, "Version specifiers", the part that requests take
- * over.
+ * Source of the grammar: PEP 440, "Version specifiers"; requests support only this part.
  */
 struct requirement {
 	const char *name;
@@ -42,7 +41,7 @@ struct requirement {
 	struct version_clause *clauses;
 };
 
-/* ERROR_USAGE when the text is no requirement. Does not check the name. */
+/* ERROR_USAGE when the text is not a requirement. Does not check the name. */
 int requirement_parse(const char *text, struct arena *arena, struct requirement *req,
 		      struct error *err);
 
@@ -50,9 +49,8 @@ int requirement_parse(const char *text, struct arena *arena, struct requirement 
 bool requirement_admits(const struct requirement *req, const char *version);
 
 /*
- * The same, with `==V` and `!=V` meaning the whole series V: ==12.1 admits 12.1.1, ==2.5.6 admits
- * 2.5.6-1, ==470 admits 470.57.02. What people mean by the version of anything but a Python
- * package.
+ * The same, but `==V` and `!=V` mean the whole series V: ==12.1 admits 12.1.1, ==2.5.6 admits
+ * 2.5.6-1, ==470 admits 470.57.02. People mean this for everything except Python packages.
  */
 bool requirement_admits_series(const struct requirement *req, const char *version);
 
@@ -60,8 +58,9 @@ bool requirement_admits_series(const struct requirement *req, const char *versio
 bool version_in_series(const char *version, const char *series);
 
 /*
- * A requirement cell of the catalog (docs/catalog.md): clauses joined by ';', all of which hold,
- * and alternatives joined by '|', one of which holds. No alternative at all admits everything.
+ * A requirement cell of the catalog (docs/catalog.md). Clauses are joined by ';', and all of them
+ * must hold. Alternatives are joined by '|', and one of them must hold. Without any alternative it
+ * admits everything.
  */
 struct needs {
 	const char *text; /* as the cell has it */
@@ -69,7 +68,7 @@ struct needs {
 	struct requirement *alternatives; /* without names */
 };
 
-/* ERROR_USAGE when the text is no requirement cell. */
+/* ERROR_USAGE when the text is not a requirement cell. */
 int needs_parse(const char *text, struct arena *arena, struct needs *needs, struct error *err);
 
 bool needs_admit(const struct needs *needs, const char *version);

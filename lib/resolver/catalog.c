@@ -14,7 +14,7 @@ const char *const catalog_key_columns[] = {"version",	 "os",	     "kind",	  "bui
 					   "cuda_least", "branches", "brands",	  "name",  NULL};
 
 /*
- * Tables that are no components: their rows have an id or a name (sources.csv, package_manager.csv).
+ * Tables of no component: their rows have an id or a name (sources.csv, package_manager.csv).
  */
 static bool has_own_columns(const struct table *table)
 {
@@ -38,7 +38,7 @@ static int check_columns(const struct table *table, struct error *err)
 	return 0;
 }
 
-/* Rows of the user's own: a column that is dropped in silence would be a fact that is lost. */
+/* Checks a user's own rows: a column that is silently dropped would be a lost fact. */
 static int check_overlay(const struct table *known, const struct table *more, struct error *err)
 {
 	const char *first = known->columns[0];
@@ -93,7 +93,7 @@ static int load_folder(const char *folder, struct digest *all, struct arena *are
 	for (; *files; files++) {
 		char one[DIGEST_TEXT_BYTES];
 
-		if ((*files)[0] == '.') /* an editor's */
+		if ((*files)[0] == '.') /* an editor's file */
 			continue;
 		if (digest_of_file(arena_printf(arena, "%s/%s", folder, *files), one, err) < 0 ||
 		    load_one(folder, *files, arena, catalog, err) < 0)
@@ -104,7 +104,7 @@ static int load_folder(const char *folder, struct digest *all, struct arena *are
 	return 0;
 }
 
-/* The folders down to the first whole catalog; that one is last. */
+/* The folders up to and including the first whole catalog. */
 static size_t take_path(const char *const *folders, struct arena *arena,
 			const char *taken[static CATALOG_FOLDERS_MAX])
 {

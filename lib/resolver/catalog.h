@@ -2,9 +2,9 @@
 /*
  * catalog.h - the version facts: recipes/catalog/NAME.csv, one file per component.
  *
- * docs/catalog.md says what the columns hold. A new version is one row; nothing is compiled. A
- * folder that holds os.csv is a whole catalog; any other adds rows to the next one on the path, or
- * takes the place of rows that have the same version, OS, kind and build.
+ * docs/catalog.md describes the columns. A new version is one row, and nothing is compiled. A
+ * folder with os.csv is a whole catalog. Any other folder adds rows to the next one on the path, or
+ * replaces rows with the same version, OS, kind and build.
  */
 #ifndef RESOLVER_CATALOG_H
 #define RESOLVER_CATALOG_H
@@ -28,16 +28,16 @@ struct catalog {
 #define CATALOG_FOLDERS_MAX 8
 
 /*
- * What makes two rows the same fact, where the table has the column: a user's own row then takes
- * the other's place. cuda_least, branches and brands are of require.csv: an image was pushed more
- * than once a day.
+ * Two rows are the same fact when they are equal in those of these columns that the table has. A
+ * user's own row then replaces the other one. cuda_least, branches and brands are columns of
+ * require.csv: NVIDIA pushed some images more than once a day.
  */
 extern const char *const catalog_key_columns[]; /* NULL-terminated */
 
 /*
- * Loads every *.csv of the folders (NULL-terminated, first wins) down to the first whole catalog.
- * A folder that does not exist is passed over, and one over another may have fewer columns of a
- * table, but no other ones. Errors name the file and line.
+ * Loads every *.csv of the folders (NULL-terminated, first wins) down to the first whole catalog. A
+ * folder that does not exist is skipped. A table of a folder before the last may lack columns, but
+ * may not have others. Errors name the file and line.
  */
 int catalog_load_path(const char *const *folders, struct arena *arena, struct catalog *catalog,
 		      struct error *err);

@@ -2,10 +2,10 @@
 /*
  * conditions.h - the column `when` of conflicts.csv: "horovod<=0.28.1 & torch>=2.1".
  *
- * Conditions stand between '&', and all of them must hold. Each is a name, and perhaps the versions
- * that it speaks of, written as a requirement cell (plan/version.h). The name is a component's, or a
- * word for something that is in no stack: "infiniband" and "nvidia-container-toolkit" of a host,
- * "image" for the tag that `image.base` names. docs/catalog.md lists the words.
+ * Conditions are separated by '&', and all of them must hold. Each is a name, which versions may
+ * follow, written as a requirement cell (plan/version.h). The name is a component's, or a word for
+ * something outside the stack: "infiniband" and "nvidia-container-toolkit" of a host, "image" for
+ * the tag that `image.base` names. docs/catalog.md lists the words.
  *
  * Every reader of the column uses this one. What is read lives in the arena.
  */
@@ -22,7 +22,8 @@ struct condition {
 	const char *versions;	   /* what follows the name; "" for any version */
 	enum component component;  /* COMPONENT_NONE: the name is not a component's */
 	const struct needs *needs; /* the versions as a cell; NULL for any version */
-	const char *mistake; /* why the versions are no cell (`needs` is NULL then); else NULL */
+	/* why the versions are not a cell (`needs` is NULL then); else NULL */
+	const char *mistake;
 };
 
 struct conditions {
@@ -30,7 +31,7 @@ struct conditions {
 	struct condition *list;
 };
 
-/* Never fails: a condition that cannot be read says so itself. Empty text has no conditions. */
+/* Never fails: a condition that cannot be read has its `mistake`. Empty text has no conditions. */
 void conditions_read(const char *when, struct arena *arena, struct conditions *out);
 
 #endif

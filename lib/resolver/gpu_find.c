@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A GPU's row by the name that people and nvidia-smi give it, and the known capabilities. */
+/*
+ * Finds a GPU's row by the name that people and nvidia-smi use; has the known compute capabilities.
+ */
 #include "resolver/request.h"
 
 #include "core/str.h"
@@ -16,7 +18,7 @@ struct tokens {
 	char list[TOKENS_MAX][TOKEN_BYTES];
 };
 
-/* Words that say who made it or how much memory it has, not which GPU it is. */
+/* Words for the maker or the memory, which do not say which GPU it is. */
 static bool is_noise(const char *token)
 {
 	static const char *const words[] = {"nvidia", "tesla", "geforce", "generation", "gpu",
@@ -41,7 +43,7 @@ static void add_token(struct tokens *tokens, const char *text, size_t length)
 	tokens->count += !is_noise(token);
 }
 
-/* "rtx3090" is two words, and so is "1080ti". */
+/* Adds a word; "rtx3090" and "1080ti" are two words each. */
 static void add_word(struct tokens *tokens, const char *word, size_t length)
 {
 	size_t letters =
@@ -88,7 +90,7 @@ static size_t shared(const struct tokens *a, const struct tokens *b)
 	return count;
 }
 
-/* Higher is nearer; negative: one does not hold the other. */
+/* Higher is nearer. Negative when neither name contains the other. */
 static int score(const struct tokens *asked, const struct tokens *product)
 {
 	size_t common = shared(asked, product);
@@ -128,8 +130,10 @@ const struct value *gpu_find(const struct model *model, const char *product,
 
 /* --- compute capabilities ------------------------------------------------------------------ */
 
-/* Source: CUDA C++ Programming Guide, "Compute Capabilities"; nvcc --list-gpu-arch. 10.1 is 11.0
- * since CUDA 13. A newer one is known by its row in gpu.csv. */
+/*
+ * Source: CUDA C++ Programming Guide, "Compute Capabilities"; nvcc --list-gpu-arch. 10.1 is 11.0
+ * since CUDA 13. Newer ones come from their rows in gpu.csv.
+ */
 static const char *const capabilities[] = {
 	"2.0", "2.1", "3.0", "3.2",  "3.5",  "3.7",  "5.0",  "5.2",  "5.3",
 	"6.0", "6.1", "6.2", "7.0",  "7.2",  "7.5",  "8.0",  "8.6",  "8.7",

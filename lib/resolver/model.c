@@ -27,7 +27,10 @@ const char *value_title(const struct value *value, struct arena *arena)
 
 /* --- cells ------------------------------------------------------------------------------- */
 
-/* Equal cells on one component are parsed once, and their bits made once. */
+/*
+ * A cell's text that occurs several times for one component is parsed once, and its bits are made
+ * once.
+ */
 struct cell {
 	const char *text;
 	enum component component;
@@ -68,7 +71,7 @@ static int parse_cell(struct model *model, const struct value *value, size_t col
 	return 0;
 }
 
-/* The component that a column is about: "cuda", or with its _tested, "cuda_tested". */
+/* The component of a column: "cuda", or "cuda_tested" for versions that were tested. */
 static enum component column_component(const char *column, bool *is_tested)
 {
 	size_t length = strlen(column);
@@ -117,14 +120,14 @@ static void mark_cell(const void *node, VISIT visit, void *arg)
 
 static void keep_cell(void *cell)
 {
-	(void)cell; /* the arena's */
+	(void)cell; /* the arena owns it */
 }
 
 /* --- the order in which values are tried -------------------------------------------------- */
 
 /*
- * What comes with the OS, and packages of its package manager, come first: a kind that is not here
- * has tier 0. A stack for GPUs wants an Open MPI that is built with CUDA.
+ * Packages of the OS and of its package manager come first: a kind that is not in the table has
+ * tier 0. A stack for GPUs prefers an Open MPI that is built with CUDA.
  */
 struct kind_tier {
 	const char *kind;
@@ -143,10 +146,10 @@ static int tier_of(const struct model *model, const struct value *value)
 		return (int)strtol(value_cell(value, "rank"), NULL, 10) +
 		       (model->cpu && !based ? 100 : 0);
 	}
-	/* a rebuild of somebody else's, 1.15.5+nv22.4: only when nothing else will do */
+	/* another vendor's rebuild, 1.15.5+nv22.4: only when nothing else works */
 	if (COMPONENT_BIT(value->component) & COMPONENTS_PIP)
 		return strchr(value->version, '+') != NULL;
-	/* no recipe takes an archive that it cannot check */
+	/* no recipe uses an archive that it cannot check */
 	if (*value_cell(value, "download") && !*value_cell(value, "sha256") &&
 	    !*value_cell(value, "run_packages"))
 		return TIER_UNCHECKED;
@@ -206,7 +209,7 @@ struct value **model_by_version(const struct domain *domain, struct arena *arena
 	return sorted;
 }
 
-/* Where the versions of a series begin: they stand together. */
+/* The index where the versions of a series begin; they are adjacent. */
 static size_t series_begin(struct value *const *sorted, size_t count, const char *series)
 {
 	size_t low = 0, high = count;
@@ -222,7 +225,7 @@ static size_t series_begin(struct value *const *sorted, size_t count, const char
 	return low;
 }
 
-/* CUDA releases that no image is known for come last: 13.4 before NVIDIA publishes its tags. */
+/* CUDA releases without a known image come last, such as 13.4 before NVIDIA publishes its tags. */
 static void lower_without_image(struct arena *arena, struct domain *cuda,
 				const struct table *images)
 {
@@ -368,7 +371,7 @@ static void mark_images(struct model *model)
 
 /* --- conflicts.csv ------------------------------------------------------------------------ */
 
-/* False when a condition is on something else than a component, or cannot be read. */
+/* False when a condition concerns something other than a component, or cannot be read. */
 static bool read_conflict(struct model *model, const struct table *table, size_t row,
 			  struct conflict_rule *rule)
 {
@@ -437,7 +440,10 @@ static void mark_conflicts(struct model *model)
 		}
 }
 
-/* Conflicts of two components are looked at ahead (prune.h); the others when they are complete. */
+/*
+ * Marks conflicts of two components, which are checked ahead (prune.h). Others are checked once all
+ * their components are chosen.
+ */
 static void mark_pairs(struct model *model)
 {
 	for (int c = 0; c < COMPONENT_COUNT; c++) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model.h - the catalog made ready for the search: one value per row, its requirement cells parsed,
- * the rows of each component in the order in which they are tried.
+ * model.h - the catalog prepared for the search: one value per row, with its requirement cells
+ * parsed, and the values of each component in the order in which they are tried.
  *
- * Built once per catalog and preference; read-only afterwards. Everything lives in the arena.
+ * It is built once per catalog and preference, and is read-only afterwards. Everything lives in the
+ * arena.
  */
 #ifndef RESOLVER_MODEL_H
 #define RESOLVER_MODEL_H
@@ -13,7 +14,7 @@
 #include "plan/component.h"
 #include "plan/version.h"
 
-/* The tier of a row that names an archive without its checksum: taken only when it is asked for. */
+/* The tier of a row that names an archive without its checksum. It is taken only on request. */
 #define TIER_UNCHECKED 9
 
 /* One row of a component's table. */
@@ -25,10 +26,13 @@ struct value {
 	const char *built;			      /* cuDNN, NCCL: the CUDA of the build */
 	const struct needs *needs[COMPONENT_COUNT];   /* NULL: no demand */
 	const struct needs *prefers[COMPONENT_COUNT]; /* NULL: no preference */
-	/* what they admit, bit per value of that component; NULL where they are */
+	/*
+	 * what `needs` and `prefers` admit, bit per value of that component; NULL where they are
+	 * NULL
+	 */
 	const uint64_t *admits[COMPONENT_COUNT], *likes[COMPONENT_COUNT];
-	uint64_t *passes; /* bit per conflict: it does not speak of the component, or its condition
-			     holds */
+	/* bit per conflict: it does not concern the component, or its condition holds */
+	uint64_t *passes;
 	uint64_t *images; /* OS: bit per CUDA value that has an image for it */
 	int tier;	  /* tried first when lower */
 	/* the kind of packages that its OS installs, by package_manager.csv; of an OS, the kind
@@ -43,12 +47,12 @@ struct domain {
 
 /* A row of conflicts.csv whose conditions are all on components. */
 struct conflict_rule {
-	const char *id, *text; /* `when`, as it is written */
+	const char *id, *text; /* the column `when` */
 	const char *symptom, *fix, *source;
 	bool refuses; /* false: only warned about */
 	uint32_t components;
 	struct conditions conditions;
-	/* of a pair that refuses: bit per value that it is on */
+	/* of a pair that refuses: bit per value that it concerns */
 	uint64_t *passing[COMPONENT_COUNT];
 };
 
@@ -56,12 +60,13 @@ struct model {
 	const struct catalog *catalog;
 	struct arena *arena;
 	bool oldest, cpu;
-	bool has_driver_rule; /* a known conflict that refuses is on drivers */
+	bool has_driver_rule; /* a known conflict that refuses concerns drivers */
 	struct domain domains[COMPONENT_COUNT];
 	size_t conflict_count, conflict_words;
 	struct conflict_rule *conflicts;
-	uint64_t *pair_rules[COMPONENT_COUNT]; /* bit per conflict of it and one other component */
-	void *cells;			       /* while it is built */
+	/* bit per conflict between it and one other component */
+	uint64_t *pair_rules[COMPONENT_COUNT];
+	void *cells; /* while it is built */
 };
 
 struct model_options {
@@ -78,7 +83,7 @@ static inline bool bit_is_set(const uint64_t *words, size_t bit)
 	return words[bit / 64] >> (bit % 64) & 1;
 }
 
-/* Whether the demand of `value` on the component of `other`, if it has one, admits it. */
+/* Whether the demand of `value` on the component of `other` admits it. True without a demand. */
 static inline bool value_admits(const struct value *value, const struct value *other)
 {
 	const uint64_t *bits = value->admits[other->component];

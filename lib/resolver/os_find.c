@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An operating system's row by the name that people give it. */
+/* Finds an operating system's row by the name that people use. */
 #include "resolver/request.h"
 
 #include "core/str.h"
@@ -47,7 +47,7 @@ void os_tidy(const struct model *model, char *words)
 	const struct domain *domain = &model->domains[COMPONENT_OS];
 	char *to = words;
 
-	/* a row of somebody's own may have a name that is not plain */
+	/* a user's own row may have any name */
 	for (size_t i = 0; i < domain->count; i++)
 		if (strpbrk(domain->values[i].version, "-_:") &&
 		    strstr(words, domain->values[i].version))

@@ -10,7 +10,7 @@
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-/* A near word is meant when it begins the same way, or one of the two is in the other. */
+/* Finds the known word that was meant: it begins the same way, or one contains the other. */
 static const char *meant(const char *word, const char *const *known)
 {
 	const char *near = nearest_word(word, known);
@@ -23,7 +23,7 @@ static int refuse_name(const struct requirement *req, struct error *err)
 {
 	const char *near = meant(req->name, component_names);
 
-	/* tensorflow-gpu, pytorch, libnccl2: a name that holds one of ours */
+	/* tensorflow-gpu, pytorch, libnccl2: a name that contains a known one */
 	for (size_t i = 0; !near && component_names[i]; i++)
 		if (strstr(req->name, component_names[i]) && strlen(component_names[i]) > 2)
 			near = component_names[i];
@@ -100,7 +100,7 @@ static int read_gpu(const struct model *model, struct unit *unit, struct error *
 	const struct value *twin;
 
 	if (!unit->req.clause_count)
-		return 0; /* "gpu": there is one, no matter which */
+		return 0; /* "gpu": any GPU */
 	if (!is_exact(&unit->req))
 		return error_set(err, ERROR_USAGE,
 				 "'%s': a GPU is named with ==, as in gpu==V100 or gpu==sm_70",
@@ -148,7 +148,7 @@ static int read_os(const struct model *model, struct unit *unit, struct error *e
 			    near ? near : "");
 }
 
-/* The request without what people write into names and requirement_parse does not take. */
+/* The request in a form that requirement_parse takes: people write names in other ways. */
 static char *request_tidy(const struct model *model, const char *text)
 {
 	char *copy = arena_strdup(model->arena, text), *at = strpbrk(copy, "=<>!~");
@@ -163,7 +163,7 @@ static char *request_tidy(const struct model *model, const char *text)
 	return copy;
 }
 
-/* "gpu==V100,A100": a comma stands between demands on one thing. */
+/* Refuses "gpu==V100,A100": a comma separates demands on one thing. */
 static int refuse_list(const char *text, struct error *err)
 {
 	const char *comma = strchr(text, ',');
@@ -281,7 +281,7 @@ int units_add_facts(const struct model *model, const struct facts *facts, size_t
 			const struct value *twin, *gpu = gpu_find(model, product, &twin);
 
 			if (twin)
-				gpu = NULL; /* another GPU as well */
+				gpu = NULL; /* the name means another GPU too */
 			if (!gpu && units->unknown_count < UNITS_MAX)
 				units->unknown[units->unknown_count++] = arena_printf(
 					model->arena,
@@ -304,7 +304,7 @@ static uint8_t *new_admits(const struct model *model, struct unit *unit, enum co
 	return unit->admits[c];
 }
 
-/* Whether a row of a Python package has exactly this version: else == means the series. */
+/* Whether a row of a Python package has exactly this version. If not, == means the series. */
 static bool is_known_exactly(const struct domain *domain, const struct requirement *req)
 {
 	for (size_t i = 0; i < domain->count; i++)
@@ -313,7 +313,10 @@ static bool is_known_exactly(const struct domain *domain, const struct requireme
 	return false;
 }
 
-/* "2.5.6-1+cuda9.0" and "1.8.1+cu111" name a build: the version, then the CUDA. */
+/*
+ * Whether the version names a build: "2.5.6-1+cuda9.0" and "1.8.1+cu111" have the version, then the
+ * CUDA.
+ */
 static bool is_build(const struct value *value, const char *wanted, struct arena *arena)
 {
 	const char *plus = strchr(wanted, '+');
@@ -321,7 +324,9 @@ static bool is_build(const struct value *value, const char *wanted, struct arena
 
 	if (!plus)
 		return false;
-	/* cuDNN's packages carry a release number that its versions do not: 8.2.4.15-1+cuda11.4 */
+	/*
+	 * cuDNN's packages have a release number that its versions do not have: 8.2.4.15-1+cuda11.4
+	 */
 	if (!version_in_series(value->version, version) &&
 	    !version_in_series(value->version,
 			       arena_strndup(arena, version, strcspn(version, "-"))))
@@ -333,9 +338,9 @@ static bool is_build(const struct value *value, const char *wanted, struct arena
 }
 
 /*
- * gcc 9.3.0 where 9.4.0 is known: its rules are by major version since gcc 5, by the first two
- * numbers before and for Python and glibc; so an unknown patch version counts as its series. "" for
- * others.
+ * The series of an unknown patch version, such as gcc 9.3.0 where 9.4.0 is known. gcc's rules go by
+ * the major version since gcc 5. Before that, and for Python and glibc, they go by the first two
+ * numbers. So an unknown patch version counts as its series. "" for other components.
  */
 static const char *series_of(const struct unit *unit, struct arena *arena)
 {
@@ -412,7 +417,10 @@ static void admit_gpu(const struct model *model, struct unit *unit)
 	}
 }
 
-/* Forward compatibility is for data-center GPUs (and Jetson): GeForce answers with error 804. */
+/*
+ * Forward compatibility works only on data-center GPUs and Jetson; on GeForce it fails with error
+ * 804.
+ */
 static bool may_use_compat(const struct units *units)
 {
 	bool any = false;

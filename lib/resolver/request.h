@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * request.h - what is asked for and what is there, as units that admit or exclude values.
+ * request.h - requests, and the hosts' drivers and GPUs, as units that admit or exclude values.
  *
- * A unit is one request word, or one driver or GPU model that hosts have. A conflict is a set of
- * units, so a unit is what a person can change.
+ * A unit is one request word, or one driver or GPU model of the hosts. A conflict is a set of
+ * units, so a unit is something that a person can change.
  */
 #ifndef RESOLVER_REQUEST_H
 #define RESOLVER_REQUEST_H
@@ -16,8 +16,8 @@
 enum admission {
 	ADMIT_NO,
 	ADMIT_YES,
-	ADMIT_MINOR,  /* the driver runs this CUDA by minor-version compatibility alone */
-	ADMIT_JIT,    /* the GPU is newer than this CUDA: only PTX that a wheel brings can run */
+	ADMIT_MINOR,  /* the driver runs this CUDA only by minor-version compatibility */
+	ADMIT_JIT,    /* the GPU is newer than this CUDA: only a wheel's PTX can run */
 	ADMIT_SERIES, /* another patch version of the series that was asked for */
 	ADMIT_COMPAT, /* only with the cuda-compat package in the image */
 };
@@ -26,11 +26,11 @@ struct unit {
 	const char *text; /* "torch>=2.1", or "driver 390.48 (host a, b)" */
 	enum component component;
 	struct requirement req;
-	bool is_pin;	    /* a driver or GPU that is there: the stack must fit it */
+	bool is_pin;	    /* a driver or GPU of the hosts: the stack must fit it */
 	const char *driver; /* of a driver pin: "470.57.02", or a whole branch "470" */
 	const char *product, *sm, *class; /* of a GPU pin; class "" when only sm_NN is known */
 	const struct value *gpu;	  /* its row, or NULL */
-	const char *hosts; /* that have it, ", " between; NULL when it was asked for */
+	const char *hosts;		  /* hosts that have it, ", " between; NULL for a request */
 	uint8_t *admits[COMPONENT_COUNT]; /* enum admission per value; NULL: all */
 };
 
@@ -40,15 +40,15 @@ struct units {
 	size_t count;
 	struct unit list[UNITS_MAX];
 	uint32_t asked;	      /* components that a request names */
-	bool is_auto;	      /* GPUs only because some of them ask for it */
+	bool is_auto;	      /* a stack for GPUs only because some units ask for it */
 	bool compat;	      /* every GPU is known and may use forward compatibility */
 	size_t unknown_count; /* GPUs of hosts that the catalog does not know */
 	const char *unknown[UNITS_MAX];
 };
 
 /*
- * Reads the request words. ERROR_USAGE: a word is no REQ, names nothing that is known, or a GPU
- * that the catalog does not know; the error names the nearest known one.
+ * Reads the request words. ERROR_USAGE: a word is not a REQ, or names something unknown or an
+ * unknown GPU. The error names the nearest known one.
  */
 int units_read(const struct model *model, const char *const *requests, struct units *units,
 	       struct error *err);
@@ -63,16 +63,18 @@ static inline uint64_t units_all(const struct units *units)
 	return units->count == 64 ? ~0ULL : UNIT_BIT(units->count) - 1;
 }
 
-/* Works out what every unit admits; after the last unit is added. */
+/* Computes what every unit admits. To be called after the last unit is added. */
 void units_apply(const struct model *model, struct units *units);
 
-/* The GPU's row by its product name as people and nvidia-smi write it ("V100", "NVIDIA
- * A100-SXM4-80GB"), or NULL. `*twin` is NULL, or one of another compute capability that the name
- * means as well. */
+/*
+ * The GPU's row by its product name as people and nvidia-smi write it ("V100", "NVIDIA
+ * A100-SXM4-80GB"), or NULL. `*twin` is NULL, or another GPU with this name and another compute
+ * capability.
+ */
 const struct value *gpu_find(const struct model *model, const char *product,
 			     const struct value **twin);
 
-/* The compute capability itself ("7.0") when there are such GPUs, else the nearest one. */
+/* The compute capability itself ("7.0") when GPUs have it, else the nearest one. */
 const char *gpu_capability_nearest(const struct model *model, const char *sm);
 
 /* Writes names as the catalog does: "==Ubuntu-20.04" becomes "==ubuntu20.04". */
@@ -81,7 +83,7 @@ void os_tidy(const struct model *model, char *words);
 /* Whether the catalog has some release of the OS. */
 bool os_is_distribution(const struct model *model, const char *os);
 
-/* What the catalog has of the same family and release ("ubi8' or 'rockylinux8"), or NULL. */
+/* The catalog's OSes of the same family and release ("ubi8' or 'rockylinux8"), or NULL. */
 const char *os_nearest(const struct model *model, const char *os);
 
 /* Whether a driver (a version, or a branch as its newest) is at least the minimum. */

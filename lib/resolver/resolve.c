@@ -38,8 +38,8 @@ static uint32_t named_components(const struct resolve_input *input, struct arena
 }
 
 /*
- * auto: GPUs when a host has a driver or a request names something of theirs. A framework alone
- * means GPUs too, unless the hosts were asked and have none.
+ * For `auto`: a stack for GPUs when a host has a driver or a request names a GPU component. A
+ * framework also means GPUs, unless the hosts were probed and have none.
  */
 static bool wants_gpus(const struct resolve_input *input, struct arena *arena)
 {
@@ -64,7 +64,7 @@ static int unsatisfied(struct resolver *r)
 		  why->nothing ? ": " : "", why->nothing ? why->nothing : "");
 	for (size_t i = 0; i < why->count; i++) {
 		size_t used = strlen(r->err->text);
-		/* one reason for several requests is said once */
+		/* a reason of several requests is printed once */
 		bool goes_on = i + 1 < why->count && strcmp(why->conflicts[i].because,
 							    why->conflicts[i + 1].because) == 0;
 		bool went_on =
@@ -123,7 +123,7 @@ static int refuse_gpus(struct resolver *r)
 	return unsatisfied(r);
 }
 
-/* Requests for GPU parts in a stack that was said to be for CPUs. */
+/* Refuses requests for GPU components when accelerator is cpu. */
 static int check_accelerator(struct resolver *r)
 {
 	if (!r->model.cpu)
@@ -140,7 +140,7 @@ static int check_accelerator(struct resolver *r)
 	return 0;
 }
 
-/* Something that every stack has and the catalog has no row of. */
+/* A component that every stack has and the catalog has no row of. */
 static const char *missing_component(const struct resolver *r, uint32_t parts)
 {
 	for (int c = 0; c < COMPONENT_COUNT; c++)
@@ -178,7 +178,7 @@ static int resolve_explain(struct resolver *r)
 
 /* --- the answer ------------------------------------------------------------------------------ */
 
-/* The versions to stay with, of everything that was not named to move. */
+/* Sets the versions to keep, of everything that may not move. */
 static void set_hints(struct resolver *r)
 {
 	const struct plan *keep = r->input->keep;
@@ -195,7 +195,7 @@ static void set_hints(struct resolver *r)
 	r->search.hints = r->hints;
 }
 
-/* A base image that was given and cannot be pulled. */
+/* Checks that a given base image can be pulled. */
 static int check_base(struct resolver *r)
 {
 	struct base_tag tag;
@@ -226,7 +226,7 @@ static void add_notes(struct resolver *r, struct plan *plan)
 			arena_printf(r->arena, "%s: %s [%s]", input->base, tag.because, tag.source);
 }
 
-/* Names that nothing is known as are a matter of usage, whatever the catalog holds. */
+/* Unknown names are usage errors, for any catalog. */
 static int check_words(struct resolver *r)
 {
 	for (const char *const *text = r->input->requests; *text; text++) {
@@ -240,7 +240,10 @@ static int check_words(struct resolver *r)
 	return 0;
 }
 
-/* Nothing of a stack for CPUs is chosen, or explained, by CUDA. */
+/*
+ * Removes CUDA from the model, so that it neither chooses nor explains anything in a stack for
+ * CPUs.
+ */
 static void leave_out_gpus(struct model *model)
 {
 	for (int c = 0; c < COMPONENT_COUNT; c++)
@@ -269,7 +272,7 @@ static int resolve_begin(struct resolver *r, const struct catalog *catalog,
 	units_apply(&r->model, &r->units);
 	if (r->model.cpu)
 		leave_out_gpus(&r->model);
-	/* what one unit brings into the stack another search may need: set up for all */
+	/* another search may need a component that one unit adds, so all are set up */
 	search_init(&r->search, &r->model, &r->units, (1U << COMPONENT_COUNT) - 1);
 	set_hints(r);
 	return check_accelerator(r) < 0 ? -1 : check_base(r);
@@ -351,7 +354,7 @@ static int compare_ranked(const void *left, const void *right)
 		       : (a->value->index > b->value->index) - (a->value->index < b->value->index);
 }
 
-/* The values in the order in which a search with what is fixed so far would try them. */
+/* The values in the order in which a search with the values fixed so far would try them. */
 static const struct ranked *resolve_rank_values(struct search *s, const struct domain *domain)
 {
 	struct ranked *order = ARENA_ARRAY(s->model->arena, domain->count + 1, struct ranked);
@@ -380,7 +383,7 @@ static bool walk_parts(struct walk *walk, size_t part)
 	order = resolve_rank_values(s, domain);
 	for (size_t i = 0; i < domain->count; i++) {
 		s->fixed[main_parts[part]] = order[i].value;
-		/* an OS's Python and the same from source are one stack here */
+		/* an OS's Python and the same version from source count as one stack here */
 		if ((last && strcmp(last, order[i].value->version) == 0) || !search_run(s))
 			continue;
 		if (main_parts[part] == COMPONENT_PYTHON)
@@ -434,7 +437,7 @@ static const struct value *resolve_value_of(const struct domain *domain,
 	return found;
 }
 
-/* The first of the fixed values that a unit or a rule does not allow. */
+/* Explains the first of the fixed values that a unit or a rule does not allow. */
 static int explain_fixed(struct resolver *r)
 {
 	struct search *s = &r->search;
@@ -480,7 +483,7 @@ int plan_check(const struct catalog *catalog, const struct resolve_input *input,
 		if (!r->search.fixed[c])
 			r->search.fixed[c] =
 				resolve_value_of(&r->model.domains[c], &plan->choices[i], NULL);
-		if (!r->search.fixed[c]) /* no row of today's catalog speaks against it */
+		if (!r->search.fixed[c]) /* no row of today's catalog excludes it */
 			return 0;
 	}
 	return resolve_find(r) ? 0 : explain_fixed(r);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resolve.h - one consistent stack out of the catalog, and one sentence per choice; or the proof
- * that there is none.
+ * resolve.h - one consistent stack from the catalog with one sentence per choice, or the proof that
+ * no stack exists.
  *
- * Pure: reads nothing but its arguments. Frameworks are chosen first, then what they need; of each
- * component the newest version wins that every request, driver and GPU admits and that breaks no
- * rule. The rules are in rule_*.c and rules.c, the facts in the catalog (docs/catalog.md).
+ * It reads only its arguments. Frameworks are chosen first, then what they need. Of each component
+ * the newest version wins that every request, driver and GPU admits and that breaks no rule. The
+ * rules are in rule_*.c and rules.c, the facts in the catalog (docs/catalog.md).
  */
 #ifndef RESOLVER_RESOLVE_H
 #define RESOLVER_RESOLVE_H
@@ -26,10 +26,10 @@ struct conflict {
 struct unsatisfied {
 	size_t count;
 	struct conflict conflicts[CONFLICTS_MAX];
-	const char *nothing; /* no request is to blame: why there is no stack at all, or NULL */
+	const char *nothing; /* why there is no stack even without requests, or NULL */
 	size_t suggestion_count;
 	const char *suggestions[CONFLICTS_MAX]; /* requests that would work */
-	/* a mixed cluster that has no one stack: how it can be split, each group with a stack */
+	/* how a mixed cluster without a common stack can be split into groups with a stack each */
 	size_t group_count;
 	struct group {
 		const char *members; /* "V100, driver 418.87"; or host names */
@@ -37,8 +37,10 @@ struct unsatisfied {
 	} groups[CONFLICTS_MAX];
 };
 
-/* One more request with its reason, in static or the arena's text; above CONFLICTS_MAX it is
- * dropped. */
+/*
+ * Adds one request with its reason. The texts are static or in the arena. Requests past
+ * CONFLICTS_MAX are dropped.
+ */
 static inline void unsatisfied_add(struct unsatisfied *why, const char *request,
 				   const char *because, const char *source)
 {
@@ -53,29 +55,30 @@ struct resolve_input {
 	size_t fact_count;
 	const char *base;	 /* image name that cluster.yaml gives, NULL or "auto": none */
 	bool oldest;		 /* --prefer oldest */
-	const struct plan *keep; /* versions to stay with where they still work; may be NULL */
-	const char *const *move; /* names that are not kept; NULL: none */
+	const struct plan *keep; /* versions to keep where they still work; may be NULL */
+	const char *const *move; /* names whose versions are not kept; NULL: none */
 };
 
 /*
- * ERROR_USAGE: a word is no REQ or names nothing that is known. ERROR_UNSATISFIED: no stack; *why
- * says which requests stand against which facts, and what would work.
+ * ERROR_USAGE: a word is not a REQ, or its name is unknown. ERROR_UNSATISFIED: there is no stack,
+ * and *why says which requests contradict which facts, and what would work.
  */
 int resolve(const struct catalog *catalog, const struct resolve_input *input, struct arena *arena,
 	    struct plan *plan, struct unsatisfied *why, struct error *err);
 
 /*
- * Calls `each` for every stack that differs in frameworks, Horovod, CUDA, OS or Python, best first,
- * the rest at its best, until it returns false or `limit` were given.
+ * Calls `each` for every stack that differs in frameworks, Horovod, CUDA, OS or Python, the best
+ * one first. The other components have their best versions. It stops when `each` returns false or
+ * after `limit` stacks.
  */
 int resolve_all(const struct catalog *catalog, const struct resolve_input *input, size_t limit,
 		bool (*each)(const struct plan *plan, void *arg), void *arg, struct arena *arena,
 		struct unsatisfied *why, struct error *err);
 
 /*
- * Whether the plan is a stack of today's catalog for these requests and hosts: ERROR_UNSATISFIED
- * and *why when it breaks a rule, such as a driver that is too old for it. A plan with a version
- * that the catalog has no row of any more is taken as it is.
+ * Whether the plan is a stack of today's catalog for these requests and hosts. ERROR_UNSATISFIED
+ * and *why when it breaks a rule, for example because a driver is too old for it. A plan with a
+ * version that is no longer in the catalog is accepted.
  */
 int plan_check(const struct catalog *catalog, const struct resolve_input *input,
 	       const struct plan *plan, struct arena *arena, struct unsatisfied *why,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules of rules.c and the units of request.c as sentences. */
+/* Turns the rules of rules.c and the units of request.c into sentences. */
 #include "resolver/rules/breach.h"
 
 #include "core/str.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Warnings of conflicts.csv that depend on more than the stack: on something that the hosts have and
- * the search does not know.
+ * Warnings of conflicts.csv that depend on more than the stack: on facts of the hosts that the
+ * search does not know.
  */
 #include "resolver/explain/reason.h"
 #include "resolver/conditions.h"
@@ -12,7 +12,7 @@ struct hosts {
 	const struct search *search;
 	const struct facts *facts;
 	size_t count;
-	bool asked; /* a condition was on something that hosts have */
+	bool asked; /* a condition was about hosts */
 };
 
 static bool has_infiniband(const struct facts *facts)
@@ -25,7 +25,9 @@ static const char *toolkit(const struct facts *facts)
 	return facts->runtime_gpu ? facts->runtime_gpu : "";
 }
 
-/* "infiniband", "nvidia-container-toolkit==1.17.7": whether a host is so. */
+/*
+ * Whether a condition such as "infiniband" or "nvidia-container-toolkit==1.17.7" holds for a host.
+ */
 static bool host_holds(struct hosts *hosts, const char *name, const struct needs *needs)
 {
 	bool infiniband = strcmp(name, "infiniband") == 0;

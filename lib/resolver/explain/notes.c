@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a plan must say aloud: settings, detours and hints that come with the stack. */
+/* The notes of a plan: settings, workarounds and hints that come with the stack. */
 #include "resolver/explain/reason.h"
 
 #include "resolver/rules/rule_gpu.h"
@@ -86,7 +86,7 @@ static void note_driver_hint(struct search *s, struct plan *plan)
 		}
 }
 
-/* No driver was given, and none that is known serves all GPUs that are there. */
+/* Notes that no driver was given, and that no known one supports all GPUs of the hosts. */
 static void note_driver_shown(struct search *s, struct plan *plan)
 {
 	const struct choice *shown = plan_choice(plan, "driver");
@@ -107,7 +107,7 @@ static void note_driver_shown(struct search *s, struct plan *plan)
 	}
 }
 
-/* Whether a driver that is there fits the condition. */
+/* Whether a driver of the hosts fits the condition. */
 static bool has_driver(const struct search *s, const struct needs *needs)
 {
 	for (size_t i = 0; i < s->units->count; i++)
@@ -131,7 +131,10 @@ static bool notes_holds(const struct search *s, const struct conflict_rule *rule
 	return true;
 }
 
-/* note_os() says more of an OS past its end of life than a row on that OS alone. */
+/*
+ * Whether another note says it already: note_os() says more about an old OS than a row on only that
+ * OS.
+ */
 static bool is_said(const struct search *s, const struct conflict_rule *rule)
 {
 	return rule->components == COMPONENT_BIT(COMPONENT_OS) &&
@@ -194,7 +197,10 @@ static void note_ml_repository(struct search *s, struct plan *plan)
 			value_cell(os, "ml_repository"), value_cell(os, "ml_key"), os->source));
 }
 
-/* Beyond what Horovod's own tests ran with is not refused, but nobody has promised it. */
+/*
+ * Versions newer than those of Horovod's own tests are allowed, but not guaranteed, so there is a
+ * note.
+ */
 static void note_tested(struct search *s, struct plan *plan)
 {
 	const struct value *horovod = s->now.chosen[COMPONENT_HOROVOD];

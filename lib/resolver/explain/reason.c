@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* One sentence and its sources, put together clause by clause. */
+/* One sentence with its sources, built clause by clause. */
 struct sentence {
 	struct str text, sources;
 	struct arena *arena;
@@ -162,7 +162,10 @@ static void add_demands(const struct search *s, const struct value *value, struc
 			   "");
 }
 
-/* What was asked for stands against it: that says more than what follows from other choices. */
+/*
+ * Explains by a request that contradicts the value, which says more than what follows from other
+ * choices.
+ */
 static bool explain_by_asked(const struct search *s, const struct value *value, const char **text)
 {
 	struct search probe = *s;
@@ -214,7 +217,7 @@ static struct choice *add_choice(struct plan *plan, const char *name, const char
 	return choice;
 }
 
-/* What pip installs for CPUs: the same version without the GPU package's name, extra or build. */
+/* The pip package for CPUs: the same version without the GPU package's name, extra or build. */
 static const char *cpu_package(const struct value *value, struct arena *arena)
 {
 	switch (value->component) {
@@ -261,7 +264,7 @@ static void reason_choose(struct search *s, enum component c, struct plan *plan)
 
 /* --- drivers and GPUs ------------------------------------------------------------------------ */
 
-/* Whether no GPU that is there is newer than the driver, as far as gpu.csv's hints go. */
+/* Whether no GPU of the hosts is newer than the driver, by the hints of gpu.csv. */
 static bool knows_gpus(const struct search *s, const char *driver)
 {
 	for (size_t i = 0; i < s->units->count; i++) {
@@ -292,8 +295,8 @@ static bool driver_fits(const struct search *s, const struct value *driver)
 }
 
 /*
- * The lowest known driver that runs the CUDA of the stack, inside of what was asked for; one that
- * knows the GPUs when there is one.
+ * The lowest known driver that satisfies the requests and runs the CUDA of the stack. It knows the
+ * GPUs if there is such a driver.
  */
 static const struct value *least_driver(const struct search *s)
 {
@@ -317,7 +320,7 @@ static const struct value *least_driver(const struct search *s)
 	return knowing ? knowing : least;
 }
 
-/* The drivers or products that are there, "A, B". */
+/* The hosts' drivers or GPU products, "A, B". */
 static const char *pins(const struct search *s, enum component c)
 {
 	struct str list = STR_INIT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reason.h - a found assignment as a plan: one choice per component with its one-sentence reason,
- * exact packages, and what must be said aloud.
+ * reason.h - turns a found assignment into a plan: one choice per component with a one-sentence
+ * reason, exact packages, and notes that the person must see.
  */
 #ifndef RESOLVER_EXPLAIN_REASON_H
 #define RESOLVER_EXPLAIN_REASON_H

@@ -67,8 +67,10 @@ static double number(const char *text)
 	return strtod(text, NULL);
 }
 
-/* GB/s of a link (of a lane, for those that have lanes) and its source; 0: not in the catalog.
- * Names that are numbers are compared as such: sysfs has "8 GT/s" and "8.0 GT/s". */
+/*
+ * GB/s of a link (per lane, if it has lanes) and its source; 0: not in the catalog. Names that are
+ * numbers are compared as numbers, because sysfs has "8 GT/s" and "8.0 GT/s".
+ */
 static double rate_of(const struct catalog *catalog, const char *kind, const char *name,
 		      const char **source)
 {
@@ -116,7 +118,7 @@ static struct bound pcie_bound(const struct catalog *catalog, const char *title,
 	return bound;
 }
 
-/* The slowest of the GPUs' PCIe links: as the host says, else as the catalog does. */
+/* The slowest of the GPUs' PCIe links, from the host's facts or else from the catalog. */
 static struct bound gpus_pcie(const struct catalog *catalog, const struct links *links, int row,
 			      const char *title, struct arena *arena)
 {
@@ -141,8 +143,10 @@ static struct bound gpus_pcie(const struct catalog *catalog, const struct links 
 	return unknown(arena_printf(arena, "the catalog does not know the links of %s", title));
 }
 
-/* How many NVLinks a GPU has at work: bridges are sold apart, so they are there only when the host
- * says so. */
+/*
+ * How many NVLinks of a GPU are active. Bridges are sold separately, so they count only when the
+ * host reports them.
+ */
 static int active_nvlinks(const struct catalog *catalog, const struct links *links, int row)
 {
 	if (links->nvlinks >= 0)
@@ -214,7 +218,10 @@ bool bound_is_rack(const struct catalog *catalog, const struct facts *facts)
 
 /* --- NICs ---------------------------------------------------------------------------------- */
 
-/* RoCE: sysfs has Ethernet's own rate, with InfiniBand's nearest name behind it. */
+/*
+ * The rate of a port. For RoCE, sysfs has Ethernet's own rate and the nearest InfiniBand name after
+ * it.
+ */
 static double port_rate(const struct catalog *catalog, const struct ib_port *port,
 			const char **source)
 {
@@ -241,7 +248,7 @@ static size_t active_ports(const struct links *links)
 	return count;
 }
 
-/* All active ports together: NCCL takes every one, InfiniBand and RoCE, before any socket. */
+/* All active ports together: NCCL uses every InfiniBand and RoCE port before any socket. */
 static struct bound ports_bound(const struct catalog *catalog, const struct links *links,
 				struct arena *arena)
 {
@@ -280,7 +287,7 @@ static bool has_nic(const struct links *links, const char *name)
 	return false;
 }
 
-/* The interface that the cluster's address is on: what sockets go through. */
+/* The interface of the cluster's address, which sockets use. */
 static struct bound interface_bound(const struct catalog *catalog, const struct facts *facts,
 				    const struct links *links, struct arena *arena)
 {

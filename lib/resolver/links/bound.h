@@ -15,19 +15,21 @@ struct bound {
 	const char *source;  /* ids of sources.csv */
 };
 
-/* What a host's GPUs exchange data by, when `slots` of them take part. */
+/* The links by which a host's GPUs exchange data, when `slots` of them take part. */
 struct bound bound_gpus(const struct catalog *catalog, const struct facts *facts, int slots,
 			struct arena *arena);
 
-/* What leaves and enters the host, by the worker's backend. */
+/* The links by which data leaves and enters the host, for the worker's backend. */
 struct bound bound_network(const struct catalog *catalog, const struct facts *facts,
 			   const char *backend, struct arena *arena);
 
-/* The row of gpu_link.csv for a product as nvidia-smi names it: all words of its `match` are in the
- * name, and no row with more words is. -1: none. */
+/*
+ * The row of gpu_link.csv for a product, as nvidia-smi names it. All words of the row's `match` are
+ * in the name, and no row with more words matches. -1: none.
+ */
 int gpu_link_row(const struct catalog *catalog, const char *product);
 
-/* Whether NVLink joins these GPUs over the hosts of a rack (GB200 and its like). */
+/* Whether NVLink joins these GPUs across the hosts of a rack (GB200 and similar). */
 bool bound_is_rack(const struct catalog *catalog, const struct facts *facts);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* What the rule itself comes from. */
+/* The source of the rule itself. */
 #define RULE_SOURCE "nccl-tests-performance"
 
 static bool expectation_is(const char *text, const char *word)
@@ -53,15 +53,17 @@ static void expect_one_host(const struct catalog *catalog, const char *backend,
 	expect_bound(expected, &bound, arena);
 }
 
-/* What is run, and among how many ranks. */
+/* The measured operation, and its number of ranks. */
 struct run {
 	const char *backend, *collective;
 	int ranks;
 	size_t hosts;
 };
 
-/* The host with the slowest bound, or the first of which it is unknown; bound.gbytes is what the
- * bus bandwidth can be, `factor` times what its NICs give. */
+/*
+ * The host with the slowest bound, or the first host whose bound is unknown. bound.gbytes is the
+ * bus bandwidth: `factor` times the bandwidth of the NICs.
+ */
 struct slowest {
 	struct bound bound;
 	double factor;
@@ -85,7 +87,7 @@ static void keep_slowest(struct slowest *slowest, const struct bound *bound, dou
 	}
 }
 
-/* Bus bandwidth over what a host's NICs carry: the table of the header. */
+/* Bus bandwidth divided by the data rate of a host's NICs: the table in the header. */
 static double share_factor(const struct run *run, const struct expectation_host *host)
 {
 	double n = run->ranks, k = host->slots, h = (double)run->hosts;
@@ -116,8 +118,10 @@ static const char *sentence(const struct slowest *slowest, struct arena *arena)
 			    slowest->factor, why);
 }
 
-/* What the GPUs of a host give each other: the network need not be the slowest. In an alltoall a
- * GPU has data for k-1 of the n-1 others on its host. */
+/*
+ * Takes the GPUs' own links into account, because the network need not be the slowest. In an
+ * alltoall a GPU has data for k-1 of the n-1 others on its host.
+ */
 static void consider_gpus(const struct catalog *catalog, const struct run *run,
 			  const struct expectation_host *host, struct slowest *slowest,
 			  struct arena *arena)
@@ -181,7 +185,7 @@ void expectation_find(const struct catalog *catalog, const char *backend, const 
 		expect_several_hosts(catalog, &run, hosts, arena, expected);
 }
 
-/* Counts the ranks per host; the name of one without facts, or NULL. */
+/* Counts the ranks per host. Returns the name of a host without facts, or NULL. */
 static const char *count_slots(const struct report *report, struct expectation_host *hosts,
 			       size_t count)
 {

@@ -3,9 +3,9 @@
  * expectation.h - what bus bandwidth the hardware of the hosts should give.
  *
  * Source of the rule: NCCL Tests, doc/PERFORMANCE.md: the bus bandwidth of a collective "should
- * reflect the speed of the hardware bottleneck: NVLink, PCI, QPI, or network", whatever the number
- * of ranks, each having that bandwidth to the outside. In a ring each link carries the data once in
- * each direction, so it is bound by:
+ * reflect the speed of the hardware bottleneck: NVLink, PCI, QPI, or network", for any number of
+ * ranks that each have that bandwidth to the outside. In a ring each link carries the data once in
+ * each direction, so the bound is:
  *
  *   one host with NVLink      the GPU's NVLinks, per direction
  *   one host without          the GPU's PCIe link
@@ -13,12 +13,13 @@
  *                             in and out once
  *
  * Rates are payload after the line code (8b/10b, 64b/66b), as recipes/catalog/link.csv and
- * gpu_link.csv have them; what Ethernet frames and TCP take off is not. It is a ceiling of ring
- * algorithms: trees between two hosts and reductions inside the switch (NVLS, SHARP) may pass it.
- * What is not known gives no expectation, and the reason says what: nothing is guessed.
+ * gpu_link.csv have them. The overhead of Ethernet frames and TCP is not subtracted. The bound is a
+ * ceiling for ring algorithms: trees between two hosts and reductions inside the switch (NVLS,
+ * SHARP) may pass it. If something is unknown there is no expectation, and the reason says what is
+ * unknown. Nothing is guessed.
  *
- * Where several ranks share a host's NICs, what must leave the host (and enter it) is not always
- * what busbw counts. With n ranks, k of them on the host, and S the size (algbw is S/t):
+ * Where several ranks share a host's NICs, the data that must leave (and enter) the host is not
+ * always what busbw counts. With n ranks, k of them on the host, and S the size (algbw is S/t):
  *
  *                                busbw/algbw   leaves the host   so busbw is at most NICs times
  *   alltoall                     (n-1)/n       S k(n-k)/n        (n-1)/(k(n-k))
@@ -28,8 +29,8 @@
  *     backend cpu                (n-1)/n       S (n-k)/n         (n-1)/(n-k)
  *   others                       as PERFORMANCE.md: S times the same, 1
  *
- * c is the number of ranks there whose next one is on another host. The backend cpu brings a host's
- * ranks together first, so its h hosts exchange what h ranks would.
+ * c is the number of ranks on the host whose next rank is on another host. The backend cpu first
+ * combines the ranks of a host, so its h hosts exchange what h ranks would.
  */
 #ifndef RESOLVER_LINKS_EXPECTATION_H
 #define RESOLVER_LINKS_EXPECTATION_H
@@ -41,13 +42,12 @@
 struct expectation_host {
 	const struct facts *facts;
 	int slots;   /* ranks there */
-	int leaving; /* of them, those whose next rank is on another host */
+	int leaving; /* those of them whose next rank is on another host */
 };
 
 /*
- * `backend` and `collective` are the worker's own names of them ("cpu", "mpi", "nccl";
- * "all_reduce",
- * ...). Fills busbw (GB/s, 0: unknown), because (one sentence) and source (ids of sources.csv, ';'
+ * `backend` and `collective` are the worker's own names ("cpu", "mpi", "nccl"; "all_reduce", ...).
+ * Fills busbw (GB/s, 0: unknown), because (one sentence) and source (ids of sources.csv, ';'
  * between).
  */
 void expectation_find(const struct catalog *catalog, const char *backend, const char *collective,
@@ -55,8 +55,8 @@ void expectation_find(const struct catalog *catalog, const char *backend, const 
 		      struct report_expected *expected);
 
 /*
- * Fills report->expected with what the hosts of its ranks should give and how much of that the
- * fastest size reached; leaves alone what the worker was told itself (--expect).
+ * Fills report->expected with what the hosts of its ranks should give, and how much of that the
+ * fastest size reached. Does not change an expectation that the worker was given (--expect).
  */
 void expectation_judge(const struct catalog *catalog, const struct facts *facts, size_t count,
 		       struct arena *arena, struct report *report);

@@ -81,7 +81,7 @@ static void note_ports(const struct facts *facts, const struct links *links, str
 	}
 }
 
-/* Of GPUs that are soldered to their NVLinks; bridges may be missing on purpose. */
+/* Judges only GPUs with built-in NVLinks, because bridges may be missing on purpose. */
 static void note_nvlinks(const struct catalog *catalog, const struct facts *facts,
 			 const struct links *links, struct words *notes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * link_notes.h - findings on a host's links: what runs below what it could.
+ * link_notes.h - findings about a host's links that run below their maximum.
  *
  *   a GPU's or NIC's PCIe link on fewer lanes than the card has
  *   a NIC or InfiniBand port that is slower than another of the same card
@@ -15,8 +15,10 @@
 #include "resolver/catalog.h"
 #include "plan/facts.h"
 
-/* Adds one sentence per finding, with the host's name and what to do. `catalog` may be NULL: then
- * NVLinks are not judged. */
+/*
+ * Adds one sentence per finding, with the host's name and what to do. Without a catalog (NULL)
+ * NVLinks are not judged.
+ */
 void link_notes(const struct catalog *catalog, const struct facts *facts, struct words *notes);
 
 #endif

@@ -84,7 +84,7 @@ static void sort_rows(const struct matrix_view *view, struct arena *arena, struc
 	qsort_r(matrix->rows, matrix->count, sizeof(*matrix->rows), compare_rows, &order);
 }
 
-/* Those of the view that the table has; a user's own catalog may lack some. */
+/* Picks the view's columns that the table has; a user's own catalog may lack some. */
 static void pick_columns(const struct matrix_view *view, struct arena *arena, struct matrix *matrix)
 {
 	const char **columns;
@@ -113,7 +113,7 @@ static void open_table(const struct table *table, const char *name, struct arena
 
 /* --- the tables ----------------------------------------------------------------------------- */
 
-/* The newest of a table whose first order is its version; "" for the others. */
+/* The newest version of a table that is ordered by version first; "" for other tables. */
 static const char *newest(const struct catalog *catalog, size_t i, struct arena *arena)
 {
 	const struct table *table = &catalog->tables[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matrix.h - the catalog's tables as people look them up: newest row first, only the rows that go
- * with what is there ("driver==470"), and the check of every row.
+ * matrix.h - the catalog's tables as people look them up: newest row first, and only the rows that
+ * fit requests such as "driver==470". It also checks every row.
  *
  * Reads nothing but the catalog. Everything lives in the arena.
  */
@@ -13,14 +13,14 @@
 #include "plan/component.h"
 #include "plan/version.h"
 
-/* How a table is shown; NULL-terminated lists, NULL where there is nothing to say. */
+/* How a table is shown. Lists are NULL-terminated, or NULL when empty. */
 struct matrix_view {
 	const char *name, *about;
-	const char *const *columns; /* those that people look for; NULL: all */
+	const char *const *columns; /* the columns that people look for; NULL: all */
 	const char *const *order;   /* newest first by these columns, then as in the file */
 };
 
-/* Never NULL: a table that is not known here is shown whole, newest version first. */
+/* Never NULL. An unknown table is shown whole, newest version first. */
 const struct matrix_view *matrix_view(const char *name);
 
 struct matrix {
@@ -35,35 +35,34 @@ struct matrix {
 void matrix_list(const struct catalog *catalog, struct arena *arena, struct matrix *matrix);
 
 /*
- * The table's rows that the request words admit. A request on a component: the rows of a component
- * that are part of a stack that satisfies all requests; of any other table, and for names that are
- * columns only, the rows whose cell fits.
+ * The table's rows that the request words admit. In a component's table, a request on a component
+ * leaves the rows that are in some stack that satisfies all requests. In any other table, and for
+ * names that are only columns, it leaves the rows whose cell fits.
  *
- * ERROR_USAGE: there is no such table, or a word is no REQ or names nothing that the table can be
- * asked about. ERROR_UNSATISFIED: no row fits (matrix->count is 0); the error says which request is
- * to be left out.
+ * ERROR_USAGE: the table does not exist, or a word is not a REQ or does not concern this table.
+ * ERROR_UNSATISFIED: no row fits (matrix->count is 0); the error says which request to leave out.
  */
 int matrix_read(const struct catalog *catalog, const char *name, const char *const *requests,
 		struct arena *arena, struct matrix *matrix, struct error *err);
 
-/* Leaves only the rows that fit; matrix_read's second half. */
+/* Leaves only the rows that fit: the second half of matrix_read. */
 int matrix_filter(const struct catalog *catalog, const char *const *requests, struct arena *arena,
 		  struct matrix *matrix, struct error *err);
 
-/* A request on a cell of each row, not on a stack. */
+/* A request that concerns a cell of each row, not a stack. */
 struct matrix_question {
 	struct requirement req;
 	const char *column; /* NULL: a condition in the column `when` */
 	struct words known; /* versions of that component that it admits */
 };
 
-/* ERROR_USAGE: the word is no REQ, or names no column of the table. */
+/* ERROR_USAGE: the word is not a REQ, or names no column of the table. */
 int matrix_ask(const struct catalog *catalog, const struct matrix *matrix, const char *text,
 	       struct arena *arena, struct matrix_question *ask, struct error *err);
 
 /*
  * Whether the row's cell fits. A cell with operators fits when some known version passes both. An
- * empty cell fits nothing, except that a row without an OS is for all.
+ * empty cell fits nothing, but a row without an OS fits every OS.
  */
 bool matrix_fits(const struct matrix *matrix, const struct matrix_question *ask,
 		 struct arena *arena, size_t row);
@@ -73,7 +72,10 @@ void matrix_show_all(struct matrix *matrix, struct arena *arena);
 
 const char *matrix_cell(const struct matrix *matrix, size_t index, const char *column);
 
-/* As people write it: "==2.7.*|>=3.3;<3.7" is "==2.7.* or >=3.3, <3.7", "a;b" is "a, b". */
+/*
+ * The cell as people write it: "==2.7.*|>=3.3;<3.7" becomes "==2.7.* or >=3.3, <3.7", and "a;b"
+ * becomes "a, b".
+ */
 const char *matrix_cell_text(const char *cell, struct arena *arena);
 
 /* Whether the cell holds clauses with operators. */

@@ -20,7 +20,7 @@ static void matrix_cells_find_known(const struct catalog *catalog, struct arena 
 		if (requirement_admits_series(&ask->req, version))
 			words_add(&ask->known, version);
 	}
-	/* of what the catalog does not know, the versions that the request names */
+	/* for something that the catalog does not know: the versions that the request names */
 	for (size_t i = 0; !ask->known.count && i < ask->req.clause_count; i++)
 		if (requirement_admits_series(&ask->req, ask->req.clauses[i].version))
 			words_add(&ask->known, ask->req.clauses[i].version);
@@ -39,7 +39,10 @@ static bool needs_fit(const struct matrix_question *ask, struct arena *arena, co
 	return false;
 }
 
-/* "openmpi==3.1.3 & horovod": the versions of the component, "" for any; NULL: none is on it. */
+/*
+ * The versions of the component in "openmpi==3.1.3 & horovod"; "" for any, NULL without a condition
+ * on it.
+ */
 static const char *condition_on(struct arena *arena, const char *when, const char *name)
 {
 	struct conditions conditions;
@@ -51,7 +54,7 @@ static const char *condition_on(struct arena *arena, const char *when, const cha
 	return NULL;
 }
 
-/* One of the words between ';', "418;440;470", does. */
+/* Whether one of the words between ';' fits, as in "418;440;470". */
 static bool list_fits(const struct matrix_question *ask, struct arena *arena, const char *cell)
 {
 	while (*cell) {
@@ -83,7 +86,7 @@ bool matrix_fits(const struct matrix *matrix, const struct matrix_question *ask,
 					  : list_fits(ask, arena, cell);
 }
 
-/* What the table can be asked about, for the error. */
+/* Sets the error, which lists the columns that the table can be asked about. */
 static int refuse_question(const struct matrix *matrix, const struct matrix_question *ask,
 			   struct arena *arena, struct error *err)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Looks at every row of a catalog, one by one: the installed one (`make lint` does that) or a person's own.
- */
+/* Checks every row of a catalog: the installed one (`make lint` does that) or a person's own. */
 #include "resolver/matrix/matrix.h"
 
 #include "core/str.h"
@@ -61,7 +59,10 @@ static bool is_listed(const struct check *c, const char *name, const char *colum
 
 /* --- cells ---------------------------------------------------------------------------------- */
 
-/* Products and links have names, and facts about container runtimes hold for "any" version. */
+/*
+ * Whether the table has versions. Products and links have names, and facts about container runtimes
+ * hold for "any" version.
+ */
 static bool has_versions(const struct check *c)
 {
 	static const char *const others[] = {"gpu", "gpu_link", "link", "toolkit"};
@@ -135,7 +136,7 @@ static void check_certainty(struct check *c)
 				  certainty);
 }
 
-/* NVIDIA has images of more OSes than we know; the tag ends with the name then. */
+/* NVIDIA has images of OSes that are not in os.csv; then the tag must end with the OS's name. */
 static void check_os(struct check *c)
 {
 	const char *os = cell(c, "os");
@@ -243,7 +244,7 @@ struct key {
 	size_t row;
 };
 
-/* What names a row. */
+/* The text that identifies a row. */
 static const char *matrix_check_key_text(const struct check *c, size_t row)
 {
 	_cleanup_(str_release) struct str text = STR_INIT;
@@ -263,7 +264,7 @@ static int compare_keys(const void *left, const void *right)
 	return order ? order : (a->row > b->row) - (a->row < b->row);
 }
 
-/* Row by row the line of the first one that says the same, 0 where none does. */
+/* For each row the line of the first row with the same fact, or 0. */
 static size_t *find_twins(struct check *c)
 {
 	size_t count = c->table->row_count;

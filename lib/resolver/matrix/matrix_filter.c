@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which rows go with the requests. A request on a component is a unit of the search: the row stays
- * when there is a stack with it. Any other request is about a cell of the row itself.
+ * Which rows fit the requests. A request on a component is a unit of the search: the row stays when
+ * there is a stack with it. Any other request concerns a cell of the row itself.
  */
 #include "resolver/matrix/matrix.h"
 
@@ -18,8 +18,8 @@
 struct wish {
 	const char *text;
 	bool is_unit;
-	size_t unit;			 /* in units, when it is one */
-	struct matrix_question question; /* of a cell, when it is none */
+	size_t unit;			 /* its index in units, if it is a unit */
+	struct matrix_question question; /* the question on a cell, if it is no unit */
 };
 
 #define WITNESSES_MAX 32
@@ -28,16 +28,16 @@ struct sieve {
 	const struct catalog *catalog;
 	struct arena *arena;
 	struct matrix *matrix;
-	enum component component; /* COMPONENT_NONE: the table is none */
+	enum component component; /* COMPONENT_NONE: the table is no component's */
 	size_t count, unit_count;
 	struct wish *wishes;
 	/* only when there are units */
-	bool is_pin; /* the rows are what hosts have: each is a unit of its own */
+	bool is_pin; /* the rows are drivers or GPUs of hosts: each is a unit of its own */
 	struct model model;
 	struct units units;
 	struct search search;
 	const struct value **values; /* by row of the table */
-	const struct value *last;    /* GPU that was asked about last, and the answer */
+	const struct value *last;    /* the last GPU that was asked about, and the answer */
 	bool last_found;
 	size_t witness_count;
 	struct assignment witnesses[WITNESSES_MAX]; /* stacks that were found, latest last */
@@ -52,7 +52,9 @@ static const struct unit *unit_of(const struct sieve *sieve, size_t wish)
 	return sieve->wishes[wish].is_unit ? &sieve->units.list[sieve->wishes[wish].unit] : NULL;
 }
 
-/* Whether the product has the words that were asked for: both boards of V100, no A100 for A10. */
+/*
+ * Whether the product has the requested words: V100 means both boards, but A10 does not mean A100.
+ */
 static bool has_name(const char *product, const char *asked)
 {
 	for (const char *at = product; *at; at++) {
@@ -70,7 +72,10 @@ static bool has_name(const char *product, const char *asked)
 	return false;
 }
 
-/* The listed component's own request, where the rows are pins: the search cannot ask both. */
+/*
+ * Checks a request on the listed component itself when the rows are pins, because the search cannot
+ * have both.
+ */
 static bool own_pin_fits(const struct unit *unit, const struct value *value)
 {
 	if (unit->component == COMPONENT_DRIVER)
@@ -82,7 +87,9 @@ static bool own_pin_fits(const struct unit *unit, const struct value *value)
 	return unit->gpu == value || has_name(value->version, unit->req.clauses[0].version);
 }
 
-/* Bit per unit that the search is to satisfy: all but `skip` and those that own_pin_fits. */
+/*
+ * Bit per unit that the search must satisfy: all except `skip` and those that own_pin_fits checks.
+ */
 static uint64_t active_units(const struct sieve *sieve, size_t skip)
 {
 	uint64_t active = 0;
@@ -117,7 +124,8 @@ static enum search_level highest_level(const struct sieve *sieve, uint64_t activ
 }
 
 /*
- * Without a word about GPUs or frameworks a stack on CPUs will do: Debian has no CUDA of NVIDIA's.
+ * Components of the stack. Without a request for GPUs or frameworks a stack for CPUs is enough:
+ * NVIDIA has no CUDA for every OS.
  */
 static uint32_t parts_of(const struct sieve *sieve, uint64_t active)
 {
@@ -129,7 +137,7 @@ static uint32_t parts_of(const struct sieve *sieve, uint64_t active)
 	return sieve->is_pin ? parts : parts | own;
 }
 
-/* The row as what a host has, in the place behind the units that were asked for. */
+/* Adds the row as a host's driver or GPU, after the requested units. */
 static uint64_t put_pin(struct sieve *sieve, const struct value *value)
 {
 	struct unit *unit = &sieve->units.list[sieve->unit_count];
@@ -148,7 +156,10 @@ static uint64_t put_pin(struct sieve *sieve, const struct value *value)
 	return 1ULL << sieve->unit_count;
 }
 
-/* Only a wheel's PTX can let a GPU run an older CUDA: another wheel or GPU, another answer. */
+/*
+ * Checks again whether the GPU can run an older CUDA with a wheel's PTX, since that depends on the
+ * wheel and the GPU.
+ */
 static bool cuda_still_fits(struct search *s)
 {
 	const struct value *cuda = s->now.chosen[COMPONENT_CUDA];
@@ -161,7 +172,7 @@ static bool cuda_still_fits(struct search *s)
 	return rules_fit(s, cuda, &blame);
 }
 
-/* Whether the stack stays one with the value in it: most rows need no search of their own. */
+/* Whether the stack stays valid with the value in it. So most rows need no search of their own. */
 static bool fits_into(struct sieve *sieve, const struct assignment *stack,
 		      const struct value *value)
 {
@@ -191,8 +202,8 @@ static bool fits_into_any(struct sieve *sieve, const struct value *value)
 }
 
 /*
- * What has no stack without some parts has none with them: a quick no, before the search through
- * all comes back to the same CUDA with every OS.
+ * A quick check: without a stack of fewer components there is none of more. A full search would
+ * come back to the same CUDA with every OS.
  */
 static bool has_cores(struct search *s, uint32_t parts, uint32_t own)
 {
@@ -252,7 +263,7 @@ static bool has_stack(struct sieve *sieve, const struct value *value, uint64_t a
 		active |= put_pin(sieve, value);
 	s->active = active;
 	s->level = highest_level(sieve, active);
-	/* asked about itself alone, the table shows what it holds */
+	/* with requests only on its own component, the table shows its rows */
 	if (!(asked_components(sieve, active) & ~COMPONENT_BIT(sieve->component)))
 		return search_admits(s, value);
 	sieve->last = value;
@@ -260,7 +271,7 @@ static bool has_stack(struct sieve *sieve, const struct value *value, uint64_t a
 	return sieve->last_found;
 }
 
-/* Whether there is any stack: none means no row, and drivers are looked at against each other. */
+/* Whether there is any stack. Without one no row fits. Drivers are compared with each other. */
 static bool any_stack(struct sieve *sieve, uint64_t active)
 {
 	uint32_t asked = asked_components(sieve, active);
@@ -336,7 +347,7 @@ static bool row_fits(struct sieve *sieve, size_t row, size_t skip, uint64_t acti
 	return !sieve->unit_count || has_stack(sieve, sieve->values[row], active);
 }
 
-/* Moves the rows that fit without the wish `skip` to `rows` and returns how many they are. */
+/* Writes the rows that fit without the wish `skip` to `rows`. Returns how many. */
 static size_t sift(struct sieve *sieve, size_t skip, size_t *rows)
 {
 	const struct matrix *matrix = sieve->matrix;
@@ -361,7 +372,7 @@ static size_t sift(struct sieve *sieve, size_t skip, size_t *rows)
 
 /* --- when nothing is left ------------------------------------------------------------------- */
 
-/* A request that no row of the catalog passes: its version is not known, whatever is listed. */
+/* Whether no row of the catalog passes the request, so that its version is unknown. */
 static bool is_unknown(const struct sieve *sieve, const struct unit *unit)
 {
 	const uint8_t *admits = unit->admits[unit->component];

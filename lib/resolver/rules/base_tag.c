@@ -92,7 +92,7 @@ static bool row_holds(const char *when, const char *tag, struct arena *arena)
 	return true;
 }
 
-/* Takes the words of the first row that speaks of the tag. */
+/* Takes the text of the first row that concerns the tag. */
 static bool base_tag_find_known(const struct catalog *catalog, const char *tag, struct arena *arena,
 				struct base_tag *out)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * breach.h - a rule that two or more values break: what rules.c finds and explain.c puts in words.
+ * breach.h - a rule that two or more values break: rules.c finds it, and explain.c puts it in
+ * words.
  */
 #ifndef RESOLVER_RULES_BREACH_H
 #define RESOLVER_RULES_BREACH_H
@@ -23,10 +24,10 @@ struct breach {
 	enum breach_kind kind;
 	const struct value *other; /* may be NULL for BREACH_JIT; the wheel for BREACH_PTX */
 	const struct conflict_rule *conflict;
-	uint32_t blame; /* components that take part, without the value's own */
+	uint32_t blame; /* components that take part, except the value's own */
 };
 
-/* The first rule that the value breaks with what is chosen; rules_prepare was called before. */
+/* The first rule that the value breaks with the chosen values. Call rules_prepare first. */
 bool breach_find(const struct search *search, const struct value *value, struct breach *breach);
 
 /* In the model's arena. */

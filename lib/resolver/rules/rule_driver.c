@@ -11,7 +11,7 @@
 
 bool driver_reaches(const char *driver, const char *minimum)
 {
-	/* a bare branch stands for its newest driver */
+	/* a branch without a version means its newest driver */
 	if (!strchr(driver, '.'))
 		return version_compare(driver, minimum) >= 0 || version_in_series(minimum, driver);
 	return version_compare(driver, minimum) >= 0;
@@ -26,8 +26,9 @@ static const char *least(const struct needs *needs)
 }
 
 /*
- * The branches that cuda-compat of this release was made for: those that NVIDIA's own images of it
- * ever let in (NVIDIA_REQUIRE_CUDA), whatever later pushes of the same tag took away.
+ * Whether cuda-compat of this release was made for the driver's branch. Those are the branches that
+ * any of NVIDIA's images of the release ever admitted (NVIDIA_REQUIRE_CUDA), even if a later push
+ * of the tag removed them.
  */
 static bool compat_branch(const struct model *model, const char *driver, const char *cuda)
 {

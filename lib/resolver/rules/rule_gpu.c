@@ -24,7 +24,7 @@ static const char *bound(const struct value *library, enum version_operator oper
 	return text;
 }
 
-/* Whether the GPU's own first toolkit is of the same major: its libraries then bring PTX. */
+/* Whether the GPU's first toolkit has the same major version. Its libraries then have PTX. */
 static bool same_generation(const struct unit *gpu, const struct value *cuda)
 {
 	const struct needs *needs = gpu->gpu ? gpu->gpu->needs[COMPONENT_CUDA] : NULL;
@@ -91,7 +91,7 @@ static enum admission by_toolkit(const struct model *model, const struct unit *g
 		if (needs_admit(tested, cuda->values[i].version))
 			return gpu_takes_cuda(gpu, &cuda->values[i]) == ADMIT_YES ? ADMIT_YES
 										  : ADMIT_NO;
-	return ADMIT_YES; /* a toolkit older than the catalog: nothing is known */
+	return ADMIT_YES; /* a toolkit that is older than the catalog: unknown */
 }
 
 enum admission gpu_takes_wheel(const struct model *model, const struct unit *gpu,
@@ -113,7 +113,7 @@ enum admission gpu_takes_wheel(const struct model *model, const struct unit *gpu
 
 /* --- PTX and the driver's compiler -------------------------------------------------------- */
 
-/* The first GPU that is there and runs the wheel as PTX alone. */
+/* The first GPU of the hosts that runs the wheel only as PTX. */
 static const struct unit *find_jit(const struct search *s, const struct value *wheel)
 {
 	for (size_t i = 0; i < s->units->count; i++) {
@@ -126,7 +126,10 @@ static const struct unit *find_jit(const struct search *s, const struct value *w
 	return NULL;
 }
 
-/* The oldest release of the series that the wheel was built with: its driver knows the PTX. */
+/*
+ * The oldest release of the CUDA series that the wheel was built with. Its driver can compile the
+ * PTX.
+ */
 static const struct value *ptx_maker(const struct search *s, const struct value *wheel)
 {
 	const struct domain *cuda = &s->model->domains[COMPONENT_CUDA];
@@ -152,7 +155,7 @@ static const char *exact_driver(const struct value *cuda)
 		       : NULL;
 }
 
-/* Forward compatibility brings a compiler of the toolkit's own. */
+/* Whether the driver is too old. Forward compatibility brings the toolkit's own compiler. */
 static bool is_stale(const struct unit *unit, const struct value *cuda, const char *needed)
 {
 	const uint8_t *admits = unit->admits[COMPONENT_CUDA];

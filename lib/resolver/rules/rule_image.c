@@ -8,7 +8,7 @@
 
 /* --- the gate ------------------------------------------------------------------------------ */
 
-/* The brands by which the gate knows a class of GPU; an unknown one is taken for a Tesla. */
+/* Whether the gate admits a class of GPU by its brand. An unknown class counts as Tesla. */
 static bool brand_is_let_in(const char *brands, const char *class)
 {
 	static const struct {
@@ -61,7 +61,7 @@ static int newest_gate(const struct table *require, const char *cuda)
 	return newest_of(require, cuda, series);
 }
 
-/* The class of the GPUs that are there; "" when none is named, the strictest when several are. */
+/* The class of the hosts' GPUs: "" when none is known, the strictest one when there are several. */
 static const char *gpu_class(const struct search *s)
 {
 	const char *class = "";
@@ -133,10 +133,12 @@ struct tag_search {
 	const struct table *images;
 	const char *cuda, *os;
 	const char *cudnn; /* the cuDNN chosen, or NULL */
-	bool has_package;  /* it comes as one, which replaces the image's own */
+	bool has_package;  /* it is a package, which replaces the image's own */
 };
 
-/* Lower is better: one that can be pulled, with the right cuDNN, of exactly this release. */
+/*
+ * Lower is better. The best tag can be pulled, has the right cuDNN, and is of exactly this release.
+ */
 static int tag_score(const struct tag_search *search, size_t row)
 {
 	const char *status = table_cell(search->images, row, "status");
@@ -153,7 +155,7 @@ static int tag_score(const struct tag_search *search, size_t row)
 	return *cudnn ? -1 : score * 2 + search->has_package;
 }
 
-/* The best devel tag of this CUDA and OS, -1 when there never was one. */
+/* The best devel tag of this CUDA and OS; -1 when none ever existed. */
 static int best_tag(const struct tag_search *search)
 {
 	int best = -1, lowest = 0;

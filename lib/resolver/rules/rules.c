@@ -19,7 +19,7 @@ static bool cuda_is_for_os(const struct value *cuda, const struct value *os)
 	       (os->images && bit_is_set(os->images, cuda->index));
 }
 
-/* The pair in either order; the rules that are not plain requirement cells. */
+/* Checks the rules that are not plain requirement cells, for the pair in either order. */
 static bool pair_breach(const struct model *model, const struct value *a, const struct value *b,
 			struct breach *breach)
 {
@@ -89,7 +89,10 @@ static uint32_t chosen_parts(const struct search *s)
 	return parts;
 }
 
-/* Drivers and GPUs that are there are in no assignment, and rules speak of them all the same. */
+/*
+ * Whether the hosts' drivers and GPUs pass the rule. They are in no assignment, but rules concern
+ * them too.
+ */
 static bool pin_passes(const struct search *s, int c, size_t rule)
 {
 	for (size_t i = 0; i < s->units->count; i++) {
@@ -207,7 +210,7 @@ static bool has_older_driver(const struct search *s, const struct value *cuda)
 	return false;
 }
 
-/* PTX goes upwards only: that of 12.0 is none for a GPU of 8.0. */
+/* PTX works only for newer GPUs: a GPU of 8.0 cannot use PTX of 12.0. */
 static bool has_ptx_for(const struct search *s, const struct value *wheel, const struct value *cuda)
 {
 	const char *ptx = value_cell(wheel, "ptx");
@@ -278,7 +281,7 @@ bool breach_find(const struct search *s, const struct value *value, struct breac
 	const struct value *os = s->now.chosen[COMPONENT_OS];
 
 	*breach = (struct breach){0};
-	/* an OS has one glibc: what that of another one breaks says nothing */
+	/* an OS has one glibc, so a breach by the glibc of another OS explains nothing */
 	if (os && value->component == COMPONENT_GLIBC &&
 	    find_pair_breach(s->model, value, os, breach))
 		return true;

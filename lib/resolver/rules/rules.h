@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rules.h - whether two or more chosen values go together, and the sentence that says why not.
+ * rules.h - whether two or more chosen values fit together, and the sentence that says why not.
  *
- * Most rules are requirement cells of the rows themselves; the rest are: packages are for one
- * package manager, CUDA comes from NVIDIA's repository for the OS or as an image, a GPU that is
- * newer than the toolkit needs PTX in the wheel, and the rows of conflicts.csv.
+ * Most rules are requirement cells of the rows themselves. The others are: packages are for one
+ * package manager; CUDA comes from NVIDIA's repository for the OS or as an image; a GPU that is
+ * newer than the toolkit needs PTX in the wheel; and the rows of conflicts.csv.
  */
 #ifndef RESOLVER_RULES_RULES_H
 #define RESOLVER_RULES_RULES_H
 
 #include "resolver/search/search.h"
 
-/* Once per component before rules_fit is asked about its values. */
+/* To be called once per component, before rules_fit for its values. */
 void rules_prepare(struct search *search, enum component component);
 
 /*
- * Whether the value fits all that is chosen; when not, *blame gets the components of the broken
- * rule, without the value's own.
+ * Whether the value fits all chosen values. If not, *blame gets the components of the broken rule,
+ * except the value's own.
  */
 bool rules_fit(const struct search *search, const struct value *value, uint32_t *blame);
 
-/* Whether two values go together, all rules that speak of no more than the two. */
+/* Whether two values fit together by all rules that concern only these two. */
 bool rules_fit_pair(const struct model *model, const struct value *a, const struct value *b);
 
-/* The other rules alone, for a value whose pairs are known to fit. */
+/* Checks only the other rules, for a value whose pairs are known to fit. */
 bool rules_fit_rest(const struct search *search, const struct value *value, uint32_t *blame);
 
-/* Whether a known conflict on drivers or GPUs alone refuses those that are there. */
+/* Whether a known conflict that concerns only drivers or GPUs refuses those of the hosts. */
 bool rules_refuse_pins(const struct search *search);
 
 /* Why it does not fit, for people, with the sources; false when it fits. */

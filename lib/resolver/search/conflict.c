@@ -30,7 +30,7 @@ uint32_t stack_parts(const struct model *model, const struct units *units, uint6
 			 unit->req.clause_count;
 		pin |= unit->component == COMPONENT_DRIVER && unit->is_pin;
 	}
-	/* a driver that is there needs no search; one that may be chosen, or be in the way, does */
+	/* a host's driver needs no search; a driver that may be chosen or that conflicts does */
 	if ((range || (model->has_driver_rule && !model->cpu)) && !pin)
 		parts |= COMPONENT_BIT(COMPONENT_DRIVER);
 	return parts;
@@ -58,7 +58,7 @@ bool units_work(struct search *s, uint64_t active)
 	return pins_agree(s, active) && search_run(s);
 }
 
-/* Requests that do not ask for GPUs get a stack without them, unless GPUs were said to be meant. */
+/* Requests that do not ask for GPUs get a stack without them, unless the accelerator is cuda. */
 static bool is_for_cpus(const struct search *s, uint64_t active)
 {
 	for (size_t i = 0; i < s->units->count; i++)
@@ -82,7 +82,7 @@ static bool can_work(struct search *s, uint64_t active)
 	return works;
 }
 
-/* One unit or two that have no stack: most conflicts are that small. */
+/* Looks for one or two units that have no stack: most conflicts are that small. */
 static uint64_t small_set(struct search *s)
 {
 	for (size_t i = 0; i < s->units->count; i++)
@@ -117,8 +117,10 @@ static bool works_apart(struct search *s, uint64_t set)
 	return works;
 }
 
-/* A GPU that the set says nothing of may be all that forbids forward compatibility: it belongs to
- * it. */
+/*
+ * Adds a GPU outside the set if only that GPU forbids forward compatibility: it is part of the
+ * conflict.
+ */
 static uint64_t with_forbidding_gpu(struct search *s, uint64_t set)
 {
 	if (s->units->compat || !works_apart(s, set))
@@ -154,7 +156,7 @@ uint64_t conflict_set(struct search *s)
 	return with_forbidding_gpu(s, smallest_set(s));
 }
 
-/* A driver or GPU that no CUDA of the catalog is for: what the nearest one asks. */
+/* Explains a driver or GPU that no CUDA of the catalog supports: what the nearest CUDA needs. */
 static void explain_alone(struct search *s, size_t unit, const char **text, const char **source)
 {
 	const struct unit *u = &s->units->list[unit];
@@ -174,7 +176,10 @@ static void explain_alone(struct search *s, size_t unit, const char **text, cons
 		unit_explain(s->model, u, nearest, text, source);
 }
 
-/* Without a pivot: the rule broken where the search with the whole set got furthest. */
+/*
+ * Explains without a pivot: the rule that was broken where the search with the whole set got
+ * furthest.
+ */
 static void explain_together(struct search *s, uint64_t set, struct unsatisfied *why)
 {
 	const char *text = "it and the others have no stack together", *source = "";
@@ -193,7 +198,7 @@ static void explain_together(struct search *s, uint64_t set, struct unsatisfied 
 			unsatisfied_add(why, s->units->list[u].text, text, source);
 }
 
-/* Not even a stack without any request: the catalog itself excludes all. */
+/* Explains when there is no stack even without requests: the catalog itself excludes all. */
 static void explain_nothing(struct search *s, struct unsatisfied *why)
 {
 	s->trace = (struct trace){.on = true};
@@ -205,7 +210,7 @@ static void explain_nothing(struct search *s, struct unsatisfied *why)
 				     : "the catalog has no stack at all";
 }
 
-/* A request that no row of the catalog passes. */
+/* Explains a request that no row of the catalog passes. */
 static bool explain_unknown(struct search *s, const struct unit *unit, struct unsatisfied *why)
 {
 	const struct domain *domain = &s->model->domains[unit->component];
@@ -231,7 +236,7 @@ static bool explain_unknown(struct search *s, const struct unit *unit, struct un
 	return true;
 }
 
-/* Whether the set has a stack when the rule, in all its rows, does not count. */
+/* Whether the set has a stack when the rule does not count, in all its rows. */
 static bool works_despite(struct search *s, uint64_t set, const struct conflict_rule *rule)
 {
 	const struct model *model = s->model;
@@ -245,7 +250,7 @@ static bool works_despite(struct search *s, uint64_t set, const struct conflict_
 	return works;
 }
 
-/* One known conflict without which the set would have a stack: that is the reason. */
+/* Explains by one known conflict without which the set would have a stack. */
 static bool explain_known(struct search *s, uint64_t set, struct unsatisfied *why)
 {
 	const struct conflict_rule *rule = NULL;

@@ -13,24 +13,25 @@
 uint32_t stack_parts(const struct model *model, const struct units *units, uint64_t active);
 
 /*
- * False when a driver that is there is outside of a range that is asked for, or a known conflict
- * refuses the drivers and GPUs that are there.
+ * False when a host's driver is outside a requested range, or a known conflict refuses the hosts'
+ * drivers and GPUs.
  */
 bool pins_agree(struct search *search, uint64_t active);
 
-/* Whether the units have a stack at all, at the most generous level. */
+/* Whether the units have any stack, at the highest level (enum search_level). */
 bool units_work(struct search *search, uint64_t active);
 
 /*
- * A smallest set of units that have no stack together: no unit of it can be left out. Bit per unit;
- * 0 when even no request at all has one (the catalog lacks something).
+ * A smallest set of units that have no stack together: without any one of them there is a stack.
+ * Bit per unit. 0 when there is no stack even without any request, because the catalog lacks
+ * something.
  */
 uint64_t conflict_set(struct search *search);
 
 /* Fills the sentences and the suggestions of the set. */
 void conflict_explain(struct search *search, uint64_t set, struct unsatisfied *why);
 
-/* Adds the nearest requests that would work, one unit of the set changed in each. */
+/* Adds the nearest requests that would work. Each changes one unit of the set. */
 void conflict_suggest(struct search *search, uint64_t set, struct unsatisfied *why);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The pins of the component: the drivers or the GPUs that are there. */
+/* The pins of the component: the hosts' drivers or GPUs. */
 static uint64_t pins_of(const struct units *units, enum component c)
 {
 	uint64_t pins = 0;
@@ -16,7 +16,7 @@ static uint64_t pins_of(const struct units *units, enum component c)
 	return pins;
 }
 
-/* Whether two ", "-separated lists of hosts have one in common; a pin without hosts is on all. */
+/* Whether the two units have a host in common; a pin without hosts is on all hosts. */
 static bool share_host(const struct unit *a, const struct unit *b)
 {
 	if (!a->hosts || !b->hosts)
@@ -38,7 +38,10 @@ static bool share_host(const struct unit *a, const struct unit *b)
 	return false;
 }
 
-/* What a group has to fit: the requests, its own pins, and the other pins of the same hosts. */
+/*
+ * The units that a group has to fit: the requests, its own pins, and the other pins of the same
+ * hosts.
+ */
 static uint64_t active_of(const struct units *units, uint64_t pins, uint64_t group)
 {
 	uint64_t active = group;

@@ -3,7 +3,7 @@
 
 #include "resolver/search/pivot.h"
 
-/* Whether the unit alone makes the condition true, whatever else is chosen. */
+/* Whether the unit makes the condition true for every choice of the other components. */
 static bool unit_entails(const struct model *model, const struct unit *unit,
 			 const struct condition *condition)
 {
@@ -11,7 +11,7 @@ static bool unit_entails(const struct model *model, const struct unit *unit,
 	const uint8_t *admits = unit->admits[condition->component];
 	bool any = false;
 
-	/* what a driver that is there cannot run, its exact minimum says better */
+	/* for a host's driver, the exact minimum of the CUDA is the better explanation */
 	if (unit->component != condition->component || unit->is_pin)
 		return false;
 	for (size_t i = 0; i < domain->count; i++) {
@@ -62,7 +62,7 @@ const char *known_sentence(const struct conflict_rule *rule, struct arena *arena
 			    rule->fix);
 }
 
-/* Why a unit that names no part of the rule is in its way: what it leaves of one of them. */
+/* Why a unit conflicts that names no component of the rule: what it leaves of such a component. */
 static const char *leaves(struct search *s, size_t unit, const struct conflict_rule *rule,
 			  const char **source)
 {

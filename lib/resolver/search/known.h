@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * known.h - known conflicts that requests break by their own words: no search stands between them
- * and the reason.
+ * known.h - known conflicts that the request words themselves break, so that the reason needs no
+ * search.
  */
 #ifndef RESOLVER_SEARCH_KNOWN_H
 #define RESOLVER_SEARCH_KNOWN_H
@@ -10,8 +10,8 @@
 #include "resolver/search/search.h"
 
 /*
- * The row of conflicts.csv all of whose conditions hold for every value that the units of the set
- * (bit per unit) admit, or NULL. Of several the one with the most conditions.
+ * The row of conflicts.csv whose conditions all hold for every value that the units of the set (bit
+ * per unit) admit, or NULL. If there are several, the one with the most conditions.
  */
 const struct conflict_rule *known_conflict(const struct search *search, uint64_t set);
 
@@ -19,8 +19,8 @@ const struct conflict_rule *known_conflict(const struct search *search, uint64_t
 const char *known_sentence(const struct conflict_rule *rule, struct arena *arena);
 
 /*
- * Says of each unit of the set that the row is why; of one that names no part of it, what it leaves
- * of a part.
+ * Gives the row as the reason of each unit of the set. A unit that names no component of the row
+ * gets a sentence about what it leaves of such a component.
  */
 void known_explain(struct search *search, uint64_t set, const struct conflict_rule *rule,
 		   struct unsatisfied *why);

@@ -11,7 +11,7 @@
 
 /* --- the chain of facts: a component that the units of the set pull apart ------------------- */
 
-/* In the order in which a person would look for the reason. */
+/* Components in the order in which a person would look for the reason. */
 static const enum component pivots[] = {
 	COMPONENT_GLIBC, /* it and the frameworks only where they are asked for */
 	COMPONENT_CUDA,	      COMPONENT_OS,    COMPONENT_PYTHON,  COMPONENT_GCC,
@@ -25,7 +25,8 @@ struct pivot {
 };
 
 /*
- * The rule that the search for a stack with the unit and the value breaks where it gets furthest.
+ * Finds the rule that the search for a stack with the unit and the value breaks where it gets
+ * furthest.
  */
 static void trace_exclusion(struct search *s, size_t unit, const struct value *value, bool last)
 {
@@ -56,8 +57,8 @@ static bool names_component(const struct units *units, uint64_t set, enum compon
 }
 
 /*
- * Whether no value of the component is left by all units of the set together. A unit that leaves
- * none at all counts when another one asks for the component by name.
+ * Whether all units of the set together leave no value of the component. A unit that leaves none on
+ * its own counts when another one names the component.
  */
 static bool is_pivot(struct search *s, uint64_t set, enum component c, struct reach *reaches,
 		     struct pivot *pivot)
@@ -124,7 +125,7 @@ static int compare_steps(const void *left, const void *right)
 	return version_compare(a->version, b->version);
 }
 
-/* The versions of the component from the oldest on, each once; how many. */
+/* Lists each version of the component once, from the oldest on. Returns how many. */
 static size_t list_steps(const struct pivot *pivot, size_t unit, struct step *steps)
 {
 	size_t count = 0, kept = 0;
@@ -142,7 +143,9 @@ static size_t list_steps(const struct pivot *pivot, size_t unit, struct step *st
 	return kept;
 }
 
-/* "<= 9.1.85", "10.1.105, 11.1.0 to 11.8.0": the runs of what is allowed, at most three of them. */
+/*
+ * "<= 9.1.85", "10.1.105, 11.1.0 to 11.8.0": the runs of allowed versions, at most three of them.
+ */
 static const char *describe_runs(const struct step *steps, size_t count, struct arena *arena)
 {
 	const char *text = "";
@@ -222,7 +225,7 @@ static const struct value *nearest_excluded(const struct pivot *pivot, size_t un
 
 		if (!only_excluded_by(pivot, unit, units, i))
 			continue;
-		/* under what it allows the highest is nearest, above it the lowest */
+		/* below the allowed values the highest one is nearest, above them the lowest one */
 		if (!found ||
 		    (*below &&
 		     (!under || version_compare(values[i].version, found->version) > 0)) ||
@@ -234,7 +237,7 @@ static const struct value *nearest_excluded(const struct pivot *pivot, size_t un
 	return found;
 }
 
-/* What the unit asks for stands against the value itself, in every version that it admits. */
+/* Explains when every version that the unit admits contradicts the value itself. */
 static bool explain_direct(struct search *s, const struct unit *unit, const struct value *value,
 			   bool below, const char **text, const char **source)
 {
@@ -260,7 +263,8 @@ static bool explain_direct(struct search *s, const struct unit *unit, const stru
 }
 
 /*
- * Why the unit alone has no stack with this value: the rule broken where the search got furthest.
+ * Why the unit on its own has no stack with this value: the rule that was broken where the search
+ * got furthest.
  */
 static bool explain_exclusion(struct search *s, size_t unit, const struct value *value, bool below,
 			      const char **text, const char **source)

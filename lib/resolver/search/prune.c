@@ -54,7 +54,7 @@ size_t prune_next(const struct search *s, const uint64_t *set, enum component c,
 	return count;
 }
 
-/* Whether a known conflict is on these two alone. */
+/* Whether a known conflict concerns only these two. */
 static bool is_known_conflict(const struct search *s, const struct value *a, const struct value *b)
 {
 	const struct model *model = s->model;
@@ -80,7 +80,9 @@ static bool has_partner(const struct search *s, const uint64_t *set, const struc
 	return false;
 }
 
-/* Takes out the values of `c` without a partner in one of `changed`; whether any went. */
+/*
+ * Removes the values of `c` without a partner in one of `changed`. Returns whether it removed any.
+ */
 static bool prune_part(struct search *s, uint64_t *set, enum component c, uint32_t changed)
 {
 	const struct domain *domain = &s->model->domains[c];

@@ -24,7 +24,7 @@ static const uint64_t *open_for(struct reach *reach, enum component c)
 		return *set;
 	*set = ARENA_ARRAY(s->model->arena, s->words, uint64_t);
 	search_fill(s, *set);
-	/* a component without any value leaves none to the others */
+	/* when one component has no value, the others have none either */
 	if (!prune_consistent(s, *set))
 		for (size_t i = 0; i < s->words; i++)
 			(*set)[i] = 0;

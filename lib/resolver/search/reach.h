@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reach.h - which values can be in a stack at all, with some of the units; asked for many values,
- * it costs far less than a search each.
+ * reach.h - which values can be in any stack with some of the units. For many values it costs far
+ * less than one search per value.
  */
 #ifndef RESOLVER_SEARCH_REACH_H
 #define RESOLVER_SEARCH_REACH_H
@@ -11,13 +11,14 @@
 struct reach {
 	struct search *search;
 	uint64_t active;
-	bool is_dead;	/* they exclude each other whatever the stack is */
+	bool is_dead;	/* the units exclude each other in every stack */
 	uint32_t parts; /* of a stack with these units */
 	/*
-	 * consistent sets (prune.h): of the parts, and with one component more; NULL: not made yet
+	 * consistent sets (prune.h) of the parts, and of the parts with one more component; NULL:
+	 * not made yet
 	 */
 	uint64_t *own, *with[COMPONENT_COUNT];
-	uint64_t *found; /* seen in a stack */
+	uint64_t *found; /* values that were found in a stack */
 };
 
 /* In the model's arena; the search's units must not change while it is used. */

@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-/* A trace may stop early: it only explains, and has no choice taken from it. */
+/* A trace may stop early, because it only explains and chooses nothing. */
 #define TRACE_NODES 20000
-/* Above this many values tried, making the sets consistent first costs less than it saves. */
+/* From this many tried values on, making the sets consistent first costs less than it saves. */
 #define PLAIN_NODES 300
 
 void search_init(struct search *s, const struct model *model, const struct units *units,
@@ -100,7 +100,7 @@ static int next_part(const struct search *s, int c)
 
 /* --- what a choice leaves ------------------------------------------------------------------- */
 
-/* Takes out of the next depth's set what a known conflict of two components excludes. */
+/* Removes from the next depth's set what a known conflict of two components excludes. */
 static void narrow_by_conflicts(struct search *s, const struct value *value, int next)
 {
 	const struct model *model = s->model;
@@ -124,8 +124,8 @@ static void narrow_by_conflicts(struct search *s, const struct value *value, int
 }
 
 /*
- * Leaves in the next depth's set what goes with the value. False when a component has nothing left:
- * *blame gets those that took its values, without the value's own.
+ * Leaves only what fits the value in the next depth's set. False when a component has no value
+ * left; *blame then gets the components that removed its values, except the value's own.
  */
 static bool narrow(struct search *s, const struct value *value, int next, uint32_t *blame)
 {
@@ -174,14 +174,14 @@ static void note_breach(struct search *s, const struct value *value)
 	if (s->trace.text &&
 	    (depth < s->trace.depth || (depth == s->trace.depth && !s->trace.last)))
 		return;
-	/* that a row is for another OS says nothing */
+	/* a row for another OS explains nothing */
 	if (!breach_find(s, value, &breach) || breach.kind == BREACH_OS)
 		return;
 	s->trace.depth = depth;
 	breach_explain(s, value, &breach, &s->trace.text, &s->trace.source);
 }
 
-/* Whether the value goes with what is chosen; pairs were looked at before, but for a trace. */
+/* Whether the value fits the chosen values. Pairs were checked before, except for a trace. */
 static bool fits(struct search *s, const struct value *value, uint32_t *blame)
 {
 	if (!s->trace.on)
@@ -192,7 +192,7 @@ static bool fits(struct search *s, const struct value *value, uint32_t *blame)
 	return false;
 }
 
-/* 1: found, -1: jump further back, 0: not with this value. */
+/* Returns 1 when found, -1 to jump further back, 0 when this value does not work. */
 static int try_value(struct search *s, const struct value *value, uint32_t *blame)
 {
 	int c = (int)value->component, next = next_part(s, c + 1);
@@ -220,7 +220,7 @@ static int try_value(struct search *s, const struct value *value, uint32_t *blam
 	return 0;
 }
 
-/* The open values of the component with their ranks; how many. */
+/* Lists the open values of the component with their ranks. Returns how many. */
 static size_t search_rank_values(struct search *s, enum component c, int *worst)
 {
 	const struct domain *domain = &s->model->domains[c];
@@ -239,7 +239,10 @@ static size_t search_rank_values(struct search *s, enum component c, int *worst)
 	return count;
 }
 
-/* Assigns the component and all after it; on failure *blame are the ones before that caused it. */
+/*
+ * Assigns the component and all after it. On failure *blame has the earlier components that caused
+ * it.
+ */
 static bool extend(struct search *s, int c, uint32_t *blame)
 {
 	int worst, found = 0;

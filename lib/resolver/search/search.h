@@ -4,9 +4,9 @@
  *
  * Depth first with conflict-directed backjumping (Prosser, "Hybrid Algorithms for the Constraint
  * Satisfaction Problem", 1993): when no value of a component fits, the search goes back to the
- * latest component that one of its values was refused for, and skips those in between. Every choice
- * takes the values that do not go with it out of the components to come (forward checking), and a
- * component left without any sends the search back at once.
+ * latest component that one of the refusals was about, and skips those in between. Every choice
+ * removes the values that do not fit it from the later components (forward checking). A component
+ * without any value left sends the search back at once.
  */
 #ifndef RESOLVER_SEARCH_SEARCH_H
 #define RESOLVER_SEARCH_SEARCH_H
@@ -26,11 +26,11 @@ struct assignment {
 	const struct value *chosen[COMPONENT_COUNT]; /* NULL: not part of the stack */
 };
 
-/* What was broken where the search got furthest; for explanations. */
+/* The rule that was broken where the search got furthest; for explanations. */
 struct trace {
-	bool on, last; /* last: of several at one depth, that of the oldest value */
+	bool on, last; /* last: of several at one depth, keep that of the oldest value */
 	int depth;
-	const char *text, *source; /* NULL: nothing was */
+	const char *text, *source; /* NULL: no rule was broken */
 };
 
 /* A value of a component with its rank. */
@@ -47,32 +47,34 @@ struct search {
 	uint32_t parts;				    /* components of the stack */
 	const struct value *fixed[COMPONENT_COUNT]; /* the only value allowed, or NULL */
 	const char *const *hints;		    /* versions to try first, or NULL */
-	const uint64_t *within;			    /* a set: nothing else is tried; or NULL */
-	bool is_unranked;			    /* any stack will do, not the best one */
-	uint64_t *waived;			    /* bit per conflict rule that does not count */
+	/* a set: only its values are tried; or NULL */
+	const uint64_t *within;
+	bool is_unranked; /* any stack is enough, not the best one */
+	uint64_t *waived; /* bit per conflict rule that does not count */
 	struct assignment now;
 	struct trace trace;
 	/* the search's own; sets as in prune.h */
 	size_t nodes, limit;			/* values tried, and when to give up; 0: never */
-	size_t offsets[COMPONENT_COUNT], words; /* where a component begins in a set */
-	uint64_t **rows[COMPONENT_COUNT];	/* per value: what goes with it, or NULL yet */
-	uint64_t *live[COMPONENT_COUNT + 1];	/* per depth: what is still open */
+	size_t offsets[COMPONENT_COUNT], words; /* where each component begins in a set */
+	/* per value: what fits it; NULL until it is made */
+	uint64_t **rows[COMPONENT_COUNT];
+	uint64_t *live[COMPONENT_COUNT + 1];		       /* per depth: what is still open */
 	uint32_t pruned[COMPONENT_COUNT + 1][COMPONENT_COUNT]; /* what took values away */
 	struct ranked *ranked[COMPONENT_COUNT];
-	uint64_t *threats[COMPONENT_COUNT]; /* conflicts that the next value of it could complete */
+	uint64_t *threats[COMPONENT_COUNT]; /* conflicts that its next value could complete */
 };
 
 /* Sets up a search over the units; `parts` are the components of the stack. */
 void search_init(struct search *search, const struct model *model, const struct units *units,
 		 uint32_t parts);
 
-/* Whether there is an assignment; it stands in search->now then. */
+/* Whether there is an assignment. It is in search->now then. */
 bool search_run(struct search *search);
 
-/* All that the units admit, as a set (prune.h); false when a component has nothing. */
+/* Fills the set (prune.h) with all that the units admit. False when a component has no value. */
 bool search_fill(struct search *search, uint64_t *set);
 
-/* Whether the active units admit the value by themselves. */
+/* Whether the active units admit the value, without regard to any other value. */
 bool search_admits(const struct search *search, const struct value *value);
 
 /* How many values of the component the units admit, and the first of them. */

@@ -19,7 +19,7 @@ static uint64_t all_but(const struct search *s, size_t unit)
 	return units_all(s->units) & ~UNIT_BIT(unit);
 }
 
-/* What would be chosen without the unit; NULL when nothing else works either. */
+/* The value that would be chosen without the unit; NULL when there is no stack either. */
 static const struct value *choice_without(struct search *s, size_t unit)
 {
 	enum component c = s->units->list[unit].component;
@@ -31,7 +31,7 @@ static const struct value *choice_without(struct search *s, size_t unit)
 
 /* --- drivers: the lowest known one that is high enough --------------------------------------- */
 
-/* Whether everything works with this driver in the place of the unit's. */
+/* Whether everything works with this driver instead of the unit's. */
 static bool works_with_driver(struct search *s, size_t unit, const char *driver)
 {
 	const struct model *model = s->model;
@@ -112,7 +112,7 @@ static void suggest_version(struct search *s, size_t unit, struct unsatisfied *w
 		suggest_add(why, arena_printf(s->model->arena, "%s==%s", name, newer));
 }
 
-/* OS names have no nearer and farther: what would be chosen without the request. */
+/* OS names have no order, so this suggests the one that would be chosen without the request. */
 static void suggest_choice(struct search *s, size_t unit, struct unsatisfied *why)
 {
 	enum component c = s->units->list[unit].component;
@@ -123,7 +123,7 @@ static void suggest_choice(struct search *s, size_t unit, struct unsatisfied *wh
 					      choice->version));
 }
 
-/* No single change helps: two that do, with what is newest of both. */
+/* Whether the unit may change in a suggestion of two changes, for when no single change helps. */
 static bool can_change(const struct unit *unit)
 {
 	return !unit->is_pin && unit->req.clause_count;
