@@ -77,15 +77,15 @@ $(O)/%.o: %.c $(O)/flags | $(LISTS)
 # Objects depend on the flags they were made with.
 $(O)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(ALL_CFLAGS) $(WORKER_CFLAGS) $(WORKER_BACKENDS)' >$@.new; \
-	cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	@echo '$(CC) $(ALL_CFLAGS) $(WORKER_CFLAGS) $(WORKER_BACKENDS)' >$@.$$$$; \
+	cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@
 
 .PRECIOUS: $(O)/gen/%.list
 # File names -> X(name) lists: a new cmd_x.c, engine_x.c, launcher_x.c or backend_x.c needs no other edit.
 $(O)/gen/%.list: FORCE
 	@mkdir -p $(@D)
-	@find $(MODULES) -name '$*_*.c' | sed 's,.*/$*_\(.*\)\.c$$,X(\1),' | sort >$@.new; \
-	cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	@find $(MODULES) -name '$*_*.c' | sed 's,.*/$*_\(.*\)\.c$$,X(\1),' | sort >$@.$$$$; \
+	cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@
 
 # All but cli/ in one archive, which tests and fuzz targets take what they need from.
 $(O)/libringup.a: $(LIB_OBJS)

@@ -15,14 +15,14 @@ setup() {
 	[ "$status" -eq 0 ]
 }
 
-@test "rules, hadolint and shellcheck find nothing in them" {
-	run python3 "$ROOT/tests/recipe/golden.py" check
+@test "rules, hadolint and shellcheck find nothing in a fifth of them (tests/long has all)" {
+	run python3 "$ROOT/tests/recipe/golden.py" check 5
 	echo "$output" | tail -n 60
 	[ "$status" -eq 0 ]
 }
 
-@test "with all pinned, each package of each has an exact version, and each image a digest" {
-	run python3 "$ROOT/tests/recipe/golden.py" pinned
+@test "a fifth of them with all pinned: each package of each has an exact version, and each image a digest" {
+	run python3 "$ROOT/tests/recipe/golden.py" pinned 5
 	echo "$output" | tail -n 60
 	[ "$status" -eq 0 ]
 }
