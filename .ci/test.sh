@@ -16,8 +16,8 @@ die() {
 	exit 2
 }
 
-# The files of the suites, named as prove sees them from tests/: the longest first, so that no lane ends alone.
-tests=()
+# The files of the suites, named as prove sees them from tests/: the largest first, so that no lane ends alone.
+tests=() programs=()
 shopt -s nullglob
 for suite; do
 	found=()
@@ -29,18 +29,22 @@ for suite; do
 			[[ -x $program ]] || die "$source: not built: $program; run 'make test'"
 			found+=("$program")
 		done
-		tests+=("${found[@]}")
+		programs+=("${found[@]}")
 		;;
 	cli | lab | long | fault | gpu)
 		for file in tests/"$suite"/*.bats; do
 			found+=("${file#tests/}")
 		done
-		tests=("${found[@]}" ${tests[@]+"${tests[@]}"})
+		tests+=("${found[@]}")
 		;;
 	*) die "no suite '$suite'; there are unit, cli, lab, long, fault, gpu" ;;
 	esac
 	((${#found[@]} > 0)) || die "suite $suite has no files"
 done
+if ((${#tests[@]} > 0)); then
+	mapfile -t tests < <(cd tests && ls -S "${tests[@]}")
+fi
+tests+=(${programs[@]+"${programs[@]}"})
 
 log=$(mktemp "${TMPDIR:-/tmp}/ringup-test.XXXXXX")
 trap 'rm -f "$log"' EXIT
