@@ -4,6 +4,7 @@
 
 #include "core/file.h"
 #include "deployer/probe.h"
+#include "deployer/operate.h"
 
 #include <unistd.h>
 

@@ -4,6 +4,7 @@
 
 #include "core/json.h"
 #include "deployer/probe.h"
+#include "deployer/operate.h"
 
 #include <string.h>
 

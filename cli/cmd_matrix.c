@@ -4,6 +4,7 @@
 
 #include "core/term.h"
 #include "resolver/matrix/matrix.h"
+#include "resolver/matrix/matrix_check.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,6 +10,7 @@
 #include "core/words.h"
 #include "plan/component.h"
 #include "plan/lock.h"
+#include "resolver/unsatisfied.h"
 
 #include <string.h>
 

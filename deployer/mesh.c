@@ -6,6 +6,7 @@
 #include "core/log.h"
 #include "deployer/bringup.h"
 #include "deployer/remote.h"
+#include "deployer/operate.h"
 
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Work on a running cluster: take it down, read its logs, run words in it. */
+#include "deployer/operate.h"
+
 #include "deployer/bringup.h"
 
 #include "deployer/container.h"

@@ -5,6 +5,7 @@
 #include "core/quote.h"
 #include "core/tarball.h"
 #include "deployer/remote.h"
+#include "deployer/registry_unit.h"
 
 #include <stdlib.h>
 #include <string.h>

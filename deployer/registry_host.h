@@ -70,11 +70,4 @@ int registry_host_stop(struct registry_host *host, bool *was_running, struct err
 int registry_host_collect(struct registry_host *host, const struct registry_found *found,
 			  const char *way, struct error *err);
 
-/*
- * The text of the systemd unit. It runs as a user of its own, which sees everything except
- * `storage` as read-only. A path with characters that have a meaning in a unit is an error.
- */
-int registry_unit(const struct registry_host *host, const char *program, struct arena *arena,
-		  const char **text, struct error *err);
-
 #endif

@@ -5,6 +5,8 @@
  * them under /var/lib/private or change the owner of all of them. Sources: systemd.exec(5),
  * systemd.service(5).
  */
+#include "deployer/registry_unit.h"
+
 #include "deployer/registry_host.h"
 
 #include <string.h>

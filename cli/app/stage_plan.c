@@ -6,6 +6,7 @@
 #include "core/words.h"
 #include "plan/lock.h"
 #include "resolver/matrix/matrix.h"
+#include "resolver/matrix/matrix_check.h"
 
 #include <stdlib.h>
 #include <string.h>

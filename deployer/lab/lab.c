@@ -6,8 +6,12 @@
 #include "core/log.h"
 #include "core/progress.h"
 #include "deployer/ssh/known_hosts.h"
-#include "deployer/lab/lab_internal.h"
 #include "plan/credentials.h"
+#include "deployer/lab/lab_loopback.h"
+#include "deployer/lab/lab_netns.h"
+#include "deployer/lab/lab_process.h"
+#include "deployer/lab/lab_registry.h"
+#include "deployer/lab/lab_state.h"
 
 #include <string.h>
 #include <unistd.h>

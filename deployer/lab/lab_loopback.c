@@ -4,12 +4,14 @@
  * high port. While a lab holds those addresses, the next lab takes 127.0.1.2 and the following
  * ones.
  */
-#include "deployer/lab/lab_internal.h"
+#include "deployer/lab/lab_loopback.h"
 
 #include "core/file.h"
 #include "core/proc.h"
 #include "core/progress.h"
 #include "core/words.h"
+#include "deployer/lab/lab_process.h"
+#include "deployer/lab/lab_state.h"
 
 #include <arpa/inet.h>
 #include <string.h>

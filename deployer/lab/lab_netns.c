@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lab hosts made of namespaces: a bridge, veth pairs, and one first process per host. */
-#include "deployer/lab/lab_internal.h"
+#include "deployer/lab/lab_netns.h"
 
 #include "core/clock.h"
 #include "core/file.h"
@@ -8,6 +8,8 @@
 #include "core/proc.h"
 #include "core/progress.h"
 #include "core/words.h"
+#include "deployer/lab/lab_process.h"
+#include "deployer/lab/lab_state.h"
 
 #include <fcntl.h>
 #include <ftw.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "deployer/lab/lab_internal.h"
+#include "deployer/lab/lab_process.h"
 
 #include "core/clock.h"
 #include "core/file.h"

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The lab's registry: the real Distribution server with TLS from a CA of the lab's own, and
  * htpasswd. */
-#include "deployer/lab/lab_internal.h"
+#include "deployer/lab/lab_registry.h"
 
 #include "core/credential_files.h"
 #include "core/file.h"
 #include "core/proc.h"
 #include "core/progress.h"
+#include "deployer/lab/lab_process.h"
+#include "deployer/lab/lab_state.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What the lab remembers between runs, and the cluster.yaml that it writes. */
-#include "deployer/lab/lab_internal.h"
+#include "deployer/lab/lab_state.h"
 
 #include "core/digest.h"
 #include "core/file.h"
 #include "core/log.h"
 #include "core/proc.h"
+#include "deployer/lab/lab_registry.h"
 
 #include <limits.h>
 #include <pwd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/launcher/launcher.h"
 
-#include "deployer/bringup.h"
+#include "deployer/operate.h"
 
 #include <openssl/rand.h>
 #include <string.h>

@@ -2,6 +2,8 @@
 /*
  * Finds a GPU's row by the name that people and nvidia-smi use; has the known compute capabilities.
  */
+#include "resolver/gpu_find.h"
+
 #include "resolver/request.h"
 
 #include "core/str.h"

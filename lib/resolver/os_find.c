@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds an operating system's row by the name that people use. */
+#include "resolver/os_find.h"
+
 #include "resolver/request.h"
 
 #include "core/str.h"

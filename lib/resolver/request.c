@@ -3,6 +3,9 @@
 
 #include "core/str.h"
 #include "resolver/rules/rule_gpu.h"
+#include "resolver/gpu_find.h"
+#include "resolver/os_find.h"
+#include "resolver/rules/rule_driver.h"
 
 #include <ctype.h>
 #include <stdlib.h>

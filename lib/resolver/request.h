@@ -66,32 +66,4 @@ static inline uint64_t units_all(const struct units *units)
 /* Computes what every unit admits. To be called after the last unit is added. */
 void units_apply(const struct model *model, struct units *units);
 
-/*
- * The GPU's row by its product name as people and nvidia-smi write it ("V100", "NVIDIA
- * A100-SXM4-80GB"), or NULL. `*twin` is NULL, or another GPU with this name and another compute
- * capability.
- */
-const struct value *gpu_find(const struct model *model, const char *product,
-			     const struct value **twin);
-
-/* The compute capability itself ("7.0") when GPUs have it, else the nearest one. */
-const char *gpu_capability_nearest(const struct model *model, const char *sm);
-
-/* Writes names as the catalog does: "==Ubuntu-20.04" becomes "==ubuntu20.04". */
-void os_tidy(const struct model *model, char *words);
-
-/* Whether the catalog has some release of the OS. */
-bool os_is_distribution(const struct model *model, const char *os);
-
-/* The catalog's OSes of the same family and release ("ubi8' or 'rockylinux8"), or NULL. */
-const char *os_nearest(const struct model *model, const char *os);
-
-/* Whether a driver (a version, or a branch as its newest) is at least the minimum. */
-bool driver_reaches(const char *driver, const char *minimum);
-
-/* How the driver runs this CUDA; rules 1 to 3 of docs/catalog.md. Forward compatibility counts only
- * when `compat`. */
-enum admission driver_runs(const struct model *model, const char *driver, const struct value *cuda,
-			   bool compat);
-
 #endif

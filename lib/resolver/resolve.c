@@ -7,6 +7,9 @@
 #include "resolver/search/known.h"
 #include "resolver/explain/reason.h"
 #include "resolver/rules/rules.h"
+#include "resolver/explain/explain.h"
+#include "resolver/explain/host_notes.h"
+#include "resolver/search/suggest.h"
 
 #include <stdlib.h>
 #include <string.h>

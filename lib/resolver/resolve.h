@@ -84,7 +84,4 @@ int plan_check(const struct catalog *catalog, const struct resolve_input *input,
 	       const struct plan *plan, struct arena *arena, struct unsatisfied *why,
 	       struct error *err);
 
-/* {"schema", "ok": false, "conflict": [...], "suggestions": [...]} */
-cJSON *unsatisfied_to_json(const struct unsatisfied *why);
-
 #endif

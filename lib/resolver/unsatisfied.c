@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "resolver/unsatisfied.h"
+
 #include "resolver/resolve.h"
 
 cJSON *unsatisfied_to_json(const struct unsatisfied *why)

@@ -2,7 +2,8 @@
 # shellcheck shell=bash disable=SC2154
 # What the tests of the all-reduce worker have in common. Each file's setup() calls worker_setup first.
 
-load namespaces
+# shellcheck source=tests/cli/namespaces.bash
+source "$BATS_TEST_DIRNAME/../cli/namespaces.bash"
 
 worker_setup() {
 	ALLREDUCE="${BUILD:-build}/allreduce"

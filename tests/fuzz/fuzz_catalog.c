@@ -10,6 +10,7 @@
 #include "resolver/matrix/matrix.h"
 #include "resolver/model.h"
 #include "resolver/resolve.h"
+#include "resolver/matrix/matrix_check.h"
 
 #include <sys/stat.h>
 

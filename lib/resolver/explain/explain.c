@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Turns the rules of rules.c and the units of request.c into sentences. */
+#include "resolver/explain/explain.h"
+
 #include "resolver/rules/breach.h"
 
 #include "core/str.h"

@@ -3,6 +3,8 @@
  * Warnings of conflicts.csv that depend on more than the stack: on facts of the hosts that the
  * search does not know.
  */
+#include "resolver/explain/host_notes.h"
+
 #include "resolver/explain/reason.h"
 #include "resolver/conditions.h"
 

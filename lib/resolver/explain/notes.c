@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The notes of a plan: settings, workarounds and hints that come with the stack. */
+#include "resolver/explain/notes.h"
+
 #include "resolver/explain/reason.h"
 
 #include "resolver/rules/rule_gpu.h"
 #include "resolver/rules/rule_image.h"
+#include "resolver/rules/rule_driver.h"
 
 #include <string.h>
 

@@ -5,6 +5,9 @@
 #include "resolver/rules/breach.h"
 #include "resolver/rules/rule_gpu.h"
 #include "resolver/rules/rule_image.h"
+#include "resolver/explain/explain.h"
+#include "resolver/explain/notes.h"
+#include "resolver/rules/rule_driver.h"
 
 #include <string.h>
 

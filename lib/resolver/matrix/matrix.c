@@ -3,6 +3,8 @@
 
 #include "core/str.h"
 #include "plan/version.h"
+#include "resolver/matrix/matrix_filter.h"
+#include "resolver/matrix/matrix_view.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -20,9 +20,6 @@ struct matrix_view {
 	const char *const *order;   /* newest first by these columns, then as in the file */
 };
 
-/* Never NULL. An unknown table is shown whole, newest version first. */
-const struct matrix_view *matrix_view(const char *name);
-
 struct matrix {
 	const char *name; /* of the table; "" for the list of tables */
 	const struct table *table;
@@ -45,27 +42,12 @@ void matrix_list(const struct catalog *catalog, struct arena *arena, struct matr
 int matrix_read(const struct catalog *catalog, const char *name, const char *const *requests,
 		struct arena *arena, struct matrix *matrix, struct error *err);
 
-/* Leaves only the rows that fit: the second half of matrix_read. */
-int matrix_filter(const struct catalog *catalog, const char *const *requests, struct arena *arena,
-		  struct matrix *matrix, struct error *err);
-
 /* A request that concerns a cell of each row, not a stack. */
 struct matrix_question {
 	struct requirement req;
 	const char *column; /* NULL: a condition in the column `when` */
 	struct words known; /* versions of that component that it admits */
 };
-
-/* ERROR_USAGE: the word is not a REQ, or names no column of the table. */
-int matrix_ask(const struct catalog *catalog, const struct matrix *matrix, const char *text,
-	       struct arena *arena, struct matrix_question *ask, struct error *err);
-
-/*
- * Whether the row's cell fits. A cell with operators fits when some known version passes both. An
- * empty cell fits nothing, but a row without an OS fits every OS.
- */
-bool matrix_fits(const struct matrix *matrix, const struct matrix_question *ask,
-		 struct arena *arena, size_t row);
 
 /* The matrix with every column that the table has. */
 void matrix_show_all(struct matrix *matrix, struct arena *arena);
@@ -91,11 +73,5 @@ struct matrix_report {
 	size_t count, capacity;
 	struct matrix_finding *findings; /* in the order of files and lines */
 };
-
-/*
- * Checks every row: versions, requirement cells, sources, certainties, OS names, conditions of
- * conflicts.csv, and that no two rows are the same fact.
- */
-void matrix_check(const struct catalog *catalog, struct arena *arena, struct matrix_report *report);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests that are about a cell of the row itself: kind==apt, and cuda==11.2 of an image. */
+#include "resolver/matrix/matrix_cells.h"
+
 #include "resolver/matrix/matrix.h"
 
 #include "core/str.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks every row of a catalog: the installed one (`make lint` does that) or a person's own. */
+#include "resolver/matrix/matrix_check.h"
+
 #include "resolver/matrix/matrix.h"
 
 #include "core/str.h"

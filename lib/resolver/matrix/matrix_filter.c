@@ -3,6 +3,8 @@
  * Which rows fit the requests. A request on a component is a unit of the search: the row stays when
  * there is a stack with it. Any other request concerns a cell of the row itself.
  */
+#include "resolver/matrix/matrix_filter.h"
+
 #include "resolver/matrix/matrix.h"
 
 #include "core/clock.h"
@@ -10,6 +12,7 @@
 #include "core/words.h"
 #include "resolver/search/conflict.h"
 #include "resolver/rules/rules.h"
+#include "resolver/matrix/matrix_cells.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How each table is shown. A table that is not listed here is shown whole. */
+#include "resolver/matrix/matrix_view.h"
+
 #include "resolver/matrix/matrix.h"
 
 #include <string.h>

@@ -30,12 +30,4 @@ struct breach {
 /* The first rule that the value breaks with the chosen values. Call rules_prepare first. */
 bool breach_find(const struct search *search, const struct value *value, struct breach *breach);
 
-/* In the model's arena. */
-void breach_explain(const struct search *search, const struct value *value,
-		    const struct breach *breach, const char **text, const char **source);
-
-/* "TensorFlow 1.12.0 needs CUDA ==9.0.*": the value must have such a cell. */
-const char *needs_sentence(const struct value *value, const struct value *other,
-			   struct arena *arena);
-
 #endif

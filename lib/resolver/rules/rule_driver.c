@@ -3,6 +3,8 @@
  * Which driver runs which CUDA. Source: NVIDIA, "CUDA Compatibility" (minor-version and forward
  * compatibility), and the driver table of the CUDA release notes.
  */
+#include "resolver/rules/rule_driver.h"
+
 #include "resolver/request.h"
 
 #include "core/str.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "resolver/rules/rule_gpu.h"
+#include "resolver/rules/rule_driver.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "core/str.h"
 #include "resolver/rules/rule_gpu.h"
 #include "resolver/rules/rule_image.h"
+#include "resolver/rules/rule_driver.h"
 
 #include <string.h>
 

@@ -29,14 +29,6 @@ bool rules_fit_rest(const struct search *search, const struct value *value, uint
 /* Whether a known conflict that concerns only drivers or GPUs refuses those of the hosts. */
 bool rules_refuse_pins(const struct search *search);
 
-/* Why it does not fit, for people, with the sources; false when it fits. */
-bool rules_explain(struct search *search, const struct value *value, const char **text,
-		   const char **source);
-
-/* Why the unit does not admit the value: "driver 390.48 runs CUDA <= 9.1.85; ...". */
-void unit_explain(const struct model *model, const struct unit *unit, const struct value *value,
-		  const char **text, const char **source);
-
 /* 0 is best: hints first, then what the chosen values were tested with. */
 int rules_rank(const struct search *search, const struct value *value);
 #define RANK_MAX 8

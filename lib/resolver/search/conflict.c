@@ -6,6 +6,8 @@
 #include "resolver/search/known.h"
 #include "resolver/search/pivot.h"
 #include "resolver/rules/rules.h"
+#include "resolver/explain/explain.h"
+#include "resolver/search/suggest.h"
 
 #include <string.h>
 

@@ -31,7 +31,4 @@ uint64_t conflict_set(struct search *search);
 /* Fills the sentences and the suggestions of the set. */
 void conflict_explain(struct search *search, uint64_t set, struct unsatisfied *why);
 
-/* Adds the nearest requests that would work. Each changes one unit of the set. */
-void conflict_suggest(struct search *search, uint64_t set, struct unsatisfied *why);
-
 #endif

@@ -5,6 +5,7 @@
 #include "resolver/rules/breach.h"
 #include "resolver/search/conflict.h"
 #include "resolver/search/reach.h"
+#include "resolver/explain/explain.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 
 #include "resolver/rules/breach.h"
 #include "resolver/search/prune.h"
+#include "resolver/explain/explain.h"
 
 #include <string.h>
 

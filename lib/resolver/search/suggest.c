@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The nearest requests that would work, when there is no stack. */
+#include "resolver/search/suggest.h"
+
 #include "resolver/search/conflict.h"
 #include "resolver/search/reach.h"
 

@@ -4,6 +4,7 @@
 
 #include "deployer/registry_host.h"
 #include "registry-client/serve.h"
+#include "deployer/registry_unit.h"
 
 static struct registry_host host_with(const char *engine)
 {

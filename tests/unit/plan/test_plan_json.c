@@ -3,6 +3,7 @@
 #include "tests/unit/support.h"
 
 #include "resolver/resolve.h"
+#include "resolver/unsatisfied.h"
 
 /* Through text and back, as through a file. */
 static cJSON *reread(cJSON *json)

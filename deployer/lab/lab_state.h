@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* lab_state.h - what the lab remembers between runs, and the cluster.yaml that it writes. */
+#ifndef DEPLOYER_LAB_LAB_STATE_H
+#define DEPLOYER_LAB_LAB_STATE_H
+
+#include "deployer/lab/lab.h"
+
+/* A path in the lab's folder. */
+const char *lab_path(const struct lab *lab, const char *relative, struct arena *arena);
+
+/* A key pair at RELATIVE, made when missing. */
+int lab_key(const struct lab *lab, const char *relative, struct arena *arena, struct error *err);
+
+void lab_load(const char *cluster_path, struct arena *arena, struct lab *lab);
+
+int lab_save(const struct lab *lab, struct error *err);
+
+/* Whether the file is as the lab wrote it. */
+bool lab_owns_cluster(const struct lab *lab, const char *path);
+
+/* Writes cluster.yaml and notes its digest in the lab. A file that a person has changed stays. */
+int lab_write_cluster(struct lab *lab, const char *path, struct arena *arena, struct error *err);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* operate.h - what is done with a running cluster: take it down, read its logs, run words in it. */
+#ifndef DEPLOYER_OPERATE_H
+#define DEPLOYER_OPERATE_H
+
+#include "deployer/bringup.h"
+
+/* Stops and removes the containers; `purge` also removes the image and all files on the hosts. */
+void fleet_down(struct fleet *fleet, bool purge);
+
+/* Reads the last `tail` lines of one member's container log. The caller releases *result. */
+int member_logs(struct member *member, int tail, struct proc_result *result, struct error *err);
+
+/* For launchers: the words that run `words` in the member's container, in the member's arena. */
+const char *const *member_exec_words(struct member *member, const char *const *words);
+
+/*
+ * Runs words inside of the member's container (on the host when the engine has none). The caller
+ * releases *result.
+ */
+int member_exec(struct member *member, const char *const *words, int timeout_s,
+		struct proc_result *result, struct error *err);
+
+#endif

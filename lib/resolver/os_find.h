@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* os_find.h - systems by the names that people have for them. */
+#ifndef RESOLVER_OS_FIND_H
+#define RESOLVER_OS_FIND_H
+
+#include "resolver/request.h"
+
+/* Whether the catalog has some release of the OS. */
+bool os_is_distribution(const struct model *model, const char *os);
+
+/* The catalog's OSes of the same family and release ("ubi8' or 'rockylinux8"), or NULL. */
+const char *os_nearest(const struct model *model, const char *os);
+
+/* Writes names as the catalog does: "==Ubuntu-20.04" becomes "==ubuntu20.04". */
+void os_tidy(const struct model *model, char *words);
+
+#endif
