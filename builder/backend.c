@@ -15,8 +15,6 @@ const struct backend *const backends[] = {
 #undef X
 	NULL};
 
-#define RANKS 8
-
 static bool try(const struct backend *b, const struct build_target *target, struct arena *arena,
 		const struct backend **backend, struct str *reasons)
 {
@@ -36,7 +34,7 @@ int backend_find(const char *name, const struct build_target *target, struct are
 	_cleanup_(str_release) struct str reasons = STR_INIT;
 	bool any = strcmp(name, "auto") == 0;
 
-	for (int rank = 0; rank < RANKS; rank++)
+	for (int rank = 0; rank <= BACKEND_RANK_MAX; rank++)
 		for (const struct backend *const *b = backends; *b; b++) {
 			if ((*b)->rank != rank ||
 			    (any ? *target->docker_host && !(*b)->uses_docker_host

@@ -47,12 +47,14 @@ struct build_job {
 	void *arg;
 };
 
+#define BACKEND_RANK_MAX 99
+
 struct client_words; /* builder/client/client.h */
 
 /* The first argument of each function is its own record. */
 struct backend {
 	const char *name, *help;
-	int rank;			  /* "auto" tries the lowest first */
+	int rank;			  /* `auto` tries the lowest first; 0 to BACKEND_RANK_MAX */
 	const struct client_words *words; /* words of its command-line client; NULL: no client */
 	bool uses_docker_host;		  /* build.docker_host says where it works */
 	bool is_roots; /* works as root, at least of a user namespace, and only in the store */

@@ -17,8 +17,8 @@ struct options {
 };
 
 static const struct opt options[] = {
-	{0, "engine", "NAME", "native, docker, buildkit, buildah, podman or auto, not build.engine",
-	 OPT_TEXT, offsetof(struct options, engine)},
+	{0, "engine", "NAME", "@{engines} or auto, not build.engine", OPT_TEXT,
+	 offsetof(struct options, engine)},
 	{'o', "output", "DST", "also write the image to oci:DIR[:TAG] or docker-archive:FILE",
 	 OPT_TEXT, offsetof(struct options, output)},
 	{0, "on", "HOST", "build with the engine of a host, or of [USER@]ADDRESS[:PORT]", OPT_TEXT,
@@ -187,6 +187,16 @@ static int build_run(struct context *ctx, void *values, const char *const *argum
 	return build_or_keep(&s, o, &place, err);
 }
 
+/* The engines in the order in which `auto` tries them. */
+static void build_fill_engines(const char *name, struct str *out)
+{
+	(void)name;
+	for (int rank = 0; rank <= BACKEND_RANK_MAX; rank++)
+		for (const struct backend *const *b = backends; *b; b++)
+			if ((*b)->rank == rank)
+				str_addf(out, "%s%s", out->length ? ", " : "", (*b)->name);
+}
+
 const struct command command_build = {
 	.name = "build",
 	.arguments = "",
@@ -200,5 +210,6 @@ const struct command command_build = {
 		"buildah), and the image comes back; nothing stays there. 'ringup push' sends it to the registry.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
+	.fill = build_fill_engines,
 	.run = build_run,
 };
