@@ -48,11 +48,17 @@ static int remove_stale(const char *folder, struct error *err)
 	return 0;
 }
 
+/*
+ * Its name begins with six digits of the hash of the store's path, and so do the names of containers
+ * and cgroups: what a build has left can be told from what another store's builds are using.
+ */
 static int make_work(struct store *store, const char *folder, struct arena *arena,
 		     struct error *err)
 {
-	char *path = arena_printf(arena, "%s/XXXXXX", folder);
+	char digest[DIGEST_TEXT_BYTES], *path;
 
+	digest_of(store->folder, strlen(store->folder), digest);
+	path = arena_printf(arena, "%s/%.6sXXXXXX", folder, digest + strlen("sha256:"));
 	if (!mkdtemp(path))
 		return error_errno(err, "cannot write in %s", folder);
 	store->work = path;

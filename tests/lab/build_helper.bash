@@ -16,7 +16,6 @@ build_folder() {
 	BUILD=$(cd "$REPO" && realpath "${BUILD:-build}")
 	export WORK REPO RUN BUILD OLD_CACHE XDG_CACHE_HOME=$WORK/cache
 	cd "$WORK" || return
-	cgroups >before.cgroups && echo none >>before.cgroups
 }
 
 # storage_up: Podman's and Buildah's images in the file's own folder.
@@ -119,15 +118,15 @@ wait_for_step() {
 }
 
 # Nothing of a build is under way: no process, no mount, no work folder.
-# Those of steps, of all builds of this machine.
+# Those of the steps of this store's builds (builder/native/store.c, make_work).
 cgroups() {
-	find /sys/fs/cgroup -type d -name 'ringup-??????-*' | sort
+	find /sys/fs/cgroup -type d -name "ringup-$(printf %s "$XDG_CACHE_HOME/ringup/native" | sha256sum | cut -c1-6)??????-*" | sort
 }
 
 nothing_runs() {
 	run ! grep -lF "$XDG_CACHE_HOME/ringup/native/work" /proc/[0-9]*/cmdline /proc/[0-9]*/mounts 2>/dev/null
 	[ "$(ls -A "$XDG_CACHE_HOME/ringup/native/work" 2>/dev/null)" = "" ]
-	[ "$(cgroups | grep -vxFf "$WORK/before.cgroups")" = "" ]
+	[ "$(cgroups)" = "" ]
 }
 
 # host_up: another machine, as far as ringup can tell: a real sshd on a port of this machine's loopback ($HOST), whose

@@ -72,10 +72,10 @@ start_sshd() {
 
 @test "a bad mirror: the error names it and the step" {
 	variant variant.yaml 's,^( *apt:).*,\1 "http://127.0.0.1:9/debian",'
-	XDG_CACHE_HOME=$LAB/cache fails 1 -f variant.yaml up
+	XDG_CACHE_HOME=$LAB/empty fails 1 -f variant.yaml up
 	says "http://127.0.0.1:9/debian" debian12
-	[ "$(find cache -name '*.tar' 2>/dev/null)" = "" ] # no half of a base is kept
-	rm -rf cache
+	[ "$(find empty -name '*.tar' 2>/dev/null)" = "" ] # no half of a base is kept
+	rm -rf empty
 	nothing_made
 }
 
@@ -107,6 +107,7 @@ start_sshd() {
 	[ "$(ls -A cache/ringup/native/work)" = "" ]
 	[ "$(find cache/ringup -name '*.partial*' -o -name 'build-[0-9]*' -type d)" = "" ]
 	rm -rf cache
+	seed_fill "$XDG_CACHE_HOME"
 	nothing_made
 }
 
