@@ -15,6 +15,11 @@ LINT_FILES='' files >"$list"
 [[ -s $list ]] || { echo "lint: git lists no files in $PWD" >&2; exit 1; }
 export LINT_FILES=$list
 
+[[ -x $BUILD/ringup ]] || { echo "lint: there is no $BUILD/ringup, which some checks ask; run make" >&2; exit 2; }
+for name; do
+	compgen -G ".ci/lint/$name.[sp][hy]" >/dev/null || { echo "lint: no check is named: $name" >&2; exit 2; }
+done
+
 passed=0 failed=0
 for check in .ci/lint/*.[sp][hy]; do
 	name=$(basename "${check%.*}")
@@ -35,6 +40,5 @@ for check in .ci/lint/*.[sp][hy]; do
 		((status == 1)) || echo "  $check: the check itself ended with status $status"
 	fi
 done
-((passed + failed > 0)) || { echo "lint: no check is named: $*" >&2; exit 2; }
 echo "$passed passed, $failed failed"
 ((failed == 0))

@@ -49,7 +49,7 @@ struct launch {
 
 struct launcher {
 	const char *name, *help;
-	int rank;	       /* the default is the lowest */
+	int rank;	       /* the default is the lowest; no two are alike */
 	bool needs_containers; /* needs the mesh of sshds that only containers have */
 	bool starts_hosts;     /* starts one command per host: the program must have host_words */
 	const char *component; /* of the stack that must be in the image: "openmpi"; "": none */

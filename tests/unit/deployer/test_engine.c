@@ -123,7 +123,9 @@ static void test_records(void **state)
 	for (size_t i = 0; engines[i]; i++) {
 		const struct engine *e = engines[i];
 
-		assert_true(e->rank < 0 || e->rank >= automatic->rank);
+		assert_true(e->rank < 0 || e == automatic || e->rank > automatic->rank);
+		for (size_t j = 0; j < i; j++)
+			assert_true(e->rank < 0 || e->rank != engines[j]->rank);
 		assert_non_null(e->install);
 		assert_non_null(e->with_secret);
 		assert_non_null(e->program_folder);

@@ -173,6 +173,8 @@ static void test_find(void **state)
 		assert_fine(launcher_find(launchers[i]->name, &launcher, &err));
 		assert_ptr_equal(launcher, launchers[i]);
 		assert_non_null(launcher->component);
+		for (size_t j = 0; j < i; j++)
+			assert_int_not_equal(launcher->rank, launchers[j]->rank);
 	}
 	assert_fine(launcher_find(NULL, &launcher, &err));
 	assert_string_equal(launcher->name, "ssh");
