@@ -13,7 +13,7 @@ setup() {
 
 # As a person would call it: the make that runs the tests hands nothing down.
 plain_make() {
-	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES make --no-print-directory "$@"
+	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES -u SAN -u O -u BUILD make --no-print-directory "$@"
 }
 
 # The sources as a release has them, in ./ringup-VERSION; no git can be found there or called.
