@@ -292,7 +292,11 @@ limit() {
 		time.sleep(20)
 	END
 	stranger=$!
-	sleep 0.7
+	# the loud one must be heard before the run begins
+	for _ in $(seq 200); do
+		! grep -q "it is no allreduce rank" "$BATS_TEST_TMPDIR/out" || break
+		sleep 0.1
+	done
 	RINGUP_SECRET=wrong run "$ALLREDUCE" --rank 1 --world 2 --root "127.0.0.1:$port" --timeout 20
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"wrong secret"* ]]
