@@ -209,7 +209,8 @@ digest() {
 	for host in $(hosts); do
 		run ! grep -rlFf patterns ".ringup/lab/$host" --exclude-dir=overlay2
 		[ "$(inspect "$host" . | grep -cFf patterns)" = 0 ]
-		[ "$(inside "$host" find / -xdev -name login -path '*/ringup/*' ! -path '*/native/layers/*')" = "" ]
+		# in the places of this host and of this lab: other runs of the machine have folders of their own
+		[ "$(inside "$host" find /var/lib/ringup /run /etc /root "$LAB/.ringup" -xdev -name login -path '*/ringup/*' ! -path '*/overlay2/*')" = "" ]
 		[ "$(in_container "$host" env | grep -cFf patterns)" = 0 ]
 		# nor the cluster's own secret, where others could read it
 		[ "$(inspect "$host" . | grep -cFf .ringup/keys/secret)" = 0 ]
