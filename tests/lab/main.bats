@@ -210,7 +210,7 @@ digest() {
 		run ! grep -rlFf patterns ".ringup/lab/$host" --exclude-dir=overlay2
 		[ "$(inspect "$host" . | grep -cFf patterns)" = 0 ]
 		# in the places of this host and of this lab: other runs of the machine have folders of their own
-		[ "$(inside "$host" find /var/lib/ringup /run /etc /root "$LAB/.ringup" -xdev -name login -path '*/ringup/*' ! -path '*/overlay2/*')" = "" ]
+		[ "$(inside "$host" find /var/lib/ringup /run /etc "$LAB/.ringup" -xdev -name login -path '*/ringup/*' ! -path '*/overlay2/*')" = "" ]
 		[ "$(in_container "$host" env | grep -cFf patterns)" = 0 ]
 		# nor the cluster's own secret, where others could read it
 		[ "$(inspect "$host" . | grep -cFf .ringup/keys/secret)" = 0 ]
