@@ -3,7 +3,6 @@
 
 #include "core/str.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

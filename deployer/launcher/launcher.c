@@ -4,6 +4,7 @@
 #include "deployer/operate.h"
 
 #include <openssl/rand.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* The rendezvous listens above the well-known ports and below Linux's ephemeral ones (32768). */

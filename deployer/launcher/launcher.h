@@ -10,8 +10,6 @@
 
 #include "deployer/fleet.h"
 
-#include <stdatomic.h>
-
 /*
  * What runs on every rank. The first word is a program of the image, or on a host without
  * containers one that `up` put there. In a word, the launcher replaces "@{NAME}":
