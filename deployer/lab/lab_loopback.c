@@ -113,8 +113,10 @@ static int start_sshd(struct lab *lab, int index, struct arena *arena, struct er
 	return 0;
 }
 
+/* Addresses are chosen and taken under one lock, so that no other lab takes them in between. */
 int lab_loopback_up(struct lab *lab, struct arena *arena, struct error *err)
 {
+	_cleanup_(fd_close) int lock = -1;
 	struct progress_step *step;
 	bool is_new = !lab->hosts[0].address;
 
@@ -123,6 +125,8 @@ int lab_loopback_up(struct lab *lab, struct arena *arena, struct error *err)
 			err, ERROR_FAILED,
 			"sshd is not installed; run make deps, or apt-get install openssh-server");
 	lab->port = LOOPBACK_PORT;
+	if (lab_lock_machine(&lock, err) < 0)
+		return -1;
 	if (is_new && loopback_choose_subnet(lab, arena, err) < 0)
 		return -1;
 	for (int i = 0; i < lab->host_count; i++) {

@@ -11,11 +11,9 @@
 #include "deployer/lab/lab_process.h"
 #include "deployer/lab/lab_state.h"
 
-#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #define HOST_START_S 60
@@ -82,26 +80,14 @@ static int choose_subnet(struct lab *lab, struct arena *arena, struct error *err
 	return error_set(err, ERROR_FAILED, "no free subnet in 10.83.0.0/16 for the lab");
 }
 
-/* A lock for work that labs must not do at the same time. Closing the descriptor releases it. */
-static int lock_run(void)
-{
-	_cleanup_(fd_close) int lock = open("/run", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int taken = lock;
-
-	if (lock < 0 || flock(lock, LOCK_EX) < 0)
-		return -1;
-	lock = -1;
-	return taken;
-}
-
 /* Two labs that start at the same time must not take the same subnet, so a lock is held. */
 static int make_bridge(struct lab *lab, struct arena *arena, struct error *err)
 {
-	_cleanup_(fd_close) int lock = lock_run();
+	_cleanup_(fd_close) int lock = -1;
 	const char *address;
 
-	if (lock < 0)
-		return error_errno(err, "cannot lock /run");
+	if (lab_lock_machine(&lock, err) < 0)
+		return -1;
 	if (choose_subnet(lab, arena, err) < 0)
 		return -1;
 	address = arena_printf(arena, "10.83.%d.254/24", lab->subnet);
@@ -321,9 +307,10 @@ static bool is_mount_point_somewhere(const char *folder, struct arena *arena)
 static void remove_mount_points(struct arena *arena)
 {
 	static const char *const folders[] = {"/etc/docker", "/var/lib/ringup"};
-	_cleanup_(fd_close) int lock = lock_run();
+	_cleanup_(fd_close) int lock = -1;
+	struct error ignored = {0};
 
-	if (lock < 0)
+	if (lab_lock_machine(&lock, &ignored) < 0)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
 		if (!is_mount_point_somewhere(folders[i], arena))

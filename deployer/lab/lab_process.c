@@ -5,10 +5,12 @@
 #include "core/file.h"
 #include "deployer/ssh/tcp.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +33,14 @@ static unsigned long long started_at(pid_t pid)
 	for (int field = 2; field < 22 && p; field++)
 		p = strchr(p + 1, ' ');
 	return p ? strtoull(p, NULL, 10) : 0;
+}
+
+int lab_lock_machine(int *lock, struct error *err)
+{
+	*lock = open("/run", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*lock < 0 || flock(*lock, LOCK_EX) < 0)
+		return error_errno(err, "cannot lock /run");
+	return 0;
 }
 
 int lab_process_note(pid_t pid, const char *log_path, struct lab_process *process,

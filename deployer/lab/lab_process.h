@@ -6,6 +6,12 @@
 #include "deployer/lab/lab.h"
 
 /*
+ * A lock that all labs of this machine share, for choosing addresses and taking them as one step.
+ * Waits for it. Closing `*lock` releases it.
+ */
+int lab_lock_machine(int *lock, struct error *err);
+
+/*
  * Notes when the process started. -1 when it has ended already; the error has the end of its log.
  */
 int lab_process_note(pid_t pid, const char *log_path, struct lab_process *process,

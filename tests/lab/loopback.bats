@@ -119,6 +119,26 @@ passed() {
 	nothing_left
 }
 
+@test "labs that start at the same time take different addresses" {
+	local i pids=()
+	for i in 1 2 3 4 5 6; do
+		mkdir "many$i"
+		(cd "many$i" && exec ringup -q lab up --hosts 1 --loopback) >"many$i/log" 2>&1 3>&- 4>&- &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do
+		wait "$i" || true
+	done
+	cat many?/log
+	jq -r 'select(.hosts[0].process.pid > 0).subnet' many?/.ringup/lab/state.json | sort -u >subnets
+	for i in 1 2 3 4 5 6; do
+		(cd "many$i" && ringup -q lab down)
+		rm -r "many$i"
+	done
+	[ "$(wc -l <subnets)" = 6 ]
+	rm subnets
+}
+
 @test "ordinary user: lab up says that it is not root, and starts loopback hosts" {
 	useradd --home-dir "$LAB/home" --create-home --shell /bin/bash "$TEST_USER"
 	chmod 755 "$LAB"
