@@ -46,7 +46,9 @@ static void print_row(struct term_table *table, bool explain, const struct choic
 	const char *packages = *c->run_packages ? c->run_packages
 			       : *wheel		? wheel
 			       : *c->download	? c->download
-						: "-";
+			       : *c->wheel
+				       ? arena_printf(table->arena, "in the wheel of %s", c->wheel)
+				       : "-";
 
 	term_table_row(table, explain ? WORDS(c->name, c->version, c->reason, c->source)
 				      : WORDS(c->name, c->version, packages));

@@ -85,6 +85,7 @@ static void set_choice(struct values *values, struct arena *arena, const struct 
 	stack_values_set(values, arena, c->name, "version", c->version);
 	stack_values_set(values, arena, c->name, "major", leading(c->version, 1, arena));
 	stack_values_set(values, arena, c->name, "series", leading(c->version, 2, arena));
+	stack_values_set(values, arena, c->name, "wheel", c->wheel);
 	stack_values_set(values, arena, c->name, "pip", c->pip);
 	stack_values_set(values, arena, c->name, "index", c->index);
 	stack_values_set(values, arena, c->name, "index_option",
@@ -316,7 +317,7 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 		const struct choice *c = &plan->choices[i];
 		const struct table *table = catalog_table(catalog, c->name);
 
-		if (find_row(table, c, &row))
+		if (!*c->wheel && find_row(table, c, &row))
 			set_row(values, arena, c->name, table, row);
 		set_choice(values, arena, c);
 	}

@@ -6,6 +6,7 @@
  *   NAME.version
  *   NAME.major .series          the first number of the version; the first two
  *   NAME.pip .index .download .sha256
+ *   NAME.wheel                  the framework whose wheel brings it: cudnn.wheel is "torch"
  *   NAME.path                   the download without "https://": its place in a mirror of downloads
  *   NAME.archive                the download's file name
  *   NAME.index_option           how pip is told of the index: --extra-index-url, --find-links

@@ -92,7 +92,8 @@ static bool same_choice(const struct choice *a, const struct choice *b)
 {
 	return strcmp(a->version, b->version) == 0 &&
 	       strcmp(a->run_packages, b->run_packages) == 0 && strcmp(a->pip, b->pip) == 0 &&
-	       strcmp(a->index, b->index) == 0 && strcmp(a->sha256, b->sha256) == 0;
+	       strcmp(a->index, b->index) == 0 && strcmp(a->sha256, b->sha256) == 0 &&
+	       strcmp(a->wheel, b->wheel) == 0;
 }
 
 size_t lock_diff(const struct plan *from, const struct plan *to,

@@ -52,6 +52,7 @@ static void add_plan(cJSON *json, const struct plan *plan)
 		json_add_text(item, "download", choice->download);
 		json_add_text(item, "sha256", choice->sha256);
 		json_add_text(item, "refused", choice->refused);
+		json_add_text(item, "wheel", choice->wheel);
 	}
 	if (plan->base.name && *plan->base.name)
 		add_base(json, &plan->base);
@@ -120,6 +121,7 @@ static void read_choice(const cJSON *item, struct arena *arena, struct choice *c
 		.download = text_or_empty(item, "download", arena),
 		.sha256 = text_or_empty(item, "sha256", arena),
 		.refused = text_or_empty(item, "refused", arena),
+		.wheel = text_or_empty(item, "wheel", arena),
 	};
 	if (*choice->pip && strcmp(choice->pip, choice->run_packages) == 0)
 		choice->run_packages = "";

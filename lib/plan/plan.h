@@ -25,6 +25,8 @@ struct choice {
 	const char *download, *sha256; /* an archive; sha256 as hex digits, "" when not known */
 	/* why the next newer version was not chosen; for --explain */
 	const char *refused;
+	/* the framework whose wheel brings it, "torch": nothing of it is installed beside; or "" */
+	const char *wheel;
 };
 
 /* The image that a GPU stack starts from. */

@@ -60,6 +60,7 @@ struct model {
 	const struct catalog *catalog;
 	struct arena *arena;
 	bool oldest, cpu;
+	uint32_t named;	      /* as in the options */
 	bool has_driver_rule; /* a known conflict that refuses concerns drivers */
 	struct domain domains[COMPONENT_COUNT];
 	size_t conflict_count, conflict_words;
@@ -70,8 +71,9 @@ struct model {
 };
 
 struct model_options {
-	bool oldest; /* --prefer oldest */
-	bool cpu;    /* a stack without GPUs: the order of OSes and Open MPIs differs */
+	bool oldest;	/* --prefer oldest */
+	uint32_t named; /* bit per component that requests name */
+	bool cpu;	/* a stack without GPUs: the order of OSes and Open MPIs differs */
 };
 
 /* ERROR_USAGE names the file and line of a cell that does not parse. */
@@ -93,6 +95,12 @@ static inline bool value_admits(const struct value *value, const struct value *o
 
 /* All values of a component, the oldest version first; the array lives in the arena. */
 struct value **model_by_version(const struct domain *domain, struct arena *arena);
+
+/*
+ * The version of the component that the wheel of a framework's value brings, by the column
+ * `brings`, or NULL. pip installs the library with the framework, or it lies inside of the wheel.
+ */
+const char *value_brings(const struct value *value, enum component component, struct arena *arena);
 
 /* A cell of the value's row, "" when the table has no such column. */
 const char *value_cell(const struct value *value, const char *column);

@@ -258,7 +258,9 @@ static int resolve_begin(struct resolver *r, const struct catalog *catalog,
 			 const struct resolve_input *input, struct arena *arena,
 			 struct unsatisfied *why, struct error *err)
 {
-	struct model_options options = {.oldest = input->oldest, .cpu = !wants_gpus(input, arena)};
+	struct model_options options = {.oldest = input->oldest,
+					.cpu = !wants_gpus(input, arena),
+					.named = named_components(input, arena)};
 
 	*r = (struct resolver){.input = input, .arena = arena, .why = why, .err = err};
 	*why = (struct unsatisfied){0};

@@ -4,6 +4,7 @@
 
 #include "resolver/explain/reason.h"
 
+#include "resolver/brought.h"
 #include "resolver/rules/rule_gpu.h"
 #include "resolver/rules/rule_image.h"
 #include "resolver/rules/rule_driver.h"
@@ -125,10 +126,13 @@ static bool notes_holds(const struct search *s, const struct conflict_rule *rule
 	for (size_t i = 0; i < rule->conditions.count; i++) {
 		const struct condition *condition = &rule->conditions.list[i];
 		const struct value *value = s->now.chosen[condition->component];
+		const char *version = value ? value->version : NULL;
 
 		if (condition->component == COMPONENT_DRIVER && has_driver(s, condition->needs))
 			continue;
-		if (!value || (condition->needs && !needs_admit(condition->needs, value->version)))
+		if (value)
+			brought_by(s, condition->component, &version);
+		if (!version || (condition->needs && !needs_admit(condition->needs, version)))
 			return false;
 	}
 	return true;
@@ -142,6 +146,31 @@ static bool is_said(const struct search *s, const struct conflict_rule *rule)
 {
 	return rule->components == COMPONENT_BIT(COMPONENT_OS) &&
 	       *value_cell(s->now.chosen[COMPONENT_OS], "mirror");
+}
+
+/* A library that requests name stands beside the one that a wheel brings and loads. */
+static void note_beside(struct search *s, struct plan *plan)
+{
+	static const enum component libraries[] = {COMPONENT_CUDNN, COMPONENT_NCCL};
+
+	for (size_t i = 0; i < ARRAY_LEN(libraries); i++)
+		for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
+			const struct value *wheel = s->now.chosen[c];
+			const struct value *own = s->now.chosen[libraries[i]];
+			const char *brings =
+				wheel ? value_brings(wheel, libraries[i], s->model->arena) : NULL;
+
+			if (brings && own && (s->units->asked & COMPONENT_BIT(libraries[i])) &&
+			    !version_in_series(own->version, brings))
+				add_note(
+					plan,
+					arena_printf(
+						s->model->arena,
+						"%s loads the %s %s that its wheel brings, and not %s [%s]",
+						value_title(wheel, s->model->arena),
+						component_titles[libraries[i]], brings,
+						value_title(own, s->model->arena), wheel->source));
+		}
 }
 
 static void note_warnings(struct search *s, struct plan *plan)
@@ -175,9 +204,10 @@ static const char *ml_packages(const struct search *s, enum component c)
 	const char *built = value_cell(os, "ml_built");
 	struct error ignored = {0};
 	struct needs needs;
+	const char *version;
 
-	if (!value || !*built || !*value_cell(os, "ml_repository") || !*value->built ||
-	    needs_parse(built, s->model->arena, &needs, &ignored) < 0 ||
+	if (!value || brought_by(s, c, &version) || !*built || !*value_cell(os, "ml_repository") ||
+	    !*value->built || needs_parse(built, s->model->arena, &needs, &ignored) < 0 ||
 	    !needs_admit(&needs, value->built))
 		return "";
 	return value_cell(value, "run_packages");
@@ -241,6 +271,8 @@ void plan_add_notes(struct search *s, struct plan *plan)
 	note_os(s, plan);
 	note_ml_repository(s, plan);
 	note_tested(s, plan);
+	if (!s->model->cpu)
+		note_beside(s, plan);
 	note_warnings(s, plan);
 	for (size_t i = 0; i < s->units->unknown_count; i++)
 		add_note(plan, s->units->unknown[i]);

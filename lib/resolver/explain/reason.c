@@ -2,6 +2,7 @@
 #include "resolver/explain/reason.h"
 
 #include "core/str.h"
+#include "resolver/brought.h"
 #include "resolver/rules/breach.h"
 #include "resolver/rules/rule_gpu.h"
 #include "resolver/rules/rule_image.h"
@@ -147,7 +148,8 @@ static void add_demands(const struct search *s, const struct value *value, struc
 
 		if (!other || other == value)
 			continue;
-		if (other->needs[value->component] && c != COMPONENT_OS)
+		if (other->needs[value->component] && c != COMPONENT_OS &&
+		    needs_admit(other->needs[value->component], value->version))
 			add_clause(out, needs_sentence(other, value, out->arena), other->source);
 		if (other->prefers[value->component] &&
 		    needs_admit(other->prefers[value->component], value->version))
@@ -216,7 +218,7 @@ static struct choice *add_choice(struct plan *plan, const char *name, const char
 {
 	struct choice *choice = &plan->choices[plan->count++];
 
-	*choice = (struct choice){name, version, "", "", "", "", "", "", "", "", "", ""};
+	*choice = (struct choice){name, version, "", "", "", "", "", "", "", "", "", "", ""};
 	return choice;
 }
 
@@ -234,14 +236,33 @@ static const char *cpu_package(const struct value *value, struct arena *arena)
 	}
 }
 
+static void choose_brought(struct search *s, enum component c, const struct value *wheel,
+			   const char *version, struct plan *plan)
+{
+	struct choice *choice = add_choice(plan, component_names[c], version);
+
+	choice->wheel = component_names[wheel->component];
+	choice->reason = arena_printf(
+		s->model->arena, "the wheel of %s brings it; nothing of it is installed beside",
+		value_title(wheel, s->model->arena));
+	choice->source = wheel->source;
+	choice->certainty = value_cell(wheel, "certainty");
+}
+
 static void reason_choose(struct search *s, enum component c, struct plan *plan)
 {
-	const struct value *value = s->now.chosen[c];
+	const struct value *value = s->now.chosen[c], *wheel;
+	const char *version;
 	struct sentence out;
 	struct choice *choice;
 
 	if (!value)
 		return;
+	wheel = brought_by(s, c, &version);
+	if (wheel) {
+		choose_brought(s, c, wheel, version, plan);
+		return;
+	}
 	sentence_begin(&out, s->model->arena);
 	add_lead(s, value, &out);
 	if (c == COMPONENT_CUDA) {

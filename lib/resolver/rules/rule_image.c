@@ -2,6 +2,7 @@
 #include "resolver/rules/rule_image.h"
 
 #include "core/str.h"
+#include "resolver/brought.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -207,7 +208,9 @@ void base_image_find(const struct search *s, struct base_image *base)
 {
 	const struct value *cuda = s->now.chosen[COMPONENT_CUDA];
 	const struct value *os = s->now.chosen[COMPONENT_OS];
-	const struct value *cudnn = s->now.chosen[COMPONENT_CUDNN];
+	const char *ignored;
+	const struct value *cudnn =
+		brought_by(s, COMPONENT_CUDNN, &ignored) ? NULL : s->now.chosen[COMPONENT_CUDNN];
 	struct tag_search search = {
 		.images = catalog_table(s->model->catalog, "image"),
 		.cuda = cuda->version,

@@ -2,11 +2,11 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# torch 2.1.2 - the newest that 'torch==2.1.2' admits; default on PyPI; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels [pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
+# torch 2.1.2 - the newest that 'torch==2.1.2' admits; default on PyPI; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels [pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi]
 # os debian12 - the only one that 'os==debian12' admits; Debian 12 bookworm; long-term support to 2028-06 [debian-bookworm;debian-releases;cuda-repo-management-1;common-knowledge]
-# glibc 2.36 - the newest that works; for debian12; torch 2.1.2 needs glibc >=2.17; comes with the base root filesystem [debian-bookworm;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
+# glibc 2.36 - the newest that works; for debian12; torch 2.1.2 needs glibc >=2.17; comes with the base root filesystem [debian-bookworm;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi]
 # gcc 12.2.0 - the newest that works; for debian12; compiles the worker in the build stage [debian-bookworm]
-# python 3.11.2 - the newest that works; for debian12; torch 2.1.2 needs Python >=3.8,<3.12; Debian's own interpreter [debian-bookworm;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
+# python 3.11.2 - the newest that works; for debian12; torch 2.1.2 needs Python >=3.8,<3.12; Debian's own interpreter [debian-bookworm;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi]
 # openmpi 4.1.4 - the newest that 'openmpi==4.1.4' admits; for debian12; Debian's build; mpirun over SSH and TCP [debian-bookworm]
 # ---- the stack: what the build and the image both need
 FROM ringup-base:debian12-HASH AS stack

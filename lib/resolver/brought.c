@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include "resolver/brought.h"
+
+/* Horovod is compiled against the system's NCCL. */
+static bool needs_system(const struct search *s, enum component component)
+{
+	return s->model->cpu || (s->units->asked & COMPONENT_BIT(component)) ||
+	       (component == COMPONENT_NCCL && s->now.chosen[COMPONENT_HOROVOD]);
+}
+
+const struct value *brought_by(const struct search *s, enum component component,
+			       const char **version)
+{
+	const struct value *first = NULL;
+
+	if (needs_system(s, component))
+		return NULL;
+	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
+		const struct value *wheel = s->now.chosen[c];
+		const char *brings = wheel ? value_brings(wheel, component, s->model->arena) : NULL;
+
+		if (wheel && !brings && wheel->needs[component])
+			return NULL;
+		if (brings && !first) {
+			first = wheel;
+			*version = brings;
+		}
+	}
+	return first;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * brought.h - libraries that a framework's wheel brings along, by the column `brings` of its table.
+ *
+ * pip installs them with the framework (packages nvidia-cudnn-cu13, nvidia-nccl-cu13), or they lie
+ * inside of the wheel. The framework loads those and never the system's. So a stack names the
+ * wheel's versions, and nothing of them is installed beside, unless a request names the library
+ * or another part of the stack needs the system's.
+ */
+#ifndef RESOLVER_BROUGHT_H
+#define RESOLVER_BROUGHT_H
+
+#include "resolver/search/search.h"
+
+/*
+ * The chosen framework whose wheel is where the stack's library comes from, or NULL when it comes
+ * from the system. `*version` (in the model's arena) is the library's then.
+ */
+const struct value *brought_by(const struct search *search, enum component component,
+			       const char **version);
+
+#endif
