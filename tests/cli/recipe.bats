@@ -152,10 +152,33 @@ hash() {
 	echo 'hosts: [a]' >cluster.yaml
 	for os in ubuntu14.04 ubuntu16.04 ubuntu17.04 debian9 centos7 ubi7; do
 		apart ringup recipe "os==$os" python==3.12
-		says 1 'no recipe' "OpenSSL of $os"
+		says 3 "os==$os" python==3.12 'OpenSSL 1.1.1'
 	done
 	apart ringup recipe os==ubuntu22.04 python==3.6
 	says 1 'OpenSSL 3 of ubuntu22.04'
+}
+
+@test "the newest frameworks have a recipe, with the libraries that their wheels bring" {
+	unset RINGUP_CATALOG # the real one
+	echo 'hosts: [a]' >cluster.yaml
+	for words in torch 'torch gpu==H100' 'torch gpu==B200' tensorflow 'horovod torch' 'horovod tensorflow'; do
+		# shellcheck disable=SC2086 # several requests
+		apart ringup recipe $words
+		says 0
+	done
+	apart ringup recipe torch==2.14.0
+	says 0
+	grep -qF 'org.ringup.stack.nccl="2.30.7"' ../out # as the wheel's metadata on PyPI says
+	grep -qF 'nvidia-nccl-cu13==2.30.7 --hash' ../out
+	! grep -E 'libnccl2=|libcudnn9|cudnn-linux' ../out
+	apart ringup --json resolve --no-lock torch==2.14.0
+	says 0
+	jq -e '.stack.cudnn | .version == "9.24.0.43" and .wheel == "torch" and (has("download") | not)' ../out
+	apart ringup resolve --no-lock torch==2.14.0 nccl==2.28.3-1
+	says 0 'torch 2.14.0 loads the NCCL 2.30.7 that its wheel brings'
+	apart ringup recipe torch==2.14.0 nccl==2.28.3-1
+	says 0
+	grep -qF 'libnccl2=2.28.3-1+cuda13.0' ../out
 }
 
 @test "a key of NVIDIA's that is not known is refused, with what to ask for" {

@@ -15,3 +15,37 @@ setup() {
 	echo "$output" | tail -n 20
 	[ "$status" -eq 0 ]
 }
+
+# What stands here cannot be built, for the reason that the error gives.
+unbuildable() {
+	case $1 in
+	ubuntu14.04) grep -qF 'the pip of ubuntu14.04' "$2" ;;
+	ubuntu17.04) grep -qF 'none of cuDNN and NCCL for it' "$2" ;;
+	centos6) grep -qF 'its TLS is too old' "$2" ;;
+	ubi10 | rockylinux10) grep -qF CDF6BA43.pub "$2" ;;
+	*) false ;;
+	esac
+}
+
+@test "the newest of each framework: a recipe on every OS that has a stack" {
+	unset RINGUP_CATALOG # the real one
+	local os words form status made=0 wrong=0
+	echo 'hosts: [a]' >cluster.yaml
+	for os in $(tail -n +2 "$ROOT/recipes/catalog/os.csv" | cut -d, -f1); do
+		for words in torch 'torch gpu==H100' 'torch gpu==B200' tensorflow mxnet 'horovod torch' 'horovod tensorflow'; do
+			for form in dockerfile script; do
+				status=0
+				# shellcheck disable=SC2086 # several requests
+				ringup recipe --format "$form" "os==$os" $words >/dev/null 2>err || status=$?
+				case $status in
+				0) made=$((made + 1)) ;;
+				3) ;;
+				*) unbuildable "$os" err || { wrong=$((wrong + 1)) && echo "os==$os $words: $(cat err)"; } ;;
+				esac
+			done
+		done
+	done
+	echo "$made recipes, $wrong that failed"
+	[ "$made" -ge 200 ]
+	[ "$wrong" = 0 ]
+}
