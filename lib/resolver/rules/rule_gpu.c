@@ -47,6 +47,62 @@ enum admission gpu_takes_cuda(const struct unit *gpu, const struct value *cuda)
 	return same_generation(gpu, cuda) ? ADMIT_JIT : ADMIT_NO;
 }
 
+static const char *exact_driver(const struct value *cuda)
+{
+	const struct needs *needs = cuda ? cuda->needs[COMPONENT_DRIVER] : NULL;
+
+	return needs && needs->count && needs->alternatives[0].clause_count
+		       ? needs->alternatives[0].clauses[0].version
+		       : NULL;
+}
+
+/* The oldest release of the first CUDA series that knows the GPU; NULL: older than the catalog. */
+static const struct value *first_cuda(const struct model *model, const struct value *gpu)
+{
+	const struct needs *needs = gpu->needs[COMPONENT_CUDA];
+	const struct domain *cuda = &model->domains[COMPONENT_CUDA];
+	const struct value *oldest = NULL;
+
+	if (!needs || !needs->count || needs->alternatives[0].clauses[0].operator!= VERSION_GE)
+		return NULL;
+	for (size_t i = 0; i < cuda->count; i++) {
+		const struct value *value = &cuda->values[i];
+
+		if (version_in_series(value->version, needs->alternatives[0].clauses[0].version) &&
+		    (!oldest || version_compare(value->version, oldest->version) < 0))
+			oldest = value;
+	}
+	return oldest;
+}
+
+/* The last branch that drives the GPU, of a ">=340;<=470.999" cell; 0: none is known. */
+static long last_branch(const struct value *gpu)
+{
+	const char *most = strstr(value_cell(gpu, "driver"), "<=");
+
+	return most ? major_of(most + 2) : 0;
+}
+
+const char *gpu_refuses_driver(const struct model *model, const struct unit *gpu,
+			       const char *driver)
+{
+	const struct value *first = gpu->gpu ? first_cuda(model, gpu->gpu) : NULL;
+	const char *needed = exact_driver(first);
+	long last = gpu->gpu ? last_branch(gpu->gpu) : 0;
+
+	if (needed && major_of(driver) < major_of(needed))
+		return arena_printf(
+			model->arena,
+			"driver %s does not know the %s: CUDA %s is the first with code for it, and needs a driver of branch %ld or newer",
+			driver, gpu->product, first->version, major_of(needed));
+	if (last && major_of(driver) > last)
+		return arena_printf(
+			model->arena,
+			"driver %s no longer drives the %s: the last branch that does is %ld",
+			driver, gpu->product, last);
+	return NULL;
+}
+
 enum admission gpu_takes_cudnn(const struct unit *gpu, const struct value *cudnn)
 {
 	char low[32];
@@ -145,15 +201,6 @@ static const struct value *ptx_maker(const struct search *s, const struct value 
 			oldest = value;
 	}
 	return oldest;
-}
-
-static const char *exact_driver(const struct value *cuda)
-{
-	const struct needs *needs = cuda ? cuda->needs[COMPONENT_DRIVER] : NULL;
-
-	return needs && needs->count && needs->alternatives[0].clause_count
-		       ? needs->alternatives[0].clauses[0].version
-		       : NULL;
 }
 
 /* Whether the driver is too old. Forward compatibility brings the toolkit's own compiler. */

@@ -15,6 +15,16 @@
 /* Whether a toolkit can make code for the GPU, or whether only PTX can run on it (ADMIT_JIT). */
 enum admission gpu_takes_cuda(const struct unit *gpu, const struct value *cuda);
 
+/*
+ * Why no driver of this branch drives the GPU, as a sentence in the arena, or NULL when nothing is
+ * known against it. A driver has code for the architectures of its own CUDA: the branch of the
+ * first CUDA that knows the GPU (gpu.csv, `cuda`) is the oldest one. The newest is the upper bound
+ * of gpu.csv's `driver`. Source: NVIDIA Data Center Drivers, "CUDA and Architecture Matrix" (first
+ * CUDA toolkit and last driver of each architecture).
+ */
+const char *gpu_refuses_driver(const struct model *model, const struct unit *gpu,
+			       const char *driver);
+
 /* Whether the cuDNN still has code for an old GPU: an `sm` cell names the oldest one. */
 enum admission gpu_takes_cudnn(const struct unit *gpu, const struct value *cudnn);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "resolver/search/conflict.h"
 
+#include "resolver/rules/rule_gpu.h"
+
 #include "core/str.h"
 #include "resolver/rules/breach.h"
 #include "resolver/search/known.h"
@@ -38,8 +40,75 @@ uint32_t stack_parts(const struct model *model, const struct units *units, uint6
 	return parts;
 }
 
+/* Whether a list of hosts, ", " between, has this name. */
+static bool names_host(const char *hosts, const char *name, size_t length)
+{
+	while (*hosts) {
+		size_t own = strcspn(hosts, ",");
+
+		if (own == length && strncmp(hosts, name, length) == 0)
+			return true;
+		hosts += own;
+		hosts += strspn(hosts, ", ");
+	}
+	return false;
+}
+
+/* Both are requests, or both are of one host. */
+static bool belong_together(const struct unit *gpu, const struct unit *driver)
+{
+	const char *host = gpu->hosts;
+
+	if (!gpu->hosts || !driver->hosts)
+		return !gpu->hosts && !driver->hosts;
+	while (*host) {
+		size_t length = strcspn(host, ",");
+
+		if (names_host(driver->hosts, host, length))
+			return true;
+		host += length;
+		host += strspn(host, ", ");
+	}
+	return false;
+}
+
+/*
+ * Why a GPU of the active units has no driver among them: of those that a request names none
+ * drives it, or the one of its own host does not. NULL when all have one.
+ */
+static const char *undriven(const struct search *s, uint64_t active, const struct unit **gpu)
+{
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+		const char *refusal = NULL, *all = NULL;
+		bool any_drives = false;
+
+		if (!(active & UNIT_BIT(i)) || !unit->gpu)
+			continue;
+		for (size_t j = 0; j < s->units->count; j++) {
+			const struct unit *driver = &s->units->list[j];
+
+			if (!(active & UNIT_BIT(j)) || !driver->driver ||
+			    !belong_together(unit, driver))
+				continue;
+			refusal = gpu_refuses_driver(s->model, unit, driver->driver);
+			any_drives |= !refusal;
+			all = refusal ? refusal : all;
+		}
+		if (all && (!any_drives || unit->hosts)) {
+			*gpu = unit;
+			return all;
+		}
+	}
+	return NULL;
+}
+
 bool pins_agree(struct search *s, uint64_t active)
 {
+	const struct unit *gpu;
+
+	if (undriven(s, active, &gpu))
+		return false;
 	for (size_t i = 0; i < s->units->count; i++)
 		for (size_t j = 0; j < s->units->count; j++) {
 			const struct unit *pin = &s->units->list[i], *range = &s->units->list[j];
@@ -268,9 +337,26 @@ static bool explain_known(struct search *s, uint64_t set, struct unsatisfied *wh
 	return rule != NULL;
 }
 
+/* Explains a GPU and drivers that do not drive it. */
+static bool explain_undriven(struct search *s, uint64_t set, struct unsatisfied *why)
+{
+	const struct unit *gpu;
+	const char *text = undriven(s, set, &gpu);
+
+	for (size_t u = 0; u < s->units->count && text; u++)
+		if (set & UNIT_BIT(u))
+			unsatisfied_add(why, s->units->list[u].text, text, gpu->gpu->source);
+	return text != NULL;
+}
+
 void conflict_explain(struct search *s, uint64_t set, struct unsatisfied *why)
 {
 	size_t first = set ? (size_t)__builtin_ctzll(set) : 0;
+
+	if (explain_undriven(s, set, why)) {
+		conflict_suggest(s, set, why);
+		return;
+	}
 
 	if (set == UNIT_BIT(first) && explain_unknown(s, &s->units->list[first], why)) {
 		conflict_suggest(s, set, why);
