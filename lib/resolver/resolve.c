@@ -143,6 +143,26 @@ static int check_accelerator(struct resolver *r)
 	return 0;
 }
 
+/* Refuses hosts with GPUs whose processors no recipe is for. */
+static int check_architecture(struct resolver *r)
+{
+	const struct resolve_input *input = r->input;
+
+	for (size_t i = 0; i < input->fact_count && !r->model.cpu; i++) {
+		const struct facts *facts = &input->facts[i];
+
+		if (!facts->arch || !*facts->arch || strcmp(facts->arch, "x86_64") == 0)
+			continue;
+		unsatisfied_add(r->why, arena_printf(r->arena, "host %s", facts->host),
+				arena_printf(r->arena,
+					     "it is %s, and all recipes with CUDA are for x86_64",
+					     facts->arch),
+				"");
+		return unsatisfied(r);
+	}
+	return 0;
+}
+
 /* A component that every stack has and the catalog has no row of. */
 static const char *missing_component(const struct resolver *r, uint32_t parts)
 {
@@ -280,7 +300,7 @@ static int resolve_begin(struct resolver *r, const struct catalog *catalog,
 	/* another search may need a component that one unit adds, so all are set up */
 	search_init(&r->search, &r->model, &r->units, (1U << COMPONENT_COUNT) - 1);
 	set_hints(r);
-	return check_accelerator(r) < 0 ? -1 : check_base(r);
+	return check_accelerator(r) < 0 || check_architecture(r) < 0 ? -1 : check_base(r);
 }
 
 static bool resolve_find(struct resolver *r)

@@ -56,6 +56,16 @@ static const char *exact_driver(const struct value *cuda)
 		       : NULL;
 }
 
+const char *gpu_refuses_recipes(const struct model *model, const struct unit *gpu)
+{
+	const char *arch = gpu->gpu ? value_cell(gpu->gpu, "arch") : "";
+
+	return *arch ? arena_printf(model->arena,
+				    "hosts with the %s are %s, and all recipes are for x86_64",
+				    gpu->product, arch)
+		     : NULL;
+}
+
 /* The oldest release of the first CUDA series that knows the GPU; NULL: older than the catalog. */
 static const struct value *first_cuda(const struct model *model, const struct value *gpu)
 {

@@ -16,6 +16,12 @@
 enum admission gpu_takes_cuda(const struct unit *gpu, const struct value *cuda);
 
 /*
+ * Why there is no recipe for hosts with this GPU, or NULL: gpu.csv's `arch` names the processor
+ * that it is joined to, and the packages, wheels and images of the catalog are those of x86_64.
+ */
+const char *gpu_refuses_recipes(const struct model *model, const struct unit *gpu);
+
+/*
  * Why no driver of this branch drives the GPU, as a sentence in the arena, or NULL when nothing is
  * known against it. A driver has code for the architectures of its own CUDA: the branch of the
  * first CUDA that knows the GPU (gpu.csv, `cuda`) is the oldest one. The newest is the upper bound

@@ -73,32 +73,40 @@ static bool belong_together(const struct unit *gpu, const struct unit *driver)
 }
 
 /*
- * Why a GPU of the active units has no driver among them: of those that a request names none
- * drives it, or the one of its own host does not. NULL when all have one.
+ * Why the GPU has no driver among the active units: of those that a request names none drives it,
+ * or the one of its own host does not. NULL when it has one, or none is given.
  */
-static const char *undriven(const struct search *s, uint64_t active, const struct unit **gpu)
+static const char *find_undriven(const struct search *s, uint64_t active, const struct unit *gpu)
+{
+	const char *refusal = NULL;
+	bool any_drives = false;
+
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *driver = &s->units->list[i];
+		const char *sentence;
+
+		if (!(active & UNIT_BIT(i)) || !driver->driver || !belong_together(gpu, driver))
+			continue;
+		sentence = gpu_refuses_driver(s->model, gpu, driver->driver);
+		any_drives |= !sentence;
+		refusal = sentence ? sentence : refusal;
+	}
+	return any_drives && !gpu->hosts ? NULL : refusal;
+}
+
+/* Why the first GPU of the active units that cannot be used cannot be; NULL when all can. */
+static const char *find_unusable(const struct search *s, uint64_t active, const struct unit **gpu)
 {
 	for (size_t i = 0; i < s->units->count; i++) {
-		const struct unit *unit = &s->units->list[i];
-		const char *refusal = NULL, *all = NULL;
-		bool any_drives = false;
+		const char *sentence;
 
-		if (!(active & UNIT_BIT(i)) || !unit->gpu)
+		*gpu = &s->units->list[i];
+		if (!(active & UNIT_BIT(i)) || !(*gpu)->gpu)
 			continue;
-		for (size_t j = 0; j < s->units->count; j++) {
-			const struct unit *driver = &s->units->list[j];
-
-			if (!(active & UNIT_BIT(j)) || !driver->driver ||
-			    !belong_together(unit, driver))
-				continue;
-			refusal = gpu_refuses_driver(s->model, unit, driver->driver);
-			any_drives |= !refusal;
-			all = refusal ? refusal : all;
-		}
-		if (all && (!any_drives || unit->hosts)) {
-			*gpu = unit;
-			return all;
-		}
+		sentence = gpu_refuses_recipes(s->model, *gpu);
+		sentence = sentence ? sentence : find_undriven(s, active, *gpu);
+		if (sentence)
+			return sentence;
 	}
 	return NULL;
 }
@@ -107,7 +115,7 @@ bool pins_agree(struct search *s, uint64_t active)
 {
 	const struct unit *gpu;
 
-	if (undriven(s, active, &gpu))
+	if (find_unusable(s, active, &gpu))
 		return false;
 	for (size_t i = 0; i < s->units->count; i++)
 		for (size_t j = 0; j < s->units->count; j++) {
@@ -337,11 +345,11 @@ static bool explain_known(struct search *s, uint64_t set, struct unsatisfied *wh
 	return rule != NULL;
 }
 
-/* Explains a GPU and drivers that do not drive it. */
-static bool explain_undriven(struct search *s, uint64_t set, struct unsatisfied *why)
+/* Explains a GPU that has no recipe, or one with drivers that do not drive it. */
+static bool explain_unusable(struct search *s, uint64_t set, struct unsatisfied *why)
 {
 	const struct unit *gpu;
-	const char *text = undriven(s, set, &gpu);
+	const char *text = find_unusable(s, set, &gpu);
 
 	for (size_t u = 0; u < s->units->count && text; u++)
 		if (set & UNIT_BIT(u))
@@ -353,7 +361,7 @@ void conflict_explain(struct search *s, uint64_t set, struct unsatisfied *why)
 {
 	size_t first = set ? (size_t)__builtin_ctzll(set) : 0;
 
-	if (explain_undriven(s, set, why)) {
+	if (explain_unusable(s, set, why)) {
 		conflict_suggest(s, set, why);
 		return;
 	}
