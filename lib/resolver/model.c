@@ -427,6 +427,7 @@ static bool read_conflict(struct model *model, const struct table *table, size_t
 			  struct conflict_rule *rule)
 {
 	const char *when = table_cell(table, row, "when");
+	const char *effect = table_cell(table, row, "effect");
 
 	*rule = (struct conflict_rule){
 		.id = table_cell(table, row, "id"),
@@ -434,7 +435,9 @@ static bool read_conflict(struct model *model, const struct table *table, size_t
 		.symptom = table_cell(table, row, "symptom"),
 		.fix = table_cell(table, row, "fix"),
 		.source = table_cell(table, row, "source"),
-		.refuses = strcmp(table_cell(table, row, "effect"), "refuse") == 0,
+		.refuses = strcmp(effect, "refuse") == 0,
+		.is_risk = strcmp(effect, "risk") == 0,
+		.is_worked_around = strcmp(effect, "workaround") == 0,
 	};
 	conditions_read(when, model->arena, &rule->conditions);
 	for (size_t i = 0; i < rule->conditions.count; i++) {

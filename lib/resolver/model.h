@@ -49,7 +49,9 @@ struct domain {
 struct conflict_rule {
 	const char *id, *text; /* the column `when` */
 	const char *symptom, *fix, *source;
-	bool refuses; /* false: only warned about */
+	bool refuses;	       /* false: only warned about */
+	bool is_risk;	       /* values that it concerns are tried after all others */
+	bool is_worked_around; /* the recipe applies the fix by itself */
 	uint32_t components;
 	struct conditions conditions;
 	/* of a pair that refuses: bit per value that it concerns */

@@ -179,8 +179,12 @@ static void note_warnings(struct search *s, struct plan *plan)
 		const struct conflict_rule *rule = &s->model->conflicts[k];
 
 		if (!rule->refuses && notes_holds(s, rule) && !is_said(s, rule))
-			add_note(plan, arena_printf(s->model->arena, "%s: %s; %s [%s]", rule->text,
-						    rule->symptom, rule->fix, rule->source));
+			add_note(plan, arena_printf(s->model->arena, "%s: %s; %s%s [%s]",
+						    rule->text, rule->symptom,
+						    rule->is_worked_around
+							    ? "the recipe works around it: "
+							    : "",
+						    rule->fix, rule->source));
 	}
 }
 

@@ -164,8 +164,9 @@ static void check_conflict(struct check *c)
 	const char *effect = cell(c, "effect");
 	struct conditions conditions;
 
-	if (strcmp(effect, "refuse") != 0 && strcmp(effect, "warn") != 0)
-		matrix_check_find(c, "effect '%s' is neither refuse nor warn", effect);
+	if (!list_has("refuse;risk;workaround;warn", effect, strlen(effect)))
+		matrix_check_find(c, "effect '%s' is none of refuse, risk, workaround, warn",
+				  effect);
 	conditions_read(cell(c, "when"), c->arena, &conditions);
 	if (!conditions.count)
 		matrix_check_find(c, "no condition in `when`");

@@ -327,6 +327,17 @@ static int rank_build(const struct search *s, const struct value *value)
 	return version_compare(value->built, cuda->version) < 0 ? 1 : 2;
 }
 
+/* Whether the value alone has a known defect that published stacks have lived with. */
+static bool has_risk(const struct model *model, const struct value *value)
+{
+	for (size_t k = 0; k < model->conflict_count; k++)
+		if (model->conflicts[k].is_risk &&
+		    model->conflicts[k].components == COMPONENT_BIT(value->component) &&
+		    bit_is_set(value->passes, k))
+			return true;
+	return false;
+}
+
 int rules_rank(const struct search *s, const struct value *value)
 {
 	const char *hint = s->hints ? s->hints[value->component] : NULL;
@@ -343,5 +354,6 @@ int rules_rank(const struct search *s, const struct value *value)
 	}
 	if (value->component == COMPONENT_CUDA && gate_refuses_any(s, value))
 		rank++;
+	rank += has_risk(s->model, value);
 	return rank < RANK_MAX ? rank : RANK_MAX - 1;
 }

@@ -4,9 +4,9 @@
 #
 # torch 1.13.1 - the newest that 'torch==1.13.1' admits; Horovod 0.27.0 needs torch >=1.5.0; what Horovod 0.27.0 was tested with; default on PyPI; Python 3.11 is experimental [pytorch-cudnn-init;pypi;pytorch-86566;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;horovod-tags]
 # horovod 0.27.0 - the only one that 'horovod==0.27.0' admits; TensorFlow from 2.10 needs g++ 8 or newer (C++17); HOROVOD_GPU_OPERATIONS and the flags per operation exclude each other; NCCL: alltoall needs >=2.7.0; no Open MPI 5: inferred from the flags of its launcher [horovod-tags;pypi]
-# cuda 11.7.1 - the newest that works; torch 1.13.1 needs CUDA >=11.7,<12; what torch 1.13.1 was tested with; cuDNN 8.5.0.96 (built for CUDA 11.7) needs CUDA >=11,<12; NCCL 2.11.4-1 needs CUDA >=10,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-cudnn-init;pypi;pytorch-86566;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;nvidia-container-images;nccl-tags;spack-nccl]
+# cuda 11.7.1 - the newest that works; torch 1.13.1 needs CUDA >=11.7,<12; what torch 1.13.1 was tested with; cuDNN 8.5.0.96 (built for CUDA 11.7) needs CUDA >=11,<12; NCCL 2.13.4-1 (built for CUDA 11.7) needs CUDA >=11,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-cudnn-init;pypi;pytorch-86566;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;nvidia-container-images]
 # cudnn 8.5.0.96 - the wheel of torch 1.13.1 brings it; nothing of it is installed beside [pytorch-cudnn-init;pypi;pytorch-86566;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
-# nccl 2.11.4-1 - the newest that works; Horovod 0.27.0 needs NCCL >=2.0; its builds for CUDA >=10;<12; the CUDA range is Spack's rule [nccl-tags;spack-nccl;horovod-tags;pypi]
+# nccl 2.13.4-1 - the newest that works; Horovod 0.27.0 needs NCCL >=2.0; its builds for CUDA 11.7; first image 2022-07-20 [nvidia-container-images;horovod-tags;pypi]
 # os ubuntu20.04 - the only one that 'os==ubuntu20.04' admits; Ubuntu 20.04 focal; extended support: ESM 2030; few packages in the machine-learning repository [nvidia-container-images;cuda-repo-management-1;cuda-repo-management-4;data-safe-haven-1193;common-knowledge]
 # glibc 2.31 - the newest that works; for ubuntu20.04; torch 1.13.1 needs glibc >=2.17; comes with the OS [common-knowledge;pytorch-cudnn-init;pypi;pytorch-86566;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities]
 # gcc 9.4.0 - the newest that works; for ubuntu20.04; Horovod 0.27.0 needs gcc >=5; CUDA 11.7.1 needs gcc >=6,<12; the OS's own [common-knowledge;horovod-tags;pypi;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
@@ -56,8 +56,37 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# the NCCL that NVIDIA's image brings is not the one of this stack
-RUN dpkg-query --show --showformat '${Package}\n' 'libnccl*' | xargs -r dpkg --purge
+# NVIDIA's repository, and the packages that come from it
+RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
+    if [ -n "$APT_MIRROR" ]; then \
+      for suite in focal focal-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security focal-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} focal-security main universe" >>/tmp/apt.list;; \
+      esac; \
+      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
+    fi; \
+    apt-get update; \
+    apt-get install -y --no-install-recommends ca-certificates curl gnupg; \
+    add() { \
+      curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/$1/$2" -o /tmp/nvidia.pub; \
+      [ "$(gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep -c '^pub:')" = 1 ]; \
+      gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep "^fpr:::::::::$3:" >/dev/null; \
+      gpg --dearmor </tmp/nvidia.pub >"/usr/share/keyrings/nvidia-$4.gpg"; \
+      echo "deb [signed-by=/usr/share/keyrings/nvidia-$4.gpg] https://$1 /" >"/etc/apt/sources.list.d/nvidia-$4.list"; \
+      rm -rf /tmp/nvidia.pub; \
+    }; \
+    add developer.download.nvidia.com/compute/cuda/repos/ubuntu2004/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda; \
+    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/apt/sources.list.d/nvidia-*.list; \
+    [ -z "$APT_MIRROR" ] || cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
+    apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+      libnccl2=2.13.4-1+cuda11.7; \
+    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # this Python's pip is too old for the wheels and indexes of today
 RUN set -eu; printf '%s\n' \
       'pip==24.0 --hash=sha256:ba0d021a166865d2265246961bec0152ff124de910c5cc39f1156ce3fa7c69dc' \
@@ -109,6 +138,29 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
 # nvcc, headers and libcuda's stub: in this stage only
 COPY --from=toolkit /usr/local/cuda-11.7/ /usr/local/cuda-11.7/
 ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
+# headers of NVIDIA's libraries
+RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
+    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
+    if [ -n "$APT_MIRROR" ]; then \
+      for suite in focal focal-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
+      case $APT_MIRROR in \
+        */debian) echo "deb $APT_MIRROR-security focal-security main universe" >>/tmp/apt.list;; \
+        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} focal-security main universe" >>/tmp/apt.list;; \
+      esac; \
+      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
+    fi; \
+    apt-get update; \
+    if [ -n "$APT_MIRROR$DOWNLOADS_MIRROR" ]; then \
+      sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/apt/sources.list.d/nvidia-*.list; \
+      cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
+    fi; \
+    apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+      libnccl-dev=2.13.4-1+cuda11.7; \
+    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
+    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
+      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
+    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
+    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # to fetch, unpack and build sources
 RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
@@ -146,18 +198,6 @@ RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 ENV PATH=/opt/openmpi/bin:$PATH
-# NCCL 2.11.4-1 from its tagged source: NVIDIA has no package of it for this CUDA
-RUN set -eu; export CC=gcc CXX=g++; \
-    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/github.com/NVIDIA/nccl/archive/refs/tags/v2.11.4-1.tar.gz" -o /tmp/v2.11.4-1.tar.gz; \
-    echo "db4e9a0277a64f9a31ea9b5eea22e63f10faaed36dded4587bbc8a0d8eceed10  /tmp/v2.11.4-1.tar.gz" | sha256sum -c -; \
-    mkdir /tmp/nccl; tar -xf /tmp/v2.11.4-1.tar.gz -C /tmp/nccl --strip-components=1 --no-same-owner; \
-    which make; make -C /tmp/nccl -j"$(nproc)" src.build CUDA_HOME=/usr/local/cuda; \
-    mkdir -p /opt/nccl; cp -a /tmp/nccl/build/include /tmp/nccl/build/lib /opt/nccl/; rm -f /opt/nccl/lib/*.a; \
-    echo /opt/nccl/lib >/etc/ld.so.conf.d/nccl.conf; ldconfig; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # CMake 3.25.2, for Horovod, which asks for >=3.13 and whose files CMake 4 refuses
 RUN set -eu; echo 'cmake==3.25.2 --hash=sha256:f9587645cea5298d5eb20649f58a83cc53c9efa7d57b0716449a39f366a74986' >/tmp/cmake.txt; \
     python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/cmake.txt; \
@@ -168,7 +208,7 @@ RUN set -eu; echo 'cmake==3.25.2 --hash=sha256:f9587645cea5298d5eb20649f58a83cc5
 # Horovod 0.27.0 against this stack's frameworks and libraries; the stub of libcuda.so.1 is there for this step only
 RUN set -eu; export CC=gcc CXX=g++ HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_GLOO=1 \
       HOROVOD_WITHOUT_TENSORFLOW=1 HOROVOD_WITH_PYTORCH=1 HOROVOD_WITHOUT_MXNET=1 \
-      HOROVOD_GPU_OPERATIONS=NCCL HOROVOD_NCCL_LINK=SHARED HOROVOD_CUDA_HOME=/usr/local/cuda HOROVOD_NCCL_HOME=/opt/nccl; \
+      HOROVOD_GPU_OPERATIONS=NCCL HOROVOD_NCCL_LINK=SHARED HOROVOD_CUDA_HOME=/usr/local/cuda; \
     printf '%s\n' \
       'cffi==1.15.1 --hash=sha256:4f2c9f67e9821cad2e5f480bc8d83b8742896f1242dba247911072d4fa94c192' \
       'cloudpickle==2.2.1 --hash=sha256:61f594d1f4c295fa5cd9014ceb3a1fc4a70b0de1164b94fbc2d854ccba056f9f' \
@@ -212,13 +252,6 @@ RUN set -eu; echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 ENV PATH=/opt/openmpi/bin:$PATH
-# NCCL as it was built
-COPY --from=build /opt/nccl/ /opt/nccl/
-RUN set -eu; echo /opt/nccl/lib >/etc/ld.so.conf.d/nccl.conf; ldconfig; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # Horovod as it was built, and what it imports
 COPY --from=build /wheels/ /tmp/wheels/
 RUN set -eu; printf '%s\n' \
@@ -251,7 +284,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
     python3 -c 'import ssl'; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.11.4-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.13.4-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 4.1.4; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("1.13.1")'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import torch; a, b, d = map(int, "8.5.0.96".split(".")[:3]); n = torch.backends.cudnn.version(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
@@ -265,7 +298,7 @@ LABEL org.ringup.cluster-image=1 \
       org.ringup.stack.horovod="0.27.0" \
       org.ringup.stack.cuda="11.7.1" \
       org.ringup.stack.cudnn="8.5.0.96" \
-      org.ringup.stack.nccl="2.11.4-1" \
+      org.ringup.stack.nccl="2.13.4-1" \
       org.ringup.stack.os="ubuntu20.04" \
       org.ringup.stack.glibc="2.31" \
       org.ringup.stack.gcc="9.4.0" \

@@ -4,9 +4,9 @@
 #
 # torch 1.7.1 - the newest that 'torch==1.7.1' admits; Horovod 0.21.3 needs torch >=1.2.0; what Horovod 0.21.3 was tested with; 3.5 is out of the binaries since 1.3.1 [pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;horovod-tags;pypi]
 # horovod 0.21.3 - the only one that 'horovod==0.21.3' admits; g++ of 4.9 or newer for torch; its ABI must be the TensorFlow wheel's; HOROVOD_GPU_OPERATIONS and the flags per operation exclude each other; NCCL: alltoall needs >=2.7.0; no Open MPI 5: inferred from the flags of its launcher [horovod-tags;pypi]
-# cuda 11.0.3 - the newest that works; torch 1.7.1 needs CUDA >=11.0,<12; what torch 1.7.1 was tested with; cuDNN 8.0.5.39 (built for CUDA 11.0) needs CUDA >=11,<12; NCCL 2.11.4-1 (built for CUDA 11.0) needs CUDA >=11,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;nvidia-container-images]
+# cuda 11.0.3 - the newest that works; torch 1.7.1 needs CUDA >=11.0,<12; what torch 1.7.1 was tested with; cuDNN 8.0.5.39 (built for CUDA 11.0) needs CUDA >=11,<12; NCCL 2.15.5-1 (built for CUDA 11.0) needs CUDA >=11,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;nvidia-container-images]
 # cudnn 8.0.5.39 - the newest that works; torch 1.7.1 needs cuDNN >=8.0,<9; what torch 1.7.1 was tested with; its builds for CUDA 11.0; first image 2020-12-17 [nvidia-container-images;common-knowledge;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities]
-# nccl 2.11.4-1 - the newest that works; Horovod 0.21.3 needs NCCL >=2.0; its builds for CUDA 11.0; first image 2021-09-15 [nvidia-container-images;horovod-tags;pypi]
+# nccl 2.15.5-1 - the newest that works; Horovod 0.21.3 needs NCCL >=2.0; its builds for CUDA 11.0; first image 2022-10-25 [nvidia-container-images;horovod-tags;pypi]
 # os ubuntu18.04 - the only one that 'os==ubuntu18.04' admits; Ubuntu 18.04 bionic; extended support: ESM 2028 [nvidia-container-images;cuda-repo-management-1;cuda-repo-management-4;data-safe-haven-1193;common-knowledge]
 # glibc 2.27 - the newest that works; for ubuntu18.04; torch 1.7.1 needs glibc >=2.17; comes with the OS [cuda-10.1-installation-guide;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
 # gcc 7.5.0 - the newest that works; for ubuntu18.04; Horovod 0.21.3 needs gcc >=4.8.5; CUDA 11.0.3 needs gcc >=5,<10; the OS's own [common-knowledge;horovod-tags;pypi;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
@@ -82,7 +82,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     [ -z "$APT_MIRROR" ] || cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       libcudnn8=8.0.5.39-1+cuda11.0 \
-      libnccl2=2.11.4-1+cuda11.0; \
+      libnccl2=2.15.5-1+cuda11.0; \
     sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
@@ -157,7 +157,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     fi; \
     apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       libcudnn8-dev=8.0.5.39-1+cuda11.0 \
-      libnccl-dev=2.11.4-1+cuda11.0; \
+      libnccl-dev=2.15.5-1+cuda11.0; \
     sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
@@ -289,7 +289,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     allreduce --versions; \
     python3 -c 'import ssl'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "8.0.5.39".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.8").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.11.4-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.15.5-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 4.0.5; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("1.7.1")'; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
@@ -302,7 +302,7 @@ LABEL org.ringup.cluster-image=1 \
       org.ringup.stack.horovod="0.21.3" \
       org.ringup.stack.cuda="11.0.3" \
       org.ringup.stack.cudnn="8.0.5.39" \
-      org.ringup.stack.nccl="2.11.4-1" \
+      org.ringup.stack.nccl="2.15.5-1" \
       org.ringup.stack.os="ubuntu18.04" \
       org.ringup.stack.glibc="2.27" \
       org.ringup.stack.gcc="7.5.0" \
