@@ -185,9 +185,10 @@ static int bench_from(struct stages *s, const struct options *o, struct error *e
 	_cleanup_(json_free) cJSON *document = NULL;
 	struct report report;
 
-	if (json_read(o->from, &document, err) < 0 ||
-	    report_from_json(document, s->arena, &report, err) < 0) {
-		err->kind = ERROR_USAGE;
+	if (json_read_input(o->from, &document, err) < 0)
+		return -1;
+	if (report_from_json(document, s->arena, &report, err) < 0) {
+		error_of_input(err);
 		return error_wrap(err, "%s", o->from);
 	}
 	if (o->facts && stage_facts(s, o->facts, err) < 0)

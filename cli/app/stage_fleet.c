@@ -28,10 +28,8 @@ int stage_facts(struct stages *s, const char *path, struct error *err)
 	_cleanup_(json_free) cJSON *json = NULL;
 	const cJSON *item;
 
-	if (json_read(path, &json, err) < 0) {
-		err->kind = ERROR_USAGE;
+	if (json_read_input(path, &json, err) < 0)
 		return -1;
-	}
 	if (!cJSON_IsArray(json_member(json, "hosts")))
 		return error_set(
 			err, ERROR_USAGE,
