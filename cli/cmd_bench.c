@@ -4,6 +4,7 @@
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_plan.h"
 
+#include "core/foreign.h"
 #include "core/log.h"
 #include "deployer/bench.h"
 #include "plan/lock.h"
@@ -89,9 +90,9 @@ static int bench_judge(struct stages *s, const struct options *o, struct report 
 
 static void print_verdict(const struct report *report, size_t hosts, const char *verdict)
 {
-	printf("%d ranks on %zu host%s%s%s: verdict \"%s\"\n", report->world, hosts,
-	       hosts == 1 ? "" : "s", *report->launcher ? ", launcher " : "", report->launcher,
-	       verdict);
+	say("%d ranks on %zu host%s%s%s: verdict \"%s\"\n", report->world, hosts,
+	    hosts == 1 ? "" : "s", *report->launcher ? ", launcher " : "", report->launcher,
+	    verdict);
 }
 
 /* Judges, prints and keeps a report; `rc` and *err say how the run went, and win. */
@@ -184,9 +185,10 @@ static int bench_from(struct stages *s, const struct options *o, struct error *e
 	_cleanup_(json_free) cJSON *document = NULL;
 	struct report report;
 
-	if (json_read(o->from, &document, err) < 0 ||
-	    report_from_json(document, s->arena, &report, err) < 0) {
-		err->kind = ERROR_USAGE;
+	if (json_read_input(o->from, &document, err) < 0)
+		return -1;
+	if (report_from_json(document, s->arena, &report, err) < 0) {
+		error_of_input(err);
 		return error_wrap(err, "%s", o->from);
 	}
 	if (o->facts && stage_facts(s, o->facts, err) < 0)

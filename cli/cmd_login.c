@@ -2,14 +2,14 @@
 #include "cli/app/command.h"
 #include "cli/app/registry_access.h"
 
+#include "core/clock.h"
+#include "core/foreign.h"
 #include "core/log.h"
 #include "plan/credentials.h"
 
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
-
-#define PASSWORD_LENGTH_MAX 1024
 
 struct options {
 	const char *user;
@@ -22,30 +22,63 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
+/*
+ * Reads to the end of the line. What would be cut is refused: a NUL, a second line, too many bytes.
+ */
+static int login_read_line(struct str *line, struct error *err)
+{
+	char buffer[16 * KIB];
+
+	for (;;) {
+		ssize_t got = read(STDIN_FILENO, buffer, sizeof(buffer));
+		char *end = got > 0 ? memchr(buffer, '\n', (size_t)got) : NULL;
+
+		if (interrupt_check(err) < 0)
+			return -1;
+		if (got < 0)
+			return error_errno(err, "cannot read the password");
+		if (memchr(buffer, '\0', (size_t)got))
+			return error_set(err, ERROR_USAGE, "the password holds a NUL");
+		if (end && end + 1 < buffer + got)
+			return error_set(err, ERROR_USAGE,
+					 "the password has more than one line on standard input");
+		str_add_bytes(line, buffer, end ? (size_t)(end - buffer) : (size_t)got);
+		if (line->overflowed)
+			return error_set(err, ERROR_USAGE,
+					 "the password is too long: %llu bytes are the most",
+					 LOGIN_BYTES_MAX);
+		if (got == 0 && !line->length)
+			return error_set(err, ERROR_USAGE, "no password on standard input");
+		if (end || got == 0)
+			return 0;
+	}
+}
+
 /* One line from stdin, without echo on a terminal. */
 static int read_password(struct arena *arena, struct secret *password, struct error *err)
 {
-	char *line = arena_alloc(arena, PASSWORD_LENGTH_MAX);
+	_cleanup_(str_release) struct str line = {0};
 	bool terminal = isatty(STDIN_FILENO);
 	struct termios old, quiet;
-	char *got;
+	int rc;
 
+	str_init_ceiling(&line, LOGIN_BYTES_MAX);
 	if (terminal && tcgetattr(STDIN_FILENO, &old) == 0) {
-		fputs("Password: ", stderr);
+		say_to(stderr, "Password: ");
 		quiet = old;
 		quiet.c_lflag &= ~(tcflag_t)ECHO;
 		tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
 	}
-	got = fgets(line, PASSWORD_LENGTH_MAX, stdin);
+	rc = login_read_line(&line, err);
 	if (terminal) {
 		tcsetattr(STDIN_FILENO, TCSAFLUSH, &old);
-		fputc('\n', stderr);
+		say_to(stderr, "\n");
 	}
-	if (!got)
-		return error_set(err, ERROR_USAGE, "no password on standard input");
-	line[strcspn(line, "\r\n")] = '\0';
-	*password = (struct secret){line};
-	return 0;
+	if (line.length && line.text[line.length - 1] == '\r')
+		line.text[--line.length] = '\0';
+	*password = (struct secret){arena_strdup(arena, line.text)};
+	explicit_bzero(line.text, line.length);
+	return rc;
 }
 
 static int login_run(struct context *ctx, void *values, const char *const *arguments,
@@ -76,9 +109,9 @@ static int login_run(struct context *ctx, void *values, const char *const *argum
 	    credentials_store(cluster, address, &credentials, err) < 0)
 		return -1;
 	if (!ctx->json)
-		printf("logged in to %s as %s\n", address, credentials.user);
+		say("logged in to %s as %s\n", address, credentials.user);
 	else
-		puts("{\"schema\": 1, \"ok\": true}");
+		say("{\"schema\": 1, \"ok\": true}\n");
 	return 0;
 }
 

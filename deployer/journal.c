@@ -15,7 +15,8 @@ void journal_add(const struct member *member, const char *action, const char *de
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	_cleanup_(json_free) cJSON *json = cJSON_CreateObject();
 	const char *path = cluster_state_path(member->fleet->cluster, "journal.jsonl", &arena);
-	_cleanup_(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	_cleanup_(fd_close) int fd =
+		open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0600);
 	_cleanup_(free_pointer) char *text = NULL;
 	char now[24];
 

@@ -80,10 +80,7 @@ static int blob_upload_open_file(struct blob_request *blob, struct error *err)
 		return 0;
 	if (layout_blob_path(blob->folder, blob->descriptor.digest, path, err) < 0)
 		return -1;
-	blob->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (blob->fd < 0)
-		return error_errno(err, "cannot read %s", path);
-	return 0;
+	return file_open(path, &blob->fd, err);
 }
 
 static bool blob_upload_take(struct exchange *x, const void *bytes, size_t length)

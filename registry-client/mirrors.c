@@ -19,7 +19,7 @@ static int read_conf(const char *path, struct arena *arena, struct registry_entr
 	if (!file_exists(path))
 		return 0;
 	if (file_read(path, REGISTRIES_CONF_BYTES_MAX, arena, &text, NULL, err) < 0)
-		return -1;
+		return error_of_input(err);
 	return registries_conf_parse(path, text, arena, list, err);
 }
 
@@ -137,7 +137,7 @@ static int read_docker(cJSON **json, struct error *err)
 	const char *path = "/etc/docker/daemon.json";
 
 	*json = NULL;
-	return access(path, R_OK) == 0 ? json_read(path, json, err) : 0;
+	return access(path, R_OK) == 0 ? json_read_input(path, json, err) : 0;
 }
 
 int mirrors_docker_insecure(const char *address, struct arena *arena, bool *insecure,

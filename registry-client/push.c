@@ -62,7 +62,7 @@ static struct blob_request *new_blob(struct push *push)
 static int blob_missing(const struct descriptor *blob, const char *folder, struct error *err)
 {
 	return error_set(
-		err, ERROR_FAILED,
+		err, ERROR_USAGE,
 		"blob %s (%llu bytes) is missing from %s or has another size; make the image again",
 		blob->digest, (unsigned long long)blob->size_bytes, folder);
 }

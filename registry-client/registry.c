@@ -18,6 +18,14 @@ static void curl_start(void)
 		oom();
 }
 
+/* curl would wait for a named pipe for ever, so it gets only files. */
+static int check_file(const char *path, struct error *err)
+{
+	_cleanup_(fd_close) int fd = -1;
+
+	return file_open(path, &fd, err) < 0 ? error_of_input(err) : 0;
+}
+
 static int registry_check_config(const struct registry_config *config, struct error *err)
 {
 	const char *address = config->address;
@@ -29,11 +37,13 @@ static int registry_check_config(const struct registry_config *config, struct er
 			err, ERROR_USAGE,
 			"'%.200s' is not a registry's address; write HOST or HOST:PORT, without https:// and without a path",
 			address ? address : "");
-	if (config->ca_path && access(config->ca_path, R_OK) < 0) {
-		error_errno(err, "cannot read the registry's CA file %s", config->ca_path);
-		err->kind = ERROR_USAGE;
+	if (config->ca_path && check_file(config->ca_path, err) < 0) {
+		error_wrap(err, "the registry's CA file");
 		return error_advise(err, "correct 'registry: ca:'");
 	}
+	if (config->certs.cert_path && (check_file(config->certs.cert_path, err) < 0 ||
+					check_file(config->certs.key_path, err) < 0))
+		return error_wrap(err, "the client's certificate");
 	return 0;
 }
 

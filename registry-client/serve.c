@@ -152,7 +152,7 @@ int serve_read(const char *folder, struct arena *arena, struct serve *serve, str
 			err, ERROR_USAGE,
 			"there is no registry in %s; set one up with 'ringup registry serve'",
 			folder);
-	if (json_read(path, &json, err) < 0)
+	if (json_read_input(path, &json, err) < 0)
 		return -1;
 	*serve = (struct serve){.folder = folder,
 				.address = json_text(json, "address", arena),

@@ -86,10 +86,10 @@ int client_clean(const struct client *client, const char *const *words, struct e
 int client_give(const struct client *client, const char *const *words, const char *path,
 		struct error *err)
 {
-	_cleanup_(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(fd_close) int fd = -1;
 
-	if (fd < 0)
-		return error_errno(err, "cannot read %s", path);
+	if (file_open(path, &fd, err) < 0)
+		return -1;
 	return client_must(client, &(struct proc){.words = words, .input_fd = fd}, err);
 }
 

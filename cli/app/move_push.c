@@ -81,14 +81,17 @@ static int push_recalled(struct mover *mover, struct registry *registry, const s
 {
 	const struct archive_options options = place_archive_options(from, mover->ctx.arena);
 	_cleanup_(place_close) struct place_image image = {0};
-	_cleanup_(fd_close) int fd = open(from->path, O_RDONLY | O_CLOEXEC);
-	struct recalled recalled = {
-		.crew = mover->crew, .fd = fd, .image = &image, .options = &options};
+	_cleanup_(fd_close) int fd = -1;
+	struct recalled recalled = {.crew = mover->crew, .image = &image, .options = &options};
 	const struct push_supply supply = {.make = pack_missing, .arg = &recalled};
+	struct error ignored = {0};
 
 	*done = false;
-	if (fd < 0 || place_prepare(from, mover->ctx.arena, &image, err) < 0)
-		return fd < 0 ? 0 : -1;
+	if (file_open(from->path, &fd, &ignored) < 0) /* place_read says why */
+		return 0;
+	if (place_prepare(from, mover->ctx.arena, &image, err) < 0)
+		return -1;
+	recalled.fd = fd;
 	if (!archive_recall(fd, image.layout, &options, mover->ctx.arena, &recalled.layers,
 			    &image.manifest))
 		return 0;

@@ -9,6 +9,7 @@
 #include "core/temporary.h"
 #include "oci/archive/archive.h"
 #include "oci/archive/export.h"
+#include "oci/index.h"
 #include "oci/layout.h"
 
 #include <errno.h>
@@ -195,13 +196,37 @@ static int read_archive(const struct place *place, const struct layer_watch *wat
 	bool is_stdin = strcmp(place->path, "-") == 0;
 	_cleanup_(fd_close) int fd = -1;
 
-	fd = is_stdin ? dup(STDIN_FILENO) : open(place->path, O_RDONLY | O_CLOEXEC);
+	if (is_stdin)
+		fd = dup(STDIN_FILENO);
+	else if (file_open(place->path, &fd, err) < 0)
+		return error_of_input(err);
 	if (fd < 0)
 		return error_errno(err, "cannot read %s", place->path);
 	options.watch = watch;
 	if (make_scratch(arena, image, err) < 0)
 		return -1;
-	return archive_import(fd, image->layout, &options, arena, &image->manifest, err);
+	if (archive_import(fd, image->layout, &options, arena, &image->manifest, err) == 0)
+		return 0;
+	return is_stdin ? -1 : error_of_input(err); /* what another program sends is no file */
+}
+
+/* Finds the image, and looks at its manifest before anybody is told of it. */
+static int read_layout(const struct place *place, struct arena *arena, struct place_image *image,
+		       struct error *err)
+{
+	struct descriptor *page = &image->manifest;
+	struct manifest manifest;
+	struct index index;
+	const char *bytes;
+	int rc = layout_find(place->path, place->name, page, err);
+
+	if (rc == 0)
+		rc = layout_read(place->path, page, MANIFEST_BYTES_MAX, arena, &bytes, err);
+	if (rc == 0 && media_is_index(page->media_type))
+		rc = index_parse(bytes, page->size_bytes, place->path, arena, &index, err);
+	else if (rc == 0 && media_is_manifest(page->media_type))
+		rc = manifest_parse(bytes, page->size_bytes, place->path, arena, &manifest, err);
+	return rc < 0 ? error_of_input(err) : 0;
 }
 
 static int read_daemon(const struct place *place, const struct layer_watch *watch,
@@ -221,7 +246,7 @@ int place_read(const struct place *place, const struct layer_watch *watch, struc
 	*image = (struct place_image){.layout = place->path};
 	switch (place->kind) {
 	case PLACE_LAYOUT:
-		return layout_find(place->path, place->name, &image->manifest, err);
+		return read_layout(place, arena, image, err);
 	case PLACE_ARCHIVE:
 		return read_archive(place, watch, arena, image, err);
 	case PLACE_DAEMON:
@@ -310,10 +335,10 @@ static int name_in_archive(const struct place *place, struct arena *arena, const
 		return 0;
 	if (strcmp(place->path, "-") == 0)
 		return nameless(place, "is a pipe: its name is not known before it is read", err);
-	fd = open(place->path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return error_errno(err, "cannot read %s", place->path);
-	return archive_name(fd, place->path, arena, name, err);
+	if (file_open(place->path, &fd, err) < 0 ||
+	    archive_name(fd, place->path, arena, name, err) < 0)
+		return error_of_input(err);
+	return 0;
 }
 
 static int place_name_full(const struct place *place, struct arena *arena, const char **name,
@@ -330,7 +355,9 @@ static int place_name_full(const struct place *place, struct arena *arena, const
 		return 0;
 	case PLACE_LAYOUT:
 		*name = place->name;
-		return *name ? 0 : layout_name(place->path, arena, name, err);
+		return *name || layout_name(place->path, arena, name, err) == 0
+			       ? 0
+			       : error_of_input(err);
 	case PLACE_ARCHIVE:
 		return name_in_archive(place, arena, name, err);
 	case PLACE_DAEMON:

@@ -2,6 +2,7 @@
 #include "cli/app/stage_fleet.h"
 
 #include "core/file.h"
+#include "core/foreign.h"
 #include "core/json.h"
 #include "deployer/probe.h"
 #include "registry-client/helper.h"
@@ -27,10 +28,8 @@ int stage_facts(struct stages *s, const char *path, struct error *err)
 	_cleanup_(json_free) cJSON *json = NULL;
 	const cJSON *item;
 
-	if (json_read(path, &json, err) < 0) {
-		err->kind = ERROR_USAGE;
+	if (json_read_input(path, &json, err) < 0)
 		return -1;
-	}
 	if (!cJSON_IsArray(json_member(json, "hosts")))
 		return error_set(
 			err, ERROR_USAGE,
@@ -108,7 +107,7 @@ void stage_print_lines(FILE *out, const char *host, const char *text)
 	while (text && *text) {
 		int length = (int)strcspn(text, "\n");
 
-		fprintf(out, "%s: %.*s\n", host, length, text);
+		say_to(out, "%s: %.*s\n", host, length, text);
 		text += length + (text[length] == '\n');
 	}
 }

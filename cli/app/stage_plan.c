@@ -15,9 +15,9 @@
 /* $XDG_DATA_HOME/ringup/catalog or ~/.local/share/ringup/catalog: rows of the user's own. */
 static const char *user_catalog(struct stages *s)
 {
-	const char *data = getenv("XDG_DATA_HOME");
+	const char *data = path_from_environment("XDG_DATA_HOME");
 
-	if (data && *data)
+	if (data)
 		return arena_printf(s->arena, "%s/ringup/catalog", data);
 	return path_expand(s->arena, NULL, "~/.local/share/ringup/catalog");
 }

@@ -186,12 +186,26 @@ static bool login_by_agent(struct native *n, uint64_t deadline_usec)
 	return done;
 }
 
+/* libssh2 would wait for a named pipe for ever. */
+static int check_key_file(const struct ssh_target *t, struct error *err)
+{
+	_cleanup_(fd_close) int fd = -1;
+	char place[200];
+
+	if (file_open(t->key, &fd, err) < 0 && !err->system)
+		return error_wrap(err, "%s", ssh_place(t, place));
+	*err = (struct error){0};
+	return 0;
+}
+
 static int log_in(struct native *n, uint64_t deadline_usec, struct error *err)
 {
 	const struct ssh_target *t = n->target;
 	char place[200];
 	int rc = -1;
 
+	if (check_key_file(t, err) < 0)
+		return -1;
 	if (file_exists(t->key)) {
 		while ((rc = libssh2_userauth_publickey_fromfile(n->session, t->user, NULL, t->key,
 								 NULL)) == LIBSSH2_ERROR_EAGAIN)

@@ -17,6 +17,7 @@
 #define CA_DAYS 3650
 #define DAY_SECONDS 86400
 #define PASSWORD_BYTES 16
+#define CERTIFICATE_BYTES_MAX (1 * MIB)
 
 static const char *credential_files_in(const char *folder, const char *name, struct arena *arena)
 {
@@ -25,11 +26,19 @@ static const char *credential_files_in(const char *folder, const char *name, str
 
 int certificate_expiry(const char *path, int64_t *seconds, struct error *err)
 {
-	_cleanup_(file_close) FILE *file = fopen(path, "re");
-	X509 *certificate = file ? PEM_read_X509(file, NULL, NULL, NULL) : NULL;
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	_cleanup_(file_close) FILE *file = NULL;
+	X509 *certificate;
 	struct tm when = {0};
-	bool ok = certificate && ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &when) == 1;
+	struct error ignored;
+	size_t length;
+	char *pem;
+	bool ok;
 
+	if (file_read(path, CERTIFICATE_BYTES_MAX, &arena, &pem, &length, &ignored) == 0 && length)
+		file = fmemopen(pem, length, "r");
+	certificate = file ? PEM_read_X509(file, NULL, NULL, NULL) : NULL;
+	ok = certificate && ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &when) == 1;
 	X509_free(certificate);
 	if (!ok)
 		return error_set(err, ERROR_FAILED,

@@ -89,13 +89,13 @@ int digest_of_file(const char *path, char text[static DIGEST_TEXT_BYTES], struct
 int digest_of_file_as(const char *path, const char *like, char text[static DIGEST_TEXT_BYTES],
 		      struct error *err)
 {
-	_cleanup_(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(fd_close) int fd = -1;
 	_cleanup_(digest_release) struct digest digest = {0};
 	static _Thread_local char buffer[256 * KIB];
 	ssize_t got;
 
-	if (fd < 0)
-		return error_errno(err, "cannot read %s", path);
+	if (file_open(path, &fd, err) < 0)
+		return -1;
 	digest_init_as(&digest, like);
 	while ((got = read(fd, buffer, sizeof(buffer))) > 0)
 		digest_add(&digest, buffer, (size_t)got);

@@ -32,6 +32,7 @@ enum error_kind {
 
 struct error {
 	enum error_kind kind; /* ERROR_NONE while nothing failed; otherwise also the exit status */
+	int system;	      /* the errno behind it; 0 when the system refused nothing */
 	char text[1600];      /* one sentence or two, no trailing newline */
 };
 
@@ -46,5 +47,12 @@ int error_wrap(struct error *err, const char *format, ...) _printf_(2, 3);
 
 /* Adds "; advice" after the text that is there. Returns -1. */
 int error_advise(struct error *err, const char *format, ...) _printf_(2, 3);
+
+/*
+ * For the failure to read a file that a person gave or keeps: ERROR_FAILED becomes ERROR_USAGE ("a
+ * bad input file", status 2). It stays when the machine failed and not the file: no space, no
+ * memory, an error of the disk. Other kinds stay. Returns -1.
+ */
+int error_of_input(struct error *err);
 
 #endif

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/file.h"
 
+#include "core/clock.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <poll.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
+
+#define PASSWD_BYTES (64 * KIB) /* one entry of the list of users */
 
 void fd_close(int *fd)
 {
@@ -26,21 +33,122 @@ void file_close(FILE **file)
 	*file = NULL;
 }
 
-int file_read(const char *path, size_t ceiling_bytes, struct arena *arena, char **text,
-	      size_t *length, struct error *err)
+/* Whether the path names a descriptor that whoever started us had open. */
+static bool file_is_given(const char *path)
 {
-	_cleanup_(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	_cleanup_(str_release) struct str content = {0};
-	char buffer[16 * KIB];
-	ssize_t got;
+	return strcmp(path, "/dev/stdin") == 0 || starts_with(path, "/dev/fd/") ||
+	       starts_with(path, "/proc/self/fd/");
+}
 
-	if (fd < 0)
+/* What stands in the place of a file that can be read to its end; NULL when one does. */
+static const char *file_why_not(const char *path, const struct stat *st)
+{
+	bool is_given = file_is_given(path);
+
+	if (S_ISREG(st->st_mode))
+		return NULL;
+	if (S_ISDIR(st->st_mode))
+		return "a folder";
+	if (S_ISFIFO(st->st_mode))
+		return is_given ? NULL : "a named pipe";
+	if (S_ISSOCK(st->st_mode))
+		return "a socket";
+	if (S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3)) /* /dev/null */
+		return NULL;
+	return S_ISCHR(st->st_mode) && is_given && isatty(STDIN_FILENO) ? NULL : "a device";
+}
+
+/* Looks before it opens: to open a named pipe or a device may already do something. */
+static int file_open_as(const char *path, bool takes_pipe, int *fd, struct stat *st,
+			struct error *err)
+{
+	const char *why = NULL;
+
+	*fd = -1;
+	if (stat(path, st) == 0 && !(takes_pipe && S_ISFIFO(st->st_mode)))
+		why = file_why_not(path, st);
+	if (!why)
+		*fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (!why && (*fd < 0 || fstat(*fd, st) < 0)) {
+		fd_close(fd);
 		return error_errno(err, "cannot read %s", path);
+	}
+	if (!why && !(takes_pipe && S_ISFIFO(st->st_mode)))
+		why = file_why_not(path, st);
+	if (!why)
+		return 0;
+	fd_close(fd);
+	return error_set(err, ERROR_FAILED, "cannot read %s: it is %s, not a file", path, why);
+}
+
+int file_open(const char *path, int *fd, struct error *err)
+{
+	struct stat st;
+
+	if (file_open_as(path, false, fd, &st, err) < 0)
+		return -1;
+	if (!S_ISREG(st.st_mode))
+		fcntl(*fd, F_SETFL, 0); /* readers of a pipe wait for it */
+	return 0;
+}
+
+/*
+ * Waits until a pipe has something to read, or its end. `writer_by_usec` is when a named pipe must
+ * have a writer: until then, read(2) finds an end where there was no beginning.
+ */
+static int file_wait(int fd, uint64_t writer_by_usec, bool has_end, const char *path,
+		     struct error *err)
+{
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
+
+	if (interrupt_check(err) < 0)
+		return error_wrap(err, "%s", path);
+	if (has_end && !clock_left_msec(writer_by_usec))
+		return error_set(err, ERROR_FAILED,
+				 "cannot read %s: it is a named pipe that nobody writes into",
+				 path);
+	poll(&ready, 1, has_end ? 10 : INTERRUPT_POLL_MSEC);
+	return 0;
+}
+
+/* Reads to the end, or past the ceiling. `st` is the open file's. */
+static int file_read_all(int fd, const struct stat *st, const char *path, struct str *content,
+			 struct error *err)
+{
+	bool is_named_pipe = S_ISFIFO(st->st_mode) && !file_is_given(path);
+	uint64_t writer_by_usec = clock_usec() + FILE_WRITER_WAIT_S * UINT64_C(1000000);
+	bool has_begun = !is_named_pipe;
+	char buffer[16 * KIB];
+
+	while (!content->overflowed) {
+		ssize_t got = read(fd, buffer, sizeof(buffer));
+		bool has_nothing = got < 0 && (errno == EINTR || errno == EAGAIN);
+
+		if (got < 0 && (!has_nothing || S_ISREG(st->st_mode)))
+			return error_errno(err, "cannot read %s", path);
+		if (got == 0 && has_begun)
+			return 0;
+		if (got > 0)
+			str_add_bytes(content, buffer, (size_t)got);
+		else if (file_wait(fd, writer_by_usec, got == 0, path, err) < 0)
+			return -1;
+		has_begun |= got != 0;
+	}
+	return 0;
+}
+
+static int file_read_as(const char *path, bool takes_pipe, size_t ceiling_bytes,
+			struct arena *arena, char **text, size_t *length, struct error *err)
+{
+	_cleanup_(fd_close) int fd = -1;
+	_cleanup_(str_release) struct str content = {0};
+	struct stat st;
+
+	if (file_open_as(path, takes_pipe, &fd, &st, err) < 0)
+		return -1;
 	str_init_ceiling(&content, ceiling_bytes);
-	while ((got = read(fd, buffer, sizeof(buffer))) > 0)
-		str_add_bytes(&content, buffer, (size_t)got);
-	if (got < 0)
-		return error_errno(err, "cannot read %s", path);
+	if (file_read_all(fd, &st, path, &content, err) < 0)
+		return -1;
 	if (content.overflowed)
 		return error_set(err, ERROR_FAILED, "%s is larger than %zu bytes", path,
 				 ceiling_bytes);
@@ -48,6 +156,18 @@ int file_read(const char *path, size_t ceiling_bytes, struct arena *arena, char 
 	if (length)
 		*length = content.length;
 	return 0;
+}
+
+int file_read(const char *path, size_t ceiling_bytes, struct arena *arena, char **text,
+	      size_t *length, struct error *err)
+{
+	return file_read_as(path, false, ceiling_bytes, arena, text, length, err);
+}
+
+int file_read_named(const char *path, size_t ceiling_bytes, struct arena *arena, char **text,
+		    size_t *length, struct error *err)
+{
+	return file_read_as(path, true, ceiling_bytes, arena, text, length, err);
 }
 
 static int file_write_all(int fd, const char *bytes, size_t length)
@@ -209,7 +329,7 @@ int folder_lock(const char *path)
 
 	do
 		rc = fd < 0 ? 0 : flock(fd, LOCK_EX);
-	while (rc < 0 && errno == EINTR);
+	while (rc < 0 && errno == EINTR && !interrupted());
 	if (rc < 0)
 		fd_close(&fd);
 	return fd;
@@ -250,12 +370,32 @@ int share_path(struct arena *arena, const char *relative, const char **path, str
 		relative);
 }
 
+const char *path_from_environment(const char *variable)
+{
+	const char *path = getenv(variable);
+
+	return path && *path == '/' ? path : NULL;
+}
+
+const char *path_home(struct arena *arena)
+{
+	const char *home = path_from_environment("HOME");
+	struct passwd entry, *found = NULL;
+	char *text;
+
+	if (home)
+		return home;
+	text = arena_alloc(arena, PASSWD_BYTES);
+	if (getpwuid_r(geteuid(), &entry, text, PASSWD_BYTES, &found) == 0 && found &&
+	    found->pw_dir && *found->pw_dir == '/')
+		return found->pw_dir;
+	return "/";
+}
+
 const char *path_expand(struct arena *arena, const char *base, const char *path)
 {
-	const char *home = getenv("HOME");
-
-	if (starts_with(path, "~/") && home)
-		return arena_printf(arena, "%s%s", home, path + 1);
+	if (starts_with(path, "~/") || strcmp(path, "~") == 0)
+		return arena_printf(arena, "%s%s", path_home(arena), path + 1);
 	if (path[0] != '/' && base && strcmp(base, ".") != 0)
 		return arena_printf(arena, "%s/%s", base, path);
 	return path;
@@ -272,10 +412,10 @@ const char *path_folder(struct arena *arena, const char *path)
 
 const char *path_cache_folder(struct arena *arena)
 {
-	const char *cache = getenv("XDG_CACHE_HOME");
+	const char *cache = path_from_environment("XDG_CACHE_HOME");
 
-	return cache && *cache ? arena_printf(arena, "%s/ringup", cache)
-			       : path_expand(arena, NULL, "~/.cache/ringup");
+	return cache ? arena_printf(arena, "%s/ringup", cache)
+		     : path_expand(arena, NULL, "~/.cache/ringup");
 }
 
 bool path_plain(const char *name, char path[static PATH_PLAIN_BYTES])

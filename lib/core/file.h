@@ -20,9 +20,27 @@
 void fd_close(int *fd);
 void file_close(FILE **file);
 
-/* Reads the whole file into the arena, NUL-terminated. A file over `ceiling_bytes` is an error. */
+/*
+ * Opens a file for reading. A folder, device, socket or named pipe in its place is refused without
+ * waiting, because it could keep a reader for ever; /dev/null reads as an empty file. A pipe that
+ * was handed over (/dev/stdin, /dev/fd/63 of a shell's "<(...)") is taken.
+ */
+int file_open(const char *path, int *fd, struct error *err);
+
+/*
+ * Reads the whole file (see file_open) into the arena, NUL-terminated. A file over `ceiling_bytes`
+ * is an error. Ctrl-C ends the wait for a pipe.
+ */
 int file_read(const char *path, size_t ceiling_bytes, struct arena *arena, char **text,
 	      size_t *length, struct error *err);
+
+/*
+ * The same for a file that a person named. A named pipe is taken, too, if somebody writes into it
+ * within FILE_WRITER_WAIT_S seconds.
+ */
+#define FILE_WRITER_WAIT_S 2
+int file_read_named(const char *path, size_t ceiling_bytes, struct arena *arena, char **text,
+		    size_t *length, struct error *err);
 
 /*
  * Writes to a temporary file beside `path`, syncs and renames: readers see the old or the new
@@ -57,7 +75,8 @@ int file_lock(const char *path, int *fd, struct error *err);
 
 /*
  * Waits for an exclusive lock on a folder, which lasts until the descriptor is closed. Use it only
- * for short changes. Returns -1, without an error, when the file system has no locks.
+ * for short changes. Returns -1, without an error, when the file system has no locks or Ctrl-C ended
+ * the wait.
  */
 int folder_lock(const char *path);
 
@@ -66,6 +85,18 @@ int folder_lock(const char *path);
  * that build/ringup lies in, else PREFIX/share/ringup beside PREFIX/bin/ringup.
  */
 int share_path(struct arena *arena, const char *relative, const char **path, struct error *err);
+
+/*
+ * The user's home: $HOME, or the one of the system's list of users when that is unset, empty or
+ * relative. "/" when there is none there either, as a program without a user has it.
+ */
+const char *path_home(struct arena *arena);
+
+/*
+ * The folder that the variable names, or NULL when it is unset, empty or relative: the XDG base
+ * directory specification says that a relative path is to be ignored.
+ */
+const char *path_from_environment(const char *variable);
 
 /*
  * The folder for data that is kept between runs and may be lost: $XDG_CACHE_HOME/ringup or
@@ -81,7 +112,7 @@ int64_t file_changed_ns(const struct stat *st);
 const char *path_program_folder(struct arena *arena);
 
 /*
- * Replaces "~" with the home folder. Relative paths are relative to `base` (NULL: they stay as they
+ * Replaces "~" and the "~" of "~/..." with the home folder. Relative paths are relative to `base` (NULL: they stay as they
  * are).
  */
 const char *path_expand(struct arena *arena, const char *base, const char *path);

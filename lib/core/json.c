@@ -2,6 +2,7 @@
 #include "core/json.h"
 
 #include "core/file.h"
+#include "core/foreign.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -13,22 +14,48 @@ void json_free(cJSON **json)
 	*json = NULL;
 }
 
+/* The first "\\u0000" in the text, or NULL. A backslash before it may be quoted itself. */
+static const char *json_nul(const char *text, size_t length)
+{
+	const char *end = text + length;
+
+	for (const char *p = text; (p = memchr(p, '\\', (size_t)(end - p))); p += 2) {
+		if (end - p >= 6 && memcmp(p, "\\u0000", 6) == 0)
+			return p;
+		if (end - p < 2)
+			break;
+	}
+	return NULL;
+}
+
+static int json_refuse(const char *text, const char *at, const char *what, const char *why,
+		       struct error *err)
+{
+	int line = 1;
+
+	for (const char *p = text; p < at; p++)
+		line += *p == '\n';
+	return error_set(err, ERROR_FAILED, "%s %s (line %d)", what, why, line);
+}
+
 int json_parse(const char *text, size_t length, const char *what, cJSON **json, struct error *err)
 {
-	const char *end = text;
+	const char *end = text, *nul;
 
 	*json = cJSON_ParseWithLengthOpts(text, length, &end, false);
 	while (*json && end < text + length && strchr(" \t\r\n", *end))
 		end++;
 	if (!*json || (end < text + length && *end)) {
-		int line = 1;
-
-		for (const char *p = text; p < end; p++)
-			line += *p == '\n';
 		json_free(json);
-		return error_set(err, ERROR_FAILED, "%s is not valid JSON (line %d)", what, line);
+		return json_refuse(text, end, what, "is not valid JSON", err);
 	}
-	return 0;
+	nul = memchr(text, '\0', (size_t)(end - text));
+	if (!nul)
+		nul = json_nul(text, length);
+	if (!nul)
+		return 0;
+	json_free(json);
+	return json_refuse(text, nul, what, "holds a NUL, which no text can hold", err);
 }
 
 int json_read(const char *path, cJSON **json, struct error *err)
@@ -42,14 +69,43 @@ int json_read(const char *path, cJSON **json, struct error *err)
 	return json_parse(text, length, path, json, err);
 }
 
+int json_read_input(const char *path, cJSON **json, struct error *err)
+{
+	return json_read(path, json, err) < 0 ? error_of_input(err) : 0;
+}
+
+static int json_by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+const char *json_twice(const cJSON *object, struct arena *arena)
+{
+	size_t count = 0;
+	const char **names;
+	const cJSON *item;
+
+	if (!cJSON_IsObject(object))
+		return NULL;
+	names = ARENA_ARRAY(arena, (size_t)cJSON_GetArraySize(object) + 1, const char *);
+	cJSON_ArrayForEach (item, object)
+		names[count++] = item->string;
+	qsort(names, count, sizeof(*names), json_by_name);
+	for (size_t i = 1; i < count; i++)
+		if (strcmp(names[i - 1], names[i]) == 0)
+			return names[i];
+	return NULL;
+}
+
 int json_write(const char *path, const cJSON *json, mode_t mode, struct error *err)
 {
 	_cleanup_(free_pointer) char *text = cJSON_Print(json);
-	_cleanup_(str_release) struct str line = STR_INIT;
+	_cleanup_(str_release) struct str line = {0};
 
 	if (!text)
 		oom();
-	str_add(&line, text);
+	str_init_ceiling(&line, SIZE_MAX);
+	foreign_add_json(&line, text);
 	str_add_char(&line, '\n');
 	return file_write(path, line.text, line.length, mode, err);
 }
@@ -57,10 +113,13 @@ int json_write(const char *path, const cJSON *json, mode_t mode, struct error *e
 void json_print(FILE *out, const cJSON *json)
 {
 	_cleanup_(free_pointer) char *text = cJSON_Print(json);
+	_cleanup_(str_release) struct str line = {0};
 
 	if (!text)
 		oom();
-	fprintf(out, "%s\n", text);
+	str_init_ceiling(&line, SIZE_MAX);
+	foreign_add_json(&line, text);
+	fprintf(out, "%s\n", line.text);
 }
 
 const cJSON *json_member(const cJSON *object, const char *name)

@@ -19,12 +19,18 @@ void json_free(cJSON **json);
 
 /*
  * Parses exactly one document of `length` bytes. `what` names it in the error ("manifest of
- * lab/train", "facts.json"). The caller frees *json.
+ * lab/train", "facts.json"). A NUL in a string ("\\u0000") is an error, because C would read the
+ * text in front of it as the whole. The caller frees *json.
  */
 int json_parse(const char *text, size_t length, const char *what, cJSON **json, struct error *err);
 
 /* Reads and parses a file. */
 int json_read(const char *path, cJSON **json, struct error *err);
+/* The same for a file that a person gives or keeps: its errors are ERROR_USAGE. */
+int json_read_input(const char *path, cJSON **json, struct error *err);
+
+/* A name that two members of the object have, or NULL. */
+const char *json_twice(const cJSON *object, struct arena *arena);
 
 /* Writes the document, indented, atomically. */
 int json_write(const char *path, const cJSON *json, mode_t mode, struct error *err);

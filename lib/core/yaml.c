@@ -5,6 +5,7 @@
 #include "core/str.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
 
@@ -131,6 +132,34 @@ static struct yaml *yaml_read_list(struct builder *b, struct yaml *list, int dep
 	}
 }
 
+/* By key, then by place in the file. */
+static int yaml_by_key(const void *a, const void *b)
+{
+	const struct yaml *x = *(struct yaml *const *)a, *y = *(struct yaml *const *)b;
+	int order = strcmp(x->key, y->key);
+
+	if (!order)
+		order = x->key_line < y->key_line ? -1 : x->key_line > y->key_line;
+	return order ? order : x->key_column - y->key_column;
+}
+
+/* Sorts, since to compare every key with every other takes minutes for a file of 16 MiB. */
+static int refuse_twice(struct builder *b, const struct yaml *map)
+{
+	struct yaml **sorted = ARENA_ARRAY(b->arena, map->count + 1, struct yaml *);
+
+	if (map->count)
+		memcpy(sorted, map->items, map->count * sizeof(*sorted));
+	qsort(sorted, map->count, sizeof(*sorted), yaml_by_key);
+	for (size_t i = 1; i < map->count; i++)
+		if (strcmp(sorted[i - 1]->key, sorted[i]->key) == 0)
+			return error_set(b->err, ERROR_USAGE,
+					 "%s:%d:%d: '%s' stands twice; the first is on line %d",
+					 b->file, sorted[i]->key_line, sorted[i]->key_column,
+					 sorted[i]->key, sorted[i - 1]->key_line);
+	return 0;
+}
+
 static struct yaml *read_map(struct builder *b, struct yaml *map, int depth)
 {
 	size_t capacity = 0;
@@ -143,7 +172,7 @@ static struct yaml *read_map(struct builder *b, struct yaml *map, int depth)
 			return NULL;
 		if (event.type == YAML_MAPPING_END_EVENT) {
 			yaml_event_delete(&event);
-			return map;
+			return refuse_twice(b, map) < 0 ? NULL : map;
 		}
 		key = read_node(b, &event, depth + 1);
 		if (!key)
@@ -151,14 +180,6 @@ static struct yaml *read_map(struct builder *b, struct yaml *map, int depth)
 		if (key->kind != YAML_TEXT) {
 			yaml_error(key, b->err, "a key must be a word");
 			return NULL;
-		}
-		for (size_t i = 0; i < map->count; i++) {
-			if (strcmp(map->items[i]->key, key->text) == 0) {
-				yaml_error(key, b->err,
-					   "'%s' stands twice; the first is on line %d", key->text,
-					   map->items[i]->key_line);
-				return NULL;
-			}
 		}
 		if (next_event(b, &event) < 0)
 			return NULL;
@@ -170,6 +191,36 @@ static struct yaml *read_map(struct builder *b, struct yaml *map, int depth)
 		value->key_column = key->column;
 		add_child(b, map, &capacity, value);
 	}
+}
+
+/*
+ * Escapes in quotes can make any character. A NUL would end the text for C, and no value of a
+ * configuration holds another control character than newline and tab.
+ */
+static int yaml_check_text(const struct yaml *node, size_t length, struct error *err)
+{
+	for (size_t i = 0; i < length; i++) {
+		unsigned int c = (unsigned char)node->text[i];
+
+		if (c == 0xc2 && (unsigned char)node->text[i + 1] < 0xa0) /* U+0080 to U+009F */
+			c = (unsigned char)node->text[i + 1];
+		else if ((c >= ' ' && c != 0x7f) || c == '\n' || c == '\t')
+			continue;
+		return yaml_error(node, err, "the text holds the control character U+%04X", c);
+	}
+	return 0;
+}
+
+/* Deletes the event. */
+static struct yaml *yaml_read_text(struct builder *b, yaml_event_t *event)
+{
+	struct yaml *node = new_node(b, event, YAML_TEXT);
+	size_t length = event->data.scalar.length;
+
+	node->text = arena_strndup(b->arena, (const char *)event->data.scalar.value, length);
+	node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+	yaml_event_delete(event);
+	return yaml_check_text(node, length, b->err) < 0 ? NULL : node;
 }
 
 /* Deletes the event. */
@@ -185,12 +236,7 @@ static struct yaml *read_node(struct builder *b, yaml_event_t *event, int depth)
 	}
 	switch (event->type) {
 	case YAML_SCALAR_EVENT:
-		node = new_node(b, event, YAML_TEXT);
-		node->text = arena_strndup(b->arena, (const char *)event->data.scalar.value,
-					   event->data.scalar.length);
-		node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-		yaml_event_delete(event);
-		return node;
+		return yaml_read_text(b, event);
 	case YAML_SEQUENCE_START_EVENT:
 		node = new_node(b, event, YAML_LIST);
 		yaml_event_delete(event);
@@ -265,9 +311,7 @@ int yaml_load(const char *path, struct arena *arena, struct yaml **root, struct 
 	char *text;
 	size_t length;
 
-	if (file_read(path, FILE_CEILING_BYTES, arena, &text, &length, err) < 0) {
-		err->kind = ERROR_USAGE;
-		return -1;
-	}
+	if (file_read_named(path, FILE_CEILING_BYTES, arena, &text, &length, err) < 0)
+		return error_of_input(err);
 	return yaml_parse(path, text, length, arena, root, err);
 }

@@ -3,7 +3,8 @@
  * yaml.h - a YAML (or JSON) file as a tree that remembers the position of each value.
  *
  * Anchors and tags are refused: configuration does not need them, and a few nested aliases can
- * expand to gigabytes. Nodes live in the arena. yaml_rows.h reads a tree into structs.
+ * expand to gigabytes. So are control characters in a text, two keys of one name in a map, and more
+ * than 200,000 values. Nodes live in the arena. yaml_rows.h reads a tree into structs.
  */
 #ifndef CORE_YAML_H
 #define CORE_YAML_H

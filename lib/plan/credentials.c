@@ -1,40 +1,161 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/credentials.h"
 
+#include "core/clock.h"
 #include "core/file.h"
 #include "core/json.h"
 
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#define AUTH_LENGTH_MAX 4096
-#define DOCKER_HUB_KEY "https://index.docker.io/v1/" /* as Docker looks it up */
+#define AUTH_LENGTH_MAX (4 * CREDENTIAL_BYTES_MAX / 3 + 4) /* in base64 */
+#define DOCKER_HUB_KEY "https://index.docker.io/v1/"	   /* as Docker looks it up */
 
 static const char *auth_path(const struct cluster *cluster, struct arena *arena)
 {
 	return cluster_state_path(cluster, "auth.json", arena);
 }
 
-/* Splits base64("user:password"). */
+/*
+ * Splits base64("user:password"). Docker drops NULs at the end, which old clients padded with
+ * (cli/config/configfile, decodeAuth); a NUL elsewhere would cut the password.
+ */
 static bool decode(const char *auth, struct arena *arena, struct credentials *credentials)
 {
-	size_t length = strlen(auth);
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t length = strlen(auth), padding = length - strspn(auth, digits);
 	char *text, *colon;
 
-	if (length > AUTH_LENGTH_MAX || length % 4)
+	if (length > AUTH_LENGTH_MAX || length % 4 || padding > 2 ||
+	    strspn(auth + length - padding, "=") != padding)
 		return false;
 	text = arena_alloc(arena, length + 1);
 	if (EVP_DecodeBlock((unsigned char *)text, (const unsigned char *)auth, (int)length) < 0)
 		return false;
+	length = length / 4 * 3 - padding;
+	while (length && !text[length - 1])
+		length--;
+	text[length] = '\0';
 	colon = strchr(text, ':');
-	if (!colon)
+	if (!colon || strlen(text) != length)
 		return false;
 	*colon = '\0';
 	credentials->user = text;
 	credentials->password = (struct secret){colon + 1};
 	return true;
 }
+
+/* --- the shape of a file -------------------------------------------------------------------- */
+
+/* "PATH: 'auths' must be an object, not a list" */
+static int credentials_misshapen(const char *path, const char *key, const char *wanted,
+				 const cJSON *found, struct error *err)
+{
+	const char *what = cJSON_IsArray(found)	   ? "a list"
+			   : cJSON_IsObject(found) ? "an object"
+			   : cJSON_IsString(found) ? "a text"
+			   : cJSON_IsNumber(found) ? "a number"
+			   : cJSON_IsBool(found)   ? "true or false"
+						   : "null";
+
+	error_set(err, ERROR_USAGE, "%s: %.300s must be %s, not %s", path, key, wanted, what);
+	return error_advise(err, "correct the file, or remove it and log in again");
+}
+
+/* Whether the object's members have different names: tools do not agree which of two counts. */
+static int credentials_check_names(const char *path, const char *key, const cJSON *object,
+				   struct arena *arena, struct error *err)
+{
+	const char *twice = json_twice(object, arena);
+
+	return twice ? error_set(err, ERROR_USAGE, "%s: '%.300s' stands twice in %.300s", path,
+				 twice, key)
+		     : 0;
+}
+
+static int credentials_check_text(const char *path, const char *key, const cJSON *object,
+				  const char *name, struct arena *arena, struct error *err)
+{
+	const cJSON *text = json_member(object, name);
+
+	const char *place = *key ? arena_printf(arena, "%s.'%s'", key, name)
+				 : arena_printf(arena, "'%s'", name);
+
+	return !text || cJSON_IsString(text)
+		       ? 0
+		       : credentials_misshapen(path, place, "a text", text, err);
+}
+
+/* One registry's entry of 'auths'. */
+static int credentials_check_entry(const char *path, const cJSON *entry, struct arena *arena,
+				   struct error *err)
+{
+	const char *key = arena_printf(arena, "'auths'.'%s'", entry->string);
+
+	if (!cJSON_IsObject(entry))
+		return credentials_misshapen(path, key, "an object", entry, err);
+	if (credentials_check_names(path, key, entry, arena, err) < 0 ||
+	    credentials_check_text(path, key, entry, "auth", arena, err) < 0)
+		return -1;
+	return credentials_check_text(path, key, entry, "identitytoken", arena, err);
+}
+
+static int credentials_check_maps(const char *path, const cJSON *auths, const cJSON *helpers,
+				  struct arena *arena, struct error *err)
+{
+	const cJSON *item;
+
+	if (auths && !cJSON_IsObject(auths))
+		return credentials_misshapen(path, "'auths'", "an object", auths, err);
+	if (helpers && !cJSON_IsObject(helpers))
+		return credentials_misshapen(path, "'credHelpers'", "an object", helpers, err);
+	if (credentials_check_names(path, "'auths'", auths, arena, err) < 0 ||
+	    credentials_check_names(path, "'credHelpers'", helpers, arena, err) < 0)
+		return -1;
+	cJSON_ArrayForEach (item, auths)
+		if (credentials_check_entry(path, item, arena, err) < 0)
+			return -1;
+	cJSON_ArrayForEach (item, helpers)
+		if (!cJSON_IsString(item))
+			return credentials_misshapen(
+				path, arena_printf(arena, "'credHelpers'.'%s'", item->string),
+				"a text", item, err);
+	return 0;
+}
+
+int credentials_parse(const char *path, const char *text, size_t length, cJSON **json,
+		      struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+
+	if (json_parse(text, length, path, json, err) < 0)
+		return error_of_input(err);
+	if ((!cJSON_IsObject(*json)
+		     ? credentials_misshapen(path, "the file", "an object", *json, err)
+		     : credentials_check_names(path, "the file", *json, &arena, err)) == 0 &&
+	    credentials_check_text(path, "", *json, "credsStore", &arena, err) == 0 &&
+	    credentials_check_maps(path, json_member(*json, "auths"),
+				   json_member(*json, "credHelpers"), &arena, err) == 0)
+		return 0;
+	json_free(json);
+	return -1;
+}
+
+static int credentials_load(const char *path, cJSON **json, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	size_t length;
+	char *text;
+
+	if (file_read(path, FILE_CEILING_BYTES, &arena, &text, &length, err) < 0)
+		return error_of_input(err);
+	return credentials_parse(path, text, length, json, err);
+}
+
+/* --- looking for a registry ----------------------------------------------------------------- */
 
 /* Whether a key names the registry. "https://HOST/v1/" means HOST; Docker Hub has several names. */
 static bool is_registry(const char *key, const char *registry)
@@ -80,7 +201,7 @@ static int credentials_read_one(const char *path, const char *registry, struct a
 
 	if (!file_exists(path))
 		return 0;
-	if (json_read(path, &json, err) < 0)
+	if (credentials_load(path, &json, err) < 0)
 		return -1;
 	entry = credentials_find_entry(json_member(json, "auths"), registry);
 	auth = json_text(entry, "auth", arena);
@@ -102,7 +223,7 @@ static int credentials_read_one(const char *path, const char *registry, struct a
 	return 0;
 }
 
-/* The file below the folder that the variable names, or NULL. */
+/* The file below the folder that the variable names, or NULL. Docker takes a relative one, too. */
 static const char *below(struct arena *arena, const char *variable, const char *file)
 {
 	const char *folder = getenv(variable);
@@ -118,7 +239,9 @@ int credentials_find(const struct cluster *cluster, const char *registry, struct
 		getenv("REGISTRY_AUTH_FILE"),
 		below(arena, "DOCKER_CONFIG", "config.json"),
 		path_expand(arena, NULL, "~/.docker/config.json"),
-		below(arena, "XDG_RUNTIME_DIR", "containers/auth.json"),
+		path_from_environment("XDG_RUNTIME_DIR")
+			? below(arena, "XDG_RUNTIME_DIR", "containers/auth.json")
+			: NULL,
 		path_expand(arena, NULL, "~/.config/containers/auth.json"),
 	};
 
@@ -164,51 +287,87 @@ const char *credentials_text(const struct credentials *credentials, const char *
 	return arena_strdup(arena, text);
 }
 
+/* The file to change, under a lock that keeps other logins out until it is written. */
+struct credentials_file {
+	struct arena arena;
+	const char *path;
+	cJSON *json; /* an empty object when there is no file */
+	mode_t mode;
+	int lock;
+};
+
+static void credentials_file_close(struct credentials_file *file)
+{
+	fd_close(&file->lock);
+	json_free(&file->json);
+	arena_release(&file->arena);
+}
+
+/* A link to the file stays a link: the file behind it is changed. */
+static int credentials_file_open(const struct cluster *cluster, struct credentials_file *file,
+				 struct error *err)
+{
+	_cleanup_(free_pointer) char *real = NULL;
+	struct stat st;
+
+	*file = (struct credentials_file){.arena = ARENA_INIT, .mode = 0600, .lock = -1};
+	file->path = auth_path(cluster, &file->arena);
+	file->lock = folder_lock(path_folder(&file->arena, file->path));
+	if (interrupt_check(err) < 0)
+		return -1;
+	real = realpath(file->path, NULL);
+	if (real)
+		file->path = arena_strdup(&file->arena, real);
+	if (stat(file->path, &st) < 0) {
+		file->json = cJSON_CreateObject();
+		return 0;
+	}
+	file->mode = st.st_mode & 0600;
+	return credentials_load(file->path, &file->json, err);
+}
+
 int credentials_store(const struct cluster *cluster, const char *registry,
 		      const struct credentials *credentials, struct error *err)
 {
+	_cleanup_(credentials_file_close) struct credentials_file file = {.lock = -1};
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	_cleanup_(json_free) cJSON *json = NULL;
-	const char *path = auth_path(cluster, &arena);
 	cJSON *auths, *entry;
 
 	if (strchr(credentials->user, ':')) /* RFC 7617, section 2 */
 		return error_set(err, ERROR_USAGE, "a user name cannot hold ':'");
 	if (strlen(credentials->user) + strlen(secret_reveal(credentials->password)) >=
-	    AUTH_LENGTH_MAX / 2)
-		return error_set(err, ERROR_USAGE, "the user name and password are too long");
-	if (file_exists(path) && json_read(path, &json, err) < 0)
+	    LOGIN_BYTES_MAX)
+		return error_set(err, ERROR_USAGE,
+				 "the user name and password are too long: %llu bytes are the most",
+				 LOGIN_BYTES_MAX);
+	if (folder_make(path_folder(&arena, auth_path(cluster, &arena)), 0700, err) < 0 ||
+	    credentials_file_open(cluster, &file, err) < 0)
 		return -1;
-	if (!json)
-		json = cJSON_CreateObject();
-	auths = cJSON_GetObjectItemCaseSensitive(json, "auths");
+	auths = cJSON_GetObjectItemCaseSensitive(file.json, "auths");
 	if (!auths)
-		auths = cJSON_AddObjectToObject(json, "auths");
+		auths = cJSON_AddObjectToObject(file.json, "auths");
 	cJSON_DeleteItemFromObjectCaseSensitive(auths, registry);
 	entry = cJSON_AddObjectToObject(auths, registry);
 	cJSON_AddStringToObject(entry, "auth", encode(credentials, &arena));
-	if (folder_make(path_folder(&arena, path), 0700, err) < 0)
-		return -1;
-	return json_write(path, json, 0600, err);
+	return json_write(file.path, file.json, file.mode, err);
 }
 
 int credentials_forget(const struct cluster *cluster, const char *registry, bool *was_there,
 		       struct error *err)
 {
+	_cleanup_(credentials_file_close) struct credentials_file file = {.lock = -1};
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	_cleanup_(json_free) cJSON *json = NULL;
-	const char *path = auth_path(cluster, &arena);
 	cJSON *auths;
 
 	*was_there = false;
-	if (!file_exists(path))
+	if (!file_exists(auth_path(cluster, &arena)))
 		return 0;
-	if (json_read(path, &json, err) < 0)
+	if (credentials_file_open(cluster, &file, err) < 0)
 		return -1;
-	auths = cJSON_GetObjectItemCaseSensitive(json, "auths");
+	auths = cJSON_GetObjectItemCaseSensitive(file.json, "auths");
 	*was_there = cJSON_GetObjectItemCaseSensitive(auths, registry) != NULL;
 	if (!*was_there)
 		return 0;
 	cJSON_DeleteItemFromObjectCaseSensitive(auths, registry);
-	return json_write(path, json, 0600, err);
+	return json_write(file.path, file.json, file.mode, err);
 }

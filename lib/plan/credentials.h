@@ -16,8 +16,14 @@
 #ifndef PLAN_CREDENTIALS_H
 #define PLAN_CREDENTIALS_H
 
+#include "core/json.h"
 #include "core/log.h"
 #include "plan/cluster.h"
+
+/* The longest user name and password together that login keeps. A longer one is refused, never cut. */
+#define LOGIN_BYTES_MAX (8 * KIB)
+/* The longest one that is read from a file: tokens that other tools keep reach some 100 KB. */
+#define CREDENTIAL_BYTES_MAX (512 * KIB)
 
 struct credentials {
 	const char *user; /* NULL: no login in any file */
@@ -31,6 +37,14 @@ struct credentials {
 	const char *path; /* of the file that they came from */
 };
 
+/*
+ * Parses such a file. A wrong shape (a list for an object, a number for a text, null, one name
+ * twice) is ERROR_USAGE and names the path and the key. Members that ringup does not know may be
+ * anything. The caller frees *json.
+ */
+int credentials_parse(const char *path, const char *text, size_t length, cJSON **json,
+		      struct error *err);
+
 int credentials_find(const struct cluster *cluster, const char *registry, struct arena *arena,
 		     struct credentials *credentials, struct error *err);
 
@@ -41,7 +55,10 @@ int credentials_find(const struct cluster *cluster, const char *registry, struct
 const char *credentials_text(const struct credentials *credentials, const char *registry,
 			     struct arena *arena);
 
-/* Writes them to .ringup/auth.json (mode 0600), keeping other registries' entries. */
+/*
+ * Writes them to .ringup/auth.json (mode 0600), keeping other registries' entries, members of other
+ * programs, and a mode that is stricter. Logins at one time wait for each other.
+ */
 int credentials_store(const struct cluster *cluster, const char *registry,
 		      const struct credentials *credentials, struct error *err);
 

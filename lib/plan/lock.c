@@ -15,10 +15,8 @@ int lock_read(const char *path, struct arena *arena, struct lock *lock, bool *fo
 	*found = false;
 	if (!file_exists(path))
 		return 0;
-	if (json_read(path, &json, err) < 0) {
-		err->kind = ERROR_USAGE;
+	if (json_read_input(path, &json, err) < 0)
 		return error_advise(err, "'ringup resolve --update' writes it anew");
-	}
 	schema = json_number(json, "schema", 0);
 	if (schema < 1 || schema > 1) {
 		error_set(err, ERROR_USAGE, "%s: this ringup reads \"schema\": 1 only", path);

@@ -84,14 +84,13 @@ static int write_blob(struct export *export, const struct descriptor *blob, stru
 	uint64_t left = blob->size_bytes;
 
 	if (!layout_has(export->folder, blob))
-		return error_set(err, ERROR_FAILED, "blob %s is missing from %s; pull it again",
+		return error_set(err, ERROR_USAGE, "blob %s is missing from %s; pull it again",
 				 blob->digest, export->folder);
 	if (layout_blob_path(export->folder, blob->digest, path, err) < 0 ||
 	    begin_entry(export, blob_name(export, blob), left, err) < 0)
 		return -1;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return error_errno(err, "cannot read %s", path);
+	if (file_open(path, &fd, err) < 0)
+		return -1;
 	while (left) {
 		ssize_t got = read(fd, export->buffer, left < COPY_BYTES ? left : COPY_BYTES);
 

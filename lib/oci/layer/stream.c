@@ -107,11 +107,11 @@ static void *stream_work(void *arg)
 int stream_open(const char *path, const char *like, struct stream **stream, struct error *err)
 {
 	struct stream *s;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd;
 
 	*stream = NULL;
-	if (fd < 0)
-		return error_errno(err, "cannot read %s", path);
+	if (file_open(path, &fd, err) < 0)
+		return -1;
 	s = xmalloc(sizeof(*s));
 	*s = (struct stream){.fd = fd, .path = path, .like = like};
 	for (size_t i = 0; i < STREAM_SLOTS; i++)

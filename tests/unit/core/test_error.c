@@ -90,6 +90,34 @@ static void test_long_texts_are_cut(void **state)
 	assert_has(err.text, ": Input/output error");
 }
 
+/* A file that is bad is a bad input file; a disk that is full is not. */
+static void test_of_input(void **state)
+{
+	static const struct {
+		int system;
+		enum error_kind kind;
+	} cases[] = {{ENOENT, ERROR_USAGE},
+		     {EISDIR, ERROR_USAGE},
+		     {ENOSPC, ERROR_FAILED},
+		     {EIO, ERROR_FAILED},
+		     {ENOMEM, ERROR_FAILED}};
+	struct error err = {0};
+
+	(void)state;
+	error_set(&err, ERROR_FAILED, "x");
+	assert_int_equal(error_of_input(&err), -1);
+	assert_int_equal(err.kind, ERROR_USAGE);
+	error_set(&err, ERROR_INTERRUPTED, "x");
+	error_of_input(&err);
+	assert_int_equal(err.kind, ERROR_INTERRUPTED);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		errno = cases[i].system;
+		error_errno(&err, "x");
+		error_of_input(&err);
+		assert_int_equal(err.kind, cases[i].kind);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -99,6 +127,7 @@ int main(void)
 		cmocka_unit_test(test_wrap_and_advise),
 		cmocka_unit_test(test_percent_signs_are_text),
 		cmocka_unit_test(test_long_texts_are_cut),
+		cmocka_unit_test(test_of_input),
 	};
 
 	return cmocka_run_group_tests_name("error", tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "tests/unit/support.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -268,6 +269,91 @@ static void test_share_path(void **state)
 	assert_has(err.text, "RINGUP_SHARE");
 }
 
+/* What could be read without end, or could keep a reader waiting, is refused at once. */
+static void test_only_files_are_read(void **state)
+{
+	struct scratch *s = *state;
+	struct error err = {0};
+	size_t length = 1;
+	char *text;
+	int fd = 7;
+
+	assert_int_equal(mkfifo(in(s, "pipe"), 0600), 0);
+	assert_int_equal(symlink("/dev/zero", in(s, "link")), 0);
+	assert_fails(file_read(in(s, "pipe"), MIB, &s->arena, &text, NULL, &err), ERROR_FAILED,
+		     "named pipe");
+	assert_fails(file_read("/dev/zero", MIB, &s->arena, &text, NULL, &err), ERROR_FAILED,
+		     "/dev/zero: it is a device");
+	assert_fails(file_read_named(in(s, "link"), MIB, &s->arena, &text, NULL, &err),
+		     ERROR_FAILED, "device");
+	assert_fails(file_read(s->folder, MIB, &s->arena, &text, NULL, &err), ERROR_FAILED,
+		     "folder");
+	assert_fails(file_open(in(s, "pipe"), &fd, &err), ERROR_FAILED, in(s, "pipe"));
+	assert_int_equal(fd, -1);
+	assert_fails(file_read_named(in(s, "pipe"), MIB, &s->arena, &text, NULL, &err),
+		     ERROR_FAILED, "nobody writes into");
+	assert_fine(file_read("/dev/null", MIB, &s->arena, &text, &length, &err));
+	assert_int_equal(length, 0);
+	assert_fine(file_read("/proc/self/stat", MIB, &s->arena, &text, &length, &err));
+	assert_true(length > 0);
+}
+
+/* A pipe that was handed over, as by a shell's "<(...)", and a named one with a writer. */
+static void test_pipes_that_are_given(void **state)
+{
+	struct scratch *s = *state;
+	const char *named = in(s, "pipe");
+	struct error err = {0};
+	size_t length;
+	char *text, path[64];
+	int ends[2], status;
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], "some", 4), 4);
+	close(ends[1]);
+	snprintf(path, sizeof(path), "/dev/fd/%d", ends[0]);
+	assert_fine(file_read(path, MIB, &s->arena, &text, &length, &err));
+	assert_string_equal(text, "some");
+	close(ends[0]);
+	assert_int_equal(mkfifo(named, 0600), 0);
+	pid = fork();
+	if (pid == 0) {
+		int fd = open(named, O_WRONLY);
+
+		usleep(100000);
+		_exit(write(fd, "late", 4) == 4 ? 0 : 1);
+	}
+	assert_fine(file_read_named(named, MIB, &s->arena, &text, &length, &err));
+	assert_string_equal(text, "late");
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* XDG base directory specification: a relative path is ignored. No "./~" is ever meant. */
+static void test_home(void **state)
+{
+	struct scratch *s = *state;
+	static const char *const none[] = {NULL, "", "relative"};
+
+	for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+		if (none[i])
+			setenv("HOME", none[i], 1);
+		else
+			unsetenv("HOME");
+		setenv("XDG_CACHE_HOME", none[i] ? none[i] : "", 1);
+		assert_int_equal(path_home(&s->arena)[0], '/');
+		assert_int_equal(path_expand(&s->arena, "x", "~/a")[0], '/');
+		assert_int_equal(path_expand(&s->arena, "x", "~")[0], '/');
+		assert_int_equal(path_cache_folder(&s->arena)[0], '/');
+	}
+	setenv("HOME", "/h", 1);
+	assert_string_equal(path_expand(&s->arena, "x", "~/a"), "/h/a");
+	assert_string_equal(path_cache_folder(&s->arena), "/h/.cache/ringup");
+	setenv("XDG_CACHE_HOME", "/c", 1);
+	assert_string_equal(path_cache_folder(&s->arena), "/c/ringup");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +370,9 @@ int main(void)
 		SCRATCH_TEST(test_lock),
 		SCRATCH_TEST(test_paths),
 		SCRATCH_TEST(test_share_path),
+		SCRATCH_TEST(test_only_files_are_read),
+		SCRATCH_TEST(test_pipes_that_are_given),
+		SCRATCH_TEST(test_home),
 	};
 
 	return cmocka_run_group_tests_name("file", tests, NULL, NULL);

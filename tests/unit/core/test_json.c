@@ -134,6 +134,46 @@ static void test_write_and_read(void **state)
 	assert_fails(json_read(in(s, "none"), &again, &err), ERROR_FAILED, in(s, "none"));
 }
 
+/* "a\\0b" would be read as "a" by all that takes a text of C. */
+static void test_nul_is_refused(void **state)
+{
+	static const char *const bad[] = {"\"a\\u0000b\"", "{\"a\\u0000\": 1}",
+					  "[\"\\\\\\u0000\"]"};
+	static const char *const good[] = {"\"a\\\\u0000b\"", "\"\\u0001\"", "\"\\\\\""};
+	cJSON *json = NULL;
+	struct error err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_fails(parse(bad[i], &err), ERROR_FAILED, "NUL");
+	for (size_t i = 0; i < ARRAY_LEN(good); i++)
+		assert_fine(parse(good[i], &err));
+	assert_fails(json_parse("[\"a\0b\"]", 7, "it", &json, &err), ERROR_FAILED, "it");
+	assert_null(json);
+}
+
+static void test_twice(void **state)
+{
+	struct scratch *s = *state;
+	_cleanup_(json_free) cJSON *json = cJSON_Parse("{\"b\":1,\"a\":2,\"B\":3,\"a\":4}");
+	_cleanup_(json_free) cJSON *none = cJSON_Parse("{\"b\":1,\"a\":2,\"B\":3}");
+
+	assert_string_equal(json_twice(json, &s->arena), "a");
+	assert_null(json_twice(none, &s->arena));
+	assert_null(json_twice(NULL, &s->arena));
+}
+
+static void test_input(void **state)
+{
+	struct scratch *s = *state;
+	struct error err = {0};
+	cJSON *json;
+
+	assert_fails(json_read_input(put(s, "bad.json", "{"), &json, &err), ERROR_USAGE,
+		     in(s, "bad.json"));
+	assert_fails(json_read_input("/dev/zero", &json, &err), ERROR_USAGE, "/dev/zero");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -144,6 +184,9 @@ int main(void)
 		cmocka_unit_test(test_deep_nesting_is_refused),
 		SCRATCH_TEST(test_members),
 		SCRATCH_TEST(test_write_and_read),
+		cmocka_unit_test(test_nul_is_refused),
+		SCRATCH_TEST(test_twice),
+		SCRATCH_TEST(test_input),
 	};
 
 	return cmocka_run_group_tests_name("json", tests, NULL, NULL);

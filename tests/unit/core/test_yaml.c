@@ -2,7 +2,10 @@
 /* YAML with places, and what is refused. test_yaml_rows.c reads it into structs. */
 #include "tests/unit/support.h"
 
+#include "core/str.h"
 #include "core/yaml.h"
+
+#include <time.h>
 
 static struct yaml *parse(struct scratch *s, const char *text)
 {
@@ -167,6 +170,47 @@ static void test_load(void **state)
 		     in(s, "b.yaml:"));
 }
 
+/* Escapes in quotes make any character, and C reads a text up to its first NUL. */
+static void test_control_characters(void **state)
+{
+	struct scratch *s = *state;
+	static const char *const bad[] = {
+		"a: \"x\\0y\"\n",   "\"a\\0b\": x\n",	"a: [\"\\e[2J\"]\n",
+		"a: \"\\x7f\"\n",   "a: \"\\r\"\n",	"a: \"\\x9b\"\n",
+		"a: \"\\u0000\"\n", "a: \"\\u009b\"\n", "{\"a\": \"\\u0000\"}"};
+	struct error err = {0};
+	struct yaml *root;
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		assert_fails(yaml_parse("c.yaml", bad[i], strlen(bad[i]), &s->arena, &root, &err),
+			     ERROR_USAGE, "control character U+00");
+		assert_place(err.text);
+	}
+	root = parse(s, "a: \"x\\ty\\n\\u00e9\\xa0\"\nb: |\n  two\n  lines\n");
+	assert_string_equal(yaml_get(root, "a")->text, "x\ty\n\xc3\xa9\xc2\xa0");
+	assert_string_equal(yaml_get(root, "b")->text, "two\nlines\n");
+}
+
+/* 90,000 keys took 48 s of CPU time while each was compared with all before it. */
+static void test_many_keys(void **state)
+{
+	struct scratch *s = *state;
+	_cleanup_(str_release) struct str text = STR_INIT;
+	clock_t begin = clock();
+	struct error err = {0};
+	struct yaml *root;
+
+	for (int i = 0; i < 90000; i++)
+		str_addf(&text, "key_of_some_length_%d: 1\n", i);
+	assert_fine(yaml_parse("c.yaml", text.text, text.length, &s->arena, &root, &err));
+	assert_int_equal(root->count, 90000);
+	str_add(&text, "other: 1\nkey_of_some_length_5: 1\n");
+	assert_fails(yaml_parse("c.yaml", text.text, text.length, &s->arena, &root, &err),
+		     ERROR_USAGE, "c.yaml:90002:1: 'key_of_some_length_5' stands twice");
+	assert_has(err.text, "line 6");
+	assert_true((clock() - begin) / CLOCKS_PER_SEC < 15);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +222,8 @@ int main(void)
 		SCRATCH_TEST(test_depth),
 		SCRATCH_TEST(test_too_many_values),
 		SCRATCH_TEST(test_load),
+		SCRATCH_TEST(test_control_characters),
+		SCRATCH_TEST(test_many_keys),
 	};
 
 	return cmocka_run_group_tests_name("yaml", tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "plan/credentials.h"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #define REGISTRY "10.0.0.1:5000"
 /* {"auths": {REGISTRY: {"auth": AUTH}}} */
@@ -185,13 +186,149 @@ static void test_store_refuses(void **state)
 	assert_lacks(err.text, "pppp");
 }
 
+/* Every shape but Docker's is an error that names the file and the key. */
+static void test_shapes(void **state)
+{
+	struct scratch *s = *state;
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{"[]", "must be an object, not a list"},
+		{"null", "not null"},
+		{"5", "not a number"},
+		{"{\"auths\": [1, 2]}", "'auths' must be an object, not a list"},
+		{"{\"auths\": \"x\"}", "'auths' must be an object, not a text"},
+		{"{\"auths\": null}", "'auths' must be an object, not null"},
+		{"{\"auths\": {\"a\": []}}", "'auths'.'a' must be an object"},
+		{"{\"auths\": {\"a\": true}}", "'auths'.'a' must be an object, not true or false"},
+		{"{\"auths\": {\"a\": {\"auth\": 5}}}", "'auths'.'a'.'auth' must be a text"},
+		{"{\"auths\": {\"a\": {\"auth\": null}}}", "'auths'.'a'.'auth' must be a text"},
+		{"{\"auths\": {\"a\": {\"identitytoken\": {}}}}", "'auths'.'a'.'identitytoken'"},
+		{"{\"auths\": {\"a\": {\"auth\": \"\\u0000\"}}}", "NUL"},
+		{"{\"credHelpers\": [1]}", "'credHelpers' must be an object"},
+		{"{\"credHelpers\": {\"a\": 1}}", "'credHelpers'.'a' must be a text"},
+		{"{\"credsStore\": [\"x\"]}", "'credsStore' must be a text"},
+		{"{\"auths\": {}, \"auths\": {}}", "'auths' stands twice in the file"},
+		{"{\"auths\": {\"a\": {}, \"a\": {}}}", "'a' stands twice in 'auths'"},
+		{"{\"auths\": {\"a\": {\"auth\": \"\", \"auth\": \"\"}}}", "'auth' stands twice"},
+		{"", "not valid JSON"},
+	};
+	struct cluster *cluster = setup(s);
+	struct credentials c = {.user = "u", .password = {"p"}};
+	struct error err = {0};
+	bool was_there;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const char *path = put(s, "cluster/.ringup/auth.json", cases[i].text);
+
+		assert_fails(credentials_find(cluster, REGISTRY, &s->arena, &c, &err), ERROR_USAGE,
+			     cases[i].says);
+		assert_has(err.text, path);
+		c = (struct credentials){.user = "u", .password = {"p"}};
+		assert_fails(credentials_store(cluster, REGISTRY, &c, &err), ERROR_USAGE,
+			     cases[i].says);
+		assert_fails(credentials_forget(cluster, REGISTRY, &was_there, &err), ERROR_USAGE,
+			     cases[i].says);
+		assert_string_equal(slurp(s, path), cases[i].text);
+	}
+}
+
+/* Nothing is cut: what is too long to keep is refused, and other tools' long tokens are read whole. */
+static void test_long(void **state)
+{
+	struct scratch *s = *state;
+	struct cluster *cluster = setup(s);
+	char *password = arena_alloc(&s->arena, 5001), *token = arena_alloc(&s->arena, 100001);
+	struct credentials c = {.user = "u", .password = {password}};
+	struct error err = {0};
+
+	memset(password, 'p', 5000);
+	password[4999] = 'q';
+	password[5000] = '\0';
+	assert_fine(credentials_store(cluster, REGISTRY, &c, &err));
+	assert_string_equal(secret_reveal(find(s, cluster).password), password);
+	memset(token, 't', 100000);
+	token[100000] = '\0';
+	put(s, "cluster/.ringup/auth.json",
+	    credentials_text(&(struct credentials){.identity = {token}}, REGISTRY, &s->arena));
+	assert_string_equal(secret_reveal(find(s, cluster).identity), token);
+	put(s, "cluster/.ringup/auth.json",
+	    credentials_text(&(struct credentials){.user = "u", .password = {token}}, REGISTRY,
+			     &s->arena));
+	assert_string_equal(secret_reveal(find(s, cluster).password), token);
+}
+
+/* base64 of "u:p\0q" and of "u:p\0\0": the first would be cut, the second is old padding. */
+static void test_nul_in_auth(void **state)
+{
+	struct scratch *s = *state;
+	struct cluster *cluster = setup(s);
+	struct credentials c;
+	struct error err = {0};
+
+	put(s, "cluster/.ringup/auth.json", AUTHS("dTpwAHE="));
+	assert_fails(credentials_find(cluster, REGISTRY, &s->arena, &c, &err), ERROR_USAGE,
+		     "not base64 of user:password");
+	put(s, "cluster/.ringup/auth.json", AUTHS("dTpwAAA="));
+	assert_string_equal(secret_reveal(find(s, cluster).password), "p");
+}
+
+/* Six logins at once keep six. */
+static void test_at_once(void **state)
+{
+	struct scratch *s = *state;
+	struct cluster *cluster = setup(s);
+	_cleanup_(json_free) cJSON *json = NULL;
+	struct error err = {0};
+	int status;
+
+	for (int round = 0; round < 5; round++) {
+		for (int i = 0; i < 6; i++) {
+			struct credentials c = {.user = "u", .password = {"p"}};
+			const char *registry = arena_printf(&s->arena, "r%d:%d", round, 5000 + i);
+
+			if (fork() == 0)
+				_exit(credentials_store(cluster, registry, &c, &err) ? 1 : 0);
+		}
+		for (int i = 0; i < 6; i++) {
+			assert_true(wait(&status) > 0);
+			assert_int_equal(status, 0);
+		}
+	}
+	assert_fine(json_read(in(s, "cluster/.ringup/auth.json"), &json, &err));
+	assert_int_equal(cJSON_GetArraySize(json_member(json, "auths")), 30);
+}
+
+/* A link to the file stays one, and a stricter mode is kept. */
+static void test_link_and_mode(void **state)
+{
+	struct scratch *s = *state;
+	struct cluster *cluster = setup(s);
+	struct credentials c = {.user = "u", .password = {"p"}};
+	const char *real = put(s, "elsewhere.json", "{}");
+	struct error err = {0};
+	struct stat st;
+
+	assert_fine(folder_make(in(s, "cluster/.ringup"), 0700, &err));
+	assert_int_equal(symlink(real, in(s, "cluster/.ringup/auth.json")), 0);
+	assert_int_equal(chmod(real, 0400), 0);
+	assert_fine(credentials_store(cluster, REGISTRY, &c, &err));
+	assert_int_equal(lstat(in(s, "cluster/.ringup/auth.json"), &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(stat(real, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0400);
+	assert_has(slurp(s, real), REGISTRY);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_none),	  SCRATCH_TEST(test_order),
 		SCRATCH_TEST(test_bad_entries),	  SCRATCH_TEST(test_store),
 		SCRATCH_TEST(test_text),	  SCRATCH_TEST(test_store_makes_the_folder),
-		SCRATCH_TEST(test_store_refuses),
+		SCRATCH_TEST(test_store_refuses), SCRATCH_TEST(test_shapes),
+		SCRATCH_TEST(test_long),	  SCRATCH_TEST(test_nul_in_auth),
+		SCRATCH_TEST(test_at_once),	  SCRATCH_TEST(test_link_and_mode),
 	};
 
 	return cmocka_run_group_tests_name("credentials", tests, NULL, NULL);
