@@ -30,6 +30,8 @@ static int load_pair(const char *path, const char *comment, struct arena *arena,
 {
 	const char *public_path = arena_printf(arena, "%s.pub", path);
 
+	if (file_private(path, err) < 0)
+		return -1;
 	if (!file_exists(path) && proc_check(WORDS("ssh-keygen", "-q", "-t", "ed25519", "-N", "",
 						   "-C", comment, "-f", path),
 					     err) < 0)
@@ -46,6 +48,8 @@ static int load_secret(const char *path, struct arena *arena, const char **secre
 {
 	char hex[2 * SECRET_BYTES + 1];
 
+	if (file_private(path, err) < 0)
+		return -1;
 	if (file_exists(path))
 		return keys_read_text(path, arena, secret, err);
 	if (random_hex(hex, SECRET_BYTES, err) < 0 ||
@@ -62,7 +66,8 @@ int keys_load(const struct fleet *fleet, struct arena *arena, struct keys *keys,
 
 	*keys = (struct keys){0};
 	keys->members = ARENA_ARRAY(arena, fleet->count, struct member_keys);
-	if (folder_make(folder, 0700, err) < 0 ||
+	if (folder_private(cluster_state_path(fleet->cluster, "", arena), err) < 0 ||
+	    folder_private(folder, err) < 0 ||
 	    load_pair(arena_printf(arena, "%s/id_ed25519", folder), comment, arena,
 		      &keys->private_key, &keys->public_key, err) < 0 ||
 	    load_secret(arena_printf(arena, "%s/secret", folder), arena, &keys->secret, err) < 0)

@@ -187,7 +187,7 @@ int credentials_store(const struct cluster *cluster, const char *registry,
 	cJSON_DeleteItemFromObjectCaseSensitive(auths, registry);
 	entry = cJSON_AddObjectToObject(auths, registry);
 	cJSON_AddStringToObject(entry, "auth", encode(credentials, &arena));
-	if (folder_make(path_folder(&arena, path), 0700, err) < 0)
+	if (folder_private(path_folder(&arena, path), err) < 0)
 		return -1;
 	return json_write(path, json, 0600, err);
 }

@@ -69,6 +69,29 @@ static void test_made_once(void **state)
 	assert_int_equal(st.st_mode & 07777, 0600);
 }
 
+/* Keys that others could read are closed to them; keys behind a link are not taken. */
+static void test_open_files_are_closed(void **state)
+{
+	struct scratch *s = *state;
+	struct meshed *m = mesh(s, YAML, 0);
+	static const char *const names[] = {"", "/id_ed25519", "/host-node01", "/secret"};
+	struct error err = {0};
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		assert_int_equal(
+			chmod(in(s, arena_printf(&s->arena, ".ringup/keys%s", names[i])), 0755), 0);
+	assert_fine(keys_load(m->fleet, &s->arena, &m->keys, &err));
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		assert_int_equal(
+			stat(in(s, arena_printf(&s->arena, ".ringup/keys%s", names[i])), &st), 0);
+		assert_int_equal(st.st_mode & 0077, 0);
+	}
+	assert_int_equal(rename(in(s, ".ringup/keys/secret"), in(s, "elsewhere")), 0);
+	assert_int_equal(symlink(in(s, "elsewhere"), in(s, ".ringup/keys/secret")), 0);
+	assert_fails(keys_load(m->fleet, &s->arena, &m->keys, &err), ERROR_FAILED, "symbolic link");
+}
+
 /* Another host in the file leaves the other hosts' keys alone. */
 static void test_a_host_more(void **state)
 {
@@ -252,6 +275,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FLEET_TEST(test_made_once),
+		FLEET_TEST(test_open_files_are_closed),
 		FLEET_TEST(test_a_host_more),
 		FLEET_TEST(test_files),
 		FLEET_TEST(test_host_keys_are_always_checked),

@@ -167,6 +167,10 @@ static void test_store_makes_the_folder(void **state)
 	assert_int_equal(st.st_mode & 07777, 0700);
 	assert_string_equal(find(s, cluster).user, "u");
 	assert_string_equal(secret_reveal(find(s, cluster).password), "");
+	assert_int_equal(chmod(in(s, "cluster/.ringup"), 0755), 0);
+	assert_fine(credentials_store(cluster, REGISTRY, &c, &err));
+	assert_int_equal(stat(in(s, "cluster/.ringup"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
 }
 
 /* What would come back otherwise than it was given is refused. */
