@@ -124,7 +124,16 @@ static const char *ssh_config_text(const struct fleet *fleet, struct arena *aren
 	return arena_strdup(arena, text.text);
 }
 
-/* sshd takes only keys, listens only on the cluster's interface, and only runs commands. */
+/*
+ * sshd takes only keys, listens only on the cluster's address, and runs commands and nothing else:
+ * whoever logs in gets no way from there to other sockets, agents or networks (sshd_config(5)).
+ * mpirun needs only commands.
+ */
+#define SSHD_FORWARDS_NOTHING                                                             \
+	"AllowTcpForwarding no\nAllowStreamLocalForwarding no\nAllowAgentForwarding no\n" \
+	"GatewayPorts no\nX11Forwarding no\nPermitTunnel no\n"                            \
+	"PermitUserEnvironment no\nPermitUserRC no\n"
+
 static const char *sshd_config_text(const struct fleet *fleet, const struct member *member,
 				    struct arena *arena)
 {
@@ -134,8 +143,8 @@ static const char *sshd_config_text(const struct fleet *fleet, const struct memb
 			    "Port %d\nListenAddress %s\nHostKey " INSIDE "/ssh_host_ed25519_key\n"
 			    "AuthorizedKeysFile " INSIDE "/authorized_keys\n"
 			    "PermitRootLogin prohibit-password\nPasswordAuthentication no\n"
-			    "KbdInteractiveAuthentication no\nUsePAM no\nAllowTcpForwarding no\n"
-			    "X11Forwarding no\nPermitTunnel no\nPrintMotd no\nPidFile none\n"
+			    "KbdInteractiveAuthentication no\nUsePAM no\n" SSHD_FORWARDS_NOTHING
+			    "PrintMotd no\nPidFile none\n"
 			    "MaxStartups %zu:30:%zu\nMaxSessions 1000\n",
 			    fleet->cluster->container.sshd_port, member->host->address, starts,
 			    starts * 2);

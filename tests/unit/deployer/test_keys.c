@@ -198,37 +198,98 @@ static void test_ssh_config(void **state)
 	}
 }
 
-/* The real sshd reads the file, with the paths of the test in it. */
-static void test_sshd_config(void **state)
+/* sshd_config on disk with the paths of the test in it, and the files that it names. */
+static const char *sshd_here(struct scratch *s, const struct meshed *m, const char *more)
 {
-	struct scratch *s = *state;
-	_cleanup_(proc_result_release) struct proc_result result = {0};
-	struct meshed *m = mesh(s, YAML, 1);
 	const char *text = file_of(m, "sshd_config")->text, *inside;
-	struct proc proc = {.words = WORDS("/usr/sbin/sshd", "-T", "-f", in(s, "sshd"))};
-	struct error err = {0};
 	_cleanup_(str_release) struct str here = STR_INIT;
 
 	/* a root sshd wants it; its service makes it, where there is one */
 	if (getuid() == 0)
 		mkdir("/run/sshd", 0755);
 	on_disk(s, m, "ssh_host_ed25519_key");
+	on_disk(s, m, "authorized_keys");
 	while ((inside = strstr(text, "/etc/ringup/ssh"))) {
 		str_add_bytes(&here, text, (size_t)(inside - text));
 		str_add(&here, s->folder);
 		text = inside + strlen("/etc/ringup/ssh");
 	}
 	str_add(&here, text);
-	put(s, "sshd", here.text);
+	str_add(&here, more);
+	return put(s, "sshd", here.text);
+}
+
+/* The real sshd reads the file. */
+static void test_sshd_config(void **state)
+{
+	static const char *const lines[] = {
+		"listenaddress 10.0.0.2:9435\n",
+		"port 9435\n",
+		"passwordauthentication no\n",
+		"kbdinteractiveauthentication no\n",
+		"permitrootlogin without-password\n",
+		"usepam no\n",
+		"allowtcpforwarding no\n",
+		"allowstreamlocalforwarding no\n",
+		"allowagentforwarding no\n",
+		"x11forwarding no\n",
+		"permittunnel no\n",
+		"gatewayports no\n",
+		"permituserenvironment no\n",
+		"permituserrc no\n",
+	};
+	struct scratch *s = *state;
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	const char *config = sshd_here(s, mesh(s, YAML, 1), "");
+	struct proc proc = {.words = WORDS("/usr/sbin/sshd", "-T", "-f", config)};
+	struct error err = {0};
+
 	assert_fine(proc_run(&proc, &result, &err));
 	if (result.status != 0)
 		fail_msg("sshd -T: %s", result.err.text);
-	assert_has(result.out.text, "listenaddress 10.0.0.2:9435\n");
-	assert_has(result.out.text, "port 9435\n");
-	assert_has(result.out.text, "passwordauthentication no\n");
-	assert_has(result.out.text, "kbdinteractiveauthentication no\n");
-	assert_has(result.out.text, "permitrootlogin without-password\n");
-	assert_has(result.out.text, "usepam no\n");
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		assert_has(result.out.text, lines[i]);
+}
+
+/* The real ssh logs in with the cluster's key to an sshd that has no port: they share a pipe. */
+static int log_in(struct scratch *s, const struct meshed *m, const char *const *options,
+		  const char *const *command)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct words words = WORDS_INIT(&s->arena);
+	struct proc proc = {.timeout_s = 60};
+	struct error err = {0};
+
+	/* with an agent, so that there is one to forward */
+	words_add_all(&words,
+		      WORDS("ssh-agent", "ssh", "-F", "none", "-o", "BatchMode=yes", "-o",
+			    "StrictHostKeyChecking=yes", "-o", "HostKeyAlias=[10.0.0.2]:9435", "-o",
+			    "ExitOnForwardFailure=yes"));
+	words_addf(&words, "-oUserKnownHostsFile=%s", on_disk(s, m, "known_hosts"));
+	words_addf(&words, "-oProxyCommand=/usr/sbin/sshd -i -e -f %s",
+		   sshd_here(s, m, "StrictModes no\n"));
+	words_add_all(&words, WORDS("-i", on_disk(s, m, "id_ed25519")));
+	words_add_all(&words, options);
+	words_add(&words, "worker");
+	words_add_all(&words, command);
+	proc.words = words.list;
+	assert_fine(proc_run(&proc, &result, &err));
+	return result.status;
+}
+
+static void test_sshd_forwards_nothing(void **state)
+{
+	struct scratch *s = *state;
+	struct meshed *m = mesh(s, YAML, 1);
+	const char *sockets = arena_printf(&s->arena, "%s:%s", in(s, "there"), in(s, "here"));
+	static const char *const no_words[] = {NULL};
+
+	assert_int_equal(log_in(s, m, no_words, WORDS("exit 7")), 7);
+	assert_int_equal(log_in(s, m, WORDS("-A"), WORDS("test -z \"$SSH_AUTH_SOCK\"")), 0);
+	assert_int_equal(log_in(s, m, WORDS("-R", sockets), WORDS("true")), 255);
+	assert_int_equal(log_in(s, m, WORDS("-R", "0:127.0.0.1:1"), WORDS("true")), 255);
+	assert_int_equal(log_in(s, m, WORDS("-W", "127.0.0.1:1"), no_words), 255);
+	assert_false(file_exists(in(s, "there")));
 }
 
 /* Damage is said, not papered over with a new key. */
@@ -282,6 +343,7 @@ int main(void)
 		FLEET_TEST(test_known_hosts_has_everyone),
 		FLEET_TEST(test_ssh_config),
 		FLEET_TEST(test_sshd_config),
+		FLEET_TEST(test_sshd_forwards_nothing),
 		FLEET_TEST(test_half_a_pair),
 		FLEET_TEST(test_parcel),
 	};
