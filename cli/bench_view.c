@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/bench_view.h"
 
+#include "core/foreign.h"
 #include "core/term.h"
 #include "core/words.h"
 
@@ -58,16 +59,16 @@ static void bench_view_print_matrix(const struct report_pairs *pairs)
 	if (world > PAIRS_SHOWN)
 		return;
 	for (size_t a = 0; a < world; a++) {
-		printf("%3zu", a);
+		say("%3zu", a);
 		for (size_t b = 0; b < world; b++) {
 			double usec = pairs->usec[a * world + b];
 
 			if (usec > 0)
-				printf(" %6.2f", pairs->bytes / usec / 1000);
+				say(" %6.2f", pairs->bytes / usec / 1000);
 			else
-				printf("      -");
+				say("      -");
 		}
-		printf("\n");
+		say("\n");
 	}
 }
 
@@ -75,21 +76,21 @@ static void bench_view_print_pairs(const struct report_pairs *pairs)
 {
 	if (!pairs->world)
 		return;
-	printf("pairs: %d sweeps in %.1f s, %.0f bytes each way; GB/s each way%s\n", pairs->sweeps,
-	       pairs->seconds, pairs->bytes, pairs->world > PAIRS_SHOWN ? " are in --json" : ":");
+	say("pairs: %d sweeps in %.1f s, %.0f bytes each way; GB/s each way%s\n", pairs->sweeps,
+	    pairs->seconds, pairs->bytes, pairs->world > PAIRS_SHOWN ? " are in --json" : ":");
 	bench_view_print_matrix(pairs);
 	for (size_t i = 0; i < pairs->finding_count; i++)
-		printf("%s\n", pairs->findings[i]);
+		say("%s\n", pairs->findings[i]);
 	if (pairs->left_out >= 0)
-		printf("all ranks exchange with both neighbours in %.0f us, without rank %d in %.0f us\n",
-		       pairs->all_usec, pairs->left_out, pairs->without_usec);
+		say("all ranks exchange with both neighbours in %.0f us, without rank %d in %.0f us\n",
+		    pairs->all_usec, pairs->left_out, pairs->without_usec);
 	if (pairs->unsure > 0)
-		printf("%d times look slow but came only by chance: the machines are too busy to tell; try again\n",
-		       pairs->unsure);
+		say("%d times look slow but came only by chance: the machines are too busy to tell; try again\n",
+		    pairs->unsure);
 	if (pairs->world < 3)
-		printf("two ranks are one pair: there is nothing to compare it with\n");
+		say("two ranks are one pair: there is nothing to compare it with\n");
 	else if (!pairs->finding_count)
-		printf("no rank and no link is slow\n");
+		say("no rank and no link is slow\n");
 }
 
 static void bench_view_print_sgd(const struct report_sgd *sgd, struct arena *a)
@@ -98,8 +99,8 @@ static void bench_view_print_sgd(const struct report_sgd *sgd, struct arena *a)
 
 	if (!sgd->run_count)
 		return;
-	printf("sgd: %d steps of %d handwritten digits; weights %s on every rank after 'sum'\n",
-	       sgd->steps, sgd->batch, sgd->weights);
+	say("sgd: %d steps of %d handwritten digits; weights %s on every rank after 'sum'\n",
+	    sgd->steps, sgd->batch, sgd->weights);
 	term_table_init(&table, a,
 			WORDS("WAY", ">LEARNERS", ">STEPS/S", ">EFFICIENCY", ">COMMUNICATION",
 			      ">LOSS", ">TEST RIGHT"));
@@ -129,12 +130,12 @@ static void print_expected(const struct report *report)
 
 	if (!report->row_count || !expected->because)
 		return;
-	printf("busbw %.*f GB/s", digits(peak), peak);
+	say("busbw %.*f GB/s", digits(peak), peak);
 	if (expected->busbw > 0)
-		printf(" of %.*f expected (%.0f %%): %s\n", digits(expected->busbw),
-		       expected->busbw, expected->percent, expected->because);
+		say(" of %.*f expected (%.0f %%): %s\n", digits(expected->busbw), expected->busbw,
+		    expected->percent, expected->because);
 	else
-		printf("; no expectation: %s\n", expected->because);
+		say("; no expectation: %s\n", expected->because);
 }
 
 void bench_print(const struct report *report, struct arena *arena)

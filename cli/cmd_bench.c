@@ -4,6 +4,7 @@
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_plan.h"
 
+#include "core/foreign.h"
 #include "core/log.h"
 #include "deployer/bench.h"
 #include "plan/lock.h"
@@ -89,9 +90,9 @@ static int bench_judge(struct stages *s, const struct options *o, struct report 
 
 static void print_verdict(const struct report *report, size_t hosts, const char *verdict)
 {
-	printf("%d ranks on %zu host%s%s%s: verdict \"%s\"\n", report->world, hosts,
-	       hosts == 1 ? "" : "s", *report->launcher ? ", launcher " : "", report->launcher,
-	       verdict);
+	say("%d ranks on %zu host%s%s%s: verdict \"%s\"\n", report->world, hosts,
+	    hosts == 1 ? "" : "s", *report->launcher ? ", launcher " : "", report->launcher,
+	    verdict);
 }
 
 /* Judges, prints and keeps a report; `rc` and *err say how the run went, and win. */

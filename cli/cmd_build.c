@@ -6,6 +6,7 @@
 #include "cli/app/stage_push.h"
 
 #include "core/file.h"
+#include "core/foreign.h"
 #include "core/log.h"
 #include "oci/layout.h"
 
@@ -98,8 +99,8 @@ static void build_print_result(struct stages *s, const struct image *image,
 		json_print(stdout, json);
 		return;
 	}
-	printf("%s %s%s%s\n", image->name, image->built ? "built" : "is there already",
-	       *manifest->digest ? ", " : "", manifest->digest);
+	say("%s %s%s%s\n", image->name, image->built ? "built" : "is there already",
+	    *manifest->digest ? ", " : "", manifest->digest);
 }
 
 /* Connects to HOST. */
@@ -163,7 +164,7 @@ static int build_clear_cache(struct context *ctx, bool dry_run, struct error *er
 		json_print(stdout, json);
 		return 0;
 	}
-	printf("%s removed\n", folder);
+	say("%s removed\n", folder);
 	return 0;
 }
 

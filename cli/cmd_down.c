@@ -3,6 +3,7 @@
 #include "cli/app/stage_fleet.h"
 
 #include "core/file.h"
+#include "core/foreign.h"
 #include "deployer/probe.h"
 #include "deployer/operate.h"
 
@@ -47,10 +48,10 @@ static int down_run(struct context *ctx, void *values, const char *const *argume
 	if (rc == 0 && o->purge)
 		rc = purge_here(&s, err);
 	if (rc == 0 && ctx->json)
-		puts("{\"schema\": 1, \"ok\": true}");
+		say("{\"schema\": 1, \"ok\": true}\n");
 	else if (rc == 0)
-		printf("cluster %s is down on %zu hosts%s\n", s.cluster.name, s.fleet.count,
-		       o->purge ? "; nothing of it is left there" : "");
+		say("cluster %s is down on %zu hosts%s\n", s.cluster.name, s.fleet.count,
+		    o->purge ? "; nothing of it is left there" : "");
 	fleet_close(&s.fleet);
 	return rc;
 }

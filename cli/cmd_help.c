@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
 
+#include "core/foreign.h"
 #include "core/json.h"
 #include "plan/cluster.h"
 
@@ -8,13 +9,14 @@
 
 static void help_print_keys(const struct yaml_key *keys, size_t count)
 {
-	puts("Keys of cluster.yaml with their defaults, and what they mean. A default in brackets is no\n"
-	     "value that could be written. docs/cluster.yaml.md says more.\n");
+	say("%s\n",
+	    "Keys of cluster.yaml with their defaults, and what they mean. A default in brackets is no\n"
+	    "value that could be written. docs/cluster.yaml.md says more.\n");
 	for (size_t i = 0; i < count; i++) {
 		const struct yaml_row *row = keys[i].row;
 
-		printf(row->value ? "%s: %s\n" : "%s: (%s)\n", keys[i].path, yaml_row_default(row));
-		printf("    %s\n", row->help);
+		say(row->value ? "%s: %s\n" : "%s: (%s)\n", keys[i].path, yaml_row_default(row));
+		say("    %s\n", row->help);
 	}
 }
 

@@ -3,6 +3,7 @@
 #include "cli/app/place.h"
 #include "cli/app/registry_access.h"
 
+#include "core/foreign.h"
 #include "core/json.h"
 #include "core/str.h"
 #include "core/term.h"
@@ -151,20 +152,20 @@ static void inspect_print_text(const cJSON *json, const char *label, const char 
 {
 	if (!*text_of(json, name))
 		return;
-	printf("%-14s ", label);
-	term_text(text_of(json, name), stdout);
-	putchar('\n');
+	say("%-14s ", label);
+	say_value(text_of(json, name));
+	say("\n");
 }
 
 /* OS/ARCH, and the variant where there is one. */
 static void print_platform(const cJSON *json)
 {
-	term_text(text_of(json, "os"), stdout);
-	putchar('/');
-	term_text(text_of(json, "architecture"), stdout);
+	say_value(text_of(json, "os"));
+	say("/");
+	say_value(text_of(json, "architecture"));
 	if (*text_of(json, "variant"))
-		putchar('/');
-	term_text(text_of(json, "variant"), stdout);
+		say("/");
+	say_value(text_of(json, "variant"));
 }
 
 static void print_words(const cJSON *config, const char *label, const char *name)
@@ -173,13 +174,13 @@ static void print_words(const cJSON *config, const char *label, const char *name
 
 	if (!cJSON_IsArray(list) || !list->child)
 		return;
-	printf("%-14s", label);
+	say("%-14s", label);
 	cJSON_ArrayForEach (item, list)
 		if (cJSON_IsString(item)) {
-			putchar(' ');
-			term_text(item->valuestring, stdout);
+			say(" ");
+			say_value(item->valuestring);
 		}
-	putchar('\n');
+	say("\n");
 }
 
 static void print_list(const cJSON *json, const char *label, const char *name)
@@ -188,17 +189,17 @@ static void print_list(const cJSON *json, const char *label, const char *name)
 	char size[32];
 
 	cJSON_ArrayForEach (item, json_member(json, name)) {
-		printf("%-14s %s  %s", label, text_of(item, "digest"),
-		       format_bytes(size, strtoull(text_of(item, "size"), NULL, 10)));
+		say("%-14s %s  %s", label, text_of(item, "digest"),
+		    format_bytes(size, strtoull(text_of(item, "size"), NULL, 10)));
 		if (*text_of(item, "os")) {
-			fputs("  ", stdout);
+			say("  ");
 			print_platform(item);
 		}
 		if (*text_of(item, "artifactType")) {
-			fputs("  ", stdout);
-			term_text(text_of(item, "artifactType"), stdout);
+			say("  ");
+			say_value(text_of(item, "artifactType"));
 		}
-		putchar('\n');
+		say("\n");
 		label = "";
 	}
 }
@@ -213,15 +214,15 @@ static void inspect_print(const cJSON *json)
 	inspect_print_text(json, "type", "mediaType");
 	inspect_print_text(config, "created", "created");
 	if (json_member(config, "architecture")) {
-		printf("%-14s ", "platform");
+		say("%-14s ", "platform");
 		print_platform(config);
-		putchar('\n');
+		say("\n");
 	}
 	print_words(inner, "entrypoint", "Entrypoint");
 	print_words(inner, "command", "Cmd");
 	if (json_member(json, "layers"))
-		printf("%-14s %s\n", "size",
-		       format_bytes(size, (uint64_t)json_number(json, "layer_bytes", 0)));
+		say("%-14s %s\n", "size",
+		    format_bytes(size, (uint64_t)json_number(json, "layer_bytes", 0)));
 	print_list(json, "layers", "layers");
 	print_list(json, "images", "manifests");
 	print_list(json, "referrers", "referrers");
@@ -232,7 +233,7 @@ static int inspect_show(struct subject *s, struct error *err)
 	_cleanup_(json_free) cJSON *json = NULL;
 
 	if (s->options->raw) {
-		fwrite(s->bytes, 1, s->descriptor.size_bytes, stdout);
+		say_data(s->bytes, s->descriptor.size_bytes);
 		return 0;
 	}
 	json = json_document();

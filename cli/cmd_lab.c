@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
 
+#include "core/foreign.h"
 #include "core/json.h"
 #include "deployer/lab/lab.h"
 
@@ -38,9 +39,9 @@ static void print_lab(const struct lab *lab, const struct context *ctx)
 		json_print(stdout, json);
 		return;
 	}
-	printf("lab of %d %s is up: %s to %s; cluster file: %s\n", lab->host_count,
-	       lab->loopback ? "loopback hosts" : "hosts", lab->hosts[0].address,
-	       lab->hosts[lab->host_count - 1].address, ctx->cluster_path);
+	say("lab of %d %s is up: %s to %s; cluster file: %s\n", lab->host_count,
+	    lab->loopback ? "loopback hosts" : "hosts", lab->hosts[0].address,
+	    lab->hosts[lab->host_count - 1].address, ctx->cluster_path);
 }
 
 static int up(struct context *ctx, const struct options *o, struct error *err)
@@ -61,10 +62,10 @@ static int down(struct context *ctx, struct error *err)
 	if (lab_down(ctx->cluster_path, ctx->arena, &found, err) < 0)
 		return -1;
 	if (!ctx->json)
-		puts(found ? "lab is down; nothing of it is left" : "there is no lab here");
+		say("%s\n", found ? "lab is down; nothing of it is left" : "there is no lab here");
 	else
-		puts(found ? "{\"schema\": 1, \"removed\": true}"
-			   : "{\"schema\": 1, \"removed\": false}");
+		say("%s\n", found ? "{\"schema\": 1, \"removed\": true}"
+				  : "{\"schema\": 1, \"removed\": false}");
 	return 0;
 }
 

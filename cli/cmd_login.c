@@ -2,6 +2,7 @@
 #include "cli/app/command.h"
 #include "cli/app/registry_access.h"
 
+#include "core/foreign.h"
 #include "core/log.h"
 #include "plan/credentials.h"
 
@@ -31,7 +32,7 @@ static int read_password(struct arena *arena, struct secret *password, struct er
 	char *got;
 
 	if (terminal && tcgetattr(STDIN_FILENO, &old) == 0) {
-		fputs("Password: ", stderr);
+		say_to(stderr, "Password: ");
 		quiet = old;
 		quiet.c_lflag &= ~(tcflag_t)ECHO;
 		tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
@@ -39,7 +40,7 @@ static int read_password(struct arena *arena, struct secret *password, struct er
 	got = fgets(line, PASSWORD_LENGTH_MAX, stdin);
 	if (terminal) {
 		tcsetattr(STDIN_FILENO, TCSAFLUSH, &old);
-		fputc('\n', stderr);
+		say_to(stderr, "\n");
 	}
 	if (!got)
 		return error_set(err, ERROR_USAGE, "no password on standard input");
@@ -76,9 +77,9 @@ static int login_run(struct context *ctx, void *values, const char *const *argum
 	    credentials_store(cluster, address, &credentials, err) < 0)
 		return -1;
 	if (!ctx->json)
-		printf("logged in to %s as %s\n", address, credentials.user);
+		say("logged in to %s as %s\n", address, credentials.user);
 	else
-		puts("{\"schema\": 1, \"ok\": true}");
+		say("{\"schema\": 1, \"ok\": true}\n");
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
 
+#include "core/foreign.h"
 #include "core/json.h"
 #include "plan/credentials.h"
 
@@ -21,9 +22,9 @@ static int logout_run(struct context *ctx, void *values, const char *const *argu
 	if (credentials_forget(cluster, address, &was_there, err) < 0)
 		return -1;
 	if (ctx->json)
-		puts("{\"schema\": 1, \"ok\": true}");
+		say("{\"schema\": 1, \"ok\": true}\n");
 	else
-		printf(was_there ? "logged out of %s\n" : "%s: nothing was kept\n", address);
+		say(was_there ? "logged out of %s\n" : "%s: nothing was kept\n", address);
 	return 0;
 }
 

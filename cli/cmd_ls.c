@@ -3,6 +3,7 @@
 #include "cli/app/place.h"
 #include "cli/app/registry_access.h"
 
+#include "core/foreign.h"
 #include "core/json.h"
 #include "core/str.h"
 #include "core/term.h"
@@ -26,8 +27,8 @@ static void ls_print(struct context *ctx, const char *what, const struct words *
 
 	if (!ctx->json) {
 		for (size_t i = 0; i < names->count; i++) {
-			term_text(names->list[i], stdout);
-			putchar('\n');
+			say_value(names->list[i]);
+			say("\n");
 		}
 		return;
 	}

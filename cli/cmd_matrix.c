@@ -2,6 +2,7 @@
 #include "cli/app/command.h"
 #include "cli/app/stage_plan.h"
 
+#include "core/foreign.h"
 #include "core/term.h"
 #include "resolver/matrix/matrix.h"
 #include "resolver/matrix/matrix_check.h"
@@ -77,12 +78,12 @@ static void print_records(const struct matrix *matrix, struct arena *arena)
 			width = (int)strlen(*column);
 	for (size_t i = 0; i < matrix->count; i++) {
 		if (i)
-			putchar('\n');
+			say("\n");
 		for (const char *const *column = matrix->columns; *column; column++) {
 			const char *cell = matrix_cell(matrix, i, *column);
 
 			if (*cell)
-				printf("%-*s  %s\n", width, *column, matrix_cell_text(cell, arena));
+				say("%-*s  %s\n", width, *column, matrix_cell_text(cell, arena));
 		}
 	}
 }
@@ -104,41 +105,44 @@ static void print_csv(const struct matrix *matrix)
 	const struct table *table = matrix->table;
 
 	for (size_t c = 0; c < table->column_count; c++)
-		printf("%s%s", c ? "," : "", table->columns[c]);
-	putchar('\n');
+		say("%s%s", c ? "," : "", table->columns[c]);
+	say("\n");
 	for (size_t i = 0; i < matrix->count; i++) {
 		const char **cells = table->cells + matrix->rows[i] * table->column_count;
 
 		for (size_t c = 0; c < table->column_count; c++)
-			printf("%s%s", c ? "," : "", cells[c]);
-		putchar('\n');
+			say("%s%s", c ? "," : "", cells[c]);
+		say("\n");
 	}
 }
 
 static void print_escaped(const char *cell)
 {
+	_cleanup_(str_release) struct str text = STR_INIT;
+
 	for (; *cell; cell++) {
 		if (*cell == '|')
-			putchar('\\');
-		putchar(*cell);
+			str_add_char(&text, '\\');
+		str_add_char(&text, *cell);
 	}
+	say_value(text.text);
 }
 
 static void print_markdown(const struct matrix *matrix, struct arena *arena)
 {
 	for (const char *const *column = matrix->columns; *column; column++)
-		printf("| %s ", *column);
-	fputs("|\n", stdout);
+		say("| %s ", *column);
+	say("|\n");
 	for (const char *const *column = matrix->columns; *column; column++)
-		fputs("|---", stdout);
-	fputs("|\n", stdout);
+		say("|---");
+	say("|\n");
 	for (size_t i = 0; i < matrix->count; i++) {
 		for (const char *const *column = matrix->columns; *column; column++) {
-			fputs("| ", stdout);
+			say("| ");
 			print_escaped(matrix_cell_text(matrix_cell(matrix, i, *column), arena));
-			putchar(' ');
+			say(" ");
 		}
-		fputs("|\n", stdout);
+		say("|\n");
 	}
 }
 
@@ -173,10 +177,10 @@ static void print_report(const struct context *ctx, const struct matrix_report *
 	cJSON *list;
 
 	for (size_t i = 0; i < report->count && !ctx->json; i++)
-		printf("%s:%zu: %s\n", report->findings[i].file, report->findings[i].line,
-		       report->findings[i].text);
+		say("%s:%zu: %s\n", report->findings[i].file, report->findings[i].line,
+		    report->findings[i].text);
 	if (!ctx->json && !report->count)
-		printf("%zu rows in %zu files\n", report->rows, report->files);
+		say("%zu rows in %zu files\n", report->rows, report->files);
 	if (!ctx->json)
 		return;
 	cJSON_AddNumberToObject(json, "rows", (double)report->rows);

@@ -4,6 +4,7 @@
 #include "cli/app/stage_plan.h"
 #include "cli/app/stage_push.h"
 
+#include "core/foreign.h"
 #include "core/json.h"
 
 struct options {
@@ -32,8 +33,8 @@ static int push_own(struct context *ctx, const struct access_options *access, st
 		cJSON_AddBoolToObject(json, "sent", sent);
 		json_print(stdout, json);
 	} else {
-		printf("%s %s\n", reference_text(&s.reference, s.arena),
-		       sent ? "pushed" : "is there already");
+		say("%s %s\n", reference_text(&s.reference, s.arena),
+		    sent ? "pushed" : "is there already");
 	}
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "builder/context.h"
 #include "builder/recipe/recipe.h"
 #include "core/file.h"
+#include "core/foreign.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -58,9 +59,9 @@ static int give_script(struct stages *s, const char *output, struct error *err)
 		cJSON_AddStringToObject(json, "script", s->spec->dockerfile);
 		json_print(stdout, json);
 	} else if (!output) {
-		fputs(s->spec->dockerfile, stdout);
+		say_data(s->spec->dockerfile, strlen(s->spec->dockerfile));
 	} else {
-		printf("%s holds " SCRIPT_NAME " and %zu files\n", output, s->spec->file_count);
+		say("%s holds " SCRIPT_NAME " and %zu files\n", output, s->spec->file_count);
 	}
 	return 0;
 }
@@ -95,9 +96,9 @@ static int recipe_run(struct context *ctx, void *values, const char *const *argu
 
 		json_print(stdout, json);
 	} else if (!o->output) {
-		fputs(s.spec->dockerfile, stdout);
+		say_data(s.spec->dockerfile, strlen(s.spec->dockerfile));
 	} else {
-		printf("%s holds the Dockerfile and %zu files\n", o->output, s.spec->file_count);
+		say("%s holds the Dockerfile and %zu files\n", o->output, s.spec->file_count);
 	}
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "cli/app/command.h"
 #include "cli/registry_status.h"
 
+#include "core/foreign.h"
 #include "core/json.h"
 
 #include <string.h>
@@ -96,22 +97,22 @@ static void print_served(const struct registry_site *site, const char *way, bool
 	const struct serve *own = &site->own;
 	const struct served *served = &site->served;
 
-	printf("registry https://%s %s %s %s", own->address, was_running ? "runs already" : "runs",
-	       strcmp(way, "systemd") == 0 ? "under" : "as a", way);
+	say("registry https://%s %s %s %s", own->address, was_running ? "runs already" : "runs",
+	    strcmp(way, "systemd") == 0 ? "under" : "as a", way);
 	if (site->host.member)
-		printf(" on %s", site->host.member->host->name);
-	puts("\n");
+		say(" on %s", site->host.member->host->name);
+	say("\n\n");
 	if (own->mirror)
-		printf("mirror of         %s; for images of Docker Hub, in cluster.yaml:\n"
-		       "                  mirrors: {docker: \"https://%s\"}\n",
-		       own->mirror, own->address);
-	printf("cluster.yaml      registry: {address: \"%s\", ca: %s}\n"
-	       "log in            ringup login -u %s %s <%s\n"
-	       "Docker, Podman    copy %s to /etc/docker/certs.d/%s/ca.crt\n",
-	       own->address, served->ca_path, own->user, own->address, served->password_path,
-	       served->ca_path, own->address);
+		say("mirror of         %s; for images of Docker Hub, in cluster.yaml:\n"
+		    "                  mirrors: {docker: \"https://%s\"}\n",
+		    own->mirror, own->address);
+	say("cluster.yaml      registry: {address: \"%s\", ca: %s}\n"
+	    "log in            ringup login -u %s %s <%s\n"
+	    "Docker, Podman    copy %s to /etc/docker/certs.d/%s/ca.crt\n",
+	    own->address, served->ca_path, own->user, own->address, served->password_path,
+	    served->ca_path, own->address);
 	if (strcmp(way, "process") == 0)
-		puts("after a boot      the same command again: a process does not come back by itself");
+		say("after a boot      the same command again: a process does not come back by itself\n");
 }
 
 static int registry_serve(struct registry_site *site, const struct registry_options *o,
@@ -141,9 +142,9 @@ static int registry_serve(struct registry_site *site, const struct registry_opti
 	return 0;
 }
 
-static int say(const struct registry_site *site, const char *text)
+static int registry_done(const struct registry_site *site, const char *text)
 {
-	puts(site->ctx->json ? "{\"schema\": 1, \"ok\": true}" : text);
+	say("%s\n", site->ctx->json ? "{\"schema\": 1, \"ok\": true}" : text);
 	return 0;
 }
 
@@ -154,7 +155,7 @@ static int stop(struct registry_site *site, const struct registry_options *o, st
 	(void)o;
 	if (site_hold(site, err) < 0 || registry_host_stop(&site->host, &was_running, err) < 0)
 		return -1;
-	return say(site, was_running ? "stopped" : "it did not run");
+	return registry_done(site, was_running ? "stopped" : "it did not run");
 }
 
 static int registry_collect(struct registry_site *site, const struct registry_options *o,
@@ -186,7 +187,7 @@ static int registry_collect(struct registry_site *site, const struct registry_op
 		*err = later;
 		return -1;
 	}
-	return rc < 0 ? -1 : say(site, "space of removed images is free");
+	return rc < 0 ? -1 : registry_done(site, "space of removed images is free");
 }
 
 static int status(struct registry_site *site, const struct registry_options *o, struct error *err)

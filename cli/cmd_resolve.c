@@ -4,6 +4,7 @@
 #include "cli/app/stage_pin.h"
 #include "cli/app/stage_plan.h"
 
+#include "core/foreign.h"
 #include "core/log.h"
 #include "core/str.h"
 #include "core/term.h"
@@ -71,9 +72,9 @@ static void print_plan(const struct stages *s, bool explain)
 	term_table_print(&table, stdout);
 	for (size_t i = 0; i < plan->count && explain; i++)
 		if (*plan->choices[i].refused)
-			printf("%s %s\n", plan->choices[i].name, plan->choices[i].refused);
+			say("%s %s\n", plan->choices[i].name, plan->choices[i].refused);
 	for (size_t i = 0; i < plan->env_count; i++)
-		printf("container env: %s\n", plan->env[i]);
+		say("container env: %s\n", plan->env[i]);
 	for (size_t i = 0; i < plan->note_count; i++)
 		log_warn("%s", plan->notes[i]);
 }
@@ -210,7 +211,7 @@ static void print_pins(const struct pinned *now, const struct pinned *before)
 		return;
 	packages = print_moves(&now->packages, &before->packages);
 	images = print_moves(&now->images, &before->images);
-	printf("pinned: %zu packages, %zu images (%s)\n", packages, images, now->at);
+	say("pinned: %zu packages, %zu images (%s)\n", packages, images, now->at);
 }
 
 /*
@@ -231,10 +232,10 @@ static bool resolve_print_stack(const struct plan *plan, void *arg)
 
 		if (!choice)
 			continue;
-		printf("%s%s %s", gap, choice->name, choice->version);
+		say("%s%s %s", gap, choice->name, choice->version);
 		gap = ", ";
 	}
-	putchar('\n');
+	say("\n");
 	return true;
 }
 

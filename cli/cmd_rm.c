@@ -3,6 +3,7 @@
 #include "cli/app/place.h"
 #include "cli/app/registry_access.h"
 
+#include "core/foreign.h"
 #include "core/json.h"
 #include "registry-client/manifest.h"
 #include "registry-client/remove.h"
@@ -62,9 +63,9 @@ static int rm_run(struct context *ctx, void *values, const char *const *argument
 	if (registry_remove(registry, &ref, o->all_tags, ctx->arena, &removed, err) < 0)
 		return -1;
 	if (!ctx->json) {
-		printf("%s removed%s%s\n", reference_text(&ref, ctx->arena),
-		       removed.by_digest && !ref.digest ? ", with its manifest " : "",
-		       removed.by_digest && !ref.digest ? removed.digest : "");
+		say("%s removed%s%s\n", reference_text(&ref, ctx->arena),
+		    removed.by_digest && !ref.digest ? ", with its manifest " : "",
+		    removed.by_digest && !ref.digest ? removed.digest : "");
 		return 0;
 	}
 	json = json_document();

@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/foreign.h"
 #include "core/log.h"
 #include "core/term.h"
 #include "deployer/probe.h"
@@ -148,8 +149,8 @@ static void up_print_result(const struct stages *s, uint64_t begin)
 	for (size_t i = 0; i < s->fleet.count; i++)
 		changed += s->fleet.members[i].changed && !s->fleet.members[i].failed;
 	if (up)
-		printf("cluster %s: %zu of %zu hosts up, %zu changed, %.1f s\n", s->cluster.name,
-		       up, s->fleet.count, changed, clock_seconds_since(begin));
+		say("cluster %s: %zu of %zu hosts up, %zu changed, %.1f s\n", s->cluster.name, up,
+		    s->fleet.count, changed, clock_seconds_since(begin));
 }
 
 static int up_run(struct context *ctx, void *values, const char *const *arguments,

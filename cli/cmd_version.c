@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
 
+#include "core/foreign.h"
 #include "core/json.h"
 
 static int version_run(struct context *ctx, void *options, const char *const *arguments,
@@ -15,7 +16,7 @@ static int version_run(struct context *ctx, void *options, const char *const *ar
 		cJSON_AddStringToObject(json, "version", RINGUP_VERSION);
 		json_print(stdout, json);
 	} else {
-		puts("ringup " RINGUP_VERSION);
+		say("%s\n", "ringup " RINGUP_VERSION);
 	}
 	return 0;
 }

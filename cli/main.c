@@ -2,6 +2,7 @@
 #include "cli/app/command.h"
 
 #include "core/clock.h"
+#include "core/foreign.h"
 #include "core/json.h"
 #include "core/log.h"
 #include "core/str.h"
@@ -86,23 +87,25 @@ void command_print_help(const struct command *command)
 
 		str_add_bytes(&name, place + 2, strcspn(place + 2, "}"));
 		command->fill(name.text, &text);
-		printf("%.*s%s", (int)(place - rest), rest, text.text);
+		say("%.*s%s", (int)(place - rest), rest, text.text);
 		rest = place + 2 + name.length + 1;
 	}
-	fputs(rest, stdout);
+	say("%s", rest);
 }
 
 void command_print_list(void)
 {
-	puts("usage: ringup [GLOBAL OPTIONS] COMMAND ...\n\n"
-	     "Turns a list of GPU hosts into a working distributed-training cluster.\n\ncommands:");
+	say("%s\n",
+	    "usage: ringup [GLOBAL OPTIONS] COMMAND ...\n\n"
+	    "Turns a list of GPU hosts into a working distributed-training cluster.\n\ncommands:");
 	for (const struct command *const *c = commands; *c; c++)
-		printf("  %-10s %s\n", (*c)->name, (*c)->summary);
-	puts("\nglobal options, before or after the command:");
+		say("  %-10s %s\n", (*c)->name, (*c)->summary);
+	say("\nglobal options, before or after the command:\n");
 	opt_help(global_options, stdout);
-	puts("\nexit status: 0 done; 1 failed; 2 usage or bad input file; 3 no stack satisfies the request;\n"
-	     "4 some hosts failed, others are fine; 5 the cluster works but the verdict is bad;\n"
-	     "130 interrupted\n\n'ringup help COMMAND' says more.");
+	say("%s\n",
+	    "\nexit status: 0 done; 1 failed; 2 usage or bad input file; 3 no stack satisfies the request;\n"
+	    "4 some hosts failed, others are fine; 5 the cluster works but the verdict is bad;\n"
+	    "130 interrupted\n\n'ringup help COMMAND' says more.");
 }
 
 void command_print_script(const struct context *ctx, const char *lines)
@@ -112,7 +115,7 @@ void command_print_script(const struct context *ctx, const char *lines)
 	cJSON *list;
 
 	if (!ctx->json) {
-		fputs(lines, stdout);
+		say("%s", lines);
 		return;
 	}
 	json = json_document();

@@ -2,6 +2,7 @@
 #include "cli/registry_status.h"
 
 #include "core/credential_files.h"
+#include "core/foreign.h"
 #include "core/json.h"
 #include "core/log.h"
 #include "oci/index.h"
@@ -196,21 +197,21 @@ static void print_machine(const struct registry_site *site, const cJSON *json)
 {
 	char free_text[32], total[32], used[32];
 
-	printf("registry     https://%s ", TEXT(json, "address"));
+	say("registry     https://%s ", TEXT(json, "address"));
 	if (json_bool(json, "running", false))
-		printf("runs %s %s\n", strcmp(TEXT(json, "as"), "systemd") == 0 ? "under" : "as a",
-		       TEXT(json, "as"));
+		say("runs %s %s\n", strcmp(TEXT(json, "as"), "systemd") == 0 ? "under" : "as a",
+		    TEXT(json, "as"));
 	else
-		puts("does not run");
+		say("does not run\n");
 	if (site->host.member)
-		printf("host         %s\n", site->host.member->host->name);
+		say("host         %s\n", site->host.member->host->name);
 	if (site->own.mirror)
-		printf("mirror of    %s\n", site->own.mirror);
-	printf("storage      %s: %s used, %s free of %s\n", TEXT(json, "storage"),
-	       size(json, "used_bytes", used), size(json, "free_bytes", free_text),
-	       size(json, "total_bytes", total));
-	printf("certificate  until %s, %d days\n", TEXT(json, "certificate_until"),
-	       json_int(json, "certificate_days", 0));
+		say("mirror of    %s\n", site->own.mirror);
+	say("storage      %s: %s used, %s free of %s\n", TEXT(json, "storage"),
+	    size(json, "used_bytes", used), size(json, "free_bytes", free_text),
+	    size(json, "total_bytes", total));
+	say("certificate  until %s, %d days\n", TEXT(json, "certificate_until"),
+	    json_int(json, "certificate_days", 0));
 }
 
 static void print_images(const cJSON *json)
@@ -219,17 +220,17 @@ static void print_images(const cJSON *json)
 	char text[32];
 
 	if (json_member(json, "tag_count"))
-		printf("images       %d tags in %d repositories, %s with each layer once\n",
-		       json_int(json, "tag_count", 0), json_int(json, "repository_count", 0),
-		       size(json, "bytes", text));
+		say("images       %d tags in %d repositories, %s with each layer once\n",
+		    json_int(json, "tag_count", 0), json_int(json, "repository_count", 0),
+		    size(json, "bytes", text));
 	else
-		printf("images       of %d repositories\n", json_int(json, "repository_count", 0));
+		say("images       of %d repositories\n", json_int(json, "repository_count", 0));
 	cJSON_ArrayForEach (repository, json_member(json, "repositories")) {
 		if (!json_member(repository, "tags"))
-			printf("%s\n", TEXT(repository, "name"));
+			say("%s\n", TEXT(repository, "name"));
 		cJSON_ArrayForEach (tag, json_member(repository, "tags"))
-			printf("%s:%s  %s\n", TEXT(repository, "name"), TEXT(tag, "tag"),
-			       size(tag, "bytes", text));
+			say("%s:%s  %s\n", TEXT(repository, "name"), TEXT(tag, "tag"),
+			    size(tag, "bytes", text));
 	}
 }
 

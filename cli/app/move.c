@@ -2,6 +2,7 @@
 #include "cli/app/move.h"
 
 #include "core/clock.h"
+#include "core/foreign.h"
 #include "core/log.h"
 #include "core/pool.h"
 #include "core/progress_event.h"
@@ -111,9 +112,9 @@ static void move_print_line(const struct move *move, struct arena *arena)
 	char bytes[32];
 
 	if (move->is_done)
-		printf("%s %s: %zu of %zu blobs, %s in %.1f s\n", place_text(&move->to, arena),
-		       moved->digest, moved->blobs_moved, moved->blobs_total,
-		       format_bytes(bytes, moved->bytes_moved), moved->seconds);
+		say("%s %s: %zu of %zu blobs, %s in %.1f s\n", place_text(&move->to, arena),
+		    moved->digest, moved->blobs_moved, moved->blobs_total,
+		    format_bytes(bytes, moved->bytes_moved), moved->seconds);
 }
 
 static void add_move(cJSON *json, const struct move *move, struct arena *arena)

@@ -2,6 +2,7 @@
 #include "cli/app/stage_fleet.h"
 
 #include "core/file.h"
+#include "core/foreign.h"
 #include "core/json.h"
 #include "deployer/probe.h"
 #include "registry-client/helper.h"
@@ -108,7 +109,7 @@ void stage_print_lines(FILE *out, const char *host, const char *text)
 	while (text && *text) {
 		int length = (int)strcspn(text, "\n");
 
-		fprintf(out, "%s: %.*s\n", host, length, text);
+		say_to(out, "%s: %.*s\n", host, length, text);
 		text += length + (text[length] == '\n');
 	}
 }

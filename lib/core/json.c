@@ -2,6 +2,7 @@
 #include "core/json.h"
 
 #include "core/file.h"
+#include "core/foreign.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -45,11 +46,12 @@ int json_read(const char *path, cJSON **json, struct error *err)
 int json_write(const char *path, const cJSON *json, mode_t mode, struct error *err)
 {
 	_cleanup_(free_pointer) char *text = cJSON_Print(json);
-	_cleanup_(str_release) struct str line = STR_INIT;
+	_cleanup_(str_release) struct str line = {0};
 
 	if (!text)
 		oom();
-	str_add(&line, text);
+	str_init_ceiling(&line, SIZE_MAX);
+	foreign_add_json(&line, text);
 	str_add_char(&line, '\n');
 	return file_write(path, line.text, line.length, mode, err);
 }
@@ -57,10 +59,13 @@ int json_write(const char *path, const cJSON *json, mode_t mode, struct error *e
 void json_print(FILE *out, const cJSON *json)
 {
 	_cleanup_(free_pointer) char *text = cJSON_Print(json);
+	_cleanup_(str_release) struct str line = {0};
 
 	if (!text)
 		oom();
-	fprintf(out, "%s\n", text);
+	str_init_ceiling(&line, SIZE_MAX);
+	foreign_add_json(&line, text);
+	fprintf(out, "%s\n", line.text);
 }
 
 const cJSON *json_member(const cJSON *object, const char *name)

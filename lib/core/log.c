@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/log.h"
 
+#include "core/foreign.h"
 #include "core/progress.h"
 #include "core/progress_event.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-
-#define EVENT_TEXT_BYTES 4096
 
 static enum log_level current_level;
 static bool current_color;
@@ -30,18 +29,15 @@ bool log_color(void)
 
 static void log_print_line(const char *event, const char *before, const char *format, va_list args)
 {
-	_cleanup_(str_release) struct str line = STR_INIT;
-	char text[EVENT_TEXT_BYTES];
+	_cleanup_(str_release) struct str line = STR_INIT, text = STR_INIT;
 
+	str_vaddf(&text, format, args);
 	progress_pause();
 	if (progress_events_on()) {
-		vsnprintf(text, sizeof(text), format, args);
-		event_text(&line, event, text);
+		event_text(&line, event, text.text);
 		fputs(line.text, stderr);
 	} else {
-		fputs(before, stderr);
-		vfprintf(stderr, format, args);
-		fputc('\n', stderr);
+		fprintf(stderr, "%s%s\n", before, foreign_clean(text.text));
 	}
 	progress_resume();
 }
@@ -80,9 +76,10 @@ void log_warn(const char *format, ...)
 
 void log_error(const char *text)
 {
-	_cleanup_(str_release) struct str line = STR_INIT;
+	_cleanup_(str_release) struct str line = STR_INIT, clean = STR_INIT;
 
 	event_text(&line, "error", text);
+	str_add(&clean, text);
 	progress_pause();
 	if (progress_events_on())
 		fputs(line.text, stderr);
@@ -90,7 +87,7 @@ void log_error(const char *text)
 		fprintf(stderr,
 			current_color ? "\033[31mringup: error:\033[0m %s\n"
 				      : "ringup: error: %s\n",
-			text);
+			foreign_clean(clean.text));
 	progress_resume();
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/arena.h"
 #include "core/clock.h"
+#include "core/foreign.h"
 #include "core/log.h"
 #include "core/progress_event.h"
 #include "core/str.h"
@@ -53,7 +54,9 @@ static void draw_step(const struct progress_step *step)
 		str_addf(&line, "  %s of %s", format_bytes(done, step->done),
 			 format_bytes(total, step->total));
 	str_addf(&line, "  %.0f s", seconds);
-	fprintf(stderr, "%.*s\n", width, line.text);
+	if (line.length > (size_t)width)
+		line.text[width] = '\0';
+	fprintf(stderr, "%s\n", foreign_clean_line(line.text));
 }
 
 static bool draw_total(void)
@@ -115,11 +118,13 @@ static void print_plain(const struct progress_step *step, const char *mark, cons
 
 	if (log_level() < LOG_NORMAL)
 		return;
-	event_step(&line, &event, ended);
-	if (progress_events_on())
+	if (progress_events_on()) {
+		event_step(&line, &event, ended);
 		fputs(line.text, stderr);
-	else
-		fprintf(stderr, "%s%-20s %s\n", mark, step->name, step->state);
+	} else {
+		str_addf(&line, "%-20s %s", step->name, step->state);
+		fprintf(stderr, "%s%s\n", mark, foreign_clean_line(line.text));
+	}
 }
 
 static struct progress_step *new_step(const char *state)

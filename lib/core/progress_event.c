@@ -2,6 +2,7 @@
 #include "core/progress_event.h"
 
 #include "core/arena.h"
+#include "core/foreign.h"
 #include "core/json.h"
 
 #include <stdlib.h>
@@ -33,7 +34,8 @@ static void progress_event_end(cJSON *json, struct str *line)
 
 	if (!text)
 		oom();
-	str_addf(line, "%s\n", text);
+	foreign_add_json(line, text);
+	str_add_char(line, '\n');
 }
 
 void event_step(struct str *line, const struct event_step *step, const bool *ended)

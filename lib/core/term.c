@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/term.h"
 
+#include "core/foreign.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -31,17 +33,6 @@ bool term_color(FILE *stream, const char *mode)
 	return term_is_tty(stream) && !(term && strcmp(term, "dumb") == 0);
 }
 
-void term_text(const char *text, FILE *out)
-{
-	for (; *text; text++) {
-		/* U+0080 to U+009F in UTF-8; terminals read U+009B like ESC [ */
-		bool is_c1 = (unsigned char)text[0] == 0xc2 && (unsigned char)text[1] < 0xa0;
-
-		fputc(is_c1 || (unsigned char)*text < ' ' || *text == 127 ? '?' : *text, out);
-		text += is_c1 && text[1];
-	}
-}
-
 void term_table_init(struct term_table *table, struct arena *arena, const char *const *header)
 {
 	*table = (struct term_table){.arena = arena, .capacity = 32};
@@ -69,7 +60,7 @@ void term_table_row(struct term_table *table, const char *const *cells)
 	}
 	row = table->cells + table->row_count++ * table->column_count;
 	for (size_t i = 0; i < table->column_count; i++)
-		row[i] = cells[i] ? arena_strdup(table->arena, cells[i]) : "-";
+		row[i] = cells[i] ? foreign_clean_line(arena_strdup(table->arena, cells[i])) : "-";
 }
 
 void term_table_print(const struct term_table *table, FILE *out)

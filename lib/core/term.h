@@ -13,12 +13,9 @@ int term_width(FILE *stream);
 /* Whether to use colour: `mode` is "auto", "always" or "never"; honours NO_COLOR and TERM=dumb. */
 bool term_color(FILE *stream, const char *mode);
 
-/* Prints untrusted text: bytes that could control a terminal become '?'. */
-void term_text(const char *text, FILE *out);
-
 #define TERM_COLUMNS_MAX 16
 
-/* A table whose columns are as wide as their widest cell. Cells live in the arena. */
+/* A table whose columns are as wide as their widest cell. Cells live in the arena, cleaned. */
 struct term_table {
 	struct arena *arena;
 	size_t column_count, row_count, capacity;
