@@ -26,7 +26,7 @@ static int keys_read_text(const char *path, struct arena *arena, const char **te
 }
 
 static int load_pair(const char *path, const char *comment, struct arena *arena,
-		     const char **private_key, const char **public_key, struct error *err)
+		     struct secret *private_key, const char **public_key, struct error *err)
 {
 	const char *public_path = arena_printf(arena, "%s.pub", path);
 
@@ -36,27 +36,30 @@ static int load_pair(const char *path, const char *comment, struct arena *arena,
 						   "-C", comment, "-f", path),
 					     err) < 0)
 		return error_wrap(err, "cannot make the key %s", path);
-	if (keys_read_text(path, arena, private_key, err) < 0 ||
+	if (secret_read(path, KEY_CEILING_BYTES, arena, private_key, err) < 0 ||
 	    keys_read_text(public_path, arena, public_key, err) < 0)
 		return -1;
 	*public_key = arena_strndup(arena, *public_key, strcspn(*public_key, "\n"));
 	return 0;
 }
 
-static int load_secret(const char *path, struct arena *arena, const char **secret,
+static int load_secret(const char *path, struct arena *arena, struct secret *secret,
 		       struct error *err)
 {
 	char hex[2 * SECRET_BYTES + 1];
+	int rc;
 
 	if (file_private(path, err) < 0)
 		return -1;
 	if (file_exists(path))
-		return keys_read_text(path, arena, secret, err);
-	if (random_hex(hex, SECRET_BYTES, err) < 0 ||
-	    file_write(path, hex, strlen(hex), 0600, err) < 0)
-		return -1;
-	*secret = arena_strdup(arena, hex);
-	return 0;
+		return secret_read(path, KEY_CEILING_BYTES, arena, secret, err);
+	rc = random_hex(hex, SECRET_BYTES, err);
+	if (rc == 0)
+		rc = file_write(path, hex, strlen(hex), 0600, err);
+	if (rc == 0)
+		*secret = secret_copy(hex, arena);
+	secret_wipe_bytes(hex, sizeof(hex));
+	return rc;
 }
 
 int keys_load(const struct fleet *fleet, struct arena *arena, struct keys *keys, struct error *err)
@@ -66,6 +69,7 @@ int keys_load(const struct fleet *fleet, struct arena *arena, struct keys *keys,
 
 	*keys = (struct keys){0};
 	keys->members = ARENA_ARRAY(arena, fleet->count, struct member_keys);
+	keys->count = fleet->count;
 	if (folder_private(cluster_state_path(fleet->cluster, "", arena), err) < 0 ||
 	    folder_private(folder, err) < 0 ||
 	    load_pair(arena_printf(arena, "%s/id_ed25519", folder), comment, arena,
@@ -81,6 +85,14 @@ int keys_load(const struct fleet *fleet, struct arena *arena, struct keys *keys,
 			return -1;
 	}
 	return 0;
+}
+
+void keys_wipe(struct keys *keys)
+{
+	secret_wipe(&keys->private_key);
+	secret_wipe(&keys->secret);
+	for (size_t i = 0; i < keys->count; i++)
+		secret_wipe(&keys->members[i].host_key);
 }
 
 /* "[10.0.0.1]:9435 ssh-ed25519 AAAA", one line per container of the mesh. */
@@ -154,14 +166,16 @@ void keys_files(const struct fleet *fleet, const struct keys *keys, const struct
 		struct arena *arena, struct key_file files[static KEY_FILES_MAX])
 {
 	const struct key_file all[] = {
-		{"id_ed25519", keys->private_key, 0600},
-		{"id_ed25519.pub", keys->public_key, 0644},
-		{"authorized_keys", arena_printf(arena, "%s\n", keys->public_key), 0600},
-		{"ssh_host_ed25519_key", keys->members[member->index].host_key, 0600},
-		{"known_hosts", known_hosts_text(fleet, keys, arena), 0644},
-		{"ssh_config", ssh_config_text(fleet, arena), 0644},
-		{"sshd_config", sshd_config_text(fleet, member, arena), 0644},
-		{"secret", keys->secret, 0600},
+		{.name = "id_ed25519", .secret = keys->private_key, .mode = 0600},
+		{"id_ed25519.pub", keys->public_key, {NULL}, 0644},
+		{"authorized_keys", arena_printf(arena, "%s\n", keys->public_key), {NULL}, 0600},
+		{.name = "ssh_host_ed25519_key",
+		 .secret = keys->members[member->index].host_key,
+		 .mode = 0600},
+		{"known_hosts", known_hosts_text(fleet, keys, arena), {NULL}, 0644},
+		{"ssh_config", ssh_config_text(fleet, arena), {NULL}, 0644},
+		{"sshd_config", sshd_config_text(fleet, member, arena), {NULL}, 0644},
+		{.name = "secret", .secret = keys->secret, .mode = 0600},
 	};
 
 	_Static_assert(ARRAY_LEN(all) < KEY_FILES_MAX, "room for the end");

@@ -38,13 +38,21 @@ static const struct key_file *file_of(const struct meshed *m, const char *name)
 	return NULL;
 }
 
+static const char *text_of(const struct meshed *m, const char *name)
+{
+	const struct key_file *f = file_of(m, name);
+
+	return f->text ? f->text : secret_reveal(f->secret);
+}
+
 /* The file on disk, with its mode. */
 static const char *on_disk(struct scratch *s, const struct meshed *m, const char *name)
 {
 	const struct key_file *f = file_of(m, name);
 	struct error err = {0};
 
-	assert_fine(file_write(in(s, name), f->text, strlen(f->text), f->mode, &err));
+	assert_fine(
+		file_write(in(s, name), text_of(m, name), strlen(text_of(m, name)), f->mode, &err));
 	return in(s, name);
 }
 
@@ -54,13 +62,15 @@ static void test_made_once(void **state)
 	struct meshed *first = mesh(s, YAML, 0), *again = mesh(s, YAML, 0);
 	struct stat st;
 
-	assert_string_equal(first->keys.private_key, again->keys.private_key);
+	assert_string_equal(secret_reveal(first->keys.private_key),
+			    secret_reveal(again->keys.private_key));
 	assert_string_equal(first->keys.public_key, again->keys.public_key);
-	assert_string_equal(first->keys.secret, again->keys.secret);
-	assert_string_equal(first->keys.members[2].host_key, again->keys.members[2].host_key);
+	assert_string_equal(secret_reveal(first->keys.secret), secret_reveal(again->keys.secret));
+	assert_string_equal(secret_reveal(first->keys.members[2].host_key),
+			    secret_reveal(again->keys.members[2].host_key));
 	assert_string_not_equal(first->keys.members[0].host_public,
 				first->keys.members[1].host_public);
-	assert_int_equal(strlen(first->keys.secret), 64);
+	assert_int_equal(strlen(secret_reveal(first->keys.secret)), 64);
 	assert_int_equal(stat(in(s, ".ringup/keys"), &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
 	assert_int_equal(stat(in(s, ".ringup/keys/id_ed25519"), &st), 0);
@@ -99,20 +109,23 @@ static void test_a_host_more(void **state)
 	struct meshed *one = mesh(s, "name: lab\nhosts: [b]\n", 0);
 	struct meshed *two = mesh(s, "name: lab\nhosts: [a, b]\n", 0);
 
-	assert_string_equal(one->keys.members[0].host_key, two->keys.members[1].host_key);
-	assert_string_equal(one->keys.private_key, two->keys.private_key);
+	assert_string_equal(secret_reveal(one->keys.members[0].host_key),
+			    secret_reveal(two->keys.members[1].host_key));
+	assert_string_equal(secret_reveal(one->keys.private_key),
+			    secret_reveal(two->keys.private_key));
 }
 
 static void test_files(void **state)
 {
 	struct meshed *m = mesh(*state, YAML, 1);
 
-	assert_string_equal(file_of(m, "id_ed25519")->text, m->keys.private_key);
+	assert_string_equal(text_of(m, "id_ed25519"), secret_reveal(m->keys.private_key));
 	assert_int_equal(file_of(m, "id_ed25519")->mode, 0600);
-	assert_string_equal(file_of(m, "ssh_host_ed25519_key")->text, m->keys.members[1].host_key);
+	assert_string_equal(text_of(m, "ssh_host_ed25519_key"),
+			    secret_reveal(m->keys.members[1].host_key));
 	assert_int_equal(file_of(m, "ssh_host_ed25519_key")->mode, 0600);
 	assert_int_equal(file_of(m, "secret")->mode, 0600);
-	assert_string_equal(file_of(m, "secret")->text, m->keys.secret);
+	assert_string_equal(text_of(m, "secret"), secret_reveal(m->keys.secret));
 	assert_has(file_of(m, "authorized_keys")->text, m->keys.public_key);
 	assert_has(file_of(m, "sshd_config")->text, "ListenAddress 10.0.0.2\n");
 	assert_has(file_of(m, "sshd_config")->text, "PasswordAuthentication no\n");
@@ -126,10 +139,10 @@ static void test_host_keys_are_always_checked(void **state)
 	size_t hosts = 0, strict = 0;
 
 	for (const struct key_file *f = m->files; f->name; f++) {
-		assert_lacks(f->text, "StrictHostKeyChecking no");
-		assert_lacks(f->text, "StrictHostKeyChecking=no");
-		assert_lacks(f->text, "accept-new");
-		assert_lacks(f->text, "/dev/null");
+		assert_lacks(text_of(m, f->name), "StrictHostKeyChecking no");
+		assert_lacks(text_of(m, f->name), "StrictHostKeyChecking=no");
+		assert_lacks(text_of(m, f->name), "accept-new");
+		assert_lacks(text_of(m, f->name), "/dev/null");
 	}
 	for (const char *p = config; (p = strstr(p, "Host ")); p++)
 		hosts += p == config || p[-1] == '\n';
@@ -304,6 +317,28 @@ static void test_half_a_pair(void **state)
 		     "id_ed25519.pub");
 }
 
+/* Nothing secret stays in memory after its use: neither the keys nor the copies in a host's tar. */
+static void test_wiped(void **state)
+{
+	struct scratch *s = *state;
+	struct meshed *m = mesh(s, YAML, 0);
+	struct parcel parcel = {0};
+	struct bringup bringup = {.accelerator = "cpu", .registry = "r", .keys = m->keys};
+	const struct secret held[] = {m->keys.private_key, m->keys.secret,
+				      m->keys.members[2].host_key};
+	struct error err = {0};
+
+	assert_fine(parcel_make(&m->fleet->members[0], &bringup, &parcel, &err));
+	assert_non_null(memmem(parcel.tar, parcel.tar_bytes, secret_reveal(m->keys.secret), 64));
+	parcel_release(&parcel);
+	assert_null(parcel.tar);
+	keys_wipe(&m->keys);
+	for (size_t i = 0; i < ARRAY_LEN(held); i++)
+		assert_string_equal(secret_reveal(held[i]), "");
+	assert_string_equal(secret_reveal(m->keys.secret), "");
+	keys_wipe(&(struct keys){0});
+}
+
 static const char *parcel_digest(struct scratch *s, struct meshed *m, size_t member, const char *ca)
 {
 	_cleanup_(parcel_release) struct parcel parcel = {0};
@@ -345,6 +380,7 @@ int main(void)
 		FLEET_TEST(test_sshd_config),
 		FLEET_TEST(test_sshd_forwards_nothing),
 		FLEET_TEST(test_half_a_pair),
+		FLEET_TEST(test_wiped),
 		FLEET_TEST(test_parcel),
 	};
 
