@@ -71,7 +71,8 @@ static int write_output(struct stages *s, const struct image *image, const struc
 	const char *scratch = cluster_state_path(&s->cluster, "image", s->arena), *layout;
 	int rc;
 
-	if (image_export(image, scratch, s->arena, &layout, manifest, err) < 0)
+	if ((!image->kept && stage_state(s, err) < 0) ||
+	    image_export(image, scratch, s->arena, &layout, manifest, err) < 0)
 		return -1;
 	target = (struct place_image){.layout = layout, .manifest = *manifest};
 	if (place->kind != PLACE_LAYOUT) {

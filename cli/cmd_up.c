@@ -70,6 +70,7 @@ static int up_converge(struct stages *s, struct error *err)
 		return -1;
 	bringup.image_is_new = is_new;
 	fleet_bringup(&s->fleet, &bringup);
+	keys_wipe(&bringup.keys);
 	return fleet_result(&s->fleet, err);
 }
 
@@ -112,6 +113,7 @@ static int up_print_commands(struct stages *s, struct error *err)
 		if (!s->fleet.members[i].failed &&
 		    bringup_commands(&s->fleet.members[i], &bringup, &out, err) < 0)
 			return -1;
+	keys_wipe(&bringup.keys);
 	command_print_script(s->ctx, out.text);
 	return fleet_result(&s->fleet, err);
 }

@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/quote.h"
+#include "core/secret.h"
 #include "deployer/journal.h"
 #include "deployer/mesh.h"
 #include "deployer/remote.h"
@@ -67,26 +68,48 @@ static const char *bringup_quoted(struct visit *v, const char *const *pattern)
 	return arena_strdup(&v->m->arena, line.text);
 }
 
+/* The script's stdin: the login in a line of its own. The caller wipes it. */
+static struct secret login_line(const struct visit *v)
+{
+	struct arena *arena = &v->m->arena;
+	struct secret login =
+		credentials_text(&v->bringup->credentials, v->bringup->registry, arena);
+	struct secret line = {arena_printf(arena, "%s\n", secret_reveal(login))};
+
+	secret_wipe(&login);
+	return line;
+}
+
 /*
  * The login goes into a configuration folder of ringup's own, which the same remote command removes
- * after the pull. So nothing stays in the user's configuration, and a broken connection leaves no
- * password behind.
+ * after the pull. So nothing stays in the user's configuration. The command's stdin stays open: its
+ * end tells the command that the connection broke, and no password stays behind then.
  */
 static int log_in_and_pull(struct visit *v, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
-	const struct bringup *b = v->bringup;
-	const char *login = credentials_text(&b->credentials, b->registry, &v->m->arena);
-	struct words words = WORDS_INIT(&v->m->arena);
+	struct member *m = v->m;
+	struct words words = WORDS_INIT(&m->arena);
+	struct ssh_command command = {.timeout_s = PULL_TIMEOUT_S, .holds_input = true};
+	struct secret login;
+	int rc;
 
 	if (remote_script("pull",
-			  WORDS(v->container.config_folder, bringup_quoted(v, v->m->engine->pull)),
-			  &words, err) < 0)
+			  WORDS(v->container.config_folder, bringup_quoted(v, m->engine->pull)),
+			  &words, err) < 0 ||
+	    member_connect(m, err) < 0)
 		return -1;
-	if (run_words(v->m, words.list, login, strlen(login), PULL_TIMEOUT_S,
-		      "cannot pull the image", &result, err) < 0)
+	login = login_line(v);
+	command.words = words.list;
+	command.input = secret_reveal(login);
+	command.input_bytes = strlen(command.input);
+	rc = ssh_check(m->ssh, &command, "cannot pull the image", &result, err);
+	secret_wipe(&login);
+	if (rc < 0) {
+		error_wrap(err, "%s", m->host->name);
 		return bringup_explain(v, ENGINE_PULLS, err);
-	journal_add(v->m, "pull", b->image);
+	}
+	journal_add(m, "pull", v->bringup->image);
 	return 0;
 }
 

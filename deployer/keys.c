@@ -26,33 +26,40 @@ static int keys_read_text(const char *path, struct arena *arena, const char **te
 }
 
 static int load_pair(const char *path, const char *comment, struct arena *arena,
-		     const char **private_key, const char **public_key, struct error *err)
+		     struct secret *private_key, const char **public_key, struct error *err)
 {
 	const char *public_path = arena_printf(arena, "%s.pub", path);
 
+	if (file_private(path, err) < 0)
+		return -1;
 	if (!file_exists(path) && proc_check(WORDS("ssh-keygen", "-q", "-t", "ed25519", "-N", "",
 						   "-C", comment, "-f", path),
 					     err) < 0)
 		return error_wrap(err, "cannot make the key %s", path);
-	if (keys_read_text(path, arena, private_key, err) < 0 ||
+	if (secret_read(path, KEY_CEILING_BYTES, arena, private_key, err) < 0 ||
 	    keys_read_text(public_path, arena, public_key, err) < 0)
 		return -1;
 	*public_key = arena_strndup(arena, *public_key, strcspn(*public_key, "\n"));
 	return 0;
 }
 
-static int load_secret(const char *path, struct arena *arena, const char **secret,
+static int load_secret(const char *path, struct arena *arena, struct secret *secret,
 		       struct error *err)
 {
 	char hex[2 * SECRET_BYTES + 1];
+	int rc;
 
-	if (file_exists(path))
-		return keys_read_text(path, arena, secret, err);
-	if (random_hex(hex, SECRET_BYTES, err) < 0 ||
-	    file_write(path, hex, strlen(hex), 0600, err) < 0)
+	if (file_private(path, err) < 0)
 		return -1;
-	*secret = arena_strdup(arena, hex);
-	return 0;
+	if (file_exists(path))
+		return secret_read(path, KEY_CEILING_BYTES, arena, secret, err);
+	rc = random_hex(hex, SECRET_BYTES, err);
+	if (rc == 0)
+		rc = file_write(path, hex, strlen(hex), 0600, err);
+	if (rc == 0)
+		*secret = secret_copy(hex, arena);
+	secret_wipe_bytes(hex, sizeof(hex));
+	return rc;
 }
 
 int keys_load(const struct fleet *fleet, struct arena *arena, struct keys *keys, struct error *err)
@@ -62,7 +69,9 @@ int keys_load(const struct fleet *fleet, struct arena *arena, struct keys *keys,
 
 	*keys = (struct keys){0};
 	keys->members = ARENA_ARRAY(arena, fleet->count, struct member_keys);
-	if (folder_make(folder, 0700, err) < 0 ||
+	keys->count = fleet->count;
+	if (folder_private(cluster_state_path(fleet->cluster, "", arena), err) < 0 ||
+	    folder_private(folder, err) < 0 ||
 	    load_pair(arena_printf(arena, "%s/id_ed25519", folder), comment, arena,
 		      &keys->private_key, &keys->public_key, err) < 0 ||
 	    load_secret(arena_printf(arena, "%s/secret", folder), arena, &keys->secret, err) < 0)
@@ -76,6 +85,14 @@ int keys_load(const struct fleet *fleet, struct arena *arena, struct keys *keys,
 			return -1;
 	}
 	return 0;
+}
+
+void keys_wipe(struct keys *keys)
+{
+	secret_wipe(&keys->private_key);
+	secret_wipe(&keys->secret);
+	for (size_t i = 0; i < keys->count; i++)
+		secret_wipe(&keys->members[i].host_key);
 }
 
 /* "[10.0.0.1]:9435 ssh-ed25519 AAAA", one line per container of the mesh. */
@@ -119,7 +136,16 @@ static const char *ssh_config_text(const struct fleet *fleet, struct arena *aren
 	return arena_strdup(arena, text.text);
 }
 
-/* sshd takes only keys, listens only on the cluster's interface, and only runs commands. */
+/*
+ * sshd takes only keys, listens only on the cluster's address, and runs commands and nothing else:
+ * whoever logs in gets no way from there to other sockets, agents or networks (sshd_config(5)).
+ * mpirun needs only commands.
+ */
+#define SSHD_FORWARDS_NOTHING                                                             \
+	"AllowTcpForwarding no\nAllowStreamLocalForwarding no\nAllowAgentForwarding no\n" \
+	"GatewayPorts no\nX11Forwarding no\nPermitTunnel no\n"                            \
+	"PermitUserEnvironment no\nPermitUserRC no\n"
+
 static const char *sshd_config_text(const struct fleet *fleet, const struct member *member,
 				    struct arena *arena)
 {
@@ -129,8 +155,8 @@ static const char *sshd_config_text(const struct fleet *fleet, const struct memb
 			    "Port %d\nListenAddress %s\nHostKey " INSIDE "/ssh_host_ed25519_key\n"
 			    "AuthorizedKeysFile " INSIDE "/authorized_keys\n"
 			    "PermitRootLogin prohibit-password\nPasswordAuthentication no\n"
-			    "KbdInteractiveAuthentication no\nUsePAM no\nAllowTcpForwarding no\n"
-			    "X11Forwarding no\nPermitTunnel no\nPrintMotd no\nPidFile none\n"
+			    "KbdInteractiveAuthentication no\nUsePAM no\n" SSHD_FORWARDS_NOTHING
+			    "PrintMotd no\nPidFile none\n"
 			    "MaxStartups %zu:30:%zu\nMaxSessions 1000\n",
 			    fleet->cluster->container.sshd_port, member->host->address, starts,
 			    starts * 2);
@@ -140,14 +166,16 @@ void keys_files(const struct fleet *fleet, const struct keys *keys, const struct
 		struct arena *arena, struct key_file files[static KEY_FILES_MAX])
 {
 	const struct key_file all[] = {
-		{"id_ed25519", keys->private_key, 0600},
-		{"id_ed25519.pub", keys->public_key, 0644},
-		{"authorized_keys", arena_printf(arena, "%s\n", keys->public_key), 0600},
-		{"ssh_host_ed25519_key", keys->members[member->index].host_key, 0600},
-		{"known_hosts", known_hosts_text(fleet, keys, arena), 0644},
-		{"ssh_config", ssh_config_text(fleet, arena), 0644},
-		{"sshd_config", sshd_config_text(fleet, member, arena), 0644},
-		{"secret", keys->secret, 0600},
+		{.name = "id_ed25519", .secret = keys->private_key, .mode = 0600},
+		{"id_ed25519.pub", keys->public_key, {NULL}, 0644},
+		{"authorized_keys", arena_printf(arena, "%s\n", keys->public_key), {NULL}, 0600},
+		{.name = "ssh_host_ed25519_key",
+		 .secret = keys->members[member->index].host_key,
+		 .mode = 0600},
+		{"known_hosts", known_hosts_text(fleet, keys, arena), {NULL}, 0644},
+		{"ssh_config", ssh_config_text(fleet, arena), {NULL}, 0644},
+		{"sshd_config", sshd_config_text(fleet, member, arena), {NULL}, 0644},
+		{.name = "secret", .secret = keys->secret, .mode = 0600},
 	};
 
 	_Static_assert(ARRAY_LEN(all) < KEY_FILES_MAX, "room for the end");

@@ -10,24 +10,33 @@
 #ifndef DEPLOYER_KEYS_H
 #define DEPLOYER_KEYS_H
 
+#include "core/secret.h"
 #include "deployer/fleet.h"
 
 struct member_keys {
-	const char *host_key, *host_public; /* contents: private key, "ssh-ed25519 AAAA..." */
+	struct secret host_key;	 /* content of the private key's file */
+	const char *host_public; /* "ssh-ed25519 AAAA..." */
 };
 
 struct keys {
-	const char *private_key, *public_key; /* contents of the cluster's key pair */
-	const char *secret;		      /* hex; for $RINGUP_SECRET */
-	struct member_keys *members;	      /* one per member of the fleet */
+	struct secret private_key; /* content of the file of the cluster's private key */
+	const char *public_key;
+	struct secret secret;	     /* hex; for $RINGUP_SECRET */
+	struct member_keys *members; /* one per member of the fleet */
+	size_t count;
 };
 
 /* Reads the keys, and makes missing ones with ssh-keygen. */
 int keys_load(const struct fleet *fleet, struct arena *arena, struct keys *keys, struct error *err);
 
+/* Overwrites the private keys and the secret. Keys that were never loaded are fine. For _cleanup_. */
+void keys_wipe(struct keys *keys);
+
 /* One file that goes to a host's ssh folder. */
 struct key_file {
-	const char *name, *text;
+	const char *name;
+	const char *text;     /* NULL: the content is `secret` */
+	struct secret secret; /* one of `keys`: keys_wipe overwrites it */
 	mode_t mode;
 };
 

@@ -2,6 +2,7 @@
 #include "deployer/parcel.h"
 
 #include "core/file.h"
+#include "core/secret.h"
 #include "core/tarball.h"
 
 #include <stdlib.h>
@@ -48,19 +49,58 @@ static int pack_worker(struct packer *p, const struct bringup *bringup)
 	return pack_file(p, bringup->worker_folder, "allreduce");
 }
 
+static int pack_key_file(struct packer *p, const struct key_file *file)
+{
+	const char *path = arena_printf(p->arena, "ssh/%s", file->name);
+	const char *text = file->text ? file->text : secret_reveal(file->secret);
+
+	return parcel_pack(p, path, text, strlen(text), file->mode);
+}
+
 static int pack_all(struct packer *p, struct member *m, const struct bringup *bringup)
 {
 	struct key_file files[KEY_FILES_MAX];
 
 	keys_files(m->fleet, &bringup->keys, m, p->arena, files);
 	for (size_t i = 0; files[i].name; i++)
-		if (parcel_pack(p, arena_printf(p->arena, "ssh/%s", files[i].name), files[i].text,
-				strlen(files[i].text), files[i].mode) < 0)
+		if (pack_key_file(p, &files[i]) < 0)
 			return -1;
 	if (bringup->registry_ca && parcel_pack(p, "registry-ca.crt", bringup->registry_ca,
 						strlen(bringup->registry_ca), 0644) < 0)
 		return -1;
 	return m->engine->has_containers ? 0 : pack_worker(p, bringup);
+}
+
+/* Adds to the tar. Unlike realloc, it leaves no copy of the keys in freed memory. */
+static ssize_t parcel_write(void *cookie, const char *bytes, size_t length)
+{
+	struct parcel *parcel = cookie;
+
+	if (parcel->tar_bytes + length > parcel->room_bytes) {
+		size_t room = (parcel->tar_bytes + length) * 2;
+		char *larger = xmalloc(room);
+
+		if (parcel->tar)
+			memcpy(larger, parcel->tar, parcel->tar_bytes);
+		secret_wipe_bytes(parcel->tar, parcel->tar_bytes);
+		free(parcel->tar);
+		parcel->tar = larger;
+		parcel->room_bytes = room;
+	}
+	memcpy(parcel->tar + parcel->tar_bytes, bytes, length);
+	parcel->tar_bytes += length;
+	return (ssize_t)length;
+}
+
+/* A stream into the parcel without a buffer of its own. */
+static FILE *parcel_open(struct parcel *parcel)
+{
+	FILE *out = fopencookie(parcel, "w", (cookie_io_functions_t){.write = parcel_write});
+
+	if (!out)
+		oom();
+	setvbuf(out, NULL, _IONBF, 0);
+	return out;
 }
 
 int parcel_make(struct member *m, const struct bringup *bringup, struct parcel *parcel,
@@ -72,9 +112,7 @@ int parcel_make(struct member *m, const struct bringup *bringup, struct parcel *
 	int rc;
 
 	*parcel = (struct parcel){0};
-	out = open_memstream(&parcel->tar, &parcel->tar_bytes);
-	if (!out)
-		oom();
+	out = parcel_open(parcel);
 	digest_init(&p.digest);
 	rc = tarball_init(&p.tarball, out, "the files for a host", err);
 	if (rc == 0)
@@ -92,6 +130,7 @@ int parcel_make(struct member *m, const struct bringup *bringup, struct parcel *
 
 void parcel_release(struct parcel *parcel)
 {
+	secret_wipe_bytes(parcel->tar, parcel->tar_bytes);
 	free(parcel->tar);
-	parcel->tar = NULL;
+	*parcel = (struct parcel){0};
 }

@@ -10,8 +10,8 @@
 #include "deployer/bringup.h"
 
 struct parcel {
-	char *tar; /* owned */
-	size_t tar_bytes;
+	char *tar; /* owned; it holds private keys */
+	size_t tar_bytes, room_bytes;
 	char digest
 		[DIGEST_TEXT_BYTES]; /* of all names, modes and contents; in the tar as the file ssh/mesh */
 };
@@ -23,7 +23,7 @@ struct parcel {
 int parcel_make(struct member *member, const struct bringup *bringup, struct parcel *parcel,
 		struct error *err);
 
-/* For _cleanup_. */
+/* Overwrites the tar and frees it. For _cleanup_. */
 void parcel_release(struct parcel *parcel);
 
 #endif

@@ -70,8 +70,7 @@ static void add_container_commands(struct visit *v, struct str *out)
 {
 	struct member *m = v->m;
 	const struct container *c = &v->container;
-	bool has_login =
-		*credentials_text(&v->bringup->credentials, v->bringup->registry, &m->arena);
+	bool has_login = credentials_are_there(&v->bringup->credentials);
 	const char *no_login[] = {"rm", "-rf", c->config_folder, NULL};
 	const char *login[] = {"sh",
 			       "-c",

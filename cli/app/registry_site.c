@@ -122,6 +122,7 @@ static int registry_site_find(struct context *ctx, const struct registry_options
 	site->host.engine = engine ? engine : engine_find("auto");
 	site->host.image = o->image ? o->image : REGISTRY_IMAGE;
 	site->own.folder = folder_of(site, o, port);
+	site->is_in_state = site->host.member && !o->folder;
 	site->is_there = serve_exists(site->own.folder, ctx->arena);
 	return 0;
 }
@@ -243,7 +244,12 @@ int site_plan(struct context *ctx, const struct registry_options *o, struct regi
 int site_hold(struct registry_site *site, struct error *err)
 {
 	const char *folder = site->own.folder;
+	const char *state = cluster_state_path(&site->cluster, "", site->ctx->arena);
 
+	/* in .ringup, nobody else may come near the CA's key; another folder is as its owner wants it */
+	if (site->is_in_state &&
+	    (folder_private(state, err) < 0 || folder_private(folder, err) < 0))
+		return -1;
 	if (folder_make(folder, 0700, err) < 0)
 		return -1;
 	return file_lock(arena_printf(site->ctx->arena, "%s/lock", folder), &site->lock, err);

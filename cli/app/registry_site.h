@@ -28,8 +28,9 @@ struct registry_site {
 		before;	  /* where it was, when site_plan changes that; name NULL: nowhere */
 	struct serve own; /* what it was made for; with site_plan what it shall become */
 	struct served served;
-	bool is_there; /* it was made before */
-	int lock;      /* on the folder; -1: none */
+	bool is_there;	  /* it was made before */
+	bool is_in_state; /* its files here are in .ringup */
+	int lock;	  /* on the folder; -1: none */
 };
 
 /* Finds the registry that was set up; ERROR_USAGE when there is none. site_close it always. */

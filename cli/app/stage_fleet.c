@@ -16,7 +16,7 @@ int stage_probe(struct stages *s, struct error *err)
 
 	if (fleet_init(&s->cluster, &options, s->arena, &s->fleet, err) < 0)
 		return -1;
-	if (folder_make(cluster_state_path(&s->cluster, "", s->arena), 0700, err) < 0)
+	if (stage_state(s, err) < 0)
 		return -1;
 	fleet_probe(&s->fleet);
 	json = fleet_facts_json(&s->fleet);

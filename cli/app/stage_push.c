@@ -52,6 +52,8 @@ static int stage_push_export_image(struct stages *s, const struct image *image, 
 	/* a layout of the backend's own is there already, compressed */
 	if (image->kept)
 		return image_export(image, scratch, s->arena, layout, manifest, err);
+	if (stage_state(s, err) < 0)
+		return -1;
 	step = progress_begin("image",
 			      arena_printf(s->arena, "exports and compresses %s", image->name));
 	if (image_export(image, scratch, s->arena, layout, manifest, err) < 0) {

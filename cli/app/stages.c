@@ -24,9 +24,14 @@ int stage_cluster_or_defaults(struct stages *s, struct context *ctx, struct erro
 								   : stages_begin(s, ctx, cluster);
 }
 
+int stage_state(struct stages *s, struct error *err)
+{
+	return folder_private(cluster_state_path(&s->cluster, "", s->arena), err);
+}
+
 int stage_hold(struct stages *s, int *lock, struct error *err)
 {
-	if (folder_make(cluster_state_path(&s->cluster, "", s->arena), 0700, err) < 0)
+	if (stage_state(s, err) < 0)
 		return -1;
 	return file_lock(cluster_state_path(&s->cluster, "lock", s->arena), lock, err);
 }

@@ -42,6 +42,12 @@ int stage_cluster(struct stages *stages, struct context *ctx, struct error *err)
 int stage_cluster_or_defaults(struct stages *stages, struct context *ctx, struct error *err);
 
 /*
+ * Makes .ringup beside cluster.yaml, and closes it to other users (0700). A link there, and a folder
+ * of another user, are errors.
+ */
+int stage_state(struct stages *stages, struct error *err);
+
+/*
  * Takes the cluster's lock until *lock is closed: for commands that change hosts. Another ringup at
  * work on the cluster is an error.
  */

@@ -110,8 +110,8 @@ int lab_up(const char *cluster_path, int host_count, bool force_loopback, struct
 	if (check_cluster_file(cluster_path, arena, err) < 0)
 		return -1;
 	lab_load(cluster_path, arena, lab);
-	if (folder_make(arena_printf(arena, "%s/.ringup", lab->folder), 0700, err) < 0 ||
-	    folder_make(lab->state, 0700, err) < 0 ||
+	if (folder_private(arena_printf(arena, "%s/.ringup", lab->folder), err) < 0 ||
+	    folder_private(lab->state, err) < 0 ||
 	    file_lock(lab_path(lab, "lock", arena), &lock, err) < 0 ||
 	    choose_kind(lab, host_count, force_loopback, arena, err) < 0)
 		return -1;

@@ -58,6 +58,11 @@ struct ssh_command {
 	const char *const *words; /* quoted by core/quote.h; never a format string */
 	const void *input;	  /* for its stdin; NULL: empty */
 	size_t input_bytes;
+	/*
+	 * The command's stdin stays open after `input` until it ends. So the command can tell that
+	 * ringup or the connection is gone: its stdin ends.
+	 */
+	bool holds_input;
 	int timeout_s; /* 0: 60 */
 	/* Called for each whole line of stdout as it comes; may be NULL. */
 	void (*line)(void *arg, const char *line);

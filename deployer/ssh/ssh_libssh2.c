@@ -321,7 +321,7 @@ static int send_some(struct exchange *x)
 		x->sent += (size_t)done;
 		return 1;
 	}
-	if (!x->eof_sent) {
+	if (!x->eof_sent && !c->holds_input) {
 		if (libssh2_channel_send_eof(x->channel) == LIBSSH2_ERROR_EAGAIN)
 			return 0;
 		x->eof_sent = true;
@@ -357,7 +357,7 @@ static int exchange_all(struct exchange *x, uint64_t deadline_usec, struct error
 			return session_failed(x->n, "reading from the host", err);
 		if (moved || out || errors)
 			continue;
-		if (libssh2_channel_eof(x->channel) && x->eof_sent)
+		if (libssh2_channel_eof(x->channel) && (x->eof_sent || x->command->holds_input))
 			return 0;
 		if (ssh_libssh2_wait_ready(x->n, deadline_usec, "the command ran", err) < 0)
 			return -1;

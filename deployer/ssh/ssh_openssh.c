@@ -130,6 +130,7 @@ static int run_openssh(void *state, const char *line, const struct ssh_command *
 	struct words words = WORDS_INIT(&o->arena);
 	struct proc proc = {.input = command->input,
 			    .input_bytes = command->input_bytes,
+			    .holds_input = command->holds_input,
 			    .timeout_s = clock_left_msec(deadline_usec) / 1000 + 1,
 			    .line = command->line,
 			    .arg = command->arg};

@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/secret.h"
 
 #include <openssl/evp.h>
 #include <stdlib.h>
@@ -253,38 +254,65 @@ int credentials_find(const struct cluster *cluster, const char *registry, struct
 	return 0;
 }
 
-/* base64 of "user:password" */
-static const char *encode(const struct credentials *credentials, struct arena *arena)
+/* base64 of "user:password"; the caller wipes it */
+static char *encode(const struct credentials *credentials, struct arena *arena)
 {
-	const char *plain = arena_printf(arena, "%s:%s", credentials->user,
-					 secret_reveal(credentials->password));
-	char *auth = arena_alloc(arena, strlen(plain) * 2 + 8);
+	char *plain = arena_printf(arena, "%s:%s", credentials->user,
+				   secret_reveal(credentials->password));
+	size_t length = strlen(plain);
+	char *auth = arena_alloc(arena, length * 2 + 8);
 
-	EVP_EncodeBlock((unsigned char *)auth, (const unsigned char *)plain, (int)strlen(plain));
+	EVP_EncodeBlock((unsigned char *)auth, (const unsigned char *)plain, (int)length);
+	secret_wipe_bytes(plain, length);
 	return auth;
 }
 
-const char *credentials_text(const struct credentials *credentials, const char *registry,
-			     struct arena *arena)
+/* cJSON keeps copies of its own. */
+static void credentials_wipe_json(cJSON *entry)
+{
+	cJSON *item;
+
+	cJSON_ArrayForEach (item, entry) {
+		if (cJSON_IsString(item))
+			secret_wipe_bytes(item->valuestring, strlen(item->valuestring));
+	}
+}
+
+bool credentials_are_there(const struct credentials *credentials)
+{
+	return credentials->user || credentials->identity.hidden;
+}
+
+struct secret credentials_text(const struct credentials *credentials, const char *registry,
+			       struct arena *arena)
 {
 	_cleanup_(json_free) cJSON *json = cJSON_CreateObject();
-	_cleanup_(free_pointer) char *text = NULL;
+	const char *identity =
+		credentials->identity.hidden ? secret_reveal(credentials->identity) : NULL;
+	char *auth = NULL, *text;
+	size_t room;
 	cJSON *entry;
 
-	if (!credentials->user && !credentials->identity.hidden)
-		return "";
+	if (!credentials_are_there(credentials))
+		return (struct secret){""};
 	if (strcmp(registry, "docker.io") == 0)
 		registry = DOCKER_HUB_KEY;
 	entry = cJSON_AddObjectToObject(cJSON_AddObjectToObject(json, "auths"), registry);
 	if (credentials->user)
-		cJSON_AddStringToObject(entry, "auth", encode(credentials, arena));
-	if (credentials->identity.hidden)
-		cJSON_AddStringToObject(entry, "identitytoken",
-					secret_reveal(credentials->identity));
-	text = cJSON_PrintUnformatted(json);
-	if (!text)
+		auth = encode(credentials, arena);
+	if (auth)
+		cJSON_AddStringToObject(entry, "auth", auth);
+	if (identity)
+		cJSON_AddStringToObject(entry, "identitytoken", identity);
+	/* in one buffer: one that grows would leave copies behind; a character takes up to six */
+	room = 128 + 6 * (strlen(registry) + (auth ? strlen(auth) : 0) +
+			  (identity ? strlen(identity) : 0));
+	text = arena_alloc(arena, room);
+	if (!cJSON_PrintPreallocated(json, text, (int)room, false))
 		oom();
-	return arena_strdup(arena, text);
+	credentials_wipe_json(entry);
+	secret_wipe_bytes(auth, auth ? strlen(auth) : 0);
+	return (struct secret){text};
 }
 
 /* The file to change, under a lock that keeps other logins out until it is written. */
@@ -340,7 +368,7 @@ int credentials_store(const struct cluster *cluster, const char *registry,
 		return error_set(err, ERROR_USAGE,
 				 "the user name and password are too long: %llu bytes are the most",
 				 LOGIN_BYTES_MAX);
-	if (folder_make(path_folder(&arena, auth_path(cluster, &arena)), 0700, err) < 0 ||
+	if (folder_private(path_folder(&arena, auth_path(cluster, &arena)), err) < 0 ||
 	    credentials_file_open(cluster, &file, err) < 0)
 		return -1;
 	auths = cJSON_GetObjectItemCaseSensitive(file.json, "auths");

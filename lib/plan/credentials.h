@@ -48,12 +48,15 @@ int credentials_parse(const char *path, const char *text, size_t length, cJSON *
 int credentials_find(const struct cluster *cluster, const char *registry, struct arena *arena,
 		     struct credentials *credentials, struct error *err);
 
+/* Whether there is a login. */
+bool credentials_are_there(const struct credentials *credentials);
+
 /*
- * The text of such a file with only this registry, for an engine on another host. It is a secret.
- * In the arena; "" without credentials.
+ * The text of such a file with only this registry, in one line, for an engine on another host. In
+ * the arena; the caller wipes it. "" without credentials.
  */
-const char *credentials_text(const struct credentials *credentials, const char *registry,
-			     struct arena *arena);
+struct secret credentials_text(const struct credentials *credentials, const char *registry,
+			       struct arena *arena);
 
 /*
  * Writes them to .ringup/auth.json (mode 0600), keeping other registries' entries, members of other

@@ -96,6 +96,34 @@ down() {
 	[ "$(stat -c %a .ringup/facts.json)" = 600 ]
 }
 
+@test "state that was open to others is closed" {
+	for words in status up down; do
+		rm -rf .ringup
+		mkdir -m 755 .ringup
+		# shellcheck disable=SC2086 # words
+		apart ringup $words
+		[ "$(stat -c %a .ringup)" = 700 ] || { echo "after $words"; return 1; }
+	done
+}
+
+@test "state behind a link, or of another user, is refused" {
+	mkdir -m 700 elsewhere
+	ln -s elsewhere .ringup
+	for words in status up 'up --dry-run' down 'bench' probe; do
+		# shellcheck disable=SC2086 # words
+		apart ringup $words
+		says 1 .ringup 'symbolic link'
+	done
+	[ "$(ls -A elsewhere)" = "" ]
+	[ "$(id -u)" = 0 ] || return 0
+	rm .ringup
+	mkdir -m 700 .ringup
+	chown 4242 .ringup
+	apart ringup status
+	says 1 .ringup 'belongs to another user'
+	[ "$(stat -c %a:%u .ringup)" = 700:4242 ]
+}
+
 @test "a second up is told of the first" {
 	mkdir -p .ringup
 	exec 9>.ringup/lock

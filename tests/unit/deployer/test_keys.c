@@ -38,13 +38,21 @@ static const struct key_file *file_of(const struct meshed *m, const char *name)
 	return NULL;
 }
 
+static const char *text_of(const struct meshed *m, const char *name)
+{
+	const struct key_file *f = file_of(m, name);
+
+	return f->text ? f->text : secret_reveal(f->secret);
+}
+
 /* The file on disk, with its mode. */
 static const char *on_disk(struct scratch *s, const struct meshed *m, const char *name)
 {
 	const struct key_file *f = file_of(m, name);
 	struct error err = {0};
 
-	assert_fine(file_write(in(s, name), f->text, strlen(f->text), f->mode, &err));
+	assert_fine(
+		file_write(in(s, name), text_of(m, name), strlen(text_of(m, name)), f->mode, &err));
 	return in(s, name);
 }
 
@@ -54,19 +62,44 @@ static void test_made_once(void **state)
 	struct meshed *first = mesh(s, YAML, 0), *again = mesh(s, YAML, 0);
 	struct stat st;
 
-	assert_string_equal(first->keys.private_key, again->keys.private_key);
+	assert_string_equal(secret_reveal(first->keys.private_key),
+			    secret_reveal(again->keys.private_key));
 	assert_string_equal(first->keys.public_key, again->keys.public_key);
-	assert_string_equal(first->keys.secret, again->keys.secret);
-	assert_string_equal(first->keys.members[2].host_key, again->keys.members[2].host_key);
+	assert_string_equal(secret_reveal(first->keys.secret), secret_reveal(again->keys.secret));
+	assert_string_equal(secret_reveal(first->keys.members[2].host_key),
+			    secret_reveal(again->keys.members[2].host_key));
 	assert_string_not_equal(first->keys.members[0].host_public,
 				first->keys.members[1].host_public);
-	assert_int_equal(strlen(first->keys.secret), 64);
+	assert_int_equal(strlen(secret_reveal(first->keys.secret)), 64);
 	assert_int_equal(stat(in(s, ".ringup/keys"), &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
 	assert_int_equal(stat(in(s, ".ringup/keys/id_ed25519"), &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
 	assert_int_equal(stat(in(s, ".ringup/keys/secret"), &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
+}
+
+/* Keys that others could read are closed to them; keys behind a link are not taken. */
+static void test_open_files_are_closed(void **state)
+{
+	struct scratch *s = *state;
+	struct meshed *m = mesh(s, YAML, 0);
+	static const char *const names[] = {"", "/id_ed25519", "/host-node01", "/secret"};
+	struct error err = {0};
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		assert_int_equal(
+			chmod(in(s, arena_printf(&s->arena, ".ringup/keys%s", names[i])), 0755), 0);
+	assert_fine(keys_load(m->fleet, &s->arena, &m->keys, &err));
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		assert_int_equal(
+			stat(in(s, arena_printf(&s->arena, ".ringup/keys%s", names[i])), &st), 0);
+		assert_int_equal(st.st_mode & 0077, 0);
+	}
+	assert_int_equal(rename(in(s, ".ringup/keys/secret"), in(s, "elsewhere")), 0);
+	assert_int_equal(symlink(in(s, "elsewhere"), in(s, ".ringup/keys/secret")), 0);
+	assert_fails(keys_load(m->fleet, &s->arena, &m->keys, &err), ERROR_FAILED, "symbolic link");
 }
 
 /* Another host in the file leaves the other hosts' keys alone. */
@@ -76,20 +109,23 @@ static void test_a_host_more(void **state)
 	struct meshed *one = mesh(s, "name: lab\nhosts: [b]\n", 0);
 	struct meshed *two = mesh(s, "name: lab\nhosts: [a, b]\n", 0);
 
-	assert_string_equal(one->keys.members[0].host_key, two->keys.members[1].host_key);
-	assert_string_equal(one->keys.private_key, two->keys.private_key);
+	assert_string_equal(secret_reveal(one->keys.members[0].host_key),
+			    secret_reveal(two->keys.members[1].host_key));
+	assert_string_equal(secret_reveal(one->keys.private_key),
+			    secret_reveal(two->keys.private_key));
 }
 
 static void test_files(void **state)
 {
 	struct meshed *m = mesh(*state, YAML, 1);
 
-	assert_string_equal(file_of(m, "id_ed25519")->text, m->keys.private_key);
+	assert_string_equal(text_of(m, "id_ed25519"), secret_reveal(m->keys.private_key));
 	assert_int_equal(file_of(m, "id_ed25519")->mode, 0600);
-	assert_string_equal(file_of(m, "ssh_host_ed25519_key")->text, m->keys.members[1].host_key);
+	assert_string_equal(text_of(m, "ssh_host_ed25519_key"),
+			    secret_reveal(m->keys.members[1].host_key));
 	assert_int_equal(file_of(m, "ssh_host_ed25519_key")->mode, 0600);
 	assert_int_equal(file_of(m, "secret")->mode, 0600);
-	assert_string_equal(file_of(m, "secret")->text, m->keys.secret);
+	assert_string_equal(text_of(m, "secret"), secret_reveal(m->keys.secret));
 	assert_has(file_of(m, "authorized_keys")->text, m->keys.public_key);
 	assert_has(file_of(m, "sshd_config")->text, "ListenAddress 10.0.0.2\n");
 	assert_has(file_of(m, "sshd_config")->text, "PasswordAuthentication no\n");
@@ -103,10 +139,10 @@ static void test_host_keys_are_always_checked(void **state)
 	size_t hosts = 0, strict = 0;
 
 	for (const struct key_file *f = m->files; f->name; f++) {
-		assert_lacks(f->text, "StrictHostKeyChecking no");
-		assert_lacks(f->text, "StrictHostKeyChecking=no");
-		assert_lacks(f->text, "accept-new");
-		assert_lacks(f->text, "/dev/null");
+		assert_lacks(text_of(m, f->name), "StrictHostKeyChecking no");
+		assert_lacks(text_of(m, f->name), "StrictHostKeyChecking=no");
+		assert_lacks(text_of(m, f->name), "accept-new");
+		assert_lacks(text_of(m, f->name), "/dev/null");
 	}
 	for (const char *p = config; (p = strstr(p, "Host ")); p++)
 		hosts += p == config || p[-1] == '\n';
@@ -175,37 +211,98 @@ static void test_ssh_config(void **state)
 	}
 }
 
-/* The real sshd reads the file, with the paths of the test in it. */
-static void test_sshd_config(void **state)
+/* sshd_config on disk with the paths of the test in it, and the files that it names. */
+static const char *sshd_here(struct scratch *s, const struct meshed *m, const char *more)
 {
-	struct scratch *s = *state;
-	_cleanup_(proc_result_release) struct proc_result result = {0};
-	struct meshed *m = mesh(s, YAML, 1);
 	const char *text = file_of(m, "sshd_config")->text, *inside;
-	struct proc proc = {.words = WORDS("/usr/sbin/sshd", "-T", "-f", in(s, "sshd"))};
-	struct error err = {0};
 	_cleanup_(str_release) struct str here = STR_INIT;
 
 	/* a root sshd wants it; its service makes it, where there is one */
 	if (getuid() == 0)
 		mkdir("/run/sshd", 0755);
 	on_disk(s, m, "ssh_host_ed25519_key");
+	on_disk(s, m, "authorized_keys");
 	while ((inside = strstr(text, "/etc/ringup/ssh"))) {
 		str_add_bytes(&here, text, (size_t)(inside - text));
 		str_add(&here, s->folder);
 		text = inside + strlen("/etc/ringup/ssh");
 	}
 	str_add(&here, text);
-	put(s, "sshd", here.text);
+	str_add(&here, more);
+	return put(s, "sshd", here.text);
+}
+
+/* The real sshd reads the file. */
+static void test_sshd_config(void **state)
+{
+	static const char *const lines[] = {
+		"listenaddress 10.0.0.2:9435\n",
+		"port 9435\n",
+		"passwordauthentication no\n",
+		"kbdinteractiveauthentication no\n",
+		"permitrootlogin without-password\n",
+		"usepam no\n",
+		"allowtcpforwarding no\n",
+		"allowstreamlocalforwarding no\n",
+		"allowagentforwarding no\n",
+		"x11forwarding no\n",
+		"permittunnel no\n",
+		"gatewayports no\n",
+		"permituserenvironment no\n",
+		"permituserrc no\n",
+	};
+	struct scratch *s = *state;
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	const char *config = sshd_here(s, mesh(s, YAML, 1), "");
+	struct proc proc = {.words = WORDS("/usr/sbin/sshd", "-T", "-f", config)};
+	struct error err = {0};
+
 	assert_fine(proc_run(&proc, &result, &err));
 	if (result.status != 0)
 		fail_msg("sshd -T: %s", result.err.text);
-	assert_has(result.out.text, "listenaddress 10.0.0.2:9435\n");
-	assert_has(result.out.text, "port 9435\n");
-	assert_has(result.out.text, "passwordauthentication no\n");
-	assert_has(result.out.text, "kbdinteractiveauthentication no\n");
-	assert_has(result.out.text, "permitrootlogin without-password\n");
-	assert_has(result.out.text, "usepam no\n");
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		assert_has(result.out.text, lines[i]);
+}
+
+/* The real ssh logs in with the cluster's key to an sshd that has no port: they share a pipe. */
+static int log_in(struct scratch *s, const struct meshed *m, const char *const *options,
+		  const char *const *command)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct words words = WORDS_INIT(&s->arena);
+	struct proc proc = {.timeout_s = 60};
+	struct error err = {0};
+
+	/* with an agent, so that there is one to forward */
+	words_add_all(&words,
+		      WORDS("ssh-agent", "ssh", "-F", "none", "-o", "BatchMode=yes", "-o",
+			    "StrictHostKeyChecking=yes", "-o", "HostKeyAlias=[10.0.0.2]:9435", "-o",
+			    "ExitOnForwardFailure=yes"));
+	words_addf(&words, "-oUserKnownHostsFile=%s", on_disk(s, m, "known_hosts"));
+	words_addf(&words, "-oProxyCommand=/usr/sbin/sshd -i -e -f %s",
+		   sshd_here(s, m, "StrictModes no\n"));
+	words_add_all(&words, WORDS("-i", on_disk(s, m, "id_ed25519")));
+	words_add_all(&words, options);
+	words_add(&words, "worker");
+	words_add_all(&words, command);
+	proc.words = words.list;
+	assert_fine(proc_run(&proc, &result, &err));
+	return result.status;
+}
+
+static void test_sshd_forwards_nothing(void **state)
+{
+	struct scratch *s = *state;
+	struct meshed *m = mesh(s, YAML, 1);
+	const char *sockets = arena_printf(&s->arena, "%s:%s", in(s, "there"), in(s, "here"));
+	static const char *const no_words[] = {NULL};
+
+	assert_int_equal(log_in(s, m, no_words, WORDS("exit 7")), 7);
+	assert_int_equal(log_in(s, m, WORDS("-A"), WORDS("test -z \"$SSH_AUTH_SOCK\"")), 0);
+	assert_int_equal(log_in(s, m, WORDS("-R", sockets), WORDS("true")), 255);
+	assert_int_equal(log_in(s, m, WORDS("-R", "0:127.0.0.1:1"), WORDS("true")), 255);
+	assert_int_equal(log_in(s, m, WORDS("-W", "127.0.0.1:1"), no_words), 255);
+	assert_false(file_exists(in(s, "there")));
 }
 
 /* Damage is said, not papered over with a new key. */
@@ -218,6 +315,28 @@ static void test_half_a_pair(void **state)
 	assert_int_equal(unlink(in(s, ".ringup/keys/id_ed25519.pub")), 0);
 	assert_fails(keys_load(m->fleet, &s->arena, &m->keys, &err), ERROR_FAILED,
 		     "id_ed25519.pub");
+}
+
+/* Nothing secret stays in memory after its use: neither the keys nor the copies in a host's tar. */
+static void test_wiped(void **state)
+{
+	struct scratch *s = *state;
+	struct meshed *m = mesh(s, YAML, 0);
+	struct parcel parcel = {0};
+	struct bringup bringup = {.accelerator = "cpu", .registry = "r", .keys = m->keys};
+	const struct secret held[] = {m->keys.private_key, m->keys.secret,
+				      m->keys.members[2].host_key};
+	struct error err = {0};
+
+	assert_fine(parcel_make(&m->fleet->members[0], &bringup, &parcel, &err));
+	assert_non_null(memmem(parcel.tar, parcel.tar_bytes, secret_reveal(m->keys.secret), 64));
+	parcel_release(&parcel);
+	assert_null(parcel.tar);
+	keys_wipe(&m->keys);
+	for (size_t i = 0; i < ARRAY_LEN(held); i++)
+		assert_string_equal(secret_reveal(held[i]), "");
+	assert_string_equal(secret_reveal(m->keys.secret), "");
+	keys_wipe(&(struct keys){0});
 }
 
 static const char *parcel_digest(struct scratch *s, struct meshed *m, size_t member, const char *ca)
@@ -252,13 +371,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FLEET_TEST(test_made_once),
+		FLEET_TEST(test_open_files_are_closed),
 		FLEET_TEST(test_a_host_more),
 		FLEET_TEST(test_files),
 		FLEET_TEST(test_host_keys_are_always_checked),
 		FLEET_TEST(test_known_hosts_has_everyone),
 		FLEET_TEST(test_ssh_config),
 		FLEET_TEST(test_sshd_config),
+		FLEET_TEST(test_sshd_forwards_nothing),
 		FLEET_TEST(test_half_a_pair),
+		FLEET_TEST(test_wiped),
 		FLEET_TEST(test_parcel),
 	};
 

@@ -138,20 +138,23 @@ static void test_text(void **state)
 	struct cluster *cluster = setup(s);
 	struct credentials c = {0};
 
-	assert_string_equal(credentials_text(&c, REGISTRY, &s->arena), "");
+	assert_string_equal(secret_reveal(credentials_text(&c, REGISTRY, &s->arena)), "");
+	assert_false(credentials_are_there(&c));
 	c = (struct credentials){.user = "one", .password = {"a:\"b"}};
-	put(s, "home/.docker/config.json", credentials_text(&c, REGISTRY, &s->arena));
+	put(s, "home/.docker/config.json",
+	    secret_reveal(credentials_text(&c, REGISTRY, &s->arena)));
 	c = find(s, cluster);
 	assert_string_equal(c.user, "one");
 	assert_string_equal(secret_reveal(c.password), "a:\"b");
 	assert_null(c.identity.hidden);
 	c = (struct credentials){.identity = {"token"}};
-	put(s, "home/.docker/config.json", credentials_text(&c, REGISTRY, &s->arena));
+	put(s, "home/.docker/config.json",
+	    secret_reveal(credentials_text(&c, REGISTRY, &s->arena)));
 	c = find(s, cluster);
 	assert_null(c.user);
 	assert_string_equal(secret_reveal(c.identity), "token");
 	c = (struct credentials){.user = "two", .password = {"2"}};
-	assert_string_equal(credentials_text(&c, "docker.io", &s->arena),
+	assert_string_equal(secret_reveal(credentials_text(&c, "docker.io", &s->arena)),
 			    "{\"auths\":{\"https://index.docker.io/v1/\":{\"auth\":\"" TWO "\"}}}");
 }
 
@@ -168,6 +171,10 @@ static void test_store_makes_the_folder(void **state)
 	assert_int_equal(st.st_mode & 07777, 0700);
 	assert_string_equal(find(s, cluster).user, "u");
 	assert_string_equal(secret_reveal(find(s, cluster).password), "");
+	assert_int_equal(chmod(in(s, "cluster/.ringup"), 0755), 0);
+	assert_fine(credentials_store(cluster, REGISTRY, &c, &err));
+	assert_int_equal(stat(in(s, "cluster/.ringup"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
 }
 
 /* What would come back otherwise than it was given is refused. */
