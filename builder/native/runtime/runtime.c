@@ -11,8 +11,10 @@
 #include "core/words.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,6 +70,16 @@ bool runtime_available(struct arena *arena, const char **why)
 	return !*why;
 }
 
+/*
+ * Device rules of cgroup v2 are BPF programs. crun raises RLIMIT_MEMLOCK for them, and fails
+ * without CAP_SYS_RESOURCE, which root of an outer container may not have.
+ */
+static bool runtime_can_rule_devices(const struct runtime *runtime)
+{
+	return !runtime->in_userns && (strcmp(runtime->name, "crun") != 0 ||
+				       prctl(PR_CAPBSET_READ, CAP_SYS_RESOURCE, 0, 0, 0) == 1);
+}
+
 void runtime_find(struct runtime *runtime, struct arena *arena)
 {
 	const char *why;
@@ -75,6 +87,7 @@ void runtime_find(struct runtime *runtime, struct arena *arena)
 	*runtime = (struct runtime){.name = runtime_name(), .in_userns = userns_inside()};
 	if (!runtime->name)
 		return;
+	runtime->rules_devices = runtime_can_rule_devices(runtime);
 	runtime->has_seccomp = seccomp_available(runtime->name, arena, &why);
 	if (!runtime->has_seccomp)
 		log_warn("the steps of this build may make every system call: %s", why);
@@ -180,10 +193,14 @@ static int runtime_prepare(const struct runtime *runtime, struct store *store,
 		if (folder_make(arena_printf(arena, "%s/p", at->folder), 0755, err) < 0)
 			return -1;
 	}
-	/* with userxattr, overlayfs has no redirects and refuses the option */
-	*options = arena_printf(arena,
-				"lowerdir=%s,upperdir=upper,workdir=work,index=off,metacopy=off,%s",
-				lower, runtime->in_userns ? "userxattr" : "redirect_dir=off");
+	/*
+	 * With userxattr, overlayfs has no redirects and refuses the option. Without rules for
+	 * devices, nodes that a base brings are as good as plain files.
+	 */
+	*options = arena_printf(
+		arena, "lowerdir=%s,upperdir=upper,workdir=work,index=off,metacopy=off,%s%s", lower,
+		runtime->in_userns ? "userxattr" : "redirect_dir=off",
+		runtime->rules_devices ? "" : ",nodev");
 	return 0;
 }
 
@@ -193,6 +210,7 @@ static int runtime_write_config(const struct runtime *runtime, const struct run_
 	const struct container container = {.root = at->merged,
 					    .files = at->folder,
 					    .has_seccomp = runtime->has_seccomp,
+					    .rules_devices = runtime->rules_devices,
 					    .in_userns = runtime->in_userns};
 	_cleanup_(json_free) cJSON *config = NULL;
 	struct words env = WORDS_INIT(arena);

@@ -40,7 +40,9 @@ const char *runtime_name(void);
 struct runtime {
 	const char *name; /* as runtime_name has it */
 	bool has_seccomp; /* it filters system calls */
-	bool in_userns;	  /* this process is in a user namespace */
+	/* Its device cgroup works. If not, a step cannot make device nodes, and none can be opened. */
+	bool rules_devices;
+	bool in_userns; /* this process is in a user namespace */
 };
 
 /*

@@ -101,7 +101,14 @@ static void add_mounts(cJSON *config, const char *files, bool in_userns)
 		  WORDS("bind", "ro"));
 }
 
-static void add_capabilities(cJSON *process)
+/* In a user namespace no device can be made, whatever the capabilities. */
+static bool may_have(const struct container *container, const char *capability)
+{
+	return container->rules_devices || container->in_userns ||
+	       strcmp(capability, "CAP_MKNOD") != 0;
+}
+
+static void add_capabilities(cJSON *process, const struct container *container)
 {
 	static const char *const sets[] = {"bounding", "effective", "permitted"};
 	cJSON *object = cJSON_AddObjectToObject(process, "capabilities");
@@ -110,12 +117,14 @@ static void add_capabilities(cJSON *process)
 		cJSON *list = cJSON_AddArrayToObject(object, sets[i]);
 
 		for (size_t k = 0; capabilities[k]; k++)
-			cJSON_AddItemToArray(list, cJSON_CreateString(capabilities[k]));
+			if (may_have(container, capabilities[k]))
+				cJSON_AddItemToArray(list, cJSON_CreateString(capabilities[k]));
 	}
 }
 
 static void runtime_config_add_process(cJSON *config, const struct run_step *step,
-				       const struct run_user *user)
+				       const struct run_user *user,
+				       const struct container *container)
 {
 	cJSON *process = cJSON_AddObjectToObject(config, "process");
 	cJSON *ids = cJSON_AddObjectToObject(process, "user"), *groups;
@@ -131,7 +140,7 @@ static void runtime_config_add_process(cJSON *config, const struct run_step *ste
 	cJSON_AddItemToObject(process, "env", list_of(step->env));
 	cJSON_AddStringToObject(process, "cwd", step->cwd);
 	cJSON_AddBoolToObject(process, "noNewPrivileges", false);
-	add_capabilities(process);
+	add_capabilities(process, container);
 }
 
 static void add_masked(cJSON *linux_part)
@@ -188,7 +197,7 @@ int runtime_config(const struct run_step *step, const struct run_user *user,
 		return -1;
 	*config = cJSON_CreateObject();
 	cJSON_AddStringToObject(*config, "ociVersion", "1.0.2");
-	runtime_config_add_process(*config, step, user);
+	runtime_config_add_process(*config, step, user, container);
 	part = cJSON_AddObjectToObject(*config, "root");
 	cJSON_AddStringToObject(part, "path", container->root);
 	cJSON_AddStringToObject(*config, "hostname", STEP_HOST_NAME);
@@ -197,7 +206,7 @@ int runtime_config(const struct run_step *step, const struct run_user *user,
 	add_namespaces(part);
 	add_masked(part);
 	cJSON_AddItemToObject(part, "readonlyPaths", list_of(readonly_paths));
-	if (!container->in_userns)
+	if (container->rules_devices)
 		add_device_rules(part);
 	if (profile)
 		cJSON_AddItemToObject(part, "seccomp", profile);
