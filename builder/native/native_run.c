@@ -81,6 +81,20 @@ static const char *cwd(struct native_stage *stage)
 	return *folder ? folder : "/";
 }
 
+/* The first step finds out how steps run; the others wait for it. */
+static int native_runtime_run(struct native_stage *stage, const struct run_step *step,
+			      struct run_result *result)
+{
+	struct native_build *build = stage->build;
+
+	pthread_mutex_lock(&build->lock);
+	if (!build->runtime.name)
+		runtime_find(&build->runtime, &stage->arena);
+	pthread_mutex_unlock(&build->lock);
+	return runtime_run(&build->runtime, &build->store, step, &stage->arena, result,
+			   &stage->err);
+}
+
 /* Starts a shell on top of what the failed step changed. */
 static int shell_in_step(struct native_stage *stage, struct run_step step,
 			 const struct run_result *failed)
@@ -97,7 +111,7 @@ static int shell_in_step(struct native_stage *stage, struct run_step step,
 	step.below = below;
 	step.words = WORDS("/bin/sh");
 	step.interactive = true;
-	return runtime_run(&stage->build->store, &step, &stage->arena, &result, &stage->err);
+	return native_runtime_run(stage, &step, &result);
 }
 
 /* The comment in the recipe says more than the command's first words. */
@@ -130,7 +144,7 @@ static int run_tries(struct native_stage *stage, const struct run_step *step,
 	for (int try = 1;; try++) {
 		struct build_failure failure;
 
-		if (runtime_run(&stage->build->store, step, &stage->arena, result, &stage->err) < 0)
+		if (native_runtime_run(stage, step, result) < 0)
 			return -1;
 		if (result->status == 0)
 			return 0;

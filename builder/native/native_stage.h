@@ -10,7 +10,7 @@
 
 #include "builder/native/image_config.h"
 #include "builder/native/native.h"
-#include "builder/native/runtime/view.h"
+#include "builder/native/runtime/runtime.h"
 #include "core/words.h"
 
 #include <pthread.h>
@@ -70,6 +70,7 @@ struct native_build {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	atomic_bool has_failed;
+	struct runtime runtime; /* found by the first step, under `lock`; its name is NULL before */
 	struct native_packers packers;
 	int log; /* a descriptor */
 };

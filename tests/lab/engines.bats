@@ -181,7 +181,7 @@ same_as_native() {
 	cp cache/ringup/ringup-base-*.tar again/ringup/
 	(
 		umask 077
-		XDG_CACHE_HOME=$PWD/again TZ=Asia/Tokyo LANG=tr_TR.UTF-8 taskset -c 0 "$BUILD/tests/lab/engine_build" native \
+		RINGUP_SHARE=$REPO XDG_CACHE_HOME=$PWD/again TZ=Asia/Tokyo LANG=tr_TR.UTF-8 taskset -c 0 "$BUILD/tests/lab/engine_build" native \
 			context "$PWD/again/ringup" native2 >log 2>&1 3>&- 4>&- || { cat log && false; }
 	)
 	[ "$(digest native)" = "$(digest native2)" ]

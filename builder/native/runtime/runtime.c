@@ -3,14 +3,18 @@
 
 #include "builder/native/layer/layer_disk.h"
 #include "builder/native/runtime/runtime_config.h"
+#include "builder/native/runtime/seccomp.h"
 #include "builder/native/runtime/userns.h"
 #include "core/file.h"
+#include "core/log.h"
 #include "core/proc.h"
 #include "core/words.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,6 +68,29 @@ bool runtime_available(struct arena *arena, const char **why)
 	else if (geteuid() != 0)
 		return userns_available(arena, why);
 	return !*why;
+}
+
+/*
+ * Device rules of cgroup v2 are BPF programs. crun raises RLIMIT_MEMLOCK for them, and fails
+ * without CAP_SYS_RESOURCE, which root of an outer container may not have.
+ */
+static bool runtime_can_rule_devices(const struct runtime *runtime)
+{
+	return !runtime->in_userns && (strcmp(runtime->name, "crun") != 0 ||
+				       prctl(PR_CAPBSET_READ, CAP_SYS_RESOURCE, 0, 0, 0) == 1);
+}
+
+void runtime_find(struct runtime *runtime, struct arena *arena)
+{
+	const char *why;
+
+	*runtime = (struct runtime){.name = runtime_name(), .in_userns = userns_inside()};
+	if (!runtime->name)
+		return;
+	runtime->rules_devices = runtime_can_rule_devices(runtime);
+	runtime->has_seccomp = seccomp_available(runtime->name, arena, &why);
+	if (!runtime->has_seccomp)
+		log_warn("the steps of this build may make every system call: %s", why);
 }
 
 /* resolv.conf and hosts, as the container sees them. */
@@ -138,8 +165,9 @@ static int name_layers(const struct run_step *step, const struct place *at, bool
 	return 0;
 }
 
-static int runtime_prepare(struct store *store, const struct run_step *step, struct arena *arena,
-			   struct place *at, const char **options, struct error *err)
+static int runtime_prepare(const struct runtime *runtime, struct store *store,
+			   const struct run_step *step, struct arena *arena, struct place *at,
+			   const char **options, struct error *err)
 {
 	static const char *const folders[] = {"merged", "bundle", "upper", "work"};
 	const char *lower = "";
@@ -165,16 +193,25 @@ static int runtime_prepare(struct store *store, const struct run_step *step, str
 		if (folder_make(arena_printf(arena, "%s/p", at->folder), 0755, err) < 0)
 			return -1;
 	}
-	/* with userxattr, overlayfs has no redirects and refuses the option */
-	*options = arena_printf(arena,
-				"lowerdir=%s,upperdir=upper,workdir=work,index=off,metacopy=off,%s",
-				lower, userns_inside() ? "userxattr" : "redirect_dir=off");
+	/*
+	 * With userxattr, overlayfs has no redirects and refuses the option. Without rules for
+	 * devices, nodes that a base brings are as good as plain files.
+	 */
+	*options = arena_printf(
+		arena, "lowerdir=%s,upperdir=upper,workdir=work,index=off,metacopy=off,%s%s", lower,
+		runtime->in_userns ? "userxattr" : "redirect_dir=off",
+		runtime->rules_devices ? "" : ",nodev");
 	return 0;
 }
 
-static int runtime_write_config(const struct run_step *step, const struct place *at,
-				struct arena *arena, struct error *err)
+static int runtime_write_config(const struct runtime *runtime, const struct run_step *step,
+				const struct place *at, struct arena *arena, struct error *err)
 {
+	const struct container container = {.root = at->merged,
+					    .files = at->folder,
+					    .has_seccomp = runtime->has_seccomp,
+					    .rules_devices = runtime->rules_devices,
+					    .in_userns = runtime->in_userns};
 	_cleanup_(json_free) cJSON *config = NULL;
 	struct words env = WORDS_INIT(arena);
 	struct run_step with_home = *step;
@@ -185,7 +222,8 @@ static int runtime_write_config(const struct run_step *step, const struct place 
 	words_addf(&env, "HOME=%s", user.home);
 	words_add_all(&env, step->env);
 	with_home.env = env.list;
-	config = runtime_config(&with_home, &user, at->merged, at->folder);
+	if (runtime_config(&with_home, &user, &container, &config, err) < 0)
+		return -1;
 	return json_write(arena_printf(arena, "%s/config.json", at->bundle), config, 0600, err);
 }
 
@@ -202,26 +240,26 @@ static void clean_up(const char *runtime, const char *state, const struct place 
 }
 
 /* Where the process may not make cgroups, crun must be told so; runc finds out by itself. */
-static const char *const *start_words(const char *options, const char *runtime, const char *state,
-				      const struct place *at, struct arena *arena)
+static const char *const *start_words(const struct runtime *runtime, const char *options,
+				      const char *state, const struct place *at,
+				      struct arena *arena)
 {
-	bool tells = strcmp(runtime, "crun") == 0 && userns_inside();
 	struct words words = WORDS_INIT(arena);
 
 	words_add_all(&words, WORDS("unshare", "--mount", "--propagation", "private", "--pid",
 				    "--fork", "--kill-child=KILL", "--mount-proc", "--", "sh", "-c",
-				    enter, "sh", options, "merged", runtime));
-	if (tells)
+				    enter, "sh", options, "merged", runtime->name));
+	if (strcmp(runtime->name, "crun") == 0 && runtime->in_userns)
 		words_add(&words, "--cgroup-manager=disabled");
 	words_add_all(&words, WORDS("--root", state, "run", "--bundle", at->bundle, at->name));
 	return words.list;
 }
 
-int runtime_run(struct store *store, const struct run_step *step, struct arena *arena,
-		struct run_result *result, struct error *err)
+int runtime_run(const struct runtime *runtime, struct store *store, const struct run_step *step,
+		struct arena *arena, struct run_result *result, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result output = {0};
-	const char *runtime = runtime_name(), *options, *state;
+	const char *options, *state;
 	struct proc proc = {.line = step->line,
 			    .arg = step->arg,
 			    .joined = true,
@@ -232,15 +270,15 @@ int runtime_run(struct store *store, const struct run_step *step, struct arena *
 	struct place at;
 	int rc;
 
-	if (runtime_prepare(store, step, arena, &at, &options, err) < 0 ||
-	    runtime_write_config(step, &at, arena, err) < 0)
+	if (runtime_prepare(runtime, store, step, arena, &at, &options, err) < 0 ||
+	    runtime_write_config(runtime, step, &at, arena, err) < 0)
 		return -1;
 	state = arena_printf(arena, "%s/runtime", at.folder);
 	proc.folder = at.folder;
-	proc.words = start_words(options, runtime, state, &at, arena);
+	proc.words = start_words(runtime, options, state, &at, arena);
 	rc = proc_run(&proc, &output, err);
 	if (rc < 0 || output.status >= 125)
-		clean_up(runtime, state, &at);
+		clean_up(runtime->name, state, &at);
 	if (rc < 0)
 		return -1;
 	result->status = output.status;
@@ -250,6 +288,6 @@ int runtime_run(struct store *store, const struct run_step *step, struct arena *
 		return error_set(
 			err, ERROR_FAILED,
 			"no container can be started in %s (%s): %s; take another build engine, or with XDG_CACHE_HOME a folder on ext4 or xfs",
-			store->folder, runtime, result->output);
+			store->folder, runtime->name, result->output);
 	return 0;
 }

@@ -4,11 +4,10 @@
  *
  * An overlay mount in a mount and process namespace of its own, and in it an OCI runtime, crun or
  * runc: however ringup ends, the namespaces end too, with their processes and mounts. The
- * container has the host's network (a build fetches packages), Docker's default capabilities, no
- * devices but the plain ones, and no resource limits. It needs root, which may be that of a user
- * namespace (userns.h), where overlayfs keeps its marks in user.overlay.*. Sources: OCI
- * runtime-spec 1.0, config.md and config-linux.md; Docker's default capabilities: moby,
- * oci/caps/defaults.go.
+ * container has the machine's network (a build fetches packages) and no resource limits; what else
+ * it may do is in runtime_config.h. It needs root, which may be that of a user namespace
+ * (userns.h), where overlayfs keeps its marks in user.overlay.*. Sources: OCI runtime-spec 1.0,
+ * config.md and config-linux.md.
  */
 #ifndef BUILDER_NATIVE_RUNTIME_RUNTIME_H
 #define BUILDER_NATIVE_RUNTIME_RUNTIME_H
@@ -37,6 +36,21 @@ struct run_result {
 /* The OCI runtime that works here, "crun" or "runc"; NULL when there is none. */
 const char *runtime_name(void);
 
+/* How the steps of one build run. */
+struct runtime {
+	const char *name; /* as runtime_name has it */
+	bool has_seccomp; /* it filters system calls */
+	/* Its device cgroup works. If not, a step cannot make device nodes, and none can be opened. */
+	bool rules_devices;
+	bool in_userns; /* this process is in a user namespace */
+};
+
+/*
+ * Finds out how steps run on this machine, and warns of what a step would not be kept from. It
+ * starts the runtime, so it is called once for a build.
+ */
+void runtime_find(struct runtime *runtime, struct arena *arena);
+
 /* Whether steps can run here, as root or in userns_run; if not, *why is one sentence. Cheap. */
 bool runtime_available(struct arena *arena, const char **why);
 
@@ -44,7 +58,7 @@ bool runtime_available(struct arena *arena, const char **why);
  * Runs it. 0 when the command ran, with any status; -1 when it could not be started, or at Ctrl-C.
  * The upper directory lies in the store's work folder.
  */
-int runtime_run(struct store *store, const struct run_step *step, struct arena *arena,
-		struct run_result *result, struct error *err);
+int runtime_run(const struct runtime *runtime, struct store *store, const struct run_step *step,
+		struct arena *arena, struct run_result *result, struct error *err);
 
 #endif

@@ -1,19 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 #include "builder/native/runtime/runtime_config.h"
 
+#include "builder/native/runtime/seccomp.h"
 #include "core/words.h"
 
+#include <glob.h>
 #include <string.h>
 
 static const char *const capabilities[] = {
 	"CAP_AUDIT_WRITE", "CAP_CHOWN",	 "CAP_DAC_OVERRIDE",	 "CAP_FOWNER",	"CAP_FSETID",
 	"CAP_KILL",	   "CAP_MKNOD",	 "CAP_NET_BIND_SERVICE", "CAP_SETFCAP", "CAP_SETGID",
-	"CAP_SETPCAP",	   "CAP_SETUID", "CAP_SYS_CHROOT",
+	"CAP_SETPCAP",	   "CAP_SETUID", "CAP_SYS_CHROOT",	 NULL,
 };
 
-struct mount {
-	const char *destination, *type, *source;
-	const char *const *options;
+/* A container finds an empty file or folder here. */
+static const char *const masked_paths[] = {
+	"/proc/acpi",
+	"/proc/asound",
+	"/proc/interrupts",
+	"/proc/kcore",
+	"/proc/keys",
+	"/proc/latency_stats",
+	"/proc/sched_debug",
+	"/proc/scsi",
+	"/proc/timer_list",
+	"/proc/timer_stats",
+	"/sys/firmware",
+	"/sys/devices/virtual/powercap",
+	NULL,
+};
+#define MASKED_CPU_PATHS "/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle"
+
+static const char *const readonly_paths[] = {
+	"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger", NULL,
+};
+
+/* moby's rules for the device cgroup, in their order; the runtime adds OCI's default devices. */
+static const struct {
+	bool allow;
+	int major, minor; /* of a character device; -1: all devices */
+} device_rules[] = {
+	{false, -1, -1}, {true, 1, 5}, {true, 1, 3}, {true, 1, 9},
+	{true, 1, 8},	 {true, 5, 0}, {true, 5, 1}, {false, 10, 229},
 };
 
 static cJSON *list_of(const char *const *words)
@@ -37,7 +65,24 @@ static void add_mount(cJSON *mounts, const char *destination, const char *type, 
 	cJSON_AddItemToArray(mounts, mount);
 }
 
-static void add_mounts(cJSON *config, const char *files)
+/*
+ * A sysfs of its own cannot be mounted in a user namespace that does not own the network. "ro"
+ * holds for the first mount only, "rro" for those below it too (Linux 5.12; ignored by runtimes
+ * that do not know it).
+ */
+static void add_sys(cJSON *mounts, bool in_userns)
+{
+	if (in_userns) {
+		add_mount(mounts, "/sys", "bind", "/sys",
+			  WORDS("rbind", "nosuid", "noexec", "nodev", "ro", "rro"));
+		return;
+	}
+	add_mount(mounts, "/sys", "sysfs", "sysfs", WORDS("nosuid", "noexec", "nodev", "ro"));
+	add_mount(mounts, "/sys/fs/cgroup", "cgroup", "cgroup",
+		  WORDS("ro", "nosuid", "noexec", "nodev"));
+}
+
+static void add_mounts(cJSON *config, const char *files, bool in_userns)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	cJSON *mounts = cJSON_AddArrayToObject(config, "mounts");
@@ -49,15 +94,21 @@ static void add_mounts(cJSON *config, const char *files)
 		  WORDS("nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"));
 	add_mount(mounts, "/dev/shm", "tmpfs", "shm",
 		  WORDS("nosuid", "noexec", "nodev", "mode=1777", "size=65536k"));
-	add_mount(mounts, "/sys", "bind", "/sys",
-		  WORDS("rbind", "nosuid", "noexec", "nodev", "ro"));
+	add_sys(mounts, in_userns);
 	add_mount(mounts, "/etc/resolv.conf", "bind", arena_printf(&arena, "%s/resolv.conf", files),
 		  WORDS("bind", "ro"));
 	add_mount(mounts, "/etc/hosts", "bind", arena_printf(&arena, "%s/hosts", files),
 		  WORDS("bind", "ro"));
 }
 
-static void add_capabilities(cJSON *process)
+/* In a user namespace no device can be made, whatever the capabilities. */
+static bool may_have(const struct container *container, const char *capability)
+{
+	return container->rules_devices || container->in_userns ||
+	       strcmp(capability, "CAP_MKNOD") != 0;
+}
+
+static void add_capabilities(cJSON *process, const struct container *container)
 {
 	static const char *const sets[] = {"bounding", "effective", "permitted"};
 	cJSON *object = cJSON_AddObjectToObject(process, "capabilities");
@@ -65,13 +116,15 @@ static void add_capabilities(cJSON *process)
 	for (size_t i = 0; i < ARRAY_LEN(sets); i++) {
 		cJSON *list = cJSON_AddArrayToObject(object, sets[i]);
 
-		for (size_t k = 0; k < ARRAY_LEN(capabilities); k++)
-			cJSON_AddItemToArray(list, cJSON_CreateString(capabilities[k]));
+		for (size_t k = 0; capabilities[k]; k++)
+			if (may_have(container, capabilities[k]))
+				cJSON_AddItemToArray(list, cJSON_CreateString(capabilities[k]));
 	}
 }
 
 static void runtime_config_add_process(cJSON *config, const struct run_step *step,
-				       const struct run_user *user)
+				       const struct run_user *user,
+				       const struct container *container)
 {
 	cJSON *process = cJSON_AddObjectToObject(config, "process");
 	cJSON *ids = cJSON_AddObjectToObject(process, "user"), *groups;
@@ -87,28 +140,75 @@ static void runtime_config_add_process(cJSON *config, const struct run_step *ste
 	cJSON_AddItemToObject(process, "env", list_of(step->env));
 	cJSON_AddStringToObject(process, "cwd", step->cwd);
 	cJSON_AddBoolToObject(process, "noNewPrivileges", false);
-	add_capabilities(process);
+	add_capabilities(process, container);
 }
 
-cJSON *runtime_config(const struct run_step *step, const struct run_user *user, const char *root,
-		      const char *files)
+static void add_masked(cJSON *linux_part)
+{
+	cJSON *list = list_of(masked_paths);
+	glob_t found;
+
+	cJSON_AddItemToObject(linux_part, "maskedPaths", list);
+	if (glob(MASKED_CPU_PATHS, 0, NULL, &found) != 0)
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(found.gl_pathv[i]));
+	globfree(&found);
+}
+
+static void add_device_rules(cJSON *linux_part)
+{
+	cJSON *rules =
+		cJSON_AddArrayToObject(cJSON_AddObjectToObject(linux_part, "resources"), "devices");
+
+	for (size_t i = 0; i < ARRAY_LEN(device_rules); i++) {
+		cJSON *rule = cJSON_CreateObject();
+
+		cJSON_AddBoolToObject(rule, "allow", device_rules[i].allow);
+		if (device_rules[i].major >= 0) {
+			cJSON_AddStringToObject(rule, "type", "c");
+			cJSON_AddNumberToObject(rule, "major", device_rules[i].major);
+			cJSON_AddNumberToObject(rule, "minor", device_rules[i].minor);
+		}
+		cJSON_AddStringToObject(rule, "access", "rwm");
+		cJSON_AddItemToArray(rules, rule);
+	}
+}
+
+static void add_namespaces(cJSON *linux_part)
 {
 	static const char *const namespaces[] = {"pid", "ipc", "uts", "mount"};
-	cJSON *config = cJSON_CreateObject(), *object, *list;
+	cJSON *list = cJSON_AddArrayToObject(linux_part, "namespaces");
 
-	cJSON_AddStringToObject(config, "ociVersion", "1.0.2");
-	runtime_config_add_process(config, step, user);
-	object = cJSON_AddObjectToObject(config, "root");
-	cJSON_AddStringToObject(object, "path", root);
-	cJSON_AddStringToObject(config, "hostname", STEP_HOST_NAME);
-	add_mounts(config, files);
-	object = cJSON_AddObjectToObject(config, "linux");
-	list = cJSON_AddArrayToObject(object, "namespaces");
 	for (size_t i = 0; i < ARRAY_LEN(namespaces); i++) {
 		cJSON *item = cJSON_CreateObject();
 
 		cJSON_AddStringToObject(item, "type", namespaces[i]);
 		cJSON_AddItemToArray(list, item);
 	}
-	return config;
+}
+
+int runtime_config(const struct run_step *step, const struct run_user *user,
+		   const struct container *container, cJSON **config, struct error *err)
+{
+	cJSON *profile = NULL, *part;
+
+	if (container->has_seccomp && seccomp_profile(capabilities, &profile, err) < 0)
+		return -1;
+	*config = cJSON_CreateObject();
+	cJSON_AddStringToObject(*config, "ociVersion", "1.0.2");
+	runtime_config_add_process(*config, step, user, container);
+	part = cJSON_AddObjectToObject(*config, "root");
+	cJSON_AddStringToObject(part, "path", container->root);
+	cJSON_AddStringToObject(*config, "hostname", STEP_HOST_NAME);
+	add_mounts(*config, container->files, container->in_userns);
+	part = cJSON_AddObjectToObject(*config, "linux");
+	add_namespaces(part);
+	add_masked(part);
+	cJSON_AddItemToObject(part, "readonlyPaths", list_of(readonly_paths));
+	if (container->rules_devices)
+		add_device_rules(part);
+	if (profile)
+		cJSON_AddItemToObject(part, "seccomp", profile);
+	return 0;
 }
