@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/owner.h"
 #include "core/proc.h"
 #include "core/progress.h"
 #include "core/quote.h"
@@ -18,6 +19,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -116,6 +118,14 @@ static int make_base(const struct cluster *cluster, const char *const *words,
 			    cluster->path);
 }
 
+/* -1 with errno. */
+static int put_base(const char *partial, const char *tar)
+{
+	_cleanup_(fd_close) int fd = open(partial, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 || fchmod(fd, 0644) < 0 ? -1 : file_put(fd, partial, tar);
+}
+
 /* Makes the root filesystem, under a temporary name first. */
 static int make_base_tar(const struct cluster *cluster, const struct spec *spec, const char *tar,
 			 const struct words *before, const char *const *env, struct arena *arena,
@@ -130,7 +140,7 @@ static int make_base_tar(const struct cluster *cluster, const struct spec *spec,
 	words_add_all(&words, build_base_words(cluster, spec, partial, arena));
 	step = progress_begin("base",
 			      arena_printf(arena, "making the root filesystem of %s", spec->os));
-	if (make_base(cluster, words.list, env, err) < 0 || rename(partial, tar) < 0) {
+	if (make_base(cluster, words.list, env, err) < 0 || put_base(partial, tar) < 0) {
 		unlink(partial);
 		progress_end(step, false, "failed");
 		if (!err->kind)
@@ -181,6 +191,8 @@ static int prepare_base(const struct cluster *cluster, const char *cache_folder,
 		return -1;
 	if (found)
 		return 0;
+	if (owner_check(tar, err) < 0)
+		return -1;
 	if (!file_exists(tar))
 		rc = backend->is_roots ? make_base_as_root(cluster, image, spec, tar, arena, err)
 				       : make_base_tar(cluster, spec, tar, &none, NULL, arena, err);
@@ -379,6 +391,9 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 	name_image(cluster, spec, options, arena, image);
 	if (spec_about(spec, &image->newest_s, &image->target.has_steps, err) < 0)
 		return -1;
+	if (owner_check_above(options->cache_folder, err) < 0 ||
+	    owner_check(image->target.store, err) < 0)
+		return -1;
 	if (build_is_kept(cluster, options, image)) {
 		/* the backend that would have built it, if there is one */
 		if (!options->on)
@@ -420,6 +435,8 @@ int build_clear(const char *cache_folder, struct arena *arena, const char **fold
 	const char *why;
 
 	*folder = path;
+	if (owner_check_above(cache_folder, err) < 0)
+		return -1;
 	if (geteuid() != 0 && userns_available(arena, &why))
 		return userns_run(build_clear_store, path, err);
 	return build_clear_store(path, err);

@@ -18,7 +18,8 @@ struct image {
 };
 
 struct build_options {
-	const char *cache_folder; /* bases, layers and contexts are kept here; made when missing */
+	/* bases, layers and contexts are kept here; made when missing. Nobody else may write it. */
+	const char *cache_folder;
 	/* for the output of the steps; "": a file in the cache folder */
 	const char *log_path;
 	const char *engine; /* instead of build.engine of cluster.yaml; "": that one */

@@ -53,7 +53,7 @@ static int want(struct pull *pull, const struct descriptor *descriptor, struct e
 		if (strcmp(w->descriptor.digest, descriptor->digest) == 0)
 			return 0;
 	pull->report->blobs_total++;
-	if (layout_has(pull->folder, descriptor)) {
+	if (layout_verify(pull->folder, descriptor)) {
 		pull->report->bytes_there += descriptor->size_bytes;
 		progress_add(PROGRESS_THERE, (int64_t)descriptor->size_bytes);
 		return pull->watch ? pull->watch->arrived(pull->watch->arg, descriptor->digest, err)
@@ -242,7 +242,7 @@ static int pull_check_platform(struct pull *pull, const struct page *image, stru
 	if (manifest_parse(image->bytes, image->descriptor.size_bytes, "the manifest", &pull->arena,
 			   &manifest, err) < 0)
 		return -1;
-	if (layout_has(pull->folder, &manifest.config)
+	if (layout_verify(pull->folder, &manifest.config)
 		    ? layout_read(pull->folder, &manifest.config, MANIFEST_BYTES_MAX, &pull->arena,
 				  &bytes, err) < 0
 		    : registry_get_blob(pull->registry, pull->ref, &manifest.config, &pull->arena,
@@ -254,7 +254,7 @@ static int pull_check_platform(struct pull *pull, const struct page *image, stru
 static int pull_put_pages(struct pull *pull, struct error *err)
 {
 	for (struct page *p = pull->pages; p; p = p->next)
-		if (!layout_has(pull->folder, &p->descriptor) &&
+		if (!layout_verify(pull->folder, &p->descriptor) &&
 		    layout_put_as(pull->folder, p->bytes, &p->descriptor, err) < 0)
 			return -1;
 	return 0;

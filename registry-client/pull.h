@@ -20,9 +20,10 @@ struct pull_report {
 
 /*
  * Brings manifest, config and layers into the layout (made when missing), several blobs side by
- * side, large ones first, each hashed while it arrives. Blobs that are there are not asked for;
- * what an interrupted run left of one is taken up where it ended. The manifest comes last, so that
- * a manifest in the layout stands for a whole image. index.json is left alone: layout_tag.
+ * side, large ones first, each hashed while it arrives. Blobs that are there whole (layout_verify)
+ * are not asked for; what an interrupted run left of one is taken up where it ended. The manifest
+ * comes last, so that a manifest in the layout stands for a whole image. index.json is left alone:
+ * layout_tag.
  *
  * `platform`: which image of an index, "linux/arm64" or "linux/arm64/v8"; NULL: linux/amd64;
  * PLATFORM_ALL: the index with all its images. When it is named and the image is for another one,

@@ -11,7 +11,7 @@
 /* The store's layout. In the arena. */
 const char *kept_layout(const struct build_target *target, struct arena *arena);
 
-/* Whether an image of that name is there, with its manifest. */
+/* Whether an image of that name is there, and every blob of it is whole. */
 bool kept_find(const struct build_target *target, const char *image, struct descriptor *manifest);
 
 #endif

@@ -133,7 +133,8 @@ static int native_finish_add_layer(struct finish *f, const char *key, size_t *co
 	struct store *store = &f->stage->build->store;
 	const char *title = arena_printf(f->arena, "layer %zu", f->manifest.layer_count + 1);
 
-	if (store_parts(store, key, title, f->parts, f->err) < 0)
+	if (store_parts(store, key, title, f->parts, f->err) < 0 ||
+	    store_check(store, key, f->parts, f->err) < 0)
 		return -1;
 	*count = f->parts->count;
 	if (f->manifest.layer_count + *count > LAYERS_MAX)

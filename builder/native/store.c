@@ -8,7 +8,10 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/log.h"
+#include "core/owner.h"
 #include "core/str.h"
+#include "oci/layer/reader.h"
+#include "oci/layer/stream.h"
 #include "oci/layout.h"
 
 #include <errno.h>
@@ -27,8 +30,78 @@ static const char *layer_path(const struct store *store, const char *key, const 
 	return arena_printf(arena, "%s/layers/%s%s%s", store->folder, key, *name ? "/" : "", name);
 }
 
+/* --- layers that no disk has yet ------------------------------------------------------------------ */
+
+/*
+ * Syncing every file of an unpacked layer before its rename would take longer than the step. So the disk
+ * is synced once, when the build ends; until then, an empty file work/ID/moved-KEY-BOOT stands for each
+ * layer. Journals keep the order of names, so a layer that survives a power cut has its mark, too: the
+ * next build finds the mark of another boot, and removes the layer.
+ */
+#define MARK "moved-"
+#define MARK_KEY_BYTES (KEY_BYTES - 1)
+
+static const char *store_boot(struct arena *arena)
+{
+	struct error ignored = {0};
+	char *text;
+
+	if (file_read("/proc/sys/kernel/random/boot_id", KIB, arena, &text, NULL, &ignored) < 0)
+		return "";
+	return arena_strndup(arena, text, strspn(text, "0123456789abcdef-"));
+}
+
+/* Before the layer of that key gets its name. */
+static int store_mark(struct store *store, const char *key, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char *path =
+		arena_printf(&arena, "%s/" MARK "%s-%s", store->work, key, store_boot(&arena));
+	_cleanup_(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	atomic_store(&store->has_marks, true);
+	return fd < 0 ? error_errno(err, "cannot write %s", path) : 0;
+}
+
+static void store_sync(const char *folder)
+{
+	_cleanup_(fd_close) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || syncfs(fd) < 0)
+		log_debug("%s cannot be synced", folder);
+}
+
+/* Looks at the marks of a dead build. */
+static int store_settle(const struct store *store, const char *work, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char *boot = store_boot(&arena), **names;
+	bool is_unsynced = false;
+
+	if (folder_list(work, "", &arena, &names, err) < 0)
+		return -1;
+	for (; *names; names++) {
+		const char *key = *names + strlen(MARK), *at;
+
+		if (!starts_with(*names, MARK) ||
+		    strspn(key, "0123456789abcdef") != MARK_KEY_BYTES || key[MARK_KEY_BYTES] != '-')
+			continue;
+		at = key + MARK_KEY_BYTES + 1;
+		key = arena_strndup(&arena, key, MARK_KEY_BYTES);
+		if (strcmp(at, boot) != 0 &&
+		    folder_remove(layer_path(store, key, "", &arena), err) < 0)
+			return -1;
+		is_unsynced = is_unsynced || strcmp(at, boot) == 0;
+	}
+	if (is_unsynced)
+		store_sync(work);
+	return 0;
+}
+
+/* --- a store's folders ---------------------------------------------------------------------------- */
+
 /* Removes what dead builds have left: nobody holds their lock. */
-static int remove_stale(const char *folder, struct error *err)
+static int remove_stale(const struct store *store, const char *folder, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	const char **names;
@@ -42,7 +115,7 @@ static int remove_stale(const char *folder, struct error *err)
 		if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 			continue;
 		cgroup_forget(*names);
-		if (folder_remove(path, err) < 0)
+		if (store_settle(store, path, err) < 0 || folder_remove(path, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -68,17 +141,25 @@ static int make_work(struct store *store, const char *folder, struct arena *aren
 	return 0;
 }
 
-/* Trees that an ordinary user made have other marks and owners on disk than root's. */
-static int check_owner(const char *folder, struct error *err)
+/*
+ * Nobody else may have put anything there; and trees that an ordinary user made have other marks and
+ * owners on disk than root's.
+ */
+static int store_check_owner(const char *folder, struct error *err)
 {
-	struct stat st;
+	static const char *const names[] = {"",
+					    "/layers",
+					    "/work",
+					    "/layout",
+					    "/layout/blobs",
+					    "/layout/blobs/sha256",
+					    "/layout/blobs/sha512"};
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 
-	if (stat(folder, &st) < 0 || st.st_uid == geteuid())
-		return 0;
-	return error_set(
-		err, ERROR_FAILED,
-		"%s belongs to another person; name a cache folder of your own with XDG_CACHE_HOME",
-		folder);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (owner_check(arena_printf(&arena, "%s%s", folder, names[i]), err) < 0)
+			return -1;
+	return 0;
 }
 
 int store_open(struct store *store, const char *folder, int64_t newest_s, struct arena *arena,
@@ -92,14 +173,14 @@ int store_open(struct store *store, const char *folder, int64_t newest_s, struct
 				.lock = -1,
 				.newest_s = newest_s,
 				.kept_lock = PTHREAD_MUTEX_INITIALIZER};
-	if (check_owner(folder, err) < 0 || folder_make(work, 0700, err) < 0 ||
+	if (store_check_owner(folder, err) < 0 || folder_make(work, 0700, err) < 0 ||
 	    folder_make(layer_path(store, "", "", arena), 0700, err) < 0)
 		return -1;
 	/* one after the other: a new folder that is not locked yet looks like a dead build's */
 	all = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (all < 0 || flock(all, LOCK_EX) < 0)
 		return error_errno(err, "cannot lock %s", work);
-	if (layout_init(store->layout, err) < 0 || remove_stale(work, err) < 0)
+	if (layout_init(store->layout, err) < 0 || remove_stale(store, work, err) < 0)
 		return -1;
 	return make_work(store, work, arena, err);
 }
@@ -118,7 +199,7 @@ int store_remove(const char *folder, struct error *err)
 	const char *work = arena_printf(&arena, "%s/work", folder), **names;
 	_cleanup_(fd_close) int all = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (check_owner(folder, err) < 0)
+	if (owner_check(folder, err) < 0)
 		return -1;
 	if (all >= 0) {
 		if (flock(all, LOCK_EX) < 0 || folder_list(work, "", &arena, &names, err) < 0)
@@ -136,6 +217,8 @@ void store_release(struct store *store)
 {
 	struct error ignored = {0};
 
+	if (store->work && atomic_load(&store->has_marks))
+		store_sync(store->work);
 	if (store->work)
 		folder_remove(store->work, &ignored);
 	if (store->lock >= 0)
@@ -158,15 +241,6 @@ void store_key(const char *const *words, char key[static KEY_BYTES])
 		digest_add(&digest, *words, strlen(*words) + 1);
 	digest_finish(&digest, text);
 	snprintf(key, KEY_BYTES, "%.64s", text + strlen("sha256:"));
-}
-
-bool store_has(const struct store *store, const char *key)
-{
-	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	const char *path = layer_path(store, key, "", &arena);
-
-	/* its time says when it was last used */
-	return utimensat(AT_FDCWD, path, NULL, 0) == 0;
 }
 
 bool store_has_tree(const struct store *store, const char *key)
@@ -214,7 +288,7 @@ int store_add_tree(struct store *store, const char *key, const char *folder, str
 	_cleanup_(tree_release) struct tree tree;
 
 	tree_init(&tree);
-	if (read_tree(store, folder, &tree, err) < 0)
+	if (read_tree(store, folder, &tree, err) < 0 || store_mark(store, key, err) < 0)
 		return -1;
 	return store_add_layer(store, key, folder, "tree", err);
 }
@@ -230,6 +304,8 @@ static int write_parts(const char *path, const struct layer_parts *parts, struct
 		cJSON_AddStringToObject(part, "diffId", parts->list[i].diff_id);
 		cJSON_AddItemToArray(list, part);
 	}
+	if (parts->is_checked)
+		cJSON_AddTrueToObject(json, "checked");
 	return json_write(path, json, 0600, err);
 }
 
@@ -253,20 +329,80 @@ static bool read_parts(const struct store *store, const char *key, struct layer_
 	const cJSON *item;
 
 	parts->count = 0;
+	parts->is_checked = false;
 	if (json_read(layer_path(store, key, "parts.json", &arena), &json, &ignored) < 0 ||
 	    !cJSON_IsArray(json_member(json, "parts")))
 		return false;
 	cJSON_ArrayForEach (item, json_member(json, "parts")) {
-		struct layer_part *part = &parts->list[parts->count++];
+		struct layer_part *part = &parts->list[parts->count];
 		const char *diff_id = json_text(item, "diffId", &arena);
 
-		if (parts->count > LAYER_PARTS_MAX || !diff_id || !digest_is_valid(diff_id) ||
+		if (parts->count++ == LAYER_PARTS_MAX)
+			return false;
+		*part = (struct layer_part){.diff_id = ""};
+		if (!diff_id || !digest_is_valid(diff_id) ||
 		    descriptor_parse(item, "", &part->blob, &ignored) < 0 ||
-		    !layout_has(store->layout, &part->blob))
+		    !layout_verify(store->layout, &part->blob))
 			return false;
 		snprintf(part->diff_id, sizeof(part->diff_id), "%s", diff_id);
 	}
+	parts->is_checked = cJSON_IsTrue(json_member(json, "checked"));
 	return true;
+}
+
+bool store_has(const struct store *store, const char *key)
+{
+	_cleanup_(free_pointer) struct layer_parts *parts = xmalloc(sizeof(*parts));
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char *path = layer_path(store, key, "", &arena);
+	struct error err = {0};
+
+	/* an entry that another user put there, before the folder was this user's alone */
+	if (owner_check(path, &err) < 0) {
+		log_warn("%s; it is removed", err.text);
+		folder_remove(path, &err);
+		return false;
+	}
+	/* its time says when it was last used */
+	if (utimensat(AT_FDCWD, path, NULL, 0) < 0)
+		return false;
+	if (store_has_tree(store, key) || read_parts(store, key, parts))
+		return true;
+	log_debug("the layer in %s is damaged, and is made again", path);
+	folder_remove(path, &err);
+	return false;
+}
+
+/* All of the layer was read, and its parts have the diffIDs that they are listed with. */
+static int store_note_checked(const struct store *store, const char *key, struct layer_parts *parts,
+			      struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+
+	if (parts->is_checked)
+		return 0;
+	parts->is_checked = true;
+	return write_parts(layer_path(store, key, "parts.json", &arena), parts, err);
+}
+
+int store_check(const struct store *store, const char *key, struct layer_parts *parts,
+		struct error *err)
+{
+	char blob[LAYOUT_PATH_BYTES], digest[DIGEST_TEXT_BYTES];
+
+	for (size_t i = 0; !parts->is_checked && i < parts->count; i++) {
+		const struct layer_part *part = &parts->list[i];
+		_cleanup_(stream_close) struct stream *stream = NULL;
+
+		if (layout_blob_path(store->layout, part->blob.digest, blob, err) < 0 ||
+		    stream_open(blob, part->diff_id, &stream, err) < 0)
+			return -1;
+		if (stream_finish(stream, digest, err) < 0 ||
+		    (strcmp(digest, part->diff_id) != 0 &&
+		     layer_diff_id_wrong(digest, part->diff_id, err) < 0))
+			return err->kind == ERROR_INTERRUPTED ? -1 : error_wrap(err, "%s", blob);
+	}
+	return store_note_checked(store, key, parts, err);
 }
 
 /* layer_rule's, whose keys are digests */
@@ -285,6 +421,7 @@ static int keep_part(void *arg, const char *key, const struct layer_part *part, 
 	_cleanup_(free_pointer) struct layer_parts *parts = xmalloc(sizeof(*parts));
 
 	parts->count = 1;
+	parts->is_checked = true; /* it was just written */
 	parts->list[0] = *part;
 	return store_add_parts(arg, key + DIGEST_PREFIX_BYTES, parts, err);
 }
@@ -351,12 +488,20 @@ static int write_kept(struct store *store, const char *key, const char *title, s
 	return rc;
 }
 
-static int store_damaged(const struct store *store, const char *key, struct error *err)
+/* `parts`: as read_parts left them, with the part that it stopped at. */
+static int store_damaged(const struct store *store, const char *key,
+			 const struct layer_parts *parts, struct error *err)
 {
+	size_t at = parts->count - 1;
+	char blob[LAYOUT_PATH_BYTES] = "its list of parts";
+	struct error ignored;
+
+	if (at < LAYER_PARTS_MAX && digest_is_valid(parts->list[at].blob.digest))
+		layout_blob_path(store->layout, parts->list[at].blob.digest, blob, &ignored);
 	return error_set(
 		err, ERROR_FAILED,
-		"the layer in %s/layers/%s is damaged; remove that folder and run this again",
-		store->folder, key);
+		"the layer in %s/layers/%s is damaged: %s is missing, or not as it was written; remove that folder and run this again",
+		store->folder, key, blob);
 }
 
 int store_tree(struct store *store, const char *key, struct arena *arena, const char **folder,
@@ -372,7 +517,7 @@ int store_tree(struct store *store, const char *key, struct arena *arena, const 
 	if (write_kept(store, key, NULL, err) < 0)
 		return -1;
 	if (!read_parts(store, key, parts))
-		return store_damaged(store, key, err);
+		return store_damaged(store, key, parts, err);
 	if (folder_make(partial, 0755, err) < 0)
 		return -1;
 	for (size_t i = 0; i < parts->count; i++) {
@@ -380,6 +525,8 @@ int store_tree(struct store *store, const char *key, struct arena *arena, const 
 		    layer_unpack(blob, partial, parts->list[i].diff_id, err) < 0)
 			return -1;
 	}
+	if (store_note_checked(store, key, parts, err) < 0 || store_mark(store, key, err) < 0)
+		return -1;
 	return move_in(partial, *folder, err);
 }
 
@@ -391,7 +538,7 @@ static int list_blobs(struct store *store, const struct layer_parts *parts, stru
 
 	for (size_t i = 0; i < parts->count; i++)
 		if (layout_blob_path(store->layout, parts->list[i].blob.digest, blob, err) < 0 ||
-		    layer_list(blob, tree, err) < 0)
+		    layer_list(blob, parts->list[i].diff_id, tree, err) < 0)
 			return -1;
 	return 0;
 }
@@ -408,11 +555,13 @@ static int store_read_list(struct store *store, const char *key, struct arena *a
 
 	*list = tree;
 	if (!read_parts(store, key, parts))
-		return store_damaged(store, key, err);
-	if (tree_load(tree, path, arena))
+		return store_damaged(store, key, parts, err);
+	if (parts->is_checked && tree_load(tree, path, arena))
 		return 0;
 	tree_init(&read);
 	rc = list_blobs(store, parts, &read, err);
+	if (rc == 0)
+		rc = store_note_checked(store, key, parts, err);
 	if (rc == 0 && tree_save(&read, path, &ignored) < 0)
 		log_debug("%s", ignored.text);
 	/* into the caller's arena, with its texts */
@@ -449,7 +598,7 @@ int store_parts(struct store *store, const char *key, const char *title, struct 
 	if (read_parts(store, key, parts))
 		return 0;
 	if (!file_exists(folder))
-		return store_damaged(store, key, err);
+		return store_damaged(store, key, parts, err);
 	if (read_tree(store, folder, &tree, err) < 0 ||
 	    layer_write(&tree, store->layout, NULL, title, parts, err) < 0)
 		return -1;

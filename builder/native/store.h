@@ -11,7 +11,12 @@
  *
  * A layer has its tree, its parts, or both; each is made from the other when it is needed, and
  * parts also from a list of files. A layer appears whole or not at all: it is made in work/ and
- * renamed. Several builds may work in one store.
+ * renamed; one that may not have reached the disk before a power cut is removed after it. Several
+ * builds may work in one store.
+ *
+ * Nothing is taken from the store unchecked: a blob is hashed before it counts as there
+ * (layout_verify), and a layer that came from elsewhere is used only after its plain bytes had its
+ * diffID, which parts.json then notes ("checked"). A store that others may write is refused.
  */
 #ifndef BUILDER_NATIVE_STORE_H
 #define BUILDER_NATIVE_STORE_H
@@ -29,13 +34,15 @@ struct store {
 	const char *folder, *layout, *work; /* in the arena that it was opened with */
 	int lock;			    /* of `work` */
 	atomic_uint names;
-	int64_t newest_s; /* later times become this one */
+	atomic_bool has_marks; /* layers were added that the disk may not have yet */
+	int64_t newest_s;      /* later times become this one */
 	pthread_mutex_t kept_lock;
 	struct store_kept *kept; /* store_add_list */
 };
 
 /*
- * Makes what is missing and removes the folders of dead builds. Another person's store is an error.
+ * Makes what is missing and removes the folders of dead builds. Another person's store is an error, and
+ * so is one that others may write (owner_check).
  */
 int store_open(struct store *store, const char *folder, int64_t newest_s, struct arena *arena,
 	       struct error *err);
@@ -51,12 +58,16 @@ const char *store_work_path(struct store *store, struct arena *arena);
 /* The key of what these words make: every word counts, and so do its borders. NULL-terminated. */
 void store_key(const char *const *words, char key[static KEY_BYTES]);
 
+/*
+ * Whether the layer is there. One that others may have put there is removed, and so is one without a
+ * tree whose blobs are damaged or missing: it is made again.
+ */
 bool store_has(const struct store *store, const char *key);
 
 /* Takes a folder in overlayfs' form as the layer's tree: clamps its times and moves it away. */
 int store_add_tree(struct store *store, const char *key, const char *tree, struct error *err);
 
-/* Takes parts whose blobs are in the layout. */
+/* Takes parts whose blobs are in the layout. parts->is_checked says whether their diffIDs are true. */
 int store_add_parts(struct store *store, const char *key, const struct layer_parts *parts,
 		    struct error *err);
 
@@ -79,6 +90,13 @@ bool store_has_tree(const struct store *store, const char *key);
 /* The layer's entries without their content, sorted; the tree lives as long as the arena. */
 int store_list(struct store *store, const char *key, struct arena *arena, const struct tree **tree,
 	       struct error *err);
+
+/*
+ * Checks the diffIDs of parts that store_parts gave, unless that was done before, or when the layer was
+ * unpacked or listed: it reads them all.
+ */
+int store_check(const struct store *store, const char *key, struct layer_parts *parts,
+		struct error *err);
 
 /* The layer as blobs in the layout; packed when it is not. `title`: in the progress. */
 int store_parts(struct store *store, const char *key, const char *title, struct layer_parts *parts,

@@ -5,6 +5,7 @@
 
 #include "core/file.h"
 #include "core/log.h"
+#include "core/owner.h"
 #include "core/str.h"
 #include "core/temporary.h"
 #include "oci/archive/archive.h"
@@ -93,14 +94,15 @@ int place_parse_reference(const char *text, struct arena *arena, struct referenc
 	return 0;
 }
 
-/* Locked, and still the folder of that name; -1: another process has it, or had it. */
+/* Locked, this user's, and still the folder of that name; -1: another process has it, or had it. */
 static int lock_scratch(const char *path)
 {
 	struct stat open_folder, folder;
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &open_folder) < 0 ||
-			stat(path, &folder) < 0 || folder.st_ino != open_folder.st_ino))
+	if (fd >= 0 && (!owner_has_own(fd) || flock(fd, LOCK_EX | LOCK_NB) < 0 ||
+			fstat(fd, &open_folder) < 0 || stat(path, &folder) < 0 ||
+			folder.st_ino != open_folder.st_ino))
 		fd_close(&fd);
 	return fd;
 }
@@ -138,7 +140,7 @@ static int make_scratch(struct arena *arena, struct place_image *image, struct e
 {
 	const char *cache = path_cache_folder(arena);
 
-	if (folder_make(cache, 0700, err) < 0)
+	if (owner_check_above(cache, err) < 0 || folder_make(cache, 0700, err) < 0)
 		return -1;
 	adopt_scratch(cache, arena, image);
 	for (int i = 0; i < SCRATCH_TRIES && !image->scratch; i++) {
@@ -291,7 +293,7 @@ static int write_archive(const struct place *place, const struct place_image *im
 	rc = archive_export(image->layout, &image->manifest, place->name, fd, err);
 	if (rc < 0)
 		error_wrap(err, "%s", path);
-	else if (fchmod(fd, 0644) < 0 || rename(temporary, path) < 0)
+	else if (fchmod(fd, 0644) < 0 || file_put(fd, temporary, path) < 0)
 		rc = error_errno(err, "cannot write %s", path);
 	if (rc < 0)
 		unlink(temporary);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define PASSWD_BYTES (64 * KIB) /* one entry of the list of users */
+#define WRITE_BEHIND_BYTES (8 * MIB)
 
 void fd_close(int *fd)
 {
@@ -201,6 +202,21 @@ static int write_stream(const char *path, const void *bytes, size_t length, stru
 		       : 0;
 }
 
+int file_put(int fd, const char *from, const char *to)
+{
+	return fsync(fd) < 0 ? -1 : rename(from, to);
+}
+
+void file_write_behind(int fd, uint64_t done_bytes, size_t added_bytes)
+{
+	uint64_t from = (done_bytes - added_bytes) / WRITE_BEHIND_BYTES * WRITE_BEHIND_BYTES;
+	uint64_t end = done_bytes / WRITE_BEHIND_BYTES * WRITE_BEHIND_BYTES;
+
+	/* a file system that cannot do it writes later */
+	if (end > from)
+		(void)sync_file_range(fd, (off_t)from, (off_t)(end - from), SYNC_FILE_RANGE_WRITE);
+}
+
 int file_write(const char *path, const void *bytes, size_t length, mode_t mode, struct error *err)
 {
 	char temporary[PATH_MAX];
@@ -212,8 +228,8 @@ int file_write(const char *path, const void *bytes, size_t length, mode_t mode, 
 	fd = mkstemp(temporary);
 	if (fd < 0)
 		return error_errno(err, "cannot write %s", path);
-	if (fchmod(fd, mode) < 0 || file_write_all(fd, bytes, length) < 0 || fsync(fd) < 0 ||
-	    rename(temporary, path) < 0) {
+	if (fchmod(fd, mode) < 0 || file_write_all(fd, bytes, length) < 0 ||
+	    file_put(fd, temporary, path) < 0) {
 		error_errno(err, "cannot write %s", path);
 		unlink(temporary);
 		return -1;

@@ -49,6 +49,19 @@ int file_read_named(const char *path, size_t ceiling_bytes, struct arena *arena,
  */
 int file_write(const char *path, const void *bytes, size_t length, mode_t mode, struct error *err);
 
+/*
+ * Syncs the open file `from` and renames it to `to`: whatever happens to the machine, `to` is the whole
+ * file or what it was before. All that is found again by its name and then trusted goes this way. -1
+ * with errno.
+ */
+int file_put(int fd, const char *from, const char *to);
+
+/*
+ * Lets the kernel begin to write a large file to disk while more of it is made, so that file_put need
+ * not wait long. `added_bytes` have just been written, at the end of `done_bytes`.
+ */
+void file_write_behind(int fd, uint64_t done_bytes, size_t added_bytes);
+
 /* Whether the path is something that must not be replaced: a device, a pipe, a socket. */
 bool file_is_stream(const char *path);
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "oci/layout.h"
 
+#include "core/clock.h"
 #include "core/file.h"
+#include "core/owner.h"
 #include "oci/index.h"
+#include "oci/verified.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,6 +77,91 @@ bool layout_has(const char *folder, const struct descriptor *descriptor)
 	       (uint64_t)st.st_size == descriptor->size_bytes;
 }
 
+/* The digest of what is open; false: it cannot be read, or the person wants to stop. */
+static bool layout_hash(int fd, const char *like, char text[static DIGEST_TEXT_BYTES])
+{
+	_cleanup_(free_pointer) char *buffer = xmalloc(COPY_BYTES);
+	_cleanup_(digest_release) struct digest digest;
+	off_t at = 0;
+	ssize_t got;
+
+	digest_init_as(&digest, like);
+	while ((got = pread(fd, buffer, COPY_BYTES, at)) != 0) {
+		if (interrupted() || (got < 0 && errno != EINTR))
+			return false;
+		if (got < 0)
+			continue;
+		digest_add(&digest, buffer, (size_t)got);
+		at += got;
+	}
+	digest_finish(&digest, text);
+	return true;
+}
+
+static bool layout_is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_size == b->st_size && file_changed_ns(a) == file_changed_ns(b);
+}
+
+/* Whether the open file has the blob's bytes: it was hashed before and is as it was, or is now. */
+static bool layout_verify_open(const char *folder, const struct descriptor *descriptor, int fd)
+{
+	char digest[DIGEST_TEXT_BYTES];
+	struct stat st, after;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    (uint64_t)st.st_size != descriptor->size_bytes)
+		return false;
+	if (owner_is_own(&st) && verified_recall(folder, descriptor->digest, &st))
+		return true;
+	if (!layout_hash(fd, descriptor->digest, digest) || strcmp(digest, descriptor->digest) != 0)
+		return false;
+	if (owner_is_own(&st) && fstat(fd, &after) == 0 && layout_is_same(&st, &after))
+		verified_note(folder, descriptor->digest, &after);
+	return true;
+}
+
+/* Whether only this user puts blobs of that algorithm there. */
+static bool layout_is_own(const char *folder, const char *digest)
+{
+	char name[32], path[LAYOUT_PATH_BYTES];
+	const char *const above[] = {"", "blobs", name};
+	struct error ignored;
+
+	snprintf(name, sizeof(name), "blobs/%.6s", digest);
+	for (size_t i = 0; i < ARRAY_LEN(above); i++) {
+		struct stat st;
+
+		if (layout_join(folder, above[i], path, &ignored) < 0 || stat(path, &st) < 0 ||
+		    !owner_is_own(&st))
+			return false;
+	}
+	return true;
+}
+
+/* -1: it is not there. A FIFO of that name does not hold us. */
+static int layout_open(const char *folder, const char *digest)
+{
+	char path[LAYOUT_PATH_BYTES];
+	struct error ignored;
+
+	return layout_blob_path(folder, digest, path, &ignored) < 0
+		       ? -1
+		       : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+bool layout_verify(const char *folder, const struct descriptor *descriptor)
+{
+	_cleanup_(fd_close) int fd = layout_open(folder, descriptor->digest);
+
+	if (fd < 0)
+		return false;
+	/* another user's file in a folder of ours was linked there: it may change after this */
+	if (!owner_has_own(fd) && layout_is_own(folder, descriptor->digest))
+		return false;
+	return layout_verify_open(folder, descriptor, fd);
+}
+
 int layout_writer_init(struct layout_writer *writer, const char *folder, struct error *err)
 {
 	return layout_writer_init_as(writer, folder, "sha256:", err);
@@ -96,6 +184,7 @@ int layout_writer_add(struct layout_writer *writer, const void *bytes, size_t le
 		      struct error *err)
 {
 	const char *p = bytes;
+	size_t added = length;
 
 	digest_add(&writer->digest, bytes, length);
 	writer->size_bytes += length;
@@ -112,21 +201,54 @@ int layout_writer_add(struct layout_writer *writer, const void *bytes, size_t le
 		p += done;
 		length -= (size_t)done;
 	}
+	file_write_behind(writer->fd, writer->size_bytes, added);
+	return 0;
+}
+
+int layout_put_blob(const char *folder, const char *digest, int fd, const char *temporary,
+		    struct error *err)
+{
+	char path[LAYOUT_PATH_BYTES];
+	struct stat st;
+
+	if (layout_blob_place(folder, digest, path, err) < 0)
+		return -1;
+	if (fchmod(fd, 0644) < 0 || file_put(fd, temporary, path) < 0) {
+		error_errno(err, "cannot write %s", path);
+		return error_advise(err, "free space in %s and run the same command again", folder);
+	}
+	if (fstat(fd, &st) == 0)
+		verified_note(folder, digest, &st);
 	return 0;
 }
 
 int layout_writer_finish(struct layout_writer *writer, const char *media_type,
 			 struct descriptor *descriptor, struct error *err)
 {
-	char path[LAYOUT_PATH_BYTES];
-
 	*descriptor = (struct descriptor){.size_bytes = writer->size_bytes};
 	snprintf(descriptor->media_type, sizeof(descriptor->media_type), "%s", media_type);
 	digest_finish(&writer->digest, descriptor->digest);
-	if (layout_blob_place(writer->folder, descriptor->digest, path, err) < 0)
+	if (layout_put_blob(writer->folder, descriptor->digest, writer->fd, writer->temporary,
+			    err) < 0)
 		return -1;
-	if (fchmod(writer->fd, 0644) < 0 || rename(writer->temporary, path) < 0)
-		return error_errno(err, "cannot write %s", path);
+	fd_close(&writer->fd);
+	return 0;
+}
+
+/* The same for a blob that must become the one that is described; `from`: what it was read from. */
+static int layout_writer_finish_as(struct layout_writer *writer, const struct descriptor *blob,
+				   const char *from, struct error *err)
+{
+	char digest[DIGEST_TEXT_BYTES];
+
+	digest_finish(&writer->digest, digest);
+	if (strcmp(digest, blob->digest) != 0)
+		return error_set(
+			err, ERROR_FAILED,
+			"blob %s of %s is damaged: its bytes have the digest %s; make the image again",
+			blob->digest, from, digest);
+	if (layout_put_blob(writer->folder, digest, writer->fd, writer->temporary, err) < 0)
+		return -1;
 	fd_close(&writer->fd);
 	return 0;
 }
@@ -323,50 +445,79 @@ struct copying {
 	struct arena arena;
 };
 
-/* Byte by byte, hashed on the way: where a hard link cannot be made. */
-static int layout_copy_bytes(const struct copying *copying, const char *path,
-			     const struct descriptor *blob, struct error *err)
+/* Byte by byte, hashed on the way: nobody can change what is hashed here. */
+static int layout_copy_bytes(const struct copying *copying, int fd, const struct descriptor *blob,
+			     struct error *err)
 {
 	_cleanup_(layout_writer_release) struct layout_writer writer = {.fd = -1};
 	_cleanup_(free_pointer) char *buffer = xmalloc(COPY_BYTES);
-	_cleanup_(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct descriptor became;
-	ssize_t got;
+	uint64_t left = blob->size_bytes;
 
-	if (fd < 0)
-		return error_errno(err, "cannot read %s", path);
 	if (layout_writer_init_as(&writer, copying->to, blob->digest, err) < 0)
 		return -1;
-	while ((got = read(fd, buffer, COPY_BYTES)) > 0)
+	while (left) {
+		off_t at = (off_t)writer.size_bytes;
+		ssize_t got = pread(fd, buffer, left < COPY_BYTES ? left : COPY_BYTES, at);
+
+		if (interrupt_check(err) < 0)
+			return -1;
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return error_errno(err, "cannot read blob %s of %s", blob->digest,
+					   copying->from);
+		if (!got) /* it became shorter: its digest says so */
+			break;
 		if (layout_writer_add(&writer, buffer, (size_t)got, err) < 0)
 			return -1;
-	if (got < 0)
-		return error_errno(err, "cannot read %s", path);
-	if (layout_writer_finish(&writer, blob->media_type, &became, err) < 0)
-		return -1;
-	if (strcmp(became.digest, blob->digest) == 0)
-		return 0;
-	return error_set(err, ERROR_FAILED, "%s is damaged: its bytes have the digest %s", path,
-			 became.digest);
+		left -= (uint64_t)got;
+	}
+	return layout_writer_finish_as(&writer, blob, copying->from, err);
+}
+
+/*
+ * A hard link costs nothing, but who can write the file can change it after this. So only a file that
+ * this user alone can write is linked, out of folders that are this user's alone, and by its descriptor:
+ * the file that was checked is the one that is linked. Without /proc, and across file systems, it fails.
+ */
+static bool layout_link(const struct copying *copying, int fd, const struct descriptor *blob)
+{
+	char from[64], to[LAYOUT_PATH_BYTES];
+	struct error ignored;
+	struct stat st;
+
+	if (!owner_has_own(fd) || !layout_is_own(copying->from, blob->digest) ||
+	    layout_blob_place(copying->to, blob->digest, to, &ignored) < 0 ||
+	    !layout_verify_open(copying->from, blob, fd))
+		return false;
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
+	if (linkat(AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW) < 0)
+		return false;
+	/* the link has changed its ctime */
+	if (fstat(fd, &st) == 0) {
+		verified_note(copying->from, blob->digest, &st);
+		verified_note(copying->to, blob->digest, &st);
+	}
+	return true;
 }
 
 static int copy_blob(const struct copying *copying, const struct descriptor *blob,
 		     struct error *err)
 {
-	char from[LAYOUT_PATH_BYTES], to[LAYOUT_PATH_BYTES];
+	_cleanup_(fd_close) int fd = -1;
 
-	if (layout_has(copying->to, blob))
+	if (layout_verify(copying->to, blob))
 		return 0;
 	if (!layout_has(copying->from, blob))
 		return error_set(err, ERROR_FAILED,
 				 "blob %s is missing from %s; make the image again", blob->digest,
 				 copying->from);
-	if (layout_blob_path(copying->from, blob->digest, from, err) < 0 ||
-	    layout_blob_place(copying->to, blob->digest, to, err) < 0)
-		return -1;
-	if (link(from, to) == 0)
+	fd = layout_open(copying->from, blob->digest);
+	if (fd < 0)
+		return error_errno(err, "cannot read blob %s of %s", blob->digest, copying->from);
+	if (layout_link(copying, fd, blob))
 		return 0;
-	return layout_copy_bytes(copying, from, blob, err);
+	return interrupt_check(err) < 0 ? -1 : layout_copy_bytes(copying, fd, blob, err);
 }
 
 static int copy_page(struct copying *copying, const struct descriptor *page, int depth,

@@ -4,7 +4,7 @@
  * descriptor says so).
  *
  * Source: OCI image-spec 1.1, image-layout.md. A blob appears under its digest whole or not at all:
- * it is written to a temporary file beside it and renamed. Several writers may work in one layout;
+ * it is written to a temporary file beside it, synced and renamed. Several writers may work in one layout;
  * of two that tag at the same moment, the later index.json stays.
  */
 #ifndef OCI_LAYOUT_H
@@ -26,8 +26,22 @@ int layout_blob_path(const char *folder, const char *digest, char path[static LA
 int layout_blob_place(const char *folder, const char *digest, char path[static LAYOUT_PATH_BYTES],
 		      struct error *err);
 
-/* Whether the blob is there with the right size (its bytes are not hashed). */
+/*
+ * Whether the blob is there with the right size. Its bytes are not looked at: this is for a blob that
+ * somebody else will check, or that is hashed while it is read.
+ */
 bool layout_has(const char *folder, const struct descriptor *descriptor);
+
+/*
+ * Whether the blob is there with the right bytes, so that it need not be made or fetched again. It is
+ * hashed, unless it was before and its file is as it was (verified.h). In a layout that is this user's
+ * alone, a file that others may write counts as missing.
+ */
+bool layout_verify(const char *folder, const struct descriptor *descriptor);
+
+/* Makes the whole and checked file `temporary`, which is open, the blob: synced, then renamed. */
+int layout_put_blob(const char *folder, const char *digest, int fd, const char *temporary,
+		    struct error *err);
 
 /* A blob being written. */
 struct layout_writer {
@@ -70,8 +84,9 @@ int layout_manifest(const char *folder, const char *digest, struct descriptor *m
 
 /*
  * Copies a manifest or an index with all that it names into another layout, which is made when
- * missing; blobs as hard links where the file system can, and only those that are not there. The
- * manifest comes last.
+ * missing, and only blobs that are not there (layout_verify). Every blob is hashed. It becomes a hard
+ * link where only this user can write it and its folder; otherwise it is copied, and hashed while it is
+ * copied. The manifest comes last.
  */
 int layout_copy(const char *from, const char *to, const struct descriptor *manifest,
 		struct error *err);

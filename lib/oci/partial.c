@@ -169,6 +169,7 @@ int partial_add(struct partial *partial, size_t part, const void *bytes, size_t 
 	if (write_at(partial, bytes, length, offset, err) < 0)
 		return -1;
 	*done += length;
+	file_write_behind(partial->fd, offset + length, length);
 	if (partial->part_count == 1 ||
 	    partial_done_bytes(partial) - partial->noted_bytes < NOTE_EVERY_BYTES)
 		return 0;
@@ -207,13 +208,11 @@ int partial_reset(struct partial *partial, struct error *err)
 
 int partial_finish(struct partial *partial, struct error *err)
 {
-	char path[LAYOUT_PATH_BYTES];
-
-	if (layout_blob_place(partial->folder, partial->descriptor.digest, path, err) < 0)
+	if (ftruncate(partial->fd, (off_t)partial->descriptor.size_bytes) < 0)
+		return error_errno(err, "cannot write %s", partial->path);
+	if (layout_put_blob(partial->folder, partial->descriptor.digest, partial->fd, partial->path,
+			    err) < 0)
 		return -1;
-	if (ftruncate(partial->fd, (off_t)partial->descriptor.size_bytes) < 0 ||
-	    fchmod(partial->fd, 0644) < 0 || rename(partial->path, path) < 0)
-		return error_errno(err, "cannot write %s", path);
 	fd_close(&partial->fd);
 	return 0;
 }

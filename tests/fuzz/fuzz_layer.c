@@ -95,7 +95,7 @@ static void check_list(const char *path)
 	int rc;
 
 	tree_init(&tree);
-	rc = layer_list(path, &tree, &err);
+	rc = layer_list(path, NULL, &tree, &err);
 	fuzz_check_error(rc, &err);
 	if (rc == 0)
 		check_sorted(&tree);

@@ -156,7 +156,7 @@ interrupt() {
 	sed -i 's/name: train/name: other/' "$WORK/other.yaml"
 	XDG_CACHE_HOME=$WORK/person/.cache run ringup -f "$WORK/other.yaml" build --engine native
 	[ "$status" = 1 ]
-	[[ "$output" == *"$CACHE/native belongs to another person"* ]]
+	[[ "$output" == *"$CACHE belongs to another person"* ]]
 	chmod 755 "$XDG_CACHE_HOME" "$XDG_CACHE_HOME/ringup" "$XDG_CACHE_HOME/ringup/native"
 	run person "$WORK/subids" env XDG_CACHE_HOME="$XDG_CACHE_HOME" ringup -f "$WORK/other.yaml" build --engine native
 	[ "$status" = 1 ]

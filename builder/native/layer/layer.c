@@ -351,6 +351,7 @@ int layer_write(const struct tree *tree, const char *layout_folder, const struct
 	if (layer_check_names(tree, err) < 0 || layer_plan(tree, w.rule, &w.plan, err) < 0)
 		return -1;
 	parts->count = w.plan.count;
+	parts->is_checked = true;
 	if (!parts->count)
 		return 0;
 	/* libarchive reads names by the thread's locale; these are UTF-8 in every locale */

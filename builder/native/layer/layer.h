@@ -25,6 +25,8 @@ struct layer_part {
 
 struct layer_parts {
 	size_t count; /* 0 for a tree without entries */
+	/* every part's plain bytes were read here, and have its diffID */
+	bool is_checked;
 	struct layer_part list[LAYER_PARTS_MAX];
 };
 

@@ -7,8 +7,9 @@
 
 /*
  * Adds the entries of a tar file, plain or gzip or zstd, to the tree, without their content and
- * their extended attributes, and sorts it. Names that lead out of the layer are an error.
+ * their extended attributes, and sorts it. Names that lead out of the layer are an error. The plain
+ * bytes must have the digest `diff_id`, when it is not NULL.
  */
-int layer_list(const char *tar_path, struct tree *tree, struct error *err);
+int layer_list(const char *tar_path, const char *diff_id, struct tree *tree, struct error *err);
 
 #endif

@@ -76,11 +76,12 @@ static const char *blob_name(struct export *export, const struct descriptor *blo
 			    blob->digest + DIGEST_PREFIX_BYTES);
 }
 
-/* Copies a blob whose size was checked; one that becomes shorter meanwhile is an error. */
+/* Copies a blob whose size was checked, and checks its digest meanwhile. */
 static int write_blob(struct export *export, const struct descriptor *blob, struct error *err)
 {
+	_cleanup_(digest_release) struct digest digest = {NULL};
+	char path[LAYOUT_PATH_BYTES], text[DIGEST_TEXT_BYTES];
 	_cleanup_(fd_close) int fd = -1;
-	char path[LAYOUT_PATH_BYTES];
 	uint64_t left = blob->size_bytes;
 
 	if (!layout_has(export->folder, blob))
@@ -91,6 +92,7 @@ static int write_blob(struct export *export, const struct descriptor *blob, stru
 		return -1;
 	if (file_open(path, &fd, err) < 0)
 		return -1;
+	digest_init_as(&digest, blob->digest);
 	while (left) {
 		ssize_t got = read(fd, export->buffer, left < COPY_BYTES ? left : COPY_BYTES);
 
@@ -100,8 +102,14 @@ static int write_blob(struct export *export, const struct descriptor *blob, stru
 			return error_set(err, ERROR_FAILED, "%s became shorter", path);
 		if (archive_export_write_bytes(export, export->buffer, (size_t)got, err) < 0)
 			return -1;
+		digest_add(&digest, export->buffer, (size_t)got);
 		left -= (uint64_t)got;
 	}
+	digest_finish(&digest, text);
+	if (strcmp(text, blob->digest) != 0)
+		return error_set(err, ERROR_FAILED,
+				 "%s is damaged: its bytes have the digest %s; pull it again", path,
+				 text);
 	return 0;
 }
 

@@ -7,7 +7,7 @@
 
 /*
  * Writes an image of a layout as a docker-archive to `fd`, which may be a pipe: manifest.json, and
- * config and layers as blobs/sha256/HEX, as they are. It is an OCI layout in a tar file as well.
+ * config and layers as blobs/sha256/HEX, as they are, each checked against its digest. It is an OCI layout in a tar file as well.
  * `name` ("train:1", or NULL) is its RepoTag. Docker Engine 20.10 and later and Podman load it. The
  * same image and name give the same bytes. An index is an error: choose one image of it.
  */

@@ -116,10 +116,15 @@ int layer_reader_finish(struct layer_reader *reader, struct error *err)
 		return -1;
 	if (!reader->diff_id || strcmp(reader->diff_id, digest) == 0)
 		return 0;
+	return layer_diff_id_wrong(digest, reader->diff_id, err);
+}
+
+int layer_diff_id_wrong(const char *digest, const char *diff_id, struct error *err)
+{
 	return error_set(
 		err, ERROR_FAILED,
 		"it is damaged: its plain bytes have the digest %s, but the image's config says %s; get the image again",
-		digest, reader->diff_id);
+		digest, diff_id);
 }
 
 int layer_reader_wrap(const struct layer_reader *reader, struct error *err)

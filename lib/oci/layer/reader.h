@@ -42,6 +42,9 @@ int layer_reader_data(struct layer_reader *reader, const void **bytes, size_t *l
 /* Reads what follows the tar's end, and compares the digest of all plain bytes with the diffID. */
 int layer_reader_finish(struct layer_reader *reader, struct error *err);
 
+/* The error of a layer whose plain bytes have another digest than the config says. -1. */
+int layer_diff_id_wrong(const char *digest, const char *diff_id, struct error *err);
+
 /* Puts the path of the layer before an error, unless that is the person's Ctrl-C. -1. */
 int layer_reader_wrap(const struct layer_reader *reader, struct error *err);
 

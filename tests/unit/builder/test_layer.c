@@ -171,7 +171,7 @@ static void test_list(void **state)
 	tree_init(&list);
 	write_folder(s, make_all(s, "f", false, 5000), 0, parts);
 	blob = blob_path(s, in(s, "layout"), &parts->list[0]);
-	assert_fine(layer_list(blob, &list, &err));
+	assert_fine(layer_list(blob, NULL, &list, &err));
 	assert_fine(
 		tree_read(&disk, in(s, "f"), &(struct tree_read_options){.newest_s = 1000}, &err));
 	assert_int_equal(list.count, disk.count - 1); /* without the root */

@@ -365,7 +365,7 @@ static void test_bad_names_are_not_listed(void **state)
 		path = tar_end(&tar);
 		refused(s, path, NULL, i < 2 ? "leads out of the layer" : "names nothing");
 		tree_init(&tree);
-		assert_fails(layer_list(path, &tree, &err), ERROR_FAILED, "t.tar: the ");
+		assert_fails(layer_list(path, NULL, &tree, &err), ERROR_FAILED, "t.tar: the ");
 		tree_release(&tree);
 	}
 }

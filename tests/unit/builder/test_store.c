@@ -3,6 +3,8 @@
 #include "tests/unit/builder/layer_support.h"
 
 #include "builder/native/store.h"
+#include "core/log.h"
+#include "core/words.h"
 
 #include <pthread.h>
 #include <sys/wait.h>
@@ -334,7 +336,135 @@ static void test_wrong_blob(void **state)
 	assert_int_equal(truncate(blob, (off_t)parts->list[0].blob.size_bytes), 0);
 	assert_fails(store_tree(store, other, &s->arena, &found, &err), ERROR_FAILED, blob);
 	assert_false(store_has_tree(store, other));
-	assert_int_equal(count_names(s, store->work + strlen(s->folder) + 1), 0);
+	/* the mark of the first layer, which the disk may not have yet */
+	assert_int_equal(count_names(s, store->work + strlen(s->folder) + 1), 1);
+	store_release(store);
+}
+
+/* A layer's blob as it came from elsewhere: with a diffID that nobody has checked. */
+static void test_unchecked(void **state)
+{
+	static const char *const packers[][4] = {
+		{"gzip", "-n", NULL}, {"zstd", "-q", "--rm", NULL}, {"true", NULL}};
+	static const char *const endings[] = {".gz", ".zst", ""};
+	struct scratch *s = *state;
+	struct store *store = open_store(s);
+	struct layer_parts *parts = ARENA_NEW(&s->arena, struct layer_parts);
+	const struct tree *list;
+	const char *found;
+
+	for (size_t i = 0; i < ARRAY_LEN(packers); i++) {
+		const char *name = arena_printf(&s->arena, "l%zu.tar", i), *key = key_of(s, name);
+		struct made_tar tar = tar_make(s, name);
+		struct words words = WORDS_INIT(&s->arena);
+		struct layer_part *part = &parts->list[0];
+		char right[DIGEST_TEXT_BYTES], *packed;
+		struct error err = {0};
+		size_t length;
+
+		tar_file(&tar, "./a", name);
+		assert_fine(digest_of_file(tar_end(&tar), right, &err));
+		words_add_all(&words, packers[i]);
+		words_add(&words, tar.path);
+		assert_fine(proc_check(words.list, &err));
+		assert_fine(file_read(arena_printf(&s->arena, "%s%s", tar.path, endings[i]), MIB,
+				      &s->arena, &packed, &length, &err));
+		/* gzip, says the manifest, whatever it is */
+		assert_fine(layout_put(store->layout, packed, length, MEDIA_OCI_LAYER_GZIP,
+				       &part->blob, &err));
+		*parts = (struct layer_parts){.count = 1, .list[0].blob = part->blob};
+		digest_of("something else", 14, part->diff_id);
+		assert_fine(store_add_parts(store, key, parts, &err));
+		assert_fails(store_list(store, key, &s->arena, &list, &err), ERROR_FAILED,
+			     "the image's config says");
+		assert_fails(store_tree(store, key, &s->arena, &found, &err), ERROR_FAILED,
+			     "the image's config says");
+		assert_false(store_has_tree(store, key));
+		err = (struct error){0};
+		assert_fine(store_parts(store, key, NULL, parts, &err));
+		assert_fails(store_check(store, key, parts, &err), ERROR_FAILED, right);
+		assert_false(parts->is_checked);
+
+		err = (struct error){0};
+		snprintf(part->diff_id, DIGEST_TEXT_BYTES, "%s", right);
+		key = key_of(s, right);
+		assert_fine(store_add_parts(store, key, parts, &err));
+		assert_fine(store_parts(store, key, NULL, parts, &err));
+		assert_false(parts->is_checked);
+		assert_fine(store_check(store, key, parts, &err));
+		assert_fine(store_parts(store, key, NULL, parts, &err));
+		assert_true(parts->is_checked);
+		assert_fine(store_list(store, key, &s->arena, &list, &err));
+		assert_int_equal(list->count, 1);
+	}
+	store_release(store);
+}
+
+/* A dead build's mark of a layer that was added before this boot, or in it. */
+static void test_marks(void **state)
+{
+	struct scratch *s = *state;
+	struct store *store = open_store(s);
+	const char *folder, *old = key_of(s, "old"), *young = key_of(s, "young"), *boot, **names;
+	struct error err = {0};
+
+	needs_root();
+	make_upper(s, store, &folder);
+	assert_fine(store_add_tree(store, old, folder, &err));
+	assert_fine(folder_list(store->work, "", &s->arena, &names, &err));
+	assert_true(starts_with(names[0], arena_printf(&s->arena, "moved-%s-", old)));
+	boot = names[0] + strlen("moved-") + strlen(old) + 1;
+	make_upper(s, store, &folder);
+	assert_fine(store_add_tree(store, young, folder, &err));
+	store_release(store);
+	assert_int_equal(count_names(s, "store/work"), 0);
+
+	put(s, arena_printf(&s->arena, "store/work/dead/moved-%s-%s", young, boot), "");
+	put(s, arena_printf(&s->arena, "store/work/dead/moved-%s-an-older-boot", old), "");
+	put(s, "store/work/dead/moved-../../layout-an-older-boot", "");
+	store = open_store(s);
+	assert_true(store_has_tree(store, young));
+	assert_false(store_has(store, old));
+	assert_true(file_exists(store->layout));
+	assert_int_equal(count_names(s, "store/work"), 1);
+	store_release(store);
+}
+
+/* What others may write, or have put there, is not used. */
+static void test_others_write(void **state)
+{
+	static const char *const folders[] = {
+		"store",	"store/layers",	      "store/work",
+		"store/layout", "store/layout/blobs", "store/layout/blobs/sha256"};
+	struct scratch *s = *state;
+	struct store *store = open_store(s), refused;
+	const char *folder, *key = key_of(s, "k"), *path;
+
+	needs_root();
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+		struct error err = {0};
+		struct stat st;
+
+		assert_int_equal(stat(in(s, folders[i]), &st), 0);
+		assert_int_equal(chmod(in(s, folders[i]), st.st_mode | 020), 0);
+		assert_fails(store_open(&refused, in(s, "store"), 0, &s->arena, &err), ERROR_FAILED,
+			     "other users can change what is in it");
+		assert_has(err.text, in(s, folders[i]));
+		assert_has(err.text, "chmod go-w");
+		assert_int_equal(chmod(in(s, folders[i]), st.st_mode), 0);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		struct error err = {0};
+
+		make_upper(s, store, &folder);
+		assert_fine(store_add_tree(store, key, folder, &err));
+		path = in(s, arena_printf(&s->arena, "store/layers/%s", key));
+		assert_true(store_has(store, key));
+		assert_int_equal(i ? chmod(path, 0777) : chown(path, 65534, 65534), 0);
+		log_setup(LOG_QUIET, false);
+		assert_false(store_has(store, key));
+		assert_false(file_exists(path));
+	}
 	store_release(store);
 }
 
@@ -376,6 +506,8 @@ int main(void)
 		SCRATCH_TEST(test_stale),	  SCRATCH_TEST(test_open_at_once),
 		SCRATCH_TEST(test_damaged),	  SCRATCH_TEST(test_wrong_blob),
 		SCRATCH_TEST(test_remove),	  SCRATCH_TEST(test_other_owner),
+		SCRATCH_TEST(test_unchecked),	  SCRATCH_TEST(test_marks),
+		SCRATCH_TEST(test_others_write),
 	};
 
 	umask(022);

@@ -386,6 +386,32 @@ static void test_damaged_blob(void **state)
 	assert_whole(p.layout, &layer);
 }
 
+/* Our own disk changed bytes of what was pulled: it is hashed again, and comes again. */
+static void test_damaged_here(void **state)
+{
+	struct scratch *s = *state;
+	const struct descriptor *const blobs[] = {&layer, &amd64};
+	char path[LAYOUT_PATH_BYTES];
+	struct error err = {0};
+	struct pulled p;
+
+	assert_pulled(pull(s, "one", NULL, NULL, 0, &p));
+	usleep(20000); /* a step of the clock that gives files their times */
+	for (size_t i = 0; i < ARRAY_LEN(blobs); i++) {
+		int fd;
+
+		assert_fine(layout_blob_path(p.layout, blobs[i]->digest, path, &err));
+		fd = open(path, O_RDWR);
+		assert_int_equal(pwrite(fd, "?", 1, 20), 1);
+		close(fd);
+	}
+	assert_pulled(pull(s, NULL, amd64.digest, NULL, 0, &p));
+	assert_int_equal(p.report.blobs_received, 1);
+	for (size_t i = 0; i < ARRAY_LEN(blobs); i++)
+		assert_whole(p.layout, blobs[i]);
+	assert_tidy(s, p.layout);
+}
+
 static void test_missing(void **state)
 {
 	struct scratch *s = *state;
@@ -431,7 +457,7 @@ int main(void)
 		SCRATCH_TEST(test_resume_whole),  SCRATCH_TEST(test_resume_damaged),
 		SCRATCH_TEST(test_resume_parts),  SCRATCH_TEST(test_shared_partial),
 		SCRATCH_TEST(test_damaged_blob),  SCRATCH_TEST(test_missing),
-		SCRATCH_TEST(test_referrers),
+		SCRATCH_TEST(test_damaged_here),  SCRATCH_TEST(test_referrers),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);
