@@ -257,11 +257,12 @@ static void test_long(void **state)
 	memset(token, 't', 100000);
 	token[100000] = '\0';
 	put(s, "cluster/.ringup/auth.json",
-	    credentials_text(&(struct credentials){.identity = {token}}, REGISTRY, &s->arena));
+	    secret_reveal(credentials_text(&(struct credentials){.identity = {token}}, REGISTRY,
+					   &s->arena)));
 	assert_string_equal(secret_reveal(find(s, cluster).identity), token);
 	put(s, "cluster/.ringup/auth.json",
-	    credentials_text(&(struct credentials){.user = "u", .password = {token}}, REGISTRY,
-			     &s->arena));
+	    secret_reveal(credentials_text(&(struct credentials){.user = "u", .password = {token}},
+					   REGISTRY, &s->arena)));
 	assert_string_equal(secret_reveal(find(s, cluster).password), token);
 }
 
