@@ -181,6 +181,23 @@ hash() {
 	grep -qF 'libnccl2=2.28.3-1+cuda13.0' ../out
 }
 
+@test "cuda-compat: only for GPUs that can use it" {
+	unset RINGUP_CATALOG # the real one
+	echo 'hosts: [a]' >cluster.yaml
+	apart ringup recipe cuda==12.4.1 gpu==RTX3090 os==rockylinux9
+	says 0
+	grep -qF "rpm -qa 'cuda-compat-*' | xargs -r rpm -e" ../out # NVIDIA's image has it
+	apart ringup recipe cuda==12.4.1 gpu==RTX3090 os==debian12
+	says 0
+	! grep -F cuda-compat- ../out
+	apart ringup recipe cuda==12.4.1 gpu==A100 os==debian12
+	says 0
+	grep -qF 'cuda-compat-12-4;' ../out
+	apart ringup recipe cuda==12.4.1 gpu==A100 os==rockylinux9
+	says 0
+	! grep -F cuda-compat- ../out
+}
+
 @test "a key of NVIDIA's that is not known is refused, with what to ask for" {
 	unset RINGUP_CATALOG # the real one
 	echo 'hosts: [a]' >cluster.yaml
