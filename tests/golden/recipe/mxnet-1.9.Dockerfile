@@ -2,14 +2,14 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# mxnet 1.9.1 - the newest that 'mxnet==1.9.1' admits; mxnet retired (attic) after 1.9.1; needs numpy<1.24; NCCL 2 is linked statically; machine code from compute capability 3.5; the wheel takes any Python 3; 3.6 to 3.8 were tested [horovod-install;mxnet-index;common-knowledge]
-# cuda 11.7.1 - the newest that works; MXNet 1.9.1 needs CUDA >=11.7,<12; what MXNet 1.9.1 was tested with; cuDNN 8.5.0.96 (built for CUDA 11.7) needs CUDA >=11,<12; NCCL 2.13.4-1 (built for CUDA 11.7) needs CUDA >=11,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;horovod-install;mxnet-index;nvidia-container-images]
-# cudnn 8.5.0.96 - the newest that works; MXNet 1.9.1 needs cuDNN ==8.*; its builds for CUDA 11.7; first image 2022-08-12 [nvidia-container-images;common-knowledge;horovod-install;mxnet-index]
+# mxnet 1.9.1 - the newest that 'mxnet==1.9.1' admits; mxnet retired (attic) after 1.9.1; needs numpy<1.24; NCCL 2 is linked statically; machine code from compute capability 3.5; the wheel takes any Python 3; 3.6 to 3.8 were tested; NumPy 1.23.5 is the last that it works with and has no wheel for Python 3.12 [horovod-install;mxnet-index;common-knowledge;mxnet-21165;pypi]
+# cuda 11.7.1 - the newest that works; MXNet 1.9.1 needs CUDA >=11.7,<12; what MXNet 1.9.1 was tested with; cuDNN 8.5.0.96 (built for CUDA 11.7) needs CUDA >=11,<12; NCCL 2.13.4-1 (built for CUDA 11.7) needs CUDA >=11,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;horovod-install;mxnet-index;mxnet-21165;pypi;nvidia-container-images]
+# cudnn 8.5.0.96 - the newest that works; MXNet 1.9.1 needs cuDNN ==8.*; its builds for CUDA 11.7; first image 2022-08-12 [nvidia-container-images;common-knowledge;horovod-install;mxnet-index;mxnet-21165;pypi]
 # nccl 2.13.4-1 - the newest that works; its builds for CUDA 11.7; first image 2022-07-20 [nvidia-container-images]
 # os ubuntu20.04 - the only one that 'os==ubuntu20.04' admits; Ubuntu 20.04 focal; extended support: ESM 2030; few packages in the machine-learning repository [nvidia-container-images;cuda-repo-management-1;cuda-repo-management-4;data-safe-haven-1193;common-knowledge]
-# glibc 2.31 - the newest that works; for ubuntu20.04; MXNet 1.9.1 needs glibc >=2.17; comes with the OS [common-knowledge;horovod-install;mxnet-index]
+# glibc 2.31 - the newest that works; for ubuntu20.04; MXNet 1.9.1 needs glibc >=2.17; comes with the OS [common-knowledge;horovod-install;mxnet-index;mxnet-21165;pypi]
 # gcc 9.4.0 - the newest that works; for ubuntu20.04; CUDA 11.7.1 needs gcc >=6,<12; the OS's own [common-knowledge;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
-# python 3.8 - the newest that works; for ubuntu20.04; MXNet 1.9.1 needs Python >=3.6; the OS's own interpreter [common-knowledge;horovod-install;mxnet-index]
+# python 3.8 - the newest that works; for ubuntu20.04; MXNet 1.9.1 needs Python >=3.6,<3.12; the OS's own interpreter [common-knowledge;horovod-install;mxnet-index;mxnet-21165;pypi]
 # openmpi 4.1.4 - the newest that 'openmpi==4.1.4' admits; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
 # driver 450.80.02 - the oldest known driver that runs CUDA 11.7.1; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
 # ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
