@@ -95,7 +95,7 @@ static void check_list(const char *path)
 	int rc;
 
 	tree_init(&tree);
-	rc = layer_list(path, NULL, &tree, &err);
+	rc = layer_list(path, NULL, NULL, &tree, &err);
 	fuzz_check_error(rc, &err);
 	if (rc == 0)
 		check_sorted(&tree);
@@ -140,7 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	mend_checksums(tar, size);
 	path = fuzz_file((const uint8_t *)tar, size);
 	check_list(path);
-	rc = layer_unpack(path, out, NULL, &err);
+	rc = layer_unpack(path, out, NULL, NULL, &err);
 	fuzz_check_error(rc, &err);
 	fuzz_check(rc == 0 || !file_exists(out));
 	check_beside(rc == 0, &arena);
