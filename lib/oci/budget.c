@@ -27,6 +27,8 @@ static uint64_t budget_room(const char *folder)
 			return UINT64_MAX;
 		folder = path_folder(&arena, folder);
 	}
+	if (!fs.f_blocks) /* a file system that does not say */
+		return UINT64_MAX;
 	room = (uint64_t)fs.f_bavail * fs.f_frsize;
 	return room > BUDGET_RESERVE_BYTES ? room - BUDGET_RESERVE_BYTES : 0;
 }
