@@ -42,6 +42,7 @@ struct build_job {
 	int (*fetch)(void *arg, const char *image, const char *layout, struct descriptor *manifest,
 		     struct error *err);
 	void *fetch_arg;
+	const struct budget_limits *limits; /* of what base images unpack to; NULL: the defaults */
 	/* Each line of output of an engine that shows no progress of its own. */
 	void (*line)(void *arg, const char *line);
 	void *arg;

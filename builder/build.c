@@ -252,6 +252,7 @@ static void name_image(const struct cluster *cluster, const struct spec *spec,
 			   .store = store_folder(options->cache_folder, arena)},
 		.name = arena_printf(arena, "ringup/%s:%s", cluster->image.name,
 				     spec_tag(spec, arena)),
+		.limits = options->limits,
 	};
 }
 
@@ -384,7 +385,8 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 	struct build_job job = {.spec = spec,
 				.shell_on_failure = options->shell_on_failure,
 				.fetch = options->fetch,
-				.fetch_arg = options->fetch_arg};
+				.fetch_arg = options->fetch_arg,
+				.limits = options->limits};
 	struct error ignored = {0};
 	bool found = false;
 
@@ -508,8 +510,10 @@ static int import_archive(const struct image *image, const char *layout, struct 
 {
 	/* build arguments that hold the mirrors of this machine: not to be left in the history */
 	static const char *const redact[] = {"APT_MIRROR", "YUM_MIRROR", "PIP_INDEX_URL", NULL};
-	const struct archive_options options = {
-		.history_redact = redact, .normalise = true, .newest_s = image->newest_s};
+	const struct archive_options options = {.history_redact = redact,
+						.normalise = true,
+						.newest_s = image->newest_s,
+						.limits = image->limits};
 	struct exporter e = {.image = image};
 	int ends[2], rc;
 	pthread_t thread;

@@ -12,9 +12,10 @@ struct image {
 	struct build_target target;
 	/* its name in the backend, or in the store when another machine built it */
 	const char *name;
-	int64_t newest_s; /* the spec's SOURCE_DATE_EPOCH */
-	bool kept;	  /* it is in the layout of the target's store */
-	bool built;	  /* false when the backend already kept it */
+	int64_t newest_s;		    /* the spec's SOURCE_DATE_EPOCH */
+	const struct budget_limits *limits; /* of build_options */
+	bool kept;			    /* it is in the layout of the target's store */
+	bool built;			    /* false when the backend already kept it */
 };
 
 struct build_options {
@@ -33,6 +34,8 @@ struct build_options {
 	int (*fetch)(void *arg, const char *image, const char *layout, struct descriptor *manifest,
 		     struct error *err);
 	void *fetch_arg;
+	/* What a base image may unpack to, and an image that an engine gives; NULL: the defaults. */
+	const struct budget_limits *limits;
 };
 
 /* Builds, unless the backend keeps the image for this hash. Shows progress. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
+#include "cli/app/limits.h"
 #include "cli/app/place.h"
 #include "cli/app/stage_build.h"
 #include "cli/app/stage_plan.h"
@@ -15,6 +16,7 @@
 struct options {
 	bool dry_run, shell_on_failure, clear;
 	const char *engine, *output, *on;
+	struct limit_options limits;
 };
 
 static const struct opt options[] = {
@@ -26,6 +28,7 @@ static const struct opt options[] = {
 	 offsetof(struct options, on)},
 	{0, "shell-on-failure", NULL, "a shell in the step that fails (native engine, terminal)",
 	 OPT_FLAG, offsetof(struct options, shell_on_failure)},
+	LIMIT_OPTIONS(struct options, limits),
 	{0, "clear", NULL, "remove what native builds keep here; nothing is built", OPT_FLAG,
 	 offsetof(struct options, clear)},
 	{0, "dry-run", NULL, "print what would be done, as commands", OPT_FLAG,
@@ -184,7 +187,9 @@ static int build_run(struct context *ctx, void *values, const char *const *argum
 		return error_set(
 			err, ERROR_USAGE,
 			"build -o writes to oci:DIR or docker-archive:FILE; 'ringup push' sends the image to the registry");
-	if (stage_cluster(&s, ctx, err) < 0 || stage_plan(&s, err) < 0 || stage_recipe(&s, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0 ||
+	    limits_of(&o->limits, &s.cluster, &s.limits, err) < 0 || stage_plan(&s, err) < 0 ||
+	    stage_recipe(&s, err) < 0)
 		return -1;
 	return build_or_keep(&s, o, &place, err);
 }

@@ -18,13 +18,14 @@ static const struct opt options[] = {
 };
 
 /* The cluster's own image, built when its registry lacks it. */
-static int push_own(struct context *ctx, const struct access_options *access, struct error *err)
+static int push_own(struct context *ctx, const struct move_options *move, struct error *err)
 {
 	struct stages s;
 	bool sent;
 
-	if (stage_cluster(&s, ctx, err) < 0 || stage_plan(&s, err) < 0 ||
-	    stage_provide(&s, access, &sent, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0 ||
+	    limits_of(&move->limits, &s.cluster, &s.limits, err) < 0 || stage_plan(&s, err) < 0 ||
+	    stage_provide(&s, &move->to, &sent, err) < 0)
 		return -1;
 	if (ctx->json) {
 		_cleanup_(json_free) cJSON *json = json_document();
@@ -54,7 +55,7 @@ static int push_run(struct context *ctx, void *values, const char *const *argume
 	const struct options *o = values;
 
 	if (!arguments[0])
-		return push_own(ctx, &o->move.to, err);
+		return push_own(ctx, &o->move, err);
 	if (!arguments[1])
 		return error_set(
 			err, ERROR_USAGE,

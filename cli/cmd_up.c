@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
+#include "cli/app/limits.h"
 #include "cli/app/stage_build.h"
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_plan.h"
@@ -14,11 +15,13 @@
 
 struct options {
 	bool dry_run;
+	struct limit_options limits;
 };
 
 static const struct opt options[] = {
 	{0, "dry-run", NULL, "print what would be done, as commands a person could paste", OPT_FLAG,
 	 offsetof(struct options, dry_run)},
+	LIMIT_OPTIONS(struct options, limits),
 	OPT_END,
 };
 
@@ -165,7 +168,8 @@ static int up_run(struct context *ctx, void *values, const char *const *argument
 	int rc;
 
 	(void)arguments;
-	if (stage_cluster(&s, ctx, err) < 0 || stage_hold(&s, &lock, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0 ||
+	    limits_of(&o->limits, &s.cluster, &s.limits, err) < 0 || stage_hold(&s, &lock, err) < 0)
 		return -1;
 	rc = stage_probe(&s, err);
 	if (rc == 0) {

@@ -165,8 +165,8 @@ int sbom_write(const struct attest_input *input, struct arena *arena, const char
 	char created[40];
 	cJSON *info;
 
-	if (inventory_read(input->layout, input->manifest, input->cache_folder, arena, &inventory,
-			   err) < 0)
+	if (inventory_read(input->layout, input->manifest, input->cache_folder, input->limits,
+			   arena, &inventory, err) < 0)
 		return -1;
 	config_time(input->created_s, created);
 	cJSON_AddStringToObject(document, "spdxVersion", "SPDX-2.3");

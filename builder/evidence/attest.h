@@ -26,6 +26,7 @@ struct attest_input {
 	const struct plan *plan;
 	int64_t created_s;
 	const char *cache_folder; /* inventory.h */
+	const struct budget_limits *limits;
 };
 
 /* The documents, as JSON text in the arena. */

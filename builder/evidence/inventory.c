@@ -3,6 +3,7 @@
 
 #include "core/file.h"
 #include "core/json.h"
+#include "oci/budget.h"
 #include "oci/layer/reader.h"
 #include "oci/layer/whiteout.h"
 #include "oci/layout.h"
@@ -91,19 +92,19 @@ static int inventory_scan_all(struct layer_reader *reader, cJSON *layer, struct 
 	}
 }
 
-static int scan_layer(const char *path, cJSON *layer, struct error *err)
+static int scan_layer(const char *path, struct budget *budget, cJSON *layer, struct error *err)
 {
 	_cleanup_(layer_reader_close) struct layer_reader *reader = NULL;
 
 	cJSON_AddArrayToObject(layer, "python");
 	cJSON_AddArrayToObject(layer, "gone");
-	if (layer_reader_open(path, NULL, NULL, &reader, err) < 0)
+	if (layer_reader_open(path, NULL, budget, NULL, &reader, err) < 0)
 		return -1;
 	return inventory_scan_all(reader, layer, err) < 0 ? layer_reader_wrap(reader, err) : 0;
 }
 
 static int read_layer(const char *layout, const struct descriptor *blob, const char *cache_folder,
-		      cJSON **layer, struct error *err)
+		      struct budget *budget, cJSON **layer, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	const char *kept = cache_folder ? arena_printf(&arena, "%s/%s.json", cache_folder,
@@ -116,7 +117,7 @@ static int read_layer(const char *layout, const struct descriptor *blob, const c
 		return 0;
 	*layer = json_document();
 	if (layout_blob_path(layout, blob->digest, path, err) < 0 ||
-	    scan_layer(path, *layer, err) < 0)
+	    scan_layer(path, budget, *layer, err) < 0)
 		return -1;
 	if (!kept)
 		return 0;
@@ -279,21 +280,24 @@ static void sort(struct inventory *inventory)
 }
 
 int inventory_read(const char *layout, const struct descriptor *descriptor,
-		   const char *cache_folder, struct arena *arena, struct inventory *inventory,
-		   struct error *err)
+		   const char *cache_folder, const struct budget_limits *limits,
+		   struct arena *arena, struct inventory *inventory, struct error *err)
 {
 	struct manifest manifest;
+	struct budget budget;
 	cJSON **layers;
 	const char *text;
 	int rc = 0;
 
 	*inventory = (struct inventory){0};
+	budget_init(&budget, limits, NULL);
 	if (layout_read(layout, descriptor, MANIFEST_BYTES_MAX, arena, &text, err) < 0 ||
 	    manifest_parse(text, descriptor->size_bytes, layout, arena, &manifest, err) < 0)
 		return -1;
 	layers = ARENA_ARRAY(arena, manifest.layer_count + 1, cJSON *);
 	for (size_t i = 0; rc == 0 && i < manifest.layer_count; i++)
-		rc = read_layer(layout, &manifest.layers[i], cache_folder, &layers[i], err);
+		rc = read_layer(layout, &manifest.layers[i], cache_folder, &budget, &layers[i],
+				err);
 	if (rc == 0)
 		inventory_merge(layers, manifest.layer_count, arena, inventory);
 	for (size_t i = 0; i < manifest.layer_count; i++)

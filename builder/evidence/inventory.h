@@ -23,9 +23,11 @@ struct inventory {
 
 /*
  * Reads it. `cache_folder` (may be NULL) keeps what was found in each layer, by its diffID, so that
- * a layer is read once.
+ * a layer is read once. `limits`: of the image (oci/budget.h); NULL: the defaults.
  */
+struct budget_limits;
 int inventory_read(const char *layout, const struct descriptor *manifest, const char *cache_folder,
-		   struct arena *arena, struct inventory *inventory, struct error *err);
+		   const struct budget_limits *limits, struct arena *arena,
+		   struct inventory *inventory, struct error *err);
 
 #endif

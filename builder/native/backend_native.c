@@ -39,6 +39,7 @@ static int native_build_job(const struct backend *backend, const struct build_jo
 		.log_path = job->log_path,
 		.fetch = job->fetch,
 		.fetch_arg = job->fetch_arg,
+		.limits = job->limits,
 		.shell_on_failure = job->shell_on_failure,
 	};
 	struct descriptor manifest;

@@ -287,6 +287,7 @@ static int open_build(struct native_build *build, struct arena *arena, struct er
 	    store_open(&build->store, build->options->store, dockerfile_epoch(&build->file), arena,
 		       err) < 0)
 		return -1;
+	store_limit(&build->store, build->options->limits);
 	build->log = open(build->options->log_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (build->log < 0)
 		return error_errno(err, "cannot write %s", build->options->log_path);

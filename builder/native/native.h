@@ -25,6 +25,7 @@ struct native_options {
 	int (*fetch)(void *arg, const char *image, const char *layout, struct descriptor *manifest,
 		     struct error *err);
 	void *fetch_arg;
+	const struct budget_limits *limits; /* of what base images unpack to; NULL: the defaults */
 	bool shell_on_failure; /* a shell in the step that fails, when there is a terminal */
 };
 

@@ -60,7 +60,7 @@ static int from_tar(struct native_stage *stage, const char *tar)
 	native_step_key(stage, &words, key);
 	if (!store_has(store, key)) {
 		struct progress_step *step = progress_begin("base", "unpacking");
-		int rc = layer_unpack(tar, folder, NULL, &stage->err);
+		int rc = layer_unpack(tar, folder, NULL, &store->unpacked, &stage->err);
 
 		if (rc == 0)
 			rc = store_add_tree(store, key, folder, &stage->err);

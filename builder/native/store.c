@@ -162,6 +162,12 @@ static int store_check_owner(const char *folder, struct error *err)
 	return 0;
 }
 
+void store_limit(struct store *store, const struct budget_limits *limits)
+{
+	budget_init(&store->unpacked, limits, store->folder);
+	budget_init(&store->listed, limits, NULL);
+}
+
 int store_open(struct store *store, const char *folder, int64_t newest_s, struct arena *arena,
 	       struct error *err)
 {
@@ -173,6 +179,7 @@ int store_open(struct store *store, const char *folder, int64_t newest_s, struct
 				.lock = -1,
 				.newest_s = newest_s,
 				.kept_lock = PTHREAD_MUTEX_INITIALIZER};
+	store_limit(store, NULL);
 	if (store_check_owner(folder, err) < 0 || folder_make(work, 0700, err) < 0 ||
 	    folder_make(layer_path(store, "", "", arena), 0700, err) < 0)
 		return -1;
@@ -385,8 +392,7 @@ static int store_note_checked(const struct store *store, const char *key, struct
 	return write_parts(layer_path(store, key, "parts.json", &arena), parts, err);
 }
 
-int store_check(const struct store *store, const char *key, struct layer_parts *parts,
-		struct error *err)
+int store_check(struct store *store, const char *key, struct layer_parts *parts, struct error *err)
 {
 	char blob[LAYOUT_PATH_BYTES], digest[DIGEST_TEXT_BYTES];
 
@@ -395,7 +401,7 @@ int store_check(const struct store *store, const char *key, struct layer_parts *
 		_cleanup_(stream_close) struct stream *stream = NULL;
 
 		if (layout_blob_path(store->layout, part->blob.digest, blob, err) < 0 ||
-		    stream_open(blob, part->diff_id, &stream, err) < 0)
+		    stream_open(blob, part->diff_id, &store->listed, &stream, err) < 0)
 			return -1;
 		if (stream_finish(stream, digest, err) < 0 ||
 		    (strcmp(digest, part->diff_id) != 0 &&
@@ -522,7 +528,7 @@ int store_tree(struct store *store, const char *key, struct arena *arena, const 
 		return -1;
 	for (size_t i = 0; i < parts->count; i++) {
 		if (layout_blob_path(store->layout, parts->list[i].blob.digest, blob, err) < 0 ||
-		    layer_unpack(blob, partial, parts->list[i].diff_id, err) < 0)
+		    layer_unpack(blob, partial, parts->list[i].diff_id, &store->unpacked, err) < 0)
 			return -1;
 	}
 	if (store_note_checked(store, key, parts, err) < 0 || store_mark(store, key, err) < 0)
@@ -538,7 +544,7 @@ static int list_blobs(struct store *store, const struct layer_parts *parts, stru
 
 	for (size_t i = 0; i < parts->count; i++)
 		if (layout_blob_path(store->layout, parts->list[i].blob.digest, blob, err) < 0 ||
-		    layer_list(blob, parts->list[i].diff_id, tree, err) < 0)
+		    layer_list(blob, parts->list[i].diff_id, &store->listed, tree, err) < 0)
 			return -1;
 	return 0;
 }

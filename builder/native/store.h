@@ -22,6 +22,7 @@
 #define BUILDER_NATIVE_STORE_H
 
 #include "builder/native/layer/layer.h"
+#include "oci/budget.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -36,6 +37,8 @@ struct store {
 	atomic_uint names;
 	atomic_bool has_marks; /* layers were added that the disk may not have yet */
 	int64_t newest_s;      /* later times become this one */
+	/* What layers from elsewhere may unpack to: on the disk, and where they are only read */
+	struct budget unpacked, listed;
 	pthread_mutex_t kept_lock;
 	struct store_kept *kept; /* store_add_list */
 };
@@ -46,6 +49,9 @@ struct store {
  */
 int store_open(struct store *store, const char *folder, int64_t newest_s, struct arena *arena,
 	       struct error *err);
+/* Other limits than the defaults (NULL) for what this build unpacks (oci/budget.h). */
+void store_limit(struct store *store, const struct budget_limits *limits);
+
 /* Removes all of it; an error while a build is at work in it. */
 int store_remove(const char *folder, struct error *err);
 
@@ -95,8 +101,7 @@ int store_list(struct store *store, const char *key, struct arena *arena, const 
  * Checks the diffIDs of parts that store_parts gave, unless that was done before, or when the layer was
  * unpacked or listed: it reads them all.
  */
-int store_check(const struct store *store, const char *key, struct layer_parts *parts,
-		struct error *err);
+int store_check(struct store *store, const char *key, struct layer_parts *parts, struct error *err);
 
 /* The layer as blobs in the layout; packed when it is not. `title`: in the progress. */
 int store_parts(struct store *store, const char *key, const char *title, struct layer_parts *parts,

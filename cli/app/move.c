@@ -28,6 +28,7 @@ struct moves {
 	struct crew *crew;
 	struct move *list;
 	size_t count;
+	struct budget_limits limits;
 	bool are_several; /* by the way they were written: one source to a prefix counts */
 };
 
@@ -224,6 +225,22 @@ static int run_and_print(struct moves *moves, struct error *err)
 		      : 0;
 }
 
+/* What is unpacked on the way counts against limits; most moves unpack nothing. */
+static int move_limit(struct moves *moves, struct error *err)
+{
+	bool unpacks = moves->options->limits.max_unpacked || moves->options->limits.max_entries;
+
+	for (size_t i = 0; i < moves->count; i++)
+		unpacks = unpacks || moves->list[i].from.kind == PLACE_ARCHIVE ||
+			  moves->list[i].from.kind == PLACE_DAEMON ||
+			  moves->list[i].to.kind == PLACE_ROOTFS;
+	if (unpacks && limits_read(moves->ctx, &moves->options->limits, &moves->limits, err) < 0)
+		return -1;
+	for (size_t i = 0; i < moves->count; i++)
+		moves->list[i].from.limits = moves->list[i].to.limits = &moves->limits;
+	return 0;
+}
+
 /* Reads cluster.yaml, before there are threads that ask for it, when a registry is among the places. */
 static int move_read_cluster(const struct moves *moves, struct error *err)
 {
@@ -252,7 +269,7 @@ int move_images(struct context *ctx, const struct move_options *options, const c
 	moves.ctx = ctx;
 	moves.options = options;
 	moves.crew = &crew;
-	if (move_read_cluster(&moves, err) < 0)
+	if (move_read_cluster(&moves, err) < 0 || move_limit(&moves, err) < 0)
 		return -1;
 	if (ctx->json)
 		progress_events();

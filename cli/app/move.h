@@ -6,14 +6,14 @@
 #include "cli/app/mover.h"
 
 /* Rows for a command's table; `member` is a struct move_options of its options. */
-#define MOVE_OPTIONS(type, member)                                                      \
-	{0,	    "platform",                                                         \
-	 "OS/ARCH", "which image of an index (linux/amd64)",                            \
-	 OPT_TEXT,  offsetof(type, member.platform)},                                   \
-	{                                                                               \
-		0, "all", NULL, "the index with the images of all platforms", OPT_FLAG, \
-			offsetof(type, member.all)                                      \
-	}
+#define MOVE_OPTIONS(type, member)                                       \
+	{0,	    "platform",                                          \
+	 "OS/ARCH", "which image of an index (linux/amd64)",             \
+	 OPT_TEXT,  offsetof(type, member.platform)},                    \
+		{0,	   "all",                                        \
+		 NULL,	   "the index with the images of all platforms", \
+		 OPT_FLAG, offsetof(type, member.all)},                  \
+		LIMIT_OPTIONS(type, member.limits)
 
 /*
  * Moves one image, or several. `words` are the sources and, last, the target, which for several is PREFIX/

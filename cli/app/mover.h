@@ -6,6 +6,7 @@
 #ifndef CLI_APP_MOVER_H
 #define CLI_APP_MOVER_H
 
+#include "cli/app/limits.h"
 #include "cli/app/place.h"
 #include "cli/app/registry_access.h"
 
@@ -15,6 +16,7 @@ struct move_options {
 	struct access_options from, to; /* for a registry on that side */
 	const char *platform;		/* --platform, or NULL */
 	bool all;			/* --all: the whole index */
+	struct limit_options limits;	/* of what is unpacked on the way */
 };
 
 /* What was done. */

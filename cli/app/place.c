@@ -188,6 +188,7 @@ struct archive_options place_archive_options(const struct place *place, struct a
 		.name = is_daemon ? NULL : place->name,
 		.label = is_daemon ? place->name : place->path,
 		.known_folder = place_known_folder(arena),
+		.limits = place->limits,
 	};
 }
 

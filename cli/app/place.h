@@ -23,6 +23,8 @@ struct place {
 	const char *path;     /* of the layout, the archive or the tree */
 	const char *name;     /* TAG, NAME:TAG, or the daemon's image; NULL: none given */
 	struct reference ref; /* PLACE_REGISTRY */
+	const struct budget_limits
+		*limits; /* of what is unpacked from there or to it; NULL: defaults */
 };
 
 /* ERROR_USAGE says what is wrong with it. */

@@ -84,7 +84,7 @@ int place_unpack(const struct place *place, const struct place_image *image, str
 	    manifest_parse(bytes, image->manifest.size_bytes, "the manifest", arena, &manifest,
 			   err) < 0 ||
 	    read_diff_ids(image->layout, &manifest, arena, &ids, err) < 0 ||
-	    rootfs_open(place->path, &rootfs, err) < 0)
+	    rootfs_open(place->path, place->limits, &rootfs, err) < 0)
 		return -1;
 	for (size_t i = 0; i < manifest.layer_count; i++)
 		if (place_rootfs_apply(rootfs, image->layout, &manifest, i, ids[i], err) < 0)
@@ -144,7 +144,7 @@ int unpacker_start(const struct place *place, const char *layout, struct unpacke
 	pthread_mutex_init(&u->lock, NULL);
 	pthread_cond_init(&u->changed, NULL);
 	*unpacker = u;
-	if (rootfs_open(place->path, &u->rootfs, err) < 0)
+	if (rootfs_open(place->path, place->limits, &u->rootfs, err) < 0)
 		return -1;
 	u->is_running = pthread_create(&u->thread, NULL, place_rootfs_work, u) == 0;
 	return u->is_running ? 0 : error_set(err, ERROR_FAILED, "cannot start a thread");

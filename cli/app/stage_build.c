@@ -86,8 +86,10 @@ int stage_digest(struct stages *s, const char *image, struct descriptor *manifes
 
 void stage_build_options(struct stages *s, struct build_options *options)
 {
-	*options = (struct build_options){
-		.cache_folder = stage_cache_folder(s), .fetch = stage_build_fetch, .fetch_arg = s};
+	*options = (struct build_options){.cache_folder = stage_cache_folder(s),
+					  .fetch = stage_build_fetch,
+					  .fetch_arg = s,
+					  .limits = &s->limits};
 }
 
 int stage_build(struct stages *s, const struct build_request *request, struct image *image,

@@ -41,7 +41,8 @@ static int read_answer(struct stages *s, const struct image *image, const char *
 		       char **answer, struct error *err)
 {
 	const char *export = arena_printf(s->arena, "%s/image", scratch);
-	struct place place = {.path = arena_printf(s->arena, "%s/root", scratch)};
+	struct place place = {.path = arena_printf(s->arena, "%s/root", scratch),
+			      .limits = &s->limits};
 	struct place_image from = {0};
 
 	if (image_export(image, export, s->arena, &from.layout, &from.manifest, err) < 0 ||

@@ -77,6 +77,7 @@ static int push_documents(struct stages *s, struct registry *registry, const str
 		.plan = &s->plan,
 		.created_s = image->newest_s,
 		.cache_folder = arena_printf(s->arena, "%s/inventory", stage_cache_folder(s)),
+		.limits = &s->limits,
 	};
 	struct reference subject = s->reference;
 	struct descriptor sbom, provenance;

@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/stages.h"
 
+#include "cli/app/limits.h"
 #include "core/file.h"
 
-static int stages_begin(struct stages *s, struct context *ctx, const struct cluster *cluster)
+static int stages_begin(struct stages *s, struct context *ctx, const struct cluster *cluster,
+			struct error *err)
 {
+	static const struct limit_options no_flags;
+
 	*s = (struct stages){.ctx = ctx, .arena = ctx->arena, .cluster = *cluster};
-	return 0;
+	return limits_of(&no_flags, cluster, &s->limits, err);
 }
 
 int stage_cluster(struct stages *s, struct context *ctx, struct error *err)
 {
 	const struct cluster *cluster;
 
-	return context_cluster(ctx, &cluster, err) < 0 ? -1 : stages_begin(s, ctx, cluster);
+	return context_cluster(ctx, &cluster, err) < 0 ? -1 : stages_begin(s, ctx, cluster, err);
 }
 
 int stage_cluster_or_defaults(struct stages *s, struct context *ctx, struct error *err)
 {
 	const struct cluster *cluster;
 
-	return context_cluster_or_defaults(ctx, &cluster, err) < 0 ? -1
-								   : stages_begin(s, ctx, cluster);
+	return context_cluster_or_defaults(ctx, &cluster, err) < 0
+		       ? -1
+		       : stages_begin(s, ctx, cluster, err);
 }
 
 int stage_state(struct stages *s, struct error *err)

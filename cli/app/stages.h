@@ -14,6 +14,7 @@
 
 #include "cli/app/context.h"
 #include "deployer/fleet.h"
+#include "oci/budget.h"
 #include "plan/cluster.h"
 #include "plan/reference.h"
 #include "plan/spec.h"
@@ -33,6 +34,8 @@ struct stages {
 	struct spec *spec;
 	struct fleet fleet;
 	struct reference reference; /* of the image, with its digest once it is pushed */
+	struct budget_limits
+		limits; /* of what is unpacked here: the cluster's, until a command says more */
 };
 
 /* Begins with the cluster of cluster.yaml, which must be there. */

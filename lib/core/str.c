@@ -3,9 +3,11 @@
 
 #include "core/arena.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define FIRST_BYTES 64
 
@@ -160,6 +162,30 @@ const char *nearest_word(const char *word, const char *const *candidates)
 		}
 	}
 	return best;
+}
+
+bool parse_bytes(const char *text, uint64_t *bytes)
+{
+	static const char units[] = "bkmgt";
+	uint64_t value = 0;
+	const char *unit;
+
+	for (; *text >= '0' && *text <= '9'; text++)
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
+			return false;
+	if (!value)
+		return false;
+	unit = *text ? strchr(units, tolower((unsigned char)*text)) : units;
+	if (!unit)
+		return false;
+	for (const char *p = units; p < unit; p++)
+		if (__builtin_mul_overflow(value, KIB, &value))
+			return false;
+	*bytes = value;
+	if (!*text || !*++text)
+		return true;
+	return unit > units && (strcasecmp(text, "b") == 0 || strcasecmp(text, "ib") == 0);
 }
 
 const char *format_bytes(char buffer[static 32], uint64_t bytes)

@@ -65,6 +65,12 @@ const char *nearest_word(const char *word, const char *const *candidates);
 /* Whether the first `length` bytes of `word` are one of the words of a ';'-separated list. */
 bool list_has(const char *list, const char *word, size_t length);
 
+/*
+ * Reads a size: digits, and K, M, G or T for 1024 to that power; "iB" or "B" may follow the letter, and it
+ * may be small. False when it is anything else, 0, or too large.
+ */
+bool parse_bytes(const char *text, uint64_t *bytes);
+
 /* Writes "1.5 GiB", "12 KiB" or "3 B" into the caller's buffer and returns the buffer. */
 const char *format_bytes(char buffer[static 32], uint64_t bytes);
 

@@ -19,12 +19,9 @@
 #define PLATFORM_TEXT_BYTES 64
 #define MEDIA_TYPE_BYTES 256 /* RFC 6838, 4.2: two names of at most 127 characters */
 
-#define LAYER_ENTRIES_MAX 4000000
+#define LAYER_ENTRIES_MAX 4000000 /* of a folder here that becomes a layer */
 
-/* A compressed layer that says it unpacks to more, or far more than it is, is a bomb. */
-#define UNPACKED_BYTES_MAX (512 * GIB)
-#define UNPACKED_RATIO_MAX 5000
-#define UNPACKED_RATIO_FREE_BYTES (4 * GIB) /* up to here any ratio is allowed */
+/* What an image may unpack to: budget.h. */
 #define ZSTD_WINDOW_LOG_MAX 27 /* 128 MiB of memory: zstd --long, RFC 8878 section 3.1.1.1.2 */
 
 /* Notes of known layers (known.h) */

@@ -2,6 +2,8 @@
 #include "oci/normalise.h"
 
 #include "core/arena.h"
+#include "core/clock.h"
+#include "oci/budget.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -21,6 +23,9 @@ struct normaliser {
 	struct digest plain;
 	struct archive *in, *out;
 	bool at_end;
+	struct budget *budget, own;
+	uint64_t in_bytes, out_bytes, header_bytes;
+	bool has_entry, in_header; /* libarchive reads the next entry's header */
 	struct error *err;
 };
 
@@ -46,6 +51,13 @@ static la_ssize_t normalise_read_some(struct archive *in, void *arg, const void 
 	}
 	n->at_end = !length;
 	digest_add(&n->plain, *bytes, length);
+	n->in_bytes += length;
+	n->header_bytes += n->in_header ? length : 0;
+	if (n->header_bytes > BUDGET_HEADER_BYTES_MAX) {
+		archive_set_error(in, EIO, "the header of an entry is larger than %d MiB",
+				  (int)(BUDGET_HEADER_BYTES_MAX / MIB));
+		return -1;
+	}
 	return (la_ssize_t)length;
 }
 
@@ -72,23 +84,35 @@ static void clean(struct normaliser *n, struct archive_entry *entry)
 	archive_entry_set_gname(entry, NULL);
 }
 
-static int normalise_copy_data(struct normaliser *n)
+/* Zeros for a hole, which took no bytes to write. */
+static int normalise_fill(struct normaliser *n, uint64_t left)
 {
 	static const char zeros[64 * 1024];
+
+	while (left) {
+		size_t part = left < sizeof(zeros) ? left : sizeof(zeros);
+
+		n->out_bytes += part;
+		if (interrupt_check(n->err) < 0 ||
+		    budget_take(n->budget, n->in_bytes, n->out_bytes, part, n->err) < 0)
+			return -1;
+		if (archive_write_data(n->out, zeros, part) < 0)
+			return normalise_failed(n, n->out);
+		left -= part;
+	}
+	return 0;
+}
+
+static int normalise_copy_data(struct normaliser *n)
+{
 	la_int64_t offset, done = 0;
 	const void *bytes;
 	size_t length;
 	int rc;
 
 	while ((rc = archive_read_data_block(n->in, &bytes, &length, &offset)) == ARCHIVE_OK) {
-		for (; done < offset; done += (la_int64_t)sizeof(zeros)) {
-			size_t part = (size_t)(offset - done);
-
-			if (part > sizeof(zeros))
-				part = sizeof(zeros);
-			if (archive_write_data(n->out, zeros, part) < 0)
-				return normalise_failed(n, n->out);
-		}
+		if (offset > done && normalise_fill(n, (uint64_t)(offset - done)) < 0)
+			return -1;
 		if (archive_write_data(n->out, bytes, length) < 0)
 			return normalise_failed(n, n->out);
 		done = offset + (la_int64_t)length;
@@ -96,12 +120,29 @@ static int normalise_copy_data(struct normaliser *n)
 	return rc == ARCHIVE_EOF ? 0 : normalise_failed(n, n->in);
 }
 
+static int normalise_next(struct normaliser *n, struct archive_entry **entry)
+{
+	int rc;
+
+	/* what is left of the last entry's content does not count as the next one's header */
+	if (n->has_entry)
+		archive_read_data_skip(n->in);
+	n->in_header = true;
+	n->header_bytes = 0;
+	rc = archive_read_next_header(n->in, entry);
+	n->in_header = false;
+	n->has_entry = rc == ARCHIVE_OK || rc == ARCHIVE_WARN;
+	return rc;
+}
+
 static int copy_entries(struct normaliser *n)
 {
 	struct archive_entry *entry;
 	int rc;
 
-	while ((rc = archive_read_next_header(n->in, &entry)) == ARCHIVE_OK || rc == ARCHIVE_WARN) {
+	while ((rc = normalise_next(n, &entry)) == ARCHIVE_OK || rc == ARCHIVE_WARN) {
+		if (budget_take_entry(n->budget, entry, n->err) < 0)
+			return -1;
 		clean(n, entry);
 		if (archive_write_header(n->out, entry) != ARCHIVE_OK)
 			return normalise_failed(n, n->out);
@@ -139,7 +180,7 @@ static int normalise_run(struct normaliser *n)
 }
 
 int layer_normalise(normalise_source *next, void *arg, int64_t newest_s, struct packer *packer,
-		    char plain[static DIGEST_TEXT_BYTES], struct error *err)
+		    struct budget *budget, char plain[static DIGEST_TEXT_BYTES], struct error *err)
 {
 	struct normaliser n = {.next = next,
 			       .arg = arg,
@@ -153,6 +194,8 @@ int layer_normalise(normalise_source *next, void *arg, int64_t newest_s, struct 
 
 	if (!n.in || !n.out || !utf8)
 		oom();
+	budget_init(&n.own, NULL, NULL);
+	n.budget = budget ? budget : &n.own;
 	digest_init(&n.plain);
 	before = uselocale(utf8);
 	rc = normalise_run(&n);

@@ -17,10 +17,12 @@ typedef int normalise_source(void *arg, const void **bytes, size_t *length, stru
 
 /*
  * Reads a tar to its end and gives what it becomes to the packer, in which a layer was begun.
- * `plain`: the bytes that were read, so that they can be checked.
+ * `plain`: the bytes that were read, so that they can be checked. Entries count in the `budget` of the
+ * image, and so does what holes become; NULL: it has one of its own, with defaults.
  */
+struct budget;
 int layer_normalise(normalise_source *next, void *arg, int64_t newest_s, struct packer *packer,
-		    char plain[static DIGEST_TEXT_BYTES], struct error *err);
+		    struct budget *budget, char plain[static DIGEST_TEXT_BYTES], struct error *err);
 
 /*
  * The same for a config: "created" and the history's times become `created_s`, and what tells of

@@ -6,6 +6,7 @@
 #include "core/progress.h"
 #include "core/str.h"
 #include "core/temporary.h"
+#include "oci/budget.h"
 #include "oci/layer/extract.h"
 
 #include <dirent.h>
@@ -20,6 +21,7 @@ struct rootfs {
 	struct arena arena;
 	const char *folder, *temporary;
 	int fd; /* of the temporary one */
+	struct budget budget;
 	bool is_finished;
 };
 
@@ -41,7 +43,8 @@ static int check_empty(const char *folder, struct error *err)
 			 "%s is not empty; name a folder that is not there, or empty it", folder);
 }
 
-int rootfs_open(const char *folder, struct rootfs **rootfs, struct error *err)
+int rootfs_open(const char *folder, const struct budget_limits *limits, struct rootfs **rootfs,
+		struct error *err)
 {
 	struct rootfs *r;
 	char *path, *end;
@@ -62,6 +65,7 @@ int rootfs_open(const char *folder, struct rootfs **rootfs, struct error *err)
 	r->fd = temporary_make(r->folder, TEMPORARY_FOLDER, &r->arena, &r->temporary, err);
 	if (r->fd < 0)
 		return -1;
+	budget_init(&r->budget, limits, r->folder);
 	if (fchmod(r->fd, 0755) < 0)
 		return error_errno(err, "cannot use %s", r->temporary);
 	return 0;
@@ -70,8 +74,8 @@ int rootfs_open(const char *folder, struct rootfs **rootfs, struct error *err)
 int rootfs_apply(struct rootfs *rootfs, const char *layer_path, const char *diff_id,
 		 const char *title, struct error *err)
 {
-	const struct extract_options options = {.form = EXTRACT_TREE,
-						.without_devices = geteuid() != 0};
+	const struct extract_options options = {
+		.form = EXTRACT_TREE, .without_devices = geteuid() != 0, .budget = &rootfs->budget};
 	struct progress_step *progress = title ? progress_begin(title, "unpacking") : NULL;
 	struct extract_result result;
 	char size[32];

@@ -16,8 +16,13 @@
 
 struct rootfs;
 
-/* `folder` must be missing or empty (ERROR_USAGE); the folders above it are made. */
-int rootfs_open(const char *folder, struct rootfs **rootfs, struct error *err);
+/*
+ * `folder` must be missing or empty (ERROR_USAGE); the folders above it are made. `limits`: of the image
+ * (oci/budget.h); NULL: the defaults.
+ */
+struct budget_limits;
+int rootfs_open(const char *folder, const struct budget_limits *limits, struct rootfs **rootfs,
+		struct error *err);
 
 /*
  * Applies the next layer, from the lowest up: a tar file, plain or gzip or zstd. `diff_id`: the

@@ -5,6 +5,7 @@
 #include "core/str.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <string.h>
 
 #define PORTS .min = 1, .max = 65535
@@ -350,6 +351,36 @@ static int image_check_platforms(const struct yaml_place *at, struct error *err)
 	return 0;
 }
 
+static int limits_check_unpacked(const struct yaml_place *at, struct error *err)
+{
+	const struct cluster_limits *limits = at->values;
+	uint64_t ignored;
+
+	if (strcmp(limits->unpacked, "auto") == 0 || parse_bytes(limits->unpacked, &ignored))
+		return 0;
+	return yaml_error(at->node, err, "'%s' is '%s': it takes auto, or a size such as 40G",
+			  at->row->key, limits->unpacked);
+}
+
+#define AT(member) offsetof(struct cluster_limits, member)
+static const struct yaml_row limits_rows[] = {
+	{.key = "unpacked",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(unpacked),
+	 .value = "auto",
+	 .help = "bytes that one image may unpack to here, as in 40G; auto: what the disk has free",
+	 .check = limits_check_unpacked},
+	{.key = "entries",
+	 .kind = YAML_ROW_INT,
+	 .offset = AT(entries),
+	 .value = "2000000",
+	 .help = "files and folders that one image may unpack to here",
+	 .min = 1,
+	 .max = INT_MAX},
+	YAML_ROWS_END,
+};
+#undef AT
+
 #define AT(member) offsetof(struct cluster_image, member)
 static const struct yaml_row image_rows[] = {
 	{.key = "name",
@@ -398,6 +429,7 @@ static const struct yaml_row image_rows[] = {
 	 .value = "[]",
 	 .help = "platforms of the image; only linux/amd64 can be built",
 	 .check = image_check_platforms},
+	{.key = "limits", .kind = YAML_ROW_MAP, .offset = AT(limits), .rows = limits_rows},
 	YAML_ROWS_END,
 };
 #undef AT

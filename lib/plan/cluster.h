@@ -41,12 +41,19 @@ struct cluster_file {
 	const char *from, *to;
 };
 
+/* What one image may unpack to on this machine (oci/budget.h). */
+struct cluster_limits {
+	const char *unpacked; /* auto, or a size (parse_bytes) */
+	int entries;
+};
+
 struct cluster_image {
 	const char *name, *base;
 	const char *const *apt, *const *yum; /* packages for the OS's package manager */
 	const char *const *pip, *const *env, *const *platforms;
 	size_t file_count;
 	struct cluster_file *files;
+	struct cluster_limits limits;
 };
 
 /* Where the image is built. */

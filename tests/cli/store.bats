@@ -111,21 +111,3 @@ damage() {
 	ringup -q build --engine native
 	ringup -q build --clear
 }
-
-@test "another person's cache: who they are, and what to do" {
-	local owner
-	[ "$(id -u)" = 0 ] || { echo "this test gives a folder to another user: run it as root"; false; }
-	for owner in "$CACHE" "$HOME/.cache"; do
-		ringup -q -f base.yaml build
-		chown nobody "$owner"
-		for words in build 'build --clear'; do
-			# shellcheck disable=SC2086 # words
-			apart ringup -q -f base.yaml $words
-			says 1 "$owner belongs to another person, nobody (uid 65534)" 'this is root (uid 0)' XDG_CACHE_HOME
-		done
-		chown root "$owner"
-	done
-	# theirs is left as it is, and one's own works
-	[ -e "$CACHE/native" ]
-	XDG_CACHE_HOME=$PWD/own ringup -q -f base.yaml build
-}

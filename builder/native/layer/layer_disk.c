@@ -37,12 +37,14 @@ static int layer_disk_end(const char *folder, int rc)
 	return rc;
 }
 
-int layer_unpack(const char *tar_path, const char *folder, const char *diff_id, struct error *err)
+int layer_unpack(const char *tar_path, const char *folder, const char *diff_id,
+		 struct budget *budget, struct error *err)
 {
-	const struct extract_options options = layer_disk_options();
+	struct extract_options options = layer_disk_options();
 	_cleanup_(fd_close) int fd = -1;
 	struct extract_result result;
 
+	options.budget = budget;
 	if (layer_disk_open(folder, &fd, err) < 0)
 		return -1;
 	return layer_disk_end(folder,

@@ -14,9 +14,12 @@
 
 /*
  * Unpacks a layer's tar file, plain or gzip or zstd, into `folder` (made; removed on failure). The
- * plain bytes must have the digest `diff_id`, when it is not NULL.
+ * plain bytes must have the digest `diff_id`, when it is not NULL. `budget`: of the image (oci/budget.h);
+ * NULL: one for the layer, with defaults.
  */
-int layer_unpack(const char *tar_path, const char *folder, const char *diff_id, struct error *err);
+struct budget;
+int layer_unpack(const char *tar_path, const char *folder, const char *diff_id,
+		 struct budget *budget, struct error *err);
 
 /* Puts a sorted tree with its content into `folder` (made; removed on failure). */
 int layer_place(const struct tree *tree, const char *folder, struct error *err);

@@ -108,11 +108,12 @@ static int list_all(struct layer_reader *reader, struct tree *tree, struct error
 	}
 }
 
-int layer_list(const char *tar_path, const char *diff_id, struct tree *tree, struct error *err)
+int layer_list(const char *tar_path, const char *diff_id, struct budget *budget, struct tree *tree,
+	       struct error *err)
 {
 	_cleanup_(layer_reader_close) struct layer_reader *reader = NULL;
 
-	if (layer_reader_open(tar_path, diff_id, NULL, &reader, err) < 0)
+	if (layer_reader_open(tar_path, diff_id, budget, NULL, &reader, err) < 0)
 		return -1;
 	if (list_all(reader, tree, err) < 0)
 		return layer_reader_wrap(reader, err);

@@ -8,8 +8,11 @@
 /*
  * Adds the entries of a tar file, plain or gzip or zstd, to the tree, without their content and
  * their extended attributes, and sorts it. Names that lead out of the layer are an error. The plain
- * bytes must have the digest `diff_id`, when it is not NULL.
+ * bytes must have the digest `diff_id`, when it is not NULL. `budget`: of the image (oci/budget.h); NULL:
+ * one for the layer, with defaults.
  */
-int layer_list(const char *tar_path, const char *diff_id, struct tree *tree, struct error *err);
+struct budget;
+int layer_list(const char *tar_path, const char *diff_id, struct budget *budget, struct tree *tree,
+	       struct error *err);
 
 #endif

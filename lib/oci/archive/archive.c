@@ -93,7 +93,7 @@ static int hash_again(const struct part *layer, const char *folder, const char *
 	char path[LAYOUT_PATH_BYTES];
 
 	if (layout_blob_path(folder, layer->blob.digest, path, err) < 0 ||
-	    stream_open(path, like, &stream, err) < 0)
+	    stream_open(path, like, NULL, &stream, err) < 0)
 		return -1;
 	return stream_finish(stream, diff_id, err);
 }

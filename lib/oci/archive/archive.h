@@ -12,6 +12,7 @@
 #ifndef OCI_ARCHIVE_ARCHIVE_H
 #define OCI_ARCHIVE_ARCHIVE_H
 
+#include "oci/budget.h"
 #include "oci/manifest.h"
 
 /* Told of each layer as soon as its blob is in the layout, by one thread. */
@@ -30,9 +31,10 @@ struct archive_options {
 	 * compressed in the archive stay as they are.
 	 */
 	bool normalise;
-	int64_t newest_s;		 /* with `normalise`: later times become this one */
-	const char *known_folder;	 /* where packed layers are noted (known.h), or NULL */
-	const struct layer_watch *watch; /* or NULL */
+	int64_t newest_s;		    /* with `normalise`: later times become this one */
+	const char *known_folder;	    /* where packed layers are noted (known.h), or NULL */
+	const struct layer_watch *watch;    /* or NULL */
+	const struct budget_limits *limits; /* of the image (oci/budget.h); NULL: the defaults */
 };
 
 /*

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define READ_BYTES (1024 * 1024)
@@ -81,6 +82,10 @@ struct import {
 	char *buffer; /* READ_BYTES: of the archive */
 	char *data;   /* DATA_BYTES: of an entry */
 
+	struct budget budget;
+	uint64_t out_bytes;  /* of an archive that is compressed as a whole */
+	bool is_plain_layer; /* the entry's bytes are the layer's */
+
 	/* The entry under way */
 	const char *name;
 	uint64_t size_bytes, done_bytes;
@@ -135,6 +140,28 @@ static int archive_tar_failed(struct import *import, struct error *err)
 			 why ? why : "cannot be read");
 }
 
+static bool archive_is_compressed(const struct import *import)
+{
+	return archive_filter_code(import->tar, 0) != ARCHIVE_FILTER_NONE;
+}
+
+/* The whole archive may be a bomb; and the bytes of a plain layer count for its image. */
+static int count_data(struct import *import, size_t length, struct error *err)
+{
+	uint64_t packed = 0;
+	struct stat st;
+
+	if (archive_is_compressed(import)) {
+		packed = (uint64_t)archive_filter_bytes(import->tar, -1);
+		if (fstat(import->fd, &st) == 0 && S_ISREG(st.st_mode) &&
+		    (uint64_t)st.st_size > packed)
+			packed = (uint64_t)st.st_size;
+	}
+	import->out_bytes += length;
+	return budget_take(&import->budget, packed, import->out_bytes,
+			   import->is_plain_layer ? length : 0, err);
+}
+
 /* The next bytes of the entry in import->data; *length 0 at its end. */
 static int next_data(struct import *import, size_t *length, struct error *err)
 {
@@ -144,6 +171,8 @@ static int next_data(struct import *import, size_t *length, struct error *err)
 		return archive_tar_failed(import, err);
 	*length = (size_t)got;
 	import->done_bytes += (uint64_t)got;
+	if (count_data(import, *length, err) < 0)
+		return -1;
 	if (import->progress)
 		progress_bytes(import->progress, import->done_bytes, import->size_bytes);
 	return interrupt_check(err);
@@ -197,12 +226,15 @@ static int pack_layer(struct import *import, size_t length, struct error *err)
 {
 	struct part *part = add_part(import, PART_LAYER);
 
+	import->is_plain_layer = true;
+	if (budget_take(&import->budget, 0, 0, length, err) < 0) /* read before that was known */
+		return -1;
 	if (packer_begin(import->packer, import->folder, err) < 0)
 		return -1;
 	if (import->options->normalise) {
 		import->pending_bytes = length;
 		if (layer_normalise(next_piece, import, import->options->newest_s, import->packer,
-				    part->diff_id, err) < 0)
+				    &import->budget, part->diff_id, err) < 0)
 			return -1;
 		return packer_end(import->packer, part->final_id, &part->blob, err);
 	}
@@ -239,6 +271,7 @@ static int keep_packed_layer(struct import *import, size_t length, enum packing 
 	_cleanup_(unpack_free) struct unpack *unpack = unpack_new(packing);
 	struct part *part = add_part(import, PART_LAYER);
 
+	unpack_limit(unpack, &import->budget, import->size_bytes);
 	if (copy_layer(import, length, unpack, &writer, err) < 0 ||
 	    unpack_finish(unpack, part->diff_id, err) < 0)
 		return -1;
@@ -361,6 +394,7 @@ static int keep_entry(struct import *import, struct archive_entry *entry, struct
 			name ? name : "");
 	import->size_bytes = (uint64_t)archive_entry_size(entry);
 	import->done_bytes = 0;
+	import->is_plain_layer = false;
 	if (archive_entry_hardlink(entry) || archive_entry_filetype(entry) == AE_IFLNK)
 		return keep_link(import, entry, err);
 	if (archive_entry_filetype(entry) != AE_IFREG)
@@ -368,6 +402,18 @@ static int keep_entry(struct import *import, struct archive_entry *entry, struct
 	if (archive_entry_sparse_count(entry) > 0)
 		return error_set(err, ERROR_FAILED, "%s is a sparse file", import->name);
 	return keep_file(import, err);
+}
+
+/* Reads what nobody wanted of an entry, where libarchive would unpack it uncounted. */
+static int archive_pass(struct import *import, struct error *err)
+{
+	size_t length = 1;
+
+	import->is_plain_layer = false;
+	while (length && archive_is_compressed(import))
+		if (next_data(import, &length, err) < 0)
+			return -1;
+	return 0;
 }
 
 static int archive_read_all(void *arg, struct packer *packer, struct error *err)
@@ -378,7 +424,7 @@ static int archive_read_all(void *arg, struct packer *packer, struct error *err)
 
 	import->packer = packer;
 	while ((rc = archive_read_next_header(import->tar, &entry)) == ARCHIVE_OK)
-		if (keep_entry(import, entry, err) < 0)
+		if (keep_entry(import, entry, err) < 0 || archive_pass(import, err) < 0)
 			return -1;
 	return rc == ARCHIVE_EOF ? 0 : archive_tar_failed(import, err);
 }
@@ -409,7 +455,10 @@ int archive_walk(const struct archive_walk *walk, struct arena *arena, struct pa
 				.arena = arena,
 				.buffer = buffer,
 				.data = data};
-	int rc = open_tar(&import, err);
+	int rc;
+
+	budget_init(&import.budget, walk->options->limits, NULL);
+	rc = open_tar(&import, err);
 
 	if (rc == 0 && walk->kind == WALK_LOOK)
 		rc = archive_read_all(&import, NULL, err);

@@ -631,7 +631,7 @@ int layer_extract(const char *layer_path, const char *diff_id, int folder,
 	int rc;
 
 	*result = (struct extract_result){0};
-	if (layer_reader_open(layer_path, diff_id, progress, &reader, err) < 0)
+	if (layer_reader_open(layer_path, diff_id, options->budget, progress, &reader, err) < 0)
 		return -1;
 	rc = extract_all(x, reader, err);
 	*result = (struct extract_result){layer_reader_bytes(reader), x->lost_attributes};

@@ -49,6 +49,8 @@ enum extract_form {
 struct extract_options {
 	enum extract_form form;
 	bool without_devices; /* they are left out: this process may not make them */
+	struct budget
+		*budget; /* of the image (oci/budget.h); NULL: one for the layer, with defaults */
 };
 
 /* Where the content of a file comes from. */

@@ -4,8 +4,8 @@
 #include "core/arena.h"
 #include "core/clock.h"
 #include "core/digest.h"
+#include "oci/budget.h"
 #include "oci/layer/stream.h"
-#include "oci/limits.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -19,7 +19,9 @@ struct layer_reader {
 	locale_t utf8;
 	struct progress_step *progress;
 	uint64_t bytes;
-	size_t entries;
+	struct budget *budget, own;
+	bool has_entry, in_header; /* libarchive reads the next entry's header */
+	uint64_t header_bytes;
 	struct error err; /* of the stream, when libarchive asked it */
 };
 
@@ -33,6 +35,12 @@ static la_ssize_t layer_reader_take(struct archive *tar, void *arg, const void *
 		return -1;
 	}
 	reader->bytes += length;
+	reader->header_bytes += reader->in_header ? length : 0;
+	if (reader->header_bytes > BUDGET_HEADER_BYTES_MAX) {
+		archive_set_error(tar, EIO, "the header of an entry is larger than %d MiB",
+				  (int)(BUDGET_HEADER_BYTES_MAX / MIB));
+		return -1;
+	}
 	if (reader->progress)
 		progress_bytes(reader->progress, reader->bytes, reader->bytes);
 	return (la_ssize_t)length;
@@ -51,14 +59,18 @@ static int layer_reader_failed(struct layer_reader *reader, struct error *err)
 			 why ? why : "it cannot be read");
 }
 
-int layer_reader_open(const char *path, const char *diff_id, struct progress_step *progress,
-		      struct layer_reader **place, struct error *err)
+int layer_reader_open(const char *path, const char *diff_id, struct budget *budget,
+		      struct progress_step *progress, struct layer_reader **place,
+		      struct error *err)
 {
 	struct layer_reader *reader = xmalloc(sizeof(*reader));
 
 	*place = reader;
 	*reader = (struct layer_reader){.path = path, .diff_id = diff_id, .progress = progress};
-	if (stream_open(path, diff_id ? diff_id : "sha256:", &reader->stream, err) < 0)
+	budget_init(&reader->own, NULL, NULL);
+	reader->budget = budget ? budget : &reader->own;
+	if (stream_open(path, diff_id ? diff_id : "sha256:", reader->budget, &reader->stream, err) <
+	    0)
 		return -1;
 	reader->tar = archive_read_new();
 	reader->utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
@@ -78,8 +90,16 @@ int layer_reader_next(struct layer_reader *reader, struct archive_entry **entry,
 	 * names in pax headers are UTF-8, and libarchive turns them into the locale's as it reads
 	 */
 	locale_t before = uselocale(reader->utf8);
-	int rc = archive_read_next_header(reader->tar, entry);
+	int rc;
 
+	/* what is left of the last entry's content does not count as the next one's header */
+	if (reader->has_entry)
+		archive_read_data_skip(reader->tar);
+	reader->in_header = true;
+	reader->header_bytes = 0;
+	rc = archive_read_next_header(reader->tar, entry);
+	reader->in_header = false;
+	reader->has_entry = rc == ARCHIVE_OK || rc == ARCHIVE_WARN;
 	uselocale(before);
 	if (rc == ARCHIVE_EOF) {
 		*entry = NULL;
@@ -88,9 +108,8 @@ int layer_reader_next(struct layer_reader *reader, struct archive_entry **entry,
 	/* the warning: a name that is not UTF-8, which is taken byte by byte */
 	if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
 		return layer_reader_failed(reader, err);
-	if (++reader->entries > LAYER_ENTRIES_MAX)
-		return error_set(err, ERROR_FAILED, "it holds more than %d files",
-				 LAYER_ENTRIES_MAX);
+	if (budget_take_entry(reader->budget, *entry, err) < 0)
+		return -1;
 	return interrupt_check(err);
 }
 

@@ -4,8 +4,8 @@
  *
  * Every layer of the project is read here. A thread of its own unpacks and hashes the bytes
  * (stream.h) while libarchive's reader of the tar format gives the entries to the caller. Names are
- * UTF-8, whatever the locale of the caller is. A layer of more than LAYER_ENTRIES_MAX entries
- * (limits.h) is refused.
+ * UTF-8, whatever the locale of the caller is. Bytes and entries count in the image's budget, and the
+ * header of one entry has a ceiling (oci/budget.h).
  *
  * An error of layer_reader_open names the file; those of the others do not, the caller does
  * (layer_reader_wrap). After an error, only layer_reader_close may follow.
@@ -24,10 +24,13 @@ struct layer_reader;
 
 /*
  * Opens the file. `diff_id`: the digest that the plain bytes must have, which is valid; NULL: they
- * are not checked. `progress`: told how many plain bytes were read; may be NULL. All are borrowed.
+ * are not checked. `budget`: of the image; NULL: one for this layer, with defaults. `progress`: told how
+ * many plain bytes were read; may be NULL. All are borrowed.
  */
-int layer_reader_open(const char *path, const char *diff_id, struct progress_step *progress,
-		      struct layer_reader **reader, struct error *err);
+struct budget;
+int layer_reader_open(const char *path, const char *diff_id, struct budget *budget,
+		      struct progress_step *progress, struct layer_reader **reader,
+		      struct error *err);
 
 /* The next entry, which is valid until the next call; *entry is NULL at the end of the tar. */
 int layer_reader_next(struct layer_reader *reader, struct archive_entry **entry, struct error *err);

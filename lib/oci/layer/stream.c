@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define READ_BYTES (256 * KIB)
@@ -29,6 +30,8 @@ struct stream {
 	char *slots[STREAM_SLOTS];
 	size_t filling; /* bytes in the slot being filled */
 	const char *path, *like;
+	struct budget *budget; /* or NULL */
+	uint64_t packed_bytes;
 	int fd, rc;
 	struct error err;
 	char diff_id[DIGEST_TEXT_BYTES];
@@ -65,6 +68,15 @@ static void stream_take(void *arg, const void *bytes, size_t length)
 	}
 }
 
+static struct unpack *stream_begin(struct stream *s, enum packing packing)
+{
+	struct unpack *unpack = unpack_new_to(packing, s->like, stream_take, s);
+
+	if (s->budget)
+		unpack_limit(unpack, s->budget, s->packed_bytes);
+	return unpack;
+}
+
 static int stream_unpack_all(struct stream *s, struct error *err)
 {
 	_cleanup_(free_pointer) char *buffer = xmalloc(READ_BYTES);
@@ -75,8 +87,7 @@ static int stream_unpack_all(struct stream *s, struct error *err)
 		if (got < 0)
 			continue;
 		if (!unpack)
-			unpack = unpack_new_to(packing_of(buffer, (size_t)got), s->like,
-					       stream_take, s);
+			unpack = stream_begin(s, packing_of(buffer, (size_t)got));
 		if (interrupt_check(err) < 0 || unpack_add(unpack, buffer, (size_t)got, err) < 0)
 			return -1;
 		if (s->is_closed)
@@ -85,7 +96,7 @@ static int stream_unpack_all(struct stream *s, struct error *err)
 	if (got < 0)
 		return error_errno(err, "cannot read %s", s->path);
 	if (!unpack)
-		unpack = unpack_new_to(PACKING_NONE, s->like, stream_take, s);
+		unpack = stream_begin(s, PACKING_NONE);
 	return unpack_finish(unpack, s->diff_id, err);
 }
 
@@ -104,16 +115,20 @@ static void *stream_work(void *arg)
 	return NULL;
 }
 
-int stream_open(const char *path, const char *like, struct stream **stream, struct error *err)
+int stream_open(const char *path, const char *like, struct budget *budget, struct stream **stream,
+		struct error *err)
 {
 	struct stream *s;
+	struct stat st;
 	int fd;
 
 	*stream = NULL;
 	if (file_open(path, &fd, err) < 0)
 		return -1;
 	s = xmalloc(sizeof(*s));
-	*s = (struct stream){.fd = fd, .path = path, .like = like};
+	*s = (struct stream){.fd = fd, .path = path, .like = like, .budget = budget};
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		s->packed_bytes = (uint64_t)st.st_size;
 	for (size_t i = 0; i < STREAM_SLOTS; i++)
 		s->slots[i] = xmalloc(STREAM_SLOT_BYTES);
 	pthread_mutex_init(&s->lock, NULL);

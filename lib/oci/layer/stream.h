@@ -15,8 +15,11 @@ struct stream;
 
 /*
  * Opens the file, plain or gzip or zstd, and starts the thread. `like`: digest_init_as; borrowed.
+ * `budget`: of the image, borrowed; NULL: one of its own, with defaults.
  */
-int stream_open(const char *path, const char *like, struct stream **stream, struct error *err);
+struct budget;
+int stream_open(const char *path, const char *like, struct budget *budget, struct stream **stream,
+		struct error *err);
 
 /*
  * The next bytes, which are valid until the next call; *length is 0 at the end. -1: the file is

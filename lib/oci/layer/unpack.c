@@ -2,6 +2,7 @@
 #include "oci/layer/unpack.h"
 
 #include "core/arena.h"
+#include "oci/budget.h"
 #include "oci/layer/gzip.h"
 #include "oci/limits.h"
 #include "oci/manifest.h"
@@ -15,7 +16,8 @@ struct unpack {
 	struct digest digest;
 	void (*sink)(void *arg, const void *bytes, size_t length); /* or NULL */
 	void *arg;
-	uint64_t in_bytes, out_bytes;
+	uint64_t in_bytes, out_bytes, counted_bytes, packed_bytes;
+	struct budget *budget, own;
 	struct gunzip *gunzip;
 	ZSTD_DStream *zstd;
 	void *out;
@@ -65,6 +67,8 @@ struct unpack *unpack_new_to(enum packing packing, const char *like,
 	struct unpack *unpack = xmalloc(sizeof(*unpack));
 
 	*unpack = (struct unpack){.packing = packing, .sink = sink, .arg = arg, .is_between = true};
+	budget_init(&unpack->own, NULL, NULL);
+	unpack->budget = &unpack->own;
 	digest_init_as(&unpack->digest, like);
 	if (packing == PACKING_GZIP)
 		unpack->gunzip = gunzip_new(unpack_take, unpack);
@@ -94,17 +98,22 @@ void unpack_free(struct unpack **place)
 	*place = NULL;
 }
 
-static int check_size(const struct unpack *unpack, struct error *err)
+void unpack_limit(struct unpack *unpack, struct budget *budget, uint64_t packed_bytes)
 {
-	bool steep = unpack->out_bytes > UNPACKED_RATIO_FREE_BYTES &&
-		     unpack->out_bytes / UNPACKED_RATIO_MAX > unpack->in_bytes;
+	unpack->budget = budget;
+	unpack->packed_bytes = packed_bytes;
+}
 
-	if (!steep && unpack->out_bytes <= UNPACKED_BYTES_MAX)
-		return 0;
-	return error_set(
-		err, ERROR_FAILED,
-		"%llu packed bytes became %llu, which is more than a layer may unpack to; is it a decompression bomb?",
-		(unsigned long long)unpack->in_bytes, (unsigned long long)unpack->out_bytes);
+/* Counts what came out since the last call. */
+static int unpack_count(struct unpack *unpack, struct error *err)
+{
+	uint64_t packed =
+		unpack->packed_bytes > unpack->in_bytes ? unpack->packed_bytes : unpack->in_bytes;
+	uint64_t more = unpack->out_bytes - unpack->counted_bytes;
+
+	unpack->counted_bytes = unpack->out_bytes;
+	return budget_take(unpack->budget, unpack->packing ? packed : 0, unpack->out_bytes, more,
+			   err);
 }
 
 static int add_zstd(struct unpack *unpack, const void *bytes, size_t length, struct error *err)
@@ -122,7 +131,7 @@ static int add_zstd(struct unpack *unpack, const void *bytes, size_t length, str
 		unpack->is_between = left == 0;
 		is_full = out.pos == out.size;
 		unpack_take(unpack, out.dst, out.pos);
-		if (check_size(unpack, err) < 0)
+		if (unpack_count(unpack, err) < 0)
 			return -1;
 	} while (in.pos < in.size || is_full);
 	return 0;
@@ -137,7 +146,7 @@ int unpack_add(struct unpack *unpack, const void *bytes, size_t length, struct e
 		unpack_take(unpack, bytes, length);
 	else if (gunzip_add(unpack->gunzip, bytes, length, err) < 0)
 		return -1;
-	return check_size(unpack, err);
+	return unpack_count(unpack, err);
 }
 
 int unpack_finish(struct unpack *unpack, char diff_id[static DIGEST_TEXT_BYTES], struct error *err)

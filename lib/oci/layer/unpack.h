@@ -2,8 +2,8 @@
 /*
  * unpack.h - the plain bytes of a layer that comes compressed, and its diffID, their digest.
  *
- * gzip by ISA-L, zstd by libzstd (RFC 8878). What unpacks to more than the ceilings of limits.h
- * allow is refused as a bomb.
+ * gzip by ISA-L, zstd by libzstd (RFC 8878). What unpacks to more than its budget (oci/budget.h) allows
+ * is refused.
  */
 #ifndef OCI_LAYER_UNPACK_H
 #define OCI_LAYER_UNPACK_H
@@ -26,6 +26,13 @@ struct unpack *unpack_new(enum packing packing);
 struct unpack *unpack_new_to(enum packing packing, const char *like,
 			     void (*sink)(void *arg, const void *bytes, size_t length), void *arg);
 void unpack_free(struct unpack **unpack);
+
+/*
+ * Counts the plain bytes in an image's budget, which is borrowed; before the first bytes. `packed_bytes`:
+ * how many will come; 0: that is not known. Without this, each has a budget of its own, with defaults.
+ */
+struct budget;
+void unpack_limit(struct unpack *unpack, struct budget *budget, uint64_t packed_bytes);
 
 /* -1 when the data is damaged or a bomb. */
 int unpack_add(struct unpack *unpack, const void *bytes, size_t length, struct error *err);

@@ -170,7 +170,7 @@ static inline const char *describe_tar(struct scratch *s, const char *path)
 	const char *text;
 
 	tree_init(&tree);
-	assert_fine(layer_list(path, NULL, &tree, &err));
+	assert_fine(layer_list(path, NULL, NULL, &tree, &err));
 	text = describe(s, &tree);
 	tree_release(&tree);
 	return text;

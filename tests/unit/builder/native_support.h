@@ -123,7 +123,7 @@ static inline const char *content_of(struct scratch *s, const struct built *buil
 		struct layer_part part = {.blob = manifest->layers[i]};
 
 		assert_fine(layer_unpack(blob_path(s, built->layout, &part), in(s, "unpacked"),
-					 NULL, &err));
+					 NULL, NULL, &err));
 	}
 	text = slurp(s, in(s, arena_printf(&s->arena, "unpacked/%s", path)));
 	assert_fine(folder_remove(in(s, "unpacked"), &err));

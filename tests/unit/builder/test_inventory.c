@@ -39,7 +39,7 @@ static void test_kinds(void **state)
 	struct error err = {0};
 	const char *all = "";
 
-	assert_fine(inventory_read(built.layout, &built.manifest, in(s, "cache"), &s->arena,
+	assert_fine(inventory_read(built.layout, &built.manifest, in(s, "cache"), NULL, &s->arena,
 				   &inventory, &err));
 	for (size_t i = 0; i < inventory.count; i++)
 		all = arena_printf(&s->arena, "%s%d %s %s %s\n", all, inventory.list[i].kind,
@@ -65,7 +65,7 @@ static void test_bad_lists(void **state)
 		struct inventory inventory;
 		struct error err = {0};
 
-		assert_fine(inventory_read(built.layout, &built.manifest, NULL, &s->arena,
+		assert_fine(inventory_read(built.layout, &built.manifest, NULL, NULL, &s->arena,
 					   &inventory, &err));
 		for (size_t k = 0; k < inventory.count; k++)
 			assert_int_not_equal(inventory.list[k].kind, INVENTORY_RPM);
@@ -112,7 +112,8 @@ static void test_removed(void **state)
 		text = manifest_write(&image, &s->arena);
 		assert_fine(layout_put(layout, text, strlen(text), MEDIA_OCI_MANIFEST, &manifest,
 				       &err));
-		assert_fine(inventory_read(layout, &manifest, NULL, &s->arena, &inventory, &err));
+		assert_fine(
+			inventory_read(layout, &manifest, NULL, NULL, &s->arena, &inventory, &err));
 		assert_int_equal(inventory.count, 0);
 	}
 }

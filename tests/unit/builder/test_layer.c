@@ -151,7 +151,7 @@ static void test_all_kinds(void **state)
 		"c 0644 0:0 1000 0 1,3 zz.null \n"
 		"b 0640 0:0 1000 0 8,0 zz.sda \n");
 	/* and back onto a disk */
-	assert_fine(layer_unpack(blob, in(s, "back"), parts->list[0].diff_id, &err));
+	assert_fine(layer_unpack(blob, in(s, "back"), parts->list[0].diff_id, NULL, &err));
 	assert_lines(describe_folder(s, in(s, "back")), describe_folder(s, in(s, "f")));
 	assert_string_equal(slurp(s, in(s, "back/" LONG_PATH)), "long");
 	assert_string_equal(slurp(s, in(s, "back/links/b")), "linked");
@@ -171,7 +171,7 @@ static void test_list(void **state)
 	tree_init(&list);
 	write_folder(s, make_all(s, "f", false, 5000), 0, parts);
 	blob = blob_path(s, in(s, "layout"), &parts->list[0]);
-	assert_fine(layer_list(blob, NULL, &list, &err));
+	assert_fine(layer_list(blob, NULL, NULL, &list, &err));
 	assert_fine(
 		tree_read(&disk, in(s, "f"), &(struct tree_read_options){.newest_s = 1000}, &err));
 	assert_int_equal(list.count, disk.count - 1); /* without the root */
@@ -206,7 +206,7 @@ static void test_same_digest(void **state)
 	assert_string_equal(one->list[0].diff_id, two->list[0].diff_id);
 	assert_string_equal(one->list[0].blob.digest, two->list[0].blob.digest);
 	assert_fine(layer_unpack(blob_path(s, in(s, "layout"), &two->list[0]), in(s, "back"), NULL,
-				 &err));
+				 NULL, &err));
 	umask(022);
 	assert_int_equal(chmod(in(s, "back"), 0755), 0); /* the layer does not speak of it */
 	assert_lines(describe_folder(s, in(s, "back")), describe_folder(s, in(s, "f")));
@@ -239,7 +239,7 @@ static void unpack_parts(struct scratch *s, const struct layer_parts *parts, con
 
 	for (size_t i = 0; i < parts->count; i++)
 		assert_fine(layer_unpack(blob_path(s, in(s, "layout"), &parts->list[i]), folder,
-					 parts->list[i].diff_id, &err));
+					 parts->list[i].diff_id, NULL, &err));
 	assert_int_equal(chmod(folder, 0755), 0);
 }
 
@@ -395,7 +395,7 @@ static void check_sparse(struct scratch *s, uint64_t size, const uint64_t *data,
 	write_folder(s, in(s, "f"), 0, parts);
 	assert_in_range(parts->list[0].blob.size_bytes, 1, 200000);
 	assert_fine(layer_unpack(blob_path(s, in(s, "layout"), &parts->list[0]), in(s, "back"),
-				 parts->list[0].diff_id, &err));
+				 parts->list[0].diff_id, NULL, &err));
 	assert_int_equal(stat(back, &st), 0);
 	assert_int_equal(st.st_size, size);
 	assert_in_range(blocks_of(back), 0, (count + 1) * 2 * MIB);

@@ -8,7 +8,7 @@ static const char *unpack(struct scratch *s, const char *tar)
 {
 	struct error err = {0};
 
-	assert_fine(layer_unpack(tar, in(s, "out"), NULL, &err));
+	assert_fine(layer_unpack(tar, in(s, "out"), NULL, NULL, &err));
 	assert_int_equal(chmod(in(s, "out"), 0755), 0);
 	return describe_folder(s, in(s, "out"));
 }
@@ -156,7 +156,7 @@ static void refused(struct scratch *s, const char *tar, const char *diff_id, con
 {
 	struct error err;
 
-	assert_fails(layer_unpack(tar, in(s, "out"), diff_id, &err), ERROR_FAILED, why);
+	assert_fails(layer_unpack(tar, in(s, "out"), diff_id, NULL, &err), ERROR_FAILED, why);
 	assert_false(file_exists(in(s, "out")));
 }
 
@@ -184,7 +184,7 @@ static void test_damaged(void **state)
 	digest_of("x", 1, wrong);
 	assert_fine(proc_check(WORDS("gzip", "-k", tar), &err));
 	assert_fine(proc_check(WORDS("cp", gz, in(s, "good.gz")), &err));
-	assert_fine(layer_unpack(gz, in(s, "out"), diff_id, &err));
+	assert_fine(layer_unpack(gz, in(s, "out"), diff_id, NULL, &err));
 	assert_fine(folder_remove(in(s, "out"), &err));
 	refused(s, gz, wrong, "is damaged: its plain bytes have the digest sha256:");
 	refused(s, tar, wrong, "is damaged: its plain bytes have the digest sha256:");
@@ -233,7 +233,7 @@ static void test_zstd_is_checked(void **state)
 	assert_fine(digest_of_file(tar, diff_id, &err));
 	digest_of("x", 1, wrong);
 	pack_zstd(s, tar, packed);
-	assert_fine(layer_unpack(packed, in(s, "out"), diff_id, &err));
+	assert_fine(layer_unpack(packed, in(s, "out"), diff_id, NULL, &err));
 	assert_fine(folder_remove(in(s, "out"), &err));
 	refused(s, packed, wrong, "is damaged: its plain bytes have the digest sha256:");
 }
@@ -365,7 +365,8 @@ static void test_bad_names_are_not_listed(void **state)
 		path = tar_end(&tar);
 		refused(s, path, NULL, i < 2 ? "leads out of the layer" : "names nothing");
 		tree_init(&tree);
-		assert_fails(layer_list(path, NULL, &tree, &err), ERROR_FAILED, "t.tar: the ");
+		assert_fails(layer_list(path, NULL, NULL, &tree, &err), ERROR_FAILED,
+			     "t.tar: the ");
 		tree_release(&tree);
 	}
 }
@@ -466,7 +467,7 @@ static void test_folder_behind_link(void **state)
 	assert_int_equal(mkdir(in(s, "real"), 0755), 0);
 	assert_int_equal(symlink("real", in(s, "link")), 0);
 	tar_file(&tar, "a/b", "1");
-	assert_fine(layer_unpack(tar_end(&tar), in(s, "link/out"), NULL, &err));
+	assert_fine(layer_unpack(tar_end(&tar), in(s, "link/out"), NULL, NULL, &err));
 	assert_string_equal(slurp(s, in(s, "real/out/a/b")), "1");
 }
 

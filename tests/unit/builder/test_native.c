@@ -98,7 +98,7 @@ static void test_times(void **state)
 		struct tree tree;
 
 		tree_init(&tree);
-		assert_fine(layer_list(blob_path(s, built.layout, &part), NULL, &tree, &err));
+		assert_fine(layer_list(blob_path(s, built.layout, &part), NULL, NULL, &tree, &err));
 		for (size_t k = 0; k < tree.count; k++)
 			assert_int_equal(tree.list[k].mtime_s, 1700000000);
 		tree_release(&tree);

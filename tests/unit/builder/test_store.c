@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Layers kept between builds: whole or not at all, whoever else works in the store. */
-#include "tests/unit/builder/layer_support.h"
+#include "tests/unit/builder/native_support.h"
 
+#include "builder/build.h"
 #include "builder/native/store.h"
 #include "core/log.h"
 #include "core/words.h"
@@ -498,6 +499,45 @@ static void test_other_owner(void **state)
 	assert_int_equal(count_names(s, "store"), 0);
 }
 
+/* A person's cache under sudo, which keeps HOME: neither built in, nor removed, nor made there. */
+static void test_other_cache(void **state)
+{
+	static const char *const theirs[] = {"home/.cache/ringup", "home/.cache", "home"};
+	struct scratch *s = *state;
+	const char *cache = in(s, theirs[0]), *folder;
+	const struct build_options options = {.cache_folder = cache};
+	const struct spec *spec = make_spec(s, "ARG SOURCE_DATE_EPOCH=1\nFROM scratch\n", NULL);
+	struct cluster cluster;
+	struct image image;
+
+	needs_root();
+	cluster_init("cluster.yaml", &s->arena, &cluster);
+	for (size_t i = 0; i < ARRAY_LEN(theirs); i++) {
+		struct error err = {0};
+
+		put(s, "home/.cache/ringup/native/layers/kept", "");
+		assert_int_equal(chown(in(s, theirs[i]), 65534, 65534), 0);
+		for (size_t is_build = 0; is_build < 2; is_build++) {
+			err = (struct error){0};
+			if (is_build)
+				assert_fails(build_image(&cluster, spec, &options, &s->arena,
+							 &image, &err),
+					     ERROR_FAILED, in(s, theirs[i]));
+			else
+				assert_fails(build_clear(cache, &s->arena, &folder, &err),
+					     ERROR_FAILED, in(s, theirs[i]));
+			assert_has(err.text, "belongs to another person, nobody (uid 65534)");
+			assert_has(err.text, "this is root (uid 0)");
+			assert_has(err.text, "XDG_CACHE_HOME");
+		}
+		assert_true(file_exists(in(s, "home/.cache/ringup/native/layers/kept")));
+		assert_int_equal(chown(in(s, theirs[i]), 0, 0), 0);
+		err = (struct error){0};
+		assert_fine(build_clear(cache, &s->arena, &folder, &err));
+		assert_false(file_exists(folder));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -507,7 +547,7 @@ int main(void)
 		SCRATCH_TEST(test_damaged),	  SCRATCH_TEST(test_wrong_blob),
 		SCRATCH_TEST(test_remove),	  SCRATCH_TEST(test_other_owner),
 		SCRATCH_TEST(test_unchecked),	  SCRATCH_TEST(test_marks),
-		SCRATCH_TEST(test_others_write),
+		SCRATCH_TEST(test_others_write),  SCRATCH_TEST(test_other_cache),
 	};
 
 	umask(022);

@@ -120,7 +120,7 @@ static int unpack(void *arg, struct error *err)
 
 	if (!userns_inside() || geteuid() != 0)
 		return error_set(err, ERROR_FAILED, "it is not in a user namespace");
-	return layer_unpack(in(s, "layer.tar"), in(s, "layer"), NULL, err);
+	return layer_unpack(in(s, "layer.tar"), in(s, "layer"), NULL, NULL, err);
 }
 
 static int look(void *arg, struct error *err)

@@ -61,8 +61,8 @@ static void list_layer(struct scratch *s, const char *folder, struct tree *list)
 	assert_fine(tree_read(&tree, folder, &options, &err));
 	assert_fine(layer_write(&tree, in(s, "layout"), NULL, NULL, parts, &err));
 	for (size_t i = 0; i < parts->count; i++)
-		assert_fine(layer_list(blob_path(s, in(s, "layout"), &parts->list[i]), NULL, list,
-				       &err));
+		assert_fine(layer_list(blob_path(s, in(s, "layout"), &parts->list[i]), NULL, NULL,
+				       list, &err));
 	tree_release(&tree);
 }
 
@@ -237,7 +237,7 @@ static void test_implied(void **state)
 	tar_file(&tar, "c/f", "22");
 	add_layer(s, stack, false);
 	stack->view.list[1] = (struct view_layer){.tree = &stack->lists[1]};
-	assert_fine(layer_list(tar_end(&tar), NULL, &stack->lists[1], &err));
+	assert_fine(layer_list(tar_end(&tar), NULL, NULL, &stack->lists[1], &err));
 	assert_string_equal(find(s, stack, "a/b"), "folder");
 	assert_string_equal(find(s, stack, "c"), "folder");
 	assert_string_equal(find(s, stack, "a/b/f"), "file of 2");

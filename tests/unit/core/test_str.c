@@ -133,6 +133,37 @@ static void test_format_bytes(void **state)
 	assert_ptr_equal(format_bytes(buffer, UINT64_MAX), buffer);
 }
 
+static void test_parse_bytes(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t bytes;
+	} good[] = {{"1", 1},
+		    {"7B", 0},
+		    {"40G", 40 * GIB},
+		    {"40GiB", 40 * GIB},
+		    {"3kb", 3 * KIB},
+		    {"512m", 512 * MIB},
+		    {"2TIB", 2048 * GIB},
+		    {"18446744073709551615", UINT64_MAX}};
+	static const char *const bad[] = {"",	       "0",    "0G", "-1",
+					  "G",	       "1.5G", " 1", "1 G",
+					  "1GG",       "1Gi",  "1X", "18446744073709551616",
+					  "16777216T", "1Bi",  "1bB"};
+	uint64_t bytes;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+		bytes = 0;
+		assert_true(parse_bytes(good[i].text, &bytes));
+		if (good[i].bytes)
+			assert_true(bytes == good[i].bytes);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		if (parse_bytes(bad[i], &bytes))
+			fail_msg("'%s' was read as a size", bad[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -143,6 +174,7 @@ int main(void)
 		cmocka_unit_test(test_nearest_word),
 		cmocka_unit_test(test_nearest_word_of_long_words),
 		cmocka_unit_test(test_format_bytes),
+		cmocka_unit_test(test_parse_bytes),
 	};
 
 	return cmocka_run_group_tests_name("str", tests, NULL, NULL);

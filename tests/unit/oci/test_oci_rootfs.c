@@ -17,7 +17,7 @@ static int unpack(struct scratch *s, const char *const *layers, const char *diff
 	_cleanup_(rootfs_close) struct rootfs *rootfs = NULL;
 
 	*err = (struct error){0};
-	if (rootfs_open(in(s, "root"), &rootfs, err) < 0)
+	if (rootfs_open(in(s, "root"), NULL, &rootfs, err) < 0)
 		return -1;
 	for (; *layers; layers++)
 		if (rootfs_apply(rootfs, *layers, diff_id, NULL, err) < 0)
@@ -511,7 +511,7 @@ static void test_place(void **state)
 	err = (struct error){0};
 	struct rootfs *rootfs;
 
-	assert_fails(rootfs_open(in(s, "file"), &rootfs, &err), ERROR_FAILED, "cannot use");
+	assert_fails(rootfs_open(in(s, "file"), NULL, &rootfs, &err), ERROR_FAILED, "cannot use");
 	assert_null(rootfs);
 }
 

@@ -77,7 +77,7 @@ static const char EVERY_KEY[] =
 	"stack: [ \"openmpi==4.1.4\", python ]\n"
 	"accelerator: cpu\n"
 	"mirrors: {apt: http://a, yum: http://y, pip: http://p, docker: http://d, downloads: http://l}\n"
-	"image: {name: train, base: r.io/b, apt: [git, vim], pip: [numpy], files: [{from: ./src, to: /workspace}], env: {A: b, C: \"d e\"}, platforms: [linux/amd64]}\n"
+	"image: {name: train, base: r.io/b, apt: [git, vim], pip: [numpy], files: [{from: ./src, to: /workspace}], env: {A: b, C: \"d e\"}, platforms: [linux/amd64], limits: {unpacked: 40G, entries: 7}}\n"
 	"build: {engine: docker, docker_host: unix:///x}\n"
 	"container: {engine: none, sshd_port: 9000, gpus: none, capabilities: [compute], network: host, interface: eth1, shm_size: 1g, volumes: [\"/data:/data:ro\"], env: {NCCL_DEBUG: WARN}, privileged: true, ulimits: {memlock: -1}, devices: none}\n";
 
@@ -108,6 +108,8 @@ static void check_image(const struct cluster *c)
 	assert_words(c->image.pip, WORDS("numpy"));
 	assert_words(c->image.env, WORDS("A=b", "C=d e"));
 	assert_words(c->image.platforms, WORDS("linux/amd64"));
+	assert_string_equal(c->image.limits.unpacked, "40G");
+	assert_int_equal(c->image.limits.entries, 7);
 	assert_int_equal(c->image.file_count, 1);
 	assert_string_equal(c->image.files[0].from, "./src");
 	assert_string_equal(c->image.files[0].to, "/workspace");
@@ -241,6 +243,8 @@ static const struct {
 	{"hosts: [a]\nimage: {files: [{form: x, to: /y}]}\n", "2:18", "did you mean 'from'?"},
 	{"hosts: [a]\nimage: {env: [A]}\n", "2:14", "'env' must be a map"},
 	{"hosts: [a]\nimage: {platforms: [linux/arm64]}\n", "2:20", "linux/arm64"},
+	{"hosts: [a]\nimage: {limits: {unpacked: 1.5G}}\n", "2:28", "a size such as 40G"},
+	{"hosts: [a]\nimage: {limits: {entries: 0}}\n", "2:27", "entries"},
 	{"hosts: [a]\nbuild: {engin: x}\n", "2:9", "did you mean 'engine'?"},
 	{"hosts: [a]\ncontainer: {sshd_port: 0}\n", "2:24", "from 1 to 65535"},
 	{"hosts: [a]\ncontainer: {sshd_port: 65536}\n", "2:24", "from 1 to 65535"},
