@@ -15,20 +15,24 @@ void json_free(cJSON **json)
 
 int json_parse(const char *text, size_t length, const char *what, cJSON **json, struct error *err)
 {
-	const char *end = text;
+	/* cJSON before 1.7.18 reads a byte behind the end of some texts: CVE-2023-53154 */
+	_cleanup_(free_pointer) char *copy = xmalloc(length + 1);
+	const char *end = copy;
+	int line = 1;
 
-	*json = cJSON_ParseWithLengthOpts(text, length, &end, false);
-	while (*json && end < text + length && strchr(" \t\r\n", *end))
+	if (length)
+		memcpy(copy, text, length);
+	copy[length] = '\0';
+	*json = strlen(copy) == length ? cJSON_ParseWithLengthOpts(copy, length, &end, false)
+				       : NULL;
+	while (*json && *end && strchr(" \t\r\n", *end))
 		end++;
-	if (!*json || (end < text + length && *end)) {
-		int line = 1;
-
-		for (const char *p = text; p < end; p++)
-			line += *p == '\n';
-		json_free(json);
-		return error_set(err, ERROR_FAILED, "%s is not valid JSON (line %d)", what, line);
-	}
-	return 0;
+	if (*json && !*end)
+		return 0;
+	for (const char *p = copy; p < end; p++)
+		line += *p == '\n';
+	json_free(json);
+	return error_set(err, ERROR_FAILED, "%s is not valid JSON (line %d)", what, line);
 }
 
 int json_read(const char *path, cJSON **json, struct error *err)
@@ -66,6 +70,20 @@ void json_print(FILE *out, const cJSON *json)
 const cJSON *json_member(const cJSON *object, const char *name)
 {
 	return cJSON_GetObjectItemCaseSensitive(object, name);
+}
+
+bool json_names_once(const cJSON *object, const char *const *names)
+{
+	for (; *names; names++) {
+		const cJSON *item;
+		int count = 0;
+
+		cJSON_ArrayForEach (item, object)
+			count += item->string && strcmp(item->string, *names) == 0;
+		if (count > 1)
+			return false;
+	}
+	return true;
 }
 
 const char *json_text(const cJSON *object, const char *name, struct arena *arena)
