@@ -187,8 +187,11 @@ static void expect(const struct attempt *attempt, const char *words)
 static void tagged(int port, const char *tag, char digest[static DIGEST_TEXT_BYTES])
 {
 	char address[64];
-	struct registry_config config = {
-		.address = address, .ca_path = ca, .user = "ops", .password = {"s3cret"}};
+	/* a CA means TLS, which the other registry does not speak */
+	struct registry_config config = {.address = address,
+					 .ca_path = port == tls_port ? ca : NULL,
+					 .user = "ops",
+					 .password = {"s3cret"}};
 	struct reference ref = {.registry = address, .repository = "lab/train", .tag = tag};
 	_cleanup_(registry_closep) struct registry *registry = NULL;
 	struct descriptor found;
