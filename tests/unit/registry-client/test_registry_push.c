@@ -396,11 +396,10 @@ static void test_interrupted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_push_twice),  cmocka_unit_test(test_wrong_credentials),
-		cmocka_unit_test(test_untrusted),   cmocka_unit_test(test_nobody_there),
-		cmocka_unit_test(test_no_fallback),
-		cmocka_unit_test(test_disk_full),   cmocka_unit_test(test_damaged_here),
-		cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_push_twice),   cmocka_unit_test(test_wrong_credentials),
+		cmocka_unit_test(test_untrusted),    cmocka_unit_test(test_nobody_there),
+		cmocka_unit_test(test_no_fallback),  cmocka_unit_test(test_disk_full),
+		cmocka_unit_test(test_damaged_here), cmocka_unit_test(test_interrupted),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);
