@@ -58,7 +58,8 @@ static int find_manifest(struct subject *s, struct error *err)
 	    index_choose(&index, platform, reference_text(&s->ref, arena), &entry, err) < 0)
 		return -1;
 	s->name.digest = s->ref.digest = entry->descriptor.digest;
-	return registry_get_manifest(s->registry, &s->ref, arena, &s->descriptor, &s->bytes, err);
+	return registry_get_entry(s->registry, &s->ref, &entry->descriptor, arena, &s->descriptor,
+				  &s->bytes, err);
 }
 
 /* The first place that has the manifest is asked for the rest, too. */
@@ -95,7 +96,9 @@ static int describe_image(struct subject *s, cJSON *json, struct error *err)
 	struct manifest manifest;
 	uint64_t total = 0;
 	cJSON *layers, *config = NULL;
+	struct error ignored;
 	const char *bytes;
+	size_t length;
 
 	if (manifest_parse(s->bytes, s->descriptor.size_bytes, reference_text(&s->ref, arena),
 			   arena, &manifest, err) < 0)
@@ -106,11 +109,11 @@ static int describe_image(struct subject *s, cJSON *json, struct error *err)
 		total += manifest.layers[i].size_bytes;
 	}
 	cJSON_AddNumberToObject(json, "layer_bytes", (double)total);
-	if (registry_get_blob(s->registry, &s->ref, &manifest.config, arena, &bytes, err) < 0)
+	if (registry_get_blob(s->registry, &s->ref, &manifest.config, arena, &bytes, &length, err) <
+	    0)
 		return -1;
 	/* An artifact's config may be anything. */
-	config = cJSON_ParseWithLength(bytes, manifest.config.size_bytes);
-	if (config)
+	if (json_parse(bytes, length, "config", &config, &ignored) == 0)
 		cJSON_AddItemToObject(json, "config", config);
 	return 0;
 }

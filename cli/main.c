@@ -5,6 +5,7 @@
 #include "core/foreign.h"
 #include "core/json.h"
 #include "core/log.h"
+#include "core/proc.h"
 #include "core/str.h"
 #include "core/term.h"
 
@@ -272,6 +273,7 @@ int main(int argc, char **argv)
 	struct error err = {0};
 
 	(void)argc;
+	proc_leave_no_core();
 	open_standard_streams();
 	interrupt_setup();
 	setvbuf(stderr, NULL, _IOLBF, 0);

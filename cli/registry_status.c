@@ -67,29 +67,33 @@ static int registry_status_add_image(struct tally *t, const char *text,
 	return 0;
 }
 
-/* The image or the index that `ref` names; an index's images too, but no index in an index. */
-static int add_manifest(struct tally *t, const struct reference *ref, bool is_child,
-			struct descriptor *descriptor, uint64_t *bytes, struct error *err)
+/*
+ * The image or the index that `ref` names; an index's images too, but no index in an index. `child`:
+ * what the index says of it; or NULL.
+ */
+static int add_manifest(struct tally *t, const struct reference *ref,
+			const struct descriptor *child, struct descriptor *descriptor,
+			uint64_t *bytes, struct error *err)
 {
 	struct index index;
 	const char *text;
 
-	if (registry_get_manifest(t->registry, ref, t->arena, descriptor, &text, err) < 0)
+	if (child ? registry_get_entry(t->registry, ref, child, t->arena, descriptor, &text, err) <
+			    0
+		  : registry_get_manifest(t->registry, ref, t->arena, descriptor, &text, err) < 0)
 		return -1;
 	add_blob(t, descriptor, bytes);
 	if (media_is_manifest(descriptor->media_type))
 		return registry_status_add_image(t, text, descriptor, bytes, err);
-	if (is_child || !media_is_index(descriptor->media_type))
+	if (child || !media_is_index(descriptor->media_type))
 		return 0;
 	if (index_parse(text, descriptor->size_bytes, descriptor->digest, t->arena, &index, err) <
 	    0)
 		return -1;
 	for (size_t i = 0; i < index.count; i++) {
-		struct reference child = *ref;
 		struct descriptor ignored;
 
-		child.digest = index.entries[i].descriptor.digest;
-		if (add_manifest(t, &child, true, &ignored, bytes, err) < 0)
+		if (add_manifest(t, ref, &index.entries[i].descriptor, &ignored, bytes, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -115,7 +119,7 @@ static int add_repository(struct tally *t, const char *address, const char *name
 		cJSON_AddItemToArray(names, tag);
 		ref.tag = tags.list[i];
 		cJSON_AddStringToObject(tag, "tag", ref.tag);
-		if (add_manifest(t, &ref, false, &descriptor, &bytes, err) < 0)
+		if (add_manifest(t, &ref, NULL, &descriptor, &bytes, err) < 0)
 			return -1;
 		cJSON_AddStringToObject(tag, "digest", descriptor.digest);
 		cJSON_AddNumberToObject(tag, "bytes", (double)bytes);

@@ -162,9 +162,18 @@ static bool auth_choose(const struct exchange *x, struct arena *arena, struct ch
 	return found;
 }
 
-static int check_realm(const struct registry *registry, const char *realm, struct error *err)
+/*
+ * Where tokens are asked for. TLS is never left: url_join refuses the step from https to http, and
+ * makes https of http on the registry's own host and port, which a registry behind a TLS proxy
+ * writes. Without TLS the registry's own host may be asked without TLS, too.
+ */
+static int auth_take_realm(const struct registry *registry, const char *realm, struct str *url,
+			   struct error *err)
 {
-	if (strncasecmp(realm, "https://", 8) == 0 || url_same_host(registry->base, realm))
+	struct error why;
+
+	if (strstr(realm, "://") && url_join(registry->base, realm, url, &why) == 0 &&
+	    (url_is_https(url->text) || url_same_host(registry->base, url->text)))
 		return 0;
 	return error_set(
 		err, ERROR_FAILED,
@@ -196,12 +205,13 @@ static int refused(const struct registry *registry, struct error *err)
 static int learn_bearer(struct registry *registry, const struct exchange *x,
 			const struct challenge *challenge, struct error *err)
 {
+	_cleanup_(str_release) struct str realm = STR_INIT;
 	struct auth *auth = &registry->auth;
 
-	if (check_realm(registry, challenge->realm, err) < 0)
+	if (auth_take_realm(registry, challenge->realm, &realm, err) < 0)
 		return -1;
 	auth->scheme = AUTH_BEARER;
-	auth->realm = arena_strdup(&registry->arena, challenge->realm);
+	auth->realm = arena_strdup(&registry->arena, realm.text);
 	auth->service =
 		challenge->service ? arena_strdup(&registry->arena, challenge->service) : NULL;
 	drop_refused(registry, x);
@@ -297,10 +307,21 @@ static void keep_identity(struct registry *registry, const cJSON *json)
 	const cJSON *text = json_member(json, "refresh_token");
 	struct secret *identity = &registry->auth.identity;
 
-	if (!posts(&registry->auth) || !cJSON_IsString(text) || !*text->valuestring)
+	if (!posts(&registry->auth) || !cJSON_IsString(text) || !*text->valuestring ||
+	    strlen(text->valuestring) > TOKEN_BYTES_MAX)
 		return;
 	auth_wipe(*identity);
 	identity->hidden = arena_strdup(&registry->arena, text->valuestring);
+}
+
+/* Whether it can stand in a header line: visible characters, and not too many of them. */
+static bool auth_is_token(const char *text)
+{
+	size_t length = 0;
+
+	while (text[length] > ' ' && text[length] <= '~')
+		length++;
+	return length && !text[length] && length <= TOKEN_BYTES_MAX;
 }
 
 static int keep_token(struct registry *registry, const char *scope, const struct exchange *x,
@@ -316,10 +337,10 @@ static int keep_token(struct registry *registry, const char *scope, const struct
 	text = json_member(json, "token");
 	if (!cJSON_IsString(text) || !*text->valuestring)
 		text = json_member(json, "access_token");
-	if (!cJSON_IsString(text) || strpbrk(text->valuestring, "\r\n"))
+	if (!cJSON_IsString(text) || !auth_is_token(text->valuestring))
 		return error_set(
 			err, ERROR_FAILED,
-			"%s answered without a token; is it the token service of registry %s?",
+			"%s answered without a token, or with one that no header can hold; is it the token service of registry %s?",
 			registry->auth.realm, registry->base);
 	seconds = json_number(json, "expires_in", TOKEN_SECONDS_DEFAULT);
 	if (!(seconds >= 2 && seconds < 1e8))

@@ -8,8 +8,9 @@
  * not know POST (404, 405), it is asked by GET, with the password on file or else the refresh token
  * in its place, as containerd does.
  *
- * Rules kept here: credentials are sent to the registry's own origin only, and to a token realm
- * only when that is https or on the registry's own host; they never stand in a URL or in a message.
+ * Rules kept here: credentials are sent to the registry's own origin only (scheme, host and port),
+ * and to a token realm only when that is https; where the registry itself has no TLS, a realm on its
+ * own host need not have it either. They never stand in a URL or in a message.
  */
 #ifndef REGISTRY_CLIENT_AUTH_H
 #define REGISTRY_CLIENT_AUTH_H

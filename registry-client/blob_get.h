@@ -9,10 +9,11 @@
 struct registry;
 
 /*
- * At most MANIFEST_BYTES_MAX, checked against size and digest; NUL-terminated, in the arena.
+ * At most MANIFEST_BYTES_MAX, checked against the descriptor's size and digest; *length bytes and a
+ * NUL, in the arena.
  */
 int registry_get_blob(struct registry *registry, const struct reference *ref,
 		      const struct descriptor *descriptor, struct arena *arena, const char **bytes,
-		      struct error *err);
+		      size_t *length, struct error *err);
 
 #endif

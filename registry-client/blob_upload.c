@@ -102,7 +102,7 @@ static uint64_t next_length(const struct blob_request *blob)
 	return left < blob->chunk_bytes ? left : blob->chunk_bytes;
 }
 
-/* A chunk of a copy, into memory. */
+/* A chunk of a copy, into memory: COPY_CHUNK_BYTES_MAX at most, see blob_upload_size_chunks. */
 static enum transfer_next read_chunk(struct blob_request *blob)
 {
 	struct transfer *t = &blob->transfer;
@@ -224,10 +224,36 @@ static int64_t session_end(const struct exchange *x)
 	return range ? range_of_session(range) : -1;
 }
 
+/*
+ * How large the chunks of a new session are. The registry may ask for a least size; a copy holds a
+ * chunk in memory, so there is a most for that.
+ */
+static int blob_upload_size_chunks(struct blob_request *blob, struct error *err)
+{
+	const char *least = exchange_header(&blob->transfer.x, "OCI-Chunk-Min-Length");
+
+	if (least && !range_of_chunk_min(least, &blob->min_chunk_bytes))
+		blob->min_chunk_bytes = 0;
+	if (!blob->chunk_bytes && blob->registry->tears > 1 &&
+	    blob->descriptor.size_bytes > blob->registry->chunk_bytes)
+		blob->chunk_bytes = blob->registry->chunk_bytes;
+	if (blob->source && !blob->chunk_bytes)
+		blob->chunk_bytes = COPY_CHUNK_BYTES;
+	if (blob->source && blob->chunk_bytes > COPY_CHUNK_BYTES_MAX)
+		blob->chunk_bytes = COPY_CHUNK_BYTES_MAX;
+	if (blob->chunk_bytes && blob->chunk_bytes < blob->min_chunk_bytes)
+		blob->chunk_bytes = blob->min_chunk_bytes;
+	if (!blob->source || next_length(blob) <= COPY_CHUNK_BYTES_MAX)
+		return 0;
+	return error_set(
+		err, ERROR_FAILED,
+		"registry %s wants chunks of %.20s bytes or more (OCI-Chunk-Min-Length), and a copy holds %llu MiB at most; pull the image to oci:DIR and push it from there",
+		blob->registry->base, least ? least : "?", COPY_CHUNK_BYTES_MAX / MIB);
+}
+
 static enum transfer_next posted(struct blob_request *blob, struct error *err)
 {
 	struct exchange *x = &blob->transfer.x;
-	const char *least = exchange_header(x, "OCI-Chunk-Min-Length");
 	bool mounting = blob->transfer.takes_refusal;
 
 	blob->transfer.takes_refusal = false;
@@ -242,16 +268,9 @@ static enum transfer_next posted(struct blob_request *blob, struct error *err)
 		return transfer_failed(&blob->transfer, err);
 	if (!take_location(blob, true, err))
 		return TRANSFER_FAILED;
-	if (least && least[strspn(least, "0123456789")] == '\0' && strlen(least) < 12)
-		blob->min_chunk_bytes = strtoull(least, NULL, 10);
-	if (!blob->chunk_bytes && blob->registry->tears > 1 &&
-	    blob->descriptor.size_bytes > blob->registry->chunk_bytes)
-		blob->chunk_bytes = blob->registry->chunk_bytes;
-	if (blob->source && !blob->chunk_bytes)
-		blob->chunk_bytes = COPY_CHUNK_BYTES;
-	if (blob->chunk_bytes && blob->chunk_bytes < blob->min_chunk_bytes)
-		blob->chunk_bytes = blob->min_chunk_bytes;
 	blob->offset = 0;
+	if (blob_upload_size_chunks(blob, err) < 0)
+		return TRANSFER_FAILED;
 	return send_next(blob, err);
 }
 
@@ -415,6 +434,15 @@ static enum transfer_next chunk_read(struct blob_request *blob, struct error *er
 		return patch(blob);
 	if (x->result == CURLE_OK && x->status == 206)
 		return TRANSFER_AGAIN;
+	if ((x->result == CURLE_OK || x->result == CURLE_WRITE_ERROR) && x->status == 200 &&
+	    !x->range) {
+		error_set(
+			err, ERROR_FAILED,
+			"registry %s sends a blob of another size than the %llu bytes that the manifest names; push the image there again",
+			blob->source->registry->base,
+			(unsigned long long)blob->descriptor.size_bytes);
+		return TRANSFER_FAILED;
+	}
 	if ((x->result == CURLE_OK || x->result == CURLE_WRITE_ERROR) && x->status == 200) {
 		error_set(
 			err, ERROR_FAILED,

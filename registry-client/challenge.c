@@ -19,8 +19,12 @@ static const char *challenge_skip_space(const char *p)
 /* A quoted string from its opening quote; *end is behind the closing one, or at the end. */
 static const char *challenge_quoted(const char *p, struct arena *arena, const char **end)
 {
-	char *text = arena_strdup(arena, p), *out = text;
+	const char *closing = p + 1;
+	char *text, *out;
 
+	while (*closing && *closing != '"')
+		closing += *closing == '\\' && closing[1] ? 2 : 1;
+	text = out = arena_alloc(arena, (size_t)(closing - p));
 	for (p++; *p && *p != '"'; p++) {
 		if (*p == '\\' && p[1])
 			p++;

@@ -34,13 +34,14 @@ static int copy_check(const struct blob_source *source, const char *bytes,
 {
 	struct manifest manifest;
 	const char *config;
+	size_t length;
 
 	if (manifest_parse(bytes, descriptor->size_bytes, "the manifest", arena, &manifest, err) <
 		    0 ||
 	    registry_get_blob(source->registry, source->ref, &manifest.config, arena, &config,
-			      err) < 0)
+			      &length, err) < 0)
 		return -1;
-	return platform_check_config(platform, config, manifest.config.size_bytes, err);
+	return platform_check_config(platform, config, length, err);
 }
 
 static int copy_image(struct push_origin *origin, struct registry *target,

@@ -187,6 +187,8 @@ static void set_method(struct exchange *x)
 
 static void set_limits(struct exchange *x, const struct exchange_settings *settings)
 {
+	uint64_t bytes = x->body_bytes + x->expected_bytes;
+	uint64_t seconds = (uint64_t)settings->stall_s + bytes / SLOWEST_BYTES_PER_SECOND;
 	long stall = settings->stall_s, connect = stall;
 
 	if (connect > CONNECT_SECONDS_MAX)
@@ -194,9 +196,9 @@ static void set_limits(struct exchange *x, const struct exchange_settings *setti
 	curl_easy_setopt(x->easy, CURLOPT_CONNECTTIMEOUT, connect);
 	curl_easy_setopt(x->easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
 	curl_easy_setopt(x->easy, CURLOPT_LOW_SPEED_TIME, stall);
-	curl_easy_setopt(
-		x->easy, CURLOPT_TIMEOUT,
-		stall + (long)((x->body_bytes + x->expected_bytes) / SLOWEST_BYTES_PER_SECOND));
+	/* a size that a peer claims must not put the deadline out of libcurl's range: then none counts */
+	curl_easy_setopt(x->easy, CURLOPT_TIMEOUT,
+			 seconds < TIMEOUT_SECONDS_MAX ? (long)seconds : TIMEOUT_SECONDS_MAX);
 }
 
 /*

@@ -30,8 +30,10 @@
 #define CHUNK_BYTES_DEFAULT (64 * MIB) /* of a PATCH, unless something else is known */
 #define CHUNK_BYTES_MIN (1 * MIB)
 #define CHUNK_ALIGN_BYTES (64 * KIB)
-#define COPY_CHUNK_BYTES (8 * MIB)   /* of a blob on its way from registry to registry, in memory */
-#define RESTARTS_MAX 16		     /* new sessions for one blob */
+#define COPY_CHUNK_BYTES (8 * MIB) /* of a blob on its way from registry to registry, in memory */
+#define COPY_CHUNK_BYTES_MAX \
+	(64 * MIB)	/* the most that a registry may ask for with OCI-Chunk-Min-Length */
+#define RESTARTS_MAX 16 /* new sessions for one blob */
 #define JOURNAL_BYTES_MIN (16 * MIB) /* sessions of smaller blobs are not worth a note */
 
 /* Downloads */
@@ -42,6 +44,7 @@
 #define REFERRERS_TRIES_MAX 4	 /* changes of a list that others change at the same time */
 #define LIST_PAGES_MAX 1000
 #define LIST_PAGE_BYTES_MAX (4 * MIB)
+#define LIST_BYTES_MAX (32 * MIB) /* of all pages of one list */
 #define LIST_ENTRIES_MAX 200000
 #define VERIFY_THREADS_MAX 4
 #define VERIFY_READ_BYTES (256 * KIB)
@@ -55,7 +58,8 @@
 #define STALL_SECONDS_DEFAULT 60
 #define CONNECT_SECONDS_MAX 15
 #define SLOWEST_BYTES_PER_SECOND (16 * KIB)
-#define ABANDON_SECONDS 3 /* for telling the registry to drop unfinished uploads */
+#define TIMEOUT_SECONDS_MAX 2000000L /* libcurl takes INT_MAX milliseconds, about 24 days */
+#define ABANDON_SECONDS 3	     /* for telling the registry to drop unfinished uploads */
 
 /* Tries of one piece of work, and the pauses between them */
 #define TRIES_MAX 5
@@ -72,6 +76,7 @@
 #define SERVE_STOP_SECONDS 10
 
 #define HELPER_SECONDS 30 /* for a credential helper to answer */
+#define TOKEN_BYTES_MAX (64 * KIB)
 #define TOKEN_SECONDS_DEFAULT 60
 #define TOKEN_MARGIN_SECONDS 10
 

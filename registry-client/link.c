@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "registry-client/link.h"
 
+#include "registry-client/limits.h"
 #include "registry-client/url.h"
 
 #include <string.h>
@@ -93,5 +94,37 @@ int exchange_next_page(const struct exchange *x, struct str *url, struct error *
 	str_add_bytes(&target, found, length);
 	if (url_join(x->url.text, target.text, url, err) < 0)
 		return error_wrap(err, "next page of %s", x->url.text);
+	return 1;
+}
+
+void paging_release(struct paging *paging)
+{
+	str_release(&paging->mark);
+}
+
+/* A circle is found by Brent's rule: the page that is remembered is another one ever less often. */
+int paging_next(struct paging *paging, const struct exchange *x, struct str *url, struct error *err)
+{
+	int more;
+
+	paging->pages++;
+	paging->bytes += x->answer.length;
+	more = exchange_next_page(x, url, err);
+	if (more <= 0 || strcmp(url->text, x->url.text) == 0)
+		return more < 0 ? -1 : 0;
+	if (paging->pages >= LIST_PAGES_MAX || paging->bytes > LIST_BYTES_MAX)
+		return error_set(
+			err, ERROR_FAILED,
+			"%.300s goes on for more than %d pages or %llu MiB; look into the registry",
+			x->url.text, LIST_PAGES_MAX, LIST_BYTES_MAX / MIB);
+	if (paging->mark.length && strcmp(paging->mark.text, url->text) == 0)
+		return error_set(err, ERROR_FAILED,
+				 "the pages of %.300s go in a circle; look into the registry",
+				 x->url.text);
+	if ((paging->pages & (paging->pages - 1)) == 0) {
+		str_release(&paging->mark);
+		str_init(&paging->mark);
+		str_add(&paging->mark, url->text);
+	}
 	return 1;
 }

@@ -16,7 +16,7 @@ struct list_request {
 	const char *member;	  /* "tags" or "repositories" */
 	char scope[SCOPE_BYTES];
 	struct words *words;
-	int pages;
+	struct paging paging;
 };
 
 static enum transfer_next send_page(struct list_request *request, const char *url)
@@ -65,17 +65,10 @@ static enum transfer_next list_step(struct transfer *transfer, struct error *err
 		return send_page(request, request->first);
 	if (x->result != CURLE_OK || x->status != 200)
 		return transfer_failed(transfer, err);
-	more = keep_page(request, err) < 0 ? -1 : exchange_next_page(x, &next, err);
+	more = keep_page(request, err) < 0 ? -1 : paging_next(&request->paging, x, &next, err);
 	if (more < 0)
 		return TRANSFER_FAILED;
-	if (!more || strcmp(next.text, x->url.text) == 0)
-		return TRANSFER_DONE;
-	if (++request->pages >= LIST_PAGES_MAX) {
-		error_set(err, ERROR_FAILED, "%s goes on for more than %d pages", request->first,
-			  LIST_PAGES_MAX);
-		return TRANSFER_FAILED;
-	}
-	return send_page(request, next.text);
+	return more ? send_page(request, next.text) : TRANSFER_DONE;
 }
 
 static int list_run(struct registry *registry, struct list_request *request, const char *path,
@@ -92,6 +85,7 @@ static int list_run(struct registry *registry, struct list_request *request, con
 	transfer_init(&request->transfer, registry, list_step);
 	rc = transfer_run(registry, list, 1, HEADS_IN_FLIGHT_MAX, err);
 	transfer_release(&request->transfer);
+	paging_release(&request->paging);
 	return rc;
 }
 

@@ -103,6 +103,9 @@ static enum transfer_next manifest_http_take(struct manifest_request *request, s
 		request->method = "GET"; /* there is no digest in the answer: fetch and hash */
 		return send_request(request);
 	}
+	if (request->named && descriptor_check(request->named, x->answer.text, x->answer.length,
+					       x->url.text, err) < 0)
+		return TRANSFER_FAILED;
 	if (asked && strcmp(asked, d->digest) != 0)
 		return reject(x, "the manifest does not have the digest it was asked for by", err);
 	if (has_body && digest) {
@@ -176,13 +179,17 @@ int registry_head_manifest(struct registry *registry, const struct reference *re
 	return rc;
 }
 
-int manifest_get(struct registry *registry, const struct reference *ref, struct arena *arena,
-		 struct descriptor *descriptor, const char **bytes, bool *found, struct error *err)
+/* `named`: what another document says of it, or NULL. */
+static int manifest_http_get(struct registry *registry, const struct reference *ref,
+			     const struct descriptor *named, struct arena *arena,
+			     struct descriptor *descriptor, const char **bytes, bool *found,
+			     struct error *err)
 {
 	struct manifest_request request;
 	int rc;
 
 	manifest_request_init(&request, registry, "GET", ref, "pull");
+	request.named = named;
 	rc = manifest_http_run_one(&request, err);
 	*descriptor = request.descriptor;
 	*found = request.found;
@@ -192,13 +199,20 @@ int manifest_get(struct registry *registry, const struct reference *ref, struct 
 	return rc;
 }
 
-int registry_get_manifest(struct registry *registry, const struct reference *ref,
-			  struct arena *arena, struct descriptor *descriptor, const char **bytes,
-			  struct error *err)
+int manifest_get(struct registry *registry, const struct reference *ref, struct arena *arena,
+		 struct descriptor *descriptor, const char **bytes, bool *found, struct error *err)
+{
+	return manifest_http_get(registry, ref, NULL, arena, descriptor, bytes, found, err);
+}
+
+static int manifest_http_must_get(struct registry *registry, const struct reference *ref,
+				  const struct descriptor *named, struct arena *arena,
+				  struct descriptor *descriptor, const char **bytes,
+				  struct error *err)
 {
 	bool found;
 
-	if (manifest_get(registry, ref, arena, descriptor, bytes, &found, err) < 0)
+	if (manifest_http_get(registry, ref, named, arena, descriptor, bytes, &found, err) < 0)
 		return -1;
 	if (!found)
 		return error_set(
@@ -206,6 +220,25 @@ int registry_get_manifest(struct registry *registry, const struct reference *ref
 			"registry %s has no image %s; check the name: 'ringup ls %s' shows what there is",
 			registry->base, reference_text(ref, arena), registry->address);
 	return 0;
+}
+
+int registry_get_manifest(struct registry *registry, const struct reference *ref,
+			  struct arena *arena, struct descriptor *descriptor, const char **bytes,
+			  struct error *err)
+{
+	return manifest_http_must_get(registry, ref, NULL, arena, descriptor, bytes, err);
+}
+
+int registry_get_entry(struct registry *registry, const struct reference *ref,
+		       const struct descriptor *named, struct arena *arena,
+		       struct descriptor *descriptor, const char **bytes, struct error *err)
+{
+	struct reference entry = *ref;
+	const struct descriptor copy = *named; /* the caller may take both to one place */
+
+	entry.tag = NULL;
+	entry.digest = copy.digest;
+	return manifest_http_must_get(registry, &entry, &copy, arena, descriptor, bytes, err);
 }
 
 int manifest_put(struct registry *registry, const struct reference *ref,

@@ -12,10 +12,11 @@ struct manifest_request {
 	struct transfer transfer; /* first: a step casts */
 	const char *method;	  /* "HEAD", "GET" or "PUT" */
 	const struct reference *ref;
-	const char *bytes;	      /* PUT: the manifest, descriptor.size_bytes long */
-	struct descriptor descriptor; /* PUT: given; HEAD and GET: what was found */
-	bool found;		      /* HEAD and GET: false after a 404, which is no error */
-	bool knows_subject;	      /* PUT: the registry entered it into the list of referrers */
+	const char *bytes;		/* PUT: the manifest, descriptor.size_bytes long */
+	const struct descriptor *named; /* GET: what the document that names it says; or NULL */
+	struct descriptor descriptor;	/* PUT: given; HEAD and GET: what was found */
+	bool found;			/* HEAD and GET: false after a 404, which is no error */
+	bool knows_subject; /* PUT: the registry entered it into the list of referrers */
 	char scope[SCOPE_BYTES];
 };
 

@@ -181,7 +181,10 @@ static int add_url(struct mirrors *mirrors, const char *url, const char *rest, s
 
 	while (ends_with(location, "/"))
 		location[strlen(location) - 1] = '\0';
-	return mirrors_add(mirrors, location, rest, starts_with(url, "http://"), arena, err);
+	if (mirrors_add(mirrors, location, rest, starts_with(url, "http://"), arena, err) < 0)
+		return -1;
+	mirrors->list[mirrors->count - 1].has_scheme = host != NULL;
+	return 0;
 }
 
 /* Adds Docker's own mirrors, which are only for Docker Hub. */

@@ -26,7 +26,8 @@
 struct mirror {
 	struct reference ref;
 	bool plain_http; /* as the URL of a mirror, or `insecure` of registries.conf says */
-	bool is_mirror;	 /* false: the registry itself, where its name leads */
+	bool has_scheme; /* it is a URL: then plain_http is what somebody wrote, http:// or https:// */
+	bool is_mirror; /* false: the registry itself, where its name leads */
 };
 
 /* In the order in which they are asked; the last one is no mirror, but the registry itself. */

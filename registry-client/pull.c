@@ -35,6 +35,7 @@ struct pull {
 	char scope[SCOPE_BYTES];
 	struct page *pages, **last; /* images before the index that names them */
 	uint64_t page_bytes;
+	size_t page_count;
 	struct want *wants;
 	size_t want_count, part_count;
 	struct fetch **fetches;
@@ -51,7 +52,14 @@ static int want(struct pull *pull, const struct descriptor *descriptor, struct e
 
 	for (w = pull->wants; w; w = w->next)
 		if (strcmp(w->descriptor.digest, descriptor->digest) == 0)
-			return 0;
+			return w->descriptor.size_bytes == descriptor->size_bytes
+				       ? 0
+				       : blob_two_sizes(descriptor->digest, err);
+	if (blob_check_size(descriptor, err) < 0)
+		return -1;
+	if (pull->report->blobs_total >= IMAGE_BLOBS_MAX)
+		return error_set(err, ERROR_FAILED, "more than %d blobs; leave out --all",
+				 IMAGE_BLOBS_MAX);
 	pull->report->blobs_total++;
 	if (layout_verify(pull->folder, descriptor)) {
 		pull->report->bytes_there += descriptor->size_bytes;
@@ -69,7 +77,10 @@ static int want(struct pull *pull, const struct descriptor *descriptor, struct e
 	return 0;
 }
 
-/* The manifest's bytes: from the layout when they are there, else from the registry. */
+/*
+ * The manifest's bytes: from the layout when they are there, else from the registry. `known`: what
+ * an index, or the layout, says of it; or NULL.
+ */
 static int get_page(struct pull *pull, const struct reference *ref, const struct descriptor *known,
 		    struct page **page, struct error *err)
 {
@@ -83,8 +94,10 @@ static int get_page(struct pull *pull, const struct reference *ref, const struct
 		p->descriptor = *known;
 		return 0;
 	}
-	return registry_get_manifest(pull->registry, ref, &pull->arena, &p->descriptor, &p->bytes,
-				     err);
+	return known ? registry_get_entry(pull->registry, ref, known, &pull->arena, &p->descriptor,
+					  &p->bytes, err)
+		     : registry_get_manifest(pull->registry, ref, &pull->arena, &p->descriptor,
+					     &p->bytes, err);
 }
 
 static int take_image(struct pull *pull, const struct page *page, struct error *err)
@@ -110,14 +123,12 @@ static int take_page(struct pull *pull, struct page *page, int depth, struct pag
 static int take_entry(struct pull *pull, const struct descriptor *entry, int depth,
 		      struct page **image, struct error *err)
 {
-	struct reference ref = *pull->ref;
-
 	for (*image = pull->pages; *image; *image = (*image)->next)
 		if (strcmp((*image)->descriptor.digest, entry->digest) == 0)
-			return 0;
-	ref.tag = NULL;
-	ref.digest = arena_strdup(&pull->arena, entry->digest);
-	if (get_page(pull, &ref, entry, image, err) < 0)
+			return (*image)->descriptor.size_bytes == entry->size_bytes
+				       ? 0
+				       : blob_two_sizes(entry->digest, err);
+	if (get_page(pull, pull->ref, entry, image, err) < 0)
 		return -1;
 	return take_page(pull, *image, depth + 1, image, err);
 }
@@ -126,11 +137,12 @@ static int take_entry(struct pull *pull, const struct descriptor *entry, int dep
 static int pull_add_page(struct pull *pull, struct page *page, struct error *err)
 {
 	pull->page_bytes += page->descriptor.size_bytes;
-	if (pull->page_bytes > PAGES_BYTES_MAX)
-		return error_set(err, ERROR_FAILED,
-				 "%s has more than %llu MiB of manifests; leave out --all",
-				 reference_text(pull->ref, &pull->arena),
-				 (unsigned long long)(PAGES_BYTES_MAX / MIB));
+	if (pull->page_bytes > PAGES_BYTES_MAX || ++pull->page_count > IMAGE_PAGES_MAX)
+		return error_set(
+			err, ERROR_FAILED,
+			"%s has more than %llu MiB of manifests, or more than %d; leave out --all",
+			reference_text(pull->ref, &pull->arena),
+			(unsigned long long)(PAGES_BYTES_MAX / MIB), IMAGE_PAGES_MAX);
 	*pull->last = page;
 	pull->last = &page->next;
 	return 0;
@@ -235,6 +247,7 @@ static int pull_check_platform(struct pull *pull, const struct page *image, stru
 {
 	struct manifest manifest;
 	const char *bytes;
+	size_t length;
 
 	if (!pull->platform || strcmp(pull->platform, PLATFORM_ALL) == 0 ||
 	    media_is_index(image->descriptor.media_type))
@@ -242,13 +255,14 @@ static int pull_check_platform(struct pull *pull, const struct page *image, stru
 	if (manifest_parse(image->bytes, image->descriptor.size_bytes, "the manifest", &pull->arena,
 			   &manifest, err) < 0)
 		return -1;
+	length = manifest.config.size_bytes; /* layout_read sees to that */
 	if (layout_verify(pull->folder, &manifest.config)
 		    ? layout_read(pull->folder, &manifest.config, MANIFEST_BYTES_MAX, &pull->arena,
 				  &bytes, err) < 0
 		    : registry_get_blob(pull->registry, pull->ref, &manifest.config, &pull->arena,
-					&bytes, err) < 0)
+					&bytes, &length, err) < 0)
 		return -1;
-	return platform_check_config(pull->platform, bytes, manifest.config.size_bytes, err);
+	return platform_check_config(pull->platform, bytes, length, err);
 }
 
 static int pull_put_pages(struct pull *pull, struct error *err)

@@ -79,9 +79,20 @@ static int push_add_blob(struct push *push, const struct descriptor *descriptor,
 	const char *folder = push->origin->folder;
 	struct blob_request *blob;
 
-	for (size_t i = 0; i < push->blob_count; i++)
-		if (strcmp(push->blobs[i]->descriptor.digest, descriptor->digest) == 0)
-			return 0;
+	for (size_t i = 0; i < push->blob_count; i++) {
+		const struct descriptor *other = &push->blobs[i]->descriptor;
+
+		if (strcmp(other->digest, descriptor->digest) == 0)
+			return other->size_bytes == descriptor->size_bytes
+				       ? 0
+				       : blob_two_sizes(descriptor->digest, err);
+	}
+	if (blob_check_size(descriptor, err) < 0)
+		return -1;
+	if (push->blob_count >= IMAGE_BLOBS_MAX)
+		return error_set(err, ERROR_FAILED,
+				 "more than %d blobs; name one image of it with --platform",
+				 IMAGE_BLOBS_MAX);
 	if (folder && !makes(push) && !layout_has(folder, descriptor))
 		return blob_missing(descriptor, folder, err);
 	blob = new_blob(push);
@@ -139,16 +150,12 @@ static int add_index(struct push *push, const struct page *page, int depth, stru
 static int read_page(struct push *push, struct page *page, struct error *err)
 {
 	const struct blob_source *source = push->origin->source;
-	struct reference ref;
 
 	if (!source)
 		return layout_read(push->origin->folder, &page->descriptor, MANIFEST_BYTES_MAX,
 				   &push->arena, &page->bytes, err);
-	ref = *source->ref;
-	ref.tag = NULL;
-	ref.digest = page->descriptor.digest;
-	return registry_get_manifest(source->registry, &ref, &push->arena, &page->descriptor,
-				     &page->bytes, err);
+	return registry_get_entry(source->registry, source->ref, &page->descriptor, &push->arena,
+				  &page->descriptor, &page->bytes, err);
 }
 
 static int push_add_page(struct push *push, const struct reference *ref,
@@ -158,18 +165,20 @@ static int push_add_page(struct push *push, const struct reference *ref,
 
 	for (page = push->pages; page; page = page->next)
 		if (strcmp(page->descriptor.digest, descriptor->digest) == 0)
-			return 0;
+			return page->descriptor.size_bytes == descriptor->size_bytes
+				       ? 0
+				       : blob_two_sizes(descriptor->digest, err);
 	page = ARENA_NEW(&push->arena, struct page);
 	page->descriptor = *descriptor;
 	page->ref = *ref;
 	if (read_page(push, page, err) < 0)
 		return -1;
 	push->page_bytes += page->descriptor.size_bytes;
-	if (push->page_bytes > PAGES_BYTES_MAX)
+	if (push->page_bytes > PAGES_BYTES_MAX || push->page_count >= IMAGE_PAGES_MAX)
 		return error_set(
 			err, ERROR_FAILED,
-			"the index has more than %llu MiB of manifests; name one image of it with --platform",
-			(unsigned long long)(PAGES_BYTES_MAX / MIB));
+			"the index has more than %llu MiB of manifests, or more than %d; name one image of it with --platform",
+			(unsigned long long)(PAGES_BYTES_MAX / MIB), IMAGE_PAGES_MAX);
 	if (media_is_index(descriptor->media_type) ? add_index(push, page, depth, err) < 0
 						   : push_add_image(push, page, err) < 0)
 		return -1;

@@ -45,6 +45,19 @@ int64_t range_of_session(const char *value)
 	return to ? (int64_t)to + 1 : 0;
 }
 
+bool range_of_chunk_min(const char *value, uint64_t *bytes)
+{
+	size_t digits = strspn(value, "0123456789");
+	const char *end = value;
+
+	*bytes = 0;
+	if (!digits || !is_end(value + digits))
+		return false;
+	if (!range_take_number(&end, bytes))
+		*bytes = UINT64_MAX;
+	return true;
+}
+
 bool range_of_content(const char *value, struct content_range *range)
 {
 	uint64_t total;

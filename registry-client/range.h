@@ -13,6 +13,14 @@
  */
 int64_t range_of_session(const char *value);
 
+/*
+ * The OCI-Chunk-Min-Length header of an upload session: the fewest bytes of a chunk that is not the
+ * last one. Too large a number is UINT64_MAX; false when it is no number. It is what a registry
+ * asks for: compare it with a ceiling before any memory depends on it. Source: OCI
+ * distribution-spec 1.1, "Pushing a blob in chunks".
+ */
+bool range_of_chunk_min(const char *value, uint64_t *bytes);
+
 struct content_range {
 	uint64_t from, to; /* both included */
 	int64_t total;	   /* -1: "*", not known */

@@ -206,25 +206,22 @@ struct listing {
 	struct arena *arena;
 	struct index *index;
 	bool is_unknown; /* the registry has no such call */
-	int pages;
+	struct paging paging;
 };
 
 static int referrers_add_entries(struct index *index, const struct index *more,
 				 const char *artifact_type, struct arena *arena, struct error *err)
 {
-	struct index_entry *entries;
-
 	if (index->count + more->count > INDEX_ENTRIES_MAX)
 		return error_set(err, ERROR_FAILED,
 				 "the list of referrers has more than %d entries",
 				 INDEX_ENTRIES_MAX);
-	entries = ARENA_ARRAY(arena, index->count + more->count + 1, struct index_entry);
-	if (index->count)
-		memcpy(entries, index->entries, index->count * sizeof(*entries));
+	/* as large as it may become: a list of many small pages is not copied for each of them */
+	if (!index->entries)
+		index->entries = ARENA_ARRAY(arena, INDEX_ENTRIES_MAX, struct index_entry);
 	for (size_t i = 0; i < more->count; i++)
 		if (!artifact_type || strcmp(more->entries[i].artifact_type, artifact_type) == 0)
-			entries[index->count++] = more->entries[i];
-	index->entries = entries;
+			index->entries[index->count++] = more->entries[i];
 	return 0;
 }
 
@@ -253,10 +250,10 @@ static enum transfer_next listing_step(struct transfer *transfer, struct error *
 			err) < 0 ||
 	    referrers_add_entries(l->index, &page, l->artifact_type, l->arena, err) < 0)
 		return TRANSFER_FAILED;
-	more = exchange_next_page(x, &next, err);
+	more = paging_next(&l->paging, x, &next, err);
 	if (more < 0)
 		return TRANSFER_FAILED;
-	if (!more || ++l->pages >= LIST_PAGES_MAX)
+	if (!more)
 		return TRANSFER_DONE;
 	exchange_request(x, "GET", "%s", next.text);
 send:
@@ -290,6 +287,7 @@ int registry_list_referrers(struct registry *registry, const struct reference *r
 	transfer_init(&l.transfer, registry, listing_step);
 	rc = transfer_run(registry, list, 1, HEADS_IN_FLIGHT_MAX, err);
 	transfer_release(&l.transfer);
+	paging_release(&l.paging);
 	if (rc < 0 || !l.is_unknown)
 		return rc;
 	tag = tag_of(ref, ref->digest, arena);

@@ -37,6 +37,11 @@ static int registry_check_config(const struct registry_config *config, struct er
 			err, ERROR_USAGE,
 			"'%.200s' is not a registry's address; write HOST or HOST:PORT, without https:// and without a path",
 			address ? address : "");
+	if (config->plain_http && (config->ca_path || config->must_be_tls))
+		return error_set(
+			err, ERROR_USAGE,
+			"registry %s: %s asks for TLS, and plain HTTP is asked for, too; leave out one of the two",
+			address, config->ca_path ? config->ca_path : "https://");
 	if (config->ca_path && check_file(config->ca_path, err) < 0) {
 		error_wrap(err, "the registry's CA file");
 		return error_advise(err, "correct 'registry: ca:'");
@@ -59,7 +64,8 @@ static void copy_config(struct registry *r, const struct registry_config *config
 
 	r->address = arena_strdup(arena, config->address);
 	r->is_loopback = reference_is_loopback(config->address);
-	r->may_be_plain = r->is_loopback || config->may_be_plain;
+	r->may_be_plain = (r->is_loopback || config->may_be_plain) && !config->ca_path &&
+			  !config->certs.folder && !config->must_be_tls;
 	r->base = arena_printf(arena, "%s://%s", config->plain_http ? "http" : "https",
 			       host_of(config->address));
 	r->connections = config->connections > 0 ? config->connections : CONNECTIONS_DEFAULT;
@@ -129,7 +135,10 @@ static enum transfer_next registry_ask(struct transfer *t)
 	return TRANSFER_SEND;
 }
 
-/* Docker's rule: a registry on this machine, or among its insecure-registries, may. */
+/*
+ * Docker's rule: a registry on this machine, or among its insecure-registries, may. Docker and
+ * containers-image fall back even where certs.d has a CA for it; here that means TLS.
+ */
 static bool may_go_plain(const struct transfer *t)
 {
 	return t->registry->may_be_plain && t->x.result == CURLE_SSL_CONNECT_ERROR &&

@@ -20,9 +20,16 @@ struct registry_config {
 	const char *address; /* "10.0.0.254:5000", "registry.lab", "[::1]:5000" */
 	const char *ca_path; /* PEM file of the only CA to trust; NULL: the system's CAs */
 	struct certs certs;  /* what certs_find says, or nothing */
-	bool plain_http;     /* no TLS */
-	bool may_be_plain;   /* allowed when it does not speak TLS; loopback addresses always are */
-	const char *user;    /* NULL: anonymous */
+	bool plain_http;     /* no TLS; a mistake together with ca_path */
+	bool must_be_tls;    /* somebody wrote https:// */
+	/*
+	 * It may be spoken to without TLS when it does not speak TLS. Loopback addresses always may.
+	 * Neither counts once somebody asked for TLS, by ca_path, by a folder of certs.d or by
+	 * must_be_tls: then nothing is ever sent without TLS, so that no other program on that port
+	 * gets the password.
+	 */
+	bool may_be_plain;
+	const char *user; /* NULL: anonymous */
 	struct secret password;
 	struct secret identity; /* a refresh token for the token service, instead of a password */
 	int timeout_s;		/* a request without a byte for so long fails; 0: 60 */
@@ -41,7 +48,8 @@ struct registry; /* owned by the caller; registry_close */
 
 /*
  * Copies the config. No traffic yet: the first operation asks GET /v2/ for scheme and credentials.
- * Fails on a malformed address and on a CA file that cannot be read (ERROR_USAGE).
+ * Fails on a malformed address, on a CA file that cannot be read, and on plain_http together with
+ * ca_path or must_be_tls (ERROR_USAGE).
  */
 int registry_open(const struct registry_config *config, struct registry **registry,
 		  struct error *err);

@@ -208,14 +208,12 @@ static void transfer_begin(struct run *run, struct transfer *t)
 	_cleanup_(str_release) struct str header = STR_INIT;
 	struct exchange_settings settings = t->registry->settings;
 
-	/*
-	 * What only the registry itself gets: its client certificate, and its exception from the
-	 * proxy.
-	 */
-	if (!url_same_host(t->registry->base, t->x.url.text)) {
+	/* What only the registry itself gets: its client certificate, ... */
+	if (!url_same_origin(t->registry->base, t->x.url.text))
 		settings.cert_path = settings.key_path = NULL;
+	/* ... and its exception from the proxy. */
+	if (!url_same_host(t->registry->base, t->x.url.text))
 		settings.no_proxy = false;
-	}
 	auth_header(t->registry, &t->x, &header);
 	exchange_prepare(&t->x, &settings, header.length ? header.text : NULL);
 	explicit_bzero(header.text, header.length);

@@ -55,6 +55,13 @@ bool url_same_origin(const char *a, const char *b)
 	return same_parts(a, b, true, true);
 }
 
+bool url_is_https(const char *url)
+{
+	_cleanup_(url_release) CURLU *parsed = url_parse(url);
+
+	return parsed && strncasecmp(url, "https://", 8) == 0;
+}
+
 bool url_same_host(const char *a, const char *b)
 {
 	return same_parts(a, b, false, false);

@@ -26,6 +26,9 @@ void url_add_query(struct str *url, const char *name, const char *value);
 /* Whether scheme, host and port are the same (default ports count as written). */
 bool url_same_origin(const char *a, const char *b);
 
+/* Whether it is an https URL, without a user or a password in it. */
+bool url_is_https(const char *url);
+
 /* Whether the hosts are the same, whatever the ports. */
 bool url_same_host(const char *a, const char *b);
 

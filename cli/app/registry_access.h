@@ -10,9 +10,15 @@
  *   3. this machine: the CAs of certs.d (certs.h), `insecure` of registries.conf and
  *      insecure-registries of Docker's daemon.json (mirrors.h).
  *
- * So a CA that is named by 1 or 2 means TLS, whatever 3 says. A client certificate of certs.d goes along in
- * any case, a registry that registries.conf blocks is refused, and --timeout says how long a request
- * may go without a byte. Credentials are those on file (plan/credentials.h, helper.h).
+ * Who asks for TLS gets TLS or an error, and no request ever goes there without it, also not on a loopback
+ * address: a CA that is named by 1 or 2, a folder of certs.d, and the https:// of a mirror's URL ask for it.
+ * What 3 calls insecure is overruled by that, with a warning. Two wishes of 1 and 2 that contradict each
+ * other are ERROR_USAGE. Plain HTTP is spoken when nobody asks for TLS and --plain-http, `insecure: true`,
+ * the http:// of a mirror's URL or 3 says so. The pool keeps one way for each registry.
+ *
+ * A client certificate of certs.d goes to that registry (host and port) alone, a registry that
+ * registries.conf blocks is refused, and --timeout says how long a request may go without a byte.
+ * Credentials are those on file (plan/credentials.h, helper.h).
  */
 #ifndef CLI_APP_REGISTRY_ACCESS_H
 #define CLI_APP_REGISTRY_ACCESS_H

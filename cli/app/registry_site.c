@@ -194,13 +194,15 @@ int site_check_mirror(struct registry_site *site, const struct registry_found *f
 					       .plain_http = own->mirror &&
 							     starts_with(own->mirror, "http:"),
 					       .credentials = &own->mirror_login};
-	const struct reference ref = {.registry = upstream(site)};
+	const struct mirror upstream_place = {.ref = {.registry = upstream(site)},
+					      .plain_http = options.plain_http,
+					      .has_scheme = true};
 	bool is_old = strcmp(way, "container") == 0 ? strcmp(site->host.image, REGISTRY_IMAGE) == 0
 						    : !strstr(found->version, "/v3");
 
-	if (!ref.registry || !is_old)
+	if (!upstream_place.ref.registry || !is_old)
 		return 0;
-	if (access_open(site->ctx, &options, &ref, &registry, err) < 0)
+	if (access_open_place(site->ctx, &options, &upstream_place, &registry, err) < 0)
 		return -1;
 	if (!serve_mirror_wants_basic(registry))
 		return 0;

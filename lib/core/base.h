@@ -24,6 +24,7 @@
 #define KIB 1024ULL
 #define MIB (1024ULL * KIB)
 #define GIB (1024ULL * MIB)
+#define TIB (1024ULL * GIB)
 
 /* A list of words, NULL-terminated: an argv. Never a command line for a shell: see quote.h. */
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})

@@ -40,22 +40,28 @@ static int json_refuse(const char *text, const char *at, const char *what, const
 
 int json_parse(const char *text, size_t length, const char *what, cJSON **json, struct error *err)
 {
-	const char *end = text, *nul;
+	/* cJSON before 1.7.18 reads a byte behind the end of some texts: CVE-2023-53154 */
+	_cleanup_(free_pointer) char *copy = xmalloc(length + 1);
+	const char *end = copy, *nul;
 
-	*json = cJSON_ParseWithLengthOpts(text, length, &end, false);
-	while (*json && end < text + length && strchr(" \t\r\n", *end))
-		end++;
-	if (!*json || (end < text + length && *end)) {
-		json_free(json);
-		return json_refuse(text, end, what, "is not valid JSON", err);
+	if (length)
+		memcpy(copy, text, length);
+	copy[length] = '\0';
+	*json = NULL;
+	nul = memchr(copy, '\0', length);
+	if (!nul) {
+		*json = cJSON_ParseWithLengthOpts(copy, length, &end, false);
+		nul = json_nul(copy, length);
 	}
-	nul = memchr(text, '\0', (size_t)(end - text));
-	if (!nul)
-		nul = json_nul(text, length);
-	if (!nul)
+	while (*json && *end && strchr(" \t\r\n", *end))
+		end++;
+	if (*json && !*end && !nul)
 		return 0;
+	if (!*json || *end)
+		nul = memchr(copy, '\0', length);
 	json_free(json);
-	return json_refuse(text, nul, what, "holds a NUL, which no text can hold", err);
+	return nul ? json_refuse(copy, nul, what, "holds a NUL, which no text can hold", err)
+		   : json_refuse(copy, end, what, "is not valid JSON", err);
 }
 
 int json_read(const char *path, cJSON **json, struct error *err)
@@ -125,6 +131,20 @@ void json_print(FILE *out, const cJSON *json)
 const cJSON *json_member(const cJSON *object, const char *name)
 {
 	return cJSON_GetObjectItemCaseSensitive(object, name);
+}
+
+bool json_names_once(const cJSON *object, const char *const *names)
+{
+	for (; *names; names++) {
+		const cJSON *item;
+		int count = 0;
+
+		cJSON_ArrayForEach (item, object)
+			count += item->string && strcmp(item->string, *names) == 0;
+		if (count > 1)
+			return false;
+	}
+	return true;
 }
 
 const char *json_text(const cJSON *object, const char *name, struct arena *arena)

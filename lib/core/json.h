@@ -18,9 +18,9 @@
 void json_free(cJSON **json);
 
 /*
- * Parses exactly one document of `length` bytes. `what` names it in the error ("manifest of
- * lab/train", "facts.json"). A NUL in a string ("\\u0000") is an error, because C would read the
- * text in front of it as the whole. The caller frees *json.
+ * Parses exactly one document of `length` bytes. Nothing behind them is read. `what` names it in the
+ * error ("manifest of lab/train", "facts.json"). A NUL, also as "\\u0000" in a string, is an error,
+ * because C would read the text in front of it as the whole. The caller frees *json.
  */
 int json_parse(const char *text, size_t length, const char *what, cJSON **json, struct error *err);
 
@@ -47,6 +47,13 @@ int json_int(const cJSON *object, const char *name, int otherwise);
 double json_number(const cJSON *object, const char *name, double otherwise);
 bool json_bool(const cJSON *object, const char *name, bool otherwise);
 const cJSON *json_member(const cJSON *object, const char *name);
+
+/*
+ * Whether the object has none of the members `names` twice. json_member gives the first of two, and
+ * the readers of other programs (Go's encoding/json) the last: a document with both means one thing
+ * here and another thing there.
+ */
+bool json_names_once(const cJSON *object, const char *const *names);
 
 /* An object with "schema": 1. */
 cJSON *json_document(void);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +30,25 @@ struct run {
 	struct stream out, err;
 };
 
+static struct rlimit proc_core_before;
+static bool proc_core_is_off;
+
+void proc_leave_no_core(void)
+{
+	struct rlimit off;
+
+	if (proc_core_is_off || getrlimit(RLIMIT_CORE, &proc_core_before) < 0)
+		return;
+	off = (struct rlimit){.rlim_cur = 1, .rlim_max = proc_core_before.rlim_max};
+	if (!off.rlim_max)
+		off.rlim_max = 1; /* root may */
+	if (setrlimit(RLIMIT_CORE, &off) < 0) {
+		off = (struct rlimit){.rlim_cur = 0, .rlim_max = proc_core_before.rlim_max};
+		setrlimit(RLIMIT_CORE, &off);
+	}
+	proc_core_is_off = true;
+}
+
 void proc_result_release(struct proc_result *result)
 {
 	str_release(&result->out);
@@ -39,6 +59,8 @@ static void child_setup(const struct proc *proc, int in, int out, int err)
 {
 	sigset_t none;
 
+	if (proc_core_is_off)
+		setrlimit(RLIMIT_CORE, &proc_core_before);
 	if (!proc->inherits_terminal)
 		setpgid(0, 0);
 	if (proc->dies_with_us)

@@ -15,6 +15,20 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+/*
+ * From now on this process leaves no core dump, whose pages would hold passwords and keys; for the
+ * first line of main. Programs that it starts get the limit that it was started with.
+ *
+ * The way is a soft RLIMIT_CORE of 1 byte. A core file of less than a page is not written, and 1 is
+ * the one value that also counts when kernel.core_pattern is a pipe, where 0 does not: see the
+ * comments in the kernel's fs/coredump.c (umh_coredump_setup sets it for its own helpers), and
+ * core(5) on pipes. A hard limit of 0 that may not be raised stays: then no file is written, and a
+ * pipe's program is told the limit. PR_SET_DUMPABLE is not the way: it gives /proc/self to root, so
+ * that a build without root could no longer write the uid_map of its child (user_namespaces(7)).
+ * MADV_DONTDUMP is not either: libcurl, OpenSSL and cJSON keep copies in pages of their own.
+ */
+void proc_leave_no_core(void);
+
 #define PROC_OUTPUT_CEILING_BYTES (16 * MIB)
 
 struct proc {

@@ -48,6 +48,13 @@ int index_parse(const char *bytes, size_t length, const char *what, struct arena
 			err, ERROR_FAILED,
 			"%s is not an index of images; push the images again with a current tool",
 			what);
+	/* as containerd and Docker: CVE-2021-41190 */
+	if (json_member(json, "config") || json_member(json, "layers") ||
+	    !json_names_once(json, WORDS("mediaType", "manifests")))
+		return error_set(
+			err, ERROR_FAILED,
+			"%s is an index and a manifest at once, or says something twice; push the images again with a current tool",
+			what);
 	snprintf(index->media_type, sizeof(index->media_type), "%s",
 		 cJSON_IsString(type) ? type->valuestring : MEDIA_OCI_INDEX);
 	count = cJSON_GetArraySize(list);
@@ -95,11 +102,14 @@ int platform_check_config(const char *platform, const char *config, size_t lengt
 			  struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	_cleanup_(json_free) cJSON *json = cJSON_ParseWithLength(config, length);
-	const char *os = json_text(json, "os", &arena);
-	const char *architecture = json_text(json, "architecture", &arena);
-	const char *variant = json_text(json, "variant", &arena);
+	_cleanup_(json_free) cJSON *json = NULL;
+	const char *os, *architecture, *variant;
+	struct error ignored;
 
+	json_parse(config, length, "config", &json, &ignored);
+	os = json_text(json, "os", &arena);
+	architecture = json_text(json, "architecture", &arena);
+	variant = json_text(json, "variant", &arena);
 	if (!os || !architecture || !*os ||
 	    platform_fits(platform, os, architecture, variant ? variant : ""))
 		return 0;

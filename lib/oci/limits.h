@@ -11,6 +11,13 @@
 /* A registry must take manifests of 4 MiB: OCI distribution-spec 1.1, "Pushing Manifests". */
 #define MANIFEST_BYTES_MAX (4 * MIB)
 #define LAYERS_MAX 1024
+/*
+ * The largest file of ext4. All blobs that PAGES_BYTES_MAX can name (2^18) are still fewer bytes
+ * together than an int64_t counts.
+ */
+#define BLOB_BYTES_MAX (16 * TIB)
+#define IMAGE_BLOBS_MAX 32768 /* of all images under one name */
+#define IMAGE_PAGES_MAX 8192  /* manifests and indexes under one name */
 #define LAYOUT_PATH_BYTES 4096
 #define PARTIAL_PARTS_MAX 8 /* of one blob that arrive at the same time */
 #define INDEX_ENTRIES_MAX 4096

@@ -19,6 +19,8 @@ int descriptor_parse(const cJSON *json, const char *what, struct descriptor *des
 	double size = json_number(json, "size", -1);
 
 	*descriptor = (struct descriptor){0};
+	if (!json_names_once(json, WORDS("mediaType", "digest", "size")))
+		return manifest_bad(what, "has a descriptor that says something twice", err);
 	if (!cJSON_IsString(type) || strlen(type->valuestring) >= MEDIA_TYPE_BYTES)
 		return manifest_bad(what, "has a descriptor without a mediaType", err);
 	if (!cJSON_IsString(digest) || !digest_is_valid(digest->valuestring))
@@ -30,6 +32,40 @@ int descriptor_parse(const cJSON *json, const char *what, struct descriptor *des
 	snprintf(descriptor->digest, sizeof(descriptor->digest), "%s", digest->valuestring);
 	descriptor->size_bytes = (uint64_t)size;
 	return 0;
+}
+
+int descriptor_check(const struct descriptor *descriptor, const char *bytes, size_t length,
+		     const char *what, struct error *err)
+{
+	char digest[DIGEST_TEXT_BYTES];
+
+	if (length != descriptor->size_bytes)
+		return error_set(
+			err, ERROR_FAILED,
+			"%s has %zu bytes, and what names it says %llu: one of them is damaged or forged; push the image again",
+			what, length, (unsigned long long)descriptor->size_bytes);
+	digest_of_as(bytes, length, descriptor->digest, digest);
+	if (strcmp(digest, descriptor->digest) == 0)
+		return 0;
+	return error_set(err, ERROR_FAILED,
+			 "%s has the digest %s: it is damaged; push the image again", what, digest);
+}
+
+int blob_check_size(const struct descriptor *blob, struct error *err)
+{
+	if (blob->size_bytes <= BLOB_BYTES_MAX)
+		return 0;
+	return error_set(err, ERROR_FAILED,
+			 "blob %s is said to have %llu bytes; %llu TiB is the most", blob->digest,
+			 (unsigned long long)blob->size_bytes, BLOB_BYTES_MAX / TIB);
+}
+
+int blob_two_sizes(const char *digest, struct error *err)
+{
+	return error_set(
+		err, ERROR_FAILED,
+		"blob %s is named with two different sizes; push the image again with a current tool",
+		digest);
 }
 
 bool media_is_index(const char *media_type)
@@ -102,6 +138,8 @@ static int check_kind(const cJSON *json, const char *what, struct error *err)
 			what,
 			"is an index of several platforms where one image is wanted; name the image of one platform by its digest",
 			err);
+	if (!json_names_once(json, WORDS("mediaType", "config", "layers")))
+		return manifest_bad(what, "says something twice", err);
 	if (!cJSON_IsArray(json_member(json, "layers")))
 		return manifest_bad(what, "has no layers", err);
 	return 0;

@@ -35,9 +35,26 @@ struct manifest {
 	size_t layer_count;
 };
 
-/* Reads {"mediaType", "digest", "size"}; `what` names it in the error. */
+/*
+ * Reads {"mediaType", "digest", "size"}; `what` names it in the error. The size is a promise of
+ * whoever wrote the document, never the length of a buffer: descriptor_check compares the two.
+ */
 int descriptor_parse(const cJSON *json, const char *what, struct descriptor *descriptor,
 		     struct error *err);
+
+/*
+ * Whether these bytes are what the descriptor names: first their number, then their digest. `what`
+ * names them in the error. Whoever hands bytes on together with a descriptor from a document calls
+ * this first, so that from there on size_bytes is the length.
+ */
+int descriptor_check(const struct descriptor *descriptor, const char *bytes, size_t length,
+		     const char *what, struct error *err);
+
+/* An error above BLOB_BYTES_MAX; for whoever is about to move it. */
+int blob_check_size(const struct descriptor *blob, struct error *err);
+
+/* The error of two descriptors that say different things of one blob. -1. */
+int blob_two_sizes(const char *digest, struct error *err);
 
 /* The JSON object of a descriptor. */
 cJSON *descriptor_json(const struct descriptor *descriptor);

@@ -1,10 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* Range and Content-Range headers: what is accepted can be counted with, and written again. */
+/*
+ * Range, Content-Range, OCI-Chunk-Min-Length and Retry-After headers: what is accepted can be counted
+ * with, and written again.
+ */
 #include "tests/fuzz/fuzz.h"
 
+#include "registry-client/limits.h"
 #include "registry-client/range.h"
+#include "registry-client/retry.h"
 
 #include <stdio.h>
+
+static void try_chunk_min(const char *text)
+{
+	uint64_t bytes, again;
+	char written[32];
+
+	if (!range_of_chunk_min(text, &bytes)) {
+		fuzz_check(bytes == 0);
+		return;
+	}
+	snprintf(written, sizeof(written), "%llu", (unsigned long long)bytes);
+	fuzz_check(range_of_chunk_min(written, &again) && again == bytes);
+}
+
+static void try_retry_after(const char *text)
+{
+	uint64_t usec = 0;
+
+	if (retry_after_usec(text, 1700000000, &usec))
+		fuzz_check(usec <= RETRY_AFTER_SECONDS_MAX * 1000000ULL);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -13,6 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int64_t bytes = range_of_session(text);
 	char written[96], total[32] = "*";
 
+	try_chunk_min(text);
+	try_retry_after(text);
 	fuzz_check(bytes >= -1 && bytes != 1);
 	if (bytes > 1) {
 		snprintf(written, sizeof(written), "0-%lld", (long long)bytes - 1);

@@ -174,6 +174,42 @@ static void test_input(void **state)
 	assert_fails(json_read_input("/dev/zero", &json, &err), ERROR_USAGE, "/dev/zero");
 }
 
+/* The text ends where its length says: nothing behind it is read, and no NUL ends it earlier. */
+static void test_length_is_true(void **state)
+{
+	static const char *const texts[] = {
+		"{\"1\":1,", "{\"os\": \"linux", "[1,", "[",  "\"a\\", "tru",
+		"-",	     "\xef\xbb",	 "{}",	"[1]"};
+	_cleanup_(json_free) cJSON *json = NULL;
+	struct error err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		size_t length = strlen(texts[i]);
+		_cleanup_(free_pointer) char *exact = xmalloc(length); /* without a NUL */
+		bool good = i >= ARRAY_LEN(texts) - 2;
+
+		memcpy(exact, texts[i], length);
+		assert_int_equal(json_parse(exact, length, "x", &json, &err), good ? 0 : -1);
+		json_free(&json);
+	}
+	assert_int_equal(json_parse("{}\0", 3, "x", &json, &err), -1);
+	assert_int_equal(json_parse("{\"a\0\": 1}", 9, "x", &json, &err), -1);
+	assert_int_equal(json_parse("", 0, "x", &json, &err), -1);
+}
+
+static void test_names_once(void **state)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	struct error err = {0};
+
+	(void)state;
+	assert_fine(json_parse("{\"a\":1,\"b\":2,\"b\":3,\"A\":4}", 25, "x", &json, &err));
+	assert_true(json_names_once(json, (const char *const[]){"a", "c", NULL}));
+	assert_false(json_names_once(json, (const char *const[]){"a", "b", NULL}));
+	assert_true(json_names_once(NULL, (const char *const[]){"a", NULL}));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +217,8 @@ int main(void)
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_bad_names_the_line),
 		cmocka_unit_test(test_length_is_kept),
+		cmocka_unit_test(test_length_is_true),
+		cmocka_unit_test(test_names_once),
 		cmocka_unit_test(test_deep_nesting_is_refused),
 		SCRATCH_TEST(test_members),
 		SCRATCH_TEST(test_write_and_read),

@@ -77,6 +77,39 @@ static void test_bad_manifests(void **state)
 		    NULL);
 }
 
+/* The number of bytes counts before the digest does, and nothing past them is read. */
+static void test_descriptor_check(void **state)
+{
+	struct descriptor blob = {.size_bytes = 5};
+	_cleanup_(free_pointer) char *exact = xmalloc(5);
+	struct error err = {0};
+
+	(void)state;
+	memcpy(exact, "hello", 5);
+	digest_of("hello", 5, blob.digest);
+	assert_int_equal(descriptor_check(&blob, exact, 5, "it", &err), 0);
+	blob.size_bytes = 1ULL << 50;
+	assert_int_equal(descriptor_check(&blob, exact, 5, "it", &err), -1);
+	assert_non_null(
+		strstr(err.text, "it has 5 bytes, and what names it says 1125899906842624"));
+	assert_int_equal(blob_check_size(&blob, &err), -1);
+	blob.size_bytes = 4;
+	assert_int_equal(descriptor_check(&blob, exact, 4, "it", &err), -1);
+	assert_non_null(strstr(err.text, "it has the digest sha256:"));
+	assert_int_equal(blob_check_size(&blob, &err), 0);
+}
+
+static void test_says_twice(void **state)
+{
+	(void)state;
+	check_parse("{\"schemaVersion\":2,\"layers\":[],\"config\":" ITEM("c", HEX_A,
+									  "1,\"size\":2") "}",
+		    "twice");
+	check_parse("{\"schemaVersion\":2,\"layers\":[],\"layers\":[],\"config\":" ITEM("c", HEX_A,
+											"1") "}",
+		    "twice");
+}
+
 static void test_too_many_layers(void **state)
 {
 	_cleanup_(str_release) struct str text = STR_INIT;
@@ -155,6 +188,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_docker_manifest),
 		cmocka_unit_test(test_bad_manifests),
+		cmocka_unit_test(test_descriptor_check),
+		cmocka_unit_test(test_says_twice),
 		cmocka_unit_test(test_too_many_layers),
 		cmocka_unit_test(test_layout),
 		cmocka_unit_test(test_unfinished_leaves_nothing),

@@ -180,6 +180,25 @@ static const char bearer[] = ANSWER(
 static const char basic[] =
 	ANSWER("401 Unauthorized", "WWW-Authenticate: Basic realm=\"a\"\r\n", "");
 
+/* Plain HTTP and TLS cannot both be meant. */
+static void test_contradiction(void **state)
+{
+	const struct registry_config wishes[] = {
+		{.address = "a", .plain_http = true, .must_be_tls = true},
+		{.address = "a", .plain_http = true, .ca_path = "/dev/null"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(wishes); i++) {
+		struct registry *registry;
+		struct error err = {0};
+
+		assert_int_equal(registry_open(&wishes[i], &registry, &err), -1);
+		assert_int_equal(err.kind, ERROR_USAGE);
+		assert_says(&err, "asks for TLS");
+	}
+}
+
 static void test_bearer_with_renewal(void **state)
 {
 	static const struct answer script[] = {
@@ -451,6 +470,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bearer_with_renewal),
+		cmocka_unit_test(test_contradiction),
 		cmocka_unit_test(test_bearer_refused),
 		cmocka_unit_test(test_realm_elsewhere_gets_nothing),
 		cmocka_unit_test(test_basic),

@@ -187,8 +187,11 @@ static void expect(const struct attempt *attempt, const char *words)
 static void tagged(int port, const char *tag, char digest[static DIGEST_TEXT_BYTES])
 {
 	char address[64];
-	struct registry_config config = {
-		.address = address, .ca_path = ca, .user = "ops", .password = {"s3cret"}};
+	/* a CA means TLS, which the other registry does not speak */
+	struct registry_config config = {.address = address,
+					 .ca_path = port == tls_port ? ca : NULL,
+					 .user = "ops",
+					 .password = {"s3cret"}};
 	struct reference ref = {.registry = address, .repository = "lab/train", .tag = tag};
 	_cleanup_(registry_closep) struct registry *registry = NULL;
 	struct descriptor found;
@@ -281,6 +284,37 @@ static void test_nobody_there(void **state)
 	expect(&attempt, "connection refused; is the registry running?");
 }
 
+/*
+ * Loopback and insecure-registries count only while nobody asks for TLS: each of the ways to ask
+ * for it rules plain HTTP out. The last row shows that the registry would have answered.
+ */
+static void test_no_fallback(void **state)
+{
+	const struct registry_config wishes[] = {
+		{.may_be_plain = true, .must_be_tls = true},
+		{.may_be_plain = true, .ca_path = ca},
+		{.may_be_plain = true, .certs = {.folder = "/etc/docker/certs.d/x"}},
+		{.may_be_plain = true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(wishes); i++) {
+		bool asks = i + 1 < ARRAY_LEN(wishes);
+		struct registry_config config = wishes[i];
+		struct error err = {0};
+		struct registry *registry;
+		char address[64];
+
+		snprintf(address, sizeof(address), "127.0.0.1:%d", full_port);
+		config.address = address;
+		assert_int_equal(registry_open(&config, &registry, &err), 0);
+		assert_int_equal(registry_contact(registry, &err), asks ? -1 : 0);
+		registry_close(registry);
+		if (asks)
+			assert_non_null(strstr(err.text, "does not speak TLS"));
+	}
+}
+
 /* Plain HTTP on loopback is found by itself; the disk holds less than the layer. */
 static void test_disk_full(void **state)
 {
@@ -362,10 +396,10 @@ static void test_interrupted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_push_twice),  cmocka_unit_test(test_wrong_credentials),
-		cmocka_unit_test(test_untrusted),   cmocka_unit_test(test_nobody_there),
-		cmocka_unit_test(test_disk_full),   cmocka_unit_test(test_damaged_here),
-		cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_push_twice),   cmocka_unit_test(test_wrong_credentials),
+		cmocka_unit_test(test_untrusted),    cmocka_unit_test(test_nobody_there),
+		cmocka_unit_test(test_no_fallback),  cmocka_unit_test(test_disk_full),
+		cmocka_unit_test(test_damaged_here), cmocka_unit_test(test_interrupted),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);

@@ -85,11 +85,47 @@ static void test_content(void **state)
 	}
 }
 
+/* What a registry may ask for is a number, or nothing; a number is never cut. */
+static void test_chunk_min(void **state)
+{
+	static const struct {
+		const char *value;
+		bool ok;
+		uint64_t bytes;
+	} rows[] = {
+		{"0", true, 0},
+		{"5242880", true, 5242880},
+		{"10 ", true, 10},
+		{"99999999999", true, 99999999999},
+		{"000000000000000000000007", true, 7},
+		{"9223372036854775806", true, 9223372036854775806ULL},
+		{"9223372036854775808", true, UINT64_MAX},
+		{"99999999999999999999999999", true, UINT64_MAX},
+		{"", false, 0},
+		{"-1", false, 0},
+		{"+1", false, 0},
+		{"1e9", false, 0},
+		{"0x10", false, 0},
+		{"1 2", false, 0},
+		{" 1", false, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		uint64_t bytes;
+
+		if (range_of_chunk_min(rows[i].value, &bytes) != rows[i].ok ||
+		    bytes != rows[i].bytes)
+			fail_msg("'%s': %llu", rows[i].value, (unsigned long long)bytes);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_session),
 		cmocka_unit_test(test_content),
+		cmocka_unit_test(test_chunk_min),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
