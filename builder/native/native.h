@@ -25,6 +25,7 @@ struct native_options {
 	int (*fetch)(void *arg, const char *image, const char *layout, struct descriptor *manifest,
 		     struct error *err);
 	void *fetch_arg;
+	const char *userns;    /* build.userns of cluster.yaml: auto, always or never */
 	bool shell_on_failure; /* a shell in the step that fails, when there is a terminal */
 };
 
