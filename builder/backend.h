@@ -25,6 +25,7 @@ struct build_target {
 	const struct build_host *on; /* NULL: this machine */
 	const char
 		*docker_host; /* build.docker_host of cluster.yaml; "" for the engine's default */
+	const char *userns;   /* build.userns of cluster.yaml */
 	const char *store;    /* the native engine's folder (store.h) */
 	bool has_steps;	      /* the Dockerfile runs something */
 };

@@ -249,6 +249,7 @@ static void name_image(const struct cluster *cluster, const struct spec *spec,
 		/* an engine's address is valid only on this machine */
 		.target = {.on = options->on,
 			   .docker_host = options->on ? "" : cluster->build.docker_host,
+			   .userns = cluster->build.userns,
 			   .store = store_folder(options->cache_folder, arena)},
 		.name = arena_printf(arena, "ringup/%s:%s", cluster->image.name,
 				     spec_tag(spec, arena)),

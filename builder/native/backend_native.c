@@ -6,12 +6,19 @@
 #include "builder/native/native.h"
 #include "builder/native/runtime/runtime.h"
 
+#include <string.h>
+#include <unistd.h>
+
 static bool native_available(const struct backend *backend, const struct build_target *target,
 			     struct arena *arena, const char **why)
 {
 	(void)backend;
 	if (target->on) {
 		*why = "it works on this machine only";
+		return false;
+	}
+	if (target->has_steps && geteuid() != 0 && strcmp(target->userns, "never") == 0) {
+		*why = "it needs root, since build.userns is 'never'";
 		return false;
 	}
 	return !target->has_steps || runtime_available(arena, why);
@@ -40,6 +47,7 @@ static int native_build_job(const struct backend *backend, const struct build_jo
 		.fetch = job->fetch,
 		.fetch_arg = job->fetch_arg,
 		.limits = job->limits,
+		.userns = job->target->userns,
 		.shell_on_failure = job->shell_on_failure,
 	};
 	struct descriptor manifest;

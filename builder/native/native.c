@@ -315,6 +315,7 @@ int native_build(const struct spec *spec, const struct native_options *options, 
 		cJSON_Delete(build.stages[i]->config);
 		arena_release(&build.stages[i]->arena);
 	}
+	runtime_release(&build.runtime);
 	store_release(&build.store);
 	fd_close(&build.log);
 	pthread_cond_destroy(&build.changed);

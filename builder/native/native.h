@@ -26,6 +26,7 @@ struct native_options {
 		     struct error *err);
 	void *fetch_arg;
 	const struct budget_limits *limits; /* of what base images unpack to; NULL: the defaults */
+	const char *userns;    /* build.userns of cluster.yaml: auto, always or never */
 	bool shell_on_failure; /* a shell in the step that fails, when there is a terminal */
 };
 

@@ -86,11 +86,15 @@ static int native_runtime_run(struct native_stage *stage, const struct run_step 
 			      struct run_result *result)
 {
 	struct native_build *build = stage->build;
+	int rc = 0;
 
 	pthread_mutex_lock(&build->lock);
 	if (!build->runtime.name)
-		runtime_find(&build->runtime, &stage->arena);
+		rc = runtime_find(&build->runtime, build->options->userns, build->store.folder,
+				  &stage->arena, &stage->err);
 	pthread_mutex_unlock(&build->lock);
+	if (rc < 0)
+		return -1;
 	return runtime_run(&build->runtime, &build->store, step, &stage->arena, result,
 			   &stage->err);
 }

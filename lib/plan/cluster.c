@@ -446,6 +446,12 @@ static const struct yaml_row build_rows[] = {
 	 .offset = AT(docker_host),
 	 .note = "the engine's default",
 	 .help = "DOCKER_HOST for build engines that use it"},
+	{.key = "userns",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(userns),
+	 .value = "auto",
+	 .help = "a user namespace for the native engine's steps: auto, always, or never",
+	 .choices = WORDS("auto", "always", "never")},
 	YAML_ROWS_END,
 };
 #undef AT

@@ -60,6 +60,7 @@ struct cluster_image {
 struct cluster_build {
 	const char *engine;	 /* auto, or the name of a backend */
 	const char *docker_host; /* DOCKER_HOST for the build; "" for the engine's own default */
+	const char *userns;	 /* of the native engine's steps: auto, always or never */
 };
 
 struct cluster_mirrors {

@@ -4,6 +4,7 @@
  * `ringup build --engine` would build a recipe, and writes the image to LAYOUT. With WORDs, such as
  * ssh's, it is built on the machine that they reach, as with --on. DOCKER_HOST "" is the default. The base, whose name the
  * Dockerfile's FROM has, must lie in CACHE as a tar (ringup-base-tiny-1.tar for ringup-base-tiny:1).
+ * $USERNS is build.userns.
  */
 #include "builder/build.h"
 #include "core/clock.h"
@@ -95,6 +96,8 @@ static int build(char **words, struct arena *arena, struct error *err)
 	const char *layout;
 
 	cluster_init("cluster.yaml", arena, &cluster);
+	if (getenv("USERNS"))
+		cluster.build.userns = getenv("USERNS");
 	if (words[5])
 		cluster.build.docker_host = words[5];
 	if (read_context(words[2], arena, &spec, err) < 0 ||

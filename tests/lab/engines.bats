@@ -186,3 +186,14 @@ same_as_native() {
 	)
 	[ "$(digest native)" = "$(digest native2)" ]
 }
+
+@test "the same with and without a user namespace for the steps: same digest" {
+	local userns
+	for userns in always never; do
+		mkdir -p "$userns/ringup"
+		cp cache/ringup/ringup-base-*.tar "$userns/ringup/"
+		RINGUP_SHARE=$REPO USERNS=$userns "$BUILD/tests/lab/engine_build" native context "$PWD/$userns/ringup" "in-$userns" >log 2>&1 3>&- 4>&- ||
+			{ cat log && false; }
+		[ "$(digest native)" = "$(digest "in-$userns")" ]
+	done
+}

@@ -31,18 +31,21 @@ hostile() {
 	shift
 	mkdir -p "$cache"
 	cp base.tar "$cache/ringup-base-tiny-1.tar"
-	[ $# = 0 ] || chown -R nobody:nogroup "$cache"
+	[ "${1:-}" != person ] || chown -R nobody:nogroup "$cache"
 	"$@" "$BUILD/tests/lab/engine_build" native context "$cache" "$cache/layout" >log 2>&1 3>&- 4>&- ||
 		{ cat log && false; }
 	cat "$cache"/build-*.log >tried
 }
 
+# with_subids FILE WORD...: with that /etc/subuid and /etc/subgid, which only these processes see.
+with_subids() {
+	# shellcheck disable=SC2016  # $1 and $@ are for the inner shell
+	unshare --mount --propagation private sh -c 'mount --bind "$1" /etc/subuid && mount --bind "$1" /etc/subgid && shift && exec "$@"' sh "$@"
+}
+
 # person WORD...: as who is not root, with subordinate ids that only these processes see.
 person() {
-	# shellcheck disable=SC2016  # $1 and $@ are for the inner shell
-	unshare --mount --propagation private sh -c '
-		mount --bind "$1" /etc/subuid && mount --bind "$1" /etc/subgid && shift &&
-			exec setpriv --reuid nobody --regid nogroup --clear-groups "$@"' sh "$WORK/subids" "$@"
+	with_subids "$WORK/subids" setpriv --reuid nobody --regid nogroup --clear-groups "$@"
 }
 
 # All was tried, in the hostile shell's own count, and all was refused.
@@ -61,10 +64,42 @@ limits() {
 	grep -qx $'Seccomp:\t2' tried
 }
 
+# The machine's id for the step's root, and how many ids the step has.
+ids() {
+	awk '$1 == "ids:" && $2 == 0 {print $3, $4}' tried
+}
+
 @test "a hostile shell in a RUN of root's: every attempt on the machine is refused" {
-	hostile root
+	USERNS=never hostile root
 	all_refused
 	limits
+	[ "$(ids)" = '0 4294967295' ]
+}
+
+@test "a hostile shell in a RUN of root's in a user namespace: the same, and its root is nobody outside" {
+	USERNS=always hostile always
+	all_refused
+	limits
+	[ "$(ids)" = '2113929216 16777216' ]
+	hostile auto
+	run ! grep warning log
+	[ "$(ids)" = '2113929216 16777216' ]
+	# what it made has the owners that it has without a user namespace
+	[ "$(digest always/layout)" = "$(digest root/layout)" ]
+}
+
+@test "other people's subordinate ids are left alone; without free ids, auto warns and always fails" {
+	echo 'other:2113929216:65536' >taken.subids
+	hostile taken with_subids "$WORK/taken.subids"
+	[ "$(ids)" = '2097152000 16777216' ]
+	echo 'other:2013265920:134217728' >all.subids
+	hostile all with_subids "$WORK/all.subids"
+	[ "$(ids)" = '0 4294967295' ]
+	[ "$(grep -c '^warning: ' log)" = 1 ]
+	grep -q "the machine's root: /etc/subuid and /etc/subgid leave no ids free" log
+	USERNS=always run hostile all-always with_subids "$WORK/all.subids"
+	[ "$status" != 0 ]
+	grep -q "build.userns is 'always': /etc/subuid and /etc/subgid leave no ids free" log
 }
 
 @test "a hostile shell in a RUN without root: the same" {

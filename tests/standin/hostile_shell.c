@@ -236,6 +236,11 @@ static void show_status(void)
 			fputs(line, stdout);
 	if (file)
 		fclose(file);
+	file = fopen("/proc/self/uid_map", "r");
+	if (file && fgets(line, sizeof(line), file))
+		printf("ids: %s", line);
+	if (file)
+		fclose(file);
 }
 
 int main(int argc, char **argv)

@@ -12,8 +12,9 @@
 #ifndef BUILDER_NATIVE_RUNTIME_RUNTIME_H
 #define BUILDER_NATIVE_RUNTIME_RUNTIME_H
 
-#include "builder/native/store.h"
+#include "builder/native/runtime/idmap.h"
 #include "builder/native/runtime/view.h"
+#include "builder/native/store.h"
 
 struct run_step {
 	const struct view *below; /* all of them folders */
@@ -42,14 +43,18 @@ struct runtime {
 	bool has_seccomp; /* it filters system calls */
 	/* Its device cgroup works. If not, a step cannot make device nodes, and none can be opened. */
 	bool rules_devices;
-	bool in_userns; /* this process is in a user namespace */
+	bool in_userns;	  /* this process is in a user namespace */
+	struct idmap map; /* a user namespace for the steps of root; without one, its fd is -1 */
 };
 
 /*
- * Finds out how steps run on this machine, and warns of what a step would not be kept from. It
- * starts the runtime, so it is called once for a build.
+ * Finds out how steps run on this machine, with layers in `folder`, and warns of what a step would
+ * not be kept from. `userns` is build.userns of cluster.yaml; "always" fails where root's steps
+ * cannot have a user namespace. It starts the runtime, so it is called once for a build.
  */
-void runtime_find(struct runtime *runtime, struct arena *arena);
+int runtime_find(struct runtime *runtime, const char *userns, const char *folder,
+		 struct arena *arena, struct error *err);
+void runtime_release(struct runtime *runtime);
 
 /* Whether steps can run here, as root or in userns_run; if not, *why is one sentence. Cheap. */
 bool runtime_available(struct arena *arena, const char **why);

@@ -95,10 +95,11 @@ static void add_mounts(cJSON *config, const char *files, bool in_userns)
 	add_mount(mounts, "/dev/shm", "tmpfs", "shm",
 		  WORDS("nosuid", "noexec", "nodev", "mode=1777", "size=65536k"));
 	add_sys(mounts, in_userns);
+	/* a user namespace cannot take off flags that their file system is mounted with */
 	add_mount(mounts, "/etc/resolv.conf", "bind", arena_printf(&arena, "%s/resolv.conf", files),
-		  WORDS("bind", "ro"));
+		  WORDS("bind", "ro", "nosuid", "noexec", "nodev"));
 	add_mount(mounts, "/etc/hosts", "bind", arena_printf(&arena, "%s/hosts", files),
-		  WORDS("bind", "ro"));
+		  WORDS("bind", "ro", "nosuid", "noexec", "nodev"));
 }
 
 /* In a user namespace no device can be made, whatever the capabilities. */
@@ -175,17 +176,32 @@ static void add_device_rules(cJSON *linux_part)
 	}
 }
 
-static void add_namespaces(cJSON *linux_part)
+static void add_map(cJSON *linux_part, const char *name, unsigned long start)
 {
-	static const char *const namespaces[] = {"pid", "ipc", "uts", "mount"};
+	cJSON *map = cJSON_CreateObject();
+
+	cJSON_AddNumberToObject(map, "containerID", 0);
+	cJSON_AddNumberToObject(map, "hostID", (double)start);
+	cJSON_AddNumberToObject(map, "size", (double)IDMAP_LENGTH);
+	cJSON_AddItemToArray(cJSON_AddArrayToObject(linux_part, name), map);
+}
+
+static void add_namespaces(cJSON *linux_part, const struct idmap *map)
+{
+	static const char *const namespaces[] = {"pid", "ipc", "uts", "mount", "user"};
+	size_t count = ARRAY_LEN(namespaces) - !map;
 	cJSON *list = cJSON_AddArrayToObject(linux_part, "namespaces");
 
-	for (size_t i = 0; i < ARRAY_LEN(namespaces); i++) {
+	for (size_t i = 0; i < count; i++) {
 		cJSON *item = cJSON_CreateObject();
 
 		cJSON_AddStringToObject(item, "type", namespaces[i]);
 		cJSON_AddItemToArray(list, item);
 	}
+	if (!map)
+		return;
+	add_map(linux_part, "uidMappings", map->start);
+	add_map(linux_part, "gidMappings", map->start);
 }
 
 int runtime_config(const struct run_step *step, const struct run_user *user,
@@ -201,9 +217,9 @@ int runtime_config(const struct run_step *step, const struct run_user *user,
 	part = cJSON_AddObjectToObject(*config, "root");
 	cJSON_AddStringToObject(part, "path", container->root);
 	cJSON_AddStringToObject(*config, "hostname", STEP_HOST_NAME);
-	add_mounts(*config, container->files, container->in_userns);
+	add_mounts(*config, container->files, container->in_userns || container->map);
 	part = cJSON_AddObjectToObject(*config, "linux");
-	add_namespaces(part);
+	add_namespaces(part, container->map);
 	add_masked(part);
 	cJSON_AddItemToObject(part, "readonlyPaths", list_of(readonly_paths));
 	if (container->rules_devices)

@@ -22,11 +22,12 @@
 
 /* The place of a step's container. */
 struct container {
-	const char *root;   /* the merged folder */
-	const char *files;  /* a folder with resolv.conf and hosts */
-	bool has_seccomp;   /* the runtime filters system calls */
-	bool rules_devices; /* the device cgroup works; if not, the step has no CAP_MKNOD */
-	bool in_userns;	    /* ringup is in a user namespace: no sysfs and no cgroups of its own */
+	const char *root;	 /* the merged folder */
+	const char *files;	 /* a folder with resolv.conf and hosts */
+	bool has_seccomp;	 /* the runtime filters system calls */
+	bool rules_devices;	 /* the device cgroup works; if not, the step has no CAP_MKNOD */
+	bool in_userns;		 /* ringup itself is in a user namespace */
+	const struct idmap *map; /* the step gets a user namespace with these ids; or NULL */
 };
 
 /* The caller frees *config. Errors: the profile's file cannot be read. */

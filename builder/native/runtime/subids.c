@@ -55,6 +55,24 @@ bool subids_read(const char *path, const char *name, uid_t uid, struct subids *i
 	return total >= SUBIDS_NEEDED;
 }
 
+bool subids_overlap(const char *path, unsigned long start, unsigned long length)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	unsigned long other, other_length;
+	struct error ignored = {0};
+	char *text, *line, *colon;
+
+	if (file_read(path, FILE_CEILING_BYTES, &arena, &text, NULL, &ignored) < 0)
+		return false;
+	while ((line = strsep(&text, "\n"))) {
+		colon = strchr(line, ':');
+		if (colon && parse_range(colon + 1, &other, &other_length) &&
+		    other < start + length && start < other + other_length)
+			return true;
+	}
+	return false;
+}
+
 void subids_map(const struct subids *ids, unsigned long own, struct words *words)
 {
 	unsigned long inside = 1;

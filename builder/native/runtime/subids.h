@@ -29,6 +29,9 @@ struct subids {
  */
 bool subids_read(const char *path, const char *name, uid_t uid, struct subids *ids);
 
+/* Whether `path` gives anybody an id of this range; false when it cannot be read. */
+bool subids_overlap(const char *path, unsigned long start, unsigned long length);
+
 /*
  * Adds the map "0 OWN 1 1 ...": the id `own` becomes root, and the ranges become the ids from 1 up.
  */

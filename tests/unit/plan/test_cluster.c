@@ -55,6 +55,7 @@ static void test_defaults(void **state)
 	assert_int_equal(c.image.file_count, 0);
 	assert_string_equal(c.build.engine, "auto");
 	assert_string_equal(c.build.docker_host, "");
+	assert_string_equal(c.build.userns, "auto");
 	assert_string_equal(c.container.engine, "auto");
 	assert_int_equal(c.container.sshd_port, 9435);
 	assert_string_equal(c.container.gpus, "all");
@@ -78,7 +79,7 @@ static const char EVERY_KEY[] =
 	"accelerator: cpu\n"
 	"mirrors: {apt: http://a, yum: http://y, pip: http://p, docker: http://d, downloads: http://l}\n"
 	"image: {name: train, base: r.io/b, apt: [git, vim], pip: [numpy], files: [{from: ./src, to: /workspace}], env: {A: b, C: \"d e\"}, platforms: [linux/amd64], limits: {unpacked: 40G, entries: 7}}\n"
-	"build: {engine: docker, docker_host: unix:///x}\n"
+	"build: {engine: docker, docker_host: unix:///x, userns: never}\n"
 	"container: {engine: none, sshd_port: 9000, gpus: none, capabilities: [compute], network: host, interface: eth1, shm_size: 1g, volumes: [\"/data:/data:ro\"], env: {NCCL_DEBUG: WARN}, privileged: true, ulimits: {memlock: -1}, devices: none}\n";
 
 static void check_parts(const struct cluster *c)
@@ -98,6 +99,7 @@ static void check_parts(const struct cluster *c)
 	assert_string_equal(c->mirrors.downloads, "http://l");
 	assert_string_equal(c->build.engine, "docker");
 	assert_string_equal(c->build.docker_host, "unix:///x");
+	assert_string_equal(c->build.userns, "never");
 }
 
 static void check_image(const struct cluster *c)
