@@ -16,7 +16,7 @@
 #define ALLOW_ENTRIES "--max-entries N, or image.limits.entries in cluster.yaml, allows N"
 
 /* What the folder's disk has for an image; the folder itself may be missing still. */
-static uint64_t budget_room(const char *folder)
+static uint64_t budget_room(const char *folder, uint64_t *reserve)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	struct statvfs fs;
@@ -30,7 +30,10 @@ static uint64_t budget_room(const char *folder)
 	if (!fs.f_blocks) /* a file system that does not say */
 		return UINT64_MAX;
 	room = (uint64_t)fs.f_bavail * fs.f_frsize;
-	return room > BUDGET_RESERVE_BYTES ? room - BUDGET_RESERVE_BYTES : 0;
+	*reserve = (uint64_t)fs.f_blocks * fs.f_frsize / BUDGET_RESERVE_SHARE;
+	if (*reserve > BUDGET_RESERVE_BYTES)
+		*reserve = BUDGET_RESERVE_BYTES;
+	return room > *reserve ? room - *reserve : 0;
 }
 
 void budget_init(struct budget *budget, const struct budget_limits *limits, const char *folder)
@@ -42,7 +45,7 @@ void budget_init(struct budget *budget, const struct budget_limits *limits, cons
 	snprintf(budget->folder, sizeof(budget->folder), "%s", folder ? folder : "");
 	budget->is_given = limits->unpacked_bytes > 0;
 	budget->unpacked_max = budget->is_given ? limits->unpacked_bytes
-			       : folder		? budget_room(folder)
+			       : folder		? budget_room(folder, &budget->reserve_bytes)
 						: UINT64_MAX;
 	budget->entries_max = limits->entries ? limits->entries : BUDGET_ENTRIES_DEFAULT;
 }
@@ -75,7 +78,7 @@ static int budget_too_large(const struct budget *budget, struct error *err)
 	return error_set(
 		err, ERROR_FAILED,
 		"the image unpacks to more than %s, which is what the disk of %s had free, less a reserve of %s; free space there, or, if most of it is holes, " ALLOW_BYTES,
-		most, budget->folder, format_bytes(reserve, BUDGET_RESERVE_BYTES));
+		most, budget->folder, format_bytes(reserve, budget->reserve_bytes));
 }
 
 int budget_take(struct budget *budget, uint64_t packed_bytes, uint64_t plain_bytes, uint64_t more,

@@ -21,6 +21,7 @@
 #define BUDGET_RATIO_MAX 200
 #define BUDGET_RATIO_FREE_BYTES GIB
 #define BUDGET_RESERVE_BYTES GIB /* of the disk, for everybody else */
+#define BUDGET_RESERVE_SHARE 20	 /* of a small disk, only so many parts of it */
 #define BUDGET_ENTRIES_DEFAULT 2000000
 /*
  * Of names, links and attributes, on average over as many entries as there may be. Real ones have about
@@ -38,8 +39,9 @@ struct budget_limits {
 
 /* What one image has used; layers may be unpacked side by side. */
 struct budget {
-	bool is_given;	  /* unpacked_max is a person's own */
-	char folder[256]; /* on whose disk it goes; "": on none */
+	bool is_given;		/* unpacked_max is a person's own */
+	char folder[256];	/* on whose disk it goes; "": on none */
+	uint64_t reserve_bytes; /* of the disk, which unpacked_max leaves out */
 	uint64_t unpacked_max, entries_max;
 	atomic_uint_least64_t unpacked, entries, kept;
 };

@@ -13,6 +13,8 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 static void test_ratio(void **state)
@@ -69,9 +71,32 @@ static void test_disk(void **state)
 	assert_fails(budget_take(&budget, 0, 1, 1, &err), ERROR_FAILED,
 		     "more than 3.0 GiB, which is what the disk of ");
 	assert_has(err.text, in(s, "not/there/yet"));
-	assert_has(err.text, "reserve of 1.0 GiB");
+	assert_has(err.text, "less a reserve of ");
+	assert_in_range(budget.reserve_bytes, 1, GIB);
 	budget_init(&budget, NULL, "relative");
 	assert_true(budget.unpacked_max < UINT64_MAX);
+}
+
+/* Of a small disk, the reserve takes a small part: a small image still goes there. */
+static void test_small_disk(void **state)
+{
+	struct scratch *s = *state;
+	struct error err = {0};
+	struct budget budget;
+
+	if (geteuid() != 0)
+		fail_msg("this test mounts a small disk: run it as root");
+	assert_fine(folder_make(in(s, "disk"), 0755, &err));
+	assert_int_equal(unshare(CLONE_NEWNS), 0);
+	assert_int_equal(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	assert_int_equal(mount("none", in(s, "disk"), "tmpfs", 0, "size=20m"), 0);
+	budget_init(&budget, NULL, in(s, "disk/tree"));
+	assert_int_equal(umount(in(s, "disk")), 0);
+	assert_in_range(budget.unpacked_max, 18 * MIB, 19 * MIB);
+	assert_int_equal(budget.reserve_bytes, MIB);
+	assert_fine(budget_take(&budget, 0, 18 * MIB, 18 * MIB, &err));
+	assert_fails(budget_take(&budget, 0, 20 * MIB, 2 * MIB, &err), ERROR_FAILED,
+		     "less a reserve of 1.0 MiB; free space there");
 }
 
 static struct archive_entry *entry_of(const char *path, unsigned int type)
@@ -280,9 +305,10 @@ static void test_hole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ratio), cmocka_unit_test(test_given), SCRATCH_TEST(test_disk),
-		SCRATCH_TEST(test_entries),   SCRATCH_TEST(test_header),    SCRATCH_TEST(test_gzip),
-		SCRATCH_TEST(test_hole),
+		cmocka_unit_test(test_ratio), cmocka_unit_test(test_given),
+		SCRATCH_TEST(test_disk),      SCRATCH_TEST(test_entries),
+		SCRATCH_TEST(test_header),    SCRATCH_TEST(test_gzip),
+		SCRATCH_TEST(test_hole),      SCRATCH_TEST(test_small_disk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
