@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "environment.h"
+#include "net/hmac.h"
 #include "rendezvous/mpi_root.h"
 
 #include <errno.h>
@@ -81,8 +82,8 @@ static void local_root(const struct launcher *launcher, struct options *options)
 	name_job(launcher, name);
 	snprintf(options->root_host, sizeof(options->root_host), "127.0.0.1");
 	hashed_port(name, options->root_port);
-	if (options->secret[0] == 0)
-		memcpy(options->secret, name, strlen(name));
+	if (!secret_is_set(&options->secret))
+		secret_set(&options->secret, name, strlen(name));
 }
 
 /* Where the launcher's own store listens at MASTER_PORT, rank 0 takes the next port. */
@@ -280,10 +281,11 @@ static int find_root(const struct launcher *launcher, struct options *options, s
 }
 
 /* A secret in a file: a mounted one, or one on a file system that the hosts share. */
-static int read_secret(const char *path, uint8_t secret[SECRET_BYTES], struct failure *err)
+static int read_secret(const char *path, struct secret *secret, struct failure *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t got = fd >= 0 ? read(fd, secret, SECRET_BYTES) : -1;
+	char text[SECRET_BYTES];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
+	ssize_t got = fd >= 0 ? read(fd, text, sizeof(text)) : -1;
 	int error = errno;
 
 	if (fd >= 0)
@@ -291,26 +293,37 @@ static int read_secret(const char *path, uint8_t secret[SECRET_BYTES], struct fa
 	if (got < 0)
 		return failure_set(err, STATUS_USAGE, -1, "", "$RINGUP_SECRET_FILE %s: %s", path,
 				   strerror(error));
-	while (got > 0 && secret[got - 1] == '\n')
-		secret[--got] = 0;
-	if (got > 0 && got < SECRET_BYTES && !memchr(secret, 0, (size_t)got))
+	while (got > 0 && text[got - 1] == '\n')
+		got--;
+	rc = secret_set(secret, text, (size_t)got);
+	hmac_wipe(text, sizeof(text));
+	if (rc == 0)
 		return 0;
 	return failure_set(err, STATUS_USAGE, -1, "",
 			   "$RINGUP_SECRET_FILE %s: 1 to %d bytes of text are needed", path,
 			   SECRET_BYTES - 1);
 }
 
+/* The environment is readable as /proc/PID/environ, and stands in core dumps: the secret does not stay
+ * there. */
 static int take_secret(struct options *options, struct failure *err)
 {
-	const char *secret = getenv("RINGUP_SECRET"), *path = getenv("RINGUP_SECRET_FILE");
+	char *secret = getenv("RINGUP_SECRET");
+	const char *path = getenv("RINGUP_SECRET_FILE");
+	int rc = 0;
 
-	if (secret && strlen(secret) >= SECRET_BYTES)
+	if (secret && *secret) {
+		secret_guard();
+		rc = secret_set(&options->secret, secret, strlen(secret));
+		hmac_wipe(secret, strlen(secret));
+		unsetenv("RINGUP_SECRET");
+	} else if (path && *path) {
+		secret_guard();
+		return read_secret(path, &options->secret, err);
+	}
+	if (rc < 0)
 		return failure_set(err, STATUS_USAGE, -1, "",
 				   "$RINGUP_SECRET is longer than %d bytes", SECRET_BYTES - 1);
-	if (secret && *secret)
-		memcpy(options->secret, secret, strlen(secret));
-	else if (path && *path)
-		return read_secret(path, options->secret, err);
 	return 0;
 }
 

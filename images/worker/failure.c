@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "failure.h"
+#include "text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -59,8 +60,10 @@ int failure_set(struct failure *err, enum status status, int rank, const char *h
 
 void failure_tidy(struct failure *failure)
 {
-	failure->host[sizeof(failure->host) - 1] = '\0';
-	failure->reason[sizeof(failure->reason) - 1] = '\0';
+	text_tidy(failure->host, sizeof(failure->host));
+	text_tidy(failure->reason, sizeof(failure->reason));
+	if (failure->rank < -1)
+		failure->rank = -1;
 	if (failure->status <= STATUS_PASS || failure->status > STATUS_SLOW)
 		failure->status = STATUS_LOST;
 	if (failure->phase < 0 || failure->phase >= PHASE_COUNT)

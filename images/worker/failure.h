@@ -56,7 +56,8 @@ struct failure {
 int failure_set(struct failure *err, enum status status, int rank, const char *host,
 		const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* Makes a failure read from the network safe to print: strings end, numbers are in range. */
+/* Makes a failure read from the network safe to print: strings end and hold no control characters,
+ * numbers are in range. */
 void failure_tidy(struct failure *failure);
 
 /* "join", "version check", "bootstrap", "first collective", "run", "pairs", "leave-one-out",

@@ -9,11 +9,15 @@
 #define WORKER_GROUP_H
 
 #include "failure.h"
+#include "net/hmac.h"
 #include "net/net.h"
 
 #define WORLD_MAX 16384
 #define RUN_ID_BYTES 16
 #define VERSION_BYTES 32
+#define SIZE_MAX_BYTES (UINT64_C(1) << 40) /* bounds of struct workload */
+#define ITERATIONS_MAX 100000
+#define FACTOR_MAX 1024
 
 #ifndef ALLREDUCE_VERSION
 #define ALLREDUCE_VERSION "0.1.0"
@@ -49,8 +53,10 @@ struct group {
 	int rank, world;
 	int listener;		      /* this rank's data socket, listening; owned by the group */
 	int64_t timeout_usec;	      /* longest wait without progress: control_wait_usec() */
-	uint8_t run_id[RUN_ID_BYTES]; /* random, known to members only: proves that a data
-					 connection belongs to the run */
+	uint8_t run_id[RUN_ID_BYTES]; /* random: names the run */
+	uint8_t run_key
+		[MAC_BYTES]; /* made of the run's id and the secret, so that only members have
+					 it: data connections are proven with it */
 	struct workload workload;
 	struct member *members; /* [world], owned by the group */
 	struct control *control;

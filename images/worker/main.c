@@ -145,7 +145,7 @@ static int run_rank(struct options *options)
 	const struct backend *backend = backend_find(options->backend);
 	struct failure err = {.status = STATUS_PASS}, unusable = {.status = STATUS_PASS};
 	struct story story = {.options = options};
-	bool alone = true;
+	bool alone = true, joined;
 	int *fds = NULL, status;
 
 	if (fault_hits(&options->fault, FAULT_DROP, options->rank) &&
@@ -159,7 +159,10 @@ static int run_rank(struct options *options)
 	if (options->rank == 0 && options->root_listener < 0 &&
 	    rendezvous_listen(options, &err) < 0)
 		return tell(&story, &err, true);
-	if (rendezvous_join(options, &unusable, &story.group, &fds, &alone, &err) == 0)
+	joined = rendezvous_join(options, &unusable, &story.group, &fds, &alone, &err) == 0;
+	secret_forget(&options->secret);
+	secret_unguard();
+	if (joined)
 		take_part(&story, backend, fds, &alone, &err);
 	status = tell(&story, &err, alone);
 	if (story.group.control)

@@ -15,9 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ITERATIONS_MAX 100000
 #define TIMEOUT_SEC_MAX 86400
-#define BYTES_MAX (UINT64_C(1) << 40)
 #define NAMES_BYTES 512
 #define HELP_BYTES 1024
 #define HELP_COLUMN 24	 /* where the help texts begin */
@@ -121,7 +119,7 @@ static const struct row rows[] = {
 	 ROW_BYTES, AT(workload.first_bytes)},
 	{"maxbytes", 'e', "SIZE", "last size", "4M", ROW_BYTES, AT(workload.last_bytes)},
 	{"stepfactor", 'f', "N", "factor from one size to the next", "2",
-	 ROW_INTEGER, AT(workload.factor), .low = 2, .high = 1024},
+	 ROW_INTEGER, AT(workload.factor), .low = 2, .high = FACTOR_MAX},
 	{"iters", 'n', "N", "timed iterations", "20",
 	 ROW_INTEGER, AT(workload.iterations), .low = 1, .high = ITERATIONS_MAX},
 	{"warmup_iters", 'w', "N", "untimed iterations before them", "5",
@@ -178,11 +176,12 @@ int options_size(const char *text, uint64_t *bytes)
 		return -1;
 	if (*end != '\0') {
 		suffix = strchr(suffixes, toupper((unsigned char)*end));
-		if (!suffix || end[1] != '\0' || *bytes > BYTES_MAX >> 10 * (suffix - suffixes + 1))
+		if (!suffix || end[1] != '\0' ||
+		    *bytes > SIZE_MAX_BYTES >> 10 * (suffix - suffixes + 1))
 			return -1;
 		*bytes <<= 10 * (suffix - suffixes + 1);
 	}
-	return *bytes <= BYTES_MAX ? 0 : -1;
+	return *bytes <= SIZE_MAX_BYTES ? 0 : -1;
 }
 
 /* The names of a row as a sentence has them: "a, b or c". */

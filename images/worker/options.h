@@ -9,10 +9,10 @@
 #include "bench/expect.h"
 #include "fault.h"
 #include "group.h"
+#include "secret.h"
 
 #include <stdbool.h>
 
-#define SECRET_BYTES 128 /* longest $RINGUP_SECRET */
 #define PORT_BYTES 8
 
 struct options {
@@ -31,7 +31,7 @@ struct options {
 	bool json, quiet, no_shm, versions, sgd;
 	int steps; /* of --sgd */
 	struct fault fault;
-	uint8_t secret[SECRET_BYTES]; /* zero-padded; all zero: none */
+	struct secret secret; /* until the ranks have met */
 };
 
 /* What options_parse() says. OPTIONS_VERSIONS: --versions, with or without --json. */

@@ -25,14 +25,15 @@ struct children {
 	int64_t kill_usec; /* when those left are killed; 0: not yet */
 };
 
-static void supervise_start(const struct options *options, int index,
-			    int (*run)(struct options *options), const sigset_t *mask)
+static void supervise_start(struct options *options, int index, int (*run)(struct options *options),
+			    const sigset_t *mask)
 {
 	struct options own = *options;
 	int status;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
+	secret_forget(&options->secret); /* `own` has it */
 	own.rank = options->rank + index;
 	own.procs = 0;
 	if (own.rank != 0 && own.root_listener >= 0)
@@ -143,8 +144,7 @@ static int status_of(const struct options *options, const struct children *child
 	return err->status;
 }
 
-int supervise(const struct options *options, int (*run)(struct options *options),
-	      struct failure *err)
+int supervise(struct options *options, int (*run)(struct options *options), struct failure *err)
 {
 	struct children children = {.count = options->procs, .root = options->rank == 0 ? 0 : -1};
 	int status;
@@ -174,6 +174,8 @@ int supervise(const struct options *options, int (*run)(struct options *options)
 		signal_all(&children, SIGKILL);
 		break;
 	}
+	secret_forget(&options->secret); /* each rank has its own */
+	secret_unguard();
 	if (options->root_listener >= 0)
 		close(options->root_listener);
 	wait_all(&children, &signals);

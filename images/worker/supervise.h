@@ -12,7 +12,6 @@
  * then they are killed. SIGINT and SIGTERM are handed on. Returns the exit status: rank 0's if it
  * was one of them, else the first one that is not 0; that of a rank killed by a signal is
  * STATUS_LOST, and then *err says which one. */
-int supervise(const struct options *options, int (*run)(struct options *options),
-	      struct failure *err);
+int supervise(struct options *options, int (*run)(struct options *options), struct failure *err);
 
 #endif

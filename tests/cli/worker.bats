@@ -249,25 +249,22 @@ limit() {
 }
 
 @test "two builds of one version that speak differently: exit 6" {
-	local port
-	port=$(free_port)
-	python3 - "$port" "$("$ALLREDUCE" --version)" <<-'END' &
-		import socket, struct, sys, time
-		greeting = b"RINGWAR1" + struct.pack("<III", 1000, 1, 2) + bytes(128)
-		greeting += sys.argv[2].split()[1].encode().ljust(32, b"\0") + b"there".ljust(64, b"\0") + bytes(4)
-		while True:
-		    try:
-		        s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-		        break
-		    except ConnectionRefusedError:
-		        time.sleep(0.02)
-		s.sendall(greeting)
-		s.recv(1)
-	END
-	run "$ALLREDUCE" --rank 0 --world 2 --root "127.0.0.1:$port" --host here --timeout 10
-	wait
-	[ "$status" -eq 6 ]
-	[[ "$output" == *"versions differ: rank 0 (here) runs "*", rank 1 (there) runs "*" of protocol 1000"* ]]
+	run python3 "$BATS_TEST_DIRNAME/rendezvous.py" rank "$ALLREDUCE" new
+	[[ "$output" == *"status 6" ]]
+	[[ "$output" == *"versions differ: rank 0 (here) runs "*", rank 1 (there) runs 9.9.9 of protocol 1000"* ]]
+	for case in version-abort version-else old; do
+		run python3 "$BATS_TEST_DIRNAME/rendezvous.py" root "$ALLREDUCE" "$case"
+		[[ "$output" == *"status 6"* ]]
+	done
+}
+
+@test "a build that still sends the secret is told that versions differ, if its secret is right" {
+	for secret in "" right; do
+		RINGUP_SECRET=$secret run python3 "$BATS_TEST_DIRNAME/rendezvous.py" rank "$ALLREDUCE" old-right
+		[[ "$output" == *"told: there"*"versions differ: rank 0 (here) runs "*", rank 1 (there) runs 0.1.0 of protocol 3"*"status 6" ]]
+	done
+	RINGUP_SECRET=right run python3 "$BATS_TEST_DIRNAME/rendezvous.py" rank "$ALLREDUCE" old-wrong
+	[[ "$output" == *"told: rank 0 turned this rank away: wrong secret"*"status 4" ]]
 }
 
 @test "strangers are turned away and cost the run nothing" {

@@ -22,8 +22,10 @@ attack() {
 		            yield int(field[1].split(":")[1], 16)
 		magic = b"RINGWAR1"
 		hello = magic + struct.pack("<III", 3, 1, 3) + b"wrong".ljust(128, b"\0") + b"0.1.0".ljust(32, b"\0") + b"x".ljust(64, b"\0")
-		link = b"RINGLNK2" + os.urandom(16) + struct.pack("<II", 1, 1000)
-		words = [b"", b"", b"", b"", b"", b"GET / HTTP/1.1\r\n\r\n" * 50, os.urandom(5000), hello[:100], hello, hello * 3, link, link[:9], b"\0" * 600]
+		proven = magic + struct.pack("<III", 4, 1, 3) + bytes(128) + b"0.1.0".ljust(32, b"\0") + b"x".ljust(64, b"\0") + bytes(4) + os.urandom(32)
+		link = b"RINGLNK3" + struct.pack("<II", 1, 1000) + os.urandom(32)
+		words = [b"", b"", b"", b"", b"", b"GET / HTTP/1.1\r\n\r\n" * 50, os.urandom(5000), hello[:100], hello + bytes(4), hello * 3,
+		         proven, proven + os.urandom(888), link, link + os.urandom(32), link[:9], b"\0" * 600]
 		kinds, open_, slow, made = itertools.cycle(words), [], [], 0
 		end = time.time() + float(sys.argv[1])
 		while time.time() < end:

@@ -4,6 +4,7 @@
 #include "bench/judge.h"
 #include "clock.h"
 #include "rendezvous/control.h"
+#include "text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -287,8 +288,8 @@ static void bench_merge(const struct run *run, struct result *result, struct rep
 		struct mismatch found;
 
 		memcpy(&found, part, sizeof(found));
-		found.expected[sizeof(found.expected) - 1] = found.got[sizeof(found.got) - 1] =
-			'\0';
+		text_tidy(found.expected, sizeof(found.expected));
+		text_tidy(found.got, sizeof(found.got));
 		result->wrong += found.wrong;
 		if (found.wrong > 0 && report->failure.status == STATUS_PASS)
 			blame_data(run, result, rank, &found, report);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "host/warning.h"
 #include "group.h"
+#include "text.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -42,8 +43,9 @@ static bool is_known(const struct group *group, const struct warning *list, int 
 static void warning_tidy(struct warning *warning, int rank)
 {
 	warning->rank = rank;
-	warning->what[WARNING_BYTES - 1] = warning->why[WARNING_BYTES - 1] =
-		warning->fix[WARNING_BYTES - 1] = '\0';
+	text_tidy(warning->what, sizeof(warning->what));
+	text_tidy(warning->why, sizeof(warning->why));
+	text_tidy(warning->fix, sizeof(warning->fix));
 }
 
 struct warning *warnings_merge(const struct group *group, struct warnings *all, int *count)

@@ -45,8 +45,9 @@ static int mesh_missing(const void *arg)
 	return -1;
 }
 
-static int mesh_no_call(const struct mesh *mesh, struct failure *err)
+static int mesh_late(const void *arg, struct failure *err)
 {
+	const struct mesh *mesh = arg;
 	const struct group *group = mesh->group;
 	int peer = mesh_missing(mesh);
 
@@ -56,13 +57,14 @@ static int mesh_no_call(const struct mesh *mesh, struct failure *err)
 		group->members[peer].host, group->rank, group->members[group->rank].host);
 }
 
-/* Takes calls until that of `wanted` has come, or all. */
-static int await_calls(struct mesh *mesh, struct failure *err)
+/* Makes the calls, and takes calls until that of `wanted` has come, or all. */
+static int mesh_link_up(struct mesh *mesh, struct link_call *calls, int count, struct failure *err)
 {
-	const struct link_taker taker = {.take = mesh_take, .missing = mesh_missing, .arg = mesh};
+	const struct link_taker taker = {
+		.take = mesh_take, .missing = mesh_missing, .late = mesh_late, .arg = mesh};
 	int64_t deadline = clock_usec() + mesh->group->timeout_usec;
 
-	return link_accept(mesh->group, &taker, deadline) == 0 ? 0 : mesh_no_call(mesh, err);
+	return link_meet(mesh->group, calls, count, &taker, deadline, err);
 }
 
 int mesh_link(struct mesh *mesh, int peer, struct failure *err)
@@ -77,26 +79,32 @@ int mesh_link(struct mesh *mesh, int peer, struct failure *err)
 		return mesh->fds[peer];
 	}
 	mesh->wanted = peer;
-	return await_calls(mesh, err) == 0 ? mesh->fds[peer] : -1;
+	return mesh_link_up(mesh, NULL, 0, err) == 0 ? mesh->fds[peer] : -1;
 }
 
 int mesh_link_all(struct mesh *mesh, struct failure *err)
 {
 	mesh->wanted = WORLD_MAX;
-	return await_calls(mesh, err);
+	return mesh_link_up(mesh, NULL, 0, err);
 }
 
 int mesh_link_set(struct mesh *mesh, const bool *needed, struct failure *err)
 {
-	int rc;
+	struct link_call *calls = calloc((size_t)mesh->group->rank + 1, sizeof(*calls));
+	int count = 0, rc;
 
+	if (!calls)
+		abort();
 	for (int rank = 0; rank < mesh->group->rank; rank++)
-		if (needed[rank] && mesh_link(mesh, rank, err) < 0)
-			return -1;
+		if (needed[rank] && mesh->fds[rank] < 0)
+			calls[count++] = (struct link_call){.rank = rank, .purpose = LINK_MESH};
 	mesh->wanted = WORLD_MAX;
 	mesh->needed = needed;
-	rc = await_calls(mesh, err);
+	rc = mesh_link_up(mesh, calls, count, err);
 	mesh->needed = NULL;
+	for (int i = 0; i < count && rc == 0; i++)
+		mesh->fds[calls[i].rank] = calls[i].fd;
+	free(calls);
 	return rc;
 }
 

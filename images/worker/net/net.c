@@ -77,6 +77,15 @@ void net_set_port(struct endpoint *endpoint, uint16_t port)
 	v4->sin_port = htons(port);
 }
 
+bool net_is_numeric(const char *name)
+{
+	char text[ADDRESS_BYTES];
+	uint8_t bytes[16];
+
+	snprintf(text, sizeof(text), "%.*s", (int)strcspn(name, "%"), name);
+	return inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1;
+}
+
 void net_name(const struct endpoint *endpoint, char name[ADDRESS_BYTES])
 {
 	if (getnameinfo((const struct sockaddr *)&endpoint->addr, endpoint->bytes, name,

@@ -32,6 +32,9 @@ bool net_is_loopback(const struct endpoint *endpoint);
 uint16_t net_port(const struct endpoint *endpoint);
 void net_set_port(struct endpoint *endpoint, uint16_t port);
 
+/* Whether @name is a numeric address, with or without a %interface: nobody has to be asked for it. */
+bool net_is_numeric(const char *name);
+
 /* Numeric address of @endpoint without its port. */
 void net_name(const struct endpoint *endpoint, char name[ADDRESS_BYTES]);
 

@@ -241,14 +241,40 @@ static void take_failure(struct control *c, struct peer *peer, int index)
 {
 	struct failure failure;
 
-	if (peer->head.bytes != sizeof(failure))
-		return;
 	memcpy(&failure, peer->body, sizeof(failure));
 	failure_tidy(&failure);
 	if (peer->head.type == FRAME_ABORT)
 		control_thread_decide(c, &failure);
 	else
 		control_report(c, &failure, peer_rank(c, index));
+}
+
+/* Whether the far end may send such a message: there is one of a fixed size for each answer and
+ * question, and a bounded one for data. */
+static bool is_frame(const struct control *c, const struct frame *head)
+{
+	switch (head->type) {
+	case FRAME_PART:
+		return is_root(c) && head->bytes <= FRAME_BYTES_MAX;
+	case FRAME_SHARE:
+		return !is_root(c) && head->bytes <= FRAME_BYTES_MAX;
+	case FRAME_FAIL:
+		return is_root(c) && head->bytes == sizeof(struct failure);
+	case FRAME_ABORT:
+		return !is_root(c) && head->bytes == sizeof(struct failure);
+	case FRAME_PING:
+		return !is_root(c) && head->bytes == 0;
+	case FRAME_PONG:
+		return is_root(c) && head->bytes == sizeof(struct progress);
+	default:
+		return false;
+	}
+}
+
+static bool is_progress(const struct control *c, const struct progress *progress)
+{
+	return progress->phase >= 0 && progress->phase < PHASE_COUNT && progress->awaits >= -1 &&
+	       progress->awaits < c->group->world;
 }
 
 /* Handles the complete message of peers[index]. Returns false if it makes no sense: then the
@@ -277,11 +303,10 @@ static bool take_frame(struct control *c, int index)
 	case FRAME_PING:
 		return control_send(c, index, FRAME_PONG, &progress, sizeof(progress)) == 0;
 	case FRAME_PONG:
-		if (peer->head.bytes != sizeof(peer->progress))
+		memcpy(&progress, peer->body, sizeof(progress));
+		if (!is_progress(c, &progress))
 			return false;
-		memcpy(&peer->progress, peer->body, sizeof(peer->progress));
-		if (peer->progress.awaits >= c->group->world)
-			return false;
+		peer->progress = progress;
 		peer->answered = true;
 		return true;
 	default:
@@ -311,7 +336,7 @@ static int control_thread_read_some(struct control *c, int index)
 	if (peer->have < head_bytes)
 		return 1;
 	if (peer->have == head_bytes && !peer->body) {
-		if (peer->head.bytes > FRAME_BYTES_MAX)
+		if (!is_frame(c, &peer->head))
 			return -EPROTO;
 		peer->body = malloc(peer->head.bytes + 1);
 		if (!peer->body)

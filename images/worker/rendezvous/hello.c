@@ -2,12 +2,15 @@
 #include "rendezvous/hello.h"
 #include "backend/backend.h"
 #include "host/placement.h"
+#include "text.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define PURPOSE_BYTES 32
+#define PORT_MAX 65535
 
 static void read_boot_id(char *text, size_t bytes)
 {
@@ -20,22 +23,50 @@ static void read_boot_id(char *text, size_t bytes)
 		close(fd);
 }
 
-void hello_fill(struct hello *hello, const struct options *options, const struct failure *unusable)
+static void hello_version(char version[VERSION_BYTES], const struct options *options)
+{
+	snprintf(version, VERSION_BYTES, "%s%s", ALLREDUCE_VERSION,
+		 fault_hits(&options->fault, FAULT_VERSION, options->rank) ? "-fault" : "");
+}
+
+int hello_fill(struct hello *hello, const struct options *options, struct failure *err)
 {
 	struct greeting *greeting = &hello->greeting;
-	struct member *member = &hello->intro.member;
 
 	memset(hello, 0, sizeof(*hello));
 	greeting->magic = HELLO_MAGIC;
 	greeting->protocol = PROTOCOL;
 	greeting->rank = (uint32_t)options->rank;
 	greeting->world = (uint32_t)options->world;
-	memcpy(greeting->secret, options->secret, sizeof(greeting->secret));
-	snprintf(greeting->version, sizeof(greeting->version), "%s%s", ALLREDUCE_VERSION,
-		 fault_hits(&options->fault, FAULT_VERSION, options->rank) ? "-fault" : "");
+	hello_version(greeting->version, options);
 	snprintf(greeting->host, sizeof(greeting->host), "%s", options->host);
-	memcpy(member->host, greeting->host, sizeof(member->host));
-	memcpy(member->version, greeting->version, sizeof(member->version));
+	text_tidy(greeting->host, sizeof(greeting->host));
+	return secret_random(hello->nonce, sizeof(hello->nonce), err);
+}
+
+int hello_challenge(struct exchange *exchange, const struct options *options, struct failure *err)
+{
+	struct challenge *challenge = &exchange->challenge;
+
+	memset(challenge, 0, sizeof(*challenge));
+	challenge->magic = CHALLENGE_MAGIC;
+	challenge->protocol = PROTOCOL;
+	hello_version(challenge->version, options);
+	if (secret_random(challenge->nonce, sizeof(challenge->nonce), err) < 0)
+		return -1;
+	hello_prove(&options->secret, PROOF_ROOT, exchange, NULL, 0, challenge->proof);
+	return 0;
+}
+
+void hello_introduce(struct introduction *intro, const struct options *options,
+		     const struct failure *unusable)
+{
+	struct member *member = &intro->member;
+
+	memset(intro, 0, sizeof(*intro));
+	snprintf(member->host, sizeof(member->host), "%s", options->host);
+	text_tidy(member->host, sizeof(member->host));
+	hello_version(member->version, options);
 	read_boot_id(member->kernel, sizeof(member->kernel));
 	member->pid = (uint32_t)getpid();
 	member->private_memory = options->no_shm;
@@ -43,46 +74,79 @@ void hello_fill(struct hello *hello, const struct options *options, const struct
 	if (unusable->status == STATUS_PASS)
 		snprintf(member->library, sizeof(member->library), "%s",
 			 backend_find(options->backend)->version());
-	snprintf(hello->intro.backend, sizeof(hello->intro.backend), "%s",
+	text_tidy(member->library, sizeof(member->library));
+	snprintf(intro->backend, sizeof(intro->backend), "%s",
 		 backend_find(options->backend)->name);
-	hello->intro.unusable = *unusable;
+	intro->unusable = *unusable;
 }
 
-#define END(text) ((text)[sizeof(text) - 1] = '\0')
-
-void hello_tidy(struct hello *hello)
+void hello_prove(const struct secret *secret, enum proof what, const struct exchange *exchange,
+		 const void *data, size_t bytes, uint8_t proof[MAC_BYTES])
 {
-	END(hello->greeting.version);
-	END(hello->greeting.host);
-	END(hello->intro.member.host);
-	END(hello->intro.member.kernel);
-	END(hello->intro.member.address);
-	END(hello->intro.member.version);
-	END(hello->intro.member.library);
-	END(hello->intro.backend);
-	if (hello->intro.unusable.status != STATUS_PASS)
-		failure_tidy(&hello->intro.unusable);
+	static const char purposes[][PURPOSE_BYTES] = {
+		[PROOF_ROOT] = "ringup rendezvous: rank 0 is",
+		[PROOF_RANK] = "ringup rendezvous: a rank joins",
+		[PROOF_INTRODUCTION] = "ringup rendezvous: introduction",
+		[PROOF_WELCOME] = "ringup rendezvous: welcome",
+	};
+	struct hmac hmac;
+
+	hmac_init(&hmac, secret->bytes, secret_length(secret));
+	hmac_add(&hmac, purposes[what], PURPOSE_BYTES);
+	hmac_add(&hmac, &exchange->hello, sizeof(exchange->hello));
+	hmac_add(&hmac, &exchange->challenge, offsetof(struct challenge, proof));
+	if (bytes > 0)
+		hmac_add(&hmac, data, bytes);
+	hmac_finish(&hmac, proof);
 }
 
-bool secret_equal(const uint8_t *a, const uint8_t *b)
+bool hello_is_proven(const struct secret *secret, enum proof what, const struct exchange *exchange,
+		     const void *data, size_t bytes, const uint8_t proof[MAC_BYTES])
 {
-	volatile uint8_t difference = 0;
+	uint8_t right[MAC_BYTES];
 
-	for (size_t i = 0; i < SECRET_BYTES; i++)
-		difference |= a[i] ^ b[i];
-	return difference == 0;
+	hello_prove(secret, what, exchange, data, bytes, right);
+	return hmac_equal(right, proof, sizeof(right));
 }
 
-/* From /dev/urandom: getrandom() is not in every glibc and kernel that images come with. */
-int secret_random(uint8_t *bytes, size_t count, struct failure *err)
+void hello_run_key(const struct secret *secret, const uint8_t run_id[RUN_ID_BYTES],
+		   uint8_t key[MAC_BYTES])
 {
-	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd >= 0 ? read(fd, bytes, count) : -1;
+	static const char purpose[PURPOSE_BYTES] = "ringup: the key of a run";
+	struct hmac hmac;
 
-	if (fd >= 0)
-		close(fd);
-	if (got == (ssize_t)count)
-		return 0;
-	return failure_set(err, STATUS_USAGE, 0, "", "cannot read /dev/urandom: %s",
-			   strerror(errno));
+	hmac_init(&hmac, secret->bytes, secret_length(secret));
+	hmac_add(&hmac, purpose, sizeof(purpose));
+	hmac_add(&hmac, run_id, RUN_ID_BYTES);
+	hmac_finish(&hmac, key);
+}
+
+#define PLAIN(text) text_is_plain(text, sizeof(text))
+
+const char *hello_problem(const struct greeting *greeting)
+{
+	if (!PLAIN(greeting->host) || !PLAIN(greeting->version) || !greeting->version[0])
+		return "a host name or version that is no text";
+	return NULL;
+}
+
+const char *hello_member_problem(const struct member *member)
+{
+	if (!PLAIN(member->host) || !PLAIN(member->version) || !PLAIN(member->kernel) ||
+	    !PLAIN(member->library))
+		return "a host name or version that is no text";
+	if (!PLAIN(member->address) || !net_is_numeric(member->address))
+		return "an address that is none";
+	if (member->port == 0 || member->port > PORT_MAX)
+		return "a port that does not exist";
+	return NULL;
+}
+
+const char *hello_intro_problem(struct introduction *intro)
+{
+	if (!PLAIN(intro->backend))
+		return "a backend that does not exist";
+	if (intro->unusable.status != STATUS_PASS)
+		failure_tidy(&intro->unusable);
+	return hello_member_problem(&intro->member);
 }

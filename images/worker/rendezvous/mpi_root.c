@@ -2,8 +2,8 @@
 #include "rendezvous/mpi_root.h"
 #include "backend/backend.h"
 #include "backend/mpi/mpi_library.h"
+#include "net/hmac.h"
 #include "net/net.h"
-#include "rendezvous/hello.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -25,7 +25,7 @@ struct address {
 /* What rank 0 tells. */
 struct meeting {
 	struct address addresses[ADDRESSES_MAX];
-	uint8_t secret[SECRET_BYTES]; /* empty: the ranks have one */
+	struct secret secret; /* none: the ranks have one */
 	uint16_t port;
 };
 
@@ -119,14 +119,19 @@ static const struct address *mpi_root_choose(const struct address list[ADDRESSES
 	return best;
 }
 
-static int make_secret(uint8_t secret[SECRET_BYTES], struct failure *err)
+static int make_secret(struct secret *secret, struct failure *err)
 {
 	uint8_t bytes[RANDOM_BYTES];
+	char text[2 * RANDOM_BYTES + 1];
 
+	secret_guard();
 	if (secret_random(bytes, sizeof(bytes), err) < 0)
 		return -1;
 	for (int i = 0; i < RANDOM_BYTES; i++)
-		snprintf((char *)secret + (ptrdiff_t)(2 * i), 3, "%02x", bytes[i]);
+		snprintf(text + (ptrdiff_t)(2 * i), 3, "%02x", bytes[i]);
+	secret_set(secret, text, strlen(text));
+	hmac_wipe(text, sizeof(text));
+	hmac_wipe(bytes, sizeof(bytes));
 	return 0;
 }
 
@@ -138,7 +143,7 @@ static int listen_for_all(struct options *o, struct meeting *meeting, struct fai
 		return failure_set(err, STATUS_USAGE, 0, o->host, "there is no IPv4 here");
 	list_addresses(meeting->addresses);
 	o->root_listener = net_listen(&root);
-	if (o->secret[0] == 0 && make_secret(meeting->secret, err) < 0)
+	if (!secret_is_set(&o->secret) && make_secret(&meeting->secret, err) < 0)
 		return -1;
 	if (o->root_listener < 0)
 		return failure_set(err, STATUS_USAGE, 0, o->host, "rank 0 (%s) cannot listen",
@@ -173,8 +178,8 @@ static void mpi_root_take(struct options *o, const struct meeting *meeting)
 		name_address(at, name);
 	snprintf(o->root_host, sizeof(o->root_host), "%s", name);
 	snprintf(o->root_port, sizeof(o->root_port), "%u", (unsigned)meeting->port);
-	if (o->secret[0] == 0)
-		memcpy(o->secret, meeting->secret, sizeof(o->secret));
+	if (!secret_is_set(&o->secret))
+		o->secret = meeting->secret;
 }
 
 int mpi_root(struct options *options, struct failure *err)
@@ -199,7 +204,9 @@ int mpi_root(struct options *options, struct failure *err)
 	alarm(0);
 	signal(SIGALRM, SIG_DFL);
 	if (rc < 0)
-		return failure_set(err, STATUS_USAGE, -1, "", "%s", why);
-	mpi_root_take(options, &meeting);
-	return 0;
+		failure_set(err, STATUS_USAGE, -1, "", "%s", why);
+	else
+		mpi_root_take(options, &meeting);
+	secret_forget(&meeting.secret);
+	return rc < 0 ? -1 : 0;
 }

@@ -11,12 +11,54 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A connection that has not yet said who it is. */
+#define ACCEPTS 16 /* new connections between two looks at the others */
+#define TOLD_MAX \
+	100 /* lines about connections that were turned away for one reason; then a count */
+#define CROWD_MSEC 20 /* until the next look, while no place is free */
+
+/* How far a connection has come. */
+enum stage { STAGE_GREETING, STAGE_NONCE, STAGE_ANSWER, STAGE_INTRO };
+
+/* A connection that has not proven yet that it is a rank. */
 struct stranger {
 	int fd;
-	int64_t deadline_usec;
-	size_t have;
-	struct hello hello;
+	int64_t since_usec;
+	enum stage stage;
+	size_t have; /* bytes of `said` */
+	struct {
+		struct hello hello;
+		struct answer answer;
+		struct introduction intro;
+	} said;
+	struct challenge challenge;
+};
+
+#define SAID_BYTES(member)                                                          \
+	(offsetof(struct stranger, said.member) - offsetof(struct stranger, said) + \
+	 sizeof(((struct stranger *)NULL)->said.member))
+
+/* What of `said` there must be at the end of a stage. Nothing lies between the messages. */
+static const size_t stage_bytes[] = {[STAGE_GREETING] = sizeof(struct greeting),
+				     [STAGE_NONCE] = sizeof(struct hello),
+				     [STAGE_ANSWER] = SAID_BYTES(answer),
+				     [STAGE_INTRO] = SAID_BYTES(intro)};
+_Static_assert(SAID_BYTES(intro) ==
+		       sizeof(struct hello) + sizeof(struct answer) + sizeof(struct introduction),
+	       "as they come");
+
+/* Why connections are turned away. */
+enum away { AWAY_CROWD, AWAY_SILENT, AWAY_LEFT, AWAY_ALIEN, AWAY_SECRET, AWAY_MISFIT, AWAY_COUNT };
+
+static const struct {
+	const char *why; /* NULL: it differs */
+	const char *many;
+} aways[AWAY_COUNT] = {
+	[AWAY_CROWD] = {"too many connections that say nothing", "said nothing for too long"},
+	[AWAY_SILENT] = {"it says nothing", "said nothing"},
+	[AWAY_LEFT] = {"it left before it said who it is", "left"},
+	[AWAY_ALIEN] = {"it is no allreduce rank", "were no ranks"},
+	[AWAY_SECRET] = {"wrong secret", "had a wrong secret"},
+	[AWAY_MISFIT] = {NULL, "did not fit in"},
 };
 
 struct reception {
@@ -25,9 +67,11 @@ struct reception {
 	int *fds;
 	int joined;
 	struct introduction *intros; /* [world] */
+	struct exchange *exchanges;  /* [world] what was said before; of another protocol: zero */
 	bool *met;		     /* [world] */
 	struct stranger *strangers;  /* oldest first */
 	int count;
+	int away[AWAY_COUNT]; /* connections turned away */
 };
 
 static void send_abort(int fd, const struct failure *failure)
@@ -47,16 +91,18 @@ static void reception_forget(struct reception *r, int index)
 }
 
 /* Turns a connection away; with @reason it is told why. */
-static void turn_away(struct reception *r, int index, const char *why, const char *reason)
+static void turn_away(struct reception *r, int index, enum away away, const char *reason)
 {
 	struct failure failure = {.phase = PHASE_JOIN};
+	const char *why = aways[away].why ? aways[away].why : reason;
 	char name[ADDRESS_BYTES] = "unknown";
 	struct endpoint from;
 	int fd = r->strangers[index].fd;
 
 	if (net_remote(fd, &from) == 0)
 		net_name(&from, name);
-	fprintf(stderr, "allreduce: turned away a connection from %s: %s\n", name, why);
+	if (++r->away[away] <= TOLD_MAX)
+		fprintf(stderr, "allreduce: turned away a connection from %s: %s\n", name, why);
 	if (reason) {
 		failure_set(&failure, STATUS_USAGE, -1, "", "rank 0 turned this rank away: %s",
 			    reason);
@@ -66,19 +112,64 @@ static void turn_away(struct reception *r, int index, const char *why, const cha
 	reception_forget(r, index);
 }
 
-static void take_stranger(struct reception *r)
+static int reception_away(const struct reception *r)
 {
-	struct stranger *new;
-	int fd = net_accept(r->options->root_listener);
+	int total = 0;
 
-	if (fd < 0)
+	for (int i = 0; i < AWAY_COUNT; i++)
+		total += r->away[i];
+	return total;
+}
+
+/* How many there were, if not each was told of. */
+static void tell_away(const struct reception *r)
+{
+	bool all_told = true;
+	const char *joint = ": ";
+
+	for (int i = 0; i < AWAY_COUNT; i++)
+		all_told = all_told && r->away[i] <= TOLD_MAX;
+	if (all_told)
 		return;
-	if (r->count == STRANGERS_MAX)
-		turn_away(r, 0, "too many connections that say nothing", NULL);
-	new = &r->strangers[r->count++];
-	memset(new, 0, sizeof(*new));
-	new->fd = fd;
-	new->deadline_usec = clock_usec() + HELLO_USEC;
+	fprintf(stderr, "allreduce: turned away %d connections", reception_away(r));
+	for (int i = 0; i < AWAY_COUNT; i++) {
+		if (r->away[i] == 0)
+			continue;
+		fprintf(stderr, "%s%d %s", joint, r->away[i], aways[i].many);
+		joint = ", ";
+	}
+	fputs("\n", stderr);
+}
+
+/* Whose place a new connection may take: that of the oldest one that has not said its hello, else of
+ * the oldest that has not proven it; -1: of none, since all came a moment ago. */
+static int find_place(const struct reception *r)
+{
+	int64_t now = clock_usec();
+
+	for (int i = 0; i < r->count; i++)
+		if (r->strangers[i].stage < STAGE_ANSWER &&
+		    now - r->strangers[i].since_usec > SILENT_USEC)
+			return i;
+	return r->count > 0 && now - r->strangers[0].since_usec > UNPROVEN_USEC ? 0 : -1;
+}
+
+static void take_strangers(struct reception *r)
+{
+	for (int i = 0; i < ACCEPTS; i++) {
+		int place = r->count < STRANGERS_MAX ? r->count : find_place(r);
+		int fd = place >= 0 ? net_accept(r->options->root_listener) : -1;
+		struct stranger *new;
+
+		if (fd < 0)
+			return;
+		if (r->count == STRANGERS_MAX)
+			turn_away(r, place, AWAY_CROWD, NULL);
+		new = &r->strangers[r->count++];
+		memset(new, 0, sizeof(*new));
+		new->fd = fd;
+		new->since_usec = clock_usec();
+	}
 }
 
 /* Whether a rank that is waiting for the others ended meanwhile: it says nothing before it is
@@ -91,7 +182,7 @@ static bool has_left(int fd)
 	return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
-/* Two builds of one version may differ in what follows the greeting. */
+/* Two builds of one version may differ in what follows the handshake. */
 static void name_version(const struct greeting *greeting, char version[VERSION_BYTES])
 {
 	snprintf(version, VERSION_BYTES, "%s", greeting->version);
@@ -100,89 +191,183 @@ static void name_version(const struct greeting *greeting, char version[VERSION_B
 			 greeting->protocol);
 }
 
-/* Makes a member of the stranger whose hello is complete (or whose greeting is, if its protocol is
- * another). */
-static void admit(struct reception *r, int index)
+/* A proven stranger that cannot be a member is told why. */
+static bool fits_in(struct reception *r, int index)
 {
 	struct stranger *s = &r->strangers[index];
-	struct greeting *greeting = &s->hello.greeting;
+	const struct greeting *greeting = &s->said.hello.greeting;
+	const char *problem = hello_problem(greeting);
 	uint32_t rank = greeting->rank;
-	char reason[160];
+	char reason[160] = "";
 
-	hello_tidy(&s->hello);
-	if (greeting->world != (uint32_t)r->group->world || rank == 0 || rank >= greeting->world) {
+	if (!problem && greeting->protocol == PROTOCOL)
+		problem = hello_intro_problem(&s->said.intro);
+	if (problem)
+		snprintf(reason, sizeof(reason), "it comes with %s", problem);
+	else if (greeting->world != (uint32_t)r->group->world || rank == 0 ||
+		 rank >= greeting->world)
 		snprintf(reason, sizeof(reason),
 			 "it says rank %u of %u, but the world has %d ranks", rank, greeting->world,
 			 r->group->world);
-		turn_away(r, index, reason, reason);
-		return;
-	}
-	if (r->met[rank] && !has_left(r->fds[rank])) {
+	else if (r->met[rank] && !has_left(r->fds[rank]))
 		snprintf(reason, sizeof(reason), "rank %u is there already, on %s", rank,
 			 r->intros[rank].member.host);
-		turn_away(r, index, reason, reason);
+	if (reason[0])
+		turn_away(r, index, AWAY_MISFIT, reason);
+	return !reason[0];
+}
+
+/* Makes a member of the stranger who has proven himself: one that said all, or one of another protocol. */
+static void admit(struct reception *r, int index)
+{
+	struct stranger *s = &r->strangers[index];
+	const struct greeting *greeting = &s->said.hello.greeting;
+	uint32_t rank = greeting->rank;
+
+	if (!fits_in(r, index))
 		return;
-	}
 	if (r->met[rank])
 		close(r->fds[rank]);
 	else
 		r->joined++;
 	r->met[rank] = true;
 	r->fds[rank] = s->fd;
-	r->intros[rank] = s->hello.intro;
+	r->exchanges[rank].hello = s->said.hello;
+	r->exchanges[rank].challenge = s->challenge;
+	r->intros[rank] = s->said.intro;
 	memcpy(r->intros[rank].member.host, greeting->host, sizeof(greeting->host));
 	name_version(greeting, r->intros[rank].member.version);
 	reception_forget(r, index);
+}
+
+/* The greeting is whole. Up to protocol 3 the secret stands in it, and no proof will follow. */
+static bool heard_greeting(struct reception *r, int index)
+{
+	const struct greeting *greeting = &r->strangers[index].said.hello.greeting;
+
+	if (greeting->magic != HELLO_MAGIC) {
+		turn_away(r, index, AWAY_ALIEN, NULL);
+		return false;
+	}
+	if (greeting->protocol >= PROTOCOL_PROVEN)
+		return true;
+	if (hmac_equal(greeting->secret, r->options->secret.bytes, sizeof(greeting->secret)))
+		admit(r, index);
+	else
+		turn_away(r, index, AWAY_SECRET,
+			  "wrong secret; set the same $RINGUP_SECRET for all ranks");
+	return false;
+}
+
+/* The hello is whole: rank 0 proves who it is. */
+static bool heard_hello(struct reception *r, int index)
+{
+	struct stranger *s = &r->strangers[index];
+	struct exchange exchange = {.hello = s->said.hello};
+	struct failure err;
+
+	if (hello_challenge(&exchange, r->options, &err) == 0) {
+		s->challenge = exchange.challenge;
+		if (net_send_some(s->fd, &s->challenge, sizeof(s->challenge)) ==
+		    (ssize_t)sizeof(s->challenge))
+			return true;
+	}
+	turn_away(r, index, AWAY_LEFT, NULL);
+	return false;
+}
+
+/* An answer, or an introduction, is whole. */
+static bool heard_proof(struct reception *r, int index)
+{
+	struct stranger *s = &r->strangers[index];
+	const struct exchange exchange = {.hello = s->said.hello, .challenge = s->challenge};
+	const struct secret *secret = &r->options->secret;
+	const struct introduction *intro = &s->said.intro;
+	bool answered = s->stage == STAGE_ANSWER;
+	bool proven = answered
+			      ? hello_is_proven(secret, PROOF_RANK, &exchange, NULL, 0,
+						s->said.answer.proof)
+			      : hello_is_proven(secret, PROOF_INTRODUCTION, &exchange, intro,
+						offsetof(struct introduction, proof), intro->proof);
+
+	if (!proven) {
+		turn_away(r, index, AWAY_SECRET, NULL);
+		return false;
+	}
+	if (answered && s->said.hello.greeting.protocol == PROTOCOL)
+		return true;
+	admit(r, index);
+	return false;
+}
+
+/* A stage is complete. Returns true if there is another one. */
+static bool heard(struct reception *r, int index)
+{
+	switch (r->strangers[index].stage) {
+	case STAGE_GREETING:
+		return heard_greeting(r, index);
+	case STAGE_NONCE:
+		return heard_hello(r, index);
+	case STAGE_ANSWER:
+	case STAGE_INTRO:
+		break;
+	}
+	return heard_proof(r, index);
 }
 
 /* Reads on from a stranger. Returns true if it is still one. */
 static bool reception_hear(struct reception *r, int index)
 {
 	struct stranger *s = &r->strangers[index];
-	const struct greeting *greeting = &s->hello.greeting;
-	bool greeted = s->have >= sizeof(*greeting);
-	size_t want = greeted ? sizeof(s->hello) : sizeof(*greeting);
-	ssize_t got = net_recv_some(s->fd, (char *)&s->hello + s->have, want - s->have);
 
-	if (got < 0) {
-		turn_away(r, index, "it left before it said who it is", NULL);
-		return false;
+	for (;;) {
+		size_t want = stage_bytes[s->stage] - s->have;
+		ssize_t got = net_recv_some(s->fd, (char *)&s->said + s->have, want);
+
+		if (got < 0) { /* whoever knows another secret leaves when it sees rank 0's proof */
+			turn_away(r, index, s->stage == STAGE_ANSWER ? AWAY_SECRET : AWAY_LEFT,
+				  NULL);
+			return false;
+		}
+		s->have += (size_t)got;
+		if ((size_t)got < want)
+			return true;
+		if (!heard(r, index))
+			return false;
+		s->stage++;
 	}
-	s->have += (size_t)got;
-	if (s->have < want)
-		return true;
-	if (!greeted && greeting->magic != HELLO_MAGIC) {
-		turn_away(r, index, "it is no allreduce rank", NULL);
-		return false;
-	}
-	if (!greeted && !secret_equal(greeting->secret, r->options->secret)) {
-		turn_away(r, index, "wrong secret",
-			  "wrong secret; set the same $RINGUP_SECRET for all ranks");
-		return false;
-	}
-	if (!greeted && greeting->protocol == PROTOCOL)
-		return reception_hear(r, index);
-	admit(r, index);
-	return false;
 }
 
 static void listen_to_all(struct reception *r, int64_t deadline)
 {
 	struct pollfd polls[STRANGERS_MAX + 1];
 	int count = r->count;
+	bool crowded = count == STRANGERS_MAX && find_place(r) < 0;
 
-	polls[count] = (struct pollfd){.fd = r->options->root_listener, .events = POLLIN};
+	polls[count] =
+		(struct pollfd){.fd = crowded ? -1 : r->options->root_listener, .events = POLLIN};
 	for (int i = 0; i < count; i++)
 		polls[i] = (struct pollfd){.fd = r->strangers[i].fd, .events = POLLIN};
-	poll(polls, (nfds_t)count + 1, clock_left_msec(deadline, 100));
+	poll(polls, (nfds_t)count + 1, clock_left_msec(deadline, crowded ? CROWD_MSEC : 100));
 	for (int i = count - 1; i >= 0; i--) {
 		if (polls[i].revents && !reception_hear(r, i))
 			continue;
-		if (clock_usec() >= r->strangers[i].deadline_usec)
-			turn_away(r, i, "it says nothing", NULL);
+		if (clock_usec() >= r->strangers[i].since_usec + HELLO_USEC)
+			turn_away(r, i, AWAY_SILENT, NULL);
 	}
 	if (polls[count].revents)
-		take_stranger(r);
+		take_strangers(r);
+}
+
+/* Strangers that did not get in are told of where ranks are missing: it may be them. */
+static void append_away(const struct reception *r, struct failure *err)
+{
+	size_t used = strlen(err->reason);
+
+	if (reception_away(r) > 0)
+		snprintf(err->reason + used, sizeof(err->reason) - used,
+			 "; connections turned away: %d, for a wrong secret: %d", reception_away(r),
+			 r->away[AWAY_SECRET]);
 }
 
 static int missing_ranks(const struct reception *r, struct failure *err)
@@ -199,11 +384,13 @@ static int missing_ranks(const struct reception *r, struct failure *err)
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%d",
 						 missing > 1 ? ", " : "", rank);
 	}
-	return failure_set(
+	failure_set(
 		err, STATUS_TIMEOUT, first, "",
 		"after %d s in phase join %d of %d ranks are missing: rank %s%s; were they started, and can they reach %s:%s?",
 		(int)(r->group->timeout_usec / 1000000), missing, r->group->world, names,
 		missing > 16 ? ", ..." : "", r->options->root_host, r->options->root_port);
+	append_away(r, err);
+	return -1;
 }
 
 static int gather_all(struct reception *r, struct failure *err)
@@ -253,32 +440,47 @@ static int check_backends(const struct reception *r, struct failure *err)
 	return 0;
 }
 
+static int send_welcome(struct reception *r, int rank, struct welcome *welcome, struct failure *err)
+{
+	const struct member *members = r->group->members;
+	size_t table_bytes = (size_t)r->group->world * sizeof(*members);
+	struct frame head = {.type = FRAME_WELCOME,
+			     .bytes = (uint32_t)(sizeof(*welcome) + table_bytes)};
+	int64_t deadline = clock_usec() + HELLO_USEC;
+	int rc;
+
+	hello_prove(&r->options->secret, PROOF_WELCOME, &r->exchanges[rank], welcome,
+		    offsetof(struct welcome, proof), welcome->proof);
+	rc = net_send(r->fds[rank], &head, sizeof(head), deadline);
+	if (rc == 0)
+		rc = net_send(r->fds[rank], welcome, sizeof(*welcome), deadline);
+	if (rc == 0)
+		rc = net_send(r->fds[rank], members, table_bytes, deadline);
+	if (rc == 0)
+		return 0;
+	return failure_set(err, STATUS_LOST, rank, members[rank].host,
+			   "rank %d (%s) is gone in phase join: %s", rank, members[rank].host,
+			   strerror(-rc));
+}
+
 static int welcome_all(struct reception *r, struct failure *err)
 {
 	struct group *group = r->group;
-	size_t table_bytes = (size_t)group->world * sizeof(*group->members);
 	struct welcome welcome = {.workload = group->workload};
-	struct frame head = {.type = FRAME_WELCOME,
-			     .bytes = (uint32_t)(sizeof(welcome) + table_bytes)};
+	struct sha256 hash;
 
 	if (secret_random(group->run_id, sizeof(group->run_id), err) < 0)
 		return -1;
+	hello_run_key(&r->options->secret, group->run_id, group->run_key);
 	memcpy(welcome.run_id, group->run_id, sizeof(welcome.run_id));
 	for (int rank = 0; rank < group->world; rank++)
 		group->members[rank] = r->intros[rank].member;
-	for (int rank = 1; rank < group->world; rank++) {
-		int64_t deadline = clock_usec() + HELLO_USEC;
-		int rc = net_send(r->fds[rank], &head, sizeof(head), deadline);
-
-		if (rc == 0)
-			rc = net_send(r->fds[rank], &welcome, sizeof(welcome), deadline);
-		if (rc == 0)
-			rc = net_send(r->fds[rank], group->members, table_bytes, deadline);
-		if (rc < 0)
-			return failure_set(err, STATUS_LOST, rank, group->members[rank].host,
-					   "rank %d (%s) is gone in phase join: %s", rank,
-					   group->members[rank].host, strerror(-rc));
-	}
+	sha256_init(&hash);
+	sha256_add(&hash, group->members, (size_t)group->world * sizeof(*group->members));
+	sha256_finish(&hash, welcome.members);
+	for (int rank = 1; rank < group->world; rank++)
+		if (send_welcome(r, rank, &welcome, err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -319,32 +521,47 @@ static int receive(struct reception *r, struct failure *err)
 	return welcome_all(r, err);
 }
 
-int reception_run(const struct options *options, struct hello *hello, struct group *group, int *fds,
-		  struct failure *err)
+static void reception_open(struct reception *r)
+{
+	size_t world = (size_t)r->group->world;
+
+	r->intros = calloc(world, sizeof(*r->intros));
+	r->exchanges = calloc(world, sizeof(*r->exchanges));
+	r->met = calloc(world, sizeof(*r->met));
+	r->strangers = calloc(STRANGERS_MAX, sizeof(*r->strangers));
+	if (!r->intros || !r->exchanges || !r->met || !r->strangers)
+		abort();
+}
+
+static void reception_close(struct reception *r)
+{
+	close(r->options->root_listener);
+	for (int i = 0; i < r->count; i++)
+		close(r->strangers[i].fd);
+	free(r->intros);
+	free(r->exchanges);
+	free(r->met);
+	free(r->strangers);
+}
+
+int reception_run(const struct options *options, struct introduction *own, struct group *group,
+		  int *fds, struct failure *err)
 {
 	struct reception r = {.options = options, .group = group, .fds = fds, .joined = 1};
-	struct endpoint own;
+	struct endpoint address;
 	int rc = -1;
 
-	r.intros = calloc((size_t)group->world, sizeof(*r.intros));
-	r.met = calloc((size_t)group->world, sizeof(*r.met));
-	r.strangers = calloc(STRANGERS_MAX, sizeof(*r.strangers));
-	if (!r.intros || !r.met || !r.strangers)
-		abort();
-	net_local(options->root_listener, &own);
-	group->listener = rendezvous_data_socket(options, &own, &hello->intro.member, err);
-	r.intros[0] = hello->intro;
+	reception_open(&r);
+	net_local(options->root_listener, &address);
+	group->listener = rendezvous_data_socket(options, &address, &own->member, err);
+	r.intros[0] = *own;
 	r.met[0] = true;
 	if (group->listener >= 0)
 		rc = receive(&r, err);
-	close(options->root_listener);
-	for (int i = 0; i < r.count; i++)
-		close(r.strangers[i].fd);
+	tell_away(&r);
 	for (int rank = 1; rc < 0 && rank < group->world; rank++)
 		if (fds[rank] >= 0)
 			send_abort(fds[rank], err);
-	free(r.intros);
-	free(r.met);
-	free(r.strangers);
+	reception_close(&r);
 	return rc;
 }

@@ -8,10 +8,10 @@
 #include "rendezvous/hello.h"
 
 /* Takes in the other ranks on options->root_listener (closed here), checks them, sends each the
- * table. @hello is rank 0's own. Fills the members, the run id and @fds. On failure every rank that
- * has joined is told. */
-int reception_run(const struct options *options, struct hello *hello, struct group *group, int *fds,
-		  struct failure *err);
+ * table. @own is rank 0's introduction. Fills the members, the run's id and key, and @fds. On failure
+ * every rank that has joined is told. */
+int reception_run(const struct options *options, struct introduction *own, struct group *group,
+		  int *fds, struct failure *err);
 
 /* This rank's data socket, listening on --bind or else on @fallback's address. Fills self->address
  * and port. Returns the descriptor or -1 with *err set. In rendezvous.c. */

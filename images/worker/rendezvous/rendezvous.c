@@ -2,9 +2,12 @@
 /* Both sides of the meeting: what is common, and the side of the ranks that connect. Rank 0's is in
  * reception.c. */
 #include "rendezvous/rendezvous.h"
+#include "backend/backend.h"
 #include "clock.h"
 #include "rendezvous/control.h"
 #include "rendezvous/reception.h"
+#include "text.h"
+#include "workload.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -24,7 +27,7 @@ static void open_up(const struct options *o, struct endpoint *root)
 	bool meant = strncmp(o->root_host, "127.", 4) == 0 || strchr(o->root_host, ':') ||
 		     strcmp(o->root_host, "localhost") == 0;
 
-	if (o->secret[0] != 0 && !meant && net_is_loopback(root))
+	if (secret_is_set(&o->secret) && !meant && net_is_loopback(root))
 		net_resolve(root->addr.ss_family == AF_INET ? "0.0.0.0" : "::", o->root_port, root);
 }
 
@@ -46,7 +49,7 @@ static int resolve_root(const struct options *o, struct endpoint *root, int64_t 
 	if (rc != 0)
 		return failure_set(err, STATUS_USAGE, o->rank, o->host, "--root %s:%s: %s",
 				   o->root_host, o->root_port, gai_strerror(rc));
-	if (o->secret[0] == 0 && !net_is_loopback(root))
+	if (!secret_is_set(&o->secret) && !net_is_loopback(root))
 		return failure_set(
 			err, STATUS_USAGE, o->rank, o->host,
 			"--root %s:%s is not on loopback: set the same $RINGUP_SECRET for all ranks, or name a file with it in $RINGUP_SECRET_FILE",
@@ -124,44 +127,178 @@ static int root_silent(const struct options *o, int rc, struct failure *err)
 			   late ? "does not answer" : "ended the connection", strerror(-rc));
 }
 
-static int read_welcome(const struct options *o, int fd, struct group *group, bool *alone,
-			struct failure *err)
+/* Rank 0, proven, says something that no rank 0 says. */
+static int root_wrong(const struct options *o, const char *problem, struct failure *err)
 {
-	int64_t deadline = clock_usec() + group->timeout_usec + NAMING_USEC;
+	return failure_set(err, STATUS_LOST, 0, "",
+			   "in phase join rank 0 at %s:%s welcomes this rank with %s", o->root_host,
+			   o->root_port, problem);
+}
+
+/* The connection ended before rank 0 proved itself: rank 0 may have had too many at once. */
+#define ENDED_EARLY 1
+
+/* What comes instead of a challenge: nothing that is said there is believed. */
+static int not_root(const struct options *o, const struct challenge *heard, struct failure *err)
+{
+	struct frame head;
+
+	memcpy(&head, heard, sizeof(head));
+	if (head.type == FRAME_ABORT && head.bytes == sizeof(*err))
+		return failure_set(
+			err, STATUS_VERSION, 0, "",
+			"versions differ: rank %d (%s) runs %s of protocol %d, rank 0 at %s:%s speaks an older protocol; deploy one image to all hosts",
+			o->rank, o->host, ALLREDUCE_VERSION, PROTOCOL, o->root_host, o->root_port);
+	return failure_set(err, STATUS_LOST, 0, "",
+			   "what answers at %s:%s in phase join is no rank 0 of allreduce",
+			   o->root_host, o->root_port);
+}
+
+/* Says hello; then rank 0 must prove that it knows the secret. */
+static int hear_challenge(const struct options *o, int fd, struct exchange *exchange,
+			  int64_t deadline, struct failure *err)
+{
+	struct challenge *challenge = &exchange->challenge;
+	int rc;
+
+	memset(exchange, 0, sizeof(*exchange));
+	if (hello_fill(&exchange->hello, o, err) < 0)
+		return -1;
+	rc = net_send(fd, &exchange->hello, sizeof(exchange->hello), deadline);
+	if (rc == 0)
+		rc = net_recv(fd, challenge, sizeof(struct frame), deadline);
+	if (rc == 0 && challenge->magic != CHALLENGE_MAGIC)
+		return not_root(o, challenge, err);
+	if (rc == 0)
+		rc = net_recv(fd, (char *)challenge + sizeof(struct frame),
+			      sizeof(*challenge) - sizeof(struct frame), deadline);
+	if (rc < 0) {
+		root_silent(o, rc, err);
+		return rc == -ETIMEDOUT ? -1 : ENDED_EARLY;
+	}
+	if (!hmac_equal(challenge->nonce, exchange->hello.nonce, NONCE_BYTES) &&
+	    hello_is_proven(&o->secret, PROOF_ROOT, exchange, NULL, 0, challenge->proof) &&
+	    text_is_plain(challenge->version, sizeof(challenge->version)))
+		return 0;
+	return failure_set(
+		err, STATUS_USAGE, 0, "",
+		"wrong secret: whoever answers at %s:%s does not have that of rank %d (%s), which told it nothing; set the same $RINGUP_SECRET for all ranks, or look who listens there",
+		o->root_host, o->root_port, o->rank, o->host);
+}
+
+/* Proves that this rank knows the secret, and says what the others must know of it. A rank 0 of another
+ * protocol wants the first part only: it will tell all ranks that versions differ. */
+static int introduce(const struct options *o, int fd, const struct exchange *exchange,
+		     struct introduction *intro, int64_t deadline, struct failure *err)
+{
+	struct answer answer;
+	int rc;
+
+	hello_prove(&o->secret, PROOF_RANK, exchange, NULL, 0, answer.proof);
+	hello_prove(&o->secret, PROOF_INTRODUCTION, exchange, intro,
+		    offsetof(struct introduction, proof), intro->proof);
+	rc = net_send(fd, &answer, sizeof(answer), deadline);
+	if (rc == 0 && exchange->challenge.protocol == PROTOCOL)
+		rc = net_send(fd, intro, sizeof(*intro), deadline);
+	return rc < 0 ? root_silent(o, rc, err) : 0;
+}
+
+/* Rank 0 turned this rank away, or the run has failed. */
+static int read_abort(const struct options *o, int fd, int64_t deadline, bool *alone,
+		      struct failure *err)
+{
+	int rc = net_recv(fd, err, sizeof(*err), deadline);
+
+	if (rc < 0)
+		return root_silent(o, rc, err);
+	failure_tidy(err);
+	*alone = err->status == STATUS_USAGE && err->phase == PHASE_JOIN;
+	return -1;
+}
+
+static int versions_differ(const struct options *o, const struct challenge *challenge,
+			   struct failure *err)
+{
+	return failure_set(
+		err, STATUS_VERSION, 0, "",
+		"versions differ: rank 0 at %s:%s runs %s of protocol %u, rank %d (%s) runs %s of protocol %d; deploy one image to all hosts",
+		o->root_host, o->root_port, challenge->version, challenge->protocol, o->rank,
+		o->host, ALLREDUCE_VERSION, PROTOCOL);
+}
+
+/* Whether the welcome and the members are rank 0's, and make sense. */
+static int check_welcome(const struct options *o, const struct exchange *exchange,
+			 const struct welcome *welcome, const struct group *group,
+			 struct failure *err)
+{
+	const char *problem;
+	uint8_t digest[MAC_BYTES];
+	struct sha256 hash;
+
+	sha256_init(&hash);
+	sha256_add(&hash, group->members, (size_t)group->world * sizeof(*group->members));
+	sha256_finish(&hash, digest);
+	if (!hello_is_proven(&o->secret, PROOF_WELCOME, exchange, welcome,
+			     offsetof(struct welcome, proof), welcome->proof) ||
+	    !hmac_equal(digest, welcome->members, sizeof(digest)))
+		return root_wrong(o, "a wrong proof", err);
+	problem = workload_problem(&welcome->workload, group->world, backend_find(o->backend));
+	for (int rank = 0; rank < group->world && !problem; rank++)
+		problem = hello_member_problem(&group->members[rank]);
+	return problem ? root_wrong(o, problem, err) : 0;
+}
+
+static int read_welcome(const struct options *o, int fd, const struct exchange *exchange,
+			struct group *group, int64_t deadline, bool *alone, struct failure *err)
+{
 	size_t table_bytes = (size_t)group->world * sizeof(*group->members);
 	struct welcome welcome;
 	struct frame head;
 	int rc = net_recv(fd, &head, sizeof(head), deadline);
 
-	if (rc < 0)
-		return root_silent(o, rc, err);
-	if (head.type == FRAME_ABORT && head.bytes == sizeof(*err)) {
-		rc = net_recv(fd, err, sizeof(*err), deadline);
-		if (rc < 0)
-			return root_silent(o, rc, err);
-		failure_tidy(err);
-		*alone = err->status == STATUS_USAGE &&
-			 err->phase == PHASE_JOIN; /* rank 0 turned this rank away */
-		return -1;
-	}
-	if (head.type != FRAME_WELCOME || head.bytes != sizeof(welcome) + table_bytes)
-		return root_silent(o, -EPROTO, err);
-	rc = net_recv(fd, &welcome, sizeof(welcome), deadline);
+	if (rc == 0 && head.type == FRAME_ABORT && head.bytes == sizeof(*err))
+		return read_abort(o, fd, deadline, alone, err);
+	if (exchange->challenge.protocol != PROTOCOL)
+		return versions_differ(o, &exchange->challenge, err);
+	if (rc == 0 && (head.type != FRAME_WELCOME || head.bytes != sizeof(welcome) + table_bytes))
+		return root_wrong(o, "a message that does not belong there", err);
+	if (rc == 0)
+		rc = net_recv(fd, &welcome, sizeof(welcome), deadline);
 	if (rc == 0)
 		rc = net_recv(fd, group->members, table_bytes, deadline);
 	if (rc < 0)
 		return root_silent(o, rc, err);
+	if (check_welcome(o, exchange, &welcome, group, err) < 0)
+		return -1;
 	memcpy(group->run_id, welcome.run_id, sizeof(group->run_id));
+	hello_run_key(&o->secret, group->run_id, group->run_key);
 	group->workload = welcome.workload;
 	return 0;
 }
 
-static int join_root(const struct options *o, struct hello *hello, struct group *group, int *fd,
-		     bool *alone, struct failure *err)
+/* The handshake on *fd, anew where rank 0 had too many connections. */
+static int shake_hands(const struct options *o, const struct endpoint *root, int *fd,
+		       struct exchange *exchange, int64_t deadline, struct failure *err)
+{
+	int rc, again;
+
+	while ((rc = hear_challenge(o, *fd, exchange, deadline, err)) == ENDED_EARLY) {
+		usleep(RETRY_USEC);
+		again = clock_usec() < deadline ? net_connect(root, deadline) : -ETIMEDOUT;
+		if (again < 0)
+			return -1;
+		close(*fd);
+		*fd = again;
+	}
+	return rc;
+}
+
+static int join_root(const struct options *o, struct introduction *intro, struct group *group,
+		     int *fd, bool *alone, struct failure *err)
 {
 	int64_t deadline = clock_usec() + (int64_t)o->timeout_sec * 1000000;
+	struct exchange exchange;
 	struct endpoint root, local;
-	int rc;
 
 	if (resolve_root(o, &root, deadline, err) < 0)
 		return -1;
@@ -171,21 +308,22 @@ static int join_root(const struct options *o, struct hello *hello, struct group 
 	if (net_local(*fd, &local) < 0)
 		return root_silent(o, -errno, err);
 	open_up(o, &local);
-	group->listener = rendezvous_data_socket(o, &local, &hello->intro.member, err);
+	group->listener = rendezvous_data_socket(o, &local, &intro->member, err);
 	if (group->listener < 0)
 		return -1;
 	fault_strike(&o->fault, PHASE_JOIN, o->rank);
-	rc = net_send(*fd, hello, sizeof(*hello), clock_usec() + HELLO_USEC);
-	if (rc < 0)
-		return root_silent(o, rc, err);
+	deadline = clock_usec() + group->timeout_usec + NAMING_USEC;
+	if (shake_hands(o, &root, fd, &exchange, deadline, err) < 0 ||
+	    introduce(o, *fd, &exchange, intro, deadline, err) < 0)
+		return -1;
 	fault_strike(&o->fault, PHASE_VERSION, o->rank);
-	return read_welcome(o, *fd, group, alone, err);
+	return read_welcome(o, *fd, &exchange, group, deadline, alone, err);
 }
 
 int rendezvous_join(const struct options *o, const struct failure *unusable, struct group *group,
 		    int **fds, bool *alone, struct failure *err)
 {
-	struct hello hello;
+	struct introduction intro;
 	int count = o->rank == 0 ? o->world : 1;
 
 	memset(group, 0, sizeof(*group));
@@ -202,10 +340,10 @@ int rendezvous_join(const struct options *o, const struct failure *unusable, str
 		(*fds)[i] = -1;
 	*alone = true;
 	err->phase = PHASE_JOIN;
-	hello_fill(&hello, o, unusable);
+	hello_introduce(&intro, o, unusable);
 	if (o->rank == 0)
-		return reception_run(o, &hello, group, *fds, err);
-	return join_root(o, &hello, group, *fds, alone, err);
+		return reception_run(o, &intro, group, *fds, err);
+	return join_root(o, &intro, group, *fds, alone, err);
 }
 
 void group_release(struct group *group)

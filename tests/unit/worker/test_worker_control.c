@@ -7,6 +7,7 @@
 #include "images/worker/rendezvous/control_thread.c"
 #include "images/worker/failure.c"
 #include "images/worker/net/net.c"
+#include "images/worker/text.c"
 
 #define SOON_USEC 100000
 #define SOON_MSEC 100

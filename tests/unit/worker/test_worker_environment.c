@@ -7,6 +7,9 @@
 #undef expect_check		       /* cmocka's; the worker has a function of that name */
 #include "images/worker/environment.c"
 #include "images/worker/failure.c"
+#include "images/worker/net/hmac.c"
+#include "images/worker/secret.c"
+#include "images/worker/text.c"
 
 #define VARIABLES_MAX 8
 
@@ -208,16 +211,34 @@ static void test_one_host(void **state)
 		assert_int_equal(environment_apply(&other, &err), 0);
 		assert_string_equal(one.root_host, "127.0.0.1");
 		assert_string_not_equal(one.root_port, other.root_port);
-		assert_memory_not_equal(one.secret, other.secret, SECRET_BYTES);
+		assert_memory_not_equal(&one.secret, &other.secret, sizeof(one.secret));
 	}
+}
+
+/* The secret is taken out of the environment, which others can read, and out of core dumps. */
+static void test_secret_is_taken(void **state)
+{
+	struct options options = asked_for_nothing();
+	struct failure err = {.status = STATUS_PASS};
+	char *text;
+
+	(void)state;
+	assert_int_equal(setenv("RINGUP_SECRET", "a word", 1), 0);
+	text = getenv("RINGUP_SECRET");
+	assert_int_equal(environment_apply(&options, &err), 0);
+	assert_memory_equal(options.secret.bytes, "a word", sizeof("a word"));
+	assert_null(getenv("RINGUP_SECRET"));
+	assert_memory_equal(text, "\0\0\0\0\0\0", 6);
+	assert_int_equal(prctl(PR_GET_DUMPABLE), 0);
+	secret_unguard();
+	assert_int_equal(prctl(PR_GET_DUMPABLE), 1);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_two_hosts),
-		cmocka_unit_test(test_every_row),
-		cmocka_unit_test(test_no_world),
+		cmocka_unit_test(test_secret_is_taken), cmocka_unit_test(test_two_hosts),
+		cmocka_unit_test(test_every_row),	cmocka_unit_test(test_no_world),
 		cmocka_unit_test(test_one_host),
 	};
 

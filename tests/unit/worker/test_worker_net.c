@@ -5,6 +5,7 @@
 #define failure_set worker_failure_set /* another folder has one, too */
 #include "images/worker/clock.h"
 #include "images/worker/failure.c"
+#include "images/worker/text.c"
 #include "images/worker/net/net.c"
 #include "images/worker/backend/cpu/ring_links.c"
 
@@ -61,23 +62,15 @@ static void test_not_inside(void **state)
 /* The ring's surroundings: every connection is one to a listener here. */
 static int listener = -1;
 
-int link_connect(const struct group *group, int rank, int number, int64_t deadline,
-		 struct failure *err)
-{
-	(void)group;
-	(void)rank;
-	(void)number;
-	(void)deadline;
-	(void)err;
-	return connect_to("127.0.0.1", &listener);
-}
-
-int link_accept(const struct group *group, const struct link_taker *taker, int64_t deadline)
+int link_meet(const struct group *group, struct link_call *calls, int count,
+	      const struct link_taker *taker, int64_t deadline, struct failure *err)
 {
 	(void)group;
 	(void)taker;
 	(void)deadline;
-	close(listener);
+	(void)err;
+	for (int i = 0; i < count; i++)
+		calls[i].fd = connect_to("127.0.0.1", &listener);
 	return 0;
 }
 
@@ -112,6 +105,7 @@ static int sent_at_once(bool crowded)
 	assert_int_equal(ring_open(&ring, &group, leaders, 2, leaders, crowded, &err), 0);
 	assert_int_equal(getsockopt(ring.out[0], SOL_SOCKET, SO_SNDBUF, &limit, &bytes), 0);
 	ring_release(&ring);
+	close(listener);
 	return limit;
 }
 

@@ -80,10 +80,11 @@ static int ring_links_missing(const void *arg)
 	return -1;
 }
 
-static int ring_links_no_call(const struct ring *ring, struct failure *err)
+static int ring_links_late(const void *arg, struct failure *err)
 {
+	const struct ring *ring = arg;
 	const struct group *group = ring->group;
-	int rank = ring_links_missing(ring);
+	int rank = ring_links_missing(arg);
 
 	return failure_set(
 		err, STATUS_TIMEOUT, rank, group->members[rank].host,
@@ -110,13 +111,32 @@ static void sort_ranks(struct ring *ring, const int *leader_of)
 	ring->begin[ring->count] = filled;
 }
 
+static int ring_links_connect(struct ring *ring, struct failure *err)
+{
+	const struct link_taker taker = {.take = ring_links_take,
+					 .missing = ring_links_missing,
+					 .late = ring_links_late,
+					 .arg = ring};
+	int64_t deadline = clock_usec() + ring->group->timeout_usec;
+	struct link_call calls[RING_LINKS_MAX];
+
+	for (int link = 0; link < ring->links; link++)
+		calls[link] = (struct link_call){
+			.rank = ring->leaders[(ring->me + (1 << link)) % ring->count],
+			.purpose = link};
+	if (link_meet(ring->group, calls, ring->links, &taker, deadline, err) < 0)
+		return -1;
+	for (int link = 0; link < ring->links; link++) {
+		ring->out[link] = calls[link].fd;
+		if (ring->crowded && net_is_inside(ring->out[link]))
+			net_limit_send(ring->out[link], CROWDED_SEND_BYTES);
+	}
+	return 0;
+}
+
 int ring_open(struct ring *ring, const struct group *group, const int *leaders, int count,
 	      const int *leader_of, bool crowded, struct failure *err)
 {
-	int64_t deadline = clock_usec() + group->timeout_usec;
-	const struct link_taker taker = {
-		.take = ring_links_take, .missing = ring_links_missing, .arg = ring};
-
 	memset(ring, 0, sizeof(*ring));
 	ring->group = group;
 	ring->leaders = leaders;
@@ -131,16 +151,7 @@ int ring_open(struct ring *ring, const struct group *group, const int *leaders, 
 	ring->gathered = segment_private(RING_GATHER_BYTES);
 	ring->crowded = crowded;
 	sort_ranks(ring, leader_of);
-	for (int link = 0; link < ring->links; link++) {
-		int next = leaders[(ring->me + (1 << link)) % count];
-
-		ring->out[link] = link_connect(group, next, link, deadline, err);
-		if (ring->out[link] < 0)
-			return -1;
-		if (crowded && net_is_inside(ring->out[link]))
-			net_limit_send(ring->out[link], CROWDED_SEND_BYTES);
-	}
-	return link_accept(group, &taker, deadline) == 0 ? 0 : ring_links_no_call(ring, err);
+	return ring_links_connect(ring, err);
 }
 
 void ring_release(struct ring *ring)
