@@ -7,6 +7,7 @@
 #include "core/foreign.h"
 #include "core/log.h"
 #include "deployer/bench.h"
+#include "deployer/claim.h"
 #include "plan/lock.h"
 #include "resolver/links/expectation.h"
 #include "resolver/links/link_notes.h"
@@ -170,6 +171,7 @@ static int bench(struct stages *s, const struct options *o, const char *const *a
 	struct report report;
 	int rc;
 
+	fleet_check_owner(&s->fleet);
 	fleet_each(&s->fleet, check_workers, NULL);
 	if (fleet_result(&s->fleet, err) < 0 ||
 	    launcher_find(o->launcher, &bench.launcher, err) < 0 ||

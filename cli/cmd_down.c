@@ -4,18 +4,21 @@
 
 #include "core/file.h"
 #include "core/foreign.h"
+#include "deployer/claim.h"
 #include "deployer/probe.h"
 #include "deployer/operate.h"
 
 #include <unistd.h>
 
 struct options {
-	bool purge;
+	bool purge, take_over;
 };
 
 static const struct opt options[] = {
 	{0, "purge", NULL, "also remove keys, files and images everywhere", OPT_FLAG,
 	 offsetof(struct options, purge)},
+	{0, "take-over", NULL, "remove what somebody else started under this name on the hosts",
+	 OPT_FLAG, offsetof(struct options, take_over)},
 	OPT_END,
 };
 
@@ -42,6 +45,8 @@ static int down_run(struct context *ctx, void *values, const char *const *argume
 		return -1;
 	rc = stage_probe(&s, err);
 	if (rc == 0) {
+		s.fleet.takes_over = o->take_over;
+		fleet_check_owner(&s.fleet);
 		fleet_down(&s.fleet, o->purge);
 		rc = fleet_result(&s.fleet, err);
 	}
@@ -61,7 +66,8 @@ const struct command command_down = {
 	.arguments = "",
 	.summary = "stops and removes the cluster's containers",
 	.help = "The image and the cluster's files stay on the hosts, so that the next 'up' is quick;\n"
-		"--purge removes them, too. Running it twice is harmless.\n",
+		"--purge removes them, too. Running it twice is harmless.\n"
+		"What somebody else started under this name stays, unless you say --take-over.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.run = down_run,

@@ -3,7 +3,7 @@
 #include "cli/app/stage_fleet.h"
 
 #include "core/json.h"
-#include "deployer/probe.h"
+#include "deployer/claim.h"
 #include "deployer/operate.h"
 
 #include <string.h>
@@ -34,6 +34,8 @@ static int exec_one(struct member *m, void *arg, struct error *err)
 	struct exec *e = arg;
 	struct proc_result *r = &e->results[m->index];
 
+	if (member_ask_owner(m, err) < 0)
+		return -1;
 	if (member_exec(m, e->words, e->limit_s, r, err) < 0)
 		return -1;
 	if (r->status == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
 #include "cli/app/stage_fleet.h"
+#include "deployer/claim.h"
 #include "deployer/operate.h"
 
 #include <string.h>
@@ -25,6 +26,8 @@ static int logs_fetch(struct member *m, void *arg, struct error *err)
 {
 	struct logs *logs = arg;
 
+	if (m->engine->has_containers && member_ask_owner(m, err) < 0)
+		return -1;
 	return member_logs(m, logs->tail, &logs->results[m->index], err);
 }
 

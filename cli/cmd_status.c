@@ -2,15 +2,34 @@
 #include "cli/app/command.h"
 #include "cli/app/stage_fleet.h"
 
+#include "core/log.h"
 #include "core/term.h"
 #include "deployer/probe.h"
 
 #include <string.h>
 
+/* Whose the container is, or the files where there is none. */
+static const struct owner *status_owner(const struct member *m)
+{
+	return *m->state.container_id ? &m->state.container_owner : &m->state.owner;
+}
+
+static bool is_there(const struct member *m)
+{
+	return *m->state.container_id || *m->state.mesh || *m->state.owner.id;
+}
+
+static bool is_foreign(const struct member *m)
+{
+	return is_there(m) && !owner_is(status_owner(m), &m->fleet->owner);
+}
+
 static const char *state_of(const struct member *m)
 {
 	if (m->failed)
 		return "unreachable";
+	if (is_foreign(m))
+		return "foreign";
 	if (!m->engine->has_containers)
 		return *m->state.mesh ? "ready" : "absent";
 	if (!*m->state.container_id)
@@ -48,6 +67,31 @@ static void print_table(const struct stages *s)
 	term_table_print(&table, stdout);
 }
 
+static void status_add_owner(const struct member *m, cJSON *item)
+{
+	const struct owner *owner = status_owner(m);
+	cJSON *json = cJSON_AddObjectToObject(item, "owner");
+
+	cJSON_AddBoolToObject(json, "ours", owner_is(owner, &m->fleet->owner));
+	json_add_text(json, "user", owner->user);
+	json_add_text(json, "machine", owner->machine);
+	json_add_text(json, "folder", owner->folder);
+	json_add_text(json, "time", owner->time);
+}
+
+static void status_warn_of_others(const struct stages *s)
+{
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		const struct member *m = &s->fleet.members[i];
+
+		if (!m->failed && is_foreign(m))
+			log_warn("%s: the cluster '%s' there is not this folder's: %s",
+				 m->host->name, s->cluster.name,
+				 *status_owner(m)->id ? owner_story(status_owner(m), s->arena)
+						      : "it names no owner");
+	}
+}
+
 static void status_print_json(const struct stages *s)
 {
 	_cleanup_(json_free) cJSON *json = json_document();
@@ -67,6 +111,8 @@ static void status_print_json(const struct stages *s)
 			json_add_text(item, "image", m->state.image);
 			json_add_text(item, "started", m->state.started);
 			cJSON_AddNumberToObject(item, "exit_status", m->state.exit_status);
+			if (is_there(m))
+				status_add_owner(m, item);
 		}
 		cJSON_AddItemToArray(hosts, item);
 	}
@@ -89,6 +135,7 @@ static int status_run(struct context *ctx, void *values, const char *const *argu
 			status_print_json(&s);
 		else
 			print_table(&s);
+		status_warn_of_others(&s);
 		rc = fleet_result(&s.fleet, err);
 	}
 	fleet_close(&s.fleet);
@@ -99,7 +146,7 @@ const struct command command_status = {
 	.name = "status",
 	.arguments = "",
 	.summary = "the state of every host's container",
-	.help = "Takes one SSH round trip per host. The states are running, stopped, absent and unreachable;\n"
-		"with engine: none a host is ready instead of running.\n",
+	.help = "Takes one SSH round trip per host. The states are running, stopped, absent, unreachable,\n"
+		"and foreign when somebody else started it. With engine: none a host is ready instead of running.\n",
 	.run = status_run,
 };

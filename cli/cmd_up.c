@@ -11,16 +11,19 @@
 #include "core/foreign.h"
 #include "core/log.h"
 #include "core/term.h"
+#include "deployer/claim.h"
 #include "deployer/probe.h"
 
 struct options {
-	bool dry_run;
+	bool dry_run, take_over;
 	struct limit_options limits;
 };
 
 static const struct opt options[] = {
 	{0, "dry-run", NULL, "print what would be done, as commands a person could paste", OPT_FLAG,
 	 offsetof(struct options, dry_run)},
+	{0, "take-over", NULL, "replace what somebody else started under this name on the hosts",
+	 OPT_FLAG, offsetof(struct options, take_over)},
 	LIMIT_OPTIONS(struct options, limits),
 	OPT_END,
 };
@@ -173,7 +176,12 @@ static int up_run(struct context *ctx, void *values, const char *const *argument
 		return -1;
 	rc = stage_probe(&s, err);
 	if (rc == 0) {
+		s.fleet.takes_over = o->take_over;
+		rc = owner_load(&s.cluster, true, s.arena, &s.fleet.owner, err);
+	}
+	if (rc == 0) {
 		fleet_check(&s.fleet);
+		fleet_check_owner(&s.fleet);
 		rc = o->dry_run ? up_print_commands(&s, err) : up_converge(&s, err);
 		if (!o->dry_run && (rc == 0 || err->kind == ERROR_PARTIAL || ctx->json))
 			up_print_result(&s, begin);
@@ -189,7 +197,9 @@ const struct command command_up = {
 	.summary = "brings the cluster up: resolve, build, push, deploy, verify",
 	.help = "Each host is compared with what is wanted, and only what differs is changed: a second run\n"
 		"changes nothing, and the next run continues an interrupted one. When a host fails, the others\n"
-		"are finished all the same; the exit status is 4 then.\n",
+		"are finished all the same; the exit status is 4 then.\n"
+		"A cluster of the same name that somebody else started on a host is left alone: ringup says who\n"
+		"started it, when and from where. --take-over makes it yours.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.run = up_run,

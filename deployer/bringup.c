@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/quote.h"
 #include "core/secret.h"
+#include "deployer/claim.h"
 #include "deployer/journal.h"
 #include "deployer/mesh.h"
 #include "deployer/remote.h"
@@ -32,11 +33,15 @@ static int send_files(struct visit *v, struct error *err)
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	struct words words = WORDS_INIT(&v->m->arena);
 
-	if (remote_script("receive", WORDS(v->m->state.folder, v->container.ca_path), &words, err) <
-	    0)
+	if (remote_script("receive", visit_receive_arguments(v), &words, err) < 0)
 		return -1;
-	return run_words(v->m, words.list, v->parcel.tar, v->parcel.tar_bytes, 0,
-			 "cannot put the cluster's files there", &result, err);
+	if (run_words(v->m, words.list, v->parcel.tar, v->parcel.tar_bytes, 0,
+		      "cannot put the cluster's files there", &result, err) == 0)
+		return 0;
+	/* after the probe, somebody else was quicker */
+	if (result.status == OWNER_REFUSED)
+		member_refuse_files(v->m, result.out.text, err);
+	return -1;
 }
 
 static const char *const *engine_words(struct visit *v, const char *const *pattern)
@@ -135,7 +140,7 @@ static int bringup_remove_container(struct visit *v, struct error *err)
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 
 	progress_state(v->step, "removes the old container");
-	return run_words(v->m, engine_words(v, v->m->engine->remove), NULL, 0, RUN_TIMEOUT_S,
+	return run_words(v->m, container_remove_words(v->m), NULL, 0, RUN_TIMEOUT_S,
 			 "cannot remove the old container", &result, err);
 }
 
@@ -158,13 +163,16 @@ static int bringup_start(struct visit *v, struct error *err)
 
 	m->changed = true;
 	if (run_container(v, &result, err) < 0) {
-		/* after the probe, the engine finished a start that an interrupted run had begun */
+		/*
+		 * After the probe, the engine finished a start that an interrupted run had begun. Or
+		 * somebody else made a container of that name: then it stays.
+		 */
 		if (!m->engine->is_name_taken(err))
 			return bringup_explain(v, ENGINE_RUNS, err);
 		proc_result_release(&result);
 		result = (struct proc_result){0};
 		*err = (struct error){0};
-		if (bringup_remove_container(v, err) < 0)
+		if (member_ask_owner(m, err) < 0 || remove_old(v, err) < 0)
 			return -1;
 		if (run_container(v, &result, err) < 0)
 			return bringup_explain(v, ENGINE_RUNS, err);

@@ -98,6 +98,11 @@ static const char *const *container_labels(struct member *m, const char *hash)
 
 	words_addf(&labels, "org.ringup.cluster=%s", m->fleet->cluster->name);
 	words_addf(&labels, "org.ringup.config=%s", hash);
+	/* who, when and from where are no reason to make a container anew */
+	if (*hash)
+		owner_add_labels(&m->fleet->owner, &labels);
+	else
+		owner_add_id_label(&m->fleet->owner, &labels);
 	return words_list(&labels);
 }
 
@@ -159,6 +164,15 @@ const char *const *container_words(struct member *m, const struct container *con
 	struct words words = WORDS_INIT(&m->arena);
 
 	engine_expand(pattern, container->values, &words);
+	return words.list;
+}
+
+const char *const *container_remove_words(struct member *m)
+{
+	const struct engine_value values[] = {{"container", m->state.container_id, NULL}, {0}};
+	struct words words = WORDS_INIT(&m->arena);
+
+	engine_expand(m->engine->remove, values, &words);
 	return words.list;
 }
 

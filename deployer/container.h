@@ -29,6 +29,12 @@ void container_describe(struct member *member, const struct bringup *bringup,
 const char *const *container_words(struct member *member, const struct container *container,
 				   const char *const *pattern);
 
+/*
+ * The words that remove the probed container. They name it by its id: somebody else may have made
+ * another one of the same name since.
+ */
+const char *const *container_remove_words(struct member *member);
+
 /* The words that start it; only for an engine that has containers. */
 const char *const *container_run_words(struct member *member, const struct container *container);
 

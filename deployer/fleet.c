@@ -48,7 +48,10 @@ int fleet_init(const struct cluster *cluster, const struct fleet_options *option
 {
 	const struct engine *engine;
 
-	*fleet = (struct fleet){.cluster = cluster, .arena = arena, .count = cluster->host_count};
+	*fleet = (struct fleet){.cluster = cluster,
+				.arena = arena,
+				.count = cluster->host_count,
+				.owner = owner_nobody};
 	fleet->container = arena_printf(arena, "ringup-%s", cluster->name);
 	fleet->jobs = options->jobs ? (size_t)options->jobs : FLEET_JOBS_DEFAULT;
 	fleet->members = ARENA_ARRAY(arena, fleet->count, struct member);

@@ -10,6 +10,7 @@
 
 #include "core/progress.h"
 #include "deployer/engine/engine.h"
+#include "deployer/owner.h"
 #include "deployer/ssh/ssh.h"
 #include "plan/cluster.h"
 #include "plan/facts.h"
@@ -17,8 +18,10 @@
 /* What the probe says about the cluster's container on a host; text is "" when there is none. */
 struct host_state {
 	const char *container_id, *config, *image, *started;
-	const char *mesh;   /* digest of the ssh files that the host holds */
-	const char *folder; /* ringup's folder on the host */
+	const char *mesh;	      /* digest of the ssh files that the host holds */
+	const char *folder;	      /* ringup's folder on the host */
+	struct owner container_owner; /* by the container's labels */
+	struct owner owner;	      /* of the folder */
 	bool running;
 	int exit_status;
 };
@@ -45,6 +48,8 @@ struct fleet {
 	struct member *members;
 	size_t jobs;	       /* hosts at once */
 	const char *container; /* "ringup-NAME": the container's name on every host */
+	struct owner owner;    /* of this cluster; owner_nobody until the caller loads it */
+	bool takes_over;       /* what belongs to somebody else becomes ours */
 };
 
 struct fleet_options {

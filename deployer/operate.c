@@ -12,24 +12,14 @@
 
 #define DOWN_TIMEOUT_S 180
 
-static const struct bringup nothing = {.accelerator = "cpu", .registry = ""};
-
-static const char *const *words_for(struct member *m, const char *const *pattern)
-{
-	struct container container;
-
-	container_describe(m, &nothing, &container);
-	return container_words(m, &container, pattern);
-}
-
 static int operate_remove_container(struct member *m, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
-	struct ssh_command command = {.words = words_for(m, m->engine->remove),
-				      .timeout_s = DOWN_TIMEOUT_S};
+	struct ssh_command command = {.timeout_s = DOWN_TIMEOUT_S};
 
 	if (!*m->state.container_id)
 		return 0;
+	command.words = container_remove_words(m);
 	m->changed = true;
 	if (ssh_check(m->ssh, &command, "cannot remove the container", &result, err) < 0)
 		return error_wrap(err, "%s", m->host->name);

@@ -108,6 +108,7 @@ int parcel_make(struct member *m, const struct bringup *bringup, struct parcel *
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	struct packer p = {.arena = &arena, .err = err};
+	const char *owner = owner_text(&m->fleet->owner, &arena);
 	FILE *out;
 	int rc;
 
@@ -121,6 +122,8 @@ int parcel_make(struct member *m, const struct bringup *bringup, struct parcel *
 	if (rc == 0)
 		rc = tarball_add(&p.tarball, "ssh/mesh", parcel->digest, strlen(parcel->digest),
 				 0644, err);
+	if (rc == 0) /* not in the digest: it has the time */
+		rc = tarball_add(&p.tarball, "owner", owner, strlen(owner), 0600, err);
 	if (rc == 0)
 		rc = tarball_finish(&p.tarball, err);
 	tarball_release(&p.tarball);

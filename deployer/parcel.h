@@ -18,7 +18,7 @@ struct parcel {
 
 /*
  * Packs ssh/ (keys_files), registry-ca.crt when there is one, and bin/ (worker and with-secret) for
- * an engine without containers.
+ * an engine without containers, and the file `owner` (owner.h).
  */
 int parcel_make(struct member *member, const struct bringup *bringup, struct parcel *parcel,
 		struct error *err);

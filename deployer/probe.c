@@ -36,7 +36,7 @@ static const char *probe_value_of(const char *text, const char *key, struct aren
 	return "";
 }
 
-static void probe_read_state(struct member *m, const char *text)
+void probe_read_state(struct member *m, const char *text)
 {
 	struct arena *arena = &m->arena;
 
@@ -50,6 +50,8 @@ static void probe_read_state(struct member *m, const char *text)
 		.running = strcmp(probe_value_of(text, "container_running", arena), "true") == 0,
 		.exit_status = (int)strtol(probe_value_of(text, "container_exit", arena), NULL, 10),
 	};
+	owner_parse(text, "container_owner_", arena, &m->state.container_owner);
+	owner_parse(text, "owner_", arena, &m->state.owner);
 }
 
 static double wall_seconds(void)

@@ -21,8 +21,18 @@ int visit_compare(struct visit *v, struct error *err)
 	v->container_differs = v->m->engine->has_containers &&
 			       (!state->running || !*state->mesh ||
 				strcmp(state->config, v->container.config_hash) != 0);
-	v->files_differ = v->container_differs || strcmp(state->mesh, v->parcel.digest) != 0;
+	v->files_differ = v->container_differs || !owner_is(&state->owner, &v->m->fleet->owner) ||
+			  strcmp(state->mesh, v->parcel.digest) != 0;
 	return 0;
+}
+
+const char *const *visit_receive_arguments(const struct visit *v)
+{
+	struct words words = WORDS_INIT(&v->m->arena);
+
+	words_add_all(&words, WORDS(v->m->state.folder, v->container.ca_path,
+				    v->m->fleet->takes_over ? "take" : ""));
+	return words.list;
 }
 
 void visit_release(struct visit *v)
@@ -85,7 +95,7 @@ static void add_container_commands(struct visit *v, struct str *out)
 	if (has_login)
 		visit_add_command(m, "", no_login, "", out);
 	if (*m->state.container_id)
-		visit_add_command(m, "", container_words(m, c, m->engine->remove), "", out);
+		visit_add_command(m, "", container_remove_words(m), "", out);
 	visit_add_command(m, "", container_run_words(m, c), "", out);
 }
 
@@ -102,8 +112,7 @@ int bringup_commands(struct member *m, const struct bringup *bringup, struct str
 	if (rc == 0 && v.files_differ) {
 		str_addf(out, "# %s: the cluster's files%s\n", m->host->name,
 			 v.container_differs ? ", the image and the container" : "");
-		rc = remote_script("receive", WORDS(m->state.folder, v.container.ca_path), &receive,
-				   err);
+		rc = remote_script("receive", visit_receive_arguments(&v), &receive, err);
 		if (rc == 0)
 			rc = write_parcel(&v, &tar, err);
 		if (rc == 0)

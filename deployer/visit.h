@@ -25,4 +25,7 @@ struct visit {
 int visit_compare(struct visit *v, struct error *err);
 void visit_release(struct visit *v);
 
+/* The arguments of remote/receive.sh for it. */
+const char *const *visit_receive_arguments(const struct visit *v);
+
 #endif

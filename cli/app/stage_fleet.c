@@ -14,9 +14,9 @@ int stage_probe(struct stages *s, struct error *err)
 	struct fleet_options options = {.timeout_s = s->ctx->timeout_s, .jobs = s->ctx->jobs};
 	_cleanup_(json_free) cJSON *json = NULL;
 
-	if (fleet_init(&s->cluster, &options, s->arena, &s->fleet, err) < 0)
-		return -1;
-	if (stage_state(s, err) < 0)
+	if (fleet_init(&s->cluster, &options, s->arena, &s->fleet, err) < 0 ||
+	    stage_state(s, err) < 0 ||
+	    owner_load(&s->cluster, false, s->arena, &s->fleet.owner, err) < 0)
 		return -1;
 	fleet_probe(&s->fleet);
 	json = fleet_facts_json(&s->fleet);
@@ -72,7 +72,9 @@ int stage_select(struct stages *s, const char *const *hosts, struct error *err)
 
 	if (*hosts && keep_hosts(s, hosts, err) < 0)
 		return -1;
-	return fleet_init(&s->cluster, &options, s->arena, &s->fleet, err);
+	if (fleet_init(&s->cluster, &options, s->arena, &s->fleet, err) < 0)
+		return -1;
+	return owner_load(&s->cluster, false, s->arena, &s->fleet.owner, err);
 }
 
 int stage_bringup(struct stages *s, struct bringup *bringup, struct error *err)

@@ -63,7 +63,8 @@ struct engine {
 	const char *trust_folder;     /* the registry's CA goes to TRUST_FOLDER/REGISTRY/ca.crt */
 	const char *const *probe;     /* prints the server's version */
 	const char *const *data_root; /* prints the folder that images are kept in */
-	const char *const *state;     /* prints id, running, exit code, config, image, start time */
+	/* prints id, running, exit code, config, image, start time, and the owner (owner.h) */
+	const char *const *state;
 	const char *const *outlive;   /* status ENGINE_ALIVE: it keeps running */
 	const char *const *has_image; /* status 0 when @{image} is there */
 	const char *const *pull;      /* @{config}: a folder with Docker's config.json, or empty */

@@ -14,7 +14,12 @@ static const char STATE_FORMAT[] =
 	"container_exit={{.State.ExitCode}}\n"
 	"container_config={{index .Config.Labels \"org.ringup.config\"}}\n"
 	"container_image={{.Config.Image}}\n"
-	"container_started={{.State.StartedAt}}";
+	"container_started={{.State.StartedAt}}\n"
+	"container_owner_id={{index .Config.Labels \"org.ringup.cluster-id\"}}\n"
+	"container_owner_user={{index .Config.Labels \"org.ringup.user\"}}\n"
+	"container_owner_machine={{index .Config.Labels \"org.ringup.machine\"}}\n"
+	"container_owner_folder={{index .Config.Labels \"org.ringup.folder\"}}\n"
+	"container_owner_time={{index .Config.Labels \"org.ringup.time\"}}";
 
 static void docker_add_text(struct words *out, const char *option, const char *text)
 {

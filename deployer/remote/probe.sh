@@ -145,6 +145,7 @@ else
 	state_root=${XDG_STATE_HOME:-$HOME/.local/state}/ringup
 fi
 say state_folder "$state_root/$cluster"
+sed 's/^/owner_/' "$state_root/$cluster/owner" 2>/dev/null
 say mesh "$(cat "$state_root/$cluster/ssh/mesh" 2>/dev/null)"
 
 if [ "$engine" != none ]; then

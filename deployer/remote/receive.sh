@@ -1,16 +1,50 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Takes a tar on stdin into the cluster's folder on this host: receive.sh FOLDER [CA_FILE]
+# Takes a tar on stdin into the cluster's folder on this host: receive.sh FOLDER CA_FILE TAKE
+# The tar's file `owner` says whose cluster it is. If FOLDER has another owner, nothing changes: the script prints
+# that owner and ends with status 76, unless TAKE is `take`. CA_FILE may be empty.
 # Moves files into place one by one, so that a running container never sees half a file. ssh/mesh comes last,
 # because it says that all the others are there.
 set -eu
-folder=$1
-ca=${2:-}
+folder=$1 ca=$2 take=$3
 umask 077
+
+fail() {
+	printf '%s\n' "$*" >&2
+	exit 1
+}
+
+# Whoever owns a folder, or may write to it, can exchange what lies in it.
+close_folder() {
+	[ ! -L "$1" ] || fail "$1 is a symbolic link; remove it"
+	[ "$(stat -c %u "$1")" = "$(id -u)" ] || fail "$1 belongs to the user $(stat -c %U "$1"), not to $(id -un)"
+	chmod "$2" "$1"
+}
+
+id_of() {
+	sed -n 's/^id=//p' "$1" | head -n 1
+}
+
+# Of two people who come at the same time one is the owner: ln fails when the file is there already.
+claim() {
+	if [ "$take" = take ] && [ -f "$folder/owner" ] && [ "$(id_of "$folder/owner")" != "$(id_of "$new/owner")" ]; then
+		mv -f "$new/owner" "$folder/owner"
+		return
+	fi
+	ln "$new/owner" "$folder/owner" 2>/dev/null || true
+	[ "$(id_of "$folder/owner")" = "$(id_of "$new/owner")" ] && return
+	sed 's/^/owner_/' "$folder/owner"
+	exit 76
+}
+
 mkdir -p "$folder"
+close_folder "${folder%/*}" go-w
+close_folder "$folder" 0700
 new=$(mktemp -d "$folder/new.XXXXXX")
 trap 'rm -rf "$new"' EXIT
 tar -x -p -f - -C "$new"
+claim
+rm -f "$new/owner"
 mkdir -p "$folder/ssh"
 chmod 755 "$folder/ssh"
 find "$new" -type f ! -name mesh | while read -r file; do

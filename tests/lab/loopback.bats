@@ -91,6 +91,118 @@ passed() {
 	[[ "$output" == *"127.0.$(subnet).3 9422"* ]]
 }
 
+# clone: the same cluster.yaml in another folder, as a colleague has it who cloned the repository.
+clone() {
+	rm -rf clone
+	mkdir clone
+	sed "s,\.ringup/lab,$LAB/.ringup/lab,g" cluster.yaml >clone/cluster.yaml
+	cd clone
+}
+
+# All files of the hosts, with their contents.
+hosts_files() {
+	find "$LAB"/.ringup/lab/node*/state -type f -exec sha256sum {} + | sort
+}
+
+@test "two people, one host: the second one's commands are refused with who, when and from where" {
+	local before words time
+	before=$(hosts_files)
+	time=$(sed -n 's/^time=//p' .ringup/lab/node01/state/ringup/lab/owner)
+	[[ "$time" == 20??-??-??T??:??:??Z ]]
+	[ "$(stat -c %a .ringup/cluster-id .ringup/lab/node01/state/ringup/lab/owner .ringup/lab/node01/state/ringup/lab | xargs)" = "600 600 700" ]
+	clone
+	for words in up 'up --dry-run' down 'down --purge' bench 'exec true'; do
+		# shellcheck disable=SC2086 # words
+		fails 1 $words
+		one_line
+		says "node01, node02, node03: the cluster 'lab' there" "belongs to somebody else" "$(id -un)@$(hostname)" \
+			"started it at $time" "from $LAB;" "a new clone" --take-over
+		same "the first one's files" "$before" "$(hosts_files)"
+	done
+	ringup --json status >status.json 2>/dev/null
+	jq -e --arg folder "$LAB" 'all(.hosts[]; .state == "foreign" and .owner.folder == $folder and (.owner.ours | not))' status.json
+	cd "$LAB"
+	ringup --json up >up.json 2>/dev/null
+	jq -e 'all(.hosts[]; .ok and (.changed | not))' up.json
+	ringup --json status 2>/dev/null | jq -e 'all(.hosts[]; .state == "ready" and .owner.ours)'
+	ringup -q bench -- -b 1K -e 1K -n 1 >/dev/null
+	rm -r clone up.json
+}
+
+@test "two people, one host: --take-over takes it, and then the first one is refused" {
+	local id
+	clone
+	ringup up --take-over >out 2>&1 || { cat out; false; }
+	grep "node02: takes over the cluster .* from $LAB" out
+	id=$(cat .ringup/cluster-id)
+	[ "$(cat "$LAB"/.ringup/lab/node*/state/ringup/lab/owner | grep -c "^id=$id$")" = 3 ]
+	ringup -q up
+	ringup -q bench -- -b 1K -e 1K -n 1 >/dev/null
+	cd "$LAB"
+	fails 1 up
+	says "belongs to somebody else" "from $LAB/clone;"
+	ringup -q up --take-over
+	cd clone
+	fails 1 down
+	ringup -q down --purge --take-over
+	[ "$(hosts_files)" = "" ]
+	cd "$LAB"
+	rm -r clone
+	up
+}
+
+@test "two people at the same moment: one is the owner, the other is told so" {
+	local first second
+	ringup -q down --purge
+	clone
+	cp -r . ../other
+	env --chdir=../other ringup up >../other.log 2>&1 3>&- 4>&- &
+	ringup up >../clone.log 2>&1 && first=0 || first=$?
+	wait $! && second=0 || second=$?
+	cd "$LAB"
+	cat clone.log other.log
+	# each host has one owner, whose files it has; whoever does not own them all was told so
+	local host owners=()
+	for host in node01 node02 node03; do
+		owners+=("$(sed -n 's/^folder=//p' ".ringup/lab/$host/state/ringup/lab/owner")")
+		cmp ".ringup/lab/$host/state/ringup/lab/ssh/id_ed25519" "${owners[-1]}/.ringup/keys/id_ed25519"
+	done
+	case $(printf '%s\n' "${owners[@]}" | sort -u | xargs -n 1 basename | xargs) in
+		clone) [ "$first $second" = "0 1" ] ;;
+		other) [ "$first $second" = "1 0" ] ;;
+		*) [ "$first $second" = "4 4" ] ;;
+	esac
+	cat clone.log other.log | grep -F "belongs to somebody else"
+	ringup -q down --purge --take-over
+	rm -r clone other clone.log other.log
+	up
+}
+
+@test "files of an earlier ringup, which noted no owner: refused, and taken by --take-over" {
+	rm .ringup/lab/node02/state/ringup/lab/owner
+	fails 4 up
+	says node02 "names no owner" "a ringup that noted none" --take-over
+	ringup -q up --take-over
+	[ "$(sed -n 's/^id=//p' .ringup/lab/node02/state/ringup/lab/owner)" = "$(cat .ringup/cluster-id)" ]
+	up
+}
+
+@test "a state folder that another user owns, and one behind a link, get no key" {
+	local state=.ringup/lab/node03/state/ringup
+	ringup -q down --purge
+	mkdir -p "$state/lab"
+	chown 4242 "$state/lab"
+	fails 4 up
+	says node03 "$state/lab" "belongs to the user"
+	[ -z "$(ls -A "$state/lab")" ]
+	rmdir "$state/lab"
+	ln -s /tmp "$state/lab"
+	fails 4 up
+	says node03 "$state/lab" "symbolic link"
+	rm "$state/lab"
+	up
+}
+
 @test "root: a launcher that needs containers says so" {
 	fails 2 bench --launcher mpirun
 	one_line

@@ -168,7 +168,8 @@ digest() {
 		config=$(in_container "$host" /usr/sbin/sshd -T -f /etc/ringup/ssh/sshd_config)
 		for line in 'port 9435' "listenaddress $(address "$host"):9435" 'passwordauthentication no' \
 			'kbdinteractiveauthentication no' 'usepam no' 'permitrootlogin without-password' \
-			'pubkeyauthentication yes' 'hostkey /etc/ringup/ssh/ssh_host_ed25519_key' 'allowtcpforwarding no'; do
+			'pubkeyauthentication yes' 'hostkey /etc/ringup/ssh/ssh_host_ed25519_key' 'allowtcpforwarding no' \
+			'allowstreamlocalforwarding no' 'allowagentforwarding no' 'permittunnel no' 'gatewayports no'; do
 			grep -Fx "$line" <<<"$config"
 		done
 		[ "$(inside "$host" ss -Hltn | awk '{print $4}' | grep ':9435$')" = "$(address "$host"):9435" ]
@@ -188,7 +189,7 @@ digest() {
 		[ "$(inside "$host" stat -c %a $folder/id_ed25519 $folder/ssh_host_ed25519_key $folder/secret | sort -u)" = 600 ]
 		[ "$(inside "$host" stat -c %a /var/lib/ringup/lab)" = 700 ]
 		inside "$host" cmp "$folder/ssh_host_ed25519_key" "$LAB/.ringup/keys/host-$host"
-		[ "$(inside "$host" find /var/lib/ringup/lab -mindepth 1 -maxdepth 1 | sort | xargs)" = "/var/lib/ringup/lab/registry-ca.crt /var/lib/ringup/lab/ssh" ]
+		[ "$(inside "$host" find /var/lib/ringup/lab -mindepth 1 -maxdepth 1 | sort | xargs)" = "/var/lib/ringup/lab/owner /var/lib/ringup/lab/registry-ca.crt /var/lib/ringup/lab/ssh" ]
 		inside "$host" cmp "/etc/docker/certs.d/$(registry_address)/ca.crt" "$LAB/.ringup/lab/registry/ca.pem"
 		inside "$host" cat $folder/ssh_host_ed25519_key | sha256sum
 	done | sort -u >prints
@@ -266,6 +267,47 @@ digest() {
 	[ "$status" = 0 ]
 	[[ "$output" != *"docker run"* && "$output" != *"docker pull"* && "$output" != *"docker build"* ]]
 	same containers "$before" "$(container_lines)"
+}
+
+@test "two people, one host: the second one's commands are refused, the first one's cluster goes on" {
+	local before words
+	before=$(container_lines)
+	rm -rf clone
+	mkdir clone
+	sed "s,\.ringup/lab,$LAB/.ringup/lab,g" cluster.yaml >clone/cluster.yaml
+	install -d -m 700 clone/.ringup
+	cp .ringup/auth.json clone/.ringup/
+	cd clone
+	for words in up down 'down --purge' bench logs 'exec true'; do
+		# shellcheck disable=SC2086 # words
+		fails 1 $words
+		one_line
+		says "node01, node02, node03: the container $CONTAINER there belongs to somebody else" \
+			"$(id -un)@$(hostname) started it at $(inspect node01 '.Config.Labels["org.ringup.time"]') from $LAB;" \
+			"a new clone" --take-over
+		same containers "$before" "$(container_lines)"
+	done
+	[ "$(ringup --json status 2>/dev/null | jq -r '.hosts[0] | "\(.state) \(.owner.folder)"')" = "foreign $LAB" ]
+	cd "$LAB"
+	ringup -q up
+	same containers "$before" "$(container_lines)"
+	# a container without labels, as an earlier ringup made it, and nothing of ours beside it
+	inside node02 sh -c "docker rename $CONTAINER kept && mv /var/lib/ringup/lab /var/lib/ringup/kept"
+	inside node02 docker create --name "$CONTAINER" "$(jq -r .image up.json)" >/dev/null
+	fails 4 up
+	says node02 "the container $CONTAINER there names no owner"
+	fails 1 exec -H node02 true
+	inside node02 sh -c "docker rm $CONTAINER && docker rename kept $CONTAINER && mv /var/lib/ringup/kept /var/lib/ringup/lab"
+	ringup -q up
+	same containers "$before" "$(container_lines)"
+	cd clone
+	ringup -q up --take-over
+	differ containers "$before" "$(container_lines)"
+	[ "$(inspect node03 '.Config.Labels["org.ringup.cluster-id"]')" = "$(cat .ringup/cluster-id)" ]
+	cd "$LAB"
+	fails 1 down
+	ringup -q up --take-over
+	rm -r clone
 }
 
 @test "bench by ssh: passes with 2 ranks on each of 3 hosts; JSON is whole" {

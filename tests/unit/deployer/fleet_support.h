@@ -36,6 +36,8 @@ static inline struct fleet *make_fleet(struct scratch *s, const char *yaml)
 					       .image = "",
 					       .started = "",
 					       .mesh = "",
+					       .container_owner = owner_nobody,
+					       .owner = owner_nobody,
 					       .folder = "/var/lib/ringup/lab"};
 	}
 	return fleet;
