@@ -533,6 +533,8 @@ static int import_archive(const struct image *image, const char *layout, struct 
 	if (e.rc < 0 && rc == 0) {
 		*err = e.err;
 		rc = -1;
+	} else if (rc < 0 && image->target.on && err->kind != ERROR_INTERRUPTED) {
+		error_wrap(err, "%s", image->target.on->name);
 	}
 	return rc;
 }

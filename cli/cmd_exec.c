@@ -60,6 +60,11 @@ static void exec_print_all(const struct stages *s, const struct exec *e)
 		cJSON_AddNumberToObject(item, "status", r->status);
 		cJSON_AddStringToObject(item, "stdout", r->out.text);
 		cJSON_AddStringToObject(item, "stderr", r->err.text);
+		if (r->out.overflowed || r->err.overflowed)
+			log_warn(
+				"%s: only the first %zu bytes of what the command printed are here",
+				s->fleet.members[i].host->name,
+				r->out.overflowed ? r->out.length : r->err.length);
 		if (s->ctx->json)
 			continue;
 		stage_print_lines(stdout, s->fleet.members[i].host->name, r->out.text);

@@ -13,7 +13,13 @@
 #include <string.h>
 #include <time.h>
 
-#define TEXT(json, name) (json_member((json), (name))->valuestring)
+/* A member of the document; "" when it has none: a host need not say all that is asked. */
+static const char *registry_status_text(const cJSON *json, const char *name)
+{
+	const cJSON *text = json_member(json, name);
+
+	return cJSON_IsString(text) ? text->valuestring : "";
+}
 
 /* All that the tags name, each blob as often as it is named. */
 struct tally {
@@ -201,20 +207,21 @@ static void print_machine(const struct registry_site *site, const cJSON *json)
 {
 	char free_text[32], total[32], used[32];
 
-	say("registry     https://%s ", TEXT(json, "address"));
+	say("registry     https://%s ", registry_status_text(json, "address"));
 	if (json_bool(json, "running", false))
-		say("runs %s %s\n", strcmp(TEXT(json, "as"), "systemd") == 0 ? "under" : "as a",
-		    TEXT(json, "as"));
+		say("runs %s %s\n",
+		    strcmp(registry_status_text(json, "as"), "systemd") == 0 ? "under" : "as a",
+		    registry_status_text(json, "as"));
 	else
 		say("does not run\n");
 	if (site->host.member)
 		say("host         %s\n", site->host.member->host->name);
 	if (site->own.mirror)
 		say("mirror of    %s\n", site->own.mirror);
-	say("storage      %s: %s used, %s free of %s\n", TEXT(json, "storage"),
+	say("storage      %s: %s used, %s free of %s\n", registry_status_text(json, "storage"),
 	    size(json, "used_bytes", used), size(json, "free_bytes", free_text),
 	    size(json, "total_bytes", total));
-	say("certificate  until %s, %d days\n", TEXT(json, "certificate_until"),
+	say("certificate  until %s, %d days\n", registry_status_text(json, "certificate_until"),
 	    json_int(json, "certificate_days", 0));
 }
 
@@ -231,10 +238,10 @@ static void print_images(const cJSON *json)
 		say("images       of %d repositories\n", json_int(json, "repository_count", 0));
 	cJSON_ArrayForEach (repository, json_member(json, "repositories")) {
 		if (!json_member(repository, "tags"))
-			say("%s\n", TEXT(repository, "name"));
+			say("%s\n", registry_status_text(repository, "name"));
 		cJSON_ArrayForEach (tag, json_member(repository, "tags"))
-			say("%s:%s  %s\n", TEXT(repository, "name"), TEXT(tag, "tag"),
-			    size(tag, "bytes", text));
+			say("%s:%s  %s\n", registry_status_text(repository, "name"),
+			    registry_status_text(tag, "tag"), size(tag, "bytes", text));
 	}
 }
 

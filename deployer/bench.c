@@ -147,10 +147,14 @@ static int read_report(struct bench_run *run, struct arena *arena, struct report
 				 fleet->members[0].host->name, run->root.status,
 				 errors->length ? errors->text : "no output");
 	}
+	if (out->overflowed)
+		return error_set(err, ERROR_FAILED,
+				 "%s: the worker's report is longer than %zu bytes",
+				 fleet->members[0].host->name, out->length);
 	if (json_parse(start, out->length - (size_t)(start - out->text), "the worker's report",
 		       document, err) < 0 ||
 	    report_from_json(*document, arena, report, err) < 0)
-		return -1;
+		return error_wrap(err, "%s", fleet->members[0].host->name);
 	report->launcher = run->launcher->name;
 	bench_name_hosts(fleet, *document, report, seen);
 	if (bench_verdict(report, err) < 0)

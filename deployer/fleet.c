@@ -88,6 +88,20 @@ struct each {
 	void *arg;
 };
 
+/* Every error of a host names it, whatever the host said. */
+static void fleet_name_host(struct member *member)
+{
+	struct error *err = &member->err;
+	size_t length = strlen(member->host->name);
+	const char *after = err->text + length;
+
+	if (err->kind == ERROR_INTERRUPTED)
+		return;
+	if (!starts_with(err->text, member->host->name) ||
+	    (!starts_with(after, ": ") && !starts_with(after, " (")))
+		error_wrap(err, "%s", member->host->name);
+}
+
 static void call_one(void *arg, size_t index)
 {
 	struct each *each = arg;
@@ -95,8 +109,12 @@ static void call_one(void *arg, size_t index)
 
 	if (member->failed)
 		return;
-	if (interrupt_check(&member->err) < 0 || each->fn(member, each->arg, &member->err) < 0)
+	if (interrupt_check(&member->err) < 0) {
 		member->failed = true;
+	} else if (each->fn(member, each->arg, &member->err) < 0) {
+		member->failed = true;
+		fleet_name_host(member);
+	}
 }
 
 void fleet_each(struct fleet *fleet, int (*fn)(struct member *member, void *arg, struct error *err),

@@ -58,6 +58,9 @@ static int registry_host_run(const struct registry_host *host, const struct word
 		rc = ssh_run(host->member->ssh, &command, result, err);
 	if (rc < 0)
 		return error_wrap(err, "%s: %s", registry_host_place(host), what);
+	if (result->out.overflowed)
+		return error_set(err, ERROR_FAILED, "%s: %s: it answered with more than %zu bytes",
+				 registry_host_place(host), what, result->out.length);
 	return result->status == 0 ? 0 : registry_host_fail(host, what, result, err);
 }
 
@@ -155,6 +158,18 @@ static int script(const struct registry_host *host, const char *verb, const char
 	return 0;
 }
 
+/* A number of a host's answer; 0 when it is none, and at most 2^53, which JSON can hold. */
+static uint64_t registry_host_number(const char *text)
+{
+	const uint64_t most = UINT64_C(1) << 53;
+	uint64_t number = 0;
+
+	if (!*text || text[strspn(text, "0123456789")])
+		return 0;
+	number = strtoull(text, NULL, 10);
+	return number < most ? number : most;
+}
+
 static void registry_host_take_line(struct registry_found *found, const char *key,
 				    const char *value, struct arena *arena)
 {
@@ -183,10 +198,21 @@ static void registry_host_take_line(struct registry_found *found, const char *ke
 		if (members[i].text)
 			*members[i].text = arena_strdup(arena, value);
 		else if (members[i].number)
-			*members[i].number = strtoull(value, NULL, 10);
+			*members[i].number = registry_host_number(value);
 		else
-			*members[i].flag = true;
+			*members[i].flag = strcmp(value, "yes") == 0;
 	}
+}
+
+/* Whether a registry that runs, or ran, does so in a way that there is. */
+static bool registry_host_is_way(const struct registry_found *found)
+{
+	static const char *const ways[] = {"systemd", "process", "container"};
+
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++)
+		if (strcmp(found->as, ways[i]) == 0)
+			return true;
+	return !found->running && !*found->as;
 }
 
 int registry_host_look(struct registry_host *host, bool measure, struct arena *arena,
@@ -217,6 +243,11 @@ int registry_host_look(struct registry_host *host, bool measure, struct arena *a
 			registry_host_take_line(found, text, equals + 1, arena);
 		}
 	}
+	if (!registry_host_is_way(found))
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: cannot look for the registry: it says that one runs, and not as what (%s)",
+			registry_host_place(host), *found->as ? found->as : "no 'as'");
 	if (!*found->home || !*found->storage)
 		return error_set(err, ERROR_FAILED, "%s: cannot look for the registry: no answer",
 				 registry_host_place(host));

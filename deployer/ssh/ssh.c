@@ -145,6 +145,9 @@ int ssh_check(struct ssh *ssh, const struct ssh_command *command, const char *wh
 
 	if (ssh_run(ssh, command, result, err) < 0)
 		return error_wrap(err, "%s", what);
+	if (result->out.overflowed)
+		return error_set(err, ERROR_FAILED, "%s: it answered with more than %zu bytes",
+				 what, result->out.length);
 	if (result->status == 0)
 		return 0;
 	said = result->err.length ? &result->err : &result->out;

@@ -17,6 +17,8 @@
 #define EXIT_TIMEOUT_S 10 /* to end the shared connection */
 
 #define FOLDER_BYTES_MAX 60
+#define SSH_FAILED 255 /* ssh(1): of ssh itself, or of the command */
+#define SAID_BYTES 700
 
 struct openssh {
 	const struct ssh_target *target;
@@ -100,7 +102,7 @@ static int open_openssh(const struct ssh_target *target, void **state, struct er
 	words_add_all(&words, WORDS(target->address, "true"));
 	proc.words = words.list;
 	if (proc_run(&proc, &result, err) < 0 || result.status != 0) {
-		str_trim(&result.err);
+		str_one_line(&result.err, SAID_BYTES);
 		if (!err->kind)
 			error_set(err, ERROR_FAILED,
 				  "%s: ssh cannot log in as %s: %s; try: ssh -p %d %s@%s true",
@@ -123,6 +125,30 @@ const char *const *ssh_openssh_words(void *state)
 	return words.list;
 }
 
+/* Whether the shared connection is gone. */
+static bool ssh_openssh_is_lost(struct openssh *o)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct error ignored = {0};
+	struct words words = WORDS_INIT(&o->arena);
+	struct proc proc = {.timeout_s = EXIT_TIMEOUT_S};
+
+	words_add_all(&words, o->base);
+	words_add_all(&words, WORDS("-O", "check", o->target->address));
+	proc.words = words.list;
+	return proc_run(&proc, &result, &ignored) < 0 || result.status != 0;
+}
+
+static int ssh_openssh_lost(const struct openssh *o, struct proc_result *result, struct error *err)
+{
+	char place[200];
+
+	str_one_line(&result->err, SAID_BYTES);
+	return error_set(err, ERROR_FAILED, "%s: the connection broke while the command ran%s%s",
+			 ssh_place(o->target, place), result->err.length ? ": " : "",
+			 result->err.text);
+}
+
 static int run_openssh(void *state, const char *line, const struct ssh_command *command,
 		       uint64_t deadline_usec, struct proc_result *result, struct error *err)
 {
@@ -142,7 +168,9 @@ static int run_openssh(void *state, const char *line, const struct ssh_command *
 	proc_result_release(result);
 	if (proc_run(&proc, result, err) < 0)
 		return error_wrap(err, "%s", ssh_place(o->target, place));
-	return 0;
+	return result->status == SSH_FAILED && ssh_openssh_is_lost(o)
+		       ? ssh_openssh_lost(o, result, err)
+		       : 0;
 }
 
 const struct ssh_transport ssh_transport_openssh = {

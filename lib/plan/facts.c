@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FACTS_REAL_MAX 9007199254740992.0 /* 2^53 */
+
 /* One row per fact: its name on the wire and in JSON, and where it goes. */
 static const struct {
 	const char *name;
@@ -57,6 +59,25 @@ static void facts_clear(struct facts *facts, const char *host)
 			*(const char **)facts_place(facts, i) = "";
 }
 
+/*
+ * A host may say anything, and a double that is no number or beyond an integer cannot become one:
+ * C leaves undefined what then happens. More than 2^53 is not exact anyhow.
+ */
+static double facts_real(double value)
+{
+	return value >= -FACTS_REAL_MAX && value <= FACTS_REAL_MAX ? value : 0;
+}
+
+static double facts_bytes(double value)
+{
+	return value >= 0 ? facts_real(value) : 0;
+}
+
+static int facts_whole(long value)
+{
+	return value < 0 ? 0 : value > INT32_MAX ? INT32_MAX : (int)value;
+}
+
 static void facts_set(struct facts *facts, const char *name, const char *value, struct arena *arena)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -65,9 +86,9 @@ static void facts_set(struct facts *facts, const char *name, const char *value, 
 		if (rows[i].kind == TEXT)
 			*(const char **)facts_place(facts, i) = arena_strdup(arena, value);
 		else if (rows[i].kind == WHOLE)
-			*(int *)facts_place(facts, i) = (int)strtol(value, NULL, 10);
+			*(int *)facts_place(facts, i) = facts_whole(strtol(value, NULL, 10));
 		else
-			*(double *)facts_place(facts, i) = strtod(value, NULL);
+			*(double *)facts_place(facts, i) = facts_bytes(strtod(value, NULL));
 	}
 }
 
@@ -84,7 +105,8 @@ int facts_parse(const char *host, const char *text, double controller_time, stru
 			continue;
 		*equals = '\0';
 		if (strcmp(line, "clock") == 0)
-			facts->clock_skew_seconds = strtod(equals + 1, NULL) - controller_time;
+			facts->clock_skew_seconds =
+				facts_real(strtod(equals + 1, NULL) - controller_time);
 		else
 			facts_set(facts, line, equals + 1, arena);
 	}
@@ -126,9 +148,12 @@ int facts_from_json(const cJSON *json, struct arena *arena, struct facts *facts,
 		if (rows[i].kind == TEXT && text)
 			*(const char **)facts_place(facts, i) = text;
 		else if (rows[i].kind == WHOLE)
-			*(int *)facts_place(facts, i) = json_int(json, rows[i].name, 0);
+			*(int *)facts_place(facts, i) =
+				facts_whole(json_int(json, rows[i].name, 0));
 		else if (rows[i].kind == REAL)
-			*(double *)facts_place(facts, i) = json_number(json, rows[i].name, 0);
+			*(double *)facts_place(facts, i) =
+				facts_bytes(json_number(json, rows[i].name, 0));
 	}
+	facts->clock_skew_seconds = facts_real(json_number(json, "clock_skew_seconds", 0));
 	return 0;
 }
