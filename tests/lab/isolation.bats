@@ -33,7 +33,7 @@ hostile() {
 	cp base.tar "$cache/ringup-base-tiny-1.tar"
 	[ "${1:-}" != person ] || chown -R nobody:nogroup "$cache"
 	"$@" "$BUILD/tests/lab/engine_build" native context "$cache" "$cache/layout" >log 2>&1 3>&- 4>&- ||
-		{ cat log && false; }
+		{ cat log && return 1; }
 	cat "$cache"/build-*.log >tried
 }
 

@@ -20,7 +20,7 @@
 
 /*
  * Above the ids that sssd and systemd give out (up to 2000200000), and below 2^31, beyond which
- * tools differ. Source: systemd, docs/UIDS-GIDS.md; sssd-ldap(5), ldap_idmap_range_max.
+ * tools differ. Source: systemd, "Users, Groups, UIDs and GIDs on systemd systems"; sssd-ldap(5), ldap_idmap_range_max.
  */
 #define IDMAP_START_MAX 0x7e000000UL
 #define IDMAP_START_MIN 0x78000000UL
