@@ -11,6 +11,9 @@ setup_file() {
 	export RINGUP_SHARE=$REPO
 	mkdir -p base/bin base/tmp context
 	gcc -static -O1 -o base/bin/sh "$REPO/tests/standin/hostile_shell.c"
+	# a base may bring nodes of the machine's devices
+	mknod base/base-mem c 1 1
+	mknod base/base-kmsg c 1 11
 	tar --numeric-owner --owner=0 --group=0 --mtime=@1500000000 -C base -cf base.tar .
 	echo secret >secret
 	printf 'FROM ringup-base-tiny:1\nARG SOURCE_DATE_EPOCH=1700000000\nRUN %s\n' "$WORK/secret" >context/Dockerfile
