@@ -111,6 +111,12 @@ ids() {
 	limits
 }
 
+@test "build.userns: never is for root: without root it is refused in one sentence" {
+	USERNS=never run hostile person-never person
+	[ "$status" != 0 ]
+	grep -q "it needs root, since build.userns is 'never'" log
+}
+
 @test "a runtime without seccomp: one warning says so, and the rest still holds" {
 	mkdir bin
 	# shellcheck disable=SC2016  # the stand-in's own words
