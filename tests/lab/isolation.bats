@@ -11,6 +11,9 @@ setup_file() {
 	export RINGUP_SHARE=$REPO
 	mkdir -p base/bin base/tmp context
 	gcc -static -O1 -o base/bin/sh "$REPO/tests/standin/hostile_shell.c"
+	# a base may bring nodes of the machine's devices
+	mknod base/base-mem c 1 1
+	mknod base/base-kmsg c 1 11
 	tar --numeric-owner --owner=0 --group=0 --mtime=@1500000000 -C base -cf base.tar .
 	echo secret >secret
 	printf 'FROM ringup-base-tiny:1\nARG SOURCE_DATE_EPOCH=1700000000\nRUN %s\n' "$WORK/secret" >context/Dockerfile
@@ -33,7 +36,7 @@ hostile() {
 	cp base.tar "$cache/ringup-base-tiny-1.tar"
 	[ "${1:-}" != person ] || chown -R nobody:nogroup "$cache"
 	"$@" "$BUILD/tests/lab/engine_build" native context "$cache" "$cache/layout" >log 2>&1 3>&- 4>&- ||
-		{ cat log && false; }
+		{ cat log && return 1; }
 	cat "$cache"/build-*.log >tried
 }
 
@@ -106,6 +109,12 @@ ids() {
 	hostile person person
 	all_refused
 	limits
+}
+
+@test "build.userns: never is for root: without root it is refused in one sentence" {
+	USERNS=never run hostile person-never person
+	[ "$status" != 0 ]
+	grep -q "it needs root, since build.userns is 'never'" log
 }
 
 @test "a runtime without seccomp: one warning says so, and the rest still holds" {

@@ -267,6 +267,8 @@ int main(int argc, char **argv)
 	open_device("/dev/mem", S_IFCHR, 1, 1);
 	open_device("/dev/kmsg", S_IFCHR, 1, 11);
 	open_device("/dev/fuse", S_IFCHR, 10, 229);
+	read_one("/base-mem");
+	read_one("/base-kmsg");
 	make_namespaces();
 	call_the_kernel();
 	trace_others();

@@ -20,7 +20,8 @@
 
 /*
  * Above the ids that sssd and systemd give out (up to 2000200000), and below 2^31, beyond which
- * tools differ. Source: systemd, docs/UIDS-GIDS.md; sssd-ldap(5), ldap_idmap_range_max.
+ * tools differ. Sources: systemd, "Users, Groups, UIDs and GIDs on systemd systems"; sssd-ldap(5),
+ * ldap_idmap_range_max.
  */
 #define IDMAP_START_MAX 0x7e000000UL
 #define IDMAP_START_MIN 0x78000000UL
@@ -194,7 +195,7 @@ int idmap_mount_overlay(const struct idmap *map, const char *options, const char
 		rc = mount("overlay", at, "overlay", 0,
 			   arena_printf(&arena, "%s,volatile", options));
 	if (rc < 0)
-		rc = mount("overlay", at, "overlay", 0, options);
+		rc = mount("overlay", at, "overlay", MS_NODEV, options);
 	if (rc < 0)
 		error_errno(err, "cannot mount the layers on %s", at);
 	if (act_as(0) < 0 && rc == 0)

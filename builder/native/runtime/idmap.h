@@ -33,7 +33,8 @@ int idmap_mount(const struct idmap *map, const char *folder, const char *at, str
 
 /*
  * Mounts overlayfs with these options on the folder `at`. Its own work in the upper folder is done
- * with the ids of the one who mounts, so this thread takes those of the step's root meanwhile.
+ * with the ids of the one who mounts, so this thread takes those of the step's root meanwhile. No
+ * device node in it can be opened.
  */
 int idmap_mount_overlay(const struct idmap *map, const char *options, const char *at,
 			struct error *err);

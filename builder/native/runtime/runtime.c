@@ -262,7 +262,7 @@ static int runtime_prepare(const struct runtime *runtime, struct store *store,
 	*options = arena_printf(
 		arena, "lowerdir=%s,upperdir=%supper,workdir=%swork,index=off,metacopy=off,%s%s",
 		lower, at->disk, at->disk, runtime->in_userns ? "userxattr" : "redirect_dir=off",
-		runtime->rules_devices ? "" : ",nodev");
+		runtime->rules_devices || is_mapped(runtime) ? "" : ",nodev");
 	return 0;
 }
 
