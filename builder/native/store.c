@@ -78,6 +78,8 @@ static int store_settle(const struct store *store, const char *work, struct erro
 	const char *boot = store_boot(&arena), **names;
 	bool is_unsynced = false;
 
+	if (!file_exists(work)) /* its build removed it, and then let go of the lock */
+		return 0;
 	if (folder_list(work, "", &arena, &names, err) < 0)
 		return -1;
 	for (; *names; names++) {
