@@ -164,11 +164,12 @@ said() {
 		found = 0
 		children = open(f"/proc/{run.pid}/task/{run.pid}/children").read().split()
 		for pid in [run.pid, *children]:
-		    memory = open(f"/proc/{pid}/mem", "rb")
-		    for line in open(f"/proc/{pid}/maps"):
+		    memory, maps = open(f"/proc/{pid}/mem", "rb"), open(f"/proc/{pid}/maps").readlines()
+		    checked = any("libasan" in line for line in maps) # that keeps a copy of the whole environment
+		    for line in maps:
 		        begin, end, rights = re.match(r"(\w+)-(\w+) (\S+)", line).groups()
 		        begin, end = int(begin, 16), int(end, 16)
-		        if rights[:2] != "rw" or "memfd" in line or end - begin > 1 << 28:
+		        if rights[:2] != "rw" or "memfd" in line or end - begin > 1 << 28 or checked and not line.split()[5:]:
 		            continue
 		        try:
 		            memory.seek(begin)
