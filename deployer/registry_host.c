@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/quote.h"
 #include "core/tarball.h"
+#include "deployer/owner.h"
 #include "deployer/remote.h"
 #include "deployer/registry_unit.h"
 
@@ -33,6 +34,21 @@ static int registry_host_fail(const struct registry_host *host, const char *what
 			 said->length ? said->text : "failed without a word");
 }
 
+/* Somebody else's registry, by what the script printed. */
+static int registry_host_refuse(const struct registry_host *host, const char *said,
+				struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct owner owner;
+
+	owner_parse(said, "owner_", &arena, &owner);
+	return owner_refuse(registry_host_place(host),
+			    arena_printf(&arena, "the registry %s", host->name), &owner,
+			    arena_printf(&arena, "ringup registry serve --on %s --take-over",
+					 registry_host_place(host)),
+			    err);
+}
+
 /*
  * Runs the script on this machine or on the host. -1 also when the script fails. The caller
  * releases *result.
@@ -58,6 +74,8 @@ static int registry_host_run(const struct registry_host *host, const struct word
 		rc = ssh_run(host->member->ssh, &command, result, err);
 	if (rc < 0)
 		return error_wrap(err, "%s: %s", registry_host_place(host), what);
+	if (result->status == OWNER_REFUSED && host->owner)
+		return registry_host_refuse(host, result->out.text, err);
 	return result->status == 0 ? 0 : registry_host_fail(host, what, result, err);
 }
 
@@ -150,6 +168,10 @@ static int script(const struct registry_host *host, const char *verb, const char
 	words_addf(words, "port=%d", host->port);
 	words_addf(words, "as=%s", way);
 	words_addf(words, "program=%s", program);
+	if (host->owner) {
+		words_addf(words, "owner=%s", owner_text(host->owner, words->arena));
+		words_add(words, host->takes_over ? "take=take" : "take=");
+	}
 	if (host->engine->has_containers)
 		add_container_lines(host, config, words);
 	return 0;
