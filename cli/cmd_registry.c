@@ -27,6 +27,8 @@ static const struct opt options[] = {
 	{0, "image", "REF", "image for a container (" REGISTRY_IMAGE ")", OPT_TEXT, AT(image)},
 	{0, "install", NULL, "install Debian's docker-registry where the program is missing",
 	 OPT_FLAG, AT(install)},
+	{0, "take-over", NULL, "replace a registry that somebody else started on the host",
+	 OPT_FLAG, AT(take_over)},
 	OPT_END,
 };
 #undef AT

@@ -153,6 +153,8 @@ void owner_parse(const char *text, const char *prefix, struct arena *arena, stru
 						      length - (size_t)(equals + 1 - line), arena);
 		}
 	}
+	if (!is_owner_id(owner->id))
+		owner->id = "";
 }
 
 void owner_add_id_label(const struct owner *owner, struct words *labels)

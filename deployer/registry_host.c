@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/quote.h"
 #include "core/tarball.h"
+#include "deployer/owner.h"
 #include "deployer/remote.h"
 #include "deployer/registry_unit.h"
 
@@ -31,6 +32,21 @@ static int registry_host_fail(const struct registry_host *host, const char *what
 	str_one_line(said, SAID_BYTES);
 	return error_set(err, ERROR_FAILED, "%s: %s: %s", registry_host_place(host), what,
 			 said->length ? said->text : "failed without a word");
+}
+
+/* Somebody else's registry, by what the script printed. */
+static int registry_host_refuse(const struct registry_host *host, const char *said,
+				struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct owner owner;
+
+	owner_parse(said, "owner_", &arena, &owner);
+	return owner_refuse(registry_host_place(host),
+			    arena_printf(&arena, "the registry %s", host->name), &owner,
+			    arena_printf(&arena, "ringup registry serve --on %s --take-over",
+					 registry_host_place(host)),
+			    err);
 }
 
 /*
@@ -61,6 +77,8 @@ static int registry_host_run(const struct registry_host *host, const struct word
 	if (result->out.overflowed)
 		return error_set(err, ERROR_FAILED, "%s: %s: it answered with more than %zu bytes",
 				 registry_host_place(host), what, result->out.length);
+	if (result->status == OWNER_REFUSED && host->owner)
+		return registry_host_refuse(host, result->out.text, err);
 	return result->status == 0 ? 0 : registry_host_fail(host, what, result, err);
 }
 
@@ -153,6 +171,10 @@ static int script(const struct registry_host *host, const char *verb, const char
 	words_addf(words, "port=%d", host->port);
 	words_addf(words, "as=%s", way);
 	words_addf(words, "program=%s", program);
+	if (host->owner) {
+		words_addf(words, "owner=%s", owner_text(host->owner, words->arena));
+		words_add(words, host->takes_over ? "take=take" : "take=");
+	}
 	if (host->engine->has_containers)
 		add_container_lines(host, config, words);
 	return 0;

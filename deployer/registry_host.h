@@ -23,6 +23,8 @@ struct registry_host {
 	const char *storage; /* of its images; "": HOME/data */
 	const char *image;   /* for a container */
 	int port;
+	const struct owner *owner; /* whose it is; NULL: not asked, on this machine */
+	bool takes_over;	   /* it may be somebody else's, and becomes the owner's */
 	bool has_mirror_ca; /* the server trusts HOME/REGISTRY_MIRROR_CA for its upstream registry */
 };
 

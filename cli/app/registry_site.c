@@ -123,6 +123,7 @@ static int registry_site_find(struct context *ctx, const struct registry_options
 	site->host.image = o->image ? o->image : REGISTRY_IMAGE;
 	site->own.folder = folder_of(site, o, port);
 	site->is_in_state = site->host.member && !o->folder;
+	site->takes_over = o->take_over;
 	site->is_there = serve_exists(site->own.folder, ctx->arena);
 	return 0;
 }
@@ -243,14 +244,27 @@ int site_plan(struct context *ctx, const struct registry_options *o, struct regi
 	return serve_check(own, ctx->arena, err);
 }
 
+/* In .ringup, nobody else may come near the CA's key; another folder is as its owner wants it. */
+static int registry_site_own(struct registry_site *site, struct error *err)
+{
+	struct arena *arena = site->ctx->arena;
+	struct owner person;
+
+	if (folder_private(cluster_state_path(&site->cluster, "", arena), err) < 0 ||
+	    (site->is_in_state && folder_private(site->own.folder, err) < 0) ||
+	    owner_load(&site->cluster, true, arena, &person, err) < 0)
+		return -1;
+	site->owner = owner_of_registries(&person, arena);
+	site->host.owner = site->before.owner = &site->owner;
+	site->host.takes_over = site->before.takes_over = site->takes_over;
+	return 0;
+}
+
 int site_hold(struct registry_site *site, struct error *err)
 {
 	const char *folder = site->own.folder;
-	const char *state = cluster_state_path(&site->cluster, "", site->ctx->arena);
 
-	/* in .ringup, nobody else may come near the CA's key; another folder is as its owner wants it */
-	if (site->is_in_state &&
-	    (folder_private(state, err) < 0 || folder_private(folder, err) < 0))
+	if (site->host.member && registry_site_own(site, err) < 0)
 		return -1;
 	if (folder_make(folder, 0700, err) < 0)
 		return -1;

@@ -16,7 +16,7 @@
 
 struct registry_options {
 	const char *folder, *address, *user, *mirror, *mirror_ca, *on, *storage, *as, *image;
-	bool install;
+	bool install, take_over;
 };
 
 struct registry_site {
@@ -28,9 +28,11 @@ struct registry_site {
 		before;	  /* where it was, when site_plan changes that; name NULL: nowhere */
 	struct serve own; /* what it was made for; with site_plan what it shall become */
 	struct served served;
-	bool is_there;	  /* it was made before */
-	bool is_in_state; /* its files here are in .ringup */
-	int lock;	  /* on the folder; -1: none */
+	bool is_there;	    /* it was made before */
+	bool is_in_state;   /* its files here are in .ringup */
+	struct owner owner; /* of registries on hosts; see site_hold */
+	bool takes_over;
+	int lock; /* on the folder; -1: none */
 };
 
 /* Finds the registry that was set up; ERROR_USAGE when there is none. site_close it always. */
@@ -41,7 +43,10 @@ int site_open(struct context *ctx, const struct registry_options *o, struct regi
 int site_plan(struct context *ctx, const struct registry_options *o, struct registry_site *site,
 	      struct error *err);
 
-/* Makes the folder and keeps other runs from it until site_close. */
+/*
+ * Makes the folder and keeps other runs from it until site_close. Finds out who we are for a host,
+ * so that somebody else's registry there is left alone.
+ */
 int site_hold(struct registry_site *site, struct error *err);
 
 /* Whether a server of this kind can pull through from `own.mirror`; no mirror: it can. */

@@ -7,19 +7,28 @@
 
 #define DOCKER "docker"
 
+/* A label, or nothing: a label that is not there would print as "<no value>". */
+#define LABEL(name) "{{with index .Config.Labels \"" name "\"}}{{.}}{{end}}"
+
 /* The format of `state`: it reads the container's id, status, labels and image. */
 static const char STATE_FORMAT[] =
 	"container_id={{.Id}}\n"
 	"container_running={{.State.Running}}\n"
 	"container_exit={{.State.ExitCode}}\n"
-	"container_config={{index .Config.Labels \"org.ringup.config\"}}\n"
-	"container_image={{.Config.Image}}\n"
-	"container_started={{.State.StartedAt}}\n"
-	"container_owner_id={{index .Config.Labels \"org.ringup.cluster-id\"}}\n"
-	"container_owner_user={{index .Config.Labels \"org.ringup.user\"}}\n"
-	"container_owner_machine={{index .Config.Labels \"org.ringup.machine\"}}\n"
-	"container_owner_folder={{index .Config.Labels \"org.ringup.folder\"}}\n"
-	"container_owner_time={{index .Config.Labels \"org.ringup.time\"}}";
+	"container_config=" LABEL(
+		"org.ringup.config") "\n"
+				     "container_image={{.Config.Image}}\n"
+				     "container_started={{.State.StartedAt}}\n"
+				     "container_owner_id=" LABEL(
+					     "org.ringup.cluster-id") "\n"
+								      "container_owner_user=" LABEL(
+									      "org.ringup.user") "\n"
+												 "container_owner_machine=" LABEL(
+													 "org.ringup.machine") "\n"
+															       "container_owner_folder=" LABEL(
+																       "org.ringup.folder") "\n"
+																			    "container_owner_time=" LABEL(
+																				    "org.ringup.time");
 
 static void docker_add_text(struct words *out, const char *option, const char *text)
 {

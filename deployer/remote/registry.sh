@@ -7,18 +7,20 @@
 #   collect  frees the space of unreferenced blobs; the server must be stopped
 #   install  installs Debian's package docker-registry, without its own unit
 # The words are name (of unit and container), home (folder of its files), storage (folder of its images), as
-# (systemd, process or container), port, program, and measure (yes: add up the images). The others are lines
-# of the engine's record, which ringup has quoted: engine state run remove logs task.
+# (systemd, process or container), port, program, measure (yes: add up the images), owner (the file of that name),
+# and take (take: the registry may be somebody else's). If it is somebody else's, start, stop and collect change
+# nothing, print that owner and end with status 76. The others are lines of the engine's record, which ringup has quoted: engine state run remove logs task.
 set -eu
 umask 077
 verb=$1
 shift
-name='' home='' storage='' as='' port='' program='' measure=''
+name='' home='' storage='' as='' port='' program='' measure='' owner='' take=''
 engine='' state='' run='' remove='' logs='' task=''
 for word; do
 	value=${word#*=}
 	case $word in
 	name=*) name=$value ;; home=*) home=$value ;; storage=*) storage=$value ;; as=*) as=$value ;;
+	owner=*) owner=$value ;; take=*) take=$value ;;
 	port=*) port=$value ;; program=*) program=$value ;; measure=*) measure=$value ;;
 	engine=*) engine=$value ;; state=*) state=$value ;; run=*) run=$value ;;
 	remove=*) remove=$value ;; logs=*) logs=$value ;; task=*) task=$value ;;
@@ -43,6 +45,29 @@ user=ringup-registry
 fail() {
 	printf '%s\n' "$*" >&2
 	exit 1
+}
+
+id_of() {
+	sed -n 's/^id=//p' "$1" 2>/dev/null | head -n 1
+}
+
+# On this machine there is no owner: the folder that ringup was told says whose registry it is.
+check_owner() {
+	[ -n "$owner" ] && [ "$take" != take ] || return 0
+	[ -f "$home/owner" ] || [ -f "$home/started" ] || return 0
+	[ "$(id_of "$home/owner")" != "$(printf '%s' "$owner" | id_of -)" ] || return 0
+	sed 's/^/owner_/' "$home/owner" 2>/dev/null || true
+	exit 76
+}
+
+# Of two people who come at the same time one is the owner: ln fails when the file is there already.
+claim() {
+	[ -n "$owner" ] || return 0
+	printf '%s' "$owner" >"$home/owner.$$"
+	[ "$take" != take ] || rm -f "$home/owner"
+	ln "$home/owner.$$" "$home/owner" 2>/dev/null || true
+	rm -f "$home/owner.$$"
+	check_owner
 }
 
 has_systemd() {
@@ -218,7 +243,10 @@ wait_for_start() {
 }
 
 start() {
+	[ ! -L "$home" ] || fail "$home is a symbolic link; remove it"
 	mkdir -p "$home"
+	check_owner
+	claim
 	rm -f "$home/unit" "$home/upstream.pem"
 	tar -x -p -f - -C "$home"
 	if [ "$(runs_as)" = "$as" ] && [ "$(cat "$home/started" 2>/dev/null)" = "$(wanted)" ]; then
@@ -237,6 +265,7 @@ start() {
 }
 
 collect() {
+	check_owner
 	# Nothing was ever pushed, which the garbage collector would report as an error.
 	[ -d "$storage/docker/registry/v2/repositories" ] || return 0
 	if [ "$as" = container ]; then
@@ -260,6 +289,7 @@ case $verb in
 look) look ;;
 start) start ;;
 stop)
+	check_owner
 	! runs_as >/dev/null || echo was_running=yes
 	halt
 	;;

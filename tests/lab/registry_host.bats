@@ -64,7 +64,7 @@ push_and_pull() {
 	[[ $output == *"https://$A runs as a process on node01"* ]]
 	[ "$(stat -c %a .ringup/registry/node01 .ringup/registry/node01/ca.key | xargs)" = "700 600" ]
 	[ "$(inside node01 find /var/lib/ringup/registry -maxdepth 1 -type f -printf '%f %m\n' | sort | xargs)" = \
-		"config.yml 600 htpasswd 600 registry.log 600 registry.pid 600 server.key 600 server.pem 600 started 600" ]
+		"config.yml 600 htpasswd 600 owner 600 registry.log 600 registry.pid 600 server.key 600 server.pem 600 started 600" ]
 	[ "$(inside node01 ss -Hltn | awk '{print $4}' | grep :5000)" = "$A" ]
 	openssl verify -CAfile "$CA" .ringup/registry/node01/server.pem
 	openssl x509 -in .ringup/registry/node01/server.pem -noout -text | grep "IP Address:${A%:*}, DNS:node01"
@@ -129,6 +129,35 @@ push_and_pull() {
 	same process "$before" "$(pids_on_host)"
 	fails 2 registry status --on "$there"
 	says "no registry in"
+}
+
+@test "two people, one host: the registry of the first is left alone until --take-over" {
+	local before verb folder=/var/lib/ringup/registry
+	before=$(pids_on_host; inside node01 sha256sum $folder/server.pem $folder/htpasswd $folder/owner)
+	mkdir -p colleague
+	sed "s,\.ringup/lab,$LAB/.ringup/lab,g" cluster.yaml >colleague/cluster.yaml
+	cd colleague
+	fails 1 registry serve --on node01
+	one_line
+	says "node01: the registry ringup-registry there belongs to somebody else" "$(id -un)@$(hostname) started it at 20" \
+		"from $LAB;" "ringup registry serve --on node01 --take-over"
+	for verb in stop gc; do
+		fails 1 registry $verb --on node01
+		says "belongs to somebody else"
+	done
+	same registry "$before" "$(pids_on_host; inside node01 sha256sum $folder/server.pem $folder/htpasswd $folder/owner)"
+	ringup -q registry serve --on node01 --take-over >/dev/null
+	cd "$LAB"
+	fails 1 registry serve --on node01
+	says "from $LAB/colleague;"
+	# as an earlier ringup left it
+	inside node01 rm $folder/owner
+	fails 1 registry serve --on node01
+	says "names no owner"
+	registry_on serve --take-over
+	registry_on serve
+	push_and_pull one
+	rm -r colleague
 }
 
 @test "gc frees what was removed" {

@@ -117,7 +117,7 @@ static const struct {
 	{CONTAINER "container_owner_id=\n", "the container ringup-lab there names no owner"},
 	{CONTAINER "container_owner_id=\nowner_id=" OURS "\n", "names no owner"},
 	{"mesh=sha256:1\n", "the cluster 'lab' there names no owner"},
-	{CONTAINER "container_owner_id=<no value>\n", "belongs to somebody else"},
+	{CONTAINER "container_owner_id=<no value>\n", "names no owner"},
 };
 
 static void test_claims(void **state)
