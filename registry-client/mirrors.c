@@ -14,12 +14,15 @@
 static int read_conf(const char *path, struct arena *arena, struct registry_entry **list,
 		     struct error *err)
 {
+	size_t length;
 	char *text;
 
 	if (!file_exists(path))
 		return 0;
-	if (file_read(path, REGISTRIES_CONF_BYTES_MAX, arena, &text, NULL, err) < 0)
+	if (file_read(path, REGISTRIES_CONF_BYTES_MAX, arena, &text, &length, err) < 0)
 		return error_of_input(err);
+	if (strlen(text) != length)
+		return error_set(err, ERROR_USAGE, "%s holds a NUL, which no text can hold", path);
 	return registries_conf_parse(path, text, arena, list, err);
 }
 

@@ -59,11 +59,13 @@ static int read_row(struct table *table, char *line, size_t number, struct error
 int table_load(const char *path, struct arena *arena, struct table *table, struct error *err)
 {
 	char *text;
-	size_t line_count = 1, number = 0;
+	size_t line_count = 1, number = 0, length;
 
 	*table = (struct table){.path = arena_strdup(arena, path)};
-	if (file_read(path, FILE_CEILING_BYTES, arena, &text, NULL, err) < 0)
-		return -1;
+	if (file_read(path, FILE_CEILING_BYTES, arena, &text, &length, err) < 0)
+		return error_of_input(err);
+	if (strlen(text) != length)
+		return error_set(err, ERROR_USAGE, "%s holds a NUL, which no text can hold", path);
 	for (const char *p = text; *p; p++)
 		line_count += *p == '\n';
 	table->lines = ARENA_ARRAY(arena, line_count, size_t);

@@ -95,8 +95,9 @@ static int load_folder(const char *folder, struct digest *all, struct arena *are
 
 		if ((*files)[0] == '.') /* an editor's file */
 			continue;
-		if (digest_of_file(arena_printf(arena, "%s/%s", folder, *files), one, err) < 0 ||
-		    load_one(folder, *files, arena, catalog, err) < 0)
+		if (digest_of_file(arena_printf(arena, "%s/%s", folder, *files), one, err) < 0)
+			return error_of_input(err);
+		if (load_one(folder, *files, arena, catalog, err) < 0)
 			return -1;
 		digest_add(all, *files, strlen(*files) + 1);
 		digest_add(all, one, strlen(one) + 1);
