@@ -482,7 +482,7 @@ for option in re.split(r"\n  (?=-)", "\n" + sys.stdin.read().split("\n\n")[2])[1
 	for _ in 1 2 3 4; do # other work on the cores
 		timeout 60 sh -c 'while :; do :; done' &
 	done
-	run mpi -n 4 --mca btl self,tcp "$ALLREDUCE" --backend mpi -b 2M -e 16M -n 20 --timeout 8 --quiet
+	run mpi -n 4 --mca btl self,tcp "$ALLREDUCE" --backend mpi -b 2M -e 16M -n 20 --timeout 40 --quiet
 	# shellcheck disable=SC2046
 	kill $(jobs -p) 2>/dev/null || true # those of a slow run have ended by themselves
 	echo "$output"
