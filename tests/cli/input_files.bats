@@ -16,7 +16,7 @@ setup() {
 refuses() {
 	local file=$1
 	shift
-	apart timeout 20 ringup "$@"
+	apart timeout -k 5 20 ringup "$@"
 	says 2 "$file"
 }
 
@@ -48,9 +48,9 @@ refuses() {
 	says 0
 	diff -r one two
 	diff -r one three
-	apart timeout 20 ringup -f /dev/stdin probe </dev/zero
+	apart timeout -k 5 20 ringup -f /dev/stdin probe </dev/zero
 	says 2 /dev/stdin
-	apart timeout 20 ringup -f <(cat /dev/zero) probe
+	apart timeout -k 5 20 ringup -f <(cat /dev/zero) probe
 	says 2 'larger than'
 }
 
@@ -107,7 +107,7 @@ refuses() {
 	says 2 NUL
 	apart ringup login -u u 127.0.0.1:1 < <(printf 'a\nb\n')
 	says 2 'more than one line'
-	apart timeout 20 ringup login -u u 127.0.0.1:1 </dev/zero
+	apart timeout -k 5 20 ringup login -u u 127.0.0.1:1 </dev/zero
 	says 2
 	[ ! -e .ringup/auth.json ]
 }

@@ -9,7 +9,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	_cleanup_(json_free) cJSON *json = NULL, *again = NULL;
+	_cleanup_(json_free) cJSON *json = NULL;
 	const struct cluster cluster = {.folder = "/nonexistent"};
 	struct credentials credentials, same;
 	struct error err = {0};
