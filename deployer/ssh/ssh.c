@@ -141,7 +141,7 @@ static void drop_hints(struct str *said)
 int ssh_check(struct ssh *ssh, const struct ssh_command *command, const char *what,
 	      struct proc_result *result, struct error *err)
 {
-	struct str *said;
+	_cleanup_(str_release) struct str said = STR_INIT;
 
 	if (ssh_run(ssh, command, result, err) < 0)
 		return error_wrap(err, "%s", what);
@@ -150,11 +150,12 @@ int ssh_check(struct ssh *ssh, const struct ssh_command *command, const char *wh
 				 what, result->out.length);
 	if (result->status == 0)
 		return 0;
-	said = result->err.length ? &result->err : &result->out;
-	drop_hints(said);
-	str_one_line(said, SAID_BYTES);
+	/* a copy: the caller may read what the command printed */
+	str_add(&said, result->err.length ? result->err.text : result->out.text);
+	drop_hints(&said);
+	str_one_line(&said, SAID_BYTES);
 	return error_set(err, ERROR_FAILED, "%s: %s (status %d)", what,
-			 said->length ? said->text : "failed without a word", result->status);
+			 said.length ? said.text : "failed without a word", result->status);
 }
 
 void ssh_command_text(const struct ssh_target *target, const char *const *words, struct str *out)
