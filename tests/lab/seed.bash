@@ -4,16 +4,32 @@
 # beside the program and is made, by a real native build, when the first file asks for it; another program gets
 # another one. Tests get hard links to its layers in a cache of their own.
 
+# Where seeds lie: beside the program, or in /var/tmp where a folder above belongs to somebody else, since ringup
+# refuses a cache there.
+seed_folder() {
+	local build folder
+	build=$(dirname "$(command -v ringup)")
+	folder=$(realpath "$build")
+	while [ "$folder" != / ]; do
+		case $(stat -c %u "$folder") in
+			0 | "$UID") ;;
+			*) echo "/var/tmp/ringup-seed-$UID" && return ;;
+		esac
+		folder=$(dirname "$folder")
+	done
+	echo "$build/seed"
+}
+
 # seed_fill CACHE: fills CACHE/ringup, and makes the seed first where it is missing.
 seed_fill() {
-	local build seed
-	build=$(dirname "$(command -v ringup)")
-	seed=$build/seed/$(sha256sum <"$build/ringup" | cut -c1-16)
-	mkdir -p "$build/seed" "$1"
+	local seeds seed
+	seeds=$(seed_folder)
+	seed=$seeds/$(sha256sum <"$(command -v ringup)" | cut -c1-16)
+	mkdir -p "$seeds" "$1"
 	(
 		flock 9
-		[ -e "$seed/whole" ] || seed_make "$build/seed" "$seed"
-	) 9>"$build/seed/lock" 3>&- 4>&- || return
+		[ -e "$seed/whole" ] || seed_make "$seeds" "$seed"
+	) 9>"$seeds/lock" 3>&- 4>&- || return
 	cp -al "$seed/cache/ringup" "$1/"
 	# what is written in place must not be shared
 	find "$1/ringup" -type f \( -name '*.log' -o -name index.json -o -name oci-layout \) -exec cp --remove-destination {} {}.own \; \
