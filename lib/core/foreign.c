@@ -48,6 +48,10 @@ static char *foreign_replace(char *text, const char *kept)
 		uint32_t number;
 		size_t length = foreign_character(from, &number);
 
+		if (*from == '\r' && (from[1] == '\n' || !from[1])) { /* a line end of DOS */
+			from++;
+			continue;
+		}
 		if (!length || (foreign_controls(number) && !strchr(kept, *from))) {
 			*to++ = '?';
 		} else {

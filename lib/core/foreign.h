@@ -22,7 +22,7 @@
  * Replaces in place, by one '?' each: the C0 controls but newline and tab, DEL, U+0080 to U+009F,
  * the bidirectional controls (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069), the line
  * separators U+2028 and U+2029, and each byte that is no part of a UTF-8 character (RFC 3629).
- * Returns `text`. The text never gets longer.
+ * A carriage return at the end of a line or of the text goes. Returns `text`, which never gets longer.
  */
 char *foreign_clean(char *text);
 

@@ -160,7 +160,7 @@ start_sshd() {
 	cat >"$BATS_TEST_TMPDIR/docker" <<-END
 		#!/bin/sh
 		if [ "\$1" = run ] && mkdir "$BATS_TEST_TMPDIR/once" 2>/dev/null; then
-			"$real" create --name "$CONTAINER" "\$("$real" images -q | head -n 1)" >/dev/null
+			"$real" create --name "$CONTAINER" --label "org.ringup.cluster-id=$(cat .ringup/cluster-id)" "\$("$real" images -q | head -n 1)" >/dev/null
 		fi
 		exec "$real" "\$@"
 	END

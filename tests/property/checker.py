@@ -11,7 +11,7 @@ import json
 import sys
 
 import rules
-from catalog import COMMON, GPU_ONLY, PIP, Catalog, Row
+from catalog import COMMON, FRAMEWORKS, GPU_ONLY, PIP, Catalog, Row
 from versions import cell_admits, in_series, request_admits, request_split
 
 SKIP_GATE = "NVIDIA_DISABLE_REQUIRE=true"
@@ -65,13 +65,17 @@ def candidates(catalog, name, choice):
     return [row for row in rows if same_cells(choice, row)]
 
 
-def row_choices(catalog, document, wrong):
+def row_choices(catalog, document, givens, wrong):
     """{component: rows that look like the choice}; "wrong" gets what looks like none."""
     found = {}
     for name, choice in document["stack"].items():
         if name in ("driver", "gpu"):
             continue
-        found[name] = candidates(catalog, name, choice)
+        found[name] = (
+            brought_choice(name, choice, document, found, givens)
+            if choice.get("wheel")
+            else candidates(catalog, name, choice)
+        )
         if not found[name]:
             wrong.append(f"{name} {choice['version']}: no row has these packages and sums")
     return found
@@ -90,6 +94,26 @@ def parts_wrong(document, givens):
         yield "a CPU stack for a request about GPUs"
 
 
+def brought_choice(name, choice, document, found, givens):
+    """The rows of a library that the choice says comes with a wheel: one without cells, or none."""
+    wheels = found.get(choice["wheel"], [])
+    extra = [key for key, _ in CELLS if choice.get(key)]
+    fits = any(rules.brings(wheel, name) == choice["version"] for wheel in wheels)
+    system = name == "nccl" and "horovod" in document["stack"]
+    good = fits and not extra and not system and name not in givens.names
+    return [Row(version=choice["version"], wheel=choice["wheel"], kind="wheel", built="")] if good else []
+
+
+def own_beside(stack, one, two, givens):
+    """Whether the two are a wheel and a library of another major that a request names."""
+    for wheel, name in ((one, two), (two, one)):
+        if wheel in FRAMEWORKS and rules.stands_beside(
+            stack[wheel], name, stack[name]["version"], givens.names
+        ):
+            return True
+    return False
+
+
 # --- one combination of rows ------------------------------------------------------------------
 
 
@@ -97,7 +121,7 @@ def stack_wrong(catalog, stack, givens, drivers):
     """Every violation of the rules between rows and against what is given."""
     for (one, row), (two, other) in itertools.combinations(sorted(stack.items()), 2):
         wrong = rules.pair_wrong(catalog, one, row, two, other)
-        if wrong:
+        if wrong and not own_beside(stack, one, two, givens):
             yield wrong
     for name in rules.refused_by(catalog, stack, drivers):
         yield f"conflicts.csv refuses it: {name}"
@@ -105,7 +129,16 @@ def stack_wrong(catalog, stack, givens, drivers):
         yield from given_wrong(catalog, stack, givens, drivers)
 
 
+def pins_wrong(catalog, givens):
+    """GPUs that a given driver does not drive, or that no recipe is for."""
+    for gpu in givens.gpus:
+        if gpu.cell("arch"):
+            yield f"{gpu['version']} is of {gpu['arch']}"
+        yield from filter(None, (rules.undriven(catalog, gpu, driver) for driver in givens.drivers))
+
+
 def given_wrong(catalog, stack, givens, drivers):
+    yield from pins_wrong(catalog, givens)
     cuda, wheels = stack["cuda"], rules.wheels_of(stack)
     for driver in drivers:
         how = rules.driver_runs(catalog, driver, cuda, givens.gpus)
@@ -177,7 +210,7 @@ def tag_wrong(image, base, stack):
         return
     if image["os"] != system["version"] or not in_series(cuda["version"], image["cuda"]):
         yield f"{base} is not for CUDA {cuda['version']} on {system['version']}"
-    if not cell_admits(image.cell("cudnn"), stack["cudnn"]["version"]):
+    if not cudnn_fits(image, stack):
         yield f"{base} holds cuDNN {image['cudnn']}, the stack has {stack['cudnn']['version']}"
 
 
@@ -198,6 +231,9 @@ def base_wrong(catalog, document, stack):
 
 
 def cudnn_fits(image, stack):
+    """An image with a cuDNN is not for a stack whose cuDNN comes with a wheel."""
+    if stack["cudnn"].cell("wheel"):
+        return not image.cell("cudnn")
     return cell_admits(image.cell("cudnn"), stack["cudnn"]["version"])
 
 
@@ -257,15 +293,15 @@ def least_wrong(catalog, choices, givens, drivers):
 
 def stack_of(catalog, document, requests):
     """{component: row} that the document means; every component must have a row."""
-    choices = row_choices(catalog, document, [])
     givens = Givens(catalog, requests)
+    choices = row_choices(catalog, document, givens, [])
     return least_wrong(catalog, choices, givens, shown(document, "driver"))[0]
 
 
 def check(catalog, document, requests):
     givens = Givens(catalog, requests)
     wrong = list(parts_wrong(document, givens))
-    choices = row_choices(catalog, document, wrong)
+    choices = row_choices(catalog, document, givens, wrong)
     if wrong:
         return wrong
     stack, broken = least_wrong(catalog, choices, givens, shown(document, "driver"))

@@ -133,6 +133,11 @@ def libraries_wrong(cuda, stack):
 # --- frameworks ---------------------------------------------------------------------------------
 
 
+def brings_its_own(name, number):
+    """Wheels with a cuDNN: torch's always, TensorFlow's [and-cuda] since 2.14."""
+    return name == "torch" or (name == "tensorflow" and at_least(number, "2.14"))
+
+
 def ranges_wrong(stack):
     python, glibc = version(stack, "python"), version(stack, "glibc")
     cudnn = parts(version(stack, "cudnn"))[0]
@@ -143,6 +148,8 @@ def ranges_wrong(stack):
         if inside(version(stack, name), low, high) and not at_least(glibc, least):
             yield f"{name} {version(stack, name)} on glibc {glibc}"
     for name, low, high, oldest, newest in CUDNNS:
+        if brings_its_own(name, version(stack, name)) and not stack["cudnn"].cell("wheel"):
+            continue  # the stack's stands beside the one that the wheel loads
         if inside(version(stack, name), low, high) and not oldest <= cudnn <= newest:
             yield f"{name} {version(stack, name)} with cuDNN {cudnn}"
     if inside(version(stack, "tensorflow"), "1.13", "1.14") and parts(python)[:2] == (3, 7):

@@ -133,6 +133,37 @@ def gate_refuses(catalog, driver, cuda, gpus):
     return None if own_cuda_reaches(catalog, driver, newest[-1]["cuda_least"]) else True
 
 
+# --- what a wheel brings, and what drives a GPU ------------------------------------------------
+
+
+def brings(wheel, name):
+    """The version of the library that comes with the wheel, or ""."""
+    for word in wheel.cell("brings").split(";"):
+        if word.startswith(name + "=="):
+            return word[len(name) + 2 :]
+    return ""
+
+
+def stands_beside(wheel, name, version, named):
+    """A library that a request names, of another major than the wheel's own."""
+    own = brings(wheel, name)
+    return bool(own) and name in named and parts(own)[0] != parts(version)[0]
+
+
+def undriven(catalog, gpu, driver):
+    """Why no driver of that branch drives the GPU, or ""."""
+    if gpu.cell("arch"):
+        return f"{gpu['version']} is of {gpu['arch']}"
+    first, last = gpu.cell("cuda").partition(";")[0], bounds(gpu.cell("driver"))[1]
+    rows = [r for r in catalog.rows("cuda") if first[:2] == ">=" and in_series(r["version"], first[2:])]
+    oldest = min(rows, key=lambda row: KEY(row["version"]), default=None)
+    if oldest and parts(driver)[0] < parts(bounds(oldest["driver"])[0])[0]:
+        return f"driver {driver} is older than the first CUDA of {gpu['version']}"
+    if parts(driver)[0] > parts(last)[0]:
+        return f"driver {driver} no longer drives {gpu['version']}"
+    return ""
+
+
 # --- GPUs -------------------------------------------------------------------------------------
 
 

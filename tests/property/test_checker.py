@@ -137,7 +137,28 @@ class Damage(unittest.TestCase):
         self.assert_seen("wants gcc", self.put("gcc", "9.4.0") and self.put("cuda", "10.0.130"))
         self.assert_seen("rpm packages", self.put("nccl", "2.9.9-1", "libnccl-2.9.9"))
         self.assert_seen("no CUDA", self.put("cuda", "10.2.89"))
-        self.assert_seen("openmpi-vader", self.put("openmpi", "3.1.2"))
+        old, new = self.put("os", "ubuntu16.04"), self.put("python", "3.10")
+        self.assert_seen("python-3.10-openssl-1.0", lambda bad: old(bad) or new(bad))
+
+    def test_brought(self):
+        wheel = Row(brings="cudnn==8.2.0.53;nccl==2.10.3")
+        self.assertEqual([rules.brings(wheel, name) for name in ("cudnn", "nccl", "cuda")], ["8.2.0.53", "2.10.3", ""])
+        beside = lambda version, named: rules.stands_beside(wheel, "cudnn", version, named)
+        self.assertEqual([beside("9.1.0", {"cudnn"}), beside("8.1.0", {"cudnn"}), beside("9.1.0", set())], [True, False, False])
+        self.assert_seen("no row has", lambda bad: bad["stack"]["cudnn"].update(wheel="torch", version="9.9.9"))
+
+    def test_drivers_of_gpus(self):
+        gpu = {row["version"]: row for row in self.catalog.rows("gpu")}
+        why = lambda name, driver: rules.undriven(self.catalog, gpu[name], driver)
+        for name, bad, good in (
+            ("H100 SXM5", "515.65.01", "525.60.13"),
+            ("Tesla K80", "515.65.01", "470.57.02"),
+            ("Tesla V100 SXM2", "590.44.01", "580.65.06"),
+            ("RTX 5090", "560.28.03", "570.86.10"),
+        ):
+            self.assertTrue(why(name, bad))
+            self.assertEqual(why(name, good), "")
+        self.assertTrue(why("GB200", "580.65.06"))
 
     def test_cells(self):
         self.assert_seen("no row has", lambda bad: bad["stack"]["openmpi"].update(sha256="00"))

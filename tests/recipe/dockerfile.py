@@ -130,13 +130,17 @@ def toolkit_wrong(text, parsed):
             yield f"line {line}: the toolkit is deployed"
 
 
-def missing(parsed):
-    """Parts that a label promises and no instruction brings."""
+def missing(text, parsed):
+    """Parts that a label promises and no instruction brings; some come with a framework's wheel."""
+    brought = re.findall(r"(?m)^# (\w+) \S+ - the wheel of ", text)
     labels = "".join(body for _, name, body in parsed if name == "LABEL")
     runs = "".join([body for _, name, body in parsed if name == "RUN"][:-1])  # without the checks
     for part, version in re.findall(r'org\.ringup\.stack\.(\w+)="([^"]*)"', labels):
         if part in ("cudnn", "nccl", "openmpi", "horovod", "tensorflow", "torch", "mxnet"):
-            if version not in runs and f"=={version.split('-')[0]} " not in runs:
+            if part in brought:
+                if part == "nccl" and "import nvidia.nccl" not in runs:
+                    yield "the loader does not find the NCCL of the wheel"
+            elif version not in runs and f"=={version.split('-')[0]} " not in runs:
                 yield f"{part} {version} is promised and not installed"
 
 
@@ -170,7 +174,7 @@ def wrong(text):
         if name == "RUN":
             yield from run_wrong(line, body)
     yield from stages_wrong(parsed)
-    yield from missing(parsed)
+    yield from missing(text, parsed)
     yield from toolkit_wrong(text, parsed)
     yield from horovod_wrong(text, parsed)
     yield from trusty_wrong(text)

@@ -72,26 +72,18 @@ static bool belong_together(const struct unit *gpu, const struct unit *driver)
 	return false;
 }
 
-/*
- * Why the GPU has no driver among the active units: of those that a request names none drives it,
- * or the one of its own host does not. NULL when it has one, or none is given.
- */
+/* Why an active driver that belongs to the GPU does not drive it, or NULL. */
 static const char *find_undriven(const struct search *s, uint64_t active, const struct unit *gpu)
 {
 	const char *refusal = NULL;
-	bool any_drives = false;
 
-	for (size_t i = 0; i < s->units->count; i++) {
+	for (size_t i = 0; i < s->units->count && !refusal; i++) {
 		const struct unit *driver = &s->units->list[i];
-		const char *sentence;
 
-		if (!(active & UNIT_BIT(i)) || !driver->driver || !belong_together(gpu, driver))
-			continue;
-		sentence = gpu_refuses_driver(s->model, gpu, driver->driver);
-		any_drives |= !sentence;
-		refusal = sentence ? sentence : refusal;
+		if ((active & UNIT_BIT(i)) && driver->driver && belong_together(gpu, driver))
+			refusal = gpu_refuses_driver(s->model, gpu, driver->driver);
 	}
-	return any_drives && !gpu->hosts ? NULL : refusal;
+	return refusal;
 }
 
 /* Why the first GPU of the active units that cannot be used cannot be; NULL when all can. */
@@ -230,9 +222,29 @@ static uint64_t smallest_set(struct search *s)
 	return set;
 }
 
+/*
+ * Of a GPU and drivers that do not drive it: a driver that has no stack by itself, without the
+ * forward compatibility that the GPU would allow, or the whole set.
+ */
+static uint64_t without_gpu(struct search *s, uint64_t set)
+{
+	enum search_level level = s->level;
+	const struct unit *gpu;
+	uint64_t alone = 0;
+
+	if (!find_unusable(s, set, &gpu))
+		return set;
+	s->level = level < LEVEL_COMPAT ? level : LEVEL_COMPAT - 1;
+	for (size_t i = 0; i < s->units->count && !alone; i++)
+		if ((set & UNIT_BIT(i)) && s->units->list[i].driver && !can_work(s, UNIT_BIT(i)))
+			alone = UNIT_BIT(i);
+	s->level = level;
+	return alone ? alone : set;
+}
+
 uint64_t conflict_set(struct search *s)
 {
-	return with_forbidding_gpu(s, smallest_set(s));
+	return without_gpu(s, with_forbidding_gpu(s, smallest_set(s)));
 }
 
 /* Explains a driver or GPU that no CUDA of the catalog supports: what the nearest CUDA needs. */

@@ -38,6 +38,7 @@ static void test_controls(void **state)
 		{"\033[2J", "?[2J"},
 		{"\033]0;title\a", "?]0;title?"},
 		{"a\rb", "a?b"},
+		{"a\r\nb\r", "a\nb"}, /* line ends of DOS */
 		{"\x01\x1f\x7f", "???"},
 		{"\xc2\x9b"
 		 "31m",
