@@ -94,6 +94,21 @@ static const char *ptx_sentence(const struct search *s, const struct value *cuda
 		stale.driver, stale.needed);
 }
 
+static const char *wheels_sentence(const struct value *a, const struct value *b,
+				   struct arena *arena)
+{
+	const struct value *tensorflow = a->component == COMPONENT_TENSORFLOW ? a : b;
+	const struct value *torch = tensorflow == a ? b : a;
+
+	return arena_printf(
+		arena,
+		"pip replaces the NCCL %s and cuDNN %s of %s by the %s and %s that %s brings, and it cannot use them",
+		value_brings(torch, COMPONENT_NCCL, arena),
+		value_brings(torch, COMPONENT_CUDNN, arena), value_title(torch, arena),
+		value_brings(tensorflow, COMPONENT_NCCL, arena),
+		value_brings(tensorflow, COMPONENT_CUDNN, arena), value_title(tensorflow, arena));
+}
+
 static const char *driver_sentence(const struct value *cuda, struct arena *arena)
 {
 	const char *minor = value_cell(cuda, "driver_minor");
@@ -156,6 +171,10 @@ void breach_explain(const struct search *s, const struct value *value, const str
 		return;
 	case BREACH_PTX:
 		*text = ptx_sentence(s, value, other);
+		return;
+	case BREACH_WHEELS:
+		*text = wheels_sentence(value, other, arena);
+		*source = value->component == COMPONENT_TORCH ? value->source : other->source;
 		return;
 	case BREACH_CONFLICT:
 		*text = known_sentence(breach->conflict, arena);

@@ -17,6 +17,7 @@ enum breach_kind {
 	BREACH_DRIVER,	   /* too old for this CUDA */
 	BREACH_JIT,	   /* a GPU newer than the toolkit, and no PTX for it */
 	BREACH_PTX,	 /* PTX is all that a wheel has for a GPU, and a driver is too old for it */
+	BREACH_WHEELS,	 /* what pip installs with one wheel replaces what the other one needs */
 	BREACH_CONFLICT, /* a row of conflicts.csv */
 };
 
