@@ -23,11 +23,13 @@ static const struct opt options[] = {
 };
 
 /*
- * Reads to the end of the line. What would be cut is refused: a NUL, a second line, too many bytes.
+ * Reads a line from a terminal, or all of another input. What would be cut is refused: a NUL, a
+ * second line, too many bytes.
  */
-static int login_read_line(struct str *line, struct error *err)
+static int login_read_line(bool terminal, struct str *line, struct error *err)
 {
 	char buffer[16 * KIB];
+	bool ended = false;
 
 	for (;;) {
 		ssize_t got = read(STDIN_FILENO, buffer, sizeof(buffer));
@@ -39,7 +41,7 @@ static int login_read_line(struct str *line, struct error *err)
 			return error_errno(err, "cannot read the password");
 		if (memchr(buffer, '\0', (size_t)got))
 			return error_set(err, ERROR_USAGE, "the password holds a NUL");
-		if (end && end + 1 < buffer + got)
+		if ((end && end + 1 < buffer + got) || (ended && got))
 			return error_set(err, ERROR_USAGE,
 					 "the password has more than one line on standard input");
 		str_add_bytes(line, buffer, end ? (size_t)(end - buffer) : (size_t)got);
@@ -49,8 +51,9 @@ static int login_read_line(struct str *line, struct error *err)
 					 LOGIN_BYTES_MAX);
 		if (got == 0 && !line->length)
 			return error_set(err, ERROR_USAGE, "no password on standard input");
-		if (end || got == 0)
+		if ((end && terminal) || got == 0)
 			return 0;
+		ended |= end != NULL;
 	}
 }
 
@@ -69,7 +72,7 @@ static int read_password(struct arena *arena, struct secret *password, struct er
 		quiet.c_lflag &= ~(tcflag_t)ECHO;
 		tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
 	}
-	rc = login_read_line(&line, err);
+	rc = login_read_line(terminal, &line, err);
 	if (terminal) {
 		tcsetattr(STDIN_FILENO, TCSAFLUSH, &old);
 		say_to(stderr, "\n");

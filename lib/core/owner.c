@@ -97,12 +97,16 @@ static bool owner_is_unmapped(uid_t uid)
 
 static int owner_check_parent(const char *path, struct error *err)
 {
+	char theirs[NAME_BYTES], mine[NAME_BYTES];
 	struct stat st;
 
 	if (lstat(path, &st) < 0)
 		return error_errno(err, "cannot look at %s", path);
 	if (st.st_uid != 0 && st.st_uid != geteuid() && !owner_is_unmapped(st.st_uid))
-		return owner_refuse(path, st.st_uid, err);
+		return error_set(
+			err, ERROR_FAILED,
+			"%s belongs to another person, %s, who could exchange a cache in it, and this is %s; name a cache folder of your own with XDG_CACHE_HOME",
+			path, owner_name(st.st_uid, theirs), owner_name(geteuid(), mine));
 	if (!(st.st_mode & S_IWOTH) || (st.st_mode & S_ISVTX))
 		return 0;
 	return error_set(

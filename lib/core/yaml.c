@@ -289,6 +289,23 @@ static int read_document(struct builder *b, struct yaml **root)
 	}
 }
 
+/* libyaml compares each %TAG with all before it, and no file of ours has use for one. */
+static int yaml_refuse_directives(const char *name, const char *text, size_t length,
+				  struct error *err)
+{
+	int line = 1;
+
+	for (const char *p = text, *end = text + length; p < end; line++) {
+		const char *next = memchr(p, '\n', (size_t)(end - p));
+
+		if (end - p >= 4 && memcmp(p, "%TAG", 4) == 0)
+			return error_set(err, ERROR_USAGE, "%s:%d: %%TAG is not supported", name,
+					 line);
+		p = next ? next + 1 : end;
+	}
+	return 0;
+}
+
 int yaml_parse(const char *name, const char *text, size_t length, struct arena *arena,
 	       struct yaml **root, struct error *err)
 {
@@ -297,6 +314,8 @@ int yaml_parse(const char *name, const char *text, size_t length, struct arena *
 		.parser = &parser, .arena = arena, .file = arena_strdup(arena, name), .err = err};
 	int rc;
 
+	if (yaml_refuse_directives(name, text, length, err) < 0)
+		return -1;
 	if (!yaml_parser_initialize(&parser))
 		oom();
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);

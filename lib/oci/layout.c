@@ -116,7 +116,9 @@ static bool layout_verify_open(const char *folder, const struct descriptor *desc
 		return true;
 	if (!layout_hash(fd, descriptor->digest, digest) || strcmp(digest, descriptor->digest) != 0)
 		return false;
-	if (owner_is_own(&st) && fstat(fd, &after) == 0 && layout_is_same(&st, &after))
+	/* what is noted must be on the disk: a power cut could leave zeros of the same size and time */
+	if (owner_is_own(&st) && fsync(fd) == 0 && fstat(fd, &after) == 0 &&
+	    layout_is_same(&st, &after))
 		verified_note(folder, descriptor->digest, &after);
 	return true;
 }

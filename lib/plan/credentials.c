@@ -127,13 +127,35 @@ static int credentials_check_maps(const char *path, const cJSON *auths, const cJ
 	return 0;
 }
 
+/* As Docker reads them: a member that is null is not there. */
+static void credentials_drop_nulls(cJSON *object)
+{
+	cJSON *item = object ? object->child : NULL;
+
+	while (item) {
+		cJSON *next = item->next;
+
+		if (cJSON_IsNull(item))
+			cJSON_Delete(cJSON_DetachItemViaPointer(object, item));
+		else if (cJSON_IsObject(item))
+			credentials_drop_nulls(item);
+		item = next;
+	}
+}
+
 int credentials_parse(const char *path, const char *text, size_t length, cJSON **json,
 		      struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 
+	if (strspn(text, " \t\r\n") == length) { /* an empty file is one without logins */
+		*json = cJSON_CreateObject();
+		return 0;
+	}
 	if (json_parse(text, length, path, json, err) < 0)
 		return error_of_input(err);
+	if (cJSON_IsObject(*json))
+		credentials_drop_nulls(*json);
 	if ((!cJSON_IsObject(*json)
 		     ? credentials_misshapen(path, "the file", "an object", *json, err)
 		     : credentials_check_names(path, "the file", *json, &arena, err)) == 0 &&
@@ -390,7 +412,8 @@ int credentials_forget(const struct cluster *cluster, const char *registry, bool
 	*was_there = false;
 	if (!file_exists(auth_path(cluster, &arena)))
 		return 0;
-	if (credentials_file_open(cluster, &file, err) < 0)
+	if (folder_private(path_folder(&arena, auth_path(cluster, &arena)), err) < 0 ||
+	    credentials_file_open(cluster, &file, err) < 0)
 		return -1;
 	auths = cJSON_GetObjectItemCaseSensitive(file.json, "auths");
 	*was_there = cJSON_GetObjectItemCaseSensitive(auths, registry) != NULL;

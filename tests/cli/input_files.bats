@@ -107,6 +107,8 @@ refuses() {
 	says 2 NUL
 	apart ringup login -u u 127.0.0.1:1 < <(printf 'a\nb\n')
 	says 2 'more than one line'
+	apart ringup login -u u 127.0.0.1:1 < <(printf 'a\n'; sleep 0.2; printf 'b\n')
+	says 2 'more than one line'
 	apart timeout -k 5 20 ringup login -u u 127.0.0.1:1 </dev/zero
 	says 2
 	[ ! -e .ringup/auth.json ]

@@ -205,11 +205,9 @@ static void test_shapes(void **state)
 		{"5", "not a number"},
 		{"{\"auths\": [1, 2]}", "'auths' must be an object, not a list"},
 		{"{\"auths\": \"x\"}", "'auths' must be an object, not a text"},
-		{"{\"auths\": null}", "'auths' must be an object, not null"},
 		{"{\"auths\": {\"a\": []}}", "'auths'.'a' must be an object"},
 		{"{\"auths\": {\"a\": true}}", "'auths'.'a' must be an object, not true or false"},
 		{"{\"auths\": {\"a\": {\"auth\": 5}}}", "'auths'.'a'.'auth' must be a text"},
-		{"{\"auths\": {\"a\": {\"auth\": null}}}", "'auths'.'a'.'auth' must be a text"},
 		{"{\"auths\": {\"a\": {\"identitytoken\": {}}}}", "'auths'.'a'.'identitytoken'"},
 		{"{\"auths\": {\"a\": {\"auth\": \"\\u0000\"}}}", "NUL"},
 		{"{\"credHelpers\": [1]}", "'credHelpers' must be an object"},
@@ -218,7 +216,7 @@ static void test_shapes(void **state)
 		{"{\"auths\": {}, \"auths\": {}}", "'auths' stands twice in the file"},
 		{"{\"auths\": {\"a\": {}, \"a\": {}}}", "'a' stands twice in 'auths'"},
 		{"{\"auths\": {\"a\": {\"auth\": \"\", \"auth\": \"\"}}}", "'auth' stands twice"},
-		{"", "not valid JSON"},
+		{"{", "not valid JSON"},
 	};
 	struct cluster *cluster = setup(s);
 	struct credentials c = {.user = "u", .password = {"p"}};
@@ -237,6 +235,21 @@ static void test_shapes(void **state)
 		assert_fails(credentials_forget(cluster, REGISTRY, &was_there, &err), ERROR_USAGE,
 			     cases[i].says);
 		assert_string_equal(slurp(s, path), cases[i].text);
+	}
+}
+
+/* What Docker takes for "nothing" is nothing: an empty file, and null. */
+static void test_nothing(void **state)
+{
+	static const char *const texts[] = {
+		"", "\n", "{}", "{\"auths\": null, \"credHelpers\": null, \"credsStore\": null}",
+		"{\"auths\": {\"other:5000\": null, \"a\": {\"auth\": null}}}"};
+	struct scratch *s = *state;
+	struct cluster *cluster = setup(s);
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		put(s, "cluster/.ringup/auth.json", texts[i]);
+		assert_null(find(s, cluster).user);
 	}
 }
 
@@ -335,8 +348,9 @@ int main(void)
 		SCRATCH_TEST(test_bad_entries),	  SCRATCH_TEST(test_store),
 		SCRATCH_TEST(test_text),	  SCRATCH_TEST(test_store_makes_the_folder),
 		SCRATCH_TEST(test_store_refuses), SCRATCH_TEST(test_shapes),
-		SCRATCH_TEST(test_long),	  SCRATCH_TEST(test_nul_in_auth),
-		SCRATCH_TEST(test_at_once),	  SCRATCH_TEST(test_link_and_mode),
+		SCRATCH_TEST(test_nothing),	  SCRATCH_TEST(test_long),
+		SCRATCH_TEST(test_nul_in_auth),	  SCRATCH_TEST(test_at_once),
+		SCRATCH_TEST(test_link_and_mode),
 	};
 
 	return cmocka_run_group_tests_name("credentials", tests, NULL, NULL);
