@@ -3,6 +3,7 @@
 #include "resolver/search/suggest.h"
 
 #include "resolver/search/conflict.h"
+#include "resolver/rules/rule_gpu.h"
 #include "resolver/search/reach.h"
 
 #include <string.h>
@@ -83,12 +84,26 @@ static bool is_admitted(const struct unit *unit, const struct value *value)
 	return admits && admits[value->index] != ADMIT_NO;
 }
 
+/* A driver that a suggestion names is one that is there, and has to drive the GPUs asked for. */
+static bool drives_all(const struct search *s, const struct value *value)
+{
+	for (size_t i = 0; i < s->units->count && value->component == COMPONENT_DRIVER; i++) {
+		const struct unit *gpu = &s->units->list[i];
+
+		if (gpu->gpu && !gpu->hosts && gpu_refuses_driver(s->model, gpu, value->version))
+			return false;
+	}
+	return true;
+}
+
 /* Walks from `at` in steps of `step` to the first version that works. */
-static const char *nearest_version(struct reach *reach, const struct unit *unit,
-				   struct value *const *list, size_t count, size_t at, int step)
+static const char *nearest_version(const struct search *s, struct reach *reach,
+				   const struct unit *unit, struct value *const *list, size_t count,
+				   size_t at, int step)
 {
 	for (; at < count; at += (size_t)step)
-		if (!is_admitted(unit, list[at]) && reach_has(reach, list[at]))
+		if (!is_admitted(unit, list[at]) && drives_all(s, list[at]) &&
+		    reach_has(reach, list[at]))
 			return list[at]->version;
 	return NULL;
 }
@@ -106,8 +121,8 @@ static void suggest_version(struct search *s, size_t unit, struct unsatisfied *w
 	while (middle < domain->count && version_compare(list[middle]->version, asked) < 0)
 		middle++;
 	reach_init(&reach, s, all_but(s, unit));
-	older = nearest_version(&reach, u, list, domain->count, middle - 1, -1);
-	newer = nearest_version(&reach, u, list, domain->count, middle, 1);
+	older = nearest_version(s, &reach, u, list, domain->count, middle - 1, -1);
+	newer = nearest_version(s, &reach, u, list, domain->count, middle, 1);
 	if (older)
 		suggest_add(why, arena_printf(s->model->arena, "%s==%s", name, older));
 	if (newer)
