@@ -7,9 +7,12 @@
 #include "core/log.h"
 #include "plan/credentials.h"
 
+#include <poll.h>
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
+
+#define MORE_WAIT_MS 500
 
 struct options {
 	const char *user;
@@ -22,9 +25,17 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
+/* Whether more comes on standard input soon: another program may write in pieces. */
+static bool login_has_more(void)
+{
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+
+	return poll(&input, 1, MORE_WAIT_MS) > 0;
+}
+
 /*
- * Reads a line from a terminal, or all of another input. What would be cut is refused: a NUL, a
- * second line, too many bytes.
+ * Reads a line. What would be cut is refused: a NUL, too many bytes, a second line that comes with
+ * the first or soon after it. Whoever writes a line and leaves the input open is not waited for.
  */
 static int login_read_line(bool terminal, struct str *line, struct error *err)
 {
@@ -51,9 +62,9 @@ static int login_read_line(bool terminal, struct str *line, struct error *err)
 					 LOGIN_BYTES_MAX);
 		if (got == 0 && !line->length)
 			return error_set(err, ERROR_USAGE, "no password on standard input");
-		if ((end && terminal) || got == 0)
-			return 0;
 		ended |= end != NULL;
+		if (got == 0 || (ended && (terminal || !login_has_more())))
+			return 0;
 	}
 }
 
