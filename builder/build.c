@@ -8,7 +8,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
-#include "core/owner.h"
+#include "core/private.h"
 #include "core/proc.h"
 #include "core/progress.h"
 #include "core/quote.h"
@@ -191,7 +191,7 @@ static int prepare_base(const struct cluster *cluster, const char *cache_folder,
 		return -1;
 	if (found)
 		return 0;
-	if (owner_check(tar, err) < 0)
+	if (private_check(tar, err) < 0)
 		return -1;
 	if (!file_exists(tar))
 		rc = backend->is_roots ? make_base_as_root(cluster, image, spec, tar, arena, err)
@@ -394,8 +394,8 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 	name_image(cluster, spec, options, arena, image);
 	if (spec_about(spec, &image->newest_s, &image->target.has_steps, err) < 0)
 		return -1;
-	if (owner_check_above(options->cache_folder, err) < 0 ||
-	    owner_check(image->target.store, err) < 0)
+	if (private_check_above(options->cache_folder, err) < 0 ||
+	    private_check(image->target.store, err) < 0)
 		return -1;
 	if (build_is_kept(cluster, options, image)) {
 		/* the backend that would have built it, if there is one */
@@ -438,7 +438,7 @@ int build_clear(const char *cache_folder, struct arena *arena, const char **fold
 	const char *why;
 
 	*folder = path;
-	if (owner_check_above(cache_folder, err) < 0)
+	if (private_check_above(cache_folder, err) < 0)
 		return -1;
 	if (geteuid() != 0 && userns_available(arena, &why))
 		return userns_run(build_clear_store, path, err);

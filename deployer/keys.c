@@ -3,6 +3,7 @@
 
 #include "core/digest.h"
 #include "core/file.h"
+#include "core/private.h"
 #include "core/proc.h"
 #include "deployer/ssh/known_hosts.h"
 
@@ -30,7 +31,7 @@ static int load_pair(const char *path, const char *comment, struct arena *arena,
 {
 	const char *public_path = arena_printf(arena, "%s.pub", path);
 
-	if (file_private(path, err) < 0)
+	if (private_file(path, err) < 0)
 		return -1;
 	if (!file_exists(path) && proc_check(WORDS("ssh-keygen", "-q", "-t", "ed25519", "-N", "",
 						   "-C", comment, "-f", path),
@@ -49,7 +50,7 @@ static int load_secret(const char *path, struct arena *arena, struct secret *sec
 	char hex[2 * SECRET_BYTES + 1];
 	int rc;
 
-	if (file_private(path, err) < 0)
+	if (private_file(path, err) < 0)
 		return -1;
 	if (file_exists(path))
 		return secret_read(path, KEY_CEILING_BYTES, arena, secret, err);
@@ -70,8 +71,8 @@ int keys_load(const struct fleet *fleet, struct arena *arena, struct keys *keys,
 	*keys = (struct keys){0};
 	keys->members = ARENA_ARRAY(arena, fleet->count, struct member_keys);
 	keys->count = fleet->count;
-	if (folder_private(cluster_state_path(fleet->cluster, "", arena), err) < 0 ||
-	    folder_private(folder, err) < 0 ||
+	if (private_folder(cluster_state_path(fleet->cluster, "", arena), err) < 0 ||
+	    private_folder(folder, err) < 0 ||
 	    load_pair(arena_printf(arena, "%s/id_ed25519", folder), comment, arena,
 		      &keys->private_key, &keys->public_key, err) < 0 ||
 	    load_secret(arena_printf(arena, "%s/secret", folder), arena, &keys->secret, err) < 0)

@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/digest.h"
 #include "core/file.h"
+#include "core/private.h"
 #include "core/foreign.h"
 
 #include <limits.h>
@@ -86,7 +87,7 @@ int owner_load(const struct cluster *cluster, bool makes, struct arena *arena, s
 
 	*owner = owner_nobody;
 	owner_describe(cluster, arena, owner);
-	if (file_private(path, err) < 0)
+	if (private_file(path, err) < 0)
 		return -1;
 	if (!file_exists(path)) {
 		if (!makes)

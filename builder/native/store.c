@@ -8,7 +8,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/log.h"
-#include "core/owner.h"
+#include "core/private.h"
 #include "core/str.h"
 #include "oci/layer/reader.h"
 #include "oci/layer/stream.h"
@@ -159,7 +159,7 @@ static int store_check_owner(const char *folder, struct error *err)
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (owner_check(arena_printf(&arena, "%s%s", folder, names[i]), err) < 0)
+		if (private_check(arena_printf(&arena, "%s%s", folder, names[i]), err) < 0)
 			return -1;
 	return 0;
 }
@@ -208,7 +208,7 @@ int store_remove(const char *folder, struct error *err)
 	const char *work = arena_printf(&arena, "%s/work", folder), **names;
 	_cleanup_(fd_close) int all = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (owner_check(folder, err) < 0)
+	if (private_check(folder, err) < 0)
 		return -1;
 	if (all >= 0) {
 		if (flock(all, LOCK_EX) < 0 || folder_list(work, "", &arena, &names, err) < 0)
@@ -367,7 +367,7 @@ bool store_has(const struct store *store, const char *key)
 	struct error err = {0};
 
 	/* an entry that another user put there, before the folder was this user's alone */
-	if (owner_check(path, &err) < 0) {
+	if (private_check(path, &err) < 0) {
 		log_warn("%s; it is removed", err.text);
 		folder_remove(path, &err);
 		return false;

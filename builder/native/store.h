@@ -45,7 +45,7 @@ struct store {
 
 /*
  * Makes what is missing and removes the folders of dead builds. Another person's store is an error, and
- * so is one that others may write (owner_check).
+ * so is one that others may write (private_check).
  */
 int store_open(struct store *store, const char *folder, int64_t newest_s, struct arena *arena,
 	       struct error *err);

@@ -5,7 +5,7 @@
 
 #include "core/file.h"
 #include "core/log.h"
-#include "core/owner.h"
+#include "core/private.h"
 #include "core/str.h"
 #include "core/temporary.h"
 #include "oci/archive/archive.h"
@@ -100,7 +100,7 @@ static int lock_scratch(const char *path)
 	struct stat open_folder, folder;
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (fd >= 0 && (!owner_has_own(fd) || flock(fd, LOCK_EX | LOCK_NB) < 0 ||
+	if (fd >= 0 && (!private_has_own(fd) || flock(fd, LOCK_EX | LOCK_NB) < 0 ||
 			fstat(fd, &open_folder) < 0 || stat(path, &folder) < 0 ||
 			folder.st_ino != open_folder.st_ino))
 		fd_close(&fd);
@@ -140,7 +140,7 @@ static int make_scratch(struct arena *arena, struct place_image *image, struct e
 {
 	const char *cache = path_cache_folder(arena);
 
-	if (owner_check_above(cache, err) < 0 || folder_make(cache, 0700, err) < 0)
+	if (private_check_above(cache, err) < 0 || folder_make(cache, 0700, err) < 0)
 		return -1;
 	adopt_scratch(cache, arena, image);
 	for (int i = 0; i < SCRATCH_TRIES && !image->scratch; i++) {

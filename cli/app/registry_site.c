@@ -4,6 +4,7 @@
 #include "cli/app/registry_access.h"
 #include "registry-client/helper.h"
 #include "core/file.h"
+#include "core/private.h"
 #include "core/str.h"
 
 #include <string.h>
@@ -250,8 +251,8 @@ static int registry_site_own(struct registry_site *site, struct error *err)
 	struct arena *arena = site->ctx->arena;
 	struct owner person;
 
-	if (folder_private(cluster_state_path(&site->cluster, "", arena), err) < 0 ||
-	    (site->is_in_state && folder_private(site->own.folder, err) < 0) ||
+	if (private_folder(cluster_state_path(&site->cluster, "", arena), err) < 0 ||
+	    (site->is_in_state && private_folder(site->own.folder, err) < 0) ||
 	    owner_load(&site->cluster, true, arena, &person, err) < 0)
 		return -1;
 	site->owner = owner_of_registries(&person, arena);

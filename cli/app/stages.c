@@ -3,6 +3,7 @@
 
 #include "cli/app/limits.h"
 #include "core/file.h"
+#include "core/private.h"
 
 static int stages_begin(struct stages *s, struct context *ctx, const struct cluster *cluster,
 			struct error *err)
@@ -31,7 +32,7 @@ int stage_cluster_or_defaults(struct stages *s, struct context *ctx, struct erro
 
 int stage_state(struct stages *s, struct error *err)
 {
-	return folder_private(cluster_state_path(&s->cluster, "", s->arena), err);
+	return private_folder(cluster_state_path(&s->cluster, "", s->arena), err);
 }
 
 int stage_hold(struct stages *s, int *lock, struct error *err)

@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/private.h"
 #include "core/log.h"
 #include "core/progress.h"
 #include "deployer/ssh/known_hosts.h"
@@ -110,8 +111,8 @@ int lab_up(const char *cluster_path, int host_count, bool force_loopback, struct
 	if (check_cluster_file(cluster_path, arena, err) < 0)
 		return -1;
 	lab_load(cluster_path, arena, lab);
-	if (folder_private(arena_printf(arena, "%s/.ringup", lab->folder), err) < 0 ||
-	    folder_private(lab->state, err) < 0 ||
+	if (private_folder(arena_printf(arena, "%s/.ringup", lab->folder), err) < 0 ||
+	    private_folder(lab->state, err) < 0 ||
 	    file_lock(lab_path(lab, "lock", arena), &lock, err) < 0 ||
 	    choose_kind(lab, host_count, force_loopback, arena, err) < 0)
 		return -1;

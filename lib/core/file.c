@@ -270,66 +270,6 @@ int folder_make(const char *path, mode_t mode, struct error *err)
 	return 0;
 }
 
-/* Closes an open file or folder to everybody else. It must be this user's own. */
-static int file_close_to_others(int fd, const char *path, mode_t mode, struct error *err)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return error_errno(err, "cannot look at %s", path);
-	if (st.st_uid != geteuid())
-		return error_set(
-			err, ERROR_FAILED,
-			"%s belongs to another user (id %u, and you are %u), who could exchange what ringup keeps there; work in a folder of your own, or give it to yourself: chown -R %u %s",
-			path, (unsigned int)st.st_uid, (unsigned int)geteuid(),
-			(unsigned int)geteuid(), path);
-	if ((st.st_mode & 07777 & ~mode) && fchmod(fd, mode) < 0)
-		return error_errno(err, "cannot close %s to other users", path);
-	return 0;
-}
-
-int folder_private(const char *path, struct error *err)
-{
-	_cleanup_(fd_close) int fd = -1;
-	char plain[PATH_MAX];
-	struct stat st;
-	size_t length;
-
-	snprintf(plain, sizeof(plain), "%s", path);
-	length = strlen(plain);
-	while (length > 1 && plain[length - 1] == '/') /* "link/" would be the folder behind it */
-		plain[--length] = '\0';
-	if (lstat(plain, &st) == 0 && S_ISLNK(st.st_mode))
-		return error_set(
-			err, ERROR_FAILED,
-			"%s is a symbolic link, and ringup keeps keys only in a folder of its own; remove the link, or put the folder that it names in its place",
-			plain);
-	if (folder_make(plain, 0700, err) < 0)
-		return -1;
-	fd = open(plain, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 && lstat(plain, &st) == 0 && st.st_uid == geteuid() && chmod(plain, 0700) == 0)
-		fd = open(plain, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return error_errno(err, "cannot open %s", plain);
-	return file_close_to_others(fd, plain, 0700, err);
-}
-
-int file_private(const char *path, struct error *err)
-{
-	_cleanup_(fd_close) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd < 0 && errno == ENOENT)
-		return 0;
-	if (fd < 0)
-		return errno == ELOOP
-			       ? error_set(
-					 err, ERROR_FAILED,
-					 "%s is a symbolic link; put the file itself in its place",
-					 path)
-			       : error_errno(err, "cannot read %s", path);
-	return file_close_to_others(fd, path, 0600, err);
-}
-
 static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *ftw)
 {
 	(void)st;

@@ -71,16 +71,6 @@ bool file_exists(const char *path);
 int folder_make(const char *path, mode_t mode, struct error *err);
 
 /*
- * A folder for secrets: like folder_make with 0700, and one that is there already is put to 0700. A
- * link in its place, and a folder of another user, are refused, since somebody else could exchange
- * what lies in it.
- */
-int folder_private(const char *path, struct error *err);
-
-/* The same for a file that is there: 0600. A missing file is no error. */
-int file_private(const char *path, struct error *err);
-
-/*
  * Like rm -rf, but it follows no links and stays on one file system. A missing folder is no error.
  */
 int folder_remove(const char *path, struct error *err);

@@ -3,7 +3,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
-#include "core/owner.h"
+#include "core/private.h"
 #include "oci/index.h"
 #include "oci/verified.h"
 
@@ -112,12 +112,12 @@ static bool layout_verify_open(const char *folder, const struct descriptor *desc
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    (uint64_t)st.st_size != descriptor->size_bytes)
 		return false;
-	if (owner_is_own(&st) && verified_recall(folder, descriptor->digest, &st))
+	if (private_is_own(&st) && verified_recall(folder, descriptor->digest, &st))
 		return true;
 	if (!layout_hash(fd, descriptor->digest, digest) || strcmp(digest, descriptor->digest) != 0)
 		return false;
 	/* what is noted must be on the disk: a power cut could leave zeros of the same size and time */
-	if (owner_is_own(&st) && fsync(fd) == 0 && fstat(fd, &after) == 0 &&
+	if (private_is_own(&st) && fsync(fd) == 0 && fstat(fd, &after) == 0 &&
 	    layout_is_same(&st, &after))
 		verified_note(folder, descriptor->digest, &after);
 	return true;
@@ -135,7 +135,7 @@ static bool layout_is_own(const char *folder, const char *digest)
 		struct stat st;
 
 		if (layout_join(folder, above[i], path, &ignored) < 0 || stat(path, &st) < 0 ||
-		    !owner_is_own(&st))
+		    !private_is_own(&st))
 			return false;
 	}
 	return true;
@@ -159,7 +159,7 @@ bool layout_verify(const char *folder, const struct descriptor *descriptor)
 	if (fd < 0)
 		return false;
 	/* another user's file in a folder of ours was linked there: it may change after this */
-	if (!owner_has_own(fd) && layout_is_own(folder, descriptor->digest))
+	if (!private_has_own(fd) && layout_is_own(folder, descriptor->digest))
 		return false;
 	return layout_verify_open(folder, descriptor, fd);
 }
@@ -488,7 +488,7 @@ static bool layout_link(const struct copying *copying, int fd, const struct desc
 	struct error ignored;
 	struct stat st;
 
-	if (!owner_has_own(fd) || !layout_is_own(copying->from, blob->digest) ||
+	if (!private_has_own(fd) || !layout_is_own(copying->from, blob->digest) ||
 	    layout_blob_place(copying->to, blob->digest, to, &ignored) < 0 ||
 	    !layout_verify_open(copying->from, blob, fd))
 		return false;

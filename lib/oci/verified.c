@@ -2,7 +2,7 @@
 #include "oci/verified.h"
 
 #include "core/file.h"
-#include "core/owner.h"
+#include "core/private.h"
 #include "oci/limits.h"
 
 #include <fcntl.h>
@@ -50,7 +50,7 @@ static int verified_open(const char *folder, const char *digest, int flags, off_
 	if (snprintf(path, sizeof(path), "%s/.verified", folder) >= (int)sizeof(path))
 		return -1;
 	fd = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !owner_is_own(&st) ||
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !private_is_own(&st) ||
 			pread(fd, group, SLOTS * sizeof(*group), *at) < 0))
 		fd_close(&fd);
 	return fd;

@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/private.h"
 #include "core/json.h"
 #include "core/secret.h"
 
@@ -390,7 +391,7 @@ int credentials_store(const struct cluster *cluster, const char *registry,
 		return error_set(err, ERROR_USAGE,
 				 "the user name and password are too long: %llu bytes are the most",
 				 LOGIN_BYTES_MAX);
-	if (folder_private(path_folder(&arena, auth_path(cluster, &arena)), err) < 0 ||
+	if (private_folder(path_folder(&arena, auth_path(cluster, &arena)), err) < 0 ||
 	    credentials_file_open(cluster, &file, err) < 0)
 		return -1;
 	auths = cJSON_GetObjectItemCaseSensitive(file.json, "auths");
@@ -412,7 +413,7 @@ int credentials_forget(const struct cluster *cluster, const char *registry, bool
 	*was_there = false;
 	if (!file_exists(auth_path(cluster, &arena)))
 		return 0;
-	if (folder_private(path_folder(&arena, auth_path(cluster, &arena)), err) < 0 ||
+	if (private_folder(path_folder(&arena, auth_path(cluster, &arena)), err) < 0 ||
 	    credentials_file_open(cluster, &file, err) < 0)
 		return -1;
 	auths = cJSON_GetObjectItemCaseSensitive(file.json, "auths");

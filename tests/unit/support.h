@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -105,6 +106,15 @@ static inline char *slurp(struct scratch *s, const char *path)
 
 	assert_fine(file_read(path, FILE_CEILING_BYTES, &s->arena, &text, NULL, &err));
 	return text;
+}
+
+/* The mode bits of what stands there, a link itself included. */
+static inline mode_t mode_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(lstat(path, &st), 0);
+	return st.st_mode & 07777;
 }
 
 /* The source tree: where the tests are run from, else two above the program (build/tests/). */

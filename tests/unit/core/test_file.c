@@ -7,14 +7,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-static mode_t mode_of(const char *path)
-{
-	struct stat st;
-
-	assert_int_equal(lstat(path, &st), 0);
-	return st.st_mode & 07777;
-}
-
 static void test_write_and_read(void **state)
 {
 	struct scratch *s = *state;
@@ -132,50 +124,6 @@ static void test_folder_make(void **state)
 	assert_int_equal(symlink("a", in(s, "link")), 0);
 	assert_fine(folder_make(in(s, "link/d"), 0700, &err));
 	assert_true(file_exists(in(s, "a/d")));
-}
-
-/* Whatever was there before: the folder is this user's own and closed, or it is refused. */
-static void test_folder_private(void **state)
-{
-	struct scratch *s = *state;
-	struct error err = {0};
-	const char *folder = in(s, "state/");
-
-	assert_fine(folder_private(folder, &err));
-	assert_int_equal(mode_of(in(s, "state")), 0700);
-	assert_int_equal(chmod(folder, 0755), 0);
-	assert_fine(folder_private(folder, &err));
-	assert_int_equal(mode_of(in(s, "state")), 0700);
-	assert_int_equal(chmod(folder, 0300), 0);
-	assert_fine(folder_private(folder, &err));
-	assert_int_equal(symlink("state", in(s, "link")), 0);
-	assert_fails(folder_private(in(s, "link"), &err), ERROR_FAILED, "symbolic link");
-	assert_fails(folder_private(in(s, "link/"), &err), ERROR_FAILED, "symbolic link");
-	put(s, "file", "x");
-	assert_fails(folder_private(in(s, "file"), &err), ERROR_FAILED, "not a folder");
-	if (geteuid() != 0) /* only root can give a folder away */
-		return;
-	assert_int_equal(chown(folder, 4242, 4242), 0);
-	assert_fails(folder_private(folder, &err), ERROR_FAILED,
-		     "belongs to another user (id 4242");
-}
-
-static void test_file_private(void **state)
-{
-	struct scratch *s = *state;
-	struct error err = {0};
-	const char *file = put(s, "key", "x");
-
-	assert_fine(file_private(in(s, "none"), &err));
-	assert_false(file_exists(in(s, "none")));
-	assert_fine(file_private(file, &err));
-	assert_int_equal(mode_of(file), 0600);
-	assert_int_equal(symlink("key", in(s, "link")), 0);
-	assert_fails(file_private(in(s, "link"), &err), ERROR_FAILED, "symbolic link");
-	if (geteuid() != 0)
-		return;
-	assert_int_equal(chown(file, 4242, 4242), 0);
-	assert_fails(file_private(file, &err), ERROR_FAILED, "belongs to another user");
 }
 
 static void test_folder_make_mode(void **state)
@@ -407,8 +355,6 @@ int main(void)
 		SCRATCH_TEST(test_write_to_what_is_no_file),
 		SCRATCH_TEST(test_failed_write_leaves_nothing),
 		SCRATCH_TEST(test_folder_make),
-		SCRATCH_TEST(test_folder_private),
-		SCRATCH_TEST(test_file_private),
 		SCRATCH_TEST(test_folder_make_mode),
 		SCRATCH_TEST(test_folder_make_refuses_no_path),
 		SCRATCH_TEST(test_folder_remove_does_not_follow_links),

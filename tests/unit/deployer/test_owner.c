@@ -20,7 +20,7 @@ static void test_id(void **state)
 	struct error err = {0};
 	struct stat st;
 
-	assert_fine(folder_private(in(s, ".ringup"), &err));
+	assert_fine(private_folder(in(s, ".ringup"), &err));
 	assert_fine(owner_load(fleet->cluster, false, &s->arena, &owner, &err));
 	assert_string_equal(owner.id, "");
 	assert_false(owner_is(&owner, &owner)); /* who has no id owns nothing */

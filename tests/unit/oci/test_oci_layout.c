@@ -2,7 +2,7 @@
 /* Blobs of a layout: hashed before they count as there, and linked only where nobody else writes. */
 #include "tests/unit/support.h"
 
-#include "core/owner.h"
+#include "core/private.h"
 #include "oci/layout.h"
 #include "oci/verified.h"
 
