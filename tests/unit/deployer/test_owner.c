@@ -2,6 +2,7 @@
 /* Whose a cluster is: the id, what goes to a host, what comes from it, and who is refused. */
 #include "tests/unit/deployer/fleet_support.h"
 
+#include "core/private.h"
 #include "deployer/claim.h"
 #include "deployer/container.h"
 #include "deployer/operate.h"
