@@ -17,7 +17,7 @@ const struct value *brought_by(const struct search *s, enum component component,
 		return NULL;
 	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
 		const struct value *wheel = s->now.chosen[c];
-		const char *brings = wheel ? value_brings(wheel, component, s->model->arena) : NULL;
+		const char *brings = wheel ? wheel->brings[component] : NULL;
 
 		if (wheel && !brings && wheel->needs[component])
 			return NULL;
@@ -27,4 +27,16 @@ const struct value *brought_by(const struct search *s, enum component component,
 		}
 	}
 	return first;
+}
+
+bool wheels_clash(const struct value *last, const struct value *first)
+{
+	const char *nccl = last->brings[COMPONENT_NCCL], *cudnn = last->brings[COMPONENT_CUDNN];
+	const struct needs *needs = first->needs[COMPONENT_CUDNN];
+
+	if (last->component != COMPONENT_TENSORFLOW || first->component != COMPONENT_TORCH ||
+	    !nccl || !first->brings[COMPONENT_NCCL])
+		return false;
+	return version_compare(nccl, first->brings[COMPONENT_NCCL]) < 0 ||
+	       (cudnn && needs && !needs_admit(needs, cudnn));
 }

@@ -13,10 +13,19 @@
 #include "resolver/search/search.h"
 
 /*
- * The chosen framework whose wheel is where the stack's library comes from, or NULL when it comes
- * from the system. `*version` (in the model's arena) is the library's then.
+ * The chosen framework whose wheel is where the stack's library comes from; `*version` (in the
+ * model's arena) is the library's then. NULL when it comes from the system: `*version` stays. Of two
+ * frameworks that bring it, it is the one that recipes install last.
  */
 const struct value *brought_by(const struct search *search, enum component component,
 			       const char **version);
+
+/*
+ * Whether what pip installs with `last` replaces what `first` cannot do without. Recipes install
+ * TensorFlow last, and its nvidia-* packages have the same files as torch's. With an older NCCL
+ * torch misses functions, and it refuses a cuDNN outside of its range. Source: pytorch issue 119072,
+ * "undefined symbol: ncclCommRegister". False for other pairs of frameworks.
+ */
+bool wheels_clash(const struct value *last, const struct value *first);
 
 #endif

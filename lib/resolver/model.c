@@ -13,21 +13,6 @@ const char *value_cell(const struct value *value, const char *column)
 	return table_cell(value->table, value->row, column);
 }
 
-const char *value_brings(const struct value *value, enum component component, struct arena *arena)
-{
-	const char *list = value_cell(value, "brings"), *name = component_names[component];
-	size_t length = strlen(name);
-
-	while (*list) {
-		size_t word = strcspn(list, ";");
-
-		if (strncmp(list, name, length) == 0 && starts_with(list + length, "=="))
-			return arena_strndup(arena, list + length + 2, word - length - 2);
-		list += word + (list[word] == ';');
-	}
-	return NULL;
-}
-
 const char *value_title(const struct value *value, struct arena *arena)
 {
 	const char *title = component_titles[value->component];
@@ -293,6 +278,22 @@ static int set_packages_kind(const struct catalog *catalog, struct value *value,
 				   manager);
 }
 
+/* The column `brings`, "cudnn==9.24.0.43;nccl==2.30.7"; matrix_check refuses other words in it. */
+static void read_brings(struct model *model, struct value *value)
+{
+	const char *list = value_cell(value, "brings");
+
+	while (*list) {
+		size_t word = strcspn(list, ";"), name = strcspn(list, "=");
+		enum component c = component_by_name(arena_strndup(model->arena, list, name));
+
+		if (c != COMPONENT_NONE && name + 2 < word && starts_with(list + name, "=="))
+			value->brings[c] =
+				arena_strndup(model->arena, list + name + 2, word - name - 2);
+		list += word + (list[word] == ';');
+	}
+}
+
 static int build_domain(struct model *model, enum component component, struct error *err)
 {
 	const struct table *table = catalog_table(model->catalog, component_names[component]);
@@ -313,6 +314,7 @@ static int build_domain(struct model *model, enum component component, struct er
 					.kind = table_cell(table, row, "kind"),
 					.built = table_cell(table, row, "built")};
 		value->tier = tier_of(model, value);
+		read_brings(model, value);
 		if (set_packages_kind(model->catalog, value, err) < 0)
 			return -1;
 	}
@@ -325,40 +327,6 @@ static int build_domain(struct model *model, enum component component, struct er
 	for (size_t i = 0; i < domain->count; i++)
 		domain->values[i].index = i;
 	return 0;
-}
-
-/*
- * A library that requests name is installed beside the one that a wheel brings. With another major
- * version it has another file name, so the wheel never loads it. With the same one it is loaded in
- * place of the wheel's where LD_LIBRARY_PATH leads to it, so it must be one that the wheel can use.
- * Source: kohya_ss issue 1096, "compiled against (8, 7, 0) but found runtime version (8, 2, 4)".
- */
-static void admit_beside(struct model *model, struct value *wheel, enum component c)
-{
-	const struct domain *domain = &model->domains[c];
-	const char *brings = value_brings(wheel, c, model->arena);
-	uint64_t *bits;
-
-	if (!brings || !wheel->admits[c])
-		return;
-	bits = ARENA_ARRAY(model->arena, domain->count / 64 + 1, uint64_t);
-	memcpy(bits, wheel->admits[c], (domain->count / 64 + 1) * sizeof(*bits));
-	for (size_t i = 0; i < domain->count; i++)
-		if (strtol(domain->values[i].version, NULL, 10) != strtol(brings, NULL, 10))
-			bits[i / 64] |= 1ULL << (i % 64);
-	wheel->admits[c] = bits;
-}
-
-static void admit_named_libraries(struct model *model)
-{
-	static const enum component libraries[] = {COMPONENT_CUDNN, COMPONENT_NCCL};
-
-	for (size_t k = 0; k < ARRAY_LEN(libraries); k++)
-		for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++)
-			for (size_t i = 0; i < model->domains[c].count &&
-					   (model->named & COMPONENT_BIT(libraries[k]));
-			     i++)
-				admit_beside(model, &model->domains[c].values[i], libraries[k]);
 }
 
 static int build_domains(struct model *model, struct error *err)
@@ -374,8 +342,6 @@ static int build_domains(struct model *model, struct error *err)
 		rc = build_domain(model, (enum component)c, err);
 	if (rc == 0)
 		twalk_r(model->cells, mark_cell, model);
-	if (rc == 0)
-		admit_named_libraries(model);
 	tdestroy(model->cells, keep_cell);
 	model->cells = NULL;
 	return rc;
@@ -527,7 +493,6 @@ int model_build(const struct catalog *catalog, const struct model_options *optio
 				.arena = arena,
 				.oldest = options->oldest,
 				.cpu = options->cpu,
-				.named = options->named,
 				.conflict_words = 1};
 	if (build_domains(model, err) < 0)
 		return -1;
@@ -536,4 +501,31 @@ int model_build(const struct catalog *catalog, const struct model_options *optio
 	mark_conflicts(model);
 	mark_pairs(model);
 	return 0;
+}
+
+static void admit_other_majors(struct model *model, struct value *wheel, enum component c)
+{
+	const struct domain *domain = &model->domains[c];
+	size_t words = domain->count / 64 + 1;
+	uint64_t *bits;
+
+	if (!wheel->brings[c] || !wheel->admits[c])
+		return;
+	bits = ARENA_ARRAY(model->arena, words, uint64_t);
+	memcpy(bits, wheel->admits[c], words * sizeof(*bits));
+	for (size_t i = 0; i < domain->count; i++)
+		if (strtol(domain->values[i].version, NULL, 10) !=
+		    strtol(wheel->brings[c], NULL, 10))
+			bits[i / 64] |= 1ULL << (i % 64);
+	wheel->admits[c] = bits;
+}
+
+void model_admit_beside(struct model *model, uint32_t asked)
+{
+	for (int wheel = COMPONENT_TENSORFLOW; wheel <= COMPONENT_MXNET; wheel++)
+		for (size_t i = 0; i < model->domains[wheel].count; i++)
+			for (int c = 0; c < COMPONENT_COUNT; c++)
+				if (asked & COMPONENT_BIT(c))
+					admit_other_majors(model, &model->domains[wheel].values[i],
+							   (enum component)c);
 }

@@ -31,6 +31,8 @@ struct value {
 	 * NULL
 	 */
 	const uint64_t *admits[COMPONENT_COUNT], *likes[COMPONENT_COUNT];
+	/* of a framework's wheel: the versions of libraries that come with it; NULL: none does */
+	const char *brings[COMPONENT_COUNT];
 	/* bit per conflict: it does not concern the component, or its condition holds */
 	uint64_t *passes;
 	uint64_t *images; /* OS: bit per CUDA value that has an image for it */
@@ -62,7 +64,6 @@ struct model {
 	const struct catalog *catalog;
 	struct arena *arena;
 	bool oldest, cpu;
-	uint32_t named;	      /* as in the options */
 	bool has_driver_rule; /* a known conflict that refuses concerns drivers */
 	struct domain domains[COMPONENT_COUNT];
 	size_t conflict_count, conflict_words;
@@ -73,14 +74,23 @@ struct model {
 };
 
 struct model_options {
-	bool oldest;	/* --prefer oldest */
-	uint32_t named; /* bit per component that requests name */
-	bool cpu;	/* a stack without GPUs: the order of OSes and Open MPIs differs */
+	bool oldest; /* --prefer oldest */
+	bool cpu;    /* a stack without GPUs: the order of OSes and Open MPIs differs */
 };
 
 /* ERROR_USAGE names the file and line of a cell that does not parse. */
 int model_build(const struct catalog *catalog, const struct model_options *options,
 		struct arena *arena, struct model *model, struct error *err);
+
+/*
+ * Before a search with requests that name the components `asked` (a bit each): lets the wheels that
+ * bring such a library take another major version of it too. The requested one is installed beside
+ * the wheel's. With another major version it has another file name, so the wheel never loads it. With
+ * the same one it is loaded in place of the wheel's where LD_LIBRARY_PATH leads to it, so it must be
+ * one that the wheel can use. Source: kohya_ss issue 1096, "compiled against (8, 7, 0) but found
+ * runtime version (8, 2, 4)".
+ */
+void model_admit_beside(struct model *model, uint32_t asked);
 
 static inline bool bit_is_set(const uint64_t *words, size_t bit)
 {
@@ -97,12 +107,6 @@ static inline bool value_admits(const struct value *value, const struct value *o
 
 /* All values of a component, the oldest version first; the array lives in the arena. */
 struct value **model_by_version(const struct domain *domain, struct arena *arena);
-
-/*
- * The version of the component that the wheel of a framework's value brings, by the column
- * `brings`, or NULL. pip installs the library with the framework, or it lies inside of the wheel.
- */
-const char *value_brings(const struct value *value, enum component component, struct arena *arena);
 
 /* A cell of the value's row, "" when the table has no such column. */
 const char *value_cell(const struct value *value, const char *column);

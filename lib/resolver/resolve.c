@@ -278,9 +278,7 @@ static int resolve_begin(struct resolver *r, const struct catalog *catalog,
 			 const struct resolve_input *input, struct arena *arena,
 			 struct unsatisfied *why, struct error *err)
 {
-	struct model_options options = {.oldest = input->oldest,
-					.cpu = !wants_gpus(input, arena),
-					.named = named_components(input, arena)};
+	struct model_options options = {.oldest = input->oldest, .cpu = !wants_gpus(input, arena)};
 
 	*r = (struct resolver){.input = input, .arena = arena, .why = why, .err = err};
 	*why = (struct unsatisfied){0};
@@ -290,6 +288,7 @@ static int resolve_begin(struct resolver *r, const struct catalog *catalog,
 		return check_words(r) < 0 ? -1 : refuse_gpus(r);
 	if (units_read(&r->model, input->requests, &r->units, err) < 0)
 		return -1;
+	model_admit_beside(&r->model, r->units.asked);
 	if (!r->model.cpu &&
 	    units_add_facts(&r->model, input->facts, input->fact_count, &r->units, err) < 0)
 		return -1;

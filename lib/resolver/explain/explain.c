@@ -103,10 +103,9 @@ static const char *wheels_sentence(const struct value *a, const struct value *b,
 	return arena_printf(
 		arena,
 		"pip replaces the NCCL %s and cuDNN %s of %s by the %s and %s that %s brings, and it cannot use them",
-		value_brings(torch, COMPONENT_NCCL, arena),
-		value_brings(torch, COMPONENT_CUDNN, arena), value_title(torch, arena),
-		value_brings(tensorflow, COMPONENT_NCCL, arena),
-		value_brings(tensorflow, COMPONENT_CUDNN, arena), value_title(tensorflow, arena));
+		torch->brings[COMPONENT_NCCL], torch->brings[COMPONENT_CUDNN],
+		value_title(torch, arena), tensorflow->brings[COMPONENT_NCCL],
+		tensorflow->brings[COMPONENT_CUDNN], value_title(tensorflow, arena));
 }
 
 static const char *driver_sentence(const struct value *cuda, struct arena *arena)

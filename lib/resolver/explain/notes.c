@@ -149,28 +149,26 @@ static bool is_said(const struct search *s, const struct conflict_rule *rule)
 }
 
 /* A library that requests name stands beside the one that a wheel brings and loads. */
-static void note_beside(struct search *s, struct plan *plan)
+static void note_beside(struct search *s, const struct value *wheel, const struct value *own,
+			struct plan *plan)
 {
-	static const enum component libraries[] = {COMPONENT_CUDNN, COMPONENT_NCCL};
+	const char *brings = wheel ? wheel->brings[own->component] : NULL;
 
-	for (size_t i = 0; i < ARRAY_LEN(libraries); i++)
-		for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
-			const struct value *wheel = s->now.chosen[c];
-			const struct value *own = s->now.chosen[libraries[i]];
-			const char *brings =
-				wheel ? value_brings(wheel, libraries[i], s->model->arena) : NULL;
+	if (brings && !version_in_series(own->version, brings))
+		add_note(plan,
+			 arena_printf(s->model->arena,
+				      "%s loads the %s %s that its wheel brings, and not %s [%s]",
+				      value_title(wheel, s->model->arena),
+				      component_titles[own->component], brings,
+				      value_title(own, s->model->arena), wheel->source));
+}
 
-			if (brings && own && (s->units->asked & COMPONENT_BIT(libraries[i])) &&
-			    !version_in_series(own->version, brings))
-				add_note(
-					plan,
-					arena_printf(
-						s->model->arena,
-						"%s loads the %s %s that its wheel brings, and not %s [%s]",
-						value_title(wheel, s->model->arena),
-						component_titles[libraries[i]], brings,
-						value_title(own, s->model->arena), wheel->source));
-		}
+static void note_libraries(struct search *s, struct plan *plan)
+{
+	for (int c = 0; c < COMPONENT_COUNT; c++)
+		for (int w = COMPONENT_TENSORFLOW; w <= COMPONENT_MXNET; w++)
+			if (s->now.chosen[c] && (s->units->asked & COMPONENT_BIT(c)))
+				note_beside(s, s->now.chosen[w], s->now.chosen[c], plan);
 }
 
 static void note_warnings(struct search *s, struct plan *plan)
@@ -276,7 +274,7 @@ void plan_add_notes(struct search *s, struct plan *plan)
 	note_ml_repository(s, plan);
 	note_tested(s, plan);
 	if (!s->model->cpu)
-		note_beside(s, plan);
+		note_libraries(s, plan);
 	note_warnings(s, plan);
 	for (size_t i = 0; i < s->units->unknown_count; i++)
 		add_note(plan, s->units->unknown[i]);

@@ -2,6 +2,7 @@
 #include "resolver/rules/breach.h"
 
 #include "core/str.h"
+#include "resolver/brought.h"
 #include "resolver/rules/rule_gpu.h"
 #include "resolver/rules/rule_image.h"
 #include "resolver/rules/rule_driver.h"
@@ -20,29 +21,6 @@ static bool cuda_is_for_os(const struct value *cuda, const struct value *os)
 	       (os->images && bit_is_set(os->images, cuda->index));
 }
 
-/*
- * Recipes install TensorFlow last, so its nvidia-* packages replace torch's, which have the same
- * files. An older NCCL lacks functions that torch calls, and a cuDNN outside of torch's range is
- * refused by it. Source: pytorch issue 119072, "undefined symbol: ncclCommRegister".
- */
-static bool wheels_clash(const struct model *model, const struct value *last,
-			 const struct value *first)
-{
-	const char *nccl, *own_nccl, *cudnn;
-
-	if (model->cpu || last->component != COMPONENT_TENSORFLOW ||
-	    first->component != COMPONENT_TORCH)
-		return false;
-	nccl = value_brings(last, COMPONENT_NCCL, model->arena);
-	own_nccl = value_brings(first, COMPONENT_NCCL, model->arena);
-	cudnn = value_brings(last, COMPONENT_CUDNN, model->arena);
-	if (!nccl || !own_nccl)
-		return false;
-	return version_compare(nccl, own_nccl) < 0 ||
-	       (cudnn && first->needs[COMPONENT_CUDNN] &&
-		!needs_admit(first->needs[COMPONENT_CUDNN], cudnn));
-}
-
 /* Checks the rules that are not plain requirement cells, for the pair in either order. */
 static bool pair_breach(const struct model *model, const struct value *a, const struct value *b,
 			struct breach *breach)
@@ -58,7 +36,7 @@ static bool pair_breach(const struct model *model, const struct value *a, const 
 			return false;
 		return true;
 	}
-	if (wheels_clash(model, a, b)) {
+	if (!model->cpu && wheels_clash(a, b)) {
 		breach->kind = BREACH_WHEELS;
 		return true;
 	}
