@@ -503,7 +503,8 @@ int model_build(const struct catalog *catalog, const struct model_options *optio
 	return 0;
 }
 
-static void admit_other_majors(struct model *model, struct value *wheel, enum component c)
+/* Of CUDA, a toolkit of the wheel's own major version compiles for it; of libraries, any other. */
+static void admit_beside(struct model *model, struct value *wheel, enum component c)
 {
 	const struct domain *domain = &model->domains[c];
 	size_t words = domain->count / 64 + 1;
@@ -514,8 +515,8 @@ static void admit_other_majors(struct model *model, struct value *wheel, enum co
 	bits = ARENA_ARRAY(model->arena, words, uint64_t);
 	memcpy(bits, wheel->admits[c], words * sizeof(*bits));
 	for (size_t i = 0; i < domain->count; i++)
-		if (strtol(domain->values[i].version, NULL, 10) !=
-		    strtol(wheel->brings[c], NULL, 10))
+		if ((strtol(domain->values[i].version, NULL, 10) ==
+		     strtol(wheel->brings[c], NULL, 10)) == (c == COMPONENT_CUDA))
 			bits[i / 64] |= 1ULL << (i % 64);
 	wheel->admits[c] = bits;
 }
@@ -526,6 +527,6 @@ void model_admit_beside(struct model *model, uint32_t asked)
 		for (size_t i = 0; i < model->domains[wheel].count; i++)
 			for (int c = 0; c < COMPONENT_COUNT; c++)
 				if (asked & COMPONENT_BIT(c))
-					admit_other_majors(model, &model->domains[wheel].values[i],
-							   (enum component)c);
+					admit_beside(model, &model->domains[wheel].values[i],
+						     (enum component)c);
 }

@@ -403,9 +403,10 @@ static void choose_gpu(const struct search *s, struct plan *plan)
 static void reason_set_base(struct search *s, struct plan *plan)
 {
 	struct base_image base;
+	const char *ignored;
 
 	plan->base = (struct plan_base){"", "", "", "", "", ""};
-	if (s->model->cpu)
+	if (s->model->cpu || brought_by(s, COMPONENT_CUDA, &ignored))
 		return;
 	base_image_find(s, &base);
 	plan->base = (struct plan_base){base.name,     base.status, base.wanted,
