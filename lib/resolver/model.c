@@ -503,7 +503,35 @@ int model_build(const struct catalog *catalog, const struct model_options *optio
 	return 0;
 }
 
-/* Of CUDA, a toolkit of the wheel's own major version compiles for it; of libraries, any other. */
+/* Whether a build of the same version is for the CUDA. */
+static bool has_build_for(const struct domain *wheels, const struct value *wheel,
+			  const struct value *cuda)
+{
+	for (size_t i = 0; i < wheels->count; i++) {
+		const char *brings = wheels->values[i].brings[COMPONENT_CUDA];
+
+		if (brings && version_in_series(cuda->version, brings) &&
+		    strcmp(wheels->values[i].version, wheel->version) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether the wheel goes with a component's value that it does not ask for: of CUDA a toolkit of its
+ * own major version, where there is no build for that; of libraries another major version.
+ */
+static bool goes_beside(const struct model *model, const struct value *wheel,
+			const struct value *value)
+{
+	const char *brings = wheel->brings[value->component];
+	bool is_same = strtol(value->version, NULL, 10) == strtol(brings, NULL, 10);
+
+	if (value->component != COMPONENT_CUDA)
+		return !is_same;
+	return is_same && !has_build_for(&model->domains[wheel->component], wheel, value);
+}
+
 static void admit_beside(struct model *model, struct value *wheel, enum component c)
 {
 	const struct domain *domain = &model->domains[c];
@@ -515,8 +543,7 @@ static void admit_beside(struct model *model, struct value *wheel, enum componen
 	bits = ARENA_ARRAY(model->arena, words, uint64_t);
 	memcpy(bits, wheel->admits[c], words * sizeof(*bits));
 	for (size_t i = 0; i < domain->count; i++)
-		if ((strtol(domain->values[i].version, NULL, 10) ==
-		     strtol(wheel->brings[c], NULL, 10)) == (c == COMPONENT_CUDA))
+		if (goes_beside(model, wheel, &domain->values[i]))
 			bits[i / 64] |= 1ULL << (i % 64);
 	wheel->admits[c] = bits;
 }

@@ -3,7 +3,7 @@
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # torch 2.1.2 - the newest that 'torch==2.1.2' admits; default on PyPI; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels [pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi]
-# cuda 12.1.1 - the wheel of torch 2.1.2 brings it; nothing of it is installed beside [pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi]
+# cuda 12.1.1 - the newest that works; the wheel of torch 2.1.2 brings it; nothing of it is installed beside; torch 2.1.2 needs CUDA >=12.1,<13; what torch 2.1.2 was tested with; cuDNN 8.9.2.26 (built for CUDA 12.1) needs CUDA >=12,<13; NCCL 2.17.1-1 (built for CUDA 12.1) needs CUDA >=12,<13 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;pypi;aws-deep-learning-containers;nvidia-container-images]
 # cudnn 8.9.2.26 - the wheel of torch 2.1.2 brings it; nothing of it is installed beside [pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi]
 # nccl 2.18.1 - the wheel of torch 2.1.2 brings it; nothing of it is installed beside [pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi]
 # os ubuntu22.04 - the only one that 'os==ubuntu22.04' admits; Ubuntu 22.04 jammy [nvidia-container-images;cuda-repo-management-1;common-knowledge]
