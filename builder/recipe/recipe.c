@@ -238,17 +238,24 @@ static void set_mirrors(struct renderer *r)
 		words_addf(&args, "YUM_MIRROR=%s", mirrors->yum);
 	if (*mirrors->pip)
 		words_addf(&args, "PIP_INDEX_URL=%s", mirrors->pip);
+	if (*mirrors->pytorch)
+		words_addf(&args, "PYTORCH_MIRROR=%s", mirrors->pytorch);
 	if (*mirrors->downloads)
 		words_addf(&args, "DOWNLOADS_MIRROR=%s", mirrors->downloads);
 	recipe_set(r, "mirrors.yum", *mirrors->yum ? "yes" : "");
 	r->spec->build_args = args.list;
 }
 
-/* The program that the image's RUNs call, recipes/step.layout. */
+/* The program that the image's RUNs call, recipes/step.layout, and the certificates that it uses. */
 static int add_step(struct renderer *r)
 {
 	const char *text;
 
+	if (*r->cluster->build.ca &&
+	    context_add_file(r->spec, "build-ca.crt",
+			     cluster_path(r->cluster, r->cluster->build.ca, r->arena), 0644,
+			     r->arena, r->err) < 0)
+		return error_wrap(r->err, "%s: build.ca", r->cluster->path);
 	return renderer_lay_out(r, "step", &text) < 0
 		       ? -1
 		       : context_add_text(r->spec, "step", text, 0755, r->arena, r->err);
@@ -365,6 +372,8 @@ static int render_all(struct renderer *r)
 		   arena_printf(r->arena, "Cluster %s for %s, %s",
 				renderer_is_script(r) ? "host" : "image", r->spec->os,
 				r->plan->accelerator));
+	recipe_set(r, "user.size", r->cluster->image.size);
+	recipe_set(r, "user.ca", *r->cluster->build.ca ? "yes" : "");
 	set_env(r);
 	set_user_pip(r);
 	set_mirrors(r);

@@ -67,7 +67,8 @@ static bool find_row(const struct table *table, const struct choice *choice, siz
 		if (strcmp(table_cell(table, row, "run_packages"), choice->run_packages) == 0 &&
 		    strcmp(table_cell(table, row, "build_packages"), choice->build_packages) == 0 &&
 		    strcmp(table_cell(table, row, "download"), choice->download) == 0 &&
-		    strcmp(table_cell(table, row, "index"), choice->index) == 0) {
+		    (strcmp(table_cell(table, row, "index"), choice->index) == 0 ||
+		     (!*choice->index && *table_cell(table, row, "on_pypi")))) {
 			*found = row;
 			return true;
 		}
@@ -94,6 +95,8 @@ static void set_choice(struct values *values, struct arena *arena, const struct 
 	stack_values_set(values, arena, c->name, "wheel", c->wheel);
 	stack_values_set(values, arena, c->name, "pip", c->pip);
 	stack_values_set(values, arena, c->name, "index", c->index);
+	stack_values_set(values, arena, c->name, "build", /* ".../whl/cu126": "cu126" */
+			 strrchr(c->index, '/') ? strrchr(c->index, '/') + 1 : "");
 	stack_values_set(values, arena, c->name, "index_option",
 			 ends_with(c->index, ".html") ? "--find-links" : "--extra-index-url");
 	stack_values_set(values, arena, c->name, "download", c->download);
@@ -200,6 +203,41 @@ static void set_packaged(struct values *values, struct arena *arena, const struc
 					 package_lines(cell, arena));
 		}
 	}
+}
+
+/* "90" of a product's compute capability 9.0; "" when the table does not know the product. */
+static const char *sm_digits(const struct table *gpus, const char *product, struct arena *arena)
+{
+	for (size_t row = 0; gpus && row < gpus->row_count; row++) {
+		const char *sm = table_cell(gpus, row, "sm");
+
+		if (strcmp(table_cell(gpus, row, "version"), product) == 0)
+			return arena_printf(arena, "%.*s%s", (int)strcspn(sm, "."), sm,
+					    sm + strcspn(sm, ".") + (strchr(sm, '.') != NULL));
+	}
+	return "";
+}
+
+/* nvcc's words for the GPUs of the plan, "A100, H100": machine code for each compute capability. */
+static void set_gencode(struct values *values, struct arena *arena, const struct plan *plan,
+			const struct table *gpus)
+{
+	const struct choice *gpu = plan_choice(plan, "gpu");
+	const char *words = "";
+
+	for (const char *name = gpu ? gpu->version : ""; *name; name += strspn(name, ", ")) {
+		size_t length = strcspn(name, ",");
+		const char *sm = sm_digits(gpus, arena_strndup(arena, name, length), arena);
+		const char *word =
+			arena_printf(arena, "-gencode=arch=compute_%s,code=sm_%s", sm, sm);
+
+		if (!*sm)
+			return; /* code for all */
+		if (!strstr(words, word))
+			words = arena_printf(arena, "%s%s%s", words, *words ? " " : "", word);
+		name += length;
+	}
+	values_set(values, "gpu.gencode", words);
 }
 
 static void set_dashed(struct values *values, struct arena *arena)
@@ -344,6 +382,7 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 	for (size_t i = 0; i < plan->count; i++)
 		set_wheels(values, arena, &plan->choices[i], catalog_table(catalog, "wheel"));
 	set_dashed(values, arena);
+	set_gencode(values, arena, plan, catalog_table(catalog, "gpu"));
 	values_set(values, "os.release", os->version + strcspn(os->version, "0123456789"));
 	values_set(values, "accelerator", plan->accelerator);
 	values_set(values, "base.name", plan->base.name);

@@ -236,6 +236,14 @@ static const char *cpu_package(const struct value *value, struct arena *arena)
 	}
 }
 
+/* Where pip finds the wheel, or "": on PyPI. */
+static const char *wheel_index(const struct search *s, const struct value *value)
+{
+	if (s->model->cpu && value->component == COMPONENT_TORCH)
+		return "https://download.pytorch.org/whl/cpu";
+	return *value_cell(value, "on_pypi") ? "" : value_cell(value, "index");
+}
+
 static const char *brought_sentence(const struct value *wheel, struct arena *arena)
 {
 	return arena_printf(arena, "the wheel of %s brings it; nothing of it is installed beside",
@@ -285,9 +293,7 @@ static void reason_choose(struct search *s, enum component c, struct plan *plan)
 	choice->build_packages = value_cell(value, "build_packages");
 	choice->pip =
 		s->model->cpu ? cpu_package(value, s->model->arena) : value_cell(value, "pip");
-	choice->index = s->model->cpu && c == COMPONENT_TORCH
-				? "https://download.pytorch.org/whl/cpu"
-				: value_cell(value, "index");
+	choice->index = wheel_index(s, value);
 	choice->download = value_cell(value, "download");
 	choice->sha256 = value_cell(value, "sha256");
 	choice->refused = refused_newer(s, value);

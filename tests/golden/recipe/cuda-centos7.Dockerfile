@@ -27,7 +27,7 @@ RUN step yum install -y --setopt=skip_missing_names_on_install=False \
       ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel \
       python3-pip \
       libgomp \
-      libibverbs
+      libibverbs libibverbs-utils librdmacm
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel7/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda && \
     step nvidia developer.download.nvidia.com/compute/machine-learning/repos/rhel7/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml

@@ -26,7 +26,7 @@ RUN sed -i -e 's/^mirrorlist=/#&/' -e 's|^#* *baseurl=http://mirror\.centos\.org
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
       ca-certificates openssh-server openssh-clients iproute procps-ng python36 python36-devel \
       python3-pip \
-      libibverbs
+      libibverbs libibverbs-utils librdmacm
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel8/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \

@@ -23,7 +23,7 @@ COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
       ca-certificates openssh-server openssh-client iproute2 procps python3=3.11.2-1+b1 \
-      libibverbs1 ibverbs-providers \
+      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1 \
       python3-pip=23.0.1+dfsg-1 \
       python3-dev=3.11.2-1+b1
 # NVIDIA's repository, and the packages that come from it
@@ -48,8 +48,7 @@ ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
       libc6-dev gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 \
-      g++=4:12.2.0-3 \
-      g++-12=12.2.0-14+deb12u1 \
+      g++=4:12.2.0-3 g++-12=12.2.0-14+deb12u1 \
       ca-certificates curl bzip2 xz-utils make perl file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \

@@ -23,7 +23,7 @@ COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
       ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
-      libibverbs1 ibverbs-providers
+      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/debian13/x86_64 8793F200.pub 02182E60104FCDC26EAE1B8597A5D4CB8793F200 cuda
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \

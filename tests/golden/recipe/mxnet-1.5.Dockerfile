@@ -26,7 +26,7 @@ COPY step /usr/local/bin/step
 RUN step apt-get install -y --no-install-recommends \
       ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
       libgomp1 \
-      libibverbs1 ibverbs-providers \
+      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1 \
       libquadmath0
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu1804/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda && \

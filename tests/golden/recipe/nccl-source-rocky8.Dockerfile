@@ -27,7 +27,7 @@ COPY step /usr/local/bin/step
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
       ca-certificates openssh-server openssh-clients iproute procps-ng python36 python36-devel \
       python3-pip \
-      libibverbs
+      libibverbs libibverbs-utils librdmacm
 # the NCCL that NVIDIA's image brings is not the one of this stack
 RUN rpm -qa 'libnccl*' | xargs -r rpm -e
 # NVIDIA's repository, and the packages that come from it

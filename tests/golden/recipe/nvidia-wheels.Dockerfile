@@ -23,7 +23,7 @@ COPY step /usr/local/bin/step
 RUN step apt-get install -y --no-install-recommends \
       ca-certificates openssh-server openssh-client iproute2 procps python3=3.11.2-1+b1 \
       openmpi-bin=4.1.4-3+b1 \
-      libibverbs1 ibverbs-providers \
+      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1 \
       python3-pip=23.0.1+dfsg-1
 # CUDA 12.6.3, cuDNN 9.10.2.21 and NCCL 2.23.4-1 from NVIDIA's wheels: only files with these checksums
 RUN set -eu; printf '%s\n' \

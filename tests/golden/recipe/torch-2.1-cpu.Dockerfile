@@ -14,12 +14,16 @@ ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
+ARG PYTORCH_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
       ca-certificates openssh-server openssh-client iproute2 procps python3=3.11.2-1+b1 \
       openmpi-bin=4.1.4-3+b1 \
+      libc6-dev \
+      gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 \
+      g++=4:12.2.0-3 g++-12=12.2.0-14+deb12u1 \
       python3-pip=23.0.1+dfsg-1 \
       python3-dev=3.11.2-1+b1
 # python, python3 and pip are this Python's
@@ -31,14 +35,14 @@ FROM ringup-base:debian12-HASH AS build
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
+ARG PYTORCH_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
       libc6-dev gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 libopenmpi-dev=4.1.4-3+b1 \
       openmpi-bin=4.1.4-3+b1 \
-      g++=4:12.2.0-3 \
-      g++-12=12.2.0-14+deb12u1
+      g++=4:12.2.0-3 g++-12=12.2.0-14+deb12u1
 # the all-reduce worker
 COPY worker/ /src/worker/
 RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
@@ -46,9 +50,10 @@ RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 # ---- the image
 FROM stack
 ARG PIP_INDEX_URL=
+ARG PYTORCH_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-# torch 2.1.2 by pip
-RUN set -eu; step python3 -m pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cpu 'torch==2.1.2' 'numpy<2'
+# torch 2.1.2 by pip, from this index only
+RUN step python3 -m pip install --no-cache-dir --index-url "${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cpu" 'torch==2.1.2' 'numpy<2'
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \
       echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \

@@ -18,13 +18,17 @@ ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
+ARG PYTORCH_MIRROR=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
       ca-certificates openssh-server openssh-client iproute2 procps python3=3.11.2-1+b1 \
-      libibverbs1 ibverbs-providers \
+      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1 \
+      libc6-dev \
+      gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 \
+      g++=4:12.2.0-3 g++-12=12.2.0-14+deb12u1 \
       python3-pip=23.0.1+dfsg-1 \
       python3-dev=3.11.2-1+b1
 # the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
@@ -38,13 +42,13 @@ FROM stack AS build
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
+ARG PYTORCH_MIRROR=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
       libc6-dev gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 \
-      g++=4:12.2.0-3 \
-      g++-12=12.2.0-14+deb12u1 \
+      g++=4:12.2.0-3 g++-12=12.2.0-14+deb12u1 \
       ca-certificates curl bzip2 xz-utils make perl file
 # NVIDIA's repository, for this stage only
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
@@ -69,13 +73,14 @@ RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 # ---- the image
 FROM stack
 ARG PIP_INDEX_URL=
+ARG PYTORCH_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # Open MPI as it was built
 COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
-# torch 2.9.1 by pip
-RUN set -eu; step python3 -m pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cu130 'torch==2.9.1+cu130'
+# torch 2.9.1 by pip, from this index only
+RUN step python3 -m pip install --no-cache-dir --index-url "${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cu130" 'torch==2.9.1+cu130' 'numpy<3'
 # all programs find the NCCL that comes with torch
 RUN python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder

@@ -16,12 +16,16 @@ ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
+ARG PYTORCH_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
       ca-certificates openssh-server openssh-client iproute2 procps python3=3.11.2-1+b1 \
       openmpi-bin=4.1.4-3+b1 \
+      libc6-dev \
+      gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 \
+      g++=4:12.2.0-3 g++-12=12.2.0-14+deb12u1 \
       python3-pip=23.0.1+dfsg-1 \
       python3-dev=3.11.2-1+b1
 # python, python3 and pip are this Python's
@@ -33,13 +37,13 @@ FROM stack AS build
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
+ARG PYTORCH_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
       libc6-dev gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 libopenmpi-dev=4.1.4-3+b1 \
       openmpi-bin=4.1.4-3+b1 \
-      g++=4:12.2.0-3 \
-      g++-12=12.2.0-14+deb12u1 \
+      g++=4:12.2.0-3 g++-12=12.2.0-14+deb12u1 \
       ca-certificates curl bzip2 xz-utils make perl file
 # the all-reduce worker
 COPY worker/ /src/worker/
@@ -48,24 +52,26 @@ RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 # ---- the image without what is built against the frameworks
 FROM stack AS frameworks
 ARG PIP_INDEX_URL=
+ARG PYTORCH_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-# torch 2.0.1 by pip
-RUN set -eu; step python3 -m pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cpu 'torch==2.0.1' 'numpy<2'
 # TensorFlow 2.13.1 by pip
 RUN set -eu; step python3 -m pip install --no-cache-dir 'tensorflow==2.13.1'
+# torch 2.0.1 by pip, from this index only
+RUN step python3 -m pip install --no-cache-dir --index-url "${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cpu" 'torch==2.0.1' 'numpy<2'
 
 # ---- compiles what is built against the frameworks
 FROM build AS extensions
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
+ARG PYTORCH_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 COPY --from=frameworks /usr/local/lib/ /usr/local/lib/
 # CMake 3.25.2, for Horovod, which asks for >=3.13 and whose files CMake 4 refuses
 RUN set -eu; echo 'cmake==3.25.2 --hash=sha256:f9587645cea5298d5eb20649f58a83cc53c9efa7d57b0716449a39f366a74986' >/tmp/cmake.txt; \
     step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/cmake.txt
 # Horovod 0.28.1 against this stack's frameworks and libraries
-RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_GLOO=1 \
+RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 HOROVOD_WITH_MPI=1 HOROVOD_WITH_GLOO=1 \
       HOROVOD_WITH_TENSORFLOW=1 HOROVOD_WITH_PYTORCH=1 HOROVOD_WITHOUT_MXNET=1; \
     printf '%s\n' \
       'cffi==1.15.1 --hash=sha256:94411f22c3985acaec6f83c6df553f2dbe17b698cc7f8ae751ff2237d96b9e3c' \
@@ -87,6 +93,7 @@ RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 HOROVOD_WITH_MPI=1 HOROVOD_W
 # ---- the image
 FROM frameworks
 ARG PIP_INDEX_URL=
+ARG PYTORCH_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # Horovod as it was built, and what it imports
 COPY --from=extensions /wheels/ /opt/wheels/
