@@ -172,15 +172,13 @@ def wheels_wrong(stack, gpus):
 
 
 def horovod_wrong(stack):
-    horovod, mpi = version(stack, "horovod"), version(stack, "openmpi")
+    horovod = version(stack, "horovod")
     if not horovod:
         return
     if at_least(version(stack, "torch"), "2.1") and compare(horovod, "0.28.1") <= 0:
         yield f"Horovod {horovod} with torch {version(stack, 'torch')}"
     if at_least(version(stack, "tensorflow"), "2.10") and parts(version(stack, "gcc"))[0] < 8:
         yield f"Horovod with TensorFlow {version(stack, 'tensorflow')} and GCC {version(stack, 'gcc')}"
-    if mpi in ("3.1.2", "3.1.3"):
-        yield f"Horovod with Open MPI {mpi}"
     if version(stack, "mxnet") in ("1.5.1", "1.6.0", "1.7.0"):
         yield f"Horovod with MXNet {version(stack, 'mxnet')}, which is not .post0"
 

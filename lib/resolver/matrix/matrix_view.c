@@ -66,6 +66,8 @@ static const struct matrix_view views[] = {
 	 WORDS("version", "python", "cuda_tested", "cudnn", "glibc", "sm", "ptx", "index",
 	       "source"),
 	 FRAMEWORK_ORDER},
+	{"verified", "stacks that somebody published: what ran, and what failed",
+	 WORDS("id", "kind", "request", "open", "note", "source"), WORDS(NULL)},
 };
 
 static const struct matrix_view plain = {"", "rows of your own", NULL, WORDS("version")};
