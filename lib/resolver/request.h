@@ -16,10 +16,11 @@
 enum admission {
 	ADMIT_NO,
 	ADMIT_YES,
-	ADMIT_MINOR,  /* the driver runs this CUDA only by minor-version compatibility */
-	ADMIT_JIT,    /* the GPU is newer than this CUDA: only a wheel's PTX can run */
-	ADMIT_SERIES, /* another patch version of the series that was asked for */
-	ADMIT_COMPAT, /* only with the cuda-compat package in the image */
+	ADMIT_MINOR,	 /* the driver runs this CUDA only by minor-version compatibility */
+	ADMIT_JIT,	 /* the GPU is newer than this CUDA: only a wheel's PTX can run */
+	ADMIT_SERIES,	 /* another patch version of the series that was asked for */
+	ADMIT_COMPAT,	 /* only with the cuda-compat package in the image */
+	ADMIT_OVERRULED, /* no, but a person has overruled the rule that says so (allow.h) */
 };
 
 struct unit {
