@@ -434,8 +434,8 @@ static bool passes(const struct conflict_rule *rule, const struct value *value)
 	for (size_t i = 0; i < rule->conditions.count; i++) {
 		const struct condition *condition = &rule->conditions.list[i];
 
-		if (condition->component == value->component && condition->needs &&
-		    !needs_admit(condition->needs, value->version))
+		if (condition->component == value->component &&
+		    !condition_holds(condition, value->version, value_cell(value, "sm")))
 			return false;
 	}
 	return true;

@@ -414,6 +414,7 @@ static void admit_gpu(const struct model *model, struct unit *unit)
 	const struct domain *cudnn = &model->domains[COMPONENT_CUDNN];
 	uint8_t *admits = new_admits(model, unit, COMPONENT_CUDA);
 
+	unit->first_cuda = gpu_first_cuda(model, unit);
 	for (size_t i = 0; i < cuda->count; i++)
 		admits[i] = overruled(model, RULE_GPU_CUDA, gpu_takes_cuda(unit, &cuda->values[i]));
 	admits = new_admits(model, unit, COMPONENT_CUDNN);

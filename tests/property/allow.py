@@ -26,8 +26,10 @@ def pair_ids(catalog, stack, one, two, givens):
 def gpu_ids(catalog, gpu, stack, drivers, gpus):
     cuda, wheels = stack["cuda"], rules.wheels_of(stack)
     takes = rules.gpu_takes_cuda(catalog, gpu, cuda)
-    if gpu.cell("arch"):
+    if rules.has_no_recipe(catalog, gpu):
         yield "arch"
+    if not rules.gpu_takes_cudnn(gpu, stack["cudnn"]):
+        yield "gpu-cudnn"
     if not takes:
         yield "gpu-cuda"
     if takes == "jit" and rules.jit_wrong(catalog, gpu, cuda, wheels, drivers):

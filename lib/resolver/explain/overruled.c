@@ -5,6 +5,7 @@
 #include "resolver/allow.h"
 #include "resolver/explain/explain.h"
 #include "resolver/search/conflict.h"
+#include "resolver/search/known.h"
 
 const char *breach_id(const struct value *value, const struct breach *breach, struct arena *arena)
 {
@@ -37,9 +38,14 @@ static bool overruled_add(struct model *model, struct plan *plan, const char *id
 /* What the hosts' drivers and GPUs refuse by themselves. */
 static void find_pins(struct search *s, struct model *model, struct plan *plan)
 {
+	const struct conflict_rule *rule;
 	const struct unit *gpu;
 	const char *id, *text;
 
+	while ((rule = rules_refuse_pins(s)) &&
+	       overruled_add(model, plan, rule->id, known_sentence(rule, model->arena),
+			     rule->source))
+		;
 	while ((text = find_unusable(s, s->active, &gpu, &id)) &&
 	       overruled_add(model, plan, id, text, gpu->gpu ? gpu->gpu->source : ""))
 		;

@@ -123,9 +123,9 @@ static bool pin_passes(const struct search *s, int c, size_t rule)
 		for (size_t k = 0; k < conflict->conditions.count; k++) {
 			const struct condition *condition = &conflict->conditions.list[k];
 
-			if ((int)condition->component == c && condition->needs &&
-			    !needs_admit(condition->needs,
-					 unit->driver ? unit->driver : unit->product))
+			if ((int)condition->component == c &&
+			    !condition_holds(condition, unit->driver ? unit->driver : unit->product,
+					     unit->sm))
 				passes = false;
 		}
 		if (passes)
@@ -134,7 +134,7 @@ static bool pin_passes(const struct search *s, int c, size_t rule)
 	return false;
 }
 
-bool rules_refuse_pins(const struct search *s)
+const struct conflict_rule *rules_refuse_pins(const struct search *s)
 {
 	const uint32_t pins = COMPONENT_BIT(COMPONENT_DRIVER) | COMPONENT_BIT(COMPONENT_GPU);
 
@@ -146,9 +146,9 @@ bool rules_refuse_pins(const struct search *s)
 		for (int c = COMPONENT_DRIVER; c <= COMPONENT_GPU && holds; c++)
 			holds = !(rule->components & COMPONENT_BIT(c)) || pin_passes(s, c, k);
 		if (holds)
-			return true;
+			return rule;
 	}
-	return false;
+	return NULL;
 }
 
 static bool side_passes(const struct search *s, int c, size_t rule)
@@ -347,14 +347,26 @@ static int rank_build(const struct search *s, const struct value *value)
 	return version_compare(value->built, cuda->version) < 0 ? 1 : 2;
 }
 
-/* Whether the value alone has a known defect that published stacks have lived with. */
-static bool has_risk(const struct model *model, const struct value *value)
+/*
+ * Whether the value has a known defect that published stacks have lived with: alone, or with the hosts'
+ * drivers and GPUs.
+ */
+static bool has_risk(const struct search *s, const struct value *value)
 {
-	for (size_t k = 0; k < model->conflict_count; k++)
-		if (model->conflicts[k].is_risk &&
-		    model->conflicts[k].components == COMPONENT_BIT(value->component) &&
-		    bit_is_set(value->passes, k))
+	uint32_t own = COMPONENT_BIT(value->component);
+	uint32_t pins = COMPONENT_BIT(COMPONENT_DRIVER) | COMPONENT_BIT(COMPONENT_GPU);
+
+	for (size_t k = 0; k < s->model->conflict_count; k++) {
+		const struct conflict_rule *rule = &s->model->conflicts[k];
+		bool holds = rule->is_risk && (rule->components & own) &&
+			     !(rule->components & ~(own | pins)) && bit_is_set(value->passes, k);
+
+		for (int c = COMPONENT_DRIVER; c <= COMPONENT_GPU && holds; c++)
+			holds = !(rule->components & ~own & COMPONENT_BIT(c)) ||
+				pin_passes(s, c, k);
+		if (holds)
 			return true;
+	}
 	return false;
 }
 
@@ -408,7 +420,7 @@ int rules_rank(const struct search *s, const struct value *value)
 	}
 	if (value->component == COMPONENT_CUDA && gate_refuses_any(s, value))
 		rank++;
-	rank += has_risk(s->model, value);
+	rank += has_risk(s, value);
 	if (s->model->strict)
 		rank += RANK_OVERRULED * count_overruled(s, value);
 	return rank < RANK_MAX ? rank : RANK_MAX - 1;

@@ -29,8 +29,8 @@ bool rules_fit_pair(const struct model *model, const struct value *a, const stru
 /* Checks only the other rules, for a value whose pairs are known to fit. */
 bool rules_fit_rest(const struct search *search, const struct value *value, uint32_t *blame);
 
-/* Whether a known conflict that concerns only drivers or GPUs refuses those of the hosts. */
-bool rules_refuse_pins(const struct search *search);
+/* The known conflict that concerns only drivers or GPUs and refuses those of the hosts, or NULL. */
+const struct conflict_rule *rules_refuse_pins(const struct search *search);
 
 /*
  * 0 is best: hints first, then what the chosen values were tested with. A value that breaks an
