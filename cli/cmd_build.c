@@ -16,6 +16,7 @@
 struct options {
 	bool dry_run, shell_on_failure, clear;
 	const char *engine, *output, *on;
+	struct words allow;
 	struct limit_options limits;
 };
 
@@ -28,6 +29,7 @@ static const struct opt options[] = {
 	 offsetof(struct options, on)},
 	{0, "shell-on-failure", NULL, "a shell in the step that fails (native engine, terminal)",
 	 OPT_FLAG, offsetof(struct options, shell_on_failure)},
+	ALLOW_OPTION(struct options, allow),
 	LIMIT_OPTIONS(struct options, limits),
 	{0, "clear", NULL, "remove what native builds keep here; nothing is built", OPT_FLAG,
 	 offsetof(struct options, clear)},
@@ -187,8 +189,10 @@ static int build_run(struct context *ctx, void *values, const char *const *argum
 		return error_set(
 			err, ERROR_USAGE,
 			"build -o writes to oci:DIR or docker-archive:FILE; 'ringup push' sends the image to the registry");
-	if (stage_cluster(&s, ctx, err) < 0 ||
-	    limits_of(&o->limits, &s.cluster, &s.limits, err) < 0 || stage_plan(&s, err) < 0 ||
+	if (stage_cluster(&s, ctx, err) < 0)
+		return -1;
+	s.allow = o->allow;
+	if (limits_of(&o->limits, &s.cluster, &s.limits, err) < 0 || stage_plan(&s, err) < 0 ||
 	    stage_recipe(&s, err) < 0)
 		return -1;
 	return build_or_keep(&s, o, &place, err);

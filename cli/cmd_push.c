@@ -9,22 +9,27 @@
 
 struct options {
 	struct move_options move;
+	struct words allow;
 };
 
 static const struct opt options[] = {
 	MOVE_OPTIONS(struct options, move),
 	ACCESS_OPTIONS(struct options, move.to),
+	ALLOW_OPTION(struct options, allow),
 	OPT_END,
 };
 
 /* The cluster's own image, built when its registry lacks it. */
-static int push_own(struct context *ctx, const struct move_options *move, struct error *err)
+static int push_own(struct context *ctx, const struct options *o, struct error *err)
 {
+	const struct move_options *move = &o->move;
 	struct stages s;
 	bool sent;
 
-	if (stage_cluster(&s, ctx, err) < 0 ||
-	    limits_of(&move->limits, &s.cluster, &s.limits, err) < 0 || stage_plan(&s, err) < 0 ||
+	if (stage_cluster(&s, ctx, err) < 0)
+		return -1;
+	s.allow = o->allow;
+	if (limits_of(&move->limits, &s.cluster, &s.limits, err) < 0 || stage_plan(&s, err) < 0 ||
 	    stage_provide(&s, &move->to, &sent, err) < 0)
 		return -1;
 	if (ctx->json) {
@@ -55,7 +60,7 @@ static int push_run(struct context *ctx, void *values, const char *const *argume
 	const struct options *o = values;
 
 	if (!arguments[0])
-		return push_own(ctx, &o->move, err);
+		return push_own(ctx, o, err);
 	if (!arguments[1])
 		return error_set(
 			err, ERROR_USAGE,

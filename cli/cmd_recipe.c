@@ -17,6 +17,7 @@
 struct options {
 	bool pin;
 	const char *output, *format;
+	struct words allow;
 };
 
 static const struct opt options[] = {
@@ -26,6 +27,7 @@ static const struct opt options[] = {
 	 OPT_TEXT, offsetof(struct options, format)},
 	{0, "pin", NULL, "ask for exact versions and digests first, as 'resolve --pin'", OPT_FLAG,
 	 offsetof(struct options, pin)},
+	ALLOW_OPTION(struct options, allow),
 	OPT_END,
 };
 
@@ -80,9 +82,13 @@ static int recipe_run(struct context *ctx, void *values, const char *const *argu
 		return error_set(err, ERROR_USAGE,
 				 "--pin is for images: a bare host keeps the versions that it has");
 	/* With REQ words no cluster file is needed: what it would say of the image is as by default. */
-	if ((*arguments ? stage_cluster_or_defaults : stage_cluster)(&s, ctx, err) < 0 ||
-	    (*arguments ? stage_resolve(&s, arguments, err) : stage_plan(&s, err)) < 0)
+	if ((*arguments ? stage_cluster_or_defaults : stage_cluster)(&s, ctx, err) < 0)
 		return -1;
+	s.allow = o->allow;
+	if ((*arguments ? stage_resolve(&s, arguments, err) : stage_plan(&s, err)) < 0)
+		return -1;
+	if (*arguments)
+		stage_note_unused(&s);
 	if (o->pin && stage_pin(&s, err) < 0)
 		return -1;
 	if (script)

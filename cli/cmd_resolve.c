@@ -18,6 +18,7 @@
 struct options {
 	bool explain, no_lock, update, all, pin;
 	const char *facts, *prefer;
+	struct words allow;
 };
 
 static const struct opt options[] = {
@@ -27,6 +28,7 @@ static const struct opt options[] = {
 	 offsetof(struct options, facts)},
 	{0, "prefer", "WHICH", "newest (default) or oldest", OPT_TEXT,
 	 offsetof(struct options, prefer)},
+	ALLOW_OPTION(struct options, allow),
 	{0, "all", NULL, "every stack that differs in more than libraries", OPT_FLAG,
 	 offsetof(struct options, all)},
 	{0, "update", NULL, "move the locked versions; the arguments are names of components then",
@@ -237,6 +239,9 @@ static bool resolve_print_stack(const struct plan *plan, void *arg)
 		say("%s%s %s", gap, choice->name, choice->version);
 		gap = ", ";
 	}
+	for (size_t i = 0; i < plan->overruled_count; i++)
+		say("%s%s%s", i ? ", " : " (breaks ", plan->overruled[i].id,
+		    i + 1 < plan->overruled_count ? "" : ")");
 	say("\n");
 	return true;
 }
@@ -288,6 +293,7 @@ static int resolve_prepare(struct stages *s, const struct options *o, const char
 	/* Without REQ words the cluster file says what is wanted; with them it is not needed. */
 	if ((from_file ? stage_cluster : stage_cluster_or_defaults)(s, s->ctx, err) < 0)
 		return -1;
+	s->allow = o->allow;
 	if (prefer(s, o->prefer, err) < 0 || (o->facts && stage_facts(s, o->facts, err) < 0))
 		return -1;
 	locked->requests = !from_file ? arguments : s->cluster.stack ? s->cluster.stack : nothing;
@@ -343,7 +349,8 @@ const struct command command_resolve = {
 		"With --pin the OS's package manager is asked, in an image of the OS, for the version of each\n"
 		"package that the recipe names, and registries for the digests of its base images. The lock\n"
 		"keeps them, and every recipe and build uses them from then on. --update asks for them again.\n"
-		"The exit status is 3 when no stack satisfies the request.\n",
+		"The exit status is 3 when no stack satisfies the request. The message names the rules that refuse\n"
+		"it; with --allow ID, which may be given more than once, they may be broken.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,

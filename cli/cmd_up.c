@@ -16,6 +16,7 @@
 
 struct options {
 	bool dry_run, take_over;
+	struct words allow;
 	struct limit_options limits;
 };
 
@@ -24,6 +25,7 @@ static const struct opt options[] = {
 	 offsetof(struct options, dry_run)},
 	{0, "take-over", NULL, "replace what somebody else started under this name on the hosts",
 	 OPT_FLAG, offsetof(struct options, take_over)},
+	ALLOW_OPTION(struct options, allow),
 	LIMIT_OPTIONS(struct options, limits),
 	OPT_END,
 };
@@ -174,6 +176,7 @@ static int up_run(struct context *ctx, void *values, const char *const *argument
 	if (stage_cluster(&s, ctx, err) < 0 ||
 	    limits_of(&o->limits, &s.cluster, &s.limits, err) < 0 || stage_hold(&s, &lock, err) < 0)
 		return -1;
+	s.allow = o->allow;
 	rc = stage_probe(&s, err);
 	if (rc == 0) {
 		s.fleet.takes_over = o->take_over;

@@ -353,6 +353,9 @@ static void set_texts(const struct plan *plan, struct arena *arena, struct value
 		add_label(&labels, &column,
 			  arena_printf(arena, "org.ringup.stack.%s=\"%s\"", c->name, c->version));
 	}
+	for (size_t i = 0; i < plan->overruled_count; i++)
+		str_addf(&comments, "# overruled by --allow %s: %s [%s]\n", plan->overruled[i].id,
+			 plan->overruled[i].because, plan->overruled[i].source);
 	str_trim(&comments);
 	values_set(values, "choices", arena_strdup(arena, comments.text));
 	values_set(values, "labels", arena_strdup(arena, labels.text));

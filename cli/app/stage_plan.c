@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "core/words.h"
 #include "plan/lock.h"
+#include "resolver/allow.h"
 #include "resolver/matrix/matrix.h"
 #include "resolver/matrix/matrix_check.h"
 
@@ -68,6 +69,39 @@ int stage_catalog(struct stages *s, struct error *err)
 		       : check_own_rows(s, err);
 }
 
+/* The ids of --allow and of the cluster file, each once. */
+static const char *const *stage_allowed(struct stages *s)
+{
+	struct words ids = WORDS_INIT(s->arena);
+
+	for (size_t i = 0; i < s->allow.count; i++)
+		if (!allow_names(words_list(&ids), s->allow.list[i]))
+			words_add(&ids, s->allow.list[i]);
+	for (const char *const *id = s->cluster.allow; id && *id; id++)
+		if (!allow_names(words_list(&ids), *id))
+			words_add(&ids, *id);
+	return words_list(&ids);
+}
+
+/* What the person has overruled is said each time that the stack is used. */
+static void warn_overruled(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->overruled_count; i++) {
+		const struct overruled *rule = &plan->overruled[i];
+
+		log_warn("--allow %s: %s%s%s%s", rule->id, rule->because, *rule->source ? " [" : "",
+			 rule->source, *rule->source ? "]" : "");
+	}
+}
+
+void stage_note_unused(const struct stages *s)
+{
+	for (size_t i = 0; i < s->plan.allow_count; i++)
+		if (!plan_breaks(&s->plan, s->plan.allow[i]))
+			log_warn("--allow %s: this stack does not break that rule",
+				 s->plan.allow[i]);
+}
+
 /* What is asked for: the words of the command line or the cluster file's, and the fleet's facts. */
 static void fill_input(struct stages *s, const char *const *requests, struct resolve_input *input)
 {
@@ -83,6 +117,7 @@ static void fill_input(struct stages *s, const char *const *requests, struct res
 		.oldest = s->oldest,
 		.keep = s->keep,
 		.move = s->move,
+		.allow = stage_allowed(s),
 	};
 	if (!s->fleet.count)
 		return;
@@ -95,7 +130,11 @@ static void fill_input(struct stages *s, const char *const *requests, struct res
 
 static int name_file(const struct stages *s, const char *const *requests, struct error *err)
 {
-	if (!requests && err->kind == ERROR_USAGE && s->cluster.path)
+	bool allow = starts_with(err->text, "allow:");
+
+	if (allow && err->kind == ERROR_USAGE && s->cluster.path && !s->allow.count)
+		return error_wrap(err, "%s", s->cluster.path);
+	if (!allow && !requests && err->kind == ERROR_USAGE && s->cluster.path)
 		return error_wrap(err, "%s: stack", s->cluster.path);
 	return -1;
 }
@@ -109,6 +148,7 @@ int stage_resolve(struct stages *s, const char *const *requests, struct error *e
 	fill_input(s, requests, &input);
 	if (resolve(&s->catalog, &input, s->arena, &s->plan, &s->why, err) < 0)
 		return name_file(s, requests, err);
+	warn_overruled(&s->plan);
 	return 0;
 }
 
@@ -149,10 +189,14 @@ int stage_plan(struct stages *s, struct error *err)
 	}
 	if (lock_read(path, s->arena, &lock, &found, err) < 0)
 		return -1;
-	if (!found)
-		return stage_resolve(s, NULL, err);
+	if (!found) {
+		if (stage_resolve(s, NULL, err) < 0)
+			return -1;
+		stage_note_unused(s);
+		return 0;
+	}
 	fill_input(s, NULL, &input);
-	if (lock_match(&lock, path, input.requests, input.accelerator, err) < 0 ||
+	if (lock_match(&lock, path, input.requests, input.allow, input.accelerator, err) < 0 ||
 	    stage_catalog(s, err) < 0)
 		return -1;
 	if (plan_check(&s->catalog, &input, &lock.plan, s->arena, &s->why, err) < 0) {
@@ -161,6 +205,10 @@ int stage_plan(struct stages *s, struct error *err)
 		return error_advise(err, "'ringup resolve --update' looks for another");
 	}
 	s->plan = lock.plan;
+	for (s->plan.allow_count = 0; input.allow[s->plan.allow_count]; s->plan.allow_count++)
+		s->plan.allow[s->plan.allow_count] = input.allow[s->plan.allow_count];
+	warn_overruled(&s->plan);
+	stage_note_unused(s);
 	return 0;
 }
 

@@ -5,6 +5,13 @@
 
 #include "cli/app/stages.h"
 
+/* A row for a command's table; `member` is a struct words, which becomes stages.allow. */
+#define ALLOW_OPTION(type, member)                                                             \
+	{                                                                                      \
+		0, "allow", "ID", "break the rule that has this id, where nothing else works", \
+			OPT_LIST, offsetof(type, member)                                       \
+	}
+
 /* Loads the catalog; a cluster file is not needed for it. */
 int stage_catalog(struct stages *stages, struct error *err);
 
@@ -13,6 +20,12 @@ int stage_catalog(struct stages *stages, struct error *err);
  * probed.
  */
 int stage_resolve(struct stages *stages, const char *const *requests, struct error *err);
+
+/*
+ * Says which of the ids of --allow overrule nothing in the stack. stage_plan does so too, and
+ * a plan's notes have it.
+ */
+void stage_note_unused(const struct stages *stages);
 
 /* The same for every stack, as resolve_all gives them. */
 int stage_resolve_all(struct stages *stages, const char *const *requests, size_t limit,

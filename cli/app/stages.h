@@ -31,6 +31,7 @@ struct stages {
 	bool oldest;		 /* resolve --prefer oldest */
 	const struct plan *keep; /* versions to stay with, or NULL */
 	const char *const *move; /* names that are not kept, or NULL */
+	struct words allow;	 /* --allow; `allow` of the cluster file counts too */
 	struct spec *spec;
 	struct fleet fleet;
 	struct reference reference; /* of the image, with its digest once it is pushed */

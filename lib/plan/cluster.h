@@ -88,8 +88,9 @@ struct cluster {
 	struct cluster_ssh ssh;
 	struct cluster_registry registry;
 	const char *const *stack;
-	bool has_stack;		 /* false: the file has no `stack`, and everything is resolved */
-	const char *accelerator; /* auto, cuda, cpu */
+	bool has_stack;		  /* false: the file has no `stack`, and everything is resolved */
+	const char *const *allow; /* ids of rules that may be broken */
+	const char *accelerator;  /* auto, cuda, cpu */
 	struct cluster_mirrors mirrors;
 	struct cluster_image image;
 	struct cluster_build build;

@@ -66,8 +66,28 @@ static int mismatch(const char *path, const char *what, const char *request, str
 		err, "run 'ringup resolve': it keeps the locked versions where they still fit");
 }
 
+/* A rule that the lock's stack may break has to be overruled still. */
+static int match_allow(const struct plan *plan, const char *path, const char *const *allow,
+		       struct error *err)
+{
+	for (size_t i = 0; i < plan->allow_count; i++) {
+		bool found = false;
+
+		for (const char *const *id = allow; id && *id && !found; id++)
+			found = strcmp(*id, plan->allow[i]) == 0;
+		if (found)
+			continue;
+		error_set(err, ERROR_USAGE, "%s was resolved with --allow %s", path,
+			  plan->allow[i]);
+		return error_advise(
+			err,
+			"give it again, or write it into `allow` of the cluster file; 'ringup resolve' looks for a stack without it");
+	}
+	return 0;
+}
+
 int lock_match(const struct lock *lock, const char *path, const char *const *requests,
-	       const char *accelerator, struct error *err)
+	       const char *const *allow, const char *accelerator, struct error *err)
 {
 	const struct plan *plan = &lock->plan;
 	size_t count = 0;
@@ -78,6 +98,8 @@ int lock_match(const struct lock *lock, const char *path, const char *const *req
 	for (size_t i = 0; i < plan->request_count; i++)
 		if (!is_among(plan->requests[i], requests, count))
 			return mismatch(path, "taken away since", plan->requests[i], err);
+	if (match_allow(plan, path, allow, err) < 0)
+		return -1;
 	if (strcmp(accelerator, "auto") != 0 && strcmp(accelerator, plan->accelerator) != 0)
 		return mismatch(path, "written since",
 				strcmp(accelerator, "cpu") == 0 ? "accelerator: cpu"
@@ -114,12 +136,20 @@ size_t lock_diff(const struct plan *from, const struct plan *to,
 	return count;
 }
 
+static bool same_overruled(const struct plan *a, const struct plan *b)
+{
+	for (size_t i = 0; i < b->overruled_count; i++)
+		if (!plan_breaks(a, b->overruled[i].id))
+			return false;
+	return a->overruled_count == b->overruled_count;
+}
+
 bool lock_is_same(const struct plan *from, const struct plan *to)
 {
 	struct lock_change changes[2 * PLAN_CHOICES_MAX];
 	_cleanup_(json_free) cJSON *old = pinned_to_json(&from->pinned);
 	_cleanup_(json_free) cJSON *now = pinned_to_json(&to->pinned);
 
-	return !lock_diff(from, to, changes) && !old == !now &&
+	return !lock_diff(from, to, changes) && same_overruled(from, to) && !old == !now &&
 	       (!now || cJSON_Compare(old, now, true));
 }

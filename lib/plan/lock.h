@@ -27,11 +27,12 @@ int lock_write(const char *path, const struct plan *plan, const char *recipe, co
 	       struct error *err);
 
 /*
- * Whether the lock was made for these requests and this accelerator. If not, ERROR_USAGE says which
- * request was added or removed.
+ * Whether the lock was made for these requests and this accelerator, and whether all rules that it
+ * was allowed to break are in `allow` (NULL: none). If not, ERROR_USAGE says which request was added
+ * or removed, or which rule is missing.
  */
 int lock_match(const struct lock *lock, const char *path, const char *const *requests,
-	       const char *accelerator, struct error *err);
+	       const char *const *allow, const char *accelerator, struct error *err);
 
 /* One component of two plans, NULL where one does not have it. */
 struct lock_change {
@@ -42,7 +43,7 @@ struct lock_change {
 size_t lock_diff(const struct plan *from, const struct plan *to,
 		 struct lock_change changes[static 2 * PLAN_CHOICES_MAX]);
 
-/* Whether nothing differs: no component, and nothing that is pinned. */
+/* Whether nothing differs: no component, no overruled rule, and nothing that is pinned. */
 bool lock_is_same(const struct plan *from, const struct plan *to);
 
 #endif

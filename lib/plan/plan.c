@@ -25,6 +25,20 @@ static void add_base(cJSON *json, const struct plan_base *base)
 	cJSON_AddStringToObject(item, "source", base->source);
 }
 
+static void add_overruled(cJSON *json, const struct plan *plan)
+{
+	cJSON *list = plan->overruled_count ? cJSON_AddArrayToObject(json, "overruled") : NULL;
+
+	for (size_t i = 0; i < plan->overruled_count; i++) {
+		cJSON *item = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(item, "id", plan->overruled[i].id);
+		cJSON_AddStringToObject(item, "because", plan->overruled[i].because);
+		cJSON_AddStringToObject(item, "source", plan->overruled[i].source);
+		cJSON_AddItemToArray(list, item);
+	}
+}
+
 static void add_plan(cJSON *json, const struct plan *plan)
 {
 	cJSON *requests, *stack;
@@ -34,6 +48,8 @@ static void add_plan(cJSON *json, const struct plan *plan)
 	requests = cJSON_AddArrayToObject(json, "requests");
 	for (size_t i = 0; i < plan->request_count; i++)
 		cJSON_AddItemToArray(requests, cJSON_CreateString(plan->requests[i]));
+	add_texts(json, "allow", plan->allow, plan->allow_count);
+	add_overruled(json, plan);
 	stack = cJSON_AddObjectToObject(json, "stack");
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct choice *choice = &plan->choices[i];
@@ -139,6 +155,18 @@ static void read_base(const cJSON *json, struct arena *arena, struct plan_base *
 	};
 }
 
+static void read_overruled(const cJSON *json, struct arena *arena, struct plan *plan)
+{
+	const cJSON *item;
+
+	plan->allow_count =
+		read_texts(json_member(json, "allow"), arena, plan->allow, PLAN_ALLOW_MAX);
+	cJSON_ArrayForEach (item, json_member(json, "overruled"))
+		plan_overrule(plan, text_or_empty(item, "id", arena),
+			      text_or_empty(item, "because", arena),
+			      text_or_empty(item, "source", arena));
+}
+
 int plan_from_json(const cJSON *json, struct arena *arena, struct plan *plan, struct error *err)
 {
 	const cJSON *requests = json_member(json, "requests"), *item;
@@ -151,6 +179,7 @@ int plan_from_json(const cJSON *json, struct arena *arena, struct plan *plan, st
 			plan->requests[plan->request_count++] =
 				arena_strdup(arena, item->valuestring);
 	}
+	read_overruled(json, arena, plan);
 	if (!cJSON_IsObject(json_member(json, "stack")))
 		return error_set(err, ERROR_USAGE, "the plan holds no stack");
 	cJSON_ArrayForEach (item, json_member(json, "stack")) {
@@ -186,4 +215,20 @@ const struct choice *plan_choice(const struct plan *plan, const char *name)
 		if (strcmp(plan->choices[i].name, name) == 0)
 			return &plan->choices[i];
 	return NULL;
+}
+
+bool plan_breaks(const struct plan *plan, const char *id)
+{
+	for (size_t i = 0; i < plan->overruled_count; i++)
+		if (strcmp(plan->overruled[i].id, id) == 0)
+			return true;
+	return false;
+}
+
+bool plan_overrule(struct plan *plan, const char *id, const char *because, const char *source)
+{
+	if (plan->overruled_count == PLAN_ALLOW_MAX || plan_breaks(plan, id))
+		return false;
+	plan->overruled[plan->overruled_count++] = (struct overruled){id, because, source};
+	return true;
 }

@@ -12,6 +12,7 @@
 
 #define PLAN_CHOICES_MAX 32 /* as many as there can be components (plan/component.h) */
 #define PLAN_NOTES_MAX 32
+#define PLAN_ALLOW_MAX 32
 
 /* Text is never NULL; what does not apply is "". */
 struct choice {
@@ -38,11 +39,20 @@ struct plan_base {
 	const char *note, *source;
 };
 
+/* A rule that the stack breaks because a person has overruled it. */
+struct overruled {
+	const char *id, *because, *source;
+};
+
 struct plan {
 	const char *accelerator; /* "cpu" (or "cuda") */
 	const char *revision;	 /* of the catalog */
 	size_t request_count;
 	const char **requests; /* as they were written */
+	/* the rules that a person has overruled, by their ids, and those that the stack breaks */
+	size_t allow_count, overruled_count;
+	const char *allow[PLAN_ALLOW_MAX];
+	struct overruled overruled[PLAN_ALLOW_MAX];
 	size_t count;
 	struct choice choices[PLAN_CHOICES_MAX];
 	struct plan_base base;
@@ -57,7 +67,17 @@ struct plan {
 /* The choice with this name, or NULL. */
 const struct choice *plan_choice(const struct plan *plan, const char *name);
 
-/* {"schema", "ok": true, "accelerator", "catalog", "requests", "stack": {NAME: {...}}} */
+/* Adds a rule to `overruled`, once. False when it is there already, or when there are too many. */
+bool plan_overrule(struct plan *plan, const char *id, const char *because, const char *source);
+
+/* Whether the stack breaks the rule. */
+bool plan_breaks(const struct plan *plan, const char *id);
+
+/*
+ * {"schema", "ok": true, "accelerator", "catalog", "requests", "allow": [...],
+ * "overruled": [{"id", "because", "source"}], "stack": {NAME: {...}}}. `allow` and `overruled` are
+ * absent when they are empty.
+ */
 cJSON *plan_to_json(const struct plan *plan);
 int plan_from_json(const cJSON *json, struct arena *arena, struct plan *plan, struct error *err);
 

@@ -14,7 +14,8 @@ static void conditions_read_one(const char *text, struct arena *arena, struct co
 	*out = (struct condition){.text = text,
 				  .name = arena_strndup(arena, text, length),
 				  .versions = text + length};
-	out->component = component_by_name(out->name);
+	out->is_capability = strcmp(out->name, "sm") == 0;
+	out->component = out->is_capability ? COMPONENT_GPU : component_by_name(out->name);
 	if (!*out->versions)
 		return;
 	needs = ARENA_NEW(arena, struct needs);

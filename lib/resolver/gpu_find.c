@@ -45,23 +45,38 @@ static void add_token(struct tokens *tokens, const char *text, size_t length)
 	tokens->count += !is_noise(token);
 }
 
-/* Adds a word; "rtx3090" and "1080ti" are two words each. */
+/* What people write behind a model's number without a blank: "1080ti", "h100nvl", "6000ada". */
+static bool is_suffix(const char *text, size_t length)
+{
+	static const char *const words[] = {"ti",  "super", "ada",  "nvl",  "pcie",
+					    "sxm", "sxm2",  "sxm4", "sxm5", NULL};
+
+	for (const char *const *word = words; *word; word++)
+		if (strlen(*word) == length && strncasecmp(*word, text, length) == 0)
+			return true;
+	return false;
+}
+
+/* Adds a word; "rtx3090" and "1080ti" are two words each, "rtx6000ada" is three. */
 static void add_word(struct tokens *tokens, const char *word, size_t length)
 {
 	size_t letters =
 		strncasecmp(word, "rtx", 3) == 0 || strncasecmp(word, "gtx", 3) == 0 ? 3 : 0;
-	size_t digits = letters < length ? strspn(word + letters, "0123456789") : 0;
-	bool has_ti = digits && letters + digits + 2 == length &&
-		      strncasecmp(word + letters + digits, "ti", 2) == 0;
+	size_t number;
 
 	if (letters < length) {
 		add_token(tokens, word, letters);
 		word += letters;
 		length -= letters;
 	}
-	add_token(tokens, word, has_ti ? digits : length);
-	if (has_ti)
-		add_token(tokens, word + digits, 2);
+	/* up to its number, with the letters before it: "h100" of "h100nvl" */
+	number = strcspn(word, "0123456789");
+	number += number < length ? strspn(word + number, "0123456789") : 0;
+	if (number >= length || !isdigit((unsigned char)word[number - 1]) ||
+	    !is_suffix(word + number, length - number))
+		number = length;
+	add_token(tokens, word, number);
+	add_token(tokens, word + number, length - number);
 }
 
 /* Splits at everything but letters and digits. */

@@ -424,14 +424,8 @@ static void read_conflicts(struct model *model)
 		return;
 	model->conflicts = ARENA_ARRAY(model->arena, table->row_count + 1, struct conflict_rule);
 	for (size_t row = 0; row < table->row_count; row++)
-		if (read_conflict(model, table, row, &model->conflicts[model->conflict_count])) {
-			const struct conflict_rule *rule =
-				&model->conflicts[model->conflict_count++];
-
-			model->has_driver_rule |=
-				rule->refuses &&
-				(rule->components & COMPONENT_BIT(COMPONENT_DRIVER));
-		}
+		if (read_conflict(model, table, row, &model->conflicts[model->conflict_count]))
+			model->conflict_count++;
 	model->conflict_words = model->conflict_count / 64 + 1;
 }
 
@@ -440,8 +434,8 @@ static bool passes(const struct conflict_rule *rule, const struct value *value)
 	for (size_t i = 0; i < rule->conditions.count; i++) {
 		const struct condition *condition = &rule->conditions.list[i];
 
-		if (condition->component == value->component && condition->needs &&
-		    !needs_admit(condition->needs, value->version))
+		if (condition->component == value->component &&
+		    !condition_holds(condition, value->version, value_cell(value, "sm")))
 			return false;
 	}
 	return true;
@@ -486,6 +480,16 @@ static void mark_pairs(struct model *model)
 	}
 }
 
+void model_mark_rules(struct model *model)
+{
+	model->has_driver_rule = false;
+	for (size_t k = 0; k < model->conflict_count; k++)
+		model->has_driver_rule |=
+			(model->conflicts[k].refuses || model->conflicts[k].is_overruled) &&
+			(model->conflicts[k].components & COMPONENT_BIT(COMPONENT_DRIVER));
+	mark_pairs(model);
+}
+
 int model_build(const struct catalog *catalog, const struct model_options *options,
 		struct arena *arena, struct model *model, struct error *err)
 {
@@ -499,7 +503,7 @@ int model_build(const struct catalog *catalog, const struct model_options *optio
 	mark_images(model);
 	read_conflicts(model);
 	mark_conflicts(model);
-	mark_pairs(model);
+	model_mark_rules(model);
 	return 0;
 }
 

@@ -51,13 +51,19 @@ struct domain {
 struct conflict_rule {
 	const char *id, *text; /* the column `when` */
 	const char *symptom, *fix, *source;
-	bool refuses;	       /* false: only warned about */
+	bool refuses;	       /* false: only warned about, or overruled */
+	bool is_overruled;     /* by a person (allow.h) */
 	bool is_risk;	       /* values that it concerns are tried after all others */
 	bool is_worked_around; /* the recipe applies the fix by itself */
 	uint32_t components;
 	struct conditions conditions;
 	/* of a pair that refuses: bit per value that it concerns */
 	uint64_t *passing[COMPONENT_COUNT];
+};
+
+/* Rules that a person has overruled; allow.h has what the bits mean. */
+struct allow {
+	uint32_t rules, needs[COMPONENT_COUNT];
 };
 
 struct model {
@@ -70,7 +76,9 @@ struct model {
 	struct conflict_rule *conflicts;
 	/* bit per conflict between it and one other component */
 	uint64_t *pair_rules[COMPONENT_COUNT];
-	void *cells; /* while it is built */
+	struct allow allow;
+	const struct model *strict; /* the same with all its rules; NULL: nothing was overruled */
+	void *cells;		    /* while it is built */
 };
 
 struct model_options {
@@ -81,6 +89,9 @@ struct model_options {
 /* ERROR_USAGE names the file and line of a cell that does not parse. */
 int model_build(const struct catalog *catalog, const struct model_options *options,
 		struct arena *arena, struct model *model, struct error *err);
+
+/* Makes again what follows from which conflicts refuse; after a change of conflict_rule.refuses. */
+void model_mark_rules(struct model *model);
 
 /*
  * Before a search with requests that name the components `asked` (a bit each): lets the wheels that

@@ -2,6 +2,7 @@
 #include "resolver/request.h"
 
 #include "core/str.h"
+#include "resolver/allow.h"
 #include "resolver/rules/rule_gpu.h"
 #include "resolver/gpu_find.h"
 #include "resolver/os_find.h"
@@ -389,13 +390,20 @@ static void admit_request(const struct model *model, struct unit *unit)
 	admit_series(model, unit);
 }
 
+static uint8_t overruled(const struct model *model, enum allow_rule rule, enum admission admission)
+{
+	return admission == ADMIT_NO && allow_has(model, rule) ? ADMIT_OVERRULED
+							       : (uint8_t)admission;
+}
+
 static void admit_driver(const struct model *model, struct unit *unit, bool compat)
 {
 	const struct domain *cuda = &model->domains[COMPONENT_CUDA];
 	uint8_t *admits = new_admits(model, unit, COMPONENT_CUDA);
 
 	for (size_t i = 0; i < cuda->count; i++)
-		admits[i] = (uint8_t)driver_runs(model, unit->driver, &cuda->values[i], compat);
+		admits[i] = overruled(model, RULE_DRIVER_CUDA,
+				      driver_runs(model, unit->driver, &cuda->values[i], compat));
 }
 
 static void admit_gpu(const struct model *model, struct unit *unit)
@@ -406,17 +414,20 @@ static void admit_gpu(const struct model *model, struct unit *unit)
 	const struct domain *cudnn = &model->domains[COMPONENT_CUDNN];
 	uint8_t *admits = new_admits(model, unit, COMPONENT_CUDA);
 
+	unit->first_cuda = gpu_first_cuda(model, unit);
 	for (size_t i = 0; i < cuda->count; i++)
-		admits[i] = (uint8_t)gpu_takes_cuda(unit, &cuda->values[i]);
+		admits[i] = overruled(model, RULE_GPU_CUDA, gpu_takes_cuda(unit, &cuda->values[i]));
 	admits = new_admits(model, unit, COMPONENT_CUDNN);
 	for (size_t i = 0; i < cudnn->count; i++)
-		admits[i] = (uint8_t)gpu_takes_cudnn(unit, &cudnn->values[i]);
+		admits[i] =
+			overruled(model, RULE_GPU_CUDNN, gpu_takes_cudnn(unit, &cudnn->values[i]));
 	for (size_t w = 0; w < ARRAY_LEN(wheels); w++) {
 		const struct domain *domain = &model->domains[wheels[w]];
 
 		admits = new_admits(model, unit, wheels[w]);
 		for (size_t i = 0; i < domain->count; i++)
-			admits[i] = (uint8_t)gpu_takes_wheel(model, unit, &domain->values[i]);
+			admits[i] = overruled(model, RULE_GPU_WHEEL,
+					      gpu_takes_wheel(model, unit, &domain->values[i]));
 	}
 }
 

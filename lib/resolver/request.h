@@ -16,10 +16,11 @@
 enum admission {
 	ADMIT_NO,
 	ADMIT_YES,
-	ADMIT_MINOR,  /* the driver runs this CUDA only by minor-version compatibility */
-	ADMIT_JIT,    /* the GPU is newer than this CUDA: only a wheel's PTX can run */
-	ADMIT_SERIES, /* another patch version of the series that was asked for */
-	ADMIT_COMPAT, /* only with the cuda-compat package in the image */
+	ADMIT_MINOR,	 /* the driver runs this CUDA only by minor-version compatibility */
+	ADMIT_JIT,	 /* the GPU is newer than this CUDA: only a wheel's PTX can run */
+	ADMIT_SERIES,	 /* another patch version of the series that was asked for */
+	ADMIT_COMPAT,	 /* only with the cuda-compat package in the image */
+	ADMIT_OVERRULED, /* no, but a person has overruled the rule that says so (allow.h) */
 };
 
 struct unit {
@@ -30,6 +31,7 @@ struct unit {
 	const char *driver; /* of a driver pin: "470.57.02", or a whole branch "470" */
 	const char *product, *sm, *class; /* of a GPU pin; class "" when only sm_NN is known */
 	const struct value *gpu;	  /* its row, or NULL */
+	const char *first_cuda;		  /* of a GPU pin: gpu_first_cuda's */
 	const char *hosts;		  /* hosts that have it, ", " between; NULL for a request */
 	uint8_t *admits[COMPONENT_COUNT]; /* enum admission per value; NULL: all */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "resolver/resolve.h"
 
+#include "resolver/allow.h"
 #include "resolver/rules/base_tag.h"
 #include "resolver/search/conflict.h"
 #include "resolver/search/groups.h"
@@ -9,6 +10,7 @@
 #include "resolver/rules/rules.h"
 #include "resolver/explain/explain.h"
 #include "resolver/explain/host_notes.h"
+#include "resolver/explain/overruled.h"
 #include "resolver/search/suggest.h"
 
 #include <stdlib.h>
@@ -21,9 +23,25 @@ struct resolver {
 	struct units units;
 	struct search search;
 	const char *hints[COMPONENT_COUNT];
+	size_t budget; /* of each search; 0: none */
+	/* overruled before the search: what the hosts or the base image would have refused */
+	struct overruled early[2];
+	size_t early_count;
 	struct unsatisfied *why;
 	struct error *err;
 };
+
+/* What resolve_begin refuses by a rule, unless a person has overruled it. */
+static bool resolve_overrules(struct resolver *r, const char *id, const char *because,
+			      const char *source)
+{
+	if (!allow_names(r->input->allow, id)) {
+		r->why->allow[r->why->allow_count++] = id;
+		return false;
+	}
+	r->early[r->early_count++] = (struct overruled){id, because, source};
+	return true;
+}
 
 /* --- is it a stack for GPUs? --------------------------------------------------------------- */
 
@@ -58,6 +76,21 @@ static bool wants_gpus(const struct resolve_input *input, struct arena *arena)
 
 /* --- no answer ------------------------------------------------------------------------------ */
 
+/* How the rules that refuse are overruled: "--allow gpu-driver overrules it". */
+static int advise_allow(const struct resolver *r)
+{
+	const struct unsatisfied *why = r->why;
+	const char *words = "";
+
+	for (size_t i = 0; i < why->allow_count; i++)
+		words = arena_printf(r->arena, "%s%s--allow %s", words, i ? " " : "",
+				     why->allow[i]);
+	return *words ? error_advise(r->err, "%s overrule%s", words,
+				     why->allow_count == 1 ? "s the rule that refuses it"
+							   : " the rules that refuse it")
+		      : -1;
+}
+
 static int unsatisfied(struct resolver *r)
 {
 	struct unsatisfied *why = r->why;
@@ -90,7 +123,7 @@ static int unsatisfied(struct resolver *r)
 				      why->groups[i].members, why->groups[i].stack);
 	if (why->group_count)
 		error_advise(r->err, "split the cluster: %s", advice);
-	return -1;
+	return advise_allow(r);
 }
 
 /* A catalog without CUDA: says which host or request wants GPUs. */
@@ -150,17 +183,221 @@ static int check_architecture(struct resolver *r)
 
 	for (size_t i = 0; i < input->fact_count && !r->model.cpu; i++) {
 		const struct facts *facts = &input->facts[i];
+		const char *host, *because;
 
 		if (!facts->arch || !*facts->arch || strcmp(facts->arch, "x86_64") == 0)
 			continue;
-		unsatisfied_add(r->why, arena_printf(r->arena, "host %s", facts->host),
-				arena_printf(r->arena,
-					     "it is %s, and all recipes with CUDA are for x86_64",
-					     facts->arch),
-				"");
+		host = arena_printf(r->arena, "host %s", facts->host);
+		because =
+			arena_printf(r->arena, "it is %s, and all recipes with CUDA are for x86_64",
+				     facts->arch);
+		if (resolve_overrules(r, allow_rule_ids[RULE_ARCH],
+				      arena_printf(r->arena, "%s: %s", host, because), ""))
+			return 0;
+		unsatisfied_add(r->why, host, because, "");
 		return unsatisfied(r);
 	}
 	return 0;
+}
+
+/* --- the answer ------------------------------------------------------------------------------ */
+
+/* Sets the versions to keep, of everything that may not move. */
+static void set_hints(struct resolver *r)
+{
+	const struct plan *keep = r->input->keep;
+
+	for (size_t i = 0; keep && i < keep->count; i++) {
+		enum component c = component_by_name(keep->choices[i].name);
+		bool moves = false;
+
+		for (const char *const *name = r->input->move; name && *name; name++)
+			moves |= strcmp(*name, keep->choices[i].name) == 0;
+		if (c != COMPONENT_NONE && !moves)
+			r->hints[c] = keep->choices[i].version;
+	}
+	r->search.hints = r->hints;
+}
+
+/* Checks that a given base image can be pulled. */
+static int check_base(struct resolver *r)
+{
+	struct base_tag tag;
+
+	if (!r->input->base)
+		return 0;
+	base_tag_check(r->model.catalog, r->input->base, r->arena, &tag);
+	if (!tag.refused ||
+	    resolve_overrules(r, tag.id,
+			      arena_printf(r->arena, "%s: %s", r->input->base, tag.because),
+			      tag.source))
+		return 0;
+	unsatisfied_add(r->why, arena_printf(r->arena, "image.base: %s", r->input->base),
+			tag.because, tag.source);
+	if (tag.instead)
+		r->why->suggestions[r->why->suggestion_count++] =
+			arena_printf(r->arena, "image.base: %s", tag.instead);
+	return unsatisfied(r);
+}
+
+static void add_notes(struct resolver *r, struct plan *plan)
+{
+	const struct resolve_input *input = r->input;
+	struct base_tag tag = {.because = NULL};
+
+	plan_add_host_notes(&r->search, input->facts, input->fact_count, plan);
+	if (input->base)
+		base_tag_check(r->model.catalog, input->base, r->arena, &tag);
+	if (tag.because && !tag.refused && plan->note_count < PLAN_NOTES_MAX)
+		plan->notes[plan->note_count++] =
+			arena_printf(r->arena, "%s: %s [%s]", input->base, tag.because, tag.source);
+	for (size_t i = 0; i < plan->allow_count && plan->note_count < PLAN_NOTES_MAX; i++)
+		if (!plan_breaks(plan, plan->allow[i]))
+			plan->notes[plan->note_count++] = arena_printf(
+				r->arena, "--allow %s: this stack does not break that rule",
+				plan->allow[i]);
+}
+
+/* What the plan may break, and what it does break. */
+static void resolve_add_overruled(struct resolver *r, struct plan *plan)
+{
+	for (size_t i = 0; i < r->early_count; i++)
+		plan_overrule(plan, r->early[i].id, r->early[i].because, r->early[i].source);
+	overruled_find(&r->search, plan);
+}
+
+/* Unknown names are usage errors, for any catalog. */
+static int check_words(struct resolver *r)
+{
+	for (const char *const *text = r->input->requests; *text; text++) {
+		struct requirement req;
+
+		if (requirement_parse(*text, r->arena, &req, r->err) < 0)
+			return -1;
+		if (component_by_name(req.name) == COMPONENT_NONE)
+			return units_read(&r->model, WORDS(*text), &r->units, r->err);
+	}
+	return 0;
+}
+
+/*
+ * Removes CUDA from the model, so that it neither chooses nor explains anything in a stack for
+ * CPUs.
+ */
+static void leave_out_gpus(struct model *model)
+{
+	for (int c = 0; c < COMPONENT_COUNT; c++)
+		if (COMPONENT_BIT(c) & COMPONENTS_GPU)
+			model->domains[c].count = 0;
+}
+
+/* Sets up the search anew; what is fixed stays. */
+static void begin_search(struct resolver *r)
+{
+	const struct value *fixed[COMPONENT_COUNT];
+
+	memcpy(fixed, r->search.fixed, sizeof(fixed));
+	/* another search may need a component that one unit adds, so all are set up */
+	search_init(&r->search, &r->model, &r->units, (1U << COMPONENT_COUNT) - 1);
+	r->search.budget = r->budget;
+	memcpy(r->search.fixed, fixed, sizeof(fixed));
+	set_hints(r);
+}
+
+static int resolve_begin(struct resolver *r, const struct catalog *catalog,
+			 const struct resolve_input *input, struct arena *arena,
+			 struct unsatisfied *why, struct error *err)
+{
+	struct model_options options = {.oldest = input->oldest, .cpu = !wants_gpus(input, arena)};
+
+	*r = (struct resolver){.input = input, .arena = arena, .why = why, .err = err};
+	*why = (struct unsatisfied){0};
+	if (model_build(catalog, &options, arena, &r->model, err) < 0)
+		return -1;
+	if (!options.cpu && !r->model.domains[COMPONENT_CUDA].count)
+		return check_words(r) < 0 ? -1 : refuse_gpus(r);
+	if (units_read(&r->model, input->requests, &r->units, err) < 0)
+		return -1;
+	model_admit_beside(&r->model, r->units.asked);
+	if (!r->model.cpu &&
+	    units_add_facts(&r->model, input->facts, input->fact_count, &r->units, err) < 0)
+		return -1;
+	if (allow_check(&r->model, input->allow, err) < 0)
+		return -1;
+	r->units.is_auto = strcmp(input->accelerator, "auto") == 0;
+	units_apply(&r->model, &r->units);
+	if (r->model.cpu)
+		leave_out_gpus(&r->model);
+	begin_search(r);
+	return check_accelerator(r) < 0 || check_architecture(r) < 0 ? -1 : check_base(r);
+}
+
+static bool try_levels(struct resolver *r)
+{
+	uint64_t all = r->search.active;
+	int levels = r->units.compat ? LEVEL_COUNT : LEVEL_COMPAT;
+
+	for (int level = LEVEL_PLAIN; level < levels; level++) {
+		r->search.level = (enum search_level)level;
+		if (units_work(&r->search, all))
+			return true;
+	}
+	return false;
+}
+
+/* Whether there is a stack when only these rules are overruled; `but` is left out. */
+static bool try_allowed(struct resolver *r, const char *const *ids, const char *but)
+{
+	allow_nothing(&r->model);
+	for (; ids && *ids; ids++)
+		if (*ids != but)
+			allow_add(&r->model, *ids);
+	units_apply(&r->model, &r->units);
+	begin_search(r);
+	return try_levels(r);
+}
+
+/* A stack that keeps all rules, or else one that breaks some that may be broken. */
+static bool resolve_find(struct resolver *r)
+{
+	const char *const *allow = r->input->allow;
+
+	return try_levels(r) || (allow && *allow && try_allowed(r, allow, NULL));
+}
+
+/* How long is looked for advice: one that is longer than it has to be is advice, too. */
+#define ALLOW_NODES 5000
+
+/*
+ * Which rules a person would have to overrule: those that a stack breaks when all may be broken, less
+ * those that it can do without.
+ */
+static void suggest_allow(struct resolver *r)
+{
+	struct plan *plan = ARENA_NEW(r->arena, struct plan);
+	const char *ids[PLAN_ALLOW_MAX + 1] = {NULL};
+	size_t count = 0;
+
+	r->budget = ALLOW_NODES;
+	allow_everything(&r->model);
+	units_apply(&r->model, &r->units);
+	begin_search(r);
+	if (!try_levels(r))
+		return;
+	overruled_find(&r->search, plan);
+	for (; count < plan->overruled_count; count++)
+		ids[count] = plan->overruled[count].id;
+	for (size_t i = 0; i < count && count > 1;) {
+		if (!try_allowed(r, ids, ids[i])) {
+			i++;
+			continue;
+		}
+		memmove(&ids[i], &ids[i + 1], (count - i) * sizeof(*ids));
+		count--;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (!allow_names(r->input->allow, ids[i]))
+			r->why->allow[r->why->allow_count++] = ids[i];
 }
 
 /* A component that every stack has and the catalog has no row of. */
@@ -196,123 +433,8 @@ static int resolve_explain(struct resolver *r)
 		conflict_explain(&r->search, set, r->why);
 	}
 	groups_find(&r->search, set, r->why);
+	suggest_allow(r);
 	return unsatisfied(r);
-}
-
-/* --- the answer ------------------------------------------------------------------------------ */
-
-/* Sets the versions to keep, of everything that may not move. */
-static void set_hints(struct resolver *r)
-{
-	const struct plan *keep = r->input->keep;
-
-	for (size_t i = 0; keep && i < keep->count; i++) {
-		enum component c = component_by_name(keep->choices[i].name);
-		bool moves = false;
-
-		for (const char *const *name = r->input->move; name && *name; name++)
-			moves |= strcmp(*name, keep->choices[i].name) == 0;
-		if (c != COMPONENT_NONE && !moves)
-			r->hints[c] = keep->choices[i].version;
-	}
-	r->search.hints = r->hints;
-}
-
-/* Checks that a given base image can be pulled. */
-static int check_base(struct resolver *r)
-{
-	struct base_tag tag;
-
-	if (!r->input->base)
-		return 0;
-	base_tag_check(r->model.catalog, r->input->base, r->arena, &tag);
-	if (!tag.refused)
-		return 0;
-	unsatisfied_add(r->why, arena_printf(r->arena, "image.base: %s", r->input->base),
-			tag.because, tag.source);
-	if (tag.instead)
-		r->why->suggestions[r->why->suggestion_count++] =
-			arena_printf(r->arena, "image.base: %s", tag.instead);
-	return unsatisfied(r);
-}
-
-static void add_notes(struct resolver *r, struct plan *plan)
-{
-	const struct resolve_input *input = r->input;
-	struct base_tag tag = {.because = NULL};
-
-	plan_add_host_notes(&r->search, input->facts, input->fact_count, plan);
-	if (input->base)
-		base_tag_check(r->model.catalog, input->base, r->arena, &tag);
-	if (tag.because && plan->note_count < PLAN_NOTES_MAX)
-		plan->notes[plan->note_count++] =
-			arena_printf(r->arena, "%s: %s [%s]", input->base, tag.because, tag.source);
-}
-
-/* Unknown names are usage errors, for any catalog. */
-static int check_words(struct resolver *r)
-{
-	for (const char *const *text = r->input->requests; *text; text++) {
-		struct requirement req;
-
-		if (requirement_parse(*text, r->arena, &req, r->err) < 0)
-			return -1;
-		if (component_by_name(req.name) == COMPONENT_NONE)
-			return units_read(&r->model, WORDS(*text), &r->units, r->err);
-	}
-	return 0;
-}
-
-/*
- * Removes CUDA from the model, so that it neither chooses nor explains anything in a stack for
- * CPUs.
- */
-static void leave_out_gpus(struct model *model)
-{
-	for (int c = 0; c < COMPONENT_COUNT; c++)
-		if (COMPONENT_BIT(c) & COMPONENTS_GPU)
-			model->domains[c].count = 0;
-}
-
-static int resolve_begin(struct resolver *r, const struct catalog *catalog,
-			 const struct resolve_input *input, struct arena *arena,
-			 struct unsatisfied *why, struct error *err)
-{
-	struct model_options options = {.oldest = input->oldest, .cpu = !wants_gpus(input, arena)};
-
-	*r = (struct resolver){.input = input, .arena = arena, .why = why, .err = err};
-	*why = (struct unsatisfied){0};
-	if (model_build(catalog, &options, arena, &r->model, err) < 0)
-		return -1;
-	if (!options.cpu && !r->model.domains[COMPONENT_CUDA].count)
-		return check_words(r) < 0 ? -1 : refuse_gpus(r);
-	if (units_read(&r->model, input->requests, &r->units, err) < 0)
-		return -1;
-	model_admit_beside(&r->model, r->units.asked);
-	if (!r->model.cpu &&
-	    units_add_facts(&r->model, input->facts, input->fact_count, &r->units, err) < 0)
-		return -1;
-	r->units.is_auto = strcmp(input->accelerator, "auto") == 0;
-	units_apply(&r->model, &r->units);
-	if (r->model.cpu)
-		leave_out_gpus(&r->model);
-	/* another search may need a component that one unit adds, so all are set up */
-	search_init(&r->search, &r->model, &r->units, (1U << COMPONENT_COUNT) - 1);
-	set_hints(r);
-	return check_accelerator(r) < 0 || check_architecture(r) < 0 ? -1 : check_base(r);
-}
-
-static bool resolve_find(struct resolver *r)
-{
-	uint64_t all = r->search.active;
-	int levels = r->units.compat ? LEVEL_COUNT : LEVEL_COMPAT;
-
-	for (int level = LEVEL_PLAIN; level < levels; level++) {
-		r->search.level = (enum search_level)level;
-		if (units_work(&r->search, all))
-			return true;
-	}
-	return false;
 }
 
 static void begin_plan(const struct resolver *r, const struct catalog *catalog, struct plan *plan)
@@ -327,6 +449,9 @@ static void begin_plan(const struct resolver *r, const struct catalog *catalog, 
 			      .requests = ARENA_ARRAY(r->arena, count + 1, const char *)};
 	for (size_t i = 0; i < count; i++)
 		plan->requests[i] = arena_strdup(r->arena, r->input->requests[i]);
+	for (const char *const *id = r->input->allow; id && *id; id++)
+		if (plan->allow_count < PLAN_ALLOW_MAX)
+			plan->allow[plan->allow_count++] = arena_strdup(r->arena, *id);
 }
 
 int resolve(const struct catalog *catalog, const struct resolve_input *input, struct arena *arena,
@@ -341,6 +466,7 @@ int resolve(const struct catalog *catalog, const struct resolve_input *input, st
 	if (!resolve_find(r))
 		return resolve_explain(r);
 	plan_from_search(&r->search, plan);
+	resolve_add_overruled(r, plan);
 	add_notes(r, plan);
 	return 0;
 }
@@ -365,6 +491,7 @@ static bool walk_give(struct walk *walk)
 
 	begin_plan(walk->resolver, walk->catalog, plan);
 	plan_from_search(&walk->resolver->search, plan);
+	resolve_add_overruled(walk->resolver, plan);
 	add_notes(walk->resolver, plan);
 	return walk->each(plan, walk->arg) && --walk->left > 0;
 }
@@ -486,12 +613,15 @@ static int explain_fixed(struct resolver *r)
 						     value->version),
 					text, source);
 	}
-	return text ? error_set(r->err, ERROR_UNSATISFIED, "%s", text) : resolve_explain(r);
+	if (!text)
+		return resolve_explain(r);
+	suggest_allow(r);
+	error_set(r->err, ERROR_UNSATISFIED, "%s", text);
+	return advise_allow(r);
 }
 
-int plan_check(const struct catalog *catalog, const struct resolve_input *input,
-	       const struct plan *plan, struct arena *arena, struct unsatisfied *why,
-	       struct error *err)
+int plan_check(const struct catalog *catalog, const struct resolve_input *input, struct plan *plan,
+	       struct arena *arena, struct unsatisfied *why, struct error *err)
 {
 	struct resolver *r = ARENA_NEW(arena, struct resolver);
 	const struct choice *os = plan_choice(plan, "os");
@@ -510,5 +640,8 @@ int plan_check(const struct catalog *catalog, const struct resolve_input *input,
 		if (!r->search.fixed[c]) /* no row of today's catalog excludes it */
 			return 0;
 	}
-	return resolve_find(r) ? 0 : explain_fixed(r);
+	if (!resolve_find(r))
+		return explain_fixed(r);
+	resolve_add_overruled(r, plan);
+	return 0;
 }

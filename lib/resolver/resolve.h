@@ -35,6 +35,9 @@ struct unsatisfied {
 		const char *members; /* "V100, driver 418.87"; or host names */
 		const char *stack;   /* "tensorflow 2.3.0, cuda 10.1.243" */
 	} groups[CONFLICTS_MAX];
+	/* ids of rules (allow.h): with all of them overruled too, there is a stack */
+	size_t allow_count;
+	const char *allow[PLAN_ALLOW_MAX];
 };
 
 /*
@@ -57,10 +60,12 @@ struct resolve_input {
 	bool oldest;		 /* --prefer oldest */
 	const struct plan *keep; /* versions to keep where they still work; may be NULL */
 	const char *const *move; /* names whose versions are not kept; NULL: none */
+	/* ids of rules that may be broken where nothing else works (allow.h); NULL: none */
+	const char *const *allow;
 };
 
 /*
- * ERROR_USAGE: a word is not a REQ, or its name is unknown. ERROR_UNSATISFIED: there is no stack,
+ * ERROR_USAGE: a word is not a REQ, or its name or the id of a rule is unknown. ERROR_UNSATISFIED: there is no stack,
  * and *why says which requests contradict which facts, and what would work.
  */
 int resolve(const struct catalog *catalog, const struct resolve_input *input, struct arena *arena,
@@ -78,10 +83,10 @@ int resolve_all(const struct catalog *catalog, const struct resolve_input *input
 /*
  * Whether the plan is a stack of today's catalog for these requests and hosts. ERROR_UNSATISFIED
  * and *why when it breaks a rule, for example because a driver is too old for it. A plan with a
- * version that is no longer in the catalog is accepted.
+ * version that is no longer in the catalog is accepted. What the plan breaks by `allow` on these hosts
+ * is added to its `overruled`.
  */
-int plan_check(const struct catalog *catalog, const struct resolve_input *input,
-	       const struct plan *plan, struct arena *arena, struct unsatisfied *why,
-	       struct error *err);
+int plan_check(const struct catalog *catalog, const struct resolve_input *input, struct plan *plan,
+	       struct arena *arena, struct unsatisfied *why, struct error *err);
 
 #endif

@@ -21,6 +21,9 @@ cJSON *unsatisfied_to_json(const struct unsatisfied *why)
 	list = cJSON_AddArrayToObject(json, "suggestions");
 	for (size_t i = 0; i < why->suggestion_count; i++)
 		cJSON_AddItemToArray(list, cJSON_CreateString(why->suggestions[i]));
+	list = why->allow_count ? cJSON_AddArrayToObject(json, "allow") : NULL;
+	for (size_t i = 0; i < why->allow_count; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(why->allow[i]));
 	list = why->group_count ? cJSON_AddArrayToObject(json, "groups") : NULL;
 	for (size_t i = 0; i < why->group_count; i++) {
 		cJSON *item = cJSON_CreateObject();

@@ -69,6 +69,10 @@ holds() {
 	holds suggestion
 }
 
+@test "the rules that a refusal names are enough, all needed, and all that the stack breaks" {
+	holds allow
+}
+
 @test "hosts and words that say the same give the same" {
 	holds facts
 }

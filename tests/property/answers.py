@@ -9,6 +9,7 @@ import json
 import os
 
 import small
+from allow import allow_wrong
 from brute import Brute, better_stack, lowest_level, main_of
 from catalog import FRAMEWORKS
 from checker import check, stack_of
@@ -136,7 +137,14 @@ def check_stack(catalog, requests, document, oldest, findings):
         findings.add_all("best", shown, preference_wrong(catalog, requests, document, oldest))
 
 
-def check_answer(catalog, requests, answer, oldest, findings):
+def check_refusal(catalog, ringup, requests, document, message, findings):
+    findings.add_all("minimal", requests, conflict_wrong(catalog, requests, document, message))
+    findings.add_all("suggestion", requests, suggestions_wrong(catalog, requests, document))
+    findings.count("overruled", 1 if document.get("allow") else 0)
+    findings.add_all("allow", requests, allow_wrong(catalog, ringup, requests, document))
+
+
+def check_answer(catalog, ringup, requests, answer, oldest, findings):
     status, document, message = answer
     found = Brute(catalog, requests).first()
     findings.count("refusals" if status else "stacks")
@@ -145,8 +153,7 @@ def check_answer(catalog, requests, answer, oldest, findings):
         text = f"exit {status}, trying everything finds {stack or 'no stack'}"
         findings.add("exit", requests, text)
     elif status == 3:
-        findings.add_all("minimal", requests, conflict_wrong(catalog, requests, document, message))
-        findings.add_all("suggestion", requests, suggestions_wrong(catalog, requests, document))
+        check_refusal(catalog, ringup, requests, document, message, findings)
     else:
         check_stack(catalog, requests, document, oldest, findings)
 
@@ -186,7 +193,7 @@ def one_item(state, source, item, findings):
         requests = random_requests(source, catalog)
         oldest, every = source.random() < 0.2, source.random() < ALL_CHANCE
         answer = ringup.resolve(requests, *(["--prefer", "oldest"] if oldest else []))
-        check_answer(catalog, requests, answer, oldest, findings)
+        check_answer(catalog, ringup, requests, answer, oldest, findings)
         if not oldest:
             check_facts(ringup, requests, answer, findings)
         if every and not oldest and answer[0] == 0:
@@ -194,4 +201,4 @@ def one_item(state, source, item, findings):
 
 
 if __name__ == "__main__":
-    run(100, State, one_item, ("stacks", "refusals", "stacks of --all", "answers for hosts"))
+    run(100, State, one_item, ("stacks", "refusals", "overruled", "stacks of --all", "answers for hosts"))

@@ -143,24 +143,27 @@ def stack_wrong(catalog, stack, givens, drivers):
 def pins_wrong(catalog, givens):
     """GPUs that a given driver does not drive, or that no recipe is for."""
     for gpu in givens.gpus:
-        if gpu.cell("arch"):
-            yield f"{gpu['version']} is of {gpu['arch']}"
+        if rules.has_no_recipe(catalog, gpu):
+            yield f"no recipe is for hosts with {gpu['version']}"
         yield from filter(None, (rules.undriven(catalog, gpu, driver) for driver in givens.drivers))
 
 
 def given_wrong(catalog, stack, givens, drivers):
     yield from pins_wrong(catalog, givens)
-    cuda, wheels = stack["cuda"], rules.wheels_of(stack)
+    cuda = stack["cuda"]
     for driver in drivers:
         how = rules.driver_runs(catalog, driver, cuda, givens.gpus)
         if not how or (how == "compat" and not givens.drivers):
             yield f"driver {driver} does not run CUDA {cuda['version']}"
     for gpu in givens.gpus:
-        yield from gpu_wrong(catalog, gpu, cuda, wheels, drivers, givens.gpus)
+        yield from gpu_wrong(catalog, gpu, stack, drivers, givens.gpus)
 
 
-def gpu_wrong(catalog, gpu, cuda, wheels, drivers, gpus):
+def gpu_wrong(catalog, gpu, stack, drivers, gpus):
+    cuda, cudnn, wheels = stack["cuda"], stack.get("cudnn", rules.NO_ROW), rules.wheels_of(stack)
     takes = rules.gpu_takes_cuda(catalog, gpu, cuda)
+    if not rules.gpu_takes_cudnn(gpu, cudnn):
+        yield f"cuDNN {cudnn['version']} is not for {gpu['version']}"
     if not takes:
         yield f"{gpu['version']} does not take CUDA {cuda['version']}"
     if takes == "jit":

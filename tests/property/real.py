@@ -6,6 +6,7 @@ numbers of the vendors' documents (facts.py), a conflict is minimal, suggestions
 """
 import facts
 import rules
+from allow import allow_wrong
 from catalog import FRAMEWORKS, Catalog
 from checker import Givens, check, stack_of
 from harness import REAL, Ringup, run
@@ -141,6 +142,7 @@ def one_item(state, source, _, findings):
         findings.count("refusals")
         findings.add_all("minimal", requests, conflict_wrong(state, requests, document))
         findings.add_all("suggestion", requests, suggestions_wrong(state, requests, document))
+        findings.add_all("allow", requests, allow_wrong(state.catalog, state.ringup, requests, document))
 
 
 if __name__ == "__main__":

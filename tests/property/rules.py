@@ -4,9 +4,10 @@ What goes together, from docs/catalog.md and the vendors' documents: written wit
 
 Every function answers a question about rows; None, False or "" is "no" or "nothing is wrong".
 """
-from catalog import COMPONENTS, FRAMEWORKS
+from catalog import COMPONENTS, FRAMEWORKS, Row
 from versions import KEY, cell_admits, clause_admits, compare, in_series, parts
 
+NO_ROW = Row()
 PACKAGES = {"apt": ("apt",), "rpm": ("yum", "dnf")}
 BRANDS = {
     "datacenter": {"tesla"},
@@ -150,8 +151,22 @@ def stands_beside(wheel, name, version, named):
     return bool(own) and name in named and parts(own)[0] != parts(version)[0]
 
 
+def twins(catalog, gpu):
+    """The products with the capability of gpu==sm_NN."""
+    return [row for row in catalog.rows("gpu") if compare(row["sm"], gpu["sm"]) == 0]
+
+
+def has_no_recipe(catalog, gpu):
+    """A GPU that is joined to another processor; of sm_NN all that have it are."""
+    rows = twins(catalog, gpu) if gpu["version"].startswith("sm_") else [gpu]
+    return bool(rows) and all(row.cell("arch") for row in rows)
+
+
 def undriven(catalog, gpu, driver):
     """Why no driver of that branch drives the GPU, or ""."""
+    if gpu["version"].startswith("sm_"):
+        wrong = [undriven(catalog, row, driver) for row in twins(catalog, gpu)]
+        return wrong[0] if wrong and all(wrong) else ""
     if gpu.cell("arch"):
         return f"{gpu['version']} is of {gpu['arch']}"
     first, last = gpu.cell("cuda").partition(";")[0], bounds(gpu.cell("driver"))[1]
@@ -190,6 +205,19 @@ def toolkit_makes(cell, sm):
     return "older" if compare(sm, low) < 0 else "newer"
 
 
+def generation_first(catalog, sm):
+    """The first CUDA of the capability's generation (same major, no higher one), or ""."""
+    rows = [r for r in catalog.rows("gpu") if binary_runs(r["sm"], sm) and r.cell("cuda")[:2] == ">="]
+    return min((bounds(row["cuda"])[0] for row in rows), key=KEY, default="")
+
+
+def cuda_makes(catalog, cuda, sm):
+    """toolkit_makes, where a toolkit that is older than the generation makes nothing for it."""
+    made, first = toolkit_makes(cuda["sm"], sm), generation_first(catalog, sm)
+    early = first and compare(cuda["version"], first) < 0 and not in_series(cuda["version"], first)
+    return "newer" if made == "yes" and early else made
+
+
 def first_major(catalog, gpu):
     """Of the first CUDA that knows the GPU."""
     if gpu.cell("cuda"):
@@ -211,7 +239,7 @@ def wheel_binary(catalog, wheel, sm):
             for low, high in sm_ranges(wheel["sm"])
         )
     tested = [r for r in catalog.rows("cuda") if cell_admits(wheel.cell("cuda_tested"), r["version"])]
-    return not tested or any(toolkit_makes(row["sm"], sm) == "yes" for row in tested)
+    return not tested or any(cuda_makes(catalog, row, sm) == "yes" for row in tested)
 
 
 def wheel_ptx(wheel, sm):
@@ -224,7 +252,7 @@ def wheel_takes(catalog, wheel, gpu):
 
 def gpu_takes_cuda(catalog, gpu, cuda):
     """"yes", "jit" (PTX of a wheel could run) or "" (no)."""
-    made = toolkit_makes(cuda["sm"], gpu["sm"])
+    made = cuda_makes(catalog, cuda, gpu["sm"])
     if made == "yes":
         return "yes"
     jit = made == "newer" and 0 < first_major(catalog, gpu) <= major(cuda["version"])
@@ -263,6 +291,11 @@ def ptx_wrong(catalog, wheel, gpu, driver, way):
     if reaches(maker["driver"], driver):
         return ""
     return f"PTX of {wheel.cell('pip')} (CUDA {maker['version']}) on driver {driver} for {gpu['version']}"
+
+
+def gpu_takes_cudnn(gpu, cudnn):
+    low, high = bounds(cudnn.cell("sm"))
+    return compare(low, gpu["sm"]) <= 0 <= compare(high, gpu["sm"])
 
 
 # --- whole stacks -----------------------------------------------------------------------------

@@ -205,6 +205,12 @@ void unit_explain(const struct model *model, const struct unit *unit, const stru
 				     value_title(value, arena));
 	else if (unit->driver)
 		*text = driver_sentence(value, arena);
+	else if (value->component == COMPONENT_CUDA && unit->first_cuda &&
+		 version_compare(value->version, unit->first_cuda) < 0)
+		*text = arena_printf(
+			arena,
+			"CUDA %s makes no code that runs on %s (compute capability %s): CUDA %s is the first",
+			value->version, unit->product, unit->sm, unit->first_cuda);
 	else if (value->component == COMPONENT_CUDA)
 		*text = arena_printf(arena,
 				     "CUDA %s makes code for compute capability %s; %s has %s",

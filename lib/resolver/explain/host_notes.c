@@ -48,9 +48,16 @@ static bool host_holds(struct hosts *hosts, const char *name, const struct needs
 	return false;
 }
 
-static bool stack_holds(const struct search *s, enum component c, const struct needs *needs)
+static bool stack_holds(const struct search *s, const struct condition *condition)
 {
+	enum component c = condition->component;
+	const struct needs *needs = condition->needs;
 	const struct value *value = s->now.chosen[c];
+
+	for (size_t i = 0; i < s->units->count && c == COMPONENT_GPU; i++)
+		if (s->units->list[i].sm &&
+		    condition_holds(condition, s->units->list[i].product, s->units->list[i].sm))
+			return true;
 
 	for (size_t i = 0; i < s->units->count && c == COMPONENT_DRIVER; i++)
 		if (s->units->list[i].driver &&
@@ -71,7 +78,7 @@ static bool all_hold(struct hosts *hosts, const char *when)
 		if (condition->mistake ||
 		    !(condition->component == COMPONENT_NONE
 			      ? host_holds(hosts, condition->name, condition->needs)
-			      : stack_holds(hosts->search, condition->component, condition->needs)))
+			      : stack_holds(hosts->search, condition)))
 			return false;
 	}
 	return true;

@@ -71,6 +71,29 @@ static void note_jit(struct search *s, struct plan *plan)
 		}
 }
 
+/* A toolkit that is older than the GPU and still makes code that runs on it. */
+static void note_older_code(struct search *s, struct plan *plan)
+{
+	const struct value *cuda = s->now.chosen[COMPONENT_CUDA];
+
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+		const struct needs *needs = unit->gpu ? unit->gpu->needs[COMPONENT_CUDA] : NULL;
+		const char *most = strstr(value_cell(cuda, "sm"), "<=");
+
+		if (needs && most && !needs_admit(needs, cuda->version) &&
+		    version_compare(unit->sm, most + 2) > 0 &&
+		    gpu_takes_cuda(unit, cuda) == ADMIT_YES)
+			add_note(
+				plan,
+				arena_printf(
+					s->model->arena,
+					"CUDA %s makes no code for %s (compute capability %s): its machine code of the same major capability, up to %s, runs there [%s]",
+					cuda->version, unit->product, unit->sm, most + 2,
+					unit->gpu->source));
+	}
+}
+
 static void note_driver_hint(struct search *s, struct plan *plan)
 {
 	for (size_t g = 0; g < s->units->count; g++)
@@ -90,17 +113,27 @@ static void note_driver_hint(struct search *s, struct plan *plan)
 		}
 }
 
+/* Whether a driver of the hosts fits the condition. */
+static bool has_driver(const struct search *s, const struct needs *needs)
+{
+	for (size_t i = 0; i < s->units->count; i++)
+		if (s->units->list[i].driver &&
+		    (!needs || needs_admit(needs, s->units->list[i].driver)))
+			return true;
+	return false;
+}
+
 /* Notes that no driver was given, and that no known one supports all GPUs of the hosts. */
 static void note_driver_shown(struct search *s, struct plan *plan)
 {
 	const struct choice *shown = plan_choice(plan, "driver");
 
-	for (size_t g = 0; g < s->units->count && shown; g++) {
+	if (!shown || has_driver(s, NULL))
+		return;
+	for (size_t g = 0; g < s->units->count; g++) {
 		const struct value *gpu = s->units->list[g].gpu;
 		const struct needs *needs = gpu ? gpu->needs[COMPONENT_DRIVER] : NULL;
 
-		if (s->units->list[g].driver)
-			return;
 		if (needs && !needs_admit(needs, shown->version))
 			add_note(
 				plan,
@@ -111,12 +144,12 @@ static void note_driver_shown(struct search *s, struct plan *plan)
 	}
 }
 
-/* Whether a driver of the hosts fits the condition. */
-static bool has_driver(const struct search *s, const struct needs *needs)
+/* Whether a GPU of the hosts fits the condition. */
+static bool has_gpu(const struct search *s, const struct condition *condition)
 {
 	for (size_t i = 0; i < s->units->count; i++)
-		if (s->units->list[i].driver &&
-		    (!needs || needs_admit(needs, s->units->list[i].driver)))
+		if (s->units->list[i].sm &&
+		    condition_holds(condition, s->units->list[i].product, s->units->list[i].sm))
 			return true;
 	return false;
 }
@@ -129,6 +162,8 @@ static bool notes_holds(const struct search *s, const struct conflict_rule *rule
 		const char *version = value ? value->version : NULL;
 
 		if (condition->component == COMPONENT_DRIVER && has_driver(s, condition->needs))
+			continue;
+		if (condition->component == COMPONENT_GPU && has_gpu(s, condition))
 			continue;
 		if (value)
 			brought_by(s, condition->component, &version);
@@ -176,7 +211,8 @@ static void note_warnings(struct search *s, struct plan *plan)
 	for (size_t k = 0; k < s->model->conflict_count; k++) {
 		const struct conflict_rule *rule = &s->model->conflicts[k];
 
-		if (!rule->refuses && notes_holds(s, rule) && !is_said(s, rule))
+		if (!rule->refuses && !rule->is_overruled && notes_holds(s, rule) &&
+		    !is_said(s, rule))
 			add_note(plan, arena_printf(s->model->arena, "%s: %s; %s%s [%s]",
 						    rule->text, rule->symptom,
 						    rule->is_worked_around
@@ -280,6 +316,7 @@ void plan_add_notes(struct search *s, struct plan *plan)
 		note_gate(s, plan);
 		note_compat(s, plan);
 		note_jit(s, plan);
+		note_older_code(s, plan);
 		note_driver_hint(s, plan);
 		note_driver_shown(s, plan);
 		note_rdma(s, plan);

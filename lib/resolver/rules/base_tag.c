@@ -2,6 +2,7 @@
 #include "resolver/rules/base_tag.h"
 
 #include "core/str.h"
+#include "resolver/allow.h"
 #include "resolver/conditions.h"
 #include "plan/version.h"
 
@@ -105,6 +106,7 @@ static bool base_tag_find_known(const struct catalog *catalog, const char *tag, 
 		out->because = arena_printf(arena, "%s; %s", table_cell(table, row, "symptom"),
 					    table_cell(table, row, "fix"));
 		out->source = table_cell(table, row, "source");
+		out->id = table_cell(table, row, "id");
 		return true;
 	}
 	return false;
@@ -136,7 +138,7 @@ void base_tag_check(const struct catalog *catalog, const char *name, struct aren
 	const char *tag = cuda_tag(name), *near;
 	int row;
 
-	*out = (struct base_tag){.source = ""};
+	*out = (struct base_tag){.source = "", .id = allow_rule_ids[RULE_BASE_IMAGE]};
 	if (!tag)
 		return;
 	row = row_of(images, tag);

@@ -13,6 +13,7 @@ struct base_tag {
 	bool refused;	     /* it cannot be pulled; false: it can, and there is a warning */
 	const char *because; /* NULL: there is nothing to say */
 	const char *source;
+	const char *id;	     /* of the rule that refuses it (allow.h) */
 	const char *instead; /* an image name that can be pulled, or NULL */
 };
 

@@ -35,14 +35,37 @@ static bool same_generation(const struct unit *gpu, const struct value *cuda)
 	return first && major_of(cuda->version) >= major_of(first);
 }
 
+const char *gpu_first_cuda(const struct model *model, const struct unit *gpu)
+{
+	const struct domain *gpus = &model->domains[COMPONENT_GPU];
+	const char *first = NULL;
+
+	for (size_t i = 0; i < gpus->count; i++) {
+		const struct needs *needs = gpus->values[i].needs[COMPONENT_CUDA];
+		const char *sm = value_cell(&gpus->values[i], "sm"), *least;
+
+		if (!needs || !needs->count || major_of(sm) != major_of(gpu->sm) ||
+		    version_compare(sm, gpu->sm) > 0 ||
+		    needs->alternatives[0].clauses[0].operator!= VERSION_GE)
+			continue;
+		least = needs->alternatives[0].clauses[0].version;
+		if (!first || version_compare(least, first) < 0)
+			first = least;
+	}
+	return first;
+}
+
 enum admission gpu_takes_cuda(const struct unit *gpu, const struct value *cuda)
 {
 	char low[32], high[32];
 	const char *least = bound(cuda, VERSION_GE, low), *most = bound(cuda, VERSION_LE, high);
+	bool is_too_new = gpu->first_cuda && version_compare(cuda->version, gpu->first_cuda) < 0 &&
+			  !version_in_series(cuda->version, gpu->first_cuda);
 
 	if (least && version_compare(gpu->sm, least) < 0)
 		return ADMIT_NO;
-	if (!most || version_compare(gpu->sm, most) <= 0 || major_of(gpu->sm) == major_of(most))
+	if (!is_too_new &&
+	    (!most || version_compare(gpu->sm, most) <= 0 || major_of(gpu->sm) == major_of(most)))
 		return ADMIT_YES;
 	return same_generation(gpu, cuda) ? ADMIT_JIT : ADMIT_NO;
 }
@@ -56,10 +79,38 @@ static const char *exact_driver(const struct value *cuda)
 		       : NULL;
 }
 
+/*
+ * The first refusal when every GPU of this compute capability is refused; NULL when one is not, or when
+ * none is known.
+ */
+static const char *gpu_refuse_all(const struct model *model, const struct unit *gpu,
+				  const char *driver)
+{
+	const struct domain *gpus = &model->domains[COMPONENT_GPU];
+	const char *refusal = NULL;
+	struct unit one = *gpu;
+
+	for (size_t i = 0; i < gpus->count; i++) {
+		const char *now;
+
+		if (strcmp(value_cell(&gpus->values[i], "sm"), gpu->sm) != 0)
+			continue;
+		one.gpu = &gpus->values[i];
+		now = driver ? gpu_refuses_driver(model, &one, driver)
+			     : gpu_refuses_recipes(model, &one);
+		if (!now)
+			return NULL;
+		refusal = refusal ? refusal : now;
+	}
+	return refusal;
+}
+
 const char *gpu_refuses_recipes(const struct model *model, const struct unit *gpu)
 {
 	const char *arch = gpu->gpu ? value_cell(gpu->gpu, "arch") : "";
 
+	if (!gpu->gpu)
+		return gpu_refuse_all(model, gpu, NULL);
 	return *arch ? arena_printf(model->arena,
 				    "hosts with the %s are %s, and all recipes are for x86_64",
 				    gpu->product, arch)
@@ -100,6 +151,8 @@ const char *gpu_refuses_driver(const struct model *model, const struct unit *gpu
 	const char *needed = exact_driver(first);
 	long last = gpu->gpu ? last_branch(gpu->gpu) : 0;
 
+	if (!gpu->gpu)
+		return gpu_refuse_all(model, gpu, driver);
 	if (needed && major_of(driver) < major_of(needed))
 		return arena_printf(
 			model->arena,
@@ -115,10 +168,13 @@ const char *gpu_refuses_driver(const struct model *model, const struct unit *gpu
 
 enum admission gpu_takes_cudnn(const struct unit *gpu, const struct value *cudnn)
 {
-	char low[32];
-	const char *least = bound(cudnn, VERSION_GE, low);
+	char low[32], high[32];
+	const char *least = bound(cudnn, VERSION_GE, low), *most = bound(cudnn, VERSION_LE, high);
 
-	return least && version_compare(gpu->sm, least) < 0 ? ADMIT_NO : ADMIT_YES;
+	return (least && version_compare(gpu->sm, least) < 0) ||
+			       (most && version_compare(gpu->sm, most) > 0)
+		       ? ADMIT_NO
+		       : ADMIT_YES;
 }
 
 /* "3.5-9.0" or one capability: whether code for it runs on `sm`. */

@@ -12,12 +12,23 @@
 
 #include "resolver/search/search.h"
 
-/* Whether a toolkit can make code for the GPU, or whether only PTX can run on it (ADMIT_JIT). */
+/*
+ * Whether a toolkit can make code that runs on the GPU, or whether only PTX can run on it (ADMIT_JIT). A
+ * toolkit that is older than the first one for the GPU's generation makes none, even where its range
+ * of numbers holds the GPU's: Thor was 10.1 before CUDA 13 named it 11.0.
+ */
 enum admission gpu_takes_cuda(const struct unit *gpu, const struct value *cuda);
 
 /*
+ * The first CUDA that makes code which runs on the GPU, by gpu.csv: the lowest of its generation (the
+ * same major compute capability, and no higher one). NULL: not known.
+ */
+const char *gpu_first_cuda(const struct model *model, const struct unit *gpu);
+
+/*
  * Why there is no recipe for hosts with this GPU, or NULL: gpu.csv's `arch` names the processor
- * that it is joined to, and the packages, wheels and images of the catalog are those of x86_64.
+ * that it is joined to, and the packages, wheels and images of the catalog are those of x86_64. For a
+ * compute capability (sm_NN) it is refused when all GPUs that have it are; so it is below.
  */
 const char *gpu_refuses_recipes(const struct model *model, const struct unit *gpu);
 
@@ -31,7 +42,7 @@ const char *gpu_refuses_recipes(const struct model *model, const struct unit *gp
 const char *gpu_refuses_driver(const struct model *model, const struct unit *gpu,
 			       const char *driver);
 
-/* Whether the cuDNN still has code for an old GPU: an `sm` cell names the oldest one. */
+/* Whether the cuDNN has code for the GPU: an `sm` cell names the oldest one, the newest one, or both. */
 enum admission gpu_takes_cudnn(const struct unit *gpu, const struct value *cudnn);
 
 /*

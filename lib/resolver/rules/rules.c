@@ -2,6 +2,7 @@
 #include "resolver/rules/breach.h"
 
 #include "core/str.h"
+#include "resolver/allow.h"
 #include "resolver/brought.h"
 #include "resolver/rules/rule_gpu.h"
 #include "resolver/rules/rule_image.h"
@@ -26,22 +27,27 @@ static bool pair_breach(const struct model *model, const struct value *a, const 
 			struct breach *breach)
 {
 	if (b->component == COMPONENT_OS) {
-		if (*a->os && strcmp(a->os, b->version) != 0)
+		/* an OS's glibc is no rule but a fact */
+		bool any_os = allow_has(model, RULE_PACKAGES_OS) && a->component != COMPONENT_GLIBC;
+
+		if (!any_os && *a->os && strcmp(a->os, b->version) != 0)
 			breach->kind = BREACH_OS;
-		else if (!kind_fits(a, b))
+		else if (!any_os && !kind_fits(a, b))
 			breach->kind = BREACH_KIND;
-		else if (a->component == COMPONENT_CUDA && !cuda_is_for_os(a, b))
+		else if (a->component == COMPONENT_CUDA && !cuda_is_for_os(a, b) &&
+			 !allow_has(model, RULE_CUDA_OS))
 			breach->kind = BREACH_REPOSITORY;
 		else
 			return false;
 		return true;
 	}
-	if (!model->cpu && wheels_clash(a, b)) {
+	if (!model->cpu && wheels_clash(a, b) && !allow_has(model, RULE_WHEELS_CLASH)) {
 		breach->kind = BREACH_WHEELS;
 		return true;
 	}
 	if (a->component == COMPONENT_CUDA && b->component == COMPONENT_DRIVER &&
-	    driver_runs(model, b->version, a, false) == ADMIT_NO) {
+	    driver_runs(model, b->version, a, false) == ADMIT_NO &&
+	    !allow_has(model, RULE_DRIVER_CUDA)) {
 		breach->kind = BREACH_DRIVER;
 		return true;
 	}
@@ -54,17 +60,23 @@ static bool has_own_rule(enum component a, enum component b)
 	       (a == COMPONENT_CUDA && b == COMPONENT_DRIVER) || a == COMPONENT_GPU;
 }
 
-static bool cell_breach(const struct value *value, const struct value *other, struct breach *breach)
+/* Whether a cell of the value excludes the other one. */
+static bool cell_excludes(const struct model *model, const struct value *value,
+			  const struct value *other)
 {
-	if (!value_admits(value, other) && !has_own_rule(value->component, other->component)) {
-		breach->kind = BREACH_NEEDS;
-		return true;
-	}
-	if (!value_admits(other, value) && !has_own_rule(other->component, value->component)) {
-		breach->kind = BREACH_NEEDED;
-		return true;
-	}
-	return false;
+	return !value_admits(value, other) && !has_own_rule(value->component, other->component) &&
+	       !allow_has_needs(model, value->component, other->component);
+}
+
+static bool cell_breach(const struct model *model, const struct value *value,
+			const struct value *other, struct breach *breach)
+{
+	bool needs = cell_excludes(model, value, other);
+
+	if (!needs && !cell_excludes(model, other, value))
+		return false;
+	breach->kind = needs ? BREACH_NEEDS : BREACH_NEEDED;
+	return true;
 }
 
 static bool find_pair_breach(const struct model *model, const struct value *a,
@@ -72,7 +84,7 @@ static bool find_pair_breach(const struct model *model, const struct value *a,
 {
 	breach->other = b;
 	breach->blame = COMPONENT_BIT(b->component);
-	return cell_breach(a, b, breach) || pair_breach(model, a, b, breach) ||
+	return cell_breach(model, a, b, breach) || pair_breach(model, a, b, breach) ||
 	       pair_breach(model, b, a, breach);
 }
 
@@ -111,9 +123,9 @@ static bool pin_passes(const struct search *s, int c, size_t rule)
 		for (size_t k = 0; k < conflict->conditions.count; k++) {
 			const struct condition *condition = &conflict->conditions.list[k];
 
-			if ((int)condition->component == c && condition->needs &&
-			    !needs_admit(condition->needs,
-					 unit->driver ? unit->driver : unit->product))
+			if ((int)condition->component == c &&
+			    !condition_holds(condition, unit->driver ? unit->driver : unit->product,
+					     unit->sm))
 				passes = false;
 		}
 		if (passes)
@@ -122,7 +134,7 @@ static bool pin_passes(const struct search *s, int c, size_t rule)
 	return false;
 }
 
-bool rules_refuse_pins(const struct search *s)
+const struct conflict_rule *rules_refuse_pins(const struct search *s)
 {
 	const uint32_t pins = COMPONENT_BIT(COMPONENT_DRIVER) | COMPONENT_BIT(COMPONENT_GPU);
 
@@ -134,9 +146,9 @@ bool rules_refuse_pins(const struct search *s)
 		for (int c = COMPONENT_DRIVER; c <= COMPONENT_GPU && holds; c++)
 			holds = !(rule->components & COMPONENT_BIT(c)) || pin_passes(s, c, k);
 		if (holds)
-			return true;
+			return rule;
 	}
-	return false;
+	return NULL;
 }
 
 static bool side_passes(const struct search *s, int c, size_t rule)
@@ -210,7 +222,8 @@ static bool has_older_driver(const struct search *s, const struct value *cuda)
 		const uint8_t *admits = s->units->list[i].admits[COMPONENT_CUDA];
 
 		if (s->active >> i & 1 && admits &&
-		    (admits[cuda->index] == ADMIT_MINOR || admits[cuda->index] == ADMIT_COMPAT))
+		    (admits[cuda->index] == ADMIT_MINOR || admits[cuda->index] == ADMIT_COMPAT ||
+		     (s->units->list[i].driver && admits[cuda->index] == ADMIT_OVERRULED)))
 			return true;
 	}
 	return false;
@@ -236,7 +249,7 @@ static bool jit_breach(const struct search *s, const struct value *cuda, struct 
 {
 	bool any = false;
 
-	if (!needs_jit(s, cuda))
+	if (allow_has(s->model, RULE_GPU_PTX) || !needs_jit(s, cuda))
 		return false;
 	breach->kind = BREACH_JIT;
 	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
@@ -256,6 +269,8 @@ static bool ptx_breach(const struct search *s, const struct value *cuda, struct 
 {
 	struct stale_driver stale;
 
+	if (allow_has(s->model, RULE_DRIVER_PTX))
+		return false;
 	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
 		if (!s->now.chosen[c] || !find_stale_driver(s, s->now.chosen[c], cuda, &stale))
 			continue;
@@ -332,15 +347,61 @@ static int rank_build(const struct search *s, const struct value *value)
 	return version_compare(value->built, cuda->version) < 0 ? 1 : 2;
 }
 
-/* Whether the value alone has a known defect that published stacks have lived with. */
-static bool has_risk(const struct model *model, const struct value *value)
+/*
+ * Whether the value has a known defect that published stacks have lived with: alone, or with the hosts'
+ * drivers and GPUs.
+ */
+static bool has_risk(const struct search *s, const struct value *value)
 {
-	for (size_t k = 0; k < model->conflict_count; k++)
-		if (model->conflicts[k].is_risk &&
-		    model->conflicts[k].components == COMPONENT_BIT(value->component) &&
-		    bit_is_set(value->passes, k))
+	uint32_t own = COMPONENT_BIT(value->component);
+	uint32_t pins = COMPONENT_BIT(COMPONENT_DRIVER) | COMPONENT_BIT(COMPONENT_GPU);
+
+	for (size_t k = 0; k < s->model->conflict_count; k++) {
+		const struct conflict_rule *rule = &s->model->conflicts[k];
+		bool holds = rule->is_risk && (rule->components & own) &&
+			     !(rule->components & ~(own | pins)) && bit_is_set(value->passes, k);
+
+		for (int c = COMPONENT_DRIVER; c <= COMPONENT_GPU && holds; c++)
+			holds = !(rule->components & ~own & COMPONENT_BIT(c)) ||
+				pin_passes(s, c, k);
+		if (holds)
 			return true;
+	}
 	return false;
+}
+
+/* Whether the value completes a known conflict that a person has overruled. */
+static bool completes_overruled(const struct search *s, const struct value *value)
+{
+	for (size_t k = 0; k < s->model->conflict_count; k++) {
+		const struct conflict_rule *rule = &s->model->conflicts[k];
+		uint32_t own = COMPONENT_BIT(value->component);
+		bool holds = rule->is_overruled && (rule->components & own) &&
+			     bit_is_set(value->passes, k);
+
+		for (int c = 0; c < COMPONENT_COUNT && holds; c++)
+			if (rule->components & ~own & COMPONENT_BIT(c))
+				holds = side_passes(s, c, k);
+		if (holds)
+			return true;
+	}
+	return false;
+}
+
+/* How many overruled rules the value breaks with the hosts and with what is chosen. */
+static int count_overruled(const struct search *s, const struct value *value)
+{
+	int count = completes_overruled(s, value);
+
+	for (size_t i = 0; i < s->units->count; i++) {
+		const uint8_t *admits = s->units->list[i].admits[value->component];
+
+		count += (s->active >> i & 1) && admits && admits[value->index] == ADMIT_OVERRULED;
+	}
+	for (int c = 0; c < COMPONENT_COUNT; c++)
+		count += s->now.chosen[c] &&
+			 !rules_fit_pair(s->model->strict, value, s->now.chosen[c]);
+	return count;
 }
 
 int rules_rank(const struct search *s, const struct value *value)
@@ -359,6 +420,8 @@ int rules_rank(const struct search *s, const struct value *value)
 	}
 	if (value->component == COMPONENT_CUDA && gate_refuses_any(s, value))
 		rank++;
-	rank += has_risk(s->model, value);
+	rank += has_risk(s, value);
+	if (s->model->strict)
+		rank += RANK_OVERRULED * count_overruled(s, value);
 	return rank < RANK_MAX ? rank : RANK_MAX - 1;
 }

@@ -5,6 +5,9 @@
  * Most rules are requirement cells of the rows themselves. The others are: packages are for one
  * package manager; CUDA comes from NVIDIA's repository for the OS or as an image; a GPU that is
  * newer than the toolkit needs PTX in the wheel; and the rows of conflicts.csv.
+ *
+ * Each rule has an id, by which a person can overrule it (resolver/allow.h). An overruled rule is not
+ * broken for any function of this file; model.strict has all rules.
  */
 #ifndef RESOLVER_RULES_RULES_H
 #define RESOLVER_RULES_RULES_H
@@ -26,11 +29,15 @@ bool rules_fit_pair(const struct model *model, const struct value *a, const stru
 /* Checks only the other rules, for a value whose pairs are known to fit. */
 bool rules_fit_rest(const struct search *search, const struct value *value, uint32_t *blame);
 
-/* Whether a known conflict that concerns only drivers or GPUs refuses those of the hosts. */
-bool rules_refuse_pins(const struct search *search);
+/* The known conflict that concerns only drivers or GPUs and refuses those of the hosts, or NULL. */
+const struct conflict_rule *rules_refuse_pins(const struct search *search);
 
-/* 0 is best: hints first, then what the chosen values were tested with. */
+/*
+ * 0 is best: hints first, then what the chosen values were tested with. A value that breaks an
+ * overruled rule comes after all that break none.
+ */
 int rules_rank(const struct search *search, const struct value *value);
-#define RANK_MAX 8
+#define RANK_MAX 64
+#define RANK_OVERRULED 8
 
 #endif

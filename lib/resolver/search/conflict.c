@@ -4,6 +4,7 @@
 #include "resolver/rules/rule_gpu.h"
 
 #include "core/str.h"
+#include "resolver/allow.h"
 #include "resolver/rules/breach.h"
 #include "resolver/search/known.h"
 #include "resolver/search/pivot.h"
@@ -86,17 +87,23 @@ static const char *find_undriven(const struct search *s, uint64_t active, const 
 	return refusal;
 }
 
-/* Why the first GPU of the active units that cannot be used cannot be; NULL when all can. */
-static const char *find_unusable(const struct search *s, uint64_t active, const struct unit **gpu)
+const char *find_unusable(const struct search *s, uint64_t active, const struct unit **gpu,
+			  const char **id)
 {
 	for (size_t i = 0; i < s->units->count; i++) {
-		const char *sentence;
+		const char *sentence = NULL;
 
 		*gpu = &s->units->list[i];
-		if (!(active & UNIT_BIT(i)) || !(*gpu)->gpu)
+		if (!(active & UNIT_BIT(i)) || !(*gpu)->sm)
 			continue;
-		sentence = gpu_refuses_recipes(s->model, *gpu);
-		sentence = sentence ? sentence : find_undriven(s, active, *gpu);
+		*id = allow_rule_ids[RULE_ARCH];
+		if (!allow_has(s->model, RULE_ARCH))
+			sentence = gpu_refuses_recipes(s->model, *gpu);
+		if (sentence)
+			return sentence;
+		*id = allow_rule_ids[RULE_GPU_DRIVER];
+		if (!allow_has(s->model, RULE_GPU_DRIVER))
+			sentence = find_undriven(s, active, *gpu);
 		if (sentence)
 			return sentence;
 	}
@@ -106,8 +113,9 @@ static const char *find_unusable(const struct search *s, uint64_t active, const 
 bool pins_agree(struct search *s, uint64_t active)
 {
 	const struct unit *gpu;
+	const char *id;
 
-	if (find_unusable(s, active, &gpu))
+	if (find_unusable(s, active, &gpu, &id))
 		return false;
 	for (size_t i = 0; i < s->units->count; i++)
 		for (size_t j = 0; j < s->units->count; j++) {
@@ -230,9 +238,10 @@ static uint64_t without_gpu(struct search *s, uint64_t set)
 {
 	enum search_level level = s->level;
 	const struct unit *gpu;
+	const char *id;
 	uint64_t alone = 0;
 
-	if (!find_unusable(s, set, &gpu))
+	if (!find_unusable(s, set, &gpu, &id))
 		return set;
 	s->level = level < LEVEL_COMPAT ? level : LEVEL_COMPAT - 1;
 	for (size_t i = 0; i < s->units->count && !alone; i++)
@@ -361,11 +370,12 @@ static bool explain_known(struct search *s, uint64_t set, struct unsatisfied *wh
 static bool explain_unusable(struct search *s, uint64_t set, struct unsatisfied *why)
 {
 	const struct unit *gpu;
-	const char *text = find_unusable(s, set, &gpu);
+	const char *id, *text = find_unusable(s, set, &gpu, &id);
 
 	for (size_t u = 0; u < s->units->count && text; u++)
 		if (set & UNIT_BIT(u))
-			unsatisfied_add(why, s->units->list[u].text, text, gpu->gpu->source);
+			unsatisfied_add(why, s->units->list[u].text, text,
+					gpu->gpu ? gpu->gpu->source : "");
 	return text != NULL;
 }
 

@@ -13,6 +13,13 @@
 uint32_t stack_parts(const struct model *model, const struct units *units, uint64_t active);
 
 /*
+ * Why the first GPU of the active units that cannot be used cannot be, with the id of the rule (allow.h);
+ * NULL when all can be used.
+ */
+const char *find_unusable(const struct search *search, uint64_t active, const struct unit **gpu,
+			  const char **id);
+
+/*
  * False when a host's driver is outside a requested range, or a known conflict refuses the hosts'
  * drivers and GPUs.
  */

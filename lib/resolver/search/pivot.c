@@ -263,6 +263,46 @@ static bool explain_direct(struct search *s, const struct unit *unit, const stru
 	return rules_explain(s, value, text, source);
 }
 
+/* The newest value of `c` that goes with the value, if the GPU admits none that does; else NULL. */
+static const struct value *find_lost_partner(const struct search *s, const struct unit *gpu,
+					     const struct value *value, int c)
+{
+	const struct domain *domain = &s->model->domains[c];
+	const struct value *newest = NULL;
+
+	for (size_t i = 0; i < domain->count; i++) {
+		const struct value *partner = &domain->values[i];
+
+		if (!rules_fit_pair(s->model, value, partner))
+			continue;
+		if (gpu->admits[c][i] != ADMIT_NO)
+			return NULL;
+		if (!newest || version_compare(partner->version, newest->version) > 0)
+			newest = partner;
+	}
+	return newest;
+}
+
+/* A GPU that takes nothing of another component that goes with the value: cuDNN's builds for CUDA 9. */
+static bool explain_by_partner(const struct search *s, const struct unit *gpu,
+			       const struct value *value, const char **text, const char **source)
+{
+	uint32_t parts = stack_parts(s->model, s->units, 0);
+
+	for (int c = 0; c < COMPONENT_COUNT && gpu->sm; c++) {
+		const struct value *partner =
+			(parts & COMPONENT_BIT(c)) && gpu->admits[c] && c != (int)value->component
+				? find_lost_partner(s, gpu, value, c)
+				: NULL;
+
+		if (!partner)
+			continue;
+		unit_explain(s->model, gpu, partner, text, source);
+		return true;
+	}
+	return false;
+}
+
 /*
  * Why the unit on its own has no stack with this value: the rule that was broken where the search
  * got furthest.
@@ -277,7 +317,8 @@ static bool explain_exclusion(struct search *s, size_t unit, const struct value 
 		unit_explain(s->model, u, value, text, source);
 		return true;
 	}
-	if (explain_direct(s, u, value, below, text, source))
+	if (explain_by_partner(s, u, value, text, source) ||
+	    explain_direct(s, u, value, below, text, source))
 		return true;
 	trace_exclusion(s, unit, value, below);
 	*text = s->trace.text;

@@ -282,5 +282,5 @@ bool search_run(struct search *s)
 		return true;
 	if (s->nodes <= PLAIN_NODES)
 		return false;
-	return prune_consistent(s, s->live[first]) && run_from(s, first, 0);
+	return prune_consistent(s, s->live[first]) && run_from(s, first, s->budget);
 }

@@ -51,6 +51,21 @@ static bool works_with_driver(struct search *s, size_t unit, const char *driver)
 	return works;
 }
 
+/* A driver that no longer drives a GPU: the newest known one that does. */
+static void suggest_older_driver(struct search *s, size_t unit, struct value *const *known,
+				 struct unsatisfied *why)
+{
+	const char *given = s->units->list[unit].driver;
+
+	for (size_t i = s->model->domains[COMPONENT_DRIVER].count; i-- > 0;) {
+		if (version_compare(known[i]->version, given) >= 0 ||
+		    !works_with_driver(s, unit, known[i]->version))
+			continue;
+		suggest_add(why, arena_printf(s->model->arena, "driver<=%s", known[i]->version));
+		return;
+	}
+}
+
 static void suggest_driver(struct search *s, size_t unit, struct unsatisfied *why)
 {
 	const struct domain *domain = &s->model->domains[COMPONENT_DRIVER];
@@ -71,6 +86,8 @@ static void suggest_driver(struct search *s, size_t unit, struct unsatisfied *wh
 	}
 	if (low < count)
 		suggest_add(why, arena_printf(s->model->arena, "driver>=%s", known[low]->version));
+	else
+		suggest_older_driver(s, unit, known, why);
 }
 
 /*

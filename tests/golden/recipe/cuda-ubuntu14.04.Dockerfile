@@ -2,8 +2,8 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# cuda 9.0.176 - the only one that 'cuda==9.0.176' admits; cuDNN 7.6.4.38 (built for CUDA 9.0) needs CUDA ==9.0.*; NCCL 2.4.2-1 (built for CUDA 9.0) needs CUDA ==9.0.* [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge;horovod-dockerfiles]
-# cudnn 7.6.4.38 - the newest that works; its builds for CUDA 9.0; first image 2019-10-01 [nvidia-container-images;common-knowledge]
+# cuda 9.0.176 - the only one that 'cuda==9.0.176' admits; cuDNN 7.6.4.38 (built for CUDA 9.0) needs CUDA ==9.0.*; NCCL 2.4.2-1 (built for CUDA 9.0) needs CUDA ==9.0.* [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge;cudnn-support-matrix-7.6;horovod-dockerfiles]
+# cudnn 7.6.4.38 - the newest that works; its builds for CUDA 9.0; first image 2019-10-01 [nvidia-container-images;common-knowledge;cudnn-support-matrix-7.6]
 # nccl 2.4.2-1 - the best of several that 'nccl==2.4.2-1' admits; its builds for CUDA 9.0 [horovod-dockerfiles]
 # os ubuntu14.04 - the only one that 'os==ubuntu14.04' admits; Ubuntu 14.04 trusty; extended support: ESM 2024-04 [nvidia-container-images;cuda-repo-management-1;cuda-repo-management-4;data-safe-haven-1193;common-knowledge]
 # glibc 2.19 - the newest that works; for ubuntu14.04; comes with the OS [cuda-10.1-installation-guide]

@@ -2,8 +2,8 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# cuda 9.0.176 - the only one that 'cuda==9.0.176' admits; cuDNN 7.6.4.38 (built for CUDA 9.0) needs CUDA ==9.0.*; NCCL 2.5.6-1 (built for CUDA 9.0) needs CUDA ==9.0.* [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge;public-dockerfiles]
-# cudnn 7.6.4.38 - the best of several that 'cudnn==7.6.4.38' admits; its builds for CUDA 9.0; first image 2019-10-01 [nvidia-container-images;common-knowledge]
+# cuda 9.0.176 - the only one that 'cuda==9.0.176' admits; cuDNN 7.6.4.38 (built for CUDA 9.0) needs CUDA ==9.0.*; NCCL 2.5.6-1 (built for CUDA 9.0) needs CUDA ==9.0.* [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge;cudnn-support-matrix-7.6;public-dockerfiles]
+# cudnn 7.6.4.38 - the best of several that 'cudnn==7.6.4.38' admits; its builds for CUDA 9.0; first image 2019-10-01 [nvidia-container-images;common-knowledge;cudnn-support-matrix-7.6]
 # nccl 2.5.6-1 - the best of several that 'nccl==2.5.6-1' admits; its builds for CUDA 9.0 [public-dockerfiles]
 # os ubuntu16.04 - the only one that 'os==ubuntu16.04' admits; Ubuntu 16.04 xenial; extended support: ESM 2026-04 [nvidia-container-images;cuda-repo-management-1;cuda-repo-management-4;data-safe-haven-1193;common-knowledge]
 # glibc 2.23 - the newest that works; for ubuntu16.04; comes with the OS [cuda-10.1-installation-guide]

@@ -148,6 +148,37 @@ static void test_plan(void **state)
 	assert_string_equal(plan_choice(&again, "os")->build_packages, "");
 }
 
+/* What a person has overruled, and what the stack breaks of it; each rule once. */
+static void test_overruled(void **state)
+{
+	struct scratch *s = *state;
+	struct plan plan = {.accelerator = "cuda",
+			    .revision = "sha256:ab",
+			    .allow_count = 2,
+			    .allow = {"driver-cuda", "gpu-wheel"},
+			    .count = 1,
+			    .choices = {{.name = "os",
+					 .version = "debian12",
+					 .reason = "r",
+					 .source = "s",
+					 .run_packages = "p"}}};
+	_cleanup_(json_free) cJSON *json = NULL, *second = NULL;
+	struct error err = {0};
+	struct plan again;
+
+	assert_true(plan_overrule(&plan, "driver-cuda", "CUDA 12 needs a newer driver", "a;b"));
+	assert_false(plan_overrule(&plan, "driver-cuda", "said before", ""));
+	json = reread(plan_to_json(&plan));
+	assert_fine(plan_from_json(json, &s->arena, &again, &err));
+	second = plan_to_json(&again);
+	assert_true(cJSON_Compare(json, second, true));
+	assert_int_equal(again.allow_count, 2);
+	assert_int_equal(again.overruled_count, 1);
+	assert_string_equal(again.overruled[0].because, "CUDA 12 needs a newer driver");
+	assert_true(plan_breaks(&again, "driver-cuda"));
+	assert_false(plan_breaks(&again, "gpu-wheel"));
+}
+
 /* Several stacks are one document; each is what a plan is read from. */
 static void test_stacks(void **state)
 {
@@ -300,15 +331,11 @@ static void test_unsatisfied(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_facts),
-		SCRATCH_TEST(test_facts_of_a_bare_host),
-		SCRATCH_TEST(test_bad_facts),
-		SCRATCH_TEST(test_plan),
-		SCRATCH_TEST(test_stacks),
-		SCRATCH_TEST(test_bad_plans),
-		SCRATCH_TEST(test_plan_of_other_names),
-		SCRATCH_TEST(test_pinned),
-		SCRATCH_TEST(test_pinned_badly),
+		SCRATCH_TEST(test_facts),	SCRATCH_TEST(test_facts_of_a_bare_host),
+		SCRATCH_TEST(test_bad_facts),	SCRATCH_TEST(test_plan),
+		SCRATCH_TEST(test_overruled),	SCRATCH_TEST(test_stacks),
+		SCRATCH_TEST(test_bad_plans),	SCRATCH_TEST(test_plan_of_other_names),
+		SCRATCH_TEST(test_pinned),	SCRATCH_TEST(test_pinned_badly),
 		SCRATCH_TEST(test_unsatisfied),
 	};
 

@@ -31,6 +31,7 @@ static const struct {
 	 2,
 	 {{"image==latest-gpu", "image", "==latest-gpu", COMPONENT_NONE, true, false},
 	  {"driver<450", "driver", "<450", COMPONENT_DRIVER, true, false}}},
+	{"sm==12.0", 1, {{"sm==12.0", "sm", "==12.0", COMPONENT_GPU, true, false}}},
 	{"nvidia-container-toolkit==1.17.7",
 	 1,
 	 {{"nvidia-container-toolkit==1.17.7", "nvidia-container-toolkit", "==1.17.7",

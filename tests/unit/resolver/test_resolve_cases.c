@@ -139,6 +139,8 @@ static bool read_host(const char *text, struct arena *arena, struct facts *facts
 			facts->runtime_gpu = word + strlen("toolkit=");
 		else if (starts_with(word, "infiniband="))
 			facts->infiniband = word + strlen("infiniband=");
+		else if (starts_with(word, "arch="))
+			facts->arch = word + strlen("arch=");
 		else
 			return false;
 	return *facts->host != '\0';
@@ -147,7 +149,7 @@ static bool read_host(const char *text, struct arena *arena, struct facts *facts
 /* Does what the case asks; the text says what is wrong with its lines, NULL when nothing is. */
 static const char *ask(struct outcome *o)
 {
-	struct words requests = WORDS_INIT(&o->arena);
+	struct words requests = WORDS_INIT(&o->arena), allow = WORDS_INIT(&o->arena);
 	struct facts *hosts = ARENA_ARRAY(&o->arena, HOSTS_MAX, struct facts);
 	struct resolve_input input = {.accelerator = "auto", .facts = hosts};
 
@@ -156,6 +158,8 @@ static const char *ask(struct outcome *o)
 
 		if (strcmp(line->key, "request") == 0)
 			words_add(&requests, line->value);
+		else if (strcmp(line->key, "allow") == 0)
+			words_add(&allow, line->value);
 		else if (strcmp(line->key, "accelerator") == 0)
 			input.accelerator = line->value;
 		else if (strcmp(line->key, "image") == 0)
@@ -167,6 +171,7 @@ static const char *ask(struct outcome *o)
 			  !read_host(line->value, &o->arena, &hosts[input.fact_count++])))
 			return arena_printf(&o->arena, "line %d is no host", line->number);
 	}
+	input.allow = words_list(&allow);
 	input.requests = requests.list ? requests.list : WORDS(NULL);
 	o->rc = resolve(&catalog, &input, &o->arena, &o->plan, &o->why, &o->err);
 	return NULL;
@@ -372,6 +377,26 @@ static const char *check_group(struct outcome *o, const char *glob)
 	return none_of(o, glob, came, o->why.group_count);
 }
 
+static const char *check_overruled(struct outcome *o, const char *glob)
+{
+	const char *came[PLAN_ALLOW_MAX];
+
+	for (size_t i = 0; i < o->plan.overruled_count; i++)
+		came[i] = arena_printf(&o->arena, "%s: %s", o->plan.overruled[i].id,
+				       o->plan.overruled[i].because);
+	return none_of(o, glob, came, o->plan.overruled_count);
+}
+
+/* "ID ID", or "nothing". */
+static const char *check_overrule(struct outcome *o, const char *ids)
+{
+	const char *came = o->why.allow_count ? "" : "nothing";
+
+	for (size_t i = 0; i < o->why.allow_count; i++)
+		came = arena_printf(&o->arena, "%s%s%s", came, i ? " " : "", o->why.allow[i]);
+	return strcmp(came, ids) == 0 ? NULL : came;
+}
+
 static const char *check_error(struct outcome *o, const char *glob)
 {
 	return matches(glob, o->err.text) ? NULL : o->err.text;
@@ -382,6 +407,7 @@ static const struct key {
 	const char *(*check)(struct outcome *o, const char *value); /* NULL: part of the question */
 } keys[] = {
 	{"request", NULL},
+	{"allow", NULL},
 	{"accelerator", NULL},
 	{"prefer", NULL},
 	{"image", NULL},
@@ -406,6 +432,8 @@ static const struct key {
 	{"because-source", check_because_source},
 	{"suggest", check_suggest},
 	{"group", check_group},
+	{"overruled", check_overruled},
+	{"overrule", check_overrule},
 	{"error", check_error},
 };
 
