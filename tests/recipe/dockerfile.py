@@ -6,7 +6,7 @@ import re
 INSTRUCTIONS = {"FROM", "ARG", "RUN", "COPY", "ENV", "LABEL", "CMD"}
 MARK = re.compile(r"\$\{[a-z]+\.[a-z_.]+\}")
 SECRET = re.compile(r"(?i)(password|secret|token|BEGIN [A-Z ]*PRIVATE KEY)\s*[=:]")
-PINNED = re.compile(r"^'?[A-Za-z0-9_.-]+(\[[a-z,-]+\])?==[0-9][^\s']*'?$|^/tmp/wheels/horovod-\*\.whl$")
+PINNED = re.compile(r"^'?[A-Za-z0-9_.-]+(\[[a-z0-9_,-]+\])?==[0-9][^\s']*'?$|^/tmp/wheels/horovod-\*\.whl$")
 RANGE = re.compile(r"^'?(numpy|wrapt)<[0-9.]+'?$")
 OLD_NVIDIA = re.compile(r"^lib(cudnn|nccl)\S*cuda([89]|10)\.")
 NVIDIA = re.compile(r"^(lib(cudnn|nccl)|cuda-toolkit)")
@@ -136,7 +136,7 @@ def missing(text, parsed):
     labels = "".join(body for _, name, body in parsed if name == "LABEL")
     runs = "".join([body for _, name, body in parsed if name == "RUN"][:-1])  # without the checks
     for part, version in re.findall(r'org\.ringup\.stack\.(\w+)="([^"]*)"', labels):
-        if part in ("cudnn", "nccl", "openmpi", "horovod", "tensorflow", "torch", "mxnet"):
+        if part in ("cudnn", "nccl", "openmpi", "horovod", "tensorflow", "torch", "jax", "mxnet"):
             if part in brought:
                 if part == "nccl" and "import nvidia.nccl" not in runs:
                     yield "the loader does not find the NCCL of the wheel"

@@ -225,6 +225,10 @@ static struct choice *add_choice(struct plan *plan, const char *name, const char
 /* The pip package for CPUs: the same version without the GPU package's name, extra or build. */
 static const char *cpu_package(const struct value *value, struct arena *arena)
 {
+	const char *named = value_cell(value, "pip_cpu");
+
+	if (*named)
+		return named;
 	switch (value->component) {
 	case COMPONENT_TENSORFLOW:
 	case COMPONENT_TORCH:
@@ -234,6 +238,13 @@ static const char *cpu_package(const struct value *value, struct arena *arena)
 	default:
 		return value_cell(value, "pip");
 	}
+}
+
+static const char *cpu_index(const struct value *value)
+{
+	if (value->component == COMPONENT_TORCH)
+		return "https://download.pytorch.org/whl/cpu";
+	return *value_cell(value, "pip_cpu") ? "" : value_cell(value, "index");
 }
 
 static void choose_brought(struct search *s, enum component c, const struct value *wheel,
@@ -278,9 +289,7 @@ static void reason_choose(struct search *s, enum component c, struct plan *plan)
 	choice->build_packages = value_cell(value, "build_packages");
 	choice->pip =
 		s->model->cpu ? cpu_package(value, s->model->arena) : value_cell(value, "pip");
-	choice->index = s->model->cpu && c == COMPONENT_TORCH
-				? "https://download.pytorch.org/whl/cpu"
-				: value_cell(value, "index");
+	choice->index = s->model->cpu ? cpu_index(value) : value_cell(value, "index");
 	choice->download = value_cell(value, "download");
 	choice->sha256 = value_cell(value, "sha256");
 	choice->refused = refused_newer(s, value);
@@ -415,9 +424,10 @@ static void reason_set_base(struct search *s, struct plan *plan)
 void plan_from_search(struct search *s, struct plan *plan)
 {
 	static const enum component order[] = {
-		COMPONENT_TENSORFLOW, COMPONENT_TORCH, COMPONENT_MXNET,	 COMPONENT_HOROVOD,
-		COMPONENT_CUDA,	      COMPONENT_CUDNN, COMPONENT_NCCL,	 COMPONENT_OS,
-		COMPONENT_GLIBC,      COMPONENT_GCC,   COMPONENT_PYTHON, COMPONENT_OPENMPI,
+		COMPONENT_TENSORFLOW, COMPONENT_TORCH, COMPONENT_JAX,	COMPONENT_MXNET,
+		COMPONENT_HOROVOD,    COMPONENT_CUDA,  COMPONENT_CUDNN, COMPONENT_NCCL,
+		COMPONENT_OS,	      COMPONENT_GLIBC, COMPONENT_GCC,	COMPONENT_PYTHON,
+		COMPONENT_OPENMPI,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)

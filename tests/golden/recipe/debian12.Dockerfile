@@ -122,7 +122,7 @@ RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
     find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
     sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
 # image.pip of the cluster file; the versions of the stack stay as they are
-RUN set -eu; python3 -m pip freeze | sed -nE '/^(tensorflow|tensorflow-gpu|torch|mxnet[-a-z0-9]*|horovod|numpy|protobuf|nvidia-[-a-z0-9]*)==/p' >/tmp/stack.txt; \
+RUN set -eu; python3 -m pip freeze | sed -nE '/^(tensorflow|tensorflow-gpu|torch|jax|jaxlib|mxnet[-a-z0-9]*|horovod|numpy|protobuf|nvidia-[-a-z0-9]*)==/p' >/tmp/stack.txt; \
     python3 -m pip install --no-cache-dir -c /tmp/stack.txt numpy 'torch>=2,<3'; \
     rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
       /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
