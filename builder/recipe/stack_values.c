@@ -67,6 +67,7 @@ static bool find_row(const struct table *table, const struct choice *choice, siz
 		if (strcmp(table_cell(table, row, "run_packages"), choice->run_packages) == 0 &&
 		    strcmp(table_cell(table, row, "build_packages"), choice->build_packages) == 0 &&
 		    strcmp(table_cell(table, row, "download"), choice->download) == 0 &&
+		    strcmp(table_cell(table, row, "pip"), choice->pip) == 0 &&
 		    (strcmp(table_cell(table, row, "index"), choice->index) == 0 ||
 		     (!*choice->index && *table_cell(table, row, "on_pypi")))) {
 			*found = row;

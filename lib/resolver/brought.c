@@ -68,11 +68,22 @@ const struct value *brought_by(const struct search *s, enum component component,
 	return first;
 }
 
+/* Whether the wheel can use the library that the other wheel brings. */
+static bool takes(const struct value *wheel, const struct value *other, enum component component)
+{
+	const char *brings = other->brings[component];
+
+	return !brings || !wheel->needs[component] || needs_admit(wheel->needs[component], brings);
+}
+
 bool wheels_clash(const struct value *last, const struct value *first)
 {
+	uint32_t others = COMPONENT_BIT(COMPONENT_TENSORFLOW) | COMPONENT_BIT(COMPONENT_TORCH);
 	const char *nccl = last->brings[COMPONENT_NCCL], *cudnn = last->brings[COMPONENT_CUDNN];
 	const struct needs *needs = first->needs[COMPONENT_CUDNN];
 
+	if (last->component == COMPONENT_JAX && (COMPONENT_BIT(first->component) & others))
+		return !takes(last, first, COMPONENT_NCCL) || !takes(last, first, COMPONENT_CUDNN);
 	if (last->component != COMPONENT_TENSORFLOW || first->component != COMPONENT_TORCH ||
 	    !nccl || !first->brings[COMPONENT_NCCL])
 		return false;

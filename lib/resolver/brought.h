@@ -26,9 +26,11 @@ const struct value *brought_by(const struct search *search, enum component compo
 
 /*
  * Whether what pip installs with `last` replaces what `first` cannot do without. Recipes install
- * TensorFlow last, and its nvidia-* packages have the same files as torch's. With an older NCCL
- * torch misses functions, and it refuses a cuDNN outside of its range. Source: pytorch issue 119072,
- * "undefined symbol: ncclCommRegister". False for other pairs of frameworks.
+ * TensorFlow after torch, and its nvidia-* packages have the same files as torch's. With an older
+ * NCCL torch misses functions, and it refuses a cuDNN outside of its range. Source: pytorch issue
+ * 119072, "undefined symbol: ncclCommRegister". JAX is installed after both and fixes no versions:
+ * it keeps what they brought, unless that is outside of its range. False for other pairs of
+ * frameworks.
  */
 bool wheels_clash(const struct value *last, const struct value *first);
 

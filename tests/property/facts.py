@@ -102,7 +102,7 @@ def driver_wrong(cuda, drivers, gpus):
 
 def gpu_wrong(cuda, gpus, stack):
     _, low, high = row_from(TARGETS, cuda)
-    ptx = [stack[name].cell("ptx") for name in ("tensorflow", "torch", "mxnet") if name in stack]
+    ptx = [stack[name].cell("ptx") for name in ("tensorflow", "torch", "jax", "mxnet") if name in stack]
     for gpu in gpus:
         newer = compare(gpu["sm"], high) > 0 and parts(gpu["sm"])[0] != parts(high)[0]
         if compare(gpu["sm"], low) < 0:

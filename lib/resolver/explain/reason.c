@@ -225,6 +225,10 @@ static struct choice *add_choice(struct plan *plan, const char *name, const char
 /* The pip package for CPUs: the same version without the GPU package's name, extra or build. */
 static const char *cpu_package(const struct value *value, struct arena *arena)
 {
+	const char *named = value_cell(value, "pip_cpu");
+
+	if (*named)
+		return named;
 	switch (value->component) {
 	case COMPONENT_TENSORFLOW:
 	case COMPONENT_TORCH:
@@ -241,6 +245,8 @@ static const char *wheel_index(const struct search *s, const struct value *value
 {
 	if (s->model->cpu && value->component == COMPONENT_TORCH)
 		return "https://download.pytorch.org/whl/cpu";
+	if (s->model->cpu && *value_cell(value, "pip_cpu"))
+		return "";
 	return *value_cell(value, "on_pypi") ? "" : value_cell(value, "index");
 }
 
@@ -429,9 +435,10 @@ static void reason_set_base(struct search *s, struct plan *plan)
 void plan_from_search(struct search *s, struct plan *plan)
 {
 	static const enum component order[] = {
-		COMPONENT_TENSORFLOW, COMPONENT_TORCH, COMPONENT_MXNET,	 COMPONENT_HOROVOD,
-		COMPONENT_CUDA,	      COMPONENT_CUDNN, COMPONENT_NCCL,	 COMPONENT_OS,
-		COMPONENT_GLIBC,      COMPONENT_GCC,   COMPONENT_PYTHON, COMPONENT_OPENMPI,
+		COMPONENT_TENSORFLOW, COMPONENT_TORCH, COMPONENT_JAX,	COMPONENT_MXNET,
+		COMPONENT_HOROVOD,    COMPONENT_CUDA,  COMPONENT_CUDNN, COMPONENT_NCCL,
+		COMPONENT_OS,	      COMPONENT_GLIBC, COMPONENT_GCC,	COMPONENT_PYTHON,
+		COMPONENT_OPENMPI,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)
