@@ -1,0 +1,192 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# ringup catalog refresh against upstreams that stand in for PyPI and the others, and the age of the catalog.
+
+load helper
+setup() {
+	common_setup
+	up=$PWD/upstream
+	mkdir "$up"
+	cp -r "$ROOT/tests/golden/catalog" catalog
+	echo 'pypi,Python Package Index,https://pypi.org/,documented' >>catalog/sources.csv
+	python3 "$ROOT/tests/standin/upstream.py" serve "$up" 3>&- &
+	server=$!
+	until [ -e "$up/address" ]; do
+		kill -0 "$server"
+		sleep 0.05
+	done
+	url=$(cat "$up/address")
+	cat >cluster.yaml <<-END
+		hosts: [127.0.0.1]
+		mirrors: {pip: "$url/simple", downloads: "$url"}
+	END
+	export RINGUP_CATALOG=$PWD/catalog RINGUP_TODAY=2026-11-23
+}
+teardown() {
+	kill "$server"
+	wait "$server" || true
+}
+
+wheel() { python3 "$ROOT/tests/standin/upstream.py" wheel "$up" "$@"; }
+
+# table NAME COLUMNS ROW...: a table of the catalog.
+table() {
+	printf '%s\n' "version,os,$2,run_packages,build_packages,note,certainty,source" "${@:3}" >"catalog/$1.csv"
+}
+
+torch_table() {
+	table torch python,cuda,cuda_tested,cudnn,cudnn_tested,nccl_bundled,brings,glibc,sm,ptx,pip,index,on_pypi,manylinux \
+		'2.14.0,,>=3.10;<3.12,>=13.0;<14,==13.0.*,>=9.24;<10,==9.24.0.43,2.30.7,cudnn==9.24.0.43;nccl==2.30.7,>=2.28,7.5;9.0,12.0,torch==2.14.0,https://download.pytorch.org/whl/cu130,yes,manylinux_2_28,,,,documented,test'
+}
+
+torch_wheels() { # VERSION TOOLKIT CUDNN NCCL
+	for python in cp310 cp311; do
+		wheel torch "$1" "$python-$python-manylinux_2_28_x86_64" \
+			"cuda-toolkit[cudart]==$2; platform_system == \"Linux\"" \
+			"nvidia-cudnn-cu13==$3; platform_system == \"Linux\"" \
+			"nvidia-nccl-cu13==$4; platform_system == \"Linux\""
+	done
+}
+
+@test "a new version becomes a row: METADATA comes out of the wheel by ranges" {
+	torch_table
+	torch_wheels 2.14.0 13.0.2 9.24.0.43 2.30.7
+	torch_wheels 2.15.0 13.2.2 9.26.0.51 2.31.2
+	wheel torch 2.16.0rc1 cp310-cp310-manylinux_2_28_x86_64
+	apart ringup catalog refresh torch
+	says 0
+	grep -q '^torch  *2.15.0  *new row ' ../out
+	! grep -q 2.16.0 ../out
+	# the certainty and the note tell what upstream did not say
+	diff - <(tail -n 1 catalog/torch.csv) <<-'END'
+		2.15.0,,>=3.10;<3.12,>=13.2;<14,==13.2.*,>=9.26;<10,==9.26.0.51,2.31.2,cudnn==9.26.0.51;nccl==2.31.2,>=2.28,7.5;9.0,12.0,torch==2.15.0,https://download.pytorch.org/whl/cu132,yes,manylinux_2_28,,,default on PyPI; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels; sm ptx as of 2.14.0,inferred,pypi
+	END
+	grep -q '^torch,2026-11-23,' catalog/updated.csv
+	# no wheel is read as a whole
+	! grep '\.whl $' "$up/log"
+	apart ringup catalog refresh torch
+	says 0
+	grep -qx 'nothing is new' ../out
+}
+
+@test "METADATA beside the wheel is taken where the index has it" {
+	torch_table
+	torch_wheels 2.15.0 13.2.2 9.26.0.51 2.31.2
+	touch "$up/beside"
+	apart ringup catalog refresh torch
+	says 0
+	grep -q '^2.15.0,.*nccl==2.31.2' catalog/torch.csv
+	! grep '\.whl ' "$up/log"
+}
+
+@test "--check writes nothing, and says by its status that something is new" {
+	torch_table
+	torch_wheels 2.15.0 13.2.2 9.26.0.51 2.31.2
+	cp -r catalog before
+	apart ringup catalog refresh --check
+	says 1 '1 row is new' "run 'ringup catalog refresh'"
+	grep -q '^torch  *2.15.0  *new row ' ../out
+	diff -r before catalog
+	apart ringup --json catalog refresh --check torch
+	says 1
+	json 'd["written"] is False and d["changes"][0]["version"] == "2.15.0" and d["changes"][0]["news"] == "new"'
+	json 'd["changes"][0]["url"].startswith("http://127.0.0.1")'
+}
+
+@test "what contradicts a row is not written until somebody looks" {
+	torch_table
+	torch_wheels 2.14.0 13.0.2 9.24.0.44 2.30.7
+	cp catalog/torch.csv before
+	apart ringup catalog refresh torch
+	says 1 '1 cell of the catalog contradicts what upstream says' "'look at this'"
+	grep -q '^torch  *2.14.0  *look at this  *brings: the row says cudnn==9.24.0.43;nccl==2.30.7; upstream says cudnn==9.24.0.44' ../out
+	diff before catalog/torch.csv
+	printf '%s\n' id,component,versions,column,upstream,note,certainty,source \
+		'a,torch,2.14.0,brings,cudnn==9.24.0.44;nccl==2.30.7,the wheel says so and brings the other,documented,test' \
+		>catalog/reviewed.csv
+	apart ringup catalog refresh torch
+	says 0
+	grep -qx 'nothing is new' ../out
+}
+
+@test "an upstream that does not answer is named, and the others are refreshed" {
+	torch_table
+	table horovod python,pip,released,download,sha256 '0.28.0,,>=3.6,horovod==0.28.0,2023-05,,,,,,documented,test'
+	torch_wheels 2.15.0 13.2.2 9.26.0.51 2.31.2
+	tar -czf "$up/files/horovod-0.28.1.tar.gz" cluster.yaml
+	echo '/simple/torch/ 403' >"$up/broken"
+	apart ringup catalog refresh torch horovod
+	says 1 "torch: $url/simple/torch/ answered HTTP 403" 'name a mirror' '1 component could not be compared'
+	grep -q '^0.28.1,,>=3.6,horovod==0.28.1,2026-10,http.*horovod-0.28.1.tar.gz,[0-9a-f]\{64\},' catalog/horovod.csv
+	! grep -q '^torch,' catalog/updated.csv
+	! grep -q 2.15.0 catalog/torch.csv
+}
+
+@test "a server without ranges is an error, and no wheel is fetched as a whole" {
+	torch_table
+	torch_wheels 2.15.0 13.2.2 9.26.0.51 2.31.2
+	truncate -s 20M "$up/files/torch-2.15.0-cp310-cp310-manylinux_2_28_x86_64.whl"
+	touch "$up/no-ranges"
+	apart ringup catalog refresh torch
+	says 1 'answers with more than'
+	! grep -q 2.15.0 catalog/torch.csv
+}
+
+@test "NVIDIA's wheels become rows of wheel.csv, cudnn.csv and nccl.csv" {
+	table wheel component,built,pip,sha256 \
+		'13.0.2,,cuda,13,nvidia-cuda-runtime==13.0.96;nvidia-cublas==13.1.0.3,a;b,,,,documented,test' \
+		'2.28.3-1,,nccl,13,nvidia-nccl-cu13==2.28.3,c,,,,documented,test'
+	table nccl kind,built,cuda,download,sha256,released '2.28.3,,pip,13,>=13;<14,,,,,,,documented,test'
+	wheel cuda-toolkit 13.5.0 py2.py3-none-any 'nvidia-cuda-runtime==13.5.37.*; extra == "all"' \
+		'nvidia-cublas==13.10.0.20.*; (sys_platform == "linux") and extra == "all"'
+	wheel nvidia-cuda-runtime 13.5.37 py3-none-manylinux_2_17_x86_64
+	wheel nvidia-cuda-runtime 13.5.40 py3-none-manylinux_2_17_x86_64
+	wheel nvidia-cublas 13.10.0.20 py3-none-manylinux_2_17_x86_64
+	wheel nvidia-nccl-cu13 2.31.2 py3-none-manylinux_2_17_x86_64
+	wheel nvidia-nccl-cu13 2.31.3 py3-none-manylinux_2_17_aarch64
+	apart ringup catalog refresh wheel nccl
+	says 0
+	sum() { sha256sum "$up/files/$1-py3-none-manylinux_2_17_x86_64.whl" | cut -d' ' -f1; }
+	grep -qx "13.5.0,,cuda,13,nvidia-cuda-runtime==13.5.37;nvidia-cublas==13.10.0.20,$(sum nvidia_cuda_runtime-13.5.37);$(
+		sum nvidia_cublas-13.10.0.20),,,the packages that cuda-toolkit==13.5.0 names; x86_64,documented,pypi" catalog/wheel.csv
+	grep -qx "2.31.2-1,,nccl,13,nvidia-nccl-cu13==2.31.2,$(sum nvidia_nccl_cu13-2.31.2),,,x86_64,documented,pypi" catalog/wheel.csv
+	grep -qx '2.31.2,,pip,13,>=13;<14,,,2026-10,,,nvidia-nccl-cu13==2.31.2,documented,pypi' catalog/nccl.csv
+	! grep -q 2.31.3 catalog/*.csv
+}
+
+@test "without a catalog of one's own the rows go to the user's folder" {
+	torch_table
+	torch_wheels 2.15.0 13.2.2 9.26.0.51 2.31.2
+	mkdir -p share/recipes
+	mv catalog share/recipes/
+	cp -r "$ROOT/images" "$ROOT/deployer" share/
+	unset RINGUP_CATALOG
+	export RINGUP_SHARE=$PWD/share XDG_DATA_HOME=$PWD/data
+	apart ringup catalog refresh torch
+	says 0
+	[ "$(wc -l <data/ringup/catalog/torch.csv)" -eq 2 ]
+	! grep -q 2.15.0 share/recipes/catalog/torch.csv
+	apart ringup matrix torch
+	says 0
+	grep -q '^2.15.0 ' ../out
+}
+
+@test "a component without an upstream, and another word than refresh, are refused" {
+	apart ringup catalog refresh gpu
+	says 2 "'gpu' cannot be refreshed from an upstream" torch
+	apart ringup catalog update
+	says 2 "there is no 'catalog update'"
+}
+
+@test "a catalog that passes 120 days says how old it is, once" {
+	printf '%s\n' name,date,certainty,source 'torch,2026-07-01,documented,test' 'nccl,2026-05-01,documented,test' >catalog/updated.csv
+	RINGUP_TODAY=2026-10-29 apart ringup matrix
+	says 0
+	[ ! -s ../err ]
+	RINGUP_TODAY=2026-10-30 apart ringup resolve --no-lock openmpi
+	says 0 'the catalog is 121 days old (2026-07-01)' "'ringup catalog refresh'"
+	[ "$(grep -c 'days old' ../err)" -eq 1 ]
+	RINGUP_TODAY=2026-01-01 apart ringup matrix
+	says 0
+	[ ! -s ../err ]
+}
