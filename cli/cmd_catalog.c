@@ -22,7 +22,7 @@ struct options {
 
 static const struct opt options[] = {
 	{0, "check", NULL,
-	 "write nothing; the exit status is 1 when there is something new or to look at", OPT_FLAG,
+	 "write nothing; the status is 1 when something is new or to be looked at", OPT_FLAG,
 	 offsetof(struct options, check)},
 	OPT_END,
 };
@@ -269,10 +269,10 @@ const struct command command_catalog = {
 	.summary = "brings the version facts up to date from upstream indices",
 	.help = "Compares the catalog with its upstreams, shows what is new, and writes it. Without COMPONENT all of\n"
 		"these are compared: @{components}.\n\n"
-		"Rows go to your own folder of the catalog (docs/catalog.md), or to the one of --catalog. Facts that\n"
-		"are there are never changed: rows that are missing are added, empty cells are filled, and a cell that\n"
-		"contradicts its upstream is listed for you to look at. 'mirrors: pip:' and 'mirrors: downloads:' of\n"
-		"cluster.yaml count.\n\n"
+		"Rows go to your own folder of the catalog (docs/catalog.md), or to the one of --catalog. No fact\n"
+		"that is there is changed: missing rows are added, empty cells are filled, and a cell that\n"
+		"contradicts its upstream is listed for you to look at. 'mirrors: pip:' and 'mirrors: downloads:'\n"
+		"of cluster.yaml count.\n\n"
 		"  ringup catalog refresh --check      is there anything new?\n"
 		"  ringup catalog refresh torch        PyTorch only\n"
 		"  ringup --catalog recipes/catalog catalog refresh\n",
