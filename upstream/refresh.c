@@ -3,6 +3,7 @@
 
 #include "core/str.h"
 #include "upstream/frameworks.h"
+#include "upstream/releases.h"
 #include "upstream/wheels.h"
 
 #include <string.h>
@@ -24,6 +25,7 @@ const struct refresh_part refresh_parts[] = {
 	{"wheel", "PyPI", "pypi", refresh_wheels},
 	{"cudnn", "PyPI", "pypi", refresh_cudnn},
 	{"nccl", "PyPI", "pypi", refresh_nccl},
+	{"openmpi", "open-mpi.org", "openmpi-releases", refresh_openmpi},
 	{NULL, NULL, NULL, NULL},
 };
 

@@ -362,6 +362,8 @@ static void rows_enter(struct rows *rows, const struct offer *offer, const struc
 				rows_join(rows, change->what, "; ",
 					  arena_printf(rows->arena, "%s %s", f->column, f->cell));
 	}
+	if (model >= 0 && offer->copies_note)
+		note = rows_join(rows, table_cell(table, (size_t)model, "note"), "; ", note);
 	if (*copied)
 		note = rows_join(rows, note, "; ",
 				 arena_printf(rows->arena, "%s as of %s", copied,

@@ -85,6 +85,7 @@ struct offer {
 		*copied; /* columns that a new row takes from the model, NULL-terminated; or NULL */
 	const struct fact *alike; /* cells of the model; or NULL: those of `keys` */
 	const char *note;	  /* of a new row, or "" */
+	bool copies_note;	  /* the note of the model goes before it */
 	const char *source;	  /* id of sources.csv */
 	const char *url;
 };

@@ -82,6 +82,7 @@ torch_wheels() { # VERSION TOOLKIT CUDNN NCCL
 @test "--check writes nothing, and says by its status that something is new" {
 	torch_table
 	torch_wheels 2.15.0 13.2.2 9.26.0.51 2.31.2
+	rm catalog/openmpi.csv
 	cp -r catalog before
 	apart ringup catalog refresh --check
 	says 1 '1 row is new' "run 'ringup catalog refresh'"
@@ -189,4 +190,20 @@ torch_wheels() { # VERSION TOOLKIT CUDNN NCCL
 	RINGUP_TODAY=2026-01-01 apart ringup matrix
 	says 0
 	[ ! -s ../err ]
+}
+
+@test "Open MPI's releases come from its own list, with checksums" {
+	table openmpi kind,released,download,sha256,download_gz,sha256_gz,soname \
+		'5.0.10,,source,2026-02,https://download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.10.tar.bz2,0acecc4fc218e5debdbcb8a41d182c6b0f1d29393015ed763b2a91d5d7374cc6,,,libmpi.so.40,,,,documented,test' \
+		'4.1.4,debian12,package,,,,,,,openmpi-bin=4.1.4-3+b1,libopenmpi-dev=4.1.4-3+b1,,documented,test'
+	cp -r "$ROOT/tests/golden/upstream/." "$up/"
+	apart ringup catalog refresh openmpi
+	says 0
+	[ "$(sed -n 2p catalog/openmpi.csv)" = "5.0.11,,source,2026-09,https://download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.11.tar.bz2,e668a3c4acd50c41dc204c8a6dd98a611e0f26af89cf677577fa9be8a2698003,,,libmpi.so.40,,,soname as of 5.0.10,inferred,openmpi-releases" ]
+	[ "$(wc -l <catalog/openmpi.csv)" -eq 4 ]
+	grep -q '^openmpi-releases,' catalog/sources.csv
+	sed -i 's/"sha256": "0acecc4f/"sha256": "1acecc4f/' "$up/www.open-mpi.org/software/ompi/v5.0/downloads/releases.json"
+	apart ringup catalog refresh openmpi
+	says 1 '1 cell of the catalog contradicts'
+	grep -q 'look at this  *sha256: the row says 0acecc4f' ../out
 }
