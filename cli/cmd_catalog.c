@@ -9,7 +9,9 @@
 #include "core/log.h"
 #include "core/progress.h"
 #include "core/term.h"
+#include "registry-client/list.h"
 #include "upstream/refresh.h"
+#include "upstream/tags.h"
 #include "upstream/write.h"
 
 #include <string.h>
@@ -61,6 +63,12 @@ static int catalog_check_words(const struct context *ctx, const char *const *com
 	return 0;
 }
 
+/* The tags that one registry after another is asked for. */
+struct catalog_tags {
+	struct context *ctx;
+	struct words *tags;
+};
+
 /* --- upstreams ------------------------------------------------------------------------------ */
 
 static bool catalog_is_wanted(const struct refresh *refresh, const struct refresh_part *part,
@@ -104,6 +112,27 @@ static int catalog_ask(struct refresh *refresh, const char *const *components, s
 	return failed;
 }
 
+static int catalog_ask_tags(void *arg, const struct mirror *place, struct error *err)
+{
+	_cleanup_(registry_closep) struct registry *registry = NULL;
+	struct catalog_tags *asked = arg;
+
+	return access_open_place(asked->ctx, NULL, place, &registry, err) < 0
+		       ? -1
+		       : registry_list_tags(registry, &place->ref, asked->tags, err);
+}
+
+/* Of the mirrors of Docker Hub that cluster.yaml and this machine name, then of Docker Hub itself. */
+static int catalog_list_tags(void *arg, struct words *tags, struct error *err)
+{
+	struct catalog_tags asked = {arg, tags};
+	struct reference ref;
+
+	return reference_parse(TAGS_REPOSITORY, asked.ctx->arena, &ref, err) < 0
+		       ? -1
+		       : access_read(asked.ctx, &ref, catalog_ask_tags, &asked, err);
+}
+
 static int catalog_begin(struct context *ctx, struct stages *s, struct refresh *refresh,
 			 struct words *folders, struct error *err)
 {
@@ -119,6 +148,8 @@ static int catalog_begin(struct context *ctx, struct stages *s, struct refresh *
 		.web = {.timeout_s = ctx->timeout_s},
 		.pip = cluster->mirrors.pip,
 		.downloads = cluster->mirrors.downloads,
+		.list_tags = catalog_list_tags,
+		.list_tags_arg = ctx,
 		.rows = {.catalog = &s->catalog,
 			 .arena = ctx->arena,
 			 .today = arena_strdup(ctx->arena, today)},
@@ -271,8 +302,7 @@ const struct command command_catalog = {
 		"these are compared: @{components}.\n\n"
 		"Rows go to your own folder of the catalog (docs/catalog.md), or to the one of --catalog. No fact\n"
 		"that is there is changed: missing rows are added, empty cells are filled, and a cell that\n"
-		"contradicts its upstream is listed for you to look at. 'mirrors: pip:' and 'mirrors: downloads:'\n"
-		"of cluster.yaml count.\n\n"
+		"contradicts its upstream is listed for you to look at. The mirrors of cluster.yaml count.\n\n"
 		"  ringup catalog refresh --check      is there anything new?\n"
 		"  ringup catalog refresh torch        PyTorch only\n"
 		"  ringup --catalog recipes/catalog catalog refresh\n",

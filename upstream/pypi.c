@@ -69,9 +69,11 @@ static bool pypi_split_source(struct pypi_file *file, struct arena *arena)
 		return false;
 	for (dash = end; dash > file->filename && *dash != '-'; dash--)
 		;
+	if (*dash != '-' || dash >= end)
+		return false;
 	file->version = arena_strndup(arena, dash + 1, (size_t)(end - dash - 1));
 	file->pythons = file->abi = file->platforms = "";
-	return *dash == '-';
+	return true;
 }
 
 /* --- a page --------------------------------------------------------------------------------- */

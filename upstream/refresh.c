@@ -4,6 +4,7 @@
 #include "core/str.h"
 #include "upstream/frameworks.h"
 #include "upstream/releases.h"
+#include "upstream/tags.h"
 #include "upstream/wheels.h"
 
 #include <string.h>
@@ -26,6 +27,7 @@ const struct refresh_part refresh_parts[] = {
 	{"cudnn", "PyPI", "pypi", refresh_cudnn},
 	{"nccl", "PyPI", "pypi", refresh_nccl},
 	{"openmpi", "open-mpi.org", "openmpi-releases", refresh_openmpi},
+	{"image", "Docker Hub", "docker-hub-cuda", refresh_images},
 	{NULL, NULL, NULL, NULL},
 };
 

@@ -18,7 +18,7 @@ setup() {
 	url=$(cat "$up/address")
 	cat >cluster.yaml <<-END
 		hosts: [127.0.0.1]
-		mirrors: {pip: "$url/simple", downloads: "$url"}
+		mirrors: {pip: "$url/simple", downloads: "$url", docker: "$url"}
 	END
 	export RINGUP_CATALOG=$PWD/catalog RINGUP_TODAY=2026-11-23
 }
@@ -206,4 +206,23 @@ torch_wheels() { # VERSION TOOLKIT CUDNN NCCL
 	apart ringup catalog refresh openmpi
 	says 1 '1 cell of the catalog contradicts'
 	grep -q 'look at this  *sha256: the row says 0acecc4f' ../out
+}
+
+@test "the tags of nvidia/cuda become rows, and what has gone is to be looked at" {
+	table image cuda,flavor,cudnn,status,first_listed \
+		'12.2.0-base-debian12,debian12,12.2.0,base,,gone,2023-07-01,,,,documented,test' \
+		'12.4.1-devel-debian12,debian12,12.4.1,devel,,listed,2024-04-01,,,,documented,test' \
+		'12.5.1-devel-debian12,debian12,12.5.1,devel,,eol,2024-07-01,,,,documented,test' \
+		'12.6.3-devel-debian12,debian12,12.6.3,devel,,listed,2024-12-01,,,,documented,test'
+	printf '%s\n' latest 12.6.3-devel-debian12 12.5.1-devel-debian12 13.5.0-cudnn-runtime-debian12 12.4.1-cudnn8-devel-debian12 \
+		13.5.0-base-debian12 13.5.0-base-plan9 13.5.0rc1-base-debian12 12.2.0-devel-debian12 13.5.0-debian12 \
+		13.5.0-cudnnx-base-debian12 13.5.0-tensorrt-base-debian12 >"$up/tags"
+	apart ringup catalog refresh image
+	says 1 '1 cell of the catalog contradicts'
+	grep -q '^image  *12.4.1-devel-debian12  *look at this  *status: the row says listed; upstream says gone' ../out
+	diff <(grep 'docker-hub-cuda$' catalog/image.csv) - <<-'END'
+		12.4.1-cudnn8-devel-debian12,debian12,12.4.1,devel,==8.*,listed,,,,seen on Docker Hub in 2026-11,documented,docker-hub-cuda
+		13.5.0-base-debian12,debian12,13.5.0,base,,listed,,,,seen on Docker Hub in 2026-11,documented,docker-hub-cuda
+		13.5.0-cudnn-runtime-debian12,debian12,13.5.0,runtime,==9.*,listed,,,,seen on Docker Hub in 2026-11,documented,docker-hub-cuda
+	END
 }

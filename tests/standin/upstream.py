@@ -6,6 +6,7 @@ upstream.py wheel FOLDER NAME VERSION TAG [NEED...]: makes a wheel with that MET
 upstream.py serve FOLDER: serves FOLDER/files, an index of the packages in it at /simple/NAME/ (PEP 691), and the
 other files of FOLDER. The address goes to FOLDER/address, each request to FOLDER/log. FOLDER/beside: METADATA is
 beside the wheels (PEP 658), and no wheel is read. FOLDER/no-ranges: a range gets the whole file.
+FOLDER/tags: the tags of nvidia/cuda.
 FOLDER/broken: a line "PATH STATUS" for each path that answers so."""
 import hashlib
 import http.server
@@ -90,6 +91,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 if broken == self.path:
                     self.answer(int(status))
                     return
+        if self.path.startswith("/v2/"):  # a mirror of Docker Hub
+            tags = open(path("tags"), encoding="utf-8").read().split() if has("tags") else []
+            listed = {"name": "nvidia/cuda", "tags": tags} if self.path == "/v2/nvidia/cuda/tags/list" else {}
+            self.answer(200, json.dumps(listed).encode(), Content_Type="application/json")
+            return
         package = re.fullmatch(r"/simple/([^/]+)/", self.path)
         if package and "application/vnd.pypi.simple.v1+json" in self.headers.get("Accept", ""):
             body = index(package.group(1))

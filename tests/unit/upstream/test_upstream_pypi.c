@@ -148,23 +148,26 @@ static void test_wheels(void **state)
 	"\", \"hashes\": {\"sha256\": \"" SUM                       \
 	"\"}, \"upload-time\": \"2026-10-14T22:00:00Z\"" more "},"
 
-static const char page_text[] = "{\"meta\": {\"api-version\": \"1.1\"}, \"name\": \"torch\", \"files\": [" FILE_OF(
-	"torch-2.15.0-cp311-cp311-manylinux_2_28_x86_64.whl",
-	", \"core-metadata\": {}") FILE_OF("torch-2.15.0-cp312-cp312-manylinux_2_28_x86_64.whl",
-					   ", \"yanked\": false")
-	FILE_OF("torch-2.15.0-cp313-cp313t-manylinux_2_28_x86_64.whl", "") FILE_OF(
-		"torch-2.15.0-cp314-cp314-manylinux_2_28_aarch64.whl",
-		"") FILE_OF("torch-2.15.0-cp39-none-macosx_14_0_arm64.whl",
-			    "") FILE_OF("torch-2.16.0rc1-cp312-cp312-manylinux_2_28_x86_64.whl", "")
-		FILE_OF("torch-2.9.0-cp27-cp27mu-manylinux1_x86_64.whl", "") FILE_OF(
-			"torch-2.9.0-cp35-cp35m-manylinux1_x86_64.whl",
-			"") FILE_OF("torch-2.10.0-cp312-cp312-manylinux_2_28_x86_64.whl",
-				    ", \"yanked\": \"broken\"")
-			FILE_OF("torch-2.11.0,-cp312-cp312-manylinux_2_28_x86_64.whl", "") FILE_OF(
-				"torch-2.12.0.tar.gz",
-				"") "{\"filename\": \"torch-2.13.0-cp312-cp312-manylinux_2_28_x86_64.whl\", \"url\": \"file:///etc/passwd\"},"
-				    "{\"filename\": \"../torch-2.13.0-cp312-cp312-manylinux_2_28_x86_64.whl\", \"url\": \"x\"},"
-				    "{\"filename\": 7, \"url\": \"x\"}, 7, null]}";
+/* clang-format off */
+static const char page_text[] =
+	"{\"meta\": {\"api-version\": \"1.1\"}, \"name\": \"torch\", \"files\": ["
+	FILE_OF("torch-2.15.0-cp311-cp311-manylinux_2_28_x86_64.whl", ", \"core-metadata\": {}")
+	FILE_OF("torch-2.15.0-cp312-cp312-manylinux_2_28_x86_64.whl", ", \"yanked\": false")
+	FILE_OF("torch-2.15.0-cp313-cp313t-manylinux_2_28_x86_64.whl", "")
+	FILE_OF("torch-2.15.0-cp314-cp314-manylinux_2_28_aarch64.whl", "")
+	FILE_OF("torch-2.15.0-cp39-none-macosx_14_0_arm64.whl", "")
+	FILE_OF("torch-2.16.0rc1-cp312-cp312-manylinux_2_28_x86_64.whl", "")
+	FILE_OF("torch-2.9.0-cp27-cp27mu-manylinux1_x86_64.whl", "")
+	FILE_OF("torch-2.9.0-cp35-cp35m-manylinux1_x86_64.whl", "")
+	FILE_OF("torch-2.10.0-cp312-cp312-manylinux_2_28_x86_64.whl", ", \"yanked\": \"broken\"")
+	FILE_OF("torch-2.11.0,-cp312-cp312-manylinux_2_28_x86_64.whl", "")
+	FILE_OF("torch-2.12.0.tar.gz", "")
+	FILE_OF(".tar.gz", "")
+	FILE_OF("-.zip", "")
+	"{\"filename\": \"torch-2.13.0-cp312-cp312-manylinux_2_28_x86_64.whl\", \"url\": \"file:///etc/passwd\"},"
+	"{\"filename\": \"../torch-2.13.0-cp312-cp312-manylinux_2_28_x86_64.whl\", \"url\": \"x\"},"
+	"{\"filename\": 7, \"url\": \"x\"}, 7, null]}";
+/* clang-format on */
 
 static bool page_is_source(const struct pypi_file *file)
 {
