@@ -244,9 +244,9 @@ static int catalog_verdict(const struct refresh *refresh, bool check, int failed
 	if (differ)
 		return error_set(
 			err, ERROR_FAILED,
-			"%zu %s of the catalog %s what upstream says: correct the rows marked 'look at this', or the upstream is wrong",
-			differ, differ == 1 ? "cell" : "cells",
-			differ == 1 ? "contradicts" : "contradict");
+			"%zu %s to be looked at: correct or add %s marked 'look at this', or note in reviewed.csv that the catalog is right",
+			differ, differ == 1 ? "thing is" : "things are",
+			differ == 1 ? "the row" : "the rows");
 	if (check && news)
 		return error_set(
 			err, ERROR_FAILED,

@@ -24,6 +24,7 @@ const struct refresh_part refresh_parts[] = {
 	{"tensorflow", "PyPI", "pypi", refresh_tensorflow},
 	{"horovod", "PyPI", "pypi", refresh_horovod},
 	{"wheel", "PyPI", "pypi", refresh_wheels},
+	{"cuda", "PyPI", "pypi", refresh_cuda},
 	{"cudnn", "PyPI", "pypi", refresh_cudnn},
 	{"nccl", "PyPI", "pypi", refresh_nccl},
 	{"openmpi", "open-mpi.org", "openmpi-releases", refresh_openmpi},

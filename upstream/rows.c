@@ -391,6 +391,13 @@ void rows_offer(struct rows *rows, const struct offer *offer)
 		rows_enter(rows, offer, table);
 }
 
+void rows_look(struct rows *rows, const char *name, const char *version, const char *what,
+	       const char *source, const char *url)
+{
+	if (rows_can_hold(version) && rows_can_hold(what))
+		rows_add(rows, ROW_DIFFERS, name, version, source, url)->what = what;
+}
+
 /* --- rows that refresh keeps for itself ----------------------------------------------------- */
 
 void rows_source(struct rows *rows, const char *id, const char *title, const char *where)

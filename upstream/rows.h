@@ -93,6 +93,10 @@ struct offer {
 /* Compares one row with the catalog, and enters what is new. */
 void rows_offer(struct rows *rows, const struct offer *offer);
 
+/* Lists something that upstream has and that no row can be made of: a person must add it. */
+void rows_look(struct rows *rows, const char *table, const char *version, const char *what,
+	       const char *source, const char *url);
+
 /* Enters a source that sources.csv lacks. */
 void rows_source(struct rows *rows, const char *id, const char *title, const char *where);
 

@@ -253,6 +253,89 @@ int refresh_wheels(struct refresh *refresh, struct error *err)
 	return first.kind != ERROR_NONE ? -1 : 0;
 }
 
+/* --- cuda.csv ------------------------------------------------------------------------------- */
+
+/* "13.5" of "13.5.0" */
+static const char *cuda_series(const char *version, struct arena *arena)
+{
+	const char *dot = strchr(version, '.'), *second = dot ? strchr(dot + 1, '.') : NULL;
+
+	return second ? arena_strndup(arena, version, (size_t)(second - version)) : version;
+}
+
+/* The newest row of the series that is not newer than the version, as cells that only it has; or NULL. */
+static const struct fact *cuda_model(const struct table *table, const char *version,
+				     struct arena *arena)
+{
+	const char *series = cuda_series(version, arena), *best = NULL;
+	struct fact *cells = ARENA_ARRAY(arena, 2, struct fact);
+
+	for (size_t row = 0; row < table->row_count; row++) {
+		const char *other = table_cell(table, row, "version");
+
+		if (version_in_series(other, series) && version_compare(other, version) <= 0 &&
+		    (!best || version_compare(best, other) < 0))
+			best = other;
+	}
+	cells[0] = (struct fact){"version", best, FACT_NEW};
+	return best ? cells : NULL;
+}
+
+static void cuda_offer(struct refresh *refresh, const struct table *table,
+		       const struct pypi_file *file)
+{
+	static const char *const copied[] = {"driver", "driver_minor", "gcc", "sm", "compat", NULL};
+	const char *version = wheel_toolkit_version(file->version, refresh->arena);
+	struct fact_list facts = FACT_LIST_INIT(refresh->arena);
+	struct offer offer = {.table = "cuda",
+			      .version = version,
+			      .facts = facts.list,
+			      .copied = copied,
+			      .note = "",
+			      .copies_note = true,
+			      .source = "pypi",
+			      .url = file->url};
+
+	if (rows_find(table, version, NULL) >= 0)
+		return;
+	offer.alike = cuda_model(table, version, refresh->arena);
+	fact_add(&facts, FACT_NEW, "released", file->month);
+	if (offer.alike)
+		rows_offer(&refresh->rows, &offer);
+	else
+		rows_look(
+			&refresh->rows, "cuda", version,
+			"a new series of CUDA: add its row; no index says which driver; GPUs and compilers go with it",
+			"pypi", file->url);
+}
+
+int refresh_cuda(struct refresh *refresh, struct error *err)
+{
+	static const char *const name = "cuda-toolkit";
+	const struct table *table = catalog_table(refresh->rows.catalog, "cuda");
+	const struct pypi pypi = refresh_pypi(refresh);
+	ssize_t newest = table ? rows_newest(table, NULL) : -1;
+	const char *const *versions, *last;
+	struct pypi_page page;
+
+	if (pypi_pages(&pypi, &name, 1, &page, err) < 0)
+		return -1;
+	if (page.err.kind != ERROR_NONE) {
+		*err = page.err;
+		return -1;
+	}
+	if (newest < 0)
+		return 0;
+	/* older series that have no row were left out by somebody */
+	last = cuda_series(table_cell(table, (size_t)newest, "version"), refresh->arena);
+	versions = pypi_versions(&page, pypi_fits_x86_64, refresh->arena);
+	for (; *versions; versions++)
+		if (version_compare(cuda_series(*versions, refresh->arena), last) >= 0 ||
+		    cuda_model(table, *versions, refresh->arena))
+			cuda_offer(refresh, table, pypi_find(&page, *versions, pypi_fits_x86_64));
+	return 0;
+}
+
 /* --- rows of kind pip ----------------------------------------------------------------------- */
 
 static void pip_offer(struct refresh *refresh, const char *component, const char *built,

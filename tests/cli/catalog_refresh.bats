@@ -99,7 +99,7 @@ torch_wheels() { # VERSION TOOLKIT CUDNN NCCL
 	torch_wheels 2.14.0 13.0.2 9.24.0.44 2.30.7
 	cp catalog/torch.csv before
 	apart ringup catalog refresh torch
-	says 1 '1 cell of the catalog contradicts what upstream says' "'look at this'"
+	says 1 '1 thing is to be looked at' "'look at this'"
 	grep -q '^torch  *2.14.0  *look at this  *brings: the row says cudnn==9.24.0.43;nccl==2.30.7; upstream says cudnn==9.24.0.44' ../out
 	diff before catalog/torch.csv
 	printf '%s\n' id,component,versions,column,upstream,note,certainty,source \
@@ -204,7 +204,7 @@ torch_wheels() { # VERSION TOOLKIT CUDNN NCCL
 	grep -q '^openmpi-releases,' catalog/sources.csv
 	sed -i 's/"sha256": "0acecc4f/"sha256": "1acecc4f/' "$up/www.open-mpi.org/software/ompi/v5.0/downloads/releases.json"
 	apart ringup catalog refresh openmpi
-	says 1 '1 cell of the catalog contradicts'
+	says 1 '1 thing is to be looked at'
 	grep -q 'look at this  *sha256: the row says 0acecc4f' ../out
 }
 
@@ -218,11 +218,27 @@ torch_wheels() { # VERSION TOOLKIT CUDNN NCCL
 		13.5.0-base-debian12 13.5.0-base-plan9 13.5.0rc1-base-debian12 12.2.0-devel-debian12 13.5.0-debian12 \
 		13.5.0-cudnnx-base-debian12 13.5.0-tensorrt-base-debian12 >"$up/tags"
 	apart ringup catalog refresh image
-	says 1 '1 cell of the catalog contradicts'
+	says 1 '1 thing is to be looked at'
 	grep -q '^image  *12.4.1-devel-debian12  *look at this  *status: the row says listed; upstream says gone' ../out
 	diff <(grep 'docker-hub-cuda$' catalog/image.csv) - <<-'END'
 		12.4.1-cudnn8-devel-debian12,debian12,12.4.1,devel,==8.*,listed,,,,seen on Docker Hub in 2026-11,documented,docker-hub-cuda
 		13.5.0-base-debian12,debian12,13.5.0,base,,listed,,,,seen on Docker Hub in 2026-11,documented,docker-hub-cuda
 		13.5.0-cudnn-runtime-debian12,debian12,13.5.0,runtime,==9.*,listed,,,,seen on Docker Hub in 2026-11,documented,docker-hub-cuda
+	END
+}
+
+@test "a patch release of CUDA has the facts of the one before it; a new series is for a person" {
+	table cuda released,driver,driver_minor,gcc,sm,compat \
+		'12.9.1,,2025-06,>=575.57.08,>=525.60.13,>=6;<15,>=5.0;<=12.1,yes,,,,documented,test' \
+		'13.4.0,,2026-08,>=615,>=580.65.06,>=6;<16,>=7.5;<=12.1,yes,,,by hand,documented,test'
+	for version in 12.3.0 12.9.2.0 13.4.0 13.4.1 13.5.0; do
+		wheel cuda-toolkit "$version" py2.py3-none-any
+	done
+	apart ringup catalog refresh cuda
+	says 1 '1 thing is to be looked at'
+	grep -q '^cuda  *13.5.0  *look at this  *a new series of CUDA' ../out
+	diff <(grep 'pypi$' catalog/cuda.csv) - <<-'END'
+		12.9.2,,2026-10,>=575.57.08,>=525.60.13,>=6;<15,>=5.0;<=12.1,yes,,,driver driver_minor gcc sm compat as of 12.9.1,inferred,pypi
+		13.4.1,,2026-10,>=615,>=580.65.06,>=6;<16,>=7.5;<=12.1,yes,,,by hand; driver driver_minor gcc sm compat as of 13.4.0,inferred,pypi
 	END
 }
