@@ -11,7 +11,7 @@
 # glibc 2.31 - the newest that works; for ubuntu20.04; TensorFlow 2.11.1 needs glibc >=2.17; comes with the OS [common-knowledge;tensorflow-install-source;pypi]
 # gcc 9.4.0 - the newest that works; for ubuntu20.04; Horovod 0.27.0 needs gcc >=5; CUDA 11.2.2 needs gcc >=5,<11; the OS's own [common-knowledge;horovod-tags;pypi;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
 # python 3.8 - the newest that 'python==3.8' admits; for ubuntu20.04; TensorFlow 2.11.1 needs Python >=3.8,<3.11; Horovod 0.27.0 needs Python >=3.6; what Horovod 0.27.0 was tested with; the OS's own interpreter [common-knowledge;tensorflow-install-source;pypi;horovod-tags]
-# openmpi 4.1.4 - the newest that 'openmpi==4.1.4' admits; Horovod 0.27.0 needs Open MPI >=1.10,<5; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge;horovod-tags;pypi]
+# openmpi 4.1.4 - the newest that 'openmpi==4.1.4' admits; Horovod 0.27.0 needs Open MPI >=1.10,<5; what Horovod 0.27.0 was tested with; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge;horovod-tags;pypi]
 # driver 450.80.02 - the oldest known driver that runs CUDA 11.2.2; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
 # ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
 FROM docker.io/nvidia/cuda:11.2.2-devel-ubuntu20.04 AS toolkit

@@ -8,7 +8,7 @@
 # glibc 2.36 - the newest that works; for debian12; TensorFlow 2.13.1 needs glibc >=2.17; comes with the base root filesystem [debian-bookworm;tensorflow-install-source;common-knowledge;pypi]
 # gcc 12.2.0 - the newest that works; for debian12; Horovod 0.28.1 needs gcc >=5; compiles the worker in the build stage [debian-bookworm;horovod-tags;pypi]
 # python 3.11.2 - the newest that works; for debian12; TensorFlow 2.13.1 needs Python >=3.8,<3.12; Horovod 0.28.1 needs Python >=3.6; Debian's own interpreter [debian-bookworm;tensorflow-install-source;common-knowledge;pypi;horovod-tags]
-# openmpi 4.1.4 - the newest that 'openmpi==4.1.4' admits; for debian12; Horovod 0.28.1 needs Open MPI >=1.10,<5; Debian's build; mpirun over SSH and TCP [debian-bookworm;horovod-tags;pypi]
+# openmpi 4.1.4 - the newest that 'openmpi==4.1.4' admits; for debian12; Horovod 0.28.1 needs Open MPI >=1.10,<5; what Horovod 0.28.1 was tested with; Debian's build; mpirun over SSH and TCP [debian-bookworm;horovod-tags;pypi]
 # ---- the stack: what the build and the image both need
 FROM ringup-base:debian12-HASH AS stack
 ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
