@@ -5,7 +5,6 @@
 
 #include "cli/app/stages.h"
 
-<<<<<<< HEAD
 /* A row for a command's table; `member` is a struct words, which becomes stages.allow. */
 #define ALLOW_OPTION(type, member)                                                             \
 	{                                                                                      \
@@ -13,8 +12,6 @@
 			OPT_LIST, offsetof(type, member)                                       \
 	}
 
-/* Loads the catalog; a cluster file is not needed for it. */
-=======
 /*
  * The folders that the catalog is read from, the one that is read last first: --catalog, RINGUP_CATALOG,
  * the user's own, the installed one. Not all of them need exist.
@@ -25,7 +22,6 @@ int stage_catalog_folders(struct stages *stages, struct words *folders, struct e
  * Loads the catalog; a cluster file is not needed for it. Once in a command it warns when the
  * catalog is older than CATALOG_OLD_DAYS (catalog_age.h).
  */
->>>>>>> h18-refresh
 int stage_catalog(struct stages *stages, struct error *err);
 
 /*
