@@ -15,7 +15,8 @@
 /*
  * The chosen framework whose wheel is where the stack's library comes from; `*version` (in the
  * model's arena) is the library's then. NULL when it comes from the system: `*version` stays. Of two
- * frameworks that bring it, it is the one that recipes install last.
+ * frameworks that bring it, it is the one that recipes install last, unless that one asks for a range
+ * and so keeps the other's.
  */
 const struct value *brought_by(const struct search *search, enum component component,
 			       const char **version);

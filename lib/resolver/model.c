@@ -278,18 +278,22 @@ static int set_packages_kind(const struct catalog *catalog, struct value *value,
 				   manager);
 }
 
-/* The column `brings`, "cudnn==9.24.0.43;nccl==2.30.7"; matrix_check refuses other words in it. */
+/* The column `brings`, "cudnn==9.24.0.43;nccl==2.30.7", or with ">=" for a range. */
 static void read_brings(struct model *model, struct value *value)
 {
 	const char *list = value_cell(value, "brings");
 
 	while (*list) {
-		size_t word = strcspn(list, ";"), name = strcspn(list, "=");
+		size_t word = strcspn(list, ";"), name = strcspn(list, "=>;");
+		bool is_range = starts_with(list + name, ">=");
 		enum component c = component_by_name(arena_strndup(model->arena, list, name));
 
-		if (c != COMPONENT_NONE && name + 2 < word && starts_with(list + name, "=="))
+		if (c != COMPONENT_NONE && name + 2 < word &&
+		    (is_range || starts_with(list + name, "=="))) {
 			value->brings[c] =
 				arena_strndup(model->arena, list + name + 2, word - name - 2);
+			value->brings_range |= is_range ? COMPONENT_BIT(c) : 0;
+		}
 		list += word + (list[word] == ';');
 	}
 }

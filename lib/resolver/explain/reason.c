@@ -243,8 +243,11 @@ static void choose_brought(struct search *s, enum component c, const struct valu
 
 	choice->wheel = component_names[wheel->component];
 	choice->reason = arena_printf(
-		s->model->arena, "the wheel of %s brings it; nothing of it is installed beside",
-		value_title(wheel, s->model->arena));
+		s->model->arena, "the wheel of %s brings it%s; nothing of it is installed beside",
+		value_title(wheel, s->model->arena),
+		wheel->brings_range & COMPONENT_BIT(c)
+			? ", in the set of packages that the recipe installs"
+			: "");
 	choice->source = wheel->source;
 	choice->certainty = value_cell(wheel, "certainty");
 }
