@@ -69,6 +69,25 @@ def check_set(where, one, packages):
         yield f"{where}: {one.wheel} itself is missing"
 
 
+def brought():
+    """{what pip installs: {library: version}}: the column `brings` of the frameworks' tables."""
+    found = {}
+    for path in files(r"^recipes/catalog/(tensorflow|torch|mxnet)\.csv$"):
+        head, *lines = [line.split(",") for line in read(path).splitlines() if line and line[0] != "#"]
+        for row in (dict(zip(head, cells)) for cells in lines):
+            words = [re.split("==|>=", word) for word in row.get("brings", "").split(";") if word]
+            found.setdefault(row["pip"], dict(words))
+    return found
+
+
+def check_brought(where, one, brings):
+    """The stack names what the recipe installs: a set has the libraries that its framework's row says."""
+    has = dict(re.findall(r"\bnvidia-(cudnn|nccl)-cu\d+==([\w.]+)", one.packages))
+    for name, version in brings.get(one.wheel, {}).items():
+        if has.get(name, version) != version:
+            yield f"{where}: {one.wheel} brings {name} {version} by its row of the catalog, and {has[name]} here"
+
+
 def check():
     package_path, package_rows, findings = load("packages", wheels.Package)
     set_path, set_rows, more = load("sets", wheels.Set)
@@ -79,8 +98,10 @@ def check():
     findings += in_order(set_path, set_rows, wheels.set_order)
     findings += check_packages(package_path, package_rows)
     packages = {wheels.reference(package): number for number, package in package_rows}
+    brings = brought()
     for number, one in set_rows:
         findings += check_set(f"{set_path}:{number}", one, packages)
+        findings += check_brought(f"{set_path}:{number}", one, brings)
     used = {word for _, one in set_rows for word in one.packages.split(";")}
     findings += [
         f"{package_path}:{number}: no set refers to {word}" for word, number in packages.items() if word not in used

@@ -48,7 +48,7 @@ static const struct value *brought_cuda(const struct search *s, const char **ver
 const struct value *brought_by(const struct search *s, enum component component,
 			       const char **version)
 {
-	const struct value *first = NULL;
+	const struct value *first = NULL, *range = NULL;
 
 	if (needs_system(s, component))
 		return NULL;
@@ -60,11 +60,14 @@ const struct value *brought_by(const struct search *s, enum component component,
 
 		if (wheel && !brings && wheel->needs[component])
 			return NULL;
-		if (brings && !first) {
+		if (brings && (wheel->brings_range & COMPONENT_BIT(component)))
+			range = range ? range : wheel;
+		else if (brings && !first)
 			first = wheel;
-			*version = brings;
-		}
 	}
+	first = first ? first : range;
+	if (first)
+		*version = first->brings[component];
 	return first;
 }
 
@@ -76,17 +79,28 @@ static bool takes(const struct value *wheel, const struct value *other, enum com
 	return !brings || !wheel->needs[component] || needs_admit(wheel->needs[component], brings);
 }
 
+/* Whether pip replaces what `first` brings when it installs `last`. A range keeps what it admits. */
+static bool replaces(const struct value *last, const struct value *first, enum component component)
+{
+	const struct needs *needs = last->needs[component];
+
+	return last->brings[component] &&
+	       (!(last->brings_range & COMPONENT_BIT(component)) ||
+		(needs && !needs_admit(needs, first->brings[component])));
+}
+
 bool wheels_clash(const struct value *last, const struct value *first)
 {
 	uint32_t others = COMPONENT_BIT(COMPONENT_TENSORFLOW) | COMPONENT_BIT(COMPONENT_TORCH);
-	const char *nccl = last->brings[COMPONENT_NCCL], *cudnn = last->brings[COMPONENT_CUDNN];
 	const struct needs *needs = first->needs[COMPONENT_CUDNN];
 
 	if (last->component == COMPONENT_JAX && (COMPONENT_BIT(first->component) & others))
 		return !takes(last, first, COMPONENT_NCCL) || !takes(last, first, COMPONENT_CUDNN);
 	if (last->component != COMPONENT_TENSORFLOW || first->component != COMPONENT_TORCH ||
-	    !nccl || !first->brings[COMPONENT_NCCL])
+	    !last->brings[COMPONENT_NCCL] || !first->brings[COMPONENT_NCCL])
 		return false;
-	return version_compare(nccl, first->brings[COMPONENT_NCCL]) < 0 ||
-	       (cudnn && needs && !needs_admit(needs, cudnn));
+	return (replaces(last, first, COMPONENT_NCCL) &&
+		version_compare(last->brings[COMPONENT_NCCL], first->brings[COMPONENT_NCCL]) < 0) ||
+	       (needs && replaces(last, first, COMPONENT_CUDNN) &&
+		!needs_admit(needs, last->brings[COMPONENT_CUDNN]));
 }

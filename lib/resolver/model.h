@@ -33,6 +33,11 @@ struct value {
 	const uint64_t *admits[COMPONENT_COUNT], *likes[COMPONENT_COUNT];
 	/* of a framework's wheel: the versions of libraries that come with it; NULL: none does */
 	const char *brings[COMPONENT_COUNT];
+	/*
+	 * bit per component: the wheel asks for a range, so pip keeps a version that is there already. What it
+	 * brings is that of its set in recipes/wheels.
+	 */
+	uint32_t brings_range;
 	/* bit per conflict: it does not concern the component, or its condition holds */
 	uint64_t *passes;
 	uint64_t *images; /* OS: bit per CUDA value that has an image for it */
@@ -70,6 +75,7 @@ struct model {
 	const struct catalog *catalog;
 	struct arena *arena;
 	bool oldest, cpu;
+	bool compiles;	      /* requests name what is compiled against frameworks: Horovod */
 	bool has_driver_rule; /* a known conflict that refuses concerns drivers */
 	struct domain domains[COMPONENT_COUNT];
 	size_t conflict_count, conflict_words;

@@ -32,6 +32,7 @@ struct unit {
 	const char *product, *sm, *class; /* of a GPU pin; class "" when only sm_NN is known */
 	const struct value *gpu;	  /* its row, or NULL */
 	const char *first_cuda;		  /* of a GPU pin: gpu_first_cuda's */
+	const struct value *lost_cudnn;	  /* and gpu_lost_cudnn's */
 	const char *hosts;		  /* hosts that have it, ", " between; NULL for a request */
 	uint8_t *admits[COMPONENT_COUNT]; /* enum admission per value; NULL: all */
 };

@@ -156,7 +156,7 @@ def gate_refuses(catalog, driver, cuda, gpus):
 def brings(wheel, name):
     """The version of the library that comes with the wheel, or ""."""
     for word in wheel.cell("brings").split(";"):
-        if word.startswith(name + "=="):
+        if word.startswith((name + "==", name + ">=")):
             return word[len(name) + 2 :]
     return ""
 
@@ -262,7 +262,16 @@ def wheel_ptx(wheel, sm):
     return bool(wheel.cell("ptx")) and compare(wheel["ptx"], sm) <= 0
 
 
+def loses_cudnn(catalog, wheel, gpu):
+    """Whether the cuDNN that comes with the wheel is of the versions that dropped the GPU."""
+    brought = brings(wheel, "cudnn")
+    gone = [r["version"] for r in catalog.rows("cudnn") if compare(bounds(r.cell("sm"))[0], gpu["sm"]) > 0]
+    return bool(brought and gone) and compare(brought, min(gone, key=KEY)) >= 0
+
+
 def wheel_takes(catalog, wheel, gpu):
+    if loses_cudnn(catalog, wheel, gpu):
+        return False
     return wheel_binary(catalog, wheel, gpu["sm"]) or wheel_ptx(wheel, gpu["sm"])
 
 

@@ -250,10 +250,14 @@ static const char *wheel_index(const struct search *s, const struct value *value
 	return *value_cell(value, "on_pypi") ? "" : value_cell(value, "index");
 }
 
-static const char *brought_sentence(const struct value *wheel, struct arena *arena)
+static const char *brought_sentence(const struct value *wheel, enum component c,
+				    struct arena *arena)
 {
-	return arena_printf(arena, "the wheel of %s brings it; nothing of it is installed beside",
-			    value_title(wheel, arena));
+	return arena_printf(arena, "the wheel of %s brings it%s; nothing of it is installed beside",
+			    value_title(wheel, arena),
+			    wheel->brings_range & COMPONENT_BIT(c)
+				    ? ", in the set of packages that the recipe installs"
+				    : "");
 }
 
 static void choose_brought(struct search *s, enum component c, const struct value *wheel,
@@ -262,7 +266,7 @@ static void choose_brought(struct search *s, enum component c, const struct valu
 	struct choice *choice = add_choice(plan, component_names[c], version);
 
 	choice->wheel = component_names[wheel->component];
-	choice->reason = brought_sentence(wheel, s->model->arena);
+	choice->reason = brought_sentence(wheel, c, s->model->arena);
 	choice->source = wheel->source;
 	choice->certainty = value_cell(wheel, "certainty");
 }
@@ -288,7 +292,7 @@ static void reason_choose(struct search *s, enum component c, struct plan *plan)
 		add_gpu_clause(s, value, &out);
 	}
 	if (wheel)
-		add_clause(&out, brought_sentence(wheel, s->model->arena), wheel->source);
+		add_clause(&out, brought_sentence(wheel, c, s->model->arena), wheel->source);
 	add_demands(s, value, &out);
 	add_clause(&out, value_cell(value, "note"), "");
 	choice = add_choice(plan, component_names[c], value->version);

@@ -217,11 +217,36 @@ static enum admission by_toolkit(const struct model *model, const struct unit *g
 	return ADMIT_YES; /* a toolkit that is older than the catalog: unknown */
 }
 
+const struct value *gpu_lost_cudnn(const struct model *model, const struct unit *gpu)
+{
+	const struct domain *cudnn = &model->domains[COMPONENT_CUDNN];
+	const struct value *first = NULL;
+	char low[32];
+
+	for (size_t i = 0; i < cudnn->count; i++) {
+		const char *least = bound(&cudnn->values[i], VERSION_GE, low);
+
+		if (least && version_compare(gpu->sm, least) < 0 &&
+		    (!first || version_compare(cudnn->values[i].version, first->version) < 0))
+			first = &cudnn->values[i];
+	}
+	return first;
+}
+
+bool gpu_refuses_brought(const struct unit *gpu, const struct value *wheel)
+{
+	const char *brings = wheel->brings[COMPONENT_CUDNN];
+
+	return brings && gpu->lost_cudnn && version_compare(brings, gpu->lost_cudnn->version) >= 0;
+}
+
 enum admission gpu_takes_wheel(const struct model *model, const struct unit *gpu,
 			       const struct value *wheel)
 {
 	const char *codes = value_cell(wheel, "sm"), *ptx = value_cell(wheel, "ptx");
 
+	if (gpu_refuses_brought(gpu, wheel))
+		return ADMIT_NO;
 	if (!*codes)
 		return by_toolkit(model, gpu, wheel);
 	while (*codes) {

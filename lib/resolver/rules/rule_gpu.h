@@ -45,6 +45,12 @@ const char *gpu_refuses_driver(const struct model *model, const struct unit *gpu
 /* Whether the cuDNN has code for the GPU: an `sm` cell names the oldest one, the newest one, or both. */
 enum admission gpu_takes_cudnn(const struct unit *gpu, const struct value *cudnn);
 
+/* The oldest cuDNN without code for the GPU; newer ones have none either. NULL: there is none. */
+const struct value *gpu_lost_cudnn(const struct model *model, const struct unit *gpu);
+
+/* Whether the cuDNN that comes with a wheel has no code for the GPU any more. */
+bool gpu_refuses_brought(const struct unit *gpu, const struct value *wheel);
+
 /*
  * Whether a framework's wheel has code for the GPU; ADMIT_JIT: only as PTX. A wheel with an unknown
  * list cannot have more than its toolkit makes.
