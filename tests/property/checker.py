@@ -57,7 +57,12 @@ def same_cells(choice, row):
     package = row.cell("run_packages") or row.cell("pip")
     if choice.get("package", "") != package:
         return False
-    return all(choice.get(key, "") == row.cell(column) for key, column in CELLS)
+    return all(choice.get(key, "") == cell_shown(row, column) for key, column in CELLS)
+
+
+def cell_shown(row, column):
+    """What PyPI has is shown without PyTorch's index of it."""
+    return "" if column == "index" and row.cell("on_pypi") else row.cell(column)
 
 
 def candidates(catalog, name, choice):
@@ -313,7 +318,10 @@ def least_wrong(catalog, choices, givens, drivers):
 def stack_of(catalog, document, requests):
     """{component: row} that the document means; every component must have a row."""
     givens = Givens(catalog, requests)
-    choices = row_choices(catalog, document, givens, [])
+    wrong = []
+    choices = row_choices(catalog, document, givens, wrong)
+    if wrong:
+        raise ValueError(f"{requests}: {wrong}")
     return least_wrong(catalog, choices, givens, shown(document, "driver"))[0]
 
 

@@ -164,6 +164,9 @@ def brings(wheel, name):
 def stands_beside(wheel, name, version, named):
     """A library that a request names, of another major than the wheel's own."""
     own = brings(wheel, name)
+    if name == "cuda":  # a toolkit beside the wheel's own CUDA: of the same major, or newer where nothing is compiled
+        same = parts(own)[0] == parts(version)[0] if own else False
+        return bool(own) and name in named and (same or ("horovod" not in named and parts(version)[0] > parts(own)[0]))
     return bool(own) and name in named and parts(own)[0] != parts(version)[0]
 
 
