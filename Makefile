@@ -12,7 +12,7 @@ PREFIX ?= /usr/local
 O ?= build$(if $(SAN),-san)
 Q := $(if $(V),,@)
 
-MODULES := lib builder registry-client deployer cli
+MODULES := lib builder registry-client deployer upstream cli
 SRCS := $(sort $(shell find $(MODULES) -name '*.c'))
 OBJS := $(SRCS:%.c=$(O)/%.o)
 LIB_OBJS := $(filter-out $(O)/cli/%,$(OBJS))

@@ -32,7 +32,7 @@ import wheels
 
 ROOT = Path(__file__).resolve().parent.parent
 SERIES = [f"3.{minor}" for minor in range(6, 15)]  # what uv resolves for
-FRAMEWORKS = ["tensorflow", "torch", "mxnet"]
+FRAMEWORKS = ["tensorflow", "torch", "jax", "mxnet"]
 GLIBC = [17, 28, 34]  # the oldest that has all wheels
 AFTER_DAYS = 183
 SOURCE_BYTES_MAX = 256 * 1024  # of an archive of Python files; more is to be compiled, without a compiler
@@ -131,12 +131,23 @@ def tools_of(sets, series):
     return ["setuptools<81"]
 
 
+def brought_of(framework, version, pip):
+    """What the row says that the extra of the wheel brings (jax[cuda13]): JAX itself takes any of a range."""
+    with open(ROOT / f"recipes/catalog/{framework}.csv", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if "[" in pip and (row["version"], row["pip"]) == (version, pip) and row["brings"]:
+                major = re.search(r"\d+", row["cuda_tested"])[0]
+                for word in row["brings"].split(";"):
+                    yield "nvidia-{}-cu{}=={}".format(word.split("==")[0], major, word.split("==")[1])
+
+
 def pins_of(framework, version, pip, series, tools):
     if not version:
         return needs_of(framework, series)
     name = re.match(r"[A-Za-z0-9._-]+", pip)[0]
     of_framework = pip.split("==")[1]
     wanted = [pip, *companions(framework, "with", version, series)]
+    wanted += brought_of(framework, version, pip)
     wanted += tools
     for glibc in GLIBC:
         fitting = tags(series, glibc)
@@ -180,7 +191,8 @@ def main():
                 if sys.argv[1:] and framework not in sys.argv[1:] and name not in sys.argv[1:]:
                     continue
                 jobs += [
-                    (framework, row["version"], row["pip"], series)
+                    (framework, row["version"], pip, series)
+                    for pip in filter(None, (row["pip"], row.get("pip_cpu")))
                     for series in SERIES
                     if admits(row["python"], series)
                 ]

@@ -10,7 +10,7 @@
 import pathlib
 import sys
 
-SCALED = "cuda cudnn nccl torch tensorflow mxnet horovod openmpi gcc python driver".split()
+SCALED = "cuda cudnn nccl torch tensorflow jax mxnet horovod openmpi gcc python driver".split()
 # What a made-up row leaves empty, so that image.csv stays below the 16 MiB that a file may have.
 DROPPED = {"note", "first_listed", "released"}
 

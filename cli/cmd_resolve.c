@@ -226,8 +226,8 @@ static void print_pins(const struct pinned *now, const struct pinned *before)
 
 static bool resolve_print_stack(const struct plan *plan, void *arg)
 {
-	static const char *const names[] = {"tensorflow", "torch", "mxnet", "horovod",
-					    "cuda",	  "os",	   "python"};
+	static const char *const names[] = {"tensorflow", "torch", "jax", "mxnet",
+					    "horovod",	  "cuda",  "os",  "python"};
 	const char *gap = "";
 
 	(void)arg;

@@ -22,7 +22,7 @@ files_like() {
 }
 
 # shellcheck disable=SC2034 # for the checks
-modules='lib|builder|registry-client|deployer|cli'
+modules='lib|builder|registry-client|deployer|upstream|cli'
 
 # Shell scripts by name or by their first line, without the bats files.
 shell_files() {

@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 
-MODULES = ("lib", "builder", "registry-client", "deployer", "cli")
+MODULES = ("lib", "builder", "registry-client", "deployer", "upstream", "cli")
 
 
 def files(pattern):

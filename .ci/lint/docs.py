@@ -8,7 +8,7 @@ import re
 from house import files, finish, read
 
 LINE_MAX, CELL_MAX = 140, 120  # characters; of a cell without its links' addresses
-FOLDERS = "core plan resolver oci builder registry-client deployer cli images recipes tests bench"
+FOLDERS = "core plan resolver oci builder registry-client deployer upstream cli images recipes tests bench"
 LINK = re.compile(r"\]\(\s*<?([^)>\s]+)>?[^)]*\)|(?:src|href)=\"([^\"]+)\"|^\[[^\]]+\]:\s*(\S+)")
 
 findings = [f"docs/{f}.md:1: missing: the page of {f}/" for f in FOLDERS.split() if not os.path.isfile(f"docs/{f}.md")]

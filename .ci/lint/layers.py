@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Includes run one way: core <- plan <- {resolver, oci} <- {builder, registry-client, deployer} <- cli/app <- cli.
+# Includes run one way: core <- plan <- {resolver, oci} <- {builder, registry-client, deployer} <- upstream <- cli/app <- cli;
+# upstream stands on registry-client only.
 # The worker includes nothing of the rooms, so that it can be built inside any image. Tests are free.
 import os
 import re
@@ -15,8 +16,9 @@ BELOW = {
     "builder": "lib/core lib/plan lib/resolver lib/oci",
     "registry-client": "lib/core lib/plan lib/oci",
     "deployer": "lib/core lib/plan lib/resolver",
+    "upstream": "lib/core lib/plan lib/resolver lib/oci registry-client",
     "cli/app": "lib/core lib/plan lib/resolver lib/oci builder registry-client deployer",
-    "cli": "lib/core lib/plan lib/resolver lib/oci builder registry-client deployer cli/app",
+    "cli": "lib/core lib/plan lib/resolver lib/oci builder registry-client deployer upstream cli/app",
     "images": "",
 }
 
@@ -36,7 +38,7 @@ def included(path, text):
 
 
 findings = []
-for path in files(r"^(lib|builder|registry-client|deployer|cli|images)/.*\.[ch]$"):
+for path in files(r"^(lib|builder|registry-client|deployer|upstream|cli|images)/.*\.[ch]$"):
     own = room(path)
     if not own:
         findings.append(f"{path}:1: in no room; the rooms are {' '.join(BELOW)}")

@@ -8,7 +8,7 @@ import re
 
 from house import C_TOKEN, files, finish, read
 
-OURS = re.compile(r"^(?:lib|core|plan|resolver|oci|builder|registry-client|deployer|cli|images|recipes|tests|bench|docs|\.ci)/")
+OURS = re.compile(r"^(?:lib|core|plan|resolver|oci|builder|registry-client|deployer|upstream|cli|images|recipes|tests|bench|docs|\.ci)/")
 SOURCE = re.compile(r"\.(?:c|h|sh|bash|py|bats|recipe|layout|csv)$")
 IDENTIFIER = re.compile(r"^([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?:\(\))?$")
 OPEN = re.compile(r"[A-Z*{<$]|\.\.\.")

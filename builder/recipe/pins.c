@@ -206,14 +206,6 @@ static const struct choice *only_framework(const struct plan *plan)
 	return framework;
 }
 
-/* What another index has is another build, unless its row says that PyPI's is the same. */
-static bool is_on_pypi(const struct choice *framework, const struct values *values,
-		       struct arena *arena)
-{
-	return !*framework->index ||
-	       *values_get(values, arena_printf(arena, "%s.on_pypi", framework->name));
-}
-
 int pins_values(const struct plan *plan, struct arena *arena, struct values *values,
 		struct error *err)
 {
@@ -231,7 +223,7 @@ int pins_values(const struct plan *plan, struct arena *arena, struct values *val
 			     arena_printf(arena, "%s-needs", name), err) < 0)
 			return -1;
 	}
-	return framework && is_on_pypi(framework, values, arena)
+	return framework && !*framework->index /* what another index has is another build */
 		       ? set_pins(&pins, values, arena_printf(arena, "%s.pins", framework->name),
 				  framework->pip, err)
 		       : 0;

@@ -238,10 +238,27 @@ static void set_mirrors(struct renderer *r)
 		words_addf(&args, "YUM_MIRROR=%s", mirrors->yum);
 	if (*mirrors->pip)
 		words_addf(&args, "PIP_INDEX_URL=%s", mirrors->pip);
+	if (*mirrors->pytorch)
+		words_addf(&args, "PYTORCH_MIRROR=%s", mirrors->pytorch);
 	if (*mirrors->downloads)
 		words_addf(&args, "DOWNLOADS_MIRROR=%s", mirrors->downloads);
 	recipe_set(r, "mirrors.yum", *mirrors->yum ? "yes" : "");
 	r->spec->build_args = args.list;
+}
+
+/* The program that the image's RUNs call, recipes/step.layout, and the certificates that it uses. */
+static int add_step(struct renderer *r)
+{
+	const char *text;
+
+	if (*r->cluster->build.ca &&
+	    context_add_file(r->spec, "build-ca.crt",
+			     cluster_path(r->cluster, r->cluster->build.ca, r->arena), 0644,
+			     r->arena, r->err) < 0)
+		return error_wrap(r->err, "%s: build.ca", r->cluster->path);
+	return renderer_lay_out(r, "step", &text) < 0
+		       ? -1
+		       : context_add_text(r->spec, "step", text, 0755, r->arena, r->err);
 }
 
 /* A question is asked of the OS's own image, without what NVIDIA adds to it. */
@@ -255,7 +272,9 @@ static int render(struct renderer *r)
 		r->spec->base_name = values_get(&r->values, "base.os");
 	else if (renderer_gather(r, parts) < 0)
 		return -1;
-	return renderer_lay_out(r, r->layout);
+	if (!renderer_is_script(r) && add_step(r) < 0)
+		return -1;
+	return renderer_lay_out(r, r->layout, &r->spec->dockerfile);
 }
 
 /* Which of the names have no version: nobody asked for it, or the archives do not have it. */
@@ -297,7 +316,7 @@ static int recipe_pin(struct renderer *r)
 	if (renderer_is_script(r) || is_question(r) || !pinned->at)
 		return 0;
 	recipe_set(r, "pinned", pinned_note(r));
-	if (renderer_lay_out(r, r->layout) < 0)
+	if (renderer_lay_out(r, r->layout, &r->spec->dockerfile) < 0)
 		return -1;
 	r->spec->dockerfile = pinning_apply(r->spec->dockerfile, r->managers, pinned, r->arena);
 	if (digest && *digest) {
@@ -335,7 +354,7 @@ static int render_files(struct renderer *r)
 	set_env(r);
 	set_mirrors(r);
 	if (set_base_place(r) < 0 || add_worker(r) < 0 || add_user_files(r) < 0 ||
-	    renderer_lay_out(r, "files") < 0)
+	    renderer_lay_out(r, "files", &r->spec->dockerfile) < 0)
 		return -1;
 	return spec_hash(r->spec, r->err);
 }
@@ -353,6 +372,8 @@ static int render_all(struct renderer *r)
 		   arena_printf(r->arena, "Cluster %s for %s, %s",
 				renderer_is_script(r) ? "host" : "image", r->spec->os,
 				r->plan->accelerator));
+	recipe_set(r, "user.size", r->cluster->image.size);
+	recipe_set(r, "user.ca", *r->cluster->build.ca ? "yes" : "");
 	set_env(r);
 	set_user_pip(r);
 	set_mirrors(r);

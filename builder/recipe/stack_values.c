@@ -12,18 +12,24 @@
 #define NVIDIA_IMAGE "docker.io/nvidia/cuda:"
 #define DEVEL "-devel-"
 #define TOOLKIT "cuda-toolkit-"
+#define LINE_COLUMNS 100 /* of a list of packages */
 #define HTTPS "https://" /* what every download of the catalog begins with */
 
 const char *package_lines(const char *packages, struct arena *arena)
 {
 	const char *text = "";
+	size_t column = 0;
 
 	while (*packages) {
 		size_t length = strcspn(packages, ";");
+		bool fits = column && column + 1 + length <= LINE_COLUMNS;
+		const char *between = fits ? " " : column ? " \\\n      " : "      ";
 
-		if (length)
-			text = arena_printf(arena, "%s%s      %.*s", text, *text ? " \\\n" : "",
-					    (int)length, packages);
+		if (length) {
+			text = arena_printf(arena, "%s%s%.*s", text, between, (int)length,
+					    packages);
+			column = (fits ? column + 1 : 6) + length;
+		}
 		packages += length + (packages[length] == ';');
 	}
 	return text;
@@ -61,7 +67,9 @@ static bool find_row(const struct table *table, const struct choice *choice, siz
 		if (strcmp(table_cell(table, row, "run_packages"), choice->run_packages) == 0 &&
 		    strcmp(table_cell(table, row, "build_packages"), choice->build_packages) == 0 &&
 		    strcmp(table_cell(table, row, "download"), choice->download) == 0 &&
-		    strcmp(table_cell(table, row, "index"), choice->index) == 0) {
+		    strcmp(table_cell(table, row, "pip"), choice->pip) == 0 &&
+		    (strcmp(table_cell(table, row, "index"), choice->index) == 0 ||
+		     (!*choice->index && *table_cell(table, row, "on_pypi")))) {
 			*found = row;
 			return true;
 		}
@@ -88,6 +96,8 @@ static void set_choice(struct values *values, struct arena *arena, const struct 
 	stack_values_set(values, arena, c->name, "wheel", c->wheel);
 	stack_values_set(values, arena, c->name, "pip", c->pip);
 	stack_values_set(values, arena, c->name, "index", c->index);
+	stack_values_set(values, arena, c->name, "build", /* ".../whl/cu126": "cu126" */
+			 strrchr(c->index, '/') ? strrchr(c->index, '/') + 1 : "");
 	stack_values_set(values, arena, c->name, "index_option",
 			 ends_with(c->index, ".html") ? "--find-links" : "--extra-index-url");
 	stack_values_set(values, arena, c->name, "download", c->download);
@@ -196,6 +206,41 @@ static void set_packaged(struct values *values, struct arena *arena, const struc
 	}
 }
 
+/* "90" of a product's compute capability 9.0; "" when the table does not know the product. */
+static const char *sm_digits(const struct table *gpus, const char *product, struct arena *arena)
+{
+	for (size_t row = 0; gpus && row < gpus->row_count; row++) {
+		const char *sm = table_cell(gpus, row, "sm");
+
+		if (strcmp(table_cell(gpus, row, "version"), product) == 0)
+			return arena_printf(arena, "%.*s%s", (int)strcspn(sm, "."), sm,
+					    sm + strcspn(sm, ".") + (strchr(sm, '.') != NULL));
+	}
+	return "";
+}
+
+/* nvcc's words for the GPUs of the plan, "A100, H100": machine code for each compute capability. */
+static void set_gencode(struct values *values, struct arena *arena, const struct plan *plan,
+			const struct table *gpus)
+{
+	const struct choice *gpu = plan_choice(plan, "gpu");
+	const char *words = "";
+
+	for (const char *name = gpu ? gpu->version : ""; *name; name += strspn(name, ", ")) {
+		size_t length = strcspn(name, ",");
+		const char *sm = sm_digits(gpus, arena_strndup(arena, name, length), arena);
+		const char *word =
+			arena_printf(arena, "-gencode=arch=compute_%s,code=sm_%s", sm, sm);
+
+		if (!*sm)
+			return; /* code for all */
+		if (!strstr(words, word))
+			words = arena_printf(arena, "%s%s%s", words, *words ? " " : "", word);
+		name += length;
+	}
+	values_set(values, "gpu.gencode", words);
+}
+
 static void set_dashed(struct values *values, struct arena *arena)
 {
 	char *text = arena_strdup(arena, values_get(values, "cuda.series"));
@@ -286,9 +331,19 @@ static void set_packages(const struct plan *plan, struct arena *arena, struct va
 	}
 }
 
+static void add_label(struct str *labels, size_t *column, const char *label)
+{
+	bool fits = *column + 1 + strlen(label) <= LINE_COLUMNS;
+
+	str_addf(labels, "%s%s", fits ? " " : " \\\n      ", label);
+	*column = (fits ? *column + 1 : 6) + strlen(label);
+}
+
 static void set_texts(const struct plan *plan, struct arena *arena, struct values *values)
 {
 	_cleanup_(str_release) struct str comments = STR_INIT, labels = STR_INIT;
+
+	size_t column = LINE_COLUMNS;
 
 	str_add(&labels, "LABEL org.ringup.cluster-image=1");
 	for (size_t i = 0; i < plan->count; i++) {
@@ -296,7 +351,8 @@ static void set_texts(const struct plan *plan, struct arena *arena, struct value
 
 		str_addf(&comments, "# %s %s - %s [%s]\n", c->name, c->version, c->reason,
 			 c->source);
-		str_addf(&labels, " \\\n      org.ringup.stack.%s=\"%s\"", c->name, c->version);
+		add_label(&labels, &column,
+			  arena_printf(arena, "org.ringup.stack.%s=\"%s\"", c->name, c->version));
 	}
 	for (size_t i = 0; i < plan->overruled_count; i++)
 		str_addf(&comments, "# overruled by --allow %s: %s [%s]\n", plan->overruled[i].id,
@@ -330,6 +386,7 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 	for (size_t i = 0; i < plan->count; i++)
 		set_wheels(values, arena, &plan->choices[i], catalog_table(catalog, "wheel"));
 	set_dashed(values, arena);
+	set_gencode(values, arena, plan, catalog_table(catalog, "gpu"));
 	values_set(values, "os.release", os->version + strcspn(os->version, "0123456789"));
 	values_set(values, "accelerator", plan->accelerator);
 	values_set(values, "base.name", plan->base.name);

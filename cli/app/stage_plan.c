@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/stage_plan.h"
 
+#include "cli/app/catalog_age.h"
+
 #include "core/file.h"
 #include "core/log.h"
 #include "core/words.h"
@@ -45,28 +47,37 @@ static int check_own_rows(struct stages *s, struct error *err)
 	return 0;
 }
 
-int stage_catalog(struct stages *s, struct error *err)
+int stage_catalog_folders(struct stages *s, struct words *folders, struct error *err)
 {
-	struct words folders = WORDS_INIT(s->arena);
 	const char *environment = getenv("RINGUP_CATALOG"), *installed;
 
 	if (s->ctx->catalog && !stage_plan_is_folder(s->ctx->catalog))
 		return error_set(err, ERROR_USAGE, "--catalog: there is no folder %s",
 				 s->ctx->catalog);
 	if (s->ctx->catalog)
-		words_add(&folders, s->ctx->catalog);
+		words_add(folders, s->ctx->catalog);
 	if (environment && *environment && !stage_plan_is_folder(environment))
 		return error_set(err, ERROR_USAGE, "RINGUP_CATALOG: there is no folder %s",
 				 environment);
 	if (environment && *environment)
-		words_add(&folders, environment);
-	words_add(&folders, user_catalog(s));
+		words_add(folders, environment);
+	words_add(folders, user_catalog(s));
 	if (share_path(s->arena, "recipes/catalog", &installed, err) < 0)
 		return -1;
-	words_add(&folders, installed);
-	return catalog_load_path(folders.list, s->arena, &s->catalog, err) < 0
-		       ? -1
-		       : check_own_rows(s, err);
+	words_add(folders, installed);
+	return 0;
+}
+
+int stage_catalog(struct stages *s, struct error *err)
+{
+	struct words folders = WORDS_INIT(s->arena);
+
+	if (stage_catalog_folders(s, &folders, err) < 0 ||
+	    catalog_load_path(folders.list, s->arena, &s->catalog, err) < 0 ||
+	    check_own_rows(s, err) < 0)
+		return -1;
+	catalog_age_warn(&s->catalog);
+	return 0;
 }
 
 /* The ids of --allow and of the cluster file, each once. */

@@ -12,7 +12,16 @@
 			OPT_LIST, offsetof(type, member)                                       \
 	}
 
-/* Loads the catalog; a cluster file is not needed for it. */
+/*
+ * The folders that the catalog is read from, the one that is read last first: --catalog, RINGUP_CATALOG,
+ * the user's own, the installed one. Not all of them need exist.
+ */
+int stage_catalog_folders(struct stages *stages, struct words *folders, struct error *err);
+
+/*
+ * Loads the catalog; a cluster file is not needed for it. Once in a command it warns when the
+ * catalog is older than CATALOG_OLD_DAYS (catalog_age.h).
+ */
 int stage_catalog(struct stages *stages, struct error *err);
 
 /*

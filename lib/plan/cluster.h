@@ -49,6 +49,7 @@ struct cluster_limits {
 
 struct cluster_image {
 	const char *name, *base;
+	const char *size; /* full, or small: without what only compiles at run time */
 	const char *const *apt, *const *yum; /* packages for the OS's package manager */
 	const char *const *pip, *const *env, *const *platforms;
 	size_t file_count;
@@ -61,10 +62,11 @@ struct cluster_build {
 	const char *engine;	 /* auto, or the name of a backend */
 	const char *docker_host; /* DOCKER_HOST for the build; "" for the engine's own default */
 	const char *userns;	 /* of the native engine's steps: auto, always or never */
+	const char *ca; /* certificates for downloads of the steps, a file; "": those of the OS */
 };
 
 struct cluster_mirrors {
-	const char *apt, *yum, *pip, *docker, *downloads; /* "" when none */
+	const char *apt, *yum, *pip, *pytorch, *docker, *downloads; /* "" when none */
 };
 
 struct cluster_container {

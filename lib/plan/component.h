@@ -16,6 +16,7 @@ enum component {
 	COMPONENT_GPU,
 	COMPONENT_TENSORFLOW,
 	COMPONENT_TORCH,
+	COMPONENT_JAX,
 	COMPONENT_MXNET,
 	COMPONENT_HOROVOD,
 	COMPONENT_CUDA,
@@ -33,7 +34,7 @@ enum component {
 #define COMPONENT_BIT(c) (1U << (c))
 #define COMPONENTS_FRAMEWORK                                                    \
 	(COMPONENT_BIT(COMPONENT_TENSORFLOW) | COMPONENT_BIT(COMPONENT_TORCH) | \
-	 COMPONENT_BIT(COMPONENT_MXNET))
+	 COMPONENT_BIT(COMPONENT_JAX) | COMPONENT_BIT(COMPONENT_MXNET))
 /* Components that only a stack for GPUs has. */
 #define COMPONENTS_GPU                                                    \
 	(COMPONENT_BIT(COMPONENT_DRIVER) | COMPONENT_BIT(COMPONENT_GPU) | \

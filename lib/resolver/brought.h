@@ -17,15 +17,21 @@
  * model's arena) is the library's then. NULL when it comes from the system: `*version` stays. Of two
  * frameworks that bring it, it is the one that recipes install last, unless that one asks for a range
  * and so keeps the other's.
+ *
+ * Of CUDA, `brings` has the series ("cuda==12.4"), and `*version` is the stack's release of it. The
+ * system's is there where something is compiled against it (Horovod), where a request names it, and
+ * where a driver needs the libraries of cuda-compat.
  */
 const struct value *brought_by(const struct search *search, enum component component,
 			       const char **version);
 
 /*
  * Whether what pip installs with `last` replaces what `first` cannot do without. Recipes install
- * TensorFlow last, and its nvidia-* packages have the same files as torch's. With an older NCCL
- * torch misses functions, and it refuses a cuDNN outside of its range. Source: pytorch issue 119072,
- * "undefined symbol: ncclCommRegister". False for other pairs of frameworks.
+ * TensorFlow after torch, and its nvidia-* packages have the same files as torch's. With an older
+ * NCCL torch misses functions, and it refuses a cuDNN outside of its range. Source: pytorch issue
+ * 119072, "undefined symbol: ncclCommRegister". JAX is installed after both and fixes no versions:
+ * it keeps what they brought, unless that is outside of its range. False for other pairs of
+ * frameworks.
  */
 bool wheels_clash(const struct value *last, const struct value *first);
 

@@ -14,7 +14,8 @@ const char *const catalog_key_columns[] = {"version",	 "os",	     "kind",	  "bui
 					   "cuda_least", "branches", "brands",	  "name",  NULL};
 
 /*
- * Tables of no component: their rows have an id or a name (sources.csv, package_manager.csv).
+ * Tables of no component: their rows have an id or a name (sources.csv, verified.csv,
+ * package_manager.csv).
  */
 static bool has_own_columns(const struct table *table)
 {

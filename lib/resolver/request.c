@@ -408,8 +408,6 @@ static void admit_driver(const struct model *model, struct unit *unit, bool comp
 
 static void admit_gpu(const struct model *model, struct unit *unit)
 {
-	static const enum component wheels[] = {COMPONENT_TENSORFLOW, COMPONENT_TORCH,
-						COMPONENT_MXNET};
 	const struct domain *cuda = &model->domains[COMPONENT_CUDA];
 	const struct domain *cudnn = &model->domains[COMPONENT_CUDNN];
 	uint8_t *admits = new_admits(model, unit, COMPONENT_CUDA);
@@ -422,10 +420,10 @@ static void admit_gpu(const struct model *model, struct unit *unit)
 	for (size_t i = 0; i < cudnn->count; i++)
 		admits[i] =
 			overruled(model, RULE_GPU_CUDNN, gpu_takes_cudnn(unit, &cudnn->values[i]));
-	for (size_t w = 0; w < ARRAY_LEN(wheels); w++) {
-		const struct domain *domain = &model->domains[wheels[w]];
+	for (int wheel = COMPONENT_TENSORFLOW; wheel <= COMPONENT_MXNET; wheel++) {
+		const struct domain *domain = &model->domains[wheel];
 
-		admits = new_admits(model, unit, wheels[w]);
+		admits = new_admits(model, unit, (enum component)wheel);
 		for (size_t i = 0; i < domain->count; i++)
 			admits[i] = overruled(model, RULE_GPU_WHEEL,
 					      gpu_takes_wheel(model, unit, &domain->values[i]));

@@ -473,9 +473,9 @@ int resolve(const struct catalog *catalog, const struct resolve_input *input, st
 
 /* --- every stack ------------------------------------------------------------------------------ */
 
-static const enum component main_parts[] = {COMPONENT_TENSORFLOW, COMPONENT_TORCH, COMPONENT_MXNET,
-					    COMPONENT_HOROVOD,	  COMPONENT_CUDA,  COMPONENT_OS,
-					    COMPONENT_PYTHON};
+static const enum component main_parts[] = {COMPONENT_TENSORFLOW, COMPONENT_TORCH,   COMPONENT_JAX,
+					    COMPONENT_MXNET,	  COMPONENT_HOROVOD, COMPONENT_CUDA,
+					    COMPONENT_OS,	  COMPONENT_PYTHON};
 
 struct walk {
 	struct resolver *resolver;

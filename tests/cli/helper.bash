@@ -12,6 +12,8 @@ common_setup() {
 	export PATH="$build:$PATH" HOME=$BATS_TEST_TMPDIR/home LC_ALL=C.UTF-8
 	# A catalog that does not change when the real one grows.
 	export RINGUP_CATALOG=$ROOT/tests/golden/catalog
+	# What commands print must not change when the catalog gets old.
+	export RINGUP_TODAY=2026-11-23
 	unset NO_COLOR TERM CONTAINERS_REGISTRIES_CONF DOCKER_CONFIG DOCKER_HOST REGISTRY_AUTH_FILE XDG_CACHE_HOME RINGUP_SHARE
 	mkdir -p "$HOME" "$BATS_TEST_TMPDIR/work"
 	cd "$BATS_TEST_TMPDIR/work" || return 1

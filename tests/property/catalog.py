@@ -3,7 +3,7 @@
 import os
 import re
 
-FRAMEWORKS = ("tensorflow", "torch", "mxnet")
+FRAMEWORKS = ("tensorflow", "torch", "jax", "mxnet")
 PIP = FRAMEWORKS + ("horovod",)
 GPU_ONLY = ("driver", "gpu", "cuda", "cudnn", "nccl")
 COMMON = ("cuda", "os", "glibc", "python", "gcc", "cudnn", "nccl", "openmpi")

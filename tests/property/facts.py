@@ -102,7 +102,7 @@ def driver_wrong(cuda, drivers, gpus):
 
 def gpu_wrong(cuda, gpus, stack):
     _, low, high = row_from(TARGETS, cuda)
-    ptx = [stack[name].cell("ptx") for name in ("tensorflow", "torch", "mxnet") if name in stack]
+    ptx = [stack[name].cell("ptx") for name in ("tensorflow", "torch", "jax", "mxnet") if name in stack]
     for gpu in gpus:
         newer = compare(gpu["sm"], high) > 0 and parts(gpu["sm"])[0] != parts(high)[0]
         if compare(gpu["sm"], low) < 0:
@@ -172,15 +172,13 @@ def wheels_wrong(stack, gpus):
 
 
 def horovod_wrong(stack):
-    horovod, mpi = version(stack, "horovod"), version(stack, "openmpi")
+    horovod = version(stack, "horovod")
     if not horovod:
         return
     if at_least(version(stack, "torch"), "2.1") and compare(horovod, "0.28.1") <= 0:
         yield f"Horovod {horovod} with torch {version(stack, 'torch')}"
     if at_least(version(stack, "tensorflow"), "2.10") and parts(version(stack, "gcc"))[0] < 8:
         yield f"Horovod with TensorFlow {version(stack, 'tensorflow')} and GCC {version(stack, 'gcc')}"
-    if mpi in ("3.1.2", "3.1.3"):
-        yield f"Horovod with Open MPI {mpi}"
     if version(stack, "mxnet") in ("1.5.1", "1.6.0", "1.7.0"):
         yield f"Horovod with MXNet {version(stack, 'mxnet')}, which is not .post0"
 
@@ -205,4 +203,5 @@ def stack_wrong(stack, document, gpus):
     yield from ranges_wrong(stack)
     yield from wheels_wrong(stack, gpus)
     yield from horovod_wrong(stack)
-    yield from base_wrong(cuda, document["base"])
+    if "base" in document:
+        yield from base_wrong(cuda, document["base"])

@@ -54,6 +54,21 @@ def cuda_missing(catalog, cuda, system):
     return f"no CUDA {cuda['version']} for {system['version']}"
 
 
+def shared_wrong(name, row, other_name, other):
+    """What pip installs with the later wheel has the same files: TensorFlow replaces torch's, JAX keeps what is there."""
+    if name == "jax" and other_name in ("torch", "tensorflow"):
+        for library in ("cudnn", "nccl"):
+            brought = brings(other, library)
+            if brought and not cell_admits(row.cell(library), brought):
+                return f"jax {row['version']} wants {library} {row[library]}, {other_name} brings {brought}"
+    if (name, other_name) == ("tensorflow", "torch") and brings(row, "nccl") and brings(other, "nccl"):
+        if compare(brings(row, "nccl"), brings(other, "nccl")) < 0:
+            return f"tensorflow {row['version']} brings an NCCL older than torch's"
+        if brings(row, "cudnn") and not cell_admits(other.cell("cudnn"), brings(row, "cudnn")):
+            return f"tensorflow {row['version']} brings a cuDNN that torch refuses"
+    return ""
+
+
 def pair_wrong(catalog, name, row, other_name, other):
     """The first rule that two rows break; "" when they go together."""
     wrong = cell_wrong(name, row, other_name, other) or cell_wrong(other_name, other, name, row)
@@ -62,6 +77,7 @@ def pair_wrong(catalog, name, row, other_name, other):
             wrong = wrong or kind_wrong(this, that)
             if one == "cuda":
                 wrong = wrong or cuda_missing(catalog, this, that)
+        wrong = wrong or shared_wrong(one, this, two, that)
     return wrong
 
 

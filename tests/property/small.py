@@ -31,6 +31,7 @@ NCCLS = ("2.4.8-1", "2.7.8-1", "2.11.4-1", "2.16.5-1", "2.18.5-1")
 WHEELS = {
     "tensorflow": ("1.12.0", "1.14.0", "2.1.0", "2.4.0", "2.10.0", "2.17.0"),
     "torch": ("1.2.0", "1.7.1", "1.13.1", "2.0.1", "2.5.0", "2.7.0"),
+    "jax": ("0.4.20", "0.4.38", "0.6.2", "0.10.2"),
     "mxnet": ("1.4.0", "1.5.1", "1.5.1.post0", "1.7.0", "1.9.1"),
     "horovod": ("0.16.4", "0.19.5", "0.21.3", "0.26.1", "0.28.1"),
 }
@@ -200,14 +201,14 @@ def wheel_row(maker, name, version, cudas, number):
 
 
 def make_wheels(maker, cudas):
-    for name in ("tensorflow", "torch", "mxnet"):
+    for name in ("tensorflow", "torch", "jax", "mxnet"):
         versions = maker.some(WHEELS[name], 2, 4)
         versions += [maker.source.choice(versions)] * maker.source.randint(0, 2)
         maker.write(name, [wheel_row(maker, name, v, cudas, i) for i, v in enumerate(versions)])
     rows = []
     for version in maker.some(WHEELS["horovod"]):
         row = {"version": version, "pip": f"horovod=={version}", "sha256": "cd" + version}
-        for name in ("tensorflow", "torch", "mxnet"):
+        for name in ("tensorflow", "torch", "jax", "mxnet"):
             row[name] = maker.maybe(maker.span(WHEELS[name]), 0.4)
         row["python"] = maker.maybe(maker.span(PYTHONS), 0.4)
         row["gcc"] = maker.maybe(maker.span(GCCS), 0.4)

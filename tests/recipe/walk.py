@@ -21,7 +21,7 @@ import linters
 
 ROOT = Path(__file__).resolve().parents[2]
 # each with each: what people fix first
-PARTS = ("tensorflow", "torch", "mxnet", "horovod", "cuda", "os", "python", "openmpi")
+PARTS = ("tensorflow", "torch", "jax", "mxnet", "horovod", "cuda", "os", "python", "openmpi")
 SEEN = set()  # instructions without versions, that hadolint saw
 EACH = 14  # versions of one part, spread over all that are known
 

@@ -94,12 +94,30 @@ static const char *ptx_sentence(const struct search *s, const struct value *cuda
 		stale.driver, stale.needed);
 }
 
+/* JAX keeps the NVIDIA libraries that another wheel brought, if it can use them. */
+static const char *shared_sentence(const struct value *jax, const struct value *other,
+				   struct arena *arena)
+{
+	const struct needs *needs = jax->needs[COMPONENT_CUDNN];
+	bool is_cudnn = needs && other->brings[COMPONENT_CUDNN] &&
+			!needs_admit(needs, other->brings[COMPONENT_CUDNN]);
+	enum component c = is_cudnn ? COMPONENT_CUDNN : COMPONENT_NCCL;
+
+	return arena_printf(arena, "%s needs %s %s, and the wheel of %s brings %s",
+			    value_title(jax, arena), component_titles[c],
+			    readable(jax->needs[c]->text, arena), value_title(other, arena),
+			    other->brings[c]);
+}
+
 static const char *wheels_sentence(const struct value *a, const struct value *b,
 				   struct arena *arena)
 {
 	const struct value *tensorflow = a->component == COMPONENT_TENSORFLOW ? a : b;
 	const struct value *torch = tensorflow == a ? b : a;
 
+	if (a->component == COMPONENT_JAX || b->component == COMPONENT_JAX)
+		return a->component == COMPONENT_JAX ? shared_sentence(a, b, arena)
+						     : shared_sentence(b, a, arena);
 	return arena_printf(
 		arena,
 		"pip replaces the NCCL %s and cuDNN %s of %s by the %s and %s that %s brings, and it cannot use them",

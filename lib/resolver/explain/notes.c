@@ -294,6 +294,19 @@ static void note_tested(struct search *s, struct plan *plan)
 	}
 }
 
+static void note_rdma(struct search *s, struct plan *plan)
+{
+	const struct value *os = s->now.chosen[COMPONENT_OS];
+
+	if (os && !*value_cell(os, "ibverbs_packages"))
+		add_note(
+			plan,
+			arena_printf(
+				s->model->arena,
+				"no libibverbs is known in the archives of %s: NCCL goes by TCP on InfiniBand and RoCE too [%s]",
+				os->version, os->source));
+}
+
 void plan_add_notes(struct search *s, struct plan *plan)
 {
 	if (*plan->base.replaces)
@@ -306,6 +319,7 @@ void plan_add_notes(struct search *s, struct plan *plan)
 		note_older_code(s, plan);
 		note_driver_hint(s, plan);
 		note_driver_shown(s, plan);
+		note_rdma(s, plan);
 	}
 	note_os(s, plan);
 	note_ml_repository(s, plan);

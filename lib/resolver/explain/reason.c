@@ -225,6 +225,10 @@ static struct choice *add_choice(struct plan *plan, const char *name, const char
 /* The pip package for CPUs: the same version without the GPU package's name, extra or build. */
 static const char *cpu_package(const struct value *value, struct arena *arena)
 {
+	const char *named = value_cell(value, "pip_cpu");
+
+	if (*named)
+		return named;
 	switch (value->component) {
 	case COMPONENT_TENSORFLOW:
 	case COMPONENT_TORCH:
@@ -236,18 +240,33 @@ static const char *cpu_package(const struct value *value, struct arena *arena)
 	}
 }
 
+/* Where pip finds the wheel, or "": on PyPI. */
+static const char *wheel_index(const struct search *s, const struct value *value)
+{
+	if (s->model->cpu && value->component == COMPONENT_TORCH)
+		return "https://download.pytorch.org/whl/cpu";
+	if (s->model->cpu && *value_cell(value, "pip_cpu"))
+		return "";
+	return *value_cell(value, "on_pypi") ? "" : value_cell(value, "index");
+}
+
+static const char *brought_sentence(const struct value *wheel, enum component c,
+				    struct arena *arena)
+{
+	return arena_printf(arena, "the wheel of %s brings it%s; nothing of it is installed beside",
+			    value_title(wheel, arena),
+			    wheel->brings_range & COMPONENT_BIT(c)
+				    ? ", in the set of packages that the recipe installs"
+				    : "");
+}
+
 static void choose_brought(struct search *s, enum component c, const struct value *wheel,
 			   const char *version, struct plan *plan)
 {
 	struct choice *choice = add_choice(plan, component_names[c], version);
 
 	choice->wheel = component_names[wheel->component];
-	choice->reason = arena_printf(
-		s->model->arena, "the wheel of %s brings it%s; nothing of it is installed beside",
-		value_title(wheel, s->model->arena),
-		wheel->brings_range & COMPONENT_BIT(c)
-			? ", in the set of packages that the recipe installs"
-			: "");
+	choice->reason = brought_sentence(wheel, c, s->model->arena);
 	choice->source = wheel->source;
 	choice->certainty = value_cell(wheel, "certainty");
 }
@@ -262,7 +281,7 @@ static void reason_choose(struct search *s, enum component c, struct plan *plan)
 	if (!value)
 		return;
 	wheel = brought_by(s, c, &version);
-	if (wheel) {
+	if (wheel && c != COMPONENT_CUDA) {
 		choose_brought(s, c, wheel, version, plan);
 		return;
 	}
@@ -272,18 +291,19 @@ static void reason_choose(struct search *s, enum component c, struct plan *plan)
 		add_driver_clause(s, value, &out);
 		add_gpu_clause(s, value, &out);
 	}
+	if (wheel)
+		add_clause(&out, brought_sentence(wheel, c, s->model->arena), wheel->source);
 	add_demands(s, value, &out);
 	add_clause(&out, value_cell(value, "note"), "");
 	choice = add_choice(plan, component_names[c], value->version);
 	sentence_end(&out, &choice->reason, &choice->source);
+	choice->wheel = wheel ? component_names[wheel->component] : "";
 	choice->certainty = value_cell(value, "certainty");
 	choice->run_packages = value_cell(value, "run_packages");
 	choice->build_packages = value_cell(value, "build_packages");
 	choice->pip =
 		s->model->cpu ? cpu_package(value, s->model->arena) : value_cell(value, "pip");
-	choice->index = s->model->cpu && c == COMPONENT_TORCH
-				? "https://download.pytorch.org/whl/cpu"
-				: value_cell(value, "index");
+	choice->index = wheel_index(s, value);
 	choice->download = value_cell(value, "download");
 	choice->sha256 = value_cell(value, "sha256");
 	choice->refused = refused_newer(s, value);
@@ -406,9 +426,10 @@ static void choose_gpu(const struct search *s, struct plan *plan)
 static void reason_set_base(struct search *s, struct plan *plan)
 {
 	struct base_image base;
+	const char *ignored;
 
 	plan->base = (struct plan_base){"", "", "", "", "", ""};
-	if (s->model->cpu)
+	if (s->model->cpu || brought_by(s, COMPONENT_CUDA, &ignored))
 		return;
 	base_image_find(s, &base);
 	plan->base = (struct plan_base){base.name,     base.status, base.wanted,
@@ -418,9 +439,10 @@ static void reason_set_base(struct search *s, struct plan *plan)
 void plan_from_search(struct search *s, struct plan *plan)
 {
 	static const enum component order[] = {
-		COMPONENT_TENSORFLOW, COMPONENT_TORCH, COMPONENT_MXNET,	 COMPONENT_HOROVOD,
-		COMPONENT_CUDA,	      COMPONENT_CUDNN, COMPONENT_NCCL,	 COMPONENT_OS,
-		COMPONENT_GLIBC,      COMPONENT_GCC,   COMPONENT_PYTHON, COMPONENT_OPENMPI,
+		COMPONENT_TENSORFLOW, COMPONENT_TORCH, COMPONENT_JAX,	COMPONENT_MXNET,
+		COMPONENT_HOROVOD,    COMPONENT_CUDA,  COMPONENT_CUDNN, COMPONENT_NCCL,
+		COMPONENT_OS,	      COMPONENT_GLIBC, COMPONENT_GCC,	COMPONENT_PYTHON,
+		COMPONENT_OPENMPI,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)

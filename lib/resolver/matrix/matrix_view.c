@@ -35,6 +35,9 @@ static const struct matrix_view views[] = {
 	{"image", "tags of nvidia/cuda, those that are gone too",
 	 WORDS("version", "cuda", "os", "flavor", "cudnn", "status", "source"),
 	 WORDS("cuda", "os", "version")},
+	{"jax", "JAX wheels: Python, CUDA, cuDNN and compute capabilities",
+	 WORDS("version", "python", "cuda", "cudnn", "glibc", "sm", "ptx", "pip", "source"),
+	 FRAMEWORK_ORDER},
 	{"key", "keys that sign NVIDIA's repositories",
 	 WORDS("name", "fingerprint", "note", "source"), WORDS(NULL)},
 	{"mxnet", "MXNet wheels and the CUDA that each was built with",
@@ -66,6 +69,8 @@ static const struct matrix_view views[] = {
 	 WORDS("version", "python", "cuda_tested", "cudnn", "glibc", "sm", "ptx", "index",
 	       "source"),
 	 FRAMEWORK_ORDER},
+	{"verified", "stacks that somebody published: what ran, and what failed",
+	 WORDS("id", "kind", "request", "open", "note", "source"), WORDS(NULL)},
 };
 
 static const struct matrix_view plain = {"", "rows of your own", NULL, WORDS("version")};

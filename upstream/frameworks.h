@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* frameworks.h - PyTorch, TensorFlow and Horovod, from an index of Python packages. */
+#ifndef UPSTREAM_FRAMEWORKS_H
+#define UPSTREAM_FRAMEWORKS_H
+
+#include "upstream/refresh.h"
+
+int refresh_torch(struct refresh *refresh, struct error *err);
+int refresh_tensorflow(struct refresh *refresh, struct error *err);
+int refresh_horovod(struct refresh *refresh, struct error *err);
+
+#endif

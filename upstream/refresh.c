@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "upstream/refresh.h"
+
+#include "core/str.h"
+#include "upstream/frameworks.h"
+#include "upstream/releases.h"
+#include "upstream/tags.h"
+#include "upstream/wheels.h"
+
+#include <string.h>
+
+static int refresh_cudnn(struct refresh *refresh, struct error *err)
+{
+	return refresh_pip_rows(refresh, "cudnn", err);
+}
+
+static int refresh_nccl(struct refresh *refresh, struct error *err)
+{
+	return refresh_pip_rows(refresh, "nccl", err);
+}
+
+const struct refresh_part refresh_parts[] = {
+	{"torch", "PyPI", "pypi", refresh_torch},
+	{"tensorflow", "PyPI", "pypi", refresh_tensorflow},
+	{"horovod", "PyPI", "pypi", refresh_horovod},
+	{"wheel", "PyPI", "pypi", refresh_wheels},
+	{"cuda", "PyPI", "pypi", refresh_cuda},
+	{"cudnn", "PyPI", "pypi", refresh_cudnn},
+	{"nccl", "PyPI", "pypi", refresh_nccl},
+	{"openmpi", "open-mpi.org", "openmpi-releases", refresh_openmpi},
+	{"image", "Docker Hub", "docker-hub-cuda", refresh_images},
+	{NULL, NULL, NULL, NULL},
+};
+
+int refresh_keep_error(struct error *first, const struct error *err)
+{
+	if (first->kind == ERROR_NONE)
+		*first = *err;
+	return first->kind == ERROR_NONE ? 0 : -1;
+}
+
+const char *refresh_url(const struct refresh *refresh, const char *host_and_path)
+{
+	return *refresh->downloads
+		       ? arena_printf(refresh->arena, "%s/%s", refresh->downloads, host_and_path)
+		       : arena_printf(refresh->arena, "https://%s", host_and_path);
+}
+
+struct pypi refresh_pypi(const struct refresh *refresh)
+{
+	const char *index = *refresh->pip ? refresh->pip : PYPI_INDEX;
+	size_t length = strlen(index);
+
+	while (length && index[length - 1] == '/')
+		length--;
+	return (struct pypi){.web = &refresh->web,
+			     .index = arena_strndup(refresh->arena, index, length),
+			     .arena = refresh->arena};
+}
+
+int refresh_component(struct refresh *refresh, const struct refresh_part *part, struct error *err)
+{
+	if (part->run(refresh, err) < 0)
+		return -1;
+	rows_stamp(&refresh->rows, part->component, part->source);
+	return 0;
+}
