@@ -71,6 +71,14 @@ const struct value *brought_by(const struct search *s, enum component component,
 	return first;
 }
 
+/* Whether the wheel can use the library that the other wheel brings. */
+static bool takes(const struct value *wheel, const struct value *other, enum component component)
+{
+	const char *brings = other->brings[component];
+
+	return !brings || !wheel->needs[component] || needs_admit(wheel->needs[component], brings);
+}
+
 /* Whether pip replaces what `first` brings when it installs `last`. A range keeps what it admits. */
 static bool replaces(const struct value *last, const struct value *first, enum component component)
 {
@@ -79,14 +87,6 @@ static bool replaces(const struct value *last, const struct value *first, enum c
 	return last->brings[component] &&
 	       (!(last->brings_range & COMPONENT_BIT(component)) ||
 		(needs && !needs_admit(needs, first->brings[component])));
-}
-
-/* Whether the wheel can use the library that the other wheel brings. */
-static bool takes(const struct value *wheel, const struct value *other, enum component component)
-{
-	const char *brings = other->brings[component];
-
-	return !brings || !wheel->needs[component] || needs_admit(wheel->needs[component], brings);
 }
 
 bool wheels_clash(const struct value *last, const struct value *first)

