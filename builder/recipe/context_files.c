@@ -31,6 +31,18 @@ int context_add_file(struct spec *spec, const char *path, const char *source, mo
 	return 0;
 }
 
+int context_add_text(struct spec *spec, const char *path, const char *text, mode_t mode,
+		     struct arena *arena, struct error *err)
+{
+	struct spec_file *file = spec_add_file(spec, arena);
+
+	if (!file)
+		return context_files_too_many(err);
+	*file = (struct spec_file){
+		.path = path, .text = text, .size_bytes = strlen(text), .mode = mode};
+	return 0;
+}
+
 /* `disk` and what lies under it, whose paths in the context begin with `path`. */
 static int context_files_add_below(struct spec *spec, const char *disk, const char *suffix,
 				   const char *path, mode_t mode, struct arena *arena,

@@ -12,6 +12,10 @@
 int context_add_file(struct spec *spec, const char *path, const char *source, mode_t mode,
 		     struct arena *arena, struct error *err);
 
+/* Adds a file that holds `text`, which lives as long as the spec. */
+int context_add_text(struct spec *spec, const char *path, const char *text, mode_t mode,
+		     struct arena *arena, struct error *err);
+
 /* Adds the files of one of ringup's own folders (share_path) whose names end in `suffix`, under
  * `path`, and those of the folders in it. Names that begin with a dot are left out. */
 int context_add_folder(struct spec *spec, const char *folder, const char *suffix, const char *path,

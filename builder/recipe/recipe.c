@@ -244,6 +244,16 @@ static void set_mirrors(struct renderer *r)
 	r->spec->build_args = args.list;
 }
 
+/* The program that the image's RUNs call, recipes/step.layout. */
+static int add_step(struct renderer *r)
+{
+	const char *text;
+
+	return renderer_lay_out(r, "step", &text) < 0
+		       ? -1
+		       : context_add_text(r->spec, "step", text, 0755, r->arena, r->err);
+}
+
 /* A question is asked of the OS's own image, without what NVIDIA adds to it. */
 static int render(struct renderer *r)
 {
@@ -255,7 +265,9 @@ static int render(struct renderer *r)
 		r->spec->base_name = values_get(&r->values, "base.os");
 	else if (renderer_gather(r, parts) < 0)
 		return -1;
-	return renderer_lay_out(r, r->layout);
+	if (!renderer_is_script(r) && add_step(r) < 0)
+		return -1;
+	return renderer_lay_out(r, r->layout, &r->spec->dockerfile);
 }
 
 /* Which of the names have no version: nobody asked for it, or the archives do not have it. */
@@ -297,7 +309,7 @@ static int recipe_pin(struct renderer *r)
 	if (renderer_is_script(r) || is_question(r) || !pinned->at)
 		return 0;
 	recipe_set(r, "pinned", pinned_note(r));
-	if (renderer_lay_out(r, r->layout) < 0)
+	if (renderer_lay_out(r, r->layout, &r->spec->dockerfile) < 0)
 		return -1;
 	r->spec->dockerfile = pinning_apply(r->spec->dockerfile, r->managers, pinned, r->arena);
 	if (digest && *digest) {
@@ -335,7 +347,7 @@ static int render_files(struct renderer *r)
 	set_env(r);
 	set_mirrors(r);
 	if (set_base_place(r) < 0 || add_worker(r) < 0 || add_user_files(r) < 0 ||
-	    renderer_lay_out(r, "files") < 0)
+	    renderer_lay_out(r, "files", &r->spec->dockerfile) < 0)
 		return -1;
 	return spec_hash(r->spec, r->err);
 }

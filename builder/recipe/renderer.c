@@ -47,24 +47,40 @@ static int gather(struct renderer *r, const struct parts *parts, const char *nam
 	return 0;
 }
 
+/* What is compiled against the frameworks is a stage of its own, with the last one behind it. */
+static int lay_out_extensions(struct renderer *r)
+{
+	const char *text;
+
+	if (!*values_get(&r->values, "extensions"))
+		return 0;
+	if (renderer_lay_out(r, "extensions", &text) < 0)
+		return -1;
+	values_set(&r->values, "extensions", text);
+	return 0;
+}
+
 static int gather_image(struct renderer *r, const struct parts *parts)
 {
+	static const char *const stages[] = {"stack", "build", "frameworks", "extensions", "image"};
+
 	if (gather(r, parts, "before", "\n") < 0)
 		return -1;
 	if (*values_get(&r->values, "before"))
 		values_set(&r->values, "before",
 			   arena_printf(r->arena, "%s\n\n", values_get(&r->values, "before")));
-	return gather(r, parts, "stack", "\n") < 0 || gather(r, parts, "build", "\n") < 0 ||
-			       gather(r, parts, "image", "\n") < 0 ||
-			       gather(r, parts, "check", "; \\\n    ") < 0
-		       ? -1
-		       : 0;
+	for (size_t i = 0; i < ARRAY_LEN(stages); i++)
+		if (gather(r, parts, stages[i], "\n") < 0)
+			return -1;
+	return gather(r, parts, "check", "; \\\n    ") < 0 ? -1 : lay_out_extensions(r);
 }
 
 /* What one part does on a host: its section for that, or what it does in the stages of an image. */
 static int add_host_steps(struct renderer *r, const struct part *part, struct str *out)
 {
-	static const char *const names[] = {"before", "stack", "build", "image"};
+	static const char *const names[] = {"before",	  "stack",	"build",
+					    "extensions", "frameworks", "image"};
+	bool is_built = part_section(part, "build") != NULL;
 	const struct section *section = part_section(part, "host");
 	const char *text;
 
@@ -77,7 +93,7 @@ static int add_host_steps(struct renderer *r, const struct part *part, struct st
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		section = part_section(part, names[i]);
 		/* what was built is in its place already */
-		if (!section || (i + 1 == ARRAY_LEN(names) && part_section(part, "build")))
+		if (!section || (is_built && i > 2))
 			continue;
 		if (renderer_expand(r, part, section, &text) < 0)
 			return -1;
@@ -174,7 +190,7 @@ int renderer_gather(struct renderer *r, const struct parts *parts)
 	return renderer_is_script(r) ? gather_script(r, parts) : gather_image(r, parts);
 }
 
-int renderer_lay_out(struct renderer *r, const char *name)
+int renderer_lay_out(struct renderer *r, const char *name, const char **laid_out)
 {
 	struct part layout = {0};
 	char *text;
@@ -182,9 +198,8 @@ int renderer_lay_out(struct renderer *r, const char *name)
 	if (share_path(r->arena, arena_printf(r->arena, "recipes/%s.layout", name), &layout.path,
 		       r->err) < 0 ||
 	    file_read(layout.path, FILE_CEILING_BYTES, r->arena, &text, NULL, r->err) < 0 ||
-	    renderer_expand(r, &layout, &(struct section){.text = text, .line = 1},
-			    &r->spec->dockerfile) < 0)
+	    renderer_expand(r, &layout, &(struct section){.text = text, .line = 1}, laid_out) < 0)
 		return -1;
-	r->spec->dockerfile = arena_printf(r->arena, "%s\n", r->spec->dockerfile);
+	*laid_out = arena_printf(r->arena, "%s\n", *laid_out);
 	return 0;
 }

@@ -34,7 +34,7 @@ int renderer_choose(struct renderer *r, struct parts *parts);
  * steps. */
 int renderer_gather(struct renderer *r, const struct parts *parts);
 
-/* spec->dockerfile: the layout with all values. */
-int renderer_lay_out(struct renderer *r, const char *layout);
+/* The layout recipes/NAME.layout with all values. */
+int renderer_lay_out(struct renderer *r, const char *name, const char **text);
 
 #endif

@@ -12,18 +12,24 @@
 #define NVIDIA_IMAGE "docker.io/nvidia/cuda:"
 #define DEVEL "-devel-"
 #define TOOLKIT "cuda-toolkit-"
+#define LINE_COLUMNS 100 /* of a list of packages */
 #define HTTPS "https://" /* what every download of the catalog begins with */
 
 const char *package_lines(const char *packages, struct arena *arena)
 {
 	const char *text = "";
+	size_t column = 0;
 
 	while (*packages) {
 		size_t length = strcspn(packages, ";");
+		bool fits = column && column + 1 + length <= LINE_COLUMNS;
+		const char *between = fits ? " " : column ? " \\\n      " : "      ";
 
-		if (length)
-			text = arena_printf(arena, "%s%s      %.*s", text, *text ? " \\\n" : "",
-					    (int)length, packages);
+		if (length) {
+			text = arena_printf(arena, "%s%s%.*s", text, between, (int)length,
+					    packages);
+			column = (fits ? column + 1 : 6) + length;
+		}
 		packages += length + (packages[length] == ';');
 	}
 	return text;
@@ -287,9 +293,19 @@ static void set_packages(const struct plan *plan, struct arena *arena, struct va
 	}
 }
 
+static void add_label(struct str *labels, size_t *column, const char *label)
+{
+	bool fits = *column + 1 + strlen(label) <= LINE_COLUMNS;
+
+	str_addf(labels, "%s%s", fits ? " " : " \\\n      ", label);
+	*column = (fits ? *column + 1 : 6) + strlen(label);
+}
+
 static void set_texts(const struct plan *plan, struct arena *arena, struct values *values)
 {
 	_cleanup_(str_release) struct str comments = STR_INIT, labels = STR_INIT;
+
+	size_t column = LINE_COLUMNS;
 
 	str_add(&labels, "LABEL org.ringup.cluster-image=1");
 	for (size_t i = 0; i < plan->count; i++) {
@@ -297,7 +313,8 @@ static void set_texts(const struct plan *plan, struct arena *arena, struct value
 
 		str_addf(&comments, "# %s %s - %s [%s]\n", c->name, c->version, c->reason,
 			 c->source);
-		str_addf(&labels, " \\\n      org.ringup.stack.%s=\"%s\"", c->name, c->version);
+		add_label(&labels, &column,
+			  arena_printf(arena, "org.ringup.stack.%s=\"%s\"", c->name, c->version));
 	}
 	str_trim(&comments);
 	values_set(values, "choices", arena_strdup(arena, comments.text));

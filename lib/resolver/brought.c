@@ -1,11 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 #include "resolver/brought.h"
 
-/* Horovod is compiled against the system's NCCL. */
+/* The libraries of a newer driver come with NVIDIA's images and packages only. */
+static bool needs_compat(const struct search *s)
+{
+	const struct value *cuda = s->now.chosen[COMPONENT_CUDA];
+
+	for (size_t i = 0; cuda && i < s->units->count; i++) {
+		const uint8_t *admits = s->units->list[i].admits[COMPONENT_CUDA];
+
+		if ((s->active >> i & 1) && admits && admits[cuda->index] == ADMIT_COMPAT)
+			return true;
+	}
+	return false;
+}
+
+/* Horovod is compiled against the system's CUDA and NCCL. */
 static bool needs_system(const struct search *s, enum component component)
 {
-	return s->model->cpu || (s->units->asked & COMPONENT_BIT(component)) ||
-	       (component == COMPONENT_NCCL && s->now.chosen[COMPONENT_HOROVOD]);
+	if (s->model->cpu || (s->units->asked & COMPONENT_BIT(component)))
+		return true;
+	if (component == COMPONENT_CUDA && needs_compat(s))
+		return true;
+	return component != COMPONENT_CUDNN && s->now.chosen[COMPONENT_HOROVOD];
+}
+
+/* All wheels have a CUDA of their own, and the stack's is one of that series. */
+static const struct value *brought_cuda(const struct search *s, const char **version)
+{
+	const struct value *cuda = s->now.chosen[COMPONENT_CUDA], *first = NULL;
+
+	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
+		const struct value *wheel = s->now.chosen[c];
+
+		/* JAX keeps the CUDA of the wheels that are installed before it */
+		if (!wheel || (first && c == COMPONENT_JAX))
+			continue;
+		if (!cuda || !wheel->brings[COMPONENT_CUDA] ||
+		    !version_in_series(cuda->version, wheel->brings[COMPONENT_CUDA]))
+			return NULL;
+		first = first ? first : wheel;
+	}
+	if (first)
+		*version = cuda->version;
+	return first;
 }
 
 const struct value *brought_by(const struct search *s, enum component component,
@@ -15,6 +53,8 @@ const struct value *brought_by(const struct search *s, enum component component,
 
 	if (needs_system(s, component))
 		return NULL;
+	if (component == COMPONENT_CUDA)
+		return brought_cuda(s, version);
 	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
 		const struct value *wheel = s->now.chosen[c];
 		const char *brings = wheel ? wheel->brings[component] : NULL;

@@ -16,6 +16,10 @@
  * The chosen framework whose wheel is where the stack's library comes from; `*version` (in the
  * model's arena) is the library's then. NULL when it comes from the system: `*version` stays. Of two
  * frameworks that bring it, it is the one that recipes install last.
+ *
+ * Of CUDA, `brings` has the series ("cuda==12.4"), and `*version` is the stack's release of it. The
+ * system's is there where something is compiled against it (Horovod), where a request names it, and
+ * where a driver needs the libraries of cuda-compat.
  */
 const struct value *brought_by(const struct search *search, enum component component,
 			       const char **version);

@@ -503,7 +503,36 @@ int model_build(const struct catalog *catalog, const struct model_options *optio
 	return 0;
 }
 
-static void admit_other_majors(struct model *model, struct value *wheel, enum component c)
+/* Whether a build of the same version is for the CUDA. */
+static bool has_build_for(const struct domain *wheels, const struct value *wheel,
+			  const struct value *cuda)
+{
+	for (size_t i = 0; i < wheels->count; i++) {
+		const char *brings = wheels->values[i].brings[COMPONENT_CUDA];
+
+		if (brings && version_in_series(cuda->version, brings) &&
+		    strcmp(wheels->values[i].version, wheel->version) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether the wheel goes with a component's value that it does not ask for: of CUDA a toolkit of its
+ * own major version, where there is no build for that; of libraries another major version.
+ */
+static bool goes_beside(const struct model *model, const struct value *wheel,
+			const struct value *value)
+{
+	const char *brings = wheel->brings[value->component];
+	bool is_same = strtol(value->version, NULL, 10) == strtol(brings, NULL, 10);
+
+	if (value->component != COMPONENT_CUDA)
+		return !is_same;
+	return is_same && !has_build_for(&model->domains[wheel->component], wheel, value);
+}
+
+static void admit_beside(struct model *model, struct value *wheel, enum component c)
 {
 	const struct domain *domain = &model->domains[c];
 	size_t words = domain->count / 64 + 1;
@@ -514,8 +543,7 @@ static void admit_other_majors(struct model *model, struct value *wheel, enum co
 	bits = ARENA_ARRAY(model->arena, words, uint64_t);
 	memcpy(bits, wheel->admits[c], words * sizeof(*bits));
 	for (size_t i = 0; i < domain->count; i++)
-		if (strtol(domain->values[i].version, NULL, 10) !=
-		    strtol(wheel->brings[c], NULL, 10))
+		if (goes_beside(model, wheel, &domain->values[i]))
 			bits[i / 64] |= 1ULL << (i % 64);
 	wheel->admits[c] = bits;
 }
@@ -526,6 +554,6 @@ void model_admit_beside(struct model *model, uint32_t asked)
 		for (size_t i = 0; i < model->domains[wheel].count; i++)
 			for (int c = 0; c < COMPONENT_COUNT; c++)
 				if (asked & COMPONENT_BIT(c))
-					admit_other_majors(model, &model->domains[wheel].values[i],
-							   (enum component)c);
+					admit_beside(model, &model->domains[wheel].values[i],
+						     (enum component)c);
 }

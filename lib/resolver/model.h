@@ -88,7 +88,8 @@ int model_build(const struct catalog *catalog, const struct model_options *optio
  * the wheel's. With another major version it has another file name, so the wheel never loads it. With
  * the same one it is loaded in place of the wheel's where LD_LIBRARY_PATH leads to it, so it must be
  * one that the wheel can use. Source: kohya_ss issue 1096, "compiled against (8, 7, 0) but found
- * runtime version (8, 2, 4)".
+ * runtime version (8, 2, 4)". A requested CUDA is for compiling against the wheel, which needs the
+ * same major version; the wheel runs on the runtime that it brings.
  */
 void model_admit_beside(struct model *model, uint32_t asked);
 

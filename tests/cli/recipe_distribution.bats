@@ -63,14 +63,18 @@ opensuse() {
 		# The package manager of openSUSE and SLES.
 		order: 20
 		when: os.package_manager==zypper
-		--- value packages.begin
-		set -eu; zypper -n refresh;
+		--- value packages.program
+		zypper
 		--- value packages.install
-		zypper -n install --no-recommends
-		--- value packages.end
-		${clean}
+		step zypper -n install --no-recommends
+		--- value step.packages
+		packages() {
+			zypper -n refresh
+			"$@"
+		}
 		--- value packages.ask
-		zypper -n refresh >&2; for name in "$@"; do zypper -n info "$name" | awk -v name="$name" '$1 == "Version" { print name, $3 }'; done
+		zypper -n refresh >&2
+			for name in "$@"; do zypper -n info "$name" | awk -v name="$name" '$1 == "Version" { print name, $3 }'; done
 		--- value packages.tools.lines
 		      ca-certificates \
 		      curl \
@@ -86,16 +90,12 @@ opensuse() {
 		ca-certificates curl tar xz
 		--- stack
 		# packages of the OS
-		RUN ${packages.begin} \
-		    ${packages.install} \
-		${distribution.run_packages.lines}; \
-		    ${packages.end}
+		RUN ${packages.install} \
+		${distribution.run_packages.lines}
 		--- build
 		# the compiler, and headers
-		RUN ${packages.begin} \
-		    ${packages.install} \
-		${distribution.build_packages.lines}; \
-		    ${packages.end}
+		RUN ${packages.install} \
+		${distribution.build_packages.lines}
 	END
 }
 
@@ -106,9 +106,11 @@ opensuse() {
 	apart ringup recipe os==opensuse-leap15.5 openmpi==4.1.6
 	says 0
 	is_whole
+	ringup recipe -o context os==opensuse-leap15.5 openmpi==4.1.6
+	shellcheck context/step
+	grep -qF '/var/cache/zypp /var/log/zypp' context/step
 	grep -qxF 'FROM docker.io/opensuse/leap:15.5 AS stack' ../out
-	[ "$(grep -c 'zypper -n install --no-recommends' ../out)" -ge 3 ]
-	grep -qF '/var/cache/zypp /var/log/zypp' ../out
+	[ "$(grep -c 'zypper -n install --no-recommends' ../out)" -ge 2 ]
 	grep -qF 'rpm -qa --queryformat' ../out # for the SBOM
 	! grep -wE 'apt-get|yum|dnf' ../out
 	[ "$(touched)" = 'catalog/gcc.csv catalog/glibc.csv catalog/os.csv catalog/package_manager.csv catalog/python.csv os/zypper.recipe ' ]
@@ -120,7 +122,7 @@ opensuse() {
 	apart ringup recipe os==opensuse-leap15.5 openmpi==4.1.6
 	says 0
 	grep -qF '# image.yum of the cluster file' ../out
-	grep -qxE '      ImageMagick \\' ../out
+	grep -qxE '      ImageMagick vim-9.0-1' ../out
 	sed -i 's/yum: .*/apt: [imagemagick]}/' cluster.yaml
 	apart ringup recipe os==opensuse-leap15.5 openmpi==4.1.6
 	says 2 'image.apt' 'opensuse-leap15.5 has zypper' 'image.yum'
@@ -141,8 +143,8 @@ opensuse() {
 	END
 	apart ringup recipe
 	says 0
-	grep -qE '^ +openssh=8\.4p1-150300\.3\.22\.1( \\|;)' ../out
-	grep -qE '^ +make=4\.2\.1-7\.3\.2( \\|;)' ../out
+	grep -qE '^ .* openssh=8\.4p1-150300\.3\.22\.1( |$)' ../out
+	grep -qE '^ .* make=4\.2\.1-7\.3\.2( |$)' ../out
 	grep -qxF "FROM docker.io/opensuse/leap:15.5@sha256:$(printf 'a%.0s' {1..64}) AS stack" ../out
 }
 
@@ -159,8 +161,9 @@ opensuse() {
 		grep -qE 'apt-get .*install' ../out
 	done
 	grep -qF '[[ $ID == kali &&' ../out
-	apart ringup recipe os==kali2024 openmpi==4.1.6
-	grep -qF 'for suite in kali-rolling kali-rolling-updates; do echo "deb $APT_MIRROR $suite main contrib"; done' ../out
+	ringup recipe -o context os==kali2024 openmpi==4.1.6
+	shellcheck context/step
+	grep -qF 'for suite in kali-rolling kali-rolling-updates; do echo "deb $APT_MIRROR $suite main contrib"; done' context/step
 	apart ringup recipe os==kalilinux2024
 	says 2 kali2024
 	[ "$(touched)" = 'catalog/gcc.csv catalog/glibc.csv catalog/os.csv catalog/python.csv ' ]

@@ -6,7 +6,7 @@ load helper
 setup() {
 	common_setup
 	unset RINGUP_CATALOG # the real one
-	mkdir -p etc/yum.repos.d tmp bin
+	mkdir -p etc/yum.repos.d etc/apt/sources.list.d tmp bin
 	# what the package manager is told, and the repositories that it would read
 	cat >bin/dnf <<-'END'
 		#!/bin/sh
@@ -19,22 +19,34 @@ setup() {
 	cp bin/dnf bin/yum
 }
 
-# RUNs of a recipe with WORD in them, one a file, on folders of this test's
+# The RUN of a recipe with WORD in it as ../step, and the program that it calls, on folders of this test's
 steps() { # WORD REQUEST...
 	word=$1 && shift
-	ringup recipe "$@" 2>/dev/null >../dockerfile
+	rm -rf ../context
+	ringup recipe -o ../context "$@" 2>/dev/null >&2
 	python3 - "$word" "$PWD" "$ROOT/tests/recipe" <<-'END'
-		import sys
+		import os, sys
 		word, folder, tests = sys.argv[1:]
 		sys.path.insert(0, tests)
 		import dockerfile
-		found = [body for _, body in dockerfile.runs(open("../dockerfile").read()) if word in body]
+		def here(text):
+		    for own in ("/tmp/", "/etc/yum.repos.d", "/etc/apt/", "/usr/share/keyrings/"):
+		        text = text.replace(own, folder + own)
+		    return text
+		found = [body for _, body in dockerfile.runs(open("../context/Dockerfile").read()) if word in body]
 		assert found, word
-		body = found[0].split("; \\\n    rm -rf ")[0].replace("/tmp/", folder + "/tmp/")
-		for own in " /etc/yum.repos.d", " /etc/apt/", ">/etc/apt/":
-		    body = body.replace(own, own.replace("/", folder + "/", 1))
-		open("../step", "w").write(body)
+		open("../step", "w").write(here(found[0]))
+		program = open("../context/step").read()
+		assert "\n# what differs " in program # nothing is deleted here
+		open("bin/step", "w").write(here(program[:program.index("\n# what differs ")]))
+		os.chmod("bin/step", 0o755)
 	END
+}
+
+# What the package manager reads in the step
+run_step() { # NAME=VALUE...
+	rm -rf tmp && mkdir tmp
+	env YUM_MIRROR= APT_MIRROR= DOWNLOADS_MIRROR= "$@" PATH="$PWD/bin:$PATH" sh -eu ../step >../out
 }
 
 repository() { # NAME LINE...
@@ -49,79 +61,84 @@ repository() { # NAME LINE...
 		'# baseurl=https://repo.almalinux.org/almalinux/$releasever/BaseOS/$basearch/os/'
 	repository ubi 'baseurl = https://cdn-ubi.redhat.com/content/public/ubi/dist/ubi9/9/$basearch/baseos/os'
 	repository centos 'baseurl=https://vault.centos.org/7.9.2009/os/$basearch/' 'metalink=https://x/y'
-	repository nvidia-cuda 'baseurl=https://developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64'
 	cp -r etc/yum.repos.d before
 	steps openssh-server openmpi==5.0.8 os==rockylinux9
-	YUM_MIRROR=http://mirror.lan/pub PATH="$PWD/bin:$PATH" sh ../step >../out
+	run_step YUM_MIRROR=http://mirror.lan/pub
 	grep -qxF 'baseurl=http://mirror.lan/pub/$releasever/BaseOS/$basearch/os/' ../out
 	grep -qxF 'baseurl=http://mirror.lan/pub/public/ubi/dist/ubi9/9/$basearch/baseos/os' ../out
 	grep -qxF 'baseurl=http://mirror.lan/pub/os/$basearch/' ../out
 	[ "$(grep -c '^baseurl=http://mirror.lan/pub/' ../out)" -eq 4 ]
-	! grep -F nvidia ../out # nothing of this step comes from there
 	! grep -E '^(mirrorlist|metalink)' ../out
 	diff -r before etc/yum.repos.d # the image's own
 }
 
 @test "without mirrors.yum the OS's repositories are as they are" {
+	repository rocky '#baseurl=http://dl.rockylinux.org/$contentdir/$releasever/BaseOS/$basearch/os/'
+	cp -r etc/yum.repos.d before
 	for os in rockylinux9 centos7; do
 		steps openssh-server openmpi==4.1.1 os==$os
-		YUM_MIRROR='' PATH="$PWD/bin:$PATH" sh ../step >../out
+		run_step
 		grep -qF ' install -y --' ../out
-		! grep -F reposdir ../out
-		[ -z "$(ls tmp)" ]
+		grep -qxF '#baseurl=http://dl.rockylinux.org/$contentdir/$releasever/BaseOS/$basearch/os/' ../out
+		diff -r before etc/yum.repos.d
 	done
-}
-
-# NVIDIA's step without the key, which is not fetched here: `add` writes what it would
-nvidia_step() { # FILE TEXT REQUEST...
-	file=$1 text=$2 && shift 2
-	steps 'cuda;' "$@"
-	sed -i -e "s|^    add developer.*|    printf '%b' '$text' >$PWD/$file; \\\\|" ../step
 }
 
 @test "NVIDIA's repository: beside mirrors.yum, in mirrors.downloads, and as it was in the end" {
 	repository rocky '#baseurl=http://dl.rockylinux.org/$contentdir/$releasever/BaseOS/$basearch/os/'
-	nvidia_step etc/yum.repos.d/nvidia-cuda.repo '[nvidia-cuda]\nbaseurl=https://developer.download.nvidia.com/compute\n' \
-		cuda==12.4.1 nccl openmpi==4.1.6 os==rockylinux9
-	YUM_MIRROR=http://mirror.lan/pub DOWNLOADS_MIRROR='' PATH="$PWD/bin:$PATH" sh ../step >../out
-	sed -n '/libnccl/,$p' ../out >../last
-	grep -qxF 'baseurl=https://developer.download.nvidia.com/compute' ../last
-	grep -qxF 'baseurl=http://mirror.lan/pub/$releasever/BaseOS/$basearch/os/' ../last
-	rm -r tmp && mkdir tmp
-	YUM_MIRROR=http://mirror.lan/pub DOWNLOADS_MIRROR=http://mirror.lan/files PATH="$PWD/bin:$PATH" sh ../step >../out
-	sed -n '/libnccl/,$p' ../out >../last
-	grep -qxF 'baseurl=http://mirror.lan/files/developer.download.nvidia.com/compute' ../last
-	! grep -F 'https:' ../last
-	grep -qxF 'baseurl=https://developer.download.nvidia.com/compute' etc/yum.repos.d/nvidia-cuda.repo
+	repository nvidia-cuda 'baseurl=https://developer.download.nvidia.com/compute'
+	cp -r etc/yum.repos.d before
+	steps libnccl- cuda==12.4.1 nccl openmpi==4.1.6 os==rockylinux9
+	run_step YUM_MIRROR=http://mirror.lan/pub
+	grep -qxF 'baseurl=https://developer.download.nvidia.com/compute' ../out
+	grep -qxF 'baseurl=http://mirror.lan/pub/$releasever/BaseOS/$basearch/os/' ../out
+	run_step YUM_MIRROR=http://mirror.lan/pub DOWNLOADS_MIRROR=http://mirror.lan/files
+	grep -qxF 'baseurl=http://mirror.lan/files/developer.download.nvidia.com/compute' ../out
+	! grep -F 'https:' ../out
+	diff -r before etc/yum.repos.d
 }
 
 @test "the same with apt, where packages are taken and where headers are" {
-	mkdir -p etc/apt/sources.list.d
-	echo '# none of NVIDIA yet' >etc/apt/sources.list.d/own.list
+	echo '# none of NVIDIA' >etc/apt/sources.list.d/own.list
 	cat >bin/apt-get <<-'END'
 		#!/bin/sh
 		echo "$*"
-		if grep -q SourceParts "$APT_CONFIG"; then cat tmp/apt.list; else cat etc/apt/sources.list.d/*; fi
+		parts=$(sed -n 's/.*SourceParts "\([^"]*\)".*/\1/p' "$APT_CONFIG") list=$(sed -n 's/.*SourceList "\([^"]*\)".*/\1/p' "$APT_CONFIG")
+		[ -z "$list" ] || cat "$list"
+		cat "$parts"/*.list
 	END
 	chmod 755 bin/apt-get
 	at='deb https://developer.download.nvidia.com/compute /'
-	nvidia_step etc/apt/sources.list.d/nvidia-cuda.list "$at\n" cuda==12.2.2 nccl openmpi==4.1.6 os==ubuntu22.04
-	for apt in '' http://mirror.lan/ubuntu; do
-		for downloads in '' http://mirror.lan/files; do
-			rm -rf tmp && mkdir tmp
-			APT_MIRROR=$apt DOWNLOADS_MIRROR=$downloads PATH="$PWD/bin:$PATH" sh ../step >../out
-			sed -n '/libnccl/,$p' ../out >../last
-			grep -qxF "deb ${downloads:-https:/}/developer.download.nvidia.com/compute /" ../last
-			[ -z "$downloads" ] || ! grep -F 'https:' ../last
-			[ "$(cat etc/apt/sources.list.d/nvidia-cuda.list)" = "$at" ]
+	echo "$at" >etc/apt/sources.list.d/nvidia-cuda.list
+	for word in libnccl2= libnccl-dev=; do
+		steps "$word" cuda==12.2.2 nccl openmpi==4.1.6 os==ubuntu22.04
+		for apt in '' http://mirror.lan/ubuntu; do
+			for downloads in '' http://mirror.lan/files; do
+				run_step APT_MIRROR=$apt DOWNLOADS_MIRROR=$downloads
+				grep -qF "$word" ../out
+				grep -qxF "deb ${downloads:-https:/}/developer.download.nvidia.com/compute /" ../out
+				[ -z "$downloads" ] || ! grep -F 'https:' ../out
+				[ -z "$apt" ] || grep -qxF "deb $apt jammy main universe" ../out
+				[ "$(grep -cF '# none of' ../out)" -gt 0 ] || [ -n "$apt" ] # a mirror stands in for the OS's own
+				[ "$(cat etc/apt/sources.list.d/nvidia-cuda.list)" = "$at" ]
+			done
 		done
 	done
-	steps libnccl-dev cuda==12.2.2 nccl openmpi==4.1.6 os==ubuntu22.04
-	rm -rf tmp && mkdir tmp
-	APT_MIRROR='' DOWNLOADS_MIRROR=http://mirror.lan/files PATH="$PWD/bin:$PATH" sh ../step >../out
-	sed -n '/libnccl/,$p' ../out >../last
-	grep -qxF 'deb http://mirror.lan/files/developer.download.nvidia.com/compute /' ../last
-	[ "$(cat etc/apt/sources.list.d/nvidia-cuda.list)" = "$at" ]
+}
+
+@test "NVIDIA's key: the one that is known, and what only the check needs goes again" {
+	printf '#!/bin/sh\necho "$*" >>calls\n' | tee bin/apt-get bin/apt-mark >bin/curl
+	printf '#!/bin/sh\n[ "$1" = --dearmor ] || printf "pub:\\nfpr:::::::::%%s:\\n" "$KEY"\n' >bin/gpg
+	printf '#!/bin/sh\nfor file; do :; done; echo key >"$file"; echo "$*" >>calls\n' >bin/curl
+	chmod 755 bin/*
+	mkdir -p usr/share/keyrings
+	steps 'step nvidia' cuda==12.2.2 nccl openmpi==4.1.6 os==ubuntu22.04
+	run run_step KEY=EB693B3035CD5710E231E123A4B469963BF863CD
+	[ "$status" -ne 0 ]
+	[ ! -e etc/apt/sources.list.d/nvidia-cuda.list ]
+	run_step KEY=EB693B3035CD5710E231E123A4B469963BF863CC
+	grep -qF "/keyrings/nvidia-cuda.gpg] https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2204/x86_64 /" etc/apt/sources.list.d/nvidia-cuda.list
+	grep -qF 'purge -y --auto-remove' calls
 }
 
 @test "a snapshot of Debian's archive has its security suite beside it, in steps and for the base" {
@@ -140,8 +157,7 @@ nvidia_step() { # FILE TEXT REQUEST...
 		*/debian) security="deb http://mirror.lan/debian-security bookworm-security main" ;;
 		*) security='' ;;
 		esac
-		rm -rf tmp && mkdir tmp
-		APT_MIRROR=$mirror PATH="$PWD/bin:$PATH" sh ../step >../out
+		run_step APT_MIRROR=$mirror
 		grep -qxF "deb $mirror bookworm main" ../out
 		[ "$(grep -- -security ../out | sort -u)" = "$security" ]
 		touch base.tar.all.tar
@@ -182,7 +198,7 @@ nvidia_step() { # FILE TEXT REQUEST...
 	chmod 755 bin/apt-get
 	security() { # OS
 		steps openssh-server openmpi==4.1.1 os=="$1"
-		APT_MIRROR=http://mirror.lan/debian PATH="$PWD/bin:$PATH" sh ../step >../out
+		run_step APT_MIRROR=http://mirror.lan/debian
 		grep -qxF "deb http://mirror.lan/debian-security $2 main" ../out
 	}
 	security debian10 buster/updates

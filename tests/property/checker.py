@@ -72,7 +72,7 @@ def row_choices(catalog, document, givens, wrong):
         if name in ("driver", "gpu"):
             continue
         found[name] = (
-            brought_choice(name, choice, document, found, givens)
+            brought_choice(catalog, name, choice, document, found, givens)
             if choice.get("wheel")
             else candidates(catalog, name, choice)
         )
@@ -94,8 +94,19 @@ def parts_wrong(document, givens):
         yield "a CPU stack for a request about GPUs"
 
 
-def brought_choice(name, choice, document, found, givens):
+def brought_cuda(catalog, choice, document, found):
+    """The row of a CUDA that the choice says comes with a wheel: all frameworks of the stack bring that series."""
+    wheels = [found[name] for name in FRAMEWORKS if name in found]
+    brings = [any(in_series(choice["version"], rules.brings(row, "cuda") or "0") for row in rows) for rows in wheels]
+    if not wheels or not all(brings) or "horovod" in document["stack"] or "base" in document:
+        return []
+    return [Row({**row, "wheel": choice["wheel"]}) for row in catalog.rows("cuda") if row["version"] == choice["version"]]
+
+
+def brought_choice(catalog, name, choice, document, found, givens):
     """The rows of a library that the choice says comes with a wheel: one without cells, or none."""
+    if name == "cuda":
+        return brought_cuda(catalog, choice, document, found) if name not in givens.names else []
     wheels = found.get(choice["wheel"], [])
     extra = [key for key, _ in CELLS if choice.get(key)]
     fits = any(rules.brings(wheel, name) == choice["version"] for wheel in wheels)
@@ -215,6 +226,11 @@ def tag_wrong(image, base, stack):
 
 
 def base_wrong(catalog, document, stack):
+    if stack["cuda"].cell("wheel"):
+        return  # on the OS's own image
+    if "base" not in document:
+        yield "no base image"
+        return
     base, usable = document["base"], ("listed", "eol")
     images = [i for i in rules.images_of(catalog, stack["cuda"], stack["os"]) if i["flavor"] == "devel"]
     if base["name"].startswith(CUDA_IMAGE):
@@ -251,7 +267,7 @@ def replaced_wrong(catalog, base, images, stack):
 
 def gate_wrong(catalog, document, stack, givens):
     has = SKIP_GATE in document.get("env", [])
-    if not document["base"]["name"].startswith(CUDA_IMAGE):
+    if not document.get("base", {"name": ""})["name"].startswith(CUDA_IMAGE):
         if has:
             yield f"{SKIP_GATE} without NVIDIA's image"
         return

@@ -205,4 +205,5 @@ def stack_wrong(stack, document, gpus):
     yield from ranges_wrong(stack)
     yield from wheels_wrong(stack, gpus)
     yield from horovod_wrong(stack)
-    yield from base_wrong(cuda, document["base"])
+    if "base" in document:
+        yield from base_wrong(cuda, document["base"])

@@ -6,7 +6,7 @@ import re
 INSTRUCTIONS = {"FROM", "ARG", "RUN", "COPY", "ENV", "LABEL", "CMD"}
 MARK = re.compile(r"\$\{[a-z]+\.[a-z_.]+\}")
 SECRET = re.compile(r"(?i)(password|secret|token|BEGIN [A-Z ]*PRIVATE KEY)\s*[=:]")
-PINNED = re.compile(r"^'?[A-Za-z0-9_.-]+(\[[a-z0-9_,-]+\])?==[0-9][^\s']*'?$|^/tmp/wheels/horovod-\*\.whl$")
+PINNED = re.compile(r"^'?[A-Za-z0-9_.-]+(\[[a-z0-9_,-]+\])?==[0-9][^\s']*'?$|^/opt/wheels/horovod-\*\.whl$")
 RANGE = re.compile(r"^'?(numpy|wrapt)<[0-9.]+'?$")
 OLD_NVIDIA = re.compile(r"^lib(cudnn|nccl)\S*cuda([89]|10)\.")
 NVIDIA = re.compile(r"^(lib(cudnn|nccl)|cuda-toolkit)")
@@ -45,7 +45,7 @@ def stages_wrong(parsed):
         copied = re.match(r"--from=(\S+)", body) if name == "COPY" else None
         if copied and copied[1] not in names:
             yield f"line {line}: COPY from {copied[1]}, which is no stage"
-        if copied and re.search(r"/usr/local/cuda/|/lib64/", body):
+        if copied and re.search(r"/usr/local/cuda/|/cuda\S*/lib64/", body):
             yield f"line {line}: COPY {body} goes by a link, which not every builder follows"
 
 
@@ -87,12 +87,13 @@ def run_wrong(line, body):
         yield f"line {line}: an empty command"
     for url, path in re.findall(r"curl \S+ --retry 3 (\S+) -o (\S+?);", body):
         checked = re.search(r'echo "[0-9a-f]{64}  ' + re.escape(path) + r'" \| sha256sum -c -', body)
-        if not checked and path != "/tmp/nvidia.pub":
+        if not checked:
             yield f"line {line}: {url} is not checked"
         if not url.startswith('"${DOWNLOADS_MIRROR:-https:/}/'):
             yield f"line {line}: {url} asks no mirror"
-    if "/tmp/nvidia.pub" in body and not re.search(r"\badd \S+ \S+\.pub [0-9A-F]{40} ", body):
-        yield f"line {line}: a key without a fingerprint"
+    for words in re.findall(r"\bstep nvidia ([^;&]*)", body):
+        if not re.fullmatch(r"\S+ \S+\.pub [0-9A-F]{40} (cuda|ml)\s*(\\\n\s*)?", words):
+            yield f"line {line}: a key without a fingerprint: {words}"
     for word in pip_words(body):
         if RANGE.match(word):
             continue  # what an old framework forgot to say: an upper bound
@@ -105,8 +106,6 @@ def run_wrong(line, body):
             yield f"line {line}: {word} has no version"
         if re.match(r"cuda-(libraries|toolkit)-10-[12]", word) and not re.search(r"\blibcublas\S*[-=]10\.", body):
             yield f"line {line}: {word} takes the newest libcublas10, which may be another CUDA's"
-        if OLD_NVIDIA.match(word) and "add developer" in body and "/machine-learning/" not in body:
-            yield f"line {line}: {word} is in no repository that is there"
 
 
 def deployed(parsed):
@@ -128,6 +127,20 @@ def toolkit_wrong(text, parsed):
     for line, name, body in deployed(parsed):
         if (name == "FROM" and "-devel-" in body) or (name == "RUN" and "cuda-toolkit-" in body):
             yield f"line {line}: the toolkit is deployed"
+
+
+def repositories_wrong(text, parsed):
+    """NVIDIA's packages come from a repository that their stage knows; cuDNN and NCCL of old CUDAs from another than CUDA's."""
+    stages = {}
+    for line, name, body in parsed:
+        if name == "FROM":
+            base, _, alias = body.partition(" AS ")
+            known = stages[alias] = list(stages.get(base, []))
+        known += re.findall(r"\bstep nvidia (\S+)", body) if name == "RUN" else []
+        for word in body.split() if name == "RUN" else []:
+            want = "/machine-learning/" if OLD_NVIDIA.match(word) else "/cuda/"
+            if re.match(r"(lib(cudnn|nccl)|cuda-(toolkit|libraries|cudart|driver|compat))\S*[-=]", word) and not any(want in at for at in known):
+                yield f"line {line}: {word} is in no repository that is there"
 
 
 def missing(text, parsed):
@@ -178,6 +191,7 @@ def wrong(text):
     yield from toolkit_wrong(text, parsed)
     yield from horovod_wrong(text, parsed)
     yield from trusty_wrong(text)
+    yield from repositories_wrong(text, parsed)
     if [name for _, name, _ in parsed][-1] != "CMD":
         yield "the last instruction is not CMD"
     if not any(name == "LABEL" and "org.ringup.stack.os=" in body for _, name, body in parsed):

@@ -68,13 +68,24 @@ def compare(job):
     return list(difflib.unified_diff(kept.splitlines(), now.splitlines(), name, "now", lineterm=""))
 
 
+def program(words):
+    """What shellcheck says of the program that the RUNs call."""
+    with tempfile.TemporaryDirectory() as made:
+        render([*words, "-o", made + "/context"])
+        text = (Path(made) / "context" / "step").read_text()
+    if text in CHECKED:
+        return []
+    CHECKED.add(text)
+    return [f"step: {finding}" for finding in linters.shellcheck(text, "sh")]
+
+
 def check(job):
-    name, _ = job
+    name, words = job
     text = (FOLDER / name).read_text()
     if name.endswith(".script"):
         return [f"{name}: {finding}" for finding in linters.shellcheck(text, "bash")]
     # an instruction that stands in several files just so is looked at once
-    findings = list(dockerfile.wrong(text)) + linters.hadolint(linters.unseen(text, LINTED, str))
+    findings = list(dockerfile.wrong(text)) + linters.hadolint(linters.unseen(text, LINTED, str)) + program(words)
     for line, body in linters.runs(text):
         if body not in CHECKED:
             CHECKED.add(body)

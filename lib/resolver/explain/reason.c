@@ -247,15 +247,19 @@ static const char *cpu_index(const struct value *value)
 	return *value_cell(value, "pip_cpu") ? "" : value_cell(value, "index");
 }
 
+static const char *brought_sentence(const struct value *wheel, struct arena *arena)
+{
+	return arena_printf(arena, "the wheel of %s brings it; nothing of it is installed beside",
+			    value_title(wheel, arena));
+}
+
 static void choose_brought(struct search *s, enum component c, const struct value *wheel,
 			   const char *version, struct plan *plan)
 {
 	struct choice *choice = add_choice(plan, component_names[c], version);
 
 	choice->wheel = component_names[wheel->component];
-	choice->reason = arena_printf(
-		s->model->arena, "the wheel of %s brings it; nothing of it is installed beside",
-		value_title(wheel, s->model->arena));
+	choice->reason = brought_sentence(wheel, s->model->arena);
 	choice->source = wheel->source;
 	choice->certainty = value_cell(wheel, "certainty");
 }
@@ -270,7 +274,7 @@ static void reason_choose(struct search *s, enum component c, struct plan *plan)
 	if (!value)
 		return;
 	wheel = brought_by(s, c, &version);
-	if (wheel) {
+	if (wheel && c != COMPONENT_CUDA) {
 		choose_brought(s, c, wheel, version, plan);
 		return;
 	}
@@ -280,10 +284,13 @@ static void reason_choose(struct search *s, enum component c, struct plan *plan)
 		add_driver_clause(s, value, &out);
 		add_gpu_clause(s, value, &out);
 	}
+	if (wheel)
+		add_clause(&out, brought_sentence(wheel, s->model->arena), wheel->source);
 	add_demands(s, value, &out);
 	add_clause(&out, value_cell(value, "note"), "");
 	choice = add_choice(plan, component_names[c], value->version);
 	sentence_end(&out, &choice->reason, &choice->source);
+	choice->wheel = wheel ? component_names[wheel->component] : "";
 	choice->certainty = value_cell(value, "certainty");
 	choice->run_packages = value_cell(value, "run_packages");
 	choice->build_packages = value_cell(value, "build_packages");
@@ -412,9 +419,10 @@ static void choose_gpu(const struct search *s, struct plan *plan)
 static void reason_set_base(struct search *s, struct plan *plan)
 {
 	struct base_image base;
+	const char *ignored;
 
 	plan->base = (struct plan_base){"", "", "", "", "", ""};
-	if (s->model->cpu)
+	if (s->model->cpu || brought_by(s, COMPONENT_CUDA, &ignored))
 		return;
 	base_image_find(s, &base);
 	plan->base = (struct plan_base){base.name,     base.status, base.wanted,

@@ -9,36 +9,19 @@
 # openmpi 4.0.2 - the only one that 'openmpi==4.0.2' admits; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
 # ---- the stack: what the build and the image both need
 FROM docker.io/library/centos:7 AS stack
-ENV LANG=en_US.UTF-8
+ENV LANG=en_US.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG YUM_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
+COPY step /usr/local/bin/step
 # CentOS left its mirrors; its packages are in the vault
 RUN sed -i -e 's/^mirrorlist=/#&/' -e 's|^#* *baseurl=http://mirror\.centos\.org/[^/]*/[^/]*/|baseurl=https://vault.centos.org/7.9.2009/|' /etc/yum.repos.d/CentOS-*.repo
 # packages of the OS
-RUN set -eu; \
-    if [ -n "$YUM_MIRROR" ]; then \
-      cp -r /etc/yum.repos.d /tmp/repos; \
-      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
-    fi; \
-    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
-      ca-certificates \
-      openssh-server \
-      openssh-clients \
-      iproute \
-      procps-ng \
-      python3 \
-      python3-devel \
-      python3-pip; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step yum install -y --setopt=skip_missing_names_on_install=False \
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel \
+      python3-pip
 
 # ---- build stage: compiles what has no package; only its results are taken
 FROM stack AS build
@@ -47,44 +30,10 @@ ARG YUM_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # the compiler, and headers
-RUN set -eu; \
-    if [ -n "$YUM_MIRROR" ]; then \
-      cp -r /etc/yum.repos.d /tmp/repos; \
-      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
-    fi; \
-    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
-      glibc-devel \
-      gcc \
-      gcc-c++; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# to fetch, unpack and build sources
-RUN set -eu; \
-    if [ -n "$YUM_MIRROR" ]; then \
-      cp -r /etc/yum.repos.d /tmp/repos; \
-      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
-    fi; \
-    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
-      ca-certificates \
-      curl \
-      tar \
-      xz \
-      bzip2 \
-      make \
-      perl \
-      which \
-      file; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step yum install -y --setopt=skip_missing_names_on_install=False \
+      glibc-devel gcc gcc-c++ \
+      ca-certificates curl tar xz bzip2 make perl which file
 # Open MPI 4.0.2 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.0/openmpi-4.0.2.tar.bz2" -o /tmp/openmpi-4.0.2.tar.bz2; \
@@ -93,10 +42,7 @@ RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared; \
     make -j"$(nproc)" install; \
     echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step
 ENV PATH=/opt/openmpi/bin:$PATH
 # the all-reduce worker
 COPY worker/ /src/worker/
@@ -104,20 +50,11 @@ RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 
 # ---- the image
 FROM stack
-# for the build only: mirrors, and what makes two builds of this file the same
-ARG YUM_MIRROR=
 ARG PIP_INDEX_URL=
-ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # Open MPI as it was built
 COPY --from=build /opt/openmpi/ /opt/openmpi/
-RUN set -eu; echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \
@@ -133,15 +70,9 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     mpirun --version | grep -F 4.0.2; \
     mkdir -p /usr/share/ringup; rpm -qa --queryformat '%{NAME} %{EVR} %{ARCH}\n' >/tmp/rpm-packages; \
     LC_ALL=C sort -o /usr/share/ringup/rpm-packages /tmp/rpm-packages; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.os="centos7" \
-      org.ringup.stack.glibc="2.17" \
-      org.ringup.stack.gcc="4.8.5" \
-      org.ringup.stack.python="3.6" \
-      org.ringup.stack.openmpi="4.0.2"
+      org.ringup.stack.os="centos7" org.ringup.stack.glibc="2.17" org.ringup.stack.gcc="4.8.5" \
+      org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.0.2"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -9,83 +9,37 @@
 # openmpi 4.1.4 - the newest that 'openmpi==4.1.4' admits; for debian12; Debian's build; mpirun over SSH and TCP [debian-bookworm]
 # ---- the stack: what the build and the image both need
 FROM ringup-base:debian12-HASH AS stack
-ENV LANG=C.UTF-8
+ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG DEBIAN_FRONTEND=noninteractive
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
+COPY step /usr/local/bin/step
 # packages of the OS
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} bookworm-security main" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends \
-      ca-certificates \
-      openssh-server \
-      openssh-client \
-      iproute2 \
-      procps \
-      python3=3.11.2-1+b1 \
-      openmpi-bin=4.1.4-3+b1; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step apt-get install -y --no-install-recommends \
+      ca-certificates openssh-server openssh-client iproute2 procps python3=3.11.2-1+b1 \
+      openmpi-bin=4.1.4-3+b1
 
 # ---- build stage: compiles what has no package; only its results are taken
 FROM ringup-base:debian12-HASH AS build
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG DEBIAN_FRONTEND=noninteractive
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
+COPY step /usr/local/bin/step
 # the compiler, and headers
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in bookworm bookworm-updates; do echo "deb $APT_MIRROR $suite main"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security bookworm-security main" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} bookworm-security main" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends \
-      libc6-dev \
-      gcc=4:12.2.0-3 \
-      gcc-12=12.2.0-14+deb12u1 \
-      libopenmpi-dev=4.1.4-3+b1 \
-      openmpi-bin=4.1.4-3+b1; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step apt-get install -y --no-install-recommends \
+      libc6-dev gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 libopenmpi-dev=4.1.4-3+b1 \
+      openmpi-bin=4.1.4-3+b1
 # the all-reduce worker
 COPY worker/ /src/worker/
 RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 
 # ---- the image
 FROM stack
-# for the build only: mirrors, and what makes two builds of this file the same
-ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG DEBIAN_FRONTEND=noninteractive
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
+
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \
       echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
@@ -98,15 +52,9 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     allreduce --versions; \
     python3 -c 'import ssl'; \
     mpirun --version | grep -F 4.1.4; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.os="debian12" \
-      org.ringup.stack.glibc="2.36" \
-      org.ringup.stack.gcc="12.2.0" \
-      org.ringup.stack.python="3.11.2" \
-      org.ringup.stack.openmpi="4.1.4"
+      org.ringup.stack.os="debian12" org.ringup.stack.glibc="2.36" org.ringup.stack.gcc="12.2.0" \
+      org.ringup.stack.python="3.11.2" org.ringup.stack.openmpi="4.1.4"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -9,34 +9,17 @@
 # openmpi 5.0.8 - the only one that 'openmpi==5.0.8' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
 # ---- the stack: what the build and the image both need
 FROM docker.io/rockylinux/rockylinux:9 AS stack
-ENV LANG=C.UTF-8
+ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG YUM_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
+COPY step /usr/local/bin/step
 # packages of the OS
-RUN set -eu; \
-    if [ -n "$YUM_MIRROR" ]; then \
-      cp -r /etc/yum.repos.d /tmp/repos; \
-      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
-    fi; \
-    dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
-      ca-certificates \
-      openssh-server \
-      openssh-clients \
-      iproute \
-      procps-ng \
-      python3 \
-      python3-devel \
-      python3-pip; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel \
+      python3-pip
 
 # ---- build stage: compiles what has no package; only its results are taken
 FROM stack AS build
@@ -45,45 +28,10 @@ ARG YUM_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # the compiler, and headers
-RUN set -eu; \
-    if [ -n "$YUM_MIRROR" ]; then \
-      cp -r /etc/yum.repos.d /tmp/repos; \
-      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
-    fi; \
-    dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
-      glibc-devel \
-      gcc \
-      gcc-c++; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# to fetch, unpack and build sources
-RUN set -eu; \
-    if [ -n "$YUM_MIRROR" ]; then \
-      cp -r /etc/yum.repos.d /tmp/repos; \
-      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
-    fi; \
-    dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
-      ca-certificates \
-      tar \
-      xz \
-      bzip2 \
-      diffutils \
-      findutils \
-      make \
-      perl \
-      which \
-      file; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      glibc-devel gcc gcc-c++ \
+      ca-certificates tar xz bzip2 diffutils findutils make perl which file
 # Open MPI 5.0.8 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.8.tar.bz2" -o /tmp/openmpi-5.0.8.tar.bz2; \
@@ -92,10 +40,7 @@ RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared; \
     make -j"$(nproc)" install; \
     echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step
 ENV PATH=/opt/openmpi/bin:$PATH
 # the all-reduce worker
 COPY worker/ /src/worker/
@@ -103,20 +48,11 @@ RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 
 # ---- the image
 FROM stack
-# for the build only: mirrors, and what makes two builds of this file the same
-ARG YUM_MIRROR=
 ARG PIP_INDEX_URL=
-ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # Open MPI as it was built
 COPY --from=build /opt/openmpi/ /opt/openmpi/
-RUN set -eu; echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \
@@ -132,15 +68,9 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     mpirun --version | grep -F 5.0.8; \
     mkdir -p /usr/share/ringup; rpm -qa --queryformat '%{NAME} %{EVR} %{ARCH}\n' >/tmp/rpm-packages; \
     LC_ALL=C sort -o /usr/share/ringup/rpm-packages /tmp/rpm-packages; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.os="rockylinux9" \
-      org.ringup.stack.glibc="2.34" \
-      org.ringup.stack.gcc="11.5.0" \
-      org.ringup.stack.python="3.9" \
-      org.ringup.stack.openmpi="5.0.8"
+      org.ringup.stack.os="rockylinux9" org.ringup.stack.glibc="2.34" org.ringup.stack.gcc="11.5.0" \
+      org.ringup.stack.python="3.9" org.ringup.stack.openmpi="5.0.8"
 CMD ["/usr/local/bin/ringup-entry"]

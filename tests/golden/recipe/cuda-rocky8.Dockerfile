@@ -16,73 +16,29 @@ FROM docker.io/nvidia/cuda:11.8.0-devel-rockylinux8 AS toolkit
 
 # ---- the stack: what the build and the image both need
 FROM docker.io/nvidia/cuda:11.8.0-runtime-rockylinux8 AS stack
-ENV LANG=C.UTF-8
+ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG YUM_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
+COPY step /usr/local/bin/step
 # packages of the OS
-RUN set -eu; \
-    if [ -n "$YUM_MIRROR" ]; then \
-      cp -r /etc/yum.repos.d /tmp/repos; \
-      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
-    fi; \
-    dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
-      ca-certificates \
-      openssh-server \
-      openssh-clients \
-      iproute \
-      procps-ng \
-      python36 \
-      python36-devel \
+RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      ca-certificates openssh-server openssh-clients iproute procps-ng python36 python36-devel \
       python3-pip \
-      libibverbs; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+      libibverbs
 # NVIDIA's repository, and the packages that come from it
-RUN rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; set -eu; \
-    if [ -n "$YUM_MIRROR" ]; then \
-      cp -r /etc/yum.repos.d /tmp/repos; \
-      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
-    fi; \
-    dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False ca-certificates gnupg2; \
-    add() { \
-      curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/$1/$2" -o /tmp/nvidia.pub; \
-      [ "$(gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep -c '^pub:')" = 1 ]; \
-      gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep "^fpr:::::::::$3:" >/dev/null; \
-      rpm --import /tmp/nvidia.pub; \
-      printf '[nvidia-%s]\nname=nvidia-%s\nbaseurl=https://%s\ngpgcheck=1\nenabled=1\n' "$4" "$4" "$1" >"/etc/yum.repos.d/nvidia-$4.repo"; \
-      rm -rf /tmp/nvidia.pub; \
-    }; \
-    add developer.download.nvidia.com/compute/cuda/repos/rhel8/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda; \
-    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/yum.repos.d/nvidia-*.repo; \
-    [ -z "$YUM_MIRROR" ] || cp /etc/yum.repos.d/nvidia-*.repo /tmp/repos/; \
-    dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
-      libcudnn9-cuda-11-9.1.0.70-1 \
-      libnccl-2.16.2-1+cuda11.8; \
-    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/yum.repos.d/nvidia-*.repo; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel8/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda
+RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      libcudnn9-cuda-11-9.1.0.70-1 libnccl-2.16.2-1+cuda11.8
 # this Python's pip is too old for the wheels and indexes of today
 RUN set -eu; printf '%s\n' \
       'pip==21.3.1 --hash=sha256:deaf32dcd9ab821e359cd8330786bcd077604b5c5730c0b096eda46f95c24a2d' \
       'setuptools==59.6.0 --hash=sha256:4ce92f1e1f8f01233ee9952c04f6b81d1e02939d6e1b488428154974a4d0783e' \
       'wheel==0.37.1 --hash=sha256:4bdcd7d840138086126cd09254dc6195fb4fc6f01c050a1d7236f2630db1d22a' \
       >/tmp/pip.txt; \
-    python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/pip.txt; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/pip.txt
 
 # ---- build stage: compiles what has no package; only its results are taken
 FROM stack AS build
@@ -91,65 +47,16 @@ ARG YUM_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # the compiler, and headers
-RUN set -eu; \
-    if [ -n "$YUM_MIRROR" ]; then \
-      cp -r /etc/yum.repos.d /tmp/repos; \
-      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
-    fi; \
-    dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
-      glibc-devel \
-      gcc \
-      gcc-c++; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      glibc-devel gcc gcc-c++ \
+      ca-certificates tar xz bzip2 diffutils findutils make perl which file
 # nvcc, headers and libcuda's stub: in this stage only
 COPY --from=toolkit /usr/local/cuda-11.8/ /usr/local/cuda-11.8/
 ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
 # headers of NVIDIA's libraries
-RUN set -eu; \
-    if [ -n "$YUM_MIRROR" ]; then \
-      cp -r /etc/yum.repos.d /tmp/repos; \
-      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
-    fi; \
-    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/yum.repos.d/nvidia-*.repo; \
-    [ -z "$YUM_MIRROR" ] || cp /etc/yum.repos.d/nvidia-*.repo /tmp/repos/; \
-    dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
-      libcudnn9-devel-cuda-11-9.1.0.70-1 \
-      libnccl-devel-2.16.2-1+cuda11.8; \
-    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/yum.repos.d/nvidia-*.repo; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# to fetch, unpack and build sources
-RUN set -eu; \
-    if [ -n "$YUM_MIRROR" ]; then \
-      cp -r /etc/yum.repos.d /tmp/repos; \
-      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
-    fi; \
-    dnf install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --allowerasing --setopt=install_weak_deps=False \
-      ca-certificates \
-      tar \
-      xz \
-      bzip2 \
-      diffutils \
-      findutils \
-      make \
-      perl \
-      which \
-      file; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      libcudnn9-devel-cuda-11-9.1.0.70-1 libnccl-devel-2.16.2-1+cuda11.8
 # Open MPI 4.1.4 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.4.tar.bz2" -o /tmp/openmpi-4.1.4.tar.bz2; \
@@ -158,10 +65,7 @@ RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda; \
     make -j"$(nproc)" install; \
     echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step
 ENV PATH=/opt/openmpi/bin:$PATH
 # the all-reduce worker
 COPY worker/ /src/worker/
@@ -169,20 +73,11 @@ RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 
 # ---- the image
 FROM stack
-# for the build only: mirrors, and what makes two builds of this file the same
-ARG YUM_MIRROR=
 ARG PIP_INDEX_URL=
-ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # Open MPI as it was built
 COPY --from=build /opt/openmpi/ /opt/openmpi/
-RUN set -eu; echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \
@@ -202,19 +97,11 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     mpirun --version | grep -F 4.1.4; \
     mkdir -p /usr/share/ringup; rpm -qa --queryformat '%{NAME} %{EVR} %{ARCH}\n' >/tmp/rpm-packages; \
     LC_ALL=C sort -o /usr/share/ringup/rpm-packages /tmp/rpm-packages; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/dnf /var/lib/dnf/history*; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="11.8.0" \
-      org.ringup.stack.cudnn="9.1.0.70" \
-      org.ringup.stack.nccl="2.16.2-1" \
-      org.ringup.stack.os="rockylinux8" \
-      org.ringup.stack.glibc="2.28" \
-      org.ringup.stack.gcc="8.5.0" \
-      org.ringup.stack.python="3.6" \
-      org.ringup.stack.openmpi="4.1.4" \
-      org.ringup.stack.driver="450.80.02"
+      org.ringup.stack.cuda="11.8.0" org.ringup.stack.cudnn="9.1.0.70" \
+      org.ringup.stack.nccl="2.16.2-1" org.ringup.stack.os="rockylinux8" \
+      org.ringup.stack.glibc="2.28" org.ringup.stack.gcc="8.5.0" org.ringup.stack.python="3.6" \
+      org.ringup.stack.openmpi="4.1.4" org.ringup.stack.driver="450.80.02"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -19,42 +19,14 @@ FROM docker.io/library/ubuntu:20.04 AS python
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG DEBIAN_FRONTEND=noninteractive
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
+COPY step /usr/local/bin/step
 # to fetch and to build it
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in focal focal-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security focal-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} focal-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends \
-      ca-certificates \
-      curl \
-      gcc \
-      libc6-dev \
-      make \
-      libbz2-dev \
-      libffi-dev \
-      liblzma-dev \
-      libreadline-dev \
-      libsqlite3-dev \
-      libssl-dev \
-      uuid-dev \
-      zlib1g-dev; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-RUN set -eu; \
+RUN step apt-get install -y --no-install-recommends \
+      ca-certificates curl gcc libc6-dev make libbz2-dev libffi-dev liblzma-dev libreadline-dev \
+      libsqlite3-dev libssl-dev uuid-dev zlib1g-dev
+RUN set -eu; export PYTHONHASHSEED=0; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/www.python.org/ftp/python/3.7.17/Python-3.7.17.tgz" -o /tmp/Python-3.7.17.tgz; \
     echo "fd50161bc2a04f4c22a0971ff0f3856d98b4bf294f89740a9f06b520aae63b49  /tmp/Python-3.7.17.tgz" | sha256sum -c -; \
     mkdir /tmp/python; tar -xf /tmp/Python-3.7.17.tgz -C /tmp/python --strip-components=1 --no-same-owner; \
@@ -62,98 +34,30 @@ RUN set -eu; \
     make -j"$(nproc)"; make install; cd /; \
     /opt/python/bin/python3.7 -c 'import bz2, ctypes, lzma, readline, sqlite3, ssl, zlib'; \
     rm -rf /opt/python/lib/python3.7/test /opt/python/lib/libpython*.a; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step
 
 # ---- the stack: what the build and the image both need
 FROM docker.io/nvidia/cuda:11.1.1-cudnn8-runtime-ubuntu20.04 AS stack
-ENV LANG=C.UTF-8
+ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG DEBIAN_FRONTEND=noninteractive
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
+COPY step /usr/local/bin/step
 # NVIDIA's image has an old key for its repository, and holds its libraries back from updates
 RUN rm -f /etc/apt/sources.list.d/cuda*.list /etc/apt/sources.list.d/nvidia-ml.list; apt-mark showhold | xargs -r apt-mark unhold
 # packages of the OS
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in focal focal-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security focal-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} focal-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends \
-      ca-certificates \
-      openssh-server \
-      openssh-client \
-      iproute2 \
-      procps \
-      libibverbs1 \
-      ibverbs-providers; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step apt-get install -y --no-install-recommends \
+      ca-certificates openssh-server openssh-client iproute2 procps \
+      libibverbs1 ibverbs-providers
 # NVIDIA's repository, and the packages that come from it
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in focal focal-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security focal-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} focal-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends ca-certificates curl gnupg; \
-    add() { \
-      curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/$1/$2" -o /tmp/nvidia.pub; \
-      [ "$(gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep -c '^pub:')" = 1 ]; \
-      gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep "^fpr:::::::::$3:" >/dev/null; \
-      gpg --dearmor </tmp/nvidia.pub >"/usr/share/keyrings/nvidia-$4.gpg"; \
-      echo "deb [signed-by=/usr/share/keyrings/nvidia-$4.gpg] https://$1 /" >"/etc/apt/sources.list.d/nvidia-$4.list"; \
-      rm -rf /tmp/nvidia.pub; \
-    }; \
-    add developer.download.nvidia.com/compute/cuda/repos/ubuntu2004/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda; \
-    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/apt/sources.list.d/nvidia-*.list; \
-    [ -z "$APT_MIRROR" ] || cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
-    apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      libcudnn8=8.0.5.39-1+cuda11.1 \
-      libnccl2=2.8.4-1+cuda11.1; \
-    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2004/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
+RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+      libcudnn8=8.0.5.39-1+cuda11.1 libnccl2=2.8.4-1+cuda11.1
 # Python 3.7 as it was built; the OS's own Python brings the libraries that it needs
 COPY --from=python /opt/python/ /opt/python/
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in focal focal-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security focal-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} focal-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends python3; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step apt-get install -y --no-install-recommends python3
 ENV PATH=/opt/python/bin:$PATH
 # this Python's pip is too old for the wheels and indexes of today
 RUN set -eu; printf '%s\n' \
@@ -161,99 +65,28 @@ RUN set -eu; printf '%s\n' \
       'setuptools==65.7.0 --hash=sha256:8ab4f1dbf2b4a65f7eec5ad0c620e84c34111a68d3349833494b9088212214dd' \
       'wheel==0.42.0 --hash=sha256:177f9c9b0d45c47873b619f5b650346d632cdc35fb5e4d25058e09c9e581433d' \
       >/tmp/pip.txt; \
-    /opt/python/bin/python3.7 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/pip.txt; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# torch 1.8.1 by pip
-RUN set -eu; /opt/python/bin/python3.7 -m pip install --no-cache-dir --find-links https://download.pytorch.org/whl/torch_stable.html 'torch==1.8.1+cu111'; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step /opt/python/bin/python3.7 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/pip.txt
+# python, python3 and pip are this Python's
+RUN set -eu; for name in python python3; do ln -sf "$(command -v /opt/python/bin/python3.7)" "/usr/local/bin/$name"; done; \
+    for name in pip pip3; do printf '#!/bin/sh\nexec /opt/python/bin/python3.7 -m pip "$@"\n' >"/usr/local/bin/$name"; chmod 755 "/usr/local/bin/$name"; done
 
 # ---- build stage: compiles what has no package; only its results are taken
 FROM stack AS build
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG DEBIAN_FRONTEND=noninteractive
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # the compiler, and headers
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in focal focal-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security focal-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} focal-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends \
-      libc6-dev \
-      gcc \
-      g++; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step apt-get install -y --no-install-recommends \
+      libc6-dev gcc g++ \
+      ca-certificates curl bzip2 xz-utils make perl file
 # nvcc, headers and libcuda's stub: in this stage only
 COPY --from=toolkit /usr/local/cuda-11.1/ /usr/local/cuda-11.1/
 ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
 # headers of NVIDIA's libraries
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in focal focal-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security focal-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} focal-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    if [ -n "$APT_MIRROR$DOWNLOADS_MIRROR" ]; then \
-      sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/apt/sources.list.d/nvidia-*.list; \
-      cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
-    fi; \
-    apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      libcudnn8-dev=8.0.5.39-1+cuda11.1 \
-      libnccl-dev=2.8.4-1+cuda11.1; \
-    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# to fetch, unpack and build sources
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in focal focal-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security focal-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} focal-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends \
-      ca-certificates \
-      curl \
-      bzip2 \
-      xz-utils \
-      make \
-      perl \
-      file; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+      libcudnn8-dev=8.0.5.39-1+cuda11.1 libnccl-dev=2.8.4-1+cuda11.1
 # Open MPI 4.1.1 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.1.tar.bz2" -o /tmp/openmpi-4.1.1.tar.bz2; \
@@ -262,10 +95,7 @@ RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda; \
     make -j"$(nproc)" install; \
     echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step
 ENV PATH=/opt/openmpi/bin:$PATH
 # the all-reduce worker
 COPY worker/ /src/worker/
@@ -273,22 +103,14 @@ RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 
 # ---- the image
 FROM stack
-# for the build only: mirrors, and what makes two builds of this file the same
-ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG DEBIAN_FRONTEND=noninteractive
-ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # Open MPI as it was built
 COPY --from=build /opt/openmpi/ /opt/openmpi/
-RUN set -eu; echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
+# torch 1.8.1 by pip
+RUN set -eu; step /opt/python/bin/python3.7 -m pip install --no-cache-dir --find-links https://download.pytorch.org/whl/torch_stable.html 'torch==1.8.1+cu111'
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \
       echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
@@ -299,6 +121,8 @@ COPY entry/ /usr/local/bin/
 COPY --from=build /usr/local/cuda-11.1/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
+    python -c 'import sys; assert sys.version_info[:2] == tuple(map(int, "3.7".split(".")[:2])), sys.version'; \
+    pip --version; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
     /opt/python/bin/python3.7 -c 'import ssl'; \
@@ -306,20 +130,12 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" /opt/python/bin/python3.7 -c 'import ctypes as c; a, b, d = map(int, "2.8.4-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 4.1.1; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" /opt/python/bin/python3.7 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("1.8.1")'; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="1.8.1" \
-      org.ringup.stack.cuda="11.1.1" \
-      org.ringup.stack.cudnn="8.0.5.39" \
-      org.ringup.stack.nccl="2.8.4-1" \
-      org.ringup.stack.os="ubuntu20.04" \
-      org.ringup.stack.glibc="2.31" \
-      org.ringup.stack.gcc="9.4.0" \
-      org.ringup.stack.python="3.7" \
-      org.ringup.stack.openmpi="4.1.1" \
+      org.ringup.stack.torch="1.8.1" org.ringup.stack.cuda="11.1.1" \
+      org.ringup.stack.cudnn="8.0.5.39" org.ringup.stack.nccl="2.8.4-1" \
+      org.ringup.stack.os="ubuntu20.04" org.ringup.stack.glibc="2.31" org.ringup.stack.gcc="9.4.0" \
+      org.ringup.stack.python="3.7" org.ringup.stack.openmpi="4.1.1" \
       org.ringup.stack.driver="450.80.02"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -16,67 +16,26 @@
 # gpu Tesla V100 SXM2 - Tesla V100 SXM2: compute capability 7.0 [spack-cuda;gpu-capability-tables;common-knowledge]
 # ---- the stack: what the build and the image both need
 FROM docker.io/library/centos:7 AS stack
-ENV LANG=en_US.UTF-8
+ENV LANG=en_US.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG YUM_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
+COPY step /usr/local/bin/step
 # CentOS left its mirrors; its packages are in the vault
 RUN sed -i -e 's/^mirrorlist=/#&/' -e 's|^#* *baseurl=http://mirror\.centos\.org/[^/]*/[^/]*/|baseurl=https://vault.centos.org/7.9.2009/|' /etc/yum.repos.d/CentOS-*.repo
 # packages of the OS
-RUN set -eu; \
-    if [ -n "$YUM_MIRROR" ]; then \
-      cp -r /etc/yum.repos.d /tmp/repos; \
-      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
-    fi; \
-    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
-      ca-certificates \
-      openssh-server \
-      openssh-clients \
-      iproute \
-      procps-ng \
-      python3 \
-      python3-devel \
+RUN step yum install -y --setopt=skip_missing_names_on_install=False \
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel \
       python3-pip \
       libgomp \
-      libibverbs; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+      libibverbs
 # NVIDIA's repository, and the packages that come from it
-RUN rm -f /etc/yum.repos.d/cuda*.repo /etc/yum.repos.d/nvidia-ml.repo; set -eu; \
-    if [ -n "$YUM_MIRROR" ]; then \
-      cp -r /etc/yum.repos.d /tmp/repos; \
-      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
-    fi; \
-    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False ca-certificates gnupg2; \
-    add() { \
-      curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/$1/$2" -o /tmp/nvidia.pub; \
-      [ "$(gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep -c '^pub:')" = 1 ]; \
-      gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep "^fpr:::::::::$3:" >/dev/null; \
-      rpm --import /tmp/nvidia.pub; \
-      printf '[nvidia-%s]\nname=nvidia-%s\nbaseurl=https://%s\ngpgcheck=1\nenabled=1\n' "$4" "$4" "$1" >"/etc/yum.repos.d/nvidia-$4.repo"; \
-      rm -rf /tmp/nvidia.pub; \
-    }; \
-    add developer.download.nvidia.com/compute/cuda/repos/rhel7/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda; \
-    add developer.download.nvidia.com/compute/machine-learning/repos/rhel7/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml; \
-    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/yum.repos.d/nvidia-*.repo; \
-    [ -z "$YUM_MIRROR" ] || cp /etc/yum.repos.d/nvidia-*.repo /tmp/repos/; \
-    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
-      cuda-libraries-9-0-9.0.176-1 \
-      libcudnn7-7.6.5.32-1.cuda9.0 \
-      libnccl-2.5.6-1+cuda9.0; \
-    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/yum.repos.d/nvidia-*.repo; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel7/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda && \
+    step nvidia developer.download.nvidia.com/compute/machine-learning/repos/rhel7/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml
+RUN step yum install -y --setopt=skip_missing_names_on_install=False \
+      cuda-libraries-9-0-9.0.176-1 libcudnn7-7.6.5.32-1.cuda9.0 libnccl-2.5.6-1+cuda9.0
 # what NVIDIA's images set
 RUN [ -e /usr/local/cuda ] || ln -s cuda-9.0 /usr/local/cuda
 ENV PATH=/usr/local/cuda/bin:$PATH \
@@ -89,11 +48,47 @@ RUN set -eu; printf '%s\n' \
       'setuptools==59.6.0 --hash=sha256:4ce92f1e1f8f01233ee9952c04f6b81d1e02939d6e1b488428154974a4d0783e' \
       'wheel==0.37.1 --hash=sha256:4bdcd7d840138086126cd09254dc6195fb4fc6f01c050a1d7236f2630db1d22a' \
       >/tmp/pip.txt; \
-    python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/pip.txt; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/pip.txt
+# python, python3 and pip are this Python's
+RUN set -eu; for name in python python3; do ln -sf "$(command -v python3)" "/usr/local/bin/$name"; done; \
+    for name in pip pip3; do printf '#!/bin/sh\nexec python3 -m pip "$@"\n' >"/usr/local/bin/$name"; chmod 755 "/usr/local/bin/$name"; done
+
+# ---- build stage: compiles what has no package; only its results are taken
+FROM stack AS build
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG YUM_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
+ARG SOURCE_DATE_EPOCH=1704067200
+# the compiler, and headers
+RUN step yum install -y --setopt=skip_missing_names_on_install=False \
+      glibc-devel gcc gcc-c++ \
+      ca-certificates curl tar xz bzip2 make perl which file
+# the toolkit, and headers of NVIDIA's libraries
+RUN step yum install -y --setopt=skip_missing_names_on_install=False \
+      cuda-toolkit-9-0-9.0.176-1 libcudnn7-devel-7.6.5.32-1.cuda9.0 libnccl-devel-2.5.6-1+cuda9.0
+# Open MPI 4.0.2 from its tarball; no user and no host of the build is written into it
+RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.0/openmpi-4.0.2.tar.bz2" -o /tmp/openmpi-4.0.2.tar.bz2; \
+    echo "900bf751be72eccf06de9d186f7b1c4b5c2fa9fa66458e53b77778dffdfe4057  /tmp/openmpi-4.0.2.tar.bz2" | sha256sum -c -; \
+    mkdir /tmp/openmpi; tar -xf /tmp/openmpi-4.0.2.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
+    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda; \
+    make -j"$(nproc)" install; \
+    echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
+    step
+ENV PATH=/opt/openmpi/bin:$PATH
+# the all-reduce worker
+COPY worker/ /src/worker/
+RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
+
+# ---- the image without what is built against the frameworks
+FROM stack AS frameworks
+ARG PIP_INDEX_URL=
+ARG SOURCE_DATE_EPOCH=1704067200
+# Open MPI as it was built
+COPY --from=build /opt/openmpi/ /opt/openmpi/
+RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
+ENV PATH=/opt/openmpi/bin:$PATH
 # TensorFlow 1.12.0 and all that it imports, by pip: only files with these checksums
 RUN set -eu; printf '%s\n' \
       'absl-py==1.4.0 --hash=sha256:0d3fe606adfa4f7db64792dd4c7aee4ee0c38ab75dfd353b7a83ed3e957fcb47' \
@@ -118,90 +113,19 @@ RUN set -eu; printf '%s\n' \
       'wheel==0.37.1 --hash=sha256:4bdcd7d840138086126cd09254dc6195fb4fc6f01c050a1d7236f2630db1d22a' \
       'zipp==3.6.0 --hash=sha256:9fe5ea21568a0a70e50f273397638d39b03353731e6cbbb3fd8502a33fec40bc' \
       >/tmp/tensorflow.txt; \
-    python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/tensorflow.txt; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/tensorflow.txt
 
-# ---- build stage: compiles what has no package; only its results are taken
-FROM stack AS build
+# ---- compiles what is built against the frameworks
+FROM build AS extensions
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG YUM_MIRROR=
 ARG PIP_INDEX_URL=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
-# the compiler, and headers
-RUN set -eu; \
-    if [ -n "$YUM_MIRROR" ]; then \
-      cp -r /etc/yum.repos.d /tmp/repos; \
-      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
-    fi; \
-    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
-      glibc-devel \
-      gcc \
-      gcc-c++; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# the toolkit, and headers of NVIDIA's libraries
-RUN set -eu; \
-    if [ -n "$YUM_MIRROR" ]; then \
-      cp -r /etc/yum.repos.d /tmp/repos; \
-      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
-    fi; \
-    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/yum.repos.d/nvidia-*.repo; \
-    [ -z "$YUM_MIRROR" ] || cp /etc/yum.repos.d/nvidia-*.repo /tmp/repos/; \
-    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
-      cuda-toolkit-9-0-9.0.176-1 \
-      libcudnn7-devel-7.6.5.32-1.cuda9.0 \
-      libnccl-devel-2.5.6-1+cuda9.0; \
-    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/yum.repos.d/nvidia-*.repo; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# to fetch, unpack and build sources
-RUN set -eu; \
-    if [ -n "$YUM_MIRROR" ]; then \
-      cp -r /etc/yum.repos.d /tmp/repos; \
-      rm -f /tmp/repos/cuda*.repo /tmp/repos/nvidia-*.repo; \
-      sed -i -E -e 's/^(mirrorlist|metalink)/#&/' -e "s|^#? *baseurl *= *https?://[^/]+/[^/]+|baseurl=$YUM_MIRROR|" /tmp/repos/*.repo; \
-    fi; \
-    yum install -y ${YUM_MIRROR:+--setopt=reposdir=/tmp/repos} --setopt=skip_missing_names_on_install=False \
-      ca-certificates \
-      curl \
-      tar \
-      xz \
-      bzip2 \
-      make \
-      perl \
-      which \
-      file; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# Open MPI 4.0.2 from its tarball; no user and no host of the build is written into it
-RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
-    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.0/openmpi-4.0.2.tar.bz2" -o /tmp/openmpi-4.0.2.tar.bz2; \
-    echo "900bf751be72eccf06de9d186f7b1c4b5c2fa9fa66458e53b77778dffdfe4057  /tmp/openmpi-4.0.2.tar.bz2" | sha256sum -c -; \
-    mkdir /tmp/openmpi; tar -xf /tmp/openmpi-4.0.2.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
-    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda; \
-    make -j"$(nproc)" install; \
-    echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-ENV PATH=/opt/openmpi/bin:$PATH
+COPY --from=frameworks /usr/local/lib/ /usr/local/lib/
+COPY --from=frameworks /usr/local/lib64/ /usr/local/lib64/
 # Horovod 0.19.5 against this stack's frameworks and libraries; the stub of libcuda.so.1 is there for this step only
-RUN set -eu; export CC=gcc CXX=g++ HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_GLOO=1 \
+RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_GLOO=1 \
       HOROVOD_WITH_TENSORFLOW=1 HOROVOD_WITHOUT_PYTORCH=1 HOROVOD_WITHOUT_MXNET=1 \
       HOROVOD_GPU_ALLREDUCE=NCCL HOROVOD_GPU_BROADCAST=NCCL HOROVOD_NCCL_LINK=SHARED HOROVOD_CUDA_HOME=/usr/local/cuda; \
     printf '%s\n' \
@@ -215,43 +139,24 @@ RUN set -eu; export CC=gcc CXX=g++ HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_GLOO=1 \
       'six==1.17.0 --hash=sha256:4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274' \
       'wheel==0.37.1 --hash=sha256:4bdcd7d840138086126cd09254dc6195fb4fc6f01c050a1d7236f2630db1d22a' \
       >/tmp/tools.txt; \
-    python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/tools.txt; \
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/tools.txt; \
     echo 'horovod==0.19.5 --hash=sha256:428d9ba5ff277467be77e4e707d40b915f7d9e6920a2645f647fcb2cea59c366' >/tmp/horovod.txt; \
     ln -sf libcuda.so /usr/local/cuda/lib64/stubs/libcuda.so.1; ldconfig /usr/local/cuda/lib64/stubs; \
     python3 -m pip download --no-cache-dir --no-deps --no-binary horovod --no-build-isolation --require-hashes -r /tmp/horovod.txt -d /tmp; \
     mkdir /tmp/horovod; tar -xf /tmp/horovod-0.19.5.tar.gz -C /tmp/horovod --strip-components=1 --no-same-owner; \
     cd /tmp/horovod; python3 setup.py bdist_wheel -d /wheels; cd /; \
     rm -f /usr/local/cuda/lib64/stubs/libcuda.so.1; ldconfig; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# the all-reduce worker
-COPY worker/ /src/worker/
-RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
+    step
 
 # ---- the image
-FROM stack
-# for the build only: mirrors, and what makes two builds of this file the same
-ARG YUM_MIRROR=
+FROM frameworks
 ARG PIP_INDEX_URL=
-ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
-# Open MPI as it was built
-COPY --from=build /opt/openmpi/ /opt/openmpi/
-RUN set -eu; echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-ENV PATH=/opt/openmpi/bin:$PATH
 # what XLA compiles with at run time
 COPY --from=build /usr/local/cuda-9.0/bin/ptxas /usr/local/cuda-9.0/bin/ptxas
 COPY --from=build /usr/local/cuda-9.0/nvvm/libdevice/ /usr/local/cuda-9.0/nvvm/libdevice/
 # Horovod as it was built, and what it imports
-COPY --from=build /wheels/ /tmp/wheels/
+COPY --from=extensions /wheels/ /opt/wheels/
 RUN set -eu; printf '%s\n' \
       'cffi==1.15.1 --hash=sha256:6975a3fac6bc83c4a65c9f9fcab9e47019a11d3d2cf7f3c0d03431bf145a941e' \
       'cloudpickle==2.2.1 --hash=sha256:61f594d1f4c295fa5cd9014ceb3a1fc4a70b0de1164b94fbc2d854ccba056f9f' \
@@ -262,12 +167,9 @@ RUN set -eu; printf '%s\n' \
       'pyyaml==6.0.1 --hash=sha256:afd7e57eddb1a54f0f1a974bc4391af8bcce0b444685d936840f125cf046d5bd' \
       'six==1.17.0 --hash=sha256:4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274' \
       >/tmp/needs.txt; \
-    python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/needs.txt; \
-    python3 -m pip install --no-cache-dir --no-deps /tmp/wheels/horovod-*.whl; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/needs.txt; \
+    step python3 -m pip install --no-cache-dir --no-deps /opt/wheels/horovod-*.whl; \
+    rm -r /opt/wheels; step
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \
       echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
@@ -278,6 +180,8 @@ COPY entry/ /usr/local/bin/
 COPY --from=build /usr/local/cuda-9.0/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
+    python -c 'import sys; assert sys.version_info[:2] == tuple(map(int, "3.6".split(".")[:2])), sys.version'; \
+    pip --version; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import horovod'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import horovod.tensorflow'; \
     test -x "$(command -v sshd)"; \
@@ -289,22 +193,12 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import tensorflow; v = tensorflow.__version__; print("TensorFlow", v); assert v.startswith("1.12.0".split("+")[0])'; \
     mkdir -p /usr/share/ringup; rpm -qa --queryformat '%{NAME} %{EVR} %{ARCH}\n' >/tmp/rpm-packages; \
     LC_ALL=C sort -o /usr/share/ringup/rpm-packages /tmp/rpm-packages; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/cache/yum /var/lib/yum/history /var/lib/yum/yumdb /var/lib/yum/uuid; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.tensorflow="1.12.0" \
-      org.ringup.stack.horovod="0.19.5" \
-      org.ringup.stack.cuda="9.0.176" \
-      org.ringup.stack.cudnn="7.6.5.32" \
-      org.ringup.stack.nccl="2.5.6-1" \
-      org.ringup.stack.os="centos7" \
-      org.ringup.stack.glibc="2.17" \
-      org.ringup.stack.gcc="4.8.5" \
-      org.ringup.stack.python="3.6" \
-      org.ringup.stack.openmpi="4.0.2" \
-      org.ringup.stack.driver="418.87" \
-      org.ringup.stack.gpu="Tesla V100 SXM2"
+      org.ringup.stack.tensorflow="1.12.0" org.ringup.stack.horovod="0.19.5" \
+      org.ringup.stack.cuda="9.0.176" org.ringup.stack.cudnn="7.6.5.32" \
+      org.ringup.stack.nccl="2.5.6-1" org.ringup.stack.os="centos7" org.ringup.stack.glibc="2.17" \
+      org.ringup.stack.gcc="4.8.5" org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.0.2" \
+      org.ringup.stack.driver="418.87" org.ringup.stack.gpu="Tesla V100 SXM2"
 CMD ["/usr/local/bin/ringup-entry"]

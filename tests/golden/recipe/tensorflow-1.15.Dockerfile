@@ -15,78 +15,24 @@
 # driver 410.48 - the oldest known driver that runs CUDA 10.0.130; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge]
 # ---- the stack: what the build and the image both need
 FROM docker.io/library/ubuntu:18.04 AS stack
-ENV LANG=C.UTF-8
+ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG DEBIAN_FRONTEND=noninteractive
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
+COPY step /usr/local/bin/step
 # packages of the OS
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in bionic bionic-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security bionic-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} bionic-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends \
-      ca-certificates \
-      openssh-server \
-      openssh-client \
-      iproute2 \
-      procps \
-      python3 \
-      python3-dev \
-      python3-pip \
+RUN step apt-get install -y --no-install-recommends \
+      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
       libgomp1 \
-      libibverbs1 \
-      ibverbs-providers; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+      libibverbs1 ibverbs-providers
 # NVIDIA's repository, and the packages that come from it
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in bionic bionic-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security bionic-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} bionic-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends ca-certificates curl gnupg; \
-    add() { \
-      curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/$1/$2" -o /tmp/nvidia.pub; \
-      [ "$(gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep -c '^pub:')" = 1 ]; \
-      gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep "^fpr:::::::::$3:" >/dev/null; \
-      gpg --dearmor </tmp/nvidia.pub >"/usr/share/keyrings/nvidia-$4.gpg"; \
-      echo "deb [signed-by=/usr/share/keyrings/nvidia-$4.gpg] https://$1 /" >"/etc/apt/sources.list.d/nvidia-$4.list"; \
-      rm -rf /tmp/nvidia.pub; \
-    }; \
-    add developer.download.nvidia.com/compute/cuda/repos/ubuntu1804/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda; \
-    add developer.download.nvidia.com/compute/machine-learning/repos/ubuntu1804/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml; \
-    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/apt/sources.list.d/nvidia-*.list; \
-    [ -z "$APT_MIRROR" ] || cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
-    apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-libraries-10-0=10.0.130-1 \
-      libcudnn7=7.4.2.24-1+cuda10.0 \
-      libnccl2=2.6.4-1+cuda10.0 \
-      cuda-compat-10-0; \
-    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu1804/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda && \
+    step nvidia developer.download.nvidia.com/compute/machine-learning/repos/ubuntu1804/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml
+RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+      cuda-libraries-10-0=10.0.130-1 libcudnn7=7.4.2.24-1+cuda10.0 libnccl2=2.6.4-1+cuda10.0 \
+      cuda-compat-10-0
 # what NVIDIA's images set
 RUN [ -e /usr/local/cuda ] || ln -s cuda-10.0 /usr/local/cuda
 ENV PATH=/usr/local/cuda/bin:$PATH \
@@ -99,11 +45,47 @@ RUN set -eu; printf '%s\n' \
       'setuptools==59.6.0 --hash=sha256:4ce92f1e1f8f01233ee9952c04f6b81d1e02939d6e1b488428154974a4d0783e' \
       'wheel==0.37.1 --hash=sha256:4bdcd7d840138086126cd09254dc6195fb4fc6f01c050a1d7236f2630db1d22a' \
       >/tmp/pip.txt; \
-    python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/pip.txt; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/pip.txt
+# python, python3 and pip are this Python's
+RUN set -eu; for name in python python3; do ln -sf "$(command -v python3)" "/usr/local/bin/$name"; done; \
+    for name in pip pip3; do printf '#!/bin/sh\nexec python3 -m pip "$@"\n' >"/usr/local/bin/$name"; chmod 755 "/usr/local/bin/$name"; done
+
+# ---- build stage: compiles what has no package; only its results are taken
+FROM stack AS build
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG APT_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
+ARG SOURCE_DATE_EPOCH=1704067200
+# the compiler, and headers
+RUN step apt-get install -y --no-install-recommends \
+      libc6-dev gcc g++ \
+      ca-certificates curl bzip2 xz-utils make perl file
+# the toolkit, and headers of NVIDIA's libraries
+RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+      cuda-toolkit-10-0=10.0.130-1 libcudnn7-dev=7.4.2.24-1+cuda10.0 libnccl-dev=2.6.4-1+cuda10.0
+# Open MPI 4.0.3 from its tarball; no user and no host of the build is written into it
+RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.0/openmpi-4.0.3.tar.bz2" -o /tmp/openmpi-4.0.3.tar.bz2; \
+    echo "1402feced8c3847b3ab8252165b90f7d1fa28c23b6b2ca4632b6e4971267fd03  /tmp/openmpi-4.0.3.tar.bz2" | sha256sum -c -; \
+    mkdir /tmp/openmpi; tar -xf /tmp/openmpi-4.0.3.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
+    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda; \
+    make -j"$(nproc)" install; \
+    echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
+    step
+ENV PATH=/opt/openmpi/bin:$PATH
+# the all-reduce worker
+COPY worker/ /src/worker/
+RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
+
+# ---- the image without what is built against the frameworks
+FROM stack AS frameworks
+ARG PIP_INDEX_URL=
+ARG SOURCE_DATE_EPOCH=1704067200
+# Open MPI as it was built
+COPY --from=build /opt/openmpi/ /opt/openmpi/
+RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
+ENV PATH=/opt/openmpi/bin:$PATH
 # TensorFlow 1.15.5 and all that it imports, by pip: only files with these checksums
 RUN set -eu; printf '%s\n' \
       'absl-py==0.13.0 --hash=sha256:62bd4e248ddb19d81aec8f9446b407ff37c8175c2ba88266a7afa9b4ce4a333b' \
@@ -132,106 +114,18 @@ RUN set -eu; printf '%s\n' \
       'wrapt==1.12.1 --hash=sha256:b62ffa81fb85f4332a4f609cab4ac40709470da05643a082ec1eb88e6d9b97d7' \
       'zipp==3.5.0 --hash=sha256:957cfda87797e389580cb8b9e3870841ca991e2125350677b2ca83a0e99390a3' \
       >/tmp/tensorflow.txt; \
-    python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/tensorflow.txt; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/tensorflow.txt
 
-# ---- build stage: compiles what has no package; only its results are taken
-FROM stack AS build
+# ---- compiles what is built against the frameworks
+FROM build AS extensions
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG DEBIAN_FRONTEND=noninteractive
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
-# the compiler, and headers
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in bionic bionic-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security bionic-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} bionic-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends \
-      libc6-dev \
-      gcc \
-      g++; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# the toolkit, and headers of NVIDIA's libraries
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in bionic bionic-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security bionic-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} bionic-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    if [ -n "$APT_MIRROR$DOWNLOADS_MIRROR" ]; then \
-      sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/apt/sources.list.d/nvidia-*.list; \
-      cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
-    fi; \
-    apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-toolkit-10-0=10.0.130-1 \
-      libcudnn7-dev=7.4.2.24-1+cuda10.0 \
-      libnccl-dev=2.6.4-1+cuda10.0; \
-    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# to fetch, unpack and build sources
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in bionic bionic-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security bionic-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} bionic-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends \
-      ca-certificates \
-      curl \
-      bzip2 \
-      xz-utils \
-      make \
-      perl \
-      file; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# Open MPI 4.0.3 from its tarball; no user and no host of the build is written into it
-RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
-    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.0/openmpi-4.0.3.tar.bz2" -o /tmp/openmpi-4.0.3.tar.bz2; \
-    echo "1402feced8c3847b3ab8252165b90f7d1fa28c23b6b2ca4632b6e4971267fd03  /tmp/openmpi-4.0.3.tar.bz2" | sha256sum -c -; \
-    mkdir /tmp/openmpi; tar -xf /tmp/openmpi-4.0.3.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
-    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda; \
-    make -j"$(nproc)" install; \
-    echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-ENV PATH=/opt/openmpi/bin:$PATH
+COPY --from=frameworks /usr/local/lib/ /usr/local/lib/
 # Horovod 0.19.5 against this stack's frameworks and libraries; the stub of libcuda.so.1 is there for this step only
-RUN set -eu; export CC=gcc CXX=g++ HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_GLOO=1 \
+RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_GLOO=1 \
       HOROVOD_WITH_TENSORFLOW=1 HOROVOD_WITHOUT_PYTORCH=1 HOROVOD_WITHOUT_MXNET=1 \
       HOROVOD_GPU_ALLREDUCE=NCCL HOROVOD_GPU_BROADCAST=NCCL HOROVOD_NCCL_LINK=SHARED HOROVOD_CUDA_HOME=/usr/local/cuda; \
     printf '%s\n' \
@@ -245,44 +139,24 @@ RUN set -eu; export CC=gcc CXX=g++ HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_GLOO=1 \
       'six==1.17.0 --hash=sha256:4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274' \
       'wheel==0.37.1 --hash=sha256:4bdcd7d840138086126cd09254dc6195fb4fc6f01c050a1d7236f2630db1d22a' \
       >/tmp/tools.txt; \
-    python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/tools.txt; \
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/tools.txt; \
     echo 'horovod==0.19.5 --hash=sha256:428d9ba5ff277467be77e4e707d40b915f7d9e6920a2645f647fcb2cea59c366' >/tmp/horovod.txt; \
     ln -sf libcuda.so /usr/local/cuda/lib64/stubs/libcuda.so.1; ldconfig /usr/local/cuda/lib64/stubs; \
     python3 -m pip download --no-cache-dir --no-deps --no-binary horovod --no-build-isolation --require-hashes -r /tmp/horovod.txt -d /tmp; \
     mkdir /tmp/horovod; tar -xf /tmp/horovod-0.19.5.tar.gz -C /tmp/horovod --strip-components=1 --no-same-owner; \
     cd /tmp/horovod; python3 setup.py bdist_wheel -d /wheels; cd /; \
     rm -f /usr/local/cuda/lib64/stubs/libcuda.so.1; ldconfig; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# the all-reduce worker
-COPY worker/ /src/worker/
-RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
+    step
 
 # ---- the image
-FROM stack
-# for the build only: mirrors, and what makes two builds of this file the same
-ARG APT_MIRROR=
+FROM frameworks
 ARG PIP_INDEX_URL=
-ARG DEBIAN_FRONTEND=noninteractive
-ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
-# Open MPI as it was built
-COPY --from=build /opt/openmpi/ /opt/openmpi/
-RUN set -eu; echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-ENV PATH=/opt/openmpi/bin:$PATH
 # what XLA compiles with at run time
 COPY --from=build /usr/local/cuda-10.0/bin/ptxas /usr/local/cuda-10.0/bin/ptxas
 COPY --from=build /usr/local/cuda-10.0/nvvm/libdevice/ /usr/local/cuda-10.0/nvvm/libdevice/
 # Horovod as it was built, and what it imports
-COPY --from=build /wheels/ /tmp/wheels/
+COPY --from=extensions /wheels/ /opt/wheels/
 RUN set -eu; printf '%s\n' \
       'cffi==1.15.1 --hash=sha256:6975a3fac6bc83c4a65c9f9fcab9e47019a11d3d2cf7f3c0d03431bf145a941e' \
       'cloudpickle==2.2.1 --hash=sha256:61f594d1f4c295fa5cd9014ceb3a1fc4a70b0de1164b94fbc2d854ccba056f9f' \
@@ -293,12 +167,9 @@ RUN set -eu; printf '%s\n' \
       'pyyaml==6.0.1 --hash=sha256:afd7e57eddb1a54f0f1a974bc4391af8bcce0b444685d936840f125cf046d5bd' \
       'six==1.17.0 --hash=sha256:4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274' \
       >/tmp/needs.txt; \
-    python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/needs.txt; \
-    python3 -m pip install --no-cache-dir --no-deps /tmp/wheels/horovod-*.whl; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/needs.txt; \
+    step python3 -m pip install --no-cache-dir --no-deps /opt/wheels/horovod-*.whl; \
+    rm -r /opt/wheels; step
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \
       echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
@@ -309,6 +180,8 @@ COPY entry/ /usr/local/bin/
 COPY --from=build /usr/local/cuda-10.0/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
+    python -c 'import sys; assert sys.version_info[:2] == tuple(map(int, "3.6".split(".")[:2])), sys.version'; \
+    pip --version; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import horovod'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import horovod.tensorflow'; \
     test -x "$(command -v sshd)"; \
@@ -318,21 +191,12 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.6.4-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 4.0.3; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import tensorflow; v = tensorflow.__version__; print("TensorFlow", v); assert v.startswith("1.15.5".split("+")[0])'; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.tensorflow="1.15.5" \
-      org.ringup.stack.horovod="0.19.5" \
-      org.ringup.stack.cuda="10.0.130" \
-      org.ringup.stack.cudnn="7.4.2.24" \
-      org.ringup.stack.nccl="2.6.4-1" \
-      org.ringup.stack.os="ubuntu18.04" \
-      org.ringup.stack.glibc="2.27" \
-      org.ringup.stack.gcc="7.5.0" \
-      org.ringup.stack.python="3.6" \
-      org.ringup.stack.openmpi="4.0.3" \
-      org.ringup.stack.driver="410.48"
+      org.ringup.stack.tensorflow="1.15.5" org.ringup.stack.horovod="0.19.5" \
+      org.ringup.stack.cuda="10.0.130" org.ringup.stack.cudnn="7.4.2.24" \
+      org.ringup.stack.nccl="2.6.4-1" org.ringup.stack.os="ubuntu18.04" \
+      org.ringup.stack.glibc="2.27" org.ringup.stack.gcc="7.5.0" org.ringup.stack.python="3.6" \
+      org.ringup.stack.openmpi="4.0.3" org.ringup.stack.driver="410.48"
 CMD ["/usr/local/bin/ringup-entry"]

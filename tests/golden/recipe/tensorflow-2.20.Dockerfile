@@ -17,76 +17,67 @@ FROM docker.io/nvidia/cuda:12.5.1-devel-ubuntu24.04 AS toolkit
 
 # ---- the stack: what the build and the image both need
 FROM docker.io/nvidia/cuda:12.5.1-runtime-ubuntu24.04 AS stack
-ENV LANG=C.UTF-8
+ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG DEBIAN_FRONTEND=noninteractive
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
+COPY step /usr/local/bin/step
 # NVIDIA's image has an old key for its repository, and holds its libraries back from updates
 RUN rm -f /etc/apt/sources.list.d/cuda*.list /etc/apt/sources.list.d/nvidia-ml.list; apt-mark showhold | xargs -r apt-mark unhold
 # packages of the OS
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} noble-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends \
-      ca-certificates \
-      openssh-server \
-      openssh-client \
-      iproute2 \
-      procps \
-      python3 \
-      python3-dev \
-      python3-pip \
-      libibverbs1 \
-      ibverbs-providers; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step apt-get install -y --no-install-recommends \
+      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
+      libibverbs1 ibverbs-providers
 # NVIDIA's repository, and the packages that come from it
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} noble-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends ca-certificates curl gnupg; \
-    add() { \
-      curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/$1/$2" -o /tmp/nvidia.pub; \
-      [ "$(gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep -c '^pub:')" = 1 ]; \
-      gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep "^fpr:::::::::$3:" >/dev/null; \
-      gpg --dearmor </tmp/nvidia.pub >"/usr/share/keyrings/nvidia-$4.gpg"; \
-      echo "deb [signed-by=/usr/share/keyrings/nvidia-$4.gpg] https://$1 /" >"/etc/apt/sources.list.d/nvidia-$4.list"; \
-      rm -rf /tmp/nvidia.pub; \
-    }; \
-    add developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda; \
-    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/apt/sources.list.d/nvidia-*.list; \
-    [ -z "$APT_MIRROR" ] || cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
-    apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      libcudnn9-cuda-12=9.3.0.75-1 \
-      libnccl2=2.23.4-1+cuda12.5; \
-    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
+RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+      libcudnn9-cuda-12=9.3.0.75-1 libnccl2=2.23.4-1+cuda12.5
+# python, python3 and pip are this Python's
+RUN set -eu; for name in python python3; do ln -sf "$(command -v python3)" "/usr/local/bin/$name"; done; \
+    for name in pip pip3; do printf '#!/bin/sh\nexec python3 -m pip "$@"\n' >"/usr/local/bin/$name"; chmod 755 "/usr/local/bin/$name"; done
+
+# ---- build stage: compiles what has no package; only its results are taken
+FROM stack AS build
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG APT_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
+ARG SOURCE_DATE_EPOCH=1704067200
+# the compiler, and headers
+RUN step apt-get install -y --no-install-recommends \
+      libc6-dev gcc g++ \
+      ca-certificates curl bzip2 xz-utils make perl file
+# nvcc, headers and libcuda's stub: in this stage only
+COPY --from=toolkit /usr/local/cuda-12.5/ /usr/local/cuda-12.5/
+ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
+# headers of NVIDIA's libraries
+RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+      libcudnn9-dev-cuda-12=9.3.0.75-1 libcudnn9-headers-cuda-12=9.3.0.75-1 \
+      libnccl-dev=2.23.4-1+cuda12.5
+# Open MPI 5.0.8 from its tarball; no user and no host of the build is written into it
+RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.8.tar.bz2" -o /tmp/openmpi-5.0.8.tar.bz2; \
+    echo "53131e1a57e7270f645707f8b0b65ba56048f5b5ac3f68faabed3eb0d710e449  /tmp/openmpi-5.0.8.tar.bz2" | sha256sum -c -; \
+    mkdir /tmp/openmpi; tar -xf /tmp/openmpi-5.0.8.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
+    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda --with-cuda-libdir=/usr/local/cuda/lib64/stubs --enable-mca-dso=accelerator-cuda,btl-smcuda,rcache-gpusm,rcache-rgpusm; \
+    make -j"$(nproc)" install; \
+    echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
+    step
+ENV PATH=/opt/openmpi/bin:$PATH
+# the all-reduce worker
+COPY worker/ /src/worker/
+RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
+
+# ---- the image
+FROM stack
+ARG PIP_INDEX_URL=
+ARG SOURCE_DATE_EPOCH=1704067200
+# Open MPI as it was built
+COPY --from=build /opt/openmpi/ /opt/openmpi/
+RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
+ENV PATH=/opt/openmpi/bin:$PATH
 # TensorFlow 2.20.0 and all that it imports, by pip: only files with these checksums
 RUN set -eu; printf '%s\n' \
       'absl-py==2.4.0 --hash=sha256:88476fd881ca8aab94ffa78b7b6c632a782ab3ba1cd19c9bd423abc4fb4cd28d' \
@@ -140,129 +131,7 @@ RUN set -eu; printf '%s\n' \
       'wheel==0.46.3 --hash=sha256:4b399d56c9d9338230118d705d9737a2a468ccca63d5e813e2a4fc7815d8bc4d' \
       'wrapt==2.1.1 --hash=sha256:2b27c070fd1132ab23957bcd4ee3ba707a91e653a9268dc1afbd39b77b2799f7 --hash=sha256:3b0f4629eb954394a3d7c7a1c8cca25f0b07cefe6aa8545e862e9778152de5b7' \
       >/tmp/tensorflow.txt; \
-    python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/tensorflow.txt; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-
-# ---- build stage: compiles what has no package; only its results are taken
-FROM stack AS build
-# for the build only: mirrors, and what makes two builds of this file the same
-ARG APT_MIRROR=
-ARG PIP_INDEX_URL=
-ARG DEBIAN_FRONTEND=noninteractive
-ARG DOWNLOADS_MIRROR=
-ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
-# the compiler, and headers
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} noble-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends \
-      libc6-dev \
-      gcc \
-      g++; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# nvcc, headers and libcuda's stub: in this stage only
-COPY --from=toolkit /usr/local/cuda-12.5/ /usr/local/cuda-12.5/
-ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
-# headers of NVIDIA's libraries
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} noble-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    if [ -n "$APT_MIRROR$DOWNLOADS_MIRROR" ]; then \
-      sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/apt/sources.list.d/nvidia-*.list; \
-      cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
-    fi; \
-    apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      libcudnn9-dev-cuda-12=9.3.0.75-1 \
-      libcudnn9-headers-cuda-12=9.3.0.75-1 \
-      libnccl-dev=2.23.4-1+cuda12.5; \
-    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# to fetch, unpack and build sources
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in noble noble-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security noble-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} noble-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends \
-      ca-certificates \
-      curl \
-      bzip2 \
-      xz-utils \
-      make \
-      perl \
-      file; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# Open MPI 5.0.8 from its tarball; no user and no host of the build is written into it
-RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
-    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.8.tar.bz2" -o /tmp/openmpi-5.0.8.tar.bz2; \
-    echo "53131e1a57e7270f645707f8b0b65ba56048f5b5ac3f68faabed3eb0d710e449  /tmp/openmpi-5.0.8.tar.bz2" | sha256sum -c -; \
-    mkdir /tmp/openmpi; tar -xf /tmp/openmpi-5.0.8.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
-    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda --with-cuda-libdir=/usr/local/cuda/lib64/stubs --enable-mca-dso=accelerator-cuda,btl-smcuda,rcache-gpusm,rcache-rgpusm; \
-    make -j"$(nproc)" install; \
-    echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-ENV PATH=/opt/openmpi/bin:$PATH
-# the all-reduce worker
-COPY worker/ /src/worker/
-RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
-
-# ---- the image
-FROM stack
-# for the build only: mirrors, and what makes two builds of this file the same
-ARG APT_MIRROR=
-ARG PIP_INDEX_URL=
-ARG DEBIAN_FRONTEND=noninteractive
-ARG DOWNLOADS_MIRROR=
-ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
-# Open MPI as it was built
-COPY --from=build /opt/openmpi/ /opt/openmpi/
-RUN set -eu; echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-ENV PATH=/opt/openmpi/bin:$PATH
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/tensorflow.txt
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \
       echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
@@ -273,6 +142,8 @@ COPY entry/ /usr/local/bin/
 COPY --from=build /usr/local/cuda-12.5/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
+    python -c 'import sys; assert sys.version_info[:2] == tuple(map(int, "3.12".split(".")[:2])), sys.version'; \
+    pip --version; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
     python3 -c 'import ssl'; \
@@ -280,20 +151,12 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.23.4-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 5.0.8; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import tensorflow; v = tensorflow.__version__; print("TensorFlow", v); assert v.startswith("2.20.0".split("+")[0])'; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.tensorflow="2.20.0" \
-      org.ringup.stack.cuda="12.5.1" \
-      org.ringup.stack.cudnn="9.3.0.75" \
-      org.ringup.stack.nccl="2.23.4-1" \
-      org.ringup.stack.os="ubuntu24.04" \
-      org.ringup.stack.glibc="2.39" \
-      org.ringup.stack.gcc="13.3.0" \
-      org.ringup.stack.python="3.12" \
-      org.ringup.stack.openmpi="5.0.8" \
+      org.ringup.stack.tensorflow="2.20.0" org.ringup.stack.cuda="12.5.1" \
+      org.ringup.stack.cudnn="9.3.0.75" org.ringup.stack.nccl="2.23.4-1" \
+      org.ringup.stack.os="ubuntu24.04" org.ringup.stack.glibc="2.39" org.ringup.stack.gcc="13.3.0" \
+      org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" \
       org.ringup.stack.driver="525.60.13"
 CMD ["/usr/local/bin/ringup-entry"]

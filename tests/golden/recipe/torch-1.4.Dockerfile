@@ -14,79 +14,25 @@
 # driver 418.39 - the oldest known driver that runs CUDA 10.1.243; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge]
 # ---- the stack: what the build and the image both need
 FROM docker.io/library/ubuntu:18.04 AS stack
-ENV LANG=C.UTF-8
+ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG DEBIAN_FRONTEND=noninteractive
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
+COPY step /usr/local/bin/step
 # packages of the OS
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in bionic bionic-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security bionic-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} bionic-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends \
-      ca-certificates \
-      openssh-server \
-      openssh-client \
-      iproute2 \
-      procps \
-      python3 \
-      python3-dev \
-      python3-pip \
+RUN step apt-get install -y --no-install-recommends \
+      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
       libgomp1 \
-      libibverbs1 \
-      ibverbs-providers; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+      libibverbs1 ibverbs-providers
 # NVIDIA's repository, and the packages that come from it
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in bionic bionic-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security bionic-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} bionic-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends ca-certificates curl gnupg; \
-    add() { \
-      curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/$1/$2" -o /tmp/nvidia.pub; \
-      [ "$(gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep -c '^pub:')" = 1 ]; \
-      gpg --with-colons --with-fingerprint /tmp/nvidia.pub 2>/dev/null | grep "^fpr:::::::::$3:" >/dev/null; \
-      gpg --dearmor </tmp/nvidia.pub >"/usr/share/keyrings/nvidia-$4.gpg"; \
-      echo "deb [signed-by=/usr/share/keyrings/nvidia-$4.gpg] https://$1 /" >"/etc/apt/sources.list.d/nvidia-$4.list"; \
-      rm -rf /tmp/nvidia.pub; \
-    }; \
-    add developer.download.nvidia.com/compute/cuda/repos/ubuntu1804/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda; \
-    add developer.download.nvidia.com/compute/machine-learning/repos/ubuntu1804/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml; \
-    sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/apt/sources.list.d/nvidia-*.list; \
-    [ -z "$APT_MIRROR" ] || cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
-    apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-libraries-10-1=10.1.243-1 \
-      libcudnn7=7.6.5.32-1+cuda10.1 \
-      libnccl2=2.8.3-1+cuda10.1 \
+RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu1804/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda && \
+    step nvidia developer.download.nvidia.com/compute/machine-learning/repos/ubuntu1804/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml
+RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+      cuda-libraries-10-1=10.1.243-1 libcudnn7=7.6.5.32-1+cuda10.1 libnccl2=2.8.3-1+cuda10.1 \
       libcublas10=10.2.1.243-1 \
-      cuda-compat-10-1; \
-    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+      cuda-compat-10-1
 # what NVIDIA's images set
 RUN [ -e /usr/local/cuda ] || ln -s cuda-10.1 /usr/local/cuda
 ENV PATH=/usr/local/cuda/bin:$PATH \
@@ -99,103 +45,26 @@ RUN set -eu; printf '%s\n' \
       'setuptools==59.6.0 --hash=sha256:4ce92f1e1f8f01233ee9952c04f6b81d1e02939d6e1b488428154974a4d0783e' \
       'wheel==0.37.1 --hash=sha256:4bdcd7d840138086126cd09254dc6195fb4fc6f01c050a1d7236f2630db1d22a' \
       >/tmp/pip.txt; \
-    python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/pip.txt; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# torch 1.4.0 and all that it imports, by pip: only files with these checksums
-RUN set -eu; printf '%s\n' \
-      'setuptools==59.6.0 --hash=sha256:4ce92f1e1f8f01233ee9952c04f6b81d1e02939d6e1b488428154974a4d0783e' \
-      'torch==1.4.0 --hash=sha256:8856f334aa9ecb742c1504bd2563d0ffb8dceb97149c8d72a04afa357f667dbc' \
-      'wheel==0.37.1 --hash=sha256:4bdcd7d840138086126cd09254dc6195fb4fc6f01c050a1d7236f2630db1d22a' \
-      >/tmp/torch.txt; \
-    python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/torch.txt; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/pip.txt
+# python, python3 and pip are this Python's
+RUN set -eu; for name in python python3; do ln -sf "$(command -v python3)" "/usr/local/bin/$name"; done; \
+    for name in pip pip3; do printf '#!/bin/sh\nexec python3 -m pip "$@"\n' >"/usr/local/bin/$name"; chmod 755 "/usr/local/bin/$name"; done
 
 # ---- build stage: compiles what has no package; only its results are taken
 FROM stack AS build
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG DEBIAN_FRONTEND=noninteractive
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # the compiler, and headers
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in bionic bionic-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security bionic-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} bionic-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends \
-      libc6-dev \
-      gcc \
-      g++; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step apt-get install -y --no-install-recommends \
+      libc6-dev gcc g++ \
+      ca-certificates curl bzip2 xz-utils make perl file
 # the toolkit, and headers of NVIDIA's libraries
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in bionic bionic-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security bionic-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} bionic-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    if [ -n "$APT_MIRROR$DOWNLOADS_MIRROR" ]; then \
-      sed -i "s|https://developer|${DOWNLOADS_MIRROR:-https:/}/developer|" /etc/apt/sources.list.d/nvidia-*.list; \
-      cat /etc/apt/sources.list.d/nvidia-*.list >>/tmp/apt.list; apt-get update; \
-    fi; \
-    apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-toolkit-10-1=10.1.243-1 \
-      libcudnn7-dev=7.6.5.32-1+cuda10.1 \
-      libnccl-dev=2.8.3-1+cuda10.1 \
-      libcublas-dev=10.2.1.243-1; \
-    sed -i "s|${DOWNLOADS_MIRROR:-https:/}/developer|https://developer|" /etc/apt/sources.list.d/nvidia-*.list; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
-# to fetch, unpack and build sources
-RUN set -eu; export APT_CONFIG=/tmp/apt.conf; \
-    echo 'Acquire::Retries "3"; Acquire::Languages "none";' >/tmp/apt.conf; \
-    if [ -n "$APT_MIRROR" ]; then \
-      for suite in bionic bionic-updates; do echo "deb $APT_MIRROR $suite main universe"; done >/tmp/apt.list; \
-      case $APT_MIRROR in \
-        */debian) echo "deb $APT_MIRROR-security bionic-security main universe" >>/tmp/apt.list;; \
-        */debian/2*) echo "deb ${APT_MIRROR%/debian/*}/debian-security/${APT_MIRROR##*/debian/} bionic-security main universe" >>/tmp/apt.list;; \
-      esac; \
-      echo 'Dir::Etc::SourceList "/tmp/apt.list"; Dir::Etc::SourceParts "/dev/null"; Acquire::Check-Valid-Until "false";' >>/tmp/apt.conf; \
-    fi; \
-    apt-get update; \
-    apt-get install -y --no-install-recommends \
-      ca-certificates \
-      curl \
-      bzip2 \
-      xz-utils \
-      make \
-      perl \
-      file; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
+      cuda-toolkit-10-1=10.1.243-1 libcudnn7-dev=7.6.5.32-1+cuda10.1 libnccl-dev=2.8.3-1+cuda10.1 \
+      libcublas-dev=10.2.1.243-1
 # Open MPI 4.0.3 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.0/openmpi-4.0.3.tar.bz2" -o /tmp/openmpi-4.0.3.tar.bz2; \
@@ -204,10 +73,7 @@ RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda; \
     make -j"$(nproc)" install; \
     echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step
 ENV PATH=/opt/openmpi/bin:$PATH
 # the all-reduce worker
 COPY worker/ /src/worker/
@@ -215,22 +81,19 @@ RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 
 # ---- the image
 FROM stack
-# for the build only: mirrors, and what makes two builds of this file the same
-ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG DEBIAN_FRONTEND=noninteractive
-ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-ARG PYTHONHASHSEED=0
-ARG PIP_BREAK_SYSTEM_PACKAGES=1
 # Open MPI as it was built
 COPY --from=build /opt/openmpi/ /opt/openmpi/
-RUN set -eu; echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
+# torch 1.4.0 and all that it imports, by pip: only files with these checksums
+RUN set -eu; printf '%s\n' \
+      'setuptools==59.6.0 --hash=sha256:4ce92f1e1f8f01233ee9952c04f6b81d1e02939d6e1b488428154974a4d0783e' \
+      'torch==1.4.0 --hash=sha256:8856f334aa9ecb742c1504bd2563d0ffb8dceb97149c8d72a04afa357f667dbc' \
+      'wheel==0.37.1 --hash=sha256:4bdcd7d840138086126cd09254dc6195fb4fc6f01c050a1d7236f2630db1d22a' \
+      >/tmp/torch.txt; \
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/torch.txt
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \
       echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
@@ -241,6 +104,8 @@ COPY entry/ /usr/local/bin/
 COPY --from=build /usr/local/cuda-10.1/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
+    python -c 'import sys; assert sys.version_info[:2] == tuple(map(int, "3.6".split(".")[:2])), sys.version'; \
+    pip --version; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
     python3 -c 'import ssl'; \
@@ -248,20 +113,12 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.8.3-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 4.0.3; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("1.4.0")'; \
-    rm -rf /tmp/* /var/tmp/* /root/.cache /root/.gnupg /var/cache/ldconfig/* /var/cache/man/* /etc/*- /etc/ssh/ssh_host_* \
-      /var/lib/dbus/machine-id /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old; \
-    find /var/log -type f -delete; [ ! -s /etc/machine-id ] || : >/etc/machine-id; \
-    sed -i -E "s/^([^:]*:[^:]*:)[0-9]+:/\1$((SOURCE_DATE_EPOCH / 86400)):/" /etc/shadow
+    step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="1.4.0" \
-      org.ringup.stack.cuda="10.1.243" \
-      org.ringup.stack.cudnn="7.6.5.32" \
-      org.ringup.stack.nccl="2.8.3-1" \
-      org.ringup.stack.os="ubuntu18.04" \
-      org.ringup.stack.glibc="2.27" \
-      org.ringup.stack.gcc="7.5.0" \
-      org.ringup.stack.python="3.6" \
-      org.ringup.stack.openmpi="4.0.3" \
+      org.ringup.stack.torch="1.4.0" org.ringup.stack.cuda="10.1.243" \
+      org.ringup.stack.cudnn="7.6.5.32" org.ringup.stack.nccl="2.8.3-1" \
+      org.ringup.stack.os="ubuntu18.04" org.ringup.stack.glibc="2.27" org.ringup.stack.gcc="7.5.0" \
+      org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.0.3" \
       org.ringup.stack.driver="418.39"
 CMD ["/usr/local/bin/ringup-entry"]

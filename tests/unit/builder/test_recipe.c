@@ -151,7 +151,8 @@ static void test_context_files(void **state)
 	count += check_folder(s, r.spec, "images/worker", ".h", "worker", 0644);
 	count += check_folder(s, r.spec, "images/worker", ".sh", "worker", 0755);
 	count += check_folder(s, r.spec, "images/entry", "", "entry", 0755);
-	assert_int_equal(r.spec->file_count, count);
+	assert_int_equal(r.spec->file_count, count + 1); /* and what the RUNs call */
+	assert_int_equal(count_path(r.spec, "step", 0755), 1);
 	assert_int_equal(count_path(r.spec, "worker/main.c", 0644), 1);
 	assert_int_equal(count_path(r.spec, "worker/backend/mpi/plugin.h", 0644), 1);
 	assert_int_equal(count_path(r.spec, "worker/build.sh", 0755), 1);
