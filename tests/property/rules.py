@@ -161,9 +161,9 @@ def brings(wheel, name):
 
 
 def stands_beside(wheel, name, version, named):
-    """A library that a request names, of another major than the wheel's own."""
+    """A library that a request names, of another major than the wheel's own; a CUDA of the same one."""
     own = brings(wheel, name)
-    return bool(own) and name in named and parts(own)[0] != parts(version)[0]
+    return bool(own) and name in named and (parts(own)[0] == parts(version)[0]) == (name == "cuda")
 
 
 def undriven(catalog, gpu, driver):
