@@ -10,7 +10,7 @@ import os
 
 import small
 from brute import Brute, better_stack, lowest_level, main_of
-from catalog import FRAMEWORKS
+from catalog import BESIDE_TORCH, FRAMEWORKS
 from checker import check, stack_of
 from harness import Ringup, run
 from versions import replaced
@@ -27,6 +27,7 @@ class State:
 
 def random_requests(source, catalog):
     names = source.sample(FRAMEWORKS, source.choice((0, 1, 1, 1, 2)))
+    names += source.sample(BESIDE_TORCH, source.choice((0, 0, 0, 0, 1, 2)))
     names += [name for name in EXTRA if source.random() < 0.2]
     words = [name + word_clauses(source, catalog, name) for name in names]
     for name, chance in (("driver", 0.5), ("gpu", 0.5)):

@@ -4,7 +4,7 @@ What goes together, from docs/catalog.md and the vendors' documents: written wit
 
 Every function answers a question about rows; None, False or "" is "no" or "nothing is wrong".
 """
-from catalog import COMPONENTS, FRAMEWORKS
+from catalog import BESIDE_TORCH, COMPONENTS, FRAMEWORKS
 from versions import KEY, cell_admits, clause_admits, compare, in_series, parts
 
 PACKAGES = {"apt": ("apt",), "rpm": ("yum", "dnf")}
@@ -307,4 +307,4 @@ def refused_by(catalog, stack, drivers):
 
 
 def wheels_of(stack):
-    return [stack[name] for name in FRAMEWORKS if name in stack]
+    return [stack[name] for name in FRAMEWORKS + BESIDE_TORCH if name in stack]
