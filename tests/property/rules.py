@@ -4,7 +4,7 @@ What goes together, from docs/catalog.md and the vendors' documents: written wit
 
 Every function answers a question about rows; None, False or "" is "no" or "nothing is wrong".
 """
-from catalog import COMPONENTS, FRAMEWORKS, Row
+from catalog import BESIDE_TORCH, COMPONENTS, FRAMEWORKS, Row
 from versions import KEY, cell_admits, clause_admits, compare, in_series, parts
 
 NO_ROW = Row()
@@ -162,7 +162,7 @@ def brings(wheel, name):
 
 
 def stands_beside(wheel, name, version, named):
-    """A library that a request names, of another major than the wheel's own."""
+    """A library that a request names, of another major than the wheel's own; a CUDA of the same one."""
     own = brings(wheel, name)
     if name == "cuda":  # a toolkit beside the wheel's own CUDA: of the same major, or newer where nothing is compiled
         same = parts(own)[0] == parts(version)[0] if own else False
@@ -352,4 +352,4 @@ def refused_by(catalog, stack, drivers):
 
 
 def wheels_of(stack):
-    return [stack[name] for name in FRAMEWORKS if name in stack]
+    return [stack[name] for name in FRAMEWORKS + BESIDE_TORCH if name in stack]
