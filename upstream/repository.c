@@ -283,39 +283,73 @@ static const char *repository_kind(const struct refresh *refresh, const struct t
 			     table_cell(os, row, "package_manager"), "kind");
 }
 
-int refresh_repositories(struct refresh *refresh, const char *component, struct error *err)
+/* Nothing new comes for an OS after its end of life, and some of their repositories are gone. */
+static bool repository_is_alive(const struct refresh *refresh, const struct table *os, size_t row)
+{
+	const char *eol = table_cell(os, row, "eol");
+
+	return strncmp(eol, refresh->rows.today, strlen(eol)) >= 0;
+}
+
+/* The repositories of all OSes, each once. */
+static void repository_list(struct refresh *refresh)
 {
 	const struct table *os = catalog_table(refresh->rows.catalog, "os");
-	struct words done = WORDS_INIT(refresh->arena);
-	struct error first = {0};
+
+	refresh->repositories = ARENA_ARRAY(refresh->arena, REPOSITORIES_MAX, struct repository);
+	for (size_t row = 0; row < os->row_count && refresh->repository_count < REPOSITORIES_MAX;
+	     row++) {
+		const char *place = table_cell(os, row, "repository");
+		bool known = !*place || !repository_is_alive(refresh, os, row);
+
+		for (size_t i = 0; i < refresh->repository_count; i++)
+			known |= strcmp(refresh->repositories[i].place, place) == 0;
+		if (!known)
+			refresh->repositories[refresh->repository_count++] =
+				(struct repository){.place = place,
+						    .kind = repository_kind(refresh, os, row),
+						    .url = refresh_url(refresh, place),
+						    .list = {.arena = refresh->arena}};
+	}
+}
+
+/* Reads each of them once in a run: cuDNN and NCCL come from the same lists. */
+static int repository_read_all(struct refresh *refresh, struct error *err)
+{
 	int failures = 0; /* in a row: they are mostly on one host, and each waits for it */
 
-	for (size_t row = 0; row < os->row_count && done.count < REPOSITORIES_MAX &&
-			     failures < REPOSITORY_FAILURES_MAX;
-	     row++) {
-		const char *place = table_cell(os, row, "repository"), *url;
-		struct package_list list = {.arena = refresh->arena};
-		struct error one = {0};
-		bool known = !*place;
+	repository_list(refresh);
+	for (size_t i = 0; i < refresh->repository_count; i++) {
+		struct repository *r = &refresh->repositories[i];
 
-		for (size_t i = 0; i < done.count; i++)
-			known |= strcmp(done.list[i], place) == 0;
-		if (known)
-			continue;
-		words_add(&done, place);
-		url = refresh_url(refresh, place);
-		failures = repository_read(refresh, repository_kind(refresh, os, row), url, &list,
-					   &one) < 0
-				   ? failures + 1
-				   : 0;
-		if (!failures)
-			repository_take_all(refresh, component, repository_kind(refresh, os, row),
-					    &list, url);
-		if (one.kind == ERROR_INTERRUPTED) {
-			*err = one;
+		if (failures == REPOSITORY_FAILURES_MAX)
+			error_set(&r->err, ERROR_FAILED,
+				  "%.300s is not asked, since others did not answer", r->url);
+		else if (repository_read(refresh, r->kind, r->url, &r->list, &r->err) == 0)
+			failures = 0;
+		else
+			failures++;
+		if (r->err.kind == ERROR_INTERRUPTED) {
+			*err = r->err;
 			return -1;
 		}
-		refresh_keep_error(&first, &one);
+	}
+	return 0;
+}
+
+int refresh_repositories(struct refresh *refresh, const char *component, struct error *err)
+{
+	struct error first = {0};
+
+	if (!refresh->repositories && repository_read_all(refresh, err) < 0)
+		return -1;
+	for (size_t i = 0; i < refresh->repository_count; i++) {
+		const struct repository *r = &refresh->repositories[i];
+
+		if (r->err.kind == ERROR_NONE)
+			repository_take_all(refresh, component, r->kind, &r->list, r->url);
+		else
+			refresh_keep_error(&first, &r->err);
 	}
 	if (first.kind != ERROR_NONE)
 		*err = first;

@@ -22,6 +22,15 @@ struct package_list {
 	struct package *packages;
 };
 
+/* One repository, and its packages once it is read. */
+struct repository {
+	const char *place; /* as os.csv has it, without https:// */
+	const char *kind;  /* apt or rpm */
+	const char *url;   /* behind the mirror */
+	struct package_list list;
+	struct error err; /* has a kind when it could not be read */
+};
+
 /* Adds it, when the name is of cuDNN or NCCL, and name and version have plain characters only. */
 void package_add(struct package_list *list, const char *name, const char *version);
 
@@ -29,7 +38,10 @@ void package_add(struct package_list *list, const char *name, const char *versio
 int repository_gunzip(const void *bytes, size_t length, const char *what, struct str *text,
 		      struct error *err);
 
-/* The rows of kinds apt and rpm of cudnn.csv or nccl.csv. */
+/*
+ * The rows of kinds apt and rpm of cudnn.csv or nccl.csv. Repositories of an OS past its end of life are not
+ * asked.
+ */
 int refresh_repositories(struct refresh *refresh, const char *component, struct error *err);
 
 #endif

@@ -252,6 +252,7 @@ repositories() {
 	echo 'dnf,rpm,yum,dnf install,NAME-VERSION,/var/cache/dnf,libgomp,libquadmath,,documented,test' >>catalog/package_manager.csv
 	table os id,family,codename,package_manager,repository,base,components,locale,eol \
 		"debian12,,debian,debian,bookworm,apt,$repos/debian12/x86_64,,main,C.UTF-8,2028-06,,,,documented,test" \
+		"debian10,,debian,debian,buster,apt,$repos/debian10/x86_64,,main,C.UTF-8,2024-06,,,,documented,test" \
 		"rockylinux9,,rocky,redhat,,dnf,$repos/rhel9/x86_64,,,C.UTF-8,2032-05,,,,documented,test" \
 		"almalinux9,,almalinux,redhat,,dnf,$repos/rhel9/x86_64,,,C.UTF-8,2032-05,,,,documented,test"
 	table cudnn kind,built,cuda,sm \
@@ -272,6 +273,9 @@ repositories() {
 		2.32.3-1,,apt,13.4,>=13;<14,libnccl2=2.32.3-1+cuda13.4,libnccl-dev=2.32.3-1+cuda13.4,,documented,nvidia-repositories
 		2.32.3-1,,rpm,13.4,>=13;<14,libnccl-2.32.3-1+cuda13.4,libnccl-devel-2.32.3-1+cuda13.4,,documented,nvidia-repositories
 	END
+	# each list is read once in a run, and an OS past its end of life is not asked
+	[ "$(grep -c 'debian12/x86_64/Packages.gz' "$up/log")" -eq 1 ]
+	! grep debian10 "$up/log"
 	apart ringup catalog refresh cudnn nccl
 	says 0
 	grep -qx 'nothing is new' ../out
