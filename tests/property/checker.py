@@ -57,7 +57,8 @@ def same_cells(choice, row):
     package = row.cell("run_packages") or row.cell("pip")
     if choice.get("package", "") != package:
         return False
-    return all(choice.get(key, "") == row.cell(column) for key, column in CELLS)
+    cells = dict(row, index="") if row.cell("on_pypi") else row  # pip takes such a wheel from PyPI
+    return all(choice.get(key, "") == (cells.get(column) or "") for key, column in CELLS)
 
 
 def candidates(catalog, name, choice):

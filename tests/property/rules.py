@@ -162,9 +162,17 @@ def brings(wheel, name):
 
 
 def stands_beside(wheel, name, version, named):
-    """A library that a request names, of another major than the wheel's own."""
+    """
+    A library that a request names, of another major than the wheel's own; of CUDA one of the same major, or a newer one
+    where nothing is compiled against it.
+    """
     own = brings(wheel, name)
-    return bool(own) and name in named and parts(own)[0] != parts(version)[0]
+    if not own or name not in named:
+        return False
+    mine, its = parts(own)[0], parts(version)[0]
+    if name == "cuda":
+        return its == mine or (its > mine and "horovod" not in named)
+    return its != mine
 
 
 def twins(catalog, gpu):
