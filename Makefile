@@ -24,7 +24,7 @@ WORKER_BACKENDS := -DWORKER_BACKENDS=$(shell find images/worker -name 'backend_*
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(O)/tests/%,$(sort $(wildcard tests/unit/*/test_*.c)))
 LISTS := $(O)/gen/cmd.list $(O)/gen/engine.list $(O)/gen/launcher.list $(O)/gen/backend.list
 
-PKGS := libcurl libarchive libcjson libssh2 openssl yaml-0.1 libisal libzstd
+PKGS := libcurl libarchive libcjson libssh2 openssl yaml-0.1 libisal libzstd expat
 WARN := -Wall -Wextra -Werror -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wpointer-arith \
 	-Wwrite-strings -Wvla
 SANFLAGS := $(if $(SAN),-fsanitize=address -fsanitize=undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined)

@@ -20,6 +20,7 @@ libssl-dev             # build: digests, TLS material
 libyaml-dev            # build: cluster.yaml
 libisal-dev            # build: fast gzip of layers
 libzstd-dev            # build: layers that come compressed with zstd
+libexpat1-dev          # build: the lists of rpm repositories
 libopenmpi-dev         # build: the worker backend mpi
 openmpi-bin            # build: mpicc; run: mpirun
 docker.io|docker-ce    # run: the engine of the lab hosts

@@ -138,7 +138,11 @@ def brought_of(framework, version, pip):
             if "[" in pip and (row["version"], row["pip"]) == (version, pip) and row["brings"]:
                 major = re.search(r"\d+", row["cuda_tested"])[0]
                 for word in row["brings"].split(";"):
-                    yield "nvidia-{}-cu{}=={}".format(word.split("==")[0], major, word.split("==")[1])
+                    name, _, of = word.partition("==")
+                    if name == "cuda":
+                        yield f"nvidia-cuda-runtime{'' if int(major) >= 13 else f'-cu{major}'}=={of}.*"
+                    else:
+                        yield f"nvidia-{name}-cu{major}=={of}"
 
 
 def pins_of(framework, version, pip, series, tools):

@@ -269,6 +269,9 @@ static int catalog_refresh(struct context *ctx, const struct options *o,
 	failed = catalog_ask(&refresh, components, err);
 	if (failed < 0)
 		return -1;
+	if (refresh.rows.odd)
+		log_warn("%zu rows of upstream are left out, since a table cannot hold their words",
+			 refresh.rows.odd);
 	if (!o->check && rows_write(&refresh.rows, folders.list, err) < 0)
 		return -1;
 	if (ctx->json)

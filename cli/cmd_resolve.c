@@ -226,8 +226,10 @@ static void print_pins(const struct pinned *now, const struct pinned *before)
 
 static bool resolve_print_stack(const struct plan *plan, void *arg)
 {
-	static const char *const names[] = {"tensorflow", "torch", "jax", "mxnet",
-					    "horovod",	  "cuda",  "os",  "python"};
+	static const char *const names[] = {
+		"tensorflow",  "torch",		"jax",	     "mxnet",	   "horovod",
+		"torchvision", "torchaudio",	"deepspeed", "flash-attn", "transformer-engine",
+		"xformers",    "megatron-core", "cuda",	     "os",	   "python"};
 	const char *gap = "";
 
 	(void)arg;
@@ -344,6 +346,8 @@ const struct command command_resolve = {
 		"os==debian12, gpu==V100, driver==470.57.02. Without REQ the cluster file's `stack` is resolved\n"
 		"and ringup.lock is written; its versions stay as long as they fit. With REQ no lock is written\n"
 		"when there is a cluster file.\n"
+		"Frameworks are tensorflow, torch, jax and mxnet. Made for torch, and resolved with it, are\n"
+		"torchvision, torchaudio, deepspeed, flash-attn, transformer-engine, xformers, megatron-core.\n"
 		"  ringup resolve --update        moves every version, and says which\n"
 		"  ringup resolve --update nccl   moves that one\n"
 		"With --pin the OS's package manager is asked, in an image of the OS, for the version of each\n"

@@ -4,19 +4,34 @@
 #include "core/str.h"
 #include "upstream/frameworks.h"
 #include "upstream/releases.h"
+#include "upstream/repository.h"
 #include "upstream/tags.h"
 #include "upstream/wheels.h"
 
 #include <string.h>
 
+/* PyPI and NVIDIA's repositories: each is asked, whatever the other says. */
+static int refresh_library(struct refresh *refresh, const char *component, struct error *err)
+{
+	struct error second = {0};
+
+	if (refresh_pip_rows(refresh, component, err) < 0 && err->kind == ERROR_INTERRUPTED)
+		return -1;
+	if (refresh_repositories(refresh, component, &second) < 0 && err->kind == ERROR_NONE)
+		*err = second;
+	else if (second.kind == ERROR_INTERRUPTED)
+		*err = second;
+	return err->kind == ERROR_NONE ? 0 : -1;
+}
+
 static int refresh_cudnn(struct refresh *refresh, struct error *err)
 {
-	return refresh_pip_rows(refresh, "cudnn", err);
+	return refresh_library(refresh, "cudnn", err);
 }
 
 static int refresh_nccl(struct refresh *refresh, struct error *err)
 {
-	return refresh_pip_rows(refresh, "nccl", err);
+	return refresh_library(refresh, "nccl", err);
 }
 
 const struct refresh_part refresh_parts[] = {
@@ -25,8 +40,8 @@ const struct refresh_part refresh_parts[] = {
 	{"horovod", "PyPI", "pypi", refresh_horovod},
 	{"wheel", "PyPI", "pypi", refresh_wheels},
 	{"cuda", "PyPI", "pypi", refresh_cuda},
-	{"cudnn", "PyPI", "pypi", refresh_cudnn},
-	{"nccl", "PyPI", "pypi", refresh_nccl},
+	{"cudnn", "PyPI and NVIDIA's repositories", "pypi", refresh_cudnn},
+	{"nccl", "PyPI and NVIDIA's repositories", "pypi", refresh_nccl},
 	{"openmpi", "open-mpi.org", "openmpi-releases", refresh_openmpi},
 	{"image", "Docker Hub", "docker-hub-cuda", refresh_images},
 	{NULL, NULL, NULL, NULL},

@@ -12,6 +12,8 @@
 #include "upstream/rows.h"
 #include "upstream/web.h"
 
+struct repository;
+
 struct refresh {
 	struct arena *arena;
 	struct web web;
@@ -21,6 +23,8 @@ struct refresh {
 	int (*list_tags)(void *arg, struct words *tags, struct error *err);
 	void *list_tags_arg;
 	struct rows rows;
+	struct repository *repositories; /* of repository.h; NULL until they are read */
+	size_t repository_count;
 };
 
 /* A component and its upstream. */

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WRITE_COLUMNS_MAX 64
 
@@ -166,6 +167,13 @@ static int write_one(struct write_lines *w, const struct row_change *change, str
 	if (write_line(w, change, &line, err) < 0)
 		return -1;
 	if (change->path && strcmp(change->path, w->path) == 0 && change->line) {
+		/* line numbers are those of the file when it was loaded */
+		if (change->line > w->count ||
+		    strcmp(write_cell(w, w->lines[change->line - 1], w->columns[0]),
+			   change->version) != 0)
+			return error_set(err, ERROR_FAILED,
+					 "%s has changed meanwhile; run the same command again",
+					 w->path);
 		w->lines[change->line - 1] = line;
 		return 0;
 	}
@@ -216,13 +224,18 @@ int rows_edit(const struct rows *rows, const char *table, const char *path, cons
 /* One file of the folder as it will be. */
 struct write_file {
 	const char *name, *text;
+	const char *old; /* what is there now; NULL: nothing */
 	bool is_changed;
 };
+
+/* Tables that are read, and those that a refresh adds. */
+#define WRITE_FILES_MAX (CATALOG_COMPONENTS_MAX * 2)
+#define WRITE_NEW_MAX 32
 
 struct write_folder {
 	struct arena *arena;
 	size_t count;
-	struct write_file files[CATALOG_COMPONENTS_MAX * 2];
+	struct write_file files[WRITE_FILES_MAX + WRITE_NEW_MAX];
 };
 
 static const char *write_path(const struct write_folder *f, const char *folder, const char *name)
@@ -243,13 +256,13 @@ static int write_read_folder(struct write_folder *f, const char *folder, struct 
 
 		if ((*names)[0] == '.')
 			continue;
-		if (f->count == ARRAY_LEN(f->files))
-			return error_set(err, ERROR_USAGE, "%s holds more than %zu tables", folder,
-					 ARRAY_LEN(f->files));
+		if (f->count == WRITE_FILES_MAX)
+			return error_set(err, ERROR_USAGE, "%s holds more than %d tables", folder,
+					 WRITE_FILES_MAX);
 		if (file_read(write_path(f, folder, *names), FILE_CEILING_BYTES, f->arena, &text,
 			      NULL, err) < 0)
 			return -1;
-		f->files[f->count++] = (struct write_file){.name = *names, .text = text};
+		f->files[f->count++] = (struct write_file){*names, text, text, false};
 	}
 	return 0;
 }
@@ -311,6 +324,22 @@ static int write_check(struct write_folder *f, const char *copy, const char *con
 		report.findings[0].text);
 }
 
+/* Puts back the first `count` files after a failure: a catalog is written as a whole or not at all. */
+static void write_put_back(const struct write_folder *f, const char *folder, size_t count)
+{
+	struct error ignored = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		const struct write_file *file = &f->files[i];
+		const char *path = write_path(f, folder, file->name);
+
+		if (file->is_changed && file->old)
+			file_write(path, file->old, strlen(file->old), 0644, &ignored);
+		else if (file->is_changed)
+			unlink(path);
+	}
+}
+
 static int write_put_all(const struct write_folder *f, const char *folder, struct error *err)
 {
 	if (folder_make(folder, 0755, err) < 0)
@@ -318,8 +347,10 @@ static int write_put_all(const struct write_folder *f, const char *folder, struc
 	for (size_t i = 0; i < f->count; i++)
 		if (f->files[i].is_changed &&
 		    file_write(write_path(f, folder, f->files[i].name), f->files[i].text,
-			       strlen(f->files[i].text), 0644, err) < 0)
+			       strlen(f->files[i].text), 0644, err) < 0) {
+			write_put_back(f, folder, i);
 			return -1;
+		}
 	return 0;
 }
 

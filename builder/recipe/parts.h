@@ -24,7 +24,7 @@
 
 #define PARTS_MAX 256
 #define SECTIONS_MAX 64
-#define VALUES_MAX 1024
+#define VALUES_MAX 2048
 
 struct section {
 	const char *name; /* "build", "value packages.begin" */

@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/str.h"
 #include "core/table.h"
+#include "plan/component.h"
 #include "plan/version.h"
 
 #include <string.h>
@@ -187,8 +188,8 @@ static int set_pins(struct pins *pins, struct values *values, const char *name, 
 /* --- the plan ------------------------------------------------------------------------------- */
 
 /*
- * The one wheel of the plan that brings others along, or NULL. What is built from an archive brings
- * none.
+ * The one framework of the plan, whose wheel brings others along, or NULL. What is built from an
+ * archive brings none, and what stands beside torch is no framework.
  */
 static const struct choice *only_framework(const struct plan *plan)
 {
@@ -197,7 +198,11 @@ static const struct choice *only_framework(const struct plan *plan)
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct choice *c = &plan->choices[i];
 
-		if (!*c->pip || *c->sha256)
+		enum component component = component_by_name(c->name);
+
+		if (!*c->pip || *c->sha256 ||
+		    (component != COMPONENT_NONE &&
+		     (COMPONENT_BIT(component) & COMPONENTS_BESIDE_TORCH)))
 			continue;
 		if (framework)
 			return NULL;

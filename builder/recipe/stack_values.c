@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "builder/recipe/stack_values.h"
 
+#include "builder/recipe/beside.h"
 #include "builder/recipe/companions.h"
 #include "builder/recipe/pins.h"
 #include "core/str.h"
@@ -398,6 +399,7 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 				     values_get(values, "cuda.version"), arena));
 	set_packages(plan, arena, values);
 	set_texts(plan, arena, values);
+	beside_values(plan, catalog, arena, values);
 	return companions_values(plan, catalog, arena, values, err) < 0
 		       ? -1
 		       : pins_values(plan, arena, values, err);

@@ -11,6 +11,13 @@ const char *const component_names[COMPONENT_COUNT + 1] = {
 	[COMPONENT_JAX] = "jax",
 	[COMPONENT_MXNET] = "mxnet",
 	[COMPONENT_HOROVOD] = "horovod",
+	[COMPONENT_TORCHVISION] = "torchvision",
+	[COMPONENT_TORCHAUDIO] = "torchaudio",
+	[COMPONENT_DEEPSPEED] = "deepspeed",
+	[COMPONENT_FLASH_ATTN] = "flash-attn",
+	[COMPONENT_TRANSFORMER_ENGINE] = "transformer-engine",
+	[COMPONENT_XFORMERS] = "xformers",
+	[COMPONENT_MEGATRON_CORE] = "megatron-core",
 	[COMPONENT_CUDA] = "cuda",
 	[COMPONENT_OS] = "os",
 	[COMPONENT_GLIBC] = "glibc",
@@ -29,6 +36,13 @@ const char *const component_titles[COMPONENT_COUNT] = {
 	[COMPONENT_JAX] = "JAX",
 	[COMPONENT_MXNET] = "MXNet",
 	[COMPONENT_HOROVOD] = "Horovod",
+	[COMPONENT_TORCHVISION] = "torchvision",
+	[COMPONENT_TORCHAUDIO] = "torchaudio",
+	[COMPONENT_DEEPSPEED] = "DeepSpeed",
+	[COMPONENT_FLASH_ATTN] = "flash-attn",
+	[COMPONENT_TRANSFORMER_ENGINE] = "Transformer Engine",
+	[COMPONENT_XFORMERS] = "xformers",
+	[COMPONENT_MEGATRON_CORE] = "Megatron Core",
 	[COMPONENT_CUDA] = "CUDA",
 	[COMPONENT_OS] = "OS",
 	[COMPONENT_GLIBC] = "glibc",
@@ -39,10 +53,17 @@ const char *const component_titles[COMPONENT_COUNT] = {
 	[COMPONENT_OPENMPI] = "Open MPI",
 };
 
+static bool is_component_name(const char *known, const char *name)
+{
+	for (; *known && (*known == *name || (*known == '-' && *name == '_')); known++)
+		name++;
+	return !*known && !*name;
+}
+
 enum component component_by_name(const char *name)
 {
 	for (int c = 0; c < COMPONENT_COUNT; c++)
-		if (strcmp(component_names[c], name) == 0)
+		if (is_component_name(component_names[c], name))
 			return (enum component)c;
 	return COMPONENT_NONE;
 }

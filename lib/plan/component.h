@@ -4,7 +4,8 @@
  * choice.
  *
  * The enumeration is in the order of choice. Given components (driver, GPU) come first. Frameworks
- * come next, because people want the newest framework that works. Their dependencies come last.
+ * come next, because people want the newest framework that works. What is made for torch comes
+ * after it, so that it follows the newest torch. Their dependencies come last.
  */
 #ifndef PLAN_COMPONENT_H
 #define PLAN_COMPONENT_H
@@ -19,6 +20,13 @@ enum component {
 	COMPONENT_JAX,
 	COMPONENT_MXNET,
 	COMPONENT_HOROVOD,
+	COMPONENT_TORCHVISION,
+	COMPONENT_TORCHAUDIO,
+	COMPONENT_DEEPSPEED,
+	COMPONENT_FLASH_ATTN,
+	COMPONENT_TRANSFORMER_ENGINE,
+	COMPONENT_XFORMERS,
+	COMPONENT_MEGATRON_CORE,
 	COMPONENT_CUDA,
 	COMPONENT_OS,
 	COMPONENT_GLIBC,
@@ -35,13 +43,28 @@ enum component {
 #define COMPONENTS_FRAMEWORK                                                    \
 	(COMPONENT_BIT(COMPONENT_TENSORFLOW) | COMPONENT_BIT(COMPONENT_TORCH) | \
 	 COMPONENT_BIT(COMPONENT_JAX) | COMPONENT_BIT(COMPONENT_MXNET))
+/*
+ * Packages that are made for torch. A stack with one of them has torch too, which
+ * components_with_torch adds.
+ */
+#define COMPONENT_BESIDE_FIRST COMPONENT_TORCHVISION
+#define COMPONENT_BESIDE_LAST COMPONENT_MEGATRON_CORE
+#define COMPONENTS_BESIDE_TORCH \
+	((COMPONENT_BIT(COMPONENT_BESIDE_LAST) << 1) - COMPONENT_BIT(COMPONENT_BESIDE_FIRST))
+static inline uint32_t components_with_torch(uint32_t components)
+{
+	return components & COMPONENTS_BESIDE_TORCH ? components | COMPONENT_BIT(COMPONENT_TORCH)
+						    : components;
+}
+
 /* Components that only a stack for GPUs has. */
 #define COMPONENTS_GPU                                                    \
 	(COMPONENT_BIT(COMPONENT_DRIVER) | COMPONENT_BIT(COMPONENT_GPU) | \
 	 COMPONENT_BIT(COMPONENT_CUDA) | COMPONENT_BIT(COMPONENT_CUDNN) | \
 	 COMPONENT_BIT(COMPONENT_NCCL))
 /* Installed by pip: their versions compare as PEP 440 says, ==2.1 is 2.1.0. */
-#define COMPONENTS_PIP (COMPONENTS_FRAMEWORK | COMPONENT_BIT(COMPONENT_HOROVOD))
+#define COMPONENTS_PIP \
+	(COMPONENTS_FRAMEWORK | COMPONENT_BIT(COMPONENT_HOROVOD) | COMPONENTS_BESIDE_TORCH)
 
 /* "driver", "cuda" and so on: also the names of the catalog's files and columns. */
 extern const char *const component_names[COMPONENT_COUNT + 1]; /* NULL-terminated */
@@ -49,7 +72,10 @@ extern const char *const component_names[COMPONENT_COUNT + 1]; /* NULL-terminate
 /* How a sentence spells it: "CUDA", "cuDNN", "TensorFlow". */
 extern const char *const component_titles[COMPONENT_COUNT];
 
-/* COMPONENT_NONE when no component has that name. */
+/*
+ * COMPONENT_NONE when no component has that name. As pip does it, '_' counts as '-': flash_attn is
+ * flash-attn. Source: PEP 503.
+ */
 enum component component_by_name(const char *name);
 
 #endif

@@ -15,12 +15,24 @@ static bool needs_compat(const struct search *s)
 	return false;
 }
 
+/* A package that is built beside torch, by nvcc. */
+static bool compiles_cuda(const struct search *s)
+{
+	for (int c = COMPONENT_BESIDE_FIRST; c <= COMPONENT_BESIDE_LAST; c++) {
+		const struct value *value = s->now.chosen[c];
+
+		if (value && value->needs[COMPONENT_CUDA] && *value_cell(value, "sdist"))
+			return true;
+	}
+	return false;
+}
+
 /* Horovod is compiled against the system's CUDA and NCCL. */
 static bool needs_system(const struct search *s, enum component component)
 {
 	if (s->model->cpu || (s->units->asked & COMPONENT_BIT(component)))
 		return true;
-	if (component == COMPONENT_CUDA && needs_compat(s))
+	if (component == COMPONENT_CUDA && (needs_compat(s) || compiles_cuda(s)))
 		return true;
 	return component != COMPONENT_CUDNN && s->now.chosen[COMPONENT_HOROVOD];
 }
@@ -33,7 +45,8 @@ static const struct value *brought_cuda(const struct search *s, const char **ver
 	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
 		const struct value *wheel = s->now.chosen[c];
 
-		if (!wheel)
+		/* JAX keeps the CUDA of the wheels that are installed before it */
+		if (!wheel || (first && c == COMPONENT_JAX))
 			continue;
 		if (!cuda || !wheel->brings[COMPONENT_CUDA] ||
 		    !version_in_series(cuda->version, wheel->brings[COMPONENT_CUDA]))

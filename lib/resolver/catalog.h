@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "core/table.h"
 
-#define CATALOG_COMPONENTS_MAX 32
+#define CATALOG_COMPONENTS_MAX 64
 
 struct catalog {
 	const char *folder; /* of the whole catalog */

@@ -406,6 +406,17 @@ static void admit_driver(const struct model *model, struct unit *unit, bool comp
 				      driver_runs(model, unit->driver, &cuda->values[i], compat));
 }
 
+/* A wheel, or what is built here, has code for some compute capabilities only. */
+static void admit_code(const struct model *model, struct unit *unit, enum component c)
+{
+	const struct domain *domain = &model->domains[c];
+	uint8_t *admits = new_admits(model, unit, c);
+
+	for (size_t i = 0; i < domain->count; i++)
+		admits[i] = overruled(model, RULE_GPU_WHEEL,
+				      gpu_takes_wheel(model, unit, &domain->values[i]));
+}
+
 static void admit_gpu(const struct model *model, struct unit *unit)
 {
 	const struct domain *cuda = &model->domains[COMPONENT_CUDA];
@@ -420,14 +431,9 @@ static void admit_gpu(const struct model *model, struct unit *unit)
 	for (size_t i = 0; i < cudnn->count; i++)
 		admits[i] =
 			overruled(model, RULE_GPU_CUDNN, gpu_takes_cudnn(unit, &cudnn->values[i]));
-	for (int wheel = COMPONENT_TENSORFLOW; wheel <= COMPONENT_MXNET; wheel++) {
-		const struct domain *domain = &model->domains[wheel];
-
-		admits = new_admits(model, unit, (enum component)wheel);
-		for (size_t i = 0; i < domain->count; i++)
-			admits[i] = overruled(model, RULE_GPU_WHEEL,
-					      gpu_takes_wheel(model, unit, &domain->values[i]));
-	}
+	for (int c = 0; c < COMPONENT_COUNT; c++)
+		if (COMPONENT_BIT(c) & (COMPONENTS_FRAMEWORK | COMPONENTS_BESIDE_TORCH))
+			admit_code(model, unit, (enum component)c);
 }
 
 /*

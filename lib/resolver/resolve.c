@@ -159,6 +159,19 @@ static int refuse_gpus(struct resolver *r)
 	return unsatisfied(r);
 }
 
+/* Whether each release of a package beside torch asks for CUDA: flash-attn, not torchvision. */
+static bool is_for_gpus_only(const struct model *model, enum component c)
+{
+	const struct domain *domain = &model->domains[c];
+
+	if (!(COMPONENT_BIT(c) & COMPONENTS_BESIDE_TORCH))
+		return (COMPONENT_BIT(c) & COMPONENTS_GPU) != 0;
+	for (size_t i = 0; i < domain->count; i++)
+		if (!domain->values[i].needs[COMPONENT_CUDA])
+			return false;
+	return true;
+}
+
 /* Refuses requests for GPU components when accelerator is cpu. */
 static int check_accelerator(struct resolver *r)
 {
@@ -167,7 +180,7 @@ static int check_accelerator(struct resolver *r)
 	for (size_t i = 0; i < r->units.count; i++) {
 		const struct unit *unit = &r->units.list[i];
 
-		if (!(COMPONENT_BIT(unit->component) & COMPONENTS_GPU) || unit->hosts)
+		if (!is_for_gpus_only(&r->model, unit->component) || unit->hosts)
 			continue;
 		unsatisfied_add(r->why, unit->text, "accelerator: cpu means a stack without GPUs",
 				"");

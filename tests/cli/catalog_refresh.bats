@@ -242,3 +242,56 @@ torch_wheels() { # VERSION TOOLKIT CUDNN NCCL
 		13.4.1,,2026-10,>=615,>=580.65.06,>=6;<16,>=7.5;<=12.1,yes,,,by hand; driver driver_minor gcc sm compat as of 13.4.0,inferred,pypi
 	END
 }
+
+# The catalog has an OS with each kind of package manager, and the rows that NVIDIA's repositories are compared with.
+repositories() {
+	local repos=developer.download.nvidia.com/compute/cuda/repos
+	cp -r "$ROOT/tests/golden/upstream/." "$up/"
+	gzip "$up/$repos/debian12/x86_64/Packages" "$up/$repos/rhel9/x86_64/repodata/primary.xml"
+	rm catalog/{gcc,glibc,openmpi,python}.csv
+	echo 'dnf,rpm,yum,dnf install,NAME-VERSION,/var/cache/dnf,libgomp,libquadmath,,documented,test' >>catalog/package_manager.csv
+	table os id,family,codename,package_manager,repository,base,components,locale,eol \
+		"debian12,,debian,debian,bookworm,apt,$repos/debian12/x86_64,,main,C.UTF-8,2028-06,,,,documented,test" \
+		"debian10,,debian,debian,buster,apt,$repos/debian10/x86_64,,main,C.UTF-8,2024-06,,,,documented,test" \
+		"rockylinux9,,rocky,redhat,,dnf,$repos/rhel9/x86_64,,,C.UTF-8,2032-05,,,,documented,test" \
+		"almalinux9,,almalinux,redhat,,dnf,$repos/rhel9/x86_64,,,C.UTF-8,2032-05,,,,documented,test"
+	table cudnn kind,built,cuda,sm \
+		'9.14.0.64,,apt,13,>=13;<14,>=7.5,libcudnn9-cuda-13=9.14.0.64-1,libcudnn9-dev-cuda-13=9.14.0.64-1;libcudnn9-headers-cuda-13=9.14.0.64-1,,documented,test' \
+		'9.14.0.64,,rpm,13,>=13;<14,>=7.5,libcudnn9-cuda-13-9.14.0.64-1,libcudnn9-devel-cuda-13-9.14.0.64-1,,documented,test'
+	table nccl kind,built,cuda \
+		'2.28.3-1,,apt,13.0,>=13;<14,libnccl2=2.28.3-1+cuda13.0,libnccl-dev=2.28.3-1+cuda13.0,,documented,test' \
+		'2.28.3-1,,rpm,13.0,>=13;<14,libnccl-2.28.3-1+cuda13.0,libnccl-devel-2.28.3-1+cuda13.0,,documented,test'
+}
+
+@test "NVIDIA's apt and rpm repositories give rows of cudnn.csv and nccl.csv" {
+	repositories
+	apart ringup catalog refresh cudnn nccl
+	says 0
+	diff <(grep -h 'nvidia-repositories$' catalog/cudnn.csv catalog/nccl.csv) - <<-'END'
+		9.28.1.4,,apt,13,>=13;<14,>=7.5,libcudnn9-cuda-13=9.28.1.4-1,libcudnn9-dev-cuda-13=9.28.1.4-1;libcudnn9-headers-cuda-13=9.28.1.4-1,sm as of 9.14.0.64,inferred,nvidia-repositories
+		9.28.1.4,,rpm,13,>=13;<14,>=7.5,libcudnn9-cuda-13-9.28.1.4-1,libcudnn9-devel-cuda-13-9.28.1.4-1,sm as of 9.14.0.64,inferred,nvidia-repositories
+		2.32.3-1,,apt,13.4,>=13;<14,libnccl2=2.32.3-1+cuda13.4,libnccl-dev=2.32.3-1+cuda13.4,,documented,nvidia-repositories
+		2.32.3-1,,rpm,13.4,>=13;<14,libnccl-2.32.3-1+cuda13.4,libnccl-devel-2.32.3-1+cuda13.4,,documented,nvidia-repositories
+	END
+	# each list is read once in a run, and an OS past its end of life is not asked
+	[ "$(grep -c 'debian12/x86_64/Packages.gz' "$up/log")" -eq 1 ]
+	! grep debian10 "$up/log"
+	apart ringup catalog refresh cudnn nccl
+	says 0
+	grep -qx 'nothing is new' ../out
+}
+
+@test "a damaged repository is named, and the other one is read" {
+	repositories
+	repos=$up/developer.download.nvidia.com/compute/cuda/repos
+	echo '<metadata><package><name>libnccl' | gzip >"$repos/rhel9/x86_64/repodata/primary.xml.gz"
+	apart ringup catalog refresh nccl
+	says 1 'rhel9/x86_64/repodata/primary.xml.gz: line ' 'is it the index of an rpm repository?' 'what did answer is taken'
+	grep -q '^2.32.3-1,,apt,' catalog/nccl.csv
+	echo '<!DOCTYPE a [<!ENTITY b "bbbbbbbb">]><metadata>&b;</metadata>' | gzip >"$repos/rhel9/x86_64/repodata/primary.xml.gz"
+	apart ringup catalog refresh nccl
+	says 1 'rhel9/x86_64/repodata/primary.xml.gz: line 1'
+	printf 'no gzip' >"$repos/debian12/x86_64/Packages.gz"
+	apart ringup catalog refresh nccl
+	says 1 'debian12/x86_64/Packages.gz: gzip data ends too early'
+}

@@ -11,7 +11,7 @@ import os
 import small
 from allow import allow_wrong
 from brute import Brute, better_stack, lowest_level, main_of
-from catalog import FRAMEWORKS
+from catalog import BESIDE_TORCH, FRAMEWORKS
 from checker import check, stack_of
 from harness import Ringup, run
 from versions import replaced
@@ -28,6 +28,7 @@ class State:
 
 def random_requests(source, catalog):
     names = source.sample(FRAMEWORKS, source.choice((0, 1, 1, 1, 2)))
+    names += source.sample(BESIDE_TORCH, source.choice((0, 0, 0, 0, 1, 2)))
     names += [name for name in EXTRA if source.random() < 0.2]
     words = [name + word_clauses(source, catalog, name) for name in names]
     for name, chance in (("driver", 0.5), ("gpu", 0.5)):

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Every stack of a small catalog: plain nested loops over the rows that each request admits."""
 import rules
-from catalog import COMMON, GPU_ONLY, PIP
+from catalog import BESIDE_TORCH, COMMON, FRAMEWORKS, GPU_ONLY, PIP
 from checker import Givens, given_wrong
 from versions import cell_admits, compare, in_series, request_admits
 
 # What is allowed only when nothing else works (lib/resolver/search/search.h).
 PLAIN, SOURCE_PYTHON, COMPAT = range(3)
 # A stack of --all differs from the others in one of these.
-MAIN = PIP + ("cuda", "os", "python")
+MAIN = FRAMEWORKS + ("horovod", "cuda", "os", "python")
 KINDS = {"default": 0, "extra": 1, "source": 2}
 
 
@@ -17,7 +17,8 @@ class Brute:
         self.catalog, self.givens, self.level = catalog, Givens(catalog, requests), level
         self.pairs = {}
         self.gpus = bool(self.givens.names & set(GPU_ONLY + PIP))
-        asked = [name for name in PIP if name in self.givens.names]
+        named = self.givens.names | ({"torch"} if self.givens.names & set(BESIDE_TORCH) else set())
+        asked = [name for name in PIP if name in named]
         self.order = asked + [name for name in COMMON if self.gpus or name not in GPU_ONLY]
         self.domains = {name: self.domain(name) for name in self.order}
         self.drivers = self.possible_drivers() if self.gpus else []

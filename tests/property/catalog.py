@@ -4,10 +4,11 @@ import os
 import re
 
 FRAMEWORKS = ("tensorflow", "torch", "jax", "mxnet")
-PIP = FRAMEWORKS + ("horovod",)
+BESIDE_TORCH = ("torchvision", "torchaudio", "deepspeed", "flash-attn", "transformer-engine", "xformers", "megatron-core")
+PIP = FRAMEWORKS + ("horovod",) + BESIDE_TORCH
 GPU_ONLY = ("driver", "gpu", "cuda", "cudnn", "nccl")
 COMMON = ("cuda", "os", "glibc", "python", "gcc", "cudnn", "nccl", "openmpi")
-COMPONENTS = FRAMEWORKS + ("horovod",) + COMMON + ("driver", "gpu")
+COMPONENTS = PIP + COMMON + ("driver", "gpu")
 
 
 class Row(dict):

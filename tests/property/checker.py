@@ -11,7 +11,7 @@ import json
 import sys
 
 import rules
-from catalog import COMMON, FRAMEWORKS, GPU_ONLY, PIP, Catalog, Row
+from catalog import BESIDE_TORCH, COMMON, FRAMEWORKS, GPU_ONLY, PIP, Catalog, Row
 from versions import cell_admits, in_series, request_admits, request_split
 
 SKIP_GATE = "NVIDIA_DISABLE_REQUIRE=true"
@@ -57,8 +57,12 @@ def same_cells(choice, row):
     package = row.cell("run_packages") or row.cell("pip")
     if choice.get("package", "") != package:
         return False
-    cells = dict(row, index="") if row.cell("on_pypi") else row  # pip takes such a wheel from PyPI
-    return all(choice.get(key, "") == (cells.get(column) or "") for key, column in CELLS)
+    return all(choice.get(key, "") == cell_shown(row, column) for key, column in CELLS)
+
+
+def cell_shown(row, column):
+    """What PyPI has is shown without PyTorch's index of it."""
+    return "" if column == "index" and row.cell("on_pypi") else row.cell(column)
 
 
 def candidates(catalog, name, choice):
@@ -86,6 +90,7 @@ def parts_wrong(document, givens):
     cuda = document["accelerator"] == "cuda"
     wanted = {n for n in COMMON if cuda or n not in GPU_ONLY}
     wanted |= {n for n in givens.names if n in PIP}
+    wanted |= {"torch"} if givens.names & set(BESIDE_TORCH) else set()
     for name in sorted(wanted - set(document["stack"])):
         yield f"the stack has no {name}"
     extra = set(document["stack"]) - wanted - {"driver", "gpu"}
@@ -314,7 +319,10 @@ def least_wrong(catalog, choices, givens, drivers):
 def stack_of(catalog, document, requests):
     """{component: row} that the document means; every component must have a row."""
     givens = Givens(catalog, requests)
-    choices = row_choices(catalog, document, givens, [])
+    wrong = []
+    choices = row_choices(catalog, document, givens, wrong)
+    if wrong:
+        raise ValueError(f"{requests}: {wrong}")
     return least_wrong(catalog, choices, givens, shown(document, "driver"))[0]
 
 

@@ -7,7 +7,7 @@ numbers of the vendors' documents (facts.py), a conflict is minimal, suggestions
 import facts
 import rules
 from allow import allow_wrong
-from catalog import FRAMEWORKS, Catalog
+from catalog import BESIDE_TORCH, FRAMEWORKS, Catalog
 from checker import Givens, check, stack_of
 from harness import REAL, Ringup, run
 from versions import KEY, replaced, request_split
@@ -64,6 +64,7 @@ def clauses(state, source, name):
 
 def request_list(state, source):
     names = source.sample(FRAMEWORKS, source.choice((0, 1, 1, 1, 1, 2)))
+    names += source.sample(BESIDE_TORCH, source.choice((0, 0, 0, 1, 2)))
     names += [name for name, chance in CHANCES if source.random() < chance]
     names += [name for name in ("driver", "gpu") if name in names and source.random() < 0.15]
     source.shuffle(names)

@@ -4,7 +4,7 @@ What goes together, from docs/catalog.md and the vendors' documents: written wit
 
 Every function answers a question about rows; None, False or "" is "no" or "nothing is wrong".
 """
-from catalog import COMPONENTS, FRAMEWORKS, Row
+from catalog import BESIDE_TORCH, COMPONENTS, FRAMEWORKS, Row
 from versions import KEY, cell_admits, clause_admits, compare, in_series, parts
 
 NO_ROW = Row()
@@ -162,17 +162,12 @@ def brings(wheel, name):
 
 
 def stands_beside(wheel, name, version, named):
-    """
-    A library that a request names, of another major than the wheel's own; of CUDA one of the same major, or a newer one
-    where nothing is compiled against it.
-    """
+    """A library that a request names, of another major than the wheel's own; a CUDA of the same one."""
     own = brings(wheel, name)
-    if not own or name not in named:
-        return False
-    mine, its = parts(own)[0], parts(version)[0]
-    if name == "cuda":
-        return its == mine or (its > mine and "horovod" not in named)
-    return its != mine
+    if name == "cuda":  # a toolkit beside the wheel's own CUDA: of the same major, or newer where nothing is compiled
+        same = parts(own)[0] == parts(version)[0] if own else False
+        return bool(own) and name in named and (same or ("horovod" not in named and parts(version)[0] > parts(own)[0]))
+    return bool(own) and name in named and parts(own)[0] != parts(version)[0]
 
 
 def twins(catalog, gpu):
@@ -357,4 +352,4 @@ def refused_by(catalog, stack, drivers):
 
 
 def wheels_of(stack):
-    return [stack[name] for name in FRAMEWORKS if name in stack]
+    return [stack[name] for name in FRAMEWORKS + BESIDE_TORCH if name in stack]

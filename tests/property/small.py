@@ -6,7 +6,7 @@ import random
 import shutil
 
 from brute import Brute
-from catalog import Catalog
+from catalog import BESIDE_TORCH, Catalog
 from harness import REAL
 from versions import KEY
 
@@ -35,6 +35,7 @@ WHEELS = {
     "mxnet": ("1.4.0", "1.5.1", "1.5.1.post0", "1.7.0", "1.9.1"),
     "horovod": ("0.16.4", "0.19.5", "0.21.3", "0.26.1", "0.28.1"),
 }
+BESIDE = ("0.9.1", "1.0", "2.8.3", "2.8.3.post1")
 GPUS = (
     ("Tesla V100 SXM2", "7.0", "datacenter", ">=9.0;<13"),
     ("RTX 3090", "8.6", "geforce", ">=11.1"),
@@ -200,11 +201,23 @@ def wheel_row(maker, name, version, cudas, number):
     return row
 
 
+def beside_row(maker, name, version, cudas):
+    row = {"version": version, "pip": f"{name}=={version}", "sha256": maker.maybe("ef" + version, 0.3)}
+    row["sdist"] = row["pip"] if row["sha256"] else ""
+    row["torch"] = maker.maybe(maker.span(WHEELS["torch"]), 0.6)
+    row["python"] = maker.maybe(maker.span(PYTHONS), 0.3)
+    row["cuda"] = maker.maybe(maker.span(cudas), 0.3)
+    row["sm"] = maker.maybe(maker.source.choice(("7.0-9.0", "8.0-12.1", "5.0;7.0;9.0")), 0.3)
+    return row
+
+
 def make_wheels(maker, cudas):
     for name in ("tensorflow", "torch", "jax", "mxnet"):
         versions = maker.some(WHEELS[name], 2, 4)
         versions += [maker.source.choice(versions)] * maker.source.randint(0, 2)
         maker.write(name, [wheel_row(maker, name, v, cudas, i) for i, v in enumerate(versions)])
+    for name in BESIDE_TORCH:
+        maker.write(name, [beside_row(maker, name, version, cudas) for version in maker.some(BESIDE, 1, 3)])
     rows = []
     for version in maker.some(WHEELS["horovod"]):
         row = {"version": version, "pip": f"horovod=={version}", "sha256": "cd" + version}

@@ -5,8 +5,9 @@ import re
 
 INSTRUCTIONS = {"FROM", "ARG", "RUN", "COPY", "ENV", "LABEL", "CMD"}
 MARK = re.compile(r"\$\{[a-z]+\.[a-z_.]+\}")
+BESIDE = ("torchvision", "torchaudio", "deepspeed", "flash-attn", "transformer-engine", "xformers", "megatron-core")
 SECRET = re.compile(r"(?i)(password|secret|token|BEGIN [A-Z ]*PRIVATE KEY)\s*[=:]")
-PINNED = re.compile(r"^'?[A-Za-z0-9_.-]+(\[[a-z0-9_,-]+\])?==[0-9][^\s']*'?$|^/opt/wheels/horovod-\*\.whl$")
+PINNED = re.compile(r"^'?[A-Za-z0-9_.-]+(\[[a-z0-9_,-]+\])?==[0-9][^\s']*'?$|^/opt/wheels(/horovod-|-beside/)\*\.whl$")
 RANGE = re.compile(r"^'?(numpy|wrapt)<[0-9.]+'?$")
 OLD_NVIDIA = re.compile(r"^lib(cudnn|nccl)\S*cuda([89]|10)\.")
 NVIDIA = re.compile(r"^(lib(cudnn|nccl)|cuda-toolkit)")
@@ -148,8 +149,8 @@ def missing(text, parsed):
     brought = re.findall(r"(?m)^# (\w+) \S+ - the wheel of ", text)
     labels = "".join(body for _, name, body in parsed if name == "LABEL")
     runs = "".join([body for _, name, body in parsed if name == "RUN"][:-1])  # without the checks
-    for part, version in re.findall(r'org\.ringup\.stack\.(\w+)="([^"]*)"', labels):
-        if part in ("cudnn", "nccl", "openmpi", "horovod", "tensorflow", "torch", "mxnet"):
+    for part, version in re.findall(r'org\.ringup\.stack\.([\w-]+)="([^"]*)"', labels):
+        if part in ("cudnn", "nccl", "openmpi", "horovod", "tensorflow", "torch", "jax", "mxnet") + BESIDE:
             if part in brought:
                 if part == "nccl" and "import nvidia.nccl" not in runs:
                     yield "the loader does not find the NCCL of the wheel"

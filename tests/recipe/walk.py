@@ -22,6 +22,7 @@ import linters
 ROOT = Path(__file__).resolve().parents[2]
 # each with each: what people fix first
 PARTS = ("tensorflow", "torch", "jax", "mxnet", "horovod", "cuda", "os", "python", "openmpi")
+BESIDE = ("torchvision", "torchaudio", "deepspeed", "flash-attn", "transformer-engine", "xformers", "megatron-core")
 SEEN = set()  # instructions without versions, that hadolint saw
 EACH = 14  # versions of one part, spread over all that are known
 
@@ -36,8 +37,9 @@ def versions(part, chance):
 
 def pairs(seed):
     chance = random.Random(seed)
-    known = {part: versions(part, chance) for part in PARTS}
-    for a, b in itertools.combinations(PARTS, 2):
+    known = {part: versions(part, chance) for part in PARTS + BESIDE}
+    beside = [(part, other) for part in BESIDE for other in ("torch", "os", "python", "deepspeed") if part != other]
+    for a, b in [*itertools.combinations(PARTS, 2), *beside]:
         for x, y in itertools.product(known[a], known[b]):
             yield (f"{a}=={x}", f"{b}=={y}")
 

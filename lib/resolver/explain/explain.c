@@ -255,7 +255,8 @@ void unit_explain(const struct model *model, const struct unit *unit, const stru
 	else
 		*text = arena_printf(
 			arena,
-			"the wheel of %s%s%s has machine code for compute capability %s%s%s; %s has %s",
+			"%s %s%s%s has machine code for compute capability %s%s%s; %s has %s",
+			*value_cell(value, "sdist") ? "what is built of" : "the wheel of",
 			value_title(value, arena), *value_cell(value, "index") ? " from " : "",
 			value_cell(value, "index"), readable(value_cell(value, "sm"), arena),
 			*value_cell(value, "ptx") ? " and PTX of " : " and no PTX",

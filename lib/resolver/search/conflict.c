@@ -38,7 +38,7 @@ uint32_t stack_parts(const struct model *model, const struct units *units, uint6
 	/* a host's driver needs no search; a driver that may be chosen or that conflicts does */
 	if ((range || (model->has_driver_rule && !model->cpu)) && !pin)
 		parts |= COMPONENT_BIT(COMPONENT_DRIVER);
-	return parts;
+	return components_with_torch(parts);
 }
 
 /* Whether a list of hosts, ", " between, has this name. */
@@ -147,10 +147,23 @@ static bool is_for_cpus(const struct search *s, uint64_t active)
 	return s->units->is_auto && active;
 }
 
+/* Forward compatibility is for GPUs that are known to have it, so not for a driver by itself. */
+static bool has_gpu(const struct search *s, uint64_t active)
+{
+	for (size_t i = 0; i < s->units->count; i++)
+		if ((active & UNIT_BIT(i)) && s->units->list[i].is_pin &&
+		    s->units->list[i].component == COMPONENT_GPU)
+			return true;
+	return false;
+}
+
 static bool can_work(struct search *s, uint64_t active)
 {
+	enum search_level level = s->level;
 	bool works;
 
+	if (level == LEVEL_COMPAT && !has_gpu(s, active))
+		s->level = LEVEL_COMPAT - 1;
 	s->is_unranked = true;
 	s->active = active;
 	s->parts = stack_parts(s->model, s->units, active);
@@ -158,6 +171,7 @@ static bool can_work(struct search *s, uint64_t active)
 		s->parts &= ~COMPONENTS_GPU;
 	works = pins_agree(s, active) && search_run(s);
 	s->is_unranked = false;
+	s->level = level;
 	return works;
 }
 

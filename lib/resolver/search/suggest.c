@@ -28,7 +28,8 @@ static const struct value *choice_without(struct search *s, size_t unit)
 	enum component c = s->units->list[unit].component;
 
 	s->active = all_but(s, unit);
-	s->parts = stack_parts(s->model, s->units, s->active) | COMPONENT_BIT(c);
+	s->parts = components_with_torch(stack_parts(s->model, s->units, s->active) |
+					 COMPONENT_BIT(c));
 	return pins_agree(s, s->active) && search_run(s) ? s->now.chosen[c] : NULL;
 }
 
@@ -168,7 +169,8 @@ static bool suggest_both(struct search *s, size_t i, size_t j, struct unsatisfie
 	enum component a = s->units->list[i].component, b = s->units->list[j].component;
 
 	s->active = all_but(s, i) & all_but(s, j);
-	s->parts = stack_parts(s->model, s->units, s->active) | COMPONENT_BIT(a) | COMPONENT_BIT(b);
+	s->parts = components_with_torch(stack_parts(s->model, s->units, s->active) |
+					 COMPONENT_BIT(a) | COMPONENT_BIT(b));
 	if (a == b || !pins_agree(s, s->active) || !search_run(s))
 		return false;
 	suggest_add(why, arena_printf(s->model->arena, "%s==%s with %s==%s", component_names[a],

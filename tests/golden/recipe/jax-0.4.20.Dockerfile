@@ -71,7 +71,7 @@ COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # JAX 0.4.20 by pip
-RUN set -eu; step python3 -m pip install --no-cache-dir --find-links https://storage.googleapis.com/jax-releases/jax_cuda_releases.html 'jax[cuda12_pip]==0.4.20' 'numpy<2' nvidia-cudnn-cu12==8.9.6.50 nvidia-nccl-cu12==2.19.3
+RUN set -eu; step python3 -m pip install --no-cache-dir --find-links https://storage.googleapis.com/jax-releases/jax_cuda_releases.html 'jax[cuda12_pip]==0.4.20' 'numpy<2' 'nvidia-cuda-runtime-cu12==12.2.*' nvidia-cudnn-cu12==8.9.6.50 nvidia-nccl-cu12==2.19.3
 # all programs find the NCCL that comes with jax
 RUN python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder

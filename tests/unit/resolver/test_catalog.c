@@ -147,7 +147,7 @@ static void test_too_many_components(void **state)
 	assert_int_equal(catalog.count, CATALOG_COMPONENTS_MAX);
 	put(s, "catalog/one-more.csv", HEADER);
 	assert_fails(catalog_load(in(s, "catalog"), &s->arena, &catalog, &err), ERROR_USAGE,
-		     "more than 32");
+		     "more than 64");
 }
 
 static void test_missing_folder(void **state)

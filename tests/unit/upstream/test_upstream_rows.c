@@ -166,6 +166,36 @@ static void test_nothing_bad_is_written(void **state)
 	assert_false(file_exists(in(s, "catalog/updated.csv")));
 }
 
+/* A file that somebody else changed after it was loaded is left as it is, and so are the others. */
+static void test_changed_meanwhile(void **state)
+{
+	struct scratch *s = *state;
+	struct rows *rows = make_rows(s, ROWS);
+	const char *folders[] = {in(s, "catalog"), NULL};
+	struct error err = {0};
+
+	offer_torch(rows, "2.14.0", "", "nccl==2.30.7");
+	put(s, "catalog/torch.csv", HEADER ROWS);
+	assert_fails(rows_write(rows, folders, &err), ERROR_FAILED, "has changed meanwhile");
+	assert_string_equal(slurp(s, in(s, "catalog/torch.csv")), HEADER ROWS);
+}
+
+/* Something else in the place of a table: nothing is written, not even the tables before it. */
+static void test_unreadable_table(void **state)
+{
+	struct scratch *s = *state;
+	struct rows *rows = make_rows(s, ROWS);
+	const char *folders[] = {in(s, "catalog"), NULL};
+	const char *before = slurp(s, in(s, "catalog/torch.csv"));
+	struct error err = {0};
+
+	offer_torch(rows, "2.14.0", "", "nccl==2.30.7");
+	rows_stamp(rows, "torch", "hand");
+	assert_int_equal(mkdir(in(s, "catalog/updated.csv"), 0755), 0);
+	assert_int_equal(rows_write(rows, folders, &err), -1);
+	assert_string_equal(slurp(s, in(s, "catalog/torch.csv")), before);
+}
+
 /* A user's own folder is made, and holds only what is new. */
 static void test_own_folder(void **state)
 {
@@ -199,6 +229,8 @@ int main(void)
 		SCRATCH_TEST(test_odd_words),
 		SCRATCH_TEST(test_nothing_bad_is_written),
 		SCRATCH_TEST(test_own_folder),
+		SCRATCH_TEST(test_changed_meanwhile),
+		SCRATCH_TEST(test_unreadable_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "builder/recipe/beside.h"
+
+#include "core/quote.h"
+#include "core/str.h"
+#include "plan/component.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct beside {
+	struct str wheels, indexed, sdists, built, checked, modules;
+};
+
+static void beside_add_word(struct str *words, const char *word)
+{
+	str_add_char(words, ' ');
+	quote_word(words, word);
+}
+
+/* "torchvision==0.10.1+cu111" beside torch==1.9.1+cu111; xformers has no such versions. */
+static const char *beside_local(const struct values *values, const char *pip, const char *kind,
+				struct arena *arena)
+{
+	const char *plus = strchr(values_get(values, "torch.pip"), '+');
+
+	return plus && strcmp(kind, "local") == 0 ? arena_printf(arena, "%s%s", pip, plus) : pip;
+}
+
+static void beside_add(struct beside *all, const struct values *values, const struct choice *c,
+		       struct arena *arena)
+{
+	const char *sdist = values_get(values, arena_printf(arena, "%s.sdist", c->name));
+	const char *kind = values_get(values, arena_printf(arena, "%s.torch_index", c->name));
+	const char *module = values_get(values, arena_printf(arena, "%s.module", c->name));
+
+	str_addf(&all->checked, " %s==%s", c->name, c->version);
+	if (*module)
+		str_addf(&all->modules, ", %s", module);
+	if (*sdist) {
+		str_addf(&all->sdists, "%s      '%s --hash=sha256:%s'",
+			 all->sdists.length ? " \\\n" : "", sdist, c->sha256);
+		str_addf(&all->built, "%s%s", all->built.length ? " and " : "", sdist);
+	}
+	if (strcmp(sdist, c->pip) == 0)
+		return;
+	beside_add_word(&all->wheels, c->pip);
+	if (*kind)
+		beside_add_word(&all->indexed, beside_local(values, c->pip, kind, arena));
+}
+
+/* "8.0" of the product in gpu.csv, or of sm_80; "" when it is not known. */
+static const char *beside_capability(const struct catalog *catalog, const char *product,
+				     struct arena *arena)
+{
+	const struct table *gpus = catalog_table(catalog, "gpu");
+	size_t digits = starts_with(product, "sm_") ? strlen(product) - strlen("sm_") : 0;
+
+	for (size_t row = 0; gpus && row < gpus->row_count; row++)
+		if (strcmp(table_cell(gpus, row, "version"), product) == 0)
+			return table_cell(gpus, row, "sm");
+	return digits > 1 ? arena_printf(arena, "%.*s.%s", (int)digits - 1, product + 3,
+					 product + 3 + digits - 1)
+			  : "";
+}
+
+/*
+ * torch's builds take "8.6;9.0", Transformer Engine's "86;90". flash-attn makes code for the first
+ * capability of each generation only, "80;90".
+ */
+static const char *beside_archs(const struct plan *plan, const struct catalog *catalog,
+				struct arena *arena)
+{
+	const struct choice *gpu = plan_choice(plan, "gpu");
+	_cleanup_(str_release) struct str torch = STR_INIT, flash = STR_INIT, engine = STR_INIT;
+
+	for (const char *at = gpu ? gpu->version : ""; *at;) {
+		size_t length = strcspn(at, ",");
+		const char *sm =
+			beside_capability(catalog, arena_strndup(arena, at, length), arena);
+		const char *between = torch.length ? ";" : "", *dot = strchr(sm, '.');
+
+		if (!dot)
+			return "";
+		str_addf(&torch, "%s%s", between, sm);
+		str_addf(&flash, "%s%ld0", between, strtol(sm, NULL, 10));
+		str_addf(&engine, "%s%.*s%s", between, (int)(dot - sm), sm, dot + 1);
+		at += length;
+		at += strspn(at, ", ");
+	}
+	return torch.length
+		       ? arena_printf(
+				 arena,
+				 " TORCH_CUDA_ARCH_LIST='%s' FLASH_ATTN_CUDA_ARCHS='%s' NVTE_CUDA_ARCHS='%s'",
+				 torch.text, flash.text, engine.text)
+		       : "";
+}
+
+void beside_values(const struct plan *plan, const struct catalog *catalog, struct arena *arena,
+		   struct values *values)
+{
+	struct beside all = {STR_INIT, STR_INIT, STR_INIT, STR_INIT, STR_INIT, STR_INIT};
+	const struct {
+		const char *name;
+		struct str *text;
+	} lists[] = {
+		{"beside.wheels", &all.wheels},	  {"beside.indexed", &all.indexed},
+		{"beside.sdists", &all.sdists},	  {"beside.built", &all.built},
+		{"beside.checked", &all.checked}, {"beside.modules", &all.modules},
+	};
+
+	for (size_t i = 0; i < plan->count; i++) {
+		enum component c = component_by_name(plan->choices[i].name);
+
+		if (c != COMPONENT_NONE && (COMPONENT_BIT(c) & COMPONENTS_BESIDE_TORCH))
+			beside_add(&all, values, &plan->choices[i], arena);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		values_set(values, lists[i].name,
+			   lists[i].text->length ? arena_strdup(arena, lists[i].text->text) : "");
+		str_release(lists[i].text);
+	}
+	values_set(values, "beside.archs", beside_archs(plan, catalog, arena));
+}
