@@ -249,13 +249,16 @@ static void set_mirrors(struct renderer *r)
 /* The program that the image's RUNs call, recipes/step.layout, and the certificates that it uses. */
 static int add_step(struct renderer *r)
 {
-	const char *text;
+	const char *ca = r->cluster->build.ca, *text;
 
-	if (*r->cluster->build.ca &&
-	    context_add_file(r->spec, "build-ca.crt",
-			     cluster_path(r->cluster, r->cluster->build.ca, r->arena), 0644,
-			     r->arena, r->err) < 0)
-		return error_wrap(r->err, "%s: build.ca", r->cluster->path);
+	if (*ca) {
+		ca = cluster_path(r->cluster, ca, r->arena);
+		if (!file_exists(ca))
+			return error_set(r->err, ERROR_USAGE, "%s: build.ca: there is no file %s",
+					 r->cluster->path, ca);
+		if (context_add_file(r->spec, "build-ca.crt", ca, 0644, r->arena, r->err) < 0)
+			return -1;
+	}
 	return renderer_lay_out(r, "step", &text) < 0
 		       ? -1
 		       : context_add_text(r->spec, "step", text, 0755, r->arena, r->err);

@@ -13,7 +13,7 @@
 #define NVIDIA_IMAGE "docker.io/nvidia/cuda:"
 #define DEVEL "-devel-"
 #define TOOLKIT "cuda-toolkit-"
-#define LINE_COLUMNS 100 /* of a list of packages */
+#define LINE_COLUMNS 120 /* of a list of packages or labels */
 #define HTTPS "https://" /* what every download of the catalog begins with */
 
 const char *package_lines(const char *packages, struct arena *arena)

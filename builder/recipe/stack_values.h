@@ -44,7 +44,7 @@
 int stack_values(const struct plan *plan, const struct catalog *catalog, struct arena *arena,
 		 struct values *values, struct error *err);
 
-/* "a;b" as lines of a RUN of at most 100 columns, with continuations between. */
+/* "a;b" as lines of a RUN of at most 120 columns, with continuations between. */
 const char *package_lines(const char *packages, struct arena *arena);
 
 #endif

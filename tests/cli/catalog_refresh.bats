@@ -103,7 +103,7 @@ torch_wheels() { # VERSION TOOLKIT CUDNN NCCL
 	grep -q '^torch  *2.14.0  *look at this  *brings: the row says cudnn==9.24.0.43;nccl==2.30.7; upstream says cuda==13.[0-9];cudnn==9.24.0.44' ../out
 	diff before catalog/torch.csv
 	printf '%s\n' id,component,versions,column,upstream,note,certainty,source \
-		'a,torch,2.14.0,brings,cudnn==9.24.0.44;nccl==2.30.7,the wheel says so and brings the other,documented,test' \
+		'a,torch,2.14.0,brings,cuda==13.0;cudnn==9.24.0.44;nccl==2.30.7,the wheel says so and brings the other,documented,test' \
 		>catalog/reviewed.csv
 	apart ringup catalog refresh torch
 	says 0

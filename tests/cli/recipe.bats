@@ -166,17 +166,17 @@ hash() {
 		apart ringup recipe $words
 		says 0
 	done
-	apart ringup recipe torch==2.14.0
+	apart ringup recipe torch==2.14.1
 	says 0
 	grep -qF 'org.ringup.stack.nccl="2.30.7"' ../out # as the wheel's metadata on PyPI says
 	grep -qF 'nvidia-nccl-cu13==2.30.7 --hash' ../out
 	! grep -E 'libnccl2=|libcudnn9|cudnn-linux' ../out
-	apart ringup --json resolve --no-lock torch==2.14.0
+	apart ringup --json resolve --no-lock torch==2.14.1
 	says 0
 	jq -e '.stack.cudnn | .version == "9.24.0.43" and .wheel == "torch" and (has("download") | not)' ../out
-	apart ringup resolve --no-lock torch==2.14.0 nccl==2.28.3-1
-	says 0 'torch 2.14.0 loads the NCCL 2.30.7 that its wheel brings'
-	apart ringup recipe torch==2.14.0 nccl==2.28.3-1
+	apart ringup resolve --no-lock torch==2.14.1 nccl==2.28.3-1
+	says 0 'torch 2.14.1 loads the NCCL 2.30.7 that its wheel brings'
+	apart ringup recipe torch==2.14.1 nccl==2.28.3-1
 	says 0
 	grep -qF 'libnccl2=2.28.3-1+cuda13.0' ../out
 }
@@ -203,6 +203,78 @@ hash() {
 	echo 'hosts: [a]' >cluster.yaml
 	apart ringup recipe os==rockylinux10 torch==2.11.0 cuda==13.0.3 # torch alone brings its CUDA
 	says 1 CDF6BA43 'os==rockylinux9 or os==ubi9'
+}
+
+@test "a wheel that brings CUDA: the OS's own image, and a Dockerfile of at most 100 lines" {
+	unset RINGUP_CATALOG # the real one
+	echo 'hosts: [a]' >cluster.yaml
+	apart ringup recipe torch gpu==H100
+	says 0
+	[ "$(grep -vc '^#\|^$' ../out)" -le 100 ]
+	apart ringup recipe torch==2.15.0 os==ubuntu24.04
+	says 0
+	grep -qxF 'FROM docker.io/library/ubuntu:24.04 AS stack' ../out
+	! grep -E 'cuda-(libraries|toolkit|compat)-' ../out
+	grep -qF 'cuda-cudart-dev-13-2 cuda-driver-dev-13-2' ../out # for Open MPI, in the build stage
+	[ "$(sed '/ AS build$/,$d' ../out | grep -c 'step nvidia')" -eq 0 ]
+	apart ringup resolve --no-lock torch==2.15.0 cuda==13.3
+	says 0 'torch 2.15.0 loads the CUDA 13.2 that its wheel brings, and not CUDA 13.3' docker.io/
+}
+
+@test "another framework leaves what is compiled before it as it is" {
+	unset RINGUP_CATALOG # the real one
+	printf 'hosts: [a]\naccelerator: cpu\n' >cluster.yaml
+	for torch in 2.1.2 2.2.0; do
+		ringup recipe torch==$torch openmpi==4.1.6 os==ubuntu22.04 2>/dev/null | grep -v '^#' | sed '/^FROM stack$/,$d' >../$torch
+		grep -qF 'make -j' ../$torch
+	done
+	cmp ../2.1.2 ../2.2.0
+	apart ringup recipe tensorflow==2.13.1 horovod==0.28.1 os==ubuntu22.04 openmpi==4.1.6
+	says 0
+	[ "$(grep -n 'make -j' ../out | cut -d: -f1)" -lt "$(grep -n ' AS frameworks$' ../out | cut -d: -f1)" ]
+	grep -qxF 'FROM build AS extensions' ../out
+	grep -qF 'HOROVOD_WITH_GLOO=1' ../out
+}
+
+@test "image.size: the compiler that torch.compile needs, or none" {
+	unset RINGUP_CATALOG # the real one
+	echo 'hosts: [a]' >cluster.yaml
+	ringup recipe torch==2.15.0 os==ubuntu24.04 2>/dev/null | sed '/ AS build$/,$d' >../stack
+	grep -qE ' gcc g\+\+' ../stack
+	echo 'image: {size: small}' >>cluster.yaml
+	ringup recipe torch==2.15.0 os==ubuntu24.04 2>/dev/null | sed '/ AS build$/,$d' >../stack
+	! grep -F 'g++' ../stack
+	echo 'image: {size: tiny}' >cluster.yaml
+	apart ringup recipe
+	says 2 "'size'" full
+}
+
+@test "a CPU stack takes the CPU wheel, from PyTorch's index or mirrors.pytorch only" {
+	unset RINGUP_CATALOG # the real one
+	printf 'hosts: [a]\naccelerator: cpu\nmirrors: {pytorch: "http://mirror.lan/whl"}\n' >cluster.yaml
+	apart ringup recipe torch==2.9.1 os==ubuntu24.04
+	says 0
+	grep -qF -- '--index-url "${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cpu"' ../out
+	! grep -E 'nvidia-|extra-index-url|mirror.lan' ../out
+	apart ringup resolve --no-lock torch==2.9.1 os==ubuntu24.04
+	says 0
+	grep -qF 'https://download.pytorch.org/whl/cpu' ../out
+}
+
+@test "build.ca: the authorities of the build, which the image does not keep" {
+	unset RINGUP_CATALOG # the real one
+	printf 'hosts: [a]\nbuild: {ca: own.pem}\n' >cluster.yaml
+	apart ringup recipe os==rockylinux9 openmpi==5.0.8
+	says 2 build.ca own.pem
+	echo certificate >own.pem
+	for os in rockylinux9 debian12; do
+		ringup recipe -o context os==$os openmpi==5.0.8
+		cmp own.pem context/build-ca.crt
+		grep -qxF 'ARG PIP_CERT=/usr/local/share/build-ca.crt' context/Dockerfile
+		grep -qxF 'ARG CURL_CA_BUNDLE=/usr/local/share/build-ca.crt' context/Dockerfile
+		grep -qF 'rm /usr/local/bin/step /usr/local/share/build-ca.crt' context/Dockerfile
+		grep -qE 'sslcacert=|CaInfo' context/step
+	done
 }
 
 @test "a conflict has no recipe" {

@@ -20,8 +20,7 @@ COPY step /usr/local/bin/step
 RUN sed -i -e 's/^mirrorlist=/#&/' -e 's|^#* *baseurl=http://mirror\.centos\.org/[^/]*/[^/]*/|baseurl=https://vault.centos.org/7.9.2009/|' /etc/yum.repos.d/CentOS-*.repo
 # packages of the OS
 RUN step yum install -y --setopt=skip_missing_names_on_install=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel \
-      python3-pip
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip
 
 # ---- build stage: compiles what has no package; only its results are taken
 FROM stack AS build

@@ -17,8 +17,7 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
-      openmpi-bin=4.1.0-10
+      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip openmpi-bin=4.1.0-10
 
 # ---- build stage: compiles what has no package; only its results are taken
 FROM ringup-base:debian11-HASH AS build

@@ -18,8 +18,7 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel \
-      python3-pip
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip
 
 # ---- build stage: compiles what has no package; only its results are taken
 FROM stack AS build

@@ -22,8 +22,7 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng python36 python36-devel \
-      python3-pip \
+      ca-certificates openssh-server openssh-clients iproute procps-ng python36 python36-devel python3-pip \
       libgomp \
       libibverbs libibverbs-utils librdmacm
 # NVIDIA's repository, and the packages that come from it
@@ -117,8 +116,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="10.2.89" org.ringup.stack.cudnn="7.6.5.32" \
-      org.ringup.stack.nccl="2.5.6-2" org.ringup.stack.os="oraclelinux8" \
-      org.ringup.stack.glibc="2.28" org.ringup.stack.gcc="8.5.0" org.ringup.stack.python="3.6" \
-      org.ringup.stack.openmpi="4.0.3" org.ringup.stack.driver="440.33"
+      org.ringup.stack.cuda="10.2.89" org.ringup.stack.cudnn="7.6.5.32" org.ringup.stack.nccl="2.5.6-2" \
+      org.ringup.stack.os="oraclelinux8" org.ringup.stack.glibc="2.28" org.ringup.stack.gcc="8.5.0" \
+      org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.0.3" org.ringup.stack.driver="440.33"
 CMD ["/usr/local/bin/ringup-entry"]

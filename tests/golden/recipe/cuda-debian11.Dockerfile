@@ -49,8 +49,8 @@ RUN step apt-get install -y --no-install-recommends \
       ca-certificates curl bzip2 xz-utils make perl file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-toolkit-11-8=11.8.0-1 libcudnn9-dev-cuda-11=9.1.0.70-1 \
-      libcudnn9-headers-cuda-11=9.1.0.70-1 libnccl-dev=2.16.5-1+cuda11.8
+      cuda-toolkit-11-8=11.8.0-1 libcudnn9-dev-cuda-11=9.1.0.70-1 libcudnn9-headers-cuda-11=9.1.0.70-1 \
+      libnccl-dev=2.16.5-1+cuda11.8
 # Open MPI 4.1.4 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.4.tar.bz2" -o /tmp/openmpi-4.1.4.tar.bz2; \
@@ -92,8 +92,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="11.8.0" org.ringup.stack.cudnn="9.1.0.70" \
-      org.ringup.stack.nccl="2.16.5-1" org.ringup.stack.os="debian11" org.ringup.stack.glibc="2.31" \
-      org.ringup.stack.gcc="10.2.1" org.ringup.stack.python="3.9" org.ringup.stack.openmpi="4.1.4" \
-      org.ringup.stack.driver="450.80.02"
+      org.ringup.stack.cuda="11.8.0" org.ringup.stack.cudnn="9.1.0.70" org.ringup.stack.nccl="2.16.5-1" \
+      org.ringup.stack.os="debian11" org.ringup.stack.glibc="2.31" org.ringup.stack.gcc="10.2.1" \
+      org.ringup.stack.python="3.9" org.ringup.stack.openmpi="4.1.4" org.ringup.stack.driver="450.80.02"
 CMD ["/usr/local/bin/ringup-entry"]

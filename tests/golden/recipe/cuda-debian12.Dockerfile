@@ -52,8 +52,8 @@ RUN step apt-get install -y --no-install-recommends \
       ca-certificates curl bzip2 xz-utils make perl file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-toolkit-12-6=12.6.3-1 libcudnn9-dev-cuda-12=9.10.2.21-1 \
-      libcudnn9-headers-cuda-12=9.10.2.21-1 libnccl-dev=2.23.4-1+cuda12.6
+      cuda-toolkit-12-6=12.6.3-1 libcudnn9-dev-cuda-12=9.10.2.21-1 libcudnn9-headers-cuda-12=9.10.2.21-1 \
+      libnccl-dev=2.23.4-1+cuda12.6
 # Open MPI 5.0.6 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.6.tar.bz2" -o /tmp/openmpi-5.0.6.tar.bz2; \
@@ -95,8 +95,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="12.6.3" org.ringup.stack.cudnn="9.10.2.21" \
-      org.ringup.stack.nccl="2.23.4-1" org.ringup.stack.os="debian12" org.ringup.stack.glibc="2.36" \
-      org.ringup.stack.gcc="12.2.0" org.ringup.stack.python="3.11.2" \
-      org.ringup.stack.openmpi="5.0.6" org.ringup.stack.driver="525.60.13"
+      org.ringup.stack.cuda="12.6.3" org.ringup.stack.cudnn="9.10.2.21" org.ringup.stack.nccl="2.23.4-1" \
+      org.ringup.stack.os="debian12" org.ringup.stack.glibc="2.36" org.ringup.stack.gcc="12.2.0" \
+      org.ringup.stack.python="3.11.2" org.ringup.stack.openmpi="5.0.6" org.ringup.stack.driver="525.60.13"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -49,8 +49,7 @@ RUN step apt-get install -y --no-install-recommends \
       ca-certificates curl bzip2 xz-utils make perl file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-toolkit-13-1=13.1.0-1 libcudnn9-dev-cuda-13=9.14.0.64-1 \
-      libcudnn9-headers-cuda-13=9.14.0.64-1
+      cuda-toolkit-13-1=13.1.0-1 libcudnn9-dev-cuda-13=9.14.0.64-1 libcudnn9-headers-cuda-13=9.14.0.64-1
 # Open MPI 5.0.8 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.8.tar.bz2" -o /tmp/openmpi-5.0.8.tar.bz2; \
@@ -104,8 +103,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="13.1.0" org.ringup.stack.cudnn="9.14.0.64" \
-      org.ringup.stack.nccl="2.29.7-1" org.ringup.stack.os="debian13" org.ringup.stack.glibc="2.41" \
-      org.ringup.stack.gcc="14.2.0" org.ringup.stack.python="3.13" org.ringup.stack.openmpi="5.0.8" \
-      org.ringup.stack.driver="580.65.06"
+      org.ringup.stack.cuda="13.1.0" org.ringup.stack.cudnn="9.14.0.64" org.ringup.stack.nccl="2.29.7-1" \
+      org.ringup.stack.os="debian13" org.ringup.stack.glibc="2.41" org.ringup.stack.gcc="14.2.0" \
+      org.ringup.stack.python="3.13" org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06"
 CMD ["/usr/local/bin/ringup-entry"]

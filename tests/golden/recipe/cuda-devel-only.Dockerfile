@@ -102,8 +102,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="13.3.0" org.ringup.stack.cudnn="9.14.0.64" \
-      org.ringup.stack.nccl="2.29.7-1" org.ringup.stack.os="ubuntu24.04" \
-      org.ringup.stack.glibc="2.39" org.ringup.stack.gcc="13.3.0" org.ringup.stack.python="3.12" \
-      org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06"
+      org.ringup.stack.cuda="13.3.0" org.ringup.stack.cudnn="9.14.0.64" org.ringup.stack.nccl="2.29.7-1" \
+      org.ringup.stack.os="ubuntu24.04" org.ringup.stack.glibc="2.39" org.ringup.stack.gcc="13.3.0" \
+      org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06"
 CMD ["/usr/local/bin/ringup-entry"]

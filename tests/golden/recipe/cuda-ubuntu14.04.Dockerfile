@@ -92,8 +92,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="9.0.176" org.ringup.stack.cudnn="7.6.4.38" \
-      org.ringup.stack.nccl="2.4.2-1" org.ringup.stack.os="ubuntu14.04" \
-      org.ringup.stack.glibc="2.19" org.ringup.stack.gcc="4.8.4" org.ringup.stack.python="3.4" \
-      org.ringup.stack.openmpi="3.1.4" org.ringup.stack.driver="384.81"
+      org.ringup.stack.cuda="9.0.176" org.ringup.stack.cudnn="7.6.4.38" org.ringup.stack.nccl="2.4.2-1" \
+      org.ringup.stack.os="ubuntu14.04" org.ringup.stack.glibc="2.19" org.ringup.stack.gcc="4.8.4" \
+      org.ringup.stack.python="3.4" org.ringup.stack.openmpi="3.1.4" org.ringup.stack.driver="384.81"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -99,8 +99,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="9.0.176" org.ringup.stack.cudnn="7.6.4.38" \
-      org.ringup.stack.nccl="2.5.6-1" org.ringup.stack.os="ubuntu16.04" \
-      org.ringup.stack.glibc="2.23" org.ringup.stack.gcc="5.4.0" org.ringup.stack.python="3.5" \
-      org.ringup.stack.openmpi="4.0.2" org.ringup.stack.driver="384.81"
+      org.ringup.stack.cuda="9.0.176" org.ringup.stack.cudnn="7.6.4.38" org.ringup.stack.nccl="2.5.6-1" \
+      org.ringup.stack.os="ubuntu16.04" org.ringup.stack.glibc="2.23" org.ringup.stack.gcc="5.4.0" \
+      org.ringup.stack.python="3.5" org.ringup.stack.openmpi="4.0.2" org.ringup.stack.driver="384.81"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -99,8 +99,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="11.2.2" org.ringup.stack.cudnn="8.1.1.33" \
-      org.ringup.stack.nccl="2.8.4-1" org.ringup.stack.os="ubuntu20.04" \
-      org.ringup.stack.glibc="2.31" org.ringup.stack.gcc="9.4.0" org.ringup.stack.python="3.8" \
-      org.ringup.stack.openmpi="4.1.0" org.ringup.stack.driver="450.80.02"
+      org.ringup.stack.cuda="11.2.2" org.ringup.stack.cudnn="8.1.1.33" org.ringup.stack.nccl="2.8.4-1" \
+      org.ringup.stack.os="ubuntu20.04" org.ringup.stack.glibc="2.31" org.ringup.stack.gcc="9.4.0" \
+      org.ringup.stack.python="3.8" org.ringup.stack.openmpi="4.1.0" org.ringup.stack.driver="450.80.02"
 CMD ["/usr/local/bin/ringup-entry"]

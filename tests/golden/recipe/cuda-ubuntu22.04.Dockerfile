@@ -103,8 +103,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="12.2.2" org.ringup.stack.cudnn="8.9.7.29" \
-      org.ringup.stack.nccl="2.19.3-1" org.ringup.stack.os="ubuntu22.04" \
-      org.ringup.stack.glibc="2.35" org.ringup.stack.gcc="11.4.0" org.ringup.stack.python="3.10" \
-      org.ringup.stack.openmpi="4.1.6" org.ringup.stack.driver="525.60.13"
+      org.ringup.stack.cuda="12.2.2" org.ringup.stack.cudnn="8.9.7.29" org.ringup.stack.nccl="2.19.3-1" \
+      org.ringup.stack.os="ubuntu22.04" org.ringup.stack.glibc="2.35" org.ringup.stack.gcc="11.4.0" \
+      org.ringup.stack.python="3.10" org.ringup.stack.openmpi="4.1.6" org.ringup.stack.driver="525.60.13"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -50,8 +50,7 @@ COPY --from=toolkit /usr/local/cuda-12.8/ /usr/local/cuda-12.8/
 ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
 # headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      libcudnn9-dev-cuda-12=9.8.0.87-1 libcudnn9-headers-cuda-12=9.8.0.87-1 \
-      libnccl-dev=2.25.1-1+cuda12.8
+      libcudnn9-dev-cuda-12=9.8.0.87-1 libcudnn9-headers-cuda-12=9.8.0.87-1 libnccl-dev=2.25.1-1+cuda12.8
 # Open MPI 5.0.7 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.7.tar.bz2" -o /tmp/openmpi-5.0.7.tar.bz2; \
@@ -93,8 +92,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="12.8.1" org.ringup.stack.cudnn="9.8.0.87" \
-      org.ringup.stack.nccl="2.25.1-1" org.ringup.stack.os="ubuntu24.04" \
-      org.ringup.stack.glibc="2.39" org.ringup.stack.gcc="13.3.0" org.ringup.stack.python="3.12" \
-      org.ringup.stack.openmpi="5.0.7" org.ringup.stack.driver="525.60.13"
+      org.ringup.stack.cuda="12.8.1" org.ringup.stack.cudnn="9.8.0.87" org.ringup.stack.nccl="2.25.1-1" \
+      org.ringup.stack.os="ubuntu24.04" org.ringup.stack.glibc="2.39" org.ringup.stack.gcc="13.3.0" \
+      org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.7" org.ringup.stack.driver="525.60.13"
 CMD ["/usr/local/bin/ringup-entry"]

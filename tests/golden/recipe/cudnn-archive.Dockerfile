@@ -24,8 +24,7 @@ COPY step /usr/local/bin/step
 RUN sed -i -e 's/^mirrorlist=/#&/' -e 's|^#* *baseurl=http://mirror\.centos\.org/[^/]*/[^/]*/|baseurl=https://vault.centos.org/7.9.2009/|' /etc/yum.repos.d/CentOS-*.repo
 # packages of the OS
 RUN step yum install -y --setopt=skip_missing_names_on_install=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel \
-      python3-pip \
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip \
       libgomp \
       libibverbs libibverbs-utils librdmacm
 # NVIDIA's repository, and the packages that come from it
@@ -116,8 +115,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="10.2.89" org.ringup.stack.cudnn="8.3.3.40" \
-      org.ringup.stack.nccl="2.15.5-1" org.ringup.stack.os="centos7" org.ringup.stack.glibc="2.17" \
-      org.ringup.stack.gcc="4.8.5" org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.0.2" \
-      org.ringup.stack.driver="440.33"
+      org.ringup.stack.cuda="10.2.89" org.ringup.stack.cudnn="8.3.3.40" org.ringup.stack.nccl="2.15.5-1" \
+      org.ringup.stack.os="centos7" org.ringup.stack.glibc="2.17" org.ringup.stack.gcc="4.8.5" \
+      org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.0.2" org.ringup.stack.driver="440.33"
 CMD ["/usr/local/bin/ringup-entry"]

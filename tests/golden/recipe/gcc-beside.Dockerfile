@@ -57,8 +57,7 @@ COPY --from=toolkit /usr/local/cuda-11.0/ /usr/local/cuda-11.0/
 ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
 # headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      libcudnn9-dev-cuda-11=9.1.0.70-1 libcudnn9-headers-cuda-11=9.1.0.70-1 \
-      libnccl-dev=2.15.5-1+cuda11.0
+      libcudnn9-dev-cuda-11=9.1.0.70-1 libcudnn9-headers-cuda-11=9.1.0.70-1 libnccl-dev=2.15.5-1+cuda11.0
 # Open MPI 4.1.1 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc-8 CXX=g++-8 USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.1.tar.bz2" -o /tmp/openmpi-4.1.1.tar.bz2; \
@@ -100,8 +99,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="11.0.3" org.ringup.stack.cudnn="9.1.0.70" \
-      org.ringup.stack.nccl="2.15.5-1" org.ringup.stack.os="ubuntu20.04" \
-      org.ringup.stack.glibc="2.31" org.ringup.stack.gcc="8" org.ringup.stack.python="3.8" \
-      org.ringup.stack.openmpi="4.1.1" org.ringup.stack.driver="450.51.06"
+      org.ringup.stack.cuda="11.0.3" org.ringup.stack.cudnn="9.1.0.70" org.ringup.stack.nccl="2.15.5-1" \
+      org.ringup.stack.os="ubuntu20.04" org.ringup.stack.glibc="2.31" org.ringup.stack.gcc="8" \
+      org.ringup.stack.python="3.8" org.ringup.stack.openmpi="4.1.1" org.ringup.stack.driver="450.51.06"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -18,8 +18,7 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python3=3.11.2-1+b1 \
-      openmpi-bin=4.1.4-3+b1 \
+      ca-certificates openssh-server openssh-client iproute2 procps python3=3.11.2-1+b1 openmpi-bin=4.1.4-3+b1 \
       python3-pip=23.0.1+dfsg-1 \
       python3-dev=3.11.2-1+b1
 # python, python3 and pip are this Python's
@@ -35,8 +34,7 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
-      libc6-dev gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 libopenmpi-dev=4.1.4-3+b1 \
-      openmpi-bin=4.1.4-3+b1 \
+      libc6-dev gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 libopenmpi-dev=4.1.4-3+b1 openmpi-bin=4.1.4-3+b1 \
       g++=4:12.2.0-3 g++-12=12.2.0-14+deb12u1
 # the all-reduce worker
 COPY worker/ /src/worker/
@@ -65,17 +63,15 @@ COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    python -c 'import sys; assert sys.version_info[:2] == tuple(map(int, "3.11".split(".")[:2])), sys.version'; \
+    python -c 'import ssl, sys; assert sys.version_info[:2] == tuple(map(int, "3.11".split(".")[:2])), sys.version'; \
     pip --version; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
-    python3 -c 'import ssl'; \
     mpirun --version | grep -F 4.1.4; \
     JAX_PLATFORMS=cpu python3 -c 'import jax, jaxlib; v = jax.__version__; print("JAX", v, "jaxlib", jaxlib.__version__); assert v == "0.10.2"; assert int(jax.jit(lambda x: x + 1)(1)) == 2'; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
       org.ringup.stack.jax="0.10.2" org.ringup.stack.os="debian12" org.ringup.stack.glibc="2.36" \
-      org.ringup.stack.gcc="12.2.0" org.ringup.stack.python="3.11.2" \
-      org.ringup.stack.openmpi="4.1.4"
+      org.ringup.stack.gcc="12.2.0" org.ringup.stack.python="3.11.2" org.ringup.stack.openmpi="4.1.4"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -106,8 +106,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="11.8.0" org.ringup.stack.cudnn="9.1.0.70" \
-      org.ringup.stack.nccl="2.13.4-1" org.ringup.stack.os="ubuntu22.04" \
-      org.ringup.stack.glibc="2.35" org.ringup.stack.gcc="11.4.0" org.ringup.stack.python="3.10" \
-      org.ringup.stack.openmpi="4.1.4" org.ringup.stack.driver="450.80.02"
+      org.ringup.stack.cuda="11.8.0" org.ringup.stack.cudnn="9.1.0.70" org.ringup.stack.nccl="2.13.4-1" \
+      org.ringup.stack.os="ubuntu22.04" org.ringup.stack.glibc="2.35" org.ringup.stack.gcc="11.4.0" \
+      org.ringup.stack.python="3.10" org.ringup.stack.openmpi="4.1.4" org.ringup.stack.driver="450.80.02"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -75,8 +75,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="12.6.3" org.ringup.stack.cudnn="9.10.2.21" \
-      org.ringup.stack.nccl="2.23.4-1" org.ringup.stack.os="debian12" org.ringup.stack.glibc="2.36" \
-      org.ringup.stack.gcc="12.2.0" org.ringup.stack.python="3.11.2" \
-      org.ringup.stack.openmpi="4.1.4" org.ringup.stack.driver="525.60.13"
+      org.ringup.stack.cuda="12.6.3" org.ringup.stack.cudnn="9.10.2.21" org.ringup.stack.nccl="2.23.4-1" \
+      org.ringup.stack.os="debian12" org.ringup.stack.glibc="2.36" org.ringup.stack.gcc="12.2.0" \
+      org.ringup.stack.python="3.11.2" org.ringup.stack.openmpi="4.1.4" org.ringup.stack.driver="525.60.13"
 CMD ["/usr/local/bin/ringup-entry"]

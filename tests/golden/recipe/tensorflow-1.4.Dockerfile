@@ -98,11 +98,10 @@ COPY entry/ /usr/local/bin/
 COPY --from=build /usr/local/cuda-8.0/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    python -c 'import sys; assert sys.version_info[:2] == tuple(map(int, "3.5".split(".")[:2])), sys.version'; \
+    python -c 'import ssl, sys; assert sys.version_info[:2] == tuple(map(int, "3.5".split(".")[:2])), sys.version'; \
     pip --version; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
-    python3 -c 'import ssl'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "6.0.21".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.6").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; c.CDLL("libnccl.so.2").ncclGetErrorString'; \
     mpirun --version | grep -F 3.0.0; \
@@ -110,9 +109,8 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.tensorflow="1.4.1" org.ringup.stack.cuda="8.0.61" \
-      org.ringup.stack.cudnn="6.0.21" org.ringup.stack.nccl="2.1.15-1" \
-      org.ringup.stack.os="ubuntu16.04" org.ringup.stack.glibc="2.23" org.ringup.stack.gcc="5.4.0" \
-      org.ringup.stack.python="3.5" org.ringup.stack.openmpi="3.0.0" \
+      org.ringup.stack.tensorflow="1.4.1" org.ringup.stack.cuda="8.0.61" org.ringup.stack.cudnn="6.0.21" \
+      org.ringup.stack.nccl="2.1.15-1" org.ringup.stack.os="ubuntu16.04" org.ringup.stack.glibc="2.23" \
+      org.ringup.stack.gcc="5.4.0" org.ringup.stack.python="3.5" org.ringup.stack.openmpi="3.0.0" \
       org.ringup.stack.driver="375.26"
 CMD ["/usr/local/bin/ringup-entry"]

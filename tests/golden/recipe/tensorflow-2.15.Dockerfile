@@ -46,8 +46,7 @@ RUN step apt-get install -y --no-install-recommends \
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2204/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 # CUDA's headers and the stub of the driver's library, for Open MPI
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-cudart-dev-12-2 \
-      cuda-driver-dev-12-2
+      cuda-cudart-dev-12-2 cuda-driver-dev-12-2
 # Open MPI 4.1.6 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.6.tar.bz2" -o /tmp/openmpi-4.1.6.tar.bz2; \
@@ -137,11 +136,10 @@ COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    python -c 'import sys; assert sys.version_info[:2] == tuple(map(int, "3.10".split(".")[:2])), sys.version'; \
+    python -c 'import ssl, sys; assert sys.version_info[:2] == tuple(map(int, "3.10".split(".")[:2])), sys.version'; \
     pip --version; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
-    python3 -c 'import ssl'; \
     python3 -c 'import ctypes as c, nvidia.cudnn as m; a, b, d = map(int, "8.9.4.25".split(".")[:3]); f = c.CDLL(m.__path__[0] + "/lib/libcudnn.so.8").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     python3 -c 'import ctypes as c; a, b, d = map(int, "2.16.5".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 4.1.6; \
@@ -149,9 +147,8 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.tensorflow="2.15.1" org.ringup.stack.cuda="12.2.2" \
-      org.ringup.stack.cudnn="8.9.4.25" org.ringup.stack.nccl="2.16.5" \
-      org.ringup.stack.os="ubuntu22.04" org.ringup.stack.glibc="2.35" org.ringup.stack.gcc="11.4.0" \
-      org.ringup.stack.python="3.10" org.ringup.stack.openmpi="4.1.6" \
+      org.ringup.stack.tensorflow="2.15.1" org.ringup.stack.cuda="12.2.2" org.ringup.stack.cudnn="8.9.4.25" \
+      org.ringup.stack.nccl="2.16.5" org.ringup.stack.os="ubuntu22.04" org.ringup.stack.glibc="2.35" \
+      org.ringup.stack.gcc="11.4.0" org.ringup.stack.python="3.10" org.ringup.stack.openmpi="4.1.6" \
       org.ringup.stack.driver="525.60.13"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -103,11 +103,10 @@ COPY entry/ /usr/local/bin/
 COPY --from=build /usr/local/cuda-11.1/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    python -c 'import sys; assert sys.version_info[:2] == tuple(map(int, "3.8".split(".")[:2])), sys.version'; \
+    python -c 'import ssl, sys; assert sys.version_info[:2] == tuple(map(int, "3.8".split(".")[:2])), sys.version'; \
     pip --version; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
-    python3 -c 'import ssl'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "8.0.5.39".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.8").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.8.4-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 4.1.1; \
@@ -117,10 +116,8 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="1.9.1" org.ringup.stack.torchvision="0.10.1" \
-      org.ringup.stack.torchaudio="0.9.1" org.ringup.stack.cuda="11.1.1" \
-      org.ringup.stack.cudnn="8.0.5.39" org.ringup.stack.nccl="2.8.4-1" \
+      org.ringup.stack.torch="1.9.1" org.ringup.stack.torchvision="0.10.1" org.ringup.stack.torchaudio="0.9.1" \
+      org.ringup.stack.cuda="11.1.1" org.ringup.stack.cudnn="8.0.5.39" org.ringup.stack.nccl="2.8.4-1" \
       org.ringup.stack.os="ubuntu20.04" org.ringup.stack.glibc="2.31" org.ringup.stack.gcc="9.4.0" \
-      org.ringup.stack.python="3.8" org.ringup.stack.openmpi="4.1.1" \
-      org.ringup.stack.driver="450.80.02"
+      org.ringup.stack.python="3.8" org.ringup.stack.openmpi="4.1.1" org.ringup.stack.driver="450.80.02"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -24,8 +24,7 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel \
-      python3-pip \
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip \
       libibverbs libibverbs-utils librdmacm \
       glibc-devel \
       gcc gcc-c++
@@ -58,8 +57,7 @@ RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda
 # CUDA's headers and the stub of the driver's library, for Open MPI
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      cuda-cudart-dev-12-4 \
-      cuda-driver-dev-12-4
+      cuda-cudart-dev-12-4 cuda-driver-dev-12-4
 # Open MPI 5.0.5 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.5.tar.bz2" -o /tmp/openmpi-5.0.5.tar.bz2; \
@@ -95,11 +93,10 @@ COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    python -c 'import sys; assert sys.version_info[:2] == tuple(map(int, "3.9".split(".")[:2])), sys.version'; \
+    python -c 'import ssl, sys; assert sys.version_info[:2] == tuple(map(int, "3.9".split(".")[:2])), sys.version'; \
     pip --version; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
-    python3 -c 'import ssl'; \
     python3 -c 'import ctypes as c; a, b, d = map(int, "2.20.5".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 5.0.5; \
     python3 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("2.4.1")'; \
@@ -109,9 +106,8 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="2.4.1" org.ringup.stack.cuda="12.4.1" \
-      org.ringup.stack.cudnn="9.1.0.70" org.ringup.stack.nccl="2.20.5" \
-      org.ringup.stack.os="rockylinux9" org.ringup.stack.glibc="2.34" org.ringup.stack.gcc="11.5.0" \
-      org.ringup.stack.python="3.9" org.ringup.stack.openmpi="5.0.5" \
+      org.ringup.stack.torch="2.4.1" org.ringup.stack.cuda="12.4.1" org.ringup.stack.cudnn="9.1.0.70" \
+      org.ringup.stack.nccl="2.20.5" org.ringup.stack.os="rockylinux9" org.ringup.stack.glibc="2.34" \
+      org.ringup.stack.gcc="11.5.0" org.ringup.stack.python="3.9" org.ringup.stack.openmpi="5.0.5" \
       org.ringup.stack.driver="525.60.13"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -51,8 +51,7 @@ RUN step apt-get install -y --no-install-recommends \
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 # CUDA's headers and the stub of the driver's library, for Open MPI
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-cudart-dev-12-8 \
-      cuda-driver-dev-12-8
+      cuda-cudart-dev-12-8 cuda-driver-dev-12-8
 # Open MPI 5.0.8 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.8.tar.bz2" -o /tmp/openmpi-5.0.8.tar.bz2; \
@@ -88,11 +87,10 @@ COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    python -c 'import sys; assert sys.version_info[:2] == tuple(map(int, "3.12".split(".")[:2])), sys.version'; \
+    python -c 'import ssl, sys; assert sys.version_info[:2] == tuple(map(int, "3.12".split(".")[:2])), sys.version'; \
     pip --version; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
-    python3 -c 'import ssl'; \
     python3 -c 'import ctypes as c; a, b, d = map(int, "2.26.2".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 5.0.8; \
     python3 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("2.7.1")'; \
@@ -100,9 +98,8 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="2.7.1" org.ringup.stack.cuda="12.8.1" \
-      org.ringup.stack.cudnn="9.7.1.26" org.ringup.stack.nccl="2.26.2" \
-      org.ringup.stack.os="ubuntu24.04" org.ringup.stack.glibc="2.39" org.ringup.stack.gcc="13.3.0" \
-      org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" \
+      org.ringup.stack.torch="2.7.1" org.ringup.stack.cuda="12.8.1" org.ringup.stack.cudnn="9.7.1.26" \
+      org.ringup.stack.nccl="2.26.2" org.ringup.stack.os="ubuntu24.04" org.ringup.stack.glibc="2.39" \
+      org.ringup.stack.gcc="13.3.0" org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" \
       org.ringup.stack.driver="570.26" org.ringup.stack.gpu="B200"
 CMD ["/usr/local/bin/ringup-entry"]

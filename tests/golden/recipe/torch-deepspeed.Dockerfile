@@ -130,11 +130,10 @@ COPY entry/ /usr/local/bin/
 COPY --from=build /usr/local/cuda-13.2/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    python -c 'import sys; assert sys.version_info[:2] == tuple(map(int, "3.12".split(".")[:2])), sys.version'; \
+    python -c 'import ssl, sys; assert sys.version_info[:2] == tuple(map(int, "3.12".split(".")[:2])), sys.version'; \
     pip --version; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
-    python3 -c 'import ssl'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.29.7".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 5.0.8; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("2.13.0")'; \
@@ -144,10 +143,9 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="2.13.0" org.ringup.stack.deepspeed="0.19.8" \
-      org.ringup.stack.flash-attn="2.8.3.post2" org.ringup.stack.cuda="13.2.1" \
-      org.ringup.stack.cudnn="9.20.0.48" org.ringup.stack.nccl="2.29.7" \
+      org.ringup.stack.torch="2.13.0" org.ringup.stack.deepspeed="0.19.8" org.ringup.stack.flash-attn="2.8.3.post2" \
+      org.ringup.stack.cuda="13.2.1" org.ringup.stack.cudnn="9.20.0.48" org.ringup.stack.nccl="2.29.7" \
       org.ringup.stack.os="ubuntu24.04" org.ringup.stack.glibc="2.39" org.ringup.stack.gcc="13.3.0" \
-      org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" \
-      org.ringup.stack.driver="580.65.06" org.ringup.stack.gpu="H100 SXM5"
+      org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06" \
+      org.ringup.stack.gpu="H100 SXM5"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -30,8 +30,7 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng python3.12 python3.12-devel \
-      python3.12-pip \
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3.12 python3.12-devel python3.12-pip \
       libibverbs libibverbs-utils librdmacm \
       glibc-devel \
       gcc gcc-c++
@@ -128,11 +127,10 @@ COPY entry/ /usr/local/bin/
 COPY --from=build /usr/local/cuda-12.6/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
-    python -c 'import sys; assert sys.version_info[:2] == tuple(map(int, "3.12".split(".")[:2])), sys.version'; \
+    python -c 'import ssl, sys; assert sys.version_info[:2] == tuple(map(int, "3.12".split(".")[:2])), sys.version'; \
     pip --version; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
-    python3.12 -c 'import ssl'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3.12 -c 'import ctypes as c; a, b, d = map(int, "2.29.3".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 5.0.8; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3.12 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("2.13.0")'; \
@@ -145,9 +143,8 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
       org.ringup.stack.torch="2.13.0" org.ringup.stack.transformer-engine="2.20.2" \
-      org.ringup.stack.megatron-core="0.19.2" org.ringup.stack.cuda="12.6.3" \
-      org.ringup.stack.cudnn="9.10.2.21" org.ringup.stack.nccl="2.29.3" \
-      org.ringup.stack.os="rockylinux9" org.ringup.stack.glibc="2.34" org.ringup.stack.gcc="11.5.0" \
-      org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" \
+      org.ringup.stack.megatron-core="0.19.2" org.ringup.stack.cuda="12.6.3" org.ringup.stack.cudnn="9.10.2.21" \
+      org.ringup.stack.nccl="2.29.3" org.ringup.stack.os="rockylinux9" org.ringup.stack.glibc="2.34" \
+      org.ringup.stack.gcc="11.5.0" org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" \
       org.ringup.stack.driver="535.104.05" org.ringup.stack.gpu="A100 80GB"
 CMD ["/usr/local/bin/ringup-entry"]
