@@ -148,7 +148,7 @@ static bool is_for_cpus(const struct search *s, uint64_t active)
 }
 
 /* Forward compatibility is for GPUs that are known to have it, so not for a driver by itself. */
-static bool has_gpu(const struct search *s, uint64_t active)
+static bool conflict_has_gpu(const struct search *s, uint64_t active)
 {
 	for (size_t i = 0; i < s->units->count; i++)
 		if ((active & UNIT_BIT(i)) && s->units->list[i].is_pin &&
@@ -162,7 +162,7 @@ static bool can_work(struct search *s, uint64_t active)
 	enum search_level level = s->level;
 	bool works;
 
-	if (level == LEVEL_COMPAT && !has_gpu(s, active))
+	if (level == LEVEL_COMPAT && !conflict_has_gpu(s, active))
 		s->level = LEVEL_COMPAT - 1;
 	s->is_unranked = true;
 	s->active = active;
