@@ -257,7 +257,8 @@ def wheel_binary(catalog, wheel, sm):
             (compare(low, sm) <= 0 <= compare(high, sm)) or binary_runs(high, sm)
             for low, high in sm_ranges(wheel["sm"])
         )
-    tested = [r for r in catalog.rows("cuda") if cell_admits(wheel.cell("cuda_tested"), r["version"])]
+    cell = wheel.cell("cuda_tested")  # of what stands beside torch none is known
+    tested = [r for r in catalog.rows("cuda") if cell and cell_admits(cell, r["version"])]
     return not tested or any(cuda_makes(catalog, row, sm) == "yes" for row in tested)
 
 
