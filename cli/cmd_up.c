@@ -101,7 +101,10 @@ static int image_commands(struct stages *s, struct str *out, struct error *err)
 	str_add(out, "# here: the image\n");
 	if (build_commands(&s->cluster, s->spec, &build, s->arena, out, err) < 0)
 		return -1;
-	str_addf(out, "ringup -f %s push\n", s->cluster.path);
+	str_addf(out, "ringup -f %s push", s->cluster.path);
+	for (size_t i = 0; i < s->allow.count; i++)
+		str_addf(out, " --allow %s", s->allow.list[i]);
+	str_add(out, "\n");
 	return 0;
 }
 

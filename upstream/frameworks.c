@@ -86,10 +86,15 @@ static void framework_read_cuda(const struct metadata *metadata, const char *ext
 	cuda->cudnn_next = framework_next(framework_major(cuda->cudnn_least, arena), arena);
 }
 
-/* "cudnn==A;nccl==B" of what is fixed */
+/* "cuda==13.2;cudnn==A;nccl==B" of what is fixed; CUDA by its series, where cuDNN comes too */
 static const char *framework_brings(const struct framework_cuda *cuda, struct arena *arena)
 {
-	return arena_printf(arena, "%s%s%s%s%s", *cuda->cudnn ? "cudnn==" : "", cuda->cudnn,
+	const char *runtime = *cuda->cudnn && *cuda->series
+				      ? arena_printf(arena, "cuda==%s;cudnn==", cuda->series)
+			      : *cuda->cudnn ? "cudnn=="
+					     : "";
+
+	return arena_printf(arena, "%s%s%s%s%s", runtime, cuda->cudnn,
 			    *cuda->cudnn && *cuda->nccl ? ";" : "", *cuda->nccl ? "nccl==" : "",
 			    cuda->nccl);
 }

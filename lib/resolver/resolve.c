@@ -595,7 +595,8 @@ static const struct value *resolve_value_of(const struct domain *domain,
 		if (strcmp(value_cell(value, "run_packages"), choice->run_packages) == 0 &&
 		    strcmp(value_cell(value, "sha256"), choice->sha256) == 0 &&
 		    strcmp(value_cell(value, "pip"), choice->pip) == 0 &&
-		    strcmp(value_cell(value, "index"), choice->index) == 0)
+		    (strcmp(value_cell(value, "index"), choice->index) == 0 ||
+		     (!*choice->index && *value_cell(value, "on_pypi"))))
 			return value;
 	}
 	return found;

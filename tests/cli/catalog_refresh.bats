@@ -59,7 +59,7 @@ torch_wheels() { # VERSION TOOLKIT CUDNN NCCL
 	! grep -q 2.16.0 ../out
 	# the certainty and the note tell what upstream did not say
 	diff - <(tail -n 1 catalog/torch.csv) <<-'END'
-		2.15.0,,>=3.10;<3.12,>=13.2;<14,==13.2.*,>=9.26;<10,==9.26.0.51,2.31.2,cudnn==9.26.0.51;nccl==2.31.2,>=2.28,7.5;9.0,12.0,torch==2.15.0,https://download.pytorch.org/whl/cu132,yes,manylinux_2_28,,,default on PyPI; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels; sm ptx as of 2.14.0,inferred,pypi
+		2.15.0,,>=3.10;<3.12,>=13.2;<14,==13.2.*,>=9.26;<10,==9.26.0.51,2.31.2,cuda==13.2;cudnn==9.26.0.51;nccl==2.31.2,>=2.28,7.5;9.0,12.0,torch==2.15.0,https://download.pytorch.org/whl/cu132,yes,manylinux_2_28,,,default on PyPI; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels; sm ptx as of 2.14.0,inferred,pypi
 	END
 	grep -q '^torch,2026-11-23,' catalog/updated.csv
 	# no wheel is read as a whole
@@ -100,7 +100,7 @@ torch_wheels() { # VERSION TOOLKIT CUDNN NCCL
 	cp catalog/torch.csv before
 	apart ringup catalog refresh torch
 	says 1 '1 thing is to be looked at' "'look at this'"
-	grep -q '^torch  *2.14.0  *look at this  *brings: the row says cudnn==9.24.0.43;nccl==2.30.7; upstream says cudnn==9.24.0.44' ../out
+	grep -q '^torch  *2.14.0  *look at this  *brings: the row says cudnn==9.24.0.43;nccl==2.30.7; upstream says cuda==13.[0-9];cudnn==9.24.0.44' ../out
 	diff before catalog/torch.csv
 	printf '%s\n' id,component,versions,column,upstream,note,certainty,source \
 		'a,torch,2.14.0,brings,cudnn==9.24.0.44;nccl==2.30.7,the wheel says so and brings the other,documented,test' \

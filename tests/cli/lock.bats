@@ -73,6 +73,17 @@ refused() {
 	[ ! -e ringup.lock ]
 }
 
+@test "a wheel that PyPI has is that of its CUDA, and not the one of the newest CUDA of this version" {
+	unset RINGUP_CATALOG
+	cluster 'torch==2.13.0' 'cuda==13.0.*' 'os==ubuntu24.04'
+	sed -i '/^image/d' cluster.yaml
+	apart ringup resolve
+	says 0
+	[ "$(locked cuda)" = 13.0.3 ]
+	apart ringup recipe
+	says 0
+}
+
 @test "a request that was added since: recipe, build and push refuse, exit 2" {
 	ringup resolve
 	cluster 'openmpi' 'os==debian12' 'python>=3'

@@ -145,7 +145,7 @@ static void note_driver_shown(struct search *s, struct plan *plan)
 }
 
 /* Whether a GPU of the hosts fits the condition. */
-static bool has_gpu(const struct search *s, const struct condition *condition)
+static bool notes_has_gpu(const struct search *s, const struct condition *condition)
 {
 	for (size_t i = 0; i < s->units->count; i++)
 		if (s->units->list[i].sm &&
@@ -163,7 +163,7 @@ static bool notes_holds(const struct search *s, const struct conflict_rule *rule
 
 		if (condition->component == COMPONENT_DRIVER && has_driver(s, condition->needs))
 			continue;
-		if (condition->component == COMPONENT_GPU && has_gpu(s, condition))
+		if (condition->component == COMPONENT_GPU && notes_has_gpu(s, condition))
 			continue;
 		if (value)
 			brought_by(s, condition->component, &version);
