@@ -54,7 +54,7 @@ ARG SOURCE_DATE_EPOCH=1704067200
 # torch 2.13.0 by pip, from this index only
 RUN step python3 -m pip install --no-cache-dir --index-url "${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cpu" 'torch==2.13.0' 'numpy<3'
 # for the CUDA of this torch
-RUN step python3 -m pip install --no-cache-dir --no-deps --index-url https://download.pytorch.org/whl/cpu torchvision==0.28.0
+RUN step python3 -m pip install --no-cache-dir --no-deps --index-url "${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cpu" torchvision==0.28.0
 # for torch, by pip; torch, NumPy and all else that is there stay as they are
 RUN set -eu; python3 -m pip list --format=freeze >/tmp/stays.txt; \
     step python3 -m pip install --no-cache-dir -c /tmp/stays.txt torchvision==0.28.0

@@ -80,7 +80,7 @@ RUN step python3 -m pip install --no-cache-dir --index-url "${PYTORCH_MIRROR:-ht
 # all programs find the NCCL that comes with torch
 RUN python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 # for the CUDA of this torch
-RUN step python3 -m pip install --no-cache-dir --no-deps --index-url https://download.pytorch.org/whl/cu130 xformers==0.0.34
+RUN step python3 -m pip install --no-cache-dir --no-deps --index-url "${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cu130" xformers==0.0.34
 # for torch, by pip; torch, NumPy and all else that is there stay as they are
 RUN set -eu; python3 -m pip list --format=freeze >/tmp/stays.txt; \
     step python3 -m pip install --no-cache-dir -c /tmp/stays.txt xformers==0.0.34
