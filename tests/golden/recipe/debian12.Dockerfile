@@ -17,8 +17,7 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python3=3.11.2 \
-      openmpi-bin=4.1.10
+      ca-certificates openssh-server openssh-client iproute2 procps python3=3.11.2 openmpi-bin=4.1.10
 
 # ---- build stage: compiles what has no package; only its results are taken
 FROM registry.lan:5000/base/debian:12 AS build
