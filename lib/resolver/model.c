@@ -518,8 +518,8 @@ static bool has_build_for(const struct domain *wheels, const struct value *wheel
 	for (size_t i = 0; i < wheels->count; i++) {
 		const char *brings = wheels->values[i].brings[COMPONENT_CUDA];
 
-		if (brings && version_in_series(cuda->version, brings) &&
-		    strcmp(wheels->values[i].version, wheel->version) == 0)
+		if (brings && strcmp(wheels->values[i].version, wheel->version) == 0 &&
+		    version_in_series(cuda->version, brings))
 			return true;
 	}
 	return false;
