@@ -257,7 +257,6 @@ def wheel_binary(catalog, wheel, sm):
             (compare(low, sm) <= 0 <= compare(high, sm)) or binary_runs(high, sm)
             for low, high in sm_ranges(wheel["sm"])
         )
-    cell = wheel.cell("cuda_tested")
     cell = wheel.cell("cuda_tested")  # of what stands beside torch none is known
     tested = [r for r in catalog.rows("cuda") if cell and cell_admits(cell, r["version"])]
     return not tested or any(cuda_makes(catalog, row, sm) == "yes" for row in tested)
