@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# The worker's slow-finder (--find-slow) on faults put in on purpose. It depends on what else the machine does,
-# and takes minutes: `make test SUITES=long`.
+# The worker's slow-finder (--find-slow) on faults put in on purpose. It takes minutes: `make test SUITES=long`.
 
 load ../cli/worker_helper
 
@@ -10,11 +9,21 @@ setup() {
 	FIND=(--find-slow -n 2 -w 1 -e 8 --timeout 30)
 }
 
+# On a busy machine a measurement may not be sure of a pair, and says so: then it is done again. One that is sure and names
+# nobody, or another, fails.
+measured() { # COMMAND...
+	for _ in 1 2 3 4 5; do
+		run "$@"
+		[ "$status" -eq 0 ] || return 0
+		json 'd["pairs"]["unsure"] > 0' || return 0
+	done
+}
+
 @test "a rank that takes twice as long is named, on every path" {
 	local rank path
 	for case in '0 --json' '3 --no-shm' '7 --json'; do
 		read -r rank path <<<"$case"
-		run "$ALLREDUCE" --procs 8 "${FIND[@]}" --host here --fault-inject "slow:$rank" "$path" --json
+		measured "$ALLREDUCE" --procs 8 "${FIND[@]}" --host here --fault-inject "slow:$rank" "$path" --json
 		[ "$status" -eq 8 ] || { echo "$rank $path: $status $output"; return 1; }
 		json "d['verdict'] == 'slow' and d['status'] == 8 and d['failure']['rank'] == $rank"
 		json "d['failure']['host'] == 'here' and d['reason'].startswith('rank $rank (here) is slow: ')"
@@ -25,7 +34,7 @@ setup() {
 
 @test "a link that takes twice as long is named, on every path" {
 	for path in --json --no-shm; do
-		run "$ALLREDUCE" --procs 6 "${FIND[@]}" --fault-inject link:4-1 "$path" --json
+		measured "$ALLREDUCE" --procs 6 "${FIND[@]}" --fault-inject link:4-1 "$path" --json
 		[ "$status" -eq 8 ] || { echo "$path: $status $output"; return 1; }
 		json "[(f['kind'], f['rank'], f['other']) for f in d['pairs']['findings']] == [('link', 1, 4)]"
 		json "d['reason'].startswith('the link between rank 1 (')"
@@ -46,7 +55,7 @@ three_hosts() {
 }
 
 @test "a slow rank among hosts is named with its host" {
-	run three_hosts
+	measured three_hosts
 	[ "$status" -eq 8 ]
 	json 'd["failure"]["rank"] == 3 and d["failure"]["host"] == "host1"'
 }
