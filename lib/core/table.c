@@ -59,15 +59,23 @@ static int read_row(struct table *table, char *line, size_t number, struct error
 int table_load(const char *path, struct arena *arena, struct table *table, struct error *err)
 {
 	char *text;
-	size_t line_count = 1, number = 0, length;
+	size_t length;
 
-	*table = (struct table){.path = arena_strdup(arena, path)};
 	if (file_read(path, FILE_CEILING_BYTES, arena, &text, &length, err) < 0)
 		return error_of_input(err);
+	return table_parse(path, text, length, arena, table, err);
+}
+
+int table_parse(const char *path, char *text, size_t length, struct arena *arena,
+		struct table *table, struct error *err)
+{
+	size_t line_count = 1, number = 0;
+
+	*table = (struct table){.path = arena_strdup(arena, path)};
 	if (strlen(text) != length)
 		return error_set(err, ERROR_USAGE, "%s holds a NUL, which no text can hold", path);
-	for (const char *p = text; *p; p++)
-		line_count += *p == '\n';
+	for (const char *p = strchr(text, '\n'); p; p = strchr(p + 1, '\n'))
+		line_count++;
 	table->lines = ARENA_ARRAY(arena, line_count, size_t);
 	table->paths = ARENA_ARRAY(arena, line_count, const char *);
 	for (char *line = text, *next; line; line = next) {

@@ -25,6 +25,10 @@ struct table {
  * line. */
 int table_load(const char *path, struct arena *arena, struct table *table, struct error *err);
 
+/* The same of a file's text, which the table keeps and takes apart; `path` is for errors. */
+int table_parse(const char *path, char *text, size_t length, struct arena *arena,
+		struct table *table, struct error *err);
+
 /* The cell, or "" when the table has no such column. */
 const char *table_cell(const struct table *table, size_t row, const char *column);
 

@@ -61,17 +61,25 @@ static int check_overlay(const struct table *known, const struct table *more, st
 	return 0;
 }
 
-static int load_one(const char *folder, const char *file, struct arena *arena,
+/* Adds the file's rows to the catalog, and its name and digest to `all`. */
+static int load_one(const char *folder, const char *file, struct digest *all, struct arena *arena,
 		    struct catalog *catalog, struct error *err)
 {
 	const char *path = arena_printf(arena, "%s/%s", folder, file);
 	const char *name = arena_strndup(arena, file, strlen(file) - strlen(".csv"));
 	struct table *known = find_table(catalog, name), table;
+	char one[DIGEST_TEXT_BYTES], *text;
+	size_t length;
 
+	if (file_read(path, FILE_CEILING_BYTES, arena, &text, &length, err) < 0)
+		return error_of_input(err);
+	digest_of(text, length, one);
+	digest_add(all, file, strlen(file) + 1);
+	digest_add(all, one, strlen(one) + 1);
 	if (!known && catalog->count == CATALOG_COMPONENTS_MAX)
 		return error_set(err, ERROR_USAGE, "%s holds more than %d components", folder,
 				 CATALOG_COMPONENTS_MAX);
-	if (table_load(path, arena, &table, err) < 0)
+	if (table_parse(path, text, length, arena, &table, err) < 0)
 		return -1;
 	if (known) {
 		if (check_overlay(known, &table, err) < 0)
@@ -92,16 +100,10 @@ static int load_folder(const char *folder, struct digest *all, struct arena *are
 	if (folder_list(folder, ".csv", arena, &files, err) < 0)
 		return -1;
 	for (; *files; files++) {
-		char one[DIGEST_TEXT_BYTES];
-
 		if ((*files)[0] == '.') /* an editor's file */
 			continue;
-		if (digest_of_file(arena_printf(arena, "%s/%s", folder, *files), one, err) < 0)
-			return error_of_input(err);
-		if (load_one(folder, *files, arena, catalog, err) < 0)
+		if (load_one(folder, *files, all, arena, catalog, err) < 0)
 			return -1;
-		digest_add(all, *files, strlen(*files) + 1);
-		digest_add(all, one, strlen(one) + 1);
 	}
 	return 0;
 }
