@@ -2,24 +2,23 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# torch 2.12.1 - the newest that 'torch==2.12.1' admits; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels; the compute capabilities are assumed from 2.9 to 2.11 [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge]
+# torch 2.12.1 - the newest that 'torch==2.12.1' admits; default on PyPI; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels; the compute capabilities are assumed from 2.9 to 2.11 [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi]
 # jax 0.10.2 - the newest that 'jax==0.10.2' admits; the newest cuDNN and NCCL of its day; compute capabilities as the build file of 2025 has them [pypi;jax-bazelrc;jax-installation]
-# cuda 13.2.1 - the newest that works; the wheel of torch 2.12.1 brings it; nothing of it is installed beside; torch 2.12.1 needs CUDA >=13.2,<14; what torch 2.12.1 was tested with; JAX 0.10.2 needs CUDA >=13.0,<14; cuDNN 9.20.0.48 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.29.7-1 needs CUDA >=12,<14; the driver minimum is the runfile's; the release notes name the branch only [cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pypi;jax-bazelrc;jax-installation;immich-23110;spack-cudnn;nccl-tags;spack-nccl]
-# cudnn 9.20.0.48 - the wheel of torch 2.12.1 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge]
-# nccl 2.29.7 - the wheel of torch 2.12.1 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge]
+# cuda 13.0.3 - the newest that works; the wheel of torch 2.12.1 brings it; nothing of it is installed beside; torch 2.12.1 needs CUDA >=13.0,<14; what torch 2.12.1 was tested with; JAX 0.10.2 needs CUDA >=13.0,<14; what JAX 0.10.2 was tested with; cuDNN 9.20.0.48 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.28.3-1 (built for CUDA 13.0) needs CUDA >=13,<14; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pypi;jax-bazelrc;jax-installation;immich-23110;spack-cudnn;nvidia-container-images]
+# cudnn 9.20.0.48 - the wheel of torch 2.12.1 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi]
+# nccl 2.29.7 - the wheel of torch 2.12.1 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi]
 # os ubuntu24.04 - the only one that 'os==ubuntu24.04' admits; Ubuntu 24.04 noble; without libtinfo5: the nsight packages of CUDA up to 12.4 do not install [nvidia-container-images;cuda-repo-management-1;common-knowledge]
 # glibc 2.39 - the newest that works; for ubuntu24.04; torch 2.12.1 needs glibc >=2.28; JAX 0.10.2 needs glibc >=2.27; comes with the OS [common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pypi;jax-bazelrc;jax-installation]
-# gcc 13.3.0 - the newest that works; for ubuntu24.04; CUDA 13.2.1 needs gcc >=6,<16; the OS's own; 13.2.0 at the release [common-knowledge;cuda-compatibility;spack-cuda;ratharog-table]
+# gcc 13.3.0 - the newest that works; for ubuntu24.04; CUDA 13.0.3 needs gcc >=6,<16; the OS's own; 13.2.0 at the release [common-knowledge;cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility]
 # python 3.12 - the newest that works; for ubuntu24.04; torch 2.12.1 needs Python >=3.10,<3.15; JAX 0.10.2 needs Python >=3.11,<3.15; the OS's own interpreter [common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pypi;jax-bazelrc;jax-installation]
 # openmpi 5.0.8 - the only one that 'openmpi==5.0.8' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
-# driver 580.65.06 - the oldest known driver that runs CUDA 13.2.1; any newer one does too [cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
+# driver 580.65.06 - the oldest known driver that runs CUDA 13.0.3; any newer one does too [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge]
 # ---- the stack: what the build and the image both need
 FROM docker.io/library/ubuntu:24.04 AS stack
 ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG PYTORCH_MIRROR=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
@@ -40,7 +39,6 @@ FROM stack AS build
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG PYTORCH_MIRROR=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
@@ -51,13 +49,13 @@ RUN step apt-get install -y --no-install-recommends \
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 # CUDA's headers and the stub of the driver's library, for Open MPI
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-cudart-dev-13-2 cuda-driver-dev-13-2
+      cuda-cudart-dev-13-0 cuda-driver-dev-13-0
 # Open MPI 5.0.8 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.8.tar.bz2" -o /tmp/openmpi-5.0.8.tar.bz2; \
     echo "53131e1a57e7270f645707f8b0b65ba56048f5b5ac3f68faabed3eb0d710e449  /tmp/openmpi-5.0.8.tar.bz2" | sha256sum -c -; \
     mkdir /tmp/openmpi; tar -xf /tmp/openmpi-5.0.8.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
-    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda-13.2/targets/x86_64-linux --with-cuda-libdir=/usr/local/cuda-13.2/targets/x86_64-linux/lib/stubs --enable-mca-dso=accelerator-cuda,btl-smcuda,rcache-gpusm,rcache-rgpusm; \
+    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda-13.0/targets/x86_64-linux --with-cuda-libdir=/usr/local/cuda-13.0/targets/x86_64-linux/lib/stubs --enable-mca-dso=accelerator-cuda,btl-smcuda,rcache-gpusm,rcache-rgpusm; \
     make -j"$(nproc)" install; \
     echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
     step
@@ -69,14 +67,13 @@ RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 # ---- the image
 FROM stack
 ARG PIP_INDEX_URL=
-ARG PYTORCH_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # Open MPI as it was built
 COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
-# torch 2.12.1 by pip, from this index only
-RUN step python3 -m pip install --no-cache-dir --index-url "${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cu132" 'torch==2.12.1+cu132' 'numpy<3'
+# torch 2.12.1 by pip
+RUN set -eu; step python3 -m pip install --no-cache-dir 'torch==2.12.1' 'numpy<3'
 # JAX 0.10.2 by pip
 RUN set -eu; step python3 -m pip install --no-cache-dir 'jax[cuda13]==0.10.2'
 # all programs find the NCCL that comes with torch
@@ -101,7 +98,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="2.12.1" org.ringup.stack.jax="0.10.2" org.ringup.stack.cuda="13.2.1" \
+      org.ringup.stack.torch="2.12.1" org.ringup.stack.jax="0.10.2" org.ringup.stack.cuda="13.0.3" \
       org.ringup.stack.cudnn="9.20.0.48" org.ringup.stack.nccl="2.29.7" org.ringup.stack.os="ubuntu24.04" \
       org.ringup.stack.glibc="2.39" org.ringup.stack.gcc="13.3.0" org.ringup.stack.python="3.12" \
       org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06"

@@ -2,18 +2,18 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# torch 2.13.0 - the newest that 'torch==2.13.0' admits; DeepSpeed 0.19.8 needs torch >=2.0; flash-attn 2.8.3.post2 needs torch >=2.2; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels; the compute capabilities are assumed from 2.9 to 2.11 [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi;deepspeed;flash-attention]
+# torch 2.13.0 - the newest that 'torch==2.13.0' admits; DeepSpeed 0.19.8 needs torch >=2.0; flash-attn 2.8.3.post2 needs torch >=2.2; default on PyPI; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels; the compute capabilities are assumed from 2.9 to 2.11 [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi;deepspeed;flash-attention]
 # deepspeed 0.19.8 - the only one that 'deepspeed==0.19.8' admits; its operations are compiled at run time: that takes nvcc and g++ in the image (a devel image as image.base) [pypi;deepspeed]
 # flash-attn 2.8.3.post2 - the only one that 'flash-attn==2.8.3.post2' admits; compiled here: PyPI has only its source; it takes much time and memory [pypi;flash-attention]
-# cuda 13.2.1 - the newest that works; H100 SXM5 has compute capability 9.0 (>=7.5;<=12.1); torch 2.13.0 needs CUDA >=13.2,<14; what torch 2.13.0 was tested with; flash-attn 2.8.3.post2 needs CUDA >=12.0; cuDNN 9.20.0.48 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.29.7-1 needs CUDA >=12,<14; the driver minimum is the runfile's; the release notes name the branch only [cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;gpu-capability-tables;pytorch-cudnn-init;public-pins;pytorch-test-infra;pypi;flash-attention;immich-23110;spack-cudnn;nccl-tags;spack-nccl]
-# cudnn 9.20.0.48 - the wheel of torch 2.13.0 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge]
-# nccl 2.29.7 - the wheel of torch 2.13.0 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge]
+# cuda 13.0.3 - the newest that works; H100 SXM5 has compute capability 9.0 (>=7.5;<=12.1); torch 2.13.0 needs CUDA >=13.0,<14; what torch 2.13.0 was tested with; flash-attn 2.8.3.post2 needs CUDA >=12.0; cuDNN 9.20.0.48 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.28.3-1 (built for CUDA 13.0) needs CUDA >=13,<14; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge;gpu-capability-tables;pytorch-cudnn-init;public-pins;pytorch-test-infra;pypi;flash-attention;immich-23110;spack-cudnn;nvidia-container-images]
+# cudnn 9.20.0.48 - the wheel of torch 2.13.0 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi]
+# nccl 2.29.7 - the wheel of torch 2.13.0 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi]
 # os ubuntu24.04 - the only one that 'os==ubuntu24.04' admits; Ubuntu 24.04 noble; without libtinfo5: the nsight packages of CUDA up to 12.4 do not install [nvidia-container-images;cuda-repo-management-1;common-knowledge]
-# glibc 2.39 - the newest that works; for ubuntu24.04; torch 2.13.0 needs glibc >=2.28; comes with the OS [common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra]
-# gcc 13.3.0 - the newest that works; for ubuntu24.04; CUDA 13.2.1 needs gcc >=6,<16; the OS's own; 13.2.0 at the release [common-knowledge;cuda-compatibility;spack-cuda;ratharog-table]
+# glibc 2.39 - the newest that works; for ubuntu24.04; torch 2.13.0 needs glibc >=2.28; comes with the OS [common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pypi]
+# gcc 13.3.0 - the newest that works; for ubuntu24.04; CUDA 13.0.3 needs gcc >=6,<16; the OS's own; 13.2.0 at the release [common-knowledge;cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility]
 # python 3.12 - the newest that works; for ubuntu24.04; torch 2.13.0 needs Python >=3.10,<3.15; DeepSpeed 0.19.8 needs Python >=3.9; flash-attn 2.8.3.post2 needs Python >=3.9; the OS's own interpreter [common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pypi;deepspeed;flash-attention]
 # openmpi 5.0.8 - the only one that 'openmpi==5.0.8' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
-# driver 580.65.06 - the oldest known driver that runs CUDA 13.2.1 and knows the GPUs; any newer one does too [cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
+# driver 580.65.06 - the oldest known driver that runs CUDA 13.0.3 and knows the GPUs; any newer one does too [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge]
 # gpu H100 SXM5 - H100 SXM5: compute capability 9.0 [spack-cuda;gpu-capability-tables;common-knowledge]
 # ---- the stack: what the build and the image both need
 FROM docker.io/library/ubuntu:24.04 AS stack
@@ -21,7 +21,6 @@ ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG PYTORCH_MIRROR=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
@@ -34,10 +33,10 @@ RUN step apt-get install -y --no-install-recommends \
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-libraries-13-2=13.2.1-1 \
-      cuda-compat-13-2
+      cuda-libraries-13-0=13.0.3-1 \
+      cuda-compat-13-0
 # what NVIDIA's images set
-RUN [ -e /usr/local/cuda ] || ln -s cuda-13.2 /usr/local/cuda
+RUN [ -e /usr/local/cuda ] || ln -s cuda-13.0 /usr/local/cuda
 ENV PATH=/usr/local/cuda/bin:$PATH \
     LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
     NVIDIA_VISIBLE_DEVICES=all \
@@ -51,7 +50,6 @@ FROM stack AS build
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG PYTORCH_MIRROR=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
@@ -60,7 +58,7 @@ RUN step apt-get install -y --no-install-recommends \
       ca-certificates curl bzip2 xz-utils make perl file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-toolkit-13-2=13.2.1-1
+      cuda-toolkit-13-0=13.0.3-1
 # Open MPI 5.0.8 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.8.tar.bz2" -o /tmp/openmpi-5.0.8.tar.bz2; \
@@ -78,14 +76,45 @@ RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 # ---- the image without what is built against the frameworks
 FROM stack AS frameworks
 ARG PIP_INDEX_URL=
-ARG PYTORCH_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # Open MPI as it was built
 COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
-# torch 2.13.0 by pip, from this index only
-RUN step python3 -m pip install --no-cache-dir --index-url "${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cu132" 'torch==2.13.0+cu132' 'numpy<3'
+# torch 2.13.0 and all that it imports, by pip: only files with these checksums
+RUN set -eu; printf '%s\n' \
+      'cuda-bindings==13.5.0 --hash=sha256:a46a8cc84112d769d0f57bf3ae3fedc115cf09348f14da85a1a8200968b6f262' \
+      'cuda-pathfinder==1.9.0 --hash=sha256:622df7440f7702f36b7a02a1699aa0b084fe04034d9939188fee9b16d0c36366' \
+      'cuda-toolkit==13.0.3.0 --hash=sha256:d693caaa261214ddd7dbb60d68e71cbed884e68c2be7509778f3051da0b91c3f' \
+      'filelock==4.2.11 --hash=sha256:020e229e4bb9d410fc799c07ddf45fa217cba970278f40b30751d94f309b69e2' \
+      'fsspec==2026.9.0 --hash=sha256:8dd6e646e99ea382bd85f97a45e6b526a442d79423a7dc673f1e2756d05fcb5f' \
+      'jinja2==3.1.6 --hash=sha256:85ece4451f492d0c13c5dd7c13a64681a86afae63a5f347908daf103ce6d2f67' \
+      'markupsafe==3.0.4 --hash=sha256:8e124f974786f831d6043728e38296969d3579db8896fe004682f5758e613581' \
+      'mpmath==1.3.0 --hash=sha256:a0b2b9fe80bbcd81a6647ff13108738cfb482d481d826cc0e02f5b35e5c88d2c' \
+      'networkx==3.7 --hash=sha256:e3fd2c13a7814cee3746340d8d7f8598a67f16a58bf47fb7f8793fab6efca1b0' \
+      'numpy==2.5.5 --hash=sha256:704d819265e5d1064d932968e9ee85fff2103ccc78c05b878c06943ba27b8507' \
+      'nvidia-cublas==13.1.1.3 --hash=sha256:37936a16db8fe4ac1f065c2139360608a543a09275cb1a1af612e08cfa065436' \
+      'nvidia-cuda-cupti==13.0.85 --hash=sha256:4eb01c08e859bf924d222250d2e8f8b8ff6d3db4721288cf35d14252a4d933c8' \
+      'nvidia-cuda-nvrtc==13.0.88 --hash=sha256:ad9b6d2ead2435f11cbb6868809d2adeeee302e9bb94bcf0539c7a40d80e8575' \
+      'nvidia-cuda-runtime==13.0.96 --hash=sha256:7f82250d7782aa23b6cfe765ecc7db554bd3c2870c43f3d1821f1d18aebf0548' \
+      'nvidia-cudnn-cu13==9.20.0.48 --hash=sha256:0c45dd8eeb50b603f07995b1b300c62ffe6a1980482b82b3bcf94a4ca9d49304' \
+      'nvidia-cufft==12.0.0.61 --hash=sha256:6c44f692dce8fd5ffd3e3df134b6cdb9c2f72d99cf40b62c32dde45eea9ddad3' \
+      'nvidia-cufile==1.15.1.6 --hash=sha256:08a3ecefae5a01c7f5117351c64f17c7c62efa5fffdbe24fc7d298da19cd0b44' \
+      'nvidia-curand==10.4.0.35 --hash=sha256:1aee33a5da6e1db083fe2b90082def8915f30f3248d5896bcec36a579d941bfc' \
+      'nvidia-cusolver==12.0.4.66 --hash=sha256:0a759da5dea5c0ea10fd307de75cdeb59e7ea4fcb8add0924859b944babf1112' \
+      'nvidia-cusparse==12.6.3.3 --hash=sha256:2b3c89c88d01ee0e477cb7f82ef60a11a4bcd57b6b87c33f789350b59759360b' \
+      'nvidia-cusparselt-cu13==0.8.1 --hash=sha256:786ce87568c303fadb5afcc7102d454cd3040d75f6f8626f5db460d1871f4dd0' \
+      'nvidia-nccl-cu13==2.29.7 --hash=sha256:edd81538446786ec3b73972543e53bb43bcaf0bfc8ef76cb679fcc390ffe136d' \
+      'nvidia-nvjitlink==13.5.37 --hash=sha256:280d7cb9649704145f074b8dbde500de04ce02d0872e066e20a83c17bcaa93eb' \
+      'nvidia-nvshmem-cu13==3.4.5 --hash=sha256:290f0a2ee94c9f3687a02502f3b9299a9f9fe826e6d0287ee18482e78d495b80' \
+      'nvidia-nvtx==13.0.85 --hash=sha256:4936d1d6780fbe68db454f5e72a42ff64d1fd6397df9f363ae786930fd5c1cd4' \
+      'setuptools==80.10.2 --hash=sha256:95b30ddfb717250edb492926c92b5221f7ef3fbcc2b07579bcd4a27da21d0173' \
+      'sympy==1.14.0 --hash=sha256:e091cc3e99d2141a0ba2847328f5479b05d94a6635cb96148ccb3f34671bd8f5' \
+      'torch==2.13.0 --hash=sha256:796633c4cdf0fe2cdced72d8f88f22e73dbcfce83132763162f6d4bff13b820b' \
+      'triton==3.7.1 --hash=sha256:7e40869937a68206ec70d7f25bb7ec6433cb083f9135e1f36dbd318dc449a728' \
+      'typing-extensions==4.16.0 --hash=sha256:481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8' \
+      >/tmp/torch.txt; \
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/torch.txt
 # all programs find the NCCL that comes with torch
 RUN python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 
@@ -94,7 +123,6 @@ FROM build AS extensions
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG PYTORCH_MIRROR=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 COPY --from=frameworks /usr/local/lib/ /usr/local/lib/
@@ -113,7 +141,6 @@ RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 FLASH_ATTENTION_FORCE_BUILD=
 # ---- the image
 FROM frameworks
 ARG PIP_INDEX_URL=
-ARG PYTORCH_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # what was built against torch, and what it imports; what is there stays as it is
 COPY --from=extensions /wheels-beside/ /opt/wheels-beside/
@@ -127,7 +154,7 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
 # libcuda's stub, for the checks
-COPY --from=build /usr/local/cuda-13.2/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
+COPY --from=build /usr/local/cuda-13.0/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     python -c 'import ssl, sys; assert sys.version_info[:2] == tuple(map(int, "3.12".split(".")[:2])), sys.version'; \
@@ -144,7 +171,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
       org.ringup.stack.torch="2.13.0" org.ringup.stack.deepspeed="0.19.8" org.ringup.stack.flash-attn="2.8.3.post2" \
-      org.ringup.stack.cuda="13.2.1" org.ringup.stack.cudnn="9.20.0.48" org.ringup.stack.nccl="2.29.7" \
+      org.ringup.stack.cuda="13.0.3" org.ringup.stack.cudnn="9.20.0.48" org.ringup.stack.nccl="2.29.7" \
       org.ringup.stack.os="ubuntu24.04" org.ringup.stack.glibc="2.39" org.ringup.stack.gcc="13.3.0" \
       org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06" \
       org.ringup.stack.gpu="H100 SXM5"

