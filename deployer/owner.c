@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/private.h"
 #include "core/foreign.h"
+#include "deployer/remote.h"
 
 #include <limits.h>
 #include <pwd.h>
@@ -138,21 +139,11 @@ const char *owner_text(const struct owner *owner, struct arena *arena)
 void owner_parse(const char *text, const char *prefix, struct arena *arena, struct owner *owner)
 {
 	*owner = owner_nobody;
-	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-		size_t length = strcspn(line, "\n");
-		const char *name = line + strlen(prefix), *equals = memchr(line, '=', length);
+	for (size_t i = 0; i < ARRAY_LEN(owner_members); i++) {
+		const char *key = arena_printf(arena, "%s%s", prefix, owner_members[i].key);
+		const char *value = remote_value(text, key, arena);
 
-		if (strncmp(line, prefix, strlen(prefix)) != 0 || !equals || equals < name)
-			continue;
-		for (size_t i = 0; i < ARRAY_LEN(owner_members); i++) {
-			const char **member = owner_member(owner, i);
-			size_t key = strlen(owner_members[i].key);
-
-			if ((size_t)(equals - name) == key && !**member &&
-			    strncmp(name, owner_members[i].key, key) == 0)
-				*member = owner_plain(equals + 1,
-						      length - (size_t)(equals + 1 - line), arena);
-		}
+		*owner_member(owner, i) = owner_plain(value, strlen(value), arena);
 	}
 	if (!is_owner_id(owner->id))
 		owner->id = "";

@@ -23,32 +23,19 @@ static const char *probe_quoted(struct member *m, const char *const *pattern)
 	return arena_strdup(&m->arena, line.text);
 }
 
-static const char *probe_value_of(const char *text, const char *key, struct arena *arena)
-{
-	size_t length = strlen(key);
-
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, key, length) == 0 && line[length] == '=')
-			return arena_strndup(arena, line + length + 1,
-					     strcspn(line + length + 1, "\n"));
-	}
-	return "";
-}
-
 void probe_read_state(struct member *m, const char *text)
 {
 	struct arena *arena = &m->arena;
 
 	m->state = (struct host_state){
-		.container_id = probe_value_of(text, "container_id", arena),
-		.config = probe_value_of(text, "container_config", arena),
-		.image = probe_value_of(text, "container_image", arena),
-		.started = probe_value_of(text, "container_started", arena),
-		.mesh = probe_value_of(text, "mesh", arena),
-		.folder = probe_value_of(text, "state_folder", arena),
-		.running = strcmp(probe_value_of(text, "container_running", arena), "true") == 0,
-		.exit_status = (int)strtol(probe_value_of(text, "container_exit", arena), NULL, 10),
+		.container_id = remote_value(text, "container_id", arena),
+		.config = remote_value(text, "container_config", arena),
+		.image = remote_value(text, "container_image", arena),
+		.started = remote_value(text, "container_started", arena),
+		.mesh = remote_value(text, "mesh", arena),
+		.folder = remote_value(text, "state_folder", arena),
+		.running = strcmp(remote_value(text, "container_running", arena), "true") == 0,
+		.exit_status = (int)strtol(remote_value(text, "container_exit", arena), NULL, 10),
 	};
 	owner_parse(text, "container_owner_", arena, &m->state.container_owner);
 	owner_parse(text, "owner_", arena, &m->state.owner);

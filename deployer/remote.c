@@ -39,3 +39,16 @@ int remote_script(const char *name, const char *const *arguments, struct words *
 	words_add_all(words, arguments);
 	return 0;
 }
+
+const char *remote_value(const char *text, const char *key, struct arena *arena)
+{
+	size_t length = strlen(key);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, key, length) == 0 && line[length] == '=')
+			return arena_strndup(arena, line + length + 1,
+					     strcspn(line + length + 1, "\n"));
+	}
+	return "";
+}

@@ -15,4 +15,10 @@
 int remote_script(const char *name, const char *const *arguments, struct words *words,
 		  struct error *err);
 
+/*
+ * The value of the first line "KEY=VALUE" of what a script printed, in the arena; "" when there is
+ * none. The host may print anything.
+ */
+const char *remote_value(const char *text, const char *key, struct arena *arena);
+
 #endif

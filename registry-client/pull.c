@@ -52,9 +52,7 @@ static int want(struct pull *pull, const struct descriptor *descriptor, struct e
 
 	for (w = pull->wants; w; w = w->next)
 		if (strcmp(w->descriptor.digest, descriptor->digest) == 0)
-			return w->descriptor.size_bytes == descriptor->size_bytes
-				       ? 0
-				       : blob_two_sizes(descriptor->digest, err);
+			return blob_same_size(&w->descriptor, descriptor, err);
 	if (blob_check_size(descriptor, err) < 0)
 		return -1;
 	if (pull->report->blobs_total >= IMAGE_BLOBS_MAX)
@@ -125,9 +123,7 @@ static int take_entry(struct pull *pull, const struct descriptor *entry, int dep
 {
 	for (*image = pull->pages; *image; *image = (*image)->next)
 		if (strcmp((*image)->descriptor.digest, entry->digest) == 0)
-			return (*image)->descriptor.size_bytes == entry->size_bytes
-				       ? 0
-				       : blob_two_sizes(entry->digest, err);
+			return blob_same_size(&(*image)->descriptor, entry, err);
 	if (get_page(pull, pull->ref, entry, image, err) < 0)
 		return -1;
 	return take_page(pull, *image, depth + 1, image, err);

@@ -83,9 +83,7 @@ static int push_add_blob(struct push *push, const struct descriptor *descriptor,
 		const struct descriptor *other = &push->blobs[i]->descriptor;
 
 		if (strcmp(other->digest, descriptor->digest) == 0)
-			return other->size_bytes == descriptor->size_bytes
-				       ? 0
-				       : blob_two_sizes(descriptor->digest, err);
+			return blob_same_size(other, descriptor, err);
 	}
 	if (blob_check_size(descriptor, err) < 0)
 		return -1;
@@ -165,9 +163,7 @@ static int push_add_page(struct push *push, const struct reference *ref,
 
 	for (page = push->pages; page; page = page->next)
 		if (strcmp(page->descriptor.digest, descriptor->digest) == 0)
-			return page->descriptor.size_bytes == descriptor->size_bytes
-				       ? 0
-				       : blob_two_sizes(descriptor->digest, err);
+			return blob_same_size(&page->descriptor, descriptor, err);
 	page = ARENA_NEW(&push->arena, struct page);
 	page->descriptor = *descriptor;
 	page->ref = *ref;

@@ -60,12 +60,15 @@ int blob_check_size(const struct descriptor *blob, struct error *err)
 			 (unsigned long long)blob->size_bytes, BLOB_BYTES_MAX / TIB);
 }
 
-int blob_two_sizes(const char *digest, struct error *err)
+int blob_same_size(const struct descriptor *known, const struct descriptor *other,
+		   struct error *err)
 {
+	if (known->size_bytes == other->size_bytes)
+		return 0;
 	return error_set(
 		err, ERROR_FAILED,
 		"blob %s is named with two different sizes; push the image again with a current tool",
-		digest);
+		known->digest);
 }
 
 bool media_is_index(const char *media_type)

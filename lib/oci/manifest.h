@@ -53,8 +53,9 @@ int descriptor_check(const struct descriptor *descriptor, const char *bytes, siz
 /* An error above BLOB_BYTES_MAX; for whoever is about to move it. */
 int blob_check_size(const struct descriptor *blob, struct error *err);
 
-/* The error of two descriptors that say different things of one blob. -1. */
-int blob_two_sizes(const char *digest, struct error *err);
+/* An error when two descriptors of one blob say different sizes. */
+int blob_same_size(const struct descriptor *known, const struct descriptor *other,
+		   struct error *err);
 
 /* The JSON object of a descriptor. */
 cJSON *descriptor_json(const struct descriptor *descriptor);
