@@ -647,6 +647,9 @@ int plan_check(const struct catalog *catalog, const struct resolve_input *input,
 
 		if (c == COMPONENT_NONE || c == COMPONENT_DRIVER || c == COMPONENT_GPU)
 			continue;
+		/* a library of a wheel is no row of the system's, whatever has its version */
+		if (*plan->choices[i].wheel && c != COMPONENT_CUDA)
+			continue;
 		r->search.fixed[c] = resolve_value_of(&r->model.domains[c], &plan->choices[i], os);
 		if (!r->search.fixed[c])
 			r->search.fixed[c] =

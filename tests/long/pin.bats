@@ -102,8 +102,7 @@ inside() {
 	sed 's/apt: \[tree\]/apt: [tree, less]/' cluster.yaml >more.yaml
 	build -f more.yaml recipe
 	grep -q 'not pinned: less; .*resolve --pin' log
-	grep -q '^ *tree=[0-9]' out
-	grep -q '^ *less;' out
+	grep -qE '^ +tree=[0-9][^ ]* less$' out
 	build -f more.yaml resolve --pin
 	jq -e '.pinned.packages.less' ringup.lock
 	cp before.lock ringup.lock

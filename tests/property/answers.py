@@ -85,10 +85,16 @@ def suggestions_wrong(catalog, requests, document):
 # --- a stack ------------------------------------------------------------------------------------
 
 
+def is_about_drivers(row):
+    return row["effect"] == "refuse" and any(part.strip().startswith("driver") for part in row["when"].split("&"))
+
+
 def preference_wrong(catalog, requests, document, oldest):
     brute = lowest_level(catalog, requests)
     if not brute:
         return
+    if not brute.givens.drivers and any(map(is_about_drivers, catalog.rows("conflicts"))):
+        return  # the stack is the preferred one for the newest driver (docs/resolver.md, "Limits"), and not for any
     stack = stack_of(catalog, document, requests)
     if not brute.first(stack):
         yield f"something is allowed that there is a stack without (level {brute.level})"

@@ -101,8 +101,10 @@ def parts_wrong(document, givens):
 
 
 def brought_cuda(catalog, choice, document, found):
-    """The row of a CUDA that the choice says comes with a wheel: all frameworks of the stack bring that series."""
-    wheels = [found[name] for name in FRAMEWORKS if name in found]
+    """The row of a CUDA that the choice says comes with a wheel: all frameworks of the stack bring that series. JAX, which
+    is installed last, keeps that of the others."""
+    names = [name for name in FRAMEWORKS if name in found]
+    wheels = [found[name] for name in names if name != "jax" or names == ["jax"]]
     brings = [any(in_series(choice["version"], rules.brings(row, "cuda") or "0") for row in rows) for rows in wheels]
     if not wheels or not all(brings) or "horovod" in document["stack"] or "base" in document:
         return []
