@@ -250,11 +250,18 @@ static void set_mirrors(struct renderer *r)
 static int add_step(struct renderer *r)
 {
 	const char *ca = r->cluster->build.ca, *text;
+	char *pem;
 
 	if (*ca) {
 		ca = cluster_path(r->cluster, ca, r->arena);
 		if (!file_exists(ca))
 			return error_set(r->err, ERROR_USAGE, "%s: build.ca: there is no file %s",
+					 r->cluster->path, ca);
+		if (file_read(ca, MIB, r->arena, &pem, NULL, r->err) < 0)
+			return -1;
+		if (!strstr(pem, "-----BEGIN CERTIFICATE-----"))
+			return error_set(r->err, ERROR_USAGE,
+					 "%s: build.ca: %s holds no certificate (PEM)",
 					 r->cluster->path, ca);
 		if (context_add_file(r->spec, "build-ca.crt", ca, 0644, r->arena, r->err) < 0)
 			return -1;

@@ -220,26 +220,41 @@ static const char *sm_digits(const struct table *gpus, const char *product, stru
 	return "";
 }
 
+/* gpu.class: of several GPUs that of one which cannot use cuda-compat, if there is one. */
+static void set_strictest_class(struct values *values, const struct table *gpus,
+				const char *product)
+{
+	for (size_t row = 0; gpus && row < gpus->row_count; row++) {
+		const char *class = table_cell(gpus, row, "class");
+
+		if (strcmp(table_cell(gpus, row, "version"), product) == 0 &&
+		    (strcmp(class, "geforce") == 0 || strcmp(class, "titan") == 0))
+			values_set(values, "gpu.class", class);
+	}
+}
+
 /* nvcc's words for the GPUs of the plan, "A100, H100": machine code for each compute capability. */
 static void set_gencode(struct values *values, struct arena *arena, const struct plan *plan,
 			const struct table *gpus)
 {
 	const struct choice *gpu = plan_choice(plan, "gpu");
 	const char *words = "";
+	bool knows_all = true;
 
 	for (const char *name = gpu ? gpu->version : ""; *name; name += strspn(name, ", ")) {
 		size_t length = strcspn(name, ",");
-		const char *sm = sm_digits(gpus, arena_strndup(arena, name, length), arena);
+		const char *product = arena_strndup(arena, name, length);
+		const char *sm = sm_digits(gpus, product, arena);
 		const char *word =
 			arena_printf(arena, "-gencode=arch=compute_%s,code=sm_%s", sm, sm);
 
-		if (!*sm)
-			return; /* code for all */
+		set_strictest_class(values, gpus, product);
+		knows_all &= *sm != '\0';
 		if (!strstr(words, word))
 			words = arena_printf(arena, "%s%s%s", words, *words ? " " : "", word);
 		name += length;
 	}
-	values_set(values, "gpu.gencode", words);
+	values_set(values, "gpu.gencode", knows_all ? words : ""); /* "": code for all */
 }
 
 static void set_dashed(struct values *values, struct arena *arena)

@@ -177,7 +177,7 @@ static int model_compare_names(const struct value *a, const struct value *b)
 }
 
 /* Of the builds of one release, recipes know the checksums of the one that PyPI has. */
-static bool is_published(const struct value *value)
+static bool is_on_pypi(const struct value *value)
 {
 	return *value_cell(value, "on_pypi");
 }
@@ -191,8 +191,8 @@ static int compare_values(const void *left, const void *right, void *arg)
 	if (!order)
 		order = a->component == COMPONENT_OS ? model_compare_names(a, b)
 						     : version_compare(b->version, a->version);
-	if (!order && is_published(a) != is_published(b))
-		return is_published(a) ? -1 : 1;
+	if (!order && is_on_pypi(a) != is_on_pypi(b))
+		return is_on_pypi(a) ? -1 : 1;
 	if (!order)
 		order = version_compare(tested_cuda(b), tested_cuda(a));
 	if (order && a->tier == b->tier && model->oldest)

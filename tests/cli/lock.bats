@@ -353,3 +353,12 @@ os debian12, python 3.11.2' ]
 	grep -Eq '^openmpi +5\.0\.1' ../out
 	grep -q 'openmpi: 4.1.4 -> 5.0.1' ../err
 }
+
+@test "a lock with a library of a wheel fits, whatever NVIDIA's own package of that version needs" {
+	unset RINGUP_CATALOG # the real one
+	printf '%s\n' 'hosts: [a]' 'stack: [tensorflow==2.20.0, os==ubuntu24.04, openmpi==5.0.8]' >cluster.yaml
+	ringup -q resolve >/dev/null
+	apart ringup recipe
+	says 0
+	grep -qF 'org.ringup.stack.nccl="2.27.7"' ../out
+}

@@ -222,6 +222,25 @@ hash() {
 	grep -qF docker.io/ ../out
 }
 
+@test "what an OS calls its packages: RPMs of headers end in -devel; pip leaves Debian's own packages be" {
+	unset RINGUP_CATALOG # the real one
+	echo 'hosts: [a]' >cluster.yaml
+	apart ringup recipe torch==2.15.0 os==rockylinux9
+	says 0
+	grep -qF 'cuda-cudart-devel-13-2 cuda-driver-devel-13-2' ../out
+	! grep -E -- '-dev-[0-9]|--ignore-installed' ../out
+	apart ringup recipe tensorflow==2.19.1 os==ubuntu24.04
+	says 0
+	grep -qF -- '--ignore-installed --no-deps --require-hashes' ../out
+	for gpus in 'gpu==RTX4090' 'gpu==RTX4090 gpu==H100'; do
+		# shellcheck disable=SC2086 # several requests
+		ringup recipe cuda==12.4.1 os==debian12 $gpus >../out
+		! grep -F cuda-compat ../out
+	done
+	apart ringup recipe jax horovod
+	says 1 'Horovod has no operations for JAX'
+}
+
 @test "another framework leaves what is compiled before it as it is" {
 	unset RINGUP_CATALOG # the real one
 	printf 'hosts: [a]\naccelerator: cpu\n' >cluster.yaml
@@ -268,6 +287,9 @@ hash() {
 	apart ringup recipe os==rockylinux9 openmpi==5.0.8
 	says 2 build.ca own.pem
 	echo certificate >own.pem
+	apart ringup recipe os==rockylinux9 openmpi==5.0.8
+	says 2 build.ca own.pem 'no certificate'
+	printf '%s\n' '-----BEGIN CERTIFICATE-----' x '-----END CERTIFICATE-----' >own.pem
 	for os in rockylinux9 debian12; do
 		ringup recipe -o context os==$os openmpi==5.0.8
 		cmp own.pem context/build-ca.crt

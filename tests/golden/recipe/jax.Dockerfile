@@ -96,7 +96,7 @@ RUN set -eu; printf '%s\n' \
       'scipy==1.18.1 --hash=sha256:f55fa87b6c612ecd6b058f167c53231b1d14e412efe361d3d6e38b3631c73218' \
       'setuptools==80.10.2 --hash=sha256:95b30ddfb717250edb492926c92b5221f7ef3fbcc2b07579bcd4a27da21d0173' \
       >/tmp/jax.txt; \
-    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/jax.txt
+    step python3 -m pip install --no-cache-dir --ignore-installed --no-deps --require-hashes -r /tmp/jax.txt
 # all programs find the NCCL that comes with jax
 RUN python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder

@@ -128,7 +128,7 @@ RUN set -eu; printf '%s\n' \
       'wrapt==1.13.3 --hash=sha256:5601f44a0f38fed36cc07db004f0eedeaadbdcec90e4e90509480e7e6060a5bc' \
       'zipp==3.6.0 --hash=sha256:9fe5ea21568a0a70e50f273397638d39b03353731e6cbbb3fd8502a33fec40bc' \
       >/tmp/tensorflow.txt; \
-    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/tensorflow.txt
+    step python3 -m pip install --no-cache-dir --ignore-installed --no-deps --require-hashes -r /tmp/tensorflow.txt
 # what XLA compiles with at run time
 COPY --from=build /usr/local/cuda-10.1/bin/ptxas /usr/local/cuda-10.1/bin/ptxas
 COPY --from=build /usr/local/cuda-10.1/nvvm/libdevice/ /usr/local/cuda-10.1/nvvm/libdevice/

@@ -3,15 +3,15 @@
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # tensorflow 2.20.0 - the only one that 'tensorflow==2.20.0' admits; pip wheel pulls CUDA/cuDNN/NCCL as nvidia-* wheels: the newest of a range; the recipe has those of its set; datacenter Blackwell only by JIT from PTX; built and tested with CUDA 12.5: the rest of the major is inferred; its PTX does not load on compute capability 12.0 (CUDA_ERROR_INVALID_PTX) [tensorflow-101746;tensorflow-99592;tensorflow-install-source;common-knowledge;pypi]
-# cuda 12.5.1 - the newest that works; the wheel of TensorFlow 2.20.0 brings it; nothing of it is installed beside; TensorFlow 2.20.0 needs CUDA >=12.5,<13; what TensorFlow 2.20.0 was tested with; cuDNN 9.3.0.75 (built for CUDA 12) needs CUDA >=12,<13; NCCL 2.23.4-1 (built for CUDA 12.5) needs CUDA >=12,<13 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;tensorflow-101746;tensorflow-99592;tensorflow-install-source;pypi;nvidia-container-images;cudnn-support-matrix-9.0;aws-deep-learning-containers]
+# cuda 12.9.2 - the newest that works; the wheel of TensorFlow 2.20.0 brings it; nothing of it is installed beside; TensorFlow 2.20.0 needs CUDA >=12.5,<13; what TensorFlow 2.20.0 was tested with; cuDNN 9.3.0.75 (built for CUDA 12) needs CUDA >=12,<13; NCCL 2.27.7-1 (built for CUDA 12.9) needs CUDA >=12,<13; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-3016;common-knowledge;tensorflow-101746;tensorflow-99592;tensorflow-install-source;pypi;nvidia-container-images;cudnn-support-matrix-9.0;aws-deep-learning-containers]
 # cudnn 9.5.0.50 - the wheel of TensorFlow 2.20.0 brings it, in the set of packages that the recipe installs; nothing of it is installed beside [tensorflow-101746;tensorflow-99592;tensorflow-install-source;common-knowledge;pypi]
 # nccl 2.27.7 - the wheel of TensorFlow 2.20.0 brings it, in the set of packages that the recipe installs; nothing of it is installed beside [tensorflow-101746;tensorflow-99592;tensorflow-install-source;common-knowledge;pypi]
 # os ubuntu24.04 - the only one that 'os==ubuntu24.04' admits; Ubuntu 24.04 noble; without libtinfo5: the nsight packages of CUDA up to 12.4 do not install [nvidia-container-images;cuda-repo-management-1;common-knowledge]
 # glibc 2.39 - the newest that works; for ubuntu24.04; TensorFlow 2.20.0 needs glibc >=2.17; comes with the OS [common-knowledge;tensorflow-101746;tensorflow-99592;tensorflow-install-source;pypi]
-# gcc 13.3.0 - the newest that works; for ubuntu24.04; CUDA 12.5.1 needs gcc >=6,<14; the OS's own; 13.2.0 at the release [common-knowledge;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
+# gcc 13.3.0 - the newest that works; for ubuntu24.04; CUDA 12.9.2 needs gcc >=6,<15; the OS's own; 13.2.0 at the release [common-knowledge;cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-3016]
 # python 3.12 - the newest that works; for ubuntu24.04; TensorFlow 2.20.0 needs Python >=3.9,<3.14; the OS's own interpreter [common-knowledge;tensorflow-101746;tensorflow-99592;tensorflow-install-source;pypi]
 # openmpi 5.0.8 - the only one that 'openmpi==5.0.8' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
-# driver 525.60.13 - the oldest known driver that runs CUDA 12.5.1; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
+# driver 525.60.13 - the oldest known driver that runs CUDA 12.9.2; any newer one does too [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-3016;common-knowledge]
 # ---- the stack: what the build and the image both need
 FROM docker.io/library/ubuntu:24.04 AS stack
 ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
@@ -46,13 +46,13 @@ RUN step apt-get install -y --no-install-recommends \
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 # CUDA's headers and the stub of the driver's library, for Open MPI
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-cudart-dev-12-5 cuda-driver-dev-12-5
+      cuda-cudart-dev-12-9 cuda-driver-dev-12-9
 # Open MPI 5.0.8 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.8.tar.bz2" -o /tmp/openmpi-5.0.8.tar.bz2; \
     echo "53131e1a57e7270f645707f8b0b65ba56048f5b5ac3f68faabed3eb0d710e449  /tmp/openmpi-5.0.8.tar.bz2" | sha256sum -c -; \
     mkdir /tmp/openmpi; tar -xf /tmp/openmpi-5.0.8.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
-    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda-12.5/targets/x86_64-linux --with-cuda-libdir=/usr/local/cuda-12.5/targets/x86_64-linux/lib/stubs --enable-mca-dso=accelerator-cuda,btl-smcuda,rcache-gpusm,rcache-rgpusm; \
+    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda-12.9/targets/x86_64-linux --with-cuda-libdir=/usr/local/cuda-12.9/targets/x86_64-linux/lib/stubs --enable-mca-dso=accelerator-cuda,btl-smcuda,rcache-gpusm,rcache-rgpusm; \
     make -j"$(nproc)" install; \
     echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
     step
@@ -122,7 +122,7 @@ RUN set -eu; printf '%s\n' \
       'wheel==0.46.3 --hash=sha256:4b399d56c9d9338230118d705d9737a2a468ccca63d5e813e2a4fc7815d8bc4d' \
       'wrapt==2.1.1 --hash=sha256:2b27c070fd1132ab23957bcd4ee3ba707a91e653a9268dc1afbd39b77b2799f7 --hash=sha256:3b0f4629eb954394a3d7c7a1c8cca25f0b07cefe6aa8545e862e9778152de5b7' \
       >/tmp/tensorflow.txt; \
-    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/tensorflow.txt
+    step python3 -m pip install --no-cache-dir --ignore-installed --no-deps --require-hashes -r /tmp/tensorflow.txt
 # all programs find the NCCL that comes with tensorflow
 RUN python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
@@ -144,7 +144,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.tensorflow="2.20.0" org.ringup.stack.cuda="12.5.1" org.ringup.stack.cudnn="9.5.0.50" \
+      org.ringup.stack.tensorflow="2.20.0" org.ringup.stack.cuda="12.9.2" org.ringup.stack.cudnn="9.5.0.50" \
       org.ringup.stack.nccl="2.27.7" org.ringup.stack.os="ubuntu24.04" org.ringup.stack.glibc="2.39" \
       org.ringup.stack.gcc="13.3.0" org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" \
       org.ringup.stack.driver="525.60.13"

@@ -129,7 +129,7 @@ RUN set -eu; printf '%s\n' \
       'wrapt==1.12.1 --hash=sha256:b62ffa81fb85f4332a4f609cab4ac40709470da05643a082ec1eb88e6d9b97d7' \
       'zipp==3.10.0 --hash=sha256:4fcb6f278987a6605757302a6e40e896257570d11c51628968ccb2a47e80c6c1' \
       >/tmp/tensorflow.txt; \
-    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/tensorflow.txt
+    step python3 -m pip install --no-cache-dir --ignore-installed --no-deps --require-hashes -r /tmp/tensorflow.txt
 # what XLA compiles with at run time
 COPY --from=build /usr/local/cuda-11.2/bin/ptxas /usr/local/cuda-11.2/bin/ptxas
 COPY --from=build /usr/local/cuda-11.2/nvvm/libdevice/ /usr/local/cuda-11.2/nvvm/libdevice/

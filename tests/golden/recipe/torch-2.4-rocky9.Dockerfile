@@ -55,7 +55,7 @@ RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda
 # CUDA's headers and the stub of the driver's library, for Open MPI
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      cuda-cudart-dev-12-1 cuda-driver-dev-12-1
+      cuda-cudart-devel-12-1 cuda-driver-devel-12-1
 # Open MPI 5.0.5 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.5.tar.bz2" -o /tmp/openmpi-5.0.5.tar.bz2; \

@@ -114,7 +114,7 @@ RUN set -eu; printf '%s\n' \
       'triton==3.7.1 --hash=sha256:7e40869937a68206ec70d7f25bb7ec6433cb083f9135e1f36dbd318dc449a728' \
       'typing-extensions==4.16.0 --hash=sha256:481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8' \
       >/tmp/torch.txt; \
-    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/torch.txt
+    step python3 -m pip install --no-cache-dir --ignore-installed --no-deps --require-hashes -r /tmp/torch.txt
 # all programs find the NCCL that comes with torch
 RUN python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 
@@ -129,7 +129,7 @@ COPY --from=frameworks /usr/local/lib/ /usr/local/lib/
 # deepspeed==0.19.8 and flash-attn==2.8.3.post2 against this torch
 RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 FLASH_ATTENTION_FORCE_BUILD=TRUE NVTE_PYTORCH_FORCE_BUILD=TRUE CUDA_HOME=/usr/local/cuda TORCH_CUDA_ARCH_LIST='9.0' FLASH_ATTN_CUDA_ARCHS='90' NVTE_CUDA_ARCHS='90'; \
     CPATH="$(python3 -c 'import nvidia.cudnn as c, nvidia.nccl as n; print(c.__path__[0] + "/include:" + n.__path__[0] + "/include")')"; export CPATH; \
-    step python3 -m pip install --no-cache-dir wheel==0.45.1 packaging==25.0 ninja==1.13.0 psutil==7.0.0; \
+    step python3 -m pip install --no-cache-dir --ignore-installed wheel==0.45.1 packaging==25.0 ninja==1.13.0 psutil==7.0.0; \
     printf '%s\n' \
       'deepspeed==0.19.8 --hash=sha256:9e491abd0827ea5c389dd702e15e11e13d83d904bac4a20d6c2a4cb37207a9af' \
       'flash-attn==2.8.3.post2 --hash=sha256:d0f9f0b08a986cdeadbffcf5ec8b3a8f514366c68ad1853d3ab061bc83cc340b' \

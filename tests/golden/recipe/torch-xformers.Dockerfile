@@ -104,7 +104,7 @@ RUN set -eu; printf '%s\n' \
       'triton==3.6.0 --hash=sha256:a6550fae429e0667e397e5de64b332d1e5695b73650ee75a6146e2e902770bea' \
       'typing-extensions==4.16.0 --hash=sha256:481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8' \
       >/tmp/torch.txt; \
-    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/torch.txt
+    step python3 -m pip install --no-cache-dir --ignore-installed --no-deps --require-hashes -r /tmp/torch.txt
 # all programs find the NCCL that comes with torch
 RUN python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 # for torch, by pip; torch, NumPy and all else that is there stay as they are
