@@ -54,5 +54,5 @@ status=0
 
 echo
 echo "the slowest files (ms):"
-sed -nE "s|^\[[0-9:]+\] ($BUILD/)?(\S+) \.+ .*[^0-9]([0-9]+) ms.*|\3 \2|p" "$log" | sort -rn | head -n 10 | sed 's/^/  /'
+sed -nE "s|^\[[0-9:]+\] ($BUILD/)?(\S+) \.+ .*[^0-9]([0-9]+) ms.*|\3 \2|p" "$log" | sort -rn | awk 'NR <= 10 { print "  " $0 }'
 exit $status
