@@ -14,7 +14,7 @@ from brute import Brute, better_stack, lowest_level, main_of
 from catalog import BESIDE_TORCH, FRAMEWORKS
 from checker import check, stack_of
 from harness import Ringup, run
-from versions import replaced
+from versions import KEY, replaced
 
 REQUESTS = 4
 EXTRA = ("horovod", "cuda", "os", "python", "gcc", "cudnn", "nccl", "openmpi", "glibc")
@@ -89,18 +89,27 @@ def is_about_drivers(row):
     return row["effect"] == "refuse" and any(part.strip().startswith("driver") for part in row["when"].split("&"))
 
 
+def take_newest_driver(brute):
+    """Where a conflict concerns drivers, the stack is the preferred one for the newest driver that has one (docs/resolver.md)."""
+    for drivers in sorted(brute.possible_drivers(), key=lambda drivers: KEY(drivers[0]), reverse=True):
+        brute.drivers = [drivers]
+        if brute.first({}):
+            return
+
+
 def preference_wrong(catalog, requests, document, oldest):
     brute = lowest_level(catalog, requests)
     if not brute:
         return
-    if not brute.givens.drivers and any(map(is_about_drivers, catalog.rows("conflicts"))):
-        return  # the stack is the preferred one for the newest driver (docs/resolver.md, "Limits"), and not for any
     stack = stack_of(catalog, document, requests)
     if not brute.first(stack):
         yield f"something is allowed that there is a stack without (level {brute.level})"
         return
-    if oldest and not brute.givens.drivers:
-        brute.drivers = [[document["stack"]["driver"]["version"]]] if brute.gpus else []
+    if not brute.givens.drivers and brute.gpus:
+        if oldest:
+            brute.drivers = [[document["stack"]["driver"]["version"]]]
+        elif any(map(is_about_drivers, catalog.rows("conflicts"))):
+            take_newest_driver(brute)
     better = better_stack(brute, stack, oldest)
     if better:
         yield better
