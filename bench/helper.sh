@@ -24,7 +24,7 @@ cd "$WORK" || exit
 
 # registry_up: a Distribution server at $ADDRESS, its blobs below $WORK/store
 registry_up() {
-	ADDRESS=127.0.0.1:$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	ADDRESS=127.0.0.1:$("$root/tests/free_port.py")
 	export ADDRESS
 	cat >registry.yml <<-END
 		version: 0.1

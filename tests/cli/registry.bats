@@ -9,7 +9,7 @@ setup_file() {
 	build=$(cd "$BATS_TEST_DIRNAME/../.." && realpath "${BUILD:-build}")
 	export HOME=$BATS_FILE_TMPDIR
 	cd "$BATS_FILE_TMPDIR" || return 1
-	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	port=$("$BATS_TEST_DIRNAME/../free_port.py")
 	echo "127.0.0.1:$port" >address
 	"$build/ringup" registry serve --as process --folder reg --address "127.0.0.1:$port" >serve.out 3>&- 4>&-
 	python3 "$BATS_TEST_DIRNAME/../fault/image.py" image 2 1
@@ -35,7 +35,7 @@ pushed() {
 
 # free_port: a port of 127.0.0.1 that nothing listens on.
 free_port() {
-	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+	"$BATS_TEST_DIRNAME/../free_port.py"
 }
 
 # mine serve|status|... WORDS...: of a registry of this test alone, in its own folder.
@@ -194,7 +194,7 @@ signed() {
 		-keyout front/ca.key -out front/ca.crt 2>/dev/null
 	signed server 127.0.0.1 subjectAltName=IP:127.0.0.1
 	signed client someone
-	front=127.0.0.1:$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	front=127.0.0.1:$("$BATS_TEST_DIRNAME/../free_port.py")
 	cat >front/config.yml <<-END
 		version: 0.1
 		log: {level: error, accesslog: {disabled: true}}

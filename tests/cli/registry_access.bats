@@ -6,7 +6,7 @@
 load helper
 
 free_port() {
-	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+	"$BATS_TEST_DIRNAME/../free_port.py"
 }
 
 # Two Distribution servers: one with TLS and a password (tls.address), and one with neither (plain.address).

@@ -22,7 +22,7 @@ teardown() {
 }
 
 free_port() {
-	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+	"$BATS_TEST_DIRNAME/../free_port.py"
 }
 
 # upstream_up [TLS]: a Distribution server at $U that lets everybody in.

@@ -8,7 +8,7 @@ load helper
 # start NAME YAML: a server with these settings besides; its address is in NAME.address.
 start() {
 	local port
-	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	port=$("$BATS_TEST_DIRNAME/../free_port.py")
 	echo "127.0.0.1:$port" >"$1.address"
 	cat >"$1.yml" <<-END
 		version: 0.1

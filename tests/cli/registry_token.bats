@@ -11,7 +11,7 @@ setup_file() {
 	python3 "$BATS_TEST_DIRNAME/../standin/token_service.py" . 3>&- 4>&- &
 	echo $! >service.pid
 	while [ ! -e port ]; do sleep 0.05; done
-	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	port=$("$BATS_TEST_DIRNAME/../free_port.py")
 	echo "127.0.0.1:$port" >address
 	cat >registry.yml <<-END
 		version: 0.1

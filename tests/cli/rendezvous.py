@@ -8,6 +8,9 @@
 # rendezvous.py rank PROGRAM CASE: starts rank 0 of 2, and calls it as the case says; the same output.
 import hashlib, hmac, os, socket, struct, subprocess, sys, time
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+from free_port import free_port
+
 SECRET = os.environ.get("RINGUP_SECRET", "").encode()
 PROTOCOL = 4
 
@@ -325,8 +328,7 @@ RANKS = {
 
 
 def play_rank(program, case):
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     root = subprocess.Popen([program, "--rank", "0", "--world", "2", "--host", "here", "--timeout", "1", "--root", f"127.0.0.1:{port}", "--quiet"],
                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     rank = Rank(port)

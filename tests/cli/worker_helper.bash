@@ -13,7 +13,7 @@ worker_setup() {
 
 # A port nobody listens on.
 free_port() {
-	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+	"$BATS_TEST_DIRNAME/../free_port.py"
 }
 
 # hosts COUNT PER_HOST FLAGS...: COUNT hosts on this machine with PER_HOST ranks each; the output of rank 0's.

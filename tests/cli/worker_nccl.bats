@@ -193,7 +193,7 @@ standin() {
 }
 
 @test "NCCL of different versions: exit 6 names both" {
-	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	port=$("$BATS_TEST_DIRNAME/../free_port.py")
 	LD_LIBRARY_PATH=$STANDIN STANDIN_NCCL=21903 "$ALLREDUCE" --rank 1 --world 2 --root "127.0.0.1:$port" --backend nccl \
 		--host other &
 	standin "$ALLREDUCE" --rank 0 --world 2 --root "127.0.0.1:$port" --backend nccl --quiet --host here

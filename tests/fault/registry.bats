@@ -17,7 +17,7 @@ setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return 1
 	# shellcheck disable=SC2086 # one word each
 	python3 "$ROOT/tests/fault/image.py" image $SIZES
-	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])' >port
+	"$BATS_TEST_DIRNAME/../free_port.py" >port
 	cat >registry.yml <<-END
 		version: 0.1
 		log: {level: error, accesslog: {disabled: true}}

@@ -69,7 +69,7 @@ pip_index() {
 
 # registry_up: a Distribution server without TLS at $REGISTRY, on this machine's own address.
 registry_up() {
-	REGISTRY=127.0.0.1:$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	REGISTRY=127.0.0.1:$("$BATS_TEST_DIRNAME/../free_port.py")
 	cat >"$WORK/registry.yml" <<-END
 		version: 0.1
 		log: {level: error, accesslog: {disabled: true}}
@@ -138,7 +138,7 @@ host_up() {
 		HOST=$(cat "$WORK/there/host")
 		return
 	fi
-	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	port=$("$BATS_TEST_DIRNAME/../free_port.py")
 	HOST=root@127.0.0.1:$port
 	mkdir -p "$WORK/there/tmp" "$WORK/there/storage" /run/sshd
 	ssh-keygen -q -t ed25519 -N '' -f "$WORK/there/key"

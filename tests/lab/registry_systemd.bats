@@ -29,7 +29,7 @@ setup_file() {
 		sleep 0.1
 	done
 	[ -e ready ] || { cat setup.log; return 1; }
-	echo "127.0.0.1:$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')" >address
+	echo "127.0.0.1:$("$BATS_TEST_DIRNAME/../free_port.py")" >address
 	python3 "$BATS_TEST_DIRNAME/../fault/image.py" image 1 1
 }
 
