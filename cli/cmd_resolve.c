@@ -42,10 +42,8 @@ static const struct opt options[] = {
 
 static void print_row(struct term_table *table, bool explain, const struct choice *c)
 {
-	const char *option = ends_with(c->index, ".html") ? "--find-links" : "--extra-index-url";
 	const char *wheel =
-		*c->index ? arena_printf(table->arena, "%s %s %s", c->pip, option, c->index)
-			  : c->pip;
+		*c->index ? arena_printf(table->arena, "%s from %s", c->pip, c->index) : c->pip;
 	const char *packages = *c->run_packages ? c->run_packages
 			       : *wheel		? wheel
 			       : *c->download	? c->download

@@ -5,7 +5,6 @@
 #include "core/str.h"
 #include "plan/component.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct beside {
@@ -49,55 +48,7 @@ static void beside_add(struct beside *all, const struct values *values, const st
 		beside_add_word(&all->indexed, beside_local(values, c->pip, kind, arena));
 }
 
-/* "8.0" of the product in gpu.csv, or of sm_80; "" when it is not known. */
-static const char *beside_capability(const struct catalog *catalog, const char *product,
-				     struct arena *arena)
-{
-	const struct table *gpus = catalog_table(catalog, "gpu");
-	size_t digits = starts_with(product, "sm_") ? strlen(product) - strlen("sm_") : 0;
-
-	for (size_t row = 0; gpus && row < gpus->row_count; row++)
-		if (strcmp(table_cell(gpus, row, "version"), product) == 0)
-			return table_cell(gpus, row, "sm");
-	return digits > 1 ? arena_printf(arena, "%.*s.%s", (int)digits - 1, product + 3,
-					 product + 3 + digits - 1)
-			  : "";
-}
-
-/*
- * torch's builds take "8.6;9.0", Transformer Engine's "86;90". flash-attn makes code for the first
- * capability of each generation only, "80;90".
- */
-static const char *beside_archs(const struct plan *plan, const struct catalog *catalog,
-				struct arena *arena)
-{
-	const struct choice *gpu = plan_choice(plan, "gpu");
-	_cleanup_(str_release) struct str torch = STR_INIT, flash = STR_INIT, engine = STR_INIT;
-
-	for (const char *at = gpu ? gpu->version : ""; *at;) {
-		size_t length = strcspn(at, ",");
-		const char *sm =
-			beside_capability(catalog, arena_strndup(arena, at, length), arena);
-		const char *between = torch.length ? ";" : "", *dot = strchr(sm, '.');
-
-		if (!dot)
-			return "";
-		str_addf(&torch, "%s%s", between, sm);
-		str_addf(&flash, "%s%ld0", between, strtol(sm, NULL, 10));
-		str_addf(&engine, "%s%.*s%s", between, (int)(dot - sm), sm, dot + 1);
-		at += length;
-		at += strspn(at, ", ");
-	}
-	return torch.length
-		       ? arena_printf(
-				 arena,
-				 " TORCH_CUDA_ARCH_LIST='%s' FLASH_ATTN_CUDA_ARCHS='%s' NVTE_CUDA_ARCHS='%s'",
-				 torch.text, flash.text, engine.text)
-		       : "";
-}
-
-void beside_values(const struct plan *plan, const struct catalog *catalog, struct arena *arena,
-		   struct values *values)
+void beside_values(const struct plan *plan, struct arena *arena, struct values *values)
 {
 	struct beside all = {STR_INIT, STR_INIT, STR_INIT, STR_INIT, STR_INIT, STR_INIT};
 	const struct {
@@ -120,5 +71,4 @@ void beside_values(const struct plan *plan, const struct catalog *catalog, struc
 			   lists[i].text->length ? arena_strdup(arena, lists[i].text->text) : "");
 		str_release(lists[i].text);
 	}
-	values_set(values, "beside.archs", beside_archs(plan, catalog, arena));
 }

@@ -7,7 +7,6 @@
 #define BUILDER_RECIPE_BESIDE_H
 
 #include "builder/recipe/parts.h"
-#include "resolver/catalog.h"
 #include "resolver/resolve.h"
 
 /*
@@ -20,11 +19,9 @@
  *   beside.built     the same as words to read
  *   beside.checked   every package as NAME==VERSION, with a blank before each
  *   beside.modules   ", MODULE" of those that can be imported without a GPU
- *   beside.archs     variables that name the compute capabilities of the plan's GPUs to builds
  *
  * "" where there are none. Called when the rows' columns are among the values.
  */
-void beside_values(const struct plan *plan, const struct catalog *catalog, struct arena *arena,
-		   struct values *values);
+void beside_values(const struct plan *plan, struct arena *arena, struct values *values);
 
 #endif

@@ -7,6 +7,7 @@
 #include "builder/recipe/renderer.h"
 #include "builder/recipe/stack_values.h"
 #include "builder/recipe/context_files.h"
+#include "core/credential_files.h"
 #include "core/file.h"
 #include "core/quote.h"
 #include "core/words.h"
@@ -246,26 +247,28 @@ static void set_mirrors(struct renderer *r)
 	r->spec->build_args = args.list;
 }
 
+static int add_ca(struct renderer *r)
+{
+	const char *path = cluster_path(r->cluster, r->cluster->build.ca, r->arena);
+	struct error ignored = {0};
+	int64_t expires;
+
+	if (!file_exists(path))
+		return error_set(r->err, ERROR_USAGE, "%s: build.ca: there is no file %s",
+				 r->cluster->path, path);
+	if (certificate_expiry(path, &expires, &ignored) < 0)
+		return error_set(r->err, ERROR_USAGE, "%s: build.ca: %s holds no certificate (PEM)",
+				 r->cluster->path, path);
+	return context_add_file(r->spec, "build-ca.crt", path, 0644, r->arena, r->err);
+}
+
 /* The program that the image's RUNs call, recipes/step.layout, and the certificates that it uses. */
 static int add_step(struct renderer *r)
 {
-	const char *ca = r->cluster->build.ca, *text;
-	char *pem;
+	const char *text;
 
-	if (*ca) {
-		ca = cluster_path(r->cluster, ca, r->arena);
-		if (!file_exists(ca))
-			return error_set(r->err, ERROR_USAGE, "%s: build.ca: there is no file %s",
-					 r->cluster->path, ca);
-		if (file_read(ca, MIB, r->arena, &pem, NULL, r->err) < 0)
-			return -1;
-		if (!strstr(pem, "-----BEGIN CERTIFICATE-----"))
-			return error_set(r->err, ERROR_USAGE,
-					 "%s: build.ca: %s holds no certificate (PEM)",
-					 r->cluster->path, ca);
-		if (context_add_file(r->spec, "build-ca.crt", ca, 0644, r->arena, r->err) < 0)
-			return -1;
-	}
+	if (*r->cluster->build.ca && add_ca(r) < 0)
+		return -1;
 	return renderer_lay_out(r, "step", &text) < 0
 		       ? -1
 		       : context_add_text(r->spec, "step", text, 0755, r->arena, r->err);

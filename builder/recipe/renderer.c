@@ -75,12 +75,25 @@ static int gather_image(struct renderer *r, const struct parts *parts)
 	return gather(r, parts, "check", "; \\\n    ") < 0 ? -1 : lay_out_extensions(r);
 }
 
+static int add_host_section(struct renderer *r, const struct part *part, const char *name,
+			    struct str *out)
+{
+	const struct section *section = part_section(part, name);
+	const char *text;
+
+	if (!section)
+		return 0;
+	if (renderer_expand(r, part, section, &text) < 0)
+		return -1;
+	host_script_add_steps(out, text);
+	return 0;
+}
+
 /* What one part does on a host: its section for that, or what it does in the stages of an image. */
 static int add_host_steps(struct renderer *r, const struct part *part, struct str *out)
 {
-	static const char *const names[] = {"before",	  "stack",	"build",
-					    "extensions", "frameworks", "image"};
-	bool is_built = part_section(part, "build") != NULL;
+	static const char *const names[] = {"before", "stack", "build", "extensions"};
+	static const char *const results[] = {"frameworks", "image"};
 	const struct section *section = part_section(part, "host");
 	const char *text;
 
@@ -90,15 +103,13 @@ static int add_host_steps(struct renderer *r, const struct part *part, struct st
 		str_addf(out, "%s%s", text, *text ? "\n\n" : "");
 		return 0;
 	}
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		section = part_section(part, names[i]);
-		/* what was built is in its place already */
-		if (!section || (is_built && i > 2))
-			continue;
-		if (renderer_expand(r, part, section, &text) < 0)
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (add_host_section(r, part, names[i], out) < 0)
 			return -1;
-		host_script_add_steps(out, text);
-	}
+	/* what was built is in its place already */
+	for (size_t i = 0; i < ARRAY_LEN(results) && !part_section(part, "build"); i++)
+		if (add_host_section(r, part, results[i], out) < 0)
+			return -1;
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "builder/recipe/beside.h"
 #include "builder/recipe/companions.h"
+#include "builder/recipe/gpu_values.h"
 #include "builder/recipe/pins.h"
 #include "core/str.h"
 #include "plan/component.h"
@@ -14,26 +15,35 @@
 #define DEVEL "-devel-"
 #define TOOLKIT "cuda-toolkit-"
 #define LINE_COLUMNS 120 /* of a list of packages or labels */
+#define INDENT "      "
 #define HTTPS "https://" /* what every download of the catalog begins with */
+
+/* Adds a word to the lines of an instruction: behind a blank where it fits, else on a line of its own. */
+static void add_wrapped(struct str *lines, size_t *column, const char *word, size_t length)
+{
+	bool fits = *column && *column + 1 + length <= LINE_COLUMNS;
+
+	str_addf(lines, "%s%.*s",
+		 fits		 ? " "
+		 : lines->length ? " \\\n" INDENT
+				 : INDENT,
+		 (int)length, word);
+	*column = (fits ? *column + 1 : strlen(INDENT)) + length;
+}
 
 const char *package_lines(const char *packages, struct arena *arena)
 {
-	const char *text = "";
+	_cleanup_(str_release) struct str lines = STR_INIT;
 	size_t column = 0;
 
 	while (*packages) {
 		size_t length = strcspn(packages, ";");
-		bool fits = column && column + 1 + length <= LINE_COLUMNS;
-		const char *between = fits ? " " : column ? " \\\n      " : "      ";
 
-		if (length) {
-			text = arena_printf(arena, "%s%s%.*s", text, between, (int)length,
-					    packages);
-			column = (fits ? column + 1 : 6) + length;
-		}
+		if (length)
+			add_wrapped(&lines, &column, packages, length);
 		packages += length + (packages[length] == ';');
 	}
-	return text;
+	return lines.length ? arena_strdup(arena, lines.text) : "";
 }
 
 static void stack_values_set(struct values *values, struct arena *arena, const char *component,
@@ -207,56 +217,6 @@ static void set_packaged(struct values *values, struct arena *arena, const struc
 	}
 }
 
-/* "90" of a product's compute capability 9.0; "" when the table does not know the product. */
-static const char *sm_digits(const struct table *gpus, const char *product, struct arena *arena)
-{
-	for (size_t row = 0; gpus && row < gpus->row_count; row++) {
-		const char *sm = table_cell(gpus, row, "sm");
-
-		if (strcmp(table_cell(gpus, row, "version"), product) == 0)
-			return arena_printf(arena, "%.*s%s", (int)strcspn(sm, "."), sm,
-					    sm + strcspn(sm, ".") + (strchr(sm, '.') != NULL));
-	}
-	return "";
-}
-
-/* gpu.class: of several GPUs that of one which cannot use cuda-compat, if there is one. */
-static void set_strictest_class(struct values *values, const struct table *gpus,
-				const char *product)
-{
-	for (size_t row = 0; gpus && row < gpus->row_count; row++) {
-		const char *class = table_cell(gpus, row, "class");
-
-		if (strcmp(table_cell(gpus, row, "version"), product) == 0 &&
-		    (strcmp(class, "geforce") == 0 || strcmp(class, "titan") == 0))
-			values_set(values, "gpu.class", class);
-	}
-}
-
-/* nvcc's words for the GPUs of the plan, "A100, H100": machine code for each compute capability. */
-static void set_gencode(struct values *values, struct arena *arena, const struct plan *plan,
-			const struct table *gpus)
-{
-	const struct choice *gpu = plan_choice(plan, "gpu");
-	const char *words = "";
-	bool knows_all = true;
-
-	for (const char *name = gpu ? gpu->version : ""; *name; name += strspn(name, ", ")) {
-		size_t length = strcspn(name, ",");
-		const char *product = arena_strndup(arena, name, length);
-		const char *sm = sm_digits(gpus, product, arena);
-		const char *word =
-			arena_printf(arena, "-gencode=arch=compute_%s,code=sm_%s", sm, sm);
-
-		set_strictest_class(values, gpus, product);
-		knows_all &= *sm != '\0';
-		if (!strstr(words, word))
-			words = arena_printf(arena, "%s%s%s", words, *words ? " " : "", word);
-		name += length;
-	}
-	values_set(values, "gpu.gencode", knows_all ? words : ""); /* "": code for all */
-}
-
 static void set_dashed(struct values *values, struct arena *arena)
 {
 	char *text = arena_strdup(arena, values_get(values, "cuda.series"));
@@ -347,19 +307,12 @@ static void set_packages(const struct plan *plan, struct arena *arena, struct va
 	}
 }
 
-static void add_label(struct str *labels, size_t *column, const char *label)
-{
-	bool fits = *column + 1 + strlen(label) <= LINE_COLUMNS;
-
-	str_addf(labels, "%s%s", fits ? " " : " \\\n      ", label);
-	*column = (fits ? *column + 1 : 6) + strlen(label);
-}
-
 static void set_texts(const struct plan *plan, struct arena *arena, struct values *values)
 {
 	_cleanup_(str_release) struct str comments = STR_INIT, labels = STR_INIT;
 
-	size_t column = LINE_COLUMNS;
+	size_t column = 0;
+	const char *label;
 
 	str_add(&labels, "LABEL org.ringup.cluster-image=1");
 	for (size_t i = 0; i < plan->count; i++) {
@@ -367,8 +320,8 @@ static void set_texts(const struct plan *plan, struct arena *arena, struct value
 
 		str_addf(&comments, "# %s %s - %s [%s]\n", c->name, c->version, c->reason,
 			 c->source);
-		add_label(&labels, &column,
-			  arena_printf(arena, "org.ringup.stack.%s=\"%s\"", c->name, c->version));
+		label = arena_printf(arena, "org.ringup.stack.%s=\"%s\"", c->name, c->version);
+		add_wrapped(&labels, &column, label, strlen(label));
 	}
 	for (size_t i = 0; i < plan->overruled_count; i++)
 		str_addf(&comments, "# overruled by --allow %s: %s [%s]\n", plan->overruled[i].id,
@@ -402,7 +355,7 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 	for (size_t i = 0; i < plan->count; i++)
 		set_wheels(values, arena, &plan->choices[i], catalog_table(catalog, "wheel"));
 	set_dashed(values, arena);
-	set_gencode(values, arena, plan, catalog_table(catalog, "gpu"));
+	gpu_values(plan, catalog_table(catalog, "gpu"), arena, values);
 	values_set(values, "os.release", os->version + strcspn(os->version, "0123456789"));
 	values_set(values, "accelerator", plan->accelerator);
 	values_set(values, "base.name", plan->base.name);
@@ -414,7 +367,7 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 				     values_get(values, "cuda.version"), arena));
 	set_packages(plan, arena, values);
 	set_texts(plan, arena, values);
-	beside_values(plan, catalog, arena, values);
+	beside_values(plan, arena, values);
 	return companions_values(plan, catalog, arena, values, err) < 0
 		       ? -1
 		       : pins_values(plan, arena, values, err);

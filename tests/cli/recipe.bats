@@ -290,6 +290,9 @@ hash() {
 	apart ringup recipe os==rockylinux9 openmpi==5.0.8
 	says 2 build.ca own.pem 'no certificate'
 	printf '%s\n' '-----BEGIN CERTIFICATE-----' x '-----END CERTIFICATE-----' >own.pem
+	apart ringup recipe -o context
+	says 2 build.ca own.pem 'no certificate'
+	openssl req -x509 -newkey rsa:2048 -nodes -keyout own.key -out own.pem -subj /CN=own -days 2 2>/dev/null
 	for os in rockylinux9 debian12; do
 		ringup recipe -o context os==$os openmpi==5.0.8
 		cmp own.pem context/build-ca.crt

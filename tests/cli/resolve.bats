@@ -199,8 +199,8 @@ setup() { common_setup; }
 	unset RINGUP_CATALOG # the real one
 	apart ringup resolve --no-lock torch==2.13.0 gpu==V100
 	says 0
-	grep -q 'torch==2.13.0+cu126 --extra-index-url https://download.pytorch.org/whl/cu126' ../out
+	grep -q 'torch==2.13.0+cu126 from https://download.pytorch.org/whl/cu126' ../out
 	apart ringup resolve --no-lock torch==1.9.0
 	says 0
-	grep -q -- '--find-links https://download.pytorch.org/whl/torch_stable.html' ../out
+	grep -q ' from https://download.pytorch.org/whl/torch_stable.html' ../out
 }
