@@ -13,7 +13,7 @@ struct gpu_texts {
 
 /* "8.0" of the product's row, or of sm_80; "" when it is not known. */
 static const char *gpu_capability(const struct table *gpus, ssize_t row, const char *product,
-			      struct arena *arena)
+				  struct arena *arena)
 {
 	size_t digits = starts_with(product, "sm_") ? strlen(product) - strlen("sm_") : 0;
 
