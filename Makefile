@@ -17,8 +17,9 @@ SRCS := $(sort $(shell find $(MODULES) -name '*.c'))
 OBJS := $(SRCS:%.c=$(O)/%.o)
 LIB_OBJS := $(filter-out $(O)/cli/%,$(OBJS))
 MPI_PLUGIN := images/worker/backend/mpi/plugin.c
-WORKER_SRCS := $(filter-out $(MPI_PLUGIN),$(sort $(shell find images/worker -name '*.c')))
+WORKER_SRCS := $(filter-out $(MPI_PLUGIN) images/worker/job/%,$(sort $(shell find images/worker -name '*.c')))
 WORKER_OBJS := $(WORKER_SRCS:%.c=$(O)/%.o)
+JOB_OBJS := $(patsubst %.c,$(O)/%.o,$(sort $(wildcard images/worker/job/*.c)))
 # X(cpu)X(mpi)...: each file backend_NAME.c of the worker is a backend; build.sh makes the same list.
 WORKER_BACKENDS := -DWORKER_BACKENDS=$(shell find images/worker -name 'backend_*.c' | sed 's,.*/backend_\(.*\)\.c$$,X(\1),' | sort | tr -d '\n')
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(O)/tests/%,$(sort $(wildcard tests/unit/*/test_*.c)))
@@ -42,7 +43,7 @@ all: $(O)/.deps ## build ringup and the worker into build/
 	$(Q)$(MAKE) --no-print-directory programs
 
 .PHONY: programs
-programs: $(O)/ringup $(O)/allreduce $(if $(shell command -v $(MPICC)),$(O)/allreduce-mpi.so)
+programs: $(O)/ringup $(O)/allreduce $(O)/ringup-job $(if $(shell command -v $(MPICC)),$(O)/allreduce-mpi.so)
 
 # What a fresh Debian 12 machine lacks is installed once; the stamp is redone when the list changes.
 deps: $(O)/.deps ## install the missing Debian packages
@@ -59,6 +60,10 @@ $(O)/ringup: $(OBJS)
 $(O)/allreduce: $(WORKER_OBJS)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldl -lm
+
+$(O)/ringup-job: $(JOB_OBJS)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^
 
 $(O)/allreduce-mpi.so: $(MPI_PLUGIN) $(MPI_PLUGIN:.c=.h) $(O)/flags
 	@echo "  MPICC $@"
@@ -182,4 +187,4 @@ clean: ## remove what was built (a running lab keeps running: see 'ringup lab do
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
--include $(OBJS:.o=.d) $(WORKER_OBJS:.o=.d) $(UNIT_TESTS:%=%.d) $(LAB_PROGRAMS:%=%.d)
+-include $(OBJS:.o=.d) $(WORKER_OBJS:.o=.d) $(JOB_OBJS:.o=.d) $(UNIT_TESTS:%=%.d) $(LAB_PROGRAMS:%=%.d)

@@ -42,7 +42,7 @@ make_folder() {
 
 do_install() {
 	local build=$1 prefix=$2 program folder
-	for program in ringup allreduce; do
+	for program in ringup allreduce ringup-job; do
 		[[ -x $build/$program ]] || die "$build/$program is not built; run make"
 	done
 	data >"$work/data"
@@ -52,7 +52,7 @@ do_install() {
 			make_folder "$prefix" "$folder"
 		done
 		# the worker looks for its MPI plug-in beside itself
-		for program in ringup allreduce allreduce-mpi.so; do
+		for program in ringup allreduce ringup-job allreduce-mpi.so; do
 			[[ -e $build/$program ]] || continue
 			install -m 755 "$build/$program" "$prefix/bin/$program"
 			echo "bin/$program"

@@ -159,8 +159,9 @@ static void bench_fill_launchers(const char *name, struct str *out)
 	(void)name;
 	launcher_find(NULL, &usual, &ignored);
 	for (const struct launcher *const *l = launchers; *l; l++)
-		str_addf(out, "%s%s%s", l == launchers ? "" : ", ", (*l)->name,
-			 *l == usual ? " (the default)" : "");
+		if ((*l)->words)
+			str_addf(out, "%s%s%s", out->length ? ", " : "", (*l)->name,
+				 *l == usual ? " (the default)" : "");
 }
 
 static int bench(struct stages *s, const struct options *o, const char *const *arguments,

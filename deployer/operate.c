@@ -124,14 +124,25 @@ int member_logs(struct member *m, int tail, struct proc_result *result, struct e
 	return 0;
 }
 
-const char *const *member_exec_words(struct member *m, const char *const *words)
+static const char *const *words_inside(struct member *m, const char *const *pattern,
+				       const char *const *words)
 {
 	const struct engine_value values[] = {{"container", m->fleet->container, NULL}, {0}};
 	struct words all = WORDS_INIT(&m->arena);
 
-	engine_expand(m->engine->exec, values, &all);
+	engine_expand(pattern, values, &all);
 	words_add_all(&all, words);
 	return all.list;
+}
+
+const char *const *member_exec_words(struct member *m, const char *const *words)
+{
+	return words_inside(m, m->engine->exec, words);
+}
+
+const char *const *member_talk_words(struct member *m, const char *const *words)
+{
+	return words_inside(m, m->engine->talk, words);
 }
 
 int member_exec(struct member *m, const char *const *words, int timeout_s,

@@ -14,6 +14,9 @@ int member_logs(struct member *member, int tail, struct proc_result *result, str
 /* For launchers: the words that run `words` in the member's container, in the member's arena. */
 const char *const *member_exec_words(struct member *member, const char *const *words);
 
+/* The same for a program that is talked with over its stdin. */
+const char *const *member_talk_words(struct member *member, const char *const *words);
+
 /*
  * Runs words inside of the member's container (on the host when the engine has none). The caller
  * releases *result.

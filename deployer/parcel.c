@@ -38,7 +38,7 @@ static int pack_file(struct packer *p, const char *folder, const char *name)
 	return parcel_pack(p, arena_printf(p->arena, "bin/%s", name), bytes, length, 0755);
 }
 
-/* What a host without containers needs to run the worker. */
+/* What a host without containers needs to run the worker and jobs. */
 static int pack_worker(struct packer *p, const struct bringup *bringup)
 {
 	const char *entry;
@@ -46,7 +46,9 @@ static int pack_worker(struct packer *p, const struct bringup *bringup)
 	if (share_path(p->arena, "images/entry", &entry, p->err) < 0 ||
 	    pack_file(p, entry, "with-secret") < 0)
 		return -1;
-	return pack_file(p, bringup->worker_folder, "allreduce");
+	if (pack_file(p, bringup->worker_folder, "allreduce") < 0)
+		return -1;
+	return pack_file(p, bringup->worker_folder, "ringup-job");
 }
 
 static int pack_key_file(struct packer *p, const struct key_file *file)

@@ -8,7 +8,7 @@ import re
 
 from house import MODULES, c_code, files, finish, read
 
-COMMON_WORDS = {"none", "native", "ssh"}
+COMMON_WORDS = {"none", "native", "ssh", "env"}
 OWN = re.compile(r"^(?:deployer/(?:engine/engine|launcher/launcher)|builder/(?:client|native)/backend)_(\w+)\.c$")
 WORDS_FILE = ".ci/lint/plugin_words.txt"
 

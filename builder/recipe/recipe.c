@@ -339,21 +339,25 @@ static int recipe_pin(struct renderer *r)
 	return 0;
 }
 
+static int add_program(struct renderer *r, const char *name)
+{
+	const char *path = arena_printf(r->arena, "%s/%s", path_program_folder(r->arena), name);
+
+	if (!file_exists(path))
+		return error_set(r->err, ERROR_FAILED, "the program %s is missing; run make", path);
+	return context_add_file(r->spec, arena_printf(r->arena, "worker/%s", name), path, 0755,
+				r->arena, r->err);
+}
+
 /* The worker as this machine has it, and the entry scripts: for a base that can run them. */
 static int add_worker(struct renderer *r)
 {
-	const char *program = arena_printf(r->arena, "%s/allreduce", path_program_folder(r->arena));
-
 	recipe_set(r, "worker", "");
 	if (strcmp(r->spec->base_name, "scratch") == 0)
 		return 0;
-	if (!file_exists(program))
-		return error_set(r->err, ERROR_FAILED, "the worker %s is missing; run make",
-				 program);
-	recipe_set(
-		r, "worker",
-		"COPY worker/allreduce entry/ /usr/local/bin/\nCMD [\"/usr/local/bin/ringup-entry\"]\n");
-	return context_add_file(r->spec, "worker/allreduce", program, 0755, r->arena, r->err) < 0
+	recipe_set(r, "worker",
+		   "COPY worker/ entry/ /usr/local/bin/\nCMD [\"/usr/local/bin/ringup-entry\"]\n");
+	return add_program(r, "allreduce") < 0 || add_program(r, "ringup-job") < 0
 		       ? -1
 		       : recipe_add_folder(r, "images/entry", "", "entry", 0755);
 }

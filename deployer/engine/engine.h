@@ -73,6 +73,7 @@ struct engine {
 	const char *const *remove_image; /* the id @{image}, unless it is in use */
 	const char *const *logs;	 /* @{tail} lines */
 	const char *const *exec;	 /* the words to run follow */
+	const char *const *talk;	 /* the same, and their stdin is open */
 	/*
 	 * Stands before the words of a program of the image that needs the cluster's secret
 	 * (images/entry/with-secret). @{folder} is ringup's folder on the host.

@@ -194,6 +194,7 @@ const struct engine engine_docker = {
 	.remove_image = (const char *const[]){DOCKER, "image", "rm", "--force", "@{image}", NULL},
 	.logs = (const char *const[]){DOCKER, "logs", "--tail", "@{tail}", "@{container}", NULL},
 	.exec = (const char *const[]){DOCKER, "exec", "@{container}", NULL},
+	.talk = (const char *const[]){DOCKER, "exec", "--interactive", "@{container}", NULL},
 	.with_secret = (const char *const[]){"with-secret", NULL},
 	.program_folder = "",
 	.run = docker_run,

@@ -24,6 +24,7 @@ const struct engine engine_none = {
 	.remove_image = nothing,
 	.logs = nothing,
 	.exec = no_words,
+	.talk = no_words,
 	.with_secret = (const char *const[]){"env", "RINGUP_SECRET_FILE=@{folder}/ssh/secret",
 					     "@{folder}/bin/with-secret", NULL},
 	.program_folder = "@{folder}/bin/",

@@ -22,19 +22,51 @@ const struct launcher *const launchers[] = {
 #undef X
 	NULL};
 
+static int launcher_unknown(const char *name, bool for_jobs, struct error *err)
+{
+	error_set(err, ERROR_USAGE, "there is no launcher '%s'%s; there are:", name,
+		  for_jobs ? " for jobs" : " for the worker");
+	for (const struct launcher *const *l = launchers; *l; l++)
+		if (for_jobs ? (*l)->tasks != NULL : (*l)->words != NULL)
+			error_advise(err, "%s (%s)", (*l)->name, (*l)->help);
+	return -1;
+}
+
 int launcher_find(const char *name, const struct launcher **launcher, struct error *err)
 {
 	*launcher = NULL;
 	for (const struct launcher *const *l = launchers; *l; l++)
-		if (name ? strcmp((*l)->name, name) == 0
-			 : !*launcher || (*l)->rank < (*launcher)->rank)
+		if ((*l)->words && (name ? strcmp((*l)->name, name) == 0
+					 : !*launcher || (*l)->rank < (*launcher)->rank))
 			*launcher = *l;
-	if (*launcher)
-		return 0;
-	error_set(err, ERROR_USAGE, "there is no launcher '%s'; there are:", name);
-	for (const struct launcher *const *l = launchers; *l; l++)
-		error_advise(err, "%s (%s)", (*l)->name, (*l)->help);
-	return -1;
+	return *launcher ? 0 : launcher_unknown(name, false, err);
+}
+
+/* Whether `auto` prefers the launcher to `other`: it trains the stack, or has the lower rank. */
+static bool launcher_is_better(const struct launcher *l, const struct launcher *other,
+			       const struct plan *plan)
+{
+	bool trains = l->trains && plan && plan_choice(plan, l->trains);
+	bool other_trains = other && other->trains && plan && plan_choice(plan, other->trains);
+
+	return !other || trains > other_trains || (trains == other_trains && l->rank < other->rank);
+}
+
+int launcher_find_for_job(const char *name, const struct plan *plan, bool has_containers,
+			  const struct launcher **launcher, struct error *err)
+{
+	bool is_auto = strcmp(name, "auto") == 0;
+
+	*launcher = NULL;
+	for (const struct launcher *const *l = launchers; *l; l++) {
+		if (!(*l)->tasks)
+			continue;
+		if (!is_auto ? strcmp((*l)->name, name) == 0
+			     : (has_containers || !(*l)->needs_containers) &&
+				       launcher_is_better(*l, *launcher, plan))
+			*launcher = *l;
+	}
+	return *launcher ? 0 : launcher_unknown(name, true, err);
 }
 
 int member_slots(const struct member *member)
@@ -125,7 +157,7 @@ static int launch_check(const struct fleet *fleet, const struct launcher *launch
 	error_set(err, ERROR_USAGE, "the launcher '%s' cannot start %s: %s", launcher->name,
 		  program->title, why);
 	for (const struct launcher *const *l = launchers; *l; l++)
-		if (launch_fits(fleet, *l, program, &other))
+		if ((*l)->words && launch_fits(fleet, *l, program, &other))
 			error_advise(err, "take --launcher %s", (*l)->name);
 	return -1;
 }

@@ -2,13 +2,15 @@
 /*
  * launcher.h - ways to start one program on every rank. Each is a const record in launcher_NAME.c.
  *
- * A launcher knows a program only through struct program. No other file knows a launcher by its
- * name, so a new launcher is one new file.
+ * A launcher starts the worker, which it knows through struct program (`words`), or a person's job
+ * (`tasks`), or both. No other file knows a launcher by its name, so a new launcher is one new file.
  */
 #ifndef DEPLOYER_LAUNCHER_LAUNCHER_H
 #define DEPLOYER_LAUNCHER_LAUNCHER_H
 
 #include "deployer/fleet.h"
+#include "deployer/job/plan.h"
+#include "plan/plan.h"
 
 /*
  * What runs on every rank. The first word is a program of the image, or on a host without
@@ -56,13 +58,33 @@ struct launcher {
 	 * member's words start this member's ranks.
 	 */
 	const char *const *(*words)(struct member *member, const struct launch *launch);
+	/*
+	 * For `ringup run`: the processes that the supervisor of this host starts. NULL: it starts no
+	 * jobs.
+	 */
+	int (*tasks)(const struct job_plan *plan, const struct job_host *host,
+		     struct job_tasks *tasks, struct error *err);
+	/* Its tasks start the ranks, which then join the supervisors of their hosts. */
+	bool ranks_join;
+	/* `auto` takes it where this component is in the stack; NULL: only by its rank. */
+	const char *trains;
 };
 
 /* All launchers, NULL-terminated. */
 extern const struct launcher *const launchers[];
 
-/* The launcher of that name, or for NULL the default. ERROR_USAGE lists the known ones. */
+/*
+ * The launcher of that name that starts the worker, or for NULL the default. ERROR_USAGE lists the
+ * known ones.
+ */
 int launcher_find(const char *name, const struct launcher **launcher, struct error *err);
+
+/*
+ * The same for jobs. For "auto" the stack decides, or else the rank; `plan` is what was built, or NULL
+ * where that is not known.
+ */
+int launcher_find_for_job(const char *name, const struct plan *plan, bool has_containers,
+			  const struct launcher **launcher, struct error *err);
 
 /* Ranks on one host: its slots, or else one per GPU that the probe saw, at least 1. */
 int member_slots(const struct member *member);

@@ -41,6 +41,45 @@ static const char *const *mpirun_words(struct member *m, const struct launch *la
 	return words.list;
 }
 
+/* "node01:2,node02:2" of a job. */
+static const char *job_host_list(const struct job_plan *plan)
+{
+	_cleanup_(str_release) struct str list = STR_INIT;
+
+	for (size_t i = 0; i < plan->host_count; i++)
+		str_addf(&list, "%s%s:%d", i ? "," : "", plan->hosts[i].member->host->address,
+			 plan->hosts[i].ranks);
+	return arena_strdup(plan->arena, list.text);
+}
+
+/*
+ * A job's mpirun runs on the first host. More ranks than cores would wait for each other at full
+ * speed, so they yield. Containers forbid the system call that Open MPI's vader copies with
+ * (process_vm_readv), and it then fails at each message instead of once.
+ */
+static int mpirun_tasks(const struct job_plan *plan, const struct job_host *host,
+			struct job_tasks *tasks, struct error *err)
+{
+	struct words words = WORDS_INIT(plan->arena);
+	static const char *const no_env[] = {NULL};
+
+	(void)err;
+	if (host != plan->hosts)
+		return 0;
+	words_add_all(&words, WORDS("mpirun", "--allow-run-as-root", "--np"));
+	words_addf(&words, "%d", plan->world);
+	words_add_all(&words, WORDS("--host", job_host_list(plan), "--map-by", "slot", "--bind-to",
+				    "none", "--mca", "btl_vader_single_copy_mechanism", "none"));
+	if (*host->network)
+		words_add_all(&words, WORDS("--mca", "btl_tcp_if_include", host->network, "--mca",
+					    "oob_tcp_if_include", host->network));
+	if (host->ranks > host->cores)
+		words_add_all(&words, WORDS("--mca", "mpi_yield_when_idle", "1"));
+	job_add_rank_words(plan, host, NULL, &words);
+	job_tasks_add(tasks, &(struct job_task){.label = "t0", .words = words.list, .env = no_env});
+	return 0;
+}
+
 const struct launcher launcher_mpirun = {
 	.name = "mpirun",
 	.help = "Open MPI's mpirun over the containers' own sshd port",
@@ -48,4 +87,7 @@ const struct launcher launcher_mpirun = {
 	.needs_containers = true,
 	.component = "openmpi",
 	.words = mpirun_words,
+	.tasks = mpirun_tasks,
+	.ranks_join = true,
+	.trains = "horovod",
 };

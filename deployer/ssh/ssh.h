@@ -63,10 +63,17 @@ struct ssh_command {
 	 * ringup or the connection is gone: its stdin ends.
 	 */
 	bool holds_input;
+	/*
+	 * > 0: what comes from this descriptor follows `input`, until its end. So two threads can hold
+	 * a conversation with a program on the host.
+	 */
+	int input_fd;
 	int timeout_s; /* 0: 60 */
 	/* Called for each whole line of stdout as it comes; may be NULL. */
 	void (*line)(void *arg, const char *line);
 	void *arg;
+	bool only_lines;	    /* result->out keeps no line, and has no ceiling */
+	bool even_when_interrupted; /* Ctrl-C does not end the wait */
 	/* The wait ends when it becomes true; may be NULL. The command may go on on the host. */
 	const atomic_bool *cancel;
 };

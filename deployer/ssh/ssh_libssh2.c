@@ -26,7 +26,8 @@ struct native {
 	const struct ssh_target *target;
 	int fd;
 	LIBSSH2_SESSION *session;
-	const atomic_bool *cancel; /* of the command that runs now */
+	const struct ssh_command *command; /* that runs now, or NULL */
+	int input_fd;			   /* whose bytes it waits for, or -1 */
 };
 
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
@@ -43,24 +44,25 @@ static int ssh_libssh2_wait_ready(struct native *n, uint64_t deadline_usec, cons
 				  struct error *err)
 {
 	int directions = libssh2_session_block_directions(n->session);
-	struct pollfd fd = {.fd = n->fd};
+	const struct ssh_command *command = n->command;
+	struct pollfd fds[2] = {{.fd = n->fd}, {.fd = n->input_fd, .events = POLLIN}};
 	int left = clock_left_msec(deadline_usec);
 	char place[200];
 
-	if (interrupt_check(err) < 0)
+	if (!(command && command->even_when_interrupted) && interrupt_check(err) < 0)
 		return -1;
-	if (n->cancel && atomic_load(n->cancel))
+	if (command && command->cancel && atomic_load(command->cancel))
 		return error_set(err, ERROR_FAILED,
 				 "%s: given up while %s, because another host failed",
 				 ssh_place(n->target, place), doing);
 	if (!left)
 		return error_set(err, ERROR_FAILED, "%s: no answer in time while %s",
 				 ssh_place(n->target, place), doing);
-	fd.events = (short)((directions & LIBSSH2_SESSION_BLOCK_INBOUND ? POLLIN : 0) |
-			    (directions & LIBSSH2_SESSION_BLOCK_OUTBOUND ? POLLOUT : 0));
-	if (!fd.events)
-		fd.events = POLLIN;
-	poll(&fd, 1, left < INTERRUPT_POLL_MSEC ? left : INTERRUPT_POLL_MSEC);
+	fds[0].events = (short)((directions & LIBSSH2_SESSION_BLOCK_INBOUND ? POLLIN : 0) |
+				(directions & LIBSSH2_SESSION_BLOCK_OUTBOUND ? POLLOUT : 0));
+	if (!fds[0].events)
+		fds[0].events = POLLIN;
+	poll(fds, 2, left < INTERRUPT_POLL_MSEC ? left : INTERRUPT_POLL_MSEC);
 	return 0;
 }
 
@@ -272,7 +274,7 @@ static int open_native(const struct ssh_target *target, void **state, struct err
 	struct native *n = xmalloc(sizeof(*n));
 
 	pthread_once(&library_once, library_init);
-	*n = (struct native){.target = target, .fd = -1};
+	*n = (struct native){.target = target, .fd = -1, .input_fd = -1};
 	if (start_session(n, clock_usec() + (uint64_t)target->timeout_s * 1000000, err) < 0) {
 		close_native(n);
 		return -1;
@@ -287,6 +289,8 @@ struct exchange {
 	const struct ssh_command *command;
 	struct proc_result *result;
 	size_t sent, line_start;
+	char more[16 * KIB]; /* from command->input_fd, and not sent yet */
+	size_t more_bytes;
 	bool eof_sent;
 };
 
@@ -295,12 +299,55 @@ static void ssh_libssh2_give_lines(struct exchange *x)
 	struct str *text = &x->result->out;
 	char *end;
 
-	while (x->command->line && (end = strchr(text->text + x->line_start, '\n'))) {
+	while (x->command->line &&
+	       (end = memchr(text->text + x->line_start, '\n', text->length - x->line_start))) {
 		*end = '\0';
 		x->command->line(x->command->arg, text->text + x->line_start);
 		*end = '\n';
 		x->line_start = (size_t)(end - text->text) + 1;
 	}
+	if (!x->command->only_lines)
+		return;
+	str_drop(text, x->line_start);
+	x->line_start = 0;
+}
+
+/* Whether the command's stdin ends, once all is sent that is there. */
+static bool input_is_over(struct exchange *x)
+{
+	const struct ssh_command *c = x->command;
+
+	return c->input_fd > 0 ? x->n->input_fd < 0 : !c->holds_input;
+}
+
+/* Sends what came from the descriptor; 1 when something moved. */
+static int send_more(struct exchange *x)
+{
+	ssize_t done;
+
+	if (!x->more_bytes) {
+		struct pollfd ready = {.fd = x->n->input_fd, .events = POLLIN};
+
+		if (poll(&ready, 1, 0) <= 0)
+			return 0;
+		done = read(ready.fd, x->more, sizeof(x->more));
+		if (done <= 0) {
+			x->n->input_fd = -1;
+			return 1;
+		}
+		x->more_bytes = (size_t)done;
+	}
+	done = libssh2_channel_write(x->channel, x->more, x->more_bytes);
+	if (done == LIBSSH2_ERROR_EAGAIN)
+		return 0;
+	if (done < 0) { /* the command ended without reading it all */
+		x->n->input_fd = -1;
+		x->more_bytes = 0;
+		return 1;
+	}
+	x->more_bytes -= (size_t)done;
+	memmove(x->more, x->more + done, x->more_bytes);
+	return 1;
 }
 
 /* Sends what can be sent of the input; 1 when something moved. */
@@ -321,7 +368,9 @@ static int send_some(struct exchange *x)
 		x->sent += (size_t)done;
 		return 1;
 	}
-	if (!x->eof_sent && !c->holds_input) {
+	if (x->n->input_fd >= 0)
+		return send_more(x);
+	if (!x->eof_sent && input_is_over(x)) {
 		if (libssh2_channel_send_eof(x->channel) == LIBSSH2_ERROR_EAGAIN)
 			return 0;
 		x->eof_sent = true;
@@ -357,7 +406,8 @@ static int exchange_all(struct exchange *x, uint64_t deadline_usec, struct error
 			return session_failed(x->n, "reading from the host", err);
 		if (moved || out || errors)
 			continue;
-		if (libssh2_channel_eof(x->channel) && (x->eof_sent || x->command->holds_input))
+		if (libssh2_channel_eof(x->channel) &&
+		    (x->eof_sent || x->command->holds_input || x->command->input_fd > 0))
 			return 0;
 		if (ssh_libssh2_wait_ready(x->n, deadline_usec, "the command ran", err) < 0)
 			return -1;
@@ -407,7 +457,8 @@ static int run_native(void *state, const char *line, const struct ssh_command *c
 	struct exchange x = {.n = state, .command = command, .result = result};
 	int rc;
 
-	x.n->cancel = command->cancel;
+	x.n->command = command;
+	x.n->input_fd = command->input_fd > 0 ? command->input_fd : -1;
 	rc = start_command(&x, line, deadline_usec, err);
 	if (rc == 0)
 		rc = exchange_all(&x, deadline_usec, err);
@@ -418,7 +469,8 @@ static int run_native(void *state, const char *line, const struct ssh_command *c
 			if (rc < 0 || ssh_libssh2_wait_ready(x.n, deadline_usec,
 							     "closing a channel", err) < 0)
 				break;
-	x.n->cancel = NULL;
+	x.n->command = NULL;
+	x.n->input_fd = -1;
 	return rc;
 }
 

@@ -158,8 +158,12 @@ static int run_openssh(void *state, const char *line, const struct ssh_command *
 			    .input_bytes = command->input_bytes,
 			    .holds_input = command->holds_input,
 			    .timeout_s = clock_left_msec(deadline_usec) / 1000 + 1,
+			    .input_fd = command->input_fd,
 			    .line = command->line,
-			    .arg = command->arg};
+			    .arg = command->arg,
+			    .only_lines = command->only_lines,
+			    .even_when_interrupted = command->even_when_interrupted,
+			    .stop = command->cancel};
 	char place[200];
 
 	words_add_all(&words, o->base);

@@ -26,11 +26,16 @@ trap 'rm -rf "$objects"' EXIT
 # must not differ from one build to the next. backend/cpu/ring.c becomes backend.cpu.ring.o.
 cd "$here"
 # shellcheck disable=SC2016
-find . -name '*.c' ! -path "./$plugin" | sed 's,^\./,,' | sort |
+find . -name '*.c' ! -path "./$plugin" ! -path './job/*' | sed 's,^\./,,' | sort |
 	xargs -n 1 -P "$(nproc)" sh -c 'exec $0 -c -pthread -o "$1/$(echo "${2%.c}" | tr / .).o" "$2"' "${CC:-gcc} $flags $static -DWORKER_BACKENDS=$backends" "$objects"
 # shellcheck disable=SC2086
 "${CC:-gcc}" $static -pthread -o "$out/allreduce" "$objects"/*.o -ldl -lm -lrt
 echo "built $out/allreduce"
+
+# ringup-job runs a host's part of a training job.
+# shellcheck disable=SC2086
+"${CC:-gcc}" $flags $static -o "$out/ringup-job" job/*.c
+echo "built $out/ringup-job"
 
 if [ -n "$static" ]; then
 	echo "linked statically: no allreduce-mpi.so, no --backend nccl"

@@ -175,6 +175,15 @@ static void proc_give_lines(struct run *run, struct stream *stream, bool at_end)
 	}
 }
 
+/* Forgets the lines that were given. */
+static void proc_drop_lines(struct run *run, struct stream *stream)
+{
+	if (!run->proc->only_lines || stream != &run->out)
+		return;
+	str_drop(stream->text, stream->line_start);
+	stream->line_start = 0;
+}
+
 static void read_stream(struct run *run, struct stream *stream)
 {
 	char buffer[16 * KIB];
@@ -183,6 +192,7 @@ static void read_stream(struct run *run, struct stream *stream)
 	if (got > 0) {
 		str_add_bytes(stream->text, buffer, (size_t)got);
 		proc_give_lines(run, stream, false);
+		proc_drop_lines(run, stream);
 	} else if (got == 0 || errno != EINTR) {
 		proc_give_lines(run, stream, true);
 		fd_close(&stream->fd);

@@ -51,6 +51,7 @@ struct proc {
 	/* Called for each whole line of stdout and stderr as it comes; may be NULL. */
 	void (*line)(void *arg, const char *line);
 	void *arg;
+	bool only_lines; /* `out` keeps no line, and has no ceiling */
 };
 
 struct proc_result {

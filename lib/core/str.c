@@ -38,6 +38,16 @@ void str_clear(struct str *s)
 		s->text[0] = '\0';
 }
 
+void str_drop(struct str *str, size_t length)
+{
+	if (length > str->length)
+		length = str->length;
+	if (!length)
+		return;
+	str->length -= length;
+	memmove(str->text, str->text + length, str->length + 1);
+}
+
 void str_add_bytes(struct str *s, const void *bytes, size_t length)
 {
 	if (length > s->ceiling_bytes - s->length) {

@@ -36,6 +36,9 @@ void str_release(struct str *s);
 void str_clear(struct str *s);
 
 void str_add(struct str *s, const char *text);
+/* Removes the first bytes, or all when there are fewer. */
+void str_drop(struct str *str, size_t length);
+
 void str_add_bytes(struct str *s, const void *bytes, size_t length);
 void str_add_char(struct str *s, char c);
 void str_addf(struct str *s, const char *format, ...) _printf_(2, 3);

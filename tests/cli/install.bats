@@ -61,7 +61,7 @@ installed() {
 	install_from "$tree"
 	says 0
 	[ ! -s ../err ]
-	for program in ringup allreduce allreduce-mpi.so; do
+	for program in ringup allreduce ringup-job allreduce-mpi.so; do
 		[ ! -e "$programs/$program" ] || cmp "$programs/$program" "$dest$prefix/bin/$program"
 	done
 	[ "$(stat -c %a "$dest$prefix/bin/ringup")" = 755 ]

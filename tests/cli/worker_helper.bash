@@ -11,9 +11,10 @@ worker_setup() {
 	export RINGUP_TEST_ROOT=/nonexistent # no warnings of this machine's own
 }
 
-# A port nobody listens on.
+# A port nobody listens on. Programs that tests start as other shells call it, too.
+export FREE_PORT="$BATS_TEST_DIRNAME/../free_port.py"
 free_port() {
-	"$BATS_TEST_DIRNAME/../free_port.py"
+	"$FREE_PORT"
 }
 
 # hosts COUNT PER_HOST FLAGS...: COUNT hosts on this machine with PER_HOST ranks each; the output of rank 0's.

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/app/stage_job.h"
+#include "cli/app/stage_plan.h"
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/foreign.h"
+#include "plan/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Waits for the new process to say the job's name; "" when it ended without. */
+static void hear_name(int from, pid_t child, char *name, size_t size)
+{
+	size_t length = 0;
+	bool told_to_stop = false;
+
+	while (length + 1 < size) {
+		ssize_t got = read(from, name + length, size - length - 1);
+
+		if (got > 0)
+			length += (size_t)got;
+		else if (got == 0 || errno != EINTR)
+			break;
+		else if (interrupted() && !told_to_stop) {
+			told_to_stop = true;
+			kill(child, SIGTERM);
+		}
+	}
+	name[length] = '\0';
+}
+
+static int detached_parent(int from, pid_t child, struct error *err)
+{
+	char name[JOB_NAME_BYTES_MAX + 8];
+	int status = 0;
+
+	hear_name(from, child, name, sizeof(name));
+	close(from);
+	if (*name) {
+		say("%s\n", name);
+		return 0;
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	/* the other process has printed its error */
+	fflush(NULL);
+	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : error_set(err, ERROR_FAILED, "killed") + 2);
+}
+
+int detach(struct detached *detached, bool *is_parent, struct error *err)
+{
+	int ends[2];
+	pid_t child;
+
+	fflush(NULL);
+	if (pipe2(ends, O_CLOEXEC) < 0 || (child = fork()) < 0)
+		return error_errno(err, "cannot start a process for the job");
+	*is_parent = child > 0;
+	if (*is_parent) {
+		close(ends[1]);
+		return detached_parent(ends[0], child, err);
+	}
+	close(ends[0]);
+	setsid();
+	detached->told = ends[1];
+	return 0;
+}
+
+void detached_began(struct detached *detached, const char *name, const char *folder)
+{
+	char path[4096];
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC), log;
+
+	snprintf(path, sizeof(path), "%s/ringup.log", folder);
+	log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	dup2(null, STDIN_FILENO);
+	dup2(log < 0 ? null : log, STDOUT_FILENO);
+	dup2(log < 0 ? null : log, STDERR_FILENO);
+	dprintf(detached->told, "%s", name);
+	fd_close(&detached->told);
+	fd_close(&null);
+	fd_close(&log);
+}
+
+int stage_no_jobs(struct stages *s, struct error *err)
+{
+	struct job_record *list;
+	size_t count;
+
+	if (job_records_list(&s->cluster, s->arena, &list, &count, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		if (!*list[i].ended && job_is_alive(&list[i]))
+			return error_set(
+				err, ERROR_FAILED,
+				"the job '%s' runs on this cluster; end it first (ringup stop %s), or give --force",
+				list[i].name, list[i].name);
+	return 0;
+}
+
+int stage_built_plan(struct stages *s, const struct plan **plan, struct error *err)
+{
+	struct lock *lock = ARENA_NEW(s->arena, struct lock);
+	bool found;
+
+	*plan = NULL;
+	if (cluster_has_no_stack(&s->cluster))
+		return 0;
+	if (lock_read(stage_lock_path(s), s->arena, lock, &found, err) < 0)
+		return -1;
+	*plan = found ? &lock->plan : NULL;
+	return 0;
+}

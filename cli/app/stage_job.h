@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* stage_job.h - what the commands of jobs share: run, ps, logs, wait, stop; and what up and down ask. */
+#ifndef CLI_APP_STAGE_JOB_H
+#define CLI_APP_STAGE_JOB_H
+
+#include "cli/app/stages.h"
+#include "deployer/job/record.h"
+
+/* A job that goes on in a process of its own. */
+struct detached {
+	int told; /* where the process says that the job has begun */
+};
+
+/*
+ * Goes on in a new process without this terminal. In the process that was called, *is_parent becomes
+ * true once the job has begun, and its name is printed; a job that does not begin is an error there
+ * with the same status.
+ */
+int detach(struct detached *detached, bool *is_parent, struct error *err);
+
+/* In the new process: the job has begun. From now on it writes to FOLDER/ringup.log. */
+void detached_began(struct detached *detached, const char *name, const char *folder);
+
+/* The stack of ringup.lock, or NULL when there is none: what was built. */
+int stage_built_plan(struct stages *stages, const struct plan **plan, struct error *err);
+
+/* Fails when a job of this cluster runs, and names it. */
+int stage_no_jobs(struct stages *stages, struct error *err);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/app/command.h"
+#include "cli/app/stage_fleet.h"
+#include "cli/app/stage_job.h"
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/foreign.h"
+#include "core/json.h"
+#include "core/log.h"
+#include "core/quote.h"
+#include "core/term.h"
+#include "deployer/job/run.h"
+#include "deployer/launcher/launcher.h"
+
+#include <string.h>
+#include <unistd.h>
+
+struct options {
+	const char *launcher, *name, *workdir, *color;
+	struct words hosts, env;
+	int ranks, per_host, gpus, timeout_s, start_timeout_s;
+	bool detach, dry_run;
+};
+
+static const struct opt options[] = {
+	{0, "launcher", "NAME", "how ranks are started: auto, @{launchers}", OPT_TEXT,
+	 offsetof(struct options, launcher)},
+	{'n', "ranks", "N", "ranks in all (default: as many as the hosts have slots)", OPT_INT,
+	 offsetof(struct options, ranks)},
+	{0, "ppn", "N", "ranks per host (default: its slots, or one per GPU)", OPT_INT,
+	 offsetof(struct options, per_host)},
+	{'H', "host", "HOST", "use this host only; may be given more than once", OPT_LIST,
+	 offsetof(struct options, hosts)},
+	{0, "gpus", "N", "GPUs that each rank sees (default: all of its host)", OPT_INT,
+	 offsetof(struct options, gpus)},
+	{'e', "env", "NAME=VALUE", "for every rank; may be given more than once", OPT_LIST,
+	 offsetof(struct options, env)},
+	{0, "workdir", "DIR", "where the command runs, in the container", OPT_TEXT,
+	 offsetof(struct options, workdir)},
+	{0, "name", "JOB", "name of the job (default: job-1, job-2 ...)", OPT_TEXT,
+	 offsetof(struct options, name)},
+	{0, "limit", "S", "seconds that the job may take", OPT_INT,
+	 offsetof(struct options, timeout_s)},
+	{0, "start-limit", "S", "seconds until all ranks have begun (60)", OPT_INT,
+	 offsetof(struct options, start_timeout_s)},
+	{'d', "detach", NULL, "the job goes on without this terminal; see ps, logs, wait and stop",
+	 OPT_FLAG, offsetof(struct options, detach)},
+	{0, "dry-run", NULL, "print every rank's command and environment; nothing runs", OPT_FLAG,
+	 offsetof(struct options, dry_run)},
+	OPT_END,
+};
+
+struct job {
+	struct stages *stages;
+	const struct options *options;
+	struct job_options wish;
+	struct job_record record;
+	struct detached detached;
+};
+
+static int check_env(const struct words *env, struct error *err)
+{
+	for (size_t i = 0; i < env->count; i++)
+		if (!strchr(env->list[i], '=') || *env->list[i] == '=')
+			return error_set(err, ERROR_USAGE, "--env %s: NAME=VALUE is needed",
+					 env->list[i]);
+	return 0;
+}
+
+static int job_wish(struct job *job, const char *const *command, struct error *err)
+{
+	const struct options *o = job->options;
+	bool has_containers = job->stages->fleet.members[0].engine->has_containers;
+	const struct plan *plan;
+
+	job->wish = (struct job_options){.command = command,
+					 .env = words_list(&o->env),
+					 .workdir = o->workdir ? o->workdir : "",
+					 .ranks = o->ranks,
+					 .per_host = o->per_host,
+					 .gpus = o->gpus,
+					 .timeout_s = o->timeout_s,
+					 .start_timeout_s = o->start_timeout_s};
+	if (check_env(&o->env, err) < 0 || stage_built_plan(job->stages, &plan, err) < 0 ||
+	    launcher_find_for_job(o->launcher ? o->launcher : "auto", plan, has_containers,
+				  &job->wish.launcher, err) < 0)
+		return -1;
+	if (job->wish.launcher->needs_containers && !has_containers)
+		return error_set(
+			err, ERROR_USAGE,
+			"the launcher '%s' needs containers, and the hosts have none (engine: none); take --launcher env",
+			job->wish.launcher->name);
+	return 0;
+}
+
+static void print_task(const struct job *job, const struct job_plan *plan,
+		       const struct job_host *host, const struct job_task *task)
+{
+	_cleanup_(str_release) struct str line = STR_INIT;
+	struct words words = WORDS_INIT(job->stages->arena);
+
+	words_add(&words, "env");
+	words_add_all(&words, job_host_defaults(plan, host));
+	words_add_all(&words, task->env);
+	words_add_all(&words, job->wish.env);
+	words_add_all(&words, task->words);
+	quote_words(&line, words.list);
+	say("%s: %s%s%s%s\n", host->member->host->name, *job->wish.workdir ? "cd " : "",
+	    job->wish.workdir, *job->wish.workdir ? "; " : "", line.text);
+}
+
+/* Ports and interfaces are the hosts' to say, so PORT stands for the former here. */
+static int dry_run(struct job *job, struct error *err)
+{
+	struct stages *s = job->stages;
+	struct job_plan plan;
+
+	job->wish.name = job->options->name ? job->options->name : "job";
+	if (job_plan_without_hosts(&s->fleet, &job->wish, s->arena, &plan, err) < 0)
+		return -1;
+	for (size_t i = 0; i < plan.host_count; i++) {
+		struct job_tasks tasks = {.arena = s->arena};
+
+		if (job->wish.launcher->tasks(&plan, &plan.hosts[i], &tasks, err) < 0)
+			return -1;
+		for (size_t k = 0; k < tasks.count; k++)
+			print_task(job, &plan, &plan.hosts[i], &tasks.list[k]);
+	}
+	return 0;
+}
+
+static void job_began(void *arg, const struct job_plan *plan)
+{
+	struct job *job = arg;
+	struct error ignored = {0};
+
+	job->record.state = "running";
+	job->record.ranks = plan->world;
+	job->record.hosts = (int)plan->host_count;
+	job_record_write(&job->record, &ignored);
+	if (job->options->detach)
+		detached_began(&job->detached, job->record.name, job->record.folder);
+	else
+		log_info("%s: %d ranks on %zu hosts by %s; logs in %s", job->record.name,
+			 plan->world, plan->host_count, job->wish.launcher->name,
+			 job->record.folder);
+}
+
+static void print_result(const struct job *job, const struct job_result *result)
+{
+	_cleanup_(json_free) cJSON *json = json_document();
+
+	if (!job->stages->ctx->json)
+		return;
+	cJSON_AddStringToObject(json, "job", job->record.name);
+	cJSON_AddStringToObject(json, "state", job->record.state);
+	cJSON_AddNumberToObject(json, "status", result->status);
+	cJSON_AddNumberToObject(json, "ranks", job->record.ranks);
+	cJSON_AddStringToObject(json, "folder", job->record.folder);
+	if (result->rank >= 0)
+		cJSON_AddNumberToObject(json, "rank", result->rank);
+	json_add_text(json, "host", result->host);
+	json_add_text(json, "reason", result->reason);
+	json_print(stdout, json);
+}
+
+/* Notes how the job ended; its status becomes the command's. */
+static int job_conclude(struct job *job, int rc, const struct job_result *result, struct error *err)
+{
+	struct error ignored = {0};
+	char now[24];
+
+	clock_iso8601(now);
+	job->record.ended = now;
+	job->record.status = rc < 0 ? (int)err->kind : result->status;
+	job->record.reason = rc < 0 ? err->text : result->reason;
+	job->record.state = result->is_interrupted    ? "stopped"
+			    : job->record.status != 0 ? "failed"
+						      : "done";
+	job_record_write(&job->record, &ignored);
+	print_result(job, result);
+	if (rc < 0 || !result->status)
+		return rc;
+	error_set(err, ERROR_FAILED, "%s: %s", job->record.name, result->reason);
+	err->kind = (enum error_kind)result->status; /* the job's status is the command's */
+	return -1;
+}
+
+static int job_start(struct job *job, const char *const *command, struct error *err)
+{
+	struct stages *s = job->stages;
+	_cleanup_(fd_close) int lock = -1;
+	_cleanup_(str_release) struct str line = STR_INIT;
+	struct job_output output = {.shows = !s->ctx->json && !job->options->detach,
+				    .is_colored = log_color() && term_is_tty(stdout)};
+	const struct job_watch watch = {job_began, job};
+	struct job_result result;
+	char now[24];
+	int rc;
+
+	clock_iso8601(now);
+	quote_words(&line, command);
+	job->record = (struct job_record){.state = "starting",
+					  .command = line.text,
+					  .launcher = job->wish.launcher->name,
+					  .started = now,
+					  .ended = "",
+					  .reason = "",
+					  .pid = getpid()};
+	if (job_record_create(&s->cluster, job->options->name ? job->options->name : "", s->arena,
+			      &job->record, &lock, err) < 0 ||
+	    job_record_write(&job->record, err) < 0)
+		return -1;
+	job->wish.name = job->record.name;
+	rc = job_run(&s->fleet, &job->wish, job->record.folder, &output, &watch, s->arena, &result,
+		     err);
+	return job_conclude(job, rc, &result, err);
+}
+
+static void run_fill_launchers(const char *name, struct str *out)
+{
+	(void)name;
+	for (const struct launcher *const *l = launchers; *l; l++)
+		if ((*l)->tasks)
+			str_addf(out, "%s%s", out->length ? ", " : "", (*l)->name);
+}
+
+static int run_run(struct context *ctx, void *values, const char *const *arguments,
+		   struct error *err)
+{
+	const struct options *o = values;
+	struct stages s;
+	struct job job = {.stages = &s, .options = o};
+	bool is_parent = false;
+	int rc;
+
+	if (stage_cluster(&s, ctx, err) < 0 || stage_select(&s, words_list(&o->hosts), err) < 0 ||
+	    job_wish(&job, arguments, err) < 0)
+		return -1;
+	if (o->dry_run)
+		return dry_run(&job, err);
+	if (o->detach && detach(&job.detached, &is_parent, err) < 0)
+		return -1;
+	rc = is_parent ? 0 : job_start(&job, arguments, err);
+	fleet_close(&s.fleet);
+	return rc;
+}
+
+const struct command command_run = {
+	.name = "run",
+	.arguments = "[--] CMD...",
+	.summary = "runs a training job on the cluster",
+	.help = "CMD runs once per rank, in the cluster's containers or on hosts without containers. Each line of\n"
+		"output stands behind its rank and host; each rank's own output is in .ringup/jobs/JOB/rank-N.log.\n"
+		"The exit status is that of the rank that failed first. When a rank fails, on Ctrl-C, and when\n"
+		"ringup or a connection ends, everything of the job ends on every host.\n"
+		"  ringup run -n 6 -- python3 train.py --epochs 3\n"
+		"  ringup run --launcher torchrun --ppn 8 -- python3 train.py\n"
+		"  ringup run --launcher mpirun -- python3 horovod_train.py\n",
+	.options = options,
+	.options_bytes = sizeof(struct options),
+	.min_arguments = 1,
+	.max_arguments = -1,
+	.stop_at_argument = true,
+	.fill = run_fill_launchers,
+	.run = run_run,
+};

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/job/output.h"
+
+#include "core/file.h"
+#include "core/foreign.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TAIL_BYTES 16384
+#define COLORS 6
+
+static FILE *output_file(const struct job_output *output, const char *name)
+{
+	char path[4096];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", output->folder, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return fd < 0 ? NULL : fdopen(fd, "a");
+}
+
+int job_output_open(struct job_output *output, const char *folder, int world, struct arena *arena,
+		    struct error *err)
+{
+	output->folder = folder;
+	output->world = world;
+	output->ranks = ARENA_ARRAY(arena, (size_t)world, FILE *);
+	output->line = (struct str)STR_INIT;
+	output->all = output_file(output, "all.log");
+	return output->all ? 0 : error_errno(err, "cannot write %s/all.log", folder);
+}
+
+/* The file of a label. NULL when it cannot be written; the others go on. */
+static FILE *output_of(struct job_output *output, const char *label)
+{
+	int rank = job_label_rank(label);
+	FILE **file = rank >= 0 && rank < output->world ? &output->ranks[rank] : &output->launcher;
+	char name[40];
+
+	if (*file)
+		return *file;
+	snprintf(name, sizeof(name), "rank-%d.log", rank);
+	*file = output_file(output, file == &output->launcher ? "launcher.log" : name);
+	return *file;
+}
+
+/* "[3 node02] ": a rank's colour is that of its number, so that neighbours differ. */
+static void show(struct job_output *output, const struct job_event *event, const char *prefix)
+{
+	FILE *out = event->is_error ? stderr : stdout;
+	int rank = job_label_rank(event->label);
+
+	str_clear(&output->line);
+	str_add(&output->line, event->text);
+	foreign_clean(output->line.text);
+	if (output->is_colored)
+		fprintf(out, "\033[%dm%s\033[0m", 31 + (rank + COLORS) % COLORS, prefix);
+	else
+		fputs(prefix, out);
+	fputs(output->line.text, out);
+	fputc('\n', out);
+}
+
+void job_output_add(struct job_output *output, const struct job_event *event, const char *host)
+{
+	FILE *own = output_of(output, event->label);
+	char prefix[JOB_LABEL_BYTES + 128];
+
+	if (own) {
+		fputs(event->text, own);
+		if (event->is_whole)
+			fputc('\n', own);
+	}
+	if (*event->label == 't')
+		snprintf(prefix, sizeof(prefix), "[%.100s] ", host);
+	else
+		snprintf(prefix, sizeof(prefix), "[%s %.100s] ", event->label, host);
+	fprintf(output->all, "%s%s\n", prefix, event->text);
+	if (output->shows)
+		show(output, event, prefix);
+}
+
+void job_output_flush(struct job_output *output)
+{
+	if (!output->all)
+		return;
+	fflush(output->all);
+	for (int i = 0; i < output->world; i++)
+		if (output->ranks[i])
+			fflush(output->ranks[i]);
+	if (output->launcher)
+		fflush(output->launcher);
+	if (output->shows)
+		fflush(stdout);
+}
+
+void job_output_close(struct job_output *output)
+{
+	job_output_flush(output);
+	for (int i = 0; i < output->world; i++)
+		file_close(&output->ranks[i]);
+	file_close(&output->launcher);
+	file_close(&output->all);
+	str_release(&output->line);
+}
+
+const char *job_output_tail(const char *folder, int rank, int lines, struct arena *arena)
+{
+	char *path = rank < 0 ? arena_printf(arena, "%s/launcher.log", folder)
+			      : arena_printf(arena, "%s/rank-%d.log", folder, rank);
+	char bytes[TAIL_BYTES + 1], *start;
+	_cleanup_(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+	ssize_t got;
+
+	if (size <= 0)
+		return "";
+	got = pread(fd, bytes, TAIL_BYTES, size > TAIL_BYTES ? size - TAIL_BYTES : 0);
+	while (got > 0 && bytes[got - 1] == '\n')
+		got--;
+	if (got <= 0)
+		return "";
+	bytes[got] = '\0';
+	for (start = bytes + got; start > bytes; start--)
+		if (start[-1] == '\n' && --lines == 0)
+			break;
+	return foreign_clean(arena_strdup(arena, start));
+}

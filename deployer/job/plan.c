@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/job/plan.h"
+
+#include "deployer/engine/engine.h"
+
+#include <string.h>
+
+void job_tasks_add(struct job_tasks *tasks, const struct job_task *task)
+{
+	struct job_task *grown = ARENA_ARRAY(tasks->arena, tasks->count + 1, struct job_task);
+
+	if (tasks->count)
+		memcpy(grown, tasks->list, tasks->count * sizeof(*grown));
+	grown[tasks->count++] = *task;
+	tasks->list = grown;
+}
+
+/* Ranks that the host has room for: --ppn, its slots, or one per GPU, at least 1. */
+static int job_slots(const struct job_plan *plan, const struct job_host *host)
+{
+	int per_rank = plan->options->gpus ? plan->options->gpus : 1;
+
+	if (plan->options->per_host)
+		return plan->options->per_host;
+	if (host->member->host->slots)
+		return host->member->host->slots;
+	return host->gpus >= per_rank ? host->gpus / per_rank : 1;
+}
+
+int job_plan_ranks(struct job_plan *plan, struct error *err)
+{
+	int wanted = plan->options->ranks, slots = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < plan->host_count; i++)
+		slots += job_slots(plan, &plan->hosts[i]);
+	if (wanted > slots)
+		return error_set(
+			err, ERROR_USAGE,
+			"-n %d asks for more ranks than the %zu hosts have slots (%d); say how many each host takes: --ppn N, or 'slots' of the hosts in the cluster file",
+			wanted, plan->host_count, slots);
+	plan->world = 0;
+	for (size_t i = 0; i < plan->host_count; i++) {
+		struct job_host *host = &plan->hosts[i];
+		int ranks = job_slots(plan, host);
+
+		if (wanted && plan->world + ranks > wanted)
+			ranks = wanted - plan->world;
+		if (!ranks)
+			break;
+		host->first_rank = plan->world;
+		host->ranks = ranks;
+		plan->world += ranks;
+		kept++;
+	}
+	plan->host_count = kept;
+	return 0;
+}
+
+const struct job_host *job_host_of(const struct job_plan *plan, int rank)
+{
+	for (size_t i = 0; i < plan->host_count; i++)
+		if (rank < plan->hosts[i].first_rank + plan->hosts[i].ranks)
+			return &plan->hosts[i];
+	return NULL;
+}
+
+const char *job_port(const struct job_host *host, size_t index)
+{
+	return index < host->ports.count ? host->ports.list[index] : "PORT";
+}
+
+const char *const *job_host_defaults(const struct job_plan *plan, const struct job_host *host)
+{
+	struct words env = WORDS_INIT(plan->arena);
+	int threads = host->ranks ? host->cores / host->ranks : 1;
+
+	words_add(&env, "PYTHONUNBUFFERED=1");
+	words_addf(&env, "OMP_NUM_THREADS=%d", threads > 0 ? threads : 1);
+	if (!*host->interface)
+		return env.list;
+	/* the second "=" means an exact name; without it NCCL takes every name that begins so */
+	words_addf(&env, "NCCL_SOCKET_IFNAME==%s", host->interface);
+	words_addf(&env, "GLOO_SOCKET_IFNAME=%s", host->interface);
+	words_addf(&env, "TP_SOCKET_IFNAME=%s", host->interface);
+	words_addf(&env, "HOROVOD_GLOO_IFACE=%s", host->interface);
+	return env.list;
+}
+
+void job_add_gpus(const struct job_plan *plan, int local_rank, struct words *env)
+{
+	_cleanup_(str_release) struct str list = STR_INIT;
+	int gpus = plan->options->gpus;
+
+	for (int i = 0; i < gpus; i++)
+		str_addf(&list, "%s%d", i ? "," : "", local_rank * gpus + i);
+	if (gpus)
+		words_addf(env, "CUDA_VISIBLE_DEVICES=%s", list.text);
+}
+
+void job_add_rank_words(const struct job_plan *plan, const struct job_host *host,
+			const char *address, struct words *out)
+{
+	const struct engine_value values[] = {{"folder", host->member->state.folder, NULL}, {0}};
+
+	words_addf(out, "%sringup-job",
+		   engine_expand_word(host->member->engine->program_folder, values, plan->arena));
+	words_add_all(out, WORDS("rank", "--id", plan->id));
+	if (address)
+		words_add_all(out, WORDS("--address", address));
+	words_add(out, "--");
+	words_add_all(out, plan->options->command);
+}

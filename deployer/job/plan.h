@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan.h - a training job: what the person asks for, what each host said, and which rank runs where.
+ *
+ * Everything lives in the arena of the plan. Text is never NULL; lists are NULL-terminated.
+ */
+#ifndef DEPLOYER_JOB_PLAN_H
+#define DEPLOYER_JOB_PLAN_H
+
+#include "deployer/fleet.h"
+
+#define JOB_ID_BYTES 24
+
+struct launcher;
+
+struct job_options {
+	const char *name; /* of the job: letters, digits, '-', '_' and '.' */
+	const struct launcher *launcher;
+	const char *const *command;
+	const char *const *env; /* NAME=VALUE for every rank */
+	const char *workdir;	/* "": where the container's commands start */
+	int ranks, per_host;	/* 0: as many as the hosts have slots */
+	int gpus;		/* that each rank sees; 0: all of its host */
+	int timeout_s;		/* of the whole job; 0: none */
+	int start_timeout_s;	/* until all ranks have begun; 0: 60 */
+};
+
+/* One host's part. The supervisor there says the facts (images/worker/job/protocol.h). */
+struct job_host {
+	struct member *member;
+	int cores, gpus;
+	const char *interface; /* that owns the host's address in the cluster */
+	const char *network;   /* its network, "10.0.0.0/24" */
+	const char *os, *driver;
+	struct words ports; /* that were free a moment ago; each task takes its own */
+	int first_rank, ranks;
+};
+
+struct job_plan {
+	const struct job_options *options;
+	struct arena *arena;
+	char id[JOB_ID_BYTES];
+	struct job_host *hosts; /* only those with ranks */
+	size_t host_count;
+	int world; /* ranks in all */
+};
+
+/* A process that a host's supervisor starts. */
+struct job_task {
+	const char *label; /* its rank, "3", or "t0" when it starts ranks itself */
+	const char *const *words;
+	const char *const *env; /* NAME=VALUE */
+	bool serves;		/* it is ended once all ranks that do not serve have ended well */
+};
+
+struct job_tasks {
+	struct arena *arena;
+	struct job_task *list;
+	size_t count;
+};
+
+void job_tasks_add(struct job_tasks *tasks, const struct job_task *task);
+
+/*
+ * Spreads the ranks over hosts: in the order of the cluster file, each up to its slots. Hosts that
+ * get none are left out. ERROR_USAGE when there are fewer slots than ranks.
+ */
+int job_plan_ranks(struct job_plan *plan, struct error *err);
+
+/* The host of a rank. */
+const struct job_host *job_host_of(const struct job_plan *plan, int rank);
+
+/* A port of the host, number `index`; "PORT" when it did not name so many (a dry run). */
+const char *job_port(const struct job_host *host, size_t index);
+
+/*
+ * NAME=VALUE that every rank on this host gets unless its container or the person sets the name:
+ * how many threads, and the interface for Gloo and NCCL.
+ */
+const char *const *job_host_defaults(const struct job_plan *plan, const struct job_host *host);
+
+/* CUDA_VISIBLE_DEVICES of a rank when --gpus was given, else nothing. */
+void job_add_gpus(const struct job_plan *plan, int local_rank, struct words *env);
+
+/*
+ * The words that a launcher starts a rank with: ringup-job rank --id ID -- COMMAND. `address` is that
+ * of the host, or NULL where the words are the same on all hosts.
+ */
+void job_add_rank_words(const struct job_plan *plan, const struct job_host *host,
+			const char *address, struct words *out);
+
+#endif

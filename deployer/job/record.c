@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/job/record.h"
+
+#include "core/file.h"
+#include "core/json.h"
+#include "core/private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define NAMES_MAX 10000
+
+static const char *jobs_folder(const struct cluster *cluster, struct arena *arena)
+{
+	return cluster_state_path(cluster, "jobs", arena);
+}
+
+bool job_name_is_right(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length > 0 && length <= JOB_NAME_BYTES_MAX && *name != '.' && *name != '-' &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
+		       length;
+}
+
+static int check_name(const struct cluster *cluster, const char *name, struct error *err)
+{
+	if (!job_name_is_right(name))
+		return error_set(
+			err, ERROR_USAGE,
+			"'%s' cannot be a job's name: it takes letters, digits, '.', '_' and '-', %d at most",
+			name, JOB_NAME_BYTES_MAX);
+	if (cluster_host(cluster, name))
+		return error_set(err, ERROR_USAGE,
+				 "a job cannot be called '%s': a host has that name", name);
+	return 0;
+}
+
+int job_record_create(const struct cluster *cluster, const char *wanted, struct arena *arena,
+		      struct job_record *record, int *lock, struct error *err)
+{
+	const char *folder = jobs_folder(cluster, arena);
+
+	if ((*wanted && check_name(cluster, wanted, err) < 0) ||
+	    private_folder(cluster_state_path(cluster, "", arena), err) < 0 ||
+	    private_folder(folder, err) < 0)
+		return -1;
+	for (int i = 1; i < NAMES_MAX; i++) {
+		record->name = !*wanted ? arena_printf(arena, "job-%d", i)
+			       : i == 1 ? wanted
+					: arena_printf(arena, "%s-%d", wanted, i);
+		record->folder = arena_printf(arena, "%s/%s", folder, record->name);
+		if (mkdir(record->folder, 0700) == 0)
+			return file_lock(arena_printf(arena, "%s/lock", record->folder), lock, err);
+		if (errno != EEXIST)
+			return error_errno(err, "cannot make the folder %s", record->folder);
+	}
+	return error_set(err, ERROR_FAILED,
+			 "there are too many jobs called '%s'; remove old ones from %s", wanted,
+			 folder);
+}
+
+int job_record_write(const struct job_record *record, struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = json_document();
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+
+	cJSON_AddStringToObject(json, "name", record->name);
+	cJSON_AddStringToObject(json, "state", record->state);
+	cJSON_AddNumberToObject(json, "status", record->status);
+	cJSON_AddStringToObject(json, "reason", record->reason);
+	cJSON_AddStringToObject(json, "command", record->command);
+	cJSON_AddStringToObject(json, "launcher", record->launcher);
+	cJSON_AddNumberToObject(json, "ranks", record->ranks);
+	cJSON_AddNumberToObject(json, "hosts", record->hosts);
+	cJSON_AddStringToObject(json, "started", record->started);
+	cJSON_AddStringToObject(json, "ended", record->ended);
+	cJSON_AddNumberToObject(json, "pid", record->pid);
+	return json_write(arena_printf(&arena, "%s/job.json", record->folder), json, 0600, err);
+}
+
+bool job_is_alive(const struct job_record *record)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	_cleanup_(fd_close) int lock = -1;
+	struct error taken = {0};
+
+	return file_lock(arena_printf(&arena, "%s/lock", record->folder), &lock, &taken) < 0;
+}
+
+static int read_folder(const char *folder, const char *name, struct arena *arena,
+		       struct job_record *record, struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+
+	if (json_read_input(arena_printf(arena, "%s/job.json", folder), &json, err) < 0)
+		return -1;
+	*record = (struct job_record){
+		.name = name,
+		.folder = folder,
+		.state = json_text(json, "state", arena),
+		.command = json_text(json, "command", arena),
+		.launcher = json_text(json, "launcher", arena),
+		.started = json_text(json, "started", arena),
+		.ended = json_text(json, "ended", arena),
+		.reason = json_text(json, "reason", arena),
+		.status = json_int(json, "status", 0),
+		.ranks = json_int(json, "ranks", 0),
+		.hosts = json_int(json, "hosts", 0),
+		.pid = json_int(json, "pid", 0),
+	};
+	if (!*record->ended && !job_is_alive(record))
+		record->state = "lost";
+	return 0;
+}
+
+bool job_record_exists(const struct cluster *cluster, const char *name, struct arena *arena)
+{
+	return job_name_is_right(name) &&
+	       file_exists(
+		       arena_printf(arena, "%s/%s/job.json", jobs_folder(cluster, arena), name));
+}
+
+int job_record_read(const struct cluster *cluster, const char *name, struct arena *arena,
+		    struct job_record *record, struct error *err)
+{
+	const char *folder = jobs_folder(cluster, arena);
+
+	if (!job_record_exists(cluster, name, arena))
+		return error_set(err, ERROR_USAGE,
+				 "there is no job '%s' in %s; 'ringup ps' lists the jobs", name,
+				 folder);
+	return read_folder(arena_printf(arena, "%s/%s", folder, name), arena_strdup(arena, name),
+			   arena, record, err);
+}
+
+static int record_order(const void *a, const void *b)
+{
+	const struct job_record *first = a, *second = b;
+	int order = strcmp(first->started, second->started);
+
+	return order ? order : strcmp(first->name, second->name);
+}
+
+int job_records_list(const struct cluster *cluster, struct arena *arena, struct job_record **list,
+		     size_t *count, struct error *err)
+{
+	const char *folder = jobs_folder(cluster, arena);
+	const char **names;
+	size_t all = 0;
+
+	*count = 0;
+	*list = NULL;
+	if (!file_exists(folder))
+		return 0;
+	if (folder_list(folder, "", arena, &names, err) < 0)
+		return -1;
+	while (names[all])
+		all++;
+	*list = ARENA_ARRAY(arena, all + 1, struct job_record);
+	for (size_t i = 0; i < all; i++) {
+		struct error ignored = {0};
+
+		if (job_record_exists(cluster, names[i], arena) &&
+		    read_folder(arena_printf(arena, "%s/%s", folder, names[i]), names[i], arena,
+				&(*list)[*count], &ignored) == 0)
+			(*count)++;
+	}
+	qsort(*list, *count, sizeof(**list), record_order);
+	return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record.h - what is kept of a job: .ringup/jobs/NAME beside the cluster file.
+ *
+ *   job.json       struct job_record
+ *   lock           held while the ringup that runs the job lives
+ *   all.log, rank-N.log, launcher.log   (output.h)
+ *
+ * A job whose record says "running" and whose lock is free was killed: its state is "lost".
+ */
+#ifndef DEPLOYER_JOB_RECORD_H
+#define DEPLOYER_JOB_RECORD_H
+
+#include "plan/cluster.h"
+
+#include <sys/types.h>
+
+#define JOB_NAME_BYTES_MAX 60
+
+struct job_record {
+	const char *name;
+	const char *folder;  /* not in the file */
+	const char *state;   /* starting, running, done, failed, stopped, lost */
+	const char *command; /* as a person would type it */
+	const char *launcher;
+	const char *started, *ended; /* ISO 8601; "" */
+	const char *reason;
+	int status, ranks, hosts;
+	int pid; /* of the ringup that runs it */
+};
+
+/* Whether the text may be a job's name. */
+bool job_name_is_right(const char *name);
+
+/*
+ * Makes the folder of a new job, and takes its lock until *lock is closed. `wanted` is its name; when a
+ * job has it already, the next free one of NAME-2, NAME-3 ... is taken. "" takes job-1, job-2 ...
+ * ERROR_USAGE for a name that is wrong, or that a host has. Fills name and folder.
+ */
+int job_record_create(const struct cluster *cluster, const char *wanted, struct arena *arena,
+		      struct job_record *record, int *lock, struct error *err);
+
+int job_record_write(const struct job_record *record, struct error *err);
+
+/* The record of a job; ERROR_USAGE when there is none of that name. */
+int job_record_read(const struct cluster *cluster, const char *name, struct arena *arena,
+		    struct job_record *record, struct error *err);
+
+/* Whether there is a job of that name. */
+bool job_record_exists(const struct cluster *cluster, const char *name, struct arena *arena);
+
+/* Whether it runs at this moment. */
+bool job_is_alive(const struct job_record *record);
+
+/* All jobs, oldest first. */
+int job_records_list(const struct cluster *cluster, struct arena *arena, struct job_record **list,
+		     size_t *count, struct error *err);
+
+#endif

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/job/run.h"
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "deployer/claim.h"
+#include "deployer/job/supervisors.h"
+#include "deployer/launcher/launcher.h"
+
+#include <openssl/rand.h>
+#include <string.h>
+
+#define START_TIMEOUT_DEFAULT_S 60
+#define LOST_USEC 8000000	   /* a host that says nothing for so long is lost */
+#define FIRST_FAILURE_USEC 1500000 /* a rank's end comes later than its launcher's, at most this */
+#define LAST_TASK_USEC 15000000	   /* for a launcher to end when all its ranks have */
+#define STOP_USEC 12000000	   /* for all supervisors to end their part */
+#define BEAT_USEC 1000000
+#define WAKE_MSEC 50
+#define STATUS_TIMED_OUT 124 /* as timeout(1) */
+
+/* Gives the plan an id and its hosts, which have said nothing yet. */
+static void plan_init(struct job_plan *plan, struct fleet *fleet, const struct job_options *options,
+		      struct arena *arena)
+{
+	unsigned char random[8] = {0};
+
+	*plan = (struct job_plan){.options = options, .arena = arena};
+	RAND_bytes(random, sizeof(random));
+	for (size_t i = 0; i < sizeof(random); i++)
+		snprintf(plan->id + 2 * i, 3, "%02x", random[i]);
+	plan->hosts = ARENA_ARRAY(arena, fleet->count, struct job_host);
+	plan->host_count = fleet->count;
+	for (size_t i = 0; i < fleet->count; i++) {
+		struct member *m = &fleet->members[i];
+
+		plan->hosts[i] = (struct job_host){.member = m,
+						   .cores = 1,
+						   .interface = "",
+						   .network = "",
+						   .os = "",
+						   .driver = "",
+						   .ports = WORDS_INIT(&m->arena)};
+	}
+}
+
+int job_plan_without_hosts(struct fleet *fleet, const struct job_options *options,
+			   struct arena *arena, struct job_plan *plan, struct error *err)
+{
+	plan_init(plan, fleet, options, arena);
+	return job_plan_ranks(plan, err);
+}
+
+/* What a rank has done so far. */
+struct run_rank {
+	const struct job_host *host;
+	bool began, ended, serves;
+	int status;
+};
+
+struct job_run {
+	struct job_plan plan;
+	struct supervisors *supervisors;
+	struct job_output *output;
+	const struct job_watch *watch;
+	struct job_result *result;
+	struct run_rank *ranks;
+	int began, ended;	/* ranks */
+	int tasks, tasks_ended; /* processes that start ranks */
+	int task_status;
+	const struct job_host *task_host; /* of the first task that failed */
+	uint64_t task_usec;		  /* when it failed, or when all ranks had ended; 0 */
+	uint64_t begin_usec, beat_usec;
+	bool is_planned, is_running, is_over;
+};
+
+/* The first failure counts. */
+static void run_fail(struct job_run *run, int status, int rank, const char *host,
+		     const char *reason)
+{
+	if (run->result->status)
+		return;
+	*run->result =
+		(struct job_result){.status = status, .rank = rank, .host = host, .reason = reason};
+	run->is_over = true;
+}
+
+static void run_fail_host(struct job_run *run, const struct job_host *host, const char *reason)
+{
+	const char *name = host->member->host->name;
+
+	run_fail(run, ERROR_FAILED, -1, name,
+		 arena_printf(run->plan.arena, "%s: %s", name, reason));
+}
+
+static const char *launcher_name(const struct job_run *run)
+{
+	return run->plan.options->launcher->name;
+}
+
+/* Counts the ranks that have begun on a host. */
+static int ranks_on(const struct job_run *run, const struct job_host *host)
+{
+	int count = 0;
+
+	for (int i = 0; i < run->plan.world; i++)
+		count += run->ranks[i].began && run->ranks[i].host == host;
+	return count;
+}
+
+static void run_join(struct job_run *run, const struct job_host *host, int rank, int world)
+{
+	const char *name = host->member->host->name;
+	struct arena *arena = run->plan.arena;
+	struct run_rank *state;
+
+	if (rank >= run->plan.world || (world > 0 && world != run->plan.world)) {
+		run_fail_host(
+			run, host,
+			arena_printf(
+				arena,
+				"%s started rank %d of %d there, and the plan has %d ranks in all",
+				launcher_name(run), rank, world, run->plan.world));
+		return;
+	}
+	state = &run->ranks[rank];
+	if (state->began && !state->ended) {
+		run_fail_host(run, host,
+			      arena_printf(arena, "%s started rank %d twice, on %s and on %s",
+					   launcher_name(run), rank,
+					   state->host->member->host->name, name));
+		return;
+	}
+	if (!state->began && ranks_on(run, host) >= host->ranks) {
+		run_fail_host(
+			run, host,
+			arena_printf(
+				arena,
+				"%s started more than the %d ranks that the plan has there: it did not spread the job over the hosts",
+				launcher_name(run), host->ranks));
+		return;
+	}
+	run->began += !state->began;
+	run->ended -= state->ended; /* started again, by torchrun */
+	*state = (struct run_rank){.host = host, .began = true};
+}
+
+static void run_rank_exit(struct job_run *run, int rank, int status)
+{
+	struct run_rank *state = &run->ranks[rank];
+
+	if (rank >= run->plan.world || state->ended || !state->began)
+		return;
+	state->ended = true;
+	state->status = status;
+	run->ended++;
+	if (status && !state->serves)
+		run_fail(run, status, rank, state->host->member->host->name,
+			 status > 128 ? arena_printf(run->plan.arena,
+						     "rank %d on %s was ended by signal %d (%s)",
+						     rank, state->host->member->host->name,
+						     status - 128, strsignal(status - 128))
+				      : arena_printf(run->plan.arena,
+						     "rank %d on %s ended with status %d", rank,
+						     state->host->member->host->name, status));
+}
+
+static void run_exit(struct job_run *run, const struct job_host *host, const char *label,
+		     int status)
+{
+	int rank = job_label_rank(label);
+
+	if (!run->is_planned)
+		return;
+	if (rank >= 0 && rank < run->plan.world) {
+		run_rank_exit(run, rank, status);
+	} else if (rank < 0) {
+		run->tasks_ended++;
+		if (status && !run->task_host) {
+			run->task_host = host;
+			run->task_status = status;
+			run->task_usec = clock_usec();
+		}
+	}
+}
+
+/* Called under the lock, on the thread of the host. */
+static void run_hear(void *arg, size_t index, const struct job_event *event)
+{
+	struct job_run *run = arg;
+	struct job_host *host = &run->plan.hosts[index];
+
+	switch (event->kind) {
+	case JOB_EVENT_JOIN:
+		if (run->is_planned)
+			run_join(run, host, event->rank, event->world);
+		break;
+	case JOB_EVENT_OUTPUT:
+		if (run->output->all)
+			job_output_add(run->output, event, host->member->host->name);
+		break;
+	case JOB_EVENT_EXIT:
+		run_exit(run, host, event->label, event->number);
+		break;
+	case JOB_EVENT_TROUBLE:
+		run_fail_host(run, host, arena_strdup(&host->member->arena, event->text));
+		break;
+	default:
+		break;
+	}
+}
+
+static void say_list(struct str *out, const char *keyword, const char *const *list)
+{
+	for (; *list; list++)
+		job_say(out, keyword, *list);
+}
+
+static void say_task(struct job_run *run, const struct job_host *host, const struct job_task *task,
+		     struct str *out)
+{
+	int rank = job_label_rank(task->label);
+
+	job_say(out, "task", task->label);
+	say_list(out, "env", task->env);
+	say_list(out, "env", run->plan.options->env);
+	say_list(out, "word", task->words);
+	if (rank < 0) {
+		run->tasks++;
+		return;
+	}
+	run->ranks[rank] = (struct run_rank){.host = host, .began = true, .serves = task->serves};
+	run->began++;
+}
+
+/* Tells a host its tasks. */
+static int run_start_host(struct job_run *run, size_t index, struct error *err)
+{
+	const struct job_host *host = &run->plan.hosts[index];
+	const struct job_options *options = run->plan.options;
+	struct job_tasks tasks = {.arena = run->plan.arena};
+	_cleanup_(str_release) struct str out = STR_INIT;
+
+	if (options->launcher->tasks(&run->plan, host, &tasks, err) < 0)
+		return -1;
+	job_say(&out, "set", arena_printf(run->plan.arena, "RINGUP_JOB=%s", options->name));
+	say_list(&out, "default", job_host_defaults(&run->plan, host));
+	say_list(&out, "set", options->env);
+	if (*options->workdir)
+		job_say(&out, "dir", options->workdir);
+	for (size_t i = 0; i < tasks.count; i++)
+		say_task(run, host, &tasks.list[i], &out);
+	job_say(&out, "start", NULL);
+	supervisor_tell(run->supervisors, index, out.text);
+	return 0;
+}
+
+/* All hosts are ready: spreads the ranks and starts the tasks. */
+static void run_start(struct job_run *run)
+{
+	struct error err = {0};
+
+	for (size_t i = 0; i < run->plan.host_count; i++)
+		supervisor_facts(run->supervisors, i, &run->plan.hosts[i]);
+	if (job_plan_ranks(&run->plan, &err) == 0 &&
+	    job_output_open(run->output, run->output->folder, run->plan.world, run->plan.arena,
+			    &err) == 0) {
+		run->ranks = ARENA_ARRAY(run->plan.arena, (size_t)run->plan.world, struct run_rank);
+		run->is_planned = true;
+		for (size_t i = 0; i < run->plan.host_count && !err.kind; i++)
+			run_start_host(run, i, &err);
+	}
+	if (err.kind)
+		run_fail(run, (int)err.kind, -1, "", arena_strdup(run->plan.arena, err.text));
+}
+
+/* All ranks are where the plan has them: the user's command may run. */
+static void run_go(struct job_run *run)
+{
+	run->is_running = true;
+	for (size_t i = 0; i < run->plan.host_count; i++)
+		supervisor_tell(run->supervisors, i, "go\n");
+	if (run->watch && run->watch->began)
+		run->watch->began(run->watch->arg, &run->plan);
+}
+
+/* "node02 (1 of 2 ranks), node03 (0 of 2 ranks)": where ranks are missing. */
+static const char *run_missing_ranks(const struct job_run *run)
+{
+	_cleanup_(str_release) struct str text = STR_INIT;
+
+	for (size_t i = 0; i < run->plan.host_count; i++) {
+		const struct job_host *host = &run->plan.hosts[i];
+		int began = ranks_on(run, host);
+
+		if (began < host->ranks)
+			str_addf(&text, "%s%s (%d of %d ranks)", text.length ? ", " : "",
+				 host->member->host->name, began, host->ranks);
+	}
+	return arena_strdup(run->plan.arena, text.text);
+}
+
+static void run_check_start(struct job_run *run, uint64_t now)
+{
+	int seconds = run->plan.options->start_timeout_s;
+
+	if (!seconds)
+		seconds = START_TIMEOUT_DEFAULT_S;
+	if (now - run->begin_usec < (uint64_t)seconds * 1000000)
+		return;
+	run_fail(run, ERROR_FAILED, -1, "",
+		 run->is_planned
+			 ? arena_printf(run->plan.arena,
+					"%s did not start all ranks in %d s; missing: %s",
+					launcher_name(run), seconds, run_missing_ranks(run))
+			 : arena_printf(run->plan.arena, "not all hosts were ready in %d s: %s",
+					seconds,
+					supervisors_waiting(run->supervisors, run->plan.arena)));
+}
+
+/* A launcher that failed: a rank's own end says more, and may come a moment later. */
+static void run_check_tasks(struct job_run *run, uint64_t now)
+{
+	const char *name = run->task_host ? run->task_host->member->host->name : "";
+
+	if (!run->task_host || (run->is_running && now - run->task_usec < FIRST_FAILURE_USEC))
+		return;
+	run_fail(run, run->task_status, -1, name,
+		 arena_printf(run->plan.arena, "%s on %s ended with status %d%s",
+			      launcher_name(run), name, run->task_status,
+			      run->is_running ? "" : " before all ranks had begun"));
+}
+
+/* Ranks that serve the others do not count. */
+static bool all_ranks_ended(const struct job_run *run)
+{
+	for (int i = 0; i < run->plan.world; i++)
+		if (!run->ranks[i].ended && !run->ranks[i].serves)
+			return false;
+	return true;
+}
+
+static void run_check_end(struct job_run *run, uint64_t now)
+{
+	if (!all_ranks_ended(run))
+		return;
+	if (!run->task_usec)
+		run->task_usec = now;
+	if (run->tasks_ended == run->tasks || now - run->task_usec > LAST_TASK_USEC)
+		run->is_over = true;
+}
+
+static void run_check_hosts(struct job_run *run, uint64_t now)
+{
+	for (size_t i = 0; i < run->plan.host_count; i++) {
+		const struct job_host *host = &run->plan.hosts[i];
+
+		if (supervisor_has_ended(run->supervisors, i))
+			run_fail_host(run, host, "the connection was lost while the job ran");
+		else if (supervisor_silence_usec(run->supervisors, i, now) > LOST_USEC)
+			run_fail_host(
+				run, host,
+				"the host does not answer any more; is it up, and the network?");
+	}
+}
+
+static void run_check_person(struct job_run *run, uint64_t now)
+{
+	int seconds = run->plan.options->timeout_s;
+
+	if (interrupted()) {
+		run_fail(run, ERROR_INTERRUPTED, -1, "", "interrupted");
+		run->result->is_interrupted = true;
+	}
+	if (seconds && now - run->begin_usec > (uint64_t)seconds * 1000000)
+		run_fail(run, STATUS_TIMED_OUT, -1, "",
+			 arena_printf(run->plan.arena, "the job did not end within --timeout %d s",
+				      seconds));
+}
+
+/* One look at everything. */
+static void run_look(struct job_run *run)
+{
+	uint64_t now = clock_usec();
+
+	run_check_person(run, now);
+	if (supervisors_failed(run->supervisors) && !run->is_planned) {
+		run->is_over = true; /* the hosts' own errors say why */
+		return;
+	}
+	if (!run->is_planned && supervisors_ready(run->supervisors))
+		run_start(run);
+	if (run->is_planned)
+		run_check_hosts(run, now);
+	if (run->is_planned && !run->is_running && !run->is_over && run->began == run->plan.world)
+		run_go(run);
+	if (!run->is_running)
+		run_check_start(run, now);
+	if (run->is_planned)
+		run_check_tasks(run, now);
+	if (run->is_running)
+		run_check_end(run, now);
+	if (now - run->beat_usec > BEAT_USEC) {
+		run->beat_usec = now;
+		supervisors_tell(run->supervisors, "beat\n");
+	}
+	job_output_flush(run->output);
+}
+
+/* The thread that decides, beside those of the hosts. */
+static void run_control(void *arg)
+{
+	struct job_run *run = arg;
+	uint64_t deadline;
+
+	supervisors_lock(run->supervisors);
+	while (!run->is_over) {
+		run_look(run);
+		if (!run->is_over)
+			supervisors_wait(run->supervisors, WAKE_MSEC);
+	}
+	supervisors_stop(run->supervisors);
+	deadline = clock_usec() + STOP_USEC;
+	while (!supervisors_ended(run->supervisors) && clock_usec() < deadline) {
+		supervisors_wait(run->supervisors, WAKE_MSEC);
+		job_output_flush(run->output);
+	}
+	supervisors_give_up(run->supervisors);
+	supervisors_unlock(run->supervisors);
+}
+
+/* Adds the last lines of the rank that failed, or of the launcher, to the reason. */
+static void run_add_tail(struct job_run *run)
+{
+	struct job_result *result = run->result;
+	const char *tail;
+
+	if (!result->status || result->is_interrupted || (result->rank < 0 && !run->task_host))
+		return;
+	tail = job_output_tail(run->output->folder, result->rank, 8, run->plan.arena);
+	if (*tail)
+		result->reason = arena_printf(run->plan.arena, "%s; its last lines:\n%s",
+					      result->reason, tail);
+}
+
+int job_run(struct fleet *fleet, const struct job_options *options, const char *folder,
+	    struct job_output *output, const struct job_watch *watch, struct arena *arena,
+	    struct job_result *result, struct error *err)
+{
+	struct job_run run = {.output = output, .watch = watch, .result = result};
+
+	*result = (struct job_result){.rank = -1, .host = "", .reason = ""};
+	output->folder = folder;
+	plan_init(&run.plan, fleet, options, arena);
+	run.begin_usec = clock_usec();
+	if (supervisors_open(&run.supervisors, fleet, run.plan.id, options, run_hear, &run, err) <
+	    0)
+		return -1;
+	supervisors_run(run.supervisors, run_control, &run);
+	job_output_close(output);
+	run_add_tail(&run);
+	for (size_t i = 0; i < fleet->count; i++)
+		if (supervisor_left(run.supervisors, i))
+			log_warn("%s: %d processes of the job could not be ended",
+				 fleet->members[i].host->name, supervisor_left(run.supervisors, i));
+	supervisors_close(run.supervisors);
+	if (!result->status && !run.is_running)
+		return fleet_result(fleet, err) < 0
+			       ? -1
+			       : error_set(err, ERROR_FAILED, "the job did not begin");
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run.h - runs a training job on a fleet, from its first process to the last.
+ *
+ * On every host the supervisor ringup-job runs over this process's SSH connection, and the launcher's
+ * processes run below it. Whichever way the job ends, also when this process is killed or a
+ * connection is lost, each supervisor ends all that belongs to the job on its host.
+ *
+ * Before the user's command runs, every rank has to report from the host that the plan names: ranks
+ * that mpirun or torchrun starts wait in `ringup-job rank` until all have.
+ */
+#ifndef DEPLOYER_JOB_RUN_H
+#define DEPLOYER_JOB_RUN_H
+
+#include "deployer/job/output.h"
+#include "deployer/job/plan.h"
+
+struct job_result {
+	/* The exit status: 0, or that of the rank that failed first, or 1. */
+	int status;
+	int rank;	    /* the one that failed first; -1: none did */
+	const char *host;   /* its host, or the host that failed; "" */
+	const char *reason; /* one sentence or two; "" when all is well */
+	bool is_interrupted;
+};
+
+/* Told once all ranks have begun, on a thread of the run's own; may be NULL. */
+struct job_watch {
+	void (*began)(void *arg, const struct job_plan *plan);
+	void *arg;
+};
+
+/*
+ * Runs it to its end. The fleet has its owner, and is not probed. Output goes to the files in
+ * `folder`, and to the terminal as `output` says. Fails when the job could not begin; everything
+ * else is in *result, which lives in the arena.
+ */
+int job_run(struct fleet *fleet, const struct job_options *options, const char *folder,
+	    struct job_output *output, const struct job_watch *watch, struct arena *arena,
+	    struct job_result *result, struct error *err);
+
+/*
+ * For a dry run: the plan with one slot per host where nothing says more, and without ports. Lives
+ * in the arena.
+ */
+int job_plan_without_hosts(struct fleet *fleet, const struct job_options *options,
+			   struct arena *arena, struct job_plan *plan, struct error *err);
+
+#endif

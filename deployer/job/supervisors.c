@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/job/supervisors.h"
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "deployer/claim.h"
+#include "deployer/operate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SUPERVISOR_DAYS 3650 /* a job may take */
+#define PIPE_BYTES (1 << 20)
+#define TELL_USEC 5000000 /* for a host's thread to take what it is told */
+#define SAID_BYTES 600
+#define PORTS_MORE 2 /* beside one per rank */
+
+struct supervisor {
+	struct supervisors *all;
+	struct member *member;
+	int in[2];	 /* what is written to in[1] goes to its stdin */
+	struct str line; /* the one that is being read */
+	struct job_host facts;
+	bool ready, done, ended;
+	int left;
+	uint64_t heard_usec;
+};
+
+struct supervisors {
+	struct fleet *fleet;
+	const char *id;
+	const struct job_options *options;
+	supervisors_hear *hear;
+	void *hear_arg;
+	void (*control)(void *arg);
+	void *control_arg;
+	pthread_mutex_t lock;
+	pthread_cond_t said;
+	atomic_bool given_up;
+	struct supervisor *list;
+};
+
+int supervisors_open(struct supervisors **all, struct fleet *fleet, const char *id,
+		     const struct job_options *options, supervisors_hear *hear, void *arg,
+		     struct error *err)
+{
+	struct supervisors *s = ARENA_NEW(fleet->arena, struct supervisors);
+
+	*s = (struct supervisors){.fleet = fleet,
+				  .id = id,
+				  .options = options,
+				  .hear = hear,
+				  .hear_arg = arg,
+				  .lock = PTHREAD_MUTEX_INITIALIZER,
+				  .said = PTHREAD_COND_INITIALIZER};
+	s->list = ARENA_ARRAY(fleet->arena, fleet->count, struct supervisor);
+	*all = s;
+	for (size_t i = 0; i < fleet->count; i++)
+		s->list[i] = (struct supervisor){
+			.all = s, .member = &fleet->members[i], .in = {-1, -1}, .line = STR_INIT};
+	for (size_t i = 0; i < fleet->count; i++) {
+		struct supervisor *one = &s->list[i];
+
+		if (pipe2(one->in, O_CLOEXEC) < 0) {
+			error_errno(err, "cannot make a pipe");
+			supervisors_close(s);
+			return -1;
+		}
+		fcntl(one->in[1], F_SETPIPE_SZ, PIPE_BYTES);
+		fcntl(one->in[1], F_SETFL, O_NONBLOCK);
+		one->facts = (struct job_host){.member = one->member,
+					       .cores = 1,
+					       .interface = "",
+					       .network = "",
+					       .os = "",
+					       .driver = "",
+					       .ports = WORDS_INIT(&one->member->arena)};
+	}
+	return 0;
+}
+
+void supervisors_close(struct supervisors *s)
+{
+	for (size_t i = 0; i < s->fleet->count; i++) {
+		fd_close(&s->list[i].in[0]);
+		fd_close(&s->list[i].in[1]);
+		str_release(&s->list[i].line);
+	}
+}
+
+static void supervisor_note_fact(struct supervisor *one, const struct job_event *event)
+{
+	struct arena *arena = &one->member->arena;
+	struct job_host *facts = &one->facts;
+	const char *name = event->label;
+
+	if (strcmp(name, "cores") == 0)
+		facts->cores = job_fact_number(event->text, 1);
+	else if (strcmp(name, "gpus") == 0)
+		facts->gpus = job_fact_number(event->text, 0);
+	else if (strcmp(name, "interface") == 0)
+		facts->interface = arena_strdup(arena, event->text);
+	else if (strcmp(name, "network") == 0)
+		facts->network = arena_strdup(arena, event->text);
+	else if (strcmp(name, "os") == 0)
+		facts->os = arena_strdup(arena, event->text);
+	else if (strcmp(name, "driver") == 0)
+		facts->driver = arena_strdup(arena, event->text);
+	else if (strcmp(name, "port") == 0 && facts->ports.count < 4096)
+		words_add(&facts->ports, event->text);
+}
+
+static void supervisor_note(struct supervisor *one, struct job_event *event)
+{
+	char other[80];
+
+	one->heard_usec = clock_usec();
+	switch (event->kind) {
+	case JOB_EVENT_HELLO:
+		if (event->number == JOB_PROTOCOL)
+			return;
+		snprintf(other, sizeof(other),
+			 "its ringup-job is of another version (protocol %d); run 'ringup up'",
+			 event->number);
+		event->kind = JOB_EVENT_TROUBLE;
+		event->text = other;
+		break;
+	case JOB_EVENT_FACT:
+		supervisor_note_fact(one, event);
+		return;
+	case JOB_EVENT_READY:
+		one->ready = true;
+		return;
+	case JOB_EVENT_LEFT:
+		one->left = event->number;
+		return;
+	case JOB_EVENT_DONE:
+		one->done = true;
+		return;
+	default:
+		break;
+	}
+	one->all->hear(one->all->hear_arg, one->member->index, event);
+}
+
+/* A line of the supervisor, on the thread of its host. */
+static void supervisor_line(void *arg, const char *line)
+{
+	struct supervisor *one = arg;
+	struct job_event event;
+
+	str_clear(&one->line);
+	str_add(&one->line, line);
+	job_event_read(one->line.text, &event);
+	if (event.kind == JOB_EVENT_NONE)
+		return;
+	pthread_mutex_lock(&one->all->lock);
+	supervisor_note(one, &event);
+	pthread_cond_signal(&one->all->said);
+	pthread_mutex_unlock(&one->all->lock);
+}
+
+static int supervisor_ports(const struct supervisors *s, const struct member *m)
+{
+	int ranks = s->options->per_host ? s->options->per_host
+		    : s->options->ranks	 ? s->options->ranks
+		    : m->host->slots	 ? m->host->slots
+					 : 16;
+
+	return ranks + PORTS_MORE;
+}
+
+static const char *const *supervisor_words(struct supervisor *one)
+{
+	struct member *m = one->member;
+	const struct engine_value values[] = {{"folder", m->state.folder, NULL}, {0}};
+	struct words words = WORDS_INIT(&m->arena);
+
+	words_addf(&words, "%sringup-job",
+		   engine_expand_word(m->engine->program_folder, values, &m->arena));
+	words_add_all(&words, WORDS("host", "--id", one->all->id, "--address", m->host->address,
+				    "--ports"));
+	words_addf(&words, "%d", supervisor_ports(one->all, m));
+	return member_talk_words(m, words.list);
+}
+
+/* Why the supervisor ended before it was ready. */
+static int supervisor_failed(struct member *m, struct proc_result *result, struct error *err)
+{
+	str_one_line(&result->err, SAID_BYTES);
+	error_set(err, ERROR_FAILED, "%s: ringup-job cannot be started there (status %d): %s",
+		  m->host->name, result->status, result->err.text);
+	if (result->status == 126 || result->status == 127)
+		error_advise(err, "run 'ringup up' to bring it there");
+	return -1;
+}
+
+static int supervisor_talk(struct supervisor *one, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct member *m = one->member;
+	struct ssh_command command = {.input_fd = one->in[0],
+				      .timeout_s = SUPERVISOR_DAYS * 86400,
+				      .line = supervisor_line,
+				      .arg = one,
+				      .only_lines = true,
+				      .even_when_interrupted = true,
+				      .cancel = &one->all->given_up};
+
+	if (member_ask_owner(m, err) < 0)
+		return -1;
+	if (m->engine->has_containers ? !m->state.running : !*m->state.mesh)
+		return error_set(err, ERROR_FAILED,
+				 "%s: no worker is up there; run 'ringup up' first", m->host->name);
+	command.words = supervisor_words(one);
+	if (ssh_run(m->ssh, &command, &result, err) < 0)
+		return one->done ? 0 : error_wrap(err, "%s", m->host->name);
+	return one->ready ? 0 : supervisor_failed(m, &result, err);
+}
+
+static int supervisor_run(struct member *m, void *arg, struct error *err)
+{
+	struct supervisors *s = arg;
+	struct supervisor *one = &s->list[m->index];
+	int rc = supervisor_talk(one, err);
+
+	pthread_mutex_lock(&s->lock);
+	one->ended = true;
+	pthread_cond_signal(&s->said);
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+static void *supervisors_control(void *arg)
+{
+	struct supervisors *s = arg;
+
+	s->control(s->control_arg);
+	return NULL;
+}
+
+void supervisors_run(struct supervisors *s, void (*control)(void *arg), void *arg)
+{
+	size_t jobs = s->fleet->jobs;
+	pthread_t thread;
+
+	s->control = control;
+	s->control_arg = arg;
+	if (pthread_create(&thread, NULL, supervisors_control, s) != 0)
+		oom();
+	s->fleet->jobs = s->fleet->count; /* all hosts at once */
+	fleet_each(s->fleet, supervisor_run, s);
+	s->fleet->jobs = jobs;
+	/* one that was left out, because the person interrupted, has ended too */
+	supervisors_lock(s);
+	for (size_t i = 0; i < s->fleet->count; i++)
+		s->list[i].ended = true;
+	pthread_cond_signal(&s->said);
+	supervisors_unlock(s);
+	pthread_join(thread, NULL);
+}
+
+void supervisors_lock(struct supervisors *s)
+{
+	pthread_mutex_lock(&s->lock);
+}
+
+void supervisors_unlock(struct supervisors *s)
+{
+	pthread_mutex_unlock(&s->lock);
+}
+
+void supervisors_wait(struct supervisors *s, int msec)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += (long)msec * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&s->said, &s->lock, &until);
+}
+
+bool supervisors_ready(const struct supervisors *s)
+{
+	for (size_t i = 0; i < s->fleet->count; i++)
+		if (!s->list[i].ready)
+			return false;
+	return true;
+}
+
+bool supervisors_failed(const struct supervisors *s)
+{
+	for (size_t i = 0; i < s->fleet->count; i++)
+		if (s->list[i].ended && !s->list[i].ready)
+			return true;
+	return false;
+}
+
+bool supervisors_ended(const struct supervisors *s)
+{
+	for (size_t i = 0; i < s->fleet->count; i++)
+		if (!s->list[i].ended)
+			return false;
+	return true;
+}
+
+const char *supervisors_waiting(const struct supervisors *s, struct arena *arena)
+{
+	_cleanup_(str_release) struct str names = STR_INIT;
+
+	for (size_t i = 0; i < s->fleet->count; i++)
+		if (!s->list[i].ready)
+			str_addf(&names, "%s%s", names.length ? ", " : "",
+				 s->list[i].member->host->name);
+	return arena_strdup(arena, names.text);
+}
+
+void supervisor_tell(struct supervisors *s, size_t index, const char *lines)
+{
+	struct supervisor *one = &s->list[index];
+	uint64_t deadline = clock_usec() + TELL_USEC;
+	size_t length = strlen(lines);
+
+	while (length && !one->ended && one->in[1] >= 0 && clock_usec() < deadline) {
+		ssize_t done = write(one->in[1], lines, length);
+
+		if (done > 0) {
+			lines += done;
+			length -= (size_t)done;
+		} else if (done < 0 && errno == EAGAIN) {
+			poll(&(struct pollfd){.fd = one->in[1], .events = POLLOUT}, 1, 100);
+		} else if (done < 0 && errno != EINTR) {
+			return;
+		}
+	}
+}
+
+void supervisors_tell(struct supervisors *s, const char *lines)
+{
+	for (size_t i = 0; i < s->fleet->count; i++)
+		if (s->list[i].ready)
+			supervisor_tell(s, i, lines);
+}
+
+void supervisors_stop(struct supervisors *s)
+{
+	for (size_t i = 0; i < s->fleet->count; i++)
+		fd_close(&s->list[i].in[1]);
+}
+
+void supervisors_give_up(struct supervisors *s)
+{
+	atomic_store(&s->given_up, true);
+}
+
+void supervisor_facts(const struct supervisors *s, size_t index, struct job_host *host)
+{
+	*host = s->list[index].facts;
+}
+
+bool supervisor_has_ended(const struct supervisors *s, size_t index)
+{
+	return s->list[index].ended;
+}
+
+uint64_t supervisor_silence_usec(const struct supervisors *s, size_t index, uint64_t now)
+{
+	uint64_t heard = s->list[index].heard_usec;
+
+	return heard && now > heard ? now - heard : 0;
+}
+
+int supervisor_left(const struct supervisors *s, size_t index)
+{
+	return s->list[index].left;
+}

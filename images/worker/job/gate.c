@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1
+#include "job/host.h"
+#include "job/protocol.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define WAITING_MAX 1024
+#define HEARD_BYTES_MAX 4096
+
+int gate_open(struct host *host)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	char folder[sizeof(address.sun_path) - sizeof("/socket")];
+
+	snprintf(folder, sizeof(folder), JOB_SOCKET_FOLDER, host->options.id,
+		 host->options.address);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", folder);
+	if (mkdir(folder, 0700) < 0) {
+		host_trouble(host, "cannot make the folder %s: %s", folder, strerror(errno));
+		return -1;
+	}
+	host->socket_folder = text_copy(folder);
+	host->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (host->listener < 0 ||
+	    bind(host->listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(host->listener, WAITING_MAX) < 0) {
+		host_trouble(host, "cannot listen at %s: %s", address.sun_path, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+void gate_close(struct host *host)
+{
+	char path[108];
+
+	if (host->listener >= 0)
+		close(host->listener);
+	host->listener = -1;
+	if (!host->socket_folder)
+		return;
+	snprintf(path, sizeof(path), "%s/socket", host->socket_folder);
+	unlink(path);
+	rmdir(host->socket_folder);
+	free(host->socket_folder);
+	host->socket_folder = NULL;
+}
+
+void gate_accept(struct host *host)
+{
+	int fd = accept4(host->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct ucred peer = {.uid = (uid_t)-1};
+	socklen_t size = sizeof(peer);
+	struct process *process;
+
+	if (fd < 0)
+		return;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.uid != geteuid()) {
+		close(fd);
+		return;
+	}
+	process = host_add_process(host, "?");
+	process->joined = true;
+	process->connection = fd;
+	process->pid = peer.pid;
+	host_note_ancestors(host, peer.pid);
+}
+
+static void gate_add(struct text *words, const char *keyword, const char *value)
+{
+	text_addf(words, "%s ", keyword);
+	text_add_escaped(words, value, strlen(value));
+	text_add_bytes(words, "\n", 1);
+}
+
+static void gate_admit(struct host *host, struct process *process)
+{
+	struct text words = {0};
+
+	for (size_t i = 0; i < host->defaults.count; i++)
+		gate_add(&words, "default", host->defaults.items[i]);
+	for (size_t i = 0; i < host->variables.count; i++)
+		gate_add(&words, "set", host->variables.items[i]);
+	if (host->folder)
+		gate_add(&words, "dir", host->folder);
+	text_addf(&words, "go\n");
+	/* the runner reads at once; what it does not take is an error of its own */
+	for (size_t sent = 0; sent < words.length;) {
+		ssize_t done = send(process->connection, words.bytes + sent, words.length - sent,
+				    MSG_NOSIGNAL);
+
+		if (done < 0 && errno != EAGAIN && errno != EINTR)
+			break;
+		sent += done > 0 ? (size_t)done : 0;
+	}
+	text_release(&words);
+	process->began = true;
+}
+
+void gate_go(struct host *host)
+{
+	host->going = true;
+	for (size_t i = 0; i < host->count; i++)
+		if (host->processes[i].joined && !host->processes[i].began &&
+		    host->processes[i].label[0] != '?' && host->processes[i].connection >= 0)
+			gate_admit(host, &host->processes[i]);
+}
+
+/* Takes the two pipes that come with the first words. */
+static ssize_t gate_receive(struct process *process, char *bytes, size_t size)
+{
+	char control[CMSG_SPACE(2 * sizeof(int))];
+	struct iovec part = {bytes, size};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = control,
+				 .msg_controllen = sizeof(control)};
+	ssize_t got = recvmsg(process->connection, &message, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	int fds[2];
+
+	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(fds))) {
+		memcpy(fds, CMSG_DATA(c), sizeof(fds));
+		for (int k = 0; k < 2; k++) {
+			if (process->sources[k].fd >= 0)
+				close(process->sources[k].fd);
+			source_open(&process->sources[k], fds[k], k == 1);
+		}
+	}
+	return got;
+}
+
+static void gate_hear(struct host *host, struct process *process, char *line)
+{
+	long rank, world, local, status;
+
+	if (sscanf(line, "join %ld %ld %ld", &rank, &world, &local) == 3 && rank >= 0 &&
+	    rank < 1000000 && process->label[0] == '?') {
+		snprintf(process->label, sizeof(process->label), "%ld", rank);
+		text_addf(&host->out, "join %ld %ld %ld\n", rank, world, local);
+		if (host->going)
+			gate_admit(host, process);
+	} else if (sscanf(line, "exit %ld", &status) == 1 && process->label[0] != '?') {
+		process_end(host, process, (int)status & 255);
+	}
+}
+
+void gate_read(struct host *host, struct process *process)
+{
+	char bytes[1024], *line;
+	ssize_t got = gate_receive(process, bytes, sizeof(bytes));
+	size_t offset = 0;
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (got > 0) {
+		text_add_bytes(&process->heard, bytes, (size_t)got);
+		while ((line = text_next_line(&process->heard, &offset)))
+			gate_hear(host, process, line);
+		text_drop(&process->heard, offset);
+		if (process->heard.length < HEARD_BYTES_MAX)
+			return;
+	}
+	/* it is gone; without a word when it was killed */
+	close(process->connection);
+	process->connection = -1;
+	text_release(&process->heard);
+	if (process->label[0] != '?')
+		process_end(host, process, 128 + 9);
+	process->ended = true;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host.h - the supervisor of one host's part of a job (protocol.h says what it hears and says).
+ *
+ * It is one loop around poll(). Nothing in it blocks: what ringup does not take yet waits in `out`,
+ * and while that is long the ranks' output is not read, so that they wait too.
+ */
+#ifndef JOB_HOST_H
+#define JOB_HOST_H
+
+#include "job/text.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define LABEL_BYTES 16
+
+struct options {
+	const char *id;
+	const char *address; /* of this host in the cluster's network; "" when not known */
+	long ports;	     /* how many free ports to name */
+	long grace_seconds;  /* between SIGTERM and SIGKILL */
+	long lost_seconds;   /* without a line of ringup's */
+};
+
+/* One stream of a rank: its stdout or stderr. */
+struct source {
+	int fd; /* -1: at its end */
+	bool is_error;
+	int64_t since_usec; /* when the first byte of an unfinished line came */
+	struct text line;
+};
+
+/* A process that this host starts, or a rank that joined. */
+struct process {
+	char label[LABEL_BYTES];
+	struct list words, env; /* of a task */
+	struct source sources[2];
+	pid_t pid;	   /* 0: it is not started, or has ended */
+	int connection;	   /* of a rank that joined, or -1 */
+	struct text heard; /* on that connection */
+	bool joined, began, ended;
+};
+
+/* A process that must be ended with the job although it does not have the job's variable. */
+struct ancestor {
+	pid_t pid;
+	uint64_t start; /* proc(5), field 22: the same pid may come again */
+};
+
+struct host {
+	struct options options;
+	struct text in, out;
+	struct list variables, defaults;
+	char *folder; /* working folder of ranks; NULL: as it is */
+	struct process *processes;
+	size_t count;
+	struct ancestor *ancestors;
+	size_t ancestor_count;
+	int listener;
+	char *socket_folder;
+	bool going;	  /* "go" was said */
+	bool input_ended; /* nobody hears us any more */
+	int64_t heard_usec;
+	enum { HOST_RUNS, HOST_TERMINATES, HOST_KILLS } state;
+	int64_t stop_usec, swept_usec, beat_usec;
+};
+
+int64_t job_clock_usec(void);
+
+/* facts.c: adds the fact lines, and the ports. */
+void host_say_facts(struct host *host);
+
+/* output.c */
+void source_open(struct source *source, int fd, bool is_error);
+/* Reads what is there and adds the lines to host->out. */
+void source_read(struct host *host, struct process *process, struct source *source);
+/* Says what is left of lines that do not end: of one process; */
+void process_flush(struct host *host, struct process *process);
+/* and of all streams when `all`, else of old ones. */
+void host_flush_sources(struct host *host, bool all);
+
+/* process.c */
+struct process *host_add_process(struct host *host, const char *label);
+void host_start_tasks(struct host *host);
+/* Reports the end, once. `status` is as a shell's: 128 + N for signal N. */
+void process_end(struct host *host, struct process *process, int status);
+/* Reaps children: tasks, and orphans of the job. */
+void host_reap(struct host *host);
+void host_signal_ranks(struct host *host, int number);
+void host_trouble(struct host *host, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* gate.c: where ranks join. */
+int gate_open(struct host *host);
+void gate_close(struct host *host);
+void gate_accept(struct host *host);
+void gate_read(struct host *host, struct process *process);
+/* Lets all that joined begin. */
+void gate_go(struct host *host);
+
+/* sweep.c: sends a signal to everything of the job but this process. How many were there. */
+size_t host_sweep(struct host *host, int number);
+/* Notes the process that started a rank, and its parents up to one that is not the job's. */
+void host_note_ancestors(struct host *host, pid_t pid);
+
+int host_run(const struct options *options);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * protocol.h - what ringup and ringup-job say to each other.
+ *
+ * On each host of a job runs one supervisor, `ringup-job host`. Its stdin and stdout are ringup's SSH
+ * connection. Both sides send lines: a keyword, then fields with one space between. The last field may
+ * hold any text: "\\" stands for a backslash and "\n" for the end of a line. NUL bytes are left out.
+ *
+ * ringup says:
+ *   set NAME=VALUE     environment of every rank, over that of the container
+ *   default NAME=VALUE the same for a name that the container does not set
+ *   dir PATH           working folder of every rank
+ *   task LABEL         begins a process that this host starts. LABEL is a rank, "3", or "t0" for a
+ *                      process that starts ranks itself (mpirun). Its words and environment follow:
+ *   env NAME=VALUE
+ *   word TEXT
+ *   start              starts the tasks
+ *   go                 lets the ranks that joined begin with the user's command
+ *   signal NUMBER      to every rank's command
+ *   stop               ends everything of the job
+ *   beat               ringup lives; at least one line every PROTOCOL_BEAT_SECONDS
+ *
+ * The supervisor says:
+ *   hello PROTOCOL     first
+ *   fact NAME VALUE    cores, gpus, interface, network (CIDR), os, driver, port (several)
+ *   ready              it has said all facts
+ *   join RANK WORLD LOCAL   a rank that another program started waits for "go"
+ *   o LABEL TEXT       a line of the label's stdout; "e" for stderr
+ *   O LABEL TEXT       the same without an end of line: more of the line follows. "E" for stderr
+ *   exit LABEL STATUS  its command ended; 128 + N for signal N
+ *   trouble TEXT       why the supervisor cannot do what it was told
+ *   beat
+ *   left NUMBER        so many processes of the job could not be ended
+ *   done               last: nothing of the job is left here
+ *
+ * The supervisor ends everything of the job when its stdin ends, when no line came for the time that
+ * --lost-after says, and on SIGTERM, SIGINT and SIGHUP.
+ *
+ * A rank that mpirun, horovodrun or torchrun starts is `ringup-job rank -- CMD`. It connects to the
+ * supervisor of its host at /tmp/ringup-job-ID-ADDRESS/socket, which only the same user can reach, and
+ * sends "join RANK WORLD LOCAL" with the ends of two pipes, its stdout and stderr. The supervisor answers with
+ * "set", "default" and "dir" lines and "go". At the end it sends "exit STATUS".
+ */
+#ifndef JOB_PROTOCOL_H
+#define JOB_PROTOCOL_H
+
+#define PROTOCOL_VERSION 1
+#define PROTOCOL_BEAT_SECONDS 1
+#define PROTOCOL_LINE_BYTES_MAX (1024 * 1024) /* of one line of ringup's: a word, a variable */
+#define PROTOCOL_PIECE_BYTES_MAX (32 * 1024)  /* of the text of one o, e, O or E line, unescaped */
+
+/* Every process of a job has this in its environment, and is found by it at the end. */
+#define JOB_VARIABLE "RINGUP_JOB_ID"
+#define JOB_SOCKET_FOLDER "/tmp/ringup-job-%s-%s" /* id, address of the host */
+#define JOB_SOCKET_PATTERN "/tmp/ringup-job-%s-*"
+
+#endif

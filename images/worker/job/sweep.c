@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1
+#include "job/host.h"
+#include "job/protocol.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ENVIRONMENT_BYTES_MAX (4 * 1024 * 1024) /* execve(2) allows less */
+#define PARENTS_MAX 64
+
+/* What proc(5) says of a process in "stat". */
+struct stat_line {
+	char name[64], state;
+	pid_t parent;
+	uint64_t start;
+};
+
+static bool stat_read(pid_t pid, struct stat_line *stat)
+{
+	char path[64], line[1024], *name, *end;
+	unsigned long long start = 0;
+	int fd, parent = 0;
+	ssize_t got;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	got = read(fd, line, sizeof(line) - 1);
+	close(fd);
+	if (got <= 0)
+		return false;
+	line[got] = '\0';
+	/* the name may hold anything, also ") " */
+	name = strchr(line, '(');
+	end = strrchr(line, ')');
+	if (!name || !end || end < name)
+		return false;
+	*end = '\0';
+	snprintf(stat->name, sizeof(stat->name), "%s", name + 1);
+	if (sscanf(end + 2,
+		   "%c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+		   &stat->state, &parent, &start) != 3)
+		return false;
+	stat->parent = parent;
+	stat->start = start;
+	return true;
+}
+
+/* Whether the process was started with the job's variable. */
+static bool has_variable(const struct host *host, pid_t pid)
+{
+	struct text environment = {0};
+	char path[64], wanted[128], bytes[16 * 1024];
+	bool found = false;
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	snprintf(wanted, sizeof(wanted), JOB_VARIABLE "=%s", host->options.id);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	while (environment.length < ENVIRONMENT_BYTES_MAX &&
+	       (got = read(fd, bytes, sizeof(bytes))) > 0)
+		text_add_bytes(&environment, bytes, (size_t)got);
+	close(fd);
+	for (size_t i = 0; !found && i < environment.length; i += strlen(environment.bytes + i) + 1)
+		found = strcmp(environment.bytes + i, wanted) == 0;
+	text_release(&environment);
+	return found;
+}
+
+static bool is_descendant(pid_t pid)
+{
+	struct stat_line stat;
+
+	for (int i = 0; i < PARENTS_MAX && pid > 1; i++) {
+		if (!stat_read(pid, &stat))
+			return false;
+		if (stat.parent == getpid())
+			return true;
+		pid = stat.parent;
+	}
+	return false;
+}
+
+static bool is_noted(const struct host *host, pid_t pid, const struct stat_line *stat)
+{
+	for (size_t i = 0; i < host->ancestor_count; i++)
+		if (host->ancestors[i].pid == pid && host->ancestors[i].start == stat->start)
+			return true;
+	return false;
+}
+
+static bool belongs(const struct host *host, pid_t pid)
+{
+	struct stat_line stat;
+
+	if (pid == getpid() || !stat_read(pid, &stat) || stat.state == 'Z')
+		return false;
+	return has_variable(host, pid) || is_noted(host, pid, &stat) || is_descendant(pid);
+}
+
+size_t host_sweep(struct host *host, int number)
+{
+	DIR *folder = opendir("/proc");
+	struct dirent *entry;
+	size_t count = 0;
+	long pid;
+
+	if (!folder)
+		return 0;
+	while ((entry = readdir(folder))) {
+		if (!text_number(entry->d_name, 2, 1 << 30, &pid) || !belongs(host, (pid_t)pid))
+			continue;
+		count++;
+		kill((pid_t)pid, number);
+		if (number == SIGTERM)
+			kill((pid_t)pid, SIGCONT); /* a stopped process takes no other signal */
+	}
+	closedir(folder);
+	return count;
+}
+
+/* Programs that start what others ask them to; the job is not theirs alone. */
+static bool is_service(const char *name)
+{
+	static const char *const services[] = {"sshd",	  "sshd-session",    "slurmstepd",
+					       "systemd", "containerd-shim", "init",
+					       "tini",	  "docker-init"};
+
+	for (size_t i = 0; i < sizeof(services) / sizeof(*services); i++)
+		if (strcmp(name, services[i]) == 0)
+			return true;
+	return false;
+}
+
+void host_note_ancestors(struct host *host, pid_t pid)
+{
+	struct stat_line stat;
+
+	for (int i = 0; i < PARENTS_MAX && pid > 1 && pid != getpid(); i++) {
+		if (!stat_read(pid, &stat) || is_service(stat.name))
+			return;
+		if (!is_noted(host, pid, &stat)) {
+			host->ancestors = realloc(host->ancestors, (host->ancestor_count +
+								    1) * sizeof(*host->ancestors));
+			if (!host->ancestors)
+				abort();
+			host->ancestors[host->ancestor_count++] =
+				(struct ancestor){pid, stat.start};
+		}
+		pid = stat.parent;
+	}
+}
