@@ -239,6 +239,27 @@ digest() {
 	in_container node01 rm /tmp/swapped
 }
 
+@test "names: each container finds every host by its name, at its cluster address only" {
+	local from to
+	for from in $(hosts); do
+		for to in $(hosts); do
+			same "$to from $from" "$(address "$to")" "$(in_container "$from" getent ahosts "$to" | awk '{print $1}' | sort -u)"
+		done
+		[ "$(in_container "$from" getent ahosts localhost | wc -l)" -ge 1 ]
+		# what the engine gave is still there, and the host's own file is not touched
+		diff <(inside "$from" cat /etc/hosts | grep -vwE 'node0[1-3]') <(in_container "$from" grep -v ' # ringup$' /etc/hosts)
+		run ! inside "$from" grep ringup /etc/hosts
+	done
+	[ "$(ringup exec -H node01 -- getent ahosts node03 | awk 'NR == 1 {print $2, $4}')" = "$(address node03) node03" ]
+}
+
+@test "mpirun by names: as quick as by addresses" {
+	# where names are asked of a resolver that does not answer, the logins take 80 s
+	in_container node01 timeout 60 mpirun --allow-run-as-root -np 3 -H node01,node02,node03 --bind-to none hostname >out
+	[ "$(sort out | xargs)" = "node01 node02 node03" ]
+	rm out
+}
+
 @test "second up: nothing changes, one SSH connection per host" {
 	local host before files=() logins=() i=0
 	before=$(container_lines)
@@ -520,6 +541,9 @@ digest() {
 	[ "$(inspect node04 .Config.Image)" = "$(jq -r .image up.json)" ]
 	[ "$(inspect node04 .State.Running)" = true ]
 	all_meet node01 node02 node03 node04
+	# the names too, of old and new, without a restart
+	[ "$(in_container node01 getent ahosts node04 | awk '{print $1}' | sort -u)" = "$(address node04)" ]
+	[ "$(in_container node04 getent ahosts node01 | awk '{print $1}' | sort -u)" = "$(address node01)" ]
 	[ "$(ringup --json bench -- -b 1K -e 4K -n 2 2>/dev/null | jq '.ranks | length')" = 8 ]
 }
 
