@@ -176,7 +176,9 @@ static const char *hosts_text(const struct fleet *fleet, struct arena *arena)
 /*
  * sshd takes only keys, listens only on the cluster's address, and runs commands and nothing else:
  * whoever logs in gets no way from there to other sockets, agents or networks (sshd_config(5)).
- * mpirun needs only commands.
+ * mpirun needs only commands. images/entry/ringup-entry adds ForceCommand, since only the image
+ * knows its path. On a terminal sshd prints nothing of its own: no message of the day, no last
+ * login.
  */
 #define SSHD_FORWARDS_NOTHING                                                             \
 	"AllowTcpForwarding no\nAllowStreamLocalForwarding no\nAllowAgentForwarding no\n" \
@@ -193,7 +195,7 @@ static const char *sshd_config_text(const struct fleet *fleet, const struct memb
 			    "AuthorizedKeysFile " INSIDE "/authorized_keys\n"
 			    "PermitRootLogin prohibit-password\nPasswordAuthentication no\n"
 			    "KbdInteractiveAuthentication no\nUsePAM no\n" SSHD_FORWARDS_NOTHING
-			    "PrintMotd no\nPidFile none\n"
+			    "PrintMotd no\nPrintLastLog no\nPidFile none\n"
 			    "MaxStartups %zu:30:%zu\nMaxSessions 1000\n",
 			    fleet->cluster->container.sshd_port, member->host->address, starts,
 			    starts * 2);

@@ -269,6 +269,7 @@ static void test_sshd_config(void **state)
 		"gatewayports no\n",
 		"permituserenvironment no\n",
 		"permituserrc no\n",
+		"printlastlog no\n",
 	};
 	struct scratch *s = *state;
 	_cleanup_(proc_result_release) struct proc_result result = {0};
