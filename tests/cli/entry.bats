@@ -17,19 +17,29 @@ setup() {
 
 # --- ringup-hosts ------------------------------------------------------------------------------
 
-@test "hosts: the cluster's names come first, and the file's own lines stay" {
+@test "hosts: the cluster's names are added, and the file's own lines stay" {
 	printf '%s\n' '# of the engine' '127.0.0.1 localhost' '' '10.9.9.9	files.site files # disk' >hosts
 	cp hosts engine
 	RINGUP_HOST=Two "$ENTRY/ringup-hosts" cluster hosts
 	{
+		cat engine
 		echo '10.0.0.1 node01 # ringup'
 		echo "10.0.0.2 Two $OWN # ringup"
 		echo 'fd00::3 node03 # ringup'
-		cat engine
 	} | diff - hosts
 }
 
-@test "hosts: no other line keeps a name of the cluster, nor the host's own" {
+@test "hosts: a line that has a name at the right address stays as it is, and is not doubled" {
+	printf '%s\n' '10.0.0.1 node01.site NODE01 # rack 1' "10.0.0.2	two.site $OWN" >hosts
+	cp hosts engine
+	RINGUP_HOST=Two "$ENTRY/ringup-hosts" cluster hosts
+	{
+		cat engine
+		printf '%s\n' '10.0.0.2 Two # ringup' 'fd00::3 node03 # ringup'
+	} | diff - hosts
+}
+
+@test "hosts: a name of the cluster, or the host's own, stays at no other address" {
 	printf '%s\n' '127.0.1.1 node01.site NODE01 # Debian' '127.0.1.1 two' "127.0.0.1 localhost $OWN" '::1 node03#x' >hosts
 	RINGUP_HOST=node01 "$ENTRY/ringup-hosts" cluster hosts
 	[ "$(grep -v ' # ringup$' hosts)" = $'127.0.1.1 node01.site\n127.0.0.1 localhost' ]
@@ -54,7 +64,7 @@ setup() {
 	[ "$(stat -c '%i %Y %Z' hosts)" = "$before" ]
 	echo '10.0.0.4 node04' >cluster
 	"$ENTRY/ringup-hosts" cluster hosts
-	[ "$(cat hosts)" = $'10.0.0.4 node04 # ringup\n127.0.0.1 localhost' ]
+	[ "$(cat hosts)" = $'127.0.0.1 localhost\n10.0.0.4 node04 # ringup' ]
 	[ "$(stat -c %i hosts)" = "${before%% *}" ]
 	: >cluster
 	"$ENTRY/ringup-hosts" cluster hosts
