@@ -7,6 +7,7 @@
 #include "core/proc.h"
 #include "deployer/ssh/known_hosts.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -137,10 +138,47 @@ static const char *ssh_config_text(const struct fleet *fleet, struct arena *aren
 	return arena_strdup(arena, text.text);
 }
 
+static bool keys_is_address(const char *text)
+{
+	unsigned char address[sizeof(struct in6_addr)];
+
+	return inet_pton(AF_INET, text, address) == 1 || inet_pton(AF_INET6, text, address) == 1;
+}
+
+/*
+ * Whether hosts(5) can give this name an address. A resolver never looks up what inet_aton(3) takes
+ * for an address ("10", "1.2"), and "localhost" is each host's own. cluster_host_word has held that
+ * there is no white space and no '#'.
+ */
+static bool keys_is_host_name(const char *name)
+{
+	return !strchr(name, ':') && name[strspn(name, "0123456789.")] &&
+	       strcasecmp(name, "localhost") != 0;
+}
+
+/*
+ * "10.0.0.1 node01", one line per host, for the containers' /etc/hosts. A host whose address is a
+ * name is left to the resolver that finds that name.
+ */
+static const char *hosts_text(const struct fleet *fleet, struct arena *arena)
+{
+	_cleanup_(str_release) struct str text = STR_INIT;
+
+	for (size_t i = 0; i < fleet->count; i++) {
+		const struct host *host = fleet->members[i].host;
+
+		if (keys_is_address(host->address) && keys_is_host_name(host->name))
+			str_addf(&text, "%s %s\n", host->address, host->name);
+	}
+	return arena_strdup(arena, text.text);
+}
+
 /*
  * sshd takes only keys, listens only on the cluster's address, and runs commands and nothing else:
  * whoever logs in gets no way from there to other sockets, agents or networks (sshd_config(5)).
- * mpirun needs only commands.
+ * mpirun needs only commands. images/entry/ringup-entry adds ForceCommand, since only the image
+ * knows its path. On a terminal sshd prints nothing of its own: no message of the day, no last
+ * login.
  */
 #define SSHD_FORWARDS_NOTHING                                                             \
 	"AllowTcpForwarding no\nAllowStreamLocalForwarding no\nAllowAgentForwarding no\n" \
@@ -157,7 +195,7 @@ static const char *sshd_config_text(const struct fleet *fleet, const struct memb
 			    "AuthorizedKeysFile " INSIDE "/authorized_keys\n"
 			    "PermitRootLogin prohibit-password\nPasswordAuthentication no\n"
 			    "KbdInteractiveAuthentication no\nUsePAM no\n" SSHD_FORWARDS_NOTHING
-			    "PrintMotd no\nPidFile none\n"
+			    "PrintMotd no\nPrintLastLog no\nPidFile none\n"
 			    "MaxStartups %zu:30:%zu\nMaxSessions 1000\n",
 			    fleet->cluster->container.sshd_port, member->host->address, starts,
 			    starts * 2);
@@ -175,6 +213,7 @@ void keys_files(const struct fleet *fleet, const struct keys *keys, const struct
 		 .mode = 0600},
 		{"known_hosts", known_hosts_text(fleet, keys, arena), {NULL}, 0644},
 		{"ssh_config", ssh_config_text(fleet, arena), {NULL}, 0644},
+		{"hosts", hosts_text(fleet, arena), {NULL}, 0644},
 		{"sshd_config", sshd_config_text(fleet, member, arena), {NULL}, 0644},
 		{.name = "secret", .secret = keys->secret, .mode = 0600},
 	};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * keys.h - the cluster's own SSH identity: one key pair for the workers, one host key per
- * container, the known_hosts of the whole mesh and a shared secret for the rendezvous.
+ * container, the known_hosts of the whole mesh, the names of all hosts and a shared secret for the
+ * rendezvous.
  *
  * The keys are made once and kept in .ringup/keys (0700) beside cluster.yaml. A container's host
  * key belongs to its host's name, so adding a host does not change the other keys. All keys exist
@@ -43,8 +44,13 @@ struct key_file {
 #define KEY_FILES_MAX 10
 
 /*
- * The files of one member: identity, host key, authorized_keys, known_hosts, ssh_config,
+ * The files of one member: identity, host key, authorized_keys, known_hosts, ssh_config, hosts,
  * sshd_config, secret. An entry with name NULL ends the array.
+ *
+ * `hosts` is for /etc/hosts of the containers; images/entry/ringup-hosts puts it there. It is not
+ * the engine's option --add-host, for three reasons. Docker leaves out the host's own /etc/hosts
+ * when that option meets the host's network (moby/libnetwork, issue 2294). A running container
+ * could not learn of a new host. And 4096 hosts would stand on one command line.
  */
 void keys_files(const struct fleet *fleet, const struct keys *keys, const struct member *member,
 		struct arena *arena, struct key_file files[static KEY_FILES_MAX]);

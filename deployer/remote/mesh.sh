@@ -9,6 +9,9 @@ log_in() {
 }
 
 failed=0
+if command -v ringup-hosts >/dev/null; then
+	ringup-hosts || failed=1
+fi
 for name in "$@"; do
 	said=$(log_in -o KexAlgorithms=curve25519-sha256@libssh.org "$name") && continue
 	case $said in

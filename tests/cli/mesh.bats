@@ -37,3 +37,16 @@ setup() {
 	[ "$output" = "gone: ssh: connect to host gone: Connection refused" ]
 	[ "$(wc -l <log)" = 1 ]
 }
+
+@test "mesh: a container gets the names of the hosts before it logs in to them, and says when it cannot" {
+	printf '#!/bin/sh\necho hosts >>log\n' >ringup-hosts
+	chmod +x ringup-hosts
+	run sh "$mesh" a
+	[ "$status" = 0 ] && [ "$output" = "" ]
+	[ "$(cut -d' ' -f1 log | xargs)" = "hosts -o" ]
+	printf '#!/bin/sh\necho "ringup-hosts: no" >&2\nexit 1\n' >ringup-hosts
+	run sh "$mesh" a
+	[ "$status" = 1 ]
+	[ "$output" = "ringup-hosts: no" ]
+	[ "$(wc -l <log)" = 3 ]
+}

@@ -18,6 +18,18 @@ setup() {
 	cd "$LAB"
 }
 
+# environment HOST WORD...: what the words say of the environment in the host's container, sorted, without what each way
+# in has for itself. (NUL-separated, since a value may have several lines.)
+environment() {
+	in_container "$@" | tr '\0\n' '\n~' | grep -vE '^(SHLVL|PWD|OLDPWD|_|SSH_(CLIENT|CONNECTION))=' | sort
+}
+
+# same_environment FROM TO: a login from FROM to TO finds the environment and directory that `exec` finds on TO.
+same_environment() {
+	same "environment of $2" "$(environment "$2" cat /proc/self/environ)" "$(environment "$1" ssh "$2" cat /proc/self/environ)"
+	same "directory of $2" "$(in_container "$2" pwd)" "$(in_container "$1" ssh "$2" pwd)"
+}
+
 digest() {
 	jq -r .image "$LAB/up.json" | sed 's/.*@//'
 }
@@ -237,6 +249,43 @@ digest() {
 	run in_container node01 ssh -o UserKnownHostsFile=/tmp/swapped node02 true
 	[ "$status" = 255 ]
 	in_container node01 rm /tmp/swapped
+}
+
+@test "names: each container finds every host by its name, at its cluster address only" {
+	local from to
+	for from in $(hosts); do
+		for to in $(hosts); do
+			same "$to from $from" "$(address "$to")" "$(in_container "$from" getent ahosts "$to" | awk '{print $1}' | sort -u)"
+		done
+		[ "$(in_container "$from" getent ahosts localhost | wc -l)" -ge 1 ]
+		# what the engine gave is still there, and the host's own file is not touched
+		diff <(inside "$from" cat /etc/hosts | grep -vwE 'node0[1-3]') <(in_container "$from" grep -v ' # ringup$' /etc/hosts)
+		run ! inside "$from" grep ringup /etc/hosts
+	done
+	[ "$(ringup exec -H node01 -- getent ahosts node03 | awk 'NR == 1 {print $2, $4}')" = "$(address node03) node03" ]
+}
+
+@test "environment: a login finds the one of exec, and not the secret" {
+	local one
+	same_environment node01 node02
+	same_environment node03 node01
+	one=$(in_container node01 ssh node02 env)
+	grep -Fx RINGUP_HOST=node02 <<<"$one"
+	grep -Fx NCCL_SOCKET_IFNAME==eth0 <<<"$one"
+	grep -Fx OMPI_ALLOW_RUN_AS_ROOT=1 <<<"$one"
+	run ! in_container node02 grep -rFf /etc/ringup/ssh/secret /run/ringup
+	[ "$(in_container node02 stat -c %a /run/ringup /run/ringup/environment | xargs)" = "700 600" ]
+}
+
+@test "mpirun by names: as quick as by addresses" {
+	# where names are asked of a resolver that does not answer, the logins take 80 s
+	in_container node01 timeout 60 mpirun --allow-run-as-root -np 3 -H node01,node02,node03 --bind-to none hostname >out
+	[ "$(sort out | xargs)" = "node01 node02 node03" ]
+	rm out
+}
+
+@test "a login on a terminal says nothing of its own" {
+	[ "$(in_container node01 ssh -tt node02 'echo x' 2>&1 </dev/null | tr -d '\r' | grep -v '^Connection to ')" = x ]
 }
 
 @test "second up: nothing changes, one SSH connection per host" {
@@ -520,13 +569,16 @@ digest() {
 	[ "$(inspect node04 .Config.Image)" = "$(jq -r .image up.json)" ]
 	[ "$(inspect node04 .State.Running)" = true ]
 	all_meet node01 node02 node03 node04
+	# the names too, of old and new, without a restart
+	[ "$(in_container node01 getent ahosts node04 | awk '{print $1}' | sort -u)" = "$(address node04)" ]
+	[ "$(in_container node04 getent ahosts node01 | awk '{print $1}' | sort -u)" = "$(address node01)" ]
 	[ "$(ringup --json bench -- -b 1K -e 4K -n 2 2>/dev/null | jq '.ranks | length')" = 8 ]
 }
 
 @test "changed container settings: every container is made anew, with them" {
 	local before host
 	before=$(container_lines)
-	variant variant.yaml 's/shm_size: 512m/shm_size: 256m, env: {RINGUP_TEST: "a b; $c"}, volumes: ["\/usr\/share:\/data:ro"]/'
+	variant variant.yaml 's/shm_size: 512m/shm_size: 256m, env: {RINGUP_TEST: "a b; $c", QUOTES: "it'"'"'s \\"so\\" # % `x`", UID: "5"}, volumes: ["\/usr\/share:\/data:ro"]/'
 	ringup --json -f variant.yaml up >up5.json 2>/dev/null 3>&- 4>&-
 	jq -e 'all(.hosts[]; .ok and .changed)' up5.json
 	for host in $(hosts); do
@@ -537,6 +589,8 @@ digest() {
 		[ "$(inside "$host" docker ps -aq | wc -l)" = 1 ]
 	done
 	[ "$(in_container node03 printenv RINGUP_TEST)" = 'a b; $c' ]
+	[ "$(in_container node03 printenv QUOTES)" = "it's \"so\" # % \`x\`" ]
+	same_environment node01 node02
 	before=$(container_lines)
 	ringup -q -f variant.yaml up
 	same containers "$before" "$(container_lines)"

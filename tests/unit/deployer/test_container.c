@@ -160,6 +160,12 @@ static void test_config_hash(void **state)
 	assert_int_equal(strlen(hashes[0]), 16);
 	/* what does not run in the container does not restart it */
 	assert_string_equal(hashes[0], hash_of(s, BASE "}\nmirrors: {apt: \"http://x\"}\n", &cpu));
+	/* running containers learn of another host by a file, so they go on (keys.h) */
+	assert_string_equal(
+		hashes[0],
+		hash_of(s,
+			"name: lab\nhosts: [a, {address: 10.0.0.2, name: b}]\ncontainer: {engine: docker}\n",
+			&cpu));
 	for (size_t i = 0; i < ARRAY_LEN(hashes); i++)
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(hashes[i], hashes[j]) == 0)

@@ -175,6 +175,25 @@ static void test_known_hosts_has_everyone(void **state)
 	}
 }
 
+/* What /etc/hosts can hold: the rest is left to the resolver of the hosts. */
+static void test_hosts(void **state)
+{
+	struct scratch *s = *state;
+
+	assert_string_equal(text_of(mesh(s, YAML, 0), "hosts"), "10.0.0.2 two\nfd00::3 three\n");
+	assert_string_equal(
+		text_of(mesh(s,
+			     "hosts: [10.0.0.1, \"fd00::9\", {address: 10.0.0.2, name: \"b:c\"}, "
+			     "{address: 10.0.0.3, name: LocalHost}, {address: 10.0.0.4, name: 1.2}, "
+			     "{address: 10.0.0.5, name: \"7\"}, {address: 10.0.0.999, name: e}, "
+			     "{address: f.site, name: f}, {address: 10.0.0.6, name: G_1-x.y}]\n"
+			     "container: {engine: docker}\n",
+			     0),
+			"hosts"),
+		"10.0.0.6 G_1-x.y\n");
+	assert_int_equal(file_of(mesh(s, YAML, 0), "hosts")->mode, 0644);
+}
+
 /* What the real ssh makes of the file. */
 static const char *effective(struct scratch *s, const char *config, const char *host)
 {
@@ -250,6 +269,7 @@ static void test_sshd_config(void **state)
 		"gatewayports no\n",
 		"permituserenvironment no\n",
 		"permituserrc no\n",
+		"printlastlog no\n",
 	};
 	struct scratch *s = *state;
 	_cleanup_(proc_result_release) struct proc_result result = {0};
@@ -376,6 +396,7 @@ int main(void)
 		FLEET_TEST(test_files),
 		FLEET_TEST(test_host_keys_are_always_checked),
 		FLEET_TEST(test_known_hosts_has_everyone),
+		FLEET_TEST(test_hosts),
 		FLEET_TEST(test_ssh_config),
 		FLEET_TEST(test_sshd_config),
 		FLEET_TEST(test_sshd_forwards_nothing),
