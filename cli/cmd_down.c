@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
 #include "cli/app/stage_fleet.h"
+#include "cli/app/stage_job.h"
 
 #include "core/file.h"
 #include "core/foreign.h"
@@ -11,7 +12,7 @@
 #include <unistd.h>
 
 struct options {
-	bool purge, take_over;
+	bool purge, take_over, force;
 };
 
 static const struct opt options[] = {
@@ -19,6 +20,8 @@ static const struct opt options[] = {
 	 offsetof(struct options, purge)},
 	{0, "take-over", NULL, "remove what somebody else started under this name on the hosts",
 	 OPT_FLAG, offsetof(struct options, take_over)},
+	{0, "force", NULL, "also while a job runs on the cluster", OPT_FLAG,
+	 offsetof(struct options, force)},
 	OPT_END,
 };
 
@@ -41,7 +44,8 @@ static int down_run(struct context *ctx, void *values, const char *const *argume
 	int rc;
 
 	(void)arguments;
-	if (stage_cluster(&s, ctx, err) < 0 || stage_hold(&s, &lock, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0 || (!o->force && stage_no_jobs(&s, err) < 0) ||
+	    stage_hold(&s, &lock, err) < 0)
 		return -1;
 	rc = stage_probe(&s, err);
 	if (rc == 0) {

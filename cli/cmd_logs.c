@@ -1,19 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
 #include "cli/app/stage_fleet.h"
+#include "cli/app/stage_job.h"
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/foreign.h"
 #include "deployer/claim.h"
 #include "deployer/operate.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define TAIL_DEFAULT 100
 
+#define FOLLOW_USEC 100000
+
 struct options {
 	int tail;
+	const char *rank;
+	bool follow;
 };
 
 static const struct opt options[] = {
-	{'n', "tail", "N", "lines per host (100)", OPT_INT, offsetof(struct options, tail)},
+	{'n', "tail", "N", "lines per host (100); of a job the last N lines (all)", OPT_INT,
+	 offsetof(struct options, tail)},
+	{'f', "follow", NULL, "of a job: goes on until it ends", OPT_FLAG,
+	 offsetof(struct options, follow)},
+	{0, "rank", "N", "of a job: only this rank's output", OPT_TEXT,
+	 offsetof(struct options, rank)},
 	OPT_END,
 };
 
@@ -56,6 +71,70 @@ static void logs_print_all(const struct stages *s, const struct logs *logs)
 		json_print(stdout, json);
 }
 
+/* Prints what is new in the file; a last line without an end waits for it unless `all`. */
+static void print_new(FILE *file, bool all)
+{
+	_cleanup_(str_release) struct str text = STR_INIT;
+	char bytes[16384];
+	size_t got, end;
+
+	while ((got = fread(bytes, 1, sizeof(bytes), file)) > 0)
+		str_add_bytes(&text, bytes, got);
+	clearerr(file);
+	for (end = text.length; !all && end && text.text[end - 1] != '\n';)
+		end--;
+	if (end < text.length)
+		fseeko(file, -(off_t)(text.length - end), SEEK_CUR);
+	text.text[end] = '\0';
+	if (end)
+		say("%s", text.text);
+	fflush(stdout);
+}
+
+/* Places the file before its last N lines. */
+static void seek_tail(FILE *file, int lines)
+{
+	off_t at;
+	int c;
+
+	if (!lines || fseeko(file, 0, SEEK_END) < 0)
+		return;
+	for (at = ftello(file) - 1; at > 0; at--) {
+		fseeko(file, at - 1, SEEK_SET);
+		c = fgetc(file);
+		if (c == '\n' && --lines == 0)
+			return;
+	}
+	rewind(file);
+}
+
+static int logs_of_job(struct stages *s, const char *name, const struct options *o,
+		       struct error *err)
+{
+	_cleanup_(file_close) FILE *file = NULL;
+	struct job_record record;
+	const char *path;
+
+	if (job_record_read(&s->cluster, name, s->arena, &record, err) < 0)
+		return -1;
+	if (o->rank && strspn(o->rank, "0123456789") != strlen(o->rank))
+		return error_set(err, ERROR_USAGE, "--rank %s: a number is needed", o->rank);
+	path = o->rank ? arena_printf(s->arena, "%s/rank-%s.log", record.folder, o->rank)
+		       : arena_printf(s->arena, "%s/all.log", record.folder);
+	file = fopen(path, "re");
+	if (!file)
+		return error_errno(err, "%s has printed nothing yet: cannot read %s", name, path);
+	seek_tail(file, o->tail);
+	while (o->follow && job_is_alive(&record)) {
+		print_new(file, false);
+		if (interrupt_check(err) < 0)
+			return -1;
+		usleep(FOLLOW_USEC);
+	}
+	print_new(file, true);
+	return 0;
+}
+
 static int logs_run(struct context *ctx, void *values, const char *const *arguments,
 		    struct error *err)
 {
@@ -63,7 +142,15 @@ static int logs_run(struct context *ctx, void *values, const char *const *argume
 	struct logs logs = {.tail = o->tail ? o->tail : TAIL_DEFAULT};
 	struct stages s;
 
-	if (stage_cluster(&s, ctx, err) < 0 || stage_select(&s, arguments, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0)
+		return -1;
+	if (*arguments && !arguments[1] && job_record_exists(&s.cluster, *arguments, s.arena))
+		return logs_of_job(&s, *arguments, o, err);
+	if (o->follow || o->rank)
+		return error_set(err, ERROR_USAGE,
+				 "%s goes with the name of a job; 'ringup ps' lists them",
+				 o->follow ? "--follow" : "--rank");
+	if (stage_select(&s, arguments, err) < 0)
 		return -1;
 	logs.results = ARENA_ARRAY(s.arena, s.fleet.count, struct proc_result);
 	fleet_each(&s.fleet, logs_fetch, &logs);
@@ -77,9 +164,10 @@ static int logs_run(struct context *ctx, void *values, const char *const *argume
 
 const struct command command_logs = {
 	.name = "logs",
-	.arguments = "[HOST...]",
-	.summary = "the containers' logs, each line behind its host",
-	.help = "Without HOST the logs of all hosts are printed.\n",
+	.arguments = "[JOB|HOST...]",
+	.summary = "what a job printed, or the containers' logs",
+	.help = "Of a job each line stands behind its rank and host. Without JOB and HOST the logs of all hosts'\n"
+		"containers are printed, each line behind its host.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,

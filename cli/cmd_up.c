@@ -3,6 +3,7 @@
 #include "cli/app/limits.h"
 #include "cli/app/stage_build.h"
 #include "cli/app/stage_fleet.h"
+#include "cli/app/stage_job.h"
 #include "cli/app/stage_plan.h"
 #include "cli/app/stage_push.h"
 
@@ -15,7 +16,7 @@
 #include "deployer/probe.h"
 
 struct options {
-	bool dry_run, take_over;
+	bool dry_run, take_over, force;
 	struct words allow;
 	struct limit_options limits;
 };
@@ -25,6 +26,8 @@ static const struct opt options[] = {
 	 offsetof(struct options, dry_run)},
 	{0, "take-over", NULL, "replace what somebody else started under this name on the hosts",
 	 OPT_FLAG, offsetof(struct options, take_over)},
+	{0, "force", NULL, "also while a job runs on the cluster", OPT_FLAG,
+	 offsetof(struct options, force)},
 	ALLOW_OPTION(struct options, allow),
 	LIMIT_OPTIONS(struct options, limits),
 	OPT_END,
@@ -177,7 +180,9 @@ static int up_run(struct context *ctx, void *values, const char *const *argument
 
 	(void)arguments;
 	if (stage_cluster(&s, ctx, err) < 0 ||
-	    limits_of(&o->limits, &s.cluster, &s.limits, err) < 0 || stage_hold(&s, &lock, err) < 0)
+	    limits_of(&o->limits, &s.cluster, &s.limits, err) < 0 ||
+	    (!o->force && !o->dry_run && stage_no_jobs(&s, err) < 0) ||
+	    stage_hold(&s, &lock, err) < 0)
 		return -1;
 	s.allow = o->allow;
 	rc = stage_probe(&s, err);

@@ -48,6 +48,8 @@ int job_plan_without_hosts(struct fleet *fleet, const struct job_options *option
 			   struct arena *arena, struct job_plan *plan, struct error *err)
 {
 	plan_init(plan, fleet, options, arena);
+	for (size_t i = 0; i < fleet->count; i++)
+		fleet->members[i].state.folder = "FOLDER";
 	return job_plan_ranks(plan, err);
 }
 

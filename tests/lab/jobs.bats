@@ -1,0 +1,254 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# 'ringup run' on three loopback hosts: what ranks see, how jobs end, and that nothing of them is left.
+
+load helper
+
+setup_file() {
+	lab_begin
+	cd "$LAB" || return
+	ringup -q lab up --hosts 3 --loopback 3>&- 4>&-
+	ringup -q up 3>&- 4>&-
+}
+
+teardown_file() {
+	lab_end
+}
+
+setup() {
+	cd "$LAB"
+	# A sleep that is found by its name.
+	MARK=$LAB/mark-$BATS_TEST_NUMBER
+	ln -sf "$(command -v sleep)" "$MARK"
+}
+
+# job ...: ringup run, with stdout in out and stderr in err.
+job() {
+	status=0
+	ringup run "$@" >out 2>err 3>&- 4>&- || status=$?
+}
+
+# Nothing with the test's mark lives, and no supervisor's folder is there for job NAME.
+job_left_nothing() {
+	local i
+	for i in $(seq 100); do
+		pgrep -f "$MARK" >left || return 0
+		sleep 0.1
+	done
+	xargs -rn 1 ps -fp <left
+	return 1
+}
+
+@test "every rank runs once, with its place in the environment" {
+	# shellcheck disable=SC2016 # the ranks' own variables
+	job -- sh -c 'echo "$RANK $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $NODE_RANK $RINGUP_JOB"'
+	[ "$status" = 0 ]
+	[ "$(sort out)" = "[0 node01] 0 6 0 2 0 job-1
+[1 node01] 1 6 1 2 0 job-1
+[2 node02] 2 6 0 2 1 job-1
+[3 node02] 3 6 1 2 1 job-1
+[4 node03] 4 6 0 2 2 job-1
+[5 node03] 5 6 1 2 2 job-1" ]
+	grep -q '6 ranks on 3 hosts by env' err
+	[ "$(cat .ringup/jobs/job-1/rank-3.log)" = "3 6 1 2 1 job-1" ]
+	sort .ringup/jobs/job-1/all.log | cmp - <(sort out)
+}
+
+@test "-n, --ppn, --host, --env, --workdir, --name" {
+	mkdir here
+	# shellcheck disable=SC2016 # the ranks' own variables
+	job -n 3 --ppn 2 --host node03 --host node02 -e 'A=b c' -e 'B="d"\e' --workdir "$LAB/here" --name mine -- \
+		sh -c 'printf "%s\n" "$RANK $A $B $PWD"'
+	[ "$status" = 0 ]
+	[ "$(sort out)" = "[0 node03] 0 b c \"d\"\\e $LAB/here
+[1 node03] 1 b c \"d\"\\e $LAB/here
+[2 node02] 2 b c \"d\"\\e $LAB/here" ]
+	job --name mine -n 1 -- true
+	[ -d .ringup/jobs/mine-2 ]
+}
+
+@test "what cannot be: an error that says so, and status 2" {
+	job -n 7 -- true
+	[ "$status" = 2 ]
+	grep -q 'more ranks than the 3 hosts have slots (6)' err
+	job --launcher slurp -- true
+	[ "$status" = 2 ]
+	grep -q "no launcher 'slurp' for jobs" err
+	job --launcher mpirun -- true
+	[ "$status" = 2 ]
+	grep -q "needs containers" err
+	job --env A -- true
+	[ "$status" = 2 ]
+	grep -q -- "--env A: NAME=VALUE" err
+	job --name ../x -- true
+	[ "$status" = 2 ]
+	grep -q "cannot be a job's name" err
+	job --name node02 -- true
+	[ "$status" = 2 ]
+	grep -q "a host has that name" err
+	job -- ./no-such-program
+	[ "$status" = 127 ]
+	grep -q 'cannot run ./no-such-program: No such file' err
+	job --workdir /no/such/folder -- true
+	[ "$status" = 127 ]
+	grep -q 'cannot enter the folder /no/such/folder' err
+}
+
+@test "the first rank that fails ends the job, and its status is the command's" {
+	# shellcheck disable=SC2016 # the ranks' own variables
+	job -- sh -c "[ \$RANK != 2 ] || { echo why it failed >&2; exit 7; }; $MARK 1000"
+	[ "$status" = 7 ]
+	grep -q 'rank 2 on node02 ended with status 7; its last lines:' err
+	[ "$(tail -n 1 err)" = "why it failed" ]
+	job_left_nothing
+	# shellcheck disable=SC2016
+	job -- sh -c "[ \$RANK != 5 ] || kill -SEGV \$\$; exec $MARK 1000"
+	[ "$status" = 139 ]
+	grep -q 'rank 5 on node03 was ended by signal 11 (Segmentation fault)' err
+	job_left_nothing
+}
+
+@test "children that leave the group, the session and the signals end, too" {
+	# shellcheck disable=SC2016
+	job -n 2 -- python3 -c "
+import os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+subprocess.Popen(['sh', '-c', 'trap \"\" TERM HUP; (setsid $MARK 1000\n) & $MARK 1000'], start_new_session=True)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        time.sleep(1000)
+    os._exit(0)
+time.sleep(0.3)
+sys.exit(0 if os.environ['RANK'] == '0' else 3)"
+	[ "$status" = 3 ]
+	job_left_nothing
+	# the end of a job that went well leaves nothing either
+	job -n 1 -- sh -c "setsid $MARK 1000 & exit 0"
+	[ "$status" = 0 ]
+	job_left_nothing
+}
+
+# started: waits until the job's ranks have printed "up" so many times.
+started() {
+	for _ in $(seq 200); do
+		[ "$(grep -c up out)" -lt "$1" ] || return 0
+		sleep 0.1
+	done
+	cat out err
+	return 1
+}
+
+@test "Ctrl-C, kill -9 of ringup: everything ends" {
+	for signal in INT TERM KILL; do
+		: >out
+		# bash starts background jobs with SIGINT ignored; python gives it back
+		python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])' \
+			ringup run -- sh -c "echo up; exec $MARK 1000" >out 2>err 3>&- 4>&- &
+		pid=$!
+		started 6
+		kill -s $signal $pid
+		status=0
+		wait $pid || status=$?
+		case $signal in
+			KILL) [ "$status" = 137 ] ;;
+			*) [ "$status" = 130 ] ;;
+		esac
+		job_left_nothing
+	done
+	ringup ps | tail -n 3 >table
+	[ "$(awk '{print $2}' table | xargs)" = "stopped stopped lost" ]
+}
+
+@test "a host that is lost: the others end, and the error names it" {
+	: >out
+	ringup run -- sh -c "echo up; exec $MARK 1000" >out 2>err 3>&- 4>&- &
+	pid=$!
+	started 6
+	# the supervisor of node02
+	supervisor=$(pgrep -f "ringup-job host .*--address $(sed -n 's/.*node02, address: \([^,]*\),.*/\1/p' cluster.yaml)")
+	kill -9 "$supervisor"
+	status=0
+	wait $pid || status=$?
+	[ "$status" = 1 ]
+	grep -q 'node02: the connection was lost while the job ran' err
+	job_left_nothing
+}
+
+@test "--detach, ps, logs, wait and stop" {
+	name=$(ringup run -d --name train -- sh -c "echo up; sleep 1; echo late; exit \$((RANK == 1 ? 9 : 0))" 3>&- 4>&-)
+	[ "$name" = train ]
+	ringup ps | grep -qE '^train +running +- +6 +3 +env '
+	timeout 30 ringup logs -f train >followed 3>&- 4>&-
+	grep -qxF '[4 node03] up' followed
+	status=0
+	ringup wait train 2>err 3>&- 4>&- || status=$?
+	[ "$status" = 9 ]
+	grep -q 'rank 1 on node01 ended with status 9' err
+	[ "$(ringup logs --rank 1 train)" = "$(printf 'up\nlate')" ]
+	ringup ps --json | jq -e '.jobs[-1] | .job == "train" and .state == "failed" and .status == 9'
+
+	name=$(ringup run -d -- sh -c "exec $MARK 1000" 3>&- 4>&-)
+	ringup stop "$name" >said 3>&- 4>&-
+	grep -q "$name is stopped" said
+	job_left_nothing
+	ringup ps --json | jq -e '.jobs[-1].state == "stopped"'
+	ringup stop "$name" | grep -q 'has ended before'
+	run ringup wait nobody
+	[ "$status" = 2 ]
+	[[ $output == *"there is no job 'nobody'"* ]]
+}
+
+@test "two jobs at once do not disturb each other" {
+	a=$(ringup run -d --name a -- sh -c "$MARK 1" 3>&- 4>&-)
+	job --name b -- sh -c "exit \$((RANK == 3 ? 4 : 0))"
+	[ "$status" = 4 ]
+	ringup wait "$a"
+	job_left_nothing
+}
+
+@test "output: lines stay whole and in order, whatever bytes they hold" {
+	job -n 2 -- python3 -c "
+import sys
+for i in range(20000):
+    print(f'{i} ' + 'x' * (i % 300))
+sys.stdout.buffer.write(b'\x1b]0;title\x07 back\\\\slash \xff\n')
+sys.stdout.write('y' * 200000 + '\nlast')"
+	[ "$status" = 0 ]
+	for rank in 0 1; do
+		python3 - ".ringup/jobs/$(ls -t .ringup/jobs | head -n 1)/rank-$rank.log" <<-'END'
+			import sys
+			lines = open(sys.argv[1], "rb").read().split(b"\n")
+			assert lines[:20000] == [b"%d " % i + b"x" * (i % 300) for i in range(20000)]
+			assert lines[20000] == b"\x1b]0;title\x07 back\\slash \xff"
+			assert lines[20001:] == [b"y" * 200000, b"last"], (len(lines), lines[-1][:50])
+		END
+	done
+	! grep -q $'\x1b' out
+}
+
+@test "--limit, and --dry-run" {
+	job --limit 2 -- sh -c "exec $MARK 1000"
+	[ "$status" = 124 ]
+	grep -q 'did not end within' err
+	job_left_nothing
+	job --dry-run -n 3 --launcher torchrun -- python3 train.py
+	[ "$status" = 0 ]
+	[ "$(wc -l <out)" = 2 ]
+	grep -q '^node02: .*torchrun --nnodes=2 --nproc_per_node=1 .*--rdzv_conf=is_host=0 .*ringup-job rank .* -- python3 train.py' out
+	job --dry-run --launcher tf -n 2 -- python3 train.py
+	# shellcheck disable=SC2016
+	sed -n '2s/.*TF_CONFIG=\({[^'\'']*}\).*/\1/p' out | jq -e '.task.index == 1 and (.cluster.worker | length) == 2'
+}
+
+@test "down and up refuse while a job runs" {
+	name=$(ringup run -d -- sh -c "exec $MARK 1000" 3>&- 4>&-)
+	run ringup down
+	[ "$status" = 1 ]
+	[[ $output == *"the job '$name' runs on this cluster"* ]]
+	run ringup up
+	[ "$status" = 1 ]
+	[[ $output == *"the job '$name' runs on this cluster"* ]]
+	ringup -q stop "$name"
+	job_left_nothing
+}
