@@ -6,8 +6,10 @@
 #include "core/private.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #define NAMES_MAX 10000
@@ -85,10 +87,11 @@ int job_record_write(const struct job_record *record, struct error *err)
 bool job_is_alive(const struct job_record *record)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	_cleanup_(fd_close) int lock = -1;
-	struct error taken = {0};
+	_cleanup_(fd_close) int lock =
+		open(arena_printf(&arena, "%s/lock", record->folder), O_RDONLY | O_CLOEXEC);
 
-	return file_lock(arena_printf(&arena, "%s/lock", record->folder), &lock, &taken) < 0;
+	/* a shared lock: two that ask at the same time must not take each other for the job */
+	return lock >= 0 && flock(lock, LOCK_SH | LOCK_NB) < 0;
 }
 
 static int read_folder(const char *folder, const char *name, struct arena *arena,

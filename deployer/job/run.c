@@ -198,6 +198,9 @@ static void run_hear(void *arg, size_t index, const struct job_event *event)
 			run_join(run, host, event->rank, event->world);
 		break;
 	case JOB_EVENT_OUTPUT:
+		/* what a launcher says of its own end, which is ringup's doing, is for the log */
+		if (run->is_over && job_label_rank(event->label) < 0)
+			run->output->shows = false;
 		if (run->output->all)
 			job_output_add(run->output, event, host->member->host->name);
 		break;

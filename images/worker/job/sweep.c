@@ -99,31 +99,31 @@ static bool is_noted(const struct host *host, pid_t pid, const struct stat_line 
 	return false;
 }
 
-static bool belongs(const struct host *host, pid_t pid)
+static bool belongs(const struct host *host, pid_t pid, struct stat_line *stat)
 {
-	struct stat_line stat;
-
-	if (pid == getpid() || !stat_read(pid, &stat) || stat.state == 'Z')
+	if (pid == getpid() || !stat_read(pid, stat) || stat->state == 'Z')
 		return false;
-	return has_variable(host, pid) || is_noted(host, pid, &stat) || is_descendant(pid);
+	return has_variable(host, pid) || is_noted(host, pid, stat) || is_descendant(pid);
 }
 
 size_t host_sweep(struct host *host, int number)
 {
 	DIR *folder = opendir("/proc");
 	struct dirent *entry;
+	struct stat_line stat;
 	size_t count = 0;
 	long pid;
 
 	if (!folder)
 		return 0;
 	while ((entry = readdir(folder))) {
-		if (!text_number(entry->d_name, 2, 1 << 30, &pid) || !belongs(host, (pid_t)pid))
+		if (!text_number(entry->d_name, 2, 1 << 30, &pid) ||
+		    !belongs(host, (pid_t)pid, &stat))
 			continue;
 		count++;
 		kill((pid_t)pid, number);
-		if (number == SIGTERM)
-			kill((pid_t)pid, SIGCONT); /* a stopped process takes no other signal */
+		if (number == SIGTERM && stat.state == 'T')
+			kill((pid_t)pid, SIGCONT); /* it takes no other signal before */
 	}
 	closedir(folder);
 	return count;
