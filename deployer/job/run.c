@@ -186,6 +186,20 @@ static void run_exit(struct job_run *run, const struct job_host *host, const cha
 	}
 }
 
+static void run_add_output(struct job_run *run, const struct job_host *host,
+			   const struct job_event *event)
+{
+	bool shows = run->output->shows;
+
+	if (!run->output->all)
+		return;
+	/* what a launcher says of its own end, which is ringup's doing, is for the log */
+	if (run->is_over && job_label_rank(event->label) < 0)
+		run->output->shows = false;
+	job_output_add(run->output, event, host->member->host->name);
+	run->output->shows = shows;
+}
+
 /* Called under the lock, on the thread of the host. */
 static void run_hear(void *arg, size_t index, const struct job_event *event)
 {
@@ -198,11 +212,7 @@ static void run_hear(void *arg, size_t index, const struct job_event *event)
 			run_join(run, host, event->rank, event->world);
 		break;
 	case JOB_EVENT_OUTPUT:
-		/* what a launcher says of its own end, which is ringup's doing, is for the log */
-		if (run->is_over && job_label_rank(event->label) < 0)
-			run->output->shows = false;
-		if (run->output->all)
-			job_output_add(run->output, event, host->member->host->name);
+		run_add_output(run, host, event);
 		break;
 	case JOB_EVENT_EXIT:
 		run_exit(run, host, event->label, event->number);
