@@ -95,6 +95,17 @@ void supervisors_close(struct supervisors *s)
 	}
 }
 
+/* A host says anything: what becomes a word or a part of a variable is a name or a network. */
+static const char *fact_text(const char *text, struct arena *arena)
+{
+	size_t length = strlen(text);
+
+	return length < 64 && strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					   "0123456789._-:/@") == length
+		       ? arena_strdup(arena, text)
+		       : "";
+}
+
 static void supervisor_note_fact(struct supervisor *one, const struct job_event *event)
 {
 	struct arena *arena = &one->member->arena;
@@ -106,14 +117,15 @@ static void supervisor_note_fact(struct supervisor *one, const struct job_event 
 	else if (strcmp(name, "gpus") == 0)
 		facts->gpus = job_fact_number(event->text, 0);
 	else if (strcmp(name, "interface") == 0)
-		facts->interface = arena_strdup(arena, event->text);
+		facts->interface = fact_text(event->text, arena);
 	else if (strcmp(name, "network") == 0)
-		facts->network = arena_strdup(arena, event->text);
+		facts->network = fact_text(event->text, arena);
 	else if (strcmp(name, "os") == 0)
 		facts->os = arena_strdup(arena, event->text);
 	else if (strcmp(name, "driver") == 0)
 		facts->driver = arena_strdup(arena, event->text);
-	else if (strcmp(name, "port") == 0 && facts->ports.count < 4096)
+	else if (strcmp(name, "port") == 0 && facts->ports.count < 4096 &&
+		 job_fact_number(event->text, 0) > 0)
 		words_add(&facts->ports, event->text);
 }
 

@@ -4,22 +4,62 @@
 #include "job/protocol.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #define WAITING_MAX 1024
 #define HEARD_BYTES_MAX 4096
+#define OLD_SECONDS 60
+
+/* Whether the socket's folder is this user's, and older than a start of a supervisor takes. */
+static bool gate_is_old(const char *path)
+{
+	char folder[108];
+	struct stat st;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	*strrchr(folder, '/') = '\0';
+	return lstat(folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       time(NULL) - st.st_mtime > OLD_SECONDS;
+}
+
+/* Removes what supervisors of other jobs left that were killed: nobody answers at their sockets. */
+static void gate_clean(void)
+{
+	glob_t found = {0};
+
+	if (glob(JOB_SOCKET_ANY, 0, NULL, &found) != 0)
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		struct sockaddr_un address = {.sun_family = AF_UNIX};
+		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		snprintf(address.sun_path, sizeof(address.sun_path), "%s", found.gl_pathv[i]);
+		if (gate_is_old(address.sun_path) &&
+		    connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 &&
+		    errno == ECONNREFUSED) {
+			unlink(address.sun_path);
+			*strrchr(address.sun_path, '/') = '\0';
+			rmdir(address.sun_path);
+		}
+		close(fd);
+	}
+	globfree(&found);
+}
 
 int gate_open(struct host *host)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	char folder[sizeof(address.sun_path) - sizeof("/socket")];
 
+	gate_clean();
 	snprintf(folder, sizeof(folder), JOB_SOCKET_FOLDER, host->options.id,
 		 host->options.address);
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", folder);
@@ -71,7 +111,7 @@ void gate_accept(struct host *host)
 	process->joined = true;
 	process->connection = fd;
 	process->pid = peer.pid;
-	host_note_ancestors(host, peer.pid);
+	host_note_launchers(host, peer.pid);
 }
 
 static void gate_add(struct text *words, const char *keyword, const char *value)

@@ -43,7 +43,7 @@ struct process {
 };
 
 /* A process that must be ended with the job although it does not have the job's variable. */
-struct ancestor {
+struct launcher {
 	pid_t pid;
 	uint64_t start; /* proc(5), field 22: the same pid may come again */
 };
@@ -55,8 +55,8 @@ struct host {
 	char *folder; /* working folder of ranks; NULL: as it is */
 	struct process *processes;
 	size_t count;
-	struct ancestor *ancestors;
-	size_t ancestor_count;
+	struct launcher *launchers;
+	size_t launcher_count;
 	int listener;
 	char *socket_folder;
 	bool going;	  /* "go" was said */
@@ -100,8 +100,8 @@ void gate_go(struct host *host);
 
 /* sweep.c: sends a signal to everything of the job but this process. How many were there. */
 size_t host_sweep(struct host *host, int number);
-/* Notes the process that started a rank, and its parents up to one that is not the job's. */
-void host_note_ancestors(struct host *host, pid_t pid);
+/* Notes the daemons of mpirun among the parents of a rank that joined. Nothing else is the job's. */
+void host_note_launchers(struct host *host, pid_t pid);
 
 int host_run(const struct options *options);
 

@@ -93,8 +93,8 @@ static bool is_descendant(pid_t pid)
 
 static bool is_noted(const struct host *host, pid_t pid, const struct stat_line *stat)
 {
-	for (size_t i = 0; i < host->ancestor_count; i++)
-		if (host->ancestors[i].pid == pid && host->ancestors[i].start == stat->start)
+	for (size_t i = 0; i < host->launcher_count; i++)
+		if (host->launchers[i].pid == pid && host->launchers[i].start == stat->start)
 			return true;
 	return false;
 }
@@ -129,33 +129,36 @@ size_t host_sweep(struct host *host, int number)
 	return count;
 }
 
-/* Programs that start what others ask them to; the job is not theirs alone. */
-static bool is_service(const char *name)
+/*
+ * Programs that start the ranks of one job on one host. sshd starts them without the job's variable.
+ * Names are those of /proc, which keeps 15 bytes.
+ */
+static bool is_launcher(const char *name)
 {
-	static const char *const services[] = {"sshd",	  "sshd-session",    "slurmstepd",
-					       "systemd", "containerd-shim", "init",
-					       "tini",	  "docker-init"};
+	static const char *const launchers[] = {"orted",	   "prted",	     "prterun",
+						"mpirun",	   "mpiexec",	     "orterun",
+						"hydra_pmi_proxy", "hydra_bstrap_pr"};
 
-	for (size_t i = 0; i < sizeof(services) / sizeof(*services); i++)
-		if (strcmp(name, services[i]) == 0)
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(*launchers); i++)
+		if (strcmp(name, launchers[i]) == 0)
 			return true;
 	return false;
 }
 
-void host_note_ancestors(struct host *host, pid_t pid)
+void host_note_launchers(struct host *host, pid_t pid)
 {
 	struct stat_line stat;
 
 	for (int i = 0; i < PARENTS_MAX && pid > 1 && pid != getpid(); i++) {
-		if (!stat_read(pid, &stat) || is_service(stat.name))
+		if (!stat_read(pid, &stat))
 			return;
-		if (!is_noted(host, pid, &stat)) {
-			host->ancestors = realloc(host->ancestors, (host->ancestor_count +
-								    1) * sizeof(*host->ancestors));
-			if (!host->ancestors)
+		if (is_launcher(stat.name) && !is_noted(host, pid, &stat)) {
+			host->launchers = realloc(host->launchers, (host->launcher_count +
+								    1) * sizeof(*host->launchers));
+			if (!host->launchers)
 				abort();
-			host->ancestors[host->ancestor_count++] =
-				(struct ancestor){pid, stat.start};
+			host->launchers[host->launcher_count++] =
+				(struct launcher){pid, stat.start};
 		}
 		pid = stat.parent;
 	}

@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# ringup-job (images/worker/job) from the outside: what it obeys, when it ends, what it leaves.
+
+setup() {
+	JOB=${BUILD:-build}/ringup-job
+	[[ $JOB == /* ]] || JOB=$PWD/$JOB
+	ID=t$BATS_TEST_NUMBER-$$
+	cd "$BATS_TEST_TMPDIR"
+	mkfifo in
+	MARK=$BATS_TEST_TMPDIR/mark
+	ln -s "$(command -v sleep)" "$MARK"
+	PID=
+}
+
+teardown() {
+	[ -z "$PID" ] || kill "$PID" 2>/dev/null || true
+	! ls -d /tmp/ringup-job-"$ID"* 2>/dev/null
+}
+
+# begin ARGS...: a supervisor that reads what is written to descriptor 7, and writes to the file out.
+begin() {
+	"$JOB" host --id "$ID" "$@" <in >out 2>err 3>&- 4>&- 7>&- &
+	PID=$!
+	exec 7>in
+}
+
+# says PATTERN: waits until the supervisor has said a line of that kind.
+says() {
+	for _ in $(seq 200); do
+		! grep -qE -- "$1" out || return 0
+		sleep 0.05
+	done
+	cat out err
+	return 1
+}
+
+# ends: the supervisor ends, its last word is "done", and nothing of the job lives.
+ends() {
+	wait "$PID"
+	PID=
+	[ "$(tail -n 1 out)" = "done" ]
+	! pgrep -f "$MARK"
+}
+
+@test "a task: its words, environment and folder; its lines; its status" {
+	begin
+	mkdir there
+	printf '%s\n' "set A=from set" "default A=default" "default B=default" "dir $PWD/there" "task 3" 'word sh' 'word -c' \
+		'word echo "$A|$B|$C|$PWD"; echo e >&2; printf "no end"; exit 9' 'env C=x\\y\nz' start >&7
+	says '^exit 3 9$'
+	grep -qxF "o 3 from set|default|x\\\\y" out
+	grep -qxF "o 3 z|$PWD/there" out
+	grep -qxF 'e 3 e' out
+	grep -qxF 'O 3 no end' out
+	exec 7>&-
+	ends
+}
+
+@test "stdin ends, stop, SIGTERM, silence: all that the job started ends" {
+	for way in eof stop TERM silence; do
+		rm -f in out
+		mkfifo in
+		begin --lost-after 2 --grace 1
+		printf '%s\n' "task 0" "word sh" "word -c" "word setsid $MARK 100 & trap '' TERM; echo up; exec $MARK 100" start >&7
+		says '^o 0 up'
+		case $way in
+			eof) exec 7>&- ;;
+			stop) echo stop >&7 ;;
+			TERM) kill "$PID" ;;
+			silence) ;;
+		esac
+		ends
+	done
+}
+
+@test "a program that is not there, and a folder that is not there" {
+	begin
+	printf '%s\n' "task 0" "word ./nothing" "task 1" "word true" start >&7
+	says '^exit 0 127$'
+	grep -q '^e 0 ringup: cannot run ./nothing: No such file' out
+	says '^exit 1 0$'
+	exec 7>&-
+	ends
+}
+
+@test "words that it does not know are trouble, and harm nothing" {
+	begin
+	printf '%s\n' "word lost" "jump" "signal 900" "" "task 1" "word echo" "word fine" start >&7
+	says '^o 1 fine$'
+	[ "$(grep -c '^trouble' out)" = 4 ]
+	head -c 3000000 /dev/zero | tr '\0' x >&7 || true # one line without an end
+	ends
+}
+
+@test "ranks join, wait for go, and get the job's environment and folder" {
+	begin --address 127.0.0.9
+	says '^ready'
+	OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 "$JOB" rank --id "$ID" -- sh -c 'echo $A in $PWD; exit 6' >&2 3>&- 4>&- 7>&- &
+	rank=$!
+	says '^join 1 2 -1$'
+	sleep 0.2
+	! grep -q '^o 1' out
+	printf '%s\n' "set A=b" "dir /usr" go >&7
+	says '^exit 1 6$'
+	grep -qxF 'o 1 b in /usr' out
+	status=0
+	wait $rank || status=$?
+	[ "$status" = 6 ]
+	# one that is killed is told, and its command ends with it
+	RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 "$JOB" rank --id "$ID" --address 127.0.0.9 -- "$MARK" 100 3>&- 4>&- 7>&- &
+	rank=$!
+	says '^join 0 2 0$'
+	for _ in $(seq 100); do
+		! pgrep -f "$MARK 100" || break
+		sleep 0.05
+	done
+	kill -9 $rank
+	says '^exit 0 137$'
+	exec 7>&-
+	ends
+}
+
+@test "a rank without a supervisor, or without a number, says so" {
+	run env RANK=1 WORLD_SIZE=2 "$JOB" rank --id "$ID" -- true
+	[ "$status" = 125 ]
+	[[ $output == *"no supervisor of the job $ID"* ]]
+	begin
+	says '^ready'
+	run env -u RANK -u SLURM_PROCID -u PMI_RANK "$JOB" rank --id "$ID" -- true 7>&-
+	[ "$status" = 125 ]
+	[[ $output == *"nothing in the environment says which rank"* ]]
+	exec 7>&-
+	ends
+}
+
+@test "the supervisor is killed: its tasks and the ranks that joined end" {
+	begin
+	says '^ready'
+	printf '%s\n' "task 0" "word $MARK" "word 100" start go >&7
+	RANK=1 WORLD_SIZE=2 "$JOB" rank --id "$ID" -- "$MARK" 100 3>&- 4>&- 7>&- &
+	says '^join 1'
+	for _ in $(seq 100); do
+		[ "$(pgrep -fc "^$MARK 100")" != 2 ] || break
+		sleep 0.05
+	done
+	kill -9 "$PID"
+	for _ in $(seq 100); do
+		pgrep -f "$MARK" >/dev/null || break
+		sleep 0.1
+	done
+	! pgrep -f "^$MARK 100"
+	PID=
+	exec 7>&-
+	rm -rf "/tmp/ringup-job-$ID-"
+}
+
+@test "usage" {
+	for words in "" "host" "host --id A/B" "host --id x y" "rank --id x" "host --id x --ports many" "jump --id x"; do
+		# shellcheck disable=SC2086
+		run "$JOB" $words </dev/null
+		[ "$status" = 2 ] || { echo "$words: $status"; false; }
+	done
+}

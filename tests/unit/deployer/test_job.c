@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* A training job: what supervisors say, where the ranks go, and what each launcher starts. */
+#include "tests/unit/deployer/fleet_support.h"
+
+#include "deployer/job/talk.h"
+#include "deployer/launcher/launcher.h"
+
+#define HOSTS                                                                                      \
+	"name: lab\nhosts: [{address: 10.0.0.1, name: a, slots: 4}, {address: 10.0.0.2, name: b, " \
+	"slots: 1}, {address: 10.0.0.3, name: c}]\ncontainer: {engine: docker}\n"
+#define BARE "name: lab\nhosts: [{address: 10.0.0.1, name: a}]\ncontainer: {engine: none}\n"
+
+/* A plan of hosts that have said their facts. */
+static struct job_plan *make_plan(struct scratch *s, const char *yaml, struct job_options *options)
+{
+	static const char *const command[] = {"python3", "train.py", NULL};
+	struct fleet *fleet = make_fleet(s, yaml);
+	struct job_plan *plan = ARENA_NEW(&s->arena, struct job_plan);
+
+	options->command = command;
+	*plan = (struct job_plan){.options = options, .arena = &s->arena, .id = "f00d"};
+	plan->hosts = ARENA_ARRAY(&s->arena, fleet->count, struct job_host);
+	plan->host_count = fleet->count;
+	for (size_t i = 0; i < fleet->count; i++) {
+		struct job_host *host = &plan->hosts[i];
+
+		*host = (struct job_host){.member = &fleet->members[i],
+					  .cores = 8,
+					  .gpus = i == 2 ? 4 : 0,
+					  .interface = "eth0",
+					  .network = "10.0.0.0/24",
+					  .os = "",
+					  .driver = "",
+					  .ports = WORDS_INIT(&s->arena)};
+		for (int k = 0; k < 4; k++)
+			words_addf(&host->ports, "%d", 20000 + 100 * (int)i + k);
+	}
+	return plan;
+}
+
+static void test_ranks(void **state)
+{
+	static const struct {
+		int ranks, per_host, gpus;
+		int expected[3];
+	} cases[] = {
+		{0, 0, 0, {4, 1, 4}}, /* slots, slots, one per GPU */
+		{5, 0, 0, {4, 1, 0}}, {3, 0, 0, {3, 0, 0}}, {0, 2, 0, {2, 2, 2}},
+		{3, 2, 0, {2, 1, 0}}, {0, 0, 2, {4, 1, 2}}, /* two GPUs for each rank */
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct job_options options = {.ranks = cases[i].ranks,
+					      .per_host = cases[i].per_host,
+					      .gpus = cases[i].gpus};
+		struct job_plan *plan = make_plan(*state, HOSTS, &options);
+		struct error err = {0};
+		int world = 0;
+
+		assert_fine(job_plan_ranks(plan, &err));
+		for (size_t k = 0; k < 3; k++) {
+			int ranks = k < plan->host_count ? plan->hosts[k].ranks : 0;
+
+			assert_int_equal(ranks, cases[i].expected[k]);
+			if (!ranks)
+				continue;
+			assert_int_equal(plan->hosts[k].first_rank, world);
+			assert_ptr_equal(job_host_of(plan, world + ranks - 1), &plan->hosts[k]);
+			world += ranks;
+		}
+		assert_int_equal(plan->world, world);
+		assert_null(job_host_of(plan, world));
+	}
+}
+
+static void test_too_many_ranks(void **state)
+{
+	struct job_options options = {.ranks = 10};
+	struct job_plan *plan = make_plan(*state, HOSTS, &options);
+	struct error err = {0};
+
+	assert_int_equal(job_plan_ranks(plan, &err), -1);
+	assert_int_equal(err.kind, ERROR_USAGE);
+	assert_has(err.text, "-n 10");
+	assert_has(err.text, "(9)");
+}
+
+static const char *joined(struct scratch *s, const char *const *list)
+{
+	struct words words = WORDS_INIT(&s->arena);
+
+	words_add_all(&words, list);
+	return words_join(&words, " ");
+}
+
+static void test_defaults(void **state)
+{
+	struct job_options options = {0};
+	struct job_plan *plan = make_plan(*state, HOSTS, &options);
+	struct error err = {0};
+
+	assert_fine(job_plan_ranks(plan, &err));
+	assert_string_equal(
+		joined(*state, job_host_defaults(plan, &plan->hosts[0])),
+		"PYTHONUNBUFFERED=1 OMP_NUM_THREADS=2 NCCL_SOCKET_IFNAME==eth0 GLOO_SOCKET_IFNAME=eth0 TP_SOCKET_IFNAME=eth0 HOROVOD_GLOO_IFACE=eth0");
+	plan->hosts[0].interface = "";
+	plan->hosts[0].cores = 1;
+	assert_string_equal(joined(*state, job_host_defaults(plan, &plan->hosts[0])),
+			    "PYTHONUNBUFFERED=1 OMP_NUM_THREADS=1");
+}
+
+/* What a launcher starts on one host: a line per task, its environment first. */
+static const char *tasks_of(struct scratch *s, const char *yaml, const char *launcher, size_t host)
+{
+	struct job_options options = {.per_host = 2, .gpus = 1};
+	struct job_plan *plan = make_plan(s, yaml, &options);
+	struct job_tasks tasks = {.arena = &s->arena};
+	_cleanup_(str_release) struct str text = STR_INIT;
+	struct error err = {0};
+
+	assert_fine(launcher_find_for_job(launcher, NULL, true, &options.launcher, &err));
+	assert_fine(job_plan_ranks(plan, &err));
+	assert_fine(options.launcher->tasks(plan, &plan->hosts[host], &tasks, &err));
+	for (size_t i = 0; i < tasks.count; i++)
+		str_addf(&text, "%s: %s%s%s\n", tasks.list[i].label, joined(s, tasks.list[i].env),
+			 *tasks.list[i].env ? " " : "", joined(s, tasks.list[i].words));
+	return arena_strdup(&s->arena, text.text);
+}
+
+static void test_tasks(void **state)
+{
+	assert_string_equal(
+		tasks_of(*state, HOSTS, "env", 1),
+		"2: RANK=2 WORLD_SIZE=6 LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 NODE_RANK=1 MASTER_ADDR=10.0.0.1 MASTER_PORT=20000 CUDA_VISIBLE_DEVICES=0 python3 train.py\n"
+		"3: RANK=3 WORLD_SIZE=6 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2 NODE_RANK=1 MASTER_ADDR=10.0.0.1 MASTER_PORT=20000 CUDA_VISIBLE_DEVICES=1 python3 train.py\n");
+	assert_string_equal(
+		tasks_of(*state, HOSTS, "mpirun", 0),
+		"t0: mpirun --allow-run-as-root --np 6 --host 10.0.0.1:2,10.0.0.2:2,10.0.0.3:2 --map-by slot --bind-to none --mca btl_vader_single_copy_mechanism none --mca btl_tcp_if_include 10.0.0.0/24 --mca oob_tcp_if_include 10.0.0.0/24 ringup-job rank --id f00d -- python3 train.py\n");
+	assert_string_equal(tasks_of(*state, HOSTS, "mpirun", 1), "");
+	assert_string_equal(
+		tasks_of(*state, HOSTS, "torchrun", 1),
+		"t0: PYTHONUNBUFFERED=1 torchrun --nnodes=3 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_id=f00d --rdzv_endpoint=10.0.0.1:20000 --rdzv_conf=is_host=0 --local_addr=10.0.0.2 --no_python ringup-job rank --id f00d --address 10.0.0.2 -- python3 train.py\n");
+	assert_has(tasks_of(*state, BARE, "torchrun", 0),
+		   " /var/lib/ringup/lab/bin/ringup-job rank ");
+	assert_has(
+		tasks_of(*state, HOSTS, "tf", 2),
+		"5: TF_CONFIG={\"cluster\":{\"worker\":[\"10.0.0.1:20000\",\"10.0.0.1:20001\",\"10.0.0.2:20100\",\"10.0.0.2:20101\",\"10.0.0.3:20200\",\"10.0.0.3:20201\"]},\"task\":{\"type\":\"worker\",\"index\":5}} no_proxy=localhost,127.0.0.1,10.0.0.1,10.0.0.2,10.0.0.3 ");
+}
+
+/* `auto`: by what the stack trains with. */
+static void test_auto(void **state)
+{
+	static const struct {
+		const char *component;
+		bool has_containers;
+		const char *expected;
+	} cases[] = {{"torch", true, "env"},
+		     {"tensorflow", true, "tf"},
+		     {"horovod", true, "mpirun"},
+		     {"horovod", false, "env"}};
+	const struct launcher *launcher;
+	struct error err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct plan plan = {.count = 1, .choices = {{.name = cases[i].component}}};
+
+		assert_fine(launcher_find_for_job("auto", &plan, cases[i].has_containers, &launcher,
+						  &err));
+		assert_string_equal(launcher->name, cases[i].expected);
+	}
+	assert_fine(launcher_find_for_job("auto", NULL, true, &launcher, &err));
+	assert_string_equal(launcher->name, "env");
+	assert_int_equal(launcher_find_for_job("ssh", NULL, true, &launcher, &err), -1);
+	assert_int_equal(err.kind, ERROR_USAGE);
+	assert_has(err.text, "mpirun");
+}
+
+static struct job_event event_of(struct scratch *s, const char *line)
+{
+	struct job_event event;
+
+	job_event_read(arena_strdup(&s->arena, line), &event);
+	return event;
+}
+
+static void test_events(void **state)
+{
+	struct job_event e = event_of(*state, "o 12 a\\\\n b\\nc ");
+
+	assert_int_equal(e.kind, JOB_EVENT_OUTPUT);
+	assert_string_equal(e.label, "12");
+	assert_string_equal(e.text, "a\\n b\nc ");
+	assert_true(e.is_whole && !e.is_error);
+	e = event_of(*state, "E t0 half");
+	assert_true(e.kind == JOB_EVENT_OUTPUT && !e.is_whole && e.is_error);
+	assert_int_equal(job_label_rank(e.label), -1);
+	e = event_of(*state, "o 3 ");
+	assert_true(e.kind == JOB_EVENT_OUTPUT && !*e.text);
+	e = event_of(*state, "exit 3 139");
+	assert_true(e.kind == JOB_EVENT_EXIT && e.number == 139);
+	e = event_of(*state, "join 5 -1 0");
+	assert_true(e.kind == JOB_EVENT_JOIN && e.rank == 5 && e.world == -1);
+	e = event_of(*state, "fact interface eth0");
+	assert_true(e.kind == JOB_EVENT_FACT && strcmp(e.label, "interface") == 0);
+	assert_int_equal(event_of(*state, "hello 1").number, 1);
+	assert_int_equal(event_of(*state, "left 2").number, 2);
+	assert_int_equal(event_of(*state, "done").kind, JOB_EVENT_DONE);
+}
+
+static void test_no_events(void **state)
+{
+	static const char *const lines[] = {
+		"",
+		"o",
+		"o x y",
+		"o -1 y",
+		"o t y",
+		"o 12345678901234567 y",
+		"exit 3",
+		"exit 3 256",
+		"exit 3 -1",
+		"exit three 1",
+		"join",
+		"join -2 3",
+		"hello",
+		"left many",
+		"Warning: Permanently added 'x' to the list of known hosts.",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		assert_int_equal(event_of(*state, lines[i]).kind, JOB_EVENT_NONE);
+}
+
+static void test_say(void **state)
+{
+	_cleanup_(str_release) struct str out = STR_INIT;
+
+	(void)state;
+	job_say(&out, "word", "a\\b\nc d");
+	job_say(&out, "word", "");
+	job_say(&out, "go", NULL);
+	assert_string_equal(out.text, "word a\\\\b\\nc d\nword \ngo\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FLEET_TEST(test_ranks),	    FLEET_TEST(test_too_many_ranks),
+		FLEET_TEST(test_defaults),  FLEET_TEST(test_tasks),
+		FLEET_TEST(test_auto),	    FLEET_TEST(test_events),
+		FLEET_TEST(test_no_events), FLEET_TEST(test_say),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
