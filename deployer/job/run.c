@@ -292,9 +292,14 @@ static void run_start(struct job_run *run)
 /* All ranks are where the plan has them: the user's command may run. */
 static void run_go(struct job_run *run)
 {
+	_cleanup_(str_release) struct str out = STR_INIT;
+
 	run->is_running = true;
+	if (run->plan.options->launcher->names_hosts)
+		str_addf(&out, "set MASTER_ADDR=%s\n", run->ranks[0].host->member->host->address);
+	str_add(&out, "go\n");
 	for (size_t i = 0; i < run->plan.host_count; i++)
-		supervisor_tell(run->supervisors, i, "go\n");
+		supervisor_tell(run->supervisors, i, out.text);
 	if (run->watch && run->watch->began)
 		run->watch->began(run->watch->arg, &run->plan);
 }

@@ -66,6 +66,8 @@ struct launcher {
 		     struct job_tasks *tasks, struct error *err);
 	/* Its tasks start the ranks, which then join the supervisors of their hosts. */
 	bool ranks_join;
+	/* It names rank 0's host to the ranks as that host calls itself, which the others may not know. */
+	bool names_hosts;
 	/* `auto` takes it where this component is in the stack; NULL: only by its rank. */
 	const char *trains;
 };

@@ -23,10 +23,15 @@ static int torchrun_tasks(const struct job_plan *plan, const struct job_host *ho
 	words_addf(&words, "--rdzv_endpoint=%s:%s", first->member->host->address,
 		   job_port(first, 0));
 	words_addf(&words, "--rdzv_conf=is_host=%d", host == first);
-	words_addf(&words, "--local_addr=%s", host->member->host->address);
-	words_add(&words, "--no_python");
+	/*
+	 * torch 1.13 with Python 3.11 finds no member for 0, its default, and for 3: "'NoneType' object has no
+	 * attribute 'get'" (seen with Debian 12's). The ranks' output does not pass through torchrun.
+	 */
+	words_add_all(&words, WORDS("--redirects=1", "--tee=1", "--no_python"));
 	job_add_rank_words(plan, host, host->member->host->address, &words);
 	words_add(&env, "PYTHONUNBUFFERED=1");
+	/* --local_addr of torch 2.0 and newer; torchrun takes each option from such a variable, too */
+	words_addf(&env, "PET_LOCAL_ADDR=%s", host->member->host->address);
 	job_tasks_add(tasks,
 		      &(struct job_task){.label = "t0", .words = words.list, .env = env.list});
 	return 0;
@@ -39,4 +44,5 @@ const struct launcher launcher_torchrun = {
 	.component = "torch",
 	.tasks = torchrun_tasks,
 	.ranks_join = true,
+	.names_hosts = true,
 };

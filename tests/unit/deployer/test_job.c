@@ -139,7 +139,7 @@ static void test_tasks(void **state)
 	assert_string_equal(tasks_of(*state, HOSTS, "mpirun", 1), "");
 	assert_string_equal(
 		tasks_of(*state, HOSTS, "torchrun", 1),
-		"t0: PYTHONUNBUFFERED=1 torchrun --nnodes=3 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_id=f00d --rdzv_endpoint=10.0.0.1:20000 --rdzv_conf=is_host=0 --local_addr=10.0.0.2 --no_python ringup-job rank --id f00d --address 10.0.0.2 -- python3 train.py\n");
+		"t0: PYTHONUNBUFFERED=1 PET_LOCAL_ADDR=10.0.0.2 torchrun --nnodes=3 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_id=f00d --rdzv_endpoint=10.0.0.1:20000 --rdzv_conf=is_host=0 --redirects=1 --tee=1 --no_python ringup-job rank --id f00d --address 10.0.0.2 -- python3 train.py\n");
 	assert_has(tasks_of(*state, BARE, "torchrun", 0),
 		   " /var/lib/ringup/lab/bin/ringup-job rank ");
 	assert_has(
