@@ -392,6 +392,53 @@ digest() {
 	[ "$(jq -r '.ranks[].host' mpirun.json | sort | uniq -c | awk '{print $1, $2}' | xargs)" = "2 node01 2 node02 2 node03" ]
 }
 
+# Nothing of a job lives in the containers: no rank (they are called $1), no daemon of mpirun, no supervisor.
+no_job() {
+	local host
+	for host in node01 node02 node03; do
+		wait_for 15 eval "! in_container $host pgrep -f '$1|orted|prted|mpirun|ringup-job'"
+	done
+}
+
+@test "run by mpirun: every rank on its host, over the containers' sshd" {
+	# shellcheck disable=SC2016 # the ranks' own variables
+	ringup run --launcher mpirun -e 'A=b c' --workdir /usr -- sh -c 'echo "$OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE $A $PWD"' >out 3>&- 4>&-
+	[ "$(sort out)" = "[0 node01] 0 of 6 b c /usr
+[1 node01] 1 of 6 b c /usr
+[2 node02] 2 of 6 b c /usr
+[3 node02] 3 of 6 b c /usr
+[4 node03] 4 of 6 b c /usr
+[5 node03] 5 of 6 b c /usr" ]
+	no_job nothing-else
+}
+
+@test "run by mpirun: a rank fails, ringup is killed, a host is cut off: nothing is left" {
+	local pid status=0
+	# shellcheck disable=SC2016
+	ringup run --launcher mpirun -- sh -c '[ $OMPI_COMM_WORLD_RANK != 4 ] || exit 5; sleep 54321' 2>err 3>&- 4>&- || status=$?
+	[ "$status" = 5 ]
+	grep -q 'rank 4 on node03 ended with status 5' err
+	no_job 'sleep 54321'
+
+	ringup run --launcher mpirun -- sh -c 'echo up; exec sleep 54321' >out 2>err 3>&- 4>&- &
+	pid=$!
+	note_pid "$pid"
+	wait_for 20 eval '[ "$(grep -c up out)" = 6 ]'
+	kill -9 "$pid"
+	no_job 'sleep 54321'
+
+	ringup run --launcher mpirun -- sh -c 'echo up; exec sleep 54321' >out 2>err 3>&- 4>&- &
+	pid=$!
+	note_pid "$pid"
+	wait_for 20 eval '[ "$(grep -c up out)" = 6 ]'
+	inside node02 ip link set eth0 down
+	wait "$pid" || status=$?
+	inside node02 ip link set eth0 up
+	[ "$status" = 1 ]
+	grep -q 'node02: the host does not answer any more' err
+	no_job 'sleep 54321'
+}
+
 @test "bench: the table for people, and its verdict" {
 	run --separate-stderr ringup bench -- -b 1K -e 4K -f 2 -n 2
 	[ "$status" = 0 ]
