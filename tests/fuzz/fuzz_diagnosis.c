@@ -51,8 +51,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct diagnosing *job, *other;
 	int rc;
 
-	if (!table)
+	if (!table) {
+		setenv("RINGUP_SHARE", ".", 1); /* it is started in the source tree */
 		fuzz_check(diagnoses_load(&kept, &table, &err) == 0);
+	}
 	if (size)
 		memcpy(bytes, data, size);
 	job = diagnosing_new(table, &arena);

@@ -88,6 +88,12 @@ static const char **cases_of(struct scratch *s, const char *folder, size_t *coun
 	return names;
 }
 
+/* The row of a case: "killed" has the cases killed and killed.mpirun. */
+static const char *id_of(struct scratch *s, const char *name)
+{
+	return arena_strndup(&s->arena, name, strcspn(name, "."));
+}
+
 static bool is_row(const struct table *rows, const char *id)
 {
 	for (size_t i = 0; i < rows->row_count; i++)
@@ -109,7 +115,7 @@ static void test_recorded_failures(void **state)
 						source_root(s), names[i]);
 		size_t found = diagnose(s, table, path, best);
 
-		if (found && strcmp(best[0].id, names[i]) == 0)
+		if (found && strcmp(best[0].id, id_of(s, names[i])) == 0)
 			continue;
 		print_error("%s: it is answered by %s\n", names[i], found ? best[0].id : "nothing");
 		wrong++;
@@ -128,16 +134,19 @@ static void test_every_row_has_a_record(void **state)
 
 	assert_fine(table_load(path, &s->arena, &rows, &err));
 	for (size_t i = 0; i < count; i++)
-		if (!is_row(&rows, names[i]))
+		if (!is_row(&rows, id_of(s, names[i])))
 			fail_msg("%s is no row", names[i]);
 	for (size_t i = 0; i < rows.row_count; i++) {
+		if (!file_exists(arena_printf(&s->arena, "%s/tests/cases/job-failures/%s.txt",
+					      source_root(s), table_cell(&rows, i, "id"))))
+			fail_msg("%s: no recorded output", table_cell(&rows, i, "id"));
 		if (!starts_with(table_cell(&rows, i, "source"), "https://"))
 			fail_msg("%s: its source is no page", table_cell(&rows, i, "id"));
 		if (ends_with(table_cell(&rows, i, "cause"), ".") ||
 		    ends_with(table_cell(&rows, i, "fix"), "."))
 			fail_msg("%s: a full stop", table_cell(&rows, i, "id"));
 	}
-	assert_int_equal(count, rows.row_count);
+	assert_true(rows.row_count >= 60);
 }
 
 static void test_recorded_successes(void **state)
