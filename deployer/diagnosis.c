@@ -414,6 +414,17 @@ static struct diagnosis *diagnosis_add_found(struct diagnosing *job, size_t row,
 	return &found->result;
 }
 
+/*
+ * Whether it is a line of source in a Python traceback. The exception itself comes some lines later and
+ * says the same with its values.
+ */
+static bool diagnosis_is_source(const struct diagnosis_line *line, const char *match)
+{
+	static const char statement[] = "    raise ";
+
+	return memmem(line->start, (size_t)(match - line->start), statement, sizeof(statement) - 1);
+}
+
 /* The line is over: the first row that fits it is taken, unless an earlier line had the same. */
 static void diagnosis_take_line(struct diagnosing *job, const struct diagnosis_line *line,
 				const char *host, int rank)
@@ -421,14 +432,17 @@ static void diagnosis_take_line(struct diagnosing *job, const struct diagnosis_l
 	const char *places[STARS_MAX + 1];
 	const struct diagnosis_pattern *best = line->best;
 	struct diagnosis *result;
+	const char *match;
 
 	if (!best || job->found[best->row].order || !diagnosis_fits(best, line, places))
+		return;
+	match = places[best->pieces[0].length ? 0 : 1];
+	if (diagnosis_is_source(line, match))
 		return;
 	result = diagnosis_add_found(job, best->row, host, rank);
 	result->cause = diagnosis_fill_words(job->arena, result->cause, best, places, line);
 	result->fix = diagnosis_fill_words(job->arena, result->fix, best, places, line);
-	result->line =
-		diagnosis_shown_line(job->arena, line, places[best->pieces[0].length ? 0 : 1]);
+	result->line = diagnosis_shown_line(job->arena, line, match);
 }
 
 static bool diagnosis_is_line_end(char c)

@@ -17,7 +17,8 @@
  *   fix      what to do next; the same
  *   source   a page that explains it; the recorded output is in tests/cases/job-failures/ID.txt
  *
- * A line counts for the first row that fits it, so special rows stand above general ones. Patterns
+ * A line counts for the first row that fits it, so special rows stand above general ones. A line of source
+ * in a Python traceback ("    raise ...") counts for none, since the exception itself follows. Patterns
  * match bytes, capitals matter. A comma in a message is written as '*', since a cell cannot hold one.
  *
  * Output is hostile: any bytes, lines without end, text made to look like a failure. Matching takes a

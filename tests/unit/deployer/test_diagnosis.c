@@ -206,6 +206,93 @@ static void test_order(void **state)
 	assert_string_equal(best[2].id, "sign1");
 }
 
+/* The recorded output of a case, without its header. */
+static const char *record(struct scratch *s, const char *name)
+{
+	const char *text = slurp(s, arena_printf(&s->arena, "%s/tests/cases/job-failures/%s.txt",
+						 source_root(s), name));
+
+	while (text[0] == '#' && text[1] == ' ')
+		text = strchr(text, '\n') + 1;
+	return text;
+}
+
+/* What real ranks print in the order in which it comes, the consequences first. */
+static void test_cause_before_consequence(void **state)
+{
+	static const struct {
+		const char *consequence, *cause;
+	} rows[] = {
+		{"nccl-system-error", "nccl-connect"},
+		{"nccl-system-error", "shm-full"},
+		{"nccl-watchdog", "driver-insufficient"},
+		{"torchrun-child", "driver-insufficient"},
+		{"gloo-peer-lost", "killed"},
+		{"killed", "oom-host"},
+		{"killed", "oom-cgroup"},
+		{"mpi-nonzero", "module-missing"},
+		{"orte-daemon-lost", "oom-host"},
+		{"illegal-access", "xid-ecc"},
+		{"openib-device", "mpi-abort"},
+		{"tf-worker-lost", "host-memory"},
+		{"horovod-stall", "gpu-memory"},
+		{"vader-cma", "port-in-use"},
+	};
+	struct scratch *s = *state;
+	const struct diagnoses *table = table_of(s);
+	struct diagnosis best[DIAGNOSIS_BEST];
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct diagnosing *job = diagnosing_new(table, &s->arena);
+
+		feed(job, 0, record(s, rows[i].consequence));
+		assert_true(diagnosing_best(job, best) > 0);
+		assert_string_equal(best[0].id, rows[i].consequence);
+		feed(job, 7, record(s, rows[i].cause));
+		assert_true(diagnosing_best(job, best) > 0);
+		if (strcmp(best[0].id, rows[i].cause) != 0)
+			fail_msg("%s stands before %s", best[0].id, rows[i].cause);
+		assert_int_equal(best[0].rank, 7);
+	}
+}
+
+/* A rank's end is known by its status alone, and the host's kernel says who ended it. */
+static void test_killed(void **state)
+{
+	struct scratch *s = *state;
+	struct diagnosing *job = diagnosing_new(table_of(s), &s->arena);
+	struct diagnosis best[DIAGNOSIS_BEST];
+	const char *kernel = record(s, "oom-host");
+
+	feed(job, 0, record(s, "gloo-peer-lost"));
+	diagnosing_status(job, "node02", 1, 137);
+	assert_int_equal(diagnosing_best(job, best), 1);
+	assert_string_equal(best[0].id, "killed");
+	assert_string_equal(best[0].host, "node02");
+	assert_int_equal(best[0].rank, 1);
+	diagnosing_feed(job, "node02", DIAGNOSIS_NO_RANK, kernel, strlen(kernel));
+	assert_int_equal(diagnosing_best(job, best), 2);
+	assert_string_equal(best[0].id, "oom-host");
+	assert_string_equal(best[0].cause,
+			    "the kernel killed process 1440763 (perl): the host ran out of memory");
+	assert_int_equal(best[0].rank, DIAGNOSIS_NO_RANK);
+	assert_string_equal(best[1].id, "killed");
+}
+
+/* A traceback shows the line of source first, then the exception. */
+static void test_traceback(void **state)
+{
+	struct scratch *s = *state;
+	struct diagnosing *job = diagnosing_new(parsed(s, ROWS), &s->arena);
+	struct diagnosis best[DIAGNOSIS_BEST];
+
+	feed(job, 0, "[1,0]<stderr>:    raise E(\"address already in use: port %d\" % p)\n");
+	assert_int_equal(diagnosing_best(job, best), 0);
+	feed(job, 0, "[1,0]<stderr>:E: address already in use: port 80\n");
+	assert_int_equal(diagnosing_best(job, best), 1);
+	assert_string_equal(best[0].cause, "port 80 is taken");
+}
+
 static void test_words(void **state)
 {
 	static const struct {
@@ -335,6 +422,9 @@ int main(void)
 		SCRATCH_TEST(test_every_row_has_a_record),
 		SCRATCH_TEST(test_recorded_successes),
 		SCRATCH_TEST(test_order),
+		SCRATCH_TEST(test_cause_before_consequence),
+		SCRATCH_TEST(test_killed),
+		SCRATCH_TEST(test_traceback),
 		SCRATCH_TEST(test_words),
 		SCRATCH_TEST(test_lines),
 		SCRATCH_TEST(test_every_place),
