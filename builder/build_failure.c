@@ -2,6 +2,7 @@
 #include "builder/build_failure.h"
 
 #include "core/file.h"
+#include "core/foreign.h"
 #include "core/str.h"
 #include "core/table.h"
 
@@ -33,34 +34,6 @@ struct build_failure build_failure_find(const char *output, struct arena *arena)
 	return none;
 }
 
-/*
- * Skips an escape sequence: "ESC [ ... LETTER", "ESC ] ... BEL", or ESC and a few bytes. ECMA-48,
- * 5.3 and 5.4.
- */
-static const char *skip_escape(const char *text)
-{
-	if (*++text == '[') {
-		for (text++; *text && (*text < '@' || *text > '~');)
-			text++;
-	} else if (*text == ']') {
-		text += strcspn(text, "\a\n");
-	} else {
-		while (*text >= ' ' && *text <= '/')
-			text++;
-	}
-	return text + (*text && *text != '\n');
-}
-
-/* Adds text without a terminal's colours and cursor movements. */
-static void add_plain(struct str *out, const char *text)
-{
-	while (*text)
-		if (*text == '\033')
-			text = skip_escape(text);
-		else
-			str_add_char(out, *text++);
-}
-
 /* The last line that holds the text. */
 static const char *line_with(const char *output, const char *text, struct arena *arena)
 {
@@ -82,7 +55,7 @@ int build_failure_set(const char *what, const char *output, struct error *err)
 	_cleanup_(str_release) struct str said = STR_INIT;
 	struct build_failure failure = build_failure_find(output, &arena);
 
-	add_plain(&said, *failure.text ? line_with(output, failure.text, &arena) : output);
+	foreign_add_plain(&said, *failure.text ? line_with(output, failure.text, &arena) : output);
 	str_trim(&said);
 	str_one_line(&said, SAID_BYTES);
 	error_set(err, ERROR_FAILED, "%s: %s%s%s", what, failure.reason,

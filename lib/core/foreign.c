@@ -75,6 +75,33 @@ char *foreign_clean_line(char *text)
 	return foreign_replace(text, "");
 }
 
+/*
+ * Skips an escape sequence: "ESC [ ... LETTER", "ESC ] ... BEL", or ESC and a few bytes. ECMA-48,
+ * 5.3 and 5.4.
+ */
+static const char *foreign_skip_escape(const char *text)
+{
+	if (*++text == '[') {
+		for (text++; *text && (*text < '@' || *text > '~');)
+			text++;
+	} else if (*text == ']') {
+		text += strcspn(text, "\a\n");
+	} else {
+		while (*text >= ' ' && *text <= '/')
+			text++;
+	}
+	return text + (*text && *text != '\n');
+}
+
+void foreign_add_plain(struct str *out, const char *text)
+{
+	while (*text)
+		if (*text == '\033')
+			text = foreign_skip_escape(text);
+		else
+			str_add_char(out, *text++);
+}
+
 static void foreign_print(FILE *out, const char *format, va_list args)
 {
 	_cleanup_(str_release) struct str text = STR_INIT;

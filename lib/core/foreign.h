@@ -29,6 +29,12 @@ char *foreign_clean(char *text);
 /* The same for one line or one cell of a table: newline and tab are replaced, too. */
 char *foreign_clean_line(char *text);
 
+/*
+ * Adds the text without a terminal's escape sequences: colours, cursor movements, titles. A sequence
+ * that is not complete is removed, too. Nothing else is cleaned.
+ */
+void foreign_add_plain(struct str *out, const char *text);
+
 /* Prints a command's result on standard output, cleaned. Use it in place of printf. */
 void say(const char *format, ...) _printf_(1, 2);
 /* The same on another stream. */

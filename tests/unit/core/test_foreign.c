@@ -127,11 +127,22 @@ static void test_sinks(void **state)
 	assert_has(event.text, "\\u009b\\u001b");
 }
 
+/* Escape sequences go, complete or not; everything else stays. */
+static void test_escapes(void **state)
+{
+	_cleanup_(str_release) struct str out = STR_INIT;
+
+	(void)state;
+	foreign_add_plain(&out, "\033[1;31mred\033[0m \033]0;title\007text\x01\033(B\033[");
+	assert_string_equal(out.text, "red text\x01");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_plain), SCRATCH_TEST(test_controls), SCRATCH_TEST(test_no_utf8),
-		SCRATCH_TEST(test_json),  SCRATCH_TEST(test_sinks),
+		SCRATCH_TEST(test_plain),   SCRATCH_TEST(test_controls),
+		SCRATCH_TEST(test_no_utf8), SCRATCH_TEST(test_json),
+		SCRATCH_TEST(test_sinks),   cmocka_unit_test(test_escapes),
 	};
 
 	return cmocka_run_group_tests_name("foreign", tests, NULL, NULL);
