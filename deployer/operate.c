@@ -145,10 +145,26 @@ const char *const *member_talk_words(struct member *m, const char *const *words)
 	return words_inside(m, m->engine->talk, words);
 }
 
+const char *const *member_guarded_words(struct member *m, const char *const *words)
+{
+	const struct engine_value values[] = {{"folder", m->state.folder, NULL}, {0}};
+	struct words guarded = WORDS_INIT(&m->arena);
+
+	if (strcmp(m->fleet->cluster->image.base, "scratch") == 0)
+		return member_exec_words(m, words);
+	words_addf(&guarded, "%sringup-job",
+		   engine_expand_word(m->engine->program_folder, values, &m->arena));
+	words_add_all(&guarded, WORDS("guard", "--"));
+	words_add_all(&guarded, words);
+	return member_talk_words(m, guarded.list);
+}
+
 int member_exec(struct member *m, const char *const *words, int timeout_s,
 		struct proc_result *result, struct error *err)
 {
-	struct ssh_command command = {.words = member_exec_words(m, words), .timeout_s = timeout_s};
+	struct ssh_command command = {.words = member_guarded_words(m, words),
+				      .holds_input = true,
+				      .timeout_s = timeout_s};
 
 	if (member_connect(m, err) < 0)
 		return -1;

@@ -18,6 +18,13 @@ const char *const *member_exec_words(struct member *member, const char *const *w
 const char *const *member_talk_words(struct member *member, const char *const *words);
 
 /*
+ * The same, guarded: the words, and all that they start, end when their stdin does. So nothing of them
+ * goes on after Ctrl-C, a deadline or the end of ringup. The caller holds the input (struct
+ * ssh_command). An image on `scratch` has no ringup-job: there they are not guarded.
+ */
+const char *const *member_guarded_words(struct member *member, const char *const *words);
+
+/*
  * Runs words inside of the member's container (on the host when the engine has none). The caller
  * releases *result.
  */

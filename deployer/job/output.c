@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TAIL_BYTES 16384
+#define TAIL_BYTES 900 /* an error has room for little more */
 #define COLORS 6
 
 static FILE *output_file(const struct job_output *output, const char *name)
@@ -118,6 +118,9 @@ const char *job_output_tail(const char *folder, int rank, int lines, struct aren
 	if (size <= 0)
 		return "";
 	got = pread(fd, bytes, TAIL_BYTES, size > TAIL_BYTES ? size - TAIL_BYTES : 0);
+	/* the rest of a line that began before */
+	if (size > TAIL_BYTES && got > 0 && (start = memchr(bytes, '\n', (size_t)got)))
+		memset(bytes, '\n', (size_t)(start - bytes));
 	while (got > 0 && bytes[got - 1] == '\n')
 		got--;
 	if (got <= 0)

@@ -3,7 +3,7 @@
 
 #include "core/clock.h"
 #include "core/log.h"
-#include "deployer/claim.h"
+#include "deployer/diagnosis.h"
 #include "deployer/job/supervisors.h"
 #include "deployer/launcher/launcher.h"
 
@@ -66,6 +66,7 @@ struct job_run {
 	struct job_output *output;
 	const struct job_watch *watch;
 	struct job_result *result;
+	struct diagnosing *diagnosing; /* NULL: the table of failures cannot be read */
 	struct run_rank *ranks;
 	int began, ended;	/* ranks */
 	int tasks, tasks_ended; /* processes that start ranks */
@@ -156,6 +157,8 @@ static void run_rank_exit(struct job_run *run, int rank, int status)
 	state->ended = true;
 	state->status = status;
 	run->ended++;
+	if (status && run->diagnosing && !run->is_over)
+		diagnosing_status(run->diagnosing, state->host->member->host->name, rank, status);
 	if (status && !state->serves)
 		run_fail(run, status, rank, state->host->member->host->name,
 			 status > 128 ? arena_printf(run->plan.arena,
@@ -198,6 +201,9 @@ static void run_add_output(struct job_run *run, const struct job_host *host,
 		run->output->shows = false;
 	job_output_add(run->output, event, host->member->host->name);
 	run->output->shows = shows;
+	if (run->diagnosing && !run->is_over)
+		diagnosing_feed(run->diagnosing, host->member->host->name,
+				job_label_rank(event->label), event->text, strlen(event->text));
 }
 
 /* Called under the lock, on the thread of the host. */
@@ -449,6 +455,39 @@ static void run_control(void *arg)
 	supervisors_unlock(run->supervisors);
 }
 
+/* Adds what is known of such failures to the reason. */
+static void run_add_diagnosis(struct job_run *run)
+{
+	struct diagnosis best[DIAGNOSIS_BEST];
+	struct job_result *result = run->result;
+	size_t count;
+
+	if (!result->status || result->is_interrupted || !run->diagnosing)
+		return;
+	count = diagnosing_best(run->diagnosing, best);
+	for (size_t i = 0; i < count; i++) {
+		const char *who = best[i].rank < 0 ? best[i].host
+						   : arena_printf(run->plan.arena, "rank %d on %s",
+								  best[i].rank, best[i].host);
+
+		result->reason =
+			arena_printf(run->plan.arena, "%s\n%s (%s): %s.\n  %s", result->reason,
+				     i ? "also" : "likely cause", who, best[i].cause, best[i].fix);
+	}
+}
+
+/* A table that cannot be read costs the diagnosis, not the job. */
+static void run_begin_diagnosis(struct job_run *run)
+{
+	const struct diagnoses *table;
+	struct error err = {0};
+
+	if (diagnoses_load(run->plan.arena, &table, &err) < 0)
+		log_warn("%s", err.text);
+	else
+		run->diagnosing = diagnosing_new(table, run->plan.arena);
+}
+
 /* Adds the last lines of the rank that failed, or of the launcher, to the reason. */
 static void run_add_tail(struct job_run *run)
 {
@@ -473,12 +512,14 @@ int job_run(struct fleet *fleet, const struct job_options *options, const char *
 	output->folder = folder;
 	plan_init(&run.plan, fleet, options, arena);
 	run.begin_usec = clock_usec();
+	run_begin_diagnosis(&run);
 	if (supervisors_open(&run.supervisors, fleet, run.plan.id, options, run_hear, &run, err) <
 	    0)
 		return -1;
 	supervisors_run(run.supervisors, run_control, &run);
 	job_output_close(output);
 	run_add_tail(&run);
+	run_add_diagnosis(&run);
 	for (size_t i = 0; i < fleet->count; i++)
 		if (supervisor_left(run.supervisors, i))
 			log_warn("%s: %d processes of the job could not be ended",

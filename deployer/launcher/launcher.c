@@ -212,13 +212,13 @@ static int launch_one(struct member *m, void *arg, struct error *err)
 	struct launch_under_way *run = arg;
 	struct proc_result *result = ARENA_NEW(&m->arena, struct proc_result);
 	const char *const *words = launch_words(m, run->launch, run->launcher);
-	struct ssh_command command = {.timeout_s = run->launch->timeout_s,
-				      .cancel = &run->given_up};
+	struct ssh_command command = {
+		.timeout_s = run->launch->timeout_s, .holds_input = true, .cancel = &run->given_up};
 	int rc = 0;
 
 	if (!words)
 		return 0;
-	command.words = member_exec_words(m, words);
+	command.words = member_guarded_words(m, words);
 	if (member_connect(m, err) < 0 || ssh_run(m->ssh, &command, result, err) < 0) {
 		/* this host stopped because another one failed; that error is the reason */
 		rc = atomic_load(&run->given_up) ? 0 : error_wrap(err, "%s", m->host->name);

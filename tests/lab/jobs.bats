@@ -252,3 +252,39 @@ sys.stdout.write('y' * 200000 + '\nlast')"
 	ringup -q stop "$name"
 	job_left_nothing
 }
+
+@test "a failure that is known: the cause and what to do" {
+	# shellcheck disable=SC2016
+	job -- python3 -c "
+import os, sys, time
+if os.environ['RANK'] == '3':
+    import no_such_module
+time.sleep(1000)"
+	[ "$status" = 1 ]
+	grep -q '^likely cause (rank 3 on node02): the Python of the ranks does not have the module no_such_module' err
+	grep -q 'image.pip' err
+}
+
+@test "exec: after Ctrl-C, a deadline and kill -9 nothing goes on" {
+	for way in INT KILL limit; do
+		flags=()
+		[ $way != limit ] || flags=(--limit 2)
+		python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])' \
+			ringup exec "${flags[@]}" -- sh -c "setsid $MARK 1000 & trap '' TERM; $MARK 1000" \
+			>out 2>err 3>&- 4>&- &
+		pid=$!
+		for _ in $(seq 100); do
+			[ "$(pgrep -fc "^$MARK 1000")" != 6 ] || break
+			sleep 0.1
+		done
+		[ $way = limit ] || kill -s $way $pid
+		status=0
+		wait $pid || status=$?
+		[ "$status" != 0 ]
+		job_left_nothing
+	done
+	# what a command leaves in the background by itself stays
+	ringup exec -H node01 -- sh -c "setsid $MARK 1000 >/dev/null 2>&1 & echo started" 3>&- 4>&-
+	pgrep -f "^$MARK 1000"
+	pkill -f "^$MARK 1000"
+}

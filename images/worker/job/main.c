@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ringup-job: runs a host's part of a training job (protocol.h). ringup starts it; people need not. */
+#include "job/guard.h"
 #include "job/host.h"
 #include "job/rank.h"
 
@@ -15,9 +16,11 @@
 static const char usage[] =
 	"usage: ringup-job host --id ID [--address A] [--ports N] [--grace S] [--lost-after S]\n"
 	"       ringup-job rank --id ID [--address A] -- CMD...\n"
+	"       ringup-job guard [--grace S] -- CMD...\n"
 	"       ringup-job --version\n"
 	"'host' is the supervisor of a job on one host: it reads what to do from stdin, and ends everything\n"
-	"of the job when stdin ends. 'rank' is how mpirun, horovodrun and torchrun start a rank of a job.\n";
+	"of the job when stdin ends. 'rank' is how mpirun, horovodrun and torchrun start a rank of a job.\n"
+	"'guard' runs a command that ends with its stdin.\n";
 
 static int job_misuse(const char *why)
 {
@@ -74,6 +77,9 @@ int main(int count, char **words)
 		return job_misuse("'host' or 'rank' is needed");
 	if (!job_read_options(count - 1, words + 1, &options))
 		return 2;
+	if (strcmp(words[1], "guard") == 0)
+		return words[1 + optind] ? guard_run(options.grace_seconds, words + 1 + optind)
+					 : job_misuse("a command is needed");
 	if (!is_id(options.id))
 		return job_misuse("--id takes small letters, digits and '-', 40 at most");
 	if (strlen(options.address) > ADDRESS_BYTES_MAX || strchr(options.address, '/'))
