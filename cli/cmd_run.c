@@ -19,7 +19,7 @@
 struct options {
 	const char *launcher, *name, *workdir, *color;
 	struct words hosts, env;
-	int ranks, per_host, gpus, timeout_s, start_timeout_s;
+	int ranks, per_host, gpus, timeout_s, hang_timeout_s, start_timeout_s, retries;
 	bool detach, dry_run;
 };
 
@@ -42,6 +42,11 @@ static const struct opt options[] = {
 	 offsetof(struct options, name)},
 	{0, "limit", "S", "seconds that the job may take", OPT_INT,
 	 offsetof(struct options, timeout_s)},
+	{0, "hang-timeout", "S",
+	 "end the job when no rank prints a line for S seconds, and keep what all processes did",
+	 OPT_INT, offsetof(struct options, hang_timeout_s)},
+	{0, "retries", "N", "start a failed job again, N times at most", OPT_INT,
+	 offsetof(struct options, retries)},
 	{0, "start-limit", "S", "seconds until all ranks have begun (60)", OPT_INT,
 	 offsetof(struct options, start_timeout_s)},
 	{'d', "detach", NULL, "the job goes on without this terminal; see ps, logs, wait and stop",
@@ -56,7 +61,9 @@ struct job {
 	const struct options *options;
 	struct job_options wish;
 	struct job_record record;
+	struct job_result result;
 	struct detached detached;
+	bool began;
 };
 
 static int check_env(const struct words *env, struct error *err)
@@ -81,6 +88,7 @@ static int job_wish(struct job *job, const char *const *command, struct error *e
 					 .per_host = o->per_host,
 					 .gpus = o->gpus,
 					 .timeout_s = o->timeout_s,
+					 .hang_timeout_s = o->hang_timeout_s,
 					 .start_timeout_s = o->start_timeout_s};
 	if (check_env(&o->env, err) < 0 || stage_built_plan(job->stages, &plan, err) < 0 ||
 	    launcher_find_for_job(o->launcher ? o->launcher : "auto", plan, has_containers,
@@ -135,6 +143,7 @@ static void job_began(void *arg, const struct job_plan *plan)
 	struct job *job = arg;
 	struct error ignored = {0};
 
+	job->began = true;
 	job->record.state = "running";
 	job->record.ranks = plan->world;
 	job->record.hosts = (int)plan->host_count;
@@ -147,11 +156,12 @@ static void job_began(void *arg, const struct job_plan *plan)
 			 job->record.folder);
 }
 
-static void print_result(const struct job *job, const struct job_result *result)
+static void print_result(const struct job *job)
 {
 	_cleanup_(json_free) cJSON *json = json_document();
+	const struct job_result *result = &job->result;
 
-	if (!job->stages->ctx->json)
+	if (!job->stages->ctx->json || !job->record.name)
 		return;
 	cJSON_AddStringToObject(json, "job", job->record.name);
 	cJSON_AddStringToObject(json, "state", job->record.state);
@@ -166,8 +176,9 @@ static void print_result(const struct job *job, const struct job_result *result)
 }
 
 /* Notes how the job ended; its status becomes the command's. */
-static int job_conclude(struct job *job, int rc, const struct job_result *result, struct error *err)
+static int job_conclude(struct job *job, int rc, struct error *err)
 {
+	const struct job_result *result = &job->result;
 	struct error ignored = {0};
 	char now[24];
 
@@ -179,7 +190,6 @@ static int job_conclude(struct job *job, int rc, const struct job_result *result
 			    : job->record.status != 0 ? "failed"
 						      : "done";
 	job_record_write(&job->record, &ignored);
-	print_result(job, result);
 	if (rc < 0 || !result->status)
 		return rc;
 	error_set(err, ERROR_FAILED, "%s: %s", job->record.name, result->reason);
@@ -195,7 +205,6 @@ static int job_start(struct job *job, const char *const *command, struct error *
 	struct job_output output = {.shows = !s->ctx->json && !job->options->detach,
 				    .is_colored = log_color() && term_is_tty(stdout)};
 	const struct job_watch watch = {job_began, job};
-	struct job_result result;
 	char now[24];
 	int rc;
 
@@ -213,9 +222,28 @@ static int job_start(struct job *job, const char *const *command, struct error *
 	    job_record_write(&job->record, err) < 0)
 		return -1;
 	job->wish.name = job->record.name;
-	rc = job_run(&s->fleet, &job->wish, job->record.folder, &output, &watch, s->arena, &result,
-		     err);
-	return job_conclude(job, rc, &result, err);
+	rc = job_run(&s->fleet, &job->wish, job->record.folder, &output, &watch, s->arena,
+		     &job->result, err);
+	return job_conclude(job, rc, err);
+}
+
+/* Starts the job, and again when it fails: each time it is a job of its own, with its own logs. */
+static int job_start_all(struct job *job, const char *const *command, struct error *err)
+{
+	struct stages *s = job->stages;
+
+	for (int left = job->options->retries;; left--) {
+		int rc = job_start(job, command, err);
+
+		if (rc == 0 || left <= 0 || !job->began || job->result.is_interrupted)
+			return rc;
+		log_warn("%s; it is started again, %d more time%s at most", err->text, left,
+			 left == 1 ? "" : "s");
+		*err = (struct error){0};
+		fleet_close(&s->fleet); /* a connection may be lost */
+		if (stage_select(s, words_list(&job->options->hosts), err) < 0)
+			return -1;
+	}
 }
 
 static void run_fill_launchers(const char *name, struct str *out)
@@ -242,7 +270,8 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 		return dry_run(&job, err);
 	if (o->detach && detach(&job.detached, &is_parent, err) < 0)
 		return -1;
-	rc = is_parent ? 0 : job_start(&job, arguments, err);
+	rc = is_parent ? 0 : job_start_all(&job, arguments, err);
+	print_result(&job);
 	fleet_close(&s.fleet);
 	return rc;
 }

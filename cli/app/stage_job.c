@@ -76,7 +76,11 @@ int detach(struct detached *detached, bool *is_parent, struct error *err)
 void detached_began(struct detached *detached, const char *name, const char *folder)
 {
 	char path[4096];
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC), log;
+	int null, log;
+
+	if (detached->told < 0)
+		return; /* a job that is started again */
+	null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	snprintf(path, sizeof(path), "%s/ringup.log", folder);
 	log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);

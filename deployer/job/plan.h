@@ -22,6 +22,7 @@ struct job_options {
 	int ranks, per_host;	/* 0: as many as the hosts have slots */
 	int gpus;		/* that each rank sees; 0: all of its host */
 	int timeout_s;		/* of the whole job; 0: none */
+	int hang_timeout_s;	/* without a line of any rank; 0: none */
 	int start_timeout_s;	/* until all ranks have begun; 0: 60 */
 };
 

@@ -2,6 +2,7 @@
 #include "deployer/job/run.h"
 
 #include "core/clock.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "deployer/diagnosis.h"
 #include "deployer/job/supervisors.h"
@@ -17,6 +18,8 @@
 #define STOP_USEC 12000000	   /* for all supervisors to end their part */
 #define BEAT_USEC 1000000
 #define WAKE_MSEC 50
+#define STACKS_USEC 6000000 /* for the hosts to say what their processes do */
+#define QUIET_RANKS_SHOWN 3
 #define STATUS_TIMED_OUT 124 /* as timeout(1) */
 
 /* Gives the plan an id and its hosts, which have said nothing yet. */
@@ -58,6 +61,7 @@ struct run_rank {
 	const struct job_host *host;
 	bool began, ended, serves;
 	int status;
+	uint64_t said_usec; /* when its last line came; 0: none has */
 };
 
 struct job_run {
@@ -74,6 +78,10 @@ struct job_run {
 	const struct job_host *task_host; /* of the first task that failed */
 	uint64_t task_usec;		  /* when it failed, or when all ranks had ended; 0 */
 	uint64_t begin_usec, beat_usec;
+	uint64_t said_usec;   /* when a rank's last line came, or all began */
+	uint64_t stacks_usec; /* when the hosts were asked for stacks; 0 */
+	size_t stacked;	      /* hosts that have answered */
+	FILE *stacks;
 	bool is_planned, is_running, is_over;
 };
 
@@ -193,17 +201,20 @@ static void run_add_output(struct job_run *run, const struct job_host *host,
 			   const struct job_event *event)
 {
 	bool shows = run->output->shows;
+	int rank = job_label_rank(event->label);
 
 	if (!run->output->all)
 		return;
+	if (rank >= 0 && rank < run->plan.world && !run->stacks_usec)
+		run->said_usec = run->ranks[rank].said_usec = clock_usec();
 	/* what a launcher says of its own end, which is ringup's doing, is for the log */
-	if (run->is_over && job_label_rank(event->label) < 0)
+	if (run->is_over && rank < 0)
 		run->output->shows = false;
 	job_output_add(run->output, event, host->member->host->name);
 	run->output->shows = shows;
 	if (run->diagnosing && !run->is_over)
-		diagnosing_feed(run->diagnosing, host->member->host->name,
-				job_label_rank(event->label), event->text, strlen(event->text));
+		diagnosing_feed(run->diagnosing, host->member->host->name, rank, event->text,
+				strlen(event->text));
 }
 
 /* Called under the lock, on the thread of the host. */
@@ -222,6 +233,14 @@ static void run_hear(void *arg, size_t index, const struct job_event *event)
 		break;
 	case JOB_EVENT_EXIT:
 		run_exit(run, host, event->label, event->number);
+		break;
+	case JOB_EVENT_STACK:
+		if (run->stacks)
+			fprintf(run->stacks, "[%s %s] %s\n", event->label, host->member->host->name,
+				event->text);
+		break;
+	case JOB_EVENT_STACKED:
+		run->stacked++;
 		break;
 	case JOB_EVENT_TROUBLE:
 		run_fail_host(run, host, arena_strdup(&host->member->arena, event->text));
@@ -301,6 +320,7 @@ static void run_go(struct job_run *run)
 	_cleanup_(str_release) struct str out = STR_INIT;
 
 	run->is_running = true;
+	run->said_usec = clock_usec();
 	if (run->plan.options->launcher->names_hosts)
 		str_addf(&out, "set MASTER_ADDR=%s\n", run->ranks[0].host->member->host->address);
 	str_add(&out, "go\n");
@@ -404,6 +424,59 @@ static void run_check_person(struct job_run *run, uint64_t now)
 				      seconds));
 }
 
+/* The ranks that have been quiet for the longest time: most likely the first of them stopped first. */
+static const char *run_quietest(const struct job_run *run, uint64_t now)
+{
+	_cleanup_(str_release) struct str text = STR_INIT;
+	uint64_t after = 0;
+	int shown = 0;
+
+	while (shown < QUIET_RANKS_SHOWN) {
+		const struct run_rank *next = NULL;
+
+		for (int i = 0; i < run->plan.world; i++) {
+			const struct run_rank *rank = &run->ranks[i];
+
+			if (!rank->ended && rank->said_usec > after &&
+			    (!next || rank->said_usec < next->said_usec))
+				next = rank;
+		}
+		if (!next)
+			break;
+		after = next->said_usec;
+		str_addf(&text, "%srank %d on %s %.0f s ago", shown++ ? ", " : "",
+			 (int)(next - run->ranks), next->host->member->host->name,
+			 (double)(now - after) / 1e6);
+	}
+	return arena_strdup(run->plan.arena, shown ? text.text : "no rank ever printed one");
+}
+
+/* A job without output: asks what its processes do, and then ends it. */
+static void run_check_hang(struct job_run *run, uint64_t now)
+{
+	int seconds = run->plan.options->hang_timeout_s;
+	const char *path;
+
+	if (!seconds || now < run->said_usec + (uint64_t)seconds * 1000000)
+		return;
+	path = arena_printf(run->plan.arena, "%s/stacks.txt", run->output->folder);
+	if (!run->stacks_usec) {
+		run->stacks_usec = now;
+		run->stacks = fopen(path, "we");
+		supervisors_tell(run->supervisors, "stacks\n");
+		return;
+	}
+	if (run->stacked < run->plan.host_count && now - run->stacks_usec < STACKS_USEC)
+		return;
+	file_close(&run->stacks);
+	run_fail(
+		run, STATUS_TIMED_OUT, -1, "",
+		arena_printf(
+			run->plan.arena,
+			"it hangs: no rank printed a line for %d s (--hang-timeout). The last lines came from: %s. What every process did then is in %s",
+			seconds, run_quietest(run, now), path));
+}
+
 /* One look at everything. */
 static void run_look(struct job_run *run)
 {
@@ -424,8 +497,10 @@ static void run_look(struct job_run *run)
 		run_check_start(run, now);
 	if (run->is_planned)
 		run_check_tasks(run, now);
-	if (run->is_running)
+	if (run->is_running) {
 		run_check_end(run, now);
+		run_check_hang(run, now);
+	}
 	if (now - run->beat_usec > BEAT_USEC) {
 		run->beat_usec = now;
 		supervisors_tell(run->supervisors, "beat\n");

@@ -98,7 +98,7 @@ static enum job_event_kind read_exit(char *rest, struct job_event *event)
 
 static enum job_event_kind read_text(enum job_event_kind kind, char *rest, struct job_event *event)
 {
-	if (kind == JOB_EVENT_FACT)
+	if (kind != JOB_EVENT_TROUBLE)
 		event->label = talk_word(&rest);
 	event->text = rest;
 	talk_unescape(event->text);
@@ -128,6 +128,10 @@ void job_event_read(char *line, struct job_event *event)
 		event->kind = read_exit(rest, event);
 	else if (strcmp(keyword, "fact") == 0)
 		event->kind = read_text(JOB_EVENT_FACT, rest, event);
+	else if (strcmp(keyword, "stack") == 0)
+		event->kind = read_text(JOB_EVENT_STACK, rest, event);
+	else if (strcmp(keyword, "stacked") == 0)
+		event->kind = JOB_EVENT_STACKED;
 	else if (strcmp(keyword, "trouble") == 0)
 		event->kind = read_text(JOB_EVENT_TROUBLE, rest, event);
 	else if (strcmp(keyword, "hello") == 0)

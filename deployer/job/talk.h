@@ -22,6 +22,8 @@ enum job_event_kind {
 	JOB_EVENT_JOIN,
 	JOB_EVENT_OUTPUT,
 	JOB_EVENT_EXIT,
+	JOB_EVENT_STACK,
+	JOB_EVENT_STACKED,
 	JOB_EVENT_TROUBLE,
 	JOB_EVENT_BEAT,
 	JOB_EVENT_LEFT,
@@ -32,7 +34,7 @@ enum job_event_kind {
 struct job_event {
 	enum job_event_kind kind;
 	const char *label; /* of output and exit: "3", "t0"; the name of a fact */
-	char *text;	   /* of output, a fact, trouble */
+	char *text;	   /* of output, a fact, a stack, trouble */
 	bool is_error;	   /* output: of stderr */
 	bool is_whole;	   /* output: the line ends here */
 	int rank, world;   /* join */

@@ -288,3 +288,26 @@ time.sleep(1000)"
 	pgrep -f "^$MARK 1000"
 	pkill -f "^$MARK 1000"
 }
+
+@test "--retries: a failed job is started again, each time with its own logs" {
+	job --retries 3 --name again -- sh -c "[ \$RANK != 0 ] || { echo x >>$LAB/tries; [ \$(wc -l <$LAB/tries) = 3 ]; }"
+	[ "$status" = 0 ]
+	[ "$(wc -l <tries)" = 3 ]
+	[ "$(ringup ps | awk '/^again/ {print $1, $2, $3}' | xargs)" = "again failed 1 again-2 failed 1 again-3 done 0" ]
+	[ "$(grep -c 'it is started again' err)" = 2 ]
+	ringup --json run --retries 1 -- sh -c 'exit 4' >out.json 2>/dev/null 3>&- 4>&- || status=$?
+	[ "$status" = 4 ]
+	jq -e '.status == 4 and .state == "failed"' out.json
+}
+
+@test "--hang-timeout: a job without output ends, and says what its processes did" {
+	# shellcheck disable=SC2016
+	job --name stuck --hang-timeout 3 -- sh -c "echo begin; [ \$RANK != 4 ] || sleep 1; echo again; exec $MARK 1000"
+	[ "$status" = 124 ]
+	grep -q 'it hangs: no rank printed a line for 3 s' err
+	grep -qE 'The last lines came from: rank [01235] on node0[123] [0-9]+ s ago' err
+	# (loopback hosts see each other's processes)
+	[ "$(grep -cE "^\[[0-5] node0[123]\] pid .* waits in .*$MARK 1000" .ringup/jobs/stuck/stacks.txt)" = 6 ]
+	grep -q '^\[4 node03\] pid ' .ringup/jobs/stuck/stacks.txt
+	job_left_nothing
+}

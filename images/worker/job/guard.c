@@ -2,6 +2,7 @@
 #define _GNU_SOURCE 1
 #include "job/guard.h"
 #include "job/host.h"
+#include "job/sweep.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE 1
 #include "job/host.h"
 #include "job/protocol.h"
+#include "job/sweep.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,6 +92,8 @@ static void host_obey(struct host *host, char *line)
 		gate_go(host);
 	} else if (strcmp(line, "signal") == 0 && text_number(value, 1, 64, &number)) {
 		host_signal_ranks(host, (int)number);
+	} else if (strcmp(line, "stacks") == 0) {
+		host_say_stacks(host);
 	} else if (strcmp(line, "stop") == 0) {
 		host_stop(host);
 	} else if (strcmp(line, "beat") != 0) {

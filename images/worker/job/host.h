@@ -98,8 +98,9 @@ void gate_read(struct host *host, struct process *process);
 /* Lets all that joined begin. */
 void gate_go(struct host *host);
 
-/* sweep.c: sends a signal to everything of the job but this process. How many were there. */
-size_t host_sweep(struct host *host, int number);
+/* stacks.c: says what every process of the job does, and then "stacked". */
+void host_say_stacks(struct host *host);
+
 /* Notes the daemons of mpirun among the parents of a rank that joined. Nothing else is the job's. */
 void host_note_launchers(struct host *host, pid_t pid);
 

@@ -17,6 +17,7 @@
  *   start              starts the tasks
  *   go                 lets the ranks that joined begin with the user's command
  *   signal NUMBER      to every rank's command
+ *   stacks             asks what every process of the job does
  *   stop               ends everything of the job
  *   beat               ringup lives; at least one line every PROTOCOL_BEAT_SECONDS
  *
@@ -28,6 +29,8 @@
  *   o LABEL TEXT       a line of the label's stdout; "e" for stderr
  *   O LABEL TEXT       the same without an end of line: more of the line follows. "E" for stderr
  *   exit LABEL STATUS  its command ended; 128 + N for signal N
+ *   stack LABEL TEXT   of a rank's process; LABEL is "-" for other processes of the job
+ *   stacked            all stacks are said
  *   trouble TEXT       why the supervisor cannot do what it was told
  *   beat
  *   left NUMBER        so many processes of the job could not be ended

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE 1
 #include "job/host.h"
 #include "job/protocol.h"
+#include "job/sweep.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -106,27 +107,39 @@ static bool belongs(const struct host *host, pid_t pid, struct stat_line *stat)
 	return has_variable(host, pid) || is_noted(host, pid, stat) || is_descendant(pid);
 }
 
-size_t host_sweep(struct host *host, int number)
+struct job_processes host_processes(const struct host *host)
 {
+	struct job_processes all = {0};
 	DIR *folder = opendir("/proc");
 	struct dirent *entry;
 	struct stat_line stat;
-	size_t count = 0;
 	long pid;
 
-	if (!folder)
-		return 0;
-	while ((entry = readdir(folder))) {
+	while (folder && (entry = readdir(folder))) {
 		if (!text_number(entry->d_name, 2, 1 << 30, &pid) ||
 		    !belongs(host, (pid_t)pid, &stat))
 			continue;
-		count++;
-		kill((pid_t)pid, number);
-		if (number == SIGTERM && stat.state == 'T')
-			kill((pid_t)pid, SIGCONT); /* it takes no other signal before */
+		all.list = realloc(all.list, (all.count + 1) * sizeof(*all.list));
+		if (!all.list)
+			abort();
+		all.list[all.count++] = (struct job_process){(pid_t)pid, stat.parent, stat.state};
 	}
-	closedir(folder);
-	return count;
+	if (folder)
+		closedir(folder);
+	return all;
+}
+
+size_t host_sweep(const struct host *host, int number)
+{
+	struct job_processes all = host_processes(host);
+
+	for (size_t i = 0; i < all.count; i++) {
+		kill(all.list[i].pid, number);
+		if (number == SIGTERM && all.list[i].state == 'T')
+			kill(all.list[i].pid, SIGCONT); /* it takes no other signal before */
+	}
+	free(all.list);
+	return all.count;
 }
 
 /*
