@@ -268,6 +268,26 @@ static void host_finish(struct host *host)
 	}
 }
 
+static void host_release(struct host *host)
+{
+	for (size_t i = 0; i < host->count; i++) {
+		struct process *process = &host->processes[i];
+
+		list_release(&process->words);
+		list_release(&process->env);
+		text_release(&process->heard);
+		for (int k = 0; k < 2; k++)
+			text_release(&process->sources[k].line);
+	}
+	free(host->processes);
+	free(host->launchers);
+	free(host->folder);
+	list_release(&host->variables);
+	list_release(&host->defaults);
+	text_release(&host->in);
+	text_release(&host->out);
+}
+
 int host_run(const struct options *options)
 {
 	struct host host = {.options = *options, .listener = -1};
@@ -285,5 +305,6 @@ int host_run(const struct options *options)
 		host_loop(&host);
 	}
 	host_finish(&host);
+	host_release(&host);
 	return 0;
 }

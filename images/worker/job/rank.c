@@ -211,14 +211,10 @@ static int runner_wait(const struct runner *r)
 	}
 }
 
-int rank_run(const char *id, const char *address, char *const *words)
+static int runner_run(struct runner *r, const char *id, char *const *words)
 {
-	struct runner r = {.connection = -1};
 	int status;
 
-	if (runner_connect(&r, id, address) < 0 || runner_join(&r) < 0 ||
-	    runner_wait_for_go(&r) < 0)
-		return RANK_EXIT_NOT_STARTED;
 	runner_catch_signals();
 	runner_child = fork();
 	if (runner_child < 0) {
@@ -226,10 +222,23 @@ int rank_run(const char *id, const char *address, char *const *words)
 		return RANK_EXIT_NOT_STARTED;
 	}
 	if (runner_child == 0)
-		runner_become(&r, id, words);
-	close(r.out[1]);
-	close(r.errors[1]);
-	status = runner_wait(&r);
-	dprintf(r.connection, "exit %d\n", status);
+		runner_become(r, id, words);
+	close(r->out[1]);
+	close(r->errors[1]);
+	status = runner_wait(r);
+	dprintf(r->connection, "exit %d\n", status);
+	return status;
+}
+
+int rank_run(const char *id, const char *address, char *const *words)
+{
+	struct runner r = {.connection = -1};
+	int status = RANK_EXIT_NOT_STARTED;
+
+	if (runner_connect(&r, id, address) == 0 && runner_join(&r) == 0 &&
+	    runner_wait_for_go(&r) == 0)
+		status = runner_run(&r, id, words);
+	text_release(&r.heard);
+	free(r.folder);
 	return status;
 }
