@@ -60,7 +60,7 @@ static void show(struct job_output *output, const struct job_event *event, const
 	else
 		fputs(prefix, out);
 	fputs(output->line.text, out);
-	fputc('\n', out);
+	putc('\n', out);
 }
 
 void job_output_add(struct job_output *output, const struct job_event *event, const char *host)
@@ -69,15 +69,17 @@ void job_output_add(struct job_output *output, const struct job_event *event, co
 	char prefix[JOB_LABEL_BYTES + 128];
 
 	if (own) {
-		fputs(event->text, own);
+		fputs_unlocked(event->text, own);
 		if (event->is_whole)
-			fputc('\n', own);
+			fputc_unlocked('\n', own);
 	}
 	if (*event->label == 't')
 		snprintf(prefix, sizeof(prefix), "[%.100s] ", host);
 	else
 		snprintf(prefix, sizeof(prefix), "[%s %.100s] ", event->label, host);
-	fprintf(output->all, "%s%s\n", prefix, event->text);
+	fputs_unlocked(prefix, output->all);
+	fputs_unlocked(event->text, output->all);
+	fputc_unlocked('\n', output->all);
 	if (output->shows)
 		show(output, event, prefix);
 }

@@ -175,7 +175,9 @@ static void supervisor_line(void *arg, const char *line)
 		return;
 	pthread_mutex_lock(&one->all->lock);
 	supervisor_note(one, &event);
-	pthread_cond_signal(&one->all->said);
+	/* output decides nothing: the deciding thread need not wake for each line of it */
+	if (event.kind != JOB_EVENT_OUTPUT && event.kind != JOB_EVENT_BEAT)
+		pthread_cond_signal(&one->all->said);
 	pthread_mutex_unlock(&one->all->lock);
 }
 

@@ -27,7 +27,8 @@ struct native {
 	int fd;
 	LIBSSH2_SESSION *session;
 	const struct ssh_command *command; /* that runs now, or NULL */
-	int input_fd;			   /* whose bytes it waits for, or -1 */
+	int input_fd;			   /* that more of its stdin comes from, or -1 */
+	bool input_waits;		   /* what came from there is not sent yet */
 };
 
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
@@ -45,7 +46,8 @@ static int ssh_libssh2_wait_ready(struct native *n, uint64_t deadline_usec, cons
 {
 	int directions = libssh2_session_block_directions(n->session);
 	const struct ssh_command *command = n->command;
-	struct pollfd fds[2] = {{.fd = n->fd}, {.fd = n->input_fd, .events = POLLIN}};
+	struct pollfd fds[2] = {{.fd = n->fd},
+				{.fd = n->input_waits ? -1 : n->input_fd, .events = POLLIN}};
 	int left = clock_left_msec(deadline_usec);
 	char place[200];
 
@@ -338,7 +340,8 @@ static int send_more(struct exchange *x)
 		x->more_bytes = (size_t)done;
 	}
 	done = libssh2_channel_write(x->channel, x->more, x->more_bytes);
-	if (done == LIBSSH2_ERROR_EAGAIN)
+	x->n->input_waits = done == LIBSSH2_ERROR_EAGAIN;
+	if (x->n->input_waits)
 		return 0;
 	if (done < 0) { /* the command ended without reading it all */
 		x->n->input_fd = -1;
@@ -458,6 +461,7 @@ static int run_native(void *state, const char *line, const struct ssh_command *c
 	int rc;
 
 	x.n->command = command;
+	x.n->input_waits = false;
 	x.n->input_fd = command->input_fd > 0 ? command->input_fd : -1;
 	rc = start_command(&x, line, deadline_usec, err);
 	if (rc == 0)

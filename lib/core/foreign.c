@@ -44,7 +44,10 @@ static char *foreign_replace(char *text, const char *kept)
 {
 	char *to = text;
 
-	for (const char *from = text; *from;) {
+	/* most text is printable ASCII, and stays */
+	while (*to >= ' ' && *to <= '~')
+		to++;
+	for (const char *from = to; *from;) {
 		uint32_t number;
 		size_t length = foreign_character(from, &number);
 

@@ -123,7 +123,7 @@ static int proc_start(struct run *run, struct proc_result *result, struct error 
 		goto done;
 	if (proc->input_fd > 0)
 		in[0] = fcntl(proc->input_fd, F_DUPFD_CLOEXEC, 3);
-	else if (!proc->input)
+	else if (!proc->input && !proc->holds_input)
 		in[0] = above_standard(open("/dev/null", O_RDONLY | O_CLOEXEC));
 	else if (open_pipe(in, err) < 0)
 		goto done;

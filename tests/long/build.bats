@@ -220,7 +220,7 @@ elsewhere_begin() {
 	flatten more | diff files.tree - >difference || true
 	# the worker and the entry scripts come along
 	[ "$(grep '^>' difference | cut -d' ' -f2 | tr '\n' ' ')" = \
-		"data/again.sh usr usr/local usr/local/bin usr/local/bin/allreduce usr/local/bin/ringup-entry usr/local/bin/ringup-hosts usr/local/bin/ringup-login usr/local/bin/with-secret " ]
+		"data/again.sh usr usr/local usr/local/bin usr/local/bin/allreduce usr/local/bin/ringup-entry usr/local/bin/ringup-hosts usr/local/bin/ringup-job usr/local/bin/ringup-login usr/local/bin/with-secret " ]
 	grep -q '^> data/again.sh file 755' difference
 	[ "$(jq '.layers | length' "more/blobs/sha256/$(digest more | cut -d: -f2)")" = 3 ]
 	flatten --config more | jq -e '.Cmd == ["/usr/local/bin/ringup-entry"]'

@@ -125,6 +125,42 @@ static void test_held_input(void **state)
 	assert_string_equal(result.out.text, "abc open\n");
 }
 
+static void test_held_input_without_bytes(void **state)
+{
+	const struct proc proc = {
+		.words = SH("exec 3<&0; cat <&3 & sleep 0.3; kill -0 $! && echo open; kill $!"),
+		.holds_input = true};
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+
+	(void)state;
+	run(&proc, &result);
+	assert_string_equal(result.out.text, "open\n");
+}
+
+/* Lines are given and forgotten, so that a program may print for ever. */
+static void count_line(void *arg, const char *line)
+{
+	size_t *bytes = arg;
+
+	*bytes += strlen(line) + 1;
+}
+
+static void test_only_lines(void **state)
+{
+	size_t bytes = 0;
+	const struct proc proc = {.words = SH("yes | head -c 40000000; printf rest"),
+				  .line = count_line,
+				  .arg = &bytes,
+				  .only_lines = true};
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+
+	(void)state;
+	run(&proc, &result);
+	assert_int_equal(bytes, 40000005);
+	assert_false(result.out.overflowed);
+	assert_in_range(result.out.length, 0, 100000);
+}
+
 static void test_empty_input(void **state)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
@@ -367,6 +403,8 @@ int main(void)
 		SCRATCH_TEST(test_output_ceiling),
 		SCRATCH_TEST(test_input),
 		SCRATCH_TEST(test_held_input),
+		SCRATCH_TEST(test_held_input_without_bytes),
+		SCRATCH_TEST(test_only_lines),
 		SCRATCH_TEST(test_empty_input),
 		SCRATCH_TEST(test_descriptors),
 		SCRATCH_TEST(test_no_other_descriptors),
