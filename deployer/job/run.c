@@ -420,7 +420,7 @@ static void run_check_person(struct job_run *run, uint64_t now)
 	}
 	if (seconds && now - run->begin_usec > (uint64_t)seconds * 1000000)
 		run_fail(run, STATUS_TIMED_OUT, -1, "",
-			 arena_printf(run->plan.arena, "the job did not end within --timeout %d s",
+			 arena_printf(run->plan.arena, "the job did not end within --limit %d s",
 				      seconds));
 }
 

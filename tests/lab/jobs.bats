@@ -230,7 +230,7 @@ sys.stdout.write('y' * 200000 + '\nlast')"
 @test "--limit, and --dry-run" {
 	job --limit 2 -- sh -c "exec $MARK 1000"
 	[ "$status" = 124 ]
-	grep -q 'did not end within' err
+	grep -q 'did not end within --limit 2 s' err
 	job_left_nothing
 	job --dry-run -n 3 --launcher torchrun -- python3 train.py
 	[ "$status" = 0 ]
