@@ -11,13 +11,14 @@
 #include "core/quote.h"
 #include "core/term.h"
 #include "deployer/job/run.h"
+#include "deployer/job/sync.h"
 #include "deployer/launcher/launcher.h"
 
 #include <string.h>
 #include <unistd.h>
 
 struct options {
-	const char *launcher, *name, *workdir, *color;
+	const char *launcher, *name, *workdir, *sync, *color;
 	struct words hosts, env;
 	int ranks, per_host, gpus, timeout_s, hang_timeout_s, start_timeout_s, retries;
 	bool detach, dry_run;
@@ -38,6 +39,9 @@ static const struct opt options[] = {
 	 offsetof(struct options, env)},
 	{0, "workdir", "DIR", "where the command runs, in the container", OPT_TEXT,
 	 offsetof(struct options, workdir)},
+	{0, "sync", "DIR[:TARGET]",
+	 "brings the folder into every container first, where the command then runs", OPT_TEXT,
+	 offsetof(struct options, sync)},
 	{0, "name", "JOB", "name of the job (default: job-1, job-2 ...)", OPT_TEXT,
 	 offsetof(struct options, name)},
 	{0, "limit", "S", "seconds that the job may take", OPT_INT,
@@ -60,6 +64,7 @@ struct job {
 	struct stages *stages;
 	const struct options *options;
 	struct job_options wish;
+	struct job_sync sync; /* with --sync */
 	struct job_record record;
 	struct job_result result;
 	struct detached detached;
@@ -90,7 +95,9 @@ static int job_wish(struct job *job, const char *const *command, struct error *e
 					 .timeout_s = o->timeout_s,
 					 .hang_timeout_s = o->hang_timeout_s,
 					 .start_timeout_s = o->start_timeout_s};
-	if (check_env(&o->env, err) < 0 || stage_built_plan(job->stages, &plan, err) < 0 ||
+	if (check_env(&o->env, err) < 0 ||
+	    (o->sync && job_sync_parse(o->sync, job->stages->arena, &job->sync, err) < 0) ||
+	    stage_built_plan(job->stages, &plan, err) < 0 ||
 	    launcher_find_for_job(o->launcher ? o->launcher : "auto", plan, has_containers,
 				  &job->wish.launcher, err) < 0)
 		return -1;
@@ -107,6 +114,7 @@ static void print_task(const struct job *job, const struct job_plan *plan,
 {
 	_cleanup_(str_release) struct str line = STR_INIT;
 	struct words words = WORDS_INIT(job->stages->arena);
+	const char *workdir = job_workdir(&job->wish, host->member);
 
 	words_add(&words, "env");
 	words_add_all(&words, job_host_defaults(plan, host));
@@ -114,8 +122,16 @@ static void print_task(const struct job *job, const struct job_plan *plan,
 	words_add_all(&words, job->wish.env);
 	words_add_all(&words, task->words);
 	quote_words(&line, words.list);
-	say("%s: %s%s%s%s\n", host->member->host->name, *job->wish.workdir ? "cd " : "",
-	    job->wish.workdir, *job->wish.workdir ? "; " : "", line.text);
+	say("%s: %s%s%s%s\n", host->member->host->name, *workdir ? "cd " : "", workdir,
+	    *workdir ? "; " : "", line.text);
+}
+
+/* With --sync the command runs in the folder that it brought, or below it. */
+static void run_in_synced(struct job *job)
+{
+	if (job->options->sync && *job->wish.workdir != '/')
+		job->wish.workdirs = job_sync_workdirs(&job->stages->fleet, &job->sync,
+						       job->wish.workdir, job->stages->arena);
 }
 
 /* Ports and interfaces are the hosts' to say, so PORT stands for the former here. */
@@ -127,6 +143,7 @@ static int dry_run(struct job *job, struct error *err)
 	job->wish.name = job->options->name ? job->options->name : "job";
 	if (job_plan_without_hosts(&s->fleet, &job->wish, s->arena, &plan, err) < 0)
 		return -1;
+	run_in_synced(job);
 	for (size_t i = 0; i < plan.host_count; i++) {
 		struct job_tasks tasks = {.arena = s->arena};
 
@@ -208,6 +225,11 @@ static int job_start(struct job *job, const char *const *command, struct error *
 	char now[24];
 	int rc;
 
+	if (job->options->sync && job_sync(&s->fleet, &job->sync, s->arena, err) < 0)
+		return -1;
+	run_in_synced(job);
+	if (job->wish.workdirs)
+		log_info("the command runs in %s", job->wish.workdirs[0]);
 	clock_iso8601(now);
 	quote_words(&line, command);
 	job->record = (struct job_record){.state = "starting",
@@ -284,8 +306,13 @@ const struct command command_run = {
 		"output stands behind its rank and host; each rank's own output is in .ringup/jobs/JOB/rank-N.log.\n"
 		"The exit status is that of the rank that failed first. When a rank fails, on Ctrl-C, and when\n"
 		"ringup or a connection ends, everything of the job ends on every host.\n"
+		"--sync DIR brings DIR to /workspace/NAME in every container (TARGET: another folder), where the command\n"
+		"runs unless --workdir says otherwise; without containers it is sync/NAME in ringup's folder on the host.\n"
+		"Only what changed is sent, and what is gone from DIR is removed there; other files there stay. Left out:\n"
+		".git, __pycache__, .ringup, and what DIR/.ringupignore names by patterns as in .gitignore.\n"
 		"  ringup run -n 6 -- python3 train.py --epochs 3\n"
 		"  ringup run --launcher torchrun --ppn 8 -- python3 train.py\n"
+		"  ringup run --sync . -- python3 train.py\n"
 		"  ringup run --launcher mpirun -- python3 horovod_train.py\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

@@ -19,12 +19,21 @@ struct job_options {
 	const char *const *command;
 	const char *const *env; /* NAME=VALUE for every rank */
 	const char *workdir;	/* "": where the container's commands start */
-	int ranks, per_host;	/* 0: as many as the hosts have slots */
-	int gpus;		/* that each rank sees; 0: all of its host */
-	int timeout_s;		/* of the whole job; 0: none */
-	int hang_timeout_s;	/* without a line of any rank; 0: none */
-	int start_timeout_s;	/* until all ranks have begun; 0: 60 */
+	/* instead of workdir, one per member of the fleet; NULL: it is the same everywhere */
+	const char *const *workdirs;
+	int ranks, per_host; /* 0: as many as the hosts have slots */
+	int gpus;	     /* that each rank sees; 0: all of its host */
+	int timeout_s;	     /* of the whole job; 0: none */
+	int hang_timeout_s;  /* without a line of any rank; 0: none */
+	int start_timeout_s; /* until all ranks have begun; 0: 60 */
 };
+
+/* Where the ranks of a host run; "" as in job_options. */
+static inline const char *job_workdir(const struct job_options *options,
+				      const struct member *member)
+{
+	return options->workdirs ? options->workdirs[member->index] : options->workdir;
+}
 
 /* One host's part. The supervisor there says the facts (images/worker/job/protocol.h). */
 struct job_host {

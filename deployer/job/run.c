@@ -286,8 +286,8 @@ static int run_start_host(struct job_run *run, size_t index, struct error *err)
 	job_say(&out, "set", arena_printf(run->plan.arena, "RINGUP_JOB=%s", options->name));
 	say_list(&out, "default", job_host_defaults(&run->plan, host));
 	say_list(&out, "set", options->env);
-	if (*options->workdir)
-		job_say(&out, "dir", options->workdir);
+	if (*job_workdir(options, host->member))
+		job_say(&out, "dir", job_workdir(options, host->member));
 	for (size_t i = 0; i < tasks.count; i++)
 		say_task(run, host, &tasks.list[i], &out);
 	job_say(&out, "start", NULL);

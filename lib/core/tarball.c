@@ -15,18 +15,29 @@ static int tarball_failed(struct tarball *tarball, struct error *err)
 			 code > 0 ? strerror(code) : archive_error_string(tarball->archive));
 }
 
-int tarball_init(struct tarball *tarball, FILE *out, const char *name, struct error *err)
+static int tarball_begin(struct tarball *tarball, FILE *out, const char *name,
+			 int (*set_format)(struct archive *), struct error *err)
 {
 	*tarball = (struct tarball){.archive = archive_write_new(), .name = name};
 	/* libarchive reads names by the thread's locale; these are UTF-8 in every locale */
 	tarball->utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 	if (!tarball->archive || !tarball->utf8)
 		oom();
-	archive_write_set_format_pax_restricted(tarball->archive);
+	set_format(tarball->archive);
 	archive_write_set_bytes_per_block(tarball->archive, 0);
 	if (archive_write_open_FILE(tarball->archive, out) != ARCHIVE_OK)
 		return tarball_failed(tarball, err);
 	return 0;
+}
+
+int tarball_init(struct tarball *tarball, FILE *out, const char *name, struct error *err)
+{
+	return tarball_begin(tarball, out, name, archive_write_set_format_pax_restricted, err);
+}
+
+int tarball_init_gnu(struct tarball *tarball, FILE *out, const char *name, struct error *err)
+{
+	return tarball_begin(tarball, out, name, archive_write_set_format_gnutar, err);
 }
 
 static struct archive_entry *new_entry(const struct tarball *tarball, const char *path,

@@ -100,13 +100,37 @@ static void test_full_disk(void **state)
 	assert_has(err.text, "No space left");
 }
 
+/* GNU's format: names of any bytes and any length, which tar unpacks as they were. */
+static void test_gnu(void **state)
+{
+	struct scratch *s = *state;
+	_cleanup_(file_close) FILE *out = fopen(in(s, "g.tar"), "we");
+	_cleanup_(tarball_release) struct tarball tarball = {.time_s = 0};
+	struct error err = {0};
+	struct stat st;
+
+	assert_fine(tarball_init_gnu(&tarball, out, "g.tar", &err));
+	tarball.time_s = 981173106;
+	assert_fine(tarball_add(&tarball, "bad\xff\nx", "1", 1, 0755, &err));
+	assert_fine(tarball_add(&tarball, LONG_NAME LONG_NAME LONG_NAME, "22", 2, 0644, &err));
+	assert_fine(
+		tarball_add_other(&tarball, TARBALL_SYMLINK, "\xfelink", "bad\xff\nx", 0777, &err));
+	assert_fine(tarball_finish(&tarball, &err));
+	file_close(&out);
+	out = NULL;
+	assert_fine(proc_check(WORDS("tar", "-xf", in(s, "g.tar"), "-C", s->folder), &err));
+	assert_int_equal(stat(in(s, "\xfelink"), &st), 0);
+	assert_int_equal(st.st_mtim.tv_sec, 981173106);
+	assert_int_equal(st.st_mode & 0777, 0755);
+	assert_int_equal(stat(in(s, LONG_NAME LONG_NAME LONG_NAME), &st), 0);
+	assert_int_equal(st.st_size, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_same_bytes),
-		SCRATCH_TEST(test_listing),
-		SCRATCH_TEST(test_contents),
-		SCRATCH_TEST(test_full_disk),
+		SCRATCH_TEST(test_same_bytes), SCRATCH_TEST(test_listing),   SCRATCH_TEST(test_gnu),
+		SCRATCH_TEST(test_contents),   SCRATCH_TEST(test_full_disk),
 	};
 
 	return cmocka_run_group_tests_name("tarball", tests, NULL, NULL);
