@@ -259,7 +259,8 @@ static int job_start_all(struct job *job, const char *const *command, struct err
 
 		if (rc == 0 || left <= 0 || !job->began || job->result.is_interrupted)
 			return rc;
-		log_warn("%s; it is started again, %d more time%s at most", err->text, left,
+		log_warn("%s", err->text);
+		log_info("%s is started again, %d more time%s at most", job->record.name, left,
 			 left == 1 ? "" : "s");
 		*err = (struct error){0};
 		fleet_close(&s->fleet); /* a connection may be lost */

@@ -294,7 +294,7 @@ time.sleep(1000)"
 	[ "$status" = 0 ]
 	[ "$(wc -l <tries)" = 3 ]
 	[ "$(ringup ps | awk '/^again/ {print $1, $2, $3}' | xargs)" = "again failed 1 again-2 failed 1 again-3 done 0" ]
-	[ "$(grep -c 'it is started again' err)" = 2 ]
+	[ "$(grep -c 'again.* is started again, [32] more times at most' err)" = 2 ]
 	ringup --json run --retries 1 -- sh -c 'exit 4' >out.json 2>/dev/null 3>&- 4>&- || status=$?
 	[ "$status" = 4 ]
 	jq -e '.status == 4 and .state == "failed"' out.json
