@@ -3,7 +3,9 @@
 
 #include "core/file.h"
 #include "core/foreign.h"
+#include "core/log.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,6 +34,21 @@ int job_output_open(struct job_output *output, const char *folder, int world, st
 	return output->all ? 0 : error_errno(err, "cannot write %s/all.log", folder);
 }
 
+/* The job goes on without a file that cannot be written, and the person is told once. */
+static void output_failed(struct job_output *output)
+{
+	if (!output->has_failed)
+		log_warn("cannot write the job's output in %s: %s; what is kept there is not all",
+			 output->folder, strerror(errno));
+	output->has_failed = true;
+}
+
+static void output_flush(struct job_output *output, FILE *file)
+{
+	if (file && (fflush(file) != 0 || ferror(file)))
+		output_failed(output);
+}
+
 /* The file of a label. NULL when it cannot be written; the others go on. */
 static FILE *output_of(struct job_output *output, const char *label)
 {
@@ -43,6 +60,8 @@ static FILE *output_of(struct job_output *output, const char *label)
 		return *file;
 	snprintf(name, sizeof(name), "rank-%d.log", rank);
 	*file = output_file(output, file == &output->launcher ? "launcher.log" : name);
+	if (!*file)
+		output_failed(output);
 	return *file;
 }
 
@@ -88,12 +107,10 @@ void job_output_flush(struct job_output *output)
 {
 	if (!output->all)
 		return;
-	fflush(output->all);
+	output_flush(output, output->all);
 	for (int i = 0; i < output->world; i++)
-		if (output->ranks[i])
-			fflush(output->ranks[i]);
-	if (output->launcher)
-		fflush(output->launcher);
+		output_flush(output, output->ranks[i]);
+	output_flush(output, output->launcher);
 	if (output->shows)
 		fflush(stdout);
 }

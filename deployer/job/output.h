@@ -24,6 +24,7 @@ struct job_output {
 	int world;
 	bool shows; /* also on this process's stdout and stderr */
 	bool is_colored;
+	bool has_failed; /* a file cannot be written; said once */
 	struct str line;
 };
 
@@ -34,7 +35,7 @@ int job_output_open(struct job_output *output, const char *folder, int world, st
 /* Writes one piece of output (JOB_EVENT_OUTPUT), of a host of that name. */
 void job_output_add(struct job_output *output, const struct job_event *event, const char *host);
 
-/* Writes what is buffered; the terminal sees it at once. */
+/* Writes what is buffered; the terminal sees it at once. A file that cannot be written is a warning. */
 void job_output_flush(struct job_output *output);
 
 /* Flushes and closes. An output that was never opened is fine. */

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -47,6 +48,20 @@ struct supervisors {
 	struct supervisor *list;
 };
 
+/*
+ * A host takes a connection and a pipe, and a rank a file (output.h). The usual soft limit of 1024
+ * descriptors is for programs that call select(2), and there is none here.
+ */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 int supervisors_open(struct supervisors **all, struct fleet *fleet, const char *id,
 		     const struct job_options *options, supervisors_hear *hear, void *arg,
 		     struct error *err)
@@ -62,6 +77,7 @@ int supervisors_open(struct supervisors **all, struct fleet *fleet, const char *
 				  .said = PTHREAD_COND_INITIALIZER};
 	s->list = ARENA_ARRAY(fleet->arena, fleet->count, struct supervisor);
 	*all = s;
+	raise_descriptor_limit();
 	for (size_t i = 0; i < fleet->count; i++)
 		s->list[i] = (struct supervisor){
 			.all = s, .member = &fleet->members[i], .in = {-1, -1}, .line = STR_INIT};

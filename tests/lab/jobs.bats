@@ -12,6 +12,7 @@ setup_file() {
 }
 
 teardown_file() {
+	! mountpoint -q "$LAB/.ringup/jobs" || umount "$LAB/.ringup/jobs"
 	lab_end
 }
 
@@ -310,4 +311,13 @@ time.sleep(1000)"
 	[ "$(grep -cE "^\[[0-5] node0[123]\] pid .* waits in .*$MARK 1000" .ringup/jobs/stuck/stacks.txt)" = 6 ]
 	grep -q '^\[4 node03\] pid ' .ringup/jobs/stuck/stacks.txt
 	job_left_nothing
+}
+
+@test "a full disk under .ringup: the job goes on, and the person is told" {
+	mount -t tmpfs -o size=256k,mode=0700 tmpfs "$LAB/.ringup/jobs"
+	job -n 1 -- sh -c 'seq 100000; echo end'
+	umount "$LAB/.ringup/jobs"
+	[ "$status" = 0 ]
+	[ "$(tail -n 1 out)" = "[0 node01] end" ]
+	[ "$(grep -c "cannot write the job's output in .*: No space left on device" err)" = 1 ]
 }
