@@ -244,7 +244,8 @@ static int supervisor_talk(struct supervisor *one, struct error *err)
 				      .even_when_interrupted = true,
 				      .cancel = &one->all->given_up};
 
-	if (member_ask_owner(m, err) < 0)
+	/* a sync has asked a moment ago */
+	if (!m->state.folder && member_ask_owner(m, err) < 0)
 		return -1;
 	if (m->engine->has_containers ? !m->state.running : !*m->state.mesh)
 		return error_set(err, ERROR_FAILED,

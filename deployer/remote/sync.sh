@@ -29,12 +29,12 @@ read_digest() {
 
 # What the files that a sync brought are like now. Without stat or xargs -0 this is nothing, before and after.
 describe() {
-	xargs -0 stat -c '%i %s %Y %Z %n' <"$record/names" 2>/dev/null | sort
+	xargs -0 stat -c '%i %s %Y %Z %n' <"$record/names" 2>/dev/null
 }
 
 refuse() {
 	printf 'have=%s\n' "$have"
-	[ -z "$changed" ] || printf '%s\n' "$changed" | sed 's/^[[:space:]]*/changed=/'
+	[ -z "$changed" ] || printf '%s\n' "$changed" | sed 's/^/changed=/'
 	exit 76
 }
 
@@ -163,7 +163,8 @@ apply() {
 	sort -u "$record/coming" "$stage/lists/paths" >"$stage/coming" &&
 		mv -f "$stage/coming" "$record/coming" || exit 1
 	rm -f "$record/digest"
-	sort -u "$record/paths" "$record/coming" | comm -23 - "$stage/lists/paths" >"$stage/gone" || exit 1
+	# a line of the new list stands there at least twice
+	sort -u "$record/paths" "$record/coming" | sort - "$stage/lists/paths" "$stage/lists/paths" | uniq -u >"$stage/gone" || exit 1
 	remove_gone
 	move_files
 	mv -f "$stage/lists/paths" "$stage/lists/names" "$record/" || exit 1
@@ -177,7 +178,7 @@ apply() {
 mkdir -p -- "$target" && cd -- "$target" || exit 1
 [ ! -L $record ] || fail "$target/$record is a link; remove it"
 mkdir -p $record || exit 1
-for tool in tar comm sort; do
+for tool in tar sort uniq; do
 	command -v $tool >/dev/null || fail "there is no '$tool' in the image, which --sync needs; add it to image.apt"
 done
 trap clean_up EXIT
@@ -185,7 +186,7 @@ trap 'exit 1' HUP INT TERM PIPE
 changed=
 read_digest
 if [ "$look" = look ] && [ "$have" != none ]; then
-	changed=$(describe | comm -3 "$record/stat" - | head -n 400)
+	changed=$(describe | sort - "$record/stat" | uniq -u | head -n 400)
 	[ "$have" != "$new" ] || [ -n "$changed" ] || same
 fi
 [ "$have$changed" = "$old" ] || refuse
