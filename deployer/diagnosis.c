@@ -569,3 +569,12 @@ size_t diagnosing_best(const struct diagnosing *job, struct diagnosis best[stati
 	}
 	return count;
 }
+
+bool diagnoses_is_echo(const struct diagnoses *table, const char *lines, struct arena *arena)
+{
+	struct diagnosing *job = diagnosing_new(table, arena);
+
+	diagnosing_feed(job, NULL, DIAGNOSIS_NO_RANK, lines, strlen(lines));
+	return !diagnosis_next_found(job, KIND_CAUSE, 0) &&
+	       !diagnosis_next_found(job, KIND_SIGN, 0) && diagnosis_next_found(job, KIND_ECHO, 0);
+}

@@ -79,4 +79,10 @@ void diagnosing_status(struct diagnosing *job, const char *host, int rank, int s
  */
 size_t diagnosing_best(const struct diagnosing *job, struct diagnosis best[static DIAGNOSIS_BEST]);
 
+/*
+ * Whether these lines, the last ones of a rank that failed, only say that another process ended: they
+ * fit echoes, and neither a cause nor a sign. The arena is for what is found on the way.
+ */
+bool diagnoses_is_echo(const struct diagnoses *table, const char *lines, struct arena *arena);
+
 #endif

@@ -9,6 +9,7 @@
 #include "deployer/launcher/launcher.h"
 
 #include <openssl/rand.h>
+#include <signal.h>
 #include <string.h>
 
 #define START_TIMEOUT_DEFAULT_S 60
@@ -16,6 +17,9 @@
 #define FIRST_FAILURE_USEC 1500000 /* a rank's end comes later than its launcher's, at most this */
 #define LAST_TASK_USEC 15000000	   /* for a launcher to end when all its ranks have */
 #define STOP_USEC 12000000	   /* for all supervisors to end their part */
+/* The rank that broke a connection may end so long after who noticed it. mpirun kills after 1 s. */
+#define ECHO_USEC 800000
+#define TAIL_LINES 8
 #define BEAT_USEC 1000000
 #define WAKE_MSEC 50
 #define STACKS_USEC 6000000 /* for the hosts to say what their processes do */
@@ -70,7 +74,10 @@ struct job_run {
 	struct job_output *output;
 	const struct job_watch *watch;
 	struct job_result *result;
-	struct diagnosing *diagnosing; /* NULL: the table of failures cannot be read */
+	const struct diagnoses *failures; /* NULL: the table cannot be read; and then */
+	struct diagnosing *diagnosing;	  /* NULL, too */
+	uint64_t
+		echo_usec; /* when a rank failed because another one had ended; 0: the failure is a real one */
 	struct run_rank *ranks;
 	int began, ended;	/* ranks */
 	int tasks, tasks_ended; /* processes that start ranks */
@@ -85,12 +92,13 @@ struct job_run {
 	bool is_planned, is_running, is_over;
 };
 
-/* The first failure counts. */
+/* The first failure counts; but one that is only an echo of another gives way. */
 static void run_fail(struct job_run *run, int status, int rank, const char *host,
 		     const char *reason)
 {
-	if (run->result->status)
+	if (run->result->status && !run->echo_usec)
 		return;
+	run->echo_usec = 0;
 	*run->result =
 		(struct job_result){.status = status, .rank = rank, .host = host, .reason = reason};
 	run->is_over = true;
@@ -156,6 +164,39 @@ static void run_join(struct job_run *run, const struct job_host *host, int rank,
 	*state = (struct run_rank){.host = host, .began = true};
 }
 
+/* Whether the rank failed because a connection to another one broke, by its last lines. */
+static bool run_is_echo(struct job_run *run, int rank)
+{
+	const char *tail;
+
+	if (!run->failures)
+		return false;
+	job_output_flush(run->output);
+	tail = job_output_tail(run->output->folder, rank, TAIL_LINES, run->plan.arena);
+	return diagnoses_is_echo(run->failures, tail, run->plan.arena);
+}
+
+/* Who notices a broken connection often ends before who broke it: such an end waits for a better one. */
+static void run_fail_rank(struct job_run *run, int rank, int status)
+{
+	const char *name = run->ranks[rank].host->member->host->name;
+	struct arena *arena = run->plan.arena;
+	bool is_echo = run_is_echo(run, rank);
+
+	/* SIGTERM is how a launcher ends the others */
+	if (run->result->status && (is_echo || status == 128 + SIGTERM))
+		return;
+	run_fail(run, status, rank, name,
+		 status > 128 ? arena_printf(arena, "rank %d on %s was ended by signal %d (%s)",
+					     rank, name, status - 128, strsignal(status - 128))
+			      : arena_printf(arena, "rank %d on %s ended with status %d", rank,
+					     name, status));
+	if (is_echo) {
+		run->is_over = false;
+		run->echo_usec = clock_usec();
+	}
+}
+
 static void run_rank_exit(struct job_run *run, int rank, int status)
 {
 	struct run_rank *state = &run->ranks[rank];
@@ -168,14 +209,7 @@ static void run_rank_exit(struct job_run *run, int rank, int status)
 	if (status && run->diagnosing && !run->is_over)
 		diagnosing_status(run->diagnosing, state->host->member->host->name, rank, status);
 	if (status && !state->serves)
-		run_fail(run, status, rank, state->host->member->host->name,
-			 status > 128 ? arena_printf(run->plan.arena,
-						     "rank %d on %s was ended by signal %d (%s)",
-						     rank, state->host->member->host->name,
-						     status - 128, strsignal(status - 128))
-				      : arena_printf(run->plan.arena,
-						     "rank %d on %s ended with status %d", rank,
-						     state->host->member->host->name, status));
+		run_fail_rank(run, rank, status);
 }
 
 static void run_exit(struct job_run *run, const struct job_host *host, const char *label,
@@ -483,6 +517,8 @@ static void run_look(struct job_run *run)
 	uint64_t now = clock_usec();
 
 	run_check_person(run, now);
+	if (run->echo_usec && now - run->echo_usec > ECHO_USEC)
+		run->is_over = true;
 	if (supervisors_failed(run->supervisors) && !run->is_planned) {
 		run->is_over = true; /* the hosts' own errors say why */
 		return;
@@ -520,6 +556,7 @@ static void run_control(void *arg)
 		if (!run->is_over)
 			supervisors_wait(run->supervisors, WAKE_MSEC);
 	}
+	run->echo_usec = 0; /* what ends now was ended by ringup */
 	supervisors_stop(run->supervisors);
 	deadline = clock_usec() + STOP_USEC;
 	while (!supervisors_ended(run->supervisors) && clock_usec() < deadline) {
@@ -554,13 +591,12 @@ static void run_add_diagnosis(struct job_run *run)
 /* A table that cannot be read costs the diagnosis, not the job. */
 static void run_begin_diagnosis(struct job_run *run)
 {
-	const struct diagnoses *table;
 	struct error err = {0};
 
-	if (diagnoses_load(run->plan.arena, &table, &err) < 0)
+	if (diagnoses_load(run->plan.arena, &run->failures, &err) < 0)
 		log_warn("%s", err.text);
 	else
-		run->diagnosing = diagnosing_new(table, run->plan.arena);
+		run->diagnosing = diagnosing_new(run->failures, run->plan.arena);
 }
 
 /* Adds the last lines of the rank that failed, or of the launcher, to the reason. */
@@ -571,7 +607,7 @@ static void run_add_tail(struct job_run *run)
 
 	if (!result->status || result->is_interrupted || (result->rank < 0 && !run->task_host))
 		return;
-	tail = job_output_tail(run->output->folder, result->rank, 8, run->plan.arena);
+	tail = job_output_tail(run->output->folder, result->rank, TAIL_LINES, run->plan.arena);
 	if (*tail)
 		result->reason = arena_printf(run->plan.arena, "%s; its last lines:\n%s",
 					      result->reason, tail);

@@ -109,6 +109,22 @@ job_left_nothing() {
 	job_left_nothing
 }
 
+@test "a rank that only notices another one's end is not the one that failed first" {
+	# shellcheck disable=SC2016 # the ranks' own variables
+	job -n 4 -- sh -c 'case $RANK in
+		1) sleep 0.3; exit 5 ;;
+		2) echo "RuntimeError: [gloo/transport/tcp/pair.cc:598] Connection closed by peer [127.0.0.1]:1" >&2; exit 1 ;;
+		*) exec '"$MARK"' 1000 ;;
+	esac'
+	[ "$status" = 5 ]
+	grep -q 'rank 1 on node01 ended with status 5' err
+	# where nobody else fails, it counts
+	job -n 2 -- sh -c "[ \$RANK = 0 ] || { echo 'Connection reset by peer' >&2; exit 3; }; exec $MARK 1000"
+	[ "$status" = 3 ]
+	grep -q 'rank 1 on node01 ended with status 3' err
+	job_left_nothing
+}
+
 @test "children that leave the group, the session and the signals end, too" {
 	# shellcheck disable=SC2016
 	job -n 2 -- python3 -c "
