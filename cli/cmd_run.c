@@ -168,8 +168,9 @@ static void job_began(void *arg, const struct job_plan *plan)
 	if (job->options->detach)
 		detached_began(&job->detached, job->record.name, job->record.folder);
 	else
-		log_info("%s: %d ranks on %zu hosts by %s; logs in %s", job->record.name,
-			 plan->world, plan->host_count, job->wish.launcher->name,
+		log_info("%s: %d rank%s on %zu host%s by %s; logs in %s", job->record.name,
+			 plan->world, plan->world == 1 ? "" : "s", plan->host_count,
+			 plan->host_count == 1 ? "" : "s", job->wish.launcher->name,
 			 job->record.folder);
 }
 

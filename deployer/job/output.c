@@ -86,16 +86,19 @@ void job_output_add(struct job_output *output, const struct job_event *event, co
 {
 	FILE *own = output_of(output, event->label);
 	char prefix[JOB_LABEL_BYTES + 128];
+	bool is_launcher = *event->label == 't';
 
-	if (own) {
-		fputs_unlocked(event->text, own);
-		if (event->is_whole)
-			fputc_unlocked('\n', own);
-	}
-	if (*event->label == 't')
+	if (is_launcher)
 		snprintf(prefix, sizeof(prefix), "[%.100s] ", host);
 	else
 		snprintf(prefix, sizeof(prefix), "[%s %.100s] ", event->label, host);
+	if (own) {
+		if (is_launcher)
+			fputs_unlocked(prefix, own);
+		fputs_unlocked(event->text, own);
+		if (event->is_whole || is_launcher)
+			fputc_unlocked('\n', own);
+	}
 	fputs_unlocked(prefix, output->all);
 	fputs_unlocked(event->text, output->all);
 	fputc_unlocked('\n', output->all);

@@ -2,8 +2,8 @@
 /*
  * output.h - what the ranks of a job print: each rank's own file, one file of all, and the terminal.
  *
- * FOLDER/rank-3.log has the bytes of rank 3 as they came, launcher.log those of processes that start
- * ranks, and all.log every line behind "[3 node02] ". Not safe from several threads: the caller has a
+ * FOLDER/rank-3.log has the bytes of rank 3 as they came, launcher.log the lines of processes that
+ * start ranks behind "[node02] ", and all.log every line behind "[3 node02] ". Not safe from several threads: the caller has a
  * lock.
  */
 #ifndef DEPLOYER_JOB_OUTPUT_H

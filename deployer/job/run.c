@@ -572,16 +572,21 @@ static void run_add_diagnosis(struct job_run *run)
 {
 	struct diagnosis best[DIAGNOSIS_BEST];
 	struct job_result *result = run->result;
+	bool knows_first;
 	size_t count;
 
 	if (!result->status || result->is_interrupted || !run->diagnosing)
 		return;
+	/* that another rank ended is no news where the named one failed by itself */
+	knows_first = result->rank >= 0 && !run_is_echo(run, result->rank);
 	count = diagnosing_best(run->diagnosing, best);
 	for (size_t i = 0; i < count; i++) {
 		const char *who = best[i].rank < 0 ? best[i].host
 						   : arena_printf(run->plan.arena, "rank %d on %s",
 								  best[i].rank, best[i].host);
 
+		if (knows_first && diagnoses_is_echo(run->failures, best[i].line, run->plan.arena))
+			continue;
 		result->reason =
 			arena_printf(run->plan.arena, "%s\n%s (%s): %s.\n  %s", result->reason,
 				     i ? "also" : "likely cause", who, best[i].cause, best[i].fix);
