@@ -40,7 +40,7 @@ static const struct opt options[] = {
 	{0, "workdir", "DIR", "where the command runs, in the container", OPT_TEXT,
 	 offsetof(struct options, workdir)},
 	{0, "sync", "DIR[:TARGET]",
-	 "brings the folder into every container first, where the command then runs", OPT_TEXT,
+	 "brings the folder into every container first, and runs the command there", OPT_TEXT,
 	 offsetof(struct options, sync)},
 	{0, "name", "JOB", "name of the job (default: job-1, job-2 ...)", OPT_TEXT,
 	 offsetof(struct options, name)},
@@ -308,10 +308,11 @@ const struct command command_run = {
 		"output stands behind its rank and host; each rank's own output is in .ringup/jobs/JOB/rank-N.log.\n"
 		"The exit status is that of the rank that failed first. When a rank fails, on Ctrl-C, and when\n"
 		"ringup or a connection ends, everything of the job ends on every host.\n"
-		"--sync DIR brings DIR to /workspace/NAME in every container (TARGET: another folder), where the command\n"
-		"runs unless --workdir says otherwise; without containers it is sync/NAME in ringup's folder on the host.\n"
-		"Only what changed is sent, and what is gone from DIR is removed there; other files there stay. Left out:\n"
-		".git, __pycache__, .ringup, and what DIR/.ringupignore names by patterns as in .gitignore.\n"
+		"--sync DIR brings DIR to /workspace/NAME in every container (TARGET: another folder). The command\n"
+		"runs there unless --workdir says otherwise. Without containers the folder is sync/NAME in ringup's\n"
+		"folder on the host. Only what changed is sent, and what is gone from DIR is removed there; other\n"
+		"files there stay. Left out: .git, __pycache__, .ringup, and what DIR/.ringupignore names by\n"
+		"patterns as in .gitignore.\n"
 		"  ringup run -n 6 -- python3 train.py --epochs 3\n"
 		"  ringup run --launcher torchrun --ppn 8 -- python3 train.py\n"
 		"  ringup run --sync . -- python3 train.py\n"
