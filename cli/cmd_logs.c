@@ -9,6 +9,7 @@
 #include "deployer/claim.h"
 #include "deployer/operate.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -119,6 +120,9 @@ static int logs_of_job(struct stages *s, const char *name, const struct options 
 		return -1;
 	if (o->rank && strspn(o->rank, "0123456789") != strlen(o->rank))
 		return error_set(err, ERROR_USAGE, "--rank %s: a number is needed", o->rank);
+	if (o->rank && record.ranks && strtol(o->rank, NULL, 10) >= record.ranks)
+		return error_set(err, ERROR_USAGE, "%s has the ranks 0 to %d, and none is %s", name,
+				 record.ranks - 1, o->rank);
 	path = o->rank ? arena_printf(s->arena, "%s/rank-%s.log", record.folder, o->rank)
 		       : arena_printf(s->arena, "%s/all.log", record.folder);
 	file = fopen(path, "re");
@@ -127,6 +131,9 @@ static int logs_of_job(struct stages *s, const char *name, const struct options 
 	seek_tail(file, o->tail);
 	while (o->follow && job_is_alive(&record)) {
 		print_new(file, false);
+		if (ferror(stdout))
+			return error_set(err, ERROR_FAILED,
+					 "nobody reads what is printed any more");
 		if (interrupt_check(err) < 0)
 			return -1;
 		usleep(FOLLOW_USEC);

@@ -86,6 +86,8 @@ static int job_wish(struct job *job, const char *const *command, struct error *e
 	bool has_containers = job->stages->fleet.members[0].engine->has_containers;
 	const struct plan *plan;
 
+	if (!*command[0])
+		return error_set(err, ERROR_USAGE, "the command is empty");
 	job->wish = (struct job_options){.command = command,
 					 .env = words_list(&o->env),
 					 .workdir = o->workdir ? o->workdir : "",
@@ -179,7 +181,7 @@ static void print_result(const struct job *job)
 	_cleanup_(json_free) cJSON *json = json_document();
 	const struct job_result *result = &job->result;
 
-	if (!job->stages->ctx->json || !job->record.name)
+	if (!job->stages->ctx->json || !job->record.name || job->options->detach)
 		return;
 	cJSON_AddStringToObject(json, "job", job->record.name);
 	cJSON_AddStringToObject(json, "state", job->record.state);
@@ -207,7 +209,8 @@ static int job_conclude(struct job *job, int rc, struct error *err)
 	job->record.state = result->is_interrupted    ? "stopped"
 			    : job->record.status != 0 ? "failed"
 						      : "done";
-	job_record_write(&job->record, &ignored);
+	if (job_record_write(&job->record, &ignored) < 0)
+		log_warn("the end of %s is not kept: %s", job->record.name, ignored.text);
 	if (rc < 0 || !result->status)
 		return rc;
 	error_set(err, ERROR_FAILED, "%s: %s", job->record.name, result->reason);
@@ -258,7 +261,8 @@ static int job_start_all(struct job *job, const char *const *command, struct err
 	for (int left = job->options->retries;; left--) {
 		int rc = job_start(job, command, err);
 
-		if (rc == 0 || left <= 0 || !job->began || job->result.is_interrupted)
+		if (rc == 0 || left <= 0 || !job->began || job->result.is_interrupted ||
+		    interrupted())
 			return rc;
 		log_warn("%s", err->text);
 		log_info("%s is started again, %d more time%s at most", job->record.name, left,
@@ -290,6 +294,9 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 	if (stage_cluster(&s, ctx, err) < 0 || stage_select(&s, words_list(&o->hosts), err) < 0 ||
 	    job_wish(&job, arguments, err) < 0)
 		return -1;
+	if (ctx->json && (o->dry_run || o->detach))
+		return error_set(err, ERROR_USAGE,
+				 "--json goes neither with --dry-run nor with --detach");
 	if (o->dry_run)
 		return dry_run(&job, err);
 	if (o->detach && detach(&job.detached, &is_parent, err) < 0)

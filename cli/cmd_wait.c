@@ -4,6 +4,7 @@
 
 #include "core/clock.h"
 
+#include <string.h>
 #include <unistd.h>
 
 /* The job's end becomes the command's. */
@@ -14,7 +15,7 @@ static int wait_for_job(struct stages *s, const char *name, struct error *err)
 	for (;;) {
 		if (job_record_read(&s->cluster, name, s->arena, &record, err) < 0)
 			return -1;
-		if (*record.ended || !job_is_alive(&record))
+		if (*record.ended || strcmp(record.state, "lost") == 0)
 			break;
 		if (interrupt_check(err) < 0)
 			return -1;

@@ -30,6 +30,7 @@ int job_output_open(struct job_output *output, const char *folder, int world, st
 	output->world = world;
 	output->ranks = ARENA_ARRAY(arena, (size_t)world, FILE *);
 	output->line = (struct str)STR_INIT;
+	job_terminal_init(&output->terminal);
 	output->all = output_file(output, "all.log");
 	return output->all ? 0 : error_errno(err, "cannot write %s/all.log", folder);
 }
@@ -68,18 +69,21 @@ static FILE *output_of(struct job_output *output, const char *label)
 /* "[3 node02] ": a rank's colour is that of its number, so that neighbours differ. */
 static void show(struct job_output *output, const struct job_event *event, const char *prefix)
 {
-	FILE *out = event->is_error ? stderr : stdout;
+	int fd = event->is_error ? STDERR_FILENO : STDOUT_FILENO;
 	int rank = job_label_rank(event->label);
+	size_t start;
 
 	str_clear(&output->line);
-	str_add(&output->line, event->text);
-	foreign_clean(output->line.text);
 	if (output->is_colored)
-		fprintf(out, "\033[%dm%s\033[0m", 31 + (rank + COLORS) % COLORS, prefix);
+		str_addf(&output->line, "\033[%dm%s\033[0m", 31 + (rank + COLORS) % COLORS, prefix);
 	else
-		fputs(prefix, out);
-	fputs(output->line.text, out);
-	putc('\n', out);
+		str_add(&output->line, prefix);
+	start = output->line.length;
+	str_add(&output->line, event->text);
+	foreign_clean(output->line.text + start);
+	output->line.length = start + strlen(output->line.text + start);
+	str_add_char(&output->line, '\n');
+	job_terminal_add(&output->terminal, fd, output->line.text, output->line.length);
 }
 
 void job_output_add(struct job_output *output, const struct job_event *event, const char *host)
@@ -114,13 +118,15 @@ void job_output_flush(struct job_output *output)
 	for (int i = 0; i < output->world; i++)
 		output_flush(output, output->ranks[i]);
 	output_flush(output, output->launcher);
-	if (output->shows)
-		fflush(stdout);
+	job_terminal_flush(&output->terminal);
 }
 
 void job_output_close(struct job_output *output)
 {
+	if (!output->all)
+		return;
 	job_output_flush(output);
+	job_terminal_release(&output->terminal);
 	for (int i = 0; i < output->world; i++)
 		file_close(&output->ranks[i]);
 	file_close(&output->launcher);

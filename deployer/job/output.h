@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/str.h"
 #include "deployer/job/talk.h"
+#include "deployer/job/terminal.h"
 
 #include <stdio.h>
 
@@ -25,6 +26,7 @@ struct job_output {
 	bool shows; /* also on this process's stdout and stderr */
 	bool is_colored;
 	bool has_failed; /* a file cannot be written; said once */
+	struct job_terminal terminal;
 	struct str line;
 };
 
@@ -38,7 +40,7 @@ void job_output_add(struct job_output *output, const struct job_event *event, co
 /* Writes what is buffered; the terminal sees it at once. A file that cannot be written is a warning. */
 void job_output_flush(struct job_output *output);
 
-/* Flushes and closes. An output that was never opened is fine. */
+/* Writes all, also to a slow terminal, and closes. An output that was never opened is fine. */
 void job_output_close(struct job_output *output);
 
 /*

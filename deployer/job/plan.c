@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define RANKS_MAX 100000
+
 void job_tasks_add(struct job_tasks *tasks, const struct job_task *task)
 {
 	struct job_task *grown = ARENA_ARRAY(tasks->arena, tasks->count + 1, struct job_task);
@@ -29,16 +31,22 @@ static int job_slots(const struct job_plan *plan, const struct job_host *host)
 
 int job_plan_ranks(struct job_plan *plan, struct error *err)
 {
-	int wanted = plan->options->ranks, slots = 0;
+	int wanted = plan->options->ranks;
+	int64_t slots = 0;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < plan->host_count; i++)
 		slots += job_slots(plan, &plan->hosts[i]);
-	if (wanted > slots)
+	if (!wanted && slots > RANKS_MAX)
 		return error_set(
 			err, ERROR_USAGE,
-			"-n %d asks for more ranks than the %zu hosts have slots (%d); say how many each host takes: --ppn N, or 'slots' of the hosts in the cluster file",
-			wanted, plan->host_count, slots);
+			"%zu hosts would have %lld ranks, and a job takes at most %d; correct --ppn or 'slots'",
+			plan->host_count, (long long)slots, RANKS_MAX);
+	if (wanted > slots || wanted > RANKS_MAX)
+		return error_set(
+			err, ERROR_USAGE,
+			"-n %d asks for more ranks than the %zu hosts have slots (%lld); say how many each host takes: --ppn N, or 'slots' of the hosts in the cluster file",
+			wanted, plan->host_count, (long long)slots);
 	plan->world = 0;
 	for (size_t i = 0; i < plan->host_count; i++) {
 		struct job_host *host = &plan->hosts[i];

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #define NAMES_MAX 10000
+#define NUMBER_BYTES 5 /* "-9999" behind a name that is taken */
 
 static const char *jobs_folder(const struct cluster *cluster, struct arena *arena)
 {
@@ -30,11 +31,11 @@ bool job_name_is_right(const char *name)
 
 static int check_name(const struct cluster *cluster, const char *name, struct error *err)
 {
-	if (!job_name_is_right(name))
+	if (!job_name_is_right(name) || strlen(name) > JOB_NAME_BYTES_MAX - NUMBER_BYTES)
 		return error_set(
 			err, ERROR_USAGE,
 			"'%s' cannot be a job's name: it takes letters, digits, '.', '_' and '-', %d at most",
-			name, JOB_NAME_BYTES_MAX);
+			name, JOB_NAME_BYTES_MAX - NUMBER_BYTES);
 	if (cluster_host(cluster, name))
 		return error_set(err, ERROR_USAGE,
 				 "a job cannot be called '%s': a host has that name", name);
@@ -115,7 +116,20 @@ static int read_folder(const char *folder, const char *name, struct arena *arena
 		.hosts = json_int(json, "hosts", 0),
 		.pid = json_int(json, "pid", 0),
 	};
-	if (!*record->ended && !job_is_alive(record))
+	return 0;
+}
+
+/* A job may have ended between a look at its record and one at its lock: then it is read again. */
+static int read_settled(const char *folder, const char *name, struct arena *arena,
+			struct job_record *record, struct error *err)
+{
+	if (read_folder(folder, name, arena, record, err) < 0)
+		return -1;
+	if (*record->ended || job_is_alive(record))
+		return 0;
+	if (read_folder(folder, name, arena, record, err) < 0)
+		return -1;
+	if (!*record->ended)
 		record->state = "lost";
 	return 0;
 }
@@ -136,8 +150,8 @@ int job_record_read(const struct cluster *cluster, const char *name, struct aren
 		return error_set(err, ERROR_USAGE,
 				 "there is no job '%s' in %s; 'ringup ps' lists the jobs", name,
 				 folder);
-	return read_folder(arena_printf(arena, "%s/%s", folder, name), arena_strdup(arena, name),
-			   arena, record, err);
+	return read_settled(arena_printf(arena, "%s/%s", folder, name), arena_strdup(arena, name),
+			    arena, record, err);
 }
 
 static int record_order(const void *a, const void *b)
@@ -168,8 +182,8 @@ int job_records_list(const struct cluster *cluster, struct arena *arena, struct 
 		struct error ignored = {0};
 
 		if (job_record_exists(cluster, names[i], arena) &&
-		    read_folder(arena_printf(arena, "%s/%s", folder, names[i]), names[i], arena,
-				&(*list)[*count], &ignored) == 0)
+		    read_settled(arena_printf(arena, "%s/%s", folder, names[i]), names[i], arena,
+				 &(*list)[*count], &ignored) == 0)
 			(*count)++;
 	}
 	qsort(*list, *count, sizeof(**list), record_order);

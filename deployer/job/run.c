@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/foreign.h"
 #include "core/log.h"
 #include "deployer/diagnosis.h"
 #include "deployer/job/supervisors.h"
@@ -20,6 +21,7 @@
 /* The rank that broke a connection may end so long after who noticed it. mpirun kills after 1 s. */
 #define ECHO_USEC 800000
 #define TAIL_LINES 8
+#define TROUBLE_BYTES_MAX 600
 #define BEAT_USEC 1000000
 #define WAKE_MSEC 50
 #define STACKS_USEC 6000000 /* for the hosts to say what their processes do */
@@ -90,6 +92,7 @@ struct job_run {
 	size_t stacked;	      /* hosts that have answered */
 	FILE *stacks;
 	bool is_planned, is_running, is_over;
+	bool is_held; /* the terminal does not take what the ranks print, and they wait */
 };
 
 /* The first failure counts; but one that is only an echo of another gives way. */
@@ -143,6 +146,10 @@ static void run_join(struct job_run *run, const struct job_host *host, int rank,
 		return;
 	}
 	state = &run->ranks[rank];
+	if (!run->plan.options->launcher->ranks_join) {
+		run_fail_host(run, host, "a rank joined there that nobody started");
+		return;
+	}
 	if (state->began && !state->ended) {
 		run_fail_host(run, host,
 			      arena_printf(arena, "%s started rank %d twice, on %s and on %s",
@@ -197,11 +204,15 @@ static void run_fail_rank(struct job_run *run, int rank, int status)
 	}
 }
 
-static void run_rank_exit(struct job_run *run, int rank, int status)
+static void run_rank_exit(struct job_run *run, const struct job_host *host, int rank, int status)
 {
 	struct run_rank *state = &run->ranks[rank];
 
-	if (rank >= run->plan.world || state->ended || !state->began)
+	if (state->began && state->host != host) {
+		run_fail_host(run, host, "it reports the end of a rank of another host");
+		return;
+	}
+	if (state->ended || !state->began)
 		return;
 	state->ended = true;
 	state->status = status;
@@ -220,7 +231,7 @@ static void run_exit(struct job_run *run, const struct job_host *host, const cha
 	if (!run->is_planned)
 		return;
 	if (rank >= 0 && rank < run->plan.world) {
-		run_rank_exit(run, rank, status);
+		run_rank_exit(run, host, rank, status);
 	} else if (rank < 0) {
 		run->tasks_ended++;
 		if (status && !run->task_host) {
@@ -237,7 +248,11 @@ static void run_add_output(struct job_run *run, const struct job_host *host,
 	bool shows = run->output->shows;
 	int rank = job_label_rank(event->label);
 
-	if (!run->output->all)
+	if (!run->output->all || !run->is_planned)
+		return;
+	/* a host speaks for its own ranks only */
+	if (rank >= run->plan.world ||
+	    (rank >= 0 && run->ranks[rank].began && run->ranks[rank].host != host))
 		return;
 	if (rank >= 0 && rank < run->plan.world && !run->stacks_usec)
 		run->said_usec = run->ranks[rank].said_usec = clock_usec();
@@ -257,6 +272,8 @@ static void run_hear(void *arg, size_t index, const struct job_event *event)
 	struct job_run *run = arg;
 	struct job_host *host = &run->plan.hosts[index];
 
+	if (run->is_over && (event->kind == JOB_EVENT_JOIN || event->kind == JOB_EVENT_TROUBLE))
+		return;
 	switch (event->kind) {
 	case JOB_EVENT_JOIN:
 		if (run->is_planned)
@@ -271,17 +288,28 @@ static void run_hear(void *arg, size_t index, const struct job_event *event)
 	case JOB_EVENT_STACK:
 		if (run->stacks)
 			fprintf(run->stacks, "[%s %s] %s\n", event->label, host->member->host->name,
-				event->text);
+				foreign_clean_line(event->text));
 		break;
 	case JOB_EVENT_STACKED:
 		run->stacked++;
 		break;
 	case JOB_EVENT_TROUBLE:
-		run_fail_host(run, host, arena_strdup(&host->member->arena, event->text));
+		foreign_clean_line(event->text);
+		run_fail_host(
+			run, host,
+			arena_printf(&host->member->arena, "%.*s", TROUBLE_BYTES_MAX, event->text));
 		break;
 	default:
 		break;
 	}
+}
+
+/* Called without the lock. Once the job is over its last lines are wanted, however long they wait. */
+static bool run_holds(void *arg)
+{
+	struct job_run *run = arg;
+
+	return job_terminal_is_full(&run->output->terminal) && !interrupted();
 }
 
 static void say_list(struct str *out, const char *keyword, const char *const *list)
@@ -437,6 +465,9 @@ static void run_check_hosts(struct job_run *run, uint64_t now)
 
 		if (supervisor_has_ended(run->supervisors, i))
 			run_fail_host(run, host, "the connection was lost while the job ran");
+		else if (run->is_held)
+			supervisor_heard(run->supervisors, i,
+					 now); /* it waits, since nobody reads */
 		else if (supervisor_silence_usec(run->supervisors, i, now) > LOST_USEC)
 			run_fail_host(
 				run, host,
@@ -447,6 +478,10 @@ static void run_check_hosts(struct job_run *run, uint64_t now)
 static void run_check_person(struct job_run *run, uint64_t now)
 {
 	int seconds = run->plan.options->timeout_s;
+
+	run->is_held = run->output->all && job_terminal_is_full(&run->output->terminal);
+	if (run->output->all && run->output->terminal.is_closed)
+		run_fail(run, 128 + SIGPIPE, -1, "", "nobody reads its output any more");
 
 	if (interrupted()) {
 		run_fail(run, ERROR_INTERRUPTED, -1, "", "interrupted");
@@ -463,7 +498,7 @@ static const char *run_quietest(const struct job_run *run, uint64_t now)
 {
 	_cleanup_(str_release) struct str text = STR_INIT;
 	uint64_t after = 0;
-	int shown = 0;
+	int shown = 0, silent = 0;
 
 	while (shown < QUIET_RANKS_SHOWN) {
 		const struct run_rank *next = NULL;
@@ -482,7 +517,12 @@ static const char *run_quietest(const struct job_run *run, uint64_t now)
 			 (int)(next - run->ranks), next->host->member->host->name,
 			 (double)(now - after) / 1e6);
 	}
-	return arena_strdup(run->plan.arena, shown ? text.text : "no rank ever printed one");
+	for (int i = 0; i < run->plan.world; i++)
+		silent += !run->ranks[i].ended && !run->ranks[i].said_usec;
+	if (silent)
+		str_addf(&text, "%sno line ever came from %d rank%s", shown ? "; " : "", silent,
+			 silent == 1 ? "" : "s");
+	return arena_strdup(run->plan.arena, text.text);
 }
 
 /* A job without output: asks what its processes do, and then ends it. */
@@ -629,8 +669,8 @@ int job_run(struct fleet *fleet, const struct job_options *options, const char *
 	plan_init(&run.plan, fleet, options, arena);
 	run.begin_usec = clock_usec();
 	run_begin_diagnosis(&run);
-	if (supervisors_open(&run.supervisors, fleet, run.plan.id, options, run_hear, &run, err) <
-	    0)
+	if (supervisors_open(&run.supervisors, fleet, run.plan.id, options, run_hear, run_holds,
+			     &run, err) < 0)
 		return -1;
 	supervisors_run(run.supervisors, run_control, &run);
 	job_output_close(output);
@@ -640,6 +680,10 @@ int job_run(struct fleet *fleet, const struct job_options *options, const char *
 		if (supervisor_left(run.supervisors, i))
 			log_warn("%s: %d processes of the job could not be ended",
 				 fleet->members[i].host->name, supervisor_left(run.supervisors, i));
+	for (size_t i = 0; i < fleet->count && run.is_planned; i++)
+		if (!supervisor_is_done(run.supervisors, i))
+			log_warn("%s: it did not say that everything of the job has ended there",
+				 fleet->members[i].host->name);
 	supervisors_close(run.supervisors);
 	if (!result->status && !run.is_running)
 		return fleet_result(fleet, err) < 0

@@ -20,7 +20,13 @@
 #define SUPERVISOR_DAYS 3650 /* a job may take */
 #define PIPE_BYTES (1 << 20)
 #define TELL_USEC 5000000 /* for a host's thread to take what it is told */
+/* Of what a host says of itself. */
+#define FACTS_MAX 5000
+#define FACT_BYTES_MAX 200
+#define CORES_MAX 4096
+#define GPUS_MAX 64
 #define SAID_BYTES 600
+#define PORTS_MAX 4000
 #define PORTS_MORE 2 /* beside one per rank */
 
 struct supervisor {
@@ -31,6 +37,7 @@ struct supervisor {
 	struct job_host facts;
 	bool ready, done, ended;
 	int left;
+	int fact_count;
 	uint64_t heard_usec;
 };
 
@@ -39,6 +46,7 @@ struct supervisors {
 	const char *id;
 	const struct job_options *options;
 	supervisors_hear *hear;
+	supervisors_hold *hold;
 	void *hear_arg;
 	void (*control)(void *arg);
 	void *control_arg;
@@ -63,8 +71,8 @@ static void raise_descriptor_limit(void)
 }
 
 int supervisors_open(struct supervisors **all, struct fleet *fleet, const char *id,
-		     const struct job_options *options, supervisors_hear *hear, void *arg,
-		     struct error *err)
+		     const struct job_options *options, supervisors_hear *hear,
+		     supervisors_hold *hold, void *arg, struct error *err)
 {
 	struct supervisors *s = ARENA_NEW(fleet->arena, struct supervisors);
 
@@ -72,6 +80,7 @@ int supervisors_open(struct supervisors **all, struct fleet *fleet, const char *
 				  .id = id,
 				  .options = options,
 				  .hear = hear,
+				  .hold = hold,
 				  .hear_arg = arg,
 				  .lock = PTHREAD_MUTEX_INITIALIZER,
 				  .said = PTHREAD_COND_INITIALIZER};
@@ -122,26 +131,34 @@ static const char *fact_text(const char *text, struct arena *arena)
 		       : "";
 }
 
+static int fact_number(const char *text, int most)
+{
+	int number = job_fact_number(text, 0);
+
+	return number < most ? number : most;
+}
+
 static void supervisor_note_fact(struct supervisor *one, const struct job_event *event)
 {
 	struct arena *arena = &one->member->arena;
 	struct job_host *facts = &one->facts;
 	const char *name = event->label;
 
+	if (one->ready || one->fact_count++ > FACTS_MAX)
+		return;
 	if (strcmp(name, "cores") == 0)
-		facts->cores = job_fact_number(event->text, 1);
+		facts->cores = fact_number(event->text, CORES_MAX);
 	else if (strcmp(name, "gpus") == 0)
-		facts->gpus = job_fact_number(event->text, 0);
+		facts->gpus = fact_number(event->text, GPUS_MAX);
 	else if (strcmp(name, "interface") == 0)
 		facts->interface = fact_text(event->text, arena);
 	else if (strcmp(name, "network") == 0)
 		facts->network = fact_text(event->text, arena);
 	else if (strcmp(name, "os") == 0)
-		facts->os = arena_strdup(arena, event->text);
+		facts->os = arena_printf(arena, "%.*s", FACT_BYTES_MAX, event->text);
 	else if (strcmp(name, "driver") == 0)
-		facts->driver = arena_strdup(arena, event->text);
-	else if (strcmp(name, "port") == 0 && facts->ports.count < 4096 &&
-		 job_fact_number(event->text, 0) > 0)
+		facts->driver = arena_printf(arena, "%.*s", FACT_BYTES_MAX, event->text);
+	else if (strcmp(name, "port") == 0 && job_fact_number(event->text, 0) > 0)
 		words_add(&facts->ports, event->text);
 }
 
@@ -204,7 +221,7 @@ static int supervisor_ports(const struct supervisors *s, const struct member *m)
 		    : m->host->slots	 ? m->host->slots
 					 : 16;
 
-	return ranks + PORTS_MORE;
+	return (ranks < PORTS_MAX ? ranks : PORTS_MAX) + PORTS_MORE;
 }
 
 static const char *const *supervisor_words(struct supervisor *one)
@@ -232,6 +249,13 @@ static int supervisor_failed(struct member *m, struct proc_result *result, struc
 	return -1;
 }
 
+static bool supervisor_pauses(void *arg)
+{
+	const struct supervisor *one = arg;
+
+	return one->all->hold(one->all->hear_arg) && !atomic_load(&one->all->given_up);
+}
+
 static int supervisor_talk(struct supervisor *one, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
@@ -241,6 +265,7 @@ static int supervisor_talk(struct supervisor *one, struct error *err)
 				      .line = supervisor_line,
 				      .arg = one,
 				      .only_lines = true,
+				      .paused = supervisor_pauses,
 				      .even_when_interrupted = true,
 				      .cancel = &one->all->given_up};
 
@@ -402,6 +427,11 @@ bool supervisor_has_ended(const struct supervisors *s, size_t index)
 	return s->list[index].ended;
 }
 
+void supervisor_heard(struct supervisors *s, size_t index, uint64_t now)
+{
+	s->list[index].heard_usec = now;
+}
+
 uint64_t supervisor_silence_usec(const struct supervisors *s, size_t index, uint64_t now)
 {
 	uint64_t heard = s->list[index].heard_usec;
@@ -412,4 +442,9 @@ uint64_t supervisor_silence_usec(const struct supervisors *s, size_t index, uint
 int supervisor_left(const struct supervisors *s, size_t index)
 {
 	return s->list[index].left;
+}
+
+bool supervisor_is_done(const struct supervisors *s, size_t index)
+{
+	return s->list[index].done;
 }

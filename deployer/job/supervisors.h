@@ -13,13 +13,19 @@
 
 struct supervisors;
 
+/*
+ * Whether lines must wait, because what they become cannot be put anywhere now. Called without the
+ * lock. While it is so, the host is not read, and what its ranks print waits there.
+ */
+typedef bool supervisors_hold(void *arg);
+
 /* Told of joins, output, ends and trouble of host number `index` of the fleet. */
 typedef void supervisors_hear(void *arg, size_t index, const struct job_event *event);
 
 /* Connects to nothing yet. The caller closes it. */
 int supervisors_open(struct supervisors **supervisors, struct fleet *fleet, const char *id,
-		     const struct job_options *options, supervisors_hear *hear, void *arg,
-		     struct error *err);
+		     const struct job_options *options, supervisors_hear *hear,
+		     supervisors_hold *hold, void *arg, struct error *err);
 void supervisors_close(struct supervisors *supervisors);
 
 /*
@@ -52,7 +58,11 @@ void supervisor_tell(struct supervisors *supervisors, size_t index, const char *
 /* Fills the facts of the host. */
 void supervisor_facts(const struct supervisors *supervisors, size_t index, struct job_host *host);
 bool supervisor_has_ended(const struct supervisors *supervisors, size_t index);
+/* Takes the host for one that has just said something. */
+void supervisor_heard(struct supervisors *supervisors, size_t index, uint64_t now);
 uint64_t supervisor_silence_usec(const struct supervisors *supervisors, size_t index, uint64_t now);
+/* Whether it said that nothing of the job is left there. */
+bool supervisor_is_done(const struct supervisors *supervisors, size_t index);
 /* Processes that it could not end. */
 int supervisor_left(const struct supervisors *supervisors, size_t index);
 

@@ -100,6 +100,8 @@ static enum job_event_kind read_text(enum job_event_kind kind, char *rest, struc
 {
 	if (kind != JOB_EVENT_TROUBLE)
 		event->label = talk_word(&rest);
+	if (kind == JOB_EVENT_STACK && strcmp(event->label, "-") != 0 && !is_label(event->label))
+		return JOB_EVENT_NONE;
 	event->text = rest;
 	talk_unescape(event->text);
 	return kind;

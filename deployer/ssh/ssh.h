@@ -72,6 +72,7 @@ struct ssh_command {
 	/* Called for each whole line of stdout as it comes; may be NULL. */
 	void (*line)(void *arg, const char *line);
 	void *arg;
+	bool (*paused)(void *arg);  /* while it says true, stdout is not read; may be NULL */
 	bool only_lines;	    /* result->out keeps no line, and has no ceiling */
 	bool even_when_interrupted; /* Ctrl-C does not end the wait */
 	/* The wait ends when it becomes true; may be NULL. The command may go on on the host. */

@@ -29,6 +29,7 @@ struct native {
 	const struct ssh_command *command; /* that runs now, or NULL */
 	int input_fd;			   /* that more of its stdin comes from, or -1 */
 	bool input_waits;		   /* what came from there is not sent yet */
+	bool pauses;			   /* the command's stdout is not read at the moment */
 };
 
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
@@ -64,6 +65,10 @@ static int ssh_libssh2_wait_ready(struct native *n, uint64_t deadline_usec, cons
 				(directions & LIBSSH2_SESSION_BLOCK_OUTBOUND ? POLLOUT : 0));
 	if (!fds[0].events)
 		fds[0].events = POLLIN;
+	if (n->pauses) { /* nothing is read, so the socket may stay ready */
+		fds[0].events &= POLLOUT;
+		left = PROC_PAUSE_MSEC;
+	}
 	poll(fds, 2, left < INTERRUPT_POLL_MSEC ? left : INTERRUPT_POLL_MSEC);
 	return 0;
 }
@@ -402,14 +407,16 @@ static int exchange_all(struct exchange *x, uint64_t deadline_usec, struct error
 {
 	for (;;) {
 		int moved = send_some(x);
-		int out = ssh_libssh2_read_some(x, 0, &x->result->out);
+		bool pauses = x->command->paused && x->command->paused(x->command->arg);
+		int out = pauses ? 0 : ssh_libssh2_read_some(x, 0, &x->result->out);
 		int errors = ssh_libssh2_read_some(x, SSH_EXTENDED_DATA_STDERR, &x->result->err);
 
 		if (out < 0 || errors < 0)
 			return session_failed(x->n, "reading from the host", err);
 		if (moved || out || errors)
 			continue;
-		if (libssh2_channel_eof(x->channel) &&
+		x->n->pauses = pauses;
+		if (!pauses && libssh2_channel_eof(x->channel) &&
 		    (x->eof_sent || x->command->holds_input || x->command->input_fd > 0))
 			return 0;
 		if (ssh_libssh2_wait_ready(x->n, deadline_usec, "the command ran", err) < 0)
@@ -461,7 +468,7 @@ static int run_native(void *state, const char *line, const struct ssh_command *c
 	int rc;
 
 	x.n->command = command;
-	x.n->input_waits = false;
+	x.n->input_waits = x.n->pauses = false;
 	x.n->input_fd = command->input_fd > 0 ? command->input_fd : -1;
 	rc = start_command(&x, line, deadline_usec, err);
 	if (rc == 0)
@@ -474,6 +481,7 @@ static int run_native(void *state, const char *line, const struct ssh_command *c
 							     "closing a channel", err) < 0)
 				break;
 	x.n->command = NULL;
+	x.n->pauses = false;
 	x.n->input_fd = -1;
 	return rc;
 }

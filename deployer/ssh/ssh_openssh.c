@@ -162,6 +162,7 @@ static int run_openssh(void *state, const char *line, const struct ssh_command *
 			    .line = command->line,
 			    .arg = command->arg,
 			    .only_lines = command->only_lines,
+			    .paused = command->paused,
 			    .even_when_interrupted = command->even_when_interrupted,
 			    .stop = command->cancel};
 	char place[200];

@@ -223,8 +223,9 @@ static int check_stop(const struct proc *proc, struct error *err)
 static int pump(struct run *run, uint64_t deadline_usec, struct error *err)
 {
 	while (run->out.fd >= 0 || run->err.fd >= 0) {
+		bool pauses = run->proc->paused && run->proc->paused(run->proc->arg);
 		bool gives = run->input_done < run->proc->input_bytes || !run->proc->holds_input;
-		struct pollfd fds[3] = {{run->out.fd, POLLIN, 0},
+		struct pollfd fds[3] = {{pauses ? -1 : run->out.fd, POLLIN, 0},
 					{run->err.fd, POLLIN, 0},
 					{gives ? run->input_fd : -1, POLLOUT, 0}};
 
@@ -234,7 +235,7 @@ static int pump(struct run *run, uint64_t deadline_usec, struct error *err)
 			return error_set(err, ERROR_FAILED,
 					 "%s did not end in time and was stopped",
 					 run->proc->words[0]);
-		poll(fds, 3, INTERRUPT_POLL_MSEC);
+		poll(fds, 3, pauses ? PROC_PAUSE_MSEC : INTERRUPT_POLL_MSEC);
 		if (fds[0].revents)
 			read_stream(run, &run->out);
 		if (fds[1].revents)

@@ -51,8 +51,11 @@ struct proc {
 	/* Called for each whole line of stdout and stderr as it comes; may be NULL. */
 	void (*line)(void *arg, const char *line);
 	void *arg;
-	bool only_lines; /* `out` keeps no line, and has no ceiling */
+	bool only_lines;	   /* `out` keeps no line, and has no ceiling */
+	bool (*paused)(void *arg); /* while it says true, stdout is not read; may be NULL */
 };
+
+#define PROC_PAUSE_MSEC 20 /* how often a pause is looked at */
 
 struct proc_result {
 	int status;	     /* exit status; 128 + N when signal N ended it; 127 when not found */

@@ -93,6 +93,12 @@ job_left_nothing() {
 	job --workdir /no/such/folder -- true
 	[ "$status" = 127 ]
 	grep -q 'cannot enter the folder /no/such/folder' err
+	grep -q 'likely cause .*the working folder /no/such/folder is not there' err
+	job --ppn 1000000000 -- true
+	[ "$status" = 2 ]
+	grep -q 'a job takes at most' err
+	job -- ''
+	[ "$status" = 2 ]
 }
 
 @test "the first rank that fails ends the job, and its status is the command's" {
@@ -337,4 +343,40 @@ time.sleep(1000)"
 	[ "$status" = 0 ]
 	[ "$(tail -n 1 out)" = "[0 node01] end" ]
 	[ "$(grep -c "cannot write the job's output in .*: No space left on device" err)" = 1 ]
+}
+
+@test "who reads the output may be slow or gone" {
+	# 10 s without a reader are longer than a supervisor waits for a silent ringup
+	# shellcheck disable=SC2016
+	timeout 60 ringup run -n 2 --name slow -- sh -c 'i=0; while [ $i -lt 30 ]; do seq 20000; i=$((i+1)); done; echo end' 2>err 3>&- 4>&- |
+		(sleep 10; grep ' end$') >tail
+	ringup ps --json | jq -e '.jobs[-1] | .job == "slow" and .state == "done"'
+	[ "$(sort tail)" = "[0 node01] end
+[1 node01] end" ]
+	timeout 30 ringup run -n 2 --name gone -- sh -c "while :; do echo x; sleep 0.1; done; $MARK 1" 2>err 3>&- 4>&- | head -n 1 >head
+	[ "$(wc -l <head)" = 1 ]
+	ringup ps --json | jq -e '.jobs[-1] | .job == "gone" and .status == 141'
+	grep -q 'nobody reads its output any more' err
+	# the ranks themselves know SIGPIPE
+	job -n 1 -- bash -c 'set -o pipefail; yes | head -n 1'
+	[ "$status" = 141 ]
+}
+
+@test "a host that lies: other hosts' ranks and numbers are not its own" {
+	program=$(find "$LAB/.ringup/lab/node02" -name ringup-job -type f)
+	cp "$program" kept
+	for words in 'exit 0 0' 'join 0 6 0' 'trouble all\nringup: error: lost' 'hello 7'; do
+		rm "$program"
+		printf '#!/bin/sh\nprintf "hello 1\\nfact gpus 999999999\\nready\\n"; sleep 1; printf "%%s\\n" "%s"; cat >/dev/null; echo done\n' \
+			"$words" >"$program"
+		chmod 755 "$program"
+		job -- "$MARK" 1000
+		[ "$status" = 1 ]
+		grep -q '^ringup: error: job-.*node02: ' err
+		! grep -q '^ringup: error: lost' err
+	done
+	mv kept "$program"
+	job_left_nothing
+	job -- true
+	[ "$status" = 0 ]
 }

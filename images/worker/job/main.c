@@ -76,7 +76,7 @@ int main(int count, char **words)
 	if (count < 2)
 		return job_misuse("'host' or 'rank' is needed");
 	if (!job_read_options(count - 1, words + 1, &options))
-		return 2;
+		return job_misuse("an option is not known, or its number is out of its range");
 	if (strcmp(words[1], "guard") == 0)
 		return words[1 + optind] ? guard_run(options.grace_seconds, words + 1 + optind)
 					 : job_misuse("a command is needed");

@@ -62,6 +62,7 @@ static void task_become(const struct host *host, const struct process *process)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
 	set_variables(&host->defaults, false);
 	set_variables(&host->variables, true);
 	set_variables(&process->env, true);

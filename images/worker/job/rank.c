@@ -164,6 +164,7 @@ static int runner_wait_for_go(struct runner *r)
 static void runner_become(const struct runner *r, const char *id, char *const *words)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGPIPE, SIG_DFL); /* the supervisor's way is not the command's */
 	setenv(JOB_VARIABLE, id, 1);
 	dup2(r->out[1], STDOUT_FILENO);
 	dup2(r->errors[1], STDERR_FILENO);
