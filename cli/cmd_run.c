@@ -297,8 +297,11 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 	if (ctx->json && (o->dry_run || o->detach))
 		return error_set(err, ERROR_USAGE,
 				 "--json goes neither with --dry-run nor with --detach");
-	if (o->dry_run)
-		return dry_run(&job, err);
+	if (o->dry_run) {
+		rc = dry_run(&job, err);
+		fleet_close(&s.fleet);
+		return rc;
+	}
 	if (o->detach && detach(&job.detached, &is_parent, err) < 0)
 		return -1;
 	rc = is_parent ? 0 : job_start_all(&job, arguments, err);
