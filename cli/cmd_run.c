@@ -40,7 +40,7 @@ static const struct opt options[] = {
 	{0, "workdir", "DIR", "where the command runs, in the container", OPT_TEXT,
 	 offsetof(struct options, workdir)},
 	{0, "sync", "DIR[:TARGET]",
-	 "brings the folder into every container first, and runs the command there", OPT_TEXT,
+	 "brings the folder to every host first, and runs the command there", OPT_TEXT,
 	 offsetof(struct options, sync)},
 	{0, "name", "JOB", "name of the job (default: job-1, job-2 ...)", OPT_TEXT,
 	 offsetof(struct options, name)},
