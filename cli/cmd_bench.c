@@ -2,13 +2,13 @@
 #include "cli/bench_view.h"
 #include "cli/app/command.h"
 #include "cli/app/stage_fleet.h"
+#include "cli/app/stage_job.h"
 #include "cli/app/stage_plan.h"
 
 #include "core/foreign.h"
 #include "core/log.h"
 #include "deployer/bench.h"
 #include "deployer/claim.h"
-#include "plan/lock.h"
 #include "resolver/links/expectation.h"
 #include "resolver/links/link_notes.h"
 
@@ -135,20 +135,19 @@ static int check_workers(struct member *m, void *arg, struct error *err)
 /* The launcher's component must be in the image: what ringup.lock says was built. */
 static int check_stack(struct stages *s, const struct launcher *launcher, struct error *err)
 {
-	const char *path = stage_lock_path(s);
-	struct lock lock;
-	bool found;
+	const struct plan *plan;
 
-	if (!*launcher->component || cluster_has_no_stack(&s->cluster))
+	if (!*launcher->component)
 		return 0;
-	if (lock_read(path, s->arena, &lock, &found, err) < 0)
+	if (stage_built_plan(s, &plan, err) < 0)
 		return -1;
-	if (!found || plan_choice(&lock.plan, launcher->component))
+	if (!plan || plan_choice(plan, launcher->component))
 		return 0;
 	return error_set(
 		err, ERROR_USAGE,
 		"the launcher '%s' needs %s in the image, and %s has none; add %s to 'stack' in %s and run 'ringup up'",
-		launcher->name, launcher->component, path, launcher->component, s->cluster.path);
+		launcher->name, launcher->component, stage_lock_path(s), launcher->component,
+		s->cluster.path);
 }
 
 static void bench_fill_launchers(const char *name, struct str *out)

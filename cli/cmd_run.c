@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 struct options {
-	const char *launcher, *name, *workdir, *sync, *color;
+	const char *launcher, *name, *workdir, *sync;
 	struct words hosts, env;
 	int ranks, per_host, gpus, timeout_s, hang_timeout_s, start_timeout_s, retries;
 	bool detach, dry_run;

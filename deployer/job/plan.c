@@ -7,6 +7,15 @@
 
 #define RANKS_MAX 100000
 
+void job_host_init(struct job_host *host, struct member *member)
+{
+	*host = (struct job_host){.member = member,
+				  .cores = 1,
+				  .interface = "",
+				  .network = "",
+				  .ports = WORDS_INIT(&member->arena)};
+}
+
 void job_tasks_add(struct job_tasks *tasks, const struct job_task *task)
 {
 	struct job_task *grown = ARENA_ARRAY(tasks->arena, tasks->count + 1, struct job_task);
@@ -95,7 +104,7 @@ const char *const *job_host_defaults(const struct job_plan *plan, const struct j
 	return env.list;
 }
 
-void job_add_gpus(const struct job_plan *plan, int local_rank, struct words *env)
+static void job_add_gpus(const struct job_plan *plan, int local_rank, struct words *env)
 {
 	_cleanup_(str_release) struct str list = STR_INIT;
 	int gpus = plan->options->gpus;
@@ -104,6 +113,17 @@ void job_add_gpus(const struct job_plan *plan, int local_rank, struct words *env
 		str_addf(&list, "%s%d", i ? "," : "", local_rank * gpus + i);
 	if (gpus)
 		words_addf(env, "CUDA_VISIBLE_DEVICES=%s", list.text);
+}
+
+void job_add_rank_task(const struct job_plan *plan, const struct job_host *host, int local_rank,
+		       struct words *env, struct job_tasks *tasks)
+{
+	int rank = host->first_rank + local_rank;
+
+	job_add_gpus(plan, local_rank, env);
+	job_tasks_add(tasks, &(struct job_task){.label = arena_printf(plan->arena, "%d", rank),
+						.words = plan->options->command,
+						.env = env->list});
 }
 
 void job_add_rank_words(const struct job_plan *plan, const struct job_host *host,

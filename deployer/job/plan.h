@@ -41,8 +41,7 @@ struct job_host {
 	int cores, gpus;
 	const char *interface; /* that owns the host's address in the cluster */
 	const char *network;   /* its network, "10.0.0.0/24" */
-	const char *os, *driver;
-	struct words ports; /* that were free a moment ago; each task takes its own */
+	struct words ports;    /* that were free a moment ago; each task takes its own */
 	int first_rank, ranks;
 };
 
@@ -60,7 +59,6 @@ struct job_task {
 	const char *label; /* its rank, "3", or "t0" when it starts ranks itself */
 	const char *const *words;
 	const char *const *env; /* NAME=VALUE */
-	bool serves;		/* it is ended once all ranks that do not serve have ended well */
 };
 
 struct job_tasks {
@@ -68,6 +66,9 @@ struct job_tasks {
 	struct job_task *list;
 	size_t count;
 };
+
+/* A host that has said nothing yet. Its ports live in the member's arena. */
+void job_host_init(struct job_host *host, struct member *member);
 
 void job_tasks_add(struct job_tasks *tasks, const struct job_task *task);
 
@@ -89,8 +90,12 @@ const char *job_port(const struct job_host *host, size_t index);
  */
 const char *const *job_host_defaults(const struct job_plan *plan, const struct job_host *host);
 
-/* CUDA_VISIBLE_DEVICES of a rank when --gpus was given, else nothing. */
-void job_add_gpus(const struct job_plan *plan, int local_rank, struct words *env);
+/*
+ * Adds the task that runs the person's command as one rank of the host, with the launcher's NAME=VALUE
+ * in `env`, and CUDA_VISIBLE_DEVICES when --gpus was given.
+ */
+void job_add_rank_task(const struct job_plan *plan, const struct job_host *host, int local_rank,
+		       struct words *env, struct job_tasks *tasks);
 
 /*
  * The words that a launcher starts a rank with: ringup-job rank --id ID -- COMMAND. `address` is that

@@ -2,6 +2,7 @@
 #include "deployer/job/run.h"
 
 #include "core/clock.h"
+#include "core/digest.h"
 #include "core/file.h"
 #include "core/foreign.h"
 #include "core/log.h"
@@ -9,7 +10,6 @@
 #include "deployer/job/supervisors.h"
 #include "deployer/launcher/launcher.h"
 
-#include <openssl/rand.h>
 #include <signal.h>
 #include <string.h>
 
@@ -21,6 +21,7 @@
 /* The rank that broke a connection may end so long after who noticed it. mpirun kills after 1 s. */
 #define ECHO_USEC 800000
 #define TAIL_LINES 8
+#define ID_BYTES 8
 #define TROUBLE_BYTES_MAX 600
 #define BEAT_USEC 1000000
 #define WAKE_MSEC 50
@@ -29,34 +30,22 @@
 #define STATUS_TIMED_OUT 124 /* as timeout(1) */
 
 /* Gives the plan an id and its hosts, which have said nothing yet. */
-static void plan_init(struct job_plan *plan, struct fleet *fleet, const struct job_options *options,
-		      struct arena *arena)
+static int plan_init(struct job_plan *plan, struct fleet *fleet, const struct job_options *options,
+		     struct arena *arena, struct error *err)
 {
-	unsigned char random[8] = {0};
-
 	*plan = (struct job_plan){.options = options, .arena = arena};
-	RAND_bytes(random, sizeof(random));
-	for (size_t i = 0; i < sizeof(random); i++)
-		snprintf(plan->id + 2 * i, 3, "%02x", random[i]);
 	plan->hosts = ARENA_ARRAY(arena, fleet->count, struct job_host);
 	plan->host_count = fleet->count;
-	for (size_t i = 0; i < fleet->count; i++) {
-		struct member *m = &fleet->members[i];
-
-		plan->hosts[i] = (struct job_host){.member = m,
-						   .cores = 1,
-						   .interface = "",
-						   .network = "",
-						   .os = "",
-						   .driver = "",
-						   .ports = WORDS_INIT(&m->arena)};
-	}
+	for (size_t i = 0; i < fleet->count; i++)
+		job_host_init(&plan->hosts[i], &fleet->members[i]);
+	return random_hex(plan->id, ID_BYTES, err);
 }
 
 int job_plan_without_hosts(struct fleet *fleet, const struct job_options *options,
 			   struct arena *arena, struct job_plan *plan, struct error *err)
 {
-	plan_init(plan, fleet, options, arena);
+	if (plan_init(plan, fleet, options, arena, err) < 0)
+		return -1;
 	for (size_t i = 0; i < fleet->count; i++)
 		fleet->members[i].state.folder = "FOLDER";
 	return job_plan_ranks(plan, err);
@@ -65,7 +54,7 @@ int job_plan_without_hosts(struct fleet *fleet, const struct job_options *option
 /* What a rank has done so far. */
 struct run_rank {
 	const struct job_host *host;
-	bool began, ended, serves;
+	bool began, ended;
 	int status;
 	uint64_t said_usec; /* when its last line came; 0: none has */
 };
@@ -219,7 +208,7 @@ static void run_rank_exit(struct job_run *run, const struct job_host *host, int 
 	run->ended++;
 	if (status && run->diagnosing && !run->is_over)
 		diagnosing_status(run->diagnosing, state->host->member->host->name, rank, status);
-	if (status && !state->serves)
+	if (status)
 		run_fail_rank(run, rank, status);
 }
 
@@ -331,7 +320,7 @@ static void say_task(struct job_run *run, const struct job_host *host, const str
 		run->tasks++;
 		return;
 	}
-	run->ranks[rank] = (struct run_rank){.host = host, .began = true, .serves = task->serves};
+	run->ranks[rank] = (struct run_rank){.host = host, .began = true};
 	run->began++;
 }
 
@@ -439,11 +428,10 @@ static void run_check_tasks(struct job_run *run, uint64_t now)
 			      run->is_running ? "" : " before all ranks had begun"));
 }
 
-/* Ranks that serve the others do not count. */
 static bool all_ranks_ended(const struct job_run *run)
 {
 	for (int i = 0; i < run->plan.world; i++)
-		if (!run->ranks[i].ended && !run->ranks[i].serves)
+		if (!run->ranks[i].ended)
 			return false;
 	return true;
 }
@@ -666,7 +654,8 @@ int job_run(struct fleet *fleet, const struct job_options *options, const char *
 
 	*result = (struct job_result){.rank = -1, .host = "", .reason = ""};
 	output->folder = folder;
-	plan_init(&run.plan, fleet, options, arena);
+	if (plan_init(&run.plan, fleet, options, arena, err) < 0)
+		return -1;
 	run.begin_usec = clock_usec();
 	run_begin_diagnosis(&run);
 	if (supervisors_open(&run.supervisors, fleet, run.plan.id, options, run_hear, run_holds,

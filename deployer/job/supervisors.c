@@ -22,7 +22,6 @@
 #define TELL_USEC 5000000 /* for a host's thread to take what it is told */
 /* Of what a host says of itself. */
 #define FACTS_MAX 5000
-#define FACT_BYTES_MAX 200
 #define CORES_MAX 4096
 #define GPUS_MAX 64
 #define SAID_BYTES 600
@@ -100,13 +99,7 @@ int supervisors_open(struct supervisors **all, struct fleet *fleet, const char *
 		}
 		fcntl(one->in[1], F_SETPIPE_SZ, PIPE_BYTES);
 		fcntl(one->in[1], F_SETFL, O_NONBLOCK);
-		one->facts = (struct job_host){.member = one->member,
-					       .cores = 1,
-					       .interface = "",
-					       .network = "",
-					       .os = "",
-					       .driver = "",
-					       .ports = WORDS_INIT(&one->member->arena)};
+		job_host_init(&one->facts, one->member);
 	}
 	return 0;
 }
@@ -154,10 +147,6 @@ static void supervisor_note_fact(struct supervisor *one, const struct job_event 
 		facts->interface = fact_text(event->text, arena);
 	else if (strcmp(name, "network") == 0)
 		facts->network = fact_text(event->text, arena);
-	else if (strcmp(name, "os") == 0)
-		facts->os = arena_printf(arena, "%.*s", FACT_BYTES_MAX, event->text);
-	else if (strcmp(name, "driver") == 0)
-		facts->driver = arena_printf(arena, "%.*s", FACT_BYTES_MAX, event->text);
 	else if (strcmp(name, "port") == 0 && job_fact_number(event->text, 0) > 0)
 		words_add(&facts->ports, event->text);
 }

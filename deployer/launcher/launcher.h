@@ -52,7 +52,7 @@ struct launcher {
 	int rank;	       /* the default is the lowest; no two are alike */
 	bool needs_containers; /* needs the mesh of sshds that only containers have */
 	bool starts_hosts;     /* starts one command per host: the program must have host_words */
-	const char *component; /* of the stack that must be in the image: "openmpi"; "": none */
+	const char *component; /* that the worker needs in the image: "openmpi"; "": none */
 	/*
 	 * The words to run in this member's container, in the member's arena. NULL when another
 	 * member's words start this member's ranks.

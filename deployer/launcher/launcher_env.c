@@ -23,11 +23,7 @@ static int env_tasks(const struct job_plan *plan, const struct job_host *host,
 		words_addf(&env, "NODE_RANK=%d", (int)(host - plan->hosts));
 		words_addf(&env, "MASTER_ADDR=%s", first->member->host->address);
 		words_addf(&env, "MASTER_PORT=%s", job_port(first, 0));
-		job_add_gpus(plan, local, &env);
-		job_tasks_add(tasks,
-			      &(struct job_task){.label = arena_printf(plan->arena, "%d", rank),
-						 .words = plan->options->command,
-						 .env = env.list});
+		job_add_rank_task(plan, host, local, &env, tasks);
 	}
 	return 0;
 }

@@ -45,11 +45,7 @@ static int tf_tasks(const struct job_plan *plan, const struct job_host *host,
 			"TF_CONFIG={\"cluster\":{\"worker\":[%s]},\"task\":{\"type\":\"worker\",\"index\":%d}}",
 			workers.text, rank);
 		add_no_proxy(plan, &env);
-		job_add_gpus(plan, local, &env);
-		job_tasks_add(tasks,
-			      &(struct job_task){.label = arena_printf(plan->arena, "%d", rank),
-						 .words = plan->options->command,
-						 .env = env.list});
+		job_add_rank_task(plan, host, local, &env, tasks);
 	}
 	return 0;
 }
@@ -58,7 +54,7 @@ const struct launcher launcher_tf = {
 	.name = "tf",
 	.help = "TF_CONFIG for TensorFlow's MultiWorkerMirroredStrategy",
 	.rank = 50,
-	.component = "tensorflow",
+	.component = "",
 	.tasks = tf_tasks,
 	.trains = "tensorflow",
 };

@@ -154,30 +154,10 @@ static void add_ports(struct host *host)
 	}
 }
 
-/* The first line of a file, or the rest of the line that begins with `key`. */
-static void fact_add_file(struct host *host, const char *name, const char *path, const char *key)
-{
-	FILE *file = fopen(path, "re");
-	char line[256];
-
-	if (!file)
-		return;
-	while (fgets(line, sizeof(line), file)) {
-		line[strcspn(line, "\n")] = '\0';
-		if (strncmp(line, key, strlen(key)) == 0) {
-			fact_add(host, name, line + strlen(key));
-			break;
-		}
-	}
-	fclose(file);
-}
-
 void host_say_facts(struct host *host)
 {
 	fact_add_number(host, "cores", count_cores());
 	fact_add_number(host, "gpus", count_gpus());
 	add_interface(host);
-	fact_add_file(host, "os", "/etc/os-release", "PRETTY_NAME=");
-	fact_add_file(host, "driver", "/proc/driver/nvidia/version", "NVRM version: ");
 	add_ports(host);
 }

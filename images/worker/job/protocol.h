@@ -23,7 +23,7 @@
  *
  * The supervisor says:
  *   hello PROTOCOL     first
- *   fact NAME VALUE    cores, gpus, interface, network (CIDR), os, driver, port (several)
+ *   fact NAME VALUE    cores, gpus, interface, network (CIDR), port (several)
  *   ready              it has said all facts
  *   join RANK WORLD LOCAL   a rank that another program started waits for "go"
  *   o LABEL TEXT       a line of the label's stdout; "e" for stderr

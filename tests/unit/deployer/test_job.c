@@ -29,8 +29,6 @@ static struct job_plan *make_plan(struct scratch *s, const char *yaml, struct jo
 					  .gpus = i == 2 ? 4 : 0,
 					  .interface = "eth0",
 					  .network = "10.0.0.0/24",
-					  .os = "",
-					  .driver = "",
 					  .ports = WORDS_INIT(&s->arena)};
 		for (int k = 0; k < 4; k++)
 			words_addf(&host->ports, "%d", 20000 + 100 * (int)i + k);
