@@ -71,6 +71,56 @@ struct job {
 	bool began;
 };
 
+/* The command of a job of cluster.yaml, with more words behind it. */
+static const char *const *job_command(const struct stages *s, const struct cluster_job *job,
+				      const char *const *more)
+{
+	_cleanup_(str_release) struct str line = STR_INIT;
+	struct words words = WORDS_INIT(s->arena);
+
+	if (!job->in_shell) {
+		words_add_all(&words, job->command);
+		words_add_all(&words, more);
+		return words.list;
+	}
+	str_addf(&line, "%s%s", job->command[0], *more ? " " : "");
+	quote_words(&line, more);
+	words_add_all(&words, WORDS("/bin/sh", "-c", arena_strdup(s->arena, line.text)));
+	return words.list;
+}
+
+/*
+ * The first argument may be a job of cluster.yaml: its keys stand for the options that the command
+ * line does not give, and the other arguments follow its command.
+ */
+static const char *const *take_job(const struct stages *s, struct options *o,
+				   const char *const *arguments)
+{
+	const struct cluster_job *job = cluster_job(&s->cluster, arguments[0]);
+	struct words env = WORDS_INIT(s->arena);
+
+	if (!job)
+		return arguments;
+	words_add_all(&env, job->env);
+	words_add_all(&env, words_list(&o->env)); /* of two with one name the later counts */
+	o->env = env;
+	if (!o->hosts.count)
+		words_add_all(&o->hosts, job->hosts);
+	o->name = o->name ? o->name : job->name;
+	o->launcher = o->launcher ? o->launcher : job->launcher;
+	o->workdir = o->workdir ? o->workdir : job->workdir;
+	if (!o->sync && *job->sync)
+		o->sync = cluster_path(&s->cluster, job->sync, s->arena);
+	o->ranks = o->ranks || o->per_host ? o->ranks : job->ranks;
+	o->per_host = o->per_host ? o->per_host : job->per_host;
+	o->gpus = o->gpus ? o->gpus : job->gpus;
+	o->timeout_s = o->timeout_s ? o->timeout_s : job->timeout_s;
+	o->hang_timeout_s = o->hang_timeout_s ? o->hang_timeout_s : job->hang_timeout_s;
+	o->start_timeout_s = o->start_timeout_s ? o->start_timeout_s : job->start_timeout_s;
+	o->retries = o->retries ? o->retries : job->retries;
+	return job_command(s, job, arguments + 1);
+}
+
 static int check_env(const struct words *env, struct error *err)
 {
 	for (size_t i = 0; i < env->count; i++)
@@ -285,14 +335,16 @@ static void run_fill_launchers(const char *name, struct str *out)
 static int run_run(struct context *ctx, void *values, const char *const *arguments,
 		   struct error *err)
 {
-	const struct options *o = values;
+	struct options *o = values;
 	struct stages s;
 	struct job job = {.stages = &s, .options = o};
 	bool is_parent = false;
 	int rc;
 
-	if (stage_cluster(&s, ctx, err) < 0 || stage_select(&s, words_list(&o->hosts), err) < 0 ||
-	    job_wish(&job, arguments, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0)
+		return -1;
+	arguments = take_job(&s, o, arguments);
+	if (stage_select(&s, words_list(&o->hosts), err) < 0 || job_wish(&job, arguments, err) < 0)
 		return -1;
 	if (ctx->json && (o->dry_run || o->detach))
 		return error_set(err, ERROR_USAGE,
@@ -312,12 +364,14 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 
 const struct command command_run = {
 	.name = "run",
-	.arguments = "[--] CMD...",
+	.arguments = "[--] CMD...|JOB [ARG...]",
 	.summary = "runs a training job on the cluster",
 	.help = "CMD runs once per rank, in the cluster's containers or on hosts without containers. Each line of\n"
 		"output stands behind its rank and host; each rank's own output is in .ringup/jobs/JOB/rank-N.log.\n"
 		"The exit status is that of the rank that failed first. When a rank fails, on Ctrl-C, and when\n"
 		"ringup or a connection ends, everything of the job ends on every host.\n"
+		"JOB is an entry of 'jobs' in cluster.yaml: its keys stand for the options that are not given here,\n"
+		"and each ARG follows its command.\n"
 		"--sync DIR brings DIR to /workspace/NAME in every container (TARGET: another folder). The command\n"
 		"runs there unless --workdir says otherwise. Without containers the folder is sync/NAME in ringup's\n"
 		"folder on the host. Only what changed is sent, and what is gone from DIR is removed there; other\n"
@@ -326,6 +380,7 @@ const struct command command_run = {
 		"  ringup run -n 6 -- python3 train.py --epochs 3\n"
 		"  ringup run --launcher torchrun --ppn 8 -- python3 train.py\n"
 		"  ringup run --sync . -- python3 train.py\n"
+		"  ringup run -n 2 train --epochs 1\n"
 		"  ringup run --launcher mpirun -- python3 horovod_train.py\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

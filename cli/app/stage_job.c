@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/foreign.h"
+#include "deployer/launcher/launcher.h"
 #include "plan/lock.h"
 
 #include <errno.h>
@@ -91,6 +92,28 @@ void detached_began(struct detached *detached, const char *name, const char *fol
 	fd_close(&detached->told);
 	fd_close(&null);
 	fd_close(&log);
+}
+
+static int check_job(const struct stages *s, const struct cluster_job *job, struct error *err)
+{
+	const struct launcher *ignored;
+
+	if (launcher_find_for_job(job->launcher, NULL, true, &ignored, err) < 0)
+		return -1;
+	for (const char *const *host = job->hosts; *host; host++)
+		if (!cluster_host(&s->cluster, *host))
+			return error_set(err, ERROR_USAGE, "there is no host '%s' in 'hosts'",
+					 *host);
+	return 0;
+}
+
+int stage_check_jobs(const struct stages *s, struct error *err)
+{
+	for (size_t i = 0; i < s->cluster.job_count; i++)
+		if (check_job(s, &s->cluster.jobs[i], err) < 0)
+			return error_wrap(err, "%s: the job '%s'", s->cluster.path,
+					  s->cluster.jobs[i].name);
+	return 0;
 }
 
 int stage_no_jobs(struct stages *s, struct error *err)

@@ -24,6 +24,9 @@ void detached_began(struct detached *detached, const char *name, const char *fol
 /* The stack of ringup.lock, or NULL when there is none: what was built. */
 int stage_built_plan(struct stages *stages, const struct plan **plan, struct error *err);
 
+/* Fails when a job of cluster.yaml names a launcher or a host that there is not. */
+int stage_check_jobs(const struct stages *stages, struct error *err);
+
 /* Fails when a job of this cluster runs, and names it. */
 int stage_no_jobs(struct stages *stages, struct error *err);
 

@@ -20,15 +20,6 @@ static const char *jobs_folder(const struct cluster *cluster, struct arena *aren
 	return cluster_state_path(cluster, "jobs", arena);
 }
 
-bool job_name_is_right(const char *name)
-{
-	size_t length = strlen(name);
-
-	return length > 0 && length <= JOB_NAME_BYTES_MAX && *name != '.' && *name != '-' &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
-		       length;
-}
-
 static int check_name(const struct cluster *cluster, const char *name, struct error *err)
 {
 	if (!job_name_is_right(name) || strlen(name) > JOB_NAME_BYTES_MAX - NUMBER_BYTES)
