@@ -21,7 +21,7 @@ struct options {
 	const char *launcher, *name, *workdir, *sync;
 	struct words hosts, env;
 	int ranks, per_host, gpus, timeout_s, hang_timeout_s, start_timeout_s, retries;
-	bool detach, dry_run;
+	bool local, detach, dry_run;
 };
 
 static const struct opt options[] = {
@@ -53,6 +53,8 @@ static const struct opt options[] = {
 	 offsetof(struct options, retries)},
 	{0, "start-limit", "S", "seconds until all ranks have begun (60)", OPT_INT,
 	 offsetof(struct options, start_timeout_s)},
+	{0, "local", NULL, "on this machine, without a cluster, containers and logins", OPT_FLAG,
+	 offsetof(struct options, local)},
 	{'d', "detach", NULL, "the job goes on without this terminal; see ps, logs, wait and stop",
 	 OPT_FLAG, offsetof(struct options, detach)},
 	{0, "dry-run", NULL, "print every rank's command and environment; nothing runs", OPT_FLAG,
@@ -104,7 +106,7 @@ static const char *const *take_job(const struct stages *s, struct options *o,
 	words_add_all(&env, job->env);
 	words_add_all(&env, words_list(&o->env)); /* of two with one name the later counts */
 	o->env = env;
-	if (!o->hosts.count)
+	if (!o->hosts.count && !o->local)
 		words_add_all(&o->hosts, job->hosts);
 	o->name = o->name ? o->name : job->name;
 	o->launcher = o->launcher ? o->launcher : job->launcher;
@@ -178,10 +180,17 @@ static void print_task(const struct job *job, const struct job_plan *plan,
 	    *workdir ? "; " : "", line.text);
 }
 
-/* With --sync the command runs in the folder that it brought, or below it. */
+/*
+ * With --sync the command runs in the folder that it brought, or below it; with --local in DIR itself.
+ */
 static void run_in_synced(struct job *job)
 {
-	if (job->options->sync && *job->wish.workdir != '/')
+	if (!job->options->sync || *job->wish.workdir == '/')
+		return;
+	if (job->options->local)
+		job->wish.workdir =
+			path_expand(job->stages->arena, job->sync.folder, job->wish.workdir);
+	else
 		job->wish.workdirs = job_sync_workdirs(&job->stages->fleet, &job->sync,
 						       job->wish.workdir, job->stages->arena);
 }
@@ -279,7 +288,8 @@ static int job_start(struct job *job, const char *const *command, struct error *
 	char now[24];
 	int rc;
 
-	if (job->options->sync && job_sync(&s->fleet, &job->sync, s->arena, err) < 0)
+	if (job->options->sync && !job->options->local &&
+	    job_sync(&s->fleet, &job->sync, s->arena, err) < 0)
 		return -1;
 	run_in_synced(job);
 	if (job->wish.workdirs)
@@ -292,7 +302,8 @@ static int job_start(struct job *job, const char *const *command, struct error *
 					  .started = now,
 					  .ended = "",
 					  .reason = "",
-					  .pid = getpid()};
+					  .pid = getpid(),
+					  .is_local = job->options->local};
 	if (job_record_create(&s->cluster, job->options->name ? job->options->name : "", s->arena,
 			      &job->record, &lock, err) < 0 ||
 	    job_record_write(&job->record, err) < 0)
@@ -301,6 +312,18 @@ static int job_start(struct job *job, const char *const *command, struct error *
 	rc = job_run(&s->fleet, &job->wish, job->record.folder, &output, &watch, s->arena,
 		     &job->result, err);
 	return job_conclude(job, rc, err);
+}
+
+/* The hosts that it may use. */
+static int run_hosts(const struct job *job, struct error *err)
+{
+	const struct options *o = job->options;
+
+	if (!o->local)
+		return stage_select(job->stages, words_list(&o->hosts), err);
+	if (o->hosts.count)
+		return error_set(err, ERROR_USAGE, "--local does not go with --host");
+	return stage_local(job->stages, o->per_host ? o->per_host : o->ranks, err);
 }
 
 /* Starts the job, and again when it fails: each time it is a job of its own, with its own logs. */
@@ -319,7 +342,7 @@ static int job_start_all(struct job *job, const char *const *command, struct err
 			 left == 1 ? "" : "s");
 		*err = (struct error){0};
 		fleet_close(&s->fleet); /* a connection may be lost */
-		if (stage_select(s, words_list(&job->options->hosts), err) < 0)
+		if (run_hosts(job, err) < 0)
 			return -1;
 	}
 }
@@ -341,10 +364,10 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 	bool is_parent = false;
 	int rc;
 
-	if (stage_cluster(&s, ctx, err) < 0)
+	if ((o->local ? stage_cluster_or_defaults(&s, ctx, err) : stage_cluster(&s, ctx, err)) < 0)
 		return -1;
 	arguments = take_job(&s, o, arguments);
-	if (stage_select(&s, words_list(&o->hosts), err) < 0 || job_wish(&job, arguments, err) < 0)
+	if (run_hosts(&job, err) < 0 || job_wish(&job, arguments, err) < 0)
 		return -1;
 	if (ctx->json && (o->dry_run || o->detach))
 		return error_set(err, ERROR_USAGE,
@@ -379,6 +402,7 @@ const struct command command_run = {
 		"patterns as in .gitignore.\n"
 		"  ringup run -n 6 -- python3 train.py --epochs 3\n"
 		"  ringup run --launcher torchrun --ppn 8 -- python3 train.py\n"
+		"  ringup run --local -n 2 -- python3 train.py\n"
 		"  ringup run --sync . -- python3 train.py\n"
 		"  ringup run -n 2 train --epochs 1\n"
 		"  ringup run --launcher mpirun -- python3 horovod_train.py\n",

@@ -73,6 +73,8 @@ int job_record_write(const struct job_record *record, struct error *err)
 	cJSON_AddStringToObject(json, "started", record->started);
 	cJSON_AddStringToObject(json, "ended", record->ended);
 	cJSON_AddNumberToObject(json, "pid", record->pid);
+	if (record->is_local)
+		cJSON_AddBoolToObject(json, "local", true);
 	return json_write(arena_printf(&arena, "%s/job.json", record->folder), json, 0600, err);
 }
 
@@ -106,6 +108,7 @@ static int read_folder(const char *folder, const char *name, struct arena *arena
 		.ranks = json_int(json, "ranks", 0),
 		.hosts = json_int(json, "hosts", 0),
 		.pid = json_int(json, "pid", 0),
+		.is_local = cJSON_IsTrue(json_member(json, "local")),
 	};
 	return 0;
 }

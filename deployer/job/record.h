@@ -24,7 +24,8 @@ struct job_record {
 	const char *started, *ended; /* ISO 8601; "" */
 	const char *reason;
 	int status, ranks, hosts;
-	int pid; /* of the ringup that runs it */
+	int pid;       /* of the ringup that runs it */
+	bool is_local; /* it uses no host of the cluster */
 };
 
 /*

@@ -209,8 +209,9 @@ static void test_unknown_keys(void **state)
 	read_fine(*state, "text: a\nwords: [b]\n", &sample);
 	assert_refused(*state, "text: a\n  \nflg: {}\n", "3:1",
 		       "unknown key 'flg' in the file; did you mean 'flag'?");
-	assert_refused(*state, "kubernetes: a\n", "1:1",
-		       "; known keys: text choice given number flag words pairs inner items named own");
+	assert_refused(
+		*state, "kubernetes: a\n", "1:1",
+		"; known keys: text choice given number flag words pairs inner items named own");
 	assert_refused(*state, "inner: {wrd: x}\n", "1:9",
 		       "unknown key 'wrd' in 'inner'; did you mean 'word'?");
 	assert_refused(*state, "items: [{form: x}]\n", "1:10",
