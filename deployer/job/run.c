@@ -7,6 +7,7 @@
 #include "core/foreign.h"
 #include "core/log.h"
 #include "deployer/diagnosis.h"
+#include "deployer/job/kernel_log.h"
 #include "deployer/job/supervisors.h"
 #include "deployer/launcher/launcher.h"
 
@@ -596,7 +597,7 @@ static void run_control(void *arg)
 }
 
 /* Adds what is known of such failures to the reason. */
-static void run_add_diagnosis(struct job_run *run)
+static void run_add_diagnosis(struct job_run *run, struct fleet *fleet)
 {
 	struct diagnosis best[DIAGNOSIS_BEST];
 	struct job_result *result = run->result;
@@ -605,6 +606,8 @@ static void run_add_diagnosis(struct job_run *run)
 
 	if (!result->status || result->is_interrupted || !run->diagnosing)
 		return;
+	kernel_log_read(fleet, (int)((clock_usec() - run->begin_usec) / 1000000) + 2,
+			run->output->folder, run->diagnosing);
 	/* that another rank ended is no news where the named one failed by itself */
 	knows_first = result->rank >= 0 && !run_is_echo(run, result->rank);
 	count = diagnosing_best(run->diagnosing, best);
@@ -664,7 +667,7 @@ int job_run(struct fleet *fleet, const struct job_options *options, const char *
 	supervisors_run(run.supervisors, run_control, &run);
 	job_output_close(output);
 	run_add_tail(&run);
-	run_add_diagnosis(&run);
+	run_add_diagnosis(&run, fleet);
 	for (size_t i = 0; i < fleet->count; i++)
 		if (supervisor_left(run.supervisors, i))
 			log_warn("%s: %d processes of the job could not be ended",

@@ -52,6 +52,33 @@ setup() {
 	return 1
 }
 
+# The kernel's log of another machine (tests/cases/job-failures/xid-79.txt), as if it was said now.
+kernel_says() {
+	mkdir -p bin
+	cat >"bin/$1" <<-END
+		#!/bin/sh
+		awk '{ printf "[%f] NVRM: Xid (PCI:0000:3b:00): 48, pid=1, an error of an hour ago\\n", \$1 - 3600
+			printf "[%12.6f] NVRM: Xid (PCI:0000:01:00): 79, pid=6755, name=python3, GPU has fallen off the bus.\\n", \$1
+		}' /proc/uptime
+	END
+	chmod +x "bin/$1"
+}
+
+@test "a job that failed: what the host's kernel said meanwhile" {
+	kernel_says dmesg
+	PATH=$PWD/bin:$PATH apart ringup run --local -n 1 --name gpu -- sh -c 'exit 3'
+	says 3 "likely cause (localhost): a GPU fell off the PCIe bus"
+	! grep -F 'hour ago' .ringup/jobs/gpu/kernel.log
+	grep -F '[localhost] [' .ringup/jobs/gpu/kernel.log | grep -F 'fallen off the bus'
+	# a user who may not read it asks the journal
+	printf '#!/bin/sh\n%s dmesg.old | grep -v "hour ago"\n' sh >bin/journalctl
+	mv bin/dmesg dmesg.old
+	printf '#!/bin/sh\nexit 1\n' >bin/dmesg
+	chmod +x bin/dmesg bin/journalctl
+	PATH=$PWD/bin:$PATH apart ringup run --local -n 1 -- sh -c 'exit 3'
+	says 3 "likely cause (localhost): a GPU fell off the PCIe bus"
+}
+
 @test "jobs of the cluster file run here, too; options that cannot be" {
 	cat >cluster.yaml <<-'END'
 		hosts: [gpu01, gpu02]
