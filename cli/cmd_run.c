@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 struct options {
-	const char *launcher, *name, *workdir, *sync;
+	const char *launcher, *name, *workdir, *sync, *roles;
 	struct words hosts, env;
 	int ranks, per_host, gpus, timeout_s, hang_timeout_s, start_timeout_s, retries;
 	bool detach, dry_run;
@@ -31,6 +31,8 @@ static const struct opt options[] = {
 	 offsetof(struct options, ranks)},
 	{0, "ppn", "N", "ranks per host (default: its slots, or one per GPU)", OPT_INT,
 	 offsetof(struct options, per_host)},
+	{0, "roles", "ROLE=N,...", "roles of ranks 0, 1 ...: chief=1,worker=2,ps=1 (TensorFlow)",
+	 OPT_TEXT, offsetof(struct options, roles)},
 	{'H', "host", "HOST", "use this host only; may be given more than once", OPT_LIST,
 	 offsetof(struct options, hosts)},
 	{0, "gpus", "N", "GPUs that each rank sees (default: all of its host)", OPT_INT,
@@ -65,6 +67,7 @@ struct job {
 	const struct options *options;
 	struct job_options wish;
 	struct job_sync sync; /* with --sync */
+	struct job_roles roles;
 	struct job_record record;
 	struct job_result result;
 	struct detached detached;
@@ -77,6 +80,24 @@ static int check_env(const struct words *env, struct error *err)
 		if (!strchr(env->list[i], '=') || *env->list[i] == '=')
 			return error_set(err, ERROR_USAGE, "--env %s: NAME=VALUE is needed",
 					 env->list[i]);
+	return 0;
+}
+
+/* The sum of the roles is the number of ranks. */
+static int job_wish_roles(struct job *job, struct error *err)
+{
+	const struct options *o = job->options;
+
+	if (!o->roles)
+		return 0;
+	if (job_roles_parse(o->roles, job->wish.launcher->roles, job->stages->arena, &job->roles,
+			    err) < 0)
+		return -1;
+	if (o->ranks && o->ranks != job->roles.ranks)
+		return error_set(err, ERROR_USAGE, "--roles %s are %d ranks, and -n says %d",
+				 o->roles, job->roles.ranks, o->ranks);
+	job->wish.roles = &job->roles;
+	job->wish.ranks = job->roles.ranks;
 	return 0;
 }
 
@@ -101,7 +122,8 @@ static int job_wish(struct job *job, const char *const *command, struct error *e
 	    (o->sync && job_sync_parse(o->sync, job->stages->arena, &job->sync, err) < 0) ||
 	    stage_built_plan(job->stages, &plan, err) < 0 ||
 	    launcher_find_for_job(o->launcher ? o->launcher : "auto", plan, has_containers,
-				  &job->wish.launcher, err) < 0)
+				  o->roles != NULL, &job->wish.launcher, err) < 0 ||
+	    job_wish_roles(job, err) < 0)
 		return -1;
 	if (job->wish.launcher->needs_containers && !has_containers)
 		return error_set(

@@ -68,6 +68,8 @@ struct launcher {
 	bool ranks_join;
 	/* It names rank 0's host to the ranks as that host calls itself, which the others may not know. */
 	bool names_hosts;
+	/* The roles that its ranks may have (--roles); NULL: all ranks are alike. */
+	const struct job_role_kind *roles;
 	/* `auto` takes it where this component is in the stack; NULL: only by its rank. */
 	const char *trains;
 };
@@ -83,10 +85,10 @@ int launcher_find(const char *name, const struct launcher **launcher, struct err
 
 /*
  * The same for jobs. For "auto" the stack decides, or else the rank; `plan` is what was built, or NULL
- * where that is not known.
+ * where that is not known. `has_roles`: it must know roles.
  */
 int launcher_find_for_job(const char *name, const struct plan *plan, bool has_containers,
-			  const struct launcher **launcher, struct error *err);
+			  bool has_roles, const struct launcher **launcher, struct error *err);
 
 /* Ranks on one host: its slots, or else one per GPU that the probe saw, at least 1. */
 int member_slots(const struct member *member);

@@ -264,6 +264,60 @@ sys.stdout.write('y' * 200000 + '\nlast')"
 	sed -n '2s/.*TF_CONFIG=\({[^'\'']*}\).*/\1/p' out | jq -e '.task.index == 1 and (.cluster.worker | length) == 2'
 }
 
+# A rank of a job with parameter servers. What a role does here is in the variable of its name.
+role() {
+	cat >role.py <<-'END'
+		import json, os, sys
+		config = json.loads(os.environ["TF_CONFIG"])
+		kind = config["task"]["type"]
+		print(kind, config["task"]["index"], len(config["cluster"].get("worker", [])), flush=True)
+		sys.exit(os.system(os.environ.get(kind.upper(), "true")) >> 8)
+	END
+	job --roles "$@" -- python3 "$LAB/role.py"
+}
+
+@test "--roles: parameter servers end when the work is done" {
+	role chief=1,worker=2,ps=1,evaluator=1 --env PS="exec $MARK 1000" --env WORKER="sleep 0.5"
+	[ "$status" = 0 ]
+	[ "$(sort out)" = "[0 node01] chief 0 2
+[1 node01] worker 0 2
+[2 node02] worker 1 2
+[3 node02] ps 0 2
+[4 node03] evaluator 0 2" ]
+	job_left_nothing
+	# workers that serve for ever do not hold the job
+	role chief=1,worker=1,ps=1 --env PS="exec $MARK 1000" --env WORKER="exec $MARK 1000"
+	[ "$status" = 0 ]
+	ringup ps --json | jq -e '.jobs[-1] | .state == "done" and .status == 0'
+	job_left_nothing
+	# without a chief the workers are the work
+	role worker=2,ps=1 --env PS="exec $MARK 1000" --env WORKER="sleep 0.3"
+	[ "$status" = 0 ]
+	job_left_nothing
+}
+
+@test "--roles: whoever fails before the work is done fails the job" {
+	role chief=1,worker=1,ps=1 --env CHIEF="exec $MARK 1000" --env WORKER="exec $MARK 1000" --env PS="exit 6"
+	[ "$status" = 6 ]
+	grep -q 'rank 2 on node02 ended with status 6' err
+	job_left_nothing
+	role chief=1,ps=1,worker=1 --env CHIEF="exit 3" --env PS="exec $MARK 1000" --env WORKER="exec $MARK 1000"
+	[ "$status" = 3 ]
+	job_left_nothing
+	role chief=1,boss=1
+	[ "$status" = 2 ]
+	grep -q "'boss=1' is no ROLE=NUMBER; the roles are chief, master, worker, ps, evaluator" err
+	role chief=1,worker=1 -n 3
+	[ "$status" = 2 ]
+	grep -q -- '--roles chief=1,worker=1 are 2 ranks, and -n says 3' err
+	role worker=9
+	[ "$status" = 2 ]
+	grep -q -- '--roles with a sum of 9 asks for more ranks' err
+	role worker=2 --launcher env
+	[ "$status" = 2 ]
+	grep -q "the launcher 'env' knows no roles" err
+}
+
 @test "down and up refuse while a job runs" {
 	name=$(ringup run -d -- sh -c "exec $MARK 1000" 3>&- 4>&-)
 	run ringup down
