@@ -104,7 +104,6 @@ static int job_wish_roles(struct job *job, struct error *err)
 static int job_wish(struct job *job, const char *const *command, struct error *err)
 {
 	const struct options *o = job->options;
-	bool has_containers = job->stages->fleet.members[0].engine->has_containers;
 	const struct plan *plan;
 
 	if (!*command[0])
@@ -121,15 +120,10 @@ static int job_wish(struct job *job, const char *const *command, struct error *e
 	if (check_env(&o->env, err) < 0 ||
 	    (o->sync && job_sync_parse(o->sync, job->stages->arena, &job->sync, err) < 0) ||
 	    stage_built_plan(job->stages, &plan, err) < 0 ||
-	    launcher_find_for_job(o->launcher ? o->launcher : "auto", plan, has_containers,
-				  o->roles != NULL, &job->wish.launcher, err) < 0 ||
+	    launcher_find_for_job(o->launcher ? o->launcher : "auto", plan, o->roles != NULL,
+				  &job->wish.launcher, err) < 0 ||
 	    job_wish_roles(job, err) < 0)
 		return -1;
-	if (job->wish.launcher->needs_containers && !has_containers)
-		return error_set(
-			err, ERROR_USAGE,
-			"the launcher '%s' needs containers, and the hosts have none (engine: none); take --launcher env",
-			job->wish.launcher->name);
 	return 0;
 }
 

@@ -111,6 +111,16 @@ const char *job_port(const struct job_host *host, size_t index)
 	return index < host->ports.count ? host->ports.list[index] : "PORT";
 }
 
+const char *job_host_list(const struct job_plan *plan)
+{
+	_cleanup_(str_release) struct str list = STR_INIT;
+
+	for (size_t i = 0; i < plan->host_count; i++)
+		str_addf(&list, "%s%s:%d", i ? "," : "", plan->hosts[i].member->host->address,
+			 plan->hosts[i].ranks);
+	return arena_strdup(plan->arena, list.text);
+}
+
 const char *const *job_host_defaults(const struct job_plan *plan, const struct job_host *host)
 {
 	struct words env = WORDS_INIT(plan->arena);

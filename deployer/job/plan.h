@@ -103,6 +103,9 @@ const struct job_host *job_host_of(const struct job_plan *plan, int rank);
 /* A port of the host, number `index`; "PORT" when it did not name so many (a dry run). */
 const char *job_port(const struct job_host *host, size_t index);
 
+/* "10.0.0.1:2,10.0.0.2:2": the hosts and their ranks, as mpirun and horovodrun take them. */
+const char *job_host_list(const struct job_plan *plan);
+
 /*
  * NAME=VALUE that every rank on this host gets unless its container or the person sets the name:
  * how many threads, and the interface for Gloo and NCCL.

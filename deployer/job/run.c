@@ -6,7 +6,7 @@
 #include "core/foreign.h"
 #include "core/log.h"
 #include "deployer/diagnosis.h"
-#include "deployer/job/supervisors.h"
+#include "deployer/job/spawn.h"
 #include "deployer/launcher/launcher.h"
 
 #include <signal.h>
@@ -40,6 +40,7 @@ struct run_rank {
 struct job_run {
 	struct job_plan plan;
 	struct supervisors *supervisors;
+	struct job_spawns spawns;
 	struct job_output *output;
 	const struct job_watch *watch;
 	struct job_result *result;
@@ -206,7 +207,8 @@ static void run_exit(struct job_run *run, const struct job_host *host, const cha
 {
 	int rank = job_label_rank(label);
 
-	if (!run->is_planned)
+	if (!run->is_planned ||
+	    job_spawn_ended(&run->spawns, run->supervisors, host, label, status))
 		return;
 	if (rank >= 0 && rank < run->plan.world) {
 		run_rank_exit(run, host, rank, status);
@@ -218,6 +220,16 @@ static void run_exit(struct job_run *run, const struct job_host *host, const cha
 			run->task_usec = clock_usec();
 		}
 	}
+}
+
+/* The launcher starts something on another host. */
+static void run_spawn(struct job_run *run, const struct job_host *host,
+		      const struct job_event *event)
+{
+	const char *why = job_spawn(&run->spawns, &run->plan, run->supervisors, host, event);
+
+	if (why)
+		run_fail_host(run, host, why);
 }
 
 static void run_add_output(struct job_run *run, const struct job_host *host,
@@ -256,6 +268,10 @@ static void run_hear(void *arg, size_t index, const struct job_event *event)
 	case JOB_EVENT_JOIN:
 		if (run->is_planned)
 			run_join(run, host, event->rank, event->world);
+		break;
+	case JOB_EVENT_SPAWN:
+		if (run->is_planned && !run->is_over)
+			run_spawn(run, host, event);
 		break;
 	case JOB_EVENT_OUTPUT:
 		run_add_output(run, host, event);

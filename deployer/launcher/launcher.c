@@ -61,8 +61,8 @@ static int launcher_misuse_roles(const struct launcher *launcher, struct error *
 	return -1;
 }
 
-int launcher_find_for_job(const char *name, const struct plan *plan, bool has_containers,
-			  bool has_roles, const struct launcher **launcher, struct error *err)
+int launcher_find_for_job(const char *name, const struct plan *plan, bool has_roles,
+			  const struct launcher **launcher, struct error *err)
 {
 	bool is_auto = strcmp(name, "auto") == 0;
 
@@ -71,8 +71,7 @@ int launcher_find_for_job(const char *name, const struct plan *plan, bool has_co
 		if (!(*l)->tasks)
 			continue;
 		if (!is_auto ? strcmp((*l)->name, name) == 0
-			     : (has_containers || !(*l)->needs_containers) &&
-				       (!has_roles || (*l)->roles) &&
+			     : (!has_roles || (*l)->roles) &&
 				       launcher_is_better(*l, *launcher, plan))
 			*launcher = *l;
 	}

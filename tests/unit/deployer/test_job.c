@@ -116,7 +116,7 @@ static const char *tasks_of(struct scratch *s, const char *yaml, const char *lau
 	_cleanup_(str_release) struct str text = STR_INIT;
 	struct error err = {0};
 
-	assert_fine(launcher_find_for_job(launcher, NULL, true, false, &options.launcher, &err));
+	assert_fine(launcher_find_for_job(launcher, NULL, false, &options.launcher, &err));
 	assert_fine(job_plan_ranks(plan, &err));
 	assert_fine(options.launcher->tasks(plan, &plan->hosts[host], &tasks, &err));
 	for (size_t i = 0; i < tasks.count; i++)
@@ -133,8 +133,17 @@ static void test_tasks(void **state)
 		"3: RANK=3 WORLD_SIZE=6 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2 NODE_RANK=1 MASTER_ADDR=10.0.0.1 MASTER_PORT=20000 CUDA_VISIBLE_DEVICES=1 python3 train.py\n");
 	assert_string_equal(
 		tasks_of(*state, HOSTS, "mpirun", 0),
-		"t0: mpirun --allow-run-as-root --np 6 --host 10.0.0.1:2,10.0.0.2:2,10.0.0.3:2 --map-by slot --bind-to none --mca btl_vader_single_copy_mechanism none --mca btl_tcp_if_include 10.0.0.0/24 --mca oob_tcp_if_include 10.0.0.0/24 ringup-job rank --id f00d -- python3 train.py\n");
+		"t0: OMPI_MCA_rmaps_base_mapping_policy=slot PRTE_MCA_rmaps_default_mapping_policy=slot OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none OMPI_MCA_plm_rsh_no_tree_spawn=1 PRTE_MCA_plm_ssh_no_tree_spawn=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_smsc=^cma HYDRA_LAUNCHER=ssh OMPI_MCA_btl_tcp_if_include=10.0.0.0/24 OMPI_MCA_oob_tcp_if_include=10.0.0.0/24 PRTE_MCA_prte_if_include=10.0.0.0/24 HYDRA_IFACE=eth0 sh -c case $(mpirun --version 2>&1) in *'Open MPI'*) set -- --allow-run-as-root \"$@\" ;; esac\nexec mpirun \"$@\" mpirun -np 6 --host 10.0.0.1:2,10.0.0.2:2,10.0.0.3:2 ringup-job rank --id f00d -- python3 train.py\n");
 	assert_string_equal(tasks_of(*state, HOSTS, "mpirun", 1), "");
+	assert_has(
+		tasks_of(*state, HOSTS, "horovodrun", 0),
+		" HYDRA_IFACE=eth0 horovodrun -np 6 -H 10.0.0.1:2,10.0.0.2:2,10.0.0.3:2 --disable-cache --network-interfaces eth0 ringup-job rank --id f00d -- python3 train.py\n");
+	assert_string_equal(tasks_of(*state, HOSTS, "horovodrun", 2), "");
+	assert_has(tasks_of(*state, HOSTS, "horovodrun-gloo", 0),
+		   " --network-interfaces eth0 --gloo ringup-job rank --id f00d -- ");
+	assert_has(
+		tasks_of(*state, BARE, "horovodrun-gloo", 0),
+		" -H 10.0.0.1:2 --disable-cache --gloo /var/lib/ringup/lab/bin/ringup-job rank ");
 	assert_string_equal(
 		tasks_of(*state, HOSTS, "torchrun", 1),
 		"t0: PYTHONUNBUFFERED=1 PET_LOCAL_ADDR=10.0.0.2 torchrun --nnodes=3 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_id=f00d --rdzv_endpoint=10.0.0.1:20000 --rdzv_conf=is_host=0 --redirects=1 --tee=1 --no_python ringup-job rank --id f00d --address 10.0.0.2 -- python3 train.py\n");
@@ -154,7 +163,7 @@ static struct job_tasks role_tasks(struct scratch *s, const char *text)
 	struct job_tasks tasks = {.arena = &s->arena};
 	struct error err = {0};
 
-	assert_fine(launcher_find_for_job("auto", NULL, true, true, &options->launcher, &err));
+	assert_fine(launcher_find_for_job("auto", NULL, true, &options->launcher, &err));
 	assert_fine(job_roles_parse(text, options->launcher->roles, &s->arena, roles, &err));
 	options->roles = roles;
 	options->ranks = roles->ranks;
@@ -221,14 +230,14 @@ static void test_no_roles(void **state)
 	struct job_roles roles;
 	struct error err = {0};
 
-	assert_fine(launcher_find_for_job("tf", NULL, true, true, &tf, &err));
+	assert_fine(launcher_find_for_job("tf", NULL, true, &tf, &err));
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		err = (struct error){0};
 		assert_fails(job_roles_parse(cases[i].text, tf->roles, &s->arena, &roles, &err),
 			     ERROR_USAGE, cases[i].says);
 	}
 	err = (struct error){0};
-	assert_fails(launcher_find_for_job("env", NULL, true, true, &env, &err), ERROR_USAGE,
+	assert_fails(launcher_find_for_job("env", NULL, true, &env, &err), ERROR_USAGE,
 		     "the launcher 'env' knows no roles");
 	assert_has(err.text, "take --launcher tf");
 }
@@ -238,12 +247,8 @@ static void test_auto(void **state)
 {
 	static const struct {
 		const char *component;
-		bool has_containers;
 		const char *expected;
-	} cases[] = {{"torch", true, "env"},
-		     {"tensorflow", true, "tf"},
-		     {"horovod", true, "mpirun"},
-		     {"horovod", false, "env"}};
+	} cases[] = {{"torch", "env"}, {"tensorflow", "tf"}, {"horovod", "mpirun"}};
 	const struct launcher *launcher;
 	struct error err = {0};
 
@@ -251,13 +256,12 @@ static void test_auto(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct plan plan = {.count = 1, .choices = {{.name = cases[i].component}}};
 
-		assert_fine(launcher_find_for_job("auto", &plan, cases[i].has_containers, false,
-						  &launcher, &err));
+		assert_fine(launcher_find_for_job("auto", &plan, false, &launcher, &err));
 		assert_string_equal(launcher->name, cases[i].expected);
 	}
-	assert_fine(launcher_find_for_job("auto", NULL, true, false, &launcher, &err));
+	assert_fine(launcher_find_for_job("auto", NULL, false, &launcher, &err));
 	assert_string_equal(launcher->name, "env");
-	assert_int_equal(launcher_find_for_job("ssh", NULL, true, false, &launcher, &err), -1);
+	assert_int_equal(launcher_find_for_job("ssh", NULL, false, &launcher, &err), -1);
 	assert_int_equal(err.kind, ERROR_USAGE);
 	assert_has(err.text, "mpirun");
 }
@@ -289,6 +293,10 @@ static void test_events(void **state)
 	assert_true(e.kind == JOB_EVENT_JOIN && e.rank == 5 && e.world == -1);
 	e = event_of(*state, "fact interface eth0");
 	assert_true(e.kind == JOB_EVENT_FACT && strcmp(e.label, "interface") == 0);
+	e = event_of(*state, "spawn 4 10.0.0.2 sh -c \\\\a\\nb");
+	assert_true(e.kind == JOB_EVENT_SPAWN && e.number == 4);
+	assert_string_equal(e.label, "10.0.0.2");
+	assert_string_equal(e.text, "sh -c \\a\nb");
 	assert_int_equal(event_of(*state, "hello 1").number, 1);
 	assert_int_equal(event_of(*state, "left 2").number, 2);
 	assert_int_equal(event_of(*state, "done").kind, JOB_EVENT_DONE);
@@ -311,6 +319,12 @@ static void test_no_events(void **state)
 		"join -2 3",
 		"hello",
 		"left many",
+		"spawn",
+		"spawn 1",
+		"spawn 1 host",
+		"spawn 1 host ",
+		"spawn x host command",
+		"spawn -1 host command",
 		"Warning: Permanently added 'x' to the list of known hosts.",
 	};
 
