@@ -25,7 +25,7 @@ struct options {
 };
 
 static const struct opt options[] = {
-	{0, "launcher", "NAME", "how ranks are started: auto, @{launchers}", OPT_TEXT,
+	{0, "launcher", "NAME", "one of auto, @{launchers}", OPT_TEXT,
 	 offsetof(struct options, launcher)},
 	{'n', "ranks", "N", "ranks in all (default: as many as the hosts have slots)", OPT_INT,
 	 offsetof(struct options, ranks)},
