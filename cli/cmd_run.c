@@ -18,19 +18,21 @@
 #include <unistd.h>
 
 struct options {
-	const char *launcher, *name, *workdir, *sync;
+	const char *launcher, *name, *workdir, *sync, *roles;
 	struct words hosts, env;
 	int ranks, per_host, gpus, timeout_s, hang_timeout_s, start_timeout_s, retries;
 	bool local, detach, dry_run;
 };
 
 static const struct opt options[] = {
-	{0, "launcher", "NAME", "how ranks are started: auto, @{launchers}", OPT_TEXT,
+	{0, "launcher", "NAME", "one of auto, @{launchers}", OPT_TEXT,
 	 offsetof(struct options, launcher)},
 	{'n', "ranks", "N", "ranks in all (default: as many as the hosts have slots)", OPT_INT,
 	 offsetof(struct options, ranks)},
 	{0, "ppn", "N", "ranks per host (default: its slots, or one per GPU)", OPT_INT,
 	 offsetof(struct options, per_host)},
+	{0, "roles", "ROLE=N,...", "roles of ranks 0, 1 ...: chief=1,worker=2,ps=1 (TensorFlow)",
+	 OPT_TEXT, offsetof(struct options, roles)},
 	{'H', "host", "HOST", "use this host only; may be given more than once", OPT_LIST,
 	 offsetof(struct options, hosts)},
 	{0, "gpus", "N", "GPUs that each rank sees (default: all of its host)", OPT_INT,
@@ -67,6 +69,7 @@ struct job {
 	const struct options *options;
 	struct job_options wish;
 	struct job_sync sync; /* with --sync */
+	struct job_roles roles;
 	struct job_record record;
 	struct job_result result;
 	struct detached detached;
@@ -132,10 +135,27 @@ static int check_env(const struct words *env, struct error *err)
 	return 0;
 }
 
+/* The sum of the roles is the number of ranks. */
+static int job_wish_roles(struct job *job, struct error *err)
+{
+	const struct options *o = job->options;
+
+	if (!o->roles)
+		return 0;
+	if (job_roles_parse(o->roles, job->wish.launcher->roles, job->stages->arena, &job->roles,
+			    err) < 0)
+		return -1;
+	if (o->ranks && o->ranks != job->roles.ranks)
+		return error_set(err, ERROR_USAGE, "--roles %s are %d ranks, and -n says %d",
+				 o->roles, job->roles.ranks, o->ranks);
+	job->wish.roles = &job->roles;
+	job->wish.ranks = job->roles.ranks;
+	return 0;
+}
+
 static int job_wish(struct job *job, const char *const *command, struct error *err)
 {
 	const struct options *o = job->options;
-	bool has_containers = job->stages->fleet.members[0].engine->has_containers;
 	const struct plan *plan;
 
 	if (!*command[0])
@@ -152,14 +172,10 @@ static int job_wish(struct job *job, const char *const *command, struct error *e
 	if (check_env(&o->env, err) < 0 ||
 	    (o->sync && job_sync_parse(o->sync, job->stages->arena, &job->sync, err) < 0) ||
 	    stage_built_plan(job->stages, &plan, err) < 0 ||
-	    launcher_find_for_job(o->launcher ? o->launcher : "auto", plan, has_containers,
-				  &job->wish.launcher, err) < 0)
+	    launcher_find_for_job(o->launcher ? o->launcher : "auto", plan, o->roles != NULL,
+				  &job->wish.launcher, err) < 0 ||
+	    job_wish_roles(job, err) < 0)
 		return -1;
-	if (job->wish.launcher->needs_containers && !has_containers)
-		return error_set(
-			err, ERROR_USAGE,
-			"the launcher '%s' needs containers, and the hosts have none (engine: none); take --launcher env",
-			job->wish.launcher->name);
 	return 0;
 }
 
