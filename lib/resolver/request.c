@@ -193,7 +193,8 @@ static bool is_version(const struct model *model, enum component c, const char *
 	return isdigit((unsigned char)*version);
 }
 
-static int check_versions(const struct model *model, const struct unit *unit, struct error *err)
+static int request_check_versions(const struct model *model, const struct unit *unit,
+				  struct error *err)
 {
 	const uint32_t names = COMPONENT_BIT(COMPONENT_GPU) | COMPONENT_BIT(COMPONENT_OS);
 
@@ -226,7 +227,7 @@ static int read_unit(const struct model *model, const char *text, struct units *
 	unit->component = component_by_name(unit->req.name);
 	if (unit->component == COMPONENT_NONE)
 		return refuse_name(&unit->req, err);
-	if (check_versions(model, unit, err) < 0)
+	if (request_check_versions(model, unit, err) < 0)
 		return -1;
 	if (unit->component == COMPONENT_GPU && read_gpu(model, unit, err) < 0)
 		return -1;
