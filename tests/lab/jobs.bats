@@ -93,6 +93,7 @@ job_left_nothing() {
 	sed -i 's/n: 3, ppn: 1/launcher: slurp/' with-jobs.yaml
 	ringup -f with-jobs.yaml up 2>err 3>&- 4>&- && return 1
 	grep -q "the job 'train': there is no launcher 'slurp'" err
+	rm -r .ringup/jobs/train # another test has a job of this name
 }
 
 @test "what cannot be: an error that says so, and status 2" {
