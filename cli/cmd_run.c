@@ -243,6 +243,7 @@ static int job_start(struct job *job, const char *const *command, struct error *
 					  .ended = "",
 					  .reason = "",
 					  .pid = getpid()};
+	interrupt_keep(NULL);
 	if (job_record_create(&s->cluster, job->options->name ? job->options->name : "", s->arena,
 			      &job->record, &lock, err) < 0 ||
 	    job_record_write(&job->record, err) < 0)

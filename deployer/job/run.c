@@ -342,6 +342,9 @@ static int run_start_host(struct job_run *run, size_t index, struct error *err)
 	for (size_t i = 0; i < tasks.count; i++)
 		say_task(run, host, &tasks.list[i], &out);
 	job_say(&out, "start", NULL);
+	if (out.overflowed)
+		return error_set(err, ERROR_USAGE, "%s: the environment of its ranks is too large",
+				 host->member->host->name);
 	supervisor_tell(run->supervisors, index, out.text);
 	return 0;
 }
@@ -567,7 +570,7 @@ static void run_look(struct job_run *run)
 	}
 	if (now - run->beat_usec > BEAT_USEC) {
 		run->beat_usec = now;
-		supervisors_tell(run->supervisors, "beat\n");
+		supervisors_beat(run->supervisors);
 	}
 	job_output_flush(run->output);
 }
@@ -587,7 +590,8 @@ static void run_control(void *arg)
 	run->echo_usec = 0; /* what ends now was ended by ringup */
 	supervisors_stop(run->supervisors);
 	deadline = clock_usec() + STOP_USEC;
-	while (!supervisors_ended(run->supervisors) && clock_usec() < deadline) {
+	while (!supervisors_ended(run->supervisors) && clock_usec() < deadline &&
+	       !interrupted_twice()) {
 		supervisors_wait(run->supervisors, WAKE_MSEC);
 		job_output_flush(run->output);
 	}
