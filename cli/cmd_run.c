@@ -10,6 +10,8 @@
 #include "core/log.h"
 #include "core/quote.h"
 #include "core/term.h"
+#include "deployer/job/input.h"
+#include "deployer/job/keyboard.h"
 #include "deployer/job/run.h"
 #include "deployer/job/sync.h"
 #include "deployer/launcher/launcher.h"
@@ -18,10 +20,10 @@
 #include <unistd.h>
 
 struct options {
-	const char *launcher, *name, *workdir, *sync;
+	const char *launcher, *name, *workdir, *sync, *input;
 	struct words hosts, env;
 	int ranks, per_host, gpus, timeout_s, hang_timeout_s, start_timeout_s, retries;
-	bool detach, dry_run;
+	bool detach, dry_run, tty;
 };
 
 static const struct opt options[] = {
@@ -55,6 +57,10 @@ static const struct opt options[] = {
 	 offsetof(struct options, start_timeout_s)},
 	{'d', "detach", NULL, "the job goes on without this terminal; see ps, logs, wait and stop",
 	 OPT_FLAG, offsetof(struct options, detach)},
+	{0, "stdin", "RANK", "rank that gets ringup's standard input, or none (0)", OPT_TEXT,
+	 offsetof(struct options, input)},
+	{'t', "tty", NULL, "gives that rank a terminal; \"~.\" at the begin of a line ends the job",
+	 OPT_FLAG, offsetof(struct options, tty)},
 	{0, "dry-run", NULL, "print every rank's command and environment; nothing runs", OPT_FLAG,
 	 offsetof(struct options, dry_run)},
 	OPT_END,
@@ -98,6 +104,7 @@ static int job_wish(struct job *job, const char *const *command, struct error *e
 					 .hang_timeout_s = o->hang_timeout_s,
 					 .start_timeout_s = o->start_timeout_s};
 	if (check_env(&o->env, err) < 0 ||
+	    job_input_choose(o->input, o->tty, o->detach, &job->wish, err) < 0 ||
 	    (o->sync && job_sync_parse(o->sync, job->stages->arena, &job->sync, err) < 0) ||
 	    stage_built_plan(job->stages, &plan, err) < 0 ||
 	    launcher_find_for_job(o->launcher ? o->launcher : "auto", plan, has_containers,
@@ -243,7 +250,7 @@ static int job_start(struct job *job, const char *const *command, struct error *
 					  .ended = "",
 					  .reason = "",
 					  .pid = getpid()};
-	interrupt_keep(NULL);
+	interrupt_keep(keyboard_restore);
 	if (job_record_create(&s->cluster, job->options->name ? job->options->name : "", s->arena,
 			      &job->record, &lock, err) < 0 ||
 	    job_record_write(&job->record, err) < 0)
@@ -295,6 +302,8 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 	if (stage_cluster(&s, ctx, err) < 0 || stage_select(&s, words_list(&o->hosts), err) < 0 ||
 	    job_wish(&job, arguments, err) < 0)
 		return -1;
+	if (ctx->json && o->tty)
+		return error_set(err, ERROR_USAGE, "--json does not go with --tty");
 	if (ctx->json && (o->dry_run || o->detach))
 		return error_set(err, ERROR_USAGE,
 				 "--json goes neither with --dry-run nor with --detach");

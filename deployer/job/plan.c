@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/job/plan.h"
 
+#include "core/digest.h"
 #include "deployer/engine/engine.h"
 
 #include <string.h>
 
 #define RANKS_MAX 100000
+#define ID_BYTES 8
 
 void job_host_init(struct job_host *host, struct member *member)
 {
@@ -71,7 +73,32 @@ int job_plan_ranks(struct job_plan *plan, struct error *err)
 		kept++;
 	}
 	plan->host_count = kept;
+	if (plan->options->input && plan->options->input_rank >= plan->world)
+		return error_set(err, ERROR_USAGE,
+				 "--stdin %d: there is no such rank; the job has the ranks 0 to %d",
+				 plan->options->input_rank, plan->world - 1);
 	return 0;
+}
+
+int job_plan_init(struct job_plan *plan, struct fleet *fleet, const struct job_options *options,
+		  struct arena *arena, struct error *err)
+{
+	*plan = (struct job_plan){.options = options, .arena = arena};
+	plan->hosts = ARENA_ARRAY(arena, fleet->count, struct job_host);
+	plan->host_count = fleet->count;
+	for (size_t i = 0; i < fleet->count; i++)
+		job_host_init(&plan->hosts[i], &fleet->members[i]);
+	return random_hex(plan->id, ID_BYTES, err);
+}
+
+int job_plan_without_hosts(struct fleet *fleet, const struct job_options *options,
+			   struct arena *arena, struct job_plan *plan, struct error *err)
+{
+	if (job_plan_init(plan, fleet, options, arena, err) < 0)
+		return -1;
+	for (size_t i = 0; i < fleet->count; i++)
+		fleet->members[i].state.folder = "FOLDER";
+	return job_plan_ranks(plan, err);
 }
 
 const struct job_host *job_host_of(const struct job_plan *plan, int rank)

@@ -13,9 +13,15 @@
 
 struct launcher;
 
+/* What one rank's stdin is; that of the others is /dev/null. */
+enum job_input_kind { JOB_INPUT_NONE, JOB_INPUT_PIPE, JOB_INPUT_TERMINAL };
+
 struct job_options {
 	const char *name; /* of the job: letters, digits, '-', '_' and '.' */
 	const struct launcher *launcher;
+	/* which rank reads ringup's stdin, and how */
+	enum job_input_kind input;
+	int input_rank;
 	const char *const *command;
 	const char *const *env; /* NAME=VALUE for every rank */
 	const char *workdir;	/* "": where the container's commands start */
@@ -77,6 +83,17 @@ void job_tasks_add(struct job_tasks *tasks, const struct job_task *task);
  * get none are left out. ERROR_USAGE when there are fewer slots than ranks.
  */
 int job_plan_ranks(struct job_plan *plan, struct error *err);
+
+/* Gives the plan an id and its hosts, which have said nothing yet. */
+int job_plan_init(struct job_plan *plan, struct fleet *fleet, const struct job_options *options,
+		  struct arena *arena, struct error *err);
+
+/*
+ * For a dry run: the plan with one slot per host where nothing says more, and without ports;
+ * FOLDER stands for ringup's folder on a host. Lives in the arena.
+ */
+int job_plan_without_hosts(struct fleet *fleet, const struct job_options *options,
+			   struct arena *arena, struct job_plan *plan, struct error *err);
 
 /* The host of a rank. */
 const struct job_host *job_host_of(const struct job_plan *plan, int rank);

@@ -2,11 +2,11 @@
 #include "deployer/job/run.h"
 
 #include "core/clock.h"
-#include "core/digest.h"
 #include "core/file.h"
 #include "core/foreign.h"
 #include "core/log.h"
 #include "deployer/diagnosis.h"
+#include "deployer/job/input.h"
 #include "deployer/job/supervisors.h"
 #include "deployer/launcher/launcher.h"
 
@@ -21,35 +21,12 @@
 /* The rank that broke a connection may end so long after who noticed it. mpirun kills after 1 s. */
 #define ECHO_USEC 800000
 #define TAIL_LINES 8
-#define ID_BYTES 8
 #define TROUBLE_BYTES_MAX 600
 #define BEAT_USEC 1000000
 #define WAKE_MSEC 50
 #define STACKS_USEC 6000000 /* for the hosts to say what their processes do */
 #define QUIET_RANKS_SHOWN 3
 #define STATUS_TIMED_OUT 124 /* as timeout(1) */
-
-/* Gives the plan an id and its hosts, which have said nothing yet. */
-static int plan_init(struct job_plan *plan, struct fleet *fleet, const struct job_options *options,
-		     struct arena *arena, struct error *err)
-{
-	*plan = (struct job_plan){.options = options, .arena = arena};
-	plan->hosts = ARENA_ARRAY(arena, fleet->count, struct job_host);
-	plan->host_count = fleet->count;
-	for (size_t i = 0; i < fleet->count; i++)
-		job_host_init(&plan->hosts[i], &fleet->members[i]);
-	return random_hex(plan->id, ID_BYTES, err);
-}
-
-int job_plan_without_hosts(struct fleet *fleet, const struct job_options *options,
-			   struct arena *arena, struct job_plan *plan, struct error *err)
-{
-	if (plan_init(plan, fleet, options, arena, err) < 0)
-		return -1;
-	for (size_t i = 0; i < fleet->count; i++)
-		fleet->members[i].state.folder = "FOLDER";
-	return job_plan_ranks(plan, err);
-}
 
 /* What a rank has done so far. */
 struct run_rank {
@@ -62,6 +39,7 @@ struct run_rank {
 struct job_run {
 	struct job_plan plan;
 	struct supervisors *supervisors;
+	struct job_input *input; /* NULL: it has not begun, or no rank has stdin */
 	struct job_output *output;
 	const struct job_watch *watch;
 	struct job_result *result;
@@ -271,6 +249,10 @@ static void run_hear(void *arg, size_t index, const struct job_event *event)
 	case JOB_EVENT_OUTPUT:
 		run_add_output(run, host, event);
 		break;
+	case JOB_EVENT_TOOK:
+	case JOB_EVENT_CLOSED:
+		job_input_hear(run->input, index, event);
+		break;
 	case JOB_EVENT_EXIT:
 		run_exit(run, host, event->label, event->number);
 		break;
@@ -320,6 +302,8 @@ static void say_task(struct job_run *run, const struct job_host *host, const str
 		run->tasks++;
 		return;
 	}
+	if (rank == run->plan.options->input_rank)
+		job_input_announce(run->plan.options, out);
 	run->ranks[rank] = (struct run_rank){.host = host, .began = true};
 	run->began++;
 }
@@ -373,15 +357,21 @@ static void run_go(struct job_run *run)
 {
 	_cleanup_(str_release) struct str out = STR_INIT;
 
+	size_t reader = (size_t)(run->ranks[run->plan.options->input_rank].host - run->plan.hosts);
+
 	run->is_running = true;
 	run->said_usec = clock_usec();
 	if (run->plan.options->launcher->names_hosts)
 		str_addf(&out, "set MASTER_ADDR=%s\n", run->ranks[0].host->member->host->address);
 	str_add(&out, "go\n");
+	if (run->plan.options->launcher->ranks_join)
+		job_input_prepare(run->supervisors, reader, run->plan.options);
 	for (size_t i = 0; i < run->plan.host_count; i++)
 		supervisor_tell(run->supervisors, i, out.text);
 	if (run->watch && run->watch->began)
 		run->watch->began(run->watch->arg, &run->plan);
+	job_output_flush(run->output); /* before the terminal gets other modes */
+	run->input = job_input_begin(run->supervisors, reader, run->plan.options, run->plan.arena);
 }
 
 /* "node02 (1 of 2 ranks), node03 (0 of 2 ranks)": where ranks are missing. */
@@ -588,6 +578,7 @@ static void run_control(void *arg)
 			supervisors_wait(run->supervisors, WAKE_MSEC);
 	}
 	run->echo_usec = 0; /* what ends now was ended by ringup */
+	job_input_stop(run->input);
 	supervisors_stop(run->supervisors);
 	deadline = clock_usec() + STOP_USEC;
 	while (!supervisors_ended(run->supervisors) && clock_usec() < deadline &&
@@ -658,7 +649,8 @@ int job_run(struct fleet *fleet, const struct job_options *options, const char *
 
 	*result = (struct job_result){.rank = -1, .host = "", .reason = ""};
 	output->folder = folder;
-	if (plan_init(&run.plan, fleet, options, arena, err) < 0)
+	output->raw_rank = options->input == JOB_INPUT_TERMINAL ? options->input_rank : -1;
+	if (job_plan_init(&run.plan, fleet, options, arena, err) < 0)
 		return -1;
 	run.begin_usec = clock_usec();
 	run_begin_diagnosis(&run);
@@ -666,6 +658,7 @@ int job_run(struct fleet *fleet, const struct job_options *options, const char *
 			     &run, err) < 0)
 		return -1;
 	supervisors_run(run.supervisors, run_control, &run);
+	job_input_close(run.input);
 	job_output_close(output);
 	run_add_tail(&run);
 	run_add_diagnosis(&run);

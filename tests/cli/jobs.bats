@@ -62,3 +62,64 @@ in_background() {
 	[ "$(sort out)" = "[0 node01] 120001
 [1 node01] 120001" ]
 }
+
+@test "stdin goes to rank 0, every byte of it; the others read /dev/null" {
+	head -c 3000000 /dev/urandom >bytes
+	job -- sh -c 'cat >got-$RANK' <bytes
+	[ "$status" = 0 ]
+	cmp bytes state/got-0 || cmp bytes "$(find "$BATS_TEST_TMPDIR" -name got-0)"
+	[ ! -s "$(find "$BATS_TEST_TMPDIR" -name got-1)" ]
+	echo hello >line
+	job --stdin 1 -- sh -c 'read x; echo "<$x>"; true' <line
+	[ "$(sort out)" = "[0 node01] <>
+[1 node02] <hello>" ]
+	job --stdin none -- sh -c 'read x; echo "<$x>"; true' <line
+	[ "$(sort out)" = "[0 node01] <>
+[1 node02] <>" ]
+	job --stdin none -n 1 -- readlink /proc/self/fd/0 <bytes
+	[ "$(cat out)" = "[0 node01] /dev/null" ]
+	job -n 1 -- readlink /proc/self/fd/0 </dev/null
+	[ "$(cat out)" = "[0 node01] /dev/null" ]
+	job -n 1 -- readlink /proc/self/fd/0 <&-
+	[ "$(cat out)" = "[0 node01] /dev/null" ]
+}
+
+@test "a rank that does not read its stdin holds up nothing, and yes ends when nobody reads it" {
+	yes | timeout 60 ringup run -n 1 -- sh -c 'sleep 2; echo slept' >out 2>err 3>&- 4>&-
+	[ "$(cat out)" = "[0 node01] slept" ]
+	yes | timeout 60 ringup run -n 1 -- head -n 1 >out 2>err 3>&- 4>&-
+	[ "$(cat out)" = "[0 node01] y" ]
+}
+
+@test "stdin: what cannot be" {
+	for words in "--stdin 2" "--stdin x" "--stdin -1" "-d --stdin 0" "-d -t" "-t" "-t --stdin none"; do
+		# shellcheck disable=SC2086 # words
+		job $words -- true < <(echo)
+		[ "$status" = 2 ] || { echo "$words: $status"; cat err; false; }
+	done
+	job -t -- true < <(echo)
+	grep -q 'the input device is not a TTY' err
+	job --stdin 2 -- true < <(echo)
+	grep -q 'the job has the ranks 0 to 1' err
+}
+
+# A launcher that names its first host as only that one knows itself, and puts rank 0 on the second.
+@test "a rank that joins: stdin, and the address of rank 0's host" {
+	cat >bin/torchrun <<-'END'
+		#!/bin/sh
+		while [ "${1##*/}" != ringup-job ]; do shift; done
+		[ "$PET_LOCAL_ADDR" = 127.0.0.2 ] && RANK=0 || RANK=1
+		export RANK WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=only-here
+		exec "$@"
+	END
+	chmod 755 bin/torchrun
+	job --launcher torchrun -- sh -c 'read x; echo "$RANK <$x> $MASTER_ADDR"' < <(echo hello)
+	[ "$status" = 0 ]
+	[ "$(sort out)" = "[0 node02] 0 <hello> 127.0.0.2
+[1 node01] 1 <> 127.0.0.2" ]
+}
+
+@test "a terminal: keys, size, the modes before, the escape; a job in the background reads nothing" {
+	python3 "$ROOT/tests/standin/at_terminal.py" >said 2>&1 || { cat said; false; }
+	job_left_nothing
+}

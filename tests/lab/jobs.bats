@@ -367,7 +367,7 @@ time.sleep(1000)"
 	cp "$program" kept
 	for words in 'exit 0 0' 'join 0 6 0' 'trouble all\nringup: error: lost' 'hello 7'; do
 		rm "$program"
-		printf '#!/bin/sh\nprintf "hello 1\\nfact gpus 999999999\\nready\\n"; sleep 1; printf "%%s\\n" "%s"; cat >/dev/null; echo done\n' \
+		printf '#!/bin/sh\nprintf "hello 2\\nfact gpus 999999999\\nready\\n"; sleep 1; printf "%%s\\n" "%s"; cat >/dev/null; echo done\n' \
 			"$words" >"$program"
 		chmod 755 "$program"
 		job -- "$MARK" 1000

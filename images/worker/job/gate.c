@@ -121,10 +121,37 @@ static void gate_add(struct text *words, const char *keyword, const char *value)
 	text_add_bytes(words, "\n", 1);
 }
 
+/* Hands over the rank's end of its stdin or terminal. */
+static void gate_give_input(struct host *host, struct process *process)
+{
+	char control[CMSG_SPACE(sizeof(int))] = {0};
+	const char *line = host->input.is_terminal ? "terminal\n" : "input\n";
+	struct iovec part = {(void *)(uintptr_t)line, strlen(line)};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = control,
+				 .msg_controllen = sizeof(control)};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+	int fd = input_open(host, process);
+
+	if (fd < 0)
+		return;
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	if (sendmsg(process->connection, &message, MSG_NOSIGNAL) < 0)
+		host_trouble(host, "cannot give rank %s its stdin: %s", process->label,
+			     strerror(errno));
+	close(fd);
+}
+
 static void gate_admit(struct host *host, struct process *process)
 {
 	struct text words = {0};
 
+	if (input_is_for(host, process))
+		gate_give_input(host, process);
 	for (size_t i = 0; i < host->defaults.count; i++)
 		gate_add(&words, "default", host->defaults.items[i]);
 	for (size_t i = 0; i < host->variables.count; i++)
