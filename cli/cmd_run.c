@@ -23,7 +23,7 @@ struct options {
 	const char *launcher, *name, *workdir, *sync, *input;
 	struct words hosts, env;
 	int ranks, per_host, gpus, timeout_s, hang_timeout_s, start_timeout_s, retries;
-	bool detach, dry_run, tty;
+	bool local, detach, dry_run, tty;
 };
 
 static const struct opt options[] = {
@@ -55,6 +55,8 @@ static const struct opt options[] = {
 	 offsetof(struct options, retries)},
 	{0, "start-limit", "S", "seconds until all ranks have begun (60)", OPT_INT,
 	 offsetof(struct options, start_timeout_s)},
+	{0, "local", NULL, "on this machine, without a cluster, containers and logins", OPT_FLAG,
+	 offsetof(struct options, local)},
 	{'d', "detach", NULL, "the job goes on without this terminal; see ps, logs, wait and stop",
 	 OPT_FLAG, offsetof(struct options, detach)},
 	{0, "stdin", "RANK", "rank that gets ringup's standard input, or none (0)", OPT_TEXT,
@@ -76,6 +78,56 @@ struct job {
 	struct detached detached;
 	bool began;
 };
+
+/* The command of a job of cluster.yaml, with more words behind it. */
+static const char *const *job_command(const struct stages *s, const struct cluster_job *job,
+				      const char *const *more)
+{
+	_cleanup_(str_release) struct str line = STR_INIT;
+	struct words words = WORDS_INIT(s->arena);
+
+	if (!job->in_shell) {
+		words_add_all(&words, job->command);
+		words_add_all(&words, more);
+		return words.list;
+	}
+	str_addf(&line, "%s%s", job->command[0], *more ? " " : "");
+	quote_words(&line, more);
+	words_add_all(&words, WORDS("/bin/sh", "-c", arena_strdup(s->arena, line.text)));
+	return words.list;
+}
+
+/*
+ * The first argument may be a job of cluster.yaml: its keys stand for the options that the command
+ * line does not give, and the other arguments follow its command.
+ */
+static const char *const *take_job(const struct stages *s, struct options *o,
+				   const char *const *arguments)
+{
+	const struct cluster_job *job = cluster_job(&s->cluster, arguments[0]);
+	struct words env = WORDS_INIT(s->arena);
+
+	if (!job)
+		return arguments;
+	words_add_all(&env, job->env);
+	words_add_all(&env, words_list(&o->env)); /* of two with one name the later counts */
+	o->env = env;
+	if (!o->hosts.count && !o->local)
+		words_add_all(&o->hosts, job->hosts);
+	o->name = o->name ? o->name : job->name;
+	o->launcher = o->launcher ? o->launcher : job->launcher;
+	o->workdir = o->workdir ? o->workdir : job->workdir;
+	if (!o->sync && *job->sync)
+		o->sync = cluster_path(&s->cluster, job->sync, s->arena);
+	o->ranks = o->ranks || o->per_host ? o->ranks : job->ranks;
+	o->per_host = o->per_host ? o->per_host : job->per_host;
+	o->gpus = o->gpus ? o->gpus : job->gpus;
+	o->timeout_s = o->timeout_s ? o->timeout_s : job->timeout_s;
+	o->hang_timeout_s = o->hang_timeout_s ? o->hang_timeout_s : job->hang_timeout_s;
+	o->start_timeout_s = o->start_timeout_s ? o->start_timeout_s : job->start_timeout_s;
+	o->retries = o->retries ? o->retries : job->retries;
+	return job_command(s, job, arguments + 1);
+}
 
 static int check_env(const struct words *env, struct error *err)
 {
@@ -135,10 +187,17 @@ static void print_task(const struct job *job, const struct job_plan *plan,
 	    *workdir ? "; " : "", line.text);
 }
 
-/* With --sync the command runs in the folder that it brought, or below it. */
+/*
+ * With --sync the command runs in the folder that it brought, or below it; with --local in DIR itself.
+ */
 static void run_in_synced(struct job *job)
 {
-	if (job->options->sync && *job->wish.workdir != '/')
+	if (!job->options->sync || *job->wish.workdir == '/')
+		return;
+	if (job->options->local)
+		job->wish.workdir =
+			path_expand(job->stages->arena, job->sync.folder, job->wish.workdir);
+	else
 		job->wish.workdirs = job_sync_workdirs(&job->stages->fleet, &job->sync,
 						       job->wish.workdir, job->stages->arena);
 }
@@ -236,7 +295,8 @@ static int job_start(struct job *job, const char *const *command, struct error *
 	char now[24];
 	int rc;
 
-	if (job->options->sync && job_sync(&s->fleet, &job->sync, s->arena, err) < 0)
+	if (job->options->sync && !job->options->local &&
+	    job_sync(&s->fleet, &job->sync, s->arena, err) < 0)
 		return -1;
 	run_in_synced(job);
 	if (job->wish.workdirs)
@@ -249,7 +309,8 @@ static int job_start(struct job *job, const char *const *command, struct error *
 					  .started = now,
 					  .ended = "",
 					  .reason = "",
-					  .pid = getpid()};
+					  .pid = getpid(),
+					  .is_local = job->options->local};
 	interrupt_keep(keyboard_restore);
 	if (job_record_create(&s->cluster, job->options->name ? job->options->name : "", s->arena,
 			      &job->record, &lock, err) < 0 ||
@@ -259,6 +320,18 @@ static int job_start(struct job *job, const char *const *command, struct error *
 	rc = job_run(&s->fleet, &job->wish, job->record.folder, &output, &watch, s->arena,
 		     &job->result, err);
 	return job_conclude(job, rc, err);
+}
+
+/* The hosts that it may use. */
+static int run_hosts(const struct job *job, struct error *err)
+{
+	const struct options *o = job->options;
+
+	if (!o->local)
+		return stage_select(job->stages, words_list(&o->hosts), err);
+	if (o->hosts.count)
+		return error_set(err, ERROR_USAGE, "--local does not go with --host");
+	return stage_local(job->stages, o->per_host ? o->per_host : o->ranks, err);
 }
 
 /* Starts the job, and again when it fails: each time it is a job of its own, with its own logs. */
@@ -277,7 +350,7 @@ static int job_start_all(struct job *job, const char *const *command, struct err
 			 left == 1 ? "" : "s");
 		*err = (struct error){0};
 		fleet_close(&s->fleet); /* a connection may be lost */
-		if (stage_select(s, words_list(&job->options->hosts), err) < 0)
+		if (run_hosts(job, err) < 0)
 			return -1;
 	}
 }
@@ -293,14 +366,16 @@ static void run_fill_launchers(const char *name, struct str *out)
 static int run_run(struct context *ctx, void *values, const char *const *arguments,
 		   struct error *err)
 {
-	const struct options *o = values;
+	struct options *o = values;
 	struct stages s;
 	struct job job = {.stages = &s, .options = o};
 	bool is_parent = false;
 	int rc;
 
-	if (stage_cluster(&s, ctx, err) < 0 || stage_select(&s, words_list(&o->hosts), err) < 0 ||
-	    job_wish(&job, arguments, err) < 0)
+	if ((o->local ? stage_cluster_or_defaults(&s, ctx, err) : stage_cluster(&s, ctx, err)) < 0)
+		return -1;
+	arguments = take_job(&s, o, arguments);
+	if (run_hosts(&job, err) < 0 || job_wish(&job, arguments, err) < 0)
 		return -1;
 	if (ctx->json && o->tty)
 		return error_set(err, ERROR_USAGE, "--json does not go with --tty");
@@ -322,12 +397,14 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 
 const struct command command_run = {
 	.name = "run",
-	.arguments = "[--] CMD...",
+	.arguments = "[--] CMD...|JOB [ARG...]",
 	.summary = "runs a training job on the cluster",
 	.help = "CMD runs once per rank, in the cluster's containers or on hosts without containers. Each line of\n"
 		"output stands behind its rank and host; each rank's own output is in .ringup/jobs/JOB/rank-N.log.\n"
 		"The exit status is that of the rank that failed first. When a rank fails, on Ctrl-C, and when\n"
 		"ringup or a connection ends, everything of the job ends on every host.\n"
+		"JOB is an entry of 'jobs' in cluster.yaml: its keys stand for the options that are not given here,\n"
+		"and each ARG follows its command.\n"
 		"--sync DIR brings DIR to /workspace/NAME in every container (TARGET: another folder). The command\n"
 		"runs there unless --workdir says otherwise. Without containers the folder is sync/NAME in ringup's\n"
 		"folder on the host. Only what changed is sent, and what is gone from DIR is removed there; other\n"
@@ -335,7 +412,9 @@ const struct command command_run = {
 		"patterns as in .gitignore.\n"
 		"  ringup run -n 6 -- python3 train.py --epochs 3\n"
 		"  ringup run --launcher torchrun --ppn 8 -- python3 train.py\n"
+		"  ringup run --local -n 2 -- python3 train.py\n"
 		"  ringup run --sync . -- python3 train.py\n"
+		"  ringup run -n 2 train --epochs 1\n"
 		"  ringup run --launcher mpirun -- python3 horovod_train.py\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

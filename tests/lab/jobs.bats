@@ -68,6 +68,33 @@ job_left_nothing() {
 	[ -d .ringup/jobs/mine-2 ]
 }
 
+@test "jobs of the cluster file: run NAME, its keys, and options that count more" {
+	mkdir -p src
+	echo 'echo "$RANK/$WORLD_SIZE $A $B $*"' >src/train.sh
+	cp cluster.yaml with-jobs.yaml
+	cat >>with-jobs.yaml <<-'END'
+		jobs:
+		  train: {command: [sh, train.sh], n: 3, ppn: 1, env: {A: a, B: b}, sync: ./src, hosts: [node02, node01, node03]}
+		  shell: {command: 'echo $((40 + 2))', n: 1}
+	END
+	ringup -f with-jobs.yaml run train 'x  y' z >out 2>err 3>&- 4>&-
+	[ "$(sort out)" = "[0 node02] 0/3 a b x  y z
+[1 node01] 1/3 a b x  y z
+[2 node03] 2/3 a b x  y z" ]
+	[ -d .ringup/jobs/train ]
+	(mkdir -p elsewhere && cd elsewhere && ringup -f ../with-jobs.yaml run -n 1 -e B=c -H node03 --name other train >../out 2>../err 3>&- 4>&-)
+	[ "$(cat out)" = "[0 node03] 0/1 a c " ]
+	[ -d .ringup/jobs/other ]
+	ringup -f with-jobs.yaml run shell '>' 7 >out 2>err 3>&- 4>&-
+	[ "$(cat out)" = "[0 node01] 42 > 7" ]
+	ringup -f with-jobs.yaml run -n 1 ./train && return 1
+	ringup -f with-jobs.yaml up 2>err 3>&- 4>&-
+	grep -q 'ringup run train' err
+	sed -i 's/n: 3, ppn: 1/launcher: slurp/' with-jobs.yaml
+	ringup -f with-jobs.yaml up 2>err 3>&- 4>&- && return 1
+	grep -q "the job 'train': there is no launcher 'slurp'" err
+}
+
 @test "what cannot be: an error that says so, and status 2" {
 	job -n 7 -- true
 	[ "$status" = 2 ]
