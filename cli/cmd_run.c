@@ -77,6 +77,10 @@ struct job {
 	struct job_result result;
 	struct detached detached;
 	bool began;
+	int left; /* more starts, when this one fails */
+	/* the failed start before this one, until there is the record of this one; name NULL: none */
+	struct job_record before;
+	int before_lock;
 };
 
 /* The command of a job of cluster.yaml, with more words behind it. */
@@ -261,22 +265,57 @@ static void print_result(const struct job *job)
 	json_print(stdout, json);
 }
 
+static void job_keep_end(const struct job_record *record)
+{
+	struct error ignored = {0};
+
+	if (job_record_write(record, &ignored) < 0)
+		log_warn("the end of %s is not kept: %s", record->name, ignored.text);
+}
+
+/* What ended so is started again. */
+static bool job_is_due(const struct job *job, int rc)
+{
+	return (rc < 0 || job->result.status) && job->left > 0 && job->began &&
+	       !job->result.is_interrupted && !interrupted();
+}
+
+/* Notes how the start before this one ended: with this one as the next, or, "", without one. */
+static void job_conclude_before(struct job *job, const char *next)
+{
+	if (!job->before.name)
+		return;
+	job->before.next = next;
+	job->before.state = *next || !interrupted() ? "failed" : "stopped";
+	job_keep_end(&job->before);
+	job->before.name = NULL;
+	fd_close(&job->before_lock);
+}
+
 /* Notes how the job ended; its status becomes the command's. */
-static int job_conclude(struct job *job, int rc, struct error *err)
+static int job_conclude(struct job *job, int rc, int *lock, struct error *err)
 {
 	const struct job_result *result = &job->result;
-	struct error ignored = {0};
+	struct arena *arena = job->stages->arena;
 	char now[24];
 
 	clock_iso8601(now);
-	job->record.ended = now;
 	job->record.status = rc < 0 ? (int)err->kind : result->status;
-	job->record.reason = rc < 0 ? err->text : result->reason;
-	job->record.state = result->is_interrupted    ? "stopped"
-			    : job->record.status != 0 ? "failed"
-						      : "done";
-	if (job_record_write(&job->record, &ignored) < 0)
-		log_warn("the end of %s is not kept: %s", job->record.name, ignored.text);
+	job->record.reason = rc < 0 ? arena_strdup(arena, err->text) : result->reason;
+	if (job_is_due(job, rc)) {
+		job->record.state = "retrying";
+		job_keep_end(&job->record);
+		job->before = job->record;
+		job->before.ended = arena_strdup(arena, now);
+		job->before_lock = *lock;
+		*lock = -1;
+	} else {
+		job->record.ended = arena_strdup(arena, now);
+		job->record.state = result->is_interrupted    ? "stopped"
+				    : job->record.status != 0 ? "failed"
+							      : "done";
+		job_keep_end(&job->record);
+	}
 	if (rc < 0 || !result->status)
 		return rc;
 	error_set(err, ERROR_FAILED, "%s: %s", job->record.name, result->reason);
@@ -304,11 +343,12 @@ static int job_start(struct job *job, const char *const *command, struct error *
 	clock_iso8601(now);
 	quote_words(&line, command);
 	job->record = (struct job_record){.state = "starting",
-					  .command = line.text,
+					  .command = arena_strdup(s->arena, line.text),
 					  .launcher = job->wish.launcher->name,
-					  .started = now,
+					  .started = arena_strdup(s->arena, now),
 					  .ended = "",
 					  .reason = "",
+					  .next = "",
 					  .pid = getpid(),
 					  .is_local = job->options->local};
 	interrupt_keep(keyboard_restore);
@@ -316,10 +356,11 @@ static int job_start(struct job *job, const char *const *command, struct error *
 			      &job->record, &lock, err) < 0 ||
 	    job_record_write(&job->record, err) < 0)
 		return -1;
+	job_conclude_before(job, job->record.name);
 	job->wish.name = job->record.name;
 	rc = job_run(&s->fleet, &job->wish, job->record.folder, &output, &watch, s->arena,
 		     &job->result, err);
-	return job_conclude(job, rc, err);
+	return job_conclude(job, rc, &lock, err);
 }
 
 /* The hosts that it may use. */
@@ -339,19 +380,22 @@ static int job_start_all(struct job *job, const char *const *command, struct err
 {
 	struct stages *s = job->stages;
 
-	for (int left = job->options->retries;; left--) {
+	for (job->left = job->options->retries;; job->left--) {
 		int rc = job_start(job, command, err);
 
-		if (rc == 0 || left <= 0 || !job->began || job->result.is_interrupted ||
-		    interrupted())
+		if (!job_is_due(job, rc)) {
+			job_conclude_before(job, "");
 			return rc;
+		}
 		log_warn("%s", err->text);
-		log_info("%s is started again, %d more time%s at most", job->record.name, left,
-			 left == 1 ? "" : "s");
+		log_info("%s is started again, %d more time%s at most", job->record.name, job->left,
+			 job->left == 1 ? "" : "s");
 		*err = (struct error){0};
 		fleet_close(&s->fleet); /* a connection may be lost */
-		if (run_hosts(job, err) < 0)
+		if (run_hosts(job, err) < 0) {
+			job_conclude_before(job, "");
 			return -1;
+		}
 	}
 }
 

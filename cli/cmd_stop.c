@@ -16,7 +16,7 @@ static int stop_job(struct stages *s, const char *name, struct error *err)
 	uint64_t deadline = clock_usec() + STOP_SECONDS * UINT64_C(1000000);
 	struct job_record record;
 
-	if (job_record_read(&s->cluster, name, s->arena, &record, err) < 0)
+	if (job_record_read_last(&s->cluster, name, s->arena, &record, err) < 0)
 		return -1;
 	if (*record.ended || !job_is_alive(&record)) {
 		say("%s has ended before (%s)\n", name, record.state);
@@ -33,6 +33,9 @@ static int stop_job(struct stages *s, const char *name, struct error *err)
 					 "%s: the ringup that runs it (pid %d) does not end", name,
 					 record.pid);
 		usleep(50000);
+		/* it may be about to be started again */
+		if (job_record_read_last(&s->cluster, record.name, s->arena, &record, err) < 0)
+			return -1;
 	}
 	say("%s is stopped\n", name);
 	return 0;
@@ -56,7 +59,8 @@ const struct command command_stop = {
 	.name = "stop",
 	.arguments = "JOB...",
 	.summary = "ends a job on every host",
-	.help = "Returns when nothing of the job is left: SIGTERM first, and SIGKILL after 4 seconds.\n",
+	.help = "Returns when nothing of the job is left: SIGTERM first, and SIGKILL after 4 seconds. With\n"
+		"'run --retries' it is not started again.\n",
 	.min_arguments = 1,
 	.max_arguments = -1,
 	.run = stop_run,

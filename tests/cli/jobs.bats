@@ -123,3 +123,53 @@ in_background() {
 	python3 "$ROOT/tests/standin/at_terminal.py" >said 2>&1 || { cat said; false; }
 	job_left_nothing
 }
+
+@test "--retries: ps has one job; wait, logs -f and stop go on with its next start" {
+	mkfifo gate
+	ringup run -d --retries 2 --name again -n 1 -- sh -c "echo x >>$PWD/tries; echo start \$(wc -l <$PWD/tries); read x <$PWD/gate; exit 3" \
+		3>&- 4>&-
+	ringup logs -f again >followed 3>&- 4>&- &
+	logs=$!
+	(status=0; ringup wait again 2>waited || status=$?; echo $status >status) 3>&- 4>&- &
+	wait=$!
+	# each is told to go on when the one before has ended
+	for i in 1 2 3; do
+		[ $i = 1 ] || ringup ps --json | jq -e '.jobs | length == 1' >json
+		echo go >gate
+		[ $i = 3 ] || for _ in $(seq 400); do
+			[ "$(ringup ps | awk '/^again/ {print $2, $4}')" != "running $((i + 1))" ] || break
+			sleep 0.05
+		done
+	done
+	wait $wait $logs
+	[ "$(cat status)" = 3 ]
+	grep -q 'again-3: rank 0 on node01 ended with status 3' waited
+	[ "$(xargs <followed)" = "[0 node01] start 1 [0 node01] start 2 [0 node01] start 3" ]
+	ringup ps --json | jq -e '.jobs == [.jobs[0]] and .jobs[0].job == "again" and .jobs[0].state == "failed"
+		and .jobs[0].attempts == ["again", "again-2", "again-3"]'
+	[ "$(ringup ps | awk '/^again/ {print $1, $2, $3, $4}')" = "again failed 3 3" ]
+	jq -e '.next == "again-2" and .state == "failed"' .ringup/jobs/again/job.json
+
+	ringup run -d --retries 5 --name more -n 1 -- sh -c "mkdir $PWD/more && exit 1; exec $MARK 100" 3>&- 4>&-
+	for _ in $(seq 400); do
+		[ "$(ringup ps | awk '/^more/ {print $2, $4}')" != "running 2" ] || break
+		sleep 0.05
+	done
+	[ "$(ringup stop more)" = "more is stopped" ]
+	ringup ps --json | jq -e '.jobs[-1] | .job == "more" and .state == "stopped" and .attempts == ["more", "more-2"]'
+	job_left_nothing
+}
+
+@test "a job's record without its members, or that names itself as the next one, harms no command" {
+	mkdir -p .ringup/jobs/empty .ringup/jobs/ring
+	echo '{"schema": 1}' >.ringup/jobs/empty/job.json
+	echo '{"schema": 1, "next": "ring", "ended": "2026-01-01T00:00:00Z"}' >.ringup/jobs/ring/job.json
+	chmod -R go= .ringup
+	ringup ps --json | jq -e '.jobs[0].job == "empty" and .jobs[0].state == "lost"'
+	for words in "wait empty" "stop empty" "wait ring" "stop ring"; do
+		status=0
+		# shellcheck disable=SC2086 # words
+		timeout 20 ringup $words >out 2>err || status=$?
+		[ "$status" -le 2 ] || { echo "$words: $status"; false; }
+	done
+}

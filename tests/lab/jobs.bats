@@ -344,7 +344,9 @@ time.sleep(1000)"
 	job --retries 3 --name again -- sh -c "[ \$RANK != 0 ] || { echo x >>$LAB/tries; [ \$(wc -l <$LAB/tries) = 3 ]; }"
 	[ "$status" = 0 ]
 	[ "$(wc -l <tries)" = 3 ]
-	[ "$(ringup ps | awk '/^again/ {print $1, $2, $3}' | xargs)" = "again failed 1 again-2 failed 1 again-3 done 0" ]
+	[ "$(ringup ps | awk '/^again/ {print $1, $2, $3, $4}' | xargs)" = "again done 0 3" ]
+	[ "$(jq -r '.state + " " + (.status | tostring) + " " + .next' .ringup/jobs/again{,-2,-3}/job.json | xargs)" = \
+		"failed 1 again-2 failed 1 again-3 done 0" ]
 	[ "$(grep -c 'again.* is started again, [32] more times at most' err)" = 2 ]
 	ringup --json run --retries 1 -- sh -c 'exit 4' >out.json 2>/dev/null 3>&- 4>&- || status=$?
 	[ "$status" = 4 ]
