@@ -2,6 +2,7 @@
 #include "cli/app/command.h"
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
+#include "cli/run_view.h"
 
 #include "core/clock.h"
 #include "core/file.h"
@@ -174,23 +175,6 @@ static int job_wish(struct job *job, const char *const *command, struct error *e
 	return 0;
 }
 
-static void print_task(const struct job *job, const struct job_plan *plan,
-		       const struct job_host *host, const struct job_task *task)
-{
-	_cleanup_(str_release) struct str line = STR_INIT;
-	struct words words = WORDS_INIT(job->stages->arena);
-	const char *workdir = job_workdir(&job->wish, host->member);
-
-	words_add(&words, "env");
-	words_add_all(&words, job_host_defaults(plan, host));
-	words_add_all(&words, task->env);
-	words_add_all(&words, job->wish.env);
-	words_add_all(&words, task->words);
-	quote_words(&line, words.list);
-	say("%s: %s%s%s%s\n", host->member->host->name, *workdir ? "cd " : "", workdir,
-	    *workdir ? "; " : "", line.text);
-}
-
 /*
  * With --sync the command runs in the folder that it brought, or below it; with --local in DIR itself.
  */
@@ -209,21 +193,29 @@ static void run_in_synced(struct job *job)
 /* Ports and interfaces are the hosts' to say, so PORT stands for the former here. */
 static int dry_run(struct job *job, struct error *err)
 {
+	_cleanup_(json_free) cJSON *json = json_document();
 	struct stages *s = job->stages;
 	struct job_plan plan;
+	cJSON *shown = NULL;
 
 	job->wish.name = job->options->name ? job->options->name : "job";
 	if (job_plan_without_hosts(&s->fleet, &job->wish, s->arena, &plan, err) < 0)
 		return -1;
 	run_in_synced(job);
+	cJSON_AddStringToObject(json, "launcher", job->wish.launcher->name);
+	cJSON_AddNumberToObject(json, "ranks", plan.world);
+	if (s->ctx->json)
+		shown = cJSON_AddArrayToObject(json, "tasks");
 	for (size_t i = 0; i < plan.host_count; i++) {
 		struct job_tasks tasks = {.arena = s->arena};
 
 		if (job->wish.launcher->tasks(&plan, &plan.hosts[i], &tasks, err) < 0)
 			return -1;
 		for (size_t k = 0; k < tasks.count; k++)
-			print_task(job, &plan, &plan.hosts[i], &tasks.list[k]);
+			run_view_task(&plan, &plan.hosts[i], &tasks.list[k], shown);
 	}
+	if (shown)
+		json_print(stdout, json);
 	return 0;
 }
 
@@ -251,7 +243,7 @@ static void print_result(const struct job *job)
 	_cleanup_(json_free) cJSON *json = json_document();
 	const struct job_result *result = &job->result;
 
-	if (!job->stages->ctx->json || !job->record.name || job->options->detach)
+	if (!job->stages->ctx->json || !job->record.name || (job->options->detach && job->began))
 		return;
 	cJSON_AddStringToObject(json, "job", job->record.name);
 	cJSON_AddStringToObject(json, "state", job->record.state);
@@ -278,6 +270,20 @@ static bool job_is_due(const struct job *job, int rc)
 {
 	return (rc < 0 || job->result.status) && job->left > 0 && job->began &&
 	       !job->result.is_interrupted && !interrupted();
+}
+
+/* In the process that was called, when another one runs the job. */
+static void print_begin(const struct job *job)
+{
+	const char *name = job->detached.name;
+	const struct stages *s = job->stages;
+
+	if (s->ctx->json)
+		run_view_begin(name, arena_printf(s->arena, "%s/%s",
+						  cluster_state_path(&s->cluster, "jobs", s->arena),
+						  name));
+	else
+		say("%s\n", name);
 }
 
 /* Notes how the start before this one ended: with this one as the next, or, "", without one. */
@@ -423,9 +429,6 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 		return -1;
 	if (ctx->json && o->tty)
 		return error_set(err, ERROR_USAGE, "--json does not go with --tty");
-	if (ctx->json && (o->dry_run || o->detach))
-		return error_set(err, ERROR_USAGE,
-				 "--json goes neither with --dry-run nor with --detach");
 	if (o->dry_run) {
 		rc = dry_run(&job, err);
 		fleet_close(&s.fleet);
@@ -434,6 +437,8 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 	if (o->detach && detach(&job.detached, &is_parent, err) < 0)
 		return -1;
 	rc = is_parent ? 0 : job_start_all(&job, arguments, err);
+	if (is_parent)
+		print_begin(&job);
 	print_result(&job);
 	fleet_close(&s.fleet);
 	return rc;

@@ -173,3 +173,19 @@ in_background() {
 		[ "$status" -le 2 ] || { echo "$words: $status"; false; }
 	done
 }
+
+@test "--json with --detach, and with --dry-run" {
+	ringup --json run -d --name mine -- sleep 0.1 >out 3>&- 4>&-
+	jq -e '.schema == 1 and .job == "mine" and .state == "running" and (.folder | endswith("/jobs/mine"))' out
+	ringup wait mine
+	status=0
+	ringup --json run -d -n 7 -- true >out 2>err 3>&- 4>&- || status=$?
+	[ "$status" = 2 ]
+	jq -e '.schema == 1 and .state == "failed" and .status == 2' out
+	ringup --json run --dry-run --workdir /tmp -e 'A=b c' -e RANK=9 -- python3 'a b' >out </dev/null
+	jq -e '.schema == 1 and .launcher == "env" and .ranks == 2 and (.tasks | length) == 2' out
+	jq -e '.tasks[1] | .host == "node02" and .rank == 1 and .workdir == "/tmp" and .words == ["python3", "a b"]
+		and .env.A == "b c" and .env.WORLD_SIZE == "2" and .env.RANK == "9"' out
+	ringup --json run --dry-run --launcher torchrun -- true >out </dev/null
+	jq -e '.tasks[0] | .words[0] == "torchrun" and (has("rank") | not)' out
+}
