@@ -224,7 +224,13 @@ static void job_began(void *arg, const struct job_plan *plan)
 	struct job *job = arg;
 	struct error ignored = {0};
 
+	struct words names = WORDS_INIT(plan->arena);
+
+	for (size_t i = 0; i < plan->host_count; i++)
+		words_add(&names, plan->hosts[i].member->host->name);
 	job->began = true;
+	job->record.id = arena_strdup(plan->arena, plan->id);
+	job->record.host_names = words_list(&names);
 	job->record.state = "running";
 	job->record.ranks = plan->world;
 	job->record.hosts = (int)plan->host_count;

@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/private.h"
+#include "core/words.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,6 +62,7 @@ int job_record_write(const struct job_record *record, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = json_document();
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	cJSON *names;
 
 	cJSON_AddStringToObject(json, "name", record->name);
 	cJSON_AddStringToObject(json, "state", record->state);
@@ -74,6 +76,10 @@ int job_record_write(const struct job_record *record, struct error *err)
 	cJSON_AddStringToObject(json, "ended", record->ended);
 	cJSON_AddNumberToObject(json, "pid", record->pid);
 	json_add_text(json, "next", record->next);
+	json_add_text(json, "id", record->id);
+	names = cJSON_AddArrayToObject(json, "on");
+	for (const char *const *name = record->host_names; name && *name; name++)
+		cJSON_AddItemToArray(names, cJSON_CreateString(*name));
 	if (record->is_local)
 		cJSON_AddBoolToObject(json, "local", true);
 	return json_write(arena_printf(&arena, "%s/job.json", record->folder), json, 0600, err);
@@ -97,6 +103,17 @@ static const char *record_text(const cJSON *json, const char *name, struct arena
 	return text ? text : "";
 }
 
+static const char *const *record_names(const cJSON *json, struct arena *arena)
+{
+	struct words names = WORDS_INIT(arena);
+	const cJSON *item;
+
+	cJSON_ArrayForEach (item, json_member(json, "on"))
+		if (cJSON_IsString(item))
+			words_add(&names, item->valuestring);
+	return words_list(&names);
+}
+
 static int read_folder(const char *folder, const char *name, struct arena *arena,
 		       struct job_record *record, struct error *err)
 {
@@ -114,6 +131,8 @@ static int read_folder(const char *folder, const char *name, struct arena *arena
 		.ended = record_text(json, "ended", arena),
 		.reason = record_text(json, "reason", arena),
 		.next = record_text(json, "next", arena),
+		.id = record_text(json, "id", arena),
+		.host_names = record_names(json, arena),
 		.status = json_int(json, "status", 0),
 		.ranks = json_int(json, "ranks", 0),
 		.hosts = json_int(json, "hosts", 0),

@@ -28,8 +28,10 @@ struct job_record {
 	const char *reason;
 	const char *next; /* the job that it was started again as; "" */
 	int status, ranks, hosts;
-	int pid;       /* of the ringup that runs it */
-	bool is_local; /* it uses no host of the cluster */
+	int pid;	/* of the ringup that runs it */
+	const char *id; /* its processes have this as RINGUP_JOB_ID; "" until it runs */
+	const char *const *host_names; /* of the hosts with ranks; empty until it runs */
+	bool is_local;		       /* it uses no host of the cluster */
 };
 
 /*

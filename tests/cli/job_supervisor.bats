@@ -240,8 +240,31 @@ ends() {
 	rm -rf "/tmp/ringup-job-$ID-"
 }
 
+@test "sweep, and the next supervisor, end what a killed one left" {
+	for way in sweep next; do
+		rm -f in out
+		mkfifo in
+		begin --address 127.0.0.7
+		printf '%s\n' "task 0" "word sh" "word -c" "word setsid sh -c 'trap \"\" TERM; $MARK 100; $MARK 100' & echo up; exec $MARK 200" start >&7
+		says '^o 0 up'
+		kill -9 "$PID"
+		wait "$PID" || true
+		exec 7>&-
+		if [ $way = sweep ]; then
+			[ "$("$JOB" sweep --id "$ID" --grace 1)" = "swept 2" ]
+			rm -rf "/tmp/ringup-job-$ID-127.0.0.7"
+		else
+			touch -d '2 minutes ago' "/tmp/ringup-job-$ID-127.0.0.7"
+			"$JOB" host --id "$ID"-2 </dev/null >out 3>&- 4>&- 7>&-
+			[ ! -e "/tmp/ringup-job-$ID-127.0.0.7" ]
+		fi
+		! pgrep -f "$MARK 100"
+	done
+	PID=
+}
+
 @test "usage" {
-	for words in "" "host" "host --id A/B" "host --id x y" "rank --id x" "host --id x --ports many" "jump --id x"; do
+	for words in "" "host" "host --id A/B" "host --id x y" "rank --id x" "host --id x --ports many" "jump --id x" "sweep" "sweep --id x y"; do
 		# shellcheck disable=SC2086
 		run "$JOB" $words </dev/null
 		[ "$status" = 2 ] || { echo "$words: $status"; false; }

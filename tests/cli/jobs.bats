@@ -189,3 +189,31 @@ in_background() {
 	ringup --json run --dry-run --launcher torchrun -- true >out </dev/null
 	jq -e '.tasks[0] | .words[0] == "torchrun" and (has("rank") | not)' out
 }
+
+# The daemon has left its rank, so nothing but its variable says whose it is.
+@test "ringup and a supervisor are killed: 'stop' ends the daemon that a rank left" {
+	in_background -n 1 --name gone -- sh -c "setsid $MARK 100 & echo up; exec $MARK 200"
+	begins 1
+	for _ in $(seq 200); do
+		id=$(jq -r '.id // ""' .ringup/jobs/gone/job.json)
+		[ -z "$id" ] || break
+		sleep 0.05
+	done
+	kill -STOP $pid # it must not note the end
+	pgrep -f "^[^ ]*ringup-job host --id $id " | xargs kill -9
+	kill -9 $pid
+	wait $pid || true
+	for _ in $(seq 100); do
+		pgrep -f "^$MARK 200" >/dev/null || break
+		sleep 0.05
+	done
+	pgrep -f "^$MARK 100"
+	[ "$(ringup stop gone)" = "gone was lost; 1 process of it was left and is ended" ]
+	job_left_nothing
+	ringup stop gone | grep -q 'has ended before'
+	status=0
+	ringup wait gone 2>err || status=$?
+	[ "$status" = 1 ]
+	grep -q 'gone: the ringup that ran it was killed' err
+	rm -rf /tmp/ringup-job-"$id"-127.0.0.[12]
+}

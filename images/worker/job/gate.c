@@ -2,9 +2,11 @@
 #define _GNU_SOURCE 1
 #include "job/host.h"
 #include "job/protocol.h"
+#include "job/sweep.h"
 
 #include <errno.h>
 #include <glob.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +32,22 @@ static bool gate_is_old(const char *path)
 	       time(NULL) - st.st_mtime > OLD_SECONDS;
 }
 
-/* Removes what supervisors of other jobs left that were killed: nobody answers at their sockets. */
+/* Kills what is left of the job that such a folder is named for (JOB_SOCKET_FOLDER). */
+static void gate_sweep(const char *folder)
+{
+	char id[108];
+	struct host other = {.options = {.id = id}};
+
+	if (sscanf(folder, JOB_SOCKET_PREFIX "%107s", id) != 1 || !strrchr(id, '-'))
+		return;
+	*strrchr(id, '-') = '\0';
+	host_sweep(&other, SIGKILL);
+}
+
+/*
+ * Removes what supervisors of other jobs left that were killed: nobody answers at their sockets. A daemon
+ * of a rank may have outlived its supervisor, and ends now.
+ */
 static void gate_clean(void)
 {
 	glob_t found = {0};
@@ -47,6 +64,7 @@ static void gate_clean(void)
 		    errno == ECONNREFUSED) {
 			unlink(address.sun_path);
 			*strrchr(address.sun_path, '/') = '\0';
+			gate_sweep(address.sun_path);
 			rmdir(address.sun_path);
 		}
 		close(fd);

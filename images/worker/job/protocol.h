@@ -67,6 +67,7 @@
 
 /* Every process of a job has this in its environment, and is found by it at the end. */
 #define JOB_VARIABLE "RINGUP_JOB_ID"
+#define JOB_SOCKET_PREFIX "/tmp/ringup-job-"
 #define JOB_SOCKET_FOLDER "/tmp/ringup-job-%s-%s" /* id, address of the host */
 #define JOB_SOCKET_ANY "/tmp/ringup-job-*/socket"
 #define JOB_SOCKET_PATTERN "/tmp/ringup-job-%s-*"
