@@ -226,17 +226,17 @@ started() {
 }
 
 @test "--detach, ps, logs, wait and stop" {
-	name=$(ringup run -d --name train -- sh -c "echo up; sleep 1; echo late; exit \$((RANK == 1 ? 9 : 0))" 3>&- 4>&-)
-	[ "$name" = train ]
-	ringup ps | grep -qE '^train +running +- +6 +3 +env '
-	timeout 30 ringup logs -f train >followed 3>&- 4>&-
+	name=$(ringup run -d --name apart -- sh -c "echo up; sleep 1; echo late; exit \$((RANK == 1 ? 9 : 0))" 3>&- 4>&-)
+	[ "$name" = apart ]
+	ringup ps | grep -qE '^apart +running +- +1 +6 +3 +env '
+	timeout 30 ringup logs -f apart >followed 3>&- 4>&-
 	grep -qxF '[4 node03] up' followed
 	status=0
-	ringup wait train 2>err 3>&- 4>&- || status=$?
+	ringup wait apart 2>err 3>&- 4>&- || status=$?
 	[ "$status" = 9 ]
 	grep -q 'rank 1 on node01 ended with status 9' err
-	[ "$(ringup logs --rank 1 train)" = "$(printf 'up\nlate')" ]
-	ringup ps --json | jq -e '.jobs[-1] | .job == "train" and .state == "failed" and .status == 9'
+	[ "$(ringup logs --rank 1 apart)" = "$(printf 'up\nlate')" ]
+	ringup ps --json | jq -e '.jobs[-1] | .job == "apart" and .state == "failed" and .status == 9'
 
 	name=$(ringup run -d -- sh -c "exec $MARK 1000" 3>&- 4>&-)
 	ringup stop "$name" >said 3>&- 4>&-
