@@ -38,17 +38,14 @@ static void hear_name(int from, pid_t child, char *name, size_t size)
 	name[length] = '\0';
 }
 
-static int detached_parent(int from, pid_t child, struct error *err)
+static int detached_parent(struct detached *detached, int from, pid_t child, struct error *err)
 {
-	char name[JOB_NAME_BYTES_MAX + 8];
 	int status = 0;
 
-	hear_name(from, child, name, sizeof(name));
+	hear_name(from, child, detached->name, sizeof(detached->name));
 	close(from);
-	if (*name) {
-		say("%s\n", name);
+	if (*detached->name)
 		return 0;
-	}
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	/* the other process has printed its error */
@@ -67,7 +64,7 @@ int detach(struct detached *detached, bool *is_parent, struct error *err)
 	*is_parent = child > 0;
 	if (*is_parent) {
 		close(ends[1]);
-		return detached_parent(ends[0], child, err);
+		return detached_parent(detached, ends[0], child, err);
 	}
 	close(ends[0]);
 	setsid();

@@ -6,6 +6,7 @@
 #include "core/foreign.h"
 #include "core/log.h"
 #include "deployer/diagnosis.h"
+#include "deployer/job/input.h"
 #include "deployer/job/kernel_log.h"
 #include "deployer/job/spawn.h"
 #include "deployer/job/supervisors.h"
@@ -43,6 +44,7 @@ struct job_run {
 	struct job_plan plan;
 	struct supervisors *supervisors;
 	struct job_spawns spawns;
+	struct job_input *input; /* NULL: it has not begun, or no rank has stdin */
 	struct job_output *output;
 	const struct job_watch *watch;
 	struct job_result *result;
@@ -278,6 +280,10 @@ static void run_hear(void *arg, size_t index, const struct job_event *event)
 	case JOB_EVENT_OUTPUT:
 		run_add_output(run, host, event);
 		break;
+	case JOB_EVENT_TOOK:
+	case JOB_EVENT_CLOSED:
+		job_input_hear(run->input, index, event);
+		break;
 	case JOB_EVENT_EXIT:
 		run_exit(run, host, event->label, event->number);
 		break;
@@ -327,6 +333,8 @@ static void say_task(struct job_run *run, const struct job_host *host, const str
 		run->tasks++;
 		return;
 	}
+	if (rank == run->plan.options->input_rank)
+		job_input_announce(run->plan.options, out);
 	run->ranks[rank] = (struct run_rank){
 		.host = host, .began = true, .serves = task->serves, .grace_s = task->grace_s};
 	run->began++;
@@ -350,6 +358,9 @@ static int run_start_host(struct job_run *run, size_t index, struct error *err)
 	for (size_t i = 0; i < tasks.count; i++)
 		say_task(run, host, &tasks.list[i], &out);
 	job_say(&out, "start", NULL);
+	if (out.overflowed)
+		return error_set(err, ERROR_USAGE, "%s: the environment of its ranks is too large",
+				 host->member->host->name);
 	supervisor_tell(run->supervisors, index, out.text);
 	return 0;
 }
@@ -378,15 +389,21 @@ static void run_go(struct job_run *run)
 {
 	_cleanup_(str_release) struct str out = STR_INIT;
 
+	size_t reader = (size_t)(run->ranks[run->plan.options->input_rank].host - run->plan.hosts);
+
 	run->is_running = true;
 	run->said_usec = clock_usec();
 	if (run->plan.options->launcher->names_hosts)
 		str_addf(&out, "set MASTER_ADDR=%s\n", run->ranks[0].host->member->host->address);
 	str_add(&out, "go\n");
+	if (run->plan.options->launcher->ranks_join)
+		job_input_prepare(run->supervisors, reader, run->plan.options);
 	for (size_t i = 0; i < run->plan.host_count; i++)
 		supervisor_tell(run->supervisors, i, out.text);
 	if (run->watch && run->watch->began)
 		run->watch->began(run->watch->arg, &run->plan);
+	job_output_flush(run->output); /* before the terminal gets other modes */
+	run->input = job_input_begin(run->supervisors, reader, run->plan.options, run->plan.arena);
 }
 
 /* "node02 (1 of 2 ranks), node03 (0 of 2 ranks)": where ranks are missing. */
@@ -581,7 +598,7 @@ static void run_look(struct job_run *run)
 	}
 	if (now - run->beat_usec > BEAT_USEC) {
 		run->beat_usec = now;
-		supervisors_tell(run->supervisors, "beat\n");
+		supervisors_beat(run->supervisors);
 	}
 	job_output_flush(run->output);
 }
@@ -599,9 +616,11 @@ static void run_control(void *arg)
 			supervisors_wait(run->supervisors, WAKE_MSEC);
 	}
 	run->echo_usec = 0; /* what ends now was ended by ringup */
+	job_input_stop(run->input);
 	supervisors_stop(run->supervisors);
 	deadline = clock_usec() + STOP_USEC;
-	while (!supervisors_ended(run->supervisors) && clock_usec() < deadline) {
+	while (!supervisors_ended(run->supervisors) && clock_usec() < deadline &&
+	       !interrupted_twice()) {
 		supervisors_wait(run->supervisors, WAKE_MSEC);
 		job_output_flush(run->output);
 	}
@@ -670,6 +689,7 @@ int job_run(struct fleet *fleet, const struct job_options *options, const char *
 
 	*result = (struct job_result){.rank = -1, .host = "", .reason = ""};
 	output->folder = folder;
+	output->raw_rank = options->input == JOB_INPUT_TERMINAL ? options->input_rank : -1;
 	if (job_plan_init(&run.plan, fleet, options, arena, err) < 0)
 		return -1;
 	run.begin_usec = clock_usec();
@@ -678,6 +698,7 @@ int job_run(struct fleet *fleet, const struct job_options *options, const char *
 			     &run, err) < 0)
 		return -1;
 	supervisors_run(run.supervisors, run_control, &run);
+	job_input_close(run.input);
 	job_output_close(output);
 	run_add_tail(&run);
 	run_add_diagnosis(&run, fleet);

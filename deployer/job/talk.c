@@ -152,6 +152,10 @@ void job_event_read(char *line, struct job_event *event)
 		event->kind = talk_read_number(JOB_EVENT_HELLO, rest, event);
 	else if (strcmp(keyword, "left") == 0)
 		event->kind = talk_read_number(JOB_EVENT_LEFT, rest, event);
+	else if (strcmp(keyword, "took") == 0)
+		event->kind = talk_read_number(JOB_EVENT_TOOK, rest, event);
+	else if (strcmp(keyword, "closed") == 0)
+		event->kind = JOB_EVENT_CLOSED;
 	else if (strcmp(keyword, "ready") == 0)
 		event->kind = JOB_EVENT_READY;
 	else if (strcmp(keyword, "done") == 0)

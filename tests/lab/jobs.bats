@@ -229,17 +229,17 @@ started() {
 }
 
 @test "--detach, ps, logs, wait and stop" {
-	name=$(ringup run -d --name train -- sh -c "echo up; sleep 1; echo late; exit \$((RANK == 1 ? 9 : 0))" 3>&- 4>&-)
-	[ "$name" = train ]
-	ringup ps | grep -qE '^train +running +- +6 +3 +env '
-	timeout 30 ringup logs -f train >followed 3>&- 4>&-
+	name=$(ringup run -d --name apart -- sh -c "echo up; sleep 1; echo late; exit \$((RANK == 1 ? 9 : 0))" 3>&- 4>&-)
+	[ "$name" = apart ]
+	ringup ps | grep -qE '^apart +running +- +1 +6 +3 +env '
+	timeout 30 ringup logs -f apart >followed 3>&- 4>&-
 	grep -qxF '[4 node03] up' followed
 	status=0
-	ringup wait train 2>err 3>&- 4>&- || status=$?
+	ringup wait apart 2>err 3>&- 4>&- || status=$?
 	[ "$status" = 9 ]
 	grep -q 'rank 1 on node01 ended with status 9' err
-	[ "$(ringup logs --rank 1 train)" = "$(printf 'up\nlate')" ]
-	ringup ps --json | jq -e '.jobs[-1] | .job == "train" and .state == "failed" and .status == 9'
+	[ "$(ringup logs --rank 1 apart)" = "$(printf 'up\nlate')" ]
+	ringup ps --json | jq -e '.jobs[-1] | .job == "apart" and .state == "failed" and .status == 9'
 
 	name=$(ringup run -d -- sh -c "exec $MARK 1000" 3>&- 4>&-)
 	ringup stop "$name" >said 3>&- 4>&-
@@ -401,7 +401,9 @@ time.sleep(1000)"
 	job --retries 3 --name again -- sh -c "[ \$RANK != 0 ] || { echo x >>$LAB/tries; [ \$(wc -l <$LAB/tries) = 3 ]; }"
 	[ "$status" = 0 ]
 	[ "$(wc -l <tries)" = 3 ]
-	[ "$(ringup ps | awk '/^again/ {print $1, $2, $3}' | xargs)" = "again failed 1 again-2 failed 1 again-3 done 0" ]
+	[ "$(ringup ps | awk '/^again/ {print $1, $2, $3, $4}' | xargs)" = "again done 0 3" ]
+	[ "$(jq -r '.state + " " + (.status | tostring) + " " + .next' .ringup/jobs/again{,-2,-3}/job.json | xargs)" = \
+		"failed 1 again-2 failed 1 again-3 done 0" ]
 	[ "$(grep -c 'again.* is started again, [32] more times at most' err)" = 2 ]
 	ringup --json run --retries 1 -- sh -c 'exit 4' >out.json 2>/dev/null 3>&- 4>&- || status=$?
 	[ "$status" = 4 ]
@@ -559,7 +561,7 @@ stand_in() {
 	for words in 'exit 0 0' 'join 0 6 0' 'trouble all\nringup: error: lost' 'hello 7' \
 		"spawn 1 node01 touch $LAB/spawned"; do
 		rm "$program"
-		printf '#!/bin/sh\nprintf "hello 1\\nfact gpus 999999999\\nready\\n"; sleep 1; printf "%%s\\n" "%s"; cat >/dev/null; echo done\n' \
+		printf '#!/bin/sh\nprintf "hello 2\\nfact gpus 999999999\\nready\\n"; sleep 1; printf "%%s\\n" "%s"; cat >/dev/null; echo done\n' \
 			"$words" >"$program"
 		chmod 755 "$program"
 		job -- "$MARK" 1000

@@ -3,10 +3,12 @@
 #include "job/agent.h"
 #include "job/host.h"
 #include "job/protocol.h"
+#include "job/sweep.h"
 
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +59,22 @@ static void gate_remove(const char *folder)
 	rmdir(folder);
 }
 
-/* Removes what supervisors of other jobs left that were killed: nobody answers at their sockets. */
+/* Kills what is left of the job that such a folder is named for (JOB_SOCKET_FOLDER). */
+static void gate_sweep(const char *folder)
+{
+	char id[108];
+	struct host other = {.options = {.id = id}};
+
+	if (sscanf(folder, JOB_SOCKET_PREFIX "%107s", id) != 1 || !strrchr(id, '-'))
+		return;
+	*strrchr(id, '-') = '\0';
+	host_sweep(&other, SIGKILL);
+}
+
+/*
+ * Removes what supervisors of other jobs left that were killed: nobody answers at their sockets. A daemon
+ * of a rank may have outlived its supervisor, and ends now.
+ */
 static void gate_clean(void)
 {
 	glob_t found = {0};
@@ -73,6 +90,7 @@ static void gate_clean(void)
 		    connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 &&
 		    errno == ECONNREFUSED) {
 			*strrchr(address.sun_path, '/') = '\0';
+			gate_sweep(address.sun_path);
 			gate_remove(address.sun_path);
 		}
 		close(fd);
@@ -147,10 +165,37 @@ static void gate_add(struct text *words, const char *keyword, const char *value)
 	text_add_bytes(words, "\n", 1);
 }
 
+/* Hands over the rank's end of its stdin or terminal. */
+static void gate_give_input(struct host *host, struct process *process)
+{
+	char control[CMSG_SPACE(sizeof(int))] = {0};
+	const char *line = host->input.is_terminal ? "terminal\n" : "input\n";
+	struct iovec part = {(void *)(uintptr_t)line, strlen(line)};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = control,
+				 .msg_controllen = sizeof(control)};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+	int fd = input_open(host, process);
+
+	if (fd < 0)
+		return;
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	if (sendmsg(process->connection, &message, MSG_NOSIGNAL) < 0)
+		host_trouble(host, "cannot give rank %s its stdin: %s", process->label,
+			     strerror(errno));
+	close(fd);
+}
+
 static void gate_admit(struct host *host, struct process *process)
 {
 	struct text words = {0};
 
+	if (input_is_for(host, process))
+		gate_give_input(host, process);
 	for (size_t i = 0; i < host->defaults.count; i++)
 		gate_add(&words, "default", host->defaults.items[i]);
 	for (size_t i = 0; i < host->variables.count; i++)

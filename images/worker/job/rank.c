@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1
 #include "job/rank.h"
+#include "job/host.h"
 #include "job/protocol.h"
 #include "job/sweep.h"
 #include "job/text.h"
@@ -29,6 +30,8 @@ struct runner {
 	int out[2], errors[2];
 	struct text heard;
 	char *folder;
+	int input; /* its stdin, or its terminal; -1: that of the launcher */
+	bool is_terminal;
 	bool goes;
 };
 
@@ -200,6 +203,8 @@ static void runner_obey(struct runner *r, char *line)
 
 	if (strcmp(line, "go") == 0)
 		r->goes = true;
+	else if (strcmp(line, "terminal") == 0)
+		r->is_terminal = true;
 	if (!value)
 		return;
 	*value++ = '\0';
@@ -214,12 +219,29 @@ static void runner_obey(struct runner *r, char *line)
 	}
 }
 
+/* Words of the supervisor, and the descriptor that may come with them. */
+static ssize_t runner_receive(struct runner *r, char *bytes, size_t size)
+{
+	char control[CMSG_SPACE(sizeof(int))];
+	struct iovec part = {bytes, size};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = control,
+				 .msg_controllen = sizeof(control)};
+	ssize_t got = recvmsg(r->connection, &message, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+
+	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&r->input, CMSG_DATA(c), sizeof(int));
+	return got;
+}
+
 static int runner_wait_for_go(struct runner *r)
 {
 	char bytes[4096], *line;
 
 	while (!r->goes) {
-		ssize_t got = read(r->connection, bytes, sizeof(bytes));
+		ssize_t got = runner_receive(r, bytes, sizeof(bytes));
 		size_t offset = 0;
 
 		if (got < 0 && errno == EINTR)
@@ -242,6 +264,8 @@ static void runner_become(const struct runner *r, const char *id, char *const *w
 	setenv(JOB_VARIABLE, id, 1);
 	dup2(r->out[1], STDOUT_FILENO);
 	dup2(r->errors[1], STDERR_FILENO);
+	if (r->input >= 0)
+		input_become(r->input, r->is_terminal);
 	if (r->folder && chdir(r->folder) < 0)
 		fprintf(stderr, "ringup: cannot enter the folder %s: %s\n", r->folder,
 			strerror(errno));
@@ -300,6 +324,8 @@ static int runner_run(struct runner *r, const char *id, char *const *words)
 		runner_become(r, id, words);
 	close(r->out[1]);
 	close(r->errors[1]);
+	if (r->input >= 0)
+		close(r->input);
 	status = runner_wait(r);
 	dprintf(r->connection, "exit %d\n", status);
 	return status;
@@ -307,7 +333,7 @@ static int runner_run(struct runner *r, const char *id, char *const *words)
 
 int rank_run(const char *id, const char *address, char *const *words)
 {
-	struct runner r = {.connection = -1};
+	struct runner r = {.connection = -1, .input = -1};
 	int status = RANK_EXIT_NOT_STARTED;
 
 	r.connection = supervisor_connect(id, address, &r.supervisor);

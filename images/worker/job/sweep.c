@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
 
 #define ENVIRONMENT_BYTES_MAX (4 * 1024 * 1024) /* execve(2) allows less */
 #define PARENTS_MAX 64
+#define SWEEP_STEP_MSEC 100
+#define SWEEP_KILL_USEC 3000000 /* what lives so long after SIGKILL hangs in the kernel */
 
 /* What proc(5) says of a process in "stat". */
 struct stat_line {
@@ -147,6 +150,21 @@ size_t host_sweep(const struct host *host, int number)
 	}
 	free(all.list);
 	return all.count;
+}
+
+int sweep_run(const char *id, long grace_seconds)
+{
+	struct host host = {.options = {.id = id}};
+	int64_t begin = job_clock_usec(), grace = grace_seconds * 1000000, now = begin;
+	size_t first = host_sweep(&host, SIGTERM), left = first;
+
+	while (left && now - begin < grace + SWEEP_KILL_USEC) {
+		poll(NULL, 0, SWEEP_STEP_MSEC);
+		now = job_clock_usec();
+		left = host_sweep(&host, now - begin < grace ? 0 : SIGKILL);
+	}
+	printf("swept %zu\n", first);
+	return left != 0;
 }
 
 /*

@@ -30,4 +30,10 @@ pid_t process_parent(pid_t pid);
 /* Sends them a signal; 0 only counts. How many there were. */
 size_t host_sweep(const struct host *host, int number);
 
+/*
+ * Ends every process with the variable of the job `id`, which has no supervisor any more: SIGTERM, and
+ * SIGKILL after the grace. Prints how many there were. 0, or 1 when some could not be ended.
+ */
+int sweep_run(const char *id, long grace_seconds);
+
 #endif

@@ -2,6 +2,7 @@
 /* A training job: what supervisors say, where the ranks go, and what each launcher starts. */
 #include "tests/unit/deployer/fleet_support.h"
 
+#include "deployer/job/keyboard.h"
 #include "deployer/job/talk.h"
 #include "deployer/launcher/launcher.h"
 
@@ -299,6 +300,9 @@ static void test_events(void **state)
 	assert_string_equal(e.text, "sh -c \\a\nb");
 	assert_int_equal(event_of(*state, "hello 1").number, 1);
 	assert_int_equal(event_of(*state, "left 2").number, 2);
+	assert_true(event_of(*state, "took 4096").kind == JOB_EVENT_TOOK);
+	assert_int_equal(event_of(*state, "took 4096").number, 4096);
+	assert_int_equal(event_of(*state, "closed").kind, JOB_EVENT_CLOSED);
 	assert_int_equal(event_of(*state, "done").kind, JOB_EVENT_DONE);
 }
 
@@ -325,6 +329,8 @@ static void test_no_events(void **state)
 		"spawn 1 host ",
 		"spawn x host command",
 		"spawn -1 host command",
+		"took",
+		"took -1",
 		"Warning: Permanently added 'x' to the list of known hosts.",
 	};
 
@@ -343,13 +349,41 @@ static void test_say(void **state)
 	assert_string_equal(out.text, "word a\\\\b\\nc d\nword \ngo\n");
 }
 
+/* Escapes of ssh(1): "~." at the begin of a line ends, "~~" is one "~", and keys may come one by one. */
+static void test_keys(void **state)
+{
+	static const struct {
+		const char *typed, *expected;
+		bool ends;
+	} cases[] = {{"a~.b\r~~c\r~d", "a~.b\r~c\r~d", false},
+		     {"~.more", "", true},
+		     {"x\r~.", "x\r", true},
+		     {"~~.", "~.", false},
+		     {"x\n~\r~.", "x\n~\r", true},
+		     {"~", "", false}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		for (size_t step = 1; step <= 3; step += 2) {
+			struct keyboard_keys keys = KEYBOARD_KEYS_INIT;
+			size_t length = strlen(cases[i].typed), count = 0;
+			char out[32] = {0};
+			bool ends = false;
+
+			for (size_t at = 0; at < length && !ends; at += step)
+				count += keyboard_filter(&keys, cases[i].typed + at,
+							 length - at < step ? length - at : step,
+							 out + count, &ends);
+			assert_string_equal(out, cases[i].expected);
+			assert_int_equal(ends, cases[i].ends);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FLEET_TEST(test_ranks), FLEET_TEST(test_too_many_ranks), FLEET_TEST(test_defaults),
-		FLEET_TEST(test_tasks), FLEET_TEST(test_roles),		 FLEET_TEST(test_no_roles),
-		FLEET_TEST(test_auto),	FLEET_TEST(test_events),	 FLEET_TEST(test_no_events),
-		FLEET_TEST(test_say),
+		FLEET_TEST(test_ranks), FLEET_TEST(test_too_many_ranks), FLEET_TEST(test_defaults), FLEET_TEST(test_tasks), FLEET_TEST(test_roles), FLEET_TEST(test_no_roles), FLEET_TEST(test_auto), FLEET_TEST(test_events), FLEET_TEST(test_no_events), FLEET_TEST(test_say), FLEET_TEST(test_keys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
