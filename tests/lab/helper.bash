@@ -117,9 +117,12 @@ address() {
 	state ".hosts[] | select(.name == \"$1\") | .address"
 }
 
-# first_process HOST: unshare's child, which is process 1 there.
+# first_process HOST: unshare's child, which is process 1 there. It is looked for again when the lab's state is newer.
 first_process() {
-	pgrep -P "$(state ".hosts[] | select(.name == \"$1\") | .process.pid")"
+	local kept=$BATS_FILE_TMPDIR/first-process-$1
+	[[ $kept -nt $LAB/.ringup/lab/state.json ]] ||
+		pgrep -P "$(state ".hosts[] | select(.name == \"$1\") | .process.pid")" >"$kept" || { rm -f "$kept" && return 1; }
+	cat "$kept"
 }
 
 # inside HOST CMD...: on the lab host, past sshd.
