@@ -5,10 +5,7 @@
 load helper
 
 setup_file() {
-	lab_begin
-	cd "$LAB" || return
-	ringup -q lab up --hosts 3 --loopback 3>&- 4>&-
-	ringup -q up 3>&- 4>&-
+	lab_loopback 3
 }
 
 teardown_file() {
@@ -194,10 +191,7 @@ started() {
 
 @test "Ctrl-C, kill -9 of ringup: everything ends" {
 	for signal in INT TERM KILL; do
-		: >out
-		# bash starts background jobs with SIGINT ignored; python gives it back
-		python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])' \
-			ringup run -- sh -c "echo up; exec $MARK 1000" >out 2>err 3>&- 4>&- &
+		start out err run -- sh -c "echo up; exec $MARK 1000"
 		pid=$!
 		started 6
 		kill -s $signal $pid
@@ -214,8 +208,7 @@ started() {
 }
 
 @test "a host that is lost: the others end, and the error names it" {
-	: >out
-	ringup run -- sh -c "echo up; exec $MARK 1000" >out 2>err 3>&- 4>&- &
+	start out err run -- sh -c "echo up; exec $MARK 1000"
 	pid=$!
 	started 6
 	# the supervisor of node02
@@ -377,9 +370,7 @@ time.sleep(1000)"
 		flags=() trap=
 		[ $way != limit ] || flags=(--limit 2)
 		[ $way != INT ] || trap="trap '' TERM;"
-		python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])' \
-			ringup exec "${flags[@]}" -- sh -c "setsid $MARK 1000 & $trap $MARK 1000" \
-			>out 2>err 3>&- 4>&- &
+		start out err exec "${flags[@]}" -- sh -c "setsid $MARK 1000 & $trap $MARK 1000"
 		pid=$!
 		for _ in $(seq 100); do
 			[ "$(pgrep -fc "^$MARK 1000")" != 6 ] || break
