@@ -5,9 +5,7 @@
 #include "core/file.h"
 #include "core/foreign.h"
 #include "core/log.h"
-#include "deployer/diagnosis.h"
 #include "deployer/job/input.h"
-#include "deployer/job/kernel_log.h"
 #include "deployer/job/spawn.h"
 #include "deployer/job/supervisors.h"
 #include "deployer/launcher/launcher.h"
@@ -20,9 +18,6 @@
 #define FIRST_FAILURE_USEC 1500000 /* a rank's end comes later than its launcher's, at most this */
 #define LAST_TASK_USEC 15000000	   /* for a launcher to end when all its ranks have */
 #define STOP_USEC 12000000	   /* for all supervisors to end their part */
-/* The rank that broke a connection may end so long after who noticed it. mpirun kills after 1 s. */
-#define ECHO_USEC 800000
-#define TAIL_LINES 8
 #define TROUBLE_BYTES_MAX 600
 #define BEAT_USEC 1000000
 #define WAKE_MSEC 50
@@ -47,11 +42,7 @@ struct job_run {
 	struct job_input *input; /* NULL: it has not begun, or no rank has stdin */
 	struct job_output *output;
 	const struct job_watch *watch;
-	struct job_result *result;
-	const struct diagnoses *failures; /* NULL: the table cannot be read; and then */
-	struct diagnosing *diagnosing;	  /* NULL, too */
-	uint64_t
-		echo_usec; /* when a rank failed because another one had ended; 0: the failure is a real one */
+	struct job_verdict verdict;
 	struct run_rank *ranks;
 	int began, ended;	/* ranks */
 	int tasks, tasks_ended; /* processes that start ranks */
@@ -67,16 +58,11 @@ struct job_run {
 	bool is_held; /* the terminal does not take what the ranks print, and they wait */
 };
 
-/* The first failure counts; but one that is only an echo of another gives way. */
 static void run_fail(struct job_run *run, int status, int rank, const char *host,
 		     const char *reason)
 {
-	if (run->result->status && !run->echo_usec)
-		return;
-	run->echo_usec = 0;
-	*run->result =
-		(struct job_result){.status = status, .rank = rank, .host = host, .reason = reason};
-	run->is_over = true;
+	if (job_verdict_fail(&run->verdict, status, rank, host, reason))
+		run->is_over = true;
 }
 
 static void run_fail_host(struct job_run *run, const struct job_host *host, const char *reason)
@@ -143,37 +129,13 @@ static void run_join(struct job_run *run, const struct job_host *host, int rank,
 	*state = (struct run_rank){.host = host, .began = true};
 }
 
-/* Whether the rank failed because a connection to another one broke, by its last lines. */
-static bool run_is_echo(struct job_run *run, int rank)
-{
-	const char *tail;
-
-	if (!run->failures)
-		return false;
-	job_output_flush(run->output);
-	tail = job_output_tail(run->output->folder, rank, TAIL_LINES, run->plan.arena);
-	return diagnoses_is_echo(run->failures, tail, run->plan.arena);
-}
-
-/* Who notices a broken connection often ends before who broke it: such an end waits for a better one. */
+/* The rank's last lines decide whether its failure is the first one. */
 static void run_fail_rank(struct job_run *run, int rank, int status)
 {
-	const char *name = run->ranks[rank].host->member->host->name;
-	struct arena *arena = run->plan.arena;
-	bool is_echo = run_is_echo(run, rank);
-
-	/* SIGTERM is how a launcher ends the others */
-	if (run->result->status && (is_echo || status == 128 + SIGTERM))
-		return;
-	run_fail(run, status, rank, name,
-		 status > 128 ? arena_printf(arena, "rank %d on %s was ended by signal %d (%s)",
-					     rank, name, status - 128, strsignal(status - 128))
-			      : arena_printf(arena, "rank %d on %s ended with status %d", rank,
-					     name, status));
-	if (is_echo) {
-		run->is_over = false;
-		run->echo_usec = clock_usec();
-	}
+	job_output_flush(run->output);
+	if (job_verdict_fail_rank(&run->verdict, status, rank,
+				  run->ranks[rank].host->member->host->name))
+		run->is_over = true;
 }
 
 /* Whether all ranks that the job waits for have ended. */
@@ -200,9 +162,7 @@ static void run_rank_exit(struct job_run *run, const struct job_host *host, int 
 	run->ended++;
 	if (state->serves && run_work_is_done(run))
 		return; /* nobody needs it any more */
-	if (status && run->diagnosing && !run->is_over)
-		diagnosing_status(run->diagnosing, state->host->member->host->name, rank, status);
-	if (status)
+	if (status && !run->is_over)
 		run_fail_rank(run, rank, status);
 }
 
@@ -255,9 +215,8 @@ static void run_add_output(struct job_run *run, const struct job_host *host,
 		run->output->shows = false;
 	job_output_add(run->output, event, host->member->host->name);
 	run->output->shows = shows;
-	if (run->diagnosing && !run->is_over)
-		diagnosing_feed(run->diagnosing, host->member->host->name, rank, event->text,
-				strlen(event->text));
+	if (!run->is_over)
+		job_verdict_feed(&run->verdict, host->member->host->name, rank, event->text);
 }
 
 /* Called under the lock, on the thread of the host. */
@@ -504,7 +463,7 @@ static void run_check_person(struct job_run *run, uint64_t now)
 
 	if (interrupted()) {
 		run_fail(run, ERROR_INTERRUPTED, -1, "", "interrupted");
-		run->result->is_interrupted = true;
+		run->verdict.result->is_interrupted = true;
 	}
 	if (seconds && now - run->begin_usec > (uint64_t)seconds * 1000000)
 		run_fail(run, STATUS_TIMED_OUT, -1, "",
@@ -576,7 +535,7 @@ static void run_look(struct job_run *run)
 	uint64_t now = clock_usec();
 
 	run_check_person(run, now);
-	if (run->echo_usec && now - run->echo_usec > ECHO_USEC)
+	if (job_verdict_is_settled(&run->verdict, now))
 		run->is_over = true;
 	if (supervisors_failed(run->supervisors) && !run->is_planned) {
 		run->is_over = true; /* the hosts' own errors say why */
@@ -615,7 +574,7 @@ static void run_control(void *arg)
 		if (!run->is_over)
 			supervisors_wait(run->supervisors, WAKE_MSEC);
 	}
-	run->echo_usec = 0; /* what ends now was ended by ringup */
+	job_verdict_close(&run->verdict);
 	job_input_stop(run->input);
 	supervisors_stop(run->supervisors);
 	deadline = clock_usec() + STOP_USEC;
@@ -628,80 +587,25 @@ static void run_control(void *arg)
 	supervisors_unlock(run->supervisors);
 }
 
-/* Adds what is known of such failures to the reason. */
-static void run_add_diagnosis(struct job_run *run, struct fleet *fleet)
-{
-	struct diagnosis best[DIAGNOSIS_BEST];
-	struct job_result *result = run->result;
-	bool knows_first;
-	size_t count;
-
-	if (!result->status || result->is_interrupted || !run->diagnosing)
-		return;
-	kernel_log_read(fleet, (int)((clock_usec() - run->begin_usec) / 1000000) + 2,
-			run->output->folder, run->diagnosing);
-	/* that another rank ended is no news where the named one failed by itself */
-	knows_first = result->rank >= 0 && !run_is_echo(run, result->rank);
-	count = diagnosing_best(run->diagnosing, best);
-	for (size_t i = 0; i < count; i++) {
-		const char *who = best[i].rank < 0 ? best[i].host
-						   : arena_printf(run->plan.arena, "rank %d on %s",
-								  best[i].rank, best[i].host);
-
-		if (knows_first && diagnoses_is_echo(run->failures, best[i].line, run->plan.arena))
-			continue;
-		result->reason =
-			arena_printf(run->plan.arena, "%s\n%s (%s): %s.\n  %s", result->reason,
-				     i ? "also" : "likely cause", who, best[i].cause, best[i].fix);
-	}
-}
-
-/* A table that cannot be read costs the diagnosis, not the job. */
-static void run_begin_diagnosis(struct job_run *run)
-{
-	struct error err = {0};
-
-	if (diagnoses_load(run->plan.arena, &run->failures, &err) < 0)
-		log_warn("%s", err.text);
-	else
-		run->diagnosing = diagnosing_new(run->failures, run->plan.arena);
-}
-
-/* Adds the last lines of the rank that failed, or of the launcher, to the reason. */
-static void run_add_tail(struct job_run *run)
-{
-	struct job_result *result = run->result;
-	const char *tail;
-
-	if (!result->status || result->is_interrupted || (result->rank < 0 && !run->task_host))
-		return;
-	tail = job_output_tail(run->output->folder, result->rank, TAIL_LINES, run->plan.arena);
-	if (*tail)
-		result->reason = arena_printf(run->plan.arena, "%s; its last lines:\n%s",
-					      result->reason, tail);
-}
-
 int job_run(struct fleet *fleet, const struct job_options *options, const char *folder,
 	    struct job_output *output, const struct job_watch *watch, struct arena *arena,
 	    struct job_result *result, struct error *err)
 {
-	struct job_run run = {.output = output, .watch = watch, .result = result};
+	struct job_run run = {.output = output, .watch = watch};
 
-	*result = (struct job_result){.rank = -1, .host = "", .reason = ""};
+	job_verdict_begin(&run.verdict, result, folder, arena);
 	output->folder = folder;
 	output->raw_rank = options->input == JOB_INPUT_TERMINAL ? options->input_rank : -1;
 	if (job_plan_init(&run.plan, fleet, options, arena, err) < 0)
 		return -1;
 	run.begin_usec = clock_usec();
-	run_begin_diagnosis(&run);
 	if (supervisors_open(&run.supervisors, fleet, run.plan.id, options, run_hear, run_holds,
 			     &run, err) < 0)
 		return -1;
 	supervisors_run(run.supervisors, run_control, &run);
 	job_input_close(run.input);
 	job_output_close(output);
-	run_add_tail(&run);
-	run_add_diagnosis(&run, fleet);
+	job_verdict_explain(&run.verdict, fleet, run.task_host);
 	for (size_t i = 0; i < fleet->count; i++)
 		if (supervisor_left(run.supervisors, i))
 			log_warn("%s: %d processes of the job could not be ended",

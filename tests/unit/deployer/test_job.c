@@ -383,7 +383,10 @@ static void test_keys(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FLEET_TEST(test_ranks), FLEET_TEST(test_too_many_ranks), FLEET_TEST(test_defaults), FLEET_TEST(test_tasks), FLEET_TEST(test_roles), FLEET_TEST(test_no_roles), FLEET_TEST(test_auto), FLEET_TEST(test_events), FLEET_TEST(test_no_events), FLEET_TEST(test_say), FLEET_TEST(test_keys),
+		FLEET_TEST(test_ranks), FLEET_TEST(test_too_many_ranks), FLEET_TEST(test_defaults),
+		FLEET_TEST(test_tasks), FLEET_TEST(test_roles),		 FLEET_TEST(test_no_roles),
+		FLEET_TEST(test_auto),	FLEET_TEST(test_events),	 FLEET_TEST(test_no_events),
+		FLEET_TEST(test_say),	FLEET_TEST(test_keys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
