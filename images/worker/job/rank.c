@@ -20,7 +20,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PARENTS_MAX 64
 #define ORPHAN_GRACE_MSEC 3000 /* for the command, when the supervisor is gone */
 
 struct runner {
@@ -62,19 +61,6 @@ static int runner_fail(const char *what)
 	return -1;
 }
 
-/* Whether the process is an ancestor of this one. */
-static bool is_ancestor(pid_t pid)
-{
-	pid_t parent = getppid();
-
-	for (int i = 0; i < PARENTS_MAX && parent > 1; i++) {
-		if (parent == pid)
-			return true;
-		parent = process_parent(parent);
-	}
-	return false;
-}
-
 /* Connects to the socket; *peer becomes the process that listens there. */
 static int socket_connect(const char *path, pid_t *peer)
 {
@@ -108,7 +94,7 @@ int supervisor_connect(const char *id, const char *address, pid_t *supervisor)
 	glob(pattern, 0, NULL, &found);
 	for (size_t i = 0; i < found.gl_pathc && fd < 0; i++) {
 		fd = socket_connect(found.gl_pathv[i], &peer);
-		if (fd >= 0 && found.gl_pathc > 1 && !is_ancestor(peer)) {
+		if (fd >= 0 && found.gl_pathc > 1 && !process_descends(getpid(), peer)) {
 			close(fd);
 			fd = -1;
 		}
@@ -126,20 +112,13 @@ int supervisor_connect(const char *id, const char *address, pid_t *supervisor)
 /* Takes the supervisor's environment and folder. */
 static void runner_move_in(struct runner *r)
 {
-	char path[64], bytes[16 * 1024];
-	struct text all = {0};
-	FILE *file;
-	size_t got;
+	char path[64];
+	struct text all;
 
 	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)r->supervisor);
 	if (chdir(path) < 0)
 		runner_fail("cannot enter the supervisor's folder");
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)r->supervisor);
-	file = fopen(path, "re");
-	while (file && (got = fread(bytes, 1, sizeof(bytes), file)) > 0)
-		text_add_bytes(&all, bytes, got);
-	if (file)
-		fclose(file);
+	all = process_environment(r->supervisor);
 	for (size_t i = 0; i < all.length; i += strlen(all.bytes + i) + 1) {
 		char *equals = strchr(all.bytes + i, '=');
 
