@@ -6,6 +6,7 @@
 #include "job/sweep.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <glob.h>
 #include <limits.h>
 #include <signal.h>
@@ -21,6 +22,7 @@
 #define WAITING_MAX 1024
 #define HEARD_BYTES_MAX (256 * 1024) /* the command of an agent may be long */
 #define OLD_SECONDS 60
+#define OPEN_FOLDERS_MAX 16 /* while a tree is removed */
 
 /* Whether the socket's folder is this user's, and older than a start of a supervisor takes. */
 static bool gate_is_old(const char *path)
@@ -47,10 +49,23 @@ static int gate_put_agent(const char *folder)
 	return symlink(self, link);
 }
 
-/* Removes a supervisor's folder. */
+static int gate_remove_one(const char *path, const struct stat *st, int kind, struct FTW *place)
+{
+	(void)st;
+	(void)kind;
+	(void)place;
+	remove(path); /* what stays is in the way of nobody */
+	return 0;
+}
+
+/* Removes a supervisor's folder, and the job's folder for MPI's own files. */
 static void gate_remove(const char *folder)
 {
+	const char *dash = strrchr(folder, '-');
 	char path[128];
+
+	snprintf(path, sizeof(path), "%.*s-" JOB_MPI_NAME, (int)(dash ? dash - folder : 0), folder);
+	nftw(path, gate_remove_one, OPEN_FOLDERS_MAX, FTW_DEPTH | FTW_PHYS);
 
 	snprintf(path, sizeof(path), "%s/socket", folder);
 	unlink(path);
@@ -112,6 +127,10 @@ int gate_open(struct host *host)
 		return -1;
 	}
 	host->socket_folder = text_copy(folder);
+	/* Other hosts of a lab share it. Without it MPI uses /tmp itself. */
+	snprintf(host->mpi_folder, sizeof(host->mpi_folder), JOB_MPI_FOLDER, host->options.id);
+	if (mkdir(host->mpi_folder, 0700) < 0 && errno != EEXIST)
+		*host->mpi_folder = '\0';
 	if (gate_put_agent(folder) < 0) {
 		host_trouble(host, "cannot make a link in %s: %s", folder, strerror(errno));
 		return -1;

@@ -65,6 +65,18 @@ static void task_offer_agent(const struct host *host)
 	text_release(&longer);
 }
 
+/*
+ * Open MPI's daemons keep files in one folder per user, /tmp/ompi.HOST.UID, and remove it when they end.
+ * Then those of another job that start at this moment fail. So each job has a folder of its own.
+ */
+static void task_set_mpi_folder(const struct host *host)
+{
+	if (!*host->mpi_folder)
+		return;
+	setenv("OMPI_MCA_orte_tmpdir_base", host->mpi_folder, 0); /* Open MPI 4 and before */
+	setenv("PRTE_MCA_prte_tmpdir_base", host->mpi_folder, 0);
+}
+
 /* In the child. Its stdin, stdout and stderr are set. */
 static void task_become(const struct host *host, const struct process *process)
 {
@@ -78,8 +90,10 @@ static void task_become(const struct host *host, const struct process *process)
 	set_variables(&host->defaults, false);
 	set_variables(&host->variables, true);
 	set_variables(&process->env, true);
-	if (process->label[0] == 't')
+	if (process->label[0] == 't') {
 		task_offer_agent(host);
+		task_set_mpi_folder(host);
+	}
 	if (host->folder && chdir(host->folder) < 0)
 		fprintf(stderr, "ringup: cannot enter the folder %s: %s\n", host->folder,
 			strerror(errno));

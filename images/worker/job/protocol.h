@@ -12,7 +12,8 @@
  *   default NAME=VALUE the same for a name that the container does not set
  *   dir PATH           working folder of every rank
  *   task LABEL         begins a process that this host starts. LABEL is a rank, "3", or "t0" for a
- *                      process that starts ranks itself (mpirun). Its words and environment follow:
+ *                      process that starts ranks itself (mpirun), or "v" for one that says what the host has. Its
+ *                      words and environment follow:
  *   env NAME=VALUE
  *   word TEXT
  *   input LABEL        this rank's stdin is a pipe, and "in" lines are for it. Without this it is /dev/null.
@@ -77,6 +78,8 @@
 #define JOB_SOCKET_PREFIX "/tmp/ringup-job-"
 #define JOB_SOCKET_FOLDER "/tmp/ringup-job-%s-%s" /* id, address of the host */
 #define JOB_SOCKET_ANY "/tmp/ringup-job-*/socket"
+#define JOB_MPI_NAME "mpi" /* instead of the address: files of mpirun and its daemons */
+#define JOB_MPI_FOLDER "/tmp/ringup-job-%s-" JOB_MPI_NAME
 #define JOB_SOCKET_PATTERN "/tmp/ringup-job-%s-*"
 
 #endif
