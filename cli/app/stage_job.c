@@ -137,9 +137,12 @@ int stage_local(struct stages *s, int slots, struct error *err)
 
 static int check_job(const struct stages *s, const struct cluster_job *job, struct error *err)
 {
-	const struct launcher *ignored;
+	const struct launcher *launcher;
+	struct job_roles roles;
 
-	if (launcher_find_for_job(job->launcher, NULL, true, &ignored, err) < 0)
+	if (launcher_find_for_job(job->launcher, NULL, *job->roles, &launcher, err) < 0 ||
+	    (*job->roles &&
+	     job_roles_parse(job->roles, launcher->roles, s->arena, &roles, err) < 0))
 		return -1;
 	for (const char *const *host = job->hosts; *host; host++)
 		if (!cluster_host(&s->cluster, *host))
