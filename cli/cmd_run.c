@@ -24,7 +24,7 @@ struct options {
 	const char *launcher, *name, *workdir, *sync, *roles, *input;
 	struct words hosts, env;
 	int ranks, per_host, gpus, timeout_s, hang_timeout_s, start_timeout_s, retries;
-	bool local, detach, dry_run, tty;
+	bool local, detach, dry_run, tty, mixed_versions;
 };
 
 static const struct opt options[] = {
@@ -58,6 +58,8 @@ static const struct opt options[] = {
 	 offsetof(struct options, retries)},
 	{0, "start-limit", "S", "seconds until all ranks have begun (60)", OPT_INT,
 	 offsetof(struct options, start_timeout_s)},
+	{0, "mixed-versions", NULL, "hosts may have different versions of torch, MPI and so on",
+	 OPT_FLAG, offsetof(struct options, mixed_versions)},
 	{0, "local", NULL, "on this machine, without a cluster, containers and logins", OPT_FLAG,
 	 offsetof(struct options, local)},
 	{'d', "detach", NULL, "the job goes on without this terminal; see ps, logs, wait and stop",
@@ -124,6 +126,7 @@ static const char *const *take_job(const struct stages *s, struct options *o,
 		words_add_all(&o->hosts, job->hosts);
 	o->name = o->name ? o->name : job->name;
 	o->launcher = o->launcher ? o->launcher : job->launcher;
+	o->roles = o->roles || !*job->roles ? o->roles : job->roles;
 	o->workdir = o->workdir ? o->workdir : job->workdir;
 	if (!o->sync && *job->sync)
 		o->sync = cluster_path(&s->cluster, job->sync, s->arena);
@@ -179,7 +182,8 @@ static int job_wish(struct job *job, const char *const *command, struct error *e
 					 .gpus = o->gpus,
 					 .timeout_s = o->timeout_s,
 					 .hang_timeout_s = o->hang_timeout_s,
-					 .start_timeout_s = o->start_timeout_s};
+					 .start_timeout_s = o->start_timeout_s,
+					 .mixed_versions = o->mixed_versions};
 	if (check_env(&o->env, err) < 0 ||
 	    job_input_choose(o->input, o->tty, o->detach, &job->wish, err) < 0 ||
 	    (o->sync && job_sync_parse(o->sync, job->stages->arena, &job->sync, err) < 0) ||

@@ -34,6 +34,7 @@ struct job_options {
 	int timeout_s;		       /* of the whole job; 0: none */
 	int hang_timeout_s;	       /* without a line of any rank; 0: none */
 	int start_timeout_s;	       /* until all ranks have begun; 0: 60 */
+	bool mixed_versions;	       /* the hosts' libraries may differ */
 };
 
 /* Where the ranks of a host run; "" as in job_options. */

@@ -8,6 +8,7 @@
 #include "deployer/job/input.h"
 #include "deployer/job/spawn.h"
 #include "deployer/job/supervisors.h"
+#include "deployer/job/versions.h"
 #include "deployer/launcher/launcher.h"
 
 #include <signal.h>
@@ -39,6 +40,7 @@ struct job_run {
 	struct job_plan plan;
 	struct supervisors *supervisors;
 	struct job_spawns spawns;
+	struct job_versions *versions;
 	struct job_input *input; /* NULL: it has not begun, or no rank has stdin */
 	struct job_output *output;
 	const struct job_watch *watch;
@@ -54,7 +56,7 @@ struct job_run {
 	uint64_t stacks_usec; /* when the hosts were asked for stacks; 0 */
 	size_t stacked;	      /* hosts that have answered */
 	FILE *stacks;
-	bool is_planned, is_running, is_over;
+	bool is_planned, is_started, is_running, is_over;
 	bool is_held; /* the terminal does not take what the ranks print, and they wait */
 };
 
@@ -227,6 +229,12 @@ static void run_hear(void *arg, size_t index, const struct job_event *event)
 
 	if (run->is_over && (event->kind == JOB_EVENT_JOIN || event->kind == JOB_EVENT_TROUBLE))
 		return;
+	if ((event->kind == JOB_EVENT_OUTPUT || event->kind == JOB_EVENT_EXIT) &&
+	    strcmp(event->label, JOB_LABEL_VERSIONS) == 0) {
+		if (run->is_planned)
+			job_versions_hear(run->versions, host, event);
+		return;
+	}
 	switch (event->kind) {
 	case JOB_EVENT_JOIN:
 		if (run->is_planned)
@@ -299,33 +307,62 @@ static void say_task(struct job_run *run, const struct job_host *host, const str
 	run->began++;
 }
 
-/* Tells a host its tasks. */
-static int run_start_host(struct job_run *run, size_t index, struct error *err)
+static int run_tell(struct job_run *run, size_t index, const struct str *lines, struct error *err)
+{
+	if (lines->overflowed)
+		return error_set(err, ERROR_USAGE, "%s: the environment of its ranks is too large",
+				 run->plan.hosts[index].member->host->name);
+	supervisor_tell(run->supervisors, index, lines->text);
+	return 0;
+}
+
+/* Tells a host the environment of its ranks, and asks for the versions that they meet there. */
+static int run_prepare_host(struct job_run *run, size_t index, struct error *err)
 {
 	const struct job_host *host = &run->plan.hosts[index];
 	const struct job_options *options = run->plan.options;
-	struct job_tasks tasks = {.arena = run->plan.arena};
 	_cleanup_(str_release) struct str out = STR_INIT;
 
-	if (options->launcher->tasks(&run->plan, host, &tasks, err) < 0)
-		return -1;
 	job_say(&out, "set", arena_printf(run->plan.arena, "RINGUP_JOB=%s", options->name));
 	say_list(&out, "default", job_host_defaults(&run->plan, host));
 	say_list(&out, "set", options->env);
 	if (*job_workdir(options, host->member))
 		job_say(&out, "dir", job_workdir(options, host->member));
+	if (job_versions_ask(run->versions, host, &out, err) < 0)
+		return -1;
+	job_say(&out, "start", NULL);
+	return run_tell(run, index, &out, err);
+}
+
+/* Tells a host its tasks. */
+static int run_start_host(struct job_run *run, size_t index, struct error *err)
+{
+	const struct job_host *host = &run->plan.hosts[index];
+	struct job_tasks tasks = {.arena = run->plan.arena};
+	_cleanup_(str_release) struct str out = STR_INIT;
+
+	if (run->plan.options->launcher->tasks(&run->plan, host, &tasks, err) < 0)
+		return -1;
 	for (size_t i = 0; i < tasks.count; i++)
 		say_task(run, host, &tasks.list[i], &out);
 	job_say(&out, "start", NULL);
-	if (out.overflowed)
-		return error_set(err, ERROR_USAGE, "%s: the environment of its ranks is too large",
-				 host->member->host->name);
-	supervisor_tell(run->supervisors, index, out.text);
-	return 0;
+	return run_tell(run, index, &out, err);
 }
 
-/* All hosts are ready: spreads the ranks and starts the tasks. */
-static void run_start(struct job_run *run)
+/* Does it for every host, until one fails: then the job is over. */
+static void run_each_host(struct job_run *run,
+			  int (*do_host)(struct job_run *run, size_t index, struct error *err))
+{
+	struct error err = {0};
+
+	for (size_t i = 0; i < run->plan.host_count && !err.kind; i++)
+		do_host(run, i, &err);
+	if (err.kind)
+		run_fail(run, (int)err.kind, -1, "", arena_strdup(run->plan.arena, err.text));
+}
+
+/* All hosts are ready: spreads the ranks. */
+static void run_prepare(struct job_run *run)
 {
 	struct error err = {0};
 
@@ -335,12 +372,30 @@ static void run_start(struct job_run *run)
 	    job_output_open(run->output, run->output->folder, run->plan.world, run->plan.arena,
 			    &err) == 0) {
 		run->ranks = ARENA_ARRAY(run->plan.arena, (size_t)run->plan.world, struct run_rank);
+		run->versions = job_versions_new(&run->plan);
 		run->is_planned = true;
-		for (size_t i = 0; i < run->plan.host_count && !err.kind; i++)
-			run_start_host(run, i, &err);
-	}
-	if (err.kind)
+		run_each_host(run, run_prepare_host);
+	} else {
 		run_fail(run, (int)err.kind, -1, "", arena_strdup(run->plan.arena, err.text));
+	}
+}
+
+/* Whether all hosts have the same libraries. If not, the job is over. */
+static bool run_versions_fit(struct job_run *run, uint64_t now)
+{
+	const char *differ;
+
+	if (run->plan.options->mixed_versions)
+		return true;
+	if (!job_versions_are_known(run->versions, now))
+		return false;
+	differ = job_versions_differ(run->versions);
+	if (differ)
+		run_fail(run, ERROR_FAILED, -1, "",
+			 arena_printf(run->plan.arena,
+				      "%s; install the same on all, or give --mixed-versions",
+				      differ));
+	return !differ;
 }
 
 /* All ranks are where the plan has them: the user's command may run. */
@@ -363,6 +418,20 @@ static void run_go(struct job_run *run)
 		run->watch->began(run->watch->arg, &run->plan);
 	job_output_flush(run->output); /* before the terminal gets other modes */
 	run->input = job_input_begin(run->supervisors, reader, run->plan.options, run->plan.arena);
+}
+
+/* Starts the tasks. Ranks that join wait for "go"; others are the person's command at once. */
+static void run_check_ready(struct job_run *run, uint64_t now)
+{
+	bool joins = run->plan.options->launcher->ranks_join;
+
+	if (!run->is_started && (joins || run_versions_fit(run, now))) {
+		run->is_started = true;
+		run_each_host(run, run_start_host);
+	}
+	if (run->is_started && !run->is_over && run->began == run->plan.world &&
+	    (!joins || run_versions_fit(run, now)))
+		run_go(run);
 }
 
 /* "node02 (1 of 2 ranks), node03 (0 of 2 ranks)": where ranks are missing. */
@@ -542,11 +611,11 @@ static void run_look(struct job_run *run)
 		return;
 	}
 	if (!run->is_planned && supervisors_ready(run->supervisors))
-		run_start(run);
+		run_prepare(run);
 	if (run->is_planned)
 		run_check_hosts(run, now);
-	if (run->is_planned && !run->is_running && !run->is_over && run->began == run->plan.world)
-		run_go(run);
+	if (run->is_planned && !run->is_running && !run->is_over)
+		run_check_ready(run, now);
 	if (!run->is_running)
 		run_check_start(run, now);
 	if (run->is_planned)

@@ -68,7 +68,8 @@ int job_label_rank(const char *label)
 static bool is_label(const char *label)
 {
 	return strlen(label) < JOB_LABEL_BYTES &&
-	       (job_label_rank(label) >= 0 || (*label == 't' && job_label_rank(label + 1) >= 0));
+	       (job_label_rank(label) >= 0 || strcmp(label, JOB_LABEL_VERSIONS) == 0 ||
+		(*label == 't' && job_label_rank(label + 1) >= 0));
 }
 
 static enum job_event_kind read_output(const char *keyword, char *rest, struct job_event *event)

@@ -10,6 +10,7 @@
 
 #define JOB_PROTOCOL 2
 #define JOB_LABEL_BYTES 16
+#define JOB_LABEL_VERSIONS "v"		/* of the task that says what a host has (versions.h) */
 #define JOB_INPUT_BYTES_MAX (256 * KIB) /* of stdin, on their way */
 
 /* Adds one line: a keyword and a field that may hold anything; NULL: no field. */
