@@ -81,8 +81,7 @@ static const char EVERY_KEY[] =
 	"image: {name: train, base: r.io/b, apt: [git, vim], pip: [numpy], files: [{from: ./src, to: /workspace}], env: {A: b, C: \"d e\"}, platforms: [linux/amd64], limits: {unpacked: 40G, entries: 7}}\n"
 	"build: {engine: docker, docker_host: unix:///x, userns: never}\n"
 	"container: {engine: none, sshd_port: 9000, gpus: none, capabilities: [compute], network: host, interface: eth1, shm_size: 1g, volumes: [\"/data:/data:ro\"], env: {NCCL_DEBUG: WARN}, privileged: true, ulimits: {memlock: -1}, devices: none}\n"
-	"jobs: {train: {command: [a, b c], launcher: env, roles: " chief =
-		1 ", n: 3, ppn: 2, gpus: 1, hosts: [node01], env: {A: b}, workdir: /w, sync: ./src, limit: 9, hang_timeout: 8, start_limit: 7, retries: 6}, eval: {command: a | b}}\n";
+	"jobs: {train: {command: [a, b c], launcher: env, roles: chief=1, n: 3, ppn: 2, gpus: 1, hosts: [node01], env: {A: b}, workdir: /w, sync: ./src, limit: 9, hang_timeout: 8, start_limit: 7, retries: 6}, eval: {command: a | b}}\n";
 
 static void check_parts(const struct cluster *c)
 {
