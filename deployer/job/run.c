@@ -384,12 +384,16 @@ static void run_prepare(struct job_run *run)
 /* Whether all hosts have the same libraries. If not, the job is over. */
 static bool run_versions_fit(struct job_run *run, uint64_t now)
 {
-	const char *differ;
+	const char *differ, *silent;
 
 	if (run->plan.options->mixed_versions)
 		return true;
 	if (!job_versions_are_known(run->versions, now))
 		return false;
+	silent = job_versions_silent(run->versions);
+	if (silent)
+		log_warn("%s: it does not say which libraries it has, so they are not compared",
+			 silent);
 	differ = job_versions_differ(run->versions);
 	if (differ)
 		run_fail(run, ERROR_FAILED, -1, "",
