@@ -4,6 +4,7 @@
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
 #include "cli/app/stage_plan.h"
+#include "cli/app/stage_simulated.h"
 
 #include "core/foreign.h"
 #include "core/log.h"
@@ -109,6 +110,7 @@ static int conclude(struct stages *s, const struct options *o, struct report *re
 		rc = -1;
 	}
 	report_complete(report, document);
+	stage_add_simulated(s, document);
 	if (s->ctx->json)
 		json_print(stdout, document);
 	else

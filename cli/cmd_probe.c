@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
 #include "cli/app/stage_fleet.h"
+#include "cli/app/stage_simulated.h"
 #include "cli/app/stage_plan.h"
 
 #include "core/log.h"
@@ -73,6 +74,7 @@ static int probe_run(struct context *ctx, void *values, const char *const *argum
 	rc = stage_probe(&s, err);
 	if (rc == 0) {
 		json = fleet_facts_json(&s.fleet);
+		stage_add_simulated(&s, json);
 		if (o->output)
 			rc = json_write(o->output, json, 0644, err);
 		if (ctx->json)

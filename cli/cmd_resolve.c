@@ -3,6 +3,7 @@
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_pin.h"
 #include "cli/app/stage_plan.h"
+#include "cli/app/stage_simulated.h"
 
 #include "core/foreign.h"
 #include "core/log.h"
@@ -323,6 +324,7 @@ static int resolve_run(struct context *ctx, void *values, const char *const *arg
 	if (ctx->json) {
 		_cleanup_(json_free) cJSON *json = plan_to_json(&s.plan);
 
+		stage_add_simulated(&s, json);
 		json_print(stdout, json);
 	} else {
 		print_plan(&s, o->explain);

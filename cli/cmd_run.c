@@ -2,6 +2,7 @@
 #include "cli/app/command.h"
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
+#include "cli/app/stage_simulated.h"
 
 #include "core/clock.h"
 #include "core/file.h"
@@ -184,6 +185,7 @@ static void print_result(const struct job *job)
 	if (!job->stages->ctx->json || !job->record.name || job->options->detach)
 		return;
 	cJSON_AddStringToObject(json, "job", job->record.name);
+	stage_add_simulated_on_file(job->stages, json);
 	cJSON_AddStringToObject(json, "state", job->record.state);
 	cJSON_AddNumberToObject(json, "status", result->status);
 	cJSON_AddNumberToObject(json, "ranks", job->record.ranks);
@@ -297,6 +299,7 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 	if (ctx->json && (o->dry_run || o->detach))
 		return error_set(err, ERROR_USAGE,
 				 "--json goes neither with --dry-run nor with --detach");
+	stage_say_simulated_on_file(&s);
 	if (o->dry_run) {
 		rc = dry_run(&job, err);
 		fleet_close(&s.fleet);

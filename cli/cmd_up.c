@@ -6,6 +6,7 @@
 #include "cli/app/stage_job.h"
 #include "cli/app/stage_plan.h"
 #include "cli/app/stage_push.h"
+#include "cli/app/stage_simulated.h"
 
 #include "core/clock.h"
 #include "core/file.h"
@@ -150,6 +151,7 @@ static void add_json(const struct stages *s)
 	}
 	if (s->reference.digest)
 		cJSON_AddStringToObject(json, "image", reference_text(&s->reference, s->arena));
+	stage_add_simulated(s, json);
 	cJSON_AddNumberToObject(json, "ssh_connections", ssh_connections_opened());
 	json_print(stdout, json);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/stage_fleet.h"
+#include "cli/app/stage_simulated.h"
 
 #include "core/file.h"
 #include "core/foreign.h"
@@ -19,6 +20,7 @@ int stage_probe(struct stages *s, struct error *err)
 	    owner_load(&s->cluster, false, s->arena, &s->fleet.owner, err) < 0)
 		return -1;
 	fleet_probe(&s->fleet);
+	stage_say_simulated(s);
 	json = fleet_facts_json(&s->fleet);
 	return json_write(cluster_state_path(&s->cluster, "facts.json", s->arena), json, 0600, err);
 }
@@ -43,6 +45,7 @@ int stage_facts(struct stages *s, const char *path, struct error *err)
 				    err) < 0)
 			return error_wrap(err, "%s", path);
 	}
+	stage_say_simulated(s);
 	return 0;
 }
 
