@@ -139,8 +139,9 @@ const struct command command_lab = {
 		"registry with TLS and a password; it writes cluster.yaml. Without root, namespaces or dockerd\n"
 		"it says what is missing, and starts loopback hosts with engine: none. 'lab down' ends and\n"
 		"removes all of it. Running either twice is harmless.\n"
-		"--gpus gives the hosts GPUs that are not there, to practise with: nvidia-smi, /sys and the engine's\n"
-		"--gpus answer as with real ones, and every command says \"simulated GPUs\". Known: @{gpus}.\n"
+		"--gpus gives the hosts GPUs that are not there, to practise with: nvidia-smi, /sys and --gpus of\n"
+		"the engine answer as with real ones, and every command says \"simulated GPUs\". Known GPUs:\n"
+		"@{gpus}.\n"
 		"  ringup lab up --gpus 8xH100 --driver 550.54.15 --nvlink\n"
 		"  ringup lab up --gpus node01=8xH100,node02=4xA100 --driver node02=470.57.02\n"
 		"Running it again with other --gpus changes the hosts: node02=7xH100 is a GPU that was lost.\n",
