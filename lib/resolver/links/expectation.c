@@ -215,7 +215,7 @@ void expectation_judge(const struct catalog *catalog, const struct facts *facts,
 	if (expected->because)
 		return;
 	for (size_t i = 0; i < count; i++)
-		if (*facts[i].simulated) {
+		if (facts[i].simulated && *facts[i].simulated) {
 			expect_nothing(expected, "the GPUs are simulated");
 			return;
 		}
