@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/bench_view.h"
 #include "cli/app/command.h"
+#include "cli/app/stage_facts.h"
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
 #include "cli/app/stage_plan.h"

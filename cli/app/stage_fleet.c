@@ -25,30 +25,6 @@ int stage_probe(struct stages *s, struct error *err)
 	return json_write(cluster_state_path(&s->cluster, "facts.json", s->arena), json, 0600, err);
 }
 
-int stage_facts(struct stages *s, const char *path, struct error *err)
-{
-	_cleanup_(json_free) cJSON *json = NULL;
-	const cJSON *item;
-
-	if (json_read_input(path, &json, err) < 0)
-		return -1;
-	if (!cJSON_IsArray(json_member(json, "hosts")))
-		return error_set(
-			err, ERROR_USAGE,
-			"%s holds no facts: it has no list of 'hosts'; 'ringup probe -o FILE' writes one",
-			path);
-	s->fleet.members =
-		ARENA_ARRAY(s->arena, (size_t)cJSON_GetArraySize(json_member(json, "hosts")) + 1,
-			    struct member);
-	cJSON_ArrayForEach (item, json_member(json, "hosts")) {
-		if (facts_from_json(item, s->arena, &s->fleet.members[s->fleet.count++].facts,
-				    err) < 0)
-			return error_wrap(err, "%s", path);
-	}
-	stage_say_simulated(s);
-	return 0;
-}
-
 /* Leaves only the named hosts in the cluster: the others are neither touched nor counted. */
 static int keep_hosts(struct stages *s, const char *const *names, struct error *err)
 {

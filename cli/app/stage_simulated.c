@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/stage_simulated.h"
+#include "cli/app/stage_facts.h"
 
 #include "core/log.h"
 #include "core/str.h"
@@ -52,34 +53,13 @@ void stage_say_simulated(const struct stages *s)
 		log_warn("simulated GPUs (%s): nothing here says how fast a GPU is", out.text);
 }
 
-static bool simulated_has_host(const struct stages *s, const char *name)
-{
-	for (size_t i = 0; i < s->fleet.count; i++)
-		if (strcmp(s->fleet.members[i].host->name, name) == 0)
-			return true;
-	return false;
-}
-
 /* The hosts' facts of the last probe; hosts that were not seen are left out. */
 static struct stages simulated_on_file(const struct stages *s)
 {
-	_cleanup_(json_free) cJSON *json = NULL;
 	struct stages seen = {.arena = s->arena};
 	struct error ignored = {0};
-	const cJSON *item;
 
-	if (!s->cluster.path ||
-	    json_read(cluster_state_path(&s->cluster, "facts.json", s->arena), &json, &ignored) < 0)
-		return seen;
-	seen.fleet.members = ARENA_ARRAY(s->arena, s->fleet.count + 1, struct member);
-	cJSON_ArrayForEach (item, json_member(json, "hosts")) {
-		struct facts *facts = &seen.fleet.members[seen.fleet.count].facts;
-
-		if (seen.fleet.count == s->fleet.count ||
-		    facts_from_json(item, s->arena, facts, &ignored) < 0)
-			break;
-		seen.fleet.count += simulated_has_host(s, facts->host);
-	}
+	stage_read_facts(s, &seen.fleet, &ignored);
 	return seen;
 }
 
