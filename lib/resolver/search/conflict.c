@@ -121,13 +121,19 @@ static bool is_for_cpus(const struct search *s, uint64_t active)
 	return s->units->is_auto && active;
 }
 
-/* Forward compatibility is for GPUs that are known to have it, so not for a driver by itself. */
+/*
+ * Forward compatibility is for GPUs that are known to have it, so not for a driver by itself; but a host's driver
+ * is never without that host's GPUs.
+ */
 static bool conflict_has_gpu(const struct search *s, uint64_t active)
 {
-	for (size_t i = 0; i < s->units->count; i++)
-		if ((active & UNIT_BIT(i)) && s->units->list[i].is_pin &&
-		    s->units->list[i].component == COMPONENT_GPU)
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+
+		if ((active & UNIT_BIT(i)) && unit->is_pin &&
+		    (unit->component == COMPONENT_GPU || (unit->on && unit->compat)))
 			return true;
+	}
 	return false;
 }
 
