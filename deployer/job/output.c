@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/foreign.h"
 #include "core/log.h"
+#include "deployer/job/keyboard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -82,8 +83,19 @@ static void show(struct job_output *output, const struct job_event *event, const
 	str_add(&output->line, event->text);
 	foreign_clean(output->line.text + start);
 	output->line.length = start + strlen(output->line.text + start);
-	str_add_char(&output->line, '\n');
+	str_add(&output->line, keyboard_is_raw() ? "\r\n" : "\n");
 	job_terminal_add(&output->terminal, fd, output->line.text, output->line.length);
+}
+
+/* Bytes of a rank that has a terminal. */
+static void output_add_raw(struct job_output *output, FILE *own, const char *bytes)
+{
+	if (own)
+		fputs_unlocked(bytes, own);
+	if (!output->shows)
+		return;
+	job_terminal_add(&output->terminal, STDOUT_FILENO, bytes, strlen(bytes));
+	job_terminal_flush(&output->terminal); /* who types sees it at once */
 }
 
 void job_output_add(struct job_output *output, const struct job_event *event, const char *host)
@@ -92,6 +104,10 @@ void job_output_add(struct job_output *output, const struct job_event *event, co
 	char prefix[JOB_LABEL_BYTES + 128];
 	bool is_launcher = *event->label == 't';
 
+	if (!is_launcher && job_label_rank(event->label) == output->raw_rank) {
+		output_add_raw(output, own, event->text);
+		return;
+	}
 	if (is_launcher)
 		snprintf(prefix, sizeof(prefix), "[%.100s] ", host);
 	else

@@ -51,6 +51,7 @@ setup() {
 }
 
 @test "drivers too old for what is asked: exit 3, with the hosts and what would work" {
+	rm -f ringup.lock
 	variant old.yaml 's/^stack:.*/stack: ["cuda==13.0"]/'
 	ringup -q -f old.yaml probe >/dev/null
 	fails 3 -f old.yaml resolve
