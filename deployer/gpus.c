@@ -4,8 +4,12 @@
 #include "core/log.h"
 #include "core/str.h"
 #include "deployer/engine/engine.h"
+#include "deployer/operate.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#define GPUS_LOOK_TIMEOUT_S 30
 
 void member_gpu_wish(struct member *m, struct gpu_wish *wish)
 {
@@ -55,6 +59,46 @@ void fleet_check_gpus(struct fleet *fleet, const char *accelerator)
 {
 	if (strcmp(accelerator, "cuda") == 0)
 		fleet_each(fleet, gpus_check_one, NULL);
+}
+
+/* MIG devices share the nodes of their GPUs, so at least one is there. */
+static size_t gpus_nodes_wanted(struct member *m)
+{
+	struct gpu_wish wish;
+
+	member_gpu_wish(m, &wish);
+	for (size_t i = 0; i < wish.count; i++)
+		if (gpu_wish_is_mig(wish.devices[i]))
+			return 1;
+	return gpu_wish_count(&wish, &m->facts);
+}
+
+static int gpus_look_inside(struct member *m, void *arg, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	size_t wanted = gpus_nodes_wanted(m), seen;
+
+	(void)arg;
+	if (!wanted)
+		return 0;
+	if (member_exec(m,
+			WORDS("sh", "-c",
+			      "[ -e /dev/dxg ] && echo 1000 || ls /dev | grep -c '^nvidia[0-9]'"),
+			GPUS_LOOK_TIMEOUT_S, &result, err) < 0)
+		return -1;
+	seen = strtoul(result.out.text ? result.out.text : "", NULL, 10);
+	if (seen >= wanted)
+		return 0;
+	return error_set(
+		err, ERROR_FAILED,
+		"%s: its container sees %zu of the %zu GPUs that it was to get; look at the log of NVIDIA's container toolkit there, and at 'nvidia-smi' on the host",
+		m->host->name, seen, wanted);
+}
+
+void fleet_check_container_gpus(struct fleet *fleet, const char *accelerator)
+{
+	if (strcmp(accelerator, "cuda") == 0)
+		fleet_each(fleet, gpus_look_inside, NULL);
 }
 
 /* The entry of a ';'-separated list, in the arena; "" when there are fewer. */

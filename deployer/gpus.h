@@ -17,6 +17,11 @@ void member_gpu_wish(struct member *member, struct gpu_wish *wish);
 void fleet_check_gpus(struct fleet *fleet, const char *accelerator);
 
 /*
+ * Fails every member whose container does not see the GPUs that it was to get. Device nodes are counted, which every image has; a host with /dev/dxg (WSL) has none and is not judged.
+ */
+void fleet_check_container_gpus(struct fleet *fleet, const char *accelerator);
+
+/*
  * Names the GPUs that a host had when it gave the facts `before` and does not have now, "GPU 3 (NVIDIA H100 80GB HBM3,
  * GPU-...)" with ", " between; "" when there are none. In the arena.
  */

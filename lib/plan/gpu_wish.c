@@ -128,9 +128,14 @@ size_t gpu_count(const struct facts *facts)
 	return count;
 }
 
+bool gpu_wish_is_mig(const char *device)
+{
+	return starts_with(device, "MIG-") || strchr(device, ':');
+}
+
 static bool gpu_is_there(const char *device, const struct facts *facts)
 {
-	if (starts_with(device, "MIG-") || strchr(device, ':'))
+	if (gpu_wish_is_mig(device))
 		return true;
 	if (isdigit((unsigned char)*device))
 		return strtoul(device, NULL, 10) < gpu_count(facts);

@@ -28,6 +28,9 @@ struct gpu_wish {
 /* ERROR_USAGE when the text is none of the forms above, or names a device twice; the text does not name the key. */
 int gpu_wish_parse(const char *text, struct arena *arena, struct gpu_wish *wish, struct error *err);
 
+/* Whether a device of a wish is a part of a GPU. */
+bool gpu_wish_is_mig(const char *device);
+
 /* How many GPUs a host has, by its facts. */
 size_t gpu_count(const struct facts *facts);
 

@@ -69,8 +69,10 @@ uuid() {
 	ringup --json -f own.yaml bench -- --backend nccl -b 1K -e 1K -n 1 >bench.json 2>/dev/null
 	jq -e '.simulated and .backend == "nccl (simulated)" and .verdict == "pass" and .expected.busbw == null and
 		.expected.because == "the GPUs are simulated" and ([.ranks[].host] | group_by(.) | map(length)) == [4, 2]' bench.json
+	ringup --json -f own.yaml bench -- -b 1K -e 1K -n 1 2>err >/dev/null
+	grep -F "the hosts have 6 GPUs, and this was measured on CPUs" err
 	ringup --json -f own.yaml status 2>/dev/null | jq -e .simulated
-	rm bench.json
+	rm bench.json err
 }
 
 @test "gpus: indexes on one host and a number on the other" {
@@ -117,6 +119,19 @@ uuid() {
 	says node02 "Unable to determine the device handle for GPU 0000:" "GPU is lost"
 	rm $fault
 	ringup -q -f own.yaml up 3>&- 4>&-
+}
+
+@test "a container that was to get GPUs and sees none: up names the host" {
+	local hook=.ringup/lab/node02/gpus/bin/nvidia-container-runtime-hook
+	mv $hook hook
+	printf '#!/bin/sh\n' >$hook
+	chmod +x $hook
+	gives node01 all node02 1
+	fails 4 -f gpus.yaml up
+	says "node02: its container sees 0 of the 1 GPUs that it was to get" "1 of 2 hosts failed"
+	mv hook $hook
+	ringup -q -f own.yaml up 3>&- 4>&-
+	[ "$(in_container node02 nvidia-smi -L | wc -l)" = 2 ]
 }
 
 @test "a GPU lost between two runs: up names the host and the GPU" {
