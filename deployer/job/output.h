@@ -29,7 +29,7 @@ struct job_output {
 	bool is_colored;
 	bool has_failed; /* a file cannot be written; said once */
 	struct job_terminal terminal;
-	struct str line;
+	struct str line, prefix; /* of the line at work */
 };
 
 /* Opens the files of a job with so many ranks. */

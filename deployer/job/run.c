@@ -24,6 +24,7 @@
 #define WAKE_MSEC 50
 #define STACKS_USEC 6000000 /* for the hosts to say what their processes do */
 #define QUIET_RANKS_SHOWN 3
+#define MISSING_HOSTS_SHOWN 5
 #define STATUS_TIMED_OUT 124 /* as timeout(1) */
 
 /* What a rank has done so far. */
@@ -383,12 +384,16 @@ static void run_prepare(struct job_run *run)
 /* Whether all hosts have the same libraries. If not, the job is over. */
 static bool run_versions_fit(struct job_run *run, uint64_t now)
 {
-	const char *differ;
+	const char *differ, *silent;
 
 	if (run->plan.options->mixed_versions)
 		return true;
 	if (!job_versions_are_known(run->versions, now))
 		return false;
+	silent = job_versions_silent(run->versions);
+	if (silent)
+		log_warn("%s: it does not say which libraries it has, so they are not compared",
+			 silent);
 	differ = job_versions_differ(run->versions);
 	if (differ)
 		run_fail(run, ERROR_FAILED, -1, "",
@@ -438,15 +443,18 @@ static void run_check_ready(struct job_run *run, uint64_t now)
 static const char *run_missing_ranks(const struct job_run *run)
 {
 	_cleanup_(str_release) struct str text = STR_INIT;
+	int hosts = 0;
 
 	for (size_t i = 0; i < run->plan.host_count; i++) {
 		const struct job_host *host = &run->plan.hosts[i];
 		int began = ranks_on(run, host);
 
-		if (began < host->ranks)
+		if (began < host->ranks && hosts++ < MISSING_HOSTS_SHOWN)
 			str_addf(&text, "%s%s (%d of %d ranks)", text.length ? ", " : "",
 				 host->member->host->name, began, host->ranks);
 	}
+	if (hosts > MISSING_HOSTS_SHOWN)
+		str_addf(&text, " and ranks of %d more hosts", hosts - MISSING_HOSTS_SHOWN);
 	return arena_strdup(run->plan.arena, text.text);
 }
 

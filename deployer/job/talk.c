@@ -58,11 +58,15 @@ static int talk_number(char **rest)
 
 int job_label_rank(const char *label)
 {
-	char copy[JOB_LABEL_BYTES], *rest = copy;
+	int number = 0, digits = 0;
 
-	if ((size_t)snprintf(copy, sizeof(copy), "%s", label) >= sizeof(copy))
-		return -1;
-	return talk_number(&rest);
+	/* each line of output comes here several times */
+	for (; label[digits] >= '0' && label[digits] <= '9'; digits++) {
+		if (digits == NUMBER_DIGITS_MAX)
+			return -1;
+		number = 10 * number + label[digits] - '0';
+	}
+	return digits && !label[digits] ? number : -1;
 }
 
 static bool is_label(const char *label)

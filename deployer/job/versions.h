@@ -31,6 +31,9 @@ void job_versions_hear(struct job_versions *versions, const struct job_host *hos
 /* Whether all have answered, or have had their time, which begins with the first call. */
 bool job_versions_are_known(struct job_versions *versions, uint64_t now_usec);
 
+/* The first host that did not answer in its time; NULL: all did. */
+const char *job_versions_silent(const struct job_versions *versions);
+
 /*
  * NULL when all hosts that answered have the same, or "the hosts do not have the same torch: 2.1.0 on
  * node01; none on node02". Lives in the plan's arena.

@@ -503,9 +503,9 @@ stand_in() {
 
 @test "two jobs by mpirun at once: neither's files are in the other's way" {
 	local pid
-	ringup run --name twin --launcher mpirun -- sh -c 'ls -d /tmp/ringup-job-*-mpi/ompi.*' >out-twin 2>err-twin 3>&- 4>&- &
+	ringup run --name twin --launcher mpirun -- sh -c 'ls -d /tmp/ringup-job-*/ompi.*; echo $TMPDIR' >out-twin 2>err-twin 3>&- 4>&- &
 	pid=$!
-	job --launcher mpirun -- sh -c 'ls -d /tmp/ringup-job-*-mpi/ompi.*'
+	job --launcher mpirun -- sh -c 'ls -d /tmp/ringup-job-*/ompi.*; echo $TMPDIR'
 	[ "$status" = 0 ]
 	wait $pid
 	[ "$(cut -d ' ' -f 1 out | sort -u | wc -l)" = 6 ]

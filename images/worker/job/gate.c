@@ -58,20 +58,10 @@ static int gate_remove_one(const char *path, const struct stat *st, int kind, st
 	return 0;
 }
 
-/* Removes a supervisor's folder, and the job's folder for MPI's own files. */
+/* Removes a supervisor's folder, and what programs that start ranks left there. */
 static void gate_remove(const char *folder)
 {
-	const char *dash = strrchr(folder, '-');
-	char path[128];
-
-	snprintf(path, sizeof(path), "%.*s-" JOB_MPI_NAME, (int)(dash ? dash - folder : 0), folder);
-	nftw(path, gate_remove_one, OPEN_FOLDERS_MAX, FTW_DEPTH | FTW_PHYS);
-
-	snprintf(path, sizeof(path), "%s/socket", folder);
-	unlink(path);
-	snprintf(path, sizeof(path), "%s/" AGENT_NAME, folder);
-	unlink(path);
-	rmdir(folder);
+	nftw(folder, gate_remove_one, OPEN_FOLDERS_MAX, FTW_DEPTH | FTW_PHYS);
 }
 
 /* Kills what is left of the job that such a folder is named for (JOB_SOCKET_FOLDER). */
@@ -127,10 +117,6 @@ int gate_open(struct host *host)
 		return -1;
 	}
 	host->socket_folder = text_copy(folder);
-	/* Other hosts of a lab share it. Without it MPI uses /tmp itself. */
-	snprintf(host->mpi_folder, sizeof(host->mpi_folder), JOB_MPI_FOLDER, host->options.id);
-	if (mkdir(host->mpi_folder, 0700) < 0 && errno != EEXIST)
-		*host->mpi_folder = '\0';
 	if (gate_put_agent(folder) < 0) {
 		host_trouble(host, "cannot make a link in %s: %s", folder, strerror(errno));
 		return -1;

@@ -73,9 +73,8 @@ struct host {
 	size_t launcher_count;
 	int listener;
 	char *socket_folder;
-	char mpi_folder[64]; /* "" when it cannot be made */
-	bool going;	     /* "go" was said */
-	bool input_ended;    /* nobody hears us any more */
+	bool going;	  /* "go" was said */
+	bool input_ended; /* nobody hears us any more */
 	int64_t heard_usec;
 	enum { HOST_RUNS, HOST_TERMINATES, HOST_KILLS } state;
 	int64_t stop_usec, swept_usec, beat_usec;

@@ -53,8 +53,12 @@ static void set_variables(const struct list *variables, bool over)
 	}
 }
 
-/* Programs that start ranks find the job's agent where they look for ssh. */
-static void task_offer_agent(const struct host *host)
+/*
+ * Programs that start ranks find the job's agent where they look for ssh, and put their files where those
+ * of no other job are. Open MPI's daemons would share /tmp/ompi.HOST.UID and remove it when they end,
+ * and another job's that start at this moment would fail; torchrun leaves /tmp/torchelastic_*.
+ */
+static void task_offer_folder(const struct host *host)
 {
 	const char *path = getenv("PATH");
 	struct text longer = {0};
@@ -62,19 +66,8 @@ static void task_offer_agent(const struct host *host)
 	text_addf(&longer, "%s:%s", host->socket_folder,
 		  path ? path : "/usr/local/bin:/usr/bin:/bin");
 	setenv("PATH", longer.bytes, 1);
+	setenv("TMPDIR", host->socket_folder, 1); /* ringup-job rank takes it away again */
 	text_release(&longer);
-}
-
-/*
- * Open MPI's daemons keep files in one folder per user, /tmp/ompi.HOST.UID, and remove it when they end.
- * Then those of another job that start at this moment fail. So each job has a folder of its own.
- */
-static void task_set_mpi_folder(const struct host *host)
-{
-	if (!*host->mpi_folder)
-		return;
-	setenv("OMPI_MCA_orte_tmpdir_base", host->mpi_folder, 0); /* Open MPI 4 and before */
-	setenv("PRTE_MCA_prte_tmpdir_base", host->mpi_folder, 0);
 }
 
 /* In the child. Its stdin, stdout and stderr are set. */
@@ -90,10 +83,8 @@ static void task_become(const struct host *host, const struct process *process)
 	set_variables(&host->defaults, false);
 	set_variables(&host->variables, true);
 	set_variables(&process->env, true);
-	if (process->label[0] == 't') {
-		task_offer_agent(host);
-		task_set_mpi_folder(host);
-	}
+	if (process->label[0] == 't')
+		task_offer_folder(host);
 	if (host->folder && chdir(host->folder) < 0)
 		fprintf(stderr, "ringup: cannot enter the folder %s: %s\n", host->folder,
 			strerror(errno));

@@ -78,8 +78,6 @@
 #define JOB_SOCKET_PREFIX "/tmp/ringup-job-"
 #define JOB_SOCKET_FOLDER "/tmp/ringup-job-%s-%s" /* id, address of the host */
 #define JOB_SOCKET_ANY "/tmp/ringup-job-*/socket"
-#define JOB_MPI_NAME "mpi" /* instead of the address: files of mpirun and its daemons */
-#define JOB_MPI_FOLDER "/tmp/ringup-job-%s-" JOB_MPI_NAME
 #define JOB_SOCKET_PATTERN "/tmp/ringup-job-%s-*"
 
 #endif

@@ -118,6 +118,7 @@ static void runner_move_in(struct runner *r)
 	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)r->supervisor);
 	if (chdir(path) < 0)
 		runner_fail("cannot enter the supervisor's folder");
+	unsetenv("TMPDIR"); /* that of the program that started this */
 	all = process_environment(r->supervisor);
 	for (size_t i = 0; i < all.length; i += strlen(all.bytes + i) + 1) {
 		char *equals = strchr(all.bytes + i, '=');
