@@ -23,6 +23,7 @@ LIB_OBJS := $(filter-out $(O)/cli/%,$(OBJS))
 MPI_PLUGIN := images/worker/backend/mpi/plugin.c
 WORKER_SRCS := $(filter-out $(MPI_PLUGIN) images/worker/job/%,$(sort $(shell find images/worker -name '*.c')))
 WORKER_OBJS := $(WORKER_SRCS:%.c=$(O)/%.o)
+SIMULATED := $(O)/simulated-cuda.so $(O)/simulated-nccl.so
 JOB_OBJS := $(patsubst %.c,$(O)/%.o,$(sort $(wildcard images/worker/job/*.c)))
 # X(cpu)X(mpi)...: each file backend_NAME.c of the worker is a backend; build.sh makes the same list.
 WORKER_BACKENDS := -DWORKER_BACKENDS=$(shell find images/worker -name 'backend_*.c' | sed 's,.*/backend_\(.*\)\.c$$,X(\1),' | sort | tr -d '\n')
@@ -47,7 +48,7 @@ all: $(O)/.deps ## build ringup and the worker into build/
 	$(Q)$(MAKE) --no-print-directory programs
 
 .PHONY: programs
-programs: $(O)/ringup $(O)/allreduce $(O)/ringup-job $(if $(shell command -v $(MPICC)),$(O)/allreduce-mpi.so)
+programs: $(O)/ringup $(O)/allreduce $(O)/ringup-job $(SIMULATED) $(if $(shell command -v $(MPICC)),$(O)/allreduce-mpi.so)
 
 # What a fresh Debian 12 machine lacks is installed once; the stamp is redone when the list changes.
 deps: $(O)/.deps ## install the missing Debian packages
@@ -68,6 +69,11 @@ $(O)/allreduce: $(WORKER_OBJS)
 $(O)/ringup-job: $(JOB_OBJS)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^
+
+# What lab hosts with simulated GPUs have for libcuda and libnccl. Never instrumented: any program may load them.
+$(O)/simulated-%.so: images/simulated/%.c images/simulated/standin.h $(wildcard images/worker/collective/dtype.[ch]) $(O)/flags
+	@echo "  CC    $@"
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -Iimages/worker -DSIMULATED -shared -fPIC -o $@ $<
 
 $(O)/allreduce-mpi.so: $(MPI_PLUGIN) $(MPI_PLUGIN:.c=.h) $(O)/flags
 	@echo "  MPICC $@"

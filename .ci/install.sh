@@ -51,8 +51,8 @@ do_install() {
 		for folder in bin $(sed -n 's,^\(.*\)/[^/]*$,share/ringup/\1,p' "$work/data" | uniq); do
 			make_folder "$prefix" "$folder"
 		done
-		# the worker looks for its MPI plug-in beside itself
-		for program in ringup allreduce ringup-job allreduce-mpi.so; do
+		# the worker looks for its MPI plug-in beside itself, and the lab for its stand-ins beside ringup
+		for program in ringup allreduce ringup-job allreduce-mpi.so simulated-cuda.so simulated-nccl.so; do
 			[[ -e $build/$program ]] || continue
 			install -m 755 "$build/$program" "$prefix/bin/$program"
 			echo "bin/$program"

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/bench_view.h"
 #include "cli/app/command.h"
+#include "cli/app/stage_facts.h"
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
 #include "cli/app/stage_plan.h"
+#include "cli/app/stage_simulated.h"
 
 #include "core/foreign.h"
 #include "core/log.h"
 #include "deployer/bench.h"
 #include "deployer/claim.h"
+#include "plan/gpu_wish.h"
 #include "resolver/links/expectation.h"
 #include "resolver/links/link_notes.h"
 
@@ -65,6 +68,21 @@ static int judge_percent(const struct report_expected *expected, int min_percent
 	return error_set(err, ERROR_VERDICT, "%s", report->reason);
 }
 
+/* A verdict about CPUs must not look like one about the GPUs that the hosts have. */
+static void bench_note_cpu(const struct report *report, const struct facts *facts, size_t count,
+			   struct words *notes)
+{
+	size_t gpus = 0;
+
+	for (size_t i = 0; i < count; i++)
+		gpus += gpu_count(&facts[i]);
+	if (gpus && strcmp(report->backend, "cpu") == 0)
+		words_addf(
+			notes,
+			"the hosts have %zu GPUs, and this was measured on CPUs; 'ringup bench -- --backend nccl' measures GPUs",
+			gpus);
+}
+
 /* What the hardware should give, what is wrong with it, and --min-percent. */
 static int bench_judge(struct stages *s, const struct options *o, struct report *report,
 		       struct error *err)
@@ -83,6 +101,7 @@ static int bench_judge(struct stages *s, const struct options *o, struct report 
 	expectation_judge(&s->catalog, facts, count, s->arena, report);
 	for (size_t i = 0; i < count; i++)
 		link_notes(&s->catalog, &facts[i], &notes);
+	bench_note_cpu(report, facts, count, &notes);
 	report->notes = notes.list;
 	for (size_t i = 0; i < notes.count; i++)
 		log_warn("%s", notes.list[i]);
@@ -109,6 +128,7 @@ static int conclude(struct stages *s, const struct options *o, struct report *re
 		rc = -1;
 	}
 	report_complete(report, document);
+	stage_add_simulated(s, document);
 	if (s->ctx->json)
 		json_print(stdout, document);
 	else

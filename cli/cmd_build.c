@@ -3,6 +3,7 @@
 #include "cli/app/limits.h"
 #include "cli/app/place.h"
 #include "cli/app/stage_build.h"
+#include "cli/app/stage_facts.h"
 #include "cli/app/stage_plan.h"
 #include "cli/app/stage_push.h"
 
@@ -14,7 +15,7 @@
 #include <string.h>
 
 struct options {
-	bool dry_run, shell_on_failure, clear;
+	bool dry_run, shell_on_failure, clear, no_facts;
 	const char *engine, *output, *on;
 	struct words allow;
 	struct limit_options limits;
@@ -30,6 +31,7 @@ static const struct opt options[] = {
 	{0, "shell-on-failure", NULL, "a shell in the step that fails (native engine, terminal)",
 	 OPT_FLAG, offsetof(struct options, shell_on_failure)},
 	ALLOW_OPTION(struct options, allow),
+	FACTS_OPTION(struct options, no_facts),
 	LIMIT_OPTIONS(struct options, limits),
 	{0, "clear", NULL, "remove what native builds keep here; nothing is built", OPT_FLAG,
 	 offsetof(struct options, clear)},
@@ -192,6 +194,7 @@ static int build_run(struct context *ctx, void *values, const char *const *argum
 	if (stage_cluster(&s, ctx, err) < 0)
 		return -1;
 	s.allow = o->allow;
+	s.no_facts = o->no_facts;
 	if (limits_of(&o->limits, &s.cluster, &s.limits, err) < 0 || stage_plan(&s, err) < 0 ||
 	    stage_recipe(&s, err) < 0)
 		return -1;

@@ -3,23 +3,56 @@
 
 #include "core/foreign.h"
 #include "core/json.h"
+#include "core/log.h"
 #include "deployer/lab/lab.h"
+#include "deployer/lab/lab_gpus.h"
 
 #include <string.h>
 
-#define HOSTS_DEFAULT 3
-
 struct options {
 	int hosts;
-	bool loopback;
+	bool loopback, nvlink, infiniband;
+	struct words gpus, drivers, no_toolkit;
 };
 
 static const struct opt options[] = {
 	{0, "hosts", "N", "number of hosts (3)", OPT_INT, offsetof(struct options, hosts)},
 	{0, "loopback", NULL, "loopback hosts without an engine, as without root", OPT_FLAG,
 	 offsetof(struct options, loopback)},
+	{0, "gpus", "[HOST=]NxGPU",
+	 "simulated GPUs of all hosts or one, such as 8xH100; none: without", OPT_LIST,
+	 offsetof(struct options, gpus)},
+	{0, "driver", "[HOST=]V", "their NVIDIA driver (one that fits the GPUs)", OPT_LIST,
+	 offsetof(struct options, drivers)},
+	{0, "nvlink", NULL, "their NVLinks work", OPT_FLAG, offsetof(struct options, nvlink)},
+	{0, "infiniband", NULL, "hosts with GPUs have an InfiniBand port", OPT_FLAG,
+	 offsetof(struct options, infiniband)},
+	{0, "no-toolkit", "HOST", "a host without NVIDIA's container toolkit; all: no host has it",
+	 OPT_LIST, offsetof(struct options, no_toolkit)},
 	OPT_END,
 };
+
+/* One warning for all hosts; the table of hosts says which has what. */
+static bool lab_say_gpus(const struct lab *lab, struct arena *arena)
+{
+	bool found = false;
+
+	for (int i = 0; i < lab->host_count; i++) {
+		if (!*lab->hosts[i].gpus.spec)
+			continue;
+		if (!found)
+			log_warn(
+				"simulated GPUs: no GPU is there, and nothing here says how fast one is");
+		found = true;
+		log_info("  %-20s %s, driver %s%s%s%s", lab->hosts[i].name,
+			 lab_gpus_text(&lab->hosts[i], arena),
+			 lab_gpus_driver(&lab->hosts[i], arena),
+			 lab->hosts[i].gpus.nvlink ? ", NVLink" : "",
+			 lab->hosts[i].gpus.infiniband ? ", InfiniBand" : "",
+			 lab->hosts[i].gpus.toolkit ? "" : ", no container toolkit");
+	}
+	return found;
+}
 
 static void print_lab(const struct lab *lab, const struct context *ctx)
 {
@@ -31,10 +64,15 @@ static void print_lab(const struct lab *lab, const struct context *ctx)
 
 		cJSON_AddStringToObject(item, "name", lab->hosts[i].name);
 		cJSON_AddStringToObject(item, "address", lab->hosts[i].address);
+		if (*lab->hosts[i].gpus.spec)
+			cJSON_AddStringToObject(item, "gpus",
+						lab_gpus_text(&lab->hosts[i], ctx->arena));
 		cJSON_AddItemToArray(hosts, item);
 	}
 	cJSON_AddStringToObject(json, "kind", lab->loopback ? "loopback" : "namespaces");
 	cJSON_AddStringToObject(json, "cluster", ctx->cluster_path);
+	if (lab_say_gpus(lab, ctx->arena))
+		cJSON_AddTrueToObject(json, "simulated");
 	if (ctx->json) {
 		json_print(stdout, json);
 		return;
@@ -44,12 +82,26 @@ static void print_lab(const struct lab *lab, const struct context *ctx)
 	    lab->hosts[lab->host_count - 1].address, ctx->cluster_path);
 }
 
+static void lab_fill(const char *name, struct str *out)
+{
+	if (strcmp(name, "gpus") == 0)
+		lab_gpus_list_models(out);
+}
+
 static int up(struct context *ctx, const struct options *o, struct error *err)
 {
 	struct lab *lab = ARENA_NEW(ctx->arena, struct lab);
+	const struct lab_wish wish = {
+		.hosts = o->hosts,
+		.loopback = o->loopback,
+		.gpus = {.gpus = o->gpus,
+			 .drivers = o->drivers,
+			 .no_toolkit = o->no_toolkit,
+			 .nvlink = o->nvlink,
+			 .infiniband = o->infiniband},
+	};
 
-	if (lab_up(ctx->cluster_path, o->hosts ? o->hosts : HOSTS_DEFAULT, o->loopback, ctx->arena,
-		   lab, err) < 0)
+	if (lab_up(ctx->cluster_path, &wish, ctx->arena, lab, err) < 0)
 		return -1;
 	print_lab(lab, ctx);
 	return 0;
@@ -86,10 +138,17 @@ const struct command command_lab = {
 	.help = "'lab up' starts hosts in namespaces, each with its own address, sshd and Docker Engine, and a\n"
 		"registry with TLS and a password; it writes cluster.yaml. Without root, namespaces or dockerd\n"
 		"it says what is missing, and starts loopback hosts with engine: none. 'lab down' ends and\n"
-		"removes all of it. Running either twice is harmless.\n",
+		"removes all of it. Running either twice is harmless.\n"
+		"--gpus gives the hosts GPUs that are not there, to practise with: nvidia-smi, /sys and --gpus of\n"
+		"the engine answer as with real ones, and every command says \"simulated GPUs\". Known GPUs:\n"
+		"@{gpus}.\n"
+		"  ringup lab up --gpus 8xH100 --driver 550.54.15 --nvlink\n"
+		"  ringup lab up --gpus node01=8xH100,node02=4xA100 --driver node02=470.57.02\n"
+		"Running it again with other --gpus changes the hosts: node02=7xH100 is a GPU that was lost.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 1,
 	.max_arguments = 1,
+	.fill = lab_fill,
 	.run = lab_run,
 };

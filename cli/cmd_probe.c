@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
 #include "cli/app/stage_fleet.h"
+#include "cli/app/stage_simulated.h"
 #include "cli/app/stage_plan.h"
 
 #include "core/log.h"
+#include "core/str.h"
 #include "core/term.h"
 #include "deployer/probe.h"
 #include "resolver/links/link_notes.h"
+
+#include <string.h>
 
 struct options {
 	const char *output;
@@ -17,6 +21,35 @@ static const struct opt options[] = {
 	 offsetof(struct options, output)},
 	OPT_END,
 };
+
+static void probe_add_group(struct str *out, size_t count, const char *name, size_t length)
+{
+	if (count)
+		str_addf(out, "%s%zux %.*s", out->length ? ", " : "", count, (int)length, name);
+}
+
+/* "8x NVIDIA H100 80GB HBM3, 1x Tesla T4" of a host; "unusable" where nvidia-smi fails. */
+static const char *probe_gpus(const struct facts *f, struct arena *arena)
+{
+	_cleanup_(str_release) struct str out = STR_INIT;
+	const char *at = f->gpus, *name = at;
+	size_t count = 0, length = 0;
+
+	for (; *at; at += strcspn(at, ";"), at += *at == ';') {
+		size_t own = strcspn(at, ";");
+
+		if (count && own == length && memcmp(at, name, own) == 0) {
+			count++;
+			continue;
+		}
+		probe_add_group(&out, count, name, length);
+		name = at;
+		length = own;
+		count = 1;
+	}
+	probe_add_group(&out, count, name, length);
+	return out.length ? arena_strdup(arena, out.text) : *f->gpu_error ? "unusable" : "-";
+}
 
 static void print_facts(struct stages *s)
 {
@@ -40,7 +73,7 @@ static void print_facts(struct stages *s)
 							       f->engine_version)
 						: "-",
 				     *f->interface ? f->interface : "-",
-				     *f->driver ? f->driver : "-", *f->gpus ? f->gpus : "-"));
+				     *f->driver ? f->driver : "-", probe_gpus(f, s->arena)));
 	}
 	term_table_print(&table, stdout);
 }
@@ -52,6 +85,10 @@ static void print_notes(struct stages *s)
 	struct error ignored = {0};
 	const struct catalog *catalog = stage_catalog(s, &ignored) < 0 ? NULL : &s->catalog;
 
+	for (size_t i = 0; i < s->fleet.count; i++)
+		if (!s->fleet.members[i].failed && *s->fleet.members[i].facts.gpu_error)
+			log_warn("%s: its GPUs cannot be used: %s", s->fleet.members[i].facts.host,
+				 s->fleet.members[i].facts.gpu_error);
 	for (size_t i = 0; i < s->fleet.count; i++)
 		if (!s->fleet.members[i].failed)
 			link_notes(catalog, &s->fleet.members[i].facts, &notes);
@@ -73,6 +110,7 @@ static int probe_run(struct context *ctx, void *values, const char *const *argum
 	rc = stage_probe(&s, err);
 	if (rc == 0) {
 		json = fleet_facts_json(&s.fleet);
+		stage_add_simulated(&s, json);
 		if (o->output)
 			rc = json_write(o->output, json, 0644, err);
 		if (ctx->json)

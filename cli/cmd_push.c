@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
 #include "cli/app/move.h"
+#include "cli/app/stage_facts.h"
 #include "cli/app/stage_plan.h"
 #include "cli/app/stage_push.h"
 
@@ -10,12 +11,14 @@
 struct options {
 	struct move_options move;
 	struct words allow;
+	bool no_facts;
 };
 
 static const struct opt options[] = {
 	MOVE_OPTIONS(struct options, move),
 	ACCESS_OPTIONS(struct options, move.to),
 	ALLOW_OPTION(struct options, allow),
+	FACTS_OPTION(struct options, no_facts),
 	OPT_END,
 };
 
@@ -29,6 +32,7 @@ static int push_own(struct context *ctx, const struct options *o, struct error *
 	if (stage_cluster(&s, ctx, err) < 0)
 		return -1;
 	s.allow = o->allow;
+	s.no_facts = o->no_facts;
 	if (limits_of(&move->limits, &s.cluster, &s.limits, err) < 0 || stage_plan(&s, err) < 0 ||
 	    stage_provide(&s, &move->to, &sent, err) < 0)
 		return -1;

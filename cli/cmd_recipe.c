@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
 #include "cli/app/stage_build.h"
+#include "cli/app/stage_facts.h"
 #include "cli/app/stage_pin.h"
 #include "cli/app/stage_plan.h"
 
@@ -15,7 +16,7 @@
 #define SCRIPT_NAME "install.sh"
 
 struct options {
-	bool pin;
+	bool pin, no_facts;
 	const char *output, *format;
 	struct words allow;
 };
@@ -28,6 +29,7 @@ static const struct opt options[] = {
 	{0, "pin", NULL, "ask for exact versions and digests first, as 'resolve --pin'", OPT_FLAG,
 	 offsetof(struct options, pin)},
 	ALLOW_OPTION(struct options, allow),
+	FACTS_OPTION(struct options, no_facts),
 	OPT_END,
 };
 
@@ -85,6 +87,7 @@ static int recipe_run(struct context *ctx, void *values, const char *const *argu
 	if ((*arguments ? stage_cluster_or_defaults : stage_cluster)(&s, ctx, err) < 0)
 		return -1;
 	s.allow = o->allow;
+	s.no_facts = o->no_facts;
 	if ((*arguments ? stage_resolve(&s, arguments, err) : stage_plan(&s, err)) < 0)
 		return -1;
 	if (*arguments)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
-#include "cli/app/stage_fleet.h"
+#include "cli/app/stage_facts.h"
 #include "cli/app/stage_pin.h"
 #include "cli/app/stage_plan.h"
+#include "cli/app/stage_simulated.h"
 
 #include "core/foreign.h"
 #include "core/log.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 
 struct options {
-	bool explain, no_lock, update, all, pin;
+	bool explain, no_lock, update, all, pin, no_facts;
 	const char *facts, *prefer;
 	struct words allow;
 };
@@ -29,6 +30,7 @@ static const struct opt options[] = {
 	{0, "prefer", "WHICH", "newest (default) or oldest", OPT_TEXT,
 	 offsetof(struct options, prefer)},
 	ALLOW_OPTION(struct options, allow),
+	FACTS_OPTION(struct options, no_facts),
 	{0, "all", NULL, "every stack that differs in more than libraries", OPT_FLAG,
 	 offsetof(struct options, all)},
 	{0, "update", NULL, "move the locked versions; the arguments are names of components then",
@@ -294,6 +296,7 @@ static int resolve_prepare(struct stages *s, const struct options *o, const char
 	if ((from_file ? stage_cluster : stage_cluster_or_defaults)(s, s->ctx, err) < 0)
 		return -1;
 	s->allow = o->allow;
+	s->no_facts = o->no_facts;
 	if (prefer(s, o->prefer, err) < 0 || (o->facts && stage_facts(s, o->facts, err) < 0))
 		return -1;
 	locked->requests = !from_file ? arguments : s->cluster.stack ? s->cluster.stack : nothing;
@@ -323,6 +326,7 @@ static int resolve_run(struct context *ctx, void *values, const char *const *arg
 	if (ctx->json) {
 		_cleanup_(json_free) cJSON *json = plan_to_json(&s.plan);
 
+		stage_add_simulated(&s, json);
 		json_print(stdout, json);
 	} else {
 		print_plan(&s, o->explain);

@@ -2,6 +2,7 @@
 #include "cli/app/command.h"
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
+#include "cli/app/stage_simulated.h"
 #include "cli/run_view.h"
 
 #include "core/clock.h"
@@ -272,6 +273,8 @@ static void print_result(const struct job *job)
 	if (!job->stages->ctx->json || !job->record.name || (job->options->detach && job->began))
 		return;
 	cJSON_AddStringToObject(json, "job", job->record.name);
+	if (!job->options->local)
+		stage_add_simulated_on_file(job->stages, json);
 	cJSON_AddStringToObject(json, "state", job->record.state);
 	cJSON_AddNumberToObject(json, "status", result->status);
 	cJSON_AddNumberToObject(json, "ranks", job->record.ranks);
@@ -455,6 +458,8 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 		return -1;
 	if (ctx->json && o->tty)
 		return error_set(err, ERROR_USAGE, "--json does not go with --tty");
+	if (!o->local)
+		stage_say_simulated_on_file(&s);
 	if (o->dry_run) {
 		rc = dry_run(&job, err);
 		fleet_close(&s.fleet);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
 #include "cli/app/stage_fleet.h"
+#include "cli/app/stage_simulated.h"
 
 #include "core/log.h"
 #include "core/term.h"
@@ -116,6 +117,7 @@ static void status_print_json(const struct stages *s)
 		}
 		cJSON_AddItemToArray(hosts, item);
 	}
+	stage_add_simulated(s, json);
 	json_print(stdout, json);
 }
 

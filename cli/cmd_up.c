@@ -6,6 +6,7 @@
 #include "cli/app/stage_job.h"
 #include "cli/app/stage_plan.h"
 #include "cli/app/stage_push.h"
+#include "cli/app/stage_simulated.h"
 
 #include "core/clock.h"
 #include "core/file.h"
@@ -13,6 +14,7 @@
 #include "core/log.h"
 #include "core/term.h"
 #include "deployer/claim.h"
+#include "deployer/gpus.h"
 #include "deployer/probe.h"
 
 struct options {
@@ -59,6 +61,13 @@ static void up_print_stack(const struct stages *s)
 	log_info("  %-20s %s (%s)", "stack", line.text, s->plan.accelerator);
 }
 
+/* Hosts that cannot give their GPUs fail here, before the image is built; the others go on. */
+static int up_check_gpus(struct stages *s, struct error *err)
+{
+	fleet_check_gpus(&s->fleet, s->plan.accelerator);
+	return fleet_failures(&s->fleet) == s->fleet.count ? fleet_result(&s->fleet, err) : 0;
+}
+
 static int up_converge(struct stages *s, struct error *err)
 {
 	struct bringup bringup;
@@ -69,6 +78,8 @@ static int up_converge(struct stages *s, struct error *err)
 	if (stage_plan(s, err) < 0)
 		return -1;
 	up_print_stack(s);
+	if (up_check_gpus(s, err) < 0)
+		return -1;
 	if (has_containers(s)) {
 		if (provide_image(s, &is_new, err) < 0)
 			return -1;
@@ -118,7 +129,8 @@ static int up_print_commands(struct stages *s, struct error *err)
 
 	if (fleet_failures(&s->fleet) == s->fleet.count)
 		return fleet_result(&s->fleet, err);
-	if (stage_plan(s, err) < 0 || (has_containers(s) && image_commands(s, &out, err) < 0) ||
+	if (stage_plan(s, err) < 0 || up_check_gpus(s, err) < 0 ||
+	    (has_containers(s) && image_commands(s, &out, err) < 0) ||
 	    stage_bringup(s, &bringup, err) < 0)
 		return -1;
 	if (has_containers(s)) /* by tag while there is no digest yet */
@@ -150,6 +162,7 @@ static void add_json(const struct stages *s)
 	}
 	if (s->reference.digest)
 		cJSON_AddStringToObject(json, "image", reference_text(&s->reference, s->arena));
+	stage_add_simulated(s, json);
 	cJSON_AddNumberToObject(json, "ssh_connections", ssh_connections_opened());
 	json_print(stdout, json);
 }

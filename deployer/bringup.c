@@ -225,5 +225,5 @@ void fleet_bringup(struct fleet *fleet, const struct bringup *bringup)
 	/* The records are only read; fleet_each hands a plain pointer on. */
 	fleet_each(fleet, bring_one, (void *)(uintptr_t)bringup);
 	if (fleet->members[0].engine->has_containers)
-		fleet_verify(fleet);
+		fleet_verify(fleet, bringup->accelerator);
 }

@@ -3,6 +3,7 @@
 
 #include "core/digest.h"
 #include "core/quote.h"
+#include "deployer/gpus.h"
 
 #include <string.h>
 
@@ -27,14 +28,16 @@ static bool has_env(const struct cluster *cluster, const char *name)
 	return false;
 }
 
-/* The GPUs of this host: its own `gpus` in the cluster file, or else the cluster's; "" for none. */
-static const char *container_gpus(const struct member *m, const struct bringup *bringup)
+/* The GPUs of this host for the engine; "" for none. An engine refuses `all` on a host without a driver. */
+static const char *container_gpus(struct member *m, const struct bringup *bringup)
 {
-	const char *own = m->host->gpus, *gpus = *own ? own : m->fleet->cluster->container.gpus;
+	struct gpu_wish wish;
 
-	if (strcmp(bringup->accelerator, "cuda") != 0 || strcmp(gpus, "none") == 0)
+	member_gpu_wish(m, &wish);
+	if (strcmp(bringup->accelerator, "cuda") != 0 ||
+	    (wish.kind == GPU_ALL && !gpu_count(&m->facts)))
 		return "";
-	return gpus;
+	return gpu_wish_text(&wish, &m->arena);
 }
 
 static const char *const *container_env(struct member *m)

@@ -5,6 +5,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "deployer/bringup.h"
+#include "deployer/gpus.h"
 #include "deployer/remote.h"
 #include "deployer/operate.h"
 
@@ -192,7 +193,7 @@ static void mesh_digest(const struct fleet *fleet, char text[static DIGEST_TEXT_
 	digest_finish(&digest, text);
 }
 
-void fleet_verify(struct fleet *fleet)
+void fleet_verify(struct fleet *fleet, const char *accelerator)
 {
 	const char *path = cluster_state_path(fleet->cluster, "verified", fleet->arena);
 	struct error ignored = {0};
@@ -207,12 +208,14 @@ void fleet_verify(struct fleet *fleet)
 		return;
 	if (alive < 2) {
 		fleet_each(fleet, watch_one, NULL);
+		fleet_check_container_gpus(fleet, accelerator);
 		return;
 	}
 	step = progress_begin("mesh", "every worker logs in to every other");
 	meet_living(fleet);
-	if (fleet_failures(fleet) == 0 && file_write(path, now, strlen(now), 0600, &ignored) < 0)
-		log_debug("%s", ignored.text);
 	progress_end(step, fleet->count - fleet_failures(fleet) == alive,
 		     "%zu workers can log in to each other", fleet->count - fleet_failures(fleet));
+	fleet_check_container_gpus(fleet, accelerator);
+	if (fleet_failures(fleet) == 0 && file_write(path, now, strlen(now), 0600, &ignored) < 0)
+		log_debug("%s", ignored.text);
 }

@@ -1,16 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/stage_fleet.h"
+#include "cli/app/stage_facts.h"
+#include "cli/app/stage_simulated.h"
 
 #include "core/file.h"
 #include "core/foreign.h"
 #include "core/json.h"
+#include "core/log.h"
+#include "deployer/gpus.h"
 #include "deployer/probe.h"
 #include "registry-client/helper.h"
 
 #include <string.h>
 
+/* Names the GPUs that were there at the last probe and are not now. */
+static void stage_say_lost(const struct stages *s, const struct fleet *before)
+{
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		const struct member *now = &s->fleet.members[i];
+
+		for (size_t k = 0; k < before->count && !now->failed; k++) {
+			const char *lost = "";
+
+			if (before->members[k].host == now->host)
+				lost = gpus_lost(&before->members[k].facts, &now->facts, s->arena);
+			if (*lost)
+				log_warn("%s has lost %s since the last probe; it has %zu GPUs now",
+					 now->host->name, lost, gpu_count(&now->facts));
+		}
+	}
+}
+
 int stage_probe(struct stages *s, struct error *err)
 {
+	struct error ignored = {0};
+	struct fleet before;
 	struct fleet_options options = {.timeout_s = s->ctx->timeout_s, .jobs = s->ctx->jobs};
 	_cleanup_(json_free) cJSON *json = NULL;
 
@@ -18,32 +42,12 @@ int stage_probe(struct stages *s, struct error *err)
 	    stage_state(s, err) < 0 ||
 	    owner_load(&s->cluster, false, s->arena, &s->fleet.owner, err) < 0)
 		return -1;
+	stage_read_facts(s, &before, &ignored);
 	fleet_probe(&s->fleet);
+	stage_say_simulated(s);
+	stage_say_lost(s, &before);
 	json = fleet_facts_json(&s->fleet);
 	return json_write(cluster_state_path(&s->cluster, "facts.json", s->arena), json, 0600, err);
-}
-
-int stage_facts(struct stages *s, const char *path, struct error *err)
-{
-	_cleanup_(json_free) cJSON *json = NULL;
-	const cJSON *item;
-
-	if (json_read_input(path, &json, err) < 0)
-		return -1;
-	if (!cJSON_IsArray(json_member(json, "hosts")))
-		return error_set(
-			err, ERROR_USAGE,
-			"%s holds no facts: it has no list of 'hosts'; 'ringup probe -o FILE' writes one",
-			path);
-	s->fleet.members =
-		ARENA_ARRAY(s->arena, (size_t)cJSON_GetArraySize(json_member(json, "hosts")) + 1,
-			    struct member);
-	cJSON_ArrayForEach (item, json_member(json, "hosts")) {
-		if (facts_from_json(item, s->arena, &s->fleet.members[s->fleet.count++].facts,
-				    err) < 0)
-			return error_wrap(err, "%s", path);
-	}
-	return 0;
 }
 
 /* Leaves only the named hosts in the cluster: the others are neither touched nor counted. */

@@ -11,9 +11,6 @@
 /* Sets up and probes the fleet; every member that cannot run the cluster is failed. */
 int stage_probe(struct stages *stages, struct error *err);
 
-/* Facts that `probe -o` wrote, as if the hosts had just answered. ERROR_USAGE names the file. */
-int stage_facts(struct stages *stages, const char *path, struct error *err);
-
 /*
  * Sets up the fleet of the named hosts (an empty list: of all) without a probe. A name that is not
  * in the cluster is ERROR_USAGE.

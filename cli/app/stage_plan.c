@@ -2,6 +2,7 @@
 #include "cli/app/stage_plan.h"
 
 #include "cli/app/catalog_age.h"
+#include "cli/app/stage_facts.h"
 
 #include "core/file.h"
 #include "core/log.h"
@@ -150,11 +151,27 @@ static int name_file(const struct stages *s, const char *const *requests, struct
 	return -1;
 }
 
+/*
+ * The facts of the last probe count where the hosts were not asked. A question that names drivers or GPUs is
+ * about other hosts than the cluster's.
+ */
+static int stage_plan_find_facts(struct stages *s, const char *const *requests, struct error *err)
+{
+	for (; requests && *requests; requests++) {
+		size_t length = strcspn(*requests, " =<>!~");
+
+		if ((length == 3 && starts_with(*requests, "gpu")) ||
+		    (length == 6 && starts_with(*requests, "driver")))
+			return 0;
+	}
+	return stage_facts_on_file(s, err);
+}
+
 int stage_resolve(struct stages *s, const char *const *requests, struct error *err)
 {
 	struct resolve_input input;
 
-	if (stage_catalog(s, err) < 0)
+	if (stage_catalog(s, err) < 0 || stage_plan_find_facts(s, requests, err) < 0)
 		return -1;
 	fill_input(s, requests, &input);
 	if (resolve(&s->catalog, &input, s->arena, &s->plan, &s->why, err) < 0)
@@ -169,7 +186,7 @@ int stage_resolve_all(struct stages *s, const char *const *requests, size_t limi
 {
 	struct resolve_input input;
 
-	if (stage_catalog(s, err) < 0)
+	if (stage_catalog(s, err) < 0 || stage_plan_find_facts(s, requests, err) < 0)
 		return -1;
 	fill_input(s, requests, &input);
 	if (resolve_all(&s->catalog, &input, limit, each, arg, s->arena, &s->why, err) < 0)
@@ -185,6 +202,17 @@ const char *stage_lock_path(struct stages *s)
 	return arena_printf(s->arena, "%s/ringup.lock", folder);
 }
 
+/* Without a stack: containers get GPUs when a host has a driver for them. */
+static const char *stage_plan_accelerator(const struct stages *s)
+{
+	if (strcmp(s->cluster.accelerator, "auto") != 0)
+		return s->cluster.accelerator;
+	for (size_t i = 0; i < s->fleet.count; i++)
+		if (!s->fleet.members[i].failed && *s->fleet.members[i].facts.driver)
+			return "cuda";
+	return "cpu";
+}
+
 int stage_plan(struct stages *s, struct error *err)
 {
 	const char *path = stage_lock_path(s);
@@ -192,10 +220,10 @@ int stage_plan(struct stages *s, struct error *err)
 	struct lock lock;
 	bool found;
 
+	if (stage_facts_on_file(s, err) < 0)
+		return -1;
 	if (s->cluster.stack && cluster_has_no_stack(&s->cluster)) {
-		s->plan.accelerator = strcmp(s->cluster.accelerator, "auto") == 0
-					      ? "cpu"
-					      : s->cluster.accelerator;
+		s->plan.accelerator = stage_plan_accelerator(s);
 		return stage_catalog(s, err);
 	}
 	if (lock_read(path, s->arena, &lock, &found, err) < 0)

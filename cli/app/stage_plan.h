@@ -25,8 +25,9 @@ int stage_catalog_folders(struct stages *stages, struct words *folders, struct e
 int stage_catalog(struct stages *stages, struct error *err);
 
 /*
- * Resolves the requests (NULL: the cluster file's own) with the facts of the fleet, if it is
- * probed.
+ * Resolves the requests (NULL: the cluster file's own) with the facts of the fleet, or where it is not
+ * probed with those of the last probe (stage_facts.h). Requests that name drivers or GPUs are about other
+ * hosts, so those facts do not count for them.
  */
 int stage_resolve(struct stages *stages, const char *const *requests, struct error *err);
 

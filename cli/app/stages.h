@@ -3,7 +3,7 @@
  * stages.h - what the stages of `up` work on. Each arrow is a function that a command may call by itself:
  *
  *   cluster.yaml -> struct cluster   stage_cluster (here)
- *   -> facts                         stage_fleet.h
+ *   -> facts                         stage_fleet.h, stage_facts.h
  *   -> plan                          stage_plan.h, stage_pin.h
  *   -> spec -> image                 stage_build.h
  *   -> reference                     stage_push.h
@@ -31,6 +31,7 @@ struct stages {
 	bool oldest;		 /* resolve --prefer oldest */
 	const struct plan *keep; /* versions to stay with, or NULL */
 	const char *const *move; /* names that are not kept, or NULL */
+	bool no_facts;		 /* --no-facts, or they are read already (stage_facts.h) */
 	struct words allow;	 /* --allow; `allow` of the cluster file counts too */
 	struct spec *spec;
 	struct fleet fleet;

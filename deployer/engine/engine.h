@@ -56,9 +56,10 @@ struct engine_attempt {
 struct engine {
 	const char *name, *help;
 	int rank; /* container.engine `auto` takes the lowest rank; below 0: never taken */
-	bool has_containers; /* false: workers run on the host itself */
-	const char *install; /* how a host gets it; "" when there is nothing to install */
-	const char *start;   /* the command that starts its daemon; "" when it has none */
+	bool has_containers;	 /* false: workers run on the host itself */
+	const char *install;	 /* how a host gets it; "" when there is nothing to install */
+	const char *gpu_toolkit; /* how a host gets NVIDIA's container toolkit for it */
+	const char *start;	 /* the command that starts its daemon; "" when it has none */
 
 	const char *trust_folder;     /* the registry's CA goes to TRUST_FOLDER/REGISTRY/ca.crt */
 	const char *const *probe;     /* prints the server's version */

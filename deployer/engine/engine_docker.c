@@ -6,6 +6,8 @@
 #include <string.h>
 
 #define DOCKER "docker"
+#define DOCKER_GPU_TOOLKIT \
+	"install nvidia-container-toolkit, run 'nvidia-ctk runtime configure --runtime=docker' and 'systemctl restart docker'"
 
 /* A label, or nothing: a label that is not there would print as "<no value>". */
 #define LABEL(name) "{{with index .Config.Labels \"" name "\"}}{{.}}{{end}}"
@@ -145,9 +147,8 @@ static void docker_explain_pull(const struct engine_attempt *a, struct error *er
 static void docker_explain_run(struct error *err)
 {
 	if (strstr(err->text, "could not select device driver"))
-		error_advise(
-			err,
-			"NVIDIA's container toolkit is missing there: install nvidia-container-toolkit, run 'nvidia-ctk runtime configure --runtime=docker' and 'systemctl restart docker'");
+		error_advise(err,
+			     "NVIDIA's container toolkit is missing there: " DOCKER_GPU_TOOLKIT);
 	else if (strstr(err->text, "nvidia-container-cli") && strstr(err->text, "unknown device"))
 		error_advise(
 			err,
@@ -176,6 +177,7 @@ const struct engine engine_docker = {
 	.rank = 10,
 	.has_containers = true,
 	.install = "on Debian and Ubuntu: apt-get install docker.io",
+	.gpu_toolkit = DOCKER_GPU_TOOLKIT,
 	.start = "systemctl start docker",
 	.trust_folder = "/etc/docker/certs.d",
 	.probe = (const char *const[]){DOCKER, "version", "--format", "{{.Server.Version}}", NULL},

@@ -11,6 +11,7 @@ const struct engine engine_none = {
 	.rank = -1,
 	.has_containers = false,
 	.install = "",
+	.gpu_toolkit = "",
 	.start = "",
 	.trust_folder = "",
 	.probe = nothing,

@@ -3,6 +3,7 @@
 
 #include "core/digest.h"
 #include "deployer/engine/engine.h"
+#include "deployer/gpus.h"
 
 #include <string.h>
 
@@ -28,6 +29,20 @@ void job_tasks_add(struct job_tasks *tasks, const struct job_task *task)
 	tasks->list = grown;
 }
 
+/* Without a container the ranks may see the GPUs that `gpus` names, and no others. */
+static void job_limit_gpus(struct job_host *host)
+{
+	struct gpu_wish wish;
+
+	if (host->member->engine->has_containers)
+		return;
+	member_gpu_wish(host->member, &wish);
+	if (wish.kind == GPU_ALL)
+		return;
+	host->devices = wish.devices;
+	host->gpus = (int)wish.count;
+}
+
 /* Ranks that the host has room for: --ppn, its slots, or one per GPU, at least 1. */
 static int job_slots(const struct job_plan *plan, const struct job_host *host)
 {
@@ -40,14 +55,30 @@ static int job_slots(const struct job_plan *plan, const struct job_host *host)
 	return host->gpus >= per_rank ? host->gpus / per_rank : 1;
 }
 
+/* Two ranks never share a GPU of --gpus. A host without GPUs may be one that hides them. */
+static int job_check_gpus(const struct job_plan *plan, const struct job_host *host, int ranks,
+			  struct error *err)
+{
+	int per_rank = plan->options->gpus;
+
+	if (!per_rank || !host->gpus || (int64_t)ranks * per_rank <= host->gpus)
+		return 0;
+	return error_set(
+		err, ERROR_USAGE,
+		"%s: %d ranks with %d GPUs each take %lld, and it has %d; correct --gpus, --ppn or 'slots'",
+		host->member->host->name, ranks, per_rank, (long long)ranks * per_rank, host->gpus);
+}
+
 int job_plan_ranks(struct job_plan *plan, struct error *err)
 {
 	int wanted = plan->options->ranks;
 	int64_t slots = 0;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < plan->host_count; i++)
+	for (size_t i = 0; i < plan->host_count; i++) {
+		job_limit_gpus(&plan->hosts[i]);
 		slots += job_slots(plan, &plan->hosts[i]);
+	}
 	if (!wanted && slots > RANKS_MAX)
 		return error_set(
 			err, ERROR_USAGE,
@@ -68,6 +99,8 @@ int job_plan_ranks(struct job_plan *plan, struct error *err)
 			ranks = wanted - plan->world;
 		if (!ranks)
 			break;
+		if (job_check_gpus(plan, host, ranks, err) < 0)
+			return -1;
 		host->first_rank = plan->world;
 		host->ranks = ranks;
 		plan->world += ranks;
@@ -125,6 +158,14 @@ const char *job_host_list(const struct job_plan *plan)
 	return arena_strdup(plan->arena, list.text);
 }
 
+static const char *job_join_devices(const char *const *devices, struct arena *arena)
+{
+	struct words words = WORDS_INIT(arena);
+
+	words_add_all(&words, devices);
+	return words_join(&words, ",");
+}
+
 const char *const *job_host_defaults(const struct job_plan *plan, const struct job_host *host)
 {
 	struct words env = WORDS_INIT(plan->arena);
@@ -132,6 +173,9 @@ const char *const *job_host_defaults(const struct job_plan *plan, const struct j
 
 	words_add(&env, "PYTHONUNBUFFERED=1");
 	words_addf(&env, "OMP_NUM_THREADS=%d", threads > 0 ? threads : 1);
+	if (host->devices)
+		words_addf(&env, "CUDA_VISIBLE_DEVICES=%s",
+			   job_join_devices(host->devices, plan->arena));
 	if (!*host->interface)
 		return env.list;
 	/* the second "=" means an exact name; without it NCCL takes every name that begins so */
@@ -142,13 +186,20 @@ const char *const *job_host_defaults(const struct job_plan *plan, const struct j
 	return env.list;
 }
 
-static void job_add_gpus(const struct job_plan *plan, int local_rank, struct words *env)
+static void job_add_gpus(const struct job_plan *plan, const struct job_host *host, int local_rank,
+			 struct words *env)
 {
 	_cleanup_(str_release) struct str list = STR_INIT;
 	int gpus = plan->options->gpus;
 
-	for (int i = 0; i < gpus; i++)
-		str_addf(&list, "%s%d", i ? "," : "", local_rank * gpus + i);
+	for (int i = 0; i < gpus; i++) {
+		int index = local_rank * gpus + i;
+
+		if (host->devices && index < host->gpus)
+			str_addf(&list, "%s%s", i ? "," : "", host->devices[index]);
+		else
+			str_addf(&list, "%s%d", i ? "," : "", index);
+	}
 	if (gpus)
 		words_addf(env, "CUDA_VISIBLE_DEVICES=%s", list.text);
 }
@@ -158,7 +209,7 @@ void job_add_rank_task(const struct job_plan *plan, const struct job_host *host,
 {
 	int rank = host->first_rank + local_rank;
 
-	job_add_gpus(plan, local_rank, env);
+	job_add_gpus(plan, host, local_rank, env);
 	job_tasks_add(tasks, &(struct job_task){.label = arena_printf(plan->arena, "%d", rank),
 						.words = plan->options->command,
 						.env = env->list});

@@ -48,6 +48,8 @@ static inline const char *job_workdir(const struct job_options *options,
 struct job_host {
 	struct member *member;
 	int cores, gpus;
+	/* what CUDA_VISIBLE_DEVICES may name there, "2" and so on, gpus of them; NULL: 0, 1 and so on */
+	const char *const *devices;
 	const char *interface; /* that owns the host's address in the cluster */
 	const char *network;   /* its network, "10.0.0.0/24" */
 	struct words ports;    /* that were free a moment ago; each task takes its own */

@@ -8,6 +8,7 @@
 #include "core/progress.h"
 #include "deployer/ssh/known_hosts.h"
 #include "plan/credentials.h"
+#include "deployer/lab/lab_gpus.h"
 #include "deployer/lab/lab_loopback.h"
 #include "deployer/lab/lab_netns.h"
 #include "deployer/lab/lab_process.h"
@@ -90,7 +91,12 @@ static int choose_kind(struct lab *lab, int host_count, bool force_loopback, str
 		lab->host_count = host_count;
 		return 0;
 	}
-	lab->why_loopback = force_loopback ? "--loopback was given" : lab_netns_refusal(arena);
+	if (force_loopback)
+		lab->why_loopback = "--loopback was given";
+	else if (lab->host_count && lab->loopback)
+		lab->why_loopback = "the lab has such hosts";
+	else
+		lab->why_loopback = lab_netns_refusal(arena);
 	if (lab->host_count && lab->loopback != (lab->why_loopback != NULL))
 		return error_set(err, ERROR_USAGE,
 				 "a lab of the other kind is up; run 'ringup lab down' first");
@@ -101,20 +107,45 @@ static int choose_kind(struct lab *lab, int host_count, bool force_loopback, str
 	return 0;
 }
 
-int lab_up(const char *cluster_path, int host_count, bool force_loopback, struct arena *arena,
+/* A host whose engine and sshd must see other GPUs ends here, as for a reboot, and starts later. */
+static int lab_set_gpus(struct lab *lab, const struct lab_gpus_wish *wish, struct arena *arena,
+			struct error *err)
+{
+	if (lab_gpus_apply(lab, wish, arena, err) < 0)
+		return -1;
+	for (int i = 0; i < lab->host_count; i++) {
+		struct lab_host *host = &lab->hosts[i];
+
+		host->name = arena_printf(arena, "node%02d", i + 1);
+		if (!host->gpus_changed)
+			continue;
+		if (host->restarts)
+			lab_process_end(&host->process, !lab->loopback);
+		if (folder_make(lab_path(lab, host->name, arena), 0700, err) < 0 ||
+		    lab_gpus_write(lab, host, arena, err) < 0)
+			return error_wrap(err, "lab host %s", host->name);
+	}
+	return folder_make(lab_path(lab, "shared", arena), 0700, err);
+}
+
+int lab_up(const char *cluster_path, const struct lab_wish *wish, struct arena *arena,
 	   struct lab *lab, struct error *err)
 {
 	_cleanup_(fd_close) int lock = -1;
+	int hosts = wish->hosts ? wish->hosts : LAB_HOSTS_DEFAULT;
 
-	if (host_count < 1 || host_count > LAB_HOSTS_MAX)
+	if (hosts < 1 || hosts > LAB_HOSTS_MAX)
 		return error_set(err, ERROR_USAGE, "--hosts takes 1 to %d", LAB_HOSTS_MAX);
 	if (check_cluster_file(cluster_path, arena, err) < 0)
 		return -1;
 	lab_load(cluster_path, arena, lab);
+	if (!wish->hosts && lab->host_count)
+		hosts = lab->host_count;
 	if (private_folder(arena_printf(arena, "%s/.ringup", lab->folder), err) < 0 ||
 	    private_folder(lab->state, err) < 0 ||
 	    file_lock(lab_path(lab, "lock", arena), &lock, err) < 0 ||
-	    choose_kind(lab, host_count, force_loopback, arena, err) < 0)
+	    choose_kind(lab, hosts, wish->loopback, arena, err) < 0 ||
+	    lab_set_gpus(lab, &wish->gpus, arena, err) < 0)
 		return -1;
 	if (lab_start(lab, arena, err) < 0)
 		return error_advise(err, "'ringup lab down' removes what was started");

@@ -9,6 +9,8 @@
  * network namespaces or dockerd the lab has loopback hosts instead: one sshd of the calling user
  * per address, and no engine.
  *
+ * Hosts may have GPUs that are not there (lab_gpus.h).
+ *
  * Everything lies in .ringup/lab beside cluster.yaml; state.json there says what runs.
  */
 #ifndef DEPLOYER_LAB_LAB_H
@@ -17,10 +19,12 @@
 #include "core/arena.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/words.h"
 
 #include <sys/types.h>
 
 #define LAB_HOSTS_MAX 200
+#define LAB_HOSTS_DEFAULT 3
 #define LAB_MARK "# Made by 'ringup lab up'"
 
 /* A process that the lab started. The id is not enough: another process may have it by now. */
@@ -29,9 +33,33 @@ struct lab_process {
 	unsigned long long started; /* field 22 of /proc/PID/stat */
 };
 
+/* The simulated GPUs of one host. */
+struct lab_gpus {
+	const char *spec;   /* "8xH100+2xT4"; "": none */
+	const char *driver; /* as --driver gave it; "": the usual one of these GPUs */
+	bool nvlink, infiniband;
+	bool toolkit; /* NVIDIA's container toolkit is there */
+};
+
 struct lab_host {
 	const char *name, *address;
 	struct lab_process process; /* first process of the host, or its sshd on loopback */
+	struct lab_gpus gpus;
+	bool gpus_changed, restarts; /* by this run: its GPUs are written anew; it starts again */
+};
+
+/* What --gpus and its companions ask for; all empty: the GPUs stay as they are. */
+struct lab_gpus_wish {
+	struct words gpus;	 /* "8xH100", "node01=8xH100,node02=none" */
+	struct words drivers;	 /* "550.54.15", "node02=470.57.02" */
+	struct words no_toolkit; /* names of hosts, or "all" */
+	bool nvlink, infiniband;
+};
+
+struct lab_wish {
+	int hosts;     /* 0: those that are up, or LAB_HOSTS_DEFAULT */
+	bool loopback; /* even where namespaces are available */
+	struct lab_gpus_wish gpus;
 };
 
 struct lab {
@@ -50,10 +78,9 @@ struct lab {
 
 /*
  * Starts what is not running; starting twice is harmless. Writes cluster.yaml; a cluster.yaml that
- * the lab did not write is an error. `force_loopback` takes loopback hosts even where namespaces
- * are available.
+ * the lab did not write is an error. Hosts keep their simulated GPUs unless the wish names others.
  */
-int lab_up(const char *cluster_path, int host_count, bool force_loopback, struct arena *arena,
+int lab_up(const char *cluster_path, const struct lab_wish *wish, struct arena *arena,
 	   struct lab *lab, struct error *err);
 
 /*

@@ -10,6 +10,7 @@
 #include "core/proc.h"
 #include "core/progress.h"
 #include "core/words.h"
+#include "deployer/lab/lab_gpus.h"
 #include "deployer/lab/lab_process.h"
 #include "deployer/lab/lab_state.h"
 
@@ -73,6 +74,17 @@ static int loopback_choose_subnet(struct lab *lab, struct arena *arena, struct e
 			 LOOPBACK_PORT);
 }
 
+/* What sessions have in their environment: each host has its own files on the disk of all. */
+static const char *loopback_environment(const struct lab *lab, const struct lab_host *host,
+					struct arena *arena)
+{
+	struct words words = WORDS_INIT(arena);
+
+	words_addf(&words, "RINGUP_STATE_ROOT=%s/state/ringup", lab_path(lab, host->name, arena));
+	lab_gpus_environment(lab, host, &words);
+	return lab_setenv(&words);
+}
+
 static int start_sshd(struct lab *lab, int index, struct arena *arena, struct error *err)
 {
 	struct lab_host *host = &lab->hosts[index];
@@ -98,8 +110,7 @@ static int start_sshd(struct lab *lab, int index, struct arena *arena, struct er
 	words_addf(&words, "-oListenAddress=%s", host->address);
 	words_addf(&words, "-oPort=%d", lab->port);
 	words_addf(&words, "-oAuthorizedKeysFile=%s/authorized_keys", state);
-	/* each host has its own files, although all share one disk */
-	words_addf(&words, "-oSetEnv=RINGUP_STATE_ROOT=%s/state/ringup", state);
+	words_addf(&words, "-oSetEnv=%s", loopback_environment(lab, host, arena));
 	words_add_all(&words,
 		      WORDS("-oStrictModes=no", "-oUsePAM=no", "-oPasswordAuthentication=no",
 			    "-oKbdInteractiveAuthentication=no", "-oMaxStartups=200"));

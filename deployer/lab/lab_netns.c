@@ -8,6 +8,7 @@
 #include "core/proc.h"
 #include "core/progress.h"
 #include "core/words.h"
+#include "deployer/lab/lab_gpus.h"
 #include "deployer/lab/lab_process.h"
 #include "deployer/lab/lab_state.h"
 
@@ -133,12 +134,14 @@ static int start_init(struct lab *lab, size_t index, const char *state, struct a
 		arena_printf(arena, "--net=/run/netns/%s", netns_name(lab, index, arena));
 	const char *port = arena_printf(arena, "%d", lab->port);
 	const char *cgroup = arena_printf(arena, "/%s/%s", lab->name, host->name);
+	struct words environment = WORDS_INIT(arena);
 	pid_t pid;
 
+	lab_gpus_environment(lab, host, &environment);
 	if (share_path(arena, "deployer/remote/lab_host.sh", &script, err) < 0 ||
 	    proc_spawn(WORDS("nsenter", netns, "unshare", "--mount", "--uts", "--ipc", "--pid",
 			     "--fork", "--kill-child", "sh", script, state, host->name,
-			     host->address, port, cgroup),
+			     host->address, port, cgroup, lab_setenv(&environment)),
 		       NULL, log, &pid, err) < 0)
 		return -1;
 	usleep(50000);
@@ -178,6 +181,8 @@ static int start_host(struct lab *lab, size_t index, struct arena *arena, struct
 	const char *state = lab_path(lab, host->name, arena), *key;
 	char *public_key;
 
+	/* of an earlier start: wait_engine looks for the new one's words */
+	unlink(arena_printf(arena, "%s/dockerd.log", state));
 	if (folder_make(state, 0700, err) < 0 ||
 	    lab_key(lab, arena_printf(arena, "%s/ssh_host_ed25519_key", host->name), arena, err) <
 		    0)

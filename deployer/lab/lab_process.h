@@ -22,6 +22,9 @@ bool lab_process_alive(const struct lab_process *process);
 /* Ends it (SIGKILL when `hard`), and waits until it is gone. */
 void lab_process_end(const struct lab_process *process, bool hard);
 
+/* The value of sshd's SetEnv for these "NAME=VALUE": each in quotes; "" for none. */
+const char *lab_setenv(const struct words *pairs);
+
 /* Waits up to `seconds` for TCP to answer there; false when the process died or time ran out. */
 bool lab_wait_port(const char *address, int port, const struct lab_process *process, int seconds);
 

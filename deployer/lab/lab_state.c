@@ -47,6 +47,40 @@ static void state_add_process(cJSON *json, const char *name, const struct lab_pr
 	cJSON_AddNumberToObject(item, "started", (double)process->started);
 }
 
+static const char *state_text(const cJSON *json, const char *name, struct arena *arena)
+{
+	const char *text = json_text(json, name, arena);
+
+	return text ? text : "";
+}
+
+static struct lab_gpus state_gpus(const cJSON *host, struct arena *arena)
+{
+	const cJSON *json = json_member(host, "gpus");
+
+	return (struct lab_gpus){
+		.spec = state_text(json, "spec", arena),
+		.driver = state_text(json, "driver", arena),
+		.nvlink = json_bool(json, "nvlink", false),
+		.infiniband = json_bool(json, "infiniband", false),
+		.toolkit = json_bool(json, "toolkit", false),
+	};
+}
+
+static void state_add_gpus(cJSON *host, const struct lab_gpus *gpus)
+{
+	cJSON *json;
+
+	if (!gpus->spec || !*gpus->spec)
+		return;
+	json = cJSON_AddObjectToObject(host, "gpus");
+	cJSON_AddStringToObject(json, "spec", gpus->spec);
+	cJSON_AddStringToObject(json, "driver", gpus->driver);
+	cJSON_AddBoolToObject(json, "nvlink", gpus->nvlink);
+	cJSON_AddBoolToObject(json, "infiniband", gpus->infiniband);
+	cJSON_AddBoolToObject(json, "toolkit", gpus->toolkit);
+}
+
 /* The name comes from the folder, so two labs in two folders have different bridges. */
 static const char *lab_name(const char *folder, struct arena *arena)
 {
@@ -78,8 +112,11 @@ void lab_load(const char *cluster_path, struct arena *arena, struct lab *lab)
 		if (lab->host_count == LAB_HOSTS_MAX)
 			break;
 		lab->hosts[lab->host_count++] = (struct lab_host){
-			json_text(item, "name", arena), json_text(item, "address", arena),
-			process_from(json_member(item, "process"))};
+			.name = json_text(item, "name", arena),
+			.address = json_text(item, "address", arena),
+			.process = process_from(json_member(item, "process")),
+			.gpus = state_gpus(item, arena),
+		};
 	}
 }
 
@@ -101,6 +138,7 @@ int lab_save(const struct lab *lab, struct error *err)
 		cJSON_AddStringToObject(item, "name", lab->hosts[i].name);
 		cJSON_AddStringToObject(item, "address", lab->hosts[i].address);
 		state_add_process(item, "process", &lab->hosts[i].process);
+		state_add_gpus(item, &lab->hosts[i].gpus);
 		cJSON_AddItemToArray(hosts, item);
 	}
 	return json_write(lab_path(lab, "state.json", &arena), json, 0600, err);
@@ -159,12 +197,33 @@ static const char *machine_pip(struct arena *arena)
 	return arena_strdup(arena, result.out.text);
 }
 
+/* With GPUs a host has as many ranks as GPUs: that is what is to be practised. */
 static void add_hosts(const struct lab *lab, struct str *out)
 {
 	str_add(out, "hosts:\n");
 	for (int i = 0; i < lab->host_count; i++)
-		str_addf(out, "  - {name: %s, address: %s, port: %d, slots: 2}\n",
-			 lab->hosts[i].name, lab->hosts[i].address, lab->port);
+		str_addf(out, "  - {name: %s, address: %s, port: %d%s}\n", lab->hosts[i].name,
+			 lab->hosts[i].address, lab->port,
+			 *lab->hosts[i].gpus.spec ? "" : ", slots: 2");
+}
+
+static bool lab_state_has_gpus(const struct lab *lab)
+{
+	for (int i = 0; i < lab->host_count; i++)
+		if (*lab->hosts[i].gpus.spec)
+			return true;
+	return false;
+}
+
+static void lab_add_stack(const struct lab *lab, struct str *out)
+{
+	if (lab_state_has_gpus(lab))
+		str_add(out,
+			"stack: [nccl, openmpi, python]   # what fits the simulated GPUs is resolved\n"
+			"accelerator: auto\n");
+	else
+		str_add(out, "stack: [openmpi, python, \"os==debian12\"]   # the rest is resolved\n"
+			     "accelerator: cpu\n");
 }
 
 static void add_mirrors(struct str *out, struct arena *arena)
@@ -212,8 +271,7 @@ int lab_write_cluster(struct lab *lab, const char *path, struct arena *arena, st
 			&out,
 			"registry: {address: \"%s\", namespace: lab, ca: .ringup/lab/registry/ca.pem}\n",
 			lab_registry_address(lab, arena));
-	str_add(&out, "stack: [openmpi, python, \"os==debian12\"]   # the rest is resolved\n"
-		      "accelerator: cpu\n");
+	lab_add_stack(lab, &out);
 	add_mirrors(&out, arena);
 	str_add(&out, "image: {name: train}\n");
 	str_addf(&out, "container: {engine: %s, sshd_port: 9435, shm_size: 512m}\n",

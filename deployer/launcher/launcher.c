@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/launcher/launcher.h"
 
+#include "deployer/gpus.h"
 #include "deployer/operate.h"
 
 #include <openssl/rand.h>
@@ -80,15 +81,16 @@ int launcher_find_for_job(const char *name, const struct plan *plan, bool has_ro
 	return has_roles && !(*launcher)->roles ? launcher_misuse_roles(*launcher, err) : 0;
 }
 
-int member_slots(const struct member *member)
+int member_slots(struct member *member)
 {
-	int gpus = *member->facts.gpus != '\0';
+	struct gpu_wish wish;
+	size_t gpus;
 
-	for (const char *p = member->facts.gpus; *p; p++)
-		gpus += *p == ';';
 	if (member->host->slots)
 		return member->host->slots;
-	return gpus ? gpus : 1;
+	member_gpu_wish(member, &wish);
+	gpus = gpu_wish_count(&wish, &member->facts);
+	return gpus ? (int)gpus : 1;
 }
 
 /* Adds the program's words with every @{NAME} replaced. */
@@ -114,11 +116,24 @@ static void launcher_add_words(struct member *m, const struct launch *launch,
 	engine_expand(pattern + 1, values, out);
 }
 
+/* Without a container, the ranks of a host see the GPUs that `gpus` names and no others. */
+static void launcher_add_gpus(struct member *m, struct words *out)
+{
+	struct gpu_wish wish;
+
+	member_gpu_wish(m, &wish);
+	if (m->engine->has_containers || wish.kind == GPU_ALL)
+		return;
+	words_add(out, "env");
+	words_addf(out, "CUDA_VISIBLE_DEVICES=%s", gpu_wish_text(&wish, &m->arena));
+}
+
 /* Adds the words that give a host's first process the secret; the launcher's words follow. */
 static void launcher_add_secret(struct member *m, const struct launch *launch, struct words *out)
 {
 	const struct engine_value values[] = {{"folder", m->state.folder, NULL}, {0}};
 
+	launcher_add_gpus(m, out);
 	if (launch->program->needs_secret)
 		engine_expand(m->engine->with_secret, values, out);
 }

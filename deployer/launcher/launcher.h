@@ -92,8 +92,8 @@ int launcher_find(const char *name, const struct launcher **launcher, struct err
 int launcher_find_for_job(const char *name, const struct plan *plan, bool has_roles,
 			  const struct launcher **launcher, struct error *err);
 
-/* Ranks on one host: its slots, or else one per GPU that the probe saw, at least 1. */
-int member_slots(const struct member *member);
+/* Ranks on one host: its slots, or else one per GPU that it gives (gpus.h), at least 1. */
+int member_slots(struct member *member);
 
 /* For launchers: adds the program's words, with every @{NAME} replaced. */
 void launch_add_rank_words(struct member *member, const struct launch *launch, struct words *out);

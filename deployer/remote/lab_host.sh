@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# First process of a lab host, in namespaces of its own: lab_host.sh STATE NAME ADDRESS PORT CGROUP
+# First process of a lab host, in namespaces of its own: lab_host.sh STATE NAME ADDRESS PORT CGROUP ENVIRONMENT
+# ENVIRONMENT is for sessions, as sshd's SetEnv takes it; "": the usual one.
 # When it ends, the kernel ends all processes of the host and drops its mounts.
 set -eu
-state=$1 name=$2 address=$3 port=$4 cgroup=$5
+state=$1 name=$2 address=$3 port=$4 cgroup=$5 environment=$6
 
 mount --make-rprivate /
 hostname "$name"
@@ -23,13 +24,14 @@ mkdir -p "$state/docker"
 # sshd of this host: keys only, on its own address.
 /usr/sbin/sshd -f /dev/null -h "$state/ssh_host_ed25519_key" -E "$state/sshd.log" \
 	-o PidFile=/run/sshd.pid -o "ListenAddress=$address" -o "Port=$port" \
-	-o "AuthorizedKeysFile=$state/authorized_keys" -o StrictModes=no -o UsePAM=no \
+	${environment:+-o "SetEnv=$environment"} -o "AuthorizedKeysFile=$state/authorized_keys" -o StrictModes=no -o UsePAM=no \
 	-o PasswordAuthentication=no -o KbdInteractiveAuthentication=no \
 	-o PermitRootLogin=prohibit-password -o MaxStartups=200
 
 # Docker Engine of this host: no bridge and no firewall rules; containers use the host's network. Its control
-# groups are plain folders under the lab's name, even where systemd runs the machine.
-dockerd --data-root "$state/docker" --bridge none --iptables=false --ip-forward=false \
+# groups are plain folders under the lab's name, even where systemd runs the machine. It takes --gpus when its PATH
+# has NVIDIA's hook, which simulated GPUs bring.
+PATH=$state/gpus/bin:$PATH dockerd --data-root "$state/docker" --bridge none --iptables=false --ip-forward=false \
 	--ip-masq=false --exec-opt native.cgroupdriver=cgroupfs --cgroup-parent "$cgroup" >"$state/dockerd.log" 2>&1 &
 # Reaps orphaned processes and stays until the host ends.
 while :; do

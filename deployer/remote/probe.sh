@@ -20,10 +20,37 @@ say gcc "$(gcc -dumpfullversion 2>/dev/null)"
 say python "$(python3 -V 2>/dev/null | cut -d' ' -f2)"
 say cpus "$(getconf _NPROCESSORS_ONLN)"
 say memory_bytes "$(awk '/^MemTotal:/ {printf "%.0f", $2 * 1024}' /proc/meminfo)"
-say driver "$(cat /sys/module/nvidia/version 2>/dev/null)"
-say gpus "$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | paste -sd ';' -)"
-say runtime_gpu "$(nvidia-ctk --version 2>/dev/null | awk 'NR == 1 {print $NF}')"
-say infiniband "$(find /sys/class/infiniband -mindepth 1 -printf "%f\n" 2>/dev/null | paste -sd ";" -)"
+# Another /sys than the host's own: for tests, and for lab hosts whose GPUs are not there.
+sys=${RINGUP_SYS:-/sys}
+say driver "$(cat "$sys/module/nvidia/version" 2>/dev/null)"
+say infiniband "$(find "$sys/class/infiniband" -mindepth 1 -maxdepth 1 -printf "%f\n" 2>/dev/null | paste -sd ";" -)"
+[ -z "${RINGUP_SIMULATED:-}" ] || say simulated "$(cat "$RINGUP_SIMULATED/simulated" 2>/dev/null)"
+
+# nvidia-smi prints what is wrong where the GPUs would stand, so its exit status decides. One call: without
+# persistence mode each takes seconds.
+if command -v nvidia-smi >/dev/null 2>&1; then
+	if said=$(nvidia-smi --query-gpu=name,uuid --format=csv,noheader 2>&1); then
+		say gpus "$(printf '%s\n' "$said" | sed 's/, [^,]*$//' | paste -sd ';' -)"
+		say gpu_uuids "$(printf '%s\n' "$said" | sed -n 's/.*, //p' | paste -sd ';' -)"
+	else
+		say gpu_error "nvidia-smi ends with status $?: $(printf '%s\n' "$said" | sed -n '/./{p;q;}')"
+	fi
+elif [ -e "$sys/module/nvidia/version" ]; then
+	say gpu_error "the kernel has the driver, but there is no nvidia-smi"
+fi
+
+# The container toolkit: its version, or "unknown" where only the engine's hook or CDI files tell of it.
+toolkit_version() {
+	if command -v nvidia-ctk >/dev/null 2>&1; then
+		nvidia-ctk --version 2>/dev/null | awk 'NR == 1 {print $NF}'
+	elif command -v nvidia-container-cli >/dev/null 2>&1; then
+		nvidia-container-cli --version 2>/dev/null | awk '/version:/ {print $NF; exit}'
+	elif command -v nvidia-container-runtime-hook >/dev/null 2>&1 || command -v nvidia-container-toolkit >/dev/null 2>&1 ||
+		[ -n "$(find /etc/cdi /var/run/cdi -name '*.yaml' 2>/dev/null)" ]; then
+		echo unknown
+	fi
+}
+say runtime_gpu "$(toolkit_version)"
 
 # The interface that owns the cluster address, or the one that routes to it.
 interface=$(ip -o addr show 2>/dev/null | awk -v a="$address" '{split($4, p, "/"); if (p[1] == a) {print $2; exit}}')
@@ -32,8 +59,7 @@ if [ -n "$interface" ]; then
 	say interface_cidr "$(ip -o route show dev "$interface" scope link 2>/dev/null | awk 'NR == 1 {print $1}')"
 fi
 
-# How fast the links are, from sysfs (RINGUP_SYS: another one, for tests). lib/plan/links.h has the form.
-sys=${RINGUP_SYS:-/sys}
+# How fast the links are, from sysfs. lib/plan/links.h has the form.
 
 # The first line of a file in $line, "" when it cannot be read (the speed of a NIC that is down cannot).
 first_line() {

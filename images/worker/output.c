@@ -16,6 +16,8 @@ static const char *backend_of(const struct options *options)
 {
 	const struct backend *backend = backend_find(options->backend);
 
+	if (backend && backend->title)
+		return backend->title();
 	return backend ? backend->name : options->backend;
 }
 

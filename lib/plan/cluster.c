@@ -3,6 +3,7 @@
 
 #include "core/file.h"
 #include "core/str.h"
+#include "plan/gpu_wish.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -79,6 +80,17 @@ static const char *host_user(const void *values, const void *root)
 	return ((const struct cluster *)root)->ssh.user;
 }
 
+static int cluster_check_gpus(const struct yaml_place *at, struct error *err)
+{
+	const char *gpus = *(const char *const *)((const char *)at->values + at->row->offset);
+	struct gpu_wish ignored;
+	struct error why = {0};
+
+	if (!*gpus || gpu_wish_parse(gpus, at->arena, &ignored, &why) == 0)
+		return 0;
+	return yaml_error(at->node, err, "'%s' is %s", at->row->key, why.text);
+}
+
 static int host_check_address(const struct yaml_place *at, struct error *err)
 {
 	return at->node ? 0 : yaml_error(at->map, err, "a host needs an '%s'", at->row->key);
@@ -121,7 +133,8 @@ static const struct yaml_row host_rows[] = {
 	 .kind = YAML_ROW_TEXT,
 	 .offset = AT(gpus),
 	 .note = "the value of container.gpus",
-	 .help = "GPUs that the host's container gets: all, none, or numbers such as 0,1"},
+	 .help = "GPUs of the host's container: all, none, how many, a list as 0,1, or UUIDs",
+	 .check = cluster_check_gpus},
 	{.key = "arch",
 	 .kind = YAML_ROW_TEXT,
 	 .offset = AT(arch),
@@ -491,7 +504,8 @@ static const struct yaml_row container_rows[] = {
 	 .kind = YAML_ROW_TEXT,
 	 .offset = AT(gpus),
 	 .value = "all",
-	 .help = "GPUs that a container of a CUDA stack gets: all, none, or numbers such as 0,1"},
+	 .help = "GPUs of CUDA containers: all, none, how many, a list as 0,1, or UUIDs",
+	 .check = cluster_check_gpus},
 	{.key = "capabilities",
 	 .kind = YAML_ROW_WORDS,
 	 .offset = AT(capabilities),

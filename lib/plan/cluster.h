@@ -20,7 +20,7 @@ struct host {
 	const char *user;
 	int port;
 	int slots;	  /* ranks started on it; 0: as many as GPUs, or 1 */
-	const char *gpus; /* "all", "none", "0,1", or "" for container.gpus */
+	const char *gpus; /* what gpu_wish.h reads, or "" for container.gpus */
 	const char *arch; /* "" unless pinned */
 };
 

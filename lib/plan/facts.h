@@ -25,7 +25,10 @@ struct facts {
 	const char *runtime_gpu;    /* version of the NVIDIA container toolkit */
 	const char *driver;	    /* NVIDIA driver, "" when none is loaded */
 	const char *gpus;	    /* product names, ';' between */
-	const char *interface;	    /* the NIC that owns the cluster address */
+	const char *gpu_uuids;	    /* in the same order, "GPU-...;GPU-..." */
+	const char *gpu_error; /* why GPUs cannot be used: what nvidia-smi said when it failed */
+	const char *simulated; /* "8x NVIDIA H100 80GB HBM3" when the GPUs are a lab's; "" real */
+	const char *interface; /* the NIC that owns the cluster address */
 	const char *interface_cidr; /* its network, "10.0.0.0/24" */
 	const char *infiniband;	    /* device names, ';' between */
 	/* What plan/links.h parses, ';' between the entries: */

@@ -279,15 +279,34 @@ static struct unit *find_pin(struct units *units, const char *driver, const stru
 	return NULL;
 }
 
-static int request_add_pin(const struct model *model, const char *host, const char *driver,
-			   const struct value *gpu, struct units *units, struct error *err)
+/* The hosts that facts tell of, and the one whose driver or GPU is added. */
+struct request_hosts {
+	const struct facts *facts;
+	size_t count, now;
+};
+
+static void request_add_host(const struct model *model, const struct request_hosts *hosts,
+			     struct unit *unit)
+{
+	uint64_t *word = &unit->on[hosts->now / 64], bit = 1ULL << (hosts->now % 64);
+
+	if (*word & bit)
+		return;
+	*word |= bit;
+	unit->hosts = unit->hosts ? arena_printf(model->arena, "%s, %s", unit->hosts,
+						 hosts->facts[hosts->now].host)
+				  : hosts->facts[hosts->now].host;
+	request_name_hosts(model, unit);
+}
+
+static int request_add_pin(const struct model *model, const struct request_hosts *hosts,
+			   const char *driver, const struct value *gpu, struct units *units,
+			   struct error *err)
 {
 	struct unit *unit = find_pin(units, driver, gpu);
 
 	if (unit) {
-		if (!strstr(unit->hosts, host))
-			unit->hosts = arena_printf(model->arena, "%s, %s", unit->hosts, host);
-		request_name_hosts(model, unit);
+		request_add_host(model, hosts, unit);
 		return 0;
 	}
 	if (units->count == UNITS_MAX)
@@ -297,14 +316,15 @@ static int request_add_pin(const struct model *model, const char *host, const ch
 			      .is_pin = true,
 			      .driver = driver,
 			      .gpu = gpu,
-			      .hosts = host};
+			      .on_words = (hosts->count + 63) / 64};
+	unit->on = ARENA_ARRAY(model->arena, unit->on_words, uint64_t);
 	unit->req.name = component_names[unit->component];
 	if (gpu) {
 		unit->product = gpu->version;
 		unit->sm = value_cell(gpu, "sm");
 		unit->class = value_cell(gpu, "class");
 	}
-	request_name_hosts(model, unit);
+	request_add_host(model, hosts, unit);
 	return 0;
 }
 
@@ -312,10 +332,11 @@ int units_add_facts(const struct model *model, const struct facts *facts, size_t
 		    struct units *units, struct error *err)
 {
 	for (size_t i = 0; i < count; i++) {
+		const struct request_hosts hosts = {facts, count, i};
 		const char *at = facts[i].gpus;
 
 		if (*facts[i].driver &&
-		    request_add_pin(model, facts[i].host, facts[i].driver, NULL, units, err) < 0)
+		    request_add_pin(model, &hosts, facts[i].driver, NULL, units, err) < 0)
 			return -1;
 		while (*at) {
 			size_t length = strcspn(at, ";");
@@ -329,13 +350,22 @@ int units_add_facts(const struct model *model, const struct facts *facts, size_t
 					model->arena,
 					"host %s: the catalog does not know the GPU '%s'; it is left out of account",
 					facts[i].host, product);
-			else if (gpu &&
-				 request_add_pin(model, facts[i].host, NULL, gpu, units, err) < 0)
+			else if (gpu && request_add_pin(model, &hosts, NULL, gpu, units, err) < 0)
 				return -1;
 			at += length + (at[length] == ';');
 		}
 	}
 	return 0;
+}
+
+bool unit_meets(const struct unit *a, const struct unit *b)
+{
+	if (!a->on || !b->on)
+		return true;
+	for (size_t i = 0; i < a->on_words; i++)
+		if (a->on[i] & b->on[i])
+			return true;
+	return false;
 }
 
 /* --- what a unit admits -------------------------------------------------------------------- */
@@ -434,14 +464,15 @@ static uint8_t overruled(const struct model *model, enum allow_rule rule, enum a
 							       : (uint8_t)admission;
 }
 
-static void admit_driver(const struct model *model, struct unit *unit, bool compat)
+static void admit_driver(const struct model *model, struct unit *unit)
 {
 	const struct domain *cuda = &model->domains[COMPONENT_CUDA];
 	uint8_t *admits = new_admits(model, unit, COMPONENT_CUDA);
 
 	for (size_t i = 0; i < cuda->count; i++)
-		admits[i] = overruled(model, RULE_DRIVER_CUDA,
-				      driver_runs(model, unit->driver, &cuda->values[i], compat));
+		admits[i] =
+			overruled(model, RULE_DRIVER_CUDA,
+				  driver_runs(model, unit->driver, &cuda->values[i], unit->compat));
 }
 
 /* A wheel, or what is built here, has code for some compute capabilities only. */
@@ -476,16 +507,17 @@ static void admit_gpu(const struct model *model, struct unit *unit)
 
 /*
  * Forward compatibility works only on data-center GPUs and Jetson; on GeForce it fails with error
- * 804.
+ * 804. It is a matter of a host's driver and that host's GPUs; `driver` is NULL for all GPUs.
  */
-static bool may_use_compat(const struct units *units)
+static bool may_use_compat(const struct units *units, const struct unit *driver)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < units->count; i++) {
 		const struct unit *unit = &units->list[i];
 
-		if (!unit->is_pin || unit->component != COMPONENT_GPU)
+		if (!unit->is_pin || unit->component != COMPONENT_GPU ||
+		    (driver && !unit_meets(driver, unit)))
 			continue;
 		if (strcmp(unit->class, "datacenter") != 0 && strcmp(unit->class, "jetson") != 0)
 			return false;
@@ -494,16 +526,34 @@ static bool may_use_compat(const struct units *units)
 	return any;
 }
 
+static void request_apply_compat(struct units *units)
+{
+	bool has_driver = false;
+
+	units->compat = false;
+	for (size_t i = 0; i < units->count; i++) {
+		struct unit *unit = &units->list[i];
+
+		if (!unit->driver)
+			continue;
+		has_driver = true;
+		unit->compat = may_use_compat(units, unit);
+		units->compat |= unit->compat;
+	}
+	if (!has_driver)
+		units->compat = may_use_compat(units, NULL);
+}
+
 void units_apply(const struct model *model, struct units *units)
 {
-	units->compat = may_use_compat(units);
+	request_apply_compat(units);
 	for (size_t i = 0; i < units->count; i++) {
 		struct unit *unit = &units->list[i];
 
 		if (unit->is_pin && unit->component == COMPONENT_GPU)
 			admit_gpu(model, unit);
 		else if (unit->is_pin)
-			admit_driver(model, unit, units->compat);
+			admit_driver(model, unit);
 		else if (unit->req.clause_count)
 			admit_request(model, unit);
 	}

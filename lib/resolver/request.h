@@ -34,6 +34,9 @@ struct unit {
 	const char *first_cuda;		  /* of a GPU pin: gpu_first_cuda's */
 	const struct value *lost_cudnn;	  /* and gpu_lost_cudnn's */
 	const char *hosts;		  /* hosts that have it, ", " between; NULL for a request */
+	uint64_t *on;			  /* a bit for each of them; NULL for a request */
+	size_t on_words;
+	bool compat; /* of a driver pin: all GPUs beside it may use forward compatibility */
 	uint8_t *admits[COMPONENT_COUNT]; /* enum admission per value; NULL: all */
 };
 
@@ -42,9 +45,9 @@ struct unit {
 struct units {
 	size_t count;
 	struct unit list[UNITS_MAX];
-	uint32_t asked;	      /* components that a request names */
-	bool is_auto;	      /* a stack for GPUs only because some units ask for it */
-	bool compat;	      /* every GPU is known and may use forward compatibility */
+	uint32_t asked; /* components that a request names */
+	bool is_auto;	/* a stack for GPUs only because some units ask for it */
+	bool compat; /* some driver, or without drivers every GPU, may use forward compatibility */
 	size_t unknown_count; /* GPUs of hosts that the catalog does not know */
 	const char *unknown[UNITS_MAX];
 };
@@ -59,6 +62,12 @@ int units_read(const struct model *model, const char *const *requests, struct un
 /* Adds the drivers and GPUs of hosts, each once. */
 int units_add_facts(const struct model *model, const struct facts *facts, size_t count,
 		    struct units *units, struct error *err);
+
+/*
+ * Whether a host has both. Each host's driver has to fit that host's GPUs, and no others. Requests are for
+ * all hosts.
+ */
+bool unit_meets(const struct unit *a, const struct unit *b);
 
 /* A bit for each of them. */
 static inline uint64_t units_all(const struct units *units)

@@ -53,6 +53,18 @@ out() {
 	json 'd["expected"]["busbw"] is None and "no facts of the host node01" in d["expected"]["because"]'
 }
 
+@test "hosts with GPUs whose CPUs were measured: it is said" {
+	facts 'gpus=NVIDIA H100 80GB HBM3;NVIDIA H100 80GB HBM3'
+	apart ringup bench --from sgd.json --facts facts.json
+	says 0 "the hosts have 2 GPUs, and this was measured on CPUs" "--backend nccl"
+	apart ringup bench --from nccl.json --facts facts.json
+	says 0
+	! grep -q 'measured on CPUs' ../err
+	facts driver=
+	apart ringup bench --from sgd.json --facts facts.json
+	! grep -q 'measured on CPUs' ../err
+}
+
 @test "what the hardware should give, and how much of it came" {
 	facts 'gpus=NVIDIA H100 80GB HBM3;NVIDIA H100 80GB HBM3'
 	apart ringup bench --from nccl.json --facts facts.json

@@ -154,6 +154,55 @@ setup() { common_setup; }
 	says 0
 }
 
+# probed DRIVER: node01 of cluster.yaml was probed and has this driver.
+probed() {
+	printf 'name: lab\nhosts: [node01, node02]\nstack: [openmpi]\n' >cluster.yaml
+	mkdir -p .ringup
+	printf '{"hosts": [{"host": "node01", "kernel": "6.1", "driver": "%s"}, {"host": "gone", "kernel": "6.1", "driver": "1.2"}]}' \
+		"$1" >.ringup/facts.json
+}
+
+@test "facts of the last probe count for resolve, recipe, build and push, and are said with their age" {
+	local words
+	probed 525.60.13
+	touch -d '3 hours ago' .ringup/facts.json
+	for words in resolve 'resolve openmpi' 'resolve --all' recipe 'recipe openmpi' 'build --dry-run' push; do
+		# shellcheck disable=SC2086 # words
+		apart ringup $words
+		says 3 "host node01: it has NVIDIA driver 525.60.13" "facts of 1 of 2, from a probe 3 hours ago"
+		! grep -q gone ../err
+		[ "$(grep -c 'facts of 1 of 2' ../err)" = 1 ]
+	done
+	for words in 'resolve --no-lock' 'resolve openmpi' 'resolve --all' recipe 'recipe openmpi'; do
+		# shellcheck disable=SC2086 # words
+		apart ringup $words --no-facts
+		says 0
+		! grep -q 'facts of' ../err
+	done
+}
+
+@test "facts of the last probe: other facts, and questions about other hosts, leave them out" {
+	probed 525.60.13
+	echo '{"hosts": [{"host": "node01", "kernel": "6.1"}]}' >facts.json
+	apart ringup resolve --no-lock --facts facts.json
+	says 0
+	! grep -q 'facts of' ../err
+	apart ringup resolve 'driver==470.57.02' openmpi
+	! grep -q 'facts of' ../err
+	echo '{"hosts": []}' >facts.json
+	apart ringup resolve --no-lock --facts facts.json
+	says 0
+}
+
+@test "facts of the last probe that cannot be read: the error names the file and the way out" {
+	probed 525.60.13
+	echo '{"hosts": [' >.ringup/facts.json
+	apart ringup resolve
+	says 1 .ringup/facts.json "ringup probe" --no-facts
+	apart ringup resolve --no-facts
+	says 0
+}
+
 @test "facts that are none: exit 2" {
 	apart ringup resolve --facts none.json openmpi
 	says 2 none.json

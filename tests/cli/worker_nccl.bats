@@ -8,11 +8,11 @@ load worker_helper
 setup_file() {
 	export STANDIN="$BATS_FILE_TMPDIR/standin"
 	mkdir "$STANDIN"
-	cc -std=gnu11 -D_GNU_SOURCE -Iimages/worker -O1 -shared -fPIC -o "$STANDIN/libcuda.so.1" tests/standin/cuda.c
-	cc -std=gnu11 -D_GNU_SOURCE -Iimages/worker -O1 -shared -fPIC -o "$STANDIN/libnccl.so.2" tests/standin/nccl.c
+	cc -std=gnu11 -D_GNU_SOURCE -Iimages/worker -O1 -shared -fPIC -o "$STANDIN/libcuda.so.1" images/simulated/cuda.c
+	cc -std=gnu11 -D_GNU_SOURCE -Iimages/worker -O1 -shared -fPIC -o "$STANDIN/libnccl.so.2" images/simulated/nccl.c
 	mkdir "$STANDIN/old"
-	cc -std=gnu11 -D_GNU_SOURCE -Iimages/worker -O1 -shared -fPIC -DSTANDIN_OLD -o "$STANDIN/old/libcuda.so.1" tests/standin/cuda.c
-	cc -std=gnu11 -D_GNU_SOURCE -Iimages/worker -O1 -shared -fPIC -DSTANDIN_OLD -o "$STANDIN/old/libnccl.so.2" tests/standin/nccl.c
+	cc -std=gnu11 -D_GNU_SOURCE -Iimages/worker -O1 -shared -fPIC -DSTANDIN_OLD -o "$STANDIN/old/libcuda.so.1" images/simulated/cuda.c
+	cc -std=gnu11 -D_GNU_SOURCE -Iimages/worker -O1 -shared -fPIC -DSTANDIN_OLD -o "$STANDIN/old/libnccl.so.2" images/simulated/nccl.c
 }
 
 setup() {

@@ -94,8 +94,8 @@ two_hosts() {
 @test "warnings: what NCCL tells its log" {
 	standin="$BATS_TEST_TMPDIR/standin"
 	mkdir "$standin"
-	cc -std=gnu11 -D_GNU_SOURCE -Iimages/worker -O1 -shared -fPIC -o "$standin/libcuda.so.1" tests/standin/cuda.c
-	cc -std=gnu11 -D_GNU_SOURCE -Iimages/worker -O1 -shared -fPIC -o "$standin/libnccl.so.2" tests/standin/nccl.c
+	cc -std=gnu11 -D_GNU_SOURCE -Iimages/worker -O1 -shared -fPIC -o "$standin/libcuda.so.1" images/simulated/cuda.c
+	cc -std=gnu11 -D_GNU_SOURCE -Iimages/worker -O1 -shared -fPIC -o "$standin/libnccl.so.2" images/simulated/nccl.c
 	export LD_LIBRARY_PATH="$standin" STANDIN_SAYS="$BATS_TEST_TMPDIR/says"
 	sys class/infiniband/mlx5_1/ports/1/state "4: ACTIVE"
 	cat >"$STANDIN_SAYS" <<-'END'

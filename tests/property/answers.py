@@ -10,7 +10,7 @@ import os
 
 import small
 from allow import allow_wrong
-from brute import Brute, better_stack, lowest_level, main_of
+from brute import Brute, HostsBrute, better_stack, lowest_level, main_of
 from catalog import BESIDE_TORCH, FRAMEWORKS
 from checker import check, stack_of
 from harness import Ringup, run
@@ -201,6 +201,25 @@ def check_facts(ringup, requests, answer, findings):
         findings.add("facts", requests, "another stack for hosts that have these")
 
 
+def check_hosts(catalog, ringup, source, requests, findings):
+    """Hosts with a driver and a GPU each: what fits them all fits each by itself, and the other way round."""
+    others = [word for word in requests if not word.startswith(("driver", "gpu"))]
+    if not others or source.random() < 0.7:  # most stacks have an older CUDA that suits all
+        others = [f"cuda=={source.choice(sorted(catalog.versions('cuda')))}"]
+    drivers, gpus = (sorted(catalog.versions(name)) for name in ("driver", "gpu"))
+    hosts = [(source.choice(drivers), source.choice(gpus)) for _ in range(2)]
+    facts = [{"host": f"node{i}", "kernel": "6.1", "driver": d, "gpus": g} for i, (d, g) in enumerate(hosts)]
+    name = os.path.join(ringup.folder, f"hosts-{os.getpid()}.json")
+    with open(name, "w", encoding="utf-8") as file:
+        json.dump({"schema": 1, "hosts": facts}, file)
+    status, _, _ = ringup.resolve(others, "--facts", name)
+    found = HostsBrute(catalog, others, hosts).first()
+    findings.count("answers for hosts that differ")
+    if (status == 0) != bool(found):
+        shown = [f"{driver} with {gpu}" for driver, gpu in hosts]
+        findings.add("hosts", others + shown, f"exit {status}, trying everything finds {'a' if found else 'no'} stack")
+
+
 def one_item(state, source, item, findings):
     folder = os.path.join(state.folder, f"{state.options.seed}-{item}")
     catalog = small.make_useful(source, folder, item)
@@ -212,9 +231,10 @@ def one_item(state, source, item, findings):
         check_answer(catalog, ringup, requests, answer, oldest, findings)
         if not oldest:
             check_facts(ringup, requests, answer, findings)
+            check_hosts(catalog, ringup, source, requests, findings)
         if every and not oldest and answer[0] == 0:
             check_all(catalog, ringup, requests, answer[1], findings)
 
 
 if __name__ == "__main__":
-    run(100, State, one_item, ("stacks", "refusals", "overruled", "stacks of --all", "answers for hosts"))
+    run(100, State, one_item, ("stacks", "refusals", "overruled", "stacks of --all", "answers for hosts", "answers for hosts that differ"))

@@ -118,6 +118,20 @@ class Brute:
             self.add_main(grown, depth + 1, found)
 
 
+class HostsBrute(Brute):
+    """The same for hosts that differ: a stack of all is one that each host runs with its own driver and GPU."""
+
+    def __init__(self, catalog, requests, hosts):
+        self.each = [Brute(catalog, requests + [f"driver=={d}", f"gpu=={g}"]) for d, g in hosts]
+        super().__init__(catalog, requests + [f"driver=={hosts[0][0]}"])
+
+    def whole_fits(self, stack):
+        return all(one.whole_fits(stack) for one in self.each)
+
+    def runs(self, stack, drivers):
+        return all(any(one.runs(stack, own) for own in one.drivers) for one in self.each)
+
+
 def main_of(stack):
     """Of rows, or of the choices of a document."""
     return tuple((n, stack[n]["version"], stack[n].get("pip", "")) for n in MAIN if n in stack)

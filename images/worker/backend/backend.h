@@ -20,6 +20,9 @@
 struct backend {
 	const char *name;
 
+	/* How reports call it, after probe(), where that says more than the name; NULL: the name. */
+	const char *(*title)(void);
+
 	/* The backend with the lowest number is `auto`. 0: never, since it needs hardware or software
 	 * that is not everywhere. */
 	int auto_rank;

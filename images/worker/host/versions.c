@@ -30,9 +30,9 @@ static void versions_print_text(const struct versions *v)
 		       cuda->driver[0] ? cuda->driver : "unknown", v->cuda_text,
 		       v->no_driver.reason);
 	else
-		printf("driver %s, CUDA %s, %d GPUs (%s)\n",
+		printf("driver %s, CUDA %s, %d %sGPUs (%s)\n",
 		       cuda->driver[0] ? cuda->driver : "unknown", v->cuda_text, cuda->devices,
-		       cuda->path);
+		       cuda->simulated ? "simulated " : "", cuda->path);
 }
 
 static void versions_print_json(const struct versions *v)
@@ -48,7 +48,8 @@ static void versions_print_json(const struct versions *v)
 	json_pair("version", v->cuda.driver);
 	printf(", ");
 	json_pair("cuda", v->cuda_text);
-	printf(", \"gpus\": %d, ", v->cuda.devices);
+	printf(", \"gpus\": %d, \"simulated\": %s, ", v->cuda.devices,
+	       v->cuda.simulated ? "true" : "false");
 	json_pair("file", v->cuda.path);
 	printf(", ");
 	json_pair("reason", v->no_driver.reason);

@@ -42,6 +42,24 @@ static long count_cores(void)
 							    : sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+/* The GPUs of a lab host, which are not there (images/simulated/nvidia-smi); 0 elsewhere. */
+static long count_simulated_gpus(void)
+{
+	const char *folder = getenv("RINGUP_SIMULATED");
+	char path[4096];
+	FILE *file;
+	long count = 0;
+
+	snprintf(path, sizeof(path), "%s/gpus", folder ? folder : "");
+	file = folder ? fopen(path, "re") : NULL;
+	if (!file)
+		return 0;
+	for (int c; (c = getc(file)) != EOF;)
+		count += c == '\n';
+	fclose(file);
+	return count;
+}
+
 /* /dev/nvidia0, /dev/nvidia1 ...: what NVIDIA's toolkit puts into a container. */
 static long count_gpus(void)
 {
@@ -54,7 +72,7 @@ static long count_gpus(void)
 	while ((entry = readdir(folder)))
 		count += strncmp(entry->d_name, "nvidia", 6) == 0 && isdigit(entry->d_name[6]);
 	closedir(folder);
-	return count;
+	return count ? count : count_simulated_gpus();
 }
 
 /* Clears the bits behind the network's. */

@@ -39,7 +39,7 @@ static void note_compat(struct search *s, struct plan *plan)
 		int major = (int)strcspn(cuda->version, "."), minor;
 
 		if (!unit->driver ||
-		    driver_runs(s->model, unit->driver, cuda, s->units->compat) != ADMIT_COMPAT)
+		    driver_runs(s->model, unit->driver, cuda, unit->compat) != ADMIT_COMPAT)
 			continue;
 		minor = dot ? (int)strcspn(dot + 1, ".") : 0;
 		add_note(
@@ -102,8 +102,8 @@ static void note_driver_hint(struct search *s, struct plan *plan)
 			const struct needs *needs =
 				gpu->gpu ? gpu->gpu->needs[COMPONENT_DRIVER] : NULL;
 
-			if (needs && driver->driver && strchr(driver->driver, '.') &&
-			    !needs_admit(needs, driver->driver))
+			if (needs && driver->driver && unit_meets(gpu, driver) &&
+			    strchr(driver->driver, '.') && !needs_admit(needs, driver->driver))
 				add_note(
 					plan,
 					arena_printf(

@@ -165,7 +165,7 @@ static void add_driver_clause(const struct search *s, const struct value *cuda,
 
 		if (!unit->driver)
 			continue;
-		switch (driver_runs(s->model, unit->driver, cuda, s->units->compat)) {
+		switch (driver_runs(s->model, unit->driver, cuda, unit->compat)) {
 		case ADMIT_YES:
 			add_clause(out,
 				   arena_printf(out->arena, "driver %s runs it (%s)", unit->driver,

@@ -261,17 +261,21 @@ enum admission gpu_takes_wheel(const struct model *model, const struct unit *gpu
 
 /* --- PTX and the driver's compiler -------------------------------------------------------- */
 
-/* The first GPU of the hosts that runs the wheel only as PTX. */
-static const struct unit *find_jit(const struct search *s, const struct value *wheel)
+/* Whether the unit is an active GPU that runs the wheel only as PTX. */
+static bool is_jit(const struct search *s, size_t unit, const struct value *wheel)
 {
-	for (size_t i = 0; i < s->units->count; i++) {
-		const struct unit *unit = &s->units->list[i];
-		const uint8_t *admits = unit->admits[wheel->component];
+	const struct unit *gpu = &s->units->list[unit];
+	const uint8_t *admits = gpu->admits[wheel->component];
 
-		if ((s->active >> i & 1) && unit->sm && admits && admits[wheel->index] == ADMIT_JIT)
-			return unit;
-	}
-	return NULL;
+	return (s->active >> unit & 1) && gpu->sm && admits && admits[wheel->index] == ADMIT_JIT;
+}
+
+static bool has_jit(const struct search *s, const struct value *wheel)
+{
+	for (size_t i = 0; i < s->units->count; i++)
+		if (is_jit(s, i, wheel))
+			return true;
+	return false;
 }
 
 /*
@@ -303,23 +307,33 @@ static bool is_stale(const struct unit *unit, const struct value *cuda, const ch
 	       !driver_reaches(unit->driver, needed);
 }
 
-bool find_stale_driver(const struct search *s, const struct value *wheel, const struct value *cuda,
-		       struct stale_driver *stale)
+/* The driver beside this GPU that is too old for the PTX, or NULL. */
+static const char *find_driver_beside(const struct search *s, const struct unit *gpu,
+				      const struct value *cuda, const char *needed)
 {
 	const struct value *chosen = s->now.chosen[COMPONENT_DRIVER];
 
-	*stale = (struct stale_driver){.gpu = find_jit(s, wheel)};
-	if (!stale->gpu)
-		return false;
-	stale->cuda = ptx_maker(s, wheel);
-	stale->needed = exact_driver(stale->cuda);
-	if (!stale->needed)
-		return false;
-	for (size_t i = 0; i < s->units->count && !stale->driver; i++)
-		if ((s->active >> i & 1) && is_stale(&s->units->list[i], cuda, stale->needed))
-			stale->driver = s->units->list[i].driver;
-	if (!stale->driver && chosen && !driver_reaches(chosen->version, stale->needed))
-		stale->driver = chosen->version;
+	for (size_t i = 0; i < s->units->count; i++)
+		if ((s->active >> i & 1) && unit_meets(gpu, &s->units->list[i]) &&
+		    is_stale(&s->units->list[i], cuda, needed))
+			return s->units->list[i].driver;
+	return chosen && !driver_reaches(chosen->version, needed) ? chosen->version : NULL;
+}
+
+bool find_stale_driver(const struct search *s, const struct value *wheel, const struct value *cuda,
+		       struct stale_driver *stale)
+{
+	*stale = (struct stale_driver){0};
+	for (size_t i = 0; i < s->units->count && !stale->driver; i++) {
+		if (!is_jit(s, i, wheel))
+			continue;
+		stale->gpu = &s->units->list[i];
+		stale->cuda = ptx_maker(s, wheel);
+		stale->needed = exact_driver(stale->cuda);
+		if (!stale->needed)
+			return false;
+		stale->driver = find_driver_beside(s, stale->gpu, cuda, stale->needed);
+	}
 	return stale->driver != NULL;
 }
 
@@ -328,7 +342,7 @@ bool driver_compiles_wheels(const struct search *s, const char *driver)
 	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
 		const struct value *wheel = s->now.chosen[c];
 		const char *needed =
-			wheel && find_jit(s, wheel) ? exact_driver(ptx_maker(s, wheel)) : NULL;
+			wheel && has_jit(s, wheel) ? exact_driver(ptx_maker(s, wheel)) : NULL;
 
 		if (needed && !driver_reaches(driver, needed))
 			return false;

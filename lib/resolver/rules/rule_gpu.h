@@ -66,7 +66,7 @@ struct stale_driver {
 };
 
 /*
- * For a wheel that has only PTX for a GPU of the hosts: whether a driver of the hosts, or the
+ * For a wheel that has only PTX for a GPU of the hosts: whether the driver beside that GPU, or the
  * chosen one, is older than the toolkit that made this PTX. Minor-version compatibility does not
  * cover that; the library of forward compatibility does. Source: NVIDIA, "CUDA Compatibility",
  * "Limitations and Caveats" (PTX).

@@ -62,8 +62,11 @@ static int newest_gate(const struct table *require, const char *cuda)
 	return newest_of(require, cuda, series);
 }
 
-/* The class of the hosts' GPUs: "" when none is known, the strictest one when there are several. */
-static const char *gpu_class(const struct search *s)
+/*
+ * The class of the GPUs that are beside the driver: "" when none is known, the strictest one when there are
+ * several.
+ */
+static const char *gpu_class(const struct search *s, const struct unit *driver)
 {
 	const char *class = "";
 
@@ -71,7 +74,7 @@ static const char *gpu_class(const struct search *s)
 		const struct unit *unit = &s->units->list[i];
 
 		if (s->active >> i & 1 && unit->is_pin && unit->component == COMPONENT_GPU &&
-		    (!*class || strcmp(class, "datacenter") == 0))
+		    unit_meets(driver, unit) && (!*class || strcmp(class, "datacenter") == 0))
 			class = unit->class;
 	}
 	return class;
@@ -90,10 +93,10 @@ static const struct unit *refused_driver(const struct search *s, const struct va
 		    (admits[cuda->index] != ADMIT_MINOR && admits[cuda->index] != ADMIT_COMPAT))
 			continue;
 		*gate = newest_gate(require, cuda->version);
-		if (*gate >= 0 &&
-		    !(list_has(table_cell(require, (size_t)*gate, "branches"), unit->driver,
-			       strcspn(unit->driver, ".")) &&
-		      brand_is_let_in(table_cell(require, (size_t)*gate, "brands"), gpu_class(s))))
+		if (*gate >= 0 && !(list_has(table_cell(require, (size_t)*gate, "branches"),
+					     unit->driver, strcspn(unit->driver, ".")) &&
+				    brand_is_let_in(table_cell(require, (size_t)*gate, "brands"),
+						    gpu_class(s, unit))))
 			return unit;
 	}
 	return NULL;

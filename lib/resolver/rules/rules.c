@@ -107,28 +107,51 @@ static uint32_t chosen_parts(const struct search *s)
 	return parts;
 }
 
-/*
- * Whether the hosts' drivers and GPUs pass the rule. They are in no assignment, but rules concern
- * them too.
- */
-static bool pin_passes(const struct search *s, int c, size_t rule)
+/* Whether the rule's conditions on drivers, or on GPUs, hold for this one. */
+static bool pin_passes(const struct unit *unit, const struct conflict_rule *rule)
+{
+	for (size_t k = 0; k < rule->conditions.count; k++) {
+		const struct condition *condition = &rule->conditions.list[k];
+
+		if (condition->component == unit->component &&
+		    !condition_holds(condition, unit->driver ? unit->driver : unit->product,
+				     unit->sm))
+			return false;
+	}
+	return true;
+}
+
+/* The first active driver or GPU of the hosts that passes the rule and is beside `other`, unless NULL. */
+static const struct unit *find_passing(const struct search *s, int c, size_t rule,
+				       const struct unit *other)
 {
 	for (size_t i = 0; i < s->units->count; i++) {
 		const struct unit *unit = &s->units->list[i];
-		const struct conflict_rule *conflict = &s->model->conflicts[rule];
-		bool passes = true;
 
-		if (!(s->active >> i & 1) || !unit->is_pin || (int)unit->component != c)
-			continue;
-		for (size_t k = 0; k < conflict->conditions.count; k++) {
-			const struct condition *condition = &conflict->conditions.list[k];
+		if ((s->active >> i & 1) && unit->is_pin && (int)unit->component == c &&
+		    (!other || unit_meets(unit, other)) &&
+		    pin_passes(unit, &s->model->conflicts[rule]))
+			return unit;
+	}
+	return NULL;
+}
 
-			if ((int)condition->component == c &&
-			    !condition_holds(condition, unit->driver ? unit->driver : unit->product,
-					     unit->sm))
-				passes = false;
-		}
-		if (passes)
+/*
+ * Whether the hosts' drivers and GPUs pass the rule. They are in no assignment, but rules concern
+ * them too. A rule about both is about a driver and a GPU of one host.
+ */
+static bool pins_pass(const struct search *s, uint32_t components, size_t rule)
+{
+	bool driver = components & COMPONENT_BIT(COMPONENT_DRIVER);
+
+	if (!driver || !(components & COMPONENT_BIT(COMPONENT_GPU)))
+		return find_passing(s, driver ? COMPONENT_DRIVER : COMPONENT_GPU, rule, NULL);
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+
+		if ((s->active >> i & 1) && unit->driver &&
+		    pin_passes(unit, &s->model->conflicts[rule]) &&
+		    find_passing(s, COMPONENT_GPU, rule, unit))
 			return true;
 	}
 	return false;
@@ -143,18 +166,26 @@ const struct conflict_rule *rules_refuse_pins(const struct search *s)
 		bool holds =
 			rule->refuses && !(rule->components & ~pins) && !bit_is_set(s->waived, k);
 
-		for (int c = COMPONENT_DRIVER; c <= COMPONENT_GPU && holds; c++)
-			holds = !(rule->components & COMPONENT_BIT(c)) || pin_passes(s, c, k);
-		if (holds)
+		if (holds && pins_pass(s, rule->components, k))
 			return rule;
 	}
 	return NULL;
 }
 
-static bool side_passes(const struct search *s, int c, size_t rule)
+/* Whether what is chosen, and the hosts' drivers and GPUs, pass the rule's conditions on these components. */
+static bool sides_pass(const struct search *s, uint32_t components, size_t rule)
 {
-	return s->now.chosen[c] ? bit_is_set(s->now.chosen[c]->passes, rule)
-				: pin_passes(s, c, rule);
+	uint32_t pins = 0;
+
+	for (int c = 0; c < COMPONENT_COUNT; c++) {
+		if (!(components & COMPONENT_BIT(c)))
+			continue;
+		if (!s->now.chosen[c])
+			pins |= COMPONENT_BIT(c);
+		else if (!bit_is_set(s->now.chosen[c]->passes, rule))
+			return false;
+	}
+	return !pins || pins_pass(s, pins, rule);
 }
 
 void rules_prepare(struct search *s, enum component component)
@@ -171,10 +202,7 @@ void rules_prepare(struct search *s, enum component component)
 		bool complete = rule->refuses && (rule->components & own) &&
 				!(rule->components & ~parts) && !bit_is_set(s->waived, k);
 
-		for (int c = 0; c < COMPONENT_COUNT && complete; c++)
-			if ((rule->components & ~own & COMPONENT_BIT(c)))
-				complete = side_passes(s, c, k);
-		if (complete)
+		if (complete && sides_pass(s, rule->components & ~own, k))
 			threat[k / 64] |= 1ULL << (k % 64);
 	}
 }
@@ -211,6 +239,24 @@ static bool needs_jit(const struct search *s, const struct value *cuda)
 	return false;
 }
 
+/* Whether the GPU can run this CUDA only by compiling PTX, and a driver beside it is older than the CUDA. */
+static bool jit_meets_older_driver(const struct search *s, const struct unit *gpu,
+				   const struct value *cuda)
+{
+	if (!gpu->admits[COMPONENT_CUDA] || gpu->admits[COMPONENT_CUDA][cuda->index] != ADMIT_JIT)
+		return false;
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+		const uint8_t *admits = unit->admits[COMPONENT_CUDA];
+
+		if (s->active >> i & 1 && admits && unit_meets(gpu, unit) &&
+		    (admits[cuda->index] == ADMIT_MINOR || admits[cuda->index] == ADMIT_COMPAT ||
+		     (unit->driver && admits[cuda->index] == ADMIT_OVERRULED)))
+			return true;
+	}
+	return false;
+}
+
 /* PTX that is newer than the driver's own CUDA is not covered by minor-version compatibility. */
 static bool has_older_driver(const struct search *s, const struct value *cuda)
 {
@@ -218,14 +264,9 @@ static bool has_older_driver(const struct search *s, const struct value *cuda)
 
 	if (driver && driver_runs(s->model, driver->version, cuda, false) != ADMIT_YES)
 		return true;
-	for (size_t i = 0; i < s->units->count; i++) {
-		const uint8_t *admits = s->units->list[i].admits[COMPONENT_CUDA];
-
-		if (s->active >> i & 1 && admits &&
-		    (admits[cuda->index] == ADMIT_MINOR || admits[cuda->index] == ADMIT_COMPAT ||
-		     (s->units->list[i].driver && admits[cuda->index] == ADMIT_OVERRULED)))
+	for (size_t i = 0; i < s->units->count; i++)
+		if (s->active >> i & 1 && jit_meets_older_driver(s, &s->units->list[i], cuda))
 			return true;
-	}
 	return false;
 }
 
@@ -361,9 +402,8 @@ static bool has_risk(const struct search *s, const struct value *value)
 		bool holds = rule->is_risk && (rule->components & own) &&
 			     !(rule->components & ~(own | pins)) && bit_is_set(value->passes, k);
 
-		for (int c = COMPONENT_DRIVER; c <= COMPONENT_GPU && holds; c++)
-			holds = !(rule->components & ~own & COMPONENT_BIT(c)) ||
-				pin_passes(s, c, k);
+		if (holds && (rule->components & ~own & pins))
+			holds = pins_pass(s, rule->components & ~own & pins, k);
 		if (holds)
 			return true;
 	}
@@ -379,10 +419,7 @@ static bool completes_overruled(const struct search *s, const struct value *valu
 		bool holds = rule->is_overruled && (rule->components & own) &&
 			     bit_is_set(value->passes, k);
 
-		for (int c = 0; c < COMPONENT_COUNT && holds; c++)
-			if (rule->components & ~own & COMPONENT_BIT(c))
-				holds = side_passes(s, c, k);
-		if (holds)
+		if (holds && sides_pass(s, rule->components & ~own, k))
 			return true;
 	}
 	return false;

@@ -41,36 +41,10 @@ uint32_t stack_parts(const struct model *model, const struct units *units, uint6
 	return components_with_torch(parts);
 }
 
-/* Whether a list of hosts, ", " between, has this name. */
-static bool names_host(const char *hosts, const char *name, size_t length)
-{
-	while (*hosts) {
-		size_t own = strcspn(hosts, ",");
-
-		if (own == length && strncmp(hosts, name, length) == 0)
-			return true;
-		hosts += own;
-		hosts += strspn(hosts, ", ");
-	}
-	return false;
-}
-
 /* Both are requests, or both are of one host. */
 static bool belong_together(const struct unit *gpu, const struct unit *driver)
 {
-	const char *host = gpu->hosts;
-
-	if (!gpu->hosts || !driver->hosts)
-		return !gpu->hosts && !driver->hosts;
-	while (*host) {
-		size_t length = strcspn(host, ",");
-
-		if (names_host(driver->hosts, host, length))
-			return true;
-		host += length;
-		host += strspn(host, ", ");
-	}
-	return false;
+	return !gpu->on == !driver->on && unit_meets(gpu, driver);
 }
 
 /* Why an active driver that belongs to the GPU does not drive it, or NULL. */
@@ -147,13 +121,19 @@ static bool is_for_cpus(const struct search *s, uint64_t active)
 	return s->units->is_auto && active;
 }
 
-/* Forward compatibility is for GPUs that are known to have it, so not for a driver by itself. */
+/*
+ * Forward compatibility is for GPUs that are known to have it, so not for a driver by itself; but a host's driver
+ * is never without that host's GPUs.
+ */
 static bool conflict_has_gpu(const struct search *s, uint64_t active)
 {
-	for (size_t i = 0; i < s->units->count; i++)
-		if ((active & UNIT_BIT(i)) && s->units->list[i].is_pin &&
-		    s->units->list[i].component == COMPONENT_GPU)
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+
+		if ((active & UNIT_BIT(i)) && unit->is_pin &&
+		    (unit->component == COMPONENT_GPU || (unit->on && unit->compat)))
 			return true;
+	}
 	return false;
 }
 

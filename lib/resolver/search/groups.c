@@ -16,28 +16,6 @@ static uint64_t pins_of(const struct units *units, enum component c)
 	return pins;
 }
 
-/* Whether the two units have a host in common; a pin without hosts is on all hosts. */
-static bool share_host(const struct unit *a, const struct unit *b)
-{
-	if (!a->hosts || !b->hosts)
-		return true;
-	for (const char *at = a->hosts; *at;) {
-		size_t length = strcspn(at, ",");
-
-		for (const char *other = b->hosts; *other;) {
-			size_t other_length = strcspn(other, ",");
-
-			if (length == other_length && strncmp(at, other, length) == 0)
-				return true;
-			other += other_length;
-			other += strspn(other, ", ");
-		}
-		at += length;
-		at += strspn(at, ", ");
-	}
-	return false;
-}
-
 /*
  * The units that a group has to fit: the requests, its own pins, and the other pins of the same
  * hosts.
@@ -53,7 +31,7 @@ static uint64_t active_of(const struct units *units, uint64_t pins, uint64_t gro
 			continue;
 		for (size_t g = 0; g < units->count; g++)
 			if (group & UNIT_BIT(g))
-				shares |= share_host(&units->list[i], &units->list[g]);
+				shares |= unit_meets(&units->list[i], &units->list[g]);
 		if (shares)
 			active |= UNIT_BIT(i);
 	}

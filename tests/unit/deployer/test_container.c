@@ -42,6 +42,7 @@ static const char *const *run_words(struct scratch *s, const char *yaml, size_t 
 {
 	struct member *m = &make_fleet(s, yaml)->members[index];
 
+	m->facts.gpus = "V100;V100;V100";
 	container_describe(m, bringup, container);
 	return container_run_words(m, container);
 }
@@ -94,9 +95,15 @@ static const struct {
 	{"hosts: [a]\ncontainer: {engine: docker}\n", 0, "all,\"capabilities=compute,utility\""},
 	{"hosts: [a]\ncontainer: {engine: docker, gpus: \"0,1\"}\n", 0,
 	 "\"device=0,1\",\"capabilities=compute,utility\""},
-	{"hosts: [a, {address: b, gpus: \"2\"}]\ncontainer: {engine: docker, gpus: all}\n", 1,
+	{"hosts: [a, {address: b, gpus: device=2}]\ncontainer: {engine: docker, gpus: all}\n", 1,
 	 "\"device=2\",\"capabilities=compute,utility\""},
-	{"hosts: [{address: b, gpus: all}]\ncontainer: {engine: docker, gpus: \"0\"}\n", 0,
+	{"hosts: [a]\ncontainer: {engine: docker, gpus: 2, capabilities: []}\n", 0,
+	 "\"device=0,1\""},
+	{"hosts: [a]\ncontainer: {engine: docker, gpus: \"2, 0\", capabilities: []}\n", 0,
+	 "\"device=2,0\""},
+	{"hosts: [a]\ncontainer: {engine: docker, gpus: GPU-5c89852c, capabilities: []}\n", 0,
+	 "\"device=GPU-5c89852c\""},
+	{"hosts: [{address: b, gpus: all}]\ncontainer: {engine: docker, gpus: device=0}\n", 0,
 	 "all,\"capabilities=compute,utility\""},
 	{"hosts: [a]\ncontainer: {engine: docker, capabilities: [compute]}\n", 0,
 	 "all,\"capabilities=compute\""},
@@ -147,7 +154,7 @@ static void test_config_hash(void **state)
 		hash_of(s, BASE ", privileged: true}\n", &cpu),
 		hash_of(s, BASE ", interface: eth7}\n", &cpu),
 		hash_of(s, BASE ", ulimits: {memlock: 1}}\n", &cpu),
-		hash_of(s, BASE ", gpus: \"0\"}\n", &cuda),
+		hash_of(s, BASE ", gpus: device=0}\n", &cuda),
 		hash_of(s, BASE ", sshd_port: 9436}\n", &cpu),
 		hash_of(s,
 			"name: lab\nhosts: [{name: a, address: 10.9.9.9}]\ncontainer: {engine: docker}\n",

@@ -179,6 +179,17 @@ static void test_too_many_ranks(void **state)
 	assert_has(err.text, "(9)");
 }
 
+/* Ranks that see GPUs of their own never share one. A host that shows none may have them all the same. */
+static void test_too_many_gpus(void **state)
+{
+	struct job_options options = {.per_host = 3, .gpus = 2};
+	struct job_plan *plan = make_plan(*state, HOSTS, &options);
+	struct error err = {0};
+
+	assert_fails(job_plan_ranks(plan, &err), ERROR_USAGE,
+		     "c: 3 ranks with 2 GPUs each take 6, and it has 4");
+}
+
 static const char *joined(struct scratch *s, const char *const *list)
 {
 	struct words words = WORDS_INIT(&s->arena);
@@ -201,6 +212,46 @@ static void test_defaults(void **state)
 	plan->hosts[0].cores = 1;
 	assert_string_equal(joined(*state, job_host_defaults(plan, &plan->hosts[0])),
 			    "PYTHONUNBUFFERED=1 OMP_NUM_THREADS=1");
+}
+
+/* Without a container, the ranks see the GPUs that `gpus` names; in one, the engine has numbered them from 0. */
+static void test_gpus_of_bare_hosts(void **state)
+{
+	static const struct {
+		const char *yaml, *all, *first, *second;
+	} cases[] = {
+		{"hosts: [{address: a, gpus: \"2,5\"}]\ncontainer: {engine: none}\n",
+		 "CUDA_VISIBLE_DEVICES=2,5", "CUDA_VISIBLE_DEVICES=2", "CUDA_VISIBLE_DEVICES=5"},
+		{"hosts: [{address: a, gpus: 2}]\ncontainer: {engine: none}\n",
+		 "CUDA_VISIBLE_DEVICES=0,1", "CUDA_VISIBLE_DEVICES=0", "CUDA_VISIBLE_DEVICES=1"},
+		{"hosts: [{address: a, gpus: \"2,5\"}]\ncontainer: {engine: docker}\n", NULL,
+		 "CUDA_VISIBLE_DEVICES=0", "CUDA_VISIBLE_DEVICES=1"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct scratch *s = *state;
+		struct job_options options = {.gpus = 1, .command = WORDS("x")};
+		struct fleet *fleet = make_fleet(s, cases[i].yaml);
+		struct job_tasks tasks = {.arena = &s->arena};
+		struct words first = WORDS_INIT(&s->arena), second = WORDS_INIT(&s->arena);
+		struct job_plan plan;
+		struct error err = {0};
+		const char *defaults;
+
+		assert_fine(job_plan_init(&plan, fleet, &options, &s->arena, &err));
+		plan.hosts[0].gpus = 2;
+		assert_fine(job_plan_ranks(&plan, &err));
+		assert_int_equal(plan.world, 2);
+		defaults = joined(s, job_host_defaults(&plan, &plan.hosts[0]));
+		if (cases[i].all)
+			assert_has(defaults, cases[i].all);
+		else
+			assert_lacks(defaults, "CUDA_VISIBLE_DEVICES");
+		job_add_rank_task(&plan, &plan.hosts[0], 0, &first, &tasks);
+		job_add_rank_task(&plan, &plan.hosts[0], 1, &second, &tasks);
+		assert_string_equal(joined(s, first.list), cases[i].first);
+		assert_string_equal(joined(s, second.list), cases[i].second);
+	}
 }
 
 /* What a launcher starts on one host: a line per task, its environment first. */
@@ -478,12 +529,13 @@ static void test_keys(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FLEET_TEST(test_versions),  FLEET_TEST(test_versions_python),
-		FLEET_TEST(test_ranks),	    FLEET_TEST(test_too_many_ranks),
-		FLEET_TEST(test_defaults),  FLEET_TEST(test_tasks),
-		FLEET_TEST(test_roles),	    FLEET_TEST(test_no_roles),
-		FLEET_TEST(test_auto),	    FLEET_TEST(test_events),
-		FLEET_TEST(test_no_events), FLEET_TEST(test_say),
+		FLEET_TEST(test_versions),	FLEET_TEST(test_versions_python),
+		FLEET_TEST(test_ranks),		FLEET_TEST(test_too_many_ranks),
+		FLEET_TEST(test_too_many_gpus), FLEET_TEST(test_gpus_of_bare_hosts),
+		FLEET_TEST(test_defaults),	FLEET_TEST(test_tasks),
+		FLEET_TEST(test_roles),		FLEET_TEST(test_no_roles),
+		FLEET_TEST(test_auto),		FLEET_TEST(test_events),
+		FLEET_TEST(test_no_events),	FLEET_TEST(test_say),
 		FLEET_TEST(test_keys),
 	};
 

@@ -44,13 +44,20 @@ static int nccl_probe(struct failure *err)
 	return nccl_open(&nccl, err);
 }
 
+/* What simulated GPUs do is no GPU's work, and no report may look as if it were. */
+static const char *nccl_title(void)
+{
+	return cuda.simulated ? "nccl (simulated)" : "nccl";
+}
+
 static const char *nccl_version(void)
 {
 	static char text[96];
 	char number[16];
 
 	nccl_version_text(nccl.version, number);
-	snprintf(text, sizeof(text), "NCCL %s, driver %s, CUDA %d.%d", number,
+	snprintf(text, sizeof(text), "%sNCCL %s, driver %s, CUDA %d.%d",
+		 cuda.simulated ? "simulated: " : "", number,
 		 cuda.driver[0] ? cuda.driver : "unknown", cuda.version / 1000,
 		 cuda.version % 1000 / 10);
 	return text;
@@ -444,6 +451,7 @@ static int nccl_replay(void *state, struct failure *err)
 
 const struct backend backend_nccl = {
 	.name = "nccl",
+	.title = nccl_title,
 	.probe = nccl_probe,
 	.version = nccl_version,
 	.algorithm = nccl_algorithm,

@@ -110,6 +110,19 @@ static int no_library(const struct cuda *cuda, const char *why, struct failure *
 		cuda->driver);
 }
 
+/* Stand-ins of lab hosts have a function that says so, with the driver that they stand in for. */
+static void cuda_find_standin(struct cuda *cuda, void *handle)
+{
+	void *symbol = dlsym(handle, "ringup_simulated");
+	const char *(*driver)(void);
+
+	cuda->simulated = symbol != NULL;
+	if (!symbol)
+		return;
+	memcpy(&driver, &symbol, sizeof(driver));
+	snprintf(cuda->driver, sizeof(cuda->driver), "%s", driver());
+}
+
 int cuda_open(struct cuda *cuda, struct failure *err)
 {
 	struct link_map *map = NULL;
@@ -130,6 +143,7 @@ int cuda_open(struct cuda *cuda, struct failure *err)
 					   symbols[i].symbol);
 		memcpy((char *)cuda + symbols[i].offset, &symbol, sizeof(symbol));
 	}
+	cuda_find_standin(cuda, handle);
 	if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map)
 		snprintf(cuda->path, sizeof(cuda->path), "%s", map->l_name);
 	rc = cuda->cuDriverGetVersion(&cuda->version);

@@ -10,6 +10,7 @@
 
 #include "failure.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef uint64_t cuda_address; /* CUdeviceptr */
@@ -17,6 +18,7 @@ typedef uint64_t cuda_address; /* CUdeviceptr */
 struct cuda {
 	char path[512];	 /* the file that was opened */
 	char driver[32]; /* the kernel module's version, "" if none is loaded */
+	bool simulated;	 /* a lab host's stand-in: there is no GPU, and the CPU does the work */
 	int version;	 /* cuDriverGetVersion(): 1000 * major + 10 * minor; 0: not open */
 	int devices;	 /* cuDeviceGetCount(), after cuda_start() */
 

@@ -37,18 +37,111 @@ int cuGraphExecDestroy(void *exec);
 int cuGraphDestroy(void *graph);
 #endif
 
+#ifdef SIMULATED
+
+#define GPUS_MAX 64
+
+static struct {
+	int count, cuda;
+	char driver[32], names[GPUS_MAX][64];
+} host;
+
+static FILE *standin_open(const char *name)
+{
+	const char *folder = getenv("RINGUP_SIMULATED");
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", folder ? folder : "/run/ringup-simulated", name);
+	return fopen(path, "re");
+}
+
+/* Whether $CUDA_VISIBLE_DEVICES lets the GPU through, by its number or UUID. */
+static int standin_is_visible(const char *index, const char *uuid)
+{
+	const char *list = getenv("CUDA_VISIBLE_DEVICES");
+
+	while (list) {
+		size_t length = strcspn(list, ",");
+
+		if ((strlen(index) == length && strncmp(list, index, length) == 0) ||
+		    (length > 4 && strncmp(list, uuid, length) == 0))
+			return 1;
+		list = list[length] ? list + length + 1 : NULL;
+	}
+	return !getenv("CUDA_VISIBLE_DEVICES");
+}
+
+static void standin_read_driver(void)
+{
+	FILE *file = standin_open("driver");
+	int major = 0, minor = 0;
+
+	if (!file)
+		return;
+	if (fscanf(file, "%31s %d.%d", host.driver, &major, &minor) == 3)
+		host.cuda = 1000 * major + 10 * minor;
+	fclose(file);
+}
+
+/* The lines are described in images/simulated/nvidia-smi. */
+static void standin_read_gpus(void)
+{
+	FILE *file = standin_open("gpus");
+	char line[512];
+
+	host.count = 0;
+	while (file && fgets(line, sizeof(line), file) && host.count < GPUS_MAX) {
+		char *at = line, *index = strsep(&at, "|"), *uuid = strsep(&at, "|"), *name;
+
+		strsep(&at, "|");
+		name = strsep(&at, "|");
+		if (name && standin_is_visible(index, uuid))
+			snprintf(host.names[host.count++], sizeof(host.names[0]), "%s (simulated)",
+				 name);
+	}
+	if (file)
+		fclose(file);
+}
+
+static int gpu_count(void)
+{
+	return host.count;
+}
+
+const char *ringup_simulated(void)
+{
+	standin_read_driver();
+	return host.driver;
+}
+#else
+static int gpu_count(void)
+{
+	return standin_number("STANDIN_GPUS", 8);
+}
+#endif
+
 static int busy = 3; /* how often a stream says "not ready" after work was put there */
 
 int cuInit(unsigned flags)
 {
 	LOGGED;
+#ifdef SIMULATED
+	standin_read_gpus();
+	if (!host.count)
+		return 100;
+#endif
 	return flags ? 1 : standin_number("STANDIN_CUINIT", 0);
 }
 
 int cuDriverGetVersion(int *version)
 {
 	LOGGED;
+#ifdef SIMULATED
+	standin_read_driver();
+	*version = host.cuda;
+#else
 	*version = 12020;
+#endif
 	return 0;
 }
 
@@ -61,7 +154,7 @@ int cuGetErrorString(int error, const char **text)
 int cuDeviceGetCount(int *count)
 {
 	LOGGED;
-	*count = standin_number("STANDIN_GPUS", 8);
+	*count = gpu_count();
 	return 0;
 }
 
@@ -69,12 +162,16 @@ int cuDeviceGet(int *device, int ordinal)
 {
 	LOGGED;
 	*device = ordinal;
-	return ordinal < standin_number("STANDIN_GPUS", 8) ? 0 : 101;
+	return ordinal < gpu_count() ? 0 : 101;
 }
 
 int cuDeviceGetName(char *name, int bytes, int device)
 {
+#ifdef SIMULATED
+	snprintf(name, (size_t)bytes, "%s", host.names[device]);
+#else
 	snprintf(name, (size_t)bytes, "stand-in GPU %d", device);
+#endif
 	return 0;
 }
 

@@ -6,11 +6,13 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define RANKS_MAX 16
+#define RANKS_MAX 64
+#define YIELDS_MAX 64
 #define SLOT_BYTES ((size_t)1 << 20)
 
 struct id {
@@ -27,7 +29,7 @@ struct meeting { /* the mapped file */
 	atomic_int here, arrived, turns;
 	atomic_int sent[RANKS_MAX][RANKS_MAX], taken[RANKS_MAX][RANKS_MAX];
 	size_t offset[RANKS_MAX][RANKS_MAX]; /* of what is sent, in the sender's slot */
-	_Alignas(64) unsigned char slots[RANKS_MAX][SLOT_BYTES];
+	_Alignas(64) unsigned char slots[RANKS_MAX][SLOT_BYTES]; /* a hole where nobody writes */
 };
 
 struct comm {
@@ -93,18 +95,32 @@ const char *ncclGetLastError(void *comm)
 	return comm ? "last words of the stand-in" : "";
 }
 
+/* The folder of the mapped files. Lab hosts and their containers see one and the same. */
+static const char *standin_folder(void)
+{
+#ifdef SIMULATED
+	const char *folder = getenv("RINGUP_SIMULATED_SHARED");
+
+	return folder ? folder : "/run/ringup-simulated/shared";
+#else
+	const char *folder = getenv("TMPDIR");
+
+	return folder ? folder : "/tmp";
+#endif
+}
+
 int ncclGetUniqueId(struct id *id)
 {
-	const char *folder = getenv("TMPDIR");
+	char path[4096];
 	int fd;
 
 	LOGGED;
-	snprintf(id->internal, sizeof(id->internal), "%s/standin-nccl.XXXXXX",
-		 folder ? folder : "/tmp");
-	fd = mkstemp(id->internal);
+	snprintf(path, sizeof(path), "%s/standin-nccl.XXXXXX", standin_folder());
+	fd = mkstemp(path);
 	if (fd < 0 || ftruncate(fd, sizeof(struct meeting)) < 0)
 		return 2;
 	close(fd);
+	snprintf(id->internal, sizeof(id->internal), "%s", strrchr(path, '/') + 1);
 	return 0;
 }
 
@@ -129,9 +145,13 @@ static void say(void)
 int ncclCommInitRank(void **out, int ranks, struct id id, int rank)
 {
 	struct comm *comm = calloc(1, sizeof(*comm));
-	int fd = open(id.internal, O_RDWR | O_CLOEXEC);
+	char path[4096];
+	int fd;
 
 	LOGGED;
+	snprintf(path, sizeof(path), "%s/%.*s", standin_folder(), (int)sizeof(id.internal),
+		 id.internal);
+	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (!comm || fd < 0 || ranks > RANKS_MAX)
 		return 2;
 	comm->rank = rank;
@@ -141,7 +161,7 @@ int ncclCommInitRank(void **out, int ranks, struct id id, int rank)
 	close(fd);
 	say();
 	if (atomic_fetch_add(&comm->meeting->here, 1) == ranks - 1)
-		unlink(id.internal);
+		unlink(path);
 	*out = comm;
 	return 0;
 }
@@ -197,24 +217,30 @@ static void barrier(struct comm *comm)
 		atomic_store(&comm->meeting->turns, turn + 1);
 		return;
 	}
-	while (atomic_load(&comm->meeting->turns) == turn)
-		sched_yield();
+	for (int tries = 0; atomic_load(&comm->meeting->turns) == turn; tries++)
+		if (tries < YIELDS_MAX)
+			sched_yield();
+		else
+			usleep(100); /* many ranks share few cores here */
 }
 
 /* ncclDataType_t of nccl.h. */
 static int type_of(int type)
 {
-	static const int types[] = {-1,	       DTYPE_U8,   DTYPE_I32,	 -1,
-				    DTYPE_I64, -1,	   DTYPE_F16,	 DTYPE_F32,
-				    DTYPE_F64, DTYPE_BF16, DTYPE_F8E4M3, DTYPE_F8E5M2};
+	static const int nccl_types[] = {-1,	    DTYPE_U8,	DTYPE_I32,    -1,
+					 DTYPE_I64, -1,		DTYPE_F16,    DTYPE_F32,
+					 DTYPE_F64, DTYPE_BF16, DTYPE_F8E4M3, DTYPE_F8E5M2};
 
-	return type < 0 || type >= (int)(sizeof(types) / sizeof(types[0])) ? -1 : types[type];
+	return type < 0 || type >= (int)(sizeof(nccl_types) / sizeof(nccl_types[0]))
+		       ? -1
+		       : nccl_types[type];
 }
 
-/* Combines @count elements at @at of everybody's slot. */
-static void combine(struct comm *comm, size_t at, void *out, size_t count, enum dtype type, int op)
+/* Combines @count elements at @at of everybody's slot; @is_last: they are the call's last ones. */
+static void standin_combine(struct comm *comm, size_t at, void *out, size_t count, enum dtype type,
+			    int op, bool is_last)
 {
-	static const enum op ops[] = {OP_SUM, OP_PROD, OP_MAX, OP_MIN, OP_SUM};
+	static const enum op nccl_ops[] = {OP_SUM, OP_PROD, OP_MAX, OP_MIN, OP_SUM};
 	unsigned char *scaled = malloc(SLOT_BYTES);
 
 	for (int rank = 0; rank < comm->ranks && scaled; rank++) {
@@ -224,88 +250,114 @@ static void combine(struct comm *comm, size_t at, void *out, size_t count, enum 
 		if (rank == 0)
 			memcpy(out, scaled, count * dtype_bytes(type));
 		else
-			dtype_reducer(type, ops[op])(out, out, scaled, count);
+			dtype_reducer(type, nccl_ops[op])(out, out, scaled, count);
 	}
 	if (op == 4 && !dtype_is_float(type))
 		dtype_scale(type, out, count, comm->ranks);
-	if (type == DTYPE_F32 && standin_number("STANDIN_WRONG", 0) && count > 0)
+	if (type == DTYPE_F32 && standin_number("STANDIN_WRONG", 0) && is_last && count > 0)
 		((float *)out)[count - 1] += 1;
 	free(scaled);
 }
 
-/* What all collectives begin with: 0, or what they answer. */
-static int enter(struct comm *comm, const void *send, size_t count, int type, void *stream)
+/* What all collectives begin with: 0, or what they answer; -1: 0 at once. */
+static int standin_enter(struct comm *comm, int type, int op, void *stream)
 {
-	int own = type_of(type);
-
 	comm->collectives++;
-	if (own < 0 || !stream || count * dtype_bytes((enum dtype)own) > SLOT_BYTES)
+	if (type_of(type) < 0 || !stream || op > 4)
 		return 4;
-	if (standin_number("STANDIN_ASYNC", 0))
-		return -1;
-	memcpy(comm->meeting->slots[comm->rank], send, count * dtype_bytes((enum dtype)own));
-	barrier(comm);
-	return 0;
+	return standin_number("STANDIN_ASYNC", 0) ? -1 : 0;
 }
 
-static int leave(struct comm *comm)
+/* How many of the `left` elements go through a slot that `parts` blocks share. */
+static size_t portion(size_t left, size_t bytes, int parts)
 {
-	barrier(comm);
-	return 0;
+	size_t room = SLOT_BYTES / bytes / (size_t)parts;
+
+	return left < room ? left : room;
+}
+
+static void publish(struct comm *comm, size_t at, const void *from, size_t bytes)
+{
+	memcpy(comm->meeting->slots[comm->rank] + at, from, bytes);
 }
 
 int ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *state,
 		  void *stream)
 {
 	struct comm *comm = state;
-	int rc = enter(comm, send, count, type, stream);
+	int rc = standin_enter(comm, type, op, stream);
+	size_t bytes = rc == 0 ? dtype_bytes((enum dtype)type_of(type)) : 0, n;
 
 	LOGGED;
-	if (rc != 0 || op > 4)
-		return rc < 0 ? 0 : 4;
-	combine(comm, 0, recv, count, (enum dtype)type_of(type), op);
-	return leave(comm);
+	for (size_t done = 0; rc == 0 && done < count; done += n) {
+		n = portion(count - done, bytes, 1);
+		publish(comm, 0, (const char *)send + done * bytes, n * bytes);
+		barrier(comm);
+		standin_combine(comm, 0, (char *)recv + done * bytes, n, (enum dtype)type_of(type),
+				op, done + n == count);
+		barrier(comm);
+	}
+	return rc < 0 ? 0 : rc;
 }
 
 int ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, void *state,
 		      void *stream)
 {
 	struct comm *comm = state;
-	int rc = enter(comm, send, count * (size_t)comm->ranks, type, stream);
-	enum dtype own = (enum dtype)type_of(type);
+	int rc = standin_enter(comm, type, op, stream);
+	size_t bytes = rc == 0 ? dtype_bytes((enum dtype)type_of(type)) : 0, n;
 
 	LOGGED;
-	if (rc != 0 || op > 4)
-		return rc < 0 ? 0 : 4;
-	combine(comm, (size_t)comm->rank * count * dtype_bytes(own), recv, count, own, op);
-	return leave(comm);
+	for (size_t done = 0; rc == 0 && done < count; done += n) {
+		n = portion(count - done, bytes, comm->ranks);
+		for (int rank = 0; rank < comm->ranks; rank++)
+			publish(comm, (size_t)rank * n * bytes,
+				(const char *)send + ((size_t)rank * count + done) * bytes,
+				n * bytes);
+		barrier(comm);
+		standin_combine(comm, (size_t)comm->rank * n * bytes, (char *)recv + done * bytes,
+				n, (enum dtype)type_of(type), op, done + n == count);
+		barrier(comm);
+	}
+	return rc < 0 ? 0 : rc;
 }
 
 int ncclAllGather(const void *send, void *recv, size_t count, int type, void *state, void *stream)
 {
 	struct comm *comm = state;
-	int rc = enter(comm, send, count, type, stream);
-	size_t bytes = rc == 0 ? count * dtype_bytes((enum dtype)type_of(type)) : 0;
+	int rc = standin_enter(comm, type, 0, stream);
+	size_t bytes = rc == 0 ? dtype_bytes((enum dtype)type_of(type)) : 0, n;
 
 	LOGGED;
-	if (rc != 0)
-		return rc < 0 ? 0 : 4;
-	for (int rank = 0; rank < comm->ranks; rank++)
-		memcpy((char *)recv + (size_t)rank * bytes, comm->meeting->slots[rank], bytes);
-	return leave(comm);
+	for (size_t done = 0; rc == 0 && done < count; done += n) {
+		n = portion(count - done, bytes, 1);
+		publish(comm, 0, (const char *)send + done * bytes, n * bytes);
+		barrier(comm);
+		for (int rank = 0; rank < comm->ranks; rank++)
+			memcpy((char *)recv + ((size_t)rank * count + done) * bytes,
+			       comm->meeting->slots[rank], n * bytes);
+		barrier(comm);
+	}
+	return rc < 0 ? 0 : rc;
 }
 
 int ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, void *state,
 		  void *stream)
 {
 	struct comm *comm = state;
-	int rc = enter(comm, send, count, type, stream);
+	int rc = standin_enter(comm, type, 0, stream);
+	size_t bytes = rc == 0 ? dtype_bytes((enum dtype)type_of(type)) : 0, n;
 
 	LOGGED;
-	if (rc != 0)
-		return rc < 0 ? 0 : 4;
-	memcpy(recv, comm->meeting->slots[root], count * dtype_bytes((enum dtype)type_of(type)));
-	return leave(comm);
+	for (size_t done = 0; rc == 0 && done < count; done += n) {
+		n = portion(count - done, bytes, 1);
+		if (comm->rank == root)
+			publish(comm, 0, (const char *)send + done * bytes, n * bytes);
+		barrier(comm);
+		memcpy((char *)recv + done * bytes, comm->meeting->slots[root], n * bytes);
+		barrier(comm);
+	}
+	return rc < 0 ? 0 : rc;
 }
 
 int ncclGroupStart(void)
@@ -315,7 +367,7 @@ int ncclGroupStart(void)
 	return 0;
 }
 
-static int add_move(struct move move, int type, void *comm, void *stream)
+static int standin_add_move(struct move move, int type, void *comm, void *stream)
 {
 	if (type_of(type) < 0 || !stream || pending.count == 2 * RANKS_MAX)
 		return 4;
@@ -328,18 +380,18 @@ static int add_move(struct move move, int type, void *comm, void *stream)
 int ncclSend(const void *send, size_t count, int type, int peer, void *comm, void *stream)
 {
 	LOGGED;
-	return add_move((struct move){.send = send, .bytes = count, .peer = peer}, type, comm,
-			stream);
+	return standin_add_move((struct move){.send = send, .bytes = count, .peer = peer}, type,
+				comm, stream);
 }
 
 int ncclRecv(void *recv, size_t count, int type, int peer, void *comm, void *stream)
 {
 	LOGGED;
-	return add_move((struct move){.recv = recv, .bytes = count, .peer = peer}, type, comm,
-			stream);
+	return standin_add_move((struct move){.recv = recv, .bytes = count, .peer = peer}, type,
+				comm, stream);
 }
 
-static int send_all(struct comm *comm)
+static int standin_send_all(struct comm *comm)
 {
 	struct meeting *meeting = comm->meeting;
 	size_t filled = 0;
@@ -363,7 +415,7 @@ int ncclGroupEnd(void)
 {
 	struct comm *comm = pending.comm;
 	struct meeting *meeting = comm->meeting;
-	int rc = send_all(comm), me = comm->rank;
+	int rc = standin_send_all(comm), me = comm->rank;
 
 	LOGGED;
 	comm->collectives++;

@@ -3,7 +3,13 @@
  * Stand-ins for libcuda.so.1 and libnccl.so.2, for machines without a GPU: "device" memory is the
  * process's own, collectives go through a file that the ranks map. They show that the worker finds
  * and calls the libraries in the right order and understands what they answer; they say nothing
- * about a GPU. The environment says what they answer:
+ * about a GPU.
+ *
+ * Compiled with -DSIMULATED they are those of lab hosts: the GPUs are the lines of the file `gpus`
+ * in $RINGUP_SIMULATED or /run/ringup-simulated (see images/simulated/nvidia-smi), less those that
+ * $CUDA_VISIBLE_DEVICES leaves out, and the worker calls itself simulated.
+ *
+ * The environment says what they answer:
  *
  *   STANDIN_LOG=FILE       each call is appended, as "PID NAME"
  *   STANDIN_CUINIT=N       cuInit() returns N
@@ -16,8 +22,8 @@
  *
  * Compiled with -DSTANDIN_OLD they lack what older libraries lack: graphs and registration.
  */
-#ifndef TESTS_STANDIN_H
-#define TESTS_STANDIN_H
+#ifndef IMAGES_SIMULATED_STANDIN_H
+#define IMAGES_SIMULATED_STANDIN_H
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -46,5 +52,11 @@ static inline void standin_log(const char *call)
 }
 
 #define LOGGED standin_log(__func__)
+
+/*
+ * Says that the library is a stand-in: "simulated, driver 550.54.15". Real ones have no such
+ * function. The worker looks for it (images/worker/backend/nccl/cuda.h).
+ */
+const char *ringup_simulated(void);
 
 #endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/* What --gpus, --driver and the like of `lab up` mean for each host. */
+#include "deployer/lab/lab_gpus.h"
+
+#include "core/file.h"
+#include "core/str.h"
+#include "core/table.h"
+#include "deployer/lab/lab_gpu_files.h"
+#include "deployer/lab/lab_state.h"
+#include "plan/version.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LAB_DRIVER_BYTES_MAX 32
+#define LAB_MODELS "images/simulated/gpus.csv"
+
+static int lab_gpus_models(struct arena *arena, struct table *models, struct error *err)
+{
+	const char *path;
+
+	if (share_path(arena, LAB_MODELS, &path, err) < 0)
+		return -1;
+	return table_load(path, arena, models, err);
+}
+
+static ssize_t lab_gpus_row(const struct table *models, const char *name)
+{
+	for (size_t row = 0; row < models->row_count; row++)
+		if (strcasecmp(table_cell(models, row, "gpu"), name) == 0)
+			return (ssize_t)row;
+	return -1;
+}
+
+static void lab_gpus_add_models(const struct table *models, struct str *out)
+{
+	for (size_t row = 0; row < models->row_count; row++)
+		str_addf(out, "%s%s", row ? ", " : "", table_cell(models, row, "gpu"));
+}
+
+void lab_gpus_list_models(struct str *out)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct error ignored = {0};
+	struct table models;
+
+	if (lab_gpus_models(&arena, &models, &ignored) == 0)
+		lab_gpus_add_models(&models, out);
+}
+
+/* The next word of a list with `separator` between; NULL at its end. */
+static const char *lab_gpus_next(const char **list, char separator, struct arena *arena)
+{
+	const char *at = *list, *end;
+
+	if (!at)
+		return NULL;
+	end = strchr(at, separator);
+	*list = end ? end + 1 : NULL;
+	return end ? arena_strndup(arena, at, (size_t)(end - at)) : arena_strdup(arena, at);
+}
+
+/* "8xH100" -> 8 and its row. */
+static int lab_gpus_part(const char *part, const struct table *models, int *count, size_t *row,
+			 struct error *err)
+{
+	_cleanup_(str_release) struct str known = STR_INIT;
+	char *end;
+	long number = strtol(part, &end, 10);
+	ssize_t found = *end == 'x' ? lab_gpus_row(models, end + 1) : -1;
+
+	if (end == part || *end != 'x' || number < 1 || number > LAB_GPUS_MAX)
+		return error_set(
+			err, ERROR_USAGE,
+			"--gpus: '%s' is not a number from 1 to %d, 'x' and a GPU, such as 8xH100",
+			part, LAB_GPUS_MAX);
+	if (found < 0) {
+		lab_gpus_add_models(models, &known);
+		return error_set(err, ERROR_USAGE,
+				 "--gpus: the lab cannot simulate the GPU '%s'; it can: %s",
+				 end + 1, known.text);
+	}
+	*count = (int)number;
+	*row = (size_t)found;
+	return 0;
+}
+
+int lab_gpus_each(const char *spec, struct arena *arena,
+		  int (*each)(const struct lab_gpu *gpu, void *arg, struct error *err), void *arg,
+		  struct error *err)
+{
+	struct table models;
+	const char *part;
+	int index = 0, count = 0;
+	size_t row = 0;
+
+	if (!*spec)
+		return 0;
+	if (lab_gpus_models(arena, &models, err) < 0)
+		return -1;
+	while ((part = lab_gpus_next(&spec, '+', arena))) {
+		if (lab_gpus_part(part, &models, &count, &row, err) < 0)
+			return -1;
+		for (int i = 0; i < count; i++) {
+			struct lab_gpu gpu = {.index = index++, .models = &models, .row = row};
+
+			if (index > LAB_GPUS_MAX)
+				return error_set(err, ERROR_USAGE,
+						 "--gpus: a host has at most %d GPUs",
+						 LAB_GPUS_MAX);
+			if (each(&gpu, arg, err) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+const char *lab_gpu_cell(const struct lab_gpu *gpu, const char *column)
+{
+	return table_cell(gpu->models, gpu->row, column);
+}
+
+/* --- texts ----------------------------------------------------------------------------------- */
+
+struct lab_gpus_text {
+	struct str *out;
+	struct arena *arena;
+	const char *product;
+	int count;
+};
+
+static void lab_gpus_flush(struct lab_gpus_text *text)
+{
+	if (text->count)
+		str_addf(text->out, "%s%dx %s", text->out->length ? ", " : "", text->count,
+			 text->product);
+	text->count = 0;
+}
+
+static int lab_gpus_count(const struct lab_gpu *gpu, void *arg, struct error *err)
+{
+	struct lab_gpus_text *text = arg;
+	const char *product = lab_gpu_cell(gpu, "product");
+
+	(void)err;
+	if (text->count && strcmp(text->product, product) != 0)
+		lab_gpus_flush(text);
+	text->product = arena_strdup(text->arena, product);
+	text->count++;
+	return 0;
+}
+
+const char *lab_gpus_text(const struct lab_host *host, struct arena *arena)
+{
+	_cleanup_(str_release) struct str out = STR_INIT;
+	struct lab_gpus_text text = {&out, arena, "", 0};
+	struct error ignored = {0};
+
+	lab_gpus_each(host->gpus.spec, arena, lab_gpus_count, &text, &ignored);
+	lab_gpus_flush(&text);
+	return out.length ? arena_strdup(arena, out.text) : "";
+}
+
+static int lab_gpus_newest_driver(const struct lab_gpu *gpu, void *arg, struct error *err)
+{
+	const char **newest = arg, *driver = lab_gpu_cell(gpu, "driver");
+
+	(void)err;
+	if (!**newest || version_compare(driver, *newest) > 0)
+		*newest = driver;
+	return 0;
+}
+
+const char *lab_gpus_driver(const struct lab_host *host, struct arena *arena)
+{
+	const char *driver = "";
+	struct error ignored = {0};
+
+	if (*host->gpus.driver)
+		return host->gpus.driver;
+	lab_gpus_each(host->gpus.spec, arena, lab_gpus_newest_driver, &driver, &ignored);
+	return driver;
+}
+
+/* --- the wish -------------------------------------------------------------------------------- */
+
+static int lab_gpus_accept(const struct lab_gpu *gpu, void *arg, struct error *err)
+{
+	bool *has_nvlink = arg;
+
+	(void)err;
+	*has_nvlink |= strcmp(lab_gpu_cell(gpu, "nvlinks"), "0") != 0;
+	return 0;
+}
+
+static int lab_gpus_check(const char *spec, bool nvlink, struct arena *arena, struct error *err)
+{
+	bool has_nvlink = false;
+
+	if (lab_gpus_each(spec, arena, lab_gpus_accept, &has_nvlink, err) < 0)
+		return -1;
+	if (nvlink && *spec && !has_nvlink)
+		return error_set(err, ERROR_USAGE, "--nvlink: %s have no NVLink", spec);
+	return 0;
+}
+
+static int lab_gpus_check_driver(const char *driver, struct error *err)
+{
+	if (strlen(driver) < LAB_DRIVER_BYTES_MAX && strchr(driver, '.') &&
+	    strspn(driver, "0123456789.") == strlen(driver) && driver[0] != '.' &&
+	    driver[strlen(driver) - 1] != '.')
+		return 0;
+	return error_set(err, ERROR_USAGE,
+			 "--driver: '%s' is no version of a driver, such as 550.54.15", driver);
+}
+
+/* The hosts that "node02=VALUE" or "VALUE" means, from *first to *last, and the value. */
+static int lab_gpus_hosts(const struct lab *lab, const char *option, const char *text, int *first,
+			  int *last, const char **value, struct arena *arena, struct error *err)
+{
+	const char *equals = strchr(text, '=');
+
+	*first = 0;
+	*last = lab->host_count - 1;
+	*value = equals ? equals + 1 : text;
+	if (!equals)
+		return 0;
+	for (int i = 0; i < lab->host_count; i++) {
+		const char *name = arena_printf(arena, "node%02d=", i + 1);
+
+		if (!starts_with(text, name))
+			continue;
+		*first = *last = i;
+		return 0;
+	}
+	return error_set(err, ERROR_USAGE,
+			 "%s %s: there is no such lab host; the hosts are node01 to node%02d",
+			 option, text, lab->host_count);
+}
+
+static int lab_gpus_set(struct lab *lab, const struct lab_gpus_wish *wish, const char *text,
+			struct arena *arena, struct error *err)
+{
+	const char *value;
+	int first, last;
+
+	if (lab_gpus_hosts(lab, "--gpus", text, &first, &last, &value, arena, err) < 0)
+		return -1;
+	if (strcmp(value, "none") == 0)
+		value = "";
+	else if (!*value)
+		return error_set(err, ERROR_USAGE, "--gpus: write 8xH100, node01=8xH100, or none");
+	if (lab_gpus_check(value, wish->nvlink, arena, err) < 0)
+		return -1;
+	for (int i = first; i <= last; i++)
+		lab->hosts[i].gpus = (struct lab_gpus){
+			.spec = value,
+			.driver = *value ? lab->hosts[i].gpus.driver : "",
+			.nvlink = wish->nvlink && *value,
+			.infiniband = wish->infiniband && *value,
+			.toolkit = *value != '\0',
+		};
+	return 0;
+}
+
+static int lab_gpus_set_driver(struct lab *lab, const char *text, struct arena *arena,
+			       struct error *err)
+{
+	const char *value;
+	int first, last;
+
+	if (lab_gpus_hosts(lab, "--driver", text, &first, &last, &value, arena, err) < 0 ||
+	    lab_gpus_check_driver(value, err) < 0)
+		return -1;
+	for (int i = first; i <= last; i++) {
+		if (!*lab->hosts[i].gpus.spec && first == last)
+			return error_set(err, ERROR_USAGE,
+					 "--driver %s: that host has no GPUs; give --gpus too",
+					 text);
+		if (*lab->hosts[i].gpus.spec)
+			lab->hosts[i].gpus.driver = value;
+	}
+	return 0;
+}
+
+static int lab_gpus_take_toolkit(struct lab *lab, const char *text, struct arena *arena,
+				 struct error *err)
+{
+	const char *name = strcmp(text, "all") == 0 ? "" : arena_printf(arena, "%s=", text), *value;
+	int first, last;
+
+	if (lab_gpus_hosts(lab, "--no-toolkit", name, &first, &last, &value, arena, err) < 0)
+		return -1;
+	for (int i = first; i <= last; i++)
+		lab->hosts[i].gpus.toolkit = false;
+	return 0;
+}
+
+/* Calls `set` for each word of each list. */
+static int lab_gpus_words(struct lab *lab, const struct words *lists, struct arena *arena,
+			  int (*set)(struct lab *lab, const char *text, struct arena *arena,
+				     struct error *err),
+			  struct error *err)
+{
+	for (size_t i = 0; i < lists->count; i++) {
+		const char *list = lists->list[i], *text;
+
+		while ((text = lab_gpus_next(&list, ',', arena)))
+			if (set(lab, text, arena, err) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+/* --nvlink and --infiniband without --gpus are for the GPUs that are there. */
+static int lab_gpus_add_links(struct lab *lab, const struct lab_gpus_wish *wish,
+			      struct arena *arena, struct error *err)
+{
+	for (int i = 0; i < lab->host_count; i++) {
+		struct lab_gpus *gpus = &lab->hosts[i].gpus;
+
+		if (!*gpus->spec)
+			continue;
+		if (lab_gpus_check(gpus->spec, wish->nvlink, arena, err) < 0)
+			return -1;
+		gpus->nvlink |= wish->nvlink;
+		gpus->infiniband |= wish->infiniband;
+	}
+	return 0;
+}
+
+static bool lab_gpus_is_wished(const struct lab_gpus_wish *wish)
+{
+	return wish->gpus.count || wish->drivers.count || wish->no_toolkit.count || wish->nvlink ||
+	       wish->infiniband;
+}
+
+static bool lab_gpus_any(const struct lab *lab)
+{
+	for (int i = 0; i < lab->host_count; i++)
+		if (*lab->hosts[i].gpus.spec)
+			return true;
+	return false;
+}
+
+int lab_gpus_apply(struct lab *lab, const struct lab_gpus_wish *wish, struct arena *arena,
+		   struct error *err)
+{
+	struct lab_gpus *before = ARENA_ARRAY(arena, (size_t)lab->host_count, struct lab_gpus);
+
+	for (int i = 0; i < lab->host_count; i++) {
+		if (!lab->hosts[i].gpus.spec)
+			lab->hosts[i].gpus = (struct lab_gpus){.spec = "", .driver = ""};
+		before[i] = lab->hosts[i].gpus;
+	}
+	for (size_t i = 0; i < wish->gpus.count; i++) {
+		const char *list = wish->gpus.list[i], *text;
+
+		while ((text = lab_gpus_next(&list, ',', arena)))
+			if (lab_gpus_set(lab, wish, text, arena, err) < 0)
+				return -1;
+	}
+	if (lab_gpus_is_wished(wish) && !wish->gpus.count && !lab_gpus_any(lab))
+		return error_set(
+			err, ERROR_USAGE,
+			"no host of this lab has GPUs; give --gpus, such as --gpus 8xH100");
+	if ((!wish->gpus.count && lab_gpus_add_links(lab, wish, arena, err) < 0) ||
+	    lab_gpus_words(lab, &wish->drivers, arena, lab_gpus_set_driver, err) < 0 ||
+	    lab_gpus_words(lab, &wish->no_toolkit, arena, lab_gpus_take_toolkit, err) < 0)
+		return -1;
+	for (int i = 0; i < lab->host_count; i++) {
+		const struct lab_gpus *now = &lab->hosts[i].gpus;
+
+		/* sshd's environment and the engine's hook are read at their start */
+		lab->hosts[i].restarts = (*before[i].spec != '\0') != (*now->spec != '\0') ||
+					 before[i].toolkit != now->toolkit;
+		lab->hosts[i].gpus_changed = lab_gpus_is_wished(wish);
+	}
+	return 0;
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# GPUs that are not there, on loopback hosts: what the probe sees of them, and the stack that fits them.
+
+load helper
+
+setup_file() {
+	lab_begin
+	ringup -q lab up --loopback --hosts 2 --gpus 8xH100,node02=4xA100 --driver node02=470.57.02 3>&- 4>&-
+}
+
+teardown_file() {
+	lab_end
+}
+
+setup() {
+	cd "$LAB"
+}
+
+@test "probe shows each host's GPUs and driver, and says that they are simulated" {
+	run --separate-stderr ringup --json probe
+	[ "$status" = 0 ]
+	[ "$(grep -c 'simulated GPUs' <<<"$stderr")" = 1 ]
+	jq -e '.simulated and ([.hosts[].driver] == ["550.54.15", "470.57.02"]) and
+		([.hosts[].simulated] == ["8x NVIDIA H100 80GB HBM3", "4x NVIDIA A100-SXM4-80GB"])' <<<"$output"
+	[ "$(jq '[.hosts[].gpus | split(";") | length] | join(" ")' <<<"$output")" = '"8 4"' ]
+}
+
+@test "accelerator auto: the stack fits the oldest driver" {
+	ringup -q probe -o facts.json >/dev/null
+	ringup -q --json resolve --no-lock --facts facts.json >plan.json
+	jq -e '.simulated and .accelerator == "cuda"' plan.json
+	rm facts.json plan.json
+}
+
+@test "a broken driver's words are no GPUs" {
+	echo unreachable >.ringup/lab/node02/gpus/fault
+	ringup -q --json probe >probe.json
+	jq -e '.hosts[1].gpus == "" and (.hosts[1].gpu_error | test("status 9: NVIDIA-SMI has failed"))' probe.json
+	rm probe.json .ringup/lab/node02/gpus/fault
+}
+
+@test "a driver that does not answer: up fails that host and the others go on" {
+	echo mismatch >.ringup/lab/node02/gpus/fault
+	fails 4 up
+	says "node02: its GPUs cannot be used" "Driver/library version mismatch" "gpus: none"
+	ringup probe >out 2>err
+	grep -E '^node02 .* unusable$' out
+	grep -F "node02: its GPUs cannot be used" err
+	rm out err .ringup/lab/node02/gpus/fault
+}
+
+@test "drivers too old for what is asked: exit 3, with the hosts and what would work" {
+	rm -f ringup.lock
+	variant old.yaml 's/^stack:.*/stack: ["cuda==13.0"]/'
+	ringup -q -f old.yaml probe >/dev/null
+	fails 3 -f old.yaml resolve
+	says "cuda==13.0" "driver 470.57.02 (host node02)" "this would work: cuda==" "driver>="
+	fails 3 -f old.yaml up
+	says "driver 470.57.02 (host node02)"
+}
+
+@test "without a container the ranks see the GPUs that the hosts give, and no others" {
+	variant some.yaml 's/\{name: node01,/{name: node01, gpus: "5,2",/; s/\{name: node02,/{name: node02, gpus: device=3,/'
+	ringup -q -f some.yaml up 3>&- 4>&-
+	[ "$(ringup -q -f some.yaml run -- sh -c 'echo $CUDA_VISIBLE_DEVICES' | sort)" = "$(printf '%s\n' '[0 node01] 5,2' \
+		'[1 node01] 5,2' '[2 node02] 3')" ]
+	[ "$(ringup -q -f some.yaml run --gpus 1 -- sh -c 'echo $CUDA_VISIBLE_DEVICES' | sort)" = "$(printf '%s\n' '[0 node01] 5' \
+		'[1 node01] 2' '[2 node02] 3')" ]
+}
+
+@test "lab up again with one GPU less: it is lost" {
+	ringup -q lab up --loopback --gpus node02=3xA100 3>&- 4>&-
+	[ "$(ringup -q --json probe | jq -r '.hosts[1].simulated + " " + .hosts[1].driver')" = "3x NVIDIA A100-SXM4-80GB 470.57.02" ]
+}
+
+@test "what --gpus cannot simulate is refused, with what it can" {
+	fails 2 lab up --loopback --gpus 8xH999
+	says "H999" "H100" "A100-40GB"
+}

@@ -1,0 +1,156 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# GPUs that are not there, on hosts with Docker: what the probe sees, what the engine really got, and what the ranks see.
+
+load helper
+
+setup_file() {
+	lab_begin
+	ringup -q lab up --hosts 2 --gpus 4xH100,node02=2xA100 --nvlink 3>&- 4>&-
+	# an image of one's own: the lab's standard stack, which is for CPUs, made a base
+	sed 's/^stack:.*/stack: [openmpi, python, "os==debian12"]/; s/^accelerator:.*/accelerator: cpu/' cluster.yaml >base.yaml
+	ringup -q -f base.yaml push >base.out 3>&- 4>&-
+	sed "s/^stack:.*/stack: []/; s,^image:.*,image: {name: own\, base: \"$(awk '{print $1}' base.out)\"}," cluster.yaml >own.yaml
+	cp own.yaml gpus.yaml
+}
+
+teardown_file() {
+	lab_end
+}
+
+setup() {
+	cd "$LAB"
+}
+
+# gives HOST GPUS HOST GPUS: the file gpus.yaml, with these GPUs of the hosts.
+gives() {
+	sed "s/{name: $1,/{name: $1, gpus: \"$2\",/; s/{name: $3,/{name: $3, gpus: \"$4\",/" own.yaml >gpus.yaml
+}
+
+# granted HOST WORD: what the engine gave last: devices, capabilities or uuids.
+granted() {
+	tail -n 1 ".ringup/lab/$1/gpus/granted.log" | tr ' ' '\n' | sed -n "s/^$2=//p"
+}
+
+# uuid HOST INDEX
+uuid() {
+	awk -F '|' -v n="$2" '$1 == n {print $2}' ".ringup/lab/$1/gpus/gpus"
+}
+
+@test "probe: GPUs are counted by product" {
+	ringup probe >out 2>err
+	grep -E '^node01 .* 4x NVIDIA H100 80GB HBM3$' out
+	grep -E '^node02 .* 2x NVIDIA A100-SXM4-80GB$' out
+	[ "$(grep -c 'simulated GPUs' err)" = 1 ]
+	rm out err
+}
+
+@test "accelerator auto and no stack: containers get all GPUs of their hosts, as the engine says, not only our words" {
+	ringup -f own.yaml up >out 2>&1 3>&- 4>&- || { cat out; false; }
+	[ "$(grep -c 'simulated GPUs' out)" = 1 ]
+	[ "$(granted node01 devices) $(granted node02 devices)" = "all all" ]
+	[ "$(granted node01 capabilities)" = compute,utility ]
+	[ "$(granted node02 uuids)" = "$(uuid node02 0),$(uuid node02 1)" ]
+	[ "$(in_container node01 nvidia-smi --query-gpu=name --format=csv,noheader | sort | uniq -c | xargs)" = "4 NVIDIA H100 80GB HBM3" ]
+	[ "$(in_container node02 nvidia-smi -L | wc -l)" = 2 ]
+	rm out
+}
+
+@test "one rank for each GPU, and --gpus gives each GPUs of its own" {
+	[ "$(ringup -q -f own.yaml run --gpus 1 -- sh -c 'echo $RANK $CUDA_VISIBLE_DEVICES' | sort)" = "$(printf '%s\n' \
+		'[0 node01] 0 0' '[1 node01] 1 1' '[2 node01] 2 2' '[3 node01] 3 3' '[4 node02] 4 0' '[5 node02] 5 1')" ]
+	[ "$(ringup -q -f own.yaml run --gpus 2 -- sh -c 'echo $CUDA_VISIBLE_DEVICES' | sort)" = "$(printf '%s\n' \
+		'[0 node01] 0,1' '[1 node01] 2,3' '[2 node02] 0,1')" ]
+	fails 2 -f own.yaml run --gpus 4 --ppn 1 -- true
+	says node02 "1 ranks with 4 GPUs each take 4, and it has 2"
+}
+
+@test "bench on simulated GPUs says so, and has no expectation" {
+	ringup --json -f own.yaml bench -- --backend nccl -b 1K -e 1K -n 1 >bench.json 2>/dev/null
+	jq -e '.simulated and .backend == "nccl (simulated)" and .verdict == "pass" and .expected.busbw == null and
+		.expected.because == "the GPUs are simulated" and ([.ranks[].host] | group_by(.) | map(length)) == [4, 2]' bench.json
+	ringup --json -f own.yaml bench -- -b 1K -e 1K -n 1 2>err >/dev/null
+	grep -F "the hosts have 6 GPUs, and this was measured on CPUs" err
+	ringup --json -f own.yaml status 2>/dev/null | jq -e .simulated
+	rm bench.json err
+}
+
+@test "gpus: indexes on one host and a number on the other" {
+	gives node01 3,1 node02 1
+	ringup -q -f gpus.yaml up 3>&- 4>&-
+	[ "$(granted node01 devices) $(granted node02 devices)" = "3,1 0" ]
+	[ "$(granted node01 uuids)" = "$(uuid node01 3),$(uuid node01 1)" ]
+	[ "$(ringup -q -f gpus.yaml run --gpus 1 -- sh -c 'echo $RANK $CUDA_VISIBLE_DEVICES' | sort)" = \
+		"$(printf '%s\n' '[0 node01] 0 0' '[1 node01] 1 1' '[2 node02] 2 0')" ]
+	[ "$(ringup --json -f gpus.yaml bench -- -b 1K -e 1K -n 1 2>/dev/null | jq '.ranks | length')" = 3 ]
+}
+
+@test "gpus: UUIDs on one host and none on the other" {
+	gives node01 "$(uuid node01 2)" node02 none
+	ringup -q -f gpus.yaml up 3>&- 4>&-
+	[ "$(granted node01 devices)" = "$(uuid node01 2)" ]
+	[ "$(in_container node01 nvidia-smi -L | wc -l)" = 1 ]
+	run in_container node02 sh -c 'ls /dev/nvidia* /run/ringup-simulated'
+	[ "$status" != 0 ]
+}
+
+@test "gpus that a host does not have: it fails before anything changes, and the others go on" {
+	local before
+	before=$(container_lines node02)
+	gives node01 3,1 node02 9,10
+	fails 4 -f gpus.yaml up
+	says "node02: the GPU 9 is asked for" "it has 2" "1 of 2 hosts failed"
+	gives node01 3,1 node02 4
+	fails 4 -f gpus.yaml up
+	says "node02: 4 GPUs are asked for, and the host has 2"
+	gives node01 3,1 node02 GPU-00000000-0000-0000-0000-000000000000
+	fails 4 -f gpus.yaml up
+	says "node02: the GPU GPU-00000000-0000-0000-0000-000000000000 is asked for"
+	same containers "$before" "$(container_lines node02)"
+}
+
+@test "a driver that does not answer: the host fails with nvidia-smi's words, and is no host without GPUs" {
+	local fault=.ringup/lab/node02/gpus/fault
+	echo mismatch >$fault
+	fails 4 -f own.yaml up
+	says "node02: its GPUs cannot be used" "Driver/library version mismatch" "reboot"
+	echo lost 1 >$fault
+	fails 4 -f own.yaml up
+	says node02 "Unable to determine the device handle for GPU 0000:" "GPU is lost"
+	rm $fault
+	ringup -q -f own.yaml up 3>&- 4>&-
+}
+
+@test "a container that was to get GPUs and sees none: up names the host" {
+	local hook=.ringup/lab/node02/gpus/bin/nvidia-container-runtime-hook
+	mv $hook hook
+	printf '#!/bin/sh\n' >$hook
+	chmod +x $hook
+	gives node01 all node02 1
+	fails 4 -f gpus.yaml up
+	says "node02: its container sees 0 of the 1 GPUs that it was to get" "1 of 2 hosts failed"
+	mv hook $hook
+	ringup -q -f own.yaml up 3>&- 4>&-
+	[ "$(in_container node02 nvidia-smi -L | wc -l)" = 2 ]
+}
+
+@test "a GPU lost between two runs: up names the host and the GPU" {
+	local lost
+	lost=$(uuid node02 1)
+	ringup -q lab up --gpus node02=1xA100 3>&- 4>&-
+	ringup -f own.yaml up >out 2>&1 3>&- 4>&-
+	grep -F "node02 has lost GPU 1 (NVIDIA A100-SXM4-80GB, $lost)" out
+	rm out
+}
+
+@test "no container toolkit: the host fails before the image is built or pulled, with the way out" {
+	ringup -q -f own.yaml down 3>&- 4>&-
+	ringup -q lab up --no-toolkit node02 3>&- 4>&-
+	fails 4 -f own.yaml up
+	says "node02: NVIDIA's container toolkit is missing there" nvidia-container-toolkit "gpus: none"
+	! grep -q 'could not select device driver' "$BATS_TEST_TMPDIR/stderr"
+	! grep -q 'node02 .*pulls' "$BATS_TEST_TMPDIR/stderr"
+	[ "$(container_lines node02)" = "node02 absent" ]
+	gives node01 all node02 none
+	ringup -q -f gpus.yaml up 3>&- 4>&-
+}
