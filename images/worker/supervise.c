@@ -74,9 +74,10 @@ static void supervise_reap(struct children *children)
 			children->pids[i] = 0;
 			children->statuses[i] = status;
 			children->left--;
-			limit(children, i == children->root ? TOLD_USEC
-					: status != 0	    ? GRACE_USEC
-							    : 0);
+			/* a rank 0 that was killed has told nothing, and the others do */
+			limit(children, i == children->root && WIFEXITED(status) ? TOLD_USEC
+					: status != 0				 ? GRACE_USEC
+										 : 0);
 		}
 	}
 }
