@@ -153,12 +153,13 @@ static int read_os(const struct model *model, struct unit *unit, struct error *e
 }
 
 /* The request in a form that requirement_parse takes: people write names in other ways. */
-static char *request_tidy(const struct model *model, const char *text)
+static const char *request_tidy(const struct model *model, const char *text)
 {
 	char *copy = arena_strdup(model->arena, text), *at = strpbrk(copy, "=<>!~");
 
 	if (at && starts_with(copy, "os") && strchr(" =<>!~", copy[2]))
-		os_tidy(model, at);
+		return arena_printf(model->arena, "%.*s%s", (int)(at - copy), copy,
+				    os_tidy(model, at));
 	/* product names have blanks and brackets: 'gpu==GTX Titan X (Maxwell)' */
 	if (at && starts_with(copy, "gpu"))
 		for (; *at; at++)

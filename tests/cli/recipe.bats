@@ -150,12 +150,38 @@ hash() {
 @test "a Python that the OpenSSL of the OS is too old for is refused, whatever the OS is called" {
 	unset RINGUP_CATALOG # the real one
 	echo 'hosts: [a]' >cluster.yaml
-	for os in ubuntu14.04 ubuntu16.04 ubuntu17.04 debian9 centos7 ubi7; do
+	for os in ubuntu14.04 ubuntu16.04 ubuntu17.04 debian9 centos7 ubi7 amzn2; do
 		apart ringup recipe "os==$os" python==3.12
 		says 3 "os==$os" python==3.12 'OpenSSL 1.1.1'
 	done
-	apart ringup recipe os==ubuntu22.04 python==3.6
-	says 1 'OpenSSL 3 of ubuntu22.04'
+	for os in ubuntu22.04 debian12 rockylinux10 azurelinux3; do
+		apart ringup recipe "os==$os" python==3.6
+		says 3 "os==$os" python==3.6 'OpenSSL 3'
+	done
+}
+
+@test "frameworks need no repository of NVIDIA for the OS: their wheels bring CUDA" {
+	unset RINGUP_CATALOG # the real one
+	echo 'hosts: [a]' >cluster.yaml
+	for os in rocky10 almalinux10 rhel9 rhel10 amzn2 azurelinux3; do
+		for words in torch tensorflow jax 'torch gpu==H100' openmpi; do
+			# shellcheck disable=SC2086 # several requests
+			apart ringup recipe $words "os==$os"
+			says 0
+			case $os in
+			rocky10 | almalinux10 | rhel10 | amzn2 | azurelinux3) ! grep 'step nvidia' ../out ;;
+			esac
+		done
+	done
+	for os in rocky10 almalinux10 rhel10 azurelinux3; do
+		apart ringup recipe cuda "os==$os"
+		says 1 fingerprint 'os==rockylinux9'
+	done
+	apart ringup recipe cuda os==amzn2
+	says 3 'neither packages nor images'
+	apart ringup recipe --format script torch os==azurelinux3
+	says 0
+	! grep -E 'cuda-(libraries|toolkit|cudart)-|LD_LIBRARY_PATH' ../out
 }
 
 @test "the newest frameworks have a recipe, with the libraries that their wheels bring" {
