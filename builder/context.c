@@ -112,11 +112,35 @@ static int context_write_file(const struct spec_file *file, const char *folder, 
 	return 0;
 }
 
+static bool context_has(const struct spec *spec, const char *path)
+{
+	for (size_t i = 0; i < spec->file_count; i++)
+		if (strcmp(spec->files[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+/* A certificate that an earlier recipe put there, by the word of its Dockerfile, and that this one has not. */
+static int context_delete_ca(const struct spec *spec, const char *folder, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char *old = arena_printf(&arena, "%s/Dockerfile", folder);
+	const char *ca = arena_printf(&arena, "%s/" CONTEXT_CA, folder);
+	struct error ignored = {0};
+	char *text;
+
+	if (context_has(spec, CONTEXT_CA) || !file_exists(ca) ||
+	    file_read(old, FILE_CEILING_BYTES, &arena, &text, NULL, &ignored) < 0 ||
+	    !strstr(text, "\nCOPY " CONTEXT_CA " "))
+		return 0;
+	return unlink(ca) < 0 ? error_errno(err, "cannot delete %s", ca) : 0;
+}
+
 int context_write_folder(const struct spec *spec, const char *folder, struct error *err)
 {
 	_cleanup_(arena_release) struct arena top = ARENA_INIT;
 
-	if (folder_make(folder, 0755, err) < 0 ||
+	if (folder_make(folder, 0755, err) < 0 || context_delete_ca(spec, folder, err) < 0 ||
 	    file_write(arena_printf(&top, "%s/Dockerfile", folder), spec->dockerfile,
 		       strlen(spec->dockerfile), 0644, err) < 0)
 		return -1;

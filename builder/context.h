@@ -11,7 +11,13 @@
  */
 int context_write_tar(const struct spec *spec, const char *path, struct error *err);
 
-/* Writes the same into a folder, for a person to read or to build by hand. */
+/* The authorities of build.ca, in a context. */
+#define CONTEXT_CA "build-ca.crt"
+
+/*
+ * Writes the same into a folder, for a person to read or to build by hand. A CONTEXT_CA that the
+ * Dockerfile of an earlier run copies is deleted when the spec has none.
+ */
 int context_write_folder(const struct spec *spec, const char *folder, struct error *err);
 
 /*

@@ -91,7 +91,7 @@ static int recipe_run(struct context *ctx, void *values, const char *const *argu
 	if ((*arguments ? stage_resolve(&s, arguments, err) : stage_plan(&s, err)) < 0)
 		return -1;
 	if (*arguments)
-		stage_note_unused(&s);
+		stage_print_notes(&s);
 	if (o->pin && stage_pin(&s, err) < 0)
 		return -1;
 	if (script)

@@ -57,6 +57,41 @@ static void print_row(struct term_table *table, bool explain, const struct choic
 				      : WORDS(c->name, c->version, packages));
 }
 
+/* The image that the recipe begins with, where the plan names none of NVIDIA's. */
+static const char *resolve_image(const struct stages *s, const char **note)
+{
+	const struct choice *os = plan_choice(&s->plan, "os");
+	const struct table *table = catalog_table(&s->catalog, "os");
+	bool is_named = s->cluster.image.base && strcmp(s->cluster.image.base, "auto") != 0;
+
+	*note = is_named ? "image.base of the cluster file" : "the OS's own";
+	if (is_named)
+		return s->cluster.image.base;
+	for (size_t row = 0; os && table && row < table->row_count; row++) {
+		if (strcmp(table_cell(table, row, "version"), os->version) != 0)
+			continue;
+		if (!*table_cell(table, row, "base"))
+			return table_cell(table, row, "image");
+		*note = "made here from the OS's packages";
+		return arena_printf(s->arena, "ringup-base:%s", os->version);
+	}
+	return "";
+}
+
+static void print_image(struct term_table *table, const struct stages *s, bool explain)
+{
+	const struct plan_base *base = &s->plan.base;
+	const char *note, *image = resolve_image(s, &note);
+
+	if (*base->name)
+		term_table_row(table, explain ? WORDS("image", base->name, base->note, base->source)
+					      : WORDS("image", base->name,
+						      *base->packages ? base->packages : "-"));
+	else if (*image)
+		term_table_row(table, explain ? WORDS("image", image, note, "-")
+					      : WORDS("image", image, note));
+}
+
 static void print_plan(const struct stages *s, bool explain)
 {
 	const struct plan *plan = &s->plan;
@@ -67,20 +102,14 @@ static void print_plan(const struct stages *s, bool explain)
 				: WORDS("COMPONENT", "VERSION", "PACKAGES"));
 	for (size_t i = 0; i < plan->count; i++)
 		print_row(&table, explain, &plan->choices[i]);
-	if (*plan->base.name && explain)
-		term_table_row(&table,
-			       WORDS("image", plan->base.name, plan->base.note, plan->base.source));
-	else if (*plan->base.name)
-		term_table_row(&table, WORDS("image", plan->base.name,
-					     *plan->base.packages ? plan->base.packages : "-"));
+	print_image(&table, s, explain);
 	term_table_print(&table, stdout);
 	for (size_t i = 0; i < plan->count && explain; i++)
 		if (*plan->choices[i].refused)
 			say("%s %s\n", plan->choices[i].name, plan->choices[i].refused);
 	for (size_t i = 0; i < plan->env_count; i++)
 		say("container env: %s\n", plan->env[i]);
-	for (size_t i = 0; i < plan->note_count; i++)
-		log_warn("%s", plan->notes[i]);
+	stage_print_notes(s);
 }
 
 /* --- the lock that is there ------------------------------------------------------------------ */

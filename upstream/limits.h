@@ -31,6 +31,7 @@
 /* Open MPI's list of releases */
 #define RELEASES_BYTES_MAX (4 * MIB)
 #define RELEASES_MAX 2000
+#define REDIST_BUILDS_MAX 64 /* archives of one cuDNN */
 
 /* Words of an upstream that become cells or are shown */
 #define NAME_BYTES_MAX 200

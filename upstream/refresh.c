@@ -3,6 +3,7 @@
 
 #include "core/str.h"
 #include "upstream/frameworks.h"
+#include "upstream/redist.h"
 #include "upstream/releases.h"
 #include "upstream/repository.h"
 #include "upstream/tags.h"
@@ -26,7 +27,14 @@ static int refresh_library(struct refresh *refresh, const char *component, struc
 
 static int refresh_cudnn(struct refresh *refresh, struct error *err)
 {
-	return refresh_library(refresh, "cudnn", err);
+	struct error archives = {0};
+
+	if (refresh_library(refresh, "cudnn", err) < 0 && err->kind == ERROR_INTERRUPTED)
+		return -1;
+	if (refresh_redist(refresh, &archives) < 0 &&
+	    (err->kind == ERROR_NONE || archives.kind == ERROR_INTERRUPTED))
+		*err = archives;
+	return err->kind == ERROR_NONE ? 0 : -1;
 }
 
 static int refresh_nccl(struct refresh *refresh, struct error *err)

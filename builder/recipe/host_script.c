@@ -117,7 +117,8 @@ struct plan *host_script_plan(const struct plan *plan, const struct catalog *cat
 
 	*host = *plan;
 	host->base.name = "";
-	for (size_t row = 0; cuda && os && table && row < table->row_count; row++)
+	/* nothing of NVIDIA's stands beside a CUDA that comes with a wheel */
+	for (size_t row = 0; cuda && !*cuda->wheel && os && table && row < table->row_count; row++)
 		if (strcmp(table_cell(table, row, "version"), os->version) == 0)
 			host->base.packages = toolkit_package(
 				cuda->version,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "builder/recipe/recipe.h"
 
+#include "builder/context.h"
 #include "builder/recipe/host_script.h"
 #include "builder/recipe/image_words.h"
 #include "builder/recipe/pinning.h"
@@ -259,7 +260,7 @@ static int add_ca(struct renderer *r)
 	if (certificate_expiry(path, &expires, &ignored) < 0)
 		return error_set(r->err, ERROR_USAGE, "%s: build.ca: %s holds no certificate (PEM)",
 				 r->cluster->path, path);
-	return context_add_file(r->spec, "build-ca.crt", path, 0644, r->arena, r->err);
+	return context_add_file(r->spec, CONTEXT_CA, path, 0644, r->arena, r->err);
 }
 
 /* The program that the image's RUNs call, recipes/step.layout, and the certificates that it uses. */

@@ -163,6 +163,21 @@ static void set_references(struct values *values, struct arena *arena,
 	}
 }
 
+/* Whether NVIDIA's repository for the OS has this CUDA: what the OS's cell `cuda` admits. */
+static const char *in_repository(const struct choice *cuda, const struct table *os, size_t row,
+				 struct arena *arena)
+{
+	struct needs needs;
+	struct error ignored = {0};
+
+	return cuda && *table_cell(os, row, "repository") &&
+			       needs_parse(table_cell(os, row, "cuda"), arena, &needs, &ignored) ==
+				       0 &&
+			       needs_admit(&needs, cuda->version)
+		       ? "yes"
+		       : "";
+}
+
 /* "cell;cell" of two columns, each pair quoted as pip wants it in a list of requirements. */
 static const char *wheel_lines(const char *words, const char *sums, struct arena *arena)
 {
@@ -341,6 +356,9 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 		return error_set(err, ERROR_FAILED, "the catalog has no row for the OS %s",
 				 os ? os->version : "(none)");
 	set_references(values, arena, catalog, catalog_table(catalog, "os"), row);
+	values_set(
+		values, "cuda.in_repository",
+		in_repository(plan_choice(plan, "cuda"), catalog_table(catalog, "os"), row, arena));
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct choice *c = &plan->choices[i];
 		const struct table *table = catalog_table(catalog, c->name);

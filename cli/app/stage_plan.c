@@ -114,6 +114,12 @@ void stage_note_unused(const struct stages *s)
 				 s->plan.allow[i]);
 }
 
+void stage_print_notes(const struct stages *s)
+{
+	for (size_t i = 0; i < s->plan.note_count; i++)
+		log_warn("%s", s->plan.notes[i]);
+}
+
 /* What is asked for: the words of the command line or the cluster file's, and the fleet's facts. */
 static void fill_input(struct stages *s, const char *const *requests, struct resolve_input *input)
 {

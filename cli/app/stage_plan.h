@@ -37,7 +37,10 @@ int stage_resolve(struct stages *stages, const char *const *requests, struct err
  */
 void stage_note_unused(const struct stages *stages);
 
-/* The same for every stack, as resolve_all gives them. */
+/* Warns of each of the plan's notes: `resolve` does so, and all that resolves requests of its own. */
+void stage_print_notes(const struct stages *stages);
+
+/* As stage_resolve, for every stack that resolve_all gives. */
 int stage_resolve_all(struct stages *stages, const char *const *requests, size_t limit,
 		      bool (*each)(const struct plan *plan, void *arg), void *arg,
 		      struct error *err);

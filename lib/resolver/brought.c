@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "resolver/brought.h"
 
-/* The libraries of a newer driver come with NVIDIA's images and packages only. */
-static bool needs_compat(const struct search *s)
-{
-	const struct value *cuda = s->now.chosen[COMPONENT_CUDA];
+#include <string.h>
 
+/* The libraries of a newer driver come with NVIDIA's images and packages only. */
+static bool needs_compat(const struct search *s, const struct value *cuda)
+{
 	for (size_t i = 0; cuda && i < s->units->count; i++) {
 		const uint8_t *admits = s->units->list[i].admits[COMPONENT_CUDA];
 
@@ -32,15 +32,13 @@ static bool needs_system(const struct search *s, enum component component)
 {
 	if (s->model->cpu || (s->units->asked & COMPONENT_BIT(component)))
 		return true;
-	if (component == COMPONENT_CUDA && (needs_compat(s) || compiles_cuda(s)))
-		return true;
 	return component != COMPONENT_CUDNN && s->now.chosen[COMPONENT_HOROVOD];
 }
 
 /* All wheels have a CUDA of their own, and the stack's is one of that series. */
-static const struct value *brought_cuda(const struct search *s, const char **version)
+static const struct value *brought_cuda(const struct search *s, const struct value *cuda)
 {
-	const struct value *cuda = s->now.chosen[COMPONENT_CUDA], *first = NULL;
+	const struct value *first = NULL;
 
 	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
 		const struct value *wheel = s->now.chosen[c];
@@ -53,20 +51,38 @@ static const struct value *brought_cuda(const struct search *s, const char **ver
 			return NULL;
 		first = first ? first : wheel;
 	}
-	if (first)
-		*version = cuda->version;
 	return first;
+}
+
+/* An NCCL that is built from its source in the place of a wheel's. */
+static bool compiles_nccl(const struct search *s)
+{
+	const struct value *nccl = s->now.chosen[COMPONENT_NCCL];
+	const char *ignored;
+
+	return nccl && strcmp(nccl->kind, "source") == 0 &&
+	       !brought_by(s, COMPONENT_NCCL, &ignored);
+}
+
+bool brings_cuda(const struct search *s, const struct value *cuda)
+{
+	return !needs_system(s, COMPONENT_CUDA) && !needs_compat(s, cuda) && !compiles_cuda(s) &&
+	       !compiles_nccl(s) && brought_cuda(s, cuda);
 }
 
 const struct value *brought_by(const struct search *s, enum component component,
 			       const char **version)
 {
-	const struct value *first = NULL, *range = NULL;
+	const struct value *cuda = s->now.chosen[COMPONENT_CUDA], *first = NULL, *range = NULL;
 
+	if (component == COMPONENT_CUDA) {
+		if (!brings_cuda(s, cuda))
+			return NULL;
+		*version = cuda->version;
+		return brought_cuda(s, cuda);
+	}
 	if (needs_system(s, component))
 		return NULL;
-	if (component == COMPONENT_CUDA)
-		return brought_cuda(s, version);
 	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
 		const struct value *wheel = s->now.chosen[c];
 		const char *brings = wheel ? wheel->brings[component] : NULL;

@@ -26,6 +26,12 @@ const struct value *brought_by(const struct search *search, enum component compo
 			       const char **version);
 
 /*
+ * Whether the stack has this CUDA from the wheels of all its frameworks and none of the system's, as
+ * brought_by says it of a CUDA that is chosen. All that is chosen before CUDA has to be chosen.
+ */
+bool brings_cuda(const struct search *search, const struct value *cuda);
+
+/*
  * Whether what pip installs with `last` replaces what `first` cannot do without. Recipes install
  * TensorFlow after torch, and its nvidia-* packages have the same files as torch's. With an older
  * NCCL torch misses functions, and it refuses a cuDNN outside of its range. Source: pytorch issue

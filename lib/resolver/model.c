@@ -398,6 +398,25 @@ static void mark_images(struct model *model)
 	}
 }
 
+static void mark_wheels(struct model *model)
+{
+	const struct domain *cuda = &model->domains[COMPONENT_CUDA];
+	struct value **sorted = model_by_version(cuda, model->arena);
+
+	model->cuda_in_wheels = ARENA_ARRAY(model->arena, cuda->count / 64 + 1, uint64_t);
+	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++)
+		for (size_t k = 0; k < model->domains[c].count; k++) {
+			const char *series = model->domains[c].values[k].brings[COMPONENT_CUDA];
+
+			if (!series)
+				continue;
+			for (size_t i = series_begin(sorted, cuda->count, series);
+			     i < cuda->count && version_in_series(sorted[i]->version, series); i++)
+				model->cuda_in_wheels[sorted[i]->index / 64] |=
+					1ULL << (sorted[i]->index % 64);
+		}
+}
+
 /* --- conflicts.csv ------------------------------------------------------------------------ */
 
 /* False when a condition concerns something other than a component, or cannot be read. */
@@ -513,6 +532,7 @@ int model_build(const struct catalog *catalog, const struct model_options *optio
 	if (build_domains(model, err) < 0)
 		return -1;
 	mark_images(model);
+	mark_wheels(model);
 	read_conflicts(model);
 	mark_conflicts(model);
 	model_mark_rules(model);

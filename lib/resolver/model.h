@@ -83,6 +83,7 @@ struct model {
 	/* bit per conflict between it and one other component */
 	uint64_t *pair_rules[COMPONENT_COUNT];
 	struct allow allow;
+	uint64_t *cuda_in_wheels; /* bit per CUDA value: some framework's wheel brings its series */
 	const struct model *strict; /* the same with all its rules; NULL: nothing was overruled */
 	void *cells;		    /* while it is built */
 };

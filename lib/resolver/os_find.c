@@ -44,18 +44,37 @@ const char *os_nearest(const struct model *model, const char *os)
 	return found;
 }
 
-void os_tidy(const struct model *model, char *words)
+/* The distribution that the catalog knows by another name, by the column `alias`; or NULL. */
+static const char *os_find_alias(const struct model *model, const char *name, size_t length)
+{
+	const struct table *table = catalog_table(model->catalog, "os");
+
+	for (size_t row = 0; table && row < table->row_count && length; row++)
+		if (list_has(table_cell(table, row, "alias"), name, length))
+			return table_cell(table, row, "distribution");
+	return NULL;
+}
+
+const char *os_tidy(const struct model *model, const char *words)
 {
 	const struct domain *domain = &model->domains[COMPONENT_OS];
-	char *to = words;
+	char *tidy = arena_strdup(model->arena, words), *to = tidy;
+	const char *name, *alias;
+	size_t length;
 
 	/* a user's own row may have any name */
 	for (size_t i = 0; i < domain->count; i++)
 		if (strpbrk(domain->values[i].version, "-_:") &&
 		    strstr(words, domain->values[i].version))
-			return;
+			return words;
 	for (; *words; words++)
 		if (!strchr("-_: ", *words))
 			*to++ = (char)tolower((unsigned char)*words);
 	*to = '\0';
+	name = tidy + strspn(tidy, "=<>!~");
+	length = os_find_distribution(name);
+	alias = os_find_alias(model, name, length);
+	return alias ? arena_printf(model->arena, "%.*s%s%s", (int)(name - tidy), tidy, alias,
+				    name + length)
+		     : tidy;
 }

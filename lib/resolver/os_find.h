@@ -11,7 +11,10 @@ bool os_is_distribution(const struct model *model, const char *os);
 /* The catalog's OSes of the same family and release ("ubi8' or 'rockylinux8"), or NULL. */
 const char *os_nearest(const struct model *model, const char *os);
 
-/* Writes names as the catalog does: "==Ubuntu-20.04" becomes "==ubuntu20.04". */
-void os_tidy(const struct model *model, char *words);
+/*
+ * Writes names as the catalog does: "==Ubuntu-20.04" becomes "==ubuntu20.04", and "==rhel9" becomes
+ * "==ubi9" by the column `alias` of os.csv. The result lives in the model's arena.
+ */
+const char *os_tidy(const struct model *model, const char *words);
 
 #endif

@@ -23,10 +23,28 @@ static const char *meant(const char *word, const char *const *known)
 											: NULL;
 }
 
-static int refuse_name(const struct requirement *req, struct error *err)
+/* asked.csv: names that people ask for and that are no component. */
+static int refuse_asked(const struct model *model, const struct requirement *req, struct error *err)
+{
+	char *name = arena_strdup(model->arena, req->name);
+	const char *because;
+
+	for (char *at = name; (at = strchr(at, '_'));) /* as pip does it: PEP 503 */
+		*at = '-';
+	because = catalog_named(model->catalog, "asked", name, "because");
+	if (!*because)
+		return 0;
+	error_set(err, ERROR_USAGE, "'%s': %s", req->text, because);
+	return error_advise(err, "ask for %s",
+			    catalog_named(model->catalog, "asked", name, "instead"));
+}
+
+static int refuse_name(const struct model *model, const struct requirement *req, struct error *err)
 {
 	const char *near = meant(req->name, component_names);
 
+	if (refuse_asked(model, req, err) < 0)
+		return -1;
 	/* tensorflow-gpu, pytorch, libnccl2: a name that contains a known one */
 	for (size_t i = 0; !near && component_names[i]; i++)
 		if (strstr(req->name, component_names[i]) && strlen(component_names[i]) > 2)
@@ -153,12 +171,13 @@ static int read_os(const struct model *model, struct unit *unit, struct error *e
 }
 
 /* The request in a form that requirement_parse takes: people write names in other ways. */
-static char *request_tidy(const struct model *model, const char *text)
+static const char *request_tidy(const struct model *model, const char *text)
 {
 	char *copy = arena_strdup(model->arena, text), *at = strpbrk(copy, "=<>!~");
 
 	if (at && starts_with(copy, "os") && strchr(" =<>!~", copy[2]))
-		os_tidy(model, at);
+		return arena_printf(model->arena, "%.*s%s", (int)(at - copy), copy,
+				    os_tidy(model, at));
 	/* product names have blanks and brackets: 'gpu==GTX Titan X (Maxwell)' */
 	if (at && starts_with(copy, "gpu"))
 		for (; *at; at++)
@@ -226,7 +245,7 @@ static int read_unit(const struct model *model, const char *text, struct units *
 	unit->req.text = text;
 	unit->component = component_by_name(unit->req.name);
 	if (unit->component == COMPONENT_NONE)
-		return refuse_name(&unit->req, err);
+		return refuse_name(model, &unit->req, err);
 	if (request_check_versions(model, unit, err) < 0)
 		return -1;
 	if (unit->component == COMPONENT_GPU && read_gpu(model, unit, err) < 0)

@@ -281,6 +281,30 @@ repositories() {
 	grep -qx 'nothing is new' ../out
 }
 
+@test "NVIDIA's documents of archives give rows of cudnn.csv, with checksums" {
+	cp -r "$ROOT/tests/golden/upstream/." "$up/"
+	table cudnn kind,built,cuda,sm,download,sha256 \
+		'9.14.0.64,,tar,13,>=13;<14,>=7.5,https://developer.download.nvidia.com/a.tar.xz,aa,,,,documented,test' \
+		'9.28.1.4,,manifest,13,>=13;<14,>=7.5,,,,,,documented,test' \
+		'9.28.1.4,,tar,12,>=12;<13,>=7.5,,,,,,documented,test'
+	apart ringup catalog refresh cudnn
+	says 0
+	grep -h 'nvidia-redist' catalog/cudnn.csv >../rows
+	url=https://developer.download.nvidia.com/compute/cudnn/redist/cudnn/linux-x86_64/cudnn-linux-x86_64-9.28.1.4
+	diff ../rows - <<-END
+		9.28.1.4,,tar,12,>=12;<13,>=7.5,${url}_cuda12-archive.tar.xz,$(printf '1%.0s' {1..64}),,,,documented,test;nvidia-redist
+		9.28.1.4,,tar,13,>=13;<14,>=7.5,${url}_cuda13-archive.tar.xz,$(printf '3%.0s' {1..64}),,,NVIDIA's archive; sm as of 9.14.0.64,inferred,nvidia-redist
+	END
+	grep -q redistrib_9.14.0.json "$up/log" # asked for, and not there
+	sed -i 's/"1111/"5111/' "$up/developer.download.nvidia.com/compute/cudnn/redist/redistrib_9.28.1.json"
+	apart ringup catalog refresh cudnn
+	says 1 'to be looked at'
+	grep -q '^cudnn  *9.28.1.4  *look at this  *sha256' ../out
+	echo '[]' >"$up/developer.download.nvidia.com/compute/cudnn/redist/redistrib_9.28.1.json"
+	apart ringup catalog refresh cudnn
+	says 1 'redistrib_9.28.1.json has no "cudnn"'
+}
+
 @test "a damaged repository is named, and the other one is read" {
 	repositories
 	repos=$up/developer.download.nvidia.com/compute/cuda/repos

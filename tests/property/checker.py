@@ -12,7 +12,7 @@ import sys
 
 import rules
 from catalog import BESIDE_TORCH, COMMON, FRAMEWORKS, GPU_ONLY, PIP, Catalog, Row
-from versions import cell_admits, in_series, request_admits, request_split
+from versions import cell_admits, compare, in_series, request_admits, request_split
 
 SKIP_GATE = "NVIDIA_DISABLE_REQUIRE=true"
 CUDA_IMAGE = "docker.io/nvidia/cuda:"
@@ -143,6 +143,7 @@ def stack_wrong(catalog, stack, givens, drivers):
         wrong = rules.pair_wrong(catalog, one, row, two, other)
         if wrong and not own_beside(stack, one, two, givens):
             yield wrong
+    yield from filter(None, [rules.system_cuda_wrong(catalog, stack, givens)])
     for name in rules.refused_by(catalog, stack, drivers):
         yield f"conflicts.csv refuses it: {name}"
     if "cuda" in stack:
@@ -253,9 +254,21 @@ def base_wrong(catalog, document, stack):
         return
     if base["name"] != stack["os"].cell("image"):
         yield f"the base {base['name']} is not the image of {stack['os']['version']}"
-    if any(cudnn_fits(image, stack) and image["status"] in usable for image in images):
+    if any(cudnn_fits(image, stack) and image["status"] in usable and deployable(catalog, image, stack) for image in images):
         yield f"{base['name']} is taken though NVIDIA's image is listed"
     yield from replaced_wrong(catalog, base, images, stack)
+
+
+def deployable(catalog, devel, stack):
+    """Whether NVIDIA has the image without the compiler too, or has no packages in its place."""
+    version = stack["cuda"]["version"]
+    packaged = cell_admits(stack["os"].cell("cuda"), version) and compare(version, "9") >= 0
+    twins = [
+        row for row in catalog.rows("image")
+        if row["flavor"] == "runtime" and row["status"] in ("listed", "eol")
+        and all(row.cell(column) == devel.cell(column) for column in ("os", "cuda", "cudnn"))
+    ]
+    return bool(twins) or not packaged
 
 
 def cudnn_fits(image, stack):
@@ -267,7 +280,7 @@ def cudnn_fits(image, stack):
 
 def replaced_wrong(catalog, base, images, stack):
     if base["status"] == "none":
-        fitting = [image["version"] for image in images if cudnn_fits(image, stack)]
+        fitting = [image["version"] for image in images if cudnn_fits(image, stack) and deployable(catalog, image, stack)]
         if fitting:
             yield f"no image, says the document, but there is {fitting[0]}"
         return

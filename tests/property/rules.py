@@ -8,7 +8,7 @@ from catalog import BESIDE_TORCH, COMPONENTS, FRAMEWORKS, Row
 from versions import KEY, cell_admits, clause_admits, compare, in_series, parts
 
 NO_ROW = Row()
-PACKAGES = {"apt": ("apt",), "rpm": ("yum", "dnf")}
+PACKAGES = {"apt": ("apt",), "rpm": ("yum", "dnf", "tdnf")}
 BRANDS = {
     "datacenter": {"tesla"},
     "geforce": {"geforce", "geforcertx"},
@@ -75,7 +75,7 @@ def pair_wrong(catalog, name, row, other_name, other):
     for one, this, two, that in ((name, row, other_name, other), (other_name, other, name, row)):
         if two == "os":
             wrong = wrong or kind_wrong(this, that)
-            if one == "cuda":
+            if one == "cuda" and not any(in_series(this["version"], series) for series in catalog.wheel_cudas()):
                 wrong = wrong or cuda_missing(catalog, this, that)
         wrong = wrong or shared_wrong(one, this, two, that)
     return wrong
@@ -341,6 +341,44 @@ def condition_holds(cell, version):
         all(clause_admits(clause, version) for clause in alternative.split(";"))
         for alternative in alternatives
     )
+
+
+def comes_with_wheels(catalog, stack, named, drivers, gpus):
+    """Whether all frameworks bring the stack's CUDA and nothing needs the system's."""
+    names = [name for name in FRAMEWORKS if name in stack]
+    wheels = [stack[name] for name in names if name != "jax" or names == ["jax"]]
+    version = stack["cuda"]["version"]
+    compiled = "horovod" in stack or any(takes_nvcc(stack[name]) for name in BESIDE_TORCH if name in stack)
+    compat = any(driver_runs(catalog, driver, stack["cuda"], gpus) == "compat" for driver in drivers)
+    return bool(wheels) and not (compiled or compat or "cuda" in named) and all(
+        in_series(version, brings(wheel, "cuda") or "0") for wheel in wheels
+    )
+
+
+def comes_with_a_wheel(stack, name, named):
+    """Whether the stack's cuDNN or NCCL is a wheel's: no framework takes another one."""
+    if stack[name].cell("wheel"):
+        return True
+    wheels = [stack[other] for other in FRAMEWORKS if other in stack]
+    if name in named or (name == "nccl" and "horovod" in stack):
+        return False
+    return any(brings(wheel, name) for wheel in wheels) and all(
+        brings(wheel, name) or not wheel.cell(name) for wheel in wheels
+    )
+
+
+def system_cuda_wrong(catalog, stack, givens):
+    """CUDA, cuDNN or NCCL that do not come with wheels, where NVIDIA does not have this CUDA for the OS."""
+    if "cuda" not in stack:
+        return ""
+    missing = cuda_missing(catalog, stack["cuda"], stack["os"])
+    beside = [
+        name
+        for name in ("cudnn", "nccl")
+        if name in stack and stack[name].cell("kind") != "tar" and not comes_with_a_wheel(stack, name, givens.names)
+    ]
+    brought = comes_with_wheels(catalog, stack, givens.names, givens.drivers, givens.gpus)
+    return missing if beside or not brought else ""
 
 
 def refused_by(catalog, stack, drivers):

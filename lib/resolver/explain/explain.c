@@ -140,6 +140,19 @@ static const char *driver_sentence(const struct value *cuda, struct arena *arena
 			    cuda->version, exact, minor);
 }
 
+/* Of a cuDNN or NCCL that is NVIDIA's for the OS, it is the stack's CUDA that decides. */
+static const char *repository_sentence(const struct search *s, const struct value *value,
+				       const struct value *other)
+{
+	const struct value *os = value->component == COMPONENT_OS ? value : other;
+	const struct value *cuda = value->component == COMPONENT_CUDA ? value
+				   : os == value		      ? other
+						 : s->now.chosen[COMPONENT_CUDA];
+
+	return arena_printf(s->model->arena, "NVIDIA has neither packages nor images of %s for %s",
+			    value_title(cuda, s->model->arena), os->version);
+}
+
 void breach_explain(const struct search *s, const struct value *value, const struct breach *breach,
 		    const char **text, const char **source)
 {
@@ -175,10 +188,7 @@ void breach_explain(const struct search *s, const struct value *value, const str
 		return;
 	}
 	case BREACH_REPOSITORY:
-		*text = arena_printf(
-			arena, "NVIDIA has neither packages nor images of %s for %s",
-			value_title(value->component == COMPONENT_CUDA ? value : other, arena),
-			value->component == COMPONENT_OS ? value->version : other->version);
+		*text = repository_sentence(s, value, other);
 		return;
 	case BREACH_DRIVER:
 		*text = driver_sentence(value->component == COMPONENT_CUDA ? value : other, arena);

@@ -294,6 +294,35 @@ static void note_tested(struct search *s, struct plan *plan)
 	}
 }
 
+/* recipes/wheels has sets of packages for one framework each, and two sets would undo each other. */
+static void note_unpinned(struct search *s, struct plan *plan)
+{
+	struct arena *arena = s->model->arena;
+	const char *names = NULL, *from = "";
+	size_t count = 0;
+
+	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
+		const struct value *wheel = s->now.chosen[c];
+		const char *title = wheel ? value_title(wheel, arena) : NULL;
+		const struct choice *choice = wheel ? plan_choice(plan, component_names[c]) : NULL;
+
+		if (!wheel)
+			continue;
+		count++;
+		names = names ? arena_printf(arena, "%s and %s", names, title) : title;
+		if (choice && *choice->index)
+			from = arena_printf(arena, "%s; %s comes from %s", from, title,
+					    choice->index);
+	}
+	if (count > 1)
+		add_note(
+			plan,
+			arena_printf(
+				arena,
+				"%s in one image: pip installs them one after the other without checksums, since the sets of packages with checksums are for one framework each%s",
+				names, from));
+}
+
 static void note_rdma(struct search *s, struct plan *plan)
 {
 	const struct value *os = s->now.chosen[COMPONENT_OS];
@@ -322,6 +351,7 @@ void plan_add_notes(struct search *s, struct plan *plan)
 		note_rdma(s, plan);
 	}
 	note_os(s, plan);
+	note_unpinned(s, plan);
 	note_ml_repository(s, plan);
 	note_tested(s, plan);
 	if (!s->model->cpu)

@@ -180,6 +180,33 @@ static int best_tag(const struct tag_search *search)
 	return best;
 }
 
+/* Whether NVIDIA's image without the compiler can be pulled: "12.4.1-runtime-OS" beside "12.4.1-devel-OS". */
+static bool has_runtime(const struct tag_search *search, size_t devel)
+{
+	const struct table *images = search->images;
+
+	for (size_t row = 0; row < images->row_count; row++) {
+		const char *status = table_cell(images, row, "status");
+
+		if (strcmp(table_cell(images, row, "flavor"), "runtime") == 0 &&
+		    strcmp(table_cell(images, row, "os"), search->os) == 0 &&
+		    strcmp(table_cell(images, row, "cuda"), table_cell(images, devel, "cuda")) ==
+			    0 &&
+		    strcmp(table_cell(images, row, "cudnn"), table_cell(images, devel, "cudnn")) ==
+			    0 &&
+		    (strcmp(status, "listed") == 0 || strcmp(status, "eol") == 0))
+			return true;
+	}
+	return false;
+}
+
+/* The OS's own image with NVIDIA's packages has no compiler either; there are no such packages before CUDA 9. */
+static bool is_packaged(const struct value *cuda, const struct value *os)
+{
+	return os->admits[COMPONENT_CUDA] && value_admits(os, cuda) &&
+	       version_compare(cuda->version, "9") >= 0;
+}
+
 const char *toolkit_package(const char *version, char sign, struct arena *arena)
 {
 	const char *minor = strchr(version, '.');
@@ -238,6 +265,14 @@ void base_image_find(const struct search *s, struct base_image *base)
 	base->source = table_cell(search.images, (size_t)row, "source");
 	tag = arena_printf(s->model->arena, "docker.io/nvidia/cuda:%s", tag);
 	if (strcmp(base->status, "listed") == 0 || strcmp(base->status, "eol") == 0) {
+		if (is_packaged(cuda, os) && !has_runtime(&search, (size_t)row)) {
+			base->status = "none";
+			take_os_image(s,
+				      arena_printf(s->model->arena,
+						   "NVIDIA has %s with the compiler only", tag),
+				      base);
+			return;
+		}
 		base->name = tag;
 		base->note =
 			strcmp(base->status, "eol") == 0

@@ -32,7 +32,10 @@ const char *gate_sentence(const struct search *search, const struct value *cuda,
 /* "cuda-toolkit-11-2=11.2.2-1", as NVIDIA's repositories name it; `sign` is catalog_exact_sign's. */
 const char *toolkit_package(const char *version, char sign, struct arena *arena);
 
-/* The base image of the assignment; for GPU stacks. */
+/*
+ * The base image of the assignment; for GPU stacks. NVIDIA's devel image is taken where its runtime image
+ * can be pulled, which is what gets deployed; else the OS's own, with packages, where there are such.
+ */
 void base_image_find(const struct search *search, struct base_image *base);
 
 #endif

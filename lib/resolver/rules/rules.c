@@ -22,6 +22,16 @@ static bool cuda_is_for_os(const struct value *cuda, const struct value *os)
 	       (os->images && bit_is_set(os->images, cuda->index));
 }
 
+/*
+ * Whether no stack has this CUDA on this OS: NVIDIA has nothing of it for the OS, and no wheel brings it. What
+ * a stack has, repository_breach looks at.
+ */
+static bool cuda_is_never_on_os(const struct model *model, const struct value *cuda,
+				const struct value *os)
+{
+	return !cuda_is_for_os(cuda, os) && !bit_is_set(model->cuda_in_wheels, cuda->index);
+}
+
 /* Checks the rules that are not plain requirement cells, for the pair in either order. */
 static bool pair_breach(const struct model *model, const struct value *a, const struct value *b,
 			struct breach *breach)
@@ -34,7 +44,7 @@ static bool pair_breach(const struct model *model, const struct value *a, const 
 			breach->kind = BREACH_OS;
 		else if (!any_os && !kind_fits(a, b))
 			breach->kind = BREACH_KIND;
-		else if (a->component == COMPONENT_CUDA && !cuda_is_for_os(a, b) &&
+		else if (a->component == COMPONENT_CUDA && cuda_is_never_on_os(model, a, b) &&
 			 !allow_has(model, RULE_CUDA_OS))
 			breach->kind = BREACH_REPOSITORY;
 		else
@@ -325,6 +335,44 @@ static bool ptx_breach(const struct search *s, const struct value *cuda, struct 
 	return false;
 }
 
+/* --- CUDA of the system ---------------------------------------------------------------------- */
+
+/*
+ * Whether the value takes something that is NVIDIA's for the OS: a CUDA that no wheel of this stack brings, and
+ * a cuDNN or NCCL beside the wheel's that is a package, or that is compiled with the toolkit. An archive needs
+ * nothing of the OS.
+ */
+static bool takes_repository(const struct search *s, const struct value *value,
+			     const struct value *cuda)
+{
+	const char *ignored;
+
+	if (value->component != COMPONENT_CUDNN && value->component != COMPONENT_NCCL)
+		return (value->component == COMPONENT_CUDA || value->component == COMPONENT_OS) &&
+		       !brings_cuda(s, cuda);
+	return strcmp(value->kind, "tar") != 0 && !brought_by(s, value->component, &ignored);
+}
+
+static bool repository_breach(const struct search *s, const struct value *value,
+			      struct breach *breach)
+{
+	const struct value *const *chosen = s->now.chosen;
+	const struct value *cuda =
+		value->component == COMPONENT_CUDA ? value : chosen[COMPONENT_CUDA];
+	const struct value *os = value->component == COMPONENT_OS ? value : chosen[COMPONENT_OS];
+
+	if (!cuda || !os || cuda_is_for_os(cuda, os) || !takes_repository(s, value, cuda) ||
+	    allow_has(s->model, RULE_CUDA_OS))
+		return false;
+	breach->kind = BREACH_REPOSITORY;
+	breach->other = os == value ? cuda : os;
+	breach->blame = COMPONENTS_FRAMEWORK | COMPONENTS_BESIDE_TORCH |
+			COMPONENT_BIT(COMPONENT_HOROVOD) | COMPONENT_BIT(COMPONENT_CUDA) |
+			COMPONENT_BIT(COMPONENT_OS);
+	breach->blame &= ~COMPONENT_BIT(value->component);
+	return true;
+}
+
 /* ------------------------------------------------------------------------------------------- */
 
 static bool find_other_breach(const struct search *s, const struct value *value,
@@ -335,7 +383,7 @@ static bool find_other_breach(const struct search *s, const struct value *value,
 	    (ptx_breach(s, value, breach) || jit_breach(s, value, breach)))
 		return true;
 	*breach = (struct breach){0};
-	return conflict_breach(s, value, breach);
+	return repository_breach(s, value, breach) || conflict_breach(s, value, breach);
 }
 
 bool breach_find(const struct search *s, const struct value *value, struct breach *breach)

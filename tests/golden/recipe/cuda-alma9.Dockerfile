@@ -29,12 +29,10 @@ RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64 D4
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
       cuda-libraries-12-4-12.4.1-1 libcudnn9-cuda-12-9.10.2.21-1 libnccl-2.21.5-1+cuda12.4 \
       cuda-compat-12-4
-# what NVIDIA's images set
-RUN [ -e /usr/local/cuda ] || ln -s cuda-12.4 /usr/local/cuda
-ENV PATH=/usr/local/cuda/bin:$PATH \
-    LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
-    NVIDIA_VISIBLE_DEVICES=all \
-    NVIDIA_DRIVER_CAPABILITIES=compute,utility
+# what NVIDIA's images set; the loader finds the libraries by its own list
+RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-12.4 /usr/local/cuda; \
+    echo /usr/local/cuda-12.4/lib64 >/etc/ld.so.conf.d/cuda-12-4.conf; step ldconfig
+ENV PATH=/usr/local/cuda/bin:$PATH NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # this Python's pip is too old for the wheels and indexes of today
 RUN set -eu; printf '%s\n' \
       'pip==24.0 --hash=sha256:ba0d021a166865d2265246961bec0152ff124de910c5cc39f1156ce3fa7c69dc' \

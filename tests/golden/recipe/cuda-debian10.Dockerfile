@@ -29,12 +29,10 @@ RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/debian10/x86_64
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-libraries-11-8=11.8.0-1 libcudnn9-cuda-11=9.1.0.70-1 libnccl2=2.16.5-1+cuda11.8 \
       cuda-compat-11-8
-# what NVIDIA's images set
-RUN [ -e /usr/local/cuda ] || ln -s cuda-11.8 /usr/local/cuda
-ENV PATH=/usr/local/cuda/bin:$PATH \
-    LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
-    NVIDIA_VISIBLE_DEVICES=all \
-    NVIDIA_DRIVER_CAPABILITIES=compute,utility
+# what NVIDIA's images set; the loader finds the libraries by its own list
+RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-11.8 /usr/local/cuda; \
+    echo /usr/local/cuda-11.8/lib64 >/etc/ld.so.conf.d/cuda-11-8.conf; step ldconfig
+ENV PATH=/usr/local/cuda/bin:$PATH NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 
 # ---- build stage: compiles what has no package; only its results are taken
 FROM stack AS build

@@ -11,10 +11,8 @@
 # python 3.12 - the newest that works; for ubuntu24.04; the OS's own interpreter [common-knowledge]
 # openmpi 5.0.8 - the only one that 'openmpi==5.0.8' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
 # driver 580.65.06 - the oldest known driver that runs CUDA 13.3.0; any newer one does too [cuda-compatibility;spack-cuda;common-knowledge]
-# NVIDIA's image of this CUDA without the toolkit is not known to be there: its compiler is deployed too
-
 # ---- the stack: what the build and the image both need
-FROM docker.io/nvidia/cuda:13.3.0-cudnn-devel-ubuntu24.04 AS stack
+FROM docker.io/library/ubuntu:24.04 AS stack
 ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
@@ -22,18 +20,19 @@ ARG PIP_INDEX_URL=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
-# NVIDIA's image has an old key for its repository, and holds its libraries back from updates
-RUN rm -f /etc/apt/sources.list.d/cuda*.list /etc/apt/sources.list.d/nvidia-ml.list; apt-mark showhold | xargs -r apt-mark unhold
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
       ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
       libibverbs1 ibverbs-providers ibverbs-utils librdmacm1
-# the NCCL that NVIDIA's image brings is not the one of this stack
-RUN dpkg-query --show --showformat '${Package}\n' 'libnccl*' | xargs -r dpkg --purge
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      libcudnn9-cuda-13=9.14.0.64-1
+      cuda-libraries-13-3=13.3.0-1 libcudnn9-cuda-13=9.14.0.64-1 \
+      cuda-compat-13-3
+# what NVIDIA's images set; the loader finds the libraries by its own list
+RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-13.3 /usr/local/cuda; \
+    echo /usr/local/cuda-13.3/lib64 >/etc/ld.so.conf.d/cuda-13-3.conf; step ldconfig
+ENV PATH=/usr/local/cuda/bin:$PATH NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 
 # ---- build stage: compiles what has no package; only its results are taken
 FROM stack AS build
@@ -46,9 +45,9 @@ ARG SOURCE_DATE_EPOCH=1704067200
 RUN step apt-get install -y --no-install-recommends \
       libc6-dev gcc g++ \
       ca-certificates curl bzip2 xz-utils make perl file
-# headers of NVIDIA's libraries
+# the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      libcudnn9-dev-cuda-13=9.14.0.64-1 libcudnn9-headers-cuda-13=9.14.0.64-1
+      cuda-toolkit-13-3=13.3.0-1 libcudnn9-dev-cuda-13=9.14.0.64-1 libcudnn9-headers-cuda-13=9.14.0.64-1
 # Open MPI 5.0.8 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.8.tar.bz2" -o /tmp/openmpi-5.0.8.tar.bz2; \

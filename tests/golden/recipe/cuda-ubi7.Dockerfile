@@ -31,12 +31,10 @@ RUN step yum install -y --setopt=skip_missing_names_on_install=False --setopt=ob
       cuda-libraries-10-2-10.2.89-1 libcudnn8-8.6.0.163-1.cuda10.2 libnccl-2.15.5-1+cuda10.2 \
       libcublas10-10.2.2.89-1 \
       cuda-compat-10-2
-# what NVIDIA's images set
-RUN [ -e /usr/local/cuda ] || ln -s cuda-10.2 /usr/local/cuda
-ENV PATH=/usr/local/cuda/bin:$PATH \
-    LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
-    NVIDIA_VISIBLE_DEVICES=all \
-    NVIDIA_DRIVER_CAPABILITIES=compute,utility
+# what NVIDIA's images set; the loader finds the libraries by its own list
+RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-10.2 /usr/local/cuda; \
+    echo /usr/local/cuda-10.2/lib64 >/etc/ld.so.conf.d/cuda-10-2.conf; step ldconfig
+ENV PATH=/usr/local/cuda/bin:$PATH NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # this Python's pip is too old for the wheels and indexes of today
 RUN set -eu; printf '%s\n' \
       'pip==21.3.1 --hash=sha256:deaf32dcd9ab821e359cd8330786bcd077604b5c5730c0b096eda46f95c24a2d' \

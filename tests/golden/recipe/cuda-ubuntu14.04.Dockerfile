@@ -30,12 +30,10 @@ RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu1404/x86_
     step nvidia developer.download.nvidia.com/compute/machine-learning/repos/ubuntu1404/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml
 RUN step apt-get install -y --no-install-recommends \
       cuda-libraries-9-0=9.0.176-1 libcudnn7=7.6.4.38-1+cuda9.0 libnccl2=2.4.2-1+cuda9.0
-# what NVIDIA's images set
-RUN [ -e /usr/local/cuda ] || ln -s cuda-9.0 /usr/local/cuda
-ENV PATH=/usr/local/cuda/bin:$PATH \
-    LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
-    NVIDIA_VISIBLE_DEVICES=all \
-    NVIDIA_DRIVER_CAPABILITIES=compute,utility
+# what NVIDIA's images set; the loader finds the libraries by its own list
+RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-9.0 /usr/local/cuda; \
+    echo /usr/local/cuda-9.0/lib64 >/etc/ld.so.conf.d/cuda-9-0.conf; step ldconfig
+ENV PATH=/usr/local/cuda/bin:$PATH NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 
 # ---- build stage: compiles what has no package; only its results are taken
 FROM stack AS build

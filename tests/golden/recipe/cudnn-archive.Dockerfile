@@ -34,12 +34,10 @@ RUN step yum install -y --setopt=skip_missing_names_on_install=False --setopt=ob
       cuda-libraries-10-2-10.2.89-1 libnccl-2.15.5-1+cuda10.2 \
       libcublas10-10.2.2.89-1 \
       cuda-compat-10-2
-# what NVIDIA's images set
-RUN [ -e /usr/local/cuda ] || ln -s cuda-10.2 /usr/local/cuda
-ENV PATH=/usr/local/cuda/bin:$PATH \
-    LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
-    NVIDIA_VISIBLE_DEVICES=all \
-    NVIDIA_DRIVER_CAPABILITIES=compute,utility
+# what NVIDIA's images set; the loader finds the libraries by its own list
+RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-10.2 /usr/local/cuda; \
+    echo /usr/local/cuda-10.2/lib64 >/etc/ld.so.conf.d/cuda-10-2.conf; step ldconfig
+ENV PATH=/usr/local/cuda/bin:$PATH NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # cuDNN 8.3.3.40 from NVIDIA's archive
 RUN set -eu; \
     step yum install -y --setopt=skip_missing_names_on_install=False ca-certificates curl tar xz; \

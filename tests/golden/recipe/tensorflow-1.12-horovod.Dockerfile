@@ -35,12 +35,10 @@ RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel7/x86_64 D4
     step nvidia developer.download.nvidia.com/compute/machine-learning/repos/rhel7/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml
 RUN step yum install -y --setopt=skip_missing_names_on_install=False \
       cuda-libraries-9-0-9.0.176-1 libcudnn7-7.6.5.32-1.cuda9.0 libnccl-2.5.6-1+cuda9.0
-# what NVIDIA's images set
-RUN [ -e /usr/local/cuda ] || ln -s cuda-9.0 /usr/local/cuda
-ENV PATH=/usr/local/cuda/bin:$PATH \
-    LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
-    NVIDIA_VISIBLE_DEVICES=all \
-    NVIDIA_DRIVER_CAPABILITIES=compute,utility
+# what NVIDIA's images set; the loader finds the libraries by its own list
+RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-9.0 /usr/local/cuda; \
+    echo /usr/local/cuda-9.0/lib64 >/etc/ld.so.conf.d/cuda-9-0.conf; step ldconfig
+ENV PATH=/usr/local/cuda/bin:$PATH NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # this Python's pip is too old for the wheels and indexes of today
 RUN set -eu; printf '%s\n' \
       'pip==21.3.1 --hash=sha256:deaf32dcd9ab821e359cd8330786bcd077604b5c5730c0b096eda46f95c24a2d' \

@@ -33,12 +33,10 @@ RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-c
       cuda-libraries-10-1=10.1.243-1 libcudnn7=7.6.5.32-1+cuda10.1 libnccl2=2.8.3-1+cuda10.1 \
       libcublas10=10.2.1.243-1 \
       cuda-compat-10-1
-# what NVIDIA's images set
-RUN [ -e /usr/local/cuda ] || ln -s cuda-10.1 /usr/local/cuda
-ENV PATH=/usr/local/cuda/bin:$PATH \
-    LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
-    NVIDIA_VISIBLE_DEVICES=all \
-    NVIDIA_DRIVER_CAPABILITIES=compute,utility
+# what NVIDIA's images set; the loader finds the libraries by its own list
+RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-10.1 /usr/local/cuda; \
+    echo /usr/local/cuda-10.1/lib64 >/etc/ld.so.conf.d/cuda-10-1.conf; step ldconfig
+ENV PATH=/usr/local/cuda/bin:$PATH NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # this Python's pip is too old for the wheels and indexes of today
 RUN set -eu; printf '%s\n' \
       'pip==21.3.1 --hash=sha256:deaf32dcd9ab821e359cd8330786bcd077604b5c5730c0b096eda46f95c24a2d' \

@@ -2,9 +2,9 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# torch 1.4.0 - the newest that 'torch==1.4.0' admits; default on PyPI; compute capabilities as 1.7.1 of the same CUDA; cuDNN 7 is inferred from its neighbours [pytorch-cudnn-init;pytorch-builder;pytorch-44253;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
-# cuda 10.1.243 - the newest that works; torch 1.4.0 needs CUDA ==10.1.*; what torch 1.4.0 was tested with; cuDNN 7.6.5.32 (built for CUDA 10.1) needs CUDA ==10.1.*; NCCL 2.8.3-1 (built for CUDA 10.1) needs CUDA ==10.1.* [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge;pytorch-cudnn-init;pytorch-builder;pytorch-44253;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities]
-# cudnn 7.6.5.32 - the newest that works; torch 1.4.0 needs cuDNN ==7.*; its builds for CUDA 10.1; first image 2019-11-26 [nvidia-container-images;common-knowledge;pytorch-cudnn-init;pytorch-builder;pytorch-44253;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities]
+# torch 1.4.0 - the newest that 'torch==1.4.0' admits; default on PyPI; compute capabilities as 1.7.1 of the same CUDA; cuDNN as 1.7.1 of the same CUDA [pytorch-cudnn-init;pytorch-builder;pytorch-44253;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
+# cuda 10.1.243 - the newest that works; the wheel of torch 1.4.0 brings it; nothing of it is installed beside; torch 1.4.0 needs CUDA ==10.1.*; what torch 1.4.0 was tested with; cuDNN 7.6.5.32 (built for CUDA 10.1) needs CUDA ==10.1.*; NCCL 2.8.3-1 (built for CUDA 10.1) needs CUDA ==10.1.* [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge;pytorch-cudnn-init;pytorch-builder;pytorch-44253;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities]
+# cudnn 7.6.3.30 - the wheel of torch 1.4.0 brings it; nothing of it is installed beside [pytorch-cudnn-init;pytorch-builder;pytorch-44253;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
 # nccl 2.8.3-1 - the newest that works; its builds for CUDA 10.1; first image 2021-01-14 [nvidia-container-images]
 # os ubuntu18.04 - the only one that 'os==ubuntu18.04' admits; Ubuntu 18.04 bionic; extended support: ESM 2028 [nvidia-container-images;cuda-repo-management-1;cuda-repo-management-4;data-safe-haven-1193;common-knowledge]
 # glibc 2.27 - the newest that works; for ubuntu18.04; torch 1.4.0 needs glibc >=2.17; comes with the OS [cuda-10.1-installation-guide;pytorch-cudnn-init;pytorch-builder;pytorch-44253;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
@@ -30,15 +30,9 @@ RUN step apt-get install -y --no-install-recommends \
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu1804/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda && \
     step nvidia developer.download.nvidia.com/compute/machine-learning/repos/ubuntu1804/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-libraries-10-1=10.1.243-1 libcudnn7=7.6.5.32-1+cuda10.1 libnccl2=2.8.3-1+cuda10.1 \
-      libcublas10=10.2.1.243-1 \
-      cuda-compat-10-1
-# what NVIDIA's images set
-RUN [ -e /usr/local/cuda ] || ln -s cuda-10.1 /usr/local/cuda
-ENV PATH=/usr/local/cuda/bin:$PATH \
-    LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
-    NVIDIA_VISIBLE_DEVICES=all \
-    NVIDIA_DRIVER_CAPABILITIES=compute,utility
+      libnccl2=2.8.3-1+cuda10.1
+# the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
+ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # this Python's pip is too old for the wheels and indexes of today
 RUN set -eu; printf '%s\n' \
       'pip==21.3.1 --hash=sha256:deaf32dcd9ab821e359cd8330786bcd077604b5c5730c0b096eda46f95c24a2d' \
@@ -61,16 +55,15 @@ ARG SOURCE_DATE_EPOCH=1704067200
 RUN step apt-get install -y --no-install-recommends \
       libc6-dev gcc g++ \
       ca-certificates curl bzip2 xz-utils make perl file
-# the toolkit, and headers of NVIDIA's libraries
+# CUDA's headers and the stub of the driver's library, for Open MPI
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-toolkit-10-1=10.1.243-1 libcudnn7-dev=7.6.5.32-1+cuda10.1 libnccl-dev=2.8.3-1+cuda10.1 \
-      libcublas-dev=10.2.1.243-1
+      cuda-cudart-dev-10-1 cuda-driver-dev-10-1
 # Open MPI 4.0.3 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.0/openmpi-4.0.3.tar.bz2" -o /tmp/openmpi-4.0.3.tar.bz2; \
     echo "1402feced8c3847b3ab8252165b90f7d1fa28c23b6b2ca4632b6e4971267fd03  /tmp/openmpi-4.0.3.tar.bz2" | sha256sum -c -; \
     mkdir /tmp/openmpi; tar -xf /tmp/openmpi-4.0.3.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
-    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda; \
+    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda-10.1/targets/x86_64-linux; \
     make -j"$(nproc)" install; \
     echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
     step
@@ -101,22 +94,20 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
-# libcuda's stub, for the checks
-COPY --from=build /usr/local/cuda-10.1/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     python -c 'import ssl, sys; assert sys.version_info[:2] == tuple(map(int, "3.6".split(".")[:2])), sys.version'; \
     pip --version; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "7.6.5.32".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.7").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.8.3-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    python3 -c 'import ctypes as c; a, b, d = map(int, "2.8.3-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 4.0.3; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("1.4.0")'; \
+    python3 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("1.4.0")'; \
+    python3 -c 'import torch; n = torch.backends.cudnn.version(); print("cuDNN", n); assert n // 1000 == 7'; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="1.4.0" org.ringup.stack.cuda="10.1.243" org.ringup.stack.cudnn="7.6.5.32" \
+      org.ringup.stack.torch="1.4.0" org.ringup.stack.cuda="10.1.243" org.ringup.stack.cudnn="7.6.3.30" \
       org.ringup.stack.nccl="2.8.3-1" org.ringup.stack.os="ubuntu18.04" org.ringup.stack.glibc="2.27" \
       org.ringup.stack.gcc="7.5.0" org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.0.3" \
       org.ringup.stack.driver="418.39"
