@@ -16,7 +16,7 @@
 
 struct options {
 	bool pin;
-	const char *output, *format;
+	const char *output, *format, *arch;
 	struct words allow;
 };
 
@@ -27,6 +27,7 @@ static const struct opt options[] = {
 	 OPT_TEXT, offsetof(struct options, format)},
 	{0, "pin", NULL, "ask for exact versions and digests first, as 'resolve --pin'", OPT_FLAG,
 	 offsetof(struct options, pin)},
+	ARCH_OPTION(struct options, arch),
 	ALLOW_OPTION(struct options, allow),
 	OPT_END,
 };
@@ -85,6 +86,7 @@ static int recipe_run(struct context *ctx, void *values, const char *const *argu
 	if ((*arguments ? stage_cluster_or_defaults : stage_cluster)(&s, ctx, err) < 0)
 		return -1;
 	s.allow = o->allow;
+	s.arch = o->arch;
 	if ((*arguments ? stage_resolve(&s, arguments, err) : stage_plan(&s, err)) < 0)
 		return -1;
 	if (*arguments)

@@ -17,7 +17,7 @@
 
 struct options {
 	bool explain, no_lock, update, all, pin;
-	const char *facts, *prefer;
+	const char *facts, *prefer, *arch;
 	struct words allow;
 };
 
@@ -28,6 +28,7 @@ static const struct opt options[] = {
 	 offsetof(struct options, facts)},
 	{0, "prefer", "WHICH", "newest (default) or oldest", OPT_TEXT,
 	 offsetof(struct options, prefer)},
+	ARCH_OPTION(struct options, arch),
 	ALLOW_OPTION(struct options, allow),
 	{0, "all", NULL, "every stack that differs in more than libraries", OPT_FLAG,
 	 offsetof(struct options, all)},
@@ -63,6 +64,9 @@ static void print_plan(const struct stages *s, bool explain)
 	term_table_init(&table, s->arena,
 			explain ? WORDS("COMPONENT", "VERSION", "REASON", "SOURCE")
 				: WORDS("COMPONENT", "VERSION", "PACKAGES"));
+	if (plan->arch)
+		term_table_row(&table, explain ? WORDS("arch", plan->arch, "the processor", "-")
+					       : WORDS("arch", plan->arch, "-"));
 	for (size_t i = 0; i < plan->count; i++)
 		print_row(&table, explain, &plan->choices[i]);
 	if (*plan->base.name && explain)
@@ -294,6 +298,7 @@ static int resolve_prepare(struct stages *s, const struct options *o, const char
 	if ((from_file ? stage_cluster : stage_cluster_or_defaults)(s, s->ctx, err) < 0)
 		return -1;
 	s->allow = o->allow;
+	s->arch = o->arch;
 	if (prefer(s, o->prefer, err) < 0 || (o->facts && stage_facts(s, o->facts, err) < 0))
 		return -1;
 	locked->requests = !from_file ? arguments : s->cluster.stack ? s->cluster.stack : nothing;

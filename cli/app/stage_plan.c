@@ -124,6 +124,7 @@ static void fill_input(struct stages *s, const char *const *requests, struct res
 			    : s->cluster.stack ? s->cluster.stack
 					       : nothing,
 		.accelerator = s->cluster.accelerator ? s->cluster.accelerator : "auto",
+		.arch = s->arch,
 		.base = s->cluster.image.base,
 		.oldest = s->oldest,
 		.keep = s->keep,

@@ -31,6 +31,7 @@ struct stages {
 	bool oldest;		 /* resolve --prefer oldest */
 	const struct plan *keep; /* versions to stay with, or NULL */
 	const char *const *move; /* names that are not kept, or NULL */
+	const char *arch;	 /* --arch, or NULL */
 	struct words allow;	 /* --allow; `allow` of the cluster file counts too */
 	struct spec *spec;
 	struct fleet fleet;

@@ -150,6 +150,6 @@ bool lock_is_same(const struct plan *from, const struct plan *to)
 	_cleanup_(json_free) cJSON *old = pinned_to_json(&from->pinned);
 	_cleanup_(json_free) cJSON *now = pinned_to_json(&to->pinned);
 
-	return !lock_diff(from, to, changes) && same_overruled(from, to) && !old == !now &&
-	       (!now || cJSON_Compare(old, now, true));
+	return strcmp(plan_arch(from), plan_arch(to)) == 0 && !lock_diff(from, to, changes) &&
+	       same_overruled(from, to) && !old == !now && (!now || cJSON_Compare(old, now, true));
 }

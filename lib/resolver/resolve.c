@@ -2,6 +2,7 @@
 #include "resolver/resolve.h"
 
 #include "resolver/allow.h"
+#include "resolver/processor.h"
 #include "resolver/rules/base_tag.h"
 #include "resolver/search/conflict.h"
 #include "resolver/search/groups.h"
@@ -23,7 +24,8 @@ struct resolver {
 	struct units units;
 	struct search search;
 	const char *hints[COMPONENT_COUNT];
-	size_t budget; /* of each search; 0: none */
+	const char *arch; /* that the stack is for */
+	size_t budget;	  /* of each search; 0: none */
 	/* overruled before the search: what the hosts or the base image would have refused */
 	struct overruled early[2];
 	size_t early_count;
@@ -189,28 +191,18 @@ static int check_accelerator(struct resolver *r)
 	return 0;
 }
 
-/* Refuses hosts with GPUs whose processors no recipe is for. */
+/* Refuses hosts that have another processor than the stack. */
 static int check_architecture(struct resolver *r)
 {
-	const struct resolve_input *input = r->input;
+	struct unsatisfied why = {0};
+	const char *because;
 
-	for (size_t i = 0; i < input->fact_count && !r->model.cpu; i++) {
-		const struct facts *facts = &input->facts[i];
-		const char *host, *because;
-
-		if (!facts->arch || !*facts->arch || strcmp(facts->arch, "x86_64") == 0)
-			continue;
-		host = arena_printf(r->arena, "host %s", facts->host);
-		because =
-			arena_printf(r->arena, "it is %s, and all recipes with CUDA are for x86_64",
-				     facts->arch);
-		if (resolve_overrules(r, allow_rule_ids[RULE_ARCH],
-				      arena_printf(r->arena, "%s: %s", host, because), ""))
-			return 0;
-		unsatisfied_add(r->why, host, because, "");
-		return unsatisfied(r);
-	}
-	return 0;
+	if (!processor_differs(r->input, r->arch, r->model.cpu, r->arena, &why, &because) ||
+	    resolve_overrules(r, allow_rule_ids[RULE_ARCH], because, ""))
+		return 0;
+	why.allow[why.allow_count++] = allow_rule_ids[RULE_ARCH];
+	*r->why = why;
+	return unsatisfied(r);
 }
 
 /* --- the answer ------------------------------------------------------------------------------ */
@@ -317,23 +309,54 @@ static void begin_search(struct resolver *r)
 	set_hints(r);
 }
 
+/* The catalog as a model for that processor, and what the stack has to fit. */
+static int resolve_read(struct resolver *r, const struct catalog *catalog, const char *arch)
+{
+	const struct resolve_input *input = r->input;
+	struct model_options options = {.oldest = input->oldest,
+					.cpu = !wants_gpus(input, r->arena)};
+
+	r->arch = arch ? arch : ARCH_DEFAULT;
+	r->units = (struct units){0};
+	if (model_build(catalog_for(catalog, arch, r->arena), &options, r->arena, &r->model,
+			r->err) < 0)
+		return -1;
+	if (!options.cpu && !r->model.domains[COMPONENT_CUDA].count)
+		return check_words(r) < 0 ? -1 : refuse_gpus(r);
+	if (units_read(&r->model, input->requests, &r->units, r->err) < 0)
+		return -1;
+	model_admit_beside(&r->model, r->units.asked);
+	return r->model.cpu ? 0
+			    : units_add_facts(&r->model, input->facts, input->fact_count, &r->units,
+					      r->err);
+}
+
+/* The processor is the first that something says; GPUs are known only when the catalog is read. */
+static int resolve_read_all(struct resolver *r, const struct catalog *catalog)
+{
+	const char *arch;
+
+	if (processor_asked(r->input, r->arena, &arch, r->err) < 0)
+		return -1;
+	if (!arch)
+		arch = processor_of_hosts(r->input);
+	if (resolve_read(r, catalog, arch) < 0)
+		return -1;
+	if (arch)
+		return 0;
+	arch = processor_of_gpus(&r->model, &r->units);
+	if (!arch && r->input->keep)
+		arch = r->input->keep->arch;
+	return arch && strcmp(arch, r->arch) != 0 ? resolve_read(r, catalog, arch) : 0;
+}
+
 static int resolve_begin(struct resolver *r, const struct catalog *catalog,
 			 const struct resolve_input *input, struct arena *arena,
 			 struct unsatisfied *why, struct error *err)
 {
-	struct model_options options = {.oldest = input->oldest, .cpu = !wants_gpus(input, arena)};
-
 	*r = (struct resolver){.input = input, .arena = arena, .why = why, .err = err};
 	*why = (struct unsatisfied){0};
-	if (model_build(catalog, &options, arena, &r->model, err) < 0)
-		return -1;
-	if (!options.cpu && !r->model.domains[COMPONENT_CUDA].count)
-		return check_words(r) < 0 ? -1 : refuse_gpus(r);
-	if (units_read(&r->model, input->requests, &r->units, err) < 0)
-		return -1;
-	model_admit_beside(&r->model, r->units.asked);
-	if (!r->model.cpu &&
-	    units_add_facts(&r->model, input->facts, input->fact_count, &r->units, err) < 0)
+	if (resolve_read_all(r, catalog) < 0)
 		return -1;
 	if (allow_check(&r->model, input->allow, err) < 0)
 		return -1;
@@ -431,8 +454,12 @@ static int resolve_explain(struct resolver *r)
 
 	if (missing) {
 		unsatisfied_add(r->why, missing,
-				arena_printf(r->arena, "the catalog has no %s.csv, or no row in it",
-					     missing),
+				r->model.catalog->arch
+					? arena_printf(r->arena, "the catalog has no %s for %s",
+						       missing, r->arch)
+					: arena_printf(r->arena,
+						       "the catalog has no %s.csv, or no row in it",
+						       missing),
 				"");
 		return unsatisfied(r);
 	}
@@ -457,6 +484,7 @@ static void begin_plan(const struct resolver *r, const struct catalog *catalog, 
 	while (r->input->requests[count])
 		count++;
 	*plan = (struct plan){.accelerator = r->model.cpu ? "cpu" : "cuda",
+			      .arch = r->model.catalog->arch,
 			      .revision = arena_strdup(r->arena, catalog->revision),
 			      .request_count = count,
 			      .requests = ARENA_ARRAY(r->arena, count + 1, const char *)};
@@ -639,9 +667,16 @@ int plan_check(const struct catalog *catalog, const struct resolve_input *input,
 {
 	struct resolver *r = ARENA_NEW(arena, struct resolver);
 	const struct choice *os = plan_choice(plan, "os");
+	struct resolve_input own = *input;
 
-	if (resolve_begin(r, catalog, input, arena, why, err) < 0)
+	own.keep = plan; /* its processor counts where nothing else names one */
+	if (resolve_begin(r, catalog, &own, arena, why, err) < 0)
 		return -1;
+	if (strcmp(plan_arch(plan), r->arch) != 0) {
+		unsatisfied_add(why, arena_printf(arena, "arch==%s", r->arch),
+				arena_printf(arena, "the stack is for %s", plan_arch(plan)), "");
+		return unsatisfied(r);
+	}
 	for (size_t i = 0; i < plan->count; i++) {
 		enum component c = component_by_name(plan->choices[i].name);
 

@@ -54,6 +54,7 @@ static inline void unsatisfied_add(struct unsatisfied *why, const char *request,
 struct resolve_input {
 	const char *const *requests; /* NULL-terminated REQ words */
 	const char *accelerator;     /* auto, cpu or cuda */
+	const char *arch;	     /* --arch: the processor (plan/arch.h); NULL: not named */
 	const struct facts *facts;   /* of every host; may be NULL */
 	size_t fact_count;
 	const char *base;	 /* image name that cluster.yaml gives, NULL or "auto": none */

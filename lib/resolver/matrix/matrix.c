@@ -166,8 +166,11 @@ static int refuse_table(const struct catalog *catalog, const char *name, struct 
 int matrix_read(const struct catalog *catalog, const char *name, const char *const *requests,
 		struct arena *arena, struct matrix *matrix, struct error *err)
 {
-	const struct table *table = catalog_table(catalog, name);
+	const char *arch = catalog_arch_of(name, arena, &name);
+	const struct table *table;
 
+	catalog = catalog_for(catalog, arch, arena);
+	table = catalog_table(catalog, name);
 	if (!table)
 		return refuse_table(catalog, name, err);
 	open_table(table, name, arena, matrix);
