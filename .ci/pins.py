@@ -92,7 +92,7 @@ def files_of(name, version, fitting):
 
 def companions(component, kind, version, series):
     """The words that recipes/catalog/companion.csv has for it; without a version, those for any version."""
-    with open(ROOT / "recipes/catalog/companion.csv", encoding="utf-8") as file:
+    with open(catalog_file("companion"), encoding="utf-8") as file:
         for row in csv.DictReader(line for line in file if not line.startswith("#")):
             if (row["component"], row["kind"]) != (component, kind):
                 continue
