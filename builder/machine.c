@@ -49,5 +49,7 @@ int machine_check(const char *arch, const struct build_host *on, struct arena *a
 		return 0;
 	error_set(err, ERROR_FAILED, "the image is for %s, and %s is %s: it cannot build it", arch,
 		  on ? on->name : "this machine", machine);
-	return error_advise(err, "'ringup build --on HOST' builds on a host that is %s", arch);
+	return error_advise(
+		err, "run this on a host that is %s, or build there with 'ringup build --on HOST'",
+		arch);
 }

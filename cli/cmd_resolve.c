@@ -141,11 +141,14 @@ static int keep_locked(struct stages *s, const struct options *o, const char *co
 	if (lock_read(stage_lock_path(s), s->arena, &locked->lock, &locked->found, &ignored) < 0 ||
 	    !locked->found)
 		return 0; /* a damaged lock is written again */
+	s->kept_arch = plan_arch(&locked->lock.plan);
 	if (o->update && !*arguments)
 		return 0;
 	/* arguments are a new question, unless they are the same as the lock's */
-	if (!context_has_cluster(s->ctx) && !o->update && !is_same_question(s, locked))
+	if (!context_has_cluster(s->ctx) && !o->update && !is_same_question(s, locked)) {
+		s->kept_arch = NULL;
 		return 0;
+	}
 	if (o->update && resolve_check_names(arguments, err) < 0)
 		return -1;
 	if (o->prefer && !o->update)
@@ -159,7 +162,7 @@ static int keep_locked(struct stages *s, const struct options *o, const char *co
 
 static void print_changes(const struct locked *locked, const struct plan *now, bool asked)
 {
-	struct lock_change changes[2 * PLAN_CHOICES_MAX];
+	struct lock_change changes[LOCK_CHANGES_MAX];
 	size_t count = lock_diff(&locked->lock.plan, now, changes);
 
 	for (size_t i = 0; i < count; i++)
@@ -171,7 +174,7 @@ static void print_changes(const struct locked *locked, const struct plan *now, b
 }
 
 /*
- * What is pinned stays as long as the OS is the same. A lock that moves as a whole is pinned again if
+ * What is pinned stays as long as the OS and the processor are the same. A lock that moves as a whole is pinned again if
  * it was pinned before.
  */
 static int resolve_pin(struct stages *s, const struct options *o, const char *const *arguments,
@@ -185,11 +188,12 @@ static int resolve_pin(struct stages *s, const struct options *o, const char *co
 		return stage_pin(s, err);
 	if (!was_pinned || !os)
 		return 0;
-	if (strcmp(os->version, plan_choice(&s->plan, "os")->version) == 0)
+	if (strcmp(os->version, plan_choice(&s->plan, "os")->version) == 0 &&
+	    strcmp(plan_arch(old), plan_arch(&s->plan)) == 0)
 		s->plan.pinned = old->pinned;
 	else
 		log_warn(
-			"another OS: nothing is pinned any more; 'ringup resolve --pin' asks its archives");
+			"another OS or processor: nothing is pinned any more; 'ringup resolve --pin' asks its archives");
 	return 0;
 }
 

@@ -345,8 +345,8 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 
 	catalog = catalog_for(catalog, plan->arch, arena);
 	if (!os || !find_row(catalog_table(catalog, "os"), os, &row))
-		return error_set(err, ERROR_FAILED, "the catalog has no row for the OS %s",
-				 os ? os->version : "(none)");
+		return error_set(err, ERROR_FAILED, "the catalog has no row for the OS %s on %s",
+				 os ? os->version : "(none)", plan_arch(plan));
 	set_references(values, arena, catalog, catalog_table(catalog, "os"), row);
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct choice *c = &plan->choices[i];

@@ -125,6 +125,7 @@ static void fill_input(struct stages *s, const char *const *requests, struct res
 					       : nothing,
 		.accelerator = s->cluster.accelerator ? s->cluster.accelerator : "auto",
 		.arch = s->arch,
+		.kept_arch = s->kept_arch,
 		.base = s->cluster.image.base,
 		.oldest = s->oldest,
 		.keep = s->keep,

@@ -192,7 +192,8 @@ const struct table *catalog_table(const struct catalog *catalog, const char *com
 		if (strcmp(catalog->names[i], component) == 0)
 			shared = &catalog->tables[i];
 	}
-	return shared;
+	/* the addresses of NVIDIA's repositories are those of one processor */
+	return catalog->arch && strcmp(component, "os") == 0 ? NULL : shared;
 }
 
 bool catalog_refers_to(const char *column, const char *name)

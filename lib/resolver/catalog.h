@@ -50,7 +50,8 @@ int catalog_load(const char *folder, struct arena *arena, struct catalog *catalo
 /*
  * The catalog as it is for stacks of that processor ("aarch64"): its table NAME is the one of the file
  * NAME.ARCH.csv where there is such a file, and otherwise the one of NAME.csv, which then holds for
- * every processor. It lives in the arena and shares the tables. NULL and "x86_64" give the catalog itself.
+ * every processor. os.csv does not: without os.ARCH.csv there is no OS for that processor. The catalog
+ * lives in the arena and shares the tables. NULL and "x86_64" give the catalog itself.
  */
 const struct catalog *catalog_for(const struct catalog *catalog, const char *arch,
 				  struct arena *arena);

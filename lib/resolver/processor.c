@@ -55,9 +55,12 @@ int processor_asked(const struct resolve_input *input, struct arena *arena, cons
 
 /* --- what the hosts are -------------------------------------------------------------------- */
 
+/* "aarch64", a word that no stack is for, or NULL. */
 static const char *processor_of(const struct facts *facts)
 {
-	return facts->arch && *facts->arch ? facts->arch : NULL;
+	const char *known = facts->arch ? arch_by_name(facts->arch) : NULL;
+
+	return known ? known : facts->arch && *facts->arch ? facts->arch : NULL;
 }
 
 const char *processor_of_hosts(const struct resolve_input *input)
@@ -82,58 +85,65 @@ const char *processor_of_gpus(const struct model *model, const struct units *uni
 	return NULL;
 }
 
-/* "a, b": the hosts that have this processor. */
+/* "host a", "hosts a, b": those that have this processor; or "". */
 static const char *processor_hosts(const struct resolve_input *input, const char *arch,
 				   struct arena *arena)
 {
 	const char *hosts = "";
+	size_t count = 0;
 
 	for (size_t i = 0; i < input->fact_count; i++) {
 		const char *own = processor_of(&input->facts[i]);
 
 		if (own && strcmp(own, arch) == 0)
-			hosts = arena_printf(arena, "%s%s%s", hosts, *hosts ? ", " : "",
+			hosts = arena_printf(arena, "%s%s%s", hosts, count++ ? ", " : "",
 					     input->facts[i].host);
 	}
-	return hosts;
+	return count ? arena_printf(arena, "host%s %s", count > 1 ? "s" : "", hosts) : "";
+}
+
+/* The first processor of a host that is not `arch`, or NULL. */
+static const char *processor_other(const struct resolve_input *input, const char *arch, bool cpu)
+{
+	for (size_t i = 0; i < input->fact_count; i++) {
+		const char *own = processor_of(&input->facts[i]);
+
+		if (own && strcmp(own, arch) != 0 && (!cpu || arch_by_name(own)))
+			return own;
+	}
+	return NULL;
 }
 
 /* The hosts of one processor, and what they can be a cluster of. */
-static void processor_add_group(const struct resolve_input *input, const char *arch,
-				const char *because, struct arena *arena, struct unsatisfied *why)
+static void processor_add_group(const char *hosts, const char *arch, struct arena *arena,
+				struct unsatisfied *why)
 {
-	const char *hosts = processor_hosts(input, arch, arena);
-
-	if (!*hosts)
-		return;
-	unsatisfied_add(why, arena_printf(arena, "host %s (%s)", hosts, arch), because, "");
-	if (arch_by_name(arch) && why->group_count < CONFLICTS_MAX)
+	if (why->group_count < CONFLICTS_MAX)
 		why->groups[why->group_count++] =
-			(struct group){arena_printf(arena, "host %s", hosts),
-				       arena_printf(arena, "arch==%s", arch)};
+			(struct group){hosts, arena_printf(arena, "arch==%s", arch)};
 }
 
 bool processor_differs(const struct resolve_input *input, const char *arch, bool cpu,
 		       struct arena *arena, struct unsatisfied *why, const char **because)
 {
-	for (size_t i = 0; i < input->fact_count; i++) {
-		const char *own = processor_of(&input->facts[i]);
-		const char *here = processor_hosts(input, arch, arena);
+	static const char two[] = "an image is for one processor, and the hosts have two";
+	const char *own = processor_other(input, arch, cpu), *hosts, *here, *is;
+	bool is_known = own && arch_by_name(own);
 
-		if (!own || strcmp(own, arch) == 0 || (cpu && !arch_by_name(own)))
-			continue;
-		*because = !arch_by_name(own)
-				   ? arena_printf(arena, "it is %s, and stacks are for " ARCH_LIST,
-						  own)
-			   : *here ? "an image is for one processor, and the hosts have two"
-				   : arena_printf(arena, "it is %s, and the stack is for %s", own,
-						  arch);
-		if (*here && arch_by_name(own))
-			processor_add_group(input, arch, *because, arena, why);
-		processor_add_group(input, own, *because, arena, why);
-		*because = arena_printf(arena, "host %s: it is %s, and the stack is for %s",
-					processor_hosts(input, own, arena), own, arch);
-		return true;
+	if (!own)
+		return false;
+	hosts = processor_hosts(input, own, arena);
+	here = processor_hosts(input, arch, arena);
+	is = arena_printf(arena, "%s %s", strchr(hosts, ',') ? "they are" : "it is", own);
+	*because = is_known ? arena_printf(arena, "%s, and the stack is for %s", is, arch)
+			    : arena_printf(arena, "%s, and stacks are for " ARCH_LIST, is);
+	if (*here && is_known) {
+		unsatisfied_add(why, arena_printf(arena, "%s (%s)", here, arch), two, "");
+		processor_add_group(here, arch, arena, why);
+		processor_add_group(hosts, own, arena, why);
 	}
-	return false;
+	unsatisfied_add(why, arena_printf(arena, "%s (%s)", hosts, own),
+			*here && is_known ? two : *because, "");
+	*because = arena_printf(arena, "%s: %s", hosts, *because);
+	return true;
 }

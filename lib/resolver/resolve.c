@@ -347,8 +347,8 @@ static int resolve_read_all(struct resolver *r, const struct catalog *catalog)
 	if (arch)
 		return 0;
 	arch = processor_of_gpus(&r->model, &r->units);
-	if (!arch && r->input->keep)
-		arch = r->input->keep->arch;
+	if (!arch)
+		arch = r->input->kept_arch;
 	return arch && strcmp(arch, r->arch) != 0 ? resolve_read(r, catalog, arch) : 0;
 }
 
@@ -703,7 +703,7 @@ int plan_check(const struct catalog *catalog, const struct resolve_input *input,
 	const struct choice *os = plan_choice(plan, "os");
 	struct resolve_input own = *input;
 
-	own.keep = plan; /* its processor counts where nothing else names one */
+	own.kept_arch = plan_arch(plan);
 	if (resolve_begin(r, catalog, &own, arena, why, err) < 0)
 		return -1;
 	if (strcmp(plan_arch(plan), r->arch) != 0) {
