@@ -3,6 +3,7 @@
 
 #include "resolver/allow.h"
 #include "resolver/processor.h"
+#include "resolver/unsatisfied.h"
 #include "resolver/rules/base_tag.h"
 #include "resolver/search/conflict.h"
 #include "resolver/search/groups.h"
@@ -78,56 +79,9 @@ static bool wants_gpus(const struct resolve_input *input, struct arena *arena)
 
 /* --- no answer ------------------------------------------------------------------------------ */
 
-/* How the rules that refuse are overruled: "--allow gpu-driver overrules it". */
-static int advise_allow(const struct resolver *r)
-{
-	const struct unsatisfied *why = r->why;
-	const char *words = "";
-
-	for (size_t i = 0; i < why->allow_count; i++)
-		words = arena_printf(r->arena, "%s%s--allow %s", words, i ? " " : "",
-				     why->allow[i]);
-	if (*words && why->allowed)
-		error_advise(r->err, "%s", why->allowed);
-	return *words ? error_advise(r->err, "%s overrule%s", words,
-				     why->allow_count == 1 ? "s the rule that refuses it"
-							   : " the rules that refuse it")
-		      : -1;
-}
-
 static int unsatisfied(struct resolver *r)
 {
-	struct unsatisfied *why = r->why;
-	const char *advice = "";
-
-	error_set(r->err, ERROR_UNSATISFIED, "no stack satisfies the request%s%s",
-		  why->nothing ? ": " : "", why->nothing ? why->nothing : "");
-	for (size_t i = 0; i < why->count; i++) {
-		size_t used = strlen(r->err->text);
-		/* a reason of several requests is printed once */
-		bool goes_on = i + 1 < why->count && strcmp(why->conflicts[i].because,
-							    why->conflicts[i + 1].because) == 0;
-		bool went_on =
-			i && strcmp(why->conflicts[i].because, why->conflicts[i - 1].because) == 0;
-
-		snprintf(r->err->text + used, sizeof(r->err->text) - used, "%s%s%s%s",
-			 !i	   ? ": "
-			 : went_on ? " and "
-				   : "; ",
-			 why->conflicts[i].request, goes_on ? "" : ": ",
-			 goes_on ? "" : why->conflicts[i].because);
-	}
-	for (size_t i = 0; i < why->suggestion_count; i++)
-		advice = arena_printf(r->arena, "%s%s%s", advice, i ? ", or " : "",
-				      why->suggestions[i]);
-	if (*advice)
-		error_advise(r->err, "this would work: %s", advice);
-	for (size_t i = 0; i < why->group_count; i++)
-		advice = arena_printf(r->arena, "%s%s%s -> %s", i ? advice : "", i ? "; " : "",
-				      why->groups[i].members, why->groups[i].stack);
-	if (why->group_count)
-		error_advise(r->err, "split the cluster: %s", advice);
-	return advise_allow(r);
+	return unsatisfied_say(r->why, r->arena, r->err);
 }
 
 /* A catalog without CUDA: says which host or request wants GPUs. */
@@ -693,7 +647,7 @@ static int explain_fixed(struct resolver *r)
 		return resolve_explain(r);
 	suggest_allow(r);
 	error_set(r->err, ERROR_UNSATISFIED, "%s", text);
-	return advise_allow(r);
+	return unsatisfied_advise(r->why, r->arena, r->err);
 }
 
 int plan_check(const struct catalog *catalog, const struct resolve_input *input, struct plan *plan,
