@@ -101,7 +101,6 @@ static const char *const *changed_names(struct stages *s, const struct locked *l
 	struct error ignored = {0};
 	struct requirement req;
 
-	words_add_all(&names, WORDS(NULL));
 	for (const char *const *text = locked->requests; *text; text++) {
 		bool known = false;
 
@@ -110,7 +109,7 @@ static const char *const *changed_names(struct stages *s, const struct locked *l
 		if (!known && requirement_parse(*text, s->arena, &req, &ignored) == 0)
 			words_add(&names, req.name);
 	}
-	return names.list;
+	return words_list(&names);
 }
 
 static bool is_same_question(struct stages *s, const struct locked *locked)
