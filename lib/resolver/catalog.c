@@ -182,6 +182,14 @@ static bool catalog_is_own(const char *name, const char *component, const char *
 	       strcmp(name + length + 1, arch) == 0;
 }
 
+const struct table *catalog_file(const struct catalog *catalog, const char *name)
+{
+	for (size_t i = 0; i < catalog->count; i++)
+		if (strcmp(catalog->names[i], name) == 0)
+			return &catalog->tables[i];
+	return NULL;
+}
+
 const struct table *catalog_table(const struct catalog *catalog, const char *component)
 {
 	const struct table *shared = NULL;

@@ -59,6 +59,9 @@ const struct catalog *catalog_for(const struct catalog *catalog, const char *arc
 /* "torch" and "aarch64" of the table torch.aarch64; NULL, and no *name, for other tables. */
 const char *catalog_arch_of(const char *table, struct arena *arena, const char **name);
 
+/* The table of the file NAME.csv itself, whatever the catalog is for; or NULL. */
+const struct table *catalog_file(const struct catalog *catalog, const char *name);
+
 /* The component's table, or NULL. */
 const struct table *catalog_table(const struct catalog *catalog, const char *component);
 

@@ -150,7 +150,7 @@ static int check_accelerator(struct resolver *r)
 /* Refuses hosts that have another processor than the stack. */
 static int check_architecture(struct resolver *r)
 {
-	struct unsatisfied why = {0};
+	struct unsatisfied why = {.arch = r->why->arch};
 	const char *because;
 
 	if (!processor_differs(r->input, r->arch, r->model.cpu, r->arena, &why, &because) ||
@@ -272,10 +272,11 @@ static int resolve_read(struct resolver *r, const struct catalog *catalog, const
 	struct model_options options = {.oldest = input->oldest,
 					.cpu = !wants_gpus(input, r->arena)};
 
+	catalog = catalog_for(catalog, arch, r->arena);
 	r->arch = arch ? arch : ARCH_DEFAULT;
+	r->why->arch = catalog->arch;
 	r->units = (struct units){0};
-	if (model_build(catalog_for(catalog, arch, r->arena), &options, r->arena, &r->model,
-			r->err) < 0)
+	if (model_build(catalog, &options, r->arena, &r->model, r->err) < 0)
 		return -1;
 	if (!options.cpu && !r->model.domains[COMPONENT_CUDA].count)
 		return check_words(r) < 0 ? -1 : refuse_gpus(r);
@@ -424,33 +425,40 @@ static void suggest_allow(struct resolver *r)
 			r->why->allow[r->why->allow_count++] = ids[i];
 }
 
-/* A component that every stack has and the catalog has no row of. */
-static const char *missing_component(const struct resolver *r, uint32_t parts)
+/* A component of the stack that the catalog has no rows of, or COMPONENT_NONE. */
+static enum component missing_component(const struct resolver *r, uint32_t parts)
 {
 	for (int c = 0; c < COMPONENT_COUNT; c++)
 		if ((parts & COMPONENT_BIT(c)) && !r->model.domains[c].count)
-			return component_names[c];
-	return NULL;
+			return c;
+	return COMPONENT_NONE;
+}
+
+static int refuse_missing(struct resolver *r, enum component missing)
+{
+	const char *name = component_names[missing], *request = name;
+
+	for (size_t i = r->units.count; i-- > 0;)
+		if (r->units.list[i].component == missing)
+			request = r->units.list[i].text;
+	unsatisfied_add(
+		r->why, request,
+		r->why->arch ? arena_printf(r->arena, "the catalog has no %s for %s", name, r->arch)
+			     : arena_printf(r->arena, "the catalog has no %s.csv, or no row in it",
+					    name),
+		"");
+	return unsatisfied(r);
 }
 
 static int resolve_explain(struct resolver *r)
 {
-	const char *missing =
+	enum component missing =
 		missing_component(r, stack_parts(&r->model, &r->units, r->search.active));
 	const struct conflict_rule *known;
 	uint64_t set;
 
-	if (missing) {
-		unsatisfied_add(r->why, missing,
-				r->model.catalog->arch
-					? arena_printf(r->arena, "the catalog has no %s for %s",
-						       missing, r->arch)
-					: arena_printf(r->arena,
-						       "the catalog has no %s.csv, or no row in it",
-						       missing),
-				"");
-		return unsatisfied(r);
-	}
+	if (missing != COMPONENT_NONE)
+		return refuse_missing(r, missing);
 	r->search.hints = NULL;
 	set = conflict_set(&r->search);
 	known = known_conflict(&r->search, set);

@@ -27,6 +27,7 @@ struct unsatisfied {
 	size_t count;
 	struct conflict conflicts[CONFLICTS_MAX];
 	const char *nothing; /* why there is no stack even without requests, or NULL */
+	const char *arch;    /* the processor that the stack would be for; NULL: x86_64 */
 	size_t suggestion_count;
 	const char *suggestions[CONFLICTS_MAX]; /* requests that would work */
 	/* how a mixed cluster without a common stack can be split into groups with a stack each */

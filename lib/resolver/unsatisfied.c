@@ -10,6 +10,8 @@ cJSON *unsatisfied_to_json(const struct unsatisfied *why)
 	cJSON *list;
 
 	cJSON_AddBoolToObject(json, "ok", false);
+	if (why->arch)
+		cJSON_AddStringToObject(json, "arch", why->arch);
 	list = cJSON_AddArrayToObject(json, "conflict");
 	for (size_t i = 0; i < why->count; i++) {
 		cJSON *item = cJSON_CreateObject();
@@ -54,8 +56,9 @@ int unsatisfied_say(const struct unsatisfied *why, struct arena *arena, struct e
 {
 	const char *advice = "";
 
-	error_set(err, ERROR_UNSATISFIED, "no stack satisfies the request%s%s",
-		  why->nothing ? ": " : "", why->nothing ? why->nothing : "");
+	error_set(err, ERROR_UNSATISFIED, "no stack%s%s satisfies the request%s%s",
+		  why->arch ? " for " : "", why->arch ? why->arch : "", why->nothing ? ": " : "",
+		  why->nothing ? why->nothing : "");
 	for (size_t i = 0; i < why->count; i++) {
 		size_t used = strlen(err->text);
 		/* a reason of several requests is printed once */

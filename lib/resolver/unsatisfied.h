@@ -5,7 +5,7 @@
 
 #include "resolver/resolve.h"
 
-/* {"schema", "ok": false, "conflict": [...], "suggestions": [...]} */
+/* {"schema", "ok": false, "arch", "conflict": [...], "suggestions": [...]}; `arch` is absent when it is x86_64. */
 cJSON *unsatisfied_to_json(const struct unsatisfied *why);
 
 /* Sets ERROR_UNSATISFIED with each conflict and what would work, and gives unsatisfied_advise's advice. Returns -1. */

@@ -148,3 +148,26 @@ locked() {
 	printf 'die() { echo "$*"; exit 1; }\nuname() { echo aarch64; }\n' | cat - asked >own
 	bash own
 }
+
+@test "the tables of a processor" {
+	apart ringup matrix torch arch==arm64 version==2.8.0
+	grep -q '^2\.8\.0 .*whl/cu129' ../out
+	apart ringup matrix torch.aarch64 version==2.8.0
+	grep -q '^2\.8\.0 .*whl/cu129' ../out
+	apart ringup matrix gpu arch==aarch64 # a column of its own
+	grep -q '^GH200 ' ../out
+	! grep '^H100' ../out
+	apart ringup matrix
+	grep -q '^torch.aarch64 .*aarch64: PyTorch wheels' ../out
+	apart ringup matrix torch arch==riscv64
+	says 2 arch==riscv64
+}
+
+@test "an OS that NVIDIA has for another processor only" {
+	apart ringup resolve --no-lock torch os==centos7 arch==aarch64
+	says 3 'no stack for aarch64' 'os==centos7'
+	apart ringup resolve --no-lock torch os==center7 arch==aarch64
+	says 2 center7
+	apart ringup resolve --json --no-lock mxnet==1.9.1 arch==aarch64
+	json 'd["arch"] == "aarch64" and d["conflict"][0]["request"] == "mxnet==1.9.1"'
+}
