@@ -100,7 +100,7 @@ ARG PIP_INDEX_URL=
 ARG SOURCE_DATE_EPOCH=1704067200
 COPY --from=frameworks /usr/local/lib/ /usr/local/lib/
 # CMake 3.25.2, for Horovod, which asks for >=3.13 and whose files CMake 4 refuses
-RUN set -eu; echo 'cmake==3.25.2 --hash=sha256:f9587645cea5298d5eb20649f58a83cc53c9efa7d57b0716449a39f366a74986' >/tmp/cmake.txt; \
+RUN set -eu; echo 'cmake==3.25.2 --hash=sha256:c94571e1225e54e9444f8e8c47987932194fa4ab45ce96dc4de4fe5dfcc89afa' >/tmp/cmake.txt; \
     step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/cmake.txt
 # Horovod 0.28.1 against this stack's frameworks and libraries
 RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 HOROVOD_WITH_MPI=1 HOROVOD_WITH_GLOO=1 \
