@@ -26,7 +26,7 @@ struct options {
 static const struct opt options[] = {
 	{'n', "tail", "N", "lines per host (100); of a job the last N lines (all)", OPT_INT,
 	 offsetof(struct options, tail)},
-	{'f', "follow", NULL, "of a job: goes on until it ends", OPT_FLAG,
+	{'f', "follow", NULL, "of a job: goes on until it ends, with all its starts", OPT_FLAG,
 	 offsetof(struct options, follow)},
 	{0, "rank", "N", "of a job: only this rank's output", OPT_TEXT,
 	 offsetof(struct options, rank)},
@@ -109,27 +109,11 @@ static void seek_tail(FILE *file, int lines)
 	rewind(file);
 }
 
-static int logs_of_job(struct stages *s, const char *name, const struct options *o,
-		       struct error *err)
+/* Prints what is in the file, and with --follow what comes until that start of the job ends. */
+static int logs_print_job(const struct job_record *record, FILE *file, bool follows,
+			  struct error *err)
 {
-	_cleanup_(file_close) FILE *file = NULL;
-	struct job_record record;
-	const char *path;
-
-	if (job_record_read(&s->cluster, name, s->arena, &record, err) < 0)
-		return -1;
-	if (o->rank && strspn(o->rank, "0123456789") != strlen(o->rank))
-		return error_set(err, ERROR_USAGE, "--rank %s: a number is needed", o->rank);
-	if (o->rank && record.ranks && strtol(o->rank, NULL, 10) >= record.ranks)
-		return error_set(err, ERROR_USAGE, "%s has the ranks 0 to %d, and none is %s", name,
-				 record.ranks - 1, o->rank);
-	path = o->rank ? arena_printf(s->arena, "%s/rank-%s.log", record.folder, o->rank)
-		       : arena_printf(s->arena, "%s/all.log", record.folder);
-	file = fopen(path, "re");
-	if (!file)
-		return error_errno(err, "%s has printed nothing yet: cannot read %s", name, path);
-	seek_tail(file, o->tail);
-	while (o->follow && job_is_alive(&record)) {
+	while (follows && job_is_alive(record)) {
 		print_new(file, false);
 		if (ferror(stdout))
 			return error_set(err, ERROR_FAILED,
@@ -140,6 +124,58 @@ static int logs_of_job(struct stages *s, const char *name, const struct options 
 	}
 	print_new(file, true);
 	return 0;
+}
+
+/* Goes on with the later starts of the job (run --retries), from their begin. */
+static int logs_follow_next(struct stages *s, struct job_record *record, const char *file_name,
+			    struct error *err)
+{
+	for (;;) {
+		_cleanup_(file_close) FILE *file = NULL;
+		const char *path;
+
+		if (interrupt_check(err) < 0 ||
+		    job_record_read(&s->cluster, record->name, s->arena, record, err) < 0)
+			return -1;
+		if (!*record->next)
+			return 0;
+		if (job_record_read(&s->cluster, record->next, s->arena, record, err) < 0)
+			return -1;
+		path = arena_printf(s->arena, "%s/%s", record->folder, file_name);
+		/* there is nothing before it begins, and nothing at all when it does not */
+		while (!(file = fopen(path, "re")) && job_is_alive(record)) {
+			if (interrupt_check(err) < 0)
+				return -1;
+			usleep(FOLLOW_USEC);
+		}
+		if (file && logs_print_job(record, file, true, err) < 0)
+			return -1;
+	}
+}
+
+static int logs_of_job(struct stages *s, const char *name, const struct options *o,
+		       struct error *err)
+{
+	_cleanup_(file_close) FILE *file = NULL;
+	struct job_record record;
+	const char *path, *file_name;
+
+	if (job_record_read(&s->cluster, name, s->arena, &record, err) < 0)
+		return -1;
+	if (o->rank && strspn(o->rank, "0123456789") != strlen(o->rank))
+		return error_set(err, ERROR_USAGE, "--rank %s: a number is needed", o->rank);
+	if (o->rank && record.ranks && strtol(o->rank, NULL, 10) >= record.ranks)
+		return error_set(err, ERROR_USAGE, "%s has the ranks 0 to %d, and none is %s", name,
+				 record.ranks - 1, o->rank);
+	file_name = o->rank ? arena_printf(s->arena, "rank-%s.log", o->rank) : "all.log";
+	path = arena_printf(s->arena, "%s/%s", record.folder, file_name);
+	file = fopen(path, "re");
+	if (!file)
+		return error_errno(err, "%s has printed nothing yet: cannot read %s", name, path);
+	seek_tail(file, o->tail);
+	if (logs_print_job(&record, file, o->follow, err) < 0)
+		return -1;
+	return o->follow ? logs_follow_next(s, &record, file_name, err) : 0;
 }
 
 static int logs_run(struct context *ctx, void *values, const char *const *arguments,

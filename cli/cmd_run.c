@@ -2,6 +2,7 @@
 #include "cli/app/command.h"
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
+#include "cli/run_view.h"
 
 #include "core/clock.h"
 #include "core/file.h"
@@ -10,6 +11,8 @@
 #include "core/log.h"
 #include "core/quote.h"
 #include "core/term.h"
+#include "deployer/job/input.h"
+#include "deployer/job/keyboard.h"
 #include "deployer/job/run.h"
 #include "deployer/job/sync.h"
 #include "deployer/launcher/launcher.h"
@@ -18,10 +21,10 @@
 #include <unistd.h>
 
 struct options {
-	const char *launcher, *name, *workdir, *sync, *roles;
+	const char *launcher, *name, *workdir, *sync, *roles, *input;
 	struct words hosts, env;
 	int ranks, per_host, gpus, timeout_s, hang_timeout_s, start_timeout_s, retries;
-	bool local, detach, dry_run;
+	bool local, detach, dry_run, tty, mixed_versions;
 };
 
 static const struct opt options[] = {
@@ -55,10 +58,16 @@ static const struct opt options[] = {
 	 offsetof(struct options, retries)},
 	{0, "start-limit", "S", "seconds until all ranks have begun (60)", OPT_INT,
 	 offsetof(struct options, start_timeout_s)},
+	{0, "mixed-versions", NULL, "hosts may have different versions of torch, MPI and so on",
+	 OPT_FLAG, offsetof(struct options, mixed_versions)},
 	{0, "local", NULL, "on this machine, without a cluster, containers and logins", OPT_FLAG,
 	 offsetof(struct options, local)},
 	{'d', "detach", NULL, "the job goes on without this terminal; see ps, logs, wait and stop",
 	 OPT_FLAG, offsetof(struct options, detach)},
+	{0, "stdin", "RANK", "rank that gets ringup's standard input, or none (0)", OPT_TEXT,
+	 offsetof(struct options, input)},
+	{'t', "tty", NULL, "gives that rank a terminal; \"~.\" at the begin of a line ends the job",
+	 OPT_FLAG, offsetof(struct options, tty)},
 	{0, "dry-run", NULL, "print every rank's command and environment; nothing runs", OPT_FLAG,
 	 offsetof(struct options, dry_run)},
 	OPT_END,
@@ -74,6 +83,10 @@ struct job {
 	struct job_result result;
 	struct detached detached;
 	bool began;
+	int left; /* more starts, when this one fails */
+	/* the failed start before this one, until there is the record of this one; name NULL: none */
+	struct job_record before;
+	int before_lock;
 };
 
 /* The command of a job of cluster.yaml, with more words behind it. */
@@ -113,6 +126,7 @@ static const char *const *take_job(const struct stages *s, struct options *o,
 		words_add_all(&o->hosts, job->hosts);
 	o->name = o->name ? o->name : job->name;
 	o->launcher = o->launcher ? o->launcher : job->launcher;
+	o->roles = o->roles || !*job->roles ? o->roles : job->roles;
 	o->workdir = o->workdir ? o->workdir : job->workdir;
 	if (!o->sync && *job->sync)
 		o->sync = cluster_path(&s->cluster, job->sync, s->arena);
@@ -168,8 +182,10 @@ static int job_wish(struct job *job, const char *const *command, struct error *e
 					 .gpus = o->gpus,
 					 .timeout_s = o->timeout_s,
 					 .hang_timeout_s = o->hang_timeout_s,
-					 .start_timeout_s = o->start_timeout_s};
+					 .start_timeout_s = o->start_timeout_s,
+					 .mixed_versions = o->mixed_versions};
 	if (check_env(&o->env, err) < 0 ||
+	    job_input_choose(o->input, o->tty, o->detach, &job->wish, err) < 0 ||
 	    (o->sync && job_sync_parse(o->sync, job->stages->arena, &job->sync, err) < 0) ||
 	    stage_built_plan(job->stages, &plan, err) < 0 ||
 	    launcher_find_for_job(o->launcher ? o->launcher : "auto", plan, o->roles != NULL,
@@ -177,23 +193,6 @@ static int job_wish(struct job *job, const char *const *command, struct error *e
 	    job_wish_roles(job, err) < 0)
 		return -1;
 	return 0;
-}
-
-static void print_task(const struct job *job, const struct job_plan *plan,
-		       const struct job_host *host, const struct job_task *task)
-{
-	_cleanup_(str_release) struct str line = STR_INIT;
-	struct words words = WORDS_INIT(job->stages->arena);
-	const char *workdir = job_workdir(&job->wish, host->member);
-
-	words_add(&words, "env");
-	words_add_all(&words, job_host_defaults(plan, host));
-	words_add_all(&words, task->env);
-	words_add_all(&words, job->wish.env);
-	words_add_all(&words, task->words);
-	quote_words(&line, words.list);
-	say("%s: %s%s%s%s\n", host->member->host->name, *workdir ? "cd " : "", workdir,
-	    *workdir ? "; " : "", line.text);
 }
 
 /*
@@ -214,21 +213,29 @@ static void run_in_synced(struct job *job)
 /* Ports and interfaces are the hosts' to say, so PORT stands for the former here. */
 static int dry_run(struct job *job, struct error *err)
 {
+	_cleanup_(json_free) cJSON *json = json_document();
 	struct stages *s = job->stages;
 	struct job_plan plan;
+	cJSON *shown = NULL;
 
 	job->wish.name = job->options->name ? job->options->name : "job";
 	if (job_plan_without_hosts(&s->fleet, &job->wish, s->arena, &plan, err) < 0)
 		return -1;
 	run_in_synced(job);
+	cJSON_AddStringToObject(json, "launcher", job->wish.launcher->name);
+	cJSON_AddNumberToObject(json, "ranks", plan.world);
+	if (s->ctx->json)
+		shown = cJSON_AddArrayToObject(json, "tasks");
 	for (size_t i = 0; i < plan.host_count; i++) {
 		struct job_tasks tasks = {.arena = s->arena};
 
 		if (job->wish.launcher->tasks(&plan, &plan.hosts[i], &tasks, err) < 0)
 			return -1;
 		for (size_t k = 0; k < tasks.count; k++)
-			print_task(job, &plan, &plan.hosts[i], &tasks.list[k]);
+			run_view_task(&plan, &plan.hosts[i], &tasks.list[k], shown);
 	}
+	if (shown)
+		json_print(stdout, json);
 	return 0;
 }
 
@@ -237,7 +244,13 @@ static void job_began(void *arg, const struct job_plan *plan)
 	struct job *job = arg;
 	struct error ignored = {0};
 
+	struct words names = WORDS_INIT(plan->arena);
+
+	for (size_t i = 0; i < plan->host_count; i++)
+		words_add(&names, plan->hosts[i].member->host->name);
 	job->began = true;
+	job->record.id = arena_strdup(plan->arena, plan->id);
+	job->record.host_names = words_list(&names);
 	job->record.state = "running";
 	job->record.ranks = plan->world;
 	job->record.hosts = (int)plan->host_count;
@@ -256,7 +269,7 @@ static void print_result(const struct job *job)
 	_cleanup_(json_free) cJSON *json = json_document();
 	const struct job_result *result = &job->result;
 
-	if (!job->stages->ctx->json || !job->record.name || job->options->detach)
+	if (!job->stages->ctx->json || !job->record.name || (job->options->detach && job->began))
 		return;
 	cJSON_AddStringToObject(json, "job", job->record.name);
 	cJSON_AddStringToObject(json, "state", job->record.state);
@@ -270,22 +283,71 @@ static void print_result(const struct job *job)
 	json_print(stdout, json);
 }
 
+static void job_keep_end(const struct job_record *record)
+{
+	struct error ignored = {0};
+
+	if (job_record_write(record, &ignored) < 0)
+		log_warn("the end of %s is not kept: %s", record->name, ignored.text);
+}
+
+/* What ended so is started again. */
+static bool job_is_due(const struct job *job, int rc)
+{
+	return (rc < 0 || job->result.status) && job->left > 0 && job->began &&
+	       !job->result.is_interrupted && !interrupted();
+}
+
+/* In the process that was called, when another one runs the job. */
+static void print_begin(const struct job *job)
+{
+	const char *name = job->detached.name;
+	const struct stages *s = job->stages;
+
+	if (s->ctx->json)
+		run_view_begin(name, arena_printf(s->arena, "%s/%s",
+						  cluster_state_path(&s->cluster, "jobs", s->arena),
+						  name));
+	else
+		say("%s\n", name);
+}
+
+/* Notes how the start before this one ended: with this one as the next, or, "", without one. */
+static void job_conclude_before(struct job *job, const char *next)
+{
+	if (!job->before.name)
+		return;
+	job->before.next = next;
+	job->before.state = *next || !interrupted() ? "failed" : "stopped";
+	job_keep_end(&job->before);
+	job->before.name = NULL;
+	fd_close(&job->before_lock);
+}
+
 /* Notes how the job ended; its status becomes the command's. */
-static int job_conclude(struct job *job, int rc, struct error *err)
+static int job_conclude(struct job *job, int rc, int *lock, struct error *err)
 {
 	const struct job_result *result = &job->result;
-	struct error ignored = {0};
+	struct arena *arena = job->stages->arena;
 	char now[24];
 
 	clock_iso8601(now);
-	job->record.ended = now;
 	job->record.status = rc < 0 ? (int)err->kind : result->status;
-	job->record.reason = rc < 0 ? err->text : result->reason;
-	job->record.state = result->is_interrupted    ? "stopped"
-			    : job->record.status != 0 ? "failed"
-						      : "done";
-	if (job_record_write(&job->record, &ignored) < 0)
-		log_warn("the end of %s is not kept: %s", job->record.name, ignored.text);
+	job->record.reason = rc < 0 ? arena_strdup(arena, err->text) : result->reason;
+	if (job_is_due(job, rc)) {
+		job->record.state = "retrying";
+		job_keep_end(&job->record);
+		job->before = job->record;
+		job->before.ended = arena_strdup(arena, now);
+		job->before_lock = *lock;
+		*lock = -1;
+	} else {
+		job->record.ended = arena_strdup(arena, now);
+		job->record.state = result->is_interrupted    ? "stopped"
+				    : job->record.status != 0 ? "failed"
+							      : "done";
+		job_keep_end(&job->record);
+	}
 	if (rc < 0 || !result->status)
 		return rc;
 	error_set(err, ERROR_FAILED, "%s: %s", job->record.name, result->reason);
@@ -313,21 +375,24 @@ static int job_start(struct job *job, const char *const *command, struct error *
 	clock_iso8601(now);
 	quote_words(&line, command);
 	job->record = (struct job_record){.state = "starting",
-					  .command = line.text,
+					  .command = arena_strdup(s->arena, line.text),
 					  .launcher = job->wish.launcher->name,
-					  .started = now,
+					  .started = arena_strdup(s->arena, now),
 					  .ended = "",
 					  .reason = "",
+					  .next = "",
 					  .pid = getpid(),
 					  .is_local = job->options->local};
+	interrupt_keep(keyboard_restore);
 	if (job_record_create(&s->cluster, job->options->name ? job->options->name : "", s->arena,
 			      &job->record, &lock, err) < 0 ||
 	    job_record_write(&job->record, err) < 0)
 		return -1;
+	job_conclude_before(job, job->record.name);
 	job->wish.name = job->record.name;
 	rc = job_run(&s->fleet, &job->wish, job->record.folder, &output, &watch, s->arena,
 		     &job->result, err);
-	return job_conclude(job, rc, err);
+	return job_conclude(job, rc, &lock, err);
 }
 
 /* The hosts that it may use. */
@@ -347,19 +412,22 @@ static int job_start_all(struct job *job, const char *const *command, struct err
 {
 	struct stages *s = job->stages;
 
-	for (int left = job->options->retries;; left--) {
+	for (job->left = job->options->retries;; job->left--) {
 		int rc = job_start(job, command, err);
 
-		if (rc == 0 || left <= 0 || !job->began || job->result.is_interrupted ||
-		    interrupted())
+		if (!job_is_due(job, rc)) {
+			job_conclude_before(job, "");
 			return rc;
+		}
 		log_warn("%s", err->text);
-		log_info("%s is started again, %d more time%s at most", job->record.name, left,
-			 left == 1 ? "" : "s");
+		log_info("%s is started again, %d more time%s at most", job->record.name, job->left,
+			 job->left == 1 ? "" : "s");
 		*err = (struct error){0};
 		fleet_close(&s->fleet); /* a connection may be lost */
-		if (run_hosts(job, err) < 0)
+		if (run_hosts(job, err) < 0) {
+			job_conclude_before(job, "");
 			return -1;
+		}
 	}
 }
 
@@ -385,9 +453,8 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 	arguments = take_job(&s, o, arguments);
 	if (run_hosts(&job, err) < 0 || job_wish(&job, arguments, err) < 0)
 		return -1;
-	if (ctx->json && (o->dry_run || o->detach))
-		return error_set(err, ERROR_USAGE,
-				 "--json goes neither with --dry-run nor with --detach");
+	if (ctx->json && o->tty)
+		return error_set(err, ERROR_USAGE, "--json does not go with --tty");
 	if (o->dry_run) {
 		rc = dry_run(&job, err);
 		fleet_close(&s.fleet);
@@ -396,6 +463,8 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 	if (o->detach && detach(&job.detached, &is_parent, err) < 0)
 		return -1;
 	rc = is_parent ? 0 : job_start_all(&job, arguments, err);
+	if (is_parent)
+		print_begin(&job);
 	print_result(&job);
 	fleet_close(&s.fleet);
 	return rc;

@@ -1,23 +1,58 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
+#include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
 
 #include "core/clock.h"
 #include "core/foreign.h"
+#include "deployer/job/leftovers.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #define STOP_SECONDS 20 /* longer than a run takes to end everything (deployer/job/run.c) */
+
+/*
+ * Ends what a job left whose ringup was killed. Its supervisors end it by themselves, unless they were
+ * killed, too.
+ */
+static int stop_lost(struct stages *s, struct job_record *record, struct error *err)
+{
+	char now[24];
+	int count, rc;
+
+	if (!*record->id) {
+		say("%s has ended before (lost)\n", record->name);
+		return 0;
+	}
+	if ((record->is_local ? stage_local(s, 1, err) : stage_select(s, record->host_names, err)) <
+	    0)
+		return -1;
+	job_end_leftovers(&s->fleet, record->id, &count);
+	rc = fleet_result(&s->fleet, err);
+	fleet_close(&s->fleet);
+	if (rc < 0)
+		return -1;
+	say("%s was lost; %d process%s of it %s left and %s ended\n", record->name, count,
+	    count == 1 ? "" : "es", count == 1 ? "was" : "were", count == 1 ? "is" : "are");
+	clock_iso8601(now);
+	record->ended = now;
+	record->status = ERROR_FAILED;
+	record->reason = "the ringup that ran it was killed";
+	return job_record_write(record, err);
+}
 
 static int stop_job(struct stages *s, const char *name, struct error *err)
 {
 	uint64_t deadline = clock_usec() + STOP_SECONDS * UINT64_C(1000000);
 	struct job_record record;
 
-	if (job_record_read(&s->cluster, name, s->arena, &record, err) < 0)
+	if (job_record_read_last(&s->cluster, name, s->arena, &record, err) < 0)
 		return -1;
+	if (strcmp(record.state, "lost") == 0 && !*record.ended)
+		return stop_lost(s, &record, err);
 	if (*record.ended || !job_is_alive(&record)) {
 		say("%s has ended before (%s)\n", name, record.state);
 		return 0;
@@ -33,6 +68,9 @@ static int stop_job(struct stages *s, const char *name, struct error *err)
 					 "%s: the ringup that runs it (pid %d) does not end", name,
 					 record.pid);
 		usleep(50000);
+		/* it may be about to be started again */
+		if (job_record_read_last(&s->cluster, record.name, s->arena, &record, err) < 0)
+			return -1;
 	}
 	say("%s is stopped\n", name);
 	return 0;
@@ -56,7 +94,8 @@ const struct command command_stop = {
 	.name = "stop",
 	.arguments = "JOB...",
 	.summary = "ends a job on every host",
-	.help = "Returns when nothing of the job is left: SIGTERM first, and SIGKILL after 4 seconds.\n",
+	.help = "Returns when nothing of the job is left: SIGTERM first, and SIGKILL after 4 seconds. With\n"
+		"'run --retries' it is not started again. Of a job that is lost it ends what is left on the hosts.\n",
 	.min_arguments = 1,
 	.max_arguments = -1,
 	.run = stop_run,

@@ -7,14 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The job's end becomes the command's. */
+/* The job's end becomes the command's: that of its last start. */
 static int wait_for_job(struct stages *s, const char *name, struct error *err)
 {
 	struct job_record record;
 
 	for (;;) {
-		if (job_record_read(&s->cluster, name, s->arena, &record, err) < 0)
+		if (job_record_read_last(&s->cluster, name, s->arena, &record, err) < 0)
 			return -1;
+		name = record.name;
 		if (*record.ended || strcmp(record.state, "lost") == 0)
 			break;
 		if (interrupt_check(err) < 0)
@@ -47,7 +48,7 @@ const struct command command_wait = {
 	.name = "wait",
 	.arguments = "JOB",
 	.summary = "waits for a job's end",
-	.help = "The exit status is that of the job.\n",
+	.help = "The exit status is that of the job; with 'run --retries' that of its last start.\n",
 	.min_arguments = 1,
 	.max_arguments = 1,
 	.run = wait_run,

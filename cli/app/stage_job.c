@@ -38,17 +38,14 @@ static void hear_name(int from, pid_t child, char *name, size_t size)
 	name[length] = '\0';
 }
 
-static int detached_parent(int from, pid_t child, struct error *err)
+static int detached_parent(struct detached *detached, int from, pid_t child, struct error *err)
 {
-	char name[JOB_NAME_BYTES_MAX + 8];
 	int status = 0;
 
-	hear_name(from, child, name, sizeof(name));
+	hear_name(from, child, detached->name, sizeof(detached->name));
 	close(from);
-	if (*name) {
-		say("%s\n", name);
+	if (*detached->name)
 		return 0;
-	}
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	/* the other process has printed its error */
@@ -67,7 +64,7 @@ int detach(struct detached *detached, bool *is_parent, struct error *err)
 	*is_parent = child > 0;
 	if (*is_parent) {
 		close(ends[1]);
-		return detached_parent(ends[0], child, err);
+		return detached_parent(detached, ends[0], child, err);
 	}
 	close(ends[0]);
 	setsid();
@@ -140,9 +137,12 @@ int stage_local(struct stages *s, int slots, struct error *err)
 
 static int check_job(const struct stages *s, const struct cluster_job *job, struct error *err)
 {
-	const struct launcher *ignored;
+	const struct launcher *launcher;
+	struct job_roles roles;
 
-	if (launcher_find_for_job(job->launcher, NULL, true, &ignored, err) < 0)
+	if (launcher_find_for_job(job->launcher, NULL, *job->roles, &launcher, err) < 0 ||
+	    (*job->roles &&
+	     job_roles_parse(job->roles, launcher->roles, s->arena, &roles, err) < 0))
 		return -1;
 	for (const char *const *host = job->hosts; *host; host++)
 		if (!cluster_host(&s->cluster, *host))

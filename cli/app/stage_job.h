@@ -8,12 +8,13 @@
 
 /* A job that goes on in a process of its own. */
 struct detached {
-	int told; /* where the process says that the job has begun */
+	int told;			   /* where the process says that the job has begun */
+	char name[JOB_NAME_BYTES_MAX + 8]; /* of the job, for the process that was called */
 };
 
 /*
  * Goes on in a new process without this terminal. In the process that was called, *is_parent becomes
- * true once the job has begun, and its name is printed; a job that does not begin is an error there
+ * true once the job has begun, and its name is known; a job that does not begin is an error there
  * with the same status.
  */
 int detach(struct detached *detached, bool *is_parent, struct error *err);

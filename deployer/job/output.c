@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/foreign.h"
 #include "core/log.h"
+#include "deployer/job/keyboard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +31,7 @@ int job_output_open(struct job_output *output, const char *folder, int world, st
 	output->world = world;
 	output->ranks = ARENA_ARRAY(arena, (size_t)world, FILE *);
 	output->line = (struct str)STR_INIT;
+	output->prefix = (struct str)STR_INIT;
 	job_terminal_init(&output->terminal);
 	output->all = output_file(output, "all.log");
 	return output->all ? 0 : error_errno(err, "cannot write %s/all.log", folder);
@@ -82,20 +84,44 @@ static void show(struct job_output *output, const struct job_event *event, const
 	str_add(&output->line, event->text);
 	foreign_clean(output->line.text + start);
 	output->line.length = start + strlen(output->line.text + start);
-	str_add_char(&output->line, '\n');
+	str_add(&output->line, keyboard_is_raw() ? "\r\n" : "\n");
 	job_terminal_add(&output->terminal, fd, output->line.text, output->line.length);
+}
+
+/* Bytes of a rank that has a terminal. */
+static void output_add_raw(struct job_output *output, FILE *own, const char *bytes)
+{
+	if (own)
+		fputs_unlocked(bytes, own);
+	if (!output->shows)
+		return;
+	job_terminal_add(&output->terminal, STDOUT_FILENO, bytes, strlen(bytes));
+	job_terminal_flush(&output->terminal); /* who types sees it at once */
+}
+
+/* "[3 node02] ", or "[node02] " without a label. It is good until the next call. */
+static const char *output_prefix(struct job_output *output, const char *label, const char *host)
+{
+	str_clear(&output->prefix);
+	str_add(&output->prefix, "[");
+	str_add(&output->prefix, label);
+	str_add(&output->prefix, *label ? " " : "");
+	str_add(&output->prefix, host);
+	str_add(&output->prefix, "] ");
+	return output->prefix.text;
 }
 
 void job_output_add(struct job_output *output, const struct job_event *event, const char *host)
 {
 	FILE *own = output_of(output, event->label);
-	char prefix[JOB_LABEL_BYTES + 128];
+	const char *prefix;
 	bool is_launcher = *event->label == 't';
 
-	if (is_launcher)
-		snprintf(prefix, sizeof(prefix), "[%.100s] ", host);
-	else
-		snprintf(prefix, sizeof(prefix), "[%s %.100s] ", event->label, host);
+	if (!is_launcher && job_label_rank(event->label) == output->raw_rank) {
+		output_add_raw(output, own, event->text);
+		return;
+	}
+	prefix = output_prefix(output, is_launcher ? "" : event->label, host);
 	if (own) {
 		if (is_launcher)
 			fputs_unlocked(prefix, own);
@@ -132,6 +158,7 @@ void job_output_close(struct job_output *output)
 	file_close(&output->launcher);
 	file_close(&output->all);
 	str_release(&output->line);
+	str_release(&output->prefix);
 }
 
 const char *job_output_tail(const char *folder, int rank, int lines, struct arena *arena)

@@ -3,8 +3,9 @@
  * output.h - what the ranks of a job print: each rank's own file, one file of all, and the terminal.
  *
  * FOLDER/rank-3.log has the bytes of rank 3 as they came, launcher.log the lines of processes that
- * start ranks behind "[node02] ", and all.log every line behind "[3 node02] ". Not safe from several threads: the caller has a
- * lock.
+ * start ranks behind "[node02] ", and all.log every line behind "[3 node02] ". What a rank with a terminal
+ * prints is in its own file only, and goes to this process's terminal as it is. Not safe from several
+ * threads: the caller has a lock.
  */
 #ifndef DEPLOYER_JOB_OUTPUT_H
 #define DEPLOYER_JOB_OUTPUT_H
@@ -23,11 +24,12 @@ struct job_output {
 	FILE **ranks;	/* one per rank; opened at the first line */
 	FILE *launcher; /* the same */
 	int world;
+	int raw_rank; /* its bytes are those of a terminal (--tty), and have no lines; -1: no rank's */
 	bool shows; /* also on this process's stdout and stderr */
 	bool is_colored;
 	bool has_failed; /* a file cannot be written; said once */
 	struct job_terminal terminal;
-	struct str line;
+	struct str line, prefix; /* of the line at work */
 };
 
 /* Opens the files of a job with so many ranks. */

@@ -14,9 +14,15 @@
 
 struct launcher;
 
+/* What one rank's stdin is; that of the others is /dev/null. */
+enum job_input_kind { JOB_INPUT_NONE, JOB_INPUT_PIPE, JOB_INPUT_TERMINAL };
+
 struct job_options {
 	const char *name; /* of the job: letters, digits, '-', '_' and '.' */
 	const struct launcher *launcher;
+	/* which rank reads ringup's stdin, and how */
+	enum job_input_kind input;
+	int input_rank;
 	const char *const *command;
 	const char *const *env; /* NAME=VALUE for every rank */
 	const char *workdir;	/* "": where the container's commands start */
@@ -28,6 +34,7 @@ struct job_options {
 	int timeout_s;		       /* of the whole job; 0: none */
 	int hang_timeout_s;	       /* without a line of any rank; 0: none */
 	int start_timeout_s;	       /* until all ranks have begun; 0: 60 */
+	bool mixed_versions;	       /* the hosts' libraries may differ */
 };
 
 /* Where the ranks of a host run; "" as in job_options. */

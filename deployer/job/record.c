@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/private.h"
+#include "core/words.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,6 +62,7 @@ int job_record_write(const struct job_record *record, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = json_document();
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	cJSON *names;
 
 	cJSON_AddStringToObject(json, "name", record->name);
 	cJSON_AddStringToObject(json, "state", record->state);
@@ -73,6 +75,11 @@ int job_record_write(const struct job_record *record, struct error *err)
 	cJSON_AddStringToObject(json, "started", record->started);
 	cJSON_AddStringToObject(json, "ended", record->ended);
 	cJSON_AddNumberToObject(json, "pid", record->pid);
+	json_add_text(json, "next", record->next);
+	json_add_text(json, "id", record->id);
+	names = cJSON_AddArrayToObject(json, "on");
+	for (const char *const *name = record->host_names; name && *name; name++)
+		cJSON_AddItemToArray(names, cJSON_CreateString(*name));
 	if (record->is_local)
 		cJSON_AddBoolToObject(json, "local", true);
 	return json_write(arena_printf(&arena, "%s/job.json", record->folder), json, 0600, err);
@@ -88,6 +95,25 @@ bool job_is_alive(const struct job_record *record)
 	return lock >= 0 && flock(lock, LOCK_SH | LOCK_NB) < 0;
 }
 
+/* "" for what a record does not have: people edit it, and an older ringup wrote less. */
+static const char *record_text(const cJSON *json, const char *name, struct arena *arena)
+{
+	const char *text = json_text(json, name, arena);
+
+	return text ? text : "";
+}
+
+static const char *const *record_names(const cJSON *json, struct arena *arena)
+{
+	struct words names = WORDS_INIT(arena);
+	const cJSON *item;
+
+	cJSON_ArrayForEach (item, json_member(json, "on"))
+		if (cJSON_IsString(item))
+			words_add(&names, item->valuestring);
+	return words_list(&names);
+}
+
 static int read_folder(const char *folder, const char *name, struct arena *arena,
 		       struct job_record *record, struct error *err)
 {
@@ -98,12 +124,15 @@ static int read_folder(const char *folder, const char *name, struct arena *arena
 	*record = (struct job_record){
 		.name = name,
 		.folder = folder,
-		.state = json_text(json, "state", arena),
-		.command = json_text(json, "command", arena),
-		.launcher = json_text(json, "launcher", arena),
-		.started = json_text(json, "started", arena),
-		.ended = json_text(json, "ended", arena),
-		.reason = json_text(json, "reason", arena),
+		.state = record_text(json, "state", arena),
+		.command = record_text(json, "command", arena),
+		.launcher = record_text(json, "launcher", arena),
+		.started = record_text(json, "started", arena),
+		.ended = record_text(json, "ended", arena),
+		.reason = record_text(json, "reason", arena),
+		.next = record_text(json, "next", arena),
+		.id = record_text(json, "id", arena),
+		.host_names = record_names(json, arena),
 		.status = json_int(json, "status", 0),
 		.ranks = json_int(json, "ranks", 0),
 		.hosts = json_int(json, "hosts", 0),
@@ -146,6 +175,17 @@ int job_record_read(const struct cluster *cluster, const char *name, struct aren
 				 folder);
 	return read_settled(arena_printf(arena, "%s/%s", folder, name), arena_strdup(arena, name),
 			    arena, record, err);
+}
+
+int job_record_read_last(const struct cluster *cluster, const char *name, struct arena *arena,
+			 struct job_record *record, struct error *err)
+{
+	if (job_record_read(cluster, name, arena, record, err) < 0)
+		return -1;
+	for (int i = 0; *record->next && i < NAMES_MAX; i++)
+		if (job_record_read(cluster, record->next, arena, record, err) < 0)
+			return -1;
+	return 0;
 }
 
 static int record_order(const void *a, const void *b)

@@ -6,7 +6,10 @@
  *   lock           held while the ringup that runs the job lives
  *   all.log, rank-N.log, launcher.log   (output.h)
  *
- * A job whose record says "running" and whose lock is free was killed: its state is "lost".
+ * A job whose record has no end and whose lock is free was killed: its state is "lost".
+ *
+ * A failed job that is due to be started again is "retrying", with its lock, until there is the record of
+ * its next start. Then it is "failed" and names that one.
  */
 #ifndef DEPLOYER_JOB_RECORD_H
 #define DEPLOYER_JOB_RECORD_H
@@ -18,14 +21,17 @@
 struct job_record {
 	const char *name;
 	const char *folder;  /* not in the file */
-	const char *state;   /* starting, running, done, failed, stopped, lost */
+	const char *state;   /* starting, running, retrying, done, failed, stopped, lost */
 	const char *command; /* as a person would type it */
 	const char *launcher;
 	const char *started, *ended; /* ISO 8601; "" */
 	const char *reason;
+	const char *next; /* the job that it was started again as; "" */
 	int status, ranks, hosts;
-	int pid;       /* of the ringup that runs it */
-	bool is_local; /* it uses no host of the cluster */
+	int pid;	/* of the ringup that runs it */
+	const char *id; /* its processes have this as RINGUP_JOB_ID; "" until it runs */
+	const char *const *host_names; /* of the hosts with ranks; empty until it runs */
+	bool is_local;		       /* it uses no host of the cluster */
 };
 
 /*
@@ -41,6 +47,10 @@ int job_record_write(const struct job_record *record, struct error *err);
 /* The record of a job; ERROR_USAGE when there is none of that name. */
 int job_record_read(const struct cluster *cluster, const char *name, struct arena *arena,
 		    struct job_record *record, struct error *err);
+
+/* The same of its last start so far. */
+int job_record_read_last(const struct cluster *cluster, const char *name, struct arena *arena,
+			 struct job_record *record, struct error *err);
 
 /* Whether there is a job of that name. */
 bool job_record_exists(const struct cluster *cluster, const char *name, struct arena *arena);

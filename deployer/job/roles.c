@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define ROLE_DIGITS_MAX 6
+#define ROLES_RANKS_MAX 1000000 /* ringup-job reads no rank above it */
 
 static int roles_misuse(const char *text, const char *part, const struct job_role_kind *known,
 			struct error *err)
@@ -73,7 +74,7 @@ int job_roles_parse(const char *text, const struct job_role_kind *known, struct 
 			return roles_misuse(text, part, known, err);
 		roles->count++;
 		roles->ranks += role->count;
-		if (roles->ranks > 1000000)
+		if (roles->ranks > ROLES_RANKS_MAX)
 			return roles_misuse(text, part, known, err);
 	}
 	return roles_check(text, roles, err);

@@ -5,10 +5,10 @@
 #include "core/file.h"
 #include "core/foreign.h"
 #include "core/log.h"
-#include "deployer/diagnosis.h"
-#include "deployer/job/kernel_log.h"
+#include "deployer/job/input.h"
 #include "deployer/job/spawn.h"
 #include "deployer/job/supervisors.h"
+#include "deployer/job/versions.h"
 #include "deployer/launcher/launcher.h"
 
 #include <signal.h>
@@ -19,14 +19,12 @@
 #define FIRST_FAILURE_USEC 1500000 /* a rank's end comes later than its launcher's, at most this */
 #define LAST_TASK_USEC 15000000	   /* for a launcher to end when all its ranks have */
 #define STOP_USEC 12000000	   /* for all supervisors to end their part */
-/* The rank that broke a connection may end so long after who noticed it. mpirun kills after 1 s. */
-#define ECHO_USEC 800000
-#define TAIL_LINES 8
 #define TROUBLE_BYTES_MAX 600
 #define BEAT_USEC 1000000
 #define WAKE_MSEC 50
 #define STACKS_USEC 6000000 /* for the hosts to say what their processes do */
 #define QUIET_RANKS_SHOWN 3
+#define MISSING_HOSTS_SHOWN 5
 #define STATUS_TIMED_OUT 124 /* as timeout(1) */
 
 /* What a rank has done so far. */
@@ -43,13 +41,11 @@ struct job_run {
 	struct job_plan plan;
 	struct supervisors *supervisors;
 	struct job_spawns spawns;
+	struct job_versions *versions;
+	struct job_input *input; /* NULL: it has not begun, or no rank has stdin */
 	struct job_output *output;
 	const struct job_watch *watch;
-	struct job_result *result;
-	const struct diagnoses *failures; /* NULL: the table cannot be read; and then */
-	struct diagnosing *diagnosing;	  /* NULL, too */
-	uint64_t
-		echo_usec; /* when a rank failed because another one had ended; 0: the failure is a real one */
+	struct job_verdict verdict;
 	struct run_rank *ranks;
 	int began, ended;	/* ranks */
 	int tasks, tasks_ended; /* processes that start ranks */
@@ -61,20 +57,15 @@ struct job_run {
 	uint64_t stacks_usec; /* when the hosts were asked for stacks; 0 */
 	size_t stacked;	      /* hosts that have answered */
 	FILE *stacks;
-	bool is_planned, is_running, is_over;
+	bool is_planned, is_started, is_running, is_over;
 	bool is_held; /* the terminal does not take what the ranks print, and they wait */
 };
 
-/* The first failure counts; but one that is only an echo of another gives way. */
 static void run_fail(struct job_run *run, int status, int rank, const char *host,
 		     const char *reason)
 {
-	if (run->result->status && !run->echo_usec)
-		return;
-	run->echo_usec = 0;
-	*run->result =
-		(struct job_result){.status = status, .rank = rank, .host = host, .reason = reason};
-	run->is_over = true;
+	if (job_verdict_fail(&run->verdict, status, rank, host, reason))
+		run->is_over = true;
 }
 
 static void run_fail_host(struct job_run *run, const struct job_host *host, const char *reason)
@@ -141,37 +132,13 @@ static void run_join(struct job_run *run, const struct job_host *host, int rank,
 	*state = (struct run_rank){.host = host, .began = true};
 }
 
-/* Whether the rank failed because a connection to another one broke, by its last lines. */
-static bool run_is_echo(struct job_run *run, int rank)
-{
-	const char *tail;
-
-	if (!run->failures)
-		return false;
-	job_output_flush(run->output);
-	tail = job_output_tail(run->output->folder, rank, TAIL_LINES, run->plan.arena);
-	return diagnoses_is_echo(run->failures, tail, run->plan.arena);
-}
-
-/* Who notices a broken connection often ends before who broke it: such an end waits for a better one. */
+/* The rank's last lines decide whether its failure is the first one. */
 static void run_fail_rank(struct job_run *run, int rank, int status)
 {
-	const char *name = run->ranks[rank].host->member->host->name;
-	struct arena *arena = run->plan.arena;
-	bool is_echo = run_is_echo(run, rank);
-
-	/* SIGTERM is how a launcher ends the others */
-	if (run->result->status && (is_echo || status == 128 + SIGTERM))
-		return;
-	run_fail(run, status, rank, name,
-		 status > 128 ? arena_printf(arena, "rank %d on %s was ended by signal %d (%s)",
-					     rank, name, status - 128, strsignal(status - 128))
-			      : arena_printf(arena, "rank %d on %s ended with status %d", rank,
-					     name, status));
-	if (is_echo) {
-		run->is_over = false;
-		run->echo_usec = clock_usec();
-	}
+	job_output_flush(run->output);
+	if (job_verdict_fail_rank(&run->verdict, status, rank,
+				  run->ranks[rank].host->member->host->name))
+		run->is_over = true;
 }
 
 /* Whether all ranks that the job waits for have ended. */
@@ -198,9 +165,7 @@ static void run_rank_exit(struct job_run *run, const struct job_host *host, int 
 	run->ended++;
 	if (state->serves && run_work_is_done(run))
 		return; /* nobody needs it any more */
-	if (status && run->diagnosing && !run->is_over)
-		diagnosing_status(run->diagnosing, state->host->member->host->name, rank, status);
-	if (status)
+	if (status && !run->is_over)
 		run_fail_rank(run, rank, status);
 }
 
@@ -253,9 +218,8 @@ static void run_add_output(struct job_run *run, const struct job_host *host,
 		run->output->shows = false;
 	job_output_add(run->output, event, host->member->host->name);
 	run->output->shows = shows;
-	if (run->diagnosing && !run->is_over)
-		diagnosing_feed(run->diagnosing, host->member->host->name, rank, event->text,
-				strlen(event->text));
+	if (!run->is_over)
+		job_verdict_feed(&run->verdict, host->member->host->name, rank, event->text);
 }
 
 /* Called under the lock, on the thread of the host. */
@@ -266,6 +230,12 @@ static void run_hear(void *arg, size_t index, const struct job_event *event)
 
 	if (run->is_over && (event->kind == JOB_EVENT_JOIN || event->kind == JOB_EVENT_TROUBLE))
 		return;
+	if ((event->kind == JOB_EVENT_OUTPUT || event->kind == JOB_EVENT_EXIT) &&
+	    strcmp(event->label, JOB_LABEL_VERSIONS) == 0) {
+		if (run->is_planned)
+			job_versions_hear(run->versions, host, event);
+		return;
+	}
 	switch (event->kind) {
 	case JOB_EVENT_JOIN:
 		if (run->is_planned)
@@ -277,6 +247,10 @@ static void run_hear(void *arg, size_t index, const struct job_event *event)
 		break;
 	case JOB_EVENT_OUTPUT:
 		run_add_output(run, host, event);
+		break;
+	case JOB_EVENT_TOOK:
+	case JOB_EVENT_CLOSED:
+		job_input_hear(run->input, index, event);
 		break;
 	case JOB_EVENT_EXIT:
 		run_exit(run, host, event->label, event->number);
@@ -327,35 +301,69 @@ static void say_task(struct job_run *run, const struct job_host *host, const str
 		run->tasks++;
 		return;
 	}
+	if (rank == run->plan.options->input_rank)
+		job_input_announce(run->plan.options, out);
 	run->ranks[rank] = (struct run_rank){
 		.host = host, .began = true, .serves = task->serves, .grace_s = task->grace_s};
 	run->began++;
+}
+
+static int run_tell(struct job_run *run, size_t index, const struct str *lines, struct error *err)
+{
+	if (lines->overflowed)
+		return error_set(err, ERROR_USAGE, "%s: the environment of its ranks is too large",
+				 run->plan.hosts[index].member->host->name);
+	supervisor_tell(run->supervisors, index, lines->text);
+	return 0;
+}
+
+/* Tells a host the environment of its ranks, and asks for the versions that they meet there. */
+static int run_prepare_host(struct job_run *run, size_t index, struct error *err)
+{
+	const struct job_host *host = &run->plan.hosts[index];
+	const struct job_options *options = run->plan.options;
+	_cleanup_(str_release) struct str out = STR_INIT;
+
+	job_say(&out, "set", arena_printf(run->plan.arena, "RINGUP_JOB=%s", options->name));
+	say_list(&out, "default", job_host_defaults(&run->plan, host));
+	say_list(&out, "set", options->env);
+	if (*job_workdir(options, host->member))
+		job_say(&out, "dir", job_workdir(options, host->member));
+	if (job_versions_ask(run->versions, host, &out, err) < 0)
+		return -1;
+	job_say(&out, "start", NULL);
+	return run_tell(run, index, &out, err);
 }
 
 /* Tells a host its tasks. */
 static int run_start_host(struct job_run *run, size_t index, struct error *err)
 {
 	const struct job_host *host = &run->plan.hosts[index];
-	const struct job_options *options = run->plan.options;
 	struct job_tasks tasks = {.arena = run->plan.arena};
 	_cleanup_(str_release) struct str out = STR_INIT;
 
-	if (options->launcher->tasks(&run->plan, host, &tasks, err) < 0)
+	if (run->plan.options->launcher->tasks(&run->plan, host, &tasks, err) < 0)
 		return -1;
-	job_say(&out, "set", arena_printf(run->plan.arena, "RINGUP_JOB=%s", options->name));
-	say_list(&out, "default", job_host_defaults(&run->plan, host));
-	say_list(&out, "set", options->env);
-	if (*job_workdir(options, host->member))
-		job_say(&out, "dir", job_workdir(options, host->member));
 	for (size_t i = 0; i < tasks.count; i++)
 		say_task(run, host, &tasks.list[i], &out);
 	job_say(&out, "start", NULL);
-	supervisor_tell(run->supervisors, index, out.text);
-	return 0;
+	return run_tell(run, index, &out, err);
 }
 
-/* All hosts are ready: spreads the ranks and starts the tasks. */
-static void run_start(struct job_run *run)
+/* Does it for every host, until one fails: then the job is over. */
+static void run_each_host(struct job_run *run,
+			  int (*do_host)(struct job_run *run, size_t index, struct error *err))
+{
+	struct error err = {0};
+
+	for (size_t i = 0; i < run->plan.host_count && !err.kind; i++)
+		do_host(run, i, &err);
+	if (err.kind)
+		run_fail(run, (int)err.kind, -1, "", arena_strdup(run->plan.arena, err.text));
+}
+
+/* All hosts are ready: spreads the ranks. */
+static void run_prepare(struct job_run *run)
 {
 	struct error err = {0};
 
@@ -365,12 +373,34 @@ static void run_start(struct job_run *run)
 	    job_output_open(run->output, run->output->folder, run->plan.world, run->plan.arena,
 			    &err) == 0) {
 		run->ranks = ARENA_ARRAY(run->plan.arena, (size_t)run->plan.world, struct run_rank);
+		run->versions = job_versions_new(&run->plan);
 		run->is_planned = true;
-		for (size_t i = 0; i < run->plan.host_count && !err.kind; i++)
-			run_start_host(run, i, &err);
-	}
-	if (err.kind)
+		run_each_host(run, run_prepare_host);
+	} else {
 		run_fail(run, (int)err.kind, -1, "", arena_strdup(run->plan.arena, err.text));
+	}
+}
+
+/* Whether all hosts have the same libraries. If not, the job is over. */
+static bool run_versions_fit(struct job_run *run, uint64_t now)
+{
+	const char *differ, *silent;
+
+	if (run->plan.options->mixed_versions)
+		return true;
+	if (!job_versions_are_known(run->versions, now))
+		return false;
+	silent = job_versions_silent(run->versions);
+	if (silent)
+		log_warn("%s: it does not say which libraries it has, so they are not compared",
+			 silent);
+	differ = job_versions_differ(run->versions);
+	if (differ)
+		run_fail(run, ERROR_FAILED, -1, "",
+			 arena_printf(run->plan.arena,
+				      "%s; install the same on all, or give --mixed-versions",
+				      differ));
+	return !differ;
 }
 
 /* All ranks are where the plan has them: the user's command may run. */
@@ -378,30 +408,53 @@ static void run_go(struct job_run *run)
 {
 	_cleanup_(str_release) struct str out = STR_INIT;
 
+	size_t reader = (size_t)(run->ranks[run->plan.options->input_rank].host - run->plan.hosts);
+
 	run->is_running = true;
 	run->said_usec = clock_usec();
 	if (run->plan.options->launcher->names_hosts)
 		str_addf(&out, "set MASTER_ADDR=%s\n", run->ranks[0].host->member->host->address);
 	str_add(&out, "go\n");
+	if (run->plan.options->launcher->ranks_join)
+		job_input_prepare(run->supervisors, reader, run->plan.options);
 	for (size_t i = 0; i < run->plan.host_count; i++)
 		supervisor_tell(run->supervisors, i, out.text);
 	if (run->watch && run->watch->began)
 		run->watch->began(run->watch->arg, &run->plan);
+	job_output_flush(run->output); /* before the terminal gets other modes */
+	run->input = job_input_begin(run->supervisors, reader, run->plan.options, run->plan.arena);
+}
+
+/* Starts the tasks. Ranks that join wait for "go"; others are the person's command at once. */
+static void run_check_ready(struct job_run *run, uint64_t now)
+{
+	bool joins = run->plan.options->launcher->ranks_join;
+
+	if (!run->is_started && (joins || run_versions_fit(run, now))) {
+		run->is_started = true;
+		run_each_host(run, run_start_host);
+	}
+	if (run->is_started && !run->is_over && run->began == run->plan.world &&
+	    (!joins || run_versions_fit(run, now)))
+		run_go(run);
 }
 
 /* "node02 (1 of 2 ranks), node03 (0 of 2 ranks)": where ranks are missing. */
 static const char *run_missing_ranks(const struct job_run *run)
 {
 	_cleanup_(str_release) struct str text = STR_INIT;
+	int hosts = 0;
 
 	for (size_t i = 0; i < run->plan.host_count; i++) {
 		const struct job_host *host = &run->plan.hosts[i];
 		int began = ranks_on(run, host);
 
-		if (began < host->ranks)
+		if (began < host->ranks && hosts++ < MISSING_HOSTS_SHOWN)
 			str_addf(&text, "%s%s (%d of %d ranks)", text.length ? ", " : "",
 				 host->member->host->name, began, host->ranks);
 	}
+	if (hosts > MISSING_HOSTS_SHOWN)
+		str_addf(&text, " and ranks of %d more hosts", hosts - MISSING_HOSTS_SHOWN);
 	return arena_strdup(run->plan.arena, text.text);
 }
 
@@ -487,7 +540,7 @@ static void run_check_person(struct job_run *run, uint64_t now)
 
 	if (interrupted()) {
 		run_fail(run, ERROR_INTERRUPTED, -1, "", "interrupted");
-		run->result->is_interrupted = true;
+		run->verdict.result->is_interrupted = true;
 	}
 	if (seconds && now - run->begin_usec > (uint64_t)seconds * 1000000)
 		run_fail(run, STATUS_TIMED_OUT, -1, "",
@@ -559,18 +612,18 @@ static void run_look(struct job_run *run)
 	uint64_t now = clock_usec();
 
 	run_check_person(run, now);
-	if (run->echo_usec && now - run->echo_usec > ECHO_USEC)
+	if (job_verdict_is_settled(&run->verdict, now))
 		run->is_over = true;
 	if (supervisors_failed(run->supervisors) && !run->is_planned) {
 		run->is_over = true; /* the hosts' own errors say why */
 		return;
 	}
 	if (!run->is_planned && supervisors_ready(run->supervisors))
-		run_start(run);
+		run_prepare(run);
 	if (run->is_planned)
 		run_check_hosts(run, now);
-	if (run->is_planned && !run->is_running && !run->is_over && run->began == run->plan.world)
-		run_go(run);
+	if (run->is_planned && !run->is_running && !run->is_over)
+		run_check_ready(run, now);
 	if (!run->is_running)
 		run_check_start(run, now);
 	if (run->is_planned)
@@ -581,7 +634,7 @@ static void run_look(struct job_run *run)
 	}
 	if (now - run->beat_usec > BEAT_USEC) {
 		run->beat_usec = now;
-		supervisors_tell(run->supervisors, "beat\n");
+		supervisors_beat(run->supervisors);
 	}
 	job_output_flush(run->output);
 }
@@ -598,10 +651,12 @@ static void run_control(void *arg)
 		if (!run->is_over)
 			supervisors_wait(run->supervisors, WAKE_MSEC);
 	}
-	run->echo_usec = 0; /* what ends now was ended by ringup */
+	job_verdict_close(&run->verdict);
+	job_input_stop(run->input);
 	supervisors_stop(run->supervisors);
 	deadline = clock_usec() + STOP_USEC;
-	while (!supervisors_ended(run->supervisors) && clock_usec() < deadline) {
+	while (!supervisors_ended(run->supervisors) && clock_usec() < deadline &&
+	       !interrupted_twice()) {
 		supervisors_wait(run->supervisors, WAKE_MSEC);
 		job_output_flush(run->output);
 	}
@@ -609,78 +664,25 @@ static void run_control(void *arg)
 	supervisors_unlock(run->supervisors);
 }
 
-/* Adds what is known of such failures to the reason. */
-static void run_add_diagnosis(struct job_run *run, struct fleet *fleet)
-{
-	struct diagnosis best[DIAGNOSIS_BEST];
-	struct job_result *result = run->result;
-	bool knows_first;
-	size_t count;
-
-	if (!result->status || result->is_interrupted || !run->diagnosing)
-		return;
-	kernel_log_read(fleet, (int)((clock_usec() - run->begin_usec) / 1000000) + 2,
-			run->output->folder, run->diagnosing);
-	/* that another rank ended is no news where the named one failed by itself */
-	knows_first = result->rank >= 0 && !run_is_echo(run, result->rank);
-	count = diagnosing_best(run->diagnosing, best);
-	for (size_t i = 0; i < count; i++) {
-		const char *who = best[i].rank < 0 ? best[i].host
-						   : arena_printf(run->plan.arena, "rank %d on %s",
-								  best[i].rank, best[i].host);
-
-		if (knows_first && diagnoses_is_echo(run->failures, best[i].line, run->plan.arena))
-			continue;
-		result->reason =
-			arena_printf(run->plan.arena, "%s\n%s (%s): %s.\n  %s", result->reason,
-				     i ? "also" : "likely cause", who, best[i].cause, best[i].fix);
-	}
-}
-
-/* A table that cannot be read costs the diagnosis, not the job. */
-static void run_begin_diagnosis(struct job_run *run)
-{
-	struct error err = {0};
-
-	if (diagnoses_load(run->plan.arena, &run->failures, &err) < 0)
-		log_warn("%s", err.text);
-	else
-		run->diagnosing = diagnosing_new(run->failures, run->plan.arena);
-}
-
-/* Adds the last lines of the rank that failed, or of the launcher, to the reason. */
-static void run_add_tail(struct job_run *run)
-{
-	struct job_result *result = run->result;
-	const char *tail;
-
-	if (!result->status || result->is_interrupted || (result->rank < 0 && !run->task_host))
-		return;
-	tail = job_output_tail(run->output->folder, result->rank, TAIL_LINES, run->plan.arena);
-	if (*tail)
-		result->reason = arena_printf(run->plan.arena, "%s; its last lines:\n%s",
-					      result->reason, tail);
-}
-
 int job_run(struct fleet *fleet, const struct job_options *options, const char *folder,
 	    struct job_output *output, const struct job_watch *watch, struct arena *arena,
 	    struct job_result *result, struct error *err)
 {
-	struct job_run run = {.output = output, .watch = watch, .result = result};
+	struct job_run run = {.output = output, .watch = watch};
 
-	*result = (struct job_result){.rank = -1, .host = "", .reason = ""};
+	job_verdict_begin(&run.verdict, result, folder, arena);
 	output->folder = folder;
+	output->raw_rank = options->input == JOB_INPUT_TERMINAL ? options->input_rank : -1;
 	if (job_plan_init(&run.plan, fleet, options, arena, err) < 0)
 		return -1;
 	run.begin_usec = clock_usec();
-	run_begin_diagnosis(&run);
 	if (supervisors_open(&run.supervisors, fleet, run.plan.id, options, run_hear, run_holds,
 			     &run, err) < 0)
 		return -1;
 	supervisors_run(run.supervisors, run_control, &run);
+	job_input_close(run.input);
 	job_output_close(output);
-	run_add_tail(&run);
-	run_add_diagnosis(&run, fleet);
+	job_verdict_explain(&run.verdict, fleet, run.task_host);
 	for (size_t i = 0; i < fleet->count; i++)
 		if (supervisor_left(run.supervisors, i))
 			log_warn("%s: %d processes of the job could not be ended",

@@ -14,15 +14,7 @@
 
 #include "deployer/job/output.h"
 #include "deployer/job/plan.h"
-
-struct job_result {
-	/* The exit status: 0, or that of the rank that failed first, or 1. */
-	int status;
-	int rank;	    /* the one that failed first; -1: none did */
-	const char *host;   /* its host, or the host that failed; "" */
-	const char *reason; /* one sentence or two; "" when all is well */
-	bool is_interrupted;
-};
+#include "deployer/job/verdict.h"
 
 /* Told once all ranks have begun, on a thread of the run's own; may be NULL. */
 struct job_watch {

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -19,7 +18,6 @@
 
 #define SUPERVISOR_DAYS 3650 /* a job may take */
 #define PIPE_BYTES (1 << 20)
-#define TELL_USEC 5000000 /* for a host's thread to take what it is told */
 /* Of what a host says of itself. */
 #define FACTS_MAX 5000
 #define CORES_MAX 4096
@@ -32,6 +30,7 @@ struct supervisor {
 	struct supervisors *all;
 	struct member *member;
 	int in[2];	 /* what is written to in[1] goes to its stdin */
+	struct str told; /* lines that in[1] has not taken */
 	struct str line; /* the one that is being read */
 	struct job_host facts;
 	bool ready, done, ended;
@@ -87,8 +86,11 @@ int supervisors_open(struct supervisors **all, struct fleet *fleet, const char *
 	*all = s;
 	raise_descriptor_limit();
 	for (size_t i = 0; i < fleet->count; i++)
-		s->list[i] = (struct supervisor){
-			.all = s, .member = &fleet->members[i], .in = {-1, -1}, .line = STR_INIT};
+		s->list[i] = (struct supervisor){.all = s,
+						 .member = &fleet->members[i],
+						 .in = {-1, -1},
+						 .told = STR_INIT,
+						 .line = STR_INIT};
 	for (size_t i = 0; i < fleet->count; i++) {
 		struct supervisor *one = &s->list[i];
 
@@ -109,6 +111,7 @@ void supervisors_close(struct supervisors *s)
 	for (size_t i = 0; i < s->fleet->count; i++) {
 		fd_close(&s->list[i].in[0]);
 		fd_close(&s->list[i].in[1]);
+		str_release(&s->list[i].told);
 		str_release(&s->list[i].line);
 	}
 }
@@ -322,9 +325,32 @@ void supervisors_unlock(struct supervisors *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* Gives the host's thread as much as it takes now: lines stay whole, however slow the host is. */
+static void supervisor_give(struct supervisor *one)
+{
+	size_t given = 0;
+
+	while (one->in[1] >= 0 && given < one->told.length) {
+		ssize_t done = write(one->in[1], one->told.text + given, one->told.length - given);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0 && errno != EAGAIN)
+			given = one->told
+					.length; /* its connection is lost, which is an error of its own */
+		if (done < 0)
+			break;
+		given += (size_t)done;
+	}
+	str_drop(&one->told, given);
+}
+
 void supervisors_wait(struct supervisors *s, int msec)
 {
 	struct timespec until;
+
+	for (size_t i = 0; i < s->fleet->count; i++)
+		supervisor_give(&s->list[i]);
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_nsec += (long)msec * 1000000;
@@ -368,24 +394,34 @@ const char *supervisors_waiting(const struct supervisors *s, struct arena *arena
 	return arena_strdup(arena, names.text);
 }
 
+/* Ends the host's part with an error, since what it was to be told is not whole. */
+static void supervisor_end(struct supervisor *one, const char *why)
+{
+	char text[80];
+	struct job_event event = {.kind = JOB_EVENT_TROUBLE, .text = text};
+
+	snprintf(text, sizeof(text), "%s", why);
+	fd_close(&one->in[1]);
+	one->all->hear(one->all->hear_arg, one->member->index, &event);
+}
+
 void supervisor_tell(struct supervisors *s, size_t index, const char *lines)
 {
 	struct supervisor *one = &s->list[index];
-	uint64_t deadline = clock_usec() + TELL_USEC;
-	size_t length = strlen(lines);
 
-	while (length && !one->ended && one->in[1] >= 0 && clock_usec() < deadline) {
-		ssize_t done = write(one->in[1], lines, length);
+	if (one->ended || one->in[1] < 0)
+		return;
+	str_add(&one->told, lines);
+	if (one->told.overflowed)
+		supervisor_end(one, "it does not take what it is told (64 MiB and more)");
+	supervisor_give(one);
+}
 
-		if (done > 0) {
-			lines += done;
-			length -= (size_t)done;
-		} else if (done < 0 && errno == EAGAIN) {
-			poll(&(struct pollfd){.fd = one->in[1], .events = POLLOUT}, 1, 100);
-		} else if (done < 0 && errno != EINTR) {
-			return;
-		}
-	}
+void supervisors_beat(struct supervisors *s)
+{
+	for (size_t i = 0; i < s->fleet->count; i++)
+		if (s->list[i].ready && !s->list[i].told.length)
+			supervisor_tell(s, i, "beat\n");
 }
 
 void supervisors_tell(struct supervisors *s, const char *lines)

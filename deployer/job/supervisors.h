@@ -45,7 +45,13 @@ bool supervisors_failed(const struct supervisors *supervisors); /* one never bec
 bool supervisors_ended(const struct supervisors *supervisors);	/* all */
 /* The hosts that are not ready: "node02, node03". */
 const char *supervisors_waiting(const struct supervisors *supervisors, struct arena *arena);
-void supervisors_tell(struct supervisors *supervisors, const char *lines); /* all */
+/*
+ * Tells all hosts that are ready. Lines arrive whole or, when the connection ends, not at all. What a
+ * slow host does not take yet waits here, and supervisors_wait gives it more.
+ */
+void supervisors_tell(struct supervisors *supervisors, const char *lines);
+/* Says that ringup lives to each host to which nothing else is on its way. */
+void supervisors_beat(struct supervisors *supervisors);
 /*
  * Ends the job on all hosts, also on those that are not ready yet: their stdin ends. Nothing more can
  * be told.
@@ -54,6 +60,7 @@ void supervisors_stop(struct supervisors *supervisors);
 /* Ends the waiting for those that have not ended. */
 void supervisors_give_up(struct supervisors *supervisors);
 
+/* The same for one host. */
 void supervisor_tell(struct supervisors *supervisors, size_t index, const char *lines);
 /* Fills the facts of the host. */
 void supervisor_facts(const struct supervisors *supervisors, size_t index, struct job_host *host);

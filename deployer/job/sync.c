@@ -221,25 +221,6 @@ static bool sync_is_same(const struct stat *a, const struct stat *b)
 	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* Reads up to `ceiling` bytes; -1 with errno. */
-static ssize_t sync_read_bytes(int fd, char *bytes, size_t ceiling)
-{
-	size_t length = 0;
-	ssize_t got;
-
-	while (length < ceiling) {
-		got = pread(fd, bytes + length, ceiling - length, (off_t)length);
-		if (got < 0 && errno == EINTR && !interrupted())
-			continue;
-		if (got < 0)
-			return -1;
-		if (got == 0)
-			break;
-		length += (size_t)got;
-	}
-	return (ssize_t)length;
-}
-
 /* A version of the file that did not change while it was read; *is_whole false when there is none. */
 static ssize_t sync_read_version(int fd, char **bytes, struct stat *st, bool *is_whole)
 {
@@ -257,7 +238,8 @@ static ssize_t sync_read_version(int fd, char **bytes, struct stat *st, bool *is
 			return -1;
 		}
 		*bytes = xrealloc(*bytes, (size_t)st->st_size + 1);
-		length = sync_read_bytes(fd, *bytes, (size_t)st->st_size);
+		length = lseek(fd, 0, SEEK_SET) < 0 ? -1
+						    : file_fill(fd, *bytes, (size_t)st->st_size);
 		if (length < 0 || fstat(fd, &after) < 0)
 			return -1;
 		*is_whole = length == st->st_size && sync_is_same(st, &after);

@@ -58,17 +58,22 @@ static int talk_number(char **rest)
 
 int job_label_rank(const char *label)
 {
-	char copy[JOB_LABEL_BYTES], *rest = copy;
+	int number = 0, digits = 0;
 
-	if ((size_t)snprintf(copy, sizeof(copy), "%s", label) >= sizeof(copy))
-		return -1;
-	return talk_number(&rest);
+	/* each line of output comes here several times */
+	for (; label[digits] >= '0' && label[digits] <= '9'; digits++) {
+		if (digits == NUMBER_DIGITS_MAX)
+			return -1;
+		number = 10 * number + label[digits] - '0';
+	}
+	return digits && !label[digits] ? number : -1;
 }
 
 static bool is_label(const char *label)
 {
 	return strlen(label) < JOB_LABEL_BYTES &&
-	       (job_label_rank(label) >= 0 || (*label == 't' && job_label_rank(label + 1) >= 0));
+	       (job_label_rank(label) >= 0 || strcmp(label, JOB_LABEL_VERSIONS) == 0 ||
+		(*label == 't' && job_label_rank(label + 1) >= 0));
 }
 
 static enum job_event_kind read_output(const char *keyword, char *rest, struct job_event *event)
@@ -152,6 +157,10 @@ void job_event_read(char *line, struct job_event *event)
 		event->kind = talk_read_number(JOB_EVENT_HELLO, rest, event);
 	else if (strcmp(keyword, "left") == 0)
 		event->kind = talk_read_number(JOB_EVENT_LEFT, rest, event);
+	else if (strcmp(keyword, "took") == 0)
+		event->kind = talk_read_number(JOB_EVENT_TOOK, rest, event);
+	else if (strcmp(keyword, "closed") == 0)
+		event->kind = JOB_EVENT_CLOSED;
 	else if (strcmp(keyword, "ready") == 0)
 		event->kind = JOB_EVENT_READY;
 	else if (strcmp(keyword, "done") == 0)

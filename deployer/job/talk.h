@@ -8,8 +8,10 @@
 
 #include "core/str.h"
 
-#define JOB_PROTOCOL 1
+#define JOB_PROTOCOL 2
 #define JOB_LABEL_BYTES 16
+#define JOB_LABEL_VERSIONS "v"		/* of the task that says what a host has (versions.h) */
+#define JOB_INPUT_BYTES_MAX (256 * KIB) /* of stdin, on their way */
 
 /* Adds one line: a keyword and a field that may hold anything; NULL: no field. */
 void job_say(struct str *out, const char *keyword, const char *field);
@@ -21,6 +23,8 @@ enum job_event_kind {
 	JOB_EVENT_READY,
 	JOB_EVENT_JOIN,
 	JOB_EVENT_OUTPUT,
+	JOB_EVENT_TOOK,
+	JOB_EVENT_CLOSED,
 	JOB_EVENT_EXIT,
 	JOB_EVENT_STACK,
 	JOB_EVENT_STACKED,
@@ -39,7 +43,7 @@ struct job_event {
 	bool is_error;	   /* output: of stderr */
 	bool is_whole;	   /* output: the line ends here */
 	int rank, world;   /* join */
-	int number;	   /* hello: the protocol; exit: the status; left: how many; spawn */
+	int number;	   /* hello: the protocol; exit: the status; left, took: how many; spawn */
 };
 
 /* Reads a line, which it changes. A host may send anything: what it cannot read is JOB_EVENT_NONE. */

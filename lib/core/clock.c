@@ -6,7 +6,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#define SAME_SIGNAL_USEC 300000
+
 static atomic_bool interrupt_flag;
+/* of interrupt_keep */
+static atomic_bool interrupt_is_kept, interrupt_flag_twice;
+static _Atomic uint64_t interrupt_usec;
+static void (*_Atomic interrupt_last)(void);
 
 uint64_t clock_usec(void)
 {
@@ -38,10 +44,31 @@ void clock_iso8601(char text[static 24])
 	strftime(text, 24, "%Y-%m-%dT%H:%M:%SZ", &parts);
 }
 
+/* A signal after the first one, of a process that is kept. */
+static void interrupt_again(void)
+{
+	uint64_t now = clock_usec(), before = atomic_load(&interrupt_usec);
+	void (*last)(void) = atomic_load(&interrupt_last);
+
+	if (now - before < SAME_SIGNAL_USEC)
+		return;
+	if (!atomic_exchange(&interrupt_flag_twice, true)) {
+		atomic_store(&interrupt_usec, now);
+		return;
+	}
+	if (last)
+		last();
+	_exit(ERROR_INTERRUPTED);
+}
+
 static void on_signal(int number)
 {
 	(void)number;
-	if (atomic_exchange(&interrupt_flag, true))
+	if (!atomic_exchange(&interrupt_flag, true))
+		atomic_store(&interrupt_usec, clock_usec());
+	else if (atomic_load(&interrupt_is_kept))
+		interrupt_again();
+	else
 		_exit(ERROR_INTERRUPTED);
 }
 
@@ -66,6 +93,17 @@ void interrupt_follow(void)
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+}
+
+void interrupt_keep(void (*last)(void))
+{
+	atomic_store(&interrupt_last, last);
+	atomic_store(&interrupt_is_kept, true);
+}
+
+bool interrupted_twice(void)
+{
+	return atomic_load(&interrupt_flag_twice);
 }
 
 bool interrupted(void)

@@ -27,6 +27,14 @@ void interrupt_setup(void);
  * not end the process.
  */
 void interrupt_follow(void);
+/*
+ * For a command that has to write down how it ended. From now on a second signal sets
+ * interrupted_twice(), and only a third one ends the process; `last`, which may be NULL, is called
+ * just before that and has to be async-signal-safe. Signals within 0.3 s of the first one count as one
+ * with it: timeout(1) and a terminal's shell may send each of them to the process and to its group.
+ */
+void interrupt_keep(void (*last)(void));
+bool interrupted_twice(void);
 bool interrupted(void);
 /* Returns -1 with ERROR_INTERRUPTED when the flag is set, else 0. */
 int interrupt_check(struct error *err);

@@ -171,6 +171,24 @@ int file_read_named(const char *path, size_t ceiling_bytes, struct arena *arena,
 	return file_read_as(path, true, ceiling_bytes, arena, text, length, err);
 }
 
+ssize_t file_fill(int fd, void *bytes, size_t room)
+{
+	size_t length = 0;
+
+	while (length < room) {
+		ssize_t got = read(fd, (char *)bytes + length, room - length);
+
+		if (got < 0 && errno == EINTR && !interrupted())
+			continue;
+		if (got < 0)
+			return -1;
+		if (got == 0)
+			break;
+		length += (size_t)got;
+	}
+	return (ssize_t)length;
+}
+
 static int file_write_all(int fd, const char *bytes, size_t length)
 {
 	while (length) {

@@ -43,6 +43,12 @@ int file_read_named(const char *path, size_t ceiling_bytes, struct arena *arena,
 		    size_t *length, struct error *err);
 
 /*
+ * Reads from the descriptor's position until the buffer is full or the file ends, into memory of the
+ * caller: the bytes are in no other place. How many there were, or -1 with errno. Ctrl-C ends a wait.
+ */
+ssize_t file_fill(int fd, void *bytes, size_t room);
+
+/*
  * Writes to a temporary file beside `path`, syncs and renames: readers see the old or the new
  * content, never a part. The umask does not change `mode`. If file_is_stream is true for the path,
  * the bytes are written into it directly.

@@ -9,25 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Reads until the buffer is full or the file ends; -1 when that fails. */
-static ssize_t secret_fill(int fd, char *bytes, size_t room)
-{
-	size_t length = 0;
-
-	while (length < room) {
-		ssize_t got = read(fd, bytes + length, room - length);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -1;
-		if (got == 0)
-			break;
-		length += (size_t)got;
-	}
-	return (ssize_t)length;
-}
-
 int secret_read(const char *path, size_t ceiling_bytes, struct arena *arena, struct secret *secret,
 		struct error *err)
 {
@@ -45,7 +26,7 @@ int secret_read(const char *path, size_t ceiling_bytes, struct arena *arena, str
 				 ceiling_bytes);
 	/* the size of the file at once: a string that grows would leave copies behind */
 	text = arena_alloc(arena, (size_t)st.st_size + 1);
-	if (secret_fill(fd, text, (size_t)st.st_size) < 0)
+	if (file_fill(fd, text, (size_t)st.st_size) < 0)
 		return error_errno(err, "cannot read %s", path);
 	secret->hidden = text;
 	return 0;

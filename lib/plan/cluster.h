@@ -86,6 +86,7 @@ struct cluster_job {
 	const char *const *command; /* never empty */
 	bool in_shell;		    /* the command is one text, for a shell */
 	const char *launcher;	    /* auto, or the name of a launcher */
+	const char *roles;	    /* as --roles has them */
 	const char *const *hosts, *const *env;
 	const char *workdir, *sync;
 	int ranks, per_host, gpus;

@@ -121,6 +121,91 @@ ends() {
 	ends
 }
 
+@test "stdin: every byte reaches the one rank that has it, others read /dev/null" {
+	begin
+	printf '%s\n' "input 1" "task 0" "word sh" 'word -c' 'word readlink /proc/self/fd/0; wc -c' \
+		"task 1" "word od" "word -An" "word -tx1" start 'in a\\b\nc' 'in \0'$'\xff'' d' eof >&7
+	says '^exit 1 0$'
+	says '^exit 0 0$'
+	grep -qxF 'o 0 /dev/null' out
+	grep -qxF 'o 0 0' out
+	grep -qxF 'o 1  61 5c 62 0a 63 00 ff 20 64' out
+	[ "$(awk '$1 == "took" {n += $2} END {print n}' out)" = 9 ]
+	! grep -qE '^(trouble|closed)' out
+	exec 7>&-
+	ends
+}
+
+@test "stdin: a rank that does not read holds up nothing, and one that has enough is noticed" {
+	begin
+	big=$(head -c 50000 /dev/zero | tr '\0' x)
+	printf '%s\n' "input 0" "task 0" "word sh" "word -c" "word echo up; $MARK 100" "task 1" "word echo" "word fine" start >&7
+	says '^o 0 up'
+	for _ in 1 2 3 4 5; do echo "in $big"; done >&7
+	says '^took'
+	[ "$(awk '$1 == "took" {n += $2} END {print n}' out)" -lt 250000 ]
+	# it still obeys and lives, and more than the window is refused
+	says '^o 1 fine$'
+	says '^beat$'
+	for _ in 1 2 3; do echo "in $big"; done >&7
+	says '^trouble more of stdin came'
+	echo stop >&7
+	ends
+	rm -f in out
+	mkfifo in
+	begin
+	printf '%s\n' "input 0" "task 0" "word sh" "word -c" "word exec 0<&-; exec $MARK 100" start >&7
+	says '^closed$'
+	echo 'in more' >&7
+	exec 7>&-
+	ends
+}
+
+@test "stdin of a rank that joined: through its runner" {
+	begin
+	says '^ready'
+	RANK=3 WORLD_SIZE=4 "$JOB" rank --id "$ID" -- tr a-z A-Z 3>&- 4>&- 7>&- &
+	says '^join 3 4 -1$'
+	printf '%s\n' "input 3" go 'in some words\n' eof >&7
+	says '^exit 3 0$'
+	grep -qxF 'o 3 SOME WORDS' out
+	exec 7>&-
+	ends
+}
+
+@test "a terminal: size, keys, bytes as they are; of a task and of a rank that joined" {
+	unset TERM
+	begin
+	says '^ready'
+	printf '%s\n' "default TERM=vt100" "terminal 0 33 77" "task 0" "word sh" "word -c" \
+		'word tty -s && tty -s <&2 && stty size; echo $TERM; trap "stty size" WINCH; trap "echo ended; exit 4" INT; echo up; while :; do read x; echo "<$x>"; done' start >&7
+	says 'up'
+	echo 'in one\n' >&7
+	says '^O 0 .*<one>'
+	echo 'size 44 88' >&7
+	echo 'in two\n' >&7
+	says '44 88'
+	printf 'in \003\n' >&7
+	says '^exit 0 4$'
+	grep -qF '33 77'$'\r''\n' out
+	grep -qF 'vt100' out
+	! grep -qE '^[oeE] 0' out
+	exec 7>&-
+	ends
+	rm -f in out
+	mkfifo in
+	begin
+	says '^ready'
+	RANK=0 WORLD_SIZE=2 "$JOB" rank --id "$ID" -- sh -c 'tty -s && stty size && ps -o tty= -p $$ | tr -d " "; exit 5' 3>&- 4>&- 7>&- &
+	says '^join 0'
+	printf '%s\n' 'terminal 0 12 34' go >&7
+	says '^exit 0 5$'
+	grep -qF '12 34'$'\r''\n' out
+	grep -qE '^O 0 .*pts/' out
+	exec 7>&-
+	ends
+}
+
 @test "a rank without a supervisor, or without a number, says so" {
 	run env RANK=1 WORLD_SIZE=2 "$JOB" rank --id "$ID" -- true
 	[ "$status" = 125 ]
@@ -218,8 +303,31 @@ ends() {
 	ends
 }
 
+@test "sweep, and the next supervisor, end what a killed one left" {
+	for way in sweep next; do
+		rm -f in out
+		mkfifo in
+		begin --address 127.0.0.7
+		printf '%s\n' "task 0" "word sh" "word -c" "word setsid sh -c 'trap \"\" TERM; $MARK 100; $MARK 100' & echo up; exec $MARK 200" start >&7
+		says '^o 0 up'
+		kill -9 "$PID"
+		wait "$PID" || true
+		exec 7>&-
+		if [ $way = sweep ]; then
+			[ "$("$JOB" sweep --id "$ID" --grace 1)" = "swept 2" ]
+			rm -rf "/tmp/ringup-job-$ID-127.0.0.7"
+		else
+			touch -d '2 minutes ago' "/tmp/ringup-job-$ID-127.0.0.7"
+			"$JOB" host --id "$ID"-2 </dev/null >out 3>&- 4>&- 7>&-
+			[ ! -e "/tmp/ringup-job-$ID-127.0.0.7" ]
+		fi
+		! pgrep -f "$MARK 100"
+	done
+	PID=
+}
+
 @test "usage" {
-	for words in "" "host" "host --id A/B" "host --id x y" "rank --id x" "host --id x --ports many" "jump --id x"; do
+	for words in "" "host" "host --id A/B" "host --id x y" "rank --id x" "host --id x --ports many" "jump --id x" "sweep" "sweep --id x y"; do
 		# shellcheck disable=SC2086
 		run "$JOB" $words </dev/null
 		[ "$status" = 2 ] || { echo "$words: $status"; false; }

@@ -298,3 +298,11 @@ start() {
 start_up() {
 	start "$1" "$@"
 }
+
+# six_ranks "TEXT": the lines of a job of six ranks on three hosts that each print their rank and TEXT.
+six_ranks() {
+	local rank
+	for rank in 0 1 2 3 4 5; do
+		echo "[$rank node0$((rank / 2 + 1))] $rank $1"
+	done
+}

@@ -30,7 +30,7 @@ job() {
 job_left_nothing() {
 	local i
 	for i in $(seq 100); do
-		pgrep -f "$MARK" >left || return 0
+		pgrep -f "$MARK|$LAB/.*ringup-job" >left || return 0
 		sleep 0.1
 	done
 	xargs -rn 1 ps -fp <left
@@ -87,10 +87,45 @@ job_left_nothing() {
 	ringup -f with-jobs.yaml run -n 1 ./train && return 1
 	ringup -f with-jobs.yaml up 2>err 3>&- 4>&-
 	grep -q 'ringup run train' err
-	sed -i 's/n: 3, ppn: 1/launcher: slurp/' with-jobs.yaml
-	ringup -f with-jobs.yaml up 2>err 3>&- 4>&- && return 1
-	grep -q "the job 'train': there is no launcher 'slurp'" err
 	rm -r .ringup/jobs/train # another test has a job of this name
+}
+
+# up_with_job KEYS: up with a cluster file whose job 'train' has these keys.
+up_with_job() {
+	cp cluster.yaml with-job.yaml
+	echo "jobs: {train: {command: [sh, -c, 'echo \$TF_CONFIG; exec sleep 60'], $1}}" >>with-job.yaml
+	ringup -f with-job.yaml up 2>err 3>&- 4>&-
+}
+
+@test "up takes jobs that can run, and refuses the others by their names" {
+	up_with_job 'launcher: env'
+	up_with_job 'launcher: mpirun, n: 2'
+	up_with_job 'roles: "chief=1,ps=1"'
+	up_with_job 'launcher: slurp' && return 1
+	grep -q "the job 'train': there is no launcher 'slurp'" err
+	up_with_job 'hosts: [node01, node09]' && return 1
+	grep -q "the job 'train': there is no host 'node09'" err
+	up_with_job 'launcher: env, roles: "chief=1"' && return 1
+	grep -q "the job 'train': .*roles" err
+	up_with_job 'launcher: tf, roles: "king=1"' && return 1
+	grep -q "the job 'train': .*king" err
+}
+
+@test "a job of the cluster file: its roles, its limit and its number of retries" {
+	up_with_job 'launcher: tf, roles: "chief=1,worker=1", limit: 3, retries: 1, ppn: 1'
+	ringup -f with-job.yaml run train >out 2>err 3>&- 4>&- && return 1
+	grep -q '"type":"chief"' out || grep -q '"type": "chief"' out
+	grep -q 'did not end within --limit 3 s' err
+	[ -d .ringup/jobs/train-2 ]
+	[ ! -d .ringup/jobs/train-3 ]
+	rm -r .ringup/jobs/train{,-2}
+}
+
+@test "a job on this machine does not keep up from the cluster" {
+	ringup run --local -d --name here -n 1 -- "$MARK" 1000 3>&- 4>&-
+	ringup up 2>err 3>&- 4>&-
+	ringup stop here
+	job_left_nothing
 }
 
 @test "what cannot be: an error that says so, and status 2" {
@@ -222,17 +257,17 @@ started() {
 }
 
 @test "--detach, ps, logs, wait and stop" {
-	name=$(ringup run -d --name train -- sh -c "echo up; sleep 1; echo late; exit \$((RANK == 1 ? 9 : 0))" 3>&- 4>&-)
-	[ "$name" = train ]
-	ringup ps | grep -qE '^train +running +- +6 +3 +env '
-	timeout 30 ringup logs -f train >followed 3>&- 4>&-
+	name=$(ringup run -d --name apart -- sh -c "echo up; sleep 1; echo late; exit \$((RANK == 1 ? 9 : 0))" 3>&- 4>&-)
+	[ "$name" = apart ]
+	ringup ps | grep -qE '^apart +running +- +1 +6 +3 +env '
+	timeout 30 ringup logs -f apart >followed 3>&- 4>&-
 	grep -qxF '[4 node03] up' followed
 	status=0
-	ringup wait train 2>err 3>&- 4>&- || status=$?
+	ringup wait apart 2>err 3>&- 4>&- || status=$?
 	[ "$status" = 9 ]
 	grep -q 'rank 1 on node01 ended with status 9' err
-	[ "$(ringup logs --rank 1 train)" = "$(printf 'up\nlate')" ]
-	ringup ps --json | jq -e '.jobs[-1] | .job == "train" and .state == "failed" and .status == 9'
+	[ "$(ringup logs --rank 1 apart)" = "$(printf 'up\nlate')" ]
+	ringup ps --json | jq -e '.jobs[-1] | .job == "apart" and .state == "failed" and .status == 9'
 
 	name=$(ringup run -d -- sh -c "exec $MARK 1000" 3>&- 4>&-)
 	ringup stop "$name" >said 3>&- 4>&-
@@ -392,7 +427,9 @@ time.sleep(1000)"
 	job --retries 3 --name again -- sh -c "[ \$RANK != 0 ] || { echo x >>$LAB/tries; [ \$(wc -l <$LAB/tries) = 3 ]; }"
 	[ "$status" = 0 ]
 	[ "$(wc -l <tries)" = 3 ]
-	[ "$(ringup ps | awk '/^again/ {print $1, $2, $3}' | xargs)" = "again failed 1 again-2 failed 1 again-3 done 0" ]
+	[ "$(ringup ps | awk '/^again/ {print $1, $2, $3, $4}' | xargs)" = "again done 0 3" ]
+	[ "$(jq -r '.state + " " + (.status | tostring) + " " + .next' .ringup/jobs/again{,-2,-3}/job.json | xargs)" = \
+		"failed 1 again-2 failed 1 again-3 done 0" ]
 	[ "$(grep -c 'again.* is started again, [32] more times at most' err)" = 2 ]
 	ringup --json run --retries 1 -- sh -c 'exit 4' >out.json 2>/dev/null 3>&- 4>&- || status=$?
 	[ "$status" = 4 ]
@@ -449,12 +486,7 @@ stand_in() {
 	# shellcheck disable=SC2016 # the ranks' own variables
 	job --launcher mpirun -e 'A=b c' --workdir /usr -- sh -c 'echo "$OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE $A $PWD"'
 	[ "$status" = 0 ]
-	[ "$(sort out)" = "[0 node01] 0 of 6 b c /usr
-[1 node01] 1 of 6 b c /usr
-[2 node02] 2 of 6 b c /usr
-[3 node02] 3 of 6 b c /usr
-[4 node03] 4 of 6 b c /usr
-[5 node03] 5 of 6 b c /usr" ]
+	six_ranks 'of 6 b c /usr' | cmp - <(sort out)
 	# shellcheck disable=SC2016
 	job --launcher mpirun -- sh -c "[ \$OMPI_COMM_WORLD_RANK != 4 ] || exit 5; exec $MARK 1000"
 	[ "$status" = 5 ]
@@ -467,6 +499,40 @@ stand_in() {
 	kill -9 $pid
 	job_left_nothing
 	wait_for 15 eval "! pgrep -f 'orte.*ringup-job|orted.*$(sed -n 's/.*node02, address: \([^,]*\),.*/\1/p' cluster.yaml)'"
+}
+
+@test "two jobs by mpirun at once: neither's files are in the other's way" {
+	local pid
+	ringup run --name twin --launcher mpirun -- sh -c 'ls -d /tmp/ringup-job-*/ompi.*; echo $TMPDIR' >out-twin 2>err-twin 3>&- 4>&- &
+	pid=$!
+	job --launcher mpirun -- sh -c 'ls -d /tmp/ringup-job-*/ompi.*; echo $TMPDIR'
+	[ "$status" = 0 ]
+	wait $pid
+	[ "$(cut -d ' ' -f 1 out | sort -u | wc -l)" = 6 ]
+	[ "$(cut -d ' ' -f 1 out-twin | sort -u | wc -l)" = 6 ]
+	job_left_nothing
+	! ls -d /tmp/ringup-job-"$(jq -r .id .ringup/jobs/twin/job.json)"-*
+}
+
+@test "hosts with two versions of a library: the job does not begin" {
+	# a Python whose torch is older on the third host, by the address of the supervisor above it
+	stand_in python3 <<-'END'
+		#!/bin/sh
+		[ "$1" = -c ] || exec "$@"
+		above=$(awk '/^PPid/ {print $2}' /proc/$PPID/status)
+		echo python=3.11
+		case $(tr '\0' ' ' </proc/$above/cmdline) in *127.0.0.4*) echo torch=1.13.1 ;; *) echo torch=2.4.0 ;; esac
+	END
+	for launcher in env mpirun; do
+		job --launcher $launcher --env "PATH=$LAB/bin:$PATH" -- python3 touch "$LAB/it-began"
+		[ "$status" = 1 ]
+		grep -q 'do not have the same torch: 2.4.0 on node01, node02; 1.13.1 on node03' err
+		[ ! -e "$LAB/it-began" ]
+	done
+	job --launcher env --mixed-versions --env "PATH=$LAB/bin:$PATH" -- python3 touch "$LAB/it-began"
+	[ "$status" = 0 ]
+	[ -e "$LAB/it-began" ]
+	job_left_nothing
 }
 
 @test "an mpirun that does not do what was planned: what came is said" {
@@ -550,7 +616,7 @@ stand_in() {
 	for words in 'exit 0 0' 'join 0 6 0' 'trouble all\nringup: error: lost' 'hello 7' \
 		"spawn 1 node01 touch $LAB/spawned"; do
 		rm "$program"
-		printf '#!/bin/sh\nprintf "hello 1\\nfact gpus 999999999\\nready\\n"; sleep 1; printf "%%s\\n" "%s"; cat >/dev/null; echo done\n' \
+		printf '#!/bin/sh\nprintf "hello 2\\nfact gpus 999999999\\nready\\n"; sleep 1; printf "%%s\\n" "%s"; cat >/dev/null; echo done\n' \
 			"$words" >"$program"
 		chmod 755 "$program"
 		job -- "$MARK" 1000

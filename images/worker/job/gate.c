@@ -3,10 +3,13 @@
 #include "job/agent.h"
 #include "job/host.h"
 #include "job/protocol.h"
+#include "job/sweep.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <glob.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +22,7 @@
 #define WAITING_MAX 1024
 #define HEARD_BYTES_MAX (256 * 1024) /* the command of an agent may be long */
 #define OLD_SECONDS 60
+#define OPEN_FOLDERS_MAX 16 /* while a tree is removed */
 
 /* Whether the socket's folder is this user's, and older than a start of a supervisor takes. */
 static bool gate_is_old(const char *path)
@@ -45,19 +49,37 @@ static int gate_put_agent(const char *folder)
 	return symlink(self, link);
 }
 
-/* Removes a supervisor's folder. */
-static void gate_remove(const char *folder)
+static int gate_remove_one(const char *path, const struct stat *st, int kind, struct FTW *place)
 {
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s/socket", folder);
-	unlink(path);
-	snprintf(path, sizeof(path), "%s/" AGENT_NAME, folder);
-	unlink(path);
-	rmdir(folder);
+	(void)st;
+	(void)kind;
+	(void)place;
+	remove(path); /* what stays is in the way of nobody */
+	return 0;
 }
 
-/* Removes what supervisors of other jobs left that were killed: nobody answers at their sockets. */
+/* Removes a supervisor's folder, and what programs that start ranks left there. */
+static void gate_remove(const char *folder)
+{
+	nftw(folder, gate_remove_one, OPEN_FOLDERS_MAX, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Kills what is left of the job that such a folder is named for (JOB_SOCKET_FOLDER). */
+static void gate_sweep(const char *folder)
+{
+	char id[108];
+	struct host other = {.options = {.id = id}};
+
+	if (sscanf(folder, JOB_SOCKET_PREFIX "%107s", id) != 1 || !strrchr(id, '-'))
+		return;
+	*strrchr(id, '-') = '\0';
+	host_sweep(&other, SIGKILL);
+}
+
+/*
+ * Removes what supervisors of other jobs left that were killed: nobody answers at their sockets. A daemon
+ * of a rank may have outlived its supervisor, and ends now.
+ */
 static void gate_clean(void)
 {
 	glob_t found = {0};
@@ -73,6 +95,7 @@ static void gate_clean(void)
 		    connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 &&
 		    errno == ECONNREFUSED) {
 			*strrchr(address.sun_path, '/') = '\0';
+			gate_sweep(address.sun_path);
 			gate_remove(address.sun_path);
 		}
 		close(fd);
@@ -147,10 +170,37 @@ static void gate_add(struct text *words, const char *keyword, const char *value)
 	text_add_bytes(words, "\n", 1);
 }
 
+/* Hands over the rank's end of its stdin or terminal. */
+static void gate_give_input(struct host *host, struct process *process)
+{
+	char control[CMSG_SPACE(sizeof(int))] = {0};
+	const char *line = host->input.is_terminal ? "terminal\n" : "input\n";
+	struct iovec part = {(void *)(uintptr_t)line, strlen(line)};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = control,
+				 .msg_controllen = sizeof(control)};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+	int fd = input_open(host, process);
+
+	if (fd < 0)
+		return;
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	if (sendmsg(process->connection, &message, MSG_NOSIGNAL) < 0)
+		host_trouble(host, "cannot give rank %s its stdin: %s", process->label,
+			     strerror(errno));
+	close(fd);
+}
+
 static void gate_admit(struct host *host, struct process *process)
 {
 	struct text words = {0};
 
+	if (input_is_for(host, process))
+		gate_give_input(host, process);
 	for (size_t i = 0; i < host->defaults.count; i++)
 		gate_add(&words, "default", host->defaults.items[i]);
 	for (size_t i = 0; i < host->variables.count; i++)

@@ -69,13 +69,16 @@ static void host_obey(struct host *host, char *line)
 {
 	char *value = strchr(line, ' ');
 	size_t spawned;
+	size_t length;
 	long number;
 
 	if (value)
 		*value++ = '\0';
 	else
 		value = line + strlen(line);
-	text_unescape(value);
+	length = text_unescape(value);
+	if (input_obey(host, line, value, length))
+		return;
 	if (strcmp(line, "set") == 0) {
 		list_add(&host->variables, value);
 	} else if (strcmp(line, "default") == 0) {
@@ -149,6 +152,7 @@ struct watch {
 	size_t *owners; /* index of the process */
 	size_t count, room;
 };
+enum { WATCH_TALK, WATCH_OUT, WATCH_GATE, WATCH_INPUT, WATCH_OWN };
 
 static void watch_add(struct watch *watch, int fd, short events, size_t owner)
 {
@@ -163,6 +167,7 @@ static void watch_add(struct watch *watch, int fd, short events, size_t owner)
 	watch->fds[watch->count++] = (struct pollfd){.fd = fd, .events = events};
 }
 
+/* A rank that closes its stdin is noticed without a write; a terminal may be closed and opened again. */
 static void host_watch(const struct host *host, struct watch *watch)
 {
 	bool full = host->out.length > OUT_BYTES_FULL;
@@ -171,6 +176,9 @@ static void host_watch(const struct host *host, struct watch *watch)
 	watch_add(watch, host->input_ended ? -1 : STDIN_FILENO, POLLIN, 0);
 	watch_add(watch, host->out.length ? STDOUT_FILENO : -1, POLLOUT, 0);
 	watch_add(watch, host->state == HOST_RUNS ? host->listener : -1, POLLIN, 0);
+	watch_add(watch,
+		  host->input.is_terminal && !host->input.waiting.length ? -1 : host->input.fd,
+		  host->input.waiting.length ? POLLOUT : 0, 0);
 	for (size_t i = 0; i < host->count; i++) {
 		const struct process *process = &host->processes[i];
 
@@ -184,7 +192,7 @@ static void host_watch(const struct host *host, struct watch *watch)
 
 static void host_serve(struct host *host, const struct watch *watch)
 {
-	for (size_t i = 3; i < watch->count; i++) {
+	for (size_t i = WATCH_OWN; i < watch->count; i++) {
 		struct process *process = &host->processes[watch->owners[i]];
 		int fd = watch->fds[i].fd;
 
@@ -196,7 +204,11 @@ static void host_serve(struct host *host, const struct watch *watch)
 			if (fd == process->sources[k].fd)
 				source_read(host, process, &process->sources[k]);
 	}
-	if (watch->fds[2].revents)
+	if (watch->fds[WATCH_INPUT].revents & POLLERR)
+		input_close(host);
+	else if (watch->fds[WATCH_INPUT].revents)
+		input_write(host);
+	if (watch->fds[WATCH_GATE].revents)
 		gate_accept(host); /* last: it moves the processes */
 }
 
@@ -241,7 +253,7 @@ static void host_loop(struct host *host)
 	do {
 		host_watch(host, &watch);
 		if (poll(watch.fds, watch.count, STEP_MSEC) > 0) {
-			if (watch.fds[0].revents)
+			if (watch.fds[WATCH_TALK].revents)
 				host_listen(host);
 			host_serve(host, &watch);
 		}
@@ -290,11 +302,12 @@ static void host_release(struct host *host)
 	list_release(&host->defaults);
 	text_release(&host->in);
 	text_release(&host->out);
+	text_release(&host->input.waiting);
 }
 
 int host_run(const struct options *options)
 {
-	struct host host = {.options = *options, .listener = -1};
+	struct host host = {.options = *options, .listener = -1, .input = {.fd = -1}};
 
 	host.heard_usec = job_clock_usec();
 	setenv(JOB_VARIABLE, options->id, 1);

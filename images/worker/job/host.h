@@ -27,6 +27,7 @@ struct options {
 struct source {
 	int fd; /* -1: at its end */
 	bool is_error;
+	bool is_terminal;   /* has no lines */
 	int64_t since_usec; /* when the first byte of an unfinished line came */
 	struct text line;
 };
@@ -42,6 +43,18 @@ struct process {
 	bool joined, began, ended;
 };
 
+/* Stdin of the one rank that has one. */
+struct input {
+	char label[LABEL_BYTES]; /* "": none has */
+	bool is_terminal;
+	unsigned short rows, columns; /* of the terminal */
+	bool is_given;		      /* the rank has its end */
+	bool has_ended;		      /* nothing more comes */
+	bool is_closed;		      /* ringup was told that nobody reads */
+	int fd;			      /* what is written to, or -1 */
+	struct text waiting;	      /* for the rank to read */
+};
+
 /* A process that must be ended with the job although it does not have the job's variable. */
 struct launcher {
 	pid_t pid;
@@ -51,6 +64,7 @@ struct launcher {
 struct host {
 	struct options options;
 	struct text in, out;
+	struct input input;
 	struct list variables, defaults;
 	char *folder; /* working folder of ranks; NULL: as it is */
 	struct process *processes;
@@ -79,6 +93,23 @@ void source_read(struct host *host, struct process *process, struct source *sour
 void process_flush(struct host *host, struct process *process);
 /* and of all streams when `all`, else of old ones. */
 void host_flush_sources(struct host *host, bool all);
+
+/* input.c */
+/* Obeys "input", "terminal", "in", "eof" and "size"; false: it is another keyword. */
+bool input_obey(struct host *host, const char *keyword, char *value, size_t length);
+/* Whether the process has to get stdin and has not got it yet. */
+bool input_is_for(const struct host *host, const struct process *process);
+/*
+ * Makes the pipe or the terminal. Returns the rank's end, which the caller closes, or -1 after saying
+ * what the trouble is. A terminal becomes the process's first source.
+ */
+int input_open(struct host *host, struct process *process);
+/* In the rank: makes `fd` its terminal, or its stdin; *is_terminal says which. */
+void input_become(int fd, bool is_terminal);
+/* Gives the rank what it takes now. */
+void input_write(struct host *host);
+/* Nobody reads it any more. */
+void input_close(struct host *host);
 
 /* process.c */
 struct process *host_add_process(struct host *host, const char *label);

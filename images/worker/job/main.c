@@ -4,6 +4,7 @@
 #include "job/guard.h"
 #include "job/host.h"
 #include "job/rank.h"
+#include "job/sweep.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -18,10 +19,12 @@ static const char usage[] =
 	"usage: ringup-job host --id ID [--address A] [--ports N] [--grace S] [--lost-after S]\n"
 	"       ringup-job rank --id ID [--address A] -- CMD...\n"
 	"       ringup-job guard [--grace S] -- CMD...\n"
+	"       ringup-job sweep --id ID [--grace S]\n"
 	"       ringup-job --version\n"
 	"'host' is the supervisor of a job on one host: it reads what to do from stdin, and ends everything\n"
 	"of the job when stdin ends. 'rank' is how mpirun, horovodrun and torchrun start a rank of a job.\n"
-	"'guard' runs a command that ends with its stdin.\n";
+	"'guard' runs a command that ends with its stdin. 'sweep' ends what is left of a job whose supervisor was\n"
+	"killed.\n";
 
 static int job_misuse(const char *why)
 {
@@ -90,6 +93,9 @@ int main(int count, char **words)
 		return job_misuse("--address takes an address");
 	if (strcmp(words[1], "host") == 0)
 		return optind == count - 1 ? host_run(&options) : job_misuse("too many words");
+	if (strcmp(words[1], "sweep") == 0)
+		return optind == count - 1 ? sweep_run(options.id, options.grace_seconds)
+					   : job_misuse("too many words");
 	if (strcmp(words[1], "rank") == 0)
 		return words[1 + optind] ? rank_run(options.id, options.address, words + 1 + optind)
 					 : job_misuse("a command is needed");

@@ -53,6 +53,10 @@ static void source_take(struct host *host, struct process *process, struct sourc
 {
 	const char *end = bytes + length, *newline;
 
+	if (source->is_terminal) {
+		source_say_pieces(host, process, source, bytes, length, false);
+		return;
+	}
 	while (bytes < end && (newline = memchr(bytes, '\n', (size_t)(end - bytes)))) {
 		if (source->line.length) {
 			text_add_bytes(&source->line, bytes, (size_t)(newline - bytes));

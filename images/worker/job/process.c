@@ -53,8 +53,12 @@ static void set_variables(const struct list *variables, bool over)
 	}
 }
 
-/* Programs that start ranks find the job's agent where they look for ssh. */
-static void task_offer_agent(const struct host *host)
+/*
+ * Programs that start ranks find the job's agent where they look for ssh, and put their files where those
+ * of no other job are. Open MPI's daemons would share /tmp/ompi.HOST.UID and remove it when they end,
+ * and another job's that start at this moment would fail; torchrun leaves /tmp/torchelastic_*.
+ */
+static void task_offer_folder(const struct host *host)
 {
 	const char *path = getenv("PATH");
 	struct text longer = {0};
@@ -62,15 +66,16 @@ static void task_offer_agent(const struct host *host)
 	text_addf(&longer, "%s:%s", host->socket_folder,
 		  path ? path : "/usr/local/bin:/usr/bin:/bin");
 	setenv("PATH", longer.bytes, 1);
+	setenv("TMPDIR", host->socket_folder, 1); /* ringup-job rank takes it away again */
 	text_release(&longer);
 }
 
-/* In the child. Its stdout and stderr are set. */
+/* In the child. Its stdin, stdout and stderr are set. */
 static void task_become(const struct host *host, const struct process *process)
 {
 	sigset_t none;
 
-	setpgid(0, 0);
+	setpgid(0, 0); /* the leader of a terminal's session has its group already */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -79,7 +84,7 @@ static void task_become(const struct host *host, const struct process *process)
 	set_variables(&host->variables, true);
 	set_variables(&process->env, true);
 	if (process->label[0] == 't')
-		task_offer_agent(host);
+		task_offer_folder(host);
 	if (host->folder && chdir(host->folder) < 0)
 		fprintf(stderr, "ringup: cannot enter the folder %s: %s\n", host->folder,
 			strerror(errno));
@@ -91,10 +96,15 @@ static void task_become(const struct host *host, const struct process *process)
 
 static int task_start(struct host *host, struct process *process)
 {
-	int out[2] = {-1, -1}, errors[2] = {-1, -1}, null;
+	int out[2] = {-1, -1}, errors[2] = {-1, -1}, in = -1;
+	bool has_terminal = false;
 
 	if (!process->words.count)
 		return 0;
+	if (input_is_for(host, process)) {
+		has_terminal = host->input.is_terminal;
+		in = input_open(host, process);
+	}
 	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(errors, O_CLOEXEC) < 0 ||
 	    (process->pid = fork()) < 0) {
 		host_trouble(host, "cannot start %s: %s", process->words.items[0], strerror(errno));
@@ -102,17 +112,22 @@ static int task_start(struct host *host, struct process *process)
 		return -1;
 	}
 	if (process->pid == 0) {
-		null = open("/dev/null", O_RDONLY);
-		dup2(null, STDIN_FILENO);
 		dup2(out[1], STDOUT_FILENO);
 		dup2(errors[1], STDERR_FILENO);
+		input_become(in >= 0 ? in : open("/dev/null", O_RDONLY), in >= 0 && has_terminal);
 		task_become(host, process);
 	}
-	setpgid(process->pid, process->pid);
+	if (!has_terminal) /* a group's leader could not begin a session */
+		setpgid(process->pid, process->pid);
 	process->began = true;
+	if (in >= 0)
+		close(in);
 	close(out[1]);
 	close(errors[1]);
-	source_open(&process->sources[0], out[0], false);
+	if (has_terminal)
+		close(out[0]);
+	else
+		source_open(&process->sources[0], out[0], false);
 	source_open(&process->sources[1], errors[0], true);
 	return 0;
 }
@@ -136,6 +151,8 @@ void process_end(struct host *host, struct process *process, int status)
 	process_flush(host, process);
 	process->ended = true;
 	process->pid = 0;
+	if (host->input.is_given && strcmp(process->label, host->input.label) == 0)
+		input_close(host);
 	text_addf(&host->out, "exit %s %d\n", process->label, status);
 }
 

@@ -4,19 +4,28 @@
  *
  * On each host of a job runs one supervisor, `ringup-job host`. Its stdin and stdout are ringup's SSH
  * connection. Both sides send lines: a keyword, then fields with one space between. The last field may
- * hold any text: "\\" stands for a backslash and "\n" for the end of a line. NUL bytes are left out.
+ * hold any text: "\\" stands for a backslash, "\n" for the end of a line, and "\0" for a NUL byte. NUL bytes
+ * of output are left out.
  *
  * ringup says:
  *   set NAME=VALUE     environment of every rank, over that of the container
  *   default NAME=VALUE the same for a name that the container does not set
  *   dir PATH           working folder of every rank
  *   task LABEL         begins a process that this host starts. LABEL is a rank, "3", or "t0" for a
- *                      process that starts ranks itself (mpirun). Its words and environment follow:
+ *                      process that starts ranks itself (mpirun), or "v" for one that says what the host has. Its
+ *                      words and environment follow:
  *   env NAME=VALUE
  *   word TEXT
+ *   input LABEL        this rank's stdin is a pipe, and "in" lines are for it. Without this it is /dev/null.
+ *                      Said before "start", and for a rank that joins before "go"; once
+ *   terminal LABEL ROWS COLUMNS   instead: its stdin, stdout and stderr are a pseudo-terminal
  *   start              starts the tasks
  *   go                 lets the ranks that joined begin with the user's command
  *   spawned NUMBER STATUS   what was asked for under this number has ended
+ *   in TEXT            bytes of stdin. No more than PROTOCOL_INPUT_BYTES_MAX may be on their way: said,
+ *                      and not "took"
+ *   eof                stdin ends
+ *   size ROWS COLUMNS  of the terminal now
  *   signal NUMBER      to every rank's command
  *   stacks             asks what every process of the job does
  *   stop               ends everything of the job
@@ -30,6 +39,9 @@
  *   spawn NUMBER HOST COMMAND   a launcher wants a shell on that host to run the command
  *   o LABEL TEXT       a line of the label's stdout; "e" for stderr
  *   O LABEL TEXT       the same without an end of line: more of the line follows. "E" for stderr
+ *                      Of a terminal comes only "O", as it is read, and TEXT may have ends of lines
+ *   took NUMBER        so many more bytes of stdin are in the rank's pipe
+ *   closed             nobody reads stdin any more
  *   exit LABEL STATUS  its command ended; 128 + N for signal N
  *   stack LABEL TEXT   of a rank's process; LABEL is "-" for other processes of the job
  *   stacked            all stacks are said
@@ -44,7 +56,8 @@
  * A rank that mpirun, horovodrun or torchrun starts is `ringup-job rank -- CMD`. It connects to the
  * supervisor of its host at /tmp/ringup-job-ID-ADDRESS/socket, which only the same user can reach, and
  * sends "join RANK WORLD LOCAL" with the ends of two pipes, its stdout and stderr. The supervisor answers with
- * "set", "default" and "dir" lines and "go". At the end it sends "exit STATUS".
+ * "set", "default" and "dir" lines and "go", and before them with "input" or "terminal" and a descriptor, where
+ * stdin is for this rank. At the end it sends "exit STATUS".
  *
  * mpirun and horovodrun reach other hosts by ssh. A process that starts ranks has the supervisor's folder
  * first in its PATH, and what is called ssh there is ringup-job. It sends "spawn HOST COMMAND" to the
@@ -54,13 +67,15 @@
 #ifndef JOB_PROTOCOL_H
 #define JOB_PROTOCOL_H
 
-#define PROTOCOL_VERSION 1
+#define PROTOCOL_VERSION 2
 #define PROTOCOL_BEAT_SECONDS 1
 #define PROTOCOL_LINE_BYTES_MAX (1024 * 1024) /* of one line of ringup's: a word, a variable */
 #define PROTOCOL_PIECE_BYTES_MAX (32 * 1024)  /* of the text of one o, e, O or E line, unescaped */
+#define PROTOCOL_INPUT_BYTES_MAX (256 * 1024)
 
 /* Every process of a job has this in its environment, and is found by it at the end. */
 #define JOB_VARIABLE "RINGUP_JOB_ID"
+#define JOB_SOCKET_PREFIX "/tmp/ringup-job-"
 #define JOB_SOCKET_FOLDER "/tmp/ringup-job-%s-%s" /* id, address of the host */
 #define JOB_SOCKET_ANY "/tmp/ringup-job-*/socket"
 #define JOB_SOCKET_PATTERN "/tmp/ringup-job-%s-*"

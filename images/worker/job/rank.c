@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1
 #include "job/rank.h"
+#include "job/host.h"
 #include "job/protocol.h"
 #include "job/sweep.h"
 #include "job/text.h"
@@ -19,7 +20,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PARENTS_MAX 64
 #define ORPHAN_GRACE_MSEC 3000 /* for the command, when the supervisor is gone */
 
 struct runner {
@@ -29,6 +29,8 @@ struct runner {
 	int out[2], errors[2];
 	struct text heard;
 	char *folder;
+	int input; /* its stdin, or its terminal; -1: that of the launcher */
+	bool is_terminal;
 	bool goes;
 };
 
@@ -57,19 +59,6 @@ static int runner_fail(const char *what)
 {
 	fprintf(stderr, "ringup-job: %s: %s\n", what, strerror(errno));
 	return -1;
-}
-
-/* Whether the process is an ancestor of this one. */
-static bool is_ancestor(pid_t pid)
-{
-	pid_t parent = getppid();
-
-	for (int i = 0; i < PARENTS_MAX && parent > 1; i++) {
-		if (parent == pid)
-			return true;
-		parent = process_parent(parent);
-	}
-	return false;
 }
 
 /* Connects to the socket; *peer becomes the process that listens there. */
@@ -105,7 +94,7 @@ int supervisor_connect(const char *id, const char *address, pid_t *supervisor)
 	glob(pattern, 0, NULL, &found);
 	for (size_t i = 0; i < found.gl_pathc && fd < 0; i++) {
 		fd = socket_connect(found.gl_pathv[i], &peer);
-		if (fd >= 0 && found.gl_pathc > 1 && !is_ancestor(peer)) {
+		if (fd >= 0 && found.gl_pathc > 1 && !process_descends(getpid(), peer)) {
 			close(fd);
 			fd = -1;
 		}
@@ -123,20 +112,14 @@ int supervisor_connect(const char *id, const char *address, pid_t *supervisor)
 /* Takes the supervisor's environment and folder. */
 static void runner_move_in(struct runner *r)
 {
-	char path[64], bytes[16 * 1024];
-	struct text all = {0};
-	FILE *file;
-	size_t got;
+	char path[64];
+	struct text all;
 
 	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)r->supervisor);
 	if (chdir(path) < 0)
 		runner_fail("cannot enter the supervisor's folder");
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)r->supervisor);
-	file = fopen(path, "re");
-	while (file && (got = fread(bytes, 1, sizeof(bytes), file)) > 0)
-		text_add_bytes(&all, bytes, got);
-	if (file)
-		fclose(file);
+	unsetenv("TMPDIR"); /* that of the program that started this */
+	all = process_environment(r->supervisor);
 	for (size_t i = 0; i < all.length; i += strlen(all.bytes + i) + 1) {
 		char *equals = strchr(all.bytes + i, '=');
 
@@ -200,6 +183,8 @@ static void runner_obey(struct runner *r, char *line)
 
 	if (strcmp(line, "go") == 0)
 		r->goes = true;
+	else if (strcmp(line, "terminal") == 0)
+		r->is_terminal = true;
 	if (!value)
 		return;
 	*value++ = '\0';
@@ -214,12 +199,29 @@ static void runner_obey(struct runner *r, char *line)
 	}
 }
 
+/* Words of the supervisor, and the descriptor that may come with them. */
+static ssize_t runner_receive(struct runner *r, char *bytes, size_t size)
+{
+	char control[CMSG_SPACE(sizeof(int))];
+	struct iovec part = {bytes, size};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = control,
+				 .msg_controllen = sizeof(control)};
+	ssize_t got = recvmsg(r->connection, &message, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+
+	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&r->input, CMSG_DATA(c), sizeof(int));
+	return got;
+}
+
 static int runner_wait_for_go(struct runner *r)
 {
 	char bytes[4096], *line;
 
 	while (!r->goes) {
-		ssize_t got = read(r->connection, bytes, sizeof(bytes));
+		ssize_t got = runner_receive(r, bytes, sizeof(bytes));
 		size_t offset = 0;
 
 		if (got < 0 && errno == EINTR)
@@ -242,6 +244,8 @@ static void runner_become(const struct runner *r, const char *id, char *const *w
 	setenv(JOB_VARIABLE, id, 1);
 	dup2(r->out[1], STDOUT_FILENO);
 	dup2(r->errors[1], STDERR_FILENO);
+	if (r->input >= 0)
+		input_become(r->input, r->is_terminal);
 	if (r->folder && chdir(r->folder) < 0)
 		fprintf(stderr, "ringup: cannot enter the folder %s: %s\n", r->folder,
 			strerror(errno));
@@ -300,6 +304,8 @@ static int runner_run(struct runner *r, const char *id, char *const *words)
 		runner_become(r, id, words);
 	close(r->out[1]);
 	close(r->errors[1]);
+	if (r->input >= 0)
+		close(r->input);
 	status = runner_wait(r);
 	dprintf(r->connection, "exit %d\n", status);
 	return status;
@@ -307,7 +313,7 @@ static int runner_run(struct runner *r, const char *id, char *const *words)
 
 int rank_run(const char *id, const char *address, char *const *words)
 {
-	struct runner r = {.connection = -1};
+	struct runner r = {.connection = -1, .input = -1};
 	int status = RANK_EXIT_NOT_STARTED;
 
 	r.connection = supervisor_connect(id, address, &r.supervisor);

@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
 
 #define ENVIRONMENT_BYTES_MAX (4 * 1024 * 1024) /* execve(2) allows less */
 #define PARENTS_MAX 64
+#define SWEEP_STEP_MSEC 100
+#define SWEEP_KILL_USEC 3000000 /* what lives so long after SIGKILL hangs in the kernel */
 
 /* What proc(5) says of a process in "stat". */
 struct stat_line {
@@ -54,49 +57,48 @@ static bool stat_read(pid_t pid, struct stat_line *stat)
 	return true;
 }
 
-/* Whether the process was started with the job's variable. */
-static bool has_variable(const struct host *host, pid_t pid)
+struct text process_environment(pid_t pid)
 {
 	struct text environment = {0};
-	char path[64], wanted[128], bytes[16 * 1024];
-	bool found = false;
+	char path[64], bytes[16 * 1024];
 	ssize_t got;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	snprintf(wanted, sizeof(wanted), JOB_VARIABLE "=%s", host->options.id);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return false;
+		return environment;
 	while (environment.length < ENVIRONMENT_BYTES_MAX &&
 	       (got = read(fd, bytes, sizeof(bytes))) > 0)
 		text_add_bytes(&environment, bytes, (size_t)got);
 	close(fd);
+	return environment;
+}
+
+/* Whether the process was started with the job's variable. */
+static bool has_variable(const struct host *host, pid_t pid)
+{
+	struct text environment = process_environment(pid);
+	char wanted[128];
+	bool found = false;
+
+	snprintf(wanted, sizeof(wanted), JOB_VARIABLE "=%s", host->options.id);
 	for (size_t i = 0; !found && i < environment.length; i += strlen(environment.bytes + i) + 1)
 		found = strcmp(environment.bytes + i, wanted) == 0;
 	text_release(&environment);
 	return found;
 }
 
-static bool is_descendant(pid_t pid)
+bool process_descends(pid_t pid, pid_t ancestor)
 {
 	struct stat_line stat;
 
-	for (int i = 0; i < PARENTS_MAX && pid > 1; i++) {
-		if (!stat_read(pid, &stat))
-			return false;
-		if (stat.parent == getpid())
+	for (int i = 0; i < PARENTS_MAX && pid > 1 && stat_read(pid, &stat); i++) {
+		if (stat.parent == ancestor)
 			return true;
 		pid = stat.parent;
 	}
 	return false;
-}
-
-pid_t process_parent(pid_t pid)
-{
-	struct stat_line stat;
-
-	return stat_read(pid, &stat) ? stat.parent : 0;
 }
 
 static bool is_noted(const struct host *host, pid_t pid, const struct stat_line *stat)
@@ -111,7 +113,8 @@ static bool belongs(const struct host *host, pid_t pid, struct stat_line *stat)
 {
 	if (pid == getpid() || !stat_read(pid, stat) || stat->state == 'Z')
 		return false;
-	return has_variable(host, pid) || is_noted(host, pid, stat) || is_descendant(pid);
+	return has_variable(host, pid) || is_noted(host, pid, stat) ||
+	       process_descends(pid, getpid());
 }
 
 struct job_processes host_processes(const struct host *host)
@@ -147,6 +150,21 @@ size_t host_sweep(const struct host *host, int number)
 	}
 	free(all.list);
 	return all.count;
+}
+
+int sweep_run(const char *id, long grace_seconds)
+{
+	struct host host = {.options = {.id = id}};
+	int64_t begin = job_clock_usec(), grace = grace_seconds * 1000000, now = begin;
+	size_t first = host_sweep(&host, SIGTERM), left = first;
+
+	while (left && now - begin < grace + SWEEP_KILL_USEC) {
+		poll(NULL, 0, SWEEP_STEP_MSEC);
+		now = job_clock_usec();
+		left = host_sweep(&host, now - begin < grace ? 0 : SIGKILL);
+	}
+	printf("swept %zu\n", first);
+	return left != 0;
 }
 
 /*

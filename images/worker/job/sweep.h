@@ -3,6 +3,9 @@
 #ifndef JOB_SWEEP_H
 #define JOB_SWEEP_H
 
+#include "job/text.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -24,10 +27,19 @@ struct job_processes {
  */
 struct job_processes host_processes(const struct host *host);
 
-/* The parent of a process; 0: it is gone. */
-pid_t process_parent(pid_t pid);
+/* Whether the ancestor is a parent of the process, or a parent's parent, and so on. */
+bool process_descends(pid_t pid, pid_t ancestor);
+
+/* NAME=VALUE texts, each with its NUL; empty when they cannot be read. The caller releases it. */
+struct text process_environment(pid_t pid);
 
 /* Sends them a signal; 0 only counts. How many there were. */
 size_t host_sweep(const struct host *host, int number);
+
+/*
+ * Ends every process with the variable of the job `id`, which has no supervisor any more: SIGTERM, and
+ * SIGKILL after the grace. Prints how many there were. 0, or 1 when some could not be ended.
+ */
+int sweep_run(const char *id, long grace_seconds);
 
 #endif

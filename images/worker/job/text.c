@@ -85,19 +85,20 @@ void text_drop(struct text *text, size_t length)
 	memmove(text->bytes, text->bytes + length, text->length + 1);
 }
 
-void text_unescape(char *field)
+size_t text_unescape(char *field)
 {
-	char *to = field;
+	char *to = field, *start = field;
 
 	for (; *field; field++) {
 		if (*field == '\\' && field[1]) {
 			field++;
-			*to++ = *field == 'n' ? '\n' : *field;
+			*to++ = *field == 'n' ? '\n' : *field == '0' ? '\0' : *field;
 		} else {
 			*to++ = *field;
 		}
 	}
 	*to = '\0';
+	return (size_t)(to - start);
 }
 
 char *text_copy(const char *bytes)

@@ -20,8 +20,8 @@ void text_add_escaped(struct text *text, const char *bytes, size_t length);
 /* Removes the first bytes. */
 void text_drop(struct text *text, size_t length);
 
-/* Undoes the escapes in place. */
-void text_unescape(char *field);
+/* Undoes the escapes in place. How many bytes it has then: "\0" is a NUL among them. */
+size_t text_unescape(char *field);
 
 /* Copies, or ends the program. */
 char *text_copy(const char *bytes);

@@ -27,6 +27,35 @@ static void test_write_and_read(void **state)
 		     s->folder);
 }
 
+/* Into the caller's memory, from where the descriptor stands; a pipe gives it in pieces. */
+static void test_fill(void **state)
+{
+	struct scratch *s = *state;
+	int fd = open(put(s, "f", "0123456789"), O_RDONLY), ends[2];
+	char bytes[8] = {0};
+
+	assert_int_equal(file_fill(fd, bytes, 4), 4);
+	assert_string_equal(bytes, "0123");
+	assert_int_equal(file_fill(fd, bytes, 7), 6);
+	assert_memory_equal(bytes, "456789", 6);
+	assert_int_equal(file_fill(fd, bytes, 7), 0);
+	close(fd);
+	assert_int_equal(file_fill(fd, bytes, 7), -1);
+	assert_int_equal(pipe(ends), 0);
+	if (fork() == 0) {
+		for (int i = 0; i < 3; i++) {
+			usleep(1000);
+			assert_int_equal(write(ends[1], "ab", 2), 2);
+		}
+		_exit(0);
+	}
+	close(ends[1]);
+	assert_int_equal(file_fill(ends[0], bytes, 5), 5);
+	assert_memory_equal(bytes, "ababa", 5);
+	close(ends[0]);
+	wait(NULL);
+}
+
 static void test_mode_whatever_the_umask(void **state)
 {
 	struct scratch *s = *state;
@@ -350,6 +379,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_write_and_read),
+		SCRATCH_TEST(test_fill),
 		SCRATCH_TEST(test_mode_whatever_the_umask),
 		SCRATCH_TEST(test_write_is_atomic),
 		SCRATCH_TEST(test_write_to_what_is_no_file),

@@ -2,7 +2,9 @@
 /* A training job: what supervisors say, where the ranks go, and what each launcher starts. */
 #include "tests/unit/deployer/fleet_support.h"
 
+#include "deployer/job/keyboard.h"
 #include "deployer/job/talk.h"
+#include "deployer/job/versions.h"
 #include "deployer/launcher/launcher.h"
 
 #define HOSTS                                                                                      \
@@ -34,6 +36,100 @@ static struct job_plan *make_plan(struct scratch *s, const char *yaml, struct jo
 			words_addf(&host->ports, "%d", 20000 + 100 * (int)i + k);
 	}
 	return plan;
+}
+
+/* A host's answer: a line "NAME=VERSION", and its end unless it never comes. */
+static void versions_say(struct job_versions *versions, const struct job_host *host,
+			 const char *said)
+{
+	struct job_event event = {.kind = JOB_EVENT_OUTPUT, .is_whole = true};
+	char line[4096];
+
+	if (!said)
+		return;
+	snprintf(line, sizeof(line), "%s", said);
+	event.text = line;
+	job_versions_hear(versions, host, &event);
+	event = (struct job_event){.kind = JOB_EVENT_EXIT};
+	job_versions_hear(versions, host, &event);
+}
+
+static char versions_long_line[3000];
+
+static void test_versions(void **state)
+{
+	static const struct {
+		const char *said[3]; /* NULL: no answer in time */
+		const char *expected;
+	} cases[] = {
+		{{"torch=2.4.0", "torch=2.4.0", "torch=2.4.0"}, NULL},
+		{{"torch=2.4.0", "torch=2.3.0", "torch=2.4.0"},
+		 "the hosts do not have the same torch: 2.4.0 on a, c; 2.3.0 on b"},
+		{{"torch=2.4.0", "horovod=0.28.1", "torch=2.4.0"},
+		 "the hosts do not have the same torch: 2.4.0 on a, c; none on b"},
+		{{"torch=2.4.0", NULL, "torch=2.4.0"}, NULL},
+		{{NULL, "torch=2.4.0", "torch=2.3.0"},
+		 "the hosts do not have the same torch: 2.4.0 on b; 2.3.0 on c"},
+		/* not of the script: no name, or longer than a version is */
+		{{"torch=2.4.0", "hello", "torch=2.4.0"},
+		 "the hosts do not have the same torch: 2.4.0 on a, c; none on b"},
+		{{versions_long_line, "hello", "hello"}, NULL},
+		{{"torch=1\x1b[2J", "torch=1", "torch=1"},
+		 "the hosts do not have the same torch: 1?[2J on a; 1 on b, c"},
+	};
+
+	memset(versions_long_line, '=', sizeof(versions_long_line) - 1);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct launcher launcher = {.name = "env"};
+		struct job_options options = {.launcher = &launcher};
+		struct job_plan *plan = make_plan(*state, HOSTS, &options);
+		struct job_versions *versions = job_versions_new(plan);
+		const char *differs;
+		bool all = true;
+
+		for (size_t k = 0; k < 3; k++) {
+			versions_say(versions, &plan->hosts[k], cases[i].said[k]);
+			all = all && cases[i].said[k];
+		}
+		assert_int_equal(job_versions_are_known(versions, 1), all);
+		assert_int_equal(job_versions_silent(versions) != NULL, !all);
+		assert_true(job_versions_are_known(versions, 20000000));
+		differs = job_versions_differ(versions);
+		if (cases[i].expected)
+			assert_string_equal(differs, cases[i].expected);
+		else
+			assert_null(differs);
+	}
+}
+
+/* Which Python is asked: the one that the command names. */
+static void test_versions_python(void **state)
+{
+	static const struct {
+		const char *word, *expected;
+	} cases[] = {
+		{"/venv/bin/python3.11", "/venv/bin/python3.11"},
+		{"cd /code && python train.py", "python"},
+		{"true", ""},
+		{"pythonista", ""},
+	};
+
+	source_root(*state);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct launcher launcher = {.name = "env"};
+		struct job_options options = {.launcher = &launcher};
+		struct job_plan *plan = make_plan(*state, HOSTS, &options);
+		_cleanup_(str_release) struct str out = STR_INIT;
+		struct error err = {0};
+
+		options.command = WORDS(cases[i].word);
+		assert_fine(job_versions_ask(job_versions_new(plan), plan->hosts, &out, &err));
+		assert_non_null(strstr(out.text, "task v\nword sh\nword -c\n"));
+		/* behind the script: its name, the Python, MPI, GPUs */
+		assert_non_null(
+			strstr(out.text, arena_printf(plan->arena, "\nword %s\nword \nword 0\n",
+						      cases[i].expected)));
+	}
 }
 
 static void test_ranks(void **state)
@@ -299,6 +395,9 @@ static void test_events(void **state)
 	assert_string_equal(e.text, "sh -c \\a\nb");
 	assert_int_equal(event_of(*state, "hello 1").number, 1);
 	assert_int_equal(event_of(*state, "left 2").number, 2);
+	assert_true(event_of(*state, "took 4096").kind == JOB_EVENT_TOOK);
+	assert_int_equal(event_of(*state, "took 4096").number, 4096);
+	assert_int_equal(event_of(*state, "closed").kind, JOB_EVENT_CLOSED);
 	assert_int_equal(event_of(*state, "done").kind, JOB_EVENT_DONE);
 }
 
@@ -325,6 +424,8 @@ static void test_no_events(void **state)
 		"spawn 1 host ",
 		"spawn x host command",
 		"spawn -1 host command",
+		"took",
+		"took -1",
 		"Warning: Permanently added 'x' to the list of known hosts.",
 	};
 
@@ -343,13 +444,47 @@ static void test_say(void **state)
 	assert_string_equal(out.text, "word a\\\\b\\nc d\nword \ngo\n");
 }
 
+/* Escapes of ssh(1): "~." at the begin of a line ends, "~~" is one "~", and keys may come one by one. */
+static void test_keys(void **state)
+{
+	static const struct {
+		const char *typed, *expected;
+		bool ends;
+	} cases[] = {{"a~.b\r~~c\r~d", "a~.b\r~c\r~d", false},
+		     {"~.more", "", true},
+		     {"x\r~.", "x\r", true},
+		     {"~~.", "~.", false},
+		     {"x\n~\r~.", "x\n~\r", true},
+		     {"~", "", false}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		for (size_t step = 1; step <= 3; step += 2) {
+			struct keyboard_keys keys = KEYBOARD_KEYS_INIT;
+			size_t length = strlen(cases[i].typed), count = 0;
+			char out[32] = {0};
+			bool ends = false;
+
+			for (size_t at = 0; at < length && !ends; at += step)
+				count += keyboard_filter(&keys, cases[i].typed + at,
+							 length - at < step ? length - at : step,
+							 out + count, &ends);
+			assert_string_equal(out, cases[i].expected);
+			assert_int_equal(ends, cases[i].ends);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FLEET_TEST(test_ranks), FLEET_TEST(test_too_many_ranks), FLEET_TEST(test_defaults),
-		FLEET_TEST(test_tasks), FLEET_TEST(test_roles),		 FLEET_TEST(test_no_roles),
-		FLEET_TEST(test_auto),	FLEET_TEST(test_events),	 FLEET_TEST(test_no_events),
-		FLEET_TEST(test_say),
+		FLEET_TEST(test_versions),  FLEET_TEST(test_versions_python),
+		FLEET_TEST(test_ranks),	    FLEET_TEST(test_too_many_ranks),
+		FLEET_TEST(test_defaults),  FLEET_TEST(test_tasks),
+		FLEET_TEST(test_roles),	    FLEET_TEST(test_no_roles),
+		FLEET_TEST(test_auto),	    FLEET_TEST(test_events),
+		FLEET_TEST(test_no_events), FLEET_TEST(test_say),
+		FLEET_TEST(test_keys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

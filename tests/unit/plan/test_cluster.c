@@ -81,7 +81,7 @@ static const char EVERY_KEY[] =
 	"image: {name: train, base: r.io/b, apt: [git, vim], pip: [numpy], files: [{from: ./src, to: /workspace}], env: {A: b, C: \"d e\"}, platforms: [linux/amd64], limits: {unpacked: 40G, entries: 7}}\n"
 	"build: {engine: docker, docker_host: unix:///x, userns: never}\n"
 	"container: {engine: none, sshd_port: 9000, gpus: none, capabilities: [compute], network: host, interface: eth1, shm_size: 1g, volumes: [\"/data:/data:ro\"], env: {NCCL_DEBUG: WARN}, privileged: true, ulimits: {memlock: -1}, devices: none}\n"
-	"jobs: {train: {command: [a, b c], launcher: env, n: 3, ppn: 2, gpus: 1, hosts: [node01], env: {A: b}, workdir: /w, sync: ./src, limit: 9, hang_timeout: 8, start_limit: 7, retries: 6}, eval: {command: a | b}}\n";
+	"jobs: {train: {command: [a, b c], launcher: env, roles: chief=1, n: 3, ppn: 2, gpus: 1, hosts: [node01], env: {A: b}, workdir: /w, sync: ./src, limit: 9, hang_timeout: 8, start_limit: 7, retries: 6}, eval: {command: a | b}}\n";
 
 static void check_parts(const struct cluster *c)
 {
@@ -126,6 +126,7 @@ static void check_jobs(const struct cluster *c)
 	assert_words(job->command, WORDS("a", "b c"));
 	assert_false(job->in_shell);
 	assert_string_equal(job->launcher, "env");
+	assert_string_equal(job->roles, "chief=1");
 	assert_int_equal(job->ranks, 3);
 	assert_int_equal(job->per_host, 2);
 	assert_int_equal(job->gpus, 1);
@@ -140,6 +141,7 @@ static void check_jobs(const struct cluster *c)
 	assert_words(cluster_job(c, "eval")->command, WORDS("a | b"));
 	assert_true(cluster_job(c, "eval")->in_shell);
 	assert_string_equal(cluster_job(c, "eval")->launcher, "auto");
+	assert_string_equal(cluster_job(c, "eval")->roles, "");
 	assert_null(cluster_job(c, "other"));
 }
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* run_view.h - what `ringup run` prints for people and programs, beside the job's own output. */
+#ifndef CLI_RUN_VIEW_H
+#define CLI_RUN_VIEW_H
+
+#include "core/json.h"
+#include "deployer/job/run.h"
+
+/*
+ * A process that a host starts, with its environment: as a line on stdout, or, unless `tasks` is NULL, as
+ * an element of that array.
+ */
+void run_view_task(const struct job_plan *plan, const struct job_host *host,
+		   const struct job_task *task, cJSON *tasks);
+
+/* With -d --json: the job has begun, and its files are in the folder. */
+void run_view_begin(const char *name, const char *folder);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* leftovers.h - what is left on hosts of a job whose supervisors were killed (kill -9, out of memory). */
+#ifndef DEPLOYER_JOB_LEFTOVERS_H
+#define DEPLOYER_JOB_LEFTOVERS_H
+
+#include "deployer/fleet.h"
+
+/*
+ * Ends every process of the job with that id on the fleet's hosts, at most 7 seconds each. *count is how
+ * many there were. A host without a running container has none. A host that fails is a failed member.
+ */
+void job_end_leftovers(struct fleet *fleet, const char *id, int *count);
+
+#endif

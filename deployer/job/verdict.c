@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/job/verdict.h"
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "deployer/job/kernel_log.h"
+#include "deployer/job/output.h"
+
+#include <signal.h>
+#include <string.h>
+
+/* The rank that broke a connection may end so long after who noticed it. mpirun kills after 1 s. */
+#define ECHO_USEC 800000
+#define TAIL_LINES 8
+#define KERNEL_LOG_MORE_S 2 /* the hosts' clocks and the log's own seconds */
+
+void job_verdict_begin(struct job_verdict *verdict, struct job_result *result, const char *folder,
+		       struct arena *arena)
+{
+	struct error err = {0};
+
+	*result = (struct job_result){.rank = -1, .host = "", .reason = ""};
+	*verdict = (struct job_verdict){
+		.result = result, .folder = folder, .arena = arena, .begin_usec = clock_usec()};
+	if (diagnoses_load(arena, &verdict->failures, &err) < 0)
+		log_warn("%s", err.text);
+	else
+		verdict->diagnosing = diagnosing_new(verdict->failures, arena);
+}
+
+void job_verdict_feed(struct job_verdict *verdict, const char *host, int rank, const char *text)
+{
+	if (verdict->diagnosing)
+		diagnosing_feed(verdict->diagnosing, host, rank, text, strlen(text));
+}
+
+bool job_verdict_fail(struct job_verdict *verdict, int status, int rank, const char *host,
+		      const char *reason)
+{
+	if (verdict->result->status && !verdict->echo_usec)
+		return false;
+	verdict->echo_usec = 0;
+	*verdict->result =
+		(struct job_result){.status = status, .rank = rank, .host = host, .reason = reason};
+	return true;
+}
+
+/* Whether the rank failed because a connection to another one broke, by its last lines. */
+static bool verdict_is_echo(const struct job_verdict *verdict, int rank)
+{
+	return verdict->failures &&
+	       diagnoses_is_echo(verdict->failures,
+				 job_output_tail(verdict->folder, rank, TAIL_LINES, verdict->arena),
+				 verdict->arena);
+}
+
+bool job_verdict_fail_rank(struct job_verdict *verdict, int status, int rank, const char *host)
+{
+	struct arena *arena = verdict->arena;
+	bool is_echo = verdict_is_echo(verdict, rank);
+
+	if (verdict->diagnosing)
+		diagnosing_status(verdict->diagnosing, host, rank, status);
+	/* SIGTERM is how a launcher ends the others */
+	if (verdict->result->status && (is_echo || status == 128 + SIGTERM))
+		return false;
+	if (!job_verdict_fail(
+		    verdict, status, rank, host,
+		    status > 128 ? arena_printf(arena, "rank %d on %s was ended by signal %d (%s)",
+						rank, host, status - 128, strsignal(status - 128))
+				 : arena_printf(arena, "rank %d on %s ended with status %d", rank,
+						host, status)))
+		return false;
+	if (is_echo)
+		verdict->echo_usec = clock_usec();
+	return !is_echo;
+}
+
+bool job_verdict_is_settled(const struct job_verdict *verdict, uint64_t now_usec)
+{
+	return verdict->echo_usec && now_usec - verdict->echo_usec > ECHO_USEC;
+}
+
+void job_verdict_close(struct job_verdict *verdict)
+{
+	verdict->echo_usec = 0;
+}
+
+static void verdict_add_tail(struct job_verdict *verdict)
+{
+	struct job_result *result = verdict->result;
+	const char *tail =
+		job_output_tail(verdict->folder, result->rank, TAIL_LINES, verdict->arena);
+
+	if (*tail)
+		result->reason = arena_printf(verdict->arena, "%s; its last lines:\n%s",
+					      result->reason, tail);
+}
+
+static void verdict_add_diagnosis(struct job_verdict *verdict, struct fleet *fleet)
+{
+	struct diagnosis best[DIAGNOSIS_BEST];
+	struct job_result *result = verdict->result;
+	bool knows_first;
+	size_t count;
+
+	kernel_log_read(fleet,
+			(int)((clock_usec() - verdict->begin_usec) / 1000000) + KERNEL_LOG_MORE_S,
+			verdict->folder, verdict->diagnosing);
+	/* that another rank ended is no news where the named one failed by itself */
+	knows_first = result->rank >= 0 && !verdict_is_echo(verdict, result->rank);
+	count = diagnosing_best(verdict->diagnosing, best);
+	for (size_t i = 0; i < count; i++) {
+		const char *who = best[i].rank < 0 ? best[i].host
+						   : arena_printf(verdict->arena, "rank %d on %s",
+								  best[i].rank, best[i].host);
+
+		if (knows_first &&
+		    diagnoses_is_echo(verdict->failures, best[i].line, verdict->arena))
+			continue;
+		result->reason =
+			arena_printf(verdict->arena, "%s\n%s (%s): %s.\n  %s", result->reason,
+				     i ? "also" : "likely cause", who, best[i].cause, best[i].fix);
+	}
+}
+
+void job_verdict_explain(struct job_verdict *verdict, struct fleet *fleet, bool with_launcher)
+{
+	const struct job_result *result = verdict->result;
+
+	if (!result->status || result->is_interrupted)
+		return;
+	if (result->rank >= 0 || with_launcher)
+		verdict_add_tail(verdict);
+	if (verdict->diagnosing)
+		verdict_add_diagnosis(verdict, fleet);
+}

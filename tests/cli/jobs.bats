@@ -1,0 +1,219 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# 'ringup run', wait, stop, ps and logs on hosts that are this machine (jobs.bash).
+
+load helper
+load jobs
+setup() { jobs_setup; }
+teardown() { pkill -9 -f "^$MARK" || true; }
+
+# in_background WORD...: ringup run, whose process is $pid. bash starts background jobs with SIGINT ignored; python
+# gives it back.
+in_background() {
+	: >out
+	python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])' \
+		ringup run "$@" >out 2>err 3>&- 4>&- &
+	pid=$!
+}
+
+@test "a job runs" {
+	job -- sh -c 'echo "$RANK of $WORLD_SIZE"' </dev/null
+	[ "$status" = 0 ]
+	[ "$(sort out)" = "[0 node01] 0 of 2
+[1 node02] 1 of 2" ]
+}
+
+@test "a second Ctrl-C or stop ends the waiting, and the job is called stopped" {
+	for signal in INT TERM; do
+		in_background -- sh -c "trap '' TERM; echo up; $MARK 100; $MARK 100"
+		begins 2
+		kill -s $signal $pid
+		sleep 0.7
+		kill -s $signal $pid
+		status=0
+		wait $pid || status=$?
+		[ "$status" = 130 ]
+		grep -q 'node01: it did not say that everything of the job has ended there' err
+		ringup ps --json | jq -e '.jobs[-1] | .state == "stopped" and .status == 130'
+		# the hosts end it by themselves
+		job_left_nothing
+	done
+}
+
+@test "two signals at once, as of timeout(1), are one" {
+	in_background -- sh -c "echo up; exec $MARK 100"
+	begins 2
+	kill -TERM $pid $pid
+	status=0
+	wait $pid || status=$?
+	[ "$status" = 130 ]
+	! grep -q 'did not say' err
+	ringup ps --json | jq -e '.jobs[-1].state == "stopped"'
+	job_left_nothing
+}
+
+@test "a plan larger than a pipe, for a host that is slow to read it" {
+	local env=()
+	for i in $(seq 8); do
+		env+=(-e "LARGE$i=$(head -c 120000 /dev/zero | tr '\0' x)")
+	done
+	SLOW=6 job "${env[@]}" --ppn 2 --host node01 -- sh -c 'printf "%s\n" "$LARGE8" | wc -c' </dev/null
+	[ "$status" = 0 ]
+	[ "$(sort out)" = "[0 node01] 120001
+[1 node01] 120001" ]
+}
+
+@test "stdin goes to rank 0, every byte of it; the others read /dev/null" {
+	head -c 3000000 /dev/urandom >bytes
+	job -- sh -c 'cat >got-$RANK' <bytes
+	[ "$status" = 0 ]
+	cmp bytes state/got-0 || cmp bytes "$(find "$BATS_TEST_TMPDIR" -name got-0)"
+	[ ! -s "$(find "$BATS_TEST_TMPDIR" -name got-1)" ]
+	echo hello >line
+	job --stdin 1 -- sh -c 'read x; echo "<$x>"; true' <line
+	[ "$(sort out)" = "[0 node01] <>
+[1 node02] <hello>" ]
+	job --stdin none -- sh -c 'read x; echo "<$x>"; true' <line
+	[ "$(sort out)" = "[0 node01] <>
+[1 node02] <>" ]
+	job --stdin none -n 1 -- readlink /proc/self/fd/0 <bytes
+	[ "$(cat out)" = "[0 node01] /dev/null" ]
+	job -n 1 -- readlink /proc/self/fd/0 </dev/null
+	[ "$(cat out)" = "[0 node01] /dev/null" ]
+	job -n 1 -- readlink /proc/self/fd/0 <&-
+	[ "$(cat out)" = "[0 node01] /dev/null" ]
+}
+
+@test "a rank that does not read its stdin holds up nothing, and yes ends when nobody reads it" {
+	yes | timeout 60 ringup run -n 1 -- sh -c 'sleep 2; echo slept' >out 2>err 3>&- 4>&-
+	[ "$(cat out)" = "[0 node01] slept" ]
+	yes | timeout 60 ringup run -n 1 -- head -n 1 >out 2>err 3>&- 4>&-
+	[ "$(cat out)" = "[0 node01] y" ]
+}
+
+@test "stdin: what cannot be" {
+	for words in "--stdin 2" "--stdin x" "--stdin -1" "-d --stdin 0" "-d -t" "-t" "-t --stdin none"; do
+		# shellcheck disable=SC2086 # words
+		job $words -- true < <(echo)
+		[ "$status" = 2 ] || { echo "$words: $status"; cat err; false; }
+	done
+	job -t -- true < <(echo)
+	grep -q 'the input device is not a TTY' err
+	job --stdin 2 -- true < <(echo)
+	grep -q 'the job has the ranks 0 to 1' err
+}
+
+# A launcher that names its first host as only that one knows itself, and puts rank 0 on the second.
+@test "a rank that joins: stdin, and the address of rank 0's host" {
+	cat >bin/torchrun <<-'END'
+		#!/bin/sh
+		while [ "${1##*/}" != ringup-job ]; do shift; done
+		[ "$PET_LOCAL_ADDR" = 127.0.0.2 ] && RANK=0 || RANK=1
+		export RANK WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=only-here
+		exec "$@"
+	END
+	chmod 755 bin/torchrun
+	job --launcher torchrun -- sh -c 'read x; echo "$RANK <$x> $MASTER_ADDR"' < <(echo hello)
+	[ "$status" = 0 ]
+	[ "$(sort out)" = "[0 node02] 0 <hello> 127.0.0.2
+[1 node01] 1 <> 127.0.0.2" ]
+}
+
+@test "a terminal: keys, size, the modes before, the escape; a job in the background reads nothing" {
+	python3 "$ROOT/tests/standin/at_terminal.py" >said 2>&1 || { cat said; false; }
+	job_left_nothing
+}
+
+@test "--retries: ps has one job; wait, logs -f and stop go on with its next start" {
+	mkfifo gate
+	ringup run -d --retries 2 --name again -n 1 -- sh -c "echo x >>$PWD/tries; echo start \$(wc -l <$PWD/tries); read x <$PWD/gate; exit 3" \
+		3>&- 4>&-
+	ringup logs -f again >followed 3>&- 4>&- &
+	logs=$!
+	(status=0; ringup wait again 2>waited || status=$?; echo $status >status) 3>&- 4>&- &
+	wait=$!
+	# each is told to go on when the one before has ended
+	for i in 1 2 3; do
+		[ $i = 1 ] || ringup ps --json | jq -e '.jobs | length == 1' >json
+		echo go >gate
+		[ $i = 3 ] || for _ in $(seq 400); do
+			[ "$(ringup ps | awk '/^again/ {print $2, $4}')" != "running $((i + 1))" ] || break
+			sleep 0.05
+		done
+	done
+	wait $wait $logs
+	[ "$(cat status)" = 3 ]
+	grep -q 'again-3: rank 0 on node01 ended with status 3' waited
+	[ "$(xargs <followed)" = "[0 node01] start 1 [0 node01] start 2 [0 node01] start 3" ]
+	ringup ps --json | jq -e '.jobs == [.jobs[0]] and .jobs[0].job == "again" and .jobs[0].state == "failed"
+		and .jobs[0].attempts == ["again", "again-2", "again-3"]'
+	[ "$(ringup ps | awk '/^again/ {print $1, $2, $3, $4}')" = "again failed 3 3" ]
+	jq -e '.next == "again-2" and .state == "failed"' .ringup/jobs/again/job.json
+
+	ringup run -d --retries 5 --name more -n 1 -- sh -c "mkdir $PWD/more && exit 1; exec $MARK 100" 3>&- 4>&-
+	for _ in $(seq 400); do
+		[ "$(ringup ps | awk '/^more/ {print $2, $4}')" != "running 2" ] || break
+		sleep 0.05
+	done
+	[ "$(ringup stop more)" = "more is stopped" ]
+	ringup ps --json | jq -e '.jobs[-1] | .job == "more" and .state == "stopped" and .attempts == ["more", "more-2"]'
+	job_left_nothing
+}
+
+@test "a job's record without its members, or that names itself as the next one, harms no command" {
+	mkdir -p .ringup/jobs/empty .ringup/jobs/ring
+	echo '{"schema": 1}' >.ringup/jobs/empty/job.json
+	echo '{"schema": 1, "next": "ring", "ended": "2026-01-01T00:00:00Z"}' >.ringup/jobs/ring/job.json
+	chmod -R go= .ringup
+	ringup ps --json | jq -e '.jobs[0].job == "empty" and .jobs[0].state == "lost"'
+	for words in "wait empty" "stop empty" "wait ring" "stop ring"; do
+		status=0
+		# shellcheck disable=SC2086 # words
+		timeout 20 ringup $words >out 2>err || status=$?
+		[ "$status" -le 2 ] || { echo "$words: $status"; false; }
+	done
+}
+
+@test "--json with --detach, and with --dry-run" {
+	ringup --json run -d --name mine -- sleep 0.1 >out 3>&- 4>&-
+	jq -e '.schema == 1 and .job == "mine" and .state == "running" and (.folder | endswith("/jobs/mine"))' out
+	ringup wait mine
+	status=0
+	ringup --json run -d -n 7 -- true >out 2>err 3>&- 4>&- || status=$?
+	[ "$status" = 2 ]
+	jq -e '.schema == 1 and .state == "failed" and .status == 2' out
+	ringup --json run --dry-run --workdir /tmp -e 'A=b c' -e RANK=9 -- python3 'a b' >out </dev/null
+	jq -e '.schema == 1 and .launcher == "env" and .ranks == 2 and (.tasks | length) == 2' out
+	jq -e '.tasks[1] | .host == "node02" and .rank == 1 and .workdir == "/tmp" and .words == ["python3", "a b"]
+		and .env.A == "b c" and .env.WORLD_SIZE == "2" and .env.RANK == "9"' out
+	ringup --json run --dry-run --launcher torchrun -- true >out </dev/null
+	jq -e '.tasks[0] | .words[0] == "torchrun" and (has("rank") | not)' out
+}
+
+# The daemon has left its rank, so nothing but its variable says whose it is.
+@test "ringup and a supervisor are killed: 'stop' ends the daemon that a rank left" {
+	in_background -n 1 --name gone -- sh -c "setsid $MARK 100 & echo up; exec $MARK 200"
+	begins 1
+	for _ in $(seq 200); do
+		id=$(jq -r '.id // ""' .ringup/jobs/gone/job.json)
+		[ -z "$id" ] || break
+		sleep 0.05
+	done
+	kill -STOP $pid # it must not note the end
+	pgrep -f "^[^ ]*ringup-job host --id $id " | xargs kill -9
+	kill -9 $pid
+	wait $pid || true
+	for _ in $(seq 100); do
+		pgrep -f "^$MARK 200" >/dev/null || break
+		sleep 0.05
+	done
+	pgrep -f "^$MARK 100"
+	[ "$(ringup stop gone)" = "gone was lost; 1 process of it was left and is ended" ]
+	job_left_nothing
+	ringup stop gone | grep -q 'has ended before'
+	status=0
+	ringup wait gone 2>err || status=$?
+	[ "$status" = 1 ]
+	grep -q 'gone: the ringup that ran it was killed' err
+	rm -rf /tmp/ringup-job-"$id"-127.0.0.[12]
+}
