@@ -3,7 +3,7 @@
 """Adds rows to recipes/wheels/: for each framework wheel on PyPI and each Python that it takes, all packages that
 pip would install with it, of one version each, with the checksums of the files that fit.
 
-    pip install uv packaging && .ci/pins.py [FRAMEWORK[==VERSION]...]
+    pip install uv packaging && .ci/pins.py [--arch aarch64] [FRAMEWORK[==VERSION]...]
 
 A wheel that has a row in sets.csv keeps it; delete the row to ask anew. Packages of packages.csv that no set
 refers to any more are deleted. Packages are those of half a year after the framework's release, which is what it
@@ -11,6 +11,7 @@ was used with, and of today where there is no such set. Limits that the releases
 from recipes/catalog/companion.csv.
 """
 
+import argparse
 import csv
 import datetime
 import functools
@@ -35,7 +36,17 @@ SERIES = [f"3.{minor}" for minor in range(6, 15)]  # what uv resolves for
 FRAMEWORKS = ["tensorflow", "torch", "jax", "mxnet"]
 GLIBC = [17, 28, 34]  # the oldest that has all wheels
 AFTER_DAYS = 183
+ARGUMENTS = argparse.ArgumentParser()
+ARGUMENTS.add_argument("--arch", choices=wheels.ARCHS, default=wheels.ARCHS[0])
+ARGUMENTS.add_argument("asked", nargs="*")
+ARCH = ARGUMENTS.parse_args().arch
+ASKED = ARGUMENTS.parse_args().asked
 SOURCE_BYTES_MAX = 256 * 1024  # of an archive of Python files; more is to be compiled, without a compiler
+
+
+def catalog_file(table):
+    own = ROOT / "recipes/catalog" / wheels.file_name(table, ARCH)
+    return own if own.exists() else ROOT / f"recipes/catalog/{table}.csv"
 
 
 @functools.lru_cache(maxsize=None)
@@ -53,10 +64,10 @@ def tags(series, glibc):
     old = {5: "manylinux1", 12: "manylinux2010", 17: "manylinux2014"}
     platforms = []
     for minor in range(glibc, 4, -1):
-        platforms.append(f"manylinux_2_{minor}_x86_64")
+        platforms.append(f"manylinux_2_{minor}_{ARCH}")
         if minor in old:
-            platforms.append(f"{old[minor]}_x86_64")
-    platforms.append("linux_x86_64")
+            platforms.append(f"{old[minor]}_{ARCH}")
+    platforms.append(f"linux_{ARCH}")
     return {
         *cpython_tags(python, platforms=platforms),
         *compatible_tags(python, interpreter=f"cp{python[0]}{python[1]}", platforms=platforms),
@@ -81,7 +92,7 @@ def files_of(name, version, fitting):
 
 def companions(component, kind, version, series):
     """The words that recipes/catalog/companion.csv has for it; without a version, those for any version."""
-    with open(ROOT / "recipes/catalog/companion.csv", encoding="utf-8") as file:
+    with open(catalog_file("companion"), encoding="utf-8") as file:
         for row in csv.DictReader(line for line in file if not line.startswith("#")):
             if (row["component"], row["kind"]) != (component, kind):
                 continue
@@ -94,7 +105,7 @@ def companions(component, kind, version, series):
 def compile_set(wanted, series, glibc, newest, only_wheels):
     words = ["uv", "pip", "compile", "-", "--quiet", "--no-header", "--no-annotate", "--no-config"]
     words += ["--no-python-downloads"]
-    words += ["--python-version", series, "--python-platform", f"x86_64-manylinux_2_{glibc}"]
+    words += ["--python-version", series, "--python-platform", f"{ARCH}-manylinux_2_{glibc}"]
     words += ["--exclude-newer", newest] if newest else []
     for want in wanted if newest else []:
         if "==" in want:  # however new that one is
@@ -133,7 +144,7 @@ def tools_of(sets, series):
 
 def brought_of(framework, version, pip):
     """What the row says that the extra of the wheel brings (jax[cuda13]): JAX itself takes any of a range."""
-    with open(ROOT / f"recipes/catalog/{framework}.csv", encoding="utf-8") as file:
+    with open(catalog_file(framework), encoding="utf-8") as file:
         for row in csv.DictReader(file):
             if "[" in pip and (row["version"], row["pip"]) == (version, pip) and row["brings"]:
                 major = re.search(r"\d+", row["cuda_tested"])[0]
@@ -187,12 +198,12 @@ def make(job, tools):
 def main():
     jobs = [("horovod", "", "horovod-needs", series) for series in SERIES]
     for framework in FRAMEWORKS:
-        with open(ROOT / f"recipes/catalog/{framework}.csv", encoding="utf-8") as file:
-            for row in csv.DictReader(file):
+        with open(catalog_file(framework), encoding="utf-8") as file:
+            for row in csv.DictReader(line for line in file if not line.startswith("#")):
                 name = f"{framework}=={row['version']}"
                 if (row["index"] and not row.get("on_pypi")) or not row["pip"]:
                     continue
-                if sys.argv[1:] and framework not in sys.argv[1:] and name not in sys.argv[1:]:
+                if ASKED and framework not in ASKED and name not in ASKED:
                     continue
                 jobs += [
                     (framework, row["version"], pip, series)
@@ -200,7 +211,7 @@ def main():
                     for series in SERIES
                     if admits(row["python"], series)
                 ]
-    packages, sets = wheels.load(wheels.FOLDER)
+    packages, sets = wheels.load(wheels.FOLDER, ARCH)
     known = {(one.wheel, one.python) for one in sets}
     jobs = [job for job in dict.fromkeys(jobs) if job[2:] not in known]
     tools = {series: tools_of(sets, series) for series in SERIES}
@@ -212,7 +223,7 @@ def main():
             words = [wheels.add(packages, *word) for word in made[1]]
             sets.append(made[0]._replace(packages=";".join(words)))
     used = {word for one in sets for word in one.packages.split(";")}
-    wheels.save(wheels.FOLDER, {word: packages[word] for word in packages if word in used}, sets)
+    wheels.save(wheels.FOLDER, {word: packages[word] for word in packages if word in used}, sets, ARCH)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 #include "builder/build.h"
 
 #include "builder/context.h"
+#include "builder/machine.h"
 #include "builder/native/kept.h"
 #include "builder/native/store.h"
 #include "builder/native/runtime/userns.h"
@@ -403,7 +404,10 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 			find_backend(cluster, spec, options, arena, image, &ignored);
 		return 0;
 	}
-	if (find_backend(cluster, spec, options, arena, image, err) < 0)
+	/* an engine that build.docker_host names is nobody knows where */
+	if ((!*image->target.docker_host &&
+	     machine_check(spec->arch, options->on, arena, err) < 0) ||
+	    find_backend(cluster, spec, options, arena, image, err) < 0)
 		return -1;
 	image->kept = options->on || !image->backend->save;
 	if (!options->on &&

@@ -17,7 +17,7 @@
 
 struct options {
 	bool pin, no_facts;
-	const char *output, *format;
+	const char *output, *format, *arch;
 	struct words allow;
 };
 
@@ -28,6 +28,7 @@ static const struct opt options[] = {
 	 OPT_TEXT, offsetof(struct options, format)},
 	{0, "pin", NULL, "ask for exact versions and digests first, as 'resolve --pin'", OPT_FLAG,
 	 offsetof(struct options, pin)},
+	ARCH_OPTION(struct options, arch),
 	ALLOW_OPTION(struct options, allow),
 	FACTS_OPTION(struct options, no_facts),
 	OPT_END,
@@ -88,6 +89,7 @@ static int recipe_run(struct context *ctx, void *values, const char *const *argu
 		return -1;
 	s.allow = o->allow;
 	s.no_facts = o->no_facts;
+	s.arch = o->arch;
 	if ((*arguments ? stage_resolve(&s, arguments, err) : stage_plan(&s, err)) < 0)
 		return -1;
 	if (*arguments)

@@ -18,7 +18,7 @@
 
 struct options {
 	bool explain, no_lock, update, all, pin, no_facts;
-	const char *facts, *prefer;
+	const char *facts, *prefer, *arch;
 	struct words allow;
 };
 
@@ -29,6 +29,7 @@ static const struct opt options[] = {
 	 offsetof(struct options, facts)},
 	{0, "prefer", "WHICH", "newest (default) or oldest", OPT_TEXT,
 	 offsetof(struct options, prefer)},
+	ARCH_OPTION(struct options, arch),
 	ALLOW_OPTION(struct options, allow),
 	FACTS_OPTION(struct options, no_facts),
 	{0, "all", NULL, "every stack that differs in more than libraries", OPT_FLAG,
@@ -100,6 +101,9 @@ static void print_plan(const struct stages *s, bool explain)
 	term_table_init(&table, s->arena,
 			explain ? WORDS("COMPONENT", "VERSION", "REASON", "SOURCE")
 				: WORDS("COMPONENT", "VERSION", "PACKAGES"));
+	if (plan->arch)
+		term_table_row(&table, explain ? WORDS("arch", plan->arch, "the processor", "-")
+					       : WORDS("arch", plan->arch, "-"));
 	for (size_t i = 0; i < plan->count; i++)
 		print_row(&table, explain, &plan->choices[i]);
 	print_image(&table, s, explain);
@@ -128,7 +132,6 @@ static const char *const *changed_names(struct stages *s, const struct locked *l
 	struct error ignored = {0};
 	struct requirement req;
 
-	words_add_all(&names, WORDS(NULL));
 	for (const char *const *text = locked->requests; *text; text++) {
 		bool known = false;
 
@@ -137,7 +140,7 @@ static const char *const *changed_names(struct stages *s, const struct locked *l
 		if (!known && requirement_parse(*text, s->arena, &req, &ignored) == 0)
 			words_add(&names, req.name);
 	}
-	return names.list;
+	return words_list(&names);
 }
 
 static bool is_same_question(struct stages *s, const struct locked *locked)
@@ -168,11 +171,14 @@ static int keep_locked(struct stages *s, const struct options *o, const char *co
 	if (lock_read(stage_lock_path(s), s->arena, &locked->lock, &locked->found, &ignored) < 0 ||
 	    !locked->found)
 		return 0; /* a damaged lock is written again */
+	s->kept_arch = plan_arch(&locked->lock.plan);
 	if (o->update && !*arguments)
 		return 0;
 	/* arguments are a new question, unless they are the same as the lock's */
-	if (!context_has_cluster(s->ctx) && !o->update && !is_same_question(s, locked))
+	if (!context_has_cluster(s->ctx) && !o->update && !is_same_question(s, locked)) {
+		s->kept_arch = NULL;
 		return 0;
+	}
 	if (o->update && resolve_check_names(arguments, err) < 0)
 		return -1;
 	if (o->prefer && !o->update)
@@ -186,7 +192,7 @@ static int keep_locked(struct stages *s, const struct options *o, const char *co
 
 static void print_changes(const struct locked *locked, const struct plan *now, bool asked)
 {
-	struct lock_change changes[2 * PLAN_CHOICES_MAX];
+	struct lock_change changes[LOCK_CHANGES_MAX];
 	size_t count = lock_diff(&locked->lock.plan, now, changes);
 
 	for (size_t i = 0; i < count; i++)
@@ -198,7 +204,7 @@ static void print_changes(const struct locked *locked, const struct plan *now, b
 }
 
 /*
- * What is pinned stays as long as the OS is the same. A lock that moves as a whole is pinned again if
+ * What is pinned stays as long as the OS and the processor are the same. A lock that moves as a whole is pinned again if
  * it was pinned before.
  */
 static int resolve_pin(struct stages *s, const struct options *o, const char *const *arguments,
@@ -212,11 +218,12 @@ static int resolve_pin(struct stages *s, const struct options *o, const char *co
 		return stage_pin(s, err);
 	if (!was_pinned || !os)
 		return 0;
-	if (strcmp(os->version, plan_choice(&s->plan, "os")->version) == 0)
+	if (strcmp(os->version, plan_choice(&s->plan, "os")->version) == 0 &&
+	    strcmp(plan_arch(old), plan_arch(&s->plan)) == 0)
 		s->plan.pinned = old->pinned;
 	else
 		log_warn(
-			"another OS: nothing is pinned any more; 'ringup resolve --pin' asks its archives");
+			"another OS or processor: nothing is pinned any more; 'ringup resolve --pin' asks its archives");
 	return 0;
 }
 
@@ -326,6 +333,7 @@ static int resolve_prepare(struct stages *s, const struct options *o, const char
 		return -1;
 	s->allow = o->allow;
 	s->no_facts = o->no_facts;
+	s->arch = o->arch;
 	if (prefer(s, o->prefer, err) < 0 || (o->facts && stage_facts(s, o->facts, err) < 0))
 		return -1;
 	locked->requests = !from_file ? arguments : s->cluster.stack ? s->cluster.stack : nothing;

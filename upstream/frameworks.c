@@ -262,6 +262,26 @@ static size_t framework_wanted(struct refresh *refresh, const struct framework *
 	return count;
 }
 
+/*
+ * The rows of NAME.aarch64.csv are written by hand: PyPI has only some of its builds, and does not say which of
+ * them have CUDA. A release that has a wheel and no row is listed for a person.
+ */
+static void framework_look_aarch64(struct refresh *refresh, const struct framework *f,
+				   const struct pypi_page *page)
+{
+	const char *name = arena_printf(refresh->arena, "%s.aarch64", f->name);
+	const struct table *table = catalog_file(refresh->rows.catalog, name);
+	const char *const *versions = pypi_versions(page, pypi_fits_aarch64, refresh->arena);
+	const char *oldest = table ? rows_oldest(table, NULL) : NULL;
+
+	for (; oldest && *versions; versions++)
+		if (version_compare(*versions, oldest) >= 0 &&
+		    rows_find(table, *versions, NULL) < 0)
+			rows_look(&refresh->rows, name, *versions,
+				  "PyPI has a wheel for aarch64 and the table has no row", "pypi",
+				  pypi_find(page, *versions, pypi_fits_aarch64)->url);
+}
+
 static int framework_refresh(struct refresh *refresh, const struct framework *f, struct error *err)
 {
 	const struct pypi pypi = refresh_pypi(refresh);
@@ -277,6 +297,7 @@ static int framework_refresh(struct refresh *refresh, const struct framework *f,
 		*err = page.err;
 		return -1;
 	}
+	framework_look_aarch64(refresh, f, &page);
 	count = framework_wanted(refresh, f, &page, &list, &rows);
 	if (pypi_metadata(&pypi, list, count, err) < 0)
 		return -1;

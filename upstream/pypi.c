@@ -331,13 +331,23 @@ int pypi_metadata(const struct pypi *pypi, struct pypi_metadata *list, size_t co
 
 /* --- what wheels are for -------------------------------------------------------------------- */
 
-bool pypi_fits_x86_64(const struct pypi_file *file)
+static bool pypi_fits(const struct pypi_file *file, const char *arch)
 {
 	if (!file->is_wheel)
 		return false;
 	if (strcmp(file->platforms, "any") == 0)
 		return true;
-	return strstr(file->platforms, "linux") && strstr(file->platforms, "x86_64");
+	return strstr(file->platforms, "linux") && strstr(file->platforms, arch);
+}
+
+bool pypi_fits_x86_64(const struct pypi_file *file)
+{
+	return pypi_fits(file, "x86_64");
+}
+
+bool pypi_fits_aarch64(const struct pypi_file *file)
+{
+	return pypi_fits(file, "aarch64");
 }
 
 const char *pypi_glibc(const struct pypi_file *file, struct arena *arena)

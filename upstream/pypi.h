@@ -60,6 +60,9 @@ int pypi_metadata(const struct pypi *pypi, struct pypi_metadata *list, size_t co
 /* Whether the wheel runs on Linux of x86_64, with CPython of any version or none in particular. */
 bool pypi_fits_x86_64(const struct pypi_file *file);
 
+/* The same for aarch64. */
+bool pypi_fits_aarch64(const struct pypi_file *file);
+
 /* The glibc that the wheel's platform asks for: "2.28" for manylinux_2_28, or "". */
 const char *pypi_glibc(const struct pypi_file *file, struct arena *arena);
 

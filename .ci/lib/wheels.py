@@ -7,7 +7,9 @@ empty for the first selection of a version, then 2, 3, ...: Pythons of different
 sets.csv has a row per wheel and Python: for, python, glibc, asked, packages. The last cell refers to packages.csv,
 ";" between: "name==version", or "name==version:build".
 
-    wheels.py FOR PYTHON        prints that set as pip reads it: -r FILE
+packages.aarch64.csv and sets.aarch64.csv are the same for another processor.
+
+    wheels.py FOR PYTHON [ARCH]        prints that set as pip reads it: -r FILE
 """
 
 import collections
@@ -18,8 +20,9 @@ FOLDER = Path(__file__).resolve().parents[2] / "recipes/wheels"
 
 NOTES = {
     "packages": "# Files of PyPI by their checksums; sets.csv refers to them. .ci/pins.py adds rows.",
-    "sets": "# What pip installs with a wheel on one Python, on x86_64. .ci/pins.py adds rows.",
+    "sets": "# What pip installs with a wheel on one Python, on {arch}. .ci/pins.py adds rows.",
 }
+ARCHS = ["x86_64", "aarch64"]  # the first has the plain file names
 HEADS = {
     "packages": ["name", "version", "build", "sha256"],
     "sets": ["for", "python", "glibc", "asked", "packages"],
@@ -50,20 +53,24 @@ def rows(text):
     return lines[1:]
 
 
-def load(folder):
+def file_name(table, arch):
+    return f"{table}.csv" if arch == ARCHS[0] else f"{table}.{arch}.csv"
+
+
+def load(folder, arch=ARCHS[0]):
     """The packages by their references, and the sets."""
-    packages = [Package(*cells) for _, cells in rows((folder / "packages.csv").read_text())]
-    sets = [Set(*cells) for _, cells in rows((folder / "sets.csv").read_text())]
+    packages = [Package(*cells) for _, cells in rows((folder / file_name("packages", arch)).read_text())]
+    sets = [Set(*cells) for _, cells in rows((folder / file_name("sets", arch)).read_text())]
     return {reference(package): package for package in packages}, sets
 
 
-def save(folder, packages, sets):
+def save(folder, packages, sets, arch=ARCHS[0]):
     for name, table in (
         ("packages", sorted(packages.values(), key=package_order)),
         ("sets", sorted(sets, key=set_order)),
     ):
-        lines = [NOTES[name], ",".join(HEADS[name]), *(",".join(row) for row in table)]
-        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+        lines = [NOTES[name].format(arch=arch), ",".join(HEADS[name]), *(",".join(row) for row in table)]
+        (folder / file_name(name, arch)).write_text("\n".join(lines) + "\n")
 
 
 def add(packages, name, version, sums):
@@ -87,13 +94,13 @@ def requirements(packages, one):
         yield f"{package.name}=={package.version}{hashes}"
 
 
-def main(wheel, python):
-    packages, sets = load(FOLDER)
+def main(wheel, python, arch=ARCHS[0]):
+    packages, sets = load(FOLDER, arch)
     for one in sets:
         if (one.wheel, one.python) == (wheel, python):
             print("\n".join(requirements(packages, one)))
             return 0
-    print(f"{FOLDER}/sets.csv has no set for {wheel} with Python {python}", file=sys.stderr)
+    print(f"{FOLDER}/{file_name('sets', arch)} has no set for {wheel} with Python {python}", file=sys.stderr)
     return 1
 
 

@@ -20,9 +20,9 @@ CELLS = {
 }
 
 
-def load(name, kind):
+def load(name, kind, arch):
     """The rows of a table with their lines; findings about its form."""
-    path = f"{FOLDER}/{name}.csv"
+    path = f"{FOLDER}/{wheels.file_name(name, arch)}"
     rows, findings = [], []
     lines = [line for line in read(path).splitlines() if not line.startswith("#")]
     if not lines or lines[0].split(",") != wheels.HEADS[name]:
@@ -69,10 +69,11 @@ def check_set(where, one, packages):
         yield f"{where}: {one.wheel} itself is missing"
 
 
-def brought():
+def brought(arch):
     """{what pip installs: {library: version}}: the column `brings` of the frameworks' tables."""
     found = {}
-    for path in files(r"^recipes/catalog/(tensorflow|torch|mxnet)\.csv$"):
+    own = "" if arch == wheels.ARCHS[0] else rf"\.{arch}"
+    for path in files(rf"^recipes/catalog/(tensorflow|torch|mxnet){own}\.csv$"):
         head, *lines = [line.split(",") for line in read(path).splitlines() if line and line[0] != "#"]
         for row in (dict(zip(head, cells)) for cells in lines):
             words = [re.split("==|>=", word) for word in row.get("brings", "").split(";") if word]
@@ -88,9 +89,9 @@ def check_brought(where, one, brings):
             yield f"{where}: {one.wheel} brings {name} {version} by its row of the catalog, and {has[name]} here"
 
 
-def check():
-    package_path, package_rows, findings = load("packages", wheels.Package)
-    set_path, set_rows, more = load("sets", wheels.Set)
+def check(arch):
+    package_path, package_rows, findings = load("packages", wheels.Package, arch)
+    set_path, set_rows, more = load("sets", wheels.Set, arch)
     findings += more
     if findings:
         return findings, ""
@@ -98,7 +99,7 @@ def check():
     findings += in_order(set_path, set_rows, wheels.set_order)
     findings += check_packages(package_path, package_rows)
     packages = {wheels.reference(package): number for number, package in package_rows}
-    brings = brought()
+    brings = brought(arch)
     for number, one in set_rows:
         findings += check_set(f"{set_path}:{number}", one, packages)
         findings += check_brought(f"{set_path}:{number}", one, brings)
@@ -109,6 +110,9 @@ def check():
     return findings, f"{len(set_rows)} sets of {len(package_rows)} packages"
 
 
-if len(files(rf"^{FOLDER}/(packages|sets)\.csv$")) != 2:
-    finish([f"{FOLDER}:1: packages.csv or sets.csv is missing"])
-finish(*check())
+wanted = [f"{FOLDER}/{wheels.file_name(name, arch)}" for arch in wheels.ARCHS for name in wheels.HEADS]
+missing = set(wanted) - set(files(rf"^{FOLDER}/[^/]+\.csv$"))
+if missing:
+    finish([f"{path}:1: missing" for path in sorted(missing)])
+found, counts = zip(*(check(arch) for arch in wheels.ARCHS))
+finish([finding for findings in found for finding in findings], "; ".join(counts))

@@ -113,7 +113,7 @@ struct plan *host_script_plan(const struct plan *plan, const struct catalog *cat
 {
 	struct plan *host = ARENA_NEW(arena, struct plan);
 	const struct choice *cuda = plan_choice(plan, "cuda"), *os = plan_choice(plan, "os");
-	const struct table *table = catalog_table(catalog, "os");
+	const struct table *table = catalog_table(catalog_for(catalog, plan->arch, arena), "os");
 
 	*host = *plan;
 	host->base.name = "";

@@ -9,8 +9,7 @@
 
 #include <string.h>
 
-#define SETS "recipes/wheels/sets.csv"
-#define PACKAGES "recipes/wheels/packages.csv"
+#define FOLDER "recipes/wheels/"
 #define PACKAGES_OF_SET_MAX 512
 #define SHA256_DIGITS 64
 
@@ -19,12 +18,16 @@
 struct pins {
 	struct table sets, packages; /* packages: loaded with the first set; columns NULL before */
 	const char *series, *glibc;  /* of the plan: "3.10", "2.35" */
+	const char *arch;	     /* of the plan; NULL: x86_64 */
 	struct arena *arena;
 };
 
-static int pins_load_table(struct pins *pins, const char *file, struct table *table,
+/* sets.csv, or sets.aarch64.csv: wheels have other checksums on another processor. */
+static int pins_load_table(struct pins *pins, const char *name, struct table *table,
 			   struct error *err)
 {
+	const char *file = arena_printf(pins->arena, FOLDER "%s%s%s.csv", name,
+					pins->arch ? "." : "", pins->arch ? pins->arch : "");
 	const char *path;
 
 	return share_path(pins->arena, file, &path, err) < 0
@@ -147,7 +150,7 @@ static int set_lines(struct pins *pins, size_t set, const char **lines, struct e
 	size_t count;
 
 	if ((!pins->packages.columns &&
-	     pins_load_table(pins, PACKAGES, &pins->packages, err) < 0) ||
+	     pins_load_table(pins, "packages", &pins->packages, err) < 0) ||
 	    cut_references(pins, set, words, &count, err) < 0 ||
 	    find_packages(pins, words, count, err) < 0)
 		return -1;
@@ -217,9 +220,10 @@ int pins_values(const struct plan *plan, struct arena *arena, struct values *val
 	const struct choice *framework = only_framework(plan);
 	struct pins pins = {.series = values_get(values, "python.series"),
 			    .glibc = values_get(values, "glibc.version"),
+			    .arch = plan->arch,
 			    .arena = arena};
 
-	if (pins_load_table(&pins, SETS, &pins.sets, err) < 0)
+	if (pins_load_table(&pins, "sets", &pins.sets, err) < 0)
 		return -1;
 	for (size_t i = 0; i < plan->count; i++) {
 		const char *name = plan->choices[i].name;

@@ -419,6 +419,7 @@ static struct renderer *recipe_begin(const struct cluster *cluster, const struct
 			      .base_script = "",
 			      .base_release = "",
 			      .os = "",
+			      .arch = plan->count ? plan_arch(plan) : "",
 			      .os_vendor = "",
 			      .base_place = "",
 			      .base_digest = "",

@@ -330,6 +330,12 @@ static void set_texts(const struct plan *plan, struct arena *arena, struct value
 	const char *label;
 
 	str_add(&labels, "LABEL org.ringup.cluster-image=1");
+	/* the same text for two processors would be one image to a registry */
+	if (plan->arch) {
+		str_addf(&comments, "# arch %s\n", plan->arch);
+		label = arena_printf(arena, "org.ringup.stack.arch=\"%s\"", plan->arch);
+		add_wrapped(&labels, &column, label, strlen(label));
+	}
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct choice *c = &plan->choices[i];
 
@@ -352,9 +358,10 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 	const struct choice *os = plan_choice(plan, "os");
 	size_t row;
 
+	catalog = catalog_for(catalog, plan->arch, arena);
 	if (!os || !find_row(catalog_table(catalog, "os"), os, &row))
-		return error_set(err, ERROR_FAILED, "the catalog has no row for the OS %s",
-				 os ? os->version : "(none)");
+		return error_set(err, ERROR_FAILED, "the catalog has no row for the OS %s on %s",
+				 os ? os->version : "(none)", plan_arch(plan));
 	set_references(values, arena, catalog, catalog_table(catalog, "os"), row);
 	values_set(
 		values, "cuda.in_repository",
@@ -376,6 +383,7 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 	gpu_values(plan, catalog_table(catalog, "gpu"), arena, values);
 	values_set(values, "os.release", os->version + strcspn(os->version, "0123456789"));
 	values_set(values, "accelerator", plan->accelerator);
+	values_set(values, "arch", plan_arch(plan));
 	values_set(values, "base.name", plan->base.name);
 	values_set(values, "base.status", plan->base.status);
 	values_set(values, "base.packages", plan->base.packages);

@@ -131,6 +131,8 @@ static void fill_input(struct stages *s, const char *const *requests, struct res
 			    : s->cluster.stack ? s->cluster.stack
 					       : nothing,
 		.accelerator = s->cluster.accelerator ? s->cluster.accelerator : "auto",
+		.arch = s->arch,
+		.kept_arch = s->kept_arch,
 		.base = s->cluster.image.base,
 		.oldest = s->oldest,
 		.keep = s->keep,

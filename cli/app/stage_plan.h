@@ -12,6 +12,13 @@
 			OPT_LIST, offsetof(type, member)                                       \
 	}
 
+/* The same for --arch; `member` is a text, which becomes stages.arch. */
+#define ARCH_OPTION(type, member)                                                     \
+	{                                                                             \
+		0, "arch", "ARCH", "the hosts' processor: x86_64, aarch64", OPT_TEXT, \
+			offsetof(type, member)                                        \
+	}
+
 /*
  * The folders that the catalog is read from, the one that is read last first: --catalog, RINGUP_CATALOG,
  * the user's own, the installed one. Not all of them need exist.

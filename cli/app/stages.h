@@ -32,6 +32,8 @@ struct stages {
 	const struct plan *keep; /* versions to stay with, or NULL */
 	const char *const *move; /* names that are not kept, or NULL */
 	bool no_facts;		 /* --no-facts, or they are read already (stage_facts.h) */
+	const char *arch;	 /* --arch, or NULL */
+	const char *kept_arch;	 /* of the lock: where nothing else names one; or NULL */
 	struct words allow;	 /* --allow; `allow` of the cluster file counts too */
 	struct spec *spec;
 	struct fleet fleet;

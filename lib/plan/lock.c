@@ -117,10 +117,12 @@ static bool same_choice(const struct choice *a, const struct choice *b)
 }
 
 size_t lock_diff(const struct plan *from, const struct plan *to,
-		 struct lock_change changes[static 2 * PLAN_CHOICES_MAX])
+		 struct lock_change changes[static LOCK_CHANGES_MAX])
 {
 	size_t count = 0;
 
+	if (strcmp(plan_arch(from), plan_arch(to)) != 0)
+		changes[count++] = (struct lock_change){"arch", plan_arch(from), plan_arch(to)};
 	for (size_t i = 0; i < to->count; i++) {
 		const struct choice *now = &to->choices[i];
 		const struct choice *old = plan_choice(from, now->name);
@@ -146,7 +148,7 @@ static bool same_overruled(const struct plan *a, const struct plan *b)
 
 bool lock_is_same(const struct plan *from, const struct plan *to)
 {
-	struct lock_change changes[2 * PLAN_CHOICES_MAX];
+	struct lock_change changes[LOCK_CHANGES_MAX];
 	_cleanup_(json_free) cJSON *old = pinned_to_json(&from->pinned);
 	_cleanup_(json_free) cJSON *now = pinned_to_json(&to->pinned);
 

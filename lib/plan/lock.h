@@ -34,14 +34,16 @@ int lock_write(const char *path, const struct plan *plan, const char *recipe, co
 int lock_match(const struct lock *lock, const char *path, const char *const *requests,
 	       const char *const *allow, const char *accelerator, struct error *err);
 
-/* One component of two plans, NULL where one does not have it. */
+/* The processor ("arch"), or one component of two plans; NULL where one does not have it. */
 struct lock_change {
 	const char *name, *from, *to;
 };
 
-/* The components whose version or package differs; returns how many. */
+#define LOCK_CHANGES_MAX (2 * PLAN_CHOICES_MAX + 1)
+
+/* The processor and the components whose version or package differs; returns how many. */
 size_t lock_diff(const struct plan *from, const struct plan *to,
-		 struct lock_change changes[static 2 * PLAN_CHOICES_MAX]);
+		 struct lock_change changes[static LOCK_CHANGES_MAX]);
 
 /* Whether nothing differs: no component, no overruled rule, and nothing that is pinned. */
 bool lock_is_same(const struct plan *from, const struct plan *to);

@@ -44,6 +44,8 @@ static void add_plan(cJSON *json, const struct plan *plan)
 	cJSON *requests, *stack;
 
 	cJSON_AddStringToObject(json, "accelerator", plan->accelerator);
+	if (plan->arch)
+		cJSON_AddStringToObject(json, "arch", plan->arch);
 	cJSON_AddStringToObject(json, "catalog", plan->revision);
 	requests = cJSON_AddArrayToObject(json, "requests");
 	for (size_t i = 0; i < plan->request_count; i++)
@@ -167,12 +169,27 @@ static void read_overruled(const cJSON *json, struct arena *arena, struct plan *
 			      text_or_empty(item, "source", arena));
 }
 
+/* A processor that is not named is x86_64; so it is in locks of older programs. */
+static int read_arch(const cJSON *json, struct arena *arena, struct plan *plan, struct error *err)
+{
+	const char *text = json_text(json, "arch", arena), *arch = text ? arch_by_name(text) : NULL;
+
+	if (text && !arch)
+		return error_set(
+			err, ERROR_USAGE,
+			"the plan is for the processor '%s', and stacks are for " ARCH_LIST, text);
+	plan->arch = arch && strcmp(arch, ARCH_DEFAULT) != 0 ? arch : NULL;
+	return 0;
+}
+
 int plan_from_json(const cJSON *json, struct arena *arena, struct plan *plan, struct error *err)
 {
 	const cJSON *requests = json_member(json, "requests"), *item;
 
 	*plan = (struct plan){.accelerator = text_or_empty(json, "accelerator", arena),
 			      .revision = text_or_empty(json, "catalog", arena)};
+	if (read_arch(json, arena, plan, err) < 0)
+		return -1;
 	plan->requests = ARENA_ARRAY(arena, (size_t)cJSON_GetArraySize(requests) + 1, const char *);
 	cJSON_ArrayForEach (item, requests) {
 		if (cJSON_IsString(item))

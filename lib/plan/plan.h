@@ -8,6 +8,7 @@
 #define PLAN_PLAN_H
 
 #include "core/json.h"
+#include "plan/arch.h"
 #include "plan/pinned.h"
 
 #define PLAN_CHOICES_MAX 32 /* as many as there can be components (plan/component.h) */
@@ -46,6 +47,7 @@ struct overruled {
 
 struct plan {
 	const char *accelerator; /* "cpu" (or "cuda") */
+	const char *arch;	 /* the processor that it is for (arch.h); NULL: x86_64 */
 	const char *revision;	 /* of the catalog */
 	size_t request_count;
 	const char **requests; /* as they were written */
@@ -64,6 +66,12 @@ struct plan {
 	const char *env[4]; /* NAME=VALUE that the containers need */
 };
 
+/* "x86_64" or "aarch64". */
+static inline const char *plan_arch(const struct plan *plan)
+{
+	return plan->arch ? plan->arch : ARCH_DEFAULT;
+}
+
 /* The choice with this name, or NULL. */
 const struct choice *plan_choice(const struct plan *plan, const char *name);
 
@@ -74,9 +82,9 @@ bool plan_overrule(struct plan *plan, const char *id, const char *because, const
 bool plan_breaks(const struct plan *plan, const char *id);
 
 /*
- * {"schema", "ok": true, "accelerator", "catalog", "requests", "allow": [...],
+ * {"schema", "ok": true, "accelerator", "arch", "catalog", "requests", "allow": [...],
  * "overruled": [{"id", "because", "source"}], "stack": {NAME: {...}}}. `allow` and `overruled` are
- * absent when they are empty.
+ * absent when they are empty, and `arch` when it is x86_64.
  */
 cJSON *plan_to_json(const struct plan *plan);
 int plan_from_json(const cJSON *json, struct arena *arena, struct plan *plan, struct error *err);

@@ -40,6 +40,7 @@ struct spec {
 	const char *base_script;  /* the script that makes its root filesystem, or "" */
 	const char *base_release; /* the release that the script makes: a code name; or "" */
 	const char *os;		  /* "debian12"; "" when it is not known */
+	const char *arch;	  /* the processor of the stack, as arch.h has it; "": any */
 	const char *os_vendor;	  /* vendor of its packages in a package-url: "debian"; or "" */
 	const char *unpinned;	  /* names that a pinned plan has no version of; or "" */
 	const char *snapshot;	  /* time of the archive snapshot in `mirrors`; or "" */

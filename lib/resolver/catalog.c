@@ -3,6 +3,7 @@
 
 #include "core/file.h"
 #include "core/str.h"
+#include "plan/arch.h"
 
 #include <string.h>
 
@@ -149,12 +150,58 @@ int catalog_load(const char *folder, struct arena *arena, struct catalog *catalo
 	return catalog_load_path(WORDS(folder), arena, catalog, err);
 }
 
-const struct table *catalog_table(const struct catalog *catalog, const char *component)
+const struct catalog *catalog_for(const struct catalog *catalog, const char *arch,
+				  struct arena *arena)
+{
+	struct catalog *own;
+
+	if (!arch || strcmp(arch, ARCH_DEFAULT) == 0)
+		return catalog;
+	own = ARENA_NEW(arena, struct catalog);
+	*own = *catalog;
+	own->arch = arch;
+	return own;
+}
+
+const char *catalog_arch_of(const char *table, struct arena *arena, const char **name)
+{
+	const char *dot = strrchr(table, '.');
+	const char *arch = dot ? arch_by_name(dot + 1) : NULL;
+
+	if (arch)
+		*name = arena_strndup(arena, table, (size_t)(dot - table));
+	return arch;
+}
+
+/* Whether `name` is that of the component's own table for the processor: "torch.aarch64". */
+static bool catalog_is_own(const char *name, const char *component, const char *arch)
+{
+	size_t length = strlen(component);
+
+	return strncmp(name, component, length) == 0 && name[length] == '.' &&
+	       strcmp(name + length + 1, arch) == 0;
+}
+
+const struct table *catalog_file(const struct catalog *catalog, const char *name)
 {
 	for (size_t i = 0; i < catalog->count; i++)
-		if (strcmp(catalog->names[i], component) == 0)
+		if (strcmp(catalog->names[i], name) == 0)
 			return &catalog->tables[i];
 	return NULL;
+}
+
+const struct table *catalog_table(const struct catalog *catalog, const char *component)
+{
+	const struct table *shared = NULL;
+
+	for (size_t i = 0; i < catalog->count; i++) {
+		if (catalog->arch && catalog_is_own(catalog->names[i], component, catalog->arch))
+			return &catalog->tables[i];
+		if (strcmp(catalog->names[i], component) == 0)
+			shared = &catalog->tables[i];
+	}
+	/* the addresses of NVIDIA's repositories are those of one processor */
+	return catalog->arch && strcmp(component, "os") == 0 ? NULL : shared;
 }
 
 bool catalog_refers_to(const char *column, const char *name)

@@ -23,6 +23,7 @@ struct catalog {
 	const char *names[CATALOG_COMPONENTS_MAX + 1]; /* component names, NULL-terminated */
 	struct table tables[CATALOG_COMPONENTS_MAX];
 	char revision[DIGEST_TEXT_BYTES]; /* digest of all files: what a lock names */
+	const char *arch;		  /* catalog_for's; NULL: x86_64 */
 };
 
 #define CATALOG_FOLDERS_MAX 8
@@ -45,6 +46,21 @@ int catalog_load_path(const char *const *folders, struct arena *arena, struct ca
 /* The same with one folder. */
 int catalog_load(const char *folder, struct arena *arena, struct catalog *catalog,
 		 struct error *err);
+
+/*
+ * The catalog as it is for stacks of that processor ("aarch64"): its table NAME is the one of the file
+ * NAME.ARCH.csv where there is such a file, and otherwise the one of NAME.csv, which then holds for
+ * every processor. os.csv does not: without os.ARCH.csv there is no OS for that processor. The catalog
+ * lives in the arena and shares the tables. NULL and "x86_64" give the catalog itself.
+ */
+const struct catalog *catalog_for(const struct catalog *catalog, const char *arch,
+				  struct arena *arena);
+
+/* "torch" and "aarch64" of the table torch.aarch64; NULL, and no *name, for other tables. */
+const char *catalog_arch_of(const char *table, struct arena *arena, const char **name);
+
+/* The table of the file NAME.csv itself, whatever the catalog is for; or NULL. */
+const struct table *catalog_file(const struct catalog *catalog, const char *name);
 
 /* The component's table, or NULL. */
 const struct table *catalog_table(const struct catalog *catalog, const char *component);

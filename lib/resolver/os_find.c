@@ -17,14 +17,16 @@ static size_t os_find_distribution(const char *os)
 
 bool os_is_distribution(const struct model *model, const char *os)
 {
-	const struct domain *domain = &model->domains[COMPONENT_OS];
+	const struct table *table = catalog_file(model->catalog, "os");
 	size_t length = os_find_distribution(os);
 
-	for (size_t i = 0; i < domain->count; i++)
-		if (os_find_distribution(domain->values[i].version) == length &&
-		    strncmp(domain->values[i].version, os, length) == 0)
+	for (size_t row = 0; table && row < table->row_count; row++) {
+		const char *name = table_cell(table, row, "version");
+
+		if (os_find_distribution(name) == length && strncmp(name, os, length) == 0)
 			return true;
-	return domain->count == 0;
+	}
+	return model->domains[COMPONENT_OS].count == 0;
 }
 
 const char *os_nearest(const struct model *model, const char *os)

@@ -5,7 +5,7 @@
 
 #include "resolver/request.h"
 
-/* Whether the catalog has some release of the OS. */
+/* Whether the catalog has some release of the OS, for whatever processor. */
 bool os_is_distribution(const struct model *model, const char *os);
 
 /* The catalog's OSes of the same family and release ("ubi8' or 'rockylinux8"), or NULL. */

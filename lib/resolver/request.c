@@ -5,6 +5,7 @@
 #include "resolver/allow.h"
 #include "resolver/rules/rule_gpu.h"
 #include "resolver/gpu_find.h"
+#include "resolver/processor.h"
 #include "resolver/os_find.h"
 #include "resolver/rules/rule_driver.h"
 
@@ -244,6 +245,8 @@ static int read_unit(const struct model *model, const char *text, struct units *
 		return -1;
 	unit->req.text = text;
 	unit->component = component_by_name(unit->req.name);
+	if (processor_is_request(&unit->req))
+		return 0;
 	if (unit->component == COMPONENT_NONE)
 		return refuse_name(model, &unit->req, err);
 	if (request_check_versions(model, unit, err) < 0)

@@ -2,6 +2,8 @@
 #include "resolver/resolve.h"
 
 #include "resolver/allow.h"
+#include "resolver/processor.h"
+#include "resolver/unsatisfied.h"
 #include "resolver/rules/base_tag.h"
 #include "resolver/search/conflict.h"
 #include "resolver/search/groups.h"
@@ -23,7 +25,8 @@ struct resolver {
 	struct units units;
 	struct search search;
 	const char *hints[COMPONENT_COUNT];
-	size_t budget; /* of each search; 0: none */
+	const char *arch; /* that the stack is for */
+	size_t budget;	  /* of each search; 0: none */
 	/* overruled before the search: what the hosts or the base image would have refused */
 	struct overruled early[2];
 	size_t early_count;
@@ -76,56 +79,9 @@ static bool wants_gpus(const struct resolve_input *input, struct arena *arena)
 
 /* --- no answer ------------------------------------------------------------------------------ */
 
-/* How the rules that refuse are overruled: "--allow gpu-driver overrules it". */
-static int advise_allow(const struct resolver *r)
-{
-	const struct unsatisfied *why = r->why;
-	const char *words = "";
-
-	for (size_t i = 0; i < why->allow_count; i++)
-		words = arena_printf(r->arena, "%s%s--allow %s", words, i ? " " : "",
-				     why->allow[i]);
-	if (*words && why->allowed)
-		error_advise(r->err, "%s", why->allowed);
-	return *words ? error_advise(r->err, "%s overrule%s", words,
-				     why->allow_count == 1 ? "s the rule that refuses it"
-							   : " the rules that refuse it")
-		      : -1;
-}
-
 static int unsatisfied(struct resolver *r)
 {
-	struct unsatisfied *why = r->why;
-	const char *advice = "";
-
-	error_set(r->err, ERROR_UNSATISFIED, "no stack satisfies the request%s%s",
-		  why->nothing ? ": " : "", why->nothing ? why->nothing : "");
-	for (size_t i = 0; i < why->count; i++) {
-		size_t used = strlen(r->err->text);
-		/* a reason of several requests is printed once */
-		bool goes_on = i + 1 < why->count && strcmp(why->conflicts[i].because,
-							    why->conflicts[i + 1].because) == 0;
-		bool went_on =
-			i && strcmp(why->conflicts[i].because, why->conflicts[i - 1].because) == 0;
-
-		snprintf(r->err->text + used, sizeof(r->err->text) - used, "%s%s%s%s",
-			 !i	   ? ": "
-			 : went_on ? " and "
-				   : "; ",
-			 why->conflicts[i].request, goes_on ? "" : ": ",
-			 goes_on ? "" : why->conflicts[i].because);
-	}
-	for (size_t i = 0; i < why->suggestion_count; i++)
-		advice = arena_printf(r->arena, "%s%s%s", advice, i ? ", or " : "",
-				      why->suggestions[i]);
-	if (*advice)
-		error_advise(r->err, "this would work: %s", advice);
-	for (size_t i = 0; i < why->group_count; i++)
-		advice = arena_printf(r->arena, "%s%s%s -> %s", i ? advice : "", i ? "; " : "",
-				      why->groups[i].members, why->groups[i].stack);
-	if (why->group_count)
-		error_advise(r->err, "split the cluster: %s", advice);
-	return advise_allow(r);
+	return unsatisfied_say(r->why, r->arena, r->err);
 }
 
 /* A catalog without CUDA: says which host or request wants GPUs. */
@@ -191,28 +147,18 @@ static int check_accelerator(struct resolver *r)
 	return 0;
 }
 
-/* Refuses hosts with GPUs whose processors no recipe is for. */
+/* Refuses hosts that have another processor than the stack. */
 static int check_architecture(struct resolver *r)
 {
-	const struct resolve_input *input = r->input;
+	struct unsatisfied why = {.arch = r->why->arch};
+	const char *because;
 
-	for (size_t i = 0; i < input->fact_count && !r->model.cpu; i++) {
-		const struct facts *facts = &input->facts[i];
-		const char *host, *because;
-
-		if (!facts->arch || !*facts->arch || strcmp(facts->arch, "x86_64") == 0)
-			continue;
-		host = arena_printf(r->arena, "host %s", facts->host);
-		because =
-			arena_printf(r->arena, "it is %s, and all recipes with CUDA are for x86_64",
-				     facts->arch);
-		if (resolve_overrules(r, allow_rule_ids[RULE_ARCH],
-				      arena_printf(r->arena, "%s: %s", host, because), ""))
-			return 0;
-		unsatisfied_add(r->why, host, because, "");
-		return unsatisfied(r);
-	}
-	return 0;
+	if (!processor_differs(r->input, r->arch, r->model.cpu, r->arena, &why, &because) ||
+	    resolve_overrules(r, allow_rule_ids[RULE_ARCH], because, ""))
+		return 0;
+	why.allow[why.allow_count++] = allow_rule_ids[RULE_ARCH];
+	*r->why = why;
+	return unsatisfied(r);
 }
 
 /* --- the answer ------------------------------------------------------------------------------ */
@@ -319,23 +265,55 @@ static void begin_search(struct resolver *r)
 	set_hints(r);
 }
 
+/* The catalog as a model for that processor, and what the stack has to fit. */
+static int resolve_read(struct resolver *r, const struct catalog *catalog, const char *arch)
+{
+	const struct resolve_input *input = r->input;
+	struct model_options options = {.oldest = input->oldest,
+					.cpu = !wants_gpus(input, r->arena)};
+
+	catalog = catalog_for(catalog, arch, r->arena);
+	r->arch = arch ? arch : ARCH_DEFAULT;
+	r->why->arch = catalog->arch;
+	r->units = (struct units){0};
+	if (model_build(catalog, &options, r->arena, &r->model, r->err) < 0)
+		return -1;
+	if (!options.cpu && !r->model.domains[COMPONENT_CUDA].count)
+		return check_words(r) < 0 ? -1 : refuse_gpus(r);
+	if (units_read(&r->model, input->requests, &r->units, r->err) < 0)
+		return -1;
+	model_admit_beside(&r->model, r->units.asked);
+	return r->model.cpu ? 0
+			    : units_add_facts(&r->model, input->facts, input->fact_count, &r->units,
+					      r->err);
+}
+
+/* The processor is the first that something says; GPUs are known only when the catalog is read. */
+static int resolve_read_all(struct resolver *r, const struct catalog *catalog)
+{
+	const char *arch;
+
+	if (processor_asked(r->input, r->arena, &arch, r->err) < 0)
+		return -1;
+	if (!arch)
+		arch = processor_of_hosts(r->input);
+	if (resolve_read(r, catalog, arch) < 0)
+		return -1;
+	if (arch)
+		return 0;
+	arch = processor_of_gpus(&r->model, &r->units);
+	if (!arch)
+		arch = r->input->kept_arch;
+	return arch && strcmp(arch, r->arch) != 0 ? resolve_read(r, catalog, arch) : 0;
+}
+
 static int resolve_begin(struct resolver *r, const struct catalog *catalog,
 			 const struct resolve_input *input, struct arena *arena,
 			 struct unsatisfied *why, struct error *err)
 {
-	struct model_options options = {.oldest = input->oldest, .cpu = !wants_gpus(input, arena)};
-
 	*r = (struct resolver){.input = input, .arena = arena, .why = why, .err = err};
 	*why = (struct unsatisfied){0};
-	if (model_build(catalog, &options, arena, &r->model, err) < 0)
-		return -1;
-	if (!options.cpu && !r->model.domains[COMPONENT_CUDA].count)
-		return check_words(r) < 0 ? -1 : refuse_gpus(r);
-	if (units_read(&r->model, input->requests, &r->units, err) < 0)
-		return -1;
-	model_admit_beside(&r->model, r->units.asked);
-	if (!r->model.cpu &&
-	    units_add_facts(&r->model, input->facts, input->fact_count, &r->units, err) < 0)
+	if (resolve_read_all(r, catalog) < 0)
 		return -1;
 	if (allow_check(&r->model, input->allow, err) < 0)
 		return -1;
@@ -447,29 +425,40 @@ static void suggest_allow(struct resolver *r)
 			r->why->allow[r->why->allow_count++] = ids[i];
 }
 
-/* A component that every stack has and the catalog has no row of. */
-static const char *missing_component(const struct resolver *r, uint32_t parts)
+/* A component of the stack that the catalog has no rows of, or COMPONENT_NONE. */
+static enum component missing_component(const struct resolver *r, uint32_t parts)
 {
 	for (int c = 0; c < COMPONENT_COUNT; c++)
 		if ((parts & COMPONENT_BIT(c)) && !r->model.domains[c].count)
-			return component_names[c];
-	return NULL;
+			return c;
+	return COMPONENT_NONE;
+}
+
+static int refuse_missing(struct resolver *r, enum component missing)
+{
+	const char *name = component_names[missing], *request = name;
+
+	for (size_t i = r->units.count; i-- > 0;)
+		if (r->units.list[i].component == missing)
+			request = r->units.list[i].text;
+	unsatisfied_add(
+		r->why, request,
+		r->why->arch ? arena_printf(r->arena, "the catalog has no %s for %s", name, r->arch)
+			     : arena_printf(r->arena, "the catalog has no %s.csv, or no row in it",
+					    name),
+		"");
+	return unsatisfied(r);
 }
 
 static int resolve_explain(struct resolver *r)
 {
-	const char *missing =
+	enum component missing =
 		missing_component(r, stack_parts(&r->model, &r->units, r->search.active));
 	const struct conflict_rule *known;
 	uint64_t set;
 
-	if (missing) {
-		unsatisfied_add(r->why, missing,
-				arena_printf(r->arena, "the catalog has no %s.csv, or no row in it",
-					     missing),
-				"");
-		return unsatisfied(r);
-	}
+	if (missing != COMPONENT_NONE)
+		return refuse_missing(r, missing);
 	r->search.hints = NULL;
 	set = conflict_set(&r->search);
 	known = known_conflict(&r->search, set);
@@ -491,6 +480,7 @@ static void begin_plan(const struct resolver *r, const struct catalog *catalog, 
 	while (r->input->requests[count])
 		count++;
 	*plan = (struct plan){.accelerator = r->model.cpu ? "cpu" : "cuda",
+			      .arch = r->model.catalog->arch,
 			      .revision = arena_strdup(r->arena, catalog->revision),
 			      .request_count = count,
 			      .requests = ARENA_ARRAY(r->arena, count + 1, const char *)};
@@ -665,7 +655,7 @@ static int explain_fixed(struct resolver *r)
 		return resolve_explain(r);
 	suggest_allow(r);
 	error_set(r->err, ERROR_UNSATISFIED, "%s", text);
-	return advise_allow(r);
+	return unsatisfied_advise(r->why, r->arena, r->err);
 }
 
 int plan_check(const struct catalog *catalog, const struct resolve_input *input, struct plan *plan,
@@ -673,9 +663,16 @@ int plan_check(const struct catalog *catalog, const struct resolve_input *input,
 {
 	struct resolver *r = ARENA_NEW(arena, struct resolver);
 	const struct choice *os = plan_choice(plan, "os");
+	struct resolve_input own = *input;
 
-	if (resolve_begin(r, catalog, input, arena, why, err) < 0)
+	own.kept_arch = plan_arch(plan);
+	if (resolve_begin(r, catalog, &own, arena, why, err) < 0)
 		return -1;
+	if (strcmp(plan_arch(plan), r->arch) != 0) {
+		unsatisfied_add(why, arena_printf(arena, "arch==%s", r->arch),
+				arena_printf(arena, "the stack is for %s", plan_arch(plan)), "");
+		return unsatisfied(r);
+	}
 	for (size_t i = 0; i < plan->count; i++) {
 		enum component c = component_by_name(plan->choices[i].name);
 

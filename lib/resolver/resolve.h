@@ -27,6 +27,7 @@ struct unsatisfied {
 	size_t count;
 	struct conflict conflicts[CONFLICTS_MAX];
 	const char *nothing; /* why there is no stack even without requests, or NULL */
+	const char *arch;    /* the processor that the stack would be for; NULL: x86_64 */
 	size_t suggestion_count;
 	const char *suggestions[CONFLICTS_MAX]; /* requests that would work */
 	/* how a mixed cluster without a common stack can be split into groups with a stack each */
@@ -57,6 +58,8 @@ static inline void unsatisfied_add(struct unsatisfied *why, const char *request,
 struct resolve_input {
 	const char *const *requests; /* NULL-terminated REQ words */
 	const char *accelerator;     /* auto, cpu or cuda */
+	const char *arch;	     /* --arch: the processor (plan/arch.h); NULL: not named */
+	const char *kept_arch;	     /* of the lock: where nothing else names one; NULL: none */
 	const struct facts *facts;   /* of every host; may be NULL */
 	size_t fact_count;
 	const char *base;	 /* image name that cluster.yaml gives, NULL or "auto": none */

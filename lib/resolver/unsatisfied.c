@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "resolver/unsatisfied.h"
 
-#include "resolver/resolve.h"
+#include <stdio.h>
+#include <string.h>
 
 cJSON *unsatisfied_to_json(const struct unsatisfied *why)
 {
@@ -9,6 +10,8 @@ cJSON *unsatisfied_to_json(const struct unsatisfied *why)
 	cJSON *list;
 
 	cJSON_AddBoolToObject(json, "ok", false);
+	if (why->arch)
+		cJSON_AddStringToObject(json, "arch", why->arch);
 	list = cJSON_AddArrayToObject(json, "conflict");
 	for (size_t i = 0; i < why->count; i++) {
 		cJSON *item = cJSON_CreateObject();
@@ -33,4 +36,53 @@ cJSON *unsatisfied_to_json(const struct unsatisfied *why)
 		cJSON_AddItemToArray(list, item);
 	}
 	return json;
+}
+
+int unsatisfied_advise(const struct unsatisfied *why, struct arena *arena, struct error *err)
+{
+	const char *words = "";
+
+	for (size_t i = 0; i < why->allow_count; i++)
+		words = arena_printf(arena, "%s%s--allow %s", words, i ? " " : "", why->allow[i]);
+	if (*words && why->allowed)
+		error_advise(err, "%s", why->allowed);
+	return *words ? error_advise(err, "%s overrule%s", words,
+				     why->allow_count == 1 ? "s the rule that refuses it"
+							   : " the rules that refuse it")
+		      : -1;
+}
+
+int unsatisfied_say(const struct unsatisfied *why, struct arena *arena, struct error *err)
+{
+	const char *advice = "";
+
+	error_set(err, ERROR_UNSATISFIED, "no stack%s%s satisfies the request%s%s",
+		  why->arch ? " for " : "", why->arch ? why->arch : "", why->nothing ? ": " : "",
+		  why->nothing ? why->nothing : "");
+	for (size_t i = 0; i < why->count; i++) {
+		size_t used = strlen(err->text);
+		/* a reason of several requests is printed once */
+		bool goes_on = i + 1 < why->count && strcmp(why->conflicts[i].because,
+							    why->conflicts[i + 1].because) == 0;
+		bool went_on =
+			i && strcmp(why->conflicts[i].because, why->conflicts[i - 1].because) == 0;
+
+		snprintf(err->text + used, sizeof(err->text) - used, "%s%s%s%s",
+			 !i	   ? ": "
+			 : went_on ? " and "
+				   : "; ",
+			 why->conflicts[i].request, goes_on ? "" : ": ",
+			 goes_on ? "" : why->conflicts[i].because);
+	}
+	for (size_t i = 0; i < why->suggestion_count; i++)
+		advice = arena_printf(arena, "%s%s%s", advice, i ? ", or " : "",
+				      why->suggestions[i]);
+	if (*advice)
+		error_advise(err, "this would work: %s", advice);
+	for (size_t i = 0; i < why->group_count; i++)
+		advice = arena_printf(arena, "%s%s%s -> %s", i ? advice : "", i ? "; " : "",
+				      why->groups[i].members, why->groups[i].stack);
+	if (why->group_count)
+		error_advise(err, "split the cluster: %s", advice);
+	return unsatisfied_advise(why, arena, err);
 }

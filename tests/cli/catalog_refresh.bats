@@ -319,3 +319,21 @@ repositories() {
 	apart ringup catalog refresh nccl
 	says 1 'debian12/x86_64/Packages.gz: gzip data ends too early'
 }
+
+@test "a wheel for aarch64 that its table lacks is for a person" {
+	torch_table
+	torch_wheels 2.14.0 13.0.2 9.24.0.43 2.30.7
+	sed -n '1p;s/2\.14\.0/2.13.0/gp' catalog/torch.csv >catalog/torch.aarch64.csv
+	for version in 2.12.0 2.13.0 2.14.0; do
+		wheel torch "$version" cp310-cp310-manylinux_2_28_aarch64
+	done
+	apart ringup catalog refresh torch
+	says 1 '1 thing is to be looked at'
+	grep -q '^torch.aarch64  *2.14.0  *look at this .*wheel for aarch64' ../out
+	! grep -q 'torch.aarch64  *2.1[23].0' ../out
+	[ "$(wc -l <catalog/torch.aarch64.csv)" -eq 2 ]
+	# with its row nothing is left
+	sed -n 's/2\.13\.0/2.14.0/gp' catalog/torch.aarch64.csv >>catalog/torch.aarch64.csv
+	apart ringup catalog refresh torch
+	says 0
+}

@@ -362,3 +362,12 @@ os debian12, python 3.11.2' ]
 	says 0
 	grep -qF 'org.ringup.stack.nccl="2.27.7"' ../out
 }
+
+@test "the same words again without a cluster file keep the lock" {
+	rm cluster.yaml
+	ringup resolve openmpi==4.1.4 os==debian12
+	newer
+	apart ringup resolve openmpi==4.1.4 os==debian12
+	[ "$status" -eq 0 ]
+	[ "$(locked python)" = 3.11.2 ]
+}

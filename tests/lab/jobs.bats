@@ -516,20 +516,22 @@ stand_in() {
 
 @test "hosts with two versions of a library: the job does not begin" {
 	# a Python whose torch is older on the third host, by the address of the supervisor above it
-	stand_in python3 <<-'END'
+	mkdir -p bin/skew # a folder that no other test has in its PATH
+	stand_in skew/python3 <<-END
 		#!/bin/sh
-		[ "$1" = -c ] || exec "$@"
-		above=$(awk '/^PPid/ {print $2}' /proc/$PPID/status)
+		[ "\$1" = -c ] || exec "\$@"
+		above=\$(awk '/^PPid/ {print \$2}' /proc/\$PPID/status)
 		echo python=3.11
-		case $(tr '\0' ' ' </proc/$above/cmdline) in *127.0.0.4*) echo torch=1.13.1 ;; *) echo torch=2.4.0 ;; esac
+		case \$(tr '\\0' ' ' </proc/\$above/cmdline) in *'--address $(address node03) '*) echo torch=1.13.1 ;; *) echo torch=2.4.0 ;; esac
 	END
 	for launcher in env mpirun; do
-		job --launcher $launcher --env "PATH=$LAB/bin:$PATH" -- python3 touch "$LAB/it-began"
+		job --launcher $launcher --env "PATH=$LAB/bin/skew:$PATH" -- python3 touch "$LAB/it-began"
+		cat err
 		[ "$status" = 1 ]
 		grep -q 'do not have the same torch: 2.4.0 on node01, node02; 1.13.1 on node03' err
 		[ ! -e "$LAB/it-began" ]
 	done
-	job --launcher env --mixed-versions --env "PATH=$LAB/bin:$PATH" -- python3 touch "$LAB/it-began"
+	job --launcher env --mixed-versions --env "PATH=$LAB/bin/skew:$PATH" -- python3 touch "$LAB/it-began"
 	[ "$status" = 0 ]
 	[ -e "$LAB/it-began" ]
 	job_left_nothing

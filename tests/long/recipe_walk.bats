@@ -49,3 +49,36 @@ unbuildable() {
 	[ "$made" -ge 200 ]
 	[ "$wrong" = 0 ]
 }
+
+@test "the newest of each framework for aarch64: a recipe on every OS that has a stack" {
+	unset RINGUP_CATALOG # the real one
+	local os words form status made=0 wrong=0
+	printf '%s\n' 'hosts: [a]' 'accelerator: cpu' >cpu.yaml
+	for os in $(tail -n +2 "$ROOT/recipes/catalog/os.aarch64.csv" | cut -d, -f1); do
+		for words in 'torch gpu==GH200' 'torch gpu==GB200' 'torch gpu==GB10' 'jax gpu==GH200' 'nccl gpu==GH200'; do
+			for form in dockerfile script; do
+				status=0
+				# shellcheck disable=SC2086 # several requests
+				ringup recipe --format "$form" "os==$os" $words >out 2>err || status=$?
+				[ "$status" != 3 ] || continue
+				made=$((made + 1))
+				if [ "$status" != 0 ] || grep -v '^ *#' out | grep -qE 'x86_64|amd64'; then
+					wrong=$((wrong + 1)) && echo "os==$os $words: $(cat err)"
+				fi
+			done
+		done
+		for words in torch tensorflow jax 'horovod tensorflow'; do
+			status=0
+			# shellcheck disable=SC2086 # several requests
+			ringup -f cpu.yaml recipe "os==$os" arch==aarch64 $words >out 2>err || status=$?
+			[ "$status" != 3 ] || continue
+			made=$((made + 1))
+			if [ "$status" != 0 ] || grep -v '^ *#' out | grep -qE 'x86_64|amd64'; then
+				wrong=$((wrong + 1)) && echo "os==$os $words: $(cat err)"
+			fi
+		done
+	done
+	echo "$made recipes, $wrong that failed"
+	[ "$made" -ge 100 ]
+	[ "$wrong" = 0 ]
+}

@@ -50,7 +50,7 @@ def given_ids(catalog, stack, givens, drivers):
     for gpu in givens.gpus:
         yield from gpu_ids(catalog, gpu, stack, drivers, givens.gpus)
         for driver in givens.drivers:
-            if not gpu.cell("arch") and rules.undriven(catalog, gpu, driver):
+            if not rules.has_no_recipe(catalog, gpu) and rules.undriven(catalog, gpu, driver):
                 yield "gpu-driver"
 
 
@@ -80,7 +80,7 @@ def allow_wrong(catalog, ringup, requests, document):
     said = {rule["id"] for rule in allowed.get("overruled", [])}
     if said != set(ids):
         yield f"--allow {ids} is named, and {sorted(said)} is overruled"
-    givens = Givens(catalog, requests)
+    catalog, givens = catalog.of(allowed.get("arch")), Givens(catalog, requests)
     found = broken(catalog, stack_of(catalog, allowed, requests), givens, shown(allowed, "driver"))
     if "wheels-clash" in said:  # one of the wheels has the other's libraries then
         found = {name for name in found if not name.endswith(("-needs-cudnn", "-needs-nccl"))}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The CSV files of a catalog folder as lists of rows."""
+import copy
 import os
 import re
 
@@ -32,13 +33,24 @@ def read_table(path):
 
 class Catalog:
     def __init__(self, folder):
-        self.folder, self.tables, self.headers, self.series = folder, {}, {}, None
+        self.folder, self.tables, self.headers = folder, {}, {}
+        self.series, self.arch, self.views = None, "x86_64", {}
         for name in sorted(os.listdir(folder)):
             if name.endswith(".csv"):
                 header, rows = read_table(os.path.join(folder, name))
                 self.headers[name[:-4]], self.tables[name[:-4]] = header, rows
         self.sources = {row["id"] for row in self.rows("sources")}
         self.refusals = [c for c in map(self.refusal, self.rows("conflicts")) if c]
+
+    def of(self, arch):
+        """The catalog for stacks of that processor: NAME.ARCH.csv stands for NAME.csv, and os.csv for none but its own."""
+        if arch in (None, self.arch):
+            return self
+        if arch not in self.views:
+            view = self.views[arch] = copy.copy(self)
+            own = {name[: -len(arch) - 1]: rows for name, rows in self.tables.items() if name.endswith(f".{arch}")}
+            view.arch, view.tables = arch, {**self.tables, "os": [], **own}
+        return self.views[arch]
 
     def rows(self, component):
         return self.tables.get(component, [])

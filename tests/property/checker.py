@@ -33,6 +33,7 @@ class Givens:
         pins = [(n, c[0][2:].strip()) for _, n, c in self.words if len(c) == 1 and c[0][:2] == "=="]
         self.drivers = [version for name, version in pins if name == "driver"]
         self.gpus = [gpu_row(catalog, version) for name, version in pins if name == "gpu"]
+        self.arch = rules.processor(catalog, [version for name, version in pins if name == "arch"], self.gpus)
         self.names = {name for _, name, _ in self.words}
 
     def is_given(self, clauses):
@@ -334,6 +335,7 @@ def least_wrong(catalog, choices, givens, drivers):
 
 def stack_of(catalog, document, requests):
     """{component: row} that the document means; every component must have a row."""
+    catalog = catalog.of(document.get("arch"))
     givens = Givens(catalog, requests)
     wrong = []
     choices = row_choices(catalog, document, givens, wrong)
@@ -343,8 +345,10 @@ def stack_of(catalog, document, requests):
 
 
 def check(catalog, document, requests):
-    givens = Givens(catalog, requests)
+    catalog, givens = catalog.of(document.get("arch")), Givens(catalog, requests)
     wrong = list(parts_wrong(document, givens))
+    if givens.arch != catalog.arch:
+        wrong.append(f"a stack for {catalog.arch}, and the requests are about {givens.arch}")
     choices = row_choices(catalog, document, givens, wrong)
     if wrong:
         return wrong

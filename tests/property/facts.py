@@ -64,6 +64,8 @@ GLIBCS = (
 # Framework, from, before: the oldest and the newest major of cuDNN.
 CUDNNS = (("tensorflow", "0", "2.18", 0, 8), ("tensorflow", "2.18", "3", 9, 9), ("torch", "2.4", "3", 9, 9))
 PIP_NAMES = (("0", "tensorflow-gpu=="), ("2.1", "tensorflow=="), ("2.14", "tensorflow[and-cuda]=="))
+# The oldest compute capability of torch's wheels for aarch64.
+TORCH_AARCH64 = (("2.6", "9.0"), ("2.9", "8.0"))
 TORCH_2_7 = {"cu126": ("5.0", "9.0"), "cu128": ("7.5", "12.0")}
 
 
@@ -171,6 +173,17 @@ def wheels_wrong(stack, gpus):
                 yield f"torch {torch['version']} {build} on {gpu['version']}"
 
 
+def aarch64_wrong(stack, gpus):
+    """PyTorch's indexes have CUDA for Arm servers from 2.6 on; TensorFlow's wheels have none."""
+    if "tensorflow" in stack or "mxnet" in stack:
+        yield "a framework that has no CUDA on aarch64"
+    torch = version(stack, "torch")
+    least = row_from((("0", "999"),) + TORCH_AARCH64, torch)[1] if torch else "0"
+    for gpu in gpus:
+        if compare(gpu["sm"], least) < 0:
+            yield f"torch {torch} for aarch64 on {gpu['version']}"
+
+
 def horovod_wrong(stack):
     horovod = version(stack, "horovod")
     if not horovod:
@@ -202,6 +215,8 @@ def stack_wrong(stack, document, gpus):
     yield from libraries_wrong(cuda, stack)
     yield from ranges_wrong(stack)
     yield from wheels_wrong(stack, gpus)
+    if document.get("arch") == "aarch64":
+        yield from aarch64_wrong(stack, gpus)
     yield from horovod_wrong(stack)
     if "base" in document:
         yield from base_wrong(cuda, document["base"])

@@ -24,6 +24,7 @@ CHANCES = (
     ("nccl", 0.15),
     ("openmpi", 0.15),
     ("glibc", 0.05),
+    ("arch", 0.15),
 )
 
 
@@ -47,6 +48,8 @@ def short(source, version):
 
 
 def clauses(state, source, name):
+    if name == "arch":
+        return "==" + source.choice(("aarch64", "aarch64", "aarch64", "arm64", "x86_64"))
     versions = state.versions(name)
     version = source.choice(versions)
     if name in ("os", "gpu"):
@@ -73,15 +76,17 @@ def request_list(state, source):
 
 
 def conflict_wrong(state, requests, document):
+    """The processor, which may come from a word that the conflict leaves out, stands beside it."""
+    processor = ("--arch", document.get("arch", "x86_64"))
     words = [entry["request"] for entry in document["conflict"]]
     if not words or not set(words) <= set(requests):
         yield f"the conflict {words} is not of the requests"
         return
-    if state.ringup.resolve(words)[0] != 3:
+    if state.ringup.resolve(words, *processor)[0] != 3:
         yield f"the conflict {words} alone is not refused"
     for word in words:
         rest = [other for other in words if other != word]
-        if rest and not state.ringup.resolves(rest):
+        if rest and state.ringup.resolve(rest, *processor)[0] != 0:
             yield f"the conflict {words} is not minimal: {rest} is refused"
 
 

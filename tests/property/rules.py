@@ -180,10 +180,26 @@ def twins(catalog, gpu):
     return [row for row in catalog.rows("gpu") if compare(row["sm"], gpu["sm"]) == 0]
 
 
-def has_no_recipe(catalog, gpu):
-    """A GPU that is joined to another processor; of sm_NN all that have it are."""
+PROCESSORS = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64", "sbsa": "aarch64"}
+
+
+def joined_to(catalog, gpu):
+    """The processors that the products are joined to, "" for any; of sm_NN those of all that have it."""
     rows = twins(catalog, gpu) if gpu["version"].startswith("sm_") else [gpu]
-    return bool(rows) and all(row.cell("arch") for row in rows)
+    return {row.cell("arch") for row in rows}
+
+
+def processor(catalog, words, gpus):
+    """What a stack for these requests is for: `words` are the values of arch==."""
+    named = [PROCESSORS[word] for word in words]
+    implied = [arch for gpu in gpus for arch in joined_to(catalog, gpu) if joined_to(catalog, gpu) == {arch}]
+    return (named + [arch for arch in implied if arch in PROCESSORS] + ["x86_64"])[0]
+
+
+def has_no_recipe(catalog, gpu):
+    """A GPU that is only joined to other processors than the catalog's."""
+    arches = joined_to(catalog, gpu)
+    return bool(arches) and not arches & {"", catalog.arch}
 
 
 def undriven(catalog, gpu, driver):
@@ -191,7 +207,7 @@ def undriven(catalog, gpu, driver):
     if gpu["version"].startswith("sm_"):
         wrong = [undriven(catalog, row, driver) for row in twins(catalog, gpu)]
         return wrong[0] if wrong and all(wrong) else ""
-    if gpu.cell("arch"):
+    if has_no_recipe(catalog, gpu):
         return f"{gpu['version']} is of {gpu['arch']}"
     first, last = gpu.cell("cuda").partition(";")[0], bounds(gpu.cell("driver"))[1]
     rows = [r for r in catalog.rows("cuda") if first[:2] == ">=" and in_series(r["version"], first[2:])]

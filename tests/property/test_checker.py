@@ -179,6 +179,39 @@ class Damage(unittest.TestCase):
         self.assert_seen("NVIDIA_DISABLE", lambda bad: bad.update(env=["NVIDIA_DISABLE_REQUIRE=true"]))
 
 
+class Processor(unittest.TestCase):
+    """The tables of aarch64, and what is of the other processor."""
+
+    def setUp(self):
+        self.catalog = Catalog(REAL)
+
+    def gpus(self, *names):
+        return [row for name in names for row in self.catalog.rows("gpu") if row["version"] == name]
+
+    def test_tables(self):
+        own = self.catalog.of("aarch64")
+        self.assertIs(self.catalog.of("x86_64"), self.catalog)
+        self.assertIs(self.catalog.of("aarch64"), own)
+        self.assertIn("/sbsa", next(row["repository"] for row in own.rows("os") if row["version"] == "ubuntu22.04"))
+        self.assertEqual({row["index"][-5:] for row in own.rows("torch") if row["version"] == "2.8.0"}, {"cu129"})
+        self.assertIs(own.rows("cuda"), self.catalog.rows("cuda"))
+
+    def test_who_says(self):
+        said = lambda words, *gpus: rules.processor(self.catalog, words, self.gpus(*gpus))
+        self.assertEqual([said([]), said(["arm64"]), said([], "GH200")], ["x86_64", "aarch64", "aarch64"])
+        self.assertEqual([said(["x86_64"], "GH200"), said([], "A10G", "GB200")], ["x86_64", "aarch64"])
+        hopper, orin = self.gpus("GH200", "Jetson AGX Orin")
+        self.assertTrue(rules.has_no_recipe(self.catalog, hopper) and rules.has_no_recipe(self.catalog, orin))
+        own = self.catalog.of("aarch64")
+        self.assertTrue(not rules.has_no_recipe(own, hopper) and rules.has_no_recipe(own, orin))
+
+    def test_damage(self):
+        good = document(self.catalog)
+        self.assertTrue(any("about aarch64" in text for text in check(self.catalog, good, [*REQUESTS, "arch==aarch64"])))
+        wrong = check(self.catalog, dict(good, arch="aarch64"), [*REQUESTS, "arch==aarch64"])
+        self.assertTrue(any("torch 1.10.2: no row" in text for text in wrong), wrong)
+
+
 class Facts(unittest.TestCase):
     """facts.py knows the numbers by itself."""
 

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: MIT
 """A Dockerfile's instructions, and what must hold in every one that ringup writes."""
 
+import functools
 import re
+from pathlib import Path
 
+RECIPES = Path(__file__).resolve().parents[2] / "recipes"
+# what stands in a recipe for one processor only
+OWN = {"x86_64": re.compile(r"x86_64|amd64"), "aarch64": re.compile(r"aarch64|arm64|sbsa")}
 INSTRUCTIONS = {"FROM", "ARG", "RUN", "COPY", "ENV", "LABEL", "CMD"}
 MARK = re.compile(r"\$\{[a-z]+\.[a-z_.]+\}")
 BESIDE = ("torchvision", "torchaudio", "deepspeed", "flash-attn", "transformer-engine", "xformers", "megatron-core")
@@ -137,7 +142,8 @@ def compiler_wrong(text, parsed):
     if "stack.deepspeed=" not in labels or "stack.cuda=" not in labels:
         return
     copied = [body for _, name, body in deployed(parsed) if name == "COPY"]
-    for folder in ("bin", "nvvm", "targets/x86_64-linux/include"):
+    target = "sbsa" if 'stack.arch="aarch64"' in text else "x86_64"
+    for folder in ("bin", "nvvm", f"targets/{target}-linux/include"):
         if not whole and not any(re.match(r"--from=build /usr/local/cuda-[0-9.]+/" + folder + "/ ", body) for body in copied):
             yield f"DeepSpeed has no {folder} of the toolkit in the image"
     if "nvcc -x cu " not in text:
@@ -166,7 +172,7 @@ def missing(text, parsed):
     for part, version in re.findall(r'org\.ringup\.stack\.([\w-]+)="([^"]*)"', labels):
         if part in ("cudnn", "nccl", "openmpi", "horovod", "tensorflow", "torch", "jax", "mxnet") + BESIDE:
             if part in brought:
-                if part == "nccl" and "import nvidia.nccl" not in runs:
+                if part == "nccl" and not re.search(r'import nvidia[.]nccl|find_spec[(]"torch"[)].* >/etc/ld[.]so[.]conf[.]d/nccl', runs):
                     yield "the loader does not find the NCCL of the wheel"
             elif version not in runs and f"=={version.split('-')[0]} " not in runs:
                 yield f"{part} {version} is promised and not installed"
@@ -208,6 +214,7 @@ def wrong(text):
     yield from horovod_wrong(text, parsed)
     yield from trusty_wrong(text)
     yield from repositories_wrong(text, parsed)
+    yield from processor_wrong(text, parsed)
     if [name for _, name, _ in parsed][-1] != "CMD":
         yield "the last instruction is not CMD"
     if not any(name == "LABEL" and "org.ringup.stack.os=" in body for _, name, body in parsed):
@@ -216,6 +223,30 @@ def wrong(text):
         hit = pattern.search(text)
         if hit:
             yield f"{what}: {hit[0]}"
+
+
+@functools.lru_cache(maxsize=None)
+def sums(arch):
+    """{package==version: checksums of its files for that processor}."""
+    suffix, found = "" if arch == "x86_64" else f".{arch}", {}
+    for line in (RECIPES / f"wheels/packages{suffix}.csv").read_text().split("\n"):
+        name, version, *rest = (line + ",,").split(",")
+        found.setdefault(f"{name}=={version}", set()).update(re.findall("[0-9a-f]{64}", ",".join(rest)))
+    return found
+
+
+def processor_wrong(text, parsed):
+    """What is of the other processor, by its name or by its checksum."""
+    labels = " ".join(body for _, name, body in parsed if name == "LABEL")
+    arch = "aarch64" if 'org.ringup.stack.arch="aarch64"' in labels else "x86_64"
+    other = next(name for name in OWN if name != arch)
+    for line, name, body in parsed:
+        hit = OWN[other].search(body)
+        if hit:
+            yield f"line {line}: {hit[0]} in a recipe for {arch}"
+        for package, word in re.findall(r"([\w.-]+==[\w.]+) --hash=sha256:([0-9a-f]{64})", body):
+            if word not in sums(arch).get(package, {word}):
+                yield f"line {line}: the checksum of {package} is not of its wheel for {arch}"
 
 
 def runs(text):

@@ -39,8 +39,11 @@ const char *needs_sentence(const struct value *value, const struct value *other,
 			   struct arena *arena)
 {
 	if (strcmp(value->needs[other->component]->text, "<0") == 0)
-		return arena_printf(arena, "%s goes with no %s", value_title(value, arena),
-				    component_titles[other->component]);
+		return arena_printf(arena, "%s goes with no %s%s%s", value_title(value, arena),
+				    component_titles[other->component],
+				    other->component == COMPONENT_CUDA ? ", " : "",
+				    other->component == COMPONENT_CUDA ? value_cell(value, "note")
+								       : "");
 	return arena_printf(arena, "%s needs %s %s", value_title(value, arena),
 			    component_titles[other->component],
 			    readable(value->needs[other->component]->text, arena));

@@ -322,10 +322,18 @@ static const char *cpu_package(const struct value *value, struct arena *arena)
 	}
 }
 
+/* Whether the row is of a build without CUDA: docs/catalog.md, "Tables of another processor". */
+static bool is_cpu_build(const struct value *value)
+{
+	const struct needs *cuda = value->needs[COMPONENT_CUDA];
+
+	return cuda && strcmp(cuda->text, "<0") == 0;
+}
+
 /* Where pip finds the wheel, or "": on PyPI. */
 static const char *wheel_index(const struct search *s, const struct value *value)
 {
-	if (s->model->cpu && value->component == COMPONENT_TORCH)
+	if (s->model->cpu && value->component == COMPONENT_TORCH && !is_cpu_build(value))
 		return "https://download.pytorch.org/whl/cpu";
 	if (s->model->cpu && *value_cell(value, "pip_cpu"))
 		return "";

@@ -2,6 +2,8 @@
 #include "resolver/matrix/matrix.h"
 
 #include "core/str.h"
+#include "core/words.h"
+#include "plan/arch.h"
 #include "plan/version.h"
 #include "resolver/matrix/matrix_filter.h"
 #include "resolver/matrix/matrix_view.h"
@@ -116,15 +118,14 @@ static void open_table(const struct table *table, const char *name, struct arena
 /* --- the tables ----------------------------------------------------------------------------- */
 
 /* The newest version of a table that is ordered by version first; "" for other tables. */
-static const char *newest(const struct catalog *catalog, size_t i, struct arena *arena)
+static const char *newest(const struct table *table, const char *name, struct arena *arena)
 {
-	const struct table *table = &catalog->tables[i];
-	const char *const *order = matrix_view(catalog->names[i])->order;
+	const char *const *order = matrix_view(name)->order;
 	struct matrix matrix;
 
 	if (!table->row_count || !*order || strcmp(*order, "component") == 0)
 		return "";
-	open_table(table, catalog->names[i], arena, &matrix);
+	open_table(table, name, arena, &matrix);
 	return matrix_cell(&matrix, 0, "version");
 }
 
@@ -139,10 +140,14 @@ void matrix_list(const struct catalog *catalog, struct arena *arena, struct matr
 	       list->column_count * sizeof(*list->columns));
 	list->cells = cells = ARENA_ARRAY(arena, catalog->count * 4 + 1, const char *);
 	for (size_t i = 0; i < catalog->count; i++) {
+		const char *name = catalog->names[i];
+		const char *arch = catalog_arch_of(name, arena, &name);
+
 		*cells++ = catalog->names[i];
 		*cells++ = arena_printf(arena, "%zu", catalog->tables[i].row_count);
-		*cells++ = newest(catalog, i, arena);
-		*cells++ = matrix_view(catalog->names[i])->about;
+		*cells++ = newest(&catalog->tables[i], name, arena);
+		*cells++ = arch ? arena_printf(arena, "%s: %s", arch, matrix_view(name)->about)
+				: matrix_view(name)->about;
 	}
 	list->row_count = catalog->count;
 	*matrix = (struct matrix){.name = "", .table = list, .count = list->row_count};
@@ -163,11 +168,35 @@ static int refuse_table(const struct catalog *catalog, const char *name, struct 
 	return near ? error_advise(err, "did you mean '%s'?", near) : -1;
 }
 
+/* The requests without those about the processor, of which the last one is *arch. */
+static const char *const *take_processor(const char *const *requests, struct arena *arena,
+					 const char **arch)
+{
+	struct words others = WORDS_INIT(arena);
+	struct error ignored = {0};
+	struct requirement req;
+
+	for (; *requests; requests++)
+		if (requirement_parse(*requests, arena, &req, &ignored) == 0 &&
+		    strcmp(req.name, "arch") == 0 && req.clause_count == 1 &&
+		    arch_by_name(req.clauses[0].version))
+			*arch = arch_by_name(req.clauses[0].version);
+		else
+			words_add(&others, *requests);
+	return words_list(&others);
+}
+
 int matrix_read(const struct catalog *catalog, const char *name, const char *const *requests,
 		struct arena *arena, struct matrix *matrix, struct error *err)
 {
-	const struct table *table = catalog_table(catalog, name);
+	const char *arch = catalog_arch_of(name, arena, &name);
+	const struct table *table;
 
+	table = catalog_table(catalog, name);
+	if (!table || !table_has_column(table, "arch"))
+		requests = take_processor(requests, arena, &arch);
+	catalog = catalog_for(catalog, arch, arena);
+	table = catalog_table(catalog, name);
 	if (!table)
 		return refuse_table(catalog, name, err);
 	open_table(table, name, arena, matrix);

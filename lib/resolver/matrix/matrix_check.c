@@ -328,10 +328,12 @@ void matrix_check(const struct catalog *catalog, struct arena *arena, struct mat
 {
 	*report = (struct matrix_report){0};
 	for (size_t i = 0; i < catalog->count; i++) {
-		struct check c = {.catalog = catalog,
+		const char *name = catalog->names[i];
+		const char *arch = catalog_arch_of(name, arena, &name);
+		struct check c = {.catalog = catalog_for(catalog, arch, arena),
 				  .arena = arena,
 				  .report = report,
-				  .name = catalog->names[i],
+				  .name = name,
 				  .table = &catalog->tables[i]};
 		const size_t *twins = find_twins(&c);
 

@@ -2,6 +2,8 @@
 #include "resolver/rules/rule_gpu.h"
 #include "resolver/rules/rule_driver.h"
 
+#include "plan/arch.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,13 +110,40 @@ static const char *gpu_refuse_all(const struct model *model, const struct unit *
 const char *gpu_refuses_recipes(const struct model *model, const struct unit *gpu)
 {
 	const char *arch = gpu->gpu ? value_cell(gpu->gpu, "arch") : "";
+	const char *own = model->catalog->arch ? model->catalog->arch : ARCH_DEFAULT;
 
 	if (!gpu->gpu)
 		return gpu_refuse_all(model, gpu, NULL);
-	return *arch ? arena_printf(model->arena,
-				    "hosts with the %s are %s, and all recipes are for x86_64",
-				    gpu->product, arch)
-		     : NULL;
+	if (strcmp(arch, "jetpack") == 0)
+		return arena_printf(
+			model->arena,
+			"the %s takes JetPack's own CUDA (Jetson Linux), and recipes are for " ARCH_LIST
+			" servers",
+			gpu->gpu->version);
+	return *arch && strcmp(arch, own) != 0
+		       ? arena_printf(model->arena,
+				      "hosts with the %s are %s, and the stack is for %s",
+				      gpu->gpu->version, arch, own)
+		       : NULL;
+}
+
+const char *gpu_arch(const struct model *model, const struct unit *gpu)
+{
+	const struct domain *gpus = &model->domains[COMPONENT_GPU];
+	const char *arch = NULL;
+
+	if (gpu->gpu)
+		return value_cell(gpu->gpu, "arch");
+	for (size_t i = 0; i < gpus->count; i++) {
+		const char *own = value_cell(&gpus->values[i], "arch");
+
+		if (strcmp(value_cell(&gpus->values[i], "sm"), gpu->sm) != 0)
+			continue;
+		if (arch && strcmp(arch, own) != 0)
+			return "";
+		arch = own;
+	}
+	return arch ? arch : "";
 }
 
 /* The oldest release of the first CUDA series that knows the GPU; NULL: older than the catalog. */

@@ -26,9 +26,17 @@ enum admission gpu_takes_cuda(const struct unit *gpu, const struct value *cuda);
 const char *gpu_first_cuda(const struct model *model, const struct unit *gpu);
 
 /*
- * Why there is no recipe for hosts with this GPU, or NULL: gpu.csv's `arch` names the processor
- * that it is joined to, and the packages, wheels and images of the catalog are those of x86_64. For a
- * compute capability (sm_NN) it is refused when all GPUs that have it are; so it is below.
+ * gpu.csv's `arch`: the processor that the GPU is joined to, or "jetpack" for a Jetson whose CUDA is a
+ * part of Jetson Linux. "" for a card that any host may have. Of a compute capability (sm_NN) it is
+ * that of all GPUs that have it; "" when these differ.
+ */
+const char *gpu_arch(const struct model *model, const struct unit *gpu);
+
+/*
+ * Why hosts with this GPU cannot have a stack of the model's processor, or NULL. CUDA 13 has one toolkit
+ * for Arm servers and for Jetson Thor; Orin and older Jetsons keep JetPack's. Source: CUDA 13.0 release
+ * notes ("unified Arm platform"). For a compute capability (sm_NN) it is refused when all GPUs that have
+ * it are; so it is below.
  */
 const char *gpu_refuses_recipes(const struct model *model, const struct unit *gpu);
 

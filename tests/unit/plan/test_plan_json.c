@@ -2,6 +2,7 @@
 /* Every type that crosses an arrow goes to JSON and comes back the same. */
 #include "tests/unit/support.h"
 
+#include "plan/lock.h"
 #include "resolver/resolve.h"
 #include "resolver/unsatisfied.h"
 
@@ -252,6 +253,40 @@ static void test_plan_of_other_names(void **state)
 
 #define DIGEST "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
+/* The processor is in the text only where it is not the default, and no other text is one. */
+static void test_processor(void **state)
+{
+	struct scratch *s = *state;
+	struct plan arm = {
+		.accelerator = "cuda",
+		.arch = "aarch64",
+		.revision = "r",
+		.requests = (const char *[]){NULL},
+		.count = 1,
+		.choices = {{"os", "debian12", "", "", "", "", "", "", "", "", "", "", ""}}};
+	struct plan pc = arm, read, again;
+	struct lock_change changes[LOCK_CHANGES_MAX];
+	struct error err = {0};
+	_cleanup_(json_free) cJSON *json = reread(plan_to_json(&arm)), *plain = NULL, *bad = NULL;
+
+	assert_string_equal(json_member(json, "arch")->valuestring, "aarch64");
+	assert_fine(plan_from_json(json, &s->arena, &read, &err));
+	assert_string_equal(plan_arch(&read), "aarch64");
+	pc.arch = NULL;
+	plain = reread(plan_to_json(&pc));
+	assert_null(json_member(plain, "arch"));
+	assert_fine(plan_from_json(plain, &s->arena, &pc, &err));
+	assert_string_equal(plan_arch(&pc), "x86_64");
+	bad = parse("{\"arch\": \"riscv64\"}");
+	assert_fails(plan_from_json(bad, &s->arena, &again, &err), ERROR_USAGE, "riscv64");
+
+	assert_false(lock_is_same(&read, &pc));
+	assert_int_equal(lock_diff(&read, &pc, changes), 1);
+	assert_string_equal(changes[0].name, "arch");
+	assert_string_equal(changes[0].from, "aarch64");
+	assert_string_equal(changes[0].to, "x86_64");
+}
+
 static void test_pinned(void **state)
 {
 	struct scratch *s = *state;
@@ -334,12 +369,12 @@ static void test_unsatisfied(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_facts),	SCRATCH_TEST(test_facts_of_a_bare_host),
-		SCRATCH_TEST(test_bad_facts),	SCRATCH_TEST(test_plan),
-		SCRATCH_TEST(test_overruled),	SCRATCH_TEST(test_stacks),
-		SCRATCH_TEST(test_bad_plans),	SCRATCH_TEST(test_plan_of_other_names),
-		SCRATCH_TEST(test_pinned),	SCRATCH_TEST(test_pinned_badly),
-		SCRATCH_TEST(test_unsatisfied),
+		SCRATCH_TEST(test_facts),     SCRATCH_TEST(test_facts_of_a_bare_host),
+		SCRATCH_TEST(test_bad_facts), SCRATCH_TEST(test_plan),
+		SCRATCH_TEST(test_overruled), SCRATCH_TEST(test_stacks),
+		SCRATCH_TEST(test_bad_plans), SCRATCH_TEST(test_plan_of_other_names),
+		SCRATCH_TEST(test_pinned),    SCRATCH_TEST(test_pinned_badly),
+		SCRATCH_TEST(test_processor), SCRATCH_TEST(test_unsatisfied),
 	};
 
 	return cmocka_run_group_tests_name("plan_json", tests, NULL, NULL);

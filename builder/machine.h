@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* machine.h - whether the machine that builds has the processor that the image is for. */
+#ifndef BUILDER_MACHINE_H
+#define BUILDER_MACHINE_H
+
+#include "builder/backend.h"
+#include "core/arena.h"
+
+/*
+ * Fails when `arch` (plan/arch.h; "" or NULL: any) is not that of this machine, or of `on` when it is not NULL. The
+ * error names both and the next thing to do. A processor that the machine emulates is refused too:
+ * compiling Open MPI takes hours so.
+ */
+int machine_check(const char *arch, const struct build_host *on, struct arena *arena,
+		  struct error *err);
+
+#endif

@@ -1,0 +1,109 @@
+# Cluster image for rockylinux9, cuda
+# Made by ringup; ringup.lock names the catalog that it comes from.
+# The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
+#
+# arch aarch64
+# cuda 12.6.3 - the only one that 'cuda==12.6.3' admits; GH200 has compute capability 9.0 (>=5.0;<=9.0); cuDNN 9.10.2.21 (built for CUDA 12) needs CUDA >=12,<13; NCCL 2.23.4-1 (built for CUDA 12.6) needs CUDA >=12,<13 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;nvidia-container-images;cudnn-support-matrix-9.0;pypi]
+# cudnn 9.10.2.21 - the newest that works; its builds for CUDA 12; first image 2025-06-24; PyPI has this version for aarch64 too [nvidia-container-images;common-knowledge;cudnn-support-matrix-9.0;pypi]
+# nccl 2.23.4-1 - the newest that works; its builds for CUDA 12.6; first image 2024-10-14; PyPI has this version for aarch64 too [nvidia-container-images;pypi]
+# os rockylinux9 - the only one that 'os==rockylinux9' admits; Rocky Linux 9 [nvidia-driver-guide;nvidia-container-images;common-knowledge]
+# glibc 2.34 - the newest that works; for rockylinux9; comes with the OS [common-knowledge]
+# gcc 11.5.0 - the newest that works; for rockylinux9; CUDA 12.6.3 needs gcc >=6,<14; the OS's own; 11.2 at 9.0 [common-knowledge;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
+# python 3.9 - the newest that works; for rockylinux9; the OS's own interpreter [common-knowledge]
+# openmpi 5.0.8 - the only one that 'openmpi==5.0.8' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
+# driver 535.54.03 - the oldest known driver that runs CUDA 12.6.3 and knows the GPUs; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
+# gpu GH200 - GH200: compute capability 9.0 [spack-cuda;common-knowledge]
+# ---- the stack: what the build and the image both need
+FROM docker.io/rockylinux/rockylinux:9 AS stack
+ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG YUM_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
+ARG SOURCE_DATE_EPOCH=1704067200
+COPY step /usr/local/bin/step
+# packages of the OS
+RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip \
+      libibverbs libibverbs-utils librdmacm
+# NVIDIA's repository, and the packages that come from it
+RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel9/sbsa D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda
+RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      cuda-libraries-12-6-12.6.3-1 libcudnn9-cuda-12-9.10.2.21-1 libnccl-2.23.4-1+cuda12.6 \
+      cuda-compat-12-6
+# what NVIDIA's images set
+RUN [ -e /usr/local/cuda ] || ln -s cuda-12.6 /usr/local/cuda
+ENV PATH=/usr/local/cuda/bin:$PATH \
+    LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
+    NVIDIA_VISIBLE_DEVICES=all \
+    NVIDIA_DRIVER_CAPABILITIES=compute,utility
+# this Python's pip is too old for the wheels and indexes of today
+RUN set -eu; printf '%s\n' \
+      'pip==24.0 --hash=sha256:ba0d021a166865d2265246961bec0152ff124de910c5cc39f1156ce3fa7c69dc' \
+      'setuptools==65.7.0 --hash=sha256:8ab4f1dbf2b4a65f7eec5ad0c620e84c34111a68d3349833494b9088212214dd' \
+      'wheel==0.42.0 --hash=sha256:177f9c9b0d45c47873b619f5b650346d632cdc35fb5e4d25058e09c9e581433d' \
+      >/tmp/pip.txt; \
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/pip.txt
+
+# ---- build stage: compiles what has no package; only its results are taken
+FROM stack AS build
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG YUM_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
+ARG SOURCE_DATE_EPOCH=1704067200
+# the compiler, and headers
+RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      glibc-devel gcc gcc-c++ \
+      ca-certificates tar xz bzip2 diffutils findutils make perl which file
+# the toolkit, and headers of NVIDIA's libraries
+RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      cuda-toolkit-12-6-12.6.3-1 libcudnn9-devel-cuda-12-9.10.2.21-1 libnccl-devel-2.23.4-1+cuda12.6
+# Open MPI 5.0.8 from its tarball; no user and no host of the build is written into it
+RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.8.tar.bz2" -o /tmp/openmpi-5.0.8.tar.bz2; \
+    echo "53131e1a57e7270f645707f8b0b65ba56048f5b5ac3f68faabed3eb0d710e449  /tmp/openmpi-5.0.8.tar.bz2" | sha256sum -c -; \
+    mkdir /tmp/openmpi; tar -xf /tmp/openmpi-5.0.8.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
+    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda --with-cuda-libdir=/usr/local/cuda/lib64/stubs --enable-mca-dso=accelerator-cuda,btl-smcuda,rcache-gpusm,rcache-rgpusm; \
+    make -j"$(nproc)" install; \
+    echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
+    step
+ENV PATH=/opt/openmpi/bin:$PATH
+# the all-reduce worker
+COPY worker/ /src/worker/
+RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
+
+# ---- the image
+FROM stack
+ARG PIP_INDEX_URL=
+ARG SOURCE_DATE_EPOCH=1704067200
+# Open MPI as it was built
+COPY --from=build /opt/openmpi/ /opt/openmpi/
+RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
+ENV PATH=/opt/openmpi/bin:$PATH
+# ssh between workers: names, ports, keys and known_hosts come from the mounted folder
+RUN if [ -d /etc/ssh/ssh_config.d ]; then \
+      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+    else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
+COPY --from=build /out/ /usr/local/bin/
+COPY entry/ /usr/local/bin/
+# libcuda's stub, for the checks
+COPY --from=build /usr/local/cuda-12.6/targets/sbsa-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
+# smoke checks: what the stack promises starts
+RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
+    test -x "$(command -v sshd)"; \
+    allreduce --versions; \
+    python3 -c 'import ssl'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "9.10.2.21".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.9").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.23.4-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    mpirun --version | grep -F 5.0.8; \
+    mkdir -p /usr/share/ringup; rpm -qa --queryformat '%{NAME} %{EVR} %{ARCH}\n' >/tmp/rpm-packages; \
+    LC_ALL=C sort -o /usr/share/ringup/rpm-packages /tmp/rpm-packages; \
+    step; rm /usr/local/bin/step
+ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+LABEL org.ringup.cluster-image=1 \
+      org.ringup.stack.arch="aarch64" org.ringup.stack.cuda="12.6.3" org.ringup.stack.cudnn="9.10.2.21" \
+      org.ringup.stack.nccl="2.23.4-1" org.ringup.stack.os="rockylinux9" org.ringup.stack.glibc="2.34" \
+      org.ringup.stack.gcc="11.5.0" org.ringup.stack.python="3.9" org.ringup.stack.openmpi="5.0.8" \
+      org.ringup.stack.driver="535.54.03" org.ringup.stack.gpu="GH200"
+CMD ["/usr/local/bin/ringup-entry"]
