@@ -31,12 +31,10 @@ RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel9/sbsa D42D
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
       cuda-libraries-12-6-12.6.3-1 libcudnn9-cuda-12-9.10.2.21-1 libnccl-2.23.4-1+cuda12.6 \
       cuda-compat-12-6
-# what NVIDIA's images set
-RUN [ -e /usr/local/cuda ] || ln -s cuda-12.6 /usr/local/cuda
-ENV PATH=/usr/local/cuda/bin:$PATH \
-    LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
-    NVIDIA_VISIBLE_DEVICES=all \
-    NVIDIA_DRIVER_CAPABILITIES=compute,utility
+# what NVIDIA's images set; the loader finds the libraries by its own list
+RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-12.6 /usr/local/cuda; \
+    echo /usr/local/cuda-12.6/lib64 >/etc/ld.so.conf.d/cuda-12-6.conf; step ldconfig
+ENV PATH=/usr/local/cuda/bin:$PATH NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # this Python's pip is too old for the wheels and indexes of today
 RUN set -eu; printf '%s\n' \
       'pip==24.0 --hash=sha256:ba0d021a166865d2265246961bec0152ff124de910c5cc39f1156ce3fa7c69dc' \

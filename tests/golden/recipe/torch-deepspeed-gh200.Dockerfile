@@ -35,12 +35,10 @@ RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel9/sbsa D42D
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
       cuda-libraries-13-0-13.0.3-1 \
       cuda-compat-13-0
-# what NVIDIA's images set
-RUN [ -e /usr/local/cuda ] || ln -s cuda-13.0 /usr/local/cuda
-ENV PATH=/usr/local/cuda/bin:$PATH \
-    LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
-    NVIDIA_VISIBLE_DEVICES=all \
-    NVIDIA_DRIVER_CAPABILITIES=compute,utility
+# what NVIDIA's images set; the loader finds the libraries by its own list
+RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-13.0 /usr/local/cuda; \
+    echo /usr/local/cuda-13.0/lib64 >/etc/ld.so.conf.d/cuda-13-0.conf; step ldconfig
+ENV PATH=/usr/local/cuda/bin:$PATH NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # python, python3 and pip are this Python's
 RUN set -eu; for name in python python3; do ln -sf "$(command -v python3.12)" "/usr/local/bin/$name"; done; \
     for name in pip pip3; do printf '#!/bin/sh\nexec python3.12 -m pip "$@"\n' >"/usr/local/bin/$name"; chmod 755 "/usr/local/bin/$name"; done

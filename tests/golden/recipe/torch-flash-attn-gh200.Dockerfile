@@ -36,12 +36,10 @@ RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/sbsa
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-libraries-12-9=12.9.2-1 \
       cuda-compat-12-9
-# what NVIDIA's images set
-RUN [ -e /usr/local/cuda ] || ln -s cuda-12.9 /usr/local/cuda
-ENV PATH=/usr/local/cuda/bin:$PATH \
-    LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
-    NVIDIA_VISIBLE_DEVICES=all \
-    NVIDIA_DRIVER_CAPABILITIES=compute,utility
+# what NVIDIA's images set; the loader finds the libraries by its own list
+RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-12.9 /usr/local/cuda; \
+    echo /usr/local/cuda-12.9/lib64 >/etc/ld.so.conf.d/cuda-12-9.conf; step ldconfig
+ENV PATH=/usr/local/cuda/bin:$PATH NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # python, python3 and pip are this Python's
 RUN set -eu; for name in python python3; do ln -sf "$(command -v python3)" "/usr/local/bin/$name"; done; \
     for name in pip pip3; do printf '#!/bin/sh\nexec python3 -m pip "$@"\n' >"/usr/local/bin/$name"; chmod 755 "/usr/local/bin/$name"; done
