@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+"""faulty.py SCRIPT WORDS...: runs an example, and lets one rank break after its 40th batch.
+
+FAULT is KIND:RANK: exit (with status 7), stop (SIGSTOP, as a rank that hangs), or wait (every rank goes on for ever).
+Every rank prints a line at each tenth batch, so that its silence means something.
+"""
+import os
+import runpy
+import signal
+import sys
+import time
+
+sys.argv = sys.argv[1:]
+sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[0])))
+import digits
+
+kind, broken = os.environ["FAULT"].split(":")
+batches = digits.batches
+
+
+def faulty(images, labels, epochs, rank, world):
+    for count, batch in enumerate(batches(images, labels, 1000 if kind == "wait" else epochs, rank, world)):
+        if count % 10 == 0:
+            print("batch", count, flush=True)
+        if count == 40 and rank == int(broken) and kind == "exit":
+            os._exit(7)
+        if count == 40 and rank == int(broken) and kind == "stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        if kind == "wait":
+            time.sleep(0.1)
+        yield batch
+
+
+digits.batches = faulty
+runpy.run_path(sys.argv[0], run_name="__main__")

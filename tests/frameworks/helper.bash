@@ -1,0 +1,144 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# For the tests that train with real frameworks: a cache that stays, a folder of code for --sync, and the four things
+# that each way of training must do: train, and end when a rank dies, a rank hangs, or a host vanishes.
+
+load ../lab/helper
+
+EXAMPLES=$(realpath "$BATS_TEST_DIRNAME/../../examples")
+FRAMEWORKS_CACHE=${FRAMEWORKS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ringup/frameworks}
+
+# The images have a cache of their own, which stays; the lab's standard one is not used.
+seed_fill() {
+	mkdir -p "$FRAMEWORKS_CACHE"
+}
+
+# frameworks_begin: the lab's folder, the cache, and the examples with their data in code/.
+frameworks_begin() {
+	lab_begin || return
+	export XDG_CACHE_HOME=$FRAMEWORKS_CACHE
+	mkdir code
+	cp "$EXAMPLES"/*.py "$EXAMPLES/../images/worker/sgd/digits_data.h" "$BATS_TEST_DIRNAME/faulty.py" code/
+}
+
+# containers_up STACK [IMAGE]: three lab hosts with that stack, and 'image:' with more keys. pip and apt trust what
+# this machine trusts.
+containers_up() {
+	local begin=$SECONDS
+	ringup -q lab up --hosts 3 3>&- 4>&-
+	cp cluster.yaml lab.yaml
+	sed -i -E "s|^stack:.*|stack: $1|; s|^image:.*|image: {name: train${2:+, $2}}|" cluster.yaml
+	echo 'build: {ca: /etc/ssl/certs/ca-certificates.crt}' >>cluster.yaml
+	ringup up >up.log 2>&1 3>&- 4>&- || {
+		cat up.log
+		return 1
+	}
+	note "lab and image up: $((SECONDS - begin)) s"
+}
+
+# frameworks_end: 'lab down' removes cluster.yaml and its lock only as it wrote them.
+frameworks_end() {
+	mv "$LAB/lab.yaml" "$LAB/cluster.yaml"
+	lab_end
+}
+
+# note WORDS...: a line for the person who runs the tests
+note() {
+	echo "# ${BATS_TEST_FILENAME##*/}: $*" >&3
+}
+
+# job WORDS...: ringup run with the code, stdout in out and stderr in err; $status and $took (seconds)
+job() {
+	local begin=$SECONDS
+	status=0
+	timeout --kill-after=30 400 ringup run --sync code "$@" >out 2>err 3>&- 4>&- || status=$?
+	took=$((SECONDS - begin))
+	echo "ringup run $* -> $status after $took s"
+	cat out err
+}
+
+# reports RANKS: each rank printed its result; all have the same weights. Leaves the accuracy in $accuracy.
+reports() {
+	local said
+	said=$(sed -n 's/^.*rank [0-9]* of \([0-9]*\): accuracy \([0-9.]*\), weights \([0-9a-f]*\)$/\1 \2 \3/p' out)
+	[ "$(wc -l <<<"$said")" = "$1" ] || { echo "$1 ranks should have reported"; return 1; }
+	[ "$(sort -u <<<"$said" | wc -l)" = 1 ] || { echo "the ranks do not have the same weights"; return 1; }
+	read -r _ accuracy _ <<<"${said%%$'\n'*}"
+}
+
+# trains RANKS WORDS...: a job of so many ranks gets the accuracy of one process ($ALONE).
+trains() {
+	job -n "$@"
+	[ "$status" = 0 ]
+	reports "$1"
+	note "$BATS_TEST_DESCRIPTION: accuracy $accuracy (one process: $ALONE), $took s"
+	awk -v a="$accuracy" -v b="$ALONE" 'BEGIN {exit !(a > 0.88 && a - b < 0.006 && b - a < 0.006)}'
+}
+
+# one_dies, one_hangs RANKS WORDS...: rank 1 breaks after 40 batches.
+one_dies() {
+	job -e FAULT=exit:1 -n "$@"
+	[ "$status" != 0 ]
+	[ "$status" != 124 ]
+	note "$BATS_TEST_DESCRIPTION: status $status, $took s: $(grep -m 1 '^ringup: error: ' err)"
+	nothing_of_the_job
+}
+
+one_hangs() {
+	job -e FAULT=stop:1 --hang-timeout 30 -n "$@"
+	[ "$status" = 124 ]
+	grep -q 'it hangs: no rank printed a line for 30 s' err
+	grep -q '^\[1 ' ".ringup/jobs/$(newest_job)/stacks.txt"
+	note "$BATS_TEST_DESCRIPTION: $took s: $(grep -o 'The last lines came from: .*' err)"
+	nothing_of_the_job
+}
+
+newest_job() {
+	ringup ps --json | jq -r '.jobs[-1].job'
+}
+
+# The processes of jobs, on all hosts, as this machine sees them.
+job_processes() {
+	local pid
+	for pid in /proc/[0-9]*; do
+		! tr '\0' '\n' <"$pid/environ" 2>/dev/null | grep -q '^RINGUP_JOB_ID=' ||
+			! grep -qF "$LAB_NAME" "$pid/cgroup" 2>/dev/null || echo "${pid#/proc/}"
+	done
+}
+
+nothing_of_the_job() {
+	local left
+	for _ in $(seq 100); do
+		left=$(job_processes)
+		[ -n "$left" ] || return 0
+		sleep 0.2
+	done
+	xargs -rn 1 ps -fp <<<"$left"
+	return 1
+}
+
+# host_vanishes RANKS WORDS...: the network of node03 goes while the job trains; the job ends and names it.
+host_vanishes() {
+	local pid end begin
+	: >out
+	ringup run --sync code -e FAULT=wait:0 -n "$@" >out 2>err 3>&- 4>&- &
+	pid=$!
+	end=$((SECONDS + 120))
+	until grep -q '^\[2 node03\] batch 10' out; do
+		if ((SECONDS >= end)) || ! kill -0 $pid 2>/dev/null; then
+			cat out err
+			return 1
+		fi
+		sleep 0.2
+	done
+	ip link set "${LAB_NAME}v3" down
+	begin=$SECONDS status=0
+	wait $pid || status=$?
+	took=$((SECONDS - begin))
+	cat out err
+	ip link set "${LAB_NAME}v3" up
+	[ "$status" != 0 ]
+	grep -q 'node03' err
+	note "$BATS_TEST_DESCRIPTION: status $status, $took s after the cut: $(grep -m 1 '^ringup: error: ' err)"
+	nothing_of_the_job
+}
