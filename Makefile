@@ -4,6 +4,10 @@
 #   V=1       show the commands                   O=DIR      another build folder
 
 MAKEFLAGS += --no-builtin-rules
+# As many compilers at once as there are processors; a -j of the caller's counts instead.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
 .DEFAULT_GOAL := all
 CC := gcc
 MPICC ?= mpicc

@@ -2,21 +2,29 @@
 # SPDX-License-Identifier: MIT
 # .ci/test.sh SUITE...: runs the suites (unit, cli, lab, long, fault, gpu, frameworks) under one prove, so that there is one
 # total, and ends with the ten files that took longest. BUILD is the folder with ringup and tests/ (default:
-# build); it stands first in PATH. TEST_JOBS files run at once (default: one more than there are processors,
-# since many wait); those of tests/testrules.yml that say so run alone.
+# build); it stands first in PATH. TEST_JOBS files run at once (default: one more than twice the number of
+# processors, since most of them wait most of the time); those of tests/testrules.yml that say so run alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 BUILD=$(realpath "${BUILD:-build}")
 export BUILD PATH="$BUILD:$PATH" LC_ALL=C.UTF-8
 (($# > 0)) || set -- unit cli lab
+# A make that a test starts is no part of the one that runs the tests.
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+# Where python3 is a script that looks for the right Python (pyenv), each of the tests' thousands of starts would pay for it.
+if [[ $(head -c 2 "$(command -v python3)") == '#!' ]]; then
+	PATH="$BUILD:$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))'):${PATH#"$BUILD:"}"
+fi
 
 die() {
 	echo "test: $*" >&2
 	exit 2
 }
 
-# The files of the suites, named as prove sees them from tests/: the largest first, so that no lane ends alone.
+# The files of the suites, named as prove sees them from tests/: first those of tests/first.txt, then the largest, so that
+# no lane ends alone.
 tests=() programs=()
 shopt -s nullglob
 for suite; do
@@ -42,14 +50,14 @@ for suite; do
 	((${#found[@]} > 0)) || die "suite $suite has no files"
 done
 if ((${#tests[@]} > 0)); then
-	mapfile -t tests < <(cd tests && ls -S "${tests[@]}")
+	mapfile -t tests < <(cd tests && { grep -xFf <(printf '%s\n' "${tests[@]}") first.txt || true; ls -S "${tests[@]}"; } | awk '!seen[$0]++')
 fi
 tests+=(${programs[@]+"${programs[@]}"})
 
 log=$(mktemp "${TMPDIR:-/tmp}/ringup-test.XXXXXX")
 trap 'rm -f "$log"' EXIT
 status=0
-(cd tests && exec prove --timer --jobs "${TEST_JOBS:-$(($(nproc) + 1))}" --exec "$PWD/../.ci/lib/tap.sh" "${tests[@]}") |
+(cd tests && exec prove --timer --jobs "${TEST_JOBS:-$((2 * $(nproc) + 1))}" --exec "$PWD/../.ci/lib/tap.sh" "${tests[@]}") |
 	tee "$log" || status=$?
 
 echo

@@ -149,7 +149,7 @@ static int logs_run(struct context *ctx, void *values, const char *const *argume
 	struct logs logs = {.tail = o->tail ? o->tail : TAIL_DEFAULT};
 	struct stages s;
 
-	if (stage_cluster(&s, ctx, err) < 0)
+	if (stage_cluster_or_defaults(&s, ctx, err) < 0)
 		return -1;
 	if (*arguments && !arguments[1] && job_record_exists(&s.cluster, *arguments, s.arena))
 		return logs_of_job(&s, *arguments, o, err);
@@ -157,7 +157,7 @@ static int logs_run(struct context *ctx, void *values, const char *const *argume
 		return error_set(err, ERROR_USAGE,
 				 "%s goes with the name of a job; 'ringup ps' lists them",
 				 o->follow ? "--follow" : "--rank");
-	if (stage_select(&s, arguments, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0 || stage_select(&s, arguments, err) < 0)
 		return -1;
 	logs.results = ARENA_ARRAY(s.arena, s.fleet.count, struct proc_result);
 	fleet_each(&s.fleet, logs_fetch, &logs);

@@ -38,7 +38,7 @@ static int ps_run(struct context *ctx, void *values, const char *const *argument
 
 	(void)values;
 	(void)arguments;
-	if (stage_cluster(&s, ctx, err) < 0 ||
+	if (stage_cluster_or_defaults(&s, ctx, err) < 0 ||
 	    job_records_list(&s.cluster, s.arena, &list, &count, err) < 0)
 		return -1;
 	if (ctx->json) {

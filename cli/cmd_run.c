@@ -18,19 +18,21 @@
 #include <unistd.h>
 
 struct options {
-	const char *launcher, *name, *workdir, *sync;
+	const char *launcher, *name, *workdir, *sync, *roles;
 	struct words hosts, env;
 	int ranks, per_host, gpus, timeout_s, hang_timeout_s, start_timeout_s, retries;
-	bool detach, dry_run;
+	bool local, detach, dry_run;
 };
 
 static const struct opt options[] = {
-	{0, "launcher", "NAME", "how ranks are started: auto, @{launchers}", OPT_TEXT,
+	{0, "launcher", "NAME", "one of auto, @{launchers}", OPT_TEXT,
 	 offsetof(struct options, launcher)},
 	{'n', "ranks", "N", "ranks in all (default: as many as the hosts have slots)", OPT_INT,
 	 offsetof(struct options, ranks)},
 	{0, "ppn", "N", "ranks per host (default: its slots, or one per GPU)", OPT_INT,
 	 offsetof(struct options, per_host)},
+	{0, "roles", "ROLE=N,...", "roles of ranks 0, 1 ...: chief=1,worker=2,ps=1 (TensorFlow)",
+	 OPT_TEXT, offsetof(struct options, roles)},
 	{'H', "host", "HOST", "use this host only; may be given more than once", OPT_LIST,
 	 offsetof(struct options, hosts)},
 	{0, "gpus", "N", "GPUs that each rank sees (default: all of its host)", OPT_INT,
@@ -53,6 +55,8 @@ static const struct opt options[] = {
 	 offsetof(struct options, retries)},
 	{0, "start-limit", "S", "seconds until all ranks have begun (60)", OPT_INT,
 	 offsetof(struct options, start_timeout_s)},
+	{0, "local", NULL, "on this machine, without a cluster, containers and logins", OPT_FLAG,
+	 offsetof(struct options, local)},
 	{'d', "detach", NULL, "the job goes on without this terminal; see ps, logs, wait and stop",
 	 OPT_FLAG, offsetof(struct options, detach)},
 	{0, "dry-run", NULL, "print every rank's command and environment; nothing runs", OPT_FLAG,
@@ -65,11 +69,62 @@ struct job {
 	const struct options *options;
 	struct job_options wish;
 	struct job_sync sync; /* with --sync */
+	struct job_roles roles;
 	struct job_record record;
 	struct job_result result;
 	struct detached detached;
 	bool began;
 };
+
+/* The command of a job of cluster.yaml, with more words behind it. */
+static const char *const *job_command(const struct stages *s, const struct cluster_job *job,
+				      const char *const *more)
+{
+	_cleanup_(str_release) struct str line = STR_INIT;
+	struct words words = WORDS_INIT(s->arena);
+
+	if (!job->in_shell) {
+		words_add_all(&words, job->command);
+		words_add_all(&words, more);
+		return words.list;
+	}
+	str_addf(&line, "%s%s", job->command[0], *more ? " " : "");
+	quote_words(&line, more);
+	words_add_all(&words, WORDS("/bin/sh", "-c", arena_strdup(s->arena, line.text)));
+	return words.list;
+}
+
+/*
+ * The first argument may be a job of cluster.yaml: its keys stand for the options that the command
+ * line does not give, and the other arguments follow its command.
+ */
+static const char *const *take_job(const struct stages *s, struct options *o,
+				   const char *const *arguments)
+{
+	const struct cluster_job *job = cluster_job(&s->cluster, arguments[0]);
+	struct words env = WORDS_INIT(s->arena);
+
+	if (!job)
+		return arguments;
+	words_add_all(&env, job->env);
+	words_add_all(&env, words_list(&o->env)); /* of two with one name the later counts */
+	o->env = env;
+	if (!o->hosts.count && !o->local)
+		words_add_all(&o->hosts, job->hosts);
+	o->name = o->name ? o->name : job->name;
+	o->launcher = o->launcher ? o->launcher : job->launcher;
+	o->workdir = o->workdir ? o->workdir : job->workdir;
+	if (!o->sync && *job->sync)
+		o->sync = cluster_path(&s->cluster, job->sync, s->arena);
+	o->ranks = o->ranks || o->per_host ? o->ranks : job->ranks;
+	o->per_host = o->per_host ? o->per_host : job->per_host;
+	o->gpus = o->gpus ? o->gpus : job->gpus;
+	o->timeout_s = o->timeout_s ? o->timeout_s : job->timeout_s;
+	o->hang_timeout_s = o->hang_timeout_s ? o->hang_timeout_s : job->hang_timeout_s;
+	o->start_timeout_s = o->start_timeout_s ? o->start_timeout_s : job->start_timeout_s;
+	o->retries = o->retries ? o->retries : job->retries;
+	return job_command(s, job, arguments + 1);
+}
 
 static int check_env(const struct words *env, struct error *err)
 {
@@ -80,10 +135,27 @@ static int check_env(const struct words *env, struct error *err)
 	return 0;
 }
 
+/* The sum of the roles is the number of ranks. */
+static int job_wish_roles(struct job *job, struct error *err)
+{
+	const struct options *o = job->options;
+
+	if (!o->roles)
+		return 0;
+	if (job_roles_parse(o->roles, job->wish.launcher->roles, job->stages->arena, &job->roles,
+			    err) < 0)
+		return -1;
+	if (o->ranks && o->ranks != job->roles.ranks)
+		return error_set(err, ERROR_USAGE, "--roles %s are %d ranks, and -n says %d",
+				 o->roles, job->roles.ranks, o->ranks);
+	job->wish.roles = &job->roles;
+	job->wish.ranks = job->roles.ranks;
+	return 0;
+}
+
 static int job_wish(struct job *job, const char *const *command, struct error *err)
 {
 	const struct options *o = job->options;
-	bool has_containers = job->stages->fleet.members[0].engine->has_containers;
 	const struct plan *plan;
 
 	if (!*command[0])
@@ -100,14 +172,10 @@ static int job_wish(struct job *job, const char *const *command, struct error *e
 	if (check_env(&o->env, err) < 0 ||
 	    (o->sync && job_sync_parse(o->sync, job->stages->arena, &job->sync, err) < 0) ||
 	    stage_built_plan(job->stages, &plan, err) < 0 ||
-	    launcher_find_for_job(o->launcher ? o->launcher : "auto", plan, has_containers,
-				  &job->wish.launcher, err) < 0)
+	    launcher_find_for_job(o->launcher ? o->launcher : "auto", plan, o->roles != NULL,
+				  &job->wish.launcher, err) < 0 ||
+	    job_wish_roles(job, err) < 0)
 		return -1;
-	if (job->wish.launcher->needs_containers && !has_containers)
-		return error_set(
-			err, ERROR_USAGE,
-			"the launcher '%s' needs containers, and the hosts have none (engine: none); take --launcher env",
-			job->wish.launcher->name);
 	return 0;
 }
 
@@ -128,10 +196,17 @@ static void print_task(const struct job *job, const struct job_plan *plan,
 	    *workdir ? "; " : "", line.text);
 }
 
-/* With --sync the command runs in the folder that it brought, or below it. */
+/*
+ * With --sync the command runs in the folder that it brought, or below it; with --local in DIR itself.
+ */
 static void run_in_synced(struct job *job)
 {
-	if (job->options->sync && *job->wish.workdir != '/')
+	if (!job->options->sync || *job->wish.workdir == '/')
+		return;
+	if (job->options->local)
+		job->wish.workdir =
+			path_expand(job->stages->arena, job->sync.folder, job->wish.workdir);
+	else
 		job->wish.workdirs = job_sync_workdirs(&job->stages->fleet, &job->sync,
 						       job->wish.workdir, job->stages->arena);
 }
@@ -229,7 +304,8 @@ static int job_start(struct job *job, const char *const *command, struct error *
 	char now[24];
 	int rc;
 
-	if (job->options->sync && job_sync(&s->fleet, &job->sync, s->arena, err) < 0)
+	if (job->options->sync && !job->options->local &&
+	    job_sync(&s->fleet, &job->sync, s->arena, err) < 0)
 		return -1;
 	run_in_synced(job);
 	if (job->wish.workdirs)
@@ -242,7 +318,8 @@ static int job_start(struct job *job, const char *const *command, struct error *
 					  .started = now,
 					  .ended = "",
 					  .reason = "",
-					  .pid = getpid()};
+					  .pid = getpid(),
+					  .is_local = job->options->local};
 	if (job_record_create(&s->cluster, job->options->name ? job->options->name : "", s->arena,
 			      &job->record, &lock, err) < 0 ||
 	    job_record_write(&job->record, err) < 0)
@@ -251,6 +328,18 @@ static int job_start(struct job *job, const char *const *command, struct error *
 	rc = job_run(&s->fleet, &job->wish, job->record.folder, &output, &watch, s->arena,
 		     &job->result, err);
 	return job_conclude(job, rc, err);
+}
+
+/* The hosts that it may use. */
+static int run_hosts(const struct job *job, struct error *err)
+{
+	const struct options *o = job->options;
+
+	if (!o->local)
+		return stage_select(job->stages, words_list(&o->hosts), err);
+	if (o->hosts.count)
+		return error_set(err, ERROR_USAGE, "--local does not go with --host");
+	return stage_local(job->stages, o->per_host ? o->per_host : o->ranks, err);
 }
 
 /* Starts the job, and again when it fails: each time it is a job of its own, with its own logs. */
@@ -269,7 +358,7 @@ static int job_start_all(struct job *job, const char *const *command, struct err
 			 left == 1 ? "" : "s");
 		*err = (struct error){0};
 		fleet_close(&s->fleet); /* a connection may be lost */
-		if (stage_select(s, words_list(&job->options->hosts), err) < 0)
+		if (run_hosts(job, err) < 0)
 			return -1;
 	}
 }
@@ -285,14 +374,16 @@ static void run_fill_launchers(const char *name, struct str *out)
 static int run_run(struct context *ctx, void *values, const char *const *arguments,
 		   struct error *err)
 {
-	const struct options *o = values;
+	struct options *o = values;
 	struct stages s;
 	struct job job = {.stages = &s, .options = o};
 	bool is_parent = false;
 	int rc;
 
-	if (stage_cluster(&s, ctx, err) < 0 || stage_select(&s, words_list(&o->hosts), err) < 0 ||
-	    job_wish(&job, arguments, err) < 0)
+	if ((o->local ? stage_cluster_or_defaults(&s, ctx, err) : stage_cluster(&s, ctx, err)) < 0)
+		return -1;
+	arguments = take_job(&s, o, arguments);
+	if (run_hosts(&job, err) < 0 || job_wish(&job, arguments, err) < 0)
 		return -1;
 	if (ctx->json && (o->dry_run || o->detach))
 		return error_set(err, ERROR_USAGE,
@@ -312,12 +403,14 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 
 const struct command command_run = {
 	.name = "run",
-	.arguments = "[--] CMD...",
+	.arguments = "[--] CMD...|JOB [ARG...]",
 	.summary = "runs a training job on the cluster",
 	.help = "CMD runs once per rank, in the cluster's containers or on hosts without containers. Each line of\n"
 		"output stands behind its rank and host; each rank's own output is in .ringup/jobs/JOB/rank-N.log.\n"
 		"The exit status is that of the rank that failed first. When a rank fails, on Ctrl-C, and when\n"
 		"ringup or a connection ends, everything of the job ends on every host.\n"
+		"JOB is an entry of 'jobs' in cluster.yaml: its keys stand for the options that are not given here,\n"
+		"and each ARG follows its command.\n"
 		"--sync DIR brings DIR to /workspace/NAME in every container (TARGET: another folder). The command\n"
 		"runs there unless --workdir says otherwise. Without containers the folder is sync/NAME in ringup's\n"
 		"folder on the host. Only what changed is sent, and what is gone from DIR is removed there; other\n"
@@ -325,7 +418,9 @@ const struct command command_run = {
 		"patterns as in .gitignore.\n"
 		"  ringup run -n 6 -- python3 train.py --epochs 3\n"
 		"  ringup run --launcher torchrun --ppn 8 -- python3 train.py\n"
+		"  ringup run --local -n 2 -- python3 train.py\n"
 		"  ringup run --sync . -- python3 train.py\n"
+		"  ringup run -n 2 train --epochs 1\n"
 		"  ringup run --launcher mpirun -- python3 horovod_train.py\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

@@ -44,7 +44,7 @@ static int stop_run(struct context *ctx, void *values, const char *const *argume
 	struct stages s;
 
 	(void)values;
-	if (stage_cluster(&s, ctx, err) < 0)
+	if (stage_cluster_or_defaults(&s, ctx, err) < 0)
 		return -1;
 	for (; *arguments; arguments++)
 		if (stop_job(&s, *arguments, err) < 0)

@@ -167,6 +167,8 @@ static void up_print_result(const struct stages *s, uint64_t begin)
 	if (up)
 		say("cluster %s: %zu of %zu hosts up, %zu changed, %.1f s\n", s->cluster.name, up,
 		    s->fleet.count, changed, clock_seconds_since(begin));
+	for (size_t i = 0; up && i < s->cluster.job_count; i++)
+		log_info("  %-20s ringup run %s", i ? "" : "jobs", s->cluster.jobs[i].name);
 }
 
 static int up_run(struct context *ctx, void *values, const char *const *arguments,
@@ -181,6 +183,7 @@ static int up_run(struct context *ctx, void *values, const char *const *argument
 	(void)arguments;
 	if (stage_cluster(&s, ctx, err) < 0 ||
 	    limits_of(&o->limits, &s.cluster, &s.limits, err) < 0 ||
+	    stage_check_jobs(&s, err) < 0 ||
 	    (!o->force && !o->dry_run && stage_no_jobs(&s, err) < 0) ||
 	    stage_hold(&s, &lock, err) < 0)
 		return -1;

@@ -39,7 +39,8 @@ static int wait_run(struct context *ctx, void *values, const char *const *argume
 	struct stages s;
 
 	(void)values;
-	return stage_cluster(&s, ctx, err) < 0 ? -1 : wait_for_job(&s, arguments[0], err);
+	return stage_cluster_or_defaults(&s, ctx, err) < 0 ? -1
+							   : wait_for_job(&s, arguments[0], err);
 }
 
 const struct command command_wait = {

@@ -6,11 +6,9 @@ source .ci/lib/files.sh
 list=.ci/lint/secret_users.txt
 users=$(awk '!/^#/ && NF { print $1 }' "$list")
 findings=$(
-	files_like "^($modules|images)/.*\.[ch]$" | while IFS= read -r path; do
-		grep -qxF -- "$path" <<<"$users" && continue
-		grep -nE '\<secret_reveal[[:space:]]*\(' "$path" |
-			sed -E "s|^([0-9]+):.*|$path:\1: secret_reveal() in a file that is not in $list|" || true
-	done
+	files_like "^($modules|images)/.*\.[ch]$" | { grep -vxF -- "$users" || true; } |
+		{ xargs -d '\n' grep -HnE '\<secret_reveal[[:space:]]*\(' || true; } |
+		sed -E "s|^([^:]+:[0-9]+):.*|\1: secret_reveal() in a file that is not in $list|"
 	while IFS= read -r path; do
 		grep -qsF 'secret_reveal(' "$path" || echo "$list:1: $path: no longer needed; remove the line"
 	done <<<"$users"

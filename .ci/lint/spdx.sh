@@ -4,8 +4,7 @@
 set -euo pipefail
 source .ci/lib/files.sh
 findings=$({ files_like '\.(c|h|sh|py|bats|recipe)$|(^|/)Makefile$'; shell_files; } | sort -u |
-	while IFS= read -r path; do
-		head -n 3 "$path" | grep -q 'SPDX-License-Identifier: MIT' ||
-			echo "$path:1: no line 'SPDX-License-Identifier: MIT' in the first three"
-	done)
+	xargs -d '\n' awk 'FNR <= 3 && /SPDX-License-Identifier: MIT/ { has[FILENAME] = 1 }
+		END { for (i = 1; i < ARGC; i++) if (!(ARGV[i] in has))
+			print ARGV[i] ":1: no line '\''SPDX-License-Identifier: MIT'\'' in the first three" }')
 report "$findings"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct beside {
-	struct str wheels, indexed, sdists, built, checked, modules;
+	struct str wheels, indexed, sdists, built, checked, modules, nvcc;
 };
 
 static void beside_add_word(struct str *words, const char *word)
@@ -34,6 +34,8 @@ static void beside_add(struct beside *all, const struct values *values, const st
 	const char *module = values_get(values, arena_printf(arena, "%s.module", c->name));
 
 	str_addf(&all->checked, " %s==%s", c->name, c->version);
+	if (strcmp(values_get(values, arena_printf(arena, "%s.jit", c->name)), "nvcc") == 0)
+		str_addf(&all->nvcc, "%s%s", all->nvcc.length ? " and " : "", c->name);
 	if (*module)
 		str_addf(&all->modules, ", %s", module);
 	if (*sdist) {
@@ -50,7 +52,7 @@ static void beside_add(struct beside *all, const struct values *values, const st
 
 void beside_values(const struct plan *plan, struct arena *arena, struct values *values)
 {
-	struct beside all = {STR_INIT, STR_INIT, STR_INIT, STR_INIT, STR_INIT, STR_INIT};
+	struct beside all = {STR_INIT, STR_INIT, STR_INIT, STR_INIT, STR_INIT, STR_INIT, STR_INIT};
 	const struct {
 		const char *name;
 		struct str *text;
@@ -58,6 +60,7 @@ void beside_values(const struct plan *plan, struct arena *arena, struct values *
 		{"beside.wheels", &all.wheels},	  {"beside.indexed", &all.indexed},
 		{"beside.sdists", &all.sdists},	  {"beside.built", &all.built},
 		{"beside.checked", &all.checked}, {"beside.modules", &all.modules},
+		{"beside.nvcc", &all.nvcc},
 	};
 
 	for (size_t i = 0; i < plan->count; i++) {

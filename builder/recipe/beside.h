@@ -10,7 +10,7 @@
 #include "resolver/resolve.h"
 
 /*
- * From the rows of the plan's packages (columns pip, sdist, sha256, torch_index and module) sets
+ * From the rows of the plan's packages (columns pip, sdist, sha256, torch_index, module and jit) sets
  *
  *   beside.wheels    what pip installs as a wheel: words quoted for a shell, each with a blank
  *                    before it
@@ -19,6 +19,7 @@
  *   beside.built     the same as words to read
  *   beside.checked   every package as NAME==VERSION, with a blank before each
  *   beside.modules   ", MODULE" of those that can be imported without a GPU
+ *   beside.nvcc      the packages that compile with nvcc at run time, as words to read
  *
  * "" where there are none. Called when the rows' columns are among the values.
  */

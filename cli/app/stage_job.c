@@ -5,6 +5,8 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/foreign.h"
+#include "core/private.h"
+#include "deployer/launcher/launcher.h"
 #include "plan/lock.h"
 
 #include <errno.h>
@@ -93,6 +95,71 @@ void detached_began(struct detached *detached, const char *name, const char *fol
 	fd_close(&log);
 }
 
+/* .ringup/local/bin is the folder of the programs, as on a host without containers. */
+static int link_programs(const struct stages *s, const char **folder, struct error *err)
+{
+	const char *programs = path_program_folder(s->arena), *link, *new_link;
+
+	*folder = cluster_state_path(&s->cluster, "local", s->arena);
+	link = arena_printf(s->arena, "%s/bin", *folder);
+	new_link = arena_printf(s->arena, "%s/bin-%d", *folder, (int)getpid());
+	if (!file_exists(arena_printf(s->arena, "%s/ringup-job", programs)))
+		return error_set(err, ERROR_FAILED, "%s/ringup-job is missing; run make", programs);
+	if (private_folder(cluster_state_path(&s->cluster, "", s->arena), err) < 0 ||
+	    private_folder(*folder, err) < 0)
+		return -1;
+	if (symlink(programs, new_link) < 0 || rename(new_link, link) < 0)
+		return error_errno(err, "cannot make the link %s", link);
+	return 0;
+}
+
+int stage_local(struct stages *s, int slots, struct error *err)
+{
+	const struct fleet_options options = {0};
+	struct host *host = ARENA_NEW(s->arena, struct host);
+	struct member *member;
+	const char *folder;
+
+	cluster_init_host(&s->cluster, s->arena, host);
+	host->name = "localhost";
+	host->address = "127.0.0.1";
+	host->slots = slots;
+	s->cluster.hosts = host;
+	s->cluster.host_count = 1;
+	s->cluster.container.engine = "none";
+	if (link_programs(s, &folder, err) < 0 ||
+	    fleet_init(&s->cluster, &options, s->arena, &s->fleet, err) < 0)
+		return -1;
+	member = &s->fleet.members[0];
+	member->target.transport = "local";
+	member->target.sudo = false;
+	member->state.folder = folder;
+	member->state.mesh = "local"; /* it needs no `up` */
+	return member_connect(member, err);
+}
+
+static int check_job(const struct stages *s, const struct cluster_job *job, struct error *err)
+{
+	const struct launcher *ignored;
+
+	if (launcher_find_for_job(job->launcher, NULL, true, &ignored, err) < 0)
+		return -1;
+	for (const char *const *host = job->hosts; *host; host++)
+		if (!cluster_host(&s->cluster, *host))
+			return error_set(err, ERROR_USAGE, "there is no host '%s' in 'hosts'",
+					 *host);
+	return 0;
+}
+
+int stage_check_jobs(const struct stages *s, struct error *err)
+{
+	for (size_t i = 0; i < s->cluster.job_count; i++)
+		if (check_job(s, &s->cluster.jobs[i], err) < 0)
+			return error_wrap(err, "%s: the job '%s'", s->cluster.path,
+					  s->cluster.jobs[i].name);
+	return 0;
+}
+
 int stage_no_jobs(struct stages *s, struct error *err)
 {
 	struct job_record *list;
@@ -101,7 +168,7 @@ int stage_no_jobs(struct stages *s, struct error *err)
 	if (job_records_list(&s->cluster, s->arena, &list, &count, err) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++)
-		if (!*list[i].ended && job_is_alive(&list[i]))
+		if (!*list[i].ended && !list[i].is_local && job_is_alive(&list[i]))
 			return error_set(
 				err, ERROR_FAILED,
 				"the job '%s' runs on this cluster; end it first (ringup stop %s), or give --force",

@@ -24,6 +24,15 @@ void detached_began(struct detached *detached, const char *name, const char *fol
 /* The stack of ringup.lock, or NULL when there is none: what was built. */
 int stage_built_plan(struct stages *stages, const struct plan **plan, struct error *err);
 
+/*
+ * Makes this machine the only host, for `run --local`: no login, no container, the programs that lie
+ * beside ringup. 0 slots: one per GPU. Call it instead of stage_select.
+ */
+int stage_local(struct stages *stages, int slots, struct error *err);
+
+/* Fails when a job of cluster.yaml names a launcher or a host that there is not. */
+int stage_check_jobs(const struct stages *stages, struct error *err);
+
 /* Fails when a job of this cluster runs, and names it. */
 int stage_no_jobs(struct stages *stages, struct error *err);
 

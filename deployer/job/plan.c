@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/job/plan.h"
 
+#include "core/digest.h"
 #include "deployer/engine/engine.h"
 
 #include <string.h>
 
 #define RANKS_MAX 100000
+#define ID_BYTES 8
 
 void job_host_init(struct job_host *host, struct member *member)
 {
@@ -54,8 +56,9 @@ int job_plan_ranks(struct job_plan *plan, struct error *err)
 	if (wanted > slots || wanted > RANKS_MAX)
 		return error_set(
 			err, ERROR_USAGE,
-			"-n %d asks for more ranks than the %zu hosts have slots (%lld); say how many each host takes: --ppn N, or 'slots' of the hosts in the cluster file",
-			wanted, plan->host_count, (long long)slots);
+			"%s %d asks for more ranks than the %zu hosts have slots (%lld); say how many each host takes: --ppn N, or 'slots' of the hosts in the cluster file",
+			plan->options->roles ? "--roles with a sum of" : "-n", wanted,
+			plan->host_count, (long long)slots);
 	plan->world = 0;
 	for (size_t i = 0; i < plan->host_count; i++) {
 		struct job_host *host = &plan->hosts[i];
@@ -74,6 +77,27 @@ int job_plan_ranks(struct job_plan *plan, struct error *err)
 	return 0;
 }
 
+int job_plan_init(struct job_plan *plan, struct fleet *fleet, const struct job_options *options,
+		  struct arena *arena, struct error *err)
+{
+	*plan = (struct job_plan){.options = options, .arena = arena};
+	plan->hosts = ARENA_ARRAY(arena, fleet->count, struct job_host);
+	plan->host_count = fleet->count;
+	for (size_t i = 0; i < fleet->count; i++)
+		job_host_init(&plan->hosts[i], &fleet->members[i]);
+	return random_hex(plan->id, ID_BYTES, err);
+}
+
+int job_plan_without_hosts(struct fleet *fleet, const struct job_options *options,
+			   struct arena *arena, struct job_plan *plan, struct error *err)
+{
+	if (job_plan_init(plan, fleet, options, arena, err) < 0)
+		return -1;
+	for (size_t i = 0; i < fleet->count; i++)
+		fleet->members[i].state.folder = "FOLDER";
+	return job_plan_ranks(plan, err);
+}
+
 const struct job_host *job_host_of(const struct job_plan *plan, int rank)
 {
 	for (size_t i = 0; i < plan->host_count; i++)
@@ -85,6 +109,16 @@ const struct job_host *job_host_of(const struct job_plan *plan, int rank)
 const char *job_port(const struct job_host *host, size_t index)
 {
 	return index < host->ports.count ? host->ports.list[index] : "PORT";
+}
+
+const char *job_host_list(const struct job_plan *plan)
+{
+	_cleanup_(str_release) struct str list = STR_INIT;
+
+	for (size_t i = 0; i < plan->host_count; i++)
+		str_addf(&list, "%s%s:%d", i ? "," : "", plan->hosts[i].member->host->address,
+			 plan->hosts[i].ranks);
+	return arena_strdup(plan->arena, list.text);
 }
 
 const char *const *job_host_defaults(const struct job_plan *plan, const struct job_host *host)

@@ -8,6 +8,7 @@
 #define DEPLOYER_JOB_PLAN_H
 
 #include "deployer/fleet.h"
+#include "deployer/job/roles.h"
 
 #define JOB_ID_BYTES 24
 
@@ -21,11 +22,12 @@ struct job_options {
 	const char *workdir;	/* "": where the container's commands start */
 	/* instead of workdir, one per member of the fleet; NULL: it is the same everywhere */
 	const char *const *workdirs;
-	int ranks, per_host; /* 0: as many as the hosts have slots */
-	int gpus;	     /* that each rank sees; 0: all of its host */
-	int timeout_s;	     /* of the whole job; 0: none */
-	int hang_timeout_s;  /* without a line of any rank; 0: none */
-	int start_timeout_s; /* until all ranks have begun; 0: 60 */
+	int ranks, per_host;	       /* 0: as many as the hosts have slots */
+	const struct job_roles *roles; /* NULL: all ranks are alike; else `ranks` is theirs */
+	int gpus;		       /* that each rank sees; 0: all of its host */
+	int timeout_s;		       /* of the whole job; 0: none */
+	int hang_timeout_s;	       /* without a line of any rank; 0: none */
+	int start_timeout_s;	       /* until all ranks have begun; 0: 60 */
 };
 
 /* Where the ranks of a host run; "" as in job_options. */
@@ -59,6 +61,12 @@ struct job_task {
 	const char *label; /* its rank, "3", or "t0" when it starts ranks itself */
 	const char *const *words;
 	const char *const *env; /* NAME=VALUE */
+	/*
+	 * The rank is ended once all ranks that do not serve have ended well. It may go on by itself for
+	 * grace_s before. From then on its status does not count.
+	 */
+	bool serves;
+	int grace_s;
 };
 
 struct job_tasks {
@@ -78,11 +86,25 @@ void job_tasks_add(struct job_tasks *tasks, const struct job_task *task);
  */
 int job_plan_ranks(struct job_plan *plan, struct error *err);
 
+/* Gives the plan an id and its hosts, which have said nothing yet. */
+int job_plan_init(struct job_plan *plan, struct fleet *fleet, const struct job_options *options,
+		  struct arena *arena, struct error *err);
+
+/*
+ * For a dry run: the plan with one slot per host where nothing says more, and without ports;
+ * FOLDER stands for ringup's folder on a host. Lives in the arena.
+ */
+int job_plan_without_hosts(struct fleet *fleet, const struct job_options *options,
+			   struct arena *arena, struct job_plan *plan, struct error *err);
+
 /* The host of a rank. */
 const struct job_host *job_host_of(const struct job_plan *plan, int rank);
 
 /* A port of the host, number `index`; "PORT" when it did not name so many (a dry run). */
 const char *job_port(const struct job_host *host, size_t index);
+
+/* "10.0.0.1:2,10.0.0.2:2": the hosts and their ranks, as mpirun and horovodrun take them. */
+const char *job_host_list(const struct job_plan *plan);
 
 /*
  * NAME=VALUE that every rank on this host gets unless its container or the person sets the name:

@@ -20,15 +20,6 @@ static const char *jobs_folder(const struct cluster *cluster, struct arena *aren
 	return cluster_state_path(cluster, "jobs", arena);
 }
 
-bool job_name_is_right(const char *name)
-{
-	size_t length = strlen(name);
-
-	return length > 0 && length <= JOB_NAME_BYTES_MAX && *name != '.' && *name != '-' &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
-		       length;
-}
-
 static int check_name(const struct cluster *cluster, const char *name, struct error *err)
 {
 	if (!job_name_is_right(name) || strlen(name) > JOB_NAME_BYTES_MAX - NUMBER_BYTES)
@@ -82,6 +73,8 @@ int job_record_write(const struct job_record *record, struct error *err)
 	cJSON_AddStringToObject(json, "started", record->started);
 	cJSON_AddStringToObject(json, "ended", record->ended);
 	cJSON_AddNumberToObject(json, "pid", record->pid);
+	if (record->is_local)
+		cJSON_AddBoolToObject(json, "local", true);
 	return json_write(arena_printf(&arena, "%s/job.json", record->folder), json, 0600, err);
 }
 
@@ -115,6 +108,7 @@ static int read_folder(const char *folder, const char *name, struct arena *arena
 		.ranks = json_int(json, "ranks", 0),
 		.hosts = json_int(json, "hosts", 0),
 		.pid = json_int(json, "pid", 0),
+		.is_local = cJSON_IsTrue(json_member(json, "local")),
 	};
 	return 0;
 }

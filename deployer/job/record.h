@@ -15,8 +15,6 @@
 
 #include <sys/types.h>
 
-#define JOB_NAME_BYTES_MAX 60
-
 struct job_record {
 	const char *name;
 	const char *folder;  /* not in the file */
@@ -26,11 +24,9 @@ struct job_record {
 	const char *started, *ended; /* ISO 8601; "" */
 	const char *reason;
 	int status, ranks, hosts;
-	int pid; /* of the ringup that runs it */
+	int pid;       /* of the ringup that runs it */
+	bool is_local; /* it uses no host of the cluster */
 };
-
-/* Whether the text may be a job's name. */
-bool job_name_is_right(const char *name);
 
 /*
  * Makes the folder of a new job, and takes its lock until *lock is closed. `wanted` is its name; when a

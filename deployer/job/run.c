@@ -2,11 +2,12 @@
 #include "deployer/job/run.h"
 
 #include "core/clock.h"
-#include "core/digest.h"
 #include "core/file.h"
 #include "core/foreign.h"
 #include "core/log.h"
 #include "deployer/diagnosis.h"
+#include "deployer/job/kernel_log.h"
+#include "deployer/job/spawn.h"
 #include "deployer/job/supervisors.h"
 #include "deployer/launcher/launcher.h"
 
@@ -21,7 +22,6 @@
 /* The rank that broke a connection may end so long after who noticed it. mpirun kills after 1 s. */
 #define ECHO_USEC 800000
 #define TAIL_LINES 8
-#define ID_BYTES 8
 #define TROUBLE_BYTES_MAX 600
 #define BEAT_USEC 1000000
 #define WAKE_MSEC 50
@@ -29,32 +29,12 @@
 #define QUIET_RANKS_SHOWN 3
 #define STATUS_TIMED_OUT 124 /* as timeout(1) */
 
-/* Gives the plan an id and its hosts, which have said nothing yet. */
-static int plan_init(struct job_plan *plan, struct fleet *fleet, const struct job_options *options,
-		     struct arena *arena, struct error *err)
-{
-	*plan = (struct job_plan){.options = options, .arena = arena};
-	plan->hosts = ARENA_ARRAY(arena, fleet->count, struct job_host);
-	plan->host_count = fleet->count;
-	for (size_t i = 0; i < fleet->count; i++)
-		job_host_init(&plan->hosts[i], &fleet->members[i]);
-	return random_hex(plan->id, ID_BYTES, err);
-}
-
-int job_plan_without_hosts(struct fleet *fleet, const struct job_options *options,
-			   struct arena *arena, struct job_plan *plan, struct error *err)
-{
-	if (plan_init(plan, fleet, options, arena, err) < 0)
-		return -1;
-	for (size_t i = 0; i < fleet->count; i++)
-		fleet->members[i].state.folder = "FOLDER";
-	return job_plan_ranks(plan, err);
-}
-
 /* What a rank has done so far. */
 struct run_rank {
 	const struct job_host *host;
 	bool began, ended;
+	bool serves; /* as in struct job_task; and so */
+	int grace_s;
 	int status;
 	uint64_t said_usec; /* when its last line came; 0: none has */
 };
@@ -62,6 +42,7 @@ struct run_rank {
 struct job_run {
 	struct job_plan plan;
 	struct supervisors *supervisors;
+	struct job_spawns spawns;
 	struct job_output *output;
 	const struct job_watch *watch;
 	struct job_result *result;
@@ -74,7 +55,7 @@ struct job_run {
 	int tasks, tasks_ended; /* processes that start ranks */
 	int task_status;
 	const struct job_host *task_host; /* of the first task that failed */
-	uint64_t task_usec;		  /* when it failed, or when all ranks had ended; 0 */
+	uint64_t task_usec;		  /* when it failed, or when the work was done; 0 */
 	uint64_t begin_usec, beat_usec;
 	uint64_t said_usec;   /* when a rank's last line came, or all began */
 	uint64_t stacks_usec; /* when the hosts were asked for stacks; 0 */
@@ -193,6 +174,15 @@ static void run_fail_rank(struct job_run *run, int rank, int status)
 	}
 }
 
+/* Whether all ranks that the job waits for have ended. */
+static bool run_work_is_done(const struct job_run *run)
+{
+	for (int i = 0; i < run->plan.world; i++)
+		if (!run->ranks[i].ended && !run->ranks[i].serves)
+			return false;
+	return true;
+}
+
 static void run_rank_exit(struct job_run *run, const struct job_host *host, int rank, int status)
 {
 	struct run_rank *state = &run->ranks[rank];
@@ -206,6 +196,8 @@ static void run_rank_exit(struct job_run *run, const struct job_host *host, int 
 	state->ended = true;
 	state->status = status;
 	run->ended++;
+	if (state->serves && run_work_is_done(run))
+		return; /* nobody needs it any more */
 	if (status && run->diagnosing && !run->is_over)
 		diagnosing_status(run->diagnosing, state->host->member->host->name, rank, status);
 	if (status)
@@ -217,7 +209,8 @@ static void run_exit(struct job_run *run, const struct job_host *host, const cha
 {
 	int rank = job_label_rank(label);
 
-	if (!run->is_planned)
+	if (!run->is_planned ||
+	    job_spawn_ended(&run->spawns, run->supervisors, host, label, status))
 		return;
 	if (rank >= 0 && rank < run->plan.world) {
 		run_rank_exit(run, host, rank, status);
@@ -229,6 +222,16 @@ static void run_exit(struct job_run *run, const struct job_host *host, const cha
 			run->task_usec = clock_usec();
 		}
 	}
+}
+
+/* The launcher starts something on another host. */
+static void run_spawn(struct job_run *run, const struct job_host *host,
+		      const struct job_event *event)
+{
+	const char *why = job_spawn(&run->spawns, &run->plan, run->supervisors, host, event);
+
+	if (why)
+		run_fail_host(run, host, why);
 }
 
 static void run_add_output(struct job_run *run, const struct job_host *host,
@@ -267,6 +270,10 @@ static void run_hear(void *arg, size_t index, const struct job_event *event)
 	case JOB_EVENT_JOIN:
 		if (run->is_planned)
 			run_join(run, host, event->rank, event->world);
+		break;
+	case JOB_EVENT_SPAWN:
+		if (run->is_planned && !run->is_over)
+			run_spawn(run, host, event);
 		break;
 	case JOB_EVENT_OUTPUT:
 		run_add_output(run, host, event);
@@ -320,7 +327,8 @@ static void say_task(struct job_run *run, const struct job_host *host, const str
 		run->tasks++;
 		return;
 	}
-	run->ranks[rank] = (struct run_rank){.host = host, .began = true};
+	run->ranks[rank] = (struct run_rank){
+		.host = host, .began = true, .serves = task->serves, .grace_s = task->grace_s};
 	run->began++;
 }
 
@@ -428,20 +436,26 @@ static void run_check_tasks(struct job_run *run, uint64_t now)
 			      run->is_running ? "" : " before all ranks had begun"));
 }
 
-static bool all_ranks_ended(const struct job_run *run)
+/* Whether a rank that serves the others may still end by itself. */
+static bool run_has_grace(const struct job_run *run, uint64_t now)
 {
-	for (int i = 0; i < run->plan.world; i++)
-		if (!run->ranks[i].ended)
-			return false;
-	return true;
+	for (int i = 0; i < run->plan.world; i++) {
+		const struct run_rank *rank = &run->ranks[i];
+
+		if (!rank->ended && now - run->task_usec < (uint64_t)rank->grace_s * 1000000)
+			return true;
+	}
+	return false;
 }
 
 static void run_check_end(struct job_run *run, uint64_t now)
 {
-	if (!all_ranks_ended(run))
+	if (!run_work_is_done(run))
 		return;
 	if (!run->task_usec)
 		run->task_usec = now;
+	if (run_has_grace(run, now))
+		return;
 	if (run->tasks_ended == run->tasks || now - run->task_usec > LAST_TASK_USEC)
 		run->is_over = true;
 }
@@ -596,7 +610,7 @@ static void run_control(void *arg)
 }
 
 /* Adds what is known of such failures to the reason. */
-static void run_add_diagnosis(struct job_run *run)
+static void run_add_diagnosis(struct job_run *run, struct fleet *fleet)
 {
 	struct diagnosis best[DIAGNOSIS_BEST];
 	struct job_result *result = run->result;
@@ -605,6 +619,8 @@ static void run_add_diagnosis(struct job_run *run)
 
 	if (!result->status || result->is_interrupted || !run->diagnosing)
 		return;
+	kernel_log_read(fleet, (int)((clock_usec() - run->begin_usec) / 1000000) + 2,
+			run->output->folder, run->diagnosing);
 	/* that another rank ended is no news where the named one failed by itself */
 	knows_first = result->rank >= 0 && !run_is_echo(run, result->rank);
 	count = diagnosing_best(run->diagnosing, best);
@@ -654,7 +670,7 @@ int job_run(struct fleet *fleet, const struct job_options *options, const char *
 
 	*result = (struct job_result){.rank = -1, .host = "", .reason = ""};
 	output->folder = folder;
-	if (plan_init(&run.plan, fleet, options, arena, err) < 0)
+	if (job_plan_init(&run.plan, fleet, options, arena, err) < 0)
 		return -1;
 	run.begin_usec = clock_usec();
 	run_begin_diagnosis(&run);
@@ -664,7 +680,7 @@ int job_run(struct fleet *fleet, const struct job_options *options, const char *
 	supervisors_run(run.supervisors, run_control, &run);
 	job_output_close(output);
 	run_add_tail(&run);
-	run_add_diagnosis(&run);
+	run_add_diagnosis(&run, fleet);
 	for (size_t i = 0; i < fleet->count; i++)
 		if (supervisor_left(run.supervisors, i))
 			log_warn("%s: %d processes of the job could not be ended",

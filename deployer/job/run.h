@@ -39,11 +39,4 @@ int job_run(struct fleet *fleet, const struct job_options *options, const char *
 	    struct job_output *output, const struct job_watch *watch, struct arena *arena,
 	    struct job_result *result, struct error *err);
 
-/*
- * For a dry run: the plan with one slot per host where nothing says more, and without ports;
- * FOLDER stands for ringup's folder on a host. Lives in the arena.
- */
-int job_plan_without_hosts(struct fleet *fleet, const struct job_options *options,
-			   struct arena *arena, struct job_plan *plan, struct error *err);
-
 #endif

@@ -114,6 +114,16 @@ static enum job_event_kind talk_read_number(enum job_event_kind kind, char *rest
 	return event->number >= 0 ? kind : JOB_EVENT_NONE;
 }
 
+static enum job_event_kind read_spawn(char *rest, struct job_event *event)
+{
+	event->number = talk_number(&rest);
+	event->label = talk_word(&rest);
+	event->text = rest;
+	talk_unescape(event->text);
+	return event->number >= 0 && *event->label && *event->text ? JOB_EVENT_SPAWN
+								   : JOB_EVENT_NONE;
+}
+
 void job_event_read(char *line, struct job_event *event)
 {
 	char *rest = line;
@@ -134,6 +144,8 @@ void job_event_read(char *line, struct job_event *event)
 		event->kind = read_text(JOB_EVENT_STACK, rest, event);
 	else if (strcmp(keyword, "stacked") == 0)
 		event->kind = JOB_EVENT_STACKED;
+	else if (strcmp(keyword, "spawn") == 0)
+		event->kind = read_spawn(rest, event);
 	else if (strcmp(keyword, "trouble") == 0)
 		event->kind = read_text(JOB_EVENT_TROUBLE, rest, event);
 	else if (strcmp(keyword, "hello") == 0)

@@ -25,6 +25,7 @@ enum job_event_kind {
 	JOB_EVENT_STACK,
 	JOB_EVENT_STACKED,
 	JOB_EVENT_TROUBLE,
+	JOB_EVENT_SPAWN,
 	JOB_EVENT_BEAT,
 	JOB_EVENT_LEFT,
 	JOB_EVENT_DONE,
@@ -33,12 +34,12 @@ enum job_event_kind {
 /* A line of a supervisor. Text points into the line. */
 struct job_event {
 	enum job_event_kind kind;
-	const char *label; /* of output and exit: "3", "t0"; the name of a fact */
-	char *text;	   /* of output, a fact, a stack, trouble */
+	const char *label; /* of output and exit: "3", "t0"; the name of a fact; spawn: the host */
+	char *text;	   /* of output, a fact, a stack, trouble; spawn: the command */
 	bool is_error;	   /* output: of stderr */
 	bool is_whole;	   /* output: the line ends here */
 	int rank, world;   /* join */
-	int number;	   /* hello: the protocol; exit: the status; left: how many */
+	int number;	   /* hello: the protocol; exit: the status; left: how many; spawn */
 };
 
 /* Reads a line, which it changes. A host may send anything: what it cannot read is JOB_EVENT_NONE. */

@@ -52,7 +52,16 @@ static bool launcher_is_better(const struct launcher *l, const struct launcher *
 	return !other || trains > other_trains || (trains == other_trains && l->rank < other->rank);
 }
 
-int launcher_find_for_job(const char *name, const struct plan *plan, bool has_containers,
+static int launcher_misuse_roles(const struct launcher *launcher, struct error *err)
+{
+	error_set(err, ERROR_USAGE, "the launcher '%s' knows no roles", launcher->name);
+	for (const struct launcher *const *l = launchers; *l; l++)
+		if ((*l)->roles)
+			error_advise(err, "take --launcher %s, or leave --roles out", (*l)->name);
+	return -1;
+}
+
+int launcher_find_for_job(const char *name, const struct plan *plan, bool has_roles,
 			  const struct launcher **launcher, struct error *err)
 {
 	bool is_auto = strcmp(name, "auto") == 0;
@@ -62,11 +71,13 @@ int launcher_find_for_job(const char *name, const struct plan *plan, bool has_co
 		if (!(*l)->tasks)
 			continue;
 		if (!is_auto ? strcmp((*l)->name, name) == 0
-			     : (has_containers || !(*l)->needs_containers) &&
+			     : (!has_roles || (*l)->roles) &&
 				       launcher_is_better(*l, *launcher, plan))
 			*launcher = *l;
 	}
-	return *launcher ? 0 : launcher_unknown(name, true, err);
+	if (!*launcher)
+		return launcher_unknown(name, true, err);
+	return has_roles && !(*launcher)->roles ? launcher_misuse_roles(*launcher, err) : 0;
 }
 
 int member_slots(const struct member *member)

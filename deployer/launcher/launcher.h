@@ -50,7 +50,7 @@ struct launch {
 struct launcher {
 	const char *name, *help;
 	int rank;	       /* the default is the lowest; no two are alike */
-	bool needs_containers; /* needs the mesh of sshds that only containers have */
+	bool needs_containers; /* `words` need the mesh of sshds that only containers have */
 	bool starts_hosts;     /* starts one command per host: the program must have host_words */
 	const char *component; /* that the worker needs in the image: "openmpi"; "": none */
 	/*
@@ -66,8 +66,12 @@ struct launcher {
 		     struct job_tasks *tasks, struct error *err);
 	/* Its tasks start the ranks, which then join the supervisors of their hosts. */
 	bool ranks_join;
+	/* It starts programs on other hosts, by the agent that it takes for ssh (job/spawn.h). */
+	bool spawns;
 	/* It names rank 0's host to the ranks as that host calls itself, which the others may not know. */
 	bool names_hosts;
+	/* The roles that its ranks may have (--roles); NULL: all ranks are alike. */
+	const struct job_role_kind *roles;
 	/* `auto` takes it where this component is in the stack; NULL: only by its rank. */
 	const char *trains;
 };
@@ -83,9 +87,9 @@ int launcher_find(const char *name, const struct launcher **launcher, struct err
 
 /*
  * The same for jobs. For "auto" the stack decides, or else the rank; `plan` is what was built, or NULL
- * where that is not known.
+ * where that is not known. `has_roles`: it must know roles.
  */
-int launcher_find_for_job(const char *name, const struct plan *plan, bool has_containers,
+int launcher_find_for_job(const char *name, const struct plan *plan, bool has_roles,
 			  const struct launcher **launcher, struct error *err);
 
 /* Ranks on one host: its slots, or else one per GPU that the probe saw, at least 1. */

@@ -2,6 +2,7 @@
 #include "deployer/launcher/launcher.h"
 
 #include "core/str.h"
+#include "deployer/launcher/mpirun.h"
 
 /* "node01:2,node02:2": what mpirun's -H takes. */
 static const char *host_list(struct member *m, const struct launch *launch)
@@ -41,53 +42,39 @@ static const char *const *mpirun_words(struct member *m, const struct launch *la
 	return words.list;
 }
 
-/* "node01:2,node02:2" of a job. */
-static const char *job_host_list(const struct job_plan *plan)
-{
-	_cleanup_(str_release) struct str list = STR_INIT;
+/* Open MPI wants to be told that root is meant; its variables for that are not heard before 4.0.2. */
+static const char mpirun_script[] =
+	"case $(mpirun --version 2>&1) in *'Open MPI'*) set -- --allow-run-as-root \"$@\" ;; esac\n"
+	"exec mpirun \"$@\"";
 
-	for (size_t i = 0; i < plan->host_count; i++)
-		str_addf(&list, "%s%s:%d", i ? "," : "", plan->hosts[i].member->host->address,
-			 plan->hosts[i].ranks);
-	return arena_strdup(plan->arena, list.text);
-}
-
-/*
- * A job's mpirun runs on the first host. More ranks than cores would wait for each other at full
- * speed, so they yield. Containers forbid the system call that Open MPI's vader copies with
- * (process_vm_readv), and it then fails at each message instead of once.
- */
+/* A job's mpirun runs on the first host. */
 static int mpirun_tasks(const struct job_plan *plan, const struct job_host *host,
 			struct job_tasks *tasks, struct error *err)
 {
-	struct words words = WORDS_INIT(plan->arena);
-	static const char *const no_env[] = {NULL};
+	struct words words = WORDS_INIT(plan->arena), env = WORDS_INIT(plan->arena);
 
 	(void)err;
 	if (host != plan->hosts)
 		return 0;
-	words_add_all(&words, WORDS("mpirun", "--allow-run-as-root", "--np"));
+	words_add_all(&words, WORDS("sh", "-c", mpirun_script, "mpirun", "-np"));
 	words_addf(&words, "%d", plan->world);
-	words_add_all(&words, WORDS("--host", job_host_list(plan), "--map-by", "slot", "--bind-to",
-				    "none", "--mca", "btl_vader_single_copy_mechanism", "none"));
-	if (*host->network)
-		words_add_all(&words, WORDS("--mca", "btl_tcp_if_include", host->network, "--mca",
-					    "oob_tcp_if_include", host->network));
-	if (host->ranks > host->cores)
-		words_add_all(&words, WORDS("--mca", "mpi_yield_when_idle", "1"));
+	words_add_all(&words, WORDS("--host", job_host_list(plan)));
 	job_add_rank_words(plan, host, NULL, &words);
-	job_tasks_add(tasks, &(struct job_task){.label = "t0", .words = words.list, .env = no_env});
+	mpirun_add_env(host, &env);
+	job_tasks_add(tasks,
+		      &(struct job_task){.label = "t0", .words = words.list, .env = env.list});
 	return 0;
 }
 
 const struct launcher launcher_mpirun = {
 	.name = "mpirun",
-	.help = "Open MPI's mpirun over the containers' own sshd port",
+	.help = "mpirun of Open MPI or MPICH",
 	.rank = 20,
 	.needs_containers = true,
 	.component = "openmpi",
 	.words = mpirun_words,
 	.tasks = mpirun_tasks,
 	.ranks_join = true,
+	.spawns = true,
 	.trains = "horovod",
 };

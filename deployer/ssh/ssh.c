@@ -55,8 +55,25 @@ static bool key_is_for_libssh2(const char *key)
 	return starts_with(text, "ssh-ed25519 ") || starts_with(text, "ecdsa-sha2-");
 }
 
+struct proc ssh_command_proc(const struct ssh_command *command, uint64_t deadline_usec)
+{
+	return (struct proc){.input = command->input,
+			     .input_bytes = command->input_bytes,
+			     .holds_input = command->holds_input,
+			     .timeout_s = clock_left_msec(deadline_usec) / 1000 + 1,
+			     .input_fd = command->input_fd,
+			     .line = command->line,
+			     .arg = command->arg,
+			     .only_lines = command->only_lines,
+			     .paused = command->paused,
+			     .even_when_interrupted = command->even_when_interrupted,
+			     .stop = command->cancel};
+}
+
 static const struct ssh_transport *choose_transport(const struct ssh_target *target)
 {
+	if (strcmp(target->transport, ssh_transport_local.name) == 0)
+		return &ssh_transport_local;
 	if (strcmp(target->transport, "libssh2") == 0)
 		return &ssh_transport_libssh2;
 	if (strcmp(target->transport, "openssh") == 0 || *target->jump)

@@ -25,7 +25,7 @@ struct ssh_target {
 	const char *key;	 /* private key file */
 	const char *known_hosts; /* file */
 	const char *jump;	 /* "" when none */
-	const char *transport;	 /* auto, libssh2, openssh */
+	const char *transport;	 /* auto, libssh2, openssh; local: this machine, no connection */
 	bool sudo;		 /* prefix every command with sudo -n */
 	int timeout_s;		 /* to connect and log in */
 };

@@ -154,17 +154,7 @@ static int run_openssh(void *state, const char *line, const struct ssh_command *
 {
 	struct openssh *o = state;
 	struct words words = WORDS_INIT(&o->arena);
-	struct proc proc = {.input = command->input,
-			    .input_bytes = command->input_bytes,
-			    .holds_input = command->holds_input,
-			    .timeout_s = clock_left_msec(deadline_usec) / 1000 + 1,
-			    .input_fd = command->input_fd,
-			    .line = command->line,
-			    .arg = command->arg,
-			    .only_lines = command->only_lines,
-			    .paused = command->paused,
-			    .even_when_interrupted = command->even_when_interrupted,
-			    .stop = command->cancel};
+	struct proc proc = ssh_command_proc(command, deadline_usec);
 	char place[200];
 
 	words_add_all(&words, o->base);

@@ -15,7 +15,10 @@ struct ssh_transport {
 	void (*close)(void *state);
 };
 
-extern const struct ssh_transport ssh_transport_libssh2, ssh_transport_openssh;
+extern const struct ssh_transport ssh_transport_libssh2, ssh_transport_openssh, ssh_transport_local;
+
+/* The command for core/proc.h, but for its words. */
+struct proc ssh_command_proc(const struct ssh_command *command, uint64_t deadline_usec);
 
 /* The words of an open connection of the system's ssh; see ssh_open_words. */
 const char *const *ssh_openssh_words(void *state);

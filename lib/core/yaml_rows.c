@@ -116,32 +116,40 @@ static int store_map(const struct yaml_row *row, const struct yaml *node, void *
 			 r->arena, r->err);
 }
 
-/* "'files' must be a list of {from, to}" */
+/* "'files' must be a list of {from, to}", "'jobs' must be a map of NAME: {command, env}" */
 static int rows_refuse_list(const struct yaml_row *row, const struct yaml *node, struct error *err)
 {
 	_cleanup_(str_release) struct str keys = STR_INIT;
 
 	for (const struct yaml_row *inner = row->rows; inner->key; inner++)
 		str_addf(&keys, "%s%s", keys.length ? ", " : "", inner->key);
-	return yaml_error(node, err, "'%s' must be a list of {%s}", row->key, keys.text);
+	return yaml_error(node, err, "'%s' must be a %s{%s}", row->key,
+			  row->kind == YAML_ROW_NAMED ? "map of NAME: " : "list of ", keys.text);
 }
 
 static int store_maps(const struct yaml_row *row, const struct yaml *node, void *values,
 		      const struct row_reader *r)
 {
+	bool is_named = row->kind == YAML_ROW_NAMED;
 	char *items;
 
-	if (node->kind != YAML_LIST)
+	if (node->kind != (is_named ? YAML_MAP : YAML_LIST))
 		return rows_refuse_list(row, node, r->err);
 	items = arena_array(r->arena, node->count, row->item_bytes);
 	*(void **)rows_place(row, values) = items;
 	*(size_t *)(void *)((char *)values + row->count_offset) = node->count;
 	for (size_t i = 0; i < node->count; i++) {
-		void *item = items + i * row->item_bytes;
+		const struct yaml *from = node->items[i];
+		char *item = items + i * row->item_bytes;
+		const char *where = row->item;
 
-		if (yaml_defaults(row->rows, item, r->root, r->arena, r->err) < 0 ||
-		    yaml_read(row->rows, row->item, node->items[i], item, r->root, r->arena,
-			      r->err) < 0)
+		if (yaml_defaults(row->rows, item, r->root, r->arena, r->err) < 0)
+			return -1;
+		if (is_named) {
+			*(const char **)(void *)(item + row->name_offset) = from->key;
+			where = arena_printf(r->arena, "the %s '%s'", row->item, from->key);
+		}
+		if (yaml_read(row->rows, where, from, item, r->root, r->arena, r->err) < 0)
 			return -1;
 	}
 	return 0;
@@ -166,6 +174,7 @@ static int rows_store(const struct yaml_row *row, const struct yaml *node, void 
 	case YAML_ROW_MAP:
 		return store_map(row, node, place, r);
 	case YAML_ROW_MAPS:
+	case YAML_ROW_NAMED:
 		return store_maps(row, node, values, r);
 	case YAML_ROW_OWN:
 		return 0;
@@ -195,6 +204,7 @@ static void clear_place(const struct yaml_row *row, void *values)
 		*(const char *const **)place = NOTHING;
 		break;
 	case YAML_ROW_MAPS:
+	case YAML_ROW_NAMED:
 		*(void **)place = NULL;
 		*(size_t *)(void *)((char *)values + row->count_offset) = 0;
 		break;
@@ -337,9 +347,10 @@ static size_t list_keys(const struct yaml_row *rows, const char *before, struct 
 		}
 		if (row->rows)
 			count += list_keys(row->rows,
-					   arena_printf(arena,
-							row->kind == YAML_ROW_MAP ? "%s." : "%s[].",
-							path),
+					   arena_printf(arena, "%s%s", path,
+							row->kind == YAML_ROW_MAP     ? "."
+							: row->kind == YAML_ROW_NAMED ? ".NAME."
+										      : "[]."),
 					   arena, keys ? keys + count : NULL);
 	}
 	return count;

@@ -19,7 +19,8 @@ enum yaml_row_kind {
 	YAML_ROW_PAIRS, /* the same; a map of scalars as "name=value", in the file's order */
 	YAML_ROW_MAP,	/* a struct that `rows` describe */
 	YAML_ROW_MAPS, /* a pointer to structs that `rows` describe, and a size_t that counts them */
-	YAML_ROW_OWN,  /* nothing is stored: the row's `check` reads it; `rows` are for help */
+	YAML_ROW_NAMED, /* the same, in the file a map of NAME: {...}; the name goes to name_offset */
+	YAML_ROW_OWN,	/* nothing is stored: the row's `check` reads it; `rows` are for help */
 };
 
 struct yaml_row;
@@ -53,9 +54,11 @@ struct yaml_row {
 	 */
 	int (*check)(const struct yaml_place *at, struct error *err);
 
-	const struct yaml_row *rows;	 /* MAP, MAPS, OWN: the keys inside */
-	const char *item;		 /* MAPS: what errors call one of them, "a file" */
-	size_t item_bytes, count_offset; /* MAPS: of one struct; of the count, beside `offset` */
+	const struct yaml_row *rows; /* MAP, MAPS, NAMED, OWN: the keys inside */
+	const char *item; /* MAPS: what errors call one of them, "a file"; NAMED: "job" */
+	size_t item_bytes,
+		count_offset; /* MAPS, NAMED: of one struct; of the count, beside `offset` */
+	size_t name_offset;   /* NAMED: of a const char * in the struct of one */
 };
 
 #define YAML_ROWS_END       \
@@ -79,7 +82,7 @@ int yaml_defaults(const struct yaml_row *rows, void *values, const void *root, s
 int yaml_read(const struct yaml_row *rows, const char *where, const struct yaml *map, void *values,
 	      const void *root, struct arena *arena, struct error *err);
 
-/* One key with its path: "image.files[].from". */
+/* One key with its path: "image.files[].from", "jobs.NAME.command". */
 struct yaml_key {
 	const char *path;
 	const struct yaml_row *row;

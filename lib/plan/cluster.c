@@ -586,6 +586,16 @@ const struct yaml_row cluster_rows[] = {
 	MAP_ROW(image),
 	MAP_ROW(build),
 	MAP_ROW(container),
+	{.key = "jobs",
+	 .kind = YAML_ROW_NAMED,
+	 .offset = AT(jobs),
+	 .note = "none",
+	 .help = "training jobs by name, each for 'ringup run NAME'",
+	 .rows = cluster_job_rows,
+	 .item = "job",
+	 .item_bytes = sizeof(struct cluster_job),
+	 .count_offset = AT(job_count),
+	 .name_offset = offsetof(struct cluster_job, name)},
 	YAML_ROWS_END,
 };
 #undef MAP_ROW

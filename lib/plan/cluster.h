@@ -12,6 +12,7 @@
 #include "core/yaml_rows.h"
 
 #define CLUSTER_HOSTS_MAX 4096
+#define JOB_NAME_BYTES_MAX 60
 
 struct host {
 	const char *name;    /* as in the file; tables and errors print it */
@@ -79,6 +80,18 @@ struct cluster_container {
 	bool privileged;
 };
 
+/* A training job that the file describes; 0 and "" where it says nothing. */
+struct cluster_job {
+	const char *name;
+	const char *const *command; /* never empty */
+	bool in_shell;		    /* the command is one text, for a shell */
+	const char *launcher;	    /* auto, or the name of a launcher */
+	const char *const *hosts, *const *env;
+	const char *workdir, *sync;
+	int ranks, per_host, gpus;
+	int timeout_s, hang_timeout_s, start_timeout_s, retries;
+};
+
 struct cluster {
 	const char *name;
 	const char *path;   /* of the file */
@@ -95,6 +108,8 @@ struct cluster {
 	struct cluster_image image;
 	struct cluster_build build;
 	struct cluster_container container;
+	size_t job_count;
+	struct cluster_job *jobs;
 };
 
 /*
@@ -102,6 +117,15 @@ struct cluster {
  * key is a member of a struct above, a row in cluster.c and a line in docs/cluster.yaml.md.
  */
 extern const struct yaml_row cluster_rows[];
+
+/* The keys of one job, which go to struct cluster_job (cluster_job.c). */
+extern const struct yaml_row cluster_job_rows[];
+
+/* Whether the text may be a job's name: letters, digits, '.', '_' and '-'. */
+bool job_name_is_right(const char *name);
+
+/* The job of that name, or NULL. */
+const struct cluster_job *cluster_job(const struct cluster *cluster, const char *name);
 
 /*
  * Reads and checks the file. Every error is ERROR_USAGE and begins with file:line:column; unknown

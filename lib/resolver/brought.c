@@ -15,13 +15,13 @@ static bool needs_compat(const struct search *s)
 	return false;
 }
 
-/* A package that is built beside torch, by nvcc. */
+/* A package that is built beside torch by nvcc, or that compiles with it at run time. */
 static bool compiles_cuda(const struct search *s)
 {
 	for (int c = COMPONENT_BESIDE_FIRST; c <= COMPONENT_BESIDE_LAST; c++) {
 		const struct value *value = s->now.chosen[c];
 
-		if (value && value->needs[COMPONENT_CUDA] && *value_cell(value, "sdist"))
+		if (value && value_takes_nvcc(value))
 			return true;
 	}
 	return false;

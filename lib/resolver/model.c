@@ -568,9 +568,27 @@ static void admit_beside(struct model *model, struct value *wheel, enum componen
 	wheel->admits[c] = bits;
 }
 
+bool value_takes_nvcc(const struct value *value)
+{
+	return (value->needs[COMPONENT_CUDA] && *value_cell(value, "sdist")) ||
+	       *value_cell(value, "jit");
+}
+
+/* Whether requests name something that is compiled against a framework, and with the same CUDA. */
+static bool asks_to_compile(const struct model *model, uint32_t asked)
+{
+	if (asked & COMPONENT_BIT(COMPONENT_HOROVOD))
+		return true;
+	for (int c = COMPONENT_BESIDE_FIRST; c <= COMPONENT_BESIDE_LAST; c++)
+		for (size_t i = 0; i < model->domains[c].count && (asked & COMPONENT_BIT(c)); i++)
+			if (value_takes_nvcc(&model->domains[c].values[i]))
+				return true;
+	return false;
+}
+
 void model_admit_beside(struct model *model, uint32_t asked)
 {
-	model->compiles = asked & COMPONENT_BIT(COMPONENT_HOROVOD);
+	model->compiles = asks_to_compile(model, asked);
 	for (int wheel = COMPONENT_TENSORFLOW; wheel <= COMPONENT_MXNET; wheel++)
 		for (size_t i = 0; i < model->domains[wheel].count; i++)
 			for (int c = 0; c < COMPONENT_COUNT; c++)

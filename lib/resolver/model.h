@@ -75,7 +75,7 @@ struct model {
 	const struct catalog *catalog;
 	struct arena *arena;
 	bool oldest, cpu;
-	bool compiles;	      /* requests name what is compiled against frameworks: Horovod */
+	bool compiles;	      /* requests name what is compiled against frameworks */
 	bool has_driver_rule; /* a known conflict that refuses concerns drivers */
 	struct domain domains[COMPONENT_COUNT];
 	size_t conflict_count, conflict_words;
@@ -109,6 +109,9 @@ void model_mark_rules(struct model *model);
  * same major version; the wheel runs on the runtime that it brings.
  */
 void model_admit_beside(struct model *model, uint32_t asked);
+
+/* Whether the package beside torch is built by nvcc, or compiles with it at run time (column `jit`). */
+bool value_takes_nvcc(const struct value *value);
 
 static inline bool bit_is_set(const uint64_t *words, size_t bit)
 {

@@ -177,6 +177,42 @@ static int refuse_list(const char *text, struct error *err)
 			    (int)strcspn(comma + 1, ","), comma + 1);
 }
 
+/* Whether a version of the component may be written so: it begins with a digit, or a row has it. */
+static bool is_version(const struct model *model, enum component c, const char *version)
+{
+	const char **known = names_of(model, c);
+
+	if (c == COMPONENT_DRIVER) {
+		version +=
+			(*version == 'R' || *version == 'r') && isdigit((unsigned char)version[1]);
+		return strspn(version, "0123456789.*") == strlen(version);
+	}
+	for (; *known; known++)
+		if (strcmp(*known, version) == 0)
+			return true;
+	return isdigit((unsigned char)*version);
+}
+
+static int request_check_versions(const struct model *model, const struct unit *unit,
+				  struct error *err)
+{
+	const uint32_t names = COMPONENT_BIT(COMPONENT_GPU) | COMPONENT_BIT(COMPONENT_OS);
+
+	for (size_t i = 0; i < unit->req.clause_count; i++) {
+		const char *version = unit->req.clauses[i].version;
+
+		if ((COMPONENT_BIT(unit->component) & names) ||
+		    is_version(model, unit->component, version))
+			continue;
+		error_set(err, ERROR_USAGE, "'%s': '%s' is no version", unit->text, version);
+		return unit->component == COMPONENT_DRIVER
+			       ? error_advise(err, "write it as in driver==535.104.05")
+			       : error_advise(err, "'ringup matrix %s' lists those that are known",
+					      component_names[unit->component]);
+	}
+	return 0;
+}
+
 static int read_unit(const struct model *model, const char *text, struct units *units,
 		     struct error *err)
 {
@@ -191,6 +227,8 @@ static int read_unit(const struct model *model, const char *text, struct units *
 	unit->component = component_by_name(unit->req.name);
 	if (unit->component == COMPONENT_NONE)
 		return refuse_name(&unit->req, err);
+	if (request_check_versions(model, unit, err) < 0)
+		return -1;
 	if (unit->component == COMPONENT_GPU && read_gpu(model, unit, err) < 0)
 		return -1;
 	if (unit->component == COMPONENT_OS && read_os(model, unit, err) < 0)

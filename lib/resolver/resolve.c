@@ -85,6 +85,8 @@ static int advise_allow(const struct resolver *r)
 	for (size_t i = 0; i < why->allow_count; i++)
 		words = arena_printf(r->arena, "%s%s--allow %s", words, i ? " " : "",
 				     why->allow[i]);
+	if (*words && why->allowed)
+		error_advise(r->err, "%s", why->allowed);
 	return *words ? error_advise(r->err, "%s overrule%s", words,
 				     why->allow_count == 1 ? "s the rule that refuses it"
 							   : " the rules that refuse it")
@@ -381,6 +383,37 @@ static bool resolve_find(struct resolver *r)
 /* How long is looked for advice: one that is longer than it has to be is advice, too. */
 #define ALLOW_NODES 5000
 
+/* Whether the conflict gives this sentence as a reason, perhaps among others. */
+static bool is_told(const struct unsatisfied *why, const char *sentence)
+{
+	for (size_t i = 0; i < why->count; i++)
+		if (strstr(why->conflicts[i].because, sentence))
+			return true;
+	return false;
+}
+
+/*
+ * The stack that these rules refuse, with what they say of it. The conflict may be about another rule and
+ * another version: a person who overrules has to know what comes of it.
+ */
+static const char *describe_allowed(struct resolver *r, const char *const *ids)
+{
+	struct plan *plan = ARENA_NEW(r->arena, struct plan);
+	const char *text = "", *title = "the stack";
+
+	if (!try_allowed(r, ids, NULL))
+		return NULL;
+	overruled_find(&r->search, plan);
+	for (int c = COMPONENT_COUNT; c-- > 0;)
+		if (r->search.now.chosen[c] && (COMPONENT_BIT(c) & COMPONENTS_PIP))
+			title = value_title(r->search.now.chosen[c], r->arena);
+	for (size_t i = 0; i < plan->overruled_count; i++)
+		if (!is_told(r->why, plan->overruled[i].because))
+			text = arena_printf(r->arena, "%s%s%s", text, *text ? "; " : "",
+					    plan->overruled[i].because);
+	return *text ? arena_printf(r->arena, "%s is refused: %s", title, text) : NULL;
+}
+
 /*
  * Which rules a person would have to overrule: those that a stack breaks when all may be broken, less
  * those that it can do without.
@@ -408,6 +441,7 @@ static void suggest_allow(struct resolver *r)
 		memmove(&ids[i], &ids[i + 1], (count - i) * sizeof(*ids));
 		count--;
 	}
+	r->why->allowed = count ? describe_allowed(r, ids) : NULL;
 	for (size_t i = 0; i < count; i++)
 		if (!allow_names(r->input->allow, ids[i]))
 			r->why->allow[r->why->allow_count++] = ids[i];

@@ -38,6 +38,9 @@ struct unsatisfied {
 	/* ids of rules (allow.h): with all of them overruled too, there is a stack */
 	size_t allow_count;
 	const char *allow[PLAN_ALLOW_MAX];
+	/* "torch 2.15.0 is refused: CUDA 13.2.1 needs driver >=580": the stack that these rules refuse, with
+	 * what `conflicts` does not say of it; or NULL */
+	const char *allowed;
 };
 
 /*

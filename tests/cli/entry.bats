@@ -135,7 +135,7 @@ lines() {
 	local shell
 	for shell in dash 'bash --posix' 'busybox sh'; do
 		save "$shell" PATH="$PATH" HOME=/root EMPTY= SPACES='  a  b ' QUOTES="it's \"so\" \`x\` \$HOME \\ \\n" SIGNS='# % = ; & *' \
-			LINES=$'a\nb\n\nc\n' BYTES=$'\xff\xfe\t\x7f' UID=77 IFS=ab OPTIND=x PPID=1 SECONDS=x RANDOM=x SHELLOPTS=braceexpand:hashall LC_ALL=C.UTF-8 line=1 login_line=2 shell=3 \
+			LINES=$'a\nb\n\nc\n' BYTES=$'\xff\xfe\t\x7f' UID=77 IFS=ab OPTIND=5 PPID=1 SECONDS=x RANDOM=x SHELLOPTS=braceexpand:hashall LC_ALL=C.UTF-8 line=1 login_line=2 shell=3 \
 			CDPATH=/usr ENV= we.ird=1 'BASH_FUNC_f%%=() { echo f
 }'
 		# not read by another shell, which would leave some of them out

@@ -41,7 +41,8 @@ setup() {
 		done
 		launcher=$(sed -n 's/^#.* --launcher \([a-z]*\) .*/\1/p' "$file")
 		ringup -f "$file" run --dry-run --launcher "$launcher" -- python3 "$script" >plan
-		grep -q "^node01: .* -- python3 $script\$\|^node01: .*TF_CONFIG=.* python3 $script\$" plan
+		grep -q "^node01: env " plan
+		grep -q " -- python3 $script\$\|TF_CONFIG=.* python3 $script\$" plan # a word may hold a line end
 		count=$((count + 1))
 	done
 	[ "$count" = 3 ]

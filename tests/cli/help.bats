@@ -70,7 +70,7 @@ commands() {
 	# a key in one line, its meaning in the next
 	awk 'NR > 3 && (NR % 2 == 0 ? !/^[a-z]/ : !/^    [^ ]/) { print; bad = 1 } END { exit bad }' ../out
 	awk 'length($0) > 100 { print; bad = 1 } END { exit bad }' ../out
-	sed -n 's/^\([][a-z_.]*\): .*/\1/p' ../out >../keys
+	sed -n 's/^\([][a-zA-Z_.]*\): .*/\1/p' ../out >../keys
 	apart ringup --json help cluster.yaml
 	says 0
 	json '[k["key"] for k in d["keys"]] == open("../keys").read().split()'
@@ -90,7 +90,7 @@ commands() {
 		        if isinstance(value, dict):
 		            put(value, before + "  ")
 
-		tree = {"hosts": "[a]"}
+		tree = {"hosts": "[a]", "jobs": {"NAME": {"command": "a"}}}
 		for key in json.load(open("keys.json"))["keys"]:
 		    if "default" in key and "[]" not in key["key"]:
 		        *way, last = key["key"].split(".")

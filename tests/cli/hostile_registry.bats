@@ -43,21 +43,36 @@ ask() {
 	harmless || { echo "$*"; return 1; }
 }
 
+# beside WORD...: `ask` in a folder of its own that has this one's logins; its process is added to `asked`.
+beside() {
+	local folder=../beside/${#asked[@]}/work
+	mkdir -p "$folder"
+	[ ! -d .ringup ] || cp -R .ringup "$folder/"
+	(cd "$folder" && ask "$@") &
+	asked+=($!)
+}
+
+# ask_all: every command, all at the same time, since each waits before it asks a registry that fails again.
 ask_all() {
-	ask ls "$A"
-	ask ls "$A/plain"
-	ask inspect "$A/plain:1"
-	ask --json inspect "$A/plain:1"
-	ask -v inspect "$A/plain:1"
-	ask --json ls "$A/plain"
-	ask pull "$A/plain:1" oci:out
-	ask --json pull "$A/plain:1" oci:out2
-	ask pull "$A/plain:1" rootfs:tree
-	ask push oci:image "$A/plain:2"
-	ask --json push oci:image "$A/plain:2"
-	ask copy "$A/plain:1" "$A/other:1"
-	ask copy --platform linux/amd64 "$A/plain:1" "$A/other:1"
-	ask rm "$A/plain:1"
+	local asked=() pid failed=0
+	beside ls "$A"
+	beside ls "$A/plain"
+	beside inspect "$A/plain:1"
+	beside --json inspect "$A/plain:1"
+	beside -v inspect "$A/plain:1"
+	beside --json ls "$A/plain"
+	beside pull "$A/plain:1" oci:out
+	beside --json pull "$A/plain:1" oci:out2
+	beside pull "$A/plain:1" rootfs:tree
+	beside push "oci:$PWD/image" "$A/plain:2"
+	beside --json push "oci:$PWD/image" "$A/plain:2"
+	beside copy "$A/plain:1" "$A/other:1"
+	beside copy --platform linux/amd64 "$A/plain:1" "$A/other:1"
+	beside rm "$A/plain:1"
+	for pid in "${asked[@]}"; do
+		wait "$pid" || failed=1
+	done
+	[ "$failed" -eq 0 ] || return 1
 	ask login -u u "$A" <<<password
 }
 

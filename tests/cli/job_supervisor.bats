@@ -155,6 +155,69 @@ ends() {
 	rm -rf "/tmp/ringup-job-$ID-"
 }
 
+@test "a launcher's ssh asks for a program on another host, and ends as that does" {
+	begin
+	says '^ready'
+	printf '%s\n' "task t0" "word sh" "word -c" \
+		'word ssh -o A=no -xp 22 me@10.0.0.2 -p22 -o StrictHostKeyChecking=no sh -c "echo \\\\a"; echo status $?; ssh 10.0.0.3 two' \
+		start >&7
+	says '^spawn [0-9]+ 10.0.0.2 sh -c echo '
+	grep -qxE 'spawn [0-9]+ 10.0.0.2 sh -c echo \\\\a' out
+	number=$(sed -n 's/^spawn \([0-9]*\) .*/\1/p' out)
+	printf '%s\n' "spawned 77 1" "spawned $number 7" >&7
+	says '^o t0 status 7$'
+	says '^spawn [0-9]+ 10.0.0.3 two$'
+	# no answer: the job's end is the program's
+	exec 7>&-
+	ends
+	run "$JOB" rank --id "$ID" -- true
+	ln -s "$JOB" ssh
+	run ./ssh host true
+	[ "$status" = 255 ]
+	[[ $output == *"which job this is"* ]]
+	run env RINGUP_JOB_ID="$ID" ./ssh host
+	[ "$status" = 255 ]
+	[[ $output == *"opens no shell"* ]]
+	run ./ssh -o X=y
+	[ "$status" = 255 ]
+	[[ $output == *"name of a host"* ]]
+}
+
+@test "a rank has its host's environment and folder, whatever its launcher brings from another host" {
+	mkdir here
+	cd here
+	mkfifo in
+	OWN=here begin --address 127.0.0.9
+	says '^ready'
+	echo "set RINGUP_JOB=x" >&7
+	echo "default D=default" >&7
+	echo "default OWN=default" >&7
+	(cd / && OWN=there D=theirs KEPT=yes RANK=0 PATH="$BATS_TEST_TMPDIR:$PATH" \
+		"$JOB" rank --id "$ID" -- sh -c 'echo "$OWN $D $KEPT $PWD $PATH"' 3>&- 4>&- 7>&- &)
+	says '^join 0'
+	echo go >&7
+	says '^exit 0 0$'
+	grep -qxF "o 0 here default yes $PWD $PATH" out
+	exec 7>&-
+	ends
+	cd ..
+}
+
+@test "of several supervisors that share a machine a rank joins the one that it comes from" {
+	begin --address 127.0.0.9
+	mkfifo in2
+	"$JOB" host --id "$ID" --address 127.0.0.8 <in2 >out2 2>err2 3>&- 4>&- 7>&- &
+	other=$!
+	exec 8>in2
+	says '^ready'
+	printf '%s\n' "task t0" "word sh" "word -c" "word RANK=5 $JOB rank --id $ID -- echo me & wait" start go >&7
+	says '^o 5 me$'
+	! grep -q join out2
+	exec 7>&- 8>&-
+	wait "$other"
+	ends
+}
+
 @test "usage" {
 	for words in "" "host" "host --id A/B" "host --id x y" "rank --id x" "host --id x --ports many" "jump --id x"; do
 		# shellcheck disable=SC2086

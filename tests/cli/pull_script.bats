@@ -44,7 +44,8 @@ until_true() {
 # begin [COMMAND]: the script with a pull that lasts; its login is on disk. Descriptor 8 is its stdin.
 begin() {
 	mkfifo input
-	"$SHELL_OF_HOSTS" "$SCRIPT" login 'sleep 300' <input >out 2>&1 3>&- 4>&- &
+	# a shell cannot trap what its caller ignores, as nohup does
+	env --default-signal=HUP,PIPE "$SHELL_OF_HOSTS" "$SCRIPT" login 'sleep 300' <input >out 2>&1 3>&- 4>&- &
 	PULL=$!
 	exec 8>input
 	printf '{"auths":"hush"}\n' >&8

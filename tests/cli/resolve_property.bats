@@ -4,7 +4,7 @@
 # fixed seeds. What each program looks for stands at its top in tests/property/. A finding names the
 # seed and the item that replay it:
 #   python3 tests/property/answers.py --seed 1 --item 13 --keep /tmp/catalogs
-# PROPERTY_SEED=N begins with another seed, PROPERTY_TIMES=N takes N times as many items; tests/long takes five
+# PROPERTY_SEED=N begins with another seed, PROPERTY_TIMES=N takes N times as many items; tests/long takes seven
 # times as many.
 
 load helper
@@ -21,9 +21,9 @@ setup_file() {
 	local BATS_TEST_TMPDIR=$BATS_FILE_TMPDIR
 	common_setup
 	unset RINGUP_CATALOG
-	property answers 50
-	property monotone 16
-	property real 30
+	property answers 35
+	property monotone 12
+	property real 20
 }
 
 # holds TAG: no program found anything about this property.

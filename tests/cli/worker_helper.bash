@@ -61,6 +61,29 @@ mpi() {
 	ASAN_OPTIONS=detect_leaks=0 mpirun --allow-run-as-root --oversubscribe "$@"
 }
 
+# beside_other_work WORDS...: WORDS succeed while four other processes want the cores
+beside_other_work() {
+	local others=() status=0
+	for _ in 1 2 3 4; do
+		timeout 60 sh -c 'while :; do :; done' 3>&- &
+		others+=($!)
+	done
+	"$@" || status=$?
+	kill "${others[@]}" 2>/dev/null || true # those of a slow run have ended by themselves
+	return "$status"
+}
+
+# old_gcc OPTIMISATION: the worker is built without a warning with what gcc 4.8 has, and runs
+old_gcc() {
+	echo '#error "gcc 4.8 has no <stdatomic.h>"' >"$BATS_TEST_TMPDIR/stdatomic.h"
+	CC=gcc CFLAGS="$1 -DWORKER_OLD_GCC -I$BATS_TEST_TMPDIR" run sh "$BATS_TEST_DIRNAME/../../images/worker/build.sh" "$BATS_TEST_TMPDIR"
+	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+	[[ "$output" != *warning* ]] || { echo "$output"; return 1; }
+	run "$BATS_TEST_TMPDIR/allreduce" --procs 3 --world 3 -e 64K -f 64
+	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+	[[ "$output" == *"verdict: pass"* ]]
+}
+
 # json EXPRESSION: evaluates it in Python with `d` bound to the JSON document in $output, `w` to its warnings and `way` to
 # its trainings by name.
 json() {

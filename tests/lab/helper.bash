@@ -48,6 +48,12 @@ lab_begin() {
 	export GUARD
 }
 
+# lab_loopback COUNT: lab_begin, and a cluster of so many loopback hosts that is up.
+lab_loopback() {
+	lab_begin || return
+	ringup -q lab up --hosts "$1" --loopback 3>&- 4>&- && ringup -q up 3>&- 4>&-
+}
+
 # lab_end: the lab down, and nothing left of it.
 lab_end() {
 	local status=0
@@ -117,9 +123,12 @@ address() {
 	state ".hosts[] | select(.name == \"$1\") | .address"
 }
 
-# first_process HOST: unshare's child, which is process 1 there.
+# first_process HOST: unshare's child, which is process 1 there. It is looked for again when the lab's state is newer.
 first_process() {
-	pgrep -P "$(state ".hosts[] | select(.name == \"$1\") | .process.pid")"
+	local kept=$BATS_FILE_TMPDIR/first-process-$1
+	[[ $kept -nt $LAB/.ringup/lab/state.json ]] ||
+		pgrep -P "$(state ".hosts[] | select(.name == \"$1\") | .process.pid")" >"$kept" || { rm -f "$kept" && return 1; }
+	cat "$kept"
 }
 
 # inside HOST CMD...: on the lab host, past sshd.
@@ -276,10 +285,16 @@ wait_for() {
 	done
 }
 
-# start_up LOG WORDS...: ringup in the background with its messages in LOG; its id is $!.
+# start OUT ERR WORDS...: ringup in the background with its output in the files OUT and ERR; its id is $!.
 # bash lets background jobs ignore SIGINT; a terminal would not.
+start() {
+	local out=$1 err=$2
+	shift 2
+	: >"$out" >"$err"
+	env --default-signal=INT ringup "$@" >>"$out" 2>>"$err" </dev/null 3>&- 4>&- &
+}
+
+# start_up LOG WORDS...: the same, with all output in one file.
 start_up() {
-	local log=$1
-	shift
-	env --default-signal=INT ringup "$@" >"$log" 2>&1 </dev/null 3>&- 4>&- &
+	start "$1" "$@"
 }

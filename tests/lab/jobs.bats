@@ -5,10 +5,7 @@
 load helper
 
 setup_file() {
-	lab_begin
-	cd "$LAB" || return
-	ringup -q lab up --hosts 3 --loopback 3>&- 4>&-
-	ringup -q up 3>&- 4>&-
+	lab_loopback 3
 }
 
 teardown_file() {
@@ -68,6 +65,34 @@ job_left_nothing() {
 	[ -d .ringup/jobs/mine-2 ]
 }
 
+@test "jobs of the cluster file: run NAME, its keys, and options that count more" {
+	mkdir -p src
+	echo 'echo "$RANK/$WORLD_SIZE $A $B $*"' >src/train.sh
+	cp cluster.yaml with-jobs.yaml
+	cat >>with-jobs.yaml <<-'END'
+		jobs:
+		  train: {command: [sh, train.sh], n: 3, ppn: 1, env: {A: a, B: b}, sync: ./src, hosts: [node02, node01, node03]}
+		  shell: {command: 'echo $((40 + 2))', n: 1}
+	END
+	ringup -f with-jobs.yaml run train 'x  y' z >out 2>err 3>&- 4>&-
+	[ "$(sort out)" = "[0 node02] 0/3 a b x  y z
+[1 node01] 1/3 a b x  y z
+[2 node03] 2/3 a b x  y z" ]
+	[ -d .ringup/jobs/train ]
+	(mkdir -p elsewhere && cd elsewhere && ringup -f ../with-jobs.yaml run -n 1 -e B=c -H node03 --name other train >../out 2>../err 3>&- 4>&-)
+	[ "$(cat out)" = "[0 node03] 0/1 a c " ]
+	[ -d .ringup/jobs/other ]
+	ringup -f with-jobs.yaml run shell '>' 7 >out 2>err 3>&- 4>&-
+	[ "$(cat out)" = "[0 node01] 42 > 7" ]
+	ringup -f with-jobs.yaml run -n 1 ./train && return 1
+	ringup -f with-jobs.yaml up 2>err 3>&- 4>&-
+	grep -q 'ringup run train' err
+	sed -i 's/n: 3, ppn: 1/launcher: slurp/' with-jobs.yaml
+	ringup -f with-jobs.yaml up 2>err 3>&- 4>&- && return 1
+	grep -q "the job 'train': there is no launcher 'slurp'" err
+	rm -r .ringup/jobs/train # another test has a job of this name
+}
+
 @test "what cannot be: an error that says so, and status 2" {
 	job -n 7 -- true
 	[ "$status" = 2 ]
@@ -75,9 +100,11 @@ job_left_nothing() {
 	job --launcher slurp -- true
 	[ "$status" = 2 ]
 	grep -q "no launcher 'slurp' for jobs" err
-	job --launcher mpirun -- true
-	[ "$status" = 2 ]
-	grep -q "needs containers" err
+	mkdir only-sh
+	ln -s /bin/sh only-sh/sh
+	job --launcher mpirun --env "PATH=$LAB/only-sh" -n 2 -- true
+	[ "$status" = 127 ]
+	grep -q 'mpirun.* not found' err
 	job --env A -- true
 	[ "$status" = 2 ]
 	grep -q -- "--env A: NAME=VALUE" err
@@ -164,10 +191,7 @@ started() {
 
 @test "Ctrl-C, kill -9 of ringup: everything ends" {
 	for signal in INT TERM KILL; do
-		: >out
-		# bash starts background jobs with SIGINT ignored; python gives it back
-		python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])' \
-			ringup run -- sh -c "echo up; exec $MARK 1000" >out 2>err 3>&- 4>&- &
+		start out err run -- sh -c "echo up; exec $MARK 1000"
 		pid=$!
 		started 6
 		kill -s $signal $pid
@@ -184,8 +208,7 @@ started() {
 }
 
 @test "a host that is lost: the others end, and the error names it" {
-	: >out
-	ringup run -- sh -c "echo up; exec $MARK 1000" >out 2>err 3>&- 4>&- &
+	start out err run -- sh -c "echo up; exec $MARK 1000"
 	pid=$!
 	started 6
 	# the supervisor of node02
@@ -264,6 +287,60 @@ sys.stdout.write('y' * 200000 + '\nlast')"
 	sed -n '2s/.*TF_CONFIG=\({[^'\'']*}\).*/\1/p' out | jq -e '.task.index == 1 and (.cluster.worker | length) == 2'
 }
 
+# A rank of a job with parameter servers. What a role does here is in the variable of its name.
+role() {
+	cat >role.py <<-'END'
+		import json, os, sys
+		config = json.loads(os.environ["TF_CONFIG"])
+		kind = config["task"]["type"]
+		print(kind, config["task"]["index"], len(config["cluster"].get("worker", [])), flush=True)
+		sys.exit(os.system(os.environ.get(kind.upper(), "true")) >> 8)
+	END
+	job --roles "$@" -- python3 "$LAB/role.py"
+}
+
+@test "--roles: parameter servers end when the work is done" {
+	role chief=1,worker=2,ps=1,evaluator=1 --env PS="exec $MARK 1000" --env WORKER="sleep 0.5"
+	[ "$status" = 0 ]
+	[ "$(sort out)" = "[0 node01] chief 0 2
+[1 node01] worker 0 2
+[2 node02] worker 1 2
+[3 node02] ps 0 2
+[4 node03] evaluator 0 2" ]
+	job_left_nothing
+	# workers that serve for ever do not hold the job
+	role chief=1,worker=1,ps=1 --env PS="exec $MARK 1000" --env WORKER="exec $MARK 1000"
+	[ "$status" = 0 ]
+	ringup ps --json | jq -e '.jobs[-1] | .state == "done" and .status == 0'
+	job_left_nothing
+	# without a chief the workers are the work
+	role worker=2,ps=1 --env PS="exec $MARK 1000" --env WORKER="sleep 0.3"
+	[ "$status" = 0 ]
+	job_left_nothing
+}
+
+@test "--roles: whoever fails before the work is done fails the job" {
+	role chief=1,worker=1,ps=1 --env CHIEF="exec $MARK 1000" --env WORKER="exec $MARK 1000" --env PS="exit 6"
+	[ "$status" = 6 ]
+	grep -q 'rank 2 on node02 ended with status 6' err
+	job_left_nothing
+	role chief=1,ps=1,worker=1 --env CHIEF="exit 3" --env PS="exec $MARK 1000" --env WORKER="exec $MARK 1000"
+	[ "$status" = 3 ]
+	job_left_nothing
+	role chief=1,boss=1
+	[ "$status" = 2 ]
+	grep -q "'boss=1' is no ROLE=NUMBER; the roles are chief, master, worker, ps, evaluator" err
+	role chief=1,worker=1 -n 3
+	[ "$status" = 2 ]
+	grep -q -- '--roles chief=1,worker=1 are 2 ranks, and -n says 3' err
+	role worker=9
+	[ "$status" = 2 ]
+	grep -q -- '--roles with a sum of 9 asks for more ranks' err
+	role worker=2 --launcher env
+	[ "$status" = 2 ]
+	grep -q "the launcher 'env' knows no roles" err
+}
+
 @test "down and up refuse while a job runs" {
 	name=$(ringup run -d -- sh -c "exec $MARK 1000" 3>&- 4>&-)
 	run ringup down
@@ -293,9 +370,7 @@ time.sleep(1000)"
 		flags=() trap=
 		[ $way != limit ] || flags=(--limit 2)
 		[ $way != INT ] || trap="trap '' TERM;"
-		python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])' \
-			ringup exec "${flags[@]}" -- sh -c "setsid $MARK 1000 & $trap $MARK 1000" \
-			>out 2>err 3>&- 4>&- &
+		start out err exec "${flags[@]}" -- sh -c "setsid $MARK 1000 & $trap $MARK 1000"
 		pid=$!
 		for _ in $(seq 100); do
 			[ "$(pgrep -fc "^$MARK 1000")" != 6 ] || break
@@ -362,10 +437,118 @@ time.sleep(1000)"
 	[ "$status" = 141 ]
 }
 
+# stand_in NAME: a program for the jobs' PATH, whose text is stdin.
+stand_in() {
+	mkdir -p bin
+	cat >"bin/$1"
+	chmod 755 "bin/$1"
+}
+
+@test "mpirun on hosts without containers: ranks, a failure, kill -9; nothing is left" {
+	# (loopback hosts have one name and one /dev/shm, which no two real ones have)
+	# shellcheck disable=SC2016 # the ranks' own variables
+	job --launcher mpirun -e 'A=b c' --workdir /usr -- sh -c 'echo "$OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE $A $PWD"'
+	[ "$status" = 0 ]
+	[ "$(sort out)" = "[0 node01] 0 of 6 b c /usr
+[1 node01] 1 of 6 b c /usr
+[2 node02] 2 of 6 b c /usr
+[3 node02] 3 of 6 b c /usr
+[4 node03] 4 of 6 b c /usr
+[5 node03] 5 of 6 b c /usr" ]
+	# shellcheck disable=SC2016
+	job --launcher mpirun -- sh -c "[ \$OMPI_COMM_WORLD_RANK != 4 ] || exit 5; exec $MARK 1000"
+	[ "$status" = 5 ]
+	grep -q 'rank 4 on node03 ended with status 5' err
+	job_left_nothing
+	: >out
+	ringup run --launcher mpirun -- sh -c "echo up; exec $MARK 1000" >out 2>err 3>&- 4>&- &
+	pid=$!
+	started 6
+	kill -9 $pid
+	job_left_nothing
+	wait_for 15 eval "! pgrep -f 'orte.*ringup-job|orted.*$(sed -n 's/.*node02, address: \([^,]*\),.*/\1/p' cluster.yaml)'"
+}
+
+@test "an mpirun that does not do what was planned: what came is said" {
+	# all ranks on the first host
+	stand_in mpirun <<-'END'
+		#!/bin/sh
+		[ "$1" != --version ] || exit 0
+		while [ "${1%ringup-job}" = "$1" ]; do shift; done
+		for i in 0 1 2 3 4 5; do PMI_RANK=$i PMI_SIZE=6 "$@" & done
+		wait
+	END
+	job --launcher mpirun --env "PATH=$LAB/bin:$PATH" -- "$MARK" 1000
+	[ "$status" = 1 ]
+	grep -q 'node01: mpirun started more than the 2 ranks that the plan has there' err
+	job_left_nothing
+	# a host that the job does not have
+	stand_in mpirun <<-'END'
+		#!/bin/sh
+		[ "$1" != --version ] || exit 0
+		ssh -x 10.9.9.9 orted
+	END
+	job --launcher mpirun --env "PATH=$LAB/bin:$PATH" -- "$MARK" 1000
+	[ "$status" = 1 ]
+	grep -q "mpirun wants to start a program on '10.9.9.9', which is no host of the job" err
+	job_left_nothing
+}
+
+@test "horovodrun: ranks with its variables and their host's own environment, and nobody's ssh" {
+	# A stand-in with the words of horovodrun 0.28.1 --gloo, as seen: all hosts are asked first, each rank is
+	# a line for a shell, and the environment of the first host goes to all.
+	stand_in horovodrun <<-'END'
+		#!/usr/bin/env python3
+		import os, subprocess, sys
+		from shlex import quote
+		words = sys.argv[1:]
+		start = next(i for i, w in enumerate(words) if w.endswith("ringup-job"))
+		options, command = words[:start], words[start:]
+		assert "--disable-cache" in options and "--gloo" in options, options
+		hosts = [h.split(":") for h in options[options.index("-H") + 1].split(",")]
+		ssh = "ssh -o PasswordAuthentication=no -o StrictHostKeyChecking=no"
+		for host, _ in hosts:
+		    subprocess.run(f"{ssh} {host}   -o ConnectTimeout=10 true", shell=True, check=True)
+		running, rank = [], 0
+		for host, slots in hosts:
+		    for local in range(int(slots)):
+		        env = f"HOROVOD_HOSTNAME={host} HOROVOD_RANK={rank} HOROVOD_SIZE={options[1]} HOROVOD_LOCAL_RANK={local}"
+		        all_env = " ".join(f"{k}={quote(v)}" for k, v in os.environ.items())
+		        line = f"env {env} {all_env} HOROVOD_CONTROLLER=gloo {' '.join(map(quote, command))}"
+		        line = quote(f"cd {os.getcwd()} > /dev/null 2>&1 ; {line}")
+		        running.append(subprocess.Popen(f"{ssh} {host}   {line}", shell=True))
+		        rank += 1
+		sys.exit(max(r.wait() for r in running))
+	END
+	# whoever asks for the real ssh is seen
+	stand_in ssh <<-END
+		#!/bin/sh
+		echo "\$@" >>$LAB/asked
+		exit 1
+	END
+	# shellcheck disable=SC2016 # the ranks' own variables
+	job --launcher horovodrun-gloo -e "PATH=$LAB/bin:$PATH" -e 'A=b "c"' --name hvd -- \
+		sh -c 'echo "$HOROVOD_RANK of $HOROVOD_SIZE $HOROVOD_LOCAL_RANK $HOROVOD_CONTROLLER $A"; ! echo "$PATH" | grep ringup-job'
+	[ "$status" = 0 ]
+	[ "$(sort out)" = '[0 node01] 0 of 6 0 gloo b "c"
+[1 node01] 1 of 6 1 gloo b "c"
+[2 node02] 2 of 6 0 gloo b "c"
+[3 node02] 3 of 6 1 gloo b "c"
+[4 node03] 4 of 6 0 gloo b "c"
+[5 node03] 5 of 6 1 gloo b "c"' ]
+	[ ! -e asked ]
+	# shellcheck disable=SC2016
+	job --launcher horovodrun-gloo -e "PATH=$LAB/bin:$PATH" -- sh -c "[ \$HOROVOD_RANK != 3 ] || exit 6; exec $MARK 1000"
+	[ "$status" = 6 ]
+	grep -q 'rank 3 on node02 ended with status 6' err
+	job_left_nothing
+}
+
 @test "a host that lies: other hosts' ranks and numbers are not its own" {
 	program=$(find "$LAB/.ringup/lab/node02" -name ringup-job -type f)
 	cp "$program" kept
-	for words in 'exit 0 0' 'join 0 6 0' 'trouble all\nringup: error: lost' 'hello 7'; do
+	for words in 'exit 0 0' 'join 0 6 0' 'trouble all\nringup: error: lost' 'hello 7' \
+		"spawn 1 node01 touch $LAB/spawned"; do
 		rm "$program"
 		printf '#!/bin/sh\nprintf "hello 1\\nfact gpus 999999999\\nready\\n"; sleep 1; printf "%%s\\n" "%s"; cat >/dev/null; echo done\n' \
 			"$words" >"$program"
@@ -375,6 +558,7 @@ time.sleep(1000)"
 		grep -q '^ringup: error: job-.*node02: ' err
 		! grep -q '^ringup: error: lost' err
 	done
+	[ ! -e spawned ]
 	mv kept "$program"
 	job_left_nothing
 	job -- true

@@ -5,10 +5,7 @@
 load helper
 
 setup_file() {
-	lab_begin
-	cd "$LAB" || return
-	ringup -q lab up --hosts 2 --loopback 3>&- 4>&-
-	ringup -q up 3>&- 4>&-
+	lab_loopback 2
 }
 
 teardown_file() {

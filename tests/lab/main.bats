@@ -400,7 +400,7 @@ no_job() {
 	done
 }
 
-@test "run by mpirun: every rank on its host, over the containers' sshd" {
+@test "run by mpirun: every rank on its host, with the container's environment" {
 	# shellcheck disable=SC2016 # the ranks' own variables
 	ringup run --launcher mpirun -e 'A=b c' --workdir /usr -- sh -c 'echo "$OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE $A $PWD"' >out 3>&- 4>&-
 	[ "$(sort out)" = "[0 node01] 0 of 6 b c /usr

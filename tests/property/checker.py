@@ -106,7 +106,8 @@ def brought_cuda(catalog, choice, document, found):
     names = [name for name in FRAMEWORKS if name in found]
     wheels = [found[name] for name in names if name != "jax" or names == ["jax"]]
     brings = [any(in_series(choice["version"], rules.brings(row, "cuda") or "0") for row in rows) for rows in wheels]
-    if not wheels or not all(brings) or "horovod" in document["stack"] or "base" in document:
+    compiled = any(rules.takes_nvcc(row) for other in BESIDE_TORCH for row in found.get(other, []))
+    if not wheels or not all(brings) or compiled or "horovod" in document["stack"] or "base" in document:
         return []
     return [Row({**row, "wheel": choice["wheel"]}) for row in catalog.rows("cuda") if row["version"] == choice["version"]]
 
@@ -125,10 +126,10 @@ def brought_choice(catalog, name, choice, document, found, givens):
 
 def own_beside(stack, one, two, givens):
     """Whether the two are a wheel and a library of another major that a request names."""
+    compiled = any(rules.takes_nvcc(row) for other, row in stack.items() if other in BESIDE_TORCH)
+    named = set(givens.names) | ({"horovod"} if compiled else set())
     for wheel, name in ((one, two), (two, one)):
-        if wheel in FRAMEWORKS and rules.stands_beside(
-            stack[wheel], name, stack[name]["version"], givens.names
-        ):
+        if wheel in FRAMEWORKS and rules.stands_beside(stack[wheel], name, stack[name]["version"], named):
             return True
     return False
 

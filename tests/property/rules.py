@@ -161,6 +161,11 @@ def brings(wheel, name):
     return ""
 
 
+def takes_nvcc(row):
+    """A package beside torch that is built by nvcc, or that compiles with it at run time."""
+    return bool((row.cell("sdist") and row.cell("cuda")) or row.cell("jit"))
+
+
 def stands_beside(wheel, name, version, named):
     """A library that a request names, of another major than the wheel's own; a CUDA of the same one."""
     own = brings(wheel, name)

@@ -130,6 +130,20 @@ def toolkit_wrong(text, parsed):
             yield f"line {line}: the toolkit is deployed"
 
 
+def compiler_wrong(text, parsed):
+    """DeepSpeed compiles its operations at run time: nvcc is deployed, with its headers, and the image's checks use it."""
+    labels = "".join(body for _, name, body in parsed if name == "LABEL")
+    whole = re.search("(?m)^# NVIDIA.*compiler.* is deployed too$", text)
+    if "stack.deepspeed=" not in labels or "stack.cuda=" not in labels:
+        return
+    copied = [body for _, name, body in deployed(parsed) if name == "COPY"]
+    for folder in ("bin", "nvvm", "targets/x86_64-linux/include"):
+        if not whole and not any(re.match(r"--from=build /usr/local/cuda-[0-9.]+/" + folder + "/ ", body) for body in copied):
+            yield f"DeepSpeed has no {folder} of the toolkit in the image"
+    if "nvcc -x cu " not in text:
+        yield "no check compiles anything with nvcc, as DeepSpeed does"
+
+
 def repositories_wrong(text, parsed):
     """NVIDIA's packages come from a repository that their stage knows; cuDNN and NCCL of old CUDAs from another than CUDA's."""
     stages = {}
@@ -190,6 +204,7 @@ def wrong(text):
     yield from stages_wrong(parsed)
     yield from missing(text, parsed)
     yield from toolkit_wrong(text, parsed)
+    yield from compiler_wrong(text, parsed)
     yield from horovod_wrong(text, parsed)
     yield from trusty_wrong(text)
     yield from repositories_wrong(text, parsed)

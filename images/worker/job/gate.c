@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1
+#include "job/agent.h"
 #include "job/host.h"
 #include "job/protocol.h"
 
 #include <errno.h>
 #include <glob.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,7 @@
 #include <unistd.h>
 
 #define WAITING_MAX 1024
-#define HEARD_BYTES_MAX 4096
+#define HEARD_BYTES_MAX (256 * 1024) /* the command of an agent may be long */
 #define OLD_SECONDS 60
 
 /* Whether the socket's folder is this user's, and older than a start of a supervisor takes. */
@@ -28,6 +30,31 @@ static bool gate_is_old(const char *path)
 	*strrchr(folder, '/') = '\0';
 	return lstat(folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
 	       time(NULL) - st.st_mtime > OLD_SECONDS;
+}
+
+/* Puts this program under ssh's name into the folder, which launchers have in their PATH. */
+static int gate_put_agent(const char *folder)
+{
+	char self[PATH_MAX], link[128];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (length < 0)
+		return -1;
+	self[length] = '\0';
+	snprintf(link, sizeof(link), "%s/" AGENT_NAME, folder);
+	return symlink(self, link);
+}
+
+/* Removes a supervisor's folder. */
+static void gate_remove(const char *folder)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/socket", folder);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/" AGENT_NAME, folder);
+	unlink(path);
+	rmdir(folder);
 }
 
 /* Removes what supervisors of other jobs left that were killed: nobody answers at their sockets. */
@@ -45,9 +72,8 @@ static void gate_clean(void)
 		if (gate_is_old(address.sun_path) &&
 		    connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 &&
 		    errno == ECONNREFUSED) {
-			unlink(address.sun_path);
 			*strrchr(address.sun_path, '/') = '\0';
-			rmdir(address.sun_path);
+			gate_remove(address.sun_path);
 		}
 		close(fd);
 	}
@@ -68,6 +94,10 @@ int gate_open(struct host *host)
 		return -1;
 	}
 	host->socket_folder = text_copy(folder);
+	if (gate_put_agent(folder) < 0) {
+		host_trouble(host, "cannot make a link in %s: %s", folder, strerror(errno));
+		return -1;
+	}
 	host->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (host->listener < 0 ||
 	    bind(host->listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
@@ -80,16 +110,12 @@ int gate_open(struct host *host)
 
 void gate_close(struct host *host)
 {
-	char path[108];
-
 	if (host->listener >= 0)
 		close(host->listener);
 	host->listener = -1;
 	if (!host->socket_folder)
 		return;
-	snprintf(path, sizeof(path), "%s/socket", host->socket_folder);
-	unlink(path);
-	rmdir(host->socket_folder);
+	gate_remove(host->socket_folder);
 	free(host->socket_folder);
 	host->socket_folder = NULL;
 }
@@ -181,6 +207,7 @@ static ssize_t gate_receive(struct process *process, char *bytes, size_t size)
 static void gate_hear(struct host *host, struct process *process, char *line)
 {
 	long rank, world, local, status;
+	char *command;
 
 	if (sscanf(line, "join %ld %ld %ld", &rank, &world, &local) == 3 && rank >= 0 &&
 	    rank < 1000000 && process->label[0] == '?') {
@@ -190,7 +217,20 @@ static void gate_hear(struct host *host, struct process *process, char *line)
 			gate_admit(host, process);
 	} else if (sscanf(line, "exit %ld", &status) == 1 && process->label[0] != '?') {
 		process_end(host, process, (int)status & 255);
+	} else if (strncmp(line, "spawn ", 6) == 0 && process->label[0] == '?' &&
+		   (command = strchr(line + 6, ' ')) && command > line + 6) {
+		/* both fields are as ringup takes them */
+		text_addf(&host->out, "spawn %zu %s\n", (size_t)(process - host->processes),
+			  line + 6);
 	}
+}
+
+void gate_spawned(struct host *host, size_t number, int status)
+{
+	const struct process *process = number < host->count ? &host->processes[number] : NULL;
+
+	if (process && process->joined && process->label[0] == '?' && process->connection >= 0)
+		dprintf(process->connection, "exit %d\n", status);
 }
 
 void gate_read(struct host *host, struct process *process)

@@ -68,6 +68,7 @@ static void host_add_word(struct host *host, const char *keyword, const char *va
 static void host_obey(struct host *host, char *line)
 {
 	char *value = strchr(line, ' ');
+	size_t spawned;
 	long number;
 
 	if (value)
@@ -90,6 +91,9 @@ static void host_obey(struct host *host, char *line)
 		host_start_tasks(host);
 	} else if (strcmp(line, "go") == 0) {
 		gate_go(host);
+	} else if (sscanf(value, "%zu %ld", &spawned, &number) == 2 &&
+		   strcmp(line, "spawned") == 0) {
+		gate_spawned(host, spawned, (int)number & 255);
 	} else if (strcmp(line, "signal") == 0 && text_number(value, 1, 64, &number)) {
 		host_signal_ranks(host, (int)number);
 	} else if (strcmp(line, "stacks") == 0) {

@@ -95,6 +95,8 @@ int gate_open(struct host *host);
 void gate_close(struct host *host);
 void gate_accept(struct host *host);
 void gate_read(struct host *host, struct process *process);
+/* What an agent asked for ended. */
+void gate_spawned(struct host *host, size_t number, int status);
 /* Lets all that joined begin. */
 void gate_go(struct host *host);
 

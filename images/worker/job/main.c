@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ringup-job: runs a host's part of a training job (protocol.h). ringup starts it; people need not. */
+#include "job/agent.h"
 #include "job/guard.h"
 #include "job/host.h"
 #include "job/rank.h"
@@ -69,8 +70,11 @@ static bool job_read_options(int count, char **words, struct options *options)
 
 int main(int count, char **words)
 {
+	const char *slash = strrchr(words[0], '/');
 	struct options options;
 
+	if (strcmp(slash ? slash + 1 : words[0], AGENT_NAME) == 0)
+		return agent_run(words + 1);
 	if (count == 2 && strcmp(words[1], "--version") == 0)
 		return puts("ringup-job 1") < 0;
 	if (count < 2)

@@ -53,6 +53,18 @@ static void set_variables(const struct list *variables, bool over)
 	}
 }
 
+/* Programs that start ranks find the job's agent where they look for ssh. */
+static void task_offer_agent(const struct host *host)
+{
+	const char *path = getenv("PATH");
+	struct text longer = {0};
+
+	text_addf(&longer, "%s:%s", host->socket_folder,
+		  path ? path : "/usr/local/bin:/usr/bin:/bin");
+	setenv("PATH", longer.bytes, 1);
+	text_release(&longer);
+}
+
 /* In the child. Its stdout and stderr are set. */
 static void task_become(const struct host *host, const struct process *process)
 {
@@ -66,6 +78,8 @@ static void task_become(const struct host *host, const struct process *process)
 	set_variables(&host->defaults, false);
 	set_variables(&host->variables, true);
 	set_variables(&process->env, true);
+	if (process->label[0] == 't')
+		task_offer_agent(host);
 	if (host->folder && chdir(host->folder) < 0)
 		fprintf(stderr, "ringup: cannot enter the folder %s: %s\n", host->folder,
 			strerror(errno));

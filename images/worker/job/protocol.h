@@ -16,6 +16,7 @@
  *   word TEXT
  *   start              starts the tasks
  *   go                 lets the ranks that joined begin with the user's command
+ *   spawned NUMBER STATUS   what was asked for under this number has ended
  *   signal NUMBER      to every rank's command
  *   stacks             asks what every process of the job does
  *   stop               ends everything of the job
@@ -26,6 +27,7 @@
  *   fact NAME VALUE    cores, gpus, interface, network (CIDR), port (several)
  *   ready              it has said all facts
  *   join RANK WORLD LOCAL   a rank that another program started waits for "go"
+ *   spawn NUMBER HOST COMMAND   a launcher wants a shell on that host to run the command
  *   o LABEL TEXT       a line of the label's stdout; "e" for stderr
  *   O LABEL TEXT       the same without an end of line: more of the line follows. "E" for stderr
  *   exit LABEL STATUS  its command ended; 128 + N for signal N
@@ -43,6 +45,11 @@
  * supervisor of its host at /tmp/ringup-job-ID-ADDRESS/socket, which only the same user can reach, and
  * sends "join RANK WORLD LOCAL" with the ends of two pipes, its stdout and stderr. The supervisor answers with
  * "set", "default" and "dir" lines and "go". At the end it sends "exit STATUS".
+ *
+ * mpirun and horovodrun reach other hosts by ssh. A process that starts ranks has the supervisor's folder
+ * first in its PATH, and what is called ssh there is ringup-job. It sends "spawn HOST COMMAND" to the
+ * supervisor, and gets "exit STATUS" at the command's end. ringup gives that host the command as a task.
+ * So hosts need no way to each other but the launcher's own, and all that runs is the supervisors' child.
  */
 #ifndef JOB_PROTOCOL_H
 #define JOB_PROTOCOL_H

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE 1
 #include "job/rank.h"
 #include "job/protocol.h"
+#include "job/sweep.h"
 #include "job/text.h"
 
 #include <errno.h>
@@ -18,10 +19,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define PARENTS_MAX 64
 #define ORPHAN_GRACE_MSEC 3000 /* for the command, when the supervisor is gone */
 
 struct runner {
 	int connection;
+	pid_t supervisor;
+	struct list names; /* of the variables that the supervisor has */
 	int out[2], errors[2];
 	struct text heard;
 	char *folder;
@@ -55,35 +59,103 @@ static int runner_fail(const char *what)
 	return -1;
 }
 
-/* The folder of this host's supervisor. Hosts that share one /tmp have one folder each. */
-static void find_folder(const char *id, const char *address, char *folder, size_t size)
+/* Whether the process is an ancestor of this one. */
+static bool is_ancestor(pid_t pid)
+{
+	pid_t parent = getppid();
+
+	for (int i = 0; i < PARENTS_MAX && parent > 1; i++) {
+		if (parent == pid)
+			return true;
+		parent = process_parent(parent);
+	}
+	return false;
+}
+
+/* Connects to the socket; *peer becomes the process that listens there. */
+static int socket_connect(const char *path, pid_t *peer)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct ucred owner = {.pid = 0};
+	socklen_t size = sizeof(owner);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &owner, &size) == 0 && owner.uid == geteuid()) {
+		*peer = owner.pid;
+		return fd;
+	}
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int supervisor_connect(const char *id, const char *address, pid_t *supervisor)
 {
 	char pattern[108];
 	glob_t found = {0};
+	pid_t peer = 0;
+	int fd = -1;
 
-	snprintf(folder, size, JOB_SOCKET_FOLDER, id, address);
-	snprintf(pattern, sizeof(pattern), JOB_SOCKET_PATTERN, id);
-	if (!*address && glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1)
-		snprintf(folder, size, "%s", found.gl_pathv[0]);
+	if (*address)
+		snprintf(pattern, sizeof(pattern), JOB_SOCKET_FOLDER "/socket", id, address);
+	else
+		snprintf(pattern, sizeof(pattern), JOB_SOCKET_PATTERN "/socket", id);
+	glob(pattern, 0, NULL, &found);
+	for (size_t i = 0; i < found.gl_pathc && fd < 0; i++) {
+		fd = socket_connect(found.gl_pathv[i], &peer);
+		if (fd >= 0 && found.gl_pathc > 1 && !is_ancestor(peer)) {
+			close(fd);
+			fd = -1;
+		}
+	}
 	globfree(&found);
+	if (supervisor)
+		*supervisor = peer;
+	if (fd < 0)
+		fprintf(stderr,
+			"ringup-job: this host has no supervisor of the job %s (%s): the launcher started a rank on a host that the job was not planned for\n",
+			id, pattern);
+	return fd;
 }
 
-static int runner_connect(struct runner *r, const char *id, const char *host)
+/* Takes the supervisor's environment and folder. */
+static void runner_move_in(struct runner *r)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	char folder[sizeof(address.sun_path) - sizeof("/socket")];
+	char path[64], bytes[16 * 1024];
+	struct text all = {0};
+	FILE *file;
+	size_t got;
 
-	find_folder(id, host, folder, sizeof(folder));
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", folder);
-	r->connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (r->connection < 0)
-		return runner_fail("cannot make a socket");
-	if (connect(r->connection, (struct sockaddr *)&address, sizeof(address)) == 0)
-		return 0;
-	fprintf(stderr,
-		"ringup-job: this host has no supervisor of the job %s (%s: %s): the launcher started a rank on a host that the job was not planned for\n",
-		id, address.sun_path, strerror(errno));
-	return -1;
+	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)r->supervisor);
+	if (chdir(path) < 0)
+		runner_fail("cannot enter the supervisor's folder");
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)r->supervisor);
+	file = fopen(path, "re");
+	while (file && (got = fread(bytes, 1, sizeof(bytes), file)) > 0)
+		text_add_bytes(&all, bytes, got);
+	if (file)
+		fclose(file);
+	for (size_t i = 0; i < all.length; i += strlen(all.bytes + i) + 1) {
+		char *equals = strchr(all.bytes + i, '=');
+
+		if (!equals)
+			continue;
+		*equals = '\0';
+		setenv(all.bytes + i, equals + 1, 1);
+		list_add(&r->names, all.bytes + i);
+		*equals = '=';
+	}
+	text_release(&all);
+}
+
+static bool runner_has_name(const struct runner *r, const char *name)
+{
+	for (size_t i = 0; i < r->names.count; i++)
+		if (strcmp(r->names.items[i], name) == 0)
+			return true;
+	return false;
 }
 
 /* Says which rank this is, and hands over the reading ends of its stdout and stderr. */
@@ -136,7 +208,9 @@ static void runner_obey(struct runner *r, char *line)
 		r->folder = text_copy(value);
 	} else if ((equals = strchr(value, '='))) {
 		*equals = '\0';
-		setenv(value, equals + 1, strcmp(line, "set") == 0);
+		/* a default gives way to what the host has, and not to the first host's default */
+		if (strcmp(line, "set") == 0 || !runner_has_name(r, value))
+			setenv(value, equals + 1, 1);
 	}
 }
 
@@ -236,10 +310,14 @@ int rank_run(const char *id, const char *address, char *const *words)
 	struct runner r = {.connection = -1};
 	int status = RANK_EXIT_NOT_STARTED;
 
-	if (runner_connect(&r, id, address) == 0 && runner_join(&r) == 0 &&
-	    runner_wait_for_go(&r) == 0)
-		status = runner_run(&r, id, words);
+	r.connection = supervisor_connect(id, address, &r.supervisor);
+	if (r.connection >= 0 && runner_join(&r) == 0) {
+		runner_move_in(&r);
+		if (runner_wait_for_go(&r) == 0)
+			status = runner_run(&r, id, words);
+	}
 	text_release(&r.heard);
+	list_release(&r.names);
 	free(r.folder);
 	return status;
 }

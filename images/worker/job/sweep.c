@@ -92,6 +92,13 @@ static bool is_descendant(pid_t pid)
 	return false;
 }
 
+pid_t process_parent(pid_t pid)
+{
+	struct stat_line stat;
+
+	return stat_read(pid, &stat) ? stat.parent : 0;
+}
+
 static bool is_noted(const struct host *host, pid_t pid, const struct stat_line *stat)
 {
 	for (size_t i = 0; i < host->launcher_count; i++)

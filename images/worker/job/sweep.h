@@ -24,6 +24,9 @@ struct job_processes {
  */
 struct job_processes host_processes(const struct host *host);
 
+/* The parent of a process; 0: it is gone. */
+pid_t process_parent(pid_t pid);
+
 /* Sends them a signal; 0 only counts. How many there were. */
 size_t host_sweep(const struct host *host, int number);
 

@@ -52,9 +52,71 @@ static void sentence_end(struct sentence *sentence, const char **text, const cha
 	str_release(&sentence->sources);
 }
 
+/* --- what only a higher level would give ---------------------------------------------------- */
+
+/* A stack of a higher level (search.h), which is taken only where no lower one has a stack. */
+struct higher {
+	enum search_level level;
+	struct assignment now;
+};
+
+/* Whether a newer version of a framework is known than the one that was chosen. */
+static bool has_newer_framework(const struct search *s)
+{
+	const struct value *first;
+
+	for (int c = 0; c < COMPONENT_COUNT; c++) {
+		const struct value *value = s->now.chosen[c];
+
+		if (!value || s->fixed[c] || !(COMPONENT_BIT(c) & COMPONENTS_PIP))
+			continue;
+		search_candidates(s, (enum component)c, &first);
+		if (first && version_compare(first->version, value->version) > 0)
+			return true;
+	}
+	return false;
+}
+
+/* The newer version of the same component that the higher level has, or NULL. */
+static const struct value *newer_of(const struct higher *higher, const struct value *value)
+{
+	const struct value *other = higher->now.chosen[value->component];
+
+	return (COMPONENT_BIT(value->component) & COMPONENTS_PIP) && other &&
+			       version_compare(other->version, value->version) > 0
+		       ? other
+		       : NULL;
+}
+
+/* The lowest level that has a newer framework, if one has. */
+static void find_higher(const struct search *s, struct higher *higher)
+{
+	enum search_level last = s->units->compat ? LEVEL_COMPAT : LEVEL_SOURCE_PYTHON;
+	struct search probe = *s;
+	bool is_newer = s->model->oldest || !has_newer_framework(s);
+
+	*higher = (struct higher){.level = s->level};
+	probe.hints = NULL; /* versions that a lock keeps would hide what there is */
+	for (int level = LEVEL_SOURCE_PYTHON; level <= (int)last && !is_newer; level++) {
+		probe.level = (enum search_level)level;
+		if (level <= (int)s->level || !search_run(&probe))
+			continue;
+		*higher = (struct higher){probe.level, probe.now};
+		for (int c = 0; c < COMPONENT_COUNT && !is_newer; c++)
+			is_newer = s->now.chosen[c] && newer_of(higher, s->now.chosen[c]);
+	}
+}
+
+static const char *higher_means(const struct higher *higher)
+{
+	return higher->level == LEVEL_COMPAT ? "CUDA's forward compatibility"
+					     : "a Python from source";
+}
+
 /* --- why this value ------------------------------------------------------------------------ */
 
-static void add_lead(const struct search *s, const struct value *value, struct sentence *out)
+static void add_lead(const struct search *s, const struct higher *higher, const struct value *value,
+		     struct sentence *out)
 {
 	struct str asked = STR_INIT;
 	const struct value *first;
@@ -79,7 +141,10 @@ static void add_lead(const struct search *s, const struct value *value, struct s
 		add_clause(out,
 			   candidates == 1    ? "the only one in the catalog"
 			   : s->model->oldest ? "the oldest that works"
-					      : "the newest that works",
+			   : newer_of(higher, value)
+				   ? arena_printf(out->arena, "the newest that works without %s",
+						  higher_means(higher))
+				   : "the newest that works",
 			   value->source);
 	if (*value->os)
 		add_clause(out, arena_printf(out->arena, "for %s", value->os), "");
@@ -182,36 +247,53 @@ static bool explain_by_asked(const struct search *s, const struct value *value, 
 	return rules_explain(&probe, value, text, &source);
 }
 
-static const char *refused_newer(struct search *s, const struct value *value)
+/* Why this row is not part of the stack: a unit, what was asked for, or what was chosen refuses it. */
+static const char *refused_row(struct search *s, const struct value *newer)
 {
-	const struct domain *domain = &s->model->domains[value->component];
 	const char *text = "", *source;
 	struct search probe = *s;
 
-	if (!value->index)
-		return "";
-	for (size_t i = value->index; i-- > 0;) {
-		const struct value *newer = &domain->values[i];
+	for (size_t u = 0; u < s->units->count; u++) {
+		const uint8_t *admits = s->units->list[u].admits[newer->component];
 
-		if (newer->tier != value->tier ||
-		    version_compare(newer->version, value->version) == 0)
-			continue;
-		for (size_t u = 0; u < s->units->count; u++) {
-			const uint8_t *admits = s->units->list[u].admits[value->component];
-
-			if (admits && admits[newer->index] == ADMIT_NO) {
-				unit_explain(s->model, &s->units->list[u], newer, &text, &source);
-				return arena_printf(s->model->arena, "not %s: %s", newer->version,
-						    text);
-			}
+		if (admits && admits[newer->index] == ADMIT_NO) {
+			unit_explain(s->model, &s->units->list[u], newer, &text, &source);
+			return text;
 		}
-		probe.now.chosen[value->component] = NULL;
-		if (explain_by_asked(s, newer, &text) ||
-		    rules_explain(&probe, newer, &text, &source))
-			return arena_printf(s->model->arena, "not %s: %s", newer->version, text);
-		return "";
 	}
-	return "";
+	probe.now.chosen[newer->component] = NULL;
+	return explain_by_asked(s, newer, &text) || rules_explain(&probe, newer, &text, &source)
+		       ? text
+		       : "";
+}
+
+/* Whether the row goes with the CUDA of the stack. If not, that may only be another build's CUDA. */
+static bool fits_cuda(const struct search *s, const struct value *value)
+{
+	const struct value *cuda = s->now.chosen[COMPONENT_CUDA];
+
+	return !cuda || value->component == COMPONENT_CUDA || rules_fit_pair(s->model, value, cuda);
+}
+
+/* Why the next newer version is not part of the stack: of its builds, one that goes with the CUDA says most. */
+static const char *refused_newer(struct search *s, const struct value *value)
+{
+	const struct domain *domain = &s->model->domains[value->component];
+	const struct value *newer = NULL;
+	const char *text;
+
+	for (size_t i = value->index; i-- > 0;) {
+		const struct value *row = &domain->values[i];
+
+		if (row->tier != value->tier || version_compare(row->version, value->version) == 0)
+			continue;
+		if (newer && version_compare(row->version, newer->version) != 0)
+			break;
+		if (!newer || (!fits_cuda(s, newer) && fits_cuda(s, row)))
+			newer = row;
+	}
+	text = newer ? refused_row(s, newer) : "";
+	return *text ? arena_printf(s->model->arena, "not %s: %s", newer->version, text) : "";
 }
 
 static struct choice *add_choice(struct plan *plan, const char *name, const char *version)
@@ -271,7 +353,20 @@ static void choose_brought(struct search *s, enum component c, const struct valu
 	choice->certainty = value_cell(wheel, "certainty");
 }
 
-static void reason_choose(struct search *s, enum component c, struct plan *plan)
+/* Why it is no newer version: one that only a higher level gives, or the next one. */
+static const char *reason_refused(struct search *s, const struct higher *higher,
+				  const struct value *value)
+{
+	const struct value *newer = newer_of(higher, value);
+
+	return newer ? arena_printf(s->model->arena, "not %s: it takes %s; ask for '%s==%s'",
+				    newer->version, higher_means(higher),
+				    component_names[newer->component], newer->version)
+		     : refused_newer(s, value);
+}
+
+static void reason_choose(struct search *s, const struct higher *higher, enum component c,
+			  struct plan *plan)
 {
 	const struct value *value = s->now.chosen[c], *wheel;
 	const char *version;
@@ -286,7 +381,7 @@ static void reason_choose(struct search *s, enum component c, struct plan *plan)
 		return;
 	}
 	sentence_begin(&out, s->model->arena);
-	add_lead(s, value, &out);
+	add_lead(s, higher, value, &out);
 	if (c == COMPONENT_CUDA) {
 		add_driver_clause(s, value, &out);
 		add_gpu_clause(s, value, &out);
@@ -306,7 +401,7 @@ static void reason_choose(struct search *s, enum component c, struct plan *plan)
 	choice->index = wheel_index(s, value);
 	choice->download = value_cell(value, "download");
 	choice->sha256 = value_cell(value, "sha256");
-	choice->refused = refused_newer(s, value);
+	choice->refused = reason_refused(s, higher, value);
 }
 
 /* --- drivers and GPUs ------------------------------------------------------------------------ */
@@ -451,8 +546,11 @@ void plan_from_search(struct search *s, struct plan *plan)
 		COMPONENT_PYTHON,     COMPONENT_OPENMPI,
 	};
 
+	struct higher higher;
+
+	find_higher(s, &higher);
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)
-		reason_choose(s, order[i], plan);
+		reason_choose(s, &higher, order[i], plan);
 	reason_set_base(s, plan);
 	if (!s->model->cpu) {
 		choose_driver(s, plan);

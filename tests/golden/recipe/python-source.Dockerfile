@@ -3,8 +3,8 @@
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # torch 1.8.1 - the newest that 'torch==1.8.1' admits; 3.5 is out of the binaries since 1.3.1 [pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
-# cuda 11.1.1 - the newest that works; torch 1.8.1 needs CUDA >=11.1,<12; what torch 1.8.1 was tested with; cuDNN 8.0.5.39 (built for CUDA 11.1) needs CUDA >=11,<12; NCCL 2.8.4-1 (built for CUDA 11.1) needs CUDA >=11,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;nvidia-container-images]
-# cudnn 8.0.5.39 - the newest that works; torch 1.8.1 needs cuDNN >=8.0,<9; what torch 1.8.1 was tested with; its builds for CUDA 11.1; first image 2020-12-17 [nvidia-container-images;common-knowledge;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities]
+# cuda 11.1.1 - the newest that works; the wheel of torch 1.8.1 brings it; nothing of it is installed beside; torch 1.8.1 needs CUDA >=11.1,<12; what torch 1.8.1 was tested with; cuDNN 8.0.5.39 (built for CUDA 11.1) needs CUDA >=11,<12; NCCL 2.8.4-1 (built for CUDA 11.1) needs CUDA >=11,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;nvidia-container-images]
+# cudnn 8.0.5.39 - the wheel of torch 1.8.1 brings it; nothing of it is installed beside [pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
 # nccl 2.8.4-1 - the newest that works; its builds for CUDA 11.1; first image 2021-02-12 [nvidia-container-images]
 # os ubuntu20.04 - the only one that 'os==ubuntu20.04' admits; Ubuntu 20.04 focal; extended support: ESM 2030; few packages in the machine-learning repository [nvidia-container-images;cuda-repo-management-1;cuda-repo-management-4;data-safe-haven-1193;common-knowledge]
 # glibc 2.31 - the newest that works; for ubuntu20.04; torch 1.8.1 needs glibc >=2.17; comes with the OS [common-knowledge;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities]
@@ -12,8 +12,6 @@
 # python 3.7 - the best of several that 'python==3.7' admits; torch 1.8.1 needs Python >=3.6,<3.10; not the OS's own: built from python.org's source; its ssl module needs OpenSSL 1.0.2 or newer; its release 3.7.17 [python-source;python-whatsnew;pyenv;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
 # openmpi 4.1.1 - the only one that 'openmpi==4.1.1' admits; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
 # driver 450.80.02 - the oldest known driver that runs CUDA 11.1.1; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
-# ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
-FROM docker.io/nvidia/cuda:11.1.1-devel-ubuntu20.04 AS toolkit
 # ---- Python 3.7, which ubuntu20.04 has no package of
 FROM docker.io/library/ubuntu:20.04 AS python
 # for the build only: mirrors, and what makes two builds of this file the same
@@ -37,7 +35,7 @@ RUN set -eu; export PYTHONHASHSEED=0; \
     step
 
 # ---- the stack: what the build and the image both need
-FROM docker.io/nvidia/cuda:11.1.1-cudnn8-runtime-ubuntu20.04 AS stack
+FROM docker.io/library/ubuntu:20.04 AS stack
 ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
@@ -45,8 +43,6 @@ ARG PIP_INDEX_URL=
 ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
-# NVIDIA's image has an old key for its repository, and holds its libraries back from updates
-RUN rm -f /etc/apt/sources.list.d/cuda*.list /etc/apt/sources.list.d/nvidia-ml.list; apt-mark showhold | xargs -r apt-mark unhold
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
       ca-certificates openssh-server openssh-client iproute2 procps \
@@ -54,7 +50,9 @@ RUN step apt-get install -y --no-install-recommends \
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2004/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      libcudnn8=8.0.5.39-1+cuda11.1 libnccl2=2.8.4-1+cuda11.1
+      libnccl2=2.8.4-1+cuda11.1
+# the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
+ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # Python 3.7 as it was built; the OS's own Python brings the libraries that it needs
 COPY --from=python /opt/python/ /opt/python/
 RUN step apt-get install -y --no-install-recommends python3
@@ -81,18 +79,15 @@ ARG SOURCE_DATE_EPOCH=1704067200
 RUN step apt-get install -y --no-install-recommends \
       libc6-dev gcc g++ \
       ca-certificates curl bzip2 xz-utils make perl file
-# nvcc, headers and libcuda's stub: in this stage only
-COPY --from=toolkit /usr/local/cuda-11.1/ /usr/local/cuda-11.1/
-ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
-# headers of NVIDIA's libraries
+# CUDA's headers and the stub of the driver's library, for Open MPI
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      libcudnn8-dev=8.0.5.39-1+cuda11.1 libnccl-dev=2.8.4-1+cuda11.1
+      cuda-cudart-dev-11-1 cuda-driver-dev-11-1
 # Open MPI 4.1.1 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.1.tar.bz2" -o /tmp/openmpi-4.1.1.tar.bz2; \
     echo "e24f7a778bd11a71ad0c14587a7f5b00e68a71aa5623e2157bafee3d44c07cda  /tmp/openmpi-4.1.1.tar.bz2" | sha256sum -c -; \
     mkdir /tmp/openmpi; tar -xf /tmp/openmpi-4.1.1.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
-    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda; \
+    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda-11.1/targets/x86_64-linux; \
     make -j"$(nproc)" install; \
     echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
     step
@@ -117,18 +112,16 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
-# libcuda's stub, for the checks
-COPY --from=build /usr/local/cuda-11.1/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     python -c 'import ssl, sys; assert sys.version_info[:2] == tuple(map(int, "3.7".split(".")[:2])), sys.version'; \
     pip --version; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" /opt/python/bin/python3.7 -c 'import ctypes as c; a, b, d = map(int, "8.0.5.39".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.8").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" /opt/python/bin/python3.7 -c 'import ctypes as c; a, b, d = map(int, "2.8.4-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    /opt/python/bin/python3.7 -c 'import ctypes as c; a, b, d = map(int, "2.8.4-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 4.1.1; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" /opt/python/bin/python3.7 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("1.8.1")'; \
+    /opt/python/bin/python3.7 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("1.8.1")'; \
+    /opt/python/bin/python3.7 -c 'import torch; a, b, d = map(int, "8.0.5.39".split(".")[:3]); n = torch.backends.cudnn.version(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \

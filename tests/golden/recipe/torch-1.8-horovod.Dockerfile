@@ -5,7 +5,7 @@
 # torch 1.8.1 - the newest that 'torch==1.8.1' admits; Horovod 0.22.1 needs torch >=1.2.0; what Horovod 0.22.1 was tested with; 3.5 is out of the binaries since 1.3.1 [pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;horovod-tags;pypi]
 # horovod 0.22.1 - the only one that 'horovod==0.22.1' admits; g++ of 4.9 or newer for torch; its ABI must be the TensorFlow wheel's; HOROVOD_GPU_OPERATIONS and the flags per operation exclude each other; NCCL: alltoall needs >=2.7.0; no Open MPI 5: inferred from the flags of its launcher [horovod-tags;pypi]
 # cuda 11.1.1 - the newest that works; torch 1.8.1 needs CUDA >=11.1,<12; what torch 1.8.1 was tested with; cuDNN 8.0.5.39 (built for CUDA 11.1) needs CUDA >=11,<12; NCCL 2.8.4-1 (built for CUDA 11.1) needs CUDA >=11,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;nvidia-container-images]
-# cudnn 8.0.5.39 - the newest that works; torch 1.8.1 needs cuDNN >=8.0,<9; what torch 1.8.1 was tested with; its builds for CUDA 11.1; first image 2020-12-17 [nvidia-container-images;common-knowledge;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities]
+# cudnn 8.0.5.39 - the wheel of torch 1.8.1 brings it; nothing of it is installed beside [pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
 # nccl 2.8.4-1 - the newest that works; Horovod 0.22.1 needs NCCL >=2.0; its builds for CUDA 11.1; first image 2021-02-12 [nvidia-container-images;horovod-tags;pypi]
 # os ubuntu20.04 - the only one that 'os==ubuntu20.04' admits; Ubuntu 20.04 focal; extended support: ESM 2030; few packages in the machine-learning repository [nvidia-container-images;cuda-repo-management-1;cuda-repo-management-4;data-safe-haven-1193;common-knowledge]
 # glibc 2.31 - the newest that works; for ubuntu20.04; torch 1.8.1 needs glibc >=2.17; comes with the OS [common-knowledge;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities]
@@ -17,7 +17,7 @@
 FROM docker.io/nvidia/cuda:11.1.1-devel-ubuntu20.04 AS toolkit
 
 # ---- the stack: what the build and the image both need
-FROM docker.io/nvidia/cuda:11.1.1-cudnn8-runtime-ubuntu20.04 AS stack
+FROM docker.io/nvidia/cuda:11.1.1-runtime-ubuntu20.04 AS stack
 ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG APT_MIRROR=
@@ -34,7 +34,7 @@ RUN step apt-get install -y --no-install-recommends \
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2004/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      libcudnn8=8.0.5.39-1+cuda11.1 libnccl2=2.8.4-1+cuda11.1
+      libnccl2=2.8.4-1+cuda11.1
 # this Python's pip is too old for the wheels and indexes of today
 RUN set -eu; printf '%s\n' \
       'pip==24.0 --hash=sha256:ba0d021a166865d2265246961bec0152ff124de910c5cc39f1156ce3fa7c69dc' \
@@ -62,7 +62,7 @@ COPY --from=toolkit /usr/local/cuda-11.1/ /usr/local/cuda-11.1/
 ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
 # headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      libcudnn8-dev=8.0.5.39-1+cuda11.1 libnccl-dev=2.8.4-1+cuda11.1
+      libnccl-dev=2.8.4-1+cuda11.1
 # Open MPI 4.1.1 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.1.tar.bz2" -o /tmp/openmpi-4.1.1.tar.bz2; \
@@ -156,10 +156,10 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import horovod.torch'; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "8.0.5.39".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.8").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.8.4-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 4.1.1; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("1.8.1")'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import torch; a, b, d = map(int, "8.0.5.39".split(".")[:3]); n = torch.backends.cudnn.version(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \

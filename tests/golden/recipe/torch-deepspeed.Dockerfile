@@ -3,7 +3,7 @@
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # torch 2.13.0 - the newest that 'torch==2.13.0' admits; DeepSpeed 0.19.8 needs torch >=2.0; flash-attn 2.8.3.post2 needs torch >=2.2; default on PyPI; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels; the compute capabilities are assumed from 2.9 to 2.11 [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi;deepspeed;flash-attention]
-# deepspeed 0.19.8 - the only one that 'deepspeed==0.19.8' admits; its operations are compiled at run time: that takes nvcc and g++ in the image (a devel image as image.base) [pypi;deepspeed]
+# deepspeed 0.19.8 - the only one that 'deepspeed==0.19.8' admits; its operations are compiled at run time: nvcc and g++ are in the image [pypi;deepspeed]
 # flash-attn 2.8.3.post2 - the only one that 'flash-attn==2.8.3.post2' admits; compiled here: PyPI has only its source; it takes much time and memory [pypi;flash-attention]
 # cuda 13.0.3 - the newest that works; H100 SXM5 has compute capability 9.0 (>=7.5;<=12.1); torch 2.13.0 needs CUDA >=13.0,<14; what torch 2.13.0 was tested with; flash-attn 2.8.3.post2 needs CUDA >=12.0; cuDNN 9.20.0.48 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.28.3-1 (built for CUDA 13.0) needs CUDA >=13,<14; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge;gpu-capability-tables;pytorch-cudnn-init;public-pins;pytorch-test-infra;pypi;flash-attention;immich-23110;spack-cudnn;nvidia-container-images]
 # cudnn 9.20.0.48 - the wheel of torch 2.13.0 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi]
@@ -142,6 +142,12 @@ RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 FLASH_ATTENTION_FORCE_BUILD=
 FROM frameworks
 ARG PIP_INDEX_URL=
 ARG SOURCE_DATE_EPOCH=1704067200
+# deepspeed compiles its operations at run time: nvcc, headers, and libraries as a linker names them
+COPY --from=build /usr/local/cuda-13.0/bin/ /usr/local/cuda-13.0/bin/
+COPY --from=build /usr/local/cuda-13.0/nvvm/ /usr/local/cuda-13.0/nvvm/
+COPY --from=build /usr/local/cuda-13.0/targets/x86_64-linux/include/ /usr/local/cuda-13.0/targets/x86_64-linux/include/
+RUN set -eu; cd /usr/local/cuda-13.0; [ -e include ] || ln -s targets/x86_64-linux/include include; \
+    cd targets/x86_64-linux/lib; for file in *.so.*; do ln -sf "$file" "${file%%.so.*}.so"; done
 # what was built against torch, and what it imports; what is there stays as it is
 COPY --from=extensions /wheels-beside/ /opt/wheels-beside/
 RUN set -eu; python3 -m pip list --format=freeze >/tmp/stays.txt; \
@@ -164,6 +170,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.29.7".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 5.0.8; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("2.13.0")'; \
+    printf '#include <%s>\n' cublas_v2.h cusparse.h cusolverDn.h curand_kernel.h | nvcc -x cu -shared -Xcompiler -fPIC -o /tmp/nvcc.so - -lcublas -lcurand; rm /tmp/nvcc.so; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import torch; a, b, d = map(int, "9.20.0.48".split(".")[:3]); n = torch.backends.cudnn.version(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     python3 -m pip list --format=freeze | tr _ - | sed 's/+.*//' >/tmp/there.txt; if printf '%s\n' deepspeed==0.19.8 flash-attn==2.8.3.post2 | grep -ixvF -f /tmp/there.txt; then exit 1; fi; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import torch, flash_attn'; \

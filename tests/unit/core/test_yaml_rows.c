@@ -10,7 +10,7 @@ struct inner {
 };
 
 struct item {
-	const char *from, *to;
+	const char *name, *from, *to;
 };
 
 struct sample {
@@ -19,8 +19,8 @@ struct sample {
 	bool flag;
 	const char *const *words, *const *pairs;
 	struct inner inner;
-	struct item *items;
-	size_t item_count;
+	struct item *items, *named;
+	size_t item_count, named_count;
 	int own_calls;
 };
 
@@ -103,6 +103,15 @@ static const struct yaml_row rows[] = {
 	 .item = "an item",
 	 .item_bytes = sizeof(struct item),
 	 .count_offset = AT(item_count)},
+	{.key = "named",
+	 .kind = YAML_ROW_NAMED,
+	 .offset = AT(named),
+	 .note = "none",
+	 .rows = item_rows,
+	 .item = "item",
+	 .item_bytes = sizeof(struct item),
+	 .count_offset = AT(named_count),
+	 .name_offset = offsetof(struct item, name)},
 	{.key = "own", .kind = YAML_ROW_OWN, .note = "nothing", .check = count_own},
 	YAML_ROWS_END,
 };
@@ -200,8 +209,9 @@ static void test_unknown_keys(void **state)
 	read_fine(*state, "text: a\nwords: [b]\n", &sample);
 	assert_refused(*state, "text: a\n  \nflg: {}\n", "3:1",
 		       "unknown key 'flg' in the file; did you mean 'flag'?");
-	assert_refused(*state, "kubernetes: a\n", "1:1",
-		       "; known keys: text choice given number flag words pairs inner items own");
+	assert_refused(
+		*state, "kubernetes: a\n", "1:1",
+		"; known keys: text choice given number flag words pairs inner items named own");
 	assert_refused(*state, "inner: {wrd: x}\n", "1:9",
 		       "unknown key 'wrd' in 'inner'; did you mean 'word'?");
 	assert_refused(*state, "items: [{form: x}]\n", "1:10",
@@ -316,6 +326,26 @@ static void test_lists_of_maps(void **state)
 	assert_refused(*state, "items: [{to: []}]\n", "1:14", "'to' must be a word");
 }
 
+static void test_maps_by_name(void **state)
+{
+	struct sample sample;
+
+	read_fine(*state, "named: {b: {to: /a}, a: {from: x, to: /b}}\n", &sample);
+	assert_int_equal(sample.named_count, 2);
+	assert_string_equal(sample.named[0].name, "b");
+	assert_string_equal(sample.named[0].from, "here");
+	assert_string_equal(sample.named[0].to, "/a");
+	assert_string_equal(sample.named[1].name, "a");
+	assert_string_equal(sample.named[1].from, "x");
+	read_fine(*state, "named: {}\n", &sample);
+	assert_int_equal(sample.named_count, 0);
+	assert_refused(*state, "named: [x]\n", "1:8", "'named' must be a map of NAME: {from, to}");
+	assert_refused(*state, "named: {a: x}\n", "1:12",
+		       "the item 'a' must be a map of key: value");
+	assert_refused(*state, "named: {a: {too: x}}\n", "1:13",
+		       "unknown key 'too' in the item 'a'");
+}
+
 /* A check sees the whole map, the value's place, and the outermost struct. */
 static void test_checks(void **state)
 {
@@ -328,10 +358,10 @@ static void test_checks(void **state)
 
 static void test_keys(void **state)
 {
-	static const char *const wanted[] = {"text",	     "choice", "given",	       "number",
-					     "flag",	     "words",  "pairs",	       "inner.word",
-					     "inner.number", "items",  "items[].from", "items[].to",
-					     "own"};
+	static const char *const wanted[] = {
+		"text",	 "choice",	    "given",	     "number", "flag",	       "words",
+		"pairs", "inner.word",	    "inner.number",  "items",  "items[].from", "items[].to",
+		"named", "named.NAME.from", "named.NAME.to", "own"};
 	struct scratch *s = *state;
 	struct yaml_key *keys;
 	size_t count = yaml_keys(rows, &s->arena, &keys);
@@ -357,6 +387,7 @@ int main(void)
 		SCRATCH_TEST(test_maps_and_texts),
 		SCRATCH_TEST(test_choices),
 		SCRATCH_TEST(test_lists_of_maps),
+		SCRATCH_TEST(test_maps_by_name),
 		SCRATCH_TEST(test_checks),
 		SCRATCH_TEST(test_keys),
 	};

@@ -116,7 +116,7 @@ static const char *tasks_of(struct scratch *s, const char *yaml, const char *lau
 	_cleanup_(str_release) struct str text = STR_INIT;
 	struct error err = {0};
 
-	assert_fine(launcher_find_for_job(launcher, NULL, true, &options.launcher, &err));
+	assert_fine(launcher_find_for_job(launcher, NULL, false, &options.launcher, &err));
 	assert_fine(job_plan_ranks(plan, &err));
 	assert_fine(options.launcher->tasks(plan, &plan->hosts[host], &tasks, &err));
 	for (size_t i = 0; i < tasks.count; i++)
@@ -133,8 +133,17 @@ static void test_tasks(void **state)
 		"3: RANK=3 WORLD_SIZE=6 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2 NODE_RANK=1 MASTER_ADDR=10.0.0.1 MASTER_PORT=20000 CUDA_VISIBLE_DEVICES=1 python3 train.py\n");
 	assert_string_equal(
 		tasks_of(*state, HOSTS, "mpirun", 0),
-		"t0: mpirun --allow-run-as-root --np 6 --host 10.0.0.1:2,10.0.0.2:2,10.0.0.3:2 --map-by slot --bind-to none --mca btl_vader_single_copy_mechanism none --mca btl_tcp_if_include 10.0.0.0/24 --mca oob_tcp_if_include 10.0.0.0/24 ringup-job rank --id f00d -- python3 train.py\n");
+		"t0: OMPI_MCA_rmaps_base_mapping_policy=slot PRTE_MCA_rmaps_default_mapping_policy=slot OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none OMPI_MCA_plm_rsh_no_tree_spawn=1 PRTE_MCA_plm_ssh_no_tree_spawn=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_smsc=^cma HYDRA_LAUNCHER=ssh OMPI_MCA_btl_tcp_if_include=10.0.0.0/24 OMPI_MCA_oob_tcp_if_include=10.0.0.0/24 PRTE_MCA_prte_if_include=10.0.0.0/24 HYDRA_IFACE=eth0 sh -c case $(mpirun --version 2>&1) in *'Open MPI'*) set -- --allow-run-as-root \"$@\" ;; esac\nexec mpirun \"$@\" mpirun -np 6 --host 10.0.0.1:2,10.0.0.2:2,10.0.0.3:2 ringup-job rank --id f00d -- python3 train.py\n");
 	assert_string_equal(tasks_of(*state, HOSTS, "mpirun", 1), "");
+	assert_has(
+		tasks_of(*state, HOSTS, "horovodrun", 0),
+		" HYDRA_IFACE=eth0 horovodrun -np 6 -H 10.0.0.1:2,10.0.0.2:2,10.0.0.3:2 --disable-cache --network-interfaces eth0 ringup-job rank --id f00d -- python3 train.py\n");
+	assert_string_equal(tasks_of(*state, HOSTS, "horovodrun", 2), "");
+	assert_has(tasks_of(*state, HOSTS, "horovodrun-gloo", 0),
+		   " --network-interfaces eth0 --gloo ringup-job rank --id f00d -- ");
+	assert_has(
+		tasks_of(*state, BARE, "horovodrun-gloo", 0),
+		" -H 10.0.0.1:2 --disable-cache --gloo /var/lib/ringup/lab/bin/ringup-job rank ");
 	assert_string_equal(
 		tasks_of(*state, HOSTS, "torchrun", 1),
 		"t0: PYTHONUNBUFFERED=1 PET_LOCAL_ADDR=10.0.0.2 torchrun --nnodes=3 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_id=f00d --rdzv_endpoint=10.0.0.1:20000 --rdzv_conf=is_host=0 --redirects=1 --tee=1 --no_python ringup-job rank --id f00d --address 10.0.0.2 -- python3 train.py\n");
@@ -145,17 +154,101 @@ static void test_tasks(void **state)
 		"5: TF_CONFIG={\"cluster\":{\"worker\":[\"10.0.0.1:20000\",\"10.0.0.1:20001\",\"10.0.0.2:20100\",\"10.0.0.2:20101\",\"10.0.0.3:20200\",\"10.0.0.3:20201\"]},\"task\":{\"type\":\"worker\",\"index\":5}} no_proxy=localhost,127.0.0.1,10.0.0.1,10.0.0.2,10.0.0.3 ");
 }
 
+/* The task that `tf` makes for each rank of a job with roles, all hosts in turn. */
+static struct job_tasks role_tasks(struct scratch *s, const char *text)
+{
+	struct job_options *options = ARENA_NEW(&s->arena, struct job_options);
+	struct job_roles *roles = ARENA_NEW(&s->arena, struct job_roles);
+	struct job_plan *plan = make_plan(s, HOSTS, options);
+	struct job_tasks tasks = {.arena = &s->arena};
+	struct error err = {0};
+
+	assert_fine(launcher_find_for_job("auto", NULL, true, &options->launcher, &err));
+	assert_fine(job_roles_parse(text, options->launcher->roles, &s->arena, roles, &err));
+	options->roles = roles;
+	options->ranks = roles->ranks;
+	options->per_host = 2;
+	assert_fine(job_plan_ranks(plan, &err));
+	for (size_t i = 0; i < plan->host_count; i++)
+		assert_fine(options->launcher->tasks(plan, &plan->hosts[i], &tasks, &err));
+	return tasks;
+}
+
+static void test_roles(void **state)
+{
+	struct job_tasks t = role_tasks(*state, "chief=1,worker=2,ps=1,evaluator=1");
+	static const char cluster[] =
+		"TF_CONFIG={\"cluster\":{\"chief\":[\"10.0.0.1:20000\"],\"worker\":[\"10.0.0.1:20001\",\"10.0.0.2:20100\"],\"ps\":[\"10.0.0.2:20101\"]},\"task\":";
+
+	assert_int_equal(t.count, 5);
+	for (size_t i = 0; i < t.count; i++) {
+		assert_has(t.list[i].env[0], cluster);
+		assert_int_equal(job_label_rank(t.list[i].label), i);
+		assert_int_equal(t.list[i].serves, i != 0);
+		assert_int_equal(t.list[i].grace_s > 0, i != 0 && i != 3);
+		assert_int_equal(count_word(t.list[i].env, "CUDA_VISIBLE_DEVICES=-1"), i == 3);
+	}
+	assert_has(t.list[0].env[0], "{\"type\":\"chief\",\"index\":0},\"environment\":\"cloud\"}");
+	assert_has(t.list[2].env[0],
+		   "{\"type\":\"worker\",\"index\":1},\"environment\":\"cloud\"}");
+	assert_has(t.list[3].env[0], "{\"type\":\"ps\",\"index\":0},");
+	assert_has(t.list[4].env[0], "{\"type\":\"evaluator\",\"index\":0},");
+	/* without a chief the workers are who the job waits for, and worker 0 is the chief of TF 1.x */
+	t = role_tasks(*state, "worker=1,ps=1,worker=1,ps=1");
+	assert_true(!t.list[0].serves && t.list[1].serves && !t.list[2].serves && t.list[3].serves);
+	assert_has(
+		t.list[3].env[0],
+		"{\"worker\":[\"10.0.0.1:20000\",\"10.0.0.2:20100\"],\"ps\":[\"10.0.0.1:20001\",\"10.0.0.2:20101\"]},\"task\":{\"type\":\"ps\",\"index\":1}}");
+	/* nor do they serve without a parameter server */
+	t = role_tasks(*state, "master=1,worker=1");
+	assert_true(!t.list[0].serves && !t.list[1].serves);
+	assert_has(t.list[0].env[0], "{\"master\":[\"10.0.0.1:20000\"],\"worker\":");
+}
+
+static void test_no_roles(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{"", "'' is no ROLE=NUMBER"},
+		{"chief", "'chief' is no ROLE=NUMBER"},
+		{"worker=2,boss=1",
+		 "'boss=1' is no ROLE=NUMBER; the roles are chief, master, worker, ps, evaluator"},
+		{"work=2", "the roles are"},
+		{"worker=0", "'worker=0'"},
+		{"worker=-1", "'worker=-1'"},
+		{"worker=1x", "'worker=1x'"},
+		{"worker=99999999999", "'worker=99999999999'"},
+		{"worker=999999,ps=999999", "'ps=999999'"},
+		{"worker=1,", "'' is no"},
+		{"chief=2", "at most 1 rank with the role 'chief'"},
+		{"chief=1,worker=1,chief=1", "at most 1 rank with the role 'chief'"},
+		{"ps=1,evaluator=1", "would never end"},
+	};
+	struct scratch *s = *state;
+	const struct launcher *tf, *env;
+	struct job_roles roles;
+	struct error err = {0};
+
+	assert_fine(launcher_find_for_job("tf", NULL, true, &tf, &err));
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		err = (struct error){0};
+		assert_fails(job_roles_parse(cases[i].text, tf->roles, &s->arena, &roles, &err),
+			     ERROR_USAGE, cases[i].says);
+	}
+	err = (struct error){0};
+	assert_fails(launcher_find_for_job("env", NULL, true, &env, &err), ERROR_USAGE,
+		     "the launcher 'env' knows no roles");
+	assert_has(err.text, "take --launcher tf");
+}
+
 /* `auto`: by what the stack trains with. */
 static void test_auto(void **state)
 {
 	static const struct {
 		const char *component;
-		bool has_containers;
 		const char *expected;
-	} cases[] = {{"torch", true, "env"},
-		     {"tensorflow", true, "tf"},
-		     {"horovod", true, "mpirun"},
-		     {"horovod", false, "env"}};
+	} cases[] = {{"torch", "env"}, {"tensorflow", "tf"}, {"horovod", "mpirun"}};
 	const struct launcher *launcher;
 	struct error err = {0};
 
@@ -163,13 +256,12 @@ static void test_auto(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct plan plan = {.count = 1, .choices = {{.name = cases[i].component}}};
 
-		assert_fine(launcher_find_for_job("auto", &plan, cases[i].has_containers, &launcher,
-						  &err));
+		assert_fine(launcher_find_for_job("auto", &plan, false, &launcher, &err));
 		assert_string_equal(launcher->name, cases[i].expected);
 	}
-	assert_fine(launcher_find_for_job("auto", NULL, true, &launcher, &err));
+	assert_fine(launcher_find_for_job("auto", NULL, false, &launcher, &err));
 	assert_string_equal(launcher->name, "env");
-	assert_int_equal(launcher_find_for_job("ssh", NULL, true, &launcher, &err), -1);
+	assert_int_equal(launcher_find_for_job("ssh", NULL, false, &launcher, &err), -1);
 	assert_int_equal(err.kind, ERROR_USAGE);
 	assert_has(err.text, "mpirun");
 }
@@ -201,6 +293,10 @@ static void test_events(void **state)
 	assert_true(e.kind == JOB_EVENT_JOIN && e.rank == 5 && e.world == -1);
 	e = event_of(*state, "fact interface eth0");
 	assert_true(e.kind == JOB_EVENT_FACT && strcmp(e.label, "interface") == 0);
+	e = event_of(*state, "spawn 4 10.0.0.2 sh -c \\\\a\\nb");
+	assert_true(e.kind == JOB_EVENT_SPAWN && e.number == 4);
+	assert_string_equal(e.label, "10.0.0.2");
+	assert_string_equal(e.text, "sh -c \\a\nb");
 	assert_int_equal(event_of(*state, "hello 1").number, 1);
 	assert_int_equal(event_of(*state, "left 2").number, 2);
 	assert_int_equal(event_of(*state, "done").kind, JOB_EVENT_DONE);
@@ -223,6 +319,12 @@ static void test_no_events(void **state)
 		"join -2 3",
 		"hello",
 		"left many",
+		"spawn",
+		"spawn 1",
+		"spawn 1 host",
+		"spawn 1 host ",
+		"spawn x host command",
+		"spawn -1 host command",
 		"Warning: Permanently added 'x' to the list of known hosts.",
 	};
 
@@ -244,10 +346,10 @@ static void test_say(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FLEET_TEST(test_ranks),	    FLEET_TEST(test_too_many_ranks),
-		FLEET_TEST(test_defaults),  FLEET_TEST(test_tasks),
-		FLEET_TEST(test_auto),	    FLEET_TEST(test_events),
-		FLEET_TEST(test_no_events), FLEET_TEST(test_say),
+		FLEET_TEST(test_ranks), FLEET_TEST(test_too_many_ranks), FLEET_TEST(test_defaults),
+		FLEET_TEST(test_tasks), FLEET_TEST(test_roles),		 FLEET_TEST(test_no_roles),
+		FLEET_TEST(test_auto),	FLEET_TEST(test_events),	 FLEET_TEST(test_no_events),
+		FLEET_TEST(test_say),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,7 +80,8 @@ static const char EVERY_KEY[] =
 	"mirrors: {apt: http://a, yum: http://y, pip: http://p, docker: http://d, downloads: http://l}\n"
 	"image: {name: train, base: r.io/b, apt: [git, vim], pip: [numpy], files: [{from: ./src, to: /workspace}], env: {A: b, C: \"d e\"}, platforms: [linux/amd64], limits: {unpacked: 40G, entries: 7}}\n"
 	"build: {engine: docker, docker_host: unix:///x, userns: never}\n"
-	"container: {engine: none, sshd_port: 9000, gpus: none, capabilities: [compute], network: host, interface: eth1, shm_size: 1g, volumes: [\"/data:/data:ro\"], env: {NCCL_DEBUG: WARN}, privileged: true, ulimits: {memlock: -1}, devices: none}\n";
+	"container: {engine: none, sshd_port: 9000, gpus: none, capabilities: [compute], network: host, interface: eth1, shm_size: 1g, volumes: [\"/data:/data:ro\"], env: {NCCL_DEBUG: WARN}, privileged: true, ulimits: {memlock: -1}, devices: none}\n"
+	"jobs: {train: {command: [a, b c], launcher: env, n: 3, ppn: 2, gpus: 1, hosts: [node01], env: {A: b}, workdir: /w, sync: ./src, limit: 9, hang_timeout: 8, start_limit: 7, retries: 6}, eval: {command: a | b}}\n";
 
 static void check_parts(const struct cluster *c)
 {
@@ -115,6 +116,31 @@ static void check_image(const struct cluster *c)
 	assert_int_equal(c->image.file_count, 1);
 	assert_string_equal(c->image.files[0].from, "./src");
 	assert_string_equal(c->image.files[0].to, "/workspace");
+}
+
+static void check_jobs(const struct cluster *c)
+{
+	const struct cluster_job *job = cluster_job(c, "train");
+
+	assert_int_equal(c->job_count, 2);
+	assert_words(job->command, WORDS("a", "b c"));
+	assert_false(job->in_shell);
+	assert_string_equal(job->launcher, "env");
+	assert_int_equal(job->ranks, 3);
+	assert_int_equal(job->per_host, 2);
+	assert_int_equal(job->gpus, 1);
+	assert_words(job->hosts, WORDS("node01"));
+	assert_words(job->env, WORDS("A=b"));
+	assert_string_equal(job->workdir, "/w");
+	assert_string_equal(job->sync, "./src");
+	assert_int_equal(job->timeout_s, 9);
+	assert_int_equal(job->hang_timeout_s, 8);
+	assert_int_equal(job->start_timeout_s, 7);
+	assert_int_equal(job->retries, 6);
+	assert_words(cluster_job(c, "eval")->command, WORDS("a | b"));
+	assert_true(cluster_job(c, "eval")->in_shell);
+	assert_string_equal(cluster_job(c, "eval")->launcher, "auto");
+	assert_null(cluster_job(c, "other"));
 }
 
 static void check_container(const struct cluster *c)
@@ -152,6 +178,7 @@ static void test_every_key(void **state)
 	check_parts(&c);
 	check_image(&c);
 	check_container(&c);
+	check_jobs(&c);
 	assert_ptr_equal(cluster_host(&c, "big"), &c.hosts[3]);
 	assert_ptr_equal(cluster_host(&c, "10.0.0.9"), &c.hosts[3]);
 	assert_null(cluster_host(&c, "none"));
@@ -189,6 +216,14 @@ static const struct {
 	{"name: lab\n", "1:1", "'hosts' must list"},
 	{"hosts: []\n", "1:8", "'hosts' must list"},
 	{"hosts: node01\n", "1:8", "'hosts' must list"},
+	{"hosts: [a]\njobs: {t: {n: 1}}\n", "2:11", "the job 't' needs a 'command'"},
+	{"hosts: [a]\njobs: {t: {command: []}}\n", "2:21", "the job 't' needs a 'command'"},
+	{"hosts: [a]\njobs: {t: {command: [\"\"]}}\n", "2:21", "the job 't' needs a 'command'"},
+	{"hosts: [a]\njobs: {../t: {command: a}}\n", "2:14", "cannot be a job's name"},
+	{"hosts: [a]\njobs: {t: {command: a, comand: b}}\n", "2:24",
+	 "unknown key 'comand' in the job 't'; did you mean 'command'?"},
+	{"hosts: [a]\njobs: {t: {command: a, n: -1}}\n", "2:27", "'n' must be a whole number"},
+	{"hosts: [a]\njobs: [a]\n", "2:7", "'jobs' must be a map of NAME: {command"},
 	{"hosts:\n", "1:1", "'hosts' must list"},
 	{"[a]\n", "1:1", "must be a map"},
 	{"hosts: [a]\nhots: [b]\n", "2:1", "unknown key 'hots' in the file; did you mean 'hosts'?"},

@@ -270,6 +270,7 @@ static const char *check_package(struct outcome *o, const char *value)
 CHECK_CHOICE(download)
 CHECK_CHOICE(index)
 CHECK_CHOICE(reason)
+CHECK_CHOICE(refused)
 CHECK_CHOICE(source)
 
 static const char *check_base(struct outcome *o, const char *glob)
@@ -419,6 +420,7 @@ static const struct key {
 	{"download", check_download},
 	{"index", check_index},
 	{"reason", check_reason},
+	{"refused", check_refused},
 	{"source", check_source},
 	{"base", check_base},
 	{"base-status", check_base_status},

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/launcher/horovodrun.h"
+#include "deployer/launcher/launcher.h"
+
+static int horovodrun_tasks(const struct job_plan *plan, const struct job_host *host,
+			    struct job_tasks *tasks, struct error *err)
+{
+	(void)err;
+	horovodrun_add_task(plan, host, NULL, tasks);
+	return 0;
+}
+
+const struct launcher launcher_horovodrun = {
+	.name = "horovodrun",
+	.help = "horovodrun by MPI, or by Gloo where Horovod has no MPI",
+	.rank = 60,
+	.component = "",
+	.tasks = horovodrun_tasks,
+	.ranks_join = true,
+	.spawns = true,
+};

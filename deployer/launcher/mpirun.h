@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* mpirun.h - how a job's mpirun is told what it needs to know, whichever MPI it belongs to. */
+#ifndef DEPLOYER_LAUNCHER_MPIRUN_H
+#define DEPLOYER_LAUNCHER_MPIRUN_H
+
+#include "deployer/job/plan.h"
+
+/* Adds NAME=VALUE for the mpirun that runs on the first host, also for one that horovodrun starts. */
+void mpirun_add_env(const struct job_host *first, struct words *env);
+
+#endif

