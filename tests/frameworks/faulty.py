@@ -2,12 +2,13 @@
 """faulty.py SCRIPT WORDS...: runs an example, and lets one rank break after its 40th batch.
 
 FAULT is KIND:RANK: exit (with status 7), stop (SIGSTOP, as a rank that hangs), or wait (every rank goes on for ever).
-Every rank prints a line at each tenth batch, so that its silence means something.
+Every rank prints a line at each tenth batch, so that its silence means something, and one each second before the first.
 """
 import os
 import runpy
 import signal
 import sys
+import threading
 import time
 
 sys.argv = sys.argv[1:]
@@ -16,11 +17,18 @@ import digits
 
 kind, broken = os.environ["FAULT"].split(":")
 batches = digits.batches
+trains = threading.Event()
+
+
+def starting():
+    while not trains.wait(1):
+        print("starting", flush=True)
 
 
 def faulty(images, labels, epochs, rank, world):
     for count, batch in enumerate(batches(images, labels, 1000 if kind == "wait" else epochs, rank, world)):
-        if count % 10 == 0:
+        if count > 0 and count % 10 == 0:  # the first one takes long: what it needs is compiled
+            trains.set()
             print("batch", count, flush=True)
         if count == 40 and rank == int(broken) and kind == "exit":
             os._exit(7)
@@ -32,4 +40,5 @@ def faulty(images, labels, epochs, rank, world):
 
 
 digits.batches = faulty
+threading.Thread(target=starting, daemon=True).start()
 runpy.run_path(sys.argv[0], run_name="__main__")
