@@ -129,9 +129,9 @@ test: $(O)/.deps ## the tests of every day: unit, cli and lab (SUITES="unit cli"
 test-all: $(O)/.deps ## all tests that need no GPU: those of 'make test', the long ones, and a bad network
 	$(Q)$(MAKE) --no-print-directory test SUITES="unit cli lab long fault"
 
-# FRAMEWORKS_CACHE (~/.cache/ringup/frameworks) keeps what was downloaded and built. One file at a time: each has three hosts.
-test-frameworks: all ## real training with PyTorch on three Docker hosts (10 minutes)
-	$(Q)BUILD="$(O)" TEST_JOBS=1 .ci/test.sh frameworks
+# FRAMEWORKS_CACHE (~/.cache/ringup/frameworks) keeps what was downloaded and built.
+test-frameworks: all ## real training with TensorFlow, Horovod and PyTorch on three hosts, with and without containers
+	$(Q)BUILD="$(O)" TEST_JOBS=2 TEST_TIMEOUT=3600 .ci/test.sh frameworks
 
 lint: $(O)/.deps ## format, layers, lengths, headers alone, shellcheck, banned calls, catalog, both compilers
 	$(Q)$(MAKE) --no-print-directory $(LISTS) $(O)/ringup

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """faulty.py SCRIPT WORDS...: runs an example, and lets one rank break after its 40th batch.
 
-FAULT is KIND:RANK: exit (with status 7), stop (SIGSTOP, as a rank that hangs), or wait (every rank goes on for ever).
+FAULT is KIND:RANK: exit (with status 7), stop (SIGSTOP, all threads), sleep (as a rank that waits for its data; the threads of the
+framework go on), or wait (every rank goes on for ever).
 Every rank prints a line at each batch, so that its silence means something, and one each second before the first.
 """
 import os
@@ -34,6 +35,8 @@ def faulty(images, labels, epochs, rank, world):
             os._exit(7)
         if count == 40 and rank == int(broken) and kind == "stop":
             os.kill(os.getpid(), signal.SIGSTOP)
+        if count == 40 and rank == int(broken) and kind == "sleep":
+            time.sleep(10000)
         if kind == "wait":
             time.sleep(0.1)
         yield batch

@@ -86,12 +86,14 @@ one_dies() {
 	job -e FAULT=exit:1 -n "$@"
 	[ "$status" != 0 ]
 	[ "$status" != 124 ]
+	grep -q 'batch 40' out
 	note "$BATS_TEST_DESCRIPTION: status $status, $took s: $(grep -m 1 '^ringup: error: ' err)"
 	nothing_of_the_job
 }
 
+# KIND is how it hangs, for one_hangs (stop).
 one_hangs() {
-	job -e FAULT=stop:1 --hang-timeout 10 -n "$@"
+	job -e "FAULT=${KIND:-stop}:1" --hang-timeout 10 -n "$@"
 	[ "$status" = 124 ]
 	grep -q 'batch 40' out
 	grep -q 'it hangs: no rank printed a line for 10 s' err
@@ -127,7 +129,7 @@ nothing_of_the_job() {
 
 # job_begins LINE WORDS...: a job in the background that has printed the line, an expression of grep
 job_begins() {
-	local line=$1 end=$((SECONDS + 120))
+	local line=$1 end=$((SECONDS + 300))
 	shift
 	: >out
 	ringup run --sync code "$@" >out 2>err 3>&- 4>&- &
@@ -135,6 +137,7 @@ job_begins() {
 	until grep -q "$line" out; do
 		if ((SECONDS >= end)) || ! kill -0 $JOB 2>/dev/null; then
 			cat out err
+			kill $JOB 2>/dev/null || true
 			return 1
 		fi
 		sleep 0.2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# TensorFlow on three Docker hosts, in an image that ringup resolves and builds: with Horovod by mpirun and horovodrun, and with
-# its own strategies by TF_CONFIG.
+# Training on three Docker hosts, in one image that ringup resolves and builds: TensorFlow with Horovod by mpirun and horovodrun,
+# TensorFlow's own strategies by TF_CONFIG, and Debian's PyTorch by torchrun and by the variables of `env`.
 
 load helper
 
@@ -10,8 +10,8 @@ YIELD=OMPI_MCA_mpi_yield_when_idle=1
 
 setup_file() {
 	frameworks_begin
-	containers_up '["tensorflow==2.13.1", horovod, openmpi, "os==debian12"]'
-	job -n 1 --launcher env -- python3 tf_multiworker.py
+	containers_up '["tensorflow==2.13.1", horovod, openmpi, "os==debian12"]' 'apt: [python3-torch, libopenblas0-pthread]'
+	job -n 1 --launcher env -- python3 torch_ddp.py
 	[ "$status" = 0 ]
 	reports 1
 	# shellcheck disable=SC2154 # set by reports
@@ -45,7 +45,7 @@ setup() {
 @test "ParameterServerStrategy by tf: a chief, two workers and a server" {
 	job -n 4 --launcher tf --roles chief=1,worker=2,ps=1 -- python3 tf_parameter_server.py
 	[ "$status" = 0 ]
-	# the chief's; its workers are not in step, so the weights are others each time
+	# the chief's alone; its workers are not in step, so the weights differ each time
 	reports 1
 	near_alone 0.02
 	nothing_of_the_job
@@ -73,22 +73,15 @@ setup() {
 	one_dies 3 --ppn 1 --launcher horovodrun-gloo -- python3 faulty.py horovod_tf.py
 }
 
-@test "horovodrun --gloo: a rank hangs" {
-	one_hangs 3 --ppn 1 --launcher horovodrun-gloo -- python3 faulty.py horovod_tf.py
-}
-
-@test "horovodrun --gloo: a host vanishes" {
-	host_vanishes 3 --ppn 1 --launcher horovodrun-gloo -- python3 faulty.py horovod_tf.py
-}
-
 @test "tf: a worker dies" {
 	one_dies 3 --ppn 1 --launcher tf -- python3 faulty.py tf_multiworker.py
 	[ "$status" = 7 ]
 	grep -q 'rank 1 on node02 ended with status 7' err
 }
 
+# A worker that is stopped would be noticed by TensorFlow itself, which misses its heartbeat after 10 s.
 @test "tf: a worker hangs" {
-	one_hangs 3 --ppn 1 --launcher tf -- python3 faulty.py tf_multiworker.py
+	KIND=sleep one_hangs 3 --ppn 1 --launcher tf -- python3 faulty.py tf_multiworker.py
 }
 
 @test "tf: a host vanishes" {
@@ -114,4 +107,42 @@ SERVER=(-n 4 --launcher tf --roles 'chief=1,worker=2,ps=1' -e FAULT=wait:0)
 	[ "$status" = 124 ]
 	grep -q 'it hangs: no rank printed a line for 10 s' err
 	nothing_of_the_job
+}
+
+@test "DistributedDataParallel by env, 3 ranks" {
+	trains 3 --ppn 1 --launcher env -- python3 torch_ddp.py
+}
+
+@test "DistributedDataParallel by torchrun, 3 ranks" {
+	trains 3 --ppn 1 --launcher torchrun -- python3 torch_ddp.py
+}
+
+@test "DistributedDataParallel by torchrun, 6 ranks" {
+	trains 6 --launcher torchrun -- python3 torch_ddp.py
+}
+
+@test "env: a rank dies" {
+	one_dies 3 --ppn 1 --launcher env -- python3 faulty.py torch_ddp.py
+	[ "$status" = 7 ]
+	grep -q 'rank 1 on node02 ended with status 7' err
+}
+
+@test "torchrun: a rank dies" {
+	one_dies 3 --ppn 1 --launcher torchrun -- python3 faulty.py torch_ddp.py
+}
+
+@test "env: a rank hangs" {
+	one_hangs 3 --ppn 1 --launcher env -- python3 faulty.py torch_ddp.py
+}
+
+@test "torchrun: a rank hangs" {
+	one_hangs 3 --ppn 1 --launcher torchrun -- python3 faulty.py torch_ddp.py
+}
+
+@test "env: a host vanishes" {
+	host_vanishes 3 --ppn 1 --launcher env -- python3 faulty.py torch_ddp.py
+}
+
+@test "torchrun: a host vanishes" {
+	host_vanishes 3 --ppn 1 --launcher torchrun -- python3 faulty.py torch_ddp.py
 }
