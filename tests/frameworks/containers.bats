@@ -7,6 +7,8 @@ load helper
 
 # The three hosts share this machine's processors, which Open MPI does not know: a rank that waits lets others work.
 YIELD=OMPI_MCA_mpi_yield_when_idle=1
+# A chief, two workers and a parameter server.
+SERVER=(-n 4 --launcher tf --roles 'chief=1,worker=2,ps=1')
 
 setup_file() {
 	frameworks_begin
@@ -43,7 +45,7 @@ setup() {
 }
 
 @test "ParameterServerStrategy by tf: a chief, two workers and a server" {
-	job -n 4 --launcher tf --roles chief=1,worker=2,ps=1 -- python3 tf_parameter_server.py
+	job "${SERVER[@]}" -- python3 tf_parameter_server.py
 	[ "$status" = 0 ]
 	# the chief's alone; its workers are not in step, so the weights differ each time
 	reports 1
@@ -88,11 +90,8 @@ setup() {
 	host_vanishes 3 --ppn 1 --launcher tf -- python3 faulty.py tf_multiworker.py
 }
 
-# A job with a parameter server that goes on for ever.
-SERVER=(-n 4 --launcher tf --roles 'chief=1,worker=2,ps=1' -e FAULT=wait:0)
-
 @test "tf: a worker of a parameter server dies" {
-	job_begins '^\[0 node01\] batch 10' "${SERVER[@]}" -- python3 faulty.py tf_parameter_server.py
+	job_begins '^\[0 node01\] batch 10' "${SERVER[@]}" -e FAULT=wait:0 -- python3 faulty.py tf_parameter_server.py
 	signal_task '"task":{"type":"worker","index":1}' KILL
 	job_ends
 	[ "$status" = 137 ]
@@ -100,8 +99,10 @@ SERVER=(-n 4 --launcher tf --roles 'chief=1,worker=2,ps=1' -e FAULT=wait:0)
 	nothing_of_the_job
 }
 
+# The chief hands out batches without waiting, so it is quiet when all are handed out.
 @test "tf: a parameter server hangs" {
-	job_begins '^\[0 node01\] batch 10' --hang-timeout 10 "${SERVER[@]}" -- python3 faulty.py tf_parameter_server.py
+	job_begins '^\[0 node01\] batch 10' --hang-timeout 10 "${SERVER[@]}" -e FAULT=slow:0 -- \
+		python3 faulty.py tf_parameter_server.py --epochs 4
 	signal_task '"task":{"type":"ps"' STOP
 	job_ends
 	[ "$status" = 124 ]

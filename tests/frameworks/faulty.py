@@ -2,8 +2,8 @@
 """faulty.py SCRIPT WORDS...: runs an example, and lets one rank break after its 40th batch.
 
 FAULT is KIND:RANK: exit (with status 7), stop (SIGSTOP, all threads), sleep (as a rank that waits for its data; the threads of the
-framework go on), or wait (every rank goes on for ever).
-Every rank prints a line at each batch, so that its silence means something, and one each second before the first.
+framework go on), slow (a tenth of a second for each batch), or wait (the same, for ever).
+Every rank that sees batches prints a line at each, so that its silence means something, and one each second before.
 """
 import os
 import runpy
@@ -37,11 +37,13 @@ def faulty(images, labels, epochs, rank, world):
             os.kill(os.getpid(), signal.SIGSTOP)
         if count == 40 and rank == int(broken) and kind == "sleep":
             time.sleep(10000)
-        if kind == "wait":
+        if kind in ("slow", "wait"):
             time.sleep(0.1)
         yield batch
 
 
 digits.batches = faulty
-threading.Thread(target=starting, daemon=True).start()
+place = os.environ.get("TF_CONFIG", "")
+if '"ps"' not in place or '"type":"chief"' in place:  # with parameter servers only the chief sees batches
+    threading.Thread(target=starting, daemon=True).start()
 runpy.run_path(sys.argv[0], run_name="__main__")
