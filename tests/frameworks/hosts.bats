@@ -64,11 +64,7 @@ setup_file() {
 		return 1
 	}
 	note "hosts up: $((SECONDS - begin)) s"
-	job -n 1 --launcher env -- /usr/bin/python3 torch_ddp.py
-	[ "$status" = 0 ]
-	reports 1
-	# shellcheck disable=SC2154 # set by reports
-	export ALONE=$accuracy
+	alone /usr/bin/python3 torch_ddp.py
 }
 
 teardown_file() {
