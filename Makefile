@@ -42,7 +42,7 @@ PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS = $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 LDFLAGS_ALL = $(SANFLAGS) -pthread -Wl,-z,relro,-z,now
 
-.PHONY: all deps demo test test-all lint format san tsan bench fuzz install uninstall dist clean help FORCE
+.PHONY: all deps demo test test-all test-frameworks lint format san tsan bench fuzz install uninstall dist clean help FORCE
 
 all: $(O)/.deps ## build ringup and the worker into build/
 	$(Q)$(MAKE) --no-print-directory programs
@@ -124,7 +124,7 @@ $(O)/tests/lab/%: tests/lab/%.c $(O)/libringup.a $(O)/flags
 .PHONY: unit-tests
 unit-tests: $(UNIT_TESTS) $(LAB_PROGRAMS)
 
-demo: all ## the main job: lab up, up, bench (six verified ranks on three hosts)
+demo: all ## the main job: lab up, up, bench (six verified ranks on three hosts), a small training
 	@BUILD="$(O)" .ci/demo.sh
 
 SUITES ?= unit cli lab
@@ -134,6 +134,10 @@ test: $(O)/.deps ## the tests of every day: unit, cli and lab (SUITES="unit cli"
 
 test-all: $(O)/.deps ## all tests that need no GPU: those of 'make test', the long ones, and a bad network
 	$(Q)$(MAKE) --no-print-directory test SUITES="unit cli lab long fault"
+
+# FRAMEWORKS_CACHE (~/.cache/ringup/frameworks) keeps what was downloaded and built.
+test-frameworks: all ## real training with TensorFlow, Horovod and PyTorch on three hosts, with and without containers
+	$(Q)BUILD="$(O)" TEST_JOBS=2 TEST_TIMEOUT=3600 .ci/test.sh frameworks
 
 lint: $(O)/.deps ## format, layers, lengths, headers alone, shellcheck, banned calls, catalog, both compilers
 	$(Q)$(MAKE) --no-print-directory $(LISTS) $(O)/ringup

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .ci/test.sh SUITE...: runs the suites (unit, cli, lab, long, fault, gpu) under one prove, so that there is one
+# .ci/test.sh SUITE...: runs the suites (unit, cli, lab, long, fault, gpu, frameworks) under one prove, so that there is one
 # total, and ends with the ten files that took longest. BUILD is the folder with ringup and tests/ (default:
 # build); it stands first in PATH. TEST_JOBS files run at once (default: one more than twice the number of
 # processors, since most of them wait most of the time); those of tests/testrules.yml that say so run alone.
@@ -39,13 +39,13 @@ for suite; do
 		done
 		programs+=("${found[@]}")
 		;;
-	cli | lab | long | fault | gpu)
+	cli | lab | long | fault | gpu | frameworks)
 		for file in tests/"$suite"/*.bats; do
 			found+=("${file#tests/}")
 		done
 		tests+=("${found[@]}")
 		;;
-	*) die "no suite '$suite'; there are unit, cli, lab, long, fault, gpu" ;;
+	*) die "no suite '$suite'; there are unit, cli, lab, long, fault, gpu, frameworks" ;;
 	esac
 	((${#found[@]} > 0)) || die "suite $suite has no files"
 done

@@ -1,0 +1,105 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Three hosts without containers (`engine: none`): each has its own Debian, the stack that the script of
+# `ringup recipe --format script` put into a virtual environment, and Debian's PyTorch.
+
+load helper
+
+PYTHON=/opt/ringup/venv/bin/python # the one with TensorFlow
+
+# machine_make: a root file system for all hosts, $MACHINE, from the cache when its script and its maker are the same.
+machine_make() {
+	local base
+	ringup recipe --format script >script
+	MACHINE=$FRAMEWORKS_CACHE/machine-$(cat script "$BATS_TEST_DIRNAME/machine.sh" | sha256sum | cut -c1-12)
+	[ ! -d "$MACHINE" ] || return 0
+	rm -rf --one-file-system "$FRAMEWORKS_CACHE"/machine-*/
+	base=$(find "$FRAMEWORKS_CACHE" -name 'ringup-base-debian12-*.tar' | head -n 1)
+	if [ -z "$base" ]; then
+		base=$FRAMEWORKS_CACHE/base.tar
+		"$EXAMPLES/../images/base/debian.sh" bookworm "$base" "$(sed -n 's/^  apt: "\(.*\)"$/\1/p' cluster.yaml)"
+	fi
+	sh "$BATS_TEST_DIRNAME/machine.sh" "$base" script "$MACHINE.new" >"$FRAMEWORKS_CACHE/machine.log" 2>&1 3>&- 4>&- || {
+		tail -n 50 "$FRAMEWORKS_CACHE/machine.log"
+		return 1
+	}
+	mv "$MACHINE.new" "$MACHINE"
+}
+
+# host_begin NODE: an sshd on port 2222 of the lab's host, which sees the machine's files as its own.
+host_begin() {
+	local root=$LAB/$1/root
+	mkdir -p "$root" "$LAB/$1/upper" "$LAB/$1/work"
+	# shellcheck disable=SC2016 # expanded there
+	inside "$1" sh -c 'set -e
+		mount -t overlay -o "lowerdir=$2,upperdir=$1/upper,workdir=$1/work" overlay "$1/root"
+		cd "$1/root"
+		mount -t proc proc proc
+		mount --rbind /dev dev
+		mount -t tmpfs tmpfs dev/shm
+		mount -t tmpfs tmpfs run
+		mkdir -p run/sshd root/.ssh
+		echo "127.0.0.1 localhost" >etc/hosts
+		cp "$3/ssh_host_ed25519_key" etc/ssh/
+		cp "$3/authorized_keys" root/.ssh/
+		exec chroot . /usr/sbin/sshd -o Port=2222 -o ListenAddress="$4" -o StrictModes=no' \
+		sh "$LAB/$1" "$MACHINE" "$LAB/.ringup/lab/$1" "$(address "$1")"
+}
+
+setup_file() {
+	local begin=$SECONDS name
+	frameworks_begin
+	ringup -q lab up --hosts 3 3>&- 4>&-
+	cp cluster.yaml lab.yaml
+	sed -i -E 's|^stack:.*|stack: ["tensorflow==2.13.1", "os==debian12"]|; s|port: 22,|port: 2222,|; s|^container:.*|container: {engine: none}|
+		/^(image|registry):/d' cluster.yaml
+	machine_make
+	for name in $(hosts); do
+		host_begin "$name"
+	done
+	sed -E 's/^([0-9.]+) /[\1]:2222 /' .ringup/lab/known_hosts >>.ringup/lab/known_hosts.2222
+	cat .ringup/lab/known_hosts.2222 >>.ringup/lab/known_hosts
+	ringup up >up.log 2>&1 3>&- 4>&- || {
+		cat up.log
+		return 1
+	}
+	note "hosts up: $((SECONDS - begin)) s"
+	alone /usr/bin/python3 torch_ddp.py
+}
+
+teardown_file() {
+	frameworks_end
+}
+
+setup() {
+	cd "$LAB"
+}
+
+@test "torch by env, 3 ranks" {
+	trains 3 --ppn 1 --launcher env -- /usr/bin/python3 torch_ddp.py
+}
+
+@test "torch by torchrun, 6 ranks" {
+	trains 6 --launcher torchrun -- /usr/bin/python3 torch_ddp.py
+}
+
+@test "MultiWorkerMirroredStrategy by tf, 3 ranks" {
+	trains 3 --ppn 1 --launcher tf -- $PYTHON tf_multiworker.py
+}
+
+@test "torchrun: a rank dies" {
+	one_dies 3 --ppn 1 --launcher torchrun -- /usr/bin/python3 faulty.py torch_ddp.py
+}
+
+@test "env: a rank hangs" {
+	one_hangs 3 --ppn 1 --launcher env -- /usr/bin/python3 faulty.py torch_ddp.py
+}
+
+# A worker that is stopped would be noticed by TensorFlow itself, which misses its heartbeat after 10 s.
+@test "tf: a worker hangs" {
+	KIND=sleep one_hangs 3 --ppn 1 --launcher tf -- $PYTHON faulty.py tf_multiworker.py
+}
+
+@test "env: a host vanishes" {
+	host_vanishes 3 --ppn 1 --launcher env -- /usr/bin/python3 faulty.py torch_ddp.py
+}
