@@ -94,8 +94,8 @@ printf '%-18s %5s %10s %10s %10s %6s %10s %8s\n' "PATH" RANKS BYTES "OURS us" "M
 for ranks in ${RANKS:-2 4}; do
 	compare "shared memory" "$ranks" 4 65536 4 --
 	compare "shared memory" "$ranks" 262144 67108864 4 --
-	compare "tcp, loopback" "$ranks" 4 65536 4 --mca btl self,tcp -- --no-shm
-	compare "tcp, loopback" "$ranks" 262144 67108864 4 --mca btl self,tcp -- --no-shm
+	compare "tcp, loopback" "$ranks" 4 65536 4 --mca btl self,tcp --mca btl_tcp_if_include lo -- --no-shm
+	compare "tcp, loopback" "$ranks" 262144 67108864 4 --mca btl self,tcp --mca btl_tcp_if_include lo -- --no-shm
 done
 
 echo

@@ -479,7 +479,7 @@ for option in re.split(r"\n  (?=-)", "\n" + sys.stdin.read().split("\n\n")[2])[1
 }
 
 @test "mpi backend: a large size over TCP, which MPI sends only while it is called (tests/long has more)" {
-	beside_other_work mpi -n 4 --mca btl self,tcp "$ALLREDUCE" --backend mpi -b 4M -e 4M -n 10 --timeout 40 --quiet
+	beside_other_work mpi -n 4 --mca btl self,tcp --mca btl_tcp_if_include lo "$ALLREDUCE" --backend mpi -b 4M -e 4M -n 10 --timeout 40 --quiet
 }
 
 @test "mpi backend: without plug-in or mpirun an error says what to do" {
