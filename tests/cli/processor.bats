@@ -39,7 +39,7 @@ locked() {
 	apart ringup resolve --no-lock --explain torch arch==aarch64
 	grep -q '^arch  *aarch64' ../out
 	# the repositories and wheels are those of Arm servers
-	apart ringup recipe torch gpu==GH200
+	apart ringup recipe torch gpu==GH200 os==ubuntu24.04
 	grep -q '/sbsa ' ../out
 	! grep -i 'x86_64\|amd64' ../out
 }
