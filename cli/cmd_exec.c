@@ -16,8 +16,8 @@ struct options {
 };
 
 static const struct opt options[] = {
-	{'H', "host", "HOST", "run on this host only; may be given more than once", OPT_LIST,
-	 offsetof(struct options, hosts)},
+	{'H', "hosts", "SET", "run on these hosts only: node[01-08],login; may be given again",
+	 OPT_LIST, offsetof(struct options, hosts)},
 	{0, "limit", "S", "seconds that the command may take (3600)", OPT_INT,
 	 offsetof(struct options, limit)},
 	OPT_END,

@@ -53,20 +53,17 @@ int stage_probe(struct stages *s, struct error *err)
 /* Leaves only the named hosts in the cluster: the others are neither touched nor counted. */
 static int keep_hosts(struct stages *s, const char *const *names, struct error *err)
 {
-	struct host *kept = ARENA_ARRAY(s->arena, s->cluster.host_count, struct host);
-	size_t count = 0;
+	struct words wanted = WORDS_INIT(s->arena);
+	struct host *kept;
 
-	for (; *names; names++) {
-		const struct host *host = cluster_host(&s->cluster, *names);
-
-		if (!host)
-			return error_set(err, ERROR_USAGE, "there is no host '%s' in %s", *names,
-					 s->cluster.path);
-		if (count < s->cluster.host_count)
-			kept[count++] = *host;
-	}
+	for (; *names; names++)
+		if (cluster_add_hosts(&s->cluster, *names, &wanted, err) < 0)
+			return -1;
+	kept = ARENA_ARRAY(s->arena, wanted.count, struct host);
+	for (size_t i = 0; i < wanted.count; i++)
+		kept[i] = *cluster_host(&s->cluster, wanted.list[i]);
 	s->cluster.hosts = kept;
-	s->cluster.host_count = count;
+	s->cluster.host_count = wanted.count;
 	return 0;
 }
 

@@ -138,16 +138,16 @@ int stage_local(struct stages *s, int slots, struct error *err)
 static int check_job(const struct stages *s, const struct cluster_job *job, struct error *err)
 {
 	const struct launcher *launcher;
+	struct words names = WORDS_INIT(s->arena);
 	struct job_roles roles;
 
 	if (launcher_find_for_job(job->launcher, NULL, *job->roles, &launcher, err) < 0 ||
 	    (*job->roles &&
 	     job_roles_parse(job->roles, launcher->roles, s->arena, &roles, err) < 0))
 		return -1;
-	for (const char *const *host = job->hosts; *host; host++)
-		if (!cluster_host(&s->cluster, *host))
-			return error_set(err, ERROR_USAGE, "there is no host '%s' in 'hosts'",
-					 *host);
+	for (const char *const *set = job->hosts; *set; set++)
+		if (cluster_add_hosts(&s->cluster, *set, &names, err) < 0)
+			return -1;
 	return 0;
 }
 

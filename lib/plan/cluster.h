@@ -9,6 +9,7 @@
 #ifndef PLAN_CLUSTER_H
 #define PLAN_CLUSTER_H
 
+#include "core/words.h"
 #include "core/yaml_rows.h"
 
 #define CLUSTER_HOSTS_MAX 4096
@@ -175,5 +176,15 @@ bool cluster_host_word(const char *word);
  * multiply. -1 with a reason in *why (static text) when the brackets do not fit together.
  */
 int cluster_expand(const char *pattern, struct arena *arena, const char ***names, const char **why);
+
+/* The same for several with ',' between, "node[01-03,7],login": adds the names. */
+int cluster_expand_set(const char *set, struct words *names, const char **why);
+
+/*
+ * Adds the hosts of the cluster that the set names, each once, in its order. ERROR_USAGE when there is no such
+ * host.
+ */
+int cluster_add_hosts(const struct cluster *cluster, const char *set, struct words *names,
+		      struct error *err);
 
 #endif

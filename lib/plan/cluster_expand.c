@@ -69,6 +69,48 @@ static int expand_into(struct words *out, const char *pattern, const char **why)
 	return 0;
 }
 
+int cluster_expand_set(const char *set, struct words *names, const char **why)
+{
+	const char *start = set;
+	int depth = 0;
+
+	for (const char *at = set;; at++) {
+		depth += (*at == '[') - (*at == ']');
+		if (*at && (*at != ',' || depth > 0))
+			continue;
+		*why = "a name is empty";
+		if (at == start ||
+		    expand_into(names, arena_strndup(names->arena, start, (size_t)(at - start)),
+				why) < 0)
+			return -1;
+		start = at + 1;
+		if (!*at)
+			return 0;
+	}
+}
+
+int cluster_add_hosts(const struct cluster *cluster, const char *set, struct words *names,
+		      struct error *err)
+{
+	struct words all = WORDS_INIT(names->arena);
+	const char *why;
+
+	if (cluster_expand_set(set, &all, &why) < 0)
+		return error_set(err, ERROR_USAGE, "'%s': %s", set, why);
+	for (size_t i = 0; i < all.count; i++) {
+		bool is_new = true;
+
+		if (!cluster_host(cluster, all.list[i]))
+			return error_set(err, ERROR_USAGE, "there is no host '%s' in %s",
+					 all.list[i], cluster->path);
+		for (size_t k = 0; k < names->count; k++)
+			is_new = is_new && strcmp(names->list[k], all.list[i]) != 0;
+		if (is_new)
+			words_add(names, all.list[i]);
+	}
+	return 0;
+}
+
 int cluster_expand(const char *pattern, struct arena *arena, const char ***names, const char **why)
 {
 	struct words out = WORDS_INIT(arena);

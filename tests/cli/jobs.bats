@@ -57,7 +57,7 @@ in_background() {
 	for i in $(seq 8); do
 		env+=(-e "LARGE$i=$(head -c 120000 /dev/zero | tr '\0' x)")
 	done
-	SLOW=6 job "${env[@]}" --ppn 2 --host node01 -- sh -c 'printf "%s\n" "$LARGE8" | wc -c' </dev/null
+	SLOW=6 job "${env[@]}" --ppn 2 --hosts node01 -- sh -c 'printf "%s\n" "$LARGE8" | wc -c' </dev/null
 	[ "$status" = 0 ]
 	[ "$(sort out)" = "[0 node01] 120001
 [1 node01] 120001" ]

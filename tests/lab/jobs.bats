@@ -55,7 +55,7 @@ job_left_nothing() {
 @test "-n, --ppn, --host, --env, --workdir, --name" {
 	mkdir here
 	# shellcheck disable=SC2016 # the ranks' own variables
-	job -n 3 --ppn 2 --host node03 --host node02 -e 'A=b c' -e 'B="d"\e' --workdir "$LAB/here" --name mine -- \
+	job -n 3 --ppn 2 --hosts node03 -H "node[02-03]" -e 'A=b c' -e 'B="d"\e' --workdir "$LAB/here" --name mine -- \
 		sh -c 'printf "%s\n" "$RANK $A $B $PWD"'
 	[ "$status" = 0 ]
 	[ "$(sort out)" = "[0 node03] 0 b c \"d\"\\e $LAB/here
@@ -103,6 +103,7 @@ up_with_job() {
 	up_with_job 'roles: "chief=1,ps=1"'
 	up_with_job 'launcher: slurp' && return 1
 	grep -q "the job 'train': there is no launcher 'slurp'" err
+	up_with_job 'hosts: ["node[01-02]", node03]'
 	up_with_job 'hosts: [node01, node09]' && return 1
 	grep -q "the job 'train': there is no host 'node09'" err
 	up_with_job 'launcher: env, roles: "chief=1"' && return 1

@@ -94,12 +94,45 @@ static void test_most(void **state)
 	assert_string_equal(names[4095], "node4096");
 }
 
+static void test_set(void **state)
+{
+	static const struct {
+		const char *set, *expected; /* NULL: no set */
+	} cases[] = {
+		{"a", "a"},
+		{"node[01-02,7],login,r[1-2]n[3,4]",
+		 "node01 node02 node7 login r1n3 r1n4 r2n3 r2n4"},
+		{"a,,b", NULL},
+		{",a", NULL},
+		{"a,", NULL},
+		{"", NULL},
+		{"a[1,b", NULL},
+		{"a]1,b", NULL},
+		{"a[1-2]],b", NULL},
+		{"r[1-100]n[1-40],x[1-200]", NULL}, /* more than a cluster may have */
+	};
+	struct scratch *s = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct words names = WORDS_INIT(&s->arena);
+		const char *why = "";
+		int rc = cluster_expand_set(cases[i].set, &names, &why);
+
+		assert_int_equal(rc, cases[i].expected ? 0 : -1);
+		if (cases[i].expected)
+			assert_string_equal(words_join(&names, " "), cases[i].expected);
+		else
+			assert_string_not_equal(why, "");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_good),
 		SCRATCH_TEST(test_bad),
 		SCRATCH_TEST(test_most),
+		SCRATCH_TEST(test_set),
 	};
 
 	return cmocka_run_group_tests_name("expand", tests, NULL, NULL);
