@@ -13,6 +13,7 @@
 void job_host_init(struct job_host *host, struct member *member)
 {
 	*host = (struct job_host){.member = member,
+				  .machine = "",
 				  .cores = 1,
 				  .interface = "",
 				  .network = "",

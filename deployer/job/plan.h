@@ -47,6 +47,8 @@ static inline const char *job_workdir(const struct job_options *options,
 /* One host's part. The supervisor there says the facts (images/worker/job/protocol.h). */
 struct job_host {
 	struct member *member;
+	const char *
+		machine; /* equal for hosts that share one machine, as those of a lab; "" unknown */
 	int cores, gpus;
 	/* what CUDA_VISIBLE_DEVICES may name there, "2" and so on, gpus of them; NULL: 0, 1 and so on */
 	const char *const *devices;

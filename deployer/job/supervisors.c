@@ -142,7 +142,9 @@ static void supervisor_note_fact(struct supervisor *one, const struct job_event 
 
 	if (one->ready || one->fact_count++ > FACTS_MAX)
 		return;
-	if (strcmp(name, "cores") == 0)
+	if (strcmp(name, "machine") == 0)
+		facts->machine = fact_text(event->text, arena);
+	else if (strcmp(name, "cores") == 0)
 		facts->cores = fact_number(event->text, CORES_MAX);
 	else if (strcmp(name, "gpus") == 0)
 		facts->gpus = fact_number(event->text, GPUS_MAX);

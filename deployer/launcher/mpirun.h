@@ -6,6 +6,6 @@
 #include "deployer/job/plan.h"
 
 /* Adds NAME=VALUE for the mpirun that runs on the first host, also for one that horovodrun starts. */
-void mpirun_add_env(const struct job_host *first, struct words *env);
+void mpirun_add_env(const struct job_plan *plan, struct words *env);
 
 #endif

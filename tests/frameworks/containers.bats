@@ -5,8 +5,6 @@
 
 load helper
 
-# The three hosts share this machine's processors, which Open MPI does not know: a rank that waits lets others work.
-YIELD=OMPI_MCA_mpi_yield_when_idle=1
 # A chief, two workers and a parameter server.
 SERVER=(-n 4 --launcher tf --roles 'chief=1,worker=2,ps=1')
 
@@ -25,11 +23,11 @@ setup() {
 }
 
 @test "Horovod by mpirun, 3 ranks" {
-	trains 3 --ppn 1 --launcher mpirun -e $YIELD -- python3 horovod_tf.py
+	trains 3 --ppn 1 --launcher mpirun -- python3 horovod_tf.py
 }
 
 @test "Horovod by horovodrun, 3 ranks" {
-	trains 3 --ppn 1 --launcher horovodrun -e $YIELD -- python3 horovod_tf.py
+	trains 3 --ppn 1 --launcher horovodrun -- python3 horovod_tf.py
 }
 
 @test "Horovod by horovodrun --gloo, 3 ranks" {
@@ -50,21 +48,21 @@ setup() {
 }
 
 @test "mpirun: a rank dies" {
-	one_dies 3 --ppn 1 --launcher mpirun -e $YIELD -- python3 faulty.py horovod_tf.py
+	one_dies 3 --ppn 1 --launcher mpirun -- python3 faulty.py horovod_tf.py
 	[ "$status" = 7 ]
 	grep -q 'rank 1 on node02 ended with status 7' err
 }
 
 @test "mpirun: a rank hangs" {
-	one_hangs 3 --ppn 1 --launcher mpirun -e $YIELD -- python3 faulty.py horovod_tf.py
+	one_hangs 3 --ppn 1 --launcher mpirun -- python3 faulty.py horovod_tf.py
 }
 
 @test "mpirun: a host vanishes" {
-	host_vanishes 3 --ppn 1 --launcher mpirun -e $YIELD -- python3 faulty.py horovod_tf.py
+	host_vanishes 3 --ppn 1 --launcher mpirun -- python3 faulty.py horovod_tf.py
 }
 
 @test "horovodrun: a rank dies" {
-	one_dies 3 --ppn 1 --launcher horovodrun -e $YIELD -- python3 faulty.py horovod_tf.py
+	one_dies 3 --ppn 1 --launcher horovodrun -- python3 faulty.py horovod_tf.py
 }
 
 @test "horovodrun --gloo: a rank dies" {

@@ -172,8 +172,21 @@ static void add_ports(struct host *host)
 	}
 }
 
+/* Hosts of a lab share one machine, and its cores. */
+static void fact_add_machine(struct host *host)
+{
+	char id[64] = "";
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (file && fscanf(file, "%63s", id) == 1)
+		fact_add(host, "machine", id);
+	if (file)
+		fclose(file);
+}
+
 void host_say_facts(struct host *host)
 {
+	fact_add_machine(host);
 	fact_add_number(host, "cores", count_cores());
 	fact_add_number(host, "gpus", count_gpus());
 	add_interface(host);

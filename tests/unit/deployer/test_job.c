@@ -6,6 +6,7 @@
 #include "deployer/job/talk.h"
 #include "deployer/job/versions.h"
 #include "deployer/launcher/launcher.h"
+#include "deployer/launcher/mpirun.h"
 
 #define HOSTS                                                                                      \
 	"name: lab\nhosts: [{address: 10.0.0.1, name: a, slots: 4}, {address: 10.0.0.2, name: b, " \
@@ -27,6 +28,7 @@ static struct job_plan *make_plan(struct scratch *s, const char *yaml, struct jo
 		struct job_host *host = &plan->hosts[i];
 
 		*host = (struct job_host){.member = &fleet->members[i],
+					  .machine = "",
 					  .cores = 8,
 					  .gpus = i == 2 ? 4 : 0,
 					  .interface = "eth0",
@@ -129,6 +131,36 @@ static void test_versions_python(void **state)
 		assert_non_null(
 			strstr(out.text, arena_printf(plan->arena, "\nword %s\nword \nword 0\n",
 						      cases[i].expected)));
+	}
+}
+
+/* Ranks yield where their machine has more of them than cores, also when a lab shares it among hosts. */
+static void test_crowded(void **state)
+{
+	static const struct {
+		const char *machines[3];
+		int per_host;
+		bool yields;
+	} cases[] = {
+		{{"m", "m", "m"}, 2, false}, /* 6 ranks, 8 cores */
+		{{"m", "m", "m"}, 3, true},  /* 9 ranks */
+		{{"m", "n", "m"}, 3, false}, /* 6 and 3 */
+		{{"", "", ""}, 3, false},    /* nobody says: each has its own */
+		{{"m", "n", "o"}, 9, true},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct job_options options = {.per_host = cases[i].per_host};
+		struct job_plan *plan = make_plan(*state, HOSTS, &options);
+		struct words env = WORDS_INIT(plan->arena);
+		struct error err = {0};
+
+		for (size_t k = 0; k < 3; k++)
+			plan->hosts[k].machine = cases[i].machines[k];
+		assert_fine(job_plan_ranks(plan, &err));
+		mpirun_add_env(plan, &env);
+		assert_int_equal(strstr(words_join(&env, " "), "yield_when_idle=1") != NULL,
+				 cases[i].yields);
 	}
 }
 
@@ -529,13 +561,21 @@ static void test_keys(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FLEET_TEST(test_versions),	FLEET_TEST(test_versions_python),
-		FLEET_TEST(test_ranks),		FLEET_TEST(test_too_many_ranks),
-		FLEET_TEST(test_too_many_gpus), FLEET_TEST(test_gpus_of_bare_hosts),
-		FLEET_TEST(test_defaults),	FLEET_TEST(test_tasks),
-		FLEET_TEST(test_roles),		FLEET_TEST(test_no_roles),
-		FLEET_TEST(test_auto),		FLEET_TEST(test_events),
-		FLEET_TEST(test_no_events),	FLEET_TEST(test_say),
+		FLEET_TEST(test_versions),
+		FLEET_TEST(test_crowded),
+		FLEET_TEST(test_versions_python),
+		FLEET_TEST(test_ranks),
+		FLEET_TEST(test_too_many_ranks),
+		FLEET_TEST(test_too_many_gpus),
+		FLEET_TEST(test_gpus_of_bare_hosts),
+		FLEET_TEST(test_defaults),
+		FLEET_TEST(test_tasks),
+		FLEET_TEST(test_roles),
+		FLEET_TEST(test_no_roles),
+		FLEET_TEST(test_auto),
+		FLEET_TEST(test_events),
+		FLEET_TEST(test_no_events),
+		FLEET_TEST(test_say),
 		FLEET_TEST(test_keys),
 	};
 
