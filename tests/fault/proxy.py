@@ -24,6 +24,7 @@ class Proxy:
     def __init__(self, options):
         self.o = options
         self.random = random.Random(options.seed)
+        self.due = []
         self.stats = dict(up=0, down=0, connections=0, cuts=0, stalls=0, statuses=0)
 
     def save(self):
@@ -50,12 +51,19 @@ class Proxy:
                 stall = int(float(size) * MIB)
         return cut, stall
 
+    def is_due(self, every):
+        """True once in each so many calls, at a random place: a short run has some, too."""
+        if not self.due:
+            self.due = [True] + [False] * (every - 1)
+            self.random.shuffle(self.due)
+        return self.due.pop()
+
     async def answer(self, reader, writer):
         """Takes the first bytes; perhaps answers them. Returns them or None."""
         head = await reader.read(PIECE)
         if self.o.status and head[:1].isalpha():  # not a TLS handshake
             codes, share = self.o.status.split(":")
-            if self.random.random() < float(share):
+            if self.is_due(round(1 / float(share))):
                 code = self.random.choice(codes.split(","))
                 extra = "Retry-After: 1\r\n" if code == "429" else ""
                 self.stats["statuses"] += 1
