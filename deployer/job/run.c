@@ -655,7 +655,7 @@ static void run_control(void *arg)
 	job_input_stop(run->input);
 	supervisors_stop(run->supervisors);
 	deadline = clock_usec() + STOP_USEC;
-	while (!supervisors_ended(run->supervisors) && clock_usec() < deadline &&
+	while (!supervisors_ended(run->supervisors, LOST_USEC) && clock_usec() < deadline &&
 	       !interrupted_twice()) {
 		supervisors_wait(run->supervisors, WAKE_MSEC);
 		job_output_flush(run->output);

@@ -377,10 +377,13 @@ bool supervisors_failed(const struct supervisors *s)
 	return false;
 }
 
-bool supervisors_ended(const struct supervisors *s)
+bool supervisors_ended(const struct supervisors *s, uint64_t silence_usec)
 {
+	uint64_t now = clock_usec();
+
 	for (size_t i = 0; i < s->fleet->count; i++)
-		if (!s->list[i].ended)
+		if (!s->list[i].ended &&
+		    (s->hold(s->hear_arg) || supervisor_silence_usec(s, i, now) <= silence_usec))
 			return false;
 	return true;
 }

@@ -42,7 +42,8 @@ void supervisors_wait(struct supervisors *supervisors, int msec);
 /* Under the lock: */
 bool supervisors_ready(const struct supervisors *supervisors);	/* all have said their facts */
 bool supervisors_failed(const struct supervisors *supervisors); /* one never became ready */
-bool supervisors_ended(const struct supervisors *supervisors);	/* all */
+/* All, but for hosts that have been silent for so long while they were listened to. */
+bool supervisors_ended(const struct supervisors *supervisors, uint64_t silence_usec);
 /* The hosts that are not ready: "node02, node03". */
 const char *supervisors_waiting(const struct supervisors *supervisors, struct arena *arena);
 /*
