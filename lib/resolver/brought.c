@@ -27,10 +27,21 @@ static bool compiles_cuda(const struct search *s)
 	return false;
 }
 
+/* Whether a request names the component, of those that count in this search: a conflict is some of them. */
+static bool is_asked(const struct search *s, enum component component)
+{
+	if (!(s->units->asked & COMPONENT_BIT(component)))
+		return false;
+	for (size_t i = 0; i < s->units->count; i++)
+		if ((s->active >> i & 1) && s->units->list[i].component == component)
+			return true;
+	return false;
+}
+
 /* Horovod is compiled against the system's CUDA and NCCL. */
 static bool needs_system(const struct search *s, enum component component)
 {
-	if (s->model->cpu || (s->units->asked & COMPONENT_BIT(component)))
+	if (s->model->cpu || is_asked(s, component))
 		return true;
 	return component != COMPONENT_CUDNN && s->now.chosen[COMPONENT_HOROVOD];
 }
