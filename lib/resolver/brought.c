@@ -30,6 +30,8 @@ static bool compiles_cuda(const struct search *s)
 /* Whether a request names the component, of those that count in this search: a conflict is some of them. */
 static bool is_asked(const struct search *s, enum component component)
 {
+	if (s->named & COMPONENT_BIT(component))
+		return true;
 	if (!(s->units->asked & COMPONENT_BIT(component)))
 		return false;
 	for (size_t i = 0; i < s->units->count; i++)

@@ -43,6 +43,7 @@ struct search {
 	const struct model *model;
 	const struct units *units;
 	uint64_t active; /* bit per unit that counts */
+	uint32_t named;	 /* components of units that do not, and that a suggestion names again */
 	enum search_level level;
 	uint32_t parts;				    /* components of the stack */
 	const struct value *fixed[COMPONENT_COUNT]; /* the only value allowed, or NULL */

@@ -22,15 +22,25 @@ static uint64_t all_but(const struct search *s, size_t unit)
 	return units_all(s->units) & ~UNIT_BIT(unit);
 }
 
+/* Whether there is a stack for the active units, in which these components are then named. */
+static bool search_without(struct search *s, uint64_t active, uint32_t named)
+{
+	bool found;
+
+	s->active = active;
+	s->named = named;
+	s->parts = components_with_torch(stack_parts(s->model, s->units, active) | named);
+	found = pins_agree(s, active) && search_run(s);
+	s->named = 0;
+	return found;
+}
+
 /* The value that would be chosen without the unit; NULL when there is no stack either. */
 static const struct value *choice_without(struct search *s, size_t unit)
 {
 	enum component c = s->units->list[unit].component;
 
-	s->active = all_but(s, unit);
-	s->parts = components_with_torch(stack_parts(s->model, s->units, s->active) |
-					 COMPONENT_BIT(c));
-	return pins_agree(s, s->active) && search_run(s) ? s->now.chosen[c] : NULL;
+	return search_without(s, all_but(s, unit), COMPONENT_BIT(c)) ? s->now.chosen[c] : NULL;
 }
 
 /* --- drivers: the lowest known one that is high enough --------------------------------------- */
@@ -168,10 +178,8 @@ static bool suggest_both(struct search *s, size_t i, size_t j, struct unsatisfie
 {
 	enum component a = s->units->list[i].component, b = s->units->list[j].component;
 
-	s->active = all_but(s, i) & all_but(s, j);
-	s->parts = components_with_torch(stack_parts(s->model, s->units, s->active) |
-					 COMPONENT_BIT(a) | COMPONENT_BIT(b));
-	if (a == b || !pins_agree(s, s->active) || !search_run(s))
+	if (a == b ||
+	    !search_without(s, all_but(s, i) & all_but(s, j), COMPONENT_BIT(a) | COMPONENT_BIT(b)))
 		return false;
 	suggest_add(why, arena_printf(s->model->arena, "%s==%s with %s==%s", component_names[a],
 				      s->now.chosen[a]->version, component_names[b],
