@@ -48,6 +48,12 @@ static bool needs_system(const struct search *s, enum component component)
 	return component != COMPONENT_CUDNN && s->now.chosen[COMPONENT_HOROVOD];
 }
 
+bool takes_system_cuda(const struct search *s)
+{
+	return !s->model->cpu &&
+	       (is_asked(s, COMPONENT_CUDA) || (s->parts & COMPONENT_BIT(COMPONENT_HOROVOD)));
+}
+
 /* All wheels have a CUDA of their own, and the stack's is one of that series. */
 static const struct value *brought_cuda(const struct search *s, const struct value *cuda)
 {

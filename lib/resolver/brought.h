@@ -25,6 +25,9 @@
 const struct value *brought_by(const struct search *search, enum component component,
 			       const char **version);
 
+/* Whether every stack of the search has the system's CUDA, whatever its wheels bring. */
+bool takes_system_cuda(const struct search *search);
+
 /*
  * Whether the stack has this CUDA from the wheels of all its frameworks and none of the system's, as
  * brought_by says it of a CUDA that is chosen. All that is chosen before CUDA has to be chosen.

@@ -22,6 +22,15 @@ static bool cuda_is_for_os(const struct value *cuda, const struct value *os)
 	       (os->images && bit_is_set(os->images, cuda->index));
 }
 
+bool rules_fit_system(const struct model *model, const struct value *a, const struct value *b)
+{
+	const struct value *cuda = a->component == COMPONENT_CUDA ? a : b;
+	const struct value *os = cuda == a ? b : a;
+
+	return cuda->component != COMPONENT_CUDA || os->component != COMPONENT_OS ||
+	       cuda_is_for_os(cuda, os) || allow_has(model, RULE_CUDA_OS);
+}
+
 /*
  * Whether no stack has this CUDA on this OS: NVIDIA has nothing of it for the OS, and no wheel brings it. What
  * a stack has, repository_breach looks at.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "resolver/search/prune.h"
 
+#include "resolver/brought.h"
 #include "resolver/rules/rules.h"
 
 #include <string.h>
@@ -16,14 +17,16 @@ void prune_init(struct search *s)
 	for (int c = 0; c < COMPONENT_COUNT; c++) {
 		s->offsets[c] = s->words;
 		s->words += prune_words(s, (enum component)c);
-		s->rows[c] =
-			ARENA_ARRAY(s->model->arena, s->model->domains[c].count + 1, uint64_t *);
+		for (int k = 0; k < 2; k++)
+			s->rows[k][c] = ARENA_ARRAY(s->model->arena, s->model->domains[c].count + 1,
+						    uint64_t *);
 	}
 }
 
 const uint64_t *prune_row(struct search *s, const struct value *value)
 {
-	uint64_t **row = &s->rows[value->component][value->index];
+	bool is_system = takes_system_cuda(s);
+	uint64_t **row = &s->rows[is_system][value->component][value->index];
 
 	if (*row)
 		return *row;
@@ -33,7 +36,8 @@ const uint64_t *prune_row(struct search *s, const struct value *value)
 		uint64_t *part = *row + s->offsets[c];
 
 		for (size_t i = 0; i < domain->count; i++)
-			if (rules_fit_pair(s->model, value, &domain->values[i]))
+			if (rules_fit_pair(s->model, value, &domain->values[i]) &&
+			    (!is_system || rules_fit_system(s->model, value, &domain->values[i])))
 				part[i / 64] |= 1ULL << (i % 64);
 	}
 	return *row;

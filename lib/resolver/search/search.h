@@ -59,7 +59,7 @@ struct search {
 	size_t nodes, limit;			/* values tried, and when to give up; 0: never */
 	size_t offsets[COMPONENT_COUNT], words; /* where each component begins in a set */
 	/* per value: what fits it; NULL until it is made */
-	uint64_t **rows[COMPONENT_COUNT];
+	uint64_t **rows[2][COMPONENT_COUNT];		       /* [1]: where takes_system_cuda */
 	uint64_t *live[COMPONENT_COUNT + 1];		       /* per depth: what is still open */
 	uint32_t pruned[COMPONENT_COUNT + 1][COMPONENT_COUNT]; /* what took values away */
 	struct ranked *ranked[COMPONENT_COUNT];
