@@ -8,8 +8,8 @@
 
 /*
  * Fails when `arch` (plan/arch.h; "" or NULL: any) is not that of this machine, or of `on` when it is not NULL. The
- * error names both and the next thing to do. A processor that the machine emulates is refused too:
- * compiling Open MPI takes hours so.
+ * error names both and the next thing to do. A processor that the machine emulates is refused too,
+ * because Open MPI then takes hours to compile.
  */
 int machine_check(const char *arch, const struct build_host *on, struct arena *arena,
 		  struct error *err);

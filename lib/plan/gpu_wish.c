@@ -47,9 +47,10 @@ static int gpu_wish_refuse(const char *text, struct error *err)
 {
 	const char *dash = strchr(text, '-');
 
-	error_set(err, ERROR_USAGE,
-		  "'%s' says no GPUs: it takes all, none, a number, a list such as 0,1, or UUIDs",
-		  text);
+	error_set(
+		err, ERROR_USAGE,
+		"'%s' names no GPUs: 'gpus' takes all, none, a number, a list such as 0,1, or UUIDs",
+		text);
 	if (strcmp(text, "0") == 0)
 		return error_advise(err, "write none for no GPU, and device=0 for the first one");
 	if (dash && isdigit((unsigned char)*text) && isdigit((unsigned char)dash[1]))
