@@ -132,6 +132,7 @@ held() {
 	[ "$status" -eq 0 ]
 	[ "$(wc -l <"$F/log")" -ge 2 ]
 	: >"$F/log"
+	touch "$F/soon-over"
 	held ringup pull "$A/lab/large:1" oci:back:1
 	[ "$status" -eq 0 ]
 	[ "$(wc -l <"$F/log")" -ge 2 ]

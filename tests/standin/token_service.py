@@ -3,7 +3,7 @@
 """token_service.py FOLDER: a token service for the real Distribution server, at FOLDER/port. It signs
 with FOLDER/key.pem and FOLDER/cert.pem, knows user "ops" with password "s3cret" and the refresh token
 "re/fresh+1", and notes each request in FOLDER/log. FOLDER/no-post: it answers 405 to a POST.
-FOLDER/soon-over: its tokens live for one to two seconds, whatever it says."""
+FOLDER/soon-over: its next token lives for one to two seconds, whatever it says, and the file goes."""
 import base64
 import http.server
 import json
@@ -32,7 +32,12 @@ def access(scope):
 
 def token(scopes):
     # Distribution takes a token for another 60 seconds.
-    end = int(time.time()) + (-58 if os.path.exists(path("soon-over")) else 300)
+    end = int(time.time()) + 300
+    try:
+        os.remove(path("soon-over"))
+        end -= 358
+    except FileNotFoundError:
+        pass
     der = subprocess.run(["openssl", "x509", "-in", path("cert.pem"), "-outform", "der"],
                          check=True, capture_output=True).stdout
     head = {"typ": "JWT", "alg": "RS256", "x5c": [base64.b64encode(der).decode()]}
