@@ -59,6 +59,18 @@ static void limit(struct children *children, int64_t usec)
 		children->kill_usec = kill_usec;
 }
 
+/*
+ * How long the others have when a rank has ended with this status; 0: as long as they want. A rank 0 that failed has
+ * told the story. One that was killed has told nothing, and after one that passed the others still give their
+ * devices back.
+ */
+static int64_t patience(int status, bool is_root)
+{
+	if (is_root && WIFEXITED(status) && WEXITSTATUS(status) != 0)
+		return TOLD_USEC;
+	return is_root || status != 0 ? GRACE_USEC : 0;
+}
+
 static void supervise_reap(struct children *children)
 {
 	int status;
@@ -74,10 +86,7 @@ static void supervise_reap(struct children *children)
 			children->pids[i] = 0;
 			children->statuses[i] = status;
 			children->left--;
-			/* a rank 0 that was killed has told nothing, and the others do */
-			limit(children, i == children->root && WIFEXITED(status) ? TOLD_USEC
-					: status != 0				 ? GRACE_USEC
-										 : 0);
+			limit(children, patience(status, i == children->root));
 		}
 	}
 }
