@@ -268,13 +268,13 @@ started() {
 	[ "$status" = 9 ]
 	grep -q 'rank 1 on node01 ended with status 9' err
 	[ "$(ringup logs --rank 1 apart)" = "$(printf 'up\nlate')" ]
-	ringup ps --json | jq -e '.jobs[-1] | .job == "apart" and .state == "failed" and .status == 9'
+	ringup ps --json | jq -e '.jobs[] | select(.job == "apart") | .state == "failed" and .status == 9'
 
 	name=$(ringup run -d -- sh -c "exec $MARK 1000" 3>&- 4>&-)
 	ringup stop "$name" >said 3>&- 4>&-
 	grep -q "$name is stopped" said
 	job_left_nothing
-	ringup ps --json | jq -e '.jobs[-1].state == "stopped"'
+	ringup ps --json | jq -e --arg name "$name" '.jobs[] | select(.job == $name) | .state == "stopped"'
 	ringup stop "$name" | grep -q 'has ended before'
 	run ringup wait nobody
 	[ "$status" = 2 ]
