@@ -272,6 +272,9 @@ bool control_raise(struct control *c, struct failure *err)
 
 int control_finish(struct control *c, struct failure *err)
 {
+	pthread_mutex_lock(&c->lock);
+	c->finishing = true;
+	pthread_mutex_unlock(&c->lock);
 	if (control_gather(c, NULL, 0, NULL, err) < 0)
 		return -1;
 	if (c->group->rank == 0) {

@@ -50,6 +50,7 @@ struct control {
 	pthread_mutex_t sends; /* one message at a time */
 	pthread_cond_t changed;
 
+	bool finishing;		/* the next share is the last */
 	bool closing;		/* the run is over: ends of connections are no news */
 	bool acknowledged;	/* the main thread knows of the failure */
 	bool alone;		/* rank 0 cannot be reached */

@@ -294,6 +294,9 @@ static bool take_frame(struct control *c, int index)
 		peer->box_bytes = peer->head.bytes;
 		peer->body = NULL;
 		peer->full = true;
+		/* rank 0 may now leave, before this rank's main thread has read its last word */
+		if (!is_root(c) && c->finishing)
+			c->closing = true;
 		pthread_cond_broadcast(&c->changed);
 		return true;
 	case FRAME_FAIL:

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* When the worker's control thread looks again: a deadline is met, not passed by up to a tick. */
+/*
+ * When the worker's control thread looks again: a deadline is met, not passed by up to a tick. And who may leave when.
+ */
 #include "tests/unit/support.h"
 
 #define failure_set worker_failure_set /* another folder has one, too */
@@ -40,10 +42,67 @@ static void test_looks_in_time(void **state)
 	assert_int_equal(next_msec(&c), TICK_MSEC);
 }
 
+static void nobody_hangs(void *arg, const struct failure *failure, bool alone)
+{
+	(void)arg;
+	(void)failure;
+	(void)alone;
+	abort();
+}
+
+/* Rank 0's part of the last barrier: it hears the other one, answers and leaves at once. */
+static void *play_root(void *arg)
+{
+	const struct frame share = {.type = FRAME_SHARE};
+	struct frame part;
+	int fd = *(int *)arg;
+
+	assert_int_equal(read(fd, &part, sizeof(part)), sizeof(part));
+	assert_int_equal(part.type, FRAME_PART);
+	assert_int_equal(write(fd, &share, sizeof(share)), sizeof(share));
+	close(fd);
+	return NULL;
+}
+
+/* Whether the thread has seen the end of the connection, or does not look for it any more. */
+static bool is_over(struct control *c)
+{
+	bool over;
+
+	pthread_mutex_lock(&c->lock);
+	over = c->closing || c->peers[0].gone;
+	pthread_mutex_unlock(&c->lock);
+	return over;
+}
+
+/* Rank 0 often leaves before the others have closed their devices. That is no failure of the run. */
+static void test_root_leaves_first(void **state)
+{
+	struct failure err = {.status = STATUS_PASS};
+	struct member members[2] = {{.pid = 0}};
+	struct group group = {.rank = 1, .world = 2, .timeout_usec = 60000000, .members = members};
+	int pair[2];
+	pthread_t root;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(fcntl(pair[0], F_SETFL, O_NONBLOCK), 0);
+	group.control = control_start(&group, &pair[0], nobody_hangs, NULL, &err);
+	assert_non_null(group.control);
+	assert_int_equal(pthread_create(&root, NULL, play_root, &pair[1]), 0);
+	assert_int_equal(control_finish(group.control, &err), 0);
+	pthread_join(root, NULL);
+	while (!is_over(group.control))
+		usleep(1000);
+	assert_false(control_failed(group.control));
+	control_stop(group.control);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_looks_in_time),
+		cmocka_unit_test(test_root_leaves_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
