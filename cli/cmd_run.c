@@ -168,6 +168,12 @@ static int job_wish_roles(struct job *job, struct error *err)
 	return 0;
 }
 
+/* A container has the libraries of its image; a host has what somebody installed. */
+static bool job_needs_stack(const struct job *job)
+{
+	return !job->options->local && strcmp(job->stages->cluster.container.engine, "none") == 0;
+}
+
 static int job_wish(struct job *job, const char *const *command, struct error *err)
 {
 	const struct options *o = job->options;
@@ -193,6 +199,7 @@ static int job_wish(struct job *job, const char *const *command, struct error *e
 				  &job->wish.launcher, err) < 0 ||
 	    job_wish_roles(job, err) < 0)
 		return -1;
+	job->wish.lock = job_needs_stack(job) ? plan : NULL;
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "core/term.h"
 #include "deployer/claim.h"
 #include "deployer/gpus.h"
+#include "deployer/host_stack.h"
 #include "deployer/probe.h"
 
 struct options {
@@ -92,6 +93,8 @@ static int up_converge(struct stages *s, struct error *err)
 		return -1;
 	bringup.image_is_new = is_new;
 	fleet_bringup(&s->fleet, &bringup);
+	if (!has_containers(s) && !cluster_has_no_stack(&s->cluster))
+		fleet_check_stack(&s->fleet, &s->plan);
 	keys_wipe(&bringup.keys);
 	return fleet_result(&s->fleet, err);
 }

@@ -13,6 +13,7 @@
 #define JOB_ID_BYTES 24
 
 struct launcher;
+struct plan;
 
 /* What one rank's stdin is; that of the others is /dev/null. */
 enum job_input_kind { JOB_INPUT_NONE, JOB_INPUT_PIPE, JOB_INPUT_TERMINAL };
@@ -35,6 +36,7 @@ struct job_options {
 	int hang_timeout_s;	       /* without a line of any rank; 0: none */
 	int start_timeout_s;	       /* until all ranks have begun; 0: 60 */
 	bool mixed_versions;	       /* the hosts' libraries may differ */
+	const struct plan *lock; /* hosts without containers must have its libraries; or NULL */
 };
 
 /* Where the ranks of a host run; "" as in job_options. */

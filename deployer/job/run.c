@@ -396,10 +396,7 @@ static bool run_versions_fit(struct job_run *run, uint64_t now)
 			 silent);
 	differ = job_versions_differ(run->versions);
 	if (differ)
-		run_fail(run, ERROR_FAILED, -1, "",
-			 arena_printf(run->plan.arena,
-				      "%s; install the same on all, or give --mixed-versions",
-				      differ));
+		run_fail(run, ERROR_FAILED, -1, "", differ);
 	return !differ;
 }
 

@@ -2,6 +2,7 @@
 #include "deployer/job/versions.h"
 
 #include "core/foreign.h"
+#include "deployer/host_stack.h"
 #include "deployer/launcher/launcher.h"
 #include "deployer/remote.h"
 
@@ -34,6 +35,12 @@ struct job_versions *job_versions_new(const struct job_plan *plan)
 	return versions;
 }
 
+/* One host differs from no other. */
+static bool versions_is_asked(const struct job_plan *plan)
+{
+	return !plan->options->mixed_versions && (plan->host_count > 1 || plan->options->lock);
+}
+
 /* Whether the word names a Python: python3, /venv/bin/python3.11. */
 static bool versions_is_python(const char *word)
 {
@@ -62,7 +69,7 @@ int job_versions_ask(const struct job_versions *versions, const struct job_host 
 	const struct job_plan *plan = versions->plan;
 	struct words words = WORDS_INIT(plan->arena);
 
-	if (plan->host_count < 2)
+	if (!versions_is_asked(plan))
 		return 0;
 	if (remote_script("versions",
 			  WORDS(versions_python(plan), plan->options->launcher->spawns ? "mpi" : "",
@@ -97,14 +104,14 @@ bool job_versions_are_known(struct job_versions *versions, uint64_t now_usec)
 		versions->asked_usec = now_usec;
 	for (size_t i = 0; i < versions->plan->host_count; i++)
 		all = all && versions->hosts[i].has_ended;
-	return all || versions->plan->host_count < 2 ||
+	return all || !versions_is_asked(versions->plan) ||
 	       now_usec - versions->asked_usec > ANSWER_USEC;
 }
 
 const char *job_versions_silent(const struct job_versions *versions)
 {
 	for (size_t i = 0; i < versions->plan->host_count; i++)
-		if (versions->plan->host_count > 1 && !versions->hosts[i].has_ended)
+		if (versions_is_asked(versions->plan) && !versions->hosts[i].has_ended)
 			return versions->plan->hosts[i].member->host->name;
 	return NULL;
 }
@@ -163,8 +170,27 @@ static const char *versions_compare(const struct job_versions *versions, const c
 	}
 	if (kinds < 2)
 		return NULL;
-	return arena_printf(versions->plan->arena, "the hosts do not have the same %.*s: %s",
-			    (int)strcspn(line, "="), line, text.text);
+	return arena_printf(
+		versions->plan->arena,
+		"the hosts do not have the same %.*s: %s; install the same on all, or give --mixed-versions",
+		(int)strcspn(line, "="), line, text.text);
+}
+
+/* What a host has of the library of this line, if it is not the lock's version. */
+static const char *versions_compare_lock(const struct job_versions *versions, size_t host,
+					 const char *line)
+{
+	const struct job_plan *plan = versions->plan;
+	const char *differs = plan->options->lock
+				      ? host_stack_differs(plan->options->lock, line, plan->arena)
+				      : NULL;
+
+	if (!differs)
+		return NULL;
+	return arena_printf(
+		plan->arena,
+		"%s has %s; the script of 'ringup recipe --format script' installs the lock's, and --mixed-versions runs with what is there",
+		plan->hosts[host].member->host->name, differs);
 }
 
 const char *job_versions_differ(const struct job_versions *versions)
@@ -175,6 +201,8 @@ const char *job_versions_differ(const struct job_versions *versions)
 		for (size_t k = 0; versions->hosts[i].has_ended && k < lines->count; k++) {
 			const char *differs = versions_compare(versions, lines->list[k]);
 
+			if (!differs)
+				differs = versions_compare_lock(versions, i, lines->list[k]);
 			if (differs)
 				return differs;
 		}

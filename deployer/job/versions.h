@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * versions.h - whether all hosts of a job have the same libraries.
+ * versions.h - whether all hosts of a job have the same libraries, and those of the lock where there is one.
  *
  * Ranks with two versions of one library fail late and say little: a hang in the first all-reduce, or
  * another result. So each host says what it has (deployer/remote/versions.sh) before the person's
- * command runs. A job on one host needs no answer.
+ * command runs. A job on one host needs no answer, unless a lock says what that host is to have.
  */
 #ifndef DEPLOYER_JOB_VERSIONS_H
 #define DEPLOYER_JOB_VERSIONS_H
@@ -36,7 +36,8 @@ const char *job_versions_silent(const struct job_versions *versions);
 
 /*
  * NULL when all hosts that answered have the same, or "the hosts do not have the same torch: 2.1.0 on
- * node01; none on node02". Lives in the plan's arena.
+ * node01; none on node02". With a lock also "node01 has torch 2.1.0, where ringup.lock has 2.4.0"; what only the lock
+ * has is no difference, since a job need not load all of it. What to do follows. Lives in the plan's arena.
  */
 const char *job_versions_differ(const struct job_versions *versions);
 

@@ -221,6 +221,10 @@ static void lab_add_stack(const struct lab *lab, struct str *out)
 		str_add(out,
 			"stack: [nccl, openmpi, python]   # what fits the simulated GPUs is resolved\n"
 			"accelerator: auto\n");
+	else if (lab->loopback)
+		str_add(out,
+			"stack: []                    # these hosts have what this machine has\n"
+			"accelerator: cpu\n");
 	else
 		str_add(out, "stack: [openmpi, python, \"os==debian12\"]   # the rest is resolved\n"
 			     "accelerator: cpu\n");

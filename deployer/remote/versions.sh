@@ -1,10 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Prints lines NAME=VERSION of the libraries that a job's ranks load: versions.sh PYTHON MPI GPUS
-# PYTHON is the program that runs the job, "" for none. MPI and GPUs count when they are not "" and not 0.
+# PYTHON is the program that runs the job, "" for none, and "stack" for that of the script of `ringup recipe --format
+# script` (recipes/host), or python3 where that is not. MPI and GPUs count when they are not "" and not 0.
 # Every host of a job must print the same lines.
-if [ -n "$1" ]; then
-	"$1" -c '
+python=$1
+if [ "$python" = stack ]; then
+	python=/opt/ringup/venv/bin/python
+	[ -x "$python" ] || python=python3
+fi
+if [ -n "$python" ]; then
+	"$python" -c '
 import os, re, sys
 known = """torch tensorflow tensorflow-cpu tensorflow-gpu keras jax jaxlib horovod mxnet mpi4py deepspeed
 accelerate transformers lightning pytorch-lightning megatron-core transformer-engine flash-attn
@@ -32,6 +38,6 @@ if [ -n "$2" ]; then
 fi
 if [ "${3:-0}" != 0 ]; then
 	library=$(ldconfig -p 2>/dev/null | sed -n 's/.*libnccl\.so\.2 .*=> //p' | head -n 1)
-	[ -z "$library" ] || basename "$(readlink -f "$library")" | sed -n 's/^libnccl\.so\./nccl=/p'
+	[ -z "$library" ] || basename "$(readlink -f "$library")" | sed -n 's/^libnccl\.so\.\(.*\..*\)/nccl=\1/p' # a file libnccl.so.2 says no more
 fi
 exit 0

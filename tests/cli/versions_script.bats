@@ -51,6 +51,18 @@ setup() {
 	[ "$(cat said)" = "nccl=2.18.3" ]
 	with_shells "" "" 0
 	[ ! -s said ]
+	# a file of that name says no version
+	rm libnccl.so.2
+	touch libnccl.so.2
+	with_shells "" "" 4
+	[ ! -s said ]
+}
+
+@test "\"stack\" is the Python of the host script, or python3" {
+	printf '#!/bin/sh\necho python=9.9\n' >bin/python3
+	chmod +x bin/python3
+	with_shells stack "" 0
+	[ -x /opt/ringup/venv/bin/python ] || [ "$(cat said)" = "python=9.9" ]
 }
 
 @test "no such Python: nothing is said, and that is no error" {

@@ -206,6 +206,23 @@ hosts_files() {
 	up
 }
 
+@test "root: hosts without the lock's libraries are named by up, and a job with other ones does not begin" {
+	mkdir other
+	printf '#!/bin/sh\necho torch=2.1.0\n' >other/python3 # to the question for its libraries
+	chmod +x other/python3
+	rm ringup.lock
+	sed 's/^stack:.*/stack: [python, "torch==2.4.0", "os==debian12"]/' cluster.yaml >torch.yaml
+	ringup -f torch.yaml up >up.log 2>&1 3>&- 4>&-
+	grep 'node01, node02, node03: no torch, where ringup.lock has 2.4.0; .*recipe --format script' up.log
+	ringup -q -f torch.yaml run -n 1 -- sh -c 'echo ran' 2>run.err 3>&- 4>&- | grep -x '\[0 node01\] ran'
+	run ringup -q -f torch.yaml run -e PATH="$LAB/other:$PATH" -n 2 -- python3 train.py 3>&- 4>&-
+	echo "$output"
+	[ "$status" = 1 ]
+	[[ "$output" == *"node01 has torch 2.1.0, where ringup.lock has 2.4.0"* ]]
+	[[ "$output" != *"[0 node01] "* ]]
+	rm -r ringup.lock torch.yaml other up.log run.err
+}
+
 @test "root: a launcher that needs containers says so" {
 	fails 2 bench --launcher mpirun
 	one_line

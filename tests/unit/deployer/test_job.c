@@ -56,6 +56,8 @@ static void versions_say(struct job_versions *versions, const struct job_host *h
 	job_versions_hear(versions, host, &event);
 }
 
+#define SAME "; install the same on all, or give --mixed-versions"
+
 static char versions_long_line[3000];
 
 static void test_versions(void **state)
@@ -66,18 +68,18 @@ static void test_versions(void **state)
 	} cases[] = {
 		{{"torch=2.4.0", "torch=2.4.0", "torch=2.4.0"}, NULL},
 		{{"torch=2.4.0", "torch=2.3.0", "torch=2.4.0"},
-		 "the hosts do not have the same torch: 2.4.0 on a, c; 2.3.0 on b"},
+		 "the hosts do not have the same torch: 2.4.0 on a, c; 2.3.0 on b" SAME},
 		{{"torch=2.4.0", "horovod=0.28.1", "torch=2.4.0"},
-		 "the hosts do not have the same torch: 2.4.0 on a, c; none on b"},
+		 "the hosts do not have the same torch: 2.4.0 on a, c; none on b" SAME},
 		{{"torch=2.4.0", NULL, "torch=2.4.0"}, NULL},
 		{{NULL, "torch=2.4.0", "torch=2.3.0"},
-		 "the hosts do not have the same torch: 2.4.0 on b; 2.3.0 on c"},
+		 "the hosts do not have the same torch: 2.4.0 on b; 2.3.0 on c" SAME},
 		/* not of the script: no name, or longer than a version is */
 		{{"torch=2.4.0", "hello", "torch=2.4.0"},
-		 "the hosts do not have the same torch: 2.4.0 on a, c; none on b"},
+		 "the hosts do not have the same torch: 2.4.0 on a, c; none on b" SAME},
 		{{versions_long_line, "hello", "hello"}, NULL},
 		{{"torch=1\x1b[2J", "torch=1", "torch=1"},
-		 "the hosts do not have the same torch: 1?[2J on a; 1 on b, c"},
+		 "the hosts do not have the same torch: 1?[2J on a; 1 on b, c" SAME},
 	};
 
 	memset(versions_long_line, '=', sizeof(versions_long_line) - 1);
@@ -101,6 +103,45 @@ static void test_versions(void **state)
 			assert_string_equal(differs, cases[i].expected);
 		else
 			assert_null(differs);
+	}
+}
+
+/* Hosts without containers are to have what the lock names; what a job does not load may be missing. */
+static void test_versions_of_lock(void **state)
+{
+	static const struct {
+		const char *said, *expected; /* `expected` NULL: the job may begin */
+		bool mixed;
+	} cases[] = {
+		{"torch=2.4.0+cpu", NULL, false},
+		{"horovod=0.28.1", NULL, false},
+		{"torch=2.1.0",
+		 "a has torch 2.1.0, where ringup.lock has 2.4.0; the script of 'ringup recipe --format script' "
+		 "installs the lock's, and --mixed-versions runs with what is there",
+		 false},
+		{NULL, NULL, true},
+	};
+	struct plan lock = {.count = 1, .choices = {{.name = "torch", .version = "2.4.0"}}};
+
+	source_root(*state);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct launcher launcher = {.name = "env"};
+		struct job_options options = {
+			.launcher = &launcher, .lock = &lock, .mixed_versions = cases[i].mixed};
+		struct job_plan *plan = make_plan(*state, BARE, &options);
+		struct job_versions *versions = job_versions_new(plan);
+		_cleanup_(str_release) struct str out = STR_INIT;
+		struct error err = {0};
+
+		assert_int_equal(job_versions_ask(versions, &plan->hosts[0], &out, &err), 0);
+		assert_int_equal(out.length > 0, !cases[i].mixed);
+		assert_int_equal(job_versions_are_known(versions, 1), cases[i].mixed);
+		versions_say(versions, &plan->hosts[0], cases[i].said);
+		assert_true(job_versions_are_known(versions, 2));
+		if (cases[i].expected)
+			assert_string_equal(job_versions_differ(versions), cases[i].expected);
+		else
+			assert_null(job_versions_differ(versions));
 	}
 }
 
@@ -563,6 +604,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		FLEET_TEST(test_versions),
 		FLEET_TEST(test_crowded),
+		FLEET_TEST(test_versions_of_lock),
 		FLEET_TEST(test_versions_python),
 		FLEET_TEST(test_ranks),
 		FLEET_TEST(test_too_many_ranks),
