@@ -2,11 +2,14 @@
 #include "builder/recipe/renderer.h"
 
 #include "builder/recipe/host_script.h"
+#include "core/digest.h"
 #include "core/file.h"
 #include "core/str.h"
 #include "core/template.h"
 
 #include <string.h>
+
+#define KEY_CHARS 16 /* of a SHA-256 in hex */
 
 bool renderer_is_script(const struct renderer *r)
 {
@@ -127,6 +130,15 @@ static int add_host_check(struct renderer *r, const struct part *part, struct st
 	return 0;
 }
 
+/* A name for what these steps make: the same only for the same steps. */
+static const char *renderer_key(const char *steps, struct arena *arena)
+{
+	char digest[DIGEST_TEXT_BYTES];
+
+	digest_of(steps, strlen(steps), digest);
+	return arena_printf(arena, "%.*s", KEY_CHARS, strchr(digest, ':') + 1);
+}
+
 static int gather_script(struct renderer *r, const struct parts *parts)
 {
 	_cleanup_(str_release) struct str steps = STR_INIT, checks = STR_INIT;
@@ -138,7 +150,13 @@ static int gather_script(struct renderer *r, const struct parts *parts)
 	str_trim(&steps);
 	str_trim(&checks);
 	values_set(&r->values, "steps", arena_strdup(r->arena, steps.text));
+	values_set(&r->values, "steps.key", renderer_key(steps.text, r->arena));
 	values_set(&r->values, "check", arena_strdup(r->arena, checks.text));
+	if (gather(r, parts, "prepare", "\n") < 0)
+		return -1;
+	if (*values_get(&r->values, "prepare"))
+		values_set(&r->values, "prepare",
+			   arena_printf(r->arena, "\n%s\n", values_get(&r->values, "prepare")));
 	return 0;
 }
 
