@@ -1,11 +1,16 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # Three hosts without containers (`engine: none`): each has its own Debian, the stack that the script of
-# `ringup recipe --format script` put into a virtual environment, and Debian's PyTorch.
+# `ringup recipe --format script` put into a virtual environment (TensorFlow and Horovod), and Debian's PyTorch.
 
 load helper
 
-PYTHON=/opt/ringup/venv/bin/python # the one with TensorFlow
+VENV=/opt/ringup/venv/bin # the one with TensorFlow and Horovod
+PYTHON=$VENV/python
+# the script's environment, which a login has and a job's rank has not
+HOROVOD=(-e "PATH=$VENV:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+# A chief, two workers and a parameter server.
+SERVER=(-n 4 --launcher tf --roles 'chief=1,worker=2,ps=1')
 
 # machine_make: a root file system for all hosts, $MACHINE, from the cache when its script and its maker are the same.
 machine_make() {
@@ -51,7 +56,7 @@ setup_file() {
 	frameworks_begin
 	ringup -q lab up --hosts 3 3>&- 4>&-
 	cp cluster.yaml lab.yaml
-	sed -i -E 's|^stack:.*|stack: ["tensorflow==2.13.1", "os==debian12"]|; s|port: 22,|port: 2222,|; s|^container:.*|container: {engine: none}|
+	sed -i -E 's|^stack:.*|stack: ["tensorflow==2.13.1", horovod, openmpi, "os==debian12"]|; s|port: 22,|port: 2222,|; s|^container:.*|container: {engine: none}|
 		/^(image|registry):/d' cluster.yaml
 	machine_make
 	for name in $(hosts); do
@@ -85,6 +90,62 @@ setup() {
 
 @test "MultiWorkerMirroredStrategy by tf, 3 ranks" {
 	trains 3 --ppn 1 --launcher tf -- $PYTHON tf_multiworker.py
+}
+
+@test "Horovod by mpirun, 3 ranks" {
+	trains 3 --ppn 1 --launcher mpirun "${HOROVOD[@]}" -- python3 horovod_tf.py
+}
+
+@test "Horovod by horovodrun, 3 ranks" {
+	trains 3 --ppn 1 --launcher horovodrun "${HOROVOD[@]}" -- python3 horovod_tf.py
+}
+
+@test "Horovod by horovodrun --gloo, 3 ranks" {
+	trains 3 --ppn 1 --launcher horovodrun-gloo "${HOROVOD[@]}" -- python3 horovod_tf.py
+}
+
+@test "ParameterServerStrategy by tf: a chief, two workers and a server" {
+	job "${SERVER[@]}" -- $PYTHON tf_parameter_server.py --epochs "$EPOCHS"
+	[ "$status" = 0 ]
+	# the chief's alone; its workers are not in step, so the weights differ each time
+	reports 1
+	near_alone 0.03
+	nothing_of_the_job
+}
+
+@test "mpirun: a rank dies" {
+	one_dies 3 --ppn 1 --launcher mpirun "${HOROVOD[@]}" -- python3 faulty.py horovod_tf.py
+	[ "$status" = 7 ]
+	grep -q 'rank 1 on node02 ended with status 7' err
+}
+
+@test "mpirun: a rank hangs" {
+	one_hangs 3 --ppn 1 --launcher mpirun "${HOROVOD[@]}" -- python3 faulty.py horovod_tf.py
+}
+
+@test "horovodrun: a rank hangs" {
+	one_hangs 3 --ppn 1 --launcher horovodrun "${HOROVOD[@]}" -- python3 faulty.py horovod_tf.py
+}
+
+@test "horovodrun --gloo: a rank hangs" {
+	one_hangs 3 --ppn 1 --launcher horovodrun-gloo "${HOROVOD[@]}" -- python3 faulty.py horovod_tf.py
+}
+
+@test "horovodrun: a host vanishes" {
+	host_vanishes 3 --ppn 1 --launcher horovodrun "${HOROVOD[@]}" -- python3 faulty.py horovod_tf.py
+}
+
+@test "horovodrun --gloo: a host vanishes" {
+	host_vanishes 3 --ppn 1 --launcher horovodrun-gloo "${HOROVOD[@]}" -- python3 faulty.py horovod_tf.py
+}
+
+@test "tf: a worker of a parameter server dies" {
+	job_begins '^\[0 node01\] batch 10' "${SERVER[@]}" -e FAULT=wait:0 -- $PYTHON faulty.py tf_parameter_server.py
+	signal_task '"task":{"type":"worker","index":1}' KILL
+	job_ends
+	[ "$status" = 137 ]
+	grep -q 'rank 2 on node02 was ended by signal 9' err
+	nothing_of_the_job
 }
 
 @test "torchrun: a rank dies" {

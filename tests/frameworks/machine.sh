@@ -18,5 +18,12 @@ export PIP_CERT=/etc/ssl/certs/ca-certificates.crt PIP_FIND_LINKS="" DEBIAN_FRON
 printf '#!/bin/sh\nexit 101\n' >"$folder/usr/sbin/policy-rc.d" # no service starts here
 chmod 755 "$folder/usr/sbin/policy-rc.d"
 chroot "$folder" bash /root/stack.sh
+# Horovod was compiled; from now on its wheel is installed
+chroot "$folder" bash /root/stack.sh >"$folder/root/again.log" 2>&1 || {
+	cat "$folder/root/again.log"
+	exit 1
+}
+! grep -e 'running build_ext' "$folder/root/again.log"
+grep 'what was compiled stays in' "$folder/root/again.log"
 chroot "$folder" apt-get install -y --no-install-recommends python3-torch libopenblas0-pthread
 chroot "$folder" apt-get clean
