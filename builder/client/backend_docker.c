@@ -79,6 +79,15 @@ static void add_left(const char *log, struct words *words)
 	}
 }
 
+/*
+ * A build that was interrupted may have made one image more than it printed: that one is based on the last one that it
+ * printed. $1 is the id of the latter.
+ */
+static const char remove_next[] =
+	"next=$(docker image ls -aq --no-trunc | xargs -r docker image inspect --format '{{.Parent}} {{.Id}}' | "
+	"sed -n \"s/^sha256:$1[0-9a-f]* //p\")\n"
+	"[ -z \"$next\" ] || docker image rm $next";
+
 int dockerd_forget(const struct backend *backend, const struct build_target *target,
 		   const char *image, const char *log, struct error *err)
 {
@@ -91,6 +100,9 @@ int dockerd_forget(const struct backend *backend, const struct build_target *tar
 	if (image)
 		rc = client_clean(&c, WORDS("docker", "image", "rm", image), err);
 	add_left(log, &left);
+	if (!image && left.count)
+		client_clean(&c, WORDS("sh", "-c", remove_next, "sh", left.list[left.count - 1]),
+			     &ignored);
 	words_add_all(&words, WORDS("docker", "image", "rm"));
 	/*
 	 * from the last one, because it is based on the others; errors for removed or used images
