@@ -44,11 +44,11 @@ host_begin() {
 		mount -t tmpfs tmpfs dev/shm
 		mount -t tmpfs tmpfs run
 		mkdir -p run/sshd root/.ssh
-		echo "127.0.0.1 localhost" >etc/hosts
+		printf "127.0.0.1 localhost\n%s %s\n" "$4" "$5" >etc/hosts
 		cp "$3/ssh_host_ed25519_key" etc/ssh/
 		cp "$3/authorized_keys" root/.ssh/
 		exec chroot . /usr/sbin/sshd -o Port=2222 -o ListenAddress="$4" -o StrictModes=no' \
-		sh "$LAB/$1" "$MACHINE" "$LAB/.ringup/lab/$1" "$(address "$1")"
+		sh "$LAB/$1" "$MACHINE" "$LAB/.ringup/lab/$1" "$(address "$1")" "$1"
 }
 
 setup_file() {
@@ -129,6 +129,17 @@ setup() {
 
 @test "horovodrun --gloo: a rank hangs" {
 	one_hangs 3 --ppn 1 --launcher horovodrun-gloo "${HOROVOD[@]}" -- python3 faulty.py horovod_tf.py
+}
+
+@test "horovodrun --gloo: a host whose own name is no address for the others" {
+	local line
+	line="$(address node02) node02"
+	ringup exec -H node02 -- sed -i 's/^.* node02$/127.0.1.1 node02/' /etc/hosts # as Debian's installer writes it
+	job -n 3 --ppn 1 --launcher horovodrun-gloo "${HOROVOD[@]}" -- python3 horovod_tf.py
+	ringup exec -H node02 -- sed -i "s/^.* node02\$/$line/" /etc/hosts
+	[ "$status" = 125 ]
+	grep "node02, has 127.0.1.1 here.* put the line '$line' into its /etc/hosts" err
+	nothing_of_the_job
 }
 
 @test "horovodrun: a host vanishes" {

@@ -23,7 +23,9 @@ chroot "$folder" bash /root/stack.sh >"$folder/root/again.log" 2>&1 || {
 	cat "$folder/root/again.log"
 	exit 1
 }
-! grep -e 'running build_ext' "$folder/root/again.log"
+if grep 'running build_ext' "$folder/root/again.log"; then
+	exit 1
+fi
 grep 'what was compiled stays in' "$folder/root/again.log"
 chroot "$folder" apt-get install -y --no-install-recommends python3-torch libopenblas0-pthread
 chroot "$folder" apt-get clean

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1
 #include "job/rank.h"
+#include "job/gloo.h"
 #include "job/host.h"
 #include "job/protocol.h"
 #include "job/sweep.h"
@@ -292,8 +293,14 @@ static int runner_wait(const struct runner *r)
 
 static int runner_run(struct runner *r, const char *id, char *const *words)
 {
+	char reason[GLOO_REASON_BYTES];
 	int status;
 
+	if (!gloo_is_reached(reason)) {
+		dprintf(r->errors[1], "ringup: %s\n", reason);
+		dprintf(r->connection, "exit %d\n", RANK_EXIT_NOT_STARTED);
+		return RANK_EXIT_NOT_STARTED;
+	}
 	runner_catch_signals();
 	runner_child = fork();
 	if (runner_child < 0) {
