@@ -371,6 +371,19 @@ static struct value *os_by_name(struct model *model, const char *name)
 	return NULL;
 }
 
+/* Nothing is installed from a repository whose key cannot be checked. */
+static void mark_keys(struct model *model)
+{
+	const struct domain *oses = &model->domains[COMPONENT_OS];
+
+	for (size_t i = 0; catalog_table(model->catalog, "key") && i < oses->count; i++) {
+		const char *key = value_cell(&oses->values[i], "key");
+
+		if (*key && !*catalog_named(model->catalog, "key", key, "fingerprint"))
+			oses->values[i].unknown_key = key;
+	}
+}
+
 static void mark_images(struct model *model)
 {
 	const struct table *images = catalog_table(model->catalog, "image");
@@ -532,6 +545,7 @@ int model_build(const struct catalog *catalog, const struct model_options *optio
 	if (build_domains(model, err) < 0)
 		return -1;
 	mark_images(model);
+	mark_keys(model);
 	mark_wheels(model);
 	read_conflicts(model);
 	mark_conflicts(model);
