@@ -25,7 +25,7 @@ import linters
 ROOT = Path(__file__).resolve().parents[2]
 # each with each: what people fix first
 PARTS = ("tensorflow", "torch", "jax", "mxnet", "horovod", "cuda", "os", "python", "openmpi")
-BESIDE = ("torchvision", "torchaudio", "deepspeed", "flash-attn", "transformer-engine", "xformers", "megatron-core")
+BESIDE = ("torchvision", "torchaudio", "deepspeed", "flash-attn", "transformer-engine", "xformers", "megatron-core", "triton", "nvshmem")
 SEEN = set()  # instructions without versions, that hadolint saw
 ARCHS = {"x86_64": [], "aarch64": ["arch==aarch64"]}
 REFUSED = (  # what the resolver gives and recipes refuse, by a part of the refusal
