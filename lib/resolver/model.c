@@ -82,6 +82,22 @@ static enum component column_component(const char *column, bool *is_tested)
 	return component_by_name(name);
 }
 
+/* What rows without such cells share: nobody writes into them. */
+static const struct needs *no_needs[COMPONENT_COUNT];
+static const uint64_t *no_bits[COMPONENT_COUNT];
+static const char *no_brings[COMPONENT_COUNT];
+
+static void set_cell(struct model *model, const struct cell *cell, const struct needs ***needs,
+		     const uint64_t ***bits)
+{
+	if (*needs == no_needs) {
+		*needs = ARENA_ARRAY(model->arena, COMPONENT_COUNT, const struct needs *);
+		*bits = ARENA_ARRAY(model->arena, COMPONENT_COUNT, const uint64_t *);
+	}
+	(*needs)[cell->component] = &cell->needs;
+	(*bits)[cell->component] = cell->bits;
+}
+
 /* One column of demands or preferences, for all values of the domain. */
 static int read_column(struct model *model, struct domain *domain, const struct table *table,
 		       size_t column, struct error *err)
@@ -99,8 +115,8 @@ static int read_column(struct model *model, struct domain *domain, const struct 
 			continue;
 		if (parse_cell(model, value, column, c, &cell, err) < 0)
 			return -1;
-		*(is_tested ? &value->prefers[c] : &value->needs[c]) = &cell->needs;
-		*(is_tested ? &value->likes[c] : &value->admits[c]) = cell->bits;
+		set_cell(model, cell, is_tested ? &value->prefers : &value->needs,
+			 is_tested ? &value->likes : &value->admits);
 	}
 	return 0;
 }
@@ -110,12 +126,21 @@ static void mark_cell(const void *node, VISIT visit, void *arg)
 	const struct cell *cell = *(struct cell *const *)node;
 	const struct model *model = arg;
 	const struct domain *domain = &model->domains[cell->component];
+	const char *last = "";
+	bool admits = false;
 
 	if (visit != postorder && visit != leaf)
 		return;
-	for (size_t i = 0; i < domain->count; i++)
-		if (needs_admit(&cell->needs, domain->values[i].version))
+	for (size_t i = 0; i < domain->count; i++) {
+		const char *version = domain->values[i].version;
+
+		if (strcmp(version, last) != 0) { /* builds of one version stand together */
+			admits = needs_admit(&cell->needs, version);
+			last = version;
+		}
+		if (admits)
 			cell->bits[i / 64] |= 1ULL << (i % 64);
+	}
 }
 
 static void keep_cell(void *cell)
@@ -291,6 +316,8 @@ static void read_brings(struct model *model, struct value *value)
 {
 	const char *list = value_cell(value, "brings");
 
+	if (*list)
+		value->brings = ARENA_ARRAY(model->arena, COMPONENT_COUNT, const char *);
 	while (*list) {
 		size_t word = strcspn(list, ";"), name = strcspn(list, "=>;");
 		bool is_range = starts_with(list + name, ">=");
@@ -324,7 +351,12 @@ static int build_domain(struct model *model, enum component component, struct er
 					.os = table_cell(table, row, "os"),
 					.source = table_cell(table, row, "source"),
 					.kind = table_cell(table, row, "kind"),
-					.built = table_cell(table, row, "built")};
+					.built = table_cell(table, row, "built"),
+					.needs = no_needs,
+					.prefers = no_needs,
+					.admits = no_bits,
+					.likes = no_bits,
+					.brings = no_brings};
 		value->tier = tier_of(model, value);
 		read_brings(model, value);
 		if (set_packages_kind(model->catalog, value, err) < 0)
@@ -389,24 +421,28 @@ static void mark_images(struct model *model)
 	const struct table *images = catalog_table(model->catalog, "image");
 	const struct domain *cuda = &model->domains[COMPONENT_CUDA];
 	const char *last = "";
-	size_t words = cuda->count / 64 + 1, begin = 0;
-	struct value **sorted = model_by_version(cuda, model->arena);
+	size_t words = cuda->count / 64 + 1, begin = 0, end = 0;
+	struct value **sorted = model_by_version(cuda, model->arena), *os = NULL;
 
 	for (size_t i = 0; i < model->domains[COMPONENT_OS].count; i++)
 		model->domains[COMPONENT_OS].values[i].images =
 			ARENA_ARRAY(model->arena, words, uint64_t);
 	for (size_t row = 0; images && row < images->row_count; row++) {
 		const char *version = table_cell(images, row, "cuda");
-		struct value *os = os_by_name(model, table_cell(images, row, "os"));
+		const char *name = table_cell(images, row, "os");
 
+		if (!os || strcmp(name, os->version) != 0) /* the tags of an OS stand together */
+			os = os_by_name(model, name);
 		if (!os)
 			continue;
 		if (strcmp(version, last) != 0) {
-			begin = series_begin(sorted, cuda->count, version);
+			begin = end = series_begin(sorted, cuda->count, version);
+			while (end < cuda->count &&
+			       version_in_series(sorted[end]->version, version))
+				end++;
 			last = version;
 		}
-		for (size_t i = begin;
-		     i < cuda->count && version_in_series(sorted[i]->version, version); i++)
+		for (size_t i = begin; i < end; i++)
 			os->images[sorted[i]->index / 64] |= 1ULL << (sorted[i]->index % 64);
 	}
 }

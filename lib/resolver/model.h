@@ -23,16 +23,17 @@ struct value {
 	const struct table *table;
 	size_t row, index; /* index: in the domain */
 	const char *version, *os, *source, *kind;
-	const char *built;			      /* cuDNN, NCCL: the CUDA of the build */
-	const struct needs *needs[COMPONENT_COUNT];   /* NULL: no demand */
-	const struct needs *prefers[COMPONENT_COUNT]; /* NULL: no preference */
+	const char *built; /* cuDNN, NCCL: the CUDA of the build */
+	/* arrays of COMPONENT_COUNT, which rows without such cells share */
+	const struct needs **needs;   /* NULL: no demand */
+	const struct needs **prefers; /* NULL: no preference */
 	/*
 	 * what `needs` and `prefers` admit, bit per value of that component; NULL where they are
 	 * NULL
 	 */
-	const uint64_t *admits[COMPONENT_COUNT], *likes[COMPONENT_COUNT];
+	const uint64_t **admits, **likes;
 	/* of a framework's wheel: the versions of libraries that come with it; NULL: none does */
-	const char *brings[COMPONENT_COUNT];
+	const char **brings;
 	/*
 	 * bit per component: the wheel asks for a range, so pip keeps a version that is there already. What it
 	 * brings is that of its set in recipes/wheels.
