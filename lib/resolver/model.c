@@ -589,15 +589,35 @@ int model_build(const struct catalog *catalog, const struct model_options *optio
 	return 0;
 }
 
-/* Whether a build of the same version is for the CUDA. */
-static bool has_build_for(const struct domain *wheels, const struct value *wheel,
-			  const struct value *cuda)
-{
-	for (size_t i = 0; i < wheels->count; i++) {
-		const char *brings = wheels->values[i].brings[COMPONENT_CUDA];
+/* A wheel that brings a library. Builds of one version stand together in the domain: `first` up to `end`. */
+struct bringer {
+	const struct value *wheel, *first, *end;
+	const char *brings;
+	long major; /* of what it brings */
+};
 
-		if (brings && strcmp(wheels->values[i].version, wheel->version) == 0 &&
-		    version_in_series(cuda->version, brings))
+static struct bringer bringer_of(const struct model *model, const struct value *wheel,
+				 enum component c)
+{
+	const struct domain *wheels = &model->domains[wheel->component];
+	struct bringer b = {wheel, wheel, wheel + 1, wheel->brings[c],
+			    strtol(wheel->brings[c], NULL, 10)};
+
+	while (b.first > wheels->values && strcmp(b.first[-1].version, wheel->version) == 0)
+		b.first--;
+	while (b.end < wheels->values + wheels->count &&
+	       strcmp(b.end->version, wheel->version) == 0)
+		b.end++;
+	return b;
+}
+
+/* Whether a build of the same version is for the CUDA. */
+static bool has_build_for(const struct bringer *b, const struct value *cuda)
+{
+	for (const struct value *build = b->first; build < b->end; build++) {
+		const char *brings = build->brings[COMPONENT_CUDA];
+
+		if (brings && version_in_series(cuda->version, brings))
 			return true;
 	}
 	return false;
@@ -608,32 +628,32 @@ static bool has_build_for(const struct domain *wheels, const struct value *wheel
  * major version; of CUDA, where there is no build for it, a toolkit of the wheel's own major version,
  * and a newer one where nothing is compiled against the wheel. A newer one's driver runs it too.
  */
-static bool goes_beside(const struct model *model, const struct value *wheel,
+static bool goes_beside(const struct model *model, const struct bringer *b,
 			const struct value *value)
 {
-	const char *brings = wheel->brings[value->component];
-	bool is_same = strtol(value->version, NULL, 10) == strtol(brings, NULL, 10);
+	long major = strtol(value->version, NULL, 10);
 
 	if (value->component != COMPONENT_CUDA)
-		return !is_same;
-	if (!is_same &&
-	    (model->compiles || strtol(value->version, NULL, 10) < strtol(brings, NULL, 10)))
+		return major != b->major;
+	if (major < b->major || (major > b->major && model->compiles))
 		return false;
-	return !has_build_for(&model->domains[wheel->component], wheel, value);
+	return !has_build_for(b, value);
 }
 
 static void admit_beside(struct model *model, struct value *wheel, enum component c)
 {
 	const struct domain *domain = &model->domains[c];
 	size_t words = domain->count / 64 + 1;
+	struct bringer bringer;
 	uint64_t *bits;
 
 	if (!wheel->brings[c] || !wheel->admits[c])
 		return;
+	bringer = bringer_of(model, wheel, c);
 	bits = ARENA_ARRAY(model->arena, words, uint64_t);
 	memcpy(bits, wheel->admits[c], words * sizeof(*bits));
 	for (size_t i = 0; i < domain->count; i++)
-		if (goes_beside(model, wheel, &domain->values[i]))
+		if (!bit_is_set(bits, i) && goes_beside(model, &bringer, &domain->values[i]))
 			bits[i / 64] |= 1ULL << (i % 64);
 	wheel->admits[c] = bits;
 }
