@@ -265,7 +265,8 @@ static bool resolve_print_stack(const struct plan *plan, void *arg)
 	static const char *const names[] = {
 		"tensorflow",  "torch",		"jax",	     "mxnet",	   "horovod",
 		"torchvision", "torchaudio",	"deepspeed", "flash-attn", "transformer-engine",
-		"xformers",    "megatron-core", "cuda",	     "os",	   "python"};
+		"xformers",    "megatron-core", "triton",    "nvshmem",	   "cuda",
+		"os",	       "python"};
 	const char *gap = "";
 
 	(void)arg;
@@ -386,7 +387,8 @@ const struct command command_resolve = {
 		"and ringup.lock is written; its versions stay as long as they fit. With REQ no lock is written\n"
 		"when there is a cluster file.\n"
 		"Frameworks are tensorflow, torch, jax and mxnet. Made for torch, and resolved with it, are\n"
-		"torchvision, torchaudio, deepspeed, flash-attn, transformer-engine, xformers, megatron-core.\n"
+		"torchvision, torchaudio, deepspeed, flash-attn, transformer-engine, xformers, megatron-core,\n"
+		"triton and nvshmem.\n"
 		"  ringup resolve --update        moves every version, and says which\n"
 		"  ringup resolve --update nccl   moves that one\n"
 		"With --pin the OS's package manager is asked, in an image of the OS, for the version of each\n"

@@ -266,10 +266,10 @@ static size_t framework_wanted(struct refresh *refresh, const struct framework *
  * The rows of NAME.aarch64.csv are written by hand: PyPI has only some of its builds, and does not say which of
  * them have CUDA. A release that has a wheel and no row is listed for a person.
  */
-static void framework_look_aarch64(struct refresh *refresh, const struct framework *f,
+static void framework_look_aarch64(struct refresh *refresh, const char *framework,
 				   const struct pypi_page *page)
 {
-	const char *name = arena_printf(refresh->arena, "%s.aarch64", f->name);
+	const char *name = arena_printf(refresh->arena, "%s.aarch64", framework);
 	const struct table *table = catalog_file(refresh->rows.catalog, name);
 	const char *const *versions = pypi_versions(page, pypi_fits_aarch64, refresh->arena);
 	const char *oldest = table ? rows_oldest(table, NULL) : NULL;
@@ -297,7 +297,7 @@ static int framework_refresh(struct refresh *refresh, const struct framework *f,
 		*err = page.err;
 		return -1;
 	}
-	framework_look_aarch64(refresh, f, &page);
+	framework_look_aarch64(refresh, f->name, &page);
 	count = framework_wanted(refresh, f, &page, &list, &rows);
 	if (pypi_metadata(&pypi, list, count, err) < 0)
 		return -1;
@@ -319,6 +319,147 @@ int refresh_torch(struct refresh *refresh, struct error *err)
 int refresh_tensorflow(struct refresh *refresh, struct error *err)
 {
 	return framework_refresh(refresh, &tensorflow, err);
+}
+
+/* --- jax ------------------------------------------------------------------------------------- */
+
+/*
+ * jax itself names no library of NVIDIA's: its extra cudaN asks for jax-cudaN-plugin of the same version, whose
+ * extra with-cuda asks for ranges of them.
+ */
+struct jax_plugin {
+	const char *package, *extra; /* "jax-cuda13-plugin", "cuda13" */
+};
+
+static const struct jax_plugin jax_plugins[] = {
+	{"jax-cuda12-plugin", "cuda12"},
+	{"jax-cuda13-plugin", "cuda13"},
+};
+
+#define JAX_EXTRA "with-cuda"
+
+/* ">=9.8;<10.0" of "<10.0,>=9.8"; "" without a lower bound. Without an upper one it is the next major version. */
+static const char *jax_range(const struct metadata_need *need, struct arena *arena)
+{
+	const char *least = need ? metadata_least(need, arena) : "";
+	const char *below = need ? strchr(need->clauses, '<') : NULL;
+
+	if (!*least)
+		return "";
+	if (!below || below[1] == '=')
+		return arena_printf(arena, ">=%s;<%s", least,
+				    framework_next(framework_major(least, arena), arena));
+	return arena_printf(arena, ">=%s;<%.*s", least, (int)strcspn(below + 1, ","), below + 1);
+}
+
+static const char *jax_pip(const char *extra, const char *version, struct arena *arena)
+{
+	return arena_printf(arena, "jax[%s]==%s", extra, version);
+}
+
+static void jax_offer(struct refresh *refresh, const struct jax_plugin *plugin,
+		      const struct pypi_page *page, const struct pypi_metadata *m)
+{
+	static const char *const copied[] = {"cuda_tested", "brings", "sm", "ptx", NULL};
+	struct arena *arena = refresh->arena;
+	struct fact_list keys = FACT_LIST_INIT(arena), facts = FACT_LIST_INIT(arena);
+	struct framework_cuda cuda = {.series = ""};
+	const struct metadata_need *cudnn = framework_need(&m->metadata, "cudnn", JAX_EXTRA, arena);
+	const struct metadata_need *nccl = framework_need(&m->metadata, "nccl", JAX_EXTRA, arena);
+	const char *version = m->file->version, *glibc = pypi_glibc(m->file, arena);
+	struct fact *alike = ARENA_ARRAY(arena, 2, struct fact);
+	struct offer offer = {.table = "jax",
+			      .version = version,
+			      .copied = copied,
+			      .alike = alike,
+			      .note = "",
+			      .source = "pypi",
+			      .url = m->file->url};
+
+	framework_read_cuda(&m->metadata, JAX_EXTRA, arena, &cuda);
+	if (!*cuda.series || !cudnn)
+		return; /* without them the row would fit everything */
+	alike[0] = (struct fact){.column = "cuda",
+				 .cell = arena_printf(arena, ">=%s;<%s", cuda.series, cuda.next)};
+	fact_add(&keys, FACT_NEW, "pip", jax_pip(plugin->extra, version, arena));
+	fact_add(&facts, FACT_COMPARED, "python", pypi_pythons(page, version, arena));
+	fact_add(&facts, FACT_NEW, "cuda", alike[0].cell);
+	fact_add(&facts, FACT_COMPARED, "cudnn", jax_range(cudnn, arena));
+	fact_add(&facts, FACT_NEW, "nccl", jax_range(nccl, arena));
+	fact_addf(&facts, FACT_NEW, glibc, "glibc", ">=%s", glibc);
+	fact_addf(&facts, FACT_NEW, version, "pip_cpu", "jax==%s", version);
+	fact_add(&facts, FACT_NEW, "manylinux", framework_platform(m->file->platforms, arena));
+	offer.keys = keys.list;
+	offer.facts = facts.list;
+	rows_offer(&refresh->rows, &offer);
+}
+
+/* The oldest release whose row takes the plugin from PyPI; older ones came from an index of their own. */
+static const char *jax_oldest(const struct table *table, const char *extra, struct arena *arena)
+{
+	const char *oldest = NULL;
+
+	for (size_t row = 0; row < table->row_count; row++) {
+		const char *version = table_cell(table, row, "version");
+
+		if (!*table_cell(table, row, "index") &&
+		    strcmp(table_cell(table, row, "pip"), jax_pip(extra, version, arena)) == 0 &&
+		    (!oldest || version_compare(version, oldest) < 0))
+			oldest = version;
+	}
+	return oldest;
+}
+
+static int jax_refresh_plugin(struct refresh *refresh, const struct jax_plugin *plugin,
+			      const struct pypi_page *page, const struct pypi_page *jax,
+			      struct error *err)
+{
+	const struct table *table = catalog_table(refresh->rows.catalog, "jax");
+	const char *const *versions = pypi_versions(page, pypi_fits_x86_64, refresh->arena);
+	const char *oldest = table ? jax_oldest(table, plugin->extra, refresh->arena) : NULL;
+	const struct pypi pypi = refresh_pypi(refresh);
+	struct error first = {0};
+	struct pypi_metadata *list =
+		ARENA_ARRAY(refresh->arena, page->count + 1, struct pypi_metadata);
+	size_t count = 0;
+
+	for (; oldest && *versions; versions++)
+		if (version_compare(*versions, oldest) >= 0 &&
+		    pypi_find(jax, *versions, pypi_fits_x86_64))
+			list[count++].file = pypi_find(page, *versions, pypi_fits_x86_64);
+	if (pypi_metadata(&pypi, list, count, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].err.kind != ERROR_NONE)
+			refresh_keep_error(&first, &list[i].err);
+		else
+			jax_offer(refresh, plugin, page, &list[i]);
+	}
+	*err = first.kind != ERROR_NONE ? first : *err;
+	return first.kind != ERROR_NONE ? -1 : 0;
+}
+
+int refresh_jax(struct refresh *refresh, struct error *err)
+{
+	const char *names[ARRAY_LEN(jax_plugins) + 1] = {"jax"};
+	const struct pypi pypi = refresh_pypi(refresh);
+	struct pypi_page pages[ARRAY_LEN(names)];
+
+	for (size_t i = 0; i < ARRAY_LEN(jax_plugins); i++)
+		names[i + 1] = jax_plugins[i].package;
+	if (pypi_pages(&pypi, names, ARRAY_LEN(names), pages, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (pages[i].err.kind != ERROR_NONE) {
+			*err = pages[i].err;
+			return -1;
+		}
+	}
+	framework_look_aarch64(refresh, names[0], &pages[ARRAY_LEN(jax_plugins)]);
+	for (size_t i = 0; i < ARRAY_LEN(jax_plugins); i++)
+		if (jax_refresh_plugin(refresh, &jax_plugins[i], &pages[i + 1], &pages[0], err) < 0)
+			return -1;
+	return 0;
 }
 
 /* --- horovod -------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* frameworks.h - PyTorch, TensorFlow and Horovod, from an index of Python packages. */
+/* frameworks.h - PyTorch, TensorFlow, JAX and Horovod, from an index of Python packages. */
 #ifndef UPSTREAM_FRAMEWORKS_H
 #define UPSTREAM_FRAMEWORKS_H
 
@@ -7,6 +7,7 @@
 
 int refresh_torch(struct refresh *refresh, struct error *err);
 int refresh_tensorflow(struct refresh *refresh, struct error *err);
+int refresh_jax(struct refresh *refresh, struct error *err);
 int refresh_horovod(struct refresh *refresh, struct error *err);
 
 #endif

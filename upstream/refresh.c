@@ -45,6 +45,7 @@ static int refresh_nccl(struct refresh *refresh, struct error *err)
 const struct refresh_part refresh_parts[] = {
 	{"torch", "PyPI", "pypi", refresh_torch},
 	{"tensorflow", "PyPI", "pypi", refresh_tensorflow},
+	{"jax", "PyPI", "pypi", refresh_jax},
 	{"horovod", "PyPI", "pypi", refresh_horovod},
 	{"wheel", "PyPI", "pypi", refresh_wheels},
 	{"cuda", "PyPI", "pypi", refresh_cuda},

@@ -33,7 +33,10 @@ static void beside_add(struct beside *all, const struct values *values, const st
 	const char *kind = values_get(values, arena_printf(arena, "%s.torch_index", c->name));
 	const char *module = values_get(values, arena_printf(arena, "%s.module", c->name));
 
-	str_addf(&all->checked, " %s==%s", c->name, c->version);
+	if (starts_with(c->pip, c->name)) /* not nvidia-nvshmem-cu13, which nvshmem is on PyPI */
+		str_addf(&all->checked, " %s==%s", c->name, c->version);
+	else
+		str_addf(&all->checked, " %s", c->pip);
 	if (strcmp(values_get(values, arena_printf(arena, "%s.jit", c->name)), "nvcc") == 0)
 		str_addf(&all->nvcc, "%s%s", all->nvcc.length ? " and " : "", c->name);
 	if (*module)

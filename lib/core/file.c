@@ -138,6 +138,30 @@ static int file_read_all(int fd, const struct stat *st, const char *path, struct
 	return 0;
 }
 
+/*
+ * A regular file, straight into the arena: the other way copies it three times. *text stays NULL when the file is
+ * not of the size that it says, as those of /proc, or grows meanwhile.
+ */
+static int file_read_sized(int fd, const struct stat *st, const char *path, struct arena *arena,
+			   char **text, size_t *length, struct error *err)
+{
+	size_t size = (size_t)st->st_size;
+	char *bytes = arena_alloc(arena, size + 1);
+	ssize_t got = file_fill(fd, bytes, size + 1);
+
+	if (got < 0)
+		return error_errno(err, "cannot read %s", path);
+	if ((size_t)got != size) {
+		if (lseek(fd, 0, SEEK_SET) < 0)
+			return error_errno(err, "cannot read %s", path);
+		return 0;
+	}
+	*text = bytes;
+	if (length)
+		*length = size;
+	return 0;
+}
+
 static int file_read_as(const char *path, bool takes_pipe, size_t ceiling_bytes,
 			struct arena *arena, char **text, size_t *length, struct error *err)
 {
@@ -147,6 +171,12 @@ static int file_read_as(const char *path, bool takes_pipe, size_t ceiling_bytes,
 
 	if (file_open_as(path, takes_pipe, &fd, &st, err) < 0)
 		return -1;
+	*text = NULL;
+	if (S_ISREG(st.st_mode) && st.st_size > 0 && (uint64_t)st.st_size <= ceiling_bytes &&
+	    file_read_sized(fd, &st, path, arena, text, length, err) < 0)
+		return -1;
+	if (*text)
+		return 0;
 	str_init_ceiling(&content, ceiling_bytes);
 	if (file_read_all(fd, &st, path, &content, err) < 0)
 		return -1;

@@ -102,7 +102,7 @@ int table_parse(const char *path, char *text, size_t length, struct arena *arena
 static int column_index(const struct table *table, const char *column)
 {
 	for (size_t i = 0; i < table->column_count; i++)
-		if (strcmp(table->columns[i], column) == 0)
+		if (table->columns[i][0] == column[0] && strcmp(table->columns[i], column) == 0)
 			return (int)i;
 	return -1;
 }

@@ -6,12 +6,17 @@
 #include <ctype.h>
 #include <string.h>
 
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
 /* The number at *p, 0 when there is none; moves past it. */
 static unsigned long version_take_number(const char **p)
 {
 	unsigned long number = 0;
 
-	for (; isdigit((unsigned char)**p); (*p)++)
+	for (; is_digit(**p); (*p)++)
 		number = number * 10 + (unsigned long)(**p - '0');
 	return number;
 }
@@ -19,10 +24,11 @@ static unsigned long version_take_number(const char **p)
 /* The text up to the next digit or dot; moves past it. */
 static size_t version_take_text(const char **p)
 {
-	size_t length = strcspn(*p, ".0123456789");
+	const char *begin = *p;
 
-	*p += length;
-	return length;
+	while (**p && **p != '.' && !is_digit(**p)) /* most often there is none: no call */
+		(*p)++;
+	return (size_t)(*p - begin);
 }
 
 static int compare_text(const char *a, size_t a_length, const char *b, size_t b_length)

@@ -82,6 +82,22 @@ static enum component column_component(const char *column, bool *is_tested)
 	return component_by_name(name);
 }
 
+/* What rows without such cells share: nobody writes into them. */
+static const struct needs *no_needs[COMPONENT_COUNT];
+static const uint64_t *no_bits[COMPONENT_COUNT];
+static const char *no_brings[COMPONENT_COUNT];
+
+static void set_cell(struct model *model, const struct cell *cell, const struct needs ***needs,
+		     const uint64_t ***bits)
+{
+	if (*needs == no_needs) {
+		*needs = ARENA_ARRAY(model->arena, COMPONENT_COUNT, const struct needs *);
+		*bits = ARENA_ARRAY(model->arena, COMPONENT_COUNT, const uint64_t *);
+	}
+	(*needs)[cell->component] = &cell->needs;
+	(*bits)[cell->component] = cell->bits;
+}
+
 /* One column of demands or preferences, for all values of the domain. */
 static int read_column(struct model *model, struct domain *domain, const struct table *table,
 		       size_t column, struct error *err)
@@ -99,8 +115,8 @@ static int read_column(struct model *model, struct domain *domain, const struct 
 			continue;
 		if (parse_cell(model, value, column, c, &cell, err) < 0)
 			return -1;
-		*(is_tested ? &value->prefers[c] : &value->needs[c]) = &cell->needs;
-		*(is_tested ? &value->likes[c] : &value->admits[c]) = cell->bits;
+		set_cell(model, cell, is_tested ? &value->prefers : &value->needs,
+			 is_tested ? &value->likes : &value->admits);
 	}
 	return 0;
 }
@@ -110,12 +126,21 @@ static void mark_cell(const void *node, VISIT visit, void *arg)
 	const struct cell *cell = *(struct cell *const *)node;
 	const struct model *model = arg;
 	const struct domain *domain = &model->domains[cell->component];
+	const char *last = "";
+	bool admits = false;
 
 	if (visit != postorder && visit != leaf)
 		return;
-	for (size_t i = 0; i < domain->count; i++)
-		if (needs_admit(&cell->needs, domain->values[i].version))
+	for (size_t i = 0; i < domain->count; i++) {
+		const char *version = domain->values[i].version;
+
+		if (strcmp(version, last) != 0) { /* builds of one version stand together */
+			admits = needs_admit(&cell->needs, version);
+			last = version;
+		}
+		if (admits)
 			cell->bits[i / 64] |= 1ULL << (i % 64);
+	}
 }
 
 static void keep_cell(void *cell)
@@ -291,6 +316,8 @@ static void read_brings(struct model *model, struct value *value)
 {
 	const char *list = value_cell(value, "brings");
 
+	if (*list)
+		value->brings = ARENA_ARRAY(model->arena, COMPONENT_COUNT, const char *);
 	while (*list) {
 		size_t word = strcspn(list, ";"), name = strcspn(list, "=>;");
 		bool is_range = starts_with(list + name, ">=");
@@ -324,7 +351,12 @@ static int build_domain(struct model *model, enum component component, struct er
 					.os = table_cell(table, row, "os"),
 					.source = table_cell(table, row, "source"),
 					.kind = table_cell(table, row, "kind"),
-					.built = table_cell(table, row, "built")};
+					.built = table_cell(table, row, "built"),
+					.needs = no_needs,
+					.prefers = no_needs,
+					.admits = no_bits,
+					.likes = no_bits,
+					.brings = no_brings};
 		value->tier = tier_of(model, value);
 		read_brings(model, value);
 		if (set_packages_kind(model->catalog, value, err) < 0)
@@ -371,29 +403,46 @@ static struct value *os_by_name(struct model *model, const char *name)
 	return NULL;
 }
 
+/* Nothing is installed from a repository whose key cannot be checked. */
+static void mark_keys(struct model *model)
+{
+	const struct domain *oses = &model->domains[COMPONENT_OS];
+
+	for (size_t i = 0; catalog_table(model->catalog, "key") && i < oses->count; i++) {
+		const char *key = value_cell(&oses->values[i], "key");
+
+		if (*key && !*catalog_named(model->catalog, "key", key, "fingerprint"))
+			oses->values[i].unknown_key = key;
+	}
+}
+
 static void mark_images(struct model *model)
 {
 	const struct table *images = catalog_table(model->catalog, "image");
 	const struct domain *cuda = &model->domains[COMPONENT_CUDA];
 	const char *last = "";
-	size_t words = cuda->count / 64 + 1, begin = 0;
-	struct value **sorted = model_by_version(cuda, model->arena);
+	size_t words = cuda->count / 64 + 1, begin = 0, end = 0;
+	struct value **sorted = model_by_version(cuda, model->arena), *os = NULL;
 
 	for (size_t i = 0; i < model->domains[COMPONENT_OS].count; i++)
 		model->domains[COMPONENT_OS].values[i].images =
 			ARENA_ARRAY(model->arena, words, uint64_t);
 	for (size_t row = 0; images && row < images->row_count; row++) {
 		const char *version = table_cell(images, row, "cuda");
-		struct value *os = os_by_name(model, table_cell(images, row, "os"));
+		const char *name = table_cell(images, row, "os");
 
+		if (!os || strcmp(name, os->version) != 0) /* the tags of an OS stand together */
+			os = os_by_name(model, name);
 		if (!os)
 			continue;
 		if (strcmp(version, last) != 0) {
-			begin = series_begin(sorted, cuda->count, version);
+			begin = end = series_begin(sorted, cuda->count, version);
+			while (end < cuda->count &&
+			       version_in_series(sorted[end]->version, version))
+				end++;
 			last = version;
 		}
-		for (size_t i = begin;
-		     i < cuda->count && version_in_series(sorted[i]->version, version); i++)
+		for (size_t i = begin; i < end; i++)
 			os->images[sorted[i]->index / 64] |= 1ULL << (sorted[i]->index % 64);
 	}
 }
@@ -532,6 +581,7 @@ int model_build(const struct catalog *catalog, const struct model_options *optio
 	if (build_domains(model, err) < 0)
 		return -1;
 	mark_images(model);
+	mark_keys(model);
 	mark_wheels(model);
 	read_conflicts(model);
 	mark_conflicts(model);
@@ -539,15 +589,35 @@ int model_build(const struct catalog *catalog, const struct model_options *optio
 	return 0;
 }
 
-/* Whether a build of the same version is for the CUDA. */
-static bool has_build_for(const struct domain *wheels, const struct value *wheel,
-			  const struct value *cuda)
-{
-	for (size_t i = 0; i < wheels->count; i++) {
-		const char *brings = wheels->values[i].brings[COMPONENT_CUDA];
+/* A wheel that brings a library. Builds of one version stand together in the domain: `first` up to `end`. */
+struct bringer {
+	const struct value *wheel, *first, *end;
+	const char *brings;
+	long major; /* of what it brings */
+};
 
-		if (brings && strcmp(wheels->values[i].version, wheel->version) == 0 &&
-		    version_in_series(cuda->version, brings))
+static struct bringer bringer_of(const struct model *model, const struct value *wheel,
+				 enum component c)
+{
+	const struct domain *wheels = &model->domains[wheel->component];
+	struct bringer b = {wheel, wheel, wheel + 1, wheel->brings[c],
+			    strtol(wheel->brings[c], NULL, 10)};
+
+	while (b.first > wheels->values && strcmp(b.first[-1].version, wheel->version) == 0)
+		b.first--;
+	while (b.end < wheels->values + wheels->count &&
+	       strcmp(b.end->version, wheel->version) == 0)
+		b.end++;
+	return b;
+}
+
+/* Whether a build of the same version is for the CUDA. */
+static bool has_build_for(const struct bringer *b, const struct value *cuda)
+{
+	for (const struct value *build = b->first; build < b->end; build++) {
+		const char *brings = build->brings[COMPONENT_CUDA];
+
+		if (brings && version_in_series(cuda->version, brings))
 			return true;
 	}
 	return false;
@@ -558,32 +628,32 @@ static bool has_build_for(const struct domain *wheels, const struct value *wheel
  * major version; of CUDA, where there is no build for it, a toolkit of the wheel's own major version,
  * and a newer one where nothing is compiled against the wheel. A newer one's driver runs it too.
  */
-static bool goes_beside(const struct model *model, const struct value *wheel,
+static bool goes_beside(const struct model *model, const struct bringer *b,
 			const struct value *value)
 {
-	const char *brings = wheel->brings[value->component];
-	bool is_same = strtol(value->version, NULL, 10) == strtol(brings, NULL, 10);
+	long major = strtol(value->version, NULL, 10);
 
 	if (value->component != COMPONENT_CUDA)
-		return !is_same;
-	if (!is_same &&
-	    (model->compiles || strtol(value->version, NULL, 10) < strtol(brings, NULL, 10)))
+		return major != b->major;
+	if (major < b->major || (major > b->major && model->compiles))
 		return false;
-	return !has_build_for(&model->domains[wheel->component], wheel, value);
+	return !has_build_for(b, value);
 }
 
 static void admit_beside(struct model *model, struct value *wheel, enum component c)
 {
 	const struct domain *domain = &model->domains[c];
 	size_t words = domain->count / 64 + 1;
+	struct bringer bringer;
 	uint64_t *bits;
 
 	if (!wheel->brings[c] || !wheel->admits[c])
 		return;
+	bringer = bringer_of(model, wheel, c);
 	bits = ARENA_ARRAY(model->arena, words, uint64_t);
 	memcpy(bits, wheel->admits[c], words * sizeof(*bits));
 	for (size_t i = 0; i < domain->count; i++)
-		if (goes_beside(model, wheel, &domain->values[i]))
+		if (!bit_is_set(bits, i) && goes_beside(model, &bringer, &domain->values[i]))
 			bits[i / 64] |= 1ULL << (i % 64);
 	wheel->admits[c] = bits;
 }

@@ -23,16 +23,17 @@ struct value {
 	const struct table *table;
 	size_t row, index; /* index: in the domain */
 	const char *version, *os, *source, *kind;
-	const char *built;			      /* cuDNN, NCCL: the CUDA of the build */
-	const struct needs *needs[COMPONENT_COUNT];   /* NULL: no demand */
-	const struct needs *prefers[COMPONENT_COUNT]; /* NULL: no preference */
+	const char *built; /* cuDNN, NCCL: the CUDA of the build */
+	/* arrays of COMPONENT_COUNT, which rows without such cells share */
+	const struct needs **needs;   /* NULL: no demand */
+	const struct needs **prefers; /* NULL: no preference */
 	/*
 	 * what `needs` and `prefers` admit, bit per value of that component; NULL where they are
 	 * NULL
 	 */
-	const uint64_t *admits[COMPONENT_COUNT], *likes[COMPONENT_COUNT];
+	const uint64_t **admits, **likes;
 	/* of a framework's wheel: the versions of libraries that come with it; NULL: none does */
-	const char *brings[COMPONENT_COUNT];
+	const char **brings;
 	/*
 	 * bit per component: the wheel asks for a range, so pip keeps a version that is there already. What it
 	 * brings is that of its set in recipes/wheels.
@@ -41,7 +42,9 @@ struct value {
 	/* bit per conflict: it does not concern the component, or its condition holds */
 	uint64_t *passes;
 	uint64_t *images; /* OS: bit per CUDA value that has an image for it */
-	int tier;	  /* tried first when lower */
+	/* OS: the key of its repository, when key.csv has no fingerprint of it; else NULL */
+	const char *unknown_key;
+	int tier; /* tried first when lower */
 	/* the kind of packages that its OS installs, by package_manager.csv; of an OS, the kind
 	 * that its package manager installs; "": any OS */
 	const char *packages;

@@ -69,6 +69,33 @@ torch_wheels() { # VERSION TOOLKIT CUDNN NCCL
 	grep -qx 'nothing is new' ../out
 }
 
+@test "JAX: what its plugins for CUDA ask for, one row for each" {
+	table jax python,cuda,cuda_tested,cudnn,nccl,brings,glibc,sm,ptx,pip,pip_cpu,index,manylinux \
+		'0.11.0,,>=3.12;<3.13,>=12.1;<13,==12.9.*,>=9.8;<10.0,>=2.18.1;<3,cuda==12.9;nccl==2.31.2,>=2.27,5.2;9.0,12.0,jax[cuda12]==0.11.0,jax==0.11.0,,manylinux_2_27,,,,documented,test' \
+		'0.11.0,,>=3.12;<3.13,>=13.0;<14,==13.0.*,>=9.12;<10.0,>=2.27.7;<3,cuda==13.0;nccl==2.31.2,>=2.27,7.5;9.0,12.0,jax[cuda13]==0.11.0,jax==0.11.0,,manylinux_2_27,,,,documented,test'
+	for version in 0.10.0 0.11.0 0.12.0 0.12.1rc1; do
+		wheel jax "$version" py3-none-any
+		for major in 12 13; do
+			wheel "jax-cuda$major-plugin" "$version" cp312-cp312-manylinux_2_27_x86_64 "jax-cuda$major-pjrt==$version" \
+				"nvidia-cuda-runtime$([ $major = 13 ] || echo -cu12)>=$major.$((13 - major)); extra == \"with-cuda\"" \
+				"nvidia-cudnn-cu$major<10.0,>=9.$((4 * major - 40)); extra == \"with-cuda\"" \
+				"nvidia-nccl-cu$major>=2.$((9 * major - 90)).1; extra == \"with-cuda\""
+		done
+	done
+	# a plugin without its jax is no release
+	wheel jax-cuda13-plugin 0.13.0 cp312-cp312-manylinux_2_27_x86_64
+	apart ringup catalog refresh jax
+	says 0
+	diff - <(grep '^0.1[02]' catalog/jax.csv) <<-'END'
+		0.12.0,,==3.12.*,>=12.1;<13,==12.9.*,>=9.8;<10.0,>=2.18.1;<3,cuda==12.9;nccl==2.31.2,>=2.27,5.2;9.0,12.0,jax[cuda12]==0.12.0,jax==0.12.0,,manylinux_2_27,,,cuda_tested brings sm ptx as of 0.11.0,inferred,pypi
+		0.12.0,,==3.12.*,>=13.0;<14,==13.0.*,>=9.12;<10.0,>=2.27.1;<3,cuda==13.0;nccl==2.31.2,>=2.27,7.5;9.0,12.0,jax[cuda13]==0.12.0,jax==0.12.0,,manylinux_2_27,,,cuda_tested brings sm ptx as of 0.11.0,inferred,pypi
+	END
+	grep -q '^jax,2026-11-23,' catalog/updated.csv
+	apart ringup catalog refresh jax
+	says 0
+	grep -qx 'nothing is new' ../out
+}
+
 @test "METADATA beside the wheel is taken where the index has it" {
 	torch_table
 	torch_wheels 2.15.0 13.2.2 9.26.0.51 2.31.2

@@ -169,17 +169,25 @@ hash() {
 			apart ringup recipe $words "os==$os"
 			says 0
 			case $os in
-			rocky10 | almalinux10 | rhel10 | amzn2 | azurelinux3) ! grep 'step nvidia' ../out ;;
+			rocky10 | almalinux10 | rhel10 | amzn2) ! grep 'step nvidia' ../out ;;
 			esac
 		done
 	done
-	for os in rocky10 almalinux10 rhel10 azurelinux3; do
-		apart ringup recipe cuda "os==$os"
+	for os in rocky10 almalinux10 rhel10; do
+		for words in cuda nccl cudnn 'torch deepspeed'; do
+			# shellcheck disable=SC2086 # several requests
+			apart ringup resolve --no-lock $words "os==$os"
+			says 3 fingerprint 'os==rockylinux9'
+		done
+		apart ringup recipe --allow cuda-os cuda "os==$os"
 		says 1 fingerprint 'os==rockylinux9'
 	done
+	apart ringup recipe cuda os==azurelinux3
+	says 0
+	grep -qF 'azl3/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685' ../out
 	apart ringup recipe cuda os==amzn2
 	says 3 'neither packages nor images'
-	apart ringup recipe --format script torch os==azurelinux3
+	apart ringup recipe --format script torch os==rocky10
 	says 0
 	! grep -E 'cuda-(libraries|toolkit|cudart)-|LD_LIBRARY_PATH' ../out
 }
@@ -228,7 +236,7 @@ hash() {
 	unset RINGUP_CATALOG # the real one
 	echo 'hosts: [a]' >cluster.yaml
 	apart ringup recipe os==rockylinux10 torch==2.11.0 cuda==13.0.3 # torch alone brings its CUDA
-	says 1 CDF6BA43 'os==rockylinux9 or os==ubi9'
+	says 3 CDF6BA43 'os==rockylinux9 or os==ubi9'
 }
 
 @test "a wheel that brings CUDA: the OS's own image, and a Dockerfile of at most 100 lines" {

@@ -23,7 +23,6 @@ unbuildable() {
 	ubuntu17.04) grep -qF 'none of cuDNN and NCCL for it' "$2" ;;
 	centos6) grep -qF 'its TLS is too old' "$2" ;;
 	debian9) grep -qF 'no checksum of an archive of NCCL' "$2" ;;
-	ubi10 | rockylinux10) grep -qF CDF6BA43.pub "$2" ;;
 	*) false ;;
 	esac
 }

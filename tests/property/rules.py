@@ -48,7 +48,14 @@ def images_of(catalog, cuda, system):
     ]
 
 
+def key_unknown(catalog, system):
+    """Whether the key of NVIDIA's repository for the OS has no fingerprint, so that nothing comes from there."""
+    return any(row["name"] == system.cell("key") and not row["fingerprint"] for row in catalog.rows("key"))
+
+
 def cuda_missing(catalog, cuda, system):
+    if key_unknown(catalog, system):
+        return f"the key for {system['version']} is not known"
     if cell_admits(system.cell("cuda"), cuda["version"]) or images_of(catalog, cuda, system):
         return ""
     return f"no CUDA {cuda['version']} for {system['version']}"

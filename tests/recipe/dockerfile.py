@@ -10,7 +10,7 @@ RECIPES = Path(__file__).resolve().parents[2] / "recipes"
 OWN = {"x86_64": re.compile(r"x86_64|amd64"), "aarch64": re.compile(r"aarch64|arm64|sbsa")}
 INSTRUCTIONS = {"FROM", "ARG", "RUN", "COPY", "ENV", "LABEL", "CMD"}
 MARK = re.compile(r"\$\{[a-z]+\.[a-z_.]+\}")
-BESIDE = ("torchvision", "torchaudio", "deepspeed", "flash-attn", "transformer-engine", "xformers", "megatron-core")
+BESIDE = ("torchvision", "torchaudio", "deepspeed", "flash-attn", "transformer-engine", "xformers", "megatron-core", "triton", "nvshmem")
 SECRET = re.compile(r"(?i)(password|secret|token|BEGIN [A-Z ]*PRIVATE KEY)\s*[=:]")
 PINNED = re.compile(r"^'?[A-Za-z0-9_.-]+(\[[a-z0-9_,-]+\])?==[0-9][^\s']*'?$|^/opt/wheels(/horovod-|-beside/)\*\.whl$")
 RANGE = re.compile(r"^'?(numpy|wrapt)<[0-9.]+'?$")

@@ -152,6 +152,13 @@ static const char *repository_sentence(const struct search *s, const struct valu
 				   : os == value		      ? other
 						 : s->now.chosen[COMPONENT_CUDA];
 
+	if (os->unknown_key && value_admits(os, cuda))
+		return arena_printf(
+			s->model->arena,
+			"the fingerprint of NVIDIA's key for %s (%s) is not known "
+			"here, and its packages cannot be checked; ask for %s",
+			os->version, os->unknown_key,
+			catalog_named(s->model->catalog, "key", os->unknown_key, "instead"));
 	return arena_printf(s->model->arena, "NVIDIA has neither packages nor images of %s for %s",
 			    value_title(cuda, s->model->arena), os->version);
 }

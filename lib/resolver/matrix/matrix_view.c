@@ -87,6 +87,10 @@ static const struct matrix_view views[] = {
 	 WORDS("version", "python", "cuda_tested", "cudnn", "glibc", "sm", "ptx", "index",
 	       "source"),
 	 FRAMEWORK_ORDER},
+	{"triton", "the Triton that each torch asks for",
+	 WORDS("version", "torch", "python", "pip", "source"), WORDS("version")},
+	{"nvshmem", "the NVSHMEM that each torch asks for",
+	 WORDS("version", "torch", "cuda", "pip", "source"), WORDS("version")},
 	{"verified", "stacks that somebody published: what ran, and what failed",
 	 WORDS("id", "kind", "request", "open", "note", "source"), WORDS(NULL)},
 };

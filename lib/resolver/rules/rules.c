@@ -15,9 +15,14 @@ static bool kind_fits(const struct value *value, const struct value *os)
 	return !*value->packages || strcmp(value->packages, os->packages) == 0;
 }
 
-/* CUDA is in NVIDIA's repository for the OS, or NVIDIA made an image of the two. */
+/*
+ * CUDA is in NVIDIA's repository for the OS, or NVIDIA made an image of the two. An image gets packages of that
+ * repository too, so its key must be known.
+ */
 static bool cuda_is_for_os(const struct value *cuda, const struct value *os)
 {
+	if (os->unknown_key)
+		return false;
 	return (os->admits[COMPONENT_CUDA] && value_admits(os, cuda)) ||
 	       (os->images && bit_is_set(os->images, cuda->index));
 }

@@ -34,6 +34,8 @@ static const enum component pivots[] = {
 	COMPONENT_TRANSFORMER_ENGINE,
 	COMPONENT_XFORMERS,
 	COMPONENT_MEGATRON_CORE,
+	COMPONENT_TRITON,
+	COMPONENT_NVSHMEM,
 };
 
 struct pivot {

@@ -77,6 +77,21 @@ static void suggest_older_driver(struct search *s, size_t unit, struct value *co
 	}
 }
 
+/* "driver>=V"; where another driver that is asked for is older than that, it is V itself that goes beside it. */
+static const char *driver_words(const struct search *s, size_t unit, const char *version)
+{
+	const char *sign = ">=";
+
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *other = &s->units->list[i];
+
+		if (i != unit && other->driver && !other->hosts &&
+		    version_compare(other->driver, version) < 0)
+			sign = "==";
+	}
+	return arena_printf(s->model->arena, "driver%s%s", sign, version);
+}
+
 static void suggest_driver(struct search *s, size_t unit, struct unsatisfied *why)
 {
 	const struct domain *domain = &s->model->domains[COMPONENT_DRIVER];
@@ -96,7 +111,7 @@ static void suggest_driver(struct search *s, size_t unit, struct unsatisfied *wh
 			low = middle + 1;
 	}
 	if (low < count)
-		suggest_add(why, arena_printf(s->model->arena, "driver>=%s", known[low]->version));
+		suggest_add(why, driver_words(s, unit, known[low]->version));
 	else
 		suggest_older_driver(s, unit, known, why);
 }

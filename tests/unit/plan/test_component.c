@@ -21,6 +21,7 @@ static void test_underscores(void **state)
 	assert_int_equal(component_by_name("flash_attn"), COMPONENT_FLASH_ATTN);
 	assert_int_equal(component_by_name("transformer_engine"), COMPONENT_TRANSFORMER_ENGINE);
 	assert_int_equal(component_by_name("megatron-core"), COMPONENT_MEGATRON_CORE);
+	assert_int_equal(component_by_name("nvshmem"), COMPONENT_NVSHMEM);
 	assert_int_equal(component_by_name("flash-attn_"), COMPONENT_NONE);
 }
 
@@ -34,7 +35,7 @@ static void test_beside_torch(void **state)
 	assert_int_equal(components_with_torch(torch), torch);
 	assert_int_equal(components_with_torch(COMPONENT_BIT(COMPONENT_JAX)),
 			 COMPONENT_BIT(COMPONENT_JAX));
-	assert_int_equal(__builtin_popcount(COMPONENTS_BESIDE_TORCH), 7);
+	assert_int_equal(__builtin_popcount(COMPONENTS_BESIDE_TORCH), 9);
 	assert_int_equal(COMPONENTS_BESIDE_TORCH & COMPONENTS_FRAMEWORK, 0);
 	assert_int_equal(COMPONENTS_BESIDE_TORCH & ~COMPONENTS_PIP, 0);
 }
