@@ -156,6 +156,18 @@ static int run_container(struct visit *v, struct proc_result *result, struct err
 			 "cannot start the container", result, err);
 }
 
+/* When the engine started it; "" when it does not say. */
+static const char *bringup_start_time(struct visit *v)
+{
+	_cleanup_(proc_result_release) struct proc_result state = {0};
+	struct ssh_command command = {.words = engine_words(v, v->m->engine->state)};
+	struct error ignored = {0};
+
+	if (ssh_run(v->m->ssh, &command, &state, &ignored) < 0)
+		return "";
+	return remote_value(state.out.text, "container_started", &v->m->arena);
+}
+
 static int bringup_start(struct visit *v, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
@@ -180,7 +192,9 @@ static int bringup_start(struct visit *v, struct error *err)
 	str_trim(&result.out);
 	m->state.container_id = arena_strdup(&m->arena, result.out.text);
 	m->state.config = v->container.config_hash;
+	m->state.started = bringup_start_time(v);
 	m->state.running = true;
+	m->state.restarts = false;
 	journal_add(m, "run", m->state.container_id);
 	return 0;
 }
@@ -220,10 +234,30 @@ static int bring_one(struct member *m, void *arg, struct error *err)
 	return rc;
 }
 
+/*
+ * A container that has proved itself comes back after a restart of the engine and after a boot. One
+ * that dies at its start does not, so that it cannot start over and over.
+ */
+static int bringup_keep(struct member *m, void *arg, struct error *err)
+{
+	(void)arg;
+	if (!member_lacks_keep(m))
+		return 0;
+	if (member_check(m, container_keep_words(m), "cannot set the container's restart policy",
+			 err) < 0)
+		return -1;
+	m->changed = true;
+	m->state.restarts = true;
+	journal_add(m, "keep", m->state.container_id);
+	return 0;
+}
+
 void fleet_bringup(struct fleet *fleet, const struct bringup *bringup)
 {
 	/* The records are only read; fleet_each hands a plain pointer on. */
 	fleet_each(fleet, bring_one, (void *)(uintptr_t)bringup);
-	if (fleet->members[0].engine->has_containers)
-		fleet_verify(fleet, bringup->accelerator);
+	if (!fleet->members[0].engine->has_containers)
+		return;
+	fleet_verify(fleet, bringup->accelerator);
+	fleet_each(fleet, bringup_keep, NULL);
 }

@@ -27,8 +27,8 @@ struct bringup {
 
 /*
  * Brings every member that has not failed to the wanted state. Then every worker logs in to every
- * other one, or to the next MESH_PEERS_MAX in the ring of hosts when there are more. Members that
- * fail keep their error.
+ * other one, or to the next MESH_PEERS_MAX in the ring of hosts when there are more. A container that
+ * has proved itself gets a restart policy. Members that fail keep their error.
  */
 void fleet_bringup(struct fleet *fleet, const struct bringup *bringup);
 

@@ -170,13 +170,28 @@ const char *const *container_words(struct member *m, const struct container *con
 	return words.list;
 }
 
-const char *const *container_remove_words(struct member *m)
+static const char *const *container_own_words(struct member *m, const char *const *pattern)
 {
 	const struct engine_value values[] = {{"container", m->state.container_id, NULL}, {0}};
 	struct words words = WORDS_INIT(&m->arena);
 
-	engine_expand(m->engine->remove, values, &words);
+	engine_expand(pattern, values, &words);
 	return words.list;
+}
+
+const char *const *container_remove_words(struct member *m)
+{
+	return container_own_words(m, m->engine->remove);
+}
+
+bool member_lacks_keep(const struct member *m)
+{
+	return m->engine->has_containers && m->state.running && !m->state.restarts;
+}
+
+const char *const *container_keep_words(struct member *m)
+{
+	return container_own_words(m, m->engine->keep);
 }
 
 const char *const *container_run_words(struct member *m, const struct container *container)

@@ -35,6 +35,12 @@ const char *const *container_words(struct member *member, const struct container
  */
 const char *const *container_remove_words(struct member *member);
 
+/* Whether it runs, and the engine would leave it stopped after a restart of its own or a boot. */
+bool member_lacks_keep(const struct member *member);
+
+/* The words after which the engine starts the same container again by itself. */
+const char *const *container_keep_words(struct member *member);
+
 /* The words that start it; only for an engine that has containers. */
 const char *const *container_run_words(struct member *member, const struct container *container);
 

@@ -23,6 +23,7 @@ struct host_state {
 	struct owner container_owner; /* by the container's labels */
 	struct owner owner;	      /* of the folder */
 	bool running;
+	bool restarts; /* the engine starts it again after a failure, a boot or its own restart */
 	int exit_status;
 };
 

@@ -173,8 +173,8 @@ static void meet_living(struct fleet *fleet)
 }
 
 /*
- * Digest of the containers and keys of all hosts. If it equals the last verified one, nothing has
- * changed.
+ * Digest of the containers, their starts and the keys of all hosts. If it equals the last verified
+ * one, nothing has changed.
  */
 static void mesh_digest(const struct fleet *fleet, char text[static DIGEST_TEXT_BYTES])
 {
@@ -188,6 +188,7 @@ static void mesh_digest(const struct fleet *fleet, char text[static DIGEST_TEXT_
 		if (m->failed)
 			continue;
 		digest_add(&digest, m->state.container_id, strlen(m->state.container_id) + 1);
+		digest_add(&digest, m->state.started, strlen(m->state.started) + 1);
 		digest_add(&digest, m->state.mesh, strlen(m->state.mesh) + 1);
 	}
 	digest_finish(&digest, text);

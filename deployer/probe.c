@@ -23,6 +23,12 @@ static const char *probe_quoted(struct member *m, const char *const *pattern)
 	return arena_strdup(&m->arena, line.text);
 }
 
+/* Docker's policy of a container without one is "no". */
+static bool probe_restarts(const char *policy)
+{
+	return *policy && strcmp(policy, "no") != 0;
+}
+
 void probe_read_state(struct member *m, const char *text)
 {
 	struct arena *arena = &m->arena;
@@ -35,6 +41,7 @@ void probe_read_state(struct member *m, const char *text)
 		.mesh = remote_value(text, "mesh", arena),
 		.folder = remote_value(text, "state_folder", arena),
 		.running = strcmp(remote_value(text, "container_running", arena), "true") == 0,
+		.restarts = probe_restarts(remote_value(text, "container_restarts", arena)),
 		.exit_status = (int)strtol(remote_value(text, "container_exit", arena), NULL, 10),
 	};
 	owner_parse(text, "container_owner_", arena, &m->state.container_owner);

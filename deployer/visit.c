@@ -99,6 +99,13 @@ static void add_container_commands(struct visit *v, struct str *out)
 	visit_add_command(m, "", container_run_words(m, c), "", out);
 }
 
+/* By the name where the container is to be made first. */
+static const char *const *visit_keep_words(struct visit *v)
+{
+	return v->container_differs ? container_words(v->m, &v->container, v->m->engine->keep)
+				    : container_keep_words(v->m);
+}
+
 int bringup_commands(struct member *m, const struct bringup *bringup, struct str *out,
 		     struct error *err)
 {
@@ -106,9 +113,11 @@ int bringup_commands(struct member *m, const struct bringup *bringup, struct str
 	struct words receive = WORDS_INIT(&m->arena);
 	const char *tar;
 	int rc = visit_compare(&v, err);
+	bool keeps = rc == 0 && (v.container_differs || member_lacks_keep(m));
 
 	if (rc == 0 && !v.files_differ)
-		str_addf(out, "# %s: nothing to do\n", m->host->name);
+		str_addf(out, "# %s: %s\n", m->host->name,
+			 keeps ? "the container's restart policy" : "nothing to do");
 	if (rc == 0 && v.files_differ) {
 		str_addf(out, "# %s: the cluster's files%s\n", m->host->name,
 			 v.container_differs ? ", the image and the container" : "");
@@ -121,6 +130,8 @@ int bringup_commands(struct member *m, const struct bringup *bringup, struct str
 	}
 	if (rc == 0 && v.container_differs)
 		add_container_commands(&v, out);
+	if (keeps)
+		visit_add_command(m, "", visit_keep_words(&v), "", out);
 	visit_release(&v);
 	return rc;
 }

@@ -15,7 +15,9 @@
 /* The format of `state`: it reads the container's id, status, labels and image. */
 static const char STATE_FORMAT[] =
 	"container_id={{.Id}}\n"
-	"container_running={{.State.Running}}\n"
+	/* one that waits for its next start counts as running for Docker */
+	"container_running={{if .State.Restarting}}false{{else}}{{.State.Running}}{{end}}\n"
+	"container_restarts={{.HostConfig.RestartPolicy.Name}}\n"
 	"container_exit={{.State.ExitCode}}\n"
 	"container_config=" LABEL(
 		"org.ringup.config") "\n"
@@ -191,6 +193,8 @@ const struct engine engine_docker = {
 	.pull = (const char *const[]){DOCKER, "--config", "@{config}", "pull", "--quiet",
 				      "@{image}", NULL},
 	.remove = (const char *const[]){DOCKER, "rm", "--force", "--volumes", "@{container}", NULL},
+	.keep = (const char *const[]){DOCKER, "update", "--restart", "unless-stopped",
+				      "@{container}", NULL},
 	.images = (const char *const[]){DOCKER, "image", "ls", "--quiet", "--no-trunc", "--filter",
 					"reference=@{repository}", NULL},
 	.remove_image = (const char *const[]){DOCKER, "image", "rm", "--force", "@{image}", NULL},

@@ -22,6 +22,7 @@ const struct engine engine_none = {
 	.pull = nothing,
 	.images = nothing,
 	.remove = nothing,
+	.keep = nothing,
 	.remove_image = nothing,
 	.logs = nothing,
 	.exec = no_words,

@@ -211,6 +211,16 @@ static void test_other_records(void **state)
 	assert_string_equal(line_of(s, container_words(m, &c, m->engine->logs)),
 			    "docker logs --tail 20 ringup-lab");
 	assert_lacks(line_of(s, container_run_words(m, &c)), "hush-hush");
+	/* a container gets its restart policy when it has proved itself, not at its start */
+	assert_lacks(line_of(s, container_run_words(m, &c)), "--restart");
+	m->state.container_id = "4711";
+	assert_false(member_lacks_keep(m));
+	m->state.running = true;
+	assert_true(member_lacks_keep(m));
+	assert_string_equal(line_of(s, container_keep_words(m)),
+			    "docker update --restart unless-stopped 4711");
+	m->state.restarts = true;
+	assert_false(member_lacks_keep(m));
 }
 
 int main(void)

@@ -1,0 +1,74 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The life of a cluster after its first `up`: engines and hosts that start again, containers that are replaced or put
+# back, rollback, hosts that leave.
+
+load helper
+
+setup_file() {
+	lab_begin
+	ringup -q lab up --hosts 2 3>&- 4>&-
+	ringup -q up 3>&- 4>&-
+}
+
+teardown_file() {
+	lab_end
+}
+
+setup() {
+	cd "$LAB"
+}
+
+# engine_restart HOST: its dockerd ends as a service does, and starts again with the same words.
+engine_restart() {
+	local pid words
+	pid=$(inside "$1" pidof dockerd)
+	mapfile -d '' -t words < <(inside "$1" cat "/proc/$pid/cmdline")
+	inside "$1" kill "$pid"
+	wait_for 20 eval "! inside $1 kill -0 $pid"
+	inside "$1" setsid "${words[@]}" >>"$LAB/.ringup/lab/$1/dockerd.log" 2>&1 </dev/null 3>&- 4>&- &
+	wait_for 20 inside "$1" docker version
+}
+
+policy() {
+	inspect "$1" .HostConfig.RestartPolicy.Name
+}
+
+@test "an engine that starts again starts its container, and up checks the mesh once more" {
+	local before
+	[ "$(policy node01) $(policy node02)" = "unless-stopped unless-stopped" ]
+	before=$(inspect node02 .Id)
+	engine_restart node02
+	wait_for 20 in_container node01 ssh node02 true
+	same container "$before" "$(inspect node02 .Id)"
+	[ "$(ringup --json status 2>/dev/null | jq -r '[.hosts[].state] | join(" ")')" = "running running" ]
+	ringup up >out 2>&1 3>&- 4>&-
+	grep -q '2 workers can log in to each other' out
+	ringup up >out 2>&1 3>&- 4>&-
+	run ! grep 'log in to each other' out
+	grep -q ' 0 changed' out
+}
+
+@test "a container without the restart policy gets it, and goes on" {
+	local before
+	before=$(container_lines)
+	inside node01 docker update --restart no "$CONTAINER"
+	ringup up --dry-run 2>/dev/null | grep -F "docker update --restart unless-stopped $(inspect node01 .Id)"
+	ringup --json up 2>/dev/null | jq -e '[.hosts[].changed] == [true, false]'
+	same containers "$before" "$(container_lines)"
+	[ "$(policy node01)" = unless-stopped ]
+}
+
+@test "a host that boots again has its container back; after down it has none" {
+	local before
+	before=$(inspect node02 .Id)
+	kill -9 "$(first_process node02)"
+	ringup -q lab up --hosts 2 3>&- 4>&-
+	wait_for 20 in_container node01 ssh node02 true
+	same container "$before" "$(inspect node02 .Id)"
+	all_meet node01 node02
+	ringup -q down
+	engine_restart node02
+	[ "$(container_lines node02)" = "node02 absent" ]
+	up
+}
