@@ -35,17 +35,6 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
-/* The image in the registry. */
-static int provide_image(struct stages *s, bool *is_new, struct error *err)
-{
-	if (stage_provide(s, NULL, is_new, err) < 0)
-		return -1;
-	if (!*is_new)
-		log_info("  %-20s %s is in the registry", "image",
-			 reference_text(&s->reference, s->arena));
-	return 0;
-}
-
 static bool has_containers(const struct stages *s)
 {
 	return s->fleet.members[0].engine->has_containers;
@@ -81,7 +70,7 @@ static int up_converge(struct stages *s, struct error *err)
 	if (up_check_gpus(s, err) < 0)
 		return -1;
 	if (has_containers(s)) {
-		if (provide_image(s, &is_new, err) < 0)
+		if (stage_provide_or_recall(s, &is_new, err) < 0)
 			return -1;
 	} else {
 		log_info(
@@ -103,12 +92,10 @@ static int image_commands(struct stages *s, struct str *out, struct error *err)
 	struct build_options build = {.cache_folder = stage_cache_folder(s)};
 	bool found = false;
 
-	if (stage_recipe(s, err) < 0 || stage_reference(s, err) < 0 ||
-	    stage_registry(s, NULL, &registry, err) < 0 ||
-	    stage_find_image(s, registry, &found, err) < 0)
+	if (stage_find_or_recall(s, &registry, &found, err) < 0)
 		return -1;
 	if (found) {
-		str_addf(out, "# here: nothing to do, %s is in the registry\n",
+		str_addf(out, "# here: nothing to do, the image is %s\n",
 			 reference_text(&s->reference, s->arena));
 		return 0;
 	}

@@ -8,12 +8,11 @@
 #include "deployer/journal.h"
 #include "deployer/mesh.h"
 #include "deployer/remote.h"
-#include "deployer/visit.h"
+#include "deployer/replace.h"
 
 #include <string.h>
 
 #define PULL_TIMEOUT_S 3600
-#define RUN_TIMEOUT_S 180
 
 static int run_words(struct member *m, const char *const *words, const void *input, size_t bytes,
 		     int timeout_s, const char *what, struct proc_result *result, struct error *err)
@@ -33,7 +32,7 @@ static int send_files(struct visit *v, struct error *err)
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	struct words words = WORDS_INIT(&v->m->arena);
 
-	if (remote_script("receive", visit_receive_arguments(v), &words, err) < 0)
+	if (remote_script("receive", visit_receive_arguments(v, true), &words, err) < 0)
 		return -1;
 	if (run_words(v->m, words.list, v->parcel.tar, v->parcel.tar_bytes, 0,
 		      "cannot put the cluster's files there", &result, err) == 0)
@@ -47,22 +46,6 @@ static int send_files(struct visit *v, struct error *err)
 static const char *const *engine_words(struct visit *v, const char *const *pattern)
 {
 	return container_words(v->m, &v->container, pattern);
-}
-
-/* Adds what the engine's error means. Always returns -1. */
-static int bringup_explain(const struct visit *v, int what, struct error *err)
-{
-	const struct bringup *b = v->bringup;
-	const struct engine_attempt attempt = {
-		.what = what,
-		.registry = b->registry,
-		.user = b->credentials.user ? b->credentials.user : "",
-		.data_root = v->m->facts.data_root,
-	};
-
-	if (v->m->engine->explain)
-		v->m->engine->explain(&attempt, err);
-	return -1;
 }
 
 static const char *bringup_quoted(struct visit *v, const char *const *pattern)
@@ -112,7 +95,7 @@ static int log_in_and_pull(struct visit *v, struct error *err)
 	secret_wipe(&login);
 	if (rc < 0) {
 		error_wrap(err, "%s", m->host->name);
-		return bringup_explain(v, ENGINE_PULLS, err);
+		return visit_explain(v, ENGINE_PULLS, err);
 	}
 	journal_add(m, "pull", v->bringup->image);
 	return 0;
@@ -135,70 +118,6 @@ static int bringup_pull(struct visit *v, struct error *err)
 	return log_in_and_pull(v, err);
 }
 
-static int bringup_remove_container(struct visit *v, struct error *err)
-{
-	_cleanup_(proc_result_release) struct proc_result result = {0};
-
-	progress_state(v->step, "removes the old container");
-	return run_words(v->m, container_remove_words(v->m), NULL, 0, RUN_TIMEOUT_S,
-			 "cannot remove the old container", &result, err);
-}
-
-static int remove_old(struct visit *v, struct error *err)
-{
-	return *v->m->state.container_id ? bringup_remove_container(v, err) : 0;
-}
-
-static int run_container(struct visit *v, struct proc_result *result, struct error *err)
-{
-	progress_state(v->step, "starts the container");
-	return run_words(v->m, container_run_words(v->m, &v->container), NULL, 0, RUN_TIMEOUT_S,
-			 "cannot start the container", result, err);
-}
-
-/* When the engine started it; "" when it does not say. */
-static const char *bringup_start_time(struct visit *v)
-{
-	_cleanup_(proc_result_release) struct proc_result state = {0};
-	struct ssh_command command = {.words = engine_words(v, v->m->engine->state)};
-	struct error ignored = {0};
-
-	if (ssh_run(v->m->ssh, &command, &state, &ignored) < 0)
-		return "";
-	return remote_value(state.out.text, "container_started", &v->m->arena);
-}
-
-static int bringup_start(struct visit *v, struct error *err)
-{
-	_cleanup_(proc_result_release) struct proc_result result = {0};
-	struct member *m = v->m;
-
-	m->changed = true;
-	if (run_container(v, &result, err) < 0) {
-		/*
-		 * After the probe, the engine finished a start that an interrupted run had begun. Or
-		 * somebody else made a container of that name: then it stays.
-		 */
-		if (!m->engine->is_name_taken(err))
-			return bringup_explain(v, ENGINE_RUNS, err);
-		proc_result_release(&result);
-		result = (struct proc_result){0};
-		*err = (struct error){0};
-		if (member_ask_owner(m, err) < 0 || remove_old(v, err) < 0)
-			return -1;
-		if (run_container(v, &result, err) < 0)
-			return bringup_explain(v, ENGINE_RUNS, err);
-	}
-	str_trim(&result.out);
-	m->state.container_id = arena_strdup(&m->arena, result.out.text);
-	m->state.config = v->container.config_hash;
-	m->state.started = bringup_start_time(v);
-	m->state.running = true;
-	m->state.restarts = false;
-	journal_add(m, "run", m->state.container_id);
-	return 0;
-}
-
 static int bringup_converge(struct visit *v, struct error *err)
 {
 	struct member *m = v->m;
@@ -213,9 +132,7 @@ static int bringup_converge(struct visit *v, struct error *err)
 	journal_add(m, "files", v->parcel.digest);
 	if (!v->container_differs)
 		return 0;
-	if (bringup_pull(v, err) < 0 || remove_old(v, err) < 0 || bringup_start(v, err) < 0)
-		return -1;
-	return 0;
+	return bringup_pull(v, err) < 0 ? -1 : visit_replace(v, err);
 }
 
 static int bring_one(struct member *m, void *arg, struct error *err)

@@ -15,27 +15,32 @@
 #define LOG_BYTES 600
 #define LOG_LINES 20
 
-/* The error for a container that died: its exit status and the end of its log. */
+int mesh_died(struct member *m, const char *exit_status, const char *log, struct error *err)
+{
+	error_set(err, ERROR_FAILED,
+		  "%s: the container %s died at start (exit status %s); its log ends: %s",
+		  m->host->name, m->fleet->container, *exit_status ? exit_status : "?",
+		  *log ? log : "(it is empty)");
+	if (strstr(log, "Address already in use"))
+		error_advise(
+			err,
+			"another program has port %d there (ss -ltnp shows it): stop it, or set container.sshd_port",
+			m->fleet->cluster->container.sshd_port);
+	return -1;
+}
+
+/* The error for a container that died and lies there: its exit status and the end of its log. */
 static int died(struct member *m, const char *state, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result logs = {0};
 	struct error ignored = {0};
-	const char *exit_status = strstr(state, "container_exit=");
 
 	if (member_logs(m, LOG_LINES, &logs, &ignored) == 0)
 		str_add(&logs.out, logs.err.text);
 	str_one_line(&logs.out, LOG_BYTES);
-	error_set(err, ERROR_FAILED,
-		  "%s: the container %s died at start (exit status %.*s); its log ends: %s",
-		  m->host->name, m->fleet->container,
-		  exit_status ? (int)strcspn(exit_status + 15, "\n") : 1,
-		  exit_status ? exit_status + 15 : "?",
-		  logs.out.length ? logs.out.text : "(it is empty)");
+	mesh_died(m, remote_value(state, "container_exit", &m->arena), logs.out.text, err);
 	if (strstr(logs.out.text, "Address already in use"))
-		return error_advise(
-			err,
-			"another program has port %d there (ss -ltnp shows it): stop it, or set container.sshd_port",
-			m->fleet->cluster->container.sshd_port);
+		return -1;
 	return error_advise(
 		err, "'ringup logs %s' shows all of it; mend the cause and run 'ringup up' again",
 		m->host->name);

@@ -15,4 +15,7 @@
  */
 void fleet_verify(struct fleet *fleet, const char *accelerator);
 
+/* The error for a container that died at its start, with the end of its log. Always returns -1. */
+int mesh_died(struct member *member, const char *exit_status, const char *log, struct error *err);
+
 #endif

@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/quote.h"
 #include "deployer/remote.h"
+#include "deployer/replace.h"
 
 #include <string.h>
 
@@ -26,12 +27,15 @@ int visit_compare(struct visit *v, struct error *err)
 	return 0;
 }
 
-const char *const *visit_receive_arguments(const struct visit *v)
+const char *const *visit_receive_arguments(const struct visit *v, bool keeps)
 {
 	struct words words = WORDS_INIT(&v->m->arena);
 
-	words_add_all(&words, WORDS(v->m->state.folder, v->container.ca_path,
-				    v->m->fleet->takes_over ? "take" : ""));
+	words_add_all(
+		&words,
+		WORDS(v->m->state.folder, v->container.ca_path,
+		      v->m->fleet->takes_over ? "take" : "",
+		      keeps && v->container_differs && *v->m->state.container_id ? "keep" : ""));
 	return words.list;
 }
 
@@ -40,12 +44,39 @@ void visit_release(struct visit *v)
 	parcel_release(&v->parcel);
 }
 
+int visit_explain(const struct visit *v, int what, struct error *err)
+{
+	const struct bringup *b = v->bringup;
+	const struct engine_attempt attempt = {
+		.what = what,
+		.registry = b->registry,
+		.user = b->credentials.user ? b->credentials.user : "",
+		.data_root = v->m->facts.data_root,
+	};
+
+	if (v->m->engine->explain)
+		v->m->engine->explain(&attempt, err);
+	return -1;
+}
+
 static void visit_add_command(struct member *m, const char *before, const char *const *words,
 			      const char *after, struct str *out)
 {
 	str_add(out, before);
 	ssh_command_text(&m->target, words, out);
 	str_addf(out, "%s\n", after);
+}
+
+struct visit_out {
+	struct member *m;
+	struct str *out;
+};
+
+static void visit_add_plain(void *arg, const char *const *words)
+{
+	const struct visit_out *to = arg;
+
+	visit_add_command(to->m, "", words, "", to->out);
 }
 
 /*
@@ -94,16 +125,7 @@ static void add_container_commands(struct visit *v, struct str *out)
 	visit_add_command(m, "", container_words(m, c, m->engine->pull), "", out);
 	if (has_login)
 		visit_add_command(m, "", no_login, "", out);
-	if (*m->state.container_id)
-		visit_add_command(m, "", container_remove_words(m), "", out);
-	visit_add_command(m, "", container_run_words(m, c), "", out);
-}
-
-/* By the name where the container is to be made first. */
-static const char *const *visit_keep_words(struct visit *v)
-{
-	return v->container_differs ? container_words(v->m, &v->container, v->m->engine->keep)
-				    : container_keep_words(v->m);
+	replace_each_command(v, visit_add_plain, &(struct visit_out){m, out});
 }
 
 int bringup_commands(struct member *m, const struct bringup *bringup, struct str *out,
@@ -113,7 +135,7 @@ int bringup_commands(struct member *m, const struct bringup *bringup, struct str
 	struct words receive = WORDS_INIT(&m->arena);
 	const char *tar;
 	int rc = visit_compare(&v, err);
-	bool keeps = rc == 0 && (v.container_differs || member_lacks_keep(m));
+	bool keeps = rc == 0 && !v.container_differs && member_lacks_keep(m);
 
 	if (rc == 0 && !v.files_differ)
 		str_addf(out, "# %s: %s\n", m->host->name,
@@ -121,7 +143,7 @@ int bringup_commands(struct member *m, const struct bringup *bringup, struct str
 	if (rc == 0 && v.files_differ) {
 		str_addf(out, "# %s: the cluster's files%s\n", m->host->name,
 			 v.container_differs ? ", the image and the container" : "");
-		rc = remote_script("receive", visit_receive_arguments(&v), &receive, err);
+		rc = remote_script("receive", visit_receive_arguments(&v, false), &receive, err);
 		if (rc == 0)
 			rc = write_parcel(&v, &tar, err);
 		if (rc == 0)
@@ -131,7 +153,7 @@ int bringup_commands(struct member *m, const struct bringup *bringup, struct str
 	if (rc == 0 && v.container_differs)
 		add_container_commands(&v, out);
 	if (keeps)
-		visit_add_command(m, "", visit_keep_words(&v), "", out);
+		visit_add_command(m, "", container_keep_words(m), "", out);
 	visit_release(&v);
 	return rc;
 }

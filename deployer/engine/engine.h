@@ -73,6 +73,10 @@ struct engine {
 	const char *const *has_image; /* status 0 when @{image} is there */
 	const char *const *pull;      /* @{config}: a folder with Docker's config.json, or empty */
 	const char *const *remove;
+	const char *const *stop;
+	const char *const *rename; /* to @{name} */
+	const char *const *resume; /* starts it again */
+	const char *const *restart;
 	/* From now on the engine starts it again: after a failure, a boot, its own restart. */
 	const char *const *keep;
 	const char *const *images;	 /* prints the ids of all images of @{repository} */

@@ -137,11 +137,7 @@ int ssh_run(struct ssh *ssh, const struct ssh_command *command, struct proc_resu
 				   clock_usec() + (uint64_t)seconds * 1000000, result, err);
 }
 
-/*
- * Drops the last line of an engine's error that points to the engine's own help: ringup adds its
- * own advice.
- */
-static void drop_hints(struct str *said)
+void ssh_drop_hints(struct str *said)
 {
 	static const char *const hints[] = {"\nSee '", "\nRun '"};
 
@@ -169,7 +165,7 @@ int ssh_check(struct ssh *ssh, const struct ssh_command *command, const char *wh
 		return 0;
 	/* a copy: the caller may read what the command printed */
 	str_add(&said, result->err.length ? result->err.text : result->out.text);
-	drop_hints(&said);
+	ssh_drop_hints(&said);
 	str_one_line(&said, SAID_BYTES);
 	return error_set(err, ERROR_FAILED, "%s: %s (status %d)", what,
 			 said.length ? said.text : "failed without a word", result->status);

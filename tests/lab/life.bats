@@ -72,3 +72,35 @@ policy() {
 	[ "$(container_lines node02)" = "node02 absent" ]
 	up
 }
+
+@test "a container that cannot start, or dies: every host has its old one back, with its files" {
+	local before logs
+	before=$(inspect node01 .Id)
+	variant limit.yaml 's/shm_size: 512m/shm_size: 512m, ulimits: {nofile: 999999999999}/'
+	fails 1 -f limit.yaml up
+	says "node01, node02: cannot start the container" "the host does not allow this limit" "the old container is back and runs"
+	# port 22 is the host's own
+	variant port.yaml 's/sshd_port: [0-9]+/sshd_port: 22/'
+	fails 1 -f port.yaml up
+	says node01 node02 "died at start" "another program has port 22" "the old container is back and runs"
+	same container "$before" "$(inspect node01 .Id)"
+	all_meet node01 node02
+	[ "$(inside node01 docker ps -aq | wc -l)" = 1 ]
+	[ "$(policy node01)" = unless-stopped ]
+	ringup --json up 2>/dev/null | jq -e '[.hosts[].changed] == [false, false]'
+	[ "$(inside node01 sh -c 'ls /var/lib/ringup/lab' | xargs)" = "owner registry-ca.crt ssh" ]
+}
+
+@test "a container is made again without the registry where the host has the image" {
+	kill "$(state .registry.pid)"
+	inside node02 docker rm -f "$CONTAINER"
+	ringup up >out 2>&1 3>&- 4>&- || { cat out; false; }
+	grep -q 'hosts that have the image of ringup.lock go on without the registry' out
+	[ "$(inspect node02 .State.Running) $(inspect node02 .Config.Image)" = "true $(jq -r .image ringup.lock)" ]
+	inside node02 docker rm -f "$CONTAINER"
+	inside node02 docker image rm "$(jq -r .image ringup.lock)"
+	fails 4 up
+	says node02 "cannot pull the image" "can this host reach the registry"
+	ringup -q lab up --hosts 2 3>&- 4>&-
+	up
+}
