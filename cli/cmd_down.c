@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/foreign.h"
 #include "deployer/claim.h"
+#include "deployer/history.h"
 #include "deployer/probe.h"
 #include "deployer/operate.h"
 
@@ -39,6 +40,7 @@ static int down_run(struct context *ctx, void *values, const char *const *argume
 		    struct error *err)
 {
 	const struct options *o = values;
+	const struct history_note note = {.command = o->purge ? "down --purge" : "down"};
 	_cleanup_(fd_close) int lock = -1;
 	struct stages s;
 	int rc;
@@ -52,6 +54,7 @@ static int down_run(struct context *ctx, void *values, const char *const *argume
 		s.fleet.takes_over = o->take_over;
 		fleet_check_owner(&s.fleet);
 		fleet_down(&s.fleet, o->purge);
+		history_add(&s.fleet, &note);
 		rc = fleet_result(&s.fleet, err);
 	}
 	if (rc == 0 && o->purge)

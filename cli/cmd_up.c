@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
 #include "cli/app/limits.h"
+#include "cli/app/stage_apply.h"
 #include "cli/app/stage_build.h"
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
 #include "cli/app/stage_plan.h"
 #include "cli/app/stage_push.h"
-#include "cli/app/stage_simulated.h"
 
 #include "core/clock.h"
 #include "core/file.h"
-#include "core/foreign.h"
 #include "core/log.h"
-#include "core/term.h"
-#include "deployer/claim.h"
-#include "deployer/gpus.h"
-#include "deployer/probe.h"
 
 struct options {
 	bool dry_run, take_over, force;
@@ -35,11 +30,6 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
-static bool has_containers(const struct stages *s)
-{
-	return s->fleet.members[0].engine->has_containers;
-}
-
 static void up_print_stack(const struct stages *s)
 {
 	_cleanup_(str_release) struct str line = STR_INIT;
@@ -50,16 +40,9 @@ static void up_print_stack(const struct stages *s)
 	log_info("  %-20s %s (%s)", "stack", line.text, s->plan.accelerator);
 }
 
-/* Hosts that cannot give their GPUs fail here, before the image is built; the others go on. */
-static int up_check_gpus(struct stages *s, struct error *err)
-{
-	fleet_check_gpus(&s->fleet, s->plan.accelerator);
-	return fleet_failures(&s->fleet) == s->fleet.count ? fleet_result(&s->fleet, err) : 0;
-}
-
 static int up_converge(struct stages *s, struct error *err)
 {
-	struct bringup bringup;
+	struct apply apply = {.command = "up"};
 	bool is_new = false;
 
 	if (fleet_failures(&s->fleet) == s->fleet.count)
@@ -67,9 +50,9 @@ static int up_converge(struct stages *s, struct error *err)
 	if (stage_plan(s, err) < 0)
 		return -1;
 	up_print_stack(s);
-	if (up_check_gpus(s, err) < 0)
+	if (stage_check_gpus(s, err) < 0)
 		return -1;
-	if (has_containers(s)) {
+	if (stage_has_containers(s)) {
 		if (stage_provide_or_recall(s, &is_new, err) < 0)
 			return -1;
 	} else {
@@ -77,12 +60,10 @@ static int up_converge(struct stages *s, struct error *err)
 			"  %-20s engine: none, so the hosts' own stack is used and no image is built",
 			"image");
 	}
-	if (stage_lock(s, err) < 0 || stage_bringup(s, &bringup, err) < 0)
+	if (stage_lock(s, err) < 0)
 		return -1;
-	bringup.image_is_new = is_new;
-	fleet_bringup(&s->fleet, &bringup);
-	keys_wipe(&bringup.keys);
-	return fleet_result(&s->fleet, err);
+	apply.image_is_new = is_new;
+	return stage_apply(s, &apply, err);
 }
 
 /* The image's part of a dry run; there is nothing to do when the registry has it. */
@@ -116,11 +97,11 @@ static int up_print_commands(struct stages *s, struct error *err)
 
 	if (fleet_failures(&s->fleet) == s->fleet.count)
 		return fleet_result(&s->fleet, err);
-	if (stage_plan(s, err) < 0 || up_check_gpus(s, err) < 0 ||
-	    (has_containers(s) && image_commands(s, &out, err) < 0) ||
+	if (stage_plan(s, err) < 0 || stage_check_gpus(s, err) < 0 ||
+	    (stage_has_containers(s) && image_commands(s, &out, err) < 0) ||
 	    stage_bringup(s, &bringup, err) < 0)
 		return -1;
-	if (has_containers(s)) /* by tag while there is no digest yet */
+	if (stage_has_containers(s)) /* by tag while there is no digest yet */
 		bringup.image = reference_text(&s->reference, s->arena);
 	for (size_t i = 0; i < s->fleet.count; i++)
 		if (!s->fleet.members[i].failed &&
@@ -129,46 +110,6 @@ static int up_print_commands(struct stages *s, struct error *err)
 	keys_wipe(&bringup.keys);
 	command_print_script(s->ctx, out.text);
 	return fleet_result(&s->fleet, err);
-}
-
-static void add_json(const struct stages *s)
-{
-	_cleanup_(json_free) cJSON *json = json_document();
-	cJSON *hosts = cJSON_AddArrayToObject(json, "hosts");
-
-	for (size_t i = 0; i < s->fleet.count; i++) {
-		const struct member *m = &s->fleet.members[i];
-		cJSON *item = cJSON_CreateObject();
-
-		cJSON_AddStringToObject(item, "host", m->host->name);
-		cJSON_AddBoolToObject(item, "ok", !m->failed);
-		cJSON_AddBoolToObject(item, "changed", m->changed);
-		json_add_text(item, "container", m->state.container_id);
-		json_add_text(item, "error", m->failed ? m->err.text : NULL);
-		cJSON_AddItemToArray(hosts, item);
-	}
-	if (s->reference.digest)
-		cJSON_AddStringToObject(json, "image", reference_text(&s->reference, s->arena));
-	stage_add_simulated(s, json);
-	cJSON_AddNumberToObject(json, "ssh_connections", ssh_connections_opened());
-	json_print(stdout, json);
-}
-
-static void up_print_result(const struct stages *s, uint64_t begin)
-{
-	size_t changed = 0, up = s->fleet.count - fleet_failures(&s->fleet);
-
-	if (s->ctx->json) {
-		add_json(s);
-		return;
-	}
-	for (size_t i = 0; i < s->fleet.count; i++)
-		changed += s->fleet.members[i].changed && !s->fleet.members[i].failed;
-	if (up)
-		say("cluster %s: %zu of %zu hosts up, %zu changed, %.1f s\n", s->cluster.name, up,
-		    s->fleet.count, changed, clock_seconds_since(begin));
-	for (size_t i = 0; up && i < s->cluster.job_count; i++)
-		log_info("  %-20s ringup run %s", i ? "" : "jobs", s->cluster.jobs[i].name);
 }
 
 static int up_run(struct context *ctx, void *values, const char *const *arguments,
@@ -188,17 +129,11 @@ static int up_run(struct context *ctx, void *values, const char *const *argument
 	    stage_hold(&s, &lock, err) < 0)
 		return -1;
 	s.allow = o->allow;
-	rc = stage_probe(&s, err);
+	rc = stage_meet_hosts(&s, o->take_over, err);
 	if (rc == 0) {
-		s.fleet.takes_over = o->take_over;
-		rc = owner_load(&s.cluster, true, s.arena, &s.fleet.owner, err);
-	}
-	if (rc == 0) {
-		fleet_check(&s.fleet);
-		fleet_check_owner(&s.fleet);
 		rc = o->dry_run ? up_print_commands(&s, err) : up_converge(&s, err);
 		if (!o->dry_run && (rc == 0 || err->kind == ERROR_PARTIAL || ctx->json))
-			up_print_result(&s, begin);
+			stage_print_outcome(&s, begin);
 	}
 	log_debug("%u SSH connections opened", ssh_connections_opened());
 	fleet_close(&s.fleet);

@@ -101,18 +101,23 @@ static int log_in_and_pull(struct visit *v, struct error *err)
 	return 0;
 }
 
-static bool bringup_has_image(struct visit *v)
+bool member_has_image(struct member *m, const char *image)
 {
 	_cleanup_(proc_result_release) struct proc_result there = {0};
-	struct ssh_command command = {.words = engine_words(v, v->m->engine->has_image)};
+	const struct engine_value values[] = {{"image", image, NULL}, {0}};
+	struct words words = WORDS_INIT(&m->arena);
+	struct ssh_command command = {0};
 	struct error ignored = {0};
 
-	return ssh_run(v->m->ssh, &command, &there, &ignored) == 0 && there.status == 0;
+	engine_expand(m->engine->has_image, values, &words);
+	command.words = words.list;
+	return member_connect(m, &ignored) == 0 &&
+	       ssh_run(m->ssh, &command, &there, &ignored) == 0 && there.status == 0;
 }
 
 static int bringup_pull(struct visit *v, struct error *err)
 {
-	if (!v->bringup->image_is_new && bringup_has_image(v))
+	if (!v->bringup->image_is_new && member_has_image(v->m, v->bringup->image))
 		return 0;
 	progress_state(v->step, "pulls %s", v->bringup->image);
 	return log_in_and_pull(v, err);

@@ -32,6 +32,9 @@ struct bringup {
  */
 void fleet_bringup(struct fleet *fleet, const struct bringup *bringup);
 
+/* Whether the host has the image, which is named by its digest. */
+bool member_has_image(struct member *member, const char *image);
+
 #define MESH_PEERS_MAX 32
 
 /*

@@ -57,16 +57,15 @@ static void replace_add_old(struct member *m, struct words *out)
 	replace_add(out, "start", replace_words(m, e->resume, own, ""));
 }
 
-static int replace_add_new(struct visit *v, struct words *out, struct error *err)
+/* How to look at the container that has the name in the end. */
+static int replace_add_proof(struct member *m, struct words *out, struct error *err)
 {
-	struct member *m = v->m;
 	const struct engine *e = m->engine;
 	const char *own = m->fleet->container;
 	struct words login = WORDS_INIT(&m->arena);
 
 	if (remote_script("mesh", WORDS(m->host->name), &login, err) < 0)
 		return -1;
-	replace_add(out, "run", container_run_words(m, &v->container));
 	replace_add(out, "state", replace_words(m, e->state, own, ""));
 	replace_add(out, "logs", replace_words(m, e->logs, own, ""));
 	replace_add(out, "remove", replace_words(m, e->remove, own, ""));
@@ -108,28 +107,35 @@ static const char *replace_outcome(struct member *m, const char *text)
 	return "";
 }
 
-/* What went wrong, and whether the old container is back. Always returns -1. */
-static int replace_explain(struct visit *v, struct proc_result *result, struct error *err)
+/* What went wrong with the container, by what the script said. Always returns -1. */
+static int replace_failed(struct member *m, struct proc_result *result, const char *what,
+			  struct error *err)
 {
-	struct member *m = v->m;
 	const char *text = result->out.text;
-	const char *failed = remote_value(text, "failed", &m->arena), *outcome;
+	const char *failed = remote_value(text, "failed", &m->arena);
 
 	ssh_drop_hints(&result->err);
 	str_one_line(&result->err, REPLACE_SAID_BYTES);
 	if (strcmp(failed, "died") == 0)
-		mesh_died(m, remote_value(text, "container_exit", &m->arena), result->err.text,
-			  err);
-	else if (strcmp(failed, "sshd") == 0)
-		error_set(err, ERROR_FAILED,
-			  "%s: the sshd of the new container does not let it in on port %d: %s",
-			  m->host->name, m->fleet->cluster->container.sshd_port, result->err.text);
-	else
-		error_set(err, ERROR_FAILED, "%s: cannot start the container: %s", m->host->name,
-			  result->err.length ? result->err.text : "it failed without a word");
-	if (strcmp(failed, "run") == 0)
+		return mesh_died(m, remote_value(text, "container_exit", &m->arena),
+				 result->err.text, err);
+	if (strcmp(failed, "sshd") == 0)
+		return error_set(err, ERROR_FAILED,
+				 "%s: the container's sshd does not let it in on port %d: %s",
+				 m->host->name, m->fleet->cluster->container.sshd_port,
+				 result->err.text);
+	return error_set(err, ERROR_FAILED, "%s: cannot %s the container: %s", m->host->name, what,
+			 result->err.length ? result->err.text : "it failed without a word");
+}
+
+/* The same for a new one, and whether the old one is back. */
+static int replace_explain(struct visit *v, struct proc_result *result, struct error *err)
+{
+	const char *outcome = replace_outcome(v->m, result->out.text);
+
+	replace_failed(v->m, result, "start", err);
+	if (strstr(result->out.text, "failed=run"))
 		visit_explain(v, ENGINE_RUNS, err);
-	outcome = replace_outcome(m, text);
 	return *outcome ? error_advise(err, "%s", outcome) : -1;
 }
 
@@ -143,7 +149,8 @@ static int replace_run(struct visit *v, struct error *err)
 	progress_state(v->step,
 		       *m->state.container_id ? "replaces the container" : "starts the container");
 	replace_add_old(m, &arguments);
-	if (replace_add_new(v, &arguments, err) < 0 ||
+	replace_add(&arguments, "run", container_run_words(m, &v->container));
+	if (replace_add_proof(m, &arguments, err) < 0 ||
 	    remote_script("replace", arguments.list, &words, err) < 0 || member_connect(m, err) < 0)
 		return -1;
 	command.words = words.list;
@@ -175,5 +182,27 @@ int visit_replace(struct visit *v, struct error *err)
 	m->state.config = v->container.config_hash;
 	m->state.running = true;
 	journal_add(m, "run", m->state.container_id);
+	return 0;
+}
+
+int member_restart(struct member *m, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct words arguments = WORDS_INIT(&m->arena), words = WORDS_INIT(&m->arena);
+	struct ssh_command command = {.timeout_s = REPLACE_TIMEOUT_S};
+
+	replace_add(&arguments, "restart",
+		    replace_words(m, m->engine->restart, m->state.container_id, ""));
+	if (replace_add_proof(m, &arguments, err) < 0 ||
+	    remote_script("replace", arguments.list, &words, err) < 0 || member_connect(m, err) < 0)
+		return -1;
+	command.words = words.list;
+	m->changed = true;
+	if (ssh_run(m->ssh, &command, &result, err) < 0)
+		return error_wrap(err, "%s", m->host->name);
+	if (result.status != 0)
+		return replace_failed(m, &result, "restart", err);
+	probe_read_container(m, result.out.text);
+	journal_add(m, "restart", m->state.container_id);
 	return 0;
 }

@@ -14,6 +14,12 @@
 /* Sets v->m->state to the new container. The caller has compared the host and pulled the image. */
 int visit_replace(struct visit *visit, struct error *err);
 
+/*
+ * Starts the container that is there again, and waits until its sshd lets it in. member->state names it
+ * (member_ask_owner).
+ */
+int member_restart(struct member *member, struct error *err);
+
 /* The name of a container that is set aside. No cluster can have it. */
 const char *replace_aside_name(struct member *member);
 

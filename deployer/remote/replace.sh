@@ -8,18 +8,19 @@
 # which ringup has quoted: stop and rename for the old one; stop_aside, remove_aside, back and start for the one that
 # is set aside, which an interrupted run may have left; run, state, logs and remove for the new one; has_ssh and
 # prove, which run in it.
+# With restart, that line is run instead: the container that is there starts again, and proves itself.
 # Prints the new container's id and state as key=value lines. After a failure it prints failed=run, failed=died or
 # failed=sshd, and back=yes, back=stopped (the old one did not run before either), back=died, back=no (it cannot be
 # put back) or nothing when there is no old one; standard error has the reason. The status is 1 then.
 set -u
 old='' ran='' folder='' stop='' rename='' stop_aside='' remove_aside='' back='' start=''
-run='' state='' logs='' remove='' has_ssh='' prove=''
+restart='' run='' state='' logs='' remove='' has_ssh='' prove=''
 for word; do
 	value=${word#*=}
 	case $word in
 	old=*) old=$value ;; ran=*) ran=$value ;; folder=*) folder=$value ;; stop=*) stop=$value ;; rename=*) rename=$value ;;
 	stop_aside=*) stop_aside=$value ;; remove_aside=*) remove_aside=$value ;;
-	back=*) back=$value ;; start=*) start=$value ;; run=*) run=$value ;; state=*) state=$value ;;
+	back=*) back=$value ;; start=*) start=$value ;; restart=*) restart=$value ;; run=*) run=$value ;; state=*) state=$value ;;
 	logs=*) logs=$value ;; remove=*) remove=$value ;; has_ssh=*) has_ssh=$value ;; prove=*) prove=$value ;;
 	esac
 done
@@ -95,6 +96,12 @@ died() {
 	failed died
 }
 
+if [ -n "$restart" ]; then
+	sh -c "$restart" >/dev/null </dev/null || failed run
+	prove_itself
+	sh -c "$state" 2>/dev/null
+	exit 0
+fi
 set_aside
 # A name that somebody else took meanwhile is theirs: then nothing is removed.
 ! quietly "$state" || remove=true

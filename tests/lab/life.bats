@@ -104,3 +104,45 @@ policy() {
 	ringup -q lab up --hosts 2 3>&- 4>&-
 	up
 }
+
+@test "restart: the same containers start again, and let logins in" {
+	local before started
+	before=$(inspect node01 .Id)
+	started=$(inspect node02 .State.StartedAt)
+	ringup restart node01 >out 2>&1 3>&- 4>&- || { cat out; false; }
+	grep -q 'node01 .*runs again' out
+	same container "$before" "$(inspect node01 .Id)"
+	same "start of node02" "$started" "$(inspect node02 .State.StartedAt)"
+	ringup -q restart 3>&- 4>&-
+	differ "start of node02" "$started" "$(inspect node02 .State.StartedAt)"
+	inside node02 docker rm -f "$CONTAINER"
+	fails 4 restart
+	says "node02: there is no container; 'ringup up' makes it"
+	up
+	[ "$(ringup --json history | jq -r '.history[-1] | "\(.command) \(.outcome) \([.hosts[].outcome] | join(" "))"')" = \
+		"up done unchanged changed" ]
+}
+
+@test "rollback: the image and the lock of before, by digest; without the image nothing changes" {
+	local old new
+	old=$(jq -r .image ringup.lock)
+	cp ringup.lock old.lock
+	variant newer.yaml 's/image: \{name: train/image: {name: train, env: {NEWER: "1"}/'
+	ringup -q -f newer.yaml up 3>&- 4>&-
+	new=$(jq -r .image ringup.lock)
+	differ image "$old" "$new"
+	ringup -q -f newer.yaml rollback >out 2>&1 3>&- 4>&- || { cat out; false; }
+	grep -q "newer.yaml describes another image" out
+	cmp ringup.lock old.lock
+	[ "$(inspect node01 .Config.Image) $(inspect node02 .Config.Image)" = "$old $old" ]
+	ringup --json up 2>/dev/null | jq -e '[.hosts[].changed] == [false, false]'
+	[ "$(ringup --json history | jq -r '.history[-1] | "\(.command) \(.outcome) \(.image)"' | sed 's/to [0-9]*/to N/')" = "rollback to N done $old" ]
+	# there is nothing to take it from
+	ringup -q rm "$new"
+	inside node02 docker image rm "$new"
+	fails 1 rollback
+	says "$new" "cannot be had" "the registry does not have it" "it is not on node02" "nothing was changed"
+	cmp ringup.lock old.lock
+	[ "$(inspect node01 .Config.Image)" = "$old" ]
+	fails 2 rollback 999
+}
