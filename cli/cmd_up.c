@@ -10,7 +10,11 @@
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/foreign.h"
+#include "core/json.h"
 #include "core/log.h"
+
+#include <string.h>
 
 struct options {
 	bool dry_run, take_over, force;
@@ -90,25 +94,106 @@ static int image_commands(struct stages *s, struct str *out, struct error *err)
 	return 0;
 }
 
+/* "node01, node02: CHANGES" for all hosts with the changes of this one; none for a later one of them. */
+static void up_add_group(const struct stages *s, const struct bringup_plan *plans, size_t first,
+			 struct str *out)
+{
+	const char *changes = plans[first].changes;
+	_cleanup_(str_release) struct str names = STR_INIT;
+
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		if (!plans[i].changes || strcmp(plans[i].changes, changes) != 0)
+			continue;
+		if (i < first)
+			return;
+		str_addf(&names, "%s%s", names.length ? ", " : "", s->fleet.members[i].host->name);
+	}
+	str_addf(out, "# %s: %s\n", names.text, *changes ? changes : "nothing to do");
+}
+
+static void up_print_plan_json(const struct stages *s, const struct bringup_plan *plans,
+			       const char *image, const struct words *remote)
+{
+	_cleanup_(json_free) cJSON *json = json_document();
+	cJSON *hosts = cJSON_AddArrayToObject(json, "hosts");
+	cJSON *list = cJSON_AddArrayToObject(json, "commands");
+	char *copy = arena_strdup(s->arena, image), *line;
+
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		cJSON *item = cJSON_CreateObject();
+
+		cJSON_AddItemToArray(hosts, item);
+		cJSON_AddStringToObject(item, "host", s->fleet.members[i].host->name);
+		if (plans[i].changes)
+			cJSON_AddStringToObject(item, "changes", plans[i].changes);
+	}
+	while ((line = strsep(&copy, "\n")))
+		if (*line && *line != '#')
+			cJSON_AddItemToArray(list, cJSON_CreateString(line));
+	for (size_t i = 0; i < remote->count; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(remote->list[i]));
+	json_print(stdout, json);
+}
+
+/* The commands of all hosts, each host's behind its name; the script that they share stands once. */
+static int up_gather(struct stages *s, const struct bringup *bringup, struct bringup_plan *plans,
+		     struct words *remote, const char *image, struct str *out, struct error *err)
+{
+	_cleanup_(str_release) struct str text = STR_INIT;
+	const char *line;
+
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		struct member *m = &s->fleet.members[i];
+
+		if (m->failed)
+			continue;
+		if (bringup_plan(m, bringup, &plans[i], err) < 0 ||
+		    (plans[i].commands.count && !remote->count &&
+		     bringup_receive_line(m, &line, err) < 0))
+			return -1;
+		if (plans[i].commands.count && !remote->count)
+			words_add(remote, line);
+		if (plans[i].commands.count)
+			str_addf(&text, "# %s\n", m->host->name);
+		for (size_t k = 0; k < plans[i].commands.count; k++) {
+			words_add(remote, plans[i].commands.list[k]);
+			str_addf(&text, "%s\n", plans[i].commands.list[k]);
+		}
+	}
+	for (size_t i = 0; i < s->fleet.count; i++)
+		if (plans[i].changes)
+			up_add_group(s, plans, i, out);
+	str_addf(out, "\n%s", image);
+	if (remote->count)
+		str_addf(out, "# what puts the files of standard input there\n%s\n",
+			 remote->list[0]);
+	str_add(out, text.text);
+	return 0;
+}
+
 static int up_print_commands(struct stages *s, struct error *err)
 {
+	_cleanup_(str_release) struct str out = STR_INIT, image = STR_INIT;
+	struct words remote = WORDS_INIT(s->arena);
+	struct bringup_plan *plans;
 	struct bringup bringup;
-	_cleanup_(str_release) struct str out = STR_INIT;
 
 	if (fleet_failures(&s->fleet) == s->fleet.count)
 		return fleet_result(&s->fleet, err);
 	if (stage_plan(s, err) < 0 || stage_check_gpus(s, err) < 0 ||
-	    (stage_has_containers(s) && image_commands(s, &out, err) < 0) ||
+	    (stage_has_containers(s) && image_commands(s, &image, err) < 0) ||
 	    stage_bringup(s, &bringup, err) < 0)
 		return -1;
 	if (stage_has_containers(s)) /* by tag while there is no digest yet */
 		bringup.image = reference_text(&s->reference, s->arena);
-	for (size_t i = 0; i < s->fleet.count; i++)
-		if (!s->fleet.members[i].failed &&
-		    bringup_commands(&s->fleet.members[i], &bringup, &out, err) < 0)
-			return -1;
+	plans = ARENA_ARRAY(s->arena, s->fleet.count, struct bringup_plan);
+	if (up_gather(s, &bringup, plans, &remote, image.text, &out, err) < 0)
+		return -1;
 	keys_wipe(&bringup.keys);
-	command_print_script(s->ctx, out.text);
+	if (s->ctx->json)
+		up_print_plan_json(s, plans, image.text, &remote);
+	else
+		say("%s", out.text);
 	return fleet_result(&s->fleet, err);
 }
 

@@ -37,11 +37,20 @@ bool member_has_image(struct member *member, const char *image);
 
 #define MESH_PEERS_MAX 32
 
+/* What fleet_bringup would do on one member; texts in the member's arena. */
+struct bringup_plan {
+	const char *changes;   /* "image A -> B, container.env"; "" when there is nothing to do */
+	struct words commands; /* command lines a person could paste */
+};
+
 /*
- * Adds what fleet_bringup would run on this member, as commands a person could paste. The files
- * that they send are written to .ringup/keys/HOST.tar (0600); nothing is done on the host.
+ * The files that the commands send are written to .ringup/keys/HOST.tar (0600); nothing is done on the
+ * host. The commands use the shell's variable `receive`, which bringup_receive_line sets.
  */
-int bringup_commands(struct member *member, const struct bringup *bringup, struct str *out,
-		     struct error *err);
+int bringup_plan(struct member *member, const struct bringup *bringup, struct bringup_plan *plan,
+		 struct error *err);
+
+/* "receive='...'": the script that takes the files, which is the same on all hosts. */
+int bringup_receive_line(struct member *member, const char **line, struct error *err);
 
 #endif

@@ -18,6 +18,7 @@
 /* What the probe says about the cluster's container on a host; text is "" when there is none. */
 struct host_state {
 	const char *container_id, *config, *image, *started;
+	const char *settings;	      /* of the container, as container.h has them */
 	const char *mesh;	      /* digest of the ssh files that the host holds */
 	const char *folder;	      /* ringup's folder on the host */
 	struct owner container_owner; /* by the container's labels */

@@ -36,6 +36,7 @@ void probe_read_container(struct member *m, const char *text)
 
 	state->container_id = remote_value(text, "container_id", arena);
 	state->config = remote_value(text, "container_config", arena);
+	state->settings = remote_value(text, "container_settings", arena);
 	state->image = remote_value(text, "container_image", arena);
 	state->started = remote_value(text, "container_started", arena);
 	state->running = strcmp(remote_value(text, "container_running", arena), "true") == 0;

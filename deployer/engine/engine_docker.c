@@ -17,22 +17,24 @@ static const char STATE_FORMAT[] =
 	"container_id={{.Id}}\n"
 	/* one that waits for its next start counts as running for Docker */
 	"container_running={{if .State.Restarting}}false{{else}}{{.State.Running}}{{end}}\n"
-	"container_restarts={{.HostConfig.RestartPolicy.Name}}\n"
-	"container_exit={{.State.ExitCode}}\n"
-	"container_config=" LABEL(
-		"org.ringup.config") "\n"
-				     "container_image={{.Config.Image}}\n"
-				     "container_started={{.State.StartedAt}}\n"
-				     "container_owner_id=" LABEL(
-					     "org.ringup.cluster-id") "\n"
-								      "container_owner_user=" LABEL(
-									      "org.ringup.user") "\n"
-												 "container_owner_machine=" LABEL(
-													 "org.ringup.machine") "\n"
-															       "container_owner_folder=" LABEL(
-																       "org.ringup.folder") "\n"
-																			    "container_owner_time=" LABEL(
-																				    "org.ringup.time");
+	"container_settings=" LABEL(
+		"org.ringup.settings") "\n"
+				       "container_restarts={{.HostConfig.RestartPolicy.Name}}\n"
+				       "container_exit={{.State.ExitCode}}\n"
+				       "container_config=" LABEL(
+					       "org.ringup.config") "\n"
+								    "container_image={{.Config.Image}}\n"
+								    "container_started={{.State.StartedAt}}\n"
+								    "container_owner_id=" LABEL(
+									    "org.ringup.cluster-id") "\n"
+												     "container_owner_user=" LABEL(
+													     "org.ringup.user") "\n"
+																"container_owner_machine=" LABEL(
+																	"org.ringup.machine") "\n"
+																			      "container_owner_folder=" LABEL(
+																				      "org.ringup.folder") "\n"
+																							   "container_owner_time=" LABEL(
+																								   "org.ringup.time");
 
 static void docker_add_text(struct words *out, const char *option, const char *text)
 {

@@ -116,7 +116,7 @@ void ssh_close(struct ssh *ssh)
 	free(ssh);
 }
 
-static void command_line(const struct ssh_target *target, const char *const *words, struct str *out)
+void ssh_command_line(const struct ssh_target *target, const char *const *words, struct str *out)
 {
 	if (target->sudo)
 		str_add(out, "sudo -n ");
@@ -129,7 +129,7 @@ int ssh_run(struct ssh *ssh, const struct ssh_command *command, struct proc_resu
 	int seconds = command->timeout_s ? command->timeout_s : SSH_TIMEOUT_DEFAULT_S;
 	_cleanup_(str_release) struct str line = STR_INIT;
 
-	command_line(ssh->target, command->words, &line);
+	ssh_command_line(ssh->target, command->words, &line);
 	*result = (struct proc_result){0};
 	str_init_ceiling(&result->out, SSH_OUTPUT_CEILING_BYTES);
 	str_init_ceiling(&result->err, SSH_OUTPUT_CEILING_BYTES);
@@ -171,11 +171,8 @@ int ssh_check(struct ssh *ssh, const struct ssh_command *command, const char *wh
 			 said.length ? said.text : "failed without a word", result->status);
 }
 
-void ssh_command_text(const struct ssh_target *target, const char *const *words, struct str *out)
+void ssh_command_place(const struct ssh_target *target, struct str *out)
 {
-	_cleanup_(str_release) struct str line = STR_INIT;
-
-	command_line(target, words, &line);
 	str_addf(out, "ssh -p %d -i ", target->port);
 	quote_word(out, target->key);
 	str_add(out, " -o ");
@@ -185,5 +182,13 @@ void ssh_command_text(const struct ssh_target *target, const char *const *words,
 	if (*target->jump)
 		str_addf(out, " -J %s", target->jump);
 	str_addf(out, " %s@%s ", target->user, target->address);
+}
+
+void ssh_command_text(const struct ssh_target *target, const char *const *words, struct str *out)
+{
+	_cleanup_(str_release) struct str line = STR_INIT;
+
+	ssh_command_line(target, words, &line);
+	ssh_command_place(target, out);
 	quote_word(out, line.text);
 }

@@ -99,6 +99,10 @@ void ssh_drop_hints(struct str *said);
 /* The command line a person could paste to do the same: "ssh -p 22 root@10.0.0.1 'docker ps'". */
 void ssh_command_text(const struct ssh_target *target, const char *const *words, struct str *out);
 
+/* Its two parts: "ssh -p 22 root@10.0.0.1 ", and the line for the host's shell, which is one more word. */
+void ssh_command_place(const struct ssh_target *target, struct str *out);
+void ssh_command_line(const struct ssh_target *target, const char *const *words, struct str *out);
+
 /* How many connections this process has opened so far. */
 unsigned int ssh_connections_opened(void);
 

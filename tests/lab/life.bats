@@ -73,6 +73,27 @@ policy() {
 	up
 }
 
+@test "up --dry-run: what changes on which host, equal hosts once, the script once, and then the commands" {
+	local before
+	before=$(container_lines)
+	variant other.yaml 's/shm_size: 512m/shm_size: 256m, env: {A: "1"}/'
+	ringup -f other.yaml up --dry-run >script 2>/dev/null
+	[ "$(head -n 1 script)" = "# node01, node02: container.shm_size 512m -> 256m, container.env" ]
+	[ "$(grep -c 'mktemp' script)" = 1 ]
+	[ "$(grep -c 'docker run' script)" = 2 ]
+	ringup --json -f other.yaml up --dry-run 2>/dev/null | jq -e '[.hosts[].changes] | length == 2 and .[0] == .[1] and .[0] != ""'
+	same containers "$before" "$(container_lines)"
+	# only the host that is meant
+	variant one.yaml 's/(name: node02, .*slots: )2/\13/'
+	ringup -f one.yaml up --dry-run 2>/dev/null | grep -qx '# node01, node02: nothing to do'
+	inside node02 docker rm -f "$CONTAINER"
+	ringup up --dry-run >script 2>/dev/null
+	grep -qx '# node01: nothing to do' script
+	grep -qx '# node02: starts the container' script
+	bash -eu script >out 2>&1 </dev/null 3>&- 4>&- || { cat out; false; }
+	ringup up --dry-run 2>/dev/null | grep -qx '# node01, node02: nothing to do'
+}
+
 @test "a container that cannot start, or dies: every host has its old one back, with its files" {
 	local before logs
 	before=$(inspect node01 .Id)
