@@ -20,9 +20,11 @@
 
 struct options {
 	bool force;
+	int rolling;
 };
 
 static const struct opt options[] = {
+	ROLLING_OPTION(struct options, rolling),
 	{0, "force", NULL, "also while a job runs on the cluster", OPT_FLAG,
 	 offsetof(struct options, force)},
 	OPT_END,
@@ -141,11 +143,13 @@ static void rollback_note_recipe(struct stages *s, const struct rollback *r)
 		s->cluster.path);
 }
 
-static int rollback_apply(struct stages *s, const struct rollback *r, struct error *err)
+static int rollback_apply(struct stages *s, const struct rollback *r, int rolling,
+			  struct error *err)
 {
 	const struct apply apply = {
 		.command = arena_printf(s->arena, "rollback to %d", r->number),
 		.recipe = r->recipe,
+		.rolling = rolling,
 	};
 
 	if (fleet_failures(&s->fleet) == s->fleet.count)
@@ -175,7 +179,7 @@ static int rollback_run(struct context *ctx, void *values, const char *const *ar
 		return -1;
 	rc = stage_meet_hosts(&s, false, err);
 	if (rc == 0)
-		rc = rollback_apply(&s, &r, err);
+		rc = rollback_apply(&s, &r, o->rolling, err);
 	if (rc == 0 || err->kind == ERROR_PARTIAL || ctx->json)
 		stage_print_outcome(&s, begin);
 	if (rc == 0)

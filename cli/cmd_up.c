@@ -18,6 +18,7 @@
 
 struct options {
 	bool dry_run, take_over, force;
+	int rolling;
 	struct words allow;
 	struct limit_options limits;
 };
@@ -27,6 +28,7 @@ static const struct opt options[] = {
 	 offsetof(struct options, dry_run)},
 	{0, "take-over", NULL, "replace what somebody else started under this name on the hosts",
 	 OPT_FLAG, offsetof(struct options, take_over)},
+	ROLLING_OPTION(struct options, rolling),
 	{0, "force", NULL, "also while a job runs on the cluster", OPT_FLAG,
 	 offsetof(struct options, force)},
 	ALLOW_OPTION(struct options, allow),
@@ -44,9 +46,9 @@ static void up_print_stack(const struct stages *s)
 	log_info("  %-20s %s (%s)", "stack", line.text, s->plan.accelerator);
 }
 
-static int up_converge(struct stages *s, struct error *err)
+static int up_converge(struct stages *s, int rolling, struct error *err)
 {
-	struct apply apply = {.command = "up"};
+	struct apply apply = {.command = "up", .rolling = rolling};
 	bool is_new = false;
 
 	if (fleet_failures(&s->fleet) == s->fleet.count)
@@ -216,7 +218,7 @@ static int up_run(struct context *ctx, void *values, const char *const *argument
 	s.allow = o->allow;
 	rc = stage_meet_hosts(&s, o->take_over, err);
 	if (rc == 0) {
-		rc = o->dry_run ? up_print_commands(&s, err) : up_converge(&s, err);
+		rc = o->dry_run ? up_print_commands(&s, err) : up_converge(&s, o->rolling, err);
 		if (!o->dry_run && (rc == 0 || err->kind == ERROR_PARTIAL || ctx->json))
 			stage_print_outcome(&s, begin);
 	}
@@ -232,6 +234,8 @@ const struct command command_up = {
 	.help = "Each host is compared with what is wanted, and only what differs is changed: a second run\n"
 		"changes nothing, and the next run continues an interrupted one. When a host fails, the others\n"
 		"are finished all the same; the exit status is 4 then.\n"
+		"A new container replaces the old one only when it runs and lets a login in; otherwise the old one\n"
+		"is put back. --rolling N does so on N hosts at a time, and the next ones wait until these are up.\n"
 		"A cluster of the same name that somebody else started on a host is left alone: ringup says who\n"
 		"started it, when and from where. --take-over makes it yours.\n",
 	.options = options,

@@ -2,6 +2,7 @@
 #include "deployer/bringup.h"
 
 #include "core/clock.h"
+#include "core/log.h"
 #include "core/quote.h"
 #include "core/secret.h"
 #include "deployer/claim.h"
@@ -174,12 +175,90 @@ static int bringup_keep(struct member *m, void *arg, struct error *err)
 	return 0;
 }
 
-void fleet_bringup(struct fleet *fleet, const struct bringup *bringup)
+static void bringup_verify(struct fleet *fleet, const struct bringup *bringup)
 {
-	/* The records are only read; fleet_each hands a plain pointer on. */
-	fleet_each(fleet, bring_one, (void *)(uintptr_t)bringup);
-	if (!fleet->members[0].engine->has_containers)
-		return;
 	fleet_verify(fleet, bringup->accelerator);
 	fleet_each(fleet, bringup_keep, NULL);
+}
+
+/* Whether the host needs another container, in `arg` by the members' indexes. */
+struct bringup_turns {
+	const struct bringup *bringup;
+	bool *due;
+};
+
+static int bringup_judge(struct member *m, void *arg, struct error *err)
+{
+	struct bringup_turns *turns = arg;
+	struct visit v = {.m = m, .bringup = turns->bringup};
+	int rc = visit_compare(&v, err);
+
+	turns->due[m->index] = rc == 0 && v.container_differs;
+	visit_release(&v);
+	return rc;
+}
+
+/* Lets only the next group work: up to `size` of those that are due. False when none is left. */
+static bool bringup_next_group(struct fleet *fleet, bool *due, int size)
+{
+	_cleanup_(str_release) struct str names = STR_INIT;
+	int count = 0;
+
+	for (size_t i = 0; i < fleet->count; i++) {
+		struct member *m = &fleet->members[i];
+
+		m->waits = true;
+		if (!due[i] || m->failed || count == size)
+			continue;
+		str_addf(&names, "%s%s", count++ ? ", " : "", m->host->name);
+		m->waits = due[i] = false;
+	}
+	if (count)
+		log_info("  %-20s %s", "next", names.text);
+	return count > 0;
+}
+
+/* Hosts whose turn has come or that need no new container: those that can be verified now. */
+static void bringup_let_done(struct fleet *fleet, const bool *due)
+{
+	for (size_t i = 0; i < fleet->count; i++)
+		fleet->members[i].waits = due[i];
+}
+
+/*
+ * A host that needs no new container gets its files at once. The others take turns, and a group that
+ * fails is the last one: those that are due then keep what they have.
+ */
+static void bringup_in_turns(struct fleet *fleet, const struct bringup *bringup)
+{
+	struct bringup_turns turns = {bringup, ARENA_ARRAY(fleet->arena, fleet->count, bool)};
+	size_t failures;
+	bool has_next;
+
+	fleet_each(fleet, bringup_judge, &turns);
+	bringup_let_done(fleet, turns.due);
+	failures = fleet_failures(fleet);
+	do {
+		fleet_each(fleet, bring_one, (void *)(uintptr_t)bringup);
+		bringup_let_done(fleet, turns.due);
+		if (fleet_active(fleet))
+			bringup_verify(fleet, bringup);
+		has_next = fleet_failures(fleet) == failures &&
+			   bringup_next_group(fleet, turns.due, bringup->rolling);
+	} while (has_next);
+	bringup_let_done(fleet, turns.due);
+}
+
+void fleet_bringup(struct fleet *fleet, const struct bringup *bringup)
+{
+	bool has_containers = fleet->members[0].engine->has_containers;
+
+	if (bringup->rolling > 0 && has_containers) {
+		bringup_in_turns(fleet, bringup);
+		return;
+	}
+	/* The records are only read; fleet_each hands a plain pointer on. */
+	fleet_each(fleet, bring_one, (void *)(uintptr_t)bringup);
+	if (has_containers)
+		bringup_verify(fleet, bringup);
 }

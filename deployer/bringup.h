@@ -21,6 +21,12 @@ struct bringup {
 	const char *registry;	 /* HOST:PORT */
 	const char *registry_ca; /* content of the CA file; NULL: the system's CAs */
 	struct credentials credentials;
+	/*
+	 * > 0: so many hosts at once get a new container, and the next ones only when these run and
+	 * their workers log in to all that are done. After a group that fails the others keep
+	 * what they have, and member->waits stays true.
+	 */
+	int rolling;
 	const char *worker_folder; /* where allreduce lies here, for an engine without containers */
 	struct keys keys;
 };

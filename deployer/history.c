@@ -57,7 +57,9 @@ static const char *history_outcome(const struct fleet *fleet)
 {
 	size_t failures = fleet_failures(fleet);
 
-	return !failures ? "done" : failures < fleet->count ? "partial" : "failed";
+	if (fleet_active(fleet) == fleet->count)
+		return "done";
+	return failures < fleet->count ? "partial" : "failed";
 }
 
 static void history_add_hosts(const struct fleet *fleet, cJSON *json)
@@ -72,6 +74,7 @@ static void history_add_hosts(const struct fleet *fleet, cJSON *json)
 		cJSON_AddStringToObject(item, "host", m->host->name);
 		cJSON_AddStringToObject(item, "outcome",
 					m->failed    ? "failed"
+					: m->waits   ? "left"
 					: m->changed ? "changed"
 						     : "unchanged");
 		json_add_text(item, "error", m->failed ? m->err.text : NULL);

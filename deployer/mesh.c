@@ -95,7 +95,7 @@ static const char *const *peers_of(struct member *m)
 	for (size_t i = 1; i < fleet->count && peers.count < MESH_PEERS_MAX; i++) {
 		const struct member *peer = &fleet->members[(m->index + i) % fleet->count];
 
-		if (!peer->failed)
+		if (!peer->failed && !peer->waits)
 			words_add(&peers, peer->host->name);
 	}
 	return peers.list ? peers.list : NO_WORDS;
@@ -205,7 +205,7 @@ void fleet_verify(struct fleet *fleet, const char *accelerator)
 	struct error ignored = {0};
 	char now[DIGEST_TEXT_BYTES], *before = NULL;
 	struct progress_step *step;
-	size_t alive = fleet->count - fleet_failures(fleet);
+	size_t alive = fleet_active(fleet);
 
 	mesh_digest(fleet, now);
 	if (alive == fleet->count && file_exists(path) &&
@@ -219,9 +219,10 @@ void fleet_verify(struct fleet *fleet, const char *accelerator)
 	}
 	step = progress_begin("mesh", "every worker logs in to every other");
 	meet_living(fleet);
-	progress_end(step, fleet->count - fleet_failures(fleet) == alive,
-		     "%zu workers can log in to each other", fleet->count - fleet_failures(fleet));
+	progress_end(step, fleet_active(fleet) == alive, "%zu workers can log in to each other",
+		     fleet_active(fleet));
 	fleet_check_container_gpus(fleet, accelerator);
-	if (fleet_failures(fleet) == 0 && file_write(path, now, strlen(now), 0600, &ignored) < 0)
+	if (fleet_active(fleet) == fleet->count &&
+	    file_write(path, now, strlen(now), 0600, &ignored) < 0)
 		log_debug("%s", ignored.text);
 }

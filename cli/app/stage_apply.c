@@ -42,6 +42,7 @@ int stage_apply(struct stages *s, const struct apply *apply, struct error *err)
 
 	if (stage_bringup(s, &bringup, err) < 0)
 		return -1;
+	bringup.rolling = apply->rolling;
 	bringup.image_is_new = apply->image_is_new;
 	fleet_bringup(&s->fleet, &bringup);
 	keys_wipe(&bringup.keys);
@@ -61,7 +62,7 @@ static void stage_apply_json(const struct stages *s)
 		cJSON *item = cJSON_CreateObject();
 
 		cJSON_AddStringToObject(item, "host", m->host->name);
-		cJSON_AddBoolToObject(item, "ok", !m->failed);
+		cJSON_AddBoolToObject(item, "ok", !m->failed && !m->waits);
 		cJSON_AddBoolToObject(item, "changed", m->changed);
 		json_add_text(item, "container", m->state.container_id);
 		json_add_text(item, "error", m->failed ? m->err.text : NULL);
@@ -76,7 +77,7 @@ static void stage_apply_json(const struct stages *s)
 
 void stage_print_outcome(const struct stages *s, uint64_t begin)
 {
-	size_t changed = 0, up = s->fleet.count - fleet_failures(&s->fleet);
+	size_t changed = 0, up = fleet_active(&s->fleet);
 
 	if (s->ctx->json) {
 		stage_apply_json(s);

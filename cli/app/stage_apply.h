@@ -3,13 +3,23 @@
 #ifndef CLI_APP_STAGE_APPLY_H
 #define CLI_APP_STAGE_APPLY_H
 
+#include "cli/app/command.h"
 #include "cli/app/stages.h"
 
 struct apply {
 	const char *command; /* for the history */
 	const char *recipe;  /* the image's recipe; NULL: that of stages.spec, if there is one */
+	int rolling;	     /* hosts that get a new container at once; 0: all */
 	bool image_is_new;   /* it is new in the registry, so no host can have it */
 };
+
+/* A row for a command's table; `member` is an int, which becomes apply.rolling. */
+#define ROLLING_OPTION(type, member)                                                            \
+	{                                                                                       \
+		0, "rolling", "N",                                                              \
+			"replace the containers of N hosts at a time; stop when a group fails", \
+			OPT_INT, offsetof(type, member)                                         \
+	}
 
 /* Brings the fleet to stages.plan and stages.reference, and notes that in the history. */
 int stage_apply(struct stages *stages, const struct apply *apply, struct error *err);

@@ -167,3 +167,23 @@ policy() {
 	[ "$(inspect node01 .Config.Image)" = "$old" ]
 	fails 2 rollback 999
 }
+
+@test "up --rolling: one host after the other; a group that fails is the last one" {
+	local before
+	variant rolling.yaml 's/shm_size: 512m/shm_size: 256m/'
+	ringup -f rolling.yaml up --rolling 1 >out 2>&1 3>&- 4>&- || { cat out; false; }
+	[ "$(grep -E '^  next ' out | awk '{print $2}' | xargs)" = "node01 node02" ]
+	# node02 is touched only when node01 is up
+	[ "$(grep -E 'node01 +up in|node02 +puts' out | awk '{print $1, $2}' | xargs)" = "node01 up node02 puts" ]
+	grep -q '2 workers can log in to each other' out
+	[ "$(inspect node02 .HostConfig.ShmSize) $(policy node01) $(policy node02)" = "$((256 * 1024 * 1024)) unless-stopped unless-stopped" ]
+	before=$(container_lines node02)
+	variant limit.yaml 's/shm_size: 512m/shm_size: 512m, ulimits: {nofile: 999999999999}/'
+	fails 4 -f limit.yaml up --rolling 1
+	says "node01: cannot start the container" "the old container is back and runs" "node02 keeps what it runs, since an earlier group failed"
+	same container "$before" "$(container_lines node02)"
+	[ "$(ringup --json history | jq -r '.history[-1] | "\(.outcome) \([.hosts[].outcome] | join(" "))"')" = "partial failed left" ]
+	[ "$(inspect node01 .HostConfig.ShmSize)" = $((256 * 1024 * 1024)) ]
+	ringup --json -f rolling.yaml up 2>/dev/null | jq -e '[.hosts[].changed] == [false, false]'
+	up
+}
