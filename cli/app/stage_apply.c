@@ -10,6 +10,7 @@
 #include "deployer/claim.h"
 #include "deployer/gpus.h"
 #include "deployer/history.h"
+#include "deployer/placed.h"
 #include "deployer/probe.h"
 
 bool stage_has_containers(const struct stages *s)
@@ -40,7 +41,7 @@ int stage_apply(struct stages *s, const struct apply *apply, struct error *err)
 	struct history_note note = {.command = apply->command, .plan = &s->plan};
 	struct bringup bringup;
 
-	if (stage_bringup(s, &bringup, err) < 0)
+	if (placed_add(&s->fleet, err) < 0 || stage_bringup(s, &bringup, err) < 0)
 		return -1;
 	bringup.rolling = apply->rolling;
 	bringup.image_is_new = apply->image_is_new;

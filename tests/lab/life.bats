@@ -187,3 +187,16 @@ policy() {
 	ringup --json -f rolling.yaml up 2>/dev/null | jq -e '[.hosts[].changed] == [false, false]'
 	up
 }
+
+@test "a host that was taken out of cluster.yaml: down HOST removes its container, image and keys" {
+	cp cluster.yaml kept.yaml
+	sed -i '/node02/d' cluster.yaml
+	ringup up >out 2>&1 3>&- 4>&-
+	grep -F "'ringup down node02' removes them" out
+	ringup -q down node02 3>&- 4>&-
+	[ "$(inside node02 docker ps -aq)$(inside node02 docker image ls -q)$(host_files node02)" = "" ]
+	[ "$(inspect node01 .State.Running)" = true ]
+	mv kept.yaml cluster.yaml
+	up
+	all_meet node01 node02
+}
