@@ -47,7 +47,6 @@ static void replace_add_old(struct member *m, struct words *out)
 	const char *old = m->state.container_id;
 
 	words_addf(out, "old=%s", *old ? "yes" : "");
-	words_addf(out, "folder=%s", m->state.folder);
 	words_addf(out, "ran=%s", m->state.running ? "yes" : "");
 	replace_add(out, "stop", replace_words(m, e->stop, old, ""));
 	replace_add(out, "rename", replace_words(m, e->rename, old, aside));
@@ -66,6 +65,7 @@ static int replace_add_proof(struct member *m, struct words *out, struct error *
 
 	if (remote_script("mesh", WORDS(m->host->name), &login, err) < 0)
 		return -1;
+	words_addf(out, "folder=%s", m->state.folder);
 	replace_add(out, "state", replace_words(m, e->state, own, ""));
 	replace_add(out, "logs", replace_words(m, e->logs, own, ""));
 	replace_add(out, "remove", replace_words(m, e->remove, own, ""));

@@ -13,6 +13,8 @@
 # failed=sshd, and back=yes, back=stopped (the old one did not run before either), back=died, back=no (it cannot be
 # put back) or nothing when there is no old one; standard error has the reason. The status is 1 then.
 set -u
+# When ringup or the connection is gone nobody reads what is said, and the work is finished all the same.
+trap '' HUP PIPE
 old='' ran='' folder='' stop='' rename='' stop_aside='' remove_aside='' back='' start=''
 restart='' run='' state='' logs='' remove='' has_ssh='' prove=''
 for word; do
@@ -96,6 +98,11 @@ died() {
 	failed died
 }
 
+# A run that was interrupted may still be at work here.
+if command -v flock >/dev/null 2>&1 && [ -d "$folder" ]; then
+	exec 9<"$folder"
+	flock 9
+fi
 if [ -n "$restart" ]; then
 	sh -c "$restart" >/dev/null </dev/null || failed run
 	prove_itself

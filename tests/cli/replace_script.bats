@@ -124,3 +124,26 @@ is_back() {
 	[ "$output" = failed=run ] && grep -q 'already in use' err
 	grep -qx container_id=old names/own
 }
+
+@test "replace: a second one waits until the first, whose ringup is gone, has ended" {
+	old own true && as_received
+	exec 8<state
+	flock 8
+	sh -c 'echo waits; echo $$ >pid; exec sh "$0" "$@"' "$BATS_TEST_DIRNAME/../../deployer/remote/replace.sh" "folder=$PWD/state" \
+		'state=engine state own' 'run=engine run' old= ran= 'stop_aside=false' >out 2>err 3>&- 8<&- &
+	until [ -s pid ]; do :; done
+	/bin/sleep 0.3
+	kill -0 "$(cat pid)"
+	grep -qx container_id=old names/own
+	rm names/own # the first one is done
+	flock -u 8
+	wait $!
+	grep -qx new_id=new out
+}
+
+@test "replace: nobody listens any more: the old one is put back all the same" {
+	old own true && as_received
+	NEW=refused replace old=yes ran=yes | true
+	wait_until() { local i; for ((i = 0; i < 100; i++)); do ! "$@" || return 0; /bin/sleep 0.05; done; return 1; }
+	wait_until is_back true
+}
