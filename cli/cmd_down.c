@@ -102,8 +102,8 @@ const struct command command_down = {
 	.summary = "stops and removes the cluster's containers",
 	.help = "The image and the cluster's files stay on the hosts, so that the next 'up' is quick;\n"
 		"--purge removes them, too. Running it twice is harmless.\n"
-		"HOST is one that was taken out of cluster.yaml, as 'up' and 'status' name it: its container, image and\n"
-		"files are removed.\n"
+		"HOST is one that was taken out of cluster.yaml, as 'up' and 'status' name it: its container,\n"
+		"image and files are removed.\n"
 		"What somebody else started under this name stays, unless you say --take-over.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
