@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
+#include "cli/app/stage_departed.h"
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
 
 #include "core/file.h"
 #include "core/foreign.h"
+#include "core/log.h"
 #include "deployer/claim.h"
-#include "deployer/probe.h"
+#include "deployer/history.h"
 #include "deployer/operate.h"
+#include "deployer/placed.h"
 
 #include <unistd.h>
 
@@ -35,44 +38,75 @@ static int purge_here(struct stages *s, struct error *err)
 	return folder_remove(cluster_state_path(&s->cluster, "keys", s->arena), err);
 }
 
+static int down_hosts(struct stages *s, bool purges, struct error *err)
+{
+	const struct history_note note = {.command = purges ? "down --purge" : "down"};
+	struct error ignored = {0};
+
+	fleet_check_owner(&s->fleet);
+	fleet_down(&s->fleet, purges);
+	history_add(&s->fleet, &note);
+	if (purges && placed_remove(&s->fleet, &ignored) < 0)
+		log_warn("%s", ignored.text);
+	return fleet_result(&s->fleet, err);
+}
+
+static void down_say(const struct stages *s, bool purged)
+{
+	if (s->ctx->json)
+		say("{\"schema\": 1, \"ok\": true}\n");
+	else
+		say("cluster %s is down on %zu hosts%s\n", s->cluster.name, s->fleet.count,
+		    purged ? "; nothing of it is left there" : "");
+}
+
 static int down_run(struct context *ctx, void *values, const char *const *arguments,
 		    struct error *err)
 {
 	const struct options *o = values;
 	_cleanup_(fd_close) int lock = -1;
+	bool is_departed, purges;
 	struct stages s;
 	int rc;
 
-	(void)arguments;
 	if (stage_cluster(&s, ctx, err) < 0 || (!o->force && stage_no_jobs(&s, err) < 0) ||
-	    stage_hold(&s, &lock, err) < 0)
+	    stage_hold(&s, &lock, err) < 0 ||
+	    stage_choose_departed(&s, arguments, &is_departed, err) < 0)
 		return -1;
-	rc = stage_probe(&s, err);
+	if (!is_departed && *arguments)
+		return error_set(
+			err, ERROR_USAGE,
+			"'%s' is no host that was taken out of cluster.yaml; 'ringup down' takes all hosts of the file down",
+			*arguments);
+	/* a host that has left the cluster must not keep its keys */
+	purges = o->purge || is_departed;
+	rc = is_departed ? 0 : stage_probe(&s, err);
 	if (rc == 0) {
 		s.fleet.takes_over = o->take_over;
-		fleet_check_owner(&s.fleet);
-		fleet_down(&s.fleet, o->purge);
-		rc = fleet_result(&s.fleet, err);
+		rc = down_hosts(&s, purges, err);
 	}
-	if (rc == 0 && o->purge)
+	if (rc < 0 && is_departed)
+		error_advise(err, "a host that is gone for good: take it out of %s",
+			     cluster_state_path(&s.cluster, "hosts.json", s.arena));
+	if (rc == 0 && o->purge && !is_departed)
 		rc = purge_here(&s, err);
-	if (rc == 0 && ctx->json)
-		say("{\"schema\": 1, \"ok\": true}\n");
-	else if (rc == 0)
-		say("cluster %s is down on %zu hosts%s\n", s.cluster.name, s.fleet.count,
-		    o->purge ? "; nothing of it is left there" : "");
+	if (rc == 0)
+		down_say(&s, purges);
 	fleet_close(&s.fleet);
 	return rc;
 }
 
 const struct command command_down = {
 	.name = "down",
-	.arguments = "",
+	.arguments = "[HOST...]",
 	.summary = "stops and removes the cluster's containers",
 	.help = "The image and the cluster's files stay on the hosts, so that the next 'up' is quick;\n"
 		"--purge removes them, too. Running it twice is harmless.\n"
+		"HOST is one that was taken out of cluster.yaml, as 'up' and 'status' name it: its container,\n"
+		"image and files are removed.\n"
 		"What somebody else started under this name stays, unless you say --take-over.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
+	.max_arguments = -1,
 	.run = down_run,
 };

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
 #include "cli/app/limits.h"
+#include "cli/app/stage_apply.h"
 #include "cli/app/stage_build.h"
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
 #include "cli/app/stage_plan.h"
 #include "cli/app/stage_push.h"
-#include "cli/app/stage_simulated.h"
 
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/foreign.h"
+#include "core/json.h"
 #include "core/log.h"
-#include "core/term.h"
-#include "deployer/claim.h"
-#include "deployer/gpus.h"
-#include "deployer/host_stack.h"
-#include "deployer/probe.h"
+
+#include <string.h>
 
 struct options {
 	bool dry_run, take_over, force;
+	int rolling;
 	struct words allow;
 	struct limit_options limits;
 };
@@ -29,28 +28,13 @@ static const struct opt options[] = {
 	 offsetof(struct options, dry_run)},
 	{0, "take-over", NULL, "replace what somebody else started under this name on the hosts",
 	 OPT_FLAG, offsetof(struct options, take_over)},
+	ROLLING_OPTION(struct options, rolling),
 	{0, "force", NULL, "also while a job runs on the cluster", OPT_FLAG,
 	 offsetof(struct options, force)},
 	ALLOW_OPTION(struct options, allow),
 	LIMIT_OPTIONS(struct options, limits),
 	OPT_END,
 };
-
-/* The image in the registry. */
-static int provide_image(struct stages *s, bool *is_new, struct error *err)
-{
-	if (stage_provide(s, NULL, is_new, err) < 0)
-		return -1;
-	if (!*is_new)
-		log_info("  %-20s %s is in the registry", "image",
-			 reference_text(&s->reference, s->arena));
-	return 0;
-}
-
-static bool has_containers(const struct stages *s)
-{
-	return s->fleet.members[0].engine->has_containers;
-}
 
 static void up_print_stack(const struct stages *s)
 {
@@ -62,16 +46,9 @@ static void up_print_stack(const struct stages *s)
 	log_info("  %-20s %s (%s)", "stack", line.text, s->plan.accelerator);
 }
 
-/* Hosts that cannot give their GPUs fail here, before the image is built; the others go on. */
-static int up_check_gpus(struct stages *s, struct error *err)
+static int up_converge(struct stages *s, int rolling, struct error *err)
 {
-	fleet_check_gpus(&s->fleet, s->plan.accelerator);
-	return fleet_failures(&s->fleet) == s->fleet.count ? fleet_result(&s->fleet, err) : 0;
-}
-
-static int up_converge(struct stages *s, struct error *err)
-{
-	struct bringup bringup;
+	struct apply apply = {.command = "up", .rolling = rolling};
 	bool is_new = false;
 
 	if (fleet_failures(&s->fleet) == s->fleet.count)
@@ -79,24 +56,20 @@ static int up_converge(struct stages *s, struct error *err)
 	if (stage_plan(s, err) < 0)
 		return -1;
 	up_print_stack(s);
-	if (up_check_gpus(s, err) < 0)
+	if (stage_check_gpus(s, err) < 0)
 		return -1;
-	if (has_containers(s)) {
-		if (provide_image(s, &is_new, err) < 0)
+	if (stage_has_containers(s)) {
+		if (stage_provide_or_recall(s, &is_new, err) < 0)
 			return -1;
 	} else {
 		log_info(
 			"  %-20s engine: none, so the hosts' own stack is used and no image is built",
 			"image");
 	}
-	if (stage_lock(s, err) < 0 || stage_bringup(s, &bringup, err) < 0)
+	if (stage_lock(s, err) < 0)
 		return -1;
-	bringup.image_is_new = is_new;
-	fleet_bringup(&s->fleet, &bringup);
-	if (!has_containers(s) && !cluster_has_no_stack(&s->cluster))
-		fleet_check_stack(&s->fleet, &s->plan);
-	keys_wipe(&bringup.keys);
-	return fleet_result(&s->fleet, err);
+	apply.image_is_new = is_new;
+	return stage_apply(s, &apply, err);
 }
 
 /* The image's part of a dry run; there is nothing to do when the registry has it. */
@@ -106,12 +79,10 @@ static int image_commands(struct stages *s, struct str *out, struct error *err)
 	struct build_options build = {.cache_folder = stage_cache_folder(s)};
 	bool found = false;
 
-	if (stage_recipe(s, err) < 0 || stage_reference(s, err) < 0 ||
-	    stage_registry(s, NULL, &registry, err) < 0 ||
-	    stage_find_image(s, registry, &found, err) < 0)
+	if (stage_find_or_recall(s, &registry, &found, err) < 0)
 		return -1;
 	if (found) {
-		str_addf(out, "# here: nothing to do, %s is in the registry\n",
+		str_addf(out, "# here: nothing to do, the image is %s\n",
 			 reference_text(&s->reference, s->arena));
 		return 0;
 	}
@@ -125,66 +96,107 @@ static int image_commands(struct stages *s, struct str *out, struct error *err)
 	return 0;
 }
 
-static int up_print_commands(struct stages *s, struct error *err)
+/* "node01, node02: CHANGES" for all hosts with the changes of this one; none for a later one of them. */
+static void up_add_group(const struct stages *s, const struct bringup_plan *plans, size_t first,
+			 struct str *out)
 {
-	struct bringup bringup;
-	_cleanup_(str_release) struct str out = STR_INIT;
+	const char *changes = plans[first].changes;
+	_cleanup_(str_release) struct str names = STR_INIT;
 
-	if (fleet_failures(&s->fleet) == s->fleet.count)
-		return fleet_result(&s->fleet, err);
-	if (stage_plan(s, err) < 0 || up_check_gpus(s, err) < 0 ||
-	    (has_containers(s) && image_commands(s, &out, err) < 0) ||
-	    stage_bringup(s, &bringup, err) < 0)
-		return -1;
-	if (has_containers(s)) /* by tag while there is no digest yet */
-		bringup.image = reference_text(&s->reference, s->arena);
-	for (size_t i = 0; i < s->fleet.count; i++)
-		if (!s->fleet.members[i].failed &&
-		    bringup_commands(&s->fleet.members[i], &bringup, &out, err) < 0)
-			return -1;
-	keys_wipe(&bringup.keys);
-	command_print_script(s->ctx, out.text);
-	return fleet_result(&s->fleet, err);
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		if (!plans[i].changes || strcmp(plans[i].changes, changes) != 0)
+			continue;
+		if (i < first)
+			return;
+		str_addf(&names, "%s%s", names.length ? ", " : "", s->fleet.members[i].host->name);
+	}
+	str_addf(out, "# %s: %s\n", names.text, *changes ? changes : "nothing to do");
 }
 
-static void add_json(const struct stages *s)
+static void up_print_plan_json(const struct stages *s, const struct bringup_plan *plans,
+			       const char *image, const struct words *remote)
 {
 	_cleanup_(json_free) cJSON *json = json_document();
 	cJSON *hosts = cJSON_AddArrayToObject(json, "hosts");
+	cJSON *list = cJSON_AddArrayToObject(json, "commands");
+	char *copy = arena_strdup(s->arena, image), *line;
 
 	for (size_t i = 0; i < s->fleet.count; i++) {
-		const struct member *m = &s->fleet.members[i];
 		cJSON *item = cJSON_CreateObject();
 
-		cJSON_AddStringToObject(item, "host", m->host->name);
-		cJSON_AddBoolToObject(item, "ok", !m->failed);
-		cJSON_AddBoolToObject(item, "changed", m->changed);
-		json_add_text(item, "container", m->state.container_id);
-		json_add_text(item, "error", m->failed ? m->err.text : NULL);
 		cJSON_AddItemToArray(hosts, item);
+		cJSON_AddStringToObject(item, "host", s->fleet.members[i].host->name);
+		if (plans[i].changes)
+			cJSON_AddStringToObject(item, "changes", plans[i].changes);
 	}
-	if (s->reference.digest)
-		cJSON_AddStringToObject(json, "image", reference_text(&s->reference, s->arena));
-	stage_add_simulated(s, json);
-	cJSON_AddNumberToObject(json, "ssh_connections", ssh_connections_opened());
+	while ((line = strsep(&copy, "\n")))
+		if (*line && *line != '#')
+			cJSON_AddItemToArray(list, cJSON_CreateString(line));
+	for (size_t i = 0; i < remote->count; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(remote->list[i]));
 	json_print(stdout, json);
 }
 
-static void up_print_result(const struct stages *s, uint64_t begin)
+/* The commands of all hosts, each host's behind its name; the script that they share stands once. */
+static int up_gather(struct stages *s, const struct bringup *bringup, struct bringup_plan *plans,
+		     struct words *remote, const char *image, struct str *out, struct error *err)
 {
-	size_t changed = 0, up = s->fleet.count - fleet_failures(&s->fleet);
+	_cleanup_(str_release) struct str text = STR_INIT;
+	const char *line;
 
-	if (s->ctx->json) {
-		add_json(s);
-		return;
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		struct member *m = &s->fleet.members[i];
+
+		if (m->failed)
+			continue;
+		if (bringup_plan(m, bringup, &plans[i], err) < 0 ||
+		    (plans[i].commands.count && !remote->count &&
+		     bringup_receive_line(m, &line, err) < 0))
+			return -1;
+		if (plans[i].commands.count && !remote->count)
+			words_add(remote, line);
+		if (plans[i].commands.count)
+			str_addf(&text, "# %s\n", m->host->name);
+		for (size_t k = 0; k < plans[i].commands.count; k++) {
+			words_add(remote, plans[i].commands.list[k]);
+			str_addf(&text, "%s\n", plans[i].commands.list[k]);
+		}
 	}
 	for (size_t i = 0; i < s->fleet.count; i++)
-		changed += s->fleet.members[i].changed && !s->fleet.members[i].failed;
-	if (up)
-		say("cluster %s: %zu of %zu hosts up, %zu changed, %.1f s\n", s->cluster.name, up,
-		    s->fleet.count, changed, clock_seconds_since(begin));
-	for (size_t i = 0; up && i < s->cluster.job_count; i++)
-		log_info("  %-20s ringup run %s", i ? "" : "jobs", s->cluster.jobs[i].name);
+		if (plans[i].changes)
+			up_add_group(s, plans, i, out);
+	str_addf(out, "\n%s", image);
+	if (remote->count)
+		str_addf(out, "# what puts the files of standard input there\n%s\n",
+			 remote->list[0]);
+	str_add(out, text.text);
+	return 0;
+}
+
+static int up_print_commands(struct stages *s, struct error *err)
+{
+	_cleanup_(str_release) struct str out = STR_INIT, image = STR_INIT;
+	struct words remote = WORDS_INIT(s->arena);
+	struct bringup_plan *plans;
+	struct bringup bringup;
+
+	if (fleet_failures(&s->fleet) == s->fleet.count)
+		return fleet_result(&s->fleet, err);
+	if (stage_plan(s, err) < 0 || stage_check_gpus(s, err) < 0 ||
+	    (stage_has_containers(s) && image_commands(s, &image, err) < 0) ||
+	    stage_bringup(s, &bringup, err) < 0)
+		return -1;
+	if (stage_has_containers(s)) /* by tag while there is no digest yet */
+		bringup.image = reference_text(&s->reference, s->arena);
+	plans = ARENA_ARRAY(s->arena, s->fleet.count, struct bringup_plan);
+	if (up_gather(s, &bringup, plans, &remote, image.text, &out, err) < 0)
+		return -1;
+	keys_wipe(&bringup.keys);
+	if (s->ctx->json)
+		up_print_plan_json(s, plans, image.text, &remote);
+	else
+		say("%s", out.text);
+	return fleet_result(&s->fleet, err);
 }
 
 static int up_run(struct context *ctx, void *values, const char *const *arguments,
@@ -204,17 +216,11 @@ static int up_run(struct context *ctx, void *values, const char *const *argument
 	    stage_hold(&s, &lock, err) < 0)
 		return -1;
 	s.allow = o->allow;
-	rc = stage_probe(&s, err);
+	rc = stage_meet_hosts(&s, o->take_over, err);
 	if (rc == 0) {
-		s.fleet.takes_over = o->take_over;
-		rc = owner_load(&s.cluster, true, s.arena, &s.fleet.owner, err);
-	}
-	if (rc == 0) {
-		fleet_check(&s.fleet);
-		fleet_check_owner(&s.fleet);
-		rc = o->dry_run ? up_print_commands(&s, err) : up_converge(&s, err);
+		rc = o->dry_run ? up_print_commands(&s, err) : up_converge(&s, o->rolling, err);
 		if (!o->dry_run && (rc == 0 || err->kind == ERROR_PARTIAL || ctx->json))
-			up_print_result(&s, begin);
+			stage_print_outcome(&s, begin);
 	}
 	log_debug("%u SSH connections opened", ssh_connections_opened());
 	fleet_close(&s.fleet);
@@ -228,6 +234,8 @@ const struct command command_up = {
 	.help = "Each host is compared with what is wanted, and only what differs is changed: a second run\n"
 		"changes nothing, and the next run continues an interrupted one. When a host fails, the others\n"
 		"are finished all the same; the exit status is 4 then.\n"
+		"A new container replaces the old one only when it runs and lets a login in; otherwise the old one\n"
+		"is put back. --rolling N does so on N hosts at a time, and the next ones wait until these are up.\n"
 		"A cluster of the same name that somebody else started on a host is left alone: ringup says who\n"
 		"started it, when and from where. --take-over makes it yours.\n",
 	.options = options,

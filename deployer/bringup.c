@@ -2,18 +2,18 @@
 #include "deployer/bringup.h"
 
 #include "core/clock.h"
+#include "core/log.h"
 #include "core/quote.h"
 #include "core/secret.h"
 #include "deployer/claim.h"
 #include "deployer/journal.h"
 #include "deployer/mesh.h"
 #include "deployer/remote.h"
-#include "deployer/visit.h"
+#include "deployer/replace.h"
 
 #include <string.h>
 
 #define PULL_TIMEOUT_S 3600
-#define RUN_TIMEOUT_S 180
 
 static int run_words(struct member *m, const char *const *words, const void *input, size_t bytes,
 		     int timeout_s, const char *what, struct proc_result *result, struct error *err)
@@ -33,7 +33,7 @@ static int send_files(struct visit *v, struct error *err)
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	struct words words = WORDS_INIT(&v->m->arena);
 
-	if (remote_script("receive", visit_receive_arguments(v), &words, err) < 0)
+	if (remote_script("receive", visit_receive_arguments(v, true), &words, err) < 0)
 		return -1;
 	if (run_words(v->m, words.list, v->parcel.tar, v->parcel.tar_bytes, 0,
 		      "cannot put the cluster's files there", &result, err) == 0)
@@ -47,22 +47,6 @@ static int send_files(struct visit *v, struct error *err)
 static const char *const *engine_words(struct visit *v, const char *const *pattern)
 {
 	return container_words(v->m, &v->container, pattern);
-}
-
-/* Adds what the engine's error means. Always returns -1. */
-static int bringup_explain(const struct visit *v, int what, struct error *err)
-{
-	const struct bringup *b = v->bringup;
-	const struct engine_attempt attempt = {
-		.what = what,
-		.registry = b->registry,
-		.user = b->credentials.user ? b->credentials.user : "",
-		.data_root = v->m->facts.data_root,
-	};
-
-	if (v->m->engine->explain)
-		v->m->engine->explain(&attempt, err);
-	return -1;
 }
 
 static const char *bringup_quoted(struct visit *v, const char *const *pattern)
@@ -112,77 +96,32 @@ static int log_in_and_pull(struct visit *v, struct error *err)
 	secret_wipe(&login);
 	if (rc < 0) {
 		error_wrap(err, "%s", m->host->name);
-		return bringup_explain(v, ENGINE_PULLS, err);
+		return visit_explain(v, ENGINE_PULLS, err);
 	}
 	journal_add(m, "pull", v->bringup->image);
 	return 0;
 }
 
-static bool bringup_has_image(struct visit *v)
+bool member_has_image(struct member *m, const char *image)
 {
 	_cleanup_(proc_result_release) struct proc_result there = {0};
-	struct ssh_command command = {.words = engine_words(v, v->m->engine->has_image)};
+	const struct engine_value values[] = {{"image", image, NULL}, {0}};
+	struct words words = WORDS_INIT(&m->arena);
+	struct ssh_command command = {0};
 	struct error ignored = {0};
 
-	return ssh_run(v->m->ssh, &command, &there, &ignored) == 0 && there.status == 0;
+	engine_expand(m->engine->has_image, values, &words);
+	command.words = words.list;
+	return member_connect(m, &ignored) == 0 &&
+	       ssh_run(m->ssh, &command, &there, &ignored) == 0 && there.status == 0;
 }
 
 static int bringup_pull(struct visit *v, struct error *err)
 {
-	if (!v->bringup->image_is_new && bringup_has_image(v))
+	if (!v->bringup->image_is_new && member_has_image(v->m, v->bringup->image))
 		return 0;
 	progress_state(v->step, "pulls %s", v->bringup->image);
 	return log_in_and_pull(v, err);
-}
-
-static int bringup_remove_container(struct visit *v, struct error *err)
-{
-	_cleanup_(proc_result_release) struct proc_result result = {0};
-
-	progress_state(v->step, "removes the old container");
-	return run_words(v->m, container_remove_words(v->m), NULL, 0, RUN_TIMEOUT_S,
-			 "cannot remove the old container", &result, err);
-}
-
-static int remove_old(struct visit *v, struct error *err)
-{
-	return *v->m->state.container_id ? bringup_remove_container(v, err) : 0;
-}
-
-static int run_container(struct visit *v, struct proc_result *result, struct error *err)
-{
-	progress_state(v->step, "starts the container");
-	return run_words(v->m, container_run_words(v->m, &v->container), NULL, 0, RUN_TIMEOUT_S,
-			 "cannot start the container", result, err);
-}
-
-static int bringup_start(struct visit *v, struct error *err)
-{
-	_cleanup_(proc_result_release) struct proc_result result = {0};
-	struct member *m = v->m;
-
-	m->changed = true;
-	if (run_container(v, &result, err) < 0) {
-		/*
-		 * After the probe, the engine finished a start that an interrupted run had begun. Or
-		 * somebody else made a container of that name: then it stays.
-		 */
-		if (!m->engine->is_name_taken(err))
-			return bringup_explain(v, ENGINE_RUNS, err);
-		proc_result_release(&result);
-		result = (struct proc_result){0};
-		*err = (struct error){0};
-		if (member_ask_owner(m, err) < 0 || remove_old(v, err) < 0)
-			return -1;
-		if (run_container(v, &result, err) < 0)
-			return bringup_explain(v, ENGINE_RUNS, err);
-	}
-	str_trim(&result.out);
-	m->state.container_id = arena_strdup(&m->arena, result.out.text);
-	m->state.config = v->container.config_hash;
-	m->state.running = true;
-	journal_add(m, "run", m->state.container_id);
-	return 0;
 }
 
 static int bringup_converge(struct visit *v, struct error *err)
@@ -199,9 +138,7 @@ static int bringup_converge(struct visit *v, struct error *err)
 	journal_add(m, "files", v->parcel.digest);
 	if (!v->container_differs)
 		return 0;
-	if (bringup_pull(v, err) < 0 || remove_old(v, err) < 0 || bringup_start(v, err) < 0)
-		return -1;
-	return 0;
+	return bringup_pull(v, err) < 0 ? -1 : visit_replace(v, err);
 }
 
 static int bring_one(struct member *m, void *arg, struct error *err)
@@ -220,10 +157,108 @@ static int bring_one(struct member *m, void *arg, struct error *err)
 	return rc;
 }
 
+/*
+ * A container that has proved itself comes back after a restart of the engine and after a boot. One
+ * that dies at its start does not, so that it cannot start over and over.
+ */
+static int bringup_keep(struct member *m, void *arg, struct error *err)
+{
+	(void)arg;
+	if (!member_lacks_keep(m))
+		return 0;
+	if (member_check(m, container_keep_words(m), "cannot set the container's restart policy",
+			 err) < 0)
+		return -1;
+	m->changed = true;
+	m->state.restarts = true;
+	journal_add(m, "keep", m->state.container_id);
+	return 0;
+}
+
+static void bringup_verify(struct fleet *fleet, const struct bringup *bringup)
+{
+	fleet_verify(fleet, bringup->accelerator);
+	fleet_each(fleet, bringup_keep, NULL);
+}
+
+/* Whether the host needs another container, in `arg` by the members' indexes. */
+struct bringup_turns {
+	const struct bringup *bringup;
+	bool *due;
+};
+
+static int bringup_judge(struct member *m, void *arg, struct error *err)
+{
+	struct bringup_turns *turns = arg;
+	struct visit v = {.m = m, .bringup = turns->bringup};
+	int rc = visit_compare(&v, err);
+
+	turns->due[m->index] = rc == 0 && v.container_differs;
+	visit_release(&v);
+	return rc;
+}
+
+/* Lets only the next group work: up to `size` of those that are due. False when none is left. */
+static bool bringup_next_group(struct fleet *fleet, bool *due, int size)
+{
+	_cleanup_(str_release) struct str names = STR_INIT;
+	int count = 0;
+
+	for (size_t i = 0; i < fleet->count; i++) {
+		struct member *m = &fleet->members[i];
+
+		m->waits = true;
+		if (!due[i] || m->failed || count == size)
+			continue;
+		str_addf(&names, "%s%s", count++ ? ", " : "", m->host->name);
+		m->waits = due[i] = false;
+	}
+	if (count)
+		log_info("  %-20s %s", "next", names.text);
+	return count > 0;
+}
+
+/* Hosts whose turn has come or that need no new container: those that can be verified now. */
+static void bringup_let_done(struct fleet *fleet, const bool *due)
+{
+	for (size_t i = 0; i < fleet->count; i++)
+		fleet->members[i].waits = due[i];
+}
+
+/*
+ * A host that needs no new container gets its files at once. The others take turns, and a group that
+ * fails is the last one: those that are due then keep what they have.
+ */
+static void bringup_in_turns(struct fleet *fleet, const struct bringup *bringup)
+{
+	struct bringup_turns turns = {bringup, ARENA_ARRAY(fleet->arena, fleet->count, bool)};
+	size_t failures;
+	bool has_next;
+
+	fleet_each(fleet, bringup_judge, &turns);
+	bringup_let_done(fleet, turns.due);
+	failures = fleet_failures(fleet);
+	do {
+		fleet_each(fleet, bring_one, (void *)(uintptr_t)bringup);
+		bringup_let_done(fleet, turns.due);
+		if (fleet_active(fleet))
+			bringup_verify(fleet, bringup);
+		has_next = fleet_failures(fleet) == failures &&
+			   bringup_next_group(fleet, turns.due, bringup->rolling);
+	} while (has_next);
+	bringup_let_done(fleet, turns.due);
+}
+
 void fleet_bringup(struct fleet *fleet, const struct bringup *bringup)
 {
+	bool has_containers = fleet->members[0].engine->has_containers;
+
+	if (bringup->rolling > 0 && has_containers) {
+		bringup_in_turns(fleet, bringup);
+		return;
+	}
 	/* The records are only read; fleet_each hands a plain pointer on. */
 	fleet_each(fleet, bring_one, (void *)(uintptr_t)bringup);
-	if (fleet->members[0].engine->has_containers)
-		fleet_verify(fleet, bringup->accelerator);
+	if (has_containers)
+		bringup_verify(fleet, bringup);
 }

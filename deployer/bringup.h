@@ -21,24 +21,42 @@ struct bringup {
 	const char *registry;	 /* HOST:PORT */
 	const char *registry_ca; /* content of the CA file; NULL: the system's CAs */
 	struct credentials credentials;
+	/*
+	 * > 0: so many hosts at once get a new container, and the next ones only when these run and
+	 * their workers log in to all that are done. After a group that fails the others keep
+	 * what they have, and member->waits stays true.
+	 */
+	int rolling;
 	const char *worker_folder; /* where allreduce lies here, for an engine without containers */
 	struct keys keys;
 };
 
 /*
  * Brings every member that has not failed to the wanted state. Then every worker logs in to every
- * other one, or to the next MESH_PEERS_MAX in the ring of hosts when there are more. Members that
- * fail keep their error.
+ * other one, or to the next MESH_PEERS_MAX in the ring of hosts when there are more. A container that
+ * has proved itself gets a restart policy. Members that fail keep their error.
  */
 void fleet_bringup(struct fleet *fleet, const struct bringup *bringup);
 
+/* Whether the host has the image, which is named by its digest. */
+bool member_has_image(struct member *member, const char *image);
+
 #define MESH_PEERS_MAX 32
 
+/* What fleet_bringup would do on one member; texts in the member's arena. */
+struct bringup_plan {
+	const char *changes;   /* "image A -> B, container.env"; "" when there is nothing to do */
+	struct words commands; /* command lines a person could paste */
+};
+
 /*
- * Adds what fleet_bringup would run on this member, as commands a person could paste. The files
- * that they send are written to .ringup/keys/HOST.tar (0600); nothing is done on the host.
+ * The files that the commands send are written to .ringup/keys/HOST.tar (0600); nothing is done on the
+ * host. The commands use the shell's variable `receive`, which bringup_receive_line sets.
  */
-int bringup_commands(struct member *member, const struct bringup *bringup, struct str *out,
-		     struct error *err);
+int bringup_plan(struct member *member, const struct bringup *bringup, struct bringup_plan *plan,
+		 struct error *err);
+
+/* "receive='...'": the script that takes the files, which is the same on all hosts. */
+int bringup_receive_line(struct member *member, const char **line, struct error *err);
 
 #endif

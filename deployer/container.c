@@ -95,20 +95,23 @@ static struct container_wish container_wish(struct member *m, const struct bring
 	return wish;
 }
 
-static const char *const *container_labels(struct member *m, const char *hash)
+static const char *const *container_labels(struct member *m, const char *hash, const char *settings)
 {
 	struct words labels = WORDS_INIT(&m->arena);
 
 	words_addf(&labels, "org.ringup.cluster=%s", m->fleet->cluster->name);
 	words_addf(&labels, "org.ringup.config=%s", hash);
-	/* who, when and from where are no reason to make a container anew */
-	if (*hash)
+	/* who, when and from where are no reason to make a container anew; the settings are in the hash */
+	if (*hash) {
 		owner_add_labels(&m->fleet->owner, &labels);
-	else
+		words_addf(&labels, "org.ringup.settings=%s", settings);
+	} else {
 		owner_add_id_label(&m->fleet->owner, &labels);
+	}
 	return words_list(&labels);
 }
 
+/* The first 16 hex digits. */
 static const char *hash_words(struct member *m, const char *const *words)
 {
 	_cleanup_(str_release) struct str line = STR_INIT;
@@ -117,6 +120,35 @@ static const char *hash_words(struct member *m, const char *const *words)
 	quote_words(&line, words);
 	digest_of(line.text, line.length, digest);
 	return arena_strndup(&m->arena, digest + strlen("sha256:"), 16);
+}
+
+/* A list is there as a hash: it may be long, and hold what is nobody's business. */
+static void settings_add_list(struct member *m, const char *key, const char *const *list,
+			      struct words *out)
+{
+	words_addf(out, "%s=%.8s", key, *list ? hash_words(m, list) : "-");
+}
+
+static void settings_add(const char *key, const char *value, struct words *out)
+{
+	words_addf(out, "%s=%s", key, *value ? value : "-");
+}
+
+static const char *container_settings(struct member *m, const struct container_wish *wish)
+{
+	struct words out = WORDS_INIT(&m->arena);
+
+	settings_add("shm_size", wish->shm_size, &out);
+	settings_add("network", wish->network, &out);
+	settings_add("gpus", wish->gpus, &out);
+	settings_add("privileged", wish->privileged ? "yes" : "no", &out);
+	words_addf(&out, "sshd=%s:%d", m->host->address, m->fleet->cluster->container.sshd_port);
+	settings_add_list(m, "capabilities", wish->gpu_capabilities, &out);
+	settings_add_list(m, "env", wish->env, &out);
+	settings_add_list(m, "volumes", wish->volumes, &out);
+	settings_add_list(m, "ulimits", wish->limits, &out);
+	settings_add_list(m, "devices", wish->devices, &out);
+	return words_join(&out, " ");
 }
 
 /*
@@ -131,14 +163,15 @@ static void container_set_wish(struct member *m, const struct bringup *bringup,
 
 	*wish = container_wish(m, bringup);
 	container->config_hash = "";
+	container->settings = container_settings(m, wish);
 	if (!m->engine->run)
 		return;
-	wish->labels = container_labels(m, "");
+	wish->labels = container_labels(m, "", "");
 	m->engine->run(wish, &words);
 	/* sshd reads its address and port only at its start */
 	words_addf(&words, "sshd %s:%d", m->host->address, m->fleet->cluster->container.sshd_port);
 	container->config_hash = hash_words(m, words.list);
-	wish->labels = container_labels(m, container->config_hash);
+	wish->labels = container_labels(m, container->config_hash, container->settings);
 }
 
 void container_describe(struct member *m, const struct bringup *bringup,
@@ -170,13 +203,28 @@ const char *const *container_words(struct member *m, const struct container *con
 	return words.list;
 }
 
-const char *const *container_remove_words(struct member *m)
+static const char *const *container_own_words(struct member *m, const char *const *pattern)
 {
 	const struct engine_value values[] = {{"container", m->state.container_id, NULL}, {0}};
 	struct words words = WORDS_INIT(&m->arena);
 
-	engine_expand(m->engine->remove, values, &words);
+	engine_expand(pattern, values, &words);
 	return words.list;
+}
+
+const char *const *container_remove_words(struct member *m)
+{
+	return container_own_words(m, m->engine->remove);
+}
+
+bool member_lacks_keep(const struct member *m)
+{
+	return m->engine->has_containers && m->state.running && !m->state.restarts;
+}
+
+const char *const *container_keep_words(struct member *m)
+{
+	return container_own_words(m, m->engine->keep);
 }
 
 const char *const *container_run_words(struct member *m, const struct container *container)
@@ -185,4 +233,68 @@ const char *const *container_run_words(struct member *m, const struct container 
 
 	m->engine->run(&container->wish, &words);
 	return words.list;
+}
+
+/* The value of the key in "key=value key=value"; NULL when it is not there. */
+static const char *settings_value(const char *settings, const char *key, struct arena *arena)
+{
+	size_t length = strlen(key);
+
+	for (const char *at = settings; *at; at += strspn(at, " ")) {
+		size_t word = strcspn(at, " ");
+
+		if (strncmp(at, key, length) == 0 && at[length] == '=')
+			return arena_strndup(arena, at + length + 1, word - length - 1);
+		at += word;
+	}
+	return NULL;
+}
+
+static void container_add_settings(struct member *m, const struct container *container,
+				   struct words *out)
+{
+	/* shown with their values, and lists, which are hashes */
+	static const char *const plain[] = {"shm_size", "network", "gpus", "privileged", NULL};
+	static const char *const lists[] = {"capabilities", "env",     "volumes",
+					    "ulimits",	    "devices", NULL};
+	const char *old = m->state.settings, *a, *b;
+	struct arena *arena = &m->arena;
+
+	for (const char *const *key = plain; *key; key++) {
+		a = settings_value(old, *key, arena);
+		b = settings_value(container->settings, *key, arena);
+		if (a && strcmp(a, b) != 0)
+			words_addf(out, "container.%s %s -> %s", *key, a, b);
+	}
+	for (const char *const *key = lists; *key; key++) {
+		a = settings_value(old, *key, arena);
+		if (a && strcmp(a, settings_value(container->settings, *key, arena)) != 0)
+			words_addf(out, "container.%s", *key);
+	}
+	a = settings_value(old, "sshd", arena);
+	b = settings_value(container->settings, "sshd", arena);
+	if (a && strcmp(a, b) != 0)
+		words_addf(out, "its sshd %s -> %s", a, b);
+}
+
+/* The first digits of the digest; an image without one is not in the registry yet. */
+static const char *container_short_image(const char *image, struct arena *arena)
+{
+	const char *digest = strstr(image, "@sha256:");
+
+	return digest ? arena_printf(arena, "%.12s", digest + strlen("@sha256:")) : "a new one";
+}
+
+void container_changes(struct member *m, const struct container *container, struct words *out)
+{
+	size_t before = out->count;
+
+	if (strcmp(m->state.config, container->config_hash) == 0)
+		return;
+	if (strcmp(m->state.image, container->wish.image) != 0)
+		words_addf(out, "image %s -> %s", container_short_image(m->state.image, &m->arena),
+			   container_short_image(container->wish.image, &m->arena));
+	container_add_settings(m, container, out);
+	if (out->count == before)
+		words_add(out, "its configuration");
 }

@@ -16,14 +16,22 @@ struct container {
 	 * "" for an engine without containers.
 	 */
 	const char *config_hash;
-	const char *config_folder;	   /* where the engine's login is kept while it is needed */
-	const char *ca_path;		   /* where the registry's CA goes; "" when nowhere */
+	const char *settings;	   /* "shm_size=512m env=1a2b3c4d ...": for container_changes */
+	const char *config_folder; /* where the engine's login is kept while it is needed */
+	const char *ca_path;	   /* where the registry's CA goes; "" when nowhere */
 	const struct engine_value *values; /* for engine_expand with the engine's records */
 };
 
 /* Everything lives in the member's arena. */
 void container_describe(struct member *member, const struct bringup *bringup,
 			struct container *container);
+
+/*
+ * Adds what the probed container has otherwise than the wish: "image A -> B", "container.shm_size 512m ->
+ * 256m", "container.env". The label org.ringup.settings of the container tells; one that an earlier
+ * ringup made has none, and then "its configuration" is all that is known.
+ */
+void container_changes(struct member *member, const struct container *container, struct words *out);
 
 /* One of the engine's fixed commands, expanded. */
 const char *const *container_words(struct member *member, const struct container *container,
@@ -34,6 +42,12 @@ const char *const *container_words(struct member *member, const struct container
  * another one of the same name since.
  */
 const char *const *container_remove_words(struct member *member);
+
+/* Whether it runs, and the engine would leave it stopped after a restart of its own or a boot. */
+bool member_lacks_keep(const struct member *member);
+
+/* The words after which the engine starts the same container again by itself. */
+const char *const *container_keep_words(struct member *member);
 
 /* The words that start it; only for an engine that has containers. */
 const char *const *container_run_words(struct member *member, const struct container *container);

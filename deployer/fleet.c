@@ -107,7 +107,7 @@ static void call_one(void *arg, size_t index)
 	struct each *each = arg;
 	struct member *member = &each->fleet->members[index];
 
-	if (member->failed)
+	if (member->failed || member->waits)
 		return;
 	if (interrupt_check(&member->err) < 0) {
 		member->failed = true;
@@ -132,6 +132,33 @@ size_t fleet_failures(const struct fleet *fleet)
 	for (size_t i = 0; i < fleet->count; i++)
 		failures += fleet->members[i].failed;
 	return failures;
+}
+
+size_t fleet_active(const struct fleet *fleet)
+{
+	size_t active = 0;
+
+	for (size_t i = 0; i < fleet->count; i++)
+		active += !fleet->members[i].failed && !fleet->members[i].waits;
+	return active;
+}
+
+/* "node03, node04 keep what they run, ...", for hosts whose turn did not come; "" for none. */
+static void fleet_add_waiting(const struct fleet *fleet, struct str *text)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < fleet->count; i++) {
+		if (fleet->members[i].failed || !fleet->members[i].waits)
+			continue;
+		if (++count <= FLEET_NAMES_SHOWN)
+			str_addf(text, "%s%s", count > 1 ? ", " : "", fleet->members[i].host->name);
+	}
+	if (count > FLEET_NAMES_SHOWN)
+		str_addf(text, " and %zu more", count - FLEET_NAMES_SHOWN);
+	if (count)
+		str_addf(text, " %s what %s, since an earlier group failed",
+			 count > 1 ? "keep" : "keeps", count > 1 ? "they run" : "it runs");
 }
 
 /* The cause in a host's error: the text after "HOST: " or "HOST (ADDRESS port N): ". */
@@ -184,7 +211,7 @@ int fleet_result(const struct fleet *fleet, struct error *err)
 {
 	size_t failures = fleet_failures(fleet), causes = 0;
 	enum error_kind kind = failures < fleet->count ? ERROR_PARTIAL : ERROR_FAILED;
-	_cleanup_(str_release) struct str text = STR_INIT;
+	_cleanup_(str_release) struct str text = STR_INIT, waiting = STR_INIT;
 
 	if (!failures)
 		return 0;
@@ -202,9 +229,11 @@ int fleet_result(const struct fleet *fleet, struct error *err)
 	}
 	if (causes > FLEET_CAUSES_SHOWN)
 		str_addf(&text, "\n  and %zu more causes", causes - FLEET_CAUSES_SHOWN);
+	fleet_add_waiting(fleet, &waiting);
 	if (kind == ERROR_PARTIAL)
-		str_addf(&text, "%s%zu of %zu hosts failed; the others are done",
-			 causes > 1 ? "\n  " : "; ", failures, fleet->count);
+		str_addf(&text, "%s%zu of %zu hosts failed; %s", causes > 1 ? "\n  " : "; ",
+			 failures, fleet->count,
+			 waiting.length ? waiting.text : "the others are done");
 	return error_set(err, kind, "%s", text.text);
 }
 

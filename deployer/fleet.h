@@ -18,11 +18,13 @@
 /* What the probe says about the cluster's container on a host; text is "" when there is none. */
 struct host_state {
 	const char *container_id, *config, *image, *started;
+	const char *settings;	      /* of the container, as container.h has them */
 	const char *mesh;	      /* digest of the ssh files that the host holds */
 	const char *folder;	      /* ringup's folder on the host */
 	struct owner container_owner; /* by the container's labels */
 	struct owner owner;	      /* of the folder */
 	bool running;
+	bool restarts; /* the engine starts it again after a failure, a boot or its own restart */
 	int exit_status;
 };
 
@@ -37,6 +39,7 @@ struct member {
 	struct facts facts;
 	struct host_state state;
 	bool changed; /* something was changed on the host by this command */
+	bool waits;   /* steps leave it out until its turn comes (struct bringup, rolling) */
 	bool failed;
 	struct error err; /* set when failed */
 };
@@ -68,7 +71,7 @@ void fleet_target(const struct cluster *cluster, const struct host *host, int ti
 /* Closes every connection. For _cleanup_. */
 void fleet_close(struct fleet *fleet);
 
-/* Calls fn for every member that has not failed. fn's error is kept with the host. */
+/* Calls fn for every member that has not failed and does not wait. fn's error is kept with the host. */
 void fleet_each(struct fleet *fleet, int (*fn)(struct member *member, void *arg, struct error *err),
 		void *arg);
 
@@ -79,6 +82,9 @@ void fleet_each(struct fleet *fleet, int (*fn)(struct member *member, void *arg,
 int fleet_result(const struct fleet *fleet, struct error *err);
 
 size_t fleet_failures(const struct fleet *fleet);
+
+/* Those that have neither failed nor wait. */
+size_t fleet_active(const struct fleet *fleet);
 
 /* Opens the member's connection unless it is open already. */
 int member_connect(struct member *member, struct error *err);

@@ -15,27 +15,32 @@
 #define LOG_BYTES 600
 #define LOG_LINES 20
 
-/* The error for a container that died: its exit status and the end of its log. */
+int mesh_died(struct member *m, const char *exit_status, const char *log, struct error *err)
+{
+	error_set(err, ERROR_FAILED,
+		  "%s: the container %s died at start (exit status %s); its log ends: %s",
+		  m->host->name, m->fleet->container, *exit_status ? exit_status : "?",
+		  *log ? log : "(it is empty)");
+	if (strstr(log, "Address already in use"))
+		error_advise(
+			err,
+			"another program has port %d there (ss -ltnp shows it): stop it, or set container.sshd_port",
+			m->fleet->cluster->container.sshd_port);
+	return -1;
+}
+
+/* The error for a container that died and lies there: its exit status and the end of its log. */
 static int died(struct member *m, const char *state, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result logs = {0};
 	struct error ignored = {0};
-	const char *exit_status = strstr(state, "container_exit=");
 
 	if (member_logs(m, LOG_LINES, &logs, &ignored) == 0)
 		str_add(&logs.out, logs.err.text);
 	str_one_line(&logs.out, LOG_BYTES);
-	error_set(err, ERROR_FAILED,
-		  "%s: the container %s died at start (exit status %.*s); its log ends: %s",
-		  m->host->name, m->fleet->container,
-		  exit_status ? (int)strcspn(exit_status + 15, "\n") : 1,
-		  exit_status ? exit_status + 15 : "?",
-		  logs.out.length ? logs.out.text : "(it is empty)");
+	mesh_died(m, remote_value(state, "container_exit", &m->arena), logs.out.text, err);
 	if (strstr(logs.out.text, "Address already in use"))
-		return error_advise(
-			err,
-			"another program has port %d there (ss -ltnp shows it): stop it, or set container.sshd_port",
-			m->fleet->cluster->container.sshd_port);
+		return -1;
 	return error_advise(
 		err, "'ringup logs %s' shows all of it; mend the cause and run 'ringup up' again",
 		m->host->name);
@@ -90,7 +95,7 @@ static const char *const *peers_of(struct member *m)
 	for (size_t i = 1; i < fleet->count && peers.count < MESH_PEERS_MAX; i++) {
 		const struct member *peer = &fleet->members[(m->index + i) % fleet->count];
 
-		if (!peer->failed)
+		if (!peer->failed && !peer->waits)
 			words_add(&peers, peer->host->name);
 	}
 	return peers.list ? peers.list : NO_WORDS;
@@ -173,8 +178,8 @@ static void meet_living(struct fleet *fleet)
 }
 
 /*
- * Digest of the containers and keys of all hosts. If it equals the last verified one, nothing has
- * changed.
+ * Digest of the containers, their starts and the keys of all hosts. If it equals the last verified
+ * one, nothing has changed.
  */
 static void mesh_digest(const struct fleet *fleet, char text[static DIGEST_TEXT_BYTES])
 {
@@ -188,6 +193,7 @@ static void mesh_digest(const struct fleet *fleet, char text[static DIGEST_TEXT_
 		if (m->failed)
 			continue;
 		digest_add(&digest, m->state.container_id, strlen(m->state.container_id) + 1);
+		digest_add(&digest, m->state.started, strlen(m->state.started) + 1);
 		digest_add(&digest, m->state.mesh, strlen(m->state.mesh) + 1);
 	}
 	digest_finish(&digest, text);
@@ -199,7 +205,7 @@ void fleet_verify(struct fleet *fleet, const char *accelerator)
 	struct error ignored = {0};
 	char now[DIGEST_TEXT_BYTES], *before = NULL;
 	struct progress_step *step;
-	size_t alive = fleet->count - fleet_failures(fleet);
+	size_t alive = fleet_active(fleet);
 
 	mesh_digest(fleet, now);
 	if (alive == fleet->count && file_exists(path) &&
@@ -213,9 +219,10 @@ void fleet_verify(struct fleet *fleet, const char *accelerator)
 	}
 	step = progress_begin("mesh", "every worker logs in to every other");
 	meet_living(fleet);
-	progress_end(step, fleet->count - fleet_failures(fleet) == alive,
-		     "%zu workers can log in to each other", fleet->count - fleet_failures(fleet));
+	progress_end(step, fleet_active(fleet) == alive, "%zu workers can log in to each other",
+		     fleet_active(fleet));
 	fleet_check_container_gpus(fleet, accelerator);
-	if (fleet_failures(fleet) == 0 && file_write(path, now, strlen(now), 0600, &ignored) < 0)
+	if (fleet_active(fleet) == fleet->count &&
+	    file_write(path, now, strlen(now), 0600, &ignored) < 0)
 		log_debug("%s", ignored.text);
 }

@@ -8,11 +8,14 @@
 /*
  * Every worker of a member that has not failed logs in to every other one, or to the next
  * MESH_PEERS_MAX in the ring of hosts when there are more. Nothing is done when the same containers
- * and keys were verified before. A login also shows that a container survived its start. An error
+ * and keys were verified before and no container has been started again since. A login also shows that a container survived its start. An error
  * names a container that died, with the end of its log, and the other workers then verify each
  * other without it. A single member has no peers, so its container is watched for a moment. Then each
  * container must see its GPUs (gpus.h).
  */
 void fleet_verify(struct fleet *fleet, const char *accelerator);
+
+/* The error for a container that died at its start, with the end of its log. Always returns -1. */
+int mesh_died(struct member *member, const char *exit_status, const char *log, struct error *err);
 
 #endif

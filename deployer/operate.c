@@ -7,16 +7,35 @@
 #include "deployer/container.h"
 #include "deployer/journal.h"
 #include "deployer/remote.h"
+#include "deployer/replace.h"
 
 #include <string.h>
 
 #define DOWN_TIMEOUT_S 180
+
+/* What an interrupted `up` may have set aside. Only this cluster's folder can have led to it. */
+static int operate_remove_aside(struct member *m, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	const struct engine_value values[] = {{"container", replace_aside_name(m), NULL}, {0}};
+	struct words words = WORDS_INIT(&m->arena);
+	struct ssh_command command = {.timeout_s = DOWN_TIMEOUT_S};
+
+	if (!m->engine->has_containers || !*m->state.mesh)
+		return 0;
+	engine_expand(m->engine->remove, values, &words);
+	command.words = words.list;
+	/* mostly there is none, which the engine may call an error */
+	return ssh_run(m->ssh, &command, &result, err);
+}
 
 static int operate_remove_container(struct member *m, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	struct ssh_command command = {.timeout_s = DOWN_TIMEOUT_S};
 
+	if (operate_remove_aside(m, err) < 0)
+		return -1;
 	if (!*m->state.container_id)
 		return 0;
 	command.words = container_remove_words(m);

@@ -23,21 +23,37 @@ static const char *probe_quoted(struct member *m, const char *const *pattern)
 	return arena_strdup(&m->arena, line.text);
 }
 
+/* Docker's policy of a container without one is "no". */
+static bool probe_restarts(const char *policy)
+{
+	return *policy && strcmp(policy, "no") != 0;
+}
+
+void probe_read_container(struct member *m, const char *text)
+{
+	struct host_state *state = &m->state;
+	struct arena *arena = &m->arena;
+
+	state->container_id = remote_value(text, "container_id", arena);
+	state->config = remote_value(text, "container_config", arena);
+	state->settings = remote_value(text, "container_settings", arena);
+	state->image = remote_value(text, "container_image", arena);
+	state->started = remote_value(text, "container_started", arena);
+	state->running = strcmp(remote_value(text, "container_running", arena), "true") == 0;
+	state->restarts = probe_restarts(remote_value(text, "container_restarts", arena));
+	state->exit_status = (int)strtol(remote_value(text, "container_exit", arena), NULL, 10);
+	owner_parse(text, "container_owner_", arena, &state->container_owner);
+}
+
 void probe_read_state(struct member *m, const char *text)
 {
 	struct arena *arena = &m->arena;
 
 	m->state = (struct host_state){
-		.container_id = remote_value(text, "container_id", arena),
-		.config = remote_value(text, "container_config", arena),
-		.image = remote_value(text, "container_image", arena),
-		.started = remote_value(text, "container_started", arena),
 		.mesh = remote_value(text, "mesh", arena),
 		.folder = remote_value(text, "state_folder", arena),
-		.running = strcmp(remote_value(text, "container_running", arena), "true") == 0,
-		.exit_status = (int)strtol(remote_value(text, "container_exit", arena), NULL, 10),
 	};
-	owner_parse(text, "container_owner_", arena, &m->state.container_owner);
+	probe_read_container(m, text);
 	owner_parse(text, "owner_", arena, &m->state.owner);
 }
 

@@ -19,6 +19,9 @@ void fleet_check(struct fleet *fleet);
 /* Fills member->state from the lines of remote/probe.sh or remote/owner.sh, in the member's arena. */
 void probe_read_state(struct member *member, const char *text);
 
+/* The same for the container, from the lines of the engine's `state`; the rest stays. */
+void probe_read_container(struct member *member, const char *text);
+
 /* {"schema", "hosts": [facts...]}; the caller owns it. */
 cJSON *fleet_facts_json(const struct fleet *fleet);
 

@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/quote.h"
 #include "deployer/remote.h"
+#include "deployer/replace.h"
 
 #include <string.h>
 
@@ -26,12 +27,15 @@ int visit_compare(struct visit *v, struct error *err)
 	return 0;
 }
 
-const char *const *visit_receive_arguments(const struct visit *v)
+const char *const *visit_receive_arguments(const struct visit *v, bool keeps)
 {
 	struct words words = WORDS_INIT(&v->m->arena);
 
-	words_add_all(&words, WORDS(v->m->state.folder, v->container.ca_path,
-				    v->m->fleet->takes_over ? "take" : ""));
+	words_add_all(
+		&words,
+		WORDS(v->m->state.folder, v->container.ca_path,
+		      v->m->fleet->takes_over ? "take" : "",
+		      keeps && v->container_differs && *v->m->state.container_id ? "keep" : ""));
 	return words.list;
 }
 
@@ -40,12 +44,41 @@ void visit_release(struct visit *v)
 	parcel_release(&v->parcel);
 }
 
-static void visit_add_command(struct member *m, const char *before, const char *const *words,
-			      const char *after, struct str *out)
+int visit_explain(const struct visit *v, int what, struct error *err)
 {
-	str_add(out, before);
-	ssh_command_text(&m->target, words, out);
-	str_addf(out, "%s\n", after);
+	const struct bringup *b = v->bringup;
+	const struct engine_attempt attempt = {
+		.what = what,
+		.registry = b->registry,
+		.user = b->credentials.user ? b->credentials.user : "",
+		.data_root = v->m->facts.data_root,
+	};
+
+	if (v->m->engine->explain)
+		v->m->engine->explain(&attempt, err);
+	return -1;
+}
+
+static void visit_add_command(struct member *m, const char *before, const char *const *words,
+			      struct words *out)
+{
+	_cleanup_(str_release) struct str line = STR_INIT;
+
+	str_add(&line, before);
+	ssh_command_text(&m->target, words, &line);
+	words_add(out, line.text);
+}
+
+struct visit_out {
+	struct member *m;
+	struct words *out;
+};
+
+static void visit_add_plain(void *arg, const char *const *words)
+{
+	const struct visit_out *to = arg;
+
+	visit_add_command(to->m, "", words, to->out);
 }
 
 /*
@@ -76,7 +109,7 @@ static const char *login_pipe(struct visit *v)
 			    registry, c->path);
 }
 
-static void add_container_commands(struct visit *v, struct str *out)
+static void add_container_commands(struct visit *v, struct words *out)
 {
 	struct member *m = v->m;
 	const struct container *c = &v->container;
@@ -90,37 +123,97 @@ static void add_container_commands(struct visit *v, struct str *out)
 			       NULL};
 
 	if (has_login)
-		visit_add_command(m, login_pipe(v), login, "", out);
-	visit_add_command(m, "", container_words(m, c, m->engine->pull), "", out);
+		visit_add_command(m, login_pipe(v), login, out);
+	visit_add_command(m, "", container_words(m, c, m->engine->pull), out);
 	if (has_login)
-		visit_add_command(m, "", no_login, "", out);
-	if (*m->state.container_id)
-		visit_add_command(m, "", container_remove_words(m), "", out);
-	visit_add_command(m, "", container_run_words(m, c), "", out);
+		visit_add_command(m, "", no_login, out);
+	replace_each_command(v, visit_add_plain, &(struct visit_out){m, out});
 }
 
-int bringup_commands(struct member *m, const struct bringup *bringup, struct str *out,
-		     struct error *err)
+/* The words before the script's arguments, with the script in them. */
+static int visit_receive_head(struct member *m, const char **head, struct error *err)
+{
+	struct words words = WORDS_INIT(&m->arena);
+	_cleanup_(str_release) struct str line = STR_INIT;
+
+	if (remote_script("receive", WORDS(NULL), &words, err) < 0)
+		return -1;
+	ssh_command_line(&m->target, words.list, &line);
+	*head = arena_strdup(&m->arena, line.text);
+	return 0;
+}
+
+int bringup_receive_line(struct member *m, const char **line, struct error *err)
+{
+	_cleanup_(str_release) struct str text = STR_INIT;
+	const char *head;
+
+	if (visit_receive_head(m, &head, err) < 0)
+		return -1;
+	str_add(&text, "receive=");
+	quote_word(&text, head);
+	*line = arena_strdup(&m->arena, text.text);
+	return 0;
+}
+
+/* ssh ... "$receive"' FOLDER CA ...' <TAR */
+static int visit_add_files(struct visit *v, struct words *out, struct error *err)
+{
+	_cleanup_(str_release) struct str line = STR_INIT, arguments = STR_INIT;
+	const char *tar;
+
+	if (write_parcel(v, &tar, err) < 0)
+		return -1;
+	ssh_command_place(&v->m->target, &line);
+	str_add(&arguments, " ");
+	quote_words(&arguments, visit_receive_arguments(v, false));
+	str_add(&line, "\"$receive\"");
+	quote_word(&line, arguments.text);
+	str_add(&line, " <");
+	quote_word(&line, tar);
+	words_add(out, line.text);
+	return 0;
+}
+
+/* What a person wants to know before it happens. */
+static const char *visit_changes(struct visit *v)
+{
+	const struct host_state *state = &v->m->state;
+	struct words out = WORDS_INIT(&v->m->arena);
+	bool has_container = *state->container_id;
+
+	if (has_container && !owner_is(&state->container_owner, &v->m->fleet->owner))
+		words_add(&out, "takes over somebody else's container");
+	if (v->container_differs && !has_container)
+		words_add(&out, "starts the container");
+	else if (v->container_differs && !state->running)
+		words_add(&out, "replaces the container, which is stopped");
+	if (has_container)
+		container_changes(v->m, &v->container, &out);
+	if (has_container && !*state->mesh)
+		words_add(&out, "its files are gone");
+	if (v->files_differ && !out.count)
+		words_add(&out, "the cluster's files");
+	if (!v->container_differs && member_lacks_keep(v->m))
+		words_add(&out, "the container's restart policy");
+	return words_join(&out, ", ");
+}
+
+int bringup_plan(struct member *m, const struct bringup *bringup, struct bringup_plan *plan,
+		 struct error *err)
 {
 	struct visit v = {.m = m, .bringup = bringup};
-	struct words receive = WORDS_INIT(&m->arena);
-	const char *tar;
 	int rc = visit_compare(&v, err);
 
-	if (rc == 0 && !v.files_differ)
-		str_addf(out, "# %s: nothing to do\n", m->host->name);
-	if (rc == 0 && v.files_differ) {
-		str_addf(out, "# %s: the cluster's files%s\n", m->host->name,
-			 v.container_differs ? ", the image and the container" : "");
-		rc = remote_script("receive", visit_receive_arguments(&v), &receive, err);
-		if (rc == 0)
-			rc = write_parcel(&v, &tar, err);
-		if (rc == 0)
-			visit_add_command(m, "", receive.list, arena_printf(&m->arena, " <%s", tar),
-					  out);
-	}
+	*plan = (struct bringup_plan){.changes = "", .commands = WORDS_INIT(&m->arena)};
+	if (rc == 0)
+		plan->changes = visit_changes(&v);
+	if (rc == 0 && v.files_differ)
+		rc = visit_add_files(&v, &plan->commands, err);
 	if (rc == 0 && v.container_differs)
-		add_container_commands(&v, out);
+		add_container_commands(&v, &plan->commands);
+	else if (rc == 0 && member_lacks_keep(m))
+		visit_add_command(m, "", container_keep_words(m), &plan->commands);
 	visit_release(&v);
 	return rc;
 }

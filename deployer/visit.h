@@ -25,7 +25,13 @@ struct visit {
 int visit_compare(struct visit *v, struct error *err);
 void visit_release(struct visit *v);
 
-/* The arguments of remote/receive.sh for it. */
-const char *const *visit_receive_arguments(const struct visit *v);
+/* Adds what the error of the engine means; `what` was tried (struct engine_attempt). Returns -1. */
+int visit_explain(const struct visit *visit, int what, struct error *err);
+
+/*
+ * The arguments of remote/receive.sh for it. `keeps`: the old container may be put back, so its files
+ * are kept.
+ */
+const char *const *visit_receive_arguments(const struct visit *v, bool keeps);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/stage_fleet.h"
+#include "cli/app/stage_departed.h"
 #include "cli/app/stage_facts.h"
 #include "cli/app/stage_simulated.h"
 
@@ -44,6 +45,7 @@ int stage_probe(struct stages *s, struct error *err)
 		return -1;
 	stage_read_facts(s, &before, &ignored);
 	fleet_probe(&s->fleet);
+	stage_say_departed(s);
 	stage_say_simulated(s);
 	stage_say_lost(s, &before);
 	json = fleet_facts_json(&s->fleet);

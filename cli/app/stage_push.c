@@ -3,13 +3,17 @@
 
 #include "builder/evidence/attest.h"
 #include "cli/app/stage_build.h"
+#include "cli/app/stage_plan.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
 #include "core/progress.h"
+#include "plan/lock.h"
 #include "registry-client/manifest.h"
 #include "registry-client/push.h"
 #include "registry-client/referrers.h"
+
+#include <string.h>
 
 int stage_reference(struct stages *s, struct error *err)
 {
@@ -111,19 +115,83 @@ int stage_push(struct stages *s, struct registry *registry, const struct image *
 	return folder_remove(cluster_state_path(&s->cluster, "image", s->arena), err);
 }
 
+static int stage_push_ask(struct stages *s, const struct access_options *options,
+			  struct registry **registry, bool *found, struct error *err)
+{
+	if (stage_recipe(s, err) < 0 || stage_reference(s, err) < 0)
+		return -1;
+	return stage_registry(s, options, registry, err) < 0
+		       ? -1
+		       : stage_find_image(s, *registry, found, err);
+}
+
+static int stage_push_build(struct stages *s, struct registry *registry, struct error *err)
+{
+	struct image image;
+
+	return stage_build(s, NULL, &image, err) < 0 ? -1 : stage_push(s, registry, &image, err);
+}
+
 int stage_provide(struct stages *s, const struct access_options *options, bool *is_new,
 		  struct error *err)
 {
 	_cleanup_(registry_closep) struct registry *registry = NULL;
-	struct image image;
 	bool found = false;
 
-	if (stage_recipe(s, err) < 0 || stage_reference(s, err) < 0 ||
-	    stage_registry(s, options, &registry, err) < 0 ||
-	    stage_find_image(s, registry, &found, err) < 0)
+	if (stage_push_ask(s, options, &registry, &found, err) < 0)
 		return -1;
 	*is_new = !found;
-	if (found)
+	return found ? 0 : stage_push_build(s, registry, err);
+}
+
+/* The digest that ringup.lock has for this very recipe and name; NULL when it has none. */
+static const char *stage_push_locked_digest(struct stages *s)
+{
+	struct error ignored = {0};
+	struct reference locked;
+	struct lock lock;
+	bool found;
+
+	if (!s->spec || lock_read(stage_lock_path(s), s->arena, &lock, &found, &ignored) < 0 ||
+	    !found || strcmp(lock.recipe, s->spec->hash) != 0 ||
+	    reference_parse(lock.image, s->arena, &locked, &ignored) < 0)
+		return NULL;
+	if (strcmp(locked.registry, s->reference.registry) != 0 ||
+	    strcmp(locked.repository, s->reference.repository) != 0)
+		return NULL;
+	return locked.digest;
+}
+
+int stage_find_or_recall(struct stages *s, struct registry **registry, bool *found,
+			 struct error *err)
+{
+	const char *digest;
+
+	if (stage_push_ask(s, NULL, registry, found, err) == 0) {
+		if (*found)
+			log_info("  %-20s %s is in the registry", "image",
+				 reference_text(&s->reference, s->arena));
 		return 0;
-	return stage_build(s, NULL, &image, err) < 0 ? -1 : stage_push(s, registry, &image, err);
+	}
+	digest = s->reference.registry && err->kind == ERROR_FAILED ? stage_push_locked_digest(s)
+								    : NULL;
+	if (!digest)
+		return -1;
+	log_warn("%s; hosts that have the image of ringup.lock go on without the registry",
+		 err->text);
+	*err = (struct error){0};
+	s->reference.digest = digest;
+	*found = true;
+	return 0;
+}
+
+int stage_provide_or_recall(struct stages *s, bool *is_new, struct error *err)
+{
+	_cleanup_(registry_closep) struct registry *registry = NULL;
+	bool found = false;
+
+	if (stage_find_or_recall(s, &registry, &found, err) < 0)
+		return -1;
+	*is_new = !found;
+	return found ? 0 : stage_push_build(s, registry, err);
 }

@@ -27,9 +27,20 @@ int stage_push(struct stages *stages, struct registry *registry, const struct im
 
 /*
  * Both: stage_recipe, then the image in the registry, found there or built and pushed (*is_new). What
- * `up` and `push` do with the cluster's own image.
+ * `push` does with the cluster's own image.
  */
 int stage_provide(struct stages *stages, const struct access_options *options, bool *is_new,
 		  struct error *err);
+
+/*
+ * stage_recipe, and whether the registry has the image, which is said. Where the registry does not answer, the digest
+ * that ringup.lock has for the same recipe is taken, with a warning: a host that has that image needs no
+ * registry, and the others fail by themselves. *registry may stay NULL then.
+ */
+int stage_find_or_recall(struct stages *stages, struct registry **registry, bool *found,
+			 struct error *err);
+
+/* As stage_provide, with stage_find_or_recall: what `up` does. */
+int stage_provide_or_recall(struct stages *stages, bool *is_new, struct error *err);
 
 #endif

@@ -64,12 +64,21 @@ struct engine {
 	const char *trust_folder;     /* the registry's CA goes to TRUST_FOLDER/REGISTRY/ca.crt */
 	const char *const *probe;     /* prints the server's version */
 	const char *const *data_root; /* prints the folder that images are kept in */
-	/* prints id, running, exit code, config, image, start time, and the owner (owner.h) */
+	/*
+	 * Prints id, running, restart policy ("" or "no": none), exit code, config, image, start
+	 * time, and the owner (owner.h).
+	 */
 	const char *const *state;
 	const char *const *outlive;   /* status ENGINE_ALIVE: it keeps running */
 	const char *const *has_image; /* status 0 when @{image} is there */
 	const char *const *pull;      /* @{config}: a folder with Docker's config.json, or empty */
 	const char *const *remove;
+	const char *const *stop;
+	const char *const *rename; /* to @{name} */
+	const char *const *resume; /* starts it again */
+	const char *const *restart;
+	/* From now on the engine starts it again: after a failure, a boot, its own restart. */
+	const char *const *keep;
 	const char *const *images;	 /* prints the ids of all images of @{repository} */
 	const char *const *remove_image; /* the id @{image}, unless it is in use */
 	const char *const *logs;	 /* @{tail} lines */

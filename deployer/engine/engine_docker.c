@@ -15,22 +15,26 @@
 /* The format of `state`: it reads the container's id, status, labels and image. */
 static const char STATE_FORMAT[] =
 	"container_id={{.Id}}\n"
-	"container_running={{.State.Running}}\n"
-	"container_exit={{.State.ExitCode}}\n"
-	"container_config=" LABEL(
-		"org.ringup.config") "\n"
-				     "container_image={{.Config.Image}}\n"
-				     "container_started={{.State.StartedAt}}\n"
-				     "container_owner_id=" LABEL(
-					     "org.ringup.cluster-id") "\n"
-								      "container_owner_user=" LABEL(
-									      "org.ringup.user") "\n"
-												 "container_owner_machine=" LABEL(
-													 "org.ringup.machine") "\n"
-															       "container_owner_folder=" LABEL(
-																       "org.ringup.folder") "\n"
-																			    "container_owner_time=" LABEL(
-																				    "org.ringup.time");
+	/* one that waits for its next start counts as running for Docker */
+	"container_running={{if .State.Restarting}}false{{else}}{{.State.Running}}{{end}}\n"
+	"container_settings=" LABEL(
+		"org.ringup.settings") "\n"
+				       "container_restarts={{.HostConfig.RestartPolicy.Name}}\n"
+				       "container_exit={{.State.ExitCode}}\n"
+				       "container_config=" LABEL(
+					       "org.ringup.config") "\n"
+								    "container_image={{.Config.Image}}\n"
+								    "container_started={{.State.StartedAt}}\n"
+								    "container_owner_id=" LABEL(
+									    "org.ringup.cluster-id") "\n"
+												     "container_owner_user=" LABEL(
+													     "org.ringup.user") "\n"
+																"container_owner_machine=" LABEL(
+																	"org.ringup.machine") "\n"
+																			      "container_owner_folder=" LABEL(
+																				      "org.ringup.folder") "\n"
+																							   "container_owner_time=" LABEL(
+																								   "org.ringup.time");
 
 static void docker_add_text(struct words *out, const char *option, const char *text)
 {
@@ -191,6 +195,12 @@ const struct engine engine_docker = {
 	.pull = (const char *const[]){DOCKER, "--config", "@{config}", "pull", "--quiet",
 				      "@{image}", NULL},
 	.remove = (const char *const[]){DOCKER, "rm", "--force", "--volumes", "@{container}", NULL},
+	.stop = (const char *const[]){DOCKER, "stop", "-t", "2", "@{container}", NULL},
+	.rename = (const char *const[]){DOCKER, "rename", "@{container}", "@{name}", NULL},
+	.resume = (const char *const[]){DOCKER, "start", "@{container}", NULL},
+	.restart = (const char *const[]){DOCKER, "restart", "-t", "2", "@{container}", NULL},
+	.keep = (const char *const[]){DOCKER, "update", "--restart", "unless-stopped",
+				      "@{container}", NULL},
 	.images = (const char *const[]){DOCKER, "image", "ls", "--quiet", "--no-trunc", "--filter",
 					"reference=@{repository}", NULL},
 	.remove_image = (const char *const[]){DOCKER, "image", "rm", "--force", "@{image}", NULL},

@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Takes a tar on stdin into the cluster's folder on this host: receive.sh FOLDER CA_FILE TAKE
+# Takes a tar on stdin into the cluster's folder on this host: receive.sh FOLDER CA_FILE TAKE KEEP
 # The tar's file `owner` says whose cluster it is. If FOLDER has another owner, nothing changes: the script prints
-# that owner and ends with status 76, unless TAKE is `take`. CA_FILE may be empty.
+# that owner and ends with status 76, unless TAKE is `take`. CA_FILE may be empty. With KEEP `keep`, the files
+# that are there are kept in ssh.before, for replace.sh.
 # Moves files into place one by one, so that a running container never sees half a file. ssh/mesh comes last,
 # because it says that all the others are there.
 set -eu
-folder=$1 ca=$2 take=$3
+folder=$1 ca=$2 take=$3 keep=${4:-}
 umask 077
 
 fail() {
@@ -47,6 +48,10 @@ claim
 rm -f "$new/owner"
 mkdir -p "$folder/ssh"
 chmod 755 "$folder/ssh"
+if [ "$keep" = keep ]; then
+	rm -rf "$folder/ssh.before"
+	cp -a "$folder/ssh" "$folder/ssh.before"
+fi
 find "$new" -type f ! -name mesh | while read -r file; do
 	to="$folder/${file#"$new"/}"
 	mkdir -p "${to%/*}"

@@ -116,7 +116,7 @@ void ssh_close(struct ssh *ssh)
 	free(ssh);
 }
 
-static void command_line(const struct ssh_target *target, const char *const *words, struct str *out)
+void ssh_command_line(const struct ssh_target *target, const char *const *words, struct str *out)
 {
 	if (target->sudo)
 		str_add(out, "sudo -n ");
@@ -129,7 +129,7 @@ int ssh_run(struct ssh *ssh, const struct ssh_command *command, struct proc_resu
 	int seconds = command->timeout_s ? command->timeout_s : SSH_TIMEOUT_DEFAULT_S;
 	_cleanup_(str_release) struct str line = STR_INIT;
 
-	command_line(ssh->target, command->words, &line);
+	ssh_command_line(ssh->target, command->words, &line);
 	*result = (struct proc_result){0};
 	str_init_ceiling(&result->out, SSH_OUTPUT_CEILING_BYTES);
 	str_init_ceiling(&result->err, SSH_OUTPUT_CEILING_BYTES);
@@ -137,11 +137,7 @@ int ssh_run(struct ssh *ssh, const struct ssh_command *command, struct proc_resu
 				   clock_usec() + (uint64_t)seconds * 1000000, result, err);
 }
 
-/*
- * Drops the last line of an engine's error that points to the engine's own help: ringup adds its
- * own advice.
- */
-static void drop_hints(struct str *said)
+void ssh_drop_hints(struct str *said)
 {
 	static const char *const hints[] = {"\nSee '", "\nRun '"};
 
@@ -169,17 +165,14 @@ int ssh_check(struct ssh *ssh, const struct ssh_command *command, const char *wh
 		return 0;
 	/* a copy: the caller may read what the command printed */
 	str_add(&said, result->err.length ? result->err.text : result->out.text);
-	drop_hints(&said);
+	ssh_drop_hints(&said);
 	str_one_line(&said, SAID_BYTES);
 	return error_set(err, ERROR_FAILED, "%s: %s (status %d)", what,
 			 said.length ? said.text : "failed without a word", result->status);
 }
 
-void ssh_command_text(const struct ssh_target *target, const char *const *words, struct str *out)
+void ssh_command_place(const struct ssh_target *target, struct str *out)
 {
-	_cleanup_(str_release) struct str line = STR_INIT;
-
-	command_line(target, words, &line);
 	str_addf(out, "ssh -p %d -i ", target->port);
 	quote_word(out, target->key);
 	str_add(out, " -o ");
@@ -189,5 +182,13 @@ void ssh_command_text(const struct ssh_target *target, const char *const *words,
 	if (*target->jump)
 		str_addf(out, " -J %s", target->jump);
 	str_addf(out, " %s@%s ", target->user, target->address);
+}
+
+void ssh_command_text(const struct ssh_target *target, const char *const *words, struct str *out)
+{
+	_cleanup_(str_release) struct str line = STR_INIT;
+
+	ssh_command_line(target, words, &line);
+	ssh_command_place(target, out);
 	quote_word(out, line.text);
 }

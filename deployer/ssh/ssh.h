@@ -90,8 +90,18 @@ int ssh_run(struct ssh *ssh, const struct ssh_command *command, struct proc_resu
 int ssh_check(struct ssh *ssh, const struct ssh_command *command, const char *what,
 	      struct proc_result *result, struct error *err);
 
+/*
+ * Drops the last line of an engine's error that points to the engine's own help: ringup adds its
+ * own advice.
+ */
+void ssh_drop_hints(struct str *said);
+
 /* The command line a person could paste to do the same: "ssh -p 22 root@10.0.0.1 'docker ps'". */
 void ssh_command_text(const struct ssh_target *target, const char *const *words, struct str *out);
+
+/* Its two parts: "ssh -p 22 root@10.0.0.1 ", and the line for the host's shell, which is one more word. */
+void ssh_command_place(const struct ssh_target *target, struct str *out);
+void ssh_command_line(const struct ssh_target *target, const char *const *words, struct str *out);
 
 /* How many connections this process has opened so far. */
 unsigned int ssh_connections_opened(void);

@@ -83,7 +83,7 @@ passed() {
 	jq -e '.expected.busbw == null and (.pairs == null)' bench.json
 	# what is kept here is for its owner only; the lock file is to be committed
 	[ "$(find .ringup ringup.lock -maxdepth 1 -type f ! -name '*.log' -printf '%f %m\n' | sort | xargs)" = \
-		"cluster-id 600 facts.json 600 journal.jsonl 600 last-bench.json 600 lock 600 ringup.lock 644" ]
+		"cluster-id 600 facts.json 600 hosts.json 600 journal.jsonl 600 last-bench.json 600 lock 600 ringup.lock 644" ]
 	ringup bench -- -b 1K -e 1K -n 2 --find-slow >out 2>/dev/null || [ $? = 5 ] # a busy machine may be found slow
 	grep -q '^pairs: ' out
 	grep -q '^  0      - ' out
@@ -238,6 +238,47 @@ hosts_files() {
 	ringup -q lab up --hosts 3 --loopback 3>&- 4>&-
 	[ "$(listeners)" = "2 3 4" ]
 	up
+}
+
+@test "root: a host that was taken out of cluster.yaml is named, and down HOST purges it" {
+	cp cluster.yaml kept.yaml
+	sed -i '/node03/d' cluster.yaml
+	ringup up >out 2>&1
+	grep -F "node03 (127.0.$(subnet).4) is not in cluster.yaml any more" out
+	grep -F "'ringup down node03' removes them" out
+	ringup status >out 2>&1
+	grep -F "'ringup down node03'" out
+	[ -s .ringup/lab/node03/state/ringup/lab/ssh/id_ed25519 ]
+	# one that does not answer stays known
+	kill "$(state '.hosts[2].process.pid')"
+	wait_for 5 eval '[ "$(listeners)" = "2 3" ]'
+	fails 1 down node03
+	says node03 refused hosts.json
+	cp kept.yaml cluster.yaml
+	ringup -q lab up --hosts 3 --loopback 3>&- 4>&-
+	sed -i '/node03/d' cluster.yaml
+	run ringup down node03
+	[ "$status" = 0 ]
+	[ "$(find .ringup/lab/node03/state -type f)" = "" ]
+	[ -s .ringup/lab/node02/state/ringup/lab/ssh/id_ed25519 ]
+	ringup up >out 2>&1
+	run ! grep -F 'any more' out
+	cp kept.yaml cluster.yaml
+	up
+	rm out kept.yaml
+}
+
+@test "root: history says what was done; there is no container to restart, and nothing to go back to" {
+	ringup --json history >history.json
+	jq -e '.history[0] | .number == 1 and .command == "up" and .outcome == "done" and [.hosts[].outcome] == ["changed", "changed", "changed"]' history.json
+	jq -e 'all(.history[]; .user and .time and .outcome)' history.json
+	ringup history | grep -E '^ +1 .* up +done +3 of 3 '
+	[ "$(stat -c %a .ringup/history .ringup/history/000001.json | xargs)" = "700 600" ]
+	fails 2 restart
+	says "no container" none
+	fails 2 rollback
+	says "nothing to go back to"
+	rm history.json
 }
 
 @test "root: down --purge, then lab down leave nothing" {

@@ -140,7 +140,7 @@ start_sshd() {
 	start_up up.log -f variant.yaml up
 	up=$!
 	note_pid "$up"
-	wait_for 30 grep -q 'starts the container' up.log
+	wait_for 30 grep -q 'replaces the container' up.log
 	kill -INT "$up"
 	wait "$up" || status=$?
 	cat up.log

@@ -34,6 +34,7 @@ static inline struct fleet *make_fleet(struct scratch *s, const char *yaml)
 		m->state = (struct host_state){.container_id = "",
 					       .config = "",
 					       .image = "",
+					       .settings = "",
 					       .started = "",
 					       .mesh = "",
 					       .container_owner = owner_nobody,

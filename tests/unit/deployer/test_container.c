@@ -65,8 +65,10 @@ static void test_docker_words(void **state)
 		line_of(s, words),
 		arena_printf(
 			&s->arena,
-			"docker run --detach --name ringup-lab --network host --ipc private --shm-size 1g --label org.ringup.cluster=lab --label org.ringup.config=%s --env=RINGUP_HOST=a --env=NCCL_SOCKET_IFNAME==eth0 --env=NCCL_DEBUG=WARN '--env=X=a b' --volume /var/lib/ringup/lab/ssh:/etc/ringup/ssh:ro --volume /data:/data:ro --ulimit memlock=-1 " IMAGE,
-			c.config_hash));
+			"docker run --detach --name ringup-lab --network host --ipc private --shm-size 1g --label org.ringup.cluster=lab --label org.ringup.config=%s --label 'org.ringup.settings=%s' --env=RINGUP_HOST=a --env=NCCL_SOCKET_IFNAME==eth0 --env=NCCL_DEBUG=WARN '--env=X=a b' --volume /var/lib/ringup/lab/ssh:/etc/ringup/ssh:ro --volume /data:/data:ro --ulimit memlock=-1 " IMAGE,
+			c.config_hash, c.settings));
+	assert_true(starts_with(c.settings,
+				"shm_size=1g network=host gpus=- privileged=no sshd=a:9435 "));
 }
 
 /* Nothing is privileged or shared unless the file asks for it. */
@@ -211,6 +213,86 @@ static void test_other_records(void **state)
 	assert_string_equal(line_of(s, container_words(m, &c, m->engine->logs)),
 			    "docker logs --tail 20 ringup-lab");
 	assert_lacks(line_of(s, container_run_words(m, &c)), "hush-hush");
+	/* a container gets its restart policy when it has proved itself, not at its start */
+	assert_lacks(line_of(s, container_run_words(m, &c)), "--restart");
+	m->state.container_id = "4711";
+	assert_false(member_lacks_keep(m));
+	m->state.running = true;
+	assert_true(member_lacks_keep(m));
+	assert_string_equal(line_of(s, container_keep_words(m)),
+			    "docker update --restart unless-stopped 4711");
+	m->state.restarts = true;
+	assert_false(member_lacks_keep(m));
+}
+
+/* What container_changes says of the first host, whose container was made by `before`. */
+static const char *changes_of(struct scratch *s, const char *before, const char *image,
+			      const char *now)
+{
+	struct fleet *old = make_fleet(s, before), *fleet = make_fleet(s, now);
+	struct words words = WORDS_INIT(&s->arena);
+	struct bringup bringup = cpu;
+	struct container c;
+
+	bringup.image = image;
+	container_describe(&old->members[0], &bringup, &c);
+	fleet->members[0].state.container_id = "4711";
+	fleet->members[0].state.config = c.config_hash;
+	fleet->members[0].state.image = image;
+	fleet->members[0].state.settings = c.settings;
+	container_describe(&fleet->members[0], &cpu, &c);
+	container_changes(&fleet->members[0], &c, &words);
+	return words_join(&words, ", ");
+}
+
+static void test_changes(void **state)
+{
+	struct scratch *s = *state;
+	const char *first = "10.0.0.1:5000/lab/train@sha256:"
+			    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+	struct fleet *fleet;
+	struct container c;
+
+	assert_string_equal(changes_of(s, BASE "}\n", IMAGE, BASE "}\n"), "");
+	assert_true(starts_with(changes_of(s, BASE "}\n", first, BASE "}\n"),
+				"image 0123456789ab -> "));
+	assert_string_equal(changes_of(s, BASE ", shm_size: 1g}\n", IMAGE,
+				       BASE ", shm_size: 2g, env: {A: hush-hush}}\n"),
+			    "container.shm_size 1g -> 2g, container.env");
+	assert_string_equal(changes_of(s, BASE ", sshd_port: 9430}\n", IMAGE,
+				       BASE ", sshd_port: 9431, volumes: [\"/a:/a\"]}\n"),
+			    "container.volumes, its sshd a:9430 -> a:9431");
+	/* the label's values are not in the hash, and an older container has none */
+	fleet = make_fleet(s, BASE ", env: {A: hush-hush}}\n");
+	container_describe(&fleet->members[0], &cpu, &c);
+	assert_null(strstr(c.settings, "hush-hush"));
+	fleet->members[0].state.image = IMAGE;
+	fleet->members[0].state.config = "0123456789abcdef";
+	{
+		struct words words = WORDS_INIT(&s->arena);
+
+		container_changes(&fleet->members[0], &c, &words);
+		assert_string_equal(words_join(&words, ", "), "its configuration");
+	}
+}
+
+/* A setting of one host makes that host's container anew, and no other. */
+static void test_one_host(void **state)
+{
+	struct scratch *s = *state;
+	struct fleet *before =
+		make_fleet(s, "name: lab\nhosts: [a, b]\ncontainer: {engine: docker}\n");
+	struct fleet *now = make_fleet(
+		s,
+		"name: lab\nhosts: [a, {address: b, gpus: none, slots: 3}]\ncontainer: {engine: docker}\n");
+	struct container x, y;
+
+	for (size_t i = 0; i < 2; i++) {
+		before->members[i].facts.gpus = now->members[i].facts.gpus = "H100;H100";
+		container_describe(&before->members[i], &cuda, &x);
+		container_describe(&now->members[i], &cuda, &y);
+		assert_int_equal(strcmp(x.config_hash, y.config_hash) != 0, i == 1);
+	}
 }
 
 int main(void)
@@ -224,6 +306,8 @@ int main(void)
 		FLEET_TEST(test_config_hash),
 		FLEET_TEST(test_interface_of_the_person),
 		FLEET_TEST(test_other_records),
+		FLEET_TEST(test_changes),
+		FLEET_TEST(test_one_host),
 	};
 
 	return cmocka_run_group_tests_name("container", tests, NULL, NULL);

@@ -45,6 +45,23 @@ static void test_failed_members_rest(void **state)
 	assert_int_equal(fleet_failures(fleet), 2);
 }
 
+/* Who waits is left out, too, and is neither failed nor done. */
+static void test_waiting_members(void **state)
+{
+	static const char *const broken[] = {"n1", NULL};
+	struct fleet *fleet = make_fleet(*state, "hosts: [\"n[1-4]\"]\n");
+	struct error err = {0};
+
+	fleet->members[2].waits = fleet->members[3].waits = true;
+	fleet_each(fleet, fail_some, (void *)(uintptr_t)broken);
+	assert_true(fleet->members[1].changed);
+	assert_false(fleet->members[2].changed);
+	assert_int_equal(fleet_active(fleet), 1);
+	assert_fails(fleet_result(fleet, &err), ERROR_PARTIAL, "1 of 4 hosts failed");
+	assert_has(err.text, "n3, n4 keep what they run");
+	assert_lacks(err.text, "the others are done");
+}
+
 static void test_all_failed(void **state)
 {
 	static const char *const all[] = {"n1", "n2", NULL};
@@ -152,10 +169,11 @@ static void test_slots(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FLEET_TEST(test_partial),	FLEET_TEST(test_failed_members_rest),
-		FLEET_TEST(test_causes),	FLEET_TEST(test_all_failed),
-		FLEET_TEST(test_many_failures), FLEET_TEST(test_init),
-		FLEET_TEST(test_command_text),	FLEET_TEST(test_slots),
+		FLEET_TEST(test_partial),    FLEET_TEST(test_failed_members_rest),
+		FLEET_TEST(test_causes),     FLEET_TEST(test_waiting_members),
+		FLEET_TEST(test_all_failed), FLEET_TEST(test_many_failures),
+		FLEET_TEST(test_init),	     FLEET_TEST(test_command_text),
+		FLEET_TEST(test_slots),
 	};
 
 	return cmocka_run_group_tests_name("fleet", tests, NULL, NULL);

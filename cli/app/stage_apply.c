@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/app/stage_apply.h"
+
+#include "cli/app/stage_fleet.h"
+#include "cli/app/stage_simulated.h"
+
+#include "core/clock.h"
+#include "core/foreign.h"
+#include "core/log.h"
+#include "deployer/claim.h"
+#include "deployer/gpus.h"
+#include "deployer/history.h"
+#include "deployer/host_stack.h"
+#include "deployer/placed.h"
+#include "deployer/probe.h"
+
+bool stage_has_containers(const struct stages *s)
+{
+	return s->fleet.members[0].engine->has_containers;
+}
+
+int stage_meet_hosts(struct stages *s, bool takes_over, struct error *err)
+{
+	if (stage_probe(s, err) < 0)
+		return -1;
+	s->fleet.takes_over = takes_over;
+	if (owner_load(&s->cluster, true, s->arena, &s->fleet.owner, err) < 0)
+		return -1;
+	fleet_check(&s->fleet);
+	fleet_check_owner(&s->fleet);
+	return 0;
+}
+
+int stage_check_gpus(struct stages *s, struct error *err)
+{
+	fleet_check_gpus(&s->fleet, s->plan.accelerator);
+	return fleet_failures(&s->fleet) == s->fleet.count ? fleet_result(&s->fleet, err) : 0;
+}
+
+int stage_apply(struct stages *s, const struct apply *apply, struct error *err)
+{
+	struct history_note note = {.command = apply->command, .plan = &s->plan};
+	struct bringup bringup;
+
+	if (placed_add(&s->fleet, err) < 0 || stage_bringup(s, &bringup, err) < 0)
+		return -1;
+	bringup.rolling = apply->rolling;
+	bringup.image_is_new = apply->image_is_new;
+	fleet_bringup(&s->fleet, &bringup);
+	if (!stage_has_containers(s) && !cluster_has_no_stack(&s->cluster))
+		fleet_check_stack(&s->fleet, &s->plan);
+	keys_wipe(&bringup.keys);
+	note.recipe = apply->recipe ? apply->recipe : s->spec ? s->spec->hash : NULL;
+	note.image = bringup.image;
+	history_add(&s->fleet, &note);
+	return fleet_result(&s->fleet, err);
+}
+
+static void stage_apply_json(const struct stages *s)
+{
+	_cleanup_(json_free) cJSON *json = json_document();
+	cJSON *hosts = cJSON_AddArrayToObject(json, "hosts");
+
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		const struct member *m = &s->fleet.members[i];
+		cJSON *item = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(item, "host", m->host->name);
+		cJSON_AddBoolToObject(item, "ok", !m->failed && !m->waits);
+		cJSON_AddBoolToObject(item, "changed", m->changed);
+		json_add_text(item, "container", m->state.container_id);
+		json_add_text(item, "error", m->failed ? m->err.text : NULL);
+		cJSON_AddItemToArray(hosts, item);
+	}
+	if (s->reference.digest)
+		cJSON_AddStringToObject(json, "image", reference_text(&s->reference, s->arena));
+	stage_add_simulated(s, json);
+	cJSON_AddNumberToObject(json, "ssh_connections", ssh_connections_opened());
+	json_print(stdout, json);
+}
+
+void stage_print_outcome(const struct stages *s, uint64_t begin)
+{
+	size_t changed = 0, up = fleet_active(&s->fleet);
+
+	if (s->ctx->json) {
+		stage_apply_json(s);
+		return;
+	}
+	for (size_t i = 0; i < s->fleet.count; i++)
+		changed += s->fleet.members[i].changed && !s->fleet.members[i].failed;
+	if (up)
+		say("cluster %s: %zu of %zu hosts up, %zu changed, %.1f s\n", s->cluster.name, up,
+		    s->fleet.count, changed, clock_seconds_since(begin));
+	for (size_t i = 0; up && i < s->cluster.job_count; i++)
+		log_info("  %-20s ringup run %s", i ? "" : "jobs", s->cluster.jobs[i].name);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/app/command.h"
+#include "cli/app/stage_apply.h"
+#include "cli/app/stage_fleet.h"
+#include "cli/app/stage_job.h"
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "deployer/claim.h"
+#include "deployer/history.h"
+#include "deployer/mesh.h"
+#include "deployer/replace.h"
+
+struct options {
+	bool force;
+};
+
+static const struct opt options[] = {
+	{0, "force", NULL, "also while a job runs on the cluster", OPT_FLAG,
+	 offsetof(struct options, force)},
+	OPT_END,
+};
+
+static int restart_one(struct member *m, void *arg, struct error *err)
+{
+	struct progress_step *step;
+	int rc;
+
+	(void)arg;
+	if (member_ask_owner(m, err) < 0)
+		return -1;
+	if (!*m->state.container_id)
+		return error_set(err, ERROR_FAILED,
+				 "%s: there is no container; 'ringup up' makes it", m->host->name);
+	step = progress_begin(m->host->name, "restarts the container");
+	rc = member_restart(m, err);
+	progress_end(step, rc == 0, rc == 0 ? "runs again" : "failed");
+	return rc;
+}
+
+/* The containers again as workers: they log in to each other, and see their GPUs. */
+static int restart_all(struct stages *s, struct error *err)
+{
+	const struct history_note note = {.command = "restart"};
+	const struct plan *plan;
+
+	if (stage_built_plan(s, &plan, err) < 0)
+		return -1;
+	fleet_each(&s->fleet, restart_one, NULL);
+	if (fleet_failures(&s->fleet) < s->fleet.count)
+		fleet_verify(&s->fleet, plan ? plan->accelerator : "cpu");
+	history_add(&s->fleet, &note);
+	return fleet_result(&s->fleet, err);
+}
+
+static int restart_run(struct context *ctx, void *values, const char *const *arguments,
+		       struct error *err)
+{
+	const struct options *o = values;
+	_cleanup_(fd_close) int lock = -1;
+	uint64_t begin = clock_usec();
+	struct stages s;
+	int rc;
+
+	if (stage_cluster(&s, ctx, err) < 0 || (!o->force && stage_no_jobs(&s, err) < 0) ||
+	    stage_hold(&s, &lock, err) < 0 || stage_select(&s, arguments, err) < 0)
+		return -1;
+	if (stage_has_containers(&s))
+		rc = restart_all(&s, err);
+	else
+		rc = error_set(err, ERROR_USAGE, "there is no container with engine %s",
+			       s.fleet.members[0].engine->name);
+	if (stage_has_containers(&s) && (rc == 0 || err->kind == ERROR_PARTIAL || ctx->json))
+		stage_print_outcome(&s, begin);
+	fleet_close(&s.fleet);
+	return rc;
+}
+
+const struct command command_restart = {
+	.name = "restart",
+	.arguments = "[HOST...]",
+	.summary = "starts the containers again, on all hosts or on these",
+	.help = "The same containers start again, with the same image and settings. Each must let a login in\n"
+		"afterwards, and the workers log in to each other. 'ringup up' makes containers anew.\n"
+		"HOST is a name, an address or a set such as node[01-08].\n",
+	.options = options,
+	.options_bytes = sizeof(struct options),
+	.max_arguments = -1,
+	.run = restart_run,
+};
