@@ -195,6 +195,7 @@ int ncclCommFinalize(void *comm)
 int ncclCommAbort(void *comm)
 {
 	LOGGED;
+	sleep((unsigned)standin_number("STANDIN_ABORT", 0));
 	return ncclCommDestroy(comm);
 }
 

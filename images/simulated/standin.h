@@ -17,6 +17,7 @@
  *   STANDIN_NCCL=N         ncclGetVersion() (21803)
  *   STANDIN_HANG=1         a communicator is never ready
  *   STANDIN_ASYNC=N        ncclCommGetAsyncError() answers N after the first collective
+ *   STANDIN_ABORT=N        ncclCommAbort() takes N seconds
  *   STANDIN_WRONG=1        the last element of a sum is one too large
  *   STANDIN_SAYS=FILE      what NCCL writes to $NCCL_DEBUG_FILE when a communicator is made
  *

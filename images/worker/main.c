@@ -23,6 +23,9 @@ struct story {
 	const struct options *options;
 	struct group group;
 	struct report report;
+	void *state; /* the backend's, to be closed; NULL: none */
+	bool told;   /* all has been said, and this is its exit status */
+	int status;
 };
 
 /* Rank 0 reports the end of the run; another rank does so only if it could not reach rank 0 (@alone).
@@ -42,9 +45,18 @@ static int tell(const struct story *story, const struct failure *failure, bool a
 	return status;
 }
 
+/* The main thread hangs: before it could tell the story, or while it gives its devices back. */
 static void tell_and_leave(void *arg, const struct failure *failure, bool alone)
 {
-	_exit(tell(arg, failure, alone));
+	const struct story *story = arg;
+	const struct group *group = &story->group;
+
+	if (!story->told)
+		_exit(tell(arg, failure, alone));
+	fprintf(stderr,
+		"allreduce: rank %d (%s): the libraries hang while the devices are given back: the process ends without it\n",
+		group->rank, group->members[group->rank].host);
+	_exit(story->status);
 }
 
 /* What follows the benchmark, if it was asked for and all is well so far. */
@@ -103,8 +115,10 @@ static int main_work(struct story *story, const struct backend *backend, struct 
 
 	fault_strike(&options->fault, PHASE_BOOTSTRAP, options->rank);
 	control_begin(control, clock_usec());
-	if (backend->open(&story->group, bench_buffer_bytes(&story->group.workload), &bench.state,
-			  err) < 0)
+	rc = backend->open(&story->group, bench_buffer_bytes(&story->group.workload), &bench.state,
+			   err);
+	story->state = bench.state;
+	if (rc < 0)
 		return -1;
 	control_end(control);
 	rc = collect_warnings(story, &bench, err);
@@ -116,12 +130,7 @@ static int main_work(struct story *story, const struct backend *backend, struct 
 		rc = bench_run(&bench, &story->report, err);
 	if (rc == 0)
 		rc = work_on(story, &bench, err);
-	if (rc == 0)
-		rc = control_finish(control, err);
-	if (rc < 0)
-		control_raise(control, err); /* the others are told before the connections close */
-	backend->close(bench.state);
-	return rc;
+	return rc == 0 ? control_finish(control, err) : -1;
 }
 
 static int take_part(struct story *story, const struct backend *backend, const int *fds,
@@ -138,6 +147,17 @@ static int take_part(struct story *story, const struct backend *backend, const i
 	*alone = false;
 	*err = story->report.failure;
 	return 0;
+}
+
+/* The verdict was told before this: the libraries may hang in it. */
+static void give_back(struct story *story, const struct backend *backend)
+{
+	if (!story->group.control)
+		return;
+	control_leave(story->group.control);
+	if (story->state)
+		backend->close(story->state);
+	control_stop(story->group.control);
 }
 
 static int run_rank(struct options *options)
@@ -164,9 +184,9 @@ static int run_rank(struct options *options)
 	secret_unguard();
 	if (joined)
 		take_part(&story, backend, fds, &alone, &err);
-	status = tell(&story, &err, alone);
-	if (story.group.control)
-		control_stop(story.group.control);
+	status = story.status = tell(&story, &err, alone);
+	story.told = true;
+	give_back(&story, backend);
 	report_release(&story.report);
 	group_release(&story.group);
 	free(fds);

@@ -192,6 +192,15 @@ standin() {
 	[ "$status" -eq 5 ]
 }
 
+@test "an abort that hangs: the verdict comes first, and every rank ends" {
+	STANDIN_ASYNC=6 STANDIN_ABORT=60 standin timeout -s KILL 30 "$ALLREDUCE" "${NCCL[@]}"
+	[ "$status" -eq 7 ]
+	[[ "$output" == *"peer lost: "*"remote process exited"*"rank 0 ("*"): the libraries hang while the devices are given back"* ]]
+	STANDIN_HANG=1 STANDIN_ABORT=60 standin timeout -s KILL 30 "$ALLREDUCE" "${NCCL[@]}" --timeout 1 --json
+	[ "$status" -eq 4 ]
+	json 'd["verdict"] == "timeout"'
+}
+
 @test "NCCL of different versions: exit 6 names both" {
 	port=$("$BATS_TEST_DIRNAME/../free_port.py")
 	LD_LIBRARY_PATH=$STANDIN STANDIN_NCCL=21903 "$ALLREDUCE" --rank 1 --world 2 --root "127.0.0.1:$port" --backend nccl \

@@ -39,7 +39,8 @@ struct backend {
 	const char *(*algorithm)(void *state, enum collective_kind kind, size_t bytes);
 
 	/* Connects this rank to the others and sets up two buffers of @bytes each. *state is the
-	 * backend's own. */
+	 * backend's own. Where it is not NULL after a failure, close() is called, too: once the
+	 * verdict has been told, since closing may hang. */
 	int (*open)(const struct group *group, size_t bytes, void **state, struct failure *err);
 
 	/* The two buffers: cache-line aligned, owned by the backend; in host memory, unless there

@@ -436,6 +436,13 @@ static void watch_main(struct control *c)
 	c->stuck(c->stuck_arg, &c->failure, c->alone);
 }
 
+/* The main thread gives its devices back, and a library may hang in that. */
+static void watch_leave(struct control *c)
+{
+	if (c->leave_usec > 0 && !c->stopping && clock_usec() >= c->leave_usec)
+		c->stuck(c->stuck_arg, &c->failure, c->alone);
+}
+
 /* Until something is due, but no longer than a tick: the main thread sets its deadline when it
  * likes.
  */
@@ -443,6 +450,8 @@ static int next_msec(const struct control *c)
 {
 	int64_t due = atomic_load(&c->step_deadline_usec);
 
+	if (c->leave_usec > 0)
+		return clock_left_msec(c->leave_usec, TICK_MSEC);
 	if (c->suspected)
 		due = c->settle_usec;
 	else if (c->patience_usec > 0)
@@ -459,7 +468,7 @@ void *control_thread(void *arg)
 	uint64_t drained;
 
 	pthread_mutex_lock(&c->lock);
-	while (polls && !c->closing) {
+	while (polls && !c->stopping) {
 		int wait_msec = next_msec(c);
 
 		for (int i = 0; i < c->peer_count; i++)
@@ -477,6 +486,7 @@ void *control_thread(void *arg)
 		watch_step(c);
 		control_thread_settle(c);
 		watch_main(c);
+		watch_leave(c);
 	}
 	pthread_mutex_unlock(&c->lock);
 	free(polls);

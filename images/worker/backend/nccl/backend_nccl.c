@@ -311,16 +311,12 @@ static int nccl_connect(const struct group *group, size_t bytes, void **state, s
 	if (!s)
 		abort();
 	s->group = group;
+	*state = s;
 	nccl_log_start();
 	if (check_wishes(group, err) < 0 || pick_device(s, err) < 0 ||
-	    open_device(s, bytes, err) < 0 || open_comm(s, err) < 0 ||
-	    register_buffers(s, bytes, err) < 0) {
-		control_raise(group->control, err);
-		nccl_close(s);
+	    open_device(s, bytes, err) < 0 || open_comm(s, err) < 0)
 		return -1;
-	}
-	*state = s;
-	return 0;
+	return register_buffers(s, bytes, err);
 }
 
 static void nccl_warn(void *state, struct warnings *warnings)
