@@ -35,6 +35,7 @@ struct meeting { /* the mapped file */
 struct comm {
 	struct meeting *meeting;
 	int rank, ranks, collectives;
+	int asked; /* how often since the last collective */
 };
 
 /* Between ncclGroupStart() and ncclGroupEnd(). */
@@ -46,6 +47,7 @@ struct move {
 };
 static struct {
 	struct comm *comm;
+	void *stream;
 	struct move moves[2 * RANKS_MAX];
 	int count;
 } pending;
@@ -181,6 +183,8 @@ int ncclCommGetAsyncError(void *state, int *result)
 	*result = 0;
 	if (standin_number("STANDIN_HANG", 0) || atomic_load(&comm->meeting->here) < comm->ranks)
 		*result = 7;
+	else if (comm->asked++ < 3 && standin_number("STANDIN_PROGRESS", 0))
+		*result = 7;
 	else if (comm->collectives > 0)
 		*result = standin_number("STANDIN_ASYNC", 0);
 	return 0;
@@ -264,6 +268,7 @@ static void standin_combine(struct comm *comm, size_t at, void *out, size_t coun
 static int standin_enter(struct comm *comm, int type, int op, void *stream)
 {
 	comm->collectives++;
+	comm->asked = 0;
 	if (type_of(type) < 0 || !stream || op > 4)
 		return 4;
 	return standin_number("STANDIN_ASYNC", 0) ? -1 : 0;
@@ -282,83 +287,154 @@ static void publish(struct comm *comm, size_t at, const void *from, size_t bytes
 	memcpy(comm->meeting->slots[comm->rank] + at, from, bytes);
 }
 
-int ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *state,
+/* A collective, as the stream's thread does it. */
+struct call {
+	void (*work)(const struct call *call);
+	struct comm *comm;
+	const void *send;
+	void *recv;
+	size_t count, bytes; /* elements, and bytes of one */
+	enum dtype type;
+	int op, root;
+	struct move moves[2 * RANKS_MAX];
+	int move_count;
+};
+
+static void standin_do(void *arg)
+{
+	struct call *call = arg;
+
+	call->work(call);
+	free(call);
+}
+
+/* Puts @call into the stream, unless the communicator has failed. */
+static int standin_put(const struct call *call, void *state, void *stream, int type)
+{
+	const struct standin_stream *to = stream;
+	int rc = standin_enter(state, type, call->op, stream);
+	struct call *copy = rc == 0 ? malloc(sizeof(*copy)) : NULL;
+
+	if (rc != 0)
+		return rc < 0 ? 0 : rc;
+	*copy = *call;
+	copy->comm = state;
+	copy->type = (enum dtype)type_of(type);
+	copy->bytes = dtype_bytes(copy->type);
+	to->run(standin_do, copy);
+	return standin_number("STANDIN_PROGRESS", 0) ? 7 : 0;
+}
+
+static void standin_all_reduce(const struct call *call)
+{
+	struct comm *comm = call->comm;
+	size_t n;
+
+	for (size_t done = 0; done < call->count; done += n) {
+		n = portion(call->count - done, call->bytes, 1);
+		publish(comm, 0, (const char *)call->send + done * call->bytes, n * call->bytes);
+		barrier(comm);
+		standin_combine(comm, 0, (char *)call->recv + done * call->bytes, n, call->type,
+				call->op, done + n == call->count);
+		barrier(comm);
+	}
+}
+
+int ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *comm,
 		  void *stream)
 {
-	struct comm *comm = state;
-	int rc = standin_enter(comm, type, op, stream);
-	size_t bytes = rc == 0 ? dtype_bytes((enum dtype)type_of(type)) : 0, n;
-
 	LOGGED;
-	for (size_t done = 0; rc == 0 && done < count; done += n) {
-		n = portion(count - done, bytes, 1);
-		publish(comm, 0, (const char *)send + done * bytes, n * bytes);
-		barrier(comm);
-		standin_combine(comm, 0, (char *)recv + done * bytes, n, (enum dtype)type_of(type),
-				op, done + n == count);
-		barrier(comm);
-	}
-	return rc < 0 ? 0 : rc;
+	return standin_put(&(struct call){.work = standin_all_reduce,
+					  .send = send,
+					  .recv = recv,
+					  .count = count,
+					  .op = op},
+			   comm, stream, type);
 }
 
-int ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, void *state,
-		      void *stream)
+static void standin_reduce_scatter(const struct call *call)
 {
-	struct comm *comm = state;
-	int rc = standin_enter(comm, type, op, stream);
-	size_t bytes = rc == 0 ? dtype_bytes((enum dtype)type_of(type)) : 0, n;
+	struct comm *comm = call->comm;
+	size_t bytes = call->bytes, n;
 
-	LOGGED;
-	for (size_t done = 0; rc == 0 && done < count; done += n) {
-		n = portion(count - done, bytes, comm->ranks);
+	for (size_t done = 0; done < call->count; done += n) {
+		n = portion(call->count - done, bytes, comm->ranks);
 		for (int rank = 0; rank < comm->ranks; rank++)
 			publish(comm, (size_t)rank * n * bytes,
-				(const char *)send + ((size_t)rank * count + done) * bytes,
+				(const char *)call->send +
+					((size_t)rank * call->count + done) * bytes,
 				n * bytes);
 		barrier(comm);
-		standin_combine(comm, (size_t)comm->rank * n * bytes, (char *)recv + done * bytes,
-				n, (enum dtype)type_of(type), op, done + n == count);
+		standin_combine(comm, (size_t)comm->rank * n * bytes,
+				(char *)call->recv + done * bytes, n, call->type, call->op,
+				done + n == call->count);
 		barrier(comm);
 	}
-	return rc < 0 ? 0 : rc;
 }
 
-int ncclAllGather(const void *send, void *recv, size_t count, int type, void *state, void *stream)
+int ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, void *comm,
+		      void *stream)
 {
-	struct comm *comm = state;
-	int rc = standin_enter(comm, type, 0, stream);
-	size_t bytes = rc == 0 ? dtype_bytes((enum dtype)type_of(type)) : 0, n;
-
 	LOGGED;
-	for (size_t done = 0; rc == 0 && done < count; done += n) {
-		n = portion(count - done, bytes, 1);
-		publish(comm, 0, (const char *)send + done * bytes, n * bytes);
+	return standin_put(&(struct call){.work = standin_reduce_scatter,
+					  .send = send,
+					  .recv = recv,
+					  .count = count,
+					  .op = op},
+			   comm, stream, type);
+}
+
+static void standin_all_gather(const struct call *call)
+{
+	struct comm *comm = call->comm;
+	size_t bytes = call->bytes, n;
+
+	for (size_t done = 0; done < call->count; done += n) {
+		n = portion(call->count - done, bytes, 1);
+		publish(comm, 0, (const char *)call->send + done * bytes, n * bytes);
 		barrier(comm);
 		for (int rank = 0; rank < comm->ranks; rank++)
-			memcpy((char *)recv + ((size_t)rank * count + done) * bytes,
+			memcpy((char *)call->recv + ((size_t)rank * call->count + done) * bytes,
 			       comm->meeting->slots[rank], n * bytes);
 		barrier(comm);
 	}
-	return rc < 0 ? 0 : rc;
 }
 
-int ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, void *state,
-		  void *stream)
+int ncclAllGather(const void *send, void *recv, size_t count, int type, void *comm, void *stream)
 {
-	struct comm *comm = state;
-	int rc = standin_enter(comm, type, 0, stream);
-	size_t bytes = rc == 0 ? dtype_bytes((enum dtype)type_of(type)) : 0, n;
-
 	LOGGED;
-	for (size_t done = 0; rc == 0 && done < count; done += n) {
-		n = portion(count - done, bytes, 1);
-		if (comm->rank == root)
-			publish(comm, 0, (const char *)send + done * bytes, n * bytes);
+	return standin_put(
+		&(struct call){
+			.work = standin_all_gather, .send = send, .recv = recv, .count = count},
+		comm, stream, type);
+}
+
+static void standin_broadcast(const struct call *call)
+{
+	struct comm *comm = call->comm;
+	size_t bytes = call->bytes, n;
+
+	for (size_t done = 0; done < call->count; done += n) {
+		n = portion(call->count - done, bytes, 1);
+		if (comm->rank == call->root)
+			publish(comm, 0, (const char *)call->send + done * bytes, n * bytes);
 		barrier(comm);
-		memcpy((char *)recv + done * bytes, comm->meeting->slots[root], n * bytes);
+		memcpy((char *)call->recv + done * bytes, comm->meeting->slots[call->root],
+		       n * bytes);
 		barrier(comm);
 	}
-	return rc < 0 ? 0 : rc;
+}
+
+int ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, void *comm,
+		  void *stream)
+{
+	LOGGED;
+	return standin_put(&(struct call){.work = standin_broadcast,
+					  .send = send,
+					  .recv = recv,
+					  .count = count,
+					  .root = root},
+			   comm, stream, type);
 }
 
 int ncclGroupStart(void)
@@ -374,6 +450,7 @@ static int standin_add_move(struct move move, int type, void *comm, void *stream
 		return 4;
 	move.bytes *= dtype_bytes((enum dtype)type_of(type));
 	pending.comm = comm;
+	pending.stream = stream;
 	pending.moves[pending.count++] = move;
 	return 0;
 }
@@ -392,36 +469,35 @@ int ncclRecv(void *recv, size_t count, int type, int peer, void *comm, void *str
 				comm, stream);
 }
 
-static int standin_send_all(struct comm *comm)
+static void standin_send_all(const struct call *call)
 {
+	struct comm *comm = call->comm;
 	struct meeting *meeting = comm->meeting;
 	size_t filled = 0;
 
-	for (int i = 0; i < pending.count; i++) {
-		const struct move *move = &pending.moves[i];
+	for (int i = 0; i < call->move_count; i++) {
+		const struct move *move = &call->moves[i];
 
 		if (!move->send)
 			continue;
 		if (filled + move->bytes > SLOT_BYTES)
-			return 4;
+			abort();
 		memcpy(meeting->slots[comm->rank] + filled, move->send, move->bytes);
 		meeting->offset[comm->rank][move->peer] = filled;
 		filled += move->bytes;
 		atomic_fetch_add(&meeting->sent[comm->rank][move->peer], 1);
 	}
-	return 0;
 }
 
-int ncclGroupEnd(void)
+static void standin_move(const struct call *call)
 {
-	struct comm *comm = pending.comm;
+	struct comm *comm = call->comm;
 	struct meeting *meeting = comm->meeting;
-	int rc = standin_send_all(comm), me = comm->rank;
+	int me = comm->rank;
 
-	LOGGED;
-	comm->collectives++;
-	for (int i = 0; i < pending.count && rc == 0; i++) {
-		const struct move *move = &pending.moves[i];
+	standin_send_all(call);
+	for (int i = 0; i < call->move_count; i++) {
+		const struct move *move = &call->moves[i];
 		int peer = move->peer;
 
 		if (!move->recv)
@@ -432,12 +508,20 @@ int ncclGroupEnd(void)
 		memcpy(move->recv, meeting->slots[peer] + meeting->offset[peer][me], move->bytes);
 		atomic_fetch_add(&meeting->taken[peer][me], 1);
 	}
-	for (int i = 0; i < pending.count && rc == 0; i++)
-		while (pending.moves[i].send &&
-		       atomic_load(&meeting->taken[me][pending.moves[i].peer]) <
-			       atomic_load(&meeting->sent[me][pending.moves[i].peer]))
+	for (int i = 0; i < call->move_count; i++)
+		while (call->moves[i].send &&
+		       atomic_load(&meeting->taken[me][call->moves[i].peer]) <
+			       atomic_load(&meeting->sent[me][call->moves[i].peer]))
 			sched_yield();
-	return rc;
+}
+
+int ncclGroupEnd(void)
+{
+	struct call call = {.work = standin_move, .move_count = pending.count};
+
+	LOGGED;
+	memcpy(call.moves, pending.moves, sizeof(call.moves));
+	return standin_put(&call, pending.comm, pending.stream, 1);
 }
 
 #ifndef STANDIN_OLD

@@ -17,6 +17,9 @@
  *   STANDIN_NCCL=N         ncclGetVersion() (21803)
  *   STANDIN_HANG=1         a communicator is never ready
  *   STANDIN_ASYNC=N        ncclCommGetAsyncError() answers N after the first collective
+ *   STANDIN_PROGRESS=1     collectives answer "in progress", and are so for three questions
+ *   STANDIN_LATE=N         streams are queues, as on a GPU: a collective starts N microseconds late
+ *   STANDIN_LATE_EVERY=N   only every Nth one does (1)
  *   STANDIN_ABORT=N        ncclCommAbort() takes N seconds
  *   STANDIN_WRONG=1        the last element of a sum is one too large
  *   STANDIN_SAYS=FILE      what NCCL writes to $NCCL_DEBUG_FILE when a communicator is made
@@ -51,6 +54,11 @@ static inline void standin_log(const char *call)
 		abort();
 	close(fd);
 }
+
+/* What cuStreamCreate() makes. run() calls @work(@arg) in the order of the stream: now, or later on a thread. */
+struct standin_stream {
+	void (*run)(void (*work)(void *arg), void *arg);
+};
 
 #define LOGGED standin_log(__func__)
 

@@ -166,13 +166,32 @@ standin() {
 		    text = " ".join(n for n in names if n != "ncclGetUniqueId")
 		    assert re.fullmatch(
 		        "cuDriverGetVersion cuInit cuDeviceGetCount ncclGetVersion cuDeviceGet cuDevicePrimaryCtxRetain "
-		        "cuCtxSetCurrent cuStreamCreate( cuEventCreate){2}( cuMemAlloc_v2){2} ncclCommInitRankConfig "
-		        "ncclCommInitRank( ncclAllReduce)+( cuEventRecord( ncclAllReduce)+ cuEventRecord( ncclAllReduce)+)+ "
-		        "ncclCommFinalize ncclCommDestroy( cuMemFree_v2){2}( cuEventDestroy_v2){2} cuStreamDestroy_v2 "
+		        "cuCtxSetCurrent cuStreamCreate( cuMemAlloc_v2){2} ncclCommInitRankConfig ncclCommInitRank ncclAllReduce "
+		        "(cuEventCreate )+((cuEventRecord ncclAllReduce )+cuEventRecord ncclAllReduce (cuEventCreate )?"
+		        "(cuEventRecord ncclAllReduce )+cuEventRecord ncclAllReduce (ncclAllReduce )?)+"
+		        "ncclCommFinalize ncclCommDestroy( cuMemFree_v2){2}( cuEventDestroy_v2){3} cuStreamDestroy_v2 "
 		        "cuDevicePrimaryCtxRelease", text), text
 		assert made_id == 1, calls
 	END
 	[ -z "$(ls "$BATS_TEST_TMPDIR"/standin-nccl.* 2>/dev/null)" ]
+}
+
+@test "each iteration has its own time and its own deadline, and a graph has that of all" {
+	export STANDIN_LATE=200000
+	standin "$ALLREDUCE" --backend nccl --procs 2 --collective sendrecv -b 8 -e 8 -n 12 -w 0 --timeout 2 --json
+	[ "$status" -eq 0 ]
+	json 'd["results"][0]["min_usec"] > 150000 and d["results"][0]["usec"] > 150000'
+	standin "$ALLREDUCE" --backend nccl --procs 2 --collective sendrecv -b 8 -e 8 -n 12 -w 0 --timeout 2 --json --graph
+	[ "$status" -eq 0 ]
+	STANDIN_LATE_EVERY=20 standin "$ALLREDUCE" --backend nccl --procs 2 --collective sendrecv -b 8 -e 8 -n 20 -w 0 --timeout 20 --json
+	[ "$status" -eq 0 ]
+	json 'all(r["p99_usec"] > 150000 and 2 * r["p50_usec"] < r["p99_usec"] and r["usec"] < r["p99_usec"] for r in d["results"])'
+}
+
+@test "calls that are in progress when they return, and late kernels" {
+	STANDIN_PROGRESS=1 STANDIN_LATE=0 standin "$ALLREDUCE" "${NCCL[@]}" --procs 3 --find-slow --json
+	[ "$status" -eq 0 ]
+	json 'd["verdict"] == "pass" and all(r["wrong"] == 0 for r in d["results"])'
 }
 
 @test "a communicator that is never ready: exit 4, and it is aborted on every rank" {

@@ -71,10 +71,13 @@ struct backend {
 	int (*get)(void *state, void *to, const void *from, size_t bytes, struct failure *err);
 
 	/* For collectives that run in a queue, else NULL: then collective() only puts one there.
-	 * begin() notes the time in the queue; finish() waits until the queue is empty and stores
-	 * the microseconds since begin(). */
-	int (*begin)(void *state, struct failure *err);
-	int (*finish)(void *state, double *usec, struct failure *err);
+	 * begin() notes the time in the queue, and mark() does so again, up to @marks times, behind
+	 * what was put there. finish() waits until all marks are reached; where there are several,
+	 * each one that is reached is a step of control_begin(). It stores the microseconds between
+	 * the marks in @times ([@marks], may be NULL), and those since begin() in *usec. */
+	int (*begin)(void *state, uint32_t marks, struct failure *err);
+	int (*mark)(void *state, struct failure *err);
+	int (*finish)(void *state, float *times, double *usec, struct failure *err);
 
 	/* For queues that can be recorded (--graph), else NULL: between record(true) and
 	 * record(false) collectives are recorded and not run; replay() puts what was recorded last

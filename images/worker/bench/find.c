@@ -81,11 +81,12 @@ static int find_exchange(struct find *f, int peer, float *usec, struct failure *
 	if (backend->exchange(state, peer, MEET_BYTES, f->number++, err) < 0)
 		return -1;
 	started = clock_nsec();
-	if (backend->begin && backend->begin(state, err) < 0)
+	if (backend->begin && backend->begin(state, 1, err) < 0)
 		return -1;
 	if (backend->exchange(state, peer, FIND_BYTES, f->number++, err) < 0)
 		return -1;
-	if (backend->finish && backend->finish(state, &queue_usec, err) < 0)
+	if (backend->begin &&
+	    (backend->mark(state, err) < 0 || backend->finish(state, NULL, &queue_usec, err) < 0))
 		return -1;
 	find_inject(f, peer, started);
 	*usec = (float)(clock_nsec() - started) / 1000;

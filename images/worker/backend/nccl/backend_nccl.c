@@ -27,7 +27,9 @@ static struct nccl nccl;
 struct state {
 	const struct group *group;
 	int device;
-	void *context, *comm, *stream, *start, *end;
+	void *context, *comm, *stream;
+	void **events; /* [event_count], of which the first marks + 1 are in use */
+	uint32_t event_count, marks;
 	cuda_address send, recv;
 	void *graph;		   /* CUgraphExec of --graph */
 	void *handles[2];	   /* of registered buffers */
@@ -115,24 +117,32 @@ static int nccl_wait(const struct state *s, const char *call, int rc, struct fai
 	return nccl_says(s, call, rc, err);
 }
 
+/* Waits until the stream has come to @event, or NULL: is empty. */
+static int nccl_await(struct state *s, void *event, struct failure *err)
+{
+	for (;;) {
+		int async = 0,
+		    rc = event ? cuda.cuEventQuery(event) : cuda.cuStreamQuery(s->stream), said;
+
+		if (rc != 0 && rc != CUDA_NOT_READY)
+			return cuda_says(s, event ? "cuEventQuery" : "cuStreamQuery", rc, err);
+		said = nccl.ncclCommGetAsyncError(s->comm, &async);
+		if (said != 0 || (async != 0 && async != NCCL_IN_PROGRESS))
+			return nccl_says(s, nccl_call(s->kind), said ? said : async, err);
+		if (control_failed(s->group->control))
+			return -1;
+		if (rc == 0)
+			return 0;
+		sched_yield();
+	}
+}
+
 /* Waits until the stream is empty. */
 static int nccl_drain(struct state *s, struct failure *err)
 {
-	while (s->queued) {
-		int async = 0, rc = cuda.cuStreamQuery(s->stream);
-
-		if (rc == 0)
-			s->queued = false;
-		else if (rc != CUDA_NOT_READY)
-			return cuda_says(s, "cuStreamQuery", rc, err);
-		rc = nccl.ncclCommGetAsyncError(s->comm, &async);
-		if (rc != 0 || (async != 0 && async != NCCL_IN_PROGRESS))
-			return nccl_says(s, nccl_call(s->kind), rc ? rc : async, err);
-		if (control_failed(s->group->control))
-			return -1;
-		if (s->queued)
-			sched_yield();
-	}
+	if (s->queued && nccl_await(s, NULL, err) < 0)
+		return -1;
+	s->queued = false;
 	return 0;
 }
 
@@ -171,7 +181,7 @@ static int allocate_for_nccl(struct state *s, size_t bytes, struct failure *err)
 	return 0;
 }
 
-/* Makes the GPU this thread's, with a stream, two events and two buffers. */
+/* Makes the GPU this thread's, with a stream and two buffers. */
 static int open_device(struct state *s, size_t bytes, struct failure *err)
 {
 	int device = 0;
@@ -188,8 +198,6 @@ static int open_device(struct state *s, size_t bytes, struct failure *err)
 	CALL(cuDevicePrimaryCtxRetain, &s->context, device);
 	CALL(cuCtxSetCurrent, s->context);
 	CALL(cuStreamCreate, &s->stream, CUDA_STREAM_NON_BLOCKING);
-	CALL(cuEventCreate, &s->start, 0);
-	CALL(cuEventCreate, &s->end, 0);
 	if (s->group->workload.registers && nccl.ncclMemAlloc && nccl.ncclMemFree)
 		return allocate_for_nccl(s, bytes, err);
 	CALL(cuMemAlloc, &s->send, bytes);
@@ -275,11 +283,12 @@ static void nccl_close(void *state)
 		nccl.ncclCommAbort(s->comm);
 	if (s->context && !failed) { /* freeing waits for the stream: leave that to the exit */
 		free_buffers(s);
-		cuda.cuEventDestroy(s->start);
-		cuda.cuEventDestroy(s->end);
+		for (uint32_t i = 0; i < s->event_count; i++)
+			cuda.cuEventDestroy(s->events[i]);
 		cuda.cuStreamDestroy(s->stream);
 		cuda.cuDevicePrimaryCtxRelease(s->device);
 	}
+	free(s->events);
 	free(s);
 }
 
@@ -386,27 +395,62 @@ static int nccl_get(void *state, void *to, const void *from, size_t bytes, struc
 			 cuda.cuMemcpyDtoH(to, (cuda_address)(uintptr_t)from, bytes), err);
 }
 
-static int nccl_begin(void *state, struct failure *err)
+static int nccl_begin(void *state, uint32_t marks, struct failure *err)
 {
 	struct state *s = state;
 
-	return cuda_says(s, "cuEventRecord", cuda.cuEventRecord(s->start, s->stream), err);
+	if (s->event_count < marks + 1) {
+		s->events = realloc(s->events, (marks + 1) * sizeof(*s->events));
+		if (!s->events)
+			abort();
+	}
+	for (; s->event_count < marks + 1; s->event_count++) {
+		int rc = cuda.cuEventCreate(&s->events[s->event_count], 0);
+
+		if (rc != 0)
+			return cuda_says(s, "cuEventCreate", rc, err);
+	}
+	s->marks = 0;
+	return cuda_says(s, "cuEventRecord", cuda.cuEventRecord(s->events[0], s->stream), err);
 }
 
-static int nccl_finish(void *state, double *usec, struct failure *err)
+static int nccl_mark(void *state, struct failure *err)
 {
 	struct state *s = state;
-	float milliseconds = 0;
-	int rc = cuda.cuEventRecord(s->end, s->stream);
 
 	s->queued = true;
-	if (rc != 0)
-		return cuda_says(s, "cuEventRecord", rc, err);
-	if (nccl_drain(s, err) < 0)
-		return -1;
-	rc = cuda.cuEventElapsedTime(&milliseconds, s->start, s->end);
+	return cuda_says(s, "cuEventRecord", cuda.cuEventRecord(s->events[++s->marks], s->stream),
+			 err);
+}
+
+static int nccl_elapsed(const struct state *s, uint32_t from, uint32_t to, double *usec,
+			struct failure *err)
+{
+	float milliseconds = 0;
+	int rc = cuda.cuEventElapsedTime(&milliseconds, s->events[from], s->events[to]);
+
 	*usec = (double)milliseconds * 1000;
 	return cuda_says(s, "cuEventElapsedTime", rc, err);
+}
+
+static int nccl_finish(void *state, float *times, double *usec, struct failure *err)
+{
+	struct state *s = state;
+	double between;
+
+	for (uint32_t i = 0; i <= s->marks; i++) {
+		if (nccl_await(s, s->events[i], err) < 0)
+			return -1;
+		if (s->marks > 1)
+			control_begin(s->group->control, clock_usec());
+	}
+	s->queued = false;
+	for (uint32_t i = 0; i < s->marks && times; i++) {
+		if (nccl_elapsed(s, i, i + 1, &between, err) < 0)
+			return -1;
+		times[i] = (float)between;
+	}
+	return nccl_elapsed(s, 0, s->marks, usec, err);
 }
 
 /* Ends the recording and makes of it what can be launched. */
@@ -459,6 +503,7 @@ const struct backend backend_nccl = {
 	.put = nccl_put,
 	.get = nccl_get,
 	.begin = nccl_begin,
+	.mark = nccl_mark,
 	.finish = nccl_finish,
 	.record = nccl_record,
 	.replay = nccl_replay,

@@ -72,6 +72,7 @@ static const struct {
 	SYMBOL(cuStreamQuery, ""),
 	SYMBOL(cuEventCreate, ""),
 	SYMBOL(cuEventDestroy, "_v2"),
+	SYMBOL(cuEventQuery, ""),
 	SYMBOL(cuEventRecord, ""),
 	SYMBOL(cuEventElapsedTime, ""),
 	OPTIONAL(cuStreamBeginCapture, "_v2"),

@@ -41,6 +41,7 @@ struct cuda {
 	int (*cuStreamQuery)(void *stream);
 	int (*cuEventCreate)(void **event, unsigned flags);
 	int (*cuEventDestroy)(void *event);
+	int (*cuEventQuery)(void *event);
 	int (*cuEventRecord)(void *event, void *stream);
 	int (*cuEventElapsedTime)(float *milliseconds, void *start, void *end);
 
