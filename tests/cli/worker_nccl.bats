@@ -188,6 +188,12 @@ standin() {
 	json 'all(r["p99_usec"] > 150000 and 2 * r["p50_usec"] < r["p99_usec"] and r["usec"] < r["p99_usec"] for r in d["results"])'
 }
 
+@test "a rank that stops putting work into its GPU is named, though the others wait in theirs" {
+	STANDIN_LATE=0 standin "$ALLREDUCE" --backend nccl --procs 3 -n 4 -b 8 -e 8 --timeout 1 --quiet --fault-inject drop:1@run
+	[ "$status" -eq 4 ]
+	[[ "$output" == *"in phase run: rank 1 ("*") is behind the others" ]]
+}
+
 @test "calls that are in progress when they return, and late kernels" {
 	STANDIN_PROGRESS=1 STANDIN_LATE=0 standin "$ALLREDUCE" "${NCCL[@]}" --procs 3 --find-slow --json
 	[ "$status" -eq 0 ]
