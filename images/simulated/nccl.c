@@ -27,6 +27,7 @@ struct config {
 
 struct meeting { /* the mapped file */
 	atomic_int here, arrived, turns;
+	atomic_int pids[RANKS_MAX];
 	atomic_int sent[RANKS_MAX][RANKS_MAX], taken[RANKS_MAX][RANKS_MAX];
 	size_t offset[RANKS_MAX][RANKS_MAX]; /* of what is sent, in the sender's slot */
 	_Alignas(64) unsigned char slots[RANKS_MAX][SLOT_BYTES]; /* a hole where nobody writes */
@@ -162,6 +163,7 @@ int ncclCommInitRank(void **out, int ranks, struct id id, int rank)
 		mmap(NULL, sizeof(struct meeting), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	say();
+	atomic_store(&comm->meeting->pids[rank], (int)getpid());
 	if (atomic_fetch_add(&comm->meeting->here, 1) == ranks - 1)
 		unlink(path);
 	*out = comm;
@@ -176,6 +178,25 @@ int ncclCommInitRankConfig(void **out, int ranks, struct id id, int rank, struct
 	return ncclCommInitRank(out, ranks, id, rank) ? 2 : 7;
 }
 
+/* Whether a signal has stopped a rank's process: state T of proc_pid_stat(5). */
+static bool standin_one_stopped(const struct comm *comm)
+{
+	char path[64], state = '?';
+	bool stopped = false;
+
+	for (int rank = 0; rank < comm->ranks && !stopped; rank++) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/%d/stat",
+			 atomic_load(&comm->meeting->pids[rank]));
+		file = fopen(path, "re");
+		stopped = file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1 && state == 'T';
+		if (file)
+			fclose(file);
+	}
+	return stopped;
+}
+
 int ncclCommGetAsyncError(void *state, int *result)
 {
 	struct comm *comm = state;
@@ -185,7 +206,8 @@ int ncclCommGetAsyncError(void *state, int *result)
 		*result = 7;
 	else if (comm->asked++ < 3 && standin_number("STANDIN_PROGRESS", 0))
 		*result = 7;
-	else if (comm->collectives > 0)
+	else if (comm->collectives > 0 &&
+		 (!standin_number("STANDIN_STOPPED", 0) || standin_one_stopped(comm)))
 		*result = standin_number("STANDIN_ASYNC", 0);
 	return 0;
 }
@@ -271,7 +293,7 @@ static int standin_enter(struct comm *comm, int type, int op, void *stream)
 	comm->asked = 0;
 	if (type_of(type) < 0 || !stream || op > 4)
 		return 4;
-	return standin_number("STANDIN_ASYNC", 0) ? -1 : 0;
+	return standin_number("STANDIN_ASYNC", 0) && !standin_number("STANDIN_STOPPED", 0) ? -1 : 0;
 }
 
 /* How many of the `left` elements go through a slot that `parts` blocks share. */

@@ -17,6 +17,7 @@
  *   STANDIN_NCCL=N         ncclGetVersion() (21803)
  *   STANDIN_HANG=1         a communicator is never ready
  *   STANDIN_ASYNC=N        ncclCommGetAsyncError() answers N after the first collective
+ *   STANDIN_STOPPED=1      it does so only once a rank's process is stopped
  *   STANDIN_PROGRESS=1     collectives answer "in progress", and are so for three questions
  *   STANDIN_LATE=N         streams are queues, as on a GPU: a collective starts N microseconds late
  *   STANDIN_LATE_EVERY=N   only every Nth one does (1)

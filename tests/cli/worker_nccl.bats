@@ -217,6 +217,22 @@ standin() {
 	[ "$status" -eq 5 ]
 }
 
+@test "an error that NCCL tells a rank may be another one's: who does not answer is named, with its host" {
+	for code in 2 6; do
+		STANDIN_LATE=0 STANDIN_STOPPED=1 STANDIN_ASYNC=$code standin "$ALLREDUCE" "${NCCL[@]}" --procs 3 --json --host here \
+			--fault-inject stop:1@first
+		[ "$status" -eq 7 ]
+		[[ "$output" == *"peer lost: rank 1 (here) does not answer; seen by rank "[02]" (here)"*"last words"* ]]
+		json 'd["failure"]["rank"] == 1 and d["failure"]["host"] == "here"'
+	done
+	STANDIN_ASYNC=3 standin "$ALLREDUCE" "${NCCL[@]}" --procs 3 --json
+	[ "$status" -eq 5 ]
+	json 'd["failure"]["rank"] == -1 and d["reason"].startswith("seen by rank ")'
+	STANDIN_ASYNC=1 standin "$ALLREDUCE" "${NCCL[@]}" --procs 3 --json
+	[ "$status" -eq 5 ]
+	json 'd["failure"]["rank"] >= 0'
+}
+
 @test "an abort that hangs: the verdict comes first, and every rank ends" {
 	STANDIN_ASYNC=6 STANDIN_ABORT=60 standin timeout -s KILL 30 "$ALLREDUCE" "${NCCL[@]}"
 	[ "$status" -eq 7 ]

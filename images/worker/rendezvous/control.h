@@ -5,7 +5,8 @@
  * died, hangs or failed, and makes all ranks end with the same reason.
  *
  * How a failure travels: a rank calls control_raise(); rank 0 settles what the cause was (it asks
- * every rank how far it has come before it blames a timeout on one) and tells all; each rank then
+ * every rank how far it has come before it blames a timeout on one, and also where a rank has seen a
+ * failure that need not be its own: `rank` is -1) and tells all; each rank then
  * finds control_failed() true, and its control_raise() fills in rank 0's version of the story. If
  * the main thread does not come back within STUCK_USEC, because it hangs inside of a library,
  * `stuck` is called on the control thread and must not return. The same happens to a main thread that

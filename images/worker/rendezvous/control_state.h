@@ -60,7 +60,8 @@ struct control {
 	struct failure failure; /* valid once `failed` */
 	bool suspected;		/* rank 0: `suspicion` is a report being settled */
 	struct failure suspicion;
-	int64_t settle_usec; /* when it becomes the failure */
+	bool probing;			    /* all ranks were asked how far they are */
+	int64_t earliest_usec, settle_usec; /* when it becomes the failure, at the latest */
 	int64_t failed_usec;
 
 	atomic_bool failed;

@@ -90,15 +90,17 @@ static int nccl_says(const struct state *s, const char *call, int rc, struct fai
 {
 	const struct group *group = s->group;
 	const char *host = group->members[group->rank].host, *more = "";
+	bool seen = rc == NCCL_SYSTEM_ERROR || rc == NCCL_INTERNAL_ERROR || rc == NCCL_REMOTE_ERROR;
 
 	if (rc == 0)
 		return 0;
 	if (nccl.ncclGetLastError)
 		more = nccl.ncclGetLastError(s->comm);
-	return failure_set(
-		err, rc == NCCL_REMOTE_ERROR ? STATUS_LOST : STATUS_GPU, group->rank, host,
-		"rank %d (%s), GPU %d: %s: %s: %.200s; run again with NCCL_DEBUG=INFO", group->rank,
-		host, s->device, call, nccl.ncclGetErrorString(rc), more ? more : "");
+	return failure_set(err, rc == NCCL_REMOTE_ERROR ? STATUS_LOST : STATUS_GPU,
+			   seen ? -1 : group->rank, seen ? "" : host,
+			   "%srank %d (%s), GPU %d: %s: %s: %.200s; run again with NCCL_DEBUG=INFO",
+			   seen ? "seen by " : "", group->rank, host, s->device, call,
+			   nccl.ncclGetErrorString(rc), more ? more : "");
 }
 
 /* Waits until the communicator has done what @rc says is in progress. */

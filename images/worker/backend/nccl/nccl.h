@@ -30,8 +30,12 @@ struct nccl_config {
 
 #define NCCL_CONFIG_MAGIC 0xcafebeefu /* NCCL_API_MAGIC */
 #define NCCL_CONFIG_VERSION 21400     /* NCCL_VERSION(2, 14, 0) */
-#define NCCL_REMOTE_ERROR 6	      /* ncclRemoteError: another rank is gone */
-#define NCCL_IN_PROGRESS 7	      /* ncclInProgress */
+/* What may be the doing of another rank or of the network between (NCCL User Guide, "Types"):
+ * ncclSystemError, ncclInternalError and ncclRemoteError. */
+#define NCCL_SYSTEM_ERROR 2
+#define NCCL_INTERNAL_ERROR 3
+#define NCCL_REMOTE_ERROR 6
+#define NCCL_IN_PROGRESS 7 /* ncclInProgress */
 
 struct nccl {
 	char path[PATH_MAX]; /* the file that was opened */
