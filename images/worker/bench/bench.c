@@ -106,7 +106,7 @@ static int bench_check(struct run *run, struct failure *err)
 	const struct group *group = run->bench->group;
 	const struct collective *call = &run->call;
 	struct pattern pattern = {.type = call->type,
-				  .op = collective_reduces(call->kind) ? call->op : OP_MAX,
+				  .op = collective_reduces(call->kind) ? call->op : OP_NONE,
 				  .world = group->world,
 				  .salt = run->salt++,
 				  .scaled = run->bench->backend->scales_first};

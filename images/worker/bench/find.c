@@ -40,7 +40,7 @@ struct decision {
 static void pattern_of(const struct find *f, int rank, void *data)
 {
 	const struct pattern pattern = {
-		.type = DTYPE_U8, .op = OP_MAX, .world = f->bench->group->world, .salt = SALT};
+		.type = DTYPE_U8, .op = OP_NONE, .world = f->bench->group->world, .salt = SALT};
 
 	pattern_fill(&pattern, rank, data, FIND_BYTES);
 }
