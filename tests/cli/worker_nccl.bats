@@ -116,6 +116,23 @@ standin() {
 	done
 }
 
+@test "what an old NCCL has not is said before the run" {
+	while read -r version old new words; do
+		# shellcheck disable=SC2086
+		STANDIN_NCCL=$version standin "$ALLREDUCE" "${NCCL[@]}" -e 8 $words --quiet
+		[ "$status" -eq 5 ]
+		[[ "$output" == *"NCCL $old has no "*"($words"*"): $new or newer is needed"* ]]
+	done <<-'END'
+		20905 2.9.5 2.10 -d bf16
+		20905 2.9.5 2.10 -o avg
+		2804 2.8.4 2.9 --graph
+	END
+	STANDIN_NCCL=20905 standin "$ALLREDUCE" "${NCCL[@]}" -e 8 --collective broadcast -o avg --quiet
+	[ "$status" -eq 0 ]
+	STANDIN_NCCL=21003 standin "$ALLREDUCE" "${NCCL[@]}" -e 8 -d bf16 -o avg --graph --quiet
+	[ "$status" -eq 0 ]
+}
+
 @test "--graph: the iterations are recorded and launched as one" {
 	standin "$ALLREDUCE" "${NCCL[@]}" -n 3 -b 1K -e 1K --graph
 	[ "$status" -eq 0 ]

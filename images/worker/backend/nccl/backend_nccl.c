@@ -312,7 +312,7 @@ static int check_wishes(const struct group *group, struct failure *err)
 			err, STATUS_GPU, group->rank, host,
 			"rank %d (%s): --register needs NCCL 2.19 or newer; this one is %s",
 			group->rank, host, version);
-	return nccl_can(&nccl, (enum collective_kind)w->collective, (enum dtype)w->type, err);
+	return nccl_can(&nccl, w, group->world, err);
 }
 
 static int nccl_connect(const struct group *group, size_t bytes, void **state, struct failure *err)

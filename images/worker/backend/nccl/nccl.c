@@ -212,8 +212,9 @@ void nccl_version_text(int version, char text[16])
 
 /* The worker's collectives as NCCL's calls. */
 
+#define GRAPH_VERSION 20900 /* NCCL_VERSION(2, 9, 0) */
+#define AVG_VERSION 21000
 #define FP8_VERSION 22403 /* 2.24.3 */
-#define SEND_VERSION "2.7"
 
 /* ncclDataType_t and ncclRedOp_t of nccl.h. */
 static const int types[DTYPE_COUNT] = {
@@ -229,22 +230,41 @@ static bool uses_send(enum collective_kind kind)
 	return kind == ALLTOALL || kind == SENDRECV;
 }
 
-int nccl_can(const struct nccl *nccl, enum collective_kind kind, enum dtype type,
-	     struct failure *err)
+/* What came when (release notes of NCCL; nccl-tests asks for the same). */
+static int too_old(const struct nccl *nccl, const char *lacks, const char *word, const char *needed,
+		   struct failure *err)
 {
 	char version[16];
 
 	nccl_version_text(nccl->version, version);
+	return failure_set(err, STATUS_GPU, -1, "", "NCCL %s has no %s (%s): %s or newer is needed",
+			   version, lacks, word, needed);
+}
+
+int nccl_can(const struct nccl *nccl, const struct workload *w, int world, struct failure *err)
+{
+	enum collective_kind kind = (enum collective_kind)w->collective;
+	enum dtype type = (enum dtype)w->type;
+	bool averages = collective_reduces(kind) && w->op == OP_AVG;
+
 	if ((type == DTYPE_F8E4M3 || type == DTYPE_F8E5M2) && nccl->version < FP8_VERSION)
-		return failure_set(err, STATUS_GPU, -1, "",
-				   "NCCL %s has no fp8 (-d %s): 2.24.3 or newer is needed", version,
-				   dtype_name(type));
+		return too_old(nccl, "fp8", type == DTYPE_F8E4M3 ? "-d f8e4m3" : "-d f8e5m2",
+			       "2.24.3", err);
+	if (type == DTYPE_BF16 && nccl->version < AVG_VERSION)
+		return too_old(nccl, "bfloat16", "-d bf16", "2.10", err);
+	if (averages && nccl->version < AVG_VERSION)
+		return too_old(nccl, "average", "-o avg", "2.10", err);
+	if (w->graph && nccl->version < GRAPH_VERSION)
+		return too_old(nccl, "support of CUDA graphs", "--graph", "2.9", err);
 	if (uses_send(kind) && (!nccl->ncclSend || !nccl->ncclRecv))
+		return too_old(nccl, "send and receive",
+			       kind == ALLTOALL ? "--collective alltoall" : "--collective sendrecv",
+			       "2.7", err);
+	if (averages && dtype_is_float(type) && dtype_round(type, 1.0 / world) == 0)
 		return failure_set(
 			err, STATUS_GPU, -1, "",
-			"NCCL %s cannot send and receive (--collective %s): " SEND_VERSION
-			" or newer is needed",
-			version, collective_name(kind));
+			"NCCL's average of %s among %d ranks is always 0, since 1/%d is too small for that type; use -o sum",
+			dtype_name(type), world, world);
 	return 0;
 }
 

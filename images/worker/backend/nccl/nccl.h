@@ -8,7 +8,7 @@
 #define WORKER_NCCL_H
 
 #include "collective/collective.h"
-#include "failure.h"
+#include "group.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -92,15 +92,13 @@ int nccl_shift(const struct nccl *nccl, int to, const void *out, int from, void 
 /* The call's name, for messages. */
 const char *nccl_call(enum collective_kind kind);
 
-struct group;
-
 /* Rank 0's NCCL makes the id by which the ranks' NCCLs meet; everybody gets it. All must be of the
  * same version. */
 int nccl_meet(const struct nccl *nccl, const struct group *group, struct nccl_id *id,
 	      struct failure *err);
 
-/* Can this library do it? */
-int nccl_can(const struct nccl *nccl, enum collective_kind kind, enum dtype type,
+/* Can this library do what @workload asks for, among @world ranks? */
+int nccl_can(const struct nccl *nccl, const struct workload *workload, int world,
 	     struct failure *err);
 
 /* "2.18.3" for 21803, "2.5.6" for 2506. */
