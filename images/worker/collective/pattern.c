@@ -224,7 +224,7 @@ static bool is_scaled(const struct pattern *p, const struct span *span)
 }
 
 /* Whether @got is as near to the average as its type allows. */
-static bool is_near(const struct average *average, double got)
+static bool average_is_near(const struct average *average, double got)
 {
 	double difference = average->want - got;
 
@@ -235,7 +235,7 @@ static bool near_enough(const struct pattern *p, size_t slot, const void *got)
 {
 	struct average average = scaled_average(p, slot);
 
-	return is_near(&average, dtype_double(p->type, got));
+	return average_is_near(&average, dtype_double(p->type, got));
 }
 
 static void note(const struct pattern *p, struct mismatch *found, uint64_t index, const void *want,

@@ -102,7 +102,8 @@ static bool passes(const struct pattern *p, const unsigned char *sum)
 		dtype_scale(p->type, out, COUNT, p->world);
 	for (size_t i = 0; i < COUNT; i++)
 		if (memcmp(out + i * bytes, table + i * bytes, bytes) != 0 &&
-		    !(p->scaled && is_near(&averages[i], dtype_double(p->type, out + i * bytes))))
+		    !(p->scaled &&
+		      average_is_near(&averages[i], dtype_double(p->type, out + i * bytes))))
 			return false;
 	return true;
 }
