@@ -127,20 +127,26 @@ int ncclGetUniqueId(struct id *id)
 	return 0;
 }
 
-/* What NCCL writes to its log: $STANDIN_SAYS, to $NCCL_DEBUG_FILE, if $NCCL_DEBUG asks for it. */
-static void say(void)
+/* What NCCL writes to its log: $STANDIN_SAYS, to $NCCL_DEBUG_FILE, if $NCCL_DEBUG asks for it. As NCCL does, it opens
+ * the file when the library is first used. */
+static void say(bool connected)
 {
+	static int out = -1, said;
 	const char *from = getenv("STANDIN_SAYS"), *to = getenv("NCCL_DEBUG_FILE"),
 		   *level = getenv("NCCL_DEBUG");
 	char text[4096];
-	int in = from && to && level ? open(from, O_RDONLY | O_CLOEXEC) : -1,
-	    out = in >= 0 ? open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
-	ssize_t got = out >= 0 ? read(in, text, sizeof(text)) : 0;
+	ssize_t got;
+	int in;
 
+	if (out < 0 && to && level)
+		out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (out < 0 || !from || said || (!connected && standin_number("STANDIN_LAZY", 0)))
+		return;
+	said = 1;
+	in = open(from, O_RDONLY | O_CLOEXEC);
+	got = in >= 0 ? read(in, text, sizeof(text)) : 0;
 	if (got > 0 && write(out, text, (size_t)got) != got)
 		abort();
-	if (out >= 0)
-		close(out);
 	if (in >= 0)
 		close(in);
 }
@@ -162,7 +168,7 @@ int ncclCommInitRank(void **out, int ranks, struct id id, int rank)
 	comm->meeting =
 		mmap(NULL, sizeof(struct meeting), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
-	say();
+	say(false);
 	atomic_store(&comm->meeting->pids[rank], (int)getpid());
 	if (atomic_fetch_add(&comm->meeting->here, 1) == ranks - 1)
 		unlink(path);
@@ -289,6 +295,7 @@ static void standin_combine(struct comm *comm, size_t at, void *out, size_t coun
 /* What all collectives begin with: 0, or what they answer; -1: 0 at once. */
 static int standin_enter(struct comm *comm, int type, int op, void *stream)
 {
+	say(true);
 	comm->collectives++;
 	comm->asked = 0;
 	if (type_of(type) < 0 || !stream || op > 4)

@@ -24,6 +24,7 @@
  *   STANDIN_ABORT=N        ncclCommAbort() takes N seconds
  *   STANDIN_WRONG=1        the last element of a sum is one too large
  *   STANDIN_SAYS=FILE      what NCCL writes to $NCCL_DEBUG_FILE when a communicator is made
+ *   STANDIN_LAZY=1         it does so at the first collective
  *
  * Compiled with -DSTANDIN_OLD they lack what older libraries lack: graphs and registration.
  */

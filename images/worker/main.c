@@ -28,6 +28,20 @@ struct story {
 	int status;
 };
 
+/* Each rank: what the library warned of before the failure. */
+static void tell_words(const struct story *story)
+{
+	const struct backend *backend = backend_find(story->options->backend);
+	const struct group *group = &story->group;
+	char text[1024] = "";
+
+	if (backend && backend->words && group->members)
+		backend->words(text, sizeof(text));
+	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1)
+		fprintf(stderr, "allreduce: rank %d (%s): %.*s\n", group->rank,
+			group->members[group->rank].host, (int)(end - line), line);
+}
+
 /* Rank 0 reports the end of the run; another rank does so only if it could not reach rank 0 (@alone).
  * Returns the exit status. */
 static int tell(const struct story *story, const struct failure *failure, bool alone)
@@ -35,6 +49,8 @@ static int tell(const struct story *story, const struct failure *failure, bool a
 	const struct options *options = story->options;
 	int status = failure->status;
 
+	if (status != STATUS_PASS)
+		tell_words(story);
 	if (status != STATUS_PASS && (options->rank == 0 || alone))
 		fprintf(stderr, "allreduce: %s: %s\n", verdict_name(status), failure->reason);
 	if (options->rank == 0 &&
@@ -77,25 +93,53 @@ static int work_on(struct story *story, const struct bench *bench, struct failur
 	return 0;
 }
 
-/* Brings all ranks' warnings to rank 0. */
-static int collect_warnings(struct story *story, const struct bench *bench, struct failure *err)
+/* Adds @count warnings to those of the report, and shows them. */
+static void add_warnings(struct story *story, const struct warning *list, int count)
+{
+	struct report *report = &story->report;
+	int before = report->warning_count;
+
+	report->warning_count += count;
+	report->warnings =
+		realloc(report->warnings, ((size_t)report->warning_count + 1) * sizeof(*list));
+	if (!report->warnings)
+		abort();
+	if (count > 0)
+		memcpy(report->warnings + before, list, (size_t)count * sizeof(*list));
+	output_warnings(story->options, &story->group, report, before);
+}
+
+/* Brings all ranks' warnings to rank 0: first those of the machines and of backends that are connected, later (@first:
+ * after the first collective) those of the others. */
+static int collect_warnings(struct story *story, const struct bench *bench, bool first,
+			    struct failure *err)
 {
 	const struct group *group = &story->group;
+	struct warning *list = NULL;
+	int count = 0;
 	struct warnings own = {.rank = group->rank},
 			*all = calloc((size_t)(group->rank == 0 ? group->world : 1), sizeof(*all));
 	int rc;
 
 	if (!all)
 		abort();
-	if (bench->backend->warn)
+	if (bench->backend->warn && bench->backend->connects_late == first)
 		bench->backend->warn(bench->state, &own);
-	if (hardware_speaks(group))
+	if (!first && hardware_speaks(group))
 		hardware_check_pci(&own);
 	rc = control_gather(group->control, &own, sizeof(own), all, err);
 	if (rc == 0 && group->rank == 0)
-		story->report.warnings = warnings_merge(group, all, &story->report.warning_count);
+		list = warnings_merge(group, all, &count);
+	if (rc == 0 && group->rank == 0)
+		add_warnings(story, list, count);
+	free(list);
 	free(all);
 	return rc < 0 ? -1 : control_share(group->control, NULL, 0, err);
+}
+
+static int after_first(const struct bench *bench, void *arg, struct failure *err)
+{
+	return bench->backend->connects_late ? collect_warnings(arg, bench, true, err) : 0;
 }
 
 /* From the table of members to the last barrier. */
@@ -109,7 +153,9 @@ static int main_work(struct story *story, const struct backend *backend, struct 
 			      .expect = &options->expect,
 			      .on_row = output_row,
 			      .on_progress = output_progress,
-			      .arg = (void *)(uintptr_t)options};
+			      .arg = (void *)(uintptr_t)options,
+			      .on_first = after_first,
+			      .first_arg = story};
 	struct control *control = story->group.control;
 	int rc;
 
@@ -121,11 +167,9 @@ static int main_work(struct story *story, const struct backend *backend, struct 
 	if (rc < 0)
 		return -1;
 	control_end(control);
-	rc = collect_warnings(story, &bench, err);
-	if (rc == 0 && options->rank == 0) {
-		output_warnings(options, &story->group, &story->report);
+	rc = collect_warnings(story, &bench, false, err);
+	if (rc == 0 && options->rank == 0)
 		output_header(options, &story->group);
-	}
 	if (rc == 0)
 		rc = bench_run(&bench, &story->report, err);
 	if (rc == 0)

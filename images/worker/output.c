@@ -46,18 +46,6 @@ void output_header(const struct options *options, const struct group *group)
 	fflush(stdout);
 }
 
-void output_warnings(const struct options *options, const struct group *group,
-		     const struct report *report)
-{
-	for (int i = 0; i < report->warning_count && !options->quiet; i++) {
-		const struct warning *warning = &report->warnings[i];
-
-		fprintf(stderr, "allreduce: warning: %s: %s (rank %d): %s; %s\n",
-			group->members[warning->rank].host, warning->what, warning->rank,
-			warning->why, warning->fix);
-	}
-}
-
 static bool shows_progress(const struct options *options)
 {
 	return !options->quiet && isatty(STDERR_FILENO);
@@ -73,6 +61,20 @@ static void end_progress(const struct options *options)
 {
 	if (shows_progress(options))
 		fputs("\r" CLEAR, stderr);
+}
+
+void output_warnings(const struct options *options, const struct group *group,
+		     const struct report *report, int first)
+{
+	if (first < report->warning_count)
+		end_progress(options);
+	for (int i = first; i < report->warning_count && !options->quiet; i++) {
+		const struct warning *warning = &report->warnings[i];
+
+		fprintf(stderr, "allreduce: warning: %s: %s (rank %d): %s; %s\n",
+			group->members[warning->rank].host, warning->what, warning->rank,
+			warning->why, warning->fix);
+	}
 }
 
 static void print_time(const struct result *result)

@@ -11,9 +11,9 @@
 /* Text only: comment lines about the run, and the column heads. */
 void output_header(const struct options *options, const struct group *group);
 
-/* One line each on standard error, unless --quiet. */
+/* Warnings of the report from number @first on: one line each on standard error, unless --quiet. */
 void output_warnings(const struct options *options, const struct group *group,
-		     const struct report *report);
+		     const struct report *report, int first);
 
 /* If standard error is a terminal: a line there that the next one, or a row, replaces. @arg is the
  * struct options. */

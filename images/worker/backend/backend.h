@@ -56,8 +56,14 @@ struct backend {
 	 * collective that has returned here still owes to others is sent. NULL: it owes nothing. */
 	int (*settle)(void *state, struct failure *err);
 
-	/* What makes it slower than it could be here, after open(); NULL: it does not know. */
+	/* What makes it slower than it could be here, after open(), or, if it @connects_late, after
+	 * the first collective; NULL: it does not know. */
 	void (*warn)(void *state, struct warnings *warnings);
+	bool connects_late;
+
+	/* After a failure: what the library that moves the data has warned of in a log that nobody
+	 * else will read, in lines, each with its line feed; "": nothing. NULL: there is no log. */
+	void (*words)(char *text, size_t bytes);
 
 	/* Exchanges the first @bytes of the send buffers with rank @peer, into the receive buffers;
 	 * the peer makes the same call. @number grows with each exchange of a rank and is the same

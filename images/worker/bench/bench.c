@@ -28,6 +28,7 @@ struct run {
 	struct extent extent;
 	int number, sizes; /* of how many this size is which */
 	uint32_t salt;
+	bool called;	     /* there has been a first collective */
 	int64_t step_usec;   /* how long the last check's collective took at most */
 	unsigned char *part; /* struct part and the times */
 	size_t part_bytes;
@@ -375,6 +376,16 @@ static void bench_show(const struct run *run, const struct result *result, const
 	bench->on_progress(bench->arg, text);
 }
 
+static int bench_first(struct run *run, struct failure *err)
+{
+	const struct bench *bench = run->bench;
+
+	if (run->called || !bench->on_first)
+		return 0;
+	run->called = true;
+	return bench->on_first(bench, bench->first_arg, err);
+}
+
 static int measure(struct run *run, struct result *result, struct report *report,
 		   struct failure *err)
 {
@@ -383,6 +394,8 @@ static int measure(struct run *run, struct result *result, struct report *report
 	memset(run->part, 0, run->part_bytes);
 	bench_show(run, result, "checking");
 	if (bench_check(run, err) < 0)
+		return -1;
+	if (run->call.count > 0 && bench_first(run, err) < 0)
 		return -1;
 	control_phase(control, PHASE_RUN);
 	bench_show(run, result, "timing");
@@ -518,6 +531,8 @@ int bench_run(const struct bench *bench, struct report *report, struct failure *
 		abort();
 	control_phase(bench->group->control, PHASE_FIRST);
 	rc = run_sizes(&run, report, err);
+	if (rc == 0) /* with sizes of 0 only, there was none */
+		rc = bench_first(&run, err);
 	free(run.part);
 	free(run.all);
 	free(run.sorted);

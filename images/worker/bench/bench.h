@@ -59,6 +59,9 @@ struct bench {
 	/* Rank 0, now and then: what is being done, a few words. Never while times are taken. */
 	void (*on_progress)(void *arg, const char *text);
 	void *arg;
+	/* Every rank, once: after the first collective; NULL: nothing is to be done then. */
+	int (*on_first)(const struct bench *bench, void *arg, struct failure *err);
+	void *first_arg;
 };
 
 /* Runs the group's workload. 0: done, and report->failure (the same on all ranks) says how it went;
