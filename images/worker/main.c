@@ -5,6 +5,7 @@
 #include "bench/find.h"
 #include "clock.h"
 #include "host/hardware.h"
+#include "host/limits.h"
 #include "host/versions.h"
 #include "output.h"
 #include "rendezvous/control.h"
@@ -255,6 +256,7 @@ int main(int argc, char **argv)
 	struct failure err = {.status = STATUS_PASS};
 
 	signal(SIGPIPE, SIG_IGN);
+	limits_raise_files();
 	switch (options_parse(argc, argv, &options, &err)) {
 	case OPTIONS_DONE:
 		return STATUS_PASS;
