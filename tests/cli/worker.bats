@@ -414,7 +414,7 @@ for option in re.split(r"\n  (?=-)", "\n" + sys.stdin.read().split("\n\n")[2])[1
 			[[ "$output" == *"'$value': a number from $low to $high is needed; see allreduce --help" ]] || { echo "$name $value: $output"; return 1; }
 		done
 	done <<-END
-		procs 1 1024
+		procs 1 16384
 		rank 0 16383
 		world 1 16384
 		timeout 1 86400
