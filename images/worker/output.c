@@ -21,6 +21,14 @@ static const char *backend_of(const struct options *options)
 	return backend ? backend->name : options->backend;
 }
 
+/* The file of the library that moves the data on this rank; NULL: none. */
+static const char *file_of(const struct options *options)
+{
+	const struct backend *backend = backend_find(options->backend);
+
+	return backend && backend->file && backend->file()[0] ? backend->file() : NULL;
+}
+
 void output_header(const struct options *options, const struct group *group)
 {
 	const struct workload *w = &group->workload;
@@ -34,7 +42,11 @@ void output_header(const struct options *options, const struct group *group)
 	       w->first_bytes, w->last_bytes, w->factor, w->warmups, w->iterations);
 	printf("# time: average over the iterations of the slowest rank's time\n#\n");
 	if (group->members[0].library[0] != '\0')
-		printf("# %s\n#\n", group->members[0].library);
+		printf("# %s\n", group->members[0].library);
+	if (file_of(options))
+		printf("# %s\n", file_of(options));
+	if (group->members[0].library[0] != '\0')
+		printf("#\n");
 	for (int rank = 0; rank < group->world && rank < RANKS_SHOWN; rank++)
 		printf("#  Rank %2d Pid %6u on %s (%s)\n", rank, (unsigned)group->members[rank].pid,
 		       group->members[rank].host, group->members[rank].address);
@@ -274,6 +286,8 @@ static void output_print_json(const struct options *options, const struct group 
 	json_pair("verdict", verdict_name(failure->status));
 	printf(", \"status\": %d, ", failure->status);
 	json_pair("reason", failure->status == STATUS_PASS ? "" : failure->reason);
+	printf(",\n  ");
+	json_pair("library_file", file_of(options) ? file_of(options) : "");
 	printf(",\n  \"results\": [");
 	for (size_t i = 0; i < report->count; i++) {
 		printf("%s\n    ", i ? "," : "");

@@ -51,6 +51,28 @@ standin() {
 	[[ "${lines[1]}" == "nccl 2.5.6 "* ]]
 }
 
+@test "the NCCL is the framework's own, that of the wheel, and its path is told" {
+	wheel="$BATS_TEST_TMPDIR/venv/lib/python3.11/site-packages/nvidia/nccl/lib"
+	mkdir -p "$wheel" "$BATS_TEST_TMPDIR/system"
+	cp "$STANDIN/libcuda.so.1" "$BATS_TEST_TMPDIR/system"
+	cp "$STANDIN/libnccl.so.2" "$wheel"
+	export VIRTUAL_ENV="$BATS_TEST_TMPDIR/venv" LD_LIBRARY_PATH="$BATS_TEST_TMPDIR/system"
+	# what the loader would take, as if it were the system's: it knows a library that is loaded by its SONAME
+	cc -std=gnu11 -D_GNU_SOURCE -Iimages/worker -O1 -shared -fPIC -Wl,-soname,libnccl.so.2 -o "$BATS_TEST_TMPDIR/other.so" \
+		images/simulated/nccl.c
+	LD_PRELOAD="$BATS_TEST_TMPDIR/other.so" ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 run "$ALLREDUCE" --versions
+	[ "$status" -eq 0 ]
+	[ "${lines[1]}" = "nccl 2.18.3 ($wheel/libnccl.so.2)" ]
+	run "$ALLREDUCE" "${NCCL[@]}" -e 8
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"# NCCL 2.18.3, "*$'\n'"# $wheel/libnccl.so.2"* ]]
+	run "$ALLREDUCE" "${NCCL[@]}" -e 8 --json
+	json "d['library_file'] == '$wheel/libnccl.so.2'"
+	cp "$STANDIN/libnccl.so.2" "$BATS_TEST_TMPDIR/system"
+	run "$ALLREDUCE" --versions
+	[ "${lines[1]}" = "nccl 2.18.3 ($BATS_TEST_TMPDIR/system/libnccl.so.2)" ]
+}
+
 @test "--versions: a driver that refuses is there, with its reason" {
 	standin env STANDIN_CUINIT=803 "$ALLREDUCE" --versions
 	[ "$status" -eq 0 ]

@@ -35,6 +35,9 @@ struct backend {
 	 * After probe(). */
 	const char *(*version)(void);
 
+	/* The file of the library that moves the data, after probe(); NULL: there is none. */
+	const char *(*file)(void);
+
 	/* How a collective of @bytes (of the larger buffer) is done: a few words that live on. */
 	const char *(*algorithm)(void *state, enum collective_kind kind, size_t bytes);
 

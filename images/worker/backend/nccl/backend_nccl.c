@@ -65,6 +65,11 @@ static const char *nccl_version(void)
 	return text;
 }
 
+static const char *nccl_file(void)
+{
+	return nccl.path;
+}
+
 static const char *nccl_algorithm(void *state, enum collective_kind kind, size_t bytes)
 {
 	(void)state;
@@ -496,6 +501,7 @@ const struct backend backend_nccl = {
 	.title = nccl_title,
 	.probe = nccl_probe,
 	.version = nccl_version,
+	.file = nccl_file,
 	.algorithm = nccl_algorithm,
 	.open = nccl_connect,
 	.buffers = nccl_buffers,

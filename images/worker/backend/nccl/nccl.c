@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define LIBRARY "libnccl.so.2"
 #define WHEEL "nvidia/nccl/lib/" LIBRARY
@@ -133,8 +134,6 @@ static void *open_wheel(void)
 		handle = open_prefix("/usr/local");
 	if (!handle)
 		handle = open_prefix("/usr");
-	if (!handle)
-		handle = open_prefix("/opt/*");
 	return handle ? handle : open_prefix(local);
 }
 
@@ -148,28 +147,57 @@ static void *open_named(const char *named)
 	return library_open(path, RTLD_NOW | RTLD_LOCAL);
 }
 
+static void *open_in(const char *folder)
+{
+	char path[PATTERN_BYTES];
+
+	snprintf(path, sizeof(path), "%s/" LIBRARY, folder);
+	return *folder == '/' && access(path, F_OK) == 0 ? library_open(path, RTLD_NOW | RTLD_LOCAL)
+							 : NULL;
+}
+
+/* As the loader does for a framework whose wheel names its own folder. */
+static void *open_framework(void)
+{
+	void *handle = open_list("LD_LIBRARY_PATH", open_in);
+
+	return handle ? handle : open_wheel();
+}
+
+/* Without a name: the library, or NULL with why not. That of a file which is there and does not load counts. */
+static void *open_found(char *why, size_t why_bytes)
+{
+	void *handle = open_framework();
+	const char *said = handle ? NULL : library_error();
+
+	snprintf(why, why_bytes, "%s", said ? said : "");
+	if (!handle)
+		handle = library_open(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	said = handle ? NULL : library_error();
+	if (said && !why[0] && strstr(said, "No such file"))
+		said = "no " LIBRARY
+		       " on the loader's path, nor a pip wheel of it in a Python here; install NCCL or set $RINGUP_NCCL to the file";
+	if (said && !why[0])
+		snprintf(why, why_bytes, "%s", said);
+	if (!handle)
+		handle = open_prefix("/opt/*");
+	said = handle ? NULL : library_error();
+	if (said)
+		snprintf(why, why_bytes, "%s", said);
+	return handle;
+}
+
 /* The library, or NULL with why not. */
 static void *open_library(char *why, size_t why_bytes)
 {
-	const char *named = getenv("RINGUP_NCCL"), *said;
-	void *handle =
-		named && *named ? open_named(named) : library_open(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	const char *named = getenv("RINGUP_NCCL");
+	void *handle;
 
-	if (handle)
-		return handle;
-	said = library_error();
-	if (named && *named) {
-		snprintf(why, why_bytes, "$RINGUP_NCCL: %s", said);
-		return NULL;
-	}
-	if (strstr(said, "No such file"))
-		said = "no " LIBRARY
-		       " on the loader's path, nor a pip wheel of it in a Python here; install NCCL or set $RINGUP_NCCL to the file";
-	snprintf(why, why_bytes, "%s", said); /* before library_error() speaks again */
-	handle = open_wheel();
-	said = handle ? NULL : library_error(); /* a wheel that is there and does not load */
-	if (said)
-		snprintf(why, why_bytes, "%s", said);
+	if (!named || !*named)
+		return open_found(why, why_bytes);
+	handle = open_named(named);
+	if (!handle)
+		snprintf(why, why_bytes, "$RINGUP_NCCL: %s", library_error());
 	return handle;
 }
 

@@ -75,9 +75,11 @@ struct nccl {
 	int (*ncclCommDeregister)(void *comm, void *handle);
 };
 
-/* Opens libnccl.so.2: the file (or the folder of it) that $RINGUP_NCCL names; else the loader's;
- * else that of a pip wheel, nvidia/nccl/lib in the site-packages of $VIRTUAL_ENV, $CONDA_PREFIX,
- * $PYTHONPATH, of the python3 on $PATH, /usr/local, /usr, /opt/NAME and ~/.local. */
+/* Opens libnccl.so.2, the one that a framework would use: the file (or the folder of it) that
+ * $RINGUP_NCCL names; else one of $LD_LIBRARY_PATH; else that of a pip wheel, nvidia/nccl/lib in the
+ * site-packages of $VIRTUAL_ENV, $CONDA_PREFIX, $PYTHONPATH, of the python3 on $PATH, /usr/local, /usr
+ * and ~/.local, where the wheels of frameworks look for it before they ask the loader; else the
+ * loader's; else that of a wheel below /opt/NAME. */
 int nccl_open(struct nccl *nccl, struct failure *err);
 
 /* Puts a collective among @world ranks, of which this is @rank, into @stream. Returns an
