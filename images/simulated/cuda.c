@@ -16,6 +16,8 @@ int cuGetErrorString(int error, const char **text);
 int cuDeviceGetCount(int *count);
 int cuDeviceGet(int *device, int ordinal);
 int cuDeviceGetName(char *name, int bytes, int device);
+int cuDeviceGetPCIBusId(char *bus, int bytes, int device);
+int cuDeviceGetUuid_v2(unsigned char *uuid, int device);
 int cuDevicePrimaryCtxRetain(void **context, int device);
 int cuDevicePrimaryCtxRelease(int device);
 int cuCtxSetCurrent(void *context);
@@ -48,7 +50,7 @@ int cuGraphDestroy(void *graph);
 
 static struct {
 	int count, cuda;
-	char driver[32], names[GPUS_MAX][64];
+	char driver[32], names[GPUS_MAX][64], uuids[GPUS_MAX][64], buses[GPUS_MAX][16];
 } host;
 
 static FILE *standin_open(const char *name)
@@ -96,13 +98,14 @@ static void standin_read_gpus(void)
 
 	host.count = 0;
 	while (file && fgets(line, sizeof(line), file) && host.count < GPUS_MAX) {
-		char *at = line, *index = strsep(&at, "|"), *uuid = strsep(&at, "|"), *name;
+		char *at = line, *index = strsep(&at, "|"), *uuid = strsep(&at, "|"),
+		     *bus = strsep(&at, "|"), *name = strsep(&at, "|");
 
-		strsep(&at, "|");
-		name = strsep(&at, "|");
-		if (name && standin_is_visible(index, uuid))
-			snprintf(host.names[host.count++], sizeof(host.names[0]), "%s (simulated)",
-				 name);
+		if (!name || !standin_is_visible(index, uuid))
+			continue;
+		snprintf(host.uuids[host.count], sizeof(host.uuids[0]), "%s", uuid);
+		snprintf(host.buses[host.count], sizeof(host.buses[0]), "%s", bus);
+		snprintf(host.names[host.count++], sizeof(host.names[0]), "%s (simulated)", name);
 	}
 	if (file)
 		fclose(file);
@@ -296,6 +299,53 @@ int cuDeviceGetName(char *name, int bytes, int device)
 	snprintf(name, (size_t)bytes, "%s", host.names[device]);
 #else
 	snprintf(name, (size_t)bytes, "stand-in GPU %d", device);
+#endif
+	return 0;
+}
+
+#ifndef SIMULATED
+/* The real number of a device. */
+static int standin_device(int device)
+{
+	const char *at = getenv("STANDIN_SEES");
+
+	for (int i = 0; i < device && at; i++) {
+		at = strchr(at, ',');
+		at = at ? at + 1 : NULL;
+	}
+	return at ? (int)strtol(at, NULL, 10) : device;
+}
+#endif
+
+int cuDeviceGetPCIBusId(char *bus, int bytes, int device)
+{
+#ifdef SIMULATED
+	snprintf(bus, (size_t)bytes, "%s", host.buses[device]);
+#else
+	snprintf(bus, (size_t)bytes, "0000:%02x:00.0", standin_device(device) + 1);
+#endif
+	return 0;
+}
+
+int cuDeviceGetUuid_v2(unsigned char *uuid, int device)
+{
+	memset(uuid, 0, 16);
+#ifdef SIMULATED
+	int digits = 0;
+
+	for (const char *at = host.uuids[device] + 3; *at && digits < 32; at++) {
+		static const char hex[] = "0123456789abcdef";
+		const char *digit = strchr(hex, *at);
+
+		if (digit)
+			uuid[digits / 2] |= (unsigned char)((digit - hex) << (digits % 2 ? 0 : 4));
+		digits += digit != NULL;
+	}
+#else
+	int own = getenv("CUDA_VISIBLE_DEVICES") ? (int)getpid() : 0;
+
+	memcpy(uuid, &own, sizeof(own));
+	uuid[15] = (unsigned char)(standin_device(device) + 1);
 #endif
 	return 0;
 }

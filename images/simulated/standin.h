@@ -14,6 +14,8 @@
  *   STANDIN_LOG=FILE       each call is appended, as "PID NAME"
  *   STANDIN_CUINIT=N       cuInit() returns N
  *   STANDIN_GPUS=N         number of devices (8)
+ *   STANDIN_SEES=0,3       the real numbers of the devices that the process sees; with $CUDA_VISIBLE_DEVICES each process
+ *                          has devices of its own
  *   STANDIN_NCCL=N         ncclGetVersion() (21803)
  *   STANDIN_HANG=1         a communicator is never ready
  *   STANDIN_ASYNC=N        ncclCommGetAsyncError() answers N after the first collective

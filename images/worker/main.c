@@ -52,8 +52,10 @@ static int tell(const struct story *story, const struct failure *failure, bool a
 
 	if (status != STATUS_PASS)
 		tell_words(story);
-	if (status != STATUS_PASS && (options->rank == 0 || alone))
+	if (status != STATUS_PASS && (options->rank == 0 || alone)) {
 		fprintf(stderr, "allreduce: %s: %s\n", verdict_name(status), failure->reason);
+		output_device(options, &story->group, failure->rank);
+	}
 	if (options->rank == 0 &&
 	    output_verdict(options, &story->group, &story->report, failure) < 0) {
 		fprintf(stderr, "allreduce: cannot write standard output\n");

@@ -29,6 +29,51 @@ static const char *file_of(const struct options *options)
 	return backend && backend->file && backend->file()[0] ? backend->file() : NULL;
 }
 
+static const struct device_name *device_of(const struct options *options, int rank)
+{
+	const struct backend *backend = backend_find(options->backend);
+
+	return backend && backend->device ? backend->device(rank) : NULL;
+}
+
+void output_device(const struct options *options, const struct group *group, int rank)
+{
+	const struct device_name *device = device_of(options, rank);
+
+	if (device)
+		fprintf(stderr, "allreduce: rank %d (%s) has %s, %s, %s\n", rank,
+			group->members[rank].host, device->model, device->bus, device->uuid);
+}
+
+static void print_header_rank(const struct options *options, const struct group *group, int rank)
+{
+	const struct member *member = &group->members[rank];
+	const struct device_name *device = device_of(options, rank);
+
+	printf("#  Rank %2d Pid %6u on %s (%s)", rank, (unsigned)member->pid, member->host,
+	       member->address);
+	if (device)
+		printf(" [%s] %s %s", device->bus, device->model, device->uuid);
+	printf("\n");
+}
+
+static void print_device(const struct options *options, int rank)
+{
+	const struct device_name *device = device_of(options, rank);
+
+	if (!device) {
+		printf("null");
+		return;
+	}
+	printf("{");
+	json_pair("model", device->model);
+	printf(", ");
+	json_pair("bus", device->bus);
+	printf(", ");
+	json_pair("uuid", device->uuid);
+	printf("}");
+}
+
 void output_header(const struct options *options, const struct group *group)
 {
 	const struct workload *w = &group->workload;
@@ -48,8 +93,7 @@ void output_header(const struct options *options, const struct group *group)
 	if (group->members[0].library[0] != '\0')
 		printf("#\n");
 	for (int rank = 0; rank < group->world && rank < RANKS_SHOWN; rank++)
-		printf("#  Rank %2d Pid %6u on %s (%s)\n", rank, (unsigned)group->members[rank].pid,
-		       group->members[rank].host, group->members[rank].address);
+		print_header_rank(options, group, rank);
 	if (group->world > RANKS_SHOWN)
 		printf("#  and %d more\n", group->world - RANKS_SHOWN);
 	printf("#\n#                                                              out-of-place                       in-place          \n"
@@ -143,7 +187,8 @@ static void output_print_result(const struct options *options, int world, const 
 	printf("]}");
 }
 
-static void output_print_failure(const struct failure *failure, const struct mismatch *first)
+static void output_print_failure(const struct options *options, const struct failure *failure,
+				 const struct mismatch *first)
 {
 	printf("{\"rank\": %d, ", failure->rank);
 	json_pair("host", failure->host);
@@ -151,6 +196,8 @@ static void output_print_failure(const struct failure *failure, const struct mis
 	json_pair("phase", phase_name(failure->phase));
 	printf(", ");
 	json_pair("reason", failure->reason);
+	printf(", \"gpu\": ");
+	print_device(options, failure->rank);
 	if (failure->status == STATUS_DATA) {
 		printf(", \"index\": %" PRIu64 ", ", first->first);
 		json_pair("expected", first->expected);
@@ -240,7 +287,7 @@ static int machine_of(const struct group *group, int rank)
 	return first;
 }
 
-static void print_ranks(const struct group *group)
+static void print_ranks(const struct options *options, const struct group *group)
 {
 	for (int rank = 0; group->members && rank < group->world; rank++) {
 		const struct member *member = &group->members[rank];
@@ -254,6 +301,8 @@ static void print_ranks(const struct group *group)
 		printf(", \"pid\": %u, \"machine\": %d, \"cores\": %u, ", (unsigned)member->pid,
 		       machine_of(group, rank), (unsigned)member->cores);
 		json_pair("library", member->library);
+		printf(", \"gpu\": ");
+		print_device(options, rank);
 		printf("}");
 	}
 }
@@ -294,7 +343,7 @@ static void output_print_json(const struct options *options, const struct group 
 		output_print_result(options, group->world, &report->results[i]);
 	}
 	printf("],\n  \"ranks\": [");
-	print_ranks(group);
+	print_ranks(options, group);
 	printf("],\n  \"warnings\": [");
 	print_warnings(group, report);
 	printf("],\n  \"pairs\": ");
@@ -307,7 +356,7 @@ static void output_print_json(const struct options *options, const struct group 
 	if (failure->status == STATUS_PASS)
 		printf("null");
 	else
-		output_print_failure(failure, &report->first);
+		output_print_failure(options, failure, &report->first);
 	printf("}\n");
 }
 

@@ -11,6 +11,9 @@
 /* Text only: comment lines about the run, and the column heads. */
 void output_header(const struct options *options, const struct group *group);
 
+/* On standard error: which device the rank has, if it has one. */
+void output_device(const struct options *options, const struct group *group, int rank);
+
 /* Warnings of the report from number @first on: one line each on standard error, unless --quiet. */
 void output_warnings(const struct options *options, const struct group *group,
 		     const struct report *report, int first);

@@ -204,7 +204,7 @@ standin() {
 		    made_id += names.count("ncclGetUniqueId")
 		    text = " ".join(n for n in names if n != "ncclGetUniqueId")
 		    assert re.fullmatch(
-		        "cuDriverGetVersion cuInit cuDeviceGetCount ncclGetVersion cuDeviceGet cuDevicePrimaryCtxRetain "
+		        "cuDriverGetVersion cuInit cuDeviceGetCount ncclGetVersion( cuDeviceGet){9} cuDevicePrimaryCtxRetain "
 		        "cuCtxSetCurrent cuStreamCreate( cuMemAlloc_v2){2} ncclCommInitRankConfig ncclCommInitRank ncclAllReduce "
 		        "(cuEventCreate )+((cuEventRecord ncclAllReduce )+cuEventRecord ncclAllReduce (cuEventCreate )?"
 		        "(cuEventRecord ncclAllReduce )+cuEventRecord ncclAllReduce (ncclAllReduce )?)+"
@@ -297,6 +297,50 @@ standin() {
 	[[ "$output" == *"rank 1 (here) is number 2 of its host, which has 1 GPUs"* ]]
 	CUDA_VISIBLE_DEVICES=0 standin env STANDIN_GPUS=1 "$ALLREDUCE" "${NCCL[@]}" --quiet
 	[ "$status" -eq 0 ]
+}
+
+# ranks_see LISTS...: a rank for each list of GPUs that it sees; the output of rank 0's
+ranks_see() {
+	local port rank count=$# pids=() status=0 lists=("$@")
+	port=$("$BATS_TEST_DIRNAME/../free_port.py")
+	for ((rank = 1; rank < count; rank++)); do
+		see "${lists[rank]}" --rank "$rank" --world "$count" --root "127.0.0.1:$port" &>/dev/null &
+		pids+=($!)
+	done
+	see "${lists[0]}" --rank 0 --world "$count" --root "127.0.0.1:$port" --json || status=$?
+	wait "${pids[@]}" || true
+	return "$status"
+}
+
+# see LIST FLAGS...
+see() {
+	local list=$1
+	shift
+	LD_LIBRARY_PATH=$STANDIN STANDIN_SEES=$list STANDIN_GPUS=$(tr ',' '\n' <<<"$list" | wc -l) "$ALLREDUCE" --backend nccl \
+		-n 2 -w 1 -e 8 --timeout 20 --host here "$@"
+}
+
+@test "each rank has a GPU of its own, whatever it sees of its host" {
+	while read -r lists buses; do
+		read -r -a lists <<<"${lists//\// }"
+		run ranks_see "${lists[@]}"
+		[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+		json "' '.join(r['gpu']['bus'][5:7] for r in d['ranks']) == '$buses' and len({r['gpu']['uuid'] for r in d['ranks']}) == ${#lists[@]}"
+	done <<-'END'
+		0,1,2/0,1,2/0,1,2 01 02 03
+		2/0/1 03 01 02
+		0,1,2/0/1 03 01 02
+		0,1/0,1,5/1 01 06 02
+	END
+	run ranks_see 4 4
+	[ "$status" -eq 5 ]
+	[[ "$output" == *"rank 1 (here) is number 2 of its host, which has 1 GPUs: start one rank per GPU"* ]]
+	run ranks_see 4,5 4,5 4,5
+	[ "$status" -eq 5 ]
+	STANDIN_ASYNC=1 run ranks_see 3 4
+	[ "$status" -eq 5 ]
+	[[ "$output" == *"allreduce: rank "[01]" (here) has stand-in GPU 0, 0000:0"[45]":00.0, GPU-00000000-0000-0000-0000-00000000000"[45]* ]]
+	json 'd["failure"]["gpu"]["bus"] == d["ranks"][d["failure"]["rank"]]["gpu"]["bus"]'
 }
 
 @test "--find-slow through device memory: every pair is tried and its data verified" {

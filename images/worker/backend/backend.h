@@ -17,6 +17,11 @@
 
 #include <stdbool.h>
 
+/* A device, as people find it: the words of nvidia-smi. */
+struct device_name {
+	char model[64], bus[16], uuid[48];
+};
+
 struct backend {
 	const char *name;
 
@@ -37,6 +42,9 @@ struct backend {
 
 	/* The file of the library that moves the data, after probe(); NULL: there is none. */
 	const char *(*file)(void);
+
+	/* The device that a rank uses, after open(); NULL, also as a result: none. */
+	const struct device_name *(*device)(int rank);
 
 	/* How a collective of @bytes (of the larger buffer) is done: a few words that live on. */
 	const char *(*algorithm)(void *state, enum collective_kind kind, size_t bytes);

@@ -9,6 +9,7 @@
  */
 #include "backend/backend.h"
 #include "backend/nccl/cuda.h"
+#include "backend/nccl/devices.h"
 #include "backend/nccl/nccl.h"
 #include "backend/nccl/nccl_log.h"
 #include "clock.h"
@@ -151,28 +152,6 @@ static int nccl_drain(struct state *s, struct failure *err)
 		return -1;
 	s->queued = false;
 	return 0;
-}
-
-/* This rank's place among the ranks of its host: the number of its GPU. */
-static int pick_device(struct state *s, struct failure *err)
-{
-	const struct group *group = s->group;
-	const struct member *self = &group->members[group->rank];
-	int before = 0;
-
-	for (int rank = 0; rank < group->rank; rank++)
-		before += strcmp(group->members[rank].host, self->host) == 0 &&
-			  strcmp(group->members[rank].kernel, self->kernel) == 0;
-	s->device = before;
-	if (before < cuda.devices)
-		return 0;
-	s->device = 0;
-	if (cuda.devices == 1 && getenv("CUDA_VISIBLE_DEVICES"))
-		return 0; /* the launcher gave each rank a GPU of its own */
-	return failure_set(
-		err, STATUS_GPU, group->rank, self->host,
-		"rank %d (%s) is number %d of its host, which has %d GPUs: start one rank per GPU",
-		group->rank, self->host, before + 1, cuda.devices);
 }
 
 static int allocate_for_nccl(struct state *s, size_t bytes, struct failure *err)
@@ -329,7 +308,7 @@ static int nccl_connect(const struct group *group, size_t bytes, void **state, s
 	s->group = group;
 	*state = s;
 	nccl_log_start();
-	if (check_wishes(group, err) < 0 || pick_device(s, err) < 0 ||
+	if (check_wishes(group, err) < 0 || devices_choose(group, &cuda, &s->device, err) < 0 ||
 	    open_device(s, bytes, err) < 0 || open_comm(s, err) < 0)
 		return -1;
 	return register_buffers(s, bytes, err);
@@ -502,6 +481,7 @@ const struct backend backend_nccl = {
 	.probe = nccl_probe,
 	.version = nccl_version,
 	.file = nccl_file,
+	.device = devices_name,
 	.algorithm = nccl_algorithm,
 	.open = nccl_connect,
 	.buffers = nccl_buffers,
