@@ -299,6 +299,12 @@ standin() {
 	[ "$status" -eq 0 ]
 }
 
+@test "--find-slow takes the GPU's time from the meeting on, not what the ranks wait for the meeting" {
+	STANDIN_LATE=20000 standin "$ALLREDUCE" --backend nccl --procs 2 -n 1 -w 0 -b 8 -e 8 --collective sendrecv --find-slow --json
+	[ "$status" -eq 0 ]
+	json '20000 <= d["pairs"]["usec"][0][1] < 36000'
+}
+
 # ranks_see LISTS...: a rank for each list of GPUs that it sees; the output of rank 0's
 ranks_see() {
 	local port rank count=$# pids=() status=0 lists=("$@")
