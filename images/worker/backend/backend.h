@@ -98,7 +98,7 @@ struct backend {
 
 	/* For queues that can be recorded (--graph), else NULL: between record(true) and
 	 * record(false) collectives are recorded and not run; replay() puts what was recorded last
-	 * into the queue. */
+	 * into the queue, once. */
 	int (*record)(void *state, bool begin, struct failure *err);
 	int (*replay)(void *state, struct failure *err);
 

@@ -32,7 +32,7 @@ struct state {
 	void **events; /* [event_count], of which the first marks + 1 are in use */
 	uint32_t event_count, marks;
 	cuda_address send, recv;
-	void *graph;		   /* CUgraphExec of --graph */
+	void *graph;		   /* CUgraphExec of --graph, until it has run */
 	void *handles[2];	   /* of registered buffers */
 	enum collective_kind kind; /* of the last collective */
 	bool nccl_memory;	   /* the buffers are of ncclMemAlloc() */
@@ -419,6 +419,15 @@ static int nccl_elapsed(const struct state *s, uint32_t from, uint32_t to, doubl
 	return cuda_says(s, "cuEventElapsedTime", rc, err);
 }
 
+/* While a graph is there NCCL takes another way through the host for all collectives on its communicator. */
+static int drop_graph(struct state *s, struct failure *err)
+{
+	void *graph = s->graph;
+
+	s->graph = NULL;
+	return graph ? cuda_says(s, "cuGraphExecDestroy", cuda.cuGraphExecDestroy(graph), err) : 0;
+}
+
 static int nccl_finish(void *state, float *times, double *usec, struct failure *err)
 {
 	struct state *s = state;
@@ -431,6 +440,8 @@ static int nccl_finish(void *state, float *times, double *usec, struct failure *
 			control_begin(s->group->control, clock_usec());
 	}
 	s->queued = false;
+	if (drop_graph(s, err) < 0)
+		return -1;
 	for (uint32_t i = 0; i < s->marks && times; i++) {
 		if (nccl_elapsed(s, i, i + 1, &between, err) < 0)
 			return -1;
@@ -460,9 +471,6 @@ static int nccl_record(void *state, bool begin, struct failure *err)
 		return make_graph(s, err);
 	if (nccl_drain(s, err) < 0)
 		return -1;
-	if (s->graph)
-		cuda.cuGraphExecDestroy(s->graph);
-	s->graph = NULL;
 	return cuda_says(s, "cuStreamBeginCapture",
 			 cuda.cuStreamBeginCapture(s->stream, CUDA_CAPTURE_THREAD_LOCAL), err);
 }
