@@ -2,6 +2,10 @@
 /* Stand-in for libcuda.so.1: see standin.h. Prototypes as in images/worker/backend/nccl/cuda.h. */
 #include "standin.h"
 
+#ifndef SIMULATED
+#include <pthread.h>
+#endif
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
@@ -12,6 +16,8 @@ int cuGetErrorString(int error, const char **text);
 int cuDeviceGetCount(int *count);
 int cuDeviceGet(int *device, int ordinal);
 int cuDeviceGetName(char *name, int bytes, int device);
+int cuDeviceGetPCIBusId(char *bus, int bytes, int device);
+int cuDeviceGetUuid_v2(unsigned char *uuid, int device);
 int cuDevicePrimaryCtxRetain(void **context, int device);
 int cuDevicePrimaryCtxRelease(int device);
 int cuCtxSetCurrent(void *context);
@@ -25,6 +31,7 @@ int cuStreamDestroy_v2(void *stream);
 int cuStreamQuery(void *stream);
 int cuEventCreate(void **event, unsigned flags);
 int cuEventDestroy_v2(void *event);
+int cuEventQuery(void *event);
 int cuEventRecord(void *event, void *stream);
 int cuEventElapsedTime(float *milliseconds, void *start, void *end);
 
@@ -43,7 +50,7 @@ int cuGraphDestroy(void *graph);
 
 static struct {
 	int count, cuda;
-	char driver[32], names[GPUS_MAX][64];
+	char driver[32], names[GPUS_MAX][64], uuids[GPUS_MAX][64], buses[GPUS_MAX][16];
 } host;
 
 static FILE *standin_open(const char *name)
@@ -91,13 +98,14 @@ static void standin_read_gpus(void)
 
 	host.count = 0;
 	while (file && fgets(line, sizeof(line), file) && host.count < GPUS_MAX) {
-		char *at = line, *index = strsep(&at, "|"), *uuid = strsep(&at, "|"), *name;
+		char *at = line, *index = strsep(&at, "|"), *uuid = strsep(&at, "|"),
+		     *bus = strsep(&at, "|"), *name = strsep(&at, "|");
 
-		strsep(&at, "|");
-		name = strsep(&at, "|");
-		if (name && standin_is_visible(index, uuid))
-			snprintf(host.names[host.count++], sizeof(host.names[0]), "%s (simulated)",
-				 name);
+		if (!name || !standin_is_visible(index, uuid))
+			continue;
+		snprintf(host.uuids[host.count], sizeof(host.uuids[0]), "%s", uuid);
+		snprintf(host.buses[host.count], sizeof(host.buses[0]), "%s", bus);
+		snprintf(host.names[host.count++], sizeof(host.names[0]), "%s (simulated)", name);
 	}
 	if (file)
 		fclose(file);
@@ -121,6 +129,126 @@ static int gpu_count(void)
 #endif
 
 static int busy = 3; /* how often a stream says "not ready" after work was put there */
+
+struct event {
+	struct timespec when;
+	atomic_int awaited; /* how often it is in the queue */
+};
+
+static int capturing, captured;
+
+#ifdef SIMULATED /* runs with the C libraries of containers, too: no threads */
+static int standin_is_late(void)
+{
+	return 0;
+}
+
+static int standin_is_busy(void)
+{
+	return 0;
+}
+
+static void standin_queue(void (*work)(void *arg), void *arg)
+{
+	work(arg);
+}
+
+static void standin_delay(void *arg)
+{
+	(void)arg;
+}
+#else
+/* With $STANDIN_LATE: the stream's work, which its thread does one by one. */
+#define QUEUE_MAX 4096
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	pthread_t thread;
+	struct {
+		void (*work)(void *arg);
+		void *arg;
+	} ring[QUEUE_MAX];
+	unsigned in, out; /* what was put there, what is done */
+	int started;
+} queue = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void *standin_work(void *arg)
+{
+	pthread_mutex_lock(&queue.lock);
+	for (;;) {
+		unsigned at = queue.out % QUEUE_MAX;
+
+		if (queue.in == queue.out) {
+			pthread_cond_wait(&queue.changed, &queue.lock);
+			continue;
+		}
+		pthread_mutex_unlock(&queue.lock);
+		queue.ring[at].work(queue.ring[at].arg);
+		pthread_mutex_lock(&queue.lock);
+		queue.out++;
+		pthread_cond_broadcast(&queue.changed);
+	}
+	return arg;
+}
+
+static void standin_queue(void (*work)(void *arg), void *arg)
+{
+	pthread_mutex_lock(&queue.lock);
+	if (!queue.started++ && pthread_create(&queue.thread, NULL, standin_work, NULL) != 0)
+		abort();
+	while (queue.in - queue.out == QUEUE_MAX)
+		pthread_cond_wait(&queue.changed, &queue.lock);
+	queue.ring[queue.in % QUEUE_MAX].work = work;
+	queue.ring[queue.in++ % QUEUE_MAX].arg = arg;
+	pthread_cond_broadcast(&queue.changed);
+	pthread_mutex_unlock(&queue.lock);
+}
+
+static int standin_is_late(void)
+{
+	return getenv("STANDIN_LATE") != NULL;
+}
+
+static int standin_is_busy(void)
+{
+	int left;
+
+	pthread_mutex_lock(&queue.lock);
+	left = queue.in != queue.out;
+	pthread_mutex_unlock(&queue.lock);
+	return left;
+}
+
+static void standin_delay(void *arg)
+{
+	static int kernels;
+
+	(void)arg;
+	if (++kernels % standin_number("STANDIN_LATE_EVERY", 1) == 0)
+		usleep((unsigned)standin_number("STANDIN_LATE", 0));
+}
+#endif
+
+/* A graph is as late as what was recorded, and does nothing: that was done while it was recorded. */
+static void standin_run(void (*work)(void *arg), void *arg)
+{
+	captured += capturing;
+	if (!standin_is_late() || capturing) {
+		work(arg);
+		return;
+	}
+	standin_queue(standin_delay, NULL);
+	standin_queue(work, arg);
+}
+
+static void standin_note_time(void *arg)
+{
+	struct event *event = arg;
+
+	if (clock_gettime(CLOCK_MONOTONIC, &event->when) < 0)
+		abort();
+	atomic_fetch_sub(&event->awaited, 1);
+}
 
 int cuInit(unsigned flags)
 {
@@ -175,6 +303,53 @@ int cuDeviceGetName(char *name, int bytes, int device)
 	return 0;
 }
 
+#ifndef SIMULATED
+/* The real number of a device. */
+static int standin_device(int device)
+{
+	const char *at = getenv("STANDIN_SEES");
+
+	for (int i = 0; i < device && at; i++) {
+		at = strchr(at, ',');
+		at = at ? at + 1 : NULL;
+	}
+	return at ? (int)strtol(at, NULL, 10) : device;
+}
+#endif
+
+int cuDeviceGetPCIBusId(char *bus, int bytes, int device)
+{
+#ifdef SIMULATED
+	snprintf(bus, (size_t)bytes, "%s", host.buses[device]);
+#else
+	snprintf(bus, (size_t)bytes, "0000:%02x:00.0", standin_device(device) + 1);
+#endif
+	return 0;
+}
+
+int cuDeviceGetUuid_v2(unsigned char *uuid, int device)
+{
+	memset(uuid, 0, 16);
+#ifdef SIMULATED
+	int digits = 0;
+
+	for (const char *at = host.uuids[device] + 3; *at && digits < 32; at++) {
+		static const char hex[] = "0123456789abcdef";
+		const char *digit = strchr(hex, *at);
+
+		if (digit)
+			uuid[digits / 2] |= (unsigned char)((digit - hex) << (digits % 2 ? 0 : 4));
+		digits += digit != NULL;
+	}
+#else
+	int own = getenv("CUDA_VISIBLE_DEVICES") ? (int)getpid() : 0;
+
+	memcpy(uuid, &own, sizeof(own));
+	uuid[15] = (unsigned char)(standin_device(device) + 1);
+#endif
+	return 0;
+}
+
 int cuDevicePrimaryCtxRetain(void **context, int device)
 {
 	static int contexts[64];
@@ -198,6 +373,8 @@ int cuCtxSetCurrent(void *context)
 
 int cuCtxSynchronize(void)
 {
+	while (standin_is_busy())
+		usleep(100);
 	return 0;
 }
 
@@ -229,8 +406,10 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
 
 int cuStreamCreate(void **stream, unsigned flags)
 {
+	static struct standin_stream only = {.run = standin_run};
+
 	LOGGED;
-	*stream = &busy;
+	*stream = &only;
 	return flags > 1;
 }
 
@@ -244,7 +423,7 @@ int cuStreamQuery(void *stream)
 {
 	if (!stream)
 		return 400;
-	if (busy-- > 0)
+	if (standin_is_busy() || busy-- > 0)
 		return 600;
 	busy = 3;
 	return 0;
@@ -253,7 +432,7 @@ int cuStreamQuery(void *stream)
 int cuEventCreate(void **event, unsigned flags)
 {
 	LOGGED;
-	*event = calloc(1, sizeof(struct timespec));
+	*event = calloc(1, sizeof(struct event));
 	return flags || !*event;
 }
 
@@ -264,15 +443,26 @@ int cuEventDestroy_v2(void *event)
 	return 0;
 }
 
+int cuEventQuery(void *event)
+{
+	return atomic_load(&((struct event *)event)->awaited) ? 600 : 0;
+}
+
 int cuEventRecord(void *event, void *stream)
 {
 	LOGGED;
-	return clock_gettime(CLOCK_MONOTONIC, event) < 0 || !stream;
+	atomic_fetch_add(&((struct event *)event)->awaited, 1);
+	if (standin_is_late())
+		standin_queue(standin_note_time, event);
+	else
+		standin_note_time(event);
+	return !stream;
 }
 
 int cuEventElapsedTime(float *milliseconds, void *start, void *end)
 {
-	const struct timespec *a = start, *b = end;
+	const struct timespec *a = &((struct event *)start)->when,
+			      *b = &((struct event *)end)->when;
 
 	*milliseconds = (float)((double)(b->tv_sec - a->tv_sec) * 1e3 +
 				(double)(b->tv_nsec - a->tv_nsec) / 1e6);
@@ -280,11 +470,12 @@ int cuEventElapsedTime(float *milliseconds, void *start, void *end)
 }
 
 #ifndef STANDIN_OLD
-static int capturing, graphs;
+static int graphs;
 
 int cuStreamBeginCapture_v2(void *stream, int mode)
 {
 	LOGGED;
+	captured = 0;
 	return mode != 1 || !stream || capturing++;
 }
 
@@ -305,6 +496,8 @@ int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long fla
 int cuGraphLaunch(void *exec, void *stream)
 {
 	LOGGED;
+	for (int i = 0; i < captured && standin_is_late(); i++)
+		standin_queue(standin_delay, NULL);
 	return exec != &capturing || !stream || capturing;
 }
 

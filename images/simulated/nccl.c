@@ -27,6 +27,7 @@ struct config {
 
 struct meeting { /* the mapped file */
 	atomic_int here, arrived, turns;
+	atomic_int pids[RANKS_MAX];
 	atomic_int sent[RANKS_MAX][RANKS_MAX], taken[RANKS_MAX][RANKS_MAX];
 	size_t offset[RANKS_MAX][RANKS_MAX]; /* of what is sent, in the sender's slot */
 	_Alignas(64) unsigned char slots[RANKS_MAX][SLOT_BYTES]; /* a hole where nobody writes */
@@ -35,6 +36,7 @@ struct meeting { /* the mapped file */
 struct comm {
 	struct meeting *meeting;
 	int rank, ranks, collectives;
+	int asked; /* how often since the last collective */
 };
 
 /* Between ncclGroupStart() and ncclGroupEnd(). */
@@ -46,6 +48,7 @@ struct move {
 };
 static struct {
 	struct comm *comm;
+	void *stream;
 	struct move moves[2 * RANKS_MAX];
 	int count;
 } pending;
@@ -124,20 +127,26 @@ int ncclGetUniqueId(struct id *id)
 	return 0;
 }
 
-/* What NCCL writes to its log: $STANDIN_SAYS, to $NCCL_DEBUG_FILE, if $NCCL_DEBUG asks for it. */
-static void say(void)
+/* What NCCL writes to its log: $STANDIN_SAYS, to $NCCL_DEBUG_FILE, if $NCCL_DEBUG asks for it. As NCCL does, it opens
+ * the file when the library is first used. */
+static void say(bool connected)
 {
+	static int out = -1, said;
 	const char *from = getenv("STANDIN_SAYS"), *to = getenv("NCCL_DEBUG_FILE"),
 		   *level = getenv("NCCL_DEBUG");
 	char text[4096];
-	int in = from && to && level ? open(from, O_RDONLY | O_CLOEXEC) : -1,
-	    out = in >= 0 ? open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
-	ssize_t got = out >= 0 ? read(in, text, sizeof(text)) : 0;
+	ssize_t got;
+	int in;
 
+	if (out < 0 && to && level)
+		out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (out < 0 || !from || said || (!connected && standin_number("STANDIN_LAZY", 0)))
+		return;
+	said = 1;
+	in = open(from, O_RDONLY | O_CLOEXEC);
+	got = in >= 0 ? read(in, text, sizeof(text)) : 0;
 	if (got > 0 && write(out, text, (size_t)got) != got)
 		abort();
-	if (out >= 0)
-		close(out);
 	if (in >= 0)
 		close(in);
 }
@@ -159,7 +168,8 @@ int ncclCommInitRank(void **out, int ranks, struct id id, int rank)
 	comm->meeting =
 		mmap(NULL, sizeof(struct meeting), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
-	say();
+	say(false);
+	atomic_store(&comm->meeting->pids[rank], (int)getpid());
 	if (atomic_fetch_add(&comm->meeting->here, 1) == ranks - 1)
 		unlink(path);
 	*out = comm;
@@ -174,6 +184,25 @@ int ncclCommInitRankConfig(void **out, int ranks, struct id id, int rank, struct
 	return ncclCommInitRank(out, ranks, id, rank) ? 2 : 7;
 }
 
+/* Whether a signal has stopped a rank's process: state T of proc_pid_stat(5). */
+static bool standin_one_stopped(const struct comm *comm)
+{
+	char path[64], state = '?';
+	bool stopped = false;
+
+	for (int rank = 0; rank < comm->ranks && !stopped; rank++) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/%d/stat",
+			 atomic_load(&comm->meeting->pids[rank]));
+		file = fopen(path, "re");
+		stopped = file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1 && state == 'T';
+		if (file)
+			fclose(file);
+	}
+	return stopped;
+}
+
 int ncclCommGetAsyncError(void *state, int *result)
 {
 	struct comm *comm = state;
@@ -181,7 +210,10 @@ int ncclCommGetAsyncError(void *state, int *result)
 	*result = 0;
 	if (standin_number("STANDIN_HANG", 0) || atomic_load(&comm->meeting->here) < comm->ranks)
 		*result = 7;
-	else if (comm->collectives > 0)
+	else if (comm->asked++ < 3 && standin_number("STANDIN_PROGRESS", 0))
+		*result = 7;
+	else if (comm->collectives > 0 &&
+		 (!standin_number("STANDIN_STOPPED", 0) || standin_one_stopped(comm)))
 		*result = standin_number("STANDIN_ASYNC", 0);
 	return 0;
 }
@@ -195,7 +227,8 @@ int ncclCommFinalize(void *comm)
 int ncclCommAbort(void *comm)
 {
 	LOGGED;
-	return ncclCommDestroy(comm);
+	sleep((unsigned)standin_number("STANDIN_ABORT", 0));
+	return comm ? 0 : 4; /* what is late may still be at work in it */
 }
 
 int ncclCommDestroy(void *state)
@@ -262,10 +295,12 @@ static void standin_combine(struct comm *comm, size_t at, void *out, size_t coun
 /* What all collectives begin with: 0, or what they answer; -1: 0 at once. */
 static int standin_enter(struct comm *comm, int type, int op, void *stream)
 {
+	say(true);
 	comm->collectives++;
+	comm->asked = 0;
 	if (type_of(type) < 0 || !stream || op > 4)
 		return 4;
-	return standin_number("STANDIN_ASYNC", 0) ? -1 : 0;
+	return standin_number("STANDIN_ASYNC", 0) && !standin_number("STANDIN_STOPPED", 0) ? -1 : 0;
 }
 
 /* How many of the `left` elements go through a slot that `parts` blocks share. */
@@ -281,83 +316,154 @@ static void publish(struct comm *comm, size_t at, const void *from, size_t bytes
 	memcpy(comm->meeting->slots[comm->rank] + at, from, bytes);
 }
 
-int ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *state,
+/* A collective, as the stream's thread does it. */
+struct call {
+	void (*work)(const struct call *call);
+	struct comm *comm;
+	const void *send;
+	void *recv;
+	size_t count, bytes; /* elements, and bytes of one */
+	enum dtype type;
+	int op, root;
+	struct move moves[2 * RANKS_MAX];
+	int move_count;
+};
+
+static void standin_do(void *arg)
+{
+	struct call *call = arg;
+
+	call->work(call);
+	free(call);
+}
+
+/* Puts @call into the stream, unless the communicator has failed. */
+static int standin_put(const struct call *call, void *state, void *stream, int type)
+{
+	const struct standin_stream *to = stream;
+	int rc = standin_enter(state, type, call->op, stream);
+	struct call *copy = rc == 0 ? malloc(sizeof(*copy)) : NULL;
+
+	if (rc != 0)
+		return rc < 0 ? 0 : rc;
+	*copy = *call;
+	copy->comm = state;
+	copy->type = (enum dtype)type_of(type);
+	copy->bytes = dtype_bytes(copy->type);
+	to->run(standin_do, copy);
+	return standin_number("STANDIN_PROGRESS", 0) ? 7 : 0;
+}
+
+static void standin_all_reduce(const struct call *call)
+{
+	struct comm *comm = call->comm;
+	size_t n;
+
+	for (size_t done = 0; done < call->count; done += n) {
+		n = portion(call->count - done, call->bytes, 1);
+		publish(comm, 0, (const char *)call->send + done * call->bytes, n * call->bytes);
+		barrier(comm);
+		standin_combine(comm, 0, (char *)call->recv + done * call->bytes, n, call->type,
+				call->op, done + n == call->count);
+		barrier(comm);
+	}
+}
+
+int ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *comm,
 		  void *stream)
 {
-	struct comm *comm = state;
-	int rc = standin_enter(comm, type, op, stream);
-	size_t bytes = rc == 0 ? dtype_bytes((enum dtype)type_of(type)) : 0, n;
-
 	LOGGED;
-	for (size_t done = 0; rc == 0 && done < count; done += n) {
-		n = portion(count - done, bytes, 1);
-		publish(comm, 0, (const char *)send + done * bytes, n * bytes);
-		barrier(comm);
-		standin_combine(comm, 0, (char *)recv + done * bytes, n, (enum dtype)type_of(type),
-				op, done + n == count);
-		barrier(comm);
-	}
-	return rc < 0 ? 0 : rc;
+	return standin_put(&(struct call){.work = standin_all_reduce,
+					  .send = send,
+					  .recv = recv,
+					  .count = count,
+					  .op = op},
+			   comm, stream, type);
 }
 
-int ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, void *state,
-		      void *stream)
+static void standin_reduce_scatter(const struct call *call)
 {
-	struct comm *comm = state;
-	int rc = standin_enter(comm, type, op, stream);
-	size_t bytes = rc == 0 ? dtype_bytes((enum dtype)type_of(type)) : 0, n;
+	struct comm *comm = call->comm;
+	size_t bytes = call->bytes, n;
 
-	LOGGED;
-	for (size_t done = 0; rc == 0 && done < count; done += n) {
-		n = portion(count - done, bytes, comm->ranks);
+	for (size_t done = 0; done < call->count; done += n) {
+		n = portion(call->count - done, bytes, comm->ranks);
 		for (int rank = 0; rank < comm->ranks; rank++)
 			publish(comm, (size_t)rank * n * bytes,
-				(const char *)send + ((size_t)rank * count + done) * bytes,
+				(const char *)call->send +
+					((size_t)rank * call->count + done) * bytes,
 				n * bytes);
 		barrier(comm);
-		standin_combine(comm, (size_t)comm->rank * n * bytes, (char *)recv + done * bytes,
-				n, (enum dtype)type_of(type), op, done + n == count);
+		standin_combine(comm, (size_t)comm->rank * n * bytes,
+				(char *)call->recv + done * bytes, n, call->type, call->op,
+				done + n == call->count);
 		barrier(comm);
 	}
-	return rc < 0 ? 0 : rc;
 }
 
-int ncclAllGather(const void *send, void *recv, size_t count, int type, void *state, void *stream)
+int ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, void *comm,
+		      void *stream)
 {
-	struct comm *comm = state;
-	int rc = standin_enter(comm, type, 0, stream);
-	size_t bytes = rc == 0 ? dtype_bytes((enum dtype)type_of(type)) : 0, n;
-
 	LOGGED;
-	for (size_t done = 0; rc == 0 && done < count; done += n) {
-		n = portion(count - done, bytes, 1);
-		publish(comm, 0, (const char *)send + done * bytes, n * bytes);
+	return standin_put(&(struct call){.work = standin_reduce_scatter,
+					  .send = send,
+					  .recv = recv,
+					  .count = count,
+					  .op = op},
+			   comm, stream, type);
+}
+
+static void standin_all_gather(const struct call *call)
+{
+	struct comm *comm = call->comm;
+	size_t bytes = call->bytes, n;
+
+	for (size_t done = 0; done < call->count; done += n) {
+		n = portion(call->count - done, bytes, 1);
+		publish(comm, 0, (const char *)call->send + done * bytes, n * bytes);
 		barrier(comm);
 		for (int rank = 0; rank < comm->ranks; rank++)
-			memcpy((char *)recv + ((size_t)rank * count + done) * bytes,
+			memcpy((char *)call->recv + ((size_t)rank * call->count + done) * bytes,
 			       comm->meeting->slots[rank], n * bytes);
 		barrier(comm);
 	}
-	return rc < 0 ? 0 : rc;
 }
 
-int ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, void *state,
-		  void *stream)
+int ncclAllGather(const void *send, void *recv, size_t count, int type, void *comm, void *stream)
 {
-	struct comm *comm = state;
-	int rc = standin_enter(comm, type, 0, stream);
-	size_t bytes = rc == 0 ? dtype_bytes((enum dtype)type_of(type)) : 0, n;
-
 	LOGGED;
-	for (size_t done = 0; rc == 0 && done < count; done += n) {
-		n = portion(count - done, bytes, 1);
-		if (comm->rank == root)
-			publish(comm, 0, (const char *)send + done * bytes, n * bytes);
+	return standin_put(
+		&(struct call){
+			.work = standin_all_gather, .send = send, .recv = recv, .count = count},
+		comm, stream, type);
+}
+
+static void standin_broadcast(const struct call *call)
+{
+	struct comm *comm = call->comm;
+	size_t bytes = call->bytes, n;
+
+	for (size_t done = 0; done < call->count; done += n) {
+		n = portion(call->count - done, bytes, 1);
+		if (comm->rank == call->root)
+			publish(comm, 0, (const char *)call->send + done * bytes, n * bytes);
 		barrier(comm);
-		memcpy((char *)recv + done * bytes, comm->meeting->slots[root], n * bytes);
+		memcpy((char *)call->recv + done * bytes, comm->meeting->slots[call->root],
+		       n * bytes);
 		barrier(comm);
 	}
-	return rc < 0 ? 0 : rc;
+}
+
+int ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, void *comm,
+		  void *stream)
+{
+	LOGGED;
+	return standin_put(&(struct call){.work = standin_broadcast,
+					  .send = send,
+					  .recv = recv,
+					  .count = count,
+					  .root = root},
+			   comm, stream, type);
 }
 
 int ncclGroupStart(void)
@@ -373,6 +479,7 @@ static int standin_add_move(struct move move, int type, void *comm, void *stream
 		return 4;
 	move.bytes *= dtype_bytes((enum dtype)type_of(type));
 	pending.comm = comm;
+	pending.stream = stream;
 	pending.moves[pending.count++] = move;
 	return 0;
 }
@@ -391,36 +498,35 @@ int ncclRecv(void *recv, size_t count, int type, int peer, void *comm, void *str
 				comm, stream);
 }
 
-static int standin_send_all(struct comm *comm)
+static void standin_send_all(const struct call *call)
 {
+	struct comm *comm = call->comm;
 	struct meeting *meeting = comm->meeting;
 	size_t filled = 0;
 
-	for (int i = 0; i < pending.count; i++) {
-		const struct move *move = &pending.moves[i];
+	for (int i = 0; i < call->move_count; i++) {
+		const struct move *move = &call->moves[i];
 
 		if (!move->send)
 			continue;
 		if (filled + move->bytes > SLOT_BYTES)
-			return 4;
+			abort();
 		memcpy(meeting->slots[comm->rank] + filled, move->send, move->bytes);
 		meeting->offset[comm->rank][move->peer] = filled;
 		filled += move->bytes;
 		atomic_fetch_add(&meeting->sent[comm->rank][move->peer], 1);
 	}
-	return 0;
 }
 
-int ncclGroupEnd(void)
+static void standin_move(const struct call *call)
 {
-	struct comm *comm = pending.comm;
+	struct comm *comm = call->comm;
 	struct meeting *meeting = comm->meeting;
-	int rc = standin_send_all(comm), me = comm->rank;
+	int me = comm->rank;
 
-	LOGGED;
-	comm->collectives++;
-	for (int i = 0; i < pending.count && rc == 0; i++) {
-		const struct move *move = &pending.moves[i];
+	standin_send_all(call);
+	for (int i = 0; i < call->move_count; i++) {
+		const struct move *move = &call->moves[i];
 		int peer = move->peer;
 
 		if (!move->recv)
@@ -431,12 +537,20 @@ int ncclGroupEnd(void)
 		memcpy(move->recv, meeting->slots[peer] + meeting->offset[peer][me], move->bytes);
 		atomic_fetch_add(&meeting->taken[peer][me], 1);
 	}
-	for (int i = 0; i < pending.count && rc == 0; i++)
-		while (pending.moves[i].send &&
-		       atomic_load(&meeting->taken[me][pending.moves[i].peer]) <
-			       atomic_load(&meeting->sent[me][pending.moves[i].peer]))
+	for (int i = 0; i < call->move_count; i++)
+		while (call->moves[i].send &&
+		       atomic_load(&meeting->taken[me][call->moves[i].peer]) <
+			       atomic_load(&meeting->sent[me][call->moves[i].peer]))
 			sched_yield();
-	return rc;
+}
+
+int ncclGroupEnd(void)
+{
+	struct call call = {.work = standin_move, .move_count = pending.count};
+
+	LOGGED;
+	memcpy(call.moves, pending.moves, sizeof(call.moves));
+	return standin_put(&call, pending.comm, pending.stream, 1);
 }
 
 #ifndef STANDIN_OLD

@@ -14,11 +14,19 @@
  *   STANDIN_LOG=FILE       each call is appended, as "PID NAME"
  *   STANDIN_CUINIT=N       cuInit() returns N
  *   STANDIN_GPUS=N         number of devices (8)
+ *   STANDIN_SEES=0,3       the real numbers of the devices that the process sees; with $CUDA_VISIBLE_DEVICES each process
+ *                          has devices of its own
  *   STANDIN_NCCL=N         ncclGetVersion() (21803)
  *   STANDIN_HANG=1         a communicator is never ready
  *   STANDIN_ASYNC=N        ncclCommGetAsyncError() answers N after the first collective
+ *   STANDIN_STOPPED=1      it does so only once a rank's process is stopped
+ *   STANDIN_PROGRESS=1     collectives answer "in progress", and are so for three questions
+ *   STANDIN_LATE=N         streams are queues, as on a GPU: a collective starts N microseconds late
+ *   STANDIN_LATE_EVERY=N   only every Nth one does (1)
+ *   STANDIN_ABORT=N        ncclCommAbort() takes N seconds
  *   STANDIN_WRONG=1        the last element of a sum is one too large
  *   STANDIN_SAYS=FILE      what NCCL writes to $NCCL_DEBUG_FILE when a communicator is made
+ *   STANDIN_LAZY=1         it does so at the first collective
  *
  * Compiled with -DSTANDIN_OLD they lack what older libraries lack: graphs and registration.
  */
@@ -50,6 +58,11 @@ static inline void standin_log(const char *call)
 		abort();
 	close(fd);
 }
+
+/* What cuStreamCreate() makes. run() calls @work(@arg) in the order of the stream: now, or later on a thread. */
+struct standin_stream {
+	void (*run)(void (*work)(void *arg), void *arg);
+};
 
 #define LOGGED standin_log(__func__)
 

@@ -5,6 +5,7 @@
 #include "bench/find.h"
 #include "clock.h"
 #include "host/hardware.h"
+#include "host/limits.h"
 #include "host/versions.h"
 #include "output.h"
 #include "rendezvous/control.h"
@@ -23,7 +24,24 @@ struct story {
 	const struct options *options;
 	struct group group;
 	struct report report;
+	void *state; /* the backend's, to be closed; NULL: none */
+	bool told;   /* all has been said, and this is its exit status */
+	int status;
 };
+
+/* Each rank: what the library warned of before the failure. */
+static void tell_words(const struct story *story)
+{
+	const struct backend *backend = backend_find(story->options->backend);
+	const struct group *group = &story->group;
+	char text[1024] = "";
+
+	if (backend && backend->words && group->members)
+		backend->words(text, sizeof(text));
+	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1)
+		fprintf(stderr, "allreduce: rank %d (%s): %.*s\n", group->rank,
+			group->members[group->rank].host, (int)(end - line), line);
+}
 
 /* Rank 0 reports the end of the run; another rank does so only if it could not reach rank 0 (@alone).
  * Returns the exit status. */
@@ -32,8 +50,12 @@ static int tell(const struct story *story, const struct failure *failure, bool a
 	const struct options *options = story->options;
 	int status = failure->status;
 
-	if (status != STATUS_PASS && (options->rank == 0 || alone))
+	if (status != STATUS_PASS)
+		tell_words(story);
+	if (status != STATUS_PASS && (options->rank == 0 || alone)) {
 		fprintf(stderr, "allreduce: %s: %s\n", verdict_name(status), failure->reason);
+		output_device(options, &story->group, failure->rank);
+	}
 	if (options->rank == 0 &&
 	    output_verdict(options, &story->group, &story->report, failure) < 0) {
 		fprintf(stderr, "allreduce: cannot write standard output\n");
@@ -42,9 +64,18 @@ static int tell(const struct story *story, const struct failure *failure, bool a
 	return status;
 }
 
+/* The main thread hangs: before it could tell the story, or while it gives its devices back. */
 static void tell_and_leave(void *arg, const struct failure *failure, bool alone)
 {
-	_exit(tell(arg, failure, alone));
+	const struct story *story = arg;
+	const struct group *group = &story->group;
+
+	if (!story->told)
+		_exit(tell(arg, failure, alone));
+	fprintf(stderr,
+		"allreduce: rank %d (%s): the libraries hang while the devices are given back: the process ends without it\n",
+		group->rank, group->members[group->rank].host);
+	_exit(story->status);
 }
 
 /* What follows the benchmark, if it was asked for and all is well so far. */
@@ -65,25 +96,53 @@ static int work_on(struct story *story, const struct bench *bench, struct failur
 	return 0;
 }
 
-/* Brings all ranks' warnings to rank 0. */
-static int collect_warnings(struct story *story, const struct bench *bench, struct failure *err)
+/* Adds @count warnings to those of the report, and shows them. */
+static void add_warnings(struct story *story, const struct warning *list, int count)
+{
+	struct report *report = &story->report;
+	int before = report->warning_count;
+
+	report->warning_count += count;
+	report->warnings =
+		realloc(report->warnings, ((size_t)report->warning_count + 1) * sizeof(*list));
+	if (!report->warnings)
+		abort();
+	if (count > 0)
+		memcpy(report->warnings + before, list, (size_t)count * sizeof(*list));
+	output_warnings(story->options, &story->group, report, before);
+}
+
+/* Brings all ranks' warnings to rank 0: first those of the machines and of backends that are connected, later (@first:
+ * after the first collective) those of the others. */
+static int collect_warnings(struct story *story, const struct bench *bench, bool first,
+			    struct failure *err)
 {
 	const struct group *group = &story->group;
+	struct warning *list = NULL;
+	int count = 0;
 	struct warnings own = {.rank = group->rank},
 			*all = calloc((size_t)(group->rank == 0 ? group->world : 1), sizeof(*all));
 	int rc;
 
 	if (!all)
 		abort();
-	if (bench->backend->warn)
+	if (bench->backend->warn && bench->backend->connects_late == first)
 		bench->backend->warn(bench->state, &own);
-	if (hardware_speaks(group))
+	if (!first && hardware_speaks(group))
 		hardware_check_pci(&own);
 	rc = control_gather(group->control, &own, sizeof(own), all, err);
 	if (rc == 0 && group->rank == 0)
-		story->report.warnings = warnings_merge(group, all, &story->report.warning_count);
+		list = warnings_merge(group, all, &count);
+	if (rc == 0 && group->rank == 0)
+		add_warnings(story, list, count);
+	free(list);
 	free(all);
 	return rc < 0 ? -1 : control_share(group->control, NULL, 0, err);
+}
+
+static int after_first(const struct bench *bench, void *arg, struct failure *err)
+{
+	return bench->backend->connects_late ? collect_warnings(arg, bench, true, err) : 0;
 }
 
 /* From the table of members to the last barrier. */
@@ -97,31 +156,28 @@ static int main_work(struct story *story, const struct backend *backend, struct 
 			      .expect = &options->expect,
 			      .on_row = output_row,
 			      .on_progress = output_progress,
-			      .arg = (void *)(uintptr_t)options};
+			      .arg = (void *)(uintptr_t)options,
+			      .on_first = after_first,
+			      .first_arg = story};
 	struct control *control = story->group.control;
 	int rc;
 
 	fault_strike(&options->fault, PHASE_BOOTSTRAP, options->rank);
 	control_begin(control, clock_usec());
-	if (backend->open(&story->group, bench_buffer_bytes(&story->group.workload), &bench.state,
-			  err) < 0)
+	rc = backend->open(&story->group, bench_buffer_bytes(&story->group.workload), &bench.state,
+			   err);
+	story->state = bench.state;
+	if (rc < 0)
 		return -1;
 	control_end(control);
-	rc = collect_warnings(story, &bench, err);
-	if (rc == 0 && options->rank == 0) {
-		output_warnings(options, &story->group, &story->report);
+	rc = collect_warnings(story, &bench, false, err);
+	if (rc == 0 && options->rank == 0)
 		output_header(options, &story->group);
-	}
 	if (rc == 0)
 		rc = bench_run(&bench, &story->report, err);
 	if (rc == 0)
 		rc = work_on(story, &bench, err);
-	if (rc == 0)
-		rc = control_finish(control, err);
-	if (rc < 0)
-		control_raise(control, err); /* the others are told before the connections close */
-	backend->close(bench.state);
-	return rc;
+	return rc == 0 ? control_finish(control, err) : -1;
 }
 
 static int take_part(struct story *story, const struct backend *backend, const int *fds,
@@ -138,6 +194,17 @@ static int take_part(struct story *story, const struct backend *backend, const i
 	*alone = false;
 	*err = story->report.failure;
 	return 0;
+}
+
+/* The verdict was told before this: the libraries may hang in it. */
+static void give_back(struct story *story, const struct backend *backend)
+{
+	if (!story->group.control)
+		return;
+	control_leave(story->group.control);
+	if (story->state)
+		backend->close(story->state);
+	control_stop(story->group.control);
 }
 
 static int run_rank(struct options *options)
@@ -164,9 +231,9 @@ static int run_rank(struct options *options)
 	secret_unguard();
 	if (joined)
 		take_part(&story, backend, fds, &alone, &err);
-	status = tell(&story, &err, alone);
-	if (story.group.control)
-		control_stop(story.group.control);
+	status = story.status = tell(&story, &err, alone);
+	story.told = true;
+	give_back(&story, backend);
 	report_release(&story.report);
 	group_release(&story.group);
 	free(fds);
@@ -191,6 +258,7 @@ int main(int argc, char **argv)
 	struct failure err = {.status = STATUS_PASS};
 
 	signal(SIGPIPE, SIG_IGN);
+	limits_raise_files();
 	switch (options_parse(argc, argv, &options, &err)) {
 	case OPTIONS_DONE:
 		return STATUS_PASS;

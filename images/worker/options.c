@@ -100,7 +100,7 @@ static void options_version(void)
 /* clang-format off */
 static const struct row rows[] = {
 	{"procs", 0, "K", "start K ranks here: all of them (no --rank), or ranks R..R+K-1 of N",
-	 .kind = ROW_INTEGER, AT(procs), .low = 1, .high = 1024},
+	 .kind = ROW_INTEGER, AT(procs), .low = 1, .high = WORLD_MAX},
 	{"rank", 0, "R", NULL, .kind = ROW_INTEGER, AT(rank), .low = 0, .high = WORLD_MAX - 1},
 	{"world", 0, "N", "this is rank R of N; without them the launcher's environment is read (%s)",
 	 .kind = ROW_INTEGER, AT(world), .low = 1, .high = WORLD_MAX, .names = environment_name},

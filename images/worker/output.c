@@ -21,6 +21,59 @@ static const char *backend_of(const struct options *options)
 	return backend ? backend->name : options->backend;
 }
 
+/* The file of the library that moves the data on this rank; NULL: none. */
+static const char *file_of(const struct options *options)
+{
+	const struct backend *backend = backend_find(options->backend);
+
+	return backend && backend->file && backend->file()[0] ? backend->file() : NULL;
+}
+
+static const struct device_name *device_of(const struct options *options, int rank)
+{
+	const struct backend *backend = backend_find(options->backend);
+
+	return backend && backend->device ? backend->device(rank) : NULL;
+}
+
+void output_device(const struct options *options, const struct group *group, int rank)
+{
+	const struct device_name *device = device_of(options, rank);
+
+	if (device)
+		fprintf(stderr, "allreduce: rank %d (%s) has %s, %s, %s\n", rank,
+			group->members[rank].host, device->model, device->bus, device->uuid);
+}
+
+static void print_header_rank(const struct options *options, const struct group *group, int rank)
+{
+	const struct member *member = &group->members[rank];
+	const struct device_name *device = device_of(options, rank);
+
+	printf("#  Rank %2d Pid %6u on %s (%s)", rank, (unsigned)member->pid, member->host,
+	       member->address);
+	if (device)
+		printf(" [%s] %s %s", device->bus, device->model, device->uuid);
+	printf("\n");
+}
+
+static void print_device(const struct options *options, int rank)
+{
+	const struct device_name *device = device_of(options, rank);
+
+	if (!device) {
+		printf("null");
+		return;
+	}
+	printf("{");
+	json_pair("model", device->model);
+	printf(", ");
+	json_pair("bus", device->bus);
+	printf(", ");
+	json_pair("uuid", device->uuid);
+	printf("}");
+}
+
 void output_header(const struct options *options, const struct group *group)
 {
 	const struct workload *w = &group->workload;
@@ -34,28 +87,19 @@ void output_header(const struct options *options, const struct group *group)
 	       w->first_bytes, w->last_bytes, w->factor, w->warmups, w->iterations);
 	printf("# time: average over the iterations of the slowest rank's time\n#\n");
 	if (group->members[0].library[0] != '\0')
-		printf("# %s\n#\n", group->members[0].library);
+		printf("# %s\n", group->members[0].library);
+	if (file_of(options))
+		printf("# %s\n", file_of(options));
+	if (group->members[0].library[0] != '\0')
+		printf("#\n");
 	for (int rank = 0; rank < group->world && rank < RANKS_SHOWN; rank++)
-		printf("#  Rank %2d Pid %6u on %s (%s)\n", rank, (unsigned)group->members[rank].pid,
-		       group->members[rank].host, group->members[rank].address);
+		print_header_rank(options, group, rank);
 	if (group->world > RANKS_SHOWN)
 		printf("#  and %d more\n", group->world - RANKS_SHOWN);
 	printf("#\n#                                                              out-of-place                       in-place          \n"
 	       "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong \n"
 	       "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)         \n");
 	fflush(stdout);
-}
-
-void output_warnings(const struct options *options, const struct group *group,
-		     const struct report *report)
-{
-	for (int i = 0; i < report->warning_count && !options->quiet; i++) {
-		const struct warning *warning = &report->warnings[i];
-
-		fprintf(stderr, "allreduce: warning: %s: %s (rank %d): %s; %s\n",
-			group->members[warning->rank].host, warning->what, warning->rank,
-			warning->why, warning->fix);
-	}
 }
 
 static bool shows_progress(const struct options *options)
@@ -73,6 +117,20 @@ static void end_progress(const struct options *options)
 {
 	if (shows_progress(options))
 		fputs("\r" CLEAR, stderr);
+}
+
+void output_warnings(const struct options *options, const struct group *group,
+		     const struct report *report, int first)
+{
+	if (first < report->warning_count)
+		end_progress(options);
+	for (int i = first; i < report->warning_count && !options->quiet; i++) {
+		const struct warning *warning = &report->warnings[i];
+
+		fprintf(stderr, "allreduce: warning: %s: %s (rank %d): %s; %s\n",
+			group->members[warning->rank].host, warning->what, warning->rank,
+			warning->why, warning->fix);
+	}
 }
 
 static void print_time(const struct result *result)
@@ -129,7 +187,8 @@ static void output_print_result(const struct options *options, int world, const 
 	printf("]}");
 }
 
-static void output_print_failure(const struct failure *failure, const struct mismatch *first)
+static void output_print_failure(const struct options *options, const struct failure *failure,
+				 const struct mismatch *first)
 {
 	printf("{\"rank\": %d, ", failure->rank);
 	json_pair("host", failure->host);
@@ -137,6 +196,8 @@ static void output_print_failure(const struct failure *failure, const struct mis
 	json_pair("phase", phase_name(failure->phase));
 	printf(", ");
 	json_pair("reason", failure->reason);
+	printf(", \"gpu\": ");
+	print_device(options, failure->rank);
 	if (failure->status == STATUS_DATA) {
 		printf(", \"index\": %" PRIu64 ", ", first->first);
 		json_pair("expected", first->expected);
@@ -226,7 +287,7 @@ static int machine_of(const struct group *group, int rank)
 	return first;
 }
 
-static void print_ranks(const struct group *group)
+static void print_ranks(const struct options *options, const struct group *group)
 {
 	for (int rank = 0; group->members && rank < group->world; rank++) {
 		const struct member *member = &group->members[rank];
@@ -240,6 +301,8 @@ static void print_ranks(const struct group *group)
 		printf(", \"pid\": %u, \"machine\": %d, \"cores\": %u, ", (unsigned)member->pid,
 		       machine_of(group, rank), (unsigned)member->cores);
 		json_pair("library", member->library);
+		printf(", \"gpu\": ");
+		print_device(options, rank);
 		printf("}");
 	}
 }
@@ -272,13 +335,15 @@ static void output_print_json(const struct options *options, const struct group 
 	json_pair("verdict", verdict_name(failure->status));
 	printf(", \"status\": %d, ", failure->status);
 	json_pair("reason", failure->status == STATUS_PASS ? "" : failure->reason);
+	printf(",\n  ");
+	json_pair("library_file", file_of(options) ? file_of(options) : "");
 	printf(",\n  \"results\": [");
 	for (size_t i = 0; i < report->count; i++) {
 		printf("%s\n    ", i ? "," : "");
 		output_print_result(options, group->world, &report->results[i]);
 	}
 	printf("],\n  \"ranks\": [");
-	print_ranks(group);
+	print_ranks(options, group);
 	printf("],\n  \"warnings\": [");
 	print_warnings(group, report);
 	printf("],\n  \"pairs\": ");
@@ -291,7 +356,7 @@ static void output_print_json(const struct options *options, const struct group 
 	if (failure->status == STATUS_PASS)
 		printf("null");
 	else
-		output_print_failure(failure, &report->first);
+		output_print_failure(options, failure, &report->first);
 	printf("}\n");
 }
 

@@ -11,9 +11,12 @@
 /* Text only: comment lines about the run, and the column heads. */
 void output_header(const struct options *options, const struct group *group);
 
-/* One line each on standard error, unless --quiet. */
+/* On standard error: which device the rank has, if it has one. */
+void output_device(const struct options *options, const struct group *group, int rank);
+
+/* Warnings of the report from number @first on: one line each on standard error, unless --quiet. */
 void output_warnings(const struct options *options, const struct group *group,
-		     const struct report *report);
+		     const struct report *report, int first);
 
 /* If standard error is a terminal: a line there that the next one, or a row, replaces. @arg is the
  * struct options. */

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 from free_port import free_port
 
 SECRET = os.environ.get("RINGUP_SECRET", "").encode()
-PROTOCOL = 4
+PROTOCOL = 5
 
 
 def text(words, size):

@@ -230,6 +230,14 @@ limit() {
 	done
 }
 
+@test "more ranks than files may be open: the limit is raised as far as it goes, and else named" {
+	run bash -c 'ulimit -Sn 32 && "$@"' - "$ALLREDUCE" --procs 40 -n 1 -w 0 -e 8 --timeout 60 --quiet
+	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+	run bash -c 'ulimit -n 32 && "$@"' - "$ALLREDUCE" --procs 40 -n 1 -w 0 -e 8 --timeout 60 --quiet --host here
+	[ "$status" -eq 1 ] || { echo "$output"; return 1; }
+	[[ "$output" == *"rank 0 (here) cannot take in more than "*" of 40 ranks: Too many open files: the limit is 32 (RLIMIT_NOFILE)"* ]]
+}
+
 @test "a rank whose root never comes gives up and says so" {
 	port=$(free_port)
 	run "$ALLREDUCE" --rank 1 --world 2 --root "127.0.0.1:$port" --timeout 1
@@ -406,7 +414,7 @@ for option in re.split(r"\n  (?=-)", "\n" + sys.stdin.read().split("\n\n")[2])[1
 			[[ "$output" == *"'$value': a number from $low to $high is needed; see allreduce --help" ]] || { echo "$name $value: $output"; return 1; }
 		done
 	done <<-END
-		procs 1 1024
+		procs 1 16384
 		rank 0 16383
 		world 1 16384
 		timeout 1 86400

@@ -51,6 +51,28 @@ standin() {
 	[[ "${lines[1]}" == "nccl 2.5.6 "* ]]
 }
 
+@test "the NCCL is the framework's own, that of the wheel, and its path is told" {
+	wheel="$BATS_TEST_TMPDIR/venv/lib/python3.11/site-packages/nvidia/nccl/lib"
+	mkdir -p "$wheel" "$BATS_TEST_TMPDIR/system"
+	cp "$STANDIN/libcuda.so.1" "$BATS_TEST_TMPDIR/system"
+	cp "$STANDIN/libnccl.so.2" "$wheel"
+	export VIRTUAL_ENV="$BATS_TEST_TMPDIR/venv" LD_LIBRARY_PATH="$BATS_TEST_TMPDIR/system"
+	# what the loader would take, as if it were the system's: it knows a library that is loaded by its SONAME
+	cc -std=gnu11 -D_GNU_SOURCE -Iimages/worker -O1 -shared -fPIC -Wl,-soname,libnccl.so.2 -o "$BATS_TEST_TMPDIR/other.so" \
+		images/simulated/nccl.c
+	LD_PRELOAD="$BATS_TEST_TMPDIR/other.so" ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 run "$ALLREDUCE" --versions
+	[ "$status" -eq 0 ]
+	[ "${lines[1]}" = "nccl 2.18.3 ($wheel/libnccl.so.2)" ]
+	run "$ALLREDUCE" "${NCCL[@]}" -e 8
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"# NCCL 2.18.3, "*$'\n'"# $wheel/libnccl.so.2"* ]]
+	run "$ALLREDUCE" "${NCCL[@]}" -e 8 --json
+	json "d['library_file'] == '$wheel/libnccl.so.2'"
+	cp "$STANDIN/libnccl.so.2" "$BATS_TEST_TMPDIR/system"
+	run "$ALLREDUCE" --versions
+	[ "${lines[1]}" = "nccl 2.18.3 ($BATS_TEST_TMPDIR/system/libnccl.so.2)" ]
+}
+
 @test "--versions: a driver that refuses is there, with its reason" {
 	standin env STANDIN_CUINIT=803 "$ALLREDUCE" --versions
 	[ "$status" -eq 0 ]
@@ -116,6 +138,23 @@ standin() {
 	done
 }
 
+@test "what an old NCCL has not is said before the run" {
+	while read -r version old new words; do
+		# shellcheck disable=SC2086
+		STANDIN_NCCL=$version standin "$ALLREDUCE" "${NCCL[@]}" -e 8 $words --quiet
+		[ "$status" -eq 5 ]
+		[[ "$output" == *"NCCL $old has no "*"($words"*"): $new or newer is needed"* ]]
+	done <<-'END'
+		20905 2.9.5 2.10 -d bf16
+		20905 2.9.5 2.10 -o avg
+		2804 2.8.4 2.9 --graph
+	END
+	STANDIN_NCCL=20905 standin "$ALLREDUCE" "${NCCL[@]}" -e 8 --collective broadcast -o avg --quiet
+	[ "$status" -eq 0 ]
+	STANDIN_NCCL=21003 standin "$ALLREDUCE" "${NCCL[@]}" -e 8 -d bf16 -o avg --graph --quiet
+	[ "$status" -eq 0 ]
+}
+
 @test "--graph: the iterations are recorded and launched as one" {
 	standin "$ALLREDUCE" "${NCCL[@]}" -n 3 -b 1K -e 1K --graph
 	[ "$status" -eq 0 ]
@@ -124,7 +163,9 @@ standin() {
 	all="ncclAllReduce "
 	record="cuStreamBeginCapture_v2 $all$all${all}cuStreamEndCapture cuGraphInstantiateWithFlags cuGraphDestroy "
 	[[ "$calls" == *"$record"'cuEventRecord cuGraphLaunch cuEventRecord '* ]]
-	[[ "$calls" == *"cuGraphExecDestroy $record"*"cuGraphExecDestroy ncclCommFinalize "* ]]
+	# no graph is left for the collectives after it
+	[[ "$calls" == *"cuGraphLaunch cuEventRecord cuGraphExecDestroy ncclAllReduce "*"cuGraphLaunch cuEventRecord cuGraphExecDestroy "* ]]
+	[ "$(grep -c cuGraphExecDestroy "$BATS_TEST_TMPDIR/log")" -eq "$(grep -c cuGraphLaunch "$BATS_TEST_TMPDIR/log")" ]
 	LD_LIBRARY_PATH=$STANDIN/old run "$ALLREDUCE" "${NCCL[@]}" --graph --quiet
 	[ "$status" -eq 5 ]
 	[[ "$output" == *"--graph needs a driver of CUDA 11.4 or newer; this one is of CUDA 12.2"* ]]
@@ -165,14 +206,39 @@ standin() {
 		    made_id += names.count("ncclGetUniqueId")
 		    text = " ".join(n for n in names if n != "ncclGetUniqueId")
 		    assert re.fullmatch(
-		        "cuDriverGetVersion cuInit cuDeviceGetCount ncclGetVersion cuDeviceGet cuDevicePrimaryCtxRetain "
-		        "cuCtxSetCurrent cuStreamCreate( cuEventCreate){2}( cuMemAlloc_v2){2} ncclCommInitRankConfig "
-		        "ncclCommInitRank( ncclAllReduce)+( cuEventRecord( ncclAllReduce)+ cuEventRecord( ncclAllReduce)+)+ "
-		        "ncclCommFinalize ncclCommDestroy( cuMemFree_v2){2}( cuEventDestroy_v2){2} cuStreamDestroy_v2 "
+		        "cuDriverGetVersion cuInit cuDeviceGetCount ncclGetVersion( cuDeviceGet){9} cuDevicePrimaryCtxRetain "
+		        "cuCtxSetCurrent cuStreamCreate( cuMemAlloc_v2){2} ncclCommInitRankConfig ncclCommInitRank ncclAllReduce "
+		        "(cuEventCreate )+((cuEventRecord ncclAllReduce )+cuEventRecord ncclAllReduce (cuEventCreate )?"
+		        "(cuEventRecord ncclAllReduce )+cuEventRecord ncclAllReduce (ncclAllReduce )?)+"
+		        "ncclCommFinalize ncclCommDestroy( cuMemFree_v2){2}( cuEventDestroy_v2){3} cuStreamDestroy_v2 "
 		        "cuDevicePrimaryCtxRelease", text), text
 		assert made_id == 1, calls
 	END
 	[ -z "$(ls "$BATS_TEST_TMPDIR"/standin-nccl.* 2>/dev/null)" ]
+}
+
+@test "each iteration has its own time and its own deadline, and a graph has that of all" {
+	export STANDIN_LATE=200000
+	standin "$ALLREDUCE" --backend nccl --procs 2 --collective sendrecv -b 8 -e 8 -n 12 -w 0 --timeout 2 --json
+	[ "$status" -eq 0 ]
+	json 'd["results"][0]["min_usec"] > 150000 and d["results"][0]["usec"] > 150000'
+	standin "$ALLREDUCE" --backend nccl --procs 2 --collective sendrecv -b 8 -e 8 -n 12 -w 0 --timeout 2 --json --graph
+	[ "$status" -eq 0 ]
+	STANDIN_LATE_EVERY=20 standin "$ALLREDUCE" --backend nccl --procs 2 --collective sendrecv -b 8 -e 8 -n 20 -w 0 --timeout 20 --json
+	[ "$status" -eq 0 ]
+	json 'all(r["p99_usec"] > 150000 and 2 * r["p50_usec"] < r["p99_usec"] and r["usec"] < r["p99_usec"] for r in d["results"])'
+}
+
+@test "a rank that stops putting work into its GPU is named, though the others wait in theirs" {
+	STANDIN_LATE=0 standin "$ALLREDUCE" --backend nccl --procs 3 -n 4 -b 8 -e 8 --timeout 1 --quiet --fault-inject drop:1@run
+	[ "$status" -eq 4 ]
+	[[ "$output" == *"in phase run: rank 1 ("*") is behind the others" ]]
+}
+
+@test "calls that are in progress when they return, and late kernels" {
+	STANDIN_PROGRESS=1 STANDIN_LATE=0 standin "$ALLREDUCE" "${NCCL[@]}" --procs 3 --find-slow --json
+	[ "$status" -eq 0 ]
+	json 'd["verdict"] == "pass" and all(r["wrong"] == 0 for r in d["results"])'
 }
 
 @test "a communicator that is never ready: exit 4, and it is aborted on every rank" {
@@ -192,6 +258,31 @@ standin() {
 	[ "$status" -eq 5 ]
 }
 
+@test "an error that NCCL tells a rank may be another one's: who does not answer is named, with its host" {
+	for code in 2 6; do
+		STANDIN_LATE=0 STANDIN_STOPPED=1 STANDIN_ASYNC=$code standin "$ALLREDUCE" "${NCCL[@]}" --procs 3 --json --host here \
+			--fault-inject stop:1@first
+		[ "$status" -eq 7 ]
+		[[ "$output" == *"peer lost: rank 1 (here) does not answer; seen by rank "[02]" (here)"*"last words"* ]]
+		json 'd["failure"]["rank"] == 1 and d["failure"]["host"] == "here"'
+	done
+	STANDIN_ASYNC=3 standin "$ALLREDUCE" "${NCCL[@]}" --procs 3 --json
+	[ "$status" -eq 5 ]
+	json 'd["failure"]["rank"] == -1 and d["reason"].startswith("seen by rank ")'
+	STANDIN_ASYNC=1 standin "$ALLREDUCE" "${NCCL[@]}" --procs 3 --json
+	[ "$status" -eq 5 ]
+	json 'd["failure"]["rank"] >= 0'
+}
+
+@test "an abort that hangs: the verdict comes first, and every rank ends" {
+	STANDIN_ASYNC=6 STANDIN_ABORT=60 standin timeout -s KILL 30 "$ALLREDUCE" "${NCCL[@]}"
+	[ "$status" -eq 7 ]
+	[[ "$output" == *"peer lost: "*"remote process exited"*"rank 0 ("*"): the libraries hang while the devices are given back"* ]]
+	STANDIN_HANG=1 STANDIN_ABORT=60 standin timeout -s KILL 30 "$ALLREDUCE" "${NCCL[@]}" --timeout 1 --json
+	[ "$status" -eq 4 ]
+	json 'd["verdict"] == "timeout"'
+}
+
 @test "NCCL of different versions: exit 6 names both" {
 	port=$("$BATS_TEST_DIRNAME/../free_port.py")
 	LD_LIBRARY_PATH=$STANDIN STANDIN_NCCL=21903 "$ALLREDUCE" --rank 1 --world 2 --root "127.0.0.1:$port" --backend nccl \
@@ -208,6 +299,56 @@ standin() {
 	[[ "$output" == *"rank 1 (here) is number 2 of its host, which has 1 GPUs"* ]]
 	CUDA_VISIBLE_DEVICES=0 standin env STANDIN_GPUS=1 "$ALLREDUCE" "${NCCL[@]}" --quiet
 	[ "$status" -eq 0 ]
+}
+
+@test "--find-slow takes the GPU's time from the meeting on, not what the ranks wait for the meeting" {
+	STANDIN_LATE=20000 standin "$ALLREDUCE" --backend nccl --procs 2 -n 1 -w 0 -b 8 -e 8 --collective sendrecv --find-slow --json
+	[ "$status" -eq 0 ]
+	json '20000 <= d["pairs"]["usec"][0][1] < 36000'
+}
+
+# ranks_see LISTS...: a rank for each list of GPUs that it sees; the output of rank 0's
+ranks_see() {
+	local port rank count=$# pids=() status=0 lists=("$@")
+	port=$("$BATS_TEST_DIRNAME/../free_port.py")
+	for ((rank = 1; rank < count; rank++)); do
+		see "${lists[rank]}" --rank "$rank" --world "$count" --root "127.0.0.1:$port" &>/dev/null &
+		pids+=($!)
+	done
+	see "${lists[0]}" --rank 0 --world "$count" --root "127.0.0.1:$port" --json || status=$?
+	wait "${pids[@]}" || true
+	return "$status"
+}
+
+# see LIST FLAGS...
+see() {
+	local list=$1
+	shift
+	LD_LIBRARY_PATH=$STANDIN STANDIN_SEES=$list STANDIN_GPUS=$(tr ',' '\n' <<<"$list" | wc -l) "$ALLREDUCE" --backend nccl \
+		-n 2 -w 1 -e 8 --timeout 20 --host here "$@"
+}
+
+@test "each rank has a GPU of its own, whatever it sees of its host" {
+	while read -r lists buses; do
+		read -r -a lists <<<"${lists//\// }"
+		run ranks_see "${lists[@]}"
+		[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+		json "' '.join(r['gpu']['bus'][5:7] for r in d['ranks']) == '$buses' and len({r['gpu']['uuid'] for r in d['ranks']}) == ${#lists[@]}"
+	done <<-'END'
+		0,1,2/0,1,2/0,1,2 01 02 03
+		2/0/1 03 01 02
+		0,1,2/0/1 03 01 02
+		0,1/0,1,5/1 01 06 02
+	END
+	run ranks_see 4 4
+	[ "$status" -eq 5 ]
+	[[ "$output" == *"rank 1 (here) is number 2 of its host, which has 1 GPUs: start one rank per GPU"* ]]
+	run ranks_see 4,5 4,5 4,5
+	[ "$status" -eq 5 ]
+	STANDIN_ASYNC=1 run ranks_see 3 4
+	[ "$status" -eq 5 ]
+	[[ "$output" == *"allreduce: rank "[01]" (here) has stand-in GPU 0, 0000:0"[45]":00.0, GPU-00000000-0000-0000-0000-00000000000"[45]* ]]
+	json 'd["failure"]["gpu"]["bus"] == d["ranks"][d["failure"]["rank"]]["gpu"]["bus"]'
 }
 
 @test "--find-slow through device memory: every pair is tried and its data verified" {

@@ -108,6 +108,14 @@ two_hosts() {
 	[ "$status" -eq 0 ]
 	json 'len(w) == 4 and w[0]["what"] == "NCCL uses sockets though InfiniBand or RoCE is there" and "mlx5_1/1" in w[0]["why"]'
 	json 'w[1]["what"] == "GPUs of this host do not reach each other'"'"'s memory" and "(SHM)" in w[1]["why"]'
+	# NCCL 2.22 and newer connects the ranks at the first collective
+	STANDIN_LAZY=1 run two_hosts "${COMMON[@]}" --backend nccl --json
+	[ "$status" -eq 0 ]
+	json 'len(w) == 4 and "(SHM)" in w[1]["why"]'
+	printf 'a:7:7 [0] NCCL INFO NET/IB : No device found.\n\na:7:7 [0] misc/socket.cc:50 NCCL WARN \033Connect to 10.0.0.2 failed\n' >"$STANDIN_SAYS"
+	STANDIN_LAZY=1 STANDIN_ASYNC=2 run two_hosts "${COMMON[@]}" --backend nccl --quiet
+	[ "$status" -eq 5 ]
+	[[ "$output" == *"allreduce: rank 0 (a): NCCL WARN ?Connect to 10.0.0.2 failed"* ]]
 	echo 'a:7:7 [0] NCCL INFO NET/IB : Using [0]mlx5_1:1/IB [RO]; OOB eth0:10.0.0.1<0>' >"$STANDIN_SAYS"
 	run two_hosts "${COMMON[@]}" --backend nccl --json
 	json 'w == []'

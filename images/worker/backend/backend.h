@@ -17,6 +17,11 @@
 
 #include <stdbool.h>
 
+/* A device, as people find it: the words of nvidia-smi. */
+struct device_name {
+	char model[64], bus[16], uuid[48];
+};
+
 struct backend {
 	const char *name;
 
@@ -35,11 +40,18 @@ struct backend {
 	 * After probe(). */
 	const char *(*version)(void);
 
+	/* The file of the library that moves the data, after probe(); NULL: there is none. */
+	const char *(*file)(void);
+
+	/* The device that a rank uses, after open(); NULL, also as a result: none. */
+	const struct device_name *(*device)(int rank);
+
 	/* How a collective of @bytes (of the larger buffer) is done: a few words that live on. */
 	const char *(*algorithm)(void *state, enum collective_kind kind, size_t bytes);
 
 	/* Connects this rank to the others and sets up two buffers of @bytes each. *state is the
-	 * backend's own. */
+	 * backend's own. Where it is not NULL after a failure, close() is called, too: once the
+	 * verdict has been told, since closing may hang. */
 	int (*open)(const struct group *group, size_t bytes, void **state, struct failure *err);
 
 	/* The two buffers: cache-line aligned, owned by the backend; in host memory, unless there
@@ -55,8 +67,14 @@ struct backend {
 	 * collective that has returned here still owes to others is sent. NULL: it owes nothing. */
 	int (*settle)(void *state, struct failure *err);
 
-	/* What makes it slower than it could be here, after open(); NULL: it does not know. */
+	/* What makes it slower than it could be here, after open(), or, if it @connects_late, after
+	 * the first collective; NULL: it does not know. */
 	void (*warn)(void *state, struct warnings *warnings);
+	bool connects_late;
+
+	/* After a failure: what the library that moves the data has warned of in a log that nobody
+	 * else will read, in lines, each with its line feed; "": nothing. NULL: there is no log. */
+	void (*words)(char *text, size_t bytes);
 
 	/* Exchanges the first @bytes of the send buffers with rank @peer, into the receive buffers;
 	 * the peer makes the same call. @number grows with each exchange of a rank and is the same
@@ -70,14 +88,17 @@ struct backend {
 	int (*get)(void *state, void *to, const void *from, size_t bytes, struct failure *err);
 
 	/* For collectives that run in a queue, else NULL: then collective() only puts one there.
-	 * begin() notes the time in the queue; finish() waits until the queue is empty and stores
-	 * the microseconds since begin(). */
-	int (*begin)(void *state, struct failure *err);
-	int (*finish)(void *state, double *usec, struct failure *err);
+	 * begin() notes the time in the queue, and mark() does so again, up to @marks times, behind
+	 * what was put there. finish() waits until all marks are reached; where there are several,
+	 * each one that is reached is a step of control_begin(). It stores the microseconds between
+	 * the marks in @times ([@marks], may be NULL), and those since begin() in *usec. */
+	int (*begin)(void *state, uint32_t marks, struct failure *err);
+	int (*mark)(void *state, struct failure *err);
+	int (*finish)(void *state, float *times, double *usec, struct failure *err);
 
 	/* For queues that can be recorded (--graph), else NULL: between record(true) and
 	 * record(false) collectives are recorded and not run; replay() puts what was recorded last
-	 * into the queue. */
+	 * into the queue, once. */
 	int (*record)(void *state, bool begin, struct failure *err);
 	int (*replay)(void *state, struct failure *err);
 

@@ -18,6 +18,7 @@
  */
 struct part {
 	struct mismatch mismatch;
+	double usec; /* of a queue: the average by its own clock; 0: that of the times */
 };
 
 /* One size in one placement, on this rank. */
@@ -27,6 +28,8 @@ struct run {
 	struct extent extent;
 	int number, sizes; /* of how many this size is which */
 	uint32_t salt;
+	bool called;	     /* there has been a first collective */
+	int64_t step_usec;   /* how long the last check's collective took at most */
 	unsigned char *part; /* struct part and the times */
 	size_t part_bytes;
 	float *sorted;	     /* [iterations] scratch */
@@ -79,7 +82,7 @@ static int bench_fill(const struct run *run, const struct pattern *pattern, stru
 }
 
 /* Compares the output with @pattern. */
-static int bench_compare(const struct run *run, const struct pattern *pattern,
+static int bench_compare(struct run *run, const struct pattern *pattern, int64_t started_usec,
 			 struct mismatch *found, struct failure *err)
 {
 	const struct bench *bench = run->bench;
@@ -91,6 +94,7 @@ static int bench_compare(const struct run *run, const struct pattern *pattern,
 	    bench->backend->get(bench->state, output, call->dst, count * element_bytes, err) < 0)
 		return -1;
 	control_end(bench->group->control);
+	run->step_usec = clock_usec() - started_usec;
 	if (fault_hits(bench->fault, FAULT_CORRUPT, bench->group->rank) && count > 0)
 		output[count / 2 * element_bytes] ^= 1;
 	collective_check(call, pattern, bench->group->rank, output, found);
@@ -103,19 +107,21 @@ static int bench_check(struct run *run, struct failure *err)
 	const struct group *group = run->bench->group;
 	const struct collective *call = &run->call;
 	struct pattern pattern = {.type = call->type,
-				  .op = collective_reduces(call->kind) ? call->op : OP_MAX,
+				  .op = collective_reduces(call->kind) ? call->op : OP_NONE,
 				  .world = group->world,
 				  .salt = run->salt++,
 				  .scaled = run->bench->backend->scales_first};
 	struct part *part = (struct part *)run->part;
 	struct mismatch found;
+	int64_t started_usec;
 
 	if (bench_fill(run, &pattern, err) < 0 || control_barrier(group->control, err) < 0)
 		return -1;
 	if (pattern.salt == 1)
 		fault_strike(run->bench->fault, PHASE_FIRST, group->rank);
-	if (collective(run, clock_usec(), err) < 0 || bench_settle(run, err) < 0 ||
-	    bench_compare(run, &pattern, &found, err) < 0)
+	started_usec = clock_usec();
+	if (collective(run, started_usec, err) < 0 || bench_settle(run, err) < 0 ||
+	    bench_compare(run, &pattern, started_usec, &found, err) < 0)
 		return -1;
 	if (part->mismatch.wrong == 0)
 		part->mismatch = found;
@@ -155,26 +161,60 @@ static int record(const struct run *run, struct failure *err)
 	return bench->backend->record(bench->state, false, err);
 }
 
-/* The same in a queue: only the average is known. */
+/* Only the average is known of a graph, and nothing is heard of it before its end: it has twice the time that its
+ * iterations should take, and then as long as any step. */
+static int time_graph(const struct run *run, float *times, double *usec, struct failure *err)
+{
+	const struct bench *bench = run->bench;
+	uint32_t iterations = bench->group->workload.iterations;
+	int64_t spare_usec = 2 * (int64_t)iterations * run->step_usec;
+
+	if (record(run, err) < 0 || bench->backend->begin(bench->state, 1, err) < 0)
+		return -1;
+	control_begin(bench->group->control, clock_usec() + spare_usec);
+	if (bench->backend->replay(bench->state, err) < 0 ||
+	    bench->backend->mark(bench->state, err) < 0 ||
+	    bench->backend->finish(bench->state, NULL, usec, err) < 0)
+		return -1;
+	for (uint32_t i = 0; i < iterations; i++)
+		times[i] = (float)(*usec / iterations);
+	return 0;
+}
+
+/* One collective after the other in the queue, each with a mark behind it. */
+static int queue_up(const struct run *run, uint32_t count, bool timed, struct failure *err)
+{
+	const struct bench *bench = run->bench;
+
+	if (bench->backend->begin(bench->state, count, err) < 0)
+		return -1;
+	for (uint32_t i = 0; i < count; i++) {
+		if (timed)
+			bench_inject(run, i);
+		if (collective(run, clock_usec(), err) < 0 ||
+		    bench->backend->mark(bench->state, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int time_queue(const struct run *run, struct failure *err)
 {
 	const struct bench *bench = run->bench;
 	uint32_t iterations = bench->group->workload.iterations;
-	bool graph = bench->group->workload.graph;
 	float *times = (float *)(run->part + sizeof(struct part));
+	struct part *part = (struct part *)run->part;
 	double usec = 0;
 
-	if (graph && record(run, err) < 0)
+	if (bench->group->workload.graph) {
+		if (time_graph(run, times, &usec, err) < 0)
+			return -1;
+	} else if (queue_up(run, iterations, true, err) < 0 ||
+		   bench->backend->finish(bench->state, times, &usec, err) < 0) {
 		return -1;
-	if (bench->backend->begin(bench->state, err) < 0)
-		return -1;
-	if (graph ? bench->backend->replay(bench->state, err) < 0 : iterate(run, err) < 0)
-		return -1;
-	if (bench->backend->finish(bench->state, &usec, err) < 0)
-		return -1;
+	}
 	control_end(bench->group->control);
-	for (uint32_t i = 0; i < iterations; i++)
-		times[i] = (float)(usec / iterations);
+	part->usec = usec / iterations;
 	return 0;
 }
 
@@ -198,12 +238,27 @@ static int time_iterations(const struct run *run, struct failure *err)
 	return 0;
 }
 
-static int bench_warm_up(const struct run *run, struct failure *err)
+static int warm_up_queue(const struct run *run, struct failure *err)
+{
+	const struct bench *bench = run->bench;
+	double ignored;
+
+	if (queue_up(run, bench->group->workload.warmups, false, err) < 0)
+		return -1;
+	return bench->backend->finish(bench->state, NULL, &ignored, err);
+}
+
+static int warm_up_now(const struct run *run, struct failure *err)
 {
 	for (uint32_t i = 0; i < run->bench->group->workload.warmups; i++)
 		if (collective(run, clock_usec(), err) < 0)
 			return -1;
-	if (bench_settle(run, err) < 0)
+	return bench_settle(run, err);
+}
+
+static int bench_warm_up(const struct run *run, struct failure *err)
+{
+	if (run->bench->backend->begin ? warm_up_queue(run, err) < 0 : warm_up_now(run, err) < 0)
 		return -1;
 	control_end(run->bench->group->control);
 	if (control_barrier(run->bench->group->control, err) < 0)
@@ -219,15 +274,17 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Turns the slowest rank's time of each iteration into the result's numbers. */
-static void summarise(float *slowest, uint32_t count, double factor, struct result *result)
+/* Turns the slowest rank's time of each iteration into the result's numbers; @usec is their average where a queue
+ * knows it, else 0. */
+static void summarise(float *slowest, uint32_t count, double usec, double factor,
+		      struct result *result)
 {
 	double total = 0;
 
 	for (uint32_t i = 0; i < count; i++)
 		total += (double)slowest[i];
 	qsort(slowest, count, sizeof(*slowest), by_size);
-	result->usec = total / count;
+	result->usec = usec > 0 ? usec : total / count;
 	result->min_usec = (double)slowest[0];
 	result->max_usec = (double)slowest[count - 1];
 	result->p50_usec = (double)slowest[count / 2];
@@ -237,7 +294,8 @@ static void summarise(float *slowest, uint32_t count, double factor, struct resu
 }
 
 /* One rank's times, in a summary of its own. */
-static struct rank_time rank_summary(const struct run *run, const float *times)
+static struct rank_time rank_summary(const struct run *run, const struct part *part,
+				     const float *times)
 {
 	uint32_t count = run->bench->group->workload.iterations;
 	double total = 0;
@@ -246,7 +304,7 @@ static struct rank_time rank_summary(const struct run *run, const float *times)
 	qsort(run->sorted, count, sizeof(*times), by_size);
 	for (uint32_t i = 0; i < count; i++)
 		total += (double)times[i];
-	return (struct rank_time){.usec = (float)(total / count),
+	return (struct rank_time){.usec = (float)(part->usec > 0 ? part->usec : total / count),
 				  .p50_usec = run->sorted[count / 2],
 				  .p99_usec = run->sorted[(uint64_t)count * 99 / 100]};
 }
@@ -273,6 +331,7 @@ static void bench_merge(const struct run *run, struct result *result, struct rep
 {
 	int world = run->bench->group->world;
 	uint32_t iterations = run->bench->group->workload.iterations;
+	double queue_usec = 0;
 	float *slowest =
 		(float *)(run->all +
 			  sizeof(struct part)); /* rank 0's own times, raised to the maximum */
@@ -285,19 +344,23 @@ static void bench_merge(const struct run *run, struct result *result, struct rep
 	for (int rank = 0; rank < world; rank++) {
 		const unsigned char *part = run->all + (size_t)rank * run->part_bytes;
 		const float *times = (const float *)(part + sizeof(struct part));
+		struct part head;
 		struct mismatch found;
 
-		memcpy(&found, part, sizeof(found));
+		memcpy(&head, part, sizeof(head));
+		found = head.mismatch;
+		queue_usec = head.usec > queue_usec ? head.usec : queue_usec;
 		text_tidy(found.expected, sizeof(found.expected));
 		text_tidy(found.got, sizeof(found.got));
 		result->wrong += found.wrong;
 		if (found.wrong > 0 && report->failure.status == STATUS_PASS)
 			blame_data(run, result, rank, &found, report);
-		result->ranks[rank] = rank_summary(run, times);
+		result->ranks[rank] = rank_summary(run, &head, times);
 		for (uint32_t i = 0; i < iterations; i++)
 			slowest[i] = times[i] > slowest[i] ? times[i] : slowest[i];
 	}
-	summarise(slowest, iterations, collective_factor(run->call.kind, world), result);
+	summarise(slowest, iterations, queue_usec, collective_factor(run->call.kind, world),
+		  result);
 }
 
 static void bench_show(const struct run *run, const struct result *result, const char *doing)
@@ -313,6 +376,16 @@ static void bench_show(const struct run *run, const struct result *result, const
 	bench->on_progress(bench->arg, text);
 }
 
+static int bench_first(struct run *run, struct failure *err)
+{
+	const struct bench *bench = run->bench;
+
+	if (run->called || !bench->on_first)
+		return 0;
+	run->called = true;
+	return bench->on_first(bench, bench->first_arg, err);
+}
+
 static int measure(struct run *run, struct result *result, struct report *report,
 		   struct failure *err)
 {
@@ -321,6 +394,8 @@ static int measure(struct run *run, struct result *result, struct report *report
 	memset(run->part, 0, run->part_bytes);
 	bench_show(run, result, "checking");
 	if (bench_check(run, err) < 0)
+		return -1;
+	if (run->call.count > 0 && bench_first(run, err) < 0)
 		return -1;
 	control_phase(control, PHASE_RUN);
 	bench_show(run, result, "timing");
@@ -456,6 +531,8 @@ int bench_run(const struct bench *bench, struct report *report, struct failure *
 		abort();
 	control_phase(bench->group->control, PHASE_FIRST);
 	rc = run_sizes(&run, report, err);
+	if (rc == 0) /* with sizes of 0 only, there was none */
+		rc = bench_first(&run, err);
 	free(run.part);
 	free(run.all);
 	free(run.sorted);

@@ -6,7 +6,8 @@
  * Time of a size: each iteration's time is that of the slowest rank; `usec` is their average,
  * min/max/p50/p99 are over the same numbers. algbw = bytes / usec, busbw = algbw *
  * collective_factor(), in GB/s of 1e9 bytes (nccl-tests, doc/PERFORMANCE.md). There is no barrier
- * between iterations.
+ * between iterations. Of a queue, whose iterations begin on one rank before they do on another, `usec`
+ * is the time of all of them by the queue's clock, divided by their number, on the slowest rank.
  */
 #ifndef WORKER_BENCH_H
 #define WORKER_BENCH_H
@@ -58,6 +59,9 @@ struct bench {
 	/* Rank 0, now and then: what is being done, a few words. Never while times are taken. */
 	void (*on_progress)(void *arg, const char *text);
 	void *arg;
+	/* Every rank, once: after the first collective; NULL: nothing is to be done then. */
+	int (*on_first)(const struct bench *bench, void *arg, struct failure *err);
+	void *first_arg;
 };
 
 /* Runs the group's workload. 0: done, and report->failure (the same on all ranks) says how it went;

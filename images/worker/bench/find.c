@@ -40,7 +40,7 @@ struct decision {
 static void pattern_of(const struct find *f, int rank, void *data)
 {
 	const struct pattern pattern = {
-		.type = DTYPE_U8, .op = OP_MAX, .world = f->bench->group->world, .salt = SALT};
+		.type = DTYPE_U8, .op = OP_NONE, .world = f->bench->group->world, .salt = SALT};
 
 	pattern_fill(&pattern, rank, data, FIND_BYTES);
 }
@@ -70,25 +70,30 @@ static void find_inject(const struct find *f, int peer, int64_t started_nsec)
 			;
 }
 
+/* A queue's own clock begins when the two have met. This program's begins when the meeting is queued, which the later one
+ * of the two does later. */
 static int find_exchange(struct find *f, int peer, float *usec, struct failure *err)
 {
 	const struct backend *backend = f->bench->backend;
 	void *state = f->bench->state;
-	int64_t started;
+	int64_t started, ended;
 	double queue_usec = 0;
 
 	control_begin(f->bench->group->control, clock_usec());
 	if (backend->exchange(state, peer, MEET_BYTES, f->number++, err) < 0)
 		return -1;
 	started = clock_nsec();
-	if (backend->begin && backend->begin(state, err) < 0)
+	if (backend->begin && backend->begin(state, 1, err) < 0)
 		return -1;
 	if (backend->exchange(state, peer, FIND_BYTES, f->number++, err) < 0)
 		return -1;
-	if (backend->finish && backend->finish(state, &queue_usec, err) < 0)
+	if (backend->begin &&
+	    (backend->mark(state, err) < 0 || backend->finish(state, NULL, &queue_usec, err) < 0))
 		return -1;
+	ended = clock_nsec();
 	find_inject(f, peer, started);
-	*usec = (float)(clock_nsec() - started) / 1000;
+	*usec = (float)(clock_nsec() - (backend->begin ? ended : started)) / 1000 +
+		(float)queue_usec;
 	return 0;
 }
 

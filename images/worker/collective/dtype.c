@@ -4,6 +4,7 @@
 #include "atomic.h"
 
 #include <inttypes.h>
+#include <math.h> /* only what the C library itself has: stand-ins link nothing more */
 #include <stdio.h>
 #include <string.h>
 
@@ -142,13 +143,15 @@ static inline uint8_t f8e4m3_store(float value)
 		}                                                                             \
 	}
 
-#define SCALER(name, cell, load, store, wide)                                   \
-	static void name(void *data, size_t count, int divisor)                 \
-	{                                                                       \
-		cell *cells = data;                                             \
-                                                                                \
-		for (size_t i = 0; i < count; i++)                              \
-			cells[i] = (cell)store(load(cells[i]) / (wide)divisor); \
+/* A byte is divided as an int: there may be more ranks than it can count. */
+#define SCALER(name, cell, load, store)                                      \
+	static void name(void *data, size_t count, int divisor)              \
+	{                                                                    \
+		cell *cells = data;                                          \
+		__typeof__(load(cells[0]) + 0) by = (__typeof__(by))divisor; \
+                                                                             \
+		for (size_t i = 0; i < count; i++)                           \
+			cells[i] = (cell)store(load(cells[i]) / by);         \
 	}
 
 /* Sums and products of integers are taken unsigned: there overflow wraps, and the bits are the
@@ -158,7 +161,7 @@ static inline uint8_t f8e4m3_store(float value)
 	REDUCER(tag##_prod, cell, sum_wide, load, store, PROD) \
 	REDUCER(tag##_min, cell, wide, load, store, MIN)       \
 	REDUCER(tag##_max, cell, wide, load, store, MAX)       \
-	SCALER(tag##_scale, cell, load, store, wide)
+	SCALER(tag##_scale, cell, load, store)
 
 TYPE(f8e4m3, uint8_t, float, float, f8e4m3_load, f8e4m3_store)
 TYPE(f8e5m2, uint8_t, float, float, f8e5m2_load, f8e5m2_store)
@@ -324,6 +327,44 @@ double dtype_double(enum dtype type, const void *element)
 		break;
 	}
 	return (double)e.i64;
+}
+
+double dtype_round(enum dtype type, double value)
+{
+	union element e = {.i64 = 0};
+
+	switch (type) {
+	case DTYPE_F8E4M3:
+		return (double)f8e4m3_load(f8e4m3_store((float)value));
+	case DTYPE_F8E5M2:
+		return (double)f8e5m2_load(f8e5m2_store((float)value));
+	case DTYPE_F16:
+		return (double)f16_load(f16_store((float)value));
+	case DTYPE_BF16:
+		return (double)bf16_load(bf16_store((float)value));
+	case DTYPE_F32:
+		e.f32 = (float)value;
+		return (double)e.f32;
+	default:
+		return value;
+	}
+}
+
+double dtype_rounding(enum dtype type, double value)
+{
+	/* bits of the mantissa, exponent of the least normal number */
+	static const struct {
+		int bits, least;
+	} shapes[] = {
+		[DTYPE_F8E4M3] = {3, -6}, [DTYPE_F8E5M2] = {2, -14}, [DTYPE_F16] = {10, -14},
+		[DTYPE_BF16] = {7, -126}, [DTYPE_F32] = {23, -126},  [DTYPE_F64] = {52, -1022},
+	};
+	int exponent;
+
+	(void)frexp(value, &exponent); /* of a number from 0.5 to 1 */
+	if (value == 0 || exponent - 1 < shapes[type].least)
+		exponent = shapes[type].least + 1;
+	return ldexp(0.5, exponent - 1 - shapes[type].bits);
 }
 
 void dtype_format(enum dtype type, const void *element, char *text, size_t bytes)

@@ -28,7 +28,7 @@ enum dtype {
 	DTYPE_U8,
 	DTYPE_COUNT
 };
-enum op { OP_SUM, OP_PROD, OP_MIN, OP_MAX, OP_AVG, OP_COUNT };
+enum op { OP_SUM, OP_PROD, OP_MIN, OP_MAX, OP_AVG, OP_COUNT, OP_NONE = OP_COUNT };
 
 #define ELEMENT_BYTES_MAX 8
 
@@ -62,6 +62,13 @@ bool dtype_is_float(enum dtype type);
 
 /* One element as a number; large i64 are rounded. */
 double dtype_double(enum dtype type, const void *element);
+
+/* @value as @type holds it, rounded to nearest even (through float for the narrow types). */
+double dtype_round(enum dtype type, double value);
+
+/* The most that rounding to a number of @type, which is a float, changes @value: half a unit in its last place,
+ * with the type's subnormal numbers. */
+double dtype_rounding(enum dtype type, double value);
 
 /* Prints one element as a decimal number into @text of @bytes. */
 void dtype_format(enum dtype type, const void *element, char *text, size_t bytes);

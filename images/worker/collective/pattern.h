@@ -5,11 +5,13 @@
  * is exact in the element type: so a right result has exactly one bit pattern and any other is
  * wrong, for every type, operation and world size.
  *
- * Where elements are only moved, `op` is OP_MAX, whose inputs use the type's whole exact range.
+ * Where elements are only moved, `op` is OP_NONE, whose inputs use the type's whole exact range.
  * Values repeat every PATTERN_PERIOD elements (a prime, so that no power-of-two shift goes unseen);
  * the expected value of an index is the reduction of the same slot over all ranks, worked out in
  * 64-bit integers. Where a sum over all ranks would leave the exact range (bf16: 256), only every
- * k-th rank adds to a given slot.
+ * k-th rank adds to a given slot. A result of zeros, one that lacks a rank and one with a rank counted
+ * twice differ from the right one, at the latest in the next check, except where the right one is
+ * zero itself: averages of u8 among more than 255 ranks.
  */
 #ifndef WORKER_PATTERN_H
 #define WORKER_PATTERN_H
@@ -25,8 +27,8 @@ struct pattern {
 	enum op op;
 	int world;
 	uint32_t salt; /* another one for each check, so that a stale result is seen as wrong */
-	bool scaled;   /* avg of a floating-point type was scaled before it was added: each
-			  addition may round */
+	bool scaled;   /* avg of a floating-point type was scaled before it was added: each step may
+			  round, and what that may change in each slot is allowed for */
 };
 
 #define PATTERN_ALL (-1)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* sched_getaffinity */
 #include "host/placement.h"
+#include "rendezvous/control.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Number of ranks below @limit on this rank's machine. */
@@ -28,14 +30,59 @@ int placement_cores(void)
 	return allowed_cores(&cores);
 }
 
-bool placement_crowded(const struct group *group)
+/* The lowest rank of @rank's machine. */
+static int first_there(const struct group *group, int rank)
 {
-	cpu_set_t cores;
-	int allowed = allowed_cores(&cores);
+	int first = 0;
 
-	/* A rank that may use one core only was bound by its launcher, which is taken to know the
-	 * machine. */
-	return allowed > 1 && ranks_here(group, group->world) > allowed;
+	while (strcmp(group->members[first].kernel, group->members[rank].kernel) != 0)
+		first++;
+	return first;
+}
+
+/* Launchers bind ranks to some cores each, so that no rank's own cores say how many there are. */
+void placement_judge(const struct group *group, const cpu_set_t *cores, uint8_t *crowded)
+{
+	size_t world = (size_t)group->world;
+	cpu_set_t *unions = calloc(world, sizeof(*unions));
+	int *ranks = calloc(world, sizeof(*ranks));
+
+	if (!unions || !ranks)
+		abort();
+	for (int rank = 0; rank < group->world; rank++) {
+		int first = first_there(group, rank);
+
+		CPU_OR(&unions[first], &unions[first], &cores[rank]);
+		ranks[first]++;
+	}
+	for (int rank = 0; rank < group->world; rank++) {
+		int first = first_there(group, rank);
+
+		crowded[rank] = ranks[first] > CPU_COUNT(&unions[first]);
+	}
+	free(unions);
+	free(ranks);
+}
+
+int placement_crowded(const struct group *group, bool *crowded, struct failure *err)
+{
+	size_t world = (size_t)group->world;
+	cpu_set_t own, *cores = group->rank == 0 ? calloc(world, sizeof(*cores)) : NULL;
+	uint8_t *all = calloc(world, sizeof(*all));
+	int rc;
+
+	if (!all || (group->rank == 0 && !cores))
+		abort();
+	allowed_cores(&own);
+	rc = control_gather(group->control, &own, sizeof(own), cores, err);
+	if (rc == 0 && group->rank == 0)
+		placement_judge(group, cores, all);
+	if (rc == 0)
+		rc = control_share(group->control, all, world, err);
+	*crowded = all[group->rank] != 0;
+	free(cores);
+	free(all);
+	return rc;
 }
 
 static void bind_to(const cpu_set_t *cores, int number)

@@ -10,9 +10,12 @@
 #include <sched.h>
 #include <stdbool.h>
 
-/* Are there more ranks on this machine than cores this process may use? Then spinning harms the
- * rank waited for. */
-bool placement_crowded(const struct group *group);
+/* Are there more ranks on this machine than cores that any of them may use? Then spinning harms the
+ * rank waited for. All ranks call it together. */
+int placement_crowded(const struct group *group, bool *crowded, struct failure *err);
+
+/* The same for each rank, from the @cores that each may use ([world] each). */
+void placement_judge(const struct group *group, const cpu_set_t *cores, uint8_t *crowded);
 
 /* Cores that this thread may use. */
 int placement_cores(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/links.h"
 #include "clock.h"
+#include "host/limits.h"
 #include "rendezvous/control.h"
 #include "secret.h"
 
@@ -213,14 +214,24 @@ static int links_place(const struct meeting_point *at)
 	return now - at->callers[0].since_usec > LINK_UNPROVEN_USEC ? 0 : -1;
 }
 
-static void links_accept(struct meeting_point *at)
+static int links_accept(struct meeting_point *at, struct failure *err)
 {
+	const struct group *group = at->group;
+	const char *host = group->members[group->rank].host;
+	char why[128];
+
 	for (int i = 0; i < LINK_ACCEPTS; i++) {
 		int place = links_place(at);
 		int fd = place < 0 ? -1 : net_accept(at->group->listener);
 
+		if (limits_refused(fd) && at->caller_count == 0) {
+			limits_sentence(fd, why);
+			return failure_set(err, STATUS_USAGE, group->rank, host,
+					   "rank %d (%s) cannot accept a connection: %s",
+					   group->rank, host, why);
+		}
 		if (fd < 0)
-			return;
+			return 0;
 		if (place < at->caller_count) {
 			close(at->callers[place].fd);
 			links_forget(at, place);
@@ -230,6 +241,7 @@ static void links_accept(struct meeting_point *at)
 		if (links_hear(at->group, at->taker, &at->callers[at->caller_count - 1]))
 			at->caller_count--;
 	}
+	return 0;
 }
 
 static void links_poll(struct meeting_point *at)
@@ -270,8 +282,7 @@ static int links_go_on(struct meeting_point *at, int64_t deadline_usec, struct f
 	for (int i = callers - 1; i >= 0; i--)
 		if (links_hear(at->group, at->taker, &at->callers[i]))
 			links_forget(at, i);
-	links_accept(at);
-	return 0;
+	return links_accept(at, err);
 }
 
 /* What was not there at the deadline. */

@@ -285,6 +285,18 @@ int control_finish(struct control *c, struct failure *err)
 	return control_share(c, NULL, 0, err);
 }
 
+void control_leave(struct control *c)
+{
+	int64_t usec = c->group->timeout_usec;
+
+	pthread_mutex_lock(&c->lock);
+	if (atomic_load(&c->failed) && usec > LEAVE_USEC)
+		usec = LEAVE_USEC;
+	c->leave_usec = clock_usec() + usec;
+	pthread_mutex_unlock(&c->lock);
+	control_wake(c);
+}
+
 void control_stop(struct control *c)
 {
 	int *fds = calloc((size_t)c->peer_count, sizeof(*fds));
@@ -294,6 +306,7 @@ void control_stop(struct control *c)
 		abort();
 	pthread_mutex_lock(&c->lock);
 	c->closing = true;
+	c->stopping = true;
 	if (c->group->rank != 0) /* rank 0 goes first: launchers end all when one has failed */
 		most_usec = c->alone ? 0 : 2 * STUCK_USEC;
 	pthread_mutex_unlock(&c->lock);

@@ -5,10 +5,12 @@
  * died, hangs or failed, and makes all ranks end with the same reason.
  *
  * How a failure travels: a rank calls control_raise(); rank 0 settles what the cause was (it asks
- * every rank how far it has come before it blames a timeout on one) and tells all; each rank then
+ * every rank how far it has come before it blames a timeout on one, and also where a rank has seen a
+ * failure that need not be its own: `rank` is -1) and tells all; each rank then
  * finds control_failed() true, and its control_raise() fills in rank 0's version of the story. If
  * the main thread does not come back within STUCK_USEC, because it hangs inside of a library,
- * `stuck` is called on the control thread and must not return.
+ * `stuck` is called on the control thread and must not return. The same happens to a main thread that
+ * hangs while it gives its devices back, after control_leave().
  */
 #ifndef WORKER_CONTROL_H
 #define WORKER_CONTROL_H
@@ -80,6 +82,11 @@ bool control_failed(const struct control *control);
 /* Reports *err and replaces it by what rank 0 decided. Returns true if rank 0 could not be reached,
  * so that this rank must report the failure itself. */
 bool control_raise(struct control *control, struct failure *err);
+
+/* What is to be said has been said, and only the devices remain to be given back, which may hang:
+ * control_stop() must be called within LEAVE_USEC, or after a run that passed within the group's
+ * timeout. Else `stuck` is called. */
+void control_leave(struct control *control);
 
 /* Ends the thread, closes the connections and frees. */
 void control_stop(struct control *control);

@@ -16,8 +16,9 @@
 /* What other ranks wait longer than rank 0, so that rank 0's story is told. */
 #define MARGIN_USEC 2000000
 #define STAGE_STEPS (UINT64_C(1) << 32) /* from one control_gather() to the next */
-#define SEND_USEC 5000000		/* deadline of one message */
-#define CLOSE_USEC 300000 /* how long rank 0 waits at the end for the others to have read all */
+#define LEAVE_USEC 3000000 /* how long a rank may take to give its devices back after a failure */
+#define SEND_USEC 5000000  /* deadline of one message */
+#define CLOSE_USEC 300000  /* how long rank 0 waits at the end for the others to have read all */
 
 /* How far a rank has come; the payload of FRAME_PONG. */
 struct progress {
@@ -50,14 +51,17 @@ struct control {
 	pthread_mutex_t sends; /* one message at a time */
 	pthread_cond_t changed;
 
-	bool finishing;		/* the next share is the last */
-	bool closing;		/* the run is over: ends of connections are no news */
-	bool acknowledged;	/* the main thread knows of the failure */
-	bool alone;		/* rank 0 cannot be reached */
+	bool finishing;	    /* the next share is the last */
+	bool closing;	    /* the run is over: ends of connections are no news */
+	bool stopping;	    /* the thread shall end */
+	bool acknowledged;  /* the main thread knows of the failure */
+	int64_t leave_usec; /* when the devices must have been given back; 0: not yet under way */
+	bool alone;	    /* rank 0 cannot be reached */
 	struct failure failure; /* valid once `failed` */
 	bool suspected;		/* rank 0: `suspicion` is a report being settled */
 	struct failure suspicion;
-	int64_t settle_usec; /* when it becomes the failure */
+	bool probing;			    /* all ranks were asked how far they are */
+	int64_t earliest_usec, settle_usec; /* when it becomes the failure, at the latest */
 	int64_t failed_usec;
 
 	atomic_bool failed;

@@ -49,12 +49,21 @@ static void begin_probe(struct control *c)
 	for (int i = 1; i < c->peer_count; i++)
 		c->peers[i].answered = false;
 	control_thread_broadcast(c, FRAME_PING, NULL, 0);
+	c->probing = true;
 	c->settle_usec = clock_usec() + PROBE_USEC;
+}
+
+/* NCCL tells a rank of a failure that may be another one's: only what that one says, or that it says nothing, shows
+ * whose. */
+static bool is_only_seen(const struct failure *report)
+{
+	return report->rank < 0 && (report->status == STATUS_LOST || report->status == STATUS_GPU);
 }
 
 void control_report(struct control *c, const struct failure *report, int from)
 {
 	bool hang = report->status == STATUS_TIMEOUT && report->phase >= PHASE_BOOTSTRAP;
+	bool seen = is_only_seen(report);
 
 	if (atomic_load(&c->failed) || c->closing)
 		return;
@@ -65,16 +74,18 @@ void control_report(struct control *c, const struct failure *report, int from)
 		control_thread_decide(c, report);
 		return;
 	}
-	if (c->suspected)
+	if (c->suspected && !(is_only_seen(&c->suspicion) && !seen && !hang))
 		return;
-	if (!hang && report->status != STATUS_LOST) {
+	if (!hang && !seen && report->status != STATUS_LOST) {
 		control_thread_decide(c, report);
 		return;
 	}
 	c->suspected = true;
 	c->suspicion = *report;
 	c->settle_usec = clock_usec() + SETTLE_USEC;
-	if (hang)
+	c->earliest_usec = seen ? c->settle_usec : 0;
+	c->probing = false;
+	if (hang || seen)
 		begin_probe(c);
 }
 
@@ -176,6 +187,15 @@ static void blame_by_progress(const struct control *c, struct failure *f)
 		seconds, phase_name(f->phase), from, members[from].host, last, members[last].host);
 }
 
+/* What others have seen of it stays in the sentence. */
+static void blame_silent(struct failure *f, int rank, const char *host, const char *more)
+{
+	struct failure seen = *f;
+
+	failure_set(f, STATUS_LOST, rank, host, "rank %d (%s) does not answer%s; %.300s", rank,
+		    host, more, seen.reason);
+}
+
 /* After a probe: the ranks that did not answer, else what all of them say. */
 static void control_thread_blame(struct control *c)
 {
@@ -186,12 +206,17 @@ static void control_thread_blame(struct control *c)
 	for (int i = 1; i < c->peer_count; i++)
 		if (!c->peers[i].answered)
 			first = silent++ == 0 ? i : first;
+	if (silent > 1)
+		snprintf(more, sizeof(more), ", nor do %d more", silent - 1);
+	if (is_only_seen(&c->suspicion)) {
+		if (silent > 0)
+			blame_silent(&c->suspicion, first, members[first].host, more);
+		return;
+	}
 	if (silent == 0) {
 		blame_by_progress(c, &c->suspicion);
 		return;
 	}
-	if (silent > 1)
-		snprintf(more, sizeof(more), ", nor do %d more", silent - 1);
 	failure_set(&c->suspicion, STATUS_TIMEOUT, first, members[first].host,
 		    "no progress for %d s in phase %s: rank %d (%s) does not answer%s",
 		    (int)(c->group->timeout_usec / 1000000), phase_name(c->suspicion.phase), first,
@@ -208,13 +233,13 @@ static bool all_answered(const struct control *c)
 
 static void control_thread_settle(struct control *c)
 {
-	bool probing = c->suspicion.status == STATUS_TIMEOUT;
+	int64_t now = clock_usec();
 
 	if (!c->suspected || atomic_load(&c->failed))
 		return;
-	if (clock_usec() < c->settle_usec && !(probing && all_answered(c)))
+	if (now < c->settle_usec && !(c->probing && now >= c->earliest_usec && all_answered(c)))
 		return;
-	if (probing)
+	if (c->probing)
 		control_thread_blame(c);
 	control_thread_decide(c, &c->suspicion);
 }
@@ -436,6 +461,13 @@ static void watch_main(struct control *c)
 	c->stuck(c->stuck_arg, &c->failure, c->alone);
 }
 
+/* The main thread gives its devices back, and a library may hang in that. */
+static void watch_leave(struct control *c)
+{
+	if (c->leave_usec > 0 && !c->stopping && clock_usec() >= c->leave_usec)
+		c->stuck(c->stuck_arg, &c->failure, c->alone);
+}
+
 /* Until something is due, but no longer than a tick: the main thread sets its deadline when it
  * likes.
  */
@@ -443,7 +475,11 @@ static int next_msec(const struct control *c)
 {
 	int64_t due = atomic_load(&c->step_deadline_usec);
 
-	if (c->suspected)
+	if (c->leave_usec > 0)
+		return clock_left_msec(c->leave_usec, TICK_MSEC);
+	if (c->suspected && c->earliest_usec > clock_usec())
+		due = c->earliest_usec;
+	else if (c->suspected)
 		due = c->settle_usec;
 	else if (c->patience_usec > 0)
 		due = c->patience_usec;
@@ -459,7 +495,7 @@ void *control_thread(void *arg)
 	uint64_t drained;
 
 	pthread_mutex_lock(&c->lock);
-	while (polls && !c->closing) {
+	while (polls && !c->stopping) {
 		int wait_msec = next_msec(c);
 
 		for (int i = 0; i < c->peer_count; i++)
@@ -477,6 +513,7 @@ void *control_thread(void *arg)
 		watch_step(c);
 		control_thread_settle(c);
 		watch_main(c);
+		watch_leave(c);
 	}
 	pthread_mutex_unlock(&c->lock);
 	free(polls);

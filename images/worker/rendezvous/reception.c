@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rendezvous/reception.h"
 #include "clock.h"
+#include "host/limits.h"
 #include "rendezvous/control.h"
 #include "rendezvous/rendezvous.h"
 
@@ -71,6 +72,7 @@ struct reception {
 	bool *met;		     /* [world] */
 	struct stranger *strangers;  /* oldest first */
 	int count;
+	int refused; /* why the last connection could not be accepted, a negative errno; 0: it could */
 	int away[AWAY_COUNT]; /* connections turned away */
 };
 
@@ -161,6 +163,11 @@ static void take_strangers(struct reception *r)
 		int fd = place >= 0 ? net_accept(r->options->root_listener) : -1;
 		struct stranger *new;
 
+		if (fd >= 0 && limits_is_last(fd)) {
+			close(fd);
+			fd = -EMFILE;
+		}
+		r->refused = limits_refused(fd) ? fd : 0;
 		if (fd < 0)
 			return;
 		if (r->count == STRANGERS_MAX)
@@ -342,7 +349,7 @@ static void listen_to_all(struct reception *r, int64_t deadline)
 {
 	struct pollfd polls[STRANGERS_MAX + 1];
 	int count = r->count;
-	bool crowded = count == STRANGERS_MAX && find_place(r) < 0;
+	bool crowded = r->refused || (count == STRANGERS_MAX && find_place(r) < 0);
 
 	polls[count] =
 		(struct pollfd){.fd = crowded ? -1 : r->options->root_listener, .events = POLLIN};
@@ -355,7 +362,7 @@ static void listen_to_all(struct reception *r, int64_t deadline)
 		if (clock_usec() >= r->strangers[i].since_usec + HELLO_USEC)
 			turn_away(r, i, AWAY_SILENT, NULL);
 	}
-	if (polls[count].revents)
+	if (polls[count].revents || r->refused)
 		take_strangers(r);
 }
 
@@ -393,12 +400,28 @@ static int missing_ranks(const struct reception *r, struct failure *err)
 	return -1;
 }
 
+/* Ranks that are missing because no more of them could be let in. */
+static int too_many(const struct reception *r, struct failure *err)
+{
+	const char *host = r->intros[0].member.host;
+	char why[128];
+
+	limits_sentence(r->refused, why);
+	return failure_set(err, STATUS_USAGE, 0, host,
+			   "rank 0 (%s) cannot take in more than %d of %d ranks: %s", host,
+			   r->joined, r->group->world, why);
+}
+
 static int gather_all(struct reception *r, struct failure *err)
 {
 	int64_t deadline = clock_usec() + r->group->timeout_usec;
 
-	while (r->joined < r->group->world && clock_usec() < deadline)
+	/* strangers leave sooner or later, and make room; ranks do not */
+	while (r->joined < r->group->world && clock_usec() < deadline &&
+	       !(r->refused && r->count == 0))
 		listen_to_all(r, deadline);
+	if (r->joined < r->group->world && r->refused)
+		return too_many(r, err);
 	return r->joined == r->group->world ? 0 : missing_ranks(r, err);
 }
 

@@ -77,6 +77,22 @@ static void small_integers_are_exact(void **state)
 	}
 }
 
+/* There may be more ranks than a byte can count. */
+static void bytes_are_divided_by_any_number(void **state)
+{
+	uint8_t bytes[] = {0, 200, 255};
+
+	(void)state;
+	dtype_scale(DTYPE_U8, bytes, 3, 256);
+	assert_int_equal(bytes[1] + bytes[2], 0);
+	bytes[2] = 255;
+	dtype_scale(DTYPE_U8, bytes, 3, 300);
+	assert_int_equal(bytes[2], 0);
+	bytes[2] = 255;
+	dtype_scale(DTYPE_U8, bytes, 3, 255);
+	assert_int_equal(bytes[2], 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -84,6 +100,7 @@ int main(void)
 		cmocka_unit_test(what_is_between_is_rounded_to_even),
 		cmocka_unit_test(what_is_too_large),
 		cmocka_unit_test(small_integers_are_exact),
+		cmocka_unit_test(bytes_are_divided_by_any_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #define failure_set worker_failure_set /* another folder has one, too */
 #include "images/worker/failure.c"
+#include "images/worker/host/limits.c"
 #include "images/worker/net/hmac.c"
 #include "images/worker/net/links.c"
 #include "images/worker/net/net.c"

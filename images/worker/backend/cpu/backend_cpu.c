@@ -167,7 +167,8 @@ static int open_all(struct cpu *cpu, size_t bytes, struct failure *err)
 {
 	const struct group *group = cpu->group;
 
-	cpu->crowded = placement_crowded(group);
+	if (placement_crowded(group, &cpu->crowded, err) < 0)
+		return -1;
 	placement_bind(group);
 	find_leaders(cpu);
 	count_hosts(cpu);

@@ -9,6 +9,7 @@
  */
 #include "backend/backend.h"
 #include "backend/nccl/cuda.h"
+#include "backend/nccl/devices.h"
 #include "backend/nccl/nccl.h"
 #include "backend/nccl/nccl_log.h"
 #include "clock.h"
@@ -27,9 +28,11 @@ static struct nccl nccl;
 struct state {
 	const struct group *group;
 	int device;
-	void *context, *comm, *stream, *start, *end;
+	void *context, *comm, *stream;
+	void **events; /* [event_count], of which the first marks + 1 are in use */
+	uint32_t event_count, marks;
 	cuda_address send, recv;
-	void *graph;		   /* CUgraphExec of --graph */
+	void *graph;		   /* CUgraphExec of --graph, until it has run */
 	void *handles[2];	   /* of registered buffers */
 	enum collective_kind kind; /* of the last collective */
 	bool nccl_memory;	   /* the buffers are of ncclMemAlloc() */
@@ -63,6 +66,11 @@ static const char *nccl_version(void)
 	return text;
 }
 
+static const char *nccl_file(void)
+{
+	return nccl.path;
+}
+
 static const char *nccl_algorithm(void *state, enum collective_kind kind, size_t bytes)
 {
 	(void)state;
@@ -88,15 +96,17 @@ static int nccl_says(const struct state *s, const char *call, int rc, struct fai
 {
 	const struct group *group = s->group;
 	const char *host = group->members[group->rank].host, *more = "";
+	bool seen = rc == NCCL_SYSTEM_ERROR || rc == NCCL_INTERNAL_ERROR || rc == NCCL_REMOTE_ERROR;
 
 	if (rc == 0)
 		return 0;
 	if (nccl.ncclGetLastError)
 		more = nccl.ncclGetLastError(s->comm);
-	return failure_set(
-		err, rc == NCCL_REMOTE_ERROR ? STATUS_LOST : STATUS_GPU, group->rank, host,
-		"rank %d (%s), GPU %d: %s: %s: %.200s; run again with NCCL_DEBUG=INFO", group->rank,
-		host, s->device, call, nccl.ncclGetErrorString(rc), more ? more : "");
+	return failure_set(err, rc == NCCL_REMOTE_ERROR ? STATUS_LOST : STATUS_GPU,
+			   seen ? -1 : group->rank, seen ? "" : host,
+			   "%srank %d (%s), GPU %d: %s: %s: %.200s; run again with NCCL_DEBUG=INFO",
+			   seen ? "seen by " : "", group->rank, host, s->device, call,
+			   nccl.ncclGetErrorString(rc), more ? more : "");
 }
 
 /* Waits until the communicator has done what @rc says is in progress. */
@@ -115,47 +125,33 @@ static int nccl_wait(const struct state *s, const char *call, int rc, struct fai
 	return nccl_says(s, call, rc, err);
 }
 
+/* Waits until the stream has come to @event, or NULL: is empty. */
+static int nccl_await(struct state *s, void *event, struct failure *err)
+{
+	for (;;) {
+		int async = 0,
+		    rc = event ? cuda.cuEventQuery(event) : cuda.cuStreamQuery(s->stream), said;
+
+		if (rc != 0 && rc != CUDA_NOT_READY)
+			return cuda_says(s, event ? "cuEventQuery" : "cuStreamQuery", rc, err);
+		said = nccl.ncclCommGetAsyncError(s->comm, &async);
+		if (said != 0 || (async != 0 && async != NCCL_IN_PROGRESS))
+			return nccl_says(s, nccl_call(s->kind), said ? said : async, err);
+		if (control_failed(s->group->control))
+			return -1;
+		if (rc == 0)
+			return 0;
+		sched_yield();
+	}
+}
+
 /* Waits until the stream is empty. */
 static int nccl_drain(struct state *s, struct failure *err)
 {
-	while (s->queued) {
-		int async = 0, rc = cuda.cuStreamQuery(s->stream);
-
-		if (rc == 0)
-			s->queued = false;
-		else if (rc != CUDA_NOT_READY)
-			return cuda_says(s, "cuStreamQuery", rc, err);
-		rc = nccl.ncclCommGetAsyncError(s->comm, &async);
-		if (rc != 0 || (async != 0 && async != NCCL_IN_PROGRESS))
-			return nccl_says(s, nccl_call(s->kind), rc ? rc : async, err);
-		if (control_failed(s->group->control))
-			return -1;
-		if (s->queued)
-			sched_yield();
-	}
+	if (s->queued && nccl_await(s, NULL, err) < 0)
+		return -1;
+	s->queued = false;
 	return 0;
-}
-
-/* This rank's place among the ranks of its host: the number of its GPU. */
-static int pick_device(struct state *s, struct failure *err)
-{
-	const struct group *group = s->group;
-	const struct member *self = &group->members[group->rank];
-	int before = 0;
-
-	for (int rank = 0; rank < group->rank; rank++)
-		before += strcmp(group->members[rank].host, self->host) == 0 &&
-			  strcmp(group->members[rank].kernel, self->kernel) == 0;
-	s->device = before;
-	if (before < cuda.devices)
-		return 0;
-	s->device = 0;
-	if (cuda.devices == 1 && getenv("CUDA_VISIBLE_DEVICES"))
-		return 0; /* the launcher gave each rank a GPU of its own */
-	return failure_set(
-		err, STATUS_GPU, group->rank, self->host,
-		"rank %d (%s) is number %d of its host, which has %d GPUs: start one rank per GPU",
-		group->rank, self->host, before + 1, cuda.devices);
 }
 
 static int allocate_for_nccl(struct state *s, size_t bytes, struct failure *err)
@@ -171,7 +167,7 @@ static int allocate_for_nccl(struct state *s, size_t bytes, struct failure *err)
 	return 0;
 }
 
-/* Makes the GPU this thread's, with a stream, two events and two buffers. */
+/* Makes the GPU this thread's, with a stream and two buffers. */
 static int open_device(struct state *s, size_t bytes, struct failure *err)
 {
 	int device = 0;
@@ -188,8 +184,6 @@ static int open_device(struct state *s, size_t bytes, struct failure *err)
 	CALL(cuDevicePrimaryCtxRetain, &s->context, device);
 	CALL(cuCtxSetCurrent, s->context);
 	CALL(cuStreamCreate, &s->stream, CUDA_STREAM_NON_BLOCKING);
-	CALL(cuEventCreate, &s->start, 0);
-	CALL(cuEventCreate, &s->end, 0);
 	if (s->group->workload.registers && nccl.ncclMemAlloc && nccl.ncclMemFree)
 		return allocate_for_nccl(s, bytes, err);
 	CALL(cuMemAlloc, &s->send, bytes);
@@ -275,11 +269,12 @@ static void nccl_close(void *state)
 		nccl.ncclCommAbort(s->comm);
 	if (s->context && !failed) { /* freeing waits for the stream: leave that to the exit */
 		free_buffers(s);
-		cuda.cuEventDestroy(s->start);
-		cuda.cuEventDestroy(s->end);
+		for (uint32_t i = 0; i < s->event_count; i++)
+			cuda.cuEventDestroy(s->events[i]);
 		cuda.cuStreamDestroy(s->stream);
 		cuda.cuDevicePrimaryCtxRelease(s->device);
 	}
+	free(s->events);
 	free(s);
 }
 
@@ -301,7 +296,7 @@ static int check_wishes(const struct group *group, struct failure *err)
 			err, STATUS_GPU, group->rank, host,
 			"rank %d (%s): --register needs NCCL 2.19 or newer; this one is %s",
 			group->rank, host, version);
-	return nccl_can(&nccl, (enum collective_kind)w->collective, (enum dtype)w->type, err);
+	return nccl_can(&nccl, w, group->world, err);
 }
 
 static int nccl_connect(const struct group *group, size_t bytes, void **state, struct failure *err)
@@ -311,16 +306,12 @@ static int nccl_connect(const struct group *group, size_t bytes, void **state, s
 	if (!s)
 		abort();
 	s->group = group;
-	nccl_log_start();
-	if (check_wishes(group, err) < 0 || pick_device(s, err) < 0 ||
-	    open_device(s, bytes, err) < 0 || open_comm(s, err) < 0 ||
-	    register_buffers(s, bytes, err) < 0) {
-		control_raise(group->control, err);
-		nccl_close(s);
-		return -1;
-	}
 	*state = s;
-	return 0;
+	nccl_log_start();
+	if (check_wishes(group, err) < 0 || devices_choose(group, &cuda, &s->device, err) < 0 ||
+	    open_device(s, bytes, err) < 0 || open_comm(s, err) < 0)
+		return -1;
+	return register_buffers(s, bytes, err);
 }
 
 static void nccl_warn(void *state, struct warnings *warnings)
@@ -390,27 +381,73 @@ static int nccl_get(void *state, void *to, const void *from, size_t bytes, struc
 			 cuda.cuMemcpyDtoH(to, (cuda_address)(uintptr_t)from, bytes), err);
 }
 
-static int nccl_begin(void *state, struct failure *err)
+static int nccl_begin(void *state, uint32_t marks, struct failure *err)
 {
 	struct state *s = state;
 
-	return cuda_says(s, "cuEventRecord", cuda.cuEventRecord(s->start, s->stream), err);
+	if (s->event_count < marks + 1) {
+		s->events = realloc(s->events, (marks + 1) * sizeof(*s->events));
+		if (!s->events)
+			abort();
+	}
+	for (; s->event_count < marks + 1; s->event_count++) {
+		int rc = cuda.cuEventCreate(&s->events[s->event_count], 0);
+
+		if (rc != 0)
+			return cuda_says(s, "cuEventCreate", rc, err);
+	}
+	s->marks = 0;
+	return cuda_says(s, "cuEventRecord", cuda.cuEventRecord(s->events[0], s->stream), err);
 }
 
-static int nccl_finish(void *state, double *usec, struct failure *err)
+static int nccl_mark(void *state, struct failure *err)
 {
 	struct state *s = state;
-	float milliseconds = 0;
-	int rc = cuda.cuEventRecord(s->end, s->stream);
 
 	s->queued = true;
-	if (rc != 0)
-		return cuda_says(s, "cuEventRecord", rc, err);
-	if (nccl_drain(s, err) < 0)
-		return -1;
-	rc = cuda.cuEventElapsedTime(&milliseconds, s->start, s->end);
+	return cuda_says(s, "cuEventRecord", cuda.cuEventRecord(s->events[++s->marks], s->stream),
+			 err);
+}
+
+static int nccl_elapsed(const struct state *s, uint32_t from, uint32_t to, double *usec,
+			struct failure *err)
+{
+	float milliseconds = 0;
+	int rc = cuda.cuEventElapsedTime(&milliseconds, s->events[from], s->events[to]);
+
 	*usec = (double)milliseconds * 1000;
 	return cuda_says(s, "cuEventElapsedTime", rc, err);
+}
+
+/* While a graph is there NCCL takes another way through the host for all collectives on its communicator. */
+static int drop_graph(struct state *s, struct failure *err)
+{
+	void *graph = s->graph;
+
+	s->graph = NULL;
+	return graph ? cuda_says(s, "cuGraphExecDestroy", cuda.cuGraphExecDestroy(graph), err) : 0;
+}
+
+static int nccl_finish(void *state, float *times, double *usec, struct failure *err)
+{
+	struct state *s = state;
+	double between;
+
+	for (uint32_t i = 0; i <= s->marks; i++) {
+		if (nccl_await(s, s->events[i], err) < 0)
+			return -1;
+		if (s->marks > 1)
+			control_begin(s->group->control, clock_usec());
+	}
+	s->queued = false;
+	if (drop_graph(s, err) < 0)
+		return -1;
+	for (uint32_t i = 0; i < s->marks && times; i++) {
+		if (nccl_elapsed(s, i, i + 1, &between, err) < 0)
+			return -1;
+		times[i] = (float)between;
+	}
+	return nccl_elapsed(s, 0, s->marks, usec, err);
 }
 
 /* Ends the recording and makes of it what can be launched. */
@@ -434,9 +471,6 @@ static int nccl_record(void *state, bool begin, struct failure *err)
 		return make_graph(s, err);
 	if (nccl_drain(s, err) < 0)
 		return -1;
-	if (s->graph)
-		cuda.cuGraphExecDestroy(s->graph);
-	s->graph = NULL;
 	return cuda_says(s, "cuStreamBeginCapture",
 			 cuda.cuStreamBeginCapture(s->stream, CUDA_CAPTURE_THREAD_LOCAL), err);
 }
@@ -454,15 +488,20 @@ const struct backend backend_nccl = {
 	.title = nccl_title,
 	.probe = nccl_probe,
 	.version = nccl_version,
+	.file = nccl_file,
+	.device = devices_name,
 	.algorithm = nccl_algorithm,
 	.open = nccl_connect,
 	.buffers = nccl_buffers,
 	.warn = nccl_warn,
+	.connects_late = true,
+	.words = nccl_log_words,
 	.collective = nccl_run,
 	.exchange = nccl_exchange,
 	.put = nccl_put,
 	.get = nccl_get,
 	.begin = nccl_begin,
+	.mark = nccl_mark,
 	.finish = nccl_finish,
 	.record = nccl_record,
 	.replay = nccl_replay,

@@ -28,6 +28,9 @@ struct cuda {
 	int (*cuDeviceGetCount)(int *count);
 	int (*cuDeviceGet)(int *device, int ordinal);
 	int (*cuDeviceGetName)(char *name, int bytes, int device);
+	int (*cuDeviceGetPCIBusId)(char *bus, int bytes, int device);
+	int (*cuDeviceGetUuid)(uint8_t uuid[16], int device);	   /* NULL before CUDA 9.2 */
+	int (*cuDeviceGetUuidOfMig)(uint8_t uuid[16], int device); /* _v2; NULL before CUDA 11.4 */
 	int (*cuDevicePrimaryCtxRetain)(void **context, int device);
 	int (*cuDevicePrimaryCtxRelease)(int device);
 	int (*cuCtxSetCurrent)(void *context);
@@ -41,6 +44,7 @@ struct cuda {
 	int (*cuStreamQuery)(void *stream);
 	int (*cuEventCreate)(void **event, unsigned flags);
 	int (*cuEventDestroy)(void *event);
+	int (*cuEventQuery)(void *event);
 	int (*cuEventRecord)(void *event, void *stream);
 	int (*cuEventElapsedTime)(float *milliseconds, void *start, void *end);
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define LIBRARY "libnccl.so.2"
 #define WHEEL "nvidia/nccl/lib/" LIBRARY
@@ -133,8 +134,6 @@ static void *open_wheel(void)
 		handle = open_prefix("/usr/local");
 	if (!handle)
 		handle = open_prefix("/usr");
-	if (!handle)
-		handle = open_prefix("/opt/*");
 	return handle ? handle : open_prefix(local);
 }
 
@@ -148,28 +147,57 @@ static void *open_named(const char *named)
 	return library_open(path, RTLD_NOW | RTLD_LOCAL);
 }
 
+static void *open_in(const char *folder)
+{
+	char path[PATTERN_BYTES];
+
+	snprintf(path, sizeof(path), "%s/" LIBRARY, folder);
+	return *folder == '/' && access(path, F_OK) == 0 ? library_open(path, RTLD_NOW | RTLD_LOCAL)
+							 : NULL;
+}
+
+/* As the loader does for a framework whose wheel names its own folder. */
+static void *open_framework(void)
+{
+	void *handle = open_list("LD_LIBRARY_PATH", open_in);
+
+	return handle ? handle : open_wheel();
+}
+
+/* Without a name: the library, or NULL with why not. That of a file which is there and does not load counts. */
+static void *open_found(char *why, size_t why_bytes)
+{
+	void *handle = open_framework();
+	const char *said = handle ? NULL : library_error();
+
+	snprintf(why, why_bytes, "%s", said ? said : "");
+	if (!handle)
+		handle = library_open(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	said = handle ? NULL : library_error();
+	if (said && !why[0] && strstr(said, "No such file"))
+		said = "no " LIBRARY
+		       " on the loader's path, nor a pip wheel of it in a Python here; install NCCL or set $RINGUP_NCCL to the file";
+	if (said && !why[0])
+		snprintf(why, why_bytes, "%s", said);
+	if (!handle)
+		handle = open_prefix("/opt/*");
+	said = handle ? NULL : library_error();
+	if (said)
+		snprintf(why, why_bytes, "%s", said);
+	return handle;
+}
+
 /* The library, or NULL with why not. */
 static void *open_library(char *why, size_t why_bytes)
 {
-	const char *named = getenv("RINGUP_NCCL"), *said;
-	void *handle =
-		named && *named ? open_named(named) : library_open(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	const char *named = getenv("RINGUP_NCCL");
+	void *handle;
 
-	if (handle)
-		return handle;
-	said = library_error();
-	if (named && *named) {
-		snprintf(why, why_bytes, "$RINGUP_NCCL: %s", said);
-		return NULL;
-	}
-	if (strstr(said, "No such file"))
-		said = "no " LIBRARY
-		       " on the loader's path, nor a pip wheel of it in a Python here; install NCCL or set $RINGUP_NCCL to the file";
-	snprintf(why, why_bytes, "%s", said); /* before library_error() speaks again */
-	handle = open_wheel();
-	said = handle ? NULL : library_error(); /* a wheel that is there and does not load */
-	if (said)
-		snprintf(why, why_bytes, "%s", said);
+	if (!named || !*named)
+		return open_found(why, why_bytes);
+	handle = open_named(named);
+	if (!handle)
+		snprintf(why, why_bytes, "$RINGUP_NCCL: %s", library_error());
 	return handle;
 }
 
@@ -212,8 +240,9 @@ void nccl_version_text(int version, char text[16])
 
 /* The worker's collectives as NCCL's calls. */
 
+#define GRAPH_VERSION 20900 /* NCCL_VERSION(2, 9, 0) */
+#define AVG_VERSION 21000
 #define FP8_VERSION 22403 /* 2.24.3 */
-#define SEND_VERSION "2.7"
 
 /* ncclDataType_t and ncclRedOp_t of nccl.h. */
 static const int types[DTYPE_COUNT] = {
@@ -229,22 +258,41 @@ static bool uses_send(enum collective_kind kind)
 	return kind == ALLTOALL || kind == SENDRECV;
 }
 
-int nccl_can(const struct nccl *nccl, enum collective_kind kind, enum dtype type,
-	     struct failure *err)
+/* What came when (release notes of NCCL; nccl-tests asks for the same). */
+static int too_old(const struct nccl *nccl, const char *lacks, const char *word, const char *needed,
+		   struct failure *err)
 {
 	char version[16];
 
 	nccl_version_text(nccl->version, version);
+	return failure_set(err, STATUS_GPU, -1, "", "NCCL %s has no %s (%s): %s or newer is needed",
+			   version, lacks, word, needed);
+}
+
+int nccl_can(const struct nccl *nccl, const struct workload *w, int world, struct failure *err)
+{
+	enum collective_kind kind = (enum collective_kind)w->collective;
+	enum dtype type = (enum dtype)w->type;
+	bool averages = collective_reduces(kind) && w->op == OP_AVG;
+
 	if ((type == DTYPE_F8E4M3 || type == DTYPE_F8E5M2) && nccl->version < FP8_VERSION)
-		return failure_set(err, STATUS_GPU, -1, "",
-				   "NCCL %s has no fp8 (-d %s): 2.24.3 or newer is needed", version,
-				   dtype_name(type));
+		return too_old(nccl, "fp8", type == DTYPE_F8E4M3 ? "-d f8e4m3" : "-d f8e5m2",
+			       "2.24.3", err);
+	if (type == DTYPE_BF16 && nccl->version < AVG_VERSION)
+		return too_old(nccl, "bfloat16", "-d bf16", "2.10", err);
+	if (averages && nccl->version < AVG_VERSION)
+		return too_old(nccl, "average", "-o avg", "2.10", err);
+	if (w->graph && nccl->version < GRAPH_VERSION)
+		return too_old(nccl, "support of CUDA graphs", "--graph", "2.9", err);
 	if (uses_send(kind) && (!nccl->ncclSend || !nccl->ncclRecv))
+		return too_old(nccl, "send and receive",
+			       kind == ALLTOALL ? "--collective alltoall" : "--collective sendrecv",
+			       "2.7", err);
+	if (averages && dtype_is_float(type) && dtype_round(type, 1.0 / world) == 0)
 		return failure_set(
 			err, STATUS_GPU, -1, "",
-			"NCCL %s cannot send and receive (--collective %s): " SEND_VERSION
-			" or newer is needed",
-			version, collective_name(kind));
+			"NCCL's average of %s among %d ranks is always 0, since 1/%d is too small for that type; use -o sum",
+			dtype_name(type), world, world);
 	return 0;
 }
 

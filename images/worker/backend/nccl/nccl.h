@@ -8,7 +8,7 @@
 #define WORKER_NCCL_H
 
 #include "collective/collective.h"
-#include "failure.h"
+#include "group.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -30,8 +30,12 @@ struct nccl_config {
 
 #define NCCL_CONFIG_MAGIC 0xcafebeefu /* NCCL_API_MAGIC */
 #define NCCL_CONFIG_VERSION 21400     /* NCCL_VERSION(2, 14, 0) */
-#define NCCL_REMOTE_ERROR 6	      /* ncclRemoteError: another rank is gone */
-#define NCCL_IN_PROGRESS 7	      /* ncclInProgress */
+/* What may be the doing of another rank or of the network between (NCCL User Guide, "Types"):
+ * ncclSystemError, ncclInternalError and ncclRemoteError. */
+#define NCCL_SYSTEM_ERROR 2
+#define NCCL_INTERNAL_ERROR 3
+#define NCCL_REMOTE_ERROR 6
+#define NCCL_IN_PROGRESS 7 /* ncclInProgress */
 
 struct nccl {
 	char path[PATH_MAX]; /* the file that was opened */
@@ -71,9 +75,11 @@ struct nccl {
 	int (*ncclCommDeregister)(void *comm, void *handle);
 };
 
-/* Opens libnccl.so.2: the file (or the folder of it) that $RINGUP_NCCL names; else the loader's;
- * else that of a pip wheel, nvidia/nccl/lib in the site-packages of $VIRTUAL_ENV, $CONDA_PREFIX,
- * $PYTHONPATH, of the python3 on $PATH, /usr/local, /usr, /opt/NAME and ~/.local. */
+/* Opens libnccl.so.2, the one that a framework would use: the file (or the folder of it) that
+ * $RINGUP_NCCL names; else one of $LD_LIBRARY_PATH; else that of a pip wheel, nvidia/nccl/lib in the
+ * site-packages of $VIRTUAL_ENV, $CONDA_PREFIX, $PYTHONPATH, of the python3 on $PATH, /usr/local, /usr
+ * and ~/.local, where the wheels of frameworks look for it before they ask the loader; else the
+ * loader's; else that of a wheel below /opt/NAME. */
 int nccl_open(struct nccl *nccl, struct failure *err);
 
 /* Puts a collective among @world ranks, of which this is @rank, into @stream. Returns an
@@ -88,15 +94,13 @@ int nccl_shift(const struct nccl *nccl, int to, const void *out, int from, void 
 /* The call's name, for messages. */
 const char *nccl_call(enum collective_kind kind);
 
-struct group;
-
 /* Rank 0's NCCL makes the id by which the ranks' NCCLs meet; everybody gets it. All must be of the
  * same version. */
 int nccl_meet(const struct nccl *nccl, const struct group *group, struct nccl_id *id,
 	      struct failure *err);
 
-/* Can this library do it? */
-int nccl_can(const struct nccl *nccl, enum collective_kind kind, enum dtype type,
+/* Can this library do what @workload asks for, among @world ranks? */
+int nccl_can(const struct nccl *nccl, const struct workload *workload, int world,
 	     struct failure *err);
 
 /* "2.18.3" for 21803, "2.5.6" for 2506. */
