@@ -74,6 +74,21 @@ static void exec_print_all(const struct stages *s, const struct exec *e)
 		json_print(stdout, json);
 }
 
+/*
+ * A command that failed on a host gives its status, the highest one of all hosts. Without one, the
+ * status says how many hosts could not be asked.
+ */
+static void exec_take_status(const struct stages *s, const struct exec *e, struct error *err)
+{
+	int worst = 0;
+
+	for (size_t i = 0; i < s->fleet.count; i++)
+		if (e->results[i].out.text && e->results[i].status > worst)
+			worst = e->results[i].status;
+	if (worst && err->kind != ERROR_INTERRUPTED)
+		err->kind = (enum error_kind)worst;
+}
+
 static int exec_run(struct context *ctx, void *values, const char *const *arguments,
 		    struct error *err)
 {
@@ -89,9 +104,10 @@ static int exec_run(struct context *ctx, void *values, const char *const *argume
 	e.results = ARENA_ARRAY(s.arena, s.fleet.count, struct proc_result);
 	fleet_each(&s.fleet, exec_one, &e);
 	exec_print_all(&s, &e);
+	if (fleet_result(&s.fleet, err) < 0)
+		exec_take_status(&s, &e, err);
 	for (size_t i = 0; i < s.fleet.count; i++)
 		proc_result_release(&e.results[i]);
-	fleet_result(&s.fleet, err);
 	fleet_close(&s.fleet);
 	return err->kind ? -1 : 0;
 }
@@ -101,7 +117,10 @@ const struct command command_exec = {
 	.arguments = "[--] CMD...",
 	.summary = "runs a command in every container",
 	.help = "Each line of output is printed behind the name of its host. The words reach the program as\n"
-		"they are: no shell reads them (for a shell: ringup exec -- sh -c '...').\n",
+		"they are: no shell reads them (for a shell: ringup exec -- sh -c '...').\n"
+		"The exit status is the command's, the highest one of the hosts. It is 4 or 1 when the command\n"
+		"succeeds, but some hosts or all of them cannot be reached.\n"
+		"On Ctrl-C, and after --limit, the command and all that it started end on every host.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 1,
