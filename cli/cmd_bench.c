@@ -20,6 +20,7 @@
 struct options {
 	const char *launcher, *from, *facts;
 	int limit, min_percent;
+	struct words hosts;
 };
 
 static const struct opt options[] = {
@@ -27,6 +28,7 @@ static const struct opt options[] = {
 	 offsetof(struct options, launcher)},
 	{0, "limit", "S", "seconds that the whole run may take (300)", OPT_INT,
 	 offsetof(struct options, limit)},
+	HOSTS_OPTION(struct options, hosts),
 	{0, "min-percent", "P", "bad verdict below P % of what the hardware should give", OPT_INT,
 	 offsetof(struct options, min_percent)},
 	{0, "from", "FILE", "judge a worker's JSON document that is there; nothing is run",
@@ -230,7 +232,7 @@ static int bench_run_command(struct context *ctx, void *values, const char *cons
 	if (o->facts)
 		return error_set(err, ERROR_USAGE,
 				 "--facts goes with --from: a run asks the hosts");
-	if (stage_cluster(&s, ctx, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0 || stage_choose(&s, &o->hosts, NULL, err) < 0)
 		return -1;
 	rc = stage_probe(&s, err);
 	if (rc == 0)

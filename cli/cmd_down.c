@@ -13,6 +13,7 @@
 
 struct options {
 	bool purge, take_over, force;
+	struct words hosts;
 };
 
 static const struct opt options[] = {
@@ -22,6 +23,7 @@ static const struct opt options[] = {
 	 OPT_FLAG, offsetof(struct options, take_over)},
 	{0, "force", NULL, "also while a job runs on the cluster", OPT_FLAG,
 	 offsetof(struct options, force)},
+	HOSTS_OPTION(struct options, hosts),
 	OPT_END,
 };
 
@@ -43,9 +45,8 @@ static int down_run(struct context *ctx, void *values, const char *const *argume
 	struct stages s;
 	int rc;
 
-	(void)arguments;
-	if (stage_cluster(&s, ctx, err) < 0 || (!o->force && stage_no_jobs(&s, err) < 0) ||
-	    stage_hold(&s, &lock, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0 || stage_choose(&s, &o->hosts, arguments, err) < 0 ||
+	    (!o->force && stage_no_jobs(&s, err) < 0) || stage_hold(&s, &lock, err) < 0)
 		return -1;
 	rc = stage_probe(&s, err);
 	if (rc == 0) {
@@ -54,7 +55,7 @@ static int down_run(struct context *ctx, void *values, const char *const *argume
 		fleet_down(&s.fleet, o->purge);
 		rc = fleet_result(&s.fleet, err);
 	}
-	if (rc == 0 && o->purge)
+	if (rc == 0 && o->purge && !s.is_choice)
 		rc = purge_here(&s, err);
 	if (rc == 0 && ctx->json)
 		say("{\"schema\": 1, \"ok\": true}\n");
@@ -67,12 +68,14 @@ static int down_run(struct context *ctx, void *values, const char *const *argume
 
 const struct command command_down = {
 	.name = "down",
-	.arguments = "",
+	.arguments = "[HOST...]",
 	.summary = "stops and removes the cluster's containers",
 	.help = "The image and the cluster's files stay on the hosts, so that the next 'up' is quick;\n"
 		"--purge removes them, too. Running it twice is harmless.\n"
+		"With hosts only these are taken down, and the cluster's keys stay on this machine.\n"
 		"What somebody else started under this name stays, unless you say --take-over.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
+	.max_arguments = -1,
 	.run = down_run,
 };

@@ -16,8 +16,7 @@ struct options {
 };
 
 static const struct opt options[] = {
-	{'H', "hosts", "SET", "run on these hosts only: node[01-08],login; may be given again",
-	 OPT_LIST, offsetof(struct options, hosts)},
+	HOSTS_OPTION(struct options, hosts),
 	{0, "limit", "S", "seconds that the command may take (3600)", OPT_INT,
 	 offsetof(struct options, limit)},
 	OPT_END,
@@ -92,14 +91,12 @@ static void exec_take_status(const struct stages *s, const struct exec *e, struc
 static int exec_run(struct context *ctx, void *values, const char *const *arguments,
 		    struct error *err)
 {
-	static const char *const all[] = {NULL};
 	struct options *o = values;
 	struct exec e = {.words = arguments,
 			 .limit_s = o->limit ? o->limit : EXEC_TIMEOUT_DEFAULT_S};
 	struct stages s;
 
-	if (stage_cluster(&s, ctx, err) < 0 ||
-	    stage_select(&s, o->hosts.list ? o->hosts.list : all, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0 || stage_select(&s, &o->hosts, NULL, err) < 0)
 		return -1;
 	e.results = ARENA_ARRAY(s.arena, s.fleet.count, struct proc_result);
 	fleet_each(&s.fleet, exec_one, &e);

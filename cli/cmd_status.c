@@ -9,6 +9,15 @@
 
 #include <string.h>
 
+struct options {
+	struct words hosts;
+};
+
+static const struct opt options[] = {
+	HOSTS_OPTION(struct options, hosts),
+	OPT_END,
+};
+
 /* Whose the container is, or the files where there is none. */
 static const struct owner *status_owner(const struct member *m)
 {
@@ -124,12 +133,11 @@ static void status_print_json(const struct stages *s)
 static int status_run(struct context *ctx, void *values, const char *const *arguments,
 		      struct error *err)
 {
+	const struct options *o = values;
 	struct stages s;
 	int rc;
 
-	(void)values;
-	(void)arguments;
-	if (stage_cluster(&s, ctx, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0 || stage_choose(&s, &o->hosts, arguments, err) < 0)
 		return -1;
 	rc = stage_probe(&s, err);
 	if (rc == 0) {
@@ -146,9 +154,12 @@ static int status_run(struct context *ctx, void *values, const char *const *argu
 
 const struct command command_status = {
 	.name = "status",
-	.arguments = "",
+	.arguments = "[HOST...]",
 	.summary = "the state of every host's container",
 	.help = "Takes one SSH round trip per host. The states are running, stopped, absent, unreachable,\n"
 		"and foreign when somebody else started it. With engine: none a host is ready instead of running.\n",
+	.options = options,
+	.options_bytes = sizeof(struct options),
+	.max_arguments = -1,
 	.run = status_run,
 };

@@ -31,12 +31,28 @@ static void stage_say_lost(const struct stages *s, const struct fleet *before)
 	}
 }
 
+/* Adds what the last probe knows of the hosts that are left out this time. */
+static void stage_keep_facts(const struct stages *s, const char *path, cJSON *json)
+{
+	_cleanup_(json_free) cJSON *before = NULL;
+	struct error ignored = {0};
+	const cJSON *item;
+
+	if (!s->is_choice || !file_exists(path) || json_read(path, &before, &ignored) < 0)
+		return;
+	cJSON_ArrayForEach (item, json_member(before, "hosts"))
+		if (!cluster_host(&s->cluster, json_text(item, "host", s->arena)))
+			cJSON_AddItemToArray(cJSON_GetObjectItem(json, "hosts"),
+					     cJSON_Duplicate(item, true));
+}
+
 int stage_probe(struct stages *s, struct error *err)
 {
 	struct error ignored = {0};
 	struct fleet before;
 	struct fleet_options options = {.timeout_s = s->ctx->timeout_s, .jobs = s->ctx->jobs};
 	_cleanup_(json_free) cJSON *json = NULL;
+	const char *path = cluster_state_path(&s->cluster, "facts.json", s->arena);
 
 	if (fleet_init(&s->cluster, &options, s->arena, &s->fleet, err) < 0 ||
 	    stage_state(s, err) < 0 ||
@@ -47,18 +63,25 @@ int stage_probe(struct stages *s, struct error *err)
 	stage_say_simulated(s);
 	stage_say_lost(s, &before);
 	json = fleet_facts_json(&s->fleet);
-	return json_write(cluster_state_path(&s->cluster, "facts.json", s->arena), json, 0600, err);
+	stage_keep_facts(s, path, json);
+	return json_write(path, json, 0600, err);
 }
 
-/* Leaves only the named hosts in the cluster: the others are neither touched nor counted. */
-static int keep_hosts(struct stages *s, const char *const *names, struct error *err)
+int stage_choose(struct stages *s, const struct words *sets, const char *const *arguments,
+		 struct error *err)
 {
 	struct words wanted = WORDS_INIT(s->arena);
 	struct host *kept;
 
-	for (; *names; names++)
-		if (cluster_add_hosts(&s->cluster, *names, &wanted, err) < 0)
+	for (size_t i = 0; sets && i < sets->count; i++)
+		if (cluster_add_hosts(&s->cluster, sets->list[i], &wanted, err) < 0)
 			return -1;
+	for (; arguments && *arguments; arguments++)
+		if (cluster_add_hosts(&s->cluster, *arguments, &wanted, err) < 0)
+			return -1;
+	if (!wanted.count)
+		return 0;
+	s->is_choice = wanted.count < s->cluster.host_count;
 	kept = ARENA_ARRAY(s->arena, wanted.count, struct host);
 	for (size_t i = 0; i < wanted.count; i++)
 		kept[i] = *cluster_host(&s->cluster, wanted.list[i]);
@@ -67,13 +90,13 @@ static int keep_hosts(struct stages *s, const char *const *names, struct error *
 	return 0;
 }
 
-int stage_select(struct stages *s, const char *const *hosts, struct error *err)
+int stage_select(struct stages *s, const struct words *sets, const char *const *arguments,
+		 struct error *err)
 {
 	struct fleet_options options = {.timeout_s = s->ctx->timeout_s, .jobs = s->ctx->jobs};
 
-	if (*hosts && keep_hosts(s, hosts, err) < 0)
-		return -1;
-	if (fleet_init(&s->cluster, &options, s->arena, &s->fleet, err) < 0)
+	if (stage_choose(s, sets, arguments, err) < 0 ||
+	    fleet_init(&s->cluster, &options, s->arena, &s->fleet, err) < 0)
 		return -1;
 	return owner_load(&s->cluster, false, s->arena, &s->fleet.owner, err);
 }

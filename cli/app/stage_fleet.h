@@ -8,14 +8,27 @@
 
 #include <stdio.h>
 
+/* A row for a command's table; `member` is a struct words, for stage_choose. */
+#define HOSTS_OPTION(type, member)                                                              \
+	{                                                                                       \
+		'H', "hosts", "SET", "these hosts only: node[01-08],login; may be given again", \
+			OPT_LIST, offsetof(type, member)                                        \
+	}
+
+/*
+ * Leaves only the hosts of these sets (--hosts) and arguments in the cluster: the others are neither
+ * asked nor counted. Without any, all stay. Either may be NULL. A name that is not in the cluster is
+ * ERROR_USAGE.
+ */
+int stage_choose(struct stages *stages, const struct words *sets, const char *const *arguments,
+		 struct error *err);
+
 /* Sets up and probes the fleet; every member that cannot run the cluster is failed. */
 int stage_probe(struct stages *stages, struct error *err);
 
-/*
- * Sets up the fleet of the named hosts (an empty list: of all) without a probe. A name that is not
- * in the cluster is ERROR_USAGE.
- */
-int stage_select(struct stages *stages, const char *const *hosts, struct error *err);
+/* stage_choose, and sets up the fleet without a probe. */
+int stage_select(struct stages *stages, const struct words *sets, const char *const *arguments,
+		 struct error *err);
 
 /* What fleet_bringup needs, from all of the stages. */
 int stage_bringup(struct stages *stages, struct bringup *bringup, struct error *err);

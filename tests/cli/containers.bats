@@ -27,3 +27,54 @@ setup() { containers_setup; }
 	apart ringup exec -- sh -c 'exit 9'
 	says 9 'node02' 'refused' 'status 9'
 }
+
+# lives NUMBER...: exactly these hosts have their container.
+lives() {
+	local number left=
+	for number in 1 2 3; do
+		[ ! -e "hosts/127.0.0.$number/container" ] || left="$left $number"
+	done
+	[ "${left# }" = "$*" ] || { echo "containers on:$left"; cat ../err; return 1; }
+}
+
+@test "status, logs and bench take hosts: a set, several, and names after the command" {
+	apart ringup --json status -H 'node[01-02]'
+	json '[h["host"] for h in d["hosts"]] == ["node01", "node02"]'
+	apart ringup --json status node03 node01
+	json '[h["host"] for h in d["hosts"]] == ["node03", "node01"]'
+	apart ringup logs -H node01,node03
+	says 0
+	[ "$(grep -c 'Server listening' ../out)" = 2 ]
+	apart ringup logs -H node01 node02
+	[ "$(grep -c 'Server listening' ../out)" = 2 ]
+	apart ringup bench -H node04
+	says 2 "there is no host 'node04' in cluster.yaml"
+	host_has 1 away 'connection refused'
+	apart ringup bench -H node02,node03 --launcher nothing
+	says 2 'nothing'
+}
+
+@test "a command on some hosts leaves what is known of the others" {
+	apart ringup probe
+	apart ringup status -H node02
+	apart ringup --json resolve --no-lock
+	grep -q 'facts of 3 of 3' ../err
+}
+
+@test "down takes hosts; the others, and the keys here, stay" {
+	mkdir .ringup/keys
+	apart ringup down -H 'node[01-02]'
+	says 0
+	lives 3
+	container_up 1
+	apart ringup down --purge node01
+	says 0
+	lives 3
+	[ ! -e hosts/127.0.0.1/state/lab ]
+	[ -e hosts/127.0.0.3/state/lab/owner ]
+	[ -d .ringup/keys ]
+	apart ringup down --purge
+	says 0
+	lives ''
+	[ ! -e .ringup/keys ]
+}
