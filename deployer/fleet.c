@@ -26,6 +26,28 @@ static int pick_engine(const char *name, const struct engine **engine, struct er
 	return -1;
 }
 
+void fleet_leave_out(struct fleet *fleet, const char *const *names)
+{
+	for (size_t i = 0; i < fleet->count; i++) {
+		struct member *m = &fleet->members[i];
+
+		m->left_out = true;
+		for (const char *const *name = names; *name; name++)
+			if (strcmp(*name, m->host->name) == 0 ||
+			    strcmp(*name, m->host->address) == 0)
+				m->left_out = false;
+	}
+}
+
+size_t fleet_asked(const struct fleet *fleet)
+{
+	size_t asked = 0;
+
+	for (size_t i = 0; i < fleet->count; i++)
+		asked += !fleet->members[i].left_out;
+	return asked;
+}
+
 void fleet_target(const struct cluster *cluster, const struct host *host, int timeout_s,
 		  struct arena *arena, struct ssh_target *target)
 {
@@ -107,7 +129,7 @@ static void call_one(void *arg, size_t index)
 	struct each *each = arg;
 	struct member *member = &each->fleet->members[index];
 
-	if (member->failed)
+	if (member->failed || member->left_out)
 		return;
 	if (interrupt_check(&member->err) < 0) {
 		member->failed = true;
@@ -183,7 +205,7 @@ static void add_cause(const struct fleet *fleet, size_t index, struct str *text)
 int fleet_result(const struct fleet *fleet, struct error *err)
 {
 	size_t failures = fleet_failures(fleet), causes = 0;
-	enum error_kind kind = failures < fleet->count ? ERROR_PARTIAL : ERROR_FAILED;
+	enum error_kind kind = failures < fleet_asked(fleet) ? ERROR_PARTIAL : ERROR_FAILED;
 	_cleanup_(str_release) struct str text = STR_INIT;
 
 	if (!failures)
@@ -203,8 +225,8 @@ int fleet_result(const struct fleet *fleet, struct error *err)
 	if (causes > FLEET_CAUSES_SHOWN)
 		str_addf(&text, "\n  and %zu more causes", causes - FLEET_CAUSES_SHOWN);
 	if (kind == ERROR_PARTIAL)
-		str_addf(&text, "%s%zu of %zu hosts failed; the others are done",
-			 causes > 1 ? "\n  " : "; ", failures, fleet->count);
+		str_addf(&text, "%s%zu of %zu hosts failed; the others are fine",
+			 causes > 1 ? "\n  " : "; ", failures, fleet_asked(fleet));
 	return error_set(err, kind, "%s", text.text);
 }
 

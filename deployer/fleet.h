@@ -22,6 +22,7 @@ struct host_state {
 	const char *folder;	      /* ringup's folder on the host */
 	struct owner container_owner; /* by the container's labels */
 	struct owner owner;	      /* of the folder */
+	const char *status; /* of the container, in the engine's word: running, paused, exited */
 	bool running;
 	int exit_status;
 };
@@ -38,6 +39,7 @@ struct member {
 	struct host_state state;
 	bool changed; /* something was changed on the host by this command */
 	bool failed;
+	bool left_out;	  /* the command is about other hosts: it is neither asked nor counted */
 	struct error err; /* set when failed */
 };
 
@@ -68,7 +70,13 @@ void fleet_target(const struct cluster *cluster, const struct host *host, int ti
 /* Closes every connection. For _cleanup_. */
 void fleet_close(struct fleet *fleet);
 
-/* Calls fn for every member that has not failed. fn's error is kept with the host. */
+/* Leaves out all members but those with these names. */
+void fleet_leave_out(struct fleet *fleet, const char *const *names);
+
+/* How many members are not left out. */
+size_t fleet_asked(const struct fleet *fleet);
+
+/* Calls fn for every member that has not failed and is not left out. fn's error is kept with the host. */
 void fleet_each(struct fleet *fleet, int (*fn)(struct member *member, void *arg, struct error *err),
 		void *arg);
 

@@ -89,6 +89,20 @@ int keys_load(const struct fleet *fleet, struct arena *arena, struct keys *keys,
 	return 0;
 }
 
+bool keys_exist(const struct fleet *fleet, struct arena *arena)
+{
+	const char *folder = cluster_state_path(fleet->cluster, "keys", arena);
+
+	if (!file_exists(arena_printf(arena, "%s/id_ed25519", folder)) ||
+	    !file_exists(arena_printf(arena, "%s/secret", folder)))
+		return false;
+	for (size_t i = 0; i < fleet->count; i++)
+		if (!file_exists(arena_printf(arena, "%s/host-%s", folder,
+					      fleet->members[i].host->name)))
+			return false;
+	return true;
+}
+
 void keys_wipe(struct keys *keys)
 {
 	secret_wipe(&keys->private_key);

@@ -90,7 +90,7 @@ static const char *const *peers_of(struct member *m)
 	for (size_t i = 1; i < fleet->count && peers.count < MESH_PEERS_MAX; i++) {
 		const struct member *peer = &fleet->members[(m->index + i) % fleet->count];
 
-		if (!peer->failed)
+		if (!peer->failed && !peer->left_out)
 			words_add(&peers, peer->host->name);
 	}
 	return peers.list ? peers.list : NO_WORDS;
@@ -199,7 +199,7 @@ void fleet_verify(struct fleet *fleet, const char *accelerator)
 	struct error ignored = {0};
 	char now[DIGEST_TEXT_BYTES], *before = NULL;
 	struct progress_step *step;
-	size_t alive = fleet->count - fleet_failures(fleet);
+	size_t alive = fleet_asked(fleet) - fleet_failures(fleet);
 
 	mesh_digest(fleet, now);
 	if (alive == fleet->count && file_exists(path) &&
@@ -213,9 +213,11 @@ void fleet_verify(struct fleet *fleet, const char *accelerator)
 	}
 	step = progress_begin("mesh", "every worker logs in to every other");
 	meet_living(fleet);
-	progress_end(step, fleet->count - fleet_failures(fleet) == alive,
-		     "%zu workers can log in to each other", fleet->count - fleet_failures(fleet));
+	progress_end(step, fleet_asked(fleet) - fleet_failures(fleet) == alive,
+		     "%zu workers can log in to each other",
+		     fleet_asked(fleet) - fleet_failures(fleet));
 	fleet_check_container_gpus(fleet, accelerator);
-	if (fleet_failures(fleet) == 0 && file_write(path, now, strlen(now), 0600, &ignored) < 0)
+	if (alive == fleet->count && fleet_failures(fleet) == 0 &&
+	    file_write(path, now, strlen(now), 0600, &ignored) < 0)
 		log_debug("%s", ignored.text);
 }

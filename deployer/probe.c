@@ -32,6 +32,7 @@ void probe_read_state(struct member *m, const char *text)
 		.config = remote_value(text, "container_config", arena),
 		.image = remote_value(text, "container_image", arena),
 		.started = remote_value(text, "container_started", arena),
+		.status = remote_value(text, "container_status", arena),
 		.mesh = remote_value(text, "mesh", arena),
 		.folder = remote_value(text, "state_folder", arena),
 		.running = strcmp(remote_value(text, "container_running", arena), "true") == 0,
@@ -79,7 +80,7 @@ void fleet_probe(struct fleet *fleet)
 
 	fleet_each(fleet, probe_one, NULL);
 	progress_end(step, fleet_failures(fleet) == 0, "%zu of %zu hosts answer",
-		     fleet->count - fleet_failures(fleet), fleet->count);
+		     fleet_asked(fleet) - fleet_failures(fleet), fleet_asked(fleet));
 }
 
 static int check_one(struct member *m, void *arg, struct error *err)
@@ -112,7 +113,7 @@ cJSON *fleet_facts_json(const struct fleet *fleet)
 	cJSON *json = json_document(), *hosts = cJSON_AddArrayToObject(json, "hosts");
 
 	for (size_t i = 0; i < fleet->count; i++)
-		if (!fleet->members[i].failed)
+		if (!fleet->members[i].failed && !fleet->members[i].left_out)
 			cJSON_AddItemToArray(hosts, facts_to_json(&fleet->members[i].facts));
 	return json;
 }

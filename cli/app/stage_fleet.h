@@ -23,6 +23,13 @@
 int stage_choose(struct stages *stages, const struct words *sets, const char *const *arguments,
 		 struct error *err);
 
+/*
+ * The same for commands that must know all hosts: they stay in the cluster, and stage_probe leaves
+ * the others out of the fleet, with the facts of the last probe.
+ */
+int stage_ask_only(struct stages *stages, const struct words *sets, const char *const *arguments,
+		   struct error *err);
+
 /* Sets up and probes the fleet; every member that cannot run the cluster is failed. */
 int stage_probe(struct stages *stages, struct error *err);
 
@@ -32,6 +39,12 @@ int stage_select(struct stages *stages, const struct words *sets, const char *co
 
 /* What fleet_bringup needs, from all of the stages. */
 int stage_bringup(struct stages *stages, struct bringup *bringup, struct error *err);
+
+/*
+ * What the last `up` made, by ringup.lock and the keys here: *known is false where these are not
+ * there. Makes nothing and asks nobody; there is no login in it. The caller wipes wanted->keys.
+ */
+int stage_wanted(struct stages *stages, struct bringup *wanted, bool *known, struct error *err);
 
 /* Prints text with "HOST: " before each of its lines; NULL counts as empty. */
 void stage_print_lines(FILE *out, const char *host, const char *text);

@@ -143,7 +143,7 @@ static void fill_input(struct stages *s, const char *const *requests, struct res
 		return;
 	facts = ARENA_ARRAY(s->arena, s->fleet.count, struct facts);
 	for (size_t i = 0; i < s->fleet.count; i++)
-		if (!s->fleet.members[i].failed)
+		if (!s->fleet.members[i].failed && s->fleet.members[i].facts.host)
 			facts[input->fact_count++] = s->fleet.members[i].facts;
 	input->facts = facts;
 }
@@ -216,7 +216,8 @@ static const char *stage_plan_accelerator(const struct stages *s)
 	if (strcmp(s->cluster.accelerator, "auto") != 0)
 		return s->cluster.accelerator;
 	for (size_t i = 0; i < s->fleet.count; i++)
-		if (!s->fleet.members[i].failed && *s->fleet.members[i].facts.driver)
+		if (!s->fleet.members[i].failed && s->fleet.members[i].facts.host &&
+		    *s->fleet.members[i].facts.driver)
 			return "cuda";
 	return "cpu";
 }

@@ -26,6 +26,7 @@ struct stages {
 	struct arena *arena;
 	struct cluster cluster; /* a copy, of which stage_choose may take hosts out */
 	bool is_choice;		/* it did */
+	struct words only;	/* of the fleet only these are asked (stage_ask_only); none: all */
 	struct catalog catalog;
 	struct plan plan;
 	struct unsatisfied why;

@@ -16,6 +16,7 @@
 static const char STATE_FORMAT[] =
 	"container_id={{.Id}}\n"
 	"container_running={{.State.Running}}\n"
+	"container_status={{.State.Status}}\n"
 	"container_exit={{.State.ExitCode}}\n"
 	"container_config=" LABEL(
 		"org.ringup.config") "\n"

@@ -41,7 +41,7 @@ lives() {
 	apart ringup --json status -H 'node[01-02]'
 	json '[h["host"] for h in d["hosts"]] == ["node01", "node02"]'
 	apart ringup --json status node03 node01
-	json '[h["host"] for h in d["hosts"]] == ["node03", "node01"]'
+	json '[h["host"] for h in d["hosts"]] == ["node01", "node03"]'
 	apart ringup logs -H node01,node03
 	says 0
 	[ "$(grep -c 'Server listening' ../out)" = 2 ]
@@ -77,4 +77,10 @@ lives() {
 	says 0
 	lives ''
 	[ ! -e .ringup/keys ]
+}
+
+@test "down of one host that fails: what is said of the others" {
+	host_has 2 away 'connection refused'
+	apart ringup down
+	says 4 'node02' '1 of 3 hosts failed; the others are fine'
 }

@@ -35,6 +35,7 @@ static inline struct fleet *make_fleet(struct scratch *s, const char *yaml)
 					       .config = "",
 					       .image = "",
 					       .started = "",
+					       .status = "",
 					       .mesh = "",
 					       .container_owner = owner_nobody,
 					       .owner = owner_nobody,
