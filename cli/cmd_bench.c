@@ -85,12 +85,28 @@ static void bench_note_cpu(const struct report *report, const struct facts *fact
 			gpus);
 }
 
+/* A warning for the first host whose image is not that of the others; NULL when all have one. */
+static const char *bench_other_image(const struct fleet *fleet, struct arena *arena)
+{
+	for (size_t i = 1; i < fleet->count; i++) {
+		const struct member *a = &fleet->members[0], *b = &fleet->members[i];
+
+		if (a->state.image && b->state.image && strcmp(a->state.image, b->state.image) != 0)
+			return arena_printf(
+				arena,
+				"%s has another image than %s: different programs are measured together; 'ringup status' compares the hosts",
+				b->host->name, a->host->name);
+	}
+	return NULL;
+}
+
 /* What the hardware should give, what is wrong with it, and --min-percent. */
 static int bench_judge(struct stages *s, const struct options *o, struct report *report,
 		       struct error *err)
 {
 	struct words notes = WORDS_INIT(s->arena);
 	struct facts *facts;
+	const char *other;
 	size_t count;
 
 	if (stage_catalog(s, err) < 0) {
@@ -104,9 +120,12 @@ static int bench_judge(struct stages *s, const struct options *o, struct report 
 	for (size_t i = 0; i < count; i++)
 		link_notes(&s->catalog, &facts[i], &notes);
 	bench_note_cpu(report, facts, count, &notes);
-	report->notes = notes.list;
 	for (size_t i = 0; i < notes.count; i++)
 		log_warn("%s", notes.list[i]);
+	other = bench_other_image(&s->fleet, s->arena); /* bench has said it at the start */
+	if (other)
+		words_add(&notes, other);
+	report->notes = notes.list;
 	return judge_percent(&report->expected, o->min_percent, report, s->arena, err);
 }
 
@@ -191,6 +210,7 @@ static int bench(struct stages *s, const struct options *o, const char *const *a
 	struct bench_options bench = {.arguments = arguments, .timeout_s = o->limit};
 	_cleanup_(json_free) cJSON *document = NULL;
 	struct report report;
+	const char *other;
 	int rc;
 
 	fleet_check_owner(&s->fleet);
@@ -199,6 +219,9 @@ static int bench(struct stages *s, const struct options *o, const char *const *a
 	    launcher_find(o->launcher, &bench.launcher, err) < 0 ||
 	    check_stack(s, bench.launcher, err) < 0)
 		return -1;
+	other = bench_other_image(&s->fleet, s->arena);
+	if (other)
+		log_warn("%s", other);
 	rc = fleet_bench(&s->fleet, &bench, s->arena, &report, &document, err);
 	return conclude(s, o, &report, document, rc, err);
 }

@@ -84,3 +84,11 @@ lives() {
 	apart ringup down
 	says 4 'node02' '1 of 3 hosts failed; the others are fine'
 }
+
+@test "bench says that the hosts have different images" {
+	apart ringup bench
+	! grep -q 'another image' ../err
+	container_up 2 "image=$IMAGE_B"
+	apart ringup bench
+	grep -q 'node02 has another image than node01: different programs are measured together' ../err
+}
