@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "deployer/bench.h"
 #include "deployer/claim.h"
+#include "deployer/probe.h"
 #include "plan/gpu_wish.h"
 #include "resolver/links/expectation.h"
 #include "resolver/links/link_notes.h"
@@ -213,10 +214,12 @@ static int bench(struct stages *s, const struct options *o, const char *const *a
 	const char *other;
 	int rc;
 
+	fleet_check(&s->fleet);
 	fleet_check_owner(&s->fleet);
 	fleet_each(&s->fleet, check_workers, NULL);
-	if (fleet_result(&s->fleet, err) < 0 ||
-	    launcher_find(o->launcher, &bench.launcher, err) < 0 ||
+	if (fleet_result(&s->fleet, err) < 0)
+		return error_advise(err, "nothing was measured");
+	if (launcher_find(o->launcher, &bench.launcher, err) < 0 ||
 	    check_stack(s, bench.launcher, err) < 0)
 		return -1;
 	other = bench_other_image(&s->fleet, s->arena);

@@ -26,6 +26,7 @@ struct exec {
 	const char *const *words;
 	int limit_s;
 	struct proc_result *results;
+	bool *ended; /* the command did, with a status: no host was lost meanwhile */
 };
 
 static int exec_one(struct member *m, void *arg, struct error *err)
@@ -37,6 +38,7 @@ static int exec_one(struct member *m, void *arg, struct error *err)
 		return -1;
 	if (member_exec(m, e->words, e->limit_s, r, err) < 0)
 		return -1;
+	e->ended[m->index] = true;
 	if (r->status == 0)
 		return 0;
 	return error_set(err, ERROR_FAILED, "%s: %s ended with status %d", m->host->name,
@@ -56,7 +58,8 @@ static void exec_print_all(const struct stages *s, const struct exec *e)
 		cJSON_AddStringToObject(item, "host", s->fleet.members[i].host->name);
 		if (!r->out.text)
 			continue;
-		cJSON_AddNumberToObject(item, "status", r->status);
+		if (e->ended[i])
+			cJSON_AddNumberToObject(item, "status", r->status);
 		cJSON_AddStringToObject(item, "stdout", r->out.text);
 		cJSON_AddStringToObject(item, "stderr", r->err.text);
 		if (r->out.overflowed || r->err.overflowed)
@@ -82,7 +85,7 @@ static void exec_take_status(const struct stages *s, const struct exec *e, struc
 	int worst = 0;
 
 	for (size_t i = 0; i < s->fleet.count; i++)
-		if (e->results[i].out.text && e->results[i].status > worst)
+		if (e->ended[i] && e->results[i].status > worst)
 			worst = e->results[i].status;
 	if (worst && err->kind != ERROR_INTERRUPTED)
 		err->kind = (enum error_kind)worst;
@@ -99,6 +102,7 @@ static int exec_run(struct context *ctx, void *values, const char *const *argume
 	if (stage_cluster(&s, ctx, err) < 0 || stage_select(&s, &o->hosts, NULL, err) < 0)
 		return -1;
 	e.results = ARENA_ARRAY(s.arena, s.fleet.count, struct proc_result);
+	e.ended = ARENA_ARRAY(s.arena, s.fleet.count, bool);
 	fleet_each(&s.fleet, exec_one, &e);
 	exec_print_all(&s, &e);
 	if (fleet_result(&s.fleet, err) < 0)

@@ -92,3 +92,9 @@ lives() {
 	apart ringup bench
 	grep -q 'node02 has another image than node01: different programs are measured together' ../err
 }
+
+@test "bench on hosts of which one has no engine: why, and that nothing was measured" {
+	host_has 2 engine-error 'Cannot connect to the Docker daemon. Is the docker daemon running?'
+	apart ringup bench
+	says 4 'node02: docker does not answer there: Cannot connect' 'the others are fine; nothing was measured'
+}
