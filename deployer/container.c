@@ -136,7 +136,7 @@ static void container_set_wish(struct member *m, const struct bringup *bringup,
 	wish->labels = container_labels(m, "");
 	m->engine->run(wish, &words);
 	/* sshd reads its address and port only at its start */
-	words_addf(&words, "sshd %s:%d", m->host->address, m->fleet->cluster->container.sshd_port);
+	words_addf(&words, "sshd %s:%d", m->address, m->fleet->cluster->container.sshd_port);
 	container->config_hash = hash_words(m, words.list);
 	wish->labels = container_labels(m, container->config_hash);
 }

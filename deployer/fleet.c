@@ -84,6 +84,7 @@ int fleet_init(const struct cluster *cluster, const struct fleet_options *option
 
 		*member = (struct member){
 			.host = &cluster->hosts[i], .index = i, .fleet = fleet, .engine = engine};
+		member->address = member->host->address;
 		fleet_target(cluster, member->host, options->timeout_s, arena, &member->target);
 	}
 	return 0;

@@ -31,6 +31,7 @@ struct member {
 	const struct host *host;
 	size_t index;
 	struct fleet *fleet;
+	const char *address; /* for the workers: the host's own, in numbers once it is known */
 	struct ssh_target target;
 	struct ssh *ssh;    /* opened at first use, kept */
 	struct arena arena; /* this host's own memory: its thread is the only user */

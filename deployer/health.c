@@ -88,8 +88,8 @@ int member_ask_health(struct member *m, const struct bringup *wanted, const char
 
 	*health = (struct health){
 		.last_words = "", .image = "", .config = "", .files = "", .differs = ""};
-	if (remote_script("health", WORDS(m->host->address, port, health_logs_line(m)), &words,
-			  err) < 0 ||
+	if (remote_script("health", WORDS(m->address, port, health_logs_line(m)), &words, err) <
+		    0 ||
 	    member_connect(m, err) < 0)
 		return -1;
 	command.words = words.list;

@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/json.h"
 #include "core/quote.h"
+#include "deployer/address.h"
 #include "deployer/remote.h"
 
 #include <stdlib.h>
@@ -79,6 +80,7 @@ void fleet_probe(struct fleet *fleet)
 	struct progress_step *step = progress_begin("probe", "");
 
 	fleet_each(fleet, probe_one, NULL);
+	fleet_find_addresses(fleet);
 	progress_end(step, fleet_failures(fleet) == 0, "%zu of %zu hosts answer",
 		     fleet_asked(fleet) - fleet_failures(fleet), fleet_asked(fleet));
 }
@@ -106,6 +108,7 @@ static int check_one(struct member *m, void *arg, struct error *err)
 void fleet_check(struct fleet *fleet)
 {
 	fleet_each(fleet, check_one, NULL);
+	fleet_check_addresses(fleet);
 }
 
 cJSON *fleet_facts_json(const struct fleet *fleet)
