@@ -98,3 +98,13 @@ lives() {
 	apart ringup bench
 	says 4 'node02: docker does not answer there: Cannot connect' 'the others are fine; nothing was measured'
 }
+
+@test "down --purge: the keys go also where the container cannot be removed" {
+	printf '#!/bin/sh\n[ "$1" != rm ] || { echo "device or resource busy" >&2; exit 1; }\nexec %s "$@"\n' \
+		"$ROOT/tests/standin/docker" >bin/busy
+	chmod +x bin/busy
+	ln -sf "$PWD/bin/busy" hosts/127.0.0.2/bin/docker
+	apart ringup down --purge
+	says 4 'node02: cannot remove the container: device or resource busy' '1 of 3 hosts failed'
+	[ ! -e hosts/127.0.0.2/state/lab ]
+}
