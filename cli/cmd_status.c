@@ -178,6 +178,12 @@ static void status_compare_images(const struct status *status)
 	}
 }
 
+/* A host that answers, and that fleet_check has failed. */
+static const char *status_of_unfit(const struct member *m)
+{
+	return m->engine->has_containers && !*m->facts.engine_version ? "no engine" : "unusable";
+}
+
 /* Fills the rows. Afterwards the members with something wrong have failed. */
 static void status_find(struct status *status)
 {
@@ -186,7 +192,7 @@ static void status_find(struct status *status)
 	fleet_check(fleet);
 	for (size_t i = 0; i < fleet->count; i++) /* a host that answered has facts */
 		if (fleet->members[i].failed && fleet->members[i].facts.host)
-			status->rows[i].state = "no engine";
+			status->rows[i].state = status_of_unfit(&fleet->members[i]);
 	fleet_each(fleet, status_ask_one, status);
 	for (size_t i = 0; i < fleet->count; i++)
 		if (!status->rows[i].state && !fleet->members[i].left_out)
@@ -406,6 +412,7 @@ const struct command command_status = {
 		"absent       there is none\n"
 		"foreign      somebody else started it\n"
 		"no engine    the host answers, and its container engine does not\n"
+		"unusable     the host cannot be a part of the cluster; the error says why\n"
 		"unreachable  the host does not answer by ssh\n"
 		"\n"
 		"The exit status is 0 when every host is as it should be, 4 when some are not, 1 when none is.\n",

@@ -20,6 +20,7 @@ struct host_state {
 	const char *container_id, *config, *image, *started;
 	const char *mesh;	      /* digest of the ssh files that the host holds */
 	const char *folder;	      /* ringup's folder on the host */
+	const char *machine;	      /* the same for two names of one machine; "" unknown */
 	struct owner container_owner; /* by the container's labels */
 	struct owner owner;	      /* of the folder */
 	const char *status; /* of the container, in the engine's word: running, paused, exited */

@@ -36,6 +36,7 @@ void probe_read_state(struct member *m, const char *text)
 		.status = remote_value(text, "container_status", arena),
 		.mesh = remote_value(text, "mesh", arena),
 		.folder = remote_value(text, "state_folder", arena),
+		.machine = remote_value(text, "machine", arena),
 		.running = strcmp(remote_value(text, "container_running", arena), "true") == 0,
 		.exit_status = (int)strtol(remote_value(text, "container_exit", arena), NULL, 10),
 	};
@@ -105,9 +106,30 @@ static int check_one(struct member *m, void *arg, struct error *err)
 			 m->host->name, m->engine->name, f->engine_error, m->engine->start);
 }
 
+/* Fails a member that is the machine of an earlier one: both would work on the same container. */
+static void check_machines(struct fleet *fleet)
+{
+	for (size_t i = 1; i < fleet->count; i++) {
+		struct member *m = &fleet->members[i];
+
+		for (size_t k = 0; k < i && !m->failed && !m->left_out && *m->state.machine; k++) {
+			const struct member *other = &fleet->members[k];
+
+			if (!other->state.machine ||
+			    strcmp(other->state.machine, m->state.machine) != 0)
+				continue;
+			m->failed = true;
+			error_set(&m->err, ERROR_FAILED,
+				  "%s: it is the same machine as %s; list it once in %s",
+				  m->host->name, other->host->name, fleet->cluster->path);
+		}
+	}
+}
+
 void fleet_check(struct fleet *fleet)
 {
 	fleet_each(fleet, check_one, NULL);
+	check_machines(fleet);
 	fleet_check_addresses(fleet);
 }
 

@@ -183,6 +183,8 @@ else
 	state_root=${XDG_STATE_HOME:-$HOME/.local/state}/ringup
 fi
 say state_folder "$state_root/$cluster"
+# The same for two names of one machine. Hosts of a lab share the kernel, and some also the network.
+say machine "$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) $(readlink /proc/self/ns/net) $(readlink -m "$state_root")"
 sed 's/^/owner_/' "$state_root/$cluster/owner" 2>/dev/null
 say mesh "$(cat "$state_root/$cluster/ssh/mesh" 2>/dev/null)"
 

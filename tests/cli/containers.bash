@@ -38,6 +38,8 @@ container_up() {
 	local folder=$RINGUP_HOSTS/127.0.0.$1
 	mkdir -p "$folder/container" "$folder/bin" "$folder/state/lab/ssh"
 	ln -sf "$ROOT/tests/standin/docker" "$folder/bin/docker"
+	[ -e "$folder/bin/ssh-keyscan" ] || printf '#!/bin/sh\necho "x ssh-ed25519 AAAA"\n' >"$folder/bin/ssh-keyscan"
+	chmod +x "$folder/bin/ssh-keyscan"
 	echo id=0123456789abcdef0123456789abcdef >"$folder/state/lab/owner"
 	echo here >"$folder/state/lab/ssh/mesh"
 	echo "Server listening on 127.0.0.$1 port 9435." >"$folder/container/log"

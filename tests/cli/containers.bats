@@ -108,3 +108,15 @@ lives() {
 	says 4 'node02: cannot remove the container: device or resource busy' '1 of 3 hosts failed'
 	[ ! -e hosts/127.0.0.2/state/lab ]
 }
+
+@test "one machine under two names: the second name is refused, and the others go on" {
+	rm -r hosts/127.0.0.3
+	ln -s 127.0.0.1 hosts/127.0.0.3
+	for words in status bench; do
+		apart ringup $words
+		says 4 'node03: it is the same machine as node01; list it once in cluster.yaml'
+		! grep -q 'node02: ' ../err
+	done
+	apart ringup --json status
+	json '[h["state"] for h in d["hosts"]] == ["running", "running", "unusable"]'
+}
