@@ -19,7 +19,7 @@
 
 struct options {
 	bool dry_run, take_over, force;
-	struct words allow;
+	struct words allow, hosts;
 	struct limit_options limits;
 };
 
@@ -30,6 +30,7 @@ static const struct opt options[] = {
 	 OPT_FLAG, offsetof(struct options, take_over)},
 	{0, "force", NULL, "also while a job runs on the cluster", OPT_FLAG,
 	 offsetof(struct options, force)},
+	HOSTS_OPTION(struct options, hosts),
 	ALLOW_OPTION(struct options, allow),
 	LIMIT_OPTIONS(struct options, limits),
 	OPT_END,
@@ -65,7 +66,8 @@ static void up_print_stack(const struct stages *s)
 static int up_check_gpus(struct stages *s, struct error *err)
 {
 	fleet_check_gpus(&s->fleet, s->plan.accelerator);
-	return fleet_failures(&s->fleet) == s->fleet.count ? fleet_result(&s->fleet, err) : 0;
+	return fleet_failures(&s->fleet) == fleet_asked(&s->fleet) ? fleet_result(&s->fleet, err)
+								   : 0;
 }
 
 static int up_converge(struct stages *s, struct error *err)
@@ -73,7 +75,7 @@ static int up_converge(struct stages *s, struct error *err)
 	struct bringup bringup;
 	bool is_new = false;
 
-	if (fleet_failures(&s->fleet) == s->fleet.count)
+	if (fleet_failures(&s->fleet) == fleet_asked(&s->fleet))
 		return fleet_result(&s->fleet, err);
 	if (stage_plan(s, err) < 0)
 		return -1;
@@ -127,7 +129,7 @@ static int up_print_commands(struct stages *s, struct error *err)
 	struct bringup bringup;
 	_cleanup_(str_release) struct str out = STR_INIT;
 
-	if (fleet_failures(&s->fleet) == s->fleet.count)
+	if (fleet_failures(&s->fleet) == fleet_asked(&s->fleet))
 		return fleet_result(&s->fleet, err);
 	if (stage_plan(s, err) < 0 || up_check_gpus(s, err) < 0 ||
 	    (has_containers(s) && image_commands(s, &out, err) < 0) ||
@@ -136,7 +138,7 @@ static int up_print_commands(struct stages *s, struct error *err)
 	if (has_containers(s)) /* by tag while there is no digest yet */
 		bringup.image = reference_text(&s->reference, s->arena);
 	for (size_t i = 0; i < s->fleet.count; i++)
-		if (!s->fleet.members[i].failed &&
+		if (!s->fleet.members[i].failed && !s->fleet.members[i].left_out &&
 		    bringup_commands(&s->fleet.members[i], &bringup, &out, err) < 0)
 			return -1;
 	keys_wipe(&bringup.keys);
@@ -151,8 +153,11 @@ static void add_json(const struct stages *s)
 
 	for (size_t i = 0; i < s->fleet.count; i++) {
 		const struct member *m = &s->fleet.members[i];
-		cJSON *item = cJSON_CreateObject();
+		cJSON *item;
 
+		if (m->left_out)
+			continue;
+		item = cJSON_CreateObject();
 		cJSON_AddStringToObject(item, "host", m->host->name);
 		cJSON_AddBoolToObject(item, "ok", !m->failed);
 		cJSON_AddBoolToObject(item, "changed", m->changed);
@@ -169,7 +174,7 @@ static void add_json(const struct stages *s)
 
 static void up_print_result(const struct stages *s, uint64_t begin)
 {
-	size_t changed = 0, up = s->fleet.count - fleet_failures(&s->fleet);
+	size_t changed = 0, up = fleet_asked(&s->fleet) - fleet_failures(&s->fleet);
 
 	if (s->ctx->json) {
 		add_json(s);
@@ -179,7 +184,7 @@ static void up_print_result(const struct stages *s, uint64_t begin)
 		changed += s->fleet.members[i].changed && !s->fleet.members[i].failed;
 	if (up)
 		say("cluster %s: %zu of %zu hosts up, %zu changed, %.1f s\n", s->cluster.name, up,
-		    s->fleet.count, changed, clock_seconds_since(begin));
+		    fleet_asked(&s->fleet), changed, clock_seconds_since(begin));
 	for (size_t i = 0; up && i < s->cluster.job_count; i++)
 		log_info("  %-20s ringup run %s", i ? "" : "jobs", s->cluster.jobs[i].name);
 }
@@ -193,8 +198,7 @@ static int up_run(struct context *ctx, void *values, const char *const *argument
 	struct stages s;
 	int rc;
 
-	(void)arguments;
-	if (stage_cluster(&s, ctx, err) < 0 ||
+	if (stage_cluster(&s, ctx, err) < 0 || stage_ask_only(&s, &o->hosts, arguments, err) < 0 ||
 	    limits_of(&o->limits, &s.cluster, &s.limits, err) < 0 ||
 	    stage_check_jobs(&s, err) < 0 ||
 	    (!o->force && !o->dry_run && stage_no_jobs(&s, err) < 0) ||
@@ -220,14 +224,17 @@ static int up_run(struct context *ctx, void *values, const char *const *argument
 
 const struct command command_up = {
 	.name = "up",
-	.arguments = "",
+	.arguments = "[HOST...]",
 	.summary = "brings the cluster up: resolve, build, push, deploy, verify",
 	.help = "Each host is compared with what is wanted, and only what differs is changed: a second run\n"
 		"changes nothing, and the next run continues an interrupted one. When a host fails, the others\n"
 		"are finished all the same; the exit status is 4 then.\n"
+		"With hosts only these are changed; they get the names and keys of all. Run 'ringup up' without\n"
+		"hosts when others must learn of a new one.\n"
 		"A cluster of the same name that somebody else started on a host is left alone: ringup says who\n"
 		"started it, when and from where. --take-over makes it yours.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
+	.max_arguments = -1,
 	.run = up_run,
 };

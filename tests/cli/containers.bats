@@ -120,3 +120,22 @@ lives() {
 	apart ringup --json status
 	json '[h["state"] for h in d["hosts"]] == ["running", "running", "unusable"]'
 }
+
+@test "up takes hosts: only these change, with the names and keys of all" {
+	sed -i 's/engine: docker/engine: none/; /^registry/d' cluster.yaml
+	rm -r hosts/*/state
+	apart ringup up node02
+	says 0
+	grep -q '1 of 1 hosts up, 1 changed' ../out
+	[ -e hosts/127.0.0.2/state/lab/ssh/mesh ] && [ ! -e hosts/127.0.0.1/state ] && [ ! -e hosts/127.0.0.3/state ]
+	[ "$(grep -c ed25519 hosts/127.0.0.2/state/lab/ssh/known_hosts)" = 3 ]
+	apart ringup up -H node01,node03 --dry-run
+	says 0
+	grep -q "^# node01: the cluster's files" ../out
+	! grep -q node02 ../out
+	apart ringup --json up
+	says 0
+	json '[h["changed"] for h in d["hosts"]] == [True, False, True]'
+	apart ringup up node9
+	says 2 "there is no host 'node9'"
+}
