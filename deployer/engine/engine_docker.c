@@ -120,7 +120,11 @@ static bool docker_is_image_missing(const struct error *err)
 	return strstr(err->text, "Unable to find image");
 }
 
-/* The registry's refusals, as Docker's client prints them. */
+/*
+ * The registry's refusals, as Docker's client prints them. The one about HTTP is Go's net/http
+ * (transport.go, "server gave HTTP response to HTTPS client"); insecure-registries:
+ * docs.docker.com, "dockerd", Insecure registries.
+ */
 static void docker_explain_pull(const struct engine_attempt *a, struct error *err)
 {
 	if (strstr(err->text, "x509") || strstr(err->text, "certificate"))
@@ -128,6 +132,11 @@ static void docker_explain_pull(const struct engine_attempt *a, struct error *er
 			err,
 			"the host does not trust the registry %s; set registry.ca in cluster.yaml to the CA that signed its certificate",
 			a->registry);
+	else if (strstr(err->text, "server gave HTTP response"))
+		error_advise(
+			err,
+			"the registry %s speaks plain HTTP, and 'insecure: true' is only for ringup itself: add \"%s\" to insecure-registries in /etc/docker/daemon.json of the host and restart Docker there, or let 'ringup registry serve' make one with TLS",
+			a->registry, a->registry);
 	else if (strstr(err->text, "unauthorized") || strstr(err->text, "401") ||
 		 strstr(err->text, "no basic auth credentials"))
 		error_advise(err,
