@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "deployer/bench.h"
 #include "deployer/claim.h"
+#include "deployer/probe.h"
 #include "plan/gpu_wish.h"
 #include "resolver/links/expectation.h"
 #include "resolver/links/link_notes.h"
@@ -20,6 +21,7 @@
 struct options {
 	const char *launcher, *from, *facts;
 	int limit, min_percent;
+	struct words hosts;
 };
 
 static const struct opt options[] = {
@@ -27,6 +29,7 @@ static const struct opt options[] = {
 	 offsetof(struct options, launcher)},
 	{0, "limit", "S", "seconds that the whole run may take (300)", OPT_INT,
 	 offsetof(struct options, limit)},
+	HOSTS_OPTION(struct options, hosts),
 	{0, "min-percent", "P", "bad verdict below P % of what the hardware should give", OPT_INT,
 	 offsetof(struct options, min_percent)},
 	{0, "from", "FILE", "judge a worker's JSON document that is there; nothing is run",
@@ -83,12 +86,28 @@ static void bench_note_cpu(const struct report *report, const struct facts *fact
 			gpus);
 }
 
+/* A warning for the first host whose image is not that of the others; NULL when all have one. */
+static const char *bench_other_image(const struct fleet *fleet, struct arena *arena)
+{
+	for (size_t i = 1; i < fleet->count; i++) {
+		const struct member *a = &fleet->members[0], *b = &fleet->members[i];
+
+		if (a->state.image && b->state.image && strcmp(a->state.image, b->state.image) != 0)
+			return arena_printf(
+				arena,
+				"%s has another image than %s: different programs are measured together; 'ringup status' compares the hosts",
+				b->host->name, a->host->name);
+	}
+	return NULL;
+}
+
 /* What the hardware should give, what is wrong with it, and --min-percent. */
 static int bench_judge(struct stages *s, const struct options *o, struct report *report,
 		       struct error *err)
 {
 	struct words notes = WORDS_INIT(s->arena);
 	struct facts *facts;
+	const char *other;
 	size_t count;
 
 	if (stage_catalog(s, err) < 0) {
@@ -102,9 +121,12 @@ static int bench_judge(struct stages *s, const struct options *o, struct report 
 	for (size_t i = 0; i < count; i++)
 		link_notes(&s->catalog, &facts[i], &notes);
 	bench_note_cpu(report, facts, count, &notes);
-	report->notes = notes.list;
 	for (size_t i = 0; i < notes.count; i++)
 		log_warn("%s", notes.list[i]);
+	other = bench_other_image(&s->fleet, s->arena); /* bench has said it at the start */
+	if (other)
+		words_add(&notes, other);
+	report->notes = notes.list;
 	return judge_percent(&report->expected, o->min_percent, report, s->arena, err);
 }
 
@@ -189,14 +211,20 @@ static int bench(struct stages *s, const struct options *o, const char *const *a
 	struct bench_options bench = {.arguments = arguments, .timeout_s = o->limit};
 	_cleanup_(json_free) cJSON *document = NULL;
 	struct report report;
+	const char *other;
 	int rc;
 
+	fleet_check(&s->fleet);
 	fleet_check_owner(&s->fleet);
 	fleet_each(&s->fleet, check_workers, NULL);
-	if (fleet_result(&s->fleet, err) < 0 ||
-	    launcher_find(o->launcher, &bench.launcher, err) < 0 ||
+	if (fleet_result(&s->fleet, err) < 0)
+		return error_advise(err, "nothing was measured");
+	if (launcher_find(o->launcher, &bench.launcher, err) < 0 ||
 	    check_stack(s, bench.launcher, err) < 0)
 		return -1;
+	other = bench_other_image(&s->fleet, s->arena);
+	if (other)
+		log_warn("%s", other);
 	rc = fleet_bench(&s->fleet, &bench, s->arena, &report, &document, err);
 	return conclude(s, o, &report, document, rc, err);
 }
@@ -230,7 +258,7 @@ static int bench_run_command(struct context *ctx, void *values, const char *cons
 	if (o->facts)
 		return error_set(err, ERROR_USAGE,
 				 "--facts goes with --from: a run asks the hosts");
-	if (stage_cluster(&s, ctx, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0 || stage_choose(&s, &o->hosts, NULL, err) < 0)
 		return -1;
 	rc = stage_probe(&s, err);
 	if (rc == 0)

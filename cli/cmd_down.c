@@ -16,6 +16,7 @@
 
 struct options {
 	bool purge, take_over, force;
+	struct words hosts;
 };
 
 static const struct opt options[] = {
@@ -25,6 +26,7 @@ static const struct opt options[] = {
 	 OPT_FLAG, offsetof(struct options, take_over)},
 	{0, "force", NULL, "also while a job runs on the cluster", OPT_FLAG,
 	 offsetof(struct options, force)},
+	HOSTS_OPTION(struct options, hosts),
 	OPT_END,
 };
 
@@ -71,13 +73,9 @@ static int down_run(struct context *ctx, void *values, const char *const *argume
 
 	if (stage_cluster(&s, ctx, err) < 0 || (!o->force && stage_no_jobs(&s, err) < 0) ||
 	    stage_hold(&s, &lock, err) < 0 ||
-	    stage_choose_departed(&s, arguments, &is_departed, err) < 0)
+	    stage_choose_departed(&s, arguments, &is_departed, err) < 0 ||
+	    (!is_departed && stage_choose(&s, &o->hosts, arguments, err) < 0))
 		return -1;
-	if (!is_departed && *arguments)
-		return error_set(
-			err, ERROR_USAGE,
-			"'%s' is no host that was taken out of cluster.yaml; 'ringup down' takes all hosts of the file down",
-			*arguments);
 	/* a host that has left the cluster must not keep its keys */
 	purges = o->purge || is_departed;
 	rc = is_departed ? 0 : stage_probe(&s, err);
@@ -88,7 +86,7 @@ static int down_run(struct context *ctx, void *values, const char *const *argume
 	if (rc < 0 && is_departed)
 		error_advise(err, "a host that is gone for good: take it out of %s",
 			     cluster_state_path(&s.cluster, "hosts.json", s.arena));
-	if (rc == 0 && o->purge && !is_departed)
+	if (rc == 0 && o->purge && !is_departed && !s.is_choice)
 		rc = purge_here(&s, err);
 	if (rc == 0)
 		down_say(&s, purges);
@@ -102,8 +100,8 @@ const struct command command_down = {
 	.summary = "stops and removes the cluster's containers",
 	.help = "The image and the cluster's files stay on the hosts, so that the next 'up' is quick;\n"
 		"--purge removes them, too. Running it twice is harmless.\n"
-		"HOST is one that was taken out of cluster.yaml, as 'up' and 'status' name it: its container,\n"
-		"image and files are removed.\n"
+		"With hosts only these are taken down, and the cluster's keys stay on this machine. A HOST that was\n"
+		"taken out of cluster.yaml, as 'up' and 'status' name it, loses its container, image and files.\n"
 		"What somebody else started under this name stays, unless you say --take-over.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

@@ -16,8 +16,7 @@ struct options {
 };
 
 static const struct opt options[] = {
-	{'H', "hosts", "SET", "run on these hosts only: node[01-08],login; may be given again",
-	 OPT_LIST, offsetof(struct options, hosts)},
+	HOSTS_OPTION(struct options, hosts),
 	{0, "limit", "S", "seconds that the command may take (3600)", OPT_INT,
 	 offsetof(struct options, limit)},
 	OPT_END,
@@ -27,6 +26,7 @@ struct exec {
 	const char *const *words;
 	int limit_s;
 	struct proc_result *results;
+	bool *ended; /* the command did, with a status: no host was lost meanwhile */
 };
 
 static int exec_one(struct member *m, void *arg, struct error *err)
@@ -38,6 +38,7 @@ static int exec_one(struct member *m, void *arg, struct error *err)
 		return -1;
 	if (member_exec(m, e->words, e->limit_s, r, err) < 0)
 		return -1;
+	e->ended[m->index] = true;
 	if (r->status == 0)
 		return 0;
 	return error_set(err, ERROR_FAILED, "%s: %s ended with status %d", m->host->name,
@@ -57,7 +58,8 @@ static void exec_print_all(const struct stages *s, const struct exec *e)
 		cJSON_AddStringToObject(item, "host", s->fleet.members[i].host->name);
 		if (!r->out.text)
 			continue;
-		cJSON_AddNumberToObject(item, "status", r->status);
+		if (e->ended[i])
+			cJSON_AddNumberToObject(item, "status", r->status);
 		cJSON_AddStringToObject(item, "stdout", r->out.text);
 		cJSON_AddStringToObject(item, "stderr", r->err.text);
 		if (r->out.overflowed || r->err.overflowed)
@@ -74,24 +76,39 @@ static void exec_print_all(const struct stages *s, const struct exec *e)
 		json_print(stdout, json);
 }
 
+/*
+ * A command that failed on a host gives its status, the highest one of all hosts. Without one, the
+ * status says how many hosts could not be asked.
+ */
+static void exec_take_status(const struct stages *s, const struct exec *e, struct error *err)
+{
+	int worst = 0;
+
+	for (size_t i = 0; i < s->fleet.count; i++)
+		if (e->ended[i] && e->results[i].status > worst)
+			worst = e->results[i].status;
+	if (worst && err->kind != ERROR_INTERRUPTED)
+		err->kind = (enum error_kind)worst;
+}
+
 static int exec_run(struct context *ctx, void *values, const char *const *arguments,
 		    struct error *err)
 {
-	static const char *const all[] = {NULL};
 	struct options *o = values;
 	struct exec e = {.words = arguments,
 			 .limit_s = o->limit ? o->limit : EXEC_TIMEOUT_DEFAULT_S};
 	struct stages s;
 
-	if (stage_cluster(&s, ctx, err) < 0 ||
-	    stage_select(&s, o->hosts.list ? o->hosts.list : all, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0 || stage_select(&s, &o->hosts, NULL, err) < 0)
 		return -1;
 	e.results = ARENA_ARRAY(s.arena, s.fleet.count, struct proc_result);
+	e.ended = ARENA_ARRAY(s.arena, s.fleet.count, bool);
 	fleet_each(&s.fleet, exec_one, &e);
 	exec_print_all(&s, &e);
+	if (fleet_result(&s.fleet, err) < 0)
+		exec_take_status(&s, &e, err);
 	for (size_t i = 0; i < s.fleet.count; i++)
 		proc_result_release(&e.results[i]);
-	fleet_result(&s.fleet, err);
 	fleet_close(&s.fleet);
 	return err->kind ? -1 : 0;
 }
@@ -101,7 +118,10 @@ const struct command command_exec = {
 	.arguments = "[--] CMD...",
 	.summary = "runs a command in every container",
 	.help = "Each line of output is printed behind the name of its host. The words reach the program as\n"
-		"they are: no shell reads them (for a shell: ringup exec -- sh -c '...').\n",
+		"they are: no shell reads them (for a shell: ringup exec -- sh -c '...').\n"
+		"The exit status is the command's, the highest one of the hosts. It is 4 or 1 when the command\n"
+		"succeeds, but some hosts or all of them cannot be reached.\n"
+		"On Ctrl-C, and after --limit, the command and all that it started end on every host.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 1,

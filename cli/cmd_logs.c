@@ -21,6 +21,7 @@ struct options {
 	int tail;
 	const char *rank;
 	bool follow;
+	struct words hosts;
 };
 
 static const struct opt options[] = {
@@ -30,6 +31,7 @@ static const struct opt options[] = {
 	 offsetof(struct options, follow)},
 	{0, "rank", "N", "of a job: only this rank's output", OPT_TEXT,
 	 offsetof(struct options, rank)},
+	HOSTS_OPTION(struct options, hosts),
 	OPT_END,
 };
 
@@ -193,7 +195,7 @@ static int logs_run(struct context *ctx, void *values, const char *const *argume
 		return error_set(err, ERROR_USAGE,
 				 "%s goes with the name of a job; 'ringup ps' lists them",
 				 o->follow ? "--follow" : "--rank");
-	if (stage_cluster(&s, ctx, err) < 0 || stage_select(&s, arguments, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0 || stage_select(&s, &o->hosts, arguments, err) < 0)
 		return -1;
 	logs.results = ARENA_ARRAY(s.arena, s.fleet.count, struct proc_result);
 	fleet_each(&s.fleet, logs_fetch, &logs);

@@ -13,11 +13,13 @@
 
 struct options {
 	bool force;
+	struct words hosts;
 };
 
 static const struct opt options[] = {
 	{0, "force", NULL, "also while a job runs on the cluster", OPT_FLAG,
 	 offsetof(struct options, force)},
+	HOSTS_OPTION(struct options, hosts),
 	OPT_END,
 };
 
@@ -47,7 +49,7 @@ static int restart_all(struct stages *s, struct error *err)
 	if (stage_built_plan(s, &plan, err) < 0)
 		return -1;
 	fleet_each(&s->fleet, restart_one, NULL);
-	if (fleet_failures(&s->fleet) < s->fleet.count)
+	if (fleet_active(&s->fleet))
 		fleet_verify(&s->fleet, plan ? plan->accelerator : "cpu");
 	history_add(&s->fleet, &note);
 	return fleet_result(&s->fleet, err);
@@ -63,7 +65,7 @@ static int restart_run(struct context *ctx, void *values, const char *const *arg
 	int rc;
 
 	if (stage_cluster(&s, ctx, err) < 0 || (!o->force && stage_no_jobs(&s, err) < 0) ||
-	    stage_hold(&s, &lock, err) < 0 || stage_select(&s, arguments, err) < 0)
+	    stage_hold(&s, &lock, err) < 0 || stage_select(&s, &o->hosts, arguments, err) < 0)
 		return -1;
 	if (stage_has_containers(&s))
 		rc = restart_all(&s, err);

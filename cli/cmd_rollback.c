@@ -118,7 +118,7 @@ static int rollback_check_image(struct stages *s, const struct rollback *r, stru
 		return -1;
 	fleet_each(&s->fleet, rollback_look_at, &look);
 	for (size_t i = 0; i < s->fleet.count; i++)
-		if (!s->fleet.members[i].failed && !look.there[i])
+		if (member_is_active(&s->fleet.members[i]) && !look.there[i])
 			str_addf(&lacking, "%s%s", lacking.length ? ", " : "",
 				 s->fleet.members[i].host->name);
 	if (lacking.length)
@@ -152,7 +152,7 @@ static int rollback_apply(struct stages *s, const struct rollback *r, int rollin
 		.rolling = rolling,
 	};
 
-	if (fleet_failures(&s->fleet) == s->fleet.count)
+	if (fleet_failures(&s->fleet) == fleet_asked(&s->fleet))
 		return fleet_result(&s->fleet, err);
 	if (stage_check_gpus(s, err) < 0 || rollback_check_image(s, r, err) < 0)
 		return -1;

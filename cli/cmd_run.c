@@ -411,7 +411,7 @@ static int run_hosts(const struct job *job, struct error *err)
 	const struct options *o = job->options;
 
 	if (!o->local)
-		return stage_select(job->stages, words_list(&o->hosts), err);
+		return stage_select(job->stages, &o->hosts, NULL, err);
 	if (o->hosts.count)
 		return error_set(err, ERROR_USAGE, "--local does not go with --host");
 	return stage_local(job->stages, o->per_host ? o->per_host : o->ranks, err);

@@ -27,8 +27,8 @@ static int stop_lost(struct stages *s, struct job_record *record, struct error *
 		say("%s has ended before (lost)\n", record->name);
 		return 0;
 	}
-	if ((record->is_local ? stage_local(s, 1, err) : stage_select(s, record->host_names, err)) <
-	    0)
+	if ((record->is_local ? stage_local(s, 1, err)
+			      : stage_select(s, NULL, record->host_names, err)) < 0)
 		return -1;
 	job_end_leftovers(&s->fleet, record->id, &count);
 	rc = fleet_result(&s->fleet, err);

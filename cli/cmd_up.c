@@ -19,7 +19,7 @@
 struct options {
 	bool dry_run, take_over, force;
 	int rolling;
-	struct words allow;
+	struct words allow, hosts;
 	struct limit_options limits;
 };
 
@@ -31,6 +31,7 @@ static const struct opt options[] = {
 	ROLLING_OPTION(struct options, rolling),
 	{0, "force", NULL, "also while a job runs on the cluster", OPT_FLAG,
 	 offsetof(struct options, force)},
+	HOSTS_OPTION(struct options, hosts),
 	ALLOW_OPTION(struct options, allow),
 	LIMIT_OPTIONS(struct options, limits),
 	OPT_END,
@@ -51,7 +52,7 @@ static int up_converge(struct stages *s, int rolling, struct error *err)
 	struct apply apply = {.command = "up", .rolling = rolling};
 	bool is_new = false;
 
-	if (fleet_failures(&s->fleet) == s->fleet.count)
+	if (fleet_failures(&s->fleet) == fleet_asked(&s->fleet))
 		return fleet_result(&s->fleet, err);
 	if (stage_plan(s, err) < 0)
 		return -1;
@@ -122,8 +123,11 @@ static void up_print_plan_json(const struct stages *s, const struct bringup_plan
 	char *copy = arena_strdup(s->arena, image), *line;
 
 	for (size_t i = 0; i < s->fleet.count; i++) {
-		cJSON *item = cJSON_CreateObject();
+		cJSON *item;
 
+		if (s->fleet.members[i].left_out)
+			continue;
+		item = cJSON_CreateObject();
 		cJSON_AddItemToArray(hosts, item);
 		cJSON_AddStringToObject(item, "host", s->fleet.members[i].host->name);
 		if (plans[i].changes)
@@ -147,7 +151,7 @@ static int up_gather(struct stages *s, const struct bringup *bringup, struct bri
 	for (size_t i = 0; i < s->fleet.count; i++) {
 		struct member *m = &s->fleet.members[i];
 
-		if (m->failed)
+		if (m->failed || m->left_out)
 			continue;
 		if (bringup_plan(m, bringup, &plans[i], err) < 0 ||
 		    (plans[i].commands.count && !remote->count &&
@@ -180,7 +184,7 @@ static int up_print_commands(struct stages *s, struct error *err)
 	struct bringup_plan *plans;
 	struct bringup bringup;
 
-	if (fleet_failures(&s->fleet) == s->fleet.count)
+	if (fleet_failures(&s->fleet) == fleet_asked(&s->fleet))
 		return fleet_result(&s->fleet, err);
 	if (stage_plan(s, err) < 0 || stage_check_gpus(s, err) < 0 ||
 	    (stage_has_containers(s) && image_commands(s, &image, err) < 0) ||
@@ -208,8 +212,7 @@ static int up_run(struct context *ctx, void *values, const char *const *argument
 	struct stages s;
 	int rc;
 
-	(void)arguments;
-	if (stage_cluster(&s, ctx, err) < 0 ||
+	if (stage_cluster(&s, ctx, err) < 0 || stage_ask_only(&s, &o->hosts, arguments, err) < 0 ||
 	    limits_of(&o->limits, &s.cluster, &s.limits, err) < 0 ||
 	    stage_check_jobs(&s, err) < 0 ||
 	    (!o->force && !o->dry_run && stage_no_jobs(&s, err) < 0) ||
@@ -229,16 +232,19 @@ static int up_run(struct context *ctx, void *values, const char *const *argument
 
 const struct command command_up = {
 	.name = "up",
-	.arguments = "",
+	.arguments = "[HOST...]",
 	.summary = "brings the cluster up: resolve, build, push, deploy, verify",
 	.help = "Each host is compared with what is wanted, and only what differs is changed: a second run\n"
 		"changes nothing, and the next run continues an interrupted one. When a host fails, the others\n"
 		"are finished all the same; the exit status is 4 then.\n"
 		"A new container replaces the old one only when it runs and lets a login in; otherwise the old one\n"
 		"is put back. --rolling N does so on N hosts at a time, and the next ones wait until these are up.\n"
+		"With hosts only these are changed; they get the names and keys of all. Run 'ringup up' without\n"
+		"hosts when others must learn of a new one.\n"
 		"A cluster of the same name that somebody else started on a host is left alone: ringup says who\n"
 		"started it, when and from where. --take-over makes it yours.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
+	.max_arguments = -1,
 	.run = up_run,
 };

@@ -208,7 +208,7 @@ static bool bringup_next_group(struct fleet *fleet, bool *due, int size)
 		struct member *m = &fleet->members[i];
 
 		m->waits = true;
-		if (!due[i] || m->failed || count == size)
+		if (!due[i] || m->failed || m->left_out || count == size)
 			continue;
 		str_addf(&names, "%s%s", count++ ? ", " : "", m->host->name);
 		m->waits = due[i] = false;

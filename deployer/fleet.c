@@ -26,6 +26,28 @@ static int pick_engine(const char *name, const struct engine **engine, struct er
 	return -1;
 }
 
+void fleet_leave_out(struct fleet *fleet, const char *const *names)
+{
+	for (size_t i = 0; i < fleet->count; i++) {
+		struct member *m = &fleet->members[i];
+
+		m->left_out = true;
+		for (const char *const *name = names; *name; name++)
+			if (strcmp(*name, m->host->name) == 0 ||
+			    strcmp(*name, m->host->address) == 0)
+				m->left_out = false;
+	}
+}
+
+size_t fleet_asked(const struct fleet *fleet)
+{
+	size_t asked = 0;
+
+	for (size_t i = 0; i < fleet->count; i++)
+		asked += !fleet->members[i].left_out;
+	return asked;
+}
+
 void fleet_target(const struct cluster *cluster, const struct host *host, int timeout_s,
 		  struct arena *arena, struct ssh_target *target)
 {
@@ -62,6 +84,7 @@ int fleet_init(const struct cluster *cluster, const struct fleet_options *option
 
 		*member = (struct member){
 			.host = &cluster->hosts[i], .index = i, .fleet = fleet, .engine = engine};
+		member->address = member->host->address;
 		fleet_target(cluster, member->host, options->timeout_s, arena, &member->target);
 	}
 	return 0;
@@ -107,7 +130,7 @@ static void call_one(void *arg, size_t index)
 	struct each *each = arg;
 	struct member *member = &each->fleet->members[index];
 
-	if (member->failed || member->waits)
+	if (!member_is_active(member))
 		return;
 	if (interrupt_check(&member->err) < 0) {
 		member->failed = true;
@@ -139,7 +162,7 @@ size_t fleet_active(const struct fleet *fleet)
 	size_t active = 0;
 
 	for (size_t i = 0; i < fleet->count; i++)
-		active += !fleet->members[i].failed && !fleet->members[i].waits;
+		active += member_is_active(&fleet->members[i]);
 	return active;
 }
 
@@ -149,7 +172,8 @@ static void fleet_add_waiting(const struct fleet *fleet, struct str *text)
 	size_t count = 0;
 
 	for (size_t i = 0; i < fleet->count; i++) {
-		if (fleet->members[i].failed || !fleet->members[i].waits)
+		if (fleet->members[i].failed || fleet->members[i].left_out ||
+		    !fleet->members[i].waits)
 			continue;
 		if (++count <= FLEET_NAMES_SHOWN)
 			str_addf(text, "%s%s", count > 1 ? ", " : "", fleet->members[i].host->name);
@@ -210,7 +234,7 @@ static void add_cause(const struct fleet *fleet, size_t index, struct str *text)
 int fleet_result(const struct fleet *fleet, struct error *err)
 {
 	size_t failures = fleet_failures(fleet), causes = 0;
-	enum error_kind kind = failures < fleet->count ? ERROR_PARTIAL : ERROR_FAILED;
+	enum error_kind kind = failures < fleet_asked(fleet) ? ERROR_PARTIAL : ERROR_FAILED;
 	_cleanup_(str_release) struct str text = STR_INIT, waiting = STR_INIT;
 
 	if (!failures)
@@ -232,8 +256,8 @@ int fleet_result(const struct fleet *fleet, struct error *err)
 	fleet_add_waiting(fleet, &waiting);
 	if (kind == ERROR_PARTIAL)
 		str_addf(&text, "%s%zu of %zu hosts failed; %s", causes > 1 ? "\n  " : "; ",
-			 failures, fleet->count,
-			 waiting.length ? waiting.text : "the others are done");
+			 failures, fleet_asked(fleet),
+			 waiting.length ? waiting.text : "the others are fine");
 	return error_set(err, kind, "%s", text.text);
 }
 

@@ -21,8 +21,10 @@ struct host_state {
 	const char *settings;	      /* of the container, as container.h has them */
 	const char *mesh;	      /* digest of the ssh files that the host holds */
 	const char *folder;	      /* ringup's folder on the host */
+	const char *machine;	      /* the same for two names of one machine; "" unknown */
 	struct owner container_owner; /* by the container's labels */
 	struct owner owner;	      /* of the folder */
+	const char *status; /* of the container, in the engine's word: running, paused, exited */
 	bool running;
 	bool restarts; /* the engine starts it again after a failure, a boot or its own restart */
 	int exit_status;
@@ -32,6 +34,7 @@ struct member {
 	const struct host *host;
 	size_t index;
 	struct fleet *fleet;
+	const char *address; /* for the workers: the host's own, in numbers once it is known */
 	struct ssh_target target;
 	struct ssh *ssh;    /* opened at first use, kept */
 	struct arena arena; /* this host's own memory: its thread is the only user */
@@ -41,6 +44,7 @@ struct member {
 	bool changed; /* something was changed on the host by this command */
 	bool waits;   /* steps leave it out until its turn comes (struct bringup, rolling) */
 	bool failed;
+	bool left_out;	  /* the command is about other hosts: it is neither asked nor counted */
 	struct error err; /* set when failed */
 };
 
@@ -71,7 +75,16 @@ void fleet_target(const struct cluster *cluster, const struct host *host, int ti
 /* Closes every connection. For _cleanup_. */
 void fleet_close(struct fleet *fleet);
 
-/* Calls fn for every member that has not failed and does not wait. fn's error is kept with the host. */
+/* Leaves out all members but those with these names. */
+void fleet_leave_out(struct fleet *fleet, const char *const *names);
+
+/* How many members are not left out. */
+size_t fleet_asked(const struct fleet *fleet);
+
+/*
+ * Calls fn for every member that has not failed, does not wait and is not left out. fn's error is kept with the
+ * host.
+ */
 void fleet_each(struct fleet *fleet, int (*fn)(struct member *member, void *arg, struct error *err),
 		void *arg);
 
@@ -83,7 +96,13 @@ int fleet_result(const struct fleet *fleet, struct error *err);
 
 size_t fleet_failures(const struct fleet *fleet);
 
-/* Those that have neither failed nor wait. */
+/* Whether steps work on it now: it has not failed, does not wait and is not left out. */
+static inline bool member_is_active(const struct member *member)
+{
+	return !member->failed && !member->waits && !member->left_out;
+}
+
+/* How many members are active. */
 size_t fleet_active(const struct fleet *fleet);
 
 /* Opens the member's connection unless it is open already. */

@@ -57,9 +57,9 @@ static const char *history_outcome(const struct fleet *fleet)
 {
 	size_t failures = fleet_failures(fleet);
 
-	if (fleet_active(fleet) == fleet->count)
+	if (fleet_active(fleet) == fleet_asked(fleet))
 		return "done";
-	return failures < fleet->count ? "partial" : "failed";
+	return failures < fleet_asked(fleet) ? "partial" : "failed";
 }
 
 static void history_add_hosts(const struct fleet *fleet, cJSON *json)
@@ -68,8 +68,11 @@ static void history_add_hosts(const struct fleet *fleet, cJSON *json)
 
 	for (size_t i = 0; i < fleet->count; i++) {
 		const struct member *m = &fleet->members[i];
-		cJSON *item = cJSON_CreateObject();
+		cJSON *item;
 
+		if (m->left_out)
+			continue;
+		item = cJSON_CreateObject();
 		cJSON_AddItemToArray(hosts, item);
 		cJSON_AddStringToObject(item, "host", m->host->name);
 		cJSON_AddStringToObject(item, "outcome",

@@ -5,9 +5,9 @@
 #include "core/file.h"
 #include "core/private.h"
 #include "core/proc.h"
+#include "deployer/address.h"
 #include "deployer/ssh/known_hosts.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -89,6 +89,20 @@ int keys_load(const struct fleet *fleet, struct arena *arena, struct keys *keys,
 	return 0;
 }
 
+bool keys_exist(const struct fleet *fleet, struct arena *arena)
+{
+	const char *folder = cluster_state_path(fleet->cluster, "keys", arena);
+
+	if (!file_exists(arena_printf(arena, "%s/id_ed25519", folder)) ||
+	    !file_exists(arena_printf(arena, "%s/secret", folder)))
+		return false;
+	for (size_t i = 0; i < fleet->count; i++)
+		if (!file_exists(arena_printf(arena, "%s/host-%s", folder,
+					      fleet->members[i].host->name)))
+			return false;
+	return true;
+}
+
 void keys_wipe(struct keys *keys)
 {
 	secret_wipe(&keys->private_key);
@@ -104,13 +118,13 @@ static const char *known_hosts_text(const struct fleet *fleet, const struct keys
 	_cleanup_(str_release) struct str text = STR_INIT;
 
 	for (size_t i = 0; i < fleet->count; i++) {
-		const struct host *host = fleet->members[i].host;
+		const char *address = fleet->members[i].address;
 		int port = fleet->cluster->container.sshd_port;
 		const char *public = keys->members[i].host_public;
 		const char *space = strchr(public, ' '),
 			   *end = space ? strchr(space + 1, ' ') : NULL;
 
-		str_addf(&text, "%s %.*s\n", known_hosts_name(host->address, port, arena),
+		str_addf(&text, "%s %.*s\n", known_hosts_name(address, port, arena),
 			 end ? (int)(end - public) : (int)strlen(public), public);
 	}
 	return arena_strdup(arena, text.text);
@@ -123,26 +137,22 @@ static const char *ssh_config_text(const struct fleet *fleet, struct arena *aren
 
 	for (size_t i = 0; i < fleet->count; i++) {
 		const struct host *host = fleet->members[i].host;
+		const char *address = fleet->members[i].address;
 
 		str_addf(&text, "Host %s", host->name);
 		if (strcmp(host->name, host->address) != 0)
 			str_addf(&text, " %s", host->address);
+		if (strcmp(address, host->address) != 0)
+			str_addf(&text, " %s", address);
 		str_addf(&text,
 			 "\n    HostName %s\n    Port %d\n    User root\n"
 			 "    IdentityFile " INSIDE "/id_ed25519\n    IdentitiesOnly yes\n"
 			 "    UserKnownHostsFile " INSIDE "/known_hosts\n"
 			 "    StrictHostKeyChecking yes\n    BatchMode yes\n"
 			 "    ConnectTimeout 20\n    ConnectionAttempts 3\n",
-			 host->address, fleet->cluster->container.sshd_port);
+			 address, fleet->cluster->container.sshd_port);
 	}
 	return arena_strdup(arena, text.text);
-}
-
-static bool keys_is_address(const char *text)
-{
-	unsigned char address[sizeof(struct in6_addr)];
-
-	return inet_pton(AF_INET, text, address) == 1 || inet_pton(AF_INET6, text, address) == 1;
 }
 
 /*
@@ -157,8 +167,8 @@ static bool keys_is_host_name(const char *name)
 }
 
 /*
- * "10.0.0.1 node01", one line per host, for the containers' /etc/hosts. A host whose address is a
- * name is left to the resolver that finds that name.
+ * "10.0.0.1 node01", one line per name of a host, for the containers' /etc/hosts. A host whose address
+ * is not known in numbers is left to the resolver that finds its name.
  */
 static const char *hosts_text(const struct fleet *fleet, struct arena *arena)
 {
@@ -166,9 +176,14 @@ static const char *hosts_text(const struct fleet *fleet, struct arena *arena)
 
 	for (size_t i = 0; i < fleet->count; i++) {
 		const struct host *host = fleet->members[i].host;
+		const char *address = fleet->members[i].address;
 
-		if (keys_is_address(host->address) && keys_is_host_name(host->name))
-			str_addf(&text, "%s %s\n", host->address, host->name);
+		if (!address_is_number(address))
+			continue;
+		if (keys_is_host_name(host->name))
+			str_addf(&text, "%s %s\n", address, host->name);
+		if (strcmp(host->name, host->address) != 0 && keys_is_host_name(host->address))
+			str_addf(&text, "%s %s\n", address, host->address);
 	}
 	return arena_strdup(arena, text.text);
 }
@@ -197,7 +212,7 @@ static const char *sshd_config_text(const struct fleet *fleet, const struct memb
 			    "KbdInteractiveAuthentication no\nUsePAM no\n" SSHD_FORWARDS_NOTHING
 			    "PrintMotd no\nPrintLastLog no\nPidFile none\n"
 			    "MaxStartups %zu:30:%zu\nMaxSessions 1000\n",
-			    fleet->cluster->container.sshd_port, member->host->address, starts,
+			    fleet->cluster->container.sshd_port, member->address, starts,
 			    starts * 2);
 }
 

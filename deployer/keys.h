@@ -30,6 +30,9 @@ struct keys {
 /* Reads the keys, and makes missing ones with ssh-keygen. */
 int keys_load(const struct fleet *fleet, struct arena *arena, struct keys *keys, struct error *err);
 
+/* Whether keys_load would find them all, and so make none. */
+bool keys_exist(const struct fleet *fleet, struct arena *arena);
+
 /* Overwrites the private keys and the secret. Keys that were never loaded are fine. For _cleanup_. */
 void keys_wipe(struct keys *keys);
 

@@ -95,7 +95,7 @@ static const char *const *peers_of(struct member *m)
 	for (size_t i = 1; i < fleet->count && peers.count < MESH_PEERS_MAX; i++) {
 		const struct member *peer = &fleet->members[(m->index + i) % fleet->count];
 
-		if (!peer->failed && !peer->waits)
+		if (member_is_active(peer))
 			words_add(&peers, peer->host->name);
 	}
 	return peers.list ? peers.list : NO_WORDS;
@@ -190,7 +190,7 @@ static void mesh_digest(const struct fleet *fleet, char text[static DIGEST_TEXT_
 		const struct member *m = &fleet->members[i];
 
 		digest_add(&digest, m->host->name, strlen(m->host->name) + 1);
-		if (m->failed)
+		if (m->failed || m->left_out)
 			continue;
 		digest_add(&digest, m->state.container_id, strlen(m->state.container_id) + 1);
 		digest_add(&digest, m->state.started, strlen(m->state.started) + 1);

@@ -92,25 +92,29 @@ static int purge(struct member *m, struct error *err)
 	const struct cluster *cluster = m->fleet->cluster;
 	const char *ca = "";
 	struct words words = WORDS_INIT(&m->arena);
+	int rc;
 
-	remove_images(m);
 	if (*m->engine->trust_folder && *cluster->registry.address)
 		ca = arena_printf(&m->arena, "%s/%s/ca.crt", m->engine->trust_folder,
 				  cluster->registry.address);
 	if (remote_script("purge", WORDS(m->state.folder, ca), &words, err) < 0)
 		return -1;
 	m->changed = true;
-	return member_check(m, words.list, "cannot remove the cluster's files", err);
+	rc = member_check(m, words.list, "cannot remove all of the cluster's files", err);
+	remove_images(m);
+	return rc;
 }
 
 static int down_one(struct member *m, void *arg, struct error *err)
 {
 	const bool *with_purge = arg;
 	struct progress_step *step = progress_begin(m->host->name, "");
+	struct error ignored = {0};
 	int rc = operate_remove_container(m, err);
 
-	if (rc == 0 && *with_purge)
-		rc = purge(m, err);
+	/* keys go also when something else stays; the first error is told */
+	if (*with_purge && purge(m, rc == 0 ? err : &ignored) < 0)
+		rc = -1;
 	progress_end(step, rc == 0, "%s",
 		     rc < 0	   ? "failed"
 		     : *with_purge ? "down, nothing left"

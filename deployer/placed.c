@@ -63,7 +63,7 @@ static int placed_change(const struct fleet *fleet, bool puts_in, struct error *
 	for (size_t i = 0; i < fleet->count; i++) {
 		const struct host *host = fleet->members[i].host;
 
-		if (fleet->members[i].failed)
+		if (fleet->members[i].failed || fleet->members[i].left_out)
 			continue;
 		placed_take_out(hosts, host);
 		if (puts_in)

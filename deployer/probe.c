@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/json.h"
 #include "core/quote.h"
+#include "deployer/address.h"
 #include "deployer/remote.h"
 
 #include <stdlib.h>
@@ -39,6 +40,7 @@ void probe_read_container(struct member *m, const char *text)
 	state->settings = remote_value(text, "container_settings", arena);
 	state->image = remote_value(text, "container_image", arena);
 	state->started = remote_value(text, "container_started", arena);
+	state->status = remote_value(text, "container_status", arena);
 	state->running = strcmp(remote_value(text, "container_running", arena), "true") == 0;
 	state->restarts = probe_restarts(remote_value(text, "container_restarts", arena));
 	state->exit_status = (int)strtol(remote_value(text, "container_exit", arena), NULL, 10);
@@ -52,6 +54,7 @@ void probe_read_state(struct member *m, const char *text)
 	m->state = (struct host_state){
 		.mesh = remote_value(text, "mesh", arena),
 		.folder = remote_value(text, "state_folder", arena),
+		.machine = remote_value(text, "machine", arena),
 	};
 	probe_read_container(m, text);
 	owner_parse(text, "owner_", arena, &m->state.owner);
@@ -94,8 +97,9 @@ void fleet_probe(struct fleet *fleet)
 	struct progress_step *step = progress_begin("probe", "");
 
 	fleet_each(fleet, probe_one, NULL);
+	fleet_find_addresses(fleet);
 	progress_end(step, fleet_failures(fleet) == 0, "%zu of %zu hosts answer",
-		     fleet->count - fleet_failures(fleet), fleet->count);
+		     fleet_asked(fleet) - fleet_failures(fleet), fleet_asked(fleet));
 }
 
 static int check_one(struct member *m, void *arg, struct error *err)
@@ -118,9 +122,31 @@ static int check_one(struct member *m, void *arg, struct error *err)
 			 m->host->name, m->engine->name, f->engine_error, m->engine->start);
 }
 
+/* Fails a member that is the machine of an earlier one: both would work on the same container. */
+static void check_machines(struct fleet *fleet)
+{
+	for (size_t i = 1; i < fleet->count; i++) {
+		struct member *m = &fleet->members[i];
+
+		for (size_t k = 0; k < i && !m->failed && !m->left_out && *m->state.machine; k++) {
+			const struct member *other = &fleet->members[k];
+
+			if (!other->state.machine ||
+			    strcmp(other->state.machine, m->state.machine) != 0)
+				continue;
+			m->failed = true;
+			error_set(&m->err, ERROR_FAILED,
+				  "%s: it is the same machine as %s; list it once in %s",
+				  m->host->name, other->host->name, fleet->cluster->path);
+		}
+	}
+}
+
 void fleet_check(struct fleet *fleet)
 {
 	fleet_each(fleet, check_one, NULL);
+	check_machines(fleet);
+	fleet_check_addresses(fleet);
 }
 
 cJSON *fleet_facts_json(const struct fleet *fleet)
@@ -128,7 +154,7 @@ cJSON *fleet_facts_json(const struct fleet *fleet)
 	cJSON *json = json_document(), *hosts = cJSON_AddArrayToObject(json, "hosts");
 
 	for (size_t i = 0; i < fleet->count; i++)
-		if (!fleet->members[i].failed)
+		if (!fleet->members[i].failed && !fleet->members[i].left_out)
 			cJSON_AddItemToArray(hosts, facts_to_json(&fleet->members[i].facts));
 	return json;
 }

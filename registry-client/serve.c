@@ -113,6 +113,7 @@ static int write_description(const struct serve *serve, struct arena *arena, str
 
 	cJSON_AddStringToObject(json, "address", serve->address);
 	cJSON_AddBoolToObject(json, "usual", serve->is_usual);
+	json_add_text(json, "on", serve->on);
 	json_add_text(json, "mirror", serve->mirror);
 	cJSON_AddStringToObject(json, "home", serve->home);
 	cJSON_AddStringToObject(json, "storage", serve->storage);
@@ -157,6 +158,7 @@ int serve_read(const char *folder, struct arena *arena, struct serve *serve, str
 	*serve = (struct serve){.folder = folder,
 				.address = json_text(json, "address", arena),
 				.is_usual = json_bool(json, "usual", false),
+				.on = json_text(json, "on", arena),
 				.mirror = json_text(json, "mirror", arena),
 				.mirror_ca = file_exists(ca) ? ca : NULL,
 				.home = json_text(json, "home", arena),

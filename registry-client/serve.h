@@ -24,6 +24,7 @@ struct serve {
 	const char *address;	  /* HOST:PORT that clients use; HOST goes into the certificate */
 	bool is_usual;		  /* nobody asked for that address: it may follow the host's */
 	const char *const *names; /* names of its host, also for the certificate; NULL: none */
+	const char *on;		  /* how ssh reaches its host, USER@ADDRESS:PORT; NULL: not told */
 	const char *user;	  /* the user in htpasswd */
 	const char
 		*mirror; /* URL of the registry behind a mirror; NULL: no mirror, it takes pushes */

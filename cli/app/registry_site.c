@@ -77,6 +77,7 @@ static int find_host(struct registry_site *site, const char *on, struct error *e
 	struct host *host = ARENA_NEW(ctx->arena, struct host);
 	struct fleet_options options = {.timeout_s = ctx->timeout_s, .jobs = 1};
 
+	site->is_known = cluster_host(&site->cluster, on);
 	if (cluster_host_named(&site->cluster, on, ctx->arena, host, err) < 0)
 		return -1;
 	site->cluster.hosts = host;
@@ -84,7 +85,38 @@ static int find_host(struct registry_site *site, const char *on, struct error *e
 	if (fleet_init(&site->cluster, &options, ctx->arena, &site->fleet, err) < 0)
 		return -1;
 	site->host.member = site->fleet.members;
+	site->is_plain = !site->is_known && strcmp(host->address, on) == 0;
 	return 0;
+}
+
+/*
+ * A bare address of a host that is not in the cluster file: user and port are those with which the
+ * registry was set up.
+ */
+static int registry_site_recall(struct registry_site *site, struct error *err)
+{
+	struct host *host = site->cluster.hosts;
+	struct context *ctx = site->ctx;
+
+	if (!site->host.member || !site->is_plain || !site->own.on)
+		return 0;
+	if (cluster_host_named(&site->cluster, site->own.on, ctx->arena, host, err) < 0)
+		return error_wrap(err, "%s/registry.json", site->own.folder);
+	fleet_target(&site->cluster, host, ctx->timeout_s, ctx->arena,
+		     &site->fleet.members->target);
+	return 0;
+}
+
+/* How ssh reaches the host; NULL for one of the cluster file, which says it anew each time. */
+static const char *registry_site_on(const struct registry_site *site)
+{
+	const struct host *host = site->cluster.hosts;
+
+	if (!site->host.member || site->is_known)
+		return NULL;
+	return arena_printf(site->ctx->arena,
+			    strchr(host->address, ':') ? "%s@[%s]:%d" : "%s@%s:%d", host->user,
+			    host->address, host->port);
 }
 
 /* What the registry's address and folder say about its place. */
@@ -135,7 +167,8 @@ int site_open(struct context *ctx, const struct registry_options *o, struct regi
 	const char *address;
 
 	if (registry_site_find(ctx, o, site, &address, err) < 0 ||
-	    serve_read(site->own.folder, ctx->arena, &site->own, &site->served, err) < 0)
+	    serve_read(site->own.folder, ctx->arena, &site->own, &site->served, err) < 0 ||
+	    registry_site_recall(site, err) < 0)
 		return -1;
 	registry_site_place(site);
 	return 0;
@@ -221,8 +254,10 @@ int site_plan(struct context *ctx, const struct registry_options *o, struct regi
 	const char *address;
 
 	if (registry_site_find(ctx, o, site, &address, err) < 0 ||
-	    (site->is_there && serve_read(own->folder, ctx->arena, own, &site->served, err) < 0))
+	    (site->is_there && (serve_read(own->folder, ctx->arena, own, &site->served, err) < 0 ||
+				registry_site_recall(site, err) < 0)))
 		return -1;
+	own->on = registry_site_on(site);
 	if (site->is_there) {
 		registry_site_place(site);
 		site->before = site->host;

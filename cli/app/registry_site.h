@@ -28,6 +28,8 @@ struct registry_site {
 		before;	  /* where it was, when site_plan changes that; name NULL: nowhere */
 	struct serve own; /* what it was made for; with site_plan what it shall become */
 	struct served served;
+	bool is_known;	    /* --on names a host of the cluster file */
+	bool is_plain;	    /* --on is an address without user and port, and no host of that file */
 	bool is_there;	    /* it was made before */
 	bool is_in_state;   /* its files here are in .ringup */
 	struct owner owner; /* of registries on hosts; see site_hold */

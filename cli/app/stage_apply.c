@@ -34,7 +34,8 @@ int stage_meet_hosts(struct stages *s, bool takes_over, struct error *err)
 int stage_check_gpus(struct stages *s, struct error *err)
 {
 	fleet_check_gpus(&s->fleet, s->plan.accelerator);
-	return fleet_failures(&s->fleet) == s->fleet.count ? fleet_result(&s->fleet, err) : 0;
+	return fleet_failures(&s->fleet) == fleet_asked(&s->fleet) ? fleet_result(&s->fleet, err)
+								   : 0;
 }
 
 int stage_apply(struct stages *s, const struct apply *apply, struct error *err)
@@ -63,8 +64,11 @@ static void stage_apply_json(const struct stages *s)
 
 	for (size_t i = 0; i < s->fleet.count; i++) {
 		const struct member *m = &s->fleet.members[i];
-		cJSON *item = cJSON_CreateObject();
+		cJSON *item;
 
+		if (m->left_out)
+			continue;
+		item = cJSON_CreateObject();
 		cJSON_AddStringToObject(item, "host", m->host->name);
 		cJSON_AddBoolToObject(item, "ok", !m->failed && !m->waits);
 		cJSON_AddBoolToObject(item, "changed", m->changed);
@@ -91,7 +95,7 @@ void stage_print_outcome(const struct stages *s, uint64_t begin)
 		changed += s->fleet.members[i].changed && !s->fleet.members[i].failed;
 	if (up)
 		say("cluster %s: %zu of %zu hosts up, %zu changed, %.1f s\n", s->cluster.name, up,
-		    s->fleet.count, changed, clock_seconds_since(begin));
+		    fleet_asked(&s->fleet), changed, clock_seconds_since(begin));
 	for (size_t i = 0; up && i < s->cluster.job_count; i++)
 		log_info("  %-20s ringup run %s", i ? "" : "jobs", s->cluster.jobs[i].name);
 }

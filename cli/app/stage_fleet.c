@@ -2,6 +2,7 @@
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_departed.h"
 #include "cli/app/stage_facts.h"
+#include "cli/app/stage_plan.h"
 #include "cli/app/stage_simulated.h"
 
 #include "core/file.h"
@@ -10,6 +11,7 @@
 #include "core/log.h"
 #include "deployer/gpus.h"
 #include "deployer/probe.h"
+#include "plan/lock.h"
 #include "registry-client/helper.h"
 
 #include <string.h>
@@ -20,7 +22,7 @@ static void stage_say_lost(const struct stages *s, const struct fleet *before)
 	for (size_t i = 0; i < s->fleet.count; i++) {
 		const struct member *now = &s->fleet.members[i];
 
-		for (size_t k = 0; k < before->count && !now->failed; k++) {
+		for (size_t k = 0; k < before->count && !now->failed && !now->left_out; k++) {
 			const char *lost = "";
 
 			if (before->members[k].host == now->host)
@@ -32,35 +34,93 @@ static void stage_say_lost(const struct stages *s, const struct fleet *before)
 	}
 }
 
+static bool stage_is_asked(const struct stages *s, const char *name)
+{
+	for (size_t i = 0; i < s->fleet.count; i++)
+		if (!s->fleet.members[i].left_out &&
+		    strcmp(s->fleet.members[i].host->name, name) == 0)
+			return true;
+	return false;
+}
+
+/* Members that are left out have the facts of the last probe, or none. */
+static void stage_take_facts(struct stages *s, const struct fleet *before)
+{
+	if (!s->only.count)
+		return;
+	fleet_leave_out(&s->fleet, words_list(&s->only));
+	for (size_t i = 0; i < before->count; i++)
+		for (size_t k = 0; k < s->fleet.count; k++)
+			if (s->fleet.members[k].left_out &&
+			    s->fleet.members[k].host == before->members[i].host)
+				s->fleet.members[k].facts = before->members[i].facts;
+}
+
+/* Adds what the last probe knows of the hosts that are left out this time. */
+static void stage_keep_facts(const struct stages *s, const char *path, cJSON *json)
+{
+	_cleanup_(json_free) cJSON *before = NULL;
+	struct error ignored = {0};
+	const cJSON *item;
+
+	if ((!s->is_choice && !s->only.count) || !file_exists(path) ||
+	    json_read(path, &before, &ignored) < 0)
+		return;
+	cJSON_ArrayForEach (item, json_member(before, "hosts"))
+		if (!stage_is_asked(s, json_text(item, "host", s->arena)))
+			cJSON_AddItemToArray(cJSON_GetObjectItem(json, "hosts"),
+					     cJSON_Duplicate(item, true));
+}
+
 int stage_probe(struct stages *s, struct error *err)
 {
 	struct error ignored = {0};
 	struct fleet before;
 	struct fleet_options options = {.timeout_s = s->ctx->timeout_s, .jobs = s->ctx->jobs};
 	_cleanup_(json_free) cJSON *json = NULL;
+	const char *path = cluster_state_path(&s->cluster, "facts.json", s->arena);
 
 	if (fleet_init(&s->cluster, &options, s->arena, &s->fleet, err) < 0 ||
 	    stage_state(s, err) < 0 ||
 	    owner_load(&s->cluster, false, s->arena, &s->fleet.owner, err) < 0)
 		return -1;
 	stage_read_facts(s, &before, &ignored);
+	stage_take_facts(s, &before);
 	fleet_probe(&s->fleet);
 	stage_say_departed(s);
 	stage_say_simulated(s);
 	stage_say_lost(s, &before);
 	json = fleet_facts_json(&s->fleet);
-	return json_write(cluster_state_path(&s->cluster, "facts.json", s->arena), json, 0600, err);
+	stage_keep_facts(s, path, json);
+	return json_write(path, json, 0600, err);
 }
 
-/* Leaves only the named hosts in the cluster: the others are neither touched nor counted. */
-static int keep_hosts(struct stages *s, const char *const *names, struct error *err)
+int stage_ask_only(struct stages *s, const struct words *sets, const char *const *arguments,
+		   struct error *err)
 {
-	struct words wanted = WORDS_INIT(s->arena);
+	s->only = (struct words)WORDS_INIT(s->arena);
+	for (size_t i = 0; sets && i < sets->count; i++)
+		if (cluster_add_hosts(&s->cluster, sets->list[i], &s->only, err) < 0)
+			return -1;
+	for (; arguments && *arguments; arguments++)
+		if (cluster_add_hosts(&s->cluster, *arguments, &s->only, err) < 0)
+			return -1;
+	return 0;
+}
+
+int stage_choose(struct stages *s, const struct words *sets, const char *const *arguments,
+		 struct error *err)
+{
+	struct words wanted;
 	struct host *kept;
 
-	for (; *names; names++)
-		if (cluster_add_hosts(&s->cluster, *names, &wanted, err) < 0)
-			return -1;
+	if (stage_ask_only(s, sets, arguments, err) < 0)
+		return -1;
+	wanted = s->only;
+	s->only = (struct words)WORDS_INIT(s->arena);
+	if (!wanted.count)
+		return 0;
+	s->is_choice = wanted.count < s->cluster.host_count;
 	kept = ARENA_ARRAY(s->arena, wanted.count, struct host);
 	for (size_t i = 0; i < wanted.count; i++)
 		kept[i] = *cluster_host(&s->cluster, wanted.list[i]);
@@ -69,18 +129,19 @@ static int keep_hosts(struct stages *s, const char *const *names, struct error *
 	return 0;
 }
 
-int stage_select(struct stages *s, const char *const *hosts, struct error *err)
+int stage_select(struct stages *s, const struct words *sets, const char *const *arguments,
+		 struct error *err)
 {
 	struct fleet_options options = {.timeout_s = s->ctx->timeout_s, .jobs = s->ctx->jobs};
 
-	if (*hosts && keep_hosts(s, hosts, err) < 0)
-		return -1;
-	if (fleet_init(&s->cluster, &options, s->arena, &s->fleet, err) < 0)
+	if (stage_choose(s, sets, arguments, err) < 0 ||
+	    fleet_init(&s->cluster, &options, s->arena, &s->fleet, err) < 0)
 		return -1;
 	return owner_load(&s->cluster, false, s->arena, &s->fleet.owner, err);
 }
 
-int stage_bringup(struct stages *s, struct bringup *bringup, struct error *err)
+/* All but the login. */
+static int stage_fill_bringup(struct stages *s, struct bringup *bringup, struct error *err)
 {
 	const struct cluster_registry *r = &s->cluster.registry;
 	const char *programs;
@@ -93,9 +154,7 @@ int stage_bringup(struct stages *s, struct bringup *bringup, struct error *err)
 	bringup->registry_ca = ca;
 	if (s->reference.digest)
 		bringup->image = reference_text(&s->reference, s->arena);
-	if (registry_credentials(&s->cluster, r->address, s->arena, &bringup->credentials, err) <
-		    0 ||
-	    keys_load(&s->fleet, s->arena, &bringup->keys, err) < 0)
+	if (keys_load(&s->fleet, s->arena, &bringup->keys, err) < 0)
 		return -1;
 	if (s->fleet.members[0].engine->has_containers)
 		return 0;
@@ -104,6 +163,36 @@ int stage_bringup(struct stages *s, struct bringup *bringup, struct error *err)
 		return error_set(err, ERROR_FAILED, "the worker %s/allreduce is missing; run make",
 				 programs);
 	bringup->worker_folder = programs;
+	return 0;
+}
+
+int stage_bringup(struct stages *s, struct bringup *bringup, struct error *err)
+{
+	struct credentials credentials;
+
+	if (registry_credentials(&s->cluster, s->cluster.registry.address, s->arena, &credentials,
+				 err) < 0 ||
+	    stage_fill_bringup(s, bringup, err) < 0)
+		return -1;
+	bringup->credentials = credentials;
+	return 0;
+}
+
+int stage_wanted(struct stages *s, struct bringup *wanted, bool *known, struct error *err)
+{
+	struct lock lock;
+	bool found;
+
+	*known = false;
+	if (lock_read(stage_lock_path(s), s->arena, &lock, &found, err) < 0)
+		return -1;
+	if (!found || !keys_exist(&s->fleet, s->arena))
+		return 0;
+	s->plan = lock.plan;
+	if (stage_fill_bringup(s, wanted, err) < 0)
+		return -1;
+	wanted->image = *lock.image ? lock.image : NULL;
+	*known = true;
 	return 0;
 }
 

@@ -8,17 +8,43 @@
 
 #include <stdio.h>
 
+/* A row for a command's table; `member` is a struct words, for stage_choose. */
+#define HOSTS_OPTION(type, member)                                                              \
+	{                                                                                       \
+		'H', "hosts", "SET", "these hosts only: node[01-08],login; may be given again", \
+			OPT_LIST, offsetof(type, member)                                        \
+	}
+
+/*
+ * Leaves only the hosts of these sets (--hosts) and arguments in the cluster: the others are neither
+ * asked nor counted. Without any, all stay. Either may be NULL. A name that is not in the cluster is
+ * ERROR_USAGE.
+ */
+int stage_choose(struct stages *stages, const struct words *sets, const char *const *arguments,
+		 struct error *err);
+
+/*
+ * The same for commands that must know all hosts: they stay in the cluster, and stage_probe leaves
+ * the others out of the fleet, with the facts of the last probe.
+ */
+int stage_ask_only(struct stages *stages, const struct words *sets, const char *const *arguments,
+		   struct error *err);
+
 /* Sets up and probes the fleet; every member that cannot run the cluster is failed. */
 int stage_probe(struct stages *stages, struct error *err);
 
-/*
- * Sets up the fleet of the named hosts (an empty list: of all) without a probe. A name that is not
- * in the cluster is ERROR_USAGE.
- */
-int stage_select(struct stages *stages, const char *const *hosts, struct error *err);
+/* stage_choose, and sets up the fleet without a probe. */
+int stage_select(struct stages *stages, const struct words *sets, const char *const *arguments,
+		 struct error *err);
 
 /* What fleet_bringup needs, from all of the stages. */
 int stage_bringup(struct stages *stages, struct bringup *bringup, struct error *err);
+
+/*
+ * What the last `up` made, by ringup.lock and the keys here: *known is false where these are not
+ * there. Makes nothing and asks nobody; there is no login in it. The caller wipes wanted->keys.
+ */
+int stage_wanted(struct stages *stages, struct bringup *wanted, bool *known, struct error *err);
 
 /* Prints text with "HOST: " before each of its lines; NULL counts as empty. */
 void stage_print_lines(FILE *out, const char *host, const char *text);

@@ -120,6 +120,20 @@ void stage_print_notes(const struct stages *s)
 		log_warn("%s", s->plan.notes[i]);
 }
 
+/*
+ * The warning about Docker's small /dev/shm says nothing to people whose containers get a larger one
+ * from container.shm_size. It asks for 1 GB.
+ */
+static const char *const *stage_plan_met(const struct stages *s)
+{
+	static const char *const large_shm[] = {"nccl-shared-memory", NULL};
+	uint64_t bytes = 0;
+
+	if (!s->cluster.host_count || !parse_bytes(s->cluster.container.shm_size, &bytes))
+		return NULL;
+	return bytes >= GIB ? large_shm : NULL;
+}
+
 /* What is asked for: the words of the command line or the cluster file's, and the fleet's facts. */
 static void fill_input(struct stages *s, const char *const *requests, struct resolve_input *input)
 {
@@ -138,12 +152,13 @@ static void fill_input(struct stages *s, const char *const *requests, struct res
 		.keep = s->keep,
 		.move = s->move,
 		.allow = stage_allowed(s),
+		.met = stage_plan_met(s),
 	};
 	if (!s->fleet.count)
 		return;
 	facts = ARENA_ARRAY(s->arena, s->fleet.count, struct facts);
 	for (size_t i = 0; i < s->fleet.count; i++)
-		if (!s->fleet.members[i].failed)
+		if (!s->fleet.members[i].failed && s->fleet.members[i].facts.host)
 			facts[input->fact_count++] = s->fleet.members[i].facts;
 	input->facts = facts;
 }
@@ -216,7 +231,8 @@ static const char *stage_plan_accelerator(const struct stages *s)
 	if (strcmp(s->cluster.accelerator, "auto") != 0)
 		return s->cluster.accelerator;
 	for (size_t i = 0; i < s->fleet.count; i++)
-		if (!s->fleet.members[i].failed && *s->fleet.members[i].facts.driver)
+		if (!s->fleet.members[i].failed && s->fleet.members[i].facts.host &&
+		    *s->fleet.members[i].facts.driver)
 			return "cuda";
 	return "cpu";
 }

@@ -24,7 +24,9 @@
 struct stages {
 	struct context *ctx;
 	struct arena *arena;
-	struct cluster cluster; /* a copy, of which stage_select may take hosts out */
+	struct cluster cluster; /* a copy, of which stage_choose may take hosts out */
+	bool is_choice;		/* it did */
+	struct words only;	/* of the fleet only these are asked (stage_ask_only); none: all */
 	struct catalog catalog;
 	struct plan plan;
 	struct unsatisfied why;

@@ -9,32 +9,30 @@
 #define DOCKER_GPU_TOOLKIT \
 	"install nvidia-container-toolkit, run 'nvidia-ctk runtime configure --runtime=docker' and 'systemctl restart docker'"
 
-/* A label, or nothing: a label that is not there would print as "<no value>". */
-#define LABEL(name) "{{with index .Config.Labels \"" name "\"}}{{.}}{{end}}"
+/* A line of `state`. One that waits for its next start counts as running for Docker. */
+#define FIELD(name, value) "container_" name "={{" value "}}\n"
+/* The same of a label, or nothing: a label that is not there would print as "<no value>". */
+#define LABEL(name, label) \
+	"container_" name "={{with index .Config.Labels \"org.ringup." label "\"}}{{.}}{{end}}\n"
 
 /* The format of `state`: it reads the container's id, status, labels and image. */
+/* clang-format off */
 static const char STATE_FORMAT[] =
-	"container_id={{.Id}}\n"
-	/* one that waits for its next start counts as running for Docker */
-	"container_running={{if .State.Restarting}}false{{else}}{{.State.Running}}{{end}}\n"
-	"container_settings=" LABEL(
-		"org.ringup.settings") "\n"
-				       "container_restarts={{.HostConfig.RestartPolicy.Name}}\n"
-				       "container_exit={{.State.ExitCode}}\n"
-				       "container_config=" LABEL(
-					       "org.ringup.config") "\n"
-								    "container_image={{.Config.Image}}\n"
-								    "container_started={{.State.StartedAt}}\n"
-								    "container_owner_id=" LABEL(
-									    "org.ringup.cluster-id") "\n"
-												     "container_owner_user=" LABEL(
-													     "org.ringup.user") "\n"
-																"container_owner_machine=" LABEL(
-																	"org.ringup.machine") "\n"
-																			      "container_owner_folder=" LABEL(
-																				      "org.ringup.folder") "\n"
-																							   "container_owner_time=" LABEL(
-																								   "org.ringup.time");
+	FIELD("id", ".Id")
+	FIELD("running", "if .State.Restarting}}false{{else}}{{.State.Running}}{{end")
+	FIELD("status", ".State.Status")
+	FIELD("exit", ".State.ExitCode")
+	FIELD("restarts", ".HostConfig.RestartPolicy.Name")
+	FIELD("image", ".Config.Image")
+	FIELD("started", ".State.StartedAt")
+	LABEL("config", "config")
+	LABEL("settings", "settings")
+	LABEL("owner_id", "cluster-id")
+	LABEL("owner_user", "user")
+	LABEL("owner_machine", "machine")
+	LABEL("owner_folder", "folder")
+	LABEL("owner_time", "time");
+/* clang-format on */
 
 static void docker_add_text(struct words *out, const char *option, const char *text)
 {
@@ -123,7 +121,11 @@ static bool docker_is_image_missing(const struct error *err)
 	return strstr(err->text, "Unable to find image");
 }
 
-/* The registry's refusals, as Docker's client prints them. */
+/*
+ * The registry's refusals, as Docker's client prints them. The one about HTTP is Go's net/http
+ * (transport.go, "server gave HTTP response to HTTPS client"); insecure-registries:
+ * docs.docker.com, "dockerd", Insecure registries.
+ */
 static void docker_explain_pull(const struct engine_attempt *a, struct error *err)
 {
 	if (strstr(err->text, "x509") || strstr(err->text, "certificate"))
@@ -131,6 +133,11 @@ static void docker_explain_pull(const struct engine_attempt *a, struct error *er
 			err,
 			"the host does not trust the registry %s; set registry.ca in cluster.yaml to the CA that signed its certificate",
 			a->registry);
+	else if (strstr(err->text, "server gave HTTP response"))
+		error_advise(
+			err,
+			"the registry %s speaks plain HTTP, and 'insecure: true' is only for ringup itself: add \"%s\" to insecure-registries in /etc/docker/daemon.json of the host and restart Docker there, or let 'ringup registry serve' make one with TLS",
+			a->registry, a->registry);
 	else if (strstr(err->text, "unauthorized") || strstr(err->text, "401") ||
 		 strstr(err->text, "no basic auth credentials"))
 		error_advise(err,

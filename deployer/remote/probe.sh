@@ -52,7 +52,19 @@ toolkit_version() {
 }
 say runtime_gpu "$(toolkit_version)"
 
-# The interface that owns the cluster address, or the one that routes to it.
+# The cluster address in numbers: where it is a name, the address at which ssh came. sudo hides that; then the host
+# says what the name means to it.
+case $address in
+	*:* | '') ;;
+	*[!0-9.]*)
+		came=$(printf '%s' "${SSH_CONNECTION:-}" | cut -d' ' -f3)
+		[ -n "$came" ] || came=$(getent ahosts "$address" 2>/dev/null | awk 'NR == 1 {print $1}')
+		address=$came
+		;;
+esac
+say address "$address"
+
+# The interface that owns the cluster address.
 interface=$(ip -o addr show 2>/dev/null | awk -v a="$address" '{split($4, p, "/"); if (p[1] == a) {print $2; exit}}')
 say interface "$interface"
 if [ -n "$interface" ]; then
@@ -171,6 +183,8 @@ else
 	state_root=${XDG_STATE_HOME:-$HOME/.local/state}/ringup
 fi
 say state_folder "$state_root/$cluster"
+# The same for two names of one machine. Hosts of a lab share the kernel, and some also the network.
+say machine "$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) $(readlink /proc/self/ns/net) $(readlink -m "$state_root")"
 sed 's/^/owner_/' "$state_root/$cluster/owner" 2>/dev/null
 say mesh "$(cat "$state_root/$cluster/ssh/mesh" 2>/dev/null)"
 

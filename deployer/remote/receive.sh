@@ -38,6 +38,15 @@ claim() {
 	exit 76
 }
 
+# The CA file is one that ringup put there, for this cluster or another one: whoever is purged last removes it.
+note_ca() {
+	{
+		grep -vF " $ca" "$folder/ca-files" || true
+		echo "$(sha256sum "$ca" | cut -d' ' -f1) $ca"
+	} >"$folder/ca-files.new"
+	mv -f "$folder/ca-files.new" "$folder/ca-files"
+}
+
 mkdir -p "$folder"
 close_folder "${folder%/*}" go-w
 close_folder "$folder" 0700
@@ -61,9 +70,16 @@ if [ -f "$new/ssh/mesh" ]; then
 	mv -f "$new/ssh/mesh" "$folder/ssh/mesh"
 fi
 if [ -n "$ca" ] && [ -f "$folder/registry-ca.crt" ]; then
-	if ! cmp -s "$folder/registry-ca.crt" "$ca"; then
+	# purge.sh removes what stands in the list, also the file of an earlier address
+	[ -f "$folder/ca-files" ] || : >"$folder/ca-files"
+	if cmp -s "$folder/registry-ca.crt" "$ca"; then
+		for list in "${folder%/*}"/*/ca-files; do
+			! grep -qF " $ca" "$list" || note_ca
+		done
+	else
 		(umask 022 && mkdir -p "${ca%/*}")
 		cp "$folder/registry-ca.crt" "$ca"
 		chmod 644 "$ca"
+		note_ca
 	fi
 fi

@@ -15,6 +15,9 @@
 #define KEY_FILE_CEILING_BYTES (64 * KIB)
 #define SAID_BYTES 700 /* of a failed command's last words in an error */
 
+#define SILENCE_DEFAULT_S 60
+#define SILENCE_LEAST_S 4
+
 struct ssh {
 	const struct ssh_target *target;
 	const struct ssh_transport *transport;
@@ -26,6 +29,15 @@ static atomic_uint connections;
 unsigned int ssh_connections_opened(void)
 {
 	return atomic_load(&connections);
+}
+
+int ssh_silence_s(void)
+{
+	const char *given = getenv("RINGUP_SILENCE_S");
+	long seconds = given ? strtol(given, NULL, 10) : SILENCE_DEFAULT_S;
+
+	return seconds >= SILENCE_LEAST_S && seconds < SILENCE_DEFAULT_S ? (int)seconds
+									 : SILENCE_DEFAULT_S;
 }
 
 const char *ssh_place(const struct ssh_target *target, char buffer[static 200])

@@ -13,6 +13,8 @@
 #include "deployer/ssh/tcp.h"
 
 #include <libssh2.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/evp.h>
 #include <openssl/sha.h>
 #include <poll.h>
@@ -30,6 +32,7 @@ struct native {
 	int input_fd;			   /* that more of its stdin comes from, or -1 */
 	bool input_waits;		   /* what came from there is not sent yet */
 	bool pauses;			   /* the command's stdout is not read at the moment */
+	uint64_t heard_usec; /* the host was not silent then: the command began, or paused */
 };
 
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
@@ -37,6 +40,46 @@ static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 static void library_init(void)
 {
 	libssh2_init(0);
+}
+
+/* Microseconds since the last byte came from the host (tcp(7), TCP_INFO), or since it was heard. */
+static uint64_t ssh_libssh2_silence(const struct native *n)
+{
+	struct tcp_info info = {0};
+	socklen_t length = sizeof(info);
+	uint64_t silence = clock_usec() - n->heard_usec, tcp;
+
+	if (getsockopt(n->fd, IPPROTO_TCP, TCP_INFO, &info, &length) < 0)
+		return 0;
+	tcp = (uint64_t)info.tcpi_last_data_recv * 1000;
+	return tcp < silence ? tcp : silence;
+}
+
+/*
+ * Asks a silent host for a sign of life, and gives up a host that gives none. A command that is
+ * paused hears nothing, because nothing is read. The question goes only into a socket that takes it
+ * whole: libssh2 cannot send another packet behind half a one.
+ */
+static int ssh_libssh2_check_alive(struct native *n, const char *doing, struct error *err)
+{
+	uint64_t limit = (uint64_t)ssh_silence_s() * 1000000, silence;
+	struct pollfd ready = {.fd = n->fd, .events = POLLOUT};
+	char place[200];
+	int next;
+
+	if (n->pauses)
+		n->heard_usec = clock_usec();
+	silence = ssh_libssh2_silence(n);
+	if (silence >= limit)
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: no sign of life for %d s while %s: the host, its sshd or the network is stuck",
+			ssh_place(n->target, place), ssh_silence_s(), doing);
+	if (silence >= limit / SSH_ASKS &&
+	    !(libssh2_session_block_directions(n->session) & LIBSSH2_SESSION_BLOCK_OUTBOUND) &&
+	    poll(&ready, 1, 0) == 1 && ready.revents == POLLOUT)
+		libssh2_keepalive_send(n->session, &next);
+	return 0;
 }
 
 /*
@@ -61,6 +104,8 @@ static int ssh_libssh2_wait_ready(struct native *n, uint64_t deadline_usec, cons
 	if (!left)
 		return error_set(err, ERROR_FAILED, "%s: no answer in time while %s",
 				 ssh_place(n->target, place), doing);
+	if (command && ssh_libssh2_check_alive(n, doing, err) < 0)
+		return -1;
 	fds[0].events = (short)((directions & LIBSSH2_SESSION_BLOCK_INBOUND ? POLLIN : 0) |
 				(directions & LIBSSH2_SESSION_BLOCK_OUTBOUND ? POLLOUT : 0));
 	if (!fds[0].events)
@@ -265,6 +310,7 @@ static int start_session(struct native *n, uint64_t deadline_usec, struct error 
 	if (!n->session)
 		oom();
 	libssh2_session_set_blocking(n->session, 0);
+	libssh2_keepalive_config(n->session, 1, (unsigned int)(ssh_silence_s() / SSH_ASKS));
 	prefer_known_types(n, &known);
 	while ((rc = libssh2_session_handshake(n->session, n->fd)) == LIBSSH2_ERROR_EAGAIN)
 		if (ssh_libssh2_wait_ready(n, deadline_usec, "the SSH handshake", err) < 0)
@@ -468,6 +514,7 @@ static int run_native(void *state, const char *line, const struct ssh_command *c
 	int rc;
 
 	x.n->command = command;
+	x.n->heard_usec = clock_usec();
 	x.n->input_waits = x.n->pauses = false;
 	x.n->input_fd = command->input_fd > 0 ? command->input_fd : -1;
 	rc = start_command(&x, line, deadline_usec, err);

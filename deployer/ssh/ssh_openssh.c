@@ -56,7 +56,9 @@ static void ssh_openssh_base_words(struct openssh *o)
 		      WORDS("ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"));
 	words_addf(&words, "-oUserKnownHostsFile=%s", t->known_hosts);
 	words_addf(&words, "-oConnectTimeout=%d", t->timeout_s);
-	words_add_all(&words, WORDS("-o", "ServerAliveInterval=15", "-o", "ControlMaster=auto"));
+	words_addf(&words, "-oServerAliveInterval=%d", ssh_silence_s() / SSH_ASKS);
+	words_addf(&words, "-oServerAliveCountMax=%d", SSH_ASKS);
+	words_add_all(&words, WORDS("-o", "ControlMaster=auto"));
 	words_addf(&words, "-oControlPath=%s/s", o->folder);
 	words_add_all(&words, WORDS("-o", "ControlPersist=600", "-i", t->key, "-l", t->user));
 	words_addf(&words, "-p%d", t->port);

@@ -29,4 +29,12 @@ const char *const *ssh_openssh_words(void *state);
 /* Where the host is, for errors: "node01 (10.0.0.1 port 22)". */
 const char *ssh_place(const struct ssh_target *target, char buffer[static 200]);
 
+/*
+ * Seconds without a sign of life, after which a host counts as lost. Both transports ask it four
+ * times in that time (RFC 4254, section 4: a global request with want-reply), so a host that has
+ * nothing to say still answers. $RINGUP_SILENCE_S stands for it in tests.
+ */
+int ssh_silence_s(void);
+#define SSH_ASKS 4
+
 #endif

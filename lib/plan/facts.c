@@ -33,6 +33,7 @@ static const struct {
 	ROW(gpu_uuids, TEXT),
 	ROW(gpu_error, TEXT),
 	ROW(simulated, TEXT),
+	ROW(address, TEXT),
 	ROW(interface, TEXT),
 	ROW(interface_cidr, TEXT),
 	ROW(infiniband, TEXT),

@@ -28,6 +28,7 @@ struct facts {
 	const char *gpu_uuids;	    /* in the same order, "GPU-...;GPU-..." */
 	const char *gpu_error; /* why GPUs cannot be used: what nvidia-smi said when it failed */
 	const char *simulated; /* "8x NVIDIA H100 80GB HBM3" when the GPUs are a lab's; "" real */
+	const char *address;   /* in the cluster, in numbers */
 	const char *interface; /* the NIC that owns the cluster address */
 	const char *interface_cidr; /* its network, "10.0.0.0/24" */
 	const char *infiniband;	    /* device names, ';' between */

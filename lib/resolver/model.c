@@ -686,3 +686,11 @@ void model_admit_beside(struct model *model, uint32_t asked)
 					admit_beside(model, &model->domains[wheel].values[i],
 						     (enum component)c);
 }
+
+void model_mark_met(struct model *model, const char *const *met)
+{
+	for (size_t i = 0; i < model->conflict_count; i++)
+		for (const char *const *id = met; id && *id; id++)
+			if (strcmp(model->conflicts[i].id, *id) == 0)
+				model->conflicts[i].is_met = true;
+}

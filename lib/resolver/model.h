@@ -61,6 +61,7 @@ struct conflict_rule {
 	const char *symptom, *fix, *source;
 	bool refuses;	       /* false: only warned about, or overruled */
 	bool is_overruled;     /* by a person (allow.h) */
+	bool is_met;	       /* the caller sees to it (resolve_input.met): nobody is told */
 	bool is_risk;	       /* values that it concerns are tried after all others */
 	bool is_worked_around; /* the recipe applies the fix by itself */
 	uint32_t components;
@@ -102,6 +103,9 @@ int model_build(const struct catalog *catalog, const struct model_options *optio
 
 /* Makes again what follows from which conflicts refuse; after a change of conflict_rule.refuses. */
 void model_mark_rules(struct model *model);
+
+/* Marks the warnings with these ids as met; NULL: none. */
+void model_mark_met(struct model *model, const char *const *met);
 
 /*
  * Before a search with requests that name the components `asked` (a bit each): lets the wheels that

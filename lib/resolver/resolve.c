@@ -315,6 +315,7 @@ static int resolve_begin(struct resolver *r, const struct catalog *catalog,
 	*why = (struct unsatisfied){0};
 	if (resolve_read_all(r, catalog) < 0)
 		return -1;
+	model_mark_met(&r->model, input->met);
 	if (allow_check(&r->model, input->allow, err) < 0)
 		return -1;
 	r->units.is_auto = strcmp(input->accelerator, "auto") == 0;

@@ -68,6 +68,8 @@ struct resolve_input {
 	const char *const *move; /* names whose versions are not kept; NULL: none */
 	/* ids of rules that may be broken where nothing else works (allow.h); NULL: none */
 	const char *const *allow;
+	/* ids of warnings whose cause the caller has removed already; NULL: none */
+	const char *const *met;
 };
 
 /*

@@ -122,7 +122,7 @@ hosts_files() {
 			"started it at $time" "from $LAB;" "a new clone" --take-over
 		same "the first one's files" "$before" "$(hosts_files)"
 	done
-	ringup --json status >status.json 2>/dev/null
+	! ringup --json status >status.json 2>/dev/null || return 1
 	jq -e --arg folder "$LAB" 'all(.hosts[]; .state == "foreign" and .owner.folder == $folder and (.owner.ours | not))' status.json
 	cd "$LAB"
 	ringup --json up >up.json 2>/dev/null

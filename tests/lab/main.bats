@@ -489,7 +489,7 @@ no_job() {
 	[ "$output" = "node02: node02" ]
 	ringup --json exec -- cat /etc/ringup/ssh/sshd_config >exec.json
 	[ "$(jq -r '.hosts[1].stdout' exec.json)" = "$(inside node02 cat /var/lib/ringup/lab/ssh/sshd_config)" ]
-	fails 4 exec -- sh -c '[ "$RINGUP_HOST" != node02 ] || exit 7'
+	fails 7 exec -- sh -c '[ "$RINGUP_HOST" != node02 ] || exit 7'
 	says node02 7
 	fails 1 exec -- false
 	says node01 node02 node03

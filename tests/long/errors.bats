@@ -36,7 +36,7 @@ nothing_made() {
 
 # the_one HOST WHAT...: only HOST failed; the error is one line that says WHAT.
 the_one() {
-	one_line && says "$@" "1 of 3 hosts failed; the others are done"
+	one_line && says "$@" "1 of 3 hosts failed; the others are fine"
 }
 
 stop_sshd() {
@@ -399,7 +399,7 @@ time.sleep(120)" </dev/null 3>&- 4>&- &
 	fails 4 up || { kill "$pid"; false; }
 	kill "$pid"
 	wait "$pid" || true
-	says node02 "died at start" "exit status 255" 9435 "in use" "1 of 3 hosts failed; the others are done"
+	says node02 "died at start" "exit status 255" 9435 "in use" "1 of 3 hosts failed; the others are fine"
 	[[ "$error" == *"sshd_port"* || "$error" == *"free the port"* || "$error" == *"run"* ]] # what to do
 	same "the others" "$others" "$(container_lines node01 node03)"
 	up

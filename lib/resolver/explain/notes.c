@@ -211,8 +211,8 @@ static void note_warnings(struct search *s, struct plan *plan)
 	for (size_t k = 0; k < s->model->conflict_count; k++) {
 		const struct conflict_rule *rule = &s->model->conflicts[k];
 
-		if (!rule->refuses && !rule->is_overruled && notes_holds(s, rule) &&
-		    !is_said(s, rule))
+		if (!rule->refuses && !rule->is_overruled && !rule->is_met &&
+		    notes_holds(s, rule) && !is_said(s, rule))
 			add_note(plan, arena_printf(s->model->arena, "%s: %s; %s%s [%s]",
 						    rule->text, rule->symptom,
 						    rule->is_worked_around

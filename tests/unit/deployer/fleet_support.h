@@ -36,6 +36,7 @@ static inline struct fleet *make_fleet(struct scratch *s, const char *yaml)
 					       .image = "",
 					       .settings = "",
 					       .started = "",
+					       .status = "",
 					       .mesh = "",
 					       .container_owner = owner_nobody,
 					       .owner = owner_nobody,

@@ -175,6 +175,22 @@ static void test_known_hosts_has_everyone(void **state)
 	}
 }
 
+/* A host whose address in the file is a name: the workers get the numbers that the probe found. */
+static void test_address_in_numbers(void **state)
+{
+	struct scratch *s = *state;
+	struct meshed *m = mesh(s, "hosts: [{address: f.site, name: f}, g.site]\n", 0);
+
+	m->fleet->members[0].address = "10.0.0.1";
+	m->fleet->members[1].address = "10.0.0.2";
+	keys_files(m->fleet, &m->keys, &m->fleet->members[0], &s->arena, m->files);
+	assert_string_equal(text_of(m, "hosts"), "10.0.0.1 f\n10.0.0.1 f.site\n10.0.0.2 g.site\n");
+	assert_has(text_of(m, "ssh_config"), "Host f f.site 10.0.0.1\n    HostName 10.0.0.1\n");
+	assert_has(text_of(m, "ssh_config"), "Host g.site 10.0.0.2\n    HostName 10.0.0.2\n");
+	assert_has(text_of(m, "known_hosts"), "[10.0.0.1]:9435 ssh-ed25519 ");
+	assert_has(text_of(m, "sshd_config"), "ListenAddress 10.0.0.1\n");
+}
+
 /* What /etc/hosts can hold: the rest is left to the resolver of the hosts. */
 static void test_hosts(void **state)
 {
@@ -397,6 +413,7 @@ int main(void)
 		FLEET_TEST(test_host_keys_are_always_checked),
 		FLEET_TEST(test_known_hosts_has_everyone),
 		FLEET_TEST(test_hosts),
+		FLEET_TEST(test_address_in_numbers),
 		FLEET_TEST(test_ssh_config),
 		FLEET_TEST(test_sshd_config),
 		FLEET_TEST(test_sshd_forwards_nothing),

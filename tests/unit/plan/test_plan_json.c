@@ -32,7 +32,7 @@ static cJSON *parse(const char *text)
 static const char PROBE[] =
 	"hostname=node01\nos=debian12\nkernel=6.1.0-18-amd64\narch=x86_64\nglibc=2.36\n"
 	"gcc=12.2.0\npython=3.11.2\nengine=docker\nengine_version=20.10.24\nengine_error=\n"
-	"runtime_gpu=1.14.3\ndriver=525.60.13\ngpus=Tesla V100;Tesla V100\ninterface=eth0\n"
+	"runtime_gpu=1.14.3\ndriver=525.60.13\ngpus=Tesla V100;Tesla V100\naddress=10.0.0.1\ninterface=eth0\n"
 	"interface_cidr=10.0.0.0/24\ninfiniband=mlx5_0;mlx5_1\n"
 	"infiniband_ports=mlx5_0 1 ACTIVE InfiniBand 0000:5e:00.0 100 Gb/sec (4X EDR)\n"
 	"nics=eth0 25000 0000:3b:00.0\npci_links=0000:17:00.0 gpu 2.5x16 8.0x16 8.0x16\n"
@@ -66,6 +66,7 @@ static void test_facts(void **state)
 	assert_string_equal(again.interface_cidr, "10.0.0.0/24");
 	assert_string_equal(again.infiniband_ports,
 			    "mlx5_0 1 ACTIVE InfiniBand 0000:5e:00.0 100 Gb/sec (4X EDR)");
+	assert_string_equal(again.address, "10.0.0.1");
 	assert_string_equal(again.nics, "eth0 25000 0000:3b:00.0");
 	assert_string_equal(again.pci_links, "0000:17:00.0 gpu 2.5x16 8.0x16 8.0x16");
 	assert_string_equal(again.nvlinks, "6;6");
@@ -73,7 +74,7 @@ static void test_facts(void **state)
 	assert_string_equal(again.gpu_uuids, "GPU-1a;GPU-2b");
 	assert_string_equal(again.gpu_error, "none today");
 	assert_string_equal(again.simulated, "2x Tesla V100");
-	assert_int_equal(cJSON_GetArraySize(json), 30);
+	assert_int_equal(cJSON_GetArraySize(json), 31);
 }
 
 static void test_facts_of_a_bare_host(void **state)
