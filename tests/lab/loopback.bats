@@ -207,20 +207,27 @@ hosts_files() {
 }
 
 @test "root: hosts without the lock's libraries are named by up, and a job with other ones does not begin" {
+	local rc=0
 	mkdir other
 	printf '#!/bin/sh\necho torch=2.1.0\n' >other/python3 # to the question for its libraries
 	chmod +x other/python3
-	rm ringup.lock
+	mv ringup.lock lock.before
 	sed 's/^stack:.*/stack: [python, "torch==2.4.0", "os==debian12"]/' cluster.yaml >torch.yaml
-	ringup -f torch.yaml up >up.log 2>&1 3>&- 4>&-
-	grep 'node01, node02, node03: no torch, where ringup.lock has 2.4.0; .*recipe --format script' up.log
-	ringup -q -f torch.yaml run -n 1 -- sh -c 'echo ran' 2>run.err 3>&- 4>&- | grep -x '\[0 node01\] ran'
+	ringup -f torch.yaml up >up.log 2>&1 3>&- 4>&- || rc=$?
+	ringup -q -f torch.yaml run -n 1 -- sh -c 'echo ran' >ran 2>/dev/null 3>&- 4>&- || rc=$?
 	run ringup -q -f torch.yaml run -e PATH="$LAB/other:$PATH" -n 2 -- python3 train.py 3>&- 4>&-
-	echo "$output"
+	cat up.log ran
+	mv lock.before ringup.lock
+	said=$(<up.log) ran=$(<ran)
+	rm -r torch.yaml other up.log ran
+	[ $rc = 0 ]
 	[ "$status" = 1 ]
+	# this machine's own Python may have a torch
+	[[ "$said" =~ "node01, node02, node03: "(no torch|torch [0-9a-z.]+|.*; torch [0-9a-z.]+)", where ringup.lock has 2.4.0".*"recipe --format script" ]]
+	[ "$ran" = "[0 node01] ran" ]
+	echo "$output"
 	[[ "$output" == *"node01 has torch 2.1.0, where ringup.lock has 2.4.0"* ]]
 	[[ "$output" != *"[0 node01] "* ]]
-	rm -r ringup.lock torch.yaml other up.log run.err
 }
 
 @test "root: a launcher that needs containers says so" {

@@ -33,6 +33,16 @@ static bool is_loopback(const struct sockaddr *address)
 	       IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
 }
 
+static void address_text(const struct sockaddr *address, char text[static INET6_ADDRSTRLEN])
+{
+	if (address->sa_family == AF_INET)
+		inet_ntop(AF_INET, &((const struct sockaddr_in *)address)->sin_addr, text,
+			  INET6_ADDRSTRLEN);
+	else if (address->sa_family == AF_INET6)
+		inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)address)->sin6_addr, text,
+			  INET6_ADDRSTRLEN);
+}
+
 /* The IPv4 address of the interface that Horovod was told; "ADDRESS" if there is none. */
 static void interface_address(char text[static INET_ADDRSTRLEN])
 {
@@ -53,7 +63,7 @@ static void interface_address(char text[static INET_ADDRSTRLEN])
 bool gloo_is_reached(char reason[static GLOO_REASON_BYTES])
 {
 	char name[HOST_NAME_MAX + 1] = "", address[INET_ADDRSTRLEN],
-				  found[NI_MAXHOST] = "no address";
+				  found[INET6_ADDRSTRLEN] = "no address";
 	const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
 	struct addrinfo *list = NULL;
 	bool reached = false;
@@ -64,8 +74,7 @@ bool gloo_is_reached(char reason[static GLOO_REASON_BYTES])
 	if (getaddrinfo(name, NULL, &hints, &list) == 0) {
 		/* where all hosts are on one machine, its loopback addresses are fine */
 		reached = !is_loopback(list->ai_addr) || strncmp(address, "127.", 4) == 0;
-		getnameinfo(list->ai_addr, list->ai_addrlen, found, sizeof(found), NULL, 0,
-			    NI_NUMERICHOST);
+		address_text(list->ai_addr, found);
 		freeaddrinfo(list);
 	}
 	snprintf(
