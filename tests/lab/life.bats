@@ -109,7 +109,7 @@ policy() {
 	[ "$(inside node01 docker ps -aq | wc -l)" = 1 ]
 	[ "$(policy node01)" = unless-stopped ]
 	ringup --json up 2>/dev/null | jq -e '[.hosts[].changed] == [false, false]'
-	[ "$(inside node01 sh -c 'ls /var/lib/ringup/lab' | xargs)" = "owner registry-ca.crt ssh" ]
+	[ "$(inside node01 sh -c 'ls /var/lib/ringup/lab' | xargs)" = "ca-files owner registry-ca.crt ssh" ]
 }
 
 @test "a container is made again without the registry where the host has the image" {

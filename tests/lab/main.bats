@@ -201,7 +201,7 @@ digest() {
 		[ "$(inside "$host" stat -c %a $folder/id_ed25519 $folder/ssh_host_ed25519_key $folder/secret | sort -u)" = 600 ]
 		[ "$(inside "$host" stat -c %a /var/lib/ringup/lab)" = 700 ]
 		inside "$host" cmp "$folder/ssh_host_ed25519_key" "$LAB/.ringup/keys/host-$host"
-		[ "$(inside "$host" find /var/lib/ringup/lab -mindepth 1 -maxdepth 1 | sort | xargs)" = "/var/lib/ringup/lab/owner /var/lib/ringup/lab/registry-ca.crt /var/lib/ringup/lab/ssh" ]
+		[ "$(inside "$host" find /var/lib/ringup/lab -mindepth 1 -maxdepth 1 | sort | xargs)" = "/var/lib/ringup/lab/ca-files /var/lib/ringup/lab/owner /var/lib/ringup/lab/registry-ca.crt /var/lib/ringup/lab/ssh" ]
 		inside "$host" cmp "/etc/docker/certs.d/$(registry_address)/ca.crt" "$LAB/.ringup/lab/registry/ca.pem"
 		inside "$host" cat $folder/ssh_host_ed25519_key | sha256sum
 	done | sort -u >prints
@@ -566,7 +566,7 @@ no_job() {
 @test "repair: files that were removed on a host come back, seen by its container too" {
 	local others
 	others=$(container_lines node02 node03)
-	inside node01 rm -rf /var/lib/ringup/lab
+	inside node01 rm -rf /var/lib/ringup/lab "/etc/docker/certs.d/$(registry_address)"
 	up
 	same "the others" "$others" "$(container_lines node02 node03)"
 	in_container node01 test -s /etc/ringup/ssh/id_ed25519
