@@ -3,7 +3,7 @@
 # The life of a cluster after its first `up`: engines and hosts that start again, containers that are replaced or put
 # back, rollback, hosts that leave.
 
-load helper
+load ../lab/helper
 
 setup_file() {
 	lab_begin
