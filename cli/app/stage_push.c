@@ -8,12 +8,17 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/progress.h"
+#include "deployer/ssh/tcp.h"
 #include "plan/lock.h"
 #include "registry-client/manifest.h"
 #include "registry-client/push.h"
 #include "registry-client/referrers.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#define HTTPS_PORT 443
+#define REACH_USEC 5000000
 
 int stage_reference(struct stages *s, struct error *err)
 {
@@ -162,6 +167,20 @@ static const char *stage_push_locked_digest(struct stages *s)
 	return locked.digest;
 }
 
+/* Whether something listens at the registry's address, HOST[:PORT] or [IPV6]:PORT. */
+static bool stage_push_reaches(const struct stages *s)
+{
+	const char *address = s->reference.registry, *colon = strrchr(address, ':');
+	size_t length = colon ? (size_t)(colon - address) : strlen(address);
+	bool has_brackets = *address == '[' && length > 2;
+	struct error ignored = {0};
+	_cleanup_(fd_close) int fd = tcp_connect(
+		arena_strndup(s->arena, address + has_brackets, length - 2 * has_brackets),
+		colon ? atoi(colon + 1) : HTTPS_PORT, clock_usec() + REACH_USEC, &ignored);
+
+	return fd >= 0;
+}
+
 int stage_find_or_recall(struct stages *s, struct registry **registry, bool *found,
 			 struct error *err)
 {
@@ -175,7 +194,8 @@ int stage_find_or_recall(struct stages *s, struct registry **registry, bool *fou
 	}
 	digest = s->reference.registry && err->kind == ERROR_FAILED ? stage_push_locked_digest(s)
 								    : NULL;
-	if (!digest)
+	/* one that answers has another reason, such as a wrong password */
+	if (!digest || stage_push_reaches(s))
 		return -1;
 	log_warn("%s; hosts that have the image of ringup.lock go on without the registry",
 		 err->text);

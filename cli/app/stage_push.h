@@ -33,7 +33,7 @@ int stage_provide(struct stages *stages, const struct access_options *options, b
 		  struct error *err);
 
 /*
- * stage_recipe, and whether the registry has the image, which is said. Where the registry does not answer, the digest
+ * stage_recipe, and whether the registry has the image, which is said. Where the registry cannot be reached, the digest
  * that ringup.lock has for the same recipe is taken, with a warning: a host that has that image needs no
  * registry, and the others fail by themselves. *registry may stay NULL then.
  */

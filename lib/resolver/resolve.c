@@ -521,7 +521,23 @@ struct walk {
 	size_t left;
 	bool (*each)(const struct plan *plan, void *arg);
 	void *arg;
+	struct assignment best; /* it is given first */
 };
+
+/* Whether the search has found the best stack again, as far as stacks differ here. */
+static bool walk_is_best(const struct walk *walk)
+{
+	const struct assignment *now = &walk->resolver->search.now;
+
+	for (size_t i = 0; i < ARRAY_LEN(main_parts); i++) {
+		const struct value *a = now->chosen[main_parts[i]];
+		const struct value *b = walk->best.chosen[main_parts[i]];
+
+		if (!a != !b || (a && strcmp(a->version, b->version) != 0))
+			return false;
+	}
+	return true;
+}
 
 static bool walk_give(struct walk *walk)
 {
@@ -567,7 +583,7 @@ static bool walk_parts(struct walk *walk, size_t part)
 	while (part < ARRAY_LEN(main_parts) && !(s->parts & COMPONENT_BIT(main_parts[part])))
 		part++;
 	if (part == ARRAY_LEN(main_parts))
-		return search_run(s) ? walk_give(walk) : true;
+		return search_run(s) && !walk_is_best(walk) ? walk_give(walk) : true;
 	domain = &s->model->domains[main_parts[part]];
 	order = resolve_rank_values(s, domain);
 	for (size_t i = 0; i < domain->count; i++) {
@@ -589,13 +605,17 @@ int resolve_all(const struct catalog *catalog, const struct resolve_input *input
 		struct unsatisfied *why, struct error *err)
 {
 	struct resolver *r = ARENA_NEW(arena, struct resolver);
-	struct walk walk = {r, catalog, limit, each, arg};
+	struct walk walk = {
+		.resolver = r, .catalog = catalog, .left = limit, .each = each, .arg = arg};
 
 	if (resolve_begin(r, catalog, input, arena, why, err) < 0)
 		return -1;
 	if (!resolve_find(r))
 		return resolve_explain(r);
-	walk_parts(&walk, 0);
+	/* other components than the main ones may have decided it, so the walk might begin with another one */
+	walk.best = r->search.now;
+	if (walk_give(&walk))
+		walk_parts(&walk, 0);
 	return 0;
 }
 

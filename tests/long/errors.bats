@@ -280,9 +280,12 @@ start_sshd() {
 	before=$(container_lines)
 	kill "$(state .registry.pid)"
 	wait_for 5 eval '! true <"/dev/tcp/10.83.$(state .subnet).254/5000"'
-	fails 1 up
+	variant variant.yaml 's,image: \{,image: {env: {NEW: image}, ,'
+	fails 1 -f variant.yaml up
 	one_line
 	says "$(registry_address)" "connection refused" "is the registry running"
+	same containers "$before" "$(container_lines)"
+	up # the hosts have the image of ringup.lock
 	same containers "$before" "$(container_lines)"
 	ringup -q lab up --hosts 3 3>&- 4>&-
 	up

@@ -60,9 +60,11 @@ policy() {
 }
 
 @test "a host that boots again has its container back; after down it has none" {
-	local before
+	local before pid
 	before=$(inspect node02 .Id)
+	pid=$(state '.hosts[] | select(.name == "node02") | .process.pid')
 	kill -9 "$(first_process node02)"
+	wait_for 20 eval "! kill -0 $pid" # the parent, which 'lab up' looks for, ends last
 	ringup -q lab up --hosts 2 3>&- 4>&-
 	wait_for 20 in_container node01 ssh node02 true
 	same container "$before" "$(inspect node02 .Id)"
