@@ -280,7 +280,7 @@ start_sshd() {
 	before=$(container_lines)
 	kill "$(state .registry.pid)"
 	wait_for 5 eval '! true <"/dev/tcp/10.83.$(state .subnet).254/5000"'
-	variant variant.yaml 's,image: \{,image: {env: {NEW: image}, ,'
+	variant variant.yaml 's|image: \{|image: {env: {NEW: image}, |'
 	fails 1 -f variant.yaml up
 	one_line
 	says "$(registry_address)" "connection refused" "is the registry running"
