@@ -533,7 +533,9 @@ static bool walk_is_best(const struct walk *walk)
 		const struct value *a = now->chosen[main_parts[i]];
 		const struct value *b = walk->best.chosen[main_parts[i]];
 
-		if (!a != !b || (a && strcmp(a->version, b->version) != 0))
+		/* an OS's Python and the same version from source count as one stack here, and builds do not */
+		if (a != b && !(a && b && main_parts[i] == COMPONENT_PYTHON &&
+				strcmp(a->version, b->version) == 0))
 			return false;
 	}
 	return true;
