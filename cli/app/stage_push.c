@@ -176,7 +176,8 @@ static bool stage_push_reaches(const struct stages *s)
 	struct error ignored = {0};
 	_cleanup_(fd_close) int fd = tcp_connect(
 		arena_strndup(s->arena, address + has_brackets, length - 2 * has_brackets),
-		colon ? atoi(colon + 1) : HTTPS_PORT, clock_usec() + REACH_USEC, &ignored);
+		colon ? (int)strtol(colon + 1, NULL, 10) : HTTPS_PORT, clock_usec() + REACH_USEC,
+		&ignored);
 
 	return fd >= 0;
 }

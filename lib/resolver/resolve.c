@@ -552,28 +552,6 @@ static bool walk_give(struct walk *walk)
 	return walk->each(plan, walk->arg) && --walk->left > 0;
 }
 
-static int compare_ranked(const void *left, const void *right)
-{
-	const struct ranked *a = left, *b = right;
-
-	return a->rank != b->rank
-		       ? a->rank - b->rank
-		       : (a->value->index > b->value->index) - (a->value->index < b->value->index);
-}
-
-/* The values in the order in which a search with the values fixed so far would try them. */
-static const struct ranked *resolve_rank_values(struct search *s, const struct domain *domain)
-{
-	struct ranked *order = ARENA_ARRAY(s->model->arena, domain->count + 1, struct ranked);
-
-	for (int c = 0; c < COMPONENT_COUNT; c++)
-		s->now.chosen[c] = s->fixed[c];
-	for (size_t i = 0; i < domain->count; i++)
-		order[i] = (struct ranked){&domain->values[i], rules_rank(s, &domain->values[i])};
-	qsort(order, domain->count, sizeof(*order), compare_ranked);
-	return order;
-}
-
 /* Fixes one main component after the other; false when enough were given. */
 static bool walk_parts(struct walk *walk, size_t part)
 {
@@ -587,7 +565,7 @@ static bool walk_parts(struct walk *walk, size_t part)
 	if (part == ARRAY_LEN(main_parts))
 		return search_run(s) && !walk_is_best(walk) ? walk_give(walk) : true;
 	domain = &s->model->domains[main_parts[part]];
-	order = resolve_rank_values(s, domain);
+	order = search_order(s, domain);
 	for (size_t i = 0; i < domain->count; i++) {
 		s->fixed[main_parts[part]] = order[i].value;
 		/* an OS's Python and the same version from source count as one stack here */

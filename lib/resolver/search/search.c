@@ -5,6 +5,7 @@
 #include "resolver/search/prune.h"
 #include "resolver/explain/explain.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A trace may stop early, because it only explains and chooses nothing. */
@@ -283,4 +284,25 @@ bool search_run(struct search *s)
 	if (s->nodes <= PLAIN_NODES)
 		return false;
 	return prune_consistent(s, s->live[first]) && run_from(s, first, s->budget);
+}
+
+static int compare_ranked(const void *left, const void *right)
+{
+	const struct ranked *a = left, *b = right;
+
+	return a->rank != b->rank
+		       ? a->rank - b->rank
+		       : (a->value->index > b->value->index) - (a->value->index < b->value->index);
+}
+
+const struct ranked *search_order(struct search *s, const struct domain *domain)
+{
+	struct ranked *order = ARENA_ARRAY(s->model->arena, domain->count + 1, struct ranked);
+
+	for (int c = 0; c < COMPONENT_COUNT; c++)
+		s->now.chosen[c] = s->fixed[c];
+	for (size_t i = 0; i < domain->count; i++)
+		order[i] = (struct ranked){&domain->values[i], rules_rank(s, &domain->values[i])};
+	qsort(order, domain->count, sizeof(*order), compare_ranked);
+	return order;
 }

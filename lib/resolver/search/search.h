@@ -70,6 +70,12 @@ struct search {
 void search_init(struct search *search, const struct model *model, const struct units *units,
 		 uint32_t parts);
 
+/*
+ * The domain's values in the order in which a search with the values fixed so far would try them, domain->count of
+ * them, in the model's arena. Changes search->now.
+ */
+const struct ranked *search_order(struct search *search, const struct domain *domain);
+
 /* Whether there is an assignment. It is in search->now then. */
 bool search_run(struct search *search);
 
