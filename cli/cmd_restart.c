@@ -67,13 +67,13 @@ static int restart_run(struct context *ctx, void *values, const char *const *arg
 	if (stage_cluster(&s, ctx, err) < 0 || (!o->force && stage_no_jobs(&s, err) < 0) ||
 	    stage_hold(&s, &lock, err) < 0 || stage_select(&s, &o->hosts, arguments, err) < 0)
 		return -1;
-	if (stage_has_containers(&s))
+	if (stage_has_containers(&s)) {
 		rc = restart_all(&s, err);
-	else
+		stage_print_outcome(&s, begin, rc, err);
+	} else {
 		rc = error_set(err, ERROR_USAGE, "there is no container with engine %s",
 			       s.fleet.members[0].engine->name);
-	if (stage_has_containers(&s) && (rc == 0 || err->kind == ERROR_PARTIAL || ctx->json))
-		stage_print_outcome(&s, begin);
+	}
 	fleet_close(&s.fleet);
 	return rc;
 }

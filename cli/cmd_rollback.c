@@ -105,6 +105,13 @@ static int rollback_look_at(struct member *m, void *arg, struct error *err)
 	return 0;
 }
 
+static bool rollback_lacks(const struct member *m, const void *arg)
+{
+	const struct rollback_look *look = arg;
+
+	return member_is_active(m) && !look->there[m->index];
+}
+
 /* Before anything is changed: every host has the image, or can get it. */
 static int rollback_check_image(struct stages *s, const struct rollback *r, struct error *err)
 {
@@ -117,11 +124,7 @@ static int rollback_check_image(struct stages *s, const struct rollback *r, stru
 	if (interrupt_check(err) < 0)
 		return -1;
 	fleet_each(&s->fleet, rollback_look_at, &look);
-	for (size_t i = 0; i < s->fleet.count; i++)
-		if (member_is_active(&s->fleet.members[i]) && !look.there[i])
-			str_addf(&lacking, "%s%s", lacking.length ? ", " : "",
-				 s->fleet.members[i].host->name);
-	if (lacking.length)
+	if (fleet_add_names(&s->fleet, rollback_lacks, &look, &lacking))
 		return error_set(
 			err, ERROR_FAILED,
 			"the image of number %d, %s, cannot be had: %s; and it is not on %s; nothing was changed",
@@ -180,8 +183,7 @@ static int rollback_run(struct context *ctx, void *values, const char *const *ar
 	rc = stage_meet_hosts(&s, false, err);
 	if (rc == 0)
 		rc = rollback_apply(&s, &r, o->rolling, err);
-	if (rc == 0 || err->kind == ERROR_PARTIAL || ctx->json)
-		stage_print_outcome(&s, begin);
+	stage_print_outcome(&s, begin, rc, err);
 	if (rc == 0)
 		rollback_note_recipe(&s, &r);
 	fleet_close(&s.fleet);

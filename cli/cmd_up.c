@@ -222,8 +222,8 @@ static int up_run(struct context *ctx, void *values, const char *const *argument
 	rc = stage_meet_hosts(&s, o->take_over, err);
 	if (rc == 0) {
 		rc = o->dry_run ? up_print_commands(&s, err) : up_converge(&s, o->rolling, err);
-		if (!o->dry_run && (rc == 0 || err->kind == ERROR_PARTIAL || ctx->json))
-			stage_print_outcome(&s, begin);
+		if (!o->dry_run)
+			stage_print_outcome(&s, begin, rc, err);
 	}
 	log_debug("%u SSH connections opened", ssh_connections_opened());
 	fleet_close(&s.fleet);

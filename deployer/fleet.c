@@ -166,20 +166,31 @@ size_t fleet_active(const struct fleet *fleet)
 	return active;
 }
 
-/* "node03, node04 keep what they run, ...", for hosts whose turn did not come; "" for none. */
-static void fleet_add_waiting(const struct fleet *fleet, struct str *text)
+size_t fleet_add_names(const struct fleet *fleet,
+		       bool (*picks)(const struct member *member, const void *arg), const void *arg,
+		       struct str *out)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < fleet->count; i++) {
-		if (fleet->members[i].failed || fleet->members[i].left_out ||
-		    !fleet->members[i].waits)
-			continue;
-		if (++count <= FLEET_NAMES_SHOWN)
-			str_addf(text, "%s%s", count > 1 ? ", " : "", fleet->members[i].host->name);
-	}
+	for (size_t i = 0; i < fleet->count; i++)
+		if (picks(&fleet->members[i], arg) && ++count <= FLEET_NAMES_SHOWN)
+			str_addf(out, "%s%s", count > 1 ? ", " : "", fleet->members[i].host->name);
 	if (count > FLEET_NAMES_SHOWN)
-		str_addf(text, " and %zu more", count - FLEET_NAMES_SHOWN);
+		str_addf(out, " and %zu more", count - FLEET_NAMES_SHOWN);
+	return count;
+}
+
+static bool fleet_is_waiting(const struct member *member, const void *arg)
+{
+	(void)arg;
+	return member->waits && !member->failed && !member->left_out;
+}
+
+/* "node03, node04 keep what they run, ...", for hosts whose turn did not come; "" for none. */
+static void fleet_add_waiting(const struct fleet *fleet, struct str *text)
+{
+	size_t count = fleet_add_names(fleet, fleet_is_waiting, NULL, text);
+
 	if (count)
 		str_addf(text, " %s what %s, since an earlier group failed",
 			 count > 1 ? "keep" : "keeps", count > 1 ? "they run" : "it runs");
@@ -194,13 +205,16 @@ static const char *cause_of(const struct member *member)
 	return colon ? colon + 2 : text;
 }
 
+static bool fleet_has_cause(const struct member *member, const void *cause)
+{
+	return member->failed && strcmp(cause_of(member), cause) == 0;
+}
+
 /* Whether an earlier host failed for the same cause, so that the text names this one already. */
 static bool is_repeated(const struct fleet *fleet, size_t index)
 {
-	const char *cause = cause_of(&fleet->members[index]);
-
 	for (size_t i = 0; i < index; i++)
-		if (fleet->members[i].failed && strcmp(cause_of(&fleet->members[i]), cause) == 0)
+		if (fleet_has_cause(&fleet->members[i], cause_of(&fleet->members[index])))
 			return true;
 	return false;
 }
@@ -209,26 +223,12 @@ static bool is_repeated(const struct fleet *fleet, size_t index)
 static void add_cause(const struct fleet *fleet, size_t index, struct str *text)
 {
 	const struct member *first = &fleet->members[index];
-	const char *cause = cause_of(first);
 	_cleanup_(str_release) struct str names = STR_INIT;
-	size_t more = 0;
 
-	for (size_t i = index + 1; i < fleet->count; i++) {
-		const struct member *m = &fleet->members[i];
-
-		if (!m->failed || strcmp(cause_of(m), cause) != 0)
-			continue;
-		if (++more < FLEET_NAMES_SHOWN)
-			str_addf(&names, ", %s", m->host->name);
-	}
-	if (!more) {
+	if (fleet_add_names(fleet, fleet_has_cause, cause_of(first), &names) == 1)
 		str_add(text, first->err.text);
-		return;
-	}
-	str_addf(text, "%s%s", first->host->name, names.text);
-	if (more >= FLEET_NAMES_SHOWN)
-		str_addf(text, " and %zu more", more - FLEET_NAMES_SHOWN + 1);
-	str_addf(text, ": %s", cause);
+	else
+		str_addf(text, "%s: %s", names.text, cause_of(first));
 }
 
 int fleet_result(const struct fleet *fleet, struct error *err)

@@ -105,6 +105,11 @@ static inline bool member_is_active(const struct member *member)
 /* How many members are active. */
 size_t fleet_active(const struct fleet *fleet);
 
+/* Adds "node01, node02 and 5 more" for the members that `picks` takes; returns how many these are. */
+size_t fleet_add_names(const struct fleet *fleet,
+		       bool (*picks)(const struct member *member, const void *arg), const void *arg,
+		       struct str *out);
+
 /* Opens the member's connection unless it is open already. */
 int member_connect(struct member *member, struct error *err);
 

@@ -24,7 +24,8 @@ struct history_note {
 
 /*
  * Adds a document about what the fleet's members say of themselves, unless nothing was changed and
- * nothing failed. The first one of a plan is always added. The caller holds the cluster's lock. A failure is only logged: no command needs it.
+ * nothing failed. The first one of a plan is always added. The caller holds the cluster's lock. A
+ * failure is only logged: no command needs it.
  */
 void history_add(const struct fleet *fleet, const struct history_note *note);
 

@@ -10,7 +10,6 @@
 
 #define ANSWER_TIMEOUT_S 30
 #define ANSWER_LINES_MAX 64
-#define NAMES_SHOWN 3
 
 /* What versions.sh calls a library whose name in a plan is another one. A '*' stands for what follows. */
 static const struct {
@@ -146,22 +145,25 @@ static int host_stack_check_one(struct member *m, void *arg, struct error *err)
 	return 0;
 }
 
-/* "node01, node02, node03 and 5 more": those whose finding is that of member `first`. */
-static void host_stack_add_hosts(const struct fleet *fleet, const struct stack_check *check,
-				 size_t first, struct str *out)
-{
-	int shown = 0, more = 0;
+struct stack_finding {
+	const struct stack_check *check;
+	const char *text;
+};
 
-	for (size_t i = first; i < fleet->count; i++) {
-		if (strcmp(check->findings[i], check->findings[first]) != 0)
-			continue;
-		if (shown < NAMES_SHOWN)
-			str_addf(out, "%s%s", shown++ ? ", " : "", fleet->members[i].host->name);
-		else
-			more++;
-	}
-	if (more)
-		str_addf(out, " and %d more", more);
+static bool host_stack_has_finding(const struct member *m, const void *arg)
+{
+	const struct stack_finding *finding = arg;
+
+	return strcmp(finding->check->findings[m->index], finding->text) == 0;
+}
+
+/* Whether no earlier member has the finding of this one. */
+static bool host_stack_is_new(const struct stack_check *check, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(check->findings[i], check->findings[index]) == 0)
+			return false;
+	return *check->findings[index] != '\0';
 }
 
 void fleet_check_stack(struct fleet *fleet, const struct plan *plan)
@@ -173,14 +175,12 @@ void fleet_check_stack(struct fleet *fleet, const struct plan *plan)
 		check.findings[i] = "";
 	fleet_each(fleet, host_stack_check_one, &check);
 	for (size_t i = 0; i < fleet->count; i++) {
+		const struct stack_finding finding = {&check, check.findings[i]};
 		_cleanup_(str_release) struct str hosts = STR_INIT;
-		bool is_new = *check.findings[i];
 
-		for (size_t k = 0; is_new && k < i; k++)
-			is_new = strcmp(check.findings[k], check.findings[i]) != 0;
-		if (!is_new)
+		if (!host_stack_is_new(&check, i))
 			continue;
-		host_stack_add_hosts(fleet, &check, i, &hosts);
+		fleet_add_names(fleet, host_stack_has_finding, &finding, &hosts);
 		log_warn(
 			"%s: %s; 'ringup recipe --format script' prints what installs the stack on a host",
 			hosts.text, check.findings[i]);

@@ -20,7 +20,8 @@ const char *host_stack_differs(const struct plan *plan, const char *line, struct
 
 /*
  * Asks every member, and warns once for all hosts with the same answer: what differs, and which of the plan's frameworks
- * are missing. The Python that is asked is that of the host script, or else `python3`.
+ * are missing. The Python that is asked is that of the host script, or else `python3`. A member that cannot be reached
+ * fails; one that gives no answer is warned of.
  */
 void fleet_check_stack(struct fleet *fleet, const struct plan *plan);
 

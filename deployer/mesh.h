@@ -8,10 +8,10 @@
 /*
  * Every worker of a member that has not failed logs in to every other one, or to the next
  * MESH_PEERS_MAX in the ring of hosts when there are more. Nothing is done when the same containers
- * and keys were verified before and no container has been started again since. A login also shows that a container survived its start. An error
- * names a container that died, with the end of its log, and the other workers then verify each
- * other without it. A single member has no peers, so its container is watched for a moment. Then each
- * container must see its GPUs (gpus.h).
+ * and keys were verified before and no container has been started again since. A login also shows
+ * that a container survived its start. An error names a container that died, with the end of its
+ * log, and the other workers then verify each other without it. A single member has no peers, so its
+ * container is watched for a moment. Then each container must see its GPUs (gpus.h).
  */
 void fleet_verify(struct fleet *fleet, const char *accelerator);
 

@@ -83,10 +83,12 @@ static void stage_apply_json(const struct stages *s)
 	json_print(stdout, json);
 }
 
-void stage_print_outcome(const struct stages *s, uint64_t begin)
+void stage_print_outcome(const struct stages *s, uint64_t begin, int rc, const struct error *err)
 {
 	size_t changed = 0, up = fleet_active(&s->fleet);
 
+	if (rc < 0 && err->kind != ERROR_PARTIAL && !s->ctx->json)
+		return;
 	if (s->ctx->json) {
 		stage_apply_json(s);
 		return;

@@ -21,7 +21,10 @@ struct apply {
 			OPT_INT, offsetof(type, member)                                         \
 	}
 
-/* Brings the fleet to stages.plan and stages.reference, and notes that in the history. */
+/*
+ * Brings the fleet to stages.plan and stages.reference, and notes that in the history. What bare hosts lack of the
+ * plan is warned of. The error is fleet_result's.
+ */
 int stage_apply(struct stages *stages, const struct apply *apply, struct error *err);
 
 /* Probes the hosts and fails those that cannot run the cluster or are somebody else's. */
@@ -32,7 +35,11 @@ int stage_check_gpus(struct stages *stages, struct error *err);
 
 bool stage_has_containers(const struct stages *stages);
 
-/* How it ended, as a line or as JSON; `begin` is clock_usec() of the command's start. */
-void stage_print_outcome(const struct stages *stages, uint64_t begin);
+/*
+ * How it ended, as JSON, or as a line unless it failed on all hosts: `rc` and `err` are what stage_apply or the like
+ * gave. `begin` is clock_usec() of the command's start.
+ */
+void stage_print_outcome(const struct stages *stages, uint64_t begin, int rc,
+			 const struct error *err);
 
 #endif

@@ -14,10 +14,8 @@
 #include "registry-client/push.h"
 #include "registry-client/referrers.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#define HTTPS_PORT 443
 #define REACH_USEC 5000000
 
 int stage_reference(struct stages *s, struct error *err)
@@ -167,18 +165,15 @@ static const char *stage_push_locked_digest(struct stages *s)
 	return locked.digest;
 }
 
-/* Whether something listens at the registry's address, HOST[:PORT] or [IPV6]:PORT. */
+/* Whether something listens at the registry's address, HOST:PORT or [IPV6]:PORT. */
 static bool stage_push_reaches(const struct stages *s)
 {
-	const char *address = s->reference.registry, *colon = strrchr(address, ':');
-	size_t length = colon ? (size_t)(colon - address) : strlen(address);
-	bool has_brackets = *address == '[' && length > 2;
+	_cleanup_(fd_close) int fd = -1;
 	struct error ignored = {0};
-	_cleanup_(fd_close) int fd = tcp_connect(
-		arena_strndup(s->arena, address + has_brackets, length - 2 * has_brackets),
-		colon ? (int)strtol(colon + 1, NULL, 10) : HTTPS_PORT, clock_usec() + REACH_USEC,
-		&ignored);
+	struct host host;
 
+	if (cluster_host_named(&s->cluster, s->reference.registry, s->arena, &host, &ignored) == 0)
+		fd = tcp_connect(host.address, host.port, clock_usec() + REACH_USEC, &ignored);
 	return fd >= 0;
 }
 

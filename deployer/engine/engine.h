@@ -65,8 +65,8 @@ struct engine {
 	const char *const *probe;     /* prints the server's version */
 	const char *const *data_root; /* prints the folder that images are kept in */
 	/*
-	 * Prints id, running, restart policy ("" or "no": none), exit code, config, image, start
-	 * time, and the owner (owner.h).
+	 * Prints id, running, status, restart policy ("" or "no": none), exit code, config, settings,
+	 * image, start time, and the owner (owner.h).
 	 */
 	const char *const *state;
 	const char *const *outlive;   /* status ENGINE_ALIVE: it keeps running */

@@ -392,6 +392,34 @@ hash() {
 	! grep -qF mirror.lan ../out
 }
 
+# stack_wheels REQ...: a folder with what the script of that stack says of compiled wheels, and its Horovod step.
+stack_wheels() {
+	ringup recipe --format script "$@" >../script
+	sed -n '/^wheels=/,/^}/p' ../script
+	sed -n '/^# Horovod .* against/,/^)/p' ../script | sed -n '/\[\[ ! -d \$wheels/s/; export.*/; echo compiles/p'
+}
+
+@test "--format script: what was compiled stays under the stack's name, and a host that finds it compiles nothing" {
+	local stack=(horovod==0.28.1 torch==1.13.1 os==ubuntu22.04) key
+	unset RINGUP_CATALOG # the real one
+	stack_wheels "${stack[@]}" >../wheels.sh
+	key=$(sed -n 's|^wheels=.*/||p' ../wheels.sh)
+	[[ "$key" =~ ^[0-9a-f]{16}$ ]]
+	stack_wheels "${stack[@]}" | cmp - ../wheels.sh
+	stack_wheels "${stack[@]}" python==3.8 2>/dev/null | grep '^wheels=' >../other
+	! grep -qF "$key" ../other
+	# the first host
+	export RINGUP_WHEELS=$PWD/wheels
+	[ "$(bash -eu ../wheels.sh)" = compiles ]
+	bash -eu -c '. ../wheels.sh >/dev/null; mkdir -p "$new_wheels"; echo one >"$new_wheels/horovod-1.whl"; keep_wheels ""'
+	[ "$(cat "wheels/$key/horovod-1.whl")" = one ]
+	# the others, also one that had begun before the first one ended
+	[ -z "$(bash -eu ../wheels.sh)" ]
+	bash -eu -c 'compiles() { sed "/exit 0/d" ../wheels.sh; }; . <(compiles); mkdir "$new_wheels"; echo two >"$new_wheels/horovod-1.whl"; keep_wheels ""'
+	[ "$(cat "wheels/$key/horovod-1.whl")" = one ]
+	[ "$(ls wheels)" = "$key" ]
+}
+
 @test "--format script -o DIR: the script, and what it wants beside it" {
 	unset RINGUP_CATALOG
 	apart ringup recipe --format script -o host openmpi==4.1.4 os==debian12
