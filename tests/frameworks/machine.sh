@@ -14,7 +14,7 @@ cp /etc/ssl/certs/ca-certificates.crt "$folder/etc/ssl/certs/"
 unset REQUESTS_CA_BUNDLE # pip would take it for --cert
 mount -t proc proc "$folder/proc"
 mount --rbind /dev "$folder/dev"
-export PIP_CERT=/etc/ssl/certs/ca-certificates.crt PIP_FIND_LINKS="" DEBIAN_FRONTEND=noninteractive PATH=/usr/sbin:/usr/bin:/sbin:/bin
+export PIP_CERT=/etc/ssl/certs/ca-certificates.crt TMPDIR=/tmp PIP_FIND_LINKS="" DEBIAN_FRONTEND=noninteractive PATH=/usr/sbin:/usr/bin:/sbin:/bin
 printf '#!/bin/sh\nexit 101\n' >"$folder/usr/sbin/policy-rc.d" # no service starts here
 chmod 755 "$folder/usr/sbin/policy-rc.d"
 chroot "$folder" bash /root/stack.sh
