@@ -147,6 +147,7 @@ static int catalog_begin(struct context *ctx, struct stages *s, struct refresh *
 		.arena = ctx->arena,
 		.web = {.timeout_s = ctx->timeout_s},
 		.pip = cluster->mirrors.pip,
+		.pytorch = cluster->mirrors.pytorch,
 		.downloads = cluster->mirrors.downloads,
 		.list_tags = catalog_list_tags,
 		.list_tags_arg = ctx,

@@ -1,113 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 #include "upstream/frameworks.h"
 
+#include "upstream/framework.h"
+#include "upstream/pytorch.h"
+
 #include "core/str.h"
 #include "plan/version.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What a wheel's METADATA says of CUDA and its libraries; "" where it says nothing. */
-struct framework_cuda {
-	const char *series;	  /* "13.2" */
-	const char *major, *next; /* "13", "14" */
-	const char *cudnn, *nccl; /* fixed versions */
-	const char *cudnn_least;  /* "9.26", the lower bound of a range or of the fixed version */
-	const char *cudnn_next;	  /* "10" */
-};
-
-/* One framework: how its rows are called, and what a new row copies. */
-struct framework {
-	const char *name;  /* of the package and of the table */
-	const char *extra; /* of pip that brings CUDA, or "" */
-	const char *const *copied;
-	const char *note;
-};
-
-static const char *const torch_copied[] = {"nccl", "sm", "ptx", "compiler", "abi", NULL};
 static const char *const tensorflow_copied[] = {"sm", "ptx", "compiler", "abi", NULL};
 
 static const struct framework torch = {
-	"torch", "", torch_copied, "default on PyPI; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels"};
-static const struct framework tensorflow = {"tensorflow", "and-cuda", tensorflow_copied,
-					    "pip wheel pulls CUDA/cuDNN/NCCL as nvidia-* wheels"};
-
-/* "13" of "13.2.2" */
-static const char *framework_major(const char *version, struct arena *arena)
-{
-	return arena_strndup(arena, version, strcspn(version, "."));
-}
-
-static const char *framework_series(const char *version, struct arena *arena)
-{
-	size_t major = strcspn(version, "."), minor;
-
-	if (!version[major])
-		return version;
-	minor = strcspn(version + major + 1, ".");
-	return arena_strndup(arena, version, major + 1 + minor);
-}
-
-static const char *framework_next(const char *version, struct arena *arena)
-{
-	return *version ? arena_printf(arena, "%ld", strtol(version, NULL, 10) + 1) : "";
-}
-
-/* The need of nvidia-NAME-cuMAJOR for a major of 11 and above, or of nvidia-NAME. */
-static const struct metadata_need *framework_need(const struct metadata *metadata, const char *name,
-						  const char *extra, struct arena *arena)
-{
-	const struct metadata_need *need =
-		metadata_need(metadata, arena_printf(arena, "nvidia-%s", name), extra);
-
-	for (int major = 11; !need && major < 30; major++)
-		need = metadata_need(metadata, arena_printf(arena, "nvidia-%s-cu%d", name, major),
-				     extra);
-	return need;
-}
-
-static void framework_read_cuda(const struct metadata *metadata, const char *extra,
-				struct arena *arena, struct framework_cuda *cuda)
-{
-	const struct metadata_need *toolkit = metadata_need(metadata, "cuda-toolkit", extra);
-	const struct metadata_need *cudnn = framework_need(metadata, "cudnn", extra, arena);
-	const struct metadata_need *nccl = framework_need(metadata, "nccl", extra, arena);
-	const char *least;
-
-	if (!toolkit)
-		toolkit = framework_need(metadata, "cuda-runtime", extra, arena);
-	least = toolkit ? metadata_least(toolkit, arena) : "";
-	cuda->series = framework_series(least, arena);
-	cuda->major = framework_major(least, arena);
-	cuda->next = framework_next(cuda->major, arena);
-	cuda->cudnn = cudnn ? metadata_pin(cudnn, arena) : "";
-	cuda->nccl = nccl ? metadata_pin(nccl, arena) : "";
-	cuda->cudnn_least = cudnn ? framework_series(metadata_least(cudnn, arena), arena) : "";
-	cuda->cudnn_next = framework_next(framework_major(cuda->cudnn_least, arena), arena);
-}
-
-/* "cuda==13.2;cudnn==A;nccl==B" of what is fixed; CUDA by its series, where cuDNN comes too */
-static const char *framework_brings(const struct framework_cuda *cuda, struct arena *arena)
-{
-	const char *runtime = *cuda->cudnn && *cuda->series
-				      ? arena_printf(arena, "cuda==%s;cudnn==", cuda->series)
-			      : *cuda->cudnn ? "cudnn=="
-					     : "";
-
-	return arena_printf(arena, "%s%s%s%s%s", runtime, cuda->cudnn,
-			    *cuda->cudnn && *cuda->nccl ? ";" : "", *cuda->nccl ? "nccl==" : "",
-			    cuda->nccl);
-}
-
-/* "cu132" */
-static const char *framework_build(const struct framework_cuda *cuda, struct arena *arena)
-{
-	const char *dot = strchr(cuda->series, '.');
-
-	return dot ? arena_printf(arena, "cu%.*s%s", (int)(dot - cuda->series), cuda->series,
-				  dot + 1)
-		   : "";
-}
+	.name = "torch",
+	.extra = "",
+	.build = "",
+	.copied = pytorch_copied,
+	.note = "default on PyPI; " PYTORCH_NOTE,
+};
+static const struct framework tensorflow = {
+	.name = "tensorflow",
+	.extra = "and-cuda",
+	.build = "",
+	.copied = tensorflow_copied,
+	.note = "pip wheel pulls CUDA/cuDNN/NCCL as nvidia-* wheels",
+};
 
 /* --- torch and tensorflow ------------------------------------------------------------------- */
 
@@ -135,107 +53,6 @@ static ssize_t framework_row(const struct table *table, const struct framework *
 			return -1;
 	}
 	return found;
-}
-
-/* The rows that a new one may be like: of the same index, else of the same CUDA, else any of PyPI's. */
-static const struct fact *framework_alike(const struct table *table, const char *index,
-					  const char *cuda, struct arena *arena)
-{
-	struct fact *cells = ARENA_ARRAY(arena, 2, struct fact);
-
-	cells[0] = (struct fact){.column = "index", .cell = index};
-	if (rows_newest(table, cells) >= 0)
-		return cells;
-	cells[0] = (struct fact){.column = "cuda", .cell = cuda};
-	if (rows_newest(table, cells) >= 0)
-		return cells;
-	cells[0] = (struct fact){.column = NULL};
-	return cells;
-}
-
-/* "manylinux_2_28" of "manylinux_2_28_x86_64.other_x86_64" */
-static const char *framework_platform(const char *platforms, struct arena *arena)
-{
-	static const char processor[] = "_x86_64", usual[] = "manylinux2014";
-	size_t length = strcspn(platforms, "."), cut = sizeof(processor) - 1;
-
-	if (strstr(platforms, usual))
-		return usual;
-	if (length > cut && strncmp(platforms + length - cut, processor, cut) == 0)
-		length -= cut;
-	return arena_strndup(arena, platforms, length);
-}
-
-/* The cells that METADATA and the wheels' names give. */
-static void framework_facts(const struct pypi_page *page, const struct pypi_metadata *m,
-			    const struct framework_cuda *cuda, struct fact_list *facts)
-{
-	struct arena *arena = facts->arena;
-	const char *glibc = pypi_glibc(m->file, arena);
-
-	fact_add(facts, FACT_COMPARED, "python", pypi_pythons(page, m->file->version, arena));
-	fact_addf(facts, FACT_NEW, cuda->series, "cuda", ">=%s;<%s", cuda->series, cuda->next);
-	fact_addf(facts, FACT_NEW, cuda->series, "cuda_tested", "==%s.*", cuda->series);
-	fact_addf(facts, FACT_NEW, cuda->cudnn_least, "cudnn", ">=%s;<%s", cuda->cudnn_least,
-		  cuda->cudnn_next);
-	if (*cuda->cudnn)
-		fact_addf(facts, FACT_NEW, cuda->cudnn, "cudnn_tested", "==%s", cuda->cudnn);
-	else
-		fact_addf(facts, FACT_NEW, cuda->cudnn_least, "cudnn_tested", "==%s.*",
-			  cuda->cudnn_least);
-	fact_add(facts, FACT_FILLS, "nccl_bundled", cuda->nccl);
-	fact_add(facts, FACT_COMPARED, "brings", framework_brings(cuda, arena));
-	fact_addf(facts, FACT_NEW, glibc, "glibc", ">=%s", glibc);
-	fact_add(facts, FACT_NEW, "manylinux", framework_platform(m->file->platforms, arena));
-}
-
-static void framework_new_keys(const struct framework *f, const struct pypi_metadata *m,
-			       const struct framework_cuda *cuda, struct fact_list *keys)
-{
-	const char *build = framework_build(cuda, keys->arena);
-	bool has_own_index = !*f->extra;
-
-	fact_addf(keys, FACT_NEW, f->name, "pip", *f->extra ? "%s[%s]==%s" : "%s%s==%s", f->name,
-		  f->extra, m->file->version);
-	if (has_own_index)
-		fact_addf(keys, FACT_NEW, build, "index", "https://download.pytorch.org/whl/%s",
-			  build);
-}
-
-static void framework_offer(struct refresh *refresh, const struct framework *f,
-			    const struct pypi_page *page, const struct pypi_metadata *m,
-			    ssize_t row)
-{
-	const struct table *table = catalog_table(refresh->rows.catalog, f->name);
-	struct fact_list keys = FACT_LIST_INIT(refresh->arena),
-			 facts = FACT_LIST_INIT(refresh->arena);
-	struct framework_cuda cuda = {.series = ""};
-	struct offer offer = {.table = f->name,
-			      .version = m->file->version,
-			      .copied = f->copied,
-			      .note = f->note,
-			      .source = "pypi",
-			      .url = m->file->url};
-
-	framework_read_cuda(&m->metadata, f->extra, refresh->arena, &cuda);
-	framework_facts(page, m, &cuda, &facts);
-	if (row >= 0) {
-		fact_add(&keys, FACT_NEW, "pip", table_cell(table, (size_t)row, "pip"));
-		fact_add(&keys, FACT_NEW, "index", table_cell(table, (size_t)row, "index"));
-	} else if (*cuda.series) {
-		framework_new_keys(f, m, &cuda, &keys);
-		if (!*f->extra)
-			fact_add(&facts, FACT_NEW, "on_pypi", "yes");
-		offer.alike = framework_alike(
-			table, keys.count > 1 ? keys.list[1].cell : "",
-			arena_printf(refresh->arena, ">=%s;<%s", cuda.series, cuda.next),
-			refresh->arena);
-	} else {
-		return; /* without its CUDA the row would fit everything */
-	}
-	offer.keys = keys.list;
-	offer.facts = facts.list;
-	rows_offer(&refresh->rows, &offer);
 }
 
 /* The versions that are compared: those with a row, and those that are missing since the oldest row. */
@@ -285,7 +102,6 @@ static void framework_look_aarch64(struct refresh *refresh, const char *framewor
 static int framework_refresh(struct refresh *refresh, const struct framework *f, struct error *err)
 {
 	const struct pypi pypi = refresh_pypi(refresh);
-	struct error first = {0};
 	struct pypi_metadata *list;
 	struct pypi_page page;
 	size_t count;
@@ -301,19 +117,23 @@ static int framework_refresh(struct refresh *refresh, const struct framework *f,
 	count = framework_wanted(refresh, f, &page, &list, &rows);
 	if (pypi_metadata(&pypi, list, count, err) < 0)
 		return -1;
-	for (size_t i = 0; i < count; i++) {
-		if (list[i].err.kind != ERROR_NONE)
-			refresh_keep_error(&first, &list[i].err);
-		else
+	for (size_t i = 0; i < count; i++)
+		if (list[i].err.kind == ERROR_NONE)
 			framework_offer(refresh, f, &page, &list[i], rows[i]);
-	}
-	*err = first.kind != ERROR_NONE ? first : *err;
-	return first.kind != ERROR_NONE ? -1 : 0;
+	return pypi_metadata_error(list, count, err);
 }
 
+/* PyPI and PyTorch's own index: each is asked, whatever the other says. */
 int refresh_torch(struct refresh *refresh, struct error *err)
 {
-	return framework_refresh(refresh, &torch, err);
+	struct error builds = {0};
+
+	if (framework_refresh(refresh, &torch, err) < 0 && err->kind == ERROR_INTERRUPTED)
+		return -1;
+	if (refresh_pytorch(refresh, &builds) < 0 &&
+	    (err->kind == ERROR_NONE || builds.kind == ERROR_INTERRUPTED))
+		*err = builds;
+	return err->kind == ERROR_NONE ? 0 : -1;
 }
 
 int refresh_tensorflow(struct refresh *refresh, struct error *err)
@@ -418,7 +238,6 @@ static int jax_refresh_plugin(struct refresh *refresh, const struct jax_plugin *
 	const char *const *versions = pypi_versions(page, pypi_fits_x86_64, refresh->arena);
 	const char *oldest = table ? jax_oldest(table, plugin->extra, refresh->arena) : NULL;
 	const struct pypi pypi = refresh_pypi(refresh);
-	struct error first = {0};
 	struct pypi_metadata *list =
 		ARENA_ARRAY(refresh->arena, page->count + 1, struct pypi_metadata);
 	size_t count = 0;
@@ -429,14 +248,10 @@ static int jax_refresh_plugin(struct refresh *refresh, const struct jax_plugin *
 			list[count++].file = pypi_find(page, *versions, pypi_fits_x86_64);
 	if (pypi_metadata(&pypi, list, count, err) < 0)
 		return -1;
-	for (size_t i = 0; i < count; i++) {
-		if (list[i].err.kind != ERROR_NONE)
-			refresh_keep_error(&first, &list[i].err);
-		else
+	for (size_t i = 0; i < count; i++)
+		if (list[i].err.kind == ERROR_NONE)
 			jax_offer(refresh, plugin, page, &list[i]);
-	}
-	*err = first.kind != ERROR_NONE ? first : *err;
-	return first.kind != ERROR_NONE ? -1 : 0;
+	return pypi_metadata_error(list, count, err);
 }
 
 int refresh_jax(struct refresh *refresh, struct error *err)
@@ -466,7 +281,7 @@ int refresh_jax(struct refresh *refresh, struct error *err)
 
 static bool horovod_is_source(const struct pypi_file *file)
 {
-	return !file->is_wheel;
+	return !file->is_wheel && !*file->build;
 }
 
 static void horovod_offer(struct refresh *refresh, const struct pypi_file *file)

@@ -14,6 +14,7 @@
 /* Python packages. The index of tensorflow has 1,800 files in 0.8 MiB (2026-11). */
 #define PYPI_PAGE_BYTES_MAX (16 * MIB)
 #define PYPI_FILES_MAX 50000
+#define PYTORCH_BUILDS_MAX 64		    /* 20 builds for CUDA since 2018 */
 #define PYPI_TAIL_BYTES (64 * KIB)	    /* of a wheel: where its directory's end is */
 #define PYPI_DIRECTORY_BYTES_MAX (16 * MIB) /* torch 2.15: 1.3 MiB */
 #define PYPI_ENTRIES_MAX 200000

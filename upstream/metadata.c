@@ -103,7 +103,10 @@ static void metadata_header(struct metadata *metadata, const char *line, size_t 
 	} else if (strncasecmp(line, name, sizeof(name) - 1) == 0) {
 		metadata->name = package_name(value, (size_t)(end - value), arena);
 	} else if (strncasecmp(line, version, sizeof(version) - 1) == 0) {
-		metadata->version = arena_strndup(arena, value, (size_t)(end - value));
+		const char *local = memchr(value, '+', (size_t)(end - value));
+
+		metadata->version =
+			arena_strndup(arena, value, (size_t)((local ? local : end) - value));
 	}
 }
 

@@ -18,7 +18,8 @@ struct metadata_need {
 };
 
 struct metadata {
-	const char *name, *version; /* the name is normalised */
+	const char *name;    /* normalised */
+	const char *version; /* without its local part ("+cu126") */
 	size_t count;
 	struct metadata_need *needs;
 };

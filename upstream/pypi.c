@@ -5,6 +5,7 @@
 #include "plan/version.h"
 #include "registry-client/url.h"
 #include "upstream/limits.h"
+#include "upstream/simple_html.h"
 #include "upstream/wheel_file.h"
 
 #include <ctype.h>
@@ -13,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PYPI_JSON "application/vnd.pypi.simple.v1+json"
+/* The JSON form where the index has one (PEP 691), a web page elsewhere. */
+#define PYPI_FORMS "application/vnd.pypi.simple.v1+json, text/html;q=0.1"
 #define PYPI_MINORS_MAX 64 /* of Python 3 */
 
 /* --- file names ----------------------------------------------------------------------------- */
@@ -76,6 +78,16 @@ static bool pypi_split_source(struct pypi_file *file, struct arena *arena)
 	return true;
 }
 
+/* The version "2.13.0+cu126" becomes "2.13.0" of the build "cu126". */
+static void pypi_split_local(struct pypi_file *file, struct arena *arena)
+{
+	const char *plus = strchr(file->version, '+');
+
+	file->build = plus ? plus + 1 : "";
+	if (plus)
+		file->version = arena_strndup(arena, file->version, (size_t)(plus - file->version));
+}
+
 /* --- a page --------------------------------------------------------------------------------- */
 
 static const char *pypi_sha256(const cJSON *item, struct arena *arena)
@@ -132,8 +144,10 @@ static bool pypi_take_file(const cJSON *item, const char *page_url, struct arena
 		return false;
 	file->url = arena_strndup(arena, url.text, strcspn(url.text, "#"));
 	file->is_wheel = ends_with(file->filename, ".whl");
-	if (!(file->is_wheel ? pypi_split_wheel(file, arena) : pypi_split_source(file, arena)) ||
-	    !package_is_release(file->version))
+	if (!(file->is_wheel ? pypi_split_wheel(file, arena) : pypi_split_source(file, arena)))
+		return false;
+	pypi_split_local(file, arena);
+	if (!package_is_release(file->version))
 		return false;
 	file->sha256 = pypi_sha256(item, arena);
 	file->requires_python = pypi_requires_python(item, arena);
@@ -147,15 +161,14 @@ int pypi_page_parse(const char *text, size_t length, const char *url, const char
 {
 	_cleanup_(json_free) cJSON *json = NULL;
 	const cJSON *files, *item;
-	int count;
+	int count, rc;
 
 	*page = (struct pypi_page){.name = name};
 	if (text[strspn(text, " \t\r\n")] == '<')
-		return error_set(
-			err, ERROR_FAILED,
-			"%.300s answers with a web page: this index has no JSON form (PEP 691); name a mirror that has it",
-			url);
-	if (json_parse(text, length, "the index", &json, err) < 0)
+		rc = simple_html_parse(text, length, PYPI_FILES_MAX, &json, err);
+	else
+		rc = json_parse(text, length, "the index", &json, err);
+	if (rc < 0)
 		return error_wrap(err, "%.300s", url);
 	files = json_member(json, "files");
 	count = cJSON_GetArraySize(files);
@@ -180,7 +193,7 @@ int pypi_pages(const struct pypi *pypi, const char *const *names, size_t count,
 	for (size_t i = 0; i < count; i++)
 		requests[i] = (struct web_request){
 			.url = arena_printf(pypi->arena, "%s/%s/", pypi->index, names[i]),
-			.accept = PYPI_JSON,
+			.accept = PYPI_FORMS,
 			.bytes_max = PYPI_PAGE_BYTES_MAX,
 		};
 	rc = web_fetch(pypi->web, requests, count, err);
@@ -329,11 +342,22 @@ int pypi_metadata(const struct pypi *pypi, struct pypi_metadata *list, size_t co
 	return 0;
 }
 
+int pypi_metadata_error(const struct pypi_metadata *list, size_t count, struct error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].err.kind != ERROR_NONE) {
+			*err = list[i].err;
+			return -1;
+		}
+	}
+	return 0;
+}
+
 /* --- what wheels are for -------------------------------------------------------------------- */
 
 static bool pypi_fits(const struct pypi_file *file, const char *arch)
 {
-	if (!file->is_wheel)
+	if (!file->is_wheel || *file->build)
 		return false;
 	if (strcmp(file->platforms, "any") == 0)
 		return true;
@@ -363,6 +387,19 @@ const char *pypi_glibc(const struct pypi_file *file, struct arena *arena)
 		if (strstr(file->platforms, old[i][0]))
 			return old[i][1];
 	return "";
+}
+
+void pypi_page_build(const struct pypi_page *page, const char *build, struct arena *arena,
+		     struct pypi_page *out)
+{
+	*out = (struct pypi_page){.name = page->name};
+	out->files = ARENA_ARRAY(arena, page->count + 1, struct pypi_file);
+	for (size_t i = 0; i < page->count; i++) {
+		if (strcmp(page->files[i].build, build) != 0)
+			continue;
+		out->files[out->count] = page->files[i];
+		out->files[out->count++].build = "";
+	}
 }
 
 static int pypi_by_version(const void *a, const void *b)

@@ -2,8 +2,9 @@
 /*
  * pypi.h - an index of Python packages: PyPI, or a mirror of it.
  *
- * What is asked for is the simple index in JSON (PEP 691), which mirrors serve too, and the METADATA file of a
- * wheel: beside the wheel where the index says so (PEP 658 and 714), otherwise out of the wheel by HTTP ranges.
+ * What is asked for is the simple index in JSON (PEP 691), which most mirrors serve too, or as a web page (simple_html.h),
+ * and the METADATA file of a wheel: beside the wheel where the index says so (PEP 658 and 714), otherwise out of the
+ * wheel by HTTP ranges.
  */
 #ifndef UPSTREAM_PYPI_H
 #define UPSTREAM_PYPI_H
@@ -22,7 +23,8 @@ struct pypi {
 /* A file of a release (package_is_release) that is not yanked. */
 struct pypi_file {
 	const char *version, *filename, *url;
-	const char *sha256;	     /* 64 digits, or "" */
+	const char *build;  /* the local part of the version: "cu126" of 2.13.0+cu126, or "" */
+	const char *sha256; /* 64 digits, or "" */
 	const char *requires_python; /* as the index has it, or "" */
 	char month[8];		     /* of the upload, "2026-11", or "" */
 	bool is_wheel;		     /* false: an archive of sources, .tar.gz or .zip */
@@ -57,7 +59,17 @@ struct pypi_metadata {
 int pypi_metadata(const struct pypi *pypi, struct pypi_metadata *list, size_t count,
 		  struct error *err);
 
-/* Whether the wheel runs on Linux of x86_64, with CPython of any version or none in particular. */
+/* The files of that build alone, as a page whose versions have no local part. The texts are the page's. */
+void pypi_page_build(const struct pypi_page *page, const char *build, struct arena *arena,
+		     struct pypi_page *out);
+
+/* The first error of the list: 0 when all could be read. */
+int pypi_metadata_error(const struct pypi_metadata *list, size_t count, struct error *err);
+
+/*
+ * Whether the wheel runs on Linux of x86_64, with CPython of any version or none in particular. A build with a local
+ * part never does: PyPI has none (PEP 440), so it belongs to another index.
+ */
 bool pypi_fits_x86_64(const struct pypi_file *file);
 
 /* The same for aarch64. */

@@ -43,7 +43,7 @@ static int refresh_nccl(struct refresh *refresh, struct error *err)
 }
 
 const struct refresh_part refresh_parts[] = {
-	{"torch", "PyPI", "pypi", refresh_torch},
+	{"torch", "PyPI and PyTorch's index", "pypi", refresh_torch},
 	{"tensorflow", "PyPI", "pypi", refresh_tensorflow},
 	{"jax", "PyPI", "pypi", refresh_jax},
 	{"horovod", "PyPI", "pypi", refresh_horovod},
@@ -70,9 +70,8 @@ const char *refresh_url(const struct refresh *refresh, const char *host_and_path
 		       : arena_printf(refresh->arena, "https://%s", host_and_path);
 }
 
-struct pypi refresh_pypi(const struct refresh *refresh)
+struct pypi refresh_index(const struct refresh *refresh, const char *index)
 {
-	const char *index = *refresh->pip ? refresh->pip : PYPI_INDEX;
 	size_t length = strlen(index);
 
 	while (length && index[length - 1] == '/')
@@ -80,6 +79,11 @@ struct pypi refresh_pypi(const struct refresh *refresh)
 	return (struct pypi){.web = &refresh->web,
 			     .index = arena_strndup(refresh->arena, index, length),
 			     .arena = refresh->arena};
+}
+
+struct pypi refresh_pypi(const struct refresh *refresh)
+{
+	return refresh_index(refresh, *refresh->pip ? refresh->pip : PYPI_INDEX);
 }
 
 int refresh_component(struct refresh *refresh, const struct refresh_part *part, struct error *err)

@@ -18,6 +18,7 @@ struct refresh {
 	struct arena *arena;
 	struct web web;
 	const char *pip;       /* index of Python packages; "" for PyPI */
+	const char *pytorch;   /* PyTorch's indexes, each below it; "" for PyTorch's own server */
 	const char *downloads; /* mirror with a folder for each host; "" for the hosts themselves */
 	/* Lists the tags of nvidia/cuda on Docker Hub, or a mirror of it: the caller knows how to log in. */
 	int (*list_tags)(void *arg, struct words *tags, struct error *err);
@@ -46,6 +47,9 @@ int refresh_component(struct refresh *refresh, const struct refresh_part *part, 
 
 /* The URL behind the downloads mirror: MIRROR/HOST/PATH, or https://HOST/PATH without one. */
 const char *refresh_url(const struct refresh *refresh, const char *host_and_path);
+
+/* An index of Python packages, with or without a slash at its end. */
+struct pypi refresh_index(const struct refresh *refresh, const char *index);
 
 /* The index that `pip` names. */
 struct pypi refresh_pypi(const struct refresh *refresh);

@@ -18,7 +18,7 @@ setup() {
 	url=$(cat "$up/address")
 	cat >cluster.yaml <<-END
 		hosts: [127.0.0.1]
-		mirrors: {pip: "$url/simple", downloads: "$url", docker: "$url"}
+		mirrors: {pip: "$url/simple", pytorch: "$url/whl/", downloads: "$url", docker: "$url"}
 	END
 	export RINGUP_CATALOG=$PWD/catalog RINGUP_TODAY=2026-11-23
 }
@@ -67,6 +67,52 @@ torch_wheels() { # VERSION TOOLKIT CUDNN NCCL
 	apart ringup catalog refresh torch
 	says 0
 	grep -qx 'nothing is new' ../out
+}
+
+@test "builds of torch that PyPI has not come from PyTorch's own index, a web page" {
+	torch_table
+	# this row lacks what it brings
+	cat >>catalog/torch.csv <<-'END'
+		2.14.0,,>=3.10;<3.12,>=12.6;<13,==12.6.*,>=9.10;<10,==9.10.2.21,,,>=2.28,5.0;9.0,,torch==2.14.0+cu126,https://download.pytorch.org/whl/cu126,,manylinux_2_28,,,,documented,test
+	END
+	torch_wheels 2.14.0 13.0.2 9.24.0.43 2.30.7
+	# cu130 is PyPI's own build, and has its row; aarch64, Windows, the CPU and other builds do not count
+	torch_wheels 2.14.0+cu130 13.0.2 9.24.0.43 2.30.7
+	for version in 2.14.0 2.14.1; do
+		for python in cp310 cp311; do
+			wheel torch "$version+cu126" "$python-$python-manylinux_2_28_x86_64" \
+				'nvidia-cuda-runtime-cu12==12.6.77; platform_system == "Linux" and platform_machine == "x86_64"' \
+				'nvidia-cudnn-cu12==9.10.2.21; platform_system == "Linux" and platform_machine == "x86_64"' \
+				'nvidia-nccl-cu12==2.30.7; platform_system == "Linux" and platform_machine == "x86_64"'
+		done
+	done
+	wheel torch 2.14.1+cu126 cp312-cp312-win_amd64
+	wheel torch 2.14.1+cu128 cp310-cp310-manylinux_2_28_aarch64
+	wheel torch 2.14.1+cpu cp310-cp310-manylinux_2_28_x86_64
+	wheel torch 2.14.1+cu126.with.pypi.cudnn cp310-cp310-manylinux_2_28_x86_64
+	touch "$up/beside"
+	apart ringup catalog refresh torch
+	says 0
+	diff - <(tail -n 2 catalog/torch.csv) <<-'END'
+		2.14.0,,>=3.10;<3.12,>=12.6;<13,==12.6.*,>=9.10;<10,==9.10.2.21,2.30.7,cuda==12.6;cudnn==9.10.2.21;nccl==2.30.7,>=2.28,5.0;9.0,,torch==2.14.0+cu126,https://download.pytorch.org/whl/cu126,,manylinux_2_28,,,,documented,test;pytorch-index
+		2.14.1,,>=3.10;<3.12,>=12.6;<13,==12.6.*,>=9.10;<10,==9.10.2.21,2.30.7,cuda==12.6;cudnn==9.10.2.21;nccl==2.30.7,>=2.28,5.0;9.0,,torch==2.14.1+cu126,https://download.pytorch.org/whl/cu126,,manylinux_2_28,,,wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels; sm as of 2.14.0,inferred,pytorch-index
+	END
+	grep -q '^pytorch-index,' catalog/sources.csv
+	! grep '\.whl ' "$up/log"
+	apart ringup catalog refresh torch
+	says 0
+	grep -qx 'nothing is new' ../out
+}
+
+@test "PyTorch's index does not answer: PyPI's rows are written all the same" {
+	torch_table
+	torch_wheels 2.14.0 13.0.2 9.24.0.43 2.30.7
+	torch_wheels 2.15.0 13.2.2 9.26.0.51 2.31.2
+	echo '/whl/torch/ 404' >"$up/broken"
+	apart ringup catalog refresh torch
+	says 1
+	grep -q 'whl/torch/' ../err
+	grep -q '^2.15.0,' catalog/torch.csv
 }
 
 @test "JAX: what its plugins for CUDA ask for, one row for each" {

@@ -31,6 +31,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		pypi_glibc(file, &arena);
 		pypi_fits_x86_64(file);
 	}
+	for (size_t i = 0; i < page.count && i < 4; i++) {
+		struct pypi_page build;
+
+		pypi_page_build(&page, page.files[i].build, &arena, &build);
+		fuzz_check(build.count > 0 && build.count <= page.count);
+	}
 	versions = pypi_versions(&page, is_any, &arena);
 	for (; *versions; versions++) {
 		fuzz_check(pypi_find(&page, *versions, is_any) != NULL);

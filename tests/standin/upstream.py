@@ -3,8 +3,8 @@
 """Stands in for the upstreams of the catalog, on 127.0.0.1.
 
 upstream.py wheel FOLDER NAME VERSION TAG [NEED...]: makes a wheel with that METADATA in FOLDER/files.
-upstream.py serve FOLDER: serves FOLDER/files, an index of the packages in it at /simple/NAME/ (PEP 691), and the
-other files of FOLDER. The address goes to FOLDER/address, each request to FOLDER/log. FOLDER/beside: METADATA is
+upstream.py serve FOLDER: serves FOLDER/files, an index of the packages in it at /simple/NAME/ (PEP 691), one of those
+with a local version at /whl/NAME/ as PyTorch's server has it (a web page), and the other files of FOLDER. The address goes to FOLDER/address, each request to FOLDER/log. FOLDER/beside: METADATA is
 beside the wheels (PEP 658), and no wheel is read. FOLDER/no-ranges: a range gets the whole file.
 FOLDER/tags: the tags of nvidia/cuda.
 FOLDER/broken: a line "PATH STATUS" for each path that answers so."""
@@ -51,13 +51,28 @@ def normal(name):
 def index(name):
     files = []
     for file in sorted(os.listdir(path("files"))) if has("files") else []:
-        if file.endswith(".metadata") or normal(re.split(r"-\d", file)[0]) != name:
+        if file.endswith(".metadata") or "+" in file or normal(re.split(r"-\d", file)[0]) != name:
             continue
         with open(path("files", file), "rb") as whole:
             sha256 = hashlib.sha256(whole.read()).hexdigest()
         files.append({"filename": file, "url": f"../../files/{file}", "hashes": {"sha256": sha256},
                       "upload-time": "2026-10-14T19:45:07Z", "core-metadata": has("beside"), "yanked": False})
     return json.dumps({"meta": {"api-version": "1.1"}, "name": name, "files": files}).encode() if files else None
+
+
+def page(name):
+    """PyTorch's index: links to /whl/BUILD/FILE, some with a checksum, some with METADATA beside the wheel."""
+    links = f'    <a href="/whl/cpu/{name}-0.1.0%2Bcpu-cp36-cp36m-linux_x86_64.whl">{name}-0.1.0+cpu-cp36-cp36m-linux_x86_64.whl</a><br/>\n'
+    for file in sorted(os.listdir(path("files"))) if has("files") else []:
+        if file.endswith(".metadata") or "+" not in file or normal(re.split(r"-\d", file)[0]) != name:
+            continue
+        build = re.search(r"\+([^-]*)-", file).group(1)
+        with open(path("files", file), "rb") as whole:
+            sha256 = hashlib.sha256(whole.read()).hexdigest()
+        beside = f' data-dist-info-metadata="sha256={"0" * 64}" data-core-metadata="sha256={"0" * 64}"' if has("beside") else ""
+        links += f'    <a href="/whl/{build}/{file.replace("+", "%2B")}#sha256={sha256}"{beside}>{file}</a><br/>\n'
+    return (f"<!DOCTYPE html>\n<html>\n  <body>\n    <h1>Links for {name}</h1>\n{links}  </body>\n</html>\n"
+            "<!--TIMESTAMP 1748400000-->\n").encode()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -101,6 +116,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             body = index(package.group(1))
             self.answer(200 if body else 404, body or b"", Content_Type="application/vnd.pypi.simple.v1+json")
             return
+        package = re.fullmatch(r"/whl/([^/]+)/", self.path)
+        if package:
+            self.answer(200, page(package.group(1)), Content_Type="text/html")
+            return
+        wheel = re.fullmatch(r"/whl/[^/]+/([^/]+)", self.path)
+        if wheel:
+            self.path = "/files/" + wheel.group(1).replace("%2B", "+")
         name = os.path.normpath(path(self.path.lstrip("/")))
         if name.startswith(os.path.normpath(FOLDER) + os.sep) and os.path.isfile(name):
             self.send_file(name)

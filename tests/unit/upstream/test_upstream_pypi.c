@@ -202,13 +202,63 @@ static void test_page(void **state)
 	assert_null(versions[1]);
 }
 
+/* Lines of https://download.pytorch.org/whl/torch/ as a public report of 2025-04 shows them, and stranger ones. */
+/* clang-format off */
+#define BESIDE "86107f52ff49e63a75c9d345374cac30140e053a12ffa728d676fee836e69022"
+#define SUM_OF_CU128 "ac1849553ee673dfafb44c610c60cb60a2890f0e117f43599a526cf777eb8b8c"
+static const char html_text[] =
+	"<!DOCTYPE html>\n<html>\n  <body>\n    <h1>Links for torch</h1>\n"
+	"    <a href=\"/whl/cu128/torch-2.7.0%2Bcu128-cp310-cp310-manylinux_2_28_aarch64.whl\" data-dist-info-metadata=\"sha256=" BESIDE "\" data-core-metadata=\"sha256=" BESIDE "\">torch-2.7.0+cu128-cp310-cp310-manylinux_2_28_aarch64.whl</a><br/>\n"
+	"    <a href=\"/whl/cu128/torch-2.7.0%2Bcu128-cp310-cp310-manylinux_2_28_x86_64.whl#sha256=" SUM_OF_CU128 "\" data-dist-info-metadata=\"sha256=" BESIDE "\" data-core-metadata=\"sha256=" BESIDE "\">torch-2.7.0+cu128-cp310-cp310-manylinux_2_28_x86_64.whl</a><br/>\n"
+	"    <a href=\"/whl/cu128/torch-2.7.0%2Bcu128-cp310-cp310-win_amd64.whl#sha256=c52c4b869742f00b12cb34521d1381be6119fa46244791704b00cc4a3cb06850\">torch-2.7.0+cu128-cp310-cp310-win_amd64.whl</a><br/>\n"
+	"<A\n CLASS=x HREF='../files/torch-2.6.0-cp39-cp39-manylinux1_x86_64.whl?a=1&amp;b=2' data-requires-python='&gt;=3.9'>\n  torch-2.6.0-cp39-cp39-manylinux1_x86_64.whl </A>\n"
+	"<a data-yanked href=\"torch-2.6.1-cp39-cp39-manylinux1_x86_64.whl\">torch-2.6.1-cp39-cp39-manylinux1_x86_64.whl</a>\n"
+	"<a href=\"file:///etc/torch-2.6.2-cp39-cp39-manylinux1_x86_64.whl\">torch-2.6.2-cp39-cp39-manylinux1_x86_64.whl</a>\n"
+	"<a href=\"x\"><b>torch-2.6.3-cp39-cp39-manylinux1_x86_64.whl</b></a><abbr href=x>torch-2.6.4.tar.gz</abbr>\n"
+	"<!-- <a href=\"torch-2.6.5.tar.gz\">torch-2.6.5.tar.gz</a> --><!--TIMESTAMP 1748400000-->\n<a href=\"unclosed";
+/* clang-format on */
+
+static void test_web_page(void **state)
+{
+	struct scratch *s = *state;
+	struct error err = {0};
+	const struct pypi_file *file;
+	struct pypi_page page, build;
+
+	assert_fine(pypi_page_parse(html_text, strlen(html_text), "https://a.b/whl/torch/", "torch",
+				    &s->arena, &page, &err));
+	assert_int_equal(page.count, 4);
+	/* builds with a local version are another index's */
+	assert_null(pypi_find(&page, "2.7.0", pypi_fits_x86_64));
+	file = pypi_find(&page, "2.6.0", pypi_fits_x86_64);
+	assert_string_equal(
+		file->url,
+		"https://a.b/whl/files/torch-2.6.0-cp39-cp39-manylinux1_x86_64.whl?a=1&b=2");
+	assert_string_equal(file->requires_python, ">=3.9");
+	assert_false(file->has_metadata);
+	pypi_page_build(&page, "cu128", &s->arena, &build);
+	assert_int_equal(build.count, 3);
+	file = pypi_find(&build, "2.7.0", pypi_fits_x86_64);
+	assert_string_equal(
+		file->url,
+		"https://a.b/whl/cu128/torch-2.7.0%2Bcu128-cp310-cp310-manylinux_2_28_x86_64.whl");
+	assert_string_equal(file->sha256, SUM_OF_CU128);
+	assert_true(file->has_metadata);
+	assert_string_equal(pypi_pythons(&build, "2.7.0", &s->arena), "==3.10.*");
+	file = pypi_find(&build, "2.7.0", pypi_fits_aarch64);
+	assert_string_equal(file->sha256, "");
+	pypi_page_build(&page, "cu126", &s->arena, &build);
+	assert_int_equal(build.count, 0);
+}
+
 static void test_bad_pages(void **state)
 {
 	struct scratch *s = *state;
 	struct error err = {0};
 	struct pypi_page page;
 	static const char *const rows[][2] = {
-		{"<!DOCTYPE html><html></html>", "no JSON form"},
+		{"<!DOCTYPE html><html></html>", "links to no file"},
+		{"<!-- <a href='b.whl'>b.whl</a> --><a name=top>top</a>", "links to no file"},
 		{"{\"files\": 7}", "no list"},
 		{"{}", "no list"},
 		{"{\"files\": [", "https://a.b/"},
@@ -225,7 +275,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_markers), SCRATCH_TEST(test_metadata),
 		SCRATCH_TEST(test_wheels),	SCRATCH_TEST(test_page),
-		SCRATCH_TEST(test_bad_pages),
+		SCRATCH_TEST(test_web_page),	SCRATCH_TEST(test_bad_pages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
