@@ -5,6 +5,7 @@
 #include "cli/app/stage_plan.h"
 #include "cli/app/stage_simulated.h"
 
+#include "builder/recipe/recipe.h"
 #include "core/foreign.h"
 #include "core/log.h"
 #include "core/str.h"
@@ -91,6 +92,16 @@ static void print_image(struct term_table *table, const struct stages *s, bool e
 	else if (*image)
 		term_table_row(table, explain ? WORDS("image", image, note, "-")
 					      : WORDS("image", image, note));
+}
+
+/* A stack that the catalog knows and that no recipe makes is shown, with the reason. */
+static void resolve_warn_recipe(struct stages *s)
+{
+	struct error err = {0};
+
+	if (strcmp(s->cluster.container.engine, "none") != 0 &&
+	    recipe_check(&s->cluster, &s->plan, &s->catalog, s->arena, &err) < 0)
+		log_warn("this stack has no image: %s", err.text);
 }
 
 static void print_plan(const struct stages *s, bool explain)
@@ -361,6 +372,7 @@ static int resolve_run(struct context *ctx, void *values, const char *const *arg
 		return resolve_print_failure(&s, err);
 	if (resolve_pin(&s, o, arguments, &locked, err) < 0)
 		return -1;
+	resolve_warn_recipe(&s);
 	if (ctx->json) {
 		_cleanup_(json_free) cJSON *json = plan_to_json(&s.plan);
 
@@ -394,6 +406,7 @@ const struct command command_resolve = {
 		"With --pin the OS's package manager is asked, in an image of the OS, for the version of each\n"
 		"package that the recipe names, and registries for the digests of its base images. The lock\n"
 		"keeps them, and every recipe and build uses them from then on. --update asks for them again.\n"
+		"A stack that is known to work and that no recipe makes yet is shown with a warning that says why.\n"
 		"The exit status is 3 when no stack satisfies the request. The message names the rules that refuse\n"
 		"it; with --allow ID, which may be given more than once, they may be broken.\n",
 	.options = options,

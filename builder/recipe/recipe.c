@@ -377,7 +377,8 @@ static int render_files(struct renderer *r)
 	return spec_hash(r->spec, r->err);
 }
 
-static int render_all(struct renderer *r)
+/* What the recipe's parts can refer to, beside the stack's own values. */
+static int recipe_set_all(struct renderer *r)
 {
 	const char *vendor = values_get(&r->values, "os.vendor");
 
@@ -395,7 +396,12 @@ static int render_all(struct renderer *r)
 	set_env(r);
 	set_user_pip(r);
 	set_mirrors(r);
-	if (set_user_packages(r) < 0 || (!is_question(r) && add_context(r) < 0) || render(r) < 0)
+	return set_user_packages(r);
+}
+
+static int render_all(struct renderer *r)
+{
+	if (recipe_set_all(r) < 0 || (!is_question(r) && add_context(r) < 0) || render(r) < 0)
 		return -1;
 	if (recipe_pin(r) < 0)
 		return -1;
@@ -439,6 +445,22 @@ int recipe_render(const struct cluster *cluster, const struct plan *plan,
 	if (!plan->count)
 		return render_files(r);
 	return stack_values(plan, catalog, arena, &r->values, err) < 0 ? -1 : render_all(r);
+}
+
+int recipe_check(const struct cluster *cluster, const struct plan *plan,
+		 const struct catalog *catalog, struct arena *arena, struct error *err)
+{
+	struct spec *spec = ARENA_NEW(arena, struct spec);
+	struct renderer *r = recipe_begin(cluster, plan, catalog, "image", arena, spec, err);
+	struct parts *parts = ARENA_NEW(arena, struct parts);
+
+	if (!plan->count)
+		return 0;
+	return stack_values(plan, catalog, arena, &r->values, err) < 0 || recipe_set_all(r) < 0 ||
+			       renderer_choose(r, parts) < 0 || recipe_set_base(r) < 0 ||
+			       renderer_gather(r, parts) < 0
+		       ? -1
+		       : 0;
 }
 
 int recipe_render_script(const struct cluster *cluster, const struct plan *plan,

@@ -23,6 +23,13 @@ int recipe_render(const struct cluster *cluster, const struct plan *plan,
 		  struct error *err);
 
 /*
+ * Whether recipe_render has a recipe for the stack: its parts are chosen and filled in, and no file of the context is read.
+ * The error says what is missing, and what to ask for instead.
+ */
+int recipe_check(const struct cluster *cluster, const struct plan *plan,
+		 const struct catalog *catalog, struct arena *arena, struct error *err);
+
+/*
  * A question to the package managers of the stack's OS: which version of each of the names they
  * would install now. Its image has PACKAGES_ANSWER, lines of a name and a version; names that the
  * archives do not have are left out. The plan's pinned.at, the time of the question, is part of it,

@@ -267,3 +267,19 @@ probed() {
 	apart ringup resolve --no-lock 'nccl>=2.7'
 	says 0 "no space left in /dev/shm where it has Docker's 64 MB"
 }
+
+@test "a stack that no recipe makes is shown with the reason, where an image is wanted" {
+	unset RINGUP_CATALOG
+	apart ringup resolve --no-lock horovod jax
+	says 0 'this stack has no image: ' 'Horovod has no operations for JAX'
+	grep -q '^horovod ' ../out
+	apart ringup --json resolve --no-lock cuda os==ubuntu17.04
+	says 0 'and none of cuDNN and NCCL for it'
+	apart ringup resolve --no-lock torch
+	says 0
+	! grep -q 'no image' ../err
+	echo '{name: c, hosts: [a], stack: [horovod, jax], container: {engine: none}}' >cluster.yaml
+	apart ringup resolve --no-lock
+	says 0
+	! grep -q 'no image' ../err
+}
