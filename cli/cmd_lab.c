@@ -12,6 +12,7 @@
 struct options {
 	int hosts;
 	bool loopback, nvlink, infiniband;
+	const char *engine;
 	struct words gpus, drivers, no_toolkit;
 };
 
@@ -19,6 +20,8 @@ static const struct opt options[] = {
 	{0, "hosts", "N", "number of hosts (3)", OPT_INT, offsetof(struct options, hosts)},
 	{0, "loopback", NULL, "loopback hosts without an engine, as without root", OPT_FLAG,
 	 offsetof(struct options, loopback)},
+	{0, "engine", "NAME", "container engine of the hosts: docker (default) or podman", OPT_TEXT,
+	 offsetof(struct options, engine)},
 	{0, "gpus", "[HOST=]NxGPU",
 	 "simulated GPUs of all hosts or one, such as 8xH100; none: without", OPT_LIST,
 	 offsetof(struct options, gpus)},
@@ -94,6 +97,7 @@ static int up(struct context *ctx, const struct options *o, struct error *err)
 	const struct lab_wish wish = {
 		.hosts = o->hosts,
 		.loopback = o->loopback,
+		.engine = o->engine,
 		.gpus = {.gpus = o->gpus,
 			 .drivers = o->drivers,
 			 .no_toolkit = o->no_toolkit,
@@ -135,7 +139,7 @@ const struct command command_lab = {
 	.name = "lab",
 	.arguments = "up|down",
 	.summary = "a practice cluster on this one machine",
-	.help = "'lab up' starts hosts in namespaces, each with its own address, sshd and Docker Engine, and a\n"
+	.help = "'lab up' starts hosts in namespaces, each with its own address, sshd and container engine, and a\n"
 		"registry with TLS and a password; it writes cluster.yaml. Without root, namespaces or dockerd\n"
 		"it says what is missing, and starts loopback hosts with engine: none. 'lab down' ends and\n"
 		"removes all of it. Running either twice is harmless.\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "deployer/engine/engine.h"
+#include "deployer/engine/command_line.h"
 
 #include "core/str.h"
 
@@ -9,54 +9,24 @@
 #define DOCKER_GPU_TOOLKIT \
 	"install nvidia-container-toolkit, run 'nvidia-ctk runtime configure --runtime=docker' and 'systemctl restart docker'"
 
-/* A line of `state`. One that waits for its next start counts as running for Docker. */
-#define FIELD(name, value) "container_" name "={{" value "}}\n"
-/* The same of a label, or nothing: a label that is not there would print as "<no value>". */
-#define LABEL(name, label) \
-	"container_" name "={{with index .Config.Labels \"org.ringup." label "\"}}{{.}}{{end}}\n"
+/* Source: docs.docker.com, "dockerd", Insecure registries. */
+#define DOCKER_INSECURE \
+	"add it to insecure-registries in /etc/docker/daemon.json of the host and restart Docker there"
 
 /* The format of `state`: it reads the container's id, status, labels and image. */
-/* clang-format off */
 static const char STATE_FORMAT[] =
-	FIELD("id", ".Id")
-	FIELD("running", "if .State.Restarting}}false{{else}}{{.State.Running}}{{end")
-	FIELD("status", ".State.Status")
-	FIELD("exit", ".State.ExitCode")
-	FIELD("restarts", ".HostConfig.RestartPolicy.Name")
-	FIELD("image", ".Config.Image")
-	FIELD("started", ".State.StartedAt")
-	LABEL("config", "config")
-	LABEL("settings", "settings")
-	LABEL("owner_id", "cluster-id")
-	LABEL("owner_user", "user")
-	LABEL("owner_machine", "machine")
-	LABEL("owner_folder", "folder")
-	LABEL("owner_time", "time");
-/* clang-format on */
-
-static void docker_add_text(struct words *out, const char *option, const char *text)
-{
-	if (*text)
-		words_add_all(out, WORDS(option, text));
-}
-
-static void docker_add_list(struct words *out, const char *option, const char *const *list)
-{
-	for (; *list; list++)
-		words_add_all(out, WORDS(option, *list));
-}
+	COMMAND_LINE_STATE COMMAND_LINE_FIELD("restarts", ".HostConfig.RestartPolicy.Name")
+		COMMAND_LINE_FIELD("started", ".State.StartedAt");
 
 /*
  * "--gpus" takes one CSV word: all, or "device=0,1" in quotes of its own, with the driver
  * capabilities behind it. Source: docs.docker.com, "docker container run", --gpus; the quotes were
  * found by trying.
  */
-static void docker_add_gpus(struct words *out, const struct container_wish *wish)
+static void docker_add_gpus(const struct container_wish *wish, struct words *out)
 {
 	_cleanup_(str_release) struct str word = STR_INIT;
 
-	if (!*wish->gpus)
-		return;
 	str_addf(&word, strcmp(wish->gpus, "all") == 0 ? "%s" : "\"device=%s\"", wish->gpus);
 	for (size_t i = 0; wish->gpu_capabilities[i]; i++)
 		str_addf(&word, "%s%s", i ? "," : ",\"capabilities=", wish->gpu_capabilities[i]);
@@ -65,50 +35,20 @@ static void docker_add_gpus(struct words *out, const struct container_wish *wish
 	words_add_all(out, WORDS("--gpus", word.text));
 }
 
-/* Adds the options between "docker run" and the image. */
-static void docker_add_options(struct words *out, const struct container_wish *wish)
-{
-	docker_add_text(out, "--name", wish->name);
-	docker_add_text(out, "--network", wish->network);
-	docker_add_text(out, "--ipc", wish->ipc);
-	docker_add_text(out, "--shm-size", wish->shm_size);
-	docker_add_list(out, "--label", wish->labels);
-	for (const char *const *pair = wish->env; *pair; pair++)
-		words_addf(out, "--env=%s", *pair);
-	docker_add_list(out, "--volume", wish->volumes);
-	docker_add_list(out, "--ulimit", wish->limits);
-	if (wish->privileged)
-		words_add(out, "--privileged");
-	docker_add_list(out, "--device", wish->devices);
-	if (wish->is_bound)
-		words_add_all(out, WORDS("--cap-drop", "ALL"));
-	docker_add_list(out, "--cap-add", wish->capabilities);
-	if (wish->is_bound)
-		words_add_all(out, WORDS("--security-opt", "no-new-privileges"));
-	docker_add_gpus(out, wish);
-	docker_add_text(out, "--entrypoint", wish->program);
-}
-
-static void docker_add_image(struct words *out, const struct container_wish *wish)
-{
-	words_add(out, wish->image);
-	words_add_all(out, wish->arguments);
-}
-
 static void docker_run(const struct container_wish *wish, struct words *out)
 {
 	words_add_all(out, WORDS(DOCKER, "run", "--detach"));
 	if (wish->restarts)
 		words_add_all(out, WORDS("--restart", "unless-stopped"));
-	docker_add_options(out, wish);
-	docker_add_image(out, wish);
+	command_line_options(wish, docker_add_gpus, out);
+	command_line_image(wish, out);
 }
 
 static void docker_task(const struct container_wish *wish, struct words *out)
 {
 	words_add_all(out, WORDS(DOCKER, "run", "--rm"));
-	docker_add_options(out, wish);
-	docker_add_image(out, wish);
+	command_line_options(wish, docker_add_gpus, out);
+	command_line_image(wish, out);
 }
 
 static bool docker_is_name_taken(const struct error *err)
@@ -119,35 +59,6 @@ static bool docker_is_name_taken(const struct error *err)
 static bool docker_is_image_missing(const struct error *err)
 {
 	return strstr(err->text, "Unable to find image");
-}
-
-/*
- * The registry's refusals, as Docker's client prints them. The one about HTTP is Go's net/http
- * (transport.go, "server gave HTTP response to HTTPS client"); insecure-registries:
- * docs.docker.com, "dockerd", Insecure registries.
- */
-static void docker_explain_pull(const struct engine_attempt *a, struct error *err)
-{
-	if (strstr(err->text, "x509") || strstr(err->text, "certificate"))
-		error_advise(
-			err,
-			"the host does not trust the registry %s; set registry.ca in cluster.yaml to the CA that signed its certificate",
-			a->registry);
-	else if (strstr(err->text, "server gave HTTP response"))
-		error_advise(
-			err,
-			"the registry %s speaks plain HTTP, and 'insecure: true' is only for ringup itself: add \"%s\" to insecure-registries in /etc/docker/daemon.json of the host and restart Docker there, or let 'ringup registry serve' make one with TLS",
-			a->registry, a->registry);
-	else if (strstr(err->text, "unauthorized") || strstr(err->text, "401") ||
-		 strstr(err->text, "no basic auth credentials"))
-		error_advise(err,
-			     "the registry %s refused user '%s'; log in again: ringup login %s",
-			     a->registry, *a->user ? a->user : "(none)", a->registry);
-	else if (strstr(err->text, "refused") || strstr(err->text, "no route"))
-		error_advise(err, "can this host reach the registry %s?", a->registry);
-	else if (strstr(err->text, "no space left"))
-		error_advise(err, "free space under %s and run this again",
-			     *a->data_root ? a->data_root : "its data folder");
 }
 
 /*
@@ -177,7 +88,7 @@ static void docker_explain_run(struct error *err)
 static void docker_explain(const struct engine_attempt *attempt, struct error *err)
 {
 	if (attempt->what == ENGINE_PULLS)
-		docker_explain_pull(attempt, err);
+		command_line_explain_pull(attempt, DOCKER_INSECURE, err);
 	else
 		docker_explain_run(err);
 }

@@ -9,6 +9,7 @@
 #include "deployer/ssh/known_hosts.h"
 #include "plan/credentials.h"
 #include "deployer/lab/lab_gpus.h"
+#include "deployer/engine/engine.h"
 #include "deployer/lab/lab_loopback.h"
 #include "deployer/lab/lab_netns.h"
 #include "deployer/lab/lab_process.h"
@@ -79,6 +80,24 @@ static int lab_start(struct lab *lab, struct arena *arena, struct error *err)
 	return write_credentials(lab, arena, err);
 }
 
+static int choose_engine(struct lab *lab, const char *wanted, struct error *err)
+{
+	const char *usual = engine_find("auto")->name;
+
+	if (lab->host_count && !lab->engine) /* a lab of an older ringup */
+		lab->engine = lab->loopback ? "none" : usual;
+	if (wanted && (!engine_find(wanted) || !engine_find(wanted)->has_containers))
+		return error_set(err, ERROR_USAGE,
+				 "'%s' is no container engine of a lab; write --engine %s", wanted,
+				 usual);
+	if (wanted && lab->host_count && strcmp(lab->engine, wanted) != 0)
+		return error_set(err, ERROR_USAGE,
+				 "a lab with engine: %s is up; run 'ringup lab down' first",
+				 lab->engine);
+	lab->engine = wanted ? wanted : lab->engine ? lab->engine : usual;
+	return 0;
+}
+
 static int choose_kind(struct lab *lab, int host_count, bool force_loopback, struct arena *arena,
 		       struct error *err)
 {
@@ -96,11 +115,13 @@ static int choose_kind(struct lab *lab, int host_count, bool force_loopback, str
 	else if (lab->host_count && lab->loopback)
 		lab->why_loopback = "the lab has such hosts";
 	else
-		lab->why_loopback = lab_netns_refusal(arena);
+		lab->why_loopback = lab_netns_refusal(lab->engine, arena);
 	if (lab->host_count && lab->loopback != (lab->why_loopback != NULL))
 		return error_set(err, ERROR_USAGE,
 				 "a lab of the other kind is up; run 'ringup lab down' first");
 	lab->loopback = lab->why_loopback != NULL;
+	if (lab->loopback)
+		lab->engine = "none";
 	if (lab->loopback)
 		log_warn("loopback hosts with engine: none, because %s", lab->why_loopback);
 	lab->host_count = host_count;
@@ -144,6 +165,7 @@ int lab_up(const char *cluster_path, const struct lab_wish *wish, struct arena *
 	if (private_folder(arena_printf(arena, "%s/.ringup", lab->folder), err) < 0 ||
 	    private_folder(lab->state, err) < 0 ||
 	    file_lock(lab_path(lab, "lock", arena), &lock, err) < 0 ||
+	    choose_engine(lab, wish->engine, err) < 0 ||
 	    choose_kind(lab, hosts, wish->loopback, arena, err) < 0 ||
 	    lab_set_gpus(lab, &wish->gpus, arena, err) < 0)
 		return -1;

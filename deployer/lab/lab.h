@@ -3,8 +3,8 @@
  * lab.h - a practice cluster on this one machine.
  *
  * With root, each host is a set of namespaces (network, mount, pid, uts, ipc). It has its own
- * address on a bridge, its own sshd and Docker Engine, and its own /run, /etc/docker and
- * /var/lib/ringup. When its first process ends, everything in it ends, mounts included. A real
+ * address on a bridge, its own sshd and container engine, and its own /run, /var/lib/ringup and folders of the
+ * engine. When its first process ends, everything in it ends, mounts included. A real
  * Distribution registry with TLS and htpasswd listens on the bridge's own address. Without root,
  * network namespaces or dockerd the lab has loopback hosts instead: one sshd of the calling user
  * per address, and no engine.
@@ -57,8 +57,9 @@ struct lab_gpus_wish {
 };
 
 struct lab_wish {
-	int hosts;     /* 0: those that are up, or LAB_HOSTS_DEFAULT */
-	bool loopback; /* even where namespaces are available */
+	int hosts;	    /* 0: those that are up, or LAB_HOSTS_DEFAULT */
+	bool loopback;	    /* even where namespaces are available */
+	const char *engine; /* of the hosts; NULL: what they have, or the usual one */
 	struct lab_gpus_wish gpus;
 };
 
@@ -68,6 +69,7 @@ struct lab {
 	const char *name;   /* of the bridge and the namespaces: "rl" and four hex digits */
 	bool loopback;
 	const char *why_loopback; /* one sentence */
+	const char *engine;	  /* of its hosts (engine.h): "none" on loopback */
 	int subnet;		  /* 10.83.SUBNET.0/24, or 127.0.SUBNET.0/24 of loopback hosts */
 	int port;		  /* of the hosts' sshd */
 	int host_count;

@@ -28,7 +28,7 @@ static bool succeeds(const char *const *words)
 	return proc_check(words, &ignored) == 0;
 }
 
-const char *lab_netns_refusal(struct arena *arena)
+const char *lab_netns_refusal(const char *engine, struct arena *arena)
 {
 	static const char *const needed[] = {"ip",	   "nsenter",	      "unshare",
 					     "dockerd",	   "docker",	      "sshd",
@@ -41,6 +41,8 @@ const char *lab_netns_refusal(struct arena *arena)
 		if (!proc_exists(*name))
 			return arena_printf(arena, "%s is not installed (make deps installs it)",
 					    *name);
+	if (!proc_exists(engine))
+		return arena_printf(arena, "%s is not installed", engine);
 	probe = arena_printf(arena, "rlprobe%d", (int)getpid());
 	if (!succeeds(WORDS("ip", "netns", "add", probe)))
 		return "this machine allows no network namespaces";
@@ -141,7 +143,7 @@ static int start_init(struct lab *lab, size_t index, const char *state, struct a
 	if (share_path(arena, "deployer/remote/lab_host.sh", &script, err) < 0 ||
 	    proc_spawn(WORDS("nsenter", netns, "unshare", "--mount", "--uts", "--ipc", "--pid",
 			     "--fork", "--kill-child", "sh", script, state, host->name,
-			     host->address, port, cgroup, lab_setenv(&environment)),
+			     host->address, port, cgroup, lab->engine, lab_setenv(&environment)),
 		       NULL, log, &pid, err) < 0)
 		return -1;
 	usleep(50000);
@@ -151,22 +153,19 @@ static int start_init(struct lab *lab, size_t index, const char *state, struct a
 static int wait_engine(const struct lab *lab, size_t index, const char *state, struct arena *arena,
 		       struct error *err)
 {
-	const char *socket = arena_printf(arena, "%s/dockerd.log", state);
+	const char *up = arena_printf(arena, "%s/engine.up", state);
 	uint64_t deadline = clock_usec() + ENGINE_START_S * 1000000ULL;
 
 	for (;;) {
-		struct error ignored = {0};
-		char *text;
-
-		if (file_read(socket, FILE_CEILING_BYTES, arena, &text, NULL, &ignored) == 0 &&
-		    strstr(text, "API listen on"))
+		if (file_exists(up))
 			return 0;
 		if (interrupt_check(err) < 0)
 			return -1;
 		if (!clock_left_msec(deadline) || !lab_process_alive(&lab->hosts[index].process))
 			return error_set(err, ERROR_FAILED,
-					 "its Docker Engine did not start; see %s", socket);
-		usleep(200000);
+					 "its container engine did not start; see the logs in %s",
+					 state);
+		usleep(100000);
 	}
 }
 
@@ -181,8 +180,8 @@ static int start_host(struct lab *lab, size_t index, struct arena *arena, struct
 	const char *state = lab_path(lab, host->name, arena), *key;
 	char *public_key;
 
-	/* of an earlier start: wait_engine looks for the new one's words */
-	unlink(arena_printf(arena, "%s/dockerd.log", state));
+	/* of an earlier start */
+	unlink(arena_printf(arena, "%s/engine.up", state));
 	if (folder_make(state, 0700, err) < 0 ||
 	    lab_key(lab, arena_printf(arena, "%s/ssh_host_ed25519_key", host->name), arena, err) <
 		    0)
@@ -211,7 +210,7 @@ static void start_one(void *arg, size_t index)
 
 	if (lab_process_alive(&host->process))
 		return;
-	step = progress_begin(host->name, "starts: network, sshd, Docker Engine");
+	step = progress_begin(host->name, "starts: network, sshd, container engine");
 	rc = start_host(start->lab, index, &arena, &start->errors[index]);
 	progress_end(step, rc == 0, rc == 0 ? "%s up in %.1f s" : "%s failed after %.1f s",
 		     host->address, clock_seconds_since(begin));
@@ -256,6 +255,30 @@ static int remove_cgroup(const char *path, const struct stat *st, int kind, stru
 static void remove_tree_of_cgroups(const char *path)
 {
 	nftw(path, remove_cgroup, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Podman's own groups of the host's containers, which are named for them: libpod_parent/libpod-ID. */
+static void remove_groups_of_containers(const struct lab *lab, size_t index, struct arena *arena)
+{
+	const char *made = arena_printf(arena, "%s/containers/storage/overlay-containers",
+					lab_path(lab, lab->hosts[index].name, arena));
+	struct error ignored = {0};
+	const char **ids, **controllers;
+
+	/* where both versions of control groups are, Podman leaves its empty ones of version 2 behind */
+	remove_tree_of_cgroups("/sys/fs/cgroup/unified/libpod_parent");
+	if (folder_list(made, "", arena, &ids, &ignored) < 0 ||
+	    folder_list("/sys/fs/cgroup", "", arena, &controllers, &ignored) < 0)
+		return;
+	for (; *controllers; controllers++) {
+		const char *parent =
+			arena_printf(arena, "/sys/fs/cgroup/%s/libpod_parent", *controllers);
+
+		for (const char **id = ids; *id; id++)
+			remove_tree_of_cgroups(arena_printf(arena, "%s/libpod-%s", parent, *id));
+		rmdir(arena_printf(arena, "%s/conmon", parent));
+		rmdir(parent);
+	}
 }
 
 /* True when none is left. A process that is still ending holds its control group for a moment. */
@@ -311,7 +334,8 @@ static bool is_mount_point_somewhere(const char *folder, struct arena *arena)
  */
 static void remove_mount_points(struct arena *arena)
 {
-	static const char *const folders[] = {"/etc/docker", "/var/lib/ringup"};
+	static const char *const folders[] = {"/etc/docker", "/etc/containers", "/var/lib/ringup",
+					      "/var/lib/containers"};
 	_cleanup_(fd_close) int lock = -1;
 	struct error ignored = {0};
 
@@ -332,6 +356,8 @@ void lab_netns_down(const struct lab *lab, struct arena *arena)
 		succeeds(WORDS("ip", "netns", "del", netns_name(lab, (size_t)i, arena)));
 	}
 	succeeds(WORDS("ip", "link", "del", lab->name));
+	for (int i = 0; i < lab->host_count; i++)
+		remove_groups_of_containers(lab, (size_t)i, arena);
 	for (int tries = 0; tries < CGROUP_TRIES && !remove_cgroups(lab, arena); tries++)
 		usleep(100000);
 	remove_mount_points(arena);

@@ -6,7 +6,7 @@
 #include "deployer/lab/lab.h"
 
 /* Why this machine cannot have them, or NULL. */
-const char *lab_netns_refusal(struct arena *arena);
+const char *lab_netns_refusal(const char *engine, struct arena *arena);
 
 int lab_netns_up(struct lab *lab, struct arena *arena, struct error *err);
 

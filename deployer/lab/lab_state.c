@@ -105,6 +105,7 @@ void lab_load(const char *cluster_path, struct arena *arena, struct lab *lab)
 	if (json_read(lab_path(lab, "state.json", arena), &json, &ignored) < 0)
 		return;
 	lab->loopback = json_bool(json, "loopback", false);
+	lab->engine = json_text(json, "engine", arena);
 	lab->subnet = json_int(json, "subnet", 0);
 	lab->registry = process_from(json_member(json, "registry"));
 	lab->written = json_text(json, "written", arena);
@@ -128,6 +129,7 @@ int lab_save(const struct lab *lab, struct error *err)
 
 	cJSON_AddStringToObject(json, "name", lab->name);
 	cJSON_AddBoolToObject(json, "loopback", lab->loopback);
+	json_add_text(json, "engine", lab->engine);
 	cJSON_AddNumberToObject(json, "subnet", lab->subnet);
 	state_add_process(json, "registry", &lab->registry);
 	json_add_text(json, "written", lab->written);
@@ -278,8 +280,7 @@ int lab_write_cluster(struct lab *lab, const char *path, struct arena *arena, st
 	lab_add_stack(lab, &out);
 	add_mirrors(&out, arena);
 	str_add(&out, "image: {name: train}\n");
-	str_addf(&out, "container: {engine: %s, sshd_port: 9435, shm_size: 512m}\n",
-		 lab->loopback ? "none" : "docker");
+	str_addf(&out, "container: {engine: %s, sshd_port: 9435, shm_size: 512m}\n", lab->engine);
 	digest_of(out.text, out.length, digest);
 	lab->written = digest;
 	if (file_write(path, out.text, out.length, 0644, err) < 0)

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# First process of a lab host, in namespaces of its own: lab_host.sh STATE NAME ADDRESS PORT CGROUP ENVIRONMENT
-# ENVIRONMENT is for sessions, as sshd's SetEnv takes it; "": the usual one.
+# First process of a lab host, in namespaces of its own: lab_host.sh STATE NAME ADDRESS PORT CGROUP ENGINE ENVIRONMENT
+# ENGINE is docker or podman; STATE/engine.up is there when it can be asked. ENVIRONMENT is for sessions, as sshd's SetEnv takes it; "": the usual one.
 # When it ends, the kernel ends all processes of the host and drops its mounts.
 set -eu
-state=$1 name=$2 address=$3 port=$4 cgroup=$5 environment=$6
+state=$1 name=$2 address=$3 port=$4 cgroup=$5 engine=$6 environment=$7
 
 mount --make-rprivate /
 hostname "$name"
@@ -12,7 +12,9 @@ mount -t proc proc /proc
 # Another lab that goes down removes these folders when they are empty. The lock keeps it from doing so here.
 exec 9</run
 flock 9
-for folder in /etc/docker /var/lib/ringup; do
+for folder in /etc/docker /etc/containers /var/lib/ringup /var/lib/containers; do
+	# Podman's settings are files of its package; the host has its own copy
+	[ "$folder" != /etc/containers ] || [ ! -d "$folder" ] || cp -a "$folder" "$state/etc/"
 	mkdir -p "$state$folder" "$folder"
 	mount --bind "$state$folder" "$folder"
 done
@@ -31,8 +33,30 @@ mkdir -p "$state/docker"
 # Docker Engine of this host: no bridge and no firewall rules; containers use the host's network. Its control
 # groups are plain folders under the lab's name, even where systemd runs the machine. It takes --gpus when its PATH
 # has NVIDIA's hook, which simulated GPUs bring.
-PATH=$state/gpus/bin:$PATH dockerd --data-root "$state/docker" --bridge none --iptables=false --ip-forward=false \
-	--ip-masq=false --exec-opt native.cgroupdriver=cgroupfs --cgroup-parent "$cgroup" >"$state/dockerd.log" 2>&1 &
+start_docker() {
+	PATH=$state/gpus/bin:$PATH dockerd --data-root "$state/docker" --bridge none --iptables=false --ip-forward=false \
+		--ip-masq=false --exec-opt native.cgroupdriver=cgroupfs --cgroup-parent "$cgroup" >"$state/dockerd.log" 2>&1 &
+	until grep -q 'API listen on' "$state/dockerd.log"; do sleep 0.1; done
+	touch "$state/engine.up"
+}
+
+# Podman has no daemon. Without systemd it is told where its control groups and its events are, and it takes the limits
+# of this machine: it would raise them, which a machine that is a container itself does not allow.
+start_podman() {
+	files=$(sed -n 's/^Max open files *[^ ]* *\([0-9]*\).*/\1/p' /proc/self/limits)
+	processes=$(sed -n 's/^Max processes *[^ ]* *\([0-9]*\).*/\1/p' /proc/self/limits)
+	[ -n "$processes" ] || processes=-1
+	cat >/etc/containers/containers.conf <<-END
+		[engine]
+		cgroup_manager = "cgroupfs"
+		events_logger = "file"
+		[containers]
+		default_ulimits = ["nofile=$files:$files", "nproc=$processes:$processes"]
+	END
+	touch "$state/engine.up"
+}
+
+"start_$engine" &
 # Reaps orphaned processes and stays until the host ends.
 while :; do
 	wait || true

@@ -27,8 +27,9 @@ for word; do
 	esac
 done
 
+# Podman's monitor of a container would keep the lock as long as the container runs.
 quietly() {
-	sh -c "$1" >/dev/null 2>&1 </dev/null
+	sh -c "$1" >/dev/null 2>&1 </dev/null 9<&-
 }
 
 # Sets the old one aside; one that is gone meanwhile is no old one any more.
@@ -104,7 +105,7 @@ if command -v flock >/dev/null 2>&1 && [ -d "$folder" ]; then
 	flock 9
 fi
 if [ -n "$restart" ]; then
-	sh -c "$restart" >/dev/null </dev/null || failed run
+	sh -c "$restart" >/dev/null </dev/null 9<&- || failed run
 	prove_itself
 	sh -c "$state" 2>/dev/null
 	exit 0
@@ -112,7 +113,7 @@ fi
 set_aside
 # A name that somebody else took meanwhile is theirs: then nothing is removed.
 ! quietly "$state" || remove=true
-id=$(sh -c "$run" </dev/null) || failed run
+id=$(sh -c "$run" </dev/null 9<&-) || failed run
 [ "$old" != yes ] || prove_itself
 [ "$old" != yes ] || quietly "$remove_aside"
 rm -rf "$folder/ssh.before"

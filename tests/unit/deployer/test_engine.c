@@ -6,12 +6,18 @@
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static const char *run_line(struct scratch *s, const struct container_wish *wish)
+static const char *run_line_of(struct scratch *s, const char *engine,
+			       const struct container_wish *wish)
 {
 	struct words words = WORDS_INIT(&s->arena);
 
-	engine_find("docker")->run(wish, &words);
+	engine_find(engine)->run(wish, &words);
 	return line_of(s, words.list);
+}
+
+static const char *run_line(struct scratch *s, const struct container_wish *wish)
+{
+	return run_line_of(s, "docker", wish);
 }
 
 static const char *task_line(struct scratch *s, const struct container_wish *wish)
@@ -51,6 +57,67 @@ static void test_docker_run(void **state)
 		"docker run --detach --restart unless-stopped --name n --network host --ipc private --shm-size 1g --label l=1 '--env=A=b c' --volume /d:/d:ro --volume /e:/e --ulimit memlock=-1 --privileged --device /dev/infiniband --cap-add IPC_LOCK --gpus '\"device=0,1\",\"capabilities=compute,utility\"' --entrypoint p i a --b");
 }
 
+/* Podman: GPUs by CDI, no SELinux label, and a restart policy from the start. */
+static void test_podman_run(void **state)
+{
+	struct scratch *s = *state;
+	struct container_wish wish = container_wish_empty;
+
+	wish.image = "i";
+	assert_string_equal(
+		run_line_of(s, "podman", &wish),
+		"podman run --detach --pull never --restart always --security-opt label=disable i");
+	wish.name = "n";
+	wish.network = "host";
+	wish.gpus = "0,GPU-5a3c2b1d";
+	wish.gpu_capabilities = LIST("compute");
+	wish.volumes = LIST("/d:/d:ro");
+	wish.limits = LIST("memlock=-1");
+	wish.restarts = true;
+	wish.program = "p";
+	wish.arguments = LIST("a");
+	assert_string_equal(
+		run_line_of(s, "podman", &wish),
+		"podman run --detach --pull never --restart always --security-opt label=disable --name n --network host --volume /d:/d:ro --ulimit memlock=-1 --device=nvidia.com/gpu=0 --device=nvidia.com/gpu=GPU-5a3c2b1d --entrypoint p i a");
+	wish.gpus = "all";
+	assert_non_null(strstr(run_line_of(s, "podman", &wish), "--device=nvidia.com/gpu=all "));
+}
+
+/* Errors as Podman 4.3.1 prints them. */
+static void test_podman_explain(void **state)
+{
+	static const struct {
+		int what;
+		const char *said, *advice;
+	} rows[] = {
+		{ENGINE_PULLS,
+		 "Error: initializing source docker://r:5000/a:1: pinging container registry r:5000: Get \"https://r:5000/v2/\": x509: certificate signed by unknown authority",
+		 "set registry.ca in cluster.yaml"},
+		{ENGINE_PULLS,
+		 "Error: initializing source docker://r:5000/a:1: pinging container registry r:5000: Get \"https://r:5000/v2/\": http: server gave HTTP response to HTTPS client",
+		 "/etc/containers/registries.conf"},
+		{ENGINE_RUNS,
+		 "Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all",
+		 "nvidia-ctk cdi generate"},
+		{ENGINE_RUNS,
+		 "Error: runc: runc create failed: unable to start container process: error during container init: error setting rlimits for ready process: error setting rlimit type 7: operation not permitted: OCI permission denied",
+		 "container.ulimits"},
+	};
+	const struct engine *podman = engine_find("podman");
+	const struct engine_attempt attempt = {.registry = "r:5000", .user = "", .data_root = ""};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct engine_attempt one = attempt;
+		struct error err = {0};
+
+		one.what = rows[i].what;
+		error_set(&err, ERROR_FAILED, "%s", rows[i].said);
+		podman->explain(&one, &err);
+		assert_non_null(strstr(err.text, rows[i].advice));
+	}
+}
+
 /* A program that is bound has the named capabilities and can gain no other. */
 static void test_docker_bound(void **state)
 {
@@ -85,7 +152,7 @@ static void test_docker_explains(void **state)
 		 "free space under /var/lib/docker"},
 		{ENGINE_PULLS,
 		 "Get \"https://r:5000/v2/\": http: server gave HTTP response to HTTPS client",
-		 "add \"r:5000\" to insecure-registries in /etc/docker/daemon.json of the host"},
+		 "add it to insecure-registries in /etc/docker/daemon.json of the host"},
 		{ENGINE_PULLS, "something else", ""},
 		{ENGINE_RUNS, "could not select device driver \"\" with capabilities: [[gpu]]",
 		 "install nvidia-container-toolkit"},
@@ -146,10 +213,9 @@ static void test_records(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_docker_run),
-		SCRATCH_TEST(test_docker_bound),
-		cmocka_unit_test(test_docker_explains),
-		cmocka_unit_test(test_records),
+		SCRATCH_TEST(test_docker_run),		SCRATCH_TEST(test_docker_bound),
+		cmocka_unit_test(test_docker_explains), SCRATCH_TEST(test_podman_run),
+		cmocka_unit_test(test_podman_explain),	cmocka_unit_test(test_records),
 	};
 
 	return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
