@@ -4,11 +4,22 @@
 #include "core/base.h"
 #include "core/file.h"
 
+#include <errno.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define END_TRIES 250
+#define END_PAUSE_US 20000
+
+/* The kernel holds a cgroup until its last process is gone: killed ones need a moment for that. */
+static void cgroup_remove(const char *path)
+{
+	for (int tries = 0; rmdir(path) < 0 && errno == EBUSY && tries < END_TRIES; tries++)
+		usleep(END_PAUSE_US);
+}
 
 static void cgroup_remove_below(const char *root, const char *path, const char *work)
 {
@@ -19,7 +30,7 @@ static void cgroup_remove_below(const char *root, const char *path, const char *
 	if (glob(pattern, 0, NULL, &found) != 0)
 		return;
 	for (size_t i = 0; i < found.gl_pathc; i++)
-		rmdir(found.gl_pathv[i]);
+		cgroup_remove(found.gl_pathv[i]);
 	globfree(&found);
 }
 
