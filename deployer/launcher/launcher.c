@@ -168,6 +168,8 @@ static bool launch_fits(const struct fleet *fleet, const struct launcher *launch
 	*why = "";
 	if (launcher->needs_containers && !fleet->members[0].engine->has_containers)
 		*why = "it needs containers, and the hosts have none";
+	else if (launcher->needs_containers && !cluster_has_sshd(fleet->cluster))
+		*why = "it needs an sshd in the containers, and container.sshd_port is none";
 	else if (launcher->starts_hosts && !program->host_words)
 		*why = "it starts one command per host, and the program is started once per rank";
 	return !**why;

@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PORTS .min = 1, .max = 65535
@@ -487,6 +488,27 @@ static const struct yaml_row build_rows[] = {
 
 /* --- container ------------------------------------------------------------------------------ */
 
+/* The number, or 0 when the text is none from 1 to 65535. */
+static int cluster_port_of(const char *text)
+{
+	size_t length = strspn(text, "0123456789");
+	long port = length && length <= 5 && !text[length] ? strtol(text, NULL, 10) : 0;
+
+	return port <= 65535 ? (int)port : 0;
+}
+
+static int container_check_sshd_port(const struct yaml_place *at, struct error *err)
+{
+	const struct cluster_container *c = at->values;
+
+	if (!at->node || strcmp(c->sshd_port, "auto") == 0 || strcmp(c->sshd_port, "none") == 0 ||
+	    cluster_port_of(c->sshd_port))
+		return 0;
+	return yaml_error(at->node, err,
+			  "'%s' must be a number from 1 to 65535, auto or none, not '%s'",
+			  at->row->key, c->sshd_port);
+}
+
 #define AT(member) offsetof(struct cluster_container, member)
 static const struct yaml_row container_rows[] = {
 	{.key = "engine",
@@ -495,11 +517,11 @@ static const struct yaml_row container_rows[] = {
 	 .value = "auto",
 	 .help = "container engine of the hosts; none runs the worker on the host itself"},
 	{.key = "sshd_port",
-	 .kind = YAML_ROW_INT,
+	 .kind = YAML_ROW_TEXT,
 	 .offset = AT(sshd_port),
 	 .value = "9435",
-	 .help = "port of the container's sshd, on every host",
-	 PORTS},
+	 .help = "port of the container's sshd; auto: a free one of each host; none: no sshd",
+	 .check = container_check_sshd_port},
 	{.key = "gpus",
 	 .kind = YAML_ROW_TEXT,
 	 .offset = AT(gpus),
@@ -618,6 +640,16 @@ const struct yaml_row cluster_rows[] = {
 bool cluster_has_no_stack(const struct cluster *cluster)
 {
 	return cluster->has_stack && !cluster->stack[0] && strcmp(cluster->image.base, "auto") != 0;
+}
+
+int cluster_sshd_port(const struct cluster *cluster)
+{
+	return cluster_port_of(cluster->container.sshd_port);
+}
+
+bool cluster_has_sshd(const struct cluster *cluster)
+{
+	return strcmp(cluster->container.sshd_port, "none") != 0;
 }
 
 static int start_cluster(struct cluster *cluster, const char *path, struct arena *arena,

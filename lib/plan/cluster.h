@@ -73,7 +73,7 @@ struct cluster_mirrors {
 
 struct cluster_container {
 	const char *engine; /* auto, or the name of an engine */
-	int sshd_port;
+	const char *sshd_port; /* a number, auto or none (cluster_sshd_port) */
 	const char *gpus;
 	const char *const *capabilities;
 	const char *network, *interface, *shm_size, *devices;
@@ -143,6 +143,15 @@ void cluster_init(const char *path, struct arena *arena, struct cluster *cluster
 
 /* Whether ringup adds no stack: the file has an empty `stack`, and `image.base` names an image. */
 bool cluster_has_no_stack(const struct cluster *cluster);
+
+#define CLUSTER_SSHD_PORT_FIRST 9435 /* `auto` begins here */
+#define CLUSTER_SSHD_PORTS 100	     /* and tries so many */
+
+/* The containers' sshd port where the file has a number; 0 for auto and none. */
+int cluster_sshd_port(const struct cluster *cluster);
+
+/* Whether the containers have an sshd: not with `sshd_port: none`. */
+bool cluster_has_sshd(const struct cluster *cluster);
 
 /* A path from the file: "~/" is expanded, and a relative path is relative to the file's folder. */
 const char *cluster_path(const struct cluster *cluster, const char *path, struct arena *arena);

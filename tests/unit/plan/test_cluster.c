@@ -57,7 +57,7 @@ static void test_defaults(void **state)
 	assert_string_equal(c.build.docker_host, "");
 	assert_string_equal(c.build.userns, "auto");
 	assert_string_equal(c.container.engine, "auto");
-	assert_int_equal(c.container.sshd_port, 9435);
+	assert_string_equal(c.container.sshd_port, "9435");
 	assert_string_equal(c.container.gpus, "all");
 	assert_words(c.container.capabilities, WORDS("compute", "utility"));
 	assert_string_equal(c.container.network, "host");
@@ -148,7 +148,7 @@ static void check_jobs(const struct cluster *c)
 static void check_container(const struct cluster *c)
 {
 	assert_string_equal(c->container.engine, "none");
-	assert_int_equal(c->container.sshd_port, 9000);
+	assert_string_equal(c->container.sshd_port, "9000");
 	assert_string_equal(c->container.gpus, "none");
 	assert_words(c->container.capabilities, WORDS("compute"));
 	assert_string_equal(c->container.interface, "eth1");
@@ -431,7 +431,7 @@ static void test_given_defaults(void **state)
 	assert_string_equal(c.hosts[1].name, "b");
 	cluster_init(in(s, "none.yaml"), &s->arena, &c);
 	assert_string_equal(c.registry.namespace, "ringup");
-	assert_int_equal(c.container.sshd_port, 9435);
+	assert_string_equal(c.container.sshd_port, "9435");
 	assert_int_equal(c.host_count, 0);
 	cluster_init_host(&c, &s->arena, &host);
 	assert_string_equal(host.user, "root");
