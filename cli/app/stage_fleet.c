@@ -16,6 +16,9 @@
 
 #include <string.h>
 
+/* A slow login is no skew. */
+#define SKEW_S 5
+
 /* Names the GPUs that were there at the last probe and are not now. */
 static void stage_say_lost(const struct stages *s, const struct fleet *before)
 {
@@ -72,6 +75,33 @@ static void stage_keep_facts(const struct stages *s, const char *path, cJSON *js
 					     cJSON_Duplicate(item, true));
 }
 
+/* A short probe does not lose what a whole one found. */
+static void stage_keep_details(struct stages *s, const struct fleet *before)
+{
+	for (size_t i = 0; i < s->fleet.count && !s->details; i++)
+		for (size_t k = 0; k < before->count; k++)
+			if (!s->fleet.members[i].failed &&
+			    before->members[k].host == s->fleet.members[i].host)
+				facts_keep_details(&s->fleet.members[i].facts,
+						   &before->members[k].facts, s->arena);
+}
+
+/* Clocks that differ make certificates invalid, and logs and timeouts wrong. */
+static void stage_say_skew(const struct stages *s)
+{
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		const struct member *m = &s->fleet.members[i];
+		double skew = m->facts.clock_skew_seconds;
+
+		if (m->failed || m->left_out || (skew < SKEW_S && skew > -SKEW_S))
+			continue;
+		log_warn(
+			"%s: its clock is %.0f s %s of this machine's; start a time service on both "
+			"(chrony, systemd-timesyncd)",
+			m->host->name, skew < 0 ? -skew : skew, skew < 0 ? "behind" : "ahead");
+	}
+}
+
 int stage_probe(struct stages *s, struct error *err)
 {
 	struct error ignored = {0};
@@ -86,7 +116,9 @@ int stage_probe(struct stages *s, struct error *err)
 		return -1;
 	stage_read_facts(s, &before, &ignored);
 	stage_take_facts(s, &before);
-	fleet_probe(&s->fleet);
+	fleet_probe(&s->fleet, s->details);
+	stage_keep_details(s, &before);
+	stage_say_skew(s);
 	stage_say_departed(s);
 	stage_say_simulated(s);
 	stage_say_lost(s, &before);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# deployer/remote/probe.sh against a sysfs of the test's own: what it says of NICs, InfiniBand and PCIe links.
+# deployer/remote/probe/ against a sysfs of the test's own: what it says of NICs, InfiniBand and PCIe links.
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 
@@ -39,7 +39,7 @@ nic() {
 
 # fact KEY: what the probe says of it, in dash where there is one: hosts have that as sh.
 fact() {
-	"$(command -v dash || echo sh)" "$ROOT/deployer/remote/probe.sh" lab 10.0.0.1 none x x x | sed -n "s/^$1=//p"
+	cat "$ROOT"/deployer/remote/probe/*.sh | "$(command -v dash || echo sh)" -s lab 10.0.0.1 none x x x | sed -n "s/^$1=//p"
 }
 
 @test "NICs: hardware alone, with speed and PCI address; virtual functions of the host's own are left out" {
