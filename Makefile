@@ -77,7 +77,7 @@ $(O)/simulated-%.so: images/simulated/%.c images/simulated/standin.h $(wildcard 
 
 $(O)/allreduce-mpi.so: $(MPI_PLUGIN) $(MPI_PLUGIN:.c=.h) $(O)/flags
 	@echo "  MPICC $@"
-	$(Q)OMPI_CC=$(CC) $(MPICC) $(WORKER_CFLAGS) -fPIC -shared -o $@ $<
+	$(Q)OMPI_CC="$(CC)" $(MPICC) $(WORKER_CFLAGS) -fPIC -shared -o $@ $<
 
 $(O)/images/worker/%.o: images/worker/%.c $(O)/flags
 	@mkdir -p $(@D)
