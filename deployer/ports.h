@@ -9,7 +9,7 @@
 #include "deployer/fleet.h"
 
 /*
- * What probe.sh is asked: "FIRST LAST", the ports that come into question. It prints of these
+ * What the probe is asked: "FIRST LAST", the ports that come into question. It prints of these
  * who listens on the host's address or on all addresses: "9435 sshd/4242;9436 -", NAME/PROCESS or "-" where the host
  * does not say.
  */
