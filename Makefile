@@ -66,10 +66,10 @@ $(O)/allreduce: $(WORKER_OBJS)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldl -lm
 
-# Without a loader, so that it runs in images with an older C library (the linker warns of getaddrinfo).
+# Without a loader, so that it runs in images with an older C library.
 $(O)/ringup-job: $(JOB_OBJS)
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(LDFLAGS_ALL) $(if $(SAN),,-static $(shell ld --help 2>/dev/null | sed -n 's/.*--no-warnings.*/-Wl,--no-warnings/p')) -o $@ $^
+	$(Q)$(CC) $(LDFLAGS_ALL) $(if $(SAN),,-static) -o $@ $^
 
 # A folder: OpenSSH for images that have none.
 $(O)/ringup-ssh: images/ssh/collect.sh $(wildcard /usr/sbin/sshd /usr/bin/ssh)
