@@ -141,7 +141,9 @@ static int check_job(const struct stages *s, const struct cluster_job *job, stru
 	struct words names = WORDS_INIT(s->arena);
 	struct job_roles roles;
 
-	if (launcher_find_for_job(job->launcher, NULL, *job->roles, &launcher, err) < 0 ||
+	const struct launcher_wish wish = {.has_roles = *job->roles};
+
+	if (launcher_find_for_job(job->launcher, &wish, &launcher, err) < 0 ||
 	    (*job->roles &&
 	     job_roles_parse(job->roles, launcher->roles, s->arena, &roles, err) < 0))
 		return -1;
