@@ -71,10 +71,10 @@ $(O)/ringup-job: $(JOB_OBJS)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(LDFLAGS_ALL) $(if $(SAN),,-static) -o $@ $^
 
-# A folder: OpenSSH for images that have none.
-$(O)/ringup-ssh: images/ssh/collect.sh $(wildcard /usr/sbin/sshd /usr/bin/ssh)
+# A folder: OpenSSH for images that have none, and what the worker needs where the image's C library is older.
+$(O)/ringup-ssh: images/ssh/collect.sh $(wildcard /usr/sbin/sshd /usr/bin/ssh) | $(O)/allreduce
 	@echo "  SSH   $@"
-	$(Q)sh $< $@
+	$(Q)sh $< $@ $(O)/allreduce
 
 # What lab hosts with simulated GPUs have for libcuda and libnccl. Never instrumented: any program may load them.
 $(O)/simulated-%.so: images/simulated/%.c images/simulated/standin.h $(wildcard images/worker/collective/dtype.[ch]) $(O)/flags

@@ -1,11 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Collects this machine's OpenSSH, server and client, with the libraries and the loader that they need: collect.sh FOLDER
+# Collects this machine's OpenSSH, server and client, with the libraries and the loader that they and other programs
+# need: collect.sh FOLDER [PROGRAM...]
 # An image without an sshd of its own runs these (images/entry/ringup-entry). They look at none of the image's libraries,
 # so the image may have any other C library. A machine without sshd, and one whose sshd hands each connection to another
 # program (OpenSSH 9.8 and newer), which the loader would not start, gives no folder and says so.
 set -eu
 to=$1 server=/usr/sbin/sshd
+shift
+others=$*
 
 give_up() {
 	echo "ssh: $*: images without an sshd of their own get none from here" >&2
@@ -22,8 +25,9 @@ set -- ${version:-0 0}
 new=$to.new
 rm -rf "$new"
 mkdir -p "$new"
-for program in "$server" "$(command -v ssh)"; do
-	cp -L "$program" "$new/"
+cp -L "$server" "$(command -v ssh)" "$new/"
+# shellcheck disable=SC2086 # make's words
+for program in "$server" "$(command -v ssh)" $others; do
 	ldd "$program" | sed -n 's/^[^/]*\(\/[^ ]*\) (.*/\1/p'
 done | sort -u | while read -r library; do
 	case $library in
