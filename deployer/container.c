@@ -37,7 +37,8 @@ static const char *container_gpus(struct member *m, const struct bringup *bringu
 	if (strcmp(bringup->accelerator, "cuda") != 0 ||
 	    (wish.kind == GPU_ALL && !gpu_count(&m->facts)))
 		return "";
-	return gpu_wish_text(&wish, &m->arena);
+	return wish.kind == GPU_COUNT && m->state.leased ? m->state.leased
+							 : gpu_wish_text(&wish, &m->arena);
 }
 
 static const char *const *container_env(struct member *m)

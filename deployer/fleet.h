@@ -19,6 +19,7 @@
 struct host_state {
 	const char *container_id, *config, *image, *started;
 	const char *settings;	      /* of the container, as container.h has them */
+	const char *leased;	      /* GPUs of a number in `gpus` (lease/up_leases.h); or NULL */
 	const char *mesh;	      /* digest of the ssh files that the host holds */
 	const char *folder;	      /* ringup's folder on the host */
 	const char *machine;	      /* the same for two names of one machine; "" unknown */

@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "core/log.h"
 #include "deployer/gpus.h"
+#include "deployer/lease/up_leases.h"
 #include "deployer/probe.h"
 #include "plan/lock.h"
 #include "registry-client/helper.h"
@@ -184,6 +185,7 @@ static int stage_fill_bringup(struct stages *s, struct bringup *bringup, struct 
 				NULL, err) < 0)
 		return error_wrap(err, "registry.ca");
 	bringup->registry_ca = ca;
+	fleet_lease_up(&s->fleet, s->plan.accelerator, false);
 	if (s->reference.digest)
 		bringup->image = reference_text(&s->reference, s->arena);
 	if (keys_load(&s->fleet, s->arena, &bringup->keys, err) < 0)

@@ -107,6 +107,7 @@ lease_is_fresh() {
 # The supervisor and the ranks of a job have its id in their words or in their environment.
 job_lives() {
 	[ "$l_boot" = "$boot" ] || return 1
+	case $l_id in - | '') return 1 ;; esac
 	grep -qsxzF -e "$l_id" /proc/[0-9]*/cmdline || grep -qsxzF -e "RINGUP_JOB_ID=$l_id" /proc/[0-9]*/environ
 }
 
