@@ -82,6 +82,8 @@ const char *facts_text(const struct facts *facts, size_t row, struct arena *aren
 		return *(const char *const *)place;
 	if (fact_rows[row].kind == FACT_WHOLE)
 		return arena_printf(arena, "%d", *(const int *)place);
+	if (fact_rows[row].kind == FACT_SKEW)
+		return arena_printf(arena, "%.1f", *(const double *)place);
 	return facts_number_text(*(const double *)place, arena);
 }
 
