@@ -46,4 +46,7 @@ void host_set_drop(struct words *names, const struct words *out);
  */
 const char *host_set_fold(const char *const *names, struct arena *arena);
 
+/* The same as entries of a list: "node[01-08,12]" and "login". */
+void host_set_fold_words(const char *const *names, struct words *entries);
+
 #endif

@@ -161,25 +161,33 @@ static size_t skip_repeated(struct box *boxes, size_t count)
 	return kept;
 }
 
-const char *host_set_fold(const char *const *names, struct arena *arena)
+void host_set_fold_words(const char *const *names, struct words *entries)
 {
-	_cleanup_(str_release) struct str out = STR_INIT;
 	struct box *boxes;
 	size_t count = 0, most = 0;
 
 	while (names[count])
 		count++;
-	boxes = ARENA_ARRAY(arena, count + 1, struct box);
+	boxes = ARENA_ARRAY(entries->arena, count + 1, struct box);
 	for (size_t i = 0; i < count; i++) {
-		boxes[i] = box_of(names[i], arena);
+		boxes[i] = box_of(names[i], entries->arena);
 		most = boxes[i].count > most ? boxes[i].count : most;
 	}
 	count = skip_repeated(boxes, count);
 	while (most-- > 0)
-		count = fold_boxes(boxes, count, most, arena);
+		count = fold_boxes(boxes, count, most, entries->arena);
 	for (size_t i = 0; i < count; i++) {
-		str_add(&out, i ? "," : "");
+		_cleanup_(str_release) struct str out = STR_INIT;
+
 		fold_add(&boxes[i], &out);
+		words_add(entries, out.text);
 	}
-	return arena_strdup(arena, out.text);
+}
+
+const char *host_set_fold(const char *const *names, struct arena *arena)
+{
+	struct words entries = WORDS_INIT(arena);
+
+	host_set_fold_words(names, &entries);
+	return words_join(&entries, ",");
 }
