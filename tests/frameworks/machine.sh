@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# machine.sh BASE SCRIPT FOLDER WHEELS: makes the root file system of a machine without containers: BASE (a tar file of Debian 12), what the
-# host script of `ringup recipe --format script` installs, and Debian's PyTorch. It runs in a mount and a process namespace
+# machine.sh BASE SCRIPT FOLDER WHEELS: makes the root file system of a machine without containers: BASE (a tar file of Debian 12),
+# what the host script of `ringup recipe --format script` installs, and Debian's PyTorch. It runs in a mount and a process namespace
 # of its own, so that nothing of it is left. pip trusts what this machine trusts. What the script compiles stays in WHEELS.
 set -eu
 base=$1 script=$2 folder=$3 wheels=$4
