@@ -97,6 +97,22 @@ struct job {
 	int before_lock;
 };
 
+/*
+ * The words of a shell's line that the shell would not change, where a launcher knows them: "torchrun
+ * train.py" gets its hosts from ringup, and as a line it would be one torchrun per rank. NULL: a shell runs it.
+ */
+static const char *const *job_own_words(const struct stages *s, const char *line)
+{
+	struct words words = WORDS_INIT(s->arena);
+	char *rest = arena_strdup(s->arena, line), *word;
+
+	if (strpbrk(line, "\"'`$&|;<>()*?[]{}#~!\\\n"))
+		return NULL;
+	while ((word = strtok_r(rest, " \t", &rest)))
+		words_add(&words, word);
+	return launcher_has_words(words_list(&words)) ? words.list : NULL;
+}
+
 /* The command of a job of cluster.yaml, with more words behind it. */
 static const char *const *job_command(const struct stages *s, const struct cluster_job *job,
 				      const char *const *more)
@@ -104,8 +120,10 @@ static const char *const *job_command(const struct stages *s, const struct clust
 	_cleanup_(str_release) struct str line = STR_INIT;
 	struct words words = WORDS_INIT(s->arena);
 
-	if (!job->in_shell) {
-		words_add_all(&words, job->command);
+	const char *const *own = job->in_shell ? job_own_words(s, job->command[0]) : job->command;
+
+	if (own) {
+		words_add_all(&words, own);
 		words_add_all(&words, more);
 		return words.list;
 	}

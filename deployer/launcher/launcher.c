@@ -89,6 +89,14 @@ int launcher_find_for_job(const char *name, const struct launcher_wish *wish,
 	return wish->has_roles && !(*launcher)->roles ? launcher_misuse_roles(*launcher, err) : 0;
 }
 
+bool launcher_has_words(const char *const *command)
+{
+	for (const struct launcher *const *l = launchers; *l; l++)
+		if ((*l)->command && *command && own_words_begin(command, (*l)->command))
+			return true;
+	return false;
+}
+
 int member_slots(struct member *member)
 {
 	struct gpu_wish wish;

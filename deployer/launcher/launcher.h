@@ -98,6 +98,9 @@ struct launcher_wish {
 int launcher_find_for_job(const char *name, const struct launcher_wish *wish,
 			  const struct launcher **launcher, struct error *err);
 
+/* Whether some launcher knows the command as its own words, as `auto` does. */
+bool launcher_has_words(const char *const *command);
+
 /* Ranks on one host: its slots, or else one per GPU that it gives (gpus.h), at least 1. */
 int member_slots(struct member *member);
 

@@ -16,6 +16,36 @@ static const char *const mpirun_env[] = {
 	"OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_smsc=^cma", "HYDRA_LAUNCHER=ssh",
 	NULL};
 
+static bool mpirun_are_neighbours(const struct job_host *a, const struct job_host *b)
+{
+	return *a->machine && strcmp(a->machine, b->machine) == 0;
+}
+
+/*
+ * Whether hosts share a machine, as those of a lab do. They may have one name and one /dev/shm, and Open MPI
+ * takes ranks of one name for neighbours: on loopback hosts they wrote into each other's shared memory, and a
+ * rank crashed (seen with 4.1.4).
+ */
+static bool mpirun_has_neighbours(const struct job_plan *plan)
+{
+	for (size_t i = 0; i < plan->host_count; i++)
+		for (size_t k = 0; k < i; k++)
+			if (mpirun_are_neighbours(&plan->hosts[i], &plan->hosts[k]))
+				return true;
+	return false;
+}
+
+/* Whether --env has the name. */
+static bool mpirun_is_told(const struct job_plan *plan, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *const *pair = plan->options->env; pair && *pair; pair++)
+		if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '=')
+			return true;
+	return false;
+}
+
 /*
  * Whether a machine has more ranks than cores. They would wait for each other at full speed: Horovod on three
  * lab hosts took 146 s so, and 29 s with ranks that yield. MPI sees this by itself on one host only.
@@ -27,8 +57,7 @@ static bool mpirun_is_crowded(const struct job_plan *plan)
 		int ranks = 0;
 
 		for (size_t k = 0; k < plan->host_count; k++)
-			if (k == i ||
-			    (*host->machine && strcmp(plan->hosts[k].machine, host->machine) == 0))
+			if (k == i || mpirun_are_neighbours(host, &plan->hosts[k]))
 				ranks += plan->hosts[k].ranks;
 		if (ranks > host->cores)
 			return true;
@@ -48,6 +77,8 @@ void mpirun_add_env(const struct job_plan *plan, struct words *env)
 	}
 	if (*first->interface)
 		words_addf(env, "HYDRA_IFACE=%s", first->interface);
+	if (mpirun_has_neighbours(plan) && !mpirun_is_told(plan, "OMPI_MCA_btl"))
+		words_add(env, "OMPI_MCA_btl=self,tcp");
 	if (mpirun_is_crowded(plan))
 		words_add(env, "OMPI_MCA_mpi_yield_when_idle=1");
 }

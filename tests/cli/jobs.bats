@@ -190,6 +190,30 @@ in_background() {
 	jq -e '.tasks[0] | .words[0] == "torchrun" and (has("rank") | not)' out
 }
 
+# A stand-in for torchrun: as torch.distributed.run it takes the Python of its rank from PYTHON_EXEC.
+@test "the command is torchrun's: ringup says it the hosts, and its ranks join" {
+	cat >torchrun <<-'END'
+		#!/usr/bin/python3
+		import os, subprocess, sys
+		os.environ |= {"RANK": "0" if "--rdzv_conf=is_host=1" in sys.argv else "1", "WORLD_SIZE": "2", "LOCAL_RANK": "0"}
+		at = sys.argv.index("train.py")
+		sys.exit(subprocess.run([os.environ["PYTHON_EXEC"], "-u", *sys.argv[at:]]).returncode)
+	END
+	chmod 755 torchrun
+	echo 'import os, sys; print(os.environ["RANK"], sys.executable, sys.argv[1:])' >train.py
+	job --workdir "$PWD" -- "$PWD/torchrun" --max_restarts=0 train.py 'a "b"' </dev/null
+	[ "$status" = 0 ]
+	[ "$(sort out)" = "[0 node01] 0 /usr/bin/python3 ['a \"b\"']
+[1 node02] 1 /usr/bin/python3 ['a \"b\"']" ]
+	job -- torchrun --nproc_per_node 8 train.py </dev/null
+	[ "$status" = 2 ]
+	grep -q "torchrun's --nproc_per_node is for one that starts the ranks by hand; leave it out" err
+	# a job's text is a shell's line, but where a launcher knows the words
+	printf 'jobs: {a: {command: "torchrun train.py", ppn: 1}, b: {command: "torchrun $X"}}\n' >>cluster.yaml
+	ringup --json run --dry-run a 'x y' | jq -e '.launcher == "torchrun" and .tasks[0].words[-2:] == ["train.py", "x y"]'
+	ringup --json run --dry-run b | jq -e '.launcher == "env" and .tasks[0].words == ["/bin/sh", "-c", "torchrun $X"]'
+}
+
 # The daemon has left its rank, so nothing but its variable says whose it is.
 @test "ringup and a supervisor are killed: 'stop' ends the daemon that a rank left" {
 	in_background -n 1 --name gone -- sh -c "setsid $MARK 100 & echo up; exec $MARK 200"

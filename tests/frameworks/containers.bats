@@ -61,38 +61,6 @@ setup() {
 	host_vanishes 3 --ppn 1 --launcher mpirun -- python3 faulty.py horovod_tf.py
 }
 
-@test "horovodrun: a rank dies" {
-	one_dies 3 --ppn 1 --launcher horovodrun -- python3 faulty.py horovod_tf.py
-}
-
-@test "horovodrun --gloo: a rank dies" {
-	one_dies 3 --ppn 1 --launcher horovodrun-gloo -- python3 faulty.py horovod_tf.py
-}
-
-@test "tf: a worker dies" {
-	one_dies 3 --ppn 1 --launcher tf -- python3 faulty.py tf_multiworker.py
-	[ "$status" = 7 ]
-	grep -q 'rank 1 on node02 ended with status 7' err
-}
-
-# A worker that is stopped would be noticed by TensorFlow itself, which misses its heartbeat after 10 s.
-@test "tf: a worker hangs" {
-	KIND=sleep one_hangs 3 --ppn 1 --launcher tf -- python3 faulty.py tf_multiworker.py
-}
-
-@test "tf: a host vanishes" {
-	host_vanishes 3 --ppn 1 --launcher tf -- python3 faulty.py tf_multiworker.py
-}
-
-@test "tf: a worker of a parameter server dies" {
-	job_begins '^\[0 node01\] batch 10' "${SERVER[@]}" -e FAULT=wait:0 -- python3 faulty.py tf_parameter_server.py
-	signal_task '"task":{"type":"worker","index":1}' KILL
-	job_ends
-	[ "$status" = 137 ]
-	grep -q 'rank 2 on node02 was ended by signal 9' err
-	nothing_of_the_job
-}
-
 # The chief hands out batches without waiting, so it is quiet when all are handed out.
 @test "tf: a parameter server hangs" {
 	job_begins '^\[0 node01\] batch 10' --hang-timeout 10 "${SERVER[@]}" -e FAULT=slow:0 -- \
@@ -108,34 +76,16 @@ setup() {
 	trains 3 --ppn 1 --launcher env -- python3 torch_ddp.py
 }
 
-@test "DistributedDataParallel by torchrun, 3 ranks" {
-	trains 3 --ppn 1 --launcher torchrun -- python3 torch_ddp.py
-}
-
 @test "DistributedDataParallel by torchrun, 6 ranks" {
 	trains 6 --launcher torchrun -- python3 torch_ddp.py
-}
-
-@test "env: a rank dies" {
-	one_dies 3 --ppn 1 --launcher env -- python3 faulty.py torch_ddp.py
-	[ "$status" = 7 ]
-	grep -q 'rank 1 on node02 ended with status 7' err
 }
 
 @test "torchrun: a rank dies" {
 	one_dies 3 --ppn 1 --launcher torchrun -- python3 faulty.py torch_ddp.py
 }
 
-@test "env: a rank hangs" {
-	one_hangs 3 --ppn 1 --launcher env -- python3 faulty.py torch_ddp.py
-}
-
 @test "torchrun: a rank hangs" {
 	one_hangs 3 --ppn 1 --launcher torchrun -- python3 faulty.py torch_ddp.py
-}
-
-@test "env: a host vanishes" {
-	host_vanishes 3 --ppn 1 --launcher env -- python3 faulty.py torch_ddp.py
 }
 
 @test "torchrun: a host vanishes" {

@@ -24,7 +24,8 @@ machine_make() {
 		base=$FRAMEWORKS_CACHE/base.tar
 		"$EXAMPLES/../images/base/debian.sh" bookworm "$base" "$(sed -n 's/^  apt: "\(.*\)"$/\1/p' cluster.yaml)"
 	fi
-	sh "$BATS_TEST_DIRNAME/machine.sh" "$base" script "$MACHINE.new" >"$FRAMEWORKS_CACHE/machine.log" 2>&1 3>&- 4>&- || {
+	mkdir -p "$FRAMEWORKS_CACHE/wheels"
+	sh "$BATS_TEST_DIRNAME/machine.sh" "$base" script "$MACHINE.new" "$FRAMEWORKS_CACHE/wheels" >"$FRAMEWORKS_CACHE/machine.log" 2>&1 3>&- 4>&- || {
 		tail -n 50 "$FRAMEWORKS_CACHE/machine.log"
 		return 1
 	}
@@ -113,20 +114,6 @@ setup() {
 	nothing_of_the_job
 }
 
-@test "mpirun: a rank dies" {
-	one_dies 3 --ppn 1 --launcher mpirun "${HOROVOD[@]}" -- python3 faulty.py horovod_tf.py
-	[ "$status" = 7 ]
-	grep -q 'rank 1 on node02 ended with status 7' err
-}
-
-@test "mpirun: a rank hangs" {
-	one_hangs 3 --ppn 1 --launcher mpirun "${HOROVOD[@]}" -- python3 faulty.py horovod_tf.py
-}
-
-@test "horovodrun: a rank hangs" {
-	one_hangs 3 --ppn 1 --launcher horovodrun "${HOROVOD[@]}" -- python3 faulty.py horovod_tf.py
-}
-
 @test "horovodrun --gloo: a rank hangs" {
 	one_hangs 3 --ppn 1 --launcher horovodrun-gloo "${HOROVOD[@]}" -- python3 faulty.py horovod_tf.py
 }
@@ -142,10 +129,6 @@ setup() {
 	nothing_of_the_job
 }
 
-@test "horovodrun: a host vanishes" {
-	host_vanishes 3 --ppn 1 --launcher horovodrun "${HOROVOD[@]}" -- python3 faulty.py horovod_tf.py
-}
-
 @test "horovodrun --gloo: a host vanishes" {
 	host_vanishes 3 --ppn 1 --launcher horovodrun-gloo "${HOROVOD[@]}" -- python3 faulty.py horovod_tf.py
 }
@@ -159,12 +142,28 @@ setup() {
 	nothing_of_the_job
 }
 
-@test "torchrun: a rank dies" {
-	one_dies 3 --ppn 1 --launcher torchrun -- /usr/bin/python3 faulty.py torch_ddp.py
-}
-
 @test "env: a rank hangs" {
 	one_hangs 3 --ppn 1 --launcher env -- /usr/bin/python3 faulty.py torch_ddp.py
+}
+
+@test "env: a rank dies" {
+	one_dies 3 --ppn 1 --launcher env -- /usr/bin/python3 faulty.py torch_ddp.py
+	[ "$status" = 7 ]
+	grep -q 'rank 1 on node02 ended with status 7' err
+}
+
+@test "horovodrun --gloo: a rank dies" {
+	one_dies 3 --ppn 1 --launcher horovodrun-gloo "${HOROVOD[@]}" -- python3 faulty.py horovod_tf.py
+}
+
+@test "tf: a worker dies" {
+	one_dies 3 --ppn 1 --launcher tf -- $PYTHON faulty.py tf_multiworker.py
+	[ "$status" = 7 ]
+	grep -q 'rank 1 on node02 ended with status 7' err
+}
+
+@test "tf: a host vanishes" {
+	host_vanishes 3 --ppn 1 --launcher tf -- $PYTHON faulty.py tf_multiworker.py
 }
 
 # A worker that is stopped would be noticed by TensorFlow itself, which misses its heartbeat after 10 s.

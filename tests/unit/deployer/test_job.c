@@ -175,20 +175,24 @@ static void test_versions_python(void **state)
 	}
 }
 
-/* Ranks yield where their machine has more of them than cores, also when a lab shares it among hosts. */
+/*
+ * Ranks yield where their machine has more of them than cores, also when a lab shares it among hosts. Those of such
+ * hosts do not take each other's memory for their own host's.
+ */
 static void test_crowded(void **state)
 {
 	static const struct {
 		const char *machines[3];
 		int per_host;
-		bool yields;
+		bool yields, only_tcp;
 	} cases[] = {
-		{{"m", "m", "m"}, 2, false}, /* 6 ranks, 8 cores */
-		{{"m", "m", "m"}, 3, true},  /* 9 ranks */
-		{{"m", "n", "m"}, 3, false}, /* 6 and 3 */
-		{{"", "", ""}, 3, false},    /* nobody says: each has its own */
-		{{"m", "n", "o"}, 9, true},
+		{{"m", "m", "m"}, 2, false, true}, /* 6 ranks, 8 cores */
+		{{"m", "m", "m"}, 3, true, true},  /* 9 ranks */
+		{{"m", "n", "m"}, 3, false, true}, /* 6 and 3 */
+		{{"", "", ""}, 3, false, false},   /* nobody says: each has its own */
+		{{"m", "n", "o"}, 9, true, false},
 	};
+	static const char *const told[] = {"A=b", "OMPI_MCA_btl=^openib", NULL};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct job_options options = {.per_host = cases[i].per_host};
@@ -202,6 +206,11 @@ static void test_crowded(void **state)
 		mpirun_add_env(plan, &env);
 		assert_int_equal(strstr(words_join(&env, " "), "yield_when_idle=1") != NULL,
 				 cases[i].yields);
+		assert_int_equal(count_word(env.list, "OMPI_MCA_btl=self,tcp"), cases[i].only_tcp);
+		options.env = told;
+		env = (struct words)WORDS_INIT(plan->arena);
+		mpirun_add_env(plan, &env);
+		assert_int_equal(count_word(env.list, "OMPI_MCA_btl=self,tcp"), 0);
 	}
 }
 
