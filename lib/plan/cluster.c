@@ -3,6 +3,7 @@
 
 #include "core/file.h"
 #include "core/str.h"
+#include "plan/arch.h"
 #include "plan/gpu_wish.h"
 
 #include <ctype.h>
@@ -96,6 +97,16 @@ static int host_check_address(const struct yaml_place *at, struct error *err)
 	return at->node ? 0 : yaml_error(at->map, err, "a host needs an '%s'", at->row->key);
 }
 
+static int host_check_arch(const struct yaml_place *at, struct error *err)
+{
+	const struct host *host = at->values;
+
+	return !at->node || arch_by_name(host->arch)
+		       ? 0
+		       : yaml_error(at->node, err, "'%s' is amd64 or arm64, and not '%s'",
+				    at->row->key, host->arch);
+}
+
 #define AT(member) offsetof(struct host, member)
 static const struct yaml_row host_rows[] = {
 	{.key = "address",
@@ -139,7 +150,8 @@ static const struct yaml_row host_rows[] = {
 	 .kind = YAML_ROW_TEXT,
 	 .offset = AT(arch),
 	 .note = "any",
-	 .help = "amd64 refuses a host with another processor"},
+	 .help = "amd64 or arm64: a host with another processor is refused",
+	 .check = host_check_arch},
 	YAML_ROWS_END,
 };
 #undef AT
@@ -356,16 +368,17 @@ static const struct yaml_row file_rows[] = {
 };
 #undef AT
 
-/* Only images for this machine's own platform can be built, because no backend can build others. */
+/* Those that stacks are for. */
 static int image_check_platforms(const struct yaml_place *at, struct error *err)
 {
 	const struct cluster_image *image = at->values;
 
 	for (const char *const *platform = image->platforms; *platform; platform++)
-		if (strcmp(*platform, "linux/amd64") != 0)
-			return yaml_error(at->node, err,
-					  "'%s' cannot be built here; '%s' takes linux/amd64",
-					  *platform, at->row->key);
+		if (!arch_of_platform(*platform))
+			return yaml_error(
+				at->node, err,
+				"no stack is for '%s'; '%s' takes linux/amd64 and linux/arm64",
+				*platform, at->row->key);
 	return 0;
 }
 
@@ -451,7 +464,7 @@ static const struct yaml_row image_rows[] = {
 	 .kind = YAML_ROW_WORDS,
 	 .offset = AT(platforms),
 	 .value = "[]",
-	 .help = "platforms of the image; only linux/amd64 can be built",
+	 .help = "platforms of the image: linux/amd64, linux/arm64 or both",
 	 .check = image_check_platforms},
 	{.key = "limits", .kind = YAML_ROW_MAP, .offset = AT(limits), .rows = limits_rows},
 	YAML_ROWS_END,
