@@ -380,6 +380,18 @@ static int build_here(const struct cluster *cluster, const struct build_options 
 	return build_now(&here, err);
 }
 
+int build_fits(const struct spec *spec, const struct build_host *on, struct arena *arena,
+	       bool *fits, struct error *err)
+{
+	int64_t newest_s;
+	bool has_steps;
+
+	*fits = true;
+	if (spec_about(spec, &newest_s, &has_steps, err) < 0)
+		return -1;
+	return has_steps ? machine_fits(spec->arch, on, arena, fits, err) : 0;
+}
+
 int build_image(const struct cluster *cluster, const struct spec *spec,
 		const struct build_options *options, struct arena *arena, struct image *image,
 		struct error *err)
@@ -405,7 +417,7 @@ int build_image(const struct cluster *cluster, const struct spec *spec,
 		return 0;
 	}
 	/* an engine that build.docker_host names is nobody knows where */
-	if ((!*image->target.docker_host &&
+	if ((!*image->target.docker_host && image->target.has_steps &&
 	     machine_check(spec->arch, options->on, arena, err) < 0) ||
 	    find_backend(cluster, spec, options, arena, image, err) < 0)
 		return -1;

@@ -38,6 +38,10 @@ struct build_options {
 	const struct budget_limits *limits;
 };
 
+/* Whether this machine, or `on`, can build it: it has the processor, or the image has no steps. */
+int build_fits(const struct spec *spec, const struct build_host *on, struct arena *arena,
+	       bool *fits, struct error *err);
+
 /* Builds, unless the backend keeps the image for this hash. Shows progress. */
 int build_image(const struct cluster *cluster, const struct spec *spec,
 		const struct build_options *options, struct arena *arena, struct image *image,

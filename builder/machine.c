@@ -29,23 +29,44 @@ static int machine_ask(const struct build_host *on, struct arena *arena, const c
 	return 0;
 }
 
-int machine_check(const char *arch, const struct build_host *on, struct arena *arena,
-		  struct error *err)
+static int machine_compare(const char *arch, const struct build_host *on, struct arena *arena,
+			   const char **machine, bool *fits, struct error *err)
 {
-	const char *machine = "", *known;
 	struct utsname uts;
+	const char *known;
 
-	if (!arch || !*arch)
+	*fits = !arch || !*arch;
+	if (*fits)
 		return 0;
-	if (on && machine_ask(on, arena, &machine, err) < 0)
+	if (on && machine_ask(on, arena, machine, err) < 0)
 		return -1;
 	if (!on && uname(&uts) < 0)
 		return error_errno(err, "cannot ask for this machine's processor");
 	if (!on)
-		machine = uts.machine;
-	known = arch_by_name(machine);
+		*machine = arena_strdup(arena, uts.machine);
+	known = arch_by_name(*machine);
 	/* a stack of the OS's own packages has no name for other processors */
-	if (known ? strcmp(known, arch) == 0 : strcmp(arch, ARCH_DEFAULT) == 0)
+	*fits = known ? strcmp(known, arch) == 0 : strcmp(arch, ARCH_DEFAULT) == 0;
+	return 0;
+}
+
+int machine_fits(const char *arch, const struct build_host *on, struct arena *arena, bool *fits,
+		 struct error *err)
+{
+	const char *machine = "";
+
+	return machine_compare(arch, on, arena, &machine, fits, err);
+}
+
+int machine_check(const char *arch, const struct build_host *on, struct arena *arena,
+		  struct error *err)
+{
+	const char *machine = "";
+	bool fits;
+
+	if (machine_compare(arch, on, arena, &machine, &fits, err) < 0)
+		return -1;
+	if (fits)
 		return 0;
 	error_set(err, ERROR_FAILED, "the image is for %s, and %s is %s: it cannot build it", arch,
 		  on ? on->name : "this machine", machine);

@@ -14,4 +14,10 @@
 int machine_check(const char *arch, const struct build_host *on, struct arena *arena,
 		  struct error *err);
 
+/*
+ * Whether the machine, or `on`, has that processor; true for "" and NULL. An error when it cannot be asked.
+ */
+int machine_fits(const char *arch, const struct build_host *on, struct arena *arena, bool *fits,
+		 struct error *err);
+
 #endif

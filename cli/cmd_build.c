@@ -4,6 +4,7 @@
 #include "cli/app/place.h"
 #include "cli/app/stage_build.h"
 #include "cli/app/stage_facts.h"
+#include "cli/app/stage_index.h"
 #include "cli/app/stage_plan.h"
 #include "cli/app/stage_push.h"
 
@@ -40,15 +41,15 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
-static int build_print_commands(struct stages *s, const struct build_request *request,
-				struct error *err)
+static int build_print_commands(struct stages *s, const struct spec *spec,
+				const struct build_request *request, struct error *err)
 {
 	struct build_options build = {.cache_folder = stage_cache_folder(s),
 				      .engine = request->engine,
 				      .on = request->on};
 	_cleanup_(str_release) struct str out = STR_INIT;
 
-	if (build_commands(&s->cluster, s->spec, &build, s->arena, &out, err) < 0)
+	if (build_commands(&s->cluster, spec, &build, s->arena, &out, err) < 0)
 		return -1;
 	command_print_script(s->ctx, out.text);
 	return 0;
@@ -92,7 +93,8 @@ static int write_output(struct stages *s, const struct image *image, const struc
 	return folder_remove(scratch, rc < 0 ? &(struct error){0} : err) < 0 ? -1 : rc;
 }
 
-static void build_print_result(struct stages *s, const struct image *image,
+/* `recipe`: the hash of what the image was made from. */
+static void build_print_result(struct stages *s, const char *recipe, const struct image *image,
 			       const struct descriptor *manifest)
 {
 	if (s->ctx->json) {
@@ -100,7 +102,7 @@ static void build_print_result(struct stages *s, const struct image *image,
 
 		cJSON_AddStringToObject(json, "image", image->name);
 		json_add_text(json, "engine", image->backend ? image->backend->name : "");
-		cJSON_AddStringToObject(json, "recipe", s->spec->hash);
+		cJSON_AddStringToObject(json, "recipe", recipe);
 		json_add_text(json, "digest", manifest->digest);
 		cJSON_AddBoolToObject(json, "built", image->built);
 		json_print(stdout, json);
@@ -124,6 +126,44 @@ static int reach(struct stages *s, const char *text, struct build_host *on, stru
 	return ssh_open_words(target, ssh, &on->reach, err);
 }
 
+/* Of two images the one that this machine, or `on`, can build; the first when it can build neither. */
+static int build_choose(struct stages *s, const struct build_host *on, const struct spec **spec,
+			struct error *err)
+{
+	bool first = true, second = false;
+
+	*spec = s->spec;
+	if (!s->other_spec)
+		return 0;
+	if (build_fits(s->spec, on, s->arena, &first, err) < 0 ||
+	    (!first && build_fits(s->other_spec, on, s->arena, &second, err) < 0))
+		return -1;
+	if (!first && second)
+		*spec = s->other_spec;
+	return 0;
+}
+
+/* What is missing of an image for two processors. */
+static void build_say_other(struct stages *s, const struct spec *built)
+{
+	const struct spec *other = built == s->spec ? s->other_spec : s->spec;
+	const char *hosts = other ? stage_index_hosts(s, other->arch) : "";
+	struct error ignored = {0};
+
+	bool fits = false;
+
+	if (!other)
+		return;
+	if (build_fits(other, NULL, s->arena, &fits, &ignored) == 0 && fits)
+		log_info("this is the image for %s; 'ringup push' makes that for %s too",
+			 built->arch, other->arch);
+	else
+		log_info(
+			"this is the image for %s; 'ringup build --on HOST' makes that for %s on a host that is %s%s%s%s, and 'ringup push' sends both",
+			built->arch, other->arch, other->arch, *hosts ? " (" : "", hosts,
+			*hosts ? ")" : "");
+}
+
 static int build_or_keep(struct stages *s, const struct options *o, const struct place *place,
 			 struct error *err)
 {
@@ -131,12 +171,13 @@ static int build_or_keep(struct stages *s, const struct options *o, const struct
 	struct build_request request = {.engine = o->engine,
 					.shell_on_failure = o->shell_on_failure};
 	struct descriptor manifest = {0};
+	const struct spec *spec;
 	struct build_host on;
 	struct image image = {0};
 
 	if (!o->output && !o->engine && !o->dry_run && is_in_registry(s)) {
 		image.name = reference_text(&s->reference, s->arena);
-		build_print_result(s, &image, &manifest);
+		build_print_result(s, s->recipe, &image, &manifest);
 		return 0;
 	}
 	if (o->on) {
@@ -144,12 +185,15 @@ static int build_or_keep(struct stages *s, const struct options *o, const struct
 			return -1;
 		request.on = &on;
 	}
+	if (build_choose(s, request.on, &spec, err) < 0)
+		return -1;
 	if (o->dry_run)
-		return build_print_commands(s, &request, err);
-	if (stage_build(s, &request, &image, err) < 0 ||
+		return build_print_commands(s, spec, &request, err);
+	if (stage_build(s, spec, &request, &image, err) < 0 ||
 	    (o->output && write_output(s, &image, place, &manifest, err) < 0))
 		return -1;
-	build_print_result(s, &image, &manifest);
+	build_print_result(s, spec->hash, &image, &manifest);
+	build_say_other(s, spec);
 	return 0;
 }
 
@@ -220,6 +264,8 @@ const struct command command_build = {
 		"The base root filesystem is made first when it is missing. Nothing is built when the\n"
 		"registry or the engine has an image of the same content. The same lock, base and files\n"
 		"give the same digest again.\n\n"
+		"A cluster of two processors has two images: the one that this machine, or HOST, has the\n"
+		"processor of is built, and 'ringup push' and 'ringup up' send both as one index.\n\n"
 		"With --on the context goes to HOST over SSH, an engine of HOST builds it (docker, podman or\n"
 		"buildah), and the image comes back; nothing stays there. 'ringup push' sends it to the registry.\n",
 	.options = options,

@@ -8,6 +8,7 @@
 #include "builder/context.h"
 #include "builder/recipe/recipe.h"
 #include "core/file.h"
+#include "core/log.h"
 #include "core/foreign.h"
 
 #include <string.h>
@@ -94,6 +95,10 @@ static int recipe_run(struct context *ctx, void *values, const char *const *argu
 		return -1;
 	if (*arguments)
 		stage_print_notes(&s);
+	if (s.plan.other)
+		log_info("this is the recipe for %s; --arch %s gives the other one",
+			 plan_arch(&s.plan), plan_arch(s.plan.other));
+	s.plan.other = NULL;
 	if (o->pin && stage_pin(&s, err) < 0)
 		return -1;
 	if (script)

@@ -99,22 +99,26 @@ static void resolve_warn_recipe(struct stages *s)
 {
 	struct error err = {0};
 
-	if (strcmp(s->cluster.container.engine, "none") != 0 &&
-	    recipe_check(&s->cluster, &s->plan, &s->catalog, s->arena, &err) < 0)
-		log_warn("this stack has no image: %s", err.text);
+	for (const struct plan *plan = &s->plan; plan; plan = plan->other, err = (struct error){0})
+		if (strcmp(s->cluster.container.engine, "none") != 0 &&
+		    recipe_check(&s->cluster, plan, &s->catalog, s->arena, &err) < 0)
+			log_warn("this stack has no image: %s", err.text);
 }
 
 static void print_plan(const struct stages *s, bool explain)
 {
 	const struct plan *plan = &s->plan;
+	const char *arch = plan->other ? arena_printf(s->arena, "%s, %s", plan_arch(plan),
+						      plan_arch(plan->other))
+				       : plan_arch(plan);
 	struct term_table table;
 
 	term_table_init(&table, s->arena,
 			explain ? WORDS("COMPONENT", "VERSION", "REASON", "SOURCE")
 				: WORDS("COMPONENT", "VERSION", "PACKAGES"));
-	if (plan->arch)
-		term_table_row(&table, explain ? WORDS("arch", plan->arch, "the processor", "-")
-					       : WORDS("arch", plan->arch, "-"));
+	if (plan->arch || plan->other)
+		term_table_row(&table, explain ? WORDS("arch", arch, "the processor", "-")
+					       : WORDS("arch", arch, "-"));
 	for (size_t i = 0; i < plan->count; i++)
 		print_row(&table, explain, &plan->choices[i]);
 	print_image(&table, s, explain);
@@ -125,6 +129,10 @@ static void print_plan(const struct stages *s, bool explain)
 	for (size_t i = 0; i < plan->env_count; i++)
 		say("container env: %s\n", plan->env[i]);
 	stage_print_notes(s);
+	if (plan->other)
+		log_info(
+			"packages and image are those for %s; --arch %s shows the other stack of the same versions",
+			plan_arch(plan), plan_arch(plan->other));
 }
 
 /* --- the lock that is there ------------------------------------------------------------------ */

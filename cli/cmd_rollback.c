@@ -139,7 +139,7 @@ static void rollback_note_recipe(struct stages *s, const struct rollback *r)
 	struct error ignored = {0};
 
 	if (!*r->recipe || stage_catalog(s, &ignored) < 0 || stage_recipe(s, &ignored) < 0 ||
-	    strcmp(s->spec->hash, r->recipe) == 0)
+	    strcmp(s->recipe, r->recipe) == 0)
 		return;
 	log_warn(
 		"%s describes another image than this one: the next 'ringup up' brings that; put the file back, too, if you want to stay",

@@ -4,6 +4,7 @@
 #include "cli/app/stage_apply.h"
 #include "cli/app/stage_build.h"
 #include "cli/app/stage_fleet.h"
+#include "cli/app/stage_index.h"
 #include "cli/app/stage_job.h"
 #include "cli/app/stage_plan.h"
 #include "cli/app/stage_push.h"
@@ -44,6 +45,8 @@ static void up_print_stack(const struct stages *s)
 	for (size_t i = 0; i < s->plan.count; i++)
 		str_addf(&line, "%s%s %s", i ? ", " : "", s->plan.choices[i].name,
 			 s->plan.choices[i].version);
+	if (s->plan.other)
+		str_addf(&line, ", for %s and %s", plan_arch(&s->plan), plan_arch(s->plan.other));
 	log_info("  %-20s %s (%s)", "stack", line.text, s->plan.accelerator);
 }
 
@@ -73,11 +76,28 @@ static int up_converge(struct stages *s, int rolling, struct error *err)
 	return stage_apply(s, &apply, err);
 }
 
+/* An image that this machine cannot build is built on a host that can. */
+static int up_build_commands(struct stages *s, const struct spec *spec, struct str *out,
+			     struct error *err)
+{
+	struct build_options build = {.cache_folder = stage_cache_folder(s)};
+	const char *hosts = stage_index_hosts(s, spec->arch);
+	size_t first = strcspn(hosts, ",");
+	bool fits = true;
+
+	if (s->other_spec && build_fits(spec, NULL, s->arena, &fits, err) < 0)
+		return -1;
+	if (fits)
+		return build_commands(&s->cluster, spec, &build, s->arena, out, err);
+	str_addf(out, "ringup -f %s build --on %.*s\n", s->cluster.path, first ? (int)first : 4,
+		 first ? hosts : "HOST");
+	return 0;
+}
+
 /* The image's part of a dry run; there is nothing to do when the registry has it. */
 static int image_commands(struct stages *s, struct str *out, struct error *err)
 {
 	_cleanup_(registry_closep) struct registry *registry = NULL;
-	struct build_options build = {.cache_folder = stage_cache_folder(s)};
 	bool found = false;
 
 	if (stage_find_or_recall(s, &registry, &found, err) < 0)
@@ -88,7 +108,8 @@ static int image_commands(struct stages *s, struct str *out, struct error *err)
 		return 0;
 	}
 	str_add(out, "# here: the image\n");
-	if (build_commands(&s->cluster, s->spec, &build, s->arena, out, err) < 0)
+	if (up_build_commands(s, s->spec, out, err) < 0 ||
+	    (s->other_spec && up_build_commands(s, s->other_spec, out, err) < 0))
 		return -1;
 	str_addf(out, "ringup -f %s push", s->cluster.path);
 	for (size_t i = 0; i < s->allow.count; i++)

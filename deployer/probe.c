@@ -7,6 +7,7 @@
 #include "deployer/address.h"
 #include "deployer/ports.h"
 #include "deployer/remote.h"
+#include "plan/arch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -111,9 +112,10 @@ void fleet_probe(struct fleet *fleet, bool details)
 static int check_one(struct member *m, void *arg, struct error *err)
 {
 	const struct facts *f = &m->facts;
+	const char *pinned = arch_by_name(m->host->arch), *own = arch_by_name(f->arch);
 
 	(void)arg;
-	if (*m->host->arch && strcmp(m->host->arch, "amd64") == 0 && strcmp(f->arch, "x86_64") != 0)
+	if (pinned && (!own || strcmp(own, pinned) != 0))
 		return error_set(err, ERROR_FAILED, "%s: it is %s, and cluster.yaml pins arch: %s",
 				 m->host->name, f->arch, m->host->arch);
 	if (!m->engine->has_containers || *f->engine_version)

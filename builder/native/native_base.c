@@ -6,7 +6,9 @@
 #include "core/file.h"
 #include "core/progress.h"
 #include "core/str.h"
+#include "oci/index.h"
 #include "oci/layout.h"
+#include "plan/arch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,13 +18,15 @@
 #define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define CONFIG_BYTES_MAX (4 * MIB)
 
-static const char *architecture(void)
+static const char *architecture(const struct native_stage *stage)
 {
 	static const struct {
 		const char *machine, *name;
 	} names[] = {{"x86_64", "amd64"}, {"aarch64", "arm64"}, {"ppc64le", "ppc64le"}};
 	struct utsname uts;
 
+	if (*stage->build->spec->arch)
+		return arch_of_image(stage->build->spec->arch);
 	if (uname(&uts) == 0)
 		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 			if (strcmp(uts.machine, names[i].machine) == 0)
@@ -55,7 +59,7 @@ static int from_tar(struct native_stage *stage, const char *tar)
 
 	if (digest_of_file(tar, digest, &stage->err) < 0)
 		return -1;
-	stage->config = image_config_new(architecture());
+	stage->config = image_config_new(architecture(stage));
 	words_add_all(&words, WORDS("base", digest));
 	native_step_key(stage, &words, key);
 	if (!store_has(store, key)) {
@@ -127,6 +131,26 @@ static int from_manifest(struct native_stage *stage, const struct descriptor *de
 	return 0;
 }
 
+/* The image of an index that is for the stage's processor. */
+static int native_base_choose(struct native_stage *stage, const char *folder,
+			      struct descriptor *manifest)
+{
+	const char *platform = arena_printf(&stage->arena, "linux/%s", architecture(stage)), *text;
+	const struct index_entry *entry;
+	struct index index;
+
+	if (!media_is_index(manifest->media_type))
+		return 0;
+	if (layout_read(folder, manifest, MANIFEST_BYTES_MAX, &stage->arena, &text, &stage->err) <
+		    0 ||
+	    index_parse(text, manifest->size_bytes, folder, &stage->arena, &index, &stage->err) <
+		    0 ||
+	    index_choose(&index, platform, folder, &entry, &stage->err) < 0)
+		return -1;
+	*manifest = entry->descriptor;
+	return 0;
+}
+
 /* oci:DIR[:NAME] */
 static int from_layout(struct native_stage *stage, const char *place)
 {
@@ -137,6 +161,7 @@ static int from_layout(struct native_stage *stage, const char *place)
 	struct descriptor manifest;
 
 	if (layout_find(folder, named ? colon + 1 : NULL, &manifest, &stage->err) < 0 ||
+	    native_base_choose(stage, folder, &manifest) < 0 ||
 	    layout_copy(folder, stage->build->store.layout, &manifest, &stage->err) < 0)
 		return -1;
 	return from_manifest(stage, &manifest);
@@ -164,7 +189,7 @@ static int native_base_from_image(struct native_stage *stage, const char *base)
 	const struct native_build *build = stage->build;
 
 	if (strcmp(base, "scratch") == 0) {
-		stage->config = image_config_new(architecture());
+		stage->config = image_config_new(architecture(stage));
 		store_key(WORDS("scratch"), stage->key);
 		return 0;
 	}

@@ -2,6 +2,7 @@
 #include "builder/recipe/recipe.h"
 
 #include "builder/context.h"
+#include "builder/machine.h"
 #include "builder/recipe/host_script.h"
 #include "builder/recipe/image_words.h"
 #include "builder/recipe/pinning.h"
@@ -375,11 +376,18 @@ static int recipe_add_ssh(struct renderer *r, bool *is_there)
  */
 static int add_worker(struct renderer *r)
 {
-	bool has_ssh;
+	bool fits, has_ssh;
 
 	recipe_set(r, "worker", "");
 	if (strcmp(r->spec->base_name, "scratch") == 0)
 		return 0;
+	if (machine_fits(r->spec->arch, NULL, r->arena, &fits, r->err) < 0)
+		return -1;
+	if (!fits)
+		return error_set(
+			r->err, ERROR_USAGE,
+			"%s: image.platforms: an image without a stack has the worker of this machine, which is not %s; take a stack, or image.base: scratch",
+			r->cluster->path, r->spec->arch);
 	if (recipe_add_ssh(r, &has_ssh) < 0 || add_program(r, "allreduce") < 0 ||
 	    add_program(r, "ringup-job") < 0)
 		return -1;
@@ -397,6 +405,11 @@ static int render_files(struct renderer *r)
 	r->spec->base_name = r->cluster->image.base;
 	recipe_set(r, "base", r->spec->base_name);
 	recipe_set(r, "title", arena_printf(r->arena, "Cluster image on %s", r->spec->base_name));
+	/* the same text for two processors would be one image to a registry */
+	recipe_set(r, "files.arch",
+		   r->plan->arch
+			   ? arena_printf(r->arena, " org.ringup.stack.arch=\"%s\"", r->plan->arch)
+			   : "");
 	set_env(r);
 	set_mirrors(r);
 	if (set_base_place(r) < 0 || add_worker(r) < 0 || add_user_files(r) < 0 ||
@@ -453,7 +466,8 @@ static struct renderer *recipe_begin(const struct cluster *cluster, const struct
 			      .base_script = "",
 			      .base_release = "",
 			      .os = "",
-			      .arch = plan->count ? plan_arch(plan) : "",
+			      .arch = plan->count || plan->arch || plan->other ? plan_arch(plan)
+									       : "",
 			      .os_vendor = "",
 			      .base_place = "",
 			      .base_digest = "",

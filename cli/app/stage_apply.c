@@ -54,7 +54,7 @@ int stage_apply(struct stages *s, const struct apply *apply, struct error *err)
 	if (!stage_has_containers(s) && !cluster_has_no_stack(&s->cluster))
 		fleet_check_stack(&s->fleet, &s->plan);
 	keys_wipe(&bringup.keys);
-	note.recipe = apply->recipe ? apply->recipe : s->spec ? s->spec->hash : NULL;
+	note.recipe = apply->recipe ? apply->recipe : s->spec ? s->recipe : NULL;
 	note.image = bringup.image;
 	history_add(&s->fleet, &note);
 	return fleet_result(&s->fleet, err);

@@ -14,8 +14,8 @@ struct build_request {
 };
 
 /*
- * Renders the recipe of the plan with what the plan has pinned; warns of packages that nobody has
- * asked the archives about.
+ * Renders the recipe of the plan, and of its `other`, with what is pinned; warns of packages that nobody
+ * has asked the archives about.
  */
 int stage_recipe(struct stages *stages, struct error *err);
 
@@ -23,11 +23,12 @@ int stage_recipe(struct stages *stages, struct error *err);
 int stage_digest(struct stages *stages, const char *image, struct descriptor *manifest,
 		 struct error *err);
 
-/* What builds here by default; texts in the arena. */
-void stage_build_options(struct stages *stages, struct build_options *options);
+/* What builds an image of the spec here by default; texts in the arena. */
+void stage_build_options(struct stages *stages, const struct spec *spec,
+			 struct build_options *options);
 
 /* Builds the image unless the backend keeps it; `request` may be NULL. */
-int stage_build(struct stages *stages, const struct build_request *request, struct image *image,
-		struct error *err);
+int stage_build(struct stages *stages, const struct spec *spec, const struct build_request *request,
+		struct image *image, struct error *err);
 
 #endif

@@ -77,7 +77,7 @@ static int ask_packages(struct stages *s, const struct words *names, char **answ
 	int rc;
 
 	cluster.image.name = "packages"; /* so that progress says what is built */
-	stage_build_options(s, &options);
+	stage_build_options(s, s->spec, &options);
 	if (recipe_render_question(&cluster, &s->plan, &s->catalog, names->list, s->arena, &spec,
 				   err) < 0 ||
 	    build_image(&cluster, &spec, &options, s->arena, &image, err) < 0)
@@ -148,6 +148,10 @@ int stage_pin(struct stages *s, struct error *err)
 	char *at = ARENA_ARRAY(s->arena, 24, char);
 
 	s->plan.pinned = (struct pinned){0};
+	if (s->plan.other)
+		return error_set(
+			err, ERROR_USAGE,
+			"--pin asks the archives of one processor, and the stack is for two; leave it out, or name one with --arch");
 	if (s->cluster.stack && cluster_has_no_stack(&s->cluster))
 		return error_set(
 			err, ERROR_USAGE,

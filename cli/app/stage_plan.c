@@ -11,6 +11,7 @@
 #include "resolver/allow.h"
 #include "resolver/matrix/matrix.h"
 #include "resolver/matrix/matrix_check.h"
+#include "resolver/platforms.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,23 @@ static const char *const *stage_plan_met(const struct stages *s)
 	return bytes >= GIB ? large_shm : NULL;
 }
 
+/* image.platforms, or else the processors that the cluster file names for all hosts; or NULL. */
+static const char *const *stage_plan_platforms(const struct stages *s)
+{
+	struct words platforms = WORDS_INIT(s->arena);
+
+	if (s->cluster.image.platforms && *s->cluster.image.platforms)
+		return s->cluster.image.platforms;
+	for (size_t i = 0; i < s->cluster.host_count; i++) {
+		const char *arch = arch_by_name(s->cluster.hosts[i].arch);
+
+		if (!arch)
+			return NULL;
+		words_addf(&platforms, "linux/%s", arch_of_image(arch));
+	}
+	return platforms.count ? words_list(&platforms) : NULL;
+}
+
 /* What is asked for: the words of the command line or the cluster file's, and the fleet's facts. */
 static void fill_input(struct stages *s, const char *const *requests, struct resolve_input *input)
 {
@@ -146,6 +164,7 @@ static void fill_input(struct stages *s, const char *const *requests, struct res
 					       : nothing,
 		.accelerator = s->cluster.accelerator ? s->cluster.accelerator : "auto",
 		.arch = s->arch,
+		.platforms = requests ? NULL : stage_plan_platforms(s),
 		.kept_arch = s->kept_arch,
 		.base = s->cluster.image.base,
 		.oldest = s->oldest,
@@ -197,7 +216,7 @@ int stage_resolve(struct stages *s, const char *const *requests, struct error *e
 	if (stage_catalog(s, err) < 0 || stage_plan_find_facts(s, requests, err) < 0)
 		return -1;
 	fill_input(s, requests, &input);
-	if (resolve(&s->catalog, &input, s->arena, &s->plan, &s->why, err) < 0)
+	if (resolve_platforms(&s->catalog, &input, s->arena, &s->plan, &s->why, err) < 0)
 		return name_file(s, requests, err);
 	warn_overruled(&s->plan);
 	return 0;
@@ -237,6 +256,35 @@ static const char *stage_plan_accelerator(const struct stages *s)
 	return "cpu";
 }
 
+/* Of a lock for two processors --arch takes one. */
+static void stage_plan_choose(struct stages *s)
+{
+	const char *arch = s->arch ? arch_by_name(s->arch) : NULL;
+
+	if (arch && s->plan.other && strcmp(arch, plan_arch(s->plan.other)) == 0)
+		s->plan = *s->plan.other;
+	else if (arch)
+		s->plan.other = NULL;
+}
+
+/* An image without a stack is for the processors of image.platforms, or for no certain one. */
+static void stage_plan_empty(struct stages *s)
+{
+	const char *const *platform = stage_plan_platforms(s);
+	struct plan *other = ARENA_NEW(s->arena, struct plan);
+	bool has[2] = {false, false};
+
+	s->plan.accelerator = stage_plan_accelerator(s);
+	for (; platform && *platform; platform++)
+		has[strcmp(arch_of_platform(*platform), ARCH_DEFAULT) != 0] = true;
+	*other = s->plan;
+	other->arch = "aarch64";
+	if (has[0] && has[1])
+		s->plan.other = other;
+	else if (has[1])
+		s->plan = *other;
+}
+
 int stage_plan(struct stages *s, struct error *err)
 {
 	const char *path = stage_lock_path(s);
@@ -247,7 +295,7 @@ int stage_plan(struct stages *s, struct error *err)
 	if (stage_facts_on_file(s, err) < 0)
 		return -1;
 	if (s->cluster.stack && cluster_has_no_stack(&s->cluster)) {
-		s->plan.accelerator = stage_plan_accelerator(s);
+		stage_plan_empty(s);
 		return stage_catalog(s, err);
 	}
 	if (lock_read(path, s->arena, &lock, &found, err) < 0)
@@ -262,12 +310,13 @@ int stage_plan(struct stages *s, struct error *err)
 	if (lock_match(&lock, path, input.requests, input.allow, input.accelerator, err) < 0 ||
 	    stage_catalog(s, err) < 0)
 		return -1;
-	if (plan_check(&s->catalog, &input, &lock.plan, s->arena, &s->why, err) < 0) {
+	if (platforms_check(&s->catalog, &input, &lock.plan, s->arena, &s->why, err) < 0) {
 		name_file(s, NULL, err);
 		error_wrap(err, "%s is locked to a stack that does not fit any more", path);
 		return error_advise(err, "'ringup resolve --update' looks for another");
 	}
 	s->plan = lock.plan;
+	stage_plan_choose(s);
 	for (s->plan.allow_count = 0; input.allow[s->plan.allow_count]; s->plan.allow_count++)
 		s->plan.allow[s->plan.allow_count] = input.allow[s->plan.allow_count];
 	warn_overruled(&s->plan);
@@ -289,7 +338,7 @@ int stage_lock(struct stages *s, struct error *err)
 		image = *old.image ? old.image : NULL;
 	}
 	if (s->spec)
-		recipe = s->spec->hash;
+		recipe = s->recipe;
 	if (s->reference.digest)
 		image = reference_text(&s->reference, s->arena);
 	return lock_write(path, &s->plan, recipe, image, err);

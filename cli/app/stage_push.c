@@ -3,6 +3,7 @@
 
 #include "builder/evidence/attest.h"
 #include "cli/app/stage_build.h"
+#include "cli/app/stage_index.h"
 #include "cli/app/stage_plan.h"
 #include "core/clock.h"
 #include "core/file.h"
@@ -28,7 +29,8 @@ int stage_reference(struct stages *s, struct error *err)
 			"%s: 'registry.address' is missing: hosts pull the image from a registry; write registry: {address: \"HOST:PORT\"}",
 			s->cluster.path);
 	return reference_parse(arena_printf(s->arena, "%s/%s/%s:%s", r->address, r->namespace,
-					    s->cluster.image.name, spec_tag(s->spec, s->arena)),
+					    s->cluster.image.name,
+					    spec_hash_tag(s->recipe, s->arena)),
 			       s->arena, &s->reference, err);
 }
 
@@ -71,18 +73,19 @@ static int stage_push_export_image(struct stages *s, const struct image *image, 
 	return 0;
 }
 
-/* The image's bill of materials and its provenance, beside it. */
-static int push_documents(struct stages *s, struct registry *registry, const struct image *image,
-			  const char *layout, const struct descriptor *manifest, struct error *err)
+int stage_push_documents(struct stages *s, struct registry *registry, const struct pushed *pushed,
+			 struct error *err)
 {
+	const struct descriptor *manifest = &pushed->manifest;
+	const char *layout = pushed->layout;
 	const struct attest_input input = {
 		.name = arena_printf(s->arena, "%s/%s", s->reference.registry,
 				     s->reference.repository),
 		.layout = layout,
 		.manifest = manifest,
-		.spec = s->spec,
-		.plan = &s->plan,
-		.created_s = image->newest_s,
+		.spec = pushed->spec,
+		.plan = pushed->plan,
+		.created_s = pushed->image.newest_s,
 		.cache_folder = arena_printf(s->arena, "%s/inventory", stage_cache_folder(s)),
 		.limits = &s->limits,
 	};
@@ -97,23 +100,31 @@ static int push_documents(struct stages *s, struct registry *registry, const str
 	return 0;
 }
 
-int stage_push(struct stages *s, struct registry *registry, const struct image *image,
-	       struct error *err)
+int stage_push_send(struct stages *s, struct registry *registry, const char *layout,
+		    const struct descriptor *manifest, struct error *err)
 {
-	struct descriptor manifest;
 	struct push_report report;
-	const char *layout;
 	char sent[32];
 
-	if (stage_push_export_image(s, image, &layout, &manifest, err) < 0 ||
-	    registry_push(registry, layout, &manifest, &s->reference, &report, err) < 0)
+	if (registry_push(registry, layout, manifest, &s->reference, &report, err) < 0)
 		return -1;
 	log_info("  %-20s %s: %zu of %zu blobs sent, %s in %.1f s", "push",
 		 reference_text(&s->reference, s->arena), report.blobs_sent, report.blobs_total,
 		 format_bytes(sent, report.bytes_sent), report.seconds);
-	if (push_documents(s, registry, image, layout, &manifest, err) < 0)
+	return 0;
+}
+
+/* Builds the one image and pushes it. */
+static int stage_push_one(struct stages *s, struct registry *registry, struct error *err)
+{
+	struct pushed one = {.spec = s->spec, .plan = &s->plan};
+
+	if (stage_build(s, one.spec, NULL, &one.image, err) < 0 ||
+	    stage_push_export_image(s, &one.image, &one.layout, &one.manifest, err) < 0 ||
+	    stage_push_send(s, registry, one.layout, &one.manifest, err) < 0 ||
+	    stage_push_documents(s, registry, &one, err) < 0)
 		return -1;
-	s->reference.digest = arena_strdup(s->arena, manifest.digest);
+	s->reference.digest = arena_strdup(s->arena, one.manifest.digest);
 	/* the registry has it all: a copy made for it would only take space */
 	return folder_remove(cluster_state_path(&s->cluster, "image", s->arena), err);
 }
@@ -130,9 +141,7 @@ static int stage_push_ask(struct stages *s, const struct access_options *options
 
 static int stage_push_build(struct stages *s, struct registry *registry, struct error *err)
 {
-	struct image image;
-
-	return stage_build(s, NULL, &image, err) < 0 ? -1 : stage_push(s, registry, &image, err);
+	return (s->other_spec ? stage_index_push : stage_push_one)(s, registry, err);
 }
 
 int stage_provide(struct stages *s, const struct access_options *options, bool *is_new,
@@ -156,7 +165,7 @@ static const char *stage_push_locked_digest(struct stages *s)
 	bool found;
 
 	if (!s->spec || lock_read(stage_lock_path(s), s->arena, &lock, &found, &ignored) < 0 ||
-	    !found || strcmp(lock.recipe, s->spec->hash) != 0 ||
+	    !found || strcmp(lock.recipe, s->recipe) != 0 ||
 	    reference_parse(lock.image, s->arena, &locked, &ignored) < 0)
 		return NULL;
 	if (strcmp(locked.registry, s->reference.registry) != 0 ||

@@ -21,9 +21,22 @@ int stage_registry(struct stages *stages, const struct access_options *options,
 int stage_find_image(struct stages *stages, struct registry *registry, bool *found,
 		     struct error *err);
 
-/* Exports, compresses and pushes it; sets the reference's digest. */
-int stage_push(struct stages *stages, struct registry *registry, const struct image *image,
-	       struct error *err);
+/* An image on its way to the registry. */
+struct pushed {
+	const struct spec *spec;
+	const struct plan *plan;
+	struct image image;
+	const char *layout; /* where it lies, and */
+	struct descriptor manifest;
+};
+
+/* Sends an image or an index, with all that it names, under the reference's tag, and says so. */
+int stage_push_send(struct stages *stages, struct registry *registry, const char *layout,
+		    const struct descriptor *manifest, struct error *err);
+
+/* The image's bill of materials and its provenance, beside it. */
+int stage_push_documents(struct stages *stages, struct registry *registry,
+			 const struct pushed *pushed, struct error *err);
 
 /*
  * Both: stage_recipe, then the image in the registry, found there or built and pushed (*is_new). What

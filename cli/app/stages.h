@@ -39,6 +39,8 @@ struct stages {
 	const char *kept_arch;	 /* of the lock: where nothing else names one; or NULL */
 	struct words allow;	 /* --allow; `allow` of the cluster file counts too */
 	struct spec *spec;
+	struct spec *other_spec; /* of plan.other's image; NULL: there is one image */
+	const char *recipe;	 /* hash of what is built: the spec's, or of both */
 	struct fleet fleet;
 	struct reference reference; /* of the image, with its digest once it is pushed */
 	struct budget_limits

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "oci/index.h"
 
+#include "core/json.h"
 #include "core/str.h"
+#include "oci/layout.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -152,4 +154,26 @@ int index_choose(const struct index *index, const char *platform, const char *wh
 			 "%s has no image for %s; it has %s. Choose one of these with --platform",
 			 what, platform,
 			 there.length ? there.text : "none that names its platform");
+}
+
+int index_put(const char *layout, const struct index_entry *entries, size_t count,
+	      struct descriptor *index, struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = cJSON_CreateObject();
+	_cleanup_(free_pointer) char *text = NULL;
+	cJSON *list;
+
+	cJSON_AddNumberToObject(json, "schemaVersion", 2);
+	cJSON_AddStringToObject(json, "mediaType", MEDIA_OCI_INDEX);
+	list = cJSON_AddArrayToObject(json, "manifests");
+	for (size_t i = 0; i < count; i++) {
+		cJSON *item = descriptor_json(&entries[i].descriptor);
+		cJSON *platform = cJSON_AddObjectToObject(item, "platform");
+
+		cJSON_AddStringToObject(platform, "architecture", entries[i].architecture);
+		cJSON_AddStringToObject(platform, "os", entries[i].os);
+		cJSON_AddItemToArray(list, item);
+	}
+	text = cJSON_PrintUnformatted(json);
+	return layout_put(layout, text, strlen(text), MEDIA_OCI_INDEX, index, err);
 }

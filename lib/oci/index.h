@@ -35,6 +35,13 @@ int index_parse(const char *bytes, size_t length, const char *what, struct arena
 int index_choose(const struct index *index, const char *platform, const char *what,
 		 const struct index_entry **entry, struct error *err);
 
+/*
+ * Puts an OCI index of these images into the layout, without a name; the same images give the same digest.
+ * Only descriptor, os and architecture of each entry count.
+ */
+int index_put(const char *layout, const struct index_entry *entries, size_t count,
+	      struct descriptor *index, struct error *err);
+
 /* ERROR_USAGE unless the text is OS/ARCH or OS/ARCH/VARIANT. */
 int platform_check(const char *platform, struct error *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/arch.h"
 
-#include "core/base.h"
+#include "core/str.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -32,4 +32,16 @@ const char *arch_of_image(const char *arch)
 		if (strcmp(arch_known[i].arch, arch) == 0)
 			return arch_known[i].image;
 	return arch;
+}
+
+const char *arch_of_platform(const char *platform)
+{
+	static const char os[] = "linux/";
+
+	if (!starts_with(platform, os))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(arch_known); i++)
+		if (strcmp(platform + strlen(os), arch_known[i].image) == 0)
+			return arch_known[i].arch;
+	return NULL;
 }

@@ -20,4 +20,7 @@ const char *arch_by_name(const char *name);
 /* "arm64", "amd64": the name in container images; for arch_by_name's names. */
 const char *arch_of_image(const char *arch);
 
+/* "aarch64" of the platform "linux/arm64"; NULL: no stack is for such a platform. A static text. */
+const char *arch_of_platform(const char *platform);
+
 #endif

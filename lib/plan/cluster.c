@@ -3,6 +3,7 @@
 
 #include "core/file.h"
 #include "core/str.h"
+#include "plan/arch.h"
 #include "plan/cluster_rows.h"
 
 #include <ctype.h>
@@ -160,16 +161,17 @@ static const struct yaml_row file_rows[] = {
 };
 #undef AT
 
-/* Only images for this machine's own platform can be built, because no backend can build others. */
+/* Those that stacks are for. */
 static int image_check_platforms(const struct yaml_place *at, struct error *err)
 {
 	const struct cluster_image *image = at->values;
 
 	for (const char *const *platform = image->platforms; *platform; platform++)
-		if (strcmp(*platform, "linux/amd64") != 0)
-			return yaml_error(at->node, err,
-					  "'%s' cannot be built here; '%s' takes linux/amd64",
-					  *platform, at->row->key);
+		if (!arch_of_platform(*platform))
+			return yaml_error(
+				at->node, err,
+				"no stack is for '%s'; '%s' takes linux/amd64 and linux/arm64",
+				*platform, at->row->key);
 	return 0;
 }
 
@@ -255,7 +257,7 @@ static const struct yaml_row image_rows[] = {
 	 .kind = YAML_ROW_WORDS,
 	 .offset = AT(platforms),
 	 .value = "[]",
-	 .help = "platforms of the image; only linux/amd64 can be built",
+	 .help = "platforms of the image: linux/amd64, linux/arm64 or both",
 	 .check = image_check_platforms},
 	{.key = "limits", .kind = YAML_ROW_MAP, .offset = AT(limits), .rows = limits_rows},
 	YAML_ROWS_END,

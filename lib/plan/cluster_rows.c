@@ -2,6 +2,7 @@
 /* The keys of `hosts`, `groups` and `ssh`. */
 #include "plan/cluster_rows.h"
 
+#include "plan/arch.h"
 #include "plan/gpu_wish.h"
 #include "plan/host_set.h"
 
@@ -44,6 +45,16 @@ static const char *host_jump(const void *values, const void *root)
 {
 	(void)values;
 	return ((const struct cluster *)root)->ssh.jump;
+}
+
+static int host_check_arch(const struct yaml_place *at, struct error *err)
+{
+	const struct host *host = at->values;
+
+	return !at->node || arch_by_name(host->arch)
+		       ? 0
+		       : yaml_error(at->node, err, "'%s' is amd64 or arm64, and not '%s'",
+				    at->row->key, host->arch);
 }
 
 static int host_check_address(const struct yaml_place *at, struct error *err)
@@ -153,7 +164,8 @@ const struct yaml_row cluster_host_rows[] = {
 	 .kind = YAML_ROW_TEXT,
 	 .offset = AT(arch),
 	 .note = "any",
-	 .help = "amd64 refuses a host with another processor"},
+	 .help = "amd64 or arm64: a host with another processor is refused",
+	 .check = host_check_arch},
 	YAML_ROWS_END,
 };
 #undef AT

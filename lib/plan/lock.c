@@ -131,6 +131,10 @@ size_t lock_diff(const struct plan *from, const struct plan *to,
 			changes[count++] = (struct lock_change){
 				now->name, old ? old->version : NULL, now->version};
 	}
+	if (!from->other != !to->other)
+		changes[count++] =
+			(struct lock_change){"arch", from->other ? plan_arch(from->other) : NULL,
+					     to->other ? plan_arch(to->other) : NULL};
 	for (size_t i = 0; i < from->count; i++)
 		if (!plan_choice(to, from->choices[i].name))
 			changes[count++] = (struct lock_change){from->choices[i].name,
@@ -152,6 +156,8 @@ bool lock_is_same(const struct plan *from, const struct plan *to)
 	_cleanup_(json_free) cJSON *old = pinned_to_json(&from->pinned);
 	_cleanup_(json_free) cJSON *now = pinned_to_json(&to->pinned);
 
-	return !lock_diff(from, to, changes) && same_overruled(from, to) && !old == !now &&
-	       (!now || cJSON_Compare(old, now, true));
+	if (lock_diff(from, to, changes) || !same_overruled(from, to) || !old != !now ||
+	    (now && !cJSON_Compare(old, now, true)))
+		return false;
+	return !from->other == !to->other && (!to->other || lock_is_same(from->other, to->other));
 }

@@ -34,14 +34,20 @@ int lock_write(const char *path, const struct plan *plan, const char *recipe, co
 int lock_match(const struct lock *lock, const char *path, const char *const *requests,
 	       const char *const *allow, const char *accelerator, struct error *err);
 
-/* The processor ("arch"), or one component of two plans; NULL where one does not have it. */
+/*
+ * The processor ("arch"; also for an other processor that comes or goes), or one component of two
+ * plans; NULL where one does not have it.
+ */
 struct lock_change {
 	const char *name, *from, *to;
 };
 
-#define LOCK_CHANGES_MAX (2 * PLAN_CHOICES_MAX + 1)
+#define LOCK_CHANGES_MAX (2 * PLAN_CHOICES_MAX + 2)
 
-/* The processor and the components whose version or package differs; returns how many. */
+/*
+ * The processor and the components whose version or package differs; returns how many. Those of the
+ * other processor have the same versions.
+ */
 size_t lock_diff(const struct plan *from, const struct plan *to,
 		 struct lock_change changes[static LOCK_CHANGES_MAX]);
 

@@ -78,6 +78,8 @@ static void add_plan(cJSON *json, const struct plan *plan)
 		cJSON_AddItemToObject(json, "pinned", pinned_to_json(&plan->pinned));
 	add_texts(json, "env", plan->env, plan->env_count);
 	add_texts(json, "notes", plan->notes, plan->note_count);
+	if (plan->other)
+		add_plan(cJSON_AddObjectToObject(json, "other"), plan->other);
 }
 
 cJSON *plan_to_json(const struct plan *plan)
@@ -182,7 +184,8 @@ static int read_arch(const cJSON *json, struct arena *arena, struct plan *plan, 
 	return 0;
 }
 
-int plan_from_json(const cJSON *json, struct arena *arena, struct plan *plan, struct error *err)
+/* All but the plan of the other processor. */
+static int plan_read(const cJSON *json, struct arena *arena, struct plan *plan, struct error *err)
 {
 	const cJSON *requests = json_member(json, "requests"), *item;
 
@@ -224,6 +227,24 @@ int plan_from_json(const cJSON *json, struct arena *arena, struct plan *plan, st
 	plan->note_count =
 		read_texts(json_member(json, "notes"), arena, plan->notes, PLAN_NOTES_MAX);
 	return pinned_from_json(json_member(json, "pinned"), arena, &plan->pinned, err);
+}
+
+int plan_from_json(const cJSON *json, struct arena *arena, struct plan *plan, struct error *err)
+{
+	const cJSON *second = json_member(json, "other");
+	struct plan *other = second ? ARENA_NEW(arena, struct plan) : NULL;
+
+	if (plan_read(json, arena, plan, err) < 0)
+		return -1;
+	if (!other)
+		return 0;
+	if (plan_read(second, arena, other, err) < 0)
+		return error_wrap(err, "other");
+	if (strcmp(plan_arch(plan), plan_arch(other)) == 0)
+		return error_set(err, ERROR_USAGE, "the plan and its 'other' are both for %s",
+				 plan_arch(plan));
+	plan->other = other;
+	return 0;
 }
 
 const struct choice *plan_choice(const struct plan *plan, const char *name)

@@ -48,7 +48,12 @@ struct overruled {
 struct plan {
 	const char *accelerator; /* "cpu" (or "cuda") */
 	const char *arch;	 /* the processor that it is for (arch.h); NULL: x86_64 */
-	const char *revision;	 /* of the catalog */
+	/*
+	 * The same versions for the cluster's other processor, with packages and an image of its own;
+	 * NULL: the hosts have one processor. It has no `other` itself.
+	 */
+	const struct plan *other;
+	const char *revision; /* of the catalog */
 	size_t request_count;
 	const char **requests; /* as they were written */
 	/* the rules that a person has overruled, by their ids, and those that the stack breaks */
@@ -84,7 +89,8 @@ bool plan_breaks(const struct plan *plan, const char *id);
 /*
  * {"schema", "ok": true, "accelerator", "arch", "catalog", "requests", "allow": [...],
  * "overruled": [{"id", "because", "source"}], "stack": {NAME: {...}}}. `allow` and `overruled` are
- * absent when they are empty, and `arch` when it is x86_64.
+ * absent when they are empty, `arch` when it is x86_64, and `other`, the same for the cluster's other
+ * processor, when it has one.
  */
 cJSON *plan_to_json(const struct plan *plan);
 int plan_from_json(const cJSON *json, struct arena *arena, struct plan *plan, struct error *err);

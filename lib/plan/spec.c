@@ -135,9 +135,23 @@ int spec_hash(struct spec *spec, struct error *err)
 	return 0;
 }
 
+const char *spec_hash_tag(const char *hash, struct arena *arena)
+{
+	return arena_strndup(arena, hash + strlen("sha256:"), 12);
+}
+
 const char *spec_tag(const struct spec *spec, struct arena *arena)
 {
-	return arena_strndup(arena, spec->hash + strlen("sha256:"), 12);
+	return spec_hash_tag(spec->hash, arena);
+}
+
+const char *spec_hash_both(const struct spec *first, const struct spec *second, struct arena *arena)
+{
+	const char *text = arena_printf(arena, "%s %s", first->hash, second->hash);
+	char *hash = ARENA_ARRAY(arena, DIGEST_TEXT_BYTES, char);
+
+	digest_of(text, strlen(text), hash);
+	return hash;
 }
 
 cJSON *spec_to_json(const struct spec *spec)

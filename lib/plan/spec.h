@@ -59,6 +59,11 @@ int spec_hash(struct spec *spec, struct error *err);
 
 /* The first 12 hex digits of the hash: the tag under which the image is kept. */
 const char *spec_tag(const struct spec *spec, struct arena *arena);
+const char *spec_hash_tag(const char *hash, struct arena *arena);
+
+/* The hash of two images that are pushed as one. */
+const char *spec_hash_both(const struct spec *first, const struct spec *second,
+			   struct arena *arena);
 
 cJSON *spec_to_json(const struct spec *spec);
 

@@ -59,8 +59,10 @@ struct resolve_input {
 	const char *const *requests; /* NULL-terminated REQ words */
 	const char *accelerator;     /* auto, cpu or cuda */
 	const char *arch;	     /* --arch: the processor (plan/arch.h); NULL: not named */
-	const char *kept_arch;	     /* of the lock: where nothing else names one; NULL: none */
-	const struct facts *facts;   /* of every host; may be NULL */
+	/* image.platforms of cluster.yaml (arch_of_platform), for platforms.h; NULL or none: the hosts' */
+	const char *const *platforms;
+	const char *kept_arch;	   /* of the lock: where nothing else names one; NULL: none */
+	const struct facts *facts; /* of every host; may be NULL */
 	size_t fact_count;
 	const char *base;	 /* image name that cluster.yaml gives, NULL or "auto": none */
 	bool oldest;		 /* --prefer oldest */

@@ -97,12 +97,17 @@ locked() {
 	says 3 'the stack is for x86_64'
 }
 
-@test "hosts of two processors are refused with their names" {
+@test "hosts of two processors have a plan each; --arch takes one, and refuses the other hosts" {
 	cluster torch
 	hosts aarch64 x86_64
-	apart ringup resolve --facts facts.json
+	apart ringup resolve --no-lock --facts facts.json
+	says 0
+	grep -qE '^arch +x86_64, aarch64' ../out
+	apart ringup resolve --no-lock --json --facts facts.json
+	json 'd["other"]["arch"] == "aarch64" and d["stack"]["torch"]["version"] == d["other"]["stack"]["torch"]["version"]'
+	apart ringup resolve --arch aarch64 --facts facts.json
 	says 3 'host a (aarch64)' 'host b (x86_64)' 'an image is for one processor' 'host a -> arch==aarch64' 'host b -> arch==x86_64'
-	apart ringup resolve --json --facts facts.json
+	apart ringup resolve --arch aarch64 --json --facts facts.json
 	json 'd["allow"] == ["arch"] and [g["stack"] for g in d["groups"]] == ["arch==aarch64", "arch==x86_64"]'
 	hosts x86_64 x86_64
 	apart ringup resolve --arch aarch64 --facts facts.json

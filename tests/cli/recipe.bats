@@ -248,13 +248,6 @@ hash() {
 	! grep -F cuda-compat- ../out
 }
 
-@test "a key of NVIDIA's that is not known is refused, with what to ask for" {
-	unset RINGUP_CATALOG # the real one
-	echo 'hosts: [a]' >cluster.yaml
-	apart ringup recipe os==rockylinux10 torch==2.11.0 cuda==13.0.3 # torch alone brings its CUDA
-	says 3 CDF6BA43 'os==rockylinux9 or os==ubi9'
-}
-
 @test "a wheel that brings CUDA: the OS's own image, and a Dockerfile of at most 100 lines" {
 	unset RINGUP_CATALOG # the real one
 	echo 'hosts: [a]' >cluster.yaml
