@@ -21,11 +21,14 @@ static struct fold_name fold_split(const char *text)
 	size_t end = strcspn(text, "."), start;
 	struct fold_name name = {.text = text};
 
+	/* of an address in numbers the last part counts */
+	if (!text[strspn(text, "0123456789.")])
+		end = strlen(text);
 	while (end > 0 && !isdigit((unsigned char)text[end - 1]))
 		end--;
 	for (start = end; start > 0 && isdigit((unsigned char)text[start - 1]);)
 		start--;
-	/* an address in numbers, and a name that is a number, stay as they are */
+	/* an IPv6 address, and a name that is a number, stay as they are */
 	if (start == 0 || end - start > FOLD_DIGITS_MAX || strchr(text, ':'))
 		return name;
 	name.stem = start;
