@@ -9,7 +9,7 @@
 #include "core/log.h"
 #include "core/proc.h"
 #include "deployer/doctor/doctor.h"
-#include "plan/host_fold.h"
+#include "plan/host_set.h"
 #include "plan/lock.h"
 
 #include <string.h>
@@ -104,7 +104,7 @@ static void doctor_print(const struct examination *e, enum finding_severity leas
 		if (f->row->severity > least)
 			continue;
 		say("%-8s %s: %s\n", finding_severity_names[f->row->severity],
-		    hosts_fold(words_list(&f->hosts), e->s.arena), f->what);
+		    host_set_fold(words_list(&f->hosts), e->s.arena), f->what);
 		say("         breaks: %s\n", f->why);
 		say("         fix:    %s%s\n", f->fix, *f->command ? "  [--fix does it]" : "");
 		say("         about:  %s (%s)\n", f->row->id, f->row->source);
@@ -184,7 +184,7 @@ static size_t doctor_show_commands(const struct examination *e)
 			continue;
 		if (!count++)
 			log_info("what --fix does:");
-		log_info("  %s: %s", hosts_fold(words_list(&f->hosts), e->s.arena), f->command);
+		log_info("  %s: %s", host_set_fold(words_list(&f->hosts), e->s.arena), f->command);
 	}
 	return count;
 }

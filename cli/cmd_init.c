@@ -9,6 +9,7 @@
 #include "core/foreign.h"
 #include "core/log.h"
 #include "core/term.h"
+#include "plan/host_set.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -79,7 +80,7 @@ static int init_hosts(const struct options *o, const char *const *arguments, str
 		arguments = asked;
 	}
 	for (; *arguments && **arguments; arguments++)
-		if (cluster_expand_set(*arguments, hosts, &why) < 0)
+		if (host_set_expand(*arguments, hosts, &why) < 0)
 			return error_set(err, ERROR_USAGE, "hosts '%s': %s", *arguments, why);
 	if (!hosts->count)
 		return error_set(

@@ -11,7 +11,7 @@
 #include "core/term.h"
 #include "deployer/probe.h"
 #include "plan/facts_diff.h"
-#include "plan/host_fold.h"
+#include "plan/host_set.h"
 #include "resolver/links/link_notes.h"
 
 #include <string.h>
@@ -157,7 +157,8 @@ static void probe_print_differences(const struct probe_sides *sides, struct aren
 
 		say("  %s (%s)\n", row->key, row->meaning);
 		for (size_t g = 0; g < list[i].group_count; g++)
-			say("    %s: %s\n", hosts_fold(words_list(&list[i].groups[g].hosts), arena),
+			say("    %s: %s\n",
+			    host_set_fold(words_list(&list[i].groups[g].hosts), arena),
 			    probe_known(list[i].groups[g].value));
 	}
 }

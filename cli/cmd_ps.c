@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
+#include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
+#include "cli/app/stage_simulated.h"
 
 #include "core/json.h"
 #include "core/term.h"
+#include "deployer/lease/lease.h"
 
 #include <string.h>
+
+struct options {
+	bool gpus;
+	struct words hosts;
+};
+
+static const struct opt options[] = {
+	{0, "gpus", NULL, "ask the hosts who has which GPU: jobs and containers of all clusters",
+	 OPT_FLAG, offsetof(struct options, gpus)},
+	HOSTS_OPTION(struct options, hosts),
+	OPT_END,
+};
 
 /* A job and all its starts (run --retries). */
 struct ps_job {
@@ -86,17 +101,108 @@ static void ps_print_json(const struct ps_job *list, size_t count)
 	json_print(stdout, json);
 }
 
+/* --- who has which GPU ----------------------------------------------------------------------- */
+
+static int ps_ask_one(struct member *m, void *arg, struct error *err)
+{
+	const struct lease_request request = {.kind = "job",
+					      .id = "",
+					      .cluster = "",
+					      .job = "",
+					      .ticket = "",
+					      .among = "all"};
+	struct lease_answer *answers = arg;
+
+	return member_lease(m, "list", &request, &answers[m->index], err);
+}
+
+static const char *ps_gpu_state(const struct lease_gpu *gpu)
+{
+	return gpu->state == LEASE_FREE ? "free" : gpu->state == LEASE_USED ? "used" : "leased";
+}
+
+static void ps_add_gpu(struct term_table *table, cJSON *json, const struct member *m,
+		       const struct lease_answer *answer, const struct lease_gpu *gpu)
+{
+	const char *holder = lease_gpu_holder(answer, gpu, table->arena);
+	cJSON *item = cJSON_CreateObject();
+
+	term_table_row(table, WORDS(m->host->name, gpu->index, ps_gpu_state(gpu),
+				    *holder ? holder : "-", gpu->uuid));
+	cJSON_AddStringToObject(item, "host", m->host->name);
+	cJSON_AddStringToObject(item, "gpu", gpu->index);
+	cJSON_AddStringToObject(item, "uuid", gpu->uuid);
+	cJSON_AddStringToObject(item, "state", ps_gpu_state(gpu));
+	json_add_text(item, "holder", *holder ? holder : NULL);
+	cJSON_AddItemToArray(json, item);
+}
+
+static void ps_add_waiting(struct term_table *table, cJSON *json, const struct member *m,
+			   const struct lease_ticket *ticket)
+{
+	cJSON *item = cJSON_CreateObject();
+
+	term_table_row(table,
+		       WORDS(m->host->name, "-", "waits",
+			     arena_printf(table->arena, "job %s of cluster %s (%s) wants GPUs",
+					  ticket->job, ticket->cluster, ticket->user),
+			     "-"));
+	cJSON_AddStringToObject(item, "host", m->host->name);
+	cJSON_AddStringToObject(item, "job", ticket->job);
+	cJSON_AddStringToObject(item, "cluster", ticket->cluster);
+	cJSON_AddStringToObject(item, "user", ticket->user);
+	cJSON_AddItemToArray(json, item);
+}
+
+static int ps_gpus(struct stages *s, const struct options *o, struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = json_document();
+	cJSON *gpus = cJSON_AddArrayToObject(json, "gpus");
+	cJSON *waiting = cJSON_AddArrayToObject(json, "waiting");
+	struct lease_answer *answers;
+	struct term_table table;
+
+	if (stage_select(s, &o->hosts, NULL, err) < 0)
+		return -1;
+	stage_say_simulated_on_file(s);
+	stage_add_simulated_on_file(s, json);
+	answers = ARENA_ARRAY(s->arena, s->fleet.count, struct lease_answer);
+	fleet_each(&s->fleet, ps_ask_one, answers);
+	term_table_init(&table, s->arena, WORDS("HOST", "GPU", "STATE", "HOLDER", "UUID"));
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		const struct member *m = &s->fleet.members[i];
+
+		for (size_t k = 0; k < answers[i].gpu_count; k++)
+			ps_add_gpu(&table, gpus, m, &answers[i], &answers[i].gpus[k]);
+		for (size_t k = 0; k < answers[i].ticket_count; k++)
+			ps_add_waiting(&table, waiting, m, &answers[i].tickets[k]);
+	}
+	if (s->ctx->json)
+		json_print(stdout, json);
+	else
+		term_table_print(&table, stdout);
+	return fleet_result(&s->fleet, err);
+}
+
 static int ps_run(struct context *ctx, void *values, const char *const *arguments,
 		  struct error *err)
 {
+	const struct options *o = values;
 	struct job_record *list;
 	struct term_table table;
 	struct ps_job *jobs;
 	struct stages s;
 	size_t count;
+	int rc;
 
-	(void)values;
 	(void)arguments;
+	if (o->gpus || o->hosts.count) {
+		if (stage_cluster(&s, ctx, err) < 0)
+			return -1;
+		rc = ps_gpus(&s, o, err);
+		fleet_close(&s.fleet);
+		return rc;
+	}
 	if (stage_cluster_or_defaults(&s, ctx, err) < 0 ||
 	    job_records_list(&s.cluster, s.arena, &list, &count, err) < 0)
 		return -1;
@@ -130,6 +236,10 @@ const struct command command_ps = {
 	.summary = "the cluster's training jobs",
 	.help = "STATE is starting, running, retrying, done, failed, stopped, or lost: the ringup that ran it was\n"
 		"killed. A job of 'run --retries' is one line, and ATTEMPT says how often it was started.\n"
-		"Jobs are kept in .ringup/jobs/JOB; remove the folder of one that is no longer wanted.\n",
+		"Jobs are kept in .ringup/jobs/JOB; remove the folder of one that is no longer wanted.\n"
+		"--gpus shows the GPUs of the hosts: which are free, which a job or a container of any cluster and\n"
+		"user has, which a process uses without a lease, and who waits ('ringup run --gpus N --wait').\n",
+	.options = options,
+	.options_bytes = sizeof(struct options),
 	.run = ps_run,
 };

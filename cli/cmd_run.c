@@ -2,6 +2,7 @@
 #include "cli/app/command.h"
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
+#include "cli/app/stage_lease.h"
 #include "cli/app/stage_simulated.h"
 #include "cli/run_view.h"
 
@@ -25,7 +26,7 @@ struct options {
 	const char *launcher, *name, *workdir, *sync, *roles, *input;
 	struct words hosts, env;
 	int ranks, per_host, gpus, timeout_s, hang_timeout_s, start_timeout_s, retries;
-	bool local, detach, dry_run, tty, mixed_versions;
+	bool local, detach, dry_run, tty, mixed_versions, wait, spread;
 };
 
 static const struct opt options[] = {
@@ -39,8 +40,12 @@ static const struct opt options[] = {
 	 OPT_TEXT, offsetof(struct options, roles)},
 	{'H', "hosts", "SET", "use these hosts only: node[01-08],login; may be given again",
 	 OPT_LIST, offsetof(struct options, hosts)},
-	{0, "gpus", "N", "GPUs that each rank sees (default: all of its host)", OPT_INT,
-	 offsetof(struct options, gpus)},
+	{0, "gpus", "N", "GPUs of its own for each rank (default: each sees all of its host)",
+	 OPT_INT, offsetof(struct options, gpus)},
+	{0, "wait", NULL, "wait in line until the GPUs of --gpus are free", OPT_FLAG,
+	 offsetof(struct options, wait)},
+	{0, "spread", NULL, "spread the ranks of --gpus over many hosts instead of few", OPT_FLAG,
+	 offsetof(struct options, spread)},
 	{'e', "env", "NAME=VALUE", "for every rank; may be given more than once", OPT_LIST,
 	 offsetof(struct options, env)},
 	{0, "workdir", "DIR", "where the command runs, in the container", OPT_TEXT,
@@ -85,6 +90,8 @@ struct job {
 	struct detached detached;
 	bool began;
 	int left; /* more starts, when this one fails */
+	struct host *all_hosts; /* that it may use; some of them may get no rank */
+	size_t all_count;
 	/* the failed start before this one, until there is the record of this one; name NULL: none */
 	struct job_record before;
 	int before_lock;
@@ -174,6 +181,16 @@ static bool job_needs_stack(const struct job *job)
 	return !job->options->local && strcmp(job->stages->cluster.container.engine, "none") == 0;
 }
 
+static int job_find_launcher(struct job *job, const struct plan *plan, struct error *err)
+{
+	const struct options *o = job->options;
+	const struct launcher_wish wish = {
+		.plan = plan, .command = job->wish.command, .has_roles = o->roles};
+
+	return launcher_find_for_job(o->launcher ? o->launcher : "auto", &wish, &job->wish.launcher,
+				     err);
+}
+
 static int job_wish(struct job *job, const char *const *command, struct error *err)
 {
 	const struct options *o = job->options;
@@ -195,9 +212,7 @@ static int job_wish(struct job *job, const char *const *command, struct error *e
 	    job_input_choose(o->input, o->tty, o->detach, &job->wish, err) < 0 ||
 	    (o->sync && job_sync_parse(o->sync, job->stages->arena, &job->sync, err) < 0) ||
 	    stage_built_plan(job->stages, &plan, err) < 0 ||
-	    launcher_find_for_job(o->launcher ? o->launcher : "auto", plan, o->roles != NULL,
-				  &job->wish.launcher, err) < 0 ||
-	    job_wish_roles(job, err) < 0)
+	    job_find_launcher(job, plan, err) < 0 || job_wish_roles(job, err) < 0)
 		return -1;
 	job->wish.lock = job_needs_stack(job) ? plan : NULL;
 	return 0;
@@ -365,7 +380,7 @@ static int job_conclude(struct job *job, int rc, int *lock, struct error *err)
 	return -1;
 }
 
-static int job_start(struct job *job, const char *const *command, struct error *err)
+static int job_start_leased(struct job *job, const char *const *command, struct error *err)
 {
 	struct stages *s = job->stages;
 	_cleanup_(fd_close) int lock = -1;
@@ -376,9 +391,6 @@ static int job_start(struct job *job, const char *const *command, struct error *
 	char now[24];
 	int rc;
 
-	if (job->options->sync && !job->options->local &&
-	    job_sync(&s->fleet, &job->sync, s->arena, err) < 0)
-		return -1;
 	run_in_synced(job);
 	if (job->wish.workdirs)
 		log_info("the command runs in %s", job->wish.workdirs[0]);
@@ -405,11 +417,34 @@ static int job_start(struct job *job, const char *const *command, struct error *
 	return job_conclude(job, rc, &lock, err);
 }
 
-/* The hosts that it may use. */
-static int run_hosts(const struct job *job, struct error *err)
+static int job_start(struct job *job, const char *const *command, struct error *err)
 {
 	const struct options *o = job->options;
+	struct stages *s = job->stages;
+	int rc;
 
+	if (o->sync && !o->local && job_sync(&s->fleet, &job->sync, s->arena, err) < 0)
+		return -1;
+	job->wish.name = o->name;
+	if (o->gpus && stage_lease(s, &job->wish, o->spread, o->wait, err) < 0)
+		return -1;
+	rc = job_start_leased(job, command, err);
+	stage_give_back(s, &job->wish);
+	return rc;
+}
+
+/* The hosts that it may use. */
+static int run_hosts(struct job *job, struct error *err)
+{
+	const struct options *o = job->options;
+	struct cluster *cluster = &job->stages->cluster;
+
+	if (job->all_hosts) {
+		cluster->hosts = job->all_hosts;
+		cluster->host_count = job->all_count;
+	}
+	job->all_hosts = cluster->hosts;
+	job->all_count = cluster->host_count;
 	if (!o->local)
 		return stage_select(job->stages, &o->hosts, NULL, err);
 	if (o->hosts.count)
@@ -463,6 +498,9 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 	arguments = take_job(&s, o, arguments);
 	if (run_hosts(&job, err) < 0 || job_wish(&job, arguments, err) < 0)
 		return -1;
+	if ((o->wait || o->spread) && !o->gpus)
+		return error_set(err, ERROR_USAGE, "--%s is about the GPUs of --gpus N",
+				 o->wait ? "wait" : "spread");
 	if (ctx->json && o->tty)
 		return error_set(err, ERROR_USAGE, "--json does not go with --tty");
 	if (!o->local)
@@ -492,6 +530,9 @@ const struct command command_run = {
 		"ringup or a connection ends, everything of the job ends on every host.\n"
 		"JOB is an entry of 'jobs' in cluster.yaml: its keys stand for the options that are not given here,\n"
 		"and each ARG follows its command.\n"
+		"--gpus N leases N GPUs for each rank, on all hosts or on none: none that another job, cluster or\n"
+		"process has. The ranks go to as few hosts as possible, or with --spread to as many, and on a host\n"
+		"to GPUs that NVLink joins. The leases end with the job. 'ringup ps --gpus' shows who has what.\n"
 		"--sync DIR brings DIR to /workspace/NAME in every container (TARGET: another folder). The command\n"
 		"runs there unless --workdir says otherwise. Without containers the folder is sync/NAME in ringup's\n"
 		"folder on the host. Only what changed is sent, and what is gone from DIR is removed there; other\n"

@@ -8,7 +8,7 @@
 #include "core/json.h"
 #include "core/log.h"
 #include "deployer/setup/setup.h"
-#include "plan/host_fold.h"
+#include "plan/host_set.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -164,7 +164,7 @@ static size_t setup_print(const struct setup_case *c)
 		if (!setup_hosts_of(c, i, &hosts))
 			continue;
 		count++;
-		say("%s: %s%s\n", hosts_fold(words_list(&hosts), c->s.arena), step->what,
+		say("%s: %s%s\n", host_set_fold(words_list(&hosts), c->s.arena), step->what,
 		    step->reboot ? "; counts after a REBOOT" : "");
 		say("    %s\n", step->command);
 	}
@@ -232,7 +232,7 @@ static void setup_say_reboot(const struct setup_case *c)
 	if (hosts.count)
 		log_warn(
 			"%s must be booted now; then run 'ringup setup' again for what follows a driver",
-			hosts_fold(words_list(&hosts), c->s.arena));
+			host_set_fold(words_list(&hosts), c->s.arena));
 }
 
 static int setup_apply(struct setup_case *c, const struct options *o, struct error *err)

@@ -4,7 +4,7 @@
 #include "core/foreign.h"
 #include "core/str.h"
 #include "plan/facts_diff.h"
-#include "plan/host_fold.h"
+#include "plan/host_set.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -113,7 +113,8 @@ static void init_add_facts(const struct fleet *fleet, struct arena *arena, struc
 				done[k] = k != i;
 			}
 		if (names.count)
-			str_addf(out, "#   %s: %s\n", hosts_fold(words_list(&names), arena), says);
+			str_addf(out, "#   %s: %s\n", host_set_fold(words_list(&names), arena),
+				 says);
 	}
 }
 
@@ -129,14 +130,15 @@ static void init_add_hosts(const struct init_wish *wish, const struct fleet *fle
 		init_add_facts(fleet, arena, out);
 	}
 	if (!wish->port || wish->port == 22) {
-		hosts_fold_words(wish->hosts, &entries);
+		host_set_fold_words(wish->hosts, &entries);
 		str_add(out, "hosts: ");
 		init_add_list(out, words_list(&entries));
 		str_add(out, "\n");
 	} else {
 		str_add(out, "hosts:\n");
-		for (size_t i = 0; wish->hosts[i]; i++)
-			str_addf(out, "  - {address: \"%s\", port: %d}\n", wish->hosts[i],
+		host_set_fold_words(wish->hosts, &entries);
+		for (size_t i = 0; i < entries.count; i++)
+			str_addf(out, "  - {hosts: \"%s\", port: %d}\n", entries.list[i],
 				 wish->port);
 	}
 	str_add(out,

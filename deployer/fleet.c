@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/pool.h"
+#include "deployer/placed.h"
 
 #include <string.h>
 
@@ -85,9 +86,10 @@ int fleet_init(const struct cluster *cluster, const struct fleet_options *option
 		*member = (struct member){
 			.host = &cluster->hosts[i], .index = i, .fleet = fleet, .engine = engine};
 		member->address = member->host->address;
+		member->sshd_port = cluster_sshd_port(cluster);
 		fleet_target(cluster, member->host, options->timeout_s, arena, &member->target);
 	}
-	return 0;
+	return strcmp(cluster->container.sshd_port, "auto") == 0 ? placed_read_ports(fleet, err) : 0;
 }
 
 static void close_one(void *arg, size_t index)

@@ -6,6 +6,7 @@
 
 #include "deployer/container.h"
 #include "deployer/journal.h"
+#include "deployer/lease/up_leases.h"
 #include "deployer/remote.h"
 #include "deployer/replace.h"
 
@@ -43,7 +44,7 @@ static int operate_remove_container(struct member *m, struct error *err)
 	if (ssh_check(m->ssh, &command, "cannot remove the container", &result, err) < 0)
 		return error_wrap(err, "%s", m->host->name);
 	journal_add(m, "remove", m->state.container_id);
-	return 0;
+	return member_give_up(m, err);
 }
 
 /* Runs one of the engine's commands. Its error message is dropped. */

@@ -5,6 +5,7 @@
 #include "core/json.h"
 #include "core/quote.h"
 #include "deployer/address.h"
+#include "deployer/ports.h"
 #include "deployer/remote.h"
 
 #include <stdlib.h>
@@ -55,6 +56,7 @@ void probe_read_state(struct member *m, const char *text)
 		.mesh = remote_value(text, "mesh", arena),
 		.folder = remote_value(text, "state_folder", arena),
 		.machine = remote_value(text, "machine", arena),
+		.listening = remote_value(text, "ports_taken", arena),
 	};
 	probe_read_container(m, text);
 	owner_parse(text, "owner_", arena, &m->state.owner);
@@ -81,7 +83,8 @@ static int probe_one(struct member *m, void *arg, struct error *err)
 			    WORDS(m->fleet->cluster->name, m->host->address, m->engine->name,
 				  probe_quoted(m, m->engine->probe),
 				  probe_quoted(m, m->engine->data_root),
-				  probe_quoted(m, m->engine->state)),
+				  probe_quoted(m, m->engine->state),
+				  ports_range(m->fleet->cluster, &m->arena)),
 			    &words, &script, err) < 0 ||
 	    member_connect(m, err) < 0)
 		return -1;
@@ -150,6 +153,7 @@ void fleet_check(struct fleet *fleet)
 	fleet_each(fleet, check_one, NULL);
 	check_machines(fleet);
 	fleet_check_addresses(fleet);
+	fleet_check_ports(fleet);
 }
 
 cJSON *fleet_facts_json(const struct fleet *fleet)

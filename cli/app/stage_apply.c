@@ -11,6 +11,7 @@
 #include "deployer/gpus.h"
 #include "deployer/history.h"
 #include "deployer/host_stack.h"
+#include "deployer/lease/up_leases.h"
 #include "deployer/placed.h"
 #include "deployer/probe.h"
 
@@ -43,11 +44,13 @@ int stage_apply(struct stages *s, const struct apply *apply, struct error *err)
 	struct history_note note = {.command = apply->command, .plan = &s->plan};
 	struct bringup bringup;
 
+	fleet_lease_up(&s->fleet, s->plan.accelerator, true);
 	if (placed_add(&s->fleet, err) < 0 || stage_bringup(s, &bringup, err) < 0)
 		return -1;
 	bringup.rolling = apply->rolling;
 	bringup.image_is_new = apply->image_is_new;
 	fleet_bringup(&s->fleet, &bringup);
+	fleet_give_up_unused(&s->fleet);
 	if (!stage_has_containers(s) && !cluster_has_no_stack(&s->cluster))
 		fleet_check_stack(&s->fleet, &s->plan);
 	keys_wipe(&bringup.keys);

@@ -10,7 +10,9 @@
 #include "core/json.h"
 #include "core/log.h"
 #include "deployer/gpus.h"
+#include "deployer/lease/up_leases.h"
 #include "deployer/probe.h"
+#include "plan/host_set.h"
 #include "plan/lock.h"
 #include "registry-client/helper.h"
 
@@ -127,17 +129,36 @@ int stage_probe(struct stages *s, struct error *err)
 	return json_write(path, json, 0600, err);
 }
 
+/* The hosts of the sets that take hosts in, or of those that leave hosts out. */
+static int stage_add_sets(struct stages *s, const char *const *sets, bool in, struct words *names,
+			  struct error *err)
+{
+	for (; *sets; sets++)
+		if ((**sets != '!') == in &&
+		    host_set_of_cluster(&s->cluster, *sets + !in, names, err) < 0)
+			return -1;
+	return 0;
+}
+
 int stage_ask_only(struct stages *s, const struct words *sets, const char *const *arguments,
 		   struct error *err)
 {
+	struct words all = WORDS_INIT(s->arena), out = WORDS_INIT(s->arena);
+
 	s->only = (struct words)WORDS_INIT(s->arena);
-	for (size_t i = 0; sets && i < sets->count; i++)
-		if (cluster_add_hosts(&s->cluster, sets->list[i], &s->only, err) < 0)
-			return -1;
-	for (; arguments && *arguments; arguments++)
-		if (cluster_add_hosts(&s->cluster, *arguments, &s->only, err) < 0)
-			return -1;
-	return 0;
+	if (sets)
+		words_add_all(&all, words_list(sets));
+	if (arguments)
+		words_add_all(&all, arguments);
+	if (stage_add_sets(s, words_list(&all), true, &s->only, err) < 0 ||
+	    stage_add_sets(s, words_list(&all), false, &out, err) < 0)
+		return -1;
+	if (!out.count)
+		return 0;
+	if (!s->only.count)
+		host_set_of_cluster(&s->cluster, "@*", &s->only, err);
+	host_set_drop(&s->only, &out);
+	return s->only.count ? 0 : error_set(err, ERROR_USAGE, "--exclude leaves no host");
 }
 
 int stage_choose(struct stages *s, const struct words *sets, const char *const *arguments,
@@ -184,6 +205,7 @@ static int stage_fill_bringup(struct stages *s, struct bringup *bringup, struct 
 				NULL, err) < 0)
 		return error_wrap(err, "registry.ca");
 	bringup->registry_ca = ca;
+	fleet_lease_up(&s->fleet, s->plan.accelerator, false);
 	if (s->reference.digest)
 		bringup->image = reference_text(&s->reference, s->arena);
 	if (keys_load(&s->fleet, s->arena, &bringup->keys, err) < 0)

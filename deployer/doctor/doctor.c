@@ -57,13 +57,22 @@ const char *doctor_overlap(const char *cidr, const char *interface, const char *
 
 /* ---- tries ---- */
 
+/* The ports to try; with `sshd_port: auto` the first one is not known yet. */
+static const char *try_ports(const struct cluster *cluster, struct arena *arena)
+{
+	int port = cluster_sshd_port(cluster);
+
+	return port ? arena_printf(arena, "%d,%d", port, TRY_FREE_PORT)
+		    : arena_printf(arena, "%d", TRY_FREE_PORT);
+}
+
 static const char *const *try_words(struct member *m, struct words *words, struct error *err)
 {
 	const struct fleet *fleet = m->fleet;
 	struct words arguments = WORDS_INIT(&m->arena);
 
 	words_add(&arguments, facts_text(&m->facts, fact_row("interface_mtu"), &m->arena));
-	words_addf(&arguments, "%d,%d", fleet->cluster->container.sshd_port, TRY_FREE_PORT);
+	words_add(&arguments, try_ports(fleet->cluster, &m->arena));
 	/* the next one first, so that the packets of all hosts together go to all hosts */
 	for (size_t i = 1; i < fleet->count; i++) {
 		const struct member *peer = &fleet->members[(m->index + i) % fleet->count];
@@ -115,9 +124,11 @@ static const char *patient_more(const struct member *m, const struct doctor_stac
 	_cleanup_(str_release) struct str out = STR_INIT;
 	const struct cluster *cluster = m->fleet->cluster;
 	const char *registry = cluster->registry.address;
+	int port = cluster_sshd_port(cluster);
 
 	patient_line(&out, "cluster_engine", m->engine->has_containers ? m->engine->name : "none");
-	patient_line(&out, "cluster_port", arena_printf(arena, "%d", cluster->container.sshd_port));
+	patient_line(&out, "cluster_port",
+		     port ? arena_printf(arena, "%d", port) : ""); /* auto: no port is named */
 	patient_line(&out, "cluster_registry",
 		     arena_strndup(arena, registry, strcspn(registry, ":/")));
 	patient_line(&out, "cluster_running", m->state.running ? "yes" : "");

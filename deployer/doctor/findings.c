@@ -7,7 +7,7 @@
 #include "core/table.h"
 #include "deployer/remote.h"
 #include "plan/facts_diff.h"
-#include "plan/host_fold.h"
+#include "plan/host_set.h"
 
 #include <string.h>
 
@@ -178,7 +178,7 @@ static const char *finding_groups(const struct finding_world *world, size_t row)
 
 	for (size_t i = 0; i < count; i++)
 		words_addf(&parts, "%.200s on %s", *groups[i].value ? groups[i].value : "(unknown)",
-			   hosts_fold(words_list(&groups[i].hosts), world->arena));
+			   host_set_fold(words_list(&groups[i].hosts), world->arena));
 	return words_join(&parts, "; ");
 }
 

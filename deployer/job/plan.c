@@ -30,11 +30,17 @@ void job_tasks_add(struct job_tasks *tasks, const struct job_task *task)
 	tasks->list = grown;
 }
 
-/* Without a container the ranks may see the GPUs that `gpus` names, and no others. */
-static void job_limit_gpus(struct job_host *host)
+/* The ranks may see the GPUs that were leased; without a container, those that `gpus` names. */
+static void job_limit_gpus(struct job_host *host, const char *const *const *devices)
 {
 	struct gpu_wish wish;
 
+	if (devices) {
+		host->devices = devices[host->member->index];
+		for (host->gpus = 0; host->devices[host->gpus];)
+			host->gpus++;
+		return;
+	}
 	if (host->member->engine->has_containers)
 		return;
 	member_gpu_wish(host->member, &wish);
@@ -49,6 +55,8 @@ static int job_slots(const struct job_plan *plan, const struct job_host *host)
 {
 	int per_rank = plan->options->gpus ? plan->options->gpus : 1;
 
+	if (plan->options->devices)
+		return host->gpus / per_rank;
 	if (plan->options->per_host)
 		return plan->options->per_host;
 	if (host->member->host->slots)
@@ -77,7 +85,7 @@ int job_plan_ranks(struct job_plan *plan, struct error *err)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < plan->host_count; i++) {
-		job_limit_gpus(&plan->hosts[i]);
+		job_limit_gpus(&plan->hosts[i], plan->options->devices);
 		slots += job_slots(plan, &plan->hosts[i]);
 	}
 	if (!wanted && slots > RANKS_MAX)
@@ -115,6 +123,11 @@ int job_plan_ranks(struct job_plan *plan, struct error *err)
 	return 0;
 }
 
+int job_new_id(char id[JOB_ID_BYTES], struct error *err)
+{
+	return random_hex(id, ID_BYTES, err);
+}
+
 int job_plan_init(struct job_plan *plan, struct fleet *fleet, const struct job_options *options,
 		  struct arena *arena, struct error *err)
 {
@@ -123,7 +136,11 @@ int job_plan_init(struct job_plan *plan, struct fleet *fleet, const struct job_o
 	plan->host_count = fleet->count;
 	for (size_t i = 0; i < fleet->count; i++)
 		job_host_init(&plan->hosts[i], &fleet->members[i]);
-	return random_hex(plan->id, ID_BYTES, err);
+	if (options->id) {
+		snprintf(plan->id, sizeof(plan->id), "%s", options->id);
+		return 0;
+	}
+	return job_new_id(plan->id, err);
 }
 
 int job_plan_without_hosts(struct fleet *fleet, const struct job_options *options,
@@ -159,12 +176,12 @@ const char *job_host_list(const struct job_plan *plan)
 	return arena_strdup(plan->arena, list.text);
 }
 
-static const char *job_join_devices(const char *const *devices, struct arena *arena)
+const char *job_visible_devices(const struct job_host *host, struct arena *arena)
 {
 	struct words words = WORDS_INIT(arena);
 
-	words_add_all(&words, devices);
-	return words_join(&words, ",");
+	words_add_all(&words, host->devices);
+	return arena_printf(arena, "CUDA_VISIBLE_DEVICES=%s", words_join(&words, ","));
 }
 
 const char *const *job_host_defaults(const struct job_plan *plan, const struct job_host *host)
@@ -175,8 +192,7 @@ const char *const *job_host_defaults(const struct job_plan *plan, const struct j
 	words_add(&env, "PYTHONUNBUFFERED=1");
 	words_addf(&env, "OMP_NUM_THREADS=%d", threads > 0 ? threads : 1);
 	if (host->devices)
-		words_addf(&env, "CUDA_VISIBLE_DEVICES=%s",
-			   job_join_devices(host->devices, plan->arena));
+		words_add(&env, job_visible_devices(host, plan->arena));
 	if (!*host->interface)
 		return env.list;
 	/* the second "=" means an exact name; without it NCCL takes every name that begins so */
@@ -227,5 +243,4 @@ void job_add_rank_words(const struct job_plan *plan, const struct job_host *host
 	if (address)
 		words_add_all(out, WORDS("--address", address));
 	words_add(out, "--");
-	words_add_all(out, plan->options->command);
 }

@@ -36,6 +36,9 @@ struct job_options {
 	int hang_timeout_s;	       /* without a line of any rank; 0: none */
 	int start_timeout_s;	       /* until all ranks have begun; 0: 60 */
 	bool mixed_versions;	       /* the hosts' libraries may differ */
+	const char *id;		       /* that GPUs were leased for; NULL: a new one */
+	/* the GPUs that were leased on each member of the fleet (job_leases.h); NULL: none were */
+	const char *const *const *devices;
 	const struct plan *lock; /* hosts without containers must have its libraries; or NULL */
 };
 
@@ -99,6 +102,9 @@ void job_tasks_add(struct job_tasks *tasks, const struct job_task *task);
  */
 int job_plan_ranks(struct job_plan *plan, struct error *err);
 
+/* A random one. */
+int job_new_id(char id[JOB_ID_BYTES], struct error *err);
+
 /* Gives the plan an id and its hosts, which have said nothing yet. */
 int job_plan_init(struct job_plan *plan, struct fleet *fleet, const struct job_options *options,
 		  struct arena *arena, struct error *err);
@@ -125,6 +131,9 @@ const char *job_host_list(const struct job_plan *plan);
  */
 const char *const *job_host_defaults(const struct job_plan *plan, const struct job_host *host);
 
+/* "CUDA_VISIBLE_DEVICES=2,3": all devices of a host that has some. In the arena. */
+const char *job_visible_devices(const struct job_host *host, struct arena *arena);
+
 /*
  * Adds the task that runs the person's command as one rank of the host, with the launcher's NAME=VALUE
  * in `env`, and CUDA_VISIBLE_DEVICES when --gpus was given.
@@ -133,8 +142,8 @@ void job_add_rank_task(const struct job_plan *plan, const struct job_host *host,
 		       struct words *env, struct job_tasks *tasks);
 
 /*
- * The words that a launcher starts a rank with: ringup-job rank --id ID -- COMMAND. `address` is that
- * of the host, or NULL where the words are the same on all hosts.
+ * The words that a launcher starts a rank with, before the command: ringup-job rank --id ID --. `address`
+ * is that of the host, or NULL where the words are the same on all hosts.
  */
 void job_add_rank_words(const struct job_plan *plan, const struct job_host *host,
 			const char *address, struct words *out);

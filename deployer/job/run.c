@@ -326,6 +326,8 @@ static int run_prepare_host(struct job_run *run, size_t index, struct error *err
 
 	job_say(&out, "set", arena_printf(run->plan.arena, "RINGUP_JOB=%s", options->name));
 	say_list(&out, "default", job_host_defaults(&run->plan, host));
+	if (options->devices) /* also where the container says something else */
+		job_say(&out, "set", job_visible_devices(host, run->plan.arena));
 	say_list(&out, "set", options->env);
 	if (*job_workdir(options, host->member))
 		job_say(&out, "dir", job_workdir(options, host->member));

@@ -45,5 +45,11 @@ elif [ -n "$legacy" ] && [ -f "$folder/registry-ca.crt" ]; then
 	purge_ca "$(sum_of "$folder/registry-ca.crt")" "$legacy"
 fi
 purge_remove "$folder"
+# Leases of GPUs are for all clusters of the host (lease.sh); an empty folder of them is a trace.
+leases=${folder%/*}/.leases
+if [ -f "$leases/lock" ] && [ -z "$(find "$leases" -name '*.*' ! -name .leases 2>/dev/null)" ]; then
+	flock -n "$leases/lock" rm -f "$leases/lock" "$leases/new" 2>/dev/null
+	rmdir "$leases" 2>/dev/null
+fi
 rmdir "${folder%/*}" 2>/dev/null
 exit $failed

@@ -17,6 +17,11 @@ setup() {
 	cd "$LAB"
 }
 
+# uuid HOST INDEX
+uuid() {
+	awk -F '|' -v n="$2" '$1 == n {print $2}' ".ringup/lab/$1/gpus/gpus"
+}
+
 @test "probe shows each host's GPUs and driver, and says that they are simulated" {
 	run --separate-stderr ringup --json probe
 	[ "$status" = 0 ]
@@ -65,8 +70,8 @@ setup() {
 	ringup -q -f some.yaml up 3>&- 4>&-
 	[ "$(ringup -q -f some.yaml run -- sh -c 'echo $CUDA_VISIBLE_DEVICES' | sort)" = "$(printf '%s\n' '[0 node01] 5,2' \
 		'[1 node01] 5,2' '[2 node02] 3')" ]
-	[ "$(ringup -q -f some.yaml run --gpus 1 -- sh -c 'echo $CUDA_VISIBLE_DEVICES' | sort)" = "$(printf '%s\n' '[0 node01] 5' \
-		'[1 node01] 2' '[2 node02] 3')" ]
+	[ "$(ringup -q -f some.yaml run --gpus 1 -- sh -c 'echo $CUDA_VISIBLE_DEVICES' | sort)" = "$(printf '%s\n' \
+		"[0 node01] $(uuid node01 2)" "[1 node01] $(uuid node01 5)" "[2 node02] $(uuid node02 3)")" ]
 }
 
 @test "lab up again with one GPU less: it is lost" {

@@ -37,6 +37,11 @@ uuid() {
 	awk -F '|' -v n="$2" '$1 == n {print $2}' ".ringup/lab/$1/gpus/gpus"
 }
 
+# $a0 to $a3 and $b0, $b1: the UUIDs of both hosts.
+uuids() {
+	for i in 0 1 2 3; do declare -g "a$i=$(uuid node01 "$i")" "b$i=$(uuid node02 "$i")"; done
+}
+
 @test "probe: GPUs are counted by product" {
 	ringup probe >out 2>err
 	grep -E '^node01 .* 4x NVIDIA H100 80GB HBM3$' out
@@ -57,12 +62,13 @@ uuid() {
 }
 
 @test "one rank for each GPU, and --gpus gives each GPUs of its own" {
+	uuids
 	[ "$(ringup -q -f own.yaml run --gpus 1 -- sh -c 'echo $RANK $CUDA_VISIBLE_DEVICES' | sort)" = "$(printf '%s\n' \
-		'[0 node01] 0 0' '[1 node01] 1 1' '[2 node01] 2 2' '[3 node01] 3 3' '[4 node02] 4 0' '[5 node02] 5 1')" ]
+		"[0 node01] 0 $a0" "[1 node01] 1 $a1" "[2 node01] 2 $a2" "[3 node01] 3 $a3" "[4 node02] 4 $b0" "[5 node02] 5 $b1")" ]
 	[ "$(ringup -q -f own.yaml run --gpus 2 -- sh -c 'echo $CUDA_VISIBLE_DEVICES' | sort)" = "$(printf '%s\n' \
-		'[0 node01] 0,1' '[1 node01] 2,3' '[2 node02] 0,1')" ]
+		"[0 node01] $a0,$a1" "[1 node01] $a2,$a3" "[2 node02] $b0,$b1")" ]
 	fails 2 -f own.yaml run --gpus 4 --ppn 1 -- true
-	says node02 "1 ranks with 4 GPUs each take 4, and it has 2"
+	says "2 ranks with 4 GPUs each are more than the hosts have room for (1 ranks)" "node02 2"
 }
 
 @test "bench on simulated GPUs says so, and has no expectation" {
@@ -78,10 +84,11 @@ uuid() {
 @test "gpus: indexes on one host and a number on the other" {
 	gives node01 3,1 node02 1
 	ringup -q -f gpus.yaml up 3>&- 4>&-
-	[ "$(granted node01 devices) $(granted node02 devices)" = "3,1 0" ]
+	uuids
+	[ "$(granted node01 devices) $(granted node02 devices)" = "3,1 $b0" ]
 	[ "$(granted node01 uuids)" = "$(uuid node01 3),$(uuid node01 1)" ]
 	[ "$(ringup -q -f gpus.yaml run --gpus 1 -- sh -c 'echo $RANK $CUDA_VISIBLE_DEVICES' | sort)" = \
-		"$(printf '%s\n' '[0 node01] 0 0' '[1 node01] 1 1' '[2 node02] 2 0')" ]
+		"$(printf '%s\n' "[0 node01] 0 $a1" "[1 node01] 1 $a3" "[2 node02] 2 $b0")" ]
 	[ "$(ringup --json -f gpus.yaml bench -- -b 1K -e 1K -n 1 2>/dev/null | jq '.ranks | length')" = 3 ]
 }
 
@@ -92,6 +99,46 @@ uuid() {
 	[ "$(in_container node01 nvidia-smi -L | wc -l)" = 1 ]
 	run in_container node02 sh -c 'ls /dev/nvidia* /run/ringup-simulated'
 	[ "$status" != 0 ]
+}
+
+# other GPUS: a second cluster on node01, in a folder of its own, and what its `up` says.
+other() {
+	mkdir -p other/.ringup
+	chmod 700 other/.ringup
+	cp .ringup/auth.json other/.ringup
+	sed "s/^name:.*/name: other/; s/sshd_port: [0-9]*/sshd_port: 9555/; s,\.ringup/lab,$LAB/.ringup/lab,g; /name: node02/d
+		s/{name: node01,/{name: node01, gpus: \"$1\",/" own.yaml >other/cluster.yaml
+	(cd other && ringup up 3>&- 4>&-)
+}
+
+# holders: who has which GPU of node01, a line each.
+holders() {
+	ringup --json -f gpus.yaml ps --gpus 2>/dev/null | jq -r '.gpus[] | select(.host == "node01") | .gpu + " " + (.holder // "free")' |
+		sed 's/ ([^)]*) since .*//'
+}
+
+@test "gpus as a number: two clusters have each their own, and a third one is told who has the rest" {
+	gives node01 3 node02 1
+	ringup -q -f gpus.yaml up 3>&- 4>&-
+	[ "$(ringup -f gpus.yaml up 2>&1 3>&- 4>&- | grep -o '0 changed')" = "0 changed" ]
+	ringup -q -f gpus.yaml status >/dev/null 2>&1
+	run other 2
+	[ "$status" = 1 ]
+	[[ $output = *"gpus: 2 asks for 2 GPUs, and 1 of 4 are free; GPU 0,1,2: the container of cluster lab"* ]]
+	other 1 >/dev/null 2>&1
+	[ "$(granted node01 devices)" = "$(uuid node01 3)" ]
+	[ "$(holders)" = "$(printf '%s\n' "0 the container of cluster lab" "1 the container of cluster lab" \
+		"2 the container of cluster lab" "3 the container of cluster other")" ]
+	# a job gets GPUs of its own cluster's container only
+	[ "$(ringup -q -f gpus.yaml run --gpus 1 -n 4 -- sh -c 'echo $CUDA_VISIBLE_DEVICES' | sed 's/.* //' | sort)" = \
+		"$({ for i in 0 1 2; do uuid node01 $i; done; uuid node02 0; } | sort)" ]
+	(cd other && ringup -q down --purge 3>&- 4>&-)
+	[ "$(holders | tail -n 1)" = "3 free" ]
+	# fewer GPUs, and a container that somebody removes: what is not used is free
+	gives node01 1 node02 1
+	ringup -q -f gpus.yaml up 3>&- 4>&-
+	inside node01 docker rm -f ringup-lab >/dev/null
+	rm -r other
 }
 
 @test "gpus that a host does not have: it fails before anything changes, and the others go on" {

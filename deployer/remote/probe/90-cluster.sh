@@ -28,6 +28,24 @@ if [ "$engine" != none ]; then
 	say data_root "$data_root"
 	sh -c "$6" 2>/dev/null
 fi
+# Who listens on the ports for the containers' sshd, on the cluster address or on all.
+say ports_taken "$(ss -ltnp 2>/dev/null | awk -v ports="${7:-0 0}" -v address="$address" '
+	BEGIN {split(ports, range, " ")}
+	$1 == "LISTEN" && match($4, /:[0-9]+$/) {
+		port = substr($4, RSTART + 1) + 0
+		at = substr($4, 1, RSTART - 1)
+		gsub(/[][]/, "", at)
+		sub(/%.*/, "", at)
+		if (port < range[1] || port > range[2] || (at != "*" && at != "0.0.0.0" && at != "::" && at != address)) next
+		who = "-"
+		if (match($0, /\(\("[^"]*",pid=[0-9]+/)) {
+			who = substr($0, RSTART + 3, RLENGTH - 3)
+			sub(/",pid=/, "/", who)
+		}
+		gsub(/[; ]/, "_", who)
+		printf "%s%s %s", sep, port, who
+		sep = ";"
+	}')"
 # A folder that does not exist yet will be on its parent's disk.
 disk=${data_root:-$state_root}
 while [ ! -d "$disk" ]; do disk=$(dirname "$disk"); done

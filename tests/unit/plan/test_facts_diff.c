@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What differs between hosts and since last time, folded names of hosts, and facts that are only rows. */
+/* What differs between hosts and since last time, and facts that are only rows. */
 #include "tests/unit/support.h"
 
 #include "plan/cluster.h"
 #include "plan/facts_diff.h"
-#include "plan/host_fold.h"
 
 static struct facts *host(struct scratch *s, const char *name, const char *lines)
 {
@@ -84,42 +83,13 @@ static void test_changes(void **state)
 	assert_string_equal(facts_text(now, fact_row("load"), &s->arena), "2");
 }
 
-static void test_fold(void **state)
-{
-	static const struct {
-		const char *set, *folded;
-	} rows[] = {
-		{"node01,node02,node03,node07", "node[01-03,07]"},
-		{"node1,node2,node10", "node[1-2],node10"},
-		{"a", "a"},
-		{"login,node01,node02", "login,node[01-02]"},
-		{"rack1-gpu0,rack1-gpu1,rack2-gpu0", "rack1-gpu[0-1],rack2-gpu0"},
-		{"n1.lan,n2.lan,n3.dmz", "n[1-2].lan,n3.dmz"},
-		{"10.0.0.1,10.0.0.2", "10.0.0.[1-2]"},
-		{"10.0.0.9,10.0.0.10", "10.0.0.9,10.0.0.10"},
-		{"fd00::1,fd00::2", "fd00::1,fd00::2"},
-		{"7,8", "7,8"},
-		{"node2,node1", "node[2,1]"},
-		{"host9999999999,host9999999998", "host9999999999,host9999999998"},
-	};
-	struct scratch *s = *state;
-
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct words names = WORDS_INIT(&s->arena), again = WORDS_INIT(&s->arena);
-		const char *why;
-
-		assert_int_equal(cluster_expand_set(rows[i].set, &names, &why), 0);
-		assert_string_equal(hosts_fold(words_list(&names), &s->arena), rows[i].folded);
-		assert_int_equal(cluster_expand_set(rows[i].folded, &again, &why), 0);
-		assert_string_equal(words_join(&again, ","), rows[i].set);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_rows),    SCRATCH_TEST(test_more), SCRATCH_TEST(test_differences),
-		SCRATCH_TEST(test_changes), SCRATCH_TEST(test_fold),
+		SCRATCH_TEST(test_rows),
+		SCRATCH_TEST(test_more),
+		SCRATCH_TEST(test_differences),
+		SCRATCH_TEST(test_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/lease/job_leases.h"
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "deployer/lease/allot.h"
+#include "deployer/lease/lease.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LEASE_GRACE_S 60 /* until the supervisors are there; connecting may take 15 s */
+#define LEASE_TRIES 8	 /* when somebody else takes what was free */
+#define LEASE_ASK_AGAIN_S 3
+#define LEASE_HOSTS_SHOWN 6
+
+struct lease_job {
+	struct fleet *fleet;
+	const struct job_lease_wish *wish;
+	struct arena *arena;
+	struct lease_answer *answers; /* one per member */
+	int *total, *room, *ranks;    /* the same, in ranks */
+	char ticket[24];
+	bool has_tickets;
+	size_t first; /* the member that was told first */
+};
+
+static void lease_job_request(const struct lease_job *job, const struct member *m,
+			      struct lease_request *request)
+{
+	*request = (struct lease_request){.kind = "job",
+					  .id = job->wish->id,
+					  .cluster = m->fleet->cluster->name,
+					  .job = job->wish->name,
+					  .ticket = job->ticket,
+					  .count = job->ranks[m->index] * job->wish->gpus,
+					  .grace_s = LEASE_GRACE_S};
+}
+
+static int lease_list_one(struct member *m, void *arg, struct error *err)
+{
+	struct lease_job *job = arg;
+	struct lease_request request;
+
+	lease_job_request(job, m, &request);
+	request.among = member_lease_among(m);
+	return member_lease(m, "list", &request, &job->answers[m->index], err);
+}
+
+static int lease_take_one(struct member *m, void *arg, struct error *err)
+{
+	struct lease_job *job = arg;
+	struct lease_request request;
+	bool is_first = m->index == job->first;
+
+	/* the first one has answered when the others are told */
+	if (!job->ranks[m->index] || (is_first && job->answers[m->index].taken.count))
+		return 0;
+	lease_job_request(job, m, &request);
+	request.among = member_lease_among(m);
+	return member_lease(m, "take", &request, &job->answers[m->index], err);
+}
+
+static int lease_give_one(struct member *m, void *arg, struct error *err)
+{
+	const struct lease_request request = {
+		.kind = "job", .id = arg, .cluster = "", .job = "", .ticket = "", .among = "all"};
+	struct lease_answer ignored;
+
+	return member_lease(m, "give", &request, &ignored, err);
+}
+
+/* Its errors are nobody's: a lease that stays is free at the next look. */
+static void lease_give_each(struct fleet *fleet, const char *id,
+			    bool (*picks)(const struct lease_job *job, const struct member *m),
+			    const struct lease_job *job)
+{
+	for (size_t i = 0; i < fleet->count; i++) {
+		struct member *m = &fleet->members[i];
+		struct error ignored = {0};
+
+		if (!m->left_out && m->ssh && (!picks || picks(job, m)))
+			lease_give_one(m, (void *)(uintptr_t)id, &ignored);
+	}
+}
+
+void fleet_give_job(struct fleet *fleet, const char *id)
+{
+	if (fleet->members)
+		lease_give_each(fleet, id, NULL, NULL);
+}
+
+static int lease_slots(const struct lease_job *job, const struct member *m)
+{
+	return job->wish->per_host ? job->wish->per_host : m->host->slots ? m->host->slots : INT_MAX;
+}
+
+static int lease_smaller(size_t gpus, int per_rank, int slots)
+{
+	int ranks = (int)gpus / per_rank;
+
+	return ranks < slots ? ranks : slots;
+}
+
+/* What the hosts have room for at all, and now. How many ranks are wanted. */
+static int lease_count_room(struct lease_job *job)
+{
+	int64_t wanted = 0;
+
+	for (size_t i = 0; i < job->fleet->count; i++) {
+		const struct lease_answer *answer = &job->answers[i];
+		int slots = lease_slots(job, &job->fleet->members[i]), gpus = job->wish->gpus;
+
+		job->total[i] = lease_smaller(lease_gpus_total(answer), gpus, slots);
+		job->room[i] = answer->queue
+				       ? 0
+				       : lease_smaller(lease_gpus_free(answer), gpus, slots);
+		wanted += job->wish->per_host ? job->wish->per_host : job->total[i];
+	}
+	return job->wish->ranks ? job->wish->ranks : wanted < INT_MAX ? (int)wanted : INT_MAX;
+}
+
+static bool lease_none_has_gpus(const struct lease_job *job)
+{
+	for (size_t i = 0; i < job->fleet->count; i++)
+		if (job->answers[i].gpu_count)
+			return false;
+	return true;
+}
+
+static int64_t lease_sum(const int *ranks, size_t count)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += ranks[i];
+	return sum;
+}
+
+/* "node01: GPU 0: ...", for each host with something that is not free, or that has no GPUs. */
+static const char *lease_story(const struct lease_job *job)
+{
+	_cleanup_(str_release) struct str out = STR_INIT;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < job->fleet->count; i++) {
+		const struct lease_answer *answer = &job->answers[i];
+		const char *text = answer->gpu_count ? lease_holders_text(answer, job->arena)
+						     : answer->none;
+
+		if ((!*text && !answer->queue) || ++shown > LEASE_HOSTS_SHOWN)
+			continue;
+		str_addf(&out, "\n  %s: %s", job->fleet->members[i].host->name, text);
+		if (answer->queue)
+			str_addf(&out, "%s%d job%s waited before this one", *text ? "; " : "",
+				 answer->queue, answer->queue == 1 ? "" : "s");
+	}
+	if (shown > LEASE_HOSTS_SHOWN)
+		str_addf(&out, "\n  and %zu more hosts", shown - LEASE_HOSTS_SHOWN);
+	return arena_strdup(job->arena, out.length ? out.text : "");
+}
+
+static int lease_refuse_size(const struct lease_job *job, int wanted, struct error *err)
+{
+	_cleanup_(str_release) struct str has = STR_INIT;
+
+	for (size_t i = 0; i < job->fleet->count && i < LEASE_HOSTS_SHOWN; i++)
+		str_addf(&has, "%s%s %zu", i ? ", " : "", job->fleet->members[i].host->name,
+			 lease_gpus_total(&job->answers[i]));
+	if (strcmp(member_lease_among(&job->fleet->members[0]), "up") == 0 &&
+	    !lease_sum(job->total, job->fleet->count))
+		return error_set(
+			err, ERROR_FAILED,
+			"the containers have no GPUs of this cluster's leases; run 'ringup up', which takes what 'gpus' says");
+	return error_set(
+		err, ERROR_USAGE,
+		"%d ranks with %d GPUs each are more than the hosts have room for (%lld ranks); GPUs that the cluster may use: %s%s; correct --gpus, -n, --ppn or 'slots'",
+		wanted, job->wish->gpus, (long long)lease_sum(job->total, job->fleet->count),
+		has.text, job->fleet->count > LEASE_HOSTS_SHOWN ? " ..." : "");
+}
+
+static int lease_refuse_taken(const struct lease_job *job, int wanted, struct error *err)
+{
+	int64_t room = lease_sum(job->room, job->fleet->count);
+
+	error_set(err, ERROR_FAILED,
+		  "%d ranks with %d GPUs each are wanted, and there is room for %lld now; others have the rest:%s",
+		  wanted, job->wish->gpus, (long long)room, lease_story(job));
+	return error_advise(err, room ? "--wait waits for them, and a smaller -n takes what is free"
+				      : "--wait waits for them");
+}
+
+/* The order in which hosts are told. */
+static size_t lease_first(const struct lease_job *job)
+{
+	size_t first = job->fleet->count;
+
+	for (size_t i = 0; i < job->fleet->count; i++)
+		if (job->ranks[i] &&
+		    (first == job->fleet->count ||
+		     strcmp(job->fleet->members[i].host->address,
+			    job->fleet->members[first].host->address) < 0))
+			first = i;
+	return first;
+}
+
+static bool lease_has_all(const struct lease_job *job)
+{
+	for (size_t i = 0; i < job->fleet->count; i++)
+		if (job->answers[i].taken.count !=
+		    (size_t)job->ranks[i] * (size_t)job->wish->gpus)
+			return false;
+	return true;
+}
+
+/* Takes on all hosts. *done is false when somebody was quicker; then nothing is held. */
+static int lease_take(struct lease_job *job, bool *done, struct error *err)
+{
+	struct member *first;
+
+	for (size_t i = 0; i < job->fleet->count; i++)
+		job->answers[i].taken = (struct words)WORDS_INIT(job->arena);
+	job->first = lease_first(job);
+	first = &job->fleet->members[job->first];
+	*done = false;
+	if (lease_take_one(first, job, err) < 0)
+		return -1;
+	if (job->answers[job->first].taken.count)
+		fleet_each(job->fleet, lease_take_one, job);
+	*done = lease_has_all(job) && !fleet_failures(job->fleet);
+	if (!*done)
+		fleet_give_job(job->fleet, job->wish->id);
+	return fleet_result(job->fleet, err);
+}
+
+/* Waits before it asks again; the time differs, so that two jobs do not meet again and again. */
+static int lease_pause(int msec, struct error *err)
+{
+	const struct timespec step = {.tv_nsec = 50000000};
+
+	for (; msec > 0; msec -= 50) {
+		if (interrupt_check(err) < 0)
+			return -1;
+		nanosleep(&step, NULL);
+	}
+	return 0;
+}
+
+static void lease_begin_to_wait(struct lease_job *job)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	snprintf(job->ticket, sizeof(job->ticket), "%020llu",
+		 (unsigned long long)now.tv_sec * 1000000ULL +
+			 (unsigned long long)now.tv_nsec / 1000);
+	log_info("  %-20s%s", "waits for GPUs:", lease_story(job));
+}
+
+/* One round: asks, spreads, takes. *done when the job has its GPUs, or when the hosts have none. */
+static int lease_round(struct lease_job *job, bool *done, bool *is_full, struct error *err)
+{
+	int wanted;
+
+	fleet_each(job->fleet, lease_list_one, job);
+	if (fleet_result(job->fleet, err) < 0)
+		return -1;
+	*done = lease_none_has_gpus(job);
+	if (*done)
+		return 0;
+	wanted = lease_count_room(job);
+	if (!wanted || wanted > lease_sum(job->total, job->fleet->count))
+		return lease_refuse_size(job, wanted, err);
+	*is_full = allot_ranks(job->room, job->fleet->count, wanted, job->wish->spread,
+			       job->ranks) < wanted;
+	if (!*is_full)
+		return lease_take(job, done, err);
+	return job->wish->waits ? 0 : lease_refuse_taken(job, wanted, err);
+}
+
+static int lease_rounds(struct lease_job *job, struct error *err)
+{
+	unsigned int seed = (unsigned int)clock_usec();
+	bool done = false, is_full = false;
+
+	for (int tries = 0; !done; tries++) {
+		if (lease_round(job, &done, &is_full, err) < 0)
+			return -1;
+		if (done)
+			break;
+		if (is_full && !*job->ticket) {
+			lease_begin_to_wait(job);
+			continue; /* the ticket counts from now on */
+		}
+		if (!job->wish->waits && tries == LEASE_TRIES)
+			return error_set(err, ERROR_FAILED,
+					 "others took the GPUs %d times; try again, or give --wait",
+					 tries);
+		if (lease_pause(is_full ? LEASE_ASK_AGAIN_S * 1000 : 50 + (int)(rand_r(&seed) % 400),
+				err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static bool lease_got_none(const struct lease_job *job, const struct member *m)
+{
+	return !job->ranks[m->index];
+}
+
+/* What the hosts said lives in their own arenas, which are closed with them. */
+static void lease_keep(const struct lease_job *job, struct job_leases *leases)
+{
+	leases->devices = ARENA_ARRAY(job->arena, job->fleet->count, const char *const *);
+	for (size_t i = 0; i < job->fleet->count; i++) {
+		struct words list = WORDS_INIT(job->arena);
+
+		words_add_all(&list, words_list(&job->answers[i].taken));
+		leases->devices[i] = words_list(&list);
+		leases->leaves_out = leases->leaves_out || !list.count;
+	}
+}
+
+/* Without root the leases are only this user's. */
+static void lease_say_scope(const struct lease_job *job)
+{
+	for (size_t i = 0; i < job->fleet->count; i++) {
+		if (!job->answers[i].gpu_count || job->answers[i].is_host_wide)
+			continue;
+		log_info("  %-20s %s and others without root: other users do not see this job's leases (ssh.sudo: true makes them host-wide)",
+			 "GPUs", job->fleet->members[i].host->name);
+		return;
+	}
+}
+
+int fleet_lease_job(struct fleet *fleet, const struct job_lease_wish *wish, struct arena *arena,
+		    struct job_leases *leases, struct error *err)
+{
+	struct lease_job job = {.fleet = fleet, .wish = wish, .arena = arena, .ticket = ""};
+
+	*leases = (struct job_leases){0};
+	job.answers = ARENA_ARRAY(arena, fleet->count, struct lease_answer);
+	job.total = ARENA_ARRAY(arena, fleet->count, int);
+	job.room = ARENA_ARRAY(arena, fleet->count, int);
+	job.ranks = ARENA_ARRAY(arena, fleet->count, int);
+	if (lease_rounds(&job, err) < 0) {
+		if (*job.ticket)
+			fleet_give_job(fleet, wish->id);
+		return -1;
+	}
+	if (lease_none_has_gpus(&job))
+		return 0;
+	lease_keep(&job, leases);
+	lease_say_scope(&job);
+	if (*job.ticket)
+		lease_give_each(fleet, wish->id, lease_got_none, &job);
+	return 0;
+}

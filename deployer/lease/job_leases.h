@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * job_leases.h - the GPUs of a job, leased on all of its hosts or on none.
+ *
+ * The hosts are asked what is free, the ranks are spread over it, and then each host is told to take. If one of them
+ * cannot any more, all give back, and the hosts are asked again. Nobody holds GPUs while he waits for others, so two
+ * jobs never block each other. The host with the lowest address is told first and alone, so that of two jobs for the
+ * same hosts one gets all.
+ *
+ * A job that waits leaves a ticket on every host, named by the time when it began to wait, and renews it while it
+ * asks. Later jobs get nothing on a host with an earlier ticket. The order is the same on all hosts.
+ */
+#ifndef DEPLOYER_LEASE_JOB_LEASES_H
+#define DEPLOYER_LEASE_JOB_LEASES_H
+
+#include "deployer/fleet.h"
+
+struct job_lease_wish {
+	const char *id, *name;	    /* of the job */
+	int gpus;		    /* of each rank, > 0 */
+	int ranks, per_host;	    /* 0: as many as the hosts have GPUs and slots for */
+	bool spread;		    /* over as many hosts as possible; else over as few */
+	bool waits;		    /* until the GPUs are free */
+};
+
+struct job_leases {
+	/* UUIDs of each member of the fleet, NULL-terminated lists; NULL: no host has GPUs to lease */
+	const char *const **devices;
+	bool leaves_out; /* some members got none */
+};
+
+/*
+ * Leases GPUs for the job. ERROR_USAGE when the hosts never have so many, ERROR_FAILED when they are taken: the text
+ * says by whom. Members stay open. Everything lives in the arena.
+ */
+int fleet_lease_job(struct fleet *fleet, const struct job_lease_wish *wish, struct arena *arena,
+		    struct job_leases *leases, struct error *err);
+
+/* Gives back what the job has, on every member; what cannot be reached frees itself. */
+void fleet_give_job(struct fleet *fleet, const char *id);
+
+#endif

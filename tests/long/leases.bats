@@ -1,0 +1,131 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Leases of GPUs that are not there, on loopback hosts: jobs of two clusters side by side, one after the other, and killed.
+
+load ../lab/helper
+
+setup_file() {
+	lab_begin
+	ringup -q lab up --loopback --hosts 2 --gpus 4xH100,node02=2xA100 --nvlink 3>&- 4>&-
+	ringup -q up 3>&- 4>&-
+	mkdir other
+	sed "s/^name:.*/name: other/; s,\.ringup/lab,$LAB/.ringup/lab,g" cluster.yaml >other/cluster.yaml
+	(cd other && ringup -q up 3>&- 4>&-)
+}
+
+teardown_file() {
+	lab_end
+}
+
+setup() {
+	cd "$LAB"
+}
+
+# uuid HOST INDEX
+uuid() {
+	awk -F '|' -v n="$2" '$1 == n {print $2}' ".ringup/lab/$1/gpus/gpus"
+}
+
+# free: how many GPUs of both hosts are free.
+free() {
+	ringup --json ps --gpus 2>/dev/null | jq '[.gpus[] | select(.state == "free")] | length'
+}
+
+# until_free COUNT: waits for it.
+until_free() {
+	for _ in {1..100}; do
+		[ "$(free)" != "$1" ] || return 0
+		sleep 0.2
+	done
+	return 1
+}
+
+# hold NAME N: a job with N ranks of one GPU each, which runs until the file NAME.end is there.
+hold() {
+	ringup -q run -d --gpus 1 -n "$2" --name "$1" -- sh -c "while [ ! -e '$LAB/$1.end' ]; do sleep 0.1; done" >/dev/null 2>&1 3>&- 4>&-
+}
+
+@test "jobs of two clusters never have the same GPU" {
+	local pids=()
+	for i in 1 2 3; do
+		ringup -q run --gpus 1 -n 4 --wait --name "a$i" -- sh -c 'exec 9>>"$0/$CUDA_VISIBLE_DEVICES"; flock -n 9 || echo TWICE
+			echo one; sleep 0.2' "$LAB" >"a$i.out" 2>/dev/null 3>&- 4>&- &
+		pids+=($!)
+		(cd other && exec ringup -q run --gpus 1 -n 3 --wait --name "b$i" -- sh -c 'exec 9>>"$0/$CUDA_VISIBLE_DEVICES"
+			flock -n 9 || echo TWICE; echo one; sleep 0.2' "$LAB" >"b$i.out" 2>/dev/null 3>&- 4>&-) &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+	! grep -h TWICE a*.out other/b*.out
+	[ "$(cat a*.out other/b*.out | wc -l)" = 21 ]
+	[ "$(free)" = 6 ]
+	rm -- *.out other/*.out GPU-*
+}
+
+@test "what others have is named, and -n takes the rest" {
+	hold train 3
+	(cd other && fails 1 run --gpus 2 -n 2 -- true)
+	says "2 ranks with 2 GPUs each are wanted, and there is room for 1 now" "node01: GPU 0,1,2: job train of cluster lab" "--wait"
+	[ "$(cd other && ringup -q run --gpus 2 -n 1 -- sh -c 'echo $CUDA_VISIBLE_DEVICES' 2>/dev/null)" = \
+		"[0 node02] $(uuid node02 0),$(uuid node02 1)" ]
+	touch train.end
+	ringup -q wait train
+	[ "$(free)" = 6 ]
+	rm train.end
+}
+
+@test "--spread takes few GPUs of many hosts, else many of few" {
+	[ "$(ringup -q run --gpus 1 -n 2 -- true 2>&1; ringup -q run --gpus 1 -n 2 --spread -- hostname 2>/dev/null | cut -d' ' -f2 | sort | xargs)" = \
+		"node01] node02]" ]
+	[ "$(ringup -q run --gpus 1 -n 2 -- hostname 2>/dev/null | cut -d' ' -f2 | sort | xargs)" = "node02] node02]" ]
+}
+
+@test "kill -9 of ringup: its GPUs are free when nothing of the job is left" {
+	ringup -q run --gpus 1 --name killed -- sleep 300 >/dev/null 2>&1 3>&- 4>&- &
+	pid=$!
+	until_free 0
+	kill -9 $pid
+	wait $pid || true
+	sed -i 's/^until=.*/until=1/' .ringup/lab/*/state/ringup/.leases/*.job
+	until_free 6
+}
+
+@test "the same job gets GPUs again when it is started again" {
+	ringup -q run --gpus 1 -n 6 --retries 1 --name again -- sh -c 'exit 3' >/dev/null 2>&1 || status=$?
+	[ "$status" = 3 ]
+	ringup --json ps | jq -e '.jobs[] | select(.job == "again") | .attempts | length == 2'
+	[ "$(free)" = 6 ]
+}
+
+@test "a job that waits gives up its place on Ctrl-C" {
+	hold first 6
+	ringup -q run --gpus 1 -n 1 --wait --name second -- true 2>/dev/null 3>&- 4>&- &
+	pid=$!
+	for _ in {1..100}; do
+		[ "$(ringup --json ps --gpus 2>/dev/null | jq '.waiting | length')" != 2 ] || break
+		sleep 0.1
+	done
+	kill -INT $pid
+	wait $pid || status=$?
+	[ "$status" = 130 ]
+	ringup --json ps --gpus 2>/dev/null | jq -e '.waiting == []'
+	touch first.end
+	ringup -q wait first
+	rm first.end
+}
+
+@test "a GPU that a process uses without a lease is not given out" {
+	echo "$(uuid node01 0), $$" >.ringup/lab/node01/gpus/apps
+	fails 1 run --gpus 1 -n 6 -- true
+	says "node01: GPU 0: process $$ of" "without a lease"
+	[ "$(ringup -q run --gpus 1 -n 5 -- true 2>&1 | grep -c error)" = 0 ]
+	ringup ps --gpus 2>/dev/null | grep -E '^node01 +0 +used +process'
+	rm .ringup/lab/node01/gpus/apps
+}
+
+@test "options that ask for the impossible" {
+	fails 2 run --wait -- true
+	says "--wait is about the GPUs of --gpus N"
+	fails 2 run --gpus 5 -- true
+	says "more than the hosts have room for" "node01 4, node02 2"
+}
