@@ -77,17 +77,17 @@ static bool init_has_gpus(const struct fleet *fleet)
 static const char *init_host_says(const struct member *m, struct arena *arena)
 {
 	const struct facts *f = &m->facts;
-	size_t gpus = 0;
-	const char *product = arena_strndup(arena, f->gpus, strcspn(f->gpus, ";"));
 	struct words parts = WORDS_INIT(arena);
+	size_t gpus = 0;
 
-	for (const char *at = f->gpus; *at; at++)
-		gpus += at == f->gpus || *at == ';';
 	if (m->failed)
 		return "did not answer";
+	for (const char *at = f->gpus; *at; at++)
+		gpus += at == f->gpus || *at == ';';
 	words_addf(&parts, "%s, %s, %d processors", f->os, f->arch, f->cpus);
 	if (gpus)
-		words_addf(&parts, "%zu x %s, driver %s", gpus, product, f->driver);
+		words_addf(&parts, "%zu x %.*s, driver %s", gpus, (int)strcspn(f->gpus, ";"),
+			   f->gpus, f->driver);
 	else if (*f->gpu_error)
 		words_add(&parts, "GPUs that cannot be used");
 	words_add(&parts, !*f->engine ? "no container engine: ringup setup installs one"
