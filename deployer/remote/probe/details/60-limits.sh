@@ -8,6 +8,7 @@ say limit_memlock "$(limit 'Max locked memory' | awk '{print}')"
 say limit_files "$(limit 'Max open files')"
 say limit_stack "$(limit 'Max stack size')"
 say limit_processes "$(awk 'index($0, "Max processes") == 1 {print $3}' /proc/self/limits 2>/dev/null)"
+[ -e "$root/etc/security/limits.d/90-ringup.conf" ] && say limits_file yes
 for pair in max_map_count:vm/max_map_count overcommit:vm/overcommit_memory pid_max:kernel/pid_max threads_max:kernel/threads-max \
 	ptrace_scope:kernel/yama/ptrace_scope inotify_instances:fs/inotify/max_user_instances zone_reclaim:vm/zone_reclaim_mode \
 	shmmax:kernel/shmmax user_namespaces:user/max_user_namespaces; do

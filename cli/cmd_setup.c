@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/app/command.h"
+#include "cli/app/confirm.h"
+#include "cli/app/stage_fleet.h"
+
+#include "core/file.h"
+#include "core/foreign.h"
+#include "core/json.h"
+#include "core/log.h"
+#include "deployer/setup/setup.h"
+#include "plan/host_set.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define LOG_SIZE "100m"
+#define LOG_FILES "5"
+
+struct options {
+	struct words hosts, skip, mirrors, insecure;
+	const char *engine, *driver, *data_root;
+	bool yes, dry_run, no_verify;
+};
+
+#define AT(member) offsetof(struct options, member)
+static const struct opt options[] = {
+	HOSTS_OPTION(struct options, hosts),
+	{0, "engine", "NAME", "docker or podman (that of cluster.yaml; auto: docker)", OPT_TEXT,
+	 AT(engine)},
+	{0, "driver", "VERSION", "also install this NVIDIA driver; the hosts need a reboot then",
+	 OPT_TEXT, AT(driver)},
+	{0, "skip", "PART",
+	 "leave out engine, toolkit, driver, fabric, time, limits, registry or daemon", OPT_LIST,
+	 AT(skip)},
+	{0, "data-root", "DIR", "folder of Docker's images, where daemon.json names none", OPT_TEXT,
+	 AT(data_root)},
+	{0, "mirror", "URL", "a mirror of Docker Hub; may be given again", OPT_LIST, AT(mirrors)},
+	{0, "insecure-registry", "HOST:PORT", "a registry without TLS; may be given again",
+	 OPT_LIST, AT(insecure)},
+	{0, "no-verify", NULL, "do not run a container at the end", OPT_FLAG, AT(no_verify)},
+	{0, "dry-run", NULL, "print the plan only", OPT_FLAG, AT(dry_run)},
+	{'y', "yes", NULL, "do not ask", OPT_FLAG, AT(yes)},
+	OPT_END,
+};
+#undef AT
+
+struct setup_case {
+	struct stages s;
+	struct setup_steps steps;
+	struct setup_wish wish;
+	struct setup_turn *turns;
+};
+
+static bool setup_skips(const struct options *o, const char *part)
+{
+	for (size_t i = 0; i < o->skip.count; i++)
+		if (strcmp(o->skip.list[i], part) == 0)
+			return true;
+	return false;
+}
+
+static void setup_add_texts(cJSON *json, const char *key, const struct words *words)
+{
+	if (words->count)
+		cJSON_AddItemToObject(
+			json, key, cJSON_CreateStringArray(words_list(words), (int)words->count));
+}
+
+/* What daemon.json is to hold, where it says nothing else. */
+static cJSON *setup_daemon(const struct options *o)
+{
+	cJSON *json = cJSON_CreateObject(), *log = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(json, "log-driver", "json-file");
+	cJSON_AddStringToObject(log, "max-size", LOG_SIZE);
+	cJSON_AddStringToObject(log, "max-file", LOG_FILES);
+	cJSON_AddItemToObject(json, "log-opts", log);
+	json_add_text(json, "data-root", o->data_root);
+	setup_add_texts(json, "registry-mirrors", &o->mirrors);
+	setup_add_texts(json, "insecure-registries", &o->insecure);
+	return json;
+}
+
+/* A version becomes part of a package's name: nothing but digits, dots and a dash may stand in it. */
+static int setup_check_driver(const char *driver, struct error *err)
+{
+	for (const char *c = driver; c && *c; c++)
+		if (!isdigit((unsigned char)*c) && *c != '.' && *c != '-')
+			return error_set(err, ERROR_USAGE, "--driver '%s' is no version", driver);
+	return 0;
+}
+
+static int setup_wish_of(struct setup_case *c, const struct options *o, struct error *err)
+{
+	static const char *const parts[] = {"engine", "toolkit",  "driver", "fabric", "time",
+					    "limits", "registry", "daemon", NULL};
+	const struct cluster *cluster = &c->s.cluster;
+	const char *engine = o->engine ? o->engine : cluster->container.engine;
+	char *ca = NULL;
+
+	if (strcmp(engine, "auto") == 0)
+		engine = c->s.fleet.count ? c->s.fleet.members[0].engine->name : engine;
+	for (size_t i = 0; i < o->skip.count; i++)
+		if (!list_has("engine;toolkit;driver;fabric;time;limits;registry;daemon",
+			      o->skip.list[i], strlen(o->skip.list[i])))
+			return error_set(
+				err, ERROR_USAGE, "--skip '%s' is no part; did you mean '%s'?",
+				o->skip.list[i], nearest_word(o->skip.list[i], parts) ?: "engine");
+	if (setup_check_driver(o->driver, err) < 0)
+		return -1;
+	if (*cluster->registry.ca &&
+	    file_read(cluster_path(cluster, cluster->registry.ca, c->s.arena), MIB, c->s.arena, &ca,
+		      NULL, err) < 0)
+		return error_wrap(err, "registry.ca");
+	c->wish = (struct setup_wish){.engine = engine,
+				      .driver = o->driver ? o->driver : "",
+				      .skip = words_list(&o->skip),
+				      .registry = cluster->registry.address,
+				      .registry_ca = ca};
+	return 0;
+}
+
+/* ---- the plan ---- */
+
+/* Adds the active hosts that need the step. */
+static size_t setup_hosts_of(const struct setup_case *c, size_t step, struct words *hosts)
+{
+	for (size_t i = 0; i < c->s.fleet.count; i++)
+		if (member_is_active(&c->s.fleet.members[i]) && c->turns[i].needs[step])
+			words_add(hosts, c->s.fleet.members[i].host->name);
+	return hosts->count;
+}
+
+static size_t setup_print_daemon(const struct setup_case *c)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->s.fleet.count; i++) {
+		const struct member *m = &c->s.fleet.members[i];
+		const struct setup_turn *turn = &c->turns[i];
+
+		if (!member_is_active(m))
+			continue;
+		if (turn->daemon) {
+			say("%s: adds to /etc/docker/daemon.json: %s\n", m->host->name,
+			    words_join(&turn->added, ", "));
+			count++;
+		}
+		if (turn->kept.count)
+			log_warn("%s: /etc/docker/daemon.json keeps its own %s", m->host->name,
+				 words_join(&turn->kept, ", "));
+	}
+	return count;
+}
+
+static size_t setup_print(const struct setup_case *c)
+{
+	size_t count = setup_print_daemon(c);
+
+	for (size_t i = 0; i < c->steps.count; i++) {
+		const struct setup_step *step = &c->steps.steps[i];
+		struct words hosts = WORDS_INIT(c->s.arena);
+
+		if (!setup_hosts_of(c, i, &hosts))
+			continue;
+		count++;
+		say("%s: %s%s\n", host_set_fold(words_list(&hosts), c->s.arena), step->what,
+		    step->reboot ? "; counts after a REBOOT" : "");
+		say("    %s\n", step->command);
+	}
+	if (!count)
+		say("every host has all that it needs\n");
+	return count;
+}
+
+static size_t setup_print_json(const struct setup_case *c)
+{
+	_cleanup_(json_free) cJSON *json = json_document();
+	cJSON *array = cJSON_AddArrayToObject(json, "steps");
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->s.fleet.count; i++)
+		count += member_is_active(&c->s.fleet.members[i]) && c->turns[i].daemon;
+	for (size_t i = 0; i < c->steps.count; i++) {
+		const struct setup_step *step = &c->steps.steps[i];
+		struct words hosts = WORDS_INIT(c->s.arena);
+		cJSON *item;
+
+		if (!setup_hosts_of(c, i, &hosts))
+			continue;
+		count++;
+		item = cJSON_CreateObject();
+		cJSON_AddStringToObject(item, "id", step->id);
+		cJSON_AddItemToObject(
+			item, "hosts",
+			cJSON_CreateStringArray(words_list(&hosts), (int)hosts.count));
+		cJSON_AddStringToObject(item, "what", step->what);
+		cJSON_AddStringToObject(item, "command", step->command);
+		cJSON_AddBoolToObject(item, "reboot", step->reboot);
+		cJSON_AddStringToObject(item, "source", step->source);
+		cJSON_AddItemToArray(array, item);
+	}
+	array = cJSON_AddArrayToObject(json, "daemon_json");
+	for (size_t i = 0; i < c->s.fleet.count; i++)
+		if (member_is_active(&c->s.fleet.members[i]) && c->turns[i].daemon) {
+			cJSON *item = cJSON_CreateObject();
+
+			cJSON_AddStringToObject(item, "host", c->s.fleet.members[i].host->name);
+			setup_add_texts(item, "added", &c->turns[i].added);
+			setup_add_texts(item, "kept", &c->turns[i].kept);
+			cJSON_AddItemToArray(array, item);
+		}
+	json_print(stdout, json);
+	return count;
+}
+
+/* ---- doing it ---- */
+
+static void setup_say_reboot(const struct setup_case *c)
+{
+	struct words hosts = WORDS_INIT(c->s.arena);
+
+	for (size_t i = 0; i < c->s.fleet.count; i++) {
+		bool reboot = false;
+
+		for (size_t k = 0; k < c->steps.count && member_is_active(&c->s.fleet.members[i]);
+		     k++)
+			reboot |= c->turns[i].needs[k] && c->steps.steps[k].reboot;
+		if (reboot)
+			words_add(&hosts, c->s.fleet.members[i].host->name);
+	}
+	if (hosts.count)
+		log_warn(
+			"%s must be booted now; then run 'ringup setup' again for what follows a driver",
+			host_set_fold(words_list(&hosts), c->s.arena));
+}
+
+static int setup_apply(struct setup_case *c, const struct options *o, struct error *err)
+{
+	size_t count = c->s.ctx->json ? setup_print_json(c) : setup_print(c);
+	bool is_engine = !setup_skips(o, "engine") && strcmp(c->wish.engine, "none") != 0;
+
+	if (o->dry_run)
+		return 0;
+	if (count) {
+		if (!o->yes && confirm("do this?", "add --yes to do it", err) < 0)
+			return -1;
+		setup_do(&c->s.fleet, &c->steps, &c->wish, c->turns);
+		setup_say_reboot(c);
+	}
+	if (is_engine && !o->no_verify)
+		setup_verify(&c->s.fleet, c->wish.engine);
+	return 0;
+}
+
+static int setup_work_on(struct setup_case *c, const struct options *o, struct error *err)
+{
+	_cleanup_(json_free) cJSON *daemon = setup_daemon(o);
+
+	c->s.details = true;
+	if (setup_load(c->s.arena, &c->steps, err) < 0 || stage_probe(&c->s, err) < 0 ||
+	    setup_wish_of(c, o, err) < 0)
+		return -1;
+	if (strcmp(c->wish.engine, "docker") == 0 && !setup_skips(o, "daemon"))
+		c->wish.daemon = daemon;
+	c->turns = setup_plan(&c->s.fleet, &c->steps, &c->wish);
+	if (fleet_active(&c->s.fleet) && setup_apply(c, o, err) < 0)
+		return -1;
+	return fleet_result(&c->s.fleet, err);
+}
+
+static int setup_run_command(struct context *ctx, void *values, const char *const *arguments,
+			     struct error *err)
+{
+	struct setup_case c = {0};
+	int rc;
+
+	if (stage_cluster(&c.s, ctx, err) < 0 ||
+	    stage_ask_only(&c.s, &((struct options *)values)->hosts, arguments, err) < 0)
+		return -1;
+	rc = setup_work_on(&c, values, err);
+	fleet_close(&c.s.fleet);
+	return rc;
+}
+
+const struct command command_setup = {
+	.name = "setup",
+	.arguments = "[HOST...]",
+	.summary =
+		"installs on the hosts what the cluster needs: engine, NVIDIA toolkit, limits ...",
+	.help = "Probes the hosts, prints the steps that each lacks with their commands, asks, and does them side by\n"
+		"side: the container engine, NVIDIA's container toolkit and CDI specification, the registry's CA, log\n"
+		"limits and mirrors in daemon.json, limits of logins, a time service, and with --driver the driver. A\n"
+		"second time does nothing. daemon.json is merged: what stands in it stays, and the first one is kept as\n"
+		"daemon.json.before-ringup. At the end a container of the host's own /bin/true must run.\n"
+		"ringup boots no host: a driver counts after a reboot. The steps are rows of recipes/setup.csv.\n",
+	.options = options,
+	.options_bytes = sizeof(struct options),
+	.max_arguments = -1,
+	.run = setup_run_command,
+};

@@ -1,0 +1,50 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What `ringup probe` shows of hosts: clocks, details, and what differs.
+
+load helper
+load fleet_hosts
+setup() {
+	common_setup
+	fleet_setup
+}
+
+@test "a clock that differs is shown, by probe and by every command that asks the hosts" {
+	on_host 2 date '/bin/date -d "+1 hour" "$@"'
+	apart ringup probe
+	says 0 "node02: its clock is 3600 s ahead of this machine's"
+	grep -q '^node01 .* 0 s ' ../out
+	grep -q '^node02 .* +3600 s ' ../out
+	apart ringup status
+	grep -q "node02: its clock is 3600 s ahead" ../err
+}
+
+@test "--diff: what differs between hosts, and from the last probe" {
+	on_host 3 uname 'case $1 in -r) echo 4.18.0-old ;; *) exec /bin/uname "$@" ;; esac'
+	apart ringup probe --diff
+	says 0
+	cat ../out
+	grep -q '^between the hosts: 1 difference$' ../out
+	grep -qx '    node03: 4.18.0-old' ../out
+	grep -q '^    node\[01-02\]: ' ../out
+	grep -q '3 of 3 hosts had not been probed before' ../out
+	on_host 3 uname 'exec /bin/uname "$@"'
+	apart ringup probe --diff
+	grep -q '^between the hosts: 0 differences$' ../out
+	grep -q '^  node03 kernel: .*, was 4.18.0-old$' ../out
+	apart ringup --json probe --diff
+	json 'd["differences"] == [] and d["changes"] == []'
+}
+
+@test "details are in the facts, and a short probe keeps them" {
+	apart ringup --json probe -o facts.json
+	json 'd["hosts"][0]["shm_bytes"] > 0 and d["hosts"][0]["package_manager"] == "apt"'
+	apart ringup status
+	python3 -c 'import json; assert json.load(open(".ringup/facts.json"))["hosts"][2]["package_manager"] == "apt"'
+}
+
+@test "only the hosts that are named are asked" {
+	apart ringup probe node02
+	says 0 '1 of 1 hosts'
+	[ "$(grep -c '^node' ../out)" = 1 ]
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* Which steps hosts need (tests/cases/setup), and how daemon.json is merged. */
+#include "tests/unit/support.h"
+
+#include "core/str.h"
+#include "deployer/remote.h"
+#include "deployer/setup/daemon_json.h"
+#include "deployer/setup/setup.h"
+
+static struct setup_steps *steps_of(struct scratch *s)
+{
+	struct setup_steps *steps = ARENA_NEW(&s->arena, struct setup_steps);
+	struct error err = {0};
+
+	source_root(s);
+	assert_fine(setup_load(&s->arena, steps, &err));
+	return steps;
+}
+
+static const char *or_else(const char *text, const char *otherwise)
+{
+	return *text ? text : otherwise;
+}
+
+/* The ids of the steps that the facts need, one a line. */
+static const char *needs_of(struct scratch *s, const struct setup_steps *steps, const char *lines,
+			    const char *const *skip)
+{
+	_cleanup_(str_release) struct str out = STR_INIT;
+	bool *needs = ARENA_ARRAY(&s->arena, steps->count, bool);
+	struct error err = {0};
+	struct facts facts;
+	struct setup_wish wish = {
+		.engine = or_else(remote_value(lines, "setup_engine", &s->arena), "docker"),
+		.driver = remote_value(lines, "setup_driver", &s->arena),
+		.skip = skip,
+	};
+
+	assert_fine(facts_parse("h", arena_printf(&s->arena, "kernel=6.1\n%s", lines), 0, &s->arena,
+				&facts, &err));
+	setup_needs(steps, &wish, &facts, &s->arena, needs);
+	for (size_t i = 0; i < steps->count; i++)
+		if (needs[i])
+			str_addf(&out, "%s\n", steps->steps[i].id);
+	return arena_strdup(&s->arena, out.text);
+}
+
+static void test_cases(void **state)
+{
+	static const char *const none[] = {NULL};
+	struct scratch *s = *state;
+	const struct setup_steps *steps = steps_of(s);
+	const char **names,
+		*folder = arena_printf(&s->arena, "%s/tests/cases/setup", source_root(s));
+	struct error err = {0};
+	size_t count = 0;
+
+	assert_fine(folder_list(folder, ".txt", &s->arena, &names, &err));
+	for (; names[count]; count++) {
+		char *text = arena_strdup(&s->arena, slurp(s, arena_printf(&s->arena, "%s/%s",
+									   folder, names[count])));
+		char *expected = strstr(text, "\n=\n");
+		const char *needs;
+
+		assert_non_null(expected);
+		*expected = '\0';
+		expected += 3;
+		needs = needs_of(s, steps, text, none);
+		if (strcmp(needs, expected[0] == '\n' ? "" : expected) != 0)
+			fail_msg("%s: it needs\n%snot\n%s", names[count], needs, expected);
+	}
+	assert_true(count >= 10);
+}
+
+static void test_skip(void **state)
+{
+	static const char *const skip[] = {"time", "limits", NULL};
+	struct scratch *s = *state;
+
+	assert_string_equal(
+		needs_of(
+			s, steps_of(s),
+			"os=debian12\npackage_manager=apt\nlimit_memlock=8\nclock_synchronized=no\n",
+			skip),
+		"docker-apt\n");
+}
+
+/* No command holds a place that was meant to be filled, and each has a source. */
+static void test_rows(void **state)
+{
+	struct scratch *s = *state;
+	const struct setup_steps *steps = steps_of(s);
+
+	assert_true(steps->count > 25);
+	for (size_t i = 0; i < steps->count; i++) {
+		assert_lacks(steps->steps[i].command, "@{");
+		assert_true(starts_with(steps->steps[i].source, "https://"));
+	}
+}
+
+static void test_wrong_tables(void **state)
+{
+	static const struct {
+		const char *row, *error;
+	} rows[] = {
+		{"a,engine,gpus,w,,no,u", "a cell is empty"},
+		{"a,motor,gpus,w,c,no,u", "no part 'motor'"},
+		{"a,engine,gpu,w,c,no,u", "an unknown name"},
+	};
+	struct scratch *s = *state;
+	struct setup_steps steps;
+	struct error err;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char *text = arena_printf(
+			&s->arena, "id,part,condition,what,command,reboot,source\n%s", rows[i].row);
+
+		assert_fails(setup_parse("t", text, strlen(text), &s->arena, &steps, &err),
+			     ERROR_USAGE, rows[i].error);
+	}
+}
+
+static void test_daemon_json(void **state)
+{
+	static const struct {
+		const char *there, *wanted, *merged, *added, *kept;
+	} rows[] = {
+		{"", "{\"a\":1}", "{\"a\":1}", "a", ""},
+		{" \n", "{\"a\":{\"b\":1}}", "{\"a\":{\"b\":1}}", "a", ""},
+		{"{\"a\":1}", "{\"a\":1}", NULL, "", ""},
+		{"{\"a\":2}", "{\"a\":1}", NULL, "", "a"},
+		{"{\"a\":2,\"x\":[]}", "{\"a\":1,\"b\":2}", "{\"a\":2,\"x\":[],\"b\":2}", "b", "a"},
+		{"{\"log-opts\":{\"max-size\":\"1m\"}}",
+		 "{\"log-opts\":{\"max-size\":\"9m\",\"max-file\":\"5\"}}",
+		 "{\"log-opts\":{\"max-size\":\"1m\",\"max-file\":\"5\"}}", "log-opts.max-file",
+		 "log-opts.max-size"},
+		{"{\"m\":[\"u\"]}", "{\"m\":[\"u\",\"v\"]}", "{\"m\":[\"u\",\"v\"]}", "m", ""},
+		{"{\"m\":\"u\"}", "{\"m\":[\"u\"]}", NULL, "", "m"},
+	};
+	struct scratch *s = *state;
+	struct error err = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		_cleanup_(json_free) cJSON *wanted = NULL, *got = NULL, *right = NULL;
+		struct words added = WORDS_INIT(&s->arena), kept = WORDS_INIT(&s->arena);
+		const char *merged;
+
+		assert_fine(json_parse(rows[i].wanted, strlen(rows[i].wanted), "w", &wanted, &err));
+		assert_fine(daemon_json_merge(rows[i].there, wanted, &s->arena, &merged, &added,
+					      &kept, &err));
+		assert_string_equal(words_join(&added, " "), rows[i].added);
+		assert_string_equal(words_join(&kept, " "), rows[i].kept);
+		if (!rows[i].merged) {
+			assert_null(merged);
+			continue;
+		}
+		assert_fine(json_parse(merged, strlen(merged), "m", &got, &err));
+		assert_fine(json_parse(rows[i].merged, strlen(rows[i].merged), "r", &right, &err));
+		assert_true(cJSON_Compare(got, right, true));
+	}
+}
+
+static void test_broken_daemon_json(void **state)
+{
+	static const char *const broken[] = {"{",    "[]", "3", "{\"a\":1}x", "{\"a\":1,\"a\":2}",
+					     "// no"};
+	struct scratch *s = *state;
+	_cleanup_(json_free) cJSON *wanted = cJSON_CreateObject();
+	struct words words = WORDS_INIT(&s->arena);
+	const char *merged;
+	struct error err;
+
+	for (size_t i = 0; i < ARRAY_LEN(broken); i++) {
+		err = (struct error){0};
+		if (daemon_json_merge(broken[i], wanted, &s->arena, &merged, &words, &words,
+				      &err) == 0)
+			fail_msg("%s was taken", broken[i]);
+		assert_has(err.text, "daemon.json");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCRATCH_TEST(test_cases),	SCRATCH_TEST(test_skip),
+		SCRATCH_TEST(test_rows),	SCRATCH_TEST(test_wrong_tables),
+		SCRATCH_TEST(test_daemon_json), SCRATCH_TEST(test_broken_daemon_json),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
