@@ -85,9 +85,17 @@ int fleet_init(const struct cluster *cluster, const struct fleet_options *option
 		*member = (struct member){
 			.host = &cluster->hosts[i], .index = i, .fleet = fleet, .engine = engine};
 		member->address = member->host->address;
+		member->phase = "probe";
 		fleet_target(cluster, member->host, options->timeout_s, arena, &member->target);
 	}
 	return 0;
+}
+
+void fleet_phase(struct fleet *fleet, const char *phase)
+{
+	for (size_t i = 0; i < fleet->count; i++)
+		if (member_is_active(&fleet->members[i]))
+			fleet->members[i].phase = phase;
 }
 
 static void close_one(void *arg, size_t index)

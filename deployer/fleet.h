@@ -46,7 +46,8 @@ struct member {
 	bool waits;   /* steps leave it out until its turn comes (struct bringup, rolling) */
 	bool failed;
 	bool left_out;	  /* the command is about other hosts: it is neither asked nor counted */
-	struct error err; /* set when failed */
+	const char *phase; /* what is done on it now, or was when it failed: "probe", "image" */
+	struct error err;  /* set when failed */
 };
 
 struct fleet {
@@ -78,6 +79,9 @@ void fleet_close(struct fleet *fleet);
 
 /* Leaves out all members but those with these names. */
 void fleet_leave_out(struct fleet *fleet, const char *const *names);
+
+/* Says what the active members do from now on. */
+void fleet_phase(struct fleet *fleet, const char *phase);
 
 /* How many members are not left out. */
 size_t fleet_asked(const struct fleet *fleet);
