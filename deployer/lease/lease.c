@@ -10,6 +10,7 @@
 #define LEASE_TIMEOUT_S 60
 #define LEASE_WORD_BYTES 128
 #define LEASE_FIELDS_MAX 6
+#define LEASE_QUEUE_MAX 100000
 
 /* --- what a host says -------------------------------------------------------------------------- */
 
@@ -53,7 +54,8 @@ static void lease_read_gpu(const char *line, struct arena *arena, struct lease_a
 					     [LEASE_OUTSIDE] = "outside"};
 	const char *fields[LEASE_FIELDS_MAX];
 
-	if (lease_split(line, arena, fields) != 3 || answer->gpu_count == answer->most)
+	if (lease_split(line, arena, fields) != 3 || answer->gpu_count == answer->most ||
+	    strcmp(fields[1], "-") == 0)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(states); i++)
 		if (strcmp(fields[2], states[i]) == 0)
@@ -102,6 +104,7 @@ static void lease_read_taken(const char *line, struct arena *arena, struct words
 void lease_answer_parse(const char *text, struct arena *arena, struct lease_answer *answer)
 {
 	size_t lines = 1;
+	long queue;
 
 	*answer = (struct lease_answer){.none = "", .taken = WORDS_INIT(arena)};
 	for (const char *c = text; *c; c++)
@@ -112,7 +115,8 @@ void lease_answer_parse(const char *text, struct arena *arena, struct lease_answ
 	answer->tickets = ARENA_ARRAY(arena, answer->most, struct lease_ticket);
 	answer->none = remote_value(text, "none", arena);
 	answer->is_host_wide = strcmp(remote_value(text, "scope", arena), "host") == 0;
-	answer->queue = atoi(remote_value(text, "queue", arena));
+	queue = strtol(remote_value(text, "queue", arena), NULL, 10);
+	answer->queue = queue > 0 && queue < LEASE_QUEUE_MAX ? (int)queue : 0;
 	for (const char *line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (starts_with(line, "gpu="))
