@@ -224,9 +224,10 @@ static int up_check_count(const struct stages *s, int min_hosts, struct error *e
 	if (usable >= (size_t)min_hosts)
 		return 0;
 	fleet_result(&s->fleet, &why);
-	return error_set(err, ERROR_FAILED,
-			 "%zu of %zu hosts can be used, and --min-hosts asks for %d, so nothing was changed: %s",
-			 usable, fleet_asked(&s->fleet), min_hosts, why.text);
+	return error_set(
+		err, ERROR_FAILED,
+		"%zu of %zu hosts can be used, and --min-hosts asks for %d, so nothing was changed: %s",
+		usable, fleet_asked(&s->fleet), min_hosts, why.text);
 }
 
 static int up_once(struct stages *s, const struct options *o, struct error *err)
@@ -263,8 +264,8 @@ static int up_tries(struct stages *s, const struct options *o, struct error *err
 
 	for (int tries = 1; rc < 0 && tries <= o->retries && up_may_try_again(s, err); tries++) {
 		log_warn("%s", err->text);
-		log_info("  %-20s once more in %d s, %d of %d", "retry", 1 << (tries < 5 ? tries : 5),
-			 tries, o->retries);
+		log_info("  %-20s once more in %d s, %d of %d", "retry",
+			 1 << (tries < 5 ? tries : 5), tries, o->retries);
 		*err = (struct error){0};
 		fleet_close(&s->fleet);
 		*s = fresh;

@@ -45,7 +45,7 @@ struct member {
 	bool changed; /* something was changed on the host by this command */
 	bool waits;   /* steps leave it out until its turn comes (struct bringup, rolling) */
 	bool failed;
-	bool left_out;	  /* the command is about other hosts: it is neither asked nor counted */
+	bool left_out;	   /* the command is about other hosts: it is neither asked nor counted */
 	const char *phase; /* what is done on it now, or was when it failed: "probe", "image" */
 	struct error err;  /* set when failed */
 };

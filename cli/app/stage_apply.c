@@ -100,11 +100,11 @@ static void stage_add_failure(const struct member *m, struct term_table *table)
 	if (starts_with(text, name) && text[strlen(name)] == ':')
 		text += strlen(name) + 1 + strspn(text + strlen(name) + 1, " ");
 	advice = strstr(text, "; ");
-	term_table_row(table,
-		       WORDS(name, m->phase,
-			     advice ? arena_strndup(table->arena, text, (size_t)(advice - text))
-				    : text,
-			     advice ? advice + strlen("; ") : "run the same command again"));
+	term_table_row(
+		table,
+		WORDS(name, m->phase,
+		      advice ? arena_strndup(table->arena, text, (size_t)(advice - text)) : text,
+		      advice ? advice + strlen("; ") : "run the same command again"));
 }
 
 static void stage_print_failures(const struct stages *s)

@@ -147,18 +147,21 @@ static void watch_judge_repair(struct watching *w, struct watch_host *host, cons
 	double pause = (double)(host->next_usec - clock_usec()) / 1e6;
 
 	if (!*error) {
-		watch_note(host, arena_printf(arena, "repaired by '%s' in %.1f s", remedy, seconds));
+		watch_note(host,
+			   arena_printf(arena, "repaired by '%s' in %.1f s", remedy, seconds));
 		return;
 	}
 	host->is_given_up = left <= 0;
 	if (host->is_given_up)
-		watch_note(host,
-			   arena_printf(arena,
-					"is left alone after %d repairs in a row: %s; mend it, and run 'ringup up' again",
-					host->repairs, error));
+		watch_note(
+			host,
+			arena_printf(
+				arena,
+				"is left alone after %d repairs in a row: %s; mend it, and run 'ringup up' again",
+				host->repairs, error));
 	else
-		watch_note(host, arena_printf(arena, "'%s' failed, tries again in %.0f s: %s", remedy,
-					      pause > 0 ? pause : 0, error));
+		watch_note(host, arena_printf(arena, "'%s' failed, tries again in %.0f s: %s",
+					      remedy, pause > 0 ? pause : 0, error));
 }
 
 static int watch_repair(struct watching *w, struct watch_host *host, const char *remedy,
@@ -208,9 +211,12 @@ static int watch_see(struct watching *w, struct watch_host *host, const cJSON *i
 	/* a repair in a row that did not last counts, too */
 	if (remedy && host->repairs >= watch_limit(w)) {
 		host->is_given_up = true;
-		watch_note(host, arena_printf(arena,
-					      "is left alone after %d repairs: %s; mend it, and run 'ringup up' again",
-					      host->repairs, watch_text(item, "error", arena)));
+		watch_note(
+			host,
+			arena_printf(
+				arena,
+				"is left alone after %d repairs: %s; mend it, and run 'ringup up' again",
+				host->repairs, watch_text(item, "error", arena)));
 		return 0;
 	}
 	watch_note(host, arena_printf(arena, "%s: %s", state, watch_text(item, "error", arena)));

@@ -17,7 +17,8 @@
 /* A word of the host: letters, digits and a few signs; anything else is "-". */
 static const char *lease_word(const char *word, size_t length, struct arena *arena)
 {
-	static const char signs[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@:+-/";
+	static const char signs[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@:+-/";
 	const char *copy;
 
 	if (!length || length >= LEASE_WORD_BYTES)
@@ -27,7 +28,8 @@ static const char *lease_word(const char *word, size_t length, struct arena *are
 }
 
 /* The words of a line, missing ones "-". How many there are. */
-static size_t lease_split(const char *line, struct arena *arena, const char *fields[LEASE_FIELDS_MAX])
+static size_t lease_split(const char *line, struct arena *arena,
+			  const char *fields[LEASE_FIELDS_MAX])
 {
 	size_t count = 0;
 
@@ -59,8 +61,8 @@ static void lease_read_gpu(const char *line, struct arena *arena, struct lease_a
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(states); i++)
 		if (strcmp(fields[2], states[i]) == 0)
-			answer->gpus[answer->gpu_count++] = (struct lease_gpu){
-				fields[0], fields[1], (enum lease_state)i};
+			answer->gpus[answer->gpu_count++] =
+				(struct lease_gpu){fields[0], fields[1], (enum lease_state)i};
 }
 
 static void lease_read_holder(const char *line, bool is_process, struct arena *arena,
@@ -72,8 +74,8 @@ static void lease_read_holder(const char *line, bool is_process, struct arena *a
 	if (lease_split(line, arena, fields) < 3 || answer->holder_count == answer->most)
 		return;
 	holder = &answer->holders[answer->holder_count++];
-	*holder = is_process ? (struct lease_holder){fields[0], "process", "-", "-", fields[2],
-						     fields[1]}
+	*holder = is_process ? (struct lease_holder){fields[0], "process", "-",
+						     "-",	fields[2], fields[1]}
 			     : (struct lease_holder){fields[0], fields[1], fields[2],
 						     fields[3], fields[4], fields[5]};
 }

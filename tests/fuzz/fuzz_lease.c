@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_check(lease_gpus_free(&answer) <= lease_gpus_total(&answer));
 	/* they become CUDA_VISIBLE_DEVICES */
 	for (size_t i = 0; i < answer.taken.count; i++)
-		fuzz_check(*answer.taken.list[i] && !strpbrk(answer.taken.list[i], " ,;\n\033\"'$"));
+		fuzz_check(*answer.taken.list[i] &&
+			   !strpbrk(answer.taken.list[i], " ,;\n\033\"'$"));
 	who = lease_holders_text(&answer, &arena);
 	fuzz_check(!strchr(who, '\033') && !strchr(who, '\n'));
 	return 0;
