@@ -48,7 +48,7 @@ all: $(O)/.deps ## build ringup and the worker into build/
 	$(Q)$(MAKE) --no-print-directory programs
 
 .PHONY: programs
-programs: $(O)/ringup $(O)/allreduce $(O)/ringup-job $(SIMULATED) $(if $(shell command -v $(MPICC)),$(O)/allreduce-mpi.so)
+programs: $(O)/ringup $(O)/allreduce $(O)/ringup-job $(O)/ringup-ssh $(SIMULATED) $(if $(shell command -v $(MPICC)),$(O)/allreduce-mpi.so)
 
 # What a fresh Debian 12 machine lacks is installed once; the stamp is redone when the list changes.
 deps: $(O)/.deps ## install the missing Debian packages
@@ -66,9 +66,15 @@ $(O)/allreduce: $(WORKER_OBJS)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldl -lm
 
+# Without a loader, so that it runs in images with an older C library.
 $(O)/ringup-job: $(JOB_OBJS)
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^
+	$(Q)$(CC) $(LDFLAGS_ALL) $(if $(SAN),,-static) -o $@ $^
+
+# A folder: OpenSSH for images that have none, and what the worker needs where the image's C library is older.
+$(O)/ringup-ssh: images/ssh/collect.sh $(wildcard /usr/sbin/sshd /usr/bin/ssh) | $(O)/allreduce
+	@echo "  SSH   $@"
+	$(Q)sh $< $@ $(O)/allreduce
 
 # What lab hosts with simulated GPUs have for libcuda and libnccl. Never instrumented: any program may load them.
 $(O)/simulated-%.so: images/simulated/%.c images/simulated/standin.h $(wildcard images/worker/collective/dtype.[ch]) $(O)/flags
@@ -77,7 +83,7 @@ $(O)/simulated-%.so: images/simulated/%.c images/simulated/standin.h $(wildcard 
 
 $(O)/allreduce-mpi.so: $(MPI_PLUGIN) $(MPI_PLUGIN:.c=.h) $(O)/flags
 	@echo "  MPICC $@"
-	$(Q)OMPI_CC=$(CC) $(MPICC) $(WORKER_CFLAGS) -fPIC -shared -o $@ $<
+	$(Q)OMPI_CC="$(CC)" $(MPICC) $(WORKER_CFLAGS) -fPIC -shared -o $@ $<
 
 $(O)/images/worker/%.o: images/worker/%.c $(O)/flags
 	@mkdir -p $(@D)

@@ -57,6 +57,14 @@ do_install() {
 			install -m 755 "$build/$program" "$prefix/bin/$program"
 			echo "bin/$program"
 		done
+		# OpenSSH for images that have none, beside ringup too
+		if [[ -d $build/ringup-ssh ]]; then
+			make_folder "$prefix" bin/ringup-ssh
+			for program in "$build"/ringup-ssh/*; do
+				install -m 755 "$program" "$prefix/bin/ringup-ssh/"
+				echo "bin/ringup-ssh/${program##*/}"
+			done
+		fi
 		tar -cf - --mode=u=rwX,go=rX -T "$work/data" | tar -xpf - --no-same-owner -C "$prefix/share/ringup"
 		sed 's,^,share/ringup/,' "$work/data"
 		echo "$LIST"

@@ -181,6 +181,16 @@ static bool job_needs_stack(const struct job *job)
 	return !job->options->local && strcmp(job->stages->cluster.container.engine, "none") == 0;
 }
 
+static int job_find_launcher(struct job *job, const struct plan *plan, struct error *err)
+{
+	const struct options *o = job->options;
+	const struct launcher_wish wish = {
+		.plan = plan, .command = job->wish.command, .has_roles = o->roles};
+
+	return launcher_find_for_job(o->launcher ? o->launcher : "auto", &wish, &job->wish.launcher,
+				     err);
+}
+
 static int job_wish(struct job *job, const char *const *command, struct error *err)
 {
 	const struct options *o = job->options;
@@ -202,9 +212,7 @@ static int job_wish(struct job *job, const char *const *command, struct error *e
 	    job_input_choose(o->input, o->tty, o->detach, &job->wish, err) < 0 ||
 	    (o->sync && job_sync_parse(o->sync, job->stages->arena, &job->sync, err) < 0) ||
 	    stage_built_plan(job->stages, &plan, err) < 0 ||
-	    launcher_find_for_job(o->launcher ? o->launcher : "auto", plan, o->roles != NULL,
-				  &job->wish.launcher, err) < 0 ||
-	    job_wish_roles(job, err) < 0)
+	    job_find_launcher(job, plan, err) < 0 || job_wish_roles(job, err) < 0)
 		return -1;
 	job->wish.lock = job_needs_stack(job) ? plan : NULL;
 	return 0;

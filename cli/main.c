@@ -208,7 +208,7 @@ static int run_command(const struct command *command, const char *const *words,
 	main_merge(&merged, command->options, own);
 	main_merge(&merged, global_options, 0);
 	for (size_t i = 0; i < merged.count; i++)
-		if (merged.rows[i].kind == OPT_LIST)
+		if (merged.rows[i].kind == OPT_LIST || merged.rows[i].kind == OPT_LIST_BUT)
 			((struct words *)(void *)(values + merged.rows[i].offset))->arena =
 				ctx->arena;
 	if (opt_parse(merged.rows, words, command->stop_at_argument, values, &arguments, &used,

@@ -135,6 +135,12 @@ static void settings_add(const char *key, const char *value, struct words *out)
 	words_addf(out, "%s=%s", key, *value ? value : "-");
 }
 
+/* Where its sshd listens, "10.0.0.1:9435", or "none". */
+static const char *container_sshd(struct member *m)
+{
+	return m->sshd_port ? arena_printf(&m->arena, "%s:%d", m->address, m->sshd_port) : "none";
+}
+
 static const char *container_settings(struct member *m, const struct container_wish *wish)
 {
 	struct words out = WORDS_INIT(&m->arena);
@@ -143,7 +149,7 @@ static const char *container_settings(struct member *m, const struct container_w
 	settings_add("network", wish->network, &out);
 	settings_add("gpus", wish->gpus, &out);
 	settings_add("privileged", wish->privileged ? "yes" : "no", &out);
-	words_addf(&out, "sshd=%s:%d", m->address, m->fleet->cluster->container.sshd_port);
+	words_addf(&out, "sshd=%s", container_sshd(m));
 	settings_add_list(m, "capabilities", wish->gpu_capabilities, &out);
 	settings_add_list(m, "env", wish->env, &out);
 	settings_add_list(m, "volumes", wish->volumes, &out);
@@ -170,7 +176,7 @@ static void container_set_wish(struct member *m, const struct bringup *bringup,
 	wish->labels = container_labels(m, "", "");
 	m->engine->run(wish, &words);
 	/* sshd reads its address and port only at its start */
-	words_addf(&words, "sshd %s:%d", m->address, m->fleet->cluster->container.sshd_port);
+	words_addf(&words, "sshd %s", container_sshd(m));
 	container->config_hash = hash_words(m, words.list);
 	wish->labels = container_labels(m, container->config_hash, container->settings);
 }

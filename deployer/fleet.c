@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/pool.h"
+#include "deployer/placed.h"
 
 #include <string.h>
 
@@ -86,9 +87,10 @@ int fleet_init(const struct cluster *cluster, const struct fleet_options *option
 			.host = &cluster->hosts[i], .index = i, .fleet = fleet, .engine = engine};
 		member->address = member->host->address;
 		member->phase = "probe";
+		member->sshd_port = cluster_sshd_port(cluster);
 		fleet_target(cluster, member->host, options->timeout_s, arena, &member->target);
 	}
-	return 0;
+	return strcmp(cluster->container.sshd_port, "auto") == 0 ? placed_read_ports(fleet, err) : 0;
 }
 
 void fleet_phase(struct fleet *fleet, const char *phase)

@@ -23,6 +23,7 @@ struct host_state {
 	const char *mesh;	      /* digest of the ssh files that the host holds */
 	const char *folder;	      /* ringup's folder on the host */
 	const char *machine;	      /* the same for two names of one machine; "" unknown */
+	const char *listening;	      /* who has ports there, as ports.h has them */
 	struct owner container_owner; /* by the container's labels */
 	struct owner owner;	      /* of the folder */
 	const char *status; /* of the container, in the engine's word: running, paused, exited */
@@ -36,6 +37,7 @@ struct member {
 	size_t index;
 	struct fleet *fleet;
 	const char *address; /* for the workers: the host's own, in numbers once it is known */
+	int sshd_port; /* of its container; 0: it has no sshd, or the port is not chosen yet (ports.h) */
 	struct ssh_target target;
 	struct ssh *ssh;    /* opened at first use, kept */
 	struct arena arena; /* this host's own memory: its thread is the only user */

@@ -119,11 +119,13 @@ static const char *known_hosts_text(const struct fleet *fleet, const struct keys
 
 	for (size_t i = 0; i < fleet->count; i++) {
 		const char *address = fleet->members[i].address;
-		int port = fleet->cluster->container.sshd_port;
+		int port = fleet->members[i].sshd_port;
 		const char *public = keys->members[i].host_public;
 		const char *space = strchr(public, ' '),
 			   *end = space ? strchr(space + 1, ' ') : NULL;
 
+		if (!port)
+			continue;
 		str_addf(&text, "%s %.*s\n", known_hosts_name(address, port, arena),
 			 end ? (int)(end - public) : (int)strlen(public), public);
 	}
@@ -139,6 +141,8 @@ static const char *ssh_config_text(const struct fleet *fleet, struct arena *aren
 		const struct host *host = fleet->members[i].host;
 		const char *address = fleet->members[i].address;
 
+		if (!fleet->members[i].sshd_port)
+			continue;
 		str_addf(&text, "Host %s", host->name);
 		if (strcmp(host->name, host->address) != 0)
 			str_addf(&text, " %s", host->address);
@@ -150,7 +154,7 @@ static const char *ssh_config_text(const struct fleet *fleet, struct arena *aren
 			 "    UserKnownHostsFile " INSIDE "/known_hosts\n"
 			 "    StrictHostKeyChecking yes\n    BatchMode yes\n"
 			 "    ConnectTimeout 20\n    ConnectionAttempts 3\n",
-			 address, fleet->cluster->container.sshd_port);
+			 address, fleet->members[i].sshd_port);
 	}
 	return arena_strdup(arena, text.text);
 }
@@ -205,6 +209,8 @@ static const char *sshd_config_text(const struct fleet *fleet, const struct memb
 {
 	size_t starts = fleet->count * 2 + 64;
 
+	if (!member->sshd_port)
+		return "# no Port: container.sshd_port is none, so images/entry/ringup-entry starts no sshd\n";
 	return arena_printf(arena,
 			    "Port %d\nListenAddress %s\nHostKey " INSIDE "/ssh_host_ed25519_key\n"
 			    "AuthorizedKeysFile " INSIDE "/authorized_keys\n"
@@ -212,7 +218,7 @@ static const char *sshd_config_text(const struct fleet *fleet, const struct memb
 			    "KbdInteractiveAuthentication no\nUsePAM no\n" SSHD_FORWARDS_NOTHING
 			    "PrintMotd no\nPrintLastLog no\nPidFile none\n"
 			    "MaxStartups %zu:30:%zu\nMaxSessions 1000\n",
-			    fleet->cluster->container.sshd_port, member->address, starts,
+			    member->sshd_port, member->address, starts,
 			    starts * 2);
 }
 

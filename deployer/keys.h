@@ -48,7 +48,8 @@ struct key_file {
 
 /*
  * The files of one member: identity, host key, authorized_keys, known_hosts, ssh_config, hosts,
- * sshd_config, secret. An entry with name NULL ends the array.
+ * sshd_config, secret. An entry with name NULL ends the array. A member without a port (fleet.h) stands in neither
+ * known_hosts nor ssh_config.
  *
  * `hosts` is for /etc/hosts of the containers; images/entry/ringup-hosts puts it there. It is not
  * the engine's option --add-host, for three reasons. Docker leaves out the host's own /etc/hosts

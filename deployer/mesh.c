@@ -14,6 +14,7 @@
 #define MESH_TIMEOUT_S 600
 #define LOG_BYTES 600
 #define LOG_LINES 20
+#define MESH_PAIRS_SHOWN 4
 
 int mesh_died(struct member *m, const char *exit_status, const char *log, struct error *err)
 {
@@ -25,7 +26,7 @@ int mesh_died(struct member *m, const char *exit_status, const char *log, struct
 		error_advise(
 			err,
 			"another program has port %d there (ss -ltnp shows it): stop it, or set container.sshd_port",
-			m->fleet->cluster->container.sshd_port);
+			m->sshd_port);
 	return -1;
 }
 
@@ -101,6 +102,103 @@ static const char *const *peers_of(struct member *m)
 	return peers.list ? peers.list : NO_WORDS;
 }
 
+/* What ssh says of a login that failed, and what that means; "%d" is the port. Rows are tried in order. */
+static const struct {
+	const char *said, *means;
+} mesh_reasons[] = {
+	{"Connection refused", "connection refused on port %d: no sshd listens there"},
+	{"timed out", "no answer on port %d: a firewall drops it, or the route leads elsewhere"},
+	{"No route to host", "no route to it, or a firewall that rejects port %d"},
+	{"Network is unreachable", "there is no route to it"},
+	{"Could not resolve", "its name is not known there"},
+	{"REMOTE HOST IDENTIFICATION", "another host key answers on port %d: not this cluster's sshd"},
+	{"Host key verification failed",
+	 "another host key answers on port %d: not this cluster's sshd"},
+	{"Permission denied", "the cluster's key is refused on port %d: its sshd has other keys"},
+	{"kex_exchange_identification",
+	 "what listens on port %d ends the connection: no sshd, or one that refuses this host"},
+};
+
+/* "node02 -> node03: connection refused on port 9435: no sshd listens there" */
+static void mesh_add_pair(struct member *m, const struct member *peer, const char *said,
+			  struct str *out)
+{
+	const char *means = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(mesh_reasons) && !means; i++)
+		if (strstr(said, mesh_reasons[i].said))
+			means = mesh_reasons[i].means;
+	str_addf(out, "%s%s -> %s: ", out->length ? "; " : "", m->host->name, peer->host->name);
+	if (!means) {
+		str_add(out, said);
+		return;
+	}
+	for (; *means; means++) {
+		if (!starts_with(means, "%d")) {
+			str_add_char(out, *means);
+			continue;
+		}
+		str_addf(out, "%d", peer->sshd_port);
+		means++;
+	}
+}
+
+static const struct member *mesh_named(const struct fleet *fleet, const char *name, size_t length)
+{
+	for (size_t i = 0; i < fleet->count; i++) {
+		const char *known = fleet->members[i].host->name;
+
+		if (strlen(known) == length && memcmp(known, name, length) == 0)
+			return &fleet->members[i];
+	}
+	return NULL;
+}
+
+/* The script's lines "NAME: WORDS OF SSH", of which the first ones become pairs; what else it says stands as it is. */
+int mesh_explain(struct member *m, const char *said, struct error *err)
+{
+	_cleanup_(str_release) struct str text = STR_INIT;
+	char *copy = arena_strdup(&m->arena, said), *line;
+	size_t pairs = 0;
+
+	while ((line = strsep(&copy, "\n"))) {
+		_cleanup_(str_release) struct str words = STR_INIT;
+		const char *colon = strstr(line, ": ");
+		const struct member *peer =
+			colon ? mesh_named(m->fleet, line, (size_t)(colon - line)) : NULL;
+
+		if (!*line || (peer && pairs++ >= MESH_PAIRS_SHOWN))
+			continue;
+		str_add(&words, peer ? colon + 2 : line);
+		str_one_line(&words, LOG_BYTES);
+		if (peer)
+			mesh_add_pair(m, peer, words.text, &text);
+		else
+			str_addf(&text, "%s%s", text.length ? "; " : "", words.text);
+	}
+	if (pairs > MESH_PAIRS_SHOWN)
+		str_addf(&text, "; and %zu more from %s", pairs - MESH_PAIRS_SHOWN, m->host->name);
+	return error_set(err, ERROR_FAILED, "%s: its worker cannot log in to others: %s",
+			 m->host->name, text.length ? text.text : "the check failed without a word");
+}
+
+/* Without sshds the containers need only run ringup-job, which starts jobs: it runs `true` here. */
+static int mesh_run_job(struct member *m, void *arg, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+
+	(void)arg;
+	if (member_exec(m, WORDS("true"), MESH_TIMEOUT_S, &result, err) < 0)
+		return -1;
+	if (result.status == 0)
+		return 0;
+	str_add(&result.out, result.err.text);
+	str_one_line(&result.out, LOG_BYTES);
+	return error_set(err, ERROR_FAILED,
+			 "%s: ringup-job, which starts jobs, does not run in its container: %s",
+			 m->host->name, result.out.text);
+}
+
 static int meet_one(struct member *m, void *arg, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
@@ -116,11 +214,7 @@ static int meet_one(struct member *m, void *arg, struct error *err)
 	if (result.status == 0)
 		return 0;
 	str_add(&result.out, result.err.text);
-	str_one_line(&result.out, LOG_BYTES);
-	return error_set(
-		err, ERROR_FAILED,
-		"%s: its worker cannot log in to other workers on port %d: %s; is the port open between the hosts?",
-		m->host->name, m->fleet->cluster->container.sshd_port, result.out.text);
+	return mesh_explain(m, result.out.text, err);
 }
 
 /*
@@ -154,7 +248,8 @@ static void find_dead(struct fleet *fleet, const bool *failed_before, size_t bef
 	}
 	fleet_each(fleet, check_running, NULL);
 	if (fleet_failures(fleet) > before) {
-		mesh_meet(fleet);
+		if (cluster_has_sshd(fleet->cluster))
+			mesh_meet(fleet);
 		return;
 	}
 	for (size_t i = 0; i < fleet->count; i++) {
@@ -172,7 +267,10 @@ static void meet_living(struct fleet *fleet)
 
 	for (size_t i = 0; i < fleet->count; i++)
 		failed_before[i] = fleet->members[i].failed;
-	mesh_meet(fleet);
+	if (cluster_has_sshd(fleet->cluster))
+		mesh_meet(fleet);
+	else
+		fleet_each(fleet, mesh_run_job, NULL);
 	if (fleet_failures(fleet) > before)
 		find_dead(fleet, failed_before, before);
 }
@@ -206,6 +304,7 @@ void fleet_verify(struct fleet *fleet, const char *accelerator)
 	char now[DIGEST_TEXT_BYTES], *before = NULL;
 	struct progress_step *step;
 	size_t alive = fleet_active(fleet);
+	bool has_sshd = cluster_has_sshd(fleet->cluster);
 
 	mesh_digest(fleet, now);
 	if (alive == fleet->count && file_exists(path) &&
@@ -213,13 +312,16 @@ void fleet_verify(struct fleet *fleet, const char *accelerator)
 	    strcmp(before, now) == 0)
 		return;
 	if (alive < 2) {
-		fleet_each(fleet, watch_one, NULL);
+		fleet_each(fleet, has_sshd ? watch_one : mesh_run_job, NULL);
 		fleet_check_container_gpus(fleet, accelerator);
 		return;
 	}
-	step = progress_begin("mesh", "every worker logs in to every other");
+	step = progress_begin("mesh", has_sshd ? "every worker logs in to every other"
+					       : "every worker runs ringup-job");
 	meet_living(fleet);
-	progress_end(step, fleet_active(fleet) == alive, "%zu workers can log in to each other",
+	progress_end(step, fleet_active(fleet) == alive,
+		     has_sshd ? "%zu workers can log in to each other"
+			      : "%zu workers run ringup-job; they have no sshd",
 		     fleet_active(fleet));
 	fleet_check_container_gpus(fleet, accelerator);
 	if (fleet_active(fleet) == fleet->count &&

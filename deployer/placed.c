@@ -39,8 +39,9 @@ static void placed_take_out(cJSON *hosts, const struct host *host)
 			cJSON_DeleteItemFromArray(hosts, i);
 }
 
-static void placed_put_in(cJSON *hosts, const struct host *host)
+static void placed_put_in(cJSON *hosts, const struct member *member)
 {
+	const struct host *host = member->host;
 	cJSON *item = cJSON_CreateObject();
 
 	cJSON_AddItemToArray(hosts, item);
@@ -48,6 +49,8 @@ static void placed_put_in(cJSON *hosts, const struct host *host)
 	cJSON_AddStringToObject(item, "address", host->address);
 	cJSON_AddStringToObject(item, "user", host->user);
 	cJSON_AddNumberToObject(item, "port", host->port);
+	if (member->sshd_port && !cluster_sshd_port(member->fleet->cluster))
+		cJSON_AddNumberToObject(item, "sshd_port", member->sshd_port);
 }
 
 static int placed_change(const struct fleet *fleet, bool puts_in, struct error *err)
@@ -67,7 +70,7 @@ static int placed_change(const struct fleet *fleet, bool puts_in, struct error *
 			continue;
 		placed_take_out(hosts, host);
 		if (puts_in)
-			placed_put_in(hosts, host);
+			placed_put_in(hosts, &fleet->members[i]);
 	}
 	if (cJSON_Compare(json, before, true))
 		return 0;
@@ -83,6 +86,24 @@ int placed_add(const struct fleet *fleet, struct error *err)
 int placed_remove(const struct fleet *fleet, struct error *err)
 {
 	return placed_change(fleet, false, err);
+}
+
+int placed_read_ports(struct fleet *fleet, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	_cleanup_(json_free) cJSON *json = NULL;
+	const cJSON *item;
+
+	if (placed_read(fleet->cluster, &arena, &json, err) < 0)
+		return -1;
+	cJSON_ArrayForEach (item, json_member(json, "hosts")) {
+		int port = json_int(item, "sshd_port", 0);
+
+		for (size_t i = 0; i < fleet->count && port > 0 && port <= 65535; i++)
+			if (placed_is(item, fleet->members[i].host))
+				fleet->members[i].sshd_port = port;
+	}
+	return 0;
 }
 
 static bool placed_is_known(const cJSON *item, const struct cluster *cluster)

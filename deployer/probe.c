@@ -5,6 +5,7 @@
 #include "core/json.h"
 #include "core/quote.h"
 #include "deployer/address.h"
+#include "deployer/ports.h"
 #include "deployer/remote.h"
 
 #include <stdlib.h>
@@ -55,6 +56,7 @@ void probe_read_state(struct member *m, const char *text)
 		.mesh = remote_value(text, "mesh", arena),
 		.folder = remote_value(text, "state_folder", arena),
 		.machine = remote_value(text, "machine", arena),
+		.listening = remote_value(text, "ports_taken", arena),
 	};
 	probe_read_container(m, text);
 	owner_parse(text, "owner_", arena, &m->state.owner);
@@ -73,18 +75,22 @@ static int probe_one(struct member *m, void *arg, struct error *err)
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	struct words words = WORDS_INIT(&m->arena);
 	struct ssh_command command = {.timeout_s = PROBE_TIMEOUT_S};
+	const bool *details = arg;
+	const char *script;
 	double now;
 
-	(void)arg;
-	if (remote_script("probe",
-			  WORDS(m->fleet->cluster->name, m->host->address, m->engine->name,
-				probe_quoted(m, m->engine->probe),
-				probe_quoted(m, m->engine->data_root),
-				probe_quoted(m, m->engine->state)),
-			  &words, err) < 0 ||
+	if (remote_sections("probe", *details,
+			    WORDS(m->fleet->cluster->name, m->host->address, m->engine->name,
+				  probe_quoted(m, m->engine->probe),
+				  probe_quoted(m, m->engine->data_root),
+				  probe_quoted(m, m->engine->state),
+				  ports_range(m->fleet->cluster, &m->arena)),
+			    &words, &script, err) < 0 ||
 	    member_connect(m, err) < 0)
 		return -1;
 	command.words = words.list;
+	command.input = script;
+	command.input_bytes = strlen(script);
 	now = wall_seconds();
 	if (ssh_check(m->ssh, &command, "probe", &result, err) < 0)
 		return error_wrap(err, "%s", m->host->name);
@@ -92,11 +98,11 @@ static int probe_one(struct member *m, void *arg, struct error *err)
 	return facts_parse(m->host->name, result.out.text, now, &m->arena, &m->facts, err);
 }
 
-void fleet_probe(struct fleet *fleet)
+void fleet_probe(struct fleet *fleet, bool details)
 {
 	struct progress_step *step = progress_begin("probe", "");
 
-	fleet_each(fleet, probe_one, NULL);
+	fleet_each(fleet, probe_one, &details);
 	fleet_find_addresses(fleet);
 	progress_end(step, fleet_failures(fleet) == 0, "%zu of %zu hosts answer",
 		     fleet_asked(fleet) - fleet_failures(fleet), fleet_asked(fleet));
@@ -147,6 +153,7 @@ void fleet_check(struct fleet *fleet)
 	fleet_each(fleet, check_one, NULL);
 	check_machines(fleet);
 	fleet_check_addresses(fleet);
+	fleet_check_ports(fleet);
 }
 
 cJSON *fleet_facts_json(const struct fleet *fleet)

@@ -7,17 +7,21 @@
 
 #include "deployer/fleet.h"
 
-/* Fills facts and state of every member that answers. The others fail, each with its cause. */
-void fleet_probe(struct fleet *fleet);
+/*
+ * Fills facts and state of every member that answers. The others fail, each with its cause. Facts
+ * that only people and doctor look at (remote/probe/details) are asked for with `details`: some take
+ * a host seconds.
+ */
+void fleet_probe(struct fleet *fleet, bool details);
 
 /*
  * Fails every member that cannot run the cluster: no engine, an engine that does not answer,
  * another architecture than the file pins, an address that the other hosts do not know, another
- * host's machine. Each error says what to do.
+ * host's machine, a port that another program has (ports.h). Each error says what to do.
  */
 void fleet_check(struct fleet *fleet);
 
-/* Fills member->state from the lines of remote/probe.sh or remote/owner.sh, in the member's arena. */
+/* Fills member->state from the lines of remote/probe/ or remote/owner.sh, in the member's arena. */
 void probe_read_state(struct member *member, const char *text);
 
 /* The same for the container, from the lines of the engine's `state`; the rest stays. */

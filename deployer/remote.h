@@ -16,6 +16,15 @@ int remote_script(const char *name, const char *const *arguments, struct words *
 		  struct error *err);
 
 /*
+ * The same for a script of sections, remote/NAME/NN-*.sh in the order of their names, and with
+ * `details` those of remote/NAME/details/ behind them. The words are sh -s ARGUMENT..., and *input
+ * is the script, for its stdin: it may be longer than a command line, and a login shell that takes no
+ * line ends in a word (csh) does not matter. Programs that it starts have an empty stdin.
+ */
+int remote_sections(const char *name, bool details, const char *const *arguments,
+		    struct words *words, const char **input, struct error *err);
+
+/*
  * The value of the first line "KEY=VALUE" of what a script printed, in the arena; "" when there is
  * none. The host may print anything.
  */

@@ -69,7 +69,9 @@ static int replace_add_proof(struct member *m, struct words *out, struct error *
 	replace_add(out, "state", replace_words(m, e->state, own, ""));
 	replace_add(out, "logs", replace_words(m, e->logs, own, ""));
 	replace_add(out, "remove", replace_words(m, e->remove, own, ""));
-	replace_add(out, "has_ssh", member_exec_words(m, WORDS("sh", "-c", "command -v ssh")));
+	replace_add(out, "has_ssh",
+		    m->sshd_port ? member_exec_words(m, WORDS("sh", "-c", "command -v ssh"))
+				 : WORDS("false"));
 	replace_add(out, "prove", member_exec_words(m, login.list));
 	return 0;
 }
@@ -122,7 +124,7 @@ static int replace_failed(struct member *m, struct proc_result *result, const ch
 	if (strcmp(failed, "sshd") == 0)
 		return error_set(err, ERROR_FAILED,
 				 "%s: the container's sshd does not let it in on port %d: %s",
-				 m->host->name, m->fleet->cluster->container.sshd_port,
+				 m->host->name, m->sshd_port,
 				 result->err.text);
 	return error_set(err, ERROR_FAILED, "%s: cannot %s the container: %s", m->host->name, what,
 			 result->err.length ? result->err.text : "it failed without a word");

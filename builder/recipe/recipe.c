@@ -350,17 +350,45 @@ static int add_program(struct renderer *r, const char *name)
 				r->arena, r->err);
 }
 
-/* The worker as this machine has it, and the entry scripts: for a base that can run them. */
+/* OpenSSH of this machine with its libraries (images/ssh/collect.sh), where there is such a folder. */
+static int recipe_add_ssh(struct renderer *r, bool *is_there)
+{
+	const char *folder = arena_printf(r->arena, "%s/ringup-ssh", path_program_folder(r->arena));
+	const char **names;
+
+	*is_there = file_exists(folder);
+	if (!*is_there)
+		return 0;
+	if (folder_list(folder, "", r->arena, &names, r->err) < 0)
+		return -1;
+	for (; *names; names++)
+		if (context_add_file(r->spec, arena_printf(r->arena, "ssh/%s", *names),
+				     arena_printf(r->arena, "%s/%s", folder, *names), 0755,
+				     r->arena, r->err) < 0)
+			return -1;
+	return 0;
+}
+
+/*
+ * The worker as this machine has it, the entry scripts, and OpenSSH for a base without one: for a base
+ * that can run them. The base's own entry point and user would keep ringup's entry from its work.
+ */
 static int add_worker(struct renderer *r)
 {
+	bool has_ssh;
+
 	recipe_set(r, "worker", "");
 	if (strcmp(r->spec->base_name, "scratch") == 0)
 		return 0;
+	if (recipe_add_ssh(r, &has_ssh) < 0 || add_program(r, "allreduce") < 0 ||
+	    add_program(r, "ringup-job") < 0)
+		return -1;
 	recipe_set(r, "worker",
-		   "COPY worker/ entry/ /usr/local/bin/\nCMD [\"/usr/local/bin/ringup-entry\"]\n");
-	return add_program(r, "allreduce") < 0 || add_program(r, "ringup-job") < 0
-		       ? -1
-		       : recipe_add_folder(r, "images/entry", "", "entry", 0755);
+		   arena_printf(r->arena,
+				"COPY worker/ entry/ /usr/local/bin/\n%s"
+				"ENTRYPOINT []\nCMD [\"/usr/local/bin/ringup-entry\"]\nUSER 0\n",
+				has_ssh ? "COPY ssh/ /usr/local/lib/ringup/ssh/\n" : ""));
+	return recipe_add_folder(r, "images/entry", "", "entry", 0755);
 }
 
 /* The image of an empty stack: a base, and the files on top of it. */

@@ -75,6 +75,6 @@ int stage_choose_departed(struct stages *s, const char *const *names, bool *is_d
 	if (fleet_init(&s->cluster, &options, s->arena, &s->fleet, err) < 0 ||
 	    owner_load(&s->cluster, false, s->arena, &s->fleet.owner, err) < 0)
 		return -1;
-	fleet_probe(&s->fleet);
+	fleet_probe(&s->fleet, false);
 	return 0;
 }

@@ -12,10 +12,14 @@
 #include "deployer/gpus.h"
 #include "deployer/lease/up_leases.h"
 #include "deployer/probe.h"
+#include "plan/host_set.h"
 #include "plan/lock.h"
 #include "registry-client/helper.h"
 
 #include <string.h>
+
+/* A slow login is no skew. */
+#define SKEW_S 5
 
 /* Names the GPUs that were there at the last probe and are not now. */
 static void stage_say_lost(const struct stages *s, const struct fleet *before)
@@ -73,6 +77,33 @@ static void stage_keep_facts(const struct stages *s, const char *path, cJSON *js
 					     cJSON_Duplicate(item, true));
 }
 
+/* A short probe does not lose what a whole one found. */
+static void stage_keep_details(struct stages *s, const struct fleet *before)
+{
+	for (size_t i = 0; i < s->fleet.count && !s->details; i++)
+		for (size_t k = 0; k < before->count; k++)
+			if (!s->fleet.members[i].failed &&
+			    before->members[k].host == s->fleet.members[i].host)
+				facts_keep_details(&s->fleet.members[i].facts,
+						   &before->members[k].facts, s->arena);
+}
+
+/* Clocks that differ make certificates invalid, and logs and timeouts wrong. */
+static void stage_say_skew(const struct stages *s)
+{
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		const struct member *m = &s->fleet.members[i];
+		double skew = m->facts.clock_skew_seconds;
+
+		if (m->failed || m->left_out || (skew < SKEW_S && skew > -SKEW_S))
+			continue;
+		log_warn(
+			"%s: its clock is %.0f s %s of this machine's; start a time service on both "
+			"(chrony, systemd-timesyncd)",
+			m->host->name, skew < 0 ? -skew : skew, skew < 0 ? "behind" : "ahead");
+	}
+}
+
 int stage_probe(struct stages *s, struct error *err)
 {
 	struct error ignored = {0};
@@ -87,7 +118,9 @@ int stage_probe(struct stages *s, struct error *err)
 		return -1;
 	stage_read_facts(s, &before, &ignored);
 	stage_take_facts(s, &before);
-	fleet_probe(&s->fleet);
+	fleet_probe(&s->fleet, s->details);
+	stage_keep_details(s, &before);
+	stage_say_skew(s);
 	stage_say_departed(s);
 	stage_say_simulated(s);
 	stage_say_lost(s, &before);
@@ -96,17 +129,36 @@ int stage_probe(struct stages *s, struct error *err)
 	return json_write(path, json, 0600, err);
 }
 
+/* The hosts of the sets that take hosts in, or of those that leave hosts out. */
+static int stage_add_sets(struct stages *s, const char *const *sets, bool in, struct words *names,
+			  struct error *err)
+{
+	for (; *sets; sets++)
+		if ((**sets != '!') == in &&
+		    host_set_of_cluster(&s->cluster, *sets + !in, names, err) < 0)
+			return -1;
+	return 0;
+}
+
 int stage_ask_only(struct stages *s, const struct words *sets, const char *const *arguments,
 		   struct error *err)
 {
+	struct words all = WORDS_INIT(s->arena), out = WORDS_INIT(s->arena);
+
 	s->only = (struct words)WORDS_INIT(s->arena);
-	for (size_t i = 0; sets && i < sets->count; i++)
-		if (cluster_add_hosts(&s->cluster, sets->list[i], &s->only, err) < 0)
-			return -1;
-	for (; arguments && *arguments; arguments++)
-		if (cluster_add_hosts(&s->cluster, *arguments, &s->only, err) < 0)
-			return -1;
-	return 0;
+	if (sets)
+		words_add_all(&all, words_list(sets));
+	if (arguments)
+		words_add_all(&all, arguments);
+	if (stage_add_sets(s, words_list(&all), true, &s->only, err) < 0 ||
+	    stage_add_sets(s, words_list(&all), false, &out, err) < 0)
+		return -1;
+	if (!out.count)
+		return 0;
+	if (!s->only.count)
+		host_set_of_cluster(&s->cluster, "@*", &s->only, err);
+	host_set_drop(&s->only, &out);
+	return s->only.count ? 0 : error_set(err, ERROR_USAGE, "--exclude leaves no host");
 }
 
 int stage_choose(struct stages *s, const struct words *sets, const char *const *arguments,

@@ -8,16 +8,21 @@
 
 #include <stdio.h>
 
-/* A row for a command's table; `member` is a struct words, for stage_choose. */
-#define HOSTS_OPTION(type, member)                                                              \
-	{                                                                                       \
-		'H', "hosts", "SET", "these hosts only: node[01-08],login; may be given again", \
-			OPT_LIST, offsetof(type, member)                                        \
+/*
+ * Two rows for a command's table: --hosts and --exclude. `member` is a struct words, for stage_choose. Each
+ * set is one of plan/host_set.h.
+ */
+#define HOSTS_OPTION(type, member)                                                                 \
+	{'H',	   "hosts",                                                                        \
+	 "SET",	   "these hosts only: node[01-08],login, @GROUP or ^FILE; may be given again",     \
+	 OPT_LIST, offsetof(type, member)},                                                        \
+	{                                                                                          \
+		'x', "exclude", "SET", "but not these hosts", OPT_LIST_BUT, offsetof(type, member) \
 	}
 
 /*
  * Leaves only the hosts of these sets (--hosts) and arguments in the cluster: the others are neither
- * asked nor counted. Without any, all stay. Either may be NULL. A name that is not in the cluster is
+ * asked nor counted. Without any, all stay; but never those of a set that begins with '!' (--exclude). Either may be NULL. A name that is not in the cluster is
  * ERROR_USAGE.
  */
 int stage_choose(struct stages *stages, const struct words *sets, const char *const *arguments,

@@ -7,6 +7,7 @@
 #include "core/foreign.h"
 #include "core/private.h"
 #include "deployer/launcher/launcher.h"
+#include "plan/host_set.h"
 #include "plan/lock.h"
 
 #include <errno.h>
@@ -141,12 +142,14 @@ static int check_job(const struct stages *s, const struct cluster_job *job, stru
 	struct words names = WORDS_INIT(s->arena);
 	struct job_roles roles;
 
-	if (launcher_find_for_job(job->launcher, NULL, *job->roles, &launcher, err) < 0 ||
+	const struct launcher_wish wish = {.has_roles = *job->roles};
+
+	if (launcher_find_for_job(job->launcher, &wish, &launcher, err) < 0 ||
 	    (*job->roles &&
 	     job_roles_parse(job->roles, launcher->roles, s->arena, &roles, err) < 0))
 		return -1;
 	for (const char *const *set = job->hosts; *set; set++)
-		if (cluster_add_hosts(&s->cluster, *set, &names, err) < 0)
+		if (host_set_of_cluster(&s->cluster, *set, &names, err) < 0)
 			return -1;
 	return 0;
 }

@@ -33,6 +33,7 @@ struct stages {
 	bool oldest;		 /* resolve --prefer oldest */
 	const struct plan *keep; /* versions to stay with, or NULL */
 	const char *const *move; /* names that are not kept, or NULL */
+	bool details;		 /* stage_probe asks for all facts, as probe and doctor need them */
 	bool no_facts;		 /* --no-facts, or they are read already (stage_facts.h) */
 	const char *arch;	 /* --arch, or NULL */
 	const char *kept_arch;	 /* of the lock: where nothing else names one; or NULL */

@@ -243,5 +243,4 @@ void job_add_rank_words(const struct job_plan *plan, const struct job_host *host
 	if (address)
 		words_add_all(out, WORDS("--address", address));
 	words_add(out, "--");
-	words_add_all(out, plan->options->command);
 }

@@ -142,8 +142,8 @@ void job_add_rank_task(const struct job_plan *plan, const struct job_host *host,
 		       struct words *env, struct job_tasks *tasks);
 
 /*
- * The words that a launcher starts a rank with: ringup-job rank --id ID -- COMMAND. `address` is that
- * of the host, or NULL where the words are the same on all hosts.
+ * The words that a launcher starts a rank with, before the command: ringup-job rank --id ID --. `address`
+ * is that of the host, or NULL where the words are the same on all hosts.
  */
 void job_add_rank_words(const struct job_plan *plan, const struct job_host *host,
 			const char *address, struct words *out);

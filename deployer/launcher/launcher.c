@@ -2,6 +2,7 @@
 #include "deployer/launcher/launcher.h"
 
 #include "deployer/gpus.h"
+#include "deployer/launcher/own_words.h"
 #include "deployer/operate.h"
 
 #include <openssl/rand.h>
@@ -43,14 +44,21 @@ int launcher_find(const char *name, const struct launcher **launcher, struct err
 	return *launcher ? 0 : launcher_unknown(name, false, err);
 }
 
-/* Whether `auto` prefers the launcher to `other`: it trains the stack, or has the lower rank. */
-static bool launcher_is_better(const struct launcher *l, const struct launcher *other,
-			       const struct plan *plan)
+/* How well it fits, for `auto`: the command is its own, or it trains the stack. */
+static int launcher_fitness(const struct launcher *l, const struct launcher_wish *wish)
 {
-	bool trains = l->trains && plan && plan_choice(plan, l->trains);
-	bool other_trains = other && other->trains && plan && plan_choice(plan, other->trains);
+	if (wish->command && l->command && own_words_begin(wish->command, l->command))
+		return 2;
+	return l->trains && wish->plan && plan_choice(wish->plan, l->trains);
+}
 
-	return !other || trains > other_trains || (trains == other_trains && l->rank < other->rank);
+static bool launcher_is_better(const struct launcher *l, const struct launcher *other,
+			       const struct launcher_wish *wish)
+{
+	int fitness = launcher_fitness(l, wish),
+	    others = other ? launcher_fitness(other, wish) : -1;
+
+	return fitness > others || (fitness == others && l->rank < other->rank);
 }
 
 static int launcher_misuse_roles(const struct launcher *launcher, struct error *err)
@@ -62,7 +70,7 @@ static int launcher_misuse_roles(const struct launcher *launcher, struct error *
 	return -1;
 }
 
-int launcher_find_for_job(const char *name, const struct plan *plan, bool has_roles,
+int launcher_find_for_job(const char *name, const struct launcher_wish *wish,
 			  const struct launcher **launcher, struct error *err)
 {
 	bool is_auto = strcmp(name, "auto") == 0;
@@ -72,13 +80,13 @@ int launcher_find_for_job(const char *name, const struct plan *plan, bool has_ro
 		if (!(*l)->tasks)
 			continue;
 		if (!is_auto ? strcmp((*l)->name, name) == 0
-			     : (!has_roles || (*l)->roles) &&
-				       launcher_is_better(*l, *launcher, plan))
+			     : (!wish->has_roles || (*l)->roles) &&
+				       launcher_is_better(*l, *launcher, wish))
 			*launcher = *l;
 	}
 	if (!*launcher)
 		return launcher_unknown(name, true, err);
-	return has_roles && !(*launcher)->roles ? launcher_misuse_roles(*launcher, err) : 0;
+	return wish->has_roles && !(*launcher)->roles ? launcher_misuse_roles(*launcher, err) : 0;
 }
 
 int member_slots(struct member *member)
@@ -168,6 +176,8 @@ static bool launch_fits(const struct fleet *fleet, const struct launcher *launch
 	*why = "";
 	if (launcher->needs_containers && !fleet->members[0].engine->has_containers)
 		*why = "it needs containers, and the hosts have none";
+	else if (launcher->needs_containers && !cluster_has_sshd(fleet->cluster))
+		*why = "it needs an sshd in the containers, and container.sshd_port is none";
 	else if (launcher->starts_hosts && !program->host_words)
 		*why = "it starts one command per host, and the program is started once per rank";
 	return !**why;

@@ -74,6 +74,8 @@ struct launcher {
 	const struct job_role_kind *roles;
 	/* `auto` takes it where this component is in the stack; NULL: only by its rank. */
 	const char *trains;
+	/* And, before that, where the person's command begins with these words; NULL: there are none. */
+	const char *const *command;
 };
 
 /* All launchers, NULL-terminated. */
@@ -85,11 +87,15 @@ extern const struct launcher *const launchers[];
  */
 int launcher_find(const char *name, const struct launcher **launcher, struct error *err);
 
-/*
- * The same for jobs. For "auto" the stack decides, or else the rank; `plan` is what was built, or NULL
- * where that is not known. `has_roles`: it must know roles.
- */
-int launcher_find_for_job(const char *name, const struct plan *plan, bool has_roles,
+/* What `auto` looks at. */
+struct launcher_wish {
+	const struct plan *plan;    /* what was built, or NULL where that is not known */
+	const char *const *command; /* the person's, or NULL */
+	bool has_roles;		    /* the launcher must know roles */
+};
+
+/* The same for jobs. For "auto" the command decides, or else the stack, or else the rank. */
+int launcher_find_for_job(const char *name, const struct launcher_wish *wish,
 			  const struct launcher **launcher, struct error *err);
 
 /* Ranks on one host: its slots, or else one per GPU that it gives (gpus.h), at least 1. */

@@ -60,6 +60,9 @@ static int opt_store(const struct opt *row, const char *value, void *values, str
 	case OPT_LIST:
 		words_add((struct words *)(void *)place, value);
 		return 0;
+	case OPT_LIST_BUT:
+		words_addf((struct words *)(void *)place, "!%s", value);
+		return 0;
 	case OPT_INT:
 		errno = 0;
 		number = strtol(value, &end, 10);

@@ -20,6 +20,7 @@ enum opt_kind {
 	OPT_TEXT, /* const char * */
 	OPT_INT,  /* int, 0 or more */
 	OPT_LIST, /* struct words: may be given more than once */
+	OPT_LIST_BUT, /* the same, and each word gets a '!' before it: it shares the list of another option */
 };
 
 struct opt {

@@ -3,10 +3,11 @@
 
 #include "core/file.h"
 #include "core/str.h"
-#include "plan/gpu_wish.h"
+#include "plan/cluster_rows.h"
 
 #include <ctype.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PORTS .min = 1, .max = 65535
@@ -65,203 +66,6 @@ static const char *cluster_name(const void *values, const void *root)
 	(void)values;
 	return ((const struct cluster *)root)->name;
 }
-
-/* --- hosts ---------------------------------------------------------------------------------- */
-
-static const char *host_address(const void *values, const void *root)
-{
-	(void)root;
-	return ((const struct host *)values)->address;
-}
-
-static const char *host_user(const void *values, const void *root)
-{
-	(void)values;
-	return ((const struct cluster *)root)->ssh.user;
-}
-
-static int cluster_check_gpus(const struct yaml_place *at, struct error *err)
-{
-	const char *gpus = *(const char *const *)((const char *)at->values + at->row->offset);
-	struct gpu_wish ignored;
-	struct error why = {0};
-
-	if (!*gpus || gpu_wish_parse(gpus, at->arena, &ignored, &why) == 0)
-		return 0;
-	return yaml_error(at->node, err, "'%s' is %s", at->row->key, why.text);
-}
-
-static int host_check_address(const struct yaml_place *at, struct error *err)
-{
-	return at->node ? 0 : yaml_error(at->map, err, "a host needs an '%s'", at->row->key);
-}
-
-#define AT(member) offsetof(struct host, member)
-static const struct yaml_row host_rows[] = {
-	{.key = "address",
-	 .kind = YAML_ROW_TEXT,
-	 .offset = AT(address),
-	 .note = "required",
-	 .help = "name or address to connect to; the container's sshd listens on it",
-	 .check = host_check_address},
-	{.key = "name",
-	 .kind = YAML_ROW_TEXT,
-	 .offset = AT(name),
-	 .note = "the address",
-	 .given = host_address,
-	 .help = "what tables, errors and the workers' ssh_config call the host"},
-	{.key = "user",
-	 .kind = YAML_ROW_TEXT,
-	 .offset = AT(user),
-	 .note = "the value of ssh.user",
-	 .given = host_user,
-	 .help = "user to log in as"},
-	{.key = "port",
-	 .kind = YAML_ROW_INT,
-	 .offset = AT(port),
-	 .value = "22",
-	 .help = "port of the host's own sshd",
-	 PORTS},
-	{.key = "slots",
-	 .kind = YAML_ROW_INT,
-	 .offset = AT(slots),
-	 .note = "the GPUs that the probe saw, or 1",
-	 .help = "ranks that bench starts on the host",
-	 .min = 1,
-	 .max = 1024},
-	{.key = "gpus",
-	 .kind = YAML_ROW_TEXT,
-	 .offset = AT(gpus),
-	 .note = "the value of container.gpus",
-	 .help = "GPUs of the host's container: all, none, how many, a list as 0,1, or UUIDs",
-	 .check = cluster_check_gpus},
-	{.key = "arch",
-	 .kind = YAML_ROW_TEXT,
-	 .offset = AT(arch),
-	 .note = "any",
-	 .help = "amd64 refuses a host with another processor"},
-	YAML_ROWS_END,
-};
-#undef AT
-
-void cluster_init_host(const struct cluster *cluster, struct arena *arena, struct host *host)
-{
-	struct error ignored = {0};
-
-	*host = (struct host){0};
-	yaml_defaults(host_rows, host, cluster, arena, &ignored);
-}
-
-static int add_host(struct cluster *c, const struct yaml *node, const struct host *host,
-		    struct error *err)
-{
-	if (!cluster_host_word(host->address) || !cluster_host_word(host->name))
-		return yaml_error(node, err, "'%s' is not a host name or address",
-				  cluster_host_word(host->address) ? host->name : host->address);
-	if (!cluster_host_word(host->user))
-		return yaml_error(node, err, "'%s' is not a user name", host->user);
-	for (size_t i = 0; i < c->host_count; i++)
-		if (strcmp(c->hosts[i].name, host->name) == 0)
-			return yaml_error(node, err, "the host '%s' stands twice", host->name);
-	if (c->host_count == CLUSTER_HOSTS_MAX)
-		return yaml_error(node, err, "more than %d hosts", CLUSTER_HOSTS_MAX);
-	c->hosts[c->host_count++] = *host;
-	return 0;
-}
-
-/* "node[01-08]" or one name. */
-static int add_names(struct cluster *c, const struct yaml *item, struct host host,
-		     struct arena *arena, struct error *err)
-{
-	const char **names, *why;
-
-	if (cluster_expand(item->text, arena, &names, &why) < 0)
-		return yaml_error(item, err, "'%s': %s", item->text, why);
-	for (; *names; names++) {
-		host.name = host.address = *names;
-		if (add_host(c, item, &host, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int cluster_read_hosts(const struct yaml_place *at, struct error *err)
-{
-	struct cluster *c = at->values;
-	const struct yaml *list = at->node;
-	struct host usual;
-
-	if (!list || list->kind != YAML_LIST || !list->count)
-		return yaml_error(list ? list : at->map, err,
-				  "'%s' must list at least one host, as in hosts: [node01, node02]",
-				  at->row->key);
-	c->hosts = ARENA_ARRAY(at->arena, CLUSTER_HOSTS_MAX, struct host);
-	cluster_init_host(c, at->arena, &usual);
-	for (size_t i = 0; i < list->count; i++) {
-		const struct yaml *item = list->items[i];
-		struct host host = usual;
-
-		if (item->kind == YAML_LIST)
-			return yaml_error(item, err, "a host is a name or a map with 'address'");
-		if (item->kind == YAML_TEXT) {
-			if (add_names(c, item, host, at->arena, err) < 0)
-				return -1;
-		} else if (yaml_read(host_rows, "a host", item, &host, c, at->arena, err) < 0 ||
-			   add_host(c, item, &host, err) < 0) {
-			return -1;
-		}
-	}
-	return 0;
-}
-
-/* --- ssh ------------------------------------------------------------------------------------ */
-
-static int ssh_check_jump(const struct yaml_place *at, struct error *err)
-{
-	const struct cluster_ssh *ssh = at->values;
-
-	if (!*ssh->jump || strcmp(ssh->transport, "libssh2") != 0)
-		return 0;
-	return yaml_error(at->node, err, "'%s' needs 'transport: auto' or 'openssh'", at->row->key);
-}
-
-#define AT(member) offsetof(struct cluster_ssh, member)
-static const struct yaml_row ssh_rows[] = {
-	{.key = "user",
-	 .kind = YAML_ROW_TEXT,
-	 .offset = AT(user),
-	 .value = "root",
-	 .help = "user to log in as on every host"},
-	{.key = "key",
-	 .kind = YAML_ROW_TEXT,
-	 .offset = AT(key),
-	 .value = "~/.ssh/id_ed25519",
-	 .help = "private key without a passphrase; an agent's keys are tried after it"},
-	{.key = "known_hosts",
-	 .kind = YAML_ROW_TEXT,
-	 .offset = AT(known_hosts),
-	 .value = "~/.ssh/known_hosts",
-	 .help = "file with the host keys; ringup never adds to it"},
-	{.key = "jump",
-	 .kind = YAML_ROW_TEXT,
-	 .offset = AT(jump),
-	 .note = "none",
-	 .help = "jump host: -J of the system's ssh",
-	 .check = ssh_check_jump},
-	{.key = "sudo",
-	 .kind = YAML_ROW_BOOL,
-	 .offset = AT(sudo),
-	 .value = "false",
-	 .help = "puts sudo -n before every command on the hosts"},
-	{.key = "transport",
-	 .kind = YAML_ROW_TEXT,
-	 .offset = AT(transport),
-	 .value = "auto",
-	 .help = "libssh2 inside of ringup, openssh for the system's ssh, or auto",
-	 .choices = WORDS("auto", "libssh2", "openssh")},
-	YAML_ROWS_END,
-};
-#undef AT
 
 /* --- registry, mirrors ---------------------------------------------------------------------- */
 
@@ -487,6 +291,27 @@ static const struct yaml_row build_rows[] = {
 
 /* --- container ------------------------------------------------------------------------------ */
 
+/* The number, or 0 when the text is none from 1 to 65535. */
+static int cluster_port_of(const char *text)
+{
+	size_t length = strspn(text, "0123456789");
+	long port = length && length <= 5 && !text[length] ? strtol(text, NULL, 10) : 0;
+
+	return port <= 65535 ? (int)port : 0;
+}
+
+static int container_check_sshd_port(const struct yaml_place *at, struct error *err)
+{
+	const struct cluster_container *c = at->values;
+
+	if (!at->node || strcmp(c->sshd_port, "auto") == 0 || strcmp(c->sshd_port, "none") == 0 ||
+	    cluster_port_of(c->sshd_port))
+		return 0;
+	return yaml_error(at->node, err,
+			  "'%s' must be a number from 1 to 65535, auto or none, not '%s'",
+			  at->row->key, c->sshd_port);
+}
+
 #define AT(member) offsetof(struct cluster_container, member)
 static const struct yaml_row container_rows[] = {
 	{.key = "engine",
@@ -495,11 +320,11 @@ static const struct yaml_row container_rows[] = {
 	 .value = "auto",
 	 .help = "container engine of the hosts; none runs the worker on the host itself"},
 	{.key = "sshd_port",
-	 .kind = YAML_ROW_INT,
+	 .kind = YAML_ROW_TEXT,
 	 .offset = AT(sshd_port),
 	 .value = "9435",
-	 .help = "port of the container's sshd, on every host",
-	 PORTS},
+	 .help = "port of the container's sshd; auto: a free one of each host; none: no sshd",
+	 .check = container_check_sshd_port},
 	{.key = "gpus",
 	 .kind = YAML_ROW_TEXT,
 	 .offset = AT(gpus),
@@ -575,9 +400,15 @@ const struct yaml_row cluster_rows[] = {
 	 .kind = YAML_ROW_OWN,
 	 .note = "required",
 	 .help = "list of names, names with ranges such as node[01-08], and maps",
-	 .rows = host_rows,
+	 .rows = cluster_host_rows,
 	 .check = cluster_read_hosts},
-	MAP_ROW(ssh),
+	{.key = "groups",
+	 .kind = YAML_ROW_PAIRS,
+	 .offset = AT(groups),
+	 .value = "{}",
+	 .help = "sets of hosts by name, for @NAME in --hosts",
+	 .check = cluster_check_groups},
+	{.key = "ssh", .kind = YAML_ROW_MAP, .offset = AT(ssh), .rows = cluster_ssh_rows},
 	MAP_ROW(registry),
 	{.key = "stack",
 	 .kind = YAML_ROW_WORDS,
@@ -618,6 +449,16 @@ const struct yaml_row cluster_rows[] = {
 bool cluster_has_no_stack(const struct cluster *cluster)
 {
 	return cluster->has_stack && !cluster->stack[0] && strcmp(cluster->image.base, "auto") != 0;
+}
+
+int cluster_sshd_port(const struct cluster *cluster)
+{
+	return cluster_port_of(cluster->container.sshd_port);
+}
+
+bool cluster_has_sshd(const struct cluster *cluster)
+{
+	return strcmp(cluster->container.sshd_port, "none") != 0;
 }
 
 static int start_cluster(struct cluster *cluster, const char *path, struct arena *arena,

@@ -23,6 +23,11 @@ struct host {
 	int slots;	  /* ranks started on it; 0: as many as GPUs, or 1 */
 	const char *gpus; /* what gpu_wish.h reads, or "" for container.gpus */
 	const char *arch; /* "" unless pinned */
+	const char *key;  /* private key file, of the host or of `ssh` */
+	const char *jump; /* "" or "none": it is reached directly */
+	bool sudo;
+	/* The file says it, for the host or in `ssh`. Where it does not, ~/.ssh/config may. */
+	bool user_given, port_given, key_given, jump_given;
 };
 
 struct cluster_ssh {
@@ -30,6 +35,8 @@ struct cluster_ssh {
 	const char *jump; /* "" when none */
 	bool sudo;
 	const char *transport; /* auto, libssh2, openssh */
+	const char *config;    /* a file like ~/.ssh/config, or none */
+	bool user_given, key_given, known_hosts_given, jump_given;
 };
 
 struct cluster_registry {
@@ -73,7 +80,7 @@ struct cluster_mirrors {
 
 struct cluster_container {
 	const char *engine; /* auto, or the name of an engine */
-	int sshd_port;
+	const char *sshd_port; /* a number, auto or none (cluster_sshd_port) */
 	const char *gpus;
 	const char *const *capabilities;
 	const char *network, *interface, *shm_size, *devices;
@@ -100,6 +107,7 @@ struct cluster {
 	const char *folder; /* the folder of the file */
 	size_t host_count;
 	struct host *hosts;
+	const char *const *groups; /* "NAME=SET", for "@NAME" in a set of hosts (host_set.h) */
 	struct cluster_ssh ssh;
 	struct cluster_registry registry;
 	const char *const *stack;
@@ -144,6 +152,15 @@ void cluster_init(const char *path, struct arena *arena, struct cluster *cluster
 /* Whether ringup adds no stack: the file has an empty `stack`, and `image.base` names an image. */
 bool cluster_has_no_stack(const struct cluster *cluster);
 
+#define CLUSTER_SSHD_PORT_FIRST 9435 /* `auto` begins here */
+#define CLUSTER_SSHD_PORTS 100	     /* and tries so many */
+
+/* The containers' sshd port where the file has a number; 0 for auto and none. */
+int cluster_sshd_port(const struct cluster *cluster);
+
+/* Whether the containers have an sshd: not with `sshd_port: none`. */
+bool cluster_has_sshd(const struct cluster *cluster);
+
 /* A path from the file: "~/" is expanded, and a relative path is relative to the file's folder. */
 const char *cluster_path(const struct cluster *cluster, const char *path, struct arena *arena);
 
@@ -170,21 +187,5 @@ int cluster_host_named(const struct cluster *cluster, const char *text, struct a
  * command lines.
  */
 bool cluster_host_word(const char *word);
-
-/*
- * Expands "node[01-03,7]" to node01 node02 node03 node7, keeping the width. Several ranges
- * multiply. -1 with a reason in *why (static text) when the brackets do not fit together.
- */
-int cluster_expand(const char *pattern, struct arena *arena, const char ***names, const char **why);
-
-/* The same for several with ',' between, "node[01-03,7],login": adds the names. */
-int cluster_expand_set(const char *set, struct words *names, const char **why);
-
-/*
- * Adds the hosts of the cluster that the set names, each once, in its order. ERROR_USAGE when there is no such
- * host.
- */
-int cluster_add_hosts(const struct cluster *cluster, const char *set, struct words *names,
-		      struct error *err);
 
 #endif

@@ -7,59 +7,16 @@
 
 #define FACTS_REAL_MAX 9007199254740992.0 /* 2^53 */
 
-/* One row per fact: its name on the wire and in JSON, and where it goes. */
-static const struct {
-	const char *name;
-	size_t offset;
-	enum { TEXT, WHOLE, REAL } kind;
-} rows[] = {
-#define ROW(member, kind)                                     \
-	{                                                     \
-#member, offsetof(struct facts, member), kind \
-	}
-	ROW(hostname, TEXT),
-	ROW(os, TEXT),
-	ROW(kernel, TEXT),
-	ROW(arch, TEXT),
-	ROW(glibc, TEXT),
-	ROW(gcc, TEXT),
-	ROW(python, TEXT),
-	ROW(engine, TEXT),
-	ROW(engine_version, TEXT),
-	ROW(engine_error, TEXT),
-	ROW(runtime_gpu, TEXT),
-	ROW(driver, TEXT),
-	ROW(gpus, TEXT),
-	ROW(gpu_uuids, TEXT),
-	ROW(gpu_error, TEXT),
-	ROW(simulated, TEXT),
-	ROW(address, TEXT),
-	ROW(interface, TEXT),
-	ROW(interface_cidr, TEXT),
-	ROW(infiniband, TEXT),
-	ROW(infiniband_ports, TEXT),
-	ROW(nics, TEXT),
-	ROW(pci_links, TEXT),
-	ROW(nvlinks, TEXT),
-	ROW(interface_mbit, WHOLE),
-	ROW(data_root, TEXT),
-	ROW(cpus, WHOLE),
-	ROW(memory_bytes, REAL),
-	ROW(disk_free_bytes, REAL),
-	ROW(clock_skew_seconds, REAL),
-#undef ROW
-};
-
 static void *facts_place(struct facts *facts, size_t row)
 {
-	return (char *)facts + rows[row].offset;
+	return (char *)facts + fact_rows[row].offset;
 }
 
 static void facts_clear(struct facts *facts, const char *host)
 {
 	*facts = (struct facts){.host = host};
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (rows[i].kind == TEXT)
+	for (size_t i = 0; i < fact_row_count; i++)
+		if (fact_rows[i].kind == FACT_TEXT && fact_rows[i].offset != FACT_MORE)
 			*(const char **)facts_place(facts, i) = "";
 }
 
@@ -82,18 +39,69 @@ static int facts_whole(long value)
 	return value < 0 ? 0 : value > INT32_MAX ? INT32_MAX : (int)value;
 }
 
-static void facts_set(struct facts *facts, const char *name, const char *value, struct arena *arena)
+/* A number that is no member, as JSON and people get it. */
+static const char *facts_number_text(double value, struct arena *arena)
 {
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if (strcmp(rows[i].name, name) != 0)
-			continue;
-		if (rows[i].kind == TEXT)
-			*(const char **)facts_place(facts, i) = arena_strdup(arena, value);
-		else if (rows[i].kind == WHOLE)
-			*(int *)facts_place(facts, i) = facts_whole(strtol(value, NULL, 10));
-		else
-			*(double *)facts_place(facts, i) = facts_bytes(strtod(value, NULL));
-	}
+	return value == (double)(int64_t)value ? arena_printf(arena, "%.0f", value)
+					       : arena_printf(arena, "%.10g", value);
+}
+
+static void facts_set_more(struct facts *facts, size_t row, const char *value, struct arena *arena)
+{
+	if (!facts->more)
+		facts->more = ARENA_ARRAY(arena, fact_row_count, const char *);
+	facts->more[row] = fact_rows[row].kind == FACT_TEXT
+				   ? arena_strdup(arena, value)
+				   : facts_number_text(facts_bytes(strtod(value, NULL)), arena);
+}
+
+static void facts_set(struct facts *facts, size_t row, const char *value, struct arena *arena)
+{
+	if (fact_rows[row].offset == FACT_MORE)
+		facts_set_more(facts, row, value, arena);
+	else if (fact_rows[row].kind == FACT_TEXT)
+		*(const char **)facts_place(facts, row) = arena_strdup(arena, value);
+	else if (fact_rows[row].kind == FACT_WHOLE)
+		*(int *)facts_place(facts, row) = facts_whole(strtol(value, NULL, 10));
+	else if (fact_rows[row].kind == FACT_REAL)
+		*(double *)facts_place(facts, row) = facts_bytes(strtod(value, NULL));
+}
+
+static const char *facts_more(const struct facts *facts, size_t row)
+{
+	return facts->more && facts->more[row] ? facts->more[row] : "";
+}
+
+const char *facts_text(const struct facts *facts, size_t row, struct arena *arena)
+{
+	const void *place = facts_place((struct facts *)facts, row);
+
+	if (fact_rows[row].offset == FACT_MORE)
+		return facts_more(facts, row);
+	if (fact_rows[row].kind == FACT_TEXT)
+		return *(const char *const *)place;
+	if (fact_rows[row].kind == FACT_WHOLE)
+		return arena_printf(arena, "%d", *(const int *)place);
+	if (fact_rows[row].kind == FACT_SKEW)
+		return arena_printf(arena, "%.1f", *(const double *)place);
+	return facts_number_text(*(const double *)place, arena);
+}
+
+void facts_keep_details(struct facts *facts, const struct facts *before, struct arena *arena)
+{
+	for (size_t i = 0; i < fact_row_count; i++)
+		if (fact_rows[i].offset == FACT_MORE && *facts_more(before, i) &&
+		    !*facts_more(facts, i))
+			facts_set_more(facts, i, facts_more(before, i), arena);
+}
+
+static void facts_set_line(struct facts *facts, const char *key, const char *value,
+			   struct arena *arena)
+{
+	size_t row = fact_row(key);
+
+	if (row != FACT_NONE)
+		facts_set(facts, row, value, arena);
 }
 
 int facts_parse(const char *host, const char *text, double controller_time, struct arena *arena,
@@ -112,7 +120,7 @@ int facts_parse(const char *host, const char *text, double controller_time, stru
 			facts->clock_skew_seconds =
 				facts_real(strtod(equals + 1, NULL) - controller_time);
 		else
-			facts_set(facts, line, equals + 1, arena);
+			facts_set_line(facts, line, equals + 1, arena);
 	}
 	if (!*facts->kernel)
 		return error_set(
@@ -121,22 +129,51 @@ int facts_parse(const char *host, const char *text, double controller_time, stru
 	return 0;
 }
 
+/* Members always stand there; a fact in `more` that is not known does not. */
+static void facts_row_to_json(const struct facts *facts, size_t row, cJSON *json)
+{
+	const struct fact_row *r = &fact_rows[row];
+	const void *place = facts_place((struct facts *)facts, row);
+
+	if (r->offset == FACT_MORE && r->kind == FACT_TEXT)
+		json_add_text(json, r->key, facts_more(facts, row));
+	else if (r->offset == FACT_MORE && *facts_more(facts, row))
+		cJSON_AddNumberToObject(json, r->key, strtod(facts_more(facts, row), NULL));
+	else if (r->offset == FACT_MORE)
+		return;
+	else if (r->kind == FACT_TEXT)
+		cJSON_AddStringToObject(json, r->key, *(const char *const *)place);
+	else if (r->kind == FACT_WHOLE)
+		cJSON_AddNumberToObject(json, r->key, *(const int *)place);
+	else
+		cJSON_AddNumberToObject(json, r->key, *(const double *)place);
+}
+
 cJSON *facts_to_json(const struct facts *facts)
 {
 	cJSON *json = cJSON_CreateObject();
 
 	cJSON_AddStringToObject(json, "host", facts->host);
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		const void *value = (const char *)facts + rows[i].offset;
-
-		if (rows[i].kind == TEXT)
-			cJSON_AddStringToObject(json, rows[i].name, *(const char *const *)value);
-		else if (rows[i].kind == WHOLE)
-			cJSON_AddNumberToObject(json, rows[i].name, *(const int *)value);
-		else
-			cJSON_AddNumberToObject(json, rows[i].name, *(const double *)value);
-	}
+	for (size_t i = 0; i < fact_row_count; i++)
+		facts_row_to_json(facts, i, json);
 	return json;
+}
+
+static void facts_row_from_json(const cJSON *json, size_t row, struct arena *arena,
+				struct facts *facts)
+{
+	const struct fact_row *r = &fact_rows[row];
+	const cJSON *member = json_member(json, r->key);
+
+	if (r->kind == FACT_TEXT && cJSON_IsString(member))
+		facts_set(facts, row, json_text(json, r->key, arena), arena);
+	else if (r->kind == FACT_WHOLE && r->offset != FACT_MORE)
+		*(int *)facts_place(facts, row) = facts_whole(json_int(json, r->key, 0));
+	else if (r->kind == FACT_REAL && r->offset != FACT_MORE)
+		*(double *)facts_place(facts, row) = facts_bytes(json_number(json, r->key, 0));
+	else if (r->kind != FACT_TEXT && r->offset == FACT_MORE && cJSON_IsNumber(member))
+		facts_set_more(facts, row,
+			       facts_number_text(facts_bytes(member->valuedouble), arena), arena);
 }
 
 int facts_from_json(const cJSON *json, struct arena *arena, struct facts *facts, struct error *err)
@@ -146,18 +183,8 @@ int facts_from_json(const cJSON *json, struct arena *arena, struct facts *facts,
 	if (!host)
 		return error_set(err, ERROR_USAGE, "a host in the facts file has no 'host'");
 	facts_clear(facts, host);
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		const char *text = json_text(json, rows[i].name, arena);
-
-		if (rows[i].kind == TEXT && text)
-			*(const char **)facts_place(facts, i) = text;
-		else if (rows[i].kind == WHOLE)
-			*(int *)facts_place(facts, i) =
-				facts_whole(json_int(json, rows[i].name, 0));
-		else if (rows[i].kind == REAL)
-			*(double *)facts_place(facts, i) =
-				facts_bytes(json_number(json, rows[i].name, 0));
-	}
+	for (size_t i = 0; i < fact_row_count; i++)
+		facts_row_from_json(json, i, arena, facts);
 	facts->clock_skew_seconds = facts_real(json_number(json, "clock_skew_seconds", 0));
 	return 0;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facts.h - what one host is: the output of deployer/remote/probe.sh, or its JSON form.
+ * facts.h - what one host is: the output of deployer/remote/probe/, or its JSON form.
+ *
+ * Every fact is a row of fact_rows. The members below are those that rules and plans work with; all
+ * others are text in `more`, which facts_text gives by their key.
  *
  * The script prints `key=value` lines and leaves out unknown facts. Text is never NULL; unknown
  * text is "".
@@ -44,7 +47,51 @@ struct facts {
 	int cpus;
 	double memory_bytes, disk_free_bytes; /* disk: of data_root */
 	double clock_skew_seconds;	      /* host minus controller, rounded to the round trip */
+	const char **more;		      /* by row; NULL, and NULL in it: unknown */
 };
+
+#define FACT_MORE SIZE_MAX /* offset of a row that is no member */
+#define FACT_NONE SIZE_MAX /* fact_row's for a key that is none */
+
+enum fact_kind {
+	FACT_TEXT,
+	FACT_WHOLE, /* an int, 0 or more */
+	FACT_REAL,  /* a double, 0 or more */
+	FACT_SKEW,  /* a double of either sign, which the caller's clock has part in */
+};
+
+/* What a comparison of hosts, and of today with last time, may expect. */
+enum fact_habit {
+	FACT_SHARED, /* hosts of one kind have the same */
+	FACT_OWN,    /* each host has its own */
+	FACT_MOVES,  /* it is another one every time */
+};
+
+struct fact_row {
+	const char *key; /* on the wire and in JSON */
+	const char *meaning;
+	enum fact_kind kind;
+	enum fact_habit habit;
+	size_t offset; /* in struct facts, or FACT_MORE */
+};
+
+extern const struct fact_row fact_rows[];
+extern const size_t fact_row_count;
+
+/* The row of that key, or FACT_NONE. */
+size_t fact_row(const char *key);
+
+/*
+ * The fact as text, numbers without trailing zeros; "" when it is not known. A member that is a
+ * number is always known. In the arena, or the facts' own.
+ */
+const char *facts_text(const struct facts *facts, size_t row, struct arena *arena);
+
+/*
+ * Gives `facts`, which came from a probe without details, the details that `before` has. Both live in
+ * the arena.
+ */
+void facts_keep_details(struct facts *facts, const struct facts *before, struct arena *arena);
 
 /* Parses the script's lines; unknown keys are skipped. `host` is copied. */
 int facts_parse(const char *host, const char *text, double controller_time, struct arena *arena,

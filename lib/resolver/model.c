@@ -411,7 +411,8 @@ static void mark_keys(struct model *model)
 	for (size_t i = 0; catalog_table(model->catalog, "key") && i < oses->count; i++) {
 		const char *key = value_cell(&oses->values[i], "key");
 
-		if (*key && !*catalog_named(model->catalog, "key", key, "fingerprint"))
+		if (*key && !*catalog_named(model->catalog, "key", key, "fingerprint") &&
+		    !*catalog_named(model->catalog, "key", key, "sha256"))
 			oses->values[i].unknown_key = key;
 	}
 }

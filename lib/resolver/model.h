@@ -42,7 +42,7 @@ struct value {
 	/* bit per conflict: it does not concern the component, or its condition holds */
 	uint64_t *passes;
 	uint64_t *images; /* OS: bit per CUDA value that has an image for it */
-	/* OS: the key of its repository, when key.csv has no fingerprint of it; else NULL */
+	/* OS: the key of its repository, when key.csv has nothing to know it by; else NULL */
 	const char *unknown_key;
 	int tier; /* tried first when lower */
 	/* the kind of packages that its OS installs, by package_manager.csv; of an OS, the kind

@@ -144,7 +144,7 @@ versions() { tail -n +2 ../out | cut -d, -f1 | paste -sd' '; }
 
 @test "--check: tables whose rows have names, and rows that name them" {
 	own
-	printf 'name,fingerprint,instead,note,certainty,source\nk.pub,12,,,documented,test\nl.pub,,,,documented,test\nm.pub,,os==x,,documented,test\n' >catalog/key.csv
+	printf 'name,fingerprint,sha256,instead,note,certainty,source\nk.pub,12,,,,documented,test\nl.pub,,,,,documented,test\nm.pub,,,os==x,,documented,test\no.pub,,ab,,,documented,test\n' >catalog/key.csv
 	printf 'id,component,kind,versions,python,words,note,certainty,source\na,tensorflaw,wth,x,=3,,,documented,test\n' >catalog/companion.csv
 	sed -i 's/^apt,apt,apt,apt-get install,NAME=VERSION/apt,,deb,,NAME VERSION/' catalog/package_manager.csv
 	sed -i -e 's/,eol,/,eol,ml_key,/' -e '3s/,2026-08,/,2026-08,n.pub,/; 4s/,apt,\(.*\),2028-06,/,apk,\1,2028-06,m.pub,/' catalog/os.csv
@@ -159,6 +159,7 @@ versions() { tail -n +2 ../out | cut -d, -f1 | paste -sd' '; }
 		catalog/companion.csv:2: versions: 'x' is no requirement cell, as in '==2.7.*|>=3.3;<3.7'
 		catalog/key.csv:2: '12' is no fingerprint of 40 digits
 		catalog/key.csv:3: '' is no fingerprint of 40 digits
+		catalog/key.csv:5: 'ab' is no checksum of 64 digits
 		catalog/os.csv:3: ml_key 'n.pub' is not in key.csv
 		catalog/os.csv:4: package_manager 'apk' is not in package_manager.csv
 		catalog/package_manager.csv:2: no name, kind or install command

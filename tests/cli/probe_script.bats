@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# deployer/remote/probe.sh against a sysfs of the test's own: what it says of NICs, InfiniBand and PCIe links.
+# deployer/remote/probe/ against a sysfs of the test's own: what it says of NICs, InfiniBand and PCIe links.
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 
@@ -39,7 +39,7 @@ nic() {
 
 # fact KEY: what the probe says of it, in dash where there is one: hosts have that as sh.
 fact() {
-	"$(command -v dash || echo sh)" "$ROOT/deployer/remote/probe.sh" lab 10.0.0.1 none x x x | sed -n "s/^$1=//p"
+	cat "$ROOT"/deployer/remote/probe/*.sh | "$(command -v dash || echo sh)" -s lab 10.0.0.1 none x x x | sed -n "s/^$1=//p"
 }
 
 @test "NICs: hardware alone, with speed and PCI address; virtual functions of the host's own are left out" {
@@ -123,4 +123,29 @@ fact() {
 @test "a host that says nothing of its links" {
 	[ "$(fact nics)$(fact infiniband_ports)$(fact pci_links)$(fact interface_mbit)$(fact nvlinks)" = '' ]
 	[ -n "$(fact kernel)" ]
+}
+
+@test "who listens on the ports for the containers' sshd: on the cluster's address or on all, and no other port" {
+	cat >"$BATS_TEST_TMPDIR/bin/ss" <<-'END'
+		#!/bin/sh
+		# stand-in: what iproute2 6.1 prints as root, and of another user's process
+		cat <<-'TEXT'
+			State  Recv-Q Send-Q Local Address:Port  Peer Address:Port Process
+			LISTEN 0      128        10.0.0.1:9435        0.0.0.0:*    users:(("sshd",pid=4242,fd=3))
+			LISTEN 0      4096              *:9436              *:*    users:(("node exporter;",pid=7,fd=3),("x",pid=8,fd=3))
+			LISTEN 0      128            [::]:9437           [::]:*
+			LISTEN 0      128  127.0.0.53%lo:9438        0.0.0.0:*    users:(("a",pid=9,fd=3))
+			LISTEN 0      128        10.0.0.2:9439        0.0.0.0:*    users:(("b",pid=9,fd=3))
+			LISTEN 0      128        10.0.0.1:9535        0.0.0.0:*    users:(("c",pid=9,fd=3))
+			ESTAB  0      0          10.0.0.1:9440      10.0.0.2:555   users:(("d",pid=9,fd=3))
+			LISTEN 0      128     10.0.0.1%eth0:9441      0.0.0.0:*    users:(("e",pid=10,fd=3))
+		TEXT
+	END
+	chmod +x "$BATS_TEST_TMPDIR/bin/ss"
+	listening() {
+		"$(command -v dash || echo sh)" "$ROOT/deployer/remote/probe.sh" lab 10.0.0.1 none x x x "$1" | sed -n 's/^listening=//p'
+	}
+	[ "$(listening '9435 9534')" = '9435 sshd/4242;9436 node_exporter_/7;9437 -;9441 e/10' ]
+	[ "$(listening '9436 9436')" = '9436 node_exporter_/7' ]
+	[ "$(listening '0 0')" = '' ]
 }

@@ -163,24 +163,23 @@ hash() {
 @test "frameworks need no repository of NVIDIA for the OS: their wheels bring CUDA" {
 	unset RINGUP_CATALOG # the real one
 	echo 'hosts: [a]' >cluster.yaml
-	for os in rocky10 almalinux10 rhel9 rhel10 amzn2 azurelinux3; do
+	for os in rocky10 almalinux10 rhel9 rhel10 amzn2 azurelinux3 sles15; do
 		for words in torch tensorflow jax 'torch gpu==H100' openmpi; do
 			# shellcheck disable=SC2086 # several requests
 			apart ringup recipe $words "os==$os"
 			says 0
 			case $os in
-			rocky10 | almalinux10 | rhel10 | amzn2) ! grep 'step nvidia' ../out ;;
+			amzn2) ! grep 'step nvidia' ../out ;;
 			esac
 		done
 	done
-	for os in rocky10 almalinux10 rhel10; do
+	for os in rocky10 almalinux10 rhel10 sles15; do
 		for words in cuda nccl cudnn 'torch deepspeed'; do
 			# shellcheck disable=SC2086 # several requests
-			apart ringup resolve --no-lock $words "os==$os"
-			says 3 fingerprint 'os==rockylinux9'
+			apart ringup recipe $words "os==$os"
+			says 0
+			grep -qE 'step nvidia .*/(rhel10/x86_64 CDF6BA43.pub [0-9a-f]{64}|sles15/x86_64 D42D0685.pub [0-9A-F]{40}) cuda' ../out
 		done
-		apart ringup recipe --allow cuda-os cuda "os==$os"
-		says 1 fingerprint 'os==rockylinux9'
 	done
 	apart ringup recipe cuda os==azurelinux3
 	says 0
@@ -189,7 +188,24 @@ hash() {
 	says 3 'neither packages nor images'
 	apart ringup recipe --format script torch os==rocky10
 	says 0
-	! grep -E 'cuda-(libraries|toolkit|cudart)-|LD_LIBRARY_PATH' ../out
+	! grep -E 'cuda-(libraries|toolkit)-|LD_LIBRARY_PATH' ../out
+}
+
+@test "a key that nothing is known of: nothing comes from its repository, and the refusal says what to ask for" {
+	mkdir catalog
+	printf 'name,fingerprint,sha256,instead,note,certainty,source\nCDF6BA43.pub,,,os==rockylinux9,,documented,pypi\n' >catalog/key.csv
+	unset RINGUP_CATALOG
+	echo 'hosts: [a]' >cluster.yaml
+	apart ringup --catalog catalog recipe torch os==rocky10
+	says 0
+	! grep 'step nvidia' ../out
+	for words in cuda nccl 'torch deepspeed'; do
+		# shellcheck disable=SC2086 # several requests
+		apart ringup --catalog catalog resolve --no-lock $words os==rocky10
+		says 3 fingerprint 'os==rockylinux9'
+	done
+	apart ringup --catalog catalog recipe --allow cuda-os cuda os==rocky10
+	says 1 fingerprint 'os==rockylinux9'
 }
 
 @test "the newest frameworks have a recipe, with the libraries that their wheels bring" {
@@ -288,6 +304,9 @@ hash() {
 	[ "$(grep -n 'make -j' ../out | cut -d: -f1)" -lt "$(grep -n ' AS frameworks$' ../out | cut -d: -f1)" ]
 	grep -qxF 'FROM build AS extensions' ../out
 	grep -qF 'HOROVOD_WITH_GLOO=1' ../out
+	# nothing of the worker stands before what is compiled against frameworks
+	! sed '/ AS worker$/,$d' ../out | grep -E 'worker/|/out'
+	grep -qxF 'COPY --from=worker /out/ /usr/local/bin/' ../out
 }
 
 @test "image.size: the compiler that torch.compile needs, or none" {

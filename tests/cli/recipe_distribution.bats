@@ -52,29 +52,29 @@ touched() {
 		sed -E 's,.*/(catalog/[^/]*)$,\1,' | LC_ALL=C sort | tr '\n' ' '
 }
 
-opensuse() {
-	CXX=gcc-c++ system opensuse-leap15.5 opensuse-leap id=opensuse-leap vendor=opensuse family=suse aka=leap \
-		package_manager=zypper image=docker.io/opensuse/leap:15.5 openssl=1.1.1 \
+mageia() {
+	CXX=gcc-c++ system mageia9 mageia id=mageia vendor=mageia family=mageia aka=mga \
+		package_manager=urpmi image=docker.io/library/mageia:9 openssl=1.1.1 \
 		'run_packages=ca-certificates;openssh;iproute2;procps'
-	row package_manager name=zypper kind=rpm list=yum 'install=zypper -n install' exact=NAME=VERSION \
-		'traces=/var/cache/zypp /var/log/zypp' gomp=libgomp1 quadmath=libquadmath0
-	cat >share/recipes/os/zypper.recipe <<-'END'
+	row package_manager name=urpmi kind=rpm list=yum 'install=urpmi -n install' exact=NAME=VERSION \
+		'traces=/var/cache/urpmi' gomp=libgomp1 quadmath=libquadmath0
+	cat >share/recipes/os/urpmi.recipe <<-'END'
 		# SPDX-License-Identifier: MIT
-		# The package manager of openSUSE and SLES.
+		# The package manager of Mageia.
 		order: 20
-		when: os.package_manager==zypper
+		when: os.package_manager==urpmi
 		--- value packages.program
-		zypper
+		urpmi
 		--- value packages.install
-		step zypper -n install --no-recommends
+		step urpmi -n install --no-recommends
 		--- value step.packages
 		packages() {
-			zypper -n refresh
+			urpmi -n refresh
 			"$@"
 		}
 		--- value packages.ask
-		zypper -n refresh >&2
-			for name in "$@"; do zypper -n info "$name" | awk -v name="$name" '$1 == "Version" { print name, $3 }'; done
+		urpmi -n refresh >&2
+			for name in "$@"; do urpmi -n info "$name" | awk -v name="$name" '$1 == "Version" { print name, $3 }'; done
 		--- value packages.tools.lines
 		      ca-certificates \
 		      curl \
@@ -99,53 +99,53 @@ opensuse() {
 	END
 }
 
-@test "openSUSE: rows, and one recipe for zypper" {
-	opensuse
+@test "Mageia: rows, and one recipe for urpmi" {
+	mageia
 	apart ringup matrix --check
 	says 0
-	apart ringup recipe os==opensuse-leap15.5 openmpi==4.1.6
+	apart ringup recipe os==mageia9 openmpi==4.1.6
 	says 0
 	is_whole
-	ringup recipe -o context os==opensuse-leap15.5 openmpi==4.1.6
+	ringup recipe -o context os==mageia9 openmpi==4.1.6
 	shellcheck context/step
-	grep -qF '/var/cache/zypp /var/log/zypp' context/step
-	grep -qxF 'FROM docker.io/opensuse/leap:15.5 AS stack' ../out
-	[ "$(grep -c 'zypper -n install --no-recommends' ../out)" -ge 2 ]
+	grep -qF '/var/cache/urpmi' context/step
+	grep -qxF 'FROM docker.io/library/mageia:9 AS stack' ../out
+	[ "$(grep -c 'urpmi -n install --no-recommends' ../out)" -ge 2 ]
 	grep -qF 'rpm -qa --queryformat' ../out # for the SBOM
 	! grep -wE 'apt-get|yum|dnf' ../out
-	[ "$(touched)" = 'catalog/gcc.csv catalog/glibc.csv catalog/os.csv catalog/package_manager.csv catalog/python.csv os/zypper.recipe ' ]
+	[ "$(touched)" = 'catalog/gcc.csv catalog/glibc.csv catalog/os.csv catalog/package_manager.csv catalog/python.csv os/urpmi.recipe ' ]
 }
 
-@test "openSUSE: packages of the cluster file, the names that people have, and what another list says" {
-	opensuse
+@test "Mageia: packages of the cluster file, the names that people have, and what another list says" {
+	mageia
 	printf 'image: {yum: [ImageMagick, vim-9.0-1]}\n' >>cluster.yaml
-	apart ringup recipe os==opensuse-leap15.5 openmpi==4.1.6
+	apart ringup recipe os==mageia9 openmpi==4.1.6
 	says 0
 	grep -qF '# image.yum of the cluster file' ../out
 	grep -qxE '      ImageMagick vim-9.0-1' ../out
 	sed -i 's/yum: .*/apt: [imagemagick]}/' cluster.yaml
-	apart ringup recipe os==opensuse-leap15.5 openmpi==4.1.6
-	says 2 'image.apt' 'opensuse-leap15.5 has zypper' 'image.yum'
-	apart ringup recipe os==leap15.5
-	says 2 "no OS 'leap15.5'" opensuse-leap15.5
+	apart ringup recipe os==mageia9 openmpi==4.1.6
+	says 2 'image.apt' 'mageia9 has urpmi' 'image.yum'
+	apart ringup recipe os==mga9
+	says 2 "no OS 'mga9'" mageia9
 }
 
-@test "openSUSE: what is pinned is written as zypper reads it" {
-	opensuse
-	sed -i '$a stack: ["os==opensuse-leap15.5", "openmpi==4.1.6"]' cluster.yaml
+@test "Mageia: what is pinned is written as urpmi reads it" {
+	mageia
+	sed -i '$a stack: ["os==mageia9", "openmpi==4.1.6"]' cluster.yaml
 	ringup resolve >../out
 	python3 - <<-'END'
 		import json
 		lock = json.load(open("ringup.lock"))
 		lock["pinned"] = {"at": "2026-11-22T13:05:00Z", "packages": {"openssh": "8.4p1-150300.3.22.1", "make": "4.2.1-7.3.2"},
-		                  "images": {"docker.io/opensuse/leap:15.5": "sha256:" + "a" * 64}}
+		                  "images": {"docker.io/library/mageia:9": "sha256:" + "a" * 64}}
 		json.dump(lock, open("ringup.lock", "w"))
 	END
 	apart ringup recipe
 	says 0
 	grep -qE '^ .* openssh=8\.4p1-150300\.3\.22\.1( |$)' ../out
 	grep -qE '^ .* make=4\.2\.1-7\.3\.2( |$)' ../out
-	grep -qxF "FROM docker.io/opensuse/leap:15.5@sha256:$(printf 'a%.0s' {1..64}) AS stack" ../out
+	grep -qxF "FROM docker.io/library/mageia:9@sha256:$(printf 'a%.0s' {1..64}) AS stack" ../out
 }
 
 @test "a new distribution with apt: rows" {

@@ -6,7 +6,7 @@ load helper
 setup() {
 	common_setup
 	unset RINGUP_CATALOG # the real one
-	mkdir -p etc/yum.repos.d etc/apt/sources.list.d tmp bin
+	mkdir -p etc/yum.repos.d etc/zypp/repos.d etc/apt/sources.list.d tmp bin
 	# what the package manager is told, and the repositories that it would read
 	cat >bin/dnf <<-'END'
 		#!/bin/sh
@@ -30,7 +30,7 @@ steps() { # WORD REQUEST...
 		sys.path.insert(0, tests)
 		import dockerfile
 		def here(text):
-		    for own in ("/tmp/", "/etc/yum.repos.d", "/etc/apt/", "/usr/share/keyrings/"):
+		    for own in ("/tmp/", "/etc/yum.repos.d", "/etc/zypp/repos.d", "/etc/apt/", "/usr/share/keyrings/"):
 		        text = text.replace(own, folder + own)
 		    return text
 		found = [body for _, body in dockerfile.runs(open("../context/Dockerfile").read()) if word in body]
@@ -206,4 +206,39 @@ repository() { # NAME LINE...
 	grep -qxF "deb http://archive.debian.org/debian-security buster/updates main" etc/apt/sources.list
 	security debian11 bullseye-security
 	grep -qxF "deb http://mirror.lan/debian bullseye-updates main" ../out
+}
+
+@test "zypper: its repositories by a mirror in a copy, NVIDIA's by mirrors.downloads" {
+	printf '#!/bin/sh\necho "$*"; cat "$2"/*.repo\n' >bin/zypper
+	chmod 755 bin/zypper
+	printf '[SLE_BCI]\nbaseurl=https://updates.suse.com/SUSE/Products/SLE-BCI/15-SP7/x86_64/product/\n' >etc/zypp/repos.d/SLE_BCI.repo
+	printf '[nvidia-cuda]\nbaseurl=https://developer.download.nvidia.com/compute/cuda/repos/sles15/x86_64\n' >etc/zypp/repos.d/nvidia-cuda.repo
+	steps 'step zypper' os==sles15 openmpi==5.0.8
+	run_step
+	grep -qxE -- "--reposd-dir $PWD/tmp/repos -n install --no-recommends ca-certificates openssh .*" ../out
+	grep -qxF 'baseurl=https://updates.suse.com/SUSE/Products/SLE-BCI/15-SP7/x86_64/product/' ../out
+	run_step YUM_MIRROR=http://m.lab/suse DOWNLOADS_MIRROR=http://d.lab
+	grep -qxF 'baseurl=http://m.lab/suse/Products/SLE-BCI/15-SP7/x86_64/product/' ../out
+	grep -qxF 'baseurl=http://d.lab/developer.download.nvidia.com/compute/cuda/repos/sles15/x86_64' ../out
+	grep -q updates.suse.com etc/zypp/repos.d/SLE_BCI.repo
+	printf "hosts: [a]\nbuild: {ca: ca.pem}\n" >cluster.yaml
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout /dev/null -out ca.pem -subj /CN=x -days 2 2>/dev/null
+	apart ringup recipe os==sles15 openmpi==5.0.8
+	says 1 zypper CA build.ca
+}
+
+@test "a key that is known by its file's checksum: another file is refused before rpm has it" {
+	printf '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done; cp key.pub "$2"\n' >bin/curl
+	printf '#!/bin/sh\necho imported >>rpm.log\n' >bin/rpm
+	chmod 755 bin/curl bin/rpm
+	steps 'step nvidia' cuda==13.0.2 openmpi==5.0.8 os==rockylinux10
+	sum=$(grep -oE 'CDF6BA43.pub [0-9a-f]{64}' ../step | cut -d' ' -f2)
+	printf 'the key\nVersion: GnuPG v2\n' >key.pub
+	run run_step
+	[ "$status" -ne 0 ]
+	[ ! -e rpm.log ]
+	sed -i "s/$sum/$(echo 'the key' | sha256sum | cut -d' ' -f1)/" ../step # GnuPG's line does not count
+	run_step
+	grep -qx imported rpm.log
+	grep -qxF 'baseurl=https://developer.download.nvidia.com/compute/cuda/repos/rhel10/x86_64' etc/yum.repos.d/nvidia-cuda.repo
 }

@@ -242,6 +242,8 @@ while os.getppid() > 1:
         f.write(os.urandom(9))
     time.sleep(0.0005)' "$CODE/train.py" 3>&- 4>&- &
 	writer=$!
+	cp "$CODE/train.py" before
+	while cmp -s "$CODE/train.py" before; do sleep 0.02; done # it has begun
 	sync_code -- true
 	kill "$writer"
 	wait "$writer" || true

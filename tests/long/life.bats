@@ -105,7 +105,10 @@ policy() {
 	# port 22 is the host's own
 	variant port.yaml 's/sshd_port: [0-9]+/sshd_port: 22/'
 	fails 1 -f port.yaml up
-	says node01 node02 "died at start" "another program has port 22" "the old container is back and runs"
+	says node01 node02 "port 22 on" "is taken by sshd (process"
+	variant dead.yaml 's,shm_size: 512m,shm_size: 512m\, volumes: ["/dev/null:/usr/sbin/sshd:ro"],'
+	fails 1 -f dead.yaml up
+	says node01 node02 "died at start" "no OpenSSH server" "the old container is back and runs"
 	same container "$before" "$(inspect node01 .Id)"
 	all_meet node01 node02
 	[ "$(inside node01 docker ps -aq | wc -l)" = 1 ]

@@ -49,8 +49,8 @@ def images_of(catalog, cuda, system):
 
 
 def key_unknown(catalog, system):
-    """Whether the key of NVIDIA's repository for the OS has no fingerprint, so that nothing comes from there."""
-    return any(row["name"] == system.cell("key") and not row["fingerprint"] for row in catalog.rows("key"))
+    """Whether the key of NVIDIA's repository for the OS has neither fingerprint nor checksum: nothing comes from there."""
+    return any(row["name"] == system.cell("key") and not (row["fingerprint"] or row.get("sha256")) for row in catalog.rows("key"))
 
 
 def cuda_missing(catalog, cuda, system):

@@ -98,7 +98,7 @@ def run_wrong(line, body):
         if not url.startswith('"${DOWNLOADS_MIRROR:-https:/}/'):
             yield f"line {line}: {url} asks no mirror"
     for words in re.findall(r"\bstep nvidia ([^;&]*)", body):
-        if not re.fullmatch(r"\S+ \S+\.pub [0-9A-F]{40} (cuda|ml)\s*(\\\n\s*)?", words):
+        if not re.fullmatch(r"\S+ \S+\.pub ([0-9A-F]{40}|[0-9a-f]{64}) (cuda|ml)\s*(\\\n\s*)?", words):
             yield f"line {line}: a key without a fingerprint: {words}"
     for word in pip_words(body):
         if RANGE.match(word):

@@ -172,6 +172,9 @@ TYPE(f64, double, double, double, SAME, SAME)
 TYPE(i32, int32_t, uint32_t, int32_t, SAME, SAME)
 TYPE(i64, int64_t, uint64_t, int64_t, SAME, SAME)
 TYPE(u8, uint8_t, uint32_t, uint8_t, SAME, SAME)
+TYPE(i8, int8_t, uint32_t, int8_t, SAME, SAME)
+TYPE(u32, uint32_t, uint32_t, uint32_t, SAME, SAME)
+TYPE(u64, uint64_t, uint64_t, uint64_t, SAME, SAME)
 
 #define REDUCERS(tag)                                                  \
 	{                                                              \
@@ -194,6 +197,9 @@ static const struct {
 	[DTYPE_I32] = {"i32", "int32", 4, INT32_MAX, REDUCERS(i32), i32_scale},
 	[DTYPE_I64] = {"i64", "int64", 8, INT64_MAX, REDUCERS(i64), i64_scale},
 	[DTYPE_U8] = {"u8", "uint8", 1, UINT8_MAX, REDUCERS(u8), u8_scale},
+	[DTYPE_I8] = {"i8", "int8", 1, INT8_MAX, REDUCERS(i8), i8_scale},
+	[DTYPE_U32] = {"u32", "uint32", 4, UINT32_MAX, REDUCERS(u32), u32_scale},
+	[DTYPE_U64] = {"u64", "uint64", 8, INT64_MAX, REDUCERS(u64), u64_scale},
 };
 
 static const char *const ops[OP_COUNT] = {
@@ -257,6 +263,9 @@ union element {
 	int32_t i32;
 	int64_t i64;
 	uint8_t u8;
+	int8_t i8;
+	uint32_t u32;
+	uint64_t u64;
 };
 
 void dtype_store(enum dtype type, void *out, int64_t value)
@@ -288,6 +297,13 @@ void dtype_store(enum dtype type, void *out, int64_t value)
 	case DTYPE_U8:
 		e.u8 = (uint8_t)value;
 		break;
+	case DTYPE_I8:
+		e.i8 = (int8_t)value;
+		break;
+	case DTYPE_U32:
+		e.u32 = (uint32_t)value;
+		break;
+	case DTYPE_U64:
 	case DTYPE_I64:
 	case DTYPE_COUNT:
 		e.i64 = value;
@@ -298,6 +314,11 @@ void dtype_store(enum dtype type, void *out, int64_t value)
 bool dtype_is_float(enum dtype type)
 {
 	return type <= DTYPE_F64;
+}
+
+bool dtype_is_unsigned(enum dtype type)
+{
+	return type == DTYPE_U8 || type == DTYPE_U32 || type == DTYPE_U64;
 }
 
 double dtype_double(enum dtype type, const void *element)
@@ -322,6 +343,12 @@ double dtype_double(enum dtype type, const void *element)
 		return e.i32;
 	case DTYPE_U8:
 		return e.u8;
+	case DTYPE_I8:
+		return e.i8;
+	case DTYPE_U32:
+		return e.u32;
+	case DTYPE_U64:
+		return (double)e.u64;
 	case DTYPE_I64:
 	case DTYPE_COUNT:
 		break;
@@ -388,6 +415,15 @@ void dtype_format(enum dtype type, const void *element, char *text, size_t bytes
 		break;
 	case DTYPE_U8:
 		snprintf(text, bytes, "%u", (unsigned)e.u8);
+		break;
+	case DTYPE_I8:
+		snprintf(text, bytes, "%d", (int)e.i8);
+		break;
+	case DTYPE_U32:
+		snprintf(text, bytes, "%" PRIu32, e.u32);
+		break;
+	case DTYPE_U64:
+		snprintf(text, bytes, "%" PRIu64, e.u64);
 		break;
 	case DTYPE_I64:
 	case DTYPE_COUNT:

@@ -26,6 +26,9 @@ enum dtype {
 	DTYPE_I32,
 	DTYPE_I64,
 	DTYPE_U8,
+	DTYPE_I8,
+	DTYPE_U32,
+	DTYPE_U64,
 	DTYPE_COUNT
 };
 enum op { OP_SUM, OP_PROD, OP_MIN, OP_MAX, OP_AVG, OP_COUNT, OP_NONE = OP_COUNT };
@@ -52,15 +55,16 @@ reduce_fn *dtype_reducer(enum dtype type, enum op op);
 /* data[i] = data[i] / divisor, the last step of OP_AVG. */
 void dtype_scale(enum dtype type, void *data, size_t count, int divisor);
 
-/* Largest N such that every integer of -N..N (0..N for u8) is exact in @type. */
+/* Largest N such that every integer of -N..N (0..N for unsigned types) is exact in @type. */
 int64_t dtype_exact_max(enum dtype type);
 
 /* Stores the small integer @value as one element at @out. */
 void dtype_store(enum dtype type, void *out, int64_t value);
 
 bool dtype_is_float(enum dtype type);
+bool dtype_is_unsigned(enum dtype type);
 
-/* One element as a number; large i64 are rounded. */
+/* One element as a number; large ones of 64 bits are rounded. */
 double dtype_double(enum dtype type, const void *element);
 
 /* @value as @type holds it, rounded to nearest even (through float for the narrow types). */

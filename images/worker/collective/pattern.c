@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#define BYTE_RANKS_MAX 17   /* up to this a sum of u8 is large against the number of ranks */
 #define PRODUCT_RANKS_MAX 7 /* ranks that put a factor of 2 into one slot: 2^7 still fits u8 */
 
 /*
@@ -35,7 +34,7 @@ static int64_t stride_for(int64_t world, int64_t limit)
 
 static int64_t signed_value(enum dtype type, uint64_t noise, int64_t magnitude)
 {
-	if (type == DTYPE_U8)
+	if (dtype_is_unsigned(type))
 		return (int64_t)(noise % (uint64_t)(magnitude + 1));
 	return (int64_t)(noise % (uint64_t)(2 * magnitude + 1)) - magnitude;
 }
@@ -52,7 +51,7 @@ static int64_t product_value(const struct pattern *p, uint64_t noise, int64_t pl
 
 	if (turned(p, place) % stride != 0)
 		return 1;
-	if (p->type == DTYPE_U8)
+	if (dtype_is_unsigned(p->type))
 		return stride > 1 ? 2 : 1 + (int64_t)(noise & 1);
 	return noise & 2 ? -1 - (int64_t)(noise & 1) : stride > 1 ? 2 : 1 + (int64_t)(noise & 1);
 }
@@ -71,16 +70,16 @@ static int64_t average_value(const struct pattern *p, uint64_t noise, int64_t pl
 	return noise & 1 ? size : -size;
 }
 
-/* The same of bytes, which count no further than 255: a multiple of what they are divided by, or nothing. Among more
- * than 255 ranks every average is 0. */
+/* The same of bytes, which count no further than 255 or 127: a multiple of what they are divided by, or nothing. Among
+ * more ranks than that every average is 0. */
 static int64_t byte_average_value(const struct pattern *p, size_t slot, int64_t place)
 {
 	uint64_t noise = mix(0, slot, p->salt);
-	int64_t most = UINT8_MAX / p->world;
+	int64_t exact = dtype_exact_max(p->type), most = exact / p->world;
 
 	if (turned(p, place) % p->world != 0 || noise % 3 == 0)
 		return 0;
-	return most < 1 ? UINT8_MAX : (int64_t)(1 + (noise >> 8) % (uint64_t)most) * p->world;
+	return most < 1 ? exact : (int64_t)(1 + (noise >> 8) % (uint64_t)most) * p->world;
 }
 
 /* In each slot one rank has the largest number, or the smallest, and no other one has: a rank that is left out is missed
@@ -88,7 +87,7 @@ static int64_t byte_average_value(const struct pattern *p, size_t slot, int64_t 
 static int64_t extreme_value(const struct pattern *p, uint64_t noise, int64_t place)
 {
 	int64_t exact = dtype_exact_max(p->type), most = exact < 1000 ? exact : 1000;
-	int64_t least = p->type == DTYPE_U8 ? 1 : -most; /* zeros are no result */
+	int64_t least = dtype_is_unsigned(p->type) ? 1 : -most; /* zeros are no result */
 
 	if (turned(p, place) % p->world == 0)
 		return p->op == OP_MAX ? most - (p->world == 1 && (noise & 1)) : least;
@@ -125,7 +124,7 @@ static int64_t value_at(const struct pattern *p, int rank, size_t slot)
 	case OP_AVG:
 		if (dtype_is_float(p->type))
 			return average_value(p, noise, place);
-		if (p->type == DTYPE_U8 && p->world > BYTE_RANKS_MAX)
+		if (exact <= UINT8_MAX && p->world > exact / sum_magnitude(p->type))
 			return byte_average_value(p, slot, place);
 		break;
 	case OP_NONE:

@@ -11,7 +11,7 @@
  * 64-bit integers. Where a sum over all ranks would leave the exact range (bf16: 256), only every
  * k-th rank adds to a given slot. A result of zeros, one that lacks a rank and one with a rank counted
  * twice differ from the right one, at the latest in the next check, except where the right one is
- * zero itself: averages of u8 among more than 255 ranks.
+ * zero itself: averages of u8 among more than 255 ranks, of i8 among more than 127.
  */
 #ifndef WORKER_PATTERN_H
 #define WORKER_PATTERN_H

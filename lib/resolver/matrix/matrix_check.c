@@ -207,14 +207,16 @@ static void check_package_manager(struct check *c)
 		matrix_check_find(c, "list '%s' is neither apt nor yum of cluster.yaml", list);
 }
 
-/* A key without a fingerprint is refused, and the refusal says what to ask for. */
+/* A key that nothing is known of is refused, and the refusal says what to ask for. */
 static void check_key(struct check *c)
 {
-	const char *fingerprint = cell(c, "fingerprint");
+	const char *fingerprint = cell(c, "fingerprint"), *sha256 = cell(c, "sha256");
 
+	if (*sha256 && (strlen(sha256) != 64 || strspn(sha256, "0123456789abcdef") != 64))
+		matrix_check_find(c, "'%s' is no checksum of 64 digits", sha256);
 	if (*fingerprint
 		    ? strlen(fingerprint) != 40 || strspn(fingerprint, "0123456789ABCDEF") != 40
-		    : !*cell(c, "instead"))
+		    : !*sha256 && !*cell(c, "instead"))
 		matrix_check_find(c, "'%s' is no fingerprint of 40 digits", fingerprint);
 }
 

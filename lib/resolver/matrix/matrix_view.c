@@ -44,7 +44,7 @@ static const struct matrix_view views[] = {
 	 WORDS("version", "python", "cuda", "cudnn", "glibc", "sm", "ptx", "pip", "source"),
 	 FRAMEWORK_ORDER},
 	{"key", "keys that sign NVIDIA's repositories",
-	 WORDS("name", "fingerprint", "note", "source"), WORDS(NULL)},
+	 WORDS("name", "fingerprint", "sha256", "note", "source"), WORDS(NULL)},
 	{"megatron-core", "Megatron Core wheels for torch",
 	 WORDS("version", "torch", "python", "glibc", "pip", "note", "source"), WORDS("version")},
 	{"mxnet", "MXNet wheels and the CUDA that each was built with",

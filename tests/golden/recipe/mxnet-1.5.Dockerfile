@@ -75,9 +75,6 @@ RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
     step
 ENV PATH=/opt/openmpi/bin:$PATH
-# the all-reduce worker
-COPY worker/ /src/worker/
-RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 
 # ---- the image without what is built against the frameworks
 FROM stack AS frameworks
@@ -134,6 +131,13 @@ RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 HOROVOD_WITH_MPI=1 HOROVOD_W
     rm -f /usr/local/cuda/lib64/stubs/libcuda.so.1; ldconfig; \
     step
 
+# ---- the worker, beside them
+FROM build AS worker
+ARG SOURCE_DATE_EPOCH=1704067200
+# the all-reduce worker
+COPY worker/ /src/worker/
+RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
+
 # ---- the image
 FROM frameworks
 ARG PIP_INDEX_URL=
@@ -157,7 +161,7 @@ RUN set -eu; printf '%s\n' \
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \
       echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
-COPY --from=build /out/ /usr/local/bin/
+COPY --from=worker /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
 # libcuda's stub, for the checks
 COPY --from=build /usr/local/cuda-10.1/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1

@@ -38,9 +38,6 @@ RUN step apt-get install -y --no-install-recommends \
       libc6-dev gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 libopenmpi-dev=4.1.4-3+b1 openmpi-bin=4.1.4-3+b1 \
       g++=4:12.2.0-3 g++-12=12.2.0-14+deb12u1 \
       ca-certificates curl bzip2 xz-utils make perl file
-# the all-reduce worker
-COPY worker/ /src/worker/
-RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 
 # ---- the image without what is built against the frameworks
 FROM stack AS frameworks
@@ -122,6 +119,13 @@ RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 HOROVOD_WITH_MPI=1 HOROVOD_W
     cd /tmp/horovod; python3 setup.py bdist_wheel -d /wheels; cd /; \
     step
 
+# ---- the worker, beside them
+FROM build AS worker
+ARG SOURCE_DATE_EPOCH=1704067200
+# the all-reduce worker
+COPY worker/ /src/worker/
+RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
+
 # ---- the image
 FROM frameworks
 ARG PIP_INDEX_URL=
@@ -144,7 +148,7 @@ RUN set -eu; printf '%s\n' \
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \
       echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
-COPY --from=build /out/ /usr/local/bin/
+COPY --from=worker /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \

@@ -69,9 +69,6 @@ RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
     step
 ENV PATH=/opt/openmpi/bin:$PATH
-# the all-reduce worker
-COPY worker/ /src/worker/
-RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
 
 # ---- the image without what is built against the frameworks
 FROM stack AS frameworks
@@ -106,6 +103,13 @@ RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 FLASH_ATTENTION_FORCE_BUILD=
     python3 -m pip wheel --no-cache-dir --no-deps --no-build-isolation -w /wheels-beside /tmp/sdists/*; \
     step
 
+# ---- the worker, beside them
+FROM build AS worker
+ARG SOURCE_DATE_EPOCH=1704067200
+# the all-reduce worker
+COPY worker/ /src/worker/
+RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
+
 # ---- the image
 FROM frameworks
 ARG PIP_INDEX_URL=
@@ -120,7 +124,7 @@ RUN set -eu; python3 -m pip list --format=freeze >/tmp/stays.txt; \
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \
       echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
-COPY --from=build /out/ /usr/local/bin/
+COPY --from=worker /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
 # libcuda's stub, for the checks
 COPY --from=build /usr/local/cuda-12.9/targets/sbsa-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1

@@ -336,7 +336,8 @@ static const char *tasks_of(struct scratch *s, const char *yaml, const char *lau
 	_cleanup_(str_release) struct str text = STR_INIT;
 	struct error err = {0};
 
-	assert_fine(launcher_find_for_job(launcher, NULL, false, &options.launcher, &err));
+	assert_fine(launcher_find_for_job(launcher, &(struct launcher_wish){0}, &options.launcher,
+					  &err));
 	assert_fine(job_plan_ranks(plan, &err));
 	assert_fine(options.launcher->tasks(plan, &plan->hosts[host], &tasks, &err));
 	for (size_t i = 0; i < tasks.count; i++)
@@ -383,7 +384,8 @@ static struct job_tasks role_tasks(struct scratch *s, const char *text)
 	struct job_tasks tasks = {.arena = &s->arena};
 	struct error err = {0};
 
-	assert_fine(launcher_find_for_job("auto", NULL, true, &options->launcher, &err));
+	assert_fine(launcher_find_for_job("auto", &(struct launcher_wish){.has_roles = true},
+					  &options->launcher, &err));
 	assert_fine(job_roles_parse(text, options->launcher->roles, &s->arena, roles, &err));
 	options->roles = roles;
 	options->ranks = roles->ranks;
@@ -450,15 +452,17 @@ static void test_no_roles(void **state)
 	struct job_roles roles;
 	struct error err = {0};
 
-	assert_fine(launcher_find_for_job("tf", NULL, true, &tf, &err));
+	assert_fine(
+		launcher_find_for_job("tf", &(struct launcher_wish){.has_roles = true}, &tf, &err));
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		err = (struct error){0};
 		assert_fails(job_roles_parse(cases[i].text, tf->roles, &s->arena, &roles, &err),
 			     ERROR_USAGE, cases[i].says);
 	}
 	err = (struct error){0};
-	assert_fails(launcher_find_for_job("env", NULL, true, &env, &err), ERROR_USAGE,
-		     "the launcher 'env' knows no roles");
+	assert_fails(launcher_find_for_job("env", &(struct launcher_wish){.has_roles = true}, &env,
+					   &err),
+		     ERROR_USAGE, "the launcher 'env' knows no roles");
 	assert_has(err.text, "take --launcher tf");
 }
 
@@ -476,12 +480,14 @@ static void test_auto(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct plan plan = {.count = 1, .choices = {{.name = cases[i].component}}};
 
-		assert_fine(launcher_find_for_job("auto", &plan, false, &launcher, &err));
+		assert_fine(launcher_find_for_job("auto", &(struct launcher_wish){.plan = &plan},
+						  &launcher, &err));
 		assert_string_equal(launcher->name, cases[i].expected);
 	}
-	assert_fine(launcher_find_for_job("auto", NULL, false, &launcher, &err));
+	assert_fine(launcher_find_for_job("auto", &(struct launcher_wish){0}, &launcher, &err));
 	assert_string_equal(launcher->name, "env");
-	assert_int_equal(launcher_find_for_job("ssh", NULL, false, &launcher, &err), -1);
+	assert_int_equal(launcher_find_for_job("ssh", &(struct launcher_wish){0}, &launcher, &err),
+			 -1);
 	assert_int_equal(err.kind, ERROR_USAGE);
 	assert_has(err.text, "mpirun");
 }

@@ -342,6 +342,27 @@ static void test_sshd_forwards_nothing(void **state)
 }
 
 /* Damage is said, not papered over with a new key. */
+/* Without sshds; and with `auto` each host's own port, of a host that has none yet nothing. */
+static void test_other_ports(void **state)
+{
+	struct scratch *s = *state;
+	struct meshed *m = mesh(s, "hosts: [a]\ncontainer: {sshd_port: none}\n", 0);
+
+	assert_lacks(text_of(m, "sshd_config"), "\nPort");
+	assert_string_equal(text_of(m, "ssh_config"), "");
+	assert_string_equal(text_of(m, "known_hosts"), "");
+	m = mesh(s, "hosts: [10.0.0.1, 10.0.0.2, 10.0.0.3]\ncontainer: {sshd_port: auto}\n", 0);
+	m->fleet->members[0].sshd_port = 9435;
+	m->fleet->members[1].sshd_port = 9437;
+	keys_files(m->fleet, &m->keys, &m->fleet->members[1], &s->arena, m->files);
+	assert_has(text_of(m, "sshd_config"), "Port 9437\nListenAddress 10.0.0.2\n");
+	assert_has(text_of(m, "ssh_config"), "HostName 10.0.0.1\n    Port 9435\n");
+	assert_has(text_of(m, "ssh_config"), "HostName 10.0.0.2\n    Port 9437\n");
+	assert_has(text_of(m, "known_hosts"), "[10.0.0.2]:9437 ssh-ed25519 ");
+	assert_lacks(text_of(m, "ssh_config"), "10.0.0.3");
+	assert_lacks(text_of(m, "known_hosts"), "10.0.0.3");
+}
+
 static void test_half_a_pair(void **state)
 {
 	struct scratch *s = *state;
@@ -417,6 +438,7 @@ int main(void)
 		FLEET_TEST(test_ssh_config),
 		FLEET_TEST(test_sshd_config),
 		FLEET_TEST(test_sshd_forwards_nothing),
+		FLEET_TEST(test_other_ports),
 		FLEET_TEST(test_half_a_pair),
 		FLEET_TEST(test_wiped),
 		FLEET_TEST(test_parcel),

@@ -178,7 +178,8 @@ static void test_find(void **state)
 		if (launchers[i]->words)
 			assert_fine(launcher_find(name, &launcher, &err));
 		if (launchers[i]->tasks)
-			assert_fine(launcher_find_for_job(name, NULL, false, &launcher, &err));
+			assert_fine(launcher_find_for_job(name, &(struct launcher_wish){0},
+							  &launcher, &err));
 		assert_ptr_equal(launcher, launchers[i]);
 		assert_non_null(launcher->component);
 		for (size_t j = 0; j < i; j++)

@@ -57,7 +57,7 @@ static void test_defaults(void **state)
 	assert_string_equal(c.build.docker_host, "");
 	assert_string_equal(c.build.userns, "auto");
 	assert_string_equal(c.container.engine, "auto");
-	assert_int_equal(c.container.sshd_port, 9435);
+	assert_string_equal(c.container.sshd_port, "9435");
 	assert_string_equal(c.container.gpus, "all");
 	assert_words(c.container.capabilities, WORDS("compute", "utility"));
 	assert_string_equal(c.container.network, "host");
@@ -148,7 +148,7 @@ static void check_jobs(const struct cluster *c)
 static void check_container(const struct cluster *c)
 {
 	assert_string_equal(c->container.engine, "none");
-	assert_int_equal(c->container.sshd_port, 9000);
+	assert_string_equal(c->container.sshd_port, "9000");
 	assert_string_equal(c->container.gpus, "none");
 	assert_words(c->container.capabilities, WORDS("compute"));
 	assert_string_equal(c->container.interface, "eth1");
@@ -233,7 +233,7 @@ static const struct {
 	{"hosts: [{address: a, gpus: 0}]\n", "1:28", "device=0"},
 	{"hosts: [{address: a, gpus: \"1,1\"}]\n", "1:28", "the GPU 1 twice"},
 	{"hosts: [a]\nhots: [b]\n", "2:1", "unknown key 'hots' in the file; did you mean 'hosts'?"},
-	{"hosts: [a]\nkubernetes: {}\n", "2:1", "known keys: name hosts ssh"},
+	{"hosts: [a]\nkubernetes: {}\n", "2:1", "known keys: name hosts groups ssh"},
 	{"hosts: [a, a]\n", "1:12", "the host 'a' stands twice"},
 	{"hosts: [\"n[1-3]\", n2]\n", "1:19", "the host 'n2' stands twice"},
 	{"hosts: [{address: x, name: a}, a]\n", "1:32", "the host 'a' stands twice"},
@@ -431,12 +431,66 @@ static void test_given_defaults(void **state)
 	assert_string_equal(c.hosts[1].name, "b");
 	cluster_init(in(s, "none.yaml"), &s->arena, &c);
 	assert_string_equal(c.registry.namespace, "ringup");
-	assert_int_equal(c.container.sshd_port, 9435);
+	assert_string_equal(c.container.sshd_port, "9435");
 	assert_int_equal(c.host_count, 0);
 	cluster_init_host(&c, &s->arena, &host);
 	assert_string_equal(host.user, "root");
 	assert_int_equal(host.port, 22);
 	assert_string_equal(host.gpus, "");
+}
+
+static const char REACH[] =
+	"hosts:\n"
+	"- {hosts: \"node[01-02]\", user: ops, sudo: true, port: 2222, key: k/ops.pem, jump: none}\n"
+	"- {address: 10.0.0.9, name: big}\n"
+	"ssh: {key: k/all, jump: gate, sudo: false}\n";
+
+/* How to reach a host: its own entry, then `ssh`; and whether the file says it at all. */
+static void test_reach(void **state)
+{
+	struct scratch *s = *state;
+	struct error err = {0};
+	struct cluster c;
+	const struct host *h;
+
+	assert_fine(cluster_load(put(s, "cluster.yaml", REACH), &s->arena, &c, &err));
+	assert_int_equal(c.host_count, 3);
+	h = &c.hosts[1];
+	assert_string_equal(h->name, "node02");
+	assert_string_equal(h->address, "node02");
+	assert_string_equal(h->user, "ops");
+	assert_string_equal(h->key, "k/ops.pem");
+	assert_string_equal(h->jump, "none");
+	assert_true(h->sudo && h->user_given && h->port_given && h->key_given && h->jump_given);
+	h = &c.hosts[2];
+	assert_string_equal(h->user, "root");
+	assert_string_equal(h->key, "k/all");
+	assert_string_equal(h->jump, "gate");
+	assert_true(!h->sudo && !h->user_given && !h->port_given && h->key_given && h->jump_given);
+}
+
+static void test_reach_errors(void **state)
+{
+	static const struct {
+		const char *hosts, *part;
+	} rows[] = {
+		{"[{user: ops}]", "a host needs an 'address', or 'hosts' for several"},
+		{"[{hosts: \"n[1-2]\", address: a}]", "either 'address' or 'hosts'"},
+		{"[{hosts: \"n[1-2]\", name: a}]", "'name' is for one host"},
+		{"[{hosts: [a, b]}]", "a set of names"},
+		{"[{hosts: \"n[1-\"}]", "']'"},
+		{"[{hosts: \"n[1-2]\"}, n2]", "stands twice"},
+	};
+	struct scratch *s = *state;
+	struct error err = {0};
+	struct cluster c;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_fails(
+			cluster_load(put(s, "cluster.yaml",
+					 arena_printf(&s->arena, "hosts: %s\n", rows[i].hosts)),
+				     &s->arena, &c, &err),
+			ERROR_USAGE, rows[i].part);
 }
 
 int main(void)
@@ -446,6 +500,8 @@ int main(void)
 		SCRATCH_TEST(test_json),	   SCRATCH_TEST(test_no_capabilities),
 		SCRATCH_TEST(test_errors),	   SCRATCH_TEST(test_missing_file),
 		SCRATCH_TEST(test_too_many_hosts), SCRATCH_TEST(test_host_named),
+		SCRATCH_TEST(test_reach),
+		SCRATCH_TEST(test_reach_errors),
 		SCRATCH_TEST(test_rows),	   SCRATCH_TEST(test_given_defaults),
 	};
 

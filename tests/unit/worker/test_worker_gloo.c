@@ -4,9 +4,7 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
-#include <netdb.h>
-
-static const char *resolved; /* NULL: the name has no address */
+#include <sys/stat.h>
 
 static int test_hostname(char *name, size_t size)
 {
@@ -14,11 +12,17 @@ static int test_hostname(char *name, size_t size)
 	return 0;
 }
 
-static int test_resolve(const char *name, const char *service, const struct addrinfo *hints,
-			struct addrinfo **list)
+/* A getent in the test's folder that knows node02 by this address; NULL: by none. */
+static void getent_says(struct scratch *s, const char *address)
 {
-	assert_string_equal(name, "node02");
-	return resolved ? getaddrinfo(resolved, service, hints, list) : EAI_NONAME;
+	struct error err = {0};
+	const char *text = arena_printf(
+		&s->arena, "#!/bin/sh\n[ \"$*\" = 'ahosts node02' ] || exit 1\n%s\n",
+		address ? arena_printf(&s->arena,
+				       "echo '%s  STREAM node02'; echo '10.9.9.9  DGRAM'", address)
+			: "exit 2");
+
+	assert_fine(file_write(in(s, "getent"), text, strlen(text), 0700, &err));
 }
 
 static int test_interfaces(struct ifaddrs **list)
@@ -37,7 +41,6 @@ static int test_interfaces(struct ifaddrs **list)
 }
 
 #define gethostname test_hostname
-#define getaddrinfo test_resolve
 #define getifaddrs test_interfaces
 #define freeifaddrs(list) (void)(list)
 #include "images/worker/job/gloo.c"
@@ -59,27 +62,34 @@ static void test_names(void **state)
 		{"gloo", "3", "eth0", NULL, NULL},
 		{"mpi", "1", "eth0", NULL, NULL},
 	};
+	struct scratch *s = *state;
+	const char *path = arena_strdup(&s->arena, getenv("PATH"));
 	char reason[GLOO_REASON_BYTES];
 
-	(void)state;
+	setenv("PATH", arena_printf(&s->arena, "%s:%s", s->folder, path), 1);
 	setenv("HOROVOD_SIZE", "3", 1);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		setenv("HOROVOD_CONTROLLER", cases[i].controller, 1);
 		setenv("HOROVOD_LOCAL_SIZE", cases[i].local, 1);
 		setenv("HOROVOD_GLOO_IFACE", cases[i].interface, 1);
-		resolved = cases[i].address;
+		getent_says(s, cases[i].address);
 		assert_int_equal(gloo_is_reached(reason), !cases[i].says);
 		if (cases[i].says)
 			assert_non_null(strstr(reason, cases[i].says));
 	}
+	setenv("PATH", "/nowhere", 1); /* an image without getent is not judged */
+	setenv("HOROVOD_CONTROLLER", "gloo", 1);
+	setenv("HOROVOD_LOCAL_SIZE", "1", 1);
+	assert_true(gloo_is_reached(reason));
 	unsetenv("HOROVOD_CONTROLLER");
+	setenv("PATH", path, 1);
 	assert_true(gloo_is_reached(reason));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
+		SCRATCH_TEST(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

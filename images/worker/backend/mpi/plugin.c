@@ -101,6 +101,12 @@ static MPI_Datatype plugin_type_of(const char *name)
 		return MPI_INT64_T;
 	if (strcmp(name, "u8") == 0)
 		return MPI_UINT8_T;
+	if (strcmp(name, "i8") == 0)
+		return MPI_INT8_T;
+	if (strcmp(name, "u32") == 0)
+		return MPI_UINT32_T;
+	if (strcmp(name, "u64") == 0)
+		return MPI_UINT64_T;
 	return strchr(name, '8') ? MPI_BYTE : MPI_UINT16_T; /* f16, bf16 and fp8, with half_op */
 }
 
