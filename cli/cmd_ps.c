@@ -105,12 +105,8 @@ static void ps_print_json(const struct ps_job *list, size_t count)
 
 static int ps_ask_one(struct member *m, void *arg, struct error *err)
 {
-	const struct lease_request request = {.kind = "job",
-					      .id = "",
-					      .cluster = "",
-					      .job = "",
-					      .ticket = "",
-					      .among = "all"};
+	const struct lease_request request = {
+		.kind = "job", .id = "", .cluster = "", .job = "", .ticket = "", .among = "all"};
 	struct lease_answer *answers = arg;
 
 	return member_lease(m, "list", &request, &answers[m->index], err);

@@ -89,7 +89,7 @@ struct job {
 	struct job_result result;
 	struct detached detached;
 	bool began;
-	int left; /* more starts, when this one fails */
+	int left;		/* more starts, when this one fails */
 	struct host *all_hosts; /* that it may use; some of them may get no rank */
 	size_t all_count;
 	/* the failed start before this one, until there is the record of this one; name NULL: none */

@@ -8,6 +8,7 @@
 #include "cli/app/stage_job.h"
 #include "cli/app/stage_plan.h"
 #include "cli/app/stage_push.h"
+#include "cli/app/stage_watch.h"
 
 #include "core/clock.h"
 #include "core/file.h"
@@ -16,10 +17,11 @@
 #include "core/log.h"
 
 #include <string.h>
+#include <time.h>
 
 struct options {
-	bool dry_run, take_over, force;
-	int rolling;
+	bool dry_run, take_over, force, watch;
+	int rolling, min_hosts, retries, every_s, repairs;
 	struct words allow, hosts;
 	struct limit_options limits;
 };
@@ -32,6 +34,16 @@ static const struct opt options[] = {
 	ROLLING_OPTION(struct options, rolling),
 	{0, "force", NULL, "also while a job runs on the cluster", OPT_FLAG,
 	 offsetof(struct options, force)},
+	{0, "min-hosts", "N", "N hosts are enough: change nothing when fewer can be used", OPT_INT,
+	 offsetof(struct options, min_hosts)},
+	{0, "retry", "N", "try the hosts that failed N more times, after 2, 4, 8 ... seconds",
+	 OPT_INT, offsetof(struct options, retries)},
+	{0, "watch", NULL, "then go on: look at the hosts and repair what breaks, until Ctrl-C",
+	 OPT_FLAG, offsetof(struct options, watch)},
+	{0, "every", "S", "seconds between two looks of --watch (15)", OPT_INT,
+	 offsetof(struct options, every_s)},
+	{0, "repairs", "N", "--watch gives a host up after N repairs in a row (5)", OPT_INT,
+	 offsetof(struct options, repairs)},
 	HOSTS_OPTION(struct options, hosts),
 	ALLOW_OPTION(struct options, allow),
 	LIMIT_OPTIONS(struct options, limits),
@@ -224,6 +236,86 @@ static int up_print_commands(struct stages *s, struct error *err)
 	return fleet_result(&s->fleet, err);
 }
 
+/* Fewer hosts than --min-hosts change nothing. */
+static int up_check_count(const struct stages *s, int min_hosts, struct error *err)
+{
+	struct error why = {0};
+	size_t usable = fleet_active(&s->fleet);
+
+	if (usable >= (size_t)min_hosts)
+		return 0;
+	fleet_result(&s->fleet, &why);
+	return error_set(
+		err, ERROR_FAILED,
+		"%zu of %zu hosts can be used, and --min-hosts asks for %d, so nothing was changed: %s",
+		usable, fleet_asked(&s->fleet), min_hosts, why.text);
+}
+
+static int up_once(struct stages *s, const struct options *o, struct error *err)
+{
+	if (stage_meet_hosts(s, o->take_over, err) < 0 || up_check_count(s, o->min_hosts, err) < 0)
+		return -1;
+	return o->dry_run ? up_print_commands(s, err) : up_converge(s, o->rolling, err);
+}
+
+/* Whether hosts are why it failed, so that another try may help. */
+static bool up_may_try_again(const struct stages *s, const struct error *err)
+{
+	return err->kind != ERROR_INTERRUPTED && err->kind != ERROR_USAGE && s->fleet.members &&
+	       fleet_failures(&s->fleet) > 0;
+}
+
+static int up_pause(int tries, struct error *err)
+{
+	const struct timespec step = {.tv_nsec = 100000000};
+
+	for (int left = 10 << (tries < 5 ? tries : 5); left > 0; left--) {
+		if (interrupt_check(err) < 0)
+			return -1;
+		nanosleep(&step, NULL);
+	}
+	return 0;
+}
+
+/* Each try is a whole `up`, which changes nothing on the hosts that are as they should be. */
+static int up_tries(struct stages *s, const struct options *o, struct error *err)
+{
+	const struct stages fresh = *s;
+	int rc = up_once(s, o, err);
+
+	for (int tries = 1; rc < 0 && tries <= o->retries && up_may_try_again(s, err); tries++) {
+		log_warn("%s", err->text);
+		log_info("  %-20s once more in %d s, %d of %d", "retry",
+			 1 << (tries < 5 ? tries : 5), tries, o->retries);
+		*err = (struct error){0};
+		fleet_close(&s->fleet);
+		*s = fresh;
+		if (up_pause(tries, err) < 0)
+			return -1;
+		rc = up_once(s, o, err);
+	}
+	if (rc == 0 || !o->min_hosts || err->kind != ERROR_PARTIAL ||
+	    fleet_active(&s->fleet) < (size_t)o->min_hosts)
+		return rc;
+	log_warn("%s", err->text);
+	*err = (struct error){0};
+	return 0;
+}
+
+static int up_check_options(const struct stages *s, const struct options *o, struct error *err)
+{
+	if (o->watch && (o->dry_run || s->ctx->json))
+		return error_set(err, ERROR_USAGE, "--watch does not go with --%s",
+				 o->dry_run ? "dry-run" : "json");
+	if (!o->watch && (o->every_s || o->repairs))
+		return error_set(err, ERROR_USAGE, "--%s is about --watch",
+				 o->every_s ? "every" : "repairs");
+	if ((size_t)o->min_hosts > s->cluster.host_count)
+		return error_set(err, ERROR_USAGE, "--min-hosts %d: the cluster has %zu hosts",
+				 o->min_hosts, s->cluster.host_count);
+	return 0;
+}
+
 static int up_run(struct context *ctx, void *values, const char *const *arguments,
 		  struct error *err)
 {
@@ -233,22 +325,26 @@ static int up_run(struct context *ctx, void *values, const char *const *argument
 	struct stages s;
 	int rc;
 
-	if (stage_cluster(&s, ctx, err) < 0 || stage_ask_only(&s, &o->hosts, arguments, err) < 0 ||
+	if (stage_cluster(&s, ctx, err) < 0 || up_check_options(&s, o, err) < 0 ||
+	    stage_ask_only(&s, &o->hosts, arguments, err) < 0 ||
 	    limits_of(&o->limits, &s.cluster, &s.limits, err) < 0 ||
 	    stage_check_jobs(&s, err) < 0 ||
 	    (!o->force && !o->dry_run && stage_no_jobs(&s, err) < 0) ||
 	    stage_hold(&s, &lock, err) < 0)
 		return -1;
 	s.allow = o->allow;
-	rc = stage_meet_hosts(&s, o->take_over, err);
-	if (rc == 0) {
-		rc = o->dry_run ? up_print_commands(&s, err) : up_converge(&s, o->rolling, err);
-		if (!o->dry_run)
-			stage_print_outcome(&s, begin, rc, err);
-	}
+	rc = up_tries(&s, o, err);
+	if (!o->dry_run && s.fleet.members)
+		stage_print_outcome(&s, begin, rc, err);
 	log_debug("%u SSH connections opened", ssh_connections_opened());
 	fleet_close(&s.fleet);
-	return rc;
+	if (!o->watch || (rc < 0 && err->kind != ERROR_PARTIAL))
+		return rc;
+	if (rc < 0)
+		log_warn("%s", err->text);
+	*err = (struct error){0};
+	fd_close(&lock);
+	return stage_watch(&s, &(struct watch){o->every_s, o->repairs}, err);
 }
 
 const struct command command_up = {
@@ -260,6 +356,9 @@ const struct command command_up = {
 		"are finished all the same; the exit status is 4 then.\n"
 		"A new container replaces the old one only when it runs and lets a login in; otherwise the old one\n"
 		"is put back. --rolling N does so on N hosts at a time, and the next ones wait until these are up.\n"
+		"--min-hosts N ends with 0 when N hosts are up, and changes nothing when fewer can be used. --retry N\n"
+		"tries again. --watch stays: it prints a line when the state of a host changes, brings back\n"
+		"containers that ended, vanished or differ, later and later when that does not help, and says so.\n"
 		"With hosts only these are changed; they get the names and keys of all. Run 'ringup up' without\n"
 		"hosts when others must learn of a new one.\n"
 		"A cluster of the same name that somebody else started on a host is left alone: ringup says who\n"

@@ -130,6 +130,7 @@ static int bringup_converge(struct visit *v, struct error *err)
 
 	if (!v->files_differ)
 		return 0;
+	m->phase = "files";
 	v->step = progress_begin(m->host->name, "puts the keys there");
 	m->changed = true;
 	if (send_files(v, err) < 0)
@@ -138,7 +139,11 @@ static int bringup_converge(struct visit *v, struct error *err)
 	journal_add(m, "files", v->parcel.digest);
 	if (!v->container_differs)
 		return 0;
-	return bringup_pull(v, err) < 0 ? -1 : visit_replace(v, err);
+	m->phase = "image";
+	if (bringup_pull(v, err) < 0)
+		return -1;
+	m->phase = "container";
+	return visit_replace(v, err);
 }
 
 static int bring_one(struct member *m, void *arg, struct error *err)
@@ -177,6 +182,7 @@ static int bringup_keep(struct member *m, void *arg, struct error *err)
 
 static void bringup_verify(struct fleet *fleet, const struct bringup *bringup)
 {
+	fleet_phase(fleet, "mesh");
 	fleet_verify(fleet, bringup->accelerator);
 	fleet_each(fleet, bringup_keep, NULL);
 }

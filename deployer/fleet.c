@@ -86,10 +86,18 @@ int fleet_init(const struct cluster *cluster, const struct fleet_options *option
 		*member = (struct member){
 			.host = &cluster->hosts[i], .index = i, .fleet = fleet, .engine = engine};
 		member->address = member->host->address;
+		member->phase = "probe";
 		member->sshd_port = cluster_sshd_port(cluster);
 		fleet_target(cluster, member->host, options->timeout_s, arena, &member->target);
 	}
 	return strcmp(cluster->container.sshd_port, "auto") == 0 ? placed_read_ports(fleet, err) : 0;
+}
+
+void fleet_phase(struct fleet *fleet, const char *phase)
+{
+	for (size_t i = 0; i < fleet->count; i++)
+		if (member_is_active(&fleet->members[i]))
+			fleet->members[i].phase = phase;
 }
 
 static void close_one(void *arg, size_t index)

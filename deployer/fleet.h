@@ -47,8 +47,9 @@ struct member {
 	bool changed; /* something was changed on the host by this command */
 	bool waits;   /* steps leave it out until its turn comes (struct bringup, rolling) */
 	bool failed;
-	bool left_out;	  /* the command is about other hosts: it is neither asked nor counted */
-	struct error err; /* set when failed */
+	bool left_out;	   /* the command is about other hosts: it is neither asked nor counted */
+	const char *phase; /* what is done on it now, or was when it failed: "probe", "image" */
+	struct error err;  /* set when failed */
 };
 
 struct fleet {
@@ -80,6 +81,9 @@ void fleet_close(struct fleet *fleet);
 
 /* Leaves out all members but those with these names. */
 void fleet_leave_out(struct fleet *fleet, const char *const *names);
+
+/* Says what the active members do from now on. */
+void fleet_phase(struct fleet *fleet, const char *phase);
 
 /* How many members are not left out. */
 size_t fleet_asked(const struct fleet *fleet);

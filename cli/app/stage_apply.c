@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/foreign.h"
 #include "core/log.h"
+#include "core/term.h"
 #include "deployer/claim.h"
 #include "deployer/gpus.h"
 #include "deployer/history.h"
@@ -14,6 +15,8 @@
 #include "deployer/lease/up_leases.h"
 #include "deployer/placed.h"
 #include "deployer/probe.h"
+
+#include <string.h>
 
 bool stage_has_containers(const struct stages *s)
 {
@@ -27,6 +30,7 @@ int stage_meet_hosts(struct stages *s, bool takes_over, struct error *err)
 	s->fleet.takes_over = takes_over;
 	if (owner_load(&s->cluster, true, s->arena, &s->fleet.owner, err) < 0)
 		return -1;
+	fleet_phase(&s->fleet, "check");
 	fleet_check(&s->fleet);
 	fleet_check_owner(&s->fleet);
 	return 0;
@@ -34,6 +38,7 @@ int stage_meet_hosts(struct stages *s, bool takes_over, struct error *err)
 
 int stage_check_gpus(struct stages *s, struct error *err)
 {
+	fleet_phase(&s->fleet, "GPUs");
 	fleet_check_gpus(&s->fleet, s->plan.accelerator);
 	return fleet_failures(&s->fleet) == fleet_asked(&s->fleet) ? fleet_result(&s->fleet, err)
 								   : 0;
@@ -77,6 +82,7 @@ static void stage_apply_json(const struct stages *s)
 		cJSON_AddBoolToObject(item, "changed", m->changed);
 		json_add_text(item, "container", m->state.container_id);
 		json_add_text(item, "error", m->failed ? m->err.text : NULL);
+		json_add_text(item, "phase", m->failed ? m->phase : NULL);
 		cJSON_AddItemToArray(hosts, item);
 	}
 	if (s->reference.digest)
@@ -84,6 +90,34 @@ static void stage_apply_json(const struct stages *s)
 	stage_add_simulated(s, json);
 	cJSON_AddNumberToObject(json, "ssh_connections", ssh_connections_opened());
 	json_print(stdout, json);
+}
+
+/* Errors are "HOST: CAUSE; WHAT TO DO". */
+static void stage_add_failure(const struct member *m, struct term_table *table)
+{
+	const char *text = m->err.text, *name = m->host->name, *advice;
+
+	if (starts_with(text, name) && text[strlen(name)] == ':')
+		text += strlen(name) + 1 + strspn(text + strlen(name) + 1, " ");
+	advice = strstr(text, "; ");
+	term_table_row(
+		table,
+		WORDS(name, m->phase,
+		      advice ? arena_strndup(table->arena, text, (size_t)(advice - text)) : text,
+		      advice ? advice + strlen("; ") : "run the same command again"));
+}
+
+static void stage_print_failures(const struct stages *s)
+{
+	struct term_table table;
+
+	if (!fleet_failures(&s->fleet))
+		return;
+	term_table_init(&table, s->arena, WORDS("HOST", "PHASE", "CAUSE", "WHAT TO DO"));
+	for (size_t i = 0; i < s->fleet.count; i++)
+		if (s->fleet.members[i].failed)
+			stage_add_failure(&s->fleet.members[i], &table);
+	term_table_print(&table, stdout);
 }
 
 void stage_print_outcome(const struct stages *s, uint64_t begin, int rc, const struct error *err)
@@ -98,6 +132,7 @@ void stage_print_outcome(const struct stages *s, uint64_t begin, int rc, const s
 	}
 	for (size_t i = 0; i < s->fleet.count; i++)
 		changed += s->fleet.members[i].changed && !s->fleet.members[i].failed;
+	stage_print_failures(s);
 	if (up)
 		say("cluster %s: %zu of %zu hosts up, %zu changed, %.1f s\n", s->cluster.name, up,
 		    fleet_asked(&s->fleet), changed, clock_seconds_since(begin));

@@ -94,7 +94,9 @@ void fleet_give_job(struct fleet *fleet, const char *id)
 
 static int lease_slots(const struct lease_job *job, const struct member *m)
 {
-	return job->wish->per_host ? job->wish->per_host : m->host->slots ? m->host->slots : INT_MAX;
+	return job->wish->per_host ? job->wish->per_host
+	       : m->host->slots	   ? m->host->slots
+				   : INT_MAX;
 }
 
 static int lease_smaller(size_t gpus, int per_rank, int slots)
@@ -114,9 +116,8 @@ static int lease_count_room(struct lease_job *job)
 		int slots = lease_slots(job, &job->fleet->members[i]), gpus = job->wish->gpus;
 
 		job->total[i] = lease_smaller(lease_gpus_total(answer), gpus, slots);
-		job->room[i] = answer->queue
-				       ? 0
-				       : lease_smaller(lease_gpus_free(answer), gpus, slots);
+		job->room[i] =
+			answer->queue ? 0 : lease_smaller(lease_gpus_free(answer), gpus, slots);
 		wanted += job->wish->per_host ? job->wish->per_host : job->total[i];
 	}
 	return job->wish->ranks ? job->wish->ranks : wanted < INT_MAX ? (int)wanted : INT_MAX;
@@ -147,8 +148,8 @@ static const char *lease_story(const struct lease_job *job)
 
 	for (size_t i = 0; i < job->fleet->count; i++) {
 		const struct lease_answer *answer = &job->answers[i];
-		const char *text = answer->gpu_count ? lease_holders_text(answer, job->arena)
-						     : answer->none;
+		const char *text =
+			answer->gpu_count ? lease_holders_text(answer, job->arena) : answer->none;
 
 		if ((!*text && !answer->queue) || ++shown > LEASE_HOSTS_SHOWN)
 			continue;
@@ -185,9 +186,10 @@ static int lease_refuse_taken(const struct lease_job *job, int wanted, struct er
 {
 	int64_t room = lease_sum(job->room, job->fleet->count);
 
-	error_set(err, ERROR_FAILED,
-		  "%d ranks with %d GPUs each are wanted, and there is room for %lld now; others have the rest:%s",
-		  wanted, job->wish->gpus, (long long)room, lease_story(job));
+	error_set(
+		err, ERROR_FAILED,
+		"%d ranks with %d GPUs each are wanted, and there is room for %lld now; others have the rest:%s",
+		wanted, job->wish->gpus, (long long)room, lease_story(job));
 	return error_advise(err, room ? "--wait waits for them, and a smaller -n takes what is free"
 				      : "--wait waits for them");
 }
@@ -198,10 +200,9 @@ static size_t lease_first(const struct lease_job *job)
 	size_t first = job->fleet->count;
 
 	for (size_t i = 0; i < job->fleet->count; i++)
-		if (job->ranks[i] &&
-		    (first == job->fleet->count ||
-		     strcmp(job->fleet->members[i].host->address,
-			    job->fleet->members[first].host->address) < 0))
+		if (job->ranks[i] && (first == job->fleet->count ||
+				      strcmp(job->fleet->members[i].host->address,
+					     job->fleet->members[first].host->address) < 0))
 			first = i;
 	return first;
 }
@@ -209,8 +210,7 @@ static size_t lease_first(const struct lease_job *job)
 static bool lease_has_all(const struct lease_job *job)
 {
 	for (size_t i = 0; i < job->fleet->count; i++)
-		if (job->answers[i].taken.count !=
-		    (size_t)job->ranks[i] * (size_t)job->wish->gpus)
+		if (job->answers[i].taken.count != (size_t)job->ranks[i] * (size_t)job->wish->gpus)
 			return false;
 	return true;
 }
@@ -298,7 +298,8 @@ static int lease_rounds(struct lease_job *job, struct error *err)
 			return error_set(err, ERROR_FAILED,
 					 "others took the GPUs %d times; try again, or give --wait",
 					 tries);
-		if (lease_pause(is_full ? LEASE_ASK_AGAIN_S * 1000 : 50 + (int)(rand_r(&seed) % 400),
+		if (lease_pause(is_full ? LEASE_ASK_AGAIN_S * 1000
+					: 50 + (int)(rand_r(&seed) % 400),
 				err) < 0)
 			return -1;
 	}
@@ -329,8 +330,9 @@ static void lease_say_scope(const struct lease_job *job)
 	for (size_t i = 0; i < job->fleet->count; i++) {
 		if (!job->answers[i].gpu_count || job->answers[i].is_host_wide)
 			continue;
-		log_info("  %-20s %s and others without root: other users do not see this job's leases (ssh.sudo: true makes them host-wide)",
-			 "GPUs", job->fleet->members[i].host->name);
+		log_info(
+			"  %-20s %s and others without root: other users do not see this job's leases (ssh.sudo: true makes them host-wide)",
+			"GPUs", job->fleet->members[i].host->name);
 		return;
 	}
 }

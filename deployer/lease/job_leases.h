@@ -16,11 +16,11 @@
 #include "deployer/fleet.h"
 
 struct job_lease_wish {
-	const char *id, *name;	    /* of the job */
-	int gpus;		    /* of each rank, > 0 */
-	int ranks, per_host;	    /* 0: as many as the hosts have GPUs and slots for */
-	bool spread;		    /* over as many hosts as possible; else over as few */
-	bool waits;		    /* until the GPUs are free */
+	const char *id, *name; /* of the job */
+	int gpus;	       /* of each rank, > 0 */
+	int ranks, per_host;   /* 0: as many as the hosts have GPUs and slots for */
+	bool spread;	       /* over as many hosts as possible; else over as few */
+	bool waits;	       /* until the GPUs are free */
 };
 
 struct job_leases {

@@ -10,13 +10,15 @@
 #define LEASE_TIMEOUT_S 60
 #define LEASE_WORD_BYTES 128
 #define LEASE_FIELDS_MAX 6
+#define LEASE_QUEUE_MAX 100000
 
 /* --- what a host says -------------------------------------------------------------------------- */
 
 /* A word of the host: letters, digits and a few signs; anything else is "-". */
 static const char *lease_word(const char *word, size_t length, struct arena *arena)
 {
-	static const char signs[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@:+-/";
+	static const char signs[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@:+-/";
 	const char *copy;
 
 	if (!length || length >= LEASE_WORD_BYTES)
@@ -26,7 +28,8 @@ static const char *lease_word(const char *word, size_t length, struct arena *are
 }
 
 /* The words of a line, missing ones "-". How many there are. */
-static size_t lease_split(const char *line, struct arena *arena, const char *fields[LEASE_FIELDS_MAX])
+static size_t lease_split(const char *line, struct arena *arena,
+			  const char *fields[LEASE_FIELDS_MAX])
 {
 	size_t count = 0;
 
@@ -53,12 +56,13 @@ static void lease_read_gpu(const char *line, struct arena *arena, struct lease_a
 					     [LEASE_OUTSIDE] = "outside"};
 	const char *fields[LEASE_FIELDS_MAX];
 
-	if (lease_split(line, arena, fields) != 3 || answer->gpu_count == answer->most)
+	if (lease_split(line, arena, fields) != 3 || answer->gpu_count == answer->most ||
+	    strcmp(fields[1], "-") == 0)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(states); i++)
 		if (strcmp(fields[2], states[i]) == 0)
-			answer->gpus[answer->gpu_count++] = (struct lease_gpu){
-				fields[0], fields[1], (enum lease_state)i};
+			answer->gpus[answer->gpu_count++] =
+				(struct lease_gpu){fields[0], fields[1], (enum lease_state)i};
 }
 
 static void lease_read_holder(const char *line, bool is_process, struct arena *arena,
@@ -70,8 +74,8 @@ static void lease_read_holder(const char *line, bool is_process, struct arena *a
 	if (lease_split(line, arena, fields) < 3 || answer->holder_count == answer->most)
 		return;
 	holder = &answer->holders[answer->holder_count++];
-	*holder = is_process ? (struct lease_holder){fields[0], "process", "-", "-", fields[2],
-						     fields[1]}
+	*holder = is_process ? (struct lease_holder){fields[0], "process", "-",
+						     "-",	fields[2], fields[1]}
 			     : (struct lease_holder){fields[0], fields[1], fields[2],
 						     fields[3], fields[4], fields[5]};
 }
@@ -102,6 +106,7 @@ static void lease_read_taken(const char *line, struct arena *arena, struct words
 void lease_answer_parse(const char *text, struct arena *arena, struct lease_answer *answer)
 {
 	size_t lines = 1;
+	long queue;
 
 	*answer = (struct lease_answer){.none = "", .taken = WORDS_INIT(arena)};
 	for (const char *c = text; *c; c++)
@@ -112,7 +117,8 @@ void lease_answer_parse(const char *text, struct arena *arena, struct lease_answ
 	answer->tickets = ARENA_ARRAY(arena, answer->most, struct lease_ticket);
 	answer->none = remote_value(text, "none", arena);
 	answer->is_host_wide = strcmp(remote_value(text, "scope", arena), "host") == 0;
-	answer->queue = atoi(remote_value(text, "queue", arena));
+	queue = strtol(remote_value(text, "queue", arena), NULL, 10);
+	answer->queue = queue > 0 && queue < LEASE_QUEUE_MAX ? (int)queue : 0;
 	for (const char *line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (starts_with(line, "gpu="))

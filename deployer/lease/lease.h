@@ -45,18 +45,18 @@ struct lease_answer {
 	struct lease_holder *holders;
 	struct lease_ticket *tickets;
 	size_t gpu_count, holder_count, ticket_count, most;
-	int queue;	   /* jobs that came earlier and wait */
+	int queue;	    /* jobs that came earlier and wait */
 	struct words taken; /* UUIDs */
 };
 
 struct lease_request {
-	const char *kind;    /* "job" or "up" */
-	const char *id;	     /* of the job */
+	const char *kind; /* "job" or "up" */
+	const char *id;	  /* of the job */
 	const char *cluster, *job, *user;
-	const char *ticket;  /* 20 digits: when the job began to wait; "": it does not */
-	int count;	     /* GPUs of this host */
-	const char *among;   /* all, up, or a list (remote/lease.sh) */
-	int grace_s;	     /* how long it counts before its holder is there */
+	const char *ticket; /* 20 digits: when the job began to wait; "": it does not */
+	int count;	    /* GPUs of this host */
+	const char *among;  /* all, up, or a list (remote/lease.sh) */
+	int grace_s;	    /* how long it counts before its holder is there */
 };
 
 /* Reads what lease.sh printed; what is no line of it is passed over. Any text is safe. */

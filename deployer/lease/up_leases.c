@@ -123,6 +123,7 @@ int member_give_up(struct member *m, struct error *err)
 {
 	const char *settings = m->state.settings ? m->state.settings : "";
 
-	return strstr(settings, "gpus=GPU-") || strstr(settings, "gpus=MIG-") ? up_lease_give(m, err)
-									      : 0;
+	return strstr(settings, "gpus=GPU-") || strstr(settings, "gpus=MIG-")
+		       ? up_lease_give(m, err)
+		       : 0;
 }
