@@ -256,12 +256,14 @@ static int setup_apply(struct setup_case *c, const struct options *o, struct err
 static int setup_work_on(struct setup_case *c, const struct options *o, struct error *err)
 {
 	_cleanup_(json_free) cJSON *daemon = setup_daemon(o);
+	const struct engine *engine;
 
 	c->s.details = true;
 	if (setup_load(c->s.arena, &c->steps, err) < 0 || stage_probe(&c->s, err) < 0 ||
 	    setup_wish_of(c, o, err) < 0)
 		return -1;
-	if (strcmp(c->wish.engine, "docker") == 0 && !setup_skips(o, "daemon"))
+	engine = engine_find(c->wish.engine);
+	if (engine && engine->settings && !setup_skips(o, "daemon"))
 		c->wish.daemon = daemon;
 	c->turns = setup_plan(&c->s.fleet, &c->steps, &c->wish);
 	if (fleet_active(&c->s.fleet) && setup_apply(c, o, err) < 0)

@@ -133,8 +133,7 @@ static int status_judge_one(struct member *m, void *arg, struct error *err)
 		return error_set(
 			err, ERROR_FAILED,
 			"%s: its container's sshd does not answer on %s port %d; 'ringup logs %s' may say why",
-			m->host->name, m->address, m->sshd_port,
-			m->host->name);
+			m->host->name, m->address, m->sshd_port, m->host->name);
 	if (health->sshd == HEALTH_SSHD_OTHER)
 		return error_set(
 			err, ERROR_FAILED,

@@ -90,7 +90,8 @@ int fleet_init(const struct cluster *cluster, const struct fleet_options *option
 		member->sshd_port = cluster_sshd_port(cluster);
 		fleet_target(cluster, member->host, options->timeout_s, arena, &member->target);
 	}
-	return strcmp(cluster->container.sshd_port, "auto") == 0 ? placed_read_ports(fleet, err) : 0;
+	return strcmp(cluster->container.sshd_port, "auto") == 0 ? placed_read_ports(fleet, err)
+								 : 0;
 }
 
 void fleet_phase(struct fleet *fleet, const char *phase)

@@ -82,9 +82,8 @@ int member_ask_health(struct member *m, const struct bringup *wanted, const char
 	struct words words = WORDS_INIT(&m->arena);
 	struct ssh_command command = {.timeout_s = HEALTH_TIMEOUT_S};
 	_cleanup_(str_release) struct str last = STR_INIT;
-	const char *port = m->state.running && m->sshd_port
-				   ? arena_printf(&m->arena, "%d", m->sshd_port)
-				   : "";
+	const char *port =
+		m->state.running && m->sshd_port ? arena_printf(&m->arena, "%d", m->sshd_port) : "";
 
 	*health = (struct health){
 		.last_words = "", .image = "", .config = "", .files = "", .differs = ""};

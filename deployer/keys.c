@@ -218,8 +218,7 @@ static const char *sshd_config_text(const struct fleet *fleet, const struct memb
 			    "KbdInteractiveAuthentication no\nUsePAM no\n" SSHD_FORWARDS_NOTHING
 			    "PrintMotd no\nPrintLastLog no\nPidFile none\n"
 			    "MaxStartups %zu:30:%zu\nMaxSessions 1000\n",
-			    member->sshd_port, member->address, starts,
-			    starts * 2);
+			    member->sshd_port, member->address, starts, starts * 2);
 }
 
 void keys_files(const struct fleet *fleet, const struct keys *keys, const struct member *member,

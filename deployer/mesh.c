@@ -111,7 +111,8 @@ static const struct {
 	{"No route to host", "no route to it, or a firewall that rejects port %d"},
 	{"Network is unreachable", "there is no route to it"},
 	{"Could not resolve", "its name is not known there"},
-	{"REMOTE HOST IDENTIFICATION", "another host key answers on port %d: not this cluster's sshd"},
+	{"REMOTE HOST IDENTIFICATION",
+	 "another host key answers on port %d: not this cluster's sshd"},
 	{"Host key verification failed",
 	 "another host key answers on port %d: not this cluster's sshd"},
 	{"Permission denied", "the cluster's key is refused on port %d: its sshd has other keys"},
@@ -179,7 +180,8 @@ int mesh_explain(struct member *m, const char *said, struct error *err)
 	if (pairs > MESH_PAIRS_SHOWN)
 		str_addf(&text, "; and %zu more from %s", pairs - MESH_PAIRS_SHOWN, m->host->name);
 	return error_set(err, ERROR_FAILED, "%s: its worker cannot log in to others: %s",
-			 m->host->name, text.length ? text.text : "the check failed without a word");
+			 m->host->name,
+			 text.length ? text.text : "the check failed without a word");
 }
 
 /* Without sshds the containers need only run ringup-job, which starts jobs: it runs `true` here. */

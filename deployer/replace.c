@@ -124,8 +124,7 @@ static int replace_failed(struct member *m, struct proc_result *result, const ch
 	if (strcmp(failed, "sshd") == 0)
 		return error_set(err, ERROR_FAILED,
 				 "%s: the container's sshd does not let it in on port %d: %s",
-				 m->host->name, m->sshd_port,
-				 result->err.text);
+				 m->host->name, m->sshd_port, result->err.text);
 	return error_set(err, ERROR_FAILED, "%s: cannot %s the container: %s", m->host->name, what,
 			 result->err.length ? result->err.text : "it failed without a word");
 }

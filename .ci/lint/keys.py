@@ -23,8 +23,13 @@ command = [os.environ.get("BUILD", "build") + "/ringup", "--json", "help", "clus
 keys = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["keys"]
 wanted = {key["key"]: shown(key) for key in keys}
 seen = {}
+is_keys = False
 for number, line in enumerate(read(PAGE).split("\n"), 1):
-    if not line.startswith("|") or line.startswith(("| key |", "|---")):
+    if not line.startswith("|"):
+        is_keys = False
+        continue
+    is_keys |= line.startswith("| key |")
+    if not is_keys or line.startswith(("| key |", "|---")):
         continue
     row = ROW.match(line)
     if not row:

@@ -60,6 +60,7 @@ struct engine {
 	const char *install;	 /* how a host gets it; "" when there is nothing to install */
 	const char *gpu_toolkit; /* how a host gets NVIDIA's container toolkit for it */
 	const char *start;	 /* the command that starts its daemon; "" when it has none */
+	const char *settings;	 /* its daemon's settings, a file of JSON; NULL when it has none */
 
 	const char *trust_folder;     /* the registry's CA goes to TRUST_FOLDER/REGISTRY/ca.crt */
 	const char *const *probe;     /* prints the server's version */

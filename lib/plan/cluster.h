@@ -79,7 +79,7 @@ struct cluster_mirrors {
 };
 
 struct cluster_container {
-	const char *engine; /* auto, or the name of an engine */
+	const char *engine;    /* auto, or the name of an engine */
 	const char *sshd_port; /* a number, auto or none (cluster_sshd_port) */
 	const char *gpus;
 	const char *const *capabilities;

@@ -44,7 +44,7 @@ static struct box box_of(const char *name, struct arena *arena)
 }
 
 /* Numbers by value, then by width: 7 before 07 before 8. */
-static int compare_places(const char *left, const char *right)
+static int fold_compare_places(const char *left, const char *right)
 {
 	unsigned long a = strtoul(left, NULL, 10), b = strtoul(right, NULL, 10);
 
@@ -70,11 +70,11 @@ static int compare_boxes(const void *left, const void *right, void *arg)
 
 	for (size_t i = 0; !order && i < a->count; i++)
 		if (i != place)
-			order = compare_places(a->places[i], b->places[i]);
+			order = fold_compare_places(a->places[i], b->places[i]);
 	for (size_t i = 0; !order && i < a->count; i++)
 		if (i != place)
 			order = strcmp(a->places[i], b->places[i]);
-	return !order && place < a->count ? compare_places(a->places[place], b->places[place])
+	return !order && place < a->count ? fold_compare_places(a->places[place], b->places[place])
 					  : order;
 }
 

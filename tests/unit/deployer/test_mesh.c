@@ -28,7 +28,8 @@ static void test_reasons(void **state)
 		 "node01 -> node02: connection refused on port 9435: no sshd listens there"},
 		{"ssh: connect to host 10.0.0.2 port 9435: Connection timed out",
 		 "node01 -> node02: no answer on port 9435: a firewall drops it"},
-		{"Connection timed out during banner exchange", "node01 -> node02: no answer on port 9435"},
+		{"Connection timed out during banner exchange",
+		 "node01 -> node02: no answer on port 9435"},
 		{"ssh: connect to host 10.0.0.2 port 9435: No route to host",
 		 "node01 -> node02: no route to it, or a firewall that rejects port 9435"},
 		{"ssh: connect to host 10.0.0.2 port 9435: Network is unreachable",
@@ -58,8 +59,9 @@ static void test_several(void **state)
 	const char *text = explained(s, "node02: Connection refused\nnode03: timed out\n"
 					"ringup-hosts: the image has no awk\n");
 
-	assert_has(text, "node01 -> node02: connection refused on port 9435: no sshd listens there; "
-			 "node01 -> node03: no answer");
+	assert_has(text,
+		   "node01 -> node02: connection refused on port 9435: no sshd listens there; "
+		   "node01 -> node03: no answer");
 	assert_has(text, "; ringup-hosts: the image has no awk");
 	for (int i = 0; i < 9; i++)
 		str_add(&many, "node02: Connection refused\n");

@@ -33,10 +33,10 @@ static void test_range(void **state)
 
 	assert_string_equal(ports_range(make_fleet(s, FIXED)->cluster, a), "9435 9435");
 	assert_string_equal(ports_range(make_fleet(s, AUTO)->cluster, a), "9435 9534");
-	assert_string_equal(ports_range(make_fleet(s, "hosts: [a]\ncontainer: {sshd_port: none}\n")
-						->cluster,
-					a),
-			    "0 0");
+	assert_string_equal(
+		ports_range(make_fleet(s, "hosts: [a]\ncontainer: {sshd_port: none}\n")->cluster,
+			    a),
+		"0 0");
 }
 
 static void test_auto_takes_the_first_free_one(void **state)
@@ -91,11 +91,12 @@ static void test_fixed_and_taken(void **state)
 		   "port 9435 on 10.0.0.1, which the container's sshd is to have, is taken by "
 		   "nginx (process 77)");
 	assert_has(m->err.text, "or to auto");
-	assert_has(checked(s, FIXED, "9435 -", "")->members[0].err.text, "taken by another program");
+	assert_has(checked(s, FIXED, "9435 -", "")->members[0].err.text,
+		   "taken by another program");
 	assert_false(checked(s, FIXED, "9436 nginx/77", "")->members[0].failed);
-	assert_false(
-		checked(s, "hosts: [a]\ncontainer: {sshd_port: none}\n", "9435 x/1", "")->members[0]
-			.failed);
+	assert_false(checked(s, "hosts: [a]\ncontainer: {sshd_port: none}\n", "9435 x/1", "")
+			     ->members[0]
+			     .failed);
 	assert_false(checked(s, "hosts: [a]\ncontainer: {engine: none}\n", "9435 x/1", "")
 			     ->members[0]
 			     .failed);

@@ -41,10 +41,10 @@ static void test_values(void **state)
 	assert_string_equal(c.hostname, "node01.example");
 	assert_string_equal(c.user, "o p s");
 	assert_int_equal(c.port, 2222);
-	assert_string_equal(
-		words_join(&c.identity_files, ","),
-		arena_printf(&s->arena, "%s/.ssh/node01-o p s,/k/node01.example_2222,/k/matched",
-			     home));
+	assert_string_equal(words_join(&c.identity_files, ","),
+			    arena_printf(&s->arena,
+					 "%s/.ssh/node01-o p s,/k/node01.example_2222,/k/matched",
+					 home));
 	assert_string_equal(c.identities_only, "yes");
 	assert_string_equal(words_join(&c.user_known_hosts, ","), "/a,/b");
 	assert_string_equal(c.host_key_alias, "alias");

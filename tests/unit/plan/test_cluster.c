@@ -501,8 +501,7 @@ int main(void)
 		SCRATCH_TEST(test_json),	   SCRATCH_TEST(test_no_capabilities),
 		SCRATCH_TEST(test_errors),	   SCRATCH_TEST(test_missing_file),
 		SCRATCH_TEST(test_too_many_hosts), SCRATCH_TEST(test_host_named),
-		SCRATCH_TEST(test_reach),
-		SCRATCH_TEST(test_reach_errors),
+		SCRATCH_TEST(test_reach),	   SCRATCH_TEST(test_reach_errors),
 		SCRATCH_TEST(test_rows),	   SCRATCH_TEST(test_given_defaults),
 	};
 

@@ -70,7 +70,8 @@ static void small_integers_are_exact(void **state)
 				       : 4096;
 		unsigned char cell[ELEMENT_BYTES_MAX];
 
-		for (int64_t value = dtype_is_unsigned((enum dtype)type) ? 0 : -most; value <= most; value++) {
+		for (int64_t value = dtype_is_unsigned((enum dtype)type) ? 0 : -most; value <= most;
+		     value++) {
 			dtype_store((enum dtype)type, cell, value);
 			assert_true(dtype_double((enum dtype)type, cell) == (double)value);
 		}

@@ -246,10 +246,9 @@ void nccl_version_text(int version, char text[16])
 
 /* ncclDataType_t and ncclRedOp_t of nccl.h. */
 static const int types[DTYPE_COUNT] = {
-	[DTYPE_U8] = 1,	  [DTYPE_I32] = 2,     [DTYPE_I64] = 4,
-	[DTYPE_F16] = 6,  [DTYPE_F32] = 7,     [DTYPE_F64] = 8,
-	[DTYPE_BF16] = 9, [DTYPE_F8E4M3] = 10, [DTYPE_F8E5M2] = 11,
-	[DTYPE_I8] = 0,	  [DTYPE_U32] = 3,     [DTYPE_U64] = 5,
+	[DTYPE_U8] = 1,	     [DTYPE_I32] = 2, [DTYPE_I64] = 4,	[DTYPE_F16] = 6,
+	[DTYPE_F32] = 7,     [DTYPE_F64] = 8, [DTYPE_BF16] = 9, [DTYPE_F8E4M3] = 10,
+	[DTYPE_F8E5M2] = 11, [DTYPE_I8] = 0,  [DTYPE_U32] = 3,	[DTYPE_U64] = 5,
 };
 static const int ops[OP_COUNT] = {
 	[OP_SUM] = 0, [OP_PROD] = 1, [OP_MAX] = 2, [OP_MIN] = 3, [OP_AVG] = 4};
