@@ -63,7 +63,9 @@ static int read_context(const char *folder, struct arena *arena, struct spec *sp
 			      .base_place = "",
 			      .base_digest = "",
 			      .base_script = "/bin/true", /* the tar is there already */
+			      .base_release = "",
 			      .os = "tiny",
+			      .arch = "",
 			      .os_vendor = "",
 			      .unpinned = "",
 			      .snapshot = ""};

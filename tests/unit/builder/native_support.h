@@ -42,6 +42,7 @@ static inline struct spec *make_spec(struct scratch *s, const char *dockerfile,
 	spec->dockerfile = dockerfile;
 	spec->base_name = spec->base_place = spec->base_digest = spec->base_script = "";
 	spec->os = "debian12";
+	spec->base_release = spec->arch = spec->os_vendor = spec->unpinned = spec->snapshot = "";
 	for (; files && (*files)[0]; files++)
 		add_file(s, spec, (*files)[0], (*files)[1]);
 	assert_fine(spec_hash(spec, &err));
