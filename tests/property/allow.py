@@ -15,11 +15,12 @@ def pair_ids(catalog, stack, one, two, givens):
         return
     for name, other in ((one, two), (two, one)):
         row, partner = stack[name], stack[other]
-        if rules.cell_wrong(name, row, other, partner):
+        has_nvcc = (name, other) != ("cuda", "gcc") or rules.compiler_wrong(catalog, stack, givens)
+        if rules.cell_wrong(name, row, other, partner) and has_nvcc:
             yield "packages-os" if other == "os" else f"{name}-needs-{other}"
         if other == "os" and rules.kind_wrong(row, partner):
             yield "packages-os"
-        if (name, other) == ("cuda", "os") and rules.system_cuda_wrong(catalog, stack, givens):
+        if (name, other) == ("cuda", "os") and rules.repository_wrong(catalog, stack, givens):
             yield "cuda-os"
 
 

@@ -144,7 +144,8 @@ def stack_wrong(catalog, stack, givens, drivers):
         wrong = rules.pair_wrong(catalog, one, row, two, other)
         if wrong and not own_beside(stack, one, two, givens):
             yield wrong
-    yield from filter(None, [rules.system_cuda_wrong(catalog, stack, givens)])
+    if "cuda" in stack:
+        yield from filter(None, (wrong(catalog, stack, givens) for wrong in (rules.repository_wrong, rules.compiler_wrong)))
     for name in rules.refused_by(catalog, stack, drivers):
         yield f"conflicts.csv refuses it: {name}"
     if "cuda" in stack:

@@ -211,7 +211,8 @@ def stack_wrong(stack, document, gpus):
     cuda = version(stack, "cuda")
     yield from driver_wrong(cuda, shown(document, "driver"), gpus)
     yield from gpu_wrong(cuda, gpus, stack)
-    yield from gcc_wrong(cuda, version(stack, "gcc"))
+    if not stack["cuda"].cell("wheel"):  # wheels bring no nvcc
+        yield from gcc_wrong(cuda, version(stack, "gcc"))
     yield from libraries_wrong(cuda, stack)
     yield from ranges_wrong(stack)
     yield from wheels_wrong(stack, gpus)

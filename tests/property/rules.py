@@ -76,13 +76,20 @@ def shared_wrong(name, row, other_name, other):
     return ""
 
 
+def in_a_wheel(catalog, cuda):
+    """Whether wheels of frameworks bring the CUDA: what it asks of the OS and of nvcc's compiler depends on the stack then."""
+    return any(in_series(cuda["version"], series) for series in catalog.wheel_cudas())
+
+
 def pair_wrong(catalog, name, row, other_name, other):
     """The first rule that two rows break; "" when they go together."""
-    wrong = cell_wrong(name, row, other_name, other) or cell_wrong(other_name, other, name, row)
+    wrong = ""
+    if (name, other_name) not in (("cuda", "gcc"), ("gcc", "cuda")) or not in_a_wheel(catalog, row if name == "cuda" else other):
+        wrong = cell_wrong(name, row, other_name, other) or cell_wrong(other_name, other, name, row)
     for one, this, two, that in ((name, row, other_name, other), (other_name, other, name, row)):
         if two == "os":
             wrong = wrong or kind_wrong(this, that)
-            if one == "cuda" and not any(in_series(this["version"], series) for series in catalog.wheel_cudas()):
+            if one == "cuda" and not in_a_wheel(catalog, this):
                 wrong = wrong or cuda_missing(catalog, this, that)
         wrong = wrong or shared_wrong(one, this, two, that)
     return wrong
@@ -390,10 +397,22 @@ def comes_with_a_wheel(stack, name, named):
     )
 
 
+def compiler_wrong(catalog, stack, givens):
+    """A compiler that nvcc refuses, where the stack has nvcc."""
+    if comes_with_wheels(catalog, stack, givens.names, givens.drivers, givens.gpus):
+        return ""
+    return cell_wrong("cuda", stack["cuda"], "gcc", stack["gcc"])
+
+
 def system_cuda_wrong(catalog, stack, givens):
-    """CUDA, cuDNN or NCCL that do not come with wheels, where NVIDIA does not have this CUDA for the OS."""
+    """What a CUDA asks for that does not come with wheels."""
     if "cuda" not in stack:
         return ""
+    return compiler_wrong(catalog, stack, givens) or repository_wrong(catalog, stack, givens)
+
+
+def repository_wrong(catalog, stack, givens):
+    """CUDA, cuDNN or NCCL that do not come with wheels, where NVIDIA does not have this CUDA for the OS."""
     missing = cuda_missing(catalog, stack["cuda"], stack["os"])
     beside = [
         name

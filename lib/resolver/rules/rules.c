@@ -30,10 +30,15 @@ static bool cuda_is_for_os(const struct value *cuda, const struct value *os)
 bool rules_fit_system(const struct model *model, const struct value *a, const struct value *b)
 {
 	const struct value *cuda = a->component == COMPONENT_CUDA ? a : b;
-	const struct value *os = cuda == a ? b : a;
+	const struct value *other = cuda == a ? b : a;
 
-	return cuda->component != COMPONENT_CUDA || os->component != COMPONENT_OS ||
-	       cuda_is_for_os(cuda, os) || allow_has(model, RULE_CUDA_OS);
+	if (cuda->component != COMPONENT_CUDA)
+		return true;
+	if (other->component == COMPONENT_GCC)
+		return value_admits(cuda, other) ||
+		       allow_has_needs(model, COMPONENT_CUDA, COMPONENT_GCC);
+	return other->component != COMPONENT_OS || cuda_is_for_os(cuda, other) ||
+	       allow_has(model, RULE_CUDA_OS);
 }
 
 /*
@@ -78,17 +83,22 @@ static bool pair_breach(const struct model *model, const struct value *a, const 
 	return false;
 }
 
-static bool has_own_rule(enum component a, enum component b)
+/* nvcc's compiler does not matter where wheels bring the CUDA: compiler_breach looks at what a stack has. */
+static bool has_own_rule(const struct model *model, const struct value *value, enum component other)
 {
-	return (a == COMPONENT_OS && b == COMPONENT_CUDA) ||
-	       (a == COMPONENT_CUDA && b == COMPONENT_DRIVER) || a == COMPONENT_GPU;
+	enum component c = value->component;
+
+	return (c == COMPONENT_OS && other == COMPONENT_CUDA) ||
+	       (c == COMPONENT_CUDA && other == COMPONENT_DRIVER) || c == COMPONENT_GPU ||
+	       (c == COMPONENT_CUDA && other == COMPONENT_GCC &&
+		bit_is_set(model->cuda_in_wheels, value->index));
 }
 
 /* Whether a cell of the value excludes the other one. */
 static bool cell_excludes(const struct model *model, const struct value *value,
 			  const struct value *other)
 {
-	return !value_admits(value, other) && !has_own_rule(value->component, other->component) &&
+	return !value_admits(value, other) && !has_own_rule(model, value, other->component) &&
 	       !allow_has_needs(model, value->component, other->component);
 }
 
@@ -367,6 +377,33 @@ static bool takes_repository(const struct search *s, const struct value *value,
 	return strcmp(value->kind, "tar") != 0 && !brought_by(s, value->component, &ignored);
 }
 
+/* What decides whether wheels bring the CUDA of the stack. */
+static uint32_t blame_of_system(const struct value *value)
+{
+	uint32_t blame = COMPONENTS_FRAMEWORK | COMPONENTS_BESIDE_TORCH |
+			 COMPONENT_BIT(COMPONENT_HOROVOD) | COMPONENT_BIT(COMPONENT_CUDA);
+
+	return blame & ~COMPONENT_BIT(value->component);
+}
+
+/* A compiler that nvcc refuses, where the stack has a toolkit. */
+static bool compiler_breach(const struct search *s, const struct value *value,
+			    struct breach *breach)
+{
+	bool is_cuda = value->component == COMPONENT_CUDA;
+	const struct value *cuda = is_cuda ? value : s->now.chosen[COMPONENT_CUDA];
+	const struct value *gcc = is_cuda ? s->now.chosen[COMPONENT_GCC] : value;
+
+	if (!cuda || !gcc || gcc->component != COMPONENT_GCC ||
+	    rules_fit_system(s->model, cuda, gcc) || brings_cuda(s, cuda))
+		return false;
+	breach->kind = is_cuda ? BREACH_NEEDS : BREACH_NEEDED;
+	breach->other = is_cuda ? gcc : cuda;
+	breach->blame = blame_of_system(value) |
+			(is_cuda ? COMPONENT_BIT(COMPONENT_GCC) : COMPONENT_BIT(COMPONENT_NCCL));
+	return true;
+}
+
 static bool repository_breach(const struct search *s, const struct value *value,
 			      struct breach *breach)
 {
@@ -380,10 +417,9 @@ static bool repository_breach(const struct search *s, const struct value *value,
 		return false;
 	breach->kind = BREACH_REPOSITORY;
 	breach->other = os == value ? cuda : os;
-	breach->blame = COMPONENTS_FRAMEWORK | COMPONENTS_BESIDE_TORCH |
-			COMPONENT_BIT(COMPONENT_HOROVOD) | COMPONENT_BIT(COMPONENT_CUDA) |
-			COMPONENT_BIT(COMPONENT_OS);
-	breach->blame &= ~COMPONENT_BIT(value->component);
+	breach->blame = blame_of_system(value);
+	if (os != value)
+		breach->blame |= COMPONENT_BIT(COMPONENT_OS);
 	return true;
 }
 
@@ -397,7 +433,8 @@ static bool find_other_breach(const struct search *s, const struct value *value,
 	    (ptx_breach(s, value, breach) || jit_breach(s, value, breach)))
 		return true;
 	*breach = (struct breach){0};
-	return repository_breach(s, value, breach) || conflict_breach(s, value, breach);
+	return repository_breach(s, value, breach) || compiler_breach(s, value, breach) ||
+	       conflict_breach(s, value, breach);
 }
 
 bool breach_find(const struct search *s, const struct value *value, struct breach *breach)
@@ -490,6 +527,9 @@ static bool completes_overruled(const struct search *s, const struct value *valu
 /* How many overruled rules the value breaks with the hosts and with what is chosen. */
 static int count_overruled(const struct search *s, const struct value *value)
 {
+	const struct model *strict = s->model->strict;
+	const struct value *cuda = s->now.chosen[COMPONENT_CUDA];
+	bool is_system = !brings_cuda(s, value->component == COMPONENT_CUDA ? value : cuda);
 	int count = completes_overruled(s, value);
 
 	for (size_t i = 0; i < s->units->count; i++) {
@@ -497,9 +537,12 @@ static int count_overruled(const struct search *s, const struct value *value)
 
 		count += (s->active >> i & 1) && admits && admits[value->index] == ADMIT_OVERRULED;
 	}
-	for (int c = 0; c < COMPONENT_COUNT; c++)
-		count += s->now.chosen[c] &&
-			 !rules_fit_pair(s->model->strict, value, s->now.chosen[c]);
+	for (int c = 0; c < COMPONENT_COUNT; c++) {
+		const struct value *other = s->now.chosen[c];
+
+		count += other && (!rules_fit_pair(strict, value, other) ||
+				   (is_system && !rules_fit_system(strict, value, other)));
+	}
 	return count;
 }
 

@@ -26,7 +26,7 @@ bool rules_fit(const struct search *search, const struct value *value, uint32_t 
 /* Whether two values fit together by all rules that concern only these two. */
 bool rules_fit_pair(const struct model *model, const struct value *a, const struct value *b);
 
-/* Whether the pair is no CUDA of the system on an OS for which NVIDIA has nothing of it. */
+/* Whether the pair is no CUDA of the system on an OS for which NVIDIA has nothing of it, or with a compiler that its nvcc refuses. */
 bool rules_fit_system(const struct model *model, const struct value *a, const struct value *b);
 
 /* Checks only the other rules, for a value whose pairs are known to fit. */

@@ -163,9 +163,12 @@ static void suggest_version(struct search *s, size_t unit, struct unsatisfied *w
 
 	while (middle < domain->count && version_compare(list[middle]->version, asked) < 0)
 		middle++;
+	/* a suggestion names the component, so CUDA is the system's then */
+	s->named = COMPONENT_BIT(u->component);
 	reach_init(&reach, s, all_but(s, unit));
 	older = nearest_version(s, &reach, u, list, domain->count, middle - 1, -1);
 	newer = nearest_version(s, &reach, u, list, domain->count, middle, 1);
+	s->named = 0;
 	if (older)
 		suggest_add(why, arena_printf(s->model->arena, "%s==%s", name, older));
 	if (newer)

@@ -2,18 +2,22 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# torch 1.9.1 - the newest that 'torch==1.9.1' admits; 3.5 is out of the binaries since 1.3.1 [pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
-# cuda 11.1.1 - the newest that works; the wheel of torch 1.9.1 brings it; nothing of it is installed beside; torch 1.9.1 needs CUDA >=11.1,<12; what torch 1.9.1 was tested with; cuDNN 8.0.5.39 (built for CUDA 11.1) needs CUDA >=11,<12; NCCL 2.8.4-1 (built for CUDA 11.1) needs CUDA >=11,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;nvidia-container-images]
+# torch 1.9.1 - the newest that 'torch==1.9.1' admits; Horovod 0.28.1 needs torch >=1.5.0; 3.5 is out of the binaries since 1.3.1 [pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;horovod-tags;pypi]
+# horovod 0.28.1 - the newest that works; TensorFlow from 2.10 needs g++ 8 or newer (C++17); HOROVOD_GPU_OPERATIONS and the flags per operation exclude each other; NCCL: alltoall needs >=2.7.0; no Open MPI 5: inferred from the flags of its launcher [horovod-tags;pypi]
+# cuda 11.1.1 - the newest that works; torch 1.9.1 needs CUDA >=11.1,<12; what torch 1.9.1 was tested with; cuDNN 8.0.5.39 (built for CUDA 11.1) needs CUDA >=11,<12; NCCL 2.8.4-1 (built for CUDA 11.1) needs CUDA >=11,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;nvidia-container-images]
 # cudnn 8.0.5.39 - the wheel of torch 1.9.1 brings it; nothing of it is installed beside [pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
-# nccl 2.8.4-1 - the newest that works; its builds for CUDA 11.1; first image 2021-02-12 [nvidia-container-images]
+# nccl 2.8.4-1 - the newest that works; Horovod 0.28.1 needs NCCL >=2.0; its builds for CUDA 11.1; first image 2021-02-12 [nvidia-container-images;horovod-tags;pypi]
 # os centos7 - the only one that 'os==centos7' admits; CentOS 7; SCLo and EPEL: vault.centos.org and archives.fedoraproject.org [nvidia-container-images;cuda-repo-management-1;nvidia-container-toolkit-574;docker-images-277;cuda-repo-management-4;data-safe-haven-1193;common-knowledge]
 # glibc 2.17 - the newest that works; for centos7; torch 1.9.1 needs glibc >=2.17; comes with the OS [cuda-10.1-installation-guide;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge]
-# gcc 10 - the newest that works; for centos7; CUDA 11.1.1 needs gcc >=5,<11; Software Collection devtoolset-10; its repository (SCLo) is archived; enable it with scl or /opt/rh/devtoolset-10/enable [common-knowledge;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
-# python 3.6 - the newest that works; for centos7; torch 1.9.1 needs Python >=3.6,<3.10; the OS's own interpreter; since CentOS 7.7 [common-knowledge;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities]
-# openmpi 4.1.1 - the only one that 'openmpi==4.1.1' admits; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
+# gcc 10 - the newest that works; for centos7; Horovod 0.28.1 needs gcc >=5; CUDA 11.1.1 needs gcc >=5,<11; Software Collection devtoolset-10; its repository (SCLo) is archived; enable it with scl or /opt/rh/devtoolset-10/enable [common-knowledge;horovod-tags;pypi;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
+# python 3.6 - the newest that works; for centos7; torch 1.9.1 needs Python >=3.6,<3.10; Horovod 0.28.1 needs Python >=3.6; the OS's own interpreter; since CentOS 7.7 [common-knowledge;pytorch-builder;pytorch-44253;pytorch-cudnn-init;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;horovod-tags;pypi]
+# openmpi 4.1.1 - the only one that 'openmpi==4.1.1' admits; Horovod 0.28.1 needs Open MPI >=1.10,<5; what Horovod 0.28.1 was tested with; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge;horovod-tags;pypi]
 # driver 450.80.02 - the oldest known driver that runs CUDA 11.1.1; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
+# ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
+FROM docker.io/nvidia/cuda:11.1.1-devel-centos7 AS toolkit
+
 # ---- the stack: what the build and the image both need
-FROM docker.io/library/centos:7 AS stack
+FROM docker.io/nvidia/cuda:11.1.1-runtime-centos7 AS stack
 ENV LANG=en_US.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG YUM_MIRROR=
@@ -31,8 +35,6 @@ RUN step yum install -y --setopt=skip_missing_names_on_install=False \
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel7/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda
 RUN step yum install -y --setopt=skip_missing_names_on_install=False \
       libnccl-2.8.4-1+cuda11.1
-# the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
-ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # this Python's pip is too old for the wheels and indexes of today
 RUN set -eu; printf '%s\n' \
       'pip==21.3.1 --hash=sha256:deaf32dcd9ab821e359cd8330786bcd077604b5c5730c0b096eda46f95c24a2d' \
@@ -60,25 +62,25 @@ RUN set -eu; \
 RUN step yum install -y --setopt=skip_missing_names_on_install=False \
       glibc-devel devtoolset-10-gcc-c++ \
       ca-certificates curl tar xz bzip2 make perl which file
-# CUDA's headers and the stub of the driver's library, for Open MPI
+# nvcc, headers and libcuda's stub: in this stage only
+COPY --from=toolkit /usr/local/cuda-11.1/ /usr/local/cuda-11.1/
+ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
+# headers of NVIDIA's libraries
 RUN step yum install -y --setopt=skip_missing_names_on_install=False \
-      cuda-cudart-devel-11-1 cuda-driver-devel-11-1
+      libnccl-devel-2.8.4-1+cuda11.1
 # Open MPI 4.1.1 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export PATH="/opt/rh/devtoolset-10/root/usr/bin:$PATH" CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.1.tar.bz2" -o /tmp/openmpi-4.1.1.tar.bz2; \
     echo "e24f7a778bd11a71ad0c14587a7f5b00e68a71aa5623e2157bafee3d44c07cda  /tmp/openmpi-4.1.1.tar.bz2" | sha256sum -c -; \
     mkdir /tmp/openmpi; tar -xf /tmp/openmpi-4.1.1.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
-    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda-11.1/targets/x86_64-linux; \
+    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda; \
     make -j"$(nproc)" install; \
     echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
     step
 ENV PATH=/opt/openmpi/bin:$PATH
-# the all-reduce worker
-COPY worker/ /src/worker/
-RUN export PATH="/opt/rh/devtoolset-10/root/usr/bin:$PATH" CC=gcc CXX=g++; sh /src/worker/build.sh /out
 
-# ---- the image
-FROM stack
+# ---- the image without what is built against the frameworks
+FROM stack AS frameworks
 ARG PIP_INDEX_URL=
 ARG SOURCE_DATE_EPOCH=1704067200
 # Open MPI as it was built
@@ -87,29 +89,96 @@ RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # torch 1.9.1 by pip
 RUN set -eu; step python3 -m pip install --no-cache-dir --find-links https://download.pytorch.org/whl/torch_stable.html 'torch==1.9.1+cu111' 'numpy<2'
+
+# ---- compiles what is built against the frameworks
+FROM build AS extensions
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG YUM_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
+ARG SOURCE_DATE_EPOCH=1704067200
+COPY --from=frameworks /usr/local/lib/ /usr/local/lib/
+COPY --from=frameworks /usr/local/lib64/ /usr/local/lib64/
+# CMake 3.25.2, for Horovod, which asks for >=3.13 and whose files CMake 4 refuses
+RUN set -eu; echo 'cmake==3.25.2 --hash=sha256:f9587645cea5298d5eb20649f58a83cc53c9efa7d57b0716449a39f366a74986' >/tmp/cmake.txt; \
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/cmake.txt
+# Horovod 0.28.1 against this stack's frameworks and libraries; the stub of libcuda.so.1 is there for this step only
+RUN set -eu; export PATH="/opt/rh/devtoolset-10/root/usr/bin:$PATH" CC=gcc CXX=g++ PYTHONHASHSEED=0 HOROVOD_WITH_MPI=1 HOROVOD_WITH_GLOO=1 \
+      HOROVOD_WITHOUT_TENSORFLOW=1 HOROVOD_WITH_PYTORCH=1 HOROVOD_WITHOUT_MXNET=1 \
+      HOROVOD_GPU_OPERATIONS=NCCL HOROVOD_NCCL_LINK=SHARED HOROVOD_CUDA_HOME=/usr/local/cuda; \
+    printf '%s\n' \
+      'cffi==1.15.1 --hash=sha256:6975a3fac6bc83c4a65c9f9fcab9e47019a11d3d2cf7f3c0d03431bf145a941e' \
+      'cloudpickle==2.2.1 --hash=sha256:61f594d1f4c295fa5cd9014ceb3a1fc4a70b0de1164b94fbc2d854ccba056f9f' \
+      'packaging==21.3 --hash=sha256:ef103e05f519cdc783ae24ea4e2e0f508a9c99b2d4969652eed6a2e1ea5bd522' \
+      'psutil==5.9.8 --hash=sha256:d06016f7f8625a1825ba3732081d77c94589dca78b7a3fc072194851e88461a4' \
+      'pycparser==2.21 --hash=sha256:8ee45429555515e1f6b185e78100aea234072576aa43ab53aefcae078162fca9' \
+      'pyparsing==3.0.7 --hash=sha256:a6c06a88f252e6c322f65faf8f418b16213b51bdfaece0524c1c1bc30c63c484' \
+      'pyyaml==6.0.1 --hash=sha256:afd7e57eddb1a54f0f1a974bc4391af8bcce0b444685d936840f125cf046d5bd' \
+      'dataclasses==0.8 --hash=sha256:0201d89fa866f68c8ebd9d08ee6ff50c0b255f8ec63a71c16fda7af82bb887bf' \
+      'wheel==0.37.1 --hash=sha256:4bdcd7d840138086126cd09254dc6195fb4fc6f01c050a1d7236f2630db1d22a' \
+      >/tmp/tools.txt; \
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/tools.txt; \
+    echo 'horovod==0.28.1 --hash=sha256:92a43f5a94c43907a56805bad15f19700c62ffc83b7ca483f9e104e229f67ef0' >/tmp/horovod.txt; \
+    ln -sf libcuda.so /usr/local/cuda/lib64/stubs/libcuda.so.1; ldconfig /usr/local/cuda/lib64/stubs; \
+    python3 -m pip download --no-cache-dir --no-deps --no-binary horovod --no-build-isolation --require-hashes -r /tmp/horovod.txt -d /tmp; \
+    mkdir /tmp/horovod; tar -xf /tmp/horovod-0.28.1.tar.gz -C /tmp/horovod --strip-components=1 --no-same-owner; \
+    cd /tmp/horovod; python3 setup.py bdist_wheel -d /wheels; cd /; \
+    rm -f /usr/local/cuda/lib64/stubs/libcuda.so.1; ldconfig; \
+    step
+
+# ---- the worker, beside them
+FROM build AS worker
+ARG SOURCE_DATE_EPOCH=1704067200
+# the all-reduce worker
+COPY worker/ /src/worker/
+RUN export PATH="/opt/rh/devtoolset-10/root/usr/bin:$PATH" CC=gcc CXX=g++; sh /src/worker/build.sh /out
+
+# ---- the image
+FROM frameworks
+ARG PIP_INDEX_URL=
+ARG SOURCE_DATE_EPOCH=1704067200
+# Horovod as it was built, and what it imports
+COPY --from=extensions /wheels/ /opt/wheels/
+RUN set -eu; printf '%s\n' \
+      'cffi==1.15.1 --hash=sha256:6975a3fac6bc83c4a65c9f9fcab9e47019a11d3d2cf7f3c0d03431bf145a941e' \
+      'cloudpickle==2.2.1 --hash=sha256:61f594d1f4c295fa5cd9014ceb3a1fc4a70b0de1164b94fbc2d854ccba056f9f' \
+      'packaging==21.3 --hash=sha256:ef103e05f519cdc783ae24ea4e2e0f508a9c99b2d4969652eed6a2e1ea5bd522' \
+      'psutil==5.9.8 --hash=sha256:d06016f7f8625a1825ba3732081d77c94589dca78b7a3fc072194851e88461a4' \
+      'pycparser==2.21 --hash=sha256:8ee45429555515e1f6b185e78100aea234072576aa43ab53aefcae078162fca9' \
+      'pyparsing==3.0.7 --hash=sha256:a6c06a88f252e6c322f65faf8f418b16213b51bdfaece0524c1c1bc30c63c484' \
+      'pyyaml==6.0.1 --hash=sha256:afd7e57eddb1a54f0f1a974bc4391af8bcce0b444685d936840f125cf046d5bd' \
+      'dataclasses==0.8 --hash=sha256:0201d89fa866f68c8ebd9d08ee6ff50c0b255f8ec63a71c16fda7af82bb887bf' \
+      >/tmp/needs.txt; \
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/needs.txt; \
+    step python3 -m pip install --no-cache-dir --no-deps /opt/wheels/horovod-*.whl; \
+    rm -r /opt/wheels; step
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
 RUN if [ -d /etc/ssh/ssh_config.d ]; then \
       echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
-COPY --from=build /out/ /usr/local/bin/
+COPY --from=worker /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
+# libcuda's stub, for the checks
+COPY --from=build /usr/local/cuda-11.1/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     python -c 'import ssl, sys; assert sys.version_info[:2] == tuple(map(int, "3.6".split(".")[:2])), sys.version'; \
     pip --version; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import horovod'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import horovod.torch'; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
-    python3 -c 'import ctypes as c; a, b, d = map(int, "2.8.4-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.8.4-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 4.1.1; \
-    python3 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("1.9.1")'; \
-    python3 -c 'import torch; a, b, d = map(int, "8.0.5.39".split(".")[:3]); n = torch.backends.cudnn.version(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("1.9.1")'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import torch; a, b, d = map(int, "8.0.5.39".split(".")[:3]); n = torch.backends.cudnn.version(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mkdir -p /usr/share/ringup; rpm -qa --queryformat '%{NAME} %{EVR} %{ARCH}\n' >/tmp/rpm-packages; \
     LC_ALL=C sort -o /usr/share/ringup/rpm-packages /tmp/rpm-packages; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="1.9.1" org.ringup.stack.cuda="11.1.1" org.ringup.stack.cudnn="8.0.5.39" \
-      org.ringup.stack.nccl="2.8.4-1" org.ringup.stack.os="centos7" org.ringup.stack.glibc="2.17" \
-      org.ringup.stack.gcc="10" org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.1.1" \
-      org.ringup.stack.driver="450.80.02"
+      org.ringup.stack.torch="1.9.1" org.ringup.stack.horovod="0.28.1" org.ringup.stack.cuda="11.1.1" \
+      org.ringup.stack.cudnn="8.0.5.39" org.ringup.stack.nccl="2.8.4-1" org.ringup.stack.os="centos7" \
+      org.ringup.stack.glibc="2.17" org.ringup.stack.gcc="10" org.ringup.stack.python="3.6" \
+      org.ringup.stack.openmpi="4.1.1" org.ringup.stack.driver="450.80.02"
 CMD ["/usr/local/bin/ringup-entry"]
