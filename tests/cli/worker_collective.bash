@@ -7,7 +7,7 @@ source "$BATS_TEST_DIRNAME/../cli/worker_helper.bash"
 setup() {
 	worker_setup
 	COMMON=(-n 2 -w 1 --timeout 30)
-	ALL=(reduce_scatter all_gather broadcast alltoall sendrecv)
+	ALL=(reduce_scatter all_gather broadcast alltoall sendrecv reduce gather scatter alltoallv)
 }
 
 # each WORDS...: runs them with each collective

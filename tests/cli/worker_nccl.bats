@@ -104,6 +104,7 @@ setup() {
 @test "every collective through device memory" {
 	through_device_memory float 1
 	through_device_memory u8 3
+	through_device_memory i32 4
 	standin "$ALLREDUCE" "${NCCL[@]}" --collective alltoall --fault-inject corrupt:1 --quiet
 	[ "$status" -eq 2 ]
 	[[ "$output" == *"alltoall f32, out of place"* ]]
