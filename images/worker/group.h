@@ -41,7 +41,7 @@ struct workload {
 	uint64_t first_bytes, last_bytes;
 	uint32_t factor, iterations, warmups;
 	uint32_t type, op;	   /* enum dtype, enum op */
-	uint32_t collective, root; /* enum collective_kind; of broadcast */
+	uint32_t collective, root; /* enum collective_kind; collective_has_root() */
 	uint32_t graph, registers; /* not 0: --graph, --register */
 	uint32_t find_slow;	   /* not 0: --find-slow */
 	uint32_t sgd_steps;	   /* not 0: --sgd, and its number of steps */

@@ -130,7 +130,7 @@ static const struct row rows[] = {
 	 .names = options_op, .number_of = op_parse},
 	{"collective", 0, "NAME", "%s", "all_reduce", ROW_NAME, AT(workload.collective),
 	 .names = options_collective, .number_of = collective_parse},
-	{"root-rank", 'r', "R", "the rank that broadcasts", "0", ROW_INTEGER, AT(workload.root),
+	{"root-rank", 'r', "R", "the root of broadcast, reduce, gather and scatter", "0", ROW_INTEGER, AT(workload.root),
 	 .low = 0, .high = WORLD_MAX - 1},
 	{"graph", 0, NULL, "nccl: record the iterations as a CUDA graph and launch that",
 	 .kind = ROW_FLAG, AT(workload.graph)},
@@ -447,6 +447,7 @@ static int options_check_backend(const struct options *o, struct failure *err)
 static int options_complete(struct options *o, struct failure *err)
 {
 	int ranks_here = o->procs > 0 ? o->procs : 1;
+	const char *problem;
 
 	if (environment_apply(o, err) < 0 || expect_check(&o->expect, err) < 0)
 		return -1;
@@ -475,6 +476,10 @@ static int options_complete(struct options *o, struct failure *err)
 		return failure_set(err, STATUS_USAGE, -1, "",
 				   "-r: rank %u does not exist in a world of %d", o->workload.root,
 				   o->world);
+	problem = collective_problem((enum collective_kind)o->workload.collective, o->world);
+	if (problem)
+		return failure_set(err, STATUS_USAGE, -1, "", "--collective with %d ranks: %s",
+				   o->world, problem);
 	if (fault_last_rank(&o->fault) >= o->world)
 		return failure_set(err, STATUS_USAGE, -1, "",
 				   "--fault-inject: rank %d does not exist in a world of %d",

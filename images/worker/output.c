@@ -166,7 +166,7 @@ void output_row(void *arg, const struct result *out_of_place, const struct resul
 		return;
 	printf("%12" PRIu64 "  %12" PRIu64 "  %8s  %6s  %6d", out_of_place->bytes,
 	       out_of_place->count, dtype_long_name((enum dtype)w->type), op_word(w),
-	       kind == BROADCAST ? (int)w->root : -1);
+	       collective_has_root(kind) ? (int)w->root : -1);
 	print_time(out_of_place);
 	print_time(in_place);
 	printf("\n");

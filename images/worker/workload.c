@@ -9,6 +9,8 @@ const char *workload_problem(const struct workload *w, int world, const struct b
 {
 	if (w->type >= DTYPE_COUNT || w->op >= OP_COUNT || w->collective >= COLLECTIVE_COUNT)
 		return "a type, operation or collective that does not exist";
+	if (collective_problem((enum collective_kind)w->collective, world))
+		return "a collective that does not go with this number of ranks";
 	if (w->root >= (uint32_t)world)
 		return "a root that does not exist";
 	if (w->first_bytes > w->last_bytes || w->last_bytes > SIZE_MAX_BYTES || w->factor < 2 ||

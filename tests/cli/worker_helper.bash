@@ -94,3 +94,43 @@ w = d.get('warnings')
 way = {r['name']: r for r in (d.get('sgd') or {'runs': []})['runs']}
 assert $1, d"
 }
+
+# same_sums RANKS PATH: all-reduce and the parameter server of --sgd do the sums of one rank
+same_sums() {
+	run "$ALLREDUCE" --procs "$1" --sgd -n 1 -w 0 -e 8 --timeout 30 --steps 30 "$2" --json
+	[ "$status" -eq 0 ] || { echo "$*: $output"; return 1; }
+	json 'abs(way["sum"]["loss"] - way["one"]["loss"]) < 1e-4'
+	json 'len(way) == (2 if d["world"] == 1 else 4)'
+	json 'd["world"] == 1 or abs(way["server"]["loss"] - way["one"]["loss"]) < 1e-4'
+}
+
+# standin_build FOLDER: the stand-ins of CUDA and NCCL
+standin_build() {
+	cc -std=gnu11 -D_GNU_SOURCE -Iimages/worker -O1 -shared -fPIC -o "$1/libcuda.so.1" images/simulated/cuda.c
+	cc -std=gnu11 -D_GNU_SOURCE -Iimages/worker -O1 -shared -fPIC -o "$1/libnccl.so.2" images/simulated/nccl.c
+}
+
+# standin_setup: no CUDA and no NCCL but the stand-ins, and flags for a short run
+standin_setup() {
+	worker_setup
+	unset RINGUP_NCCL CUDA_VISIBLE_DEVICES
+	export TMPDIR="$BATS_TEST_TMPDIR" ASAN_OPTIONS=detect_leaks=0
+	NCCL=(--backend nccl --procs 2 -n 2 -w 1 -e 64K -f 16 --timeout 10)
+}
+
+# standin WORDS...: runs them with the stand-ins of $STANDIN
+standin() {
+	run env "LD_LIBRARY_PATH=$STANDIN" "STANDIN_LOG=$BATS_TEST_TMPDIR/log" "$@"
+	echo "$output"
+}
+
+# through_device_memory TYPE RANKS: every collective, verified
+through_device_memory() {
+	local name
+	for name in all_reduce reduce_scatter all_gather broadcast alltoall sendrecv reduce gather scatter alltoallv hypercube; do
+		[[ $name != hypercube || $2 != 3 ]] || continue
+		standin "$ALLREDUCE" "${NCCL[@]}" --procs "$2" -b 3 --collective "$name" -d "$1" -r $(($2 - 1)) --json
+		[ "$status" -eq 0 ] || return 1
+		json 'd["verdict"] == "pass" and all(r["wrong"] == 0 for r in d["results"])'
+	done
+}

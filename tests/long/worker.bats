@@ -15,3 +15,22 @@ setup() {
 @test "it builds and runs with what gcc 4.8 has, CentOS 7's" {
 	old_gcc -O3
 }
+
+@test "training: all-reduce and server do the sums of one rank, for other numbers of ranks" {
+	for ranks in 2 4 7; do
+		same_sums $ranks --json
+		same_sums $ranks --no-shm
+	done
+}
+
+@test "every collective through device memory, in every kind of type" {
+	standin_setup
+	STANDIN=$BATS_TEST_TMPDIR/standin
+	mkdir "$STANDIN"
+	standin_build "$STANDIN"
+	for type in float bf16 i64 u8; do
+		for ranks in 1 2 3 4; do
+			through_device_memory $type $ranks
+		done
+	done
+}

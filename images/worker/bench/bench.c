@@ -276,8 +276,8 @@ static int by_size(const void *a, const void *b)
 
 /* Turns the slowest rank's time of each iteration into the result's numbers; @usec is their average where a queue
  * knows it, else 0. */
-static void summarise(float *slowest, uint32_t count, double usec, double factor,
-		      struct result *result)
+static void summarise(float *slowest, uint32_t count, double usec, enum collective_kind kind,
+		      int world, struct result *result)
 {
 	double total = 0;
 
@@ -290,7 +290,8 @@ static void summarise(float *slowest, uint32_t count, double usec, double factor
 	result->p50_usec = (double)slowest[count / 2];
 	result->p99_usec = (double)slowest[(uint64_t)count * 99 / 100];
 	result->algbw = result->usec > 0 ? (double)result->bytes / result->usec / 1000 : 0;
-	result->busbw = result->algbw * factor;
+	result->algbw *= collective_share(kind, world);
+	result->busbw = result->algbw * collective_factor(kind, world);
 }
 
 /* One rank's times, in a summary of its own. */
@@ -359,8 +360,7 @@ static void bench_merge(const struct run *run, struct result *result, struct rep
 		for (uint32_t i = 0; i < iterations; i++)
 			slowest[i] = times[i] > slowest[i] ? times[i] : slowest[i];
 	}
-	summarise(slowest, iterations, queue_usec, collective_factor(run->call.kind, world),
-		  result);
+	summarise(slowest, iterations, queue_usec, run->call.kind, world, result);
 }
 
 static void bench_show(const struct run *run, const struct result *result, const char *doing)

@@ -9,13 +9,20 @@ static const struct {
 	const char *name;
 	bool reduces, in_place;
 	bool cuts_input, cuts_output; /* into one block per rank */
+	bool has_root;
+	size_t unit; /* a block is a multiple of so many elements; 0: of BLOCK_BYTES */
 } collectives[COLLECTIVE_COUNT] = {
 	[ALL_REDUCE] = {"all_reduce", true, true, false, false},
 	[REDUCE_SCATTER] = {"reduce_scatter", true, true, true, false},
 	[ALL_GATHER] = {"all_gather", false, true, false, true},
-	[BROADCAST] = {"broadcast", false, true, false, false},
+	[BROADCAST] = {"broadcast", false, true, false, false, .has_root = true},
 	[ALLTOALL] = {"alltoall", false, false, true, true},
 	[SENDRECV] = {"sendrecv", false, false, false, false},
+	[REDUCE] = {"reduce", true, true, false, false, .has_root = true},
+	[GATHER] = {"gather", false, true, false, true, .has_root = true, .unit = 1},
+	[SCATTER] = {"scatter", false, true, true, false, .has_root = true, .unit = 1},
+	[ALLTOALLV] = {"alltoallv", false, false, true, true},
+	[HYPERCUBE] = {"hypercube", false, true, false, true, .unit = 4},
 };
 
 int collective_parse(const char *name)
@@ -41,6 +48,18 @@ bool collective_in_place(enum collective_kind kind)
 	return collectives[kind].in_place;
 }
 
+bool collective_has_root(enum collective_kind kind)
+{
+	return collectives[kind].has_root;
+}
+
+const char *collective_problem(enum collective_kind kind, int world)
+{
+	if (kind == HYPERCUBE && (world & (world - 1)) != 0)
+		return "hypercube needs 1, 2, 4, 8, ... ranks";
+	return NULL;
+}
+
 int collective_blocks(enum collective_kind kind, int world)
 {
 	return collectives[kind].cuts_input ? world : 1;
@@ -50,12 +69,14 @@ struct extent collective_extent(enum collective_kind kind, uint64_t bytes, enum 
 				int world)
 {
 	bool in = collectives[kind].cuts_input, out = collectives[kind].cuts_output;
-	size_t count = bytes / dtype_bytes(type), ranks = (size_t)world;
+	size_t count = bytes / dtype_bytes(type), ranks = (size_t)world,
+	       unit = collectives[kind].unit ? collectives[kind].unit
+					     : BLOCK_BYTES / dtype_bytes(type);
 	struct extent extent = {.count = count, .send = count, .recv = count};
 
 	if (!in && !out)
 		return extent;
-	count = count / ranks & ~(BLOCK_BYTES / dtype_bytes(type) - 1);
+	count = count / ranks / unit * unit;
 	extent.count = count;
 	extent.send = in ? count * ranks : count;
 	extent.recv = out ? count * ranks : count;
@@ -74,57 +95,77 @@ double collective_factor(enum collective_kind kind, int world)
 	case REDUCE_SCATTER:
 	case ALL_GATHER:
 	case ALLTOALL:
+	case ALLTOALLV:
+	case GATHER:
+	case SCATTER:
 		return others;
 	case BROADCAST:
 	case SENDRECV:
+	case REDUCE:
+	case HYPERCUBE:
 	case COLLECTIVE_COUNT:
 		break;
 	}
 	return 1;
 }
 
-/*
- * Compares the @index-th block of the result, which comes from @source's input at element @first.
- */
+size_t alltoallv_count(size_t count, int a, int b, int world)
+{
+	return count * (1 + ((size_t)a + (size_t)b) % (size_t)world) / (size_t)world;
+}
+
+double collective_share(enum collective_kind kind, int world)
+{
+	if (kind == HYPERCUBE)
+		return (double)(world - 1) / world;
+	return kind == ALLTOALLV ? (world + 1.0) / (2.0 * world) : 1;
+}
+
+/* Compares @count elements at the start of the @index-th block of the result, which come from @source's input at
+ * element @first. */
 static void check_block(const struct collective *call, const struct pattern *pattern, int index,
-			int source, size_t first, const void *data, struct mismatch *found)
+			int source, size_t first, size_t count, const void *data,
+			struct mismatch *found)
 {
 	const struct span span = {
 		.source = source, .first = first, .at = (uint64_t)index * call->count};
 	const unsigned char *block = data;
 
-	pattern_check(pattern, &span, block + span.at * dtype_bytes(call->type), call->count,
-		      found);
+	pattern_check(pattern, &span, block + span.at * dtype_bytes(call->type), count, found);
+}
+
+/* Where the result is one block per rank. */
+static void check_blocks(const struct collective *call, const struct pattern *pattern, int rank,
+			 const void *data, struct mismatch *found)
+{
+	bool cuts_input = collectives[call->kind].cuts_input;
+	size_t first = cuts_input ? call->count * (size_t)rank : 0, count = call->count;
+
+	for (int source = 0; source < pattern->world; source++) {
+		if (call->kind == ALLTOALLV)
+			count = alltoallv_count(call->count, source, rank, pattern->world);
+		check_block(call, pattern, source, source, first, count, data, found);
+	}
 }
 
 void collective_check(const struct collective *call, const struct pattern *pattern, int rank,
 		      const void *data, struct mismatch *found)
 {
-	int world = pattern->world;
-	size_t own = call->count * (size_t)rank;
+	int world = pattern->world, source = PATTERN_ALL;
+	size_t first = 0;
 
 	memset(found, 0, sizeof(*found));
-	switch (call->kind) {
-	case ALL_REDUCE:
-	case COLLECTIVE_COUNT:
-		check_block(call, pattern, 0, PATTERN_ALL, 0, data, found);
-		break;
-	case REDUCE_SCATTER:
-		check_block(call, pattern, 0, PATTERN_ALL, own, data, found);
-		break;
-	case BROADCAST:
-		check_block(call, pattern, 0, call->root, 0, data, found);
-		break;
-	case SENDRECV:
-		check_block(call, pattern, 0, (rank + world - 1) % world, 0, data, found);
-		break;
-	case ALL_GATHER:
-		for (int source = 0; source < world; source++)
-			check_block(call, pattern, source, source, 0, data, found);
-		break;
-	case ALLTOALL:
-		for (int source = 0; source < world; source++)
-			check_block(call, pattern, source, source, own, data, found);
-		break;
+	if ((call->kind == REDUCE || call->kind == GATHER) && rank != call->root)
+		return;
+	if (collectives[call->kind].cuts_output) {
+		check_blocks(call, pattern, rank, data, found);
+		return;
 	}
+	if (collectives[call->kind].cuts_input)
+		first = call->count * (size_t)rank;
+	if (call->kind == SENDRECV)
+		source = (rank + world - 1) % world;
+	else if (!collectives[call->kind].reduces)
+		source = call->root;
+	check_block(call, pattern, 0, source, first, call->count, data, found);
 }

@@ -133,20 +133,35 @@ static bool is_local(const struct cpu *cpu, int rank)
 	return cpu->leader_of[rank] == cpu->leader_of[cpu->group->rank];
 }
 
+/* Whether data of the group's collective goes straight between this rank and @other. */
+static bool are_pair(const struct group *group, int other)
+{
+	const struct workload *w = &group->workload;
+	int next = (group->rank + 1) % group->world,
+	    last = (group->rank + group->world - 1) % group->world;
+
+	switch ((enum collective_kind)w->collective) {
+	case GATHER:
+	case SCATTER:
+		return w->root == (uint32_t)group->rank || w->root == (uint32_t)other;
+	case SENDRECV:
+		return other == next || other == last;
+	default:
+		return true;
+	}
+}
+
 /* Links to those of other hosts that this rank exchanges data with in the group's collective. */
 static int open_pairs(struct cpu *cpu, struct failure *err)
 {
 	const struct group *group = cpu->group;
-	enum collective_kind kind = (enum collective_kind)group->workload.collective;
-	int next = (group->rank + 1) % group->world,
-	    last = (group->rank + group->world - 1) % group->world, rc;
+	int rc;
 	bool *needed = calloc((size_t)group->world, sizeof(*needed));
 
 	if (!needed)
 		abort();
 	for (int rank = 0; rank < group->world; rank++)
-		needed[rank] =
-			!is_local(cpu, rank) && (kind == ALLTOALL || rank == next || rank == last);
+		needed[rank] = !is_local(cpu, rank) && are_pair(group, rank);
 	rc = control_barrier(group->control, err);
 	if (rc == 0)
 		rc = mesh_link_set(&cpu->mesh, needed, err);
@@ -163,6 +178,13 @@ static int open_ring(struct cpu *cpu, struct failure *err)
 			 cpu->crowded, err);
 }
 
+/* Among several hosts: does data go straight between the two ranks that it is of? */
+static bool cpu_goes_straight(enum collective_kind kind)
+{
+	return kind == ALLTOALL || kind == ALLTOALLV || kind == SENDRECV || kind == GATHER ||
+	       kind == SCATTER;
+}
+
 static int open_all(struct cpu *cpu, size_t bytes, struct failure *err)
 {
 	const struct group *group = cpu->group;
@@ -174,7 +196,7 @@ static int open_all(struct cpu *cpu, size_t bytes, struct failure *err)
 	count_hosts(cpu);
 	if (open_shm(cpu, bytes, err) < 0 || open_ring(cpu, err) < 0)
 		return -1;
-	if (group->workload.collective == ALLTOALL || group->workload.collective == SENDRECV)
+	if (cpu_goes_straight((enum collective_kind)group->workload.collective))
 		return open_pairs(cpu, err);
 	return 0;
 }
@@ -230,14 +252,15 @@ static const char *cpu_algorithm(void *state, enum collective_kind kind, size_t 
 		return "copy";
 	if (hosts == 1)
 		return small ? "shm slots" : "shm shares";
-	if (kind == ALLTOALL || kind == SENDRECV)
+	if (cpu_goes_straight(kind))
 		return spread ? "tcp pairs" : "shm shares, tcp pairs";
 	if (kind == BROADCAST && ring_is_tree(bytes))
 		return spread ? "tcp tree" : "shm shares, tcp tree";
 	if (kind == BROADCAST ||
-	    !ring_is_small(hosts, kind == ALL_GATHER ? bytes / (size_t)hosts : bytes))
+	    !ring_is_small(hosts,
+			   kind == ALL_GATHER || kind == HYPERCUBE ? bytes / (size_t)hosts : bytes))
 		return spread ? "tcp ring" : "shm shares, tcp ring";
-	if (small && kind == ALL_REDUCE && !spread)
+	if (small && (kind == ALL_REDUCE || kind == REDUCE) && !spread)
 		return "shm slots, tcp gather";
 	return spread ? "tcp gather" : "shm shares, tcp gather";
 }
@@ -361,6 +384,27 @@ static int cpu_broadcast(struct cpu *cpu, const struct collective *call, size_t 
 	return shm_spread(&cpu->shm, 1, 0, call->dst, bytes);
 }
 
+/* Everybody's block to the root (@to_root), or the root's blocks to everybody, between hosts. */
+static int cpu_root_moves(struct cpu *cpu, const struct collective *call, bool to_root,
+			  size_t bytes, struct failure *err)
+{
+	int me = cpu->group->rank;
+	const unsigned char *src = call->src;
+	unsigned char *dst = call->dst;
+
+	if (me != call->root && is_local(cpu, call->root))
+		return 0;
+	if (me != call->root)
+		return mesh_shift(&cpu->mesh, to_root ? call->root : -1, src,
+				  to_root ? -1 : call->root, dst, bytes, err);
+	for (int peer = 0; peer < cpu->group->world; peer++)
+		if (!is_local(cpu, peer) &&
+		    mesh_shift(&cpu->mesh, to_root ? -1 : peer, src + (size_t)peer * bytes,
+			       to_root ? peer : -1, dst + (size_t)peer * bytes, bytes, err) < 0)
+			return -1;
+	return 0;
+}
+
 /* What this rank and those of other hosts have for each other goes straight between them. */
 static int across_hosts(struct cpu *cpu, const struct collective *call, size_t bytes,
 			struct failure *err)
@@ -373,12 +417,18 @@ static int across_hosts(struct cpu *cpu, const struct collective *call, size_t b
 	if (call->kind == SENDRECV)
 		return mesh_shift(&cpu->mesh, is_local(cpu, next) ? -1 : next, src,
 				  is_local(cpu, last) ? -1 : last, dst, bytes, err);
+	if (call->kind == GATHER || call->kind == SCATTER)
+		return cpu_root_moves(cpu, call, call->kind == GATHER, bytes, err);
 	for (int round = 0; round < world; round++) {
 		int peer = (round + world - me) % world;
+		size_t used = call->kind == ALLTOALL
+				      ? bytes
+				      : alltoallv_count(call->count, me, peer, world) *
+						dtype_bytes(call->type);
 
 		if (!is_local(cpu, peer) &&
 		    mesh_exchange(&cpu->mesh, peer, src + (size_t)peer * bytes,
-				  dst + (size_t)peer * bytes, bytes, err) < 0)
+				  dst + (size_t)peer * bytes, used, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -406,12 +456,18 @@ static int among_hosts(struct cpu *cpu, const struct collective *call, int divis
 	case REDUCE_SCATTER:
 		return cpu_reduce_scatter(cpu, call, divisor, err);
 	case ALL_GATHER:
+	case HYPERCUBE:
 		return cpu_all_gather(cpu, call, bytes, err);
 	case BROADCAST:
 		return cpu_broadcast(cpu, call, bytes, err);
-	case ALLTOALL:
-	case SENDRECV:
+	case REDUCE:
 	case ALL_REDUCE:
+		return allreduce(cpu, call, divisor, err);
+	case ALLTOALL:
+	case ALLTOALLV:
+	case SENDRECV:
+	case GATHER:
+	case SCATTER:
 	case COLLECTIVE_COUNT:
 		break;
 	}

@@ -181,10 +181,10 @@ static void shm_stream_end(void)
 #endif
 }
 
-/* One reduction to do: everybody's buffer `from` into the buffers `to` of the first `outputs`
- * ranks. */
+/* One reduction to do: everybody's buffer `from` into the buffers `to` of `outputs` ranks, from number `first`
+ * on. */
 struct job {
-	int from, to, outputs;
+	int from, to, first, outputs;
 	enum dtype type;
 	reduce_fn *reduce;
 	int divisor;
@@ -203,7 +203,7 @@ static void shm_reduce_block(const struct shm *shm, const struct job *job, size_
 #undef INPUT
 	if (job->divisor > 1)
 		dtype_scale(job->type, shm->scratch, count, job->divisor);
-	for (int i = 0; i < job->outputs; i++) {
+	for (int i = job->first; i < job->first + job->outputs; i++) {
 		unsigned char *out = (unsigned char *)shm_buffer_of(shm, i, job->to) + offset;
 
 		if (job->stream)
@@ -354,7 +354,7 @@ static const unsigned char *input_of(const struct shm *shm, const struct collect
 	bool second = call->src != shm_buffer(shm, 0);
 	size_t offset = 0;
 
-	if (second && call->kind == ALL_GATHER)
+	if (second && (call->kind == ALL_GATHER || call->kind == HYPERCUBE || call->kind == GATHER))
 		offset = (size_t)shm->ranks[index] * block_bytes(call);
 	return (unsigned char *)shm_buffer_of(shm, index, second) + offset;
 }
@@ -374,16 +374,30 @@ static void shm_take_from(const struct shm *shm, const struct collective *call, 
 			  const unsigned char *input, bool stream)
 {
 	const struct group *group = shm->group;
-	size_t bytes = block_bytes(call);
-	unsigned char *dst = call->dst;
+	size_t bytes = block_bytes(call), mine = (size_t)group->rank * bytes;
+	unsigned char *dst = call->dst, *place = dst + (size_t)source * bytes;
 
 	stream = stream && bytes * (size_t)shm->count >= shm->stream_bytes;
 	switch (call->kind) {
 	case ALL_GATHER:
-		shm_copy(dst + (size_t)source * bytes, input, bytes, stream);
+	case HYPERCUBE:
+		shm_copy(place, input, bytes, stream);
+		break;
+	case GATHER:
+		if (group->rank == call->root)
+			shm_copy(place, input, bytes, stream);
+		break;
+	case SCATTER:
+		if (source == call->root)
+			shm_copy(dst, input + mine, bytes, stream);
 		break;
 	case ALLTOALL:
-		shm_copy(dst + (size_t)source * bytes, input + (size_t)group->rank * bytes, bytes,
+		shm_copy(place, input + mine, bytes, stream);
+		break;
+	case ALLTOALLV:
+		shm_copy(place, input + mine,
+			 alltoallv_count(call->count, source, group->rank, group->world) *
+				 dtype_bytes(call->type),
 			 stream);
 		break;
 	case BROADCAST:
@@ -395,6 +409,7 @@ static void shm_take_from(const struct shm *shm, const struct collective *call, 
 			shm_copy(dst, input, bytes, stream);
 		break;
 	case ALL_REDUCE:
+	case REDUCE:
 	case REDUCE_SCATTER:
 	case COLLECTIVE_COUNT:
 		break;
@@ -458,8 +473,11 @@ static void take_all(const struct shm *shm, const struct collective *call, int d
 static int through_slots(struct shm *shm, const struct collective *call, int divisor)
 {
 	struct line *own = &shm->areas[shm->me]->slots[shm->sequence & 1];
-	size_t bytes = block_bytes(call), mine = (size_t)shm->group->rank * bytes;
+	size_t bytes = block_bytes(call),
+	       mine = call->kind == REDUCE_SCATTER ? (size_t)shm->group->rank * bytes : 0;
 	reduce_fn *reduce = dtype_reducer(call->type, call->op);
+	bool reduces = call->kind == REDUCE_SCATTER ||
+		       (call->kind == REDUCE && shm->group->rank == call->root);
 
 	memcpy(own->data, call->src, input_bytes(shm, call));
 	shm_post(&own->value, &own->sleepers, shm->sequence);
@@ -469,12 +487,12 @@ static int through_slots(struct shm *shm, const struct collective *call, int div
 		if (i != shm->me && shm_await(shm, i, &slot->value, &slot->sleepers) < 0)
 			return -1;
 		shm_take_from(shm, call, shm->ranks[i], slot->data, false);
-		if (call->kind == REDUCE_SCATTER && i == 0)
+		if (reduces && i == 0)
 			memcpy(shm->scratch, slot->data + mine, bytes);
-		else if (call->kind == REDUCE_SCATTER)
+		else if (reduces)
 			reduce(shm->scratch, shm->scratch, slot->data + mine, call->count);
 	}
-	if (call->kind != REDUCE_SCATTER)
+	if (!reduces)
 		return 0;
 	if (divisor > 1)
 		dtype_scale(call->type, shm->scratch, call->count, divisor);
@@ -482,10 +500,30 @@ static int through_slots(struct shm *shm, const struct collective *call, int div
 	return 0;
 }
 
+/* Each rank reduces its share into the root's output. */
+static int reduce_for_root(struct shm *shm, const struct collective *call, int divisor)
+{
+	struct job job = {.from = call->src != shm_buffer(shm, 0),
+			  .to = call->dst != shm_buffer(shm, 0),
+			  .outputs = 1,
+			  .type = call->type,
+			  .reduce = dtype_reducer(call->type, call->op),
+			  .divisor = divisor,
+			  .stream = block_bytes(call) >= shm->stream_bytes};
+
+	while (shm->ranks[job.first] != call->root)
+		job.first++;
+	if (reduce_large(shm, &job, call->count) < 0)
+		return -1;
+	return shm_await_all(shm, SHM_DONE);
+}
+
 int shm_collective(struct shm *shm, const struct collective *call, int divisor)
 {
 	if (input_bytes(shm, call) <= SHM_SMALL_BYTES)
 		return through_slots(shm, call, divisor);
+	if (call->kind == REDUCE)
+		return reduce_for_root(shm, call, divisor);
 	if (shm_enter(shm) < 0)
 		return -1;
 	take_all(shm, call, divisor);

@@ -68,7 +68,10 @@ static const char *mpi_algorithm(void *state, enum collective_kind kind, size_t 
 	static const char *const calls[COLLECTIVE_COUNT] = {
 		[ALL_REDUCE] = "MPI_Allreduce", [REDUCE_SCATTER] = "MPI_Reduce_scatter_block",
 		[ALL_GATHER] = "MPI_Allgather", [BROADCAST] = "MPI_Bcast",
-		[ALLTOALL] = "MPI_Alltoall",	[SENDRECV] = "MPI_Sendrecv"};
+		[ALLTOALL] = "MPI_Alltoall",	[SENDRECV] = "MPI_Sendrecv",
+		[REDUCE] = "MPI_Reduce",	[GATHER] = "MPI_Gather",
+		[SCATTER] = "MPI_Scatter",	[ALLTOALLV] = "MPI_Alltoallv",
+		[HYPERCUBE] = "MPI_Sendrecv"};
 
 	(void)state;
 	(void)bytes;
@@ -115,6 +118,7 @@ static int mpi_collective(void *state, const struct collective *call, struct fai
 					  .count = call->count,
 					  .element_bytes = dtype_bytes(call->type),
 					  .root = call->root,
+					  .part = alltoallv_count,
 					  .reduce = dtype_reducer(call->type, call->op)};
 	char why[256] = "";
 

@@ -3,8 +3,10 @@
 
 #include <limits.h>
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 extern const struct mpi_plugin mpi_plugin;
@@ -161,6 +163,82 @@ static int plugin_broadcast(const struct mpi_call *c, MPI_Datatype type, int ran
 	return MPI_Bcast(c->dst, (int)c->count, type, c->root, world_comm);
 }
 
+static int plugin_reduce(const struct mpi_call *c, MPI_Datatype type, int rank)
+{
+	bool in_place = rank == c->root && c->src == c->dst;
+
+	return MPI_Reduce(in_place ? MPI_IN_PLACE : c->src, rank == c->root ? c->dst : NULL,
+			  (int)c->count, type, op_of(type, c->op), c->root, world_comm);
+}
+
+static int plugin_gather(const struct mpi_call *c, MPI_Datatype type, int rank)
+{
+	const char *own = (char *)c->dst + (size_t)rank * c->count * c->element_bytes;
+	bool in_place = rank == c->root && c->src == own;
+
+	return MPI_Gather(in_place ? MPI_IN_PLACE : c->src, (int)c->count, type, c->dst,
+			  (int)c->count, type, c->root, world_comm);
+}
+
+static int plugin_scatter(const struct mpi_call *c, MPI_Datatype type, int rank)
+{
+	const char *own = (const char *)c->src + (size_t)rank * c->count * c->element_bytes;
+	bool in_place = rank == c->root && c->dst == own;
+
+	return MPI_Scatter(c->src, (int)c->count, type, in_place ? MPI_IN_PLACE : c->dst,
+			   (int)c->count, type, c->root, world_comm);
+}
+
+/* What two ranks send to each other is as much in both directions. */
+static int plugin_alltoallv(const struct mpi_call *c, MPI_Datatype type, int rank, int world)
+{
+	int *counts = malloc(2 * (size_t)world * sizeof(*counts)), *places = counts + world, rc;
+
+	if (!counts)
+		return MPI_ERR_NO_MEM;
+	for (int peer = 0; peer < world; peer++) {
+		counts[peer] = (int)c->part(c->count, rank, peer, world);
+		places[peer] = peer * (int)c->count;
+	}
+	rc = MPI_Alltoallv(c->src, counts, places, type, c->dst, counts, places, type, world_comm);
+	free(counts);
+	return rc;
+}
+
+static int plugin_hypercube(const struct mpi_call *c, MPI_Datatype type, int rank, int world)
+{
+	size_t bytes = c->count * c->element_bytes;
+	char *all = c->dst, *own = all + (size_t)rank * bytes;
+	int rc = MPI_SUCCESS;
+
+	if (own != c->src)
+		memcpy(own, c->src, bytes);
+	for (int mask = 1; mask < world && rc == MPI_SUCCESS; mask <<= 1) {
+		int have = rank & ~(mask - 1), count = (int)c->count * mask;
+
+		rc = MPI_Sendrecv(all + (size_t)have * bytes, count, type, rank ^ mask, 0,
+				  all + (size_t)(have ^ mask) * bytes, count, type, rank ^ mask, 0,
+				  world_comm, MPI_STATUS_IGNORE);
+	}
+	return rc;
+}
+
+/* Those with a root, and those made of others. */
+static int plugin_run_other(const struct mpi_call *c, MPI_Datatype type, int rank, int world)
+{
+	if (strcmp(c->name, "reduce") == 0)
+		return plugin_reduce(c, type, rank);
+	if (strcmp(c->name, "gather") == 0)
+		return plugin_gather(c, type, rank);
+	if (strcmp(c->name, "scatter") == 0)
+		return plugin_scatter(c, type, rank);
+	if (strcmp(c->name, "alltoallv") == 0)
+		return plugin_alltoallv(c, type, rank, world);
+	if (strcmp(c->name, "hypercube") == 0)
+		return plugin_hypercube(c, type, rank, world);
+	return all_reduce(c, type);
+}
+
 static int plugin_run(const struct mpi_call *c, int rank, int world)
 {
 	MPI_Datatype type = plugin_type_of(c->type);
@@ -179,19 +257,26 @@ static int plugin_run(const struct mpi_call *c, int rank, int world)
 	if (strcmp(c->name, "sendrecv") == 0)
 		return MPI_Sendrecv(c->src, count, type, (rank + 1) % world, 0, c->dst, count, type,
 				    (rank + world - 1) % world, 0, world_comm, MPI_STATUS_IGNORE);
-	return all_reduce(c, type);
+	return plugin_run_other(c, type, rank, world);
+}
+
+/* Does MPI count the elements of all ranks together? */
+static bool plugin_counts_all(const struct mpi_call *call)
+{
+	return strcmp(call->name, "alltoallv") == 0 || strcmp(call->name, "hypercube") == 0;
 }
 
 static int plugin_collective(const struct mpi_call *call, char *why, size_t why_bytes)
 {
 	int rank = 0, world = 0;
 
-	if (call->count > INT_MAX) {
+	MPI_Comm_rank(world_comm, &rank);
+	MPI_Comm_size(world_comm, &world);
+	if (call->count > INT_MAX ||
+	    (plugin_counts_all(call) && call->count > INT_MAX / (size_t)world)) {
 		snprintf(why, why_bytes, "MPI counts no more than %d elements", INT_MAX);
 		return -1;
 	}
-	MPI_Comm_rank(world_comm, &rank);
-	MPI_Comm_size(world_comm, &world);
 	half_reduce = call->reduce;
 	return plugin_explain(plugin_run(call, rank, world), call->name, why, why_bytes);
 }

@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#define MPI_PLUGIN_ABI 5
+#define MPI_PLUGIN_ABI 6
 #define MPI_PLUGIN_SYMBOL "mpi_plugin"
 #define MPI_PLUGIN_FILE "allreduce-mpi.so"
 
@@ -25,6 +25,7 @@ struct mpi_call {
 	void *dst;
 	size_t count, element_bytes;
 	int root;
+	size_t (*part)(size_t count, int a, int b, int world); /* alltoallv_count() */
 	void (*reduce)(void *dst, const void *a, const void *b, size_t count);
 };
 

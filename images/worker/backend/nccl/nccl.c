@@ -37,6 +37,7 @@ static const struct {
 	SYMBOL(ncclReduceScatter, false),
 	SYMBOL(ncclAllGather, false),
 	SYMBOL(ncclBroadcast, false),
+	SYMBOL(ncclReduce, false),
 	SYMBOL(ncclGroupStart, false),
 	SYMBOL(ncclGroupEnd, false),
 	SYMBOL(ncclSend, true),
@@ -255,7 +256,8 @@ static const int ops[OP_COUNT] = {
 
 static bool uses_send(enum collective_kind kind)
 {
-	return kind == ALLTOALL || kind == SENDRECV;
+	return kind == ALLTOALL || kind == ALLTOALLV || kind == SENDRECV || kind == GATHER ||
+	       kind == SCATTER || kind == HYPERCUBE;
 }
 
 /* What came when (release notes of NCCL; nccl-tests asks for the same). */
@@ -274,6 +276,7 @@ int nccl_can(const struct nccl *nccl, const struct workload *w, int world, struc
 	enum collective_kind kind = (enum collective_kind)w->collective;
 	enum dtype type = (enum dtype)w->type;
 	bool averages = collective_reduces(kind) && w->op == OP_AVG;
+	char word[48];
 
 	if ((type == DTYPE_F8E4M3 || type == DTYPE_F8E5M2) && nccl->version < FP8_VERSION)
 		return too_old(nccl, "fp8", type == DTYPE_F8E4M3 ? "-d f8e4m3" : "-d f8e5m2",
@@ -284,10 +287,9 @@ int nccl_can(const struct nccl *nccl, const struct workload *w, int world, struc
 		return too_old(nccl, "average", "-o avg", "2.10", err);
 	if (w->graph && nccl->version < GRAPH_VERSION)
 		return too_old(nccl, "support of CUDA graphs", "--graph", "2.9", err);
+	snprintf(word, sizeof(word), "--collective %s", collective_name(kind));
 	if (uses_send(kind) && (!nccl->ncclSend || !nccl->ncclRecv))
-		return too_old(nccl, "send and receive",
-			       kind == ALLTOALL ? "--collective alltoall" : "--collective sendrecv",
-			       "2.7", err);
+		return too_old(nccl, "send and receive", word, "2.7", err);
 	if (averages && dtype_is_float(type) && dtype_round(type, 1.0 / world) == 0)
 		return failure_set(
 			err, STATUS_GPU, -1, "",
@@ -298,12 +300,13 @@ int nccl_can(const struct nccl *nccl, const struct workload *w, int world, struc
 
 const char *nccl_call(enum collective_kind kind)
 {
-	static const char *const calls[COLLECTIVE_COUNT] = {
-		[ALL_REDUCE] = "ncclAllReduce",	   [REDUCE_SCATTER] = "ncclReduceScatter",
-		[ALL_GATHER] = "ncclAllGather",	   [BROADCAST] = "ncclBroadcast",
-		[ALLTOALL] = "ncclSend, ncclRecv", [SENDRECV] = "ncclSend, ncclRecv"};
+	static const char *const calls[COLLECTIVE_COUNT] = {[ALL_REDUCE] = "ncclAllReduce",
+							    [REDUCE_SCATTER] = "ncclReduceScatter",
+							    [ALL_GATHER] = "ncclAllGather",
+							    [BROADCAST] = "ncclBroadcast",
+							    [REDUCE] = "ncclReduce"};
 
-	return calls[kind];
+	return calls[kind] ? calls[kind] : "ncclSend, ncclRecv";
 }
 
 static bool good(int rc)
@@ -323,20 +326,83 @@ int nccl_shift(const struct nccl *nccl, int to, const void *out, int from, void 
 	return good(rc) ? nccl->ncclGroupEnd() : rc;
 }
 
-static int alltoall(const struct nccl *nccl, const struct collective *call, int world, void *comm,
-		    void *stream)
+/* Calls inside of a group, until one fails. */
+struct parts {
+	const struct nccl *nccl;
+	void *comm, *stream;
+	enum dtype type;
+	int rc;
+};
+
+static void nccl_send_part(struct parts *p, const void *from, size_t count, int to)
+{
+	if (good(p->rc))
+		p->rc = p->nccl->ncclSend(from, count, types[p->type], to, p->comm, p->stream);
+}
+
+static void nccl_recv_part(struct parts *p, void *to, size_t count, int from)
+{
+	if (good(p->rc))
+		p->rc = p->nccl->ncclRecv(to, count, types[p->type], from, p->comm, p->stream);
+}
+
+/* Blocks between any two ranks, or between the root and each rank. */
+static void nccl_blocks(struct parts *p, const struct collective *call, int rank, int world)
+{
+	size_t count = call->count, bytes = count * dtype_bytes(call->type);
+	const char *src = call->src;
+	char *dst = call->dst;
+
+	for (int peer = 0; peer < world; peer++) {
+		size_t at = (size_t)peer * bytes;
+
+		if (call->kind == ALLTOALLV)
+			count = alltoallv_count(call->count, rank, peer, world);
+		if (call->kind == GATHER ? peer == call->root
+					 : call->kind != SCATTER || rank == call->root)
+			nccl_send_part(p, call->kind == GATHER ? src : src + at, count, peer);
+		if (call->kind == SCATTER ? peer == call->root
+					  : call->kind != GATHER || rank == call->root)
+			nccl_recv_part(p, call->kind == SCATTER ? dst : dst + at, count, peer);
+	}
+}
+
+/* One exchange of the hypercube. In the first one a rank also sends its own block to its place. */
+static void nccl_step(struct parts *p, const struct collective *call, int rank, int world, int mask)
 {
 	size_t bytes = call->count * dtype_bytes(call->type);
-	int rc = nccl->ncclGroupStart(), type = types[call->type];
+	char *all = call->dst, *own = all + (size_t)rank * bytes;
+	int have = rank & ~(mask - 1);
 
-	for (int rank = 0; rank < world && good(rc); rank++) {
-		rc = nccl->ncclSend((const char *)call->src + (size_t)rank * bytes, call->count,
-				    type, rank, comm, stream);
-		if (good(rc))
-			rc = nccl->ncclRecv((char *)call->dst + (size_t)rank * bytes, call->count,
-					    type, rank, comm, stream);
+	if (mask == 1 && own != call->src) {
+		nccl_send_part(p, call->src, call->count, rank);
+		nccl_recv_part(p, own, call->count, rank);
 	}
-	return good(rc) ? nccl->ncclGroupEnd() : rc;
+	if (mask >= world)
+		return;
+	nccl_send_part(p, mask == 1 ? call->src : all + (size_t)have * bytes,
+		       call->count * (size_t)mask, rank ^ mask);
+	nccl_recv_part(p, all + (size_t)(have ^ mask) * bytes, call->count * (size_t)mask,
+		       rank ^ mask);
+}
+
+static int nccl_in_parts(const struct nccl *nccl, const struct collective *call, int rank,
+			 int world, void *comm, void *stream)
+{
+	struct parts p = {.nccl = nccl, .comm = comm, .stream = stream, .type = call->type};
+	int mask = 1;
+
+	do {
+		p.rc = nccl->ncclGroupStart();
+		if (call->kind == HYPERCUBE)
+			nccl_step(&p, call, rank, world, mask);
+		else
+			nccl_blocks(&p, call, rank, world);
+		if (good(p.rc))
+			p.rc = nccl->ncclGroupEnd();
+		mask *= 2;
+	} while (call->kind == HYPERCUBE && mask < world && good(p.rc));
+	return p.rc;
 }
 
 int nccl_collective(const struct nccl *nccl, const struct collective *call, int rank, int world,
@@ -353,8 +419,15 @@ int nccl_collective(const struct nccl *nccl, const struct collective *call, int 
 	case BROADCAST:
 		return nccl->ncclBroadcast(call->src, call->dst, call->count, type, call->root,
 					   comm, stream);
+	case REDUCE:
+		return nccl->ncclReduce(call->src, call->dst, call->count, type, op, call->root,
+					comm, stream);
 	case ALLTOALL:
-		return alltoall(nccl, call, world, comm, stream);
+	case ALLTOALLV:
+	case GATHER:
+	case SCATTER:
+	case HYPERCUBE:
+		return nccl_in_parts(nccl, call, rank, world, comm, stream);
 	case SENDRECV:
 		return nccl_shift(nccl, (rank + 1) % world, call->src, (rank + world - 1) % world,
 				  call->dst, call->count * dtype_bytes(call->type), comm, stream);

@@ -58,6 +58,9 @@ struct nccl {
 	int (*ncclBroadcast)(const void *send, void *recv, size_t count, int type, int root,
 			     void *comm, void *stream);
 
+	int (*ncclReduce)(const void *send, void *recv, size_t count, int type, int op, int root,
+			  void *comm, void *stream);
+
 	int (*ncclGroupStart)(void);
 	int (*ncclGroupEnd)(void);
 
