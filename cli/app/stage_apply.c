@@ -8,6 +8,7 @@
 #include "core/foreign.h"
 #include "core/log.h"
 #include "core/term.h"
+#include "deployer/allowed.h"
 #include "deployer/claim.h"
 #include "deployer/gpus.h"
 #include "deployer/history.h"
@@ -40,6 +41,8 @@ int stage_check_gpus(struct stages *s, struct error *err)
 {
 	fleet_phase(&s->fleet, "GPUs");
 	fleet_check_gpus(&s->fleet, s->plan.accelerator);
+	fleet_phase(&s->fleet, "engine");
+	fleet_check_allowed(&s->fleet, s->plan.accelerator);
 	return fleet_failures(&s->fleet) == fleet_asked(&s->fleet) ? fleet_result(&s->fleet, err)
 								   : 0;
 }
