@@ -168,12 +168,18 @@ static int bring_one(struct member *m, void *arg, struct error *err)
  */
 static int bringup_keep(struct member *m, void *arg, struct error *err)
 {
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	const char *note;
+
 	(void)arg;
 	if (!member_lacks_keep(m))
 		return 0;
-	if (member_check(m, container_keep_words(m), "cannot set the container's restart policy",
-			 err) < 0)
+	if (run_words(m, container_keep_words(m), NULL, 0, 0,
+		      "cannot set the container's restart policy", &result, err) < 0)
 		return -1;
+	note = remote_value(result.out.text, "note", &m->arena);
+	if (*note)
+		log_warn("%s: %s", m->host->name, note);
 	m->changed = true;
 	m->state.restarts = true;
 	journal_add(m, "keep", m->state.container_id);

@@ -86,7 +86,10 @@ struct engine {
 	const char *const *rename; /* to @{name} */
 	const char *const *resume; /* starts it again */
 	const char *const *restart;
-	/* From now on the engine starts it again: after a failure, a boot, its own restart. */
+	/*
+	 * From now on the engine starts it again: after a failure, a boot, its own restart. Prints "note=SENTENCE"
+	 * when the host lacks what that needs.
+	 */
 	const char *const *keep;
 	const char *const *images;	 /* prints the ids of all images of @{repository} */
 	const char *const *remove_image; /* the id @{image}, unless it is in use */

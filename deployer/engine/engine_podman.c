@@ -2,7 +2,7 @@
 /*
  * Podman 4 and newer, as root or as a user ("rootless"). It has no daemon: nothing starts containers after a boot but
  * systemd, so `keep` writes a unit for the container and `state` tells of it. Where systemd does not run, a container
- * is started again after a failure only.
+ * is started again after a failure only. A user's systemd ends with the last login, unless the user may linger.
  */
 #include "deployer/engine/command_line.h"
 
@@ -42,7 +42,9 @@ static const char PODMAN_KEEP[] = PODMAN_UNIT
 	"	\"ExecStart=$(command -v podman) start $1\" '' '[Install]' \\\n"
 	"	\"WantedBy=$([ -z \"$user\" ] && echo multi-user || echo default).target\" >\"$folder/$unit\" || exit\n"
 	"systemctl $user daemon-reload && systemctl $user --quiet enable \"$unit\" || exit\n"
-	"[ -z \"$user\" ] || loginctl enable-linger\n";
+	"me=$(id -un)\n"
+	"[ -z \"$user\" ] || [ -e \"/var/lib/systemd/linger/$me\" ] || loginctl enable-linger 2>/dev/null ||\n"
+	"	echo \"note=the container ends with the last login of $me there, and does not come back after a boot: let root run 'loginctl enable-linger $me' there\"\n";
 
 static const char PODMAN_REMOVE[] =
 	PODMAN_UNIT "if [ -e \"$folder/$unit\" ]; then\n"
