@@ -56,6 +56,7 @@ int stage_apply(struct stages *s, const struct apply *apply, struct error *err)
 	if (placed_add(&s->fleet, err) < 0 || stage_bringup(s, &bringup, err) < 0)
 		return -1;
 	bringup.rolling = apply->rolling;
+	bringup.image_bytes = s->image_bytes;
 	bringup.image_is_new = apply->image_is_new;
 	fleet_bringup(&s->fleet, &bringup);
 	fleet_give_up_unused(&s->fleet);
