@@ -12,7 +12,7 @@
 struct options {
 	int hosts;
 	bool loopback, nvlink, infiniband;
-	const char *engine;
+	const char *engine, *user;
 	struct words gpus, drivers, no_toolkit;
 };
 
@@ -22,6 +22,8 @@ static const struct opt options[] = {
 	 offsetof(struct options, loopback)},
 	{0, "engine", "NAME", "container engine of the hosts: docker (default) or podman", OPT_TEXT,
 	 offsetof(struct options, engine)},
+	{0, "user", "NAME", "logins are those of this user, who is not root (root)", OPT_TEXT,
+	 offsetof(struct options, user)},
 	{0, "gpus", "[HOST=]NxGPU",
 	 "simulated GPUs of all hosts or one, such as 8xH100; none: without", OPT_LIST,
 	 offsetof(struct options, gpus)},
@@ -98,6 +100,7 @@ static int up(struct context *ctx, const struct options *o, struct error *err)
 		.hosts = o->hosts,
 		.loopback = o->loopback,
 		.engine = o->engine,
+		.user = o->user,
 		.gpus = {.gpus = o->gpus,
 			 .drivers = o->drivers,
 			 .no_toolkit = o->no_toolkit,

@@ -11,9 +11,11 @@
 #include "deployer/remote.h"
 #include "deployer/replace.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define PULL_TIMEOUT_S 3600
+#define PULL_STALL_S "60" /* without a byte */
 
 static int run_words(struct member *m, const char *const *words, const void *input, size_t bytes,
 		     int timeout_s, const char *what, struct proc_result *result, struct error *err)
@@ -69,6 +71,33 @@ static struct secret login_line(const struct visit *v)
 	return line;
 }
 
+/* "bytes=N": what the host has received since the pull began. */
+static void bringup_pull_line(void *arg, const char *line)
+{
+	const struct visit *v = arg;
+	uint64_t bytes, all = v->bringup->image_bytes;
+
+	if (!starts_with(line, "bytes="))
+		return;
+	bytes = strtoull(line + strlen("bytes="), NULL, 10);
+	progress_bytes(v->step, all && bytes > all ? all : bytes, all);
+}
+
+/* The reason of a pull that failed; -1. */
+static int bringup_pull_failed(struct visit *v, const struct proc_result *result, struct error *err)
+{
+	struct member *m = v->m;
+
+	if (result->out.text && strstr(result->out.text, "stalled=yes"))
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: the pull of %s stands still: nothing has arrived there for " PULL_STALL_S
+			" s; look at the registry %s and the way to it, and run the same command again: what the engine has is kept",
+			m->host->name, v->bringup->image, v->bringup->registry);
+	error_wrap(err, "%s", m->host->name);
+	return visit_explain(v, ENGINE_PULLS, err);
+}
+
 /*
  * The login goes into a configuration folder of ringup's own, which the same remote command removes
  * after the pull. So nothing stays in the user's configuration. The command's stdin stays open: its
@@ -79,12 +108,16 @@ static int log_in_and_pull(struct visit *v, struct error *err)
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	struct member *m = v->m;
 	struct words words = WORDS_INIT(&m->arena);
-	struct ssh_command command = {.timeout_s = PULL_TIMEOUT_S, .holds_input = true};
+	struct ssh_command command = {.timeout_s = PULL_TIMEOUT_S,
+				      .holds_input = true,
+				      .line = bringup_pull_line,
+				      .arg = v};
 	struct secret login;
 	int rc;
 
 	if (remote_script("pull",
-			  WORDS(v->container.config_folder, bringup_quoted(v, m->engine->pull)),
+			  WORDS(v->container.config_folder, bringup_quoted(v, m->engine->pull),
+				PULL_STALL_S),
 			  &words, err) < 0 ||
 	    member_connect(m, err) < 0)
 		return -1;
@@ -94,10 +127,8 @@ static int log_in_and_pull(struct visit *v, struct error *err)
 	command.input_bytes = strlen(command.input);
 	rc = ssh_check(m->ssh, &command, "cannot pull the image", &result, err);
 	secret_wipe(&login);
-	if (rc < 0) {
-		error_wrap(err, "%s", m->host->name);
-		return visit_explain(v, ENGINE_PULLS, err);
-	}
+	if (rc < 0)
+		return bringup_pull_failed(v, &result, err);
 	journal_add(m, "pull", v->bringup->image);
 	return 0;
 }
@@ -116,10 +147,31 @@ bool member_has_image(struct member *m, const char *image)
 	       ssh_run(m->ssh, &command, &there, &ignored) == 0 && there.status == 0;
 }
 
+/*
+ * While an engine unpacks, the blobs and what is in them lie on its disk. Layers that it has already are not counted off, so
+ * only a disk that could hold neither is a failure.
+ */
+static int bringup_check_disk(const struct visit *v, struct error *err)
+{
+	const struct facts *f = &v->m->facts;
+	uint64_t bytes = v->bringup->image_bytes;
+	char size[32], left[32];
+
+	if (!bytes || f->disk_free_bytes <= 0 || f->disk_free_bytes >= 2.0 * (double)bytes)
+		return 0;
+	return error_set(
+		err, ERROR_FAILED,
+		"%s: %s has %s free, and the image has %s before it is unpacked; free space there",
+		v->m->host->name, *f->data_root ? f->data_root : "the engine's disk",
+		format_bytes(left, (uint64_t)f->disk_free_bytes), format_bytes(size, bytes));
+}
+
 static int bringup_pull(struct visit *v, struct error *err)
 {
 	if (!v->bringup->image_is_new && member_has_image(v->m, v->bringup->image))
 		return 0;
+	if (bringup_check_disk(v, err) < 0)
+		return -1;
 	progress_state(v->step, "pulls %s", v->bringup->image);
 	return log_in_and_pull(v, err);
 }
@@ -168,12 +220,18 @@ static int bring_one(struct member *m, void *arg, struct error *err)
  */
 static int bringup_keep(struct member *m, void *arg, struct error *err)
 {
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	const char *note;
+
 	(void)arg;
 	if (!member_lacks_keep(m))
 		return 0;
-	if (member_check(m, container_keep_words(m), "cannot set the container's restart policy",
-			 err) < 0)
+	if (run_words(m, container_keep_words(m), NULL, 0, 0,
+		      "cannot set the container's restart policy", &result, err) < 0)
 		return -1;
+	note = remote_value(result.out.text, "note", &m->arena);
+	if (*note)
+		log_warn("%s: %s", m->host->name, note);
 	m->changed = true;
 	m->state.restarts = true;
 	journal_add(m, "keep", m->state.container_id);

@@ -76,7 +76,8 @@ static void container_add_fabric(const struct member *m, struct container_wish *
 }
 
 /* The whole wish except the label with its own hash. */
-static struct container_wish container_wish(struct member *m, const struct bringup *bringup)
+static struct container_wish container_wish(struct member *m, const struct bringup *bringup,
+					    struct words *left_out)
 {
 	const struct cluster_container *c = &m->fleet->cluster->container;
 	struct container_wish wish = container_wish_empty;
@@ -86,6 +87,9 @@ static struct container_wish container_wish(struct member *m, const struct bring
 	wish.network = c->network;
 	wish.ipc = "private";
 	wish.shm_size = c->shm_size;
+	wish.memory = c->memory;
+	wish.cpus = c->cpus;
+	wish.can = &m->state.can;
 	wish.gpus = container_gpus(m, bringup);
 	wish.gpu_capabilities = c->capabilities;
 	wish.env = container_env(m);
@@ -93,6 +97,7 @@ static struct container_wish container_wish(struct member *m, const struct bring
 	wish.limits = c->ulimits;
 	wish.privileged = c->privileged;
 	container_add_fabric(m, &wish);
+	abilities_trim(&m->state.can, &wish, left_out);
 	return wish;
 }
 
@@ -150,6 +155,8 @@ static const char *container_settings(struct member *m, const struct container_w
 	settings_add("gpus", wish->gpus, &out);
 	settings_add("privileged", wish->privileged ? "yes" : "no", &out);
 	words_addf(&out, "sshd=%s", container_sshd(m));
+	settings_add("memory", wish->memory, &out);
+	settings_add("cpus", wish->cpus, &out);
 	settings_add_list(m, "capabilities", wish->gpu_capabilities, &out);
 	settings_add_list(m, "env", wish->env, &out);
 	settings_add_list(m, "volumes", wish->volumes, &out);
@@ -168,7 +175,8 @@ static void container_set_wish(struct member *m, const struct bringup *bringup,
 	struct container_wish *wish = &container->wish;
 	struct words words = WORDS_INIT(&m->arena);
 
-	*wish = container_wish(m, bringup);
+	container->left_out = (struct words)WORDS_INIT(&m->arena);
+	*wish = container_wish(m, bringup, &container->left_out);
 	container->config_hash = "";
 	container->settings = container_settings(m, wish);
 	if (!m->engine->run)
@@ -190,8 +198,11 @@ void container_describe(struct member *m, const struct bringup *bringup,
 	container->config_folder = arena_printf(&m->arena, "%s/login", m->state.folder);
 	container->ca_path = "";
 	if (bringup->registry_ca && *m->engine->trust_folder)
-		container->ca_path = arena_printf(&m->arena, "%s/%s/ca.crt",
-						  m->engine->trust_folder, bringup->registry);
+		container->ca_path =
+			arena_printf(&m->arena, "%s/%s/ca.crt",
+				     *m->state.can.trust_folder ? m->state.can.trust_folder
+								: m->engine->trust_folder,
+				     bringup->registry);
 	container_set_wish(m, bringup, container);
 	values[n++] = (struct engine_value){"container", container->wish.name, NULL};
 	values[n++] = (struct engine_value){"image", container->wish.image, NULL};
@@ -261,7 +272,8 @@ static void container_add_settings(struct member *m, const struct container *con
 				   struct words *out)
 {
 	/* shown with their values, and lists, which are hashes */
-	static const char *const plain[] = {"shm_size", "network", "gpus", "privileged", NULL};
+	static const char *const plain[] = {"shm_size", "memory",     "cpus", "network",
+					    "gpus",	"privileged", NULL};
 	static const char *const lists[] = {"capabilities", "env",     "volumes",
 					    "ulimits",	    "devices", NULL};
 	const char *old = m->state.settings, *a, *b;

@@ -16,9 +16,10 @@ struct container {
 	 * "" for an engine without containers.
 	 */
 	const char *config_hash;
-	const char *settings;	   /* "shm_size=512m env=1a2b3c4d ...": for container_changes */
-	const char *config_folder; /* where the engine's login is kept while it is needed */
-	const char *ca_path;	   /* where the registry's CA goes; "" when nowhere */
+	const char *settings;  /* "shm_size=512m env=1a2b3c4d ...": for container_changes */
+	struct words left_out; /* what the host's engine does not allow, as abilities_trim has it */
+	const char *config_folder;	   /* where the engine's login is kept while it is needed */
+	const char *ca_path;		   /* where the registry's CA goes; "" when nowhere */
 	const struct engine_value *values; /* for engine_expand with the engine's records */
 };
 

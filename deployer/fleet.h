@@ -26,7 +26,8 @@ struct host_state {
 	const char *listening;	      /* who has ports there, as ports.h has them */
 	struct owner container_owner; /* by the container's labels */
 	struct owner owner;	      /* of the folder */
-	const char *status; /* of the container, in the engine's word: running, paused, exited */
+	const char *status;   /* of the container, in the engine's word: running, paused, exited */
+	struct abilities can; /* what the host's engine allows */
 	bool running;
 	bool restarts; /* the engine starts it again after a failure, a boot or its own restart */
 	int exit_status;

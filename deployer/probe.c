@@ -59,6 +59,7 @@ void probe_read_state(struct member *m, const char *text)
 		.machine = remote_value(text, "machine", arena),
 		.listening = remote_value(text, "ports_taken", arena),
 	};
+	abilities_parse(text, arena, &m->state.can);
 	probe_read_container(m, text);
 	owner_parse(text, "owner_", arena, &m->state.owner);
 }
@@ -83,7 +84,7 @@ static int probe_one(struct member *m, void *arg, struct error *err)
 	if (remote_sections("probe", *details,
 			    WORDS(m->fleet->cluster->name, m->host->address, m->engine->name,
 				  probe_quoted(m, m->engine->probe),
-				  probe_quoted(m, m->engine->data_root),
+				  probe_quoted(m, m->engine->abilities),
 				  probe_quoted(m, m->engine->state),
 				  ports_range(m->fleet->cluster, &m->arena)),
 			    &words, &script, err) < 0 ||

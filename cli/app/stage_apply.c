@@ -8,6 +8,7 @@
 #include "core/foreign.h"
 #include "core/log.h"
 #include "core/term.h"
+#include "deployer/allowed.h"
 #include "deployer/claim.h"
 #include "deployer/gpus.h"
 #include "deployer/history.h"
@@ -42,6 +43,8 @@ int stage_check_gpus(struct stages *s, struct error *err)
 {
 	fleet_phase(&s->fleet, "GPUs");
 	fleet_check_gpus(&s->fleet, s->plan.accelerator);
+	fleet_phase(&s->fleet, "engine");
+	fleet_check_allowed(&s->fleet, s->plan.accelerator);
 	return fleet_failures(&s->fleet) == fleet_asked(&s->fleet) ? fleet_result(&s->fleet, err)
 								   : 0;
 }
@@ -55,6 +58,7 @@ int stage_apply(struct stages *s, const struct apply *apply, struct error *err)
 	if (placed_add(&s->fleet, err) < 0 || stage_bringup(s, &bringup, err) < 0)
 		return -1;
 	bringup.rolling = apply->rolling;
+	bringup.image_bytes = s->image_bytes;
 	bringup.image_is_new = apply->image_is_new;
 	fleet_bringup(&s->fleet, &bringup);
 	fleet_give_up_unused(&s->fleet);

@@ -144,6 +144,36 @@ static int stage_push_build(struct stages *s, struct registry *registry, struct 
 	return (s->other_spec ? stage_index_push : stage_push_one)(s, registry, err);
 }
 
+static bool stage_push_is_there(const struct stages *s)
+{
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		const struct member *m = &s->fleet.members[i];
+
+		if (member_is_active(m) && !ends_with(m->state.image, s->reference.digest))
+			return false;
+	}
+	return true;
+}
+
+/* How much a host will pull, when one of them has to. An index says nothing of it, and an error is none of the pull's. */
+static void stage_push_measure(struct stages *s, struct registry *registry)
+{
+	struct descriptor descriptor;
+	struct manifest manifest;
+	struct error ignored = {0};
+	const char *bytes;
+
+	if (!s->reference.digest || stage_push_is_there(s) ||
+	    registry_get_manifest(registry, &s->reference, s->arena, &descriptor, &bytes,
+				  &ignored) < 0 ||
+	    manifest_parse(bytes, descriptor.size_bytes, "the image's manifest", s->arena,
+			   &manifest, &ignored) < 0)
+		return;
+	s->image_bytes = manifest.config.size_bytes;
+	for (size_t i = 0; i < manifest.layer_count; i++)
+		s->image_bytes += manifest.layers[i].size_bytes;
+}
+
 int stage_provide(struct stages *s, const struct access_options *options, bool *is_new,
 		  struct error *err)
 {
@@ -153,7 +183,10 @@ int stage_provide(struct stages *s, const struct access_options *options, bool *
 	if (stage_push_ask(s, options, &registry, &found, err) < 0)
 		return -1;
 	*is_new = !found;
-	return found ? 0 : stage_push_build(s, registry, err);
+	if (!found && stage_push_build(s, registry, err) < 0)
+		return -1;
+	stage_push_measure(s, registry);
+	return 0;
 }
 
 /* The digest that ringup.lock has for this very recipe and name; NULL when it has none. */

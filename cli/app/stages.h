@@ -43,6 +43,7 @@ struct stages {
 	const char *recipe;	 /* hash of what is built: the spec's, or of both */
 	struct fleet fleet;
 	struct reference reference; /* of the image, with its digest once it is pushed */
+	uint64_t image_bytes;	    /* of the image's blobs; 0: not known */
 	struct budget_limits
 		limits; /* of what is unpacked here: the cluster's, until a command says more */
 };

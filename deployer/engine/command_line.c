@@ -17,6 +17,19 @@ static void command_line_add_list(struct words *out, const char *option, const c
 		words_add_all(out, WORDS(option, *list));
 }
 
+/*
+ * The names that nvidia-ctk writes. Source: docs.nvidia.com, "Container Toolkit", Support for Container Device Interface.
+ */
+void command_line_add_cdi(const struct container_wish *wish, struct words *out)
+{
+	for (const char *at = wish->gpus; *at; at += *at == ',') {
+		int length = (int)strcspn(at, ",");
+
+		words_addf(out, "--device=nvidia.com/gpu=%.*s", length, at);
+		at += length;
+	}
+}
+
 void command_line_options(const struct container_wish *wish,
 			  void (*add_gpus)(const struct container_wish *wish, struct words *out),
 			  struct words *out)
@@ -25,6 +38,8 @@ void command_line_options(const struct container_wish *wish,
 	command_line_add_text(out, "--network", wish->network);
 	command_line_add_text(out, "--ipc", wish->ipc);
 	command_line_add_text(out, "--shm-size", wish->shm_size);
+	command_line_add_text(out, "--memory", wish->memory);
+	command_line_add_text(out, "--cpus", wish->cpus);
 	command_line_add_list(out, "--label", wish->labels);
 	for (const char *const *pair = wish->env; *pair; pair++)
 		words_addf(out, "--env=%s", *pair);

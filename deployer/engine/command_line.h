@@ -14,6 +14,9 @@
 #define COMMAND_LINE_LABEL(name, label) \
 	"container_" name "={{with index .Config.Labels \"org.ringup." label "\"}}{{.}}{{end}}\n"
 
+/* A line of an engine's `abilities`. */
+#define COMMAND_LINE_ABILITY(name, value) name "=" value "\n"
+
 /* The template of `state`, without `restarts` and `started`, which the engines write differently. */
 /* clang-format off */
 #define COMMAND_LINE_STATE \
@@ -30,6 +33,9 @@
 	COMMAND_LINE_LABEL("owner_folder", "folder") \
 	COMMAND_LINE_LABEL("owner_time", "time")
 /* clang-format on */
+
+/* GPUs by their names in the Container Device Interface: all, an index, or a UUID. */
+void command_line_add_cdi(const struct container_wish *wish, struct words *out);
 
 /* Adds the options between "run" and the image; `add_gpus` adds those of wish->gpus, which is not "" then. */
 void command_line_options(const struct container_wish *wish,

@@ -15,6 +15,7 @@
 
 #include "core/error.h"
 #include "core/words.h"
+#include "deployer/engine/abilities.h"
 
 #define ENGINE_ALIVE 124 /* timeout's status (GNU coreutils) when the command did not end */
 
@@ -27,6 +28,8 @@ struct container_wish {
 	const char *network;  /* "host" */
 	const char *ipc;      /* "private" */
 	const char *shm_size; /* of /dev/shm: "8g" */
+	const char *memory;   /* the most that it may use: "64g" */
+	const char *cpus;     /* processors: "8", "0.5" */
 	const char *gpus;     /* "all", or indexes or UUIDs with ',' between; "": none */
 	const char *const *gpu_capabilities; /* of NVIDIA's driver: "compute", "utility" */
 	const char *const *labels;	     /* NAME=VALUE */
@@ -35,6 +38,7 @@ struct container_wish {
 	const char *const *limits;	     /* NAME=VALUE, as setrlimit(2) names them */
 	const char *const *devices;	     /* host paths, the same inside */
 	const char *const *capabilities;     /* to add: "IPC_LOCK" */
+	const struct abilities *can;	     /* of the host's engine; never NULL */
 	bool privileged;
 	bool is_bound;	     /* drops all other capabilities, and no program can gain one */
 	bool restarts;	     /* starts again after a failure and after a boot */
@@ -62,9 +66,13 @@ struct engine {
 	const char *start;	 /* the command that starts its daemon; "" when it has none */
 	const char *settings;	 /* its daemon's settings, a file of JSON; NULL when it has none */
 
-	const char *trust_folder;     /* the registry's CA goes to TRUST_FOLDER/REGISTRY/ca.crt */
-	const char *const *probe;     /* prints the server's version */
-	const char *const *data_root; /* prints the folder that images are kept in */
+	const char *trust_folder; /* the registry's CA goes to TRUST_FOLDER/REGISTRY/ca.crt */
+	const char *const *probe; /* prints the server's version */
+	/*
+	 * Prints data_root, the folder that images are kept in, and what the engine says of itself, as lines that
+	 * abilities_parse takes; engine_process is the process that starts containers, where it is another one.
+	 */
+	const char *const *abilities;
 	/*
 	 * Prints id, running, status, restart policy ("" or "no": none), exit code, config, settings,
 	 * image, start time, and the owner (owner.h).
@@ -78,7 +86,10 @@ struct engine {
 	const char *const *rename; /* to @{name} */
 	const char *const *resume; /* starts it again */
 	const char *const *restart;
-	/* From now on the engine starts it again: after a failure, a boot, its own restart. */
+	/*
+	 * From now on the engine starts it again: after a failure, a boot, its own restart. Prints "note=SENTENCE"
+	 * when the host lacks what that needs.
+	 */
 	const char *const *keep;
 	const char *const *images;	 /* prints the ids of all images of @{repository} */
 	const char *const *remove_image; /* the id @{image}, unless it is in use */

@@ -3,6 +3,7 @@
 
 #include "core/str.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define DOCKER "docker"
@@ -19,11 +20,26 @@ static const char STATE_FORMAT[] =
 		COMMAND_LINE_FIELD("started", ".State.StartedAt");
 
 /*
+ * The daemon's containerd starts containers. What an old Docker does not know of stands last: its template ends there.
+ */
+static const char DOCKER_ABILITIES[] =
+	"process=$(pidof containerd || pidof dockerd) && echo \"engine_process=${process##* }\"\n"
+	"exec docker info --format '" COMMAND_LINE_ABILITY(
+		"data_root",
+		"{{.DockerRootDir}}") COMMAND_LINE_ABILITY("can_security",
+							   "{{range .SecurityOptions}}{{.}};{{end}}")
+		COMMAND_LINE_ABILITY("can_runtimes",
+				     "{{range $name, $runtime := .Runtimes}}{{$name}};{{end}}")
+			COMMAND_LINE_ABILITY(
+				"can_controllers",
+				"{{if .MemoryLimit}}memory;{{end}}{{if .CPUCfsQuota}}cpu;{{end}}{{if .PidsLimit}}pids;{{end}}") "'\n";
+
+/*
  * "--gpus" takes one CSV word: all, or "device=0,1" in quotes of its own, with the driver
  * capabilities behind it. Source: docs.docker.com, "docker container run", --gpus; the quotes were
  * found by trying.
  */
-static void docker_add_gpus(const struct container_wish *wish, struct words *out)
+static void docker_add_gpus_flag(const struct container_wish *wish, struct words *out)
 {
 	_cleanup_(str_release) struct str word = STR_INIT;
 
@@ -35,20 +51,58 @@ static void docker_add_gpus(const struct container_wish *wish, struct words *out
 	words_add_all(out, WORDS("--gpus", word.text));
 }
 
+/*
+ * A host with NVIDIA's runtime and no hook: nvidia-docker2 of old, and Tegra. Source: docs.nvidia.com, "Container Toolkit",
+ * Docker specialized configurations.
+ */
+static void docker_add_gpus_runtime(const struct container_wish *wish, struct words *out)
+{
+	_cleanup_(str_release) struct str list = STR_INIT;
+
+	for (size_t i = 0; wish->gpu_capabilities[i]; i++)
+		str_addf(&list, "%s%s", i ? "," : "", wish->gpu_capabilities[i]);
+	words_add_all(out, WORDS("--runtime", "nvidia"));
+	words_addf(out, "--env=NVIDIA_VISIBLE_DEVICES=%s", wish->gpus);
+	if (list.length)
+		words_addf(out, "--env=NVIDIA_DRIVER_CAPABILITIES=%s", list.text);
+}
+
+/* --gpus came with 19.03, and CDI names without a setting of the daemon with 28.3. Source: docs.docker.com, release notes. */
+static void docker_add_gpus(const struct container_wish *wish, struct words *out)
+{
+	const struct abilities *can = wish->can;
+	double version = strtod(can->version, NULL);
+	bool is_old = *can->version && version < 19.03;
+
+	if (list_has(can->runtimes, "nvidia", strlen("nvidia")) && (is_old || !can->has_gpu_hook))
+		docker_add_gpus_runtime(wish, out);
+	else if (can->has_cdi && !can->has_gpu_hook && version >= 28)
+		command_line_add_cdi(wish, out);
+	else
+		docker_add_gpus_flag(wish, out);
+}
+
+/* SELinux would keep the container from the files of the host that it has; as with Podman it has no label. */
+static void docker_add_options(const struct container_wish *wish, struct words *out)
+{
+	if (wish->can->has_selinux)
+		words_add_all(out, WORDS("--security-opt", "label=disable"));
+	command_line_options(wish, docker_add_gpus, out);
+	command_line_image(wish, out);
+}
+
 static void docker_run(const struct container_wish *wish, struct words *out)
 {
 	words_add_all(out, WORDS(DOCKER, "run", "--detach"));
 	if (wish->restarts)
 		words_add_all(out, WORDS("--restart", "unless-stopped"));
-	command_line_options(wish, docker_add_gpus, out);
-	command_line_image(wish, out);
+	docker_add_options(wish, out);
 }
 
 static void docker_task(const struct container_wish *wish, struct words *out)
 {
 	words_add_all(out, WORDS(DOCKER, "run", "--rm"));
-	command_line_options(wish, docker_add_gpus, out);
-	command_line_image(wish, out);
+	docker_add_options(wish, out);
 }
 
 static bool docker_is_name_taken(const struct error *err)
@@ -104,7 +158,7 @@ const struct engine engine_docker = {
 	.settings = "/etc/docker/daemon.json",
 	.trust_folder = "/etc/docker/certs.d",
 	.probe = (const char *const[]){DOCKER, "version", "--format", "{{.Server.Version}}", NULL},
-	.data_root = (const char *const[]){DOCKER, "info", "--format", "{{.DockerRootDir}}", NULL},
+	.abilities = (const char *const[]){"sh", "-c", DOCKER_ABILITIES, NULL},
 	.state = (const char *const[]){DOCKER, "container", "inspect", "--format", STATE_FORMAT,
 				       "@{container}", NULL},
 	.outlive = (const char *const[]){"timeout", "0.6", DOCKER, "container", "wait",

@@ -2,7 +2,7 @@
 /*
  * Podman 4 and newer, as root or as a user ("rootless"). It has no daemon: nothing starts containers after a boot but
  * systemd, so `keep` writes a unit for the container and `state` tells of it. Where systemd does not run, a container
- * is started again after a failure only.
+ * is started again after a failure only. A user's systemd ends with the last login, unless the user may linger.
  */
 #include "deployer/engine/command_line.h"
 
@@ -42,7 +42,9 @@ static const char PODMAN_KEEP[] = PODMAN_UNIT
 	"	\"ExecStart=$(command -v podman) start $1\" '' '[Install]' \\\n"
 	"	\"WantedBy=$([ -z \"$user\" ] && echo multi-user || echo default).target\" >\"$folder/$unit\" || exit\n"
 	"systemctl $user daemon-reload && systemctl $user --quiet enable \"$unit\" || exit\n"
-	"[ -z \"$user\" ] || loginctl enable-linger\n";
+	"me=$(id -un)\n"
+	"[ -z \"$user\" ] || [ -e \"/var/lib/systemd/linger/$me\" ] || loginctl enable-linger 2>/dev/null ||\n"
+	"	echo \"note=the container ends with the last login of $me there, and does not come back after a boot: let root run 'loginctl enable-linger $me' there\"\n";
 
 static const char PODMAN_REMOVE[] =
 	PODMAN_UNIT "if [ -e \"$folder/$unit\" ]; then\n"
@@ -51,6 +53,21 @@ static const char PODMAN_REMOVE[] =
 		    "	[ ! -d \"$running\" ] || systemctl $user daemon-reload\n"
 		    "fi\n"
 		    "exec podman rm --force --time 2 --volumes \"$1\"\n";
+
+/*
+ * Podman starts containers itself, so the limits are those of the login. The CA of a registry is a file of the user where
+ * Podman has no root. Sources: podman-info(1), containers-certs.d(5).
+ */
+static const char PODMAN_ABILITIES[] =
+	"[ \"$(id -u)\" = 0 ] || echo \"can_trust_folder=${XDG_CONFIG_HOME:-$HOME/.config}/containers/certs.d\"\n"
+	"exec podman info --format '" COMMAND_LINE_ABILITY("data_root", "{{.Store.GraphRoot}}")
+		COMMAND_LINE_ABILITY(
+			"can_security",
+			"{{if .Host.Security.Rootless}}name=rootless;{{end}}{{if .Host.Security.SELinuxEnabled}}name=selinux;{{end}}")
+			COMMAND_LINE_ABILITY("can_runtimes", "{{.Host.OCIRuntime.Name}}")
+				COMMAND_LINE_ABILITY(
+					"can_controllers",
+					"{{range .Host.CgroupControllers}}{{.}};{{end}}") "'\n";
 
 /* $1 is the folder with the login, which may have none; $2 is the image. */
 static const char PODMAN_PULL[] =
@@ -64,27 +81,16 @@ static const char PODMAN_FORMAT[] = COMMAND_LINE_STATE COMMAND_LINE_FIELD(
 	"started", ".State.StartedAt.Format \"2006-01-02T15:04:05.999999999Z07:00\"");
 
 /*
- * GPUs by their names in the Container Device Interface, which nvidia-ctk writes: all, an index, or a UUID. Source:
- * docs.nvidia.com, "Container Toolkit", Support for Container Device Interface.
- */
-static void podman_add_gpus(const struct container_wish *wish, struct words *out)
-{
-	for (const char *at = wish->gpus; *at; at += *at == ',') {
-		int length = (int)strcspn(at, ",");
-
-		words_addf(out, "--device=nvidia.com/gpu=%.*s", length, at);
-		at += length;
-	}
-}
-
-/*
  * The files of the user are not given SELinux labels, which would keep other programs of the host from them; the
  * container has no label instead, as NVIDIA advises for its GPUs.
  */
 static void podman_add_options(const struct container_wish *wish, struct words *out)
 {
 	words_add_all(out, WORDS("--security-opt", "label=disable"));
-	command_line_options(wish, podman_add_gpus, out);
+	/* Podman's own default is 2048 processes and threads (podman-run(1), --pids-limit) */
+	if (wish->can->knows_controllers && abilities_control(wish->can, "pids"))
+		words_add_all(out, WORDS("--pids-limit", "-1"));
+	command_line_options(wish, command_line_add_cdi, out);
 	command_line_image(wish, out);
 }
 
@@ -141,8 +147,7 @@ const struct engine engine_podman = {
 	.start = "podman system migrate",
 	.trust_folder = "/etc/containers/certs.d",
 	.probe = (const char *const[]){PODMAN, "version", "--format", "{{.Client.Version}}", NULL},
-	.data_root =
-		(const char *const[]){PODMAN, "info", "--format", "{{.Store.GraphRoot}}", NULL},
+	.abilities = (const char *const[]){"sh", "-c", PODMAN_ABILITIES, NULL},
 	.state = (const char *const[]){"sh", "-c", PODMAN_STATE, "state", "@{container}",
 				       PODMAN_FORMAT, NULL},
 	.outlive = (const char *const[]){"timeout", "0.6", PODMAN, "container", "wait",

@@ -80,6 +80,25 @@ static int lab_start(struct lab *lab, struct arena *arena, struct error *err)
 	return write_credentials(lab, arena, err);
 }
 
+static int lab_choose_user(struct lab *lab, const char *wanted, struct error *err)
+{
+	if (!wanted)
+		return 0;
+	if (!*wanted || strspn(wanted, "abcdefghijklmnopqrstuvwxyz") != strlen(wanted) ||
+	    strlen(wanted) > 16 || strcmp(wanted, "root") == 0)
+		return error_set(
+			err, ERROR_USAGE,
+			"'%s' is no user's name here; write up to 16 small letters, as ops",
+			wanted);
+	if (lab->loopback || (lab->host_count && lab->written && strcmp(lab->user, wanted) != 0))
+		return error_set(err, ERROR_USAGE,
+				 "%s; run 'ringup lab down' first, and then with --user",
+				 lab->loopback ? "loopback hosts have the login of who starts them"
+					       : "a lab with other logins is up");
+	lab->user = wanted;
+	return 0;
+}
+
 static int choose_engine(struct lab *lab, const char *wanted, struct error *err)
 {
 	const char *usual = engine_find("auto")->name;
@@ -167,6 +186,7 @@ int lab_up(const char *cluster_path, const struct lab_wish *wish, struct arena *
 	    file_lock(lab_path(lab, "lock", arena), &lock, err) < 0 ||
 	    choose_engine(lab, wish->engine, err) < 0 ||
 	    choose_kind(lab, hosts, wish->loopback, arena, err) < 0 ||
+	    lab_choose_user(lab, wish->user, err) < 0 ||
 	    lab_set_gpus(lab, &wish->gpus, arena, err) < 0)
 		return -1;
 	if (lab_start(lab, arena, err) < 0)

@@ -60,6 +60,7 @@ struct lab_wish {
 	int hosts;	    /* 0: those that are up, or LAB_HOSTS_DEFAULT */
 	bool loopback;	    /* even where namespaces are available */
 	const char *engine; /* of the hosts; NULL: what they have, or the usual one */
+	const char *user;   /* the login's, who is not root; NULL: what they have, or root */
 	struct lab_gpus_wish gpus;
 };
 
@@ -70,8 +71,10 @@ struct lab {
 	bool loopback;
 	const char *why_loopback; /* one sentence */
 	const char *engine;	  /* of its hosts (engine.h): "none" on loopback */
-	int subnet;		  /* 10.83.SUBNET.0/24, or 127.0.SUBNET.0/24 of loopback hosts */
-	int port;		  /* of the hosts' sshd */
+	const char *
+		user; /* whose login cluster.yaml has; "": the one who calls (root, where hosts are namespaces) */
+	int subnet; /* 10.83.SUBNET.0/24, or 127.0.SUBNET.0/24 of loopback hosts */
+	int port;   /* of the hosts' sshd */
 	int host_count;
 	struct lab_host hosts[LAB_HOSTS_MAX];
 	struct lab_process registry;

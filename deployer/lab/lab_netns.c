@@ -143,7 +143,8 @@ static int start_init(struct lab *lab, size_t index, const char *state, struct a
 	if (share_path(arena, "deployer/remote/lab_host.sh", &script, err) < 0 ||
 	    proc_spawn(WORDS("nsenter", netns, "unshare", "--mount", "--uts", "--ipc", "--pid",
 			     "--fork", "--kill-child", "sh", script, state, host->name,
-			     host->address, port, cgroup, lab->engine, lab_setenv(&environment)),
+			     host->address, port, cgroup, lab->engine, lab_setenv(&environment),
+			     lab->user),
 		       NULL, log, &pid, err) < 0)
 		return -1;
 	usleep(50000);

@@ -99,13 +99,14 @@ void lab_load(const char *cluster_path, struct arena *arena, struct lab *lab)
 
 	if (!realpath(path_folder(arena, cluster_path), folder))
 		snprintf(folder, sizeof(folder), "%s", path_folder(arena, cluster_path));
-	*lab = (struct lab){.folder = arena_strdup(arena, folder), .port = 22};
+	*lab = (struct lab){.folder = arena_strdup(arena, folder), .user = "", .port = 22};
 	lab->state = arena_printf(arena, "%s/.ringup/lab", folder);
 	lab->name = lab_name(folder, arena);
 	if (json_read(lab_path(lab, "state.json", arena), &json, &ignored) < 0)
 		return;
 	lab->loopback = json_bool(json, "loopback", false);
 	lab->engine = json_text(json, "engine", arena);
+	lab->user = state_text(json, "user", arena);
 	lab->subnet = json_int(json, "subnet", 0);
 	lab->registry = process_from(json_member(json, "registry"));
 	lab->written = json_text(json, "written", arena);
@@ -130,6 +131,7 @@ int lab_save(const struct lab *lab, struct error *err)
 	cJSON_AddStringToObject(json, "name", lab->name);
 	cJSON_AddBoolToObject(json, "loopback", lab->loopback);
 	json_add_text(json, "engine", lab->engine);
+	json_add_text(json, "user", lab->user);
 	cJSON_AddNumberToObject(json, "subnet", lab->subnet);
 	state_add_process(json, "registry", &lab->registry);
 	json_add_text(json, "written", lab->written);
@@ -271,7 +273,9 @@ int lab_write_cluster(struct lab *lab, const char *path, struct arena *arena, st
 	str_addf(
 		&out,
 		"ssh: {user: %s, key: .ringup/lab/id_ed25519, known_hosts: .ringup/lab/known_hosts}\n",
-		me ? me->pw_name : "root");
+		*lab->user ? lab->user
+		: me	   ? me->pw_name
+			   : "root");
 	if (!lab->loopback)
 		str_addf(
 			&out,

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# First process of a lab host, in namespaces of its own: lab_host.sh STATE NAME ADDRESS PORT CGROUP ENGINE ENVIRONMENT
+# First process of a lab host, in namespaces of its own: lab_host.sh STATE NAME ADDRESS PORT CGROUP ENGINE ENVIRONMENT USER
 # ENGINE is docker or podman; STATE/engine.up is there when it can be asked. ENVIRONMENT is for sessions, as sshd's SetEnv takes it; "": the usual one.
+# USER is who logs in; "": root.
 # When it ends, the kernel ends all processes of the host and drops its mounts.
 set -eu
-state=$1 name=$2 address=$3 port=$4 cgroup=$5 engine=$6 environment=$7
+state=$1 name=$2 address=$3 port=$4 cgroup=$5 engine=$6 environment=$7 user=$8
 
 mount --make-rprivate /
 hostname "$name"
@@ -22,11 +23,35 @@ exec 9<&-
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -p /run/sshd /run/lock
 mkdir -p "$state/docker"
+keys=$state/authorized_keys
+
+# A user of this host alone, with a home and subordinate ids. The folder of the lab is root's alone.
+make_user() {
+	for file in passwd group subuid subgid; do
+		cp "/etc/$file" "$state/etc/$file" 2>/dev/null || : >"$state/etc/$file"
+		case $file in
+			passwd) line=$user:x:6431:6431::/run/home:/bin/sh ;;
+			group) line=$user:x:6431: ;;
+			*) line=$user:400000:65536 ;;
+		esac
+		printf '%s\n' "$line" >>"$state/etc/$file"
+		[ -e "/etc/$file" ] || : >"/etc/$file"
+		mount --bind "$state/etc/$file" "/etc/$file"
+	done
+	mkdir -p "$state/home" /run/home /run/user/6431
+	mount --bind "$state/home" /run/home
+	chown 6431:6431 /run/home /run/user/6431
+	chmod 700 /run/home /run/user/6431
+	cp "$keys" /run/authorized_keys
+	chmod 644 /run/authorized_keys
+	keys=/run/authorized_keys
+}
+[ -z "$user" ] || make_user
 
 # sshd of this host: keys only, on its own address.
 /usr/sbin/sshd -f /dev/null -h "$state/ssh_host_ed25519_key" -E "$state/sshd.log" \
 	-o PidFile=/run/sshd.pid -o "ListenAddress=$address" -o "Port=$port" \
-	${environment:+-o "SetEnv=$environment"} -o "AuthorizedKeysFile=$state/authorized_keys" -o StrictModes=no -o UsePAM=no \
+	${environment:+-o "SetEnv=$environment"} -o "AuthorizedKeysFile=$keys" -o StrictModes=no -o UsePAM=no \
 	-o PasswordAuthentication=no -o KbdInteractiveAuthentication=no \
 	-o PermitRootLogin=prohibit-password -o MaxStartups=200
 
@@ -37,6 +62,7 @@ start_docker() {
 	PATH=$state/gpus/bin:$PATH dockerd --data-root "$state/docker" --bridge none --iptables=false --ip-forward=false \
 		--ip-masq=false --exec-opt native.cgroupdriver=cgroupfs --cgroup-parent "$cgroup" >"$state/dockerd.log" 2>&1 &
 	until grep -q 'API listen on' "$state/dockerd.log"; do sleep 0.1; done
+	[ -z "$user" ] || chgrp 6431 /run/docker.sock
 	touch "$state/engine.up"
 }
 
@@ -53,6 +79,8 @@ start_podman() {
 		[containers]
 		default_ulimits = ["nofile=$files:$files", "nproc=$processes:$processes"]
 	END
+	# Without root, Podman 4.3 takes a driver that copies every layer unless it is told that the kernel can do better.
+	[ -z "$user" ] || printf '[storage]\ndriver = "overlay"\n' >/etc/containers/storage.conf
 	touch "$state/engine.up"
 }
 

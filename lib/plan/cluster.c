@@ -314,6 +314,34 @@ static int container_check_sshd_port(const struct yaml_place *at, struct error *
 			  at->row->key, c->sshd_port);
 }
 
+static bool container_has_limit(const struct cluster_container *c, const char *name)
+{
+	for (const char *const *limit = c->ulimits; *limit; limit++)
+		if (starts_with(*limit, name) && (*limit)[strlen(name)] == '=')
+			return true;
+	return false;
+}
+
+/* A name that is misspelled would require nothing. */
+static int container_check_required(const struct yaml_place *at, struct error *err)
+{
+	static const char *const names[] = {"all", "privileged", "rdma", "memory", "cpus", NULL};
+	const struct cluster_container *c = at->values;
+
+	for (const char *const *word = c->required; at->node && *word; word++) {
+		const char *const *name = names;
+
+		while (*name && strcmp(*name, *word) != 0)
+			name++;
+		if (!*name && !container_has_limit(c, *word))
+			return yaml_error(
+				at->node, err,
+				"'required' takes names of 'ulimits', and privileged, rdma, memory, cpus and all, not '%s'",
+				*word);
+	}
+	return 0;
+}
+
 #define AT(member) offsetof(struct cluster_container, member)
 static const struct yaml_row container_rows[] = {
 	{.key = "engine",
@@ -354,6 +382,16 @@ static const struct yaml_row container_rows[] = {
 	 .offset = AT(shm_size),
 	 .value = "8g",
 	 .help = "size of /dev/shm"},
+	{.key = "memory",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(memory),
+	 .note = "no limit",
+	 .help = "the most memory that the container may use, as 64g"},
+	{.key = "cpus",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(cpus),
+	 .note = "no limit",
+	 .help = "processors that the container may use, as 8"},
 	{.key = "volumes",
 	 .kind = YAML_ROW_WORDS,
 	 .offset = AT(volumes),
@@ -380,6 +418,12 @@ static const struct yaml_row container_rows[] = {
 	 .value = "auto",
 	 .help = "auto gives the container InfiniBand where the probe saw it; none never does",
 	 .choices = WORDS("auto", "none")},
+	{.key = "required",
+	 .kind = YAML_ROW_WORDS,
+	 .offset = AT(required),
+	 .value = "[]",
+	 .help = "what no host may leave out: a limit, privileged, rdma, memory, cpus, all",
+	 .check = container_check_required},
 	YAML_ROWS_END,
 };
 #undef AT

@@ -84,7 +84,9 @@ struct cluster_container {
 	const char *gpus;
 	const char *const *capabilities;
 	const char *network, *interface, *shm_size, *devices;
+	const char *memory, *cpus; /* "" for no limit */
 	const char *const *volumes, *const *env, *const *ulimits;
+	const char *const *required; /* what no host may leave out: a limit's name, rdma, all */
 	bool privileged;
 };
 

@@ -122,6 +122,32 @@ pull() {
 	gone
 }
 
+# still_machine: a machine on which nothing moves, as far as the script can see.
+still_machine() {
+	mkdir -p root/proc/net
+	printf 'Inter-| Receive\n face |bytes\n  eth0: 1000 1 0\n' >root/proc/net/dev
+	echo '   8       0 sda 1 0 8 1 1 0 800 1' >root/proc/diskstats
+	export RINGUP_ROOT=$PWD/root
+}
+
+@test "a pull that stands still is ended and said; one whose bytes arrive goes on, and they are counted" {
+	still_machine
+	rm -f input
+	mkfifo input
+	exec 8<>input
+	echo >&8
+	run timeout 30 "$SHELL_OF_HOSTS" "$SCRIPT" login 'sh -c "trap exit TERM; while :; do sleep 0.1; done"' 2 <&8
+	exec 8>&-
+	[ "$status" = 124 ]
+	[[ $output == *"the pull stands still: nothing has arrived for 2 s"* ]]
+	[[ $output == *"stalled=yes"* ]]
+	# the pull itself is what brings a megabyte here
+	pull '' "sh -c 'sed -i s/1000/1049576/ root/proc/net/dev; sleep 2.5'"
+	[ "$status" = 0 ]
+	[[ $output != *stalled* ]]
+	until_true '! scripts >/dev/null'
+}
+
 @test "a real ssh that is killed in the middle leaves no login on the host" {
 	ssh-keygen -q -t ed25519 -N '' -f host
 	ssh-keygen -q -t ed25519 -N '' -f id

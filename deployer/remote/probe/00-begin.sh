@@ -3,7 +3,7 @@
 # The probe: prints facts of this host and the state of the cluster's container as key=value lines, in one round trip.
 # ringup sends the sections of this folder in the order of their names, and for the commands that show and judge hosts
 # those of details/ behind them, as one text to `sh -s`:
-#   CLUSTER ADDRESS ENGINE VERSION_LINE DATA_ROOT_LINE STATE_LINE PORTS
+#   CLUSTER ADDRESS ENGINE VERSION_LINE ABILITIES_LINE STATE_LINE PORTS
 # The three lines are the engine record's words, which ringup has quoted. PORTS is "FIRST LAST", those of the containers'
 # sshd. A fact that is not known is left out, and one section that fails does not stop the next. The script changes nothing.
 # lib/plan/facts_rows.c says what each key means.

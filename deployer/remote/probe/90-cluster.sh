@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=sh disable=SC2154
+# shellcheck shell=sh disable=SC2154,SC2034
 # ringup's folder on this host. It needs no root. Lab hosts that share a disk set RINGUP_STATE_ROOT.
 if [ -n "${RINGUP_STATE_ROOT:-}" ]; then
 	state_root=$RINGUP_STATE_ROOT
@@ -15,6 +15,7 @@ sed 's/^/owner_/' "$state_root/$cluster/owner" 2>/dev/null
 say mesh "$(cat "$state_root/$cluster/ssh/mesh" 2>/dev/null)"
 
 data_root=
+engine_process=
 if [ "$engine" != none ]; then
 	if command -v "$engine" >/dev/null 2>&1; then
 		say engine "$engine"
@@ -24,8 +25,10 @@ if [ "$engine" != none ]; then
 			say engine_error "$(printf '%s' "$version" | tail -n 1)"
 		fi
 	fi
-	data_root=$(sh -c "$5" 2>/dev/null)
-	say data_root "$data_root"
+	abilities=$(sh -c "$5" 2>/dev/null)
+	printf '%s\n' "$abilities" | grep -E '^(data_root|can_[a-z_]+)='
+	data_root=$(printf '%s\n' "$abilities" | sed -n 's/^data_root=//p')
+	engine_process=$(printf '%s\n' "$abilities" | sed -n 's/^engine_process=//p')
 	sh -c "$6" 2>/dev/null
 fi
 # Who listens on the ports for the containers' sshd, on the cluster address or on all.

@@ -31,7 +31,8 @@ static inline struct fleet *make_fleet(struct scratch *s, const char *yaml)
 
 		assert_fine(facts_parse(m->host->name, "kernel=6.1\ninterface=eth0\n", 0, &m->arena,
 					&m->facts, &err));
-		m->state = (struct host_state){.container_id = "",
+		m->state = (struct host_state){.can = abilities_unknown,
+					       .container_id = "",
 					       .config = "",
 					       .image = "",
 					       .settings = "",

@@ -2,7 +2,12 @@
 /* Engines: what each makes of a wish, how it explains its failures, and which one `auto` is. */
 #include "tests/unit/deployer/fleet_support.h"
 
+#include "core/file.h"
+#include "core/proc.h"
 #include "deployer/engine/engine.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 
@@ -81,6 +86,56 @@ static void test_podman_run(void **state)
 		"podman run --detach --pull never --restart always --security-opt label=disable --name n --network host --volume /d:/d:ro --ulimit memlock=-1 --device=nvidia.com/gpu=0 --device=nvidia.com/gpu=GPU-5a3c2b1d --entrypoint p i a");
 	wish.gpus = "all";
 	assert_non_null(strstr(run_line_of(s, "podman", &wish), "--device=nvidia.com/gpu=all "));
+}
+
+/* The words of a command of Podman's for the container "ringup-lab", as nobody, with only a user's systemd. */
+static const char *const *as_user(struct scratch *s, const char *const *pattern)
+{
+	const struct engine_value values[] = {{"container", "ringup-lab", NULL}, {0}};
+	struct words words = WORDS_INIT(&s->arena);
+
+	if (geteuid() == 0)
+		words_add_all(&words, WORDS("setpriv", "--reuid", "65534", "--clear-groups"));
+	words_addf(&words, "env");
+	words_addf(&words, "PATH=%s:/usr/bin:/bin", s->folder);
+	words_addf(&words, "HOME=%s", s->folder);
+	words_addf(&words, "XDG_CONFIG_HOME=%s/config", s->folder);
+	words_addf(&words, "XDG_RUNTIME_DIR=%s", s->folder);
+	engine_expand(pattern, values, &words);
+	return words_list(&words);
+}
+
+/* Without root the container has a unit of the user's systemd, and who may not linger is told. systemctl is a stand-in. */
+static void test_podman_keep_of_user(void **state)
+{
+	struct scratch *s = *state;
+	struct proc_result result = {0};
+	struct proc proc = {.words = as_user(s, engine_find("podman")->keep)};
+	struct error err = {0};
+	const char *unit;
+
+	put(s, "systemctl", "#!/bin/sh\necho \"$*\" >>\"$HOME/calls\"\n");
+	put(s, "loginctl", "#!/bin/sh\nexit 1\n");
+	put(s, "podman", "");
+	assert_int_equal(chmod(arena_printf(&s->arena, "%s/systemctl", s->folder), 0755), 0);
+	assert_int_equal(chmod(arena_printf(&s->arena, "%s/loginctl", s->folder), 0755), 0);
+	assert_int_equal(chmod(arena_printf(&s->arena, "%s/podman", s->folder), 0755), 0);
+	assert_int_equal(chmod(s->folder, 0777), 0);
+	assert_fine(folder_make(arena_printf(&s->arena, "%s/systemd", s->folder), 0755, &err));
+	assert_fine(proc_run(&proc, &result, &err));
+	assert_int_equal(result.status, 0);
+	assert_has(result.out.text, "note=the container ends with the last login of ");
+	assert_has(result.out.text, "loginctl enable-linger ");
+	unit = slurp(s,
+		     arena_printf(&s->arena, "%s/config/systemd/user/container-ringup-lab.service",
+				  s->folder));
+	assert_has(unit,
+		   arena_printf(&s->arena, "ExecStart=%s/podman start ringup-lab\n", s->folder));
+	assert_has(unit, "WantedBy=default.target\n");
+	assert_string_equal(slurp(s, arena_printf(&s->arena, "%s/calls", s->folder)),
+			    "--user daemon-reload\n"
+			    "--user --quiet enable container-ringup-lab.service\n");
+	proc_result_release(&result);
 }
 
 /* Errors as Podman 4.3.1 prints them. */
@@ -215,7 +270,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_docker_run),		SCRATCH_TEST(test_docker_bound),
 		cmocka_unit_test(test_docker_explains), SCRATCH_TEST(test_podman_run),
-		cmocka_unit_test(test_podman_explain),	cmocka_unit_test(test_records),
+		SCRATCH_TEST(test_podman_keep_of_user), cmocka_unit_test(test_podman_explain),
+		cmocka_unit_test(test_records),
 	};
 
 	return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
