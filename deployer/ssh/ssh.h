@@ -14,6 +14,7 @@
 #define DEPLOYER_SSH_SSH_H
 
 #include "core/error.h"
+#include "core/log.h"
 #include "core/proc.h"
 
 #include <stdatomic.h>
@@ -38,15 +39,17 @@ struct ssh_target {
 	const char *jump;	      /* all of them, USER@HOST:PORT,...; "" when none */
 	bool direct; /* cluster.yaml says how to reach it: no jump host of ~/.ssh/config */
 	const char *transport; /* auto, libssh2, openssh; local: this machine, no connection */
-	bool sudo;	       /* prefix every command with sudo */
-	int timeout_s;	       /* to connect and log in */
+	const struct secret *password; /* to log in with, in place of keys; or NULL */
+	bool sudo;		       /* prefix every command with sudo */
+	int timeout_s;		       /* to connect and log in */
 };
 
 struct ssh;
 
 /*
  * Connects, checks the host key, logs in. Errors name the host, address and port, the cause (not
- * resolved, refused, no answer, wrong or unknown host key, key refused) and what to do.
+ * resolved, refused, no answer, wrong or unknown host key, key refused) and what to do. Where the host
+ * let nobody in, err->system is EACCES.
  */
 int ssh_open(const struct ssh_target *target, struct ssh **ssh, struct error *err);
 

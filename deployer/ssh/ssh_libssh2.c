@@ -10,16 +10,16 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/str.h"
+#include "deployer/ssh/host_key.h"
 #include "deployer/ssh/known_hosts.h"
 #include "deployer/ssh/private_key.h"
-#include "deployer/ssh/tcp.h"
+#include "deployer/ssh/tunnel.h"
 
 #include <errno.h>
 #include <libssh2.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/evp.h>
-#include <openssl/sha.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -30,7 +30,8 @@
 
 struct native {
 	const struct ssh_target *target;
-	int fd;
+	struct tunnel tunnel;
+	int fd; /* of the tunnel */
 	LIBSSH2_SESSION *session;
 	const struct ssh_command *command; /* that runs now, or NULL */
 	int input_fd;			   /* that more of its stdin comes from, or -1 */
@@ -44,6 +45,11 @@ static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 static void library_init(void)
 {
 	libssh2_init(0);
+}
+
+void ssh_libssh2_begin(void)
+{
+	pthread_once(&library_once, library_init);
 }
 
 /* Microseconds since the last byte came from the host (tcp(7), TCP_INFO), or since it was heard. */
@@ -131,24 +137,6 @@ static int session_failed(struct native *n, const char *doing, struct error *err
 			 message && *message ? message : "the connection was lost");
 }
 
-static const char *key_type_name(int type)
-{
-	switch (type) {
-	case LIBSSH2_HOSTKEY_TYPE_ED25519:
-		return "ssh-ed25519";
-	case LIBSSH2_HOSTKEY_TYPE_ECDSA_256:
-		return "ecdsa-sha2-nistp256";
-	case LIBSSH2_HOSTKEY_TYPE_ECDSA_384:
-		return "ecdsa-sha2-nistp384";
-	case LIBSSH2_HOSTKEY_TYPE_ECDSA_521:
-		return "ecdsa-sha2-nistp521";
-	case LIBSSH2_HOSTKEY_TYPE_RSA:
-		return "ssh-rsa";
-	default:
-		return "unknown";
-	}
-}
-
 /*
  * Asks first for the key types that known_hosts has for this host. A host has several keys, and a
  * key of another type would look like a changed host.
@@ -166,17 +154,6 @@ static void prefer_known_types(struct native *n, const struct known_hosts *known
 	}
 	str_add(&types, "ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256");
 	libssh2_session_method_pref(n->session, LIBSSH2_METHOD_HOSTKEY, types.text);
-}
-
-static void fingerprint(const char *key, size_t length, char text[static 64])
-{
-	unsigned char hash[SHA256_DIGEST_LENGTH];
-	char base64[64];
-
-	SHA256((const unsigned char *)key, length, hash);
-	EVP_EncodeBlock((unsigned char *)base64, hash, sizeof(hash));
-	base64[strcspn(base64, "=")] = '\0';
-	snprintf(text, 64, "SHA256:%.50s", base64);
 }
 
 /* The host's name in known_hosts. */
@@ -207,21 +184,16 @@ static int check_host_key(struct native *n, const struct known_hosts *known, str
 {
 	const struct ssh_target *t = n->target;
 	const struct known_host_key *where = NULL;
-	size_t length = 0;
-	int type;
-	const char *key = libssh2_session_hostkey(n->session, &length, &type);
-	char place[200], print[64], *base64;
+	struct host_key key;
+	char place[200];
 
-	if (!key)
+	if (!host_key_of(n->session, arena, &key))
 		return session_failed(n, "reading the host key", err);
-	base64 = arena_alloc(arena, length * 4 / 3 + 8);
-	EVP_EncodeBlock((unsigned char *)base64, (const unsigned char *)key, (int)length);
-	fingerprint(key, length, print);
-	switch (known_hosts_check(known, key_type_name(type), base64, &where)) {
+	switch (known_hosts_check(known, key.type, key.base64, &where)) {
 	case KNOWN_HOSTS_MATCH:
 		return 0;
 	case KNOWN_HOSTS_UNKNOWN:
-		return ssh_libssh2_stranger(n, known, key_type_name(type), print, failure, err);
+		return ssh_libssh2_stranger(n, known, key.type, key.fingerprint, failure, err);
 	case KNOWN_HOSTS_REVOKED:
 		return error_set(
 			err, ERROR_FAILED,
@@ -231,7 +203,7 @@ static int check_host_key(struct native *n, const struct known_hosts *known, str
 		return error_set(
 			err, ERROR_FAILED,
 			"%s: its host key (%s %s) differs from the one in %s:%d: someone may be in between; if the host was installed anew, remove the old key: ssh-keygen -R '%s' -f %s",
-			ssh_place(t, place), key_type_name(type), print, where->path, where->line,
+			ssh_place(t, place), key.type, key.fingerprint, where->path, where->line,
 			ssh_libssh2_known_name(t, arena), where->path);
 	}
 }
@@ -314,13 +286,55 @@ static int ssh_libssh2_login_by_files(struct native *n, uint64_t deadline_usec, 
 	return 1;
 }
 
+/* For sshd's questions that are not to be shown: the password. */
+static void ssh_libssh2_answer(const char *name, int name_length, const char *instruction,
+			       int instruction_length, int count,
+			       const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompts,
+			       LIBSSH2_USERAUTH_KBDINT_RESPONSE *responses, void **abstract)
+{
+	const struct native *n = *abstract;
+
+	(void)name;
+	(void)name_length;
+	(void)instruction;
+	(void)instruction_length;
+	for (int i = 0; i < count; i++) {
+		responses[i].text =
+			strdup(prompts[i].echo ? "" : secret_reveal(*n->target->password));
+		if (!responses[i].text)
+			oom();
+		responses[i].length = (unsigned int)strlen(responses[i].text);
+	}
+}
+
+/* By a password, which sshd takes itself or has PAM ask for: 0, 1 and -1 as above. */
+static int ssh_libssh2_login_by_password(struct native *n, uint64_t deadline_usec,
+					 struct error *err)
+{
+	const char *user = n->target->user, *password = secret_reveal(*n->target->password);
+	int rc;
+
+	while ((rc = libssh2_userauth_password(n->session, user, password)) == LIBSSH2_ERROR_EAGAIN)
+		if (ssh_libssh2_wait_ready(n, deadline_usec, "logging in", err) < 0)
+			return -1;
+	if (rc == 0)
+		return 0;
+	*libssh2_session_abstract(n->session) = n;
+	while ((rc = libssh2_userauth_keyboard_interactive(n->session, user, ssh_libssh2_answer)) ==
+	       LIBSSH2_ERROR_EAGAIN)
+		if (ssh_libssh2_wait_ready(n, deadline_usec, "logging in", err) < 0)
+			return -1;
+	return rc == 0 ? 0 : 1;
+}
+
 static int log_in(struct native *n, uint64_t deadline_usec, struct arena *arena,
 		  enum ssh_failure *failure, struct error *err)
 {
 	char place[200];
-	int rc = ssh_libssh2_login_by_files(n, deadline_usec, arena, err);
+	int rc = n->target->password ? ssh_libssh2_login_by_password(n, deadline_usec, err)
+				     : ssh_libssh2_login_by_files(n, deadline_usec, arena, err);
 
-	if (rc == 1)
+	if (rc == 1 && !n->target->password)
 		rc = login_by_agent(n, deadline_usec, arena, err);
 	if (rc <= 0)
 		return rc;
@@ -339,7 +353,7 @@ static void close_native(void *state)
 		libssh2_session_disconnect(n->session, "done");
 		libssh2_session_free(n->session);
 	}
-	fd_close(&n->fd);
+	tunnel_close(&n->tunnel);
 	free(n);
 }
 
@@ -404,9 +418,9 @@ static int start_session(struct native *n, uint64_t deadline_usec, enum ssh_fail
 	if (known_hosts_load(t->known_hosts_all, ssh_libssh2_known_name(t, &arena), &arena, &known,
 			     err) < 0)
 		return -1;
-	n->fd = tcp_connect(t->address, t->port, deadline_usec, err);
-	if (n->fd < 0)
+	if (tunnel_open(t, deadline_usec, &n->tunnel, err) < 0)
 		return error_wrap(err, "%s", ssh_place(t, place));
+	n->fd = n->tunnel.fd;
 	if (ssh_libssh2_check_greeting(n, deadline_usec, failure, err) < 0 ||
 	    ssh_libssh2_handshake(n, &known, deadline_usec, err) < 0 ||
 	    check_host_key(n, &known, &arena, failure, err) < 0)
@@ -419,8 +433,8 @@ static int open_native(const struct ssh_target *target, void **state, enum ssh_f
 {
 	struct native *n = xmalloc(sizeof(*n));
 
-	pthread_once(&library_once, library_init);
-	*n = (struct native){.target = target, .fd = -1, .input_fd = -1};
+	ssh_libssh2_begin();
+	*n = (struct native){.target = target, .fd = -1, .tunnel = TUNNEL_INIT, .input_fd = -1};
 	if (start_session(n, clock_usec() + (uint64_t)target->timeout_s * 1000000, failure, err) <
 	    0) {
 		close_native(n);

@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "deployer/ssh/key_agent.h"
 
+#include <errno.h>
 #include <string.h>
 
 static bool way_agent_has(const struct words *agent, const struct private_key *key)
@@ -106,6 +107,10 @@ int ssh_way_choose(struct ssh_target *target, struct arena *arena, struct ssh_wa
 	*way = (struct ssh_way){.transport = &ssh_transport_local, .because = "", .locked = ""};
 	if (strcmp(target->transport, ssh_transport_local.name) == 0)
 		return 0;
+	if (target->password) {
+		way->transport = &ssh_transport_libssh2;
+		return 0;
+	}
 	while (target->keys[way->key_count])
 		way->key_count++;
 	way->keys = ARENA_ARRAY(arena, way->key_count, struct private_key);
@@ -157,13 +162,18 @@ static const char *way_fault(const struct ssh_way *way, struct arena *arena)
 	return "";
 }
 
-int ssh_way_refused(const struct ssh_way *way, const struct ssh_target *target, struct error *err)
+static int way_say_refused(const struct ssh_way *way, const struct ssh_target *target,
+			   struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	_cleanup_(str_release) struct str keys = STR_INIT;
-	const char *fault = way_fault(way, &arena);
+	const char *fault = target->password ? "" : way_fault(way, &arena);
 	char place[200];
 
+	if (target->password)
+		return error_set(err, ERROR_FAILED,
+				 "%s: the host did not take the password of user %s",
+				 ssh_place(target, place), target->user);
 	if (*fault)
 		return error_set(err, ERROR_FAILED, "%s: cannot log in as %s: %s",
 				 ssh_place(target, place), target->user, fault);
@@ -172,4 +182,11 @@ int ssh_way_refused(const struct ssh_way *way, const struct ssh_target *target, 
 		err, ERROR_FAILED,
 		"%s: the host refused %s for user %s; put it there by ringup keys install, or set ssh.key and ssh.user in cluster.yaml",
 		ssh_place(target, place), keys.length ? keys.text : "every key", target->user);
+}
+
+int ssh_way_refused(const struct ssh_way *way, const struct ssh_target *target, struct error *err)
+{
+	way_say_refused(way, target, err);
+	err->system = EACCES;
+	return -1;
 }

@@ -70,6 +70,7 @@ three() {
 }
 
 # start_users USER:SHELL...: an sshd on 127.0.0.9 with these users, each with the password `secret`; sudo.rules are the sudoers.
+# $AUTHORIZED is sshd's AuthorizedKeysFile.
 start_users() {
 	local user id=4700 hash folder=$PWD/users
 	mkdir -p "$folder"
@@ -91,12 +92,12 @@ start_users() {
 		mount --bind "$1/$file" "/etc/$file" || exit
 	done
 	exec /usr/sbin/sshd -f /dev/null -h "$2/host_key" -E "$2/sshd9.log" -o "PidFile=$2/sshd9.pid" -o ListenAddress=127.0.0.9 \
-		-o "Port=$3" -o "AuthorizedKeysFile=$2/authorized" -o StrictModes=no -o UsePAM=no' sh "$folder" "$PWD" "$PORT" 3>&- 4>&-
+		-o "Port=$3" -o "AuthorizedKeysFile=$4" -o StrictModes=no -o UsePAM=no' sh "$folder" "$PWD" "$PORT" "${AUTHORIZED:-$PWD/authorized}" 3>&- 4>&-
 	wait_for_port 127.0.0.9
 	trust 127.0.0.9
 }
 
-# typed ANSWER WORD...: runs the words at a terminal where a person types ANSWER when a password or passphrase is asked for.
+# typed ANSWER WORD...: runs the words at a terminal where a person types ANSWER to each question. Ends with "asked N, status N".
 typed() {
 	python3 - "$@" >../out <<-'END'
 		import os, pty, sys
@@ -112,7 +113,8 @@ typed() {
 		    if not more:
 		        break
 		    said += more
-		    if said.count(b"assword") + said.count(b"assphrase for") > asked and said.endswith(b": "):
+		    questions = said.count(b"assword") + said.count(b"assphrase for") + said.count(b"[y/N] ")
+		    if questions > asked and (said.endswith(b": ") or said.endswith(b"[y/N] ")):
 		        asked += 1
 		        os.write(screen, sys.argv[1].encode() + b"\n")
 		status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
