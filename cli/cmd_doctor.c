@@ -24,9 +24,8 @@ struct options {
 
 static const struct opt options[] = {
 	HOSTS_OPTION(struct options, hosts),
-	{0, "fix", NULL,
-	 "show the commands that are safe or can be undone; run them after a yes", OPT_FLAG,
-	 offsetof(struct options, fix)},
+	{0, "fix", NULL, "show the commands that are safe or can be undone; run them after a yes",
+	 OPT_FLAG, offsetof(struct options, fix)},
 	{'y', "yes", NULL, "with --fix: do not ask", OPT_FLAG, offsetof(struct options, yes)},
 	{0, "dry-run", NULL, "with --fix: show the commands only", OPT_FLAG,
 	 offsetof(struct options, dry_run)},
