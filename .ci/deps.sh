@@ -47,6 +47,9 @@ podman                 # test: another one
 jq                     # test: looks into --json documents
 rpm                    # test: the packages of RPM systems
 procps                 # test: ps, pgrep
+tcsh                   # test: a login shell of hosts that is no POSIX shell
+fish                   # test: another one
+sudo                   # test: hosts whose users are not root
 busybox-static         # test: the smallest image with a shell
 libcap2-bin            # test: setcap
 attr                   # test: setfattr

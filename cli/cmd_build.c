@@ -11,6 +11,7 @@
 #include "core/file.h"
 #include "core/foreign.h"
 #include "core/log.h"
+#include "deployer/ssh/reach.h"
 #include "oci/layout.h"
 
 #include <string.h>
@@ -121,7 +122,8 @@ static int reach(struct stages *s, const char *text, struct build_host *on, stru
 
 	if (cluster_host_named(&s->cluster, text, s->arena, host, err) < 0)
 		return error_wrap(err, "--on");
-	fleet_target(&s->cluster, host, s->ctx->timeout_s, s->arena, target);
+	if (reach_host(&s->cluster, host, s->ctx->timeout_s, s->arena, target, err) < 0)
+		return -1;
 	*on = (struct build_host){.name = text, .sudo = target->sudo};
 	return ssh_open_words(target, ssh, &on->reach, err);
 }

@@ -2,9 +2,11 @@
 #include "cli/app/command.h"
 #include "cli/app/stage_fleet.h"
 
+#include "core/foreign.h"
 #include "core/json.h"
 #include "deployer/claim.h"
 #include "deployer/operate.h"
+#include "plan/host_set.h"
 
 #include <string.h>
 
@@ -13,10 +15,15 @@
 struct options {
 	struct words hosts;
 	int limit;
+	bool gather, local;
 };
 
 static const struct opt options[] = {
 	HOSTS_OPTION(struct options, hosts),
+	{'b', "gather", NULL, "print equal outputs once, with the hosts that gave them", OPT_FLAG,
+	 offsetof(struct options, gather)},
+	{'l', "local", NULL, "run it on the hosts themselves, not in the containers", OPT_FLAG,
+	 offsetof(struct options, local)},
 	{0, "limit", "S", "seconds that the command may take (3600)", OPT_INT,
 	 offsetof(struct options, limit)},
 	OPT_END,
@@ -25,6 +32,7 @@ static const struct opt options[] = {
 struct exec {
 	const char *const *words;
 	int limit_s;
+	bool local;
 	struct proc_result *results;
 	bool *ended; /* the command did, with a status: no host was lost meanwhile */
 };
@@ -34,10 +42,13 @@ static int exec_one(struct member *m, void *arg, struct error *err)
 	struct exec *e = arg;
 	struct proc_result *r = &e->results[m->index];
 
-	if (member_ask_owner(m, err) < 0)
+	if (e->local) {
+		if (member_exec_local(m, e->words, e->limit_s, r, err) < 0)
+			return -1;
+	} else if (member_ask_owner(m, err) < 0 ||
+		   member_exec(m, e->words, e->limit_s, r, err) < 0) {
 		return -1;
-	if (member_exec(m, e->words, e->limit_s, r, err) < 0)
-		return -1;
+	}
 	e->ended[m->index] = true;
 	if (r->status == 0)
 		return 0;
@@ -45,35 +56,95 @@ static int exec_one(struct member *m, void *arg, struct error *err)
 			 e->words[0], r->status);
 }
 
-static void exec_print_all(const struct stages *s, const struct exec *e)
+static const char *exec_text(const struct exec *e, size_t index, bool errors)
+{
+	const struct str *text = errors ? &e->results[index].err : &e->results[index].out;
+
+	return text->text ? text->text : "";
+}
+
+/* Whether an earlier host printed the same, so that this one is named there. */
+static bool exec_is_repeated(const struct exec *e, size_t index, bool errors)
+{
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(exec_text(e, i, errors), exec_text(e, index, errors)) == 0)
+			return true;
+	return false;
+}
+
+/* "node[01-08]" for all hosts that printed what this one did; *count is how many. */
+static const char *exec_hosts(const struct stages *s, const struct exec *e, size_t index,
+			      bool errors, size_t *count)
+{
+	struct words names = WORDS_INIT(s->arena);
+
+	for (size_t i = index; i < s->fleet.count; i++)
+		if (strcmp(exec_text(e, i, errors), exec_text(e, index, errors)) == 0)
+			words_add(&names, s->fleet.members[i].host->name);
+	*count = names.count;
+	return host_set_fold(names.list, s->arena);
+}
+
+/* Equal outputs once: standard output below a heading, as clush -b has it, errors behind the names. */
+static void exec_print_gathered(const struct stages *s, const struct exec *e)
+{
+	static const char rule[] = "---------------";
+	size_t count;
+
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		const char *out = exec_text(e, i, false), *errors = exec_text(e, i, true);
+		size_t length = strlen(out);
+
+		if (*out && !exec_is_repeated(e, i, false)) {
+			const char *hosts = exec_hosts(s, e, i, false, &count);
+
+			say("%s\n%s (%zu)\n%s\n%s%s", rule, hosts, count, rule, out,
+			    out[length - 1] == '\n' ? "" : "\n");
+		}
+		if (*errors && !exec_is_repeated(e, i, true))
+			stage_print_lines(stderr, exec_hosts(s, e, i, true, &count), errors);
+	}
+}
+
+/* A host's part of the document; nothing is known of one that was lost. */
+static cJSON *exec_json(const struct stages *s, const struct exec *e, size_t index)
+{
+	const struct proc_result *r = &e->results[index];
+	cJSON *item = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(item, "host", s->fleet.members[index].host->name);
+	if (!r->out.text)
+		return item;
+	if (e->ended[index])
+		cJSON_AddNumberToObject(item, "status", r->status);
+	cJSON_AddStringToObject(item, "stdout", r->out.text);
+	cJSON_AddStringToObject(item, "stderr", r->err.text);
+	return item;
+}
+
+static void exec_print_all(const struct stages *s, const struct exec *e, bool gather)
 {
 	_cleanup_(json_free) cJSON *json = json_document();
 	cJSON *hosts = cJSON_AddArrayToObject(json, "hosts");
 
 	for (size_t i = 0; i < s->fleet.count; i++) {
 		const struct proc_result *r = &e->results[i];
-		cJSON *item = cJSON_CreateObject();
+		const char *name = s->fleet.members[i].host->name;
 
-		cJSON_AddItemToArray(hosts, item);
-		cJSON_AddStringToObject(item, "host", s->fleet.members[i].host->name);
-		if (!r->out.text)
-			continue;
-		if (e->ended[i])
-			cJSON_AddNumberToObject(item, "status", r->status);
-		cJSON_AddStringToObject(item, "stdout", r->out.text);
-		cJSON_AddStringToObject(item, "stderr", r->err.text);
+		cJSON_AddItemToArray(hosts, exec_json(s, e, i));
 		if (r->out.overflowed || r->err.overflowed)
 			log_warn(
 				"%s: only the first %zu bytes of what the command printed are here",
-				s->fleet.members[i].host->name,
-				r->out.overflowed ? r->out.length : r->err.length);
-		if (s->ctx->json)
+				name, r->out.overflowed ? r->out.length : r->err.length);
+		if (s->ctx->json || gather)
 			continue;
-		stage_print_lines(stdout, s->fleet.members[i].host->name, r->out.text);
-		stage_print_lines(stderr, s->fleet.members[i].host->name, r->err.text);
+		stage_print_lines(stdout, name, r->out.text);
+		stage_print_lines(stderr, name, r->err.text);
 	}
 	if (s->ctx->json)
 		json_print(stdout, json);
+	else if (gather)
+		exec_print_gathered(s, e);
 }
 
 /*
@@ -96,6 +167,7 @@ static int exec_run(struct context *ctx, void *values, const char *const *argume
 {
 	struct options *o = values;
 	struct exec e = {.words = arguments,
+			 .local = o->local,
 			 .limit_s = o->limit ? o->limit : EXEC_TIMEOUT_DEFAULT_S};
 	struct stages s;
 
@@ -104,7 +176,7 @@ static int exec_run(struct context *ctx, void *values, const char *const *argume
 	e.results = ARENA_ARRAY(s.arena, s.fleet.count, struct proc_result);
 	e.ended = ARENA_ARRAY(s.arena, s.fleet.count, bool);
 	fleet_each(&s.fleet, exec_one, &e);
-	exec_print_all(&s, &e);
+	exec_print_all(&s, &e, o->gather);
 	if (fleet_result(&s.fleet, err) < 0)
 		exec_take_status(&s, &e, err);
 	for (size_t i = 0; i < s.fleet.count; i++)
@@ -116,9 +188,11 @@ static int exec_run(struct context *ctx, void *values, const char *const *argume
 const struct command command_exec = {
 	.name = "exec",
 	.arguments = "[--] CMD...",
-	.summary = "runs a command in every container",
-	.help = "Each line of output is printed behind the name of its host. The words reach the program as\n"
-		"they are: no shell reads them (for a shell: ringup exec -- sh -c '...').\n"
+	.summary = "runs a command in every container, or on every host",
+	.help = "Each line of output is printed behind the name of its host; with -b equal outputs are printed\n"
+		"once, as clush prints them. The words reach the program as they are: no shell reads them (for a\n"
+		"shell: ringup exec -- sh -c '...'). With -l they run on the hosts themselves, which need no\n"
+		"container for it.\n"
 		"The exit status is the command's, the highest one of the hosts. It is 4 or 1 when the command\n"
 		"succeeds, but some hosts or all of them cannot be reached.\n"
 		"On Ctrl-C, and after --limit, the command and all that it started end on every host.\n",

@@ -4,10 +4,10 @@
 #include "core/clock.h"
 #include "core/pool.h"
 #include "deployer/placed.h"
+#include "deployer/ssh/reach.h"
 
 #include <string.h>
 
-#define FLEET_TIMEOUT_DEFAULT_S 15
 #define FLEET_JOBS_DEFAULT 64
 #define FLEET_CAUSES_SHOWN 8
 #define FLEET_NAMES_SHOWN 8
@@ -49,23 +49,6 @@ size_t fleet_asked(const struct fleet *fleet)
 	return asked;
 }
 
-void fleet_target(const struct cluster *cluster, const struct host *host, int timeout_s,
-		  struct arena *arena, struct ssh_target *target)
-{
-	*target = (struct ssh_target){
-		.name = host->name,
-		.address = host->address,
-		.user = host->user,
-		.port = host->port,
-		.key = cluster_path(cluster, cluster->ssh.key, arena),
-		.known_hosts = cluster_path(cluster, cluster->ssh.known_hosts, arena),
-		.jump = cluster->ssh.jump,
-		.transport = cluster->ssh.transport,
-		.sudo = cluster->ssh.sudo,
-		.timeout_s = timeout_s ? timeout_s : FLEET_TIMEOUT_DEFAULT_S,
-	};
-}
-
 int fleet_init(const struct cluster *cluster, const struct fleet_options *options,
 	       struct arena *arena, struct fleet *fleet, struct error *err)
 {
@@ -88,7 +71,9 @@ int fleet_init(const struct cluster *cluster, const struct fleet_options *option
 		member->address = member->host->address;
 		member->phase = "probe";
 		member->sshd_port = cluster_sshd_port(cluster);
-		fleet_target(cluster, member->host, options->timeout_s, arena, &member->target);
+		if (reach_host(cluster, member->host, options->timeout_s, arena, &member->target,
+			       err) < 0)
+			return -1;
 	}
 	return strcmp(cluster->container.sshd_port, "auto") == 0 ? placed_read_ports(fleet, err)
 								 : 0;

@@ -73,10 +73,6 @@ struct fleet_options {
 int fleet_init(const struct cluster *cluster, const struct fleet_options *options,
 	       struct arena *arena, struct fleet *fleet, struct error *err);
 
-/* Fills the SSH target of one host from the cluster's `ssh` section. timeout_s 0 means 15. */
-void fleet_target(const struct cluster *cluster, const struct host *host, int timeout_s,
-		  struct arena *arena, struct ssh_target *target);
-
 /* Closes every connection. For _cleanup_. */
 void fleet_close(struct fleet *fleet);
 

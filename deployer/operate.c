@@ -183,16 +183,26 @@ const char *const *member_guarded_words(struct member *m, const char *const *wor
 	return member_talk_words(m, guarded.list);
 }
 
+static int operate_run(struct member *m, const char *const *words, int timeout_s,
+		       struct proc_result *result, struct error *err)
+{
+	struct ssh_command command = {.words = words, .holds_input = true, .timeout_s = timeout_s};
+
+	return member_connect(m, err) < 0 ? -1 : ssh_run(m->ssh, &command, result, err);
+}
+
 int member_exec(struct member *m, const char *const *words, int timeout_s,
 		struct proc_result *result, struct error *err)
 {
-	struct ssh_command command = {.words = member_guarded_words(m, words),
-				      .holds_input = true,
-				      .timeout_s = timeout_s};
+	return operate_run(m, member_guarded_words(m, words), timeout_s, result, err);
+}
 
-	if (member_connect(m, err) < 0)
+int member_exec_local(struct member *m, const char *const *words, int timeout_s,
+		      struct proc_result *result, struct error *err)
+{
+	struct words all = WORDS_INIT(&m->arena);
+
+	if (remote_script("on_host", words, &all, err) < 0)
 		return -1;
-	if (ssh_run(m->ssh, &command, result, err) < 0)
-		return error_wrap(err, "%s", m->host->name);
-	return 0;
+	return operate_run(m, all.list, timeout_s, result, err);
 }

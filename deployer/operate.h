@@ -31,4 +31,8 @@ const char *const *member_guarded_words(struct member *member, const char *const
 int member_exec(struct member *member, const char *const *words, int timeout_s,
 		struct proc_result *result, struct error *err);
 
+/* The same on the host itself, whoever's container is there; what the words start ends with the connection, too. */
+int member_exec_local(struct member *member, const char *const *words, int timeout_s,
+		      struct proc_result *result, struct error *err);
+
 #endif

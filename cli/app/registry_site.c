@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/private.h"
 #include "core/str.h"
+#include "deployer/ssh/reach.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -102,9 +103,8 @@ static int registry_site_recall(struct registry_site *site, struct error *err)
 		return 0;
 	if (cluster_host_named(&site->cluster, site->own.on, ctx->arena, host, err) < 0)
 		return error_wrap(err, "%s/registry.json", site->own.folder);
-	fleet_target(&site->cluster, host, ctx->timeout_s, ctx->arena,
-		     &site->fleet.members->target);
-	return 0;
+	return reach_host(&site->cluster, host, ctx->timeout_s, ctx->arena,
+			  &site->fleet.members->target, err);
 }
 
 /* How ssh reaches the host; NULL for one of the cluster file, which says it anew each time. */

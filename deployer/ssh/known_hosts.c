@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define KNOWN_HOSTS_CEILING_BYTES (32 * MIB)
+#define KNOWN_HOSTS_FILES_MAX 8
 
 const char *known_hosts_name(const char *address, int port, struct arena *arena)
 {
@@ -88,49 +89,69 @@ static char *next_field(char **line)
 	return field;
 }
 
-static void known_hosts_read_line(struct known_hosts *known, char *line, int number,
+static void known_hosts_read_line(struct known_hosts *known, char *line, struct known_host_key key,
 				  const char *name)
 {
-	struct known_host_key key = {.line = number};
+	bool is_authority = false;
 	char *field = next_field(&line);
 
 	if (field && strcmp(field, "@revoked") == 0) {
 		key.revoked = true;
+		field = next_field(&line);
+	} else if (field && strcmp(field, "@cert-authority") == 0) {
+		is_authority = true;
 		field = next_field(&line);
 	}
 	if (!field || *field == '@' || *field == '#')
 		return;
 	key.type = next_field(&line);
 	key.base64 = next_field(&line);
-	if (key.type && key.base64 && field_matches(field, name))
+	if (!key.type || !key.base64 || !field_matches(field, name))
+		return;
+	if (is_authority)
+		known->has_authority = true;
+	else
 		known->keys[known->count++] = key;
 }
 
-int known_hosts_load(const char *path, const char *address, int port, struct arena *arena,
-		     struct known_hosts *known, struct error *err)
+/* The file's text; "" where there is no file. */
+static int known_hosts_read(const char *path, struct arena *arena, char **text, struct error *err)
 {
-	char *name = arena_strdup(arena, known_hosts_name(address, port, arena));
-	size_t lines = 1;
-	int number = 0;
-	char *text, *line;
-
-	*known = (struct known_hosts){.path = path};
-	for (char *p = name; *p; p++) /* like ssh, which hashes names in lower case */
-		*p = (char)tolower((unsigned char)*p);
+	*text = arena_strdup(arena, "");
 	if (access(path, F_OK) < 0)
 		return 0;
-	if (file_read(path, KNOWN_HOSTS_CEILING_BYTES, arena, &text, NULL, err) < 0)
-		return -1;
-	for (const char *p = text; *p; p++)
-		lines += *p == '\n';
+	return file_read(path, KNOWN_HOSTS_CEILING_BYTES, arena, text, NULL, err);
+}
+
+int known_hosts_load(const char *const *paths, const char *name, struct arena *arena,
+		     struct known_hosts *known, struct error *err)
+{
+	char *lower = arena_strdup(arena, name), *texts[KNOWN_HOSTS_FILES_MAX];
+	size_t lines = 0;
+
+	*known = (struct known_hosts){.path = paths[0]};
+	for (char *p = lower; *p; p++) /* like ssh, which hashes names in lower case */
+		*p = (char)tolower((unsigned char)*p);
+	for (size_t i = 0; paths[i] && i < KNOWN_HOSTS_FILES_MAX; i++) {
+		if (known_hosts_read(paths[i], arena, &texts[i], err) < 0)
+			return -1;
+		lines++;
+		for (const char *p = texts[i]; *p; p++)
+			lines += *p == '\n';
+	}
 	known->keys = ARENA_ARRAY(arena, lines, struct known_host_key);
-	while ((line = strsep(&text, "\n")))
-		known_hosts_read_line(known, line, ++number, name);
+	for (size_t i = 0; paths[i] && i < KNOWN_HOSTS_FILES_MAX; i++) {
+		struct known_host_key key = {.path = paths[i]};
+		char *line;
+
+		for (key.line = 1; (line = strsep(&texts[i], "\n")); key.line++)
+			known_hosts_read_line(known, line, key, lower);
+	}
 	return 0;
 }
 
 enum known_hosts_answer known_hosts_check(const struct known_hosts *known, const char *type,
-					  const char *base64, int *line)
+					  const char *base64, const struct known_host_key **where)
 {
 	enum known_hosts_answer answer = KNOWN_HOSTS_UNKNOWN;
 
@@ -139,14 +160,14 @@ enum known_hosts_answer known_hosts_check(const struct known_hosts *known, const
 		bool same = strcmp(key->type, type) == 0 && strcmp(key->base64, base64) == 0;
 
 		if (key->revoked && same) {
-			*line = key->line;
+			*where = key;
 			return KNOWN_HOSTS_REVOKED;
 		}
 		if (same)
 			answer = KNOWN_HOSTS_MATCH;
 		else if (!key->revoked && answer != KNOWN_HOSTS_MATCH) {
 			answer = KNOWN_HOSTS_CHANGED;
-			*line = key->line;
+			*where = key;
 		}
 	}
 	return answer;

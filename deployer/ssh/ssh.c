@@ -3,25 +3,32 @@
 
 #include "core/arena.h"
 #include "core/clock.h"
-#include "core/file.h"
+#include "core/log.h"
 #include "core/quote.h"
-#include "deployer/ssh/ssh_transport.h"
+#include "deployer/ssh/ssh_way.h"
+#include "deployer/ssh/sudo.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define KEY_FILE_CEILING_BYTES (64 * KIB)
 #define SAID_BYTES 700 /* of a failed command's last words in an error */
 
 #define SILENCE_DEFAULT_S 60
 #define SILENCE_LEAST_S 4
 
+/* Pauses between logins to an sshd that takes nobody at the moment: doubled, with some chance in them. */
+#define BUSY_PAUSE_MSEC 200
+#define BUSY_PAUSE_MAX_MSEC 4000
+
 struct ssh {
-	const struct ssh_target *target;
+	struct arena arena;
+	struct ssh_target target; /* with the agent that has the keys */
 	const struct ssh_transport *transport;
 	void *state;
+	enum { SUDO_UNKNOWN, SUDO_FREE, SUDO_BY_PASSWORD } sudo;
 };
 
 static atomic_uint connections;
@@ -50,23 +57,6 @@ const char *ssh_place(const struct ssh_target *target, char buffer[static 200])
 	return buffer;
 }
 
-/*
- * Whether libssh2 1.10 can log in with this key to a current sshd. It can with Ed25519 and ECDSA
- * keys. It cannot with RSA keys (libssh2 before 1.11 has no rsa-sha2 signatures) or FIDO keys. The
- * public half names the type.
- */
-static bool key_is_for_libssh2(const char *key)
-{
-	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	struct error ignored = {0};
-	char *text;
-
-	if (file_read(arena_printf(&arena, "%s.pub", key), KEY_FILE_CEILING_BYTES, &arena, &text,
-		      NULL, &ignored) < 0)
-		return true;
-	return starts_with(text, "ssh-ed25519 ") || starts_with(text, "ecdsa-sha2-");
-}
-
 struct proc ssh_command_proc(const struct ssh_command *command, uint64_t deadline_usec)
 {
 	return (struct proc){.input = command->input,
@@ -82,39 +72,99 @@ struct proc ssh_command_proc(const struct ssh_command *command, uint64_t deadlin
 			     .stop = command->cancel};
 }
 
-static const struct ssh_transport *choose_transport(const struct ssh_target *target)
+/* Waits before the next login to a busy sshd, longer each time. -1 after Ctrl-C. */
+static int ssh_pause(int *pause_msec, uint64_t deadline_usec, struct error *err)
 {
-	if (strcmp(target->transport, ssh_transport_local.name) == 0)
-		return &ssh_transport_local;
-	if (strcmp(target->transport, "libssh2") == 0)
-		return &ssh_transport_libssh2;
-	if (strcmp(target->transport, "openssh") == 0 || *target->jump)
-		return &ssh_transport_openssh;
-	return key_is_for_libssh2(target->key) ? &ssh_transport_libssh2 : &ssh_transport_openssh;
+	unsigned int seed = (unsigned int)clock_usec();
+	int left = clock_left_msec(deadline_usec);
+	int pause = *pause_msec / 2 + rand_r(&seed) % *pause_msec;
+
+	if (*pause_msec < BUSY_PAUSE_MAX_MSEC)
+		*pause_msec *= 2;
+	for (pause = pause < left ? pause : left; pause > 0; pause -= INTERRUPT_POLL_MSEC) {
+		if (interrupt_check(err) < 0)
+			return -1;
+		usleep(1000 *
+		       (unsigned int)(pause < INTERRUPT_POLL_MSEC ? pause : INTERRUPT_POLL_MSEC));
+	}
+	return 0;
 }
 
-static int open_by(const struct ssh_transport *transport, const struct ssh_target *target,
-		   struct ssh **ssh, struct error *err)
+/* One transport, until the host is no longer too busy or the deadline passes. */
+static int ssh_open_by(struct ssh *ssh, enum ssh_failure *failure, struct error *err)
 {
-	void *state;
+	uint64_t deadline = clock_usec() + (uint64_t)ssh->target.timeout_s * 1000000;
+	int pause_msec = BUSY_PAUSE_MSEC;
 
-	atomic_fetch_add(&connections, 1);
-	if (transport->open(target, &state, err) < 0)
-		return -1;
-	*ssh = xmalloc(sizeof(**ssh));
-	**ssh = (struct ssh){target, transport, state};
-	return 0;
+	for (;;) {
+		struct error none = {0};
+
+		*failure = SSH_FAILED_OTHERWISE;
+		atomic_fetch_add(&connections, 1);
+		if (ssh->transport->open(&ssh->target, &ssh->state, failure, err) == 0)
+			return 0;
+		if (*failure != SSH_FAILED_BUSY || !clock_left_msec(deadline))
+			return -1;
+		log_debug("%s; it is tried again", err->text);
+		*err = none;
+		if (ssh_pause(&pause_msec, deadline, err) < 0)
+			return -1;
+	}
+}
+
+/* By the chosen transport, and with `auto` by the system's ssh where only that can do more. */
+static int ssh_open_way(struct ssh *ssh, const struct ssh_way *way, struct error *err)
+{
+	enum ssh_failure failure;
+	struct error first;
+
+	ssh->transport = way->transport;
+	if (*way->because)
+		log_debug("%s: by the system's ssh: %s", ssh->target.name, way->because);
+	if (ssh_open_by(ssh, &failure, err) == 0)
+		return 0;
+	first = *err;
+	if (ssh->transport == &ssh_transport_libssh2 && way->may_change &&
+	    (failure == SSH_FAILED_AUTHORITY || (failure == SSH_FAILED_LOGIN && way->has_more))) {
+		log_debug("%s: now by the system's ssh", first.text);
+		*err = (struct error){0};
+		ssh->transport = &ssh_transport_openssh;
+		if (ssh_open_by(ssh, &failure, err) == 0)
+			return 0;
+	}
+	if (failure == SSH_FAILED_LOGIN)
+		ssh_way_refused(way, &ssh->target, err);
+	return -1;
+}
+
+static int ssh_open_target(const struct ssh_target *target, bool by_openssh, struct ssh **ssh,
+			   struct error *err)
+{
+	struct ssh *s = xmalloc(sizeof(*s));
+	struct ssh_way way;
+
+	*s = (struct ssh){.arena = ARENA_INIT, .target = *target};
+	if (by_openssh)
+		s->target.transport = ssh_transport_openssh.name;
+	if (ssh_way_choose(&s->target, &s->arena, &way, err) == 0 &&
+	    ssh_open_way(s, &way, err) == 0) {
+		*ssh = s;
+		return 0;
+	}
+	arena_release(&s->arena);
+	free(s);
+	return -1;
 }
 
 int ssh_open(const struct ssh_target *target, struct ssh **ssh, struct error *err)
 {
-	return open_by(choose_transport(target), target, ssh, err);
+	return ssh_open_target(target, false, ssh, err);
 }
 
 int ssh_open_words(const struct ssh_target *target, struct ssh **ssh, const char *const **words,
 		   struct error *err)
 {
-	if (open_by(&ssh_transport_openssh, target, ssh, err) < 0)
+	if (ssh_open_target(target, true, ssh, err) < 0)
 		return -1;
 	*words = ssh_openssh_words((*ssh)->state);
 	return 0;
@@ -125,28 +175,102 @@ void ssh_close(struct ssh *ssh)
 	if (!ssh)
 		return;
 	ssh->transport->close(ssh->state);
+	arena_release(&ssh->arena);
 	free(ssh);
 }
 
 void ssh_command_line(const struct ssh_target *target, const char *const *words, struct str *out)
 {
 	if (target->sudo)
-		str_add(out, "sudo -n ");
-	quote_words(out, words);
+		sudo_add_line(false, words, out);
+	else
+		quote_words(out, words);
 }
 
-int ssh_run(struct ssh *ssh, const struct ssh_command *command, struct proc_result *result,
-	    struct error *err)
+/* Runs a line for the host's shell. */
+static int ssh_run_line(struct ssh *ssh, const char *text, const struct ssh_command *command,
+			struct proc_result *result, struct error *err)
 {
 	int seconds = command->timeout_s ? command->timeout_s : SSH_TIMEOUT_DEFAULT_S;
 	_cleanup_(str_release) struct str line = STR_INIT;
 
-	ssh_command_line(ssh->target, command->words, &line);
+	if (ssh->transport == &ssh_transport_local)
+		str_add(&line, text);
+	else
+		quote_for_login_shell(&line, text);
 	*result = (struct proc_result){0};
 	str_init_ceiling(&result->out, SSH_OUTPUT_CEILING_BYTES);
 	str_init_ceiling(&result->err, SSH_OUTPUT_CEILING_BYTES);
 	return ssh->transport->run(ssh->state, line.text, command,
 				   clock_usec() + (uint64_t)seconds * 1000000, result, err);
+}
+
+/* With the password as the first line of its input. */
+static int ssh_run_by_password(struct ssh *ssh, const struct ssh_command *command,
+			       struct proc_result *result, struct error *err)
+{
+	struct ssh_command with = *command;
+	_cleanup_(str_release) struct str line = STR_INIT;
+	struct secret password;
+	char *input, place[200];
+	int rc;
+
+	if (sudo_password(ssh_place(&ssh->target, place), &password, err) < 0)
+		return error_wrap(err, "%s: sudo wants a password", place);
+	input = sudo_input(password, command->input, command->input_bytes, &with.input_bytes);
+	with.input = input;
+	sudo_add_line(true, command->words, &line);
+	rc = ssh_run_line(ssh, line.text, &with, result, err);
+	secret_wipe_bytes(input, with.input_bytes);
+	free(input);
+	return rc;
+}
+
+/* Finds out whether sudo wants a password there, and whether it takes the one that there is. */
+static int ssh_try_sudo(struct ssh *ssh, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result without = {0}, with = {0};
+	struct ssh_command command = {.words = WORDS("true")};
+	char place[200];
+
+	if (ssh_run_line(ssh, "sudo -n true", &command, &without, err) < 0)
+		return -1;
+	ssh->sudo = SUDO_FREE;
+	if (!sudo_wants_password(&without))
+		return 0;
+	if (ssh_run_by_password(ssh, &command, &with, err) < 0)
+		return -1;
+	ssh->sudo = SUDO_BY_PASSWORD;
+	if (with.status == 0)
+		return 0;
+	str_one_line(&with.err, SAID_BYTES);
+	return error_set(err, ERROR_FAILED, "%s: sudo as %s did not take the password: %s",
+			 ssh_place(&ssh->target, place), ssh->target.user, with.err.text);
+}
+
+int ssh_run(struct ssh *ssh, const struct ssh_command *command, struct proc_result *result,
+	    struct error *err)
+{
+	_cleanup_(str_release) struct str line = STR_INIT;
+	int rc;
+
+	*result = (struct proc_result){0};
+	/* a conversation cannot be begun twice */
+	if (ssh->target.sudo && ssh->sudo == SUDO_UNKNOWN && command->input_fd > 0 &&
+	    ssh_try_sudo(ssh, err) < 0)
+		return -1;
+	if (ssh->sudo == SUDO_BY_PASSWORD)
+		return ssh_run_by_password(ssh, command, result, err);
+	ssh_command_line(&ssh->target, command->words, &line);
+	rc = ssh_run_line(ssh, line.text, command, result, err);
+	if (rc < 0 || !ssh->target.sudo || ssh->sudo == SUDO_FREE || !sudo_wants_password(result))
+		return rc;
+	proc_result_release(result);
+	*result = (struct proc_result){0};
+	if (ssh_try_sudo(ssh, err) < 0)
+		return -1;
+	return ssh->sudo == SUDO_BY_PASSWORD ? ssh_run_by_password(ssh, command, result, err)
+					     : ssh_run_line(ssh, line.text, command, result, err);
 }
 
 void ssh_drop_hints(struct str *said)
@@ -185,15 +309,24 @@ int ssh_check(struct ssh *ssh, const struct ssh_command *command, const char *wh
 
 void ssh_command_place(const struct ssh_target *target, struct str *out)
 {
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+
 	str_addf(out, "ssh -p %d -i ", target->port);
-	quote_word(out, target->key);
-	str_add(out, " -o ");
-	quote_word(out, "StrictHostKeyChecking=yes");
-	str_add(out, " -o UserKnownHostsFile=");
-	quote_word(out, target->known_hosts);
-	if (*target->jump)
+	quote_word(out, target->keys[0]);
+	if (*target->config)
+		str_add(out, " -F ");
+	if (*target->config)
+		quote_word(out, target->config);
+	str_add(out, " -o StrictHostKeyChecking=yes -o UserKnownHostsFile=");
+	quote_word(out, target->known_hosts[0]);
+	/* -J takes neither a key nor a file of host keys along (ssh(1)) */
+	if (target->via && (target->keys_given || target->known_hosts_given)) {
+		str_add(out, " -o ");
+		quote_word(out, ssh_openssh_proxy(target, &arena));
+	} else if (target->via) {
 		str_addf(out, " -J %s", target->jump);
-	str_addf(out, " %s@%s ", target->user, target->address);
+	}
+	str_addf(out, " %s@%s ", target->user, target->host);
 }
 
 void ssh_command_text(const struct ssh_target *target, const char *const *words, struct str *out)

@@ -4,9 +4,9 @@
  *
  * Each ringup command opens one connection per host and keeps it, because sshd spends about 0.12 s
  * of CPU on each login. There are two transports. ssh_libssh2.c uses libssh2 inside the process.
- * ssh_openssh.c runs the system's `ssh` with a shared connection, for what libssh2 cannot do: RSA
- * and FIDO keys, ProxyJump. `auto` chooses one of them; their results are the same. Only one thread
- * may use a connection at a time.
+ * ssh_openssh.c runs the system's `ssh` with a shared connection, for what libssh2 cannot do: jump
+ * hosts, RSA and FIDO keys, certificates, some options of ~/.ssh/config. `auto` chooses one of them;
+ * their results are the same. Only one thread may use a connection at a time.
  *
  * Host keys are always checked against known_hosts; nothing here ever adds to that file.
  */
@@ -14,27 +14,42 @@
 #define DEPLOYER_SSH_SSH_H
 
 #include "core/error.h"
+#include "core/log.h"
 #include "core/proc.h"
 
 #include <stdatomic.h>
 
 struct ssh_target {
 	const char *name; /* for errors: as cluster.yaml spells it */
+	const char *host; /* what the system's ssh is told: ~/.ssh/config knows it by that */
 	const char *address, *user;
 	int port;
-	const char *key;	 /* private key file */
-	const char *known_hosts; /* file */
-	const char *jump;	 /* "" when none */
-	const char *transport;	 /* auto, libssh2, openssh; local: this machine, no connection */
-	bool sudo;		 /* prefix every command with sudo -n */
-	int timeout_s;		 /* to connect and log in */
+	const char *const *keys; /* private key files, in the order in which they are tried */
+	bool keys_given;	 /* cluster.yaml names the key */
+	bool identities_only;	 /* of an agent's keys only those of `keys` */
+	const char *agent;	 /* socket of an ssh-agent, or "" */
+	const char *const *known_hosts;	    /* files of the user; the first is named in errors */
+	const char *const *known_hosts_all; /* and of the machine */
+	bool known_hosts_given;		    /* cluster.yaml names the file */
+	const char *host_key_alias;	    /* its name in these files, or "" */
+	const char *config;		    /* for ssh -F: a file, none, or "" for ssh's own */
+	const char *
+		beyond; /* what only the system's ssh can do for it, "ProxyCommand in FILE:LINE"; or "" */
+	const struct ssh_target *via; /* the last jump host before it; NULL: none */
+	const char *jump;	      /* all of them, USER@HOST:PORT,...; "" when none */
+	bool direct; /* cluster.yaml says how to reach it: no jump host of ~/.ssh/config */
+	const char *transport; /* auto, libssh2, openssh; local: this machine, no connection */
+	const struct secret *password; /* to log in with, in place of keys; or NULL */
+	bool sudo;		       /* prefix every command with sudo */
+	int timeout_s;		       /* to connect and log in */
 };
 
 struct ssh;
 
 /*
  * Connects, checks the host key, logs in. Errors name the host, address and port, the cause (not
- * resolved, refused, no answer, wrong or unknown host key, key refused) and what to do.
+ * resolved, refused, no answer, wrong or unknown host key, key refused) and what to do. Where the host
+ * let nobody in, err->system is EACCES.
  */
 int ssh_open(const struct ssh_target *target, struct ssh **ssh, struct error *err);
 

@@ -297,6 +297,9 @@ static void config_set_other(struct config_reader *r, const char *name, const ch
 	str_addf(&word, " %s ", name);
 	if (strcmp(value, "none") == 0 || strstr(HARMLESS, word.text))
 		return;
+	if (r->config->jump_given &&
+	    (strcmp(name, "proxyjump") == 0 || strcmp(name, "proxycommand") == 0))
+		return;
 	if (strcmp(name, "canonicalizehostname") == 0 && strcmp(value, "no") == 0)
 		return;
 	if (strcmp(name, "addressfamily") == 0 && strcmp(value, "any") == 0)

@@ -9,24 +9,29 @@
 #include "core/arena.h"
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/str.h"
+#include "deployer/ssh/host_key.h"
 #include "deployer/ssh/known_hosts.h"
-#include "deployer/ssh/tcp.h"
+#include "deployer/ssh/private_key.h"
+#include "deployer/ssh/tunnel.h"
 
+#include <errno.h>
 #include <libssh2.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/evp.h>
-#include <openssl/sha.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 struct native {
 	const struct ssh_target *target;
-	int fd;
+	struct tunnel tunnel;
+	int fd; /* of the tunnel */
 	LIBSSH2_SESSION *session;
 	const struct ssh_command *command; /* that runs now, or NULL */
 	int input_fd;			   /* that more of its stdin comes from, or -1 */
@@ -40,6 +45,11 @@ static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 static void library_init(void)
 {
 	libssh2_init(0);
+}
+
+void ssh_libssh2_begin(void)
+{
+	pthread_once(&library_once, library_init);
 }
 
 /* Microseconds since the last byte came from the host (tcp(7), TCP_INFO), or since it was heard. */
@@ -127,24 +137,6 @@ static int session_failed(struct native *n, const char *doing, struct error *err
 			 message && *message ? message : "the connection was lost");
 }
 
-static const char *key_type_name(int type)
-{
-	switch (type) {
-	case LIBSSH2_HOSTKEY_TYPE_ED25519:
-		return "ssh-ed25519";
-	case LIBSSH2_HOSTKEY_TYPE_ECDSA_256:
-		return "ecdsa-sha2-nistp256";
-	case LIBSSH2_HOSTKEY_TYPE_ECDSA_384:
-		return "ecdsa-sha2-nistp384";
-	case LIBSSH2_HOSTKEY_TYPE_ECDSA_521:
-		return "ecdsa-sha2-nistp521";
-	case LIBSSH2_HOSTKEY_TYPE_RSA:
-		return "ssh-rsa";
-	default:
-		return "unknown";
-	}
-}
-
 /*
  * Asks first for the key types that known_hosts has for this host. A host has several keys, and a
  * key of another type would look like a changed host.
@@ -164,119 +156,191 @@ static void prefer_known_types(struct native *n, const struct known_hosts *known
 	libssh2_session_method_pref(n->session, LIBSSH2_METHOD_HOSTKEY, types.text);
 }
 
-static void fingerprint(const char *key, size_t length, char text[static 64])
+/* The host's name in known_hosts. */
+static const char *ssh_libssh2_known_name(const struct ssh_target *t, struct arena *arena)
 {
-	unsigned char hash[SHA256_DIGEST_LENGTH];
-	char base64[64];
+	return *t->host_key_alias ? t->host_key_alias
+				  : known_hosts_name(t->address, t->port, arena);
+}
 
-	SHA256((const unsigned char *)key, length, hash);
-	EVP_EncodeBlock((unsigned char *)base64, hash, sizeof(hash));
-	base64[strcspn(base64, "=")] = '\0';
-	snprintf(text, 64, "SHA256:%.50s", base64);
+/* The host has no key in known_hosts. */
+static int ssh_libssh2_stranger(const struct native *n, const struct known_hosts *known,
+				const char *type, const char *print, enum ssh_failure *failure,
+				struct error *err)
+{
+	char place[200];
+
+	if (known->has_authority)
+		*failure = SSH_FAILED_AUTHORITY;
+	return error_set(
+		err, ERROR_FAILED,
+		"%s: its host key (%s %s) is not in %s; compare the fingerprint with the host's own, then add it: ringup hosts trust, or ssh-keyscan -p %d %s >>%s",
+		ssh_place(n->target, place), type, print, known->path, n->target->port,
+		n->target->address, known->path);
 }
 
 static int check_host_key(struct native *n, const struct known_hosts *known, struct arena *arena,
-			  struct error *err)
+			  enum ssh_failure *failure, struct error *err)
 {
 	const struct ssh_target *t = n->target;
-	const char *name = known_hosts_name(t->address, t->port, arena);
-	size_t length = 0;
-	int type, line = 0;
-	const char *key = libssh2_session_hostkey(n->session, &length, &type);
-	char place[200], print[64], *base64;
+	const struct known_host_key *where = NULL;
+	struct host_key key;
+	char place[200];
 
-	if (!key)
+	if (!host_key_of(n->session, arena, &key))
 		return session_failed(n, "reading the host key", err);
-	base64 = arena_alloc(arena, length * 4 / 3 + 8);
-	EVP_EncodeBlock((unsigned char *)base64, (const unsigned char *)key, (int)length);
-	fingerprint(key, length, print);
-	switch (known_hosts_check(known, key_type_name(type), base64, &line)) {
+	switch (known_hosts_check(known, key.type, key.base64, &where)) {
 	case KNOWN_HOSTS_MATCH:
 		return 0;
 	case KNOWN_HOSTS_UNKNOWN:
-		return error_set(
-			err, ERROR_FAILED,
-			"%s: its host key (%s %s) is not in %s; compare the fingerprint with the host's own, then add it: ssh-keyscan -p %d %s >>%s",
-			ssh_place(t, place), key_type_name(type), print, known->path, t->port,
-			t->address, known->path);
+		return ssh_libssh2_stranger(n, known, key.type, key.fingerprint, failure, err);
 	case KNOWN_HOSTS_REVOKED:
 		return error_set(
 			err, ERROR_FAILED,
 			"%s: its host key is marked as revoked in %s:%d; give the host a new key",
-			ssh_place(t, place), known->path, line);
+			ssh_place(t, place), where->path, where->line);
 	default:
 		return error_set(
 			err, ERROR_FAILED,
 			"%s: its host key (%s %s) differs from the one in %s:%d: someone may be in between; if the host was installed anew, remove the old key: ssh-keygen -R '%s' -f %s",
-			ssh_place(t, place), key_type_name(type), print, known->path, line, name,
-			known->path);
+			ssh_place(t, place), key.type, key.fingerprint, where->path, where->line,
+			ssh_libssh2_known_name(t, arena), where->path);
 	}
 }
 
-/* Tries the keys of a running ssh-agent. */
-static bool login_by_agent(struct native *n, uint64_t deadline_usec)
+/* Whether an agent's key may be tried: all may, unless only those of the key files are wanted. */
+static bool ssh_libssh2_may_try(const struct native *n,
+				const struct libssh2_agent_publickey *identity, struct arena *arena)
 {
-	LIBSSH2_AGENT *agent = getenv("SSH_AUTH_SOCK") ? libssh2_agent_init(n->session) : NULL;
+	char *base64 = arena_alloc(arena, identity->blob_len * 4 / 3 + 8);
+
+	if (!n->target->identities_only)
+		return true;
+	EVP_EncodeBlock((unsigned char *)base64, identity->blob, (int)identity->blob_len);
+	for (const char *const *path = n->target->keys; *path; path++) {
+		struct private_key key;
+
+		private_key_look(*path, arena, &key);
+		if (strcmp(key.public_base64, base64) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* 0 when the host takes it, 1 when not, -1 when there is no answer. */
+static int ssh_libssh2_try_identity(struct native *n, LIBSSH2_AGENT *agent,
+				    struct libssh2_agent_publickey *identity,
+				    uint64_t deadline_usec, struct error *err)
+{
+	int rc;
+
+	while ((rc = libssh2_agent_userauth(agent, n->target->user, identity)) ==
+	       LIBSSH2_ERROR_EAGAIN)
+		if (ssh_libssh2_wait_ready(n, deadline_usec, "logging in", err) < 0)
+			return -1;
+	return rc == 0 ? 0 : 1;
+}
+
+/* Tries the keys of an ssh-agent: 0, 1 and -1 as above. */
+static int login_by_agent(struct native *n, uint64_t deadline_usec, struct arena *arena,
+			  struct error *err)
+{
+	LIBSSH2_AGENT *agent = *n->target->agent ? libssh2_agent_init(n->session) : NULL;
 	struct libssh2_agent_publickey *key = NULL;
-	bool done = false;
+	int done = 1;
 
 	if (!agent)
-		return false;
+		return 1;
+	libssh2_agent_set_identity_path(agent, n->target->agent);
 	if (libssh2_agent_connect(agent) == 0 && libssh2_agent_list_identities(agent) == 0) {
-		while (!done && libssh2_agent_get_identity(agent, &key, key) == 0) {
-			struct error ignored = {0};
-			int rc;
-
-			while ((rc = libssh2_agent_userauth(agent, n->target->user, key)) ==
-			       LIBSSH2_ERROR_EAGAIN)
-				if (ssh_libssh2_wait_ready(n, deadline_usec, "logging in",
-							   &ignored) < 0)
-					break;
-			done = rc == 0;
-		}
+		while (done == 1 && libssh2_agent_get_identity(agent, &key, key) == 0)
+			if (ssh_libssh2_may_try(n, key, arena))
+				done = ssh_libssh2_try_identity(n, agent, key, deadline_usec, err);
 		libssh2_agent_disconnect(agent);
 	}
 	libssh2_agent_free(agent);
 	return done;
 }
 
-/* libssh2 would wait for a named pipe for ever. */
-static int check_key_file(const struct ssh_target *t, struct error *err)
-{
-	_cleanup_(fd_close) int fd = -1;
-	char place[200];
-
-	if (file_open(t->key, &fd, err) < 0 && !err->system)
-		return error_wrap(err, "%s", ssh_place(t, place));
-	*err = (struct error){0};
-	return 0;
-}
-
-static int log_in(struct native *n, uint64_t deadline_usec, struct error *err)
+/* Tries the key files that libssh2 can read without a passphrase: 0, 1 and -1 as above. */
+static int ssh_libssh2_login_by_files(struct native *n, uint64_t deadline_usec, struct arena *arena,
+				      struct error *err)
 {
 	const struct ssh_target *t = n->target;
-	char place[200];
-	int rc = -1;
 
-	if (check_key_file(t, err) < 0)
-		return -1;
-	if (file_exists(t->key)) {
-		while ((rc = libssh2_userauth_publickey_fromfile(n->session, t->user, NULL, t->key,
+	for (const char *const *path = t->keys; *path; path++) {
+		struct private_key key;
+		int rc;
+
+		private_key_look(*path, arena, &key);
+		if (key.state != PRIVATE_KEY_FOUND || key.encrypted ||
+		    !private_key_is_for_libssh2(key.type))
+			continue;
+		while ((rc = libssh2_userauth_publickey_fromfile(n->session, t->user, NULL, *path,
 								 NULL)) == LIBSSH2_ERROR_EAGAIN)
 			if (ssh_libssh2_wait_ready(n, deadline_usec, "logging in", err) < 0)
 				return -1;
+		if (rc == 0)
+			return 0;
 	}
-	if (rc == 0 || login_by_agent(n, deadline_usec))
+	return 1;
+}
+
+/* For sshd's questions that are not to be shown: the password. */
+static void ssh_libssh2_answer(const char *name, int name_length, const char *instruction,
+			       int instruction_length, int count,
+			       const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompts,
+			       LIBSSH2_USERAUTH_KBDINT_RESPONSE *responses, void **abstract)
+{
+	const struct native *n = *abstract;
+
+	(void)name;
+	(void)name_length;
+	(void)instruction;
+	(void)instruction_length;
+	for (int i = 0; i < count; i++) {
+		responses[i].text =
+			strdup(prompts[i].echo ? "" : secret_reveal(*n->target->password));
+		if (!responses[i].text)
+			oom();
+		responses[i].length = (unsigned int)strlen(responses[i].text);
+	}
+}
+
+/* By a password, which sshd takes itself or has PAM ask for: 0, 1 and -1 as above. */
+static int ssh_libssh2_login_by_password(struct native *n, uint64_t deadline_usec,
+					 struct error *err)
+{
+	const char *user = n->target->user, *password = secret_reveal(*n->target->password);
+	int rc;
+
+	while ((rc = libssh2_userauth_password(n->session, user, password)) == LIBSSH2_ERROR_EAGAIN)
+		if (ssh_libssh2_wait_ready(n, deadline_usec, "logging in", err) < 0)
+			return -1;
+	if (rc == 0)
 		return 0;
-	if (!file_exists(t->key))
-		return error_set(
-			err, ERROR_FAILED,
-			"%s: cannot log in as %s: there is no key %s, and no ssh-agent has one that the host takes; set ssh.key in cluster.yaml",
-			ssh_place(t, place), t->user, t->key);
-	return error_set(
-		err, ERROR_FAILED,
-		"%s: the host refused the key %s for user %s; add it there: ssh-copy-id -i %s.pub -p %d %s@%s, or set ssh.key and ssh.user in cluster.yaml",
-		ssh_place(t, place), t->key, t->user, t->key, t->port, t->user, t->address);
+	*libssh2_session_abstract(n->session) = n;
+	while ((rc = libssh2_userauth_keyboard_interactive(n->session, user, ssh_libssh2_answer)) ==
+	       LIBSSH2_ERROR_EAGAIN)
+		if (ssh_libssh2_wait_ready(n, deadline_usec, "logging in", err) < 0)
+			return -1;
+	return rc == 0 ? 0 : 1;
+}
+
+static int log_in(struct native *n, uint64_t deadline_usec, struct arena *arena,
+		  enum ssh_failure *failure, struct error *err)
+{
+	char place[200];
+	int rc = n->target->password ? ssh_libssh2_login_by_password(n, deadline_usec, err)
+				     : ssh_libssh2_login_by_files(n, deadline_usec, arena, err);
+
+	if (rc == 1 && !n->target->password)
+		rc = login_by_agent(n, deadline_usec, arena, err);
+	if (rc <= 0)
+		return rc;
+	*failure = SSH_FAILED_LOGIN;
+	return error_set(err, ERROR_FAILED, "%s: the host refused every key",
+			 ssh_place(n->target, place));
 }
 
 static void close_native(void *state)
@@ -289,46 +353,90 @@ static void close_native(void *state)
 		libssh2_session_disconnect(n->session, "done");
 		libssh2_session_free(n->session);
 	}
-	fd_close(&n->fd);
+	tunnel_close(&n->tunnel);
 	free(n);
 }
 
-static int start_session(struct native *n, uint64_t deadline_usec, struct error *err)
+/*
+ * Looks at the first bytes that the host says, and leaves them there. An sshd that has enough logins under way
+ * (MaxStartups, PerSourcePenalties in sshd_config(5)) closes at once, or says so in place of its version.
+ */
+static int ssh_libssh2_check_greeting(struct native *n, uint64_t deadline_usec,
+				      enum ssh_failure *failure, struct error *err)
 {
-	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	const struct ssh_target *t = n->target;
-	struct known_hosts known;
-	char place[200];
+	char text[48] = "", place[200];
+	ssize_t got;
+
+	while ((got = recv(n->fd, text, sizeof(text) - 1, MSG_PEEK)) < 0 && errno == EAGAIN) {
+		struct pollfd ready = {.fd = n->fd, .events = POLLIN};
+		int left = clock_left_msec(deadline_usec);
+
+		if (interrupt_check(err) < 0)
+			return -1;
+		if (!left)
+			return error_set(
+				err, ERROR_FAILED,
+				"%s: it takes the connection and says nothing: its sshd is stuck, or this is no port of sshd",
+				ssh_place(n->target, place));
+		poll(&ready, 1, left < INTERRUPT_POLL_MSEC ? left : INTERRUPT_POLL_MSEC);
+	}
+	if (got > 0 && !starts_with(text, "Exceeded MaxStartups") &&
+	    !starts_with(text, "Not allowed at this time"))
+		return 0;
+	*failure = SSH_FAILED_BUSY;
+	return error_set(
+		err, ERROR_FAILED,
+		"%s: its sshd closes the connection before it says anything: too many logins at once (MaxStartups in sshd_config; try fewer with --jobs), or it does not like this address",
+		ssh_place(n->target, place));
+}
+
+static int ssh_libssh2_handshake(struct native *n, const struct known_hosts *known,
+				 uint64_t deadline_usec, struct error *err)
+{
 	int rc;
 
-	if (known_hosts_load(t->known_hosts, t->address, t->port, &arena, &known, err) < 0)
-		return -1;
-	n->fd = tcp_connect(t->address, t->port, deadline_usec, err);
-	if (n->fd < 0)
-		return error_wrap(err, "%s", ssh_place(t, place));
 	n->session = libssh2_session_init();
 	if (!n->session)
 		oom();
 	libssh2_session_set_blocking(n->session, 0);
 	libssh2_keepalive_config(n->session, 1, (unsigned int)(ssh_silence_s() / SSH_ASKS));
-	prefer_known_types(n, &known);
+	prefer_known_types(n, known);
 	while ((rc = libssh2_session_handshake(n->session, n->fd)) == LIBSSH2_ERROR_EAGAIN)
 		if (ssh_libssh2_wait_ready(n, deadline_usec, "the SSH handshake", err) < 0)
 			return -1;
-	if (rc)
-		return session_failed(n, "the SSH handshake", err);
-	if (check_host_key(n, &known, &arena, err) < 0)
-		return -1;
-	return log_in(n, deadline_usec, err);
+	return rc ? session_failed(n, "the SSH handshake", err) : 0;
 }
 
-static int open_native(const struct ssh_target *target, void **state, struct error *err)
+static int start_session(struct native *n, uint64_t deadline_usec, enum ssh_failure *failure,
+			 struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const struct ssh_target *t = n->target;
+	struct known_hosts known;
+	char place[200];
+
+	if (known_hosts_load(t->known_hosts_all, ssh_libssh2_known_name(t, &arena), &arena, &known,
+			     err) < 0)
+		return -1;
+	if (tunnel_open(t, deadline_usec, &n->tunnel, err) < 0)
+		return error_wrap(err, "%s", ssh_place(t, place));
+	n->fd = n->tunnel.fd;
+	if (ssh_libssh2_check_greeting(n, deadline_usec, failure, err) < 0 ||
+	    ssh_libssh2_handshake(n, &known, deadline_usec, err) < 0 ||
+	    check_host_key(n, &known, &arena, failure, err) < 0)
+		return -1;
+	return log_in(n, deadline_usec, &arena, failure, err);
+}
+
+static int open_native(const struct ssh_target *target, void **state, enum ssh_failure *failure,
+		       struct error *err)
 {
 	struct native *n = xmalloc(sizeof(*n));
 
-	pthread_once(&library_once, library_init);
-	*n = (struct native){.target = target, .fd = -1, .input_fd = -1};
-	if (start_session(n, clock_usec() + (uint64_t)target->timeout_s * 1000000, err) < 0) {
+	ssh_libssh2_begin();
+	*n = (struct native){.target = target, .fd = -1, .tunnel = TUNNEL_INIT, .input_fd = -1};
+	if (start_session(n, clock_usec() + (uint64_t)target->timeout_s * 1000000, failure, err) <
+	    0) {
 		close_native(n);
 		return -1;
 	}

@@ -5,9 +5,11 @@
 #include "core/clock.h"
 #include "core/words.h"
 
-static int open_local(const struct ssh_target *target, void **state, struct error *err)
+static int open_local(const struct ssh_target *target, void **state, enum ssh_failure *failure,
+		      struct error *err)
 {
 	(void)target;
+	(void)failure;
 	(void)err;
 	*state = NULL;
 	return 0;

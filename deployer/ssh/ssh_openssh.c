@@ -7,6 +7,7 @@
 #include "core/arena.h"
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/quote.h"
 #include "core/words.h"
 
 #include <stdio.h>
@@ -37,7 +38,7 @@ static void close_openssh(void *state)
 
 	if (o->base) {
 		words_add_all(&words, o->base);
-		words_add_all(&words, WORDS("-O", "exit", o->target->address));
+		words_add_all(&words, WORDS("-O", "exit", o->target->host));
 		proc.words = words.list;
 		proc_run(&proc, &result, &ignored);
 	}
@@ -47,23 +48,86 @@ static void close_openssh(void *state)
 	free(o);
 }
 
+/* A path in an option's value: there '%' begins a token, and a blank ends a file's name. */
+static const char *ssh_openssh_path(const char *path, struct arena *arena)
+{
+	_cleanup_(str_release) struct str text = STR_INIT;
+	bool quoted = path[strcspn(path, " \t")];
+
+	if (quoted)
+		str_add_char(&text, '"');
+	for (; *path; path++)
+		str_addf(&text, *path == '%' ? "%%%%" : "%c", *path);
+	if (quoted)
+		str_add_char(&text, '"');
+	return arena_strdup(arena, text.text);
+}
+
+static const char *ssh_openssh_paths(const char *const *paths, struct arena *arena)
+{
+	struct words words = WORDS_INIT(arena);
+
+	for (; *paths; paths++)
+		words_add(&words, ssh_openssh_path(*paths, arena));
+	return words_join(&words, " ");
+}
+
+const char *ssh_openssh_proxy(const struct ssh_target *target, struct arena *arena)
+{
+	_cleanup_(str_release) struct str line = STR_INIT, option = STR_INIT;
+	struct words words = WORDS_INIT(arena);
+
+	words_add_all(&words, WORDS("ssh"));
+	ssh_openssh_add_way(target->via, &words);
+	words_add_all(&words, WORDS("-oBatchMode=yes", "-oControlPath=none"));
+	words_addf(&words, "-oConnectTimeout=%d", target->timeout_s);
+	words_add_all(&words, WORDS("-W", "\1", target->via->host));
+	quote_words(&line, words.list);
+	/* ssh puts the values of %h and %p in; '%' of the words themselves is doubled for it */
+	str_add(&option, "ProxyCommand=");
+	for (const char *at = line.text; *at; at++)
+		if (starts_with(at, "'\1'")) {
+			str_add(&option, "'[%h]:%p'");
+			at += 2;
+		} else {
+			str_addf(&option, *at == '%' ? "%%%%" : "%c", *at);
+		}
+	return arena_strdup(arena, option.text);
+}
+
+void ssh_openssh_add_way(const struct ssh_target *target, struct words *words)
+{
+	struct arena *arena = words->arena;
+
+	if (*target->config)
+		words_add_all(words, WORDS("-F", target->config));
+	words_addf(words, "-p%d", target->port);
+	for (const char *const *key = target->keys; *key; key++)
+		words_addf(words, "-oIdentityFile=%s", ssh_openssh_path(*key, arena));
+	if (*target->agent)
+		words_addf(words, "-oIdentityAgent=%s", ssh_openssh_path(target->agent, arena));
+	words_add(words, "-oStrictHostKeyChecking=yes");
+	words_addf(words, "-oUserKnownHostsFile=%s", ssh_openssh_paths(target->known_hosts, arena));
+	if (target->via)
+		words_addf(words, "-o%s", ssh_openssh_proxy(target, arena));
+	else if (target->direct)
+		words_add(words, "-oProxyJump=none");
+	words_add_all(words, WORDS("-l", target->user));
+}
+
 static void ssh_openssh_base_words(struct openssh *o)
 {
 	const struct ssh_target *t = o->target;
 	struct words words = WORDS_INIT(&o->arena);
 
-	words_add_all(&words,
-		      WORDS("ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"));
-	words_addf(&words, "-oUserKnownHostsFile=%s", t->known_hosts);
+	words_add_all(&words, WORDS("ssh", "-oBatchMode=yes"));
+	ssh_openssh_add_way(t, &words);
 	words_addf(&words, "-oConnectTimeout=%d", t->timeout_s);
 	words_addf(&words, "-oServerAliveInterval=%d", ssh_silence_s() / SSH_ASKS);
 	words_addf(&words, "-oServerAliveCountMax=%d", SSH_ASKS);
-	words_add_all(&words, WORDS("-o", "ControlMaster=auto"));
+	words_add(&words, "-oControlMaster=auto");
 	words_addf(&words, "-oControlPath=%s/s", o->folder);
-	words_add_all(&words, WORDS("-o", "ControlPersist=600", "-i", t->key, "-l", t->user));
-	words_addf(&words, "-p%d", t->port);
-	if (*t->jump)
-		words_add_all(&words, WORDS("-J", t->jump));
+	words_add(&words, "-oControlPersist=600");
 	o->base = words.list;
 }
 
@@ -85,13 +149,79 @@ static int make_folder(struct openssh *o, struct error *err)
 	return 0;
 }
 
-static int open_openssh(const struct ssh_target *target, void **state, struct error *err)
+static enum ssh_failure ssh_openssh_meaning(const char *said)
+{
+	static const struct {
+		const char *said;
+		enum ssh_failure failure;
+	} meanings[] = {{"Permission denied (", SSH_FAILED_LOGIN},
+			{"Too many authentication failures", SSH_FAILED_LOGIN},
+			{"kex_exchange_identification: Connection closed", SSH_FAILED_BUSY},
+			{"kex_exchange_identification: read: Connection reset", SSH_FAILED_BUSY},
+			{"Exceeded MaxStartups", SSH_FAILED_BUSY},
+			{"Not allowed at this time", SSH_FAILED_BUSY}};
+
+	for (size_t i = 0; i < ARRAY_LEN(meanings); i++)
+		if (strstr(said, meanings[i].said))
+			return meanings[i].failure;
+	return SSH_FAILED_OTHERWISE;
+}
+
+/*
+ * ssh with a shared connection drops what the ssh of the jump host says. So the same is tried once more without
+ * one: true when it says why the host cannot be reached.
+ */
+static bool ssh_openssh_ask_jump(struct openssh *o, struct str *said)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct words words = WORDS_INIT(&o->arena);
+	struct proc proc = {.timeout_s = o->target->timeout_s};
+	const struct ssh_target *via = o->target->via;
+	struct error ignored = {0};
+
+	words_add(&words, "ssh");
+	ssh_openssh_add_way(via, &words);
+	words_add_all(&words, WORDS("-oBatchMode=yes", "-oControlPath=none", "-W"));
+	words_addf(&words, "[%s]:%d", o->target->address, o->target->port);
+	words_add(&words, via->host);
+	proc.words = words.list;
+	if (proc_run(&proc, &result, &ignored) < 0 || result.status == 0)
+		return false;
+	str_one_line(&result.err, SAID_BYTES);
+	str_add(said, result.err.text);
+	return true;
+}
+
+/* What ssh said, as one of the failures; ssh.c says what a refused login means. */
+static int ssh_openssh_failed(struct openssh *o, struct proc_result *result,
+			      enum ssh_failure *failure, struct error *err)
+{
+	const struct ssh_target *t = o->target;
+	_cleanup_(str_release) struct str said = STR_INIT;
+	char place[200];
+
+	*failure = ssh_openssh_meaning(result->err.text);
+	if (t->via && *failure == SSH_FAILED_BUSY && ssh_openssh_ask_jump(o, &said)) {
+		*failure = ssh_openssh_meaning(said.text) == SSH_FAILED_BUSY ? SSH_FAILED_BUSY
+									     : SSH_FAILED_OTHERWISE;
+		return error_set(err, ERROR_FAILED, "%s: not reached by the jump host %s: %s",
+				 ssh_place(t, place), t->via->name, said.text);
+	}
+	str_one_line(&result->err, SAID_BYTES);
+	return error_set(err, ERROR_FAILED,
+			 "%s: ssh cannot log in as %s: %s; try: ringup -v ssh %s",
+			 ssh_place(t, place), t->user, result->err.text, t->name);
+}
+
+static int open_openssh(const struct ssh_target *target, void **state, enum ssh_failure *failure,
+			struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	struct openssh *o = xmalloc(sizeof(*o));
 	struct words words;
 	char place[200];
 	struct proc proc = {.timeout_s = target->timeout_s + 5};
+	int rc;
 
 	*o = (struct openssh){.target = target, .arena = ARENA_INIT};
 	words = (struct words)WORDS_INIT(&o->arena);
@@ -101,20 +231,19 @@ static int open_openssh(const struct ssh_target *target, void **state, struct er
 	}
 	ssh_openssh_base_words(o);
 	words_add_all(&words, o->base);
-	words_add_all(&words, WORDS(target->address, "true"));
+	words_add_all(&words, WORDS(target->host, "true"));
 	proc.words = words.list;
-	if (proc_run(&proc, &result, err) < 0 || result.status != 0) {
-		str_one_line(&result.err, SAID_BYTES);
-		if (!err->kind)
-			error_set(err, ERROR_FAILED,
-				  "%s: ssh cannot log in as %s: %s; try: ssh -p %d %s@%s true",
-				  ssh_place(target, place), target->user, result.err.text,
-				  target->port, target->user, target->address);
-		close_openssh(o);
-		return -1;
+	rc = proc_run(&proc, &result, err);
+	if (rc == 0 && result.status == 0) {
+		*state = o;
+		return 0;
 	}
-	*state = o;
-	return 0;
+	if (rc < 0)
+		error_wrap(err, "%s", ssh_place(target, place));
+	else
+		ssh_openssh_failed(o, &result, failure, err);
+	close_openssh(o);
+	return -1;
 }
 
 const char *const *ssh_openssh_words(void *state)
@@ -123,7 +252,7 @@ const char *const *ssh_openssh_words(void *state)
 	struct words words = WORDS_INIT(&o->arena);
 
 	words_add_all(&words, o->base);
-	words_add(&words, o->target->address);
+	words_add(&words, o->target->host);
 	return words.list;
 }
 
@@ -136,7 +265,7 @@ static bool ssh_openssh_is_lost(struct openssh *o)
 	struct proc proc = {.timeout_s = EXIT_TIMEOUT_S};
 
 	words_add_all(&words, o->base);
-	words_add_all(&words, WORDS("-O", "check", o->target->address));
+	words_add_all(&words, WORDS("-O", "check", o->target->host));
 	proc.words = words.list;
 	return proc_run(&proc, &result, &ignored) < 0 || result.status != 0;
 }
@@ -160,7 +289,7 @@ static int run_openssh(void *state, const char *line, const struct ssh_command *
 	char place[200];
 
 	words_add_all(&words, o->base);
-	words_add_all(&words, WORDS(o->target->address, line));
+	words_add_all(&words, WORDS(o->target->host, line));
 	proc.words = words.list;
 	proc_result_release(result);
 	if (proc_run(&proc, result, err) < 0)

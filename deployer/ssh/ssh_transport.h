@@ -3,12 +3,22 @@
 #ifndef DEPLOYER_SSH_SSH_TRANSPORT_H
 #define DEPLOYER_SSH_SSH_TRANSPORT_H
 
+#include "core/words.h"
 #include "deployer/ssh/ssh.h"
+
+/* Why there is no connection; it says what may be tried next. */
+enum ssh_failure {
+	SSH_FAILED_OTHERWISE,
+	SSH_FAILED_BUSY,      /* sshd takes nobody at the moment (MaxStartups): later */
+	SSH_FAILED_LOGIN,     /* the host refused every key: others */
+	SSH_FAILED_AUTHORITY, /* its host key needs a certificate: the system's ssh */
+};
 
 struct ssh_transport {
 	const char *name;
-	/* *state belongs to the transport; `run` and `close` get it. */
-	int (*open)(const struct ssh_target *target, void **state, struct error *err);
+	/* *state belongs to the transport; `run` and `close` get it. *failure is set with the error. */
+	int (*open)(const struct ssh_target *target, void **state, enum ssh_failure *failure,
+		    struct error *err);
 	/* `line` is the whole quoted command line. result is already initialized. */
 	int (*run)(void *state, const char *line, const struct ssh_command *command,
 		   uint64_t deadline_usec, struct proc_result *result, struct error *err);
@@ -17,11 +27,23 @@ struct ssh_transport {
 
 extern const struct ssh_transport ssh_transport_libssh2, ssh_transport_openssh, ssh_transport_local;
 
+/* Prepares libssh2 once, for whoever calls it next. */
+void ssh_libssh2_begin(void);
+
 /* The command for core/proc.h, but for its words. */
 struct proc ssh_command_proc(const struct ssh_command *command, uint64_t deadline_usec);
 
 /* The words of an open connection of the system's ssh; see ssh_open_words. */
 const char *const *ssh_openssh_words(void *state);
+
+/*
+ * Adds the system's ssh with the options that reach the host as cluster.yaml and ~/.ssh/config say: keys, files of
+ * host keys, user, port, jump hosts. The host itself is not among them.
+ */
+void ssh_openssh_add_way(const struct ssh_target *target, struct words *words);
+
+/* The option with all jump hosts before the target: ProxyCommand=..., with their own keys. */
+const char *ssh_openssh_proxy(const struct ssh_target *target, struct arena *arena);
 
 #define SSH_TIMEOUT_DEFAULT_S 60
 #define SSH_OUTPUT_CEILING_BYTES (8 * MIB)

@@ -50,3 +50,34 @@ void quote_words(struct str *out, const char *const *words)
 			quote_word(out, words[i]);
 	}
 }
+
+static bool is_same_in_all_shells(char c)
+{
+	return c >= ' ' && c <= '~' && c != '\\' && c != '!';
+}
+
+/*
+ * csh cannot have a line end in quotes, and replaces '!' there; fish takes a backslash in single quotes. So
+ * these, quotes and '%' go as %0ooo. tr makes backslashes of '%' there, and printf %b (POSIX) characters of
+ * \\0ooo.
+ */
+void quote_for_login_shell(struct str *out, const char *line)
+{
+	static const char decode[] =
+		"sh -c 'eval \"exec $(printf %b \"$(printf %s \"$1\" | tr % \"\\134\")\")\"' sh '";
+	const char *at = line;
+
+	while (*at && is_same_in_all_shells(*at))
+		at++;
+	if (!*at) {
+		str_add(out, line);
+		return;
+	}
+	str_add(out, decode);
+	for (; *line; line++)
+		str_addf(out,
+			 is_same_in_all_shells(*line) && *line != '\'' && *line != '%' ? "%c"
+										       : "%%0%03o",
+			 (unsigned char)*line);
+	str_add_char(out, '\'');
+}

@@ -16,4 +16,10 @@ void quote_word(struct str *out, const char *word);
 /* Adds the NULL-terminated words, quoted, with single spaces between them. */
 void quote_words(struct str *out, const char *const *words);
 
+/*
+ * The same line for a host whose login shell may be any (sh, bash, busybox, csh, fish). Those read quoted line
+ * ends, '\\' and '!' differently, so a line that has one of these is sent in a code, which sh reads there.
+ */
+void quote_for_login_shell(struct str *out, const char *line);
+
 #endif

@@ -52,6 +52,7 @@ int cluster_host_named(const struct cluster *cluster, const char *text, struct a
 {
 	const struct host *known = cluster_host(cluster, text);
 	char *address = arena_strdup(arena, text), *at = strrchr(address, '@');
+	int port;
 
 	if (known) {
 		*host = *known;
@@ -61,13 +62,16 @@ int cluster_host_named(const struct cluster *cluster, const char *text, struct a
 	if (at) {
 		*at = '\0';
 		host->user = address;
+		host->user_given = true;
 		address = at + 1;
 	}
+	port = host->port;
 	if (!split_port(&address, &host->port) || !cluster_host_word(address) ||
 	    !cluster_host_word(host->user))
 		return error_set(err, ERROR_USAGE,
 				 "'%s' is neither a host of %s nor [USER@]ADDRESS[:PORT]", text,
 				 cluster->path);
 	host->name = host->address = address;
+	host->port_given = host->port != port;
 	return 0;
 }

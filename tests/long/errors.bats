@@ -264,10 +264,10 @@ start_sshd() {
 	cp other_key.pub .ringup/lab/node02/authorized_keys
 	fails 4 up || { cp kept .ringup/lab/node02/authorized_keys; false; }
 	cp kept .ringup/lab/node02/authorized_keys
-	the_one node02 "$(address node02)" id_ed25519 "refused the key" root ssh-copy-id
+	the_one node02 "$(address node02)" id_ed25519 "refused the key" root "keys install"
 	variant variant.yaml 's,key: [^,]*,key: other_key,'
 	fails 1 -f variant.yaml up
-	says node01 node02 node03 other_key "refused the key" ssh-copy-id
+	says node01 node02 node03 other_key "refused the key" "keys install"
 	variant variant.yaml 's,key: [^,]*,key: no_such_key,'
 	fails 1 -f variant.yaml up
 	says node01 no_such_key ssh.key

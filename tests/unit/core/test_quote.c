@@ -108,6 +108,39 @@ static void test_all_words_at_once(void **state)
 	assert_memory_equal(result.out.text, wanted.text, wanted.length);
 }
 
+/* Every login shell that OpenSSH may start gives the words on as they are. */
+static void test_login_shells(void **state)
+{
+	static const char *const shells[] = {"sh", "bash", "tcsh", "fish"};
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	_cleanup_(str_release) struct str line = STR_INIT, sent = STR_INIT, wanted = STR_INIT;
+	struct words words = WORDS_INIT(&arena);
+
+	(void)state;
+	words_add_all(&words, WORDS("sh", "-c", "printf '%s\\n' \"$@\" 'a\\b!'\nexit 7", "sh"));
+	for (size_t i = 0; i < ARRAY_LEN(awkward); i++) {
+		words_add(&words, awkward[i]);
+		str_addf(&wanted, "%s\n", awkward[i]);
+	}
+	str_add(&wanted, "a\\b!\n");
+	quote_words(&line, words.list);
+	quote_for_login_shell(&sent, line.text);
+	for (size_t i = 0; i < ARRAY_LEN(shells); i++) {
+		_cleanup_(proc_result_release) struct proc_result result = {0};
+		struct proc proc = {.words = WORDS(shells[i], "-c", sent.text), .timeout_s = 20};
+		struct error err = {0};
+
+		assert_fine(proc_run(&proc, &result, &err));
+		if (result.status != 7 || result.out.length != wanted.length ||
+		    memcmp(result.out.text, wanted.text, wanted.length) != 0)
+			fail_msg("%s: status %d: %s%s", shells[i], result.status, result.out.text,
+				 result.err.text);
+	}
+	str_clear(&sent);
+	quote_for_login_shell(&sent, "docker ps 'a b'");
+	assert_string_equal(sent.text, "docker ps 'a b'");
+}
+
 /* A line that is quoted again, as for "ssh HOST 'sh -c ...'", still says the same. */
 static void test_twice(void **state)
 {
@@ -158,6 +191,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_word),
 		cmocka_unit_test(test_all_words_at_once),
+		cmocka_unit_test(test_login_shells),
 		cmocka_unit_test(test_twice),
 		cmocka_unit_test(test_plain_words_stay_plain),
 		cmocka_unit_test(test_first_word_is_a_program),

@@ -130,8 +130,8 @@ static void test_init(void **state)
 	assert_string_equal(fleet.members[1].target.user, "x");
 	assert_int_equal(fleet.members[1].target.port, 2222);
 	assert_int_equal(fleet.members[1].target.timeout_s, 3);
-	assert_string_equal(fleet.members[0].target.key, in(s, "keys/id"));
-	assert_string_equal(fleet.members[0].target.known_hosts, "/home/ops/.ssh/known_hosts");
+	assert_string_equal(fleet.members[0].target.keys[0], in(s, "keys/id"));
+	assert_string_equal(fleet.members[0].target.known_hosts[0], "/home/ops/.ssh/known_hosts");
 	assert_int_equal(fleet.jobs, 7);
 	fleet_close(&fleet);
 	cluster.container.engine = "dokcer";

@@ -12,11 +12,17 @@
 
 static enum known_hosts_answer ask(struct scratch *s, const char *address, int port, int *line)
 {
+	const struct known_host_key *where = NULL;
+	enum known_hosts_answer answer;
 	struct known_hosts known;
 	struct error err = {0};
 
-	assert_fine(known_hosts_load(in(s, "known_hosts"), address, port, &s->arena, &known, &err));
-	return known_hosts_check(&known, TYPE, KEY, line);
+	assert_fine(known_hosts_load(WORDS(in(s, "known_hosts")),
+				     known_hosts_name(address, port, &s->arena), &s->arena, &known,
+				     &err));
+	answer = known_hosts_check(&known, TYPE, KEY, &where);
+	*line = where ? where->line : 0;
+	return answer;
 }
 
 static const struct {
@@ -98,14 +104,34 @@ static void test_another_type_is_no_match(void **state)
 {
 	struct scratch *s = *state;
 	struct known_hosts known;
+	const struct known_host_key *where;
 	struct error err = {0};
-	int line = 0;
 
 	put(s, "known_hosts", "h ssh-rsa " KEY "\n");
-	assert_fine(known_hosts_load(in(s, "known_hosts"), "h", 22, &s->arena, &known, &err));
+	assert_fine(known_hosts_load(WORDS(in(s, "known_hosts")), "h", &s->arena, &known, &err));
 	assert_int_equal(known.count, 1);
 	assert_string_equal(known.keys[0].type, "ssh-rsa");
-	assert_int_not_equal(known_hosts_check(&known, TYPE, KEY, &line), KNOWN_HOSTS_MATCH);
+	assert_int_not_equal(known_hosts_check(&known, TYPE, KEY, &where), KNOWN_HOSTS_MATCH);
+}
+
+/* ssh reads the files of UserKnownHostsFile and GlobalKnownHostsFile one after the other. */
+static void test_several_files(void **state)
+{
+	struct scratch *s = *state;
+	const char *const *paths = WORDS(put(s, "a", "@cert-authority *.lan " TYPE " " OTHER "\n"),
+					 in(s, "missing"), put(s, "b", "\nh " TYPE " " OTHER "\n"));
+	const struct known_host_key *where = NULL;
+	struct known_hosts known;
+	struct error err = {0};
+
+	assert_fine(known_hosts_load(paths, "h", &s->arena, &known, &err));
+	assert_string_equal(known.path, in(s, "a"));
+	assert_int_equal(known_hosts_check(&known, TYPE, KEY, &where), KNOWN_HOSTS_CHANGED);
+	assert_string_equal(where->path, in(s, "b"));
+	assert_int_equal(where->line, 2);
+	assert_false(known.has_authority);
+	assert_fine(known_hosts_load(paths, "h.lan", &s->arena, &known, &err));
+	assert_true(known.has_authority && !known.count);
 }
 
 static void test_missing_file(void **state)
@@ -162,9 +188,10 @@ static void test_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_cases),	   SCRATCH_TEST(test_another_type_is_no_match),
-		SCRATCH_TEST(test_missing_file),   SCRATCH_TEST(test_hashed),
-		SCRATCH_TEST(test_hashed_changed), SCRATCH_TEST(test_name),
+		SCRATCH_TEST(test_cases),	  SCRATCH_TEST(test_another_type_is_no_match),
+		SCRATCH_TEST(test_several_files), SCRATCH_TEST(test_missing_file),
+		SCRATCH_TEST(test_hashed),	  SCRATCH_TEST(test_hashed_changed),
+		SCRATCH_TEST(test_name),
 	};
 
 	return cmocka_run_group_tests_name("known_hosts", tests, NULL, NULL);

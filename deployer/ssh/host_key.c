@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/ssh/host_key.h"
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "deployer/ssh/ssh_transport.h"
+#include "deployer/ssh/tunnel.h"
+
+#include <libssh2.h>
+#include <openssl/evp.h>
+#include <openssl/sha.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *host_key_type(int type)
+{
+	switch (type) {
+	case LIBSSH2_HOSTKEY_TYPE_ED25519:
+		return "ssh-ed25519";
+	case LIBSSH2_HOSTKEY_TYPE_ECDSA_256:
+		return "ecdsa-sha2-nistp256";
+	case LIBSSH2_HOSTKEY_TYPE_ECDSA_384:
+		return "ecdsa-sha2-nistp384";
+	case LIBSSH2_HOSTKEY_TYPE_ECDSA_521:
+		return "ecdsa-sha2-nistp521";
+	case LIBSSH2_HOSTKEY_TYPE_RSA:
+		return "ssh-rsa";
+	default:
+		return "unknown";
+	}
+}
+
+void host_key_fingerprint(const void *key, size_t length, char text[static HOST_KEY_PRINT_BYTES])
+{
+	unsigned char hash[SHA256_DIGEST_LENGTH];
+	char base64[64];
+
+	SHA256(key, length, hash);
+	EVP_EncodeBlock((unsigned char *)base64, hash, sizeof(hash));
+	base64[strcspn(base64, "=")] = '\0';
+	snprintf(text, HOST_KEY_PRINT_BYTES, "SHA256:%.50s", base64);
+}
+
+bool host_key_of(LIBSSH2_SESSION *session, struct arena *arena, struct host_key *key)
+{
+	size_t length = 0;
+	int type;
+	const char *bytes = libssh2_session_hostkey(session, &length, &type);
+	char *base64;
+
+	if (!bytes)
+		return false;
+	base64 = arena_alloc(arena, length * 4 / 3 + 8);
+	EVP_EncodeBlock((unsigned char *)base64, (const unsigned char *)bytes, (int)length);
+	key->base64 = base64;
+	key->type = host_key_type(type);
+	host_key_fingerprint(bytes, length, key->fingerprint);
+	return true;
+}
+
+/* Waits for the socket. -1 past the deadline or after Ctrl-C. */
+static int host_key_wait(LIBSSH2_SESSION *session, int fd, uint64_t deadline_usec,
+			 struct error *err)
+{
+	int directions = libssh2_session_block_directions(session);
+	struct pollfd ready = {.fd = fd};
+	int left = clock_left_msec(deadline_usec);
+
+	if (interrupt_check(err) < 0)
+		return -1;
+	if (!left)
+		return error_set(err, ERROR_FAILED, "no answer in time");
+	ready.events = (short)((directions & LIBSSH2_SESSION_BLOCK_OUTBOUND ? POLLOUT : 0) |
+			       (directions & LIBSSH2_SESSION_BLOCK_INBOUND ? POLLIN : 0));
+	if (!ready.events)
+		ready.events = POLLIN;
+	poll(&ready, 1, left < INTERRUPT_POLL_MSEC ? left : INTERRUPT_POLL_MSEC);
+	return 0;
+}
+
+/* 1 with a key of these types, 0 when the host has none, -1 when it cannot be asked. */
+static int host_key_fetch(const struct ssh_target *t, const char *types, struct arena *arena,
+			  struct host_key *key, struct error *err)
+{
+	uint64_t deadline = clock_usec() + (uint64_t)t->timeout_s * 1000000;
+	_cleanup_(tunnel_close) struct tunnel tunnel = TUNNEL_INIT;
+	LIBSSH2_SESSION *session;
+	int rc;
+
+	if (tunnel_open(t, deadline, &tunnel, err) < 0)
+		return -1;
+	ssh_libssh2_begin();
+	session = libssh2_session_init();
+	if (!session)
+		oom();
+	libssh2_session_set_blocking(session, 0);
+	libssh2_session_method_pref(session, LIBSSH2_METHOD_HOSTKEY, types);
+	while ((rc = libssh2_session_handshake(session, tunnel.fd)) == LIBSSH2_ERROR_EAGAIN)
+		if (host_key_wait(session, tunnel.fd, deadline, err) < 0)
+			break;
+	if (rc == 0)
+		rc = host_key_of(session, arena, key);
+	else if (rc == LIBSSH2_ERROR_KEY_EXCHANGE_FAILURE || rc == LIBSSH2_ERROR_KEX_FAILURE)
+		rc = 0;
+	else if (!err->kind)
+		rc = error_set(err, ERROR_FAILED, "the SSH handshake failed");
+	libssh2_session_free(session);
+	return err->kind ? -1 : rc;
+}
+
+int host_keys_fetch(const struct ssh_target *target, struct arena *arena,
+		    struct host_key keys[static HOST_KEY_KINDS], size_t *count, struct error *err)
+{
+	static const char *const kinds[HOST_KEY_KINDS] = {
+		"ssh-ed25519", "ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521",
+		"rsa-sha2-512,rsa-sha2-256,ssh-rsa"};
+	char place[200];
+
+	*count = 0;
+	for (size_t i = 0; i < HOST_KEY_KINDS; i++) {
+		int rc = host_key_fetch(target, kinds[i], arena, &keys[*count], err);
+
+		if (rc < 0)
+			return error_wrap(err, "%s", ssh_place(target, place));
+		*count += (size_t)rc;
+	}
+	if (*count)
+		return 0;
+	return error_set(err, ERROR_FAILED, "%s: it shows no host key that ringup knows",
+			 ssh_place(target, place));
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/ssh/private_key.h"
+
+#include "core/file.h"
+#include "core/secret.h"
+
+#include <openssl/evp.h>
+#include <string.h>
+#include <unistd.h>
+
+#define KEY_CEILING_BYTES (64 * KIB)
+#define OPENSSH_LABEL "-----BEGIN OPENSSH PRIVATE KEY-----"
+#define OPENSSH_MAGIC "openssh-key-v1" /* with its NUL */
+#define FIELD_BYTES_MAX (16 * KIB)
+
+struct wire {
+	const unsigned char *at;
+	size_t left;
+};
+
+/* The next string of the wire format (RFC 4251, section 5): its length in 4 bytes, then its bytes. */
+static bool wire_next(struct wire *wire, struct wire *field)
+{
+	size_t length;
+
+	if (wire->left < 4)
+		return false;
+	length = (size_t)wire->at[0] << 24 | (size_t)wire->at[1] << 16 | (size_t)wire->at[2] << 8 |
+		 wire->at[3];
+	if (length > FIELD_BYTES_MAX || length > wire->left - 4)
+		return false;
+	*field = (struct wire){wire->at + 4, length};
+	wire->at += 4 + length;
+	wire->left -= 4 + length;
+	return true;
+}
+
+static bool wire_is(const struct wire *field, const char *text)
+{
+	return field->left == strlen(text) && memcmp(field->at, text, field->left) == 0;
+}
+
+/* The bytes of the base64 between the label and the next "-----"; what is no base64 ends it. */
+static size_t private_key_decode(const char *text, struct arena *arena, unsigned char **bytes)
+{
+	char *packed = arena_alloc(arena, strlen(text) + 4);
+	size_t length = 0;
+	int got;
+
+	for (; *text && *text != '-'; text++)
+		if (!strchr(" \t\r\n", *text))
+			packed[length++] = *text;
+	while (length % 4)
+		packed[length++] = '=';
+	*bytes = arena_alloc(arena, length + 4);
+	got = EVP_DecodeBlock(*bytes, (const unsigned char *)packed, (int)length);
+	secret_wipe_bytes(packed, length);
+	return got > 0 ? (size_t)got : 0;
+}
+
+/* PROTOCOL.key: magic, cipher, kdf, its options, the number of keys, the public key. */
+static void private_key_read_openssh(const char *text, struct arena *arena, struct private_key *key)
+{
+	unsigned char *bytes;
+	size_t length = private_key_decode(text, arena, &bytes), magic = sizeof(OPENSSH_MAGIC);
+	struct wire wire = {bytes, length}, cipher, skipped, blob, type;
+	char *base64;
+
+	if (length > magic && memcmp(bytes, OPENSSH_MAGIC, magic) == 0) {
+		wire = (struct wire){bytes + magic, length - magic};
+		if (wire_next(&wire, &cipher) && wire_next(&wire, &skipped) &&
+		    wire_next(&wire, &skipped) && wire.left > 4) {
+			key->encrypted = !wire_is(&cipher, "none");
+			wire.at += 4; /* how many keys: always one */
+			wire.left -= 4;
+			if (wire_next(&wire, &blob)) {
+				struct wire inside = blob;
+
+				base64 = arena_alloc(arena, blob.left * 4 / 3 + 8);
+				EVP_EncodeBlock((unsigned char *)base64, blob.at, (int)blob.left);
+				key->public_base64 = base64;
+				if (wire_next(&inside, &type))
+					key->type = arena_strndup(arena, (const char *)type.at,
+								  type.left);
+				key->state = PRIVATE_KEY_FOUND;
+			}
+		}
+	}
+	secret_wipe_bytes(bytes, length);
+}
+
+static void private_key_read_pem(const char *text, struct private_key *key)
+{
+	static const struct {
+		const char *label, *type;
+	} labels[] = {{"RSA PRIVATE KEY", "ssh-rsa"},
+		      {"EC PRIVATE KEY", "ecdsa-sha2-"},
+		      {"DSA PRIVATE KEY", "ssh-dss"},
+		      {"PRIVATE KEY", ""},
+		      {"ENCRYPTED PRIVATE KEY", ""}};
+	const char *begin = strstr(text, "-----BEGIN ");
+
+	if (!begin)
+		return;
+	begin += strlen("-----BEGIN ");
+	for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
+		size_t length = strlen(labels[i].label);
+
+		if (strncmp(begin, labels[i].label, length) != 0 ||
+		    !starts_with(begin + length, "-----"))
+			continue;
+		key->state = PRIVATE_KEY_FOUND;
+		key->type = labels[i].type;
+		key->encrypted = starts_with(labels[i].label, "ENCRYPTED") ||
+				 strstr(text, "Proc-Type: 4,ENCRYPTED");
+	}
+}
+
+/* PATH.pub says what a PEM file hides. */
+static void private_key_read_public(struct arena *arena, struct private_key *key)
+{
+	struct error ignored = {0};
+	char *text, *type, *base64;
+
+	if (file_read(arena_printf(arena, "%s.pub", key->path), KEY_CEILING_BYTES, arena, &text,
+		      NULL, &ignored) < 0)
+		return;
+	type = strsep(&text, " \t\r\n");
+	base64 = text ? strsep(&text, " \t\r\n") : NULL;
+	if (!base64 || !*base64)
+		return;
+	key->public_base64 = base64;
+	if (!*key->type || starts_with(key->type, "ecdsa-"))
+		key->type = type;
+}
+
+void private_key_look(const char *path, struct arena *arena, struct private_key *key)
+{
+	struct error why = {0};
+	const char *label;
+	size_t length;
+	char *text;
+
+	*key = (struct private_key){
+		.path = path, .state = PRIVATE_KEY_MISSING, .type = "", .public_base64 = ""};
+	if (access(path, F_OK) < 0)
+		return;
+	key->state = PRIVATE_KEY_UNREADABLE;
+	if (file_read(path, KEY_CEILING_BYTES, arena, &text, &length, &why) < 0)
+		return;
+	key->state = PRIVATE_KEY_FOREIGN;
+	label = strstr(text, OPENSSH_LABEL);
+	if (label)
+		private_key_read_openssh(label + strlen(OPENSSH_LABEL), arena, key);
+	else
+		private_key_read_pem(text, key);
+	secret_wipe_bytes(text, length);
+	if (key->state == PRIVATE_KEY_FOUND && !*key->public_base64)
+		private_key_read_public(arena, key);
+}
+
+bool private_key_is_for_libssh2(const char *type)
+{
+	size_t length = strcspn(type, " ");
+
+	if (memchr(type, '@', length)) /* a certificate, or FIDO */
+		return false;
+	return starts_with(type, "ecdsa-sha2-") || starts_with(type, "ssh-ed25519");
+}

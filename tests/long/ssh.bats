@@ -1,0 +1,186 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Keys, ~/.ssh/config, jump hosts, sudo and login shells with real sshds: both transports give the same, and what they say is
+# true.
+
+load ../cli/helper
+load ssh_hosts
+
+setup() {
+	common_setup
+	ssh_hosts_setup 3
+	three
+}
+
+teardown() {
+	ssh_hosts_teardown
+}
+
+# all_three: the command on all three hosts works, each by its own sshd.
+all_three() {
+	# shellcheck disable=SC2016 # of the hosts' shell
+	apart ringup "$@" exec -l -- sh -c 'echo "$SSH_CONNECTION"'
+	[ "$status" = 0 ] || { cat ../err; return 1; }
+	for n in 1 2 3; do
+		grep -q "^node0$n: .* 127.0.0.$n $PORT$" ../out || { cat ../out; return 1; }
+	done
+}
+
+@test "keys: RSA without its .pub, ECDSA, one of several" {
+	ssh-keygen -q -t rsa -m PEM -N '' -f cloud.pem
+	cat cloud.pem.pub >>authorized
+	rm cloud.pem.pub
+	for key in cloud.pem rsa ecdsa ed25519; do
+		cluster "key: $key, known_hosts: known" "${THREE[@]}"
+		all_three
+	done
+	cluster "key: cloud.pem, known_hosts: known" "${THREE[@]}"
+	apart ringup -v exec -l -H node01 true
+	says 0 "by the system's ssh: no key is one for libssh2 (they are RSA"
+	cluster "key: cloud.pem, known_hosts: known, transport: libssh2" "${THREE[@]}"
+	apart ringup exec -l -H node01 true
+	says 1 "libssh2 cannot do it" "set ssh.transport to auto or openssh"
+	# the host takes none that libssh2 tries, and one of those that the system's ssh has more
+	ssh-keygen -q -t ed25519 -N '' -f other
+	printf 'IdentityFile %s/other\nIdentityFile %s/rsa\n' "$PWD" "$PWD" >config
+	cluster "known_hosts: known, config: config" "${THREE[@]}"
+	all_three
+}
+
+@test "keys: each error says what is true, by both transports" {
+	local transport
+	ssh-keygen -q -t ed25519 -N '' -f other
+	ssh-keygen -q -t ed25519 -N secret -f locked
+	cat locked.pub >>authorized
+	for transport in auto openssh; do
+		cluster "key: other, known_hosts: known, transport: $transport" "${THREE[@]}"
+		without_terminal ringup exec -l true
+		says 1 "node01, node02, node03: the host refused the key other for user root" "ringup keys install"
+		cluster "key: locked, known_hosts: known, transport: $transport" "${THREE[@]}"
+		without_terminal ringup exec -l true
+		says 1 "the key locked is encrypted, and there is no terminal to ask for its passphrase at" "ssh-add"
+		cluster "key: other.pub, known_hosts: known, transport: $transport" "${THREE[@]}"
+		without_terminal ringup exec -l true
+		says 1 "other.pub is no private key, but a public one"
+		cluster "key: none, known_hosts: known, transport: $transport" "${THREE[@]}"
+		without_terminal ringup exec -l true
+		says 1 "there is no key none, and no ssh-agent has one" "ssh.key"
+	done
+}
+
+@test "keys: a passphrase is asked for once, and ringup's own agent ends with it" {
+	local transport
+	ssh-keygen -q -t ed25519 -N secret -f locked
+	cp locked.pub authorized
+	for transport in auto openssh; do
+		cluster "key: locked, known_hosts: known, transport: $transport" "${THREE[@]}"
+		typed secret ringup exec -b -l -- echo fine
+		grep -q 'asked 1, status 0' ../out || { cat ../out; false; }
+		grep -qF 'node[01-03] (3)' ../out
+	done
+	typed '' ringup exec -l -- true
+	grep -q 'its passphrase did not come' ../out
+	! pgrep -f "ssh-agent -D -a ${TMPDIR:-/tmp}/ringup-agent" || { sleep 1; ! pgrep -f 'ssh-agent -D -a .*ringup-agent'; }
+	# a running agent that has the key comes first
+	eval "$(ssh-agent)" >/dev/null
+	printf '#!/bin/sh\necho secret\n' >askpass
+	chmod +x askpass
+	SSH_ASKPASS_REQUIRE=force SSH_ASKPASS=$PWD/askpass ssh-add -q locked
+	rm locked.pub
+	for transport in libssh2 openssh; do
+		cluster "key: locked, known_hosts: known, transport: $transport" "${THREE[@]}"
+		all_three
+	done
+	kill "$SSH_AGENT_PID"
+}
+
+@test "config: names, ports, keys, known_hosts, aliases and jumps of ~/.ssh/config, by both transports" {
+	local transport
+	mkdir -p "$HOME/.ssh"
+	cat >"$HOME/.ssh/config" <<-END
+		Host node01
+		  HostName 127.0.0.1
+		  HostKeyAlias whatever
+		  UserKnownHostsFile $PWD/aliases
+		Host node02
+		  HostName 127.0.0.2
+		  UserKnownHostsFile $PWD/missing $PWD/known
+		Host node03
+		  HostName 127.0.0.3
+		  ProxyJump node02
+		  UserKnownHostsFile $PWD/known
+		Host node*
+		  User root
+		  Port $PORT
+		  IdentityFile $PWD/ed25519
+	END
+	echo "whatever $(cut -d' ' -f1,2 host_key.pub)" >aliases
+	for transport in auto openssh; do
+		printf 'hosts: ["node[01-03]"]\nssh: {transport: %s}\ncontainer: {engine: none}\n' $transport >cluster.yaml
+		all_three -v
+		grep -q 'node03: by the system' ../err
+	done
+	apart ringup ssh node02 echo 'a  b' "\$HOME"
+	[ "$(cat ../out)" = "a  b \$HOME" ]
+	printf 'Host *\n Port x\n' >"$HOME/.ssh/config"
+	apart ringup exec -l true
+	says 2 "$HOME/.ssh/config:2: no port: 'x'"
+}
+
+@test "jump hosts: the key of ssh.key, a member among them, and which one fails" {
+	ssh-keygen -q -t ed25519 -N '' -f other
+	cluster "key: ed25519, known_hosts: known, jump: node01" "${THREE[@]}"
+	all_three
+	cluster "key: ed25519, known_hosts: known, jump: 'root@127.0.0.1:$PORT,node02'" "${THREE[@]}"
+	all_three
+	cluster "key: ed25519, known_hosts: known, jump: node01" "${THREE[0]}, key: other" "${THREE[1]}"
+	apart ringup exec -l true
+	says 1 "node01 (127.0.0.1 port $PORT): the host refused the key other" \
+		"node02 (127.0.0.2 port $PORT): not reached by the jump host node01: root@127.0.0.1: Permission denied"
+	cluster "key: ed25519, known_hosts: known, jump: node01" "${THREE[0]}" "address: 127.0.0.2, name: node02, port: 1"
+	apart ringup exec -l true
+	says 4 "node02 (127.0.0.2 port 1): not reached by the jump host node01: channel 0: open failed: connect failed: Connection refused"
+}
+
+@test "sudo: without a password, with one that is asked for once, with a wrong one, without a terminal" {
+	printf 'root ALL=(ALL:ALL) ALL\nops ALL=(ALL) ALL\nfree ALL=(ALL) NOPASSWD: ALL\n' >sudo.rules
+	start_users ops:/bin/bash free:/bin/sh
+	local host="address: 127.0.0.9, port: $PORT, sudo: true" transport
+	for transport in libssh2 openssh; do
+		cluster "key: ed25519, known_hosts: known, transport: $transport" "$host, name: free, user: free" \
+			"$host, name: ops1, user: ops" "$host, name: ops2, user: ops"
+		apart ringup exec -l -H free -- id -un
+		says 0
+		[ "$(cat ../out)" = "free: root" ]
+		typed secret ringup exec -l -b -- id -un
+		grep -q 'asked 1, status 0' ../out || { cat ../out; false; }
+		grep -qF 'free,ops[1-2] (3)' ../out
+		# the command's own input does not begin with the password
+		typed secret ringup probe -H ops1
+		grep -q '^ops1 .*x86_64\|^ops1 .*aarch64' ../out || { cat ../out; false; }
+	done
+	typed wrong ringup exec -l -- id -un
+	grep -q 'sudo as ops did not take the password' ../out
+	without_terminal ringup exec -l -- id -un
+	says 4 'sudo wants a password: there is no terminal to ask at' NOPASSWD
+	! grep -rq secret ../out ../err sshd9.log
+}
+
+@test "login shells that are no POSIX shells: csh, fish, and one that greets" {
+	: >sudo.rules
+	start_users cshell:/bin/tcsh fishy:/usr/bin/fish greets:/bin/bash
+	echo 'echo welcome to the machine' >users/greets/.bashrc
+	local host="address: 127.0.0.9, port: $PORT" transport
+	for transport in libssh2 openssh; do
+		cluster "key: ed25519, known_hosts: known, transport: $transport" "$host, name: cshell, user: cshell" \
+			"$host, name: fishy, user: fishy" "$host, name: greets, user: greets"
+		apart ringup exec -l -- printf '%s\n' "a\\b!" "it's" $'two\nlines'
+		says 0
+		for name in cshell fishy greets; do
+			[ "$(grep -v welcome ../out | grep "^$name: ")" = "$(printf '%s: %s\n' $name 'a\b!' $name "it's" $name two $name lines)" ] ||
+				{ cat ../out; return 1; }
+		done
+		apart ringup probe
+		says 0
+	done
+}
