@@ -72,7 +72,8 @@ static const char *const *export_take_job(struct stages *s, const struct options
 			"the job's folder %s is not in the image, and nobody brings it there: put it into image.files",
 			job->sync);
 	/* what is said here counts more; and on one machine ppn is what all hosts have at most */
-	if (o->ranks || o->per_host || o->nodes || (wish->nodes == 1 && job->ranks))
+	if (o->ranks || o->per_host || o->nodes ||
+	    (wish->nodes == 1 && (job->ranks || *job->roles)))
 		wish->job.per_host = 0;
 	if (o->ranks || o->per_host || o->nodes)
 		wish->job.ranks = 0;
@@ -271,6 +272,36 @@ static void export_fill(const char *name, struct str *out)
 	}
 }
 
+/* The command that writes the same files again, without where they go. */
+static const char *export_origin(const struct options *o, const char *const *arguments,
+				 struct arena *arena)
+{
+	const struct {
+		const char *option, *text;
+		int number;
+	} said[] = {{"--kind", o->kind, 0},	    {"--image", o->image, 0},
+		    {"--launcher", o->launcher, 0}, {"--name", o->name, 0},
+		    {"--nodes", NULL, o->nodes},    {"--ranks", NULL, o->ranks},
+		    {"--ppn", NULL, o->per_host},   {"--gpus", NULL, o->gpus}};
+	struct words words = WORDS_INIT(arena);
+
+	words_add_all(&words, WORDS("ringup", "export", arguments[0]));
+	for (size_t i = 0; i < ARRAY_LEN(said); i++) {
+		if (said[i].text)
+			words_add_all(&words, WORDS(said[i].option, said[i].text));
+		if (said[i].number)
+			words_addf(&words, "%s=%d", said[i].option, said[i].number);
+	}
+	for (size_t i = 0; i < o->settings.count; i++)
+		words_add_all(&words, WORDS("--set", o->settings.list[i]));
+	for (size_t i = 0; i < o->env.count; i++)
+		words_add_all(&words, WORDS("--env", o->env.list[i]));
+	if (arguments[1] && arguments[2])
+		words_add(&words, "--");
+	words_add_all(&words, arguments + 1);
+	return export_line(words.list, arena);
+}
+
 static int export_run(struct context *ctx, void *values, const char *const *arguments,
 		      struct error *err)
 {
@@ -285,6 +316,7 @@ static int export_run(struct context *ctx, void *values, const char *const *argu
 	s.no_facts = o->no_facts;
 	wish.cluster = &s.cluster;
 	wish.kind = o->kind;
+	wish.origin = export_origin(o, arguments, s.arena);
 	wish.settings = words_list(&o->settings);
 	wish.nodes = exporter->is_one_node ? 1 : o->nodes;
 	if (stage_facts_on_file(&s, err) < 0 || export_image(&s, o, &wish, err) < 0 ||

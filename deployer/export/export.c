@@ -281,17 +281,3 @@ const char *export_dns_name(const char *name, struct arena *arena)
 		length--;
 	return length ? arena_strndup(arena, label, length) : "job";
 }
-
-const char *export_origin(const struct exporter *exporter, const struct export_wish *wish)
-{
-	struct words words = WORDS_INIT(wish->arena);
-
-	words_add_all(&words, WORDS("ringup", "export", exporter->name));
-	if (wish->kind)
-		words_add_all(&words, WORDS("--kind", wish->kind));
-	for (const char *const *pair = wish->settings; *pair; pair++)
-		words_add_all(&words, WORDS("--set", *pair));
-	if (!wish->is_worker)
-		words_add(&words, wish->job.name);
-	return export_line(words.list, wish->arena);
-}

@@ -39,6 +39,8 @@ struct export_wish {
 	int gpus_per_node;	     /* that the container of a node gets; 0: none */
 	const char *kind;	     /* one of the exporter's; NULL: it chooses */
 	const char *const *settings; /* NAME=VALUE, all of them known to the exporter */
+	const char
+		*origin; /* the command line that writes the files again, for their first comment */
 };
 
 struct export_file {
@@ -100,9 +102,6 @@ const char *const *export_products(const struct export_wish *wish);
 
 /* Whether the probe saw RDMA devices, and the cluster file lets containers have them. */
 bool export_has_rdma(const struct export_wish *wish);
-
-/* The command that wrote the files, for their first comment: "ringup export kubernetes train". */
-const char *export_origin(const struct exporter *exporter, const struct export_wish *wish);
 
 /*
  * The name as a DNS label (RFC 1123), which names of pods, services and Compose projects must be: small letters,

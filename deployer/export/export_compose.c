@@ -69,6 +69,18 @@ static void compose_add_list(const struct export_wish *wish, const char *key,
 	yaml_add_list(out, compose_escape_all(list, wish->arena), 6);
 }
 
+/* Compose wants a number; what is none is its error to name. */
+static void compose_add_number(const struct export_wish *wish, const char *text, size_t length,
+			       struct str *out)
+{
+	const char *value = arena_strndup(wish->arena, text, strnlen(text, length));
+
+	if (*value && !value[strspn(value, "-0123456789")])
+		str_add(out, value);
+	else
+		yaml_add_text(out, value, 0);
+}
+
 static void compose_add_limits(const struct export_wish *wish, struct str *out)
 {
 	const struct cluster_container *container = &wish->cluster->container;
@@ -82,8 +94,11 @@ static void compose_add_limits(const struct export_wish *wish, struct str *out)
 		size_t soft = strcspn(value, ":");
 
 		/* Docker's "SOFT:HARD" */
-		str_addf(out, "      %.*s: {soft: %.*s, hard: %s}\n", (int)length, *pair, (int)soft,
-			 value, value[soft] ? value + soft + 1 : value);
+		str_addf(out, "      %.*s: {soft: ", (int)length, *pair);
+		compose_add_number(wish, value, soft, out);
+		str_add(out, ", hard: ");
+		compose_add_number(wish, value[soft] ? value + soft + 1 : value, SIZE_MAX, out);
+		str_add(out, "}\n");
 	}
 	if (container->privileged)
 		str_add(out, "    privileged: true\n");
@@ -116,7 +131,6 @@ static int compose_command(const struct export_wish *wish, struct words *command
 static int compose_write(const struct export_wish *wish, struct export_files *files,
 			 struct error *err)
 {
-	extern const struct exporter exporter_compose;
 	_cleanup_(str_release) struct str out = STR_INIT;
 	struct words command = WORDS_INIT(wish->arena), env = WORDS_INIT(wish->arena);
 
@@ -126,9 +140,11 @@ static int compose_write(const struct export_wish *wish, struct export_files *fi
 		 "# %s\n"
 		 "# The job '%s' on this machine alone, with all of its ranks in one container:\n"
 		 "#   docker compose -f compose.yaml up --exit-code-from %s\n",
-		 export_origin(&exporter_compose, wish), wish->job.name, wish->job.name);
+		 wish->origin, wish->job.name, wish->job.name);
 	yaml_add_pair(&out, 0, "name", export_dns_name(wish->cluster->name, wish->arena));
-	str_addf(&out, "services:\n  %s:\n", wish->job.name);
+	str_add(&out, "services:\n  ");
+	yaml_add_text(&out, wish->job.name, 2);
+	str_add(&out, ":\n");
 	yaml_add_pair(&out, 4, "image", wish->image);
 	str_add(&out, "    entrypoint: [] # not the cluster's sshd\n    command:\n");
 	yaml_add_list(&out, compose_escape_all(command.list, wish->arena), 6);

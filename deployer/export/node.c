@@ -7,18 +7,31 @@
  * Starts the ranks of one node, and ends them all with the status of the first one that fails. It is process 1 of its
  * container, so its own TERM is the trap's. The last node may have fewer ranks.
  */
-static const char node_script[] =
-	"failed=$(mktemp)\n"
-	"trap 'trap \"\" TERM; kill 0; exit \"$(cat \"$failed\")\"' TERM\n"
-	"echo 143 >\"$failed\"\n"
-	"export LOCAL_RANK=0 RANK\n"
-	"while [ \"$LOCAL_RANK\" -lt \"$LOCAL_WORLD_SIZE\" ]; do\n"
-	"  RANK=$((NODE_RANK * LOCAL_WORLD_SIZE + LOCAL_RANK))\n"
-	"  [ \"$RANK\" -ge \"$WORLD_SIZE\" ] ||\n"
-	"    { \"$@\" || { echo $? >\"$failed\"; kill $$; }; } &\n"
-	"  LOCAL_RANK=$((LOCAL_RANK + 1))\n"
-	"done\n"
-	"wait\n";
+static const char node_begin[] = "failed=$(mktemp)\n"
+				 "trap 'trap \"\" TERM; kill 0; exit \"$(cat \"$failed\")\"' TERM\n"
+				 "echo 143 >\"$failed\"\n"
+				 "export LOCAL_RANK=0 RANK\n"
+				 "while [ \"$LOCAL_RANK\" -lt \"$LOCAL_WORLD_SIZE\" ]; do\n"
+				 "  RANK=$((NODE_RANK * LOCAL_WORLD_SIZE + LOCAL_RANK))\n";
+static const char node_end[] = "  [ \"$RANK\" -ge \"$WORLD_SIZE\" ] ||\n"
+			       "    { \"$@\" || { echo $? >\"$failed\"; kill $$; }; } &\n"
+			       "  LOCAL_RANK=$((LOCAL_RANK + 1))\n"
+			       "done\n"
+			       "wait\n";
+
+/* With --gpus a rank sees those of its own, as with `ringup run`. */
+static const char *node_script(int gpus, struct arena *arena)
+{
+	const char *own = "";
+
+	if (gpus)
+		own = arena_printf(
+			arena,
+			"  CUDA_VISIBLE_DEVICES=$(seq -s , $((LOCAL_RANK * %d)) $((LOCAL_RANK * %d + %d)))\n"
+			"  export CUDA_VISIBLE_DEVICES\n",
+			gpus, gpus, gpus - 1);
+	return arena_printf(arena, "%s%s%s", node_begin, own, node_end);
+}
 
 static void node_add_place(const struct launcher_node *node, struct words *env)
 {
@@ -69,7 +82,11 @@ int export_node(const struct export_wish *wish, const struct launcher_node *node
 	if (launcher->place == PLACE_RANK) {
 		node_add_place(node, env);
 		if (node->per_node > 1)
-			words_add_all(command, WORDS("/bin/sh", "-c", node_script, "ranks"));
+			words_add_all(command,
+				      WORDS("/bin/sh", "-c",
+					    node_script(wish->gpus_per_node ? wish->job.gpus : 0,
+							wish->arena),
+					    "ranks"));
 	}
 	words_add_all(command, wish->job.command);
 	return 0;

@@ -62,6 +62,7 @@ struct launcher_node {
 	const char *id;		    /* of the job, the same on all nodes */
 	const char *rank;	    /* of the node: 0, 1 and so on */
 	const char *address, *port; /* where the ranks meet, on node 0 */
+	const char *hostfile;	    /* for mpirun; NULL: all ranks are here */
 };
 
 struct launcher {

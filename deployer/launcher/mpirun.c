@@ -93,6 +93,8 @@ int mpirun_node_words(const struct job_options *job, const struct launcher_node 
 	words_add(words, "mpirun");
 	if (!job->lock || plan_choice(job->lock, "openmpi"))
 		words_add(words, "--allow-run-as-root");
+	if (node->hostfile)
+		words_add_all(words, WORDS("--hostfile", node->hostfile));
 	words_add(words, "-np");
 	words_addf(words, "%d", node->world);
 	words_add_all(words, job->command);
