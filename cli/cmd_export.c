@@ -26,8 +26,8 @@ struct options {
 static const struct opt options[] = {
 	{'o', "output", "DIR", "write the files there (default: the main one to standard output)",
 	 OPT_TEXT, offsetof(struct options, output)},
-	{0, "kind", "KIND", "of the job there (default: by its launcher): @{kinds}", OPT_TEXT,
-	 offsetof(struct options, kind)},
+	{0, "kind", "KIND", "what the job becomes there (default: by its launcher); see below",
+	 OPT_TEXT, offsetof(struct options, kind)},
 	{'s', "set", "NAME=VALUE", "a setting of that engine, see below; may be given again",
 	 OPT_LIST, offsetof(struct options, settings)},
 	{0, "image", "REF", "the image, by digest (default: that of ringup.lock)", OPT_TEXT,
@@ -253,20 +253,21 @@ static void export_print(const struct stages *s, const struct options *o,
 	json_print(stdout, json);
 }
 
+/* Each engine with its kinds and settings. */
 static void export_fill(const char *name, struct str *out)
 {
-	size_t before = out->length;
-
+	(void)name;
 	for (const struct exporter *const *e = exporters; *e; e++) {
-		const char *const *kind = strcmp(name, "kinds") == 0 ? (*e)->kinds : NULL;
+		const char *const *kind = (*e)->kinds;
 
-		for (; kind && *kind; kind++)
-			str_addf(out, "%s%s", out->length > before ? ", " : "", *kind);
-		if (strcmp(name, "exporters") != 0)
-			continue;
 		str_addf(out, "  %-12s %s\n", (*e)->name, (*e)->help);
+		for (; kind && *kind; kind++)
+			str_addf(out, "%s%s", kind == (*e)->kinds ? "    --kind            " : ", ",
+				 *kind);
+		if ((*e)->kinds)
+			str_add(out, "\n");
 		for (const struct export_setting *set = (*e)->settings; set->name; set++)
-			str_addf(out, "      %-18s %s%s%s%s\n", set->name, set->help,
+			str_addf(out, "    %-17s %s%s%s%s\n", set->name, set->help,
 				 *set->otherwise ? " (" : "", set->otherwise,
 				 *set->otherwise ? ")" : "");
 	}

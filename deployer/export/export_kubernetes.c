@@ -207,7 +207,8 @@ static int kube_write_mpi(const struct kube *k, struct error *err)
 	kube_begin_replicas(k, "Worker", wish.nodes);
 	kube_add_template(k, 6,
 			  &(struct kube_pod){.container = "worker",
-					     .command = WORDS("/bin/sh", "-c", kube_mpi_worker),
+					     .command = WORDS("/bin/sh", "-c",
+							      export_text(&wish, kube_mpi_worker)),
 					     .env = WORDS(NULL),
 					     .gpus = wish.gpus_per_node,
 					     .is_rank = true,
@@ -294,7 +295,7 @@ static int kube_write_tf(const struct kube *k, struct error *err)
 		kube_begin_replicas(k, kube_tf_role(roles.list[i].kind->name), roles.list[i].count);
 		kube_add_template(k, 6,
 				  &(struct kube_pod){.container = "tensorflow",
-						     .command = job->command,
+						     .command = export_words(k->wish, job->command),
 						     .env = WORDS(NULL),
 						     .gpus = serves ? 0
 							     : gpus ? gpus
@@ -346,19 +347,21 @@ static int kube_write_job(const struct kube *k, struct error *err)
 	return 0;
 }
 
-/* "$(NAME)" of the person's own means itself. */
-static const char *const *kube_escape(const char *const *list, struct arena *arena)
+/*
+ * "$(NAME)" is Kubernetes' own and "$$" is "$" (k8s.io/kubernetes/third_party/forked/golang/expansion): what means itself
+ * has such a "$" twice.
+ */
+static const char *kube_escape(const char *text, struct arena *arena)
 {
-	struct words words = WORDS_INIT(arena);
+	_cleanup_(str_release) struct str out = STR_INIT;
 
-	for (; *list; list++) {
-		_cleanup_(str_release) struct str out = STR_INIT;
+	for (const char *c = text; *c; c++) {
+		bool is_special =
+			*c == '$' && (c[1] == '(' || c[1] == '$' || (c > text && c[-1] == '$'));
 
-		for (const char *c = *list; *c; c++)
-			str_addf(&out, *c == '$' && c[1] == '(' ? "$%c" : "%c", *c);
-		words_add(&words, out.text);
+		str_addf(&out, is_special ? "$%c" : "%c", *c);
 	}
-	return words_list(&words);
+	return arena_strdup(arena, out.text);
 }
 
 static void kube_add_kustomization(const struct kube *k, const char *file,
@@ -397,8 +400,7 @@ static int kube_write(const struct export_wish *given, struct export_files *file
 	/* slices of GPUs are counted by the ranks: the probe counts whole GPUs */
 	if (wish.gpus_per_node && strcmp(kube_value(&k, "gpu-resource"), KUBE_GPU) != 0)
 		wish.gpus_per_node = wish.per_node * (wish.job.gpus ? wish.job.gpus : 1);
-	wish.job.command = kube_escape(wish.job.command, wish.arena);
-	wish.job.env = kube_escape(wish.job.env, wish.arena);
+	wish.escape = kube_escape;
 	if (writers[kind](&k, err) < 0)
 		return -1;
 	export_add(&wish, files, file, out.text);

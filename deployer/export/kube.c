@@ -96,7 +96,20 @@ static void kube_add_environment(const struct kube *k, int indent, const struct 
 	kube_line(k, indent + 2, "      key: secret");
 }
 
-/* As strict as the job allows: an sshd changes its user and its root, RDMA pins memory. */
+/*
+ * An sshd changes its user and its root. That of the RHEL family is built with Linux' audit, and ends a login that it
+ * may not write down there; Debian's and Ubuntu's need no more than the three.
+ */
+static const char *kube_sshd_capabilities(const struct export_wish *wish)
+{
+	const struct choice *os = wish->plan ? plan_choice(wish->plan, "os") : NULL;
+
+	if (os && (starts_with(os->version, "debian") || starts_with(os->version, "ubuntu")))
+		return "SETGID, SETUID, SYS_CHROOT";
+	return "AUDIT_WRITE, SETGID, SETUID, SYS_CHROOT";
+}
+
+/* As strict as the job allows; RDMA pins memory. */
 static void kube_add_security(const struct kube *k, int indent, const struct kube_pod *pod)
 {
 	bool has_rdma = pod->is_rank && export_has_rdma(k->wish);
@@ -117,7 +130,7 @@ static void kube_add_security(const struct kube *k, int indent, const struct kub
 	if (pod->is_sshd || has_rdma)
 		kube_line(k, indent + 4, "add: [%s%s%s]", has_rdma ? "IPC_LOCK" : "",
 			  has_rdma && pod->is_sshd ? ", " : "",
-			  pod->is_sshd ? "AUDIT_WRITE, SETGID, SETUID, SYS_CHROOT" : "");
+			  pod->is_sshd ? kube_sshd_capabilities(k->wish) : "");
 	kube_line(k, indent + 2, "seccompProfile: {type: RuntimeDefault}");
 }
 

@@ -17,7 +17,6 @@
 /* An export that is being written. */
 struct kube {
 	const struct exporter *exporter;
-	/* the command and the values are escaped: Kubernetes would replace "$(NAME)" */
 	const struct export_wish *wish;
 	struct str *out;
 	const char *name; /* of the job's object, a DNS label */
