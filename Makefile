@@ -28,7 +28,7 @@ JOB_OBJS := $(patsubst %.c,$(O)/%.o,$(sort $(wildcard images/worker/job/*.c)))
 # X(cpu)X(mpi)...: each file backend_NAME.c of the worker is a backend; build.sh makes the same list.
 WORKER_BACKENDS := -DWORKER_BACKENDS=$(shell find images/worker -name 'backend_*.c' | sed 's,.*/backend_\(.*\)\.c$$,X(\1),' | sort | tr -d '\n')
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(O)/tests/%,$(sort $(wildcard tests/unit/*/test_*.c)))
-LISTS := $(O)/gen/cmd.list $(O)/gen/engine.list $(O)/gen/launcher.list $(O)/gen/backend.list
+LISTS := $(O)/gen/cmd.list $(O)/gen/engine.list $(O)/gen/launcher.list $(O)/gen/backend.list $(O)/gen/export.list
 
 PKGS := libcurl libarchive libcjson libssh2 openssl yaml-0.1 libisal libzstd expat
 WARN := -Wall -Wextra -Werror -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wpointer-arith \
@@ -102,7 +102,7 @@ $(O)/flags: FORCE
 	cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@
 
 .PRECIOUS: $(O)/gen/%.list
-# File names -> X(name) lists: a new cmd_x.c, engine_x.c, launcher_x.c or backend_x.c needs no other edit.
+# File names -> X(name) lists: a new cmd_x.c, engine_x.c, launcher_x.c, backend_x.c or export_x.c needs no other edit.
 $(O)/gen/%.list: FORCE
 	@mkdir -p $(@D)
 	@find $(MODULES) -name '$*_*.c' | sed 's,.*/$*_\(.*\)\.c$$,X(\1),' | sort >$@.$$$$; \

@@ -55,6 +55,9 @@ libcap2-bin            # test: setcap
 attr                   # test: setfattr
 skopeo                 # test: reads and writes layouts as ringup does
 umoci                  # test: unpacks what ringup unpacks
+docker-compose         # test: runs what ringup exports for it
+python3-yaml           # test: reads exported manifests
+python3-jsonschema     # test: checks their fields
 '
 # Services that these packages would otherwise start now and at each boot.
 services='docker.service docker.socket containerd.service docker-registry.service ssh.service'

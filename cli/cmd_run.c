@@ -98,42 +98,6 @@ struct job {
 };
 
 /*
- * The words of a shell's line that the shell would not change, where a launcher knows them: "torchrun
- * train.py" gets its hosts from ringup, and as a line it would be one torchrun per rank. NULL: a shell runs it.
- */
-static const char *const *job_own_words(const struct stages *s, const char *line)
-{
-	struct words words = WORDS_INIT(s->arena);
-	char *rest = arena_strdup(s->arena, line), *word;
-
-	if (strpbrk(line, "\"'`$&|;<>()*?[]{}#~!\\\n"))
-		return NULL;
-	while ((word = strtok_r(rest, " \t", &rest)))
-		words_add(&words, word);
-	return launcher_has_words(words_list(&words)) ? words.list : NULL;
-}
-
-/* The command of a job of cluster.yaml, with more words behind it. */
-static const char *const *job_command(const struct stages *s, const struct cluster_job *job,
-				      const char *const *more)
-{
-	_cleanup_(str_release) struct str line = STR_INIT;
-	struct words words = WORDS_INIT(s->arena);
-
-	const char *const *own = job->in_shell ? job_own_words(s, job->command[0]) : job->command;
-
-	if (own) {
-		words_add_all(&words, own);
-		words_add_all(&words, more);
-		return words.list;
-	}
-	str_addf(&line, "%s%s", job->command[0], *more ? " " : "");
-	quote_words(&line, more);
-	words_add_all(&words, WORDS("/bin/sh", "-c", arena_strdup(s->arena, line.text)));
-	return words.list;
-}
-
-/*
  * The first argument may be a job of cluster.yaml: its keys stand for the options that the command
  * line does not give, and the other arguments follow its command.
  */
@@ -163,7 +127,7 @@ static const char *const *take_job(const struct stages *s, struct options *o,
 	o->hang_timeout_s = o->hang_timeout_s ? o->hang_timeout_s : job->hang_timeout_s;
 	o->start_timeout_s = o->start_timeout_s ? o->start_timeout_s : job->start_timeout_s;
 	o->retries = o->retries ? o->retries : job->retries;
-	return job_command(s, job, arguments + 1);
+	return stage_job_command(s, job, arguments + 1);
 }
 
 static int check_env(const struct words *env, struct error *err)

@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/foreign.h"
 #include "core/private.h"
+#include "core/quote.h"
 #include "deployer/launcher/launcher.h"
 #include "plan/host_set.h"
 #include "plan/lock.h"
@@ -177,6 +178,40 @@ int stage_no_jobs(struct stages *s, struct error *err)
 				"the job '%s' runs on this cluster; end it first (ringup stop %s), or give --force",
 				list[i].name, list[i].name);
 	return 0;
+}
+
+/*
+ * The words of a shell's line that the shell would not change, where a launcher knows them: "torchrun
+ * train.py" gets its hosts from ringup, and as a line it would be one torchrun per rank. NULL: a shell runs it.
+ */
+static const char *const *stage_own_words(const struct stages *s, const char *line)
+{
+	struct words words = WORDS_INIT(s->arena);
+	char *rest = arena_strdup(s->arena, line), *word;
+
+	if (strpbrk(line, "\"'`$&|;<>()*?[]{}#~!\\\n"))
+		return NULL;
+	while ((word = strtok_r(rest, " \t", &rest)))
+		words_add(&words, word);
+	return launcher_has_words(words_list(&words)) ? words.list : NULL;
+}
+
+const char *const *stage_job_command(const struct stages *s, const struct cluster_job *job,
+				     const char *const *more)
+{
+	_cleanup_(str_release) struct str line = STR_INIT;
+	struct words words = WORDS_INIT(s->arena);
+	const char *const *own = job->in_shell ? stage_own_words(s, job->command[0]) : job->command;
+
+	if (own) {
+		words_add_all(&words, own);
+		words_add_all(&words, more);
+		return words.list;
+	}
+	str_addf(&line, "%s%s", job->command[0], *more ? " " : "");
+	quote_words(&line, more);
+	words_add_all(&words, WORDS("/bin/sh", "-c", arena_strdup(s->arena, line.text)));
+	return words.list;
 }
 
 int stage_built_plan(struct stages *s, const struct plan **plan, struct error *err)

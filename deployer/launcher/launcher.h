@@ -47,6 +47,24 @@ struct launch {
 	int timeout_s; /* of the whole run */
 };
 
+/* What an engine that starts the nodes' programs itself has to give them (deployer/export). */
+enum launcher_place {
+	PLACE_NONE,  /* it cannot start this launcher's ranks */
+	PLACE_RANK,  /* one process per rank, with RANK, WORLD_SIZE and the like (place.h) */
+	PLACE_NODE,  /* one process per node, `node_words`, which starts the ranks there */
+	PLACE_MPI,   /* what an MPI gives its ranks */
+	PLACE_ROLES, /* TF_CONFIG, one process per rank */
+};
+
+/* A node of such an engine. Text may be that engine's own variable, as "$(RANK)". */
+struct launcher_node {
+	int nodes, per_node, world;
+	const char *id;		    /* of the job, the same on all nodes */
+	const char *rank;	    /* of the node: 0, 1 and so on */
+	const char *address, *port; /* where the ranks meet, on node 0 */
+	const char *hostfile;	    /* for mpirun; NULL: all ranks are here */
+};
+
 struct launcher {
 	const char *name, *help;
 	int rank;	       /* the default is the lowest; no two are alike */
@@ -76,6 +94,13 @@ struct launcher {
 	const char *trains;
 	/* And, before that, where the person's command begins with these words; NULL: there are none. */
 	const char *const *command;
+	/*
+	 * For `ringup export`: with PLACE_NODE the words that start a node's ranks of a job, with PLACE_MPI
+	 * those of mpirun, for a list of hosts that it is given otherwise; and NAME=VALUE for them.
+	 */
+	enum launcher_place place;
+	int (*node_words)(const struct job_options *job, const struct launcher_node *node,
+			  struct words *words, struct words *env, struct error *err);
 };
 
 /* All launchers, NULL-terminated. */

@@ -20,21 +20,18 @@ static const char *const accelerate_kinds[] = {
  * with the same number of ranks on every machine, and takes settings from --config_file. Of an option
  * that is said twice the later one counts, and what it takes from the file is only what no option says.
  */
-static void accelerate_add(const struct job_plan *plan, const struct job_host *host, bool has_kind,
-			   struct words *words)
+static void accelerate_add(const struct launcher_node *node, bool has_kind, struct words *words)
 {
-	const struct job_host *first = plan->hosts;
-
-	words_addf(words, "--num_machines=%zu", plan->host_count);
-	words_addf(words, "--machine_rank=%d", (int)(host - first));
-	words_addf(words, "--num_processes=%d", plan->world);
-	words_addf(words, "--main_process_ip=%s", first->member->host->address);
-	words_addf(words, "--main_process_port=%s", job_port(first, 0));
+	words_addf(words, "--num_machines=%d", node->nodes);
+	words_addf(words, "--machine_rank=%s", node->rank);
+	words_addf(words, "--num_processes=%d", node->world);
+	words_addf(words, "--main_process_ip=%s", node->address);
+	words_addf(words, "--main_process_port=%s", node->port);
 	/* not pdsh, its default for several machines */
 	words_add_all(words,
 		      WORDS("--rdzv_backend=static", "--deepspeed_multinode_launcher=standard"));
 	/* one GPU a host, or none, would start a single process there */
-	if (!has_kind && plan->world > 1)
+	if (!has_kind && node->world > 1)
 		words_add(words, "--multi_gpu");
 }
 
@@ -57,6 +54,7 @@ static int accelerate_tasks(const struct job_plan *plan, const struct job_host *
 	const char *const *command = plan->options->command;
 	bool is_own = own_words_begin(command, accelerate_command);
 	const char *const *options = is_own ? command + 2 : WORDS(NULL);
+	const struct job_host *first = plan->hosts;
 	struct words words = WORDS_INIT(plan->arena), all = WORDS_INIT(plan->arena),
 		     env = WORDS_INIT(plan->arena);
 	struct error ignored = {0};
@@ -66,8 +64,13 @@ static int accelerate_tasks(const struct job_plan *plan, const struct job_host *
 	/* as launcher_torchrun.c says why; newer ones have --tee of their own, which counts more */
 	words_add_all(&env, WORDS("PET_REDIRECTS=1", "PET_TEE=1"));
 	words_add_all(&words, WORDS(is_own ? command[0] : "accelerate", "launch"));
-	accelerate_add(plan, host, own_words_check(options, accelerate_kinds, "", &ignored) < 0,
-		       &words);
+	accelerate_add(&(struct launcher_node){.nodes = (int)plan->host_count,
+					       .world = plan->world,
+					       .rank = arena_printf(plan->arena, "%d",
+								    (int)(host - first)),
+					       .address = first->member->host->address,
+					       .port = job_port(first, 0)},
+		       own_words_check(options, accelerate_kinds, "", &ignored) < 0, &words);
 	if (!is_own) {
 		words_add(&words, "--no_python");
 		job_add_rank_words(plan, host, host->member->host->address, &words);
@@ -87,6 +90,26 @@ static int accelerate_tasks(const struct job_plan *plan, const struct job_host *
 	return 0;
 }
 
+/* As accelerate_tasks, where an engine says each node's place. */
+static int accelerate_node_words(const struct job_options *job, const struct launcher_node *node,
+				 struct words *words, struct words *env, struct error *err)
+{
+	bool is_own = own_words_begin(job->command, accelerate_command);
+	const char *const *options = job->command + (is_own ? 2 : 0);
+	struct error ignored = {0};
+
+	(void)env;
+	if (is_own && own_words_check(options, accelerate_taken, "accelerate", err) < 0)
+		return -1;
+	words_add_all(words, WORDS(is_own ? job->command[0] : "accelerate", "launch"));
+	accelerate_add(node, is_own && own_words_check(options, accelerate_kinds, "", &ignored) < 0,
+		       words);
+	if (!is_own)
+		words_add(words, "--no_python");
+	words_add_all(words, options);
+	return 0;
+}
+
 const struct launcher launcher_accelerate = {
 	.name = "accelerate",
 	.help = "one accelerate launch per host; CMD may be 'accelerate launch train.py'",
@@ -95,4 +118,6 @@ const struct launcher launcher_accelerate = {
 	.tasks = accelerate_tasks,
 	.ranks_join = true,
 	.command = accelerate_command,
+	.place = PLACE_NODE,
+	.node_words = accelerate_node_words,
 };

@@ -22,4 +22,5 @@ const struct launcher launcher_env = {
 	.rank = 15,
 	.component = "",
 	.tasks = env_tasks,
+	.place = PLACE_RANK,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/launcher/horovodrun.h"
 #include "deployer/launcher/launcher.h"
+#include "deployer/launcher/mpirun.h"
 
 static int horovodrun_tasks(const struct job_plan *plan, const struct job_host *host,
 			    struct job_tasks *tasks, struct error *err)
@@ -18,4 +19,6 @@ const struct launcher launcher_horovodrun = {
 	.tasks = horovodrun_tasks,
 	.ranks_join = true,
 	.spawns = true,
+	.place = PLACE_MPI,
+	.node_words = mpirun_node_words,
 };

@@ -78,4 +78,6 @@ const struct launcher launcher_mpirun = {
 	.ranks_join = true,
 	.spawns = true,
 	.trains = "horovod",
+	.place = PLACE_MPI,
+	.node_words = mpirun_node_words,
 };

@@ -136,4 +136,5 @@ const struct launcher launcher_tf = {
 	.tasks = tf_tasks,
 	.roles = tf_roles,
 	.trains = "tensorflow",
+	.place = PLACE_ROLES,
 };

@@ -77,6 +77,30 @@ static int torchrun_tasks(const struct job_plan *plan, const struct job_host *ho
 	return 0;
 }
 
+/*
+ * The same where an engine says each node's place. The rendezvous is static: all nodes come and go at once there,
+ * and node 0 need not find itself among names.
+ */
+static int torchrun_node_words(const struct job_options *job, const struct launcher_node *node,
+			       struct words *words, struct words *env, struct error *err)
+{
+	bool is_own = own_words_begin(job->command, torchrun_command);
+
+	(void)env;
+	if (is_own && own_words_check(job->command + 1, torchrun_taken, "torchrun", err) < 0)
+		return -1;
+	words_add(words, is_own ? job->command[0] : "torchrun");
+	words_addf(words, "--nnodes=%d", node->nodes);
+	words_addf(words, "--nproc_per_node=%d", node->per_node);
+	words_addf(words, "--node_rank=%s", node->rank);
+	words_addf(words, "--master_addr=%s", node->address);
+	words_addf(words, "--master_port=%s", node->port);
+	if (!is_own)
+		words_add(words, "--no_python");
+	words_add_all(words, job->command + is_own);
+	return 0;
+}
+
 const struct launcher launcher_torchrun = {
 	.name = "torchrun",
 	.help = "one torchrun per host, c10d rendezvous at the first host; CMD may be 'torchrun train.py'",
@@ -86,4 +110,6 @@ const struct launcher launcher_torchrun = {
 	.ranks_join = true,
 	.names_hosts = true,
 	.command = torchrun_command,
+	.place = PLACE_NODE,
+	.node_words = torchrun_node_words,
 };

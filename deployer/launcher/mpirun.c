@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/launcher/mpirun.h"
 
+#include "deployer/launcher/launcher.h"
+
 #include <string.h>
 
 /*
@@ -81,4 +83,21 @@ void mpirun_add_env(const struct job_plan *plan, struct words *env)
 		words_add(env, "OMPI_MCA_btl=self,tcp");
 	if (mpirun_is_crowded(plan))
 		words_add(env, "OMPI_MCA_mpi_yield_when_idle=1");
+}
+
+/* Open MPI's --allow-run-as-root is older than its variables for that; other MPIs do not know it. */
+int mpirun_node_words(const struct job_options *job, const struct launcher_node *node,
+		      struct words *words, struct words *env, struct error *err)
+{
+	(void)err;
+	words_add(words, "mpirun");
+	if (!job->lock || plan_choice(job->lock, "openmpi"))
+		words_add(words, "--allow-run-as-root");
+	if (node->hostfile)
+		words_add_all(words, WORDS("--hostfile", node->hostfile));
+	words_add(words, "-np");
+	words_addf(words, "%d", node->world);
+	words_add_all(words, job->command);
+	words_add_all(env, mpirun_env);
+	return 0;
 }

@@ -8,4 +8,9 @@
 /* Adds NAME=VALUE for the mpirun that runs on the first host, also for one that horovodrun starts. */
 void mpirun_add_env(const struct job_plan *plan, struct words *env);
 
+/* launcher.node_words of all launchers that end in an mpirun (launcher.h). */
+struct launcher_node;
+int mpirun_node_words(const struct job_options *job, const struct launcher_node *node,
+		      struct words *words, struct words *env, struct error *err);
+
 #endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/app/command.h"
+#include "cli/app/stage_facts.h"
+#include "cli/app/stage_job.h"
+#include "cli/app/stage_plan.h"
+
+#include "core/file.h"
+#include "core/foreign.h"
+#include "core/json.h"
+#include "core/log.h"
+#include "deployer/export/export.h"
+#include "deployer/launcher/launcher.h"
+#include "plan/lock.h"
+
+#include <string.h>
+
+#define WORKER_NAME "bench"
+
+struct options {
+	const char *output, *kind, *image, *launcher, *name;
+	struct words settings, env;
+	int nodes, ranks, per_host, gpus;
+	bool no_facts;
+};
+
+static const struct opt options[] = {
+	{'o', "output", "DIR", "write the files there (default: the main one to standard output)",
+	 OPT_TEXT, offsetof(struct options, output)},
+	{0, "kind", "KIND", "what the job becomes there (default: by its launcher); see below",
+	 OPT_TEXT, offsetof(struct options, kind)},
+	{'s', "set", "NAME=VALUE", "a setting of that engine, see below; may be given again",
+	 OPT_LIST, offsetof(struct options, settings)},
+	{0, "image", "REF", "the image, by digest (default: that of ringup.lock)", OPT_TEXT,
+	 offsetof(struct options, image)},
+	{0, "nodes", "N", "nodes there (default: as the hosts of the cluster file have room)",
+	 OPT_INT, offsetof(struct options, nodes)},
+	{'n', "ranks", "N", "ranks in all", OPT_INT, offsetof(struct options, ranks)},
+	{0, "ppn", "N", "ranks per node (default: the host's slots, or one per GPU)", OPT_INT,
+	 offsetof(struct options, per_host)},
+	{0, "gpus", "N", "GPUs of each rank (default: a node's ranks see all of the node)", OPT_INT,
+	 offsetof(struct options, gpus)},
+	{0, "launcher", "NAME", "as in 'run'", OPT_TEXT, offsetof(struct options, launcher)},
+	{'e', "env", "NAME=VALUE", "for every rank; may be given more than once", OPT_LIST,
+	 offsetof(struct options, env)},
+	{0, "name", "JOB", "name of the job there", OPT_TEXT, offsetof(struct options, name)},
+	FACTS_OPTION(struct options, no_facts),
+	OPT_END,
+};
+
+/* What the job of the cluster file says where no option does. */
+static const char *const *export_take_job(struct stages *s, const struct options *o,
+					  const char *const *arguments, struct export_wish *wish,
+					  const char **launcher, const char **roles)
+{
+	const struct cluster_job *job = cluster_job(&s->cluster, arguments[0]);
+
+	if (!job)
+		return arguments;
+	wish->job.name = job->name;
+	wish->job.env = job->env;
+	wish->job.workdir = job->workdir;
+	wish->job.ranks = job->ranks;
+	wish->job.per_host = job->per_host;
+	wish->job.gpus = job->gpus;
+	wish->job.timeout_s = job->timeout_s;
+	wish->job.hang_timeout_s = job->hang_timeout_s;
+	wish->retries = job->retries;
+	*launcher = job->launcher;
+	*roles = job->roles;
+	if (*job->sync)
+		log_warn(
+			"the job's folder %s is not in the image, and nobody brings it there: put it into image.files",
+			job->sync);
+	/* what is said here counts more; and on one machine ppn is what all hosts have at most */
+	if (o->ranks || o->per_host || o->nodes ||
+	    (wish->nodes == 1 && (job->ranks || *job->roles)))
+		wish->job.per_host = 0;
+	if (o->ranks || o->per_host || o->nodes)
+		wish->job.ranks = 0;
+	return stage_job_command(s, job, arguments + 1);
+}
+
+static int export_unknown_job(const struct stages *s, const char *name, struct error *err)
+{
+	struct words names = WORDS_INIT(s->arena);
+
+	for (size_t i = 0; i < s->cluster.job_count; i++)
+		words_add(&names, s->cluster.jobs[i].name);
+	return error_set(err, ERROR_USAGE,
+			 "%s has no job '%s'; it has: %s. A program is named by its path: ./%s",
+			 s->cluster.path, name, names.count ? words_join(&names, ", ") : "none",
+			 name);
+}
+
+static int export_find_launcher(struct export_wish *wish, const char *name, const char *roles_text,
+				struct error *err)
+{
+	const struct launcher_wish launcher = {.plan = wish->is_worker ? NULL : wish->plan,
+					       .command = wish->job.command,
+					       .has_roles = *roles_text};
+	struct job_roles *roles = ARENA_NEW(wish->arena, struct job_roles);
+
+	if (launcher_find_for_job(name, &launcher, &wish->job.launcher, err) < 0)
+		return -1;
+	if (!*roles_text)
+		return 0;
+	if (job_roles_parse(roles_text, wish->job.launcher->roles, wish->arena, roles, err) < 0)
+		return -1;
+	wish->job.roles = roles;
+	wish->job.ranks = roles->ranks;
+	return 0;
+}
+
+/* The job of the arguments, or without any ringup's own worker. */
+static int export_job(struct stages *s, const struct options *o, const char *const *arguments,
+		      struct export_wish *wish, struct error *err)
+{
+	static const char *const worker[] = {"allreduce", NULL};
+	const char *launcher = "auto", *roles = "";
+	struct words env = WORDS_INIT(s->arena);
+
+	wish->is_worker = !*arguments;
+	wish->job = (struct job_options){.name = WORKER_NAME, .command = worker, .workdir = ""};
+	if (*arguments) {
+		wish->job.name = "job";
+		if (!arguments[1] && !strchr(*arguments, '/') &&
+		    !cluster_job(&s->cluster, *arguments))
+			return export_unknown_job(s, *arguments, err);
+		wish->job.command = export_take_job(s, o, arguments, wish, &launcher, &roles);
+	}
+	words_add_all(&env, wish->job.env ? wish->job.env : WORDS(NULL));
+	words_add_all(&env, words_list(&o->env));
+	for (size_t i = 0; i < env.count; i++)
+		if (!strchr(env.list[i], '=') || *env.list[i] == '=')
+			return error_set(err, ERROR_USAGE, "--env %s: NAME=VALUE is needed",
+					 env.list[i]);
+	wish->job.env = words_list(&env);
+	wish->job.name = o->name ? o->name : wish->job.name;
+	wish->job.ranks = o->ranks ? o->ranks : wish->job.ranks;
+	wish->job.per_host = o->per_host ? o->per_host : wish->job.per_host;
+	wish->job.gpus = o->gpus ? o->gpus : wish->job.gpus;
+	if (!job_name_is_right(wish->job.name))
+		return error_set(err, ERROR_USAGE,
+				 "--name %s: letters, digits, '.', '_' and '-' are allowed",
+				 wish->job.name);
+	return export_find_launcher(wish, o->launcher ? o->launcher : launcher, roles, err);
+}
+
+/* The lock says the stack and the image; --image names another one. */
+static int export_image(struct stages *s, const struct options *o, struct export_wish *wish,
+			struct error *err)
+{
+	struct lock *lock = ARENA_NEW(s->arena, struct lock);
+	struct reference reference;
+	bool found;
+
+	wish->image = "";
+	if (lock_read(stage_lock_path(s), s->arena, lock, &found, err) < 0)
+		return -1;
+	if (found) {
+		wish->plan = cluster_has_no_stack(&s->cluster) ? NULL : &lock->plan;
+		wish->image = lock->image;
+	}
+	if (!o->image)
+		return 0;
+	if (reference_parse(o->image, s->arena, &reference, err) < 0)
+		return error_wrap(err, "--image");
+	if (!reference.digest)
+		return error_set(
+			err, ERROR_USAGE,
+			"--image %s has no digest, and a tag may mean another image tomorrow; 'ringup inspect %s' shows it: NAME@sha256:...",
+			o->image, o->image);
+	wish->image = reference_text(&reference, s->arena);
+	return 0;
+}
+
+static int export_check_image(const struct exporter *exporter, const struct export_wish *wish,
+			      struct error *err)
+{
+	if (*wish->image || !exporter->needs_image)
+		return 0;
+	return error_set(
+		err, ERROR_USAGE,
+		"ringup.lock names no image that is in a registry; 'ringup up' or 'ringup push' puts it there, or say --image HOST/NAME@sha256:...");
+}
+
+/* The registry is the nodes' to reach, and a loopback address is another machine on each of them. */
+static void export_warn_registry(const struct export_wish *wish)
+{
+	const char *end = strchr(wish->image, '/');
+
+	if (end && reference_is_loopback(
+			   arena_strndup(wish->arena, wish->image, (size_t)(end - wish->image))))
+		log_warn(
+			"%s is on this machine's loopback, which no other node reaches; 'ringup copy' brings it to another registry, and --image names it there",
+			wish->image);
+}
+
+static void export_read_facts(struct stages *s, struct export_wish *wish)
+{
+	struct facts *facts = ARENA_ARRAY(s->arena, s->fleet.count + 1, struct facts);
+
+	for (size_t i = 0; i < s->fleet.count; i++)
+		facts[i] = s->fleet.members[i].facts;
+	wish->facts = facts;
+	wish->fact_count = s->fleet.count;
+}
+
+static int export_write(const char *folder, const struct export_files *files, struct error *err)
+{
+	if (folder_make(folder, 0755, err) < 0)
+		return -1;
+	for (size_t i = 0; i < files->count; i++) {
+		const struct export_file *file = &files->list[i];
+		_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+
+		if (file_write(arena_printf(&arena, "%s/%s", folder, file->name), file->text,
+			       strlen(file->text), 0644, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void export_print(const struct stages *s, const struct options *o,
+			 const struct exporter *exporter, const struct export_wish *wish,
+			 const struct export_files *files)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	cJSON *list;
+
+	if (!s->ctx->json) {
+		if (!o->output)
+			say_data(files->list[0].text, strlen(files->list[0].text));
+		for (size_t i = 0; o->output && i < files->count; i++)
+			say("%s/%s\n", o->output, files->list[i].name);
+		return;
+	}
+	json = json_document();
+	cJSON_AddStringToObject(json, "engine", exporter->name);
+	cJSON_AddStringToObject(json, "job", wish->job.name);
+	cJSON_AddStringToObject(json, "launcher", wish->job.launcher->name);
+	json_add_text(json, "image", wish->image);
+	cJSON_AddNumberToObject(json, "nodes", wish->nodes);
+	cJSON_AddNumberToObject(json, "ranks", wish->world);
+	list = cJSON_AddArrayToObject(json, "files");
+	for (size_t i = 0; i < files->count; i++) {
+		cJSON *file = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(file, "name", files->list[i].name);
+		cJSON_AddStringToObject(file, "text", files->list[i].text);
+		cJSON_AddItemToArray(list, file);
+	}
+	json_print(stdout, json);
+}
+
+/* Each engine with its kinds and settings. */
+static void export_fill(const char *name, struct str *out)
+{
+	(void)name;
+	for (const struct exporter *const *e = exporters; *e; e++) {
+		const char *const *kind = (*e)->kinds;
+
+		str_addf(out, "  %-12s %s\n", (*e)->name, (*e)->help);
+		for (; kind && *kind; kind++)
+			str_addf(out, "%s%s", kind == (*e)->kinds ? "    --kind            " : ", ",
+				 *kind);
+		if ((*e)->kinds)
+			str_add(out, "\n");
+		for (const struct export_setting *set = (*e)->settings; set->name; set++)
+			str_addf(out, "    %-17s %s%s%s%s\n", set->name, set->help,
+				 *set->otherwise ? " (" : "", set->otherwise,
+				 *set->otherwise ? ")" : "");
+	}
+}
+
+/* The command that writes the same files again, without where they go. */
+static const char *export_origin(const struct options *o, const char *const *arguments,
+				 struct arena *arena)
+{
+	const struct {
+		const char *option, *text;
+		int number;
+	} said[] = {{"--kind", o->kind, 0},	    {"--image", o->image, 0},
+		    {"--launcher", o->launcher, 0}, {"--name", o->name, 0},
+		    {"--nodes", NULL, o->nodes},    {"--ranks", NULL, o->ranks},
+		    {"--ppn", NULL, o->per_host},   {"--gpus", NULL, o->gpus}};
+	struct words words = WORDS_INIT(arena);
+
+	words_add_all(&words, WORDS("ringup", "export", arguments[0]));
+	for (size_t i = 0; i < ARRAY_LEN(said); i++) {
+		if (said[i].text)
+			words_add_all(&words, WORDS(said[i].option, said[i].text));
+		if (said[i].number)
+			words_addf(&words, "%s=%d", said[i].option, said[i].number);
+	}
+	for (size_t i = 0; i < o->settings.count; i++)
+		words_add_all(&words, WORDS("--set", o->settings.list[i]));
+	for (size_t i = 0; i < o->env.count; i++)
+		words_add_all(&words, WORDS("--env", o->env.list[i]));
+	if (arguments[1] && arguments[2])
+		words_add(&words, "--");
+	words_add_all(&words, arguments + 1);
+	return export_line(words.list, arena);
+}
+
+static int export_run(struct context *ctx, void *values, const char *const *arguments,
+		      struct error *err)
+{
+	const struct options *o = values;
+	const struct exporter *exporter;
+	struct export_files files = {0};
+	struct export_wish wish = {.arena = ctx->arena};
+	struct stages s;
+
+	if (exporter_find(arguments[0], &exporter, err) < 0 || stage_cluster(&s, ctx, err) < 0)
+		return -1;
+	s.no_facts = o->no_facts;
+	wish.cluster = &s.cluster;
+	wish.kind = o->kind;
+	wish.origin = export_origin(o, arguments, s.arena);
+	wish.settings = words_list(&o->settings);
+	wish.nodes = exporter->is_one_node ? 1 : o->nodes;
+	if (stage_facts_on_file(&s, err) < 0 || export_image(&s, o, &wish, err) < 0 ||
+	    export_job(&s, o, arguments + 1, &wish, err) < 0)
+		return -1;
+	export_read_facts(&s, &wish);
+	wish.job.lock = wish.plan;
+	if (export_check(exporter, &wish, err) < 0 ||
+	    export_check_image(exporter, &wish, err) < 0 || export_place(&wish, err) < 0 ||
+	    exporter->write(&wish, &files, err) < 0)
+		return -1;
+	export_warn_registry(&wish);
+	if (o->output && export_write(o->output, &files, err) < 0)
+		return -1;
+	export_print(&s, o, exporter, &wish, &files);
+	return 0;
+}
+
+const struct command command_export = {
+	.name = "export",
+	.arguments = "ENGINE [JOB [ARG...] | [--] CMD...]",
+	.summary = "writes a job's files for a scheduler or an orchestrator",
+	.help = "The same cluster file, lock and image for an engine that takes over where a list of hosts ends. JOB\n"
+		"is an entry of 'jobs' in cluster.yaml; without one the job is ringup's own worker, which measures.\n"
+		"The image is named by its digest, and no file holds a password. The same input gives the same bytes.\n"
+		"With -o DIR all files are written there; without it the main one goes to standard output.\n"
+		"Engines, and their settings for --set:\n"
+		"@{exporters}"
+		"  ringup export kubernetes -o deploy/ train\n"
+		"  ringup export slurm --set partition=gpu train | sbatch\n"
+		"  ringup export compose -o here/ && docker compose -f here/compose.yaml up\n",
+	.options = options,
+	.options_bytes = sizeof(struct options),
+	.min_arguments = 1,
+	.max_arguments = -1,
+	.fill = export_fill,
+	.run = export_run,
+};

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/export/export.h"
+
+#include "core/quote.h"
+#include "plan/gpu_wish.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define DNS_NAME_MAX 50
+
+#define X(name) extern const struct exporter exporter_##name;
+#include "export.list"
+#undef X
+
+const struct exporter *const exporters[] = {
+#define X(name) &exporter_##name,
+#include "export.list"
+#undef X
+	NULL};
+
+int exporter_find(const char *name, const struct exporter **exporter, struct error *err)
+{
+	for (const struct exporter *const *e = exporters; *e; e++)
+		if (strcmp((*e)->name, name) == 0) {
+			*exporter = *e;
+			return 0;
+		}
+	error_set(err, ERROR_USAGE, "'%s' is nothing that ringup exports to; there are:", name);
+	for (const struct exporter *const *e = exporters; *e; e++)
+		error_advise(err, "%s (%s)", (*e)->name, (*e)->help);
+	return -1;
+}
+
+/* The value of NAME=VALUE when the pair has this name, or NULL. */
+static const char *export_pair_value(const char *pair, const char *name, size_t length)
+{
+	return strncmp(pair, name, length) == 0 && pair[length] == '=' ? pair + length + 1 : NULL;
+}
+
+static int export_check_setting(const struct exporter *exporter, const char *pair,
+				struct error *err)
+{
+	for (const struct export_setting *s = exporter->settings; s->name; s++)
+		if (export_pair_value(pair, s->name, strlen(s->name)))
+			return 0;
+	error_set(err, ERROR_USAGE, "--set %s: %s has %s", pair, exporter->name,
+		  exporter->settings->name ? "these settings, each as NAME=VALUE:" : "no settings");
+	for (const struct export_setting *s = exporter->settings; s->name; s++)
+		error_advise(err, "%s (%s)", s->name, s->help);
+	return -1;
+}
+
+int export_check(const struct exporter *exporter, const struct export_wish *wish, struct error *err)
+{
+	const char *const *kind = exporter->kinds;
+
+	for (const char *const *pair = wish->settings; *pair; pair++)
+		if (export_check_setting(exporter, *pair, err) < 0)
+			return -1;
+	while (wish->kind && kind && *kind && strcmp(*kind, wish->kind) != 0)
+		kind++;
+	if (!wish->kind || (kind && *kind))
+		return 0;
+	error_set(err, ERROR_USAGE, "--kind %s: %s has %s", wish->kind, exporter->name,
+		  exporter->kinds ? "these kinds:" : "no kinds");
+	for (kind = exporter->kinds; kind && *kind; kind++)
+		error_advise(err, "%s", *kind);
+	return -1;
+}
+
+const char *export_value(const struct exporter *exporter, const struct export_wish *wish,
+			 const char *name)
+{
+	const struct export_setting *s = exporter->settings;
+	const char *value = NULL, *one;
+
+	for (const char *const *pair = wish->settings; *pair; pair++)
+		if ((one = export_pair_value(*pair, name, strlen(name))))
+			value = one;
+	while (!value && s->name && strcmp(s->name, name) != 0)
+		s++;
+	return value ? value : s->name ? s->otherwise : "";
+}
+
+static const struct facts *export_facts(const struct export_wish *wish, const struct host *host)
+{
+	for (size_t i = 0; i < wish->fact_count; i++)
+		if (strcmp(wish->facts[i].host, host->name) == 0)
+			return &wish->facts[i];
+	return NULL;
+}
+
+static bool export_has_gpus(const struct export_wish *wish)
+{
+	const struct cluster *cluster = wish->cluster;
+
+	return strcmp(wish->plan ? wish->plan->accelerator : cluster->accelerator, "cuda") == 0;
+}
+
+/* The GPUs that the host gives: what the file names, or what the probe saw; 0 where nobody knows. */
+static int export_host_gpus(const struct export_wish *wish, const struct host *host)
+{
+	const struct facts *facts = export_facts(wish, host);
+	struct gpu_wish gpus;
+	struct error ignored = {0};
+
+	if (!export_has_gpus(wish) ||
+	    gpu_wish_parse(*host->gpus ? host->gpus : wish->cluster->container.gpus, wish->arena,
+			   &gpus, &ignored) < 0 ||
+	    gpus.kind == GPU_NONE)
+		return 0;
+	if (facts)
+		return (int)gpu_wish_count(&gpus, facts);
+	return gpus.kind == GPU_ALL ? 0 : (int)gpus.count;
+}
+
+/* Ranks that a host has room for, as job/plan.h counts them. */
+static int export_slots(const struct export_wish *wish, const struct host *host)
+{
+	int per_rank = wish->job.gpus ? wish->job.gpus : 1, gpus = export_host_gpus(wish, host);
+
+	if (wish->job.per_host)
+		return wish->job.per_host;
+	if (host->slots)
+		return host->slots;
+	return gpus >= per_rank ? gpus / per_rank : 1;
+}
+
+static int export_place_on_hosts(struct export_wish *wish, struct error *err)
+{
+	const struct cluster *cluster = wish->cluster;
+	int wanted = wish->job.ranks;
+
+	wish->per_node = wish->world = 0;
+	for (size_t i = 0; i < cluster->host_count && (!wanted || wish->world < wanted); i++) {
+		int slots = export_slots(wish, &cluster->hosts[i]);
+
+		if (wanted && wish->world + slots > wanted)
+			slots = wanted - wish->world;
+		if (slots > wish->per_node)
+			wish->per_node = slots;
+		wish->world += slots;
+		wish->nodes++;
+	}
+	if (wish->world && (!wanted || wish->world == wanted))
+		return 0;
+	return error_set(
+		err, ERROR_USAGE,
+		"the job's %d ranks are more than the hosts of the cluster file have room for (%d); say --nodes N and --ppn N for an engine with other hosts",
+		wanted, wish->world);
+}
+
+static int export_place_on_nodes(struct export_wish *wish, struct error *err)
+{
+	const struct job_options *job = &wish->job;
+	const struct cluster *cluster = wish->cluster;
+
+	wish->per_node = job->per_host;
+	if (!wish->per_node && job->ranks)
+		wish->per_node = (job->ranks + wish->nodes - 1) / wish->nodes;
+	if (!wish->per_node)
+		wish->per_node = cluster->host_count ? export_slots(wish, &cluster->hosts[0]) : 1;
+	wish->world = job->ranks ? job->ranks : wish->nodes * wish->per_node;
+	if (wish->world > wish->nodes * wish->per_node ||
+	    wish->world <= (wish->nodes - 1) * wish->per_node)
+		return error_set(
+			err, ERROR_USAGE,
+			"%d ranks do not fill %d nodes with %d ranks each; correct -n, --nodes or --ppn",
+			wish->world, wish->nodes, wish->per_node);
+	return 0;
+}
+
+int export_place(struct export_wish *wish, struct error *err)
+{
+	const struct cluster *cluster = wish->cluster;
+	int gpus = cluster->host_count ? export_host_gpus(wish, &cluster->hosts[0]) : 0;
+
+	if (wish->nodes > EXPORT_NODES_MAX)
+		return error_set(err, ERROR_USAGE, "--nodes takes %d at most", EXPORT_NODES_MAX);
+	if ((wish->nodes ? export_place_on_nodes : export_place_on_hosts)(wish, err) < 0)
+		return -1;
+	if (!export_has_gpus(wish) || strcmp(cluster->container.gpus, "none") == 0)
+		wish->gpus_per_node = 0;
+	else if (wish->job.gpus)
+		wish->gpus_per_node = wish->per_node * wish->job.gpus;
+	else
+		wish->gpus_per_node = gpus > 0 ? gpus : wish->per_node;
+	return 0;
+}
+
+void export_add(const struct export_wish *wish, struct export_files *files, const char *name,
+		const char *text)
+{
+	if (files->count < EXPORT_FILES_MAX)
+		files->list[files->count++] =
+			(struct export_file){name, arena_strdup(wish->arena, text)};
+}
+
+/* Adds the pairs; one takes the place of an earlier one with its name. */
+static void export_add_pairs(struct words *env, const char *const *pairs, size_t count)
+{
+	for (size_t i = 0; i < count && pairs && pairs[i]; i++) {
+		size_t length = strcspn(pairs[i], "="), at = 0;
+
+		while (at < env->count && !export_pair_value(env->list[at], pairs[i], length))
+			at++;
+		if (at < env->count)
+			env->list[at] = pairs[i];
+		else
+			words_add(env, pairs[i]);
+	}
+}
+
+const char *const *export_env(const struct export_wish *wish)
+{
+	struct words env = WORDS_INIT(wish->arena);
+
+	if (wish->plan)
+		export_add_pairs(&env, wish->plan->env, wish->plan->env_count);
+	export_add_pairs(&env, wish->cluster->container.env, SIZE_MAX);
+	export_add_pairs(&env, wish->job.env, SIZE_MAX);
+	return export_words(wish, words_list(&env));
+}
+
+const char *export_text(const struct export_wish *wish, const char *text)
+{
+	return wish->escape ? wish->escape(text, wish->arena) : text;
+}
+
+const char *const *export_words(const struct export_wish *wish, const char *const *list)
+{
+	struct words words = WORDS_INIT(wish->arena);
+
+	for (; *list; list++)
+		words_add(&words, export_text(wish, *list));
+	return words_list(&words);
+}
+
+static bool export_has_word(const struct words *words, const char *word, size_t length)
+{
+	for (size_t i = 0; i < words->count; i++)
+		if (strncmp(words->list[i], word, length) == 0 && !words->list[i][length])
+			return true;
+	return false;
+}
+
+const char *const *export_products(const struct export_wish *wish)
+{
+	struct words products = WORDS_INIT(wish->arena);
+
+	for (size_t i = 0; i < wish->fact_count; i++)
+		for (const char *at = wish->facts[i].gpus; *at; at += *at == ';') {
+			size_t length = strcspn(at, ";");
+
+			if (length && !export_has_word(&products, at, length))
+				words_addf(&products, "%.*s", (int)length, at);
+			at += length;
+		}
+	return words_list(&products);
+}
+
+bool export_has_rdma(const struct export_wish *wish)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < wish->fact_count; i++)
+		found |= *wish->facts[i].infiniband != '\0';
+	return found && strcmp(wish->cluster->container.devices, "auto") == 0;
+}
+
+const char *export_line(const char *const *words, struct arena *arena)
+{
+	_cleanup_(str_release) struct str line = STR_INIT;
+
+	quote_words(&line, words);
+	for (char *c = line.text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = ' ';
+	return arena_strdup(arena, line.text);
+}
+
+const char *export_dns_name(const char *name, struct arena *arena)
+{
+	char label[DNS_NAME_MAX + 1];
+	size_t length = 0;
+
+	for (; *name && length < DNS_NAME_MAX; name++) {
+		char c = (char)tolower((unsigned char)*name);
+
+		if (isalnum((unsigned char)c) || length)
+			label[length++] = isalnum((unsigned char)c) ? c : '-';
+	}
+	while (length && label[length - 1] == '-')
+		length--;
+	return length ? arena_strndup(arena, label, length) : "job";
+}

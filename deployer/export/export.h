@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * export.h - a job and its cluster as files for an engine that ringup does not drive itself: a scheduler, an
+ * orchestrator, Compose. Each engine is a const record in export_NAME.c, found by its file's name.
+ *
+ * The files are what a person would keep in git: short, commented, the image by digest, no secret, and the same
+ * bytes each time. Nothing is asked and nothing is written here; text lives in the arena of the wish.
+ */
+#ifndef DEPLOYER_EXPORT_EXPORT_H
+#define DEPLOYER_EXPORT_EXPORT_H
+
+#include "core/str.h"
+#include "deployer/job/plan.h"
+#include "plan/plan.h"
+
+#define EXPORT_FILES_MAX 16
+#define EXPORT_NODES_MAX 10000
+
+/* One of an exporter's own settings: `--set NAME=VALUE`. */
+struct export_setting {
+	const char *name, *help;
+	const char *otherwise; /* the value where nobody says one; "": what it is for is left out */
+};
+
+/* All that an exporter may know. Text is never NULL; lists are NULL-terminated. */
+struct export_wish {
+	struct arena *arena;
+	const struct cluster *cluster;
+	const struct plan *plan; /* of ringup.lock; NULL: the image brings a stack of its own */
+	const char *image;	 /* HOST/PATH@sha256:...; "" with container.engine none */
+	const struct facts
+		*facts; /* what the last probe said of the hosts; none where nobody has probed */
+	size_t fact_count;
+	/* name, launcher, command, env, workdir, roles, gpus and the limits of time: as `ringup run` has them */
+	struct job_options job;
+	int retries; /* how often a failed job is started again */
+	bool is_worker; /* the command is ringup's own worker, which needs $RINGUP_SECRET for all ranks */
+	int nodes, per_node, world; /* world may be less than nodes * per_node */
+	int gpus_per_node;	    /* that the container of a node gets; 0: none */
+	const char *kind;	    /* one of the exporter's; NULL: it chooses */
+	/* how the engine's files spell a text that means itself; NULL: as it is */
+	const char *(*escape)(const char *text, struct arena *arena);
+	const char *const *settings; /* NAME=VALUE, all of them known to the exporter */
+	const char
+		*origin; /* the command line that writes the files again, for their first comment */
+};
+
+struct export_file {
+	const char *name; /* without a folder */
+	const char *text;
+};
+
+struct export_files {
+	struct export_file list[EXPORT_FILES_MAX];
+	size_t count;
+};
+
+struct exporter {
+	const char *name, *help;
+	const char *const *kinds; /* that --kind takes, NULL-terminated; NULL: there are none */
+	const struct export_setting *settings; /* the last one has no name */
+	bool needs_image;		       /* it has no way to run the job without containers */
+	bool is_one_node;
+	/*
+	 * Adds its files. The first one is what is printed without -o, and must do by itself. ERROR_USAGE says what
+	 * cannot be expressed, and what to take instead.
+	 */
+	int (*write)(const struct export_wish *wish, struct export_files *files, struct error *err);
+};
+
+/* All exporters, NULL-terminated. */
+extern const struct exporter *const exporters[];
+
+/* ERROR_USAGE lists the known ones. */
+int exporter_find(const char *name, const struct exporter **exporter, struct error *err);
+
+/* ERROR_USAGE when the exporter does not know the kind or a setting; each names those that there are. */
+int export_check(const struct exporter *exporter, const struct export_wish *wish,
+		 struct error *err);
+
+/*
+ * Fills nodes, per_node, world and gpus_per_node. With nodes 0 the hosts of the cluster file say them, as they
+ * do for `ringup run`: the ranks go host by host, each up to --ppn, its slots, or one per GPU. With nodes given
+ * the ranks per node are per_host, or those of the first host. ERROR_USAGE when the numbers do not fit.
+ */
+int export_place(struct export_wish *wish, struct error *err);
+
+/* The value of a setting: that of the wish, or what the exporter says otherwise. */
+const char *export_value(const struct exporter *exporter, const struct export_wish *wish,
+			 const char *name);
+
+/* Adds a file; the text is copied. */
+void export_add(const struct export_wish *wish, struct export_files *files, const char *name,
+		const char *text);
+
+/*
+ * NAME=VALUE for every rank: of the lock, `container.env` and the job, the later one of two with the same name
+ * only. Values are spelled as export_text does. The image has its own besides.
+ */
+const char *const *export_env(const struct export_wish *wish);
+
+/* The text, or all of a list, as the engine's files spell it (wish->escape). */
+const char *export_text(const struct export_wish *wish, const char *text);
+const char *const *export_words(const struct export_wish *wish, const char *const *words);
+
+/* The products of the hosts' GPUs as nvidia-smi names them, each once, in the order of the hosts. */
+const char *const *export_products(const struct export_wish *wish);
+
+/* Whether the probe saw RDMA devices, and the cluster file lets containers have them. */
+bool export_has_rdma(const struct export_wish *wish);
+
+/*
+ * The name as a DNS label (RFC 1123), which names of pods, services and Compose projects must be: small letters,
+ * digits and '-', 1 to 50 of them, so that an engine can put its own ending behind it.
+ */
+const char *export_dns_name(const char *name, struct arena *arena);
+
+/* The command as one comment line: quoted as for a shell, without control characters. */
+const char *export_line(const char *const *words, struct arena *arena);
+
+#endif

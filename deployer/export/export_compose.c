@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/export/export.h"
+#include "deployer/export/node.h"
+#include "deployer/export/yaml_out.h"
+
+#include <string.h>
+
+/*
+ * One service with all ranks, which meet on the container's own loopback: nothing listens for others. Source of the
+ * keys: the Compose specification (github.com/compose-spec/compose-spec, 05-services.md and deploy.md).
+ */
+
+#define COMPOSE_PORT "29500"
+
+/* Compose replaces "$NAME" in the file; "$$" is a dollar sign. */
+static const char *compose_escape(const char *text, struct arena *arena)
+{
+	_cleanup_(str_release) struct str out = STR_INIT;
+
+	for (; *text; text++)
+		str_addf(&out, *text == '$' ? "$%c" : "%c", *text);
+	return arena_strdup(arena, out.text);
+}
+
+static void compose_add_gpus(const struct export_wish *wish, struct str *out)
+{
+	if (wish->gpus_per_node)
+		str_addf(out,
+			 "    deploy:\n"
+			 "      resources:\n"
+			 "        reservations:\n"
+			 "          devices:\n"
+			 "            - {driver: nvidia, count: %d, capabilities: [gpu]}\n",
+			 wish->gpus_per_node);
+}
+
+static void compose_add_env(const struct export_wish *wish, const struct words *own,
+			    struct str *out)
+{
+	const char *const *lists[] = {export_env(wish), words_list(own)};
+
+	if (!*lists[0] && !*lists[1])
+		return;
+	str_add(out, "    environment:\n");
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		for (const char *const *pair = lists[i]; *pair; pair++) {
+			size_t length = strcspn(*pair, "=");
+
+			yaml_add_pair(out, 6, arena_strndup(wish->arena, *pair, length),
+				      *pair + length + 1);
+		}
+}
+
+static void compose_add_list(const struct export_wish *wish, const char *key,
+			     const char *const *list, struct str *out)
+{
+	if (!*list)
+		return;
+	str_addf(out, "    %s:\n", key);
+	yaml_add_list(out, export_words(wish, list), 6);
+}
+
+/* Compose wants a number; what is none is its error to name. */
+static void compose_add_number(const struct export_wish *wish, const char *text, size_t length,
+			       struct str *out)
+{
+	const char *value = arena_strndup(wish->arena, text, strnlen(text, length));
+
+	if (*value && !value[strspn(value, "-0123456789")])
+		str_add(out, value);
+	else
+		yaml_add_text(out, value, 0);
+}
+
+static void compose_add_limits(const struct export_wish *wish, struct str *out)
+{
+	const struct cluster_container *container = &wish->cluster->container;
+
+	yaml_add_pair(out, 4, "shm_size", container->shm_size);
+	if (*container->ulimits)
+		str_add(out, "    ulimits:\n");
+	for (const char *const *pair = container->ulimits; *pair; pair++) {
+		size_t length = strcspn(*pair, "=");
+		const char *value = *pair + length + 1;
+		size_t soft = strcspn(value, ":");
+
+		/* Docker's "SOFT:HARD" */
+		str_addf(out, "      %.*s: {soft: ", (int)length, *pair);
+		compose_add_number(wish, value, soft, out);
+		str_add(out, ", hard: ");
+		compose_add_number(wish, value[soft] ? value + soft + 1 : value, SIZE_MAX, out);
+		str_add(out, "}\n");
+	}
+	if (container->privileged)
+		str_add(out, "    privileged: true\n");
+	if (!export_has_rdma(wish))
+		return;
+	str_add(out, "    devices: [/dev/infiniband]\n"
+		     "    cap_add: [IPC_LOCK] # RDMA pins memory\n");
+}
+
+/* All ranks are here, so those of mpirun need no list of hosts. */
+static int compose_command(const struct export_wish *wish, struct words *command, struct words *env,
+			   struct error *err)
+{
+	const struct launcher_node node = {.nodes = 1,
+					   .per_node = wish->world,
+					   .world = wish->world,
+					   .id = wish->job.name,
+					   .rank = "0",
+					   .address = "127.0.0.1",
+					   .port = COMPOSE_PORT};
+
+	if (wish->job.launcher->place == PLACE_ROLES && wish->world > 1)
+		return error_set(
+			err, ERROR_USAGE,
+			"%d ranks of '%s' need an address each, and Compose gives them one container; say -n 1, or take another launcher",
+			wish->world, wish->job.launcher->name);
+	return export_node(wish, &node, command, env, err);
+}
+
+static int compose_write(const struct export_wish *given, struct export_files *files,
+			 struct error *err)
+{
+	_cleanup_(str_release) struct str out = STR_INIT;
+	struct export_wish copy = *given;
+	const struct export_wish *wish = &copy;
+	struct words command = WORDS_INIT(wish->arena), env = WORDS_INIT(wish->arena);
+
+	copy.escape = compose_escape;
+	if (compose_command(wish, &command, &env, err) < 0)
+		return -1;
+	str_addf(&out,
+		 "# %s\n"
+		 "# The job '%s' on this machine alone, with all of its ranks in one container:\n"
+		 "#   docker compose -f compose.yaml up --exit-code-from %s\n",
+		 wish->origin, wish->job.name, wish->job.name);
+	str_add(&out, "services:\n  ");
+	yaml_add_text(&out, wish->job.name, 2);
+	str_add(&out, ":\n");
+	yaml_add_pair(&out, 4, "image", wish->image);
+	str_add(&out, "    entrypoint: [] # not the cluster's sshd\n    command:\n");
+	yaml_add_list(&out, command.list, 6);
+	if (*wish->job.workdir)
+		yaml_add_pair(&out, 4, "working_dir", wish->job.workdir);
+	compose_add_env(wish, &env, &out);
+	compose_add_list(wish, "volumes", wish->cluster->container.volumes, &out);
+	compose_add_limits(wish, &out);
+	compose_add_gpus(wish, &out);
+	export_add(wish, files, "compose.yaml", out.text);
+	return 0;
+}
+
+static const struct export_setting compose_settings[] = {{0}};
+
+const struct exporter exporter_compose = {
+	.name = "compose",
+	.help = "one machine, by Docker Compose: all ranks in one container",
+	.settings = compose_settings,
+	.needs_image = true,
+	.is_one_node = true,
+	.write = compose_write,
+};

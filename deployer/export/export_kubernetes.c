@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/export/kube.h"
+#include "deployer/export/node.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/*
+ * Sources: kubeflow/mpi-operator (pkg/controller/mpi_job_controller.go: where the key and the hostfile are mounted, and
+ * what it sets), kubeflow/training-operator 1.9 (pkg/controller.v1/pytorch/envvar.go, tensorflow/tensorflow.go: names
+ * of containers and variables), kubernetes.io "Job with Pod-to-Pod Communication" (names of an Indexed Job's pods),
+ * kueue.sigs.k8s.io (the label of a queue), volcano.sh (PodGroup).
+ */
+
+#define SECRET_SUFFIX "-secret"
+#define MPI_KEY "/root/.ssh/id_rsa"
+
+enum { KIND_MPIJOB, KIND_PYTORCHJOB, KIND_TFJOB, KIND_JOB };
+static const char *const kube_kinds[] = {"mpijob", "pytorchjob", "tfjob", "job", NULL};
+
+static const struct export_setting kube_settings[] = {
+	{"namespace", "of all objects", ""},
+	{"queue", "LocalQueue of Kueue, or with gang=volcano a queue of Volcano", ""},
+	{"gang", "volcano: its scheduler starts all pods at once, or none", ""},
+	{"priority", "PriorityClass of the pods", ""},
+	{"pull-secret", "Secret with the registry's login", ""},
+	{"gpu-resource", "what a GPU is called, as nvidia.com/mig-1g.10gb", KUBE_GPU},
+	{"rdma-resource", "what an RDMA device is called", "rdma/hca_shared_devices_a"},
+	{"tolerate", "key of the taint of nodes with GPUs", "nvidia.com/gpu"},
+	{"node", "LABEL=VALUE that a node must have", ""},
+	{"cpu", "processors that a node's pod asks for", ""},
+	{"memory", "memory that a node's pod gets, as 64Gi", ""},
+	{"user", "number of the user to run as, instead of the image's (not with mpijob)", ""},
+	{"keep", "seconds that the finished job stays listed (without end)", ""},
+	{0}};
+
+extern const struct exporter exporter_kubernetes;
+
+/* Which kind the job is: --kind, or what its launcher's ranks need. */
+static int kube_kind(const struct export_wish *wish, struct error *err)
+{
+	static const int natural[] = {[PLACE_NONE] = KIND_JOB,
+				      [PLACE_RANK] = KIND_JOB,
+				      [PLACE_NODE] = KIND_PYTORCHJOB,
+				      [PLACE_MPI] = KIND_MPIJOB,
+				      [PLACE_ROLES] = KIND_TFJOB};
+	enum launcher_place place = wish->job.launcher->place;
+	int kind = natural[place];
+
+	if (wish->kind)
+		for (kind = 0; strcmp(kube_kinds[kind], wish->kind) != 0;)
+			kind++;
+	if (kind == natural[place] || (kind == KIND_JOB && place == PLACE_NODE) ||
+	    (kind == KIND_JOB && wish->world == 1))
+		return kind;
+	return error_set(
+		err, ERROR_USAGE,
+		"--kind %s cannot start the ranks of the launcher '%s'; take --kind %s, or another --launcher",
+		wish->kind, wish->job.launcher->name, kube_kinds[natural[place]]);
+}
+
+/* Values of settings stand in the manifests as they are. */
+static int kube_check(const struct kube *k, int kind, struct error *err)
+{
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/=-";
+	const char *user = kube_value(k, "user"), *gang = kube_value(k, "gang"),
+		   *keep = kube_value(k, "keep");
+
+	for (const struct export_setting *s = kube_settings; s->name; s++) {
+		const char *value = kube_value(k, s->name);
+
+		if (value[strspn(value, allowed)])
+			return error_set(err, ERROR_USAGE,
+					 "--set %s=%s: letters, digits and ._/=- are allowed",
+					 s->name, value);
+	}
+	if (user[strspn(user, "0123456789")])
+		return error_set(err, ERROR_USAGE, "--set user=%s: the user's number is needed",
+				 user);
+	if (*user && kind == KIND_MPIJOB)
+		return error_set(
+			err, ERROR_USAGE,
+			"--set user=%s: an MPIJob starts its ranks by sshd, which needs root in its container; take --launcher torchrun or env",
+			user);
+	if (keep[strspn(keep, "0123456789")])
+		return error_set(err, ERROR_USAGE, "--set keep=%s: a number of seconds is needed",
+				 keep);
+	if (*gang && strcmp(gang, "volcano") != 0)
+		return error_set(err, ERROR_USAGE, "--set gang=%s: only volcano is known", gang);
+	return 0;
+}
+
+/* The first comment: where it is from, and the commands for what must not stand in a file. */
+static void kube_add_head(const struct kube *k, int per_pod, bool needs_secret)
+{
+	const char *pull = kube_value(k, "pull-secret"), *space = kube_value(k, "namespace");
+	const char *in = *space ? arena_printf(k->wish->arena, " -n %s", space) : "";
+
+	kube_line(k, 0, "# %s", k->wish->origin);
+	kube_line(k, 0, "# %d rank%s, %d to a pod; written by ringup, and yours to change.",
+		  k->wish->world, k->wish->world == 1 ? "" : "s", per_pod);
+	if (*k->wish->cluster->container.ulimits)
+		kube_line(
+			k, 0,
+			"# Limits of processes (container.ulimits) are set by the nodes' container runtime.");
+	if (!*pull && !needs_secret)
+		return;
+	kube_line(k, 0, "# Once, before it is applied:");
+	if (*pull)
+		kube_line(
+			k, 0,
+			"#   kubectl create secret generic %s%s --type=kubernetes.io/dockerconfigjson"
+			" --from-file=.dockerconfigjson=.ringup/auth.json",
+			pull, in);
+	if (needs_secret)
+		kube_line(k, 0,
+			  "#   head -c 32 /dev/urandom | base64 |"
+			  " kubectl create secret generic %s" SECRET_SUFFIX
+			  "%s --from-file=secret=/dev/stdin",
+			  k->name, in);
+}
+
+/* The limits that Kubeflow's jobs have in common. `restarts` 0: the first failure ends the job. */
+static void kube_add_policy(const struct kube *k)
+{
+	bool is_volcano = *kube_value(k, "gang");
+
+	kube_line(k, 2, "runPolicy:");
+	kube_line(k, 4,
+		  "cleanPodPolicy: Running # what still runs when the job has ended is ended too");
+	kube_line(k, 4, "backoffLimit: %d", k->wish->retries);
+	if (k->wish->job.timeout_s)
+		kube_line(k, 4, "activeDeadlineSeconds: %d", k->wish->job.timeout_s);
+	if (*kube_value(k, "keep"))
+		kube_line(k, 4, "ttlSecondsAfterFinished: %s", kube_value(k, "keep"));
+	if (!is_volcano)
+		return;
+	kube_line(k, 4, "schedulingPolicy: # for an operator that was started with Volcano");
+	kube_pair(k, 6, "queue", kube_value(k, "queue"));
+	kube_pair(k, 6, "priorityClass", kube_value(k, "priority"));
+}
+
+static void kube_begin_replicas(const struct kube *k, const char *role, int count)
+{
+	kube_line(k, 4, "%s:", role);
+	kube_line(k, 6, "replicas: %d", count);
+	kube_line(k, 6, "restartPolicy: %s", k->wish->retries ? "OnFailure" : "Never");
+}
+
+/*
+ * mpirun finds the workers' sshd by the job's own key, which the operator makes: it is their host key too, so that
+ * the launcher knows them. The workers' logins get the environment of their container (images/entry/ringup-login).
+ */
+static const char kube_mpi_worker[] = "umask 077\n"
+				      "mkdir -p -m 755 /run/sshd\n"
+				      "cp " MPI_KEY " /root/.ssh/authorized_keys /run/sshd\n"
+				      "/usr/local/bin/ringup-login --save /run/ringup $$\n"
+				      "exec /usr/sbin/sshd -D -e -f /dev/null \\\n"
+				      "  -o HostKey=/run/sshd/id_rsa \\\n"
+				      "  -o AuthorizedKeysFile=/run/sshd/authorized_keys \\\n"
+				      "  -o PasswordAuthentication=no \\\n"
+				      "  -o KbdInteractiveAuthentication=no \\\n"
+				      "  -o ForceCommand=/usr/local/bin/ringup-login\n";
+
+static const char kube_mpi_launcher[] =
+	"printf '* %s\\n' \"$(cat " MPI_KEY ".pub)\" >/etc/ssh/ssh_known_hosts\n"
+	"exec \"$@\"\n";
+
+/* The ranks of ringup's worker share a secret; mpirun hands it on by its name. */
+static const char kube_mpi_secret[] =
+	"printf '* %s\\n' \"$(cat " MPI_KEY ".pub)\" >/etc/ssh/ssh_known_hosts\n"
+	"RINGUP_SECRET=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \\n')\n"
+	"export RINGUP_SECRET\n"
+	"exec \"$@\"\n";
+
+static int kube_write_mpi(const struct kube *k, struct error *err)
+{
+	struct export_wish wish = *k->wish;
+	const struct launcher_node node = {.nodes = wish.nodes,
+					   .per_node = wish.per_node,
+					   .world = wish.world,
+					   .hostfile = "/etc/mpi/hostfile"};
+	struct words command = WORDS_INIT(wish.arena), env = WORDS_INIT(wish.arena),
+		     own = WORDS_INIT(wish.arena);
+
+	if (wish.is_worker)
+		words_add_all(&own, WORDS("-x", "RINGUP_SECRET"));
+	words_add_all(&own, wish.job.command);
+	wish.job.command = own.list;
+	words_add_all(&command,
+		      WORDS("/bin/sh", "-c", wish.is_worker ? kube_mpi_secret : kube_mpi_launcher,
+			    "launcher"));
+	if (export_node(&wish, &node, &command, &env, err) < 0)
+		return -1;
+	kube_begin(k, "kubeflow.org/v2beta1", "MPIJob");
+	kube_line(k, 0, "spec:");
+	kube_line(k, 2, "slotsPerWorker: %d", wish.per_node);
+	kube_line(k, 2, "launcherCreationPolicy: WaitForWorkersReady");
+	kube_add_policy(k);
+	kube_line(k, 2, "mpiReplicaSpecs:");
+	kube_begin_replicas(k, "Launcher", 1);
+	kube_add_template(k, 6,
+			  &(struct kube_pod){.container = "launcher",
+					     .command = command.list,
+					     .env = env.list});
+	kube_begin_replicas(k, "Worker", wish.nodes);
+	kube_add_template(k, 6,
+			  &(struct kube_pod){.container = "worker",
+					     .command = WORDS("/bin/sh", "-c",
+							      export_text(&wish, kube_mpi_worker)),
+					     .env = WORDS(NULL),
+					     .gpus = wish.gpus_per_node,
+					     .is_rank = true,
+					     .is_sshd = true});
+	return 0;
+}
+
+/* Fills what starts the ranks of a node, in a pod that the engine tells its place. */
+static int kube_fill_node(const struct kube *k, const char *rank, const char *address,
+			  const char *port, struct kube_pod *pod, struct error *err)
+{
+	const struct export_wish *wish = k->wish;
+	const struct launcher_node node = {.nodes = wish->nodes,
+					   .per_node = wish->per_node,
+					   .world = wish->world,
+					   .id = k->name,
+					   .rank = rank,
+					   .address = address,
+					   .port = port};
+	struct words command = WORDS_INIT(wish->arena), env = WORDS_INIT(wish->arena);
+
+	if (export_node(wish, &node, &command, &env, err) < 0)
+		return -1;
+	pod->command = words_list(&command);
+	pod->env = words_list(&env);
+	pod->gpus = wish->gpus_per_node;
+	pod->is_rank = true;
+	if (wish->is_worker && wish->world > 1)
+		pod->secret = arena_printf(wish->arena, "%s" SECRET_SUFFIX, k->name);
+	return 0;
+}
+
+/* The operator tells each pod its RANK among the pods, and where the first one is. */
+static int kube_write_pytorch(const struct kube *k, struct error *err)
+{
+	struct kube_pod pod = {.container = "pytorch"};
+
+	if (kube_fill_node(k, "$(RANK)", "$(MASTER_ADDR)", "$(MASTER_PORT)", &pod, err) < 0)
+		return -1;
+	kube_begin(k, "kubeflow.org/v1", "PyTorchJob");
+	kube_line(k, 0, "spec:");
+	kube_add_policy(k);
+	kube_line(k, 2, "pytorchReplicaSpecs:");
+	kube_begin_replicas(k, "Master", 1);
+	kube_add_template(k, 6, &pod);
+	if (k->wish->nodes == 1)
+		return 0;
+	kube_begin_replicas(k, "Worker", k->wish->nodes - 1);
+	kube_add_template(k, 6, &pod);
+	return 0;
+}
+
+static const char *kube_tf_role(const char *name)
+{
+	static const char *const roles[][2] = {{"chief", "Chief"},
+					       {"master", "Master"},
+					       {"worker", "Worker"},
+					       {"ps", "PS"},
+					       {"evaluator", "Evaluator"}};
+
+	for (size_t i = 0; i < ARRAY_LEN(roles); i++)
+		if (strcmp(roles[i][0], name) == 0)
+			return roles[i][1];
+	return name;
+}
+
+/* A pod per rank, which the operator tells its place by TF_CONFIG. Servers compute on no GPU. */
+static int kube_write_tf(const struct kube *k, struct error *err)
+{
+	const struct job_options *job = &k->wish->job;
+	const struct job_role_kind all = {.name = "worker"};
+	struct job_role alike = {&all, k->wish->world};
+	const struct job_roles roles = job->roles ? *job->roles : (struct job_roles){&alike, 1, 0};
+	int gpus = k->wish->gpus_per_node ? k->wish->gpus_per_node / k->wish->per_node : 0;
+
+	(void)err;
+	kube_begin(k, "kubeflow.org/v1", "TFJob");
+	kube_line(k, 0, "spec:");
+	kube_add_policy(k);
+	kube_line(k, 2, "tfReplicaSpecs:");
+	for (size_t i = 0; i < roles.count; i++) {
+		bool serves = roles.list[i].kind->serves && !job->gpus;
+
+		kube_begin_replicas(k, kube_tf_role(roles.list[i].kind->name), roles.list[i].count);
+		kube_add_template(k, 6,
+				  &(struct kube_pod){.container = "tensorflow",
+						     .command = export_words(k->wish, job->command),
+						     .env = WORDS(NULL),
+						     .gpus = serves ? 0
+							     : gpus ? gpus
+								    : 0,
+						     .is_rank = true});
+	}
+	return 0;
+}
+
+static void kube_add_pod_group(const struct kube *k)
+{
+	kube_begin(k, "scheduling.volcano.sh/v1beta1", "PodGroup");
+	kube_line(k, 0, "spec:");
+	kube_line(k, 2, "minMember: %d", k->wish->nodes);
+	kube_pair(k, 2, "queue", kube_value(k, "queue"));
+	kube_pair(k, 2, "priorityClassName", kube_value(k, "priority"));
+	kube_line(k, 0, "---");
+}
+
+/* What every Kubernetes has: a Job whose pods know their index, and names for them. */
+static int kube_write_job(const struct kube *k, struct error *err)
+{
+	struct kube_pod pod = {.container = "rank",
+			       .restart = "Never",
+			       .has_index = true,
+			       .in_group = *kube_value(k, "gang"),
+			       .subdomain = k->name};
+
+	if (kube_fill_node(k, "$(NODE_RANK)",
+			   arena_printf(k->wish->arena, "%s-0.%s", k->name, k->name), KUBE_PORT,
+			   &pod, err) < 0)
+		return -1;
+	kube_add_service(k, "job-name");
+	if (pod.in_group)
+		kube_add_pod_group(k);
+	kube_begin(k, "batch/v1", "Job");
+	kube_line(k, 0, "spec:");
+	kube_line(k, 2, "completionMode: Indexed");
+	kube_line(k, 2, "completions: %d", k->wish->nodes);
+	kube_line(k, 2, "parallelism: %d", k->wish->nodes);
+	kube_line(
+		k, 2,
+		"backoffLimit: 0 # one pod alone cannot be started again: the others have lost it");
+	if (k->wish->job.timeout_s)
+		kube_line(k, 2, "activeDeadlineSeconds: %d", k->wish->job.timeout_s);
+	if (*kube_value(k, "keep"))
+		kube_line(k, 2, "ttlSecondsAfterFinished: %s", kube_value(k, "keep"));
+	kube_add_template(k, 2, &pod);
+	return 0;
+}
+
+/*
+ * "$(NAME)" is Kubernetes' own and "$$" is "$" (k8s.io/kubernetes/third_party/forked/golang/expansion): what means itself
+ * has such a "$" twice.
+ */
+static const char *kube_escape(const char *text, struct arena *arena)
+{
+	_cleanup_(str_release) struct str out = STR_INIT;
+
+	for (const char *c = text; *c; c++) {
+		bool is_special =
+			*c == '$' && (c[1] == '(' || c[1] == '$' || (c > text && c[-1] == '$'));
+
+		str_addf(&out, is_special ? "$%c" : "%c", *c);
+	}
+	return arena_strdup(arena, out.text);
+}
+
+static void kube_add_kustomization(const struct kube *k, const char *file,
+				   struct export_files *files)
+{
+	export_add(
+		k->wish, files, "kustomization.yaml",
+		arena_printf(
+			k->wish->arena,
+			"# kubectl apply -k . ; an overlay names this folder in its own `resources`\n"
+			"apiVersion: kustomize.config.k8s.io/v1beta1\n"
+			"kind: Kustomization\n"
+			"resources:\n"
+			"  - %s\n",
+			file));
+}
+
+static int kube_write(const struct export_wish *given, struct export_files *files,
+		      struct error *err)
+{
+	static int (*const writers[])(const struct kube *k, struct error *err) = {
+		kube_write_mpi, kube_write_pytorch, kube_write_tf, kube_write_job};
+	_cleanup_(str_release) struct str out = STR_INIT;
+	struct export_wish wish = *given;
+	const struct kube k = {.exporter = &exporter_kubernetes,
+			       .wish = &wish,
+			       .out = &out,
+			       .name = export_dns_name(wish.job.name, wish.arena)};
+	const char *file = arena_printf(wish.arena, "%s.yaml", k.name);
+	int kind = kube_kind(&wish, err);
+
+	if (kind < 0 || kube_check(&k, kind, err) < 0)
+		return -1;
+	kube_add_head(&k, kind == KIND_TFJOB ? 1 : wish.per_node,
+		      wish.is_worker && kind != KIND_MPIJOB && wish.world > 1);
+	/* slices of GPUs are counted by the ranks: the probe counts whole GPUs */
+	if (wish.gpus_per_node && strcmp(kube_value(&k, "gpu-resource"), KUBE_GPU) != 0)
+		wish.gpus_per_node = wish.per_node * (wish.job.gpus ? wish.job.gpus : 1);
+	wish.escape = kube_escape;
+	if (writers[kind](&k, err) < 0)
+		return -1;
+	export_add(&wish, files, file, out.text);
+	kube_add_kustomization(&k, file, files);
+	return 0;
+}
+
+const struct exporter exporter_kubernetes = {
+	.name = "kubernetes",
+	.help = "Kubeflow's jobs, or an Indexed Job where no operator is installed",
+	.kinds = kube_kinds,
+	.settings = kube_settings,
+	.needs_image = true,
+	.write = kube_write,
+};

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/export/kube.h"
+#include "deployer/export/yaml_out.h"
+
+#include <string.h>
+
+const char *kube_value(const struct kube *k, const char *name)
+{
+	return export_value(k->exporter, k->wish, name);
+}
+
+void kube_line(const struct kube *k, int indent, const char *format, ...)
+{
+	va_list args;
+
+	str_addf(k->out, "%*s", indent, "");
+	va_start(args, format);
+	str_vaddf(k->out, format, args);
+	va_end(args);
+	str_add(k->out, "\n");
+}
+
+void kube_pair(const struct kube *k, int indent, const char *key, const char *text)
+{
+	if (*text)
+		yaml_add_pair(k->out, indent, key, text);
+}
+
+void kube_item(const struct kube *k, int indent, const char *key, const char *text)
+{
+	str_addf(k->out, "%*s- ", indent, "");
+	kube_pair(&(const struct kube){.out = k->out}, 0, key, text);
+}
+
+void kube_begin(const struct kube *k, const char *version, const char *kind)
+{
+	bool is_volcano = strcmp(kube_value(k, "gang"), "volcano") == 0;
+
+	kube_pair(k, 0, "apiVersion", version);
+	kube_pair(k, 0, "kind", kind);
+	kube_line(k, 0, "metadata:");
+	kube_pair(k, 2, "name", k->name);
+	kube_pair(k, 2, "namespace", kube_value(k, "namespace"));
+	kube_line(k, 2, "labels:");
+	kube_pair(k, 4, "app.kubernetes.io/part-of",
+		  export_dns_name(k->wish->cluster->name, k->wish->arena));
+	if (!is_volcano && strcmp(kind, "Service") != 0)
+		kube_pair(k, 4, "kueue.x-k8s.io/queue-name", kube_value(k, "queue"));
+}
+
+/* "a=b" as a pair. */
+static void kube_add_env(const struct kube *k, int indent, const char *const *pairs)
+{
+	for (; *pairs; pairs++) {
+		size_t length = strcspn(*pairs, "=");
+
+		if (strncmp(*pairs, "NODE_RANK=", length + 1) == 0)
+			continue; /* kube_add_index */
+		kube_item(k, indent, "name", arena_strndup(k->wish->arena, *pairs, length));
+		str_addf(k->out, "%*s  value: ", indent, "");
+		yaml_add_text(k->out, *pairs + length + 1, indent + 4);
+		str_add(k->out, "\n");
+	}
+}
+
+static void kube_add_index(const struct kube *k, int indent)
+{
+	kube_line(k, indent, "- name: NODE_RANK");
+	kube_line(k, indent, "  valueFrom:");
+	kube_line(k, indent, "    fieldRef:");
+	kube_line(
+		k, indent,
+		"      fieldPath: metadata.annotations['batch.kubernetes.io/job-completion-index']");
+}
+
+static void kube_add_environment(const struct kube *k, int indent, const struct kube_pod *pod)
+{
+	const char *const *shared = export_env(k->wish);
+	bool has_user = *kube_value(k, "user");
+
+	if (!*shared && !*pod->env && !has_user && !pod->has_index && !pod->secret)
+		return;
+	kube_line(k, indent, "env:");
+	if (pod->has_index)
+		kube_add_index(k, indent + 2);
+	if (has_user) /* which the image need not know, and then it has no folder of its own */
+		kube_add_env(k, indent + 2, WORDS("HOME=/tmp"));
+	kube_add_env(k, indent + 2, shared);
+	kube_add_env(k, indent + 2, pod->env);
+	if (!pod->secret)
+		return;
+	kube_line(k, indent + 2, "- name: RINGUP_SECRET");
+	kube_line(k, indent + 2, "  valueFrom:");
+	kube_line(k, indent + 2, "    secretKeyRef:");
+	kube_pair(k, indent + 8, "name", pod->secret);
+	kube_line(k, indent + 2, "      key: secret");
+}
+
+/*
+ * An sshd changes its user and its root. That of the RHEL family is built with Linux' audit, and ends a login that it
+ * may not write down there; Debian's and Ubuntu's need no more than the three.
+ */
+static const char *kube_sshd_capabilities(const struct export_wish *wish)
+{
+	const struct choice *os = wish->plan ? plan_choice(wish->plan, "os") : NULL;
+
+	if (os && (starts_with(os->version, "debian") || starts_with(os->version, "ubuntu")))
+		return "SETGID, SETUID, SYS_CHROOT";
+	return "AUDIT_WRITE, SETGID, SETUID, SYS_CHROOT";
+}
+
+/* As strict as the job allows; RDMA pins memory. */
+static void kube_add_security(const struct kube *k, int indent, const struct kube_pod *pod)
+{
+	bool has_rdma = pod->is_rank && export_has_rdma(k->wish);
+	const char *user = kube_value(k, "user");
+
+	kube_line(k, indent, "securityContext:");
+	if (k->wish->cluster->container.privileged) {
+		kube_line(k, indent + 2, "privileged: true # as container.privileged says");
+		return;
+	}
+	kube_line(k, indent + 2, "allowPrivilegeEscalation: false");
+	if (*user) {
+		kube_line(k, indent + 2, "runAsNonRoot: true");
+		kube_line(k, indent + 2, "runAsUser: %s", user);
+	}
+	kube_line(k, indent + 2, "capabilities:");
+	kube_line(k, indent + 4, "drop: [ALL]");
+	if (pod->is_sshd || has_rdma)
+		kube_line(k, indent + 4, "add: [%s%s%s]", has_rdma ? "IPC_LOCK" : "",
+			  has_rdma && pod->is_sshd ? ", " : "",
+			  pod->is_sshd ? kube_sshd_capabilities(k->wish) : "");
+	kube_line(k, indent + 2, "seccompProfile: {type: RuntimeDefault}");
+}
+
+/* Devices are counted in limits; a request is the same then. */
+static void kube_add_resources(const struct kube *k, int indent, const struct kube_pod *pod)
+{
+	const char *cpu = pod->is_rank ? kube_value(k, "cpu") : "";
+	const char *memory = pod->is_rank ? kube_value(k, "memory") : "";
+	bool has_rdma = pod->is_rank && export_has_rdma(k->wish);
+
+	if (!*cpu && !*memory && !pod->gpus && !has_rdma)
+		return;
+	kube_line(k, indent, "resources:");
+	if (*cpu || *memory)
+		kube_line(k, indent + 2, "requests:");
+	kube_pair(k, indent + 4, "cpu", cpu);
+	kube_pair(k, indent + 4, "memory", memory);
+	if (pod->gpus || has_rdma || *memory)
+		kube_line(k, indent + 2, "limits:");
+	kube_pair(k, indent + 4, "memory", memory);
+	if (pod->gpus)
+		kube_line(k, indent + 4, "%s: %d", kube_value(k, "gpu-resource"), pod->gpus);
+	if (has_rdma)
+		kube_line(k, indent + 4, "%s: 1", kube_value(k, "rdma-resource"));
+}
+
+/* "/data:/data:ro" as its parts; a name without '/' is a claim. */
+struct kube_volume {
+	const char *source, *target;
+	bool is_claim, is_read_only;
+};
+
+static struct kube_volume kube_volume(const struct kube *k, const char *text)
+{
+	size_t source = strcspn(text, ":"), target = strcspn(text + source + 1, ":");
+	const char *rest = text + source + 1 + target;
+
+	return (struct kube_volume){
+		.source = arena_strndup(k->wish->arena, text, source),
+		.target = arena_strndup(k->wish->arena, text + source + 1, target),
+		.is_claim = !memchr(text, '/', source),
+		.is_read_only = strncmp(rest, ":ro", 3) == 0,
+	};
+}
+
+static void kube_add_mounts(const struct kube *k, int indent, const struct kube_pod *pod)
+{
+	const char *const *volumes = k->wish->cluster->container.volumes;
+
+	if (!pod->is_rank)
+		return;
+	kube_line(k, indent, "volumeMounts:");
+	kube_line(k, indent + 2, "- name: shm");
+	kube_line(k, indent + 2, "  mountPath: /dev/shm");
+	for (int i = 0; volumes[i]; i++) {
+		const struct kube_volume volume = kube_volume(k, volumes[i]);
+
+		kube_line(k, indent + 2, "- name: volume-%d", i);
+		kube_pair(k, indent + 4, "mountPath", volume.target);
+		if (volume.is_read_only)
+			kube_line(k, indent + 4, "readOnly: true");
+	}
+}
+
+/* "8g" of Docker is "8Gi" here. */
+static const char *kube_size(const char *text, struct arena *arena)
+{
+	uint64_t bytes;
+
+	if (!parse_bytes(text, &bytes))
+		return text;
+	if (bytes % GIB == 0)
+		return arena_printf(arena, "%lluGi", (unsigned long long)(bytes / GIB));
+	if (bytes % MIB == 0)
+		return arena_printf(arena, "%lluMi", (unsigned long long)(bytes / MIB));
+	return arena_printf(arena, "%llu", (unsigned long long)bytes);
+}
+
+static void kube_add_volumes(const struct kube *k, int indent, const struct kube_pod *pod)
+{
+	const struct cluster_container *container = &k->wish->cluster->container;
+
+	if (!pod->is_rank)
+		return;
+	kube_line(k, indent, "volumes:");
+	kube_line(k, indent + 2,
+		  "- name: shm # NCCL and data loaders share memory; it counts as the pod's");
+	kube_line(k, indent + 2, "  emptyDir:");
+	kube_line(k, indent + 2, "    medium: Memory");
+	kube_pair(k, indent + 6, "sizeLimit", kube_size(container->shm_size, k->wish->arena));
+	for (int i = 0; container->volumes[i]; i++) {
+		const struct kube_volume volume = kube_volume(k, container->volumes[i]);
+
+		kube_line(k, indent + 2, "- name: volume-%d", i);
+		kube_line(k, indent + 4, volume.is_claim ? "persistentVolumeClaim:" : "hostPath:");
+		kube_pair(k, indent + 6, volume.is_claim ? "claimName" : "path", volume.source);
+	}
+}
+
+/* The value of GPU feature discovery's label for a product: blanks become '-'. */
+static const char *kube_product(const char *product, struct arena *arena)
+{
+	char *label = arena_strdup(arena, product);
+
+	for (char *c = label; *c; c++)
+		if (*c == ' ')
+			*c = '-';
+	return label;
+}
+
+/* Several products are one set of values of an affinity; a selector has one value. */
+static void kube_add_products(const struct kube *k, int indent, const char *const *products)
+{
+	kube_line(k, indent, "affinity:");
+	kube_line(k, indent + 2, "nodeAffinity:");
+	kube_line(k, indent + 4, "requiredDuringSchedulingIgnoredDuringExecution:");
+	kube_line(k, indent + 6, "nodeSelectorTerms:");
+	kube_line(k, indent + 8, "- matchExpressions:");
+	kube_line(k, indent + 12, "- key: nvidia.com/gpu.product");
+	kube_line(k, indent + 12, "  operator: In");
+	kube_line(k, indent + 12, "  values:");
+	for (; *products; products++)
+		yaml_add_list(k->out, WORDS(kube_product(*products, k->wish->arena)), indent + 16);
+}
+
+/* Nodes like those that the stack was resolved for: the processor, and the GPUs that the probe saw. */
+static void kube_add_nodes(const struct kube *k, int indent, const struct kube_pod *pod)
+{
+	const char *const *products = export_products(k->wish);
+	const char *pool = kube_value(k, "node"), *taint = kube_value(k, "tolerate");
+	size_t length = strcspn(pool, "=");
+	bool has_product =
+		pod->gpus && *products && strcmp(kube_value(k, "gpu-resource"), KUBE_GPU) == 0;
+
+	if (k->wish->plan || (has_product && !products[1]) || *pool)
+		kube_line(k, indent, "nodeSelector:");
+	if (k->wish->plan)
+		kube_pair(k, indent + 2, "kubernetes.io/arch",
+			  arch_of_image(plan_arch(k->wish->plan)));
+	if (has_product && !products[1])
+		kube_pair(k, indent + 2, "nvidia.com/gpu.product",
+			  kube_product(*products, k->wish->arena));
+	if (*pool)
+		kube_pair(k, indent + 2, arena_strndup(k->wish->arena, pool, length),
+			  pool[length] ? pool + length + 1 : "true");
+	if (has_product && products[1])
+		kube_add_products(k, indent, products);
+	if (!pod->gpus || !*taint)
+		return;
+	kube_line(k, indent, "tolerations:");
+	kube_item(k, indent + 2, "key", taint);
+	kube_line(k, indent + 2, "  operator: Exists");
+}
+
+static void kube_add_container(const struct kube *k, int indent, const struct kube_pod *pod)
+{
+	kube_line(k, indent, "containers:");
+	kube_item(k, indent + 2, "name", pod->container);
+	kube_pair(k, indent + 4, "image", k->wish->image);
+	kube_line(k, indent + 4, "command:");
+	yaml_add_list(k->out, pod->command, indent + 6);
+	if (pod->is_rank || !pod->is_sshd)
+		kube_pair(k, indent + 4, "workingDir", k->wish->job.workdir);
+	kube_add_environment(k, indent + 4, pod);
+	if (pod->is_sshd) {
+		kube_line(k, indent + 4, "readinessProbe: # mpirun starts when all of them listen");
+		kube_line(k, indent + 6, "tcpSocket: {port: 22}");
+	}
+	kube_add_resources(k, indent + 4, pod);
+	kube_add_security(k, indent + 4, pod);
+	kube_add_mounts(k, indent + 4, pod);
+}
+
+void kube_add_template(const struct kube *k, int indent, const struct kube_pod *pod)
+{
+	const char *pull = kube_value(k, "pull-secret");
+
+	kube_line(k, indent, "template:");
+	if (pod->in_group) {
+		kube_line(k, indent + 2, "metadata:");
+		kube_line(k, indent + 4, "annotations:");
+		kube_pair(k, indent + 6, "scheduling.k8s.io/group-name", k->name);
+	}
+	kube_line(k, indent + 2, "spec:");
+	if (pod->restart)
+		kube_pair(k, indent + 4, "restartPolicy", pod->restart);
+	if (pod->subdomain)
+		kube_pair(k, indent + 4, "subdomain", pod->subdomain);
+	if (pod->in_group)
+		kube_line(k, indent + 4, "schedulerName: volcano");
+	kube_pair(k, indent + 4, "priorityClassName", kube_value(k, "priority"));
+	kube_line(k, indent + 4, "automountServiceAccountToken: false");
+	kube_line(k, indent + 4, "enableServiceLinks: false");
+	if (*pull) {
+		kube_line(k, indent + 4, "imagePullSecrets:");
+		kube_item(k, indent + 6, "name", pull);
+	}
+	kube_add_nodes(k, indent + 4, pod);
+	kube_add_container(k, indent + 4, pod);
+	kube_add_volumes(k, indent + 4, pod);
+}
+
+void kube_add_service(const struct kube *k, const char *label)
+{
+	kube_begin(k, "v1", "Service");
+	kube_line(k, 0, "spec: # no address of its own: it gives each pod a name");
+	kube_line(k, 2, "clusterIP: None");
+	kube_line(k, 2, "publishNotReadyAddresses: true");
+	kube_line(k, 2, "selector:");
+	kube_pair(k, 4, label, k->name);
+	kube_line(k, 0, "---");
+}

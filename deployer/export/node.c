@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/export/node.h"
+
+#include <string.h>
+
+/*
+ * Starts the ranks of one node, and ends them all with the status of the first one that fails. It is process 1 of its
+ * container, so its own TERM is the trap's. The last node may have fewer ranks.
+ */
+static const char node_begin[] = "failed=$(mktemp)\n"
+				 "trap 'trap \"\" TERM; kill 0; exit \"$(cat \"$failed\")\"' TERM\n"
+				 "echo 143 >\"$failed\"\n"
+				 "export LOCAL_RANK=0 RANK\n"
+				 "while [ \"$LOCAL_RANK\" -lt \"$LOCAL_WORLD_SIZE\" ]; do\n"
+				 "  RANK=$((NODE_RANK * LOCAL_WORLD_SIZE + LOCAL_RANK))\n";
+static const char node_end[] = "  [ \"$RANK\" -ge \"$WORLD_SIZE\" ] ||\n"
+			       "    { \"$@\" || { echo $? >\"$failed\"; kill $$; }; } &\n"
+			       "  LOCAL_RANK=$((LOCAL_RANK + 1))\n"
+			       "done\n"
+			       "wait\n";
+
+/* With --gpus a rank sees those of its own, as with `ringup run`. */
+static const char *node_script(const struct export_wish *wish)
+{
+	int gpus = wish->gpus_per_node ? wish->job.gpus : 0;
+	const char *own = "";
+
+	if (gpus)
+		own = arena_printf(
+			wish->arena,
+			"  CUDA_VISIBLE_DEVICES=$(seq -s , $((LOCAL_RANK * %d)) $((LOCAL_RANK * %d + %d)))\n"
+			"  export CUDA_VISIBLE_DEVICES\n",
+			gpus, gpus, gpus - 1);
+	return export_text(wish, arena_printf(wish->arena, "%s%s%s", node_begin, own, node_end));
+}
+
+static void node_add_place(const struct launcher_node *node, struct words *env)
+{
+	words_addf(env, "NODE_RANK=%s", node->rank);
+	words_addf(env, "WORLD_SIZE=%d", node->world);
+	words_addf(env, "LOCAL_WORLD_SIZE=%d", node->per_node);
+	words_addf(env, "MASTER_ADDR=%s", node->address);
+	words_addf(env, "MASTER_PORT=%s", node->port);
+	if (node->per_node == 1) {
+		words_addf(env, "RANK=%s", node->rank);
+		words_add(env, "LOCAL_RANK=0");
+	}
+}
+
+static int node_cannot(const struct export_wish *wish, struct error *err)
+{
+	error_set(err, ERROR_USAGE, "the launcher '%s' has nothing that another engine could start",
+		  wish->job.launcher->name);
+	for (const struct launcher *const *l = launchers; *l; l++)
+		if ((*l)->place != PLACE_NONE)
+			error_advise(err, "take --launcher %s (%s)", (*l)->name, (*l)->help);
+	return -1;
+}
+
+/* Words of a launcher that starts the ranks of a node itself: as many on each. */
+static int node_add_launcher(const struct export_wish *wish, const struct launcher_node *node,
+			     struct words *command, struct words *env, struct error *err)
+{
+	const struct launcher *launcher = wish->job.launcher;
+	struct job_options job = wish->job;
+
+	if (launcher->place == PLACE_NODE && node->world != node->nodes * node->per_node)
+		return error_set(
+			err, ERROR_USAGE,
+			"%d ranks on %d nodes with up to %d each: %s has as many on every node; choose -n, --nodes and --ppn so",
+			node->world, node->nodes, node->per_node, launcher->name);
+	job.command = export_words(wish, job.command);
+	return launcher->node_words(&job, node, command, env, err);
+}
+
+int export_node(const struct export_wish *wish, const struct launcher_node *node,
+		struct words *command, struct words *env, struct error *err)
+{
+	const struct launcher *launcher = wish->job.launcher;
+
+	if (launcher->place == PLACE_NONE)
+		return node_cannot(wish, err);
+	if (launcher->node_words)
+		return node_add_launcher(wish, node, command, env, err);
+	if (launcher->place == PLACE_RANK) {
+		node_add_place(node, env);
+		if (node->per_node > 1)
+			words_add_all(command, WORDS("/bin/sh", "-c", node_script(wish), "ranks"));
+	}
+	words_add_all(command, export_words(wish, wish->job.command));
+	return 0;
+}

@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# ringup export: the files are those of tests/golden/export (UPDATE_GOLDEN=1 writes them anew), and Kubernetes' own
+# schemas know every field of them.
+
+load helper
+IMAGE=registry.example:5000/team/lab@sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
+
+setup() {
+	common_setup
+	cat >cluster.yaml <<-'END'
+		name: lab
+		hosts: ["node[01-02]"]
+		registry: {address: "registry.example:5000", namespace: team}
+		stack: ["openmpi"]
+		container:
+		  env: {NCCL_DEBUG: WARN}
+		  volumes: ["/data:/data:ro", "scratch:/scratch"]
+		  ulimits: {memlock: "-1", nofile: "1024:4096"}
+		jobs:
+		  plain: {command: [python3, train.py, "--lr=$(LR)", "a: b", "yes"], ppn: 2, env: {FLAG: "on"}}
+		  ring: {command: "python3 ring.py && date", launcher: mpirun, ppn: 8, limit: 3600, retries: 2}
+		  torch: {command: "torchrun train.py --epochs 3", ppn: 8, gpus: 1}
+		  parts: {command: [python3, ps.py], launcher: tf, ppn: 2, roles: "chief=1,worker=2,ps=1"}
+	END
+}
+
+# gpu_hosts: two hosts with GPUs and InfiniBand, as a probe saw them, and a stack for them.
+gpu_hosts() {
+	sed -i 's/stack: .*/stack: ["nccl"]/' cluster.yaml
+	mkdir -m 700 .ringup
+	python3 - >.ringup/facts.json <<-'END'
+		import json
+		facts = {"os": "ubuntu22.04", "kernel": "5.15", "arch": "x86_64", "driver": "550.54.15", "engine": "docker",
+		         "gpus": ";".join(["NVIDIA H100 80GB HBM3"] * 8), "gpu_uuids": ";".join(f"GPU-{i}" for i in range(8)),
+		         "runtime_gpu": "1.16", "infiniband": "mlx5_0;mlx5_1"}
+		print(json.dumps({"schema": 1, "hosts": [dict(facts, host=f"node0{i}") for i in (1, 2)]}))
+	END
+	unset RINGUP_CATALOG # the tests' own has no GPUs
+	ringup -q resolve
+}
+
+# same NAME FILE: the file is the golden one.
+same() {
+	local golden=$ROOT/tests/golden/export/$1
+	[ -z "${UPDATE_GOLDEN:-}" ] || cp "$2" "$golden"
+	diff -u "$golden" "$2"
+}
+
+# kubernetes NAME WORD...: exports, compares, and checks the fields.
+kubernetes() {
+	local name=$1
+	shift
+	apart ringup export kubernetes --image "$IMAGE" "$@"
+	[ "$status" -eq 0 ] || { cat ../err; return 1; }
+	same "$name" ../out
+	python3 "$ROOT/tests/cli/manifests.py" ../out
+}
+
+@test "Kubernetes on CPUs: an Indexed Job, an MPIJob, a PyTorchJob, a TFJob, and ringup's worker in two of them" {
+	kubernetes plain.yaml plain
+	kubernetes mpi.yaml ring
+	kubernetes torch.yaml torch
+	kubernetes tf.yaml parts
+	kubernetes bench.yaml
+	kubernetes bench-mpi.yaml --launcher mpirun
+	grep -q -- '- --lr=\$\$(LR)' "$ROOT/tests/golden/export/plain.yaml" # no variable of Kubernetes
+}
+
+@test "Kubernetes with GPUs: resources, shared memory, RDMA, nodes like those that the probe saw" {
+	gpu_hosts
+	kubernetes torch-gpu.yaml torch
+	kubernetes mpi-gpu.yaml ring
+	kubernetes job-gpu.yaml --kind job --nodes 16 torch
+	kubernetes settings.yaml --set namespace=ml --set queue=team --set gang=volcano --set priority=high --set user=1000 \
+		--set pull-secret=registry --set gpu-resource=nvidia.com/mig-1g.10gb --set node=pool=train --set cpu=32 \
+		--set memory=512Gi --set keep=600 --nodes 2 --ppn 7 plain
+	apart ringup export kubernetes --image "$IMAGE" --set queue=team torch
+	grep -q '^    kueue.x-k8s.io/queue-name: team$' ../out
+}
+
+@test "Compose: all ranks of a job in one container" {
+	for job in plain ring torch; do
+		apart ringup export compose --image "$IMAGE" "$job"
+		[ "$status" -eq 0 ]
+		same "compose-$job.yaml" ../out
+	done
+	apart ringup export compose --image "$IMAGE" parts
+	says 2 "need an address each"
+}
+
+@test "-o DIR: all files, the same bytes each time; --json has them too" {
+	apart ringup export kubernetes --image "$IMAGE" -o deploy plain
+	[ "$(cat ../out)" = "$(printf 'deploy/%s\n' plain.yaml kustomization.yaml)" ]
+	same kustomization.yaml deploy/kustomization.yaml
+	cp -a deploy before
+	ringup -q export kubernetes --image "$IMAGE" -o deploy plain >/dev/null
+	diff -r deploy before
+	apart ringup --json export kubernetes --image "$IMAGE" plain
+	json "[f['name'] for f in d['files']] == ['plain.yaml', 'kustomization.yaml'] and d['ranks'] == 4 and d['nodes'] == 2"
+	json "d['files'][0]['text'] == open('deploy/plain.yaml').read()"
+}
+
+@test "any text comes out of the YAML as it went in" {
+	cat >values.py <<-'END'
+		import re, subprocess, sys, yaml
+		values = ["", "yes", "NO", "1", "0x1f", "1e3", "12:30", "~", "- a", "-", "--", "---", "a: b", "a #b", "#", "'", '"', "\\n",
+		          "a\nb\n", "a\n\nb\n", " a\nb\n", "a\n", "a\n\n", "\t", "\x7f", "\x01", "é", "$HOME", "$(A)", "$$", "$$(B)", "$$$", "{a}", "[a]",
+		          "*a", "&a", "!a", "%a", "@a", "`a", "|", ">", "?", "null", ".5", ".", "..", "+1", "=", "<<", "2026-01-01", "a\\", "a:"]
+		words = [w for i, v in enumerate(values) for w in ("-e", f"V{i}={v}")]
+		def out(engine):
+		    text = subprocess.run(["ringup", "export", engine, "--image", sys.argv[1], "-n", "1", *words, "--", "./x", *values],
+		                          stdout=subprocess.PIPE, check=True).stdout
+		    return list(yaml.safe_load_all(text))
+		service = out("compose")[0]["services"]["job"]
+		back = lambda text: text.replace("$$", "$")
+		assert [back(w) for w in service["command"]] == ["./x", *values], service["command"]
+		for i, v in enumerate(values):
+		    assert back(service["environment"][f"V{i}"]) == v, (v, service["environment"][f"V{i}"])
+		pod = out("kubernetes")[1]["spec"]["template"]["spec"]["containers"][0]
+		env = {e["name"]: e.get("value") for e in pod["env"]}
+		kube = lambda text: re.sub(r"\$(?:\$|\(([^)]*)\))", lambda m: "$" if m[1] is None else "WRONG", text)
+		assert [kube(w) for w in pod["command"]] == ["./x", *values], pod["command"]
+		for i, v in enumerate(values):
+		    assert kube(env[f"V{i}"]) == v, (v, env[f"V{i}"])
+	END
+	python3 values.py "$IMAGE"
+}
+
+@test "what cannot be exported is said, with what to do instead" {
+	apart ringup export nomad
+	says 2 "'nomad' is nothing that ringup exports to" kubernetes compose
+	apart ringup export kubernetes
+	says 2 "ringup.lock names no image" "ringup push"
+	apart ringup export kubernetes --image registry.example:5000/team/lab:1 plain
+	says 2 "has no digest" "ringup inspect registry.example:5000/team/lab:1"
+	apart ringup export kubernetes --image "$IMAGE" plian
+	says 2 "has no job 'plian'" "plain, ring, torch, parts" "./plian"
+	apart ringup export kubernetes --image "$IMAGE" --kind cronjob plain
+	says 2 "--kind cronjob" mpijob pytorchjob tfjob
+	apart ringup export kubernetes --image "$IMAGE" --kind tfjob plain
+	says 2 "--kind tfjob cannot start the ranks of the launcher 'env'" "--kind job"
+	apart ringup export kubernetes --image "$IMAGE" --set colour=red plain
+	says 2 "--set colour=red" "pull-secret"
+	apart ringup export kubernetes --image "$IMAGE" --set $'namespace=a\nkind: Secret' plain
+	says 2 "letters, digits and ._/=- are allowed"
+	apart ringup export kubernetes --image "$IMAGE" --set user=1000 ring
+	says 2 "needs root in its container"
+	apart ringup export kubernetes --image "$IMAGE" --launcher horovodrun-gloo plain
+	says 2 "nothing that another engine could start" "--launcher mpirun"
+	apart ringup export kubernetes --image "$IMAGE" -n 40 plain
+	says 2 "40 ranks are more than the hosts" "--nodes N"
+	apart ringup export kubernetes --image "$IMAGE" --nodes 3 -n 7 --ppn 2 torch
+	says 2 "7 ranks do not fill 3 nodes"
+	apart ringup export kubernetes --image "$IMAGE" --nodes 2 -n 3 --ppn 2 torch
+	says 2 "torchrun has as many on every node"
+	apart ringup export kubernetes --image "127.0.0.1:5000/lab@${IMAGE#*@}" plain
+	says 0 "which no other node reaches" "ringup copy"
+}
+
+@test "no file disables the check of host keys, and none holds a secret" {
+	run grep -rnE 'StrictHostKeyChecking|kind: Secret|password:|:latest' "$ROOT/tests/golden/export"
+	[ "$status" -eq 1 ]
+}
