@@ -52,9 +52,12 @@ libcap2-bin            # test: setcap
 attr                   # test: setfattr
 skopeo                 # test: reads and writes layouts as ringup does
 umoci                  # test: unpacks what ringup unpacks
+slurm-wlm              # test: a scheduler, for jobs that go to one
+munge                  # test: its logins
 '
 # Services that these packages would otherwise start now and at each boot.
-services='docker.service docker.socket containerd.service docker-registry.service ssh.service'
+services='docker.service docker.socket containerd.service docker-registry.service ssh.service munge.service
+slurmctld.service slurmd.service'
 
 # Prints the missing ones, one a line; the first name of a group stands for it.
 missing() {
