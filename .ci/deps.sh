@@ -58,9 +58,12 @@ umoci                  # test: unpacks what ringup unpacks
 docker-compose         # test: runs what ringup exports for it
 python3-yaml           # test: reads exported manifests
 python3-jsonschema     # test: checks their fields
+slurm-wlm              # test: a scheduler, for jobs that go to one
+munge                  # test: its logins
 '
 # Services that these packages would otherwise start now and at each boot.
-services='docker.service docker.socket containerd.service docker-registry.service ssh.service'
+services='docker.service docker.socket containerd.service docker-registry.service ssh.service munge.service
+slurmctld.service slurmd.service'
 
 # Prints the missing ones, one a line; the first name of a group stands for it.
 missing() {

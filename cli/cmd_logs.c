@@ -8,6 +8,7 @@
 #include "core/foreign.h"
 #include "deployer/claim.h"
 #include "deployer/operate.h"
+#include "deployer/scheduler/scheduled.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,10 +113,14 @@ static void seek_tail(FILE *file, int lines)
 }
 
 /* Prints what is in the file, and with --follow what comes until that start of the job ends. */
-static int logs_print_job(const struct job_record *record, FILE *file, bool follows,
-			  struct error *err)
+static int logs_print_job(const struct job_record *record, struct scheduled *scheduled, FILE *file,
+			  bool follows, struct error *err)
 {
-	while (follows && job_is_alive(record)) {
+	bool ended = false;
+
+	while (follows && (scheduled ? !ended : job_is_alive(record))) {
+		if (scheduled && scheduled_step(scheduled, &ended, err) < 0)
+			return -1;
 		print_new(file, false);
 		if (ferror(stdout))
 			return error_set(err, ERROR_FAILED,
@@ -150,17 +155,36 @@ static int logs_follow_next(struct stages *s, struct job_record *record, const c
 				return -1;
 			usleep(FOLLOW_USEC);
 		}
-		if (file && logs_print_job(record, file, true, err) < 0)
+		if (file && logs_print_job(record, NULL, file, true, err) < 0)
 			return -1;
 	}
+}
+
+/* Prints the file, and with --follow what the job, and its later starts, add to it. */
+static int logs_print_file(struct stages *s, struct job_record *record, struct scheduled *scheduled,
+			   const char *file_name, const struct options *o, struct error *err)
+{
+	_cleanup_(file_close) FILE *file = NULL;
+	const char *path = arena_printf(s->arena, "%s/%s", record->folder, file_name);
+
+	file = fopen(path, "re");
+	if (!file)
+		return error_errno(err, "%s has printed nothing yet: cannot read %s", record->name,
+				   path);
+	seek_tail(file, o->tail);
+	if (logs_print_job(record, scheduled, file, o->follow, err) < 0)
+		return -1;
+	return o->follow ? logs_follow_next(s, record, file_name, err) : 0;
 }
 
 static int logs_of_job(struct stages *s, const char *name, const struct options *o,
 		       struct error *err)
 {
-	_cleanup_(file_close) FILE *file = NULL;
+	struct scheduled *scheduled = NULL;
 	struct job_record record;
-	const char *path, *file_name;
+	const char *file_name;
+	bool ended;
+	int rc;
 
 	if (job_record_read(&s->cluster, name, s->arena, &record, err) < 0)
 		return -1;
@@ -170,14 +194,17 @@ static int logs_of_job(struct stages *s, const char *name, const struct options 
 		return error_set(err, ERROR_USAGE, "%s has the ranks 0 to %d, and none is %s", name,
 				 record.ranks - 1, o->rank);
 	file_name = o->rank ? arena_printf(s->arena, "rank-%s.log", o->rank) : "all.log";
-	path = arena_printf(s->arena, "%s/%s", record.folder, file_name);
-	file = fopen(path, "re");
-	if (!file)
-		return error_errno(err, "%s has printed nothing yet: cannot read %s", name, path);
-	seek_tail(file, o->tail);
-	if (logs_print_job(&record, file, o->follow, err) < 0)
+	/* a job of a scheduler that nobody follows: what it has printed is taken first */
+	if (scheduled_is_open(&record) &&
+	    (scheduled_open(&record, -1, false, s->arena, &scheduled, err) < 0 ||
+	     (scheduled && scheduled_step(scheduled, &ended, err) < 0))) {
+		scheduled_close(scheduled);
 		return -1;
-	return o->follow ? logs_follow_next(s, &record, file_name, err) : 0;
+	}
+	rc = logs_print_file(s, &record, scheduled_is_open(&record) ? scheduled : NULL, file_name,
+			     o, err);
+	scheduled_close(scheduled);
+	return rc;
 }
 
 static int logs_run(struct context *ctx, void *values, const char *const *arguments,

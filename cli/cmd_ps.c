@@ -5,8 +5,10 @@
 #include "cli/app/stage_simulated.h"
 
 #include "core/json.h"
+#include "core/log.h"
 #include "core/term.h"
 #include "deployer/lease/lease.h"
+#include "deployer/scheduler/scheduled.h"
 
 #include <string.h>
 
@@ -180,6 +182,17 @@ static int ps_gpus(struct stages *s, const struct options *o, struct error *err)
 	return fleet_result(&s->fleet, err);
 }
 
+/* Jobs of a scheduler go on without ringup: it says how they are. */
+static void ps_settle(struct job_record *list, size_t count, struct arena *arena)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct error err = {0};
+
+		if (scheduled_settle(&list[i], arena, &err) < 0)
+			log_warn("%s: %s", list[i].name, err.text);
+	}
+}
+
 static int ps_run(struct context *ctx, void *values, const char *const *arguments,
 		  struct error *err)
 {
@@ -202,6 +215,7 @@ static int ps_run(struct context *ctx, void *values, const char *const *argument
 	if (stage_cluster_or_defaults(&s, ctx, err) < 0 ||
 	    job_records_list(&s.cluster, s.arena, &list, &count, err) < 0)
 		return -1;
+	ps_settle(list, count, s.arena);
 	jobs = ARENA_ARRAY(s.arena, count + 1, struct ps_job);
 	count = ps_join(list, count, jobs, s.arena);
 	if (ctx->json) {
@@ -230,7 +244,7 @@ const struct command command_ps = {
 	.name = "ps",
 	.arguments = "",
 	.summary = "the cluster's training jobs",
-	.help = "STATE is starting, running, retrying, done, failed, stopped, or lost: the ringup that ran it was\n"
+	.help = "STATE is starting, waiting (in a scheduler's queue), running, retrying, done, failed, stopped, or lost: the ringup that ran it was\n"
 		"killed. A job of 'run --retries' is one line, and ATTEMPT says how often it was started.\n"
 		"Jobs are kept in .ringup/jobs/JOB; remove the folder of one that is no longer wanted.\n"
 		"--gpus shows the GPUs of the hosts: which are free, which a job or a container of any cluster and\n"

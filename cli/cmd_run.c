@@ -4,6 +4,7 @@
 #include "cli/app/stage_job.h"
 #include "cli/app/stage_lease.h"
 #include "cli/app/stage_simulated.h"
+#include "cli/run_on.h"
 #include "cli/run_view.h"
 
 #include "core/clock.h"
@@ -23,9 +24,9 @@
 #include <unistd.h>
 
 struct options {
-	const char *launcher, *name, *workdir, *sync, *roles, *input;
-	struct words hosts, env;
-	int ranks, per_host, gpus, timeout_s, hang_timeout_s, start_timeout_s, retries;
+	const char *launcher, *name, *workdir, *sync, *roles, *input, *on;
+	struct words hosts, env, settings;
+	int nodes, ranks, per_host, gpus, timeout_s, hang_timeout_s, start_timeout_s, retries;
 	bool local, detach, dry_run, tty, mixed_versions, wait, spread;
 };
 
@@ -68,6 +69,13 @@ static const struct opt options[] = {
 	 OPT_FLAG, offsetof(struct options, mixed_versions)},
 	{0, "local", NULL, "on this machine, without a cluster, containers and logins", OPT_FLAG,
 	 offsetof(struct options, local)},
+	{0, "on", "ENGINE", "as a job of a scheduler: @{schedulers}", OPT_TEXT,
+	 offsetof(struct options, on)},
+	{0, "nodes", "N", "with --on: nodes there (default: as many as there are hosts)", OPT_INT,
+	 offsetof(struct options, nodes)},
+	{'s', "set", "NAME=VALUE",
+	 "with --on: a setting of 'ringup help export'; may be given again", OPT_LIST,
+	 offsetof(struct options, settings)},
 	{'d', "detach", NULL, "the job goes on without this terminal; see ps, logs, wait and stop",
 	 OPT_FLAG, offsetof(struct options, detach)},
 	{0, "stdin", "RANK", "rank that gets ringup's standard input, or none (0)", OPT_TEXT,
@@ -458,9 +466,72 @@ static int job_start_all(struct job *job, const char *const *command, struct err
 	}
 }
 
+/* --- on a scheduler --------------------------------------------------------------------------- */
+
+static int run_check_on(const struct options *o, struct error *err)
+{
+	const char *other = o->local		   ? "--local"
+			    : o->hosts.count	   ? "--hosts"
+			    : o->tty		   ? "--tty"
+			    : o->wait || o->spread ? "--wait and --spread"
+			    : o->hang_timeout_s	   ? "--hang-timeout"
+			    : o->start_timeout_s   ? "--start-limit"
+						   : NULL;
+
+	if (!o->on && (o->nodes || o->settings.count))
+		return error_set(err, ERROR_USAGE, "--nodes and --set go with --on ENGINE");
+	if (!o->on || !other)
+		return 0;
+	return error_set(
+		err, ERROR_USAGE,
+		"%s does not go with --on %s, which has the nodes and the ranks in its hands",
+		other, o->on);
+}
+
+static int run_on_scheduler(struct job *job, const char *const *arguments, struct error *err)
+{
+	const struct options *o = job->options;
+	struct stages *s = job->stages;
+	struct run_on on = {.stages = s,
+			    .engine = o->on,
+			    .wish = {.settings = words_list(&o->settings),
+				     .nodes = o->nodes,
+				     .retries = o->retries},
+			    .detach = o->detach,
+			    .dry_run = o->dry_run};
+	struct options quiet = *o;
+	int rc;
+
+	quiet.detach = true; /* nobody's stdin */
+	quiet.local = true;  /* the folder of --sync is the nodes', too */
+	job->options = &quiet;
+	if (job_wish(job, arguments, err) < 0)
+		return -1;
+	run_in_synced(job);
+	job->options = o;
+	job->wish.name = o->name ? o->name : "";
+	on.wish.job = job->wish;
+	rc = run_on(&on, err);
+	if (o->dry_run || !on.record.name)
+		return rc;
+	job->record = on.record;
+	job->result = (struct job_result){
+		.status = on.record.status, .rank = -1, .host = "", .reason = on.record.reason};
+	job->began = o->detach;
+	if (o->detach && s->ctx->json)
+		run_view_begin(on.record.name, on.record.folder);
+	else if (o->detach)
+		say("%s\n", on.record.name);
+	print_result(job);
+	return rc;
+}
+
 static void run_fill_launchers(const char *name, struct str *out)
 {
-	(void)name;
+	if (strcmp(name, "schedulers") == 0) {
+		run_on_fill(out);
+		return;
+	}
 	for (const struct launcher *const *l = launchers; *l; l++)
 		if ((*l)->tasks)
 			str_addf(out, "%s%s", out->length ? ", " : "", (*l)->name);
@@ -477,7 +548,11 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 
 	if ((o->local ? stage_cluster_or_defaults(&s, ctx, err) : stage_cluster(&s, ctx, err)) < 0)
 		return -1;
+	if (run_check_on(o, err) < 0)
+		return -1;
 	arguments = take_job(&s, o, arguments);
+	if (o->on)
+		return run_on_scheduler(&job, arguments, err);
 	if (run_hosts(&job, err) < 0 || job_wish(&job, arguments, err) < 0)
 		return -1;
 	if ((o->wait || o->spread) && !o->gpus)
@@ -524,7 +599,10 @@ const struct command command_run = {
 		"  ringup run -n 6 -- python3 train.py --epochs 3\n"
 		"  ringup run --launcher torchrun --ppn 8 -- python3 train.py\n"
 		"  ringup run --local -n 2 -- python3 train.py\n"
+		"--on ENGINE hands the job to a scheduler, where it goes on without ringup: ringup follows it, Ctrl-C\n"
+		"asks what becomes of it, and ps, logs, wait and stop know it (docs/slurm.md).\n"
 		"  ringup run --sync . -- python3 train.py\n"
+		"  ringup run --on slurm --set partition=gpu --nodes 4 train\n"
 		"  ringup run -n 2 train --epochs 1\n"
 		"  ringup run --launcher mpirun -- python3 horovod_train.py\n",
 	.options = options,

@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/foreign.h"
 #include "deployer/job/leftovers.h"
+#include "deployer/scheduler/scheduled.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -44,6 +45,36 @@ static int stop_lost(struct stages *s, struct job_record *record, struct error *
 	return job_record_write(record, err);
 }
 
+/* A job of a scheduler: whoever follows it sees its end, and otherwise we do. */
+static int stop_scheduled(struct stages *s, struct job_record *record, struct error *err)
+{
+	const char *name = record->name;
+
+	if (scheduled_cancel(record, err) < 0)
+		return -1;
+	while (scheduled_is_open(record)) {
+		struct scheduled *scheduled;
+		int rc;
+
+		if (scheduled_open(record, -1, false, s->arena, &scheduled, err) < 0)
+			return -1;
+		rc = scheduled ? scheduled_wait(scheduled, err) : interrupt_check(err);
+		scheduled_close(scheduled);
+		if (rc < 0)
+			return -1;
+		if (!scheduled) {
+			usleep(INTERRUPT_POLL_MSEC * 1000);
+			if (job_record_read(&s->cluster, name, s->arena, record, err) < 0)
+				return -1;
+		}
+	}
+	if (strcmp(record->state, "stopped") == 0)
+		say("%s is stopped\n", name);
+	else
+		say("%s has ended before (%s)\n", name, record->state);
+	return 0;
+}
+
 static int stop_job(struct stages *s, const char *name, struct error *err)
 {
 	uint64_t deadline = clock_usec() + STOP_SECONDS * UINT64_C(1000000);
@@ -51,6 +82,8 @@ static int stop_job(struct stages *s, const char *name, struct error *err)
 
 	if (job_record_read_last(&s->cluster, name, s->arena, &record, err) < 0)
 		return -1;
+	if (scheduled_is_open(&record))
+		return stop_scheduled(s, &record, err);
 	if (strcmp(record.state, "lost") == 0 && !*record.ended)
 		return stop_lost(s, &record, err);
 	if (*record.ended || !job_is_alive(&record)) {
@@ -95,7 +128,8 @@ const struct command command_stop = {
 	.arguments = "JOB...",
 	.summary = "ends a job on every host",
 	.help = "Returns when nothing of the job is left: SIGTERM first, and SIGKILL after 4 seconds. With\n"
-		"'run --retries' it is not started again. Of a job that is lost it ends what is left on the hosts.\n",
+		"'run --retries' it is not started again. Of a job that is lost it ends what is left on the hosts.\n"
+		"A job of a scheduler (run --on) is cancelled there.\n",
 	.min_arguments = 1,
 	.max_arguments = -1,
 	.run = stop_run,

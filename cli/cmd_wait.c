@@ -3,9 +3,25 @@
 #include "cli/app/stage_job.h"
 
 #include "core/clock.h"
+#include "deployer/scheduler/scheduled.h"
 
 #include <string.h>
 #include <unistd.h>
+
+/* Follows a job of a scheduler, unless another ringup does. */
+static int wait_follow(struct job_record *record, struct arena *arena, struct error *err)
+{
+	struct scheduled *scheduled;
+	int rc;
+
+	if (!scheduled_is_open(record))
+		return 0;
+	if (scheduled_open(record, -1, false, arena, &scheduled, err) < 0)
+		return -1;
+	rc = scheduled ? scheduled_wait(scheduled, err) : 0;
+	scheduled_close(scheduled);
+	return rc;
+}
 
 /* The job's end becomes the command's: that of its last start. */
 static int wait_for_job(struct stages *s, const char *name, struct error *err)
@@ -16,6 +32,8 @@ static int wait_for_job(struct stages *s, const char *name, struct error *err)
 		if (job_record_read_last(&s->cluster, name, s->arena, &record, err) < 0)
 			return -1;
 		name = record.name;
+		if (wait_follow(&record, s->arena, err) < 0)
+			return -1;
 		if (*record.ended || strcmp(record.state, "lost") == 0)
 			break;
 		if (interrupt_check(err) < 0)

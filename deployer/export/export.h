@@ -66,6 +66,12 @@ struct exporter {
 	 * cannot be expressed, and what to take instead.
 	 */
 	int (*write)(const struct export_wish *wish, struct export_files *files, struct error *err);
+	/*
+	 * For `ringup run --on`: hands the job to the engine, which then runs it without ringup, as a job of scheduled.h. The
+	 * folder is the one of its record. *id is the engine's name of it. NULL: ringup only writes files for this engine.
+	 */
+	int (*submit)(struct export_wish *wish, const char *folder, const char **id,
+		      struct error *err);
 };
 
 /* All exporters, NULL-terminated. */

@@ -77,6 +77,7 @@ int job_record_write(const struct job_record *record, struct error *err)
 	cJSON_AddNumberToObject(json, "pid", record->pid);
 	json_add_text(json, "next", record->next);
 	json_add_text(json, "id", record->id);
+	json_add_text(json, "scheduler", record->scheduler);
 	names = cJSON_AddArrayToObject(json, "on");
 	for (const char *const *name = record->host_names; name && *name; name++)
 		cJSON_AddItemToArray(names, cJSON_CreateString(*name));
@@ -132,6 +133,7 @@ static int read_folder(const char *folder, const char *name, struct arena *arena
 		.reason = record_text(json, "reason", arena),
 		.next = record_text(json, "next", arena),
 		.id = record_text(json, "id", arena),
+		.scheduler = record_text(json, "scheduler", arena),
 		.host_names = record_names(json, arena),
 		.status = json_int(json, "status", 0),
 		.ranks = json_int(json, "ranks", 0),
@@ -148,7 +150,7 @@ static int read_settled(const char *folder, const char *name, struct arena *aren
 {
 	if (read_folder(folder, name, arena, record, err) < 0)
 		return -1;
-	if (*record->ended || job_is_alive(record))
+	if (*record->ended || *record->scheduler || job_is_alive(record))
 		return 0;
 	if (read_folder(folder, name, arena, record, err) < 0)
 		return -1;

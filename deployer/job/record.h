@@ -6,7 +6,8 @@
  *   lock           held while the ringup that runs the job lives
  *   all.log, rank-N.log, launcher.log   (output.h)
  *
- * A job whose record has no end and whose lock is free was killed: its state is "lost".
+ * A job whose record has no end and whose lock is free was killed: its state is "lost". One of a scheduler goes
+ * on, and scheduler/scheduled.h says how it is.
  *
  * A failed job that is due to be started again is "retrying", with its lock, until there is the record of
  * its next start. Then it is "failed" and names that one.
@@ -21,15 +22,16 @@
 struct job_record {
 	const char *name;
 	const char *folder;  /* not in the file */
-	const char *state;   /* starting, running, retrying, done, failed, stopped, lost */
+	const char *state;   /* starting, waiting, running, retrying, done, failed, stopped, lost */
 	const char *command; /* as a person would type it */
 	const char *launcher;
 	const char *started, *ended; /* ISO 8601; "" */
 	const char *reason;
 	const char *next; /* the job that it was started again as; "" */
 	int status, ranks, hosts;
-	int pid;	/* of the ringup that runs it */
-	const char *id; /* its processes have this as RINGUP_JOB_ID; "" until it runs */
+	int pid;	       /* of the ringup that runs it */
+	const char *id;	       /* its processes have this as RINGUP_JOB_ID; "" until it runs */
+	const char *scheduler; /* that runs the job as its `id`, with or without ringup; "" */
 	const char *const *host_names; /* of the hosts with ranks; empty until it runs */
 	bool is_local;		       /* it uses no host of the cluster */
 };

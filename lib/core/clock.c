@@ -106,6 +106,12 @@ bool interrupted_twice(void)
 	return atomic_load(&interrupt_flag_twice);
 }
 
+void interrupt_forget(void)
+{
+	atomic_store(&interrupt_flag_twice, false);
+	atomic_store(&interrupt_flag, false);
+}
+
 bool interrupted(void)
 {
 	return atomic_load(&interrupt_flag);

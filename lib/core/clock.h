@@ -35,6 +35,8 @@ void interrupt_follow(void);
  */
 void interrupt_keep(void (*last)(void));
 bool interrupted_twice(void);
+/* The person was asked what the signal was to mean: it counts no longer, and waits go on. */
+void interrupt_forget(void);
 bool interrupted(void);
 /* Returns -1 with ERROR_INTERRUPTED when the flag is set, else 0. */
 int interrupt_check(struct error *err);

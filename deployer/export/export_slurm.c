@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/export/export.h"
+#include "deployer/scheduler/slurm.h"
+#include "deployer/scheduler/slurm_script.h"
+
+#include "core/file.h"
+#include "core/log.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int slurm_write(const struct export_wish *wish, struct export_files *files,
+		       struct error *err)
+{
+	extern const struct exporter exporter_slurm;
+	_cleanup_(str_release) struct str out = STR_INIT;
+
+	if (slurm_script(&exporter_slurm, wish, NULL, &out, err) < 0)
+		return -1;
+	export_add(wish, files, arena_printf(wish->arena, "%s.sbatch", wish->job.name), out.text);
+	return 0;
+}
+
+/* What the person leaves open, the cluster's own commands say. */
+static void slurm_settle(struct export_wish *wish, const struct slurm_site *site)
+{
+	extern const struct exporter exporter_slurm;
+	struct words settings = WORDS_INIT(wish->arena);
+	const char *container = *wish->image ? site->container : "none";
+
+	if (strcmp(export_value(&exporter_slurm, wish, "container"), "auto") == 0) {
+		words_addf(&settings, "container=%s", container);
+		if (*wish->image && strcmp(container, "none") == 0)
+			log_warn(
+				"this Slurm has neither pyxis nor Apptainer for %s: the job runs with what is installed on the nodes",
+				wish->image);
+	}
+	if (*site->mpi)
+		words_addf(&settings, "mpi=%s", site->mpi);
+	if (wish->job.timeout_s)
+		words_addf(&settings, "time=%d", (wish->job.timeout_s + 59) / 60);
+	if (wish->retries)
+		words_add(&settings, "requeue=yes");
+	words_add_all(&settings, wish->settings); /* of two the later one counts */
+	wish->settings = words_list(&settings);
+}
+
+static int slurm_submit_job(struct export_wish *wish, const char *folder, const char **id,
+			    struct error *err)
+{
+	extern const struct exporter exporter_slurm;
+	_cleanup_(str_release) struct str out = STR_INIT;
+	char whole[PATH_MAX];
+	const struct slurm_follow follow = {.folder = whole};
+	struct slurm_site site;
+	const char *path;
+
+	if (!realpath(folder, whole))
+		return error_errno(err, "cannot find %s", folder);
+	path = arena_printf(wish->arena, "%s/job.sbatch", whole);
+	if (slurm_site(wish->arena, &site, err) < 0)
+		return -1;
+	slurm_settle(wish, &site);
+	if (*export_value(&exporter_slurm, wish, "array"))
+		return error_set(
+			err, ERROR_USAGE,
+			"--set array is many jobs, and 'run' follows one; write the script with 'ringup export slurm --set array=...' and give it to sbatch");
+	if (slurm_script(&exporter_slurm, wish, &follow, &out, err) < 0 ||
+	    file_write(path, out.text, out.length, 0600, err) < 0)
+		return -1;
+	return slurm_submit(path, wish->cluster->folder, wish->arena, id, err);
+}
+
+const struct exporter exporter_slurm = {
+	.name = "slurm",
+	.help = "a shared fleet: a batch script for sbatch, whose ranks srun starts",
+	.settings = slurm_settings,
+	.write = slurm_write,
+	.submit = slurm_submit_job,
+};

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/scheduler/slurm.h"
+
+#include "core/proc.h"
+#include "deployer/scheduler/slurm_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SLURM_SECONDS 60 /* the commands wait for a busy controller (slurm.conf, MessageTimeout) */
+
+/* What a command printed on stdout, in the arena; `status` NULL: it must be 0. */
+static int slurm_run(const char *const *words, const char *folder, struct arena *arena,
+		     const char **text, int *status, struct error *err)
+{
+	const struct proc proc = {.words = words,
+				  .folder = folder,
+				  .timeout_s = SLURM_SECONDS,
+				  .env = WORDS("SLURM_TIME_FORMAT=standard"),
+				  .joined = status != NULL,
+				  .even_when_interrupted = true};
+	struct proc_result result = {0};
+	int rc = proc_run(&proc, &result, err);
+
+	if (rc == 0 && status)
+		*status = result.status;
+	else if (rc == 0 && result.status)
+		rc = proc_failed(&proc, &result, err);
+	*text = rc == 0 ? arena_strdup(arena, result.out.text) : "";
+	proc_result_release(&result);
+	return rc;
+}
+
+int slurm_site(struct arena *arena, struct slurm_site *site, struct error *err)
+{
+	const char *help, *mpi, *version;
+	int ignored;
+
+	*site = (struct slurm_site){.version = "", .container = "none", .mpi = ""};
+	for (const char *const *program = WORDS("sbatch", "srun", "scontrol", "scancel"); *program;
+	     program++)
+		if (!proc_exists(*program))
+			return error_set(
+				err, ERROR_FAILED,
+				"there is no %s on PATH; run this on a machine of the Slurm cluster, as its login node",
+				*program);
+	if (slurm_run(WORDS("sbatch", "--version"), NULL, arena, &version, NULL, err) < 0 ||
+	    slurm_run(WORDS("srun", "--help"), NULL, arena, &help, NULL, err) < 0 ||
+	    slurm_run(WORDS("srun", "--mpi=list"), NULL, arena, &mpi, &ignored, err) < 0)
+		return -1;
+	version += strcspn(version, "0123456789");
+	site->version = arena_strndup(arena, version, strcspn(version, " \n"));
+	if (strstr(help, "--container-image"))
+		site->container = "pyxis";
+	else if (proc_exists("apptainer"))
+		site->container = "apptainer";
+	site->mpi = strstr(mpi, "pmix") ? "pmix" : strstr(mpi, "pmi2") ? "pmi2" : "";
+	return 0;
+}
+
+/* The last line that sbatch printed, without "sbatch: error: ". */
+static const char *slurm_complaint(const char *text, struct arena *arena)
+{
+	_cleanup_(str_release) struct str line = STR_INIT;
+	static const char begin[] = "sbatch: error: ";
+
+	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		const char *from = starts_with(at, begin) ? at + strlen(begin) : at;
+
+		if (*from != '\n')
+			str_addf(&line, "%s%.*s", line.length ? "; " : "", (int)strcspn(from, "\n"),
+				 from);
+	}
+	return arena_strdup(arena, line.text);
+}
+
+/* "train (the default), closed (down)" */
+static const char *slurm_partition_list(const struct slurm_overview *overview, struct arena *arena)
+{
+	struct words words = WORDS_INIT(arena);
+
+	for (size_t i = 0; i < overview->partition_count; i++) {
+		const struct slurm_partition *p = &overview->partitions[i];
+
+		words_addf(&words, "%s%s%s", p->name, p->is_default ? " (the default)" : "",
+			   strcmp(p->state, "UP") != 0 ? " (not up)" : "");
+	}
+	return words_join(&words, ", ");
+}
+
+/* "3 nodes; CPUs: 2 each at most; GPUs: 2 on 2 of them" */
+static const char *slurm_size(const struct slurm_overview *overview, struct arena *arena)
+{
+	int cpus = 0, gpus = 0, with_gpus = 0;
+
+	for (size_t i = 0; i < overview->node_count; i++) {
+		const struct slurm_node *node = &overview->nodes[i];
+
+		cpus = node->cpus > cpus ? node->cpus : cpus;
+		gpus = node->gpus > gpus ? node->gpus : gpus;
+		with_gpus += node->gpus > 0;
+	}
+	return arena_printf(
+		arena, "%zu nodes with up to %d CPUs each; %d of them have GPUs, up to %d each",
+		overview->node_count, cpus, with_gpus, gpus);
+}
+
+static int slurm_refused(const char *text, struct arena *arena, struct error *err)
+{
+	const char *complaint = slurm_complaint(text, arena);
+	struct slurm_overview overview;
+	struct error ignored = {0};
+	bool knows = slurm_look(arena, &overview, &ignored) == 0;
+
+	error_set(err, ERROR_USAGE, "Slurm refuses the job: %s", complaint);
+	if (!knows)
+		return -1;
+	if (strstr(complaint, "artition"))
+		error_advise(err, "its partitions are %s; choose one with --set partition=NAME",
+			     slurm_partition_list(&overview, arena));
+	else if (strstr(complaint, "onfiguration is not available") ||
+		 strstr(complaint, "emory specification"))
+		error_advise(
+			err,
+			"it has %s; ask for less with --nodes, --ppn, --gpus or --set mem=SIZE, and see 'ringup status --on slurm'",
+			slurm_size(&overview, arena));
+	else
+		error_advise(err, "correct the --set options or ask who runs the cluster");
+	return -1;
+}
+
+int slurm_submit(const char *script, const char *folder, struct arena *arena, const char **id,
+		 struct error *err)
+{
+	const char *text;
+	size_t digits = 0;
+	int status;
+
+	if (slurm_run(WORDS("sbatch", "--parsable", script), folder, arena, &text, &status, err) <
+	    0)
+		return -1;
+	if (status != 0)
+		return slurm_refused(text, arena, err);
+	/* warnings may stand before it, and ";CLUSTER" behind */
+	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		digits = strspn(at, "0123456789");
+		if (digits && (at[digits] == '\n' || at[digits] == ';' || !at[digits])) {
+			*id = arena_strndup(arena, at, digits);
+			return 0;
+		}
+	}
+	return error_set(err, ERROR_FAILED, "sbatch said no job number: %s",
+			 slurm_complaint(text, arena));
+}
+
+/* "3:0": the status, or 0:9 for a signal. */
+static int slurm_exit_code(const char *text)
+{
+	int status = (int)strtol(text, NULL, 10) & 0xff;
+	const char *colon = strchr(text, ':');
+	int number = colon ? (int)strtol(colon + 1, NULL, 10) & 0x7f : 0;
+
+	return number && !status ? 128 + number : status;
+}
+
+static enum slurm_phase slurm_phase_of(const char *state)
+{
+	/* squeue(1), JOB STATE CODES; the others are ends */
+	static const char *const runs[] = {"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED",
+					   "STOPPED", "RESIZING",   "SIGNALING",   "STAGE_OUT"};
+
+	if (!*state)
+		return SLURM_GONE;
+	if (strcmp(state, "PENDING") == 0 || starts_with(state, "REQUEUE"))
+		return SLURM_WAITS;
+	for (size_t i = 0; i < ARRAY_LEN(runs); i++)
+		if (strcmp(state, runs[i]) == 0)
+			return SLURM_RUNS;
+	return SLURM_ENDED;
+}
+
+/* Slurm's accounts keep jobs that the controller has forgotten, where there are accounts. */
+static void slurm_ask_accounts(const char *id, struct arena *arena, struct slurm_state *state)
+{
+	struct error ignored = {0};
+	const char *text, *code;
+
+	if (slurm_run(WORDS("sacct", "-X", "-n", "-P", "-j", id, "-o", "State,ExitCode,NodeList"),
+		      NULL, arena, &text, NULL, &ignored) < 0 ||
+	    !(code = strchr(text, '|')))
+		return;
+	state->state = arena_strndup(arena, text, strcspn(text, "|+ "));
+	state->status = slurm_exit_code(code + 1);
+	state->phase = slurm_phase_of(state->state);
+}
+
+int slurm_ask(const char *id, struct arena *arena, struct slurm_state *state, struct error *err)
+{
+	const char *text;
+	int status;
+
+	*state = (struct slurm_state){.state = "", .reason = "", .nodes = ""};
+	if (slurm_run(WORDS("scontrol", "-o", "show", "job", id), NULL, arena, &text, &status,
+		      err) < 0)
+		return -1;
+	if (status != 0 && !strstr(text, "Invalid job id"))
+		return error_set(err, ERROR_FAILED, "Slurm does not answer for job %s: %s", id,
+				 slurm_complaint(text, arena));
+	if (status != 0) {
+		slurm_ask_accounts(id, arena, state);
+		return 0;
+	}
+	state->state = slurm_field(text, "JobState", arena);
+	state->reason = slurm_field(text, "Reason", arena);
+	state->nodes = slurm_field(text, "NodeList", arena);
+	state->status = slurm_exit_code(slurm_field(text, "ExitCode", arena));
+	state->restarts = (int)strtol(slurm_field(text, "Restarts", arena), NULL, 10);
+	state->phase = slurm_phase_of(state->state);
+	return 0;
+}
+
+int slurm_cancel(const char *id, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char *text;
+	int status;
+
+	if (slurm_run(WORDS("scancel", id), NULL, &arena, &text, &status, err) < 0)
+		return -1;
+	if (status == 0 || strstr(text, "Invalid job id") || strstr(text, "already completing"))
+		return 0;
+	return error_set(err, ERROR_FAILED, "scancel %s: %s", id, slurm_complaint(text, &arena));
+}
+
+const char *slurm_reason(const char *reason, bool *is_hopeless)
+{
+	/* squeue(1), JOB REASON CODES */
+	static const struct {
+		const char *reason;
+		bool is_hopeless;
+		const char *means;
+	} reasons[] = {
+		{"Resources", false,
+		 "all that it needs is in use, and it is the next one to get it"},
+		{"Priority", false, "jobs with a higher priority wait, too"},
+		{"PartitionDown", false,
+		 "its partition takes jobs but starts none; 'scontrol show partition' shows the state, and its administrator changes it"},
+		{"PartitionInactive", false, "its partition is inactive; ask its administrator"},
+		{"PartitionConfig", true,
+		 "it asks for more nodes than the partition has; ask for fewer with --nodes, or for another one with --set partition=NAME"},
+		{"PartitionNodeLimit", true,
+		 "it asks for more nodes than the partition gives one job, or its nodes are down; see 'ringup status --on slurm'"},
+		{"PartitionTimeLimit", true,
+		 "it asks for more time than the partition gives; ask for less with --set time=MINUTES"},
+		{"BadConstraints", true, "no node can ever satisfy what it asks for"},
+		{"ReqNodeNotAvail", false,
+		 "a node that it needs is down, drained or reserved; see 'ringup status --on slurm'"},
+		{"JobHeldUser", false, "it is held; 'scontrol release' lets it go"},
+		{"JobHeldAdmin", false, "an administrator holds it"},
+		{"BeginTime", false, "it may not begin before its time, as after a failed start"},
+		{"Licenses", false, "a license that it needs is in use"},
+		{"Reservation", false, "it waits for its reservation to begin"},
+		{"InvalidAccount", true,
+		 "its account is not valid; choose one with --set account=NAME"},
+		{"InvalidQOS", true, "its quality of service is not valid; see --set qos=NAME"},
+		{"NodeDown", false, "a node that it needs is down"},
+	};
+
+	*is_hopeless = false;
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+		if (strcmp(reason, reasons[i].reason) == 0) {
+			*is_hopeless = reasons[i].is_hopeless;
+			return reasons[i].means;
+		}
+	if (starts_with(reason, "QOS") || starts_with(reason, "Assoc"))
+		return "a limit of your account or quality of service is reached; 'sacctmgr show assoc' shows the limits";
+	return "";
+}
+
+const char *slurm_down(const char *nodes, struct arena *arena)
+{
+	struct words words = WORDS_INIT(arena);
+	struct error ignored = {0};
+	const char *text;
+
+	if (!*nodes || slurm_run(WORDS("sinfo", "-h", "-N", "-n", nodes, "-t", "down,drain,fail",
+				       "-o", "%N|%E"),
+				 NULL, arena, &text, NULL, &ignored) < 0)
+		return "";
+	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		size_t name = strcspn(at, "|\n"), line = strcspn(at, "\n");
+		const char *word = name < line ? arena_printf(arena, "%.*s (%.*s)", (int)name, at,
+							      (int)(line - name - 1), at + name + 1)
+					       : arena_strndup(arena, at, line);
+
+		/* a node of two partitions stands there twice */
+		if (!words.count || strcmp(words.list[words.count - 1], word) != 0)
+			words_add(&words, word);
+	}
+	return words_join(&words, ", ");
+}
+
+/* Calls `add` for each line of text that begins so. */
+static size_t slurm_lines(const char *text, const char *begin)
+{
+	size_t count = 0;
+
+	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n')
+		count += starts_with(at, begin);
+	return count;
+}
+
+static int slurm_number(const char *record, const char *key, struct arena *arena)
+{
+	return (int)strtol(slurm_field(record, key, arena), NULL, 10);
+}
+
+static void slurm_read_node(const char *record, struct arena *arena, struct slurm_node *node)
+{
+	const char *reason = strstr(record, " Reason="), *gres = slurm_field(record, "Gres", arena);
+	const char *gpu = strstr(gres, "gpu:");
+	size_t product = gpu ? strcspn(gpu + 4, ":,(") : 0;
+
+	*node = (struct slurm_node){
+		.name = slurm_field(record, "NodeName", arena),
+		.state = slurm_field(record, "State", arena),
+		.partitions = slurm_field(record, "Partitions", arena),
+		.reason = reason ? arena_strdup(arena, reason + strlen(" Reason=")) : "",
+		.gpu = gpu && gpu[4 + product] == ':' ? arena_strndup(arena, gpu + 4, product) : "",
+		.cpus = slurm_number(record, "CPUTot", arena),
+		.cpus_used = slurm_number(record, "CPUAlloc", arena),
+		.gpus = slurm_gpus(gres),
+		.gpus_used = slurm_gpus(slurm_field(record, "AllocTRES", arena)),
+	};
+}
+
+static void slurm_read_partition(const char *record, const char *queue, struct arena *arena,
+				 struct slurm_partition *partition)
+{
+	*partition = (struct slurm_partition){
+		.name = slurm_field(record, "PartitionName", arena),
+		.state = slurm_field(record, "State", arena),
+		.limit = slurm_field(record, "MaxTime", arena),
+		.is_default = strcmp(slurm_field(record, "Default", arena), "YES") == 0,
+		.nodes = slurm_number(record, "TotalNodes", arena),
+	};
+	partition->pending =
+		(int)slurm_lines(queue, arena_printf(arena, "%s|PENDING", partition->name));
+	partition->running =
+		(int)slurm_lines(queue, arena_printf(arena, "%s|RUNNING", partition->name));
+}
+
+int slurm_look(struct arena *arena, struct slurm_overview *overview, struct error *err)
+{
+	const char *nodes, *partitions, *queue;
+
+	if (slurm_run(WORDS("scontrol", "-o", "show", "node"), NULL, arena, &nodes, NULL, err) <
+		    0 ||
+	    slurm_run(WORDS("scontrol", "-o", "show", "partition"), NULL, arena, &partitions, NULL,
+		      err) < 0 ||
+	    slurm_run(WORDS("squeue", "-h", "-o", "%P|%T"), NULL, arena, &queue, NULL, err) < 0)
+		return -1;
+	*overview = (struct slurm_overview){
+		.nodes = ARENA_ARRAY(arena, slurm_lines(nodes, "NodeName=") + 1, struct slurm_node),
+		.partitions = ARENA_ARRAY(arena, slurm_lines(partitions, "PartitionName=") + 1,
+					  struct slurm_partition)};
+	for (const char *at = nodes; *at; at += strcspn(at, "\n"), at += *at == '\n')
+		if (starts_with(at, "NodeName="))
+			slurm_read_node(arena_strndup(arena, at, strcspn(at, "\n")), arena,
+					&overview->nodes[overview->node_count++]);
+	for (const char *at = partitions; *at; at += strcspn(at, "\n"), at += *at == '\n')
+		if (starts_with(at, "PartitionName="))
+			slurm_read_partition(arena_strndup(arena, at, strcspn(at, "\n")), queue,
+					     arena,
+					     &overview->partitions[overview->partition_count++]);
+	return 0;
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/scheduler/slurm_script.h"
+
+#include "core/quote.h"
+#include "deployer/launcher/launcher.h"
+
+#include <string.h>
+
+/* They stand in words for what the shell of a task puts there. No other word may have these characters. */
+#define MARK_RANK "\001"
+#define MARK_ADDRESS "\002"
+#define MARK_PORT "\003"
+#define MARK_ID "\004"
+
+#define SIF_DIGITS 12
+
+const struct export_setting slurm_settings[] = {
+	{"partition", "the queue", ""},
+	{"account", "who pays", ""},
+	{"qos", "quality of service", ""},
+	{"reservation", "nodes that are kept for somebody", ""},
+	{"time", "limit, as 30 (minutes) or 2-12:00:00", ""},
+	{"mem", "memory of each node, as 64G; 0 is all", ""},
+	{"constraint", "features of the nodes", ""},
+	{"exclusive", "yes: no other job on the nodes", ""},
+	{"array", "start it so often, as 0-9", ""},
+	{"signal", "before the limit, for a checkpoint: TERM@60", ""},
+	{"requeue", "yes: start it again when a node fails", ""},
+	{"interface", "network interface for NCCL and Gloo, as ib0", ""},
+	{"mpi", "how ranks of MPI meet, see srun --mpi=list", "pmix"},
+	{"container", "auto, pyxis, apptainer or none", "auto"},
+	{0},
+};
+
+/* A script at work. */
+struct script {
+	const struct exporter *exporter;
+	const struct export_wish *wish;
+	const struct slurm_follow *follow;
+	const char *container; /* pyxis, apptainer or none */
+	struct str *out;
+};
+
+static const char *script_setting(const struct script *s, const char *name)
+{
+	return export_value(s->exporter, s->wish, name);
+}
+
+static bool script_says(const struct script *s, const char *name)
+{
+	return strcmp(script_setting(s, name), "yes") == 0;
+}
+
+bool slurm_script_starts_nodes(const struct export_wish *wish)
+{
+	return wish->job.launcher->place == PLACE_NODE;
+}
+
+/* Each becomes a part of an #SBATCH line, which no shell reads and a line end would end. */
+static int script_check_settings(const struct script *s, struct error *err)
+{
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:,@%/+=*&|^[]()-";
+
+	for (const char *const *pair = s->wish->settings; *pair; pair++)
+		if ((*pair)[strspn(*pair, allowed)])
+			return error_set(err, ERROR_USAGE,
+					 "--set %s: '%c' cannot stand in an option of sbatch",
+					 *pair, (*pair)[strspn(*pair, allowed)]);
+	if (!strstr(" pyxis apptainer none ", arena_printf(s->wish->arena, " %s ", s->container)))
+		return error_set(err, ERROR_USAGE,
+				 "--set container=%s: there are auto, pyxis, apptainer and none",
+				 s->container);
+	if (strcmp(s->container, "none") != 0 && !*s->wish->image)
+		return error_set(
+			err, ERROR_USAGE,
+			"--set container=%s needs an image in a registry, and ringup.lock names none; 'ringup up' or 'ringup push' puts it there",
+			s->container);
+	return 0;
+}
+
+static int script_check_words(const struct export_wish *wish, struct error *err)
+{
+	const struct launcher *launcher = wish->job.launcher;
+
+	for (const char *const *word = wish->job.command; *word; word++)
+		if (strpbrk(*word, MARK_RANK MARK_ADDRESS MARK_PORT MARK_ID))
+			return error_set(err, ERROR_USAGE,
+					 "a word of the command has a control character");
+	if (launcher->place == PLACE_NONE || wish->job.roles)
+		return error_set(
+			err, ERROR_USAGE,
+			"%s'%s' cannot be started by srun; take --launcher env, torchrun, or one of MPI",
+			wish->job.roles ? "roles of " : "the launcher ", launcher->name);
+	if (launcher->place == PLACE_NODE && wish->world != wish->nodes * wish->per_node)
+		return error_set(
+			err, ERROR_USAGE,
+			"%d ranks on %d nodes with up to %d each: %s has as many on every node; choose -n, --nodes and --ppn so",
+			wish->world, wish->nodes, wish->per_node, launcher->name);
+	return 0;
+}
+
+static void script_add_option(const struct script *s, const char *name)
+{
+	const char *value = script_setting(s, name);
+
+	if (*value)
+		str_addf(s->out, "#SBATCH --%s=%s\n", name, value);
+}
+
+/* In names of output files '%' and '\\' are sbatch's own (sbatch(1), "filename pattern"). */
+static const char *script_pattern(const struct script *s, const char *path)
+{
+	_cleanup_(str_release) struct str out = STR_INIT;
+
+	for (; *path; path++)
+		str_addf(&out, *path == '%' ? "%c%%" : "%c", *path);
+	return arena_strdup(s->wish->arena, out.text);
+}
+
+/* Adds an option with one of the files that are followed. */
+static void script_add_file(const struct script *s, const char *option, const char *name)
+{
+	str_add(s->out, option);
+	quote_word(s->out, arena_printf(s->wish->arena, "%s/%s",
+					script_pattern(s, s->follow->folder), name));
+}
+
+static void script_add_head(const struct script *s)
+{
+	static const char *const own[] = {"partition", "account",    "qos",   "reservation", "time",
+					  "mem",       "constraint", "array", "signal"};
+	const struct export_wish *wish = s->wish;
+
+	str_addf(
+		s->out,
+		"#!/bin/bash\n"
+		"# %s\n"
+		"# The job '%s' of the cluster '%s': sbatch reads the lines below, then runs the rest on the first node.\n"
+		"#SBATCH --job-name=%s\n"
+		"#SBATCH --nodes=%d\n",
+		wish->origin, wish->job.name, wish->cluster->name, wish->job.name, wish->nodes);
+	if (wish->world == wish->nodes * wish->per_node)
+		str_addf(s->out, "#SBATCH --ntasks-per-node=%d\n",
+			 slurm_script_starts_nodes(wish) ? 1 : wish->per_node);
+	else
+		str_addf(s->out, "#SBATCH --ntasks=%d\n", wish->world);
+	if (wish->gpus_per_node)
+		str_addf(s->out, "#SBATCH --gpus-per-node=%d\n", wish->gpus_per_node);
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		script_add_option(s, own[i]);
+	if (script_says(s, "exclusive"))
+		str_add(s->out, "#SBATCH --exclusive\n");
+	str_add(s->out,
+		script_says(s, "requeue") ? "#SBATCH --requeue\n" : "#SBATCH --no-requeue\n");
+	if (s->follow) {
+		script_add_file(s, "#SBATCH --open-mode=append\n#SBATCH --output=", "batch.log");
+		str_add(s->out, "\n");
+	}
+	str_add(s->out, "set -euo pipefail\n");
+}
+
+static void script_add_env(const struct script *s)
+{
+	const char *interface = script_setting(s, "interface");
+	const char *const *pairs = export_env(s->wish);
+
+	if (*interface)
+		str_addf(s->out, "export NCCL_SOCKET_IFNAME=%s GLOO_SOCKET_IFNAME=%s\n", interface,
+			 interface);
+	for (; *pairs; pairs++) {
+		str_add(s->out, "export ");
+		quote_word(s->out, *pairs);
+		str_add(s->out, "\n");
+	}
+}
+
+/* The worker proves by a secret that it may join: a new one each time, in a file of the job's own. */
+static void script_add_secret(const struct script *s)
+{
+	if (!s->wish->is_worker)
+		return;
+	str_add(s->out, "\n# What the ranks prove to each other; it is in no log.\n"
+			"umask 077\n");
+	if (s->follow) {
+		str_add(s->out, "RINGUP_SECRET_FILE=");
+		quote_word(s->out, arena_printf(s->wish->arena, "%s/secret", s->follow->folder));
+	} else {
+		str_add(s->out, "RINGUP_SECRET_FILE=$PWD/secret.$SLURM_JOB_ID");
+	}
+	str_add(s->out,
+		"\nexport RINGUP_SECRET_FILE\n"
+		"head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \\n' >\"$RINGUP_SECRET_FILE\"\n");
+}
+
+static void script_add_end(const struct script *s)
+{
+	const char *secret = s->wish->is_worker ? "rm -f \"$RINGUP_SECRET_FILE\"; " : "";
+
+	if (!s->follow) {
+		if (*secret)
+			str_addf(s->out, "trap 'rm -f \"$RINGUP_SECRET_FILE\"' EXIT\n");
+		return;
+	}
+	str_add(s->out, "\n# For who follows the job where Slurm keeps no accounts.\nended=");
+	quote_word(s->out, arena_printf(s->wish->arena, "%s/ended", s->follow->folder));
+	str_addf(s->out, "\nrm -f \"$ended\"\ntrap 'status=$?; %secho $status >\"$ended\"' EXIT\n",
+		 secret);
+}
+
+/* TF_CONFIG's list of workers: each task has its node and a port of its own. */
+static void script_add_workers(const struct script *s)
+{
+	if (s->wish->job.launcher->place != PLACE_ROLES)
+		return;
+	str_addf(s->out,
+		 "\n# TF_CONFIG names every worker: a node and a port.\n"
+		 "workers=\n"
+		 "rank=0\n"
+		 "no_proxy=${no_proxy:-localhost} # a proxy would make gRPC wait for ever\n"
+		 "for node in $(scontrol show hostnames \"$SLURM_JOB_NODELIST\"); do\n"
+		 "\taddress=$(address \"$node\")\n"
+		 "\tno_proxy+=,$address\n"
+		 "\tfor ((i = 0; i < %d && rank < %d; i++, rank++)); do\n"
+		 "\t\tworkers+=\"${workers:+,}\\\"$address:$((MASTER_PORT + rank))\\\"\"\n"
+		 "\tdone\n"
+		 "done\n"
+		 "export workers no_proxy no_grpc_proxy=$no_proxy\n",
+		 s->wish->per_node, s->wish->world);
+}
+
+/* The digest's begin names the file, so another image is another file. */
+static const char *script_sif(const struct script *s)
+{
+	const char *digest = strstr(s->wish->image, "sha256:");
+
+	return arena_printf(s->wish->arena, "%s-%.*s.sif", s->wish->cluster->name, SIF_DIGITS,
+			    digest ? digest + strlen("sha256:") : "image");
+}
+
+static void script_add_image(const struct script *s)
+{
+	const char *sif = script_sif(s);
+
+	if (strcmp(s->container, "apptainer") != 0)
+		return;
+	str_addf(
+		s->out,
+		"\n# One file for all nodes; a login is apptainer's own: apptainer registry login\n"
+		"[ -e %s ] || { apptainer pull %s.$SLURM_JOB_ID docker://%s && mv %s.$SLURM_JOB_ID %s; }\n",
+		sif, sif, s->wish->image, sif, sif);
+}
+
+/*
+ * enroot's "REGISTRY#NAME:TAG", where a digest may stand for the tag (github.com/NVIDIA/enroot, doc/cmd/import.md and
+ * the pattern of a tag in src/docker.sh).
+ */
+static const char *script_enroot_image(const struct script *s)
+{
+	char *image = arena_strdup(s->wish->arena, s->wish->image), *slash, *at;
+
+	if ((at = strchr(image, '@')))
+		*at = ':';
+	if ((slash = strchr(image, '/')))
+		*slash = '#';
+	return image;
+}
+
+/* What leads into the image, and to the folder there: words between those of srun and the command, as `where`. */
+static bool script_has_where(const struct script *s)
+{
+	return strcmp(s->container, "none") != 0 || *s->wish->job.workdir;
+}
+
+static void script_add_pyxis(const struct script *s, const struct words *volumes)
+{
+	str_addf(s->out, "\t--container-image=%s\n", script_enroot_image(s));
+	if (!volumes->count && !s->wish->is_worker)
+		return;
+	str_add(s->out, "\t--container-mounts=");
+	if (volumes->count)
+		quote_word(s->out, words_join(volumes, ","));
+	if (s->wish->is_worker)
+		str_addf(s->out, "%s\"$RINGUP_SECRET_FILE:$RINGUP_SECRET_FILE\"",
+			 volumes->count ? "," : "");
+	str_add(s->out, "\n");
+}
+
+static void script_add_apptainer(const struct script *s, const struct words *volumes)
+{
+	str_addf(s->out, "\tapptainer exec%s\n", s->wish->gpus_per_node ? " --nv" : "");
+	for (size_t i = 0; i < volumes->count; i++) {
+		str_add(s->out, "\t--bind ");
+		quote_word(s->out, volumes->list[i]);
+		str_add(s->out, "\n");
+	}
+	if (s->wish->is_worker)
+		str_add(s->out, "\t--bind \"$RINGUP_SECRET_FILE\"\n");
+}
+
+static void script_add_where(const struct script *s)
+{
+	const char *workdir = s->wish->job.workdir;
+	struct words volumes = WORDS_INIT(s->wish->arena);
+	bool is_pyxis = strcmp(s->container, "pyxis") == 0;
+	bool is_apptainer = strcmp(s->container, "apptainer") == 0;
+
+	if (!script_has_where(s))
+		return;
+	words_add_all(&volumes, s->wish->cluster->container.volumes);
+	str_add(s->out, "\n# Where the ranks run.\nwhere=(\n");
+	if (is_pyxis)
+		script_add_pyxis(s, &volumes);
+	if (is_apptainer)
+		script_add_apptainer(s, &volumes);
+	if (*workdir) {
+		str_add(s->out, is_pyxis       ? "\t--container-workdir="
+				: is_apptainer ? "\t--pwd "
+					       : "\t--chdir=");
+		quote_word(s->out, workdir);
+		str_add(s->out, "\n");
+	}
+	if (is_apptainer)
+		str_addf(s->out, "\t%s\n", script_sif(s));
+	str_add(s->out, ")\n");
+}
+
+/* One word for the shell of a task: marks become its variables. */
+static void script_add_marked(struct str *out, const char *word)
+{
+	static const char *const variables[] = {"$SLURM_NODEID", "$MASTER_ADDR", "$MASTER_PORT",
+						"$SLURM_JOB_ID"};
+
+	if (!strpbrk(word, MARK_RANK MARK_ADDRESS MARK_PORT MARK_ID)) {
+		quote_word(out, word);
+		return;
+	}
+	str_add(out, "\"");
+	for (; *word; word++)
+		if (*word > 0 && *word <= (char)ARRAY_LEN(variables))
+			str_add(out, variables[*word - 1]);
+		else
+			str_addf(out, strchr("\"$`\\", *word) ? "\\%c" : "%c", *word);
+	str_add(out, "\"");
+}
+
+/* What each task of the step runs. */
+static int script_add_task(const struct script *s, struct error *err)
+{
+	const struct export_wish *wish = s->wish;
+	const struct launcher *launcher = wish->job.launcher;
+	_cleanup_(str_release) struct str inner = STR_INIT;
+	struct words words = WORDS_INIT(wish->arena), env = WORDS_INIT(wish->arena);
+	const struct launcher_node node = {.nodes = wish->nodes,
+					   .per_node = wish->per_node,
+					   .world = wish->world,
+					   .id = MARK_ID,
+					   .rank = MARK_RANK,
+					   .address = MARK_ADDRESS,
+					   .port = MARK_PORT};
+
+	if (launcher->place == PLACE_MPI) {
+		str_add(s->out, " ");
+		quote_words(s->out, wish->job.command);
+		return 0;
+	}
+	if (launcher->place == PLACE_NODE) {
+		if (launcher->node_words(&wish->job, &node, &words, &env, err) < 0)
+			return -1;
+		str_add(&inner, "exec");
+		for (size_t i = 0; i < words.count; i++) {
+			str_add(&inner, " ");
+			script_add_marked(&inner, words.list[i]);
+		}
+		str_add(s->out, " bash -c ");
+		quote_word(s->out, inner.text);
+		return 0;
+	}
+	str_add(s->out,
+		" bash -c '\n"
+		"\texport RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID\n"
+		"\texport NODE_RANK=$SLURM_NODEID");
+	str_addf(s->out, " LOCAL_WORLD_SIZE=%d\n", wish->per_node);
+	if (launcher->place == PLACE_ROLES)
+		str_add(s->out,
+			"\texport TF_CONFIG=\"{\\\"cluster\\\":{\\\"worker\\\":[$workers]},"
+			"\\\"task\\\":{\\\"type\\\":\\\"worker\\\",\\\"index\\\":$SLURM_PROCID}}\"\n");
+	str_add(s->out, "\texec \"$@\"' rank ");
+	quote_words(s->out, wish->job.command);
+	return 0;
+}
+
+/* The step that proves that all ranks can begin, and the one of the job. */
+static int script_add_steps(const struct script *s, struct error *err)
+{
+	const struct export_wish *wish = s->wish;
+	const char *where = script_has_where(s) ? " \"${where[@]}\"" : "";
+
+	str_add(s->out,
+		"\n# Every rank begins once, and says where: what cannot start shows before the job does.\n"
+		"srun --label --kill-on-bad-exit=1");
+	if (s->follow)
+		script_add_file(s, " --output=", "placed.log");
+	str_addf(s->out, "%s sh -c 'echo \"$SLURMD_NODENAME\"'\n\nsrun --kill-on-bad-exit=1",
+		 where);
+	if (wish->job.launcher->place == PLACE_MPI)
+		str_addf(s->out, " --mpi=%s", script_setting(s, "mpi"));
+	if (wish->job.gpus && !slurm_script_starts_nodes(wish))
+		str_addf(s->out, " --gpus-per-task=%d", wish->job.gpus);
+	if (s->follow) {
+		script_add_file(s, " --label --open-mode=append --output=", "out.log");
+		script_add_file(s, " --error=", "err.log");
+	}
+	str_add(s->out, where);
+	if (script_add_task(s, err) < 0)
+		return -1;
+	str_add(s->out, "\n");
+	return 0;
+}
+
+int slurm_script(const struct exporter *exporter, const struct export_wish *wish,
+		 const struct slurm_follow *follow, struct str *out, struct error *err)
+{
+	struct script s = {.exporter = exporter, .wish = wish, .follow = follow, .out = out};
+
+	s.container = script_setting(&s, "container");
+	if (strcmp(s.container, "auto") == 0)
+		s.container = *wish->image ? "pyxis" : "none";
+	if (script_check_settings(&s, err) < 0 || script_check_words(wish, err) < 0)
+		return -1;
+	script_add_head(&s);
+	str_add(out,
+		"\n# The ranks meet on the first node, at the address that Slurm has of it.\n"
+		"address() { scontrol show node \"$1\" | sed -n 's/.* NodeAddr=\\([^ ]*\\).*/\\1/p'; }\n"
+		"first=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | sed -n 1p)\n"
+		"MASTER_ADDR=$(address \"$first\")\n"
+		"MASTER_PORT=$((20000 + SLURM_JOB_ID % 12000))\n"
+		"export MASTER_ADDR MASTER_PORT\n");
+	script_add_env(&s);
+	script_add_secret(&s);
+	script_add_end(&s);
+	script_add_workers(&s);
+	script_add_image(&s);
+	script_add_where(&s);
+	return script_add_steps(&s, err);
+}

@@ -1,0 +1,59 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# ringup export slurm: the scripts are those of tests/golden/export (UPDATE_GOLDEN=1 writes them anew), and bash reads them.
+
+bats_require_minimum_version 1.5.0
+load helper
+IMAGE=registry.example:5000/team/lab@sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
+
+setup() {
+	common_setup
+	cat >cluster.yaml <<-'END'
+		name: lab
+		hosts: ["node[01-02]"]
+		registry: {address: "registry.example:5000", namespace: team}
+		stack: ["openmpi"]
+		container:
+		  env: {NCCL_DEBUG: WARN}
+		  volumes: ["/data:/data:ro"]
+		jobs:
+		  plain: {command: [python3, train.py, "a 'b' $C"], ppn: 2, env: {FLAG: "on"}, workdir: /work}
+		  ring: {command: "python3 ring.py && date", launcher: mpirun, ppn: 8}
+		  torch: {command: "torchrun train.py --epochs 3", ppn: 8}
+		  tf: {command: [python3, mwms.py], launcher: tf, n: 3, ppn: 2}
+		  parts: {command: [python3, ps.py], launcher: tf, ppn: 2, roles: "chief=1,worker=2,ps=1"}
+	END
+}
+
+# script NAME WORD...: exports and compares.
+script() {
+	local golden=$ROOT/tests/golden/export/$1
+	shift
+	apart ringup export slurm "$@"
+	[ "$status" -eq 0 ] || { cat ../err; return 1; }
+	bash -n ../out
+	[ -z "${UPDATE_GOLDEN:-}" ] || cp ../out "$golden"
+	diff -u "$golden" ../out
+}
+
+@test "three ways to the image, and a way for each launcher" {
+	script pyxis.sbatch --image "$IMAGE" --set partition=gpu --set time=2:00:00 --set exclusive=yes --set requeue=yes --set signal=TERM@60 plain
+	script apptainer.sbatch --image "$IMAGE" --set container=apptainer --set mpi=pmi2 ring
+	script torch.sbatch --set container=none --set interface=ib0 torch
+	script tf.sbatch --set container=none --set array=0-3 tf
+	script worker.sbatch --set container=none
+	! grep -rn "StrictHostKeyChecking\|password" "$ROOT/tests/golden/export/"*.sbatch
+}
+
+@test "what a script cannot do is refused" {
+	run -2 ringup export slurm parts
+	[[ $output == *"roles of 'tf'"* ]]
+	run -2 ringup export slurm --set container=pyxis plain
+	[[ $output == *"needs an image in a registry"* ]]
+	run -2 ringup export slurm --set container=podman plain
+	[[ $output == *"there are auto, pyxis, apptainer and none"* ]]
+	run -2 ringup export slurm --set $'partition=a\n#SBATCH --uid=0' plain
+	[[ $output == *"cannot stand in an option of sbatch"* ]]
+	run -2 ringup export slurm -n 3 --nodes 2 torch
+	[[ $output == *"as many on every node"* ]]
+}

@@ -1,0 +1,191 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Jobs on a real Slurm of three nodes on this machine (tests/lab/slurm.bash): run, followed, left, stopped and dead.
+
+bats_require_minimum_version 1.5.0
+# shellcheck source=tests/lab/slurm.bash
+source "$BATS_TEST_DIRNAME/../lab/slurm.bash"
+
+setup_file() {
+	slurm_begin
+	mkdir "$SLURM/work"
+	cat >"$SLURM/work/cluster.yaml" <<-'EOT'
+		name: lab
+		hosts: ["node[01-03]"]
+		container: {engine: none}
+		jobs:
+		  train: {command: ["sh", "-c", "echo rank $RANK of $WORLD_SIZE, local $LOCAL_RANK, for $WHO"], launcher: env, ppn: 2, n: 6, env: {WHO: "you & me"}}
+	EOT
+}
+
+teardown_file() {
+	slurm_end
+}
+
+setup() {
+	cd "$SLURM/work"
+}
+
+teardown() {
+	scancel --user root
+	slurm_wait slurm_is_idle
+}
+
+# has TEXT: the last output has it.
+has() {
+	[[ $output == *"$1"* ]] || {
+		echo "not there: $1"
+		echo "$output"
+		return 1
+	}
+}
+
+state() {
+	ringup --json ps | jq -r --arg job "$1" '.jobs[] | select(.job == $job) | .state'
+}
+
+is_waiting() {
+	[ "$(squeue -h -t pending -o %r -n "$1")" = "$2" ]
+}
+
+@test "a job's ranks run on the nodes that Slurm gives, each line behind its rank" {
+	run --separate-stderr ringup run --on slurm train
+	[ "$status" = 0 ]
+	for rank in 0 1 2 3 4 5; do
+		has "[$rank node0$((rank / 2 + 1))] rank $rank of 6, local $((rank % 2)), for you & me"
+	done
+	[ "${#lines[@]}" = 6 ]
+	[[ $stderr == *"Slurm job"*"6 ranks on node[01-03] by env"* ]]
+	run cat .ringup/jobs/train/rank-3.log
+	[ "$output" = "rank 3 of 6, local 1, for you & me" ]
+	[ "$(state train)" = "done" ]
+	run ringup --json run --on slurm -n 2 --nodes 2 -- echo quiet
+	[ "$(jq -r .state <<<"$output")" = "done" ]
+}
+
+@test "the ranks of an MPI find each other by PMIx" {
+	run ringup run --on slurm --launcher mpirun -n 3 -- sh -c 'echo "mine is $PMIX_RANK"'
+	[ "$status" = 0 ]
+	has "[2 node03] mine is 2"
+}
+
+@test "TensorFlow's ranks get a TF_CONFIG with all workers" {
+	run --separate-stderr ringup run --on slurm --launcher tf -n 3 -- sh -c 'echo "$TF_CONFIG"'
+	[ "$status" = 0 ]
+	[ "$(sed -n 's/^\[1 node02\] //p' <<<"$output" | jq -c '[.task.index, (.cluster.worker | unique | length)]')" = "[1,3]" ]
+}
+
+@test "a rank that dies names itself, and its status is the command's" {
+	# shellcheck disable=SC2016 # expanded by the rank
+	run -7 ringup run --on slurm -n 3 --name dies -- sh -c '[ $RANK != 1 ] || { echo "no data" >&2; exit 7; }; sleep 60'
+	has "dies: rank 1 on node02 ended with status 7; its last lines:"
+	has "[1 node02] no data"
+	run -137 ringup run --on slurm -n 1 --nodes 1 -- sh -c 'kill -9 $$'
+	has "rank 0 on node01 was ended by signal 9"
+}
+
+@test "what Slurm refuses comes with what it has" {
+	run -2 ringup run --on slurm --set partition=wrong -n 3 -- true
+	has "invalid partition specified: wrong"
+	has "its partitions are train (the default), closed (not up)"
+	run -2 ringup run --on slurm --set mem=900G -n 3 -- true
+	has "Memory specification can not be satisfied"
+	has "3 nodes with up to 2 CPUs each; 2 of them have GPUs, up to 2 each"
+	run -2 ringup run --on slurm --set reservation=none -n 3 -- true
+	has "Requested reservation is invalid"
+	run -2 ringup run --on slurm --set 'partition=a b' -n 3 -- true
+	has "' ' cannot stand in an option of sbatch"
+	run -2 ringup run --on slurm --set nonsense=1 -n 3 -- true
+	has "partition (the queue)"
+	run -2 ringup run --on nothing -- true
+	has "ringup runs jobs on: slurm"
+	run -2 ringup run --on slurm --tty -- true
+	has "--tty does not go with --on slurm"
+}
+
+@test "a job that waits says why, and a full queue lets it wait until it is stopped" {
+	local follower
+	ringup run -d --on slurm --set exclusive=yes -n 3 --name first -- sleep 300
+	slurm_wait test "$(squeue -h -t running -n first -o %j)" = first || true
+	ringup run --on slurm --set exclusive=yes -n 3 --name second -- true >second.out 2>&1 3>&- 4>&- &
+	follower=$!
+	slurm_wait is_waiting second Resources
+	slurm_wait grep -q 'waits (Resources): all that it needs is in use' second.out
+	[ "$(state second)" = waiting ]
+	ringup run -d --on slurm --set partition=closed -n 1 --nodes 1 --name third -- true
+	ringup stop second third
+	! wait "$follower"
+	grep -q 'second: Slurm job [0-9]* was cancelled' second.out
+	[ "$(state second)" = stopped ]
+	[ "$(state third)" = stopped ]
+	[ "$(state first)" = running ]
+	ringup stop first
+}
+
+@test "a job that can never start is told so" {
+	ringup run --on slurm --limit 7200 -n 3 --name endless -- true >endless.out 2>&1 3>&- 4>&- &
+	slurm_wait grep -q 'waits (PartitionTimeLimit): it asks for more time than the partition gives' endless.out
+	kill -TERM $!
+	! wait $!
+	[ "$(state endless)" = stopped ]
+}
+
+@test "a job that is left goes on, and ps, logs and wait know it" {
+	# shellcheck disable=SC2016 # expanded by the rank
+	run ringup run -d --on slurm -n 3 --name left -- sh -c 'echo "first $RANK"; sleep 3; echo "last $RANK"; exit $((RANK * 2))'
+	[ "$output" = left ]
+	run ringup logs -f left
+	[ "$status" = 0 ]
+	has "[0 node01] first 0"
+	has "[2 node03] last 2"
+	run ringup wait left
+	[ "$status" = 2 ] || [ "$status" = 4 ]
+	has "left: rank"
+	run ringup logs --rank 0 left
+	[ "$output" = "first 0"$'\n'"last 0" ]
+	[ "$(state left)" = failed ]
+}
+
+@test "Ctrl-C asks: the job may stay, or end" {
+	cat >keys.py <<-'EOT'
+		import os, pty, sys, time
+		name, answer = sys.argv[1:]
+		pid, fd = pty.fork()
+		if pid == 0:
+		    os.execvp("ringup", ["ringup", "run", "--on", "slurm", "-n", "3", "--name", name, "--", "sleep", "300"])
+		seen = b""
+		def until(text):
+		    global seen
+		    while text not in seen:
+		        seen += os.read(fd, 1000)
+		until(b"3 ranks on")
+		os.write(fd, b"\x03")
+		until(b"[l/c/f]")
+		os.write(fd, answer.encode() + b"\n")
+		try:
+		    until(b"never")
+		except OSError:
+		    pass
+		sys.stdout.write(seen.decode())
+		sys.exit(os.waitpid(pid, 0)[1] >> 8)
+	EOT
+	run -130 python3 keys.py stays l
+	has "ringup logs -f stays"
+	[ "$(state stays)" = running ]
+	run -130 python3 keys.py ends c
+	has "was cancelled"
+	[ "$(state ends)" = stopped ]
+	ringup stop stays
+	[ "$(state stays)" = stopped ]
+}
+
+@test "a node that goes down ends the job, and is named" {
+	ringup run --on slurm -n 3 --name down -- sh -c 'echo here; sleep 300' >down.out 2>&1 3>&- 4>&- &
+	slurm_wait grep -q '2 node03. here' down.out
+	kill -9 "$(cat "$SLURM/node02.pid")"
+	! wait $!
+	cat down.out
+	grep -q 'down: a node went down while job [0-9]* ran: node02 (Not responding)' down.out
+	slurm_node node02
+	slurm_wait slurm_is_idle
+}
