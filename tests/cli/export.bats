@@ -72,6 +72,7 @@ kubernetes() {
 	kubernetes torch-gpu.yaml torch
 	kubernetes mpi-gpu.yaml ring
 	kubernetes job-gpu.yaml --kind job --nodes 16 torch
+	kubernetes jobset.yaml --kind jobset --set keep=600 --set queue=team ring --launcher torchrun
 	kubernetes settings.yaml --set namespace=ml --set queue=team --set gang=volcano --set priority=high --set user=1000 \
 		--set pull-secret=registry --set gpu-resource=nvidia.com/mig-1g.10gb --set node=pool=train --set cpu=32 \
 		--set memory=512Gi --set keep=600 --nodes 2 --ppn 7 plain
