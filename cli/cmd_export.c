@@ -361,7 +361,7 @@ const struct command command_export = {
 		"With -o DIR all files are written there; without it the main one goes to standard output.\n"
 		"Engines, and their settings for --set:\n"
 		"@{exporters}"
-		"  ringup export kubernetes -o deploy/ train\n"
+		"  ringup export kubernetes -o deploy/train train\n"
 		"  ringup export slurm --set partition=gpu train | sbatch\n"
 		"  ringup export compose -o here/ && docker compose -f here/compose.yaml up\n",
 	.options = options,
