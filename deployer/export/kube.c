@@ -264,10 +264,12 @@ static void kube_add_nodes(const struct kube *k, int indent, const struct kube_p
 	size_t length = strcspn(pool, "=");
 	bool has_product =
 		pod->gpus && *products && strcmp(kube_value(k, "gpu-resource"), KUBE_GPU) == 0;
+	/* an image of two processors runs on both */
+	bool has_arch = k->wish->plan && !k->wish->plan->other;
 
-	if (k->wish->plan || (has_product && !products[1]) || *pool)
+	if (has_arch || (has_product && !products[1]) || *pool)
 		kube_line(k, indent, "nodeSelector:");
-	if (k->wish->plan)
+	if (has_arch)
 		kube_pair(k, indent + 2, "kubernetes.io/arch",
 			  arch_of_image(plan_arch(k->wish->plan)));
 	if (has_product && !products[1])
