@@ -73,6 +73,7 @@ kubernetes() {
 	kubernetes mpi-gpu.yaml ring
 	kubernetes job-gpu.yaml --kind job --nodes 16 torch
 	kubernetes jobset.yaml --kind jobset --set keep=600 --set queue=team ring --launcher torchrun
+	kubernetes trainjob.yaml --kind trainjob torch
 	kubernetes settings.yaml --set namespace=ml --set queue=team --set gang=volcano --set priority=high --set user=1000 \
 		--set pull-secret=registry --set gpu-resource=nvidia.com/mig-1g.10gb --set node=pool=train --set cpu=32 \
 		--set memory=512Gi --set keep=600 --nodes 2 --ppn 7 plain
@@ -144,6 +145,12 @@ kubernetes() {
 	says 2 "has no job 'plian'" "plain, ring, torch, parts" "./plian"
 	apart ringup export kubernetes --image "$IMAGE" --kind cronjob plain
 	says 2 "--kind cronjob" mpijob pytorchjob tfjob
+	apart ringup export kubernetes --image "$IMAGE" --kind trainjob plain
+	says 2 "--kind trainjob cannot start the ranks of the launcher 'env'" "--kind job"
+	apart ringup export kubernetes --image "$IMAGE" --kind trainjob --set user=1000 torch
+	says 2 "--set user=1000: trainjob has no place for it; its runtime says it"
+	apart ringup export kubernetes --image "$IMAGE" --set runtime=mine torch
+	says 2 "--set runtime=mine: pytorchjob has no place for it"
 	apart ringup export kubernetes --image "$IMAGE" --kind tfjob plain
 	says 2 "--kind tfjob cannot start the ranks of the launcher 'env'" "--kind job"
 	apart ringup export kubernetes --image "$IMAGE" --set colour=red plain

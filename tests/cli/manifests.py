@@ -17,6 +17,7 @@ CORE_KINDS = {
 }
 CUSTOM = {
     ("jobset.x-k8s.io/v1alpha2", "JobSet"): "jobset-v1alpha2",
+    ("trainer.kubeflow.org/v1alpha1", "TrainJob"): "trainjob-v1alpha1",
     ("kubeflow.org/v2beta1", "MPIJob"): "mpijob-v2beta1",
     ("kubeflow.org/v1", "TFJob"): "tfjob-v1",
     ("kubeflow.org/v1", "PyTorchJob"): "pytorchjob-v1",
