@@ -135,7 +135,8 @@ static void kube_add_security(const struct kube *k, int indent, const struct kub
 }
 
 /* Devices are counted in limits; a request is the same then. */
-static void kube_add_resources(const struct kube *k, int indent, const struct kube_pod *pod)
+static void kube_add_resources(const struct kube *k, int indent, const char *key,
+			       const struct kube_pod *pod)
 {
 	const char *cpu = pod->is_rank ? kube_value(k, "cpu") : "";
 	const char *memory = pod->is_rank ? kube_value(k, "memory") : "";
@@ -143,7 +144,7 @@ static void kube_add_resources(const struct kube *k, int indent, const struct ku
 
 	if (!*cpu && !*memory && !pod->gpus && !has_rdma)
 		return;
-	kube_line(k, indent, "resources:");
+	kube_line(k, indent, "%s:", key);
 	if (*cpu || *memory)
 		kube_line(k, indent + 2, "requests:");
 	kube_pair(k, indent + 4, "cpu", cpu);
@@ -264,10 +265,12 @@ static void kube_add_nodes(const struct kube *k, int indent, const struct kube_p
 	size_t length = strcspn(pool, "=");
 	bool has_product =
 		pod->gpus && *products && strcmp(kube_value(k, "gpu-resource"), KUBE_GPU) == 0;
+	/* an image of two processors runs on both */
+	bool has_arch = k->wish->plan && !k->wish->plan->other;
 
-	if (k->wish->plan || (has_product && !products[1]) || *pool)
+	if (has_arch || (has_product && !products[1]) || *pool)
 		kube_line(k, indent, "nodeSelector:");
-	if (k->wish->plan)
+	if (has_arch)
 		kube_pair(k, indent + 2, "kubernetes.io/arch",
 			  arch_of_image(plan_arch(k->wish->plan)));
 	if (has_product && !products[1])
@@ -299,9 +302,18 @@ static void kube_add_container(const struct kube *k, int indent, const struct ku
 		kube_line(k, indent + 4, "readinessProbe: # mpirun starts when all of them listen");
 		kube_line(k, indent + 6, "tcpSocket: {port: 22}");
 	}
-	kube_add_resources(k, indent + 4, pod);
+	kube_add_resources(k, indent + 4, "resources", pod);
 	kube_add_security(k, indent + 4, pod);
 	kube_add_mounts(k, indent + 4, pod);
+}
+
+void kube_add_trainer(const struct kube *k, int indent, const struct kube_pod *pod)
+{
+	kube_pair(k, indent, "image", k->wish->image);
+	kube_line(k, indent, "command:");
+	yaml_add_list(k->out, pod->command, indent + 2);
+	kube_add_environment(k, indent, pod);
+	kube_add_resources(k, indent, "resourcesPerNode", pod);
 }
 
 void kube_add_template(const struct kube *k, int indent, const struct kube_pod *pod)

@@ -121,11 +121,19 @@ class Pod:
         subprocess.run(["docker", "rm", "-f", self.name, f"{self.name}.net"], check=False, stdout=subprocess.DEVNULL)
 
 
-def job_pods(job):
+def job_pods(job, _folder):
     name, spec = job["metadata"]["name"], job["spec"]
     assert spec["completionMode"] == "Indexed"
     pods = [Pod(f"{name}-{i}", spec["template"], i) for i in range(spec["completions"])]
     return pods, [[f"{p.name}.{spec['template']['spec']['subdomain']}"] for p in pods], None
+
+
+def set_pods(jobset, _folder):
+    """The names of jobset.x-k8s.io: NAME-REPLICATED-JOB-INDEX.NAME."""
+    name, part = jobset["metadata"]["name"], jobset["spec"]["replicatedJobs"][0]
+    spec = part["template"]["spec"]
+    pods = [Pod(f"{name}-{part['name']}-0-{i}", spec["template"], i) for i in range(spec["completions"])]
+    return pods, [[f"{p.name}.{name}"] for p in pods], None
 
 
 def mpi_pods(job, folder):
@@ -172,13 +180,16 @@ def wait(pods, launcher):
     return 124
 
 
+MAKERS = {"Job": job_pods, "JobSet": set_pods, "MPIJob": mpi_pods}
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
-        job = [d for d in yaml.safe_load_all(file) if d["kind"] in ("Job", "MPIJob")][0]
+        job = [d for d in yaml.safe_load_all(file) if d["kind"] in MAKERS][0]
     secrets = dict(pair.split("=", 1) for pair in sys.argv[2:])
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
-        pods, names, launcher = mpi_pods(job, folder) if job["kind"] == "MPIJob" else job_pods(job)
+        pods, names, launcher = MAKERS[job["kind"]](job, folder)
         network = Network("10.97.3")
         hosts = [(n, network.address(i)) for i, own in enumerate(names) for n in own]
         status = 1

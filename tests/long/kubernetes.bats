@@ -34,6 +34,13 @@ pods() {
 	[ "$status" -eq 0 ]
 }
 
+@test "a JobSet: the same ranks, with the names that it gives its pods" {
+	pods --kind jobset --nodes 2 --ppn 2
+	grep 'Rank  3 .* on bench-node-0-1 ' out
+	grep 'verdict: pass' out
+	[ "$status" -eq 0 ]
+}
+
 @test "an MPIJob: mpirun reaches the workers by ssh that knows them, and they have few capabilities" {
 	pods --launcher mpirun --nodes 2 --ppn 2
 	grep 'Rank  3 .* on bench-worker-1 ' out
