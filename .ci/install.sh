@@ -57,6 +57,11 @@ do_install() {
 			install -m 755 "$build/$program" "$prefix/bin/$program"
 			echo "bin/$program"
 		done
+		# nccl-tests' programs are the worker under their names
+		while read -r program; do
+			ln -sf allreduce "$prefix/bin/$program"
+			echo "bin/$program"
+		done < <("$build/allreduce" --programs)
 		# OpenSSH for images that have none, beside ringup too
 		if [[ -d $build/ringup-ssh ]]; then
 			make_folder "$prefix" bin/ringup-ssh

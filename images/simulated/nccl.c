@@ -81,6 +81,8 @@ int ncclMemAlloc(void **memory, size_t bytes);
 int ncclMemFree(void *memory);
 int ncclCommRegister(void *comm, void *memory, size_t bytes, void **handle);
 int ncclCommDeregister(void *comm, void *handle);
+int ncclCommWindowRegister(void *comm, void *memory, size_t bytes, void **window, int flags);
+int ncclCommWindowDeregister(void *comm, void *window);
 #endif
 
 int ncclGetVersion(int *version)
@@ -262,8 +264,8 @@ static void barrier(struct comm *comm)
 /* ncclDataType_t of nccl.h. */
 static int type_of(int type)
 {
-	static const int nccl_types[] = {-1,	    DTYPE_U8,	DTYPE_I32,    -1,
-					 DTYPE_I64, -1,		DTYPE_F16,    DTYPE_F32,
+	static const int nccl_types[] = {DTYPE_I8,  DTYPE_U8,	DTYPE_I32,    DTYPE_U32,
+					 DTYPE_I64, DTYPE_U64,	DTYPE_F16,    DTYPE_F32,
 					 DTYPE_F64, DTYPE_BF16, DTYPE_F8E4M3, DTYPE_F8E5M2};
 
 	return type < 0 || type >= (int)(sizeof(nccl_types) / sizeof(nccl_types[0]))
@@ -576,6 +578,9 @@ int ncclGroupEnd(void)
 	struct call call = {.work = standin_move, .move_count = pending.count};
 
 	LOGGED;
+	if (call.move_count == 0) /* the calls in it have been put into the stream as they came */
+		return 0;
+	pending.count = 0;
 	memcpy(call.moves, pending.moves, sizeof(call.moves));
 	return standin_put(&call, pending.comm, pending.stream, 1);
 }
@@ -606,5 +611,18 @@ int ncclCommDeregister(void *comm, void *handle)
 {
 	LOGGED;
 	return comm && handle ? 0 : 4;
+}
+
+int ncclCommWindowRegister(void *comm, void *memory, size_t bytes, void **window, int flags)
+{
+	LOGGED;
+	*window = memory;
+	return comm && bytes && flags == 1 ? 0 : 4;
+}
+
+int ncclCommWindowDeregister(void *comm, void *window)
+{
+	LOGGED;
+	return comm && window ? 0 : 4;
 }
 #endif

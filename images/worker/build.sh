@@ -32,6 +32,9 @@ find . -name '*.c' ! -path "./$plugin" ! -path './job/*' | sed 's,^\./,,' | sort
 "${CC:-gcc}" $static -pthread -o "$out/allreduce" "$objects"/*.o -ldl -lm -lrt
 echo "built $out/allreduce"
 
+# nccl-tests' programs are links to it
+"$out/allreduce" --programs | while read -r name; do ln -sf allreduce "$out/$name"; done
+
 # ringup-job runs a host's part of a training job.
 # shellcheck disable=SC2086
 "${CC:-gcc}" $flags $static -o "$out/ringup-job" job/*.c

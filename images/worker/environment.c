@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "environment.h"
 #include "net/hmac.h"
+#include "perf.h"
 #include "rendezvous/mpi_root.h"
 
 #include <errno.h>
@@ -78,8 +79,12 @@ static void name_job(const struct launcher *launcher, char name[SECRET_BYTES])
 static void local_root(const struct launcher *launcher, struct options *options)
 {
 	char name[SECRET_BYTES];
+	size_t used;
 
 	name_job(launcher, name);
+	used = strlen(name);
+	if (options->color >= 0)
+		snprintf(name + used, sizeof(name) - used, " part %d", options->color);
 	snprintf(options->root_host, sizeof(options->root_host), "127.0.0.1");
 	hashed_port(name, options->root_port);
 	if (!secret_is_set(&options->secret))
@@ -262,14 +267,31 @@ const char *environment_name(int index)
 	return launchers[index].called ? launchers[index].called : launchers[index].name;
 }
 
-static int find_root(const struct launcher *launcher, struct options *options, struct failure *err)
+/* Part of a run on several hosts: only MPI brings the ranks of each part together. */
+static int environment_find_part(struct options *options, struct failure *err)
 {
 	struct failure why = {.reason = ""};
 
-	if (all_here(launcher, options)) {
+	if (mpi_root(options, &why) == 0)
+		return 0;
+	return failure_set(
+		err, STATUS_USAGE, -1, "",
+		"NCCL_TESTS_SPLIT among several hosts needs MPI, to tell where the first rank of each part listens: %s",
+		why.reason);
+}
+
+/* @here: all ranks of the launcher are on this host. */
+static int find_root(const struct launcher *launcher, struct options *options, bool here,
+		     struct failure *err)
+{
+	struct failure why = {.reason = ""};
+
+	if (here) {
 		local_root(launcher, options);
 		return 0;
 	}
+	if (options->color >= 0)
+		return environment_find_part(options, err);
 	for (int i = 0; i < WAYS_MAX && launcher->ways[i]; i++)
 		if (launcher->ways[i](launcher, options, &why))
 			return 0;
@@ -334,11 +356,39 @@ static bool environment_is_from(const struct launcher *launcher)
 	       (!launcher->mark || getenv(launcher->mark));
 }
 
+/* Makes the run that of this process's part alone. */
+static int environment_split(struct options *options, int process, int procs, struct failure *err)
+{
+	int first, place = 0, count = 0, other;
+
+	if (options->root_host[0] != '\0' || strcmp(options->backend, "mpi") == 0)
+		return failure_set(
+			err, STATUS_USAGE, -1, "",
+			"NCCL_TESTS_SPLIT does not go with --root nor with --backend mpi");
+	options->processes = options->world / procs;
+	perf_color(options->split, process, &options->color);
+	perf_color(options->split, 0, &first);
+	for (int p = 0; p < options->processes; p++) {
+		perf_color(options->split, p, &other);
+		count += other == options->color;
+		place += other == options->color && p < process;
+	}
+	options->world = count * procs;
+	options->rank = place * procs;
+	if (options->color != first) {
+		options->silent = options->quiet = true;
+		options->json = false;
+		options->output_file[0] = '\0';
+	}
+	return 0;
+}
+
 static int environment_take(const struct launcher *launcher, struct options *options,
 			    struct failure *err)
 {
 	int procs = options->procs > 0 ? options->procs : 1;
 	int rank = environment_number_of(launcher->rank);
+	bool here;
 
 	if (options->world < 0)
 		options->world = environment_number_of(launcher->world);
@@ -347,9 +397,12 @@ static int environment_take(const struct launcher *launcher, struct options *opt
 			err, STATUS_USAGE, -1, "",
 			"%s says that this is rank %d, but not of how many: set %s or --world",
 			launcher->rank, rank, launcher->world);
+	here = all_here(launcher, options);
 	options->rank = rank * procs;
+	if (options->split[0] != '\0' && environment_split(options, rank, procs, err) < 0)
+		return -1;
 	if (options->root_host[0] == '\0' && options->world > procs)
-		return find_root(launcher, options, err);
+		return find_root(launcher, options, here, err);
 	return 0;
 }
 

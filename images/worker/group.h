@@ -18,6 +18,9 @@
 #define SIZE_MAX_BYTES (UINT64_C(1) << 40) /* bounds of struct workload */
 #define ITERATIONS_MAX 100000
 #define FACTOR_MAX 1024
+#define RESULTS_MAX 1000000 /* of a run */
+#define CYCLES_MAX 10000
+#define ROOT_ALL UINT32_MAX
 
 #ifndef ALLREDUCE_VERSION
 #define ALLREDUCE_VERSION "0.1.0"
@@ -36,13 +39,37 @@ struct member {
 	uint32_t private_memory; /* not 0: --no-shm, TCP even to ranks of the same host */
 };
 
+/* After each collective: go on; wait for it and for all ranks; wait for it. */
+enum blocking { BLOCKING_NONE, BLOCKING_BARRIER, BLOCKING_WAIT, BLOCKING_COUNT };
+
+/* Whose time is that of a size: rank 0's; the average, the least, the most of the ranks' averages; the average of
+ * each iteration's slowest rank. */
+enum averaging {
+	AVERAGE_RANK0,
+	AVERAGE_RANKS,
+	AVERAGE_LEAST,
+	AVERAGE_MOST,
+	AVERAGE_SLOWEST,
+	AVERAGE_COUNT
+};
+
+/* What is done with the buffers before the run. */
+enum registers { REGISTERS_NONE, REGISTERS_LOCAL, REGISTERS_SYMMETRIC, REGISTERS_COUNT };
+
 /* The benchmark as rank 0 was asked for it; the other ranks follow. */
 struct workload {
 	uint64_t first_bytes, last_bytes;
+	uint64_t step_bytes; /* from one size to the next, where the factor is 1 */
 	uint32_t factor, iterations, warmups;
-	uint32_t type, op;	   /* enum dtype, enum op */
-	uint32_t collective, root; /* enum collective_kind; collective_has_root() */
-	uint32_t graph, registers; /* not 0: --graph, --register */
+	uint32_t aggregate; /* collectives of an iteration */
+	uint32_t cycles;    /* how often all sizes are measured */
+	uint32_t checks;    /* after the timed iterations; 0: nothing is checked */
+	uint32_t blocking;  /* enum blocking */
+	uint32_t average;   /* enum averaging */
+	uint32_t host_time; /* not 0: the time until the host has put its work into the queue */
+	uint32_t type, op;  /* enum dtype, enum op; DTYPE_COUNT, OP_COUNT: all of them */
+	uint32_t collective, root; /* enum collective_kind; collective_has_root(), or ROOT_ALL */
+	uint32_t graph, registers; /* launches of the graph; enum registers */
 	uint32_t find_slow;	   /* not 0: --find-slow */
 	uint32_t sgd_steps;	   /* not 0: --sgd, and its number of steps */
 };

@@ -3,18 +3,23 @@
 
 #include <stdio.h>
 
-void json_string(const char *text)
+void json_write(FILE *to, const char *text)
 {
-	putchar('"');
+	putc('"', to);
 	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
 		if (*c == '"' || *c == '\\')
-			printf("\\%c", *c);
+			fprintf(to, "\\%c", *c);
 		else if (*c < 0x20 || *c > 0x7e)
-			printf("\\u%04x", *c);
+			fprintf(to, "\\u%04x", *c);
 		else
-			putchar(*c);
+			putc(*c, to);
 	}
-	putchar('"');
+	putc('"', to);
+}
+
+void json_string(const char *text)
+{
+	json_write(stdout, text);
 }
 
 void json_pair(const char *name, const char *text)

@@ -11,6 +11,7 @@
 #include "rendezvous/control.h"
 #include "rendezvous/rendezvous.h"
 #include "supervise.h"
+#include "table.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -153,8 +154,9 @@ static int main_work(struct story *story, const struct backend *backend, struct 
 			      .backend = backend,
 			      .fault = &options->fault,
 			      .min_busbw = options->min_busbw,
+			      .min_average = options->min_average,
 			      .expect = &options->expect,
-			      .on_row = output_row,
+			      .on_row = table_row,
 			      .on_progress = output_progress,
 			      .arg = (void *)(uintptr_t)options,
 			      .on_first = after_first,
@@ -172,7 +174,7 @@ static int main_work(struct story *story, const struct backend *backend, struct 
 	control_end(control);
 	rc = collect_warnings(story, &bench, false, err);
 	if (rc == 0 && options->rank == 0)
-		output_header(options, &story->group);
+		table_header(options, &story->group);
 	if (rc == 0)
 		rc = bench_run(&bench, &story->report, err);
 	if (rc == 0)

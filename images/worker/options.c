@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "options.h"
+#include "options_row.h"
 #include "backend/backend.h"
 #include "bench/find.h"
 #include "collective/dtype.h"
 #include "environment.h"
+#include "perf.h"
 #include "sgd/sgd.h"
+#include "workload.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,52 +16,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #define TIMEOUT_SEC_MAX 86400
-#define NAMES_BYTES 512
-#define HELP_BYTES 1024
-#define HELP_COLUMN 24	 /* where the help texts begin */
-#define HELP_COLUMNS 104 /* where they end */
-#define FIRST_LONG 256	 /* getopt_long() returns this plus the row's number, or a letter */
-
-enum row_kind {
-	ROW_FLAG,    /* no value; stores 1 */
-	ROW_INTEGER, /* a number from `low` to `high` */
-	ROW_REAL,    /* a number, 0 or more; a double */
-	ROW_BYTES,   /* a size such as 64K; a uint64_t */
-	ROW_TEXT,    /* a char[]; one of `names`, if there are any */
-	ROW_NAME,    /* one of `names`, by its number, which `number_of` finds */
-	ROW_OTHER,   /* what `take` makes of it */
-	ROW_PRINT,   /* no value; `print` is called, and then the program ends */
-};
-
-/* One option. Everything that the program knows of it stands in its row. */
-struct row {
-	const char *name; /* without dashes */
-	char letter;	  /* 0: none */
-	const char *argument;
-	const char *help; /* NULL: it shares the line of the next row. %s: the names */
-	const char
-		*standard; /* the default, as one would write it; NULL: none, or `help` says it */
-	enum row_kind kind;
-	size_t offset, bytes; /* of the member of struct options */
-	long low, high;
-	const char *(*names)(int index); /* NULL after the last one */
-	int (*number_of)(const char *text);
-	int (*take)(struct options *options, const char *text); /* -1: not what is `wanted` */
-	const char *wanted;
-	void (*print)(void);
-};
+#define OPTIONS_ALL "all"
+#define STEP_BYTES (UINT64_C(1) << 20) /* -i, where neither -i nor -f is given */
+#define FIRST_LONG 256 /* getopt_long() returns this plus the row's number, or a letter */
 
 static const char *options_type(int index)
 {
+	if (index == DTYPE_COUNT)
+		return OPTIONS_ALL;
 	return index < DTYPE_COUNT ? dtype_name((enum dtype)index) : NULL;
+}
+
+static int options_parse_type(const char *text)
+{
+	return strcmp(text, OPTIONS_ALL) == 0 ? (int)DTYPE_COUNT : dtype_parse(text);
 }
 
 static const char *options_op(int index)
 {
+	if (index == OP_COUNT)
+		return OPTIONS_ALL;
 	return index < OP_COUNT ? op_name((enum op)index) : NULL;
+}
+
+static int options_parse_op(const char *text)
+{
+	return strcmp(text, OPTIONS_ALL) == 0 ? (int)OP_COUNT : op_parse(text);
 }
 
 static const char *options_collective(int index)
@@ -75,18 +62,62 @@ static const char *options_backend(int index)
 	return backend ? backend->name : NULL;
 }
 
+/* nccl-tests' --root is the number of a rank. */
+static int options_take_rank(struct options *o, const char *text)
+{
+	char *end;
+	unsigned long rank;
+
+	o->workload.root = ROOT_ALL;
+	if (strcmp(text, "all") == 0 || strcmp(text, "-1") == 0)
+		return 0;
+	rank = strtoul(text, &end, 10);
+	o->workload.root = (uint32_t)rank;
+	return *end == '\0' && *text >= '0' && *text <= '9' && rank < WORLD_MAX ? 0 : -1;
+}
+
 static int options_take_root(struct options *o, const char *text)
 {
+	if (o->perf && !strchr(text, ':'))
+		return options_take_rank(o, text);
 	return net_split(text, o->root_host, sizeof(o->root_host), o->root_port,
 			 sizeof(o->root_port));
+}
+
+/* Both are the same where each rank is a process of its own. */
+static int options_take_parallel(struct options *o, const char *text)
+{
+	(void)o;
+	return strcmp(text, "0") == 0 || strcmp(text, "1") == 0 ? 0 : -1;
+}
+
+/* 0 is nccl-tests' word for never. */
+static int options_take_timeout(struct options *o, const char *text)
+{
+	char *end;
+	long seconds = strtol(text, &end, 10);
+
+	if (end == text || *end != '\0' || seconds < !o->perf || seconds > TIMEOUT_SEC_MAX)
+		return -1;
+	o->timeout_sec = seconds > 0 ? (int)seconds : TIMEOUT_SEC_MAX;
+	return 0;
+}
+
+static int options_take_file(struct options *o, const char *text)
+{
+	size_t length = strlen(text);
+
+	if (length < 6 || length >= sizeof(o->output_file) ||
+	    strcasecmp(text + length - 5, ".json") != 0)
+		return -1;
+	snprintf(o->output_file, sizeof(o->output_file), "%s", text);
+	return 0;
 }
 
 static int options_take_fault(struct options *o, const char *text)
 {
 	return fault_parse(&o->fault, text);
 }
-
-static void options_help(void);
 
 static void options_version(void)
 {
@@ -113,29 +144,72 @@ static const struct row rows[] = {
 	 .kind = ROW_TEXT, AT(host)},
 	{"backend", 0, "NAME", "%s", BACKEND_AUTO, ROW_TEXT, AT(backend), .names = options_backend},
 	{"no-shm", 0, NULL, "use TCP even between ranks of one host", .kind = ROW_FLAG, AT(no_shm)},
-	{"timeout", 0, "S", "name whoever keeps the others waiting within this many seconds", "60",
-	 ROW_INTEGER, AT(timeout_sec), .low = 1, .high = TIMEOUT_SEC_MAX},
+	{"timeout", 'T', "S", "name whoever keeps the others waiting within this many seconds", "60",
+	 ROW_OTHER, .take = options_take_timeout, .wanted = "a number of seconds from 1 to 86400 is needed"},
+	{"ngpus", 'g', "N", "as --procs: this many ranks here, times -t",
+	 .kind = ROW_INTEGER, AT(gpus), .low = 1, .high = WORLD_MAX},
+	{"nthreads", 't', "N", "this many times -g ranks here; each is a process",
+	 .kind = ROW_INTEGER, AT(threads), .low = 1, .high = WORLD_MAX},
 	{"minbytes", 'b', "SIZE", "first size, with suffix K, M or G", "8",
 	 ROW_BYTES, AT(workload.first_bytes)},
 	{"maxbytes", 'e', "SIZE", "last size", "4M", ROW_BYTES, AT(workload.last_bytes)},
-	{"stepfactor", 'f', "N", "factor from one size to the next", "2",
-	 ROW_INTEGER, AT(workload.factor), .low = 2, .high = FACTOR_MAX},
+	{"stepfactor", 'f', "N", "factor from one size to the next, 1: steps of -i (default 2, with -i 1)",
+	 .kind = ROW_INTEGER, AT(factor), .low = 1, .high = FACTOR_MAX},
+	{"stepbytes", 'i', "SIZE", "step from one size to the next, where the factor is 1 (default 1M)",
+	 .kind = ROW_BYTES, AT(workload.step_bytes)},
 	{"iters", 'n', "N", "timed iterations", "20",
 	 ROW_INTEGER, AT(workload.iterations), .low = 1, .high = ITERATIONS_MAX},
 	{"warmup_iters", 'w', "N", "untimed iterations before them", "5",
 	 ROW_INTEGER, AT(workload.warmups), .low = 0, .high = ITERATIONS_MAX},
+	{"agg_iters", 'm', "N", "collectives of an iteration, put into the queue as one", "1",
+	 ROW_INTEGER, AT(workload.aggregate), .low = 1, .high = ITERATIONS_MAX},
+	{"run_cycles", 'N', "N", "measure all sizes so often", "1",
+	 ROW_INTEGER, AT(workload.cycles), .low = 1, .high = CYCLES_MAX},
+	{"check", 'c', "N", "checks after the timed iterations, beside one before; 0: nothing is checked", "1",
+	 ROW_INTEGER, AT(workload.checks), .low = 0, .high = ITERATIONS_MAX},
 	{"datatype", 'd', "TYPE", "%s", "f32", ROW_NAME, AT(workload.type),
-	 .names = options_type, .number_of = dtype_parse},
+	 .names = options_type, .number_of = options_parse_type},
 	{"op", 'o', "OP", "%s", "sum", ROW_NAME, AT(workload.op),
-	 .names = options_op, .number_of = op_parse},
+	 .names = options_op, .number_of = options_parse_op},
 	{"collective", 0, "NAME", "%s", "all_reduce", ROW_NAME, AT(workload.collective),
 	 .names = options_collective, .number_of = collective_parse},
-	{"root-rank", 'r', "R", "the root of broadcast, reduce, gather and scatter", "0", ROW_INTEGER, AT(workload.root),
-	 .low = 0, .high = WORLD_MAX - 1},
+	{"root-rank", 'r', "R", "the root of broadcast, reduce, gather and scatter, or all", "0",
+	 ROW_OTHER, .take = options_take_rank, .wanted = "the number of a rank or all is needed"},
+	{"average", 'a', "N",
+	 "time of a size: 0 rank 0's, 1 the average, 2 the least, 3 the most of the ranks' averages, 4 the average of each iteration's slowest rank",
+	 "4", ROW_INTEGER, AT(workload.average), .low = 0, .high = AVERAGE_COUNT - 1},
+	{"blocking", 'z', "N", "after each iteration: 0 go on, 1 wait for it and all ranks, 2 wait for it", "0",
+	 ROW_INTEGER, AT(workload.blocking), .low = 0, .high = BLOCKING_COUNT - 1},
+	{"report_cputime", 'C', "0|1", "1: the time until the host has put its work into the queue", "0",
+	 ROW_INTEGER, AT(workload.host_time), .low = 0, .high = 1},
+	{"report_timestamps", 'S', "0|1", "1: the time of day in each line", "0",
+	 ROW_INTEGER, AT(stamps), .low = 0, .high = 1},
+	{"per_iter_timing", 'I', "0|1", "1: least, most, p99 and spread of the iterations in each line", "0",
+	 ROW_INTEGER, AT(spreads), .low = 0, .high = 1},
+	{"output_file", 'J', "FILE", "write nccl-tests' JSON document there too; FILE ends in .json",
+	 .kind = ROW_OTHER, .take = options_take_file, .wanted = "a name that ends in .json is needed"},
+	{"parallel_init", 'p', "0|1", "both are the same: each rank is a process", "0",
+	 ROW_OTHER, .take = options_take_parallel, .wanted = "0 or 1 is needed"},
 	{"graph", 0, NULL, "nccl: record the iterations as a CUDA graph and launch that",
 	 .kind = ROW_FLAG, AT(workload.graph)},
+	{"cudagraph", 'G', "N", "nccl: the same, launched N times; 0: no graph", "0",
+	 ROW_INTEGER, AT(workload.graph), .low = 0, .high = ITERATIONS_MAX},
 	{"register", 0, NULL, "nccl: register the buffers with NCCL",
 	 .kind = ROW_FLAG, AT(workload.registers)},
+	{"local_register", 'R', "0|1|2", "nccl: 1 the same, 2 as symmetric windows", "0",
+	 ROW_INTEGER, AT(workload.registers), .low = 0, .high = REGISTERS_COUNT - 1},
+	{"stream_null", 'y', "0", NULL, .kind = ROW_ZERO,
+	 .wanted = "not possible here: the worker has a stream of its own"},
+	{"cta_policy", 'x', "0", NULL, .kind = ROW_ZERO,
+	 .wanted = "not possible here: set NCCL_CTA_POLICY in the environment, which NCCL reads itself"},
+	{"device_implementation", 'D', "0", NULL, .kind = ROW_ZERO,
+	 .wanted = "not possible here: kernels of nccl-tests' own are no part of the worker, NCCL's are used"},
+	{"device_cta_count", 'V', "0", NULL, .kind = ROW_ZERO,
+	 .wanted = "not possible here: it is for kernels of nccl-tests' own (-D)"},
+	{"memory", 'M', "0", NULL, .kind = ROW_ZERO,
+	 .wanted = "not possible here: nvidia-smi says what memory of the GPUs is in use"},
+	{"unalign", 'u', "0", "of nccl-tests; other values than 0 are not possible here", .kind = ROW_ZERO,
+	 .wanted = "not possible here: buffers are aligned"},
 	{"min-busbw", 0, "GB/s", "fail if the largest size is slower than this",
 	 .kind = ROW_REAL, AT(min_busbw)},
 	{"expect", 0, "GB/s", "what the hardware should give; the fastest size is compared",
@@ -157,6 +231,8 @@ static const struct row rows[] = {
 	 .wanted = "kind:RANK is needed, such as corrupt:1"},
 	{"versions", 0, NULL, "versions of this program, of NCCL and of the CUDA driver, or why there is none",
 	 .kind = ROW_FLAG, AT(versions)},
+	{"programs", 0, NULL, "names of nccl-tests that a link to this program may have", .kind = ROW_PRINT,
+	 .print = perf_print},
 	{"help", 'h', NULL, "this text", .kind = ROW_PRINT, .print = options_help},
 	{"version", 0, NULL, "this program's version", .kind = ROW_PRINT, .print = options_version},
 };
@@ -164,113 +240,34 @@ static const struct row rows[] = {
 
 #define ROWS ((int)(sizeof(rows) / sizeof(rows[0])))
 
+const struct row *options_row_at(int index)
+{
+	return index < ROWS ? &rows[index] : NULL;
+}
+
 int options_size(const char *text, uint64_t *bytes)
 {
 	static const char suffixes[] = "KMG";
 	const char *suffix;
+	uint64_t unit = 1;
+	long double value;
 	char *end;
 
-	errno = 0;
-	*bytes = strtoull(text, &end, 10);
-	if (errno != 0 || end == text || strspn(text, "0123456789") == 0)
+	if (strspn(text, "0123456789") == 0)
+		return -1;
+	value = strtold(text, &end);
+	if (strspn(text, "0123456789.") != (size_t)(end - text))
 		return -1;
 	if (*end != '\0') {
 		suffix = strchr(suffixes, toupper((unsigned char)*end));
-		if (!suffix || end[1] != '\0' ||
-		    *bytes > SIZE_MAX_BYTES >> 10 * (suffix - suffixes + 1))
+		if (!suffix || end[1] != '\0')
 			return -1;
-		*bytes <<= 10 * (suffix - suffixes + 1);
+		unit <<= 10 * (suffix - suffixes + 1);
 	}
-	return *bytes <= SIZE_MAX_BYTES ? 0 : -1;
-}
-
-/* The names of a row as a sentence has them: "a, b or c". */
-static void options_list(const struct row *row, char text[NAMES_BYTES])
-{
-	size_t used = 0;
-
-	text[0] = '\0';
-	for (int i = 0; row->names(i) && used < NAMES_BYTES; i++) {
-		const char *joint = i == 0 ? "" : row->names(i + 1) ? ", " : " or ";
-
-		used += (size_t)snprintf(text + used, NAMES_BYTES - used, "%s%s", joint,
-					 row->names(i));
-	}
-}
-
-/* What a row says in the help. */
-static void options_describe(const struct row *row, char text[HELP_BYTES])
-{
-	const char *gap = row->names ? strstr(row->help, "%s") : NULL;
-	char names[NAMES_BYTES] = "";
-	int before = gap ? (int)(gap - row->help) : (int)strlen(row->help);
-
-	if (gap)
-		options_list(row, names);
-	snprintf(text, HELP_BYTES, "%.*s%s%s%s%s%s", before, row->help, names, gap ? gap + 2 : "",
-		 row->standard ? " (default " : "", row->standard ? row->standard : "",
-		 row->standard ? ")" : "");
-}
-
-/* Prints @text, of which each line begins at HELP_COLUMN; @column is where the first one stands. */
-static void options_wrap(int column, const char *text)
-{
-	bool first = true;
-
-	while (*text) {
-		int length = (int)strcspn(text, " ");
-
-		if (first || column + 1 + length > HELP_COLUMNS) {
-			printf("%s%*s", first ? "" : "\n",
-			       first ? HELP_COLUMN - column : HELP_COLUMN, "");
-			column = HELP_COLUMN;
-		} else {
-			putchar(' ');
-			column++;
-		}
-		printf("%.*s", length, text);
-		column += length;
-		text += length + (text[length] == ' ');
-		first = false;
-	}
-	putchar('\n');
-}
-
-/* One option as one writes it; returns how many columns that takes. */
-static int options_show(const struct row *row)
-{
-	int column = row->letter ? printf("-%c, ", row->letter) : 0;
-
-	return column + printf("--%s%s%s", row->name, row->argument ? " " : "",
-			       row->argument ? row->argument : "");
-}
-
-static void options_help(void)
-{
-	char text[HELP_BYTES];
-
-	fputs("usage: allreduce [--procs K] [--rank R --world N --root HOST:PORT] [OPTION...]\n"
-	      "\n"
-	      "All-reduce and other collectives among N ranks: speed, correctness, and who is to blame.\n"
-	      "\n",
-	      stdout);
-	for (int i = 0; i < ROWS; i++) {
-		int column = printf("  ");
-
-		for (; !rows[i].help; i++)
-			column += options_show(&rows[i]) + printf(" ");
-		column += options_show(&rows[i]);
-		options_describe(&rows[i], text);
-		options_wrap(column, text);
-	}
-	fputs("\n"
-	      "Ranks on several hosts share a secret in $RINGUP_SECRET or in the file $RINGUP_SECRET_FILE. The time\n"
-	      "of a size is the average over the iterations of the slowest rank's time; GB are 1e9 bytes; sizes and\n"
-	      "busbw are those of nccl-tests.\n"
-	      "\n"
-	      "exit status: 0 pass, 1 usage, 2 wrong data, 3 below --min-busbw or --min-percent, 4 timeout, 5 GPU, driver or NCCL\n"
-	      "unusable, 6 versions differ, 7 peer lost, 8 slow host or link\n",
-	      stdout);
+	if (value * (long double)unit > (long double)SIZE_MAX_BYTES)
+		return -1;
+	*bytes = (uint64_t)(value * (long double)unit);
+	return 0;
 }
 
 static int options_bad(struct failure *err, const char *what, const char *text, const char *wanted)
@@ -382,6 +379,8 @@ static int options_take(const struct row *row, const char *text, struct options 
 			return options_bad_value(row, text, NULL, err);
 		options_store(member, row->bytes, (uint64_t)number);
 		return 0;
+	case ROW_ZERO:
+		return strcmp(text, "0") == 0 ? 0 : options_bad_value(row, text, row->wanted, err);
 	case ROW_OTHER:
 		return row->take(o, text) == 0 ? 0 : options_bad_value(row, text, row->wanted, err);
 	case ROW_PRINT:
@@ -395,7 +394,7 @@ static void options_set_defaults(struct options *o)
 	struct failure err;
 
 	memset(o, 0, sizeof(*o));
-	o->rank = o->world = o->root_listener = -1;
+	o->rank = o->world = o->root_listener = o->color = -1;
 	fault_init(&o->fault);
 	if (gethostname(o->host, sizeof(o->host) - 1) < 0)
 		snprintf(o->host, sizeof(o->host), "localhost");
@@ -443,12 +442,43 @@ static int options_check_backend(const struct options *o, struct failure *err)
 	return 0;
 }
 
+/* What -t, -g, -i and -f mean together. */
+static int options_combine(struct options *o, struct failure *err)
+{
+	long ranks = (o->threads > 0 ? (long)o->threads : 1) * (o->gpus > 0 ? o->gpus : 1);
+
+	if ((o->threads > 0 || o->gpus > 0) && o->procs > 0)
+		return failure_set(
+			err, STATUS_USAGE, -1, "",
+			"--procs and -g or -t: both say how many ranks start here; see allreduce --help");
+	if (ranks > WORLD_MAX)
+		return failure_set(err, STATUS_USAGE, -1, "",
+				   "-t times -g: %ld ranks: %d are possible", ranks, WORLD_MAX);
+	if (ranks > 1)
+		o->procs = (int)ranks;
+	o->workload.factor = o->factor > 0			     ? (uint32_t)o->factor
+			     : o->perf || o->workload.step_bytes > 0 ? 1
+								     : 2;
+	if (o->workload.step_bytes == 0)
+		o->workload.step_bytes = STEP_BYTES;
+	if (o->workload.graph && o->workload.blocking)
+		return failure_set(err, STATUS_USAGE, -1, "",
+				   "-G and -z: a graph cannot be waited for in its middle");
+	if (o->workload.graph && o->spreads)
+		return failure_set(err, STATUS_USAGE, -1, "",
+				   "-G and -I: nothing is known of a graph's iterations");
+	return o->perf ? perf_environment(o, err) : 0;
+}
+
 /* Fills the gaps and refuses combinations that make no sense. */
 static int options_complete(struct options *o, struct failure *err)
 {
-	int ranks_here = o->procs > 0 ? o->procs : 1;
+	int ranks_here;
 	const char *problem;
 
+	if (options_combine(o, err) < 0)
+		return -1;
+	ranks_here = o->procs > 0 ? o->procs : 1;
 	if (environment_apply(o, err) < 0 || expect_check(&o->expect, err) < 0)
 		return -1;
 	if (o->rank < 0 && o->world > ranks_here)
@@ -472,7 +502,7 @@ static int options_complete(struct options *o, struct failure *err)
 	if (o->workload.first_bytes > o->workload.last_bytes)
 		return failure_set(err, STATUS_USAGE, -1, "",
 				   "-b is larger than -e; see allreduce --help");
-	if ((int)o->workload.root >= o->world)
+	if (o->workload.root != ROOT_ALL && (int)o->workload.root >= o->world)
 		return failure_set(err, STATUS_USAGE, -1, "",
 				   "-r: rank %u does not exist in a world of %d", o->workload.root,
 				   o->world);
@@ -480,6 +510,11 @@ static int options_complete(struct options *o, struct failure *err)
 	if (problem)
 		return failure_set(err, STATUS_USAGE, -1, "", "--collective with %d ranks: %s",
 				   o->world, problem);
+	if (!workload_fits(&o->workload, o->world))
+		return failure_set(
+			err, STATUS_USAGE, -1, "",
+			"these sizes, types, operations, roots and cycles are more than %d results; take fewer",
+			RESULTS_MAX);
 	if (fault_last_rank(&o->fault) >= o->world)
 		return failure_set(err, STATUS_USAGE, -1, "",
 				   "--fault-inject: rank %d does not exist in a world of %d",
@@ -547,6 +582,14 @@ static void options_refuse(int opt, const char *word, struct failure *err)
 		options_bad(err, "option", optopt ? letter : word, "unknown");
 }
 
+/* A script that starts the program by another loader says what it is called itself. */
+static const char *options_program(const char *word)
+{
+	const char *name = getenv("RINGUP_PROGRAM");
+
+	return name && *name ? name : word;
+}
+
 enum options_result options_parse(int argc, char **argv, struct options *options,
 				  struct failure *err)
 {
@@ -554,6 +597,11 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	int opt;
 
 	options_set_defaults(options);
+	options->started = time(NULL);
+	options->words = argv;
+	options->word_count = argc;
+	if (argc > 0 && perf_collective(options_program(argv[0])) >= 0)
+		perf_set_defaults(options, perf_collective(options_program(argv[0])));
 	options_words(&words);
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, words.letters, words.longs, NULL)) != -1) {

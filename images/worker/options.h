@@ -12,6 +12,7 @@
 #include "secret.h"
 
 #include <stdbool.h>
+#include <time.h>
 
 #define PORT_BYTES 8
 
@@ -29,7 +30,20 @@ struct options {
 	double min_busbw; /* GB/s, 0: none */
 	struct expect expect;
 	bool json, quiet, no_shm, versions, sgd;
-	int steps; /* of --sgd */
+	bool perf;	/* a program of nccl-tests (perf.h) */
+	time_t started; /* when this program did */
+	char **words;	/* the command line, and how many words it has */
+	int word_count;
+	int threads, gpus;     /* -t, -g: processes instead of threads; 0: not given */
+	int factor;	       /* -f; 0: not given */
+	bool stamps, spreads;  /* -S, -I: more columns */
+	char output_file[512]; /* -J */
+	double min_average;    /* GB/s, 0: none */
+	char split[32];	       /* NCCL_TESTS_SPLIT; "": all ranks make one run */
+	int processes;	       /* of all parts */
+	int color;	       /* which part of it this is; -1: there are none */
+	bool silent; /* another part than that of the first process: its results are not shown */
+	int steps;   /* of --sgd */
 	struct fault fault;
 	struct secret secret; /* until the ranks have met */
 };

@@ -2,17 +2,19 @@
 #include "output.h"
 #include "bench/find.h"
 #include "json.h"
+#include "report_file.h"
+#include "table.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #define CLEAR "\033[K" /* the rest of the terminal's line */
-#define RANKS_SHOWN 32
 #define PAIRS_SHOWN 16
 
-static const char *backend_of(const struct options *options)
+const char *output_backend(const struct options *options)
 {
 	const struct backend *backend = backend_find(options->backend);
 
@@ -21,15 +23,14 @@ static const char *backend_of(const struct options *options)
 	return backend ? backend->name : options->backend;
 }
 
-/* The file of the library that moves the data on this rank; NULL: none. */
-static const char *file_of(const struct options *options)
+const char *output_library(const struct options *options)
 {
 	const struct backend *backend = backend_find(options->backend);
 
 	return backend && backend->file && backend->file()[0] ? backend->file() : NULL;
 }
 
-static const struct device_name *device_of(const struct options *options, int rank)
+const struct device_name *output_device_of(const struct options *options, int rank)
 {
 	const struct backend *backend = backend_find(options->backend);
 
@@ -38,28 +39,16 @@ static const struct device_name *device_of(const struct options *options, int ra
 
 void output_device(const struct options *options, const struct group *group, int rank)
 {
-	const struct device_name *device = device_of(options, rank);
+	const struct device_name *device = output_device_of(options, rank);
 
 	if (device)
 		fprintf(stderr, "allreduce: rank %d (%s) has %s, %s, %s\n", rank,
 			group->members[rank].host, device->model, device->bus, device->uuid);
 }
 
-static void print_header_rank(const struct options *options, const struct group *group, int rank)
-{
-	const struct member *member = &group->members[rank];
-	const struct device_name *device = device_of(options, rank);
-
-	printf("#  Rank %2d Pid %6u on %s (%s)", rank, (unsigned)member->pid, member->host,
-	       member->address);
-	if (device)
-		printf(" [%s] %s %s", device->bus, device->model, device->uuid);
-	printf("\n");
-}
-
 static void print_device(const struct options *options, int rank)
 {
-	const struct device_name *device = device_of(options, rank);
+	const struct device_name *device = output_device_of(options, rank);
 
 	if (!device) {
 		printf("null");
@@ -74,34 +63,6 @@ static void print_device(const struct options *options, int rank)
 	printf("}");
 }
 
-void output_header(const struct options *options, const struct group *group)
-{
-	const struct workload *w = &group->workload;
-
-	if (options->json || options->quiet)
-		return;
-	printf("# allreduce %s, backend %s, %s, %d ranks\n", ALLREDUCE_VERSION, backend_of(options),
-	       collective_name((enum collective_kind)w->collective), group->world);
-	printf("# minBytes %" PRIu64 " maxBytes %" PRIu64
-	       " step: %u(factor) warmup iters: %u iters: %u validation: 1\n",
-	       w->first_bytes, w->last_bytes, w->factor, w->warmups, w->iterations);
-	printf("# time: average over the iterations of the slowest rank's time\n#\n");
-	if (group->members[0].library[0] != '\0')
-		printf("# %s\n", group->members[0].library);
-	if (file_of(options))
-		printf("# %s\n", file_of(options));
-	if (group->members[0].library[0] != '\0')
-		printf("#\n");
-	for (int rank = 0; rank < group->world && rank < RANKS_SHOWN; rank++)
-		print_header_rank(options, group, rank);
-	if (group->world > RANKS_SHOWN)
-		printf("#  and %d more\n", group->world - RANKS_SHOWN);
-	printf("#\n#                                                              out-of-place                       in-place          \n"
-	       "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong \n"
-	       "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)         \n");
-	fflush(stdout);
-}
-
 static bool shows_progress(const struct options *options)
 {
 	return !options->quiet && isatty(STDERR_FILENO);
@@ -113,7 +74,7 @@ void output_progress(void *arg, const char *text)
 		fprintf(stderr, "\r" CLEAR "%s", text);
 }
 
-static void end_progress(const struct options *options)
+void output_end_progress(const struct options *options)
 {
 	if (shows_progress(options))
 		fputs("\r" CLEAR, stderr);
@@ -123,7 +84,7 @@ void output_warnings(const struct options *options, const struct group *group,
 		     const struct report *report, int first)
 {
 	if (first < report->warning_count)
-		end_progress(options);
+		output_end_progress(options);
 	for (int i = first; i < report->warning_count && !options->quiet; i++) {
 		const struct warning *warning = &report->warnings[i];
 
@@ -133,54 +94,14 @@ void output_warnings(const struct options *options, const struct group *group,
 	}
 }
 
-static void print_time(const struct result *result)
-{
-	int digits;
-
-	if (!result) {
-		printf("  %7s  %6s  %6s  %6s", "N/A", "N/A", "N/A", "N/A");
-		return;
-	}
-	digits = result->usec < 100 ? 2 : result->usec < 10000 ? 1 : 0;
-
-	printf("  %7.*f  %6.2f  %6.2f  %6" PRIu64, digits, result->usec, result->algbw,
-	       result->busbw, result->wrong);
-}
-
-/* What the column redop shows. */
-static const char *op_word(const struct workload *w)
-{
-	return collective_reduces((enum collective_kind)w->collective) ? op_name((enum op)w->op)
-								       : "none";
-}
-
-/* Only rank 0 prints, and there the workload of the options is that of the group. */
-void output_row(void *arg, const struct result *out_of_place, const struct result *in_place)
-{
-	const struct options *options = arg;
-	const struct workload *w = &options->workload;
-	enum collective_kind kind = (enum collective_kind)w->collective;
-
-	end_progress(options);
-	if (options->json || options->quiet)
-		return;
-	printf("%12" PRIu64 "  %12" PRIu64 "  %8s  %6s  %6d", out_of_place->bytes,
-	       out_of_place->count, dtype_long_name((enum dtype)w->type), op_word(w),
-	       collective_has_root(kind) ? (int)w->root : -1);
-	print_time(out_of_place);
-	print_time(in_place);
-	printf("\n");
-	fflush(stdout);
-}
-
 static void output_print_result(const struct options *options, int world, const struct result *r)
 {
 	printf("{\"bytes\": %" PRIu64 ", \"count\": %" PRIu64
 	       ", \"type\": \"%s\", \"op\": \"%s\", \"inplace\": %s, \"usec\": %.3f, \"min_usec\": %.3f, \"max_usec\": %.3f, \"p50_usec\": %.3f, \"p99_usec\": %.3f, \"algbw\": %.6f, \"busbw\": %.6f, \"wrong\": %" PRIu64
 	       ", \"algorithm\": \"%s\", \"ranks\": [",
-	       r->bytes, r->count, dtype_name((enum dtype)options->workload.type),
-	       op_word(&options->workload), r->inplace ? "true" : "false", r->usec, r->min_usec,
-	       r->max_usec, r->p50_usec, r->p99_usec, r->algbw, r->busbw, r->wrong, r->algorithm);
+	       r->bytes, r->count, dtype_name(r->type), table_op(options, r),
+	       r->inplace ? "true" : "false", r->usec, r->min_usec, r->max_usec, r->p50_usec,
+	       r->p99_usec, r->algbw, r->busbw, r->wrong, r->algorithm);
 	for (int rank = 0; rank < world; rank++)
 		printf("%s[%.3f, %.3f, %.3f]", rank ? ", " : "", (double)r->ranks[rank].usec,
 		       (double)r->ranks[rank].p50_usec, (double)r->ranks[rank].p99_usec);
@@ -329,14 +250,14 @@ static void output_print_json(const struct options *options, const struct group 
 {
 	printf("{\"schema\": 1, \"program\": \"allreduce\", \"version\": \"%s\", ",
 	       ALLREDUCE_VERSION);
-	json_pair("backend", backend_of(options));
+	json_pair("backend", output_backend(options));
 	printf(", \"collective\": \"%s\", \"world\": %d, ",
 	       collective_name((enum collective_kind)options->workload.collective), options->world);
 	json_pair("verdict", verdict_name(failure->status));
 	printf(", \"status\": %d, ", failure->status);
 	json_pair("reason", failure->status == STATUS_PASS ? "" : failure->reason);
 	printf(",\n  ");
-	json_pair("library_file", file_of(options) ? file_of(options) : "");
+	json_pair("library_file", output_library(options) ? output_library(options) : "");
 	printf(",\n  \"results\": [");
 	for (size_t i = 0; i < report->count; i++) {
 		printf("%s\n    ", i ? "," : "");
@@ -420,15 +341,21 @@ int output_verdict(const struct options *options, const struct group *group,
 {
 	bool pass = failure->status == STATUS_PASS;
 
-	end_progress(options);
+	output_end_progress(options);
+	if (options->silent)
+		return 0;
+	if (options->output_file[0] != '\0' && report_file_write(options, group, report) < 0)
+		fprintf(stderr, "allreduce: -J: cannot write %s: %s\n", options->output_file,
+			strerror(errno));
 	if (options->json)
 		output_print_json(options, group, report, failure);
 	else if (!options->quiet) {
+		table_end(options, report, failure);
 		show_pairs(group, &report->heat);
 		show_sgd(&report->sgd);
 		expect_show(&options->expect, report);
 	}
-	if (!options->json)
+	if (!options->json && (!options->perf || options->quiet))
 		printf("# verdict: %s%s%s\n", verdict_name(failure->status), pass ? "" : ": ",
 		       pass ? "" : failure->reason);
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : -1;

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What rank 0 prints on standard output: nccl-tests' columns, or one JSON document.
+ * What rank 0 prints: the verdict or one JSON document on standard output (the table is table.h's), progress and warnings on
+ * standard error.
  */
 #ifndef WORKER_OUTPUT_H
 #define WORKER_OUTPUT_H
 
 #include "bench/bench.h"
 #include "options.h"
-
-/* Text only: comment lines about the run, and the column heads. */
-void output_header(const struct options *options, const struct group *group);
 
 /* On standard error: which device the rank has, if it has one. */
 void output_device(const struct options *options, const struct group *group, int rank);
@@ -22,14 +20,19 @@ void output_warnings(const struct options *options, const struct group *group,
  * struct options. */
 void output_progress(void *arg, const char *text);
 
-/* Text only: one size. @arg is the struct options. */
-void output_row(void *arg, const struct result *out_of_place, const struct result *in_place);
-
 /* The end: the verdict line, or the whole JSON document. @group may have no members and @report no
  * results yet.
  * @failure has status STATUS_PASS if all is well. Returns -1 if standard output could not be
  * written. */
 int output_verdict(const struct options *options, const struct group *group,
 		   const struct report *report, const struct failure *failure);
+
+/* How reports call the backend, the file of its library on this rank (NULL: none), and a rank's device (NULL: none). */
+const char *output_backend(const struct options *options);
+const char *output_library(const struct options *options);
+const struct device_name *output_device_of(const struct options *options, int rank);
+
+/* Takes what output_progress() shows away. */
+void output_end_progress(const struct options *options);
 
 #endif

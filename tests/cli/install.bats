@@ -65,6 +65,7 @@ installed() {
 		[ ! -e "$programs/$program" ] || cmp "$programs/$program" "$dest$prefix/bin/$program"
 	done
 	[ "$(stat -c %a "$dest$prefix/bin/ringup")" = 755 ]
+	[ "$(readlink "$dest$prefix/bin/all_reduce_perf")" = allreduce ]
 	# every data file of the tarball, each with its content and its mode
 	for folder in LICENSE recipes images deployer/remote builder/remote; do
 		diff -r "$tree/$folder" "$dest$prefix/share/ringup/$folder"

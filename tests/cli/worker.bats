@@ -352,7 +352,7 @@ limit() {
 }
 
 @test "usage errors: exit 1 and a hint" {
-	for flags in "--bogus" "-d f31" "-o mean" "-b x" "-b 1K -e 8" "-f 1" "-n 0" "--procs 0" "--rank 4 --world 4" \
+	for flags in "--bogus" "-d f31" "-o mean" "-b x" "-b 1K -e 8" "-f 0" "-n 0" "--procs 0" "--rank 4 --world 4" \
 		"--rank 1 --world 2" "--world 3" "--root nowhere" "--backend gpu" "--timeout 0" "--min-busbw fast" "--expect much" "--min-percent -1" "--min-percent 5" \
 		"--fault-inject burn:1" "--fault-inject corrupt" "word" "-b"; do
 		# shellcheck disable=SC2086
@@ -369,9 +369,14 @@ limit() {
 		[ "$status" -eq 1 ]
 		[[ "$output" == "allreduce: "*"$message"* ]] || { echo "$flags: $output"; return 1; }
 	done <<-'END'
-		-b 8 -xyz|option '-x': unknown
-		-xyz|option '-x': unknown
+		-b 8 -qyz|option '-q': unknown
+		-qyz|option '-q': unknown
 		--bogus|option '--bogus': unknown
+		--timeout 86401|-T '86401': a number of seconds from 1 to 86400 is needed
+		--root-rank 16384|-r '16384': the number of a rank or all is needed
+		--root-rank -2|-r '-2': the number of a rank or all is needed
+		-g 2 --procs 2|--procs and -g or -t: both say
+		-b 0 -e 1G -i 1|are more than 1000000 results
 		--json=1|option '--json=1': it takes no value
 		--rank|option '--rank': it needs a value
 		--world 3|--world 3: --rank is needed too
@@ -417,12 +422,12 @@ for option in re.split(r"\n  (?=-)", "\n" + sys.stdin.read().split("\n\n")[2])[1
 		procs 1 16384
 		rank 0 16383
 		world 1 16384
-		timeout 1 86400
-		stepfactor 2 1024
+		stepfactor 1 1024
 		iters 1 100000
 		warmup_iters 0 100000
-		root-rank 0 16383
 		steps 1 100000
+		agg_iters 1 100000
+		average 0 4
 	END
 }
 

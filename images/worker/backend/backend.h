@@ -102,6 +102,12 @@ struct backend {
 	int (*record)(void *state, bool begin, struct failure *err);
 	int (*replay)(void *state, struct failure *err);
 
+	/* Collectives between batch(true) and batch(false) are put into the queue as one. NULL: each one by itself. */
+	int (*batch)(void *state, bool begin, struct failure *err);
+
+	/* Whether the type and the operation are possible, where all possible ones are asked for. NULL: all are. */
+	bool (*can)(const struct group *group, enum dtype type, enum op op);
+
 	bool registers; /* can register its buffers (--register) */
 
 	/* Uses the process's one MPI, which the rendezvous may have started already: it must not be

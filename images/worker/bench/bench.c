@@ -2,9 +2,11 @@
 #include "bench/bench.h"
 #include "bench/find.h"
 #include "bench/judge.h"
+#include "bench/summary.h"
 #include "clock.h"
 #include "rendezvous/control.h"
 #include "text.h"
+#include "workload.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +41,8 @@ struct run {
 
 uint64_t bench_buffer_bytes(const struct workload *workload)
 {
-	uint64_t least = dtype_bytes((enum dtype)workload->type);
+	uint64_t least = workload->type < DTYPE_COUNT ? dtype_bytes((enum dtype)workload->type)
+						      : ELEMENT_BYTES_MAX;
 
 	if (workload->find_slow && least < FIND_BYTES)
 		least = FIND_BYTES;
@@ -101,6 +104,27 @@ static int bench_compare(struct run *run, const struct pattern *pattern, int64_t
 	return 0;
 }
 
+/* One collective on whatever data there is, where nothing is checked. */
+static int bench_touch(struct run *run, struct failure *err)
+{
+	const struct bench *bench = run->bench;
+	int64_t started_usec;
+
+	if (control_barrier(bench->group->control, err) < 0)
+		return -1;
+	if (run->salt++ == 1)
+		fault_strike(bench->fault, PHASE_FIRST, bench->group->rank);
+	started_usec = clock_usec();
+	if (collective(run, started_usec, err) < 0 || bench_settle(run, err) < 0)
+		return -1;
+	if (bench->backend->get &&
+	    bench->backend->get(bench->state, run->sorted, run->call.dst, 0, err) < 0)
+		return -1;
+	control_end(bench->group->control);
+	run->step_usec = clock_usec() - started_usec;
+	return 0;
+}
+
 /* One collective on fresh data; what is wrong stands in the part, of several checks the most. */
 static int bench_check(struct run *run, struct failure *err)
 {
@@ -141,11 +165,39 @@ static void bench_inject(const struct run *run, uint32_t iteration)
 		fault_strike(fault, PHASE_RUN, rank);
 }
 
+/* The collectives of one iteration. */
+static int bench_iteration(const struct run *run, int64_t now_usec, struct failure *err)
+{
+	const struct bench *bench = run->bench;
+	uint32_t count = bench->group->workload.aggregate;
+	bool batch = count > 1 && bench->backend->batch;
+
+	if (batch && bench->backend->batch(bench->state, true, err) < 0)
+		return -1;
+	for (uint32_t i = 0; i < count; i++) {
+		if (i > 0)
+			now_usec = clock_usec();
+		if (collective(run, now_usec, err) < 0)
+			return -1;
+	}
+	return batch ? bench->backend->batch(bench->state, false, err) : 0;
+}
+
+/* After an iteration with BLOCKING_BARRIER: waits for all ranks. */
+static int bench_meet(const struct run *run, struct failure *err)
+{
+	const struct group *group = run->bench->group;
+
+	if (group->workload.blocking != BLOCKING_BARRIER)
+		return 0;
+	return control_barrier(group->control, err);
+}
+
 static int iterate(const struct run *run, struct failure *err)
 {
 	for (uint32_t i = 0; i < run->bench->group->workload.iterations; i++) {
 		bench_inject(run, i);
-		if (collective(run, clock_usec(), err) < 0)
+		if (bench_iteration(run, clock_usec(), err) < 0)
 			return -1;
 	}
 	return 0;
@@ -166,18 +218,23 @@ static int record(const struct run *run, struct failure *err)
 static int time_graph(const struct run *run, float *times, double *usec, struct failure *err)
 {
 	const struct bench *bench = run->bench;
-	uint32_t iterations = bench->group->workload.iterations;
-	int64_t spare_usec = 2 * (int64_t)iterations * run->step_usec;
+	const struct workload *w = &bench->group->workload;
+	uint32_t iterations = w->iterations;
+	double runs = (double)iterations * w->graph;
+	int64_t spare_usec = (int64_t)(2 * runs * w->aggregate * (double)run->step_usec);
 
 	if (record(run, err) < 0 || bench->backend->begin(bench->state, 1, err) < 0)
 		return -1;
 	control_begin(bench->group->control, clock_usec() + spare_usec);
-	if (bench->backend->replay(bench->state, err) < 0 ||
-	    bench->backend->mark(bench->state, err) < 0 ||
+	for (uint32_t i = 0; i < w->graph; i++)
+		if (bench->backend->replay(bench->state, err) < 0)
+			return -1;
+	if (bench->backend->mark(bench->state, err) < 0 ||
 	    bench->backend->finish(bench->state, NULL, usec, err) < 0)
 		return -1;
 	for (uint32_t i = 0; i < iterations; i++)
-		times[i] = (float)(*usec / iterations);
+		times[i] = (float)(*usec / runs / w->aggregate);
+	*usec /= w->graph;
 	return 0;
 }
 
@@ -191,30 +248,76 @@ static int queue_up(const struct run *run, uint32_t count, bool timed, struct fa
 	for (uint32_t i = 0; i < count; i++) {
 		if (timed)
 			bench_inject(run, i);
-		if (collective(run, clock_usec(), err) < 0 ||
+		if (bench_iteration(run, clock_usec(), err) < 0 ||
 		    bench->backend->mark(bench->state, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int time_queue(const struct run *run, struct failure *err)
+/* Each iteration is waited for before the next one. */
+static int time_blocking(const struct run *run, float *times, double *usec, struct failure *err)
 {
 	const struct bench *bench = run->bench;
 	uint32_t iterations = bench->group->workload.iterations;
+	int64_t before = clock_nsec(), start = before, after;
+
+	for (uint32_t i = 0; i < iterations; i++) {
+		double ignored;
+
+		bench_inject(run, i);
+		if (bench->backend->begin(bench->state, 1, err) < 0 ||
+		    bench_iteration(run, clock_usec(), err) < 0 ||
+		    bench->backend->mark(bench->state, err) < 0 ||
+		    bench->backend->finish(bench->state, NULL, &ignored, err) < 0 ||
+		    bench_meet(run, err) < 0)
+			return -1;
+		after = clock_nsec();
+		times[i] = (float)(after - before) / 1000;
+		before = after;
+	}
+	*usec = (double)(before - start) / 1000;
+	return 0;
+}
+
+/* The time until the host has put all into the queue stands in *usec. */
+static int time_pipeline(const struct run *run, float *times, double *usec, struct failure *err)
+{
+	const struct bench *bench = run->bench;
+	uint32_t iterations = bench->group->workload.iterations;
+	int64_t start = clock_nsec(), queued;
+
+	if (queue_up(run, iterations, true, err) < 0)
+		return -1;
+	queued = clock_nsec();
+	if (bench->backend->finish(bench->state, times, usec, err) < 0)
+		return -1;
+	if (bench->group->workload.host_time)
+		*usec = (double)(queued - start) / 1000;
+	return 0;
+}
+
+static int time_queue(const struct run *run, struct failure *err)
+{
+	const struct bench *bench = run->bench;
+	const struct workload *w = &bench->group->workload;
 	float *times = (float *)(run->part + sizeof(struct part));
 	struct part *part = (struct part *)run->part;
 	double usec = 0;
+	int rc;
 
-	if (bench->group->workload.graph) {
-		if (time_graph(run, times, &usec, err) < 0)
-			return -1;
-	} else if (queue_up(run, iterations, true, err) < 0 ||
-		   bench->backend->finish(bench->state, times, &usec, err) < 0) {
+	if (w->graph)
+		rc = time_graph(run, times, &usec, err);
+	else if (w->blocking)
+		rc = time_blocking(run, times, &usec, err);
+	else
+		rc = time_pipeline(run, times, &usec, err);
+	if (rc < 0)
 		return -1;
-	}
 	control_end(bench->group->control);
-	part->usec = usec / iterations;
+	part->usec = usec / w->iterations / w->aggregate;
+	for (uint32_t i = 0; i < w->iterations && !w->graph; i++)
+		times[i] /= (float)w->aggregate;
 	return 0;
 }
 
@@ -226,10 +329,10 @@ static int time_iterations(const struct run *run, struct failure *err)
 
 	for (uint32_t i = 0; i < workload->iterations; i++) {
 		bench_inject(run, i);
-		if (collective(run, before / 1000, err) < 0)
+		if (bench_iteration(run, before / 1000, err) < 0 || bench_meet(run, err) < 0)
 			return -1;
 		after = clock_nsec();
-		times[i] = (float)(after - before) / 1000;
+		times[i] = (float)(after - before) / 1000 / (float)workload->aggregate;
 		before = after;
 	}
 	if (bench_settle(run, err) < 0)
@@ -267,33 +370,6 @@ static int bench_warm_up(const struct run *run, struct failure *err)
 			  err); /* ranks leave this one closer together than any barrier */
 }
 
-static int by_size(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Turns the slowest rank's time of each iteration into the result's numbers; @usec is their average where a queue
- * knows it, else 0. */
-static void summarise(float *slowest, uint32_t count, double usec, enum collective_kind kind,
-		      int world, struct result *result)
-{
-	double total = 0;
-
-	for (uint32_t i = 0; i < count; i++)
-		total += (double)slowest[i];
-	qsort(slowest, count, sizeof(*slowest), by_size);
-	result->usec = usec > 0 ? usec : total / count;
-	result->min_usec = (double)slowest[0];
-	result->max_usec = (double)slowest[count - 1];
-	result->p50_usec = (double)slowest[count / 2];
-	result->p99_usec = (double)slowest[(uint64_t)count * 99 / 100];
-	result->algbw = result->usec > 0 ? (double)result->bytes / result->usec / 1000 : 0;
-	result->algbw *= collective_share(kind, world);
-	result->busbw = result->algbw * collective_factor(kind, world);
-}
-
 /* One rank's times, in a summary of its own. */
 static struct rank_time rank_summary(const struct run *run, const struct part *part,
 				     const float *times)
@@ -302,7 +378,7 @@ static struct rank_time rank_summary(const struct run *run, const struct part *p
 	double total = 0;
 
 	memcpy(run->sorted, times, count * sizeof(*times));
-	qsort(run->sorted, count, sizeof(*times), by_size);
+	summary_sort(run->sorted, count);
 	for (uint32_t i = 0; i < count; i++)
 		total += (double)times[i];
 	return (struct rank_time){.usec = (float)(part->usec > 0 ? part->usec : total / count),
@@ -360,7 +436,10 @@ static void bench_merge(const struct run *run, struct result *result, struct rep
 		for (uint32_t i = 0; i < iterations; i++)
 			slowest[i] = times[i] > slowest[i] ? times[i] : slowest[i];
 	}
-	summarise(slowest, iterations, queue_usec, run->call.kind, world, result);
+	if (run->bench->group->workload.average != AVERAGE_SLOWEST)
+		queue_usec = summary_of_ranks(result, world,
+					      (enum averaging)run->bench->group->workload.average);
+	summary_of(slowest, iterations, queue_usec, run->call.kind, world, result);
 }
 
 static void bench_show(const struct run *run, const struct result *result, const char *doing)
@@ -390,10 +469,11 @@ static int measure(struct run *run, struct result *result, struct report *report
 		   struct failure *err)
 {
 	struct control *control = run->bench->group->control;
+	uint32_t checks = run->bench->group->workload.checks;
 
 	memset(run->part, 0, run->part_bytes);
-	bench_show(run, result, "checking");
-	if (bench_check(run, err) < 0)
+	bench_show(run, result, checks ? "checking" : "first");
+	if (checks ? bench_check(run, err) < 0 : bench_touch(run, err) < 0)
 		return -1;
 	if (run->call.count > 0 && bench_first(run, err) < 0)
 		return -1;
@@ -404,8 +484,9 @@ static int measure(struct run *run, struct result *result, struct report *report
 	if (run->bench->backend->begin ? time_queue(run, err) < 0 : time_iterations(run, err) < 0)
 		return -1;
 	bench_show(run, result, "checking again");
-	if (bench_check(run, err) < 0)
-		return -1;
+	for (uint32_t i = 0; i < checks; i++)
+		if (bench_check(run, err) < 0)
+			return -1;
 	if (control_gather(control, run->part, run->part_bytes, run->all, err) < 0)
 		return -1;
 	if (run->bench->group->rank == 0)
@@ -446,6 +527,9 @@ static int measure_size(struct run *run, uint64_t bytes, struct report *report, 
 		pair[inplace].count = call->count;
 		pair[inplace].bytes = bytes;
 		pair[inplace].inplace = inplace;
+		pair[inplace].type = call->type;
+		pair[inplace].op = call->op;
+		pair[inplace].root = call->root;
 		bench_place(run, inplace);
 		if (measure(run, &pair[inplace], report, err) < 0)
 			return -1;
@@ -456,63 +540,94 @@ static int measure_size(struct run *run, uint64_t bytes, struct report *report, 
 	return 0;
 }
 
-/* The size after @bytes; nothing is skipped between 0 and one element. */
-static uint64_t next_size(const struct workload *w, uint64_t bytes)
-{
-	uint64_t least = dtype_bytes((enum dtype)w->type);
-
-	return bytes < least ? least : bytes * w->factor;
-}
-
-static size_t count_sizes(const struct workload *w)
-{
-	size_t count = 0;
-
-	for (uint64_t bytes = w->first_bytes; bytes <= w->last_bytes; bytes = next_size(w, bytes))
-		count++;
-	return count;
-}
-
-static void judge_speed(const struct bench *bench, struct report *report)
-{
-	const struct result *last = &report->results[report->count - 1];
-	double slower = last->busbw;
-
-	if (last->inplace && last[-1].busbw < slower)
-		slower = last[-1].busbw;
-
-	if (report->failure.status == STATUS_PASS && bench->min_busbw > 0 &&
-	    slower < bench->min_busbw)
-		failure_set(&report->failure, STATUS_BELOW, -1, "",
-			    "busbw at %llu bytes is %.3f GB/s, below --min-busbw %.3f",
-			    (unsigned long long)last->bytes, slower, bench->min_busbw);
-}
-
 static int run_sizes(struct run *run, struct report *report, struct failure *err)
 {
 	const struct workload *w = &run->bench->group->workload;
 
-	for (uint64_t bytes = w->first_bytes; bytes <= w->last_bytes; bytes = next_size(w, bytes))
+	run->number = 0;
+	for (uint64_t bytes = w->first_bytes; bytes <= w->last_bytes;
+	     bytes = workload_next(w, bytes))
 		if (measure_size(run, bytes, report, err) < 0)
 			return -1;
-	judge_speed(run->bench, report);
-	expect_judge(run->bench->expect, report);
+	return 0;
+}
+
+/* All sizes with one type and one operation, from each root that is asked for. */
+static int run_roots(struct run *run, struct report *report, struct failure *err)
+{
+	const struct workload *w = &run->bench->group->workload;
+	bool all = w->root == ROOT_ALL && collective_has_root(run->call.kind);
+	int first = w->root == ROOT_ALL ? 0 : (int)w->root,
+	    last = all ? run->bench->group->world - 1 : first;
+
+	for (run->call.root = first; run->call.root <= last; run->call.root++)
+		for (uint32_t cycle = 0; cycle < w->cycles; cycle++)
+			if (run_sizes(run, report, err) < 0)
+				return -1;
+	return 0;
+}
+
+/* Nothing else than what is asked for, or of all that is possible. */
+static bool bench_is_wished(const struct run *run, enum dtype type, enum op op)
+{
+	const struct bench *bench = run->bench;
+	const struct workload *w = &bench->group->workload;
+	bool reduces = collective_reduces(run->call.kind);
+	enum op only = !reduces ? OP_SUM : (enum op)w->op;
+
+	if ((w->type != DTYPE_COUNT && w->type != (uint32_t)type) ||
+	    (only != OP_COUNT && only != op))
+		return false;
+	if (w->type != DTYPE_COUNT && (w->op != OP_COUNT || !reduces))
+		return true;
+	return !bench->backend->can || bench->backend->can(bench->group, type, op);
+}
+
+/* nccl-tests' order of types and operations. */
+static int bench_run_all(struct run *run, struct report *report, struct failure *err)
+{
+	static const enum dtype types[] = {DTYPE_I8,  DTYPE_U8,	  DTYPE_I32,	DTYPE_U32,
+					   DTYPE_I64, DTYPE_U64,  DTYPE_F16,	DTYPE_F32,
+					   DTYPE_F64, DTYPE_BF16, DTYPE_F8E4M3, DTYPE_F8E5M2};
+	static const enum op ops[] = {OP_SUM, OP_PROD, OP_MAX, OP_MIN, OP_AVG};
+	struct control *control = run->bench->group->control;
+
+	for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++)
+		for (size_t o = 0; o < sizeof(ops) / sizeof(ops[0]); o++) {
+			run->call.type = types[t];
+			run->call.op = ops[o];
+			if (bench_is_wished(run, types[t], ops[o]) &&
+			    run_roots(run, report, err) < 0)
+				return -1;
+		}
+	if (report->count > 0) {
+		summary_judge_speed(run->bench, report);
+		summary_judge_average(run->bench, report);
+		expect_judge(run->bench->expect, report);
+	}
 	report->failure.phase = PHASE_RUN;
-	if (control_gather(run->bench->group->control, NULL, 0, NULL, err) < 0)
+	if (control_gather(control, NULL, 0, NULL, err) < 0)
 		return -1;
-	return control_share(run->bench->group->control, &report->failure, sizeof(report->failure),
-			     err);
+	return control_share(control, &report->failure, sizeof(report->failure), err);
+}
+
+/* Room for all that may be asked for. */
+static size_t bench_results(const struct bench *bench)
+{
+	const struct workload *w = &bench->group->workload;
+	size_t results = 2 * workload_sizes(w) * w->cycles;
+
+	results *= w->type == DTYPE_COUNT ? DTYPE_COUNT : 1;
+	results *= w->op == OP_COUNT ? OP_COUNT : 1;
+	return results * (w->root == ROOT_ALL ? (size_t)bench->group->world : 1);
 }
 
 int bench_run(const struct bench *bench, struct report *report, struct failure *err)
 {
 	const struct workload *w = &bench->group->workload;
-	struct run run = {.bench = bench,
-			  .call = {.kind = (enum collective_kind)w->collective,
-				   .type = (enum dtype)w->type,
-				   .op = (enum op)w->op,
-				   .root = (int)w->root},
-			  .salt = 1};
+	struct run run = {
+		.bench = bench, .call = {.kind = (enum collective_kind)w->collective}, .salt = 1};
+	bool copies = bench->backend->put && w->checks > 0;
 	int rc;
 
 	run.part_bytes = sizeof(struct part) + w->iterations * sizeof(float);
@@ -521,16 +636,16 @@ int bench_run(const struct bench *bench, struct report *report, struct failure *
 	run.sorted = malloc(w->iterations * sizeof(float));
 	run.all = bench->group->rank == 0 ? calloc((size_t)bench->group->world, run.part_bytes)
 					  : NULL;
-	run.sizes = (int)count_sizes(w);
-	report->room = 2 * count_sizes(w);
+	run.sizes = (int)workload_sizes(w);
+	report->room = bench_results(bench);
 	report->results = calloc(report->room, sizeof(*report->results));
-	if (bench->backend->put)
+	if (copies)
 		run.host = malloc(bench_buffer_bytes(w));
 	if (!run.part || !run.sorted || !report->results || (bench->group->rank == 0 && !run.all) ||
-	    (bench->backend->put && !run.host))
+	    (copies && !run.host))
 		abort();
 	control_phase(bench->group->control, PHASE_FIRST);
-	rc = run_sizes(&run, report, err);
+	rc = bench_run_all(&run, report, err);
 	if (rc == 0) /* with sizes of 0 only, there was none */
 		rc = bench_first(&run, err);
 	free(run.part);
@@ -538,13 +653,4 @@ int bench_run(const struct bench *bench, struct report *report, struct failure *
 	free(run.sorted);
 	free(run.host);
 	return rc;
-}
-
-void report_release(struct report *report)
-{
-	for (size_t i = 0; i < report->room; i++)
-		free(report->results[i].ranks);
-	free(report->results);
-	free(report->warnings);
-	heat_release(&report->heat);
 }

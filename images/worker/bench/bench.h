@@ -4,7 +4,7 @@
  * iterations.
  *
  * Time of a size: each iteration's time is that of the slowest rank; `usec` is their average,
- * min/max/p50/p99 are over the same numbers. algbw = bytes / usec, busbw = algbw *
+ * min/max/p50/p99 are over the same numbers; with another enum averaging `usec` is that of the ranks' own averages. algbw = bytes / usec, busbw = algbw *
  * collective_factor(), in GB/s of 1e9 bytes (nccl-tests, doc/PERFORMANCE.md). There is no barrier
  * between iterations. Of a queue, whose iterations begin on one rank before they do on another, `usec`
  * is the time of all of them by the queue's clock, divided by their number, on the slowest rank.
@@ -22,7 +22,10 @@
 struct result {
 	uint64_t bytes, count; /* of the larger buffer; struct collective's */
 	bool inplace;
-	double usec, min_usec, max_usec, p50_usec, p99_usec;
+	enum dtype type;
+	enum op op;
+	int root;
+	double usec, min_usec, max_usec, p50_usec, p99_usec, deviation_usec;
 	double algbw, busbw;
 	uint64_t wrong; /* elements, over all ranks and both checks */
 	const char *algorithm;
@@ -53,7 +56,8 @@ struct bench {
 	const struct expect *expect;
 	void *state;
 	const struct fault *fault;
-	double min_busbw; /* GB/s for the largest size, 0: none */
+	double min_busbw;   /* GB/s for the largest size, 0: none */
+	double min_average; /* GB/s on average over all results, 0: none */
 	/* Rank 0, after a size; @in_place is NULL if the collective has none. */
 	void (*on_row)(void *arg, const struct result *out_of_place, const struct result *in_place);
 	/* Rank 0, now and then: what is being done, a few words. Never while times are taken. */
@@ -70,6 +74,9 @@ int bench_run(const struct bench *bench, struct report *report, struct failure *
 
 /* The largest size of @workload that will be run, in bytes: what buffers must hold. */
 uint64_t bench_buffer_bytes(const struct workload *workload);
+
+/* The average busbw of all results, as nccl-tests has it. */
+double report_average(const struct report *report);
 
 void report_release(struct report *report);
 

@@ -188,8 +188,8 @@ static const struct {
 	reduce_fn *reducers[OP_COUNT];
 	void (*scale)(void *data, size_t count, int divisor);
 } types[DTYPE_COUNT] = {
-	[DTYPE_F8E4M3] = {"f8e4m3", "fp8_e4m3", 1, 1 << 4, REDUCERS(f8e4m3), f8e4m3_scale},
-	[DTYPE_F8E5M2] = {"f8e5m2", "fp8_e5m2", 1, 1 << 3, REDUCERS(f8e5m2), f8e5m2_scale},
+	[DTYPE_F8E4M3] = {"f8e4m3", "f8e4m3", 1, 1 << 4, REDUCERS(f8e4m3), f8e4m3_scale},
+	[DTYPE_F8E5M2] = {"f8e5m2", "f8e5m2", 1, 1 << 3, REDUCERS(f8e5m2), f8e5m2_scale},
 	[DTYPE_F16] = {"f16", "half", 2, 1 << 11, REDUCERS(f16), f16_scale},
 	[DTYPE_BF16] = {"bf16", "bfloat16", 2, 1 << 8, REDUCERS(bf16), bf16_scale},
 	[DTYPE_F32] = {"f32", "float", 4, 1 << 24, REDUCERS(f32), f32_scale},

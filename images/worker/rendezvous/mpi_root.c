@@ -186,7 +186,10 @@ int mpi_root(struct options *options, struct failure *err)
 {
 	const struct backend *backend = backend_find(options->backend);
 	const struct mpi_plugin *plugin = mpi_library(err);
-	int processes = options->world / (options->procs > 0 ? options->procs : 1), rc;
+	int processes = options->color >= 0
+				? options->processes
+				: options->world / (options->procs > 0 ? options->procs : 1);
+	int rc;
 	struct meeting meeting = {.port = 0};
 	char why[256] = "";
 
@@ -198,7 +201,7 @@ int mpi_root(struct options *options, struct failure *err)
 		options->timeout_sec);
 	signal(SIGALRM, mpi_root_give_up);
 	alarm((unsigned)options->timeout_sec);
-	rc = plugin->meet(&meeting, sizeof(meeting), processes, why, sizeof(why));
+	rc = plugin->meet(&meeting, sizeof(meeting), processes, options->color, why, sizeof(why));
 	if (rc == 0 && !(backend && backend->uses_mpi))
 		plugin->close(NULL, NULL, 1);
 	alarm(0);

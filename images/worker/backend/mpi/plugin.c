@@ -63,12 +63,21 @@ static int plugin_start(int world, char *why, size_t why_bytes)
 	return -1;
 }
 
-static int plugin_meet(void *data, size_t bytes, int processes, char *why, size_t why_bytes)
+static int plugin_meet(void *data, size_t bytes, int processes, int color, char *why,
+		       size_t why_bytes)
 {
+	MPI_Comm part = MPI_COMM_WORLD;
+	int rc = MPI_SUCCESS;
+
 	if (plugin_start(processes, why, why_bytes) < 0)
 		return -1;
-	return plugin_explain(MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD), "MPI_Bcast",
-			      why, why_bytes);
+	if (color >= 0)
+		rc = MPI_Comm_split(MPI_COMM_WORLD, color, 0, &part);
+	if (rc == MPI_SUCCESS)
+		rc = MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, part);
+	if (rc == MPI_SUCCESS && color >= 0)
+		rc = MPI_Comm_free(&part);
+	return plugin_explain(rc, "MPI_Bcast", why, why_bytes);
 }
 
 static int plugin_open(int rank, int world, char *why, size_t why_bytes)

@@ -35,8 +35,10 @@ struct mpi_plugin {
 	/* The MPI library's own name and version, one line; callable before open(). */
 	const char *(*version)(void);
 
-	/* Starts MPI, and brings @bytes from the rank that is 0 to MPI to all of @processes. */
-	int (*meet)(void *data, size_t bytes, int processes, char *why, size_t why_bytes);
+	/* Starts MPI, and brings @bytes from the rank that is 0 to MPI to all of @processes, or, if @color is not
+	 * -1, from the first one of each color to all of that color. */
+	int (*meet)(void *data, size_t bytes, int processes, int color, char *why,
+		    size_t why_bytes);
 
 	/* Starts MPI, if that has not been done, and makes a communicator in which this process is
 	 * @rank of @world. */

@@ -192,16 +192,27 @@ static int open_device(struct state *s, size_t bytes, struct failure *err)
 	return 0;
 }
 
+static bool is_symmetric(const struct state *s)
+{
+	return s->group->workload.registers == REGISTERS_SYMMETRIC;
+}
+
 /* Tells NCCL of both buffers, so that it may use them without copying to its own. */
 static int register_buffers(struct state *s, size_t bytes, struct failure *err)
 {
 	cuda_address buffers[2] = {s->send, s->recv};
 
 	for (int i = 0; i < 2 && s->group->workload.registers; i++) {
-		int rc = nccl.ncclCommRegister(s->comm, (void *)(uintptr_t)buffers[i],
-					       bytes > 0 ? bytes : 1, &s->handles[i]);
+		void *buffer = (void *)(uintptr_t)buffers[i];
+		size_t room = bytes > 0 ? bytes : 1;
+		int rc =
+			is_symmetric(s)
+				? nccl.ncclCommWindowRegister(s->comm, buffer, room, &s->handles[i],
+							      NCCL_WINDOW_SYMMETRIC)
+				: nccl.ncclCommRegister(s->comm, buffer, room, &s->handles[i]);
 
-		if (nccl_wait(s, "ncclCommRegister", rc, err) < 0)
+		if (nccl_wait(s, is_symmetric(s) ? "ncclCommWindowRegister" : "ncclCommRegister",
+			      rc, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -259,7 +270,9 @@ static void nccl_close(void *state)
 	nccl_log_stop();
 
 	for (int i = 0; i < 2 && !failed; i++)
-		if (s->handles[i])
+		if (s->handles[i] && is_symmetric(s))
+			nccl.ncclCommWindowDeregister(s->comm, s->handles[i]);
+		else if (s->handles[i])
 			nccl.ncclCommDeregister(s->comm, s->handles[i]);
 	if (s->graph && !failed)
 		cuda.cuGraphExecDestroy(s->graph);
@@ -296,6 +309,11 @@ static int check_wishes(const struct group *group, struct failure *err)
 			err, STATUS_GPU, group->rank, host,
 			"rank %d (%s): --register needs NCCL 2.19 or newer; this one is %s",
 			group->rank, host, version);
+	if (w->registers == REGISTERS_SYMMETRIC &&
+	    (!nccl.ncclCommWindowRegister || !nccl.ncclCommWindowDeregister))
+		return failure_set(err, STATUS_GPU, group->rank, host,
+				   "rank %d (%s): -R 2 needs NCCL 2.27 or newer; this one is %s",
+				   group->rank, host, version);
 	return nccl_can(&nccl, w, group->world, err);
 }
 
@@ -377,6 +395,8 @@ static int nccl_get(void *state, void *to, const void *from, size_t bytes, struc
 
 	if (nccl_drain(s, err) < 0)
 		return -1;
+	if (bytes == 0)
+		return 0;
 	return cuda_says(s, "cuMemcpyDtoH",
 			 cuda.cuMemcpyDtoH(to, (cuda_address)(uintptr_t)from, bytes), err);
 }
@@ -475,6 +495,25 @@ static int nccl_record(void *state, bool begin, struct failure *err)
 			 cuda.cuStreamBeginCapture(s->stream, CUDA_CAPTURE_THREAD_LOCAL), err);
 }
 
+static int nccl_batch(void *state, bool begin, struct failure *err)
+{
+	const struct state *s = state;
+
+	return nccl_wait(s, begin ? "ncclGroupStart" : "ncclGroupEnd",
+			 begin ? nccl.ncclGroupStart() : nccl.ncclGroupEnd(), err);
+}
+
+/* As nccl-tests leaves out what its NCCL has not when it is asked for all. */
+static bool nccl_has(const struct group *group, enum dtype type, enum op op)
+{
+	struct workload w = group->workload;
+	struct failure ignored;
+
+	w.type = type;
+	w.op = op;
+	return nccl_can(&nccl, &w, group->world, &ignored) == 0;
+}
+
 static int nccl_replay(void *state, struct failure *err)
 {
 	struct state *s = state;
@@ -505,6 +544,8 @@ const struct backend backend_nccl = {
 	.finish = nccl_finish,
 	.record = nccl_record,
 	.replay = nccl_replay,
+	.batch = nccl_batch,
+	.can = nccl_has,
 	.registers = true,
 	.scales_first = true,
 	.close = nccl_close,

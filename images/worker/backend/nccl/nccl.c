@@ -49,6 +49,8 @@ static const struct {
 	SYMBOL(ncclMemFree, true),
 	SYMBOL(ncclCommRegister, true),
 	SYMBOL(ncclCommDeregister, true),
+	SYMBOL(ncclCommWindowRegister, true),
+	SYMBOL(ncclCommWindowDeregister, true),
 #undef SYMBOL
 };
 
@@ -290,7 +292,8 @@ int nccl_can(const struct nccl *nccl, const struct workload *w, int world, struc
 	snprintf(word, sizeof(word), "--collective %s", collective_name(kind));
 	if (uses_send(kind) && (!nccl->ncclSend || !nccl->ncclRecv))
 		return too_old(nccl, "send and receive", word, "2.7", err);
-	if (averages && dtype_is_float(type) && dtype_round(type, 1.0 / world) == 0)
+	if (averages && type < DTYPE_COUNT && dtype_is_float(type) &&
+	    dtype_round(type, 1.0 / world) == 0)
 		return failure_set(
 			err, STATUS_GPU, -1, "",
 			"NCCL's average of %s among %d ranks is always 0, since 1/%d is too small for that type; use -o sum",

@@ -76,7 +76,12 @@ struct nccl {
 	int (*ncclMemFree)(void *memory);
 	int (*ncclCommRegister)(void *comm, void *memory, size_t bytes, void **handle);
 	int (*ncclCommDeregister)(void *comm, void *handle);
+	int (*ncclCommWindowRegister)(void *comm, void *memory, size_t bytes, void **window,
+				      int flags); /* 2.27 */
+	int (*ncclCommWindowDeregister)(void *comm, void *window);
 };
+
+#define NCCL_WINDOW_SYMMETRIC 1 /* NCCL_WIN_COLL_SYMMETRIC */
 
 /* Opens libnccl.so.2, the one that a framework would use: the file (or the folder of it) that
  * $RINGUP_NCCL names; else one of $LD_LIBRARY_PATH; else that of a pip wheel, nvidia/nccl/lib in the

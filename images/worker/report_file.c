@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "report_file.h"
+#include "json.h"
+#include "output.h"
+#include "table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FILE_VERSION 2
+#define NUMBERS_MAX 10000
+
+extern char **environ;
+
+/* A file that is not there yet. */
+static FILE *report_file_open(const char *name)
+{
+	char path[PATH_MAX];
+	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+	for (int i = 0; fd < 0 && errno == EEXIST && i < NUMBERS_MAX; i++) {
+		snprintf(path, sizeof(path), "%s.%d", name, i);
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	}
+	return fd < 0 ? NULL : fdopen(fd, "w");
+}
+
+static void report_file_time(FILE *to, const char *name, time_t when)
+{
+	char text[32] = "";
+	struct tm parts;
+
+	if (localtime_r(&when, &parts))
+		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &parts);
+	fprintf(to, "\"%s\":\"%s\"", name, text);
+}
+
+static void report_file_words(FILE *to, const struct options *options)
+{
+	int shown = 0;
+
+	fprintf(to, ",\"args\":[");
+	for (int i = 0; i < options->word_count; i++) {
+		fputs(i ? "," : "", to);
+		json_write(to, options->words[i]);
+	}
+	fprintf(to, "],\"env\":[");
+	for (char **word = environ; *word; word++)
+		if (strncmp(*word, "NCCL_", 5) == 0 || strncmp(*word, "CUDA_", 5) == 0) {
+			fputs(shown++ ? "," : "", to);
+			json_write(to, *word);
+		}
+	fprintf(to, "]");
+}
+
+static const char *report_file_bool(bool value)
+{
+	return value ? "true" : "false";
+}
+
+static void report_file_config(FILE *to, const struct options *options, const struct group *group)
+{
+	const struct workload *w = &options->workload;
+
+	fprintf(to, ",\"config\":{\"nthreads\":%d,\"ngpus\":%d",
+		options->threads > 0 ? options->threads : 1, options->gpus > 0 ? options->gpus : 1);
+	fprintf(to, ",\"minimum_bytes\":%" PRIu64 ",\"maximum_bytes\":%" PRIu64, w->first_bytes,
+		w->last_bytes);
+	if (w->factor > 1)
+		fprintf(to, ",\"step_factor\":%u", w->factor);
+	else
+		fprintf(to, ",\"step_bytes\":%" PRIu64, w->step_bytes);
+	fprintf(to,
+		",\"warmup_iters\":%u,\"iterations\":%u,\"aggregated_iterations\":%u,\"validation\":%u,\"graph\":%u",
+		w->warmups, w->iterations, w->aggregate, w->checks, w->graph);
+	fprintf(to,
+		",\"blocking_collectives\":\"%s\",\"per_iter_timing\":\"%s\",\"parallel_init\":\"true\",\"devices\":[",
+		report_file_bool(w->blocking), report_file_bool(options->spreads));
+	for (int rank = 0; rank < group->world; rank++) {
+		const struct device_name *device = output_device_of(options, rank);
+
+		fprintf(to, "%s{\"rank\":%d,\"group\":%d,\"pid\":%u,\"hostname\":", rank ? "," : "",
+			rank, options->color > 0 ? options->color : 0,
+			(unsigned)group->members[rank].pid);
+		json_write(to, group->members[rank].host);
+		fprintf(to, ",\"device\":%d,\"device_hex\":", rank);
+		json_write(to, device ? device->bus : "");
+		fprintf(to, ",\"device_info\":");
+		json_write(to, device ? device->model : "CPU");
+		fprintf(to, "}");
+	}
+	fprintf(to, "]}");
+}
+
+static void report_file_numbers(FILE *to, const struct options *options, const char *name,
+				const struct result *r)
+{
+	if (!r) {
+		fprintf(to, ",\"%s\":null", name);
+		return;
+	}
+	fprintf(to, ",\"%s\":{\"%s\":%f,\"alg_bw\":%f,\"bus_bw\":%f,\"nwrong\":", name,
+		options->workload.host_time ? "cpu_time" : "time", r->usec, r->algbw, r->busbw);
+	if (options->workload.checks > 0)
+		fprintf(to, "%" PRIu64 "}", r->wrong);
+	else
+		fprintf(to, "null}");
+	if (options->spreads)
+		fprintf(to,
+			",\"%s_per_iter\":{\"min_us\":%f,\"max_us\":%f,\"p50_us\":%f,\"p99_us\":%f,\"stdev_us\":%f}",
+			name, r->min_usec, r->max_usec, r->p50_usec, r->p99_usec,
+			r->deviation_usec);
+}
+
+static void report_file_results(FILE *to, const struct options *options,
+				const struct report *report)
+{
+	enum collective_kind kind = (enum collective_kind)options->workload.collective;
+	size_t each = collective_in_place(kind) ? 2 : 1;
+
+	fprintf(to, ",\"results\":[");
+	for (size_t i = 0; i + each <= report->count; i += each) {
+		const struct result *r = &report->results[i];
+
+		fprintf(to,
+			"%s{\"size\":%" PRIu64 ",\"count\":%" PRIu64
+			",\"type\":\"%s\",\"redop\":\"%s\",\"root\":\"%6d\"",
+			i ? "," : "", r->bytes, r->count, dtype_long_name(r->type),
+			table_op(options, r), collective_has_root(kind) ? r->root : -1);
+		report_file_numbers(to, options, "out_of_place", r);
+		report_file_numbers(to, options, "in_place", each == 2 ? r + 1 : NULL);
+		fprintf(to, ",\"actual_iterations\":%u,\"experiment_name\":\"%s_perf\"}",
+			options->workload.iterations, collective_name(kind));
+	}
+	fprintf(to, "]");
+}
+
+static void report_file_end(FILE *to, const struct options *options, const struct report *report)
+{
+	double average = report_average(report);
+	size_t wrong = 0;
+
+	for (size_t i = 0; i < report->count; i++)
+		wrong += report->results[i].wrong > 0;
+	fprintf(to, ",\"out_of_bounds\":{\"count\":%zu,\"okay\":\"%s\"}", wrong,
+		report_file_bool(wrong == 0));
+	fprintf(to, ",\"average_bus_bandwidth\":{\"bandwidth\":%f,\"okay\":\"%s\"}", average,
+		options->min_average > 0 ? report_file_bool(average >= 0.9 * options->min_average)
+					 : "unchecked");
+	fprintf(to, ",\"errors\":[");
+	if (report->failure.status != STATUS_PASS)
+		json_write(to, report->failure.reason);
+	fprintf(to, "],");
+	report_file_time(to, "end_time", time(NULL));
+	fprintf(to, "}\n");
+}
+
+int report_file_write(const struct options *options, const struct group *group,
+		      const struct report *report)
+{
+	FILE *to = report_file_open(options->output_file);
+	bool bad;
+
+	if (!to)
+		return -1;
+	fprintf(to, "{\"version\":%d,", FILE_VERSION);
+	report_file_time(to, "start_time", options->started);
+	report_file_words(to, options);
+	if (group->members)
+		report_file_config(to, options, group);
+	report_file_results(to, options, report);
+	report_file_end(to, options, report);
+	bad = ferror(to);
+	return fclose(to) != 0 || bad ? -1 : 0;
+}
