@@ -13,6 +13,7 @@
 #include "deployer/gpus.h"
 #include "deployer/history.h"
 #include "deployer/host_stack.h"
+#include "deployer/images.h"
 #include "deployer/lease/up_leases.h"
 #include "deployer/placed.h"
 #include "deployer/ports.h"
@@ -68,6 +69,7 @@ int stage_apply(struct stages *s, const struct apply *apply, struct error *err)
 	note.recipe = apply->recipe ? apply->recipe : s->spec ? s->recipe : NULL;
 	note.image = bringup.image;
 	history_add(&s->fleet, &note);
+	fleet_prune_images(&s->fleet, bringup.image);
 	return fleet_result(&s->fleet, err);
 }
 

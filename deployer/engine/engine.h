@@ -91,8 +91,9 @@ struct engine {
 	 * when the host lacks what that needs.
 	 */
 	const char *const *keep;
-	const char *const *images;	 /* prints the ids of all images of @{repository} */
+	const char *const *images;	 /* prints "ID DIGEST" of all images of @{repository} */
 	const char *const *remove_image; /* the id @{image}, unless it is in use */
+	const char *const *prune_image;	 /* the same, and a container that is stopped is a use */
 	const char *const *logs;	 /* @{tail} lines */
 	const char *const *exec;	 /* the words to run follow */
 	const char *const *talk;	 /* the same, and their stdin is open */

@@ -28,6 +28,7 @@ const struct engine engine_none = {
 	.restart = nothing,
 	.keep = nothing,
 	.remove_image = nothing,
+	.prune_image = nothing,
 	.logs = nothing,
 	.exec = no_words,
 	.talk = no_words,

@@ -162,10 +162,12 @@ const struct engine engine_podman = {
 	.resume = (const char *const[]){PODMAN, "start", "@{container}", NULL},
 	.restart = (const char *const[]){PODMAN, "restart", "-t", "2", "@{container}", NULL},
 	.keep = (const char *const[]){"sh", "-c", PODMAN_KEEP, "keep", "@{container}", NULL},
-	.images = (const char *const[]){PODMAN, "image", "ls", "--quiet", "--no-trunc", "--filter",
+	.images = (const char *const[]){PODMAN, "image", "ls", "--no-trunc", "--digests",
+					"--format", "{{.ID}} {{.Digest}}", "--filter",
 					"reference=@{repository}", NULL},
 	/* --force would remove the containers that use it, too */
 	.remove_image = (const char *const[]){PODMAN, "image", "rm", "@{image}", NULL},
+	.prune_image = (const char *const[]){PODMAN, "image", "rm", "@{image}", NULL},
 	.logs = (const char *const[]){PODMAN, "logs", "--tail", "@{tail}", "@{container}", NULL},
 	.exec = (const char *const[]){PODMAN, "exec", "@{container}", NULL},
 	.talk = (const char *const[]){PODMAN, "exec", "--interactive", "@{container}", NULL},

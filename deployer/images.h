@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* images.h - the versions of the cluster's image on its hosts. */
+#ifndef DEPLOYER_IMAGES_H
+#define DEPLOYER_IMAGES_H
+
+#include "deployer/fleet.h"
+
+/* "REGISTRY/NAMESPACE/NAME" of the cluster's image: what is ours on a host. */
+const char *images_repository(const struct cluster *cluster, struct arena *arena);
+
+/*
+ * Removes from each active member that was changed the versions of the cluster's image that this folder's history names
+ * (history.h), except the last `images.keep`, of which `image` is the first. One that any container uses stays, and so does
+ * every image that is not this cluster's. 0 keeps all.
+ */
+void fleet_prune_images(struct fleet *fleet, const char *image);
+
+/* Removes every version of the image from the host, as `down --purge` does. */
+void member_remove_images(struct member *member);
+
+#endif
