@@ -17,6 +17,22 @@ const char *images_repository(const struct cluster *cluster, struct arena *arena
 			    cluster->registry.namespace, cluster->image.name);
 }
 
+bool images_come_by_ssh(const struct cluster *cluster)
+{
+	return strcmp(cluster->images.transfer, "ssh") == 0;
+}
+
+const char *images_name_on_hosts(const struct cluster *cluster, const char *image,
+				 struct arena *arena)
+{
+	const char *digest = strstr(image, "@sha256:");
+
+	if (!digest || !images_come_by_ssh(cluster))
+		return image;
+	return arena_printf(arena, "%.*s:sha256-%s", (int)(digest - image), image,
+			    digest + strlen("@sha256:"));
+}
+
 /* Runs one of the engine's commands. Its error message is dropped. */
 static int images_try(struct member *m, const char *const *pattern,
 		      const struct engine_value *values, struct proc_result *result)
@@ -63,10 +79,13 @@ static size_t images_remove(struct member *m, const struct words *old, const cha
 	lines = list.out.text;
 	while ((line = strsep(&lines, "\n"))) {
 		_cleanup_(proc_result_release) struct proc_result result = {0};
-		const char *id = strsep(&line, " ");
+		const char *id = strsep(&line, " "), *digest = line ? strsep(&line, " ") : "";
 		const struct engine_value image[] = {{"image", id, NULL}, {0}};
 
-		if (!*id || (old && (!line || !images_has(old, line))))
+		/* one that came by SSH has no digest, and its tag tells */
+		if (line && starts_with(line, "sha256-"))
+			digest = arena_printf(&m->arena, "sha256:%s", line + strlen("sha256-"));
+		if (!*id || (old && !images_has(old, digest)))
 			continue;
 		if (images_try(m, remove, image, &result) == 0 && result.status == 0)
 			gone++;

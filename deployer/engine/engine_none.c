@@ -21,6 +21,7 @@ const struct engine engine_none = {
 	.has_image = nothing,
 	.pull = nothing,
 	.images = nothing,
+	.load = nothing,
 	.remove = nothing,
 	.stop = nothing,
 	.rename = nothing,

@@ -156,6 +156,7 @@ const struct engine engine_podman = {
 					   "@{image}", NULL},
 	.pull = (const char *const[]){"sh", "-c", PODMAN_PULL, "pull", "@{config}", "@{image}",
 				      NULL},
+	.load = (const char *const[]){PODMAN, "load", "--quiet", NULL},
 	.remove = (const char *const[]){"sh", "-c", PODMAN_REMOVE, "remove", "@{container}", NULL},
 	.stop = (const char *const[]){PODMAN, "stop", "-t", "2", "@{container}", NULL},
 	.rename = (const char *const[]){PODMAN, "rename", "@{container}", "@{name}", NULL},
@@ -163,7 +164,7 @@ const struct engine engine_podman = {
 	.restart = (const char *const[]){PODMAN, "restart", "-t", "2", "@{container}", NULL},
 	.keep = (const char *const[]){"sh", "-c", PODMAN_KEEP, "keep", "@{container}", NULL},
 	.images = (const char *const[]){PODMAN, "image", "ls", "--no-trunc", "--digests",
-					"--format", "{{.ID}} {{.Digest}}", "--filter",
+					"--format", "{{.ID}} {{.Digest}} {{.Tag}}", "--filter",
 					"reference=@{repository}", NULL},
 	/* --force would remove the containers that use it, too */
 	.remove_image = (const char *const[]){PODMAN, "image", "rm", "@{image}", NULL},

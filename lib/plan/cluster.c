@@ -302,6 +302,12 @@ static const struct yaml_row images_rows[] = {
 	 .min = 0,
 	 .max = 50,
 	 .help = "versions of the image that a host keeps; 0: all"},
+	{.key = "transfer",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(transfer),
+	 .value = "registry",
+	 .help = "registry: hosts pull from it; ssh: they get the image from here, over SSH",
+	 .choices = WORDS("registry", "ssh")},
 	YAML_ROWS_END,
 };
 #undef AT

@@ -76,7 +76,8 @@ struct cluster_build {
 
 /* The image's way to the hosts, and its stay there. */
 struct cluster_images {
-	int keep; /* versions that a host keeps; 0: all */
+	int keep;	      /* versions that a host keeps; 0: all */
+	const char *transfer; /* registry, or ssh: from here, over the connection */
 };
 
 struct cluster_mirrors {
