@@ -7,6 +7,7 @@
 #include "cli/app/stage_plan.h"
 #include "cli/app/stage_simulated.h"
 
+#include "core/file.h"
 #include "core/foreign.h"
 #include "core/log.h"
 #include "deployer/bench.h"
@@ -205,12 +206,27 @@ static void bench_fill_launchers(const char *name, struct str *out)
 				 *l == usual ? " (the default)" : "");
 }
 
+/* Warns when something else of this cluster is at work, on whatever hosts. The lock is held as long as *held is open. */
+static void bench_look_for_others(struct stages *s, int *held)
+{
+	struct error busy = {0};
+
+	if (file_lock(cluster_state_path(&s->cluster, "bench.lock", s->arena), held, &busy) < 0)
+		log_warn(
+			"another bench of this cluster runs: where both have the same hosts, both measure too little");
+	busy = (struct error){0};
+	if (stage_no_jobs(s, &busy) < 0)
+		log_warn(
+			"a job runs on this cluster ('ringup ps'): on its hosts this measures too little");
+}
+
 static int bench(struct stages *s, const struct options *o, const char *const *arguments,
 		 struct error *err)
 {
 	struct bench_options bench = {.arguments = arguments, .timeout_s = o->limit};
 	_cleanup_(json_free) cJSON *document = NULL;
 	struct report report;
+	_cleanup_(fd_close) int held = -1;
 	const char *other;
 	int rc;
 
@@ -225,6 +241,7 @@ static int bench(struct stages *s, const struct options *o, const char *const *a
 	other = bench_other_image(&s->fleet, s->arena);
 	if (other)
 		log_warn("%s", other);
+	bench_look_for_others(s, &held);
 	rc = fleet_bench(&s->fleet, &bench, s->arena, &report, &document, err);
 	return conclude(s, o, &report, document, rc, err);
 }

@@ -245,7 +245,7 @@ static void status_add_row(const struct status *status, size_t i, struct term_ta
 	const struct status_row *row = &status->rows[i];
 	struct arena *arena = status->stages->arena;
 	bool answers = m->facts.host != NULL;
-	const char *digest = answers ? strstr(m->state.image, "sha256:") : NULL;
+	const char *digest = answers ? strstr(m->state.image, "sha256") : NULL;
 	char disk[32];
 
 	term_table_row(

@@ -2,15 +2,18 @@
 #include "deployer/bringup.h"
 
 #include "core/clock.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "core/quote.h"
 #include "core/secret.h"
 #include "deployer/claim.h"
+#include "deployer/images.h"
 #include "deployer/journal.h"
 #include "deployer/mesh.h"
 #include "deployer/remote.h"
 #include "deployer/replace.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,10 +136,32 @@ static int log_in_and_pull(struct visit *v, struct error *err)
 	return 0;
 }
 
+/* The image over the connection, from a file of this machine. */
+static int bringup_send_image(struct visit *v, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	_cleanup_(fd_close) int file = open(v->bringup->image_archive, O_RDONLY | O_CLOEXEC);
+	struct member *m = v->m;
+	struct ssh_command command = {.timeout_s = PULL_TIMEOUT_S, .input_fd = file};
+
+	if (file < 0)
+		return error_set(err, ERROR_FAILED, "%s: %m", v->bringup->image_archive);
+	if (member_connect(m, err) < 0)
+		return -1;
+	command.words = engine_words(v, m->engine->load);
+	if (ssh_check(m->ssh, &command, "cannot load the image", &result, err) < 0) {
+		error_wrap(err, "%s", m->host->name);
+		return visit_explain(v, ENGINE_PULLS, err);
+	}
+	journal_add(m, "load", v->bringup->image);
+	return 0;
+}
+
 bool member_has_image(struct member *m, const char *image)
 {
 	_cleanup_(proc_result_release) struct proc_result there = {0};
-	const struct engine_value values[] = {{"image", image, NULL}, {0}};
+	const struct engine_value values[] = {
+		{"image", images_name_on_hosts(m->fleet->cluster, image, &m->arena), NULL}, {0}};
 	struct words words = WORDS_INIT(&m->arena);
 	struct ssh_command command = {0};
 	struct error ignored = {0};
@@ -172,6 +197,10 @@ static int bringup_pull(struct visit *v, struct error *err)
 		return 0;
 	if (bringup_check_disk(v, err) < 0)
 		return -1;
+	if (v->bringup->image_archive) {
+		progress_state(v->step, "gets %s over SSH", v->bringup->image);
+		return bringup_send_image(v, err);
+	}
 	progress_state(v->step, "pulls %s", v->bringup->image);
 	return log_in_and_pull(v, err);
 }

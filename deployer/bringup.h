@@ -15,7 +15,9 @@
 #include "plan/reference.h"
 
 struct bringup {
-	const char *image;	 /* HOST/NAME@sha256:...; NULL with an engine without containers */
+	const char *image; /* HOST/NAME@sha256:...; NULL with an engine without containers */
+	const char
+		*image_archive;	 /* a file to send to hosts without it (images.transfer); or NULL */
 	uint64_t image_bytes;	 /* of its blobs, as a host gets them; 0: not known */
 	bool image_is_new;	 /* it is new in the registry, so no host can have it */
 	const char *accelerator; /* cpu or cuda */

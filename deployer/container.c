@@ -4,6 +4,7 @@
 #include "core/digest.h"
 #include "core/quote.h"
 #include "deployer/gpus.h"
+#include "deployer/images.h"
 
 #include <string.h>
 
@@ -83,7 +84,9 @@ static struct container_wish container_wish(struct member *m, const struct bring
 	struct container_wish wish = container_wish_empty;
 
 	wish.name = m->fleet->container;
-	wish.image = bringup->image ? bringup->image : "";
+	wish.image = bringup->image
+			     ? images_name_on_hosts(m->fleet->cluster, bringup->image, &m->arena)
+			     : "";
 	wish.network = c->network;
 	wish.ipc = "private";
 	wish.shm_size = c->shm_size;

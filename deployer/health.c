@@ -59,7 +59,8 @@ static int health_compare(struct member *m, const struct bringup *wanted, struct
 	int rc = visit_compare(&v, err);
 
 	if (rc == 0) {
-		health->image = wanted->image && m->engine->has_containers ? wanted->image : "";
+		health->image =
+			wanted->image && m->engine->has_containers ? v.container.wish.image : "";
 		/* the container's words name the image */
 		health->config = *health->image ? v.container.config_hash : "";
 		health->files = arena_strdup(&m->arena, v.parcel.digest);

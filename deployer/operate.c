@@ -5,6 +5,7 @@
 #include "deployer/bringup.h"
 
 #include "deployer/container.h"
+#include "deployer/images.h"
 #include "deployer/journal.h"
 #include "deployer/lease/up_leases.h"
 #include "deployer/remote.h"
@@ -47,47 +48,6 @@ static int operate_remove_container(struct member *m, struct error *err)
 	return member_give_up(m, err);
 }
 
-/* Runs one of the engine's commands. Its error message is dropped. */
-static int try_engine(struct member *m, const char *const *pattern,
-		      const struct engine_value *values, struct proc_result *result)
-{
-	struct words words = WORDS_INIT(&m->arena);
-	struct ssh_command command = {.timeout_s = DOWN_TIMEOUT_S};
-	struct error ignored = {0};
-
-	engine_expand(pattern, values, &words);
-	command.words = words.list;
-	return ssh_run(m->ssh, &command, result, &ignored);
-}
-
-/*
- * Removes every version of the cluster's image. The engine refuses to remove one that another
- * container uses.
- */
-static void remove_images(struct member *m)
-{
-	const struct cluster *cluster = m->fleet->cluster;
-	_cleanup_(proc_result_release) struct proc_result list = {0};
-	const struct engine_value values[] = {
-		{"repository",
-		 arena_printf(&m->arena, "%s/%s/%s", cluster->registry.address,
-			      cluster->registry.namespace, cluster->image.name),
-		 NULL},
-		{0}};
-	char *ids, *id;
-
-	if (try_engine(m, m->engine->images, values, &list) < 0)
-		return;
-	ids = list.out.text;
-	while ((id = strsep(&ids, "\n"))) {
-		_cleanup_(proc_result_release) struct proc_result result = {0};
-		const struct engine_value image[] = {{"image", id, NULL}, {0}};
-
-		if (*id)
-			try_engine(m, m->engine->remove_image, image, &result);
-	}
-}
-
 static int purge(struct member *m, struct error *err)
 {
 	const struct cluster *cluster = m->fleet->cluster;
@@ -102,7 +62,7 @@ static int purge(struct member *m, struct error *err)
 		return -1;
 	m->changed = true;
 	rc = member_check(m, words.list, "cannot remove all of the cluster's files", err);
-	remove_images(m);
+	member_remove_images(m);
 	return rc;
 }
 

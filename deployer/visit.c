@@ -3,6 +3,7 @@
 
 #include "core/file.h"
 #include "core/quote.h"
+#include "deployer/images.h"
 #include "deployer/remote.h"
 #include "deployer/replace.h"
 
@@ -122,9 +123,18 @@ static void add_container_commands(struct visit *v, struct words *out)
 			       c->config_folder,
 			       NULL};
 
-	if (has_login)
-		visit_add_command(m, login_pipe(v), login, out);
-	visit_add_command(m, "", container_words(m, c, m->engine->pull), out);
+	if (images_come_by_ssh(m->fleet->cluster)) {
+		visit_add_command(m,
+				  arena_printf(&m->arena, "ringup pull %s docker-archive:-:%s | ",
+					       v->bringup->image ? v->bringup->image : "IMAGE",
+					       c->wish.image),
+				  container_words(m, c, m->engine->load), out);
+		has_login = false;
+	} else {
+		if (has_login)
+			visit_add_command(m, login_pipe(v), login, out);
+		visit_add_command(m, "", container_words(m, c, m->engine->pull), out);
+	}
 	if (has_login)
 		visit_add_command(m, "", no_login, out);
 	replace_each_command(v, visit_add_plain, &(struct visit_out){m, out});

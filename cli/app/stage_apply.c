@@ -2,6 +2,7 @@
 #include "cli/app/stage_apply.h"
 
 #include "cli/app/stage_fleet.h"
+#include "cli/app/stage_push.h"
 #include "cli/app/stage_simulated.h"
 
 #include "core/clock.h"
@@ -13,12 +14,14 @@
 #include "deployer/gpus.h"
 #include "deployer/history.h"
 #include "deployer/host_stack.h"
+#include "deployer/images.h"
 #include "deployer/lease/up_leases.h"
 #include "deployer/placed.h"
 #include "deployer/ports.h"
 #include "deployer/probe.h"
 
 #include <string.h>
+#include <unistd.h>
 
 bool stage_has_containers(const struct stages *s)
 {
@@ -60,7 +63,11 @@ int stage_apply(struct stages *s, const struct apply *apply, struct error *err)
 	bringup.rolling = apply->rolling;
 	bringup.image_bytes = s->image_bytes;
 	bringup.image_is_new = apply->image_is_new;
+	if (stage_image_file(s, &bringup.image_archive, err) < 0)
+		return -1;
 	fleet_bringup(&s->fleet, &bringup);
+	if (bringup.image_archive)
+		unlink(bringup.image_archive);
 	fleet_give_up_unused(&s->fleet);
 	if (!stage_has_containers(s) && !cluster_has_no_stack(&s->cluster))
 		fleet_check_stack(&s->fleet, &s->plan);
@@ -68,6 +75,7 @@ int stage_apply(struct stages *s, const struct apply *apply, struct error *err)
 	note.recipe = apply->recipe ? apply->recipe : s->spec ? s->recipe : NULL;
 	note.image = bringup.image;
 	history_add(&s->fleet, &note);
+	fleet_prune_images(&s->fleet, bringup.image);
 	return fleet_result(&s->fleet, err);
 }
 

@@ -2,6 +2,7 @@
 #include "cli/app/stage_push.h"
 
 #include "builder/evidence/attest.h"
+#include "cli/app/mover.h"
 #include "cli/app/stage_build.h"
 #include "cli/app/stage_index.h"
 #include "cli/app/stage_plan.h"
@@ -9,6 +10,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/progress.h"
+#include "deployer/images.h"
 #include "deployer/ssh/tcp.h"
 #include "plan/lock.h"
 #include "registry-client/manifest.h"
@@ -144,15 +146,43 @@ static int stage_push_build(struct stages *s, struct registry *registry, struct 
 	return (s->other_spec ? stage_index_push : stage_push_one)(s, registry, err);
 }
 
-static bool stage_push_is_there(const struct stages *s)
+bool stage_image_is_there(const struct stages *s)
 {
 	for (size_t i = 0; i < s->fleet.count; i++) {
 		const struct member *m = &s->fleet.members[i];
 
-		if (member_is_active(m) && !ends_with(m->state.image, s->reference.digest))
+		if (member_is_active(m) &&
+		    !ends_with(m->state.image, s->reference.digest + strlen("sha256:")))
 			return false;
 	}
 	return true;
+}
+
+int stage_image_file(struct stages *s, const char **path, struct error *err)
+{
+	_cleanup_(crew_release) struct crew crew;
+	const struct move_options options = {0};
+	struct mover mover = {.ctx = *s->ctx, .options = &options, .crew = &crew};
+	struct place from, to;
+	struct moved moved;
+	const char *image;
+
+	crew_init(&crew, s->arena);
+	*path = NULL;
+	if (!images_come_by_ssh(&s->cluster) || !s->reference.digest || stage_image_is_there(s))
+		return 0;
+	image = reference_text(&s->reference, s->arena);
+	*path = cluster_state_path(&s->cluster, "image.tar", s->arena);
+	mover.ctx.arena = s->arena;
+	if (place_parse(image, s->arena, &from, err) < 0)
+		return -1;
+	to = (struct place){.kind = PLACE_ARCHIVE,
+			    .text = *path,
+			    .path = *path,
+			    .name = images_name_on_hosts(&s->cluster, image, s->arena)};
+	if (mover_move(&mover, &from, &to, &moved, err) < 0)
+		return error_wrap(err, "cannot bring the image here, to send it to the hosts");
+	return 0;
 }
 
 /* How much a host will pull, when one of them has to. An index says nothing of it, and an error is none of the pull's. */
@@ -163,7 +193,7 @@ static void stage_push_measure(struct stages *s, struct registry *registry)
 	struct error ignored = {0};
 	const char *bytes;
 
-	if (!s->reference.digest || stage_push_is_there(s) ||
+	if (!s->reference.digest || stage_image_is_there(s) ||
 	    registry_get_manifest(registry, &s->reference, s->arena, &descriptor, &bytes,
 				  &ignored) < 0 ||
 	    manifest_parse(bytes, descriptor.size_bytes, "the image's manifest", s->arena,

@@ -53,6 +53,15 @@ int stage_provide(struct stages *stages, const struct access_options *options, b
 int stage_find_or_recall(struct stages *stages, struct registry **registry, bool *found,
 			 struct error *err);
 
+/* Whether the containers of all active hosts have the image of the reference. */
+bool stage_image_is_there(const struct stages *stages);
+
+/*
+ * Where the image goes to the hosts over SSH and one of them may lack it: brings it from the registry into a file of
+ * .ringup, which the caller removes. *path is NULL otherwise.
+ */
+int stage_image_file(struct stages *stages, const char **path, struct error *err);
+
 /* As stage_provide, with stage_find_or_recall: what `up` does. */
 int stage_provide_or_recall(struct stages *stages, bool *is_new, struct error *err);
 

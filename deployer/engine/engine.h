@@ -81,6 +81,7 @@ struct engine {
 	const char *const *outlive;   /* status ENGINE_ALIVE: it keeps running */
 	const char *const *has_image; /* status 0 when @{image} is there */
 	const char *const *pull;      /* @{config}: a folder with Docker's config.json, or empty */
+	const char *const *load;      /* reads an image in Docker's format from its stdin */
 	const char *const *remove;
 	const char *const *stop;
 	const char *const *rename; /* to @{name} */
@@ -91,8 +92,9 @@ struct engine {
 	 * when the host lacks what that needs.
 	 */
 	const char *const *keep;
-	const char *const *images;	 /* prints the ids of all images of @{repository} */
+	const char *const *images;	 /* prints "ID DIGEST TAG" of all images of @{repository} */
 	const char *const *remove_image; /* the id @{image}, unless it is in use */
+	const char *const *prune_image;	 /* the same, and a container that is stopped is a use */
 	const char *const *logs;	 /* @{tail} lines */
 	const char *const *exec;	 /* the words to run follow */
 	const char *const *talk;	 /* the same, and their stdin is open */

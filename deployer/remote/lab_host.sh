@@ -10,6 +10,11 @@ state=$1 name=$2 address=$3 port=$4 cgroup=$5 engine=$6 environment=$7 user=$8
 mount --make-rprivate /
 hostname "$name"
 mount -t proc proc /proc
+# A user is made in a layer over /etc, since packages of the machine replace the files there.
+if [ -n "$user" ]; then
+	mkdir -p "$state/etc.upper" "$state/etc.work"
+	mount -t overlay overlay -o "lowerdir=/etc,upperdir=$state/etc.upper,workdir=$state/etc.work" /etc
+fi
 # Another lab that goes down removes these folders when they are empty. The lock keeps it from doing so here.
 exec 9</run
 flock 9
@@ -28,15 +33,12 @@ keys=$state/authorized_keys
 # A user of this host alone, with a home and subordinate ids. The folder of the lab is root's alone.
 make_user() {
 	for file in passwd group subuid subgid; do
-		cp "/etc/$file" "$state/etc/$file" 2>/dev/null || : >"$state/etc/$file"
 		case $file in
 			passwd) line=$user:x:6431:6431::/run/home:/bin/sh ;;
 			group) line=$user:x:6431: ;;
 			*) line=$user:400000:65536 ;;
 		esac
-		printf '%s\n' "$line" >>"$state/etc/$file"
-		[ -e "/etc/$file" ] || : >"/etc/$file"
-		mount --bind "$state/etc/$file" "/etc/$file"
+		grep -q "^$user:" "/etc/$file" 2>/dev/null || printf '%s\n' "$line" >>"/etc/$file"
 	done
 	mkdir -p "$state/home" /run/home /run/user/6431
 	mount --bind "$state/home" /run/home

@@ -291,6 +291,27 @@ static const struct yaml_row build_rows[] = {
 };
 #undef AT
 
+/* --- images --------------------------------------------------------------------------------- */
+
+#define AT(member) offsetof(struct cluster_images, member)
+static const struct yaml_row images_rows[] = {
+	{.key = "keep",
+	 .kind = YAML_ROW_INT,
+	 .offset = AT(keep),
+	 .value = "3",
+	 .min = 0,
+	 .max = 50,
+	 .help = "versions of the image that a host keeps; 0: all"},
+	{.key = "transfer",
+	 .kind = YAML_ROW_TEXT,
+	 .offset = AT(transfer),
+	 .value = "registry",
+	 .help = "registry: hosts pull from it; ssh: they get the image from here, over SSH",
+	 .choices = WORDS("registry", "ssh")},
+	YAML_ROWS_END,
+};
+#undef AT
+
 /* --- container ------------------------------------------------------------------------------ */
 
 /* The number, or 0 when the text is none from 1 to 65535. */
@@ -475,6 +496,7 @@ const struct yaml_row cluster_rows[] = {
 	 .choices = WORDS("auto", "cuda", "cpu")},
 	MAP_ROW(mirrors),
 	MAP_ROW(image),
+	MAP_ROW(images),
 	MAP_ROW(build),
 	MAP_ROW(container),
 	{.key = "jobs",

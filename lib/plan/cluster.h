@@ -74,6 +74,12 @@ struct cluster_build {
 	const char *ca; /* certificates for downloads of the steps, a file; "": those of the OS */
 };
 
+/* The image's way to the hosts, and its stay there. */
+struct cluster_images {
+	int keep;	      /* versions that a host keeps; 0: all */
+	const char *transfer; /* registry, or ssh: from here, over the connection */
+};
+
 struct cluster_mirrors {
 	const char *apt, *yum, *pip, *pytorch, *docker, *downloads; /* "" when none */
 };
@@ -118,6 +124,7 @@ struct cluster {
 	const char *accelerator;  /* auto, cuda, cpu */
 	struct cluster_mirrors mirrors;
 	struct cluster_image image;
+	struct cluster_images images;
 	struct cluster_build build;
 	struct cluster_container container;
 	size_t job_count;

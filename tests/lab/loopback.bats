@@ -83,7 +83,10 @@ passed() {
 	jq -e '.expected.busbw == null and (.pairs == null)' bench.json
 	# what is kept here is for its owner only; the lock file is to be committed
 	[ "$(find .ringup ringup.lock -maxdepth 1 -type f ! -name '*.log' -printf '%f %m\n' | sort | xargs)" = \
-		"cluster-id 600 facts.json 600 hosts.json 600 journal.jsonl 600 last-bench.json 600 lock 600 ringup.lock 644" ]
+		"bench.lock 600 cluster-id 600 facts.json 600 hosts.json 600 journal.jsonl 600 last-bench.json 600 lock 600 ringup.lock 644" ]
+	# a second one at the same time is told
+	flock .ringup/bench.lock ringup bench -- -b 1K -e 1K -n 2 >out 2>&1
+	grep -q 'warning: another bench of this cluster runs' out
 	ringup bench -- -b 1K -e 1K -n 2 --find-slow >out 2>/dev/null || [ $? = 5 ] # a busy machine may be found slow
 	grep -q '^pairs: ' out
 	grep -q '^  0      - ' out

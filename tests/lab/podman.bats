@@ -114,6 +114,20 @@ ids() {
 	[ "$status" != 0 ]
 }
 
+@test "a host keeps so many versions of the image; an image that has somebody else's name stays" {
+	cp cluster.yaml before.yaml
+	echo again >file
+	podman_on node01 tag "$(podman_on node01 images --quiet | tail -n 1)" localhost/somebody:1
+	sed -i 's|^image:.*|images: {keep: 1}\nimage: {name: train, files: [{from: ./file, to: /file}]}|' cluster.yaml
+	ringup up >out 2>&1
+	grep -q 'node02 .*2 old versions of the image removed' out
+	[ "$(podman_on node02 images --quiet | wc -l)" = 1 ]
+	podman_on node01 image exists localhost/somebody:1
+	podman_on node01 rmi --force localhost/somebody:1
+	mv before.yaml cluster.yaml
+	ringup -q up
+}
+
 @test "a container that somebody removed, and one that was killed: up brings them back" {
 	podman_on node01 rm --force --time 0 "$CONTAINER"
 	run ringup -q status

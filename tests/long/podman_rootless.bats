@@ -71,6 +71,26 @@ ids() {
 	[ "$(ids | wc -l)" = 2 ]
 }
 
+@test "the image over SSH: the hosts ask the registry for nothing, and status knows the image" {
+	local subnet
+	subnet=$(sed -n 's/.*address: \(10\.83\.[0-9]*\)\.1,.*/\1/p' cluster.yaml)
+	ringup -q down --purge
+	cp cluster.yaml before.yaml
+	sed -i 's/^image:/images: {transfer: ssh}\n&/' cluster.yaml
+	cp .ringup/lab/registry/registry.log registry.before
+	ringup up >out 2>&1
+	grep -q 'node01 .*over SSH' out
+	run ! grep -F "remoteaddr=\"$subnet." <(tail -c "+$(($(stat -c %s registry.before) + 1))" .ringup/lab/registry/registry.log | grep -v "$subnet.254:")
+	ringup up >out 2>&1
+	grep -q '2 of 2 hosts up, 0 changed' out
+	ringup -q status >out
+	grep -q 'node02 .*sha256-' out
+	[ ! -e .ringup/image.tar ]
+	# to the other way and back: the same image under another name
+	mv before.yaml cluster.yaml
+	ringup -q up
+}
+
 @test "down --purge leaves no container, no image, and no file of ours in the user's home" {
 	ringup -q down --purge
 	[ -z "$(on node01 podman ps --all --quiet)$(on node01 podman images --quiet)" ]
