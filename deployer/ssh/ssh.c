@@ -64,6 +64,7 @@ struct proc ssh_command_proc(const struct ssh_command *command, uint64_t deadlin
 			     .holds_input = command->holds_input,
 			     .timeout_s = clock_left_msec(deadline_usec) / 1000 + 1,
 			     .input_fd = command->input_fd,
+			     .output_fd = command->output_fd,
 			     .line = command->line,
 			     .arg = command->arg,
 			     .only_lines = command->only_lines,

@@ -83,6 +83,8 @@ struct ssh_command {
 	 * a conversation with a program on the host.
 	 */
 	int input_fd;
+	/* > 0: stdout goes to this descriptor in place of result->out; writing there may block. */
+	int output_fd;
 	int timeout_s; /* 0: 60 */
 	/* Called for each whole line of stdout as it comes; may be NULL. */
 	void (*line)(void *arg, const char *line);

@@ -453,6 +453,7 @@ struct exchange {
 	char more[16 * KIB]; /* from command->input_fd, and not sent yet */
 	size_t more_bytes;
 	bool eof_sent;
+	int output_errno; /* of the descriptor that the output goes to */
 };
 
 static void ssh_libssh2_give_lines(struct exchange *x)
@@ -551,6 +552,11 @@ static int ssh_libssh2_read_some(struct exchange *x, int stream, struct str *tex
 		return 0;
 	if (got < 0)
 		return -1;
+	if (stream == 0 && x->command->output_fd > 0) {
+		if (file_write_all(x->command->output_fd, buffer, (size_t)got) < 0)
+			x->output_errno = errno;
+		return 1;
+	}
 	str_add_bytes(text, buffer, (size_t)got);
 	if (stream == 0)
 		ssh_libssh2_give_lines(x);
@@ -576,6 +582,10 @@ static int exchange_all(struct exchange *x, uint64_t deadline_usec, struct error
 
 		if (out < 0 || errors < 0)
 			return session_failed(x->n, "reading from the host", err);
+		if (x->output_errno) {
+			errno = x->output_errno;
+			return error_errno(err, "cannot write what the host sends");
+		}
 		if (moved || out || errors)
 			continue;
 		x->n->pauses = pauses;

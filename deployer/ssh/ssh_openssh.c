@@ -8,8 +8,13 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/quote.h"
+#include "core/secret.h"
 #include "core/words.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,6 +285,61 @@ static int ssh_openssh_lost(const struct openssh *o, struct proc_result *result,
 			 result->err.text);
 }
 
+/* Gives a program `input` and then what comes from a descriptor, where it can have only one of them. */
+struct feed {
+	const struct ssh_command *command;
+	int to;
+	atomic_bool over; /* the program ended */
+};
+
+static void *ssh_openssh_feed(void *arg)
+{
+	struct feed *feed = arg;
+	char buffer[32 * KIB];
+	ssize_t got = 1;
+
+	if (file_write_all(feed->to, feed->command->input, feed->command->input_bytes) < 0)
+		got = 0;
+	while (got > 0 && !atomic_load(&feed->over)) {
+		struct pollfd ready = {.fd = feed->command->input_fd, .events = POLLIN};
+
+		if (poll(&ready, 1, INTERRUPT_POLL_MSEC) <= 0)
+			continue;
+		got = read(feed->command->input_fd, buffer, sizeof(buffer));
+		if (got > 0 && file_write_all(feed->to, buffer, (size_t)got) < 0)
+			got = 0;
+	}
+	secret_wipe_bytes(buffer, sizeof(buffer));
+	fd_close(&feed->to);
+	return NULL;
+}
+
+/* proc_run, also where the command has both kinds of input. */
+static int ssh_openssh_proc(const struct ssh_command *command, struct proc *proc,
+			    struct proc_result *result, struct error *err)
+{
+	struct feed feed = {.command = command};
+	int pipes[2], rc;
+	pthread_t thread;
+
+	if (command->input_fd <= 0 || !command->input_bytes)
+		return proc_run(proc, result, err);
+	if (pipe2(pipes, O_CLOEXEC) < 0)
+		return error_errno(err, "cannot make a pipe");
+	feed.to = pipes[1];
+	proc->input_fd = pipes[0];
+	if (pthread_create(&thread, NULL, ssh_openssh_feed, &feed) != 0) {
+		fd_close(&pipes[0]);
+		fd_close(&pipes[1]);
+		return error_set(err, ERROR_FAILED, "cannot start a thread");
+	}
+	rc = proc_run(proc, result, err);
+	atomic_store(&feed.over, true);
+	fd_close(&pipes[0]); /* a writer that waits gets EPIPE */
+	pthread_join(thread, NULL);
+	return rc;
+}
+
 static int run_openssh(void *state, const char *line, const struct ssh_command *command,
 		       uint64_t deadline_usec, struct proc_result *result, struct error *err)
 {
@@ -292,7 +352,7 @@ static int run_openssh(void *state, const char *line, const struct ssh_command *
 	words_add_all(&words, WORDS(o->target->host, line));
 	proc.words = words.list;
 	proc_result_release(result);
-	if (proc_run(&proc, result, err) < 0)
+	if (ssh_openssh_proc(command, &proc, result, err) < 0)
 		return error_wrap(err, "%s", ssh_place(o->target, place));
 	return result->status == SSH_FAILED && ssh_openssh_is_lost(o)
 		       ? ssh_openssh_lost(o, result, err)

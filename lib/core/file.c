@@ -219,8 +219,10 @@ ssize_t file_fill(int fd, void *bytes, size_t room)
 	return (ssize_t)length;
 }
 
-static int file_write_all(int fd, const char *bytes, size_t length)
+int file_write_all(int fd, const void *from, size_t length)
 {
+	const char *bytes = from;
+
 	while (length) {
 		ssize_t done = write(fd, bytes, length);
 

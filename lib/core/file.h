@@ -62,6 +62,9 @@ int file_write(const char *path, const void *bytes, size_t length, mode_t mode, 
  */
 int file_put(int fd, const char *from, const char *to);
 
+/* Writes all of it, however often write(2) stops. -1 with errno. */
+int file_write_all(int fd, const void *from, size_t length);
+
 /*
  * Lets the kernel begin to write a large file to disk while more of it is made, so that file_put need
  * not wait long. `added_bytes` have just been written, at the end of `done_bytes`.

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * copy.h - one file to many hosts, or one file of many hosts here.
+ *
+ * The bytes stream over the host's one connection. Both ends make a SHA-256 of them meanwhile; the file gets its
+ * name only when these agree. An interrupted copy leaves PATH.ringup-part, and the next one goes on behind it if
+ * that is the beginning of the same file.
+ */
+#ifndef DEPLOYER_COPY_COPY_H
+#define DEPLOYER_COPY_COPY_H
+
+#include "deployer/fleet.h"
+
+struct copy {
+	const char *here;  /* file on this machine */
+	const char *there; /* path on the hosts */
+	int limit_s;	   /* for one host */
+};
+
+struct copy_done {
+	const char *path; /* that the file has now, here or there */
+	uint64_t bytes_total, bytes_moved;
+	bool was_there; /* nothing had to be moved */
+};
+
+/* Sends copy->here to every active member. done has one entry for each member. */
+void copy_to_hosts(struct fleet *fleet, const struct copy *copy, struct copy_done *done);
+
+/*
+ * Fetches copy->there of every active member to copy->here: a file, or with `apart` to HERE.NAME for each host
+ * NAME.
+ */
+void copy_from_hosts(struct fleet *fleet, const struct copy *copy, bool apart,
+		     struct copy_done *done);
+
+#endif
