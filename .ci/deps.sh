@@ -54,6 +54,9 @@ skopeo                 # test: reads and writes layouts as ringup does
 umoci                  # test: unpacks what ringup unpacks
 slurm-wlm              # test: a scheduler, for jobs that go to one
 munge                  # test: its logins
+docker-compose         # test: runs what ringup exports for it
+python3-yaml           # test: reads exported manifests
+python3-jsonschema     # test: checks their fields
 '
 # Services that these packages would otherwise start now and at each boot.
 services='docker.service docker.socket containerd.service docker-registry.service ssh.service munge.service

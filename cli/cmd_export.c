@@ -26,8 +26,8 @@ struct options {
 static const struct opt options[] = {
 	{'o', "output", "DIR", "write the files there (default: the main one to standard output)",
 	 OPT_TEXT, offsetof(struct options, output)},
-	{0, "kind", "KIND", "of the job there (default: by its launcher): @{kinds}", OPT_TEXT,
-	 offsetof(struct options, kind)},
+	{0, "kind", "KIND", "what the job becomes there (default: by its launcher); see below",
+	 OPT_TEXT, offsetof(struct options, kind)},
 	{'s', "set", "NAME=VALUE", "a setting of that engine, see below; may be given again",
 	 OPT_LIST, offsetof(struct options, settings)},
 	{0, "image", "REF", "the image, by digest (default: that of ringup.lock)", OPT_TEXT,
@@ -102,6 +102,11 @@ static int export_find_launcher(struct export_wish *wish, const char *name, cons
 
 	if (launcher_find_for_job(name, &launcher, &wish->job.launcher, err) < 0)
 		return -1;
+	if (wish->is_worker && wish->job.launcher->place == PLACE_ROLES)
+		return error_set(
+			err, ERROR_USAGE,
+			"ringup's worker does not know roles; take another launcher than '%s' for it, or name a job",
+			wish->job.launcher->name);
 	if (!*roles_text)
 		return 0;
 	if (job_roles_parse(roles_text, wish->job.launcher->roles, wish->arena, roles, err) < 0)
@@ -157,6 +162,11 @@ static int export_image(struct stages *s, const struct options *o, struct export
 	wish->image = "";
 	if (lock_read(stage_lock_path(s), s->arena, lock, &found, err) < 0)
 		return -1;
+	/* another stack than the file's would be another image than the person reads of */
+	if (found && !o->image && s->cluster.stack && !cluster_has_no_stack(&s->cluster) &&
+	    lock_match(lock, stage_lock_path(s), s->cluster.stack, s->cluster.allow,
+		       s->cluster.accelerator, err) < 0)
+		return -1;
 	if (found) {
 		wish->plan = cluster_has_no_stack(&s->cluster) ? NULL : &lock->plan;
 		wish->image = lock->image;
@@ -179,6 +189,11 @@ static int export_check_image(const struct exporter *exporter, const struct expo
 {
 	if (*wish->image || !exporter->needs_image)
 		return 0;
+	if (strcmp(wish->cluster->container.engine, "none") == 0)
+		return error_set(
+			err, ERROR_USAGE,
+			"container.engine is none, so there is no image, and %s needs one; name it by --image HOST/NAME@sha256:...",
+			exporter->name);
 	return error_set(
 		err, ERROR_USAGE,
 		"ringup.lock names no image that is in a registry; 'ringup up' or 'ringup push' puts it there, or say --image HOST/NAME@sha256:...");
@@ -253,20 +268,21 @@ static void export_print(const struct stages *s, const struct options *o,
 	json_print(stdout, json);
 }
 
+/* Each engine with its kinds and settings. */
 static void export_fill(const char *name, struct str *out)
 {
-	size_t before = out->length;
-
+	(void)name;
 	for (const struct exporter *const *e = exporters; *e; e++) {
-		const char *const *kind = strcmp(name, "kinds") == 0 ? (*e)->kinds : NULL;
+		const char *const *kind = (*e)->kinds;
 
-		for (; kind && *kind; kind++)
-			str_addf(out, "%s%s", out->length > before ? ", " : "", *kind);
-		if (strcmp(name, "exporters") != 0)
-			continue;
 		str_addf(out, "  %-12s %s\n", (*e)->name, (*e)->help);
+		for (; kind && *kind; kind++)
+			str_addf(out, "%s%s", kind == (*e)->kinds ? "    --kind            " : ", ",
+				 *kind);
+		if ((*e)->kinds)
+			str_add(out, "\n");
 		for (const struct export_setting *set = (*e)->settings; set->name; set++)
-			str_addf(out, "      %-18s %s%s%s%s\n", set->name, set->help,
+			str_addf(out, "    %-17s %s%s%s%s\n", set->name, set->help,
 				 *set->otherwise ? " (" : "", set->otherwise,
 				 *set->otherwise ? ")" : "");
 	}
@@ -345,7 +361,7 @@ const struct command command_export = {
 		"With -o DIR all files are written there; without it the main one goes to standard output.\n"
 		"Engines, and their settings for --set:\n"
 		"@{exporters}"
-		"  ringup export kubernetes -o deploy/ train\n"
+		"  ringup export kubernetes -o deploy/train train\n"
 		"  ringup export slurm --set partition=gpu train | sbatch\n"
 		"  ringup export compose -o here/ && docker compose -f here/compose.yaml up\n",
 	.options = options,

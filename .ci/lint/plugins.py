@@ -9,7 +9,7 @@ import re
 from house import MODULES, c_code, files, finish, read
 
 COMMON_WORDS = {"none", "native", "ssh", "env"}
-OWN = re.compile(r"^(?:deployer/(?:engine/engine|launcher/launcher)|builder/(?:client|native)/backend)_(\w+)\.c$")
+OWN = re.compile(r"^(?:deployer/(?:engine/engine|launcher/launcher|export/export)|builder/(?:client|native)/backend)_(\w+)\.c$")
 WORDS_FILE = ".ci/lint/plugin_words.txt"
 
 allowed = [line.split()[:2] for line in read(WORDS_FILE).split("\n") if line and line[0] != "#"]

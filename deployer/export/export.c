@@ -220,7 +220,21 @@ const char *const *export_env(const struct export_wish *wish)
 		export_add_pairs(&env, wish->plan->env, wish->plan->env_count);
 	export_add_pairs(&env, wish->cluster->container.env, SIZE_MAX);
 	export_add_pairs(&env, wish->job.env, SIZE_MAX);
-	return words_list(&env);
+	return export_words(wish, words_list(&env));
+}
+
+const char *export_text(const struct export_wish *wish, const char *text)
+{
+	return wish->escape ? wish->escape(text, wish->arena) : text;
+}
+
+const char *const *export_words(const struct export_wish *wish, const char *const *list)
+{
+	struct words words = WORDS_INIT(wish->arena);
+
+	for (; *list; list++)
+		words_add(&words, export_text(wish, *list));
+	return words_list(&words);
 }
 
 static bool export_has_word(const struct words *words, const char *word, size_t length)

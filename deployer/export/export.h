@@ -36,9 +36,11 @@ struct export_wish {
 	struct job_options job;
 	int retries; /* how often a failed job is started again */
 	bool is_worker; /* the command is ringup's own worker, which needs $RINGUP_SECRET for all ranks */
-	int nodes, per_node, world;  /* world may be less than nodes * per_node */
-	int gpus_per_node;	     /* that the container of a node gets; 0: none */
-	const char *kind;	     /* one of the exporter's; NULL: it chooses */
+	int nodes, per_node, world; /* world may be less than nodes * per_node */
+	int gpus_per_node;	    /* that the container of a node gets; 0: none */
+	const char *kind;	    /* one of the exporter's; NULL: it chooses */
+	/* how the engine's files spell a text that means itself; NULL: as it is */
+	const char *(*escape)(const char *text, struct arena *arena);
 	const char *const *settings; /* NAME=VALUE, all of them known to the exporter */
 	const char
 		*origin; /* the command line that writes the files again, for their first comment */
@@ -102,9 +104,13 @@ void export_add(const struct export_wish *wish, struct export_files *files, cons
 
 /*
  * NAME=VALUE for every rank: of the lock, `container.env` and the job, the later one of two with the same name
- * only. The image has its own besides.
+ * only. Values are spelled as export_text does. The image has its own besides.
  */
 const char *const *export_env(const struct export_wish *wish);
+
+/* The text, or all of a list, as the engine's files spell it (wish->escape). */
+const char *export_text(const struct export_wish *wish, const char *text);
+const char *const *export_words(const struct export_wish *wish, const char *const *words);
 
 /* The products of the hosts' GPUs as nvidia-smi names them, each once, in the order of the hosts. */
 const char *const *export_products(const struct export_wish *wish);

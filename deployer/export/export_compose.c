@@ -22,15 +22,6 @@ static const char *compose_escape(const char *text, struct arena *arena)
 	return arena_strdup(arena, out.text);
 }
 
-static const char *const *compose_escape_all(const char *const *list, struct arena *arena)
-{
-	struct words words = WORDS_INIT(arena);
-
-	for (; *list; list++)
-		words_add(&words, compose_escape(*list, arena));
-	return words_list(&words);
-}
-
 static void compose_add_gpus(const struct export_wish *wish, struct str *out)
 {
 	if (wish->gpus_per_node)
@@ -56,7 +47,7 @@ static void compose_add_env(const struct export_wish *wish, const struct words *
 			size_t length = strcspn(*pair, "=");
 
 			yaml_add_pair(out, 6, arena_strndup(wish->arena, *pair, length),
-				      compose_escape(*pair + length + 1, wish->arena));
+				      *pair + length + 1);
 		}
 }
 
@@ -66,7 +57,7 @@ static void compose_add_list(const struct export_wish *wish, const char *key,
 	if (!*list)
 		return;
 	str_addf(out, "    %s:\n", key);
-	yaml_add_list(out, compose_escape_all(list, wish->arena), 6);
+	yaml_add_list(out, export_words(wish, list), 6);
 }
 
 /* Compose wants a number; what is none is its error to name. */
@@ -128,12 +119,15 @@ static int compose_command(const struct export_wish *wish, struct words *command
 	return export_node(wish, &node, command, env, err);
 }
 
-static int compose_write(const struct export_wish *wish, struct export_files *files,
+static int compose_write(const struct export_wish *given, struct export_files *files,
 			 struct error *err)
 {
 	_cleanup_(str_release) struct str out = STR_INIT;
+	struct export_wish copy = *given;
+	const struct export_wish *wish = &copy;
 	struct words command = WORDS_INIT(wish->arena), env = WORDS_INIT(wish->arena);
 
+	copy.escape = compose_escape;
 	if (compose_command(wish, &command, &env, err) < 0)
 		return -1;
 	str_addf(&out,
@@ -141,13 +135,12 @@ static int compose_write(const struct export_wish *wish, struct export_files *fi
 		 "# The job '%s' on this machine alone, with all of its ranks in one container:\n"
 		 "#   docker compose -f compose.yaml up --exit-code-from %s\n",
 		 wish->origin, wish->job.name, wish->job.name);
-	yaml_add_pair(&out, 0, "name", export_dns_name(wish->cluster->name, wish->arena));
 	str_add(&out, "services:\n  ");
 	yaml_add_text(&out, wish->job.name, 2);
 	str_add(&out, ":\n");
 	yaml_add_pair(&out, 4, "image", wish->image);
 	str_add(&out, "    entrypoint: [] # not the cluster's sshd\n    command:\n");
-	yaml_add_list(&out, compose_escape_all(command.list, wish->arena), 6);
+	yaml_add_list(&out, command.list, 6);
 	if (*wish->job.workdir)
 		yaml_add_pair(&out, 4, "working_dir", wish->job.workdir);
 	compose_add_env(wish, &env, &out);

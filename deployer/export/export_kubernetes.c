@@ -9,14 +9,16 @@
  * Sources: kubeflow/mpi-operator (pkg/controller/mpi_job_controller.go: where the key and the hostfile are mounted, and
  * what it sets), kubeflow/training-operator 1.9 (pkg/controller.v1/pytorch/envvar.go, tensorflow/tensorflow.go: names
  * of containers and variables), kubernetes.io "Job with Pod-to-Pod Communication" (names of an Indexed Job's pods),
+ * kubeflow/trainer 2.0 to 2.3 (pkg/runtime/framework/plugins/torch/torch.go: PET_NODE_RANK and the like),
  * kueue.sigs.k8s.io (the label of a queue), volcano.sh (PodGroup).
  */
 
 #define SECRET_SUFFIX "-secret"
 #define MPI_KEY "/root/.ssh/id_rsa"
 
-enum { KIND_MPIJOB, KIND_PYTORCHJOB, KIND_TFJOB, KIND_JOB };
-static const char *const kube_kinds[] = {"mpijob", "pytorchjob", "tfjob", "job", NULL};
+enum { KIND_MPIJOB, KIND_PYTORCHJOB, KIND_TFJOB, KIND_TRAINJOB, KIND_JOB, KIND_JOBSET };
+static const char *const kube_kinds[] = {"mpijob", "pytorchjob", "tfjob", "trainjob",
+					 "job",	   "jobset",	 NULL};
 
 static const struct export_setting kube_settings[] = {
 	{"namespace", "of all objects", ""},
@@ -30,6 +32,7 @@ static const struct export_setting kube_settings[] = {
 	{"node", "LABEL=VALUE that a node must have", ""},
 	{"cpu", "processors that a node's pod asks for", ""},
 	{"memory", "memory that a node's pod gets, as 64Gi", ""},
+	{"runtime", "ClusterTrainingRuntime of a TrainJob", "torch-distributed"},
 	{"user", "number of the user to run as, instead of the image's (not with mpijob)", ""},
 	{"keep", "seconds that the finished job stays listed (without end)", ""},
 	{0}};
@@ -50,13 +53,36 @@ static int kube_kind(const struct export_wish *wish, struct error *err)
 	if (wish->kind)
 		for (kind = 0; strcmp(kube_kinds[kind], wish->kind) != 0;)
 			kind++;
-	if (kind == natural[place] || (kind == KIND_JOB && place == PLACE_NODE) ||
-	    (kind == KIND_JOB && wish->world == 1))
+	/* pods that know their index are enough for all that need no list of hosts and no roles */
+	if (kind == natural[place] || (kind == KIND_TRAINJOB && place == PLACE_NODE) ||
+	    (kind >= KIND_JOB && (place <= PLACE_NODE || wish->world == 1)))
 		return kind;
 	return error_set(
 		err, ERROR_USAGE,
 		"--kind %s cannot start the ranks of the launcher '%s'; take --kind %s, or another --launcher",
 		wish->kind, wish->job.launcher->name, kube_kinds[natural[place]]);
+}
+
+/* A setting that the kind has no place for is an error. `runtime` is a TrainJob's only, which leaves most to it. */
+static int kube_check_kind(const struct kube *k, int kind, struct error *err)
+{
+	static const char *const train[] = {"namespace",     "queue", "gpu-resource",
+					    "rdma-resource", "cpu",   "memory"};
+
+	for (const char *const *pair = k->wish->settings; *pair; pair++) {
+		size_t length = strcspn(*pair, "=");
+		bool fits = kind != KIND_TRAINJOB;
+
+		for (size_t i = 0; !fits && i < ARRAY_LEN(train); i++)
+			fits = strlen(train[i]) == length && strncmp(train[i], *pair, length) == 0;
+		if (strncmp(*pair, "runtime=", strlen("runtime=")) == 0)
+			fits = kind == KIND_TRAINJOB;
+		if (!fits)
+			return error_set(err, ERROR_USAGE, "--set %s: %s has no place for it%s",
+					 *pair, kube_kinds[kind],
+					 kind == KIND_TRAINJOB ? "; its runtime says it" : "");
+	}
+	return 0;
 }
 
 /* Values of settings stand in the manifests as they are. */
@@ -207,7 +233,8 @@ static int kube_write_mpi(const struct kube *k, struct error *err)
 	kube_begin_replicas(k, "Worker", wish.nodes);
 	kube_add_template(k, 6,
 			  &(struct kube_pod){.container = "worker",
-					     .command = WORDS("/bin/sh", "-c", kube_mpi_worker),
+					     .command = WORDS("/bin/sh", "-c",
+							      export_text(&wish, kube_mpi_worker)),
 					     .env = WORDS(NULL),
 					     .gpus = wish.gpus_per_node,
 					     .is_rank = true,
@@ -294,13 +321,35 @@ static int kube_write_tf(const struct kube *k, struct error *err)
 		kube_begin_replicas(k, kube_tf_role(roles.list[i].kind->name), roles.list[i].count);
 		kube_add_template(k, 6,
 				  &(struct kube_pod){.container = "tensorflow",
-						     .command = job->command,
+						     .command = export_words(k->wish, job->command),
 						     .env = WORDS(NULL),
 						     .gpus = serves ? 0
 							     : gpus ? gpus
 								    : 0,
 						     .is_rank = true});
 	}
+	return 0;
+}
+
+/* What a job says by itself stays the same in all of Trainer 2; its ways to patch a runtime do not. */
+static int kube_write_train_job(const struct kube *k, struct error *err)
+{
+	struct kube_pod pod = {0};
+
+	if (kube_fill_node(k, "$(PET_NODE_RANK)", "$(PET_MASTER_ADDR)", "$(PET_MASTER_PORT)", &pod,
+			   err) < 0)
+		return -1;
+	kube_line(
+		k, 0,
+		"# Volumes, shared memory, rights, nodes, priority, limit and retries are the runtime's.");
+	kube_begin(k, "trainer.kubeflow.org/v1alpha1", "TrainJob");
+	kube_line(k, 0, "spec:");
+	kube_line(k, 2, "runtimeRef:");
+	kube_pair(k, 4, "name", kube_value(k, "runtime"));
+	kube_line(k, 2, "trainer:");
+	kube_line(k, 4, "numNodes: %d", k->wish->nodes);
+	kube_line(k, 4, "numProcPerNode: %d", k->wish->per_node);
+	kube_add_trainer(k, 4, &pod);
 	return 0;
 }
 
@@ -314,6 +363,20 @@ static void kube_add_pod_group(const struct kube *k)
 	kube_line(k, 0, "---");
 }
 
+/* The Job's spec: all pods at once, which know their index. The first that fails ends it. */
+static void kube_add_job(const struct kube *k, int indent, const struct kube_pod *pod)
+{
+	kube_line(k, indent, "completionMode: Indexed");
+	kube_line(k, indent, "completions: %d", k->wish->nodes);
+	kube_line(k, indent, "parallelism: %d", k->wish->nodes);
+	kube_line(
+		k, indent,
+		"backoffLimit: 0 # one pod alone cannot be started again: the others have lost it");
+	if (k->wish->job.timeout_s)
+		kube_line(k, indent, "activeDeadlineSeconds: %d", k->wish->job.timeout_s);
+	kube_add_template(k, indent, pod);
+}
+
 /* What every Kubernetes has: a Job whose pods know their index, and names for them. */
 static int kube_write_job(const struct kube *k, struct error *err)
 {
@@ -322,43 +385,71 @@ static int kube_write_job(const struct kube *k, struct error *err)
 			       .has_index = true,
 			       .in_group = *kube_value(k, "gang"),
 			       .subdomain = k->name};
+	const char *first = arena_printf(k->wish->arena, "%s-0.%s", k->name, k->name);
 
-	if (kube_fill_node(k, "$(NODE_RANK)",
-			   arena_printf(k->wish->arena, "%s-0.%s", k->name, k->name), KUBE_PORT,
-			   &pod, err) < 0)
+	if (kube_fill_node(k, "$(NODE_RANK)", first, KUBE_PORT, &pod, err) < 0)
 		return -1;
 	kube_add_service(k, "job-name");
 	if (pod.in_group)
 		kube_add_pod_group(k);
+	if (k->wish->retries)
+		kube_line(
+			k, 0,
+			"# It is not started again: a JobSet (--kind jobset) can be, with all of its pods.");
 	kube_begin(k, "batch/v1", "Job");
 	kube_line(k, 0, "spec:");
-	kube_line(k, 2, "completionMode: Indexed");
-	kube_line(k, 2, "completions: %d", k->wish->nodes);
-	kube_line(k, 2, "parallelism: %d", k->wish->nodes);
-	kube_line(
-		k, 2,
-		"backoffLimit: 0 # one pod alone cannot be started again: the others have lost it");
-	if (k->wish->job.timeout_s)
-		kube_line(k, 2, "activeDeadlineSeconds: %d", k->wish->job.timeout_s);
 	if (*kube_value(k, "keep"))
 		kube_line(k, 2, "ttlSecondsAfterFinished: %s", kube_value(k, "keep"));
-	kube_add_template(k, 2, &pod);
+	kube_add_job(k, 2, &pod);
 	return 0;
 }
 
-/* "$(NAME)" of the person's own means itself. */
-static const char *const *kube_escape(const char *const *list, struct arena *arena)
+/*
+ * A set of one Job, which makes the names of its pods itself, and starts all of them again when one fails
+ * (jobset.sigs.k8s.io, "Failure policy"; the names are NAME-node-0-INDEX.NAME).
+ */
+static int kube_write_job_set(const struct kube *k, struct error *err)
 {
-	struct words words = WORDS_INIT(arena);
+	struct kube_pod pod = {.container = "rank",
+			       .restart = "Never",
+			       .has_index = true,
+			       .in_group = *kube_value(k, "gang")};
+	const char *first = arena_printf(k->wish->arena, "%s-node-0-0.%s", k->name, k->name);
 
-	for (; *list; list++) {
-		_cleanup_(str_release) struct str out = STR_INIT;
+	if (kube_fill_node(k, "$(NODE_RANK)", first, KUBE_PORT, &pod, err) < 0)
+		return -1;
+	if (pod.in_group)
+		kube_add_pod_group(k);
+	kube_begin(k, "jobset.x-k8s.io/v1alpha2", "JobSet");
+	kube_line(k, 0, "spec:");
+	if (*kube_value(k, "keep"))
+		kube_line(k, 2, "ttlSecondsAfterFinished: %s", kube_value(k, "keep"));
+	kube_line(k, 2, "failurePolicy:");
+	kube_line(k, 4, "maxRestarts: %d # of all pods together", k->wish->retries);
+	kube_line(k, 2, "replicatedJobs:");
+	kube_line(k, 4, "- name: node");
+	kube_line(k, 6, "replicas: 1");
+	kube_line(k, 6, "template:");
+	kube_line(k, 8, "spec:");
+	kube_add_job(k, 10, &pod);
+	return 0;
+}
 
-		for (const char *c = *list; *c; c++)
-			str_addf(&out, *c == '$' && c[1] == '(' ? "$%c" : "%c", *c);
-		words_add(&words, out.text);
+/*
+ * "$(NAME)" is Kubernetes' own and "$$" is "$" (k8s.io/kubernetes/third_party/forked/golang/expansion): what means itself
+ * has such a "$" twice.
+ */
+static const char *kube_escape(const char *text, struct arena *arena)
+{
+	_cleanup_(str_release) struct str out = STR_INIT;
+
+	for (const char *c = text; *c; c++) {
+		bool is_special =
+			*c == '$' && (c[1] == '(' || c[1] == '$' || (c > text && c[-1] == '$'));
+
+		str_addf(&out, is_special ? "$%c" : "%c", *c);
 	}
-	return words_list(&words);
+	return arena_strdup(arena, out.text);
 }
 
 static void kube_add_kustomization(const struct kube *k, const char *file,
@@ -380,7 +471,8 @@ static int kube_write(const struct export_wish *given, struct export_files *file
 		      struct error *err)
 {
 	static int (*const writers[])(const struct kube *k, struct error *err) = {
-		kube_write_mpi, kube_write_pytorch, kube_write_tf, kube_write_job};
+		kube_write_mpi,	      kube_write_pytorch, kube_write_tf,
+		kube_write_train_job, kube_write_job,	  kube_write_job_set};
 	_cleanup_(str_release) struct str out = STR_INIT;
 	struct export_wish wish = *given;
 	const struct kube k = {.exporter = &exporter_kubernetes,
@@ -390,15 +482,14 @@ static int kube_write(const struct export_wish *given, struct export_files *file
 	const char *file = arena_printf(wish.arena, "%s.yaml", k.name);
 	int kind = kube_kind(&wish, err);
 
-	if (kind < 0 || kube_check(&k, kind, err) < 0)
+	if (kind < 0 || kube_check_kind(&k, kind, err) < 0 || kube_check(&k, kind, err) < 0)
 		return -1;
 	kube_add_head(&k, kind == KIND_TFJOB ? 1 : wish.per_node,
 		      wish.is_worker && kind != KIND_MPIJOB && wish.world > 1);
 	/* slices of GPUs are counted by the ranks: the probe counts whole GPUs */
 	if (wish.gpus_per_node && strcmp(kube_value(&k, "gpu-resource"), KUBE_GPU) != 0)
 		wish.gpus_per_node = wish.per_node * (wish.job.gpus ? wish.job.gpus : 1);
-	wish.job.command = kube_escape(wish.job.command, wish.arena);
-	wish.job.env = kube_escape(wish.job.env, wish.arena);
+	wish.escape = kube_escape;
 	if (writers[kind](&k, err) < 0)
 		return -1;
 	export_add(&wish, files, file, out.text);

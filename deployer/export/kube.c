@@ -96,7 +96,20 @@ static void kube_add_environment(const struct kube *k, int indent, const struct 
 	kube_line(k, indent + 2, "      key: secret");
 }
 
-/* As strict as the job allows: an sshd changes its user and its root, RDMA pins memory. */
+/*
+ * An sshd changes its user and its root. That of the RHEL family is built with Linux' audit, and ends a login that it
+ * may not write down there; Debian's and Ubuntu's need no more than the three.
+ */
+static const char *kube_sshd_capabilities(const struct export_wish *wish)
+{
+	const struct choice *os = wish->plan ? plan_choice(wish->plan, "os") : NULL;
+
+	if (os && (starts_with(os->version, "debian") || starts_with(os->version, "ubuntu")))
+		return "SETGID, SETUID, SYS_CHROOT";
+	return "AUDIT_WRITE, SETGID, SETUID, SYS_CHROOT";
+}
+
+/* As strict as the job allows; RDMA pins memory. */
 static void kube_add_security(const struct kube *k, int indent, const struct kube_pod *pod)
 {
 	bool has_rdma = pod->is_rank && export_has_rdma(k->wish);
@@ -117,12 +130,13 @@ static void kube_add_security(const struct kube *k, int indent, const struct kub
 	if (pod->is_sshd || has_rdma)
 		kube_line(k, indent + 4, "add: [%s%s%s]", has_rdma ? "IPC_LOCK" : "",
 			  has_rdma && pod->is_sshd ? ", " : "",
-			  pod->is_sshd ? "AUDIT_WRITE, SETGID, SETUID, SYS_CHROOT" : "");
+			  pod->is_sshd ? kube_sshd_capabilities(k->wish) : "");
 	kube_line(k, indent + 2, "seccompProfile: {type: RuntimeDefault}");
 }
 
 /* Devices are counted in limits; a request is the same then. */
-static void kube_add_resources(const struct kube *k, int indent, const struct kube_pod *pod)
+static void kube_add_resources(const struct kube *k, int indent, const char *key,
+			       const struct kube_pod *pod)
 {
 	const char *cpu = pod->is_rank ? kube_value(k, "cpu") : "";
 	const char *memory = pod->is_rank ? kube_value(k, "memory") : "";
@@ -130,7 +144,7 @@ static void kube_add_resources(const struct kube *k, int indent, const struct ku
 
 	if (!*cpu && !*memory && !pod->gpus && !has_rdma)
 		return;
-	kube_line(k, indent, "resources:");
+	kube_line(k, indent, "%s:", key);
 	if (*cpu || *memory)
 		kube_line(k, indent + 2, "requests:");
 	kube_pair(k, indent + 4, "cpu", cpu);
@@ -251,10 +265,12 @@ static void kube_add_nodes(const struct kube *k, int indent, const struct kube_p
 	size_t length = strcspn(pool, "=");
 	bool has_product =
 		pod->gpus && *products && strcmp(kube_value(k, "gpu-resource"), KUBE_GPU) == 0;
+	/* an image of two processors runs on both */
+	bool has_arch = k->wish->plan && !k->wish->plan->other;
 
-	if (k->wish->plan || (has_product && !products[1]) || *pool)
+	if (has_arch || (has_product && !products[1]) || *pool)
 		kube_line(k, indent, "nodeSelector:");
-	if (k->wish->plan)
+	if (has_arch)
 		kube_pair(k, indent + 2, "kubernetes.io/arch",
 			  arch_of_image(plan_arch(k->wish->plan)));
 	if (has_product && !products[1])
@@ -286,9 +302,18 @@ static void kube_add_container(const struct kube *k, int indent, const struct ku
 		kube_line(k, indent + 4, "readinessProbe: # mpirun starts when all of them listen");
 		kube_line(k, indent + 6, "tcpSocket: {port: 22}");
 	}
-	kube_add_resources(k, indent + 4, pod);
+	kube_add_resources(k, indent + 4, "resources", pod);
 	kube_add_security(k, indent + 4, pod);
 	kube_add_mounts(k, indent + 4, pod);
+}
+
+void kube_add_trainer(const struct kube *k, int indent, const struct kube_pod *pod)
+{
+	kube_pair(k, indent, "image", k->wish->image);
+	kube_line(k, indent, "command:");
+	yaml_add_list(k->out, pod->command, indent + 2);
+	kube_add_environment(k, indent, pod);
+	kube_add_resources(k, indent, "resourcesPerNode", pod);
 }
 
 void kube_add_template(const struct kube *k, int indent, const struct kube_pod *pod)

@@ -17,7 +17,6 @@
 /* An export that is being written. */
 struct kube {
 	const struct exporter *exporter;
-	/* the command and the values are escaped: Kubernetes would replace "$(NAME)" */
 	const struct export_wish *wish;
 	struct str *out;
 	const char *name; /* of the job's object, a DNS label */
@@ -55,6 +54,9 @@ void kube_begin(const struct kube *kube, const char *version, const char *kind);
 
 /* Adds "template:" and the pod in it. */
 void kube_add_template(const struct kube *kube, int indent, const struct kube_pod *pod);
+
+/* Adds what a TrainJob says of a pod itself: image, command, env and resources. */
+void kube_add_trainer(const struct kube *kube, int indent, const struct kube_pod *pod);
 
 /* Adds a headless Service with which pods that have these labels find each other before they are ready. */
 void kube_add_service(const struct kube *kube, const char *label);

@@ -20,17 +20,18 @@ static const char node_end[] = "  [ \"$RANK\" -ge \"$WORLD_SIZE\" ] ||\n"
 			       "wait\n";
 
 /* With --gpus a rank sees those of its own, as with `ringup run`. */
-static const char *node_script(int gpus, struct arena *arena)
+static const char *node_script(const struct export_wish *wish)
 {
+	int gpus = wish->gpus_per_node ? wish->job.gpus : 0;
 	const char *own = "";
 
 	if (gpus)
 		own = arena_printf(
-			arena,
+			wish->arena,
 			"  CUDA_VISIBLE_DEVICES=$(seq -s , $((LOCAL_RANK * %d)) $((LOCAL_RANK * %d + %d)))\n"
 			"  export CUDA_VISIBLE_DEVICES\n",
 			gpus, gpus, gpus - 1);
-	return arena_printf(arena, "%s%s%s", node_begin, own, node_end);
+	return export_text(wish, arena_printf(wish->arena, "%s%s%s", node_begin, own, node_end));
 }
 
 static void node_add_place(const struct launcher_node *node, struct words *env)
@@ -61,13 +62,15 @@ static int node_add_launcher(const struct export_wish *wish, const struct launch
 			     struct words *command, struct words *env, struct error *err)
 {
 	const struct launcher *launcher = wish->job.launcher;
+	struct job_options job = wish->job;
 
 	if (launcher->place == PLACE_NODE && node->world != node->nodes * node->per_node)
 		return error_set(
 			err, ERROR_USAGE,
 			"%d ranks on %d nodes with up to %d each: %s has as many on every node; choose -n, --nodes and --ppn so",
 			node->world, node->nodes, node->per_node, launcher->name);
-	return launcher->node_words(&wish->job, node, command, env, err);
+	job.command = export_words(wish, job.command);
+	return launcher->node_words(&job, node, command, env, err);
 }
 
 int export_node(const struct export_wish *wish, const struct launcher_node *node,
@@ -82,12 +85,8 @@ int export_node(const struct export_wish *wish, const struct launcher_node *node
 	if (launcher->place == PLACE_RANK) {
 		node_add_place(node, env);
 		if (node->per_node > 1)
-			words_add_all(command,
-				      WORDS("/bin/sh", "-c",
-					    node_script(wish->gpus_per_node ? wish->job.gpus : 0,
-							wish->arena),
-					    "ranks"));
+			words_add_all(command, WORDS("/bin/sh", "-c", node_script(wish), "ranks"));
 	}
-	words_add_all(command, wish->job.command);
+	words_add_all(command, export_words(wish, wish->job.command));
 	return 0;
 }

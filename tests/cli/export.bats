@@ -72,6 +72,8 @@ kubernetes() {
 	kubernetes torch-gpu.yaml torch
 	kubernetes mpi-gpu.yaml ring
 	kubernetes job-gpu.yaml --kind job --nodes 16 torch
+	kubernetes jobset.yaml --kind jobset --set keep=600 --set queue=team ring --launcher torchrun
+	kubernetes trainjob.yaml --kind trainjob torch
 	kubernetes settings.yaml --set namespace=ml --set queue=team --set gang=volcano --set priority=high --set user=1000 \
 		--set pull-secret=registry --set gpu-resource=nvidia.com/mig-1g.10gb --set node=pool=train --set cpu=32 \
 		--set memory=512Gi --set keep=600 --nodes 2 --ppn 7 plain
@@ -103,9 +105,9 @@ kubernetes() {
 
 @test "any text comes out of the YAML as it went in" {
 	cat >values.py <<-'END'
-		import json, subprocess, sys, yaml
+		import re, subprocess, sys, yaml
 		values = ["", "yes", "NO", "1", "0x1f", "1e3", "12:30", "~", "- a", "-", "--", "---", "a: b", "a #b", "#", "'", '"', "\\n",
-		          "a\nb\n", "a\n\nb\n", " a\nb\n", "a\n", "a\n\n", "\t", "\x7f", "\x01", "é", "$HOME", "$(A)", "$$", "{a}", "[a]",
+		          "a\nb\n", "a\n\nb\n", " a\nb\n", "a\n", "a\n\n", "\t", "\x7f", "\x01", "é", "$HOME", "$(A)", "$$", "$$(B)", "$$$", "{a}", "[a]",
 		          "*a", "&a", "!a", "%a", "@a", "`a", "|", ">", "?", "null", ".5", ".", "..", "+1", "=", "<<", "2026-01-01", "a\\", "a:"]
 		words = [w for i, v in enumerate(values) for w in ("-e", f"V{i}={v}")]
 		def out(engine):
@@ -119,7 +121,7 @@ kubernetes() {
 		    assert back(service["environment"][f"V{i}"]) == v, (v, service["environment"][f"V{i}"])
 		pod = out("kubernetes")[1]["spec"]["template"]["spec"]["containers"][0]
 		env = {e["name"]: e.get("value") for e in pod["env"]}
-		kube = lambda text: text.replace("$$(", "$(")
+		kube = lambda text: re.sub(r"\$(?:\$|\(([^)]*)\))", lambda m: "$" if m[1] is None else "WRONG", text)
 		assert [kube(w) for w in pod["command"]] == ["./x", *values], pod["command"]
 		for i, v in enumerate(values):
 		    assert kube(env[f"V{i}"]) == v, (v, env[f"V{i}"])
@@ -128,16 +130,27 @@ kubernetes() {
 }
 
 @test "what cannot be exported is said, with what to do instead" {
+	printf 'name: bare\nhosts: [a]\ncontainer: {engine: none}\n' >none.yaml
 	apart ringup export nomad
 	says 2 "'nomad' is nothing that ringup exports to" kubernetes compose
 	apart ringup export kubernetes
 	says 2 "ringup.lock names no image" "ringup push"
+	apart ringup -f none.yaml export compose
+	says 2 "container.engine is none" "--image HOST/NAME@sha256:..."
+	apart ringup export kubernetes --image "$IMAGE" --launcher tf
+	says 2 "ringup's worker does not know roles"
 	apart ringup export kubernetes --image registry.example:5000/team/lab:1 plain
 	says 2 "has no digest" "ringup inspect registry.example:5000/team/lab:1"
 	apart ringup export kubernetes --image "$IMAGE" plian
 	says 2 "has no job 'plian'" "plain, ring, torch, parts" "./plian"
 	apart ringup export kubernetes --image "$IMAGE" --kind cronjob plain
 	says 2 "--kind cronjob" mpijob pytorchjob tfjob
+	apart ringup export kubernetes --image "$IMAGE" --kind trainjob plain
+	says 2 "--kind trainjob cannot start the ranks of the launcher 'env'" "--kind job"
+	apart ringup export kubernetes --image "$IMAGE" --kind trainjob --set user=1000 torch
+	says 2 "--set user=1000: trainjob has no place for it; its runtime says it"
+	apart ringup export kubernetes --image "$IMAGE" --set runtime=mine torch
+	says 2 "--set runtime=mine: pytorchjob has no place for it"
 	apart ringup export kubernetes --image "$IMAGE" --kind tfjob plain
 	says 2 "--kind tfjob cannot start the ranks of the launcher 'env'" "--kind job"
 	apart ringup export kubernetes --image "$IMAGE" --set colour=red plain
@@ -156,6 +169,22 @@ kubernetes() {
 	says 2 "torchrun has as many on every node"
 	apart ringup export kubernetes --image "127.0.0.1:5000/lab@${IMAGE#*@}" plain
 	says 0 "which no other node reaches" "ringup copy"
+}
+
+@test "a lock of another stack is not exported; that of the file's is, with its image" {
+	ringup -q resolve
+	python3 - "$IMAGE" <<-'END'
+		import json, sys
+		lock = dict(json.load(open("ringup.lock")), image=sys.argv[1], recipe="sha256:" + "0" * 64)
+		json.dump(lock, open("ringup.lock", "w"))
+	END
+	apart ringup export kubernetes plain
+	[ "$status" -eq 0 ]
+	[ "$(grep -c "image: $IMAGE" ../out)" -eq 1 ]
+	grep -q 'kubernetes.io/arch: amd64' ../out
+	sed -i 's/stack: .*/stack: ["openmpi", "python"]/' cluster.yaml
+	apart ringup export kubernetes plain
+	says 2 "python" "ringup.lock"
 }
 
 @test "no file disables the check of host keys, and none holds a secret" {

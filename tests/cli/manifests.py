@@ -16,6 +16,8 @@ CORE_KINDS = {
     ("v1", "Service"): "io.k8s.api.core.v1.Service",
 }
 CUSTOM = {
+    ("jobset.x-k8s.io/v1alpha2", "JobSet"): "jobset-v1alpha2",
+    ("trainer.kubeflow.org/v1alpha1", "TrainJob"): "trainjob-v1alpha1",
     ("kubeflow.org/v2beta1", "MPIJob"): "mpijob-v2beta1",
     ("kubeflow.org/v1", "TFJob"): "tfjob-v1",
     ("kubeflow.org/v1", "PyTorchJob"): "pytorchjob-v1",
@@ -67,10 +69,12 @@ def core(document, name, what):
 
 
 def templates(value):
-    """Every pod template in a document."""
+    """Every pod template and every Job's spec in a document, with the names of their schemas."""
     if isinstance(value, dict):
-        if isinstance(value.get("template"), dict):
-            yield value["template"]
+        if "containers" in value.get("template", {}).get("spec", {}):
+            yield value["template"], "core.v1.PodTemplateSpec"
+        if "completionMode" in value:
+            yield value, "batch.v1.JobSpec"
         for member in value.values():
             yield from templates(member)
     elif isinstance(value, list):
@@ -81,7 +85,7 @@ def templates(value):
 def check(document, what):
     kind = (document["apiVersion"], document["kind"])
     what = f"{what}: {kind[1]}"
-    ok = all([core(t, "io.k8s.api.core.v1.PodTemplateSpec", what) for t in templates(document)])
+    ok = all([core(part, "io.k8s.api." + name, what) for part, name in templates(document)])
     if kind in CORE_KINDS:
         return core(document, CORE_KINDS[kind], what) and ok
     if kind in CUSTOM:

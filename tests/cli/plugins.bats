@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# An engine and a launcher are one file each: in a copy of the tree a new file is all that changes, the
+# An engine, a launcher and an engine to export to are one file each: in a copy of the tree a new file is all that changes, the
 # program knows the new name, and what others get by default stays as it was.
 
 load helper
@@ -22,6 +22,8 @@ setup_file() {
 		-e 's/\.rank = -1/.rank = 500/' deployer/engine/engine_none.c >deployer/engine/engine_aaa.c
 	sed -e 's/launcher_ssh/launcher_aaa/; s/ssh_words/aaa_words/; s/"ssh"/"aaa"/; s/\.rank = 10/.rank = 500/' \
 		deployer/launcher/launcher_ssh.c >deployer/launcher/launcher_aaa.c
+	sed -e 's/compose_/aaa_/g; s/exporter_compose/exporter_aaa/; s/"compose"/"aaa"/' \
+		deployer/export/export_compose.c >deployer/export/export_aaa.c
 	make --no-print-directory "O=$name" "SAN=$([[ $name != *-san ]] || echo 1)" CC="${CC:-gcc}" "$name/ringup" "$name/tests/deployer/test_engine" \
 		"$name/tests/deployer/test_launcher" "$name/tests/deployer/test_container" >make.log 2>&1 || {
 		cat make.log
@@ -37,15 +39,18 @@ setup() {
 
 @test "only the new files and what names the lists are compiled" {
 	run grep -c '^  CC ' "$TREE/make.log"
-	[ "$output" -le 6 ]
+	[ "$output" -le 8 ]
 	grep -q 'CC .*deployer/engine/engine_aaa.c' "$TREE/make.log"
 	grep -q 'CC .*deployer/launcher/launcher_aaa.c' "$TREE/make.log"
+	grep -q 'CC .*deployer/export/export_aaa.c' "$TREE/make.log"
 }
 
 @test "the program knows them: in errors and in --help" {
 	printf 'hosts: [127.0.0.1]\ncontainer: {engine: nothing}\n' >cluster.yaml
 	apart "$TREE/$NAME/ringup" status
 	says 2 "there is no engine 'nothing'" 'known engines: aaa docker none'
+	apart "$TREE/$NAME/ringup" export nothing
+	says 2 "'nothing' is nothing that ringup exports to" 'aaa (one machine'
 	apart "$TREE/$NAME/ringup" help bench
 	[ "$status" -eq 0 ]
 	grep -q 'how ranks are started: aaa, mpirun, ssh (the default)' ../out
