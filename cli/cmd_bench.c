@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/bench_on.h"
 #include "cli/bench_view.h"
 #include "cli/app/command.h"
 #include "cli/app/stage_facts.h"
@@ -20,9 +21,9 @@
 #include <string.h>
 
 struct options {
-	const char *launcher, *from, *facts;
-	int limit, min_percent;
-	struct words hosts;
+	const char *launcher, *from, *facts, *on;
+	int limit, min_percent, nodes, per_host;
+	struct words hosts, settings;
 };
 
 static const struct opt options[] = {
@@ -35,6 +36,14 @@ static const struct opt options[] = {
 	 offsetof(struct options, min_percent)},
 	{0, "from", "FILE", "judge a worker's JSON document that is there; nothing is run",
 	 OPT_TEXT, offsetof(struct options, from)},
+	{0, "on", "ENGINE", "as a job of a scheduler: @{schedulers}", OPT_TEXT,
+	 offsetof(struct options, on)},
+	{0, "nodes", "N", "with --on: nodes there (default: as many as there are hosts)", OPT_INT,
+	 offsetof(struct options, nodes)},
+	{0, "ppn", "N", "with --on: ranks per node", OPT_INT, offsetof(struct options, per_host)},
+	{'s', "set", "NAME=VALUE",
+	 "with --on: a setting of 'ringup help export'; may be given again", OPT_LIST,
+	 offsetof(struct options, settings)},
 	{0, "facts", "FILE", "with --from: facts of the hosts (see 'probe -o')", OPT_TEXT,
 	 offsetof(struct options, facts)},
 	OPT_END,
@@ -161,7 +170,7 @@ static int conclude(struct stages *s, const struct options *o, struct report *re
 		       &saving) < 0)
 		log_warn("%s", saving.text);
 	if (!s->ctx->json)
-		print_verdict(report, o->from ? report_hosts(report) : s->fleet.count,
+		print_verdict(report, s->fleet.count ? s->fleet.count : report_hosts(report),
 			      rc == 0 ? report->verdict : err->text);
 	return rc;
 }
@@ -198,7 +207,10 @@ static void bench_fill_launchers(const char *name, struct str *out)
 	const struct launcher *usual = NULL;
 	struct error ignored = {0};
 
-	(void)name;
+	if (strcmp(name, "schedulers") == 0) {
+		run_on_fill(out);
+		return;
+	}
 	launcher_find(NULL, &usual, &ignored);
 	for (const struct launcher *const *l = launchers; *l; l++)
 		if ((*l)->words)
@@ -263,6 +275,28 @@ static int bench_from(struct stages *s, const struct options *o, struct error *e
 	return conclude(s, o, &report, document, bench_verdict(&report, err), err);
 }
 
+/* The worker as a job of a scheduler, judged by what it reports. */
+static int bench_on_scheduler(struct stages *s, const struct options *o,
+			      const char *const *arguments, struct error *err)
+{
+	_cleanup_(json_free) cJSON *document = NULL;
+	struct report report;
+	struct run_on on = {.stages = s,
+			    .engine = o->on,
+			    .wish = {.settings = words_list(&o->settings), .nodes = o->nodes},
+			    .is_quiet = true};
+	int rc;
+
+	if (o->launcher || o->hosts.count)
+		return error_set(
+			err, ERROR_USAGE,
+			"--%s does not go with --on %s, which has the nodes and starts the ranks",
+			o->launcher ? "launcher" : "hosts", o->on);
+	on.wish.job = (struct job_options){.per_host = o->per_host, .timeout_s = o->limit};
+	rc = bench_on(&on, arguments, &report, &document, err);
+	return conclude(s, o, &report, document, rc, err);
+}
+
 static int bench_run_command(struct context *ctx, void *values, const char *const *arguments,
 			     struct error *err)
 {
@@ -275,6 +309,11 @@ static int bench_run_command(struct context *ctx, void *values, const char *cons
 	if (o->facts)
 		return error_set(err, ERROR_USAGE,
 				 "--facts goes with --from: a run asks the hosts");
+	if (!o->on && (o->nodes || o->per_host || o->settings.count))
+		return error_set(err, ERROR_USAGE, "--nodes, --ppn and --set go with --on ENGINE");
+	if (o->on)
+		return stage_cluster(&s, ctx, err) < 0 ? -1
+						       : bench_on_scheduler(&s, o, arguments, err);
 	if (stage_cluster(&s, ctx, err) < 0 || stage_choose(&s, &o->hosts, NULL, err) < 0)
 		return -1;
 	rc = stage_probe(&s, err);
@@ -292,8 +331,9 @@ const struct command command_bench = {
 		"factor, -n iterations, -d type, -o op) and the worker's own (--min-busbw, --fault-inject):\n"
 		"  ringup bench -- -b 1K -e 64M -f 4\n"
 		"The bus bandwidth is compared with what the hosts' NVLink, PCIe or network should give, as far as\n"
-		"that is known. Exit status 5 when the verdict is not \"pass\". The report is kept in\n"
-		".ringup/last-bench.json, whole as the worker wrote it.\n",
+		"that is known. With --on ENGINE a scheduler runs it, without an expectation (docs/slurm.md).\n"
+		"Exit status 5 when the verdict is not \"pass\". The report is kept in .ringup/last-bench.json, whole\n"
+		"as the worker wrote it.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,

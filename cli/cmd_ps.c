@@ -244,8 +244,9 @@ const struct command command_ps = {
 	.name = "ps",
 	.arguments = "",
 	.summary = "the cluster's training jobs",
-	.help = "STATE is starting, waiting (in a scheduler's queue), running, retrying, done, failed, stopped, or lost: the ringup that ran it was\n"
-		"killed. A job of 'run --retries' is one line, and ATTEMPT says how often it was started.\n"
+	.help = "STATE is starting, waiting (in a scheduler's queue), running, retrying, done, failed, stopped, or\n"
+		"lost: the ringup that ran it was killed.\n"
+		"A job of 'run --retries' is one line, and ATTEMPT says how often it was started.\n"
 		"Jobs are kept in .ringup/jobs/JOB; remove the folder of one that is no longer wanted.\n"
 		"--gpus shows the GPUs of the hosts: which are free, which a job or a container of any cluster and\n"
 		"user has, which a process uses without a lease, and who waits ('ringup run --gpus N --wait').\n",

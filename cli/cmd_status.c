@@ -2,6 +2,8 @@
 #include "cli/app/command.h"
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_simulated.h"
+#include "cli/run_on.h"
+#include "cli/status_on.h"
 
 #include "core/log.h"
 #include "core/term.h"
@@ -16,10 +18,13 @@
 
 struct options {
 	struct words hosts;
+	const char *on;
 };
 
 static const struct opt options[] = {
 	HOSTS_OPTION(struct options, hosts),
+	{0, "on", "ENGINE", "the nodes, GPUs and queues of a scheduler: @{schedulers}", OPT_TEXT,
+	 offsetof(struct options, on)},
 	OPT_END,
 };
 
@@ -389,6 +394,8 @@ static int status_run(struct context *ctx, void *values, const char *const *argu
 	struct stages s;
 	int rc;
 
+	if (o->on)
+		return status_on(ctx, o->on, err);
 	if (stage_cluster(&s, ctx, err) < 0 || stage_ask_only(&s, &o->hosts, arguments, err) < 0)
 		return -1;
 	rc = stage_probe(&s, err);
@@ -396,6 +403,12 @@ static int status_run(struct context *ctx, void *values, const char *const *argu
 		rc = status_show(&s, err);
 	fleet_close(&s.fleet);
 	return rc;
+}
+
+static void status_fill(const char *name, struct str *out)
+{
+	(void)name;
+	run_on_fill(out);
 }
 
 const struct command command_status = {
@@ -418,5 +431,6 @@ const struct command command_status = {
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,
+	.fill = status_fill,
 	.run = status_run,
 };

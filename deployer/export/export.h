@@ -11,6 +11,7 @@
 
 #include "core/str.h"
 #include "deployer/job/plan.h"
+#include "deployer/scheduler/overview.h"
 #include "plan/plan.h"
 
 #define EXPORT_FILES_MAX 16
@@ -72,6 +73,8 @@ struct exporter {
 	 */
 	int (*submit)(struct export_wish *wish, const char *folder, const char **id,
 		      struct error *err);
+	/* The nodes and queues there, for `ringup status --on`; not NULL where submit is not. */
+	int (*look)(struct arena *arena, struct scheduler_overview *overview, struct error *err);
 };
 
 /* All exporters, NULL-terminated. */

@@ -78,4 +78,5 @@ const struct exporter exporter_slurm = {
 	.settings = slurm_settings,
 	.write = slurm_write,
 	.submit = slurm_submit_job,
+	.look = slurm_look,
 };

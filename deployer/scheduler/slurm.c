@@ -75,12 +75,13 @@ static const char *slurm_complaint(const char *text, struct arena *arena)
 }
 
 /* "train (the default), closed (down)" */
-static const char *slurm_partition_list(const struct slurm_overview *overview, struct arena *arena)
+static const char *slurm_partition_list(const struct scheduler_overview *overview,
+					struct arena *arena)
 {
 	struct words words = WORDS_INIT(arena);
 
-	for (size_t i = 0; i < overview->partition_count; i++) {
-		const struct slurm_partition *p = &overview->partitions[i];
+	for (size_t i = 0; i < overview->queue_count; i++) {
+		const struct scheduler_queue *p = &overview->queues[i];
 
 		words_addf(&words, "%s%s%s", p->name, p->is_default ? " (the default)" : "",
 			   strcmp(p->state, "UP") != 0 ? " (not up)" : "");
@@ -89,12 +90,12 @@ static const char *slurm_partition_list(const struct slurm_overview *overview, s
 }
 
 /* "3 nodes; CPUs: 2 each at most; GPUs: 2 on 2 of them" */
-static const char *slurm_size(const struct slurm_overview *overview, struct arena *arena)
+static const char *slurm_size(const struct scheduler_overview *overview, struct arena *arena)
 {
 	int cpus = 0, gpus = 0, with_gpus = 0;
 
 	for (size_t i = 0; i < overview->node_count; i++) {
-		const struct slurm_node *node = &overview->nodes[i];
+		const struct scheduler_node *node = &overview->nodes[i];
 
 		cpus = node->cpus > cpus ? node->cpus : cpus;
 		gpus = node->gpus > gpus ? node->gpus : gpus;
@@ -108,7 +109,7 @@ static const char *slurm_size(const struct slurm_overview *overview, struct aren
 static int slurm_refused(const char *text, struct arena *arena, struct error *err)
 {
 	const char *complaint = slurm_complaint(text, arena);
-	struct slurm_overview overview;
+	struct scheduler_overview overview;
 	struct error ignored = {0};
 	bool knows = slurm_look(arena, &overview, &ignored) == 0;
 
@@ -315,16 +316,16 @@ static int slurm_number(const char *record, const char *key, struct arena *arena
 	return (int)strtol(slurm_field(record, key, arena), NULL, 10);
 }
 
-static void slurm_read_node(const char *record, struct arena *arena, struct slurm_node *node)
+static void slurm_read_node(const char *record, struct arena *arena, struct scheduler_node *node)
 {
 	const char *reason = strstr(record, " Reason="), *gres = slurm_field(record, "Gres", arena);
 	const char *gpu = strstr(gres, "gpu:");
 	size_t product = gpu ? strcspn(gpu + 4, ":,(") : 0;
 
-	*node = (struct slurm_node){
+	*node = (struct scheduler_node){
 		.name = slurm_field(record, "NodeName", arena),
 		.state = slurm_field(record, "State", arena),
-		.partitions = slurm_field(record, "Partitions", arena),
+		.queues = slurm_field(record, "Partitions", arena),
 		.reason = reason ? arena_strdup(arena, reason + strlen(" Reason=")) : "",
 		.gpu = gpu && gpu[4 + product] == ':' ? arena_strndup(arena, gpu + 4, product) : "",
 		.cpus = slurm_number(record, "CPUTot", arena),
@@ -335,22 +336,22 @@ static void slurm_read_node(const char *record, struct arena *arena, struct slur
 }
 
 static void slurm_read_partition(const char *record, const char *queue, struct arena *arena,
-				 struct slurm_partition *partition)
+				 struct scheduler_queue *partition)
 {
-	*partition = (struct slurm_partition){
+	*partition = (struct scheduler_queue){
 		.name = slurm_field(record, "PartitionName", arena),
 		.state = slurm_field(record, "State", arena),
 		.limit = slurm_field(record, "MaxTime", arena),
 		.is_default = strcmp(slurm_field(record, "Default", arena), "YES") == 0,
 		.nodes = slurm_number(record, "TotalNodes", arena),
 	};
-	partition->pending =
+	partition->waiting =
 		(int)slurm_lines(queue, arena_printf(arena, "%s|PENDING", partition->name));
 	partition->running =
 		(int)slurm_lines(queue, arena_printf(arena, "%s|RUNNING", partition->name));
 }
 
-int slurm_look(struct arena *arena, struct slurm_overview *overview, struct error *err)
+int slurm_look(struct arena *arena, struct scheduler_overview *overview, struct error *err)
 {
 	const char *nodes, *partitions, *queue;
 
@@ -360,10 +361,11 @@ int slurm_look(struct arena *arena, struct slurm_overview *overview, struct erro
 		      err) < 0 ||
 	    slurm_run(WORDS("squeue", "-h", "-o", "%P|%T"), NULL, arena, &queue, NULL, err) < 0)
 		return -1;
-	*overview = (struct slurm_overview){
-		.nodes = ARENA_ARRAY(arena, slurm_lines(nodes, "NodeName=") + 1, struct slurm_node),
-		.partitions = ARENA_ARRAY(arena, slurm_lines(partitions, "PartitionName=") + 1,
-					  struct slurm_partition)};
+	*overview = (struct scheduler_overview){
+		.nodes = ARENA_ARRAY(arena, slurm_lines(nodes, "NodeName=") + 1,
+				     struct scheduler_node),
+		.queues = ARENA_ARRAY(arena, slurm_lines(partitions, "PartitionName=") + 1,
+				      struct scheduler_queue)};
 	for (const char *at = nodes; *at; at += strcspn(at, "\n"), at += *at == '\n')
 		if (starts_with(at, "NodeName="))
 			slurm_read_node(arena_strndup(arena, at, strcspn(at, "\n")), arena,
@@ -371,7 +373,6 @@ int slurm_look(struct arena *arena, struct slurm_overview *overview, struct erro
 	for (const char *at = partitions; *at; at += strcspn(at, "\n"), at += *at == '\n')
 		if (starts_with(at, "PartitionName="))
 			slurm_read_partition(arena_strndup(arena, at, strcspn(at, "\n")), queue,
-					     arena,
-					     &overview->partitions[overview->partition_count++]);
+					     arena, &overview->queues[overview->queue_count++]);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "core/arena.h"
 #include "core/error.h"
 #include "core/words.h"
+#include "deployer/scheduler/overview.h"
 
 /* What this cluster's commands say that they can. */
 struct slurm_site {
@@ -55,23 +56,7 @@ const char *slurm_reason(const char *reason, bool *is_hopeless);
 /* The nodes of a list that are down, with why: "node02 (Not responding)"; "" when none is. */
 const char *slurm_down(const char *nodes, struct arena *arena);
 
-struct slurm_node {
-	const char *name, *state, *partitions, *reason, *gpu;
-	int cpus, cpus_used, gpus, gpus_used;
-};
-
-struct slurm_partition {
-	const char *name, *state, *limit;
-	bool is_default;
-	int nodes, pending, running; /* jobs */
-};
-
-struct slurm_overview {
-	struct slurm_node *nodes;
-	struct slurm_partition *partitions;
-	size_t node_count, partition_count;
-};
-
-int slurm_look(struct arena *arena, struct slurm_overview *overview, struct error *err);
+/* Asks for all nodes and partitions; reasons of nodes, and names, are as Slurm has them. */
+int slurm_look(struct arena *arena, struct scheduler_overview *overview, struct error *err);
 
 #endif

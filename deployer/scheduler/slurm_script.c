@@ -281,7 +281,7 @@ static void script_add_pyxis(const struct script *s, const struct words *volumes
 	if (volumes->count)
 		quote_word(s->out, words_join(volumes, ","));
 	if (s->wish->is_worker)
-		str_addf(s->out, "%s\"$RINGUP_SECRET_FILE:$RINGUP_SECRET_FILE\"",
+		str_addf(s->out, "%s\"${RINGUP_SECRET_FILE%%/*}:${RINGUP_SECRET_FILE%%/*}\"",
 			 volumes->count ? "," : "");
 	str_add(s->out, "\n");
 }
@@ -295,7 +295,7 @@ static void script_add_apptainer(const struct script *s, const struct words *vol
 		str_add(s->out, "\n");
 	}
 	if (s->wish->is_worker)
-		str_add(s->out, "\t--bind \"$RINGUP_SECRET_FILE\"\n");
+		str_add(s->out, "\t--bind \"${RINGUP_SECRET_FILE%/*}\"\n");
 }
 
 static void script_add_where(const struct script *s)
@@ -401,8 +401,9 @@ static int script_add_steps(const struct script *s, struct error *err)
 		"srun --label --kill-on-bad-exit=1");
 	if (s->follow)
 		script_add_file(s, " --output=", "placed.log");
-	str_addf(s->out, "%s sh -c 'echo \"$SLURMD_NODENAME\"'\n\nsrun --kill-on-bad-exit=1",
-		 where);
+	/* the worker's ranks end by themselves when one is lost, and rank 0 has a report to write */
+	str_addf(s->out, "%s sh -c 'echo \"$SLURMD_NODENAME\"'\n\nsrun --kill-on-bad-exit=%d",
+		 where, !wish->is_worker);
 	if (wish->job.launcher->place == PLACE_MPI)
 		str_addf(s->out, " --mpi=%s", script_setting(s, "mpi"));
 	if (wish->job.gpus && !slurm_script_starts_nodes(wish))

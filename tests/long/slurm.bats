@@ -19,6 +19,7 @@ setup_file() {
 }
 
 teardown_file() {
+	(cd "$SLURM/moves" 2>/dev/null && ringup -q lab down 3>&- 4>&-) || true
 	slurm_end
 }
 
@@ -28,6 +29,7 @@ setup() {
 
 teardown() {
 	scancel --user root
+	! sinfo -h -N -t drain -o %N | grep -q . || scontrol update nodename=node03 state=resume
 	slurm_wait slurm_is_idle
 }
 
@@ -42,6 +44,10 @@ has() {
 
 state() {
 	ringup --json ps | jq -r --arg job "$1" '.jobs[] | select(.job == $job) | .state'
+}
+
+has_running() {
+	[ -n "$(squeue -h -t running -o %i)" ]
 }
 
 is_waiting() {
@@ -106,7 +112,7 @@ is_waiting() {
 @test "a job that waits says why, and a full queue lets it wait until it is stopped" {
 	local follower
 	ringup run -d --on slurm --set exclusive=yes -n 3 --name first -- sleep 300
-	slurm_wait test "$(squeue -h -t running -n first -o %j)" = first || true
+	slurm_wait has_running
 	ringup run --on slurm --set exclusive=yes -n 3 --name second -- true >second.out 2>&1 3>&- 4>&- &
 	follower=$!
 	slurm_wait is_waiting second Resources
@@ -177,6 +183,58 @@ is_waiting() {
 	[ "$(state ends)" = stopped ]
 	ringup stop stays
 	[ "$(state stays)" = stopped ]
+}
+
+@test "the worker measures the nodes, and its verdict is the command's" {
+	run --separate-stderr ringup bench --on slurm --ppn 2 -- -b 1K -e 64K -f 4
+	[ "$status" = 0 ]
+	has '6 ranks on 3 hosts, launcher slurm: verdict "pass"'
+	run ringup --json bench --on slurm --nodes 2 -- -b 1K -e 4K
+	[ "$(jq -c '[.verdict, ([.ranks[].host])]' <<<"$output")" = '["pass",["node01","node02"]]' ]
+	[ "$(find .ringup/jobs -name secret)" = "" ] # it is gone with the job
+	run -5 ringup bench --on slurm -- -b 1K -e 4K --fault-inject corrupt:1
+	has "wrong data on rank 1 (node02)"
+	run -5 ringup bench --on slurm -- -b 1K -e 4K --fault-inject die:2
+	has "rank 2 (node03"
+	run -2 ringup bench --on slurm --launcher mpirun
+	has "--launcher does not go with --on slurm"
+}
+
+@test "status shows the nodes, their GPUs and the queues" {
+	scontrol update nodename=node03 state=drain reason="new fan"
+	ringup run -d --on slurm --nodes 1 -n 2 --name holds -- sleep 300
+	slurm_wait has_running
+	run ringup status --on slurm
+	[ "$status" = 0 ]
+	[[ $output == *"node01  ALLOCATED         2/2        0/2  h100  train"* ]]
+	[[ $output == *node03*DRAIN*"new fan"* ]]
+	[[ $output == *"train*"*UP*3*1*0*01:00:00* ]]
+	[[ $output == *closed*DOWN* ]]
+	run ringup --json status --on slurm
+	[ "$(jq -c '[.nodes[] | .gpus]' <<<"$output")" = "[2,2,0]" ]
+	[ "$(jq -r '.nodes[2].reason' <<<"$output" | cut -d' ' -f1,2)" = "new fan" ]
+	[ "$(jq -c '.queues[0] | [.queue, .default, .running]' <<<"$output")" = '["train",true,1]' ]
+	ringup stop holds
+}
+
+@test "the same cluster file moves from SSH to Slurm" {
+	local here
+	mkdir ../moves
+	cd ../moves
+	here=$PWD
+	ringup -q lab up --loopback --hosts 3 3>&- 4>&-
+	cat >>cluster.yaml <<-'EOT'
+		jobs:
+		  train: {command: ["sh", "-c", "echo rank $RANK of $WORLD_SIZE says $WHAT"], launcher: env, ppn: 2, n: 6, env: {WHAT: hello}}
+	EOT
+	ringup -q up 3>&- 4>&-
+	ringup -q run train >ssh.out
+	ringup -q run --on slurm train >slurm.out
+	[ "$(wc -l <ssh.out)" = 6 ]
+	diff <(sort ssh.out) <(sort slurm.out)
+	ringup -q lab down 3>&- 4>&-
+	cd /
+	rm -rf "$here"
 }
 
 @test "a node that goes down ends the job, and is named" {

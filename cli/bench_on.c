@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/bench_on.h"
+
+#include "core/file.h"
+#include "deployer/bench.h"
+#include "deployer/launcher/launcher.h"
+#include "deployer/scheduler/scheduled.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REPORT_BYTES_MAX (64 * MIB)
+#define WORKER_BYTES_MAX (64 * MIB)
+
+/*
+ * Ranks are named for their node as the scheduler calls it. Rank 0 writes its report into the job's folder by itself: of
+ * what goes through srun the last may be lost when a rank dies.
+ */
+static const char bench_on_script[] =
+	"[ \"$SLURM_PROCID\" != 0 ] || exec >\"${RINGUP_SECRET_FILE%/*}/report.json\"; "
+	"exec \"$0\" --json --host \"$SLURMD_NODENAME\" \"$@\"";
+
+/* Without an image the nodes have no worker: it goes into the job's folder, which they share. */
+static int bench_on_prepare(struct run_on *on, const char *folder, struct error *err)
+{
+	struct arena *arena = on->stages->arena;
+	const char *program = arena_printf(arena, "%s/allreduce", path_program_folder(arena));
+	struct words words = WORDS_INIT(arena);
+	char whole[PATH_MAX], *bytes;
+	size_t length;
+
+	if (*on->wish.image)
+		return 0;
+	if (!realpath(folder, whole))
+		return error_errno(err, "cannot find %s", folder);
+	if (file_read(program, WORKER_BYTES_MAX, arena, &bytes, &length, err) < 0 ||
+	    file_write(arena_printf(arena, "%s/allreduce", whole), bytes, length, 0700, err) < 0)
+		return error_wrap(err, "the worker");
+	for (const char *const *word = on->wish.job.command; *word; word++)
+		if (strcmp(*word, "allreduce") == 0)
+			words_addf(&words, "%s/allreduce", whole);
+		else
+			words_add(&words, *word);
+	on->wish.job.command = words.list;
+	return 0;
+}
+
+static int bench_on_read(const struct run_on *on, struct report *report, cJSON **document,
+			 struct error *err)
+{
+	struct arena *arena = on->stages->arena;
+	char *text, *start;
+	size_t length;
+
+	if (file_read(arena_printf(arena, "%s/report.json", on->record.folder), REPORT_BYTES_MAX,
+		      arena, &text, &length, err) < 0)
+		return error_wrap(err, "the worker gave no report");
+	start = strchr(text, '{');
+	if (!start)
+		return error_set(err, ERROR_FAILED, "the worker gave no report; see %s",
+				 on->record.folder);
+	if (json_parse(start, strlen(start), "the worker's report", document, err) < 0 ||
+	    report_from_json(*document, arena, report, err) < 0)
+		return -1;
+	report->launcher = on->record.scheduler;
+	if (bench_verdict(report, err) < 0)
+		return -1;
+	if (report_hosts(report) == (size_t)on->wish.nodes)
+		return 0;
+	return error_set(err, ERROR_VERDICT, "the ranks ran on %zu nodes, planned were %d: see %s",
+			 report_hosts(report), on->wish.nodes, on->record.folder);
+}
+
+int bench_on(struct run_on *on, const char *const *arguments, struct report *report,
+	     cJSON **document, struct error *err)
+{
+	struct words words = WORDS_INIT(on->stages->arena);
+	struct error reading = {0};
+	const struct launcher_wish wish = {0};
+	int rc;
+
+	*report = (struct report){0};
+	*document = NULL;
+	words_add_all(&words, WORDS("sh", "-c", bench_on_script, "allreduce"));
+	words_add_all(&words, arguments);
+	on->wish.is_worker = true;
+	on->wish.job.name = "bench";
+	on->wish.job.command = words.list;
+	on->wish.job.env = WORDS(NULL);
+	on->wish.job.workdir = "";
+	on->prepare = bench_on_prepare;
+	if (launcher_find_for_job("auto", &wish, &on->wish.job.launcher, err) < 0)
+		return -1;
+	rc = run_on(on, err);
+	if (!on->record.name || err->kind == ERROR_INTERRUPTED)
+		return rc;
+	/* a bad verdict is also a bad status of the job; the report says more */
+	if (bench_on_read(on, report, document, &reading) == 0)
+		return rc;
+	if (rc == 0 || report->verdict)
+		*err = reading;
+	return -1;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* bench_on.h - the all-reduce worker as a job of a scheduler. */
+#ifndef CLI_BENCH_ON_H
+#define CLI_BENCH_ON_H
+
+#include "cli/run_on.h"
+#include "plan/report.h"
+
+/*
+ * Runs it and reads its report; as fleet_bench (deployer/bench.h). Ranks that did not run on as many nodes as were asked
+ * for are ERROR_VERDICT, too.
+ */
+int bench_on(struct run_on *on, const char *const *arguments, struct report *report,
+	     cJSON **document, struct error *err);
+
+#endif
