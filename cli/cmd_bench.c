@@ -12,6 +12,7 @@
 #include "core/foreign.h"
 #include "core/log.h"
 #include "deployer/bench.h"
+#include "deployer/bench_history.h"
 #include "deployer/claim.h"
 #include "deployer/probe.h"
 #include "plan/gpu_wish.h"
@@ -147,11 +148,28 @@ static void print_verdict(const struct report *report, size_t hosts, const char 
 	    verdict);
 }
 
+/* Compares with the runs before this one, which then joins them. Of a run from a file nothing is kept. */
+static void bench_remember(struct stages *s, const struct report *report, cJSON *document,
+			   struct bench_past *past)
+{
+	struct error err = {0};
+
+	*past = (struct bench_past){0};
+	if (!s->cluster.path || report->row_count == 0)
+		return;
+	if (bench_history_keep(&s->cluster, report, s->arena, past, &err) < 0)
+		log_warn("the history does not get this: %s", err.text);
+	bench_history_add_to(past, document);
+	if (past->slower)
+		log_warn("slower than before: %s", bench_history_sentence(past, s->arena));
+}
+
 /* Judges, prints and keeps a report; `rc` and *err say how the run went, and win. */
 static int conclude(struct stages *s, const struct options *o, struct report *report,
 		    cJSON *document, int rc, struct error *err)
 {
 	struct error saving = {0}, judging = {0};
+	struct bench_past past;
 
 	if (!report->verdict)
 		return rc;
@@ -161,10 +179,13 @@ static int conclude(struct stages *s, const struct options *o, struct report *re
 	}
 	report_complete(report, document);
 	stage_add_simulated(s, document);
+	bench_remember(s, report, document, &past);
 	if (s->ctx->json)
 		json_print(stdout, document);
 	else
 		bench_print(report, s->arena);
+	if (!s->ctx->json && past.runs && !past.slower)
+		say("%s\n", bench_history_sentence(&past, s->arena));
 	if (s->cluster.path &&
 	    json_write(cluster_state_path(&s->cluster, "last-bench.json", s->arena), document, 0600,
 		       &saving) < 0)
@@ -333,7 +354,8 @@ const struct command command_bench = {
 		"The bus bandwidth is compared with what the hosts' NVLink, PCIe or network should give, as far as\n"
 		"that is known. With --on ENGINE a scheduler runs it, without an expectation (docs/slurm.md).\n"
 		"Exit status 5 when the verdict is not \"pass\". The report is kept in .ringup/last-bench.json, whole\n"
-		"as the worker wrote it.\n",
+		"as the worker wrote it. Each run that passed is compared with the last ones of its kind and with\n"
+		"that of a week ago, which .ringup/history/bench keeps.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,

@@ -44,8 +44,12 @@ static const char *history_path(const struct cluster *cluster, int number, struc
 static bool history_is_worth(const struct fleet *fleet, const struct history_note *note)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct error ignored = {0};
+	int *numbers;
+	size_t count;
 
-	if (note->plan && !file_exists(history_folder(fleet->cluster, &arena)))
+	if (note->plan &&
+	    (history_numbers(fleet->cluster, &arena, &numbers, &count, &ignored) < 0 || count == 0))
 		return true;
 	for (size_t i = 0; i < fleet->count; i++)
 		if (fleet->members[i].changed || fleet->members[i].failed)

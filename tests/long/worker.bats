@@ -34,3 +34,9 @@ setup() {
 		done
 	done
 }
+
+@test "a thousand ranks on one machine come to a verdict" {
+	run "$ALLREDUCE" --procs 1000 -b 8 -e 64 -f 8 -n 2 -w 1 --timeout 120
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"# verdict: pass" ]]
+}

@@ -108,7 +108,7 @@ static int open_shm(struct cpu *cpu, size_t bytes, struct failure *err)
 		split_hosts(cpu, all);
 		count_hosts(cpu);
 		if (cpu->local_count == 1)
-			shm_alone(&cpu->shm);
+			rc = shm_alone(&cpu->shm, err);
 	}
 	free(all);
 	return rc;

@@ -552,11 +552,19 @@ int shm_exchange(struct shm *shm, int index, size_t bytes, uint32_t number)
 	return shm_meet(&pair, index, SHM_GOT, number);
 }
 
-static struct shm_area *map_area(int fd, size_t bytes)
+/* Maps a segment of all ranks, @fd, or with -1 memory of this rank's own for one; returns -1 with errno. */
+static int map_segment(struct shm *shm, int fd, size_t bytes)
 {
-	void *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+	void *segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
 
-	return area == MAP_FAILED ? NULL : area;
+	if (segment == MAP_FAILED)
+		return -1;
+	shm->segment = segment;
+	shm->segment_bytes = bytes;
+	for (size_t i = 0; i < bytes / shm->area_bytes; i++)
+		shm->areas[i] = (void *)((unsigned char *)segment + i * shm->area_bytes);
+	return 0;
 }
 
 /* Results bypass the cache once all ranks' inputs and outputs together do not fit into it. */
@@ -580,11 +588,19 @@ static bool fits_in_memory(const struct shm *shm)
 	return fits;
 }
 
+static int lacks_memory(const struct shm *shm, struct failure *err)
+{
+	int rank = shm->group->rank;
+	const char *host = shm->group->members[rank].host;
+
+	return failure_set(err, STATUS_USAGE, rank, host,
+			   "rank %d (%s) has no memory for two buffers of %zu bytes: %s; lower -e",
+			   rank, host, shm->buffer_bytes, strerror(errno));
+}
+
 int shm_create(struct shm *shm, const struct group *group, const int *ranks, int count,
 	       size_t bytes, bool crowded, int *fd, struct failure *err)
 {
-	const char *host = group->members[group->rank].host;
-
 	memset(shm, 0, sizeof(*shm));
 	shm->group = group;
 	shm->ranks = ranks;
@@ -600,55 +616,53 @@ int shm_create(struct shm *shm, const struct group *group, const int *ranks, int
 	shm->stream_bytes = stream_from(count);
 	shm->spins = crowded ? 0 : SPINS;
 	shm->yields = crowded ? YIELDS_CROWDED : YIELDS;
-	*fd = fits_in_memory(shm) ? segment_create(shm->area_bytes) : -1;
-	if (*fd >= 0)
-		shm->areas[shm->me] = map_area(*fd, shm->area_bytes);
-	if (!shm->areas[shm->me])
-		return failure_set(
-			err, STATUS_USAGE, group->rank, host,
-			"rank %d (%s) has no memory for two buffers of %zu bytes: %s; lower -e",
-			group->rank, host, bytes, strerror(errno));
-	memcpy(shm->areas[shm->me]->run_id, group->run_id, sizeof(group->run_id));
+	*fd = -1;
+	if (shm->me > 0)
+		return 0;
+	*fd = fits_in_memory(shm) ? segment_create(shm->area_bytes * (size_t)count) : -1;
+	if (*fd < 0 || map_segment(shm, *fd, shm->area_bytes * (size_t)count) < 0)
+		return lacks_memory(shm, err);
+	memcpy(shm->areas[0]->run_id, group->run_id, sizeof(group->run_id));
 	return 0;
 }
 
 int shm_attach(struct shm *shm, const int *fds)
 {
-	for (int i = 0; i < shm->count; i++) {
-		int rank = shm->ranks[i], fd;
+	int leader = shm->ranks[0], fd, rc = -1;
+	size_t bytes = shm->area_bytes * (size_t)shm->count;
 
-		if (i == shm->me)
-			continue;
-		fd = segment_open(shm->group->members[rank].pid, fds[rank]);
-		if (fd < 0)
-			return -1;
-		if (lseek(fd, 0, SEEK_END) == (off_t)shm->area_bytes)
-			shm->areas[i] = map_area(fd, shm->area_bytes);
-		close(fd);
-		if (!shm->areas[i] || memcmp(shm->areas[i]->run_id, shm->group->run_id,
-					     sizeof(shm->group->run_id)) != 0)
-			return -1;
-	}
-	return 0;
+	if (shm->me == 0)
+		return 0;
+	fd = segment_open(shm->group->members[leader].pid, fds[leader]);
+	if (fd < 0)
+		return -1;
+	if (lseek(fd, 0, SEEK_END) == (off_t)bytes)
+		rc = map_segment(shm, fd, bytes);
+	close(fd);
+	if (rc == 0 &&
+	    memcmp(shm->areas[0]->run_id, shm->group->run_id, sizeof(shm->group->run_id)) == 0)
+		return 0;
+	if (rc == 0)
+		munmap(shm->segment, shm->segment_bytes);
+	shm->segment = NULL;
+	return -1;
 }
 
-void shm_alone(struct shm *shm)
+int shm_alone(struct shm *shm, struct failure *err)
 {
-	struct shm_area *own = shm->areas[shm->me];
-
-	for (int i = 0; i < shm->count; i++)
-		if (i != shm->me && shm->areas[i])
-			munmap(shm->areas[i], shm->area_bytes);
-	shm->areas[0] = own;
+	if (shm->segment)
+		shm->areas[0] = shm->areas[shm->me];
+	else if (map_segment(shm, -1, shm->area_bytes) < 0)
+		return lacks_memory(shm, err);
 	shm->me = 0;
 	shm->count = 1;
+	return 0;
 }
 
 void shm_release(struct shm *shm)
 {
-	for (int i = 0; shm->areas && i < shm->count; i++)
-		if (shm->areas[i])
-			munmap(shm->areas[i], shm->area_bytes);
+	if (shm->segment)
+		munmap(shm->segment, shm->segment_bytes);
 	free(shm->areas);
 	free(shm->scratch);
 	memset(shm, 0, sizeof(*shm));

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory shared by the ranks of one host, and all-reduce in it without copies: the two buffers of
- * each rank lie in a segment that its neighbours map, so each rank reduces its share straight out
+ * each rank lie in a segment of the leader's that all of them map, so each rank reduces its share straight out
  * of everybody's input and writes it straight into everybody's output (two flag waits in all). Up
  * to SHM_SMALL_BYTES every rank posts its input in a slot and reduces all slots itself (one flag
  * wait).
  *
  * A segment has no name that could be left behind, no size limit of /dev/shm, and nothing for
- * strangers to open (segment.h). Where opening a neighbour's is not
+ * strangers to open (segment.h). Where opening the leader's is not
  * allowed (another user, another pid namespace) shm_attach() says so, and the caller uses
  * TCP.
  *
@@ -34,31 +34,31 @@ enum shm_flag {
 	SHM_FLAGS
 };
 
-struct shm_area; /* one rank's segment as mapped here */
+struct shm_area; /* one rank's part of the segment */
 
 struct shm {
 	const struct group *group;
 	int me, count;		 /* index among this host's ranks; 0 is the leader */
 	const int *ranks;	 /* [count] their ranks, owned by the caller */
 	struct shm_area **areas; /* [count] */
-	size_t area_bytes, buffer_bytes, stream_bytes;
+	void *segment;		 /* as mapped here, NULL: not yet */
+	size_t segment_bytes, area_bytes, buffer_bytes, stream_bytes;
 	uint32_t sequence; /* number of the current operation */
 	int spins, yields;
 	void *scratch;
 };
 
-/* Creates this rank's segment with two buffers of @bytes; *fd is what neighbours open. @crowded:
- * see placement_crowded(). */
+/* On the leader: creates the segment, with two buffers of @bytes for each rank; *fd is what the neighbours open. On the
+ * others *fd becomes -1. @crowded: see placement_crowded(). */
 int shm_create(struct shm *shm, const struct group *group, const int *ranks, int count,
 	       size_t bytes, bool crowded, int *fd, struct failure *err);
 
-/* Maps the neighbours' segments, given all ranks' descriptors (@fds, by rank). Returns -1 if one
- * cannot be mapped. */
+/* Maps the leader's segment, given all ranks' descriptors (@fds, by rank). Returns -1 if it cannot be mapped. */
 int shm_attach(struct shm *shm, const int *fds);
 
-/* Gives the neighbours up after shm_attach() failed: only this rank's buffers are left, as index 0.
+/* Gives the neighbours up after shm_attach() failed on one of them: only this rank's buffers are left, as index 0.
  * `ranks` holds only this rank by then. */
-void shm_alone(struct shm *shm);
+int shm_alone(struct shm *shm, struct failure *err);
 
 /* This rank's buffer 0 or 1. */
 void *shm_buffer(const struct shm *shm, int which);
