@@ -16,13 +16,13 @@ cluster() {
 		name: lab
 		hosts: [a]
 		registry: {address: "127.0.0.1:1"}
-		stack: ["horovod", "torch==2.1.0", "os==ubuntu22.04"]
+		stack: ["horovod==0.27.0", "torch==2.1.0", "os==ubuntu22.04"]
 	END
 	printf '%s\n' "$@" >>cluster.yaml
 }
 
 @test "a refusal names the rule, and how it is overruled" {
-	apart ringup --json resolve --no-lock horovod torch==2.1.0
+	apart ringup --json resolve --no-lock horovod==0.27.0 torch==2.1.0
 	says 3 "--allow $RULE overrules the rule that refuses it"
 	json 'd["allow"] == ["horovod-torch-2.1"]'
 	apart ringup --json resolve --no-lock openmpi==4.1.4 openmpi==4.1.5
@@ -31,22 +31,22 @@ cluster() {
 }
 
 @test "resolve: a warning each time, and the JSON says what is overruled" {
-	apart ringup --json resolve --no-lock horovod torch==2.1.0 --allow "$RULE" --allow gpu-driver
-	says 0 "warning: --allow $RULE: horovod<=0.28.1 & torch>=2.1 do not go together"
+	apart ringup --json resolve --no-lock horovod==0.27.0 torch==2.1.0 --allow "$RULE" --allow gpu-driver
+	says 0 "warning: --allow $RULE: horovod<0.28 & torch>=2.1 do not go together"
 	json 'd["allow"] == ["horovod-torch-2.1", "gpu-driver"]'
 	json '[o["id"] for o in d["overruled"]] == ["horovod-torch-2.1"]'
 	json '"C++17" in d["overruled"][0]["because"] and "horovod-3996" in d["overruled"][0]["source"]'
 	json '"--allow gpu-driver: this stack does not break that rule" in d["notes"]'
-	apart ringup resolve --no-lock horovod torch==2.1.0 --allow "$RULE" --allow gpu-driver
+	apart ringup resolve --no-lock horovod==0.27.0 torch==2.1.0 --allow "$RULE" --allow gpu-driver
 	says 0 "warning: --allow $RULE: " "warning: --allow gpu-driver: this stack does not break that rule"
 	[ "$(grep -c -- "--allow" ../err)" -eq 2 ]
 }
 
 @test "resolve --all gives the stacks of a rule that is overruled" {
-	apart ringup --json resolve --no-lock --all horovod torch==2.1.0 os==ubuntu22.04 python==3.10 --allow "$RULE"
+	apart ringup --json resolve --no-lock --all horovod==0.27.0 torch==2.1.0 os==ubuntu22.04 python==3.10 --allow "$RULE"
 	says 0
 	json 'd["stacks"] and all(o["overruled"][0]["id"] == "horovod-torch-2.1" for o in d["stacks"])'
-	apart ringup resolve --no-lock --all horovod torch==2.1.0 os==ubuntu22.04 python==3.10 --allow "$RULE"
+	apart ringup resolve --no-lock --all horovod==0.27.0 torch==2.1.0 os==ubuntu22.04 python==3.10 --allow "$RULE"
 	says 0
 	[ "$(wc -l <../out)" -eq "$(grep -c "python 3.10 (breaks $RULE)\$" ../out)" ]
 }
@@ -61,7 +61,7 @@ cluster() {
 }
 
 @test "the recipe says it in a comment" {
-	apart ringup recipe horovod torch==2.1.0 os==ubuntu22.04 --allow "$RULE" --allow driver-cuda
+	apart ringup recipe horovod==0.27.0 torch==2.1.0 os==ubuntu22.04 --allow "$RULE" --allow driver-cuda
 	says 0 "warning: --allow $RULE: " "warning: --allow driver-cuda: this stack does not break that rule"
 	[ "$(grep -c "^# overruled by --allow $RULE: .*C++17.*\[horovod-3996" ../out)" -eq 1 ]
 	[ "$(grep -c '^# overruled' ../out)" -eq 1 ]

@@ -12,6 +12,11 @@ MAIN = FRAMEWORKS + ("horovod", "cuda", "os", "python")
 KINDS = {"default": 0, "extra": 1, "source": 2}
 
 
+def unchecked(row):
+    """An archive without a checksum: no recipe uses it."""
+    return bool(row.cell("download")) and not row.cell("sha256") and not row.cell("run_packages")
+
+
 class Brute:
     def __init__(self, catalog, requests, level=COMPAT):
         self.catalog, self.givens, self.level = catalog, Givens(catalog, requests), level
@@ -35,6 +40,8 @@ class Brute:
         rows = [row for row in self.catalog.rows(name) if self.admitted(name, row["version"])]
         if name == "python" and self.level < SOURCE_PYTHON:
             rows = [row for row in rows if row["kind"] != "source"]
+        if name not in PIP and self.level < SOURCE_PYTHON:
+            rows = [row for row in rows if not unchecked(row)]
         return rows
 
     def possible_drivers(self):

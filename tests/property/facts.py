@@ -188,7 +188,7 @@ def horovod_wrong(stack):
     horovod = version(stack, "horovod")
     if not horovod:
         return
-    if at_least(version(stack, "torch"), "2.1") and compare(horovod, "0.28.1") <= 0:
+    if at_least(version(stack, "torch"), "2.1") and compare(horovod, "0.28") < 0:
         yield f"Horovod {horovod} with torch {version(stack, 'torch')}"
     if at_least(version(stack, "tensorflow"), "2.10") and parts(version(stack, "gcc"))[0] < 8:
         yield f"Horovod with TensorFlow {version(stack, 'tensorflow')} and GCC {version(stack, 'gcc')}"

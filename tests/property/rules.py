@@ -8,7 +8,7 @@ from catalog import BESIDE_TORCH, COMPONENTS, FRAMEWORKS, Row
 from versions import KEY, cell_admits, clause_admits, compare, in_series, parts
 
 NO_ROW = Row()
-PACKAGES = {"apt": ("apt",), "rpm": ("yum", "dnf", "tdnf")}
+PACKAGES = {"apt": ("apt",), "rpm": ("yum", "dnf", "tdnf", "zypper")}
 BRANDS = {
     "datacenter": {"tesla"},
     "geforce": {"geforce", "geforcertx"},

@@ -34,7 +34,8 @@ static bool level_allows(const struct search *s, const struct value *value)
 	bool from_source =
 		value->component == COMPONENT_PYTHON && strcmp(value->kind, "source") == 0;
 
-	return !from_source || s->level >= LEVEL_SOURCE_PYTHON;
+	/* what nobody can check has no recipe, so a newer stack with a Python from source is better */
+	return (!from_source && value->tier != TIER_UNCHECKED) || s->level >= LEVEL_SOURCE_PYTHON;
 }
 
 bool search_admits(const struct search *s, const struct value *value)

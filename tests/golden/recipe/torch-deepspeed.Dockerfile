@@ -130,6 +130,8 @@ RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 FLASH_ATTENTION_FORCE_BUILD=
       'flash-attn==2.8.3.post2 --hash=sha256:d0f9f0b08a986cdeadbffcf5ec8b3a8f514366c68ad1853d3ab061bc83cc340b' \
       >/tmp/sdists.txt; \
     python3 -m pip download --no-cache-dir --no-deps --no-binary :all: --no-build-isolation --require-hashes -r /tmp/sdists.txt -d /tmp/sdists; \
+    cd /tmp/sdists; tar -xf flash_attn-*.tar.gz --no-same-owner; rm flash_attn-*.tar.gz; \
+    sed -i 's/-std=c++17/-std=c++20/' flash_attn-*/setup.py; cd /; \
     python3 -m pip wheel --no-cache-dir --no-deps --no-build-isolation -w /wheels-beside /tmp/sdists/*; \
     step
 
