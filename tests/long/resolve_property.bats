@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# resolve against programs that share no code with it, as tests/cli/resolve_property.bats runs them, with seven
+# resolve against programs that share no code with it, as tests/cli/resolve_property.bats runs them, with more than ten
 # times as many random catalogs and requests.
 
 load ../cli/helper

@@ -58,7 +58,8 @@ RUN step apt-get install -y --no-install-recommends \
 # headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       libcudnn6-dev=6.0.21-1+cuda8.0 libnccl-dev=2.1.15-1+cuda8.0
-# Open MPI 4.0.2 from its tarball; no user and no host of the build is written into it
+# Open MPI 4.0.2 from its tarball; no user and no host of the build is written into it; without UCX: between
+# hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.0/openmpi-4.0.2.tar.bz2" -o /tmp/openmpi-4.0.2.tar.bz2; \
     echo "900bf751be72eccf06de9d186f7b1c4b5c2fa9fa66458e53b77778dffdfe4057  /tmp/openmpi-4.0.2.tar.bz2" | sha256sum -c -; \

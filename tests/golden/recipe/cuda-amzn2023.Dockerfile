@@ -55,7 +55,8 @@ ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
 # headers of NVIDIA's libraries
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
       libcudnn9-devel-cuda-12-9.10.2.21-1 libnccl-devel-2.25.1-1+cuda12.8
-# Open MPI 5.0.7 from its tarball; no user and no host of the build is written into it
+# Open MPI 5.0.7 from its tarball; no user and no host of the build is written into it; without UCX: between
+# hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.7.tar.bz2" -o /tmp/openmpi-5.0.7.tar.bz2; \
     echo "119f2009936a403334d0df3c0d74d5595a32d99497f9b1d41e90019fee2fc2dd  /tmp/openmpi-5.0.7.tar.bz2" | sha256sum -c -; \

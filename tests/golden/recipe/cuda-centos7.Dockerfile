@@ -61,7 +61,8 @@ RUN step yum install -y --setopt=skip_missing_names_on_install=False \
 RUN step yum install -y --setopt=skip_missing_names_on_install=False --setopt=obsoletes=0 \
       cuda-toolkit-10-2-10.2.89-1 libcudnn8-devel-8.6.0.163-1.cuda10.2 libnccl-devel-2.15.5-1+cuda10.2 \
       libcublas-devel-10.2.2.89-1
-# Open MPI 4.0.3 from its tarball; no user and no host of the build is written into it
+# Open MPI 4.0.3 from its tarball; no user and no host of the build is written into it; without UCX: between
+# hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.0/openmpi-4.0.3.tar.bz2" -o /tmp/openmpi-4.0.3.tar.bz2; \
     echo "1402feced8c3847b3ab8252165b90f7d1fa28c23b6b2ca4632b6e4971267fd03  /tmp/openmpi-4.0.3.tar.bz2" | sha256sum -c -; \

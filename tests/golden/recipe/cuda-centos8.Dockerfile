@@ -57,7 +57,8 @@ RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
 # the toolkit, and headers of NVIDIA's libraries
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
       cuda-toolkit-11-2-11.2.2-1 libcudnn9-devel-cuda-11-9.1.0.70-1 libnccl-devel-2.8.4-1+cuda11.2
-# Open MPI 4.1.0 from its tarball; no user and no host of the build is written into it
+# Open MPI 4.1.0 from its tarball; no user and no host of the build is written into it; without UCX: between
+# hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.0.tar.bz2" -o /tmp/openmpi-4.1.0.tar.bz2; \
     echo "73866fb77090819b6a8c85cb8539638d37d6877455825b74e289d647a39fd5b5  /tmp/openmpi-4.1.0.tar.bz2" | sha256sum -c -; \

@@ -70,7 +70,8 @@ RUN step yum install -y --setopt=skip_missing_names_on_install=False \
 RUN step yum install -y --setopt=skip_missing_names_on_install=False --setopt=obsoletes=0 \
       cuda-toolkit-10-2-10.2.89-1 libnccl-devel-2.15.5-1+cuda10.2 \
       libcublas-devel-10.2.2.89-1
-# Open MPI 4.0.2 from its tarball; no user and no host of the build is written into it
+# Open MPI 4.0.2 from its tarball; no user and no host of the build is written into it; without UCX: between
+# hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.0/openmpi-4.0.2.tar.bz2" -o /tmp/openmpi-4.0.2.tar.bz2; \
     echo "900bf751be72eccf06de9d186f7b1c4b5c2fa9fa66458e53b77778dffdfe4057  /tmp/openmpi-4.0.2.tar.bz2" | sha256sum -c -; \

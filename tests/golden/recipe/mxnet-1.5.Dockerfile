@@ -65,7 +65,8 @@ RUN step apt-get install -y --no-install-recommends \
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-toolkit-10-1=10.1.243-1 libcudnn7-dev=7.6.5.32-1+cuda10.1 libnccl-dev=2.8.3-1+cuda10.1 \
       libcublas-dev=10.2.1.243-1
-# Open MPI 4.0.2 from its tarball; no user and no host of the build is written into it
+# Open MPI 4.0.2 from its tarball; no user and no host of the build is written into it; without UCX: between
+# hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.0/openmpi-4.0.2.tar.bz2" -o /tmp/openmpi-4.0.2.tar.bz2; \
     echo "900bf751be72eccf06de9d186f7b1c4b5c2fa9fa66458e53b77778dffdfe4057  /tmp/openmpi-4.0.2.tar.bz2" | sha256sum -c -; \

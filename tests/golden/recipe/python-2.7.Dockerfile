@@ -57,7 +57,8 @@ RUN step apt-get install -y --no-install-recommends \
 # the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-toolkit-9-0=9.0.176-1 libcudnn7-dev=7.6.4.38-1+cuda9.0 libnccl-dev=2.5.6-1+cuda9.0
-# Open MPI 3.1.4 from its tarball; no user and no host of the build is written into it
+# Open MPI 3.1.4 from its tarball; no user and no host of the build is written into it; without UCX: between
+# hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v3.1/openmpi-3.1.4.tar.bz2" -o /tmp/openmpi-3.1.4.tar.bz2; \
     echo "17a69e0054db530c7dc119f75bd07d079efa147cf94bf27e590905864fe379d6  /tmp/openmpi-3.1.4.tar.bz2" | sha256sum -c -; \

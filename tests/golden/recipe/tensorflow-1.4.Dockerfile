@@ -62,7 +62,8 @@ RUN step apt-get install -y --no-install-recommends \
 # headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       libcudnn6-dev=6.0.21-1+cuda8.0 libnccl-dev=2.1.15-1+cuda8.0
-# Open MPI 3.0.0 from its tarball; no user and no host of the build is written into it
+# Open MPI 3.0.0 from its tarball; no user and no host of the build is written into it; without UCX: between
+# hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v3.0/openmpi-3.0.0.tar.bz2" -o /tmp/openmpi-3.0.0.tar.bz2; \
     echo "f699bff21db0125d8cccfe79518b77641cd83628725a1e1ed3e45633496a82d7  /tmp/openmpi-3.0.0.tar.bz2" | sha256sum -c -; \

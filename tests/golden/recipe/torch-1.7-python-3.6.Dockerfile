@@ -63,7 +63,8 @@ ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
 # headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       libnccl-dev=2.15.5-1+cuda11.0
-# Open MPI 4.0.5 from its tarball; no user and no host of the build is written into it
+# Open MPI 4.0.5 from its tarball; no user and no host of the build is written into it; without UCX: between
+# hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.0/openmpi-4.0.5.tar.bz2" -o /tmp/openmpi-4.0.5.tar.bz2; \
     echo "c58f3863b61d944231077f344fe6b4b8fbb83f3d1bc93ab74640bf3e5acac009  /tmp/openmpi-4.0.5.tar.bz2" | sha256sum -c -; \

@@ -56,7 +56,8 @@ RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64 D4
 # CUDA's headers and the stub of the driver's library, for Open MPI
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
       cuda-cudart-devel-12-1 cuda-driver-devel-12-1
-# Open MPI 5.0.5 from its tarball; no user and no host of the build is written into it
+# Open MPI 5.0.5 from its tarball; no user and no host of the build is written into it; without UCX: between
+# hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.5.tar.bz2" -o /tmp/openmpi-5.0.5.tar.bz2; \
     echo "6588d57c0a4bd299a24103f4e196051b29e8b55fbda49e11d5b3d32030a32776  /tmp/openmpi-5.0.5.tar.bz2" | sha256sum -c -; \
