@@ -85,14 +85,15 @@ static uint64_t abilities_wanted(const char *value)
 	return first > second ? first : second;
 }
 
-/* The highest value of the limit, as text in the arena; NULL when it is not known, or there is none. */
+/* The highest value of the limit, digits in the arena; NULL when it is not known, or there is none. */
 static const char *abilities_limit(const struct abilities *can, const char *name, size_t length,
 				   struct arena *arena)
 {
 	for (const char *at = can->limits; *at; at += strspn(at, ";")) {
 		size_t entry = strcspn(at, ";");
 
-		if (entry > length && strncmp(at, name, length) == 0 && at[length] == ':')
+		if (entry > length + 1 && strncmp(at, name, length) == 0 && at[length] == ':' &&
+		    strspn(at + length + 1, "0123456789") == entry - length - 1)
 			return arena_strndup(arena, at + length + 1, entry - length - 1);
 		at += entry;
 	}

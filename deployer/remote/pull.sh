@@ -81,6 +81,6 @@ status=$?
 pull=''
 kill "$meter" 2>/dev/null
 # An engine that is told to end may say that it has done well.
-wait "$meter"
+wait "$meter" 2>/dev/null
 [ $? != 124 ] || status=124
 exit $status

@@ -77,9 +77,9 @@ if [ -n "$ca" ] && [ -f "$folder/registry-ca.crt" ]; then
 			! grep -qF " $ca" "$list" || note_ca
 		done
 	else
-		(umask 022 && mkdir -p "${ca%/*}")
-		cp "$folder/registry-ca.crt" "$ca"
-		chmod 644 "$ca"
+		if ! said=$({ (umask 022 && mkdir -p "${ca%/*}") && cp "$folder/registry-ca.crt" "$ca" && chmod 644 "$ca"; } 2>&1); then
+			fail "$said; the engine looks for the registry's CA there: let root run 'install -D -m 644 $folder/registry-ca.crt $ca' on the host once, or set ssh.sudo"
+		fi
 		note_ca
 	fi
 fi

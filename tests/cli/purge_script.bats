@@ -71,6 +71,19 @@ purge() {
 	[ ! -e "$CA" ]
 }
 
+@test "a CA that this user cannot put there: what root has to do; then the files are enough" {
+	rmdir certs
+	echo >certs # no folder for anybody, root included
+	run receive lab one "$PWD/certs/reg:5000/ca.crt"
+	[ "$status" != 0 ]
+	[[ $output == *"let root run 'install -D -m 644 $PWD/state/lab/registry-ca.crt $PWD/certs/reg:5000/ca.crt' on the host once, or set ssh.sudo"* ]]
+	rm certs
+	install -D -m 644 "$PWD/state/lab/registry-ca.crt" "$PWD/certs/reg:5000/ca.crt"
+	receive lab one "$PWD/certs/reg:5000/ca.crt"
+	# who put it there keeps it
+	[ ! -s state/lab/ca-files ]
+}
+
 @test "a CA file that cannot be removed: it is said, and the keys are gone all the same" {
 	local as=()
 	receive lab one "$CA"

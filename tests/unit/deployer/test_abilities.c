@@ -75,6 +75,10 @@ static void test_hostile(void **state)
 		"can_trust_folder=../../etc\ncan_last_capability=4000\ncan_capabilities=zz\n",
 		&s->arena, &can);
 	assert_string_equal(can.trust_folder, "");
+	/* a limit that is no number is none */
+	assert_null(strstr(outcome_of(s, "engine=docker\ncan_limits=memlock:\033[31m1;nofile:\n"),
+			   "\n"
+			   "memlock"));
 	assert_int_equal(can.last_capability, 0);
 	assert_false(can.knows_capability);
 	abilities_parse("can_trust_folder=/home/../etc\n", &s->arena, &can);
