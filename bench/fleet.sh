@@ -25,7 +25,8 @@ ssh-keygen -q -t ed25519 -N '' -f .ssh/id_ed25519
 ssh-keygen -q -t ed25519 -N '' -f host_key
 echo "[127.1.*]:$PORT $(cut -d' ' -f1,2 host_key.pub)" >known
 /usr/sbin/sshd -f /dev/null -h "$WORK/host_key" -E "$WORK/sshd.log" -o "PidFile=$WORK/sshd.pid" -o "Port=$PORT" -o ListenAddress=0.0.0.0 \
-	-o "AuthorizedKeysFile=$WORK/.ssh/id_ed25519.pub" -o StrictModes=no -o UsePAM=no -o MaxStartups=4000
+	-o "AuthorizedKeysFile=$WORK/.ssh/id_ed25519.pub" -o StrictModes=no -o UsePAM=no -o MaxStartups=4000 \
+	-o SetEnv=SHLVL=5 # else bash reads .bashrc, which is not what is measured (bash(1), INVOCATION)
 until [ -s sshd.pid ]; do sleep 0.05; done
 
 # for pdsh and clush: ssh with the same key, file of host keys and port; -F, since ssh does not look at $HOME

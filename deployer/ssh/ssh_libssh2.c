@@ -10,9 +10,9 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/str.h"
-#include "deployer/ssh/host_key.h"
-#include "deployer/ssh/known_hosts.h"
-#include "deployer/ssh/private_key.h"
+#include "deployer/ssh/keys/host_key.h"
+#include "deployer/ssh/keys/known_hosts.h"
+#include "deployer/ssh/keys/private_key.h"
 #include "deployer/ssh/session.h"
 #include "deployer/ssh/tunnel.h"
 

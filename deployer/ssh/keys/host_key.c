@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "deployer/ssh/host_key.h"
+#include "deployer/ssh/keys/host_key.h"
 
 #include "core/clock.h"
 #include "core/file.h"
