@@ -6,7 +6,7 @@
 #include "core/private.h"
 #include "core/proc.h"
 #include "deployer/address.h"
-#include "deployer/ssh/known_hosts.h"
+#include "deployer/ssh/keys/known_hosts.h"
 
 #include <string.h>
 #include <unistd.h>

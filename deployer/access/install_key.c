@@ -3,7 +3,7 @@
 
 #include "core/file.h"
 #include "deployer/remote.h"
-#include "deployer/ssh/private_key.h"
+#include "deployer/ssh/keys/private_key.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "deployer/access/trust.h"
 
 #include "core/file.h"
-#include "deployer/ssh/known_hosts.h"
+#include "deployer/ssh/keys/known_hosts.h"
 
 #include <fcntl.h>
 #include <openssl/evp.h>

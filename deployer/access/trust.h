@@ -9,7 +9,7 @@
 #define DEPLOYER_ACCESS_TRUST_H
 
 #include "deployer/fleet.h"
-#include "deployer/ssh/host_key.h"
+#include "deployer/ssh/keys/host_key.h"
 
 enum trust_state {
 	TRUST_KNOWN,   /* known_hosts has it */

@@ -6,7 +6,7 @@
 #include "core/private.h"
 #include "core/log.h"
 #include "core/progress.h"
-#include "deployer/ssh/known_hosts.h"
+#include "deployer/ssh/keys/known_hosts.h"
 #include "plan/credentials.h"
 #include "deployer/lab/lab_gpus.h"
 #include "deployer/engine/engine.h"

@@ -10,18 +10,17 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/str.h"
-#include "deployer/ssh/host_key.h"
-#include "deployer/ssh/known_hosts.h"
-#include "deployer/ssh/private_key.h"
+#include "deployer/ssh/keys/host_key.h"
+#include "deployer/ssh/keys/known_hosts.h"
+#include "deployer/ssh/keys/private_key.h"
+#include "deployer/ssh/session.h"
 #include "deployer/ssh/tunnel.h"
 
 #include <errno.h>
-#include <libssh2.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/evp.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +31,7 @@ struct native {
 	const struct ssh_target *target;
 	struct tunnel tunnel;
 	int fd; /* of the tunnel */
+	struct session_peer peer;
 	LIBSSH2_SESSION *session;
 	const struct ssh_command *command; /* that runs now, or NULL */
 	int input_fd;			   /* that more of its stdin comes from, or -1 */
@@ -39,18 +39,6 @@ struct native {
 	bool pauses;			   /* the command's stdout is not read at the moment */
 	uint64_t heard_usec; /* the host was not silent then: the command began, or paused */
 };
-
-static pthread_once_t library_once = PTHREAD_ONCE_INIT;
-
-static void library_init(void)
-{
-	libssh2_init(0);
-}
-
-void ssh_libssh2_begin(void)
-{
-	pthread_once(&library_once, library_init);
-}
 
 /* Microseconds since the last byte came from the host (tcp(7), TCP_INFO), or since it was heard. */
 static uint64_t ssh_libssh2_silence(const struct native *n)
@@ -141,19 +129,17 @@ static int session_failed(struct native *n, const char *doing, struct error *err
  * Asks first for the key types that known_hosts has for this host. A host has several keys, and a
  * key of another type would look like a changed host.
  */
-static void prefer_known_types(struct native *n, const struct known_hosts *known)
+static void ssh_libssh2_known_types(const struct known_hosts *known, struct str *types)
 {
-	_cleanup_(str_release) struct str types = STR_INIT;
 
 	for (size_t i = 0; i < known->count; i++) {
 		bool rsa = strcmp(known->keys[i].type, "ssh-rsa") == 0;
 
 		if (!known->keys[i].revoked)
-			str_addf(&types, "%s,",
+			str_addf(types, "%s,",
 				 rsa ? "rsa-sha2-512,rsa-sha2-256" : known->keys[i].type);
 	}
-	str_add(&types, "ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256");
-	libssh2_session_method_pref(n->session, LIBSSH2_METHOD_HOSTKEY, types.text);
+	str_add(types, "ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256");
 }
 
 /* The host's name in known_hosts. */
@@ -292,15 +278,14 @@ static void ssh_libssh2_answer(const char *name, int name_length, const char *in
 			       const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompts,
 			       LIBSSH2_USERAUTH_KBDINT_RESPONSE *responses, void **abstract)
 {
-	const struct native *n = *abstract;
+	const struct session_peer *peer = *abstract;
 
 	(void)name;
 	(void)name_length;
 	(void)instruction;
 	(void)instruction_length;
 	for (int i = 0; i < count; i++) {
-		responses[i].text =
-			strdup(prompts[i].echo ? "" : secret_reveal(*n->target->password));
+		responses[i].text = strdup(prompts[i].echo ? "" : secret_reveal(*peer->password));
 		if (!responses[i].text)
 			oom();
 		responses[i].length = (unsigned int)strlen(responses[i].text);
@@ -319,7 +304,6 @@ static int ssh_libssh2_login_by_password(struct native *n, uint64_t deadline_use
 			return -1;
 	if (rc == 0)
 		return 0;
-	*libssh2_session_abstract(n->session) = n;
 	while ((rc = libssh2_userauth_keyboard_interactive(n->session, user, ssh_libssh2_answer)) ==
 	       LIBSSH2_ERROR_EAGAIN)
 		if (ssh_libssh2_wait_ready(n, deadline_usec, "logging in", err) < 0)
@@ -393,17 +377,22 @@ static int ssh_libssh2_check_greeting(struct native *n, uint64_t deadline_usec,
 static int ssh_libssh2_handshake(struct native *n, const struct known_hosts *known,
 				 uint64_t deadline_usec, struct error *err)
 {
+	_cleanup_(str_release) struct str types = STR_INIT;
+	char place[200];
 	int rc;
 
-	n->session = libssh2_session_init();
-	if (!n->session)
-		oom();
-	libssh2_session_set_blocking(n->session, 0);
+	ssh_libssh2_known_types(known, &types);
+	n->peer.password = n->target->password;
+	n->session = session_new(&n->peer, types.text);
 	libssh2_keepalive_config(n->session, 1, (unsigned int)(ssh_silence_s() / SSH_ASKS));
-	prefer_known_types(n, known);
-	while ((rc = libssh2_session_handshake(n->session, n->fd)) == LIBSSH2_ERROR_EAGAIN)
+	while ((rc = session_handshake(n->session, n->fd, &n->peer)) == LIBSSH2_ERROR_EAGAIN)
 		if (ssh_libssh2_wait_ready(n, deadline_usec, "the SSH handshake", err) < 0)
 			return -1;
+	if (session_talks_too_much(&n->peer))
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: what listens there talks without end before it greets as sshd does",
+			ssh_place(n->target, place));
 	return rc ? session_failed(n, "the SSH handshake", err) : 0;
 }
 
@@ -433,7 +422,6 @@ static int open_native(const struct ssh_target *target, void **state, enum ssh_f
 {
 	struct native *n = xmalloc(sizeof(*n));
 
-	ssh_libssh2_begin();
 	*n = (struct native){.target = target, .fd = -1, .tunnel = TUNNEL_INIT, .input_fd = -1};
 	if (start_session(n, clock_usec() + (uint64_t)target->timeout_s * 1000000, failure, err) <
 	    0) {

@@ -27,9 +27,6 @@ struct ssh_transport {
 
 extern const struct ssh_transport ssh_transport_libssh2, ssh_transport_openssh, ssh_transport_local;
 
-/* Prepares libssh2 once, for whoever calls it next. */
-void ssh_libssh2_begin(void);
-
 /* The command for core/proc.h, but for its words. */
 struct proc ssh_command_proc(const struct ssh_command *command, uint64_t deadline_usec);
 

@@ -2,7 +2,7 @@
 #include "deployer/ssh/ssh_way.h"
 
 #include "core/file.h"
-#include "deployer/ssh/key_agent.h"
+#include "deployer/ssh/keys/key_agent.h"
 
 #include <errno.h>
 #include <string.h>

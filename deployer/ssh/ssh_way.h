@@ -8,7 +8,7 @@
 #ifndef DEPLOYER_SSH_SSH_WAY_H
 #define DEPLOYER_SSH_SSH_WAY_H
 
-#include "deployer/ssh/private_key.h"
+#include "deployer/ssh/keys/private_key.h"
 #include "deployer/ssh/ssh_transport.h"
 
 struct ssh_way {

@@ -2,7 +2,7 @@
 /* known_hosts files, whoever wrote them. */
 #include "tests/fuzz/fuzz.h"
 
-#include "deployer/ssh/known_hosts.h"
+#include "deployer/ssh/keys/known_hosts.h"
 
 #define KEY "AAAAC3NzaC1lZDI1NTE5AAAAIJrQ8kkOZxgbhRP0VzXGzhV3PHJ2nXgTEcDAfLbYbCsA"
 

@@ -2,7 +2,7 @@
 /* Private key files, whoever wrote them: what is said of one is whole, and the same each time. */
 #include "tests/fuzz/fuzz.h"
 
-#include "deployer/ssh/private_key.h"
+#include "deployer/ssh/keys/private_key.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -4,7 +4,7 @@
 
 #include "core/proc.h"
 #include "core/str.h"
-#include "deployer/ssh/known_hosts.h"
+#include "deployer/ssh/keys/known_hosts.h"
 
 #define TYPE "ssh-ed25519"
 #define KEY "AAAAC3NzaC1lZDI1NTE5AAAAIJrQ8kkOZxgbhRP0VzXGzhV3PHJ2nXgTEcDAfLbYbCsA"

@@ -3,7 +3,7 @@
 #include "tests/unit/support.h"
 
 #include "core/proc.h"
-#include "deployer/ssh/private_key.h"
+#include "deployer/ssh/keys/private_key.h"
 
 static const struct {
 	const char *type, *format, *passphrase;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "deployer/ssh/private_key.h"
+#include "deployer/ssh/keys/private_key.h"
 
 #include "core/file.h"
 #include "core/secret.h"

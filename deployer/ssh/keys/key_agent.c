@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "deployer/ssh/key_agent.h"
+#include "deployer/ssh/keys/key_agent.h"
 
 #include "core/clock.h"
 #include "core/file.h"

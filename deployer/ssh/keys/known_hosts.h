@@ -6,8 +6,8 @@
  * wildcards, negation, hashed names and @revoked are supported. @cert-authority lines are only noticed: the
  * system's ssh checks certificates.
  */
-#ifndef DEPLOYER_SSH_KNOWN_HOSTS_H
-#define DEPLOYER_SSH_KNOWN_HOSTS_H
+#ifndef DEPLOYER_SSH_KEYS_KNOWN_HOSTS_H
+#define DEPLOYER_SSH_KEYS_KNOWN_HOSTS_H
 
 #include "core/arena.h"
 #include "core/error.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "deployer/ssh/host_key.h"
+#include "deployer/ssh/keys/host_key.h"
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "deployer/ssh/session.h"
 #include "deployer/ssh/ssh_transport.h"
 #include "deployer/ssh/tunnel.h"
 
-#include <libssh2.h>
 #include <openssl/evp.h>
 #include <openssl/sha.h>
 #include <poll.h>
@@ -85,18 +85,14 @@ static int host_key_fetch(const struct ssh_target *t, const char *types, struct 
 {
 	uint64_t deadline = clock_usec() + (uint64_t)t->timeout_s * 1000000;
 	_cleanup_(tunnel_close) struct tunnel tunnel = TUNNEL_INIT;
+	struct session_peer peer = {0};
 	LIBSSH2_SESSION *session;
 	int rc;
 
 	if (tunnel_open(t, deadline, &tunnel, err) < 0)
 		return -1;
-	ssh_libssh2_begin();
-	session = libssh2_session_init();
-	if (!session)
-		oom();
-	libssh2_session_set_blocking(session, 0);
-	libssh2_session_method_pref(session, LIBSSH2_METHOD_HOSTKEY, types);
-	while ((rc = libssh2_session_handshake(session, tunnel.fd)) == LIBSSH2_ERROR_EAGAIN)
+	session = session_new(&peer, types);
+	while ((rc = session_handshake(session, tunnel.fd, &peer)) == LIBSSH2_ERROR_EAGAIN)
 		if (host_key_wait(session, tunnel.fd, deadline, err) < 0)
 			break;
 	if (rc == 0)

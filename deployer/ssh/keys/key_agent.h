@@ -6,8 +6,8 @@
  * passphrase comes into this process, on a command line or into a file. ringup's own agent ends with it, also
  * when it is killed.
  */
-#ifndef DEPLOYER_SSH_KEY_AGENT_H
-#define DEPLOYER_SSH_KEY_AGENT_H
+#ifndef DEPLOYER_SSH_KEYS_KEY_AGENT_H
+#define DEPLOYER_SSH_KEYS_KEY_AGENT_H
 
 #include "core/error.h"
 #include "core/words.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* host_key.h - the keys with which a host proves that it is itself, as it shows them. Nobody logs in for it. */
-#ifndef DEPLOYER_SSH_HOST_KEY_H
-#define DEPLOYER_SSH_HOST_KEY_H
+#ifndef DEPLOYER_SSH_KEYS_HOST_KEY_H
+#define DEPLOYER_SSH_KEYS_HOST_KEY_H
 
 #include "core/arena.h"
 #include "deployer/ssh/ssh.h"

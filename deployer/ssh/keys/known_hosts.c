@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "deployer/ssh/known_hosts.h"
+#include "deployer/ssh/keys/known_hosts.h"
 
 #include "core/file.h"
 #include "core/str.h"

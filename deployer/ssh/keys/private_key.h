@@ -6,8 +6,8 @@
  * file itself: a cloud's .pem has no .pub beside it. Sources: PROTOCOL.key of OpenSSH (the public half and the
  * cipher's name are in the clear), RFC 7468 for the labels of PEM files, RFC 1421 for "Proc-Type: 4,ENCRYPTED".
  */
-#ifndef DEPLOYER_SSH_PRIVATE_KEY_H
-#define DEPLOYER_SSH_PRIVATE_KEY_H
+#ifndef DEPLOYER_SSH_KEYS_PRIVATE_KEY_H
+#define DEPLOYER_SSH_KEYS_PRIVATE_KEY_H
 
 #include "core/arena.h"
 

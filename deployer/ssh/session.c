@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/ssh/session.h"
+
+#include "core/arena.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+/* A handshake takes less than 16 KiB; the rest is for greetings. */
+#define HANDSHAKE_CEILING_BYTES (128 * KIB)
+
+static pthread_once_t library_once = PTHREAD_ONCE_INIT;
+
+static void library_init(void)
+{
+	libssh2_init(0);
+}
+
+/* libssh2's way to receive: a negative errno for an error (session.c, _libssh2_recv). */
+static ssize_t session_receive(int fd, void *buffer, size_t length, int flags, void **abstract)
+{
+	struct session_peer *peer = *abstract;
+	ssize_t got;
+
+	if (!peer->is_past && peer->received_bytes > HANDSHAKE_CEILING_BYTES)
+		return -EPROTO;
+	got = recv(fd, buffer, length, flags);
+	if (got < 0)
+		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+	if (!peer->is_past)
+		peer->received_bytes += (size_t)got;
+	return got;
+}
+
+LIBSSH2_SESSION *session_new(struct session_peer *peer, const char *host_key_types)
+{
+	LIBSSH2_SESSION *session;
+
+	pthread_once(&library_once, library_init);
+	session = libssh2_session_init_ex(NULL, NULL, NULL, peer);
+	if (!session)
+		oom();
+	libssh2_session_set_blocking(session, 0);
+	libssh2_session_callback_set(session, LIBSSH2_CALLBACK_RECV, (void *)session_receive);
+	libssh2_session_method_pref(session, LIBSSH2_METHOD_HOSTKEY, host_key_types);
+	return session;
+}
+
+int session_handshake(LIBSSH2_SESSION *session, int fd, struct session_peer *peer)
+{
+	int rc = libssh2_session_handshake(session, fd);
+
+	peer->is_past = rc == 0;
+	return rc;
+}
+
+bool session_talks_too_much(const struct session_peer *peer)
+{
+	return !peer->is_past && peer->received_bytes > HANDSHAKE_CEILING_BYTES;
+}

@@ -1,0 +1,177 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What hosts do wrong, with real sshds and, where no sshd would do it, a peer of the test's own. Each ends in time, names the
+# host and says what is true; the others' work is kept; both transports say the same where both can.
+
+load ../cli/helper
+load ssh_hosts
+
+setup() {
+	common_setup
+	ssh_hosts_setup 1
+	three
+}
+
+teardown() {
+	ssh_hosts_teardown
+	[ -z "${PEER:-}" ] || kill "$PEER" 2>/dev/null || true
+}
+
+# peer PYTHON: a server on 127.0.0.2 whose connections `c` are treated so.
+peer() {
+	python3 - "$PORT" "$1" 3>&- 4>&- <<-'END' &
+		import socket, sys, threading, time
+		def treat(c):
+		    try:
+		        exec(sys.argv[2], {"c": c, "time": time, "socket": socket})
+		    except OSError:
+		        pass
+		s = socket.socket()
+		s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+		s.bind(("127.0.0.2", int(sys.argv[1])))
+		s.listen(50)
+		while True:
+		    threading.Thread(target=treat, args=(s.accept()[0],), daemon=True).start()
+	END
+	PEER=$!
+	wait_for_port 127.0.0.2
+	trust 127.0.0.2
+}
+
+# both OPTION... -- STATUS TEXT...: exec on node01, which is fine, and node02, by both transports
+both() {
+	local transport begin
+	local -a options=()
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	for transport in auto openssh; do
+		cluster "key: ed25519, known_hosts: known, transport: $transport" "${THREE[@]:0:2}"
+		begin=$SECONDS
+		apart timeout 60 ringup "${options[@]}" exec -l -- echo fine
+		says "$@"
+		grep -qx 'node01: fine' ../out
+		[ $((SECONDS - begin)) -lt 30 ]
+	done
+}
+
+@test "a port where nobody listens" {
+	both -- 4 'node02 (127.0.0.2 port' 'onnection refused' '1 of 2 hosts failed; the others are fine'
+}
+
+# A socket whose queue is full drops what comes, as a firewall does (listen(2)).
+@test "a network that swallows everything" {
+	python3 -c "
+import socket, time
+s = socket.socket()
+s.bind(('127.0.0.2', $PORT))
+s.listen(0)
+waiting = [socket.socket() for _ in range(3)]
+for w in waiting:
+    w.setblocking(False)
+    w.connect_ex(('127.0.0.2', $PORT))
+time.sleep(0.2)
+print('full', flush=True)
+time.sleep(60)" >full 3>&- 4>&- &
+	PEER=$!
+	until [ -s full ]; do sleep 0.05; done
+	trust 127.0.0.2
+	both --timeout 2 -- 4 'node02 (127.0.0.2 port' '1 of 2 hosts failed'
+	cluster "key: ed25519, known_hosts: known, transport: libssh2" "${THREE[@]:0:2}"
+	apart ringup --timeout 2 exec -l true
+	says 4 'no answer: the host is down, or a firewall drops port'
+}
+
+@test "a greeting without end, and one that never comes" {
+	peer 'while True: c.sendall(b"welcome to a machine that talks and talks\r\n" * 100)'
+	both --timeout 3 -- 4 'node02 (127.0.0.2 port'
+	kill "$PEER"
+	peer 'time.sleep(100)'
+	both --timeout 2 -- 4 'node02 (127.0.0.2 port'
+	cluster "key: ed25519, known_hosts: known, transport: libssh2" "${THREE[@]:0:2}"
+	apart ringup --timeout 2 exec -l true
+	says 4 'it takes the connection and says nothing'
+}
+
+@test "another host key, and a revoked one" {
+	ssh-keygen -q -t ed25519 -N '' -f other_key
+	cp host_key kept
+	start_sshd 2
+	echo "[127.0.0.2]:$PORT $(cut -d' ' -f1,2 other_key.pub)" >>known
+	both -- 4 'node02 (127.0.0.2 port' 'ost key'
+	sed -i '/^\[127.0.0.2\]/d' known
+	echo "@revoked [127.0.0.2]:$PORT $(cut -d' ' -f1,2 host_key.pub)" >>known
+	both -- 4 'node02 (127.0.0.2 port' 'revoked'
+}
+
+@test "too many logins at once: it is tried again, and works" {
+	start_sshd 2 -o MaxStartups=1
+	trust 127.0.0.2
+	for transport in auto openssh; do
+		cluster "key: ed25519, known_hosts: known, transport: $transport" "${THREE[1]}"
+		python3 -c "
+import socket, time
+c = socket.create_connection(('127.0.0.2', $PORT))
+print('holds', flush=True)
+time.sleep(1.5)" >held 3>&- 4>&- &
+		holder=$!
+		until [ -s held ]; do sleep 0.05; done
+		apart timeout 30 ringup -v exec -l -- echo fine
+		wait $holder
+		says 0 'it is tried again'
+		grep -qx 'node02: fine' ../out
+		rm held
+	done
+}
+
+@test "no session is allowed" {
+	start_sshd 2 -o MaxSessions=0
+	trust 127.0.0.2
+	both -- 4 'node02'
+}
+
+@test "the connection is cut in the middle of the output" {
+	start_sshd 2
+	trust 127.0.0.2
+	for transport in libssh2 openssh; do
+		cluster "key: ed25519, known_hosts: known, transport: $transport" "${THREE[1]}"
+		# shellcheck disable=SC2016 # of the host's shell
+		apart timeout 30 ringup exec -l -- sh -c 'echo begun; pid=$$
+			while [ "$(cat /proc/$pid/comm)" != sshd ]; do pid=$(awk "{ print \$4 }" /proc/$pid/stat); done; kill -KILL $pid; sleep 20'
+		says 1 'node02 (127.0.0.2 port'
+	done
+}
+
+@test "much output, and output that is no text" {
+	start_sshd 2
+	trust 127.0.0.2
+	for transport in libssh2 openssh; do
+		cluster "key: ed25519, known_hosts: known, transport: $transport" "${THREE[1]}"
+		apart timeout 120 /usr/bin/env python3 -c "
+import resource, subprocess, sys
+status = subprocess.run(['ringup', '--json', 'exec', '-l', '--', 'head', '-c', '${OUTPUT_MIB:-512}M', '/dev/zero']).returncode
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+print('peak', peak, 'MiB', file=sys.stderr)
+sys.exit(status or peak > 200)"
+		says 0 'only the first'
+		apart ringup exec -l -- printf '\377\376\033[31m\n'
+		says 0
+		[ "$(cat ../out)" = 'node02: ???[31m' ]
+	done
+}
+
+@test "/tmp is read-only" {
+	start_sshd 2
+	trust 127.0.0.2
+	# shellcheck disable=SC2016 # of the inner shell
+	for transport in auto openssh; do
+		cluster "key: ed25519, known_hosts: known, transport: $transport" "${THREE[1]}"
+		mkdir -p home_of_test
+		apart unshare -m --propagation private sh -c 'mount --bind "$1" "$1" && cp cluster.yaml known ed25519 "$1" && cd "$1" &&
+			mkdir -p tmp && mount -t tmpfs -o ro none tmp && TMPDIR=$1/tmp exec ringup exec -l -- echo fine' sh "$PWD/home_of_test"
+		[ $transport = auto ] || { says 1 'cannot make a folder in' 'Read-only file system'; continue; }
+		says 0
+	done
+}
