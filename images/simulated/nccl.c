@@ -19,12 +19,6 @@ struct id {
 	char internal[128];
 };
 
-struct config {
-	size_t size;
-	unsigned magic, version;
-	int blocking;
-};
-
 struct meeting { /* the mapped file */
 	atomic_int here, arrived, turns;
 	atomic_int pids[RANKS_MAX];
@@ -58,7 +52,6 @@ const char *ncclGetErrorString(int result);
 const char *ncclGetLastError(void *comm);
 int ncclGetUniqueId(struct id *id);
 int ncclCommInitRank(void **comm, int ranks, struct id id, int rank);
-int ncclCommInitRankConfig(void **comm, int ranks, struct id id, int rank, struct config *config);
 int ncclCommGetAsyncError(void *comm, int *result);
 int ncclCommFinalize(void *comm);
 int ncclCommAbort(void *comm);
@@ -176,16 +169,10 @@ int ncclCommInitRank(void **out, int ranks, struct id id, int rank)
 	atomic_store(&comm->meeting->pids[rank], (int)getpid());
 	if (atomic_fetch_add(&comm->meeting->here, 1) == ranks - 1)
 		unlink(path);
+	while (standin_number("STANDIN_HANG", 0) || atomic_load(&comm->meeting->here) < ranks)
+		usleep(100);
 	*out = comm;
 	return 0;
-}
-
-int ncclCommInitRankConfig(void **out, int ranks, struct id id, int rank, struct config *config)
-{
-	LOGGED;
-	if (config->magic != 0xcafebeef || config->size != sizeof(*config) || config->blocking)
-		return 4;
-	return ncclCommInitRank(out, ranks, id, rank) ? 2 : 7;
 }
 
 /* Whether a signal has stopped a rank's process: state T of proc_pid_stat(5). */
@@ -212,9 +199,7 @@ int ncclCommGetAsyncError(void *state, int *result)
 	struct comm *comm = state;
 
 	*result = 0;
-	if (standin_number("STANDIN_HANG", 0) || atomic_load(&comm->meeting->here) < comm->ranks)
-		*result = 7;
-	else if (comm->asked++ < 3 && standin_number("STANDIN_PROGRESS", 0))
+	if (comm->asked++ < 3 && standin_number("STANDIN_PROGRESS", 0))
 		*result = 7;
 	else if (comm->collectives > 0 &&
 		 (!standin_number("STANDIN_STOPPED", 0) || standin_one_stopped(comm)))
@@ -225,7 +210,7 @@ int ncclCommGetAsyncError(void *state, int *result)
 int ncclCommFinalize(void *comm)
 {
 	LOGGED;
-	return comm ? 7 : 4;
+	return comm ? 0 : 4;
 }
 
 int ncclCommAbort(void *comm)

@@ -52,3 +52,17 @@ load ../cli/worker_hang
 		mpi -n 3 "$ALLREDUCE" --backend mpi "${RUN[@]}" --fault-inject stop:0
 	finish
 }
+
+@test "nccl: who hangs, dies or drops out is named, though NCCL does not let go of the others" {
+	standin_setup
+	RUN+=(--backend nccl)
+	export LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/standin
+	mkdir "$LD_LIBRARY_PATH"
+	standin_build "$LD_LIBRARY_PATH"
+	each_phase stop 4 1 ": rank 1 (here) does not answer" "bootstrap first run"
+	each_phase die 7 1 "; see its own output" "bootstrap first run"
+	each_phase drop 4 1 ": rank 1 (here) is behind the others" "bootstrap first run"
+	finish
+	ends 4 "rank 0 (here) does not answer in phase bootstrap" "$ALLREDUCE" --procs 3 "${RUN[@]}" --fault-inject stop:0@bootstrap
+	finish
+}

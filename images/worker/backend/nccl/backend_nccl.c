@@ -3,9 +3,10 @@
  * The NCCL backend: one GPU per rank, NCCL's own all-reduce on a stream of its own, through the
  * driver API. Both libraries are opened at run time (cuda.h, nccl.h).
  *
- * Nothing waits without looking at the control plane: the communicator is made non-blocking (NCCL
- * 2.14 and newer), queues and errors are polled, and a failed run aborts the communicator. An older
- * NCCL blocks while it is set up; then the control thread ends the process at the timeout.
+ * Queues and errors are polled with an eye on the control plane, and a failed run aborts the communicator. The
+ * communicator blocks: for one that does not, NCCL 2.23 and newer makes a thread for each collective, which costs small
+ * sizes their time. So NCCL may hang while it sets itself up or connects (from 2.22 on with the first collective). Then the
+ * control thread tells the verdict and ends the process.
  */
 #include "backend/backend.h"
 #include "backend/nccl/cuda.h"
@@ -109,7 +110,7 @@ static int nccl_says(const struct state *s, const char *call, int rc, struct fai
 			   nccl.ncclGetErrorString(rc), more ? more : "");
 }
 
-/* Waits until the communicator has done what @rc says is in progress. */
+/* Waits until the communicator has done what @rc says is in progress: with $NCCL_COMM_BLOCKING=0 it does not block. */
 static int nccl_wait(const struct state *s, const char *call, int rc, struct failure *err)
 {
 	while (rc == NCCL_IN_PROGRESS) {
@@ -221,24 +222,13 @@ static int register_buffers(struct state *s, size_t bytes, struct failure *err)
 static int open_comm(struct state *s, struct failure *err)
 {
 	const struct group *group = s->group;
-	struct nccl_config config = {
-		.size = sizeof(config),
-		.magic = NCCL_CONFIG_MAGIC,
-		.version = NCCL_CONFIG_VERSION,
-	};
-	const char *call = "ncclCommInitRank";
 	struct nccl_id id = {.internal = ""};
 	int rc;
 
 	if (nccl_meet(&nccl, group, &id, err) < 0)
 		return -1;
-	if (nccl.ncclCommInitRankConfig) {
-		call = "ncclCommInitRankConfig";
-		rc = nccl.ncclCommInitRankConfig(&s->comm, group->world, id, group->rank, &config);
-	} else {
-		rc = nccl.ncclCommInitRank(&s->comm, group->world, id, group->rank);
-	}
-	return nccl_wait(s, call, rc, err);
+	rc = nccl.ncclCommInitRank(&s->comm, group->world, id, group->rank);
+	return nccl_wait(s, "ncclCommInitRank", rc, err);
 }
 
 static bool finalize(struct state *s)

@@ -42,7 +42,6 @@ static const struct {
 	SYMBOL(ncclGroupEnd, false),
 	SYMBOL(ncclSend, true),
 	SYMBOL(ncclRecv, true),
-	SYMBOL(ncclCommInitRankConfig, true),
 	SYMBOL(ncclCommFinalize, true),
 	SYMBOL(ncclGetLastError, true),
 	SYMBOL(ncclMemAlloc, true),

@@ -19,17 +19,6 @@ struct nccl_id { /* ncclUniqueId: handed over by value */
 	char internal[NCCL_ID_BYTES];
 };
 
-/* ncclConfig_t as of 2.14, when it came: later libraries take any older one by its size and
- * version, and fill in what it lacks. */
-struct nccl_config {
-	size_t size;
-	unsigned magic;	  /* NCCL_CONFIG_MAGIC */
-	unsigned version; /* NCCL_CONFIG_VERSION */
-	int blocking;
-};
-
-#define NCCL_CONFIG_MAGIC 0xcafebeefu /* NCCL_API_MAGIC */
-#define NCCL_CONFIG_VERSION 21400     /* NCCL_VERSION(2, 14, 0) */
 /* What may be the doing of another rank or of the network between (NCCL User Guide, "Types"):
  * ncclSystemError, ncclInternalError and ncclRemoteError. */
 #define NCCL_SYSTEM_ERROR 2
@@ -68,11 +57,9 @@ struct nccl {
 	int (*ncclSend)(const void *send, size_t count, int type, int peer, void *comm,
 			void *stream); /* 2.7 */
 	int (*ncclRecv)(void *recv, size_t count, int type, int peer, void *comm, void *stream);
-	int (*ncclCommInitRankConfig)(void **comm, int ranks, struct nccl_id id, int rank,
-				      struct nccl_config *config); /* 2.14 */
-	int (*ncclCommFinalize)(void *comm);			   /* 2.14 */
-	const char *(*ncclGetLastError)(void *comm);		   /* 2.13 */
-	int (*ncclMemAlloc)(void **memory, size_t bytes);	   /* 2.19 */
+	int (*ncclCommFinalize)(void *comm);		  /* 2.14 */
+	const char *(*ncclGetLastError)(void *comm);	  /* 2.13 */
+	int (*ncclMemAlloc)(void **memory, size_t bytes); /* 2.19 */
 	int (*ncclMemFree)(void *memory);
 	int (*ncclCommRegister)(void *comm, void *memory, size_t bytes, void **handle);
 	int (*ncclCommDeregister)(void *comm, void *handle);
