@@ -195,14 +195,22 @@ static void slurm_ask_accounts(const char *id, struct arena *arena, struct slurm
 	state->phase = slurm_phase_of(state->state);
 }
 
+/* A number: people edit records, and a word of another form could be an option of the commands. */
+static int slurm_check_id(const char *id, struct error *err)
+{
+	if (*id && !id[strspn(id, "0123456789")])
+		return 0;
+	return error_set(err, ERROR_USAGE, "'%s' in the job's record is no job of Slurm", id);
+}
+
 int slurm_ask(const char *id, struct arena *arena, struct slurm_state *state, struct error *err)
 {
 	const char *text;
 	int status;
 
 	*state = (struct slurm_state){.state = "", .reason = "", .nodes = ""};
-	if (slurm_run(WORDS("scontrol", "-o", "show", "job", id), NULL, arena, &text, &status,
-		      err) < 0)
+	if (slurm_check_id(id, err) < 0 || slurm_run(WORDS("scontrol", "-o", "show", "job", id),
+						     NULL, arena, &text, &status, err) < 0)
 		return -1;
 	if (status != 0 && !strstr(text, "Invalid job id"))
 		return error_set(err, ERROR_FAILED, "Slurm does not answer for job %s: %s", id,
@@ -226,7 +234,8 @@ int slurm_cancel(const char *id, struct error *err)
 	const char *text;
 	int status;
 
-	if (slurm_run(WORDS("scancel", id), NULL, &arena, &text, &status, err) < 0)
+	if (slurm_check_id(id, err) < 0 ||
+	    slurm_run(WORDS("scancel", id), NULL, &arena, &text, &status, err) < 0)
 		return -1;
 	if (status == 0 || strstr(text, "Invalid job id") || strstr(text, "already completing"))
 		return 0;
