@@ -20,13 +20,21 @@ static int slurm_run(const char *const *words, const char *folder, struct arena 
 				  .joined = status != NULL,
 				  .even_when_interrupted = true};
 	struct proc_result result = {0};
-	int rc = proc_run(&proc, &result, err);
+	int rc;
 
+	*text = "";
+	if (!proc_exists(words[0]))
+		return error_set(
+			err, ERROR_FAILED,
+			"there is no %s on PATH; run this on a machine of the Slurm cluster, as its login node",
+			words[0]);
+	rc = proc_run(&proc, &result, err);
 	if (rc == 0 && status)
 		*status = result.status;
 	else if (rc == 0 && result.status)
 		rc = proc_failed(&proc, &result, err);
-	*text = rc == 0 ? arena_strdup(arena, result.out.text) : "";
+	if (rc == 0)
+		*text = arena_strdup(arena, result.out.text);
 	proc_result_release(&result);
 	return rc;
 }
@@ -37,13 +45,6 @@ int slurm_site(struct arena *arena, struct slurm_site *site, struct error *err)
 	int ignored;
 
 	*site = (struct slurm_site){.version = "", .container = "none", .mpi = ""};
-	for (const char *const *program = WORDS("sbatch", "srun", "scontrol", "scancel"); *program;
-	     program++)
-		if (!proc_exists(*program))
-			return error_set(
-				err, ERROR_FAILED,
-				"there is no %s on PATH; run this on a machine of the Slurm cluster, as its login node",
-				*program);
 	if (slurm_run(WORDS("sbatch", "--version"), NULL, arena, &version, NULL, err) < 0 ||
 	    slurm_run(WORDS("srun", "--help"), NULL, arena, &help, NULL, err) < 0 ||
 	    slurm_run(WORDS("srun", "--mpi=list"), NULL, arena, &mpi, &ignored, err) < 0)

@@ -73,6 +73,9 @@ is_waiting() {
 	run ringup run --on slurm --launcher mpirun -n 3 -- sh -c 'echo "mine is $PMIX_RANK"'
 	[ "$status" = 0 ]
 	has "[2 node03] mine is 2"
+	run ringup run --on slurm --launcher mpirun -n 3 -e RINGUP_SECRET=test -- "$BUILD/allreduce" --backend mpi -b 1K -e 4K
+	[ "$status" = 0 ]
+	has "[0 node01] # verdict: pass"
 }
 
 @test "TensorFlow's ranks get a TF_CONFIG with all workers" {
