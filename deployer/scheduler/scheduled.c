@@ -79,7 +79,8 @@ static const char *scheduled_host(const struct scheduled *s, int task)
 
 static void scheduled_place(struct scheduled *s, int task, const char *host)
 {
-	if (task < s->record->ranks && !s->hosts[task] && cluster_host_word(host))
+	/* a job that Slurm starts again may get other nodes */
+	if (task < s->record->ranks && cluster_host_word(host))
 		s->hosts[task] = arena_strdup(s->arena, host);
 }
 
@@ -339,6 +340,7 @@ static int scheduled_hear(struct scheduled *s, const struct slurm_state *state, 
 {
 	switch (state->phase) {
 	case SLURM_WAITS:
+		s->failure_count = 0; /* those of a run that is begun again */
 		scheduled_say_waits(s, state);
 		return scheduled_note(s, "waiting", err);
 	case SLURM_RUNS:

@@ -20,13 +20,21 @@ static int slurm_run(const char *const *words, const char *folder, struct arena 
 				  .joined = status != NULL,
 				  .even_when_interrupted = true};
 	struct proc_result result = {0};
-	int rc = proc_run(&proc, &result, err);
+	int rc;
 
+	*text = "";
+	if (!proc_exists(words[0]))
+		return error_set(
+			err, ERROR_FAILED,
+			"there is no %s on PATH; run this on a machine of the Slurm cluster, as its login node",
+			words[0]);
+	rc = proc_run(&proc, &result, err);
 	if (rc == 0 && status)
 		*status = result.status;
 	else if (rc == 0 && result.status)
 		rc = proc_failed(&proc, &result, err);
-	*text = rc == 0 ? arena_strdup(arena, result.out.text) : "";
+	if (rc == 0)
+		*text = arena_strdup(arena, result.out.text);
 	proc_result_release(&result);
 	return rc;
 }
@@ -37,13 +45,6 @@ int slurm_site(struct arena *arena, struct slurm_site *site, struct error *err)
 	int ignored;
 
 	*site = (struct slurm_site){.version = "", .container = "none", .mpi = ""};
-	for (const char *const *program = WORDS("sbatch", "srun", "scontrol", "scancel"); *program;
-	     program++)
-		if (!proc_exists(*program))
-			return error_set(
-				err, ERROR_FAILED,
-				"there is no %s on PATH; run this on a machine of the Slurm cluster, as its login node",
-				*program);
 	if (slurm_run(WORDS("sbatch", "--version"), NULL, arena, &version, NULL, err) < 0 ||
 	    slurm_run(WORDS("srun", "--help"), NULL, arena, &help, NULL, err) < 0 ||
 	    slurm_run(WORDS("srun", "--mpi=list"), NULL, arena, &mpi, &ignored, err) < 0)
@@ -195,14 +196,22 @@ static void slurm_ask_accounts(const char *id, struct arena *arena, struct slurm
 	state->phase = slurm_phase_of(state->state);
 }
 
+/* A number: people edit records, and a word of another form could be an option of the commands. */
+static int slurm_check_id(const char *id, struct error *err)
+{
+	if (*id && !id[strspn(id, "0123456789")])
+		return 0;
+	return error_set(err, ERROR_USAGE, "'%s' in the job's record is no job of Slurm", id);
+}
+
 int slurm_ask(const char *id, struct arena *arena, struct slurm_state *state, struct error *err)
 {
 	const char *text;
 	int status;
 
 	*state = (struct slurm_state){.state = "", .reason = "", .nodes = ""};
-	if (slurm_run(WORDS("scontrol", "-o", "show", "job", id), NULL, arena, &text, &status,
-		      err) < 0)
+	if (slurm_check_id(id, err) < 0 || slurm_run(WORDS("scontrol", "-o", "show", "job", id),
+						     NULL, arena, &text, &status, err) < 0)
 		return -1;
 	if (status != 0 && !strstr(text, "Invalid job id"))
 		return error_set(err, ERROR_FAILED, "Slurm does not answer for job %s: %s", id,
@@ -226,7 +235,8 @@ int slurm_cancel(const char *id, struct error *err)
 	const char *text;
 	int status;
 
-	if (slurm_run(WORDS("scancel", id), NULL, &arena, &text, &status, err) < 0)
+	if (slurm_check_id(id, err) < 0 ||
+	    slurm_run(WORDS("scancel", id), NULL, &arena, &text, &status, err) < 0)
 		return -1;
 	if (status == 0 || strstr(text, "Invalid job id") || strstr(text, "already completing"))
 		return 0;

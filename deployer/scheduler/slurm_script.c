@@ -400,7 +400,7 @@ static int script_add_steps(const struct script *s, struct error *err)
 		"\n# Every rank begins once, and says where: what cannot start shows before the job does.\n"
 		"srun --label --kill-on-bad-exit=1");
 	if (s->follow)
-		script_add_file(s, " --output=", "placed.log");
+		script_add_file(s, " --open-mode=append --output=", "placed.log");
 	/* the worker's ranks end by themselves when one is lost, and rank 0 has a report to write */
 	str_addf(s->out, "%s sh -c 'echo \"$SLURMD_NODENAME\"'\n\nsrun --kill-on-bad-exit=%d",
 		 where, !wish->is_worker);

@@ -57,3 +57,20 @@ script() {
 	run -2 ringup export slurm -n 3 --nodes 2 torch
 	[[ $output == *"as many on every node"* ]]
 }
+
+@test "run --on slurm --dry-run prints the script, and without Slurm's commands nothing runs" {
+	run ringup run --on slurm --dry-run --set partition=gpu --nodes 3 plain
+	[ "$status" -eq 0 ]
+	[[ $output == *"#SBATCH --nodes=3"*"#SBATCH --partition=gpu"*"exec \"\$@\"' rank python3 train.py"* ]]
+	[ ! -e .ringup/jobs ]
+	run -1 env PATH="$BUILD" ringup run --on slurm plain
+	[[ $output == *"there is no sbatch on PATH; run this on a machine of the Slurm cluster"* ]]
+	run -1 env PATH="$BUILD" ringup status --on slurm
+	[[ $output == *"there is no scontrol on PATH"* ]]
+	run -2 ringup run --nodes 3 plain
+	[[ $output == *"--nodes and --set go with --on ENGINE"* ]]
+	run -2 ringup bench --ppn 3
+	[[ $output == *"go with --on ENGINE"* ]]
+	run -2 ringup status --on kubernetes
+	[[ $output == *"ringup runs jobs on: slurm"* ]]
+}

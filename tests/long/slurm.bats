@@ -73,6 +73,9 @@ is_waiting() {
 	run ringup run --on slurm --launcher mpirun -n 3 -- sh -c 'echo "mine is $PMIX_RANK"'
 	[ "$status" = 0 ]
 	has "[2 node03] mine is 2"
+	run ringup run --on slurm --launcher mpirun -n 3 -e RINGUP_SECRET=test -- "$BUILD/allreduce" --backend mpi -b 1K -e 4K
+	[ "$status" = 0 ]
+	has "[0 node01] # verdict: pass"
 }
 
 @test "TensorFlow's ranks get a TF_CONFIG with all workers" {
@@ -138,15 +141,14 @@ is_waiting() {
 
 @test "a job that is left goes on, and ps, logs and wait know it" {
 	# shellcheck disable=SC2016 # expanded by the rank
-	run ringup run -d --on slurm -n 3 --name left -- sh -c 'echo "first $RANK"; sleep 3; echo "last $RANK"; exit $((RANK * 2))'
+	run ringup run -d --on slurm -n 3 --name left -- sh -c 'echo "first $RANK"; sleep 3; echo "last $RANK"; [ $RANK != 2 ] || { sleep 5; exit 4; }'
 	[ "$output" = left ]
 	run ringup logs -f left
 	[ "$status" = 0 ]
 	has "[0 node01] first 0"
 	has "[2 node03] last 2"
-	run ringup wait left
-	[ "$status" = 2 ] || [ "$status" = 4 ]
-	has "left: rank"
+	run -4 ringup wait left
+	has "left: rank 2 on node03 ended with status 4"
 	run ringup logs --rank 0 left
 	[ "$output" = "first 0"$'\n'"last 0" ]
 	[ "$(state left)" = failed ]
