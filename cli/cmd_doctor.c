@@ -24,9 +24,8 @@ struct options {
 
 static const struct opt options[] = {
 	HOSTS_OPTION(struct options, hosts),
-	{0, "fix", NULL,
-	 "show the commands that are safe or can be undone, and run them after a yes", OPT_FLAG,
-	 offsetof(struct options, fix)},
+	{0, "fix", NULL, "show the commands that are safe or can be undone; run them after a yes",
+	 OPT_FLAG, offsetof(struct options, fix)},
 	{'y', "yes", NULL, "with --fix: do not ask", OPT_FLAG, offsetof(struct options, yes)},
 	{0, "dry-run", NULL, "with --fix: show the commands only", OPT_FLAG,
 	 offsetof(struct options, dry_run)},
@@ -267,8 +266,8 @@ const struct command command_doctor = {
 	.arguments = "[HOST...]",
 	.summary = "what is wrong with the hosts, what it breaks, and how to mend it",
 	.help = "Probes the hosts, lets them try to reach each other, and judges what they say by the rows of\n"
-		"recipes/findings.csv. The same finding on several hosts is printed once. Nothing is changed without --fix,\n"
-		"which runs only commands that are safe or can be undone; a second time changes nothing.\n"
+		"recipes/findings.csv. The same finding on several hosts is printed once. Nothing is changed without\n"
+		"--fix, which runs only commands that are safe or can be undone; a second time changes nothing.\n"
 		"\n"
 		"The exit status is 0 without errors (warnings and notes do not count), 5 with errors, 4 when some\n"
 		"hosts could not be asked and 1 when none could.\n",

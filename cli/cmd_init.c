@@ -275,7 +275,7 @@ const struct command command_init = {
 	.summary = "asks the hosts and writes a commented cluster.yaml",
 	.help = "HOST is a name, an address, or a set: node[01-08]. What is not given is asked for on a terminal.\n"
 		"The hosts are probed, and the file says what they are: its stack fits their GPUs, and 'ringup up'\n"
-		"takes it as it stands once the registry runs. A file that is there is not written over without --force.\n"
+		"takes it as it stands once the registry runs. It writes over a file only with --force.\n"
 		"  ringup init node[01-08] --registry 10.0.0.254:5000 --ca ca.pem\n"
 		"  ringup init node[01-08] --user ops --sudo --registry-on node01\n",
 	.options = options,

@@ -30,8 +30,8 @@ struct options {
 };
 
 static const struct opt options[] = {
-	{0, "launcher", "NAME", "one of auto, @{launchers}", OPT_TEXT,
-	 offsetof(struct options, launcher)},
+	{0, "launcher", "NAME", "how ranks are started: auto, or one of the launchers above",
+	 OPT_TEXT, offsetof(struct options, launcher)},
 	{'n', "ranks", "N", "ranks in all (default: as many as the hosts have slots)", OPT_INT,
 	 offsetof(struct options, ranks)},
 	{0, "ppn", "N", "ranks per host (default: its slots, or one per GPU)", OPT_INT,
@@ -556,6 +556,7 @@ const struct command command_run = {
 		"folder on the host. Only what changed is sent, and what is gone from DIR is removed there; other\n"
 		"files there stay. Left out: .git, __pycache__, .ringup, and what DIR/.ringupignore names by\n"
 		"patterns as in .gitignore.\n"
+		"Launchers: @{launchers}.\n"
 		"  ringup run -n 6 -- python3 train.py --epochs 3\n"
 		"  ringup run --launcher torchrun --ppn 8 -- python3 train.py\n"
 		"  ringup run --local -n 2 -- python3 train.py\n"

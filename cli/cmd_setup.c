@@ -29,9 +29,8 @@ static const struct opt options[] = {
 	 AT(engine)},
 	{0, "driver", "VERSION", "also install this NVIDIA driver; the hosts need a reboot then",
 	 OPT_TEXT, AT(driver)},
-	{0, "skip", "PART",
-	 "leave out engine, toolkit, driver, fabric, time, limits, registry or daemon", OPT_LIST,
-	 AT(skip)},
+	{0, "skip", "PART", "not engine, toolkit, driver, fabric, time, limits, registry or daemon",
+	 OPT_LIST, AT(skip)},
 	{0, "data-root", "DIR", "folder of Docker's images, where daemon.json names none", OPT_TEXT,
 	 AT(data_root)},
 	{0, "mirror", "URL", "a mirror of Docker Hub; may be given again", OPT_LIST, AT(mirrors)},
@@ -293,8 +292,8 @@ const struct command command_setup = {
 	.help = "Probes the hosts, prints the steps that each lacks with their commands, asks, and does them side by\n"
 		"side: the container engine, NVIDIA's container toolkit and CDI specification, the registry's CA, log\n"
 		"limits and mirrors in daemon.json, limits of logins, a time service, and with --driver the driver. A\n"
-		"second time does nothing. daemon.json is merged: what stands in it stays, and the first one is kept as\n"
-		"daemon.json.before-ringup. At the end a container of the host's own /bin/true must run.\n"
+		"second time does nothing. daemon.json is merged: what stands in it stays, and the first one is kept\n"
+		"as daemon.json.before-ringup. At the end a container of the host's own /bin/true must run.\n"
 		"ringup boots no host: a driver counts after a reboot. The steps are rows of recipes/setup.csv.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

@@ -155,7 +155,6 @@ void fleet_check(struct fleet *fleet)
 	fleet_each(fleet, check_one, NULL);
 	check_machines(fleet);
 	fleet_check_addresses(fleet);
-	fleet_check_ports(fleet);
 }
 
 cJSON *fleet_facts_json(const struct fleet *fleet)

@@ -17,7 +17,8 @@ void fleet_probe(struct fleet *fleet, bool details);
 /*
  * Fails every member that cannot run the cluster: no engine, an engine that does not answer,
  * another architecture than the file pins, an address that the other hosts do not know, another
- * host's machine, a port that another program has (ports.h). Each error says what to do.
+ * host's machine. Each error says what to do. The ports are looked at later, once it is known whose
+ * the hosts are (fleet_check_owner, fleet_check_ports).
  */
 void fleet_check(struct fleet *fleet);
 

@@ -14,6 +14,7 @@
 #include "deployer/host_stack.h"
 #include "deployer/lease/up_leases.h"
 #include "deployer/placed.h"
+#include "deployer/ports.h"
 #include "deployer/probe.h"
 
 #include <string.h>
@@ -33,6 +34,7 @@ int stage_meet_hosts(struct stages *s, bool takes_over, struct error *err)
 	fleet_phase(&s->fleet, "check");
 	fleet_check(&s->fleet);
 	fleet_check_owner(&s->fleet);
+	fleet_check_ports(&s->fleet);
 	return 0;
 }
 

@@ -14,7 +14,7 @@
  */
 #define HOSTS_OPTION(type, member)                                                                 \
 	{'H',	   "hosts",                                                                        \
-	 "SET",	   "these hosts only: node[01-08],login, @GROUP or ^FILE; may be given again",     \
+	 "SET",	   "these hosts only: node[01-08], @GROUP or ^FILE; may be given again",           \
 	 OPT_LIST, offsetof(type, member)},                                                        \
 	{                                                                                          \
 		'x', "exclude", "SET", "but not these hosts", OPT_LIST_BUT, offsetof(type, member) \

@@ -39,7 +39,7 @@ done
 
 me=$(id -u) everybodys='' scope=host
 if [ -n "${RINGUP_STATE_ROOT:-}" ]; then
-	root=$RINGUP_STATE_ROOT # as in probe.sh
+	root=$RINGUP_STATE_ROOT # as in probe/
 elif [ "$me" = 0 ]; then
 	root=/var/lib/ringup
 else

@@ -3,7 +3,7 @@
 # Prints who owns the cluster of that name on this host, as key=value lines: owner.sh CLUSTER ENGINE STATE_LINE.
 # The line is the engine record's words, which ringup has quoted. The script changes nothing.
 if [ -n "${RINGUP_STATE_ROOT:-}" ]; then
-	state_root=$RINGUP_STATE_ROOT # as in probe.sh
+	state_root=$RINGUP_STATE_ROOT # as in probe/
 elif [ "$(id -u)" = 0 ]; then
 	state_root=/var/lib/ringup
 else

@@ -27,7 +27,7 @@ for word; do
 	esac
 done
 
-# ringup's folder on this host, as in probe.sh.
+# ringup's folder on this host, as in probe/.
 if [ -z "$home" ]; then
 	if [ -n "${RINGUP_STATE_ROOT:-}" ]; then
 		home=$RINGUP_STATE_ROOT

@@ -449,6 +449,15 @@ static int ssh_libssh2_read_some(struct exchange *x, int stream, struct str *tex
 	return 1;
 }
 
+/*
+ * A command that ends without reading its whole input leaves a window that never opens again: it is the channel, closed by
+ * the host, that says that nothing more comes.
+ */
+static bool host_closed_channel(struct exchange *x)
+{
+	return libssh2_channel_eof(x->channel) && libssh2_channel_wait_closed(x->channel) == 0;
+}
+
 static int exchange_all(struct exchange *x, uint64_t deadline_usec, struct error *err)
 {
 	for (;;) {
@@ -464,6 +473,8 @@ static int exchange_all(struct exchange *x, uint64_t deadline_usec, struct error
 		x->n->pauses = pauses;
 		if (!pauses && libssh2_channel_eof(x->channel) &&
 		    (x->eof_sent || x->command->holds_input || x->command->input_fd > 0))
+			return 0;
+		if (!pauses && host_closed_channel(x))
 			return 0;
 		if (ssh_libssh2_wait_ready(x->n, deadline_usec, "the command ran", err) < 0)
 			return -1;

@@ -20,6 +20,7 @@ setup() {
 }
 
 @test "--diff: what differs between hosts, and from the last probe" {
+	for n in 1 2 3; do on_host "$n" ip 'exit 1'; done # one machine: lo has the first one's address alone
 	on_host 3 uname 'case $1 in -r) echo 4.18.0-old ;; *) exec /bin/uname "$@" ;; esac'
 	apart ringup probe --diff
 	says 0

@@ -143,7 +143,7 @@ fact() {
 	END
 	chmod +x "$BATS_TEST_TMPDIR/bin/ss"
 	listening() {
-		"$(command -v dash || echo sh)" "$ROOT/deployer/remote/probe.sh" lab 10.0.0.1 none x x x "$1" | sed -n 's/^listening=//p'
+		cat "$ROOT"/deployer/remote/probe/*.sh | "$(command -v dash || echo sh)" -s lab 10.0.0.1 none x x x "$1" | sed -n 's/^ports_taken=//p'
 	}
 	[ "$(listening '9435 9534')" = '9435 sshd/4242;9436 node_exporter_/7;9437 -;9441 e/10' ]
 	[ "$(listening '9436 9436')" = '9436 node_exporter_/7' ]

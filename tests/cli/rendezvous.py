@@ -158,7 +158,7 @@ ROOTS = {
     "version-else": version_else,
     "control-in-version": lambda root: root.challenge(version="0.1\x1b[2J"),
     "type": met(type=1000000000),
-    "type-9": met(type=9),
+    "type-99": met(type=99),
     "op": met(op=5),
     "collective": met(collective=6),
     "root": met(root=2),

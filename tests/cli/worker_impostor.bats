@@ -53,8 +53,8 @@ said() {
 }
 
 @test "what rank 0 says is checked: numbers out of range" {
-	play root type type-9 op collective root factor sizes too-large iterations iterations-max warmups graph register steps port-0 port-70000
-	for case in type type-9 op collective; do
+	play root type type-99 op collective root factor sizes too-large iterations iterations-max warmups graph register steps port-0 port-70000
+	for case in type type-99 op collective; do
 		said root "$case" 7 "*welcomes this rank with a type, operation or collective that does not exist*"
 	done
 	said root root 7 "*with a root that does not exist*"

@@ -75,7 +75,8 @@ static bool gloo_resolve(const char *name, char address[static INET6_ADDRSTRLEN]
 	if (child < 0 || waitpid(child, &status, 0) < 0)
 		return false;
 	said[strcspn(said, " \t\n%")] = '\0';
-	snprintf(address, INET6_ADDRSTRLEN, "%s", said);
+	if (strlen(said) < INET6_ADDRSTRLEN)
+		memcpy(address, said, strlen(said) + 1);
 	return !WIFEXITED(status) || WEXITSTATUS(status) != NO_PROGRAM;
 }
 
