@@ -75,10 +75,12 @@ static bool has_partner(const struct search *s, const uint64_t *set, const struc
 			enum component c)
 {
 	const struct domain *domain = &s->model->domains[c];
+	bool is_system = takes_system_cuda(s);
 
 	for (size_t i = prune_next(s, set, c, 0); i < domain->count;
 	     i = prune_next(s, set, c, i + 1))
 		if (rules_fit_pair(s->model, value, &domain->values[i]) &&
+		    (!is_system || rules_fit_system(s->model, value, &domain->values[i])) &&
 		    !is_known_conflict(s, value, &domain->values[i]))
 			return true;
 	return false;
