@@ -14,6 +14,18 @@
 
 #define LOOK_TIMEOUT_S 3600 /* a sum of a large file */
 #define PART ".ringup-part"
+/* From here on the system's ssh is faster: it has ciphers that libssh2 before 1.11 does not have. */
+#define LARGE_BYTES (16 * MIB)
+
+/* Leaves the choice of `auto` to the size; a connection that is open already is given up for it. */
+static void copy_choose_transport(struct member *m, uint64_t bytes)
+{
+	if (bytes < LARGE_BYTES || strcmp(m->target.transport, "auto") != 0)
+		return;
+	ssh_close(m->ssh);
+	m->ssh = NULL;
+	m->target.transport = "openssh";
+}
 
 /* Runs one of the scripts; its output is in the member's arena. */
 static int copy_script(struct member *m, const char *name, const char *const *arguments,
@@ -108,6 +120,7 @@ static int copy_send(struct member *m, void *arg, struct error *err)
 
 	if (fd < 0)
 		return error_errno(err, "cannot read %s", send->copy->here);
+	copy_choose_transport(m, send->bytes);
 	if (copy_script(m, "copy_ask",
 			WORDS(send->copy->there, send->name,
 			      arena_printf(&m->arena, "%llu", (unsigned long long)send->bytes)),
@@ -167,6 +180,8 @@ static int copy_fetch_rest(struct member *m, const struct copy *copy, int fd, ui
 		    WORDS(copy->there, arena_printf(&m->arena, "%llu", (unsigned long long)offset)),
 		    &words, err) < 0)
 		return -1;
+	if (member_connect(m, err) < 0)
+		return -1;
 	if (ftruncate(fd, (off_t)offset) < 0 || lseek(fd, (off_t)offset, SEEK_SET) < 0)
 		return error_errno(err, "cannot write %s", copy->here);
 	command.words = words.list;
@@ -225,6 +240,7 @@ static int copy_fetch(struct member *m, void *arg, struct error *err)
 		return -1;
 	}
 	*done = (struct copy_done){path, bytes, bytes - offset, false};
+	copy_choose_transport(m, bytes - offset);
 	if (copy_fetch_rest(m, copy, fd, offset, bytes, err) < 0)
 		return -1;
 	if (fchmod(fd, mode) < 0 || rename(part, path) < 0)

@@ -438,7 +438,7 @@ struct exchange {
 	const struct ssh_command *command;
 	struct proc_result *result;
 	size_t sent, line_start;
-	char more[16 * KIB]; /* from command->input_fd, and not sent yet */
+	char more[32 * KIB]; /* from command->input_fd, and not sent yet */
 	size_t more_bytes;
 	bool eof_sent;
 	int output_errno; /* of the descriptor that the output goes to */

@@ -66,6 +66,18 @@ hosts_by() {
 	cmp file back
 }
 
+@test "a large file goes by the system's ssh, also when nothing is open yet" {
+	hosts_by auto
+	head -c 20000000 /dev/zero >large
+	apart ringup -v cp large "node01:$PWD/there/"
+	says 0
+	cmp large there/large
+	apart ringup cp "@*:$PWD/there/large" back
+	says 0
+	cmp large back.node01
+	cmp large back.node02
+}
+
 @test "what goes wrong: no folder, no file, a full disk, a folder as a source, neither side on hosts" {
 	hosts_by auto
 	apart ringup cp file "node01:$PWD/nowhere/file"
