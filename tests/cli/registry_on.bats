@@ -13,7 +13,7 @@ setup() {
 	# notes as whom and where it logs in, and is the stand-in then
 	cat >bin/ssh <<-END
 		#!/bin/sh
-		printf '%s\\n' "\$*" | grep -o -m 1 -e '-l [a-z]* -p[0-9]*' >>$PWD/ssh.log
+		printf '%s\\n' "\$*" | sed -n 's/.*\(-p[0-9]*\) .*\(-l [a-z]*\) .*/\2 \1/p' >>$PWD/ssh.log
 		exec $ROOT/tests/standin/local_ssh "\$@"
 	END
 	chmod +x bin/ssh

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 from free_port import free_port
 
 SECRET = os.environ.get("RINGUP_SECRET", "").encode()
-PROTOCOL = 5
+PROTOCOL = 6
 
 
 def text(words, size):
@@ -40,8 +40,10 @@ def introduction(backend=b"cpu", status=0, reason=b"", **fields):
     return member(**fields) + struct.pack("<16siii64s420s", backend, status, 0, -1, b"", reason)
 
 
-def workload(first=8, last=8, factor=2, iterations=1, warmups=0, type=4, op=0, collective=0, root=0, graph=0, registers=0, find_slow=0, sgd=0):
-    return struct.pack("<QQ11I4x", first, last, factor, iterations, warmups, type, op, collective, root, graph, registers, find_slow, sgd)
+def workload(first=8, last=8, step=0, factor=2, iterations=1, warmups=0, aggregate=1, cycles=1, checks=1, blocking=0, average=0, host_time=0,
+             type=4, op=0, collective=0, root=0, graph=0, registers=0, find_slow=0, sgd=0):
+    return struct.pack("<QQQ17I4x", first, last, step, factor, iterations, warmups, aggregate, cycles, checks, blocking, average, host_time,
+                       type, op, collective, root, graph, registers, find_slow, sgd)
 
 
 def take(s, size):
@@ -159,8 +161,8 @@ ROOTS = {
     "control-in-version": lambda root: root.challenge(version="0.1\x1b[2J"),
     "type": met(type=1000000000),
     "type-99": met(type=99),
-    "op": met(op=5),
-    "collective": met(collective=6),
+    "op": met(op=6),
+    "collective": met(collective=11),
     "root": met(root=2),
     "factor": met(factor=0),
     "sizes": met(first=9, last=8),
@@ -171,6 +173,12 @@ ROOTS = {
     "graph": met(graph=1),
     "register": met(registers=1),
     "steps": met(sgd=1 << 31),
+    "cycles": met(cycles=0),
+    "aggregate": met(aggregate=1 << 31),
+    "checks": met(checks=1 << 31),
+    "blocking": met(blocking=3),
+    "average": met(average=5),
+    "results": met(last=1 << 40, factor=1, step=8),
     "host-no-end": table_of(host=b"h" * 64),
     "host-control": table_of(host=b"h\x1b[2J"),
     "host-c1": table_of(host=b"h\xc2\x9b2J"),

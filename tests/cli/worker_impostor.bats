@@ -53,7 +53,8 @@ said() {
 }
 
 @test "what rank 0 says is checked: numbers out of range" {
-	play root type type-99 op collective root factor sizes too-large iterations iterations-max warmups graph register steps port-0 port-70000
+	play root type type-99 op collective root factor sizes too-large iterations iterations-max warmups graph register steps \
+		cycles aggregate checks blocking average results port-0 port-70000
 	for case in type type-99 op collective; do
 		said root "$case" 7 "*welcomes this rank with a type, operation or collective that does not exist*"
 	done
@@ -64,6 +65,13 @@ said() {
 	for case in iterations iterations-max warmups steps; do
 		said root "$case" 7 "*with numbers of iterations that are out of bounds*"
 	done
+	for case in cycles aggregate checks; do
+		said root "$case" 7 "*with numbers of repetitions that are out of bounds*"
+	done
+	for case in blocking average; do
+		said root "$case" 7 "*with a way of measuring that does not exist*"
+	done
+	said root results 7 "*with more results than a run may have*"
 	for case in graph register; do
 		said root "$case" 7 "*with a flag that this rank's backend does not know*"
 	done
