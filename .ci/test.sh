@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # .ci/test.sh SUITE...: runs the suites (unit, cli, lab, long, fault, gpu, frameworks) under one prove, so that there is one
 # total, and ends with the ten files that took longest. BUILD is the folder with ringup and tests/ (default:
-# build); it stands first in PATH. TEST_JOBS files run at once (default: one more than twice the number of
+# build); it stands first in PATH. TEST_JOBS files run at once (default: one more than three times the number of
 # processors, since most of them wait most of the time); those of tests/testrules.yml that say so run alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -57,7 +57,7 @@ tests+=(${programs[@]+"${programs[@]}"})
 log=$(mktemp "${TMPDIR:-/tmp}/ringup-test.XXXXXX")
 trap 'rm -f "$log"' EXIT
 status=0
-(cd tests && exec prove --timer --jobs "${TEST_JOBS:-$((2 * $(nproc) + 1))}" --exec "$PWD/../.ci/lib/tap.sh" "${tests[@]}") |
+(cd tests && exec prove --timer --jobs "${TEST_JOBS:-$((3 * $(nproc) + 1))}" --exec "$PWD/../.ci/lib/tap.sh" "${tests[@]}") |
 	tee "$log" || status=$?
 
 echo

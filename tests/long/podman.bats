@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Two lab hosts with Podman, as root: the life of a cluster there, as hosts with Docker Engine have it.
 
-load helper
+load ../lab/helper
 
 setup_file() {
 	lab_begin || return
