@@ -15,15 +15,15 @@ setup_file() {
 			--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' "$suite" "$suite.tar" \
 			>"$suite.log" 2>&1 || { cat "$suite.log" && return 1; }
 	done
-	"$BATS_TEST_DIRNAME/../lab/foreign_image.py" bullseye.tar debian11
-	"$BATS_TEST_DIRNAME/../lab/foreign_image.py" trixie.tar debian13
+	python3 "$BATS_TEST_DIRNAME/../lab/foreign_image.py" bullseye.tar debian11
+	python3 "$BATS_TEST_DIRNAME/../lab/foreign_image.py" trixie.tar debian13
 	# nothing of OpenSSH, root's password locked, and what images of frameworks set
 	mkdir bare
 	tar -xf bullseye.tar -C bare ./etc/shadow
 	sed -i 's/^root:[^:]*/root:!locked/' bare/etc/shadow
 	tar --delete -f bullseye.tar ./etc/shadow ./etc/ssh ./usr/sbin/sshd ./usr/bin/ssh
 	tar -rf bullseye.tar -C bare --owner 0 --group 42 ./etc/shadow
-	"$BATS_TEST_DIRNAME/../lab/foreign_image.py" bullseye.tar bare 'Entrypoint=["/bin/echo"]' 'User="1000"' \
+	python3 "$BATS_TEST_DIRNAME/../lab/foreign_image.py" bullseye.tar bare 'Entrypoint=["/bin/echo"]' 'User="1000"' \
 		'Env=["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin","HOROVOD_GPU_OPERATIONS=NCCL"]'
 }
 
