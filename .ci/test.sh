@@ -3,7 +3,8 @@
 # .ci/test.sh SUITE...: runs the suites (unit, cli, lab, long, fault, gpu, frameworks) under one prove, so that there is one
 # total, and ends with the ten files that took longest. BUILD is the folder with ringup and tests/ (default:
 # build); it stands first in PATH. TEST_JOBS files run at once (default: one more than three times the number of
-# processors, since most of them wait most of the time); those of tests/testrules.yml that say so run alone.
+# processors, since most of them wait most of the time; fewer of the long ones, which compile); those of
+# tests/testrules.yml that say so run alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,6 +23,13 @@ die() {
 	echo "test: $*" >&2
 	exit 2
 }
+
+# What compiles a framework has more time, and less company.
+lanes=$((3 * $(nproc) + 1))
+if [[ " $* " == *" long "* ]]; then
+	lanes=$((2 * $(nproc) + 1))
+	export TEST_TIMEOUT="${TEST_TIMEOUT:-2400}"
+fi
 
 # The files of the suites, named as prove sees them from tests/: first those of tests/first.txt, then the largest, so that
 # no lane ends alone.
@@ -57,7 +65,7 @@ tests+=(${programs[@]+"${programs[@]}"})
 log=$(mktemp "${TMPDIR:-/tmp}/ringup-test.XXXXXX")
 trap 'rm -f "$log"' EXIT
 status=0
-(cd tests && exec prove --timer --jobs "${TEST_JOBS:-$((3 * $(nproc) + 1))}" --exec "$PWD/../.ci/lib/tap.sh" "${tests[@]}") |
+(cd tests && exec prove --timer --jobs "${TEST_JOBS:-$lanes}" --exec "$PWD/../.ci/lib/tap.sh" "${tests[@]}") |
 	tee "$log" || status=$?
 
 echo

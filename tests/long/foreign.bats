@@ -52,16 +52,16 @@ works() {
 
 # listen HOST: a program there takes port 9435 of the cluster's address; $pid is its process.
 listen() {
-	nsenter -t "$(first_process "$1")" -n python3 -c "
+	nsenter -t "$(first_process "$1")" -m -n -p python3 -c "
 import socket, time
 s = socket.socket()
 s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 s.bind(('$(address "$1")', 9435))
 s.listen()
 time.sleep(300)" </dev/null 3>&- 4>&- &
-	pid=$!
-	note_pid "$pid"
 	wait_for 30 eval "inside $1 ss -Hltn | grep -q :9435"
+	pid=$(pgrep -P $!) # nsenter waits for it
+	note_pid "$pid"
 }
 
 @test "OpenSSH 8.4 of the image itself: its sshd is used, and the worker runs with an older C library" {
