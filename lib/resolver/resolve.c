@@ -552,13 +552,22 @@ static bool walk_give(struct walk *walk)
 	return walk->each(plan, walk->arg) && --walk->left > 0;
 }
 
+/* Whether one of the earlier values, which `given` names, has the version of this one. */
+static bool walk_has_given(const struct ranked *order, const bool *given, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (given[i] && strcmp(order[i].value->version, order[at].value->version) == 0)
+			return true;
+	return false;
+}
+
 /* Fixes one main component after the other; false when enough were given. */
 static bool walk_parts(struct walk *walk, size_t part)
 {
 	struct search *s = &walk->resolver->search;
 	const struct domain *domain;
 	const struct ranked *order;
-	const char *last = NULL;
+	bool is_python, *given;
 
 	while (part < ARRAY_LEN(main_parts) && !(s->parts & COMPONENT_BIT(main_parts[part])))
 		part++;
@@ -566,13 +575,14 @@ static bool walk_parts(struct walk *walk, size_t part)
 		return search_run(s) && !walk_is_best(walk) ? walk_give(walk) : true;
 	domain = &s->model->domains[main_parts[part]];
 	order = search_order(s, domain);
+	/* an OS's Python and the same version from source count as one stack here */
+	is_python = main_parts[part] == COMPONENT_PYTHON;
+	given = ARENA_ARRAY(walk->resolver->arena, domain->count, bool);
 	for (size_t i = 0; i < domain->count; i++) {
 		s->fixed[main_parts[part]] = order[i].value;
-		/* an OS's Python and the same version from source count as one stack here */
-		if ((last && strcmp(last, order[i].value->version) == 0) || !search_run(s))
+		if ((is_python && walk_has_given(order, given, i)) || !search_run(s))
 			continue;
-		if (main_parts[part] == COMPONENT_PYTHON)
-			last = order[i].value->version;
+		given[i] = true;
 		if (!walk_parts(walk, part + 1))
 			return false;
 	}
