@@ -393,10 +393,7 @@ static const char *describe_allowed(struct resolver *r, const char *const *ids)
 	return *text ? arena_printf(r->arena, "%s is refused: %s", title, text) : NULL;
 }
 
-/*
- * Which rules a person would have to overrule: those that a stack breaks when all may be broken, less
- * those that it can do without.
- */
+/* Which rules a person would have to overrule: of those that a stack breaks when all may be broken, the needed. */
 static void suggest_allow(struct resolver *r)
 {
 	struct plan *plan = ARENA_NEW(r->arena, struct plan);
@@ -524,20 +521,20 @@ struct walk {
 	struct assignment best; /* it is given first */
 };
 
+/* An OS's Python and the same version from source count as one here, and builds of one version do not. */
+static bool is_same_part(const struct value *a, const struct value *b)
+{
+	return a == b ||
+	       (a && b && a->component == COMPONENT_PYTHON && strcmp(a->version, b->version) == 0);
+}
+
 /* Whether the search has found the best stack again, as far as stacks differ here. */
 static bool walk_is_best(const struct walk *walk)
 {
-	const struct assignment *now = &walk->resolver->search.now;
-
-	for (size_t i = 0; i < ARRAY_LEN(main_parts); i++) {
-		const struct value *a = now->chosen[main_parts[i]];
-		const struct value *b = walk->best.chosen[main_parts[i]];
-
-		/* an OS's Python and the same version from source count as one stack here, and builds do not */
-		if (a != b && !(a && b && main_parts[i] == COMPONENT_PYTHON &&
-				strcmp(a->version, b->version) == 0))
+	for (size_t i = 0; i < ARRAY_LEN(main_parts); i++)
+		if (!is_same_part(walk->resolver->search.now.chosen[main_parts[i]],
+				  walk->best.chosen[main_parts[i]]))
 			return false;
-	}
 	return true;
 }
 
@@ -552,11 +549,11 @@ static bool walk_give(struct walk *walk)
 	return walk->each(plan, walk->arg) && --walk->left > 0;
 }
 
-/* Whether one of the earlier values, which `given` names, has the version of this one. */
+/* Whether one of the earlier values that are `given` is the same part. */
 static bool walk_has_given(const struct ranked *order, const bool *given, size_t at)
 {
 	for (size_t i = 0; i < at; i++)
-		if (given[i] && strcmp(order[i].value->version, order[at].value->version) == 0)
+		if (given[i] && is_same_part(order[i].value, order[at].value))
 			return true;
 	return false;
 }
@@ -567,7 +564,7 @@ static bool walk_parts(struct walk *walk, size_t part)
 	struct search *s = &walk->resolver->search;
 	const struct domain *domain;
 	const struct ranked *order;
-	bool is_python, *given;
+	bool *given;
 
 	while (part < ARRAY_LEN(main_parts) && !(s->parts & COMPONENT_BIT(main_parts[part])))
 		part++;
@@ -575,12 +572,10 @@ static bool walk_parts(struct walk *walk, size_t part)
 		return search_run(s) && !walk_is_best(walk) ? walk_give(walk) : true;
 	domain = &s->model->domains[main_parts[part]];
 	order = search_order(s, domain);
-	/* an OS's Python and the same version from source count as one stack here */
-	is_python = main_parts[part] == COMPONENT_PYTHON;
 	given = ARENA_ARRAY(walk->resolver->arena, domain->count, bool);
 	for (size_t i = 0; i < domain->count; i++) {
 		s->fixed[main_parts[part]] = order[i].value;
-		if ((is_python && walk_has_given(order, given, i)) || !search_run(s))
+		if (walk_has_given(order, given, i) || !search_run(s))
 			continue;
 		given[i] = true;
 		if (!walk_parts(walk, part + 1))
@@ -609,9 +604,7 @@ int resolve_all(const struct catalog *catalog, const struct resolve_input *input
 	return 0;
 }
 
-/*
- * --- is a plan of yesterday still a stack? -----------------------------------------------------
- */
+/* --- is a plan of yesterday still a stack? ---------------------------------------------------- */
 
 /* The row that the choice was made from, or the first of that version, for that OS unless NULL. */
 static const struct value *resolve_value_of(const struct domain *domain,
