@@ -113,13 +113,22 @@ slurm_begin() {
 	slurm_wait slurm_is_idle
 }
 
+# slurm_steps: the steps that run here. Those of a node that was killed outlive its slurmd.
+slurm_steps() {
+	local pid
+	for pid in $(pgrep -x slurmstepd); do
+		! grep -qzxF "SLURM_CONF=$SLURM/slurm.conf" "/proc/$pid/environ" 2>/dev/null || echo "$pid"
+	done
+}
+
 # slurm_end: no job, no process and no file of it is left.
 slurm_end() {
 	scancel --user root 2>/dev/null || true
 	slurm_wait test -z "$(squeue -h 2>/dev/null)" || true
 	xargs -r kill <"$SLURM/pids" 2>/dev/null || true
 	sleep 0.5
-	xargs -r kill -9 <"$SLURM/pids" 2>/dev/null || true
+	{ cat "$SLURM/pids" && slurm_steps; } | xargs -r kill -9 2>/dev/null || true
+	slurm_wait eval '[ -z "$(slurm_steps)" ]'
 	kill "$SLURM_GUARD" 2>/dev/null || true
 	rm -rf "${SLURM:?}"
 }
