@@ -5,6 +5,10 @@
 
 #include "cli/app/context.h"
 
+/*
+ * Asks the scheduler that `engine` (--on) names and prints what it has. ERROR_USAGE where there is no such engine or it runs
+ * no jobs; ERROR_FAILED, with the scheduler's own words, when it does not answer.
+ */
 int status_on(struct context *ctx, const char *engine, struct error *err);
 
 #endif

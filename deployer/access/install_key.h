@@ -24,6 +24,7 @@ struct install_key {
 /*
  * The public half of a private key file: of PATH.pub, of the file itself, or by `ssh-keygen -y`, which cannot ask
  * for a passphrase here. A PATH that ends in .pub is read as it is.
+ * ERROR_USAGE when there is no public key in it. The key's texts are in the arena.
  */
 int install_read_key(const char *path, struct arena *arena, struct install_key *key,
 		     struct error *err);

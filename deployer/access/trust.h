@@ -42,7 +42,7 @@ bool trust_is_wanted(const struct trust_key *key, bool has_list);
 
 /*
  * Adds the wanted keys to the known_hosts of each host, as lines of their own at the end. Other lines stay. *added
- * counts them.
+ * counts them. ERROR_FAILED names the file that cannot be written; what was added before stays.
  */
 int trust_write(const struct fleet *fleet, const struct trust_host *hosts, bool has_list,
 		size_t *added, struct error *err);

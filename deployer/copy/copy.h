@@ -23,12 +23,15 @@ struct copy_done {
 	bool was_there; /* nothing had to be moved */
 };
 
-/* Sends copy->here to every active member. done has one entry for each member. */
+/*
+ * Sends copy->here to every active member. done has one entry for each member; its path is in the member's arena. A member
+ * whose copy fails, or whose sum differs, has failed, with the cause in member->err.
+ */
 void copy_to_hosts(struct fleet *fleet, const struct copy *copy, struct copy_done *done);
 
 /*
  * Fetches copy->there of every active member to copy->here: a file, or with `apart` to HERE.NAME for each host
- * NAME.
+ * NAME. Failures are as above.
  */
 void copy_from_hosts(struct fleet *fleet, const struct copy *copy, bool apart,
 		     struct copy_done *done);

@@ -24,7 +24,7 @@ void follow_begin(struct follow *follow, int fd, uint64_t offset, uint64_t end);
 /* Waits for its end, or stops it when `given_up`. `text` is the sum of what was there. */
 void follow_end(struct follow *follow, bool given_up, char text[static DIGEST_TEXT_BYTES]);
 
-/* The same at once. -1 when the file ends before. */
+/* The same at once. -1 when the file ends before, or cannot be read. */
 int follow_sum(int fd, uint64_t offset, uint64_t end, char text[static DIGEST_TEXT_BYTES]);
 
 #endif
