@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Runs one test file for prove: TAP on stdout as it comes, everything the file said only if it fails.
-#   - bats files run under bats, others are cmocka programs;
+#   - bats files run under bats, which prints the output of a command that a failed test ran, others are cmocka programs;
 #   - cmocka 1.1.5 writes "not ok N # SKIP" for a skipped test, which prove would count as a failure;
 #   - a file that hangs is ended after TEST_TIMEOUT seconds (default 1200) with all it started.
 #   - a file has a TMPDIR of its own, so that files that run at once do not see each other's; its name is
@@ -17,7 +17,7 @@ mkdir -m 1777 "$folder/tmp" && chmod 755 "$folder"
 
 case $file in
 *.bats)
-	words=(bats --tap "tests/$file")
+	words=(bats --tap --print-output-on-failure "tests/$file")
 	settings=$(getent passwd root | cut -d: -f6)/.bashrc
 	if [[ -e $settings ]] && unshare --mount mount --bind /dev/null "$settings" 2>/dev/null; then
 		# shellcheck disable=SC2016 # the inner shell's words
