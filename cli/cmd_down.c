@@ -7,10 +7,10 @@
 #include "core/file.h"
 #include "core/foreign.h"
 #include "core/log.h"
-#include "deployer/claim.h"
-#include "deployer/history.h"
-#include "deployer/operate.h"
-#include "deployer/placed.h"
+#include "deployer/bringup/claim.h"
+#include "deployer/records/history.h"
+#include "deployer/bringup/operate.h"
+#include "deployer/records/placed.h"
 
 #include <unistd.h>
 

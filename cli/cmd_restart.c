@@ -6,10 +6,10 @@
 
 #include "core/clock.h"
 #include "core/file.h"
-#include "deployer/claim.h"
-#include "deployer/history.h"
-#include "deployer/mesh.h"
-#include "deployer/replace.h"
+#include "deployer/bringup/claim.h"
+#include "deployer/records/history.h"
+#include "deployer/bringup/mesh.h"
+#include "deployer/container/replace.h"
 
 struct options {
 	bool force;

@@ -10,8 +10,8 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/log.h"
-#include "deployer/bringup.h"
-#include "deployer/history.h"
+#include "deployer/bringup/bringup.h"
+#include "deployer/records/history.h"
 #include "plan/lock.h"
 #include "registry-client/manifest.h"
 

@@ -14,10 +14,10 @@
 #include "core/log.h"
 #include "core/quote.h"
 #include "core/term.h"
-#include "deployer/job/input.h"
-#include "deployer/job/keyboard.h"
+#include "deployer/job/console/input.h"
+#include "deployer/job/console/keyboard.h"
 #include "deployer/job/run.h"
-#include "deployer/job/sync.h"
+#include "deployer/job/sync/sync.h"
 #include "deployer/launcher/launcher.h"
 
 #include <string.h>

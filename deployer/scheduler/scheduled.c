@@ -5,7 +5,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/term.h"
-#include "deployer/job/output.h"
+#include "deployer/job/console/output.h"
 #include "deployer/job/verdict.h"
 #include "deployer/launcher/launcher.h"
 #include "deployer/scheduler/slurm.h"
