@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "resolver/brought.h"
 
+#include "resolver/admit_beside.h"
+
 #include <string.h>
 
 /* The libraries of a newer driver come with NVIDIA's images and packages only. */

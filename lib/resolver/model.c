@@ -117,6 +117,8 @@ static int read_column(struct model *model, struct domain *domain, const struct 
 			return -1;
 		set_cell(model, cell, is_tested ? &value->prefers : &value->needs,
 			 is_tested ? &value->likes : &value->admits);
+		if (!is_tested)
+			model->asks[value->component] |= COMPONENT_BIT(c);
 	}
 	return 0;
 }
@@ -258,6 +260,14 @@ static size_t series_begin(struct value *const *sorted, size_t count, const char
 	return low;
 }
 
+void model_mark_series(struct value *const *sorted, size_t count, const char *series,
+		       uint64_t *bits)
+{
+	for (size_t i = series_begin(sorted, count, series);
+	     i < count && version_in_series(sorted[i]->version, series); i++)
+		bits[sorted[i]->index / 64] |= 1ULL << (sorted[i]->index % 64);
+}
+
 /* CUDA releases without a known image come last, such as 13.4 before NVIDIA publishes its tags. */
 static void lower_without_image(struct arena *arena, struct domain *cuda,
 				const struct table *images)
@@ -296,7 +306,10 @@ static int set_packages_kind(const struct catalog *catalog, struct value *value,
 
 	value->packages = "";
 	if (value->component != COMPONENT_OS) {
-		if (*value->kind && is_package_kind(catalog, value->kind))
+		/* rows of one kind stand together */
+		if (value->row && strcmp(value->kind, value[-1].kind) == 0)
+			value->packages = value[-1].packages;
+		else if (*value->kind && is_package_kind(catalog, value->kind))
 			value->packages = value->kind;
 		return 0;
 	}
@@ -458,12 +471,9 @@ static void mark_wheels(struct model *model)
 		for (size_t k = 0; k < model->domains[c].count; k++) {
 			const char *series = model->domains[c].values[k].brings[COMPONENT_CUDA];
 
-			if (!series)
-				continue;
-			for (size_t i = series_begin(sorted, cuda->count, series);
-			     i < cuda->count && version_in_series(sorted[i]->version, series); i++)
-				model->cuda_in_wheels[sorted[i]->index / 64] |=
-					1ULL << (sorted[i]->index % 64);
+			if (series)
+				model_mark_series(sorted, cuda->count, series,
+						  model->cuda_in_wheels);
 		}
 }
 
@@ -588,104 +598,6 @@ int model_build(const struct catalog *catalog, const struct model_options *optio
 	mark_conflicts(model);
 	model_mark_rules(model);
 	return 0;
-}
-
-/* A wheel that brings a library. Builds of one version stand together in the domain: `first` up to `end`. */
-struct bringer {
-	const struct value *wheel, *first, *end;
-	const char *brings;
-	long major; /* of what it brings */
-};
-
-static struct bringer bringer_of(const struct model *model, const struct value *wheel,
-				 enum component c)
-{
-	const struct domain *wheels = &model->domains[wheel->component];
-	struct bringer b = {wheel, wheel, wheel + 1, wheel->brings[c],
-			    strtol(wheel->brings[c], NULL, 10)};
-
-	while (b.first > wheels->values && strcmp(b.first[-1].version, wheel->version) == 0)
-		b.first--;
-	while (b.end < wheels->values + wheels->count &&
-	       strcmp(b.end->version, wheel->version) == 0)
-		b.end++;
-	return b;
-}
-
-/* Whether a build of the same version is for the CUDA. */
-static bool has_build_for(const struct bringer *b, const struct value *cuda)
-{
-	for (const struct value *build = b->first; build < b->end; build++) {
-		const char *brings = build->brings[COMPONENT_CUDA];
-
-		if (brings && version_in_series(cuda->version, brings))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Whether the wheel goes with a component's value that it does not ask for: of libraries another
- * major version; of CUDA, where there is no build for it, a toolkit of the wheel's own major version,
- * and a newer one where nothing is compiled against the wheel. A newer one's driver runs it too.
- */
-static bool goes_beside(const struct model *model, const struct bringer *b,
-			const struct value *value)
-{
-	long major = strtol(value->version, NULL, 10);
-
-	if (value->component != COMPONENT_CUDA)
-		return major != b->major;
-	if (major < b->major || (major > b->major && model->compiles))
-		return false;
-	return !has_build_for(b, value);
-}
-
-static void admit_beside(struct model *model, struct value *wheel, enum component c)
-{
-	const struct domain *domain = &model->domains[c];
-	size_t words = domain->count / 64 + 1;
-	struct bringer bringer;
-	uint64_t *bits;
-
-	if (!wheel->brings[c] || !wheel->admits[c])
-		return;
-	bringer = bringer_of(model, wheel, c);
-	bits = ARENA_ARRAY(model->arena, words, uint64_t);
-	memcpy(bits, wheel->admits[c], words * sizeof(*bits));
-	for (size_t i = 0; i < domain->count; i++)
-		if (!bit_is_set(bits, i) && goes_beside(model, &bringer, &domain->values[i]))
-			bits[i / 64] |= 1ULL << (i % 64);
-	wheel->admits[c] = bits;
-}
-
-bool value_takes_nvcc(const struct value *value)
-{
-	return (value->needs[COMPONENT_CUDA] && *value_cell(value, "sdist")) ||
-	       *value_cell(value, "jit");
-}
-
-/* Whether requests name something that is compiled against a framework, and with the same CUDA. */
-static bool asks_to_compile(const struct model *model, uint32_t asked)
-{
-	if (asked & COMPONENT_BIT(COMPONENT_HOROVOD))
-		return true;
-	for (int c = COMPONENT_BESIDE_FIRST; c <= COMPONENT_BESIDE_LAST; c++)
-		for (size_t i = 0; i < model->domains[c].count && (asked & COMPONENT_BIT(c)); i++)
-			if (value_takes_nvcc(&model->domains[c].values[i]))
-				return true;
-	return false;
-}
-
-void model_admit_beside(struct model *model, uint32_t asked)
-{
-	model->compiles = asks_to_compile(model, asked);
-	for (int wheel = COMPONENT_TENSORFLOW; wheel <= COMPONENT_MXNET; wheel++)
-		for (size_t i = 0; i < model->domains[wheel].count; i++)
-			for (int c = 0; c < COMPONENT_COUNT; c++)
-				if (asked & COMPONENT_BIT(c))
-					admit_beside(model, &model->domains[wheel].values[i],
-						     (enum component)c);
 }
 
 void model_mark_met(struct model *model, const char *const *met)

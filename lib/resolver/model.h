@@ -82,6 +82,7 @@ struct model {
 	bool compiles;	      /* requests name what is compiled against frameworks */
 	bool has_driver_rule; /* a known conflict that refuses concerns drivers */
 	struct domain domains[COMPONENT_COUNT];
+	uint32_t asks[COMPONENT_COUNT]; /* bit per component that a cell of its rows is about */
 	size_t conflict_count, conflict_words;
 	struct conflict_rule *conflicts;
 	/* bit per conflict between it and one other component */
@@ -107,20 +108,6 @@ void model_mark_rules(struct model *model);
 /* Marks the warnings with these ids as met; NULL: none. */
 void model_mark_met(struct model *model, const char *const *met);
 
-/*
- * Before a search with requests that name the components `asked` (a bit each): lets the wheels that
- * bring such a library take another major version of it too. The requested one is installed beside
- * the wheel's. With another major version it has another file name, so the wheel never loads it. With
- * the same one it is loaded in place of the wheel's where LD_LIBRARY_PATH leads to it, so it must be
- * one that the wheel can use. Source: kohya_ss issue 1096, "compiled against (8, 7, 0) but found
- * runtime version (8, 2, 4)". A requested CUDA is for compiling against the wheel, which needs the
- * same major version; the wheel runs on the runtime that it brings.
- */
-void model_admit_beside(struct model *model, uint32_t asked);
-
-/* Whether the package beside torch is built by nvcc, or compiles with it at run time (column `jit`). */
-bool value_takes_nvcc(const struct value *value);
-
 static inline bool bit_is_set(const uint64_t *words, size_t bit)
 {
 	return words[bit / 64] >> (bit % 64) & 1;
@@ -136,6 +123,10 @@ static inline bool value_admits(const struct value *value, const struct value *o
 
 /* All values of a component, the oldest version first; the array lives in the arena. */
 struct value **model_by_version(const struct domain *domain, struct arena *arena);
+
+/* Sets the bits of all versions in the series; `sorted` are the `count` values of model_by_version. */
+void model_mark_series(struct value *const *sorted, size_t count, const char *series,
+		       uint64_t *bits);
 
 /* A cell of the value's row, "" when the table has no such column. */
 const char *value_cell(const struct value *value, const char *column);

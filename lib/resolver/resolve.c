@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "resolver/resolve.h"
 
+#include "resolver/admit_beside.h"
 #include "resolver/allow.h"
 #include "resolver/processor.h"
 #include "resolver/unsatisfied.h"

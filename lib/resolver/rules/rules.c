@@ -129,6 +129,39 @@ bool rules_fit_pair(const struct model *model, const struct value *a, const stru
 	return a->component == b->component || !find_pair_breach(model, a, b, &ignored);
 }
 
+const uint64_t *rules_admitted(const struct model *model, const struct value *value,
+			       enum component component)
+{
+	return has_own_rule(model, value, component) ||
+			       allow_has_needs(model, value->component, component)
+		       ? NULL
+		       : value->admits[component];
+}
+
+/* Whether pair_breach has something to say about them. */
+static bool has_pair_rule(enum component a, enum component b)
+{
+	const uint32_t both = COMPONENT_BIT(a) | COMPONENT_BIT(b);
+
+	return (both & COMPONENT_BIT(COMPONENT_OS)) || !(both & ~COMPONENTS_FRAMEWORK) ||
+	       both == (COMPONENT_BIT(COMPONENT_CUDA) | COMPONENT_BIT(COMPONENT_DRIVER));
+}
+
+bool rules_concern(const struct model *model, enum component a, enum component b)
+{
+	return (model->asks[a] & COMPONENT_BIT(b)) || (model->asks[b] & COMPONENT_BIT(a)) ||
+	       has_pair_rule(a, b);
+}
+
+bool rules_fit_admitted(const struct model *model, const struct value *a, const struct value *b)
+{
+	struct breach ignored;
+
+	return !cell_excludes(model, b, a) &&
+	       (!has_pair_rule(a->component, b->component) ||
+		(!pair_breach(model, a, b, &ignored) && !pair_breach(model, b, a, &ignored)));
+}
+
 /* --- conflicts.csv ------------------------------------------------------------------------ */
 
 static uint32_t chosen_parts(const struct search *s)

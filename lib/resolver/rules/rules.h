@@ -26,6 +26,19 @@ bool rules_fit(const struct search *search, const struct value *value, uint32_t 
 /* Whether two values fit together by all rules that concern only these two. */
 bool rules_fit_pair(const struct model *model, const struct value *a, const struct value *b);
 
+/* Whether two values of these components can break a rule that concerns only the two. conflicts.csv aside. */
+bool rules_concern(const struct model *model, enum component a, enum component b);
+
+/*
+ * What the value's cells admit of another component, bit per value; NULL: all of it. The other one's cells, and
+ * other rules, may refuse more.
+ */
+const uint64_t *rules_admitted(const struct model *model, const struct value *value,
+			       enum component component);
+
+/* rules_fit_pair for a pair that rules_admitted admits. */
+bool rules_fit_admitted(const struct model *model, const struct value *a, const struct value *b);
+
 /* Whether the pair is no CUDA of the system on an OS for which NVIDIA has nothing of it, or with a compiler that its nvcc refuses. */
 bool rules_fit_system(const struct model *model, const struct value *a, const struct value *b);
 

@@ -23,6 +23,37 @@ void prune_init(struct search *s)
 	}
 }
 
+/* Whether they fit by all rules of pairs, when the cells of `a` admit `b`. `is_system`: the stack takes the system's CUDA. */
+static bool fit_admitted(const struct search *s, const struct value *a, const struct value *b,
+			 bool is_system)
+{
+	return rules_fit_admitted(s->model, a, b) &&
+	       (!is_system || rules_fit_system(s->model, a, b));
+}
+
+/* Fills the part of a row that is about one component. */
+static void fill_part(const struct search *s, const struct value *value, enum component c,
+		      bool is_system, uint64_t *part)
+{
+	const struct domain *domain = &s->model->domains[c];
+	const uint64_t *admitted = rules_admitted(s->model, value, c);
+
+	for (size_t word = 0; word * 64 < domain->count; word++) {
+		uint64_t left = admitted ? admitted[word] : ~0ULL;
+
+		part[word] = left;
+		if (!rules_concern(s->model, value->component, c))
+			continue;
+		for (; left; left &= left - 1) {
+			size_t i = word * 64 + (size_t)__builtin_ctzll(left);
+
+			if (i < domain->count &&
+			    !fit_admitted(s, value, &domain->values[i], is_system))
+				part[word] &= ~(left & -left);
+		}
+	}
+}
+
 const uint64_t *prune_row(struct search *s, const struct value *value)
 {
 	bool is_system = takes_system_cuda(s);
@@ -31,15 +62,8 @@ const uint64_t *prune_row(struct search *s, const struct value *value)
 	if (*row)
 		return *row;
 	*row = ARENA_ARRAY(s->model->arena, s->words, uint64_t);
-	for (int c = 0; c < COMPONENT_COUNT; c++) {
-		const struct domain *domain = &s->model->domains[c];
-		uint64_t *part = *row + s->offsets[c];
-
-		for (size_t i = 0; i < domain->count; i++)
-			if (rules_fit_pair(s->model, value, &domain->values[i]) &&
-			    (!is_system || rules_fit_system(s->model, value, &domain->values[i])))
-				part[i / 64] |= 1ULL << (i % 64);
-	}
+	for (int c = (int)value->component + 1; c < COMPONENT_COUNT; c++)
+		fill_part(s, value, (enum component)c, is_system, *row + s->offsets[c]);
 	return *row;
 }
 
@@ -70,19 +94,44 @@ static bool is_known_conflict(const struct search *s, const struct value *a, con
 	return false;
 }
 
+/* The components of `among` with which a value of `c` may not go. */
+static uint32_t concerned(const struct search *s, enum component c, uint32_t among)
+{
+	const struct model *model = s->model;
+	uint32_t found = 0;
+
+	for (int d = 0; d < COMPONENT_COUNT; d++) {
+		bool any = rules_concern(model, c, (enum component)d);
+
+		if (!(among & COMPONENT_BIT(d)) || d == (int)c)
+			continue;
+		for (size_t i = 0; i < model->conflict_words; i++)
+			any |= model->pair_rules[c][i] & model->pair_rules[d][i] & ~s->waived[i];
+		if (any)
+			found |= COMPONENT_BIT(d);
+	}
+	return found;
+}
+
 /* Whether the set has a partner of component `c` for the value. */
 static bool has_partner(const struct search *s, const uint64_t *set, const struct value *value,
 			enum component c)
 {
 	const struct domain *domain = &s->model->domains[c];
+	const uint64_t *admitted = rules_admitted(s->model, value, c);
+	const uint64_t *part = set + s->offsets[c];
 	bool is_system = takes_system_cuda(s);
 
-	for (size_t i = prune_next(s, set, c, 0); i < domain->count;
-	     i = prune_next(s, set, c, i + 1))
-		if (rules_fit_pair(s->model, value, &domain->values[i]) &&
-		    (!is_system || rules_fit_system(s->model, value, &domain->values[i])) &&
-		    !is_known_conflict(s, value, &domain->values[i]))
-			return true;
+	for (size_t word = 0; word * 64 < domain->count; word++)
+		for (uint64_t left = part[word] & (admitted ? admitted[word] : ~0ULL); left;
+		     left &= left - 1) {
+			const struct value *other =
+				&domain->values[word * 64 + (size_t)__builtin_ctzll(left)];
+
+			if (fit_admitted(s, value, other, is_system) &&
+			    !is_known_conflict(s, value, other))
+				return true;
+		}
 	return false;
 }
 
@@ -92,15 +141,16 @@ static bool has_partner(const struct search *s, const uint64_t *set, const struc
 static bool prune_part(struct search *s, uint64_t *set, enum component c, uint32_t changed)
 {
 	const struct domain *domain = &s->model->domains[c];
+	uint32_t others = concerned(s, c, changed);
 	bool any = false;
 
 	for (size_t i = prune_next(s, set, c, 0); i < domain->count;
 	     i = prune_next(s, set, c, i + 1)) {
 		bool fits = true;
 
-		for (int d = 0; d < COMPONENT_COUNT && fits; d++)
-			if ((changed & COMPONENT_BIT(d)) && d != (int)c)
-				fits = has_partner(s, set, &domain->values[i], (enum component)d);
+		for (uint32_t left = others; left && fits; left &= left - 1)
+			fits = has_partner(s, set, &domain->values[i],
+					   (enum component)__builtin_ctz(left));
 		if (fits)
 			continue;
 		set[s->offsets[c] + i / 64] &= ~(1ULL << (i % 64));
@@ -109,10 +159,18 @@ static bool prune_part(struct search *s, uint64_t *set, enum component c, uint32
 	return any;
 }
 
+static bool is_empty(const struct search *s, const uint64_t *set, enum component c)
+{
+	return prune_next(s, set, c, 0) == s->model->domains[c].count;
+}
+
 bool prune_consistent(struct search *s, uint64_t *set)
 {
 	uint32_t changed = s->parts;
 
+	for (int c = 0; c < COMPONENT_COUNT; c++)
+		if ((s->parts & COMPONENT_BIT(c)) && is_empty(s, set, (enum component)c))
+			return false;
 	while (changed) {
 		uint32_t next = 0;
 
@@ -121,7 +179,7 @@ bool prune_consistent(struct search *s, uint64_t *set)
 			    !prune_part(s, set, (enum component)c, changed | next))
 				continue;
 			next |= COMPONENT_BIT(c);
-			if (prune_next(s, set, (enum component)c, 0) == s->model->domains[c].count)
+			if (is_empty(s, set, (enum component)c))
 				return false;
 		}
 		changed = next;

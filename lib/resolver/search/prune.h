@@ -16,8 +16,8 @@
 void prune_init(struct search *search);
 
 /*
- * The set of all values that fit the value pair by pair. It is made at the first call and belongs
- * to the search.
+ * The set of all values of later components that fit the value pair by pair. It is made at the first call and
+ * belongs to the search.
  */
 const uint64_t *prune_row(struct search *search, const struct value *value);
 

@@ -68,28 +68,43 @@ size_t search_candidates(const struct search *s, enum component c, const struct 
 	return count;
 }
 
+/* Fills the component's part with all that the units admit. */
+static void fill_admitted(const struct search *s, enum component c, uint64_t *part)
+{
+	const struct domain *domain = &s->model->domains[c];
+
+	for (size_t i = 0; i < domain->count; i++)
+		if (search_admits(s, &domain->values[i]))
+			part[i / 64] |= 1ULL << (i % 64);
+}
+
+/* Fills the component's part with its fixed value, where that is admitted. */
+static void fill_fixed(const struct search *s, enum component c, uint64_t *part)
+{
+	size_t i = s->fixed[c]->index;
+
+	if (s->within ? bit_is_set(s->within + s->offsets[c], i) : search_admits(s, s->fixed[c]))
+		part[i / 64] |= 1ULL << (i % 64);
+}
+
 bool search_fill(struct search *s, uint64_t *set)
 {
 	bool has_all = true;
 
 	memset(set, 0, s->words * sizeof(*set));
 	for (int c = 0; c < COMPONENT_COUNT; c++) {
-		const struct domain *domain = &s->model->domains[c];
-		bool any = false;
+		uint64_t *part = set + s->offsets[c];
+		size_t words = prune_words(s, (enum component)c);
 
 		if (!(s->parts & COMPONENT_BIT(c)))
 			continue;
-		for (size_t i = 0; i < domain->count; i++) {
-			const struct value *value = &domain->values[i];
-
-			if ((s->fixed[c] && s->fixed[c] != value) ||
-			    (s->within && !bit_is_set(s->within + s->offsets[c], i)) ||
-			    !search_admits(s, value))
-				continue;
-			set[s->offsets[c] + i / 64] |= 1ULL << (i % 64);
-			any = true;
-		}
-		has_all &= any;
+		if (s->fixed[c])
+			fill_fixed(s, (enum component)c, part);
+		else if (s->within)
+			memcpy(part, s->within + s->offsets[c], words * sizeof(*part));
+		else
+			fill_admitted(s, (enum component)c, part);
+		has_all &= prune_next(s, set, (enum component)c, 0) != s->model->domains[c].count;
 	}
 	return has_all;
 }

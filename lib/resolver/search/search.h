@@ -48,7 +48,7 @@ struct search {
 	uint32_t parts;				    /* components of the stack */
 	const struct value *fixed[COMPONENT_COUNT]; /* the only value allowed, or NULL */
 	const char *const *hints;		    /* versions to try first, or NULL */
-	/* a set: only its values are tried; or NULL */
+	/* a set that search_fill made with the same units and level: only its values are tried; or NULL */
 	const uint64_t *within;
 	bool is_unranked; /* any stack is enough, not the best one */
 	uint64_t *waived; /* bit per conflict rule that does not count */
