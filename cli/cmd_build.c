@@ -166,6 +166,18 @@ static void build_say_other(struct stages *s, const struct spec *built)
 			*hosts ? ")" : "");
 }
 
+/* Writes -o: the image, or the index of both into a layout, which alone can hold one. */
+static int build_write(struct stages *s, const struct image *image, const struct spec *built,
+		       const struct place *place, struct descriptor *manifest, struct error *err)
+{
+	if (s->other_spec && place->kind == PLACE_LAYOUT)
+		return stage_index_write(s, place->path, place->name, manifest, err);
+	if (s->other_spec)
+		log_warn("an archive holds one image: it gets that for %s; oci:DIR holds both",
+			 built->arch);
+	return write_output(s, image, place, manifest, err);
+}
+
 static int build_or_keep(struct stages *s, const struct options *o, const struct place *place,
 			 struct error *err)
 {
@@ -192,10 +204,11 @@ static int build_or_keep(struct stages *s, const struct options *o, const struct
 	if (o->dry_run)
 		return build_print_commands(s, spec, &request, err);
 	if (stage_build(s, spec, &request, &image, err) < 0 ||
-	    (o->output && write_output(s, &image, place, &manifest, err) < 0))
+	    (o->output && build_write(s, &image, spec, place, &manifest, err) < 0))
 		return -1;
 	build_print_result(s, spec->hash, &image, &manifest);
-	build_say_other(s, spec);
+	if (!o->output)
+		build_say_other(s, spec);
 	return 0;
 }
 
@@ -267,7 +280,8 @@ const struct command command_build = {
 		"registry or the engine has an image of the same content. The same lock, base and files\n"
 		"give the same digest again.\n\n"
 		"A cluster of two processors has two images: the one that this machine, or HOST, has the\n"
-		"processor of is built, and 'ringup push' and 'ringup up' send both as one index.\n\n"
+		"processor of is built, and 'ringup push' and 'ringup up' send both as one index. '-o oci:DIR'\n"
+		"writes that index with both; the image that is not built here has to be there already.\n\n"
 		"With --on the context goes to HOST over SSH, an engine of HOST builds it (docker, podman or\n"
 		"buildah), and the image comes back; nothing stays there. 'ringup push' sends it to the registry.\n",
 	.options = options,

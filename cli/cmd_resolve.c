@@ -222,28 +222,57 @@ static void print_changes(const struct locked *locked, const struct plan *now, b
 		log_info("ringup.lock: nothing moves");
 }
 
-/*
- * What is pinned stays as long as the OS and the processor are the same. A lock that moves as a whole is pinned again if
- * it was pinned before.
- */
+/* The plan of the lock for that processor; NULL: it has none. */
+static const struct plan *locked_plan(const struct plan *old, const char *arch)
+{
+	for (; old; old = old->other)
+		if (strcmp(plan_arch(old), arch) == 0)
+			return old;
+	return NULL;
+}
+
+/* What is pinned stays as long as the OS is the same. False when it does not. */
+static bool take_pins(struct plan *plan, const struct plan *old)
+{
+	if (strcmp(plan_choice(old, "os")->version, plan_choice(plan, "os")->version) != 0)
+		return false;
+	plan->pinned = old->pinned;
+	return true;
+}
+
+/* Takes the pins of the lock's plans, each for the plan of its processor. False when some have to go. */
+static bool keep_pins(struct stages *s, const struct plan *old)
+{
+	struct plan *other = ARENA_NEW(s->arena, struct plan);
+	bool kept = true;
+
+	if (s->plan.other) {
+		*other = *s->plan.other;
+		s->plan.other = other;
+	}
+	for (; old; old = old->other) {
+		bool is_first = strcmp(plan_arch(old), plan_arch(&s->plan)) == 0;
+
+		if (old->pinned.at && plan_choice(old, "os"))
+			kept &= (is_first || s->plan.other) &&
+				take_pins(is_first ? &s->plan : other, old);
+	}
+	return kept;
+}
+
+/* A lock that moves as a whole is pinned again if it was pinned before. */
 static int resolve_pin(struct stages *s, const struct options *o, const char *const *arguments,
 		       const struct locked *locked, struct error *err)
 {
 	const struct plan *old = &locked->lock.plan;
-	const struct choice *os = locked->found ? plan_choice(old, "os") : NULL;
-	bool was_pinned = locked->found && old->pinned.at;
+	bool was_pinned =
+		locked->found && (old->pinned.at || (old->other && old->other->pinned.at));
+	bool asks = o->pin || (was_pinned && o->update && !*arguments);
 
-	if (o->pin || (was_pinned && o->update && !*arguments))
-		return stage_pin(s, err);
-	if (!was_pinned || !os)
-		return 0;
-	if (strcmp(os->version, plan_choice(&s->plan, "os")->version) == 0 &&
-	    strcmp(plan_arch(old), plan_arch(&s->plan)) == 0)
-		s->plan.pinned = old->pinned;
-	else
+	if (was_pinned && !keep_pins(s, old) && !asks)
 		log_warn(
 			"another OS or processor: nothing is pinned any more; 'ringup resolve --pin' asks its archives");
-	return 0;
+	return asks ? stage_pin(s, err) : 0;
 }
 
 static size_t print_moves(const struct pin_list *now, const struct pin_list *before)
@@ -262,7 +291,7 @@ static size_t print_moves(const struct pin_list *now, const struct pin_list *bef
 	return count;
 }
 
-static void print_pins(const struct pinned *now, const struct pinned *before)
+static void print_pins(const struct pinned *now, const struct pinned *before, const char *of)
 {
 	size_t packages, images;
 
@@ -270,7 +299,19 @@ static void print_pins(const struct pinned *now, const struct pinned *before)
 		return;
 	packages = print_moves(&now->packages, &before->packages);
 	images = print_moves(&now->images, &before->images);
-	say("pinned: %zu packages, %zu images (%s)\n", packages, images, now->at);
+	say("pinned%s: %zu packages, %zu images (%s)\n", of, packages, images, now->at);
+}
+
+static void print_all_pins(struct stages *s, const struct plan *old)
+{
+	static const struct pinned nothing;
+
+	for (const struct plan *plan = &s->plan; plan; plan = plan->other) {
+		const struct plan *before = locked_plan(old, plan_arch(plan));
+
+		print_pins(&plan->pinned, before ? &before->pinned : &nothing,
+			   s->plan.other ? arena_printf(s->arena, " for %s", plan_arch(plan)) : "");
+	}
 }
 
 /*
@@ -388,7 +429,7 @@ static int resolve_run(struct context *ctx, void *values, const char *const *arg
 		json_print(stdout, json);
 	} else {
 		print_plan(&s, o->explain);
-		print_pins(&s.plan.pinned, &locked.lock.plan.pinned);
+		print_all_pins(&s, &locked.lock.plan);
 	}
 	/* the lock belongs to the cluster file's own stack, not to a question of the command line */
 	if (o->no_lock || (asked && context_has_cluster(ctx)))
@@ -414,6 +455,7 @@ const struct command command_resolve = {
 		"With --pin the OS's package manager is asked, in an image of the OS, for the version of each\n"
 		"package that the recipe names, and registries for the digests of its base images. The lock\n"
 		"keeps them, and every recipe and build uses them from then on. --update asks for them again.\n"
+		"Of a stack for two processors --pin asks for that of this machine, and keeps the other's.\n"
 		"A stack that is known to work and that no recipe makes yet is shown with a warning that says why.\n"
 		"The exit status is 3 when no stack satisfies the request. The message names the rules that refuse\n"
 		"it; with --allow ID, which may be given more than once, they may be broken.\n",

@@ -3,6 +3,7 @@
 
 #include "cli/app/stage_build.h"
 #include "oci/index.h"
+#include "oci/layout.h"
 
 #include <string.h>
 
@@ -50,14 +51,15 @@ static int stage_index_image(struct stages *s, struct pushed *pushed, struct err
 			    err);
 }
 
-int stage_index_push(struct stages *s, struct registry *registry, struct error *err)
+/* Both images in one layout, and the index of them. */
+static int stage_index_make(struct stages *s, struct pushed both[2], struct descriptor *index,
+			    struct error *err)
 {
-	struct pushed both[] = {{.spec = s->spec, .plan = &s->plan},
-				{.spec = s->other_spec, .plan = s->plan.other}};
-	struct index_entry entries[ARRAY_LEN(both)] = {0};
-	struct descriptor index;
+	struct index_entry entries[2] = {0};
 
-	for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+	both[0] = (struct pushed){.spec = s->spec, .plan = &s->plan};
+	both[1] = (struct pushed){.spec = s->other_spec, .plan = s->plan.other};
+	for (size_t i = 0; i < ARRAY_LEN(entries); i++) {
 		if (stage_index_image(s, &both[i], err) < 0)
 			return -1;
 		entries[i] =
@@ -65,7 +67,15 @@ int stage_index_push(struct stages *s, struct registry *registry, struct error *
 					     .os = "linux",
 					     .architecture = arch_of_image(both[i].spec->arch)};
 	}
-	if (index_put(both[0].layout, entries, ARRAY_LEN(both), &index, err) < 0 ||
+	return index_put(both[0].layout, entries, ARRAY_LEN(entries), index, err);
+}
+
+int stage_index_push(struct stages *s, struct registry *registry, struct error *err)
+{
+	struct pushed both[2];
+	struct descriptor index;
+
+	if (stage_index_make(s, both, &index, err) < 0 ||
 	    stage_push_send(s, registry, both[0].layout, &index, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(both); i++)
@@ -73,4 +83,15 @@ int stage_index_push(struct stages *s, struct registry *registry, struct error *
 			return -1;
 	s->reference.digest = arena_strdup(s->arena, index.digest);
 	return 0;
+}
+
+int stage_index_write(struct stages *s, const char *folder, const char *name,
+		      struct descriptor *index, struct error *err)
+{
+	struct pushed both[2];
+
+	if (stage_index_make(s, both, index, err) < 0 ||
+	    layout_copy(both[0].layout, folder, index, err) < 0)
+		return -1;
+	return layout_tag(folder, index, name, err);
 }

@@ -15,6 +15,10 @@
  */
 int stage_index_push(struct stages *stages, struct registry *registry, struct error *err);
 
+/* The same as an OCI layout in the folder, under that name. */
+int stage_index_write(struct stages *stages, const char *folder, const char *name,
+		      struct descriptor *index, struct error *err);
+
 /* Names of the cluster's hosts of that processor, as far as it is known: "g01, g02"; or "". */
 const char *stage_index_hosts(const struct stages *stages, const char *arch);
 

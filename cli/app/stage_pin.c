@@ -143,20 +143,12 @@ static int pin_images(struct stages *s, struct error *err)
 	return 0;
 }
 
-int stage_pin(struct stages *s, struct error *err)
+/* Pins s->plan, which is for one processor. */
+static int stage_pin_plan(struct stages *s, struct error *err)
 {
 	char *at = ARENA_ARRAY(s->arena, 24, char);
 
 	s->plan.pinned = (struct pinned){0};
-	if (s->plan.other)
-		return error_set(
-			err, ERROR_USAGE,
-			"--pin asks the archives of one processor, and the stack is for two; leave it out, or name one with --arch");
-	if (s->cluster.stack && cluster_has_no_stack(&s->cluster))
-		return error_set(
-			err, ERROR_USAGE,
-			"%s: a stack of nothing has no packages to pin; name a base by its digest as image.base",
-			s->cluster.path);
 	if (stage_recipe(s, err) < 0)
 		return -1;
 	clock_iso8601(at);
@@ -165,6 +157,48 @@ int stage_pin(struct stages *s, struct error *err)
 		s->plan.pinned = (struct pinned){0};
 		return -1;
 	}
-	s->spec = NULL; /* it was rendered without them */
 	return 0;
+}
+
+/* Of a stack for two processors, the plan whose archives this machine can ask. */
+static int stage_pin_one(struct stages *s, struct error *err)
+{
+	struct plan *other = ARENA_NEW(s->arena, struct plan);
+	struct stages own = *s;
+	bool is_first, fits;
+
+	*other = *s->plan.other;
+	if (stage_recipe(s, err) < 0 || build_fits(s->spec, NULL, s->arena, &is_first, err) < 0 ||
+	    build_fits(s->other_spec, NULL, s->arena, &fits, err) < 0)
+		return -1;
+	if (!is_first && !fits)
+		return error_set(
+			err, ERROR_FAILED,
+			"this machine is neither %s nor %s, and a package manager answers on a machine of its processor",
+			plan_arch(&s->plan), plan_arch(other));
+	own.plan = is_first ? s->plan : *other;
+	own.plan.other = NULL;
+	if (stage_pin_plan(&own, err) < 0)
+		return error_wrap(err, "for %s", plan_arch(&own.plan));
+	*(is_first ? &s->plan.pinned : &other->pinned) = own.plan.pinned;
+	s->plan.other = other;
+	log_info(
+		"pinned for %s; 'ringup resolve --pin' with the same ringup.lock pins %s on a machine of that processor%s",
+		plan_arch(&own.plan), plan_arch(is_first ? other : &s->plan),
+		(is_first ? other : &s->plan)->pinned.at ? ", what is pinned for it stays" : "");
+	return 0;
+}
+
+int stage_pin(struct stages *s, struct error *err)
+{
+	int rc;
+
+	if (s->cluster.stack && cluster_has_no_stack(&s->cluster))
+		return error_set(
+			err, ERROR_USAGE,
+			"%s: a stack of nothing has no packages to pin; name a base by its digest as image.base",
+			s->cluster.path);
+	rc = s->plan.other ? stage_pin_one(s, err) : stage_pin_plan(s, err);
+	s->spec = NULL; /* it was rendered without them */
+	return rc;
 }

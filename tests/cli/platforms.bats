@@ -170,6 +170,29 @@ image() {
 	ref=$(python3 -c 'import json; print(json.load(open("../out"))["image"])')
 	skopeo inspect --tls-verify=false --raw "docker://$ref" >index.json
 	python3 -c 'import json; assert [m["platform"]["architecture"] for m in json.load(open("index.json"))["manifests"]] == ["amd64", "arm64"]'
+	# the same index as a layout
+	apart ringup build -o oci:both:it
+	says 0
+	digest=$(python3 -c 'import json; m, = json.load(open("both/index.json"))["manifests"]; print(m["digest"])')
+	[ "$digest" = "${ref#*@}" ]
+	skopeo --override-arch arm64 inspect --config oci:both:it >../config
+	grep -q '"architecture": *"arm64"' ../config
+	apart ringup build -o docker-archive:one.tar
+	says 0 'an archive holds one image' "$ours"
+	# what is pinned for the other processor stays, and is its recipe's
+	python3 - <<-'END'
+		import json
+		d = json.load(open("ringup.lock"))
+		d["other"]["pinned"] = {"at": "2026-11-22T13:00:00Z", "packages": {"openssh-server": "1:9.2p1-2+deb12u3"}, "images": {}}
+		json.dump(d, open("ringup.lock", "w"))
+	END
+	apart ringup resolve
+	says 0
+	grep -q '"pinned"' ringup.lock
+	ringup recipe --arch aarch64 >../recipe
+	grep -qF 'openssh-server=1:9.2p1-2+deb12u3' ../recipe
+	ringup recipe --arch x86_64 >../recipe
+	! grep -qF openssh-server= ../recipe
 	# one of the two alone
 	apart ringup recipe --arch aarch64
 	grep -q '^# arch aarch64$' ../out
@@ -194,8 +217,6 @@ image() {
 	apart ringup recipe
 	says 3 "ringup.lock is locked to a stack" "both" "resolve"
 	ringup resolve
-	apart ringup resolve --pin
-	says 2 --pin 'one processor'
 	sed -i '2s/.*/hosts: [{address: one, arch: sparc}]/' cluster.yaml
 	apart ringup resolve
 	says 2 "'arch' is amd64 or arm64"
