@@ -7,17 +7,24 @@
 
 static void conditions_read_one(const char *text, struct arena *arena, struct condition *out)
 {
-	size_t length = strspn(text, NAME_LETTERS);
+	bool is_absent = *text == '!';
+	const char *name = text + is_absent;
+	size_t length = strspn(name, NAME_LETTERS);
 	struct needs *needs;
 	struct error why = {0};
 
 	*out = (struct condition){.text = text,
-				  .name = arena_strndup(arena, text, length),
-				  .versions = text + length};
+				  .name = arena_strndup(arena, name, length),
+				  .versions = name + length,
+				  .is_absent = is_absent};
 	out->is_capability = strcmp(out->name, "sm") == 0;
 	out->component = out->is_capability ? COMPONENT_GPU : component_by_name(out->name);
 	if (!*out->versions)
 		return;
+	if (is_absent) {
+		out->mistake = "a component that is not there has no versions";
+		return;
+	}
 	needs = ARENA_NEW(arena, struct needs);
 	if (needs_parse(out->versions, arena, needs, &why) < 0)
 		out->mistake = arena_strdup(arena, why.text);

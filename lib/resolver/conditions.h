@@ -21,6 +21,7 @@ struct condition {
 	const char *name;	  /* "" when the text begins with no name */
 	const char *versions;	  /* what follows the name; "" for any version */
 	enum component component; /* COMPONENT_NONE: the name is not a component's */
+	bool is_absent; /* "!torch": no request names the component; there are no versions then */
 	bool is_capability; /* "sm": the component is the GPU, the versions its capability's */
 	const struct needs *needs; /* the versions as a cell; NULL for any version */
 	/* why the versions are not a cell (`needs` is NULL then); else NULL */

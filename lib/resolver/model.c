@@ -502,7 +502,10 @@ static bool read_conflict(struct model *model, const struct table *table, size_t
 
 		if (condition->component == COMPONENT_NONE || condition->mistake)
 			return false;
-		rule->components |= COMPONENT_BIT(condition->component);
+		if (condition->is_absent)
+			rule->without |= COMPONENT_BIT(condition->component);
+		else
+			rule->components |= COMPONENT_BIT(condition->component);
 	}
 	return rule->conditions.count > 0;
 }
@@ -559,7 +562,7 @@ static void mark_pairs(struct model *model)
 			struct conflict_rule *rule = &model->conflicts[k];
 
 			if (!rule->refuses || !(rule->components & COMPONENT_BIT(c)) ||
-			    __builtin_popcount(rule->components) != 2)
+			    __builtin_popcount(rule->components) != 2 || rule->without)
 				continue;
 			model->pair_rules[c][k / 64] |= 1ULL << (k % 64);
 			rule->passing[c] =

@@ -64,7 +64,8 @@ struct conflict_rule {
 	bool is_met;	       /* the caller sees to it (resolve_input.met): nobody is told */
 	bool is_risk;	       /* values that it concerns are tried after all others */
 	bool is_worked_around; /* the recipe applies the fix by itself */
-	uint32_t components;
+	uint32_t components,
+		without; /* without: it does not count when a request names one of them */
 	struct conditions conditions;
 	/* of a pair that refuses: bit per value that it concerns */
 	uint64_t *passing[COMPONENT_COUNT];

@@ -281,7 +281,9 @@ hash() {
 		! grep -F cuda-compat ../out
 	done
 	apart ringup recipe jax horovod
-	says 1 'Horovod has no operations for JAX'
+	says 3 'Horovod has no operations for JAX' '--allow horovod-jax'
+	apart ringup recipe --allow horovod-jax jax horovod
+	says 1 'no recipe: Horovod has no operations for JAX'
 }
 
 @test "another framework leaves what is compiled before it as it is" {

@@ -30,7 +30,7 @@ SEEN = set()  # instructions without versions, that hadolint saw
 ARCHS = {"x86_64": [], "aarch64": ["arch==aarch64"]}
 REFUSED = (  # what the resolver gives and recipes refuse, by a part of the refusal
     "Horovod has no operations for JAX",
-    "no recipe for centos6 yet",
+    "the TLS of centos6 is too old",
     "the pip of ubuntu14.04",
     "for ubuntu17.04, and none of cuDNN and NCCL for it",
     "no checksum of an archive",

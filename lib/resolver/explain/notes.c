@@ -161,13 +161,16 @@ static bool notes_holds(const struct search *s, const struct conflict_rule *rule
 		const struct value *value = s->now.chosen[condition->component];
 		const char *version = value ? value->version : NULL;
 
+		if (condition->is_absent && !value)
+			continue;
 		if (condition->component == COMPONENT_DRIVER && has_driver(s, condition->needs))
 			continue;
 		if (condition->component == COMPONENT_GPU && notes_has_gpu(s, condition))
 			continue;
 		if (value)
 			brought_by(s, condition->component, &version);
-		if (!version || (condition->needs && !needs_admit(condition->needs, version)))
+		if (!version || condition->is_absent ||
+		    (condition->needs && !needs_admit(condition->needs, version)))
 			return false;
 	}
 	return true;

@@ -155,6 +155,8 @@ static void check_condition(struct check *c, const struct condition *condition)
 {
 	if (!*condition->name)
 		matrix_check_find(c, "when: '%s' begins with no name", condition->text);
+	else if (condition->is_absent && condition->component == COMPONENT_NONE)
+		matrix_check_find(c, "when: '%s' is about no component", condition->text);
 	else if (condition->component != COMPONENT_NONE && condition->mistake)
 		matrix_check_find(c, "when: %s", condition->mistake);
 }

@@ -224,6 +224,12 @@ static bool pins_pass(const struct search *s, uint32_t components, size_t rule)
 	return false;
 }
 
+/* Whether the rule is about such requests. */
+static bool is_about(const struct search *s, const struct conflict_rule *rule)
+{
+	return !(rule->without & components_with_torch(s->units->asked));
+}
+
 const struct conflict_rule *rules_refuse_pins(const struct search *s)
 {
 	const uint32_t pins = COMPONENT_BIT(COMPONENT_DRIVER) | COMPONENT_BIT(COMPONENT_GPU);
@@ -266,7 +272,7 @@ void rules_prepare(struct search *s, enum component component)
 	memset(threat, 0, model->conflict_words * sizeof(*threat));
 	for (size_t k = 0; k < model->conflict_count; k++) {
 		const struct conflict_rule *rule = &model->conflicts[k];
-		bool complete = rule->refuses && (rule->components & own) &&
+		bool complete = rule->refuses && is_about(s, rule) && (rule->components & own) &&
 				!(rule->components & ~parts) && !bit_is_set(s->waived, k);
 
 		if (complete && sides_pass(s, rule->components & ~own, k))
@@ -531,7 +537,7 @@ static bool has_risk(const struct search *s, const struct value *value)
 
 	for (size_t k = 0; k < s->model->conflict_count; k++) {
 		const struct conflict_rule *rule = &s->model->conflicts[k];
-		bool holds = rule->is_risk && (rule->components & own) &&
+		bool holds = rule->is_risk && is_about(s, rule) && (rule->components & own) &&
 			     !(rule->components & ~(own | pins)) && bit_is_set(value->passes, k);
 
 		if (holds && (rule->components & ~own & pins))
@@ -548,7 +554,7 @@ static bool completes_overruled(const struct search *s, const struct value *valu
 	for (size_t k = 0; k < s->model->conflict_count; k++) {
 		const struct conflict_rule *rule = &s->model->conflicts[k];
 		uint32_t own = COMPONENT_BIT(value->component);
-		bool holds = rule->is_overruled && (rule->components & own) &&
+		bool holds = rule->is_overruled && is_about(s, rule) && (rule->components & own) &&
 			     bit_is_set(value->passes, k);
 
 		if (holds && sides_pass(s, rule->components & ~own, k))

@@ -47,7 +47,9 @@ const struct conflict_rule *known_conflict(const struct search *s, uint64_t set)
 	for (size_t k = 0; k < s->model->conflict_count; k++) {
 		const struct conflict_rule *rule = &s->model->conflicts[k];
 
-		if (rule->refuses && (!found || rule->conditions.count > found->conditions.count) &&
+		/* what is absent is not known before the search */
+		if (rule->refuses && !rule->without &&
+		    (!found || rule->conditions.count > found->conditions.count) &&
 		    set_breaks(s, set, rule))
 			found = rule;
 	}
@@ -56,7 +58,7 @@ const struct conflict_rule *known_conflict(const struct search *s, uint64_t set)
 
 const char *known_sentence(const struct conflict_rule *rule, struct arena *arena)
 {
-	if (__builtin_popcount(rule->components) == 1)
+	if (__builtin_popcount(rule->components) == 1 || rule->without)
 		return arena_printf(arena, "%s: %s; %s", rule->text, rule->symptom, rule->fix);
 	return arena_printf(arena, "%s do not go together: %s; %s", rule->text, rule->symptom,
 			    rule->fix);
