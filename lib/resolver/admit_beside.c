@@ -12,6 +12,7 @@ static long beside_major(const char *version)
 /* The values of one component, as all its wheels look at them. */
 struct beside {
 	const struct model *model;
+	const struct units *units;
 	enum component component;
 	const struct domain *domain;
 	size_t words;
@@ -21,10 +22,12 @@ struct beside {
 	const char *built_of; /* the wheel's version that `built` is of; NULL: none yet */
 };
 
-static struct beside beside_of(const struct model *model, enum component c)
+static struct beside beside_of(const struct model *model, const struct units *units,
+			       enum component c)
 {
 	const struct domain *domain = &model->domains[c];
 	struct beside b = {.model = model,
+			   .units = units,
 			   .component = c,
 			   .domain = domain,
 			   .words = domain->count / 64 + 1,
@@ -35,6 +38,15 @@ static struct beside beside_of(const struct model *model, enum component c)
 	for (size_t i = 0; i < domain->count; i++)
 		b.majors[i] = beside_major(domain->values[i].version);
 	return b;
+}
+
+/* Whether a request names the wheel's own build, so that it is no matter which others there are. */
+static bool is_named_build(const struct beside *b, const struct value *wheel)
+{
+	for (size_t i = 0; i < b->units->count; i++)
+		if (unit_names_build(&b->units->list[i], wheel, b->model->arena))
+			return true;
+	return false;
 }
 
 /* Makes `built`. Builds of one version stand together in the domain. */
@@ -57,16 +69,16 @@ static void mark_builds(struct beside *b, const struct value *wheel)
 
 /*
  * Whether the wheel, which brings a library of this major version, goes with a value that it does not ask for:
- * of libraries another major version; of CUDA, where there is no build for it, a toolkit of the wheel's own major
+ * of libraries another major version; of CUDA, where there is no build for it or this one is asked for, a toolkit of the wheel's own major
  * version, and a newer one where nothing is compiled against the wheel. A newer one's driver runs it too.
  */
-static bool goes_beside(const struct beside *b, long brought, size_t i)
+static bool goes_beside(const struct beside *b, bool is_named, long brought, size_t i)
 {
 	if (b->component != COMPONENT_CUDA)
 		return b->majors[i] != brought;
 	if (b->majors[i] < brought || (b->majors[i] > brought && b->model->compiles))
 		return false;
-	return !bit_is_set(b->built, i);
+	return is_named || !bit_is_set(b->built, i);
 }
 
 static void admit_beside(struct beside *b, struct value *wheel)
@@ -74,16 +86,18 @@ static void admit_beside(struct beside *b, struct value *wheel)
 	enum component c = b->component;
 	uint64_t *bits;
 	long brought;
+	bool named;
 
 	if (!wheel->brings[c] || !wheel->admits[c])
 		return;
 	brought = beside_major(wheel->brings[c]);
+	named = c == COMPONENT_CUDA && is_named_build(b, wheel);
 	if (c == COMPONENT_CUDA)
 		mark_builds(b, wheel);
 	bits = ARENA_ARRAY(b->model->arena, b->words, uint64_t);
 	memcpy(bits, wheel->admits[c], b->words * sizeof(*bits));
 	for (size_t i = 0; i < b->domain->count; i++)
-		if (!bit_is_set(bits, i) && goes_beside(b, brought, i))
+		if (!bit_is_set(bits, i) && goes_beside(b, named, brought, i))
 			bits[i / 64] |= 1ULL << (i % 64);
 	wheel->admits[c] = bits;
 }
@@ -106,15 +120,17 @@ static bool asks_to_compile(const struct model *model, uint32_t asked)
 	return false;
 }
 
-void model_admit_beside(struct model *model, uint32_t asked)
+void model_admit_beside(struct model *model, const struct units *units)
 {
+	uint32_t asked = units->asked;
+
 	model->compiles = asks_to_compile(model, asked);
 	for (int c = 0; c < COMPONENT_COUNT; c++) {
 		struct beside b;
 
 		if (!(asked & COMPONENT_BIT(c)))
 			continue;
-		b = beside_of(model, (enum component)c);
+		b = beside_of(model, units, (enum component)c);
 		for (int wheel = COMPONENT_TENSORFLOW; wheel <= COMPONENT_MXNET; wheel++)
 			for (size_t i = 0; i < model->domains[wheel].count; i++)
 				admit_beside(&b, &model->domains[wheel].values[i]);

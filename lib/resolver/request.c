@@ -431,6 +431,12 @@ static bool is_build(const struct value *value, const char *wanted, struct arena
 	       ends_with(value_cell(value, "index"), arena_printf(arena, "/%s", plus + 1));
 }
 
+bool unit_names_build(const struct unit *unit, const struct value *value, struct arena *arena)
+{
+	return unit->component == value->component && is_exact(&unit->req) &&
+	       is_build(value, unit->req.clauses[0].version, arena);
+}
+
 /*
  * The series of an unknown patch version, such as gcc 9.3.0 where 9.4.0 is known. gcc's rules go by
  * the major version since gcc 5. Before that, and for Python and glibc, they go by the first two

@@ -78,4 +78,7 @@ static inline uint64_t units_all(const struct units *units)
 /* Computes what every unit admits. To be called after the last unit is added. */
 void units_apply(const struct model *model, struct units *units);
 
+/* Whether the request names this build of a version and no other: "torch==1.10.0+cu113". */
+bool unit_names_build(const struct unit *unit, const struct value *value, struct arena *arena);
+
 #endif

@@ -283,7 +283,7 @@ static int resolve_read(struct resolver *r, const struct catalog *catalog, const
 		return check_words(r) < 0 ? -1 : refuse_gpus(r);
 	if (units_read(&r->model, input->requests, &r->units, r->err) < 0)
 		return -1;
-	model_admit_beside(&r->model, r->units.asked);
+	model_admit_beside(&r->model, &r->units);
 	return r->model.cpu ? 0
 			    : units_add_facts(&r->model, input->facts, input->fact_count, &r->units,
 					      r->err);
