@@ -8,7 +8,7 @@
 #include "core/str.h"
 #include "core/term.h"
 #include "oci/index.h"
-#include "registry-client/blob_get.h"
+#include "registry-client/blobs/blob_get.h"
 #include "registry-client/manifest.h"
 #include "registry-client/referrers.h"
 

@@ -373,7 +373,7 @@ static int job_conclude(struct job *job, int rc, int *lock, struct error *err)
 static int job_start_leased(struct job *job, const char *const *command, struct error *err)
 {
 	struct stages *s = job->stages;
-	_cleanup_(fd_close) int lock = -1;
+	_cleanup_(fd_close) int lock = -1, cluster = -1;
 	_cleanup_(str_release) struct str line = STR_INIT;
 	struct job_output output = {.shows = !s->ctx->json && !job->options->detach,
 				    .is_colored = log_color() && term_is_tty(stdout)};
@@ -396,10 +396,14 @@ static int job_start_leased(struct job *job, const char *const *command, struct 
 					  .pid = getpid(),
 					  .is_local = job->options->local};
 	interrupt_keep(keyboard_restore);
-	if (job_record_create(&s->cluster, job->options->name ? job->options->name : "", s->arena,
+	/* (a job that starts again is one that whoever holds the cluster waits for) */
+	if ((!job->options->local && !job->before.name &&
+	     stage_hold_for_job(s, &cluster, err) < 0) ||
+	    job_record_create(&s->cluster, job->options->name ? job->options->name : "", s->arena,
 			      &job->record, &lock, err) < 0 ||
 	    job_record_write(&job->record, err) < 0)
 		return -1;
+	fd_close(&cluster);
 	job_conclude_before(job, job->record.name);
 	job->wish.name = job->record.name;
 	rc = job_run(&s->fleet, &job->wish, job->record.folder, &output, &watch, s->arena,

@@ -2,12 +2,12 @@
 #include "registry-client/copy.h"
 
 #include "oci/index.h"
-#include "registry-client/blob.h"
-#include "registry-client/blob_get.h"
+#include "registry-client/blobs/blob.h"
+#include "registry-client/blobs/blob_get.h"
 #include "registry-client/manifest_http.h"
 #include "registry-client/pull.h"
 #include "registry-client/push.h"
-#include "registry-client/session.h"
+#include "registry-client/http/session.h"
 
 #include <stdio.h>
 #include <string.h>

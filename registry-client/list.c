@@ -3,9 +3,9 @@
 
 #include "core/json.h"
 #include "registry-client/limits.h"
-#include "registry-client/link.h"
+#include "registry-client/http/link.h"
 #include "registry-client/manifest_http.h"
-#include "registry-client/session.h"
+#include "registry-client/http/session.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "core/str.h"
 #include "registry-client/limits.h"
-#include "registry-client/session.h"
+#include "registry-client/http/session.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #define REGISTRY_CLIENT_MANIFEST_HTTP_H
 
 #include "registry-client/manifest.h"
-#include "registry-client/transfer.h"
+#include "registry-client/http/transfer.h"
 
 #define SCOPE_BYTES 640 /* two repositories of at most 255 characters */
 

@@ -6,11 +6,11 @@
 #include "core/progress_total.h"
 #include "oci/index.h"
 #include "oci/layout.h"
-#include "registry-client/blob_get.h"
-#include "registry-client/fetch.h"
+#include "registry-client/blobs/blob_get.h"
+#include "registry-client/blobs/fetch.h"
 #include "registry-client/limits.h"
 #include "registry-client/manifest_http.h"
-#include "registry-client/session.h"
+#include "registry-client/http/session.h"
 
 #include <stdlib.h>
 #include <string.h>

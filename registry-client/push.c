@@ -5,12 +5,12 @@
 #include "core/progress_total.h"
 #include "oci/index.h"
 #include "oci/layout.h"
-#include "registry-client/blob.h"
-#include "registry-client/journal.h"
+#include "registry-client/blobs/blob.h"
+#include "registry-client/blobs/journal.h"
 #include "registry-client/limits.h"
 #include "registry-client/manifest_http.h"
 #include "registry-client/referrers.h"
-#include "registry-client/session.h"
+#include "registry-client/http/session.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -3,11 +3,11 @@
 
 #include "oci/layout.h"
 #include "registry-client/limits.h"
-#include "registry-client/link.h"
+#include "registry-client/http/link.h"
 #include "registry-client/manifest_http.h"
 #include "registry-client/push.h"
-#include "registry-client/session.h"
-#include "registry-client/url.h"
+#include "registry-client/http/session.h"
+#include "registry-client/http/url.h"
 
 #include <stdlib.h>
 #include <string.h>

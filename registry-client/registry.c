@@ -4,8 +4,8 @@
 #include "core/file.h"
 #include "plan/reference.h"
 #include "registry-client/limits.h"
-#include "registry-client/session.h"
-#include "registry-client/transfer.h"
+#include "registry-client/http/session.h"
+#include "registry-client/http/transfer.h"
 
 #include <pthread.h>
 #include <stdlib.h>

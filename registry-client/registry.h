@@ -14,7 +14,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
-#include "registry-client/certs.h"
+#include "registry-client/login/certs.h"
 
 struct registry_config {
 	const char *address; /* "10.0.0.254:5000", "registry.lab", "[::1]:5000" */

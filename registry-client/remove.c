@@ -2,12 +2,12 @@
 #include "registry-client/remove.h"
 
 #include "core/str.h"
-#include "registry-client/failure.h"
+#include "registry-client/http/failure.h"
 #include "registry-client/limits.h"
 #include "registry-client/list.h"
 #include "registry-client/manifest_http.h"
 #include "registry-client/referrers.h"
-#include "registry-client/session.h"
+#include "registry-client/http/session.h"
 
 #include <string.h>
 

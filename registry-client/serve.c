@@ -6,7 +6,7 @@
 #include "core/json.h"
 #include "core/words.h"
 #include "registry-client/limits.h"
-#include "registry-client/session.h"
+#include "registry-client/http/session.h"
 
 #include <stdlib.h>
 #include <string.h>

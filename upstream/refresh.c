@@ -2,12 +2,12 @@
 #include "upstream/refresh.h"
 
 #include "core/str.h"
-#include "upstream/frameworks.h"
+#include "upstream/python/frameworks.h"
 #include "upstream/redist.h"
 #include "upstream/releases.h"
 #include "upstream/repository.h"
 #include "upstream/tags.h"
-#include "upstream/wheels.h"
+#include "upstream/python/wheels.h"
 
 #include <string.h>
 

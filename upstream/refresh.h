@@ -8,7 +8,7 @@
 #define UPSTREAM_REFRESH_H
 
 #include "core/words.h"
-#include "upstream/pypi.h"
+#include "upstream/python/pypi.h"
 #include "upstream/rows.h"
 #include "upstream/web.h"
 

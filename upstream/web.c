@@ -4,12 +4,12 @@
 #include "core/arena.h"
 #include "core/clock.h"
 #include "plan/reference.h"
-#include "registry-client/exchange.h"
-#include "registry-client/failure.h"
+#include "registry-client/http/exchange.h"
+#include "registry-client/http/failure.h"
 #include "registry-client/limits.h"
-#include "registry-client/range.h"
-#include "registry-client/retry.h"
-#include "registry-client/url.h"
+#include "registry-client/http/range.h"
+#include "registry-client/http/retry.h"
+#include "registry-client/http/url.h"
 #include "upstream/limits.h"
 
 #include <curl/curl.h>

@@ -2,7 +2,7 @@
 /*
  * web.h - documents of web servers, several at a time, into memory.
  *
- * The requests are those of registry-client/exchange.h: proxies of the environment, TLS 1.2 or newer,
+ * The requests are those of registry-client/http/exchange.h: proxies of the environment, TLS 1.2 or newer,
  * a deadline for each request, Ctrl-C. Redirects are followed by hand, and never from https to http.
  * What may pass (408, 429, 500, 502, 503, 504, a torn connection) is tried WEB_TRIES_MAX times.
  */

@@ -11,7 +11,7 @@
 #include "oci/layout.h"
 #include "registry-client/copy.h"
 #include "registry-client/manifest.h"
-#include "registry-client/mirrors.h"
+#include "registry-client/places/mirrors.h"
 #include "registry-client/pull.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
 #include "cli/app/registry_access.h"
 
 #include "core/log.h"
-#include "registry-client/certs.h"
-#include "registry-client/helper.h"
+#include "registry-client/login/certs.h"
+#include "registry-client/login/helper.h"
 
 #include <string.h>
 

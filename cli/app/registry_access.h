@@ -25,7 +25,7 @@
 
 #include "cli/app/context.h"
 #include "plan/credentials.h"
-#include "registry-client/mirrors.h"
+#include "registry-client/places/mirrors.h"
 #include "registry-client/registry.h"
 
 #include <pthread.h>

@@ -2,7 +2,7 @@
 #include "cli/app/registry_site.h"
 
 #include "cli/app/registry_access.h"
-#include "registry-client/helper.h"
+#include "registry-client/login/helper.h"
 #include "core/file.h"
 #include "core/private.h"
 #include "core/str.h"

@@ -14,7 +14,7 @@
 #include "deployer/probe.h"
 #include "plan/host_set.h"
 #include "plan/lock.h"
-#include "registry-client/helper.h"
+#include "registry-client/login/helper.h"
 
 #include <string.h>
 

@@ -31,7 +31,7 @@ struct credentials {
 	struct secret identity; /* a refresh token, instead of a password */
 	/*
 	 * Name of the program docker-credential-HELPER when that program has the login and the file
-	 * does not. registry-client/helper.h asks it. NULL otherwise.
+	 * does not. registry-client/login/helper.h asks it. NULL otherwise.
 	 */
 	const char *helper;
 	const char *path; /* of the file that they came from */

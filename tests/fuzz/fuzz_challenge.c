@@ -2,7 +2,7 @@
 /* WWW-Authenticate headers of a registry. */
 #include "tests/fuzz/fuzz.h"
 
-#include "registry-client/challenge.h"
+#include "registry-client/login/challenge.h"
 
 #define CHALLENGES_MAX 4
 

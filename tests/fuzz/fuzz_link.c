@@ -2,7 +2,7 @@
 /* Link headers: what is found lies inside of the value and holds no '>'. */
 #include "tests/fuzz/fuzz.h"
 
-#include "registry-client/link.h"
+#include "registry-client/http/link.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

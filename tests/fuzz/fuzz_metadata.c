@@ -2,8 +2,8 @@
 /* METADATA of a Python package, with the markers in it. */
 #include "tests/fuzz/fuzz.h"
 
-#include "upstream/marker.h"
-#include "upstream/metadata.h"
+#include "upstream/python/marker.h"
+#include "upstream/python/metadata.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -2,7 +2,7 @@
 /* A page of an index of Python packages: what is kept can stand in a table and be asked for. */
 #include "tests/fuzz/fuzz.h"
 
-#include "upstream/pypi.h"
+#include "upstream/python/pypi.h"
 
 static bool is_any(const struct pypi_file *file)
 {

@@ -6,8 +6,8 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "registry-client/limits.h"
-#include "registry-client/range.h"
-#include "registry-client/retry.h"
+#include "registry-client/http/range.h"
+#include "registry-client/http/retry.h"
 
 #include <stdio.h>
 

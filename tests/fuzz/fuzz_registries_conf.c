@@ -3,7 +3,7 @@
  * room for, each with a location. */
 #include "tests/fuzz/fuzz.h"
 
-#include "registry-client/registries_conf.h"
+#include "registry-client/places/registries_conf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,7 +3,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "upstream/limits.h"
-#include "upstream/wheel_file.h"
+#include "upstream/python/wheel_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

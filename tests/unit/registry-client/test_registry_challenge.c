@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* WWW-Authenticate headers as registries really send them. */
-#include "registry-client/challenge.h"
+#include "registry-client/login/challenge.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where an image may be had: registries.conf as Podman reads it, and Docker Hub's mirror. */
-#include "registry-client/mirrors.h"
+#include "registry-client/places/mirrors.h"
 #include "tests/unit/support.h"
 
 #include "core/file.h"

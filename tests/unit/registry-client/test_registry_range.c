@@ -2,7 +2,7 @@
 /* What registries write into Range and Content-Range. */
 #include "tests/unit/support.h"
 
-#include "registry-client/range.h"
+#include "registry-client/http/range.h"
 
 static void test_session(void **state)
 {

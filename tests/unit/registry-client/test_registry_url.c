@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Joining a Location, adding a digest, origins, and Retry-After. */
 #include "registry-client/limits.h"
-#include "registry-client/retry.h"
-#include "registry-client/url.h"
-#include "registry-client/warning.h"
+#include "registry-client/http/retry.h"
+#include "registry-client/http/url.h"
+#include "registry-client/http/warning.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

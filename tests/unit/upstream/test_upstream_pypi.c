@@ -3,9 +3,9 @@
 #include "tests/unit/support.h"
 
 #include "upstream/limits.h"
-#include "upstream/marker.h"
-#include "upstream/pypi.h"
-#include "upstream/wheel_file.h"
+#include "upstream/python/marker.h"
+#include "upstream/python/pypi.h"
+#include "upstream/python/wheel_file.h"
 
 #include <archive.h>
 #include <archive_entry.h>
