@@ -63,7 +63,8 @@ struct scheduled {
 	struct scheduler_failure failures[FAILURES_MAX];
 	size_t failure_count;
 	uint64_t began_usec, asked_usec, answered_usec;
-	const char *said;     /* what the person was told of its state */
+	uint64_t spoiled_usec; /* since when it can only wait in vain; 0: it may begin */
+	const char *said;      /* what the person was told of its state */
 	const char *hopeless; /* the reason to wait that the last answer had, where it has no end */
 };
 
@@ -432,7 +433,12 @@ static int scheduled_hear(struct scheduled *s, const struct scheduler_state *sta
 	switch (state->phase) {
 	case SCHEDULER_WAITS:
 		s->failure_count = 0; /* those of a run that is begun again */
-		if (state->is_spoiled && !s->only_looks) {
+		if (!state->patience_s)
+			s->spoiled_usec = 0;
+		else if (!s->spoiled_usec)
+			s->spoiled_usec = s->asked_usec;
+		else if (!s->only_looks &&
+			 s->asked_usec - s->spoiled_usec > (uint64_t)state->patience_s * 1000000) {
 			*ended = true;
 			return scheduled_give_up(s, state, err);
 		}

@@ -31,8 +31,8 @@ struct scheduler_state {
 	const char *reason; /* why it waits, in the scheduler's own words; "" */
 	const char *means;  /* what that is, and what to do; "" */
 	bool is_hopeless;   /* it waits in vain */
-	bool is_spoiled;    /* so much that it must be ended, since it would hold nodes for ever */
-	const char *nodes;  /* where it runs */
+	int patience_s; /* after so many seconds of that it is ended, since it would hold nodes for ever; 0: never */
+	const char *nodes; /* where it runs */
 	int printing; /* how many of its parts have begun to print, where the output is fetched */
 	/* of the end */
 	int status; /* 0 to 255, or 128 + N for signal N */
